@@ -1,0 +1,82 @@
+#include "renderer/scene/camera.h"
+
+#include <cmath>
+
+namespace gs {
+namespace {
+
+Vec3d normalized(Vec3d v) {
+    const double length = std::sqrt(dot(v, v));
+    return length > 0 ? (1.0 / length) * v : v;
+}
+
+}  // namespace
+
+Vec3d Camera::position() const { return -(transpose(rotation) * translation); }
+
+bool Camera::valid() const {
+    if (width <= 0 || height <= 0 || !(fx > 0) || !(fy > 0)) return false;
+    double sum = fx + fy + cx + cy + translation.x + translation.y + translation.z;
+    for (const auto& row : rotation.m)
+        for (const double value : row) sum += value;
+    for (const double value : distortion) sum += value;
+    return std::isfinite(sum);
+}
+
+Camera Camera::scaled_to(int new_width, int new_height) const {
+    Camera out = *this;
+    const double sx = static_cast<double>(new_width) / width, sy = static_cast<double>(new_height) / height;
+    out.width = new_width;
+    out.height = new_height;
+    out.fx *= sx;
+    out.cx *= sx;
+    out.fy *= sy;
+    out.cy *= sy;
+    return out;
+}
+
+Mat3d rotation_from_quat(Quatd q) {
+    const double length = std::sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z);
+    const double w = q.w / length, x = q.x / length, y = q.y / length, z = q.z / length;
+    return {{{1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)},
+             {2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)},
+             {2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)}}};
+}
+
+Quatd quat_from_rotation(const Mat3d& r) {
+    const auto& m = r.m;
+    const double trace = m[0][0] + m[1][1] + m[2][2];
+    if (trace > 0) {
+        const double s = 2 * std::sqrt(trace + 1);
+        return {s / 4, (m[2][1] - m[1][2]) / s, (m[0][2] - m[2][0]) / s, (m[1][0] - m[0][1]) / s};
+    }
+    if (m[0][0] > m[1][1] && m[0][0] > m[2][2]) {
+        const double s = 2 * std::sqrt(1 + m[0][0] - m[1][1] - m[2][2]);
+        return {(m[2][1] - m[1][2]) / s, s / 4, (m[0][1] + m[1][0]) / s, (m[0][2] + m[2][0]) / s};
+    }
+    if (m[1][1] > m[2][2]) {
+        const double s = 2 * std::sqrt(1 + m[1][1] - m[0][0] - m[2][2]);
+        return {(m[0][2] - m[2][0]) / s, (m[0][1] + m[1][0]) / s, s / 4, (m[1][2] + m[2][1]) / s};
+    }
+    const double s = 2 * std::sqrt(1 + m[2][2] - m[0][0] - m[1][1]);
+    return {(m[1][0] - m[0][1]) / s, (m[0][2] + m[2][0]) / s, (m[1][2] + m[2][1]) / s, s / 4};
+}
+
+Camera look_at(Vec3d eye, Vec3d target, Vec3d up, int width, int height, double fov_y_radians) {
+    const Vec3d z = normalized(target - eye);
+    Vec3d x = cross(z, up);
+    if (dot(x, x) < 1e-12) x = cross(z, std::abs(z.x) < 0.9 ? Vec3d{1, 0, 0} : Vec3d{0, 1, 0});
+    x = normalized(x);
+    const Vec3d y = cross(z, x);
+    Camera camera;
+    camera.width = width;
+    camera.height = height;
+    camera.fx = camera.fy = 0.5 * height / std::tan(0.5 * fov_y_radians);
+    camera.cx = 0.5 * width;
+    camera.cy = 0.5 * height;
+    camera.rotation = {{{x.x, x.y, x.z}, {y.x, y.y, y.z}, {z.x, z.y, z.z}}};
+    camera.translation = -(camera.rotation * eye);
+    return camera;
+}
+
+}  // namespace gs
