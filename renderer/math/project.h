@@ -1,0 +1,212 @@
+// A 3D Gaussian through a pinhole: mean, 2D covariance (EWA), conic, opacity compensation. Each f with its f_vjp.
+// Sources: Zwicker et al. 2001 (EWA splatting), Kerbl et al. 2023, Yu et al. 2024 (Mip-Splatting's compensation as in gsplat).
+#pragma once
+
+#include "renderer/base/vec.h"
+#include "renderer/math/scalar.h"
+
+namespace gs::math {
+
+/// Camera constants, broadcast to the scalar type. Limits bound x/z and y/z inside the Jacobian: the picture widened by
+/// 0.3 tan(fov / 2) on each side, measured from the principal point.
+template <class T>
+struct Pinhole {
+    Mat3<T> rotation;     ///< camera_from_world
+    Vec3<T> translation;
+    T fx, fy, cx, cy;     ///< px
+    T x_lo, x_hi, y_lo, y_hi;
+};
+template <class T>
+GS_HD Pinhole<T> make_pinhole(const Mat3<double>& rotation, Vec3<double> translation, double fx, double fy, double cx,
+                              double cy, int width, int height) {
+    Pinhole<T> p;
+    for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j) p.rotation.m[i][j] = T(static_cast<float>(rotation.m[i][j]));
+    p.translation = {T(static_cast<float>(translation.x)), T(static_cast<float>(translation.y)),
+                     T(static_cast<float>(translation.z))};
+    p.fx = T(static_cast<float>(fx));
+    p.fy = T(static_cast<float>(fy));
+    p.cx = T(static_cast<float>(cx));
+    p.cy = T(static_cast<float>(cy));
+    const double margin_x = 0.3 * 0.5 * width / fx, margin_y = 0.3 * 0.5 * height / fy;
+    p.x_lo = T(static_cast<float>(-cx / fx - margin_x));
+    p.x_hi = T(static_cast<float>((width - cx) / fx + margin_x));
+    p.y_lo = T(static_cast<float>(-cy / fy - margin_y));
+    p.y_hi = T(static_cast<float>((height - cy) / fy + margin_y));
+    return p;
+}
+
+/// Rotation matrix of a quaternion of any length but zero.
+template <class T>
+GS_HD Mat3<T> quat_to_rotation(Quat<T> q) {
+    const T inverse = T(1.0f) / sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z);
+    const T w = q.w * inverse, x = q.x * inverse, y = q.y * inverse, z = q.z * inverse;
+    const T one = T(1.0f), two = T(2.0f);
+    Mat3<T> r;
+    r.m[0][0] = one - two * (y * y + z * z);
+    r.m[0][1] = two * (x * y - w * z);
+    r.m[0][2] = two * (x * z + w * y);
+    r.m[1][0] = two * (x * y + w * z);
+    r.m[1][1] = one - two * (x * x + z * z);
+    r.m[1][2] = two * (y * z - w * x);
+    r.m[2][0] = two * (x * z - w * y);
+    r.m[2][1] = two * (y * z + w * x);
+    r.m[2][2] = one - two * (x * x + y * y);
+    return r;
+}
+/// Gradient with respect to the raw quaternion.
+template <class T>
+GS_HD Quat<T> quat_to_rotation_vjp(Quat<T> q, const Mat3<T>& v) {
+    const T inverse = T(1.0f) / sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z);
+    const T w = q.w * inverse, x = q.x * inverse, y = q.y * inverse, z = q.z * inverse, two = T(2.0f);
+    const auto& m = v.m;
+    const T vw = two * (x * (m[2][1] - m[1][2]) + y * (m[0][2] - m[2][0]) + z * (m[1][0] - m[0][1]));
+    const T vx = two * (y * (m[0][1] + m[1][0]) + z * (m[0][2] + m[2][0]) + w * (m[2][1] - m[1][2]) -
+                        two * x * (m[1][1] + m[2][2]));
+    const T vy = two * (x * (m[0][1] + m[1][0]) + z * (m[1][2] + m[2][1]) + w * (m[0][2] - m[2][0]) -
+                        two * y * (m[0][0] + m[2][2]));
+    const T vz = two * (x * (m[0][2] + m[2][0]) + y * (m[1][2] + m[2][1]) + w * (m[1][0] - m[0][1]) -
+                        two * z * (m[0][0] + m[1][1]));
+    const T along = vw * w + vx * x + vy * y + vz * z;  // the normalisation removes this part
+    return {inverse * (vw - along * w), inverse * (vx - along * x), inverse * (vy - along * y), inverse * (vz - along * z)};
+}
+
+/// What projecting a mean and covariance gives, before blur.
+template <class T>
+struct Projection {
+    Vec3<T> camera;  ///< mean in camera axes; camera.z is the depth
+    Vec2<T> mean;    ///< px
+    Sym2<T> cov;     ///< px^2
+};
+/// The factor U (2x3) with cov = U U^T, and what it is made of; shared by f and f_vjp.
+template <class T>
+struct ProjectionFactors {
+    T u, v;          ///< clamped x/z, y/z
+    T inverse_z;
+    T a[2][3];       ///< J * camera_from_world
+    Mat3<T> r;       ///< world_from_gaussian
+    T b[2][3];       ///< a * r
+};
+template <class T>
+GS_HD ProjectionFactors<T> projection_factors(const Pinhole<T>& cam, Vec3<T> c, Quat<T> quat) {
+    ProjectionFactors<T> f;
+    f.inverse_z = T(1.0f) / c.z;
+    f.u = min(max(c.x * f.inverse_z, cam.x_lo), cam.x_hi);
+    f.v = min(max(c.y * f.inverse_z, cam.y_lo), cam.y_hi);
+    const T jx = cam.fx * f.inverse_z, jy = cam.fy * f.inverse_z;  // J = [jx 0 -jx u; 0 jy -jy v]
+    for (int k = 0; k < 3; ++k) {
+        f.a[0][k] = jx * (cam.rotation.m[0][k] - f.u * cam.rotation.m[2][k]);
+        f.a[1][k] = jy * (cam.rotation.m[1][k] - f.v * cam.rotation.m[2][k]);
+    }
+    f.r = quat_to_rotation(quat);
+    for (int i = 0; i < 2; ++i)
+        for (int k = 0; k < 3; ++k) f.b[i][k] = f.a[i][0] * f.r.m[0][k] + f.a[i][1] * f.r.m[1][k] + f.a[i][2] * f.r.m[2][k];
+    return f;
+}
+
+/// Mean and 2D covariance. `scale`: standard deviations (world units), `quat`: any length.
+template <class T>
+GS_HD Projection<T> project(const Pinhole<T>& cam, Vec3<T> mean, Vec3<T> scale, Quat<T> quat) {
+    Projection<T> out;
+    out.camera = cam.rotation * mean + cam.translation;
+    const ProjectionFactors<T> f = projection_factors(cam, out.camera, quat);
+    out.mean = {cam.fx * out.camera.x * f.inverse_z + cam.cx, cam.fy * out.camera.y * f.inverse_z + cam.cy};
+    const T s[3] = {scale.x, scale.y, scale.z};
+    out.cov = {T(0.0f), T(0.0f), T(0.0f)};
+    for (int k = 0; k < 3; ++k) {
+        const T u0 = f.b[0][k] * s[k], u1 = f.b[1][k] * s[k];
+        out.cov.xx = out.cov.xx + u0 * u0;
+        out.cov.xy = out.cov.xy + u0 * u1;
+        out.cov.yy = out.cov.yy + u1 * u1;
+    }
+    return out;
+}
+
+template <class T>
+struct ProjectionGradients {
+    Vec3<T> mean;
+    Vec3<T> scale;  ///< with respect to the standard deviations
+    Quat<T> quat;
+};
+/// v_cov.xy is the derivative with respect to the one number cov.xy (it stands twice in the matrix).
+template <class T>
+GS_HD ProjectionGradients<T> project_vjp(const Pinhole<T>& cam, Vec3<T> mean, Vec3<T> scale, Quat<T> quat, Vec2<T> v_mean2d,
+                                         Sym2<T> v_cov, T v_depth) {
+    const Vec3<T> c = cam.rotation * mean + cam.translation;
+    const ProjectionFactors<T> f = projection_factors(cam, c, quat);
+    const T s[3] = {scale.x, scale.y, scale.z}, two = T(2.0f);
+
+    // cov = U U^T with U = b diag(s): back to b and s.
+    T v_b[2][3], v_s[3];
+    for (int k = 0; k < 3; ++k) {
+        const T u0 = f.b[0][k] * s[k], u1 = f.b[1][k] * s[k];
+        const T v_u0 = two * v_cov.xx * u0 + v_cov.xy * u1, v_u1 = v_cov.xy * u0 + two * v_cov.yy * u1;
+        v_s[k] = v_u0 * f.b[0][k] + v_u1 * f.b[1][k];
+        v_b[0][k] = v_u0 * s[k];
+        v_b[1][k] = v_u1 * s[k];
+    }
+    // b = a r: back to a and the rotation.
+    T v_a[2][3];
+    Mat3<T> v_r;
+    for (int k = 0; k < 3; ++k) {
+        for (int i = 0; i < 2; ++i)
+            v_a[i][k] = v_b[i][0] * f.r.m[k][0] + v_b[i][1] * f.r.m[k][1] + v_b[i][2] * f.r.m[k][2];
+        for (int j = 0; j < 3; ++j) v_r.m[k][j] = f.a[0][k] * v_b[0][j] + f.a[1][k] * v_b[1][j];
+    }
+    // a = J camera_from_world: back to the Jacobian's entries, then to the mean in camera axes.
+    const auto& w = cam.rotation.m;
+    const T j00 = v_a[0][0] * w[0][0] + v_a[0][1] * w[0][1] + v_a[0][2] * w[0][2];
+    const T j02 = v_a[0][0] * w[2][0] + v_a[0][1] * w[2][1] + v_a[0][2] * w[2][2];
+    const T j11 = v_a[1][0] * w[1][0] + v_a[1][1] * w[1][1] + v_a[1][2] * w[1][2];
+    const T j12 = v_a[1][0] * w[2][0] + v_a[1][1] * w[2][1] + v_a[1][2] * w[2][2];
+    const T jx = cam.fx * f.inverse_z, jy = cam.fy * f.inverse_z;
+    const T x_over_z = c.x * f.inverse_z, y_over_z = c.y * f.inverse_z, zero = T(0.0f);
+    const T v_u = select(both(x_over_z >= cam.x_lo, x_over_z <= cam.x_hi), -jx * j02, zero);
+    const T v_v = select(both(y_over_z >= cam.y_lo, y_over_z <= cam.y_hi), -jy * j12, zero);
+    const T v_xz = v_u + cam.fx * v_mean2d.x, v_yz = v_v + cam.fy * v_mean2d.y;  // with respect to x/z and y/z
+    Vec3<T> v_c;
+    v_c.x = v_xz * f.inverse_z;
+    v_c.y = v_yz * f.inverse_z;
+    v_c.z = v_depth + f.inverse_z * (jx * (f.u * j02 - j00) + jy * (f.v * j12 - j11) - v_xz * x_over_z - v_yz * y_over_z);
+    return {transpose(cam.rotation) * v_c, {v_s[0], v_s[1], v_s[2]}, quat_to_rotation_vjp(quat, v_r)};
+}
+
+/// Inverse of cov + blur I, and the opacity factor that keeps the blurred Gaussian's energy.
+template <class T>
+struct Conic {
+    Sym2<T> inverse;   ///< sigma = 0.5 (xx dx^2 + yy dy^2) + xy dx dy
+    T det;             ///< of the blurred covariance; not positive: degenerate
+    T compensation;    ///< sqrt(max(det(cov) / det(cov + blur I), 0.005^2))
+};
+template <class T>
+GS_HD Conic<T> conic_of(Sym2<T> cov, T blur) {
+    const T xx = cov.xx + blur, yy = cov.yy + blur;
+    Conic<T> out;
+    out.det = xx * yy - cov.xy * cov.xy;
+    const T inverse = T(1.0f) / out.det;
+    out.inverse = {yy * inverse, -cov.xy * inverse, xx * inverse};
+    const T ratio = (cov.xx * cov.yy - cov.xy * cov.xy) * inverse;
+    out.compensation = sqrt(max(ratio, T(0.000025f)));
+    return out;
+}
+/// Gradient with respect to cov. v_inverse.xy is with respect to the one number inverse.xy.
+template <class T>
+GS_HD Sym2<T> conic_of_vjp(Sym2<T> cov, T blur, Sym2<T> v_inverse, T v_compensation) {
+    const Conic<T> k = conic_of(cov, blur);
+    const Sym2<T> c = k.inverse;
+    const T half = T(0.5f), two = T(2.0f), zero = T(0.0f);
+    // d inverse = -inverse d cov inverse, both symmetric.
+    const T h = half * v_inverse.xy;
+    const T m00 = c.xx * v_inverse.xx + c.xy * h, m01 = c.xx * h + c.xy * v_inverse.yy;
+    const T m10 = c.xy * v_inverse.xx + c.yy * h, m11 = c.xy * h + c.yy * v_inverse.yy;
+    Sym2<T> v{-(m00 * c.xx + m01 * c.xy), -(two * (m00 * c.xy + m01 * c.yy)), -(m10 * c.xy + m11 * c.yy)};
+    const T det0 = cov.xx * cov.yy - cov.xy * cov.xy, inverse_det = T(1.0f) / k.det, ratio = det0 * inverse_det;
+    const T v_ratio = select(ratio > T(0.000025f), half * v_compensation / k.compensation, zero);
+    const T v_det0 = v_ratio * inverse_det, v_det1 = -v_ratio * ratio * inverse_det;
+    v.xx = v.xx + v_det0 * cov.yy + v_det1 * (cov.yy + blur);
+    v.yy = v.yy + v_det0 * cov.xx + v_det1 * (cov.xx + blur);
+    v.xy = v.xy - two * cov.xy * (v_det0 + v_det1);
+    return v;
+}
+
+}  // namespace gs::math
