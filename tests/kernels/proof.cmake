@@ -1,0 +1,2 @@
+# The numbers: oracle, derivatives, CPU backend.
+gs_test(support SOURCES ${CMAKE_CURRENT_LIST_DIR}/support_test.cpp LIBS gs_scene)
