@@ -1,0 +1,373 @@
+#include "profiler/core/ring.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cstdio>
+#include <cstring>
+
+#include "profiler/core/nvtx.h"
+#include "profiler/core/scope.h"
+#include "profiler/core/strings.h"
+
+namespace gs {
+namespace detail {
+
+constinit bool ticks_are_tsc = false;
+constinit bool nvtx_active = false;
+constinit std::atomic<int> recorder_state{static_cast<int>(RecorderState::unstarted)};
+constinit thread_local ThreadLane thread_lane;
+
+namespace {
+
+// The process has one recorder, because threads outlive every object that could own it. It is never destroyed: other
+// threads' spans may end after main() has returned.
+struct Recorder {
+    abi::RingHeader* header = nullptr;
+    int fd = -1;
+    std::atomic_flag starting = ATOMIC_FLAG_INIT;
+    // Guards lanes being taken and given back; held for nanoseconds, never while recording.
+    pthread_mutex_t lanes = PTHREAD_MUTEX_INITIALIZER;
+    StringTable strings;
+    bool fork_handler = false;
+};
+// In .bss apart from two words; the string table is most of it.
+constinit Recorder recorder;
+
+struct LanesLock {
+    LanesLock() { ::pthread_mutex_lock(&recorder.lanes); }
+    ~LanesLock() { ::pthread_mutex_unlock(&recorder.lanes); }
+};
+
+abi::Lane* lane_at(std::uint32_t index) {
+    auto* base = reinterpret_cast<std::byte*>(recorder.header) + recorder.header->lanes_offset;
+    return reinterpret_cast<abi::Lane*>(base) + index;
+}
+
+bool file_contains_flags(const char* path, const char* first, const char* second) {
+    std::FILE* file = std::fopen(path, "re");
+    if (file == nullptr) return false;
+    static char line[16384];
+    bool found = false;
+    while (!found && std::fgets(line, sizeof line, file) != nullptr) {
+        if (std::strncmp(line, "flags", 5) != 0) continue;
+        found = std::strstr(line, first) != nullptr && std::strstr(line, second) != nullptr;
+        break;
+    }
+    std::fclose(file);
+    return found;
+}
+
+bool invariant_tsc() {
+#if defined(__x86_64__)
+    return file_contains_flags("/proc/cpuinfo", " constant_tsc", " nonstop_tsc");
+#else
+    return false;
+#endif
+}
+
+/// Reads a small file of /proc; the number of bytes read.
+std::size_t read_small(const char* path, char* out, std::size_t capacity) {
+    const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return 0;
+    const ssize_t n = ::read(fd, out, capacity - 1);
+    ::close(fd);
+    const std::size_t bytes = n > 0 ? static_cast<std::size_t>(n) : 0;
+    out[bytes] = '\0';
+    return bytes;
+}
+
+void describe_process(abi::RingHeader& h) {
+    char text[1024];
+    h.pid = static_cast<std::uint32_t>(::getpid());
+    if (read_small("/proc/self/comm", text, sizeof h.process_name) > 0) {
+        text[std::strcspn(text, "\n")] = '\0';
+        std::memcpy(h.process_name, text, std::strlen(text) + 1);
+    }
+    // Field 22 counted after the command in parentheses, which may itself hold spaces and parentheses.
+    read_small("/proc/self/stat", text, sizeof text);
+    if (const char* rest = std::strrchr(text, ')')) {
+        unsigned long long start = 0;
+        if (std::sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+                        &start) == 1)
+            h.process_start = start;
+    }
+    const std::size_t n = read_small("/proc/sys/kernel/random/boot_id", text, sizeof text);
+    std::size_t digits = 0;
+    for (std::size_t i = 0; i < n && digits < 32; ++i) {
+        const char c = text[i];
+        const int value = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+        if (value < 0) continue;
+        h.boot_id[digits / 2] = static_cast<std::uint8_t>(h.boot_id[digits / 2] << 4 | value);
+        ++digits;
+    }
+}
+
+constexpr std::uint64_t page_up(std::uint64_t bytes) { return (bytes + 4095) & ~std::uint64_t{4095}; }
+
+void lay_out(abi::RingHeader& h, std::uint64_t total) {
+    h.version = abi::kVersion;
+    h.header_bytes = sizeof(abi::RingHeader);
+    h.lane_bytes = sizeof(abi::Lane);
+    h.record_bytes = sizeof(abi::Record);
+    h.clock_bytes = sizeof(abi::ClockSnapshot);
+    h.string_entry_bytes = sizeof(abi::StringEntry);
+    h.total_bytes = total;
+    h.lanes_offset = sizeof(abi::RingHeader);
+    h.lane_count = abi::kLaneCount;
+    h.stack_slots = abi::kStackSlots;
+    h.arena_offset = page_up(h.lanes_offset + std::uint64_t{h.lane_count} * h.lane_bytes);
+    h.arena_bytes = abi::kArenaBytes;
+    h.rings_offset = h.arena_offset + h.arena_bytes;
+    h.rings_bytes = total - h.rings_offset;
+    h.tick_clock = static_cast<std::uint32_t>(ticks_are_tsc ? abi::TickClock::tsc : abi::TickClock::monotonic_ns);
+    h.start_realtime_ns = clock_ns(CLOCK_REALTIME);
+}
+
+/// A sealed, mapped memfd of `bytes`; null when the system refuses.
+void* make_memory(std::size_t bytes, int& fd_out) {
+    const int fd = static_cast<int>(::syscall(SYS_memfd_create, "gausscope-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (fd < 0) return nullptr;
+    void* memory = MAP_FAILED;
+    if (::ftruncate(fd, static_cast<off_t>(bytes)) == 0 && ::fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0)
+        memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED) {
+        ::close(fd);
+        return nullptr;
+    }
+    fd_out = fd;
+    return memory;
+}
+
+// The child shares the parent's pages: it must not write to them, nor take a lane in their directory.
+void forget_in_child() noexcept {
+    recorder_state.store(static_cast<int>(RecorderState::off), std::memory_order_relaxed);
+    thread_lane = ThreadLane{};
+    if (recorder.header != nullptr) ::munmap(recorder.header, recorder.header->total_bytes);
+    if (recorder.fd >= 0) ::close(recorder.fd);
+    recorder.header = nullptr;
+    recorder.fd = -1;
+    recorder.strings.reset();
+    recorder.starting.clear();
+    ::pthread_mutex_init(&recorder.lanes, nullptr);
+}
+
+bool create_ring(std::size_t budget) {
+    ticks_are_tsc = invariant_tsc();
+    constexpr std::size_t kLeast = 1u << 20;
+    const std::size_t bytes = (budget < kLeast          ? kLeast
+                               : budget > abi::kHardCap ? abi::kHardCap
+                                                        : budget) &
+                              ~std::size_t{4095};
+    void* memory = make_memory(bytes, recorder.fd);
+    if (memory == nullptr) return false;
+    auto* header = new (memory) abi::RingHeader;  // leaves the zeros of the fresh pages as they are
+    lay_out(*header, bytes);
+    describe_process(*header);
+    recorder.header = header;
+    recorder.strings.attach(*header);
+    for (const char* name : kStageNames) recorder.strings.add(name);
+    header->first_stage_string = string_of(Stage{});
+    header->stage_count = static_cast<std::uint32_t>(kStageCount);
+    publish_clock_snapshot();
+    // A second one soon, so that readers have a first rate: error 1e-4 here, steered away as snapshots follow.
+    const std::uint64_t until = monotonic_ns() + 300'000;
+    while (monotonic_ns() < until) {
+    }
+    publish_clock_snapshot();
+    store(header->armed, 1u);
+    publish(header->magic, abi::kMagic);
+    if (!recorder.fork_handler) recorder.fork_handler = ::pthread_atfork(nullptr, nullptr, forget_in_child) == 0;
+    nvtx_active = nvtx_listens(recorder.strings);
+    return true;
+}
+
+// ---- lanes ----
+
+/// Records for a new lane: a sixteenth of what is left, 16384 records at most, so that the first threads get long lanes
+/// and more than a hundred threads still get one.
+std::uint32_t capacity_for(std::uint64_t bytes_left) {
+    const std::uint64_t records = bytes_left / 16 / sizeof(abi::Record);
+    if (records < 64) return bytes_left >= 64 * sizeof(abi::Record) ? 64 : 0;
+    return static_cast<std::uint32_t>(std::bit_floor(records < 16384 ? records : std::uint64_t{16384}));
+}
+
+abi::Lane* fresh_lane() {
+    abi::RingHeader& h = *recorder.header;
+    if (h.lanes_used >= h.lane_count) return nullptr;
+    const std::uint32_t capacity = capacity_for(h.rings_bytes - h.rings_used);
+    if (capacity == 0) return nullptr;
+    abi::Lane* lane = lane_at(h.lanes_used);
+    lane->records_offset = h.rings_offset + h.rings_used;
+    lane->record_capacity = capacity;
+    lane->record_bytes = sizeof(abi::Record);
+    lane->kind = static_cast<std::uint32_t>(abi::LaneKind::thread);
+    store(h.rings_used, h.rings_used + std::uint64_t{capacity} * sizeof(abi::Record));
+    publish(h.lanes_used, h.lanes_used + 1);
+    return lane;
+}
+
+/// The lane left longest ago, if that is at least `grace` ticks back: readers then had time to see its last records.
+abi::Lane* left_lane(std::uint64_t grace) {
+    abi::Lane* best = nullptr;
+    for (std::uint32_t i = 0; i < recorder.header->lanes_used; ++i) {
+        abi::Lane* lane = lane_at(i);
+        if (lane->state != static_cast<std::uint32_t>(abi::LaneState::released)) continue;
+        if (best == nullptr || lane->released_at < best->released_at) best = lane;
+    }
+    return best != nullptr && read_ticks() - best->released_at >= grace ? best : nullptr;
+}
+
+/// Gives the lane back when its thread ends.
+struct LaneReturner {
+    bool used = false;
+    ~LaneReturner() {
+        ThreadLane& t = thread_lane;
+        if (t.lane != nullptr && recorder.header != nullptr) {
+            const std::uint64_t now = read_ticks();
+            write_record(t, abi::RecordKind::thread_end, now, now, 0, t.name, 0);
+            const LanesLock lock;
+            publish(t.lane->depth, 0u);
+            t.lane->released_at = now;
+            publish(t.lane->state, static_cast<std::uint32_t>(abi::LaneState::released));
+        }
+        t = ThreadLane{};
+        t.leaving = true;  // spans in later thread_local destructors are lost and counted
+    }
+};
+thread_local LaneReturner lane_returner;
+
+void occupy(ThreadLane& t, abi::Lane* lane) {
+    const auto tid = static_cast<std::uint32_t>(::syscall(SYS_gettid));
+    t.lane = lane;
+    t.head = lane->head;
+    t.depth = 0;
+    t.mask = lane->record_capacity - 1;
+    t.records = reinterpret_cast<std::uint64_t*>(reinterpret_cast<std::byte*>(recorder.header) + lane->records_offset);
+    store(lane->tid, tid);
+    store(lane->name, t.name);
+    store(lane->owner_first, t.head);
+    store(lane->depth, 0u);
+    publish(lane->generation, lane->generation + 1);
+    publish(lane->state, static_cast<std::uint32_t>(abi::LaneState::owned));
+    const std::uint64_t now = read_ticks();
+    write_record(t, abi::RecordKind::thread_begin, now, now, tid, t.name, abi::kHasPayload);
+}
+
+void count_dropped() {
+    if (recorder.header != nullptr)
+        std::atomic_ref(recorder.header->dropped_records).fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+bool take_lane(ThreadLane& t) noexcept {
+    if (recorder_state.load(std::memory_order_relaxed) == static_cast<int>(RecorderState::unstarted)) start_recording();
+    if (recorder_state.load(std::memory_order_acquire) != static_cast<int>(RecorderState::armed)) return false;
+    if (t.leaving || t.refused > 0) {
+        if (t.refused > 0) --t.refused;
+        count_dropped();
+        return false;
+    }
+    lane_returner.used = true;  // registers its destructor with this thread
+    {
+        const LanesLock lock;
+        abi::Lane* lane = left_lane(ticks_are_tsc ? 200'000'000u : 100'000'000u);
+        if (lane == nullptr) lane = fresh_lane();
+        if (lane == nullptr) lane = left_lane(0);
+        if (lane != nullptr) occupy(t, lane);
+    }
+    if (t.lane != nullptr) return true;
+    t.refused = 1000;
+    count_dropped();
+    return false;
+}
+
+}  // namespace detail
+
+bool start_recording(const RecordingOptions& options) noexcept {
+    using namespace detail;
+    constexpr int kArmed = static_cast<int>(RecorderState::armed), kOff = static_cast<int>(RecorderState::off);
+    if (recorder_state.load(std::memory_order_acquire) == kArmed) return true;
+    // Whoever comes second while the ring is being made records nothing yet, rather than wait.
+    if (recorder.starting.test_and_set(std::memory_order_acquire)) return set_recording(true) || is_recording();
+    const bool made = create_ring(options.bytes);
+    recorder_state.store(made ? kArmed : kOff, std::memory_order_release);
+    return made;
+}
+
+bool set_recording(bool on) noexcept {
+    using namespace detail;
+    const bool was = is_recording();
+    if (ring_fd() < 0) return was;
+    recorder_state.store(static_cast<int>(on ? RecorderState::armed : RecorderState::off), std::memory_order_release);
+    store(recorder.header->armed, on ? 1u : 0u);
+    return was;
+}
+
+bool is_recording() noexcept {
+    return detail::recorder_state.load(std::memory_order_acquire) == static_cast<int>(detail::RecorderState::armed);
+}
+
+int ring_fd() noexcept {
+    using namespace detail;
+    const bool made = recorder_state.load(std::memory_order_acquire) != static_cast<int>(RecorderState::unstarted);
+    return made ? recorder.fd : -1;
+}
+
+StringId register_string(const char* text) noexcept {
+    using namespace detail;
+    if (recorder_state.load(std::memory_order_acquire) == static_cast<int>(RecorderState::unstarted)) start_recording();
+    if (text == nullptr || ring_fd() < 0) return 0;
+    const LanesLock lock;
+    return recorder.strings.add(text);
+}
+
+void publish_clock_snapshot() noexcept {
+    using namespace detail;
+    if (recorder.header == nullptr) return;
+    static constinit std::atomic_flag busy = ATOMIC_FLAG_INIT;
+    if (busy.test_and_set(std::memory_order_acquire)) return;
+    // The tightest of a few brackets: being scheduled away between two clocks would bend time.
+    abi::ClockSnapshot best{};
+    best.uncertainty_ticks = ~std::uint64_t{0};
+    for (int i = 0; i < 8; ++i) {
+        const std::uint64_t before = read_ticks();
+        const std::uint64_t monotonic = monotonic_ns(), realtime = clock_ns(CLOCK_REALTIME);
+        const std::uint64_t after = read_ticks();
+        if (after - before >= best.uncertainty_ticks) continue;
+        const std::uint64_t ticks = ticks_are_tsc ? before + (after - before) / 2 : monotonic;
+        best = {ticks, monotonic, realtime, 0, after - before};
+    }
+    abi::RingHeader& h = *recorder.header;
+    const std::uint64_t number = h.clock_count;
+    abi::ClockSnapshot& slot = number == 0 ? h.first_clock : h.clocks[number % abi::kClockSlots];
+    std::atomic_thread_fence(std::memory_order_release);
+    store(slot.ticks, best.ticks);
+    store(slot.monotonic_ns, best.monotonic_ns);
+    store(slot.realtime_ns, best.realtime_ns);
+    store(slot.cupti_ns, best.cupti_ns);
+    store(slot.uncertainty_ticks, best.uncertainty_ticks);
+    publish(h.clock_count, number + 1);
+    store(h.heartbeat_ns, best.monotonic_ns);
+    busy.clear(std::memory_order_release);
+}
+
+void name_this_thread(const char* name) noexcept {
+    using namespace detail;
+    char system_name[16] = {};
+    std::strncpy(system_name, name, sizeof system_name - 1);
+    ::pthread_setname_np(::pthread_self(), system_name);
+    ThreadLane& t = thread_lane;
+    t.name = register_string(name);
+    if (t.lane == nullptr) return;  // take_lane() passes the name on
+    store(t.lane->name, t.name);
+    const std::uint64_t now = read_ticks();
+    write_record(t, abi::RecordKind::thread_name, now, now, 0, t.name, 0);
+}
+
+}  // namespace gs

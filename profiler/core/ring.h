@@ -1,0 +1,133 @@
+// The recorder: this process's ring (abi.h) and the few words each thread needs to write to it. Nothing here blocks,
+// throws or allocates on the recording path; what cannot be written is counted. Called through Span and friends
+// (scope.h); programs only call start_recording(), set_recording() and ring_fd().
+//
+// The recorder reads no shared memory to decide where to write: head, depth and capacity live in ThreadLane, so nothing
+// a reader could do to the mapping leads a write astray.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "profiler/core/abi.h"
+#include "profiler/core/clock.h"
+
+namespace gs {
+
+/// A name in the ring's string arena. 0 is "no name". Valid in this process until it ends.
+using StringId = std::uint32_t;
+
+struct RecordingOptions {
+    std::size_t bytes =
+        abi::kHardCap;  ///< memory budget, clamped to [1 MiB, abi::kHardCap]; pages are used as lanes fill
+};
+
+/// Makes the ring and starts recording; the first Span does it too. False when the ring cannot be made (no memfd, no
+/// memory): then spans cost a flag test and nothing is recorded. After fork() the child records nothing until it calls
+/// this itself.
+bool start_recording(const RecordingOptions& options = {}) noexcept;
+
+/// Switches recording off and on again: spans that begin while it is off are not recorded. Returns what it was.
+bool set_recording(bool on) noexcept;
+bool is_recording() noexcept;
+
+/// The memfd, owned by the recorder; dup() it to keep it. -1: no ring.
+int ring_fd() noexcept;
+
+/// The id of `text`, the same for the same text. Cut to abi::kMaxStringBytes (counted); 0 when the arena is full
+/// (counted) or there is no ring. Takes a lock: register once, not per span.
+StringId register_string(const char* text) noexcept;
+
+/// Puts {ticks, MONOTONIC, REALTIME} into the ring and renews the heartbeat. The collector calls it every 100 ms.
+void publish_clock_snapshot() noexcept;
+
+namespace detail {
+
+/// One thread's way into its lane. Private memory: readers cannot reach it.
+struct ThreadLane {
+    abi::Lane* lane = nullptr;         ///< null: no lane (not yet, refused, forked, or thread is leaving)
+    std::uint64_t* records = nullptr;  ///< 4 words each
+    std::uint64_t head = 0;
+    std::uint32_t mask = 0;  ///< record_capacity - 1
+    std::uint32_t depth = 0;
+    std::uint32_t refused = 0;  ///< records to count as dropped before asking for a lane again
+    std::uint32_t name = 0;
+    bool leaving = false;
+};
+
+enum class RecorderState : int { off = 0, armed = 1, unstarted = 2 };
+extern constinit std::atomic<int> recorder_state;
+#if defined(__GNUC__)
+extern constinit thread_local ThreadLane thread_lane __attribute__((tls_model("initial-exec")));
+#else
+extern constinit thread_local ThreadLane thread_lane;
+#endif
+extern constinit bool nvtx_active;  ///< a tool listens to NVTX
+
+/// Gets this thread a lane, starting the recorder if nobody has. False: this record is lost (and counted).
+bool take_lane(ThreadLane& thread) noexcept;
+void nvtx_push(StringId name, std::uint64_t payload, bool has_payload) noexcept;
+void nvtx_pop() noexcept;
+
+template <class T>
+inline void store(T& where, T value) noexcept {
+    std::atomic_ref<T>(where).store(value, std::memory_order_relaxed);
+}
+template <class T>
+inline void publish(T& where, T value) noexcept {
+    std::atomic_ref<T>(where).store(value, std::memory_order_release);
+}
+
+inline void write_record(ThreadLane& t, abi::RecordKind kind, std::uint64_t begin, std::uint64_t end,
+                         std::uint64_t payload, StringId name, std::uint16_t flags) noexcept {
+    std::uint64_t* words = t.records + 4 * (t.head & t.mask);
+    const std::uint64_t depth = t.depth < 255 ? t.depth : 255;
+    // Orders these stores after the previous head: a reader that sees any of them also sees that head (abi.h).
+    std::atomic_thread_fence(std::memory_order_release);
+    store(words[0], begin);
+    store(words[1], end);
+    store(words[2], payload);
+    store(words[3],
+          std::uint64_t{name} | static_cast<std::uint64_t>(kind) << 32 | depth << 40 | std::uint64_t{flags} << 48);
+    publish(t.lane->head, ++t.head);
+}
+
+/// True when this thread may write: recording is on and it has a lane.
+inline bool ready(ThreadLane& t) noexcept {
+    if (recorder_state.load(std::memory_order_relaxed) == static_cast<int>(RecorderState::off)) return false;
+    return t.lane != nullptr || take_lane(t);
+}
+
+/// Opens a range; its begin in ticks, 0 when it is not recorded.
+inline std::uint64_t open_range(StringId name, std::uint64_t payload, std::uint16_t flags) noexcept {
+    ThreadLane& t = thread_lane;
+    if (!ready(t)) return 0;
+    const std::uint64_t begin = read_ticks();
+    if (t.depth < abi::kStackSlots) [[likely]] {
+        abi::OpenRange& slot = t.lane->stack[t.depth];
+        store(slot.begin, begin);
+        store(slot.payload, payload);
+        store(slot.name, name);
+        store<std::uint32_t>(slot.flags, flags);
+    }
+    publish(t.lane->depth, ++t.depth);
+    if (nvtx_active) [[unlikely]]
+        nvtx_push(name, payload, flags & abi::kHasPayload);
+    return begin;
+}
+
+inline void close_range(std::uint64_t begin, StringId name, std::uint64_t payload, std::uint16_t flags) noexcept {
+    if (begin == 0) return;
+    const std::uint64_t end = read_ticks();
+    if (nvtx_active) [[unlikely]]
+        nvtx_pop();
+    ThreadLane& t = thread_lane;
+    // The lane may have gone meanwhile: fork() gives the child an empty ThreadLane, thread exit too.
+    if (t.lane == nullptr || t.depth == 0) return;
+    publish(t.lane->depth, --t.depth);
+    write_record(t, abi::RecordKind::span, begin, end, payload, name, flags);
+}
+
+}  // namespace detail
+}  // namespace gs
