@@ -1,5 +1,6 @@
 // Rasterizer: a camera and Gaussians in, a picture and its maps out; then gradients of the picture in, gradients of the
-// Gaussians out. One interface, one implementation per backend (raster/cpu, raster/cuda). The trainer and the session use it.
+// Gaussians out. One interface, one implementation per backend (raster/cpu, raster/cuda). The trainer and the session
+// use it.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +20,20 @@ inline constexpr int kTileSize = 16;  ///< pixels
 
 /// Constants that differ between trainers (references: table "Constants for interoperability" in docs/rendering.md).
 enum class Compatibility {
-    tight,   ///< ours: exact opacity-aware extents, alpha <= 0.99, stop excludes the crossing Gaussian (next T <= 1e-4), near 0.01
+    tight,  ///< ours: exact opacity-aware extents, alpha <= 0.99, stop excludes the crossing Gaussian (next T <= 1e-4),
+            ///< near 0.01
     gsplat,  ///< as gsplat: the same picture rules, box extents of 3.33 sigma
     inria,   ///< as the 3DGS paper's rasterizer: 3 sigma squares, near 0.2, stop when next T < 1e-4
 };
 struct RasterRules {
-    float near_plane;       ///< Gaussians with depth <= this are dropped, world units
-    float alpha_max;        ///< alpha is clamped to this
-    float alpha_min;        ///< smaller alpha is skipped
-    float transmittance_min;///< a pixel ends before the Gaussian that would bring T to this or below
-    bool stop_at_equal;     ///< true: "<=", false: "<"
-    float extent_sigma;     ///< 0 = opacity-aware exact extent, else this many standard deviations of the larger axis
-    bool square_extent;     ///< extent is a square around the larger axis (Inria) instead of a box per axis
-    bool exact_tiles;       ///< only tiles that the ellipse touches, instead of all tiles of its box
+    float near_plane;         ///< Gaussians with depth <= this are dropped, world units
+    float alpha_max;          ///< alpha is clamped to this
+    float alpha_min;          ///< smaller alpha is skipped
+    float transmittance_min;  ///< a pixel ends before the Gaussian that would bring T to this or below
+    bool stop_at_equal;       ///< true: "<=", false: "<"
+    float extent_sigma;       ///< 0 = opacity-aware exact extent, else this many standard deviations of the larger axis
+    bool square_extent;       ///< extent is a square around the larger axis (Inria) instead of a box per axis
+    bool exact_tiles;         ///< only tiles that the ellipse touches, instead of all tiles of its box
 };
 RasterRules rules_of(Compatibility compatibility);
 const char* name_of(Compatibility compatibility);
@@ -45,8 +47,9 @@ struct RenderOptions {
     float blur = 0.3f;            ///< added to the diagonal of the 2D covariance, px^2
     float near_plane = 0.0f;      ///< overrides the profile's when > 0
     Compatibility compatibility = Compatibility::tight;
-    bool depth = true;            ///< fill RenderResult::depth
-    bool counters = false;        ///< fill contributors, evaluated_pairs (isects_per_tile is always there)
+    bool depth = true;      ///< fill RenderResult::depth
+    bool gradients = true;  ///< keep what backward() needs; false is a little faster
+    bool counters = false;  ///< fill contributors, evaluated_pairs (isects_per_tile is always there)
 };
 
 /// Counts of one frame, for the cost model (N, V, I, E, B of docs/rendering.md).
@@ -63,13 +66,13 @@ struct RenderCounters {
 
 struct RenderResult {
     int width = 0, height = 0;
-    ImageF color;                         ///< 3 planes, background blended in
-    ImageF alpha;                         ///< 1 plane, 1 - transmittance
-    ImageF depth;                         ///< 1 plane, sum of weight * depth (divide by alpha for the expected depth)
-    Buffer<std::uint16_t> contributors;   ///< [height][width] Gaussians blended into the pixel
+    ImageF color;                        ///< 3 planes, background blended in
+    ImageF alpha;                        ///< 1 plane, 1 - transmittance
+    ImageF depth;                        ///< 1 plane, sum of weight * depth (divide by alpha for the expected depth)
+    Buffer<std::uint16_t> contributors;  ///< [height][width] Gaussians blended into the pixel
     int tiles_x = 0, tiles_y = 0;
-    Buffer<std::uint32_t> isects_per_tile;    ///< [tiles_y][tiles_x]
-    Buffer<std::uint32_t> pairs_per_tile;     ///< [tiles_y][tiles_x] evaluated pairs
+    Buffer<std::uint32_t> isects_per_tile;  ///< [tiles_y][tiles_x]
+    Buffer<std::uint32_t> pairs_per_tile;   ///< [tiles_y][tiles_x] evaluated pairs
     RenderCounters counters;
 };
 
@@ -109,10 +112,13 @@ class ParameterSource {
 /// The model as it is.
 class ModelSource final : public ParameterSource {
   public:
-    explicit ModelSource(const GaussianModel& model, std::span<const BlockBounds> bounds = {}) : model_(model), bounds_(bounds) {}
+    explicit ModelSource(const GaussianModel& model, std::span<const BlockBounds> bounds = {})
+        : model_(model), bounds_(bounds) {}
     std::size_t count() const override { return model_.count; }
     int sh_degree() const override { return model_.sh_degree; }
-    BlockView geometry(std::size_t block, float*) override { return {model_.values.data() + block * kBlock, model_.capacity}; }
+    BlockView geometry(std::size_t block, float*) override {
+        return {model_.values.data() + block * kBlock, model_.capacity};
+    }
     BlockView sh(std::size_t block, float*) override { return {model_.plane(kSh0) + block * kBlock, model_.capacity}; }
     std::span<const BlockBounds> bounds() const override { return bounds_; }
 
@@ -126,10 +132,10 @@ void compute_bounds(const GaussianModel& model, Buffer<BlockBounds>& out);
 /// Gradients of 16 consecutive Gaussians; lanes not in `mask` were not visible and hold zeros.
 struct BlockGradients {
     std::size_t block = 0;
-    std::uint32_t mask = 0;                       ///< bit i: Gaussian 16 * block + i was visible
-    alignas(64) float planes[kMaxPlanes][kBlock]; ///< by Plane number; unused SH planes are zero
-    alignas(64) float mean2d[2][kBlock];          ///< d loss / d projected mean, per pixel
-    alignas(64) float radius_px[kBlock];          ///< extent on the picture in pixels
+    std::uint32_t mask = 0;                        ///< bit i: Gaussian 16 * block + i was visible
+    alignas(64) float planes[kMaxPlanes][kBlock];  ///< by Plane number; unused SH planes are zero
+    alignas(64) float mean2d[2][kBlock];           ///< d loss / d projected mean, per pixel
+    alignas(64) float radius_px[kBlock];           ///< extent on the picture in pixels
 };
 /// Takes the gradients as they are made, block by block, in no particular order, from many threads (each block once).
 class GradientSink {
@@ -151,11 +157,12 @@ class Rasterizer {
     virtual std::string name() const = 0;  ///< "CPU (AVX3_SPR, 2 threads)"
     virtual std::unique_ptr<ForwardState> make_state() const = 0;
     /// Draws. `camera` must be a valid pinhole. Poison parameters (NaN, Inf, degenerate) draw nothing.
-    virtual void forward(ParameterSource& source, const Camera& camera, const RenderOptions& options, ForwardState& state,
-                         RenderResult& result) = 0;
+    virtual void forward(ParameterSource& source, const Camera& camera, const RenderOptions& options,
+                         ForwardState& state, RenderResult& result) = 0;
     /// Gradients of the last forward() on `state`, with the same source, camera and options, model unchanged since.
-    virtual void backward(ParameterSource& source, const Camera& camera, const RenderOptions& options, ForwardState& state,
-                          const RenderResult& result, const PixelGradients& gradients, GradientSink& sink) = 0;
+    virtual void backward(ParameterSource& source, const Camera& camera, const RenderOptions& options,
+                          ForwardState& state, const RenderResult& result, const PixelGradients& gradients,
+                          GradientSink& sink) = 0;
 };
 
 std::unique_ptr<Rasterizer> make_cpu_rasterizer();

@@ -1,0 +1,142 @@
+// What one frame of the CPU backend consists of between its stages, and the parameter structs of the SIMD kernels.
+// Private to raster/cpu. Index words: block (16 Gaussians), slot (visible Gaussian of this frame), isect (slot in a
+// tile).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "renderer/device/buffer.h"
+#include "renderer/device/sort.h"
+#include "renderer/math/project.h"
+#include "renderer/raster/rasterizer.h"
+
+namespace gs::cpu {
+
+inline constexpr std::size_t kBlocksPerChunk = 64;                       ///< one projection task
+inline constexpr std::size_t kSlotsPerChunk = kBlocksPerChunk * kBlock;  ///< slots are numbered chunk * this + local
+inline constexpr int kTilePixels = kTileSize * kTileSize;
+inline constexpr float kLog2E = 1.4426950408889634f;
+
+/// A projected Gaussian as blending reads it. log2 alpha = l - (a dx^2 + b dx dy + c dy^2), d = pixel centre - (x, y).
+struct Splat {
+    float x, y;     ///< px
+    float a, b, c;  ///< 1/px^2, conic times log2(e) (a and c halved)
+    float l;        ///< log2 opacity, compensation included
+    float red, green, blue;
+    float depth;    ///< camera z
+    float reach_y;  ///< px: rows further than this from y are not touched
+    float reserved;
+};
+static_assert(sizeof(Splat) == 48);
+
+/// Tiles [x0, x1) of one row of tiles.
+struct TileSpan {
+    std::uint16_t x0, x1;
+};
+/// The tiles one slot covers: `rows` spans from row y0 down, stored in its chunk's span list from `first`.
+struct Coverage {
+    std::uint32_t first;
+    std::uint16_t y0, rows;
+};
+
+/// Sums over the pixels of one isect (blend backward -> project backward). v = d loss / d ln alpha.
+struct IsectGradient {
+    float s, sx, sy, sxx, sxy, syy;  ///< sum of v, v dx, v dy, v dx^2, v dx dy, v dy^2
+    float red, green, blue, depth;   ///< sum of weight * d loss / d (colour, depth)
+    float reserved[2];
+};
+static_assert(sizeof(IsectGradient) == 48);
+
+struct ProjectParams {
+    math::Pinhole<float> camera;
+    Vec3f position;       ///< camera centre in the world
+    float width, height;  ///< px
+    RasterRules rules;
+    float blur;  ///< px^2
+    float scale_modifier;
+    bool antialiased;
+    int sh_degree;  ///< bases used
+};
+/// 16 Gaussians after projection. Lanes not in `mask` hold anything.
+struct ProjectedBlock {
+    alignas(64) float x[kBlock], y[kBlock], depth[kBlock];
+    alignas(64) float conic_xx[kBlock], conic_xy[kBlock], conic_yy[kBlock];
+    alignas(64) float log2_opacity[kBlock];
+    alignas(64) float limit[kBlock];                       ///< 2 ln(opacity / alpha_min): the conic form at the edge
+    alignas(64) float extent_x[kBlock], extent_y[kBlock];  ///< px, half sizes of that ellipse's box
+    alignas(64) float box_x[kBlock], box_y[kBlock];        ///< px, half sizes of the box that chooses tiles (profile)
+    alignas(64) float color[3][kBlock];
+    std::uint32_t mask;
+};
+/// Summed isect gradients of 16 Gaussians, transposed for lanes.
+struct SplatGradients {
+    alignas(64) float v[10][kBlock];  ///< rows in the order of IsectGradient
+};
+
+struct BlendParams {
+    const Splat* splats;
+    const std::uint32_t* slot_from_isect;
+    const std::uint32_t* tile_begin;  ///< [tiles + 1] first isect of each tile
+    int tiles_x, width, height;
+    RasterRules rules;
+    float log2_alpha_min;  ///< log2 of rules.alpha_min
+    Vec3f background;
+    float* color;                 ///< [3][height][width]
+    float* alpha;                 ///< [height][width]
+    float* depth;                 ///< or null
+    std::uint16_t* contributors;  ///< or null
+    std::uint32_t* pairs_per_tile;
+    std::uint32_t* list_end;       ///< [tiles] isects looked at before the tile was finished
+    std::uint64_t* blended_pairs;  ///< [tiles], or null
+    std::uint16_t* row_mask;       ///< [isects] bit r: a pixel of row r was blended or ended; or null
+};
+struct BlendBackwardParams {
+    BlendParams forward;
+    const float* v_color;            ///< [3][height][width]
+    const float* v_alpha;            ///< or null
+    const float* v_depth;            ///< or null
+    IsectGradient* isect_gradients;  ///< [isects] written for all isects up to list_end
+};
+
+struct CpuState final : ForwardState {
+    Buffer<std::uint32_t> candidate_blocks;    ///< block of each candidate
+    Buffer<std::uint32_t> candidate_mask;      ///< visible lanes
+    Buffer<std::uint32_t> candidate_slot;      ///< first slot
+    std::vector<std::vector<TileSpan>> spans;  ///< [chunk]
+    Buffer<std::uint32_t> chunk_slots;         ///< [chunk] slots used
+    Buffer<Splat> splats;                      ///< [slot]
+    Buffer<Coverage> coverage;                 ///< [slot]
+    Buffer<std::uint32_t> first_emission;      ///< [slot] its isects are emissions first .. first + isects_of_slot
+    Buffer<std::uint32_t> isects_of_slot;      ///< [slot]
+    Buffer<std::uint32_t> depth_keys, slot_from_rank;  ///< visible, front to back
+    Buffer<std::uint32_t> part_tile_counts;            ///< [part][tile]
+    Buffer<std::uint32_t> tile_begin, tile_order, list_end;
+    Buffer<std::uint32_t> slot_from_isect;
+    Buffer<std::uint32_t> isect_from_emission;
+    Buffer<std::uint16_t> row_mask;
+    Buffer<std::uint64_t> blended_pairs;
+    Buffer<IsectGradient> isect_gradients;
+    RadixSort sorter;
+    int tiles_x = 0, tiles_y = 0;
+
+    std::size_t bytes() const override;
+    std::size_t chunks() const { return (candidate_blocks.size() + kBlocksPerChunk - 1) / kBlocksPerChunk; }
+};
+
+// SIMD kernels, dispatched at run time (one file each).
+void project_block(const ProjectParams& params, BlockView geometry, std::size_t lanes, ProjectedBlock& out);
+void shade_block(const ProjectParams& params, BlockView geometry, BlockView sh, ProjectedBlock& block);
+void blend_tile(const BlendParams& params, std::uint32_t tile);
+void blend_tile_backward(const BlendBackwardParams& params, std::uint32_t tile);
+void project_block_backward(const ProjectParams& params, BlockView geometry, BlockView sh, const SplatGradients& in,
+                            std::uint32_t mask, BlockGradients& out);
+
+// Plain C++ stages.
+ProjectParams make_project_params(const Camera& camera, const RenderOptions& options, int model_sh_degree);
+void cull_blocks(ParameterSource& source, const Camera& camera, const ProjectParams& params, CpuState& state);
+void project_all(ParameterSource& source, const ProjectParams& params, CpuState& state);
+void sort_by_depth(CpuState& state);
+void bin_into_tiles(CpuState& state, bool gradients);
+
+}  // namespace gs::cpu

@@ -1,0 +1,107 @@
+// Pack: 16 floats that behave like one, so that the functions of renderer/math run on a whole block of Gaussians.
+// Made of compiler vectors rather than intrinsics: the templates of renderer/math carry no instruction set of their own
+// and take on that of the kernel they are flattened into (project.cpp), which intrinsics would not allow.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace gs::cpu {
+
+struct PackMask {
+    typedef std::int32_t Vector __attribute__((vector_size(64)));
+    Vector m;  ///< -1 or 0
+};
+struct Pack {
+    typedef float Vector __attribute__((vector_size(64)));
+    Vector v;
+    Pack() : v{} {}
+    explicit Pack(float x) : v(x - Vector{}) {}
+    explicit Pack(Vector x) : v(x) {}
+};
+
+inline Pack load(const float* p) {
+    Pack x;
+    std::memcpy(&x.v, p, sizeof(x.v));
+    return x;
+}
+inline void store(Pack x, float* p) { std::memcpy(p, &x.v, sizeof(x.v)); }
+
+// clang-format off
+inline Pack operator+(Pack a, Pack b) { return Pack(a.v + b.v); }
+inline Pack operator-(Pack a, Pack b) { return Pack(a.v - b.v); }
+inline Pack operator*(Pack a, Pack b) { return Pack(a.v * b.v); }
+inline Pack operator/(Pack a, Pack b) { return Pack(a.v / b.v); }
+inline Pack operator-(Pack a) { return Pack(-a.v); }
+inline PackMask operator<(Pack a, Pack b)  { return {a.v < b.v}; }
+inline PackMask operator>(Pack a, Pack b)  { return {a.v > b.v}; }
+inline PackMask operator<=(Pack a, Pack b) { return {a.v <= b.v}; }
+inline PackMask operator>=(Pack a, Pack b) { return {a.v >= b.v}; }
+inline PackMask both(PackMask a, PackMask b)   { return {a.m & b.m}; }
+inline PackMask either(PackMask a, PackMask b) { return {a.m | b.m}; }
+inline Pack select(PackMask m, Pack a, Pack b) { return Pack(m.m ? a.v : b.v); }
+// As for floats: the second operand where they do not compare.
+inline Pack min(Pack a, Pack b) { return select(a < b, a, b); }
+inline Pack max(Pack a, Pack b) { return select(a > b, a, b); }
+// clang-format on
+
+inline Pack sqrt(Pack x) {
+    Pack out;
+    for (int i = 0; i < 16; ++i) out.v[i] = __builtin_sqrtf(x.v[i]);
+    return out;
+}
+inline Pack ceil(Pack x) {
+    Pack out;
+    for (int i = 0; i < 16; ++i) out.v[i] = __builtin_ceilf(x.v[i]);
+    return out;
+}
+
+/// e^x, relative error 2e-7. Range reduction by ln 2 in two parts (Cody and Waite), Taylor polynomial of degree 6.
+/// Beyond +-87 the result stays finite and huge or tiny; NaN stays NaN.
+inline Pack exp(Pack x) {
+    const Pack bounded = max(min(x, Pack(88.0f)), Pack(-87.0f));
+    const Pack shifted = bounded * Pack(1.44269504f) + Pack(12582912.0f);  // 1.5 * 2^23: rounds to the nearest integer
+    const Pack whole = shifted - Pack(12582912.0f);
+    const Pack f = bounded - whole * Pack(0.693359375f) - whole * Pack(-2.12194440e-4f);
+    Pack p(1.0f / 720.0f);
+    for (const float c : {1.0f / 120.0f, 1.0f / 24.0f, 1.0f / 6.0f, 0.5f, 1.0f, 1.0f}) p = p * f + Pack(c);
+    const PackMask::Vector exponent = __builtin_convertvector(whole.v, PackMask::Vector);
+    PackMask::Vector bits;
+    std::memcpy(&bits, &p.v, sizeof(bits));
+    bits += exponent << 23;
+    std::memcpy(&p.v, &bits, sizeof(bits));
+    return Pack(x.v == x.v ? p.v : x.v);
+}
+
+/// Natural logarithm of a positive normal number, absolute error 1e-7 near 1. NaN, zero and negative numbers give NaN
+/// or -huge. x = m 2^e with m in [sqrt(1/2), sqrt(2)); ln m = 2 artanh((m - 1) / (m + 1)) by its odd series.
+inline Pack log(Pack x) {
+    PackMask::Vector bits;
+    std::memcpy(&bits, &x.v, sizeof(bits));
+    const PackMask::Vector offset = bits - 0x3F3504F3;  // sqrt(1/2)
+    const PackMask::Vector exponent = offset >> 23;
+    const PackMask::Vector mantissa = (offset & 0x7FFFFF) + 0x3F3504F3;
+    Pack m;
+    std::memcpy(&m.v, &mantissa, sizeof(mantissa));
+    const Pack e(__builtin_convertvector(exponent, Pack::Vector));
+    const Pack s = (m - Pack(1.0f)) / (m + Pack(1.0f)), s2 = s * s;
+    Pack p(2.0f / 11.0f);
+    for (const float c : {2.0f / 9.0f, 2.0f / 7.0f, 2.0f / 5.0f, 2.0f / 3.0f, 2.0f}) p = p * s2 + Pack(c);
+    const Pack value = p * s + e * Pack(0.69314718056f);
+    return Pack(x.v > 0.0f ? value.v : (Pack(-1e30f)).v);
+}
+
+/// Bit i: lane i is set.
+inline std::uint32_t bits_of(PackMask m) {
+    std::uint32_t bits = 0;
+    for (int i = 0; i < 16; ++i) bits |= static_cast<std::uint32_t>(m.m[i] & 1) << i;
+    return bits;
+}
+inline PackMask mask_from_bits(std::uint32_t bits) {
+    PackMask out;
+    for (int i = 0; i < 16; ++i) out.m[i] = -static_cast<std::int32_t>((bits >> i) & 1u);
+    return out;
+}
+
+}  // namespace gs::cpu
