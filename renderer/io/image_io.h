@@ -19,7 +19,11 @@ Result<ImageSize> probe_image(const fs::path& path);
 Result<void> write_png(const fs::path& path, const Image8& image);
 /// float32 .npy of shape [height][width][channels] (no last axis for one channel).
 Result<void> write_npy(const fs::path& path, const ImageF& image);
-/// Exact area average by an integer factor; partial blocks at the right and bottom edge are dropped.
+/// One side of a picture shrunk by an integer factor: size / factor rounded to nearest (halves up), at least 1.
+constexpr int shrunk_size(int size, int factor) { return size < factor ? 1 : (2 * size + factor) / (2 * factor); }
+/// Exact area average over blocks of factor x factor, each output pixel's block starting at a multiple of factor. The
+/// last block of a row or column is averaged over the pixels that are there; less than half a block is dropped
+/// (shrunk_size).
 Image8 shrink(const Image8& image, int factor);
 /// Area average to any smaller size.
 Image8 resize_area(const Image8& image, int width, int height);

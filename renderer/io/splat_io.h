@@ -19,7 +19,7 @@ struct SplatFile {
 };
 
 struct SplatFormat {
-    std::string name;                     ///< "ply"
+    std::string name;  ///< "ply"
     std::string description;
     std::vector<std::string> extensions;  ///< with the dot, lower case
     bool (*recognises)(std::span<const std::byte> first_bytes, const fs::path& path) = nullptr;

@@ -1,0 +1,53 @@
+#include "renderer/io/capture_source.h"
+
+#include <algorithm>
+
+#include "renderer/io/capture_io.h"
+#include "renderer/io/test_split.h"
+
+namespace gs {
+namespace {
+
+void drop_missing(CaptureSource& source, bool photos) {
+    if (!photos) return;
+    std::error_code ignored;
+    std::erase_if(source.frames, [&](const Frame& frame) {
+        if (fs::is_regular_file(frame.photo, ignored)) return false;
+        source.skipped.push_back(fmt::format("{}: no such photo", frame.name));
+        return true;
+    });
+}
+
+}  // namespace
+
+bool is_capture(const fs::path& path) { return !find_colmap_model(path).empty() || !find_transforms(path).empty(); }
+
+Result<CaptureSource> read_capture_source(const fs::path& path) {
+    std::error_code ignored;
+    if (!fs::exists(path, ignored)) return fail(ErrorKind::not_found, path.string(), "does not exist");
+    if (const fs::path model = find_colmap_model(path); !model.empty()) return read_colmap(path, model);
+    if (const fs::path json = find_transforms(path); !json.empty()) return read_transforms(json);
+    return fail(ErrorKind::not_found, path.string(),
+                "is not a capture: it has neither a COLMAP model (sparse/0) nor a transforms.json",
+                "give the folder that holds images/ and sparse/, or a transforms.json");
+}
+
+tl::unexpected<Error> no_view_left(const CaptureSource& source, const std::vector<std::string>& skipped) {
+    std::string why = fmt::format("no view is left, {} skipped", skipped.size());
+    for (std::size_t i = 0; i < std::min<std::size_t>(3, skipped.size()); ++i) why += fmt::format("; {}", skipped[i]);
+    return fail(ErrorKind::malformed, source.root.string(), why,
+                fmt::format("photos are expected in {}", source.photo_folder.string()));
+}
+
+Result<void> prepare_frames(CaptureSource& source, const CaptureOptions& options) {
+    if (options.downscale < 0 || options.max_side < 0)
+        return fail(ErrorKind::usage, "", "downscale and max-side must not be negative",
+                    "use 1 for full size, 0 for automatic");
+    drop_missing(source, options.photos);
+    std::sort(source.frames.begin(), source.frames.end(),
+              [](const Frame& a, const Frame& b) { return a.name < b.name; });
+    if (source.frames.empty()) return no_view_left(source, source.skipped);
+    return assign_test_views(source, options);
+}
+
+}  // namespace gs
