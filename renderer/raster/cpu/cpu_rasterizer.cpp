@@ -36,6 +36,8 @@ BlendParams blend_params(const CpuState& state, const ProjectParams& project, co
     p.height = camera.height;
     p.rules = project.rules;
     p.log2_alpha_min = std::log2(project.rules.alpha_min);
+    const float least = project.rules.transmittance_min;
+    p.transmittance_min = project.rules.stop_at_equal ? least : std::nextafter(least, 0.0f);
     p.background = options.background;
     return p;
 }

@@ -99,14 +99,16 @@ void write_splat(const ProjectedBlock& b, std::size_t lane, Splat& out) {
     out.x = b.x[lane];
     out.y = b.y[lane];
     out.a = 0.5f * kLog2E * b.conic_xx[lane];
-    out.b = kLog2E * b.conic_xy[lane];
     out.c = 0.5f * kLog2E * b.conic_yy[lane];
+    // Rounding can make the form of a very long needle indefinite, and it would then grow away from its centre.
+    const float widest = std::sqrt(4.0f * out.a * out.c) * 0.999999f;
+    out.b = std::clamp(kLog2E * b.conic_xy[lane], -widest, widest);
     out.l = b.log2_opacity[lane];
     out.red = b.color[0][lane];
     out.green = b.color[1][lane];
     out.blue = b.color[2][lane];
     out.depth = b.depth[lane];
-    out.reach_y = b.extent_y[lane] * 1.0001f + 0.01f;
+    out.slope = -0.5f * out.b / out.a;
     out.reserved = 0.0f;
 }
 

@@ -24,8 +24,8 @@ struct Splat {
     float a, b, c;  ///< 1/px^2, conic times log2(e) (a and c halved)
     float l;        ///< log2 opacity, compensation included
     float red, green, blue;
-    float depth;    ///< camera z
-    float reach_y;  ///< px: rows further than this from y are not touched
+    float depth;  ///< camera z
+    float slope;  ///< d x / d y of the line where a row is densest: -b / (2 a)
     float reserved;
 };
 static_assert(sizeof(Splat) == 48);
@@ -80,7 +80,8 @@ struct BlendParams {
     const std::uint32_t* tile_begin;  ///< [tiles + 1] first isect of each tile
     int tiles_x, width, height;
     RasterRules rules;
-    float log2_alpha_min;  ///< log2 of rules.alpha_min
+    float log2_alpha_min;     ///< log2 of rules.alpha_min
+    float transmittance_min;  ///< a pixel ends when its next transmittance would be this or less
     Vec3f background;
     float* color;                 ///< [3][height][width]
     float* alpha;                 ///< [height][width]

@@ -1,5 +1,5 @@
-// What blend and its backward share about a tile: its rectangle, the rows a splat touches, and log2 alpha along a row.
-// Included once per instruction set, like lanes.h.
+// What blend and its backward share about a tile: its rectangle, the rows a splat reaches, log2 alpha along a row, the
+// rules. Included once per instruction set, like lanes.h.
 #if defined(GS_RASTER_CPU_TILE_ROWS_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef GS_RASTER_CPU_TILE_ROWS_H_
 #undef GS_RASTER_CPU_TILE_ROWS_H_
@@ -24,34 +24,37 @@ HWY_INLINE TileRect tile_rect(const BlendParams& p, std::uint32_t tile) {
     return {x, y, std::min(kTileSize, p.width - x), std::min(kTileSize, p.height - y)};
 }
 
-/// Bit r set: row r of the tile has pixel centres within the splat's reach.
-HWY_INLINE std::uint32_t touched_rows(const Splat& splat, const TileRect& rect) {
-    const float y = splat.y - static_cast<float>(rect.y) - 0.5f;
-    const float first = std::ceil(y - splat.reach_y), last = std::floor(y + splat.reach_y);
-    const int lo = static_cast<int>(std::max(first, 0.0f)),
-              hi = static_cast<int>(std::min(last, static_cast<float>(kTileSize - 1)));
-    return lo <= hi ? (2u << hi) - (1u << lo) : 0u;
-}
-
 /// The quadratic form split into what depends on the column, on the row, and on both (a product).
 struct RowTerms {
     alignas(64) float by_column[kTileSize];  ///< -a dx^2
     alignas(64) float dx[kTileSize];
+    alignas(64) float dy[kTileSize];
     alignas(64) float by_row[kTileSize];  ///< l - c dy^2
     alignas(64) float mixed[kTileSize];   ///< -b dy
-    float ceiling;                        ///< above l only by rounding
+    std::uint32_t rows = 0;  ///< bit r: row r reaches log2_alpha_min somewhere between its first and last pixel
 
-    HWY_INLINE RowTerms(const Splat& s, const TileRect& rect) : ceiling(s.l + 1e-3f) {
+    HWY_INLINE RowTerms(const Splat& s, const TileRect& rect, float log2_alpha_min) {
         const D d;
-        const auto x0 = hn::Set(d, static_cast<float>(rect.x) + 0.5f - s.x),
-                   y0 = hn::Set(d, static_cast<float>(rect.y) + 0.5f - s.y);
+        const float left = static_cast<float>(rect.x) + 0.5f - s.x, top = static_cast<float>(rect.y) + 0.5f - s.y;
+        const auto x0 = hn::Set(d, left), x1 = hn::Set(d, left + static_cast<float>(rect.columns - 1)),
+                   y0 = hn::Set(d, top);
+        const auto minus_a = hn::Set(d, -s.a);
         for (int i = 0; i < kTileSize; i += static_cast<int>(hn::Lanes(d))) {
             const auto index = hn::Iota(d, static_cast<float>(i));
             const auto x = hn::Add(index, x0), y = hn::Add(index, y0);
+            const auto row = hn::NegMulAdd(hn::Mul(hn::Set(d, s.c), y), y, hn::Set(d, s.l)),
+                       mix = hn::Mul(hn::Set(d, -s.b), y);
             hn::Store(x, d, dx + i);
-            hn::Store(hn::Mul(hn::Mul(hn::Set(d, -s.a), x), x), d, by_column + i);
-            hn::Store(hn::NegMulAdd(hn::Mul(hn::Set(d, s.c), y), y, hn::Set(d, s.l)), d, by_row + i);
-            hn::Store(hn::Mul(hn::Set(d, -s.b), y), d, mixed + i);
+            hn::Store(y, d, dy + i);
+            hn::Store(hn::Mul(hn::Mul(minus_a, x), x), d, by_column + i);
+            hn::Store(row, d, by_row + i);
+            hn::Store(mix, d, mixed + i);
+            // Lanes as rows: the largest value along the row lies at the densest column, or at the end nearest to it.
+            const auto densest = hn::Min(hn::Max(hn::Mul(hn::Set(d, s.slope), y), x0), x1);
+            const auto largest = hn::MulAdd(hn::MulAdd(minus_a, densest, mix), densest, row);
+            alignas(8) std::uint8_t bits[8] = {};
+            hn::StoreMaskBits(d, hn::Ge(largest, hn::Set(d, log2_alpha_min - 1e-3f)), bits);
+            rows |= (static_cast<std::uint32_t>(bits[0]) | static_cast<std::uint32_t>(bits[1]) << 8) << i;
         }
     }
 };
@@ -60,6 +63,17 @@ HWY_INLINE hn::Vec<D> log2_alpha(const RowTerms& terms, int lane, int row) {
     const auto fixed = hn::Add(hn::Load(d, terms.by_column + lane), hn::Set(d, terms.by_row[row]));
     return hn::MulAdd(hn::Load(d, terms.dx + lane), hn::Set(d, terms.mixed[row]), fixed);
 }
+
+/// The constants of the blending rules as vectors, loaded once a tile.
+struct Rules {
+    hn::Vec<D> log2_alpha_min, alpha_max, transmittance_min;
+    HWY_INLINE explicit Rules(const BlendParams& p) {
+        const D d;
+        log2_alpha_min = hn::Set(d, p.log2_alpha_min);
+        alpha_max = hn::Set(d, p.rules.alpha_max);
+        transmittance_min = hn::Set(d, p.transmittance_min);
+    }
+};
 
 HWY_INLINE bool row_alive(const float* t) {
     const D d;
