@@ -1,0 +1,104 @@
+#include "profiler/collector.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+
+#include "profiler/core/ring.h"
+#include "renderer/base/log.h"
+
+namespace gs {
+namespace {
+
+// A consumer that has stopped taking batches must not make this thread's memory grow: then the oldest go.
+constexpr std::size_t kMaxPending = 500'000;
+
+template <class Event>
+std::size_t drop_oldest(std::vector<Event>& events) {
+    if (events.size() <= kMaxPending) return 0;
+    const std::size_t excess = events.size() - kMaxPending / 2;
+    events.erase(events.begin(), events.begin() + static_cast<std::ptrdiff_t>(excess));
+    return excess;
+}
+
+}  // namespace
+
+Collector::Collector(CollectorOptions options) : options_(options) {
+    auto reader = TraceReader::attach_own();
+    if (!reader) {
+        log_warning("nothing will be measured: {}", reader.error().text());
+        return;
+    }
+    reader_ = std::make_unique<TraceReader>(std::move(*reader));
+    pending_ = std::make_shared<TraceBatch>();
+    thread_ = std::thread([this] { run(); });
+}
+
+Collector::~Collector() {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+}
+
+void Collector::run() {
+    ::pthread_setname_np(::pthread_self(), "gs-collector");
+    auto interval = options_.interval;
+    while (!stop_) {
+        collect();
+        interval = busy_ ? options_.interval : std::min(interval * 2, options_.idle_interval);
+        std::this_thread::sleep_for(interval);
+    }
+}
+
+void Collector::collect() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_clock_ > std::chrono::milliseconds(100)) {
+        publish_clock_snapshot();
+        last_clock_ = now;
+    }
+    const std::uint64_t before = taken_;
+    reader_->drain(*pending_);
+    taken_ = pending_->written;
+    busy_ = taken_ != before;
+    pending_->collector_cpu_ns = static_cast<std::int64_t>(clock_ns(CLOCK_THREAD_CPUTIME_ID));
+    hand_over();
+}
+
+void Collector::hand_over() {
+    if (pending_->read_ns == 0) return;
+    if (batches_.try_put(pending_)) {
+        pending_ = std::make_shared<TraceBatch>();
+        return;
+    }
+    // The consumer is behind: go on filling this batch.
+    reader_->count_lost(drop_oldest(pending_->spans) + drop_oldest(pending_->counters) +
+                        drop_oldest(pending_->instants));
+}
+
+std::size_t Collector::drain_into(TraceStore& store) {
+    std::size_t count = 0;
+    while (const auto batch = batches_.try_take()) {
+        store.ingest(**batch);
+        ++count;
+    }
+    return count;
+}
+
+void Collector::finish(TraceStore& store) {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+    drain_into(store);
+    if (!available()) return;
+    publish_clock_snapshot();
+    reader_->drain(*pending_);
+    store.ingest(*pending_);
+    pending_ = std::make_shared<TraceBatch>();
+}
+
+void drain_ring(TraceReader& reader, TraceStore& store) {
+    publish_clock_snapshot();
+    TraceBatch batch;
+    reader.drain(batch);
+    store.ingest(batch);
+}
+
+}  // namespace gs

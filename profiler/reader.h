@@ -1,0 +1,84 @@
+// TraceReader: reads a ring (profiler/core/abi.h) as any client does: maps the memfd read-only, copies what is new,
+// notices what it missed, and believes nothing it reads. Used by the Collector's thread, by command-line tools
+// directly, and by tests.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "profiler/clock_map.h"
+#include "profiler/core/abi.h"
+#include "profiler/event.h"
+#include "renderer/base/expected.h"
+
+namespace gs {
+
+class TraceReader {
+  public:
+    /// Maps the ring behind `fd` (which stays the caller's). Errors: malformed (no ring, sizes or offsets that cannot
+    /// be), unsupported (another major version, a memfd that may shrink under the reader).
+    static Result<TraceReader> attach(int fd);
+    /// This process's own ring, started if need be.
+    static Result<TraceReader> attach_own();
+
+    /// Appends everything written since the last call to `out` and sets its totals. Never waits for the writer.
+    void drain(TraceBatch& out);
+
+    /// Adds to the lapped records: what a consumer of the batches had to throw away.
+    void count_lost(std::uint64_t records) { loss_.lapped += records; }
+
+    /// False when the producer's memfd is all that is left of it.
+    bool producer_alive() const;
+    std::uint32_t pid() const { return layout_.pid; }
+
+    TraceReader(TraceReader&&) noexcept = default;
+    TraceReader& operator=(TraceReader&&) noexcept = default;
+
+  private:
+    struct Unmap {
+        std::size_t bytes;
+        void operator()(const std::byte* memory) const;
+    };
+    /// What the reader knows of a lane.
+    struct LaneProgress {
+        std::uint64_t tail = 0;        ///< next record to read
+        std::uint32_t generation = 0;  ///< of the owner whose records are at tail
+        std::uint32_t track = kNoTrack;
+        std::uint32_t tid = 0;
+        std::uint32_t name = 0;
+    };
+    static constexpr std::uint32_t kNoTrack = ~0u;
+
+    TraceReader() = default;
+    void start_at_oldest();
+    void read_strings(TraceBatch& out);
+    void read_clocks();
+    void read_lane(std::uint32_t index, TraceBatch& out);
+    void read_open(std::uint32_t index, TraceBatch& out);
+    void take_record(LaneProgress& lane, const abi::Record& record, TraceBatch& out);
+    void new_owner(LaneProgress& lane, std::uint32_t tid, std::uint32_t name, TraceBatch& out);
+    void report_track(const LaneProgress& lane, bool ended, TraceBatch& out);
+    /// The id itself when its text is known, else 0.
+    std::uint32_t known(std::uint32_t name, TraceBatch& out);
+
+    /// A copy of `bytes` at `offset`, by relaxed 8-byte loads: the producer may be writing there.
+    void copy(std::uint64_t offset, void* to, std::size_t bytes) const;
+    template <class T>
+    T load_acquire(std::uint64_t offset) const;
+
+    std::unique_ptr<const std::byte, Unmap> memory_;
+    abi::RingHeader layout_{};  ///< validated copy; sizes and offsets are taken from here only
+    ClockMap clock_;
+    std::uint64_t clocks_read_ = 0;
+    std::uint64_t arena_read_ = 0;
+    std::vector<std::string> names_;
+    std::vector<LaneProgress> lanes_;
+    std::vector<abi::Record> scratch_;
+    std::uint32_t tracks_ = 0;
+    LossCounts loss_;
+};
+
+}  // namespace gs

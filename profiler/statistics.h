@@ -1,0 +1,72 @@
+// Stage statistics: from one duration per stage and frame to count, mean, percentiles and share. A frame is an
+// iteration, a view frame or a UI frame. Used by TraceStore, and through it by the Stages panel, `bench` and the CSV
+// export.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "profiler/core/stage.h"
+
+namespace gs {
+
+enum class StatScope {
+    iteration,   ///< per training iteration: a stage's time within it
+    view_frame,  ///< per picture made for the viewport
+    ui_frame,    ///< per frame of the window
+    call,        ///< per single span, wherever it was: load, evaluation, checkpoint, export
+};
+inline constexpr std::array<const char*, 4> kStatScopeNames{"iteration", "view frame", "ui frame", "call"};
+inline constexpr std::size_t kFrameScopes = 3;
+/// The stage whose spans are the frames of a scope; `other` for call.
+constexpr Stage frame_stage_of(StatScope scope) {
+    return scope == StatScope::iteration    ? Stage::iteration
+           : scope == StatScope::view_frame ? Stage::view_frame
+           : scope == StatScope::ui_frame   ? Stage::ui
+                                            : Stage::other;
+}
+
+/// One frame, with the time of every stage inside it on the frame's own thread.
+struct FrameSample {
+    std::uint64_t number = 0;  ///< payload of the frame's span: step, frame number
+    std::int64_t begin_ns = 0, end_ns = 0;
+    std::uint32_t track = 0;                    ///< index into TraceStore::tracks()
+    bool warm_up = false;                       ///< one of the first: not in the statistics
+    bool incomplete = false;                    ///< records were lost around it: not in the statistics
+    std::array<float, kStageCount> total_ms{};  ///< inner spans included
+    std::array<float, kStageCount> self_ms{};   ///< inner spans excluded; these add up to the frame's length
+    std::array<std::uint32_t, kStageCount> calls{};
+    double milliseconds() const { return static_cast<double>(end_ns - begin_ns) * 1e-6; }
+};
+
+/// A stage over some frames (or calls). Figures are over the frames in which the stage occurred; share is over all of
+/// them.
+struct StageStats {
+    Stage stage = Stage::other;
+    std::uint64_t samples = 0;  ///< frames (or calls) the figures are made of
+    std::uint64_t calls = 0;    ///< spans in them
+    double mean_ms = 0, p50_ms = 0, p95_ms = 0, p99_ms = 0, min_ms = 0, max_ms = 0, total_ms = 0;
+    double self_mean_ms = 0;     ///< without inner spans; NaN per call
+    double share = 0;            ///< of the time of all frames, 0..1; NaN per call
+    std::int64_t newest_ns = 0;  ///< end of the newest sample: its age is now - newest_ns
+    double age_s(std::int64_t now_ns) const { return static_cast<double>(now_ns - newest_ns) * 1e-9; }
+};
+
+/// The p-th percentile (0..100) of ascending values, linear between neighbours (method 7 of Hyndman and Fan, as numpy's
+/// default). NaN without values.
+double percentile(std::span<const double> ascending, double p);
+
+/// Sets mean, percentiles, min, max, total and samples from durations in any order.
+void set_figures(StageStats& stats, std::vector<double>& milliseconds);
+
+/// Statistics of the newest `last_n` frames that are neither warm-up nor incomplete, stages in table order, absent ones
+/// left out.
+std::vector<StageStats> frame_statistics(std::span<const FrameSample> history, std::size_t last_n);
+
+/// The table as CSV with a header line, times in milliseconds, share in percent; what is unavailable is an empty field.
+std::string stage_table_csv(std::span<const StageStats> rows);
+
+}  // namespace gs

@@ -1,0 +1,161 @@
+// TraceStore: the measurements of this session, in bounded memory. Spans by thread and depth, stage statistics,
+// histories per frame, counters, and what was lost. Filled from TraceBatches and read by one thread (the UI's, or a
+// command's): panels, the Perfetto export, `bench` and the insights all read this one store.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "profiler/event.h"
+#include "profiler/sliding.h"
+#include "profiler/statistics.h"
+
+namespace gs {
+
+/// A finished span. `name` is an index for TraceStore::name().
+struct TraceSpan {
+    std::int64_t begin_ns = 0, end_ns = 0;
+    std::uint64_t payload = 0;
+    std::uint32_t name = 0;
+    bool has_payload = false;
+    std::int64_t length_ns() const { return end_ns - begin_ns; }
+};
+
+/// One thread's timeline: a row per nesting depth. Spans of a row do not overlap and are in order of time.
+struct TraceTrack {
+    std::uint32_t pid = 0, tid = 0;
+    std::string name;  ///< "engine", or "thread 1234"
+    bool ended = false;
+    std::vector<SlidingArray<TraceSpan>> rows;
+};
+
+/// What the timeline draws: one span, or several that are too small to tell apart.
+struct DrawnSpan {
+    std::int64_t begin_ns = 0, end_ns = 0;
+    std::uint64_t payload = 0;
+    std::uint32_t name = 0;  ///< of the first, when several
+    std::uint32_t count = 1;
+    bool has_payload = false;
+};
+
+struct CounterPoint {
+    std::int64_t time_ns = 0;
+    double value = 0;
+};
+struct CounterSeries {
+    std::uint32_t name = 0;
+    SlidingArray<CounterPoint> points;
+};
+struct TraceInstant {
+    std::int64_t time_ns = 0;
+    std::uint64_t payload = 0;
+    std::uint32_t track = 0, name = 0;
+};
+
+struct TraceStoreOptions {
+    std::size_t max_spans = 2'000'000;  ///< 40 bytes each; the oldest go first
+    std::size_t max_frames = 8192;      ///< history length, per scope
+    std::size_t max_calls = 4096;       ///< remembered durations, per stage
+    std::size_t max_points = 65536;     ///< per counter
+    std::size_t warm_up = 3;            ///< first frames per scope that statistics leave out
+};
+
+class TraceStore {
+  public:
+    explicit TraceStore(TraceStoreOptions options = {});
+
+    void ingest(const TraceBatch& batch);
+    /// Forgets everything measured; threads and names stay known.
+    void clear();
+    /// The next frames are warm-up again: another scene, another size, another backend.
+    void restart_warm_up();
+
+    // ---- names
+    std::string_view name(std::uint32_t index) const {
+        return index < names_.size() ? names_[index] : std::string_view("?");
+    }
+    /// The stage a name stands for, `other` when none.
+    Stage stage(std::uint32_t name) const { return name < kStageCount ? static_cast<Stage>(name) : Stage::other; }
+
+    // ---- timeline; times are nanoseconds of CLOCK_MONOTONIC
+    const std::vector<TraceTrack>& tracks() const { return tracks_; }
+    /// Begin of the oldest and end of the newest span kept; 0, 0 when there is none.
+    std::int64_t begin_ns() const;
+    std::int64_t end_ns() const { return end_ns_; }
+    /// Appends the spans of one row that overlap [t0, t1], at most a few per `merge_ns` (the time a pixel covers; 0:
+    /// every one): O(drawn * log(spans)).
+    void visible(std::size_t track, std::size_t row, std::int64_t t0, std::int64_t t1, std::int64_t merge_ns,
+                 std::vector<DrawnSpan>& out) const;
+    /// The span of a row at time t, null when none.
+    const TraceSpan* span_at(std::size_t track, std::size_t row, std::int64_t t) const;
+    std::span<const OpenSpan> open_spans() const { return open_; }  ///< `track` and `name` as everywhere in the store
+    const std::vector<CounterSeries>& counters() const { return counters_; }
+    std::span<const TraceInstant> instants() const { return instants_.view(); }
+
+    // ---- frames and stages
+    /// Oldest first. Empty for StatScope::call.
+    std::span<const FrameSample> history(StatScope scope) const;
+    /// Over the newest `last_n` frames (calls, for StatScope::call), warm-up and incomplete frames left out.
+    std::vector<StageStats> statistics(StatScope scope, std::size_t last_n = 256) const;
+
+    // ---- how good the numbers are
+    const LossCounts& loss() const { return loss_; }
+    std::uint64_t forgotten_spans() const { return forgotten_; }  ///< dropped from this store for want of memory
+    std::uint64_t misplaced_spans() const { return misplaced_; }  ///< overlapped their neighbours, or nested too deep
+    std::uint64_t records_written() const { return written_; }
+    std::uint64_t span_count() const { return span_count_; }
+    std::size_t bytes() const;
+    std::int64_t read_ns() const { return read_ns_; }  ///< when the ring was last read: the age of everything here
+    std::int64_t realtime_offset_ns() const { return realtime_offset_ns_; }
+    std::int64_t collector_cpu_ns() const { return collector_cpu_ns_; }
+    std::string_view process_name() const { return process_name_; }
+
+  private:
+    static constexpr std::size_t kMaxRows = 64;
+    struct Call {
+        std::int64_t end_ns;
+        double milliseconds;
+    };
+    /// A process: its own numbers for names and tracks, and ours.
+    struct Source {
+        std::vector<std::uint32_t> name_of_id;
+        std::unordered_map<std::uint32_t, std::uint32_t> track_of_id;
+        std::uint64_t lapped = 0;
+        LossCounts loss;
+        std::uint64_t written = 0;
+    };
+
+    std::uint32_t intern(std::string_view text);
+    static std::uint32_t name_in(const Source& source, std::uint32_t id);
+    void take_track(Source& source, const TrackInfo& info);
+    void take_span(std::uint32_t track, const TraceSpan& span, std::uint8_t depth, bool lossy);
+    void take_frame(StatScope scope, std::uint32_t track, const TraceSpan& span, std::size_t depth, bool lossy);
+    void take_counter(std::uint32_t name, CounterPoint point);
+    void forget_oldest();
+    void total_losses();
+
+    TraceStoreOptions options_;
+    std::vector<std::string> names_;
+    std::unordered_map<std::string, std::uint32_t> index_of_name_;
+    std::uint32_t unknown_name_ = 0;
+    std::map<std::uint32_t, Source> sources_;  // by pid
+    std::vector<TraceTrack> tracks_;
+    std::vector<CounterSeries> counters_;
+    SlidingArray<TraceInstant> instants_;
+    std::vector<OpenSpan> open_;
+    SlidingArray<FrameSample> frames_[kFrameScopes];
+    std::size_t warm_up_left_[kFrameScopes];
+    SlidingArray<Call> calls_[kStageCount];
+    LossCounts loss_;
+    std::uint64_t forgotten_ = 0, misplaced_ = 0, written_ = 0, span_count_ = 0;
+    std::int64_t end_ns_ = 0, read_ns_ = 0, realtime_offset_ns_ = 0, collector_cpu_ns_ = 0;
+    std::string process_name_;
+};
+
+}  // namespace gs
