@@ -7,6 +7,8 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "renderer/base/expected.h"
 #include "renderer/base/vec.h"
@@ -168,5 +170,9 @@ class Rasterizer {
 std::unique_ptr<Rasterizer> make_cpu_rasterizer();
 /// The instruction set that run-time dispatch chose, for example "AVX3_SPR".
 std::string cpu_instruction_set();
+/// All that this machine can run, best first.
+std::vector<std::string> cpu_instruction_sets();
+/// Uses that one from now on (empty: the best). False when this machine cannot. Not while anything is being drawn.
+bool choose_cpu_instruction_set(std::string_view name);
 
 }  // namespace gs

@@ -101,11 +101,40 @@ HWY_INLINE void replay_row(PixelRow& at, Sums& sums, const Splat& splat, const R
     }
 }
 
+/// Adds up a vector's blocks of four lanes until one is left.
+template <class DF, class V>
+HWY_INLINE void sum_blocks(DF d, V v, float* out) {
+    if constexpr (hn::MaxLanes(DF()) > 4) {
+        const hn::Half<DF> half;
+        sum_blocks(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)), out);
+    } else {
+        hn::StoreU(v, d, out);
+    }
+}
+/// Sums four vectors over their lanes: out[i] = sum of v_i. Interleaving adds lanes of two vectors at a time.
+template <class DF, class V>
+HWY_INLINE void sum_four(DF d, V v0, V v1, V v2, V v3, float* out) {
+    if constexpr (hn::MaxLanes(DF()) >= 4) {
+        const hn::RepartitionToWide<DF> wide;
+        const auto v01 = hn::Add(hn::InterleaveLower(d, v0, v1), hn::InterleaveUpper(d, v0, v1));
+        const auto v23 = hn::Add(hn::InterleaveLower(d, v2, v3), hn::InterleaveUpper(d, v2, v3));
+        const auto w01 = hn::BitCast(wide, v01), w23 = hn::BitCast(wide, v23);
+        const auto all = hn::Add(hn::BitCast(d, hn::InterleaveLower(wide, w01, w23)),
+                                 hn::BitCast(d, hn::InterleaveUpper(wide, w01, w23)));
+        sum_blocks(d, all, out);
+    } else {
+        out[0] = hn::GetLane(hn::SumOfLanes(d, v0));
+        out[1] = hn::GetLane(hn::SumOfLanes(d, v1));
+        out[2] = hn::GetLane(hn::SumOfLanes(d, v2));
+        out[3] = hn::GetLane(hn::SumOfLanes(d, v3));
+    }
+}
 HWY_INLINE void reduce(const Sums& sums, IsectGradient& out) {
     const D d;
-    const auto total = [&](hn::Vec<D> x) { return hn::GetLane(hn::SumOfLanes(d, x)); };
-    out = {total(sums.s),   total(sums.sx),    total(sums.sy),   total(sums.sxx),   total(sums.sxy), total(sums.syy),
-           total(sums.red), total(sums.green), total(sums.blue), total(sums.depth), {0.0f, 0.0f}};
+    float* const to = &out.s;
+    sum_four(d, sums.s, sums.sx, sums.sy, sums.sxx, to);
+    sum_four(d, sums.sxy, sums.syy, sums.red, sums.green, to + 4);
+    sum_four(d, sums.blue, sums.depth, hn::Zero(d), hn::Zero(d), to + 8);
 }
 
 template <bool kDepth>

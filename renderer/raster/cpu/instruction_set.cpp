@@ -1,0 +1,38 @@
+// Which instruction set the SIMD kernels run on: the best one found, or one chosen for tests and comparisons.
+#include <hwy/targets.h>
+
+#include "renderer/raster/rasterizer.h"
+
+namespace gs {
+namespace {
+
+// What the kernels are compiled for (CMakeLists.txt), best first. The scalar one runs everywhere.
+constexpr std::int64_t kCompiled[] = {HWY_AVX3, HWY_AVX2, HWY_NEON, HWY_SCALAR};
+
+std::int64_t supported_targets() {
+    hwy::SetSupportedTargetsForTest(0);  // forget an earlier choice
+    return hwy::SupportedTargets() | HWY_SCALAR;
+}
+
+}  // namespace
+
+std::vector<std::string> cpu_instruction_sets() {
+    const std::int64_t supported = supported_targets();
+    std::vector<std::string> names;
+    for (const std::int64_t target : kCompiled)
+        if ((supported & target) != 0) names.emplace_back(hwy::TargetName(target));
+    return names;
+}
+
+bool choose_cpu_instruction_set(std::string_view name) {
+    const std::int64_t supported = supported_targets();
+    for (const std::int64_t target : kCompiled)
+        if ((supported & target) != 0 && (name.empty() || name == hwy::TargetName(target))) {
+            if (!name.empty()) hwy::SetSupportedTargetsForTest(target);
+            hwy::GetChosenTarget().Update(target);
+            return true;
+        }
+    return false;
+}
+
+}  // namespace gs
