@@ -101,6 +101,14 @@ HWY_INLINE void replay_row(PixelRow& at, Sums& sums, const Splat& splat, const R
     }
 }
 
+#if HWY_TARGET == HWY_SCALAR
+HWY_INLINE void sum_four(hn::Vec<D> v0, hn::Vec<D> v1, hn::Vec<D> v2, hn::Vec<D> v3, float* out) {
+    out[0] = hn::GetLane(v0);
+    out[1] = hn::GetLane(v1);
+    out[2] = hn::GetLane(v2);
+    out[3] = hn::GetLane(v3);
+}
+#else
 /// Adds up a vector's blocks of four lanes until one is left.
 template <class DF, class V>
 HWY_INLINE void sum_blocks(DF d, V v, float* out) {
@@ -112,29 +120,24 @@ HWY_INLINE void sum_blocks(DF d, V v, float* out) {
     }
 }
 /// Sums four vectors over their lanes: out[i] = sum of v_i. Interleaving adds lanes of two vectors at a time.
-template <class DF, class V>
-HWY_INLINE void sum_four(DF d, V v0, V v1, V v2, V v3, float* out) {
-    if constexpr (hn::MaxLanes(DF()) >= 4) {
-        const hn::RepartitionToWide<DF> wide;
-        const auto v01 = hn::Add(hn::InterleaveLower(d, v0, v1), hn::InterleaveUpper(d, v0, v1));
-        const auto v23 = hn::Add(hn::InterleaveLower(d, v2, v3), hn::InterleaveUpper(d, v2, v3));
-        const auto w01 = hn::BitCast(wide, v01), w23 = hn::BitCast(wide, v23);
-        const auto all = hn::Add(hn::BitCast(d, hn::InterleaveLower(wide, w01, w23)),
-                                 hn::BitCast(d, hn::InterleaveUpper(wide, w01, w23)));
-        sum_blocks(d, all, out);
-    } else {
-        out[0] = hn::GetLane(hn::SumOfLanes(d, v0));
-        out[1] = hn::GetLane(hn::SumOfLanes(d, v1));
-        out[2] = hn::GetLane(hn::SumOfLanes(d, v2));
-        out[3] = hn::GetLane(hn::SumOfLanes(d, v3));
-    }
-}
-HWY_INLINE void reduce(const Sums& sums, IsectGradient& out) {
+HWY_INLINE void sum_four(hn::Vec<D> v0, hn::Vec<D> v1, hn::Vec<D> v2, hn::Vec<D> v3, float* out) {
     const D d;
+    const hn::RepartitionToWide<D> wide;
+    const auto v01 = hn::Add(hn::InterleaveLower(d, v0, v1), hn::InterleaveUpper(d, v0, v1));
+    const auto v23 = hn::Add(hn::InterleaveLower(d, v2, v3), hn::InterleaveUpper(d, v2, v3));
+    const auto w01 = hn::BitCast(wide, v01), w23 = hn::BitCast(wide, v23);
+    sum_blocks(d,
+               hn::Add(hn::BitCast(d, hn::InterleaveLower(wide, w01, w23)),
+                       hn::BitCast(d, hn::InterleaveUpper(wide, w01, w23))),
+               out);
+}
+#endif
+HWY_INLINE void reduce(const Sums& sums, IsectGradient& out) {
+    const auto zero = hn::Zero(D());
     float* const to = &out.s;
-    sum_four(d, sums.s, sums.sx, sums.sy, sums.sxx, to);
-    sum_four(d, sums.sxy, sums.syy, sums.red, sums.green, to + 4);
-    sum_four(d, sums.blue, sums.depth, hn::Zero(d), hn::Zero(d), to + 8);
+    sum_four(sums.s, sums.sx, sums.sy, sums.sxx, to);
+    sum_four(sums.sxy, sums.syy, sums.red, sums.green, to + 4);
+    sum_four(sums.blue, sums.depth, zero, zero, to + 8);
 }
 
 template <bool kDepth>
