@@ -1,0 +1,17 @@
+// The sample scene: a diorama on a round stone plinth - a brick house, a tree with single leaves, a windmill, a fence
+// of rods and wires, a spoked wheel, toys. z is up, the top of the plinth is z = 0, its radius 2.3. Called by
+// sample_capture.cpp.
+#pragma once
+
+#include <vector>
+
+#include "app/sample/geometry.h"
+
+namespace gs::sample {
+
+inline constexpr float kSceneRadius = 2.3f;
+inline constexpr Vec3f kSceneCenter{0, 0, 0.55f};
+
+std::vector<Shape> make_scene();
+
+}  // namespace gs::sample
