@@ -1,0 +1,253 @@
+#include "app/session/engine.h"
+
+#include <exception>
+
+#include "app/session/scene_info.h"
+#include "renderer/base/log.h"
+
+namespace gs {
+namespace {
+
+constexpr auto kSleep = std::chrono::milliseconds(1000),
+               kShortSleep = std::chrono::milliseconds(50);  // the bell ends both
+constexpr double kStatusInterval = 0.1, kCurvesInterval = 0.25, kCamerasInterval = 1.0,
+                 kSceneInterval = 4.0;  // seconds
+
+}  // namespace
+
+Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out, std::function<void()> wake)
+    : options_(std::move(options)), in_(in), out_(out), wake_(wake ? std::move(wake) : [] {}) {
+    backend_ = options_.make_rasterizer()->name();
+}
+
+Engine::~Engine() = default;
+
+void Engine::run(const std::atomic<bool>& stop) {
+    out_.settings.put(std::make_shared<const std::vector<SettingRow>>(setting_rows(options_.settings)));
+    while (!stop) {
+        bool busy = false;
+        try {
+            busy = turn();
+        } catch (const std::exception& error) {  // a device that failed or memory that ran out: the model is kept
+            stop_after_exception(error.what());
+        }
+        if (!busy && !stop)
+            in_.bell.take_within(status_changed_ || curves_changed_ || cameras_changed_ ? kShortSleep : kSleep);
+    }
+}
+
+bool Engine::turn() {
+    bool busy = take_commands();
+    busy |= follow_loader();
+    busy |= evaluate_once();
+    if (!evaluation_) busy |= train_once();
+    busy |= draw_when_due();
+    busy |= publish_when_due();
+    return busy;
+}
+
+bool Engine::take_commands() {
+    bool any = false;
+    while (auto command = in_.commands.try_take()) {
+        any = true;
+        current_command_ = command->serial;
+        std::visit([this](const auto& action) { carry_out(action); }, command->action);
+        commands_done_ = command->serial;
+        current_command_ = 0;
+        status_changed_ = true;
+        last_status_ = {};
+    }
+    return any;
+}
+
+void Engine::carry_out(const OpenCommand& command) {
+    loader_.reset();
+    OpenCommand with_capture = command;
+    // A splat file or checkpoint opened beside a capture belongs to it, unless another one is named.
+    if (with_capture.capture.empty() && scene_ && scene_->capture) {
+        const auto kind = kind_of_path(command.path);
+        if (kind && *kind != PathKind::capture) with_capture.capture = scene_->capture->path;
+    }
+    load_progress_ = {"opening " + command.path, 0};
+    loader_ =
+        std::make_unique<Loader>(std::move(with_capture), current_command_, options_, [this] { in_.bell.put({}); });
+}
+
+void Engine::carry_out(const CloseCommand&) {
+    if (loader_) report_done("loading was cancelled");
+    loader_.reset();
+    save_unsaved_progress("before closing");
+    scene_.reset();
+    evaluation_.reset();
+    result_ = {};
+    model_copy_ = {};
+    photo_ = {};
+    record_.begin({});
+    info_ = {};
+    state_ = RunState::empty;
+    message_.clear();
+    ++scene_serial_;
+    out_.scene.put(nullptr);
+    out_.cameras.put(record_.cameras());
+    out_.curves.put(record_.curves());
+    out_.frame.put(nullptr);
+}
+
+bool Engine::follow_loader() {
+    if (!loader_) return false;
+    bool any = false;
+    if (auto progress = loader_->progress().take()) {
+        load_progress_ = std::move(*progress);
+        status_changed_ = any = true;
+    }
+    auto result = loader_->result().take();
+    if (!result) return any;
+    const OpenCommand command = loader_->command();
+    const std::uint64_t serial = loader_->serial();
+    loader_.reset();
+    if (*result) {
+        adopt(std::move(**result), command);
+    } else {
+        if (!scene_) {
+            state_ = RunState::failed;
+            message_ = result->error().text();
+        }
+        report_error(result->error().text(), serial);
+    }
+    status_changed_ = true;
+    last_status_ = {};
+    return true;
+}
+
+void Engine::adopt(LoadedScene scene, const OpenCommand& command) {
+    save_unsaved_progress("before opening another scene");
+    scene_ = std::move(scene);
+    evaluation_.reset();
+    photo_ = {};
+    model_copy_ = {};
+    ++scene_serial_;
+    run_to_ = 0;
+    run_ended_ = false;
+    message_.clear();
+    state_ = scene_->trainer && scene_->trainer->steps_done() > 0 ? RunState::paused : RunState::ready;
+    saved_step_ = steps_done();
+    record_.begin(scene_->capture ? camera_rows(*scene_->capture) : std::vector<CameraRow>());
+    if (scene_->trainer) {
+        options_.settings = scene_->trainer->settings();
+        backend_ = scene_->trainer->rasterizer().name();
+    }
+    report_done(fmt::format("opened {} ({}) in {:.2f} s", scene_->name, scene_->format, scene_->seconds));
+    for (const std::string& note : scene_->notes) log_info("{}: {}", scene_->name, note);
+    info_ = describe_scene(*scene_);
+    publish_scene();
+    out_.cameras.put(record_.cameras());
+    out_.curves.put(record_.curves());
+    out_.settings.put(std::make_shared<const std::vector<SettingRow>>(setting_rows(options_.settings)));
+    if (command.train) carry_out(StartCommand{});
+}
+
+void Engine::report_error(const std::string& text, std::uint64_t command) {
+    log_error("{}", text);
+    out_.events.try_put({command != 0 ? command : current_command_, true, text});
+    wake_();
+}
+
+void Engine::report_done(const std::string& text) {
+    log_info("{}", text);
+    out_.events.try_put({current_command_, false, text});
+    wake_();
+}
+
+void Engine::stop_after_exception(const char* what) {
+    evaluation_.reset();
+    if (state_ == RunState::training) {
+        state_ = RunState::failed;
+        message_ = fmt::format("training stopped at step {}: {}", steps_done(), what);
+        report_error(message_ + "; the model of the last good step is kept: save or export it");
+    } else {
+        request_.reset();  // or the same picture would fail again and again
+        report_error(what);
+    }
+    status_changed_ = true;
+    last_status_ = {};
+}
+
+std::uint64_t Engine::gaussian_count() const {
+    if (!scene_) return 0;
+    return scene_->trainer ? scene_->trainer->gaussian_count() : scene_->model.count;
+}
+
+void Engine::publish_status() {
+    EngineStatus status;
+    TrainingStatus& training = status.training;
+    training.state = loader_ ? RunState::loading : state_;
+    training.message = loader_ ? load_progress_.what : message_;
+    training.progress = loader_ ? load_progress_.share : 0;
+    training.step = steps_done();
+    training.total_steps = static_cast<std::uint64_t>(options_.settings.steps);
+    training.run_to = run_to_;
+    training.loss = record_.last_step().loss;
+    training.train_psnr = record_.last_step().psnr;
+    training.test_psnr = record_.last_evaluation().psnr;
+    training.test_ssim = record_.last_evaluation().ssim;
+    training.step_ms = record_.mean_step_ms();
+    const std::uint64_t goal = run_to_ > 0 ? run_to_ : training.total_steps;
+    const double left = goal > training.step ? static_cast<double>(goal - training.step) : 0.0;
+    training.eta_seconds = left * training.step_ms / 1000.0 / std::max(0.05, 1.0 - budget_.share());
+    training.gaussians = gaussian_count();
+    training.viewer_share = budget_.share();
+    training.last_checkpoint = last_checkpoint_;
+    status.commands_done = commands_done_;
+    status.scene_serial = scene_serial_;
+    status.evaluating = evaluation_.has_value();
+    status.can_train = scene_ && scene_->trainer && !run_ended_;
+    status.output_dir = output_dir();
+    status.backend = backend_;
+    out_.status.put(std::move(status));
+    last_status_ = Clock::now();
+    status_changed_ = false;
+    wake_();
+}
+
+void Engine::publish_scene() {
+    const Clock::time_point begin = Clock::now();
+    if (scene_->trainer) {
+        describe_model(scene_->trainer->model(), info_);
+        info_.memory.clear();
+        for (const MemoryUse& use : scene_->trainer->memory()) info_.memory.push_back({use.category, use.bytes});
+    } else {
+        describe_model(scene_->model, info_);
+        info_.memory = {{"parameters", scene_->model.bytes()}, {"forward state", scene_->state->bytes()}};
+    }
+    described_step_ = steps_done();
+    describe_seconds_ = seconds_since(begin);
+    last_scene_ = Clock::now();
+    out_.scene.put(std::make_shared<const SceneInfo>(info_));
+}
+
+bool Engine::publish_when_due() {
+    bool any = false;
+    if (cameras_changed_ && seconds_since(last_cameras_) > kCamerasInterval) {
+        out_.cameras.put(record_.cameras());
+        last_cameras_ = Clock::now();
+        cameras_changed_ = false;
+        any = true;
+    }
+    if (curves_changed_ && (seconds_since(last_curves_) > kCurvesInterval || state_ != RunState::training)) {
+        out_.curves.put(record_.curves());
+        last_curves_ = Clock::now();
+        curves_changed_ = false;
+        any = true;
+    }
+    // Histograms need a copy of the model; they may not take more than about a fiftieth of the time.
+    if (scene_ && described_step_ != steps_done() &&
+        (state_ != RunState::training ||
+         seconds_since(last_scene_) > std::max(kSceneInterval, 50 * describe_seconds_))) {
+        publish_scene();
+        any = true;
+    }
+    if (status_changed_ && seconds_since(last_status_) > kStatusInterval) publish_status();
+    return any;
+}
+
+}  // namespace gs

@@ -1,0 +1,126 @@
+// Engine: what the engine thread does, one turn after another: commands, a finished load, one training step, a picture
+// for the viewport when the budget allows. Sole owner of the scene; lives entirely on the engine thread (session.cpp
+// starts it).
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "app/session/loading.h"
+#include "app/session/run_record.h"
+#include "app/session/session.h"
+#include "app/session/view_budget.h"
+
+namespace gs {
+
+class Engine {
+  public:
+    Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out, std::function<void()> wake);
+    ~Engine();
+    /// Returns soon after `stop` becomes true (and the bell was rung).
+    void run(const std::atomic<bool>& stop);
+
+  private:
+    using Clock = std::chrono::steady_clock;
+
+    // engine.cpp: turns, commands, loading, what is published.
+    bool turn();
+    bool take_commands();
+    void carry_out(const OpenCommand& command);
+    void carry_out(const CloseCommand& command);
+    void carry_out(const StartCommand& command);
+    void carry_out(const PauseCommand& command);
+    void carry_out(const StepCommand& command);
+    void carry_out(const RunToCommand& command);
+    void carry_out(const StopCommand& command);
+    void carry_out(const SetCommand& command);
+    void carry_out(const CheckpointCommand& command);
+    void carry_out(const ExportCommand& command);
+    void carry_out(const EvaluateCommand& command);
+    void carry_out(const PictureCommand& command);
+    bool follow_loader();
+    void adopt(LoadedScene scene, const OpenCommand& command);
+    void report_error(const std::string& text, std::uint64_t command = 0);
+    void report_done(const std::string& text);
+    void publish_status();
+    void publish_scene();
+    bool publish_when_due();
+    void stop_after_exception(const char* what);
+
+    // engine_training.cpp
+    bool may_train(const char* verb);
+    bool train_once();
+    void pause(RunState state);
+    void start_evaluation();
+    bool evaluate_once();
+    bool save_checkpoint(std::string path);
+    Result<void> export_splats(const std::string& path);
+    void save_unsaved_progress(const char* why);
+    std::string output_dir() const;
+
+    // engine_view.cpp
+    bool draw_when_due();
+    std::shared_ptr<ViewFrame> draw(const ViewRequest& request, double scale, bool exact_size);
+    Camera camera_of(const ViewRequest& request, double scale, bool exact_size) const;
+    double scale_for(const ViewRequest& request) const;
+    void render(const Camera& camera, const RenderOptions& options, const ViewSettings& settings);
+    RenderOptions render_options(const ViewSettings& settings) const;
+    const Image8& photo_for(int view, int width, int height);
+    const GaussianModel& current_model();
+
+    std::uint64_t steps_done() const { return scene_ && scene_->trainer ? scene_->trainer->steps_done() : 0; }
+    std::uint64_t gaussian_count() const;
+    static double seconds_since(Clock::time_point begin) {
+        return std::chrono::duration<double>(Clock::now() - begin).count();
+    }
+
+    SessionOptions options_;
+    SessionInbox& in_;
+    SessionOutbox& out_;
+    std::function<void()> wake_;
+
+    std::optional<LoadedScene> scene_;
+    std::unique_ptr<Loader> loader_;
+    LoadProgress load_progress_;
+    RunRecord record_;
+    SceneInfo info_;
+    RunState state_ = RunState::empty;
+    std::string message_;
+    std::uint64_t current_command_ = 0, commands_done_ = 0, scene_serial_ = 0;
+    std::uint64_t run_to_ = 0;  // 0: to the end
+    bool run_ended_ = false;    // after StopCommand
+    std::uint64_t saved_step_ = 0;
+    std::string last_checkpoint_, backend_;
+
+    struct EvaluationJob {
+        std::vector<std::size_t> views;
+        std::size_t next = 0;
+        Evaluation result;
+    };
+    std::optional<EvaluationJob> evaluation_;
+
+    ViewBudget budget_;
+    std::optional<ViewRequest> request_;
+    bool request_is_new_ = false;
+    std::uint64_t frame_serial_ = 0, frame_step_ = 0, frame_scene_ = 0;
+    double frame_scale_ = 1, seconds_per_pixel_ = 0;
+    Clock::time_point last_frame_{};
+    RenderResult result_;
+    struct {
+        int view = -1, width = 0, height = 0;
+        std::uint64_t scene = 0;
+        Image8 photo;
+    } photo_;
+    struct {
+        std::uint64_t step = 0, scene = 0;
+        GaussianModel model;
+    } model_copy_;
+
+    Clock::time_point last_status_{}, last_curves_{}, last_cameras_{}, last_scene_{};
+    bool status_changed_ = true, curves_changed_ = false, cameras_changed_ = false;
+    std::uint64_t described_step_ = 0;
+    double describe_seconds_ = 0;
+};
+
+}  // namespace gs

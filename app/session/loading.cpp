@@ -1,0 +1,144 @@
+#include "app/session/loading.h"
+
+#include <chrono>
+#include <exception>
+#include <fstream>
+
+#include "profiler/core/scope.h"
+#include "renderer/base/log.h"
+#include "renderer/io/splat_io.h"
+
+namespace gs {
+namespace {
+
+/// Checkpoints begin with these letters and a version (trainer/checkpoint.cpp).
+bool is_checkpoint(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    char first[6] = {};
+    return file.read(first, sizeof first) && std::string_view(first, sizeof first) == "GSCKPT";
+}
+
+std::string name_of_path(const std::string& path) {
+    fs::path p(path);
+    if (!p.has_filename()) p = p.parent_path();
+    return p.filename().string();
+}
+
+Result<LoadedScene> load_training_scene(const OpenCommand& command, const SessionOptions& options,
+                                        CaptureOptions capture_options) {
+    auto capture = load_capture(command.path, capture_options);
+    if (!capture) return tl::unexpected<Error>(capture.error());
+    LoadedScene scene;
+    scene.capture = std::make_shared<const Capture>(std::move(*capture));
+    scene.name = scene.capture->name;
+    scene.format = scene.capture->format;
+    scene.notes = scene.capture->notes;
+    const Span span(Stage::init);
+    auto trainer = Trainer::create(scene.capture, options.settings, options.make_rasterizer());
+    if (!trainer) return tl::unexpected<Error>(trainer.error());
+    scene.trainer = std::move(*trainer);
+    return scene;
+}
+
+Result<LoadedScene> load_checkpoint_scene(const OpenCommand& command, const SessionOptions& options,
+                                          CaptureOptions capture_options) {
+    if (command.capture.empty())
+        return fail(ErrorKind::usage, command.path, "this is a checkpoint; its capture is needed to go on",
+                    "open the capture first, or give it: open CHECKPOINT CAPTURE");
+    auto capture = load_capture(command.capture, capture_options);
+    if (!capture) return tl::unexpected<Error>(capture.error());
+    LoadedScene scene;
+    scene.capture = std::make_shared<const Capture>(std::move(*capture));
+    scene.name = scene.capture->name;
+    scene.format = scene.capture->format + ", from a checkpoint";
+    scene.notes = scene.capture->notes;
+    auto trainer = Trainer::resume(command.path, scene.capture, options.make_rasterizer());
+    if (!trainer) return tl::unexpected<Error>(trainer.error());
+    scene.trainer = std::move(*trainer);
+    return scene;
+}
+
+Result<LoadedScene> load_splat_scene(const OpenCommand& command, const SessionOptions& options,
+                                     CaptureOptions capture_options) {
+    auto file = read_splats(command.path, capture_options.progress);
+    if (!file) return tl::unexpected<Error>(file.error());
+    LoadedScene scene;
+    scene.name = name_of_path(command.path);
+    scene.format = file->format;
+    scene.notes = file->notes;
+    scene.model = std::move(file->model);
+    scene.rasterizer = options.make_rasterizer();
+    scene.state = scene.rasterizer->make_state();
+    compute_bounds(scene.model, scene.bounds);
+    if (!command.capture.empty()) {
+        auto capture = load_capture(command.capture, capture_options);
+        if (!capture) return tl::unexpected<Error>(capture.error());
+        scene.capture = std::make_shared<const Capture>(std::move(*capture));
+    }
+    return scene;
+}
+
+Result<LoadedScene> load_scene(const OpenCommand& command, const SessionOptions& options, const Progress& progress) {
+    const Span span(Stage::load);
+    const auto kind = kind_of_path(command.path);
+    if (!kind) return tl::unexpected<Error>(kind.error());
+    CaptureOptions capture_options = options.capture;
+    capture_options.progress = progress;
+    switch (*kind) {
+        case PathKind::capture:
+            return load_training_scene(command, options, std::move(capture_options));
+        case PathKind::checkpoint:
+            return load_checkpoint_scene(command, options, std::move(capture_options));
+        case PathKind::splats:
+            return load_splat_scene(command, options, std::move(capture_options));
+    }
+    return fail(ErrorKind::unsupported, command.path, "unknown kind of file");
+}
+
+}  // namespace
+
+Result<PathKind> kind_of_path(const std::string& path) {
+    std::error_code ignored;
+    if (!fs::exists(path, ignored)) return fail(ErrorKind::not_found, path, "there is no such file or folder");
+    if (!fs::is_directory(path, ignored)) {
+        if (is_checkpoint(path)) return PathKind::checkpoint;
+        if (is_splat_file(path)) return PathKind::splats;
+    }
+    if (is_capture(path)) return PathKind::capture;
+    return fail(ErrorKind::unsupported, path, "neither a capture nor a splat file nor a checkpoint",
+                "captures hold sparse/0 (COLMAP) or transforms.json; splat files end in .ply");
+}
+
+Loader::Loader(OpenCommand command, std::uint64_t serial, const SessionOptions& options, std::function<void()> ring)
+    : command_(std::move(command)), serial_(serial) {
+    thread_ = std::thread([this, options, ring = std::move(ring)] {
+        name_this_thread("loader");
+        const auto begin = std::chrono::steady_clock::now();
+        const Progress progress = [&](std::string_view what, std::size_t done, std::size_t total) {
+            progress_.put(
+                {std::string(what), total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 0.0});
+            ring();
+            return !cancelled_;
+        };
+        Result<LoadedScene> scene = fail(ErrorKind::cancelled, command_.path, "loading was cancelled");
+        try {
+            scene = load_scene(command_, options, progress);
+        } catch (const std::exception& error) {  // out of memory, mostly: shown to the user, the open scene stays
+            scene = fail(ErrorKind::unreadable, command_.path, fmt::format("loading failed: {}", error.what()),
+                         "a larger --downscale needs less memory");
+        }
+        if (scene) {
+            scene->path = command_.path;
+            scene->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        }
+        result_.put(std::move(scene));
+        ring();
+    });
+}
+
+Loader::~Loader() {
+    cancelled_ = true;
+    thread_.join();
+}
+
+}  // namespace gs

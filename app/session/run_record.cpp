@@ -1,0 +1,84 @@
+#include "app/session/run_record.h"
+
+namespace gs {
+namespace {
+
+constexpr std::size_t kMostCurvePoints = 4096, kMostRowPoints = 256, kRecentSteps = 50;
+
+/// Halves a curve: each pair becomes its mean.
+void merge_pairs(std::vector<CurvePoint>& curve) {
+    for (std::size_t i = 0; i + 1 < curve.size(); i += 2)
+        curve[i / 2] = {curve[i + 1].step, 0.5f * (curve[i].value + curve[i + 1].value)};
+    curve.resize(curve.size() / 2);
+}
+
+void append(std::vector<CurvePoint>& curve, std::uint64_t step, double value, std::size_t limit) {
+    if (curve.size() >= limit) merge_pairs(curve);
+    curve.push_back({static_cast<float>(step), static_cast<float>(value)});
+}
+
+}  // namespace
+
+void RunRecord::begin(std::vector<CameraRow> rows) {
+    *this = RunRecord();
+    rows_ = std::move(rows);
+}
+
+void RunRecord::add_step(const StepReport& report, double lr_means) {
+    last_ = report;
+    recent_ms_.push_back(report.milliseconds);
+    if (recent_ms_.size() > kRecentSteps) recent_ms_.pop_front();
+    if (report.view < rows_.size()) {
+        CameraRow& row = rows_[report.view];
+        ++row.times_sampled;
+        row.loss = report.loss;
+        row.psnr = report.psnr;
+        row.ssim = report.ssim;
+        append(row.loss_history, report.step, report.loss, kMostRowPoints);
+        append(row.psnr_history, report.step, report.psnr, kMostRowPoints);
+    }
+    sum_.loss += report.loss;
+    sum_.psnr += report.psnr;
+    sum_.milliseconds += report.milliseconds;
+    if (++in_sum_ < stride_) return;
+    // All step curves have the same points, so they are merged together and the stride doubles once.
+    if (curves_.loss.size() >= kMostCurvePoints) {
+        for (auto* curve :
+             {&curves_.loss, &curves_.train_psnr, &curves_.gaussians, &curves_.step_ms, &curves_.lr_means})
+            merge_pairs(*curve);
+        stride_ *= 2;
+    }
+    const double n = static_cast<double>(in_sum_);
+    append(curves_.loss, report.step, sum_.loss / n, kMostCurvePoints);
+    append(curves_.train_psnr, report.step, sum_.psnr / n, kMostCurvePoints);
+    append(curves_.gaussians, report.step, static_cast<double>(report.gaussians), kMostCurvePoints);
+    append(curves_.step_ms, report.step, sum_.milliseconds / n, kMostCurvePoints);
+    append(curves_.lr_means, report.step, lr_means, kMostCurvePoints);
+    sum_ = StepReport();
+    in_sum_ = 0;
+}
+
+void RunRecord::add_evaluation(const Evaluation& evaluation) {
+    evaluation_ = evaluation;
+    append(curves_.test_psnr, evaluation.step, evaluation.psnr, kMostCurvePoints);
+    append(curves_.test_ssim, evaluation.step, evaluation.ssim, kMostCurvePoints);
+    for (const ImageScore& score : evaluation.images) {
+        if (score.view >= rows_.size()) continue;
+        CameraRow& row = rows_[score.view];
+        row.psnr = score.psnr;
+        row.ssim = score.ssim;
+        row.loss = score.l1;
+        append(row.psnr_history, evaluation.step, score.psnr, kMostRowPoints);
+        append(row.loss_history, evaluation.step, score.l1, kMostRowPoints);
+    }
+}
+
+void RunRecord::add_mark(std::uint64_t step, std::string text) { curves_.marks.push_back({step, std::move(text)}); }
+
+double RunRecord::mean_step_ms() const {
+    double sum = 0;
+    for (const double ms : recent_ms_) sum += ms;
+    return recent_ms_.empty() ? 0.0 : sum / static_cast<double>(recent_ms_.size());
+}
+
+}  // namespace gs

@@ -1,0 +1,39 @@
+// RunRecord: what a training run leaves for the plots and tables: curves, marks, a row per camera. Owned by the engine,
+// published as copies; bounded, because neighbouring points are merged when a curve gets long.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "panels/snapshot.h"
+#include "trainer/trainer.h"
+
+namespace gs {
+
+class RunRecord {
+  public:
+    void begin(std::vector<CameraRow> rows);
+    void add_step(const StepReport& report, double lr_means);
+    void add_evaluation(const Evaluation& evaluation);
+    void add_mark(std::uint64_t step, std::string text);
+
+    std::shared_ptr<const Curves> curves() const { return std::make_shared<const Curves>(curves_); }
+    std::shared_ptr<const std::vector<CameraRow>> cameras() const {
+        return std::make_shared<const std::vector<CameraRow>>(rows_);
+    }
+    double mean_step_ms() const;  ///< of the last 50 steps
+    const StepReport& last_step() const { return last_; }
+    const Evaluation& last_evaluation() const { return evaluation_; }
+
+  private:
+    Curves curves_;
+    std::vector<CameraRow> rows_;
+    StepReport last_;
+    Evaluation evaluation_;
+    std::deque<double> recent_ms_;
+    StepReport sum_;  // of the steps since the last point on the curves
+    std::uint64_t in_sum_ = 0, stride_ = 1;
+};
+
+}  // namespace gs

@@ -1,0 +1,176 @@
+#include "app/session/scene_info.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "renderer/math/scalar.h"
+
+namespace gs {
+namespace {
+
+constexpr std::size_t kBins = 64;
+constexpr std::size_t kMostSamples = 200000;  // every k-th Gaussian beyond that: shapes of histograms need no more
+
+std::size_t stride_for(std::size_t count) { return std::max<std::size_t>(1, count / kMostSamples); }
+
+/// Bins between the 0.5th and 99.5th percentile of the finite samples; logarithmic ones are binned by their logarithm.
+Histogram histogram_of(std::string name, std::string unit, std::vector<float> samples, bool logarithmic) {
+    Histogram out{std::move(name), std::move(unit), 0, 1, logarithmic, std::vector<float>(kBins, 0.0f)};
+    std::erase_if(samples, [&](float v) { return !std::isfinite(v) || (logarithmic && v <= 0); });
+    if (samples.empty()) return out;
+    std::sort(samples.begin(), samples.end());
+    const auto at = [&](double share) {
+        return static_cast<double>(samples[static_cast<std::size_t>(share * static_cast<double>(samples.size() - 1))]);
+    };
+    out.lo = at(0.005);
+    out.hi = at(0.995);
+    if (!(out.hi > out.lo)) out.hi = out.lo + (out.lo != 0 ? std::abs(out.lo) * 0.01 : 1.0);
+    const auto scale = [&](double v) { return logarithmic ? std::log(v) : v; };
+    const double lo = scale(out.lo), width = scale(out.hi) - lo;
+    for (const float v : samples) {
+        const double t = (scale(static_cast<double>(v)) - lo) / width;
+        if (t >= 0 && t <= 1) ++out.counts[std::min(kBins - 1, static_cast<std::size_t>(t * kBins))];
+    }
+    return out;
+}
+
+std::vector<Histogram> model_histograms(const GaussianModel& model) {
+    std::vector<float> opacity, scale, anisotropy, sh_energy;
+    const std::size_t stride = stride_for(model.count);
+    for (std::size_t i = 0; i < model.count; i += stride) {
+        opacity.push_back(math::sigmoid(model.at(kOpacityLogits, i)));
+        std::array<float, 3> s{model.at(kLogScales, i), model.at(kLogScales + 1, i), model.at(kLogScales + 2, i)};
+        std::sort(s.begin(), s.end());
+        scale.push_back(std::exp(s[2]));
+        anisotropy.push_back(std::exp(std::min(s[2] - s[0], 30.0f)));
+        float energy = 0;
+        for (int p = kShRest; p < model.planes(); ++p) energy += model.at(p, i) * model.at(p, i);
+        sh_energy.push_back(std::sqrt(energy));
+    }
+    return {histogram_of("opacity", "", std::move(opacity), false),
+            histogram_of("scale (largest axis)", "world units", std::move(scale), true),
+            histogram_of("anisotropy (largest / smallest axis)", "ratio", std::move(anisotropy), true),
+            histogram_of("SH energy (degree 1 and up)", "", std::move(sh_energy), false)};
+}
+
+/// Bounds that leave out the outermost percent on each side of each axis.
+void robust_bounds(const GaussianModel& model, Vec3f& lo, Vec3f& hi) {
+    float low[3] = {0, 0, 0}, high[3] = {0, 0, 0};
+    const std::size_t stride = stride_for(model.count);
+    for (int axis = 0; axis < 3; ++axis) {
+        std::vector<float> values;
+        for (std::size_t i = 0; i < model.count; i += stride)
+            if (std::isfinite(model.at(kMeans + axis, i))) values.push_back(model.at(kMeans + axis, i));
+        if (values.empty()) continue;
+        std::sort(values.begin(), values.end());
+        low[axis] = values[values.size() / 100];
+        high[axis] = values[values.size() - 1 - values.size() / 100];
+    }
+    lo = {low[0], low[1], low[2]};
+    hi = {high[0], high[1], high[2]};
+}
+
+Vec3f normalized_or(Vec3d v, Vec3f otherwise) {
+    const double length = std::sqrt(dot(v, v));
+    if (!(length > 1e-9)) return otherwise;
+    return {static_cast<float>(v.x / length), static_cast<float>(v.y / length), static_cast<float>(v.z / length)};
+}
+
+/// The point nearest to all optical axes in the least-squares sense; the mean of the cameras when they are parallel.
+Vec3d looked_at_point(const Capture& capture, Vec3d mean_position) {
+    double a[3][3] = {{1e-6, 0, 0}, {0, 1e-6, 0}, {0, 0, 1e-6}};
+    double b[3] = {1e-6 * mean_position.x, 1e-6 * mean_position.y, 1e-6 * mean_position.z};
+    for (const View& view : capture.views) {
+        const Vec3d p = view.camera.position(), d = view.camera.forward();
+        const double pv[3] = {p.x, p.y, p.z}, dv[3] = {d.x, d.y, d.z};
+        for (int i = 0; i < 3; ++i)
+            for (int j = 0; j < 3; ++j) {
+                const double m = (i == j ? 1.0 : 0.0) - dv[i] * dv[j];
+                a[i][j] += m;
+                b[i] += m * pv[j];
+            }
+    }
+    const Vec3d c0{a[0][0], a[1][0], a[2][0]}, c1{a[0][1], a[1][1], a[2][1]}, c2{a[0][2], a[1][2], a[2][2]},
+        r{b[0], b[1], b[2]};
+    const double det = dot(c0, cross(c1, c2));
+    if (!(std::abs(det) > 1e-12)) return mean_position;
+    return {dot(r, cross(c1, c2)) / det, dot(c0, cross(r, c2)) / det, dot(c0, cross(c1, r)) / det};
+}
+
+void describe_cameras(const Capture& capture, SceneInfo& info) {
+    Vec3d mean{}, up{};
+    const double n = static_cast<double>(std::max<std::size_t>(1, capture.views.size()));
+    for (const View& view : capture.views) {
+        mean += (1.0 / n) * view.camera.position();
+        const auto& m = view.camera.rotation.m;
+        up += Vec3d{-m[1][0], -m[1][1], -m[1][2]};
+    }
+    double radius = 0;
+    for (const View& view : capture.views) {
+        const Vec3d d = view.camera.position() - mean;
+        radius = std::max(radius, std::sqrt(dot(d, d)));
+    }
+    const Vec3d center = looked_at_point(capture, mean);
+    info.center = {static_cast<float>(center.x), static_cast<float>(center.y), static_cast<float>(center.z)};
+    info.up = normalized_or(up, {0, -1, 0});
+    info.extent = radius > 0 ? 1.1 * radius : 1.0;
+}
+
+}  // namespace
+
+SceneInfo describe_scene(const LoadedScene& scene) {
+    SceneInfo info;
+    info.name = scene.name;
+    info.path = scene.path;
+    info.format = scene.format;
+    info.notes = scene.notes;
+    if (scene.capture) {
+        info.train_views = scene.capture->view_indices(false).size();
+        info.test_views = scene.capture->view_indices(true).size();
+        info.points = scene.capture->points.size();
+        info.skipped = scene.capture->skipped;
+        describe_cameras(*scene.capture, info);
+    } else {
+        Vec3f lo{}, hi{};
+        robust_bounds(scene.model, lo, hi);
+        const Vec3f half = 0.5f * (hi - lo);
+        info.center = 0.5f * (lo + hi);
+        info.extent = std::max(1e-6, std::sqrt(static_cast<double>(dot(half, half))));
+    }
+    return info;
+}
+
+void describe_model(const GaussianModel& model, SceneInfo& info) {
+    info.gaussians = model.count;
+    info.sh_degree = model.sh_degree;
+    robust_bounds(model, info.lo, info.hi);
+    info.histograms = model_histograms(model);
+}
+
+std::vector<CameraRow> camera_rows(const Capture& capture) {
+    constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
+    std::vector<CameraRow> rows;
+    for (std::size_t i = 0; i < capture.views.size(); ++i) {
+        const View& view = capture.views[i];
+        CameraRow row;
+        row.view = i;
+        row.name = view.name;
+        row.test = view.test;
+        row.camera = view.camera;
+        row.psnr = row.ssim = row.loss = kNotMeasured;
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+std::vector<SettingRow> setting_rows(const TrainingSettings& settings) {
+    std::vector<SettingRow> rows;
+    for (const SettingField& field : setting_fields())
+        rows.push_back({field.name, field.group, field.help, settings.*field.value, field.min, field.max, field.integer,
+                        field.logarithmic, field.live});
+    return rows;
+}
+
+}  // namespace gs

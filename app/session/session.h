@@ -1,0 +1,61 @@
+// Session: the engine thread and its mailboxes. The thread is the sole owner of capture, model, trainer and rasterizer;
+// the studio (and tests) send commands and view requests, and take immutable results. Nothing here ever makes the
+// caller wait.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "app/session/session_types.h"
+#include "renderer/base/mailbox.h"
+
+namespace gs {
+
+/// What the engine hands out. Each mailbox has one reader, the UI thread.
+struct SessionOutbox {
+    Latest<std::shared_ptr<const ViewFrame>> frame;
+    Latest<std::shared_ptr<const SceneInfo>> scene;
+    Latest<std::shared_ptr<const Curves>> curves;
+    Latest<std::shared_ptr<const std::vector<CameraRow>>> cameras;
+    Latest<std::shared_ptr<const std::vector<SettingRow>>> settings;
+    Latest<EngineStatus> status;
+    Queue<EngineEvent> events{4096};
+    Queue<std::shared_ptr<const Picture>> pictures{16};  ///< answers to PictureCommand
+};
+
+/// The engine's side of the mailboxes. `bell` ends the engine's sleep after anything was put into another one.
+struct SessionInbox {
+    Queue<EngineCommand> commands{4096};
+    Latest<ViewRequest> view;
+    Latest<std::monostate> bell;
+};
+
+class Session {
+  public:
+    /// Starts the engine thread. `wake` is called from it after something was published (to end the UI's sleep).
+    explicit Session(SessionOptions options, std::function<void()> wake = {});
+    /// Cancels loading, ends the current step, stops the thread. Nothing is saved: send StopCommand first for that.
+    ~Session();
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+
+    /// Queues a command and returns its serial number (1, 2, ...), which EngineStatus and EngineEvent refer to; 0 when
+    /// the queue is full.
+    std::uint64_t send(EngineAction action);
+    void request_view(ViewRequest request);
+    SessionOutbox& out() { return *out_; }
+
+  private:
+    std::shared_ptr<SessionInbox> in_;
+    std::shared_ptr<SessionOutbox> out_;
+    std::uint64_t sent_ = 0;
+    std::atomic<bool> stop_{false};
+    std::thread thread_;
+};
+
+}  // namespace gs

@@ -1,0 +1,107 @@
+// What crosses between the UI and the engine thread: commands and view requests in, status and events out. Plain
+// values.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "panels/snapshot.h"
+#include "renderer/base/expected.h"
+#include "renderer/io/capture_io.h"
+#include "renderer/raster/rasterizer.h"
+#include "trainer/settings.h"
+
+namespace gs {
+
+/// Opens a capture, splat file or checkpoint (found out from the content). `capture` belongs to a splat file or
+/// checkpoint.
+struct OpenCommand {
+    std::string path;
+    std::string capture;
+    bool train = false;  ///< start training as soon as it is loaded
+};
+struct CloseCommand {};
+struct StartCommand {};
+struct PauseCommand {};
+struct StepCommand {
+    std::uint64_t steps = 1;
+};
+/// Trains up to (and including) step `step`, then pauses.
+struct RunToCommand {
+    std::uint64_t step = 0;
+};
+/// Saves a checkpoint and splats, then ends the run: training cannot go on, the model stays on view.
+struct StopCommand {};
+struct SetCommand {
+    std::string name;
+    double value = 0;
+};
+struct CheckpointCommand {
+    std::string path;  ///< empty: the output folder
+};
+struct ExportCommand {
+    std::string path;
+};
+/// Measures all test views (or all views when there is none).
+struct EvaluateCommand {};
+
+/// What the viewport wants to see. `camera.width`, `camera.height` are the pixels it has room for.
+struct ViewRequest {
+    Camera camera;
+    ViewSettings settings;
+    bool moving = false;  ///< the user is steering: fewer pixels for more pictures per second
+};
+/// One picture at exactly the requested size, whatever it costs; it comes back through SessionOutbox::pictures.
+struct PictureCommand {
+    ViewRequest request;
+    std::string path;  ///< where the UI will write it
+    bool overlays = false;
+};
+
+using EngineAction =
+    std::variant<OpenCommand, CloseCommand, StartCommand, PauseCommand, StepCommand, RunToCommand, StopCommand,
+                 SetCommand, CheckpointCommand, ExportCommand, EvaluateCommand, PictureCommand>;
+struct EngineCommand {
+    std::uint64_t serial = 0;
+    EngineAction action;
+};
+
+struct EngineStatus {
+    TrainingStatus training;
+    std::uint64_t commands_done = 0;  ///< serial of the last command carried out (or refused)
+    std::uint64_t scene_serial = 0;   ///< counts scenes opened; 0: none yet
+    bool evaluating = false;
+    bool can_train = false;
+    std::string output_dir;  ///< where checkpoints go
+    std::string backend;
+};
+
+/// Something to tell: an error with the command that caused it, or a success worth a line ("saved ...").
+struct EngineEvent {
+    std::uint64_t command = 0;  ///< serial, 0: none in particular
+    bool error = false;
+    std::string text;
+};
+
+struct Picture {
+    std::uint64_t command = 0;
+    PictureCommand asked;
+    std::shared_ptr<const ViewFrame> frame;
+};
+
+struct SessionOptions {
+    TrainingSettings settings;
+    CaptureOptions capture;
+    std::string output_dir;  ///< empty: "gausscope-out/NAME" under the current folder, made when first needed
+    std::uint64_t evaluate_every = 1000;    ///< steps; 0: only on command
+    std::uint64_t checkpoint_every = 5000;  ///< steps; 0: only on command
+    std::function<std::unique_ptr<Rasterizer>()> make_rasterizer = make_cpu_rasterizer;
+};
+
+}  // namespace gs

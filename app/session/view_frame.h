@@ -1,0 +1,17 @@
+// From what the rasterizer drew to what the viewport shows: the chosen map, its statistics, the colormap, the photo
+// beside it. Called by the engine for view frames and pictures.
+#pragma once
+
+#include "panels/snapshot.h"
+#include "renderer/raster/rasterizer.h"
+
+namespace gs {
+
+/// Fills frame.rgba, map, map_cell, range, statistics and unit from `result`. `photo`: RGB of the picture's size, or
+/// empty; frame.psnr is measured against it. Mode `error` without a photo shows colour.
+void fill_view_frame(const RenderResult& result, const ViewSettings& settings, const Image8& photo, ViewFrame& frame);
+
+/// True when the mode needs RenderOptions::counters.
+bool needs_counters(ViewMode mode);
+
+}  // namespace gs
