@@ -17,7 +17,7 @@ namespace {
 
 // The stored numbers are rounded to float: half a unit in the last place of values up to 2.
 constexpr double kPixelTolerance = 1e-6;
-constexpr double kGradientTolerance = 1e-5;
+constexpr double kGradientTolerance = 1e-6;
 
 void report(const std::string& what, double value) {
     ::testing::Test::RecordProperty(what, fmt::format("{:.3g}", value));
@@ -168,7 +168,7 @@ TEST_P(BrushFiles, PicturesAndGradients) {
         const double error =
             relative_l2(planes_of(v.parameters, group.first, group.last), planes_of(expected, group.first, group.last));
         report(fmt::format("gradient of {}", group.name), error);
-        EXPECT_LE(error, kGradientTolerance) << group.name;
+        EXPECT_LE(error, 1e-5) << group.name;
     }
 }
 
