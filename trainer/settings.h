@@ -1,6 +1,7 @@
 // TrainingSettings: every hyper-parameter, plain values, and one table that names, explains and bounds them. The table
 // drives command-line flags, config files, checkpoints, the studio's sliders and the log of live edits.
-// Defaults: Kerbl et al. 2023, "3D Gaussian Splatting for Real-Time Radiance Field Rendering", with the authors' later opacity rate.
+// Defaults: Kerbl et al. 2023, "3D Gaussian Splatting for Real-Time Radiance Field Rendering", with the authors' later
+// opacity rate.
 #pragma once
 
 #include <cstdint>
@@ -13,52 +14,59 @@
 namespace gs {
 
 struct TrainingSettings {
-    double steps = 30000;                 ///< iterations in all
+    double steps = 30000;  ///< iterations in all
 
-    double lr_means = 1.6e-4;             ///< x scene extent, at the start
-    double lr_means_final = 1.6e-6;       ///< x scene extent, at `steps` (exponential in between)
+    double lr_means = 1.6e-4;        ///< x scene extent, at the start
+    double lr_means_final = 1.6e-6;  ///< x scene extent, at `steps` (exponential in between)
     double lr_sh0 = 2.5e-3;
     double lr_sh_rest = 1.25e-4;
     double lr_opacity = 2.5e-2;
     double lr_scales = 5e-3;
     double lr_quats = 1e-3;
 
-    double lambda_dssim = 0.2;            ///< loss = (1 - lambda) L1 + lambda (1 - SSIM)
-    double sh_degree = 3;                 ///< highest degree trained
-    double sh_interval = 1000;            ///< steps between degree increases
+    double lambda_dssim = 0.2;  ///< loss = (1 - lambda) L1 + lambda (1 - SSIM)
+    double sh_degree = 3;       ///< highest degree trained
+    double sh_interval = 1000;  ///< steps between degree increases
 
-    double densify_from = 500;            ///< step
-    double densify_until = 15000;         ///< step
-    double densify_every = 100;           ///< steps
-    double densify_gradient = 2e-4;       ///< mean NDC gradient of the projected mean
-    double densify_extent = 0.01;         ///< x scene extent: smaller ones are cloned, larger ones split
+    double densify_from = 500;       ///< step
+    double densify_until = 15000;    ///< step
+    double densify_every = 100;      ///< steps
+    double densify_gradient = 2e-4;  ///< mean NDC gradient of the projected mean
+    double densify_extent = 0.01;    ///< x scene extent: smaller ones are cloned, larger ones split
     double prune_opacity = 0.005;
-    double prune_extent = 0.1;            ///< x scene extent, after the first opacity reset
-    double prune_screen_px = 20;          ///< radius in pixels, after the first opacity reset; 0 = off
-    double opacity_reset_every = 3000;    ///< steps; 0 = never
-    double max_gaussians = 5e6;           ///< capacity: growth stops there
+    double prune_extent = 0.1;   ///< x scene extent, after the first opacity reset
+    double prune_screen_px = 0;  ///< radius in pixels, after the first opacity reset; 0 = off. The authors' code names
+                                 ///< 20 but clears the radii before it looks at them, so 0 is what was published
+    double opacity_reset_every = 3000;  ///< steps; 0 = never
+    double max_gaussians = 5e6;         ///< capacity: growth stops there
 
-    double random_background = 0;         ///< 1: a new random background colour every step
+    double random_background = 0;  ///< 1: a new random background colour every step
     double background_r = 0, background_g = 0, background_b = 0;
-    double antialiased = 0;               ///< 1: train with opacity compensation
+    double antialiased = 0;  ///< 1: train with opacity compensation
 
     double seed = 42;
 };
 
 /// One row of the table. Values are doubles so that every field is edited the same way; integers are rounded.
 struct SettingField {
-    const char* name;      ///< "lr_means", also the flag --lr-means
-    const char* group;     ///< "Learning rates"
-    const char* help;      ///< one sentence with unit
+    const char* name;   ///< "lr_means", also the flag --lr-means
+    const char* group;  ///< "Learning rates"
+    const char* help;   ///< one sentence with unit
     double TrainingSettings::*value;
     double min, max;
     bool integer;
-    bool logarithmic;      ///< slider scale
-    bool live;             ///< may change while training runs
+    bool logarithmic;  ///< slider scale
+    bool live;         ///< may change while training runs
 };
 std::span<const SettingField> setting_fields();
 const SettingField* find_setting(std::string_view name);
 /// Checks the range. Error kind usage, naming field, value and range.
 Result<void> set_setting(TrainingSettings& settings, std::string_view name, double value);
+
+/// The same recipe for a run of `steps` iterations. 30,000 and more: unchanged, 3DGS's own schedule. Shorter: the
+/// phases keep their order but shrink with the run (docs/training.md has the measurements): SH degrees and
+/// densification come earlier, densification ends at half of the run, opacity is reset only when at least as long as
+/// one reset period follows to recover in.
+TrainingSettings scaled_to_steps(TrainingSettings settings, double steps);
 
 }  // namespace gs

@@ -1,5 +1,6 @@
-// Trainer: one optimisation run. step() is one iteration, readable as the paper: next view, forward, loss, backward with
-// Adam, density control when due. Owned by one thread (the engine thread or the CLI); never locks, never shares the model.
+// Trainer: one optimisation run. step() is one iteration, readable as the paper: next view, forward, loss, backward
+// with Adam, density control when due. Owned by one thread (the engine thread or the CLI); never locks, never shares
+// the model.
 #pragma once
 
 #include <functional>
@@ -17,11 +18,11 @@
 namespace gs {
 
 struct StepReport {
-    std::uint64_t step = 0;          ///< iterations done, this one included
+    std::uint64_t step = 0;  ///< iterations done, this one included
     double loss = 0, l1 = 0, ssim = 0;
-    double psnr = 0;                 ///< of this training view before the step, dB
-    double milliseconds = 0;         ///< wall time of this step
-    std::size_t view = 0;            ///< index into capture->views
+    double psnr = 0;          ///< of this training view before the step, dB
+    double milliseconds = 0;  ///< wall time of this step
+    std::size_t view = 0;     ///< index into capture->views
     std::size_t gaussians = 0;
     RenderCounters counters;
     bool densified = false;
@@ -34,20 +35,21 @@ struct ImageScore {
 };
 struct Evaluation {
     std::uint64_t step = 0;
-    double psnr = 0, ssim = 0;       ///< means over images
+    double psnr = 0, ssim = 0;  ///< means over images
     double seconds = 0;
     std::vector<ImageScore> images;
 };
 
 struct MemoryUse {
-    std::string category;            ///< "parameters", "Adam moments", "forward state", "photos", ...
+    std::string category;  ///< "parameters", "Adam moments", "forward state", "photos", ...
     std::uint64_t bytes = 0;
 };
 
 class Trainer {
   public:
     /// Initialises Gaussians from the capture's points. Errors: no training view, no points.
-    static Result<std::unique_ptr<Trainer>> create(std::shared_ptr<const Capture> capture, const TrainingSettings& settings,
+    static Result<std::unique_ptr<Trainer>> create(std::shared_ptr<const Capture> capture,
+                                                   const TrainingSettings& settings,
                                                    std::unique_ptr<Rasterizer> rasterizer);
     /// Continues a checkpoint: the same bits as if the run had never stopped. Errors: malformed file, another capture.
     static Result<std::unique_ptr<Trainer>> resume(const fs::path& checkpoint, std::shared_ptr<const Capture> capture,
@@ -66,7 +68,8 @@ class Trainer {
     void render(const Camera& camera, const RenderOptions& options, RenderResult& result);
     /// Options that draw as training does: background, degree reached, antialiasing.
     RenderOptions render_options() const;
-    /// PSNR and SSIM of the given views (indices into capture.views); `progress` may cancel, then what is done is returned.
+    /// PSNR and SSIM of the given views (indices into capture.views); `progress` may cancel, then what is done is
+    /// returned.
     Evaluation evaluate(const std::vector<std::size_t>& views, const Progress& progress = {});
 
     /// A copy of the model with every pending optimizer step applied.

@@ -1,0 +1,201 @@
+#include "trainer/adam_block.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "trainer/adam_block.cpp"
+#include <hwy/foreach_target.h>
+// foreach_target first
+#include <hwy/highway.h>
+// highway first
+#include <hwy/contrib/math/math-inl.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+HWY_BEFORE_NAMESPACE();
+namespace gs::adam::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::CappedTag<float, kBlock>;
+using V = hn::Vec<D>;
+
+constexpr int group_of_plane(int plane) {
+    if (plane < kLogScales) return kGroupMeans;
+    if (plane < kQuats) return kGroupScales;
+    if (plane < kOpacityLogits) return kGroupQuats;
+    if (plane < kSh0) return kGroupOpacity;
+    return plane < kShRest ? kGroupSh0 : kGroupShRest;
+}
+
+/// What the lanes of one vector slept through.
+struct Sleep {
+    V pending[kLearningGroups], decay1, decay2;
+
+    HWY_INLINE Sleep(const Block& b, std::size_t lane) {
+        const D d;
+        const hn::RebindToSigned<D> di;
+        HWY_ALIGN std::int32_t slot[kBlock], age[kBlock];
+        for (std::size_t i = 0; i < hn::Lanes(d); ++i) {
+            slot[i] = static_cast<std::int32_t>(b.last_step[lane + i] - b.base);
+            age[i] = static_cast<std::int32_t>(b.steps - b.last_step[lane + i]);
+        }
+        const auto slots = hn::Load(di, slot), ages = hn::Load(di, age);
+        for (int g = 0; g < kLearningGroups; ++g) pending[g] = hn::GatherIndex(d, b.pending[g], slots);
+        decay1 = hn::GatherIndex(d, b.decay1, ages);
+        decay2 = hn::GatherIndex(d, b.decay2, ages);
+    }
+};
+
+HWY_INLINE float* moments_of(const Block& b, int plane, std::size_t lane) {
+    return b.moments + static_cast<std::size_t>(plane) * 2 * kBlock + lane;
+}
+/// m / (sqrt(v) + eps): the direction a Gaussian drifts in while it sleeps.
+HWY_INLINE V direction(V m, V v) {
+    const D d;
+    return hn::Div(m, hn::Add(hn::Sqrt(v), hn::Set(d, kEpsilon)));
+}
+
+void CatchUp(const Block& b, int first, int count, float* out) {
+    const D d;
+    for (std::size_t lane = 0; lane < kBlock; lane += hn::Lanes(d)) {
+        const Sleep sleep(b, lane);
+        for (int p = first; p < first + count; ++p) {
+            const float* at = moments_of(b, p, lane);
+            const V u = direction(hn::Load(d, at), hn::Load(d, at + kBlock));
+            const V value = hn::LoadU(d, b.values + static_cast<std::size_t>(p) * b.stride + lane);
+            hn::Store(hn::NegMulAdd(u, sleep.pending[group_of_plane(p)], value), d,
+                      out + static_cast<std::size_t>(p - first) * kBlock + lane);
+        }
+    }
+}
+
+void Settle(const Block& b, int planes) {
+    const D d;
+    for (std::size_t lane = 0; lane < kBlock; lane += hn::Lanes(d)) {
+        const Sleep sleep(b, lane);
+        for (int p = 0; p < planes; ++p) {
+            float* at = moments_of(b, p, lane);
+            float* value = b.values + static_cast<std::size_t>(p) * b.stride + lane;
+            const V m = hn::Load(d, at), v = hn::Load(d, at + kBlock);
+            hn::StoreU(hn::NegMulAdd(direction(m, v), sleep.pending[group_of_plane(p)], hn::LoadU(d, value)), d, value);
+            hn::Store(hn::Mul(m, sleep.decay1), d, at);
+            hn::Store(hn::Mul(v, sleep.decay2), d, at + kBlock);
+        }
+    }
+    std::fill_n(b.last_step, kBlock, b.steps);
+}
+
+/// Bits of the lanes whose gradients are all finite and not absurd.
+std::uint32_t finite_lanes(const BlockGradients& gradients, int planes) {
+    const D d;
+    std::uint32_t bits = 0;
+    for (std::size_t lane = 0; lane < kBlock; lane += hn::Lanes(d)) {
+        V largest = hn::Zero(d), poison = hn::Zero(d);
+        for (int p = 0; p < planes; ++p) {
+            const V g = hn::Load(d, gradients.planes[p] + lane);
+            largest = hn::Max(largest, hn::Abs(g));
+            poison = hn::MulAdd(g, hn::Zero(d), poison);  // NaN once any is NaN or infinite
+        }
+        const auto good = hn::And(hn::Lt(largest, hn::Set(d, kLargestGradient)), hn::Eq(poison, hn::Zero(d)));
+        std::uint8_t packed[8] = {};
+        hn::StoreMaskBits(d, good, packed);
+        bits |= (packed[0] | static_cast<std::uint32_t>(packed[1]) << 8) << lane;
+    }
+    return bits & 0xffffu;
+}
+
+std::uint32_t Apply(const Block& b, const Step& step, const BlockGradients& gradients) {
+    const D d;
+    const std::uint32_t good = gradients.mask & finite_lanes(gradients, step.planes);
+    const V beta1 = hn::Set(d, static_cast<float>(kBeta1)), beta2 = hn::Set(d, static_cast<float>(kBeta2));
+    const V rest1 = hn::Set(d, static_cast<float>(1 - kBeta1)), rest2 = hn::Set(d, static_cast<float>(1 - kBeta2));
+    const V epsilon = hn::Set(d, step.epsilon);
+    for (std::size_t lane = 0; lane < kBlock; lane += hn::Lanes(d)) {
+        const std::uint32_t bits = (good >> lane) & ((2u << (hn::Lanes(d) - 1)) - 1u);
+        if (bits == 0) continue;
+        std::uint8_t packed[8] = {static_cast<std::uint8_t>(bits), static_cast<std::uint8_t>(bits >> 8)};
+        const auto active = hn::LoadMaskBits(d, packed);
+        const Sleep sleep(b, lane);
+        for (int p = 0; p < step.planes; ++p) {
+            float* at = moments_of(b, p, lane);
+            float* value_at = b.values + static_cast<std::size_t>(p) * b.stride + lane;
+            const int group = group_of_plane(p);
+            const V m = hn::Load(d, at), v = hn::Load(d, at + kBlock), value = hn::LoadU(d, value_at);
+            const V g = hn::Load(d, gradients.planes[p] + lane);
+            const V awake = hn::NegMulAdd(direction(m, v), sleep.pending[group], value);
+            const V m1 = hn::MulAdd(beta1, hn::Mul(m, sleep.decay1), hn::Mul(rest1, g));
+            const V v1 = hn::MulAdd(beta2, hn::Mul(v, sleep.decay2), hn::Mul(rest2, hn::Mul(g, g)));
+            const V move = hn::Div(hn::Mul(hn::Set(d, step.rate[group]), m1), hn::Add(hn::Sqrt(v1), epsilon));
+            hn::StoreU(hn::IfThenElse(active, hn::Sub(awake, move), value), d, value_at);
+            hn::Store(hn::IfThenElse(active, m1, m), d, at);
+            hn::Store(hn::IfThenElse(active, v1, v), d, at + kBlock);
+        }
+    }
+    for (std::uint32_t rest = good; rest != 0; rest &= rest - 1) b.last_step[std::countr_zero(rest)] = b.steps + 1;
+    return gradients.mask & ~good;
+}
+
+BlockBounds Bounds(const Block& b, const Drift& drift, std::size_t lanes) {
+    const D d;
+    HWY_ALIGN float x[3][kBlock], reach[kBlock];
+    for (std::size_t lane = 0; lane < kBlock; lane += hn::Lanes(d)) {
+        V moved = hn::Zero(d), largest = hn::Set(d, -1e30f);
+        for (int i = 0; i < 3; ++i) {
+            const float *mean = moments_of(b, kMeans + i, lane), *scale = moments_of(b, kLogScales + i, lane);
+            const V u = hn::Mul(direction(hn::Load(d, mean), hn::Load(d, mean + kBlock)), hn::Set(d, drift.means));
+            moved = hn::MulAdd(u, u, moved);
+            const V grows =
+                hn::Mul(hn::Abs(direction(hn::Load(d, scale), hn::Load(d, scale + kBlock))), hn::Set(d, drift.scales));
+            largest = hn::Max(
+                largest,
+                hn::Add(hn::LoadU(d, b.values + static_cast<std::size_t>(kLogScales + i) * b.stride + lane), grows));
+            hn::Store(hn::LoadU(d, b.values + static_cast<std::size_t>(kMeans + i) * b.stride + lane), d, x[i] + lane);
+        }
+        const V sigma = hn::Exp(d, hn::Min(largest, hn::Set(d, 80.0f)));
+        hn::Store(hn::MulAdd(hn::Set(d, 3.4f), sigma, hn::Sqrt(moved)), d, reach + lane);
+    }
+    // Lanes that are not finite draw nothing and bound nothing.
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    float lo[3] = {kInfinity, kInfinity, kInfinity}, hi[3] = {-kInfinity, -kInfinity, -kInfinity};
+    const auto counts = [&](std::size_t i) { return std::isfinite(x[0][i] + x[1][i] + x[2][i] + reach[i]); };
+    for (std::size_t i = 0; i < lanes; ++i) {
+        if (!counts(i)) continue;
+        for (int axis = 0; axis < 3; ++axis) {
+            lo[axis] = std::min(lo[axis], x[axis][i]);
+            hi[axis] = std::max(hi[axis], x[axis][i]);
+        }
+    }
+    if (lo[0] > hi[0]) return {0, 0, 0, 0};
+    BlockBounds out{0.5f * (lo[0] + hi[0]), 0.5f * (lo[1] + hi[1]), 0.5f * (lo[2] + hi[2]), 0};
+    for (std::size_t i = 0; i < lanes; ++i) {
+        if (!counts(i)) continue;
+        const float dx = x[0][i] - out.x, dy = x[1][i] - out.y, dz = x[2][i] - out.z;
+        out.radius = std::max(out.radius, std::sqrt(dx * dx + dy * dy + dz * dz) + reach[i]);
+    }
+    out.radius *= 1.0001f;  // rounding of the above
+    return out;
+}
+
+}  // namespace gs::adam::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace gs::adam {
+HWY_EXPORT(CatchUp);
+HWY_EXPORT(Settle);
+HWY_EXPORT(Apply);
+HWY_EXPORT(Bounds);
+void catch_up(const Block& block, int first, int count, float* out) {
+    HWY_DYNAMIC_DISPATCH(CatchUp)(block, first, count, out);
+}
+void settle(const Block& block, int planes) { HWY_DYNAMIC_DISPATCH(Settle)(block, planes); }
+std::uint32_t apply(const Block& block, const Step& step, const BlockGradients& gradients) {
+    return HWY_DYNAMIC_DISPATCH(Apply)(block, step, gradients);
+}
+BlockBounds bounds(const Block& block, const Drift& drift, std::size_t lanes) {
+    return HWY_DYNAMIC_DISPATCH(Bounds)(block, drift, lanes);
+}
+}  // namespace gs::adam
+#endif  // HWY_ONCE

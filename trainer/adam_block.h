@@ -1,0 +1,51 @@
+// Adam on one block of 16 Gaussians, all planes: the SIMD kernels behind LazyAdam, and the source of their formulas.
+// Compiled once per instruction set (adam_block.cpp); lazy_adam.cpp calls them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "renderer/raster/rasterizer.h"
+#include "renderer/scene/gaussian_model.h"
+#include "trainer/schedule.h"
+
+namespace gs::adam {
+
+inline constexpr double kBeta1 = 0.9, kBeta2 = 0.999;
+inline constexpr float kEpsilon = 1e-15f;  ///< added to sqrt(v), after bias correction
+/// A gradient component of this size or more counts as not finite: its square would overflow.
+inline constexpr float kLargestGradient = 1e15f;
+
+/// One block's parameters and optimizer state. A lane last stepped at s reads, after T steps, as
+///   p - m / (sqrt(v) + eps) * pending[group][s - base],   m beta1^(T-s),   v beta2^(T-s).
+struct Block {
+    float* values;  ///< plane p of the block at values + p * stride
+    std::size_t stride;
+    float* moments;                         ///< [planes][2][16]: m, then v
+    std::uint32_t* last_step;               ///< [16]
+    std::uint32_t base, steps;              ///< step of the tables' first entry, T
+    const float* pending[kLearningGroups];  ///< [T - base + 1]
+    const float* decay1;                    ///< [T - base + 1] beta1^age
+    const float* decay2;                    ///< beta2^age
+};
+struct Step {
+    float rate[kLearningGroups];  ///< lr sqrt(1 - beta2^t) / (1 - beta1^t), t = T + 1
+    float epsilon;                ///< eps sqrt(1 - beta2^t)
+    int planes;                   ///< planes that have or had gradients
+};
+/// How far stale lanes may still move before they are touched again, per unit of |m| / sqrt(v).
+struct Drift {
+    float means, scales;
+};
+
+/// Planes first .. first + count - 1 as they read after T steps, to out[count][16].
+void catch_up(const Block& block, int first, int count, float* out);
+/// Catches up all planes below `planes` and stores them and the decayed moments; lanes' last_step becomes T.
+void settle(const Block& block, int planes);
+/// One Adam step for the lanes in gradients.mask. Lanes with a gradient that is not finite are left as they are;
+/// returns their bits.
+std::uint32_t apply(const Block& block, const Step& step, const BlockGradients& gradients);
+/// Sphere of everything the first `lanes` Gaussians can draw until they are touched next.
+BlockBounds bounds(const Block& block, const Drift& drift, std::size_t lanes);
+
+}  // namespace gs::adam

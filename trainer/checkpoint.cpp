@@ -1,0 +1,271 @@
+// Checkpoints: one file with everything a run consists of, so that resuming gives the same bits as never having
+// stopped. Layout: magic, then sections of {tag, CRC-32 of the payload, payload bytes, payload}, little-endian as in
+// memory. Sections come in a fixed order. Files may come from anywhere: every size is checked before it is believed.
+#include <zlib.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include "profiler/core/scope.h"
+#include "renderer/base/rng.h"
+#include "trainer/trainer_state.h"
+
+namespace gs {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "checkpoints are written as they lie in memory");
+constexpr char kMagic[8] = {'G', 'S', 'C', 'K', 'P', 'T', '0', '1'};
+enum class Tag : std::uint32_t { settings = 1, capture, run, model, adam_tables, moments, last_step, statistics };
+
+std::uint32_t crc_of(const std::byte* data, std::size_t bytes) {
+    return static_cast<std::uint32_t>(
+        crc32_z(crc32(0, nullptr, 0), reinterpret_cast<const unsigned char*>(data), bytes));
+}
+
+/// Numbers of the run that are one of a kind.
+struct RunNumbers {
+    double extent;
+    std::uint64_t drawn, count, capacity;
+    std::uint32_t sh_degree, antialiased, steps, base, planes, reserved;
+    double highest[kLearningGroups];
+};
+struct CaptureNumbers {
+    std::uint64_t views, fingerprint;
+};
+
+/// Changes when a photo is added, renamed, resized or changes sides between training and test.
+CaptureNumbers numbers_of(const Capture& capture) {
+    CaptureNumbers n{capture.views.size(), 0};
+    const auto mix = [&](std::uint64_t value) { n.fingerprint = hash64(n.fingerprint ^ value); };
+    for (const View& view : capture.views) {
+        for (const char c : view.name) mix(static_cast<unsigned char>(c));
+        mix(static_cast<std::uint64_t>(view.photo.width) << 33 | static_cast<std::uint64_t>(view.photo.height) << 1 |
+            (view.test ? 1u : 0u));
+    }
+    return n;
+}
+
+/// Appends sections; remembers the first failure.
+class Writer {
+  public:
+    explicit Writer(AtomicFile& file) : file_(file) {}
+    void section(Tag tag, std::span<const std::byte> payload) {
+        struct Header {
+            std::uint32_t tag, crc;
+            std::uint64_t bytes;
+        } const header{static_cast<std::uint32_t>(tag), crc_of(payload.data(), payload.size()), payload.size()};
+        raw(std::as_bytes(std::span(&header, 1)));
+        raw(payload);
+    }
+    void raw(std::span<const std::byte> bytes) {
+        if (result) result = file_.append(bytes);
+    }
+    Result<void> result;
+
+  private:
+    AtomicFile& file_;
+};
+
+/// Walks the sections of a file in memory.
+class Reader {
+  public:
+    Reader(std::string path, std::span<const std::byte> bytes) : path_(std::move(path)), bytes_(bytes) {}
+
+    Result<void> magic() {
+        if (bytes_.size() < sizeof(kMagic) || std::memcmp(bytes_.data(), kMagic, sizeof(kMagic)) != 0)
+            return fail_at_byte(path_, 0, "not a gausscope checkpoint, or one of another version");
+        at_ = sizeof(kMagic);
+        return {};
+    }
+    Result<std::span<const std::byte>> section(Tag tag, const char* what) {
+        constexpr std::size_t kHeader = 16;
+        std::uint32_t head[2];
+        std::uint64_t size = 0;
+        if (bytes_.size() - at_ < kHeader) return broken(what, "is missing: the file ends early");
+        std::memcpy(head, bytes_.data() + at_, sizeof(head));
+        std::memcpy(&size, bytes_.data() + at_ + sizeof(head), sizeof(size));
+        if (head[0] != static_cast<std::uint32_t>(tag)) return broken(what, "is not where it belongs");
+        if (size > bytes_.size() - at_ - kHeader) return broken(what, "ends early");
+        const auto payload = bytes_.subspan(at_ + kHeader, static_cast<std::size_t>(size));
+        if (crc_of(payload.data(), payload.size()) != head[1]) return broken(what, "is damaged (checksum)");
+        at_ += kHeader + payload.size();
+        return payload;
+    }
+    template <class T>
+    Result<void> numbers(Tag tag, const char* what, T& out) {
+        const auto payload = section(tag, what);
+        if (!payload) return tl::unexpected(payload.error());
+        if (payload->size() != sizeof(T)) return broken(what, "has the wrong size");
+        std::memcpy(&out, payload->data(), sizeof(T));
+        return {};
+    }
+    /// Exactly `count` values into something with resize_discard() or of that size already.
+    template <class T>
+    Result<void> array(Tag tag, const char* what, std::size_t count, Buffer<T>& out) {
+        const auto payload = section(tag, what);
+        if (!payload) return tl::unexpected(payload.error());
+        if (payload->size() / sizeof(T) != count || payload->size() % sizeof(T) != 0)
+            return broken(what, "has the wrong size");
+        out.resize_discard(count);
+        std::memcpy(out.data(), payload->data(), payload->size());
+        return {};
+    }
+    tl::unexpected<Error> broken(const char* what, const char* how) const {
+        return fail_at_byte(path_, at_, fmt::format("the {} section {}", what, how), "use an older checkpoint");
+    }
+    std::size_t size() const { return bytes_.size(); }
+    bool at_end() const { return at_ == bytes_.size(); }
+
+  private:
+    std::string path_;
+    std::span<const std::byte> bytes_;
+    std::size_t at_ = 0;
+};
+
+std::string settings_text(const TrainingSettings& settings) {
+    std::string text;
+    for (const SettingField& field : setting_fields())
+        text += fmt::format("{}={:.17g}\n", field.name, settings.*field.value);
+    return text;
+}
+
+/// Fields the file does not name keep their defaults; names this version does not know are passed over.
+Result<TrainingSettings> parse_settings(const Reader& reader, std::string_view text) {
+    TrainingSettings settings;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        const std::string_view line = text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
+        const std::size_t equals = line.find('=');
+        if (equals == std::string_view::npos) return reader.broken("settings", "has a line without a value");
+        if (find_setting(line.substr(0, equals)) == nullptr) continue;
+        const std::string value(line.substr(equals + 1));
+        char* parsed = nullptr;
+        const double number = std::strtod(value.c_str(), &parsed);
+        if (value.empty() || *parsed != '\0' || !set_setting(settings, line.substr(0, equals), number))
+            return reader.broken("settings", "has a value out of range");
+    }
+    return settings;
+}
+
+template <class T>
+std::span<const std::byte> bytes_of(const T& value) {
+    return std::as_bytes(std::span(&value, 1));
+}
+template <class T>
+std::span<const std::byte> bytes_of(const Buffer<T>& buffer) {
+    return std::as_bytes(buffer.span());
+}
+
+bool plausible(const RunNumbers& n, std::size_t file_size) {
+    if (n.sh_degree > 3 || n.count == 0 || n.capacity < n.count || n.capacity % kBlock != 0) return false;
+    const int planes = plane_count(static_cast<int>(n.sh_degree));
+    if (n.capacity > file_size / (sizeof(float) * static_cast<std::size_t>(planes))) return false;
+    if (n.planes < static_cast<std::uint32_t>(kShRest) || n.planes > static_cast<std::uint32_t>(planes)) return false;
+    return n.base <= n.steps && n.steps - n.base <= (1u << 20) && std::isfinite(n.extent) && n.extent > 0;
+}
+
+/// The sections after the numbers, in order.
+Result<void> read_arrays(Reader& reader, const RunNumbers& n, GaussianModel& model, AdamState& adam,
+                         DensityStatistics& statistics) {
+    const auto capacity = static_cast<std::size_t>(n.capacity);
+    model.count = static_cast<std::size_t>(n.count);
+    model.capacity = capacity;
+    model.sh_degree = static_cast<int>(n.sh_degree);
+    model.antialiased = n.antialiased != 0;
+    const auto planes = static_cast<std::size_t>(model.planes());
+    if (auto r = reader.array(Tag::model, "model", planes * capacity, model.values); !r) return r;
+
+    adam.steps = n.steps;
+    adam.base = n.base;
+    adam.planes = static_cast<int>(n.planes);
+    std::copy_n(n.highest, kLearningGroups, adam.highest.begin());
+    const std::size_t entries = n.steps - n.base + 1;
+    Buffer<double> tables;
+    if (auto r = reader.array(Tag::adam_tables, "optimizer table", entries * kLearningGroups, tables); !r) return r;
+    for (std::size_t g = 0; g < adam.pending.size(); ++g)
+        adam.pending[g].assign(tables.data() + g * entries, tables.data() + (g + 1) * entries);
+    if (auto r = reader.array(Tag::moments, "moments", 2 * planes * capacity, adam.moments); !r) return r;
+    if (auto r = reader.array(Tag::last_step, "step", capacity, adam.last_step); !r) return r;
+    for (const std::uint32_t step : adam.last_step)
+        if (step < n.base || step > n.steps) return reader.broken("step", "names a step that never was");
+
+    Buffer<float>* const rows[3] = {&statistics.gradient_sum, &statistics.views, &statistics.radius_px};
+    for (Buffer<float>* row : rows)
+        if (auto r = reader.array(Tag::statistics, "statistics", capacity, *row); !r) return r;
+    if (!reader.at_end()) return reader.broken("statistics", "is followed by something unknown");
+    return {};
+}
+
+}  // namespace
+
+Result<void> Trainer::save_checkpoint(const fs::path& path) const {
+    const Span span(Stage::checkpoint, steps_done());
+    const State& s = *state_;
+    const AdamState& adam = s.adam.state();
+    auto file = AtomicFile::create(path);
+    if (!file) return tl::unexpected(file.error());
+    Writer out(*file);
+    out.raw(std::as_bytes(std::span(kMagic)));
+    out.section(Tag::settings, std::as_bytes(std::span<const char>(settings_text(s.settings))));
+    out.section(Tag::capture, bytes_of(numbers_of(*s.capture)));
+    RunNumbers n{};
+    n.extent = s.extent;
+    n.drawn = s.sampler.drawn();
+    n.count = s.model.count;
+    n.capacity = s.model.capacity;
+    n.sh_degree = static_cast<std::uint32_t>(s.model.sh_degree);
+    n.antialiased = s.model.antialiased ? 1 : 0;
+    n.steps = adam.steps;
+    n.base = adam.base;
+    n.planes = static_cast<std::uint32_t>(adam.planes);
+    std::copy(adam.highest.begin(), adam.highest.end(), n.highest);
+    out.section(Tag::run, bytes_of(n));
+    out.section(Tag::model, bytes_of(s.model.values));
+    std::vector<double> tables;
+    for (const auto& table : adam.pending) tables.insert(tables.end(), table.begin(), table.end());
+    out.section(Tag::adam_tables, std::as_bytes(std::span<const double>(tables)));
+    out.section(Tag::moments, bytes_of(adam.moments));
+    out.section(Tag::last_step, bytes_of(adam.last_step));
+    for (const Buffer<float>* row : {&s.statistics.gradient_sum, &s.statistics.views, &s.statistics.radius_px})
+        out.section(Tag::statistics, bytes_of(*row));
+    if (!out.result) return out.result;
+    return file->commit();
+}
+
+Result<std::unique_ptr<Trainer>> Trainer::resume(const fs::path& checkpoint, std::shared_ptr<const Capture> capture,
+                                                 std::unique_ptr<Rasterizer> rasterizer) {
+    const Span span(Stage::checkpoint);
+    const auto bytes = read_file(checkpoint);
+    if (!bytes) return tl::unexpected(bytes.error());
+    Reader reader(checkpoint.string(), *bytes);
+    if (auto r = reader.magic(); !r) return tl::unexpected(r.error());
+    const auto text = reader.section(Tag::settings, "settings");
+    if (!text) return tl::unexpected(text.error());
+    const auto settings = parse_settings(reader, {reinterpret_cast<const char*>(text->data()), text->size()});
+    if (!settings) return tl::unexpected(settings.error());
+    CaptureNumbers from{};
+    if (auto r = reader.numbers(Tag::capture, "capture", from); !r) return tl::unexpected(r.error());
+    const CaptureNumbers given = numbers_of(*capture);
+    if (from.views != given.views || from.fingerprint != given.fingerprint)
+        return fail(ErrorKind::usage, checkpoint.string(),
+                    "the checkpoint was made with another capture than " + capture->path,
+                    "load the same photos, with the same downscale and test views");
+    RunNumbers n{};
+    if (auto r = reader.numbers(Tag::run, "run", n); !r) return tl::unexpected(r.error());
+    if (!plausible(n, reader.size())) return reader.broken("run", "has impossible numbers");
+
+    std::vector<std::size_t> views = trainable_views(*capture);
+    if (views.empty()) return fail(ErrorKind::usage, capture->path, "the capture has no photo to train on");
+    auto state = std::make_unique<State>(std::move(capture), *settings, std::move(rasterizer));
+    AdamState adam;
+    if (auto r = read_arrays(reader, n, state->model, adam, state->statistics); !r) return tl::unexpected(r.error());
+    state->adam = LazyAdam(state->model, std::move(adam));
+    state->extent = n.extent;
+    state->sampler = Sampler(std::move(views), static_cast<std::uint64_t>(settings->seed), n.drawn);
+    return std::unique_ptr<Trainer>(new Trainer(std::move(state)));
+}
+
+}  // namespace gs

@@ -1,0 +1,252 @@
+#include "trainer/density.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <new>
+#include <vector>
+
+#include "renderer/base/rng.h"
+#include "renderer/base/vec.h"
+#include "renderer/device/parallel.h"
+#include "renderer/scene/camera.h"
+#include "trainer/morton.h"
+
+namespace gs {
+namespace {
+
+constexpr float kResetOpacity = 0.01f;
+constexpr float kSplitShrink = 1.6f;  // 0.8 x the number of children
+constexpr double kTwoPi = 6.283185307179586;
+
+enum class Fate : std::uint8_t { keep, clone, split, remove };
+enum class Origin : std::uint8_t { kept, copy, first_child, second_child };
+
+/// The new rows, before and after sorting.
+struct Rows {
+    std::vector<std::uint32_t> source;
+    std::vector<Origin> origin;
+    std::vector<Vec3f> mean;
+    void add(std::size_t row, Origin how, Vec3f where) {
+        source.push_back(static_cast<std::uint32_t>(row));
+        origin.push_back(how);
+        mean.push_back(where);
+    }
+};
+
+float largest_scale(const GaussianModel& model, std::size_t row) {
+    return std::exp(
+        std::max({model.at(kLogScales, row), model.at(kLogScales + 1, row), model.at(kLogScales + 2, row)}));
+}
+
+bool finite_row(const GaussianModel& model, std::size_t row) {
+    float sum = 0;  // NaN or infinite as soon as one of them is
+    for (int p = 0; p < model.planes(); ++p) sum += 0.0f * model.at(p, row);
+    return sum == 0.0f;
+}
+
+struct Rules {
+    const TrainingSettings& settings;
+    double extent;
+    bool prune_large;
+};
+
+Fate fate_of(const GaussianModel& model, const DensityStatistics& statistics, const Rules& rules, std::size_t row,
+             bool may_grow) {
+    const TrainingSettings& s = rules.settings;
+    const double opacity = 1.0 / (1.0 + std::exp(-static_cast<double>(model.at(kOpacityLogits, row))));
+    if (!(opacity >= s.prune_opacity) || !finite_row(model, row)) return Fate::remove;
+    const double scale = static_cast<double>(largest_scale(model, row));
+    const double gradient = static_cast<double>(statistics.gradient_sum[row] / std::max(1.0f, statistics.views[row]));
+    const double limit = s.prune_extent * rules.extent;
+    if (may_grow && gradient >= s.densify_gradient) {
+        if (scale <= s.densify_extent * rules.extent) return Fate::clone;
+        return rules.prune_large && scale / static_cast<double>(kSplitShrink) > limit ? Fate::remove : Fate::split;
+    }
+    const bool wide = s.prune_screen_px > 0 && static_cast<double>(statistics.radius_px[row]) > s.prune_screen_px;
+    return rules.prune_large && (scale > limit || wide) ? Fate::remove : Fate::keep;
+}
+
+float normal(std::uint64_t seed, std::uint64_t stream, std::uint64_t counter) {
+    const double u = 1.0 - static_cast<double>(random_uniform(seed, stream, 2 * counter));  // never 0
+    const double v = static_cast<double>(random_uniform(seed, stream, 2 * counter + 1));
+    return static_cast<float>(std::sqrt(-2.0 * std::log(u)) * std::cos(kTwoPi * v));
+}
+
+/// A point drawn from the Gaussian of `row`.
+Vec3f sample(const GaussianModel& model, std::size_t row, std::uint64_t seed, std::uint64_t step, std::uint64_t child) {
+    const Mat3d rotation = rotation_from_quat(
+        {model.at(kQuats, row), model.at(kQuats + 1, row), model.at(kQuats + 2, row), model.at(kQuats + 3, row)});
+    double d[3];
+    for (std::uint64_t axis = 0; axis < 3; ++axis)
+        d[axis] = static_cast<double>(normal(seed, step, (row * 2 + child) * 4 + axis)) *
+                  std::exp(static_cast<double>(model.at(kLogScales + static_cast<int>(axis), row)));
+    const Vec3d offset = rotation * Vec3d{d[0], d[1], d[2]};
+    const Vec3f mean = model.mean(row);
+    return {static_cast<float>(mean.x + offset.x), static_cast<float>(mean.y + offset.y),
+            static_cast<float>(mean.z + offset.z)};
+}
+
+/// Decides every row. When more want to grow than `limit` rows allow, the ones pulled hardest do.
+std::vector<Fate> decide(const GaussianModel& model, const DensityStatistics& statistics, const Rules& rules,
+                         std::size_t limit, DensityReport& report) {
+    std::vector<Fate> fates(model.count);
+    parallel_for(model.count, 1024,
+                 [&](std::size_t row) { fates[row] = fate_of(model, statistics, rules, row, true); });
+    std::vector<std::uint32_t> growing;
+    std::size_t survivors = 0;
+    for (std::size_t row = 0; row < model.count; ++row) {
+        survivors += fates[row] != Fate::remove;
+        if (fates[row] == Fate::clone || fates[row] == Fate::split) growing.push_back(static_cast<std::uint32_t>(row));
+    }
+    report.wanted = growing.size();
+    const std::size_t room = limit > survivors ? limit - survivors : 0;
+    if (growing.size() <= room) return fates;
+    const auto pull = [&](std::uint32_t row) {
+        return statistics.gradient_sum[row] / std::max(1.0f, statistics.views[row]);
+    };
+    std::sort(growing.begin(), growing.end(), [&](std::uint32_t a, std::uint32_t b) {
+        const float pull_a = pull(a), pull_b = pull(b);
+        return pull_a != pull_b ? pull_a > pull_b : a < b;
+    });
+    for (std::size_t i = room; i < growing.size(); ++i)
+        fates[growing[i]] = fate_of(model, statistics, rules, growing[i], false);
+    return fates;
+}
+
+Rows collect(const GaussianModel& model, const std::vector<Fate>& fates, std::uint64_t seed, std::uint64_t step,
+             DensityReport& report) {
+    Rows rows;
+    for (std::size_t row = 0; row < model.count; ++row) {
+        switch (fates[row]) {
+            case Fate::remove:
+                ++report.pruned;
+                break;
+            case Fate::keep:
+                rows.add(row, Origin::kept, model.mean(row));
+                break;
+            case Fate::clone:
+                ++report.cloned;
+                rows.add(row, Origin::kept, model.mean(row));
+                rows.add(row, Origin::copy, model.mean(row));
+                break;
+            case Fate::split:
+                ++report.split;
+                rows.add(row, Origin::first_child, sample(model, row, seed, step, 0));
+                rows.add(row, Origin::second_child, sample(model, row, seed, step, 1));
+                break;
+        }
+    }
+    return rows;
+}
+
+Rows sorted(const Rows& rows) {
+    const std::vector<std::uint32_t> order = morton_order(rows.mean);
+    Rows out;
+    out.source.reserve(order.size());
+    for (const std::uint32_t i : order) out.add(rows.source[i], rows.origin[i], rows.mean[i]);
+    return out;
+}
+
+/// Moves the parameters to their new rows, one plane at a time.
+void rearrange(GaussianModel& model, const Rows& rows) {
+    const std::size_t before = model.count, after = rows.source.size();
+    Buffer<float> scratch(after);
+    for (int p = 0; p < model.planes(); ++p) {
+        float* plane = model.plane(p);
+        parallel_for(after, 4096, [&](std::size_t i) { scratch[i] = plane[rows.source[i]]; });
+        parallel_for(after, 4096, [&](std::size_t i) { plane[i] = scratch[i]; });
+    }
+    model.count = after;
+    const float shrink = std::log(kSplitShrink);
+    parallel_for(after, 4096, [&](std::size_t i) {
+        if (rows.origin[i] == Origin::kept || rows.origin[i] == Origin::copy) return;
+        model.at(kMeans, i) = rows.mean[i].x;
+        model.at(kMeans + 1, i) = rows.mean[i].y;
+        model.at(kMeans + 2, i) = rows.mean[i].z;
+        for (int axis = 0; axis < 3; ++axis) model.at(kLogScales + axis, i) -= shrink;
+    });
+    // Rows given up become padding again: they draw nothing.
+    const GaussianModel padding(0, model.sh_degree);
+    for (int p = 0; p < model.planes(); ++p)
+        if (before > after) std::fill(model.plane(p) + after, model.plane(p) + before, padding.at(p, 0));
+}
+
+/// Makes room for `wanted` rows; returns how many there is room for.
+std::size_t grow_capacity(GaussianModel& model, LazyAdam& adam, std::size_t wanted, std::size_t limit) {
+    if (wanted <= model.capacity) return wanted;
+    const std::size_t capacity =
+        padded_capacity(std::max(wanted, std::min(limit, model.capacity + model.capacity / 2)));
+    try {
+        GaussianModel larger = model.resized(capacity, model.sh_degree);
+        if (!adam.grow(larger.capacity)) return model.capacity;
+        model = std::move(larger);
+    } catch (const std::bad_alloc&) {
+        return model.capacity;
+    }
+    return wanted;
+}
+
+}  // namespace
+
+void DensityStatistics::clear(std::size_t capacity) {
+    for (Buffer<float>* buffer : {&gradient_sum, &views, &radius_px}) {
+        buffer->resize_discard(capacity);
+        buffer->fill(0.0f);
+    }
+}
+
+void DensityStatistics::add(const BlockGradients& gradients, std::uint32_t skip, int width, int height) {
+    const float to_ndc_x = 0.5f * static_cast<float>(width), to_ndc_y = 0.5f * static_cast<float>(height);
+    for (std::uint32_t lanes = gradients.mask & ~skip; lanes != 0; lanes &= lanes - 1) {
+        const auto lane = static_cast<std::size_t>(std::countr_zero(lanes));
+        const std::size_t row = gradients.block * kBlock + lane;
+        const float x = gradients.mean2d[0][lane] * to_ndc_x, y = gradients.mean2d[1][lane] * to_ndc_y;
+        gradient_sum[row] += std::sqrt(x * x + y * y);
+        views[row] += 1.0f;
+        radius_px[row] = std::max(radius_px[row], gradients.radius_px[lane]);
+    }
+}
+
+std::size_t padded_capacity(std::size_t count) { return ((count + kBlock - 1) / kBlock | 1) * kBlock; }
+
+DensityReport densify_and_prune(GaussianModel& model, LazyAdam& adam, DensityStatistics& statistics,
+                                const TrainingSettings& settings, double extent, bool prune_large) {
+    adam.flush(model);
+    DensityReport report;
+    const Rules rules{settings, extent, prune_large};
+    const auto seed = static_cast<std::uint64_t>(settings.seed);
+    std::size_t limit = std::max<std::size_t>(1, static_cast<std::size_t>(settings.max_gaussians));
+    std::vector<Fate> fates = decide(model, statistics, rules, limit, report);
+    Rows rows = collect(model, fates, seed, adam.steps(), report);
+    if (const std::size_t room = grow_capacity(model, adam, rows.source.size(), limit); room < rows.source.size()) {
+        limit = room;
+        report = {};
+        report.out_of_memory = true;
+        fates = decide(model, statistics, rules, limit, report);
+        rows = collect(model, fates, seed, adam.steps(), report);
+    }
+    // A round never leaves an empty model: whatever made everything faint is not helped by that.
+    if (!rows.source.empty()) {
+        rows = sorted(rows);
+        rearrange(model, rows);
+        std::vector<std::uint8_t> keeps(rows.source.size());
+        std::transform(rows.origin.begin(), rows.origin.end(), keeps.begin(),
+                       [](Origin o) { return o == Origin::kept ? 1 : 0; });
+        adam.rearrange(model, rows.source, keeps);
+    } else {
+        report = {};
+    }
+    statistics.clear(model.capacity);
+    return report;
+}
+
+void reset_opacity(GaussianModel& model, LazyAdam& adam) {
+    adam.flush(model);
+    const float most = std::log(kResetOpacity / (1.0f - kResetOpacity));
+    float* logits = model.plane(kOpacityLogits);
+    parallel_for(model.count, 4096, [&](std::size_t row) { logits[row] = std::min(logits[row], most); });
+    adam.clear_moments(kOpacityLogits);
+}
+
+}  // namespace gs

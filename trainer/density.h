@@ -1,0 +1,48 @@
+// Density control: the classic adaptive scheme of 3DGS. Gaussians whose projected mean keeps being pulled are cloned
+// (small) or split (large); faint and oversized ones go; opacities are reset now and then. In place, in storage of
+// fixed capacity that grows geometrically up to the limit. The trainer gathers statistics every step and calls the
+// rounds when due. Source: Kerbl et al. 2023, section 5, with the constants of the authors' code.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "renderer/device/buffer.h"
+#include "renderer/raster/rasterizer.h"
+#include "renderer/scene/gaussian_model.h"
+#include "trainer/lazy_adam.h"
+#include "trainer/settings.h"
+
+namespace gs {
+
+/// Per row, since the last round. All of it belongs into a checkpoint.
+struct DensityStatistics {
+    Buffer<float> gradient_sum;  ///< of |d loss / d projected mean|, NDC
+    Buffer<float> views;         ///< steps in which it was visible
+    Buffer<float> radius_px;     ///< largest on any picture
+
+    void clear(std::size_t capacity);
+    /// One visible block of a picture of width x height pixels; lanes in `skip` are left out. From many threads.
+    void add(const BlockGradients& gradients, std::uint32_t skip, int width, int height);
+    std::size_t bytes() const {
+        return gradient_sum.capacity_bytes() + views.capacity_bytes() + radius_px.capacity_bytes();
+    }
+};
+
+struct DensityReport {
+    std::size_t cloned = 0, split = 0, pruned = 0;
+    std::size_t wanted = 0;      ///< clones and splits there would have been without a limit
+    bool out_of_memory = false;  ///< storage could not grow
+};
+
+/// Rows for at least `count` Gaussians: an odd number of blocks, so that planes do not share cache sets.
+std::size_t padded_capacity(std::size_t count);
+
+/// One round of clone, split and prune; rows end up in Morton order, moments with them, statistics cleared.
+/// `extent`: scene extent, world units. `prune_large`: also by size. Settles `adam` first.
+DensityReport densify_and_prune(GaussianModel& model, LazyAdam& adam, DensityStatistics& statistics,
+                                const TrainingSettings& settings, double extent, bool prune_large);
+/// Opacities above 0.01 become 0.01, their moments zero. Settles `adam` first.
+void reset_opacity(GaussianModel& model, LazyAdam& adam);
+
+}  // namespace gs

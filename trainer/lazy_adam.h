@@ -1,0 +1,106 @@
+// LazyAdam: Adam that touches only the Gaussians a view shows, with the results of dense Adam. A Gaussian without
+// gradient moves along m / sqrt(v), which shrinks by r = beta1 / sqrt(beta2) a step, so the steps it slept through are
+// one table value:
+//   pending[s] = sum over t = s+1..T of c_t r^(t-s),   c_t = lr_t sqrt(1 - beta2^t) / (1 - beta1^t).
+// The tables follow whatever learning rates the steps really had. The trainer owns one; LazySource reads through it.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "renderer/device/buffer.h"
+#include "renderer/raster/rasterizer.h"
+#include "trainer/adam_block.h"
+#include "trainer/schedule.h"
+
+namespace gs {
+
+/// Everything a checkpoint must hold to continue with the same bits.
+struct AdamState {
+    std::uint32_t steps = 0;                                   ///< T
+    std::uint32_t base = 0;                                    ///< step of the last flush
+    int planes = 0;                                            ///< planes that have or had gradients
+    LearningRates highest{};                                   ///< largest rates since the last flush
+    std::array<std::vector<double>, kLearningGroups> pending;  ///< by step - base
+    Buffer<float> moments;                                     ///< [blocks of capacity][planes of the model][2][16]
+    Buffer<std::uint32_t> last_step;                           ///< [capacity]
+};
+
+class LazyAdam {
+  public:
+    LazyAdam() = default;
+    /// Moments of zero for every row of `model`.
+    explicit LazyAdam(const GaussianModel& model);
+    LazyAdam(const GaussianModel& model, AdamState state);
+
+    const AdamState& state() const { return state_; }
+    std::uint32_t steps() const { return state_.steps; }
+
+    /// Opens step T + 1: `planes` as many as will have gradients. Raised rates settle every Gaussian first (bounds rely
+    /// on them).
+    void begin_step(GaussianModel& model, const LearningRates& rates, int planes);
+    /// The step of one visible block; from many threads, each block once. Returns lanes skipped for gradients that are
+    /// not finite.
+    std::uint32_t apply(GaussianModel& model, const BlockGradients& gradients);
+    /// Closes the step, also for all who slept.
+    void end_step();
+
+    /// Brings every row up to date. Changes low bits, so only at points that a resumed run passes too.
+    void flush(GaussianModel& model);
+    /// Planes first .. of a block as they read now, to out[count][16].
+    void read(const GaussianModel& model, std::size_t block, int first, int count, float* out) const;
+    /// True when the block's stored values are current.
+    bool current(std::size_t block) const;
+
+    /// Valid between begin_step() and the next flush(), else empty.
+    std::span<const BlockBounds> bounds() const {
+        return bounds_valid_ ? bounds_.span() : std::span<const BlockBounds>{};
+    }
+
+    /// New rows 0 .. n-1 take the moments of rows source[i] where keep[i], else zero. After flush() only.
+    void rearrange(const GaussianModel& model, std::span<const std::uint32_t> source,
+                   std::span<const std::uint8_t> keep);
+    /// Room for `capacity` rows. False (and unchanged) when memory is exhausted.
+    bool grow(std::size_t capacity);
+    void clear_moments(int plane);
+    std::size_t bytes() const;
+
+  private:
+    adam::Block block_of(const GaussianModel& model, std::size_t block) const;
+    void refresh_tables();
+    void refresh_bounds(const GaussianModel& model);
+
+    AdamState state_;
+    int model_planes_ = 0;
+    adam::Step step_{};
+    adam::Drift drift_{};
+    std::array<std::vector<float>, kLearningGroups> pending_;  ///< of AdamState::pending, for gathering
+    std::vector<float> decay1_, decay2_;                       ///< by age
+    Buffer<BlockBounds> bounds_;
+    bool bounds_valid_ = false;
+    Buffer<float> scratch_;  ///< one plane, for rearrange()
+};
+
+/// The model as training sees it, every slept step applied, nothing stored. Rendering through it changes no bit of the
+/// run.
+class LazySource final : public ParameterSource {
+  public:
+    /// `sh_degree`: the highest that will be asked for.
+    LazySource(const GaussianModel& model, const LazyAdam& adam, int sh_degree)
+        : model_(model), adam_(adam), sh_degree_(std::min(sh_degree, model.sh_degree)) {}
+    std::size_t count() const override { return model_.count; }
+    int sh_degree() const override { return sh_degree_; }
+    BlockView geometry(std::size_t block, float* scratch) override;
+    BlockView sh(std::size_t block, float* scratch) override;
+    std::span<const BlockBounds> bounds() const override { return adam_.bounds(); }
+
+  private:
+    const GaussianModel& model_;
+    const LazyAdam& adam_;
+    const int sh_degree_;
+};
+
+}  // namespace gs

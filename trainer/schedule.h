@@ -1,0 +1,52 @@
+// Schedules: what depends on the step alone. Learning rates (the means' decays exponentially), the SH degree reached,
+// and when density control and opacity resets are due. The trainer asks; nothing is kept here.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+#include "trainer/settings.h"
+
+namespace gs {
+
+/// Parameters that share a learning rate.
+enum LearningGroup : int { kGroupMeans, kGroupScales, kGroupQuats, kGroupOpacity, kGroupSh0, kGroupShRest };
+inline constexpr int kLearningGroups = 6;
+using LearningRates = std::array<double, kLearningGroups>;
+
+/// Rates of step `step` (0-based). `extent`: scene extent in world units, which positions scale with.
+/// Means: lr = exp((1 - u) ln(first) + u ln(last)), u = step / steps (Kerbl et al. 2023).
+inline LearningRates learning_rates(const TrainingSettings& s, double extent, std::uint64_t step) {
+    const double u = std::clamp(static_cast<double>(step) / std::max(1.0, s.steps), 0.0, 1.0);
+    const bool decays = s.lr_means > 0 && s.lr_means_final > 0;
+    const double means = decays ? s.lr_means * std::pow(s.lr_means_final / s.lr_means, u) : s.lr_means;
+    return {means * extent, s.lr_scales, s.lr_quats, s.lr_opacity, s.lr_sh0, s.lr_sh_rest};
+}
+
+/// The SH degree step `step` (0-based) trains: one more every sh_interval, from 0.
+inline int sh_degree_at(const TrainingSettings& s, std::uint64_t step) {
+    const double reached = std::floor(static_cast<double>(step) / std::max(1.0, s.sh_interval));
+    return static_cast<int>(std::clamp(reached, 0.0, std::clamp(s.sh_degree, 0.0, 3.0)));
+}
+
+inline bool gathers_statistics(const TrainingSettings& s, std::uint64_t steps_done) {
+    return static_cast<double>(steps_done) < s.densify_until;
+}
+/// After `steps_done` steps: is a round of cloning, splitting and pruning due?
+inline bool densify_due(const TrainingSettings& s, std::uint64_t steps_done) {
+    const double done = static_cast<double>(steps_done);
+    const auto every = static_cast<std::uint64_t>(std::max(1.0, s.densify_every));
+    return done > s.densify_from && done < s.densify_until && steps_done % every == 0;
+}
+inline bool opacity_reset_due(const TrainingSettings& s, std::uint64_t steps_done) {
+    const auto every = static_cast<std::uint64_t>(std::max(0.0, s.opacity_reset_every));
+    return every > 0 && static_cast<double>(steps_done) < s.densify_until && steps_done % every == 0;
+}
+/// Large Gaussians are pruned only once an opacity reset has had its effect.
+inline bool prunes_large(const TrainingSettings& s, std::uint64_t steps_done) {
+    return s.opacity_reset_every > 0 && static_cast<double>(steps_done) > s.opacity_reset_every;
+}
+
+}  // namespace gs

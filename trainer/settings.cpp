@@ -1,0 +1,77 @@
+#include "trainer/settings.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace gs {
+namespace {
+
+using S = TrainingSettings;
+
+// name, group, help, value, min, max, integer, logarithmic, live
+// clang-format off
+constexpr std::array kFields{
+    SettingField{"steps", "Run", "iterations in all", &S::steps, 1, 1e7, true, true, true},
+    SettingField{"seed", "Run", "seed of the view order, split samples and random backgrounds", &S::seed, 0, 9007199254740991.0, true, false, false},
+    SettingField{"lr_means", "Learning rates", "positions, x scene extent, at the start", &S::lr_means, 0, 1, false, true, true},
+    SettingField{"lr_means_final", "Learning rates", "positions, x scene extent, at the last step", &S::lr_means_final, 0, 1, false, true, true},
+    SettingField{"lr_sh0", "Learning rates", "base colour", &S::lr_sh0, 0, 1, false, true, true},
+    SettingField{"lr_sh_rest", "Learning rates", "view-dependent colour", &S::lr_sh_rest, 0, 1, false, true, true},
+    SettingField{"lr_opacity", "Learning rates", "opacity logits", &S::lr_opacity, 0, 1, false, true, true},
+    SettingField{"lr_scales", "Learning rates", "log scales", &S::lr_scales, 0, 1, false, true, true},
+    SettingField{"lr_quats", "Learning rates", "rotations", &S::lr_quats, 0, 1, false, true, true},
+    SettingField{"lambda_dssim", "Loss", "weight of 1 - SSIM; the rest is L1", &S::lambda_dssim, 0, 1, false, false, true},
+    SettingField{"sh_degree", "Colour", "highest spherical-harmonics degree trained", &S::sh_degree, 0, 3, true, false, false},
+    SettingField{"sh_interval", "Colour", "steps between degree increases", &S::sh_interval, 1, 1e7, true, true, true},
+    SettingField{"densify_from", "Density control", "first step after which Gaussians may be added or removed", &S::densify_from, 0, 1e7, true, true, true},
+    SettingField{"densify_until", "Density control", "last step before which Gaussians may be added or removed", &S::densify_until, 0, 1e7, true, true, true},
+    SettingField{"densify_every", "Density control", "steps between two rounds", &S::densify_every, 1, 1e6, true, true, true},
+    SettingField{"densify_gradient", "Density control", "mean gradient of the projected mean, NDC, above which a Gaussian is cloned or split", &S::densify_gradient, 0, 1, false, true, true},
+    SettingField{"densify_extent", "Density control", "x scene extent: smaller Gaussians are cloned, larger ones split", &S::densify_extent, 0, 10, false, true, true},
+    SettingField{"prune_opacity", "Density control", "Gaussians below this opacity are removed", &S::prune_opacity, 0, 1, false, true, true},
+    SettingField{"prune_extent", "Density control", "x scene extent: larger Gaussians are removed after the first opacity reset", &S::prune_extent, 0, 100, false, true, true},
+    SettingField{"prune_screen_px", "Density control", "Gaussians of a larger radius in pixels are removed after the first opacity reset; 0 = off", &S::prune_screen_px, 0, 1e5, false, true, true},
+    SettingField{"opacity_reset_every", "Density control", "steps between opacity resets; 0 = never", &S::opacity_reset_every, 0, 1e7, true, true, true},
+    SettingField{"max_gaussians", "Density control", "growth stops at this many Gaussians", &S::max_gaussians, 1, 2e9, true, true, true},
+    SettingField{"random_background", "Background", "1: a new random background colour every step", &S::random_background, 0, 1, true, false, true},
+    SettingField{"background_r", "Background", "red, 0..1", &S::background_r, 0, 1, false, false, true},
+    SettingField{"background_g", "Background", "green, 0..1", &S::background_g, 0, 1, false, false, true},
+    SettingField{"background_b", "Background", "blue, 0..1", &S::background_b, 0, 1, false, false, true},
+    SettingField{"antialiased", "Rendering", "1: train with opacity compensation for the pixel blur", &S::antialiased, 0, 1, true, false, false},
+};
+// clang-format on
+
+// A multiple of `unit`, at least one of them.
+double whole(double value, double unit) { return std::max(unit, std::round(value / unit) * unit); }
+
+}  // namespace
+
+std::span<const SettingField> setting_fields() { return kFields; }
+
+const SettingField* find_setting(std::string_view name) {
+    const auto it = std::find_if(kFields.begin(), kFields.end(), [&](const SettingField& f) { return name == f.name; });
+    return it == kFields.end() ? nullptr : &*it;
+}
+
+Result<void> set_setting(TrainingSettings& settings, std::string_view name, double value) {
+    const SettingField* field = find_setting(name);
+    if (field == nullptr) return fail(ErrorKind::usage, "", fmt::format("there is no training setting \"{}\"", name));
+    if (!(value >= field->min && value <= field->max))
+        return fail(ErrorKind::usage, "",
+                    fmt::format("{} = {} is outside {} .. {}", name, value, field->min, field->max), field->help);
+    settings.*field->value = field->integer ? std::round(value) : value;
+    return {};
+}
+
+TrainingSettings scaled_to_steps(TrainingSettings settings, double steps) {
+    settings.steps = steps;
+    const double share = steps / 30000;
+    if (share >= 1) return settings;
+    settings.sh_interval = whole(settings.sh_interval * share, 10);
+    settings.densify_from = std::min(settings.densify_from, whole(steps / 12, 10));
+    settings.densify_until = std::min(settings.densify_until, whole(steps / 2, 10));
+    return settings;
+}
+
+}  // namespace gs
