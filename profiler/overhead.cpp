@@ -13,8 +13,9 @@ namespace {
 /// lines are used, and a measurement does not flood the trace it belongs to.
 class ScratchLane {
   public:
-    ScratchLane() : kept_(detail::thread_lane) {
+    ScratchLane() {
         detail::ThreadLane& t = detail::thread_lane;
+        kept_ = t;
         t.lane = lane_.get();
         t.records = records_.data();
         t.head = 0;

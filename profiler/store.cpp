@@ -88,7 +88,7 @@ void TraceStore::ingest(const TraceBatch& batch) {
     total_losses();
     read_ns_ = std::max(read_ns_, batch.read_ns);
     realtime_offset_ns_ = batch.realtime_offset_ns;
-    collector_cpu_ns_ = batch.collector_cpu_ns;
+    collector_cpu_ns_ = std::max(collector_cpu_ns_, batch.collector_cpu_ns);
     process_name_ = batch.process_name;
     if (span_count_ > options_.max_spans) forget_oldest();
 }

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <cstring>
@@ -107,6 +108,9 @@ void describe_process(abi::RingHeader& h) {
     }
 }
 
+// About a tenth of a second by any clock: several looks of a collector.
+constexpr std::uint64_t kGraceTicks = 200'000'000;
+
 constexpr std::uint64_t page_up(std::uint64_t bytes) { return (bytes + 4095) & ~std::uint64_t{4095}; }
 
 void lay_out(abi::RingHeader& h, std::uint64_t total) {
@@ -188,18 +192,21 @@ bool create_ring(std::size_t budget) {
 
 // ---- lanes ----
 
-/// Records for a new lane: a sixteenth of what is left, 16384 records at most, so that the first threads get long lanes
-/// and more than a hundred threads still get one.
-std::uint32_t capacity_for(std::uint64_t bytes_left) {
-    const std::uint64_t records = bytes_left / 16 / sizeof(abi::Record);
-    if (records < 64) return bytes_left >= 64 * sizeof(abi::Record) ? 64 : 0;
-    return static_cast<std::uint32_t>(std::bit_floor(records < 16384 ? records : std::uint64_t{16384}));
+/// Records for the next new lane: a sixteenth of what is not needed to give every later lane 1024, 16384 at most. So
+/// the first threads, which are the ones that matter, get long lanes, and all 128 get one.
+std::uint32_t capacity_for(std::uint64_t bytes_left, std::uint64_t lanes_left) {
+    constexpr std::uint64_t kFewest = 1024 * sizeof(abi::Record), kMost = 16384 * sizeof(abi::Record);
+    const std::uint64_t reserved = lanes_left * kFewest;
+    const std::uint64_t extra = bytes_left > reserved ? (bytes_left - reserved) / 16 : 0;
+    const std::uint64_t equal = bytes_left / lanes_left;
+    const std::uint64_t bytes = std::max(std::min(extra, kMost), std::min(equal, kFewest));
+    return static_cast<std::uint32_t>(std::bit_floor(bytes / sizeof(abi::Record)));
 }
 
 abi::Lane* fresh_lane() {
     abi::RingHeader& h = *recorder.header;
     if (h.lanes_used >= h.lane_count) return nullptr;
-    const std::uint32_t capacity = capacity_for(h.rings_bytes - h.rings_used);
+    const std::uint32_t capacity = capacity_for(h.rings_bytes - h.rings_used, h.lane_count - h.lanes_used);
     if (capacity == 0) return nullptr;
     abi::Lane* lane = lane_at(h.lanes_used);
     lane->records_offset = h.rings_offset + h.rings_used;
@@ -211,15 +218,28 @@ abi::Lane* fresh_lane() {
     return lane;
 }
 
-/// The lane left longest ago, if that is at least `grace` ticks back: readers then had time to see its last records.
-abi::Lane* left_lane(std::uint64_t grace) {
+/// The longest of the lanes left at least `grace` ticks ago: readers had time to see their last records.
+abi::Lane* settled_lane(std::uint64_t grace) {
+    const std::uint64_t now = read_ticks();
+    abi::Lane* best = nullptr;
+    for (std::uint32_t i = 0; i < recorder.header->lanes_used; ++i) {
+        abi::Lane* lane = lane_at(i);
+        const bool settled =
+            lane->state == static_cast<std::uint32_t>(abi::LaneState::released) && now - lane->released_at >= grace;
+        if (settled && (best == nullptr || lane->record_capacity > best->record_capacity)) best = lane;
+    }
+    return best;
+}
+
+/// The lane left longest ago, however short that is.
+abi::Lane* oldest_left_lane() {
     abi::Lane* best = nullptr;
     for (std::uint32_t i = 0; i < recorder.header->lanes_used; ++i) {
         abi::Lane* lane = lane_at(i);
         if (lane->state != static_cast<std::uint32_t>(abi::LaneState::released)) continue;
         if (best == nullptr || lane->released_at < best->released_at) best = lane;
     }
-    return best != nullptr && read_ticks() - best->released_at >= grace ? best : nullptr;
+    return best;
 }
 
 /// Gives the lane back when its thread ends.
@@ -276,9 +296,9 @@ bool take_lane(ThreadLane& t) noexcept {
     lane_returner.used = true;  // registers its destructor with this thread
     {
         const LanesLock lock;
-        abi::Lane* lane = left_lane(ticks_are_tsc ? 200'000'000u : 100'000'000u);
+        abi::Lane* lane = settled_lane(kGraceTicks);
         if (lane == nullptr) lane = fresh_lane();
-        if (lane == nullptr) lane = left_lane(0);
+        if (lane == nullptr) lane = oldest_left_lane();
         if (lane != nullptr) occupy(t, lane);
     }
     if (t.lane != nullptr) return true;

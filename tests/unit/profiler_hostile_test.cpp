@@ -1,0 +1,201 @@
+// A ring is memory that another program writes. Whatever is in it, the reader returns: no crash, no hang, no unbounded
+// memory. Everything the reader yields also goes through the store, which must stay in order.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "profiler/core/scope.h"
+#include "profiler/reader.h"
+#include "profiler/store.h"
+#include "renderer/base/rng.h"
+
+namespace gs {
+namespace {
+
+/// A private, writable copy of this process's ring, sealed as a real one.
+class RingCopy {
+  public:
+    explicit RingCopy(bool sealed = true) {
+        start_recording();
+        for (std::uint64_t i = 0; i < 300; ++i) const Span span(Stage::blend, i);
+        record_counter(register_string("count"), 1);
+        bytes_ = abi::kHardCap;
+        fd_ = ::memfd_create("copy", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        EXPECT_EQ(::ftruncate(fd_, static_cast<off_t>(bytes_)), 0);
+        if (sealed) {
+            EXPECT_EQ(::fcntl(fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
+        }
+        memory_ = static_cast<std::byte*>(::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0));
+        // The used front is all that matters; the rest of the pages stays untouched.
+        std::vector<std::byte> front(2u << 20);
+        EXPECT_EQ(::pread(ring_fd(), front.data(), front.size(), 0), static_cast<ssize_t>(front.size()));
+        std::memcpy(memory_, front.data(), front.size());
+    }
+    ~RingCopy() {
+        ::munmap(memory_, bytes_);
+        ::close(fd_);
+    }
+    RingCopy(const RingCopy&) = delete;
+    RingCopy& operator=(const RingCopy&) = delete;
+
+    int fd() const { return fd_; }
+    std::byte* memory() { return memory_; }
+    abi::RingHeader& header() { return *reinterpret_cast<abi::RingHeader*>(memory_); }
+    abi::Lane& lane(std::size_t i) { return reinterpret_cast<abi::Lane*>(memory_ + sizeof(abi::RingHeader))[i]; }
+    abi::Record& record(std::size_t lane_index, std::size_t i) {
+        return reinterpret_cast<abi::Record*>(memory_ + lane(lane_index).records_offset)[i];
+    }
+
+  private:
+    int fd_ = -1;
+    std::size_t bytes_ = 0;
+    std::byte* memory_ = nullptr;
+};
+
+void expect_in_order(const TraceStore& store) {
+    for (const TraceTrack& track : store.tracks())
+        for (const auto& row : track.rows) {
+            std::int64_t end = std::numeric_limits<std::int64_t>::min();
+            for (const TraceSpan& span : row.view()) {
+                ASSERT_LE(end, span.begin_ns);
+                ASSERT_LE(span.begin_ns, span.end_ns);
+                end = span.end_ns;
+            }
+        }
+}
+
+void read_everything(RingCopy& ring) {
+    auto reader = TraceReader::attach(ring.fd());
+    if (!reader) {
+        EXPECT_FALSE(reader.error().message.empty());
+        return;
+    }
+    TraceStore store;
+    for (int i = 0; i < 2; ++i) {
+        TraceBatch batch;
+        reader->drain(batch);
+        EXPECT_LE(batch.spans.size(), abi::kHardCap / sizeof(abi::Record) * abi::kLaneCount);
+        store.ingest(batch);
+    }
+    expect_in_order(store);
+    store.statistics(StatScope::call);
+}
+
+TEST(Hostile, AnUntouchedCopyReadsWell) {
+    RingCopy ring;
+    auto reader = TraceReader::attach(ring.fd());
+    ASSERT_TRUE(reader) << reader.error().text();
+    TraceBatch batch;
+    reader->drain(batch);
+    EXPECT_GE(batch.spans.size(), 300u);
+    EXPECT_EQ(batch.loss.malformed, 0u);
+}
+
+TEST(Hostile, WhatIsNoRingIsRefused) {
+    EXPECT_FALSE(TraceReader::attach(-1));
+    RingCopy ring(false);
+    auto unsealed = TraceReader::attach(ring.fd());
+    ASSERT_FALSE(unsealed);
+    EXPECT_NE(unsealed.error().message.find("sealed"), std::string::npos);
+    const int file = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    EXPECT_FALSE(TraceReader::attach(file));
+    ::close(file);
+    const int small = ::memfd_create("small", MFD_ALLOW_SEALING);
+    ASSERT_EQ(::ftruncate(small, 100), 0);
+    ASSERT_EQ(::fcntl(small, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    EXPECT_FALSE(TraceReader::attach(small));
+    ::close(small);
+}
+
+TEST(Hostile, ImpossibleHeadersAreRefused) {
+    const auto refused = [](auto change) {
+        RingCopy ring;
+        change(ring.header());
+        return !TraceReader::attach(ring.fd());
+    };
+    using Header = abi::RingHeader;
+    EXPECT_TRUE(refused([](Header& h) { h.magic ^= 1; }));
+    EXPECT_TRUE(refused([](Header& h) { h.version += 1u << 16; }));
+    EXPECT_TRUE(refused([](Header& h) { h.total_bytes = ~0ull; }));
+    EXPECT_TRUE(refused([](Header& h) { h.lanes_offset = h.total_bytes - 8; }));
+    EXPECT_TRUE(refused([](Header& h) { h.lanes_offset += 1; }));
+    EXPECT_TRUE(refused([](Header& h) { h.lane_count = ~0u; }));
+    EXPECT_TRUE(refused([](Header& h) { h.lane_bytes = 8; }));
+    EXPECT_TRUE(refused([](Header& h) { h.arena_bytes = ~0ull; }));
+    EXPECT_TRUE(refused([](Header& h) { h.rings_offset = ~0ull - 7; }));
+    EXPECT_TRUE(refused([](Header& h) { h.record_bytes = 0; }));
+    EXPECT_TRUE(refused([](Header& h) { h.tick_clock = 9; }));
+    EXPECT_FALSE(refused([](Header& h) { h.version += 1; }));  // a newer minor is read
+}
+
+TEST(Hostile, LanesAndRecordsThatLie) {
+    const std::uint64_t values[] = {0,          1,     3,         255,          0x7FFFFFFFull, 0xFFFFFFFFull,
+                                    1ull << 40, ~0ull, ~0ull - 7, abi::kHardCap};
+    for (const std::uint64_t value : values) {
+        RingCopy ring;
+        ring.lane(0).head = value;
+        read_everything(ring);
+        RingCopy other;
+        other.lane(0).records_offset = value;
+        other.lane(0).depth = static_cast<std::uint32_t>(value);
+        read_everything(other);
+        RingCopy third;
+        third.lane(0).record_capacity = static_cast<std::uint32_t>(value);
+        read_everything(third);
+        RingCopy fourth;
+        for (std::size_t i = 0; i < 300; ++i) {
+            abi::Record& record = fourth.record(0, i);
+            if (i % 4 == 0) record.begin = value;
+            if (i % 4 == 1) record.end = value;
+            if (i % 4 == 2) record.name = static_cast<std::uint32_t>(value);
+            if (i % 4 == 3) record.depth = static_cast<std::uint8_t>(value);
+        }
+        fourth.header().arena_published = value;
+        fourth.header().clock_count = value;
+        read_everything(fourth);
+    }
+}
+
+TEST(Hostile, ClocksThatLie) {
+    for (std::uint64_t seed = 0; seed < 50; ++seed) {
+        RingCopy ring;
+        auto* words = reinterpret_cast<std::uint64_t*>(&ring.header().first_clock);
+        for (std::size_t i = 0; i < 8 + abi::kClockSlots * 5; ++i)
+            words[i] = random_bits(seed, 1, i) >> (random_bits(seed, 2, i) % 64);
+        ring.header().clock_count = random_bits(seed, 3, 0) % 200;
+        read_everything(ring);
+    }
+}
+
+TEST(Hostile, RandomDamageAnywhere) {
+    for (std::uint64_t seed = 0; seed < 150; ++seed) {
+        RingCopy ring;
+        // Header, lanes, arena, and the first records, a few bytes to a few thousand at a time.
+        const std::size_t span = ring.header().rings_offset + 32768;
+        const std::uint64_t changes = 1ull << (seed % 12);
+        for (std::uint64_t i = 0; i < changes; ++i) {
+            const std::size_t where = random_bits(seed, 4, i) % (i % 4 == 0 ? sizeof(abi::RingHeader) + 4096 : span);
+            if (where < 48 && seed % 3 != 0) continue;  // else most headers would be refused at once
+            ring.memory()[where] = static_cast<std::byte>(random_bits(seed, 5, i));
+        }
+        read_everything(ring);
+    }
+}
+
+TEST(Hostile, NamesBecomePrintable) {
+    RingCopy ring;
+    auto* entry = reinterpret_cast<abi::StringEntry*>(ring.memory() + ring.header().arena_offset);
+    std::memcpy(entry + 1, "\xFF\n\xC3", 3);
+    auto reader = TraceReader::attach(ring.fd());
+    ASSERT_TRUE(reader);
+    TraceBatch batch;
+    reader->drain(batch);
+    ASSERT_FALSE(batch.names.empty());
+    EXPECT_EQ(batch.names[0].text.substr(0, 3), "???");
+}
+
+}  // namespace
+}  // namespace gs

@@ -1,0 +1,296 @@
+// TraceStore against numbers worked out by hand: nesting, statistics, shares, percentiles, level of detail, bounds.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "profiler/clock_map.h"
+#include "profiler/store.h"
+
+namespace gs {
+namespace {
+
+constexpr std::int64_t kMs = 1'000'000;
+std::uint32_t id(Stage stage) { return static_cast<std::uint32_t>(stage) + 1; }
+std::size_t at(Stage stage) { return static_cast<std::size_t>(stage); }
+
+TraceBatch first_batch() {
+    TraceBatch batch;
+    batch.read_ns = 1;
+    batch.pid = 77;
+    batch.process_name = "test";
+    for (std::size_t i = 0; i < kStageCount; ++i)
+        batch.names.push_back({static_cast<std::uint32_t>(i + 1), kStageNames[i]});
+    batch.tracks.push_back({0, 77, 1001, "engine", false});
+    batch.tracks.push_back({1, 77, 1002, "", false});
+    return batch;
+}
+
+void add(TraceBatch& batch, Stage stage, std::int64_t begin_ms, std::int64_t end_ms, int depth,
+         std::uint64_t payload = 0, std::uint32_t track = 0) {
+    batch.spans.push_back(
+        {begin_ms * kMs, end_ms * kMs, payload, track, id(stage), static_cast<std::uint8_t>(depth), true});
+}
+
+/// One iteration of 10 ms from `t`: blend 4 ms, of which sort 1 ms; adam 2 ms.
+void add_iteration(TraceBatch& batch, std::int64_t t, std::uint64_t step) {
+    add(batch, Stage::sort, t + 2, t + 3, 2);
+    add(batch, Stage::blend, t + 1, t + 5, 1);
+    add(batch, Stage::adam, t + 6, t + 8, 1);
+    add(batch, Stage::iteration, t, t + 10, 0, step);
+}
+
+TEST(Percentile, AgainstHandComputedValues) {
+    const double values[] = {1, 2, 3, 4};
+    EXPECT_DOUBLE_EQ(percentile(values, 0), 1);
+    EXPECT_DOUBLE_EQ(percentile(values, 50), 2.5);
+    EXPECT_DOUBLE_EQ(percentile(values, 95), 3.85);
+    EXPECT_DOUBLE_EQ(percentile(values, 99), 3.97);
+    EXPECT_DOUBLE_EQ(percentile(values, 100), 4);
+    const double one[] = {7};
+    EXPECT_DOUBLE_EQ(percentile(one, 95), 7);
+    EXPECT_TRUE(std::isnan(percentile({}, 50)));
+}
+
+TEST(Store, FrameHoldsTotalAndSelfTimesOfItsStages) {
+    TraceStore store;
+    TraceBatch batch = first_batch();
+    add_iteration(batch, 100, 7);
+    add(batch, Stage::blend, 100, 150, 0, 0, 1);  // another thread: not part of the iteration
+    store.ingest(batch);
+    const auto history = store.history(StatScope::iteration);
+    ASSERT_EQ(history.size(), 1u);
+    const FrameSample& s = history[0];
+    EXPECT_EQ(s.number, 7u);
+    EXPECT_TRUE(s.warm_up);
+    EXPECT_FLOAT_EQ(s.total_ms[at(Stage::iteration)], 10);
+    EXPECT_FLOAT_EQ(s.self_ms[at(Stage::iteration)], 4);
+    EXPECT_FLOAT_EQ(s.total_ms[at(Stage::blend)], 4);
+    EXPECT_FLOAT_EQ(s.self_ms[at(Stage::blend)], 3);
+    EXPECT_FLOAT_EQ(s.total_ms[at(Stage::sort)], 1);
+    EXPECT_FLOAT_EQ(s.self_ms[at(Stage::adam)], 2);
+    float sum = 0;
+    for (const float ms : s.self_ms) sum += ms;
+    EXPECT_FLOAT_EQ(sum, 10);
+}
+
+TEST(Store, StatisticsOverTheLastFramesWithoutWarmUp) {
+    TraceStore store({.warm_up = 2});
+    TraceBatch batch = first_batch();
+    // blend lasts 1000 (warm-up), 1000 (warm-up), 1, 2, 3, 4 ms in frames twice as long.
+    std::int64_t t = 0;
+    for (const std::int64_t ms : {1000, 1000, 1, 2, 3, 4}) {
+        add(batch, Stage::blend, t, t + ms, 1);
+        add(batch, Stage::iteration, t, t + 2 * ms, 0);
+        t += 2 * ms + 1;
+    }
+    store.ingest(batch);
+    const auto rows = store.statistics(StatScope::iteration, 100);
+    ASSERT_EQ(rows.size(), 2u);
+    const StageStats& blend = rows[1];
+    EXPECT_EQ(blend.stage, Stage::blend);
+    EXPECT_EQ(blend.samples, 4u);
+    EXPECT_EQ(blend.calls, 4u);
+    EXPECT_NEAR(blend.mean_ms, 2.5, 1e-9);
+    EXPECT_NEAR(blend.p50_ms, 2.5, 1e-9);
+    EXPECT_NEAR(blend.p95_ms, 3.85, 1e-6);
+    EXPECT_NEAR(blend.p99_ms, 3.97, 1e-6);
+    EXPECT_NEAR(blend.min_ms, 1, 1e-9);
+    EXPECT_NEAR(blend.max_ms, 4, 1e-9);
+    EXPECT_NEAR(blend.total_ms, 10, 1e-9);
+    EXPECT_NEAR(blend.share, 0.5, 1e-9);
+    EXPECT_NEAR(rows[0].share, 1.0, 1e-9);
+    EXPECT_NEAR(rows[0].self_mean_ms, 2.5, 1e-6);
+    EXPECT_NEAR(blend.age_s(blend.newest_ns + 2'000'000'000), 2, 1e-9);
+
+    const auto last_two = store.statistics(StatScope::iteration, 2);
+    EXPECT_NEAR(last_two[1].mean_ms, 3.5, 1e-9);
+}
+
+TEST(Store, RareStageIsAveragedWhereItHappensAndSharedOverAll) {
+    TraceStore store({.warm_up = 0});
+    TraceBatch batch = first_batch();
+    for (int i = 0; i < 10; ++i) {
+        if (i == 3) add(batch, Stage::density, 100 * i, 100 * i + 40, 1);
+        add(batch, Stage::iteration, 100 * i, 100 * i + 80, 0);
+    }
+    store.ingest(batch);
+    const auto rows = store.statistics(StatScope::iteration);
+    ASSERT_EQ(rows.size(), 2u);
+    EXPECT_EQ(rows[1].samples, 1u);
+    EXPECT_NEAR(rows[1].mean_ms, 40, 1e-6);
+    EXPECT_NEAR(rows[1].share, 0.05, 1e-9);
+}
+
+TEST(Store, FramesAcrossBatchesAndScopesAreSeparate) {
+    TraceStore store({.warm_up = 0});
+    TraceBatch first = first_batch();
+    add(first, Stage::blend, 1, 2, 1);
+    store.ingest(first);
+    TraceBatch second;
+    second.read_ns = 2;
+    second.pid = 77;
+    add(second, Stage::blend, 3, 4, 1);
+    add(second, Stage::view_frame, 0, 5, 0, 12);
+    store.ingest(second);
+    EXPECT_TRUE(store.history(StatScope::iteration).empty());
+    ASSERT_EQ(store.history(StatScope::view_frame).size(), 1u);
+    EXPECT_EQ(store.history(StatScope::view_frame)[0].calls[at(Stage::blend)], 2u);
+    EXPECT_EQ(store.history(StatScope::view_frame)[0].number, 12u);
+}
+
+TEST(Store, FramesAroundLostRecordsAreNotCounted) {
+    TraceStore store({.warm_up = 0});
+    TraceBatch batch = first_batch();
+    add_iteration(batch, 0, 1);
+    batch.loss.lapped = 5;
+    store.ingest(batch);
+    EXPECT_TRUE(store.history(StatScope::iteration)[0].incomplete);
+    EXPECT_TRUE(store.statistics(StatScope::iteration).empty());
+    TraceBatch next;
+    next.read_ns = 2;
+    next.pid = 77;
+    next.loss.lapped = 5;
+    add_iteration(next, 20, 2);
+    store.ingest(next);
+    EXPECT_FALSE(store.history(StatScope::iteration)[1].incomplete);
+    EXPECT_EQ(store.loss().lapped, 5u);
+}
+
+TEST(Store, CallsCountEverySpanAnywhere) {
+    TraceStore store;
+    TraceBatch batch = first_batch();
+    add(batch, Stage::load, 0, 30, 0);
+    add(batch, Stage::load, 40, 50, 0, 0, 1);
+    store.ingest(batch);
+    const auto rows = store.statistics(StatScope::call);
+    ASSERT_EQ(rows.size(), 1u);
+    EXPECT_EQ(rows[0].stage, Stage::load);
+    EXPECT_NEAR(rows[0].mean_ms, 20, 1e-9);
+    EXPECT_TRUE(std::isnan(rows[0].share));
+}
+
+TEST(Store, ThreadsHaveNames) {
+    TraceStore store;
+    store.ingest(first_batch());
+    ASSERT_EQ(store.tracks().size(), 2u);
+    EXPECT_EQ(store.tracks()[0].name, "engine");
+    EXPECT_EQ(store.tracks()[1].name, "thread 1002");
+    EXPECT_EQ(store.name(static_cast<std::uint32_t>(at(Stage::adam))), "adam");
+}
+
+TEST(Store, VisibleMergesWhatIsSmallerThanAPixel) {
+    TraceStore store;
+    TraceBatch batch = first_batch();
+    for (int i = 0; i < 1000; ++i) add(batch, Stage::blend, 2 * i, 2 * i + 1, 0, static_cast<std::uint64_t>(i));
+    store.ingest(batch);
+    std::vector<DrawnSpan> drawn;
+    store.visible(0, 0, 0, 2000 * kMs, 0, drawn);
+    EXPECT_EQ(drawn.size(), 1000u);
+    drawn.clear();
+    store.visible(0, 0, 0, 2000 * kMs, 100 * kMs, drawn);
+    EXPECT_LE(drawn.size(), 21u);
+    std::uint32_t count = 0;
+    for (const DrawnSpan& d : drawn) count += d.count;
+    EXPECT_EQ(count, 1000u);
+    drawn.clear();
+    // [10.5, 13] ms: span 5 lasts from 10 to 11, span 6 from 12 to 13.
+    store.visible(0, 0, 10 * kMs + kMs / 2, 13 * kMs, 0, drawn);
+    ASSERT_EQ(drawn.size(), 2u);
+    EXPECT_EQ(drawn[0].payload, 5u);
+    EXPECT_EQ(drawn[1].payload, 6u);
+    ASSERT_NE(store.span_at(0, 0, 10 * kMs), nullptr);
+    EXPECT_EQ(store.span_at(0, 0, 11 * kMs + 1), nullptr);
+    store.visible(9, 0, 0, 1, 0, drawn);
+    store.visible(0, 9, 0, 1, 0, drawn);
+    EXPECT_EQ(drawn.size(), 2u);
+}
+
+TEST(Store, MemoryIsBoundedAndTheNewestStay) {
+    TraceStore store({.max_spans = 1000, .max_frames = 16});
+    TraceBatch names = first_batch();
+    store.ingest(names);
+    for (int b = 0; b < 50; ++b) {
+        TraceBatch batch;
+        batch.read_ns = b + 2;
+        batch.pid = 77;
+        for (int i = 0; i < 25; ++i) add_iteration(batch, (b * 25 + i) * 20, static_cast<std::uint64_t>(b * 25 + i));
+        store.ingest(batch);
+    }
+    EXPECT_LE(store.span_count(), 1000u);
+    EXPECT_GT(store.span_count(), 800u);
+    EXPECT_EQ(store.span_count() + store.forgotten_spans(), 50u * 25 * 4);
+    EXPECT_EQ(store.history(StatScope::iteration).size(), 16u);
+    EXPECT_EQ(store.history(StatScope::iteration).back().number, 1249u);
+    EXPECT_EQ(store.end_ns(), (1249 * 20 + 10) * kMs);
+}
+
+TEST(Store, OverlapsAreNotStored) {
+    TraceStore store;
+    TraceBatch batch = first_batch();
+    add(batch, Stage::blend, 10, 20, 0);
+    add(batch, Stage::blend, 5, 15, 0);
+    add(batch, Stage::blend, 18, 30, 0);
+    add(batch, Stage::blend, 40, 50, 200);
+    store.ingest(batch);
+    EXPECT_EQ(store.misplaced_spans(), 2u);
+    const auto row = store.tracks()[0].rows[0].view();
+    ASSERT_EQ(row.size(), 2u);
+    EXPECT_EQ(row[1].begin_ns, 20 * kMs);
+}
+
+TEST(Store, TwoProcessesKeepTheirNumbersApart) {
+    TraceStore store;
+    store.ingest(first_batch());
+    TraceBatch other;
+    other.read_ns = 5;
+    other.pid = 88;
+    other.names.push_back({1, "their range"});
+    other.tracks.push_back({0, 88, 5, "main", false});
+    other.spans.push_back({1, 2, 0, 0, 1, 0, false});
+    store.ingest(other);
+    ASSERT_EQ(store.tracks().size(), 3u);
+    EXPECT_EQ(store.name(store.tracks()[2].rows[0].view()[0].name), "their range");
+    EXPECT_EQ(store.stage(store.tracks()[2].rows[0].view()[0].name), Stage::other);
+}
+
+TEST(StageTable, CsvHasAHeaderAndEmptyFieldsForTheUnavailable) {
+    TraceStore store;
+    TraceBatch batch = first_batch();
+    add(batch, Stage::load, 0, 30, 0);
+    store.ingest(batch);
+    EXPECT_EQ(stage_table_csv(store.statistics(StatScope::call)),
+              "stage,samples,calls,mean_ms,p50_ms,p95_ms,p99_ms,min_ms,max_ms,total_ms,self_mean_ms,share_percent\n"
+              "load,1,1,30,30,30,30,30,30,30,,\n");
+}
+
+TEST(ClockMap, IsContinuousMonotoneAndMeetsTheMeasuredClock) {
+    ClockMap map(abi::TickClock::tsc);
+    EXPECT_FALSE(map.ready());
+    // A 2 GHz counter: half a nanosecond a tick; the second snapshot is 500 ns off.
+    const auto snapshot = [](std::uint64_t ns, std::uint64_t error) {
+        return abi::ClockSnapshot{ns * 2, ns + error, ns, 0, 10};
+    };
+    map.add(snapshot(1'000'000'000, 0));
+    map.add(snapshot(1'001'000'000, 500));
+    ASSERT_TRUE(map.ready());
+    std::vector<std::int64_t> promised;
+    for (std::uint64_t t = 1; t <= 50; ++t) {
+        const std::uint64_t ns = 1'001'000'000 + t * 100'000'000;
+        promised.push_back(map.ns_from_ticks(ns * 2));
+        map.add(snapshot(ns, 0));
+        EXPECT_EQ(map.ns_from_ticks(ns * 2), promised.back());  // the past does not change
+    }
+    EXPECT_NEAR(static_cast<double>(promised.back()), 6'001'000'000.0, 2000.0);
+    std::int64_t previous = 0;
+    for (std::uint64_t ns = 1'000'000'000; ns < 6'100'000'000; ns += 7'777'777) {
+        const std::int64_t now = map.ns_from_ticks(ns * 2);
+        EXPECT_GT(now, previous);
+        previous = now;
+    }
+    map.add(snapshot(5, 0));  // back in time: ignored
+    map.add({~0ull, 7'000'000'000, 0, 0, 0});
+    EXPECT_GE(map.ns_from_ticks(~0ull), previous);
+}
+
+}  // namespace
+}  // namespace gs
