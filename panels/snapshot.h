@@ -41,6 +41,9 @@ struct ViewSettings {
     bool logarithmic = false;
     PhotoCompare compare = PhotoCompare::off;
     double split = 0.5;                  ///< 0..1 across the picture
+    bool show_photo = false;             ///< in compare mode toggle: the photo instead of the picture
+    bool tile_grid = false;              ///< lines every `ViewFrame::map_cell` pixels over tile maps
+    Vec3f background{0, 0, 0};           ///< 0..1, behind the splats of the free camera
     bool frusta = true;
     bool overlays = true;                ///< legend, value under mouse, axes
     Navigation navigation = Navigation::orbit;
@@ -54,6 +57,7 @@ struct ViewSettings {
 /// One picture for the viewport, as the engine made it. `map` holds the scalar behind a heatmap, in its own unit.
 struct ViewFrame {
     std::uint64_t serial = 0;
+    std::uint64_t request = 0;           ///< number of the view request it answers
     std::uint64_t step = 0;              ///< training step it shows
     ViewMode mode = ViewMode::color;
     Camera camera;
@@ -151,6 +155,8 @@ struct Snapshot {
     const TraceStore* trace = nullptr;   ///< read by the UI thread only
     std::vector<std::string> recent;     ///< paths opened lately
     std::string backend, device;         ///< "CPU (AVX3_SPR, 2 threads)"
+    std::uint64_t process_bytes = 0;     ///< resident memory of the process, 0: unknown
+    std::uint64_t machine_bytes = 0;     ///< memory of the machine (or its container), 0: unknown
     double ui_fps = 0, ui_ms = 0;
     std::uint64_t dropped_records = 0;
     std::uint64_t frame_texture = 0;     ///< GL name of the viewport texture

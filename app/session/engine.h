@@ -39,6 +39,7 @@ class Engine {
     void carry_out(const ExportCommand& command);
     void carry_out(const EvaluateCommand& command);
     void carry_out(const PictureCommand& command);
+    void carry_out(const FocusCommand& command);
     bool follow_loader();
     void adopt(LoadedScene scene, const OpenCommand& command);
     void report_error(const std::string& text, std::uint64_t command = 0);

@@ -135,6 +135,7 @@ std::shared_ptr<ViewFrame> Engine::draw(const ViewRequest& request, double scale
     auto frame = std::make_shared<ViewFrame>();
     frame->camera = camera_of(request, scale, exact_size);
     frame->serial = ++frame_serial_;
+    frame->request = request.serial;
     frame->step = steps_done();
     frame->mode = request.settings.mode;
     RenderOptions options = render_options(request.settings);
@@ -144,6 +145,23 @@ std::shared_ptr<ViewFrame> Engine::draw(const ViewRequest& request, double scale
     fill_view_frame(result_, request.settings, photo, *frame);
     frame->photo = photo;
     return frame;
+}
+
+void Engine::carry_out(const FocusCommand& command) {
+    if (!scene_) return report_error("nothing is open");
+    ViewRequest request = command.request;
+    request.settings.mode = ViewMode::depth;
+    request.settings.style = DrawStyle::splats;
+    const auto frame = draw(request, 0.5, false);
+    const ImageF& depth = frame->map;
+    const int x = std::clamp(static_cast<int>(command.x * depth.width), 0, depth.width - 1);
+    const int y = std::clamp(static_cast<int>(command.y * depth.height), 0, depth.height - 1);
+    const double z = static_cast<double>(depth.at(0, x, y));
+    if (!std::isfinite(z)) return report_done("nothing lies at this pixel");
+    const Camera& camera = frame->camera;
+    const Vec3d at{(x + 0.5 - camera.cx) / camera.fx * z, (y + 0.5 - camera.cy) / camera.fy * z, z};
+    out_.focus.put(transpose(camera.rotation) * (at - camera.translation));
+    wake_();
 }
 
 void Engine::carry_out(const PictureCommand& command) {

@@ -4,6 +4,7 @@
 #include <exception>
 #include <fstream>
 
+#include "app/sample/sample_capture.h"
 #include "profiler/core/scope.h"
 #include "renderer/base/log.h"
 #include "renderer/io/splat_io.h"
@@ -80,6 +81,11 @@ Result<LoadedScene> load_splat_scene(const OpenCommand& command, const SessionOp
 
 Result<LoadedScene> load_scene(const OpenCommand& command, const SessionOptions& options, const Progress& progress) {
     const Span span(Stage::load);
+    if (command.make_sample && !is_capture(command.path)) {
+        SampleOptions sample;
+        sample.progress = progress;
+        if (auto made = write_sample_capture(command.path, sample); !made) return tl::unexpected<Error>(made.error());
+    }
     const auto kind = kind_of_path(command.path);
     if (!kind) return tl::unexpected<Error>(kind.error());
     CaptureOptions capture_options = options.capture;

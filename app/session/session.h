@@ -24,6 +24,7 @@ struct SessionOutbox {
     Latest<std::shared_ptr<const std::vector<CameraRow>>> cameras;
     Latest<std::shared_ptr<const std::vector<SettingRow>>> settings;
     Latest<EngineStatus> status;
+    Latest<Vec3d> focus;  ///< world point, answers to FocusCommand
     Queue<EngineEvent> events{4096};
     Queue<std::shared_ptr<const Picture>> pictures{16};  ///< answers to PictureCommand
 };

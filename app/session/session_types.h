@@ -24,7 +24,8 @@ namespace gs {
 struct OpenCommand {
     std::string path;
     std::string capture;
-    bool train = false;  ///< start training as soon as it is loaded
+    bool train = false;        ///< start training as soon as it is loaded
+    bool make_sample = false;  ///< write the sample capture to `path` first, unless it is there
 };
 struct CloseCommand {};
 struct StartCommand {};
@@ -55,7 +56,8 @@ struct EvaluateCommand {};
 struct ViewRequest {
     Camera camera;
     ViewSettings settings;
-    bool moving = false;  ///< the user is steering: fewer pixels for more pictures per second
+    std::uint64_t serial = 0;  ///< counted by the asker; ViewFrame::request repeats it
+    bool moving = false;       ///< the user is steering: fewer pixels for more pictures per second
 };
 /// One picture at exactly the requested size, whatever it costs; it comes back through SessionOutbox::pictures.
 struct PictureCommand {
@@ -64,9 +66,15 @@ struct PictureCommand {
     bool overlays = false;
 };
 
+/// What lies at this place of the picture (fractions of its width and height); answered through SessionOutbox::focus.
+struct FocusCommand {
+    ViewRequest request;
+    double x = 0.5, y = 0.5;
+};
+
 using EngineAction =
     std::variant<OpenCommand, CloseCommand, StartCommand, PauseCommand, StepCommand, RunToCommand, StopCommand,
-                 SetCommand, CheckpointCommand, ExportCommand, EvaluateCommand, PictureCommand>;
+                 SetCommand, CheckpointCommand, ExportCommand, EvaluateCommand, PictureCommand, FocusCommand>;
 struct EngineCommand {
     std::uint64_t serial = 0;
     EngineAction action;

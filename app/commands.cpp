@@ -1,0 +1,147 @@
+#include "app/commands.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+
+#include "renderer/base/check.h"
+
+namespace gs {
+namespace {
+
+/// Levenshtein distance: for "did you mean".
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i;
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t above = row[j];
+            row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0u : 1u)});
+            diagonal = above;
+        }
+    }
+    return row.back();
+}
+
+template <class T>
+bool take(Latest<T>& mailbox, T& into) {
+    auto value = mailbox.take();
+    if (value) into = std::move(*value);
+    return value.has_value();
+}
+
+}  // namespace
+
+bool StudioState::take_published() {
+    SessionOutbox& out = session.out();
+    bool any = take(out.frame, frame);
+    any |= take(out.scene, scene);
+    any |= take(out.curves, curves);
+    any |= take(out.cameras, cameras);
+    any |= take(out.settings, settings);
+    any |= take(out.status, status);
+    if (auto point = out.focus.take()) {
+        focus = *point;
+        any = true;
+    }
+    return any;
+}
+
+CommandTable::CommandTable() {
+    add_file_commands(rows_);
+    add_training_commands(rows_);
+    add_view_commands(rows_);
+    add_script_commands(rows_);
+    for (const CommandRow& row : rows_) infos_.push_back(row.info);
+}
+
+const CommandRow* CommandTable::find(std::string_view name) const {
+    const auto row = std::find_if(rows_.begin(), rows_.end(), [&](const CommandRow& r) { return r.info.name == name; });
+    return row == rows_.end() ? nullptr : &*row;
+}
+
+const CommandRow* CommandTable::find_key(std::string_view chord) const {
+    const auto row = std::find_if(rows_.begin(), rows_.end(), [&](const CommandRow& r) { return r.info.key == chord; });
+    return row == rows_.end() || chord.empty() ? nullptr : &*row;
+}
+
+Result<void> CommandTable::run(StudioState& state, std::string_view name, const Arguments& arguments) const {
+    const CommandRow* row = find(name);
+    if (!row) {
+        const auto nearest =
+            std::min_element(rows_.begin(), rows_.end(), [&](const CommandRow& a, const CommandRow& b) {
+                return edit_distance(name, a.info.name) < edit_distance(name, b.info.name);
+            });
+        return fail(ErrorKind::usage, "", fmt::format("there is no command \"{}\"", name),
+                    fmt::format("did you mean \"{}\"?", nearest->info.name));
+    }
+    if (arguments.size() < row->least || arguments.size() > row->most)
+        return fail(ErrorKind::usage, "",
+                    fmt::format("{} takes {} arguments, not {}", name, row->info.arguments.empty() ? "no" : "other",
+                                arguments.size()),
+                    fmt::format("usage: {} {}", name, row->info.arguments));
+    if (!row->run) return fail(ErrorKind::usage, "", fmt::format("{} works in scripts only", name));
+    Arguments all = row->fixed;
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    return row->run(state, all);
+}
+
+Result<double> number_argument(const std::string& text, double least, double most, std::string_view what) {
+    double value = 0;
+    const char* end = text.data() + text.size();
+    const auto [stopped, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc() || stopped != end || !std::isfinite(value))
+        return fail(ErrorKind::usage, "", fmt::format("{} must be a number, not \"{}\"", what, text));
+    if (value < least || value > most)
+        return fail(ErrorKind::usage, "",
+                    fmt::format("{} must lie between {:g} and {:g}, not be {:g}", what, least, most, value));
+    return value;
+}
+
+Result<std::int64_t> integer_argument(const std::string& text, std::int64_t least, std::int64_t most,
+                                      std::string_view what) {
+    std::int64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [stopped, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc() || stopped != end)
+        return fail(ErrorKind::usage, "", fmt::format("{} must be a whole number, not \"{}\"", what, text));
+    if (value < least || value > most)
+        return fail(ErrorKind::usage, "",
+                    fmt::format("{} must lie between {} and {}, not be {}", what, least, most, value));
+    return value;
+}
+
+Result<bool> switch_argument(const std::string& text) {
+    if (text == "on" || text == "1" || text == "true") return true;
+    if (text == "off" || text == "0" || text == "false") return false;
+    return fail(ErrorKind::usage, "", fmt::format("\"{}\" is neither on nor off", text));
+}
+
+Result<std::size_t> choice_argument(const std::string& text, std::span<const char* const> choices) {
+    std::string list;
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+        if (text == choices[i]) return i;
+        list += fmt::format("{}{}", i > 0 ? ", " : "", choices[i]);
+    }
+    return fail(ErrorKind::usage, "", fmt::format("\"{}\" is not one of: {}", text, list));
+}
+
+ViewRequest view_request_of(const StudioState& state, int width, int height) {
+    ViewRequest request;
+    request.camera = state.camera;
+    // The vertical field of view is kept; the principal point stays in the middle.
+    const double scale = state.camera.height > 0 ? static_cast<double>(height) / state.camera.height : 1.0;
+    request.camera.width = width;
+    request.camera.height = height;
+    request.camera.fx *= scale;
+    request.camera.fy *= scale;
+    request.camera.cx = 0.5 * width;
+    request.camera.cy = 0.5 * height;
+    request.settings = state.view;
+    return request;
+}
+
+}  // namespace gs
