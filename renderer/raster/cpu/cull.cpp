@@ -131,10 +131,9 @@ void project_chunk(ParameterSource& source, const ProjectParams& params, CpuStat
             isects[lane] = cover(params, projected, lane, spans, coverage[lane]);
             if (isects[lane] == 0) projected.mask &= ~(1u << lane);
         }
+        if (projected.mask != 0) shade_block(params, geometry, source.sh(block, sh_scratch), projected);
         state.candidate_mask[candidate] = projected.mask;
         state.candidate_slot[candidate] = slot;
-        if (projected.mask == 0) continue;
-        shade_block(params, geometry, source.sh(block, sh_scratch), projected);
         for (std::uint32_t lanes = projected.mask; lanes != 0; lanes &= lanes - 1, ++slot) {
             const std::size_t lane = static_cast<std::size_t>(std::countr_zero(lanes));
             write_splat(projected, lane, state.splats[slot]);

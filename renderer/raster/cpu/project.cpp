@@ -6,6 +6,8 @@
 // foreach_target first
 #include <hwy/highway.h>
 
+#include <bit>
+
 #include "renderer/math/sh.h"
 #include "renderer/raster/cpu/frame.h"
 #include "renderer/raster/cpu/pack.h"
@@ -107,6 +109,8 @@ HWY_FLATTEN void ShadeBlock(const ProjectParams& params, BlockView geometry, Blo
     store(max(color.x, Pack(0.0f)), out.color[0]);
     store(max(color.y, Pack(0.0f)), out.color[1]);
     store(max(color.z, Pack(0.0f)), out.color[2]);
+    // False for NaN, Inf and absurd numbers: a Gaussian with such coefficients draws nothing.
+    out.mask &= bits_of(dot(color, color) < Pack(1e30f));
 }
 
 /// Gradients of the SH coefficients into `out`, and of the mean through the view direction as the result.
@@ -188,6 +192,10 @@ void shade_block(const ProjectParams& params, BlockView geometry, BlockView sh, 
 void project_block_backward(const ProjectParams& params, BlockView geometry, BlockView sh, const SplatGradients& in,
                             std::uint32_t mask, BlockGradients& out) {
     HWY_DYNAMIC_DISPATCH(ProjectBlockBackward)(params, geometry, sh, in, mask, out);
+    // SH gradients of lanes that were not visible are zero times the basis: NaN where the mean is. (Selecting in the
+    // kernel trips g++ 12.)
+    for (std::uint32_t hidden = ~mask & 0xFFFFu; hidden != 0; hidden &= hidden - 1)
+        for (int p = kSh0; p < plane_count(params.sh_degree); ++p) out.planes[p][std::countr_zero(hidden)] = 0.0f;
 }
 HWY_EXPORT(InstructionSet);
 const char* instruction_set() { return HWY_DYNAMIC_DISPATCH(InstructionSet)(); }
