@@ -46,10 +46,13 @@ struct TileRange {
     int first, end;
 };
 TileRange tile_range(float lo, float hi, int tiles) {
+    // Rounding up and down by truncation of numbers made positive: the baseline instruction set has nothing faster.
     const float limit = static_cast<float>(tiles * kTileSize);
-    const int first = static_cast<int>(std::ceil(std::clamp(lo - 0.5f, 0.0f, limit)));
-    const int last = static_cast<int>(std::floor(std::clamp(hi - 0.5f, -1.0f, limit - 1.0f)));
-    return last < first ? TileRange{0, 0} : TileRange{first / kTileSize, last / kTileSize + 1};
+    const float from = std::clamp(lo - 0.5f, 0.0f, limit), to = std::clamp(hi + 0.5f, 0.0f, limit);
+    int first = static_cast<int>(from);
+    first += static_cast<float>(first) < from ? 1 : 0;
+    const int end = static_cast<int>(to);  // one past the last pixel whose centre is at or before hi
+    return end <= first ? TileRange{0, 0} : TileRange{first / kTileSize, (end - 1) / kTileSize + 1};
 }
 
 /// Appends the tile spans of one lane; returns its isect count.
