@@ -1,0 +1,114 @@
+// What the command line said, as plain values, one struct per subcommand. parse.cpp fills them, the subcommands read
+// them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gs::cli {
+
+struct CommonArguments {
+    std::string backend = "auto";  ///< auto | cpu | cuda
+    bool headless = false;
+    bool json = false;  ///< last line on stdout: one JSON object
+    std::optional<std::uint64_t> seed;
+    std::string config;  ///< file of training settings, JSON or key = value lines
+    int threads = 0;     ///< 0: all cores
+    int verbose = 0;
+};
+
+/// How a capture is loaded: the same options wherever a CAPTURE is given.
+struct CaptureArguments {
+    std::string downscale = "auto";  ///< a whole number or "auto"
+    int max_side = 0;
+    std::string masks;
+    std::optional<int> test_every;
+    std::string test_views;  ///< names, comma separated
+    std::string background;  ///< "r,g,b", each 0..1; empty: black
+};
+
+struct TrainArguments {
+    std::string capture, output;
+    CaptureArguments loading;
+    std::vector<std::pair<std::string, double>> settings;  ///< named by the table in trainer/settings.h, as given
+    std::uint64_t eval_every = 0, save_every = 5000;
+    std::string resume;  ///< a checkpoint, or "auto"
+    std::string trace;
+    bool view = false;
+};
+struct ViewArguments {
+    std::string path, capture, output, script;
+    CaptureArguments loading;
+    std::vector<std::pair<std::string, double>> settings;
+    int width = 0, height = 0;  ///< window size, 0: default
+    double scale = 0;
+};
+/// How pictures are made; eval and render.
+struct PictureArguments {
+    std::string background, profile = "tight";
+    int sh_degree = 3;
+    double scale = 1;
+    bool antialiased = false;
+};
+struct EvalArguments {
+    std::string scene, capture;
+    CaptureArguments loading;
+    PictureArguments picture;
+    bool all_views = false;
+};
+struct RenderArguments {
+    std::string scene, output;
+    std::string cameras, capture, path;  ///< exactly one of them
+    std::string format = "png";          ///< png | npy
+    std::string maps = "color";          ///< comma separated: color,alpha,depth,contributors,isects,pairs, or "all"
+    int width = 0, height = 0;
+    double fov = 50;  ///< degrees, vertical, of --path
+    CaptureArguments loading;
+    PictureArguments picture;
+    bool test_only = false;
+};
+struct ConvertArguments {
+    std::string input, output;
+};
+struct InfoArguments {
+    std::string path;
+    CaptureArguments loading;
+    bool photos = false;  ///< decode every photo too
+};
+struct SampleArguments {
+    std::string folder;
+    int views = 48, width = 640, height = 480, points = 20000;
+    bool force = false;
+};
+struct BenchArguments {
+    std::string scene, capture, compare, output;
+    CaptureArguments loading;
+    int repeats = 30;
+    int width = 0, height = 0;
+    double tolerance = 0.05;
+};
+struct SelftestArguments {
+    bool quick = false;
+};
+
+struct Arguments {
+    std::string command;  ///< "train", ...
+    CommonArguments common;
+    TrainArguments train;
+    ViewArguments view;
+    EvalArguments eval;
+    RenderArguments render;
+    ConvertArguments convert;
+    InfoArguments info;
+    SampleArguments sample;
+    BenchArguments bench;
+    SelftestArguments selftest;
+};
+
+/// Fills `out`. A value means: stop here with this exit code (help was shown, or the usage was wrong and said so).
+std::optional<int> parse(int argc, const char* const* argv, Arguments& out);
+
+}  // namespace gs::cli

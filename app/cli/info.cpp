@@ -1,0 +1,241 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/commands.h"
+#include "app/cli/common.h"
+#include "app/cli/progress.h"
+#include "renderer/io/splat_io.h"
+
+namespace gs::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json triple(double x, double y, double z) { return Json::array({number(x), number(y), number(z)}); }
+
+Json percentiles_of(std::vector<float> values) {
+    if (values.empty()) return nullptr;
+    std::sort(values.begin(), values.end());
+    const auto at = [&](double share) {
+        return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
+    };
+    return {{"min", values.front()}, {"p5", at(0.05)}, {"p50", at(0.5)}, {"p95", at(0.95)}, {"max", values.back()}};
+}
+
+struct SplatFindings {
+    std::size_t not_finite = 0, transparent = 0;
+    Json opacity, scale, anisotropy;
+};
+
+SplatFindings examine(const GaussianModel& m) {
+    SplatFindings out;
+    std::vector<float> opacity, scale, anisotropy;
+    for (std::size_t i = 0; i < m.count; ++i) {
+        bool finite = true;
+        for (int p = 0; p < m.planes(); ++p) finite &= std::isfinite(m.at(p, i));
+        if (!finite) {
+            ++out.not_finite;
+            continue;
+        }
+        const std::array scales{std::exp(m.at(kLogScales, i)), std::exp(m.at(kLogScales + 1, i)),
+                                std::exp(m.at(kLogScales + 2, i))};
+        const auto [smallest, largest] = std::minmax_element(scales.begin(), scales.end());
+        opacity.push_back(1 / (1 + std::exp(-m.at(kOpacityLogits, i))));
+        scale.push_back(*largest);
+        anisotropy.push_back(*largest / std::max(*smallest, 1e-20f));
+        out.transparent += opacity.back() < 1.0f / 255 ? 1 : 0;
+    }
+    out.opacity = percentiles_of(std::move(opacity));
+    out.scale = percentiles_of(std::move(scale));
+    out.anisotropy = percentiles_of(std::move(anisotropy));
+    return out;
+}
+
+void print_range(const char* name, const Json& r) {
+    if (!r.is_null())
+        fmt::print("  {:<12} min {:.4g}  5% {:.4g}  median {:.4g}  95% {:.4g}  max {:.4g}\n", name,
+                   r["min"].get<double>(), r["p5"].get<double>(), r["p50"].get<double>(), r["p95"].get<double>(),
+                   r["max"].get<double>());
+}
+
+int splat_info(const Arguments& arguments) {
+    const std::string& path = arguments.info.path;
+    ProgressLine progress("read");
+    const auto scene = read_splats(path, [&](std::string_view what, std::size_t done, std::size_t total) {
+        progress.update(done, total, what);
+        return !interrupted();
+    });
+    progress.finish();
+    if (!scene) return report(scene.error());
+    const GaussianModel& model = scene->model;
+    const SplatFindings found = examine(model);
+    std::vector<std::string> problems;
+    if (model.count == 0) problems.push_back("there are no Gaussians in it");
+    if (found.not_finite > 0)
+        problems.push_back(fmt::format("{} Gaussians have a NaN or infinite value and draw nothing", found.not_finite));
+    if (found.transparent > 0)
+        problems.push_back(fmt::format("{} Gaussians are too transparent to be drawn", found.transparent));
+    Vec3f lo{}, hi{};
+    const bool bounded = bounds_of(model, lo, hi);
+
+    fmt::print("{}\n  {}, {} Gaussians, degree {}{}, {} in memory, {} on disk\n", path, scene->format, model.count,
+               model.sh_degree, model.antialiased ? ", antialiased" : "", human_bytes(model.bytes()),
+               human_bytes(fs::file_size(path)));
+    if (bounded)
+        fmt::print("  bounds       ({:.4g}, {:.4g}, {:.4g}) .. ({:.4g}, {:.4g}, {:.4g})\n", lo.x, lo.y, lo.z, hi.x,
+                   hi.y, hi.z);
+    print_range("opacity", found.opacity);
+    print_range("scale", found.scale);
+    print_range("anisotropy", found.anisotropy);
+    for (const std::string& note : scene->notes) fmt::print("  note: {}\n", note);
+    for (const std::string& problem : problems) fmt::print("  problem: {}\n", problem);
+    if (!arguments.common.json) return kDone;
+    Json out{{"command", "info"},
+             {"kind", "splats"},
+             {"path", path},
+             {"format", scene->format},
+             {"gaussians", model.count},
+             {"sh_degree", model.sh_degree},
+             {"antialiased", model.antialiased},
+             {"bytes_in_memory", model.bytes()},
+             {"bytes_on_disk", fs::file_size(path)}};
+    out["bounds"] = bounded ? Json{{"lo", triple(lo.x, lo.y, lo.z)}, {"hi", triple(hi.x, hi.y, hi.z)}} : Json(nullptr);
+    out.update({{"opacity", found.opacity},
+                {"scale", found.scale},
+                {"anisotropy", found.anisotropy},
+                {"notes", scene->notes},
+                {"problems", problems}});
+    print_json(out);
+    return kDone;
+}
+
+struct Group {
+    std::string text;  ///< size and focal length
+    std::size_t views = 0;
+};
+
+std::vector<Group> cameras_of(const Capture& capture) {
+    std::vector<Group> groups;
+    for (const View& v : capture.views) {
+        const Camera& c = v.camera;
+        const std::string text =
+            fmt::format("{} x {}, fx {:.1f} fy {:.1f} cx {:.1f} cy {:.1f}", c.width, c.height, c.fx, c.fy, c.cx, c.cy);
+        const auto it = std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.text == text; });
+        if (it == groups.end())
+            groups.push_back({text, 1});
+        else
+            ++it->views;
+    }
+    return groups;
+}
+
+bool point_bounds(const Capture& capture, Vec3f& lo, Vec3f& hi) {
+    if (capture.points.empty()) return false;
+    lo = hi = capture.points.front().position;
+    for (const SparsePoint& p : capture.points) {
+        lo = {std::min(lo.x, p.position.x), std::min(lo.y, p.position.y), std::min(lo.z, p.position.z)};
+        hi = {std::max(hi.x, p.position.x), std::max(hi.y, p.position.y), std::max(hi.z, p.position.z)};
+    }
+    return true;
+}
+
+std::vector<std::string> problems_of(const Capture& c) {
+    std::vector<std::string> out;
+    const std::size_t tests = c.view_indices(true).size();
+    if (c.views.size() == tests) out.push_back("every view is a test view: nothing is left to train on");
+    if (c.views.size() < 3) out.push_back("fewer than three views: geometry cannot be found from them");
+    if (c.points_are_random) out.push_back("no sparse points came with it: training starts from random ones");
+    if (!c.skipped.empty()) out.push_back(fmt::format("{} photos are left out", c.skipped.size()));
+    return out;
+}
+
+int capture_info(const Arguments& arguments) {
+    auto options = capture_options(arguments.info.loading, arguments.common);
+    if (!options) return report(options.error());
+    const auto forecast = forecast_capture(arguments.info.path, *options);
+    options->photos = arguments.info.photos;
+    ProgressLine progress("read");
+    options->progress = [&](std::string_view what, std::size_t done, std::size_t total) {
+        progress.update(done, total, what);
+        return !interrupted();
+    };
+    const auto capture = load_capture(arguments.info.path, *options);
+    progress.finish();
+    if (!capture) return report(capture.error());
+    const std::size_t tests = capture->view_indices(true).size();
+    const auto problems = problems_of(*capture);
+    Vec3f lo{}, hi{};
+    const bool bounded = point_bounds(*capture, lo, hi);
+
+    fmt::print("{}\n  {}, {} views ({} training, {} test), {} points{}\n", arguments.info.path, capture->format,
+               capture->views.size(), capture->views.size() - tests, tests, capture->points.size(),
+               capture->points_are_random ? " (random)" : "");
+    const auto groups = cameras_of(*capture);
+    for (std::size_t i = 0; i < std::min<std::size_t>(groups.size(), 8); ++i)
+        fmt::print("  camera       {}  ({} views)\n", groups[i].text, groups[i].views);
+    if (groups.size() > 8) fmt::print("  camera       and {} more\n", groups.size() - 8);
+    if (bounded)
+        fmt::print("  bounds       ({:.4g}, {:.4g}, {:.4g}) .. ({:.4g}, {:.4g}, {:.4g})\n", lo.x, lo.y, lo.z, hi.x,
+                   hi.y, hi.z);
+    if (forecast)
+        fmt::print("  memory       {} of photos, {} more while decoding\n", human_bytes(forecast->photo_bytes),
+                   human_bytes(forecast->decode_bytes));
+    for (const std::string& note : capture->notes) fmt::print("  note: {}\n", note);
+    for (const std::string& skipped : capture->skipped) fmt::print("  skipped: {}\n", skipped);
+    for (const std::string& problem : problems) fmt::print("  problem: {}\n", problem);
+    if (!arguments.common.json) return kDone;
+
+    Json cameras = Json::array();
+    for (const View& v : capture->views) {
+        const Vec3d p = v.camera.position();
+        cameras.push_back({{"name", v.name},
+                           {"test", v.test},
+                           {"width", v.camera.width},
+                           {"height", v.camera.height},
+                           {"fx", v.camera.fx},
+                           {"fy", v.camera.fy},
+                           {"cx", v.camera.cx},
+                           {"cy", v.camera.cy},
+                           {"position", triple(p.x, p.y, p.z)}});
+    }
+    Json out{{"command", "info"},
+             {"kind", "capture"},
+             {"path", arguments.info.path},
+             {"format", capture->format},
+             {"views", capture->views.size()},
+             {"train_views", capture->views.size() - tests},
+             {"test_views", tests},
+             {"points", capture->points.size()},
+             {"points_are_random", capture->points_are_random},
+             {"photos_decoded", arguments.info.photos}};
+    out["bounds"] = bounded ? Json{{"lo", triple(lo.x, lo.y, lo.z)}, {"hi", triple(hi.x, hi.y, hi.z)}} : Json(nullptr);
+    if (forecast) out["photo_bytes"] = forecast->photo_bytes, out["decode_bytes"] = forecast->decode_bytes;
+    out.update(
+        {{"cameras", cameras}, {"notes", capture->notes}, {"skipped", capture->skipped}, {"problems", problems}});
+    print_json(out);
+    return kDone;
+}
+
+}  // namespace
+
+int run_info(const Arguments& arguments) {
+    const std::string& path = arguments.info.path;
+    catch_interrupts();
+    std::error_code error;
+    if (!fs::exists(path, error))
+        return report({ErrorKind::not_found, path, "there is nothing of this name", "check the path", {}, {}});
+    if (is_capture(path)) return capture_info(arguments);
+    if (is_splat_file(path)) return splat_info(arguments);
+    return report({ErrorKind::unsupported,
+                   path,
+                   "neither a capture nor a splat file",
+                   "captures hold sparse/0 (COLMAP) or transforms.json; splat files end in .ply",
+                   {},
+                   {}});
+}
+
+}  // namespace gs::cli

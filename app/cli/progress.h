@@ -1,0 +1,41 @@
+// ProgressLine: how far long work is, on stderr. On a terminal one line that is redrawn, elsewhere a line now and then,
+// so that log files stay short. Called by every subcommand that takes longer than a second.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace gs::cli {
+
+class ProgressLine {
+  public:
+    /// `title`: "load", "train".
+    explicit ProgressLine(std::string title);
+    ~ProgressLine();
+    ProgressLine(const ProgressLine&) = delete;
+    ProgressLine& operator=(const ProgressLine&) = delete;
+
+    /// Cheap when it is too early to draw again. `text` says what is going on: "decode photos", "loss 0.02".
+    void update(std::size_t done, std::size_t total, std::string_view text);
+    /// True when update() would draw: lets callers skip making the text.
+    bool due(std::size_t done, std::size_t total) const;
+    /// Clears the line on a terminal.
+    void finish();
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    void draw(std::size_t done, std::size_t total, std::string_view text);
+
+    std::string title_;
+    bool terminal_;
+    bool drawn_ = false;
+    int last_tenth_ = 0;
+    Clock::time_point begin_ = Clock::now(), last_ = begin_;
+};
+
+/// "1:05", "2:03:04".
+std::string human_time(double seconds);
+
+}  // namespace gs::cli
