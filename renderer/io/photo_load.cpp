@@ -200,10 +200,9 @@ Result<LoadedView> load_view(const Frame& frame, const CaptureOptions& options, 
     Image8 photo = composited(*decoded, options.background);
     *decoded = {};
     if (is_distorted(plan->lens)) {
-        Image8 covered;
-        photo = undistort_photo(photo, plan->lens, plan->pinhole, &covered);
-        if (!mask.empty()) mask = undistort_mask(mask, plan->lens, plan->pinhole);
-        if (mask.empty()) mask = std::move(covered);
+        Undistorted straight = undistort(photo, mask, plan->lens, plan->pinhole);
+        photo = std::move(straight.photo);
+        mask = std::move(straight.mask);
     }
     out.view.photo = scaled_photo(photo, *plan);
     if (!mask.empty()) out.view.mask = scaled_mask(mask, *plan);

@@ -175,47 +175,37 @@ Camera undistorted_camera(const Camera& lens) {
     return out;
 }
 
-Image8 undistort_photo(const Image8& photo, const Camera& lens, const Camera& pinhole, Image8* covered) {
+Undistorted undistort(const Image8& photo, const Image8& mask, const Camera& lens, const Camera& pinhole) {
     CHECK(photo.width == lens.width && photo.height == lens.height);
-    const int channels = photo.channels, width = photo.width;
-    Image8 out{pinhole.width, pinhole.height, channels, {}};
-    out.bytes.resize(out.pixels() * static_cast<std::size_t>(channels));
-    Image8 seen{pinhole.width, pinhole.height, 1, {}};
-    seen.bytes.assign(seen.pixels(), 255);
+    CHECK(mask.empty() || (mask.width == lens.width && mask.height == lens.height && mask.channels == 1));
+    const int channels = photo.channels, width = photo.width, height = photo.height;
+    Undistorted out{{pinhole.width, pinhole.height, channels, {}}, {pinhole.width, pinhole.height, 1, {}}};
+    out.photo.bytes.resize(out.photo.pixels() * static_cast<std::size_t>(channels));
+    out.mask.bytes.assign(out.mask.pixels(), 255);
     bool complete = true;
     for_each_source(lens, pinhole, [&](std::size_t index, double sx, double sy) {
         if (!(sx >= 0)) {
-            seen.bytes[index] = 0;
+            out.mask.bytes[index] = 0;
             complete = false;
             return;
         }
-        const int x = std::min(static_cast<int>(sx), width - 1), y = std::min(static_cast<int>(sy), photo.height - 1);
-        const int right = x + 1 < width ? channels : 0, down = y + 1 < photo.height ? width * channels : 0;
+        const int x = static_cast<int>(sx), y = static_cast<int>(sy);
+        const bool has_right = x + 1 < width, has_below = y + 1 < height;
+        const int right = has_right ? channels : 0, down = has_below ? width * channels : 0;
         const auto fx = static_cast<float>(sx - x), fy = static_cast<float>(sy - y);
         const std::uint8_t* p = photo.at(x, y);
-        std::uint8_t* target = out.bytes.data() + index * static_cast<std::size_t>(channels);
+        std::uint8_t* target = out.photo.bytes.data() + index * static_cast<std::size_t>(channels);
         for (int c = 0; c < channels; ++c, ++p) {
             const float top = static_cast<float>(p[0]) + fx * static_cast<float>(p[right] - p[0]);
             const float bottom = static_cast<float>(p[down]) + fx * static_cast<float>(p[down + right] - p[down]);
             target[c] = static_cast<std::uint8_t>(top + fy * (bottom - top) + 0.5f);
         }
+        if (mask.empty()) return;
+        const std::uint8_t* m = mask.at(x, y);
+        const int next = has_right && fx > 0 ? 1 : 0, below = has_below && fy > 0 ? width : 0;
+        if (m[0] == 0 || m[next] == 0 || m[below] == 0 || m[below + next] == 0) out.mask.bytes[index] = 0;
     });
-    if (covered != nullptr) *covered = complete ? Image8{} : std::move(seen);
-    return out;
-}
-
-Image8 undistort_mask(const Image8& mask, const Camera& lens, const Camera& pinhole) {
-    CHECK(mask.width == lens.width && mask.height == lens.height && mask.channels == 1);
-    Image8 out{pinhole.width, pinhole.height, 1, {}};
-    out.bytes.assign(out.pixels(), 0);
-    for_each_source(lens, pinhole, [&](std::size_t index, double sx, double sy) {
-        if (!(sx >= 0)) return;
-        const int x = static_cast<int>(sx), y = static_cast<int>(sy);
-        const int x1 = std::min(x + (sx > x ? 1 : 0), mask.width - 1),
-                  y1 = std::min(y + (sy > y ? 1 : 0), mask.height - 1);
-        const bool keep = *mask.at(x, y) != 0 && *mask.at(x1, y) != 0 && *mask.at(x, y1) != 0 && *mask.at(x1, y1) != 0;
-        out.bytes[index] = keep ? 255 : 0;
-    });
+    if (mask.empty() && complete) out.mask = {};
     return out;
 }
 

@@ -24,10 +24,12 @@ const char* name_of(CameraModel model);
 /// uncovered pixels.
 Camera undistorted_camera(const Camera& lens);
 
-/// Bilinear. `photo` is as `lens`, the result is as `pinhole`; pixels the photo does not cover are black and 0 in
-/// `*covered` (255 elsewhere; left empty when everything is covered).
-Image8 undistort_photo(const Image8& photo, const Camera& lens, const Camera& pinhole, Image8* covered);
-/// A pixel stays 255 only where all the mask's pixels that it is made of are not 0.
-Image8 undistort_mask(const Image8& mask, const Camera& lens, const Camera& pinhole);
+struct Undistorted {
+    Image8 photo;
+    Image8 mask;  ///< 0 where the photo does not cover the pixel, or where any mask pixel it is made of is 0; else 255
+};
+/// Bilinear. `photo` and `mask` (one channel, or empty) are as `lens`, the result is as `pinhole`. Pixels that are not
+/// covered are black; the resulting mask is empty when none was given and everything is covered.
+Undistorted undistort(const Image8& photo, const Image8& mask, const Camera& lens, const Camera& pinhole);
 
 }  // namespace gs

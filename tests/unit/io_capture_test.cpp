@@ -1,0 +1,356 @@
+// COLMAP captures made for the purpose: what is read, how photos become views, how views are split.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <mutex>
+
+#include "renderer/io/capture_io.h"
+#include "tests/unit/io_files.h"
+
+namespace gs::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+CaptureOptions no_split() {
+    CaptureOptions options;
+    options.test_every = 0;
+    return options;
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+    std::string out;
+    for (const std::string& line : lines) out += line + "\n";
+    return out;
+}
+
+TEST(Capture, ColmapBinaryIsReadAsWritten) {
+    const TempFolder folder;
+    ColmapFiles files;
+    files.rotation = {2, 0, 0, 2};  // a quarter turn about z, not of length 1
+    files.names = {"cam1/b.png", "a.png"};
+    files.write(folder);
+    files.write_photos(folder);
+    EXPECT_TRUE(is_capture(folder.path()));
+    const auto capture = load_capture(folder.path(), no_split());
+    ASSERT_TRUE(capture) << capture.error().text();
+    EXPECT_EQ(capture->format, "COLMAP binary");
+    ASSERT_EQ(capture->views.size(), 2u);
+    EXPECT_EQ(capture->views[0].name, "a.png");
+    EXPECT_EQ(capture->views[1].name, "cam1/b.png");
+    const Camera& camera = capture->views[1].camera;
+    EXPECT_EQ(camera.fx, 30);
+    EXPECT_EQ(camera.fy, 31);
+    EXPECT_EQ(camera.cx, 11);
+    EXPECT_EQ(camera.cy, 10);
+    EXPECT_NEAR(camera.rotation.m[1][0], 1, 1e-12);
+    EXPECT_NEAR(camera.rotation.m[0][1], -1, 1e-12);
+    EXPECT_EQ(camera.translation.z, 2);
+    EXPECT_EQ(capture->views[0].photo.bytes, pattern(24, 18, 3, 1).bytes);
+    ASSERT_EQ(capture->points.size(), 5u);
+    EXPECT_EQ(capture->points[4].position.z, 3);
+    EXPECT_EQ(capture->points[4].rgb[2], 3);
+    EXPECT_FALSE(capture->points_are_random);
+}
+
+TEST(Capture, TheModelIsFoundInItsUsualPlaces) {
+    for (const char* place : {"sparse/0", "sparse", "."}) {
+        const TempFolder folder;
+        ColmapFiles files;
+        files.write(folder, place);
+        files.write_photos(folder);
+        const auto capture = load_capture(folder.path(), no_split());
+        ASSERT_TRUE(capture) << place << ": " << capture.error().text();
+        EXPECT_EQ(capture->views.size(), 3u);
+        const auto inner = load_capture(folder / place, no_split());
+        ASSERT_TRUE(inner) << inner.error().text();
+        EXPECT_EQ(inner->views.size(), 3u);
+    }
+}
+
+TEST(Capture, TextModelWithCommentsAndBlanksInNames) {
+    const TempFolder folder;
+    folder.write("sparse/0/cameras.txt", "# cameras\n1 SIMPLE_PINHOLE 24 18 30 11 10\n2 PINHOLE 24 18 30 31 11 10\n");
+    folder.write("sparse/0/images.txt",
+                 "# images\n#\n1 1 0 0 0 0 0 2 1 my photo.png\n\n2 1 0 0 0 1 0 2 2 b.png\n1.5 2.5 -1 3 4 17");
+    folder.write("sparse/0/points3D.txt", "1 0 0 3 9 8 7 0.5 1 0\r\n2 nan 0 3 9 8 7 0.5\n");
+    put_png(folder / "images/my photo.png", pattern(24, 18, 3));
+    put_png(folder / "images/b.png", pattern(24, 18, 3));
+    const auto capture = load_capture(folder.path(), no_split());
+    ASSERT_TRUE(capture) << capture.error().text();
+    EXPECT_EQ(capture->format, "COLMAP text");
+    ASSERT_EQ(capture->views.size(), 2u);
+    EXPECT_EQ(capture->views[1].name, "my photo.png");
+    EXPECT_EQ(capture->views[1].camera.fy, 30);
+    EXPECT_EQ(capture->points.size(), 1u);
+    EXPECT_THAT(joined(capture->notes), HasSubstr("1 points without a finite position"));
+}
+
+TEST(Capture, LensesAreResampledAndSaidSo) {
+    const TempFolder folder;
+    ColmapFiles files;
+    files.width = 96;
+    files.height = 72;
+    files.model = 4;
+    files.params = {90, 91, 47, 37, -0.1, 0.01, 0.001, 0.002};
+    files.write(folder);
+    files.write_photos(folder);
+    const auto capture = load_capture(folder.path(), no_split());
+    ASSERT_TRUE(capture) << capture.error().text();
+    EXPECT_EQ(capture->views[0].camera.model, CameraModel::pinhole);
+    EXPECT_EQ(capture->views[0].camera.width, capture->views[0].photo.width);
+    EXPECT_THAT(joined(capture->notes), HasSubstr("resampled from OPENCV to a pinhole"));
+}
+
+TEST(Capture, UnsupportedLensGivesAdvice) {
+    const TempFolder folder;
+    ColmapFiles files;
+    files.model = 6;
+    files.params.assign(12, 0.1);
+    files.write(folder);
+    files.write_photos(folder);
+    const auto capture = load_capture(folder.path(), no_split());
+    ASSERT_FALSE(capture);
+    EXPECT_THAT(capture.error().text(), HasSubstr("FULL_OPENCV is not supported"));
+    EXPECT_THAT(capture.error().text(), HasSubstr("image_undistorter"));
+}
+
+TEST(Capture, DownscaleDividesIntrinsicsExactly) {
+    const TempFolder folder;
+    ColmapFiles files;
+    files.width = 50;
+    files.height = 31;
+    files.write(folder);
+    files.write_photos(folder);
+    CaptureOptions options = no_split();
+    options.downscale = 3;
+    const auto capture = load_capture(folder.path(), options);
+    ASSERT_TRUE(capture) << capture.error().text();
+    const View& view = capture->views[0];
+    EXPECT_EQ(view.camera.width, 17);
+    EXPECT_EQ(view.camera.height, 10);
+    EXPECT_EQ(view.camera.fx, 30.0 / 3);
+    EXPECT_EQ(view.camera.cy, 10.0 / 3);
+    EXPECT_EQ(view.photo.bytes, shrink(pattern(50, 31, 3, 0), 3).bytes);
+    options.downscale = 1;
+    options.max_side = 20;
+    const auto limited = load_capture(folder.path(), options);
+    ASSERT_TRUE(limited);
+    EXPECT_EQ(limited->views[0].photo.width, 20);
+    EXPECT_EQ(limited->views[0].camera.height, 12);
+    EXPECT_NEAR(limited->views[0].camera.fx, 30.0 * 20 / 50, 1e-12);
+    options.downscale = -1;
+    EXPECT_EQ(load_capture(folder.path(), options).error().kind, ErrorKind::usage);
+}
+
+TEST(Capture, AutomaticDownscaleLimitsTheLongestSide) {
+    const TempFolder folder;
+    ColmapFiles files;
+    files.width = 4000;
+    files.height = 20;
+    files.names = {"a.png"};
+    files.write(folder);
+    files.write_photos(folder);
+    CaptureOptions options = no_split();
+    options.downscale = 0;
+    const auto capture = load_capture(folder.path(), options);
+    ASSERT_TRUE(capture) << capture.error().text();
+    EXPECT_EQ(capture->views[0].camera.width, 1333);
+    const auto forecast = forecast_capture(folder.path(), options);
+    ASSERT_TRUE(forecast);
+    EXPECT_EQ(forecast->width, 1333);
+}
+
+TEST(Capture, PhotosOfAnotherSizeRescaleTheirCamera) {
+    const TempFolder folder;
+    ColmapFiles files;
+    files.write(folder);
+    put_png(folder / "images/a.png", pattern(48, 36, 3));
+    put_png(folder / "images/b.png", pattern(24, 18, 3));
+    put_png(folder / "images/c.png", pattern(30, 30, 3));
+    const auto capture = load_capture(folder.path(), no_split());
+    ASSERT_TRUE(capture) << capture.error().text();
+    ASSERT_EQ(capture->views.size(), 2u);
+    EXPECT_EQ(capture->views[0].camera.fx, 60);
+    EXPECT_EQ(capture->views[0].camera.cy, 20);
+    EXPECT_THAT(joined(capture->notes), HasSubstr("intrinsics scaled"));
+    ASSERT_EQ(capture->skipped.size(), 1u);
+    EXPECT_THAT(capture->skipped[0], HasSubstr("c.png"));
+    EXPECT_THAT(capture->skipped[0], HasSubstr("another aspect"));
+}
+
+TEST(Capture, AlphaIsCompositedOverTheBackground) {
+    const TempFolder folder;
+    ColmapFiles files;
+    files.names = {"a.png"};
+    files.write(folder);
+    Image8 photo = constant(24, 18, {200, 100, 0, 51});  // alpha 0.2
+    put_png(folder / "images/a.png", photo);
+    CaptureOptions options = no_split();
+    options.background = {1, 1, 1};
+    const auto capture = load_capture(folder.path(), options);
+    ASSERT_TRUE(capture) << capture.error().text();
+    EXPECT_EQ(capture->views[0].photo.bytes, constant(24, 18, {244, 224, 204}).bytes);
+}
+
+TEST(Capture, MasksAreFoundByEveryUsualName) {
+    for (const char* name : {"a.png", "a.png.png", "mask.png"}) {
+        const TempFolder folder;
+        ColmapFiles files;
+        files.names = {"a.png"};
+        files.write(folder);
+        files.write_photos(folder);
+        Image8 mask = constant(24, 18, {1});  // anything but 0 keeps a pixel
+        mask.bytes[5 * 24 + 7] = 0;
+        put_png(folder / "masks" / name, mask);
+        const auto capture = load_capture(folder.path(), no_split());
+        ASSERT_TRUE(capture) << capture.error().text();
+        const Image8& loaded = capture->views[0].mask;
+        ASSERT_EQ(loaded.pixels(), 24u * 18u) << name;
+        EXPECT_EQ(*loaded.at(7, 5), 0);
+        EXPECT_EQ(std::count(loaded.bytes.begin(), loaded.bytes.end(), 255), 24 * 18 - 1);
+        CaptureOptions options = no_split();
+        options.downscale = 2;
+        const auto half = load_capture(folder.path(), options);
+        EXPECT_EQ(*half->views[0].mask.at(3, 2), 0);
+        EXPECT_EQ(std::count(half->views[0].mask.bytes.begin(), half->views[0].mask.bytes.end(), 255), 12 * 9 - 1);
+    }
+}
+
+TEST(Capture, AMaskOfTheWrongShapeIsNamedAndLeftOut) {
+    const TempFolder folder;
+    ColmapFiles files;
+    files.write(folder);
+    files.write_photos(folder);
+    put_png(folder / "m/b.png", constant(20, 20, {0}));
+    CaptureOptions options = no_split();
+    options.masks = (folder / "m").string();
+    const auto capture = load_capture(folder.path(), options);
+    ASSERT_TRUE(capture) << capture.error().text();
+    EXPECT_EQ(capture->views.size(), 3u);
+    EXPECT_TRUE(capture->views[1].mask.empty());
+    EXPECT_THAT(joined(capture->notes), HasSubstr("mask not used"));
+    options.masks = (folder / "nowhere").string();
+    EXPECT_EQ(load_capture(folder.path(), options).error().kind, ErrorKind::not_found);
+}
+
+TEST(Capture, TestViewsByNumberAndByName) {
+    const TempFolder folder;
+    ColmapFiles files;
+    files.names.clear();
+    for (int i = 0; i < 10; ++i) files.names.push_back(fmt::format("x/{:04}.png", 9 - i));
+    files.write(folder);
+    files.write_photos(folder);
+    CaptureOptions options;
+    options.test_every = 4;
+    EXPECT_EQ(load_capture(folder.path(), options)->view_indices(true), (std::vector<std::size_t>{0, 4, 8}));
+    options.test_views = {"0003", "x/0005.png", "x/0007"};
+    EXPECT_EQ(load_capture(folder.path(), options)->view_indices(true), (std::vector<std::size_t>{3, 5, 7}));
+    options.test_views = {"0033"};
+    const auto wrong = load_capture(folder.path(), options);
+    ASSERT_FALSE(wrong);
+    EXPECT_EQ(wrong.error().kind, ErrorKind::usage);
+    EXPECT_THAT(wrong.error().text(), HasSubstr("x/0003.png"));
+}
+
+TEST(Capture, TheOnlyViewTrains) {
+    const TempFolder folder;
+    ColmapFiles files;
+    files.names = {"a.png"};
+    files.points = 0;
+    files.write(folder);
+    files.write_photos(folder);
+    const auto capture = load_capture(folder.path(), {});
+    ASSERT_TRUE(capture) << capture.error().text();
+    EXPECT_EQ(capture->view_indices(false).size(), 1u);
+    EXPECT_TRUE(capture->points_are_random);
+    EXPECT_FALSE(capture->points.empty());
+    EXPECT_THAT(joined(capture->notes), HasSubstr("random"));
+}
+
+TEST(Capture, RandomPointsDependOnTheSeedOnly) {
+    const TempFolder folder;
+    ColmapFiles files;
+    files.points = 0;
+    files.write(folder);
+    files.write_photos(folder);
+    CaptureOptions options;
+    const auto a = load_capture(folder.path(), options), b = load_capture(folder.path(), options);
+    options.seed = 1;
+    options.threads = 1;
+    const auto c = load_capture(folder.path(), options);
+    ASSERT_TRUE(a && b && c);
+    EXPECT_EQ(a->points[999].position.x, b->points[999].position.x);
+    EXPECT_NE(a->points[999].position.x, c->points[999].position.x);
+}
+
+TEST(Capture, BadPhotosAreSkippedNamedAndCounted) {
+    const TempFolder folder;
+    ColmapFiles files;
+    files.names = {"a.png", "b.png", "c.png", "d.png"};
+    files.write(folder);
+    files.write_photos(folder);
+    const std::string whole = *read_text_file(folder / "images/b.png");
+    folder.write("images/b.png", whole.substr(0, whole.size() / 2));
+    folder.write("images/c.png", "");
+    fs::remove(folder / "images/d.png");
+    const auto capture = load_capture(folder.path(), no_split());
+    ASSERT_TRUE(capture) << capture.error().text();
+    EXPECT_EQ(capture->views.size(), 1u);
+    ASSERT_EQ(capture->skipped.size(), 3u);
+    const std::string skipped = joined(capture->skipped);
+    for (const char* what : {"b.png: ", "damaged PNG", "c.png: is empty", "d.png: no such photo"})
+        EXPECT_THAT(skipped, HasSubstr(what));
+    fs::remove_all(folder / "images");
+    const auto none = load_capture(folder.path(), no_split());
+    ASSERT_FALSE(none);
+    EXPECT_THAT(none.error().text(), HasSubstr("no view is left"));
+}
+
+TEST(Capture, WithoutPhotosCamerasAndPointsLoad) {
+    const TempFolder folder;
+    ColmapFiles files;
+    files.write(folder);
+    CaptureOptions options = no_split();
+    options.photos = false;
+    const auto capture = load_capture(folder.path(), options);
+    ASSERT_TRUE(capture) << capture.error().text();
+    EXPECT_EQ(capture->views.size(), 3u);
+    EXPECT_TRUE(capture->views[0].photo.empty());
+    EXPECT_EQ(capture->views[0].camera.width, 24);
+}
+
+TEST(Capture, ProgressCountsAndCancels) {
+    const TempFolder folder;
+    ColmapFiles files;
+    files.write(folder);
+    files.write_photos(folder);
+    CaptureOptions options;
+    std::size_t last = 0;
+    options.progress = [&](std::string_view, std::size_t done, std::size_t total) {
+        EXPECT_GE(done, last);
+        EXPECT_EQ(total, 3u);
+        last = done;
+        return true;
+    };
+    ASSERT_TRUE(load_capture(folder.path(), options));
+    EXPECT_EQ(last, 3u);
+    options.progress = [](std::string_view, std::size_t, std::size_t) { return false; };
+    EXPECT_EQ(load_capture(folder.path(), options).error().kind, ErrorKind::cancelled);
+}
+
+TEST(Capture, ForecastMatchesWhatLoadingNeeds) {
+    const TempFolder folder;
+    ColmapFiles files;
+    files.write(folder);
+    files.write_photos(folder);
+    const auto forecast = forecast_capture(folder.path(), no_split());
+    ASSERT_TRUE(forecast) << forecast.error().text();
+    EXPECT_EQ(forecast->photos, 3u);
+    EXPECT_EQ(forecast->photo_bytes, 3u * 24 * 18 * 3);
+    EXPECT_EQ(forecast->points, 5u);
+    EXPECT_GT(forecast->decode_bytes, 0u);
+}
+
+}  // namespace
+}  // namespace gs::test
