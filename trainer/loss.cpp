@@ -17,6 +17,22 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::CappedTag<float, 16>;
 using V = hn::Vec<D>;
 
+/// One channel of n interleaved pixels, 0..1.
+HWY_INLINE void load_bytes(const std::uint8_t* rgb, int channel, int n, float* out) {
+    const D d;
+    const hn::Rebind<std::uint8_t, D> d8;
+    const hn::Rebind<std::int32_t, D> d32;
+    const int lanes = static_cast<int>(hn::Lanes(d));
+    const V white = hn::Set(d, 255.0f);
+    int i = 0;
+    for (; i + lanes <= n; i += lanes) {
+        hn::Vec<decltype(d8)> c[3];
+        hn::LoadInterleaved3(d8, rgb + 3 * i, c[0], c[1], c[2]);
+        hn::StoreU(hn::Div(hn::ConvertTo(d, hn::PromoteTo(d32, c[channel])), white), d, out + i);
+    }
+    for (; i < n; ++i) out[i] = static_cast<float>(rgb[3 * i + channel]) / 255.0f;
+}
+
 /// One input row of a channel into the rings: picture, photo and weight, zero outside the picture.
 HWY_INLINE void load_row(const LossTask& t, int y, float* x_row, float* y_row, float* w_row) {
     std::fill_n(x_row, kInput, 0.0f);
@@ -28,22 +44,14 @@ HWY_INLINE void load_row(const LossTask& t, int y, float* x_row, float* y_row, f
     const std::size_t row =
         static_cast<std::size_t>(y) * static_cast<std::size_t>(t.width) + static_cast<std::size_t>(first);
     std::copy_n(t.picture + row, n, x_row + at);
-    const std::uint8_t* bytes = t.photo + row * 3;
-    const D d;
-    const hn::Rebind<std::uint8_t, D> d8;
-    const hn::Rebind<std::int32_t, D> d32;
-    const int lanes = static_cast<int>(hn::Lanes(d));
-    const V unit = hn::Set(d, 1.0f / 255.0f);
-    int i = 0;
-    for (; i + lanes <= n; i += lanes) {
-        hn::Vec<decltype(d8)> c[3];
-        hn::LoadInterleaved3(d8, bytes + 3 * i, c[0], c[1], c[2]);
-        hn::StoreU(hn::Mul(hn::ConvertTo(d, hn::PromoteTo(d32, c[t.channel])), unit), d, y_row + at + i);
-    }
-    for (; i < n; ++i) y_row[at + i] = static_cast<float>(bytes[3 * i + t.channel]) * (1.0f / 255.0f);
     std::fill_n(w_row + at, n, 1.0f);
+    if (t.target != nullptr) {
+        std::copy_n(t.target + row, n, y_row + at);
+    } else {
+        load_bytes(t.photo + row * 3, t.channel, n, y_row + at);
+    }
     if (t.mask == nullptr) return;
-    for (i = 0; i < n; ++i) {
+    for (int i = 0; i < n; ++i) {
         if (t.mask[row + static_cast<std::size_t>(i)] != 0) continue;
         x_row[at + i] = y_row[at + i] = w_row[at + i] = 0.0f;
     }
@@ -208,16 +216,15 @@ HWY_EXPORT(RunTask);
 void run_task(const LossTask& task, TaskSums& sums) { HWY_DYNAMIC_DISPATCH(RunTask)(task, sums); }
 }  // namespace loss
 
-LossTerms photo_loss(const ImageF& picture, const Image8& photo, const Image8& mask, double lambda_dssim,
-                     ImageF* gradient) {
-    CHECK(
-        picture.width == photo.width && picture.height == photo.height && photo.channels == 3 && picture.channels == 3,
-        "picture {}x{}, photo {}x{}", picture.width, picture.height, photo.width, photo.height);
-    CHECK(mask.empty() || (mask.width == photo.width && mask.height == photo.height && mask.channels == 1));
+namespace {
+
+/// The part of the task that does not depend on the tile; see LossTask.
+LossTerms run(const ImageF& picture, const loss::LossTask& common, const Image8& mask, double lambda_dssim,
+              ImageF* gradient) {
+    CHECK(picture.channels == 3);
+    CHECK(mask.empty() || (mask.width == picture.width && mask.height == picture.height && mask.channels == 1));
     LossTerms terms;
-    terms.pixels =
-        mask.empty() ? photo.pixels()
-                     : mask.pixels() - static_cast<std::uint64_t>(std::count(mask.bytes.begin(), mask.bytes.end(), 0));
+    terms.pixels = picture.pixels() - static_cast<std::uint64_t>(std::count(mask.bytes.begin(), mask.bytes.end(), 0));
     if (gradient != nullptr) gradient->resize(picture.width, picture.height, 3);
     const double samples = std::max(1.0, 3.0 * static_cast<double>(terms.pixels));
     const auto split = [](int length, int most) { return (length + most - 1) / most; };
@@ -226,9 +233,9 @@ LossTerms photo_loss(const ImageF& picture, const Image8& photo, const Image8& m
     std::vector<loss::TaskSums> sums(static_cast<std::size_t>(3 * across * down));
     parallel_for(sums.size(), 1, [&](std::size_t i) {
         const int channel = static_cast<int>(i) % 3, tile = static_cast<int>(i) / 3;
-        loss::LossTask task;
+        loss::LossTask task = common;
         task.picture = picture.plane(channel);
-        task.photo = photo.bytes.data();
+        if (task.target != nullptr) task.target += static_cast<std::size_t>(channel) * picture.pixels();
         task.mask = mask.empty() ? nullptr : mask.bytes.data();
         task.gradient = gradient == nullptr ? nullptr : gradient->plane(channel);
         task.channel = channel;
@@ -249,6 +256,26 @@ LossTerms photo_loss(const ImageF& picture, const Image8& photo, const Image8& m
     }
     terms.loss = (1.0 - lambda_dssim) * terms.l1 + lambda_dssim * (1.0 - terms.ssim);
     return terms;
+}
+
+}  // namespace
+
+LossTerms photo_loss(const ImageF& picture, const Image8& photo, const Image8& mask, double lambda_dssim,
+                     ImageF* gradient) {
+    CHECK(picture.width == photo.width && picture.height == photo.height && photo.channels == 3,
+          "picture {}x{}, photo {}x{}", picture.width, picture.height, photo.width, photo.height);
+    loss::LossTask task{};
+    task.photo = photo.bytes.data();
+    return run(picture, task, mask, lambda_dssim, gradient);
+}
+
+LossTerms photo_loss(const ImageF& picture, const ImageF& photo, const Image8& mask, double lambda_dssim,
+                     ImageF* gradient) {
+    CHECK(picture.width == photo.width && picture.height == photo.height && photo.channels == 3,
+          "picture {}x{}, photo {}x{}", picture.width, picture.height, photo.width, photo.height);
+    loss::LossTask task{};
+    task.target = photo.values.data();
+    return run(picture, task, mask, lambda_dssim, gradient);
 }
 
 }  // namespace gs

@@ -22,5 +22,8 @@ struct LossTerms {
 /// sigma 1.5, zero padding, C1 = 0.01^2, C2 = 0.03^2 (Wang et al. 2004; as 3DGS trains).
 LossTerms photo_loss(const ImageF& picture, const Image8& photo, const Image8& mask, double lambda_dssim,
                      ImageF* gradient);
+/// The same against a photo of floats, 3 planes.
+LossTerms photo_loss(const ImageF& picture, const ImageF& photo, const Image8& mask, double lambda_dssim,
+                     ImageF* gradient);
 
 }  // namespace gs

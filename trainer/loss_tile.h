@@ -22,7 +22,8 @@ inline constexpr float kWindow[kTaps] = {0.00102838008447911f, 0.007598758135239
 
 struct LossTask {
     const float* picture;       ///< [height][width] of the channel
-    const std::uint8_t* photo;  ///< [height][width][3]
+    const std::uint8_t* photo;  ///< [height][width][3], or null
+    const float* target;        ///< [height][width] of the channel where photo is null
     const std::uint8_t* mask;   ///< [height][width] or null
     float* gradient;            ///< [height][width] of the channel, or null
     int channel, width, height;

@@ -1,0 +1,1 @@
+gs_test(train_adam SOURCES ${CMAKE_CURRENT_LIST_DIR}/train_adam_test.cpp LIBS gs_trainer)
