@@ -14,7 +14,7 @@ namespace {
 class ScratchLane {
   public:
     ScratchLane() {
-        detail::ThreadLane& t = detail::thread_lane;
+        detail::ThreadLane& t = detail::this_threads_lane();
         kept_ = t;
         t.lane = lane_.get();
         t.records = records_.data();
@@ -22,7 +22,7 @@ class ScratchLane {
         t.mask = kRecords - 1;
         t.depth = 0;
     }
-    ~ScratchLane() { detail::thread_lane = kept_; }
+    ~ScratchLane() { detail::this_threads_lane() = kept_; }
     ScratchLane(const ScratchLane&) = delete;
     ScratchLane& operator=(const ScratchLane&) = delete;
 

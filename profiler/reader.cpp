@@ -316,6 +316,7 @@ void TraceReader::drain(TraceBatch& out) {
     out.loss = loss_;
     out.pid = layout_.pid;
     out.process_name = layout_.process_name;
+    make_printable(out.process_name);
     out.realtime_offset_ns = clock_.realtime_offset_ns();
 }
 

@@ -285,6 +285,8 @@ void count_dropped() {
 
 }  // namespace
 
+ThreadLane& this_threads_lane() noexcept { return thread_lane; }
+
 bool take_lane(ThreadLane& t) noexcept {
     if (recorder_state.load(std::memory_order_relaxed) == static_cast<int>(RecorderState::unstarted)) start_recording();
     if (recorder_state.load(std::memory_order_acquire) != static_cast<int>(RecorderState::armed)) return false;

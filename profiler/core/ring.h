@@ -65,6 +65,9 @@ extern constinit thread_local ThreadLane thread_lane;
 #endif
 extern constinit bool nvtx_active;  ///< a tool listens to NVTX
 
+/// thread_lane, for code that is not in a hurry.
+ThreadLane& this_threads_lane() noexcept;
+
 /// Gets this thread a lane, starting the recorder if nobody has. False: this record is lost (and counted).
 bool take_lane(ThreadLane& thread) noexcept;
 void nvtx_push(StringId name, std::uint64_t payload, bool has_payload) noexcept;

@@ -54,6 +54,8 @@ inline constexpr StageGroup kStageGroups[] = {
 };
 inline constexpr std::size_t kStageCount = sizeof(kStageNames) / sizeof(kStageNames[0]);
 constexpr const char* name_of(Stage stage) { return kStageNames[static_cast<std::size_t>(stage)]; }
+inline constexpr const char* kStageGroupNames[] = {"io", "frame", "forward", "backward", "training", "ui", "other"};
+constexpr const char* name_of(StageGroup group) { return kStageGroupNames[static_cast<std::size_t>(group)]; }
 constexpr StageGroup group_of(Stage stage) { return kStageGroups[static_cast<std::size_t>(stage)]; }
 
 }  // namespace gs

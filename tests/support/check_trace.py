@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""Checks a Perfetto trace as gausscope writes them: check_trace.py TRACE [--proto DIR]. Prints what is wrong, exit code 1 if anything is.
+
+Decoded with protoc and profiler/perfetto_subset.proto, then: no unknown fields, a clock snapshot first, tracks declared once
+and before use, interned ids resolvable in their sequence, time never going back in a sequence, every slice ended, none ended
+that was not begun, no negative lengths (that follows). On success prints counts as JSON."""
+import argparse
+import ast
+import collections
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+DEFAULT_PROTO = pathlib.Path(__file__).resolve().parents[2] / "profiler"
+
+
+def decode(path, proto_dir):
+    """The trace as nested lists of (field, value); a message is a list."""
+    with open(path, "rb") as trace:
+        out = subprocess.run(["protoc", "--decode=gausscope.perfetto.Trace", "-I", str(proto_dir), "perfetto_subset.proto"],
+                             stdin=trace, capture_output=True, check=False)
+    if out.returncode != 0:
+        sys.exit(f"protoc: {out.stderr.decode()}")
+    stack = [[]]
+    for line in out.stdout.decode().splitlines():
+        line = line.strip()
+        if line.endswith("{"):
+            stack.append([(line[:-1].strip(), None)])
+        elif line == "}":
+            message = stack.pop()
+            stack[-1].append((message[0][0], message[1:]))
+        elif line:
+            name, value = line.split(": ", 1)
+            stack[-1].append((name, value))
+    return stack[0]
+
+
+def unquote(text):
+    """A string of protobuf's text format; it escapes bytes as C and Python do."""
+    return ast.literal_eval("b" + text).decode("utf-8")
+
+
+def get(message, name, default=None):
+    return next((value for field, value in message if field == name), default)
+
+
+def every(message, name):
+    return [value for field, value in message if field == name]
+
+
+class Checker:
+    def __init__(self):
+        self.problems = []
+        self.tracks = {}
+        self.threads = []
+        self.processes = 0
+        self.snapshot = False
+        self.sequences = {}
+        self.open = collections.defaultdict(list)
+        self.slices = collections.Counter()
+        self.counters = collections.Counter()
+        self.payloads = 0
+        self.instants = 0
+
+    def problem(self, number, text):
+        self.problems.append(f"packet {number}: {text}")
+
+    def known_fields(self, number, message):
+        for name, value in message:
+            if re.fullmatch(r"\d+", name):
+                self.problem(number, f"unknown field {name}")
+            if isinstance(value, list):
+                self.known_fields(number, value)
+
+    def packet(self, number, packet):
+        self.known_fields(number, packet)
+        sequence_id = int(get(packet, "trusted_packet_sequence_id", "0"))
+        if sequence_id == 0:
+            self.problem(number, "has no sequence id")
+        if int(get(packet, "sequence_flags", "0")) & 1:
+            self.sequences[sequence_id] = {"time": -1, "event_names": {}, "event_categories": {}, "debug_annotation_names": {},
+                                           "defaults": get(packet, "trace_packet_defaults") is not None}
+        if snapshot := get(packet, "clock_snapshot"):
+            clocks = {int(get(c, "clock_id")): int(get(c, "timestamp")) for c in every(snapshot, "clocks")}
+            if not {1, 3} <= clocks.keys():
+                self.problem(number, f"clock snapshot without MONOTONIC and REALTIME: {clocks}")
+            self.snapshot = True
+        if descriptor := get(packet, "track_descriptor"):
+            self.descriptor(number, descriptor)
+        if event := get(packet, "track_event"):
+            self.event(number, packet, event, sequence_id)
+
+    def descriptor(self, number, descriptor):
+        uuid = get(descriptor, "uuid")
+        if uuid in self.tracks:
+            self.problem(number, f"track {uuid} declared twice")
+        parent = get(descriptor, "parent_uuid")
+        if parent is not None and parent not in self.tracks:
+            self.problem(number, f"parent {parent} not declared before")
+        self.tracks[uuid] = unquote(get(descriptor, "name", '""')) if get(descriptor, "counter") is not None else None
+        if thread := get(descriptor, "thread"):
+            self.threads.append(unquote(get(thread, "thread_name", '""')))
+            if int(get(thread, "tid")) <= 0:
+                self.problem(number, "thread without tid")
+        if get(descriptor, "process"):
+            self.processes += 1
+
+    def event(self, number, packet, event, sequence_id):
+        if not self.snapshot:
+            self.problem(number, "event before the clock snapshot")
+        sequence = self.sequences.get(sequence_id)
+        if sequence is None:
+            self.problem(number, f"sequence {sequence_id} was never cleared")
+            return
+        if not sequence["defaults"]:
+            self.problem(number, "sequence without a default clock")
+        for table in ("event_names", "event_categories", "debug_annotation_names"):
+            for entry in every(get(packet, "interned_data", []), table):
+                sequence[table][get(entry, "iid")] = get(entry, "name")
+        time = int(get(packet, "timestamp", "-1"))
+        if time < sequence["time"]:
+            self.problem(number, f"time goes back from {sequence['time']} to {time}")
+        sequence["time"] = time
+        uuid = get(event, "track_uuid")
+        if uuid not in self.tracks:
+            self.problem(number, f"track {uuid} not declared before use")
+        kind = get(event, "type")
+        if kind in ("TYPE_SLICE_BEGIN", "TYPE_INSTANT"):
+            self.named(number, event, sequence)
+        if kind == "TYPE_SLICE_BEGIN":
+            self.open[uuid].append(time)
+            self.slices[unquote(sequence["event_names"].get(get(event, "name_iid"), '"?"'))] += 1
+        elif kind == "TYPE_SLICE_END":
+            if not self.open[uuid]:
+                self.problem(number, "ends a slice that was not begun")
+            elif self.open[uuid].pop() > time:
+                self.problem(number, "slice of negative length")
+        elif kind == "TYPE_COUNTER":
+            if self.tracks.get(uuid) is None:
+                self.problem(number, "counter value on a track that is no counter")
+            self.counters[self.tracks.get(uuid)] += 1
+        elif kind == "TYPE_INSTANT":
+            self.instants += 1
+        else:
+            self.problem(number, f"event of type {kind}")
+
+    def named(self, number, event, sequence):
+        if get(event, "name_iid") not in sequence["event_names"]:
+            self.problem(number, "name iid does not resolve")
+        for iid in every(event, "category_iids"):
+            if iid not in sequence["event_categories"]:
+                self.problem(number, "category iid does not resolve")
+        for annotation in every(event, "debug_annotations"):
+            self.payloads += 1
+            if get(annotation, "name_iid") not in sequence["debug_annotation_names"]:
+                self.problem(number, "annotation iid does not resolve")
+
+    def finish(self):
+        if not self.snapshot:
+            self.problems.append("no clock snapshot")
+        for uuid, begins in self.open.items():
+            if begins:
+                self.problems.append(f"{len(begins)} slices of track {uuid} never end")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("trace")
+    parser.add_argument("--proto", default=DEFAULT_PROTO)
+    arguments = parser.parse_args()
+    checker = Checker()
+    for number, (name, packet) in enumerate(decode(arguments.trace, arguments.proto)):
+        if name != "packet":
+            checker.problem(number, f"is a {name}")
+            continue
+        checker.packet(number, packet)
+    checker.finish()
+    for problem in checker.problems[:20]:
+        print(problem, file=sys.stderr)
+    print(json.dumps({"problems": len(checker.problems), "processes": checker.processes, "threads": sorted(checker.threads),
+                      "slices": dict(sorted(checker.slices.items())), "payloads": checker.payloads, "instants": checker.instants,
+                      "counters": dict(sorted(checker.counters.items()))}))
+    return 1 if checker.problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,190 @@
+// The Perfetto export, checked by someone else: protoc decodes it, tests/support/check_trace.py looks at what it means.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <thread>
+
+#include "profiler/collector.h"
+#include "profiler/core/scope.h"
+#include "profiler/export_perfetto.h"
+#include "profiler/proto_encoder.h"
+
+namespace gs {
+namespace {
+
+constexpr std::int64_t kMs = 1'000'000;
+
+class Export : public testing::Test {
+  protected:
+    Export() : folder_(fs::temp_directory_path() / fmt::format("gausscope-export-{}", ::getpid())) {
+        fs::create_directories(folder_);
+    }
+    ~Export() override { fs::remove_all(folder_); }
+
+    struct Checked {
+        int code = -1;
+        std::string output;
+    };
+    Checked check(const fs::path& trace) {
+        Checked out;
+        const std::string command =
+            fmt::format("/usr/bin/python3 '{}' '{}' 2>&1", GAUSSCOPE_CHECK_TRACE, trace.string());
+        std::FILE* pipe = ::popen(command.c_str(), "r");
+        std::array<char, 4096> piece{};
+        while (std::fgets(piece.data(), piece.size(), pipe) != nullptr) out.output += piece.data();
+        out.code = WEXITSTATUS(::pclose(pipe));
+        return out;
+    }
+    fs::path folder_;
+};
+
+TEST_F(Export, RealRecordingIsAWellFormedTrace) {
+    Collector collector;
+    TraceStore store;
+    const StringId own_name = register_string("a \"quoted\" n\xC3\xA4me");
+    std::thread engine([&] {
+        name_this_thread("engine");
+        for (std::uint64_t step = 1; step <= 100; ++step) {
+            const Span iteration(Stage::iteration, step);
+            { const Span span(Stage::blend); }
+            const Span backward(Stage::blend_backward);
+            const Span nested(own_name, step * 2);
+            record_counter(string_of(Stage::other), static_cast<double>(step));
+        }
+        record_instant(own_name, 3);
+    });
+    std::thread loader([] {
+        name_this_thread("loader 1");
+        for (int i = 0; i < 10; ++i) const Span span(Stage::decode_photo);
+    });
+    engine.join();
+    loader.join();
+    collector.finish(store);
+    const fs::path path = folder_ / "real.pftrace";
+    const auto summary = export_perfetto(store, path);
+    ASSERT_TRUE(summary) << summary.error().text();
+    EXPECT_EQ(summary->spans, 410u);
+    EXPECT_EQ(summary->bytes, fs::file_size(path));
+    const Checked checked = check(path);
+    EXPECT_EQ(checked.code, 0) << checked.output;
+    for (const char* expected :
+         {"\"iteration\": 100", "\"blend backward\": 100", "\"decode photo\": 10", "\"engine\"", "\"loader 1\"",
+          "\"payloads\": 201", "\"instants\": 1", "\"other\": 100", "\"lost records\": 1"})
+        EXPECT_NE(checked.output.find(expected), std::string::npos) << expected << " not in " << checked.output;
+}
+
+TEST_F(Export, NestsEvenWhenTheStoreDoesNot) {
+    TraceStore store;
+    TraceBatch batch;
+    batch.read_ns = 1'000 * kMs;
+    batch.pid = 5;
+    batch.tracks.push_back({0, 5, 6, "odd", false});
+    const auto add = [&](std::int64_t begin, std::int64_t end, int depth) {
+        batch.spans.push_back({begin * kMs, end * kMs, 0, 0, 0, static_cast<std::uint8_t>(depth), false});
+    };
+    add(5, 25, 1);  // outlasts the span around it
+    add(10, 20, 0);
+    add(15, 30, 2);  // and so does this
+    add(30, 30, 0);  // no length
+    add(30, 40, 3);  // its outer spans were lost
+    store.ingest(batch);
+    const fs::path path = folder_ / "odd.pftrace";
+    ASSERT_TRUE(export_perfetto(store, path));
+    const Checked checked = check(path);
+    EXPECT_EQ(checked.code, 0) << checked.output;
+    EXPECT_NE(checked.output.find("\"?\": 5"), std::string::npos) << checked.output;
+}
+
+TEST_F(Export, OnlyTheRangeAsked) {
+    TraceStore store;
+    TraceBatch batch;
+    batch.read_ns = 1'000 * kMs;
+    batch.pid = 5;
+    batch.tracks.push_back({0, 5, 6, "t", false});
+    for (std::int64_t i = 0; i < 100; ++i) batch.spans.push_back({i * kMs, i * kMs + kMs / 2, 0, 0, 0, 0, false});
+    store.ingest(batch);
+    const auto summary = export_perfetto(store, folder_ / "range.pftrace", {.begin_ns = 10 * kMs, .end_ns = 19 * kMs});
+    ASSERT_TRUE(summary);
+    EXPECT_EQ(summary->spans, 10u);
+}
+
+TEST_F(Export, EmptyStoreAndUnwritablePath) {
+    const TraceStore store;
+    const fs::path path = folder_ / "empty.pftrace";
+    ASSERT_TRUE(export_perfetto(store, path));
+    EXPECT_EQ(check(path).code, 0);
+    const auto failed = export_perfetto(store, folder_ / "missing" / "x.pftrace");
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.error().kind, ErrorKind::unwritable);
+    EXPECT_FALSE(fs::exists(folder_ / "missing"));
+}
+
+TEST_F(Export, TheCheckerFindsWhatIsWrong) {
+    const auto verdict = [&](auto build) {
+        ProtoEncoder trace;
+        trace.message(1, [](ProtoEncoder& p) {
+            p.varint(10, 1);
+            p.varint(13, 1);
+            p.message(6, [](ProtoEncoder& s) {
+                for (const std::uint64_t clock : {1, 3})
+                    s.message(1, [&](ProtoEncoder& c) {
+                        c.varint(1, clock);
+                        c.varint(2, 1);
+                    });
+            });
+            p.message(59, [](ProtoEncoder& d) { d.varint(58, 3); });
+        });
+        trace.message(1, [](ProtoEncoder& p) {
+            p.varint(10, 1);
+            p.message(60, [](ProtoEncoder& t) { t.varint(1, 9); });
+        });
+        build(trace);
+        const fs::path path = folder_ / "bad.pftrace";
+        EXPECT_TRUE(write_text_file(path, trace.bytes()));
+        return check(path);
+    };
+    const auto event = [](ProtoEncoder& trace, std::uint64_t time, std::uint64_t type, std::uint64_t uuid) {
+        trace.message(1, [&](ProtoEncoder& p) {
+            p.varint(8, time);
+            p.varint(10, 1);
+            p.varint(13, 2);
+            p.message(11, [&](ProtoEncoder& e) {
+                e.varint(9, type);
+                e.varint(11, uuid);
+            });
+        });
+    };
+    EXPECT_EQ(verdict([](ProtoEncoder&) {}).code, 0);
+    EXPECT_NE(verdict([&](ProtoEncoder& t) { event(t, 5, 2, 9); }).output.find("not begun"), std::string::npos);
+    EXPECT_NE(verdict([&](ProtoEncoder& t) { event(t, 5, 1, 9); }).output.find("never end"), std::string::npos);
+    EXPECT_NE(verdict([&](ProtoEncoder& t) { event(t, 5, 1, 9); }).output.find("does not resolve"), std::string::npos);
+    EXPECT_NE(verdict([&](ProtoEncoder& t) { event(t, 5, 1, 8); }).output.find("not declared"), std::string::npos);
+    EXPECT_NE(verdict([&](ProtoEncoder& t) {
+                  event(t, 5, 1, 9);
+                  event(t, 4, 2, 9);
+              }).output.find("goes back"),
+              std::string::npos);
+    EXPECT_NE(verdict([](ProtoEncoder& t) {
+                  t.message(1, [](ProtoEncoder& p) { p.varint(99, 1); });
+              }).output.find("unknown field"),
+              std::string::npos);
+}
+
+TEST(ProtoEncoder, LongMessagesHaveLongLengths) {
+    for (const std::size_t size : {0u, 1u, 120u, 127u, 128u, 129u, 16383u, 16384u, 2097152u}) {
+        ProtoEncoder direct, nested;
+        const std::string content(size, 'x');
+        ProtoEncoder inner;
+        inner.text(7, content);
+        direct.text(3, inner.bytes());
+        nested.message(3, [&](ProtoEncoder& m) { m.text(7, content); });
+        ASSERT_EQ(direct.bytes(), nested.bytes()) << size;
+    }
+}
+
+}  // namespace
+}  // namespace gs
