@@ -19,6 +19,14 @@ bool is_checkpoint(const std::string& path) {
     return file.read(first, sizeof first) && std::string_view(first, sizeof first) == "GSCKPT";
 }
 
+/// So that a damaged splat file is reported by its reader, with the place.
+bool has_splat_extension(const fs::path& path) {
+    for (const SplatFormat& format : splat_formats())
+        for (const std::string& extension : format.extensions)
+            if (path.extension() == extension) return true;
+    return false;
+}
+
 std::string name_of_path(const std::string& path) {
     fs::path p(path);
     if (!p.has_filename()) p = p.parent_path();
@@ -108,7 +116,7 @@ Result<PathKind> kind_of_path(const std::string& path) {
     if (!fs::exists(path, ignored)) return fail(ErrorKind::not_found, path, "there is no such file or folder");
     if (!fs::is_directory(path, ignored)) {
         if (is_checkpoint(path)) return PathKind::checkpoint;
-        if (is_splat_file(path)) return PathKind::splats;
+        if (is_splat_file(path) || has_splat_extension(path)) return PathKind::splats;
     }
     if (is_capture(path)) return PathKind::capture;
     return fail(ErrorKind::unsupported, path, "neither a capture nor a splat file nor a checkpoint",

@@ -1,0 +1,119 @@
+// The command table and scripts: consistent, complete, and clear about mistakes.
+#include <set>
+
+#include "app/script.h"
+#include "panels/command_names.h"
+#include "studio_harness.h"
+
+namespace gs {
+namespace {
+
+using testing::SessionHarness;
+using testing::tiny_capture;
+
+TEST(Commands, have_unique_names_and_keys_and_all_have_help) {
+    const CommandTable table;
+    std::set<std::string> names, keys;
+    for (const CommandInfo& info : table.infos()) {
+        EXPECT_TRUE(names.insert(info.name).second) << info.name;
+        if (!info.key.empty()) EXPECT_TRUE(keys.insert(info.key).second) << info.name << " " << info.key;
+        EXPECT_FALSE(info.title.empty()) << info.name;
+        EXPECT_GT(info.help.size(), 10u) << info.name;
+        EXPECT_EQ(info.help.back(), '.') << info.name;
+    }
+    for (const char* letter : {"W", "A", "S", "D", "Q", "E"})
+        EXPECT_FALSE(table.find_key(letter)) << "steers the fly camera";
+    EXPECT_FALSE(table.find_key(""));
+}
+
+TEST(Commands, hold_everything_that_panels_say) {
+    const CommandTable table;
+    for (const PanelCommand& command : kPanelCommands) EXPECT_TRUE(table.find(command.name)) << command.name;
+}
+
+TEST(Commands, say_what_is_wrong_with_their_arguments) {
+    SessionHarness h;
+    const CommandTable table;
+    const auto error_of = [&](const char* name, Arguments arguments) {
+        const auto done = table.run(h.state, name, arguments);
+        return done ? std::string() : done.error().text();
+    };
+    EXPECT_NE(error_of("train.strat", {}).find("train.start"), std::string::npos);
+    EXPECT_NE(error_of("view.mode", {"deepth"}).find("contributors"), std::string::npos);
+    EXPECT_NE(error_of("view.mode", {}).find("usage"), std::string::npos);
+    EXPECT_NE(error_of("train.run-to", {"12x"}).find("12x"), std::string::npos);
+    EXPECT_NE(error_of("train.set", {"lr_nothing", "1"}).find("lr_nothing"), std::string::npos);
+    EXPECT_NE(error_of("view.range", {"manual", "2", "1"}).find("below"), std::string::npos);
+    EXPECT_NE(error_of("wait-idle", {}).find("scripts"), std::string::npos);
+    EXPECT_NE(error_of("view.next", {}), "");
+    EXPECT_EQ(error_of("view.mode", {"depth"}), "");
+    EXPECT_EQ(h.state.view.mode, ViewMode::depth);
+    EXPECT_EQ(error_of("view.mode.alpha", {}), "");
+    EXPECT_EQ(h.state.view.mode, ViewMode::alpha);
+    EXPECT_EQ(error_of("view.camera", {"0", "0", "-5", "0", "0", "0"}), "");
+    EXPECT_NEAR(h.state.camera.position().z, -5, 1e-9);
+}
+
+TEST(Script, is_checked_as_a_whole_before_it_starts) {
+    const CommandTable table;
+    const auto lines = parse_script("# a comment\n\nopen \"a b/c\"   # trailing\r\nwait-step 5\n", "s.txt", table);
+    ASSERT_TRUE(lines);
+    ASSERT_EQ(lines->size(), 2u);
+    EXPECT_EQ((*lines)[0].number, 3u);
+    EXPECT_EQ((*lines)[0].arguments, Arguments{"a b/c"});
+    const auto unknown = parse_script("quit\nopne x\n", "s.txt", table);
+    ASSERT_FALSE(unknown);
+    EXPECT_EQ(unknown.error().line, 2u);
+    const auto missing = parse_script("open\n", "s.txt", table);
+    ASSERT_FALSE(missing);
+    EXPECT_NE(missing.error().message.find("PATH"), std::string::npos);
+}
+
+Result<bool> run_script(SessionHarness& h, const std::string& text) {
+    const CommandTable table;
+    auto lines = parse_script(text, "s.txt", table);
+    if (!lines) return tl::unexpected<Error>(lines.error());
+    ScriptRunner runner(std::move(*lines), "s.txt", table);
+    Result<bool> ended = false;
+    std::size_t told = 0;
+    h.until([&] {
+        ++h.state.ui_frames;
+        for (; told < h.errors.size(); ++told) runner.take_event(h.errors[told]);
+        ended = runner.advance(h.state);
+        h.state.ui_actions.clear();
+        return !ended || *ended;
+    });
+    return ended;
+}
+
+TEST(Script, trains_and_saves_with_waits) {
+    SessionHarness h;
+    const std::string out = (h.folder.path() / "model.ply").string();
+    const auto ended = run_script(
+        h,
+        fmt::format("open {}\nwait-loaded\ntrain.run-to 3\nwait-step 3\nexport {}\nwait-idle\n", tiny_capture(), out));
+    ASSERT_TRUE(ended) << ended.error().text();
+    EXPECT_TRUE(*ended);
+    EXPECT_TRUE(fs::exists(out));
+    EXPECT_EQ(h.state.status.training.step, 3u);
+}
+
+TEST(Script, stops_at_the_line_that_failed) {
+    SessionHarness h;
+    const auto bad_export = run_script(
+        h, fmt::format("open {}\nwait-loaded\nexport /proc/nowhere/x.ply\nwait-idle\nquit\n", tiny_capture()));
+    ASSERT_FALSE(bad_export);
+    EXPECT_EQ(bad_export.error().line, 3u);
+    const auto no_file = run_script(h, "open /nonexistent/capture\nwait-loaded\nwait-frame\n");
+    ASSERT_FALSE(no_file);
+    EXPECT_EQ(no_file.error().line, 1u);
+    const auto too_far = run_script(h, "wait-step 1000\n");
+    ASSERT_FALSE(too_far);
+    EXPECT_NE(too_far.error().message.find("will not come"), std::string::npos);
+    const auto late = run_script(h, "timeout 0.05\nwait-frame\n");
+    ASSERT_FALSE(late);
+    EXPECT_EQ(late.error().line, 2u);
+}
+
+}  // namespace
+}  // namespace gs

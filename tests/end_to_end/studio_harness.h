@@ -1,0 +1,100 @@
+// For tests of the engine thread: a small capture on disk (the built-in sample, tiny), and a session whose results are
+// gathered while waiting for something, with a limit.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include "app/commands.h"
+#include "app/sample/sample_capture.h"
+#include "app/session/session.h"
+#include "renderer/base/file.h"
+
+namespace gs::testing {
+
+/// A folder that goes away with the test.
+class TemporaryFolder {
+  public:
+    TemporaryFolder() {
+        static int count = 0;
+        path_ = fs::temp_directory_path() / fmt::format("gausscope_studio_{}_{}", ::getpid(), count++);
+        fs::create_directories(path_);
+    }
+    ~TemporaryFolder() {
+        std::error_code ignored;
+        fs::remove_all(path_, ignored);
+    }
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+    const fs::path& path() const { return path_; }
+
+  private:
+    fs::path path_;
+};
+
+/// The sample capture with 9 small photos, made once per test program.
+inline const std::string& tiny_capture() {
+    static const TemporaryFolder folder;
+    static const std::string path = [] {
+        SampleOptions options;
+        options.views = 9;
+        options.width = 80;
+        options.height = 60;
+        options.points = 400;
+        const auto made = write_sample_capture(folder.path() / "tiny", options);
+        EXPECT_TRUE(made) << (made ? "" : made.error().text());
+        return (folder.path() / "tiny").string();
+    }();
+    return path;
+}
+
+struct SessionHarness {
+    explicit SessionHarness(SessionOptions options = {}) : session(with_folder(std::move(options))), state(session) {
+        state.camera = look_at({0, -1, -4}, {0, 0, 0}, {0, -1, 0}, 160, 120, 0.8);
+    }
+    SessionOptions with_folder(SessionOptions options) {
+        if (options.output_dir.empty()) options.output_dir = (folder.path() / "out").string();
+        return options;
+    }
+    /// Gathers what the engine publishes until `done`; false after `seconds`.
+    bool until(const std::function<bool()>& done, double seconds = 60) {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+        while (std::chrono::steady_clock::now() < end) {
+            gather();
+            if (done()) return true;
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        }
+        return false;
+    }
+    void gather() {
+        state.take_published();
+        if (state.status.training.state == RunState::training) ++seen_training;
+        while (auto event = session.out().events.try_take()) (event->error ? errors : done).push_back(*event);
+        while (auto picture = session.out().pictures.try_take()) pictures.push_back(*picture);
+    }
+    bool until_done(std::uint64_t serial) {
+        return until([&] { return state.status.commands_done >= serial; });
+    }
+    bool until_state(RunState wanted) {
+        return until([&] { return state.status.training.state == wanted; });
+    }
+    bool open(const std::string& path, bool train = false) {
+        const std::uint64_t serial = session.send(OpenCommand{path, "", train, false});
+        const std::uint64_t before = state.status.scene_serial;
+        return until([&] { return state.status.commands_done >= serial && state.status.scene_serial > before; });
+    }
+    RunState run_state() const { return state.status.training.state; }
+
+    TemporaryFolder folder;
+    Session session;
+    StudioState state;
+    std::vector<EngineEvent> errors, done;
+    std::vector<std::shared_ptr<const Picture>> pictures;
+    int seen_training = 0;
+};
+
+}  // namespace gs::testing

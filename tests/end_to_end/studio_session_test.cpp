@@ -1,0 +1,271 @@
+// The engine thread without a window: loading, training on command, pictures meanwhile, saving, errors, shutdown.
+#include <fstream>
+
+#include "studio_harness.h"
+
+namespace gs {
+namespace {
+
+using testing::SessionHarness;
+using testing::tiny_capture;
+
+SessionOptions quiet_options() {
+    SessionOptions options;
+    options.settings.steps = 200;
+    options.evaluate_every = 0;
+    options.checkpoint_every = 0;
+    return options;
+}
+ViewRequest request_for(const SessionHarness& h, ViewMode mode = ViewMode::color, int capture_view = -1) {
+    ViewRequest request = view_request_of(h.state, 160, 120);
+    request.settings.mode = mode;
+    request.settings.capture_view = capture_view;
+    request.settings.viewer_budget = 0.9;
+    return request;
+}
+
+TEST(Session, opens_a_capture_and_publishes_what_is_in_it) {
+    SessionHarness h(quiet_options());
+    ASSERT_TRUE(h.open(tiny_capture()));
+    EXPECT_EQ(h.run_state(), RunState::ready);
+    ASSERT_TRUE(h.until([&] { return h.state.scene && h.state.cameras && h.state.cameras->size() == 9; }));
+    EXPECT_GT(h.state.scene->gaussians, 100u);
+    EXPECT_EQ(h.state.scene->train_views + h.state.scene->test_views, 9u);
+    EXPECT_EQ(h.state.scene->histograms.size(), 4u);
+    EXPECT_FALSE(h.state.settings->empty());
+    EXPECT_TRUE(h.errors.empty());
+}
+
+TEST(Session, starts_pauses_steps_and_runs_to_a_step) {
+    SessionHarness h(quiet_options());
+    ASSERT_TRUE(h.open(tiny_capture()));
+    h.session.send(StepCommand{1});
+    ASSERT_TRUE(h.until([&] { return h.run_state() == RunState::paused && h.state.status.training.step == 1; }));
+    h.session.send(RunToCommand{6});
+    ASSERT_TRUE(h.until([&] { return h.run_state() == RunState::paused && h.state.status.training.step == 6; }));
+    h.session.send(StartCommand{});
+    ASSERT_TRUE(h.until([&] { return h.state.status.training.step > 10; }));
+    ASSERT_TRUE(h.until_done(h.session.send(PauseCommand{})));
+    EXPECT_EQ(h.run_state(), RunState::paused);
+    const std::uint64_t step = h.state.status.training.step;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    h.gather();
+    EXPECT_EQ(h.state.status.training.step, step);
+    EXPECT_TRUE(h.errors.empty());
+    ASSERT_TRUE(h.until([&] { return h.state.curves && !h.state.curves->loss.empty(); }));
+}
+
+TEST(Session, a_whole_run_finishes_evaluates_and_saves) {
+    SessionOptions options = quiet_options();
+    options.settings.steps = 12;
+    options.evaluate_every = 6;
+    SessionHarness h(options);
+    ASSERT_TRUE(h.open(tiny_capture(), true));
+    ASSERT_TRUE(h.until([&] { return h.run_state() == RunState::finished && !h.state.status.evaluating; }));
+    EXPECT_EQ(h.state.status.training.step, 12u);
+    ASSERT_TRUE(h.until([&] { return h.state.curves && h.state.curves->test_psnr.size() == 2; }));
+    EXPECT_GT(h.state.status.training.test_psnr, 3.0);
+    EXPECT_TRUE(fs::exists(h.state.status.training.last_checkpoint));
+    h.session.send(StartCommand{});
+    ASSERT_TRUE(h.until([&] { return !h.errors.empty(); }));
+    EXPECT_NE(h.errors[0].text.find("ended"), std::string::npos);
+}
+
+TEST(Session, live_edits_take_effect_are_marked_and_checked) {
+    SessionHarness h(quiet_options());
+    ASSERT_TRUE(h.open(tiny_capture()));
+    h.session.send(StepCommand{1});
+    ASSERT_TRUE(h.until([&] { return h.state.status.training.step == 1; }));
+    ASSERT_TRUE(h.until_done(h.session.send(SetCommand{"lr_sh0", 1e-3})));
+    ASSERT_TRUE(h.until([&] { return h.state.curves && h.state.curves->marks.size() == 1; }));
+    EXPECT_EQ(h.state.curves->marks[0].step, 1u);
+    EXPECT_NE(h.state.curves->marks[0].text.find("lr_sh0 0.0025 -> 0.001"), std::string::npos);
+    const std::uint64_t bad = h.session.send(SetCommand{"lr_sh0", -5});
+    ASSERT_TRUE(h.until([&] { return !h.errors.empty(); }));
+    EXPECT_EQ(h.errors[0].command, bad);
+}
+
+TEST(Session, every_mode_and_style_gives_a_picture) {
+    SessionHarness h(quiet_options());
+    ASSERT_TRUE(h.open(tiny_capture()));
+    h.session.send(StepCommand{5});
+    ASSERT_TRUE(h.until([&] { return h.state.status.training.step == 5; }));
+    std::uint64_t serial = 0;
+    for (int mode = 0; mode < static_cast<int>(kViewModeNames.size()); ++mode) {
+        for (const DrawStyle style : {DrawStyle::splats, DrawStyle::points, DrawStyle::ellipsoids}) {
+            ViewRequest request = request_for(h, static_cast<ViewMode>(mode), 2);
+            request.settings.style = style;
+            request.serial = ++serial;
+            h.session.request_view(request);
+            ASSERT_TRUE(h.until([&] { return h.state.frame && h.state.frame->request == serial; }))
+                << kViewModeNames[static_cast<std::size_t>(mode)];
+            const ViewFrame& frame = *h.state.frame;
+            EXPECT_EQ(frame.rgba.width, 80);
+            EXPECT_EQ(frame.rgba.height, 60);
+            EXPECT_EQ(frame.rgba.bytes.size(), frame.rgba.pixels() * 4);
+            EXPECT_EQ(frame.photo.width, 80);
+            EXPECT_GT(frame.psnr, 3.0);
+            EXPECT_LE(frame.map_min, frame.map_max);
+            EXPECT_TRUE(std::adjacent_find(frame.rgba.bytes.begin(), frame.rgba.bytes.end(), std::not_equal_to<>()) !=
+                        frame.rgba.bytes.end());
+        }
+    }
+    EXPECT_TRUE(h.errors.empty());
+}
+
+TEST(Session, heatmaps_arrive_while_training_from_a_free_camera) {
+    SessionOptions options = quiet_options();
+    options.settings.steps = 100000;
+    SessionHarness h(options);
+    ASSERT_TRUE(h.open(tiny_capture(), true));
+    ASSERT_TRUE(h.until([&] { return h.state.status.training.step > 3; }));
+    std::uint64_t serial = 0;
+    for (const ViewMode mode : {ViewMode::contributors, ViewMode::isects, ViewMode::pairs, ViewMode::depth}) {
+        ViewRequest request = request_for(h, mode);
+        request.serial = ++serial;
+        h.session.request_view(request);
+        ASSERT_TRUE(h.until([&] { return h.state.frame && h.state.frame->request == serial; }));
+        EXPECT_EQ(h.run_state(), RunState::training);
+        EXPECT_EQ(h.state.frame->mode, mode);
+    }
+    EXPECT_TRUE(h.until([&] { return h.state.status.training.viewer_share > 0.0; }));
+}
+
+std::string checkpoint_after(std::uint64_t steps, bool move_camera) {
+    SessionHarness h(quiet_options());
+    EXPECT_TRUE(h.open(tiny_capture()));
+    h.session.send(RunToCommand{steps});
+    int moves = 0;
+    EXPECT_TRUE(h.until([&] {
+        if (move_camera) {
+            h.state.camera = look_at({0.1 * (moves % 30), -1, -4}, {0, 0, 0}, {0, -1, 0}, 160, 120, 0.8);
+            ViewRequest request = request_for(h, moves % 2 ? ViewMode::pairs : ViewMode::color);
+            request.moving = true;
+            request.serial = static_cast<std::uint64_t>(++moves);
+            h.session.request_view(request);
+        }
+        return h.run_state() == RunState::paused && h.state.status.training.step == steps;
+    }));
+    const fs::path file = h.folder.path() / "run.gsc";
+    EXPECT_TRUE(h.until_done(h.session.send(CheckpointCommand{file.string()})));
+    EXPECT_TRUE(h.errors.empty());
+    const auto bytes = read_text_file(file);
+    EXPECT_TRUE(bytes);
+    return bytes ? *bytes : "";
+}
+
+TEST(Session, moving_the_camera_changes_no_bit_of_the_training) {
+    const std::string still = checkpoint_after(25, false), moving = checkpoint_after(25, true);
+    ASSERT_FALSE(still.empty());
+    EXPECT_TRUE(still == moving);
+}
+
+TEST(Session, saved_runs_go_on_and_exported_splats_open) {
+    SessionHarness h(quiet_options());
+    ASSERT_TRUE(h.open(tiny_capture()));
+    h.session.send(StepCommand{4});
+    ASSERT_TRUE(h.until([&] { return h.state.status.training.step == 4; }));
+    const std::string checkpoint = (h.folder.path() / "four.gsc").string(),
+                      splats = (h.folder.path() / "four.ply").string();
+    h.session.send(CheckpointCommand{checkpoint});
+    ASSERT_TRUE(h.until_done(h.session.send(ExportCommand{splats})));
+    ASSERT_TRUE(h.errors.empty()) << h.errors[0].text;
+    h.session.send(StepCommand{3});
+    ASSERT_TRUE(h.until([&] { return h.state.status.training.step == 7; }));
+    ASSERT_TRUE(h.open(checkpoint));
+    EXPECT_EQ(h.state.status.training.step, 4u);
+    EXPECT_EQ(h.run_state(), RunState::paused);
+    ASSERT_TRUE(h.open(splats));
+    EXPECT_FALSE(h.state.status.can_train);
+    h.session.send(StartCommand{});
+    ASSERT_TRUE(h.until([&] { return !h.errors.empty(); }));
+    ASSERT_TRUE(h.until_done(h.session.send(EvaluateCommand{})));
+    ASSERT_TRUE(h.until([&] { return !h.state.status.evaluating && h.state.status.training.test_psnr > 0; }));
+}
+
+TEST(Session, bad_paths_and_outputs_are_reported_and_nothing_is_lost) {
+    SessionHarness h(quiet_options());
+    h.session.send(OpenCommand{(h.folder.path() / "nothing").string(), "", false, false});
+    ASSERT_TRUE(h.until([&] { return !h.errors.empty(); }));
+    EXPECT_TRUE(h.until_state(RunState::failed));
+    h.errors.clear();
+    ASSERT_TRUE(h.open(tiny_capture()));
+    const std::string junk = (h.folder.path() / "junk.ply").string();
+    std::ofstream(junk) << "ply\nformat ascii 1.0\nelement vertex 99999999999\nend_header\n";
+    h.session.send(OpenCommand{junk, "", false, false});
+    ASSERT_TRUE(h.until([&] { return !h.errors.empty(); }));
+    EXPECT_TRUE(h.until_state(RunState::ready));
+    h.errors.clear();
+    h.session.send(ExportCommand{"/proc/nowhere/out.ply"});
+    h.session.send(CheckpointCommand{"/proc/nowhere/out.gsc"});
+    ASSERT_TRUE(h.until([&] { return h.errors.size() == 2; }));
+    h.session.send(StepCommand{1});
+    ASSERT_TRUE(h.until([&] { return h.state.status.training.step == 1; }));
+}
+
+TEST(Session, pictures_come_at_the_size_asked_for) {
+    SessionHarness h(quiet_options());
+    ASSERT_TRUE(h.open(tiny_capture()));
+    PictureCommand command{view_request_of(h.state, 333, 222), "x.png", false};
+    h.session.send(command);
+    command.request.camera.width = 0;
+    h.session.send(command);
+    ASSERT_TRUE(h.until([&] { return h.pictures.size() == 1 && h.errors.size() == 1; }));
+    EXPECT_EQ(h.pictures[0]->frame->rgba.width, 333);
+    EXPECT_EQ(h.pictures[0]->frame->rgba.height, 222);
+}
+
+TEST(Session, shuts_down_while_loading_and_while_training) {
+    for (int i = 0; i < 3; ++i) {
+        SessionHarness h(quiet_options());
+        h.session.send(OpenCommand{tiny_capture(), "", true, false});
+        if (i > 0) std::this_thread::sleep_for(std::chrono::milliseconds(15 * i));
+    }
+    SessionHarness h(quiet_options());
+    ASSERT_TRUE(h.open(tiny_capture(), true));
+    ASSERT_TRUE(h.until([&] { return h.state.status.training.step > 1; }));
+}
+
+TEST(Session, closing_saves_what_was_not_saved) {
+    SessionHarness h(quiet_options());
+    ASSERT_TRUE(h.open(tiny_capture()));
+    h.session.send(StepCommand{2});
+    ASSERT_TRUE(h.until([&] { return h.state.status.training.step == 2; }));
+    ASSERT_TRUE(h.until_done(h.session.send(CloseCommand{})));
+    EXPECT_EQ(h.run_state(), RunState::empty);
+    EXPECT_TRUE(fs::exists(h.state.status.training.last_checkpoint));
+}
+
+class ThrowingRasterizer final : public Rasterizer {
+  public:
+    std::string name() const override { return "throwing"; }
+    std::unique_ptr<ForwardState> make_state() const override { return inner_->make_state(); }
+    void forward(ParameterSource& source, const Camera& camera, const RenderOptions& options, ForwardState& state,
+                 RenderResult& result) override {
+        if (++calls_ > 4) throw std::runtime_error("the device is gone");
+        inner_->forward(source, camera, options, state, result);
+    }
+    void backward(ParameterSource& source, const Camera& camera, const RenderOptions& options, ForwardState& state,
+                  const RenderResult& result, const PixelGradients& gradients, GradientSink& sink) override {
+        inner_->backward(source, camera, options, state, result, gradients, sink);
+    }
+
+  private:
+    std::unique_ptr<Rasterizer> inner_ = make_cpu_rasterizer();
+    int calls_ = 0;
+};
+
+TEST(Session, a_failing_device_stops_training_but_keeps_the_model) {
+    SessionOptions options = quiet_options();
+    options.make_rasterizer = [] { return std::make_unique<ThrowingRasterizer>(); };
+    SessionHarness h(options);
+    ASSERT_TRUE(h.open(tiny_capture(), true));
+    ASSERT_TRUE(h.until_state(RunState::failed));
+    EXPECT_NE(h.state.status.training.message.find("the device is gone"), std::string::npos);
+    const std::string splats = (h.folder.path() / "rescued.ply").string();
+    ASSERT_TRUE(h.until_done(h.session.send(ExportCommand{splats})));
+    EXPECT_TRUE(fs::exists(splats));
+}
+
+}  // namespace
+}  // namespace gs
