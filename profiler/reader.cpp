@@ -181,7 +181,7 @@ void TraceReader::read_clocks() {
     for (std::uint64_t i = first; i < count; ++i) {
         abi::ClockSnapshot snapshot;
         copy(offsetof(abi::RingHeader, clocks) + i % abi::kClockSlots * sizeof snapshot, &snapshot, sizeof snapshot);
-        std::atomic_thread_fence(std::memory_order_acquire);
+        detail::fence(std::memory_order_acquire);
         const auto now = load_acquire<std::uint64_t>(kClockCount);
         if (now < i || now - i < abi::kClockSlots) clock_.add(snapshot);  // else it was overwritten while being copied
     }
@@ -258,7 +258,7 @@ void TraceReader::read_lane(std::uint32_t index, TraceBatch& out) {
     scratch_.resize(head - first);
     for (std::uint64_t n = first; n < head; ++n)
         copy(info.records_offset + n % capacity * sizeof(abi::Record), &scratch_[n - first], sizeof(abi::Record));
-    std::atomic_thread_fence(std::memory_order_acquire);
+    detail::fence(std::memory_order_acquire);
     const auto head_after = load_acquire<std::uint64_t>(at + offsetof(abi::Lane, head));
     // Record head_after may be half written; it shares its slot with head_after - capacity.
     const std::uint64_t whole = head_after >= capacity ? std::min(head_after - capacity + 1, head) : 0;
@@ -288,7 +288,7 @@ void TraceReader::read_open(std::uint32_t index, TraceBatch& out) {
     if (kept == 0) return;
     abi::OpenRange stack[abi::kStackSlots];
     copy(at + offsetof(abi::Lane, stack), stack, kept * sizeof(abi::OpenRange));
-    std::atomic_thread_fence(std::memory_order_acquire);
+    detail::fence(std::memory_order_acquire);
     // Every exit writes a record and every entry changes the depth: both unchanged means the stack was.
     if (load_acquire<std::uint64_t>(at + offsetof(abi::Lane, head)) != head ||
         load_acquire<std::uint32_t>(at + offsetof(abi::Lane, depth)) != depth)

@@ -192,12 +192,12 @@ bool create_ring(std::size_t budget) {
 
 // ---- lanes ----
 
-/// Records for the next new lane: a sixteenth of what is not needed to give every later lane 1024, 16384 at most. So
+/// Records for the next new lane: an eighth of what is not needed to give every later lane 1024, 32768 at most. So
 /// the first threads, which are the ones that matter, get long lanes, and all 128 get one.
 std::uint32_t capacity_for(std::uint64_t bytes_left, std::uint64_t lanes_left) {
-    constexpr std::uint64_t kFewest = 1024 * sizeof(abi::Record), kMost = 16384 * sizeof(abi::Record);
+    constexpr std::uint64_t kFewest = 1024 * sizeof(abi::Record), kMost = 32768 * sizeof(abi::Record);
     const std::uint64_t reserved = lanes_left * kFewest;
-    const std::uint64_t extra = bytes_left > reserved ? (bytes_left - reserved) / 16 : 0;
+    const std::uint64_t extra = bytes_left > reserved ? (bytes_left - reserved) / 8 : 0;
     const std::uint64_t equal = bytes_left / lanes_left;
     const std::uint64_t bytes = std::max(std::min(extra, kMost), std::min(equal, kFewest));
     return static_cast<std::uint32_t>(std::bit_floor(bytes / sizeof(abi::Record)));
@@ -368,7 +368,7 @@ void publish_clock_snapshot() noexcept {
     abi::RingHeader& h = *recorder.header;
     const std::uint64_t number = h.clock_count;
     abi::ClockSnapshot& slot = number == 0 ? h.first_clock : h.clocks[number % abi::kClockSlots];
-    std::atomic_thread_fence(std::memory_order_release);
+    fence(std::memory_order_release);
     store(slot.ticks, best.ticks);
     store(slot.monotonic_ns, best.monotonic_ns);
     store(slot.realtime_ns, best.realtime_ns);
