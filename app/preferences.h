@@ -1,5 +1,5 @@
-// Preferences: what the studio remembers between runs, in $XDG_CONFIG_HOME/gausscope (or ~/.config/gausscope): recent paths, view
-// settings, the panels' layout, the window's size. Losing or damaging these files is never an error.
+// Preferences: what the studio remembers between runs, in $XDG_CONFIG_HOME/gausscope (or ~/.config/gausscope): recent
+// paths, view settings, the panels' layout, the window's size. Losing or damaging these files is never an error.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct Preferences {
     std::vector<std::string> recent;  ///< newest first, at most 12
     ViewSettings view;
     int width = 1600, height = 1000;
-    std::string layout;               ///< the workspace's own text
+    std::string layout;  ///< the workspace's own text
 };
 
 fs::path config_folder();

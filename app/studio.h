@@ -1,4 +1,5 @@
-// The studio: window, panels, engine thread and commands put together. `gausscope view` and `gausscope train --view` run it.
+// The studio: window, panels, engine thread and commands put together. `gausscope view` and `gausscope train --view`
+// run it.
 #pragma once
 
 #include <string>
@@ -8,21 +9,22 @@
 namespace gs {
 
 struct StudioOptions {
-    std::string path;                 ///< capture, splat file or checkpoint to open; empty: an empty studio
-    std::string capture;              ///< photos for a splat file or checkpoint
-    bool train = false;               ///< start training as soon as it is loaded
-    bool headless = false;            ///< EGL instead of a window
-    std::string script;               ///< file of commands to run; the studio ends with the script when headless
-    std::string trace;                ///< write a Perfetto trace here at the end
-    int width = 0, height = 0;        ///< logical pixels; 0: as last time, or 1600 x 1000
-    double scale = 0;                 ///< pixels per logical pixel; 0: what the display says
+    std::string path;           ///< capture, splat file or checkpoint to open; empty: an empty studio
+    std::string capture;        ///< photos for a splat file or checkpoint
+    bool train = false;         ///< start training as soon as it is loaded
+    bool headless = false;      ///< EGL instead of a window
+    std::string script;         ///< file of commands to run; the studio ends with the script when headless
+    std::string trace;          ///< write a Perfetto trace here at the end
+    int width = 0, height = 0;  ///< logical pixels; 0: as last time, or 1600 x 1000
+    double scale = 0;           ///< pixels per logical pixel; 0: what the display says
     SessionOptions session;
     bool remember = true;             ///< read and write layout, recent files and view settings
     bool (*interrupted)() = nullptr;  ///< true once Ctrl-C was pressed: the studio saves and ends
 };
 
-/// Runs until the window is closed, `quit`, or the end of a headless script. Returns the program's exit code: 0; 1 when a
-/// script failed or nothing could be opened headless; 2 when there is neither a display nor EGL or the script is not usable.
+/// Runs until the window is closed, `quit`, or the end of a headless script. Returns the program's exit code: 0; 1 when
+/// a script failed or nothing could be opened headless; 2 when there is neither a display nor EGL or the script is not
+/// usable.
 int run_studio(const StudioOptions& options);
 
 }  // namespace gs

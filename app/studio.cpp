@@ -1,0 +1,323 @@
+#include "app/studio.h"
+
+#include <chrono>
+#include <cstdlib>
+
+#include "app/preferences.h"
+#include "app/script.h"
+#include "app/studio_ui.h"
+#include "app/viewpoint.h"
+#include "app/window/window.h"
+#include "profiler/collector.h"
+#include "profiler/core/scope.h"
+#include "profiler/export_perfetto.h"
+#include "renderer/base/log.h"
+#include "renderer/io/image_io.h"
+
+namespace gs {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr double kIdleWait = 1.0, kScriptWait = 0.005, kTypingWait = 0.25;  // seconds
+constexpr double kSettleSeconds = 0.15;   // the camera rests when it has not moved for this long
+constexpr int kSettleFrames = 3;          // ImGui needs a few frames after input until everything has its place
+constexpr double kShutdownSeconds = 120;  // the longest that saving at the end may take
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+/// What of a request decides the picture.
+auto picture_key(const ViewRequest& r) {
+    const Camera& c = r.camera;
+    const ViewSettings& v = r.settings;
+    const auto& m = c.rotation.m;
+    return std::tuple(
+        c.width, c.height, std::array{c.fx, c.fy, c.cx, c.cy, c.translation.x, c.translation.y, c.translation.z},
+        std::array{m[0][0], m[0][1], m[0][2], m[1][0], m[1][1], m[1][2], m[2][0], m[2][1], m[2][2]}, v.mode, v.style,
+        v.colormap, v.range, v.range_lo, v.range_hi, v.percentile, v.logarithmic, v.capture_view, v.sh_degree,
+        v.scale_modifier, v.viewer_budget, std::array{v.background.x, v.background.y, v.background.z});
+}
+bool same_pose(const Camera& a, const Camera& b) {
+    const auto key = [](const Camera& c) {
+        ViewRequest r;
+        r.camera = c;
+        return picture_key(r);
+    };
+    return key(a) == key(b);
+}
+
+class Studio {
+  public:
+    Studio(const StudioOptions& options, Window& window, Preferences preferences)
+        : options_(options),
+          window_(window),
+          preferences_(std::move(preferences)),
+          session_(options.session, [&window] { window.wake(); }),
+          state_(session_),
+          ui_(window, table_, preferences_) {
+        state_.view = preferences_.view;
+        state_.sample_dir = (cache_folder() / "sample").string();
+        state_.camera = look_at({0, -1, -4}, {0, 0, 0}, {0, -1, 0}, 800, 600, 0.9);
+    }
+
+    int run(std::vector<ScriptLine> script);
+
+  private:
+    void wait();
+    bool gather();
+    void take_events();
+    void take_pictures();
+    void handle_input();
+    void follow_scene();
+    void request_view();
+    void advance_script();
+    void carry_out_ui_actions();
+    void carry_out(const ShowPanel& action);
+    void carry_out(const ShowPalette&) { ui_.show_palette(); }
+    void carry_out(const ResetLayout&) { ui_.reset_layout(); }
+    void carry_out(const SaveTrace& action);
+    void carry_out(const WindowPicture& action);
+    void carry_out(const QuitStudio&) { quit_ = true; }
+    void run_command(const std::string& name, const Arguments& arguments);
+    void complain(const std::string& text);
+    void save_and_close();
+
+    const StudioOptions& options_;
+    Window& window_;
+    Preferences preferences_;
+    CommandTable table_;
+    Session session_;
+    StudioState state_;
+    StudioUi ui_;
+    TraceStore trace_;
+    Collector collector_;
+    std::optional<ScriptRunner> script_;
+    std::uint64_t scene_seen_ = 0;
+    ViewRequest sent_;
+    bool sent_any_ = false, quit_ = false, opened_anything_ = false;
+    int exit_code_ = 0, frames_to_draw_ = kSettleFrames;
+    bool published_ = false;
+    Clock::time_point last_draw_{}, last_move_{}, last_title_{};
+};
+
+void Studio::wait() {
+    double patience = kIdleWait;
+    if (script_)
+        patience = kScriptWait;
+    else if (ui_.wants_next_frame() || frames_to_draw_ > 0)
+        patience = 0;
+    else if (ui_.typing())
+        patience = kTypingWait;
+    if (sent_.moving) patience = std::min(patience, 0.03);
+    // What only the engine published may wait a little: the UI takes at most a fifth of a core beside a training run.
+    const double pause = std::max(1.0 / 30, 4 * ui_.last_frame_seconds()) - seconds_since(last_draw_);
+    if (published_ && frames_to_draw_ == 0) patience = std::clamp(pause, 0.0, patience);
+    window_.wait_events(patience);
+}
+
+bool Studio::gather() {
+    published_ |= state_.take_published();
+    take_events();
+    take_pictures();
+    if (window_.take_activity()) frames_to_draw_ = kSettleFrames;
+    const bool published_due =
+        published_ && seconds_since(last_draw_) >= std::max(1.0 / 30, 4 * ui_.last_frame_seconds());
+    return published_due || frames_to_draw_ > 0 || ui_.wants_next_frame() || script_ ||
+           (ui_.typing() && seconds_since(last_draw_) > kTypingWait) || sent_.moving;
+}
+
+void Studio::take_events() {
+    while (auto event = session_.out().events.try_take()) {
+        if (script_) script_->take_event(*event);
+        published_ = true;
+    }
+}
+
+void Studio::take_pictures() {
+    while (auto picture = session_.out().pictures.try_take()) {
+        const PictureCommand& asked = (*picture)->asked;
+        const ViewFrame& frame = *(*picture)->frame;
+        const Image8 image = asked.overlays ? ui_.overlay_picture(state_, frame) : frame.rgba;
+        ++state_.pictures_written;
+        if (auto written = write_png(asked.path, image); !written) {
+            complain(written.error().text());
+            if (script_) script_->take_event({(*picture)->command, true, written.error().text()});
+        } else {
+            log_info("wrote {} ({} x {})", asked.path, image.width, image.height);
+        }
+    }
+    // A picture that the engine refused will not come: its command is done, and pictures come before that is said.
+    if (state_.status.commands_done >= state_.last_sent) state_.pictures_written = state_.pictures_asked;
+}
+
+void Studio::complain(const std::string& text) { log_error("{}", text); }
+
+void Studio::run_command(const std::string& name, const Arguments& arguments) {
+    if (auto done = table_.run(state_, name, arguments); !done) complain(done.error().text());
+}
+
+void Studio::handle_input() {
+    for (const std::string& path : window_.take_dropped_files()) run_command("open", {path});
+    for (const KeyPress& key : window_.take_keys()) {
+        const CommandRow* row = table_.find_key(key.chord);
+        if (!row || (key.repeat && row->info.name.rfind("train.", 0) == 0)) continue;
+        const bool text_key = key.chord.find('+') == std::string::npos && key.chord[0] != 'F';
+        if (ui_.typing() && text_key) continue;
+        // A command that needs arguments is finished in the palette.
+        if (row->least > 0)
+            ui_.show_palette();
+        else
+            run_command(row->info.name, {});
+    }
+    if (window_.close_requested() || (options_.interrupted && options_.interrupted())) quit_ = true;
+}
+
+void Studio::follow_scene() {
+    if (state_.status.scene_serial == scene_seen_ || !state_.scene) return;
+    scene_seen_ = state_.status.scene_serial;
+    opened_anything_ = true;
+    state_.view.capture_view = -1;
+    const std::vector<CameraRow> none;
+    state_.camera = first_camera(*state_.scene, state_.cameras ? *state_.cameras : none, state_.camera);
+    trace_.restart_warm_up();
+    remember_path(preferences_.recent, state_.scene->path);
+}
+
+void Studio::request_view() {
+    ViewRequest request = view_request_of(state_, state_.camera.width, state_.camera.height);
+    const bool changed = !sent_any_ || picture_key(request) != picture_key(sent_);
+    if (changed && sent_any_ && !same_pose(request.camera, sent_.camera) && request.settings.capture_view < 0 &&
+        !script_)
+        last_move_ = Clock::now();
+    request.moving = seconds_since(last_move_) < kSettleSeconds;
+    if (!changed && request.moving == sent_.moving) return;
+    request.serial = ++state_.request_serial;
+    sent_ = request;
+    sent_any_ = true;
+    session_.request_view(std::move(request));
+}
+
+void Studio::advance_script() {
+    if (!script_) return;
+    auto ended = script_->advance(state_);
+    if (ended && !*ended) return;
+    if (!ended) {
+        complain(ended.error().text());
+        exit_code_ = 1;
+    }
+    script_.reset();
+    if (options_.headless || exit_code_ != 0) quit_ = true;
+}
+
+void Studio::carry_out(const ShowPanel& action) {
+    if (auto shown = ui_.show_panel(action.name, action.hide); !shown) {
+        complain(shown.error().text());
+        if (script_) exit_code_ = 1, quit_ = true;
+    }
+}
+
+void Studio::carry_out(const SaveTrace& action) {
+    collector_.drain_into(trace_);
+    if (auto saved = export_perfetto(trace_, action.path); !saved) {
+        complain(saved.error().text());
+        if (script_) exit_code_ = 1, quit_ = true;
+    } else {
+        log_info("wrote {}", action.path);
+    }
+}
+
+void Studio::carry_out(const WindowPicture& action) {
+    if (auto written = write_png(action.path, ui_.window_picture()); !written) {
+        complain(written.error().text());
+        if (script_) exit_code_ = 1, quit_ = true;
+    } else {
+        log_info("wrote {}", action.path);
+    }
+}
+
+void Studio::carry_out_ui_actions() {
+    std::deque<UiAction> actions = std::exchange(state_.ui_actions, {});
+    for (const UiAction& action : actions) std::visit([this](const auto& a) { carry_out(a); }, action);
+    if (!actions.empty()) frames_to_draw_ = kSettleFrames;
+}
+
+/// Unsaved training is saved by the engine on closing; the window stays responsive only to the system until then.
+void Studio::save_and_close() {
+    const std::uint64_t serial = session_.send(CloseCommand{});
+    const Clock::time_point begin = Clock::now();
+    while (serial != 0 && state_.status.commands_done < serial && seconds_since(begin) < kShutdownSeconds) {
+        window_.wait_events(0.02);
+        gather();
+    }
+    collector_.finish(trace_);
+    if (!options_.trace.empty()) {
+        if (auto saved = export_perfetto(trace_, options_.trace); saved)
+            log_info("wrote {}", options_.trace);
+        else
+            complain(saved.error().text()), exit_code_ = exit_code_ ? exit_code_ : 1;
+    }
+    preferences_.view = state_.view;
+    preferences_.layout = ui_.layout();
+    if (options_.remember) write_preferences(config_folder(), preferences_);
+}
+
+int Studio::run(std::vector<ScriptLine> script) {
+    if (!script.empty()) script_.emplace(std::move(script), options_.script, table_);
+    if (!options_.path.empty())
+        state_.last_sent = session_.send(OpenCommand{options_.path, options_.capture, options_.train, false});
+    log_info("{}", window_.description());
+    while (!quit_) {
+        wait();
+        collector_.drain_into(trace_);
+        const bool draw = gather();
+        handle_input();
+        if (!draw || window_.minimized()) continue;
+        const Span span(Stage::ui, state_.ui_frames);
+        published_ = false;
+        last_draw_ = Clock::now();
+        if (frames_to_draw_ > 0) --frames_to_draw_;
+        follow_scene();
+        ui_.frame(state_, trace_, preferences_.recent);
+        ++state_.ui_frames;
+        carry_out_ui_actions();
+        advance_script();
+        request_view();
+        if (state_.scene) window_.set_title(state_.scene->name + " - gausscope");
+    }
+    save_and_close();
+    return exit_code_;
+}
+
+}  // namespace
+
+int run_studio(const StudioOptions& options) {
+    const CommandTable table;
+    std::vector<ScriptLine> script;
+    if (!options.script.empty()) {
+        const auto text = read_text_file(options.script, 16 << 20);
+        auto lines = text ? parse_script(*text, options.script, table)
+                          : Result<std::vector<ScriptLine>>(tl::unexpected<Error>(text.error()));
+        if (!lines) {
+            log_error("{}", lines.error().text());
+            return 2;
+        }
+        script = std::move(*lines);
+    } else if (options.headless) {
+        log_warning("headless without a script: the studio runs until it is interrupted");
+    }
+    Preferences preferences = options.remember ? read_preferences(config_folder()) : Preferences();
+    WindowOptions window_options;
+    window_options.headless = options.headless;
+    window_options.width = options.width > 0 ? options.width : preferences.width;
+    window_options.height = options.height > 0 ? options.height : preferences.height;
+    window_options.scale = options.scale;
+    auto window = open_window(window_options);
+    if (!window) {
+        log_error("{}", window.error().text());
+        return 2;
+    }
+    name_this_thread("ui");
+    Studio studio(options, **window, std::move(preferences));
+    return studio.run(std::move(script));
+}
+
+}  // namespace gs

@@ -1,0 +1,46 @@
+// StudioUi: ImGui context, panels and textures on one side, StudioState on the other. Draws one frame of the studio
+// from the state, gathers the commands given in it, and makes off-screen pictures. The studio's loop (studio.cpp) owns
+// one.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "app/commands.h"
+#include "app/preferences.h"
+#include "app/window/window.h"
+#include "profiler/store.h"
+
+namespace gs {
+
+class StudioUi {
+  public:
+    StudioUi(Window& window, const CommandTable& table, const Preferences& preferences);
+    ~StudioUi();
+    StudioUi(const StudioUi&) = delete;
+    StudioUi& operator=(const StudioUi&) = delete;
+
+    /// One UI frame: draws the panels, steers the camera, then carries out the commands given. Shows it in the window.
+    void frame(StudioState& state, const TraceStore& trace, std::span<const std::string> recent);
+    /// True while the next frame should come without waiting for input (steering by held keys, an animation).
+    bool wants_next_frame() const;
+    /// True when typed keys belong to a text field.
+    bool typing() const;
+    /// Carries out a UI action; false when it is not one of the panels'. Errors: a panel that does not exist.
+    Result<void> show_panel(const std::string& name, bool hide);
+    void show_palette();
+    void reset_layout();
+    std::string layout() const;
+
+    /// The last frame drawn, as a picture of the whole window.
+    Image8 window_picture() const;
+    /// `frame` with the viewport's overlays (legend, frusta, axes), at the frame's size.
+    Image8 overlay_picture(const StudioState& state, const ViewFrame& frame);
+    double last_frame_seconds() const;
+
+  private:
+    struct Parts;
+    std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace gs
