@@ -4,3 +4,6 @@ gs_test(profiler_hostile SOURCES ${CMAKE_CURRENT_LIST_DIR}/profiler_hostile_test
 gs_test(profiler_store SOURCES ${CMAKE_CURRENT_LIST_DIR}/profiler_store_test.cpp LIBS gs_profiler)
 gs_test(profiler_export SOURCES ${CMAKE_CURRENT_LIST_DIR}/profiler_export_test.cpp LIBS gs_profiler)
 target_compile_definitions(test_profiler_export PRIVATE GAUSSCOPE_CHECK_TRACE="${CMAKE_CURRENT_LIST_DIR}/../support/check_trace.py")
+if(NVTX_INCLUDE)
+  gs_test(profiler_nvtx SOURCES ${CMAKE_CURRENT_LIST_DIR}/profiler_nvtx_test.cpp LIBS gs_profiler_core gs_nvtx)
+endif()

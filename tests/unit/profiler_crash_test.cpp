@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -82,6 +83,20 @@ TEST(Fork, ChildMayRecordForItself) {
         reader->drain(batch);
         if (batch.spans.size() != 1 || batch.spans[0].payload != 77) ::_exit(3);
         if (batch.pid != static_cast<std::uint32_t>(::getpid())) ::_exit(4);
+    });
+    EXPECT_EQ(status, 0);
+}
+
+TEST(Fork, SmallBudgetIsKeptAndStillServesManyThreads) {
+    const int status = status_of_child([] {
+        if (!start_recording({.bytes = 1})) ::_exit(1);
+        struct stat status_of_ring {};
+        if (::fstat(ring_fd(), &status_of_ring) != 0 || status_of_ring.st_size > 1 << 20) ::_exit(2);
+        for (int t = 0; t < 300; ++t) std::thread([] { const Span span(Stage::load); }).join();
+        auto reader = TraceReader::attach_own();
+        TraceBatch batch;
+        reader->drain(batch);
+        if (batch.loss.total() != 0 || batch.spans.size() != 300) ::_exit(3);
     });
     EXPECT_EQ(status, 0);
 }
