@@ -3,7 +3,7 @@
 #include <zlib.h>
 
 #include <cstring>
-#include <regex>
+#include <string_view>
 
 #include "renderer/base/check.h"
 
@@ -43,6 +43,26 @@ struct NpyHeader {
     std::size_t data_offset = 0;
 };
 
+// What follows 'key': in the dictionary.
+std::string_view after_key(std::string_view text, std::string_view key) {
+    const std::size_t at = text.find(fmt::format("'{}':", key));
+    CHECK(at != std::string_view::npos, "the .npy header has no {}: {}", key, text);
+    return text.substr(at + key.size() + 3);
+}
+
+// Every run of digits up to the closing parenthesis.
+std::vector<std::size_t> parse_shape(std::string_view text) {
+    std::vector<std::size_t> shape;
+    bool inside_number = false;
+    for (const char c : text.substr(0, text.find(')'))) {
+        const bool digit = c >= '0' && c <= '9';
+        if (digit && !inside_number) shape.push_back(0);
+        if (digit) shape.back() = 10 * shape.back() + static_cast<std::size_t>(c - '0');
+        inside_number = digit;
+    }
+    return shape;
+}
+
 NpyHeader parse_npy_header(const Bytes& npy) {
     CHECK(npy.size() > 10 && std::memcmp(npy.data(), "\x93NUMPY", 6) == 0, "not an .npy file");
     const bool wide = read_at<std::uint8_t>(npy, 6) >= 2;
@@ -50,17 +70,15 @@ NpyHeader parse_npy_header(const Bytes& npy) {
     NpyHeader header;
     header.data_offset = (wide ? 12 : 10) + length;
     CHECK(header.data_offset <= npy.size(), "the .npy header is cut off");
-    const std::string text(reinterpret_cast<const char*>(npy.data()) + (wide ? 12 : 10), length);
-    std::smatch match;
-    CHECK(std::regex_search(text, match, std::regex(R"('descr':\s*'([<|=])([a-zA-Z])(\d+)')")), "npy type in {}", text);
-    header.kind = match[2].str()[0];
-    header.item_bytes = std::stoul(match[3].str()) * (header.kind == 'U' ? 4 : 1);
-    header.fortran = text.find("'fortran_order': True") != std::string::npos;
-    CHECK(std::regex_search(text, match, std::regex(R"('shape':\s*\(([^)]*)\))")), "npy shape in {}", text);
-    const std::string shape = match[1].str();
-    static const std::regex kNumber(R"(\d+)");
-    for (std::sregex_iterator i(shape.begin(), shape.end(), kNumber), end; i != end; ++i)
-        header.shape.push_back(std::stoul(i->str()));
+    const std::string_view text(reinterpret_cast<const char*>(npy.data()) + (wide ? 12 : 10), length);
+    std::string_view type = after_key(text, "descr");  // ' '<f4', ...
+    type = type.substr(type.find('\'') + 1);
+    type = type.substr(0, type.find('\''));
+    CHECK(type.size() >= 3 && type[0] != '>', "npy type {} is not handled", type);
+    header.kind = type[1];
+    header.item_bytes = parse_shape(type.substr(2)).at(0) * (header.kind == 'U' ? 4 : 1);
+    header.fortran = after_key(text, "fortran_order").substr(0, 6).find("True") != std::string_view::npos;
+    header.shape = parse_shape(after_key(text, "shape"));
     return header;
 }
 
