@@ -1,0 +1,268 @@
+// The small parts: settings and their table, schedules, view order, Morton order, initial Gaussians, density control.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "renderer/base/rng.h"
+#include "trainer/density.h"
+#include "trainer/init.h"
+#include "trainer/morton.h"
+#include "trainer/sampler.h"
+#include "trainer/schedule.h"
+
+namespace gs {
+namespace {
+
+TEST(Settings, TableNamesEveryFieldOnce) {
+    TrainingSettings s;
+    std::set<std::string> names;
+    std::set<const void*> places;
+    for (const SettingField& f : setting_fields()) {
+        EXPECT_TRUE(names.insert(f.name).second) << f.name;
+        EXPECT_TRUE(places.insert(&(s.*f.value)).second) << f.name;
+        EXPECT_LT(f.min, f.max) << f.name;
+        EXPECT_TRUE(s.*f.value >= f.min && s.*f.value <= f.max) << f.name;
+        EXPECT_GT(std::string(f.help).size(), 5u);
+    }
+    EXPECT_EQ(names.size() * sizeof(double), sizeof(TrainingSettings)) << "a field has no row";
+}
+
+TEST(Settings, SetChecksNameAndRange) {
+    TrainingSettings s;
+    EXPECT_TRUE(set_setting(s, "lr_sh0", 0.01));
+    EXPECT_EQ(s.lr_sh0, 0.01);
+    EXPECT_TRUE(set_setting(s, "steps", 700.4));
+    EXPECT_EQ(s.steps, 700);
+    EXPECT_FALSE(set_setting(s, "lambda_dssim", 1.5));
+    EXPECT_FALSE(set_setting(s, "lambda_dssim", std::nan("")));
+    EXPECT_FALSE(set_setting(s, "no_such", 1));
+    EXPECT_EQ(set_setting(s, "lambda_dssim", -1).error().kind, ErrorKind::usage);
+}
+
+TEST(Settings, ShortRunsKeepTheOrderOfPhases) {
+    const TrainingSettings full;
+    EXPECT_EQ(scaled_to_steps(full, 30000).densify_until, full.densify_until);
+    EXPECT_EQ(scaled_to_steps(full, 30000).sh_interval, full.sh_interval);
+    for (const double steps : {1.0, 60.0, 300.0, 2400.0, 7000.0, 29000.0}) {
+        const TrainingSettings s = scaled_to_steps(full, steps);
+        EXPECT_EQ(s.steps, steps);
+        EXPECT_LE(s.densify_until, full.densify_until);
+        for (const SettingField& f : setting_fields())
+            EXPECT_TRUE(s.*f.value >= f.min && s.*f.value <= f.max) << f.name;
+        if (steps >= 300) {
+            EXPECT_LT(s.densify_from, s.densify_until);
+            EXPECT_LE(s.densify_until, steps * 0.75);
+            EXPECT_LT(3 * s.sh_interval, steps) << "degree 3 is reached";
+            // After the last opacity reset there is time to recover.
+            double last_reset = 0;
+            for (double t = 1; t < steps; ++t)
+                if (opacity_reset_due(s, static_cast<std::uint64_t>(t))) last_reset = t;
+            if (last_reset > 0) {
+                EXPECT_LE(last_reset, 0.7 * steps);
+            }
+        }
+    }
+}
+
+TEST(Schedule, MeansDecayExponentially) {
+    TrainingSettings s;
+    EXPECT_NEAR(learning_rates(s, 2.0, 0)[kGroupMeans], 3.2e-4, 1e-12);
+    EXPECT_NEAR(learning_rates(s, 2.0, 15000)[kGroupMeans], 3.2e-5, 1e-12);
+    EXPECT_NEAR(learning_rates(s, 2.0, 30000)[kGroupMeans], 3.2e-6, 1e-12);
+    EXPECT_NEAR(learning_rates(s, 2.0, 90000)[kGroupMeans], 3.2e-6, 1e-12);
+    EXPECT_EQ(sh_degree_at(s, 0), 0);
+    EXPECT_EQ(sh_degree_at(s, 2500), 2);
+    EXPECT_EQ(sh_degree_at(s, 25000), 3);
+    EXPECT_FALSE(densify_due(s, 500));
+    EXPECT_TRUE(densify_due(s, 600));
+    EXPECT_TRUE(densify_due(s, 14900));
+    EXPECT_FALSE(densify_due(s, 15000));
+    EXPECT_TRUE(opacity_reset_due(s, 3000));
+    EXPECT_FALSE(opacity_reset_due(s, 15000));
+}
+
+TEST(Sampler, EveryEpochShowsEveryView) {
+    const std::vector<std::size_t> views{3, 5, 8, 13, 21};
+    Sampler sampler(views, 7);
+    std::vector<std::size_t> drawn;
+    for (int i = 0; i < 50; ++i) drawn.push_back(sampler.next());
+    for (std::size_t epoch = 0; epoch < 10; ++epoch) {
+        std::vector<std::size_t> seen(drawn.begin() + static_cast<std::ptrdiff_t>(epoch * 5),
+                                      drawn.begin() + static_cast<std::ptrdiff_t>(epoch * 5 + 5));
+        std::sort(seen.begin(), seen.end());
+        EXPECT_EQ(seen, views);
+    }
+    for (std::size_t start = 0; start < 50; ++start) {
+        Sampler resumed(views, 7, start);
+        for (std::size_t i = start; i < 50; ++i) ASSERT_EQ(resumed.next(), drawn[i]);
+    }
+    Sampler other(views, 8);
+    bool differs = false;
+    for (int i = 0; i < 50; ++i) differs |= other.next() != drawn[static_cast<std::size_t>(i)];
+    EXPECT_TRUE(differs);
+}
+
+TEST(Morton, NeighboursStayTogether) {
+    std::vector<Vec3f> points;
+    for (std::size_t i = 0; i < 4096; ++i)
+        points.push_back({random_uniform(1, 0, i), random_uniform(1, 1, i), random_uniform(1, 2, i)});
+    points[7] = {std::nanf(""), 0, 0};
+    const auto order = morton_order(points);
+    EXPECT_EQ(order.back(), 7u);
+    EXPECT_EQ(std::set<std::uint32_t>(order.begin(), order.end()).size(), points.size());
+    double sorted = 0, unsorted = 0;
+    for (std::size_t i = 1; i + 1 < order.size(); ++i) {
+        const Vec3f a = points[order[i]] - points[order[i - 1]], b = points[i] - points[i - 1];
+        sorted += std::sqrt(static_cast<double>(dot(a, a)));
+        if (i != 7 && i != 8) unsorted += std::sqrt(static_cast<double>(dot(b, b)));
+    }
+    EXPECT_LT(sorted, 0.3 * unsorted);
+    EXPECT_EQ(morton_order(std::vector<Vec3f>{{1, 1, 1}, {1, 1, 1}}), (std::vector<std::uint32_t>{0, 1}));
+    EXPECT_TRUE(morton_order({}).empty());
+}
+
+TEST(Init, ScalesAreNeighbourDistances) {
+    Capture capture;
+    // A unit grid: three nearest neighbours at distance 1 for every corner-most and inner point alike.
+    for (int i = 0; i < 27; ++i) {
+        SparsePoint p;
+        p.position = {static_cast<float>(i % 3), static_cast<float>(i / 3 % 3), static_cast<float>(i / 9)};
+        p.rgb[0] = 255;
+        capture.points.push_back(p);
+    }
+    capture.points.push_back({{std::nanf(""), 0, 0}, {0, 0, 0}});
+    const auto model = gaussians_from_points(capture, 3, 0);
+    ASSERT_TRUE(model);
+    EXPECT_EQ(model->count, 27u);
+    EXPECT_EQ(model->capacity / kBlock % 2, 1u);
+    for (std::size_t i = 0; i < model->count; ++i) {
+        EXPECT_NEAR(model->at(kLogScales, i), 0.0, 1e-6);
+        EXPECT_EQ(model->at(kQuats, i), 1.0f);
+        EXPECT_NEAR(1 / (1 + std::exp(-model->at(kOpacityLogits, i))), 0.1, 1e-6);
+        EXPECT_NEAR(0.5 + 0.28209479177387814 * static_cast<double>(model->at(kSh0, i)), 1.0, 1e-6);
+    }
+}
+
+TEST(Init, DuplicatesGetASize) {
+    Capture capture;
+    for (int i = 0; i < 40; ++i) capture.points.push_back({{static_cast<float>(i / 8), 0, 0}, {1, 2, 3}});
+    const auto model = gaussians_from_points(capture, 0, 0);
+    ASSERT_TRUE(model);
+    for (std::size_t i = 0; i < model->count; ++i) EXPECT_TRUE(std::isfinite(model->at(kLogScales, i)));
+    Capture one_place;
+    for (int i = 0; i < 9; ++i) one_place.points.push_back({{5, 5, 5}, {1, 2, 3}});
+    const auto lump = gaussians_from_points(one_place, 0, 0);
+    ASSERT_TRUE(lump);
+    EXPECT_TRUE(std::isfinite(lump->at(kLogScales, 0)));
+}
+
+struct Scene {
+    GaussianModel model{40, 1, padded_capacity(40)};
+    LazyAdam adam;
+    DensityStatistics statistics;
+    TrainingSettings settings;
+    Scene() {
+        for (std::size_t i = 0; i < model.count; ++i) {
+            model.at(kMeans, i) = static_cast<float>(i);
+            for (int axis = 0; axis < 3; ++axis) model.at(kLogScales + axis, i) = std::log(0.005f);
+            model.at(kOpacityLogits, i) = 2.0f;
+            model.at(kSh0, i) = static_cast<float>(100 + i);
+        }
+        adam = LazyAdam(model);
+        statistics.clear(model.capacity);
+        settings.prune_opacity = 0.005;
+    }
+    void pull(std::size_t row, float gradient) {
+        statistics.gradient_sum[row] = gradient * 4;
+        statistics.views[row] = 4;
+    }
+    std::size_t rows_of(float sh) const {
+        return static_cast<std::size_t>(std::count(model.plane(kSh0), model.plane(kSh0) + model.count, sh));
+    }
+};
+
+TEST(Density, ClonesSplitsAndPrunes) {
+    Scene s;
+    s.pull(3, 1e-3f);  // small: cloned
+    s.pull(5, 1e-3f);  // large: split
+    for (int axis = 0; axis < 3; ++axis) s.model.at(kLogScales + axis, 5) = std::log(0.05f);
+    s.model.at(kOpacityLogits, 7) = -8.0f;        // faint
+    s.model.at(kMeans, 9) = std::nanf("");        // broken
+    s.model.at(kLogScales, 11) = std::log(0.5f);  // oversized
+    const DensityReport r = densify_and_prune(s.model, s.adam, s.statistics, s.settings, 1.0, true);
+    EXPECT_EQ(r.cloned, 1u);
+    EXPECT_EQ(r.split, 1u);
+    EXPECT_EQ(r.pruned, 3u);
+    EXPECT_EQ(s.model.count, 40u + 2 - 3);
+    EXPECT_EQ(s.rows_of(103), 2u);
+    EXPECT_EQ(s.rows_of(105), 2u);
+    EXPECT_EQ(s.rows_of(107), 0u);
+    EXPECT_EQ(s.rows_of(104), 1u);
+    for (std::size_t i = 0; i < s.model.count; ++i)
+        if (s.model.at(kSh0, i) == 105.0f) {
+            EXPECT_NEAR(std::exp(s.model.at(kLogScales, i)), 0.05 / 1.6, 1e-6);
+            EXPECT_NEAR(s.model.at(kMeans, i), 5.0, 0.3);
+            EXPECT_NE(s.model.at(kMeans, i), 5.0f);
+        }
+    for (std::size_t i = s.model.count; i < s.model.capacity; ++i) EXPECT_EQ(s.model.at(kOpacityLogits, i), -100.0f);
+    for (const float g : s.statistics.gradient_sum) EXPECT_EQ(g, 0.0f);
+}
+
+TEST(Density, LimitKeepsTheHardestPulled) {
+    Scene s;
+    for (std::size_t i = 0; i < 40; ++i) s.pull(i, 1e-3f + 1e-5f * static_cast<float>(i));
+    s.settings.max_gaussians = 45;
+    const DensityReport r = densify_and_prune(s.model, s.adam, s.statistics, s.settings, 1.0, false);
+    EXPECT_EQ(r.wanted, 40u);
+    EXPECT_EQ(s.model.count, 45u);
+    for (int i = 0; i < 40; ++i) EXPECT_EQ(s.rows_of(static_cast<float>(100 + i)), i >= 35 ? 2u : 1u);
+}
+
+TEST(Density, MomentsFollowTheirRows) {
+    Scene s;
+    s.adam.begin_step(s.model, {1e-9, 1e-9, 1e-9, 1e-9, 1e-9, 1e-9}, s.model.planes());
+    for (std::size_t block = 0; block < s.model.blocks(); ++block) {
+        BlockGradients g{};
+        g.block = block;
+        g.mask = block == 2 ? 0xffu : 0xffffu;
+        for (std::size_t lane = 0; lane < kBlock; ++lane)
+            g.planes[kSh0][lane] = static_cast<float>(1 + block * kBlock + lane);
+        s.adam.apply(s.model, g);
+    }
+    s.adam.end_step();
+    s.pull(6, 1e-3f);
+    s.model.at(kOpacityLogits, 0) = -9.0f;
+    densify_and_prune(s.model, s.adam, s.statistics, s.settings, 1.0, false);
+    int copies = 0;
+    for (std::size_t i = 0; i < s.model.count; ++i) {
+        const std::size_t at =
+            (i / kBlock * static_cast<std::size_t>(s.model.planes()) + kSh0) * 2 * kBlock + i % kBlock;
+        const float moment = s.adam.state().moments[at];
+        const float gradient = std::round(s.model.at(kSh0, i)) - 99.0f;
+        copies += moment == 0.0f;
+        if (moment != 0.0f) {
+            EXPECT_NEAR(moment, 0.1f * gradient, 1e-4f);
+        }
+    }
+    EXPECT_EQ(copies, 1);
+}
+
+TEST(Density, NeverLeavesAnEmptyModel) {
+    Scene s;
+    for (std::size_t i = 0; i < 40; ++i) s.model.at(kOpacityLogits, i) = -50.0f;
+    densify_and_prune(s.model, s.adam, s.statistics, s.settings, 1.0, false);
+    EXPECT_EQ(s.model.count, 40u);
+}
+
+TEST(Density, ResetLowersOpacities) {
+    Scene s;
+    s.model.at(kOpacityLogits, 1) = -7.0f;
+    reset_opacity(s.model, s.adam);
+    EXPECT_NEAR(1 / (1 + std::exp(-s.model.at(kOpacityLogits, 0))), 0.01, 1e-6);
+    EXPECT_EQ(s.model.at(kOpacityLogits, 1), -7.0f);
+}
+
+}  // namespace
+}  // namespace gs

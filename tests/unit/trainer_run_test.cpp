@@ -1,0 +1,288 @@
+// Whole runs on a small synthetic capture: the same bits resumed, on any thread count, and while being watched;
+// checkpoints that lie; steps that are poisoned; settings edited while training.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+
+#include "renderer/base/rng.h"
+#include "renderer/device/parallel.h"
+#include "trainer/trainer.h"
+
+namespace gs {
+namespace {
+
+constexpr int kViews = 6;
+
+/// A textured ball of points seen from a ring of cameras; photos are a smooth pattern that moves with the view.
+std::shared_ptr<Capture> small_capture(int width = 48, int height = 40) {
+    auto capture = std::make_shared<Capture>();
+    capture->name = "small";
+    for (int v = 0; v < kViews; ++v) {
+        View view;
+        view.name = fmt::format("view{}.png", v);
+        const double angle = v * 1.0;
+        view.camera =
+            look_at({3 * std::cos(angle), -0.5, 3 * std::sin(angle)}, {0, 0, 0}, {0, -1, 0}, width, height, 0.9);
+        view.photo = Image8{width, height, 3, {}};
+        for (int y = 0; y < height; ++y)
+            for (int x = 0; x < width; ++x)
+                for (int c = 0; c < 3; ++c)
+                    view.photo.bytes.push_back(
+                        static_cast<std::uint8_t>(128 + 100 * std::sin(0.2 * x * (c + 1) + v) * std::cos(0.15 * y)));
+        view.test = v == 0;
+        capture->views.push_back(std::move(view));
+    }
+    for (std::size_t i = 0; i < 300; ++i) {
+        SparsePoint p;
+        p.position = {random_uniform(1, 0, i) - 0.5f, random_uniform(1, 1, i) - 0.5f, random_uniform(1, 2, i) - 0.5f};
+        for (std::uint64_t c = 0; c < 3; ++c) p.rgb[c] = static_cast<std::uint8_t>(random_bits(1, 3 + c, i));
+        capture->points.push_back(p);
+    }
+    return capture;
+}
+
+TrainingSettings busy_settings() {
+    TrainingSettings s;
+    s.steps = 30;
+    s.sh_interval = 8;
+    s.densify_from = 4;
+    s.densify_until = 28;
+    s.densify_every = 5;
+    s.densify_gradient = 1e-5;
+    s.opacity_reset_every = 13;
+    s.max_gaussians = 2000;
+    return s;
+}
+
+std::unique_ptr<Trainer> make(const std::shared_ptr<Capture>& capture,
+                              const TrainingSettings& settings = busy_settings()) {
+    auto trainer = Trainer::create(capture, settings, make_cpu_rasterizer());
+    EXPECT_TRUE(trainer) << (trainer ? "" : trainer.error().text());
+    return std::move(*trainer);
+}
+
+bool same_bits(const GaussianModel& a, const GaussianModel& b) {
+    return a.count == b.count && a.values.size() == b.values.size() &&
+           std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(float)) == 0;
+}
+
+class TrainerRun : public testing::Test {
+  protected:
+    void SetUp() override {
+        folder_ = fs::temp_directory_path() /
+                  fmt::format("gausscope_trainer_{}", testing::UnitTest::GetInstance()->random_seed());
+        folder_ += testing::UnitTest::GetInstance()->current_test_info()->name();
+        fs::create_directories(folder_);
+    }
+    void TearDown() override {
+        set_thread_count(0);
+        std::error_code ignored;
+        fs::remove_all(folder_, ignored);
+    }
+    fs::path folder_;
+};
+
+TEST_F(TrainerRun, DensifiesAndLearns) {
+    TrainingSettings settings = busy_settings();
+    settings.opacity_reset_every = 0;
+    const auto trainer = make(small_capture(), settings);
+    const std::size_t before = trainer->gaussian_count();
+    double first = 0, last = 0;
+    bool densified = false;
+    for (int i = 0; i < 30; ++i) {
+        const StepReport report = trainer->step();
+        EXPECT_EQ(report.step, static_cast<std::uint64_t>(i + 1));
+        EXPECT_FALSE(trainer->capture().views[report.view].test);
+        EXPECT_TRUE(std::isfinite(report.loss));
+        (i < 5 ? first : last) += i < 5 || i >= 25 ? report.loss : 0;
+        densified |= report.densified;
+    }
+    EXPECT_TRUE(trainer->finished());
+    EXPECT_TRUE(densified);
+    EXPECT_NE(trainer->gaussian_count(), before);
+    EXPECT_LE(trainer->gaussian_count(), 2000u);
+    EXPECT_LT(last, first);
+}
+
+TEST_F(TrainerRun, ResumesWithTheSameBits) {
+    const auto capture = small_capture();
+    // Saved at 14: between a round of density control and an opacity reset, with sleepers.
+    for (const int saved_at : {1, 14, 15}) {
+        SCOPED_TRACE(saved_at);
+        const auto straight = make(capture);
+        const auto first = make(capture);
+        std::vector<double> losses;
+        for (int i = 0; i < 30; ++i) losses.push_back(straight->step().loss);
+        for (int i = 0; i < saved_at; ++i) first->step();
+        const fs::path path = folder_ / "run.ckpt";
+        ASSERT_TRUE(first->save_checkpoint(path));
+        auto second = Trainer::resume(path, capture, make_cpu_rasterizer());
+        ASSERT_TRUE(second) << second.error().text();
+        EXPECT_EQ((*second)->steps_done(), static_cast<std::uint64_t>(saved_at));
+        EXPECT_EQ((*second)->settings().densify_every, 5);
+        for (int i = saved_at; i < 30; ++i) EXPECT_EQ((*second)->step().loss, losses[static_cast<std::size_t>(i)]) << i;
+        EXPECT_TRUE(same_bits((*second)->model(), straight->model()));
+    }
+}
+
+TEST_F(TrainerRun, ThreadCountChangesNothing) {
+    const auto capture = small_capture();
+    set_thread_count(1);
+    const auto one = make(capture);
+    for (int i = 0; i < 30; ++i) one->step();
+    set_thread_count(2);
+    const auto two = make(capture);
+    for (int i = 0; i < 30; ++i) two->step();
+    EXPECT_TRUE(same_bits(one->model(), two->model()));
+}
+
+TEST_F(TrainerRun, WatchingChangesNothing) {
+    const auto capture = small_capture();
+    const auto alone = make(capture), watched = make(capture);
+    RenderResult picture;
+    for (int i = 0; i < 30; ++i) {
+        alone->step();
+        watched->step();
+        watched->render(capture->views[1].camera, watched->render_options(), picture);
+        if (i % 7 == 0) {
+            EXPECT_EQ(watched->evaluate({0, 1}).images.size(), 2u);
+        }
+        if (i % 9 == 0) {
+            ASSERT_TRUE(watched->save_checkpoint(folder_ / "watched.ckpt"));
+        }
+    }
+    EXPECT_TRUE(same_bits(alone->model(), watched->model()));
+}
+
+TEST_F(TrainerRun, DrawsTheModelItGives) {
+    const auto capture = small_capture();
+    const auto trainer = make(capture);
+    for (int i = 0; i < 17; ++i) trainer->step();
+    const GaussianModel model = trainer->model();
+    const auto rasterizer = make_cpu_rasterizer();
+    const Evaluation mine = trainer->evaluate({0, 3}),
+                     plain = evaluate_model(model, *capture, {0, 3}, *rasterizer, trainer->render_options());
+    ASSERT_EQ(mine.images.size(), plain.images.size());
+    for (std::size_t i = 0; i < mine.images.size(); ++i) EXPECT_EQ(mine.images[i].psnr, plain.images[i].psnr);
+    EXPECT_EQ(mine.images[0].name, "view0.png");
+    EXPECT_EQ(evaluate_model(model, *capture, {0, 3}, *rasterizer, trainer->render_options(),
+                             [](auto, auto, auto) { return false; })
+                  .images.size(),
+              0u);
+}
+
+TEST_F(TrainerRun, DamagedCheckpointsAreRefused) {
+    const auto capture = small_capture();
+    const auto trainer = make(capture);
+    for (int i = 0; i < 7; ++i) trainer->step();
+    const fs::path path = folder_ / "run.ckpt";
+    ASSERT_TRUE(trainer->save_checkpoint(path));
+    std::ifstream file(path, std::ios::binary);
+    const std::string good((std::istreambuf_iterator<char>(file)), {});
+    const auto resumes = [&](const std::string& bytes) {
+        std::ofstream(folder_ / "bad.ckpt", std::ios::binary | std::ios::trunc) << bytes;
+        auto r = Trainer::resume(folder_ / "bad.ckpt", capture, make_cpu_rasterizer());
+        if (!r) {
+            EXPECT_FALSE(r.error().message.empty());
+        }
+        return r.has_value();
+    };
+    EXPECT_TRUE(resumes(good));
+    for (std::size_t cut = 0; cut < good.size(); cut += 1 + good.size() / 97)
+        EXPECT_FALSE(resumes(good.substr(0, cut))) << cut;
+    EXPECT_FALSE(resumes(good + "x"));
+    for (std::uint64_t i = 0; i < 150; ++i) {
+        std::string bad = good;
+        // The small sections at the front carry the numbers that matter: hit them as often as the arrays.
+        const std::size_t range = i % 2 == 0 ? std::min<std::size_t>(bad.size(), 1500) : bad.size();
+        const std::size_t at = static_cast<std::size_t>(random_bits(8, 0, i) % range);
+        bad[at] = static_cast<char>(bad[at] ^ static_cast<char>(1 + random_bits(8, 1, i) % 255));
+        EXPECT_FALSE(resumes(bad)) << "byte " << at;
+    }
+    EXPECT_FALSE(Trainer::resume(folder_ / "none.ckpt", capture, make_cpu_rasterizer()));
+    EXPECT_FALSE(Trainer::resume(folder_, capture, make_cpu_rasterizer()));
+}
+
+TEST_F(TrainerRun, AnotherCaptureIsRefused) {
+    const auto capture = small_capture();
+    const auto trainer = make(capture);
+    trainer->step();
+    const fs::path path = folder_ / "run.ckpt";
+    ASSERT_TRUE(trainer->save_checkpoint(path));
+    EXPECT_FALSE(Trainer::resume(path, small_capture(24, 20), make_cpu_rasterizer()));
+    auto renamed = small_capture();
+    renamed->views[2].name = "other.png";
+    EXPECT_FALSE(Trainer::resume(path, renamed, make_cpu_rasterizer()));
+}
+
+TEST_F(TrainerRun, UnwritableCheckpointIsAnError) {
+    const auto trainer = make(small_capture());
+    EXPECT_FALSE(trainer->save_checkpoint(folder_ / "no" / "such" / "folder" / "run.ckpt"));
+    trainer->step();
+}
+
+TEST_F(TrainerRun, NothingToTrainOnIsAnError) {
+    auto no_photos = small_capture();
+    for (View& v : no_photos->views) v.photo = {};
+    EXPECT_FALSE(Trainer::create(no_photos, busy_settings(), make_cpu_rasterizer()));
+    auto no_points = small_capture();
+    no_points->points.clear();
+    EXPECT_FALSE(Trainer::create(no_points, busy_settings(), make_cpu_rasterizer()));
+    auto poisoned = small_capture();
+    for (SparsePoint& p : poisoned->points) p.position.x = std::nanf("");
+    EXPECT_FALSE(Trainer::create(poisoned, busy_settings(), make_cpu_rasterizer()));
+}
+
+TEST_F(TrainerRun, OnePointOneCameraTrains) {
+    auto capture = small_capture();
+    capture->points.resize(1);
+    capture->views.resize(2);
+    const auto trainer = make(capture);
+    EXPECT_GT(trainer->scene_extent(), 0.0f);
+    for (int i = 0; i < 12; ++i) EXPECT_TRUE(std::isfinite(trainer->step().loss));
+}
+
+TEST_F(TrainerRun, SettingsEditedWhileTraining) {
+    const auto trainer = make(small_capture());
+    for (int i = 0; i < 6; ++i) trainer->step();
+    TrainingSettings s = trainer->settings();
+    s.lr_means *= 100;
+    s.sh_interval = 1000;  // degrees already reached stay as they are, untrained
+    s.sh_degree = 0;       // may not change while training
+    s.max_gaussians = 1;   // no growth, and nobody is thrown out for it
+    const std::size_t before = trainer->gaussian_count();
+    trainer->set_settings(s);
+    EXPECT_EQ(trainer->settings().sh_degree, 3);
+    for (int i = 6; i < 30; ++i) EXPECT_TRUE(std::isfinite(trainer->step().loss));
+    EXPECT_LE(trainer->gaussian_count(), before);
+    EXPECT_GT(trainer->gaussian_count(), 0u);
+}
+
+TEST_F(TrainerRun, EverythingMaskedOrRandomBackground) {
+    auto capture = small_capture();
+    for (View& v : capture->views)
+        v.mask = Image8{v.photo.width, v.photo.height, 1, std::vector<std::uint8_t>(v.photo.pixels(), 0)};
+    const auto masked = make(capture);
+    for (int i = 0; i < 6; ++i) EXPECT_TRUE(std::isfinite(masked->step().loss));
+    TrainingSettings s = busy_settings();
+    s.random_background = 1;
+    const auto trainer = make(small_capture(), s);
+    for (int i = 0; i < 6; ++i) EXPECT_TRUE(std::isfinite(trainer->step().loss));
+}
+
+TEST_F(TrainerRun, MemoryIsAccountedFor) {
+    const auto trainer = make(small_capture());
+    for (int i = 0; i < 3; ++i) trainer->step();
+    std::uint64_t parameters = 0, photos = 0;
+    for (const MemoryUse& use : trainer->memory()) {
+        parameters += use.category == "parameters" ? use.bytes : 0;
+        photos += use.category == "photos" ? use.bytes : 0;
+    }
+    EXPECT_GE(parameters, trainer->gaussian_count() * 59 * 4);
+    EXPECT_GE(photos, 48u * 40u * 3u * kViews);
+}
+
+}  // namespace
+}  // namespace gs
