@@ -1,0 +1,129 @@
+// The whole studio with OpenGL: headless through EGL, and in a window where there is a display. Pictures it writes are
+// looked at: they must have the size asked for and show something.
+#include <cstdlib>
+#include <set>
+
+#include "app/studio.h"
+#include "app/window/window.h"
+#include "renderer/io/image_io.h"
+#include "studio_harness.h"
+
+// The graphics driver keeps some memory until the process ends; that is not ours to free.
+extern "C" const char* __lsan_default_suppressions();
+extern "C" const char* __lsan_default_suppressions() {
+    return "leak:libLLVM\nleak:swrast_dri\nleak:libGLX\nleak:libEGL\nleak:libglapi\nleak:libX11\nleak:libxcb\nleak:"
+           "libgallium\nleak:libdbus";
+}
+
+namespace gs {
+namespace {
+
+using testing::TemporaryFolder;
+using testing::tiny_capture;
+
+std::size_t distinct_colors(const Image8& image) {
+    std::set<std::uint32_t> colors;
+    for (std::size_t i = 0; i < image.pixels() && colors.size() < 1000; ++i) {
+        const std::uint8_t* p = &image.bytes[i * static_cast<std::size_t>(image.channels)];
+        colors.insert(static_cast<std::uint32_t>(p[0] | p[1] << 8 | p[2] << 16));
+    }
+    return colors.size();
+}
+
+StudioOptions studio_options(const fs::path& folder, const std::string& script, bool headless) {
+    StudioOptions options;
+    options.headless = headless;
+    options.remember = false;
+    options.width = 900;
+    options.height = 640;
+    options.script = (folder / "script.txt").string();
+    options.session.settings.steps = 5000;
+    options.session.evaluate_every = 0;
+    options.session.checkpoint_every = 0;
+    options.session.output_dir = (folder / "out").string();
+    EXPECT_TRUE(write_text_file(options.script, script));
+    return options;
+}
+
+void expect_picture(const fs::path& file, int width, int height, std::size_t colors) {
+    const auto image = read_image(file);
+    ASSERT_TRUE(image) << image.error().text();
+    EXPECT_EQ(image->width, width) << file;
+    EXPECT_EQ(image->height, height) << file;
+    EXPECT_GT(distinct_colors(*image), colors) << file;
+}
+
+/// Opens, trains, flies, draws heatmaps and takes every kind of picture.
+void drive_through(bool headless) {
+    const TemporaryFolder folder;
+    const std::string at = folder.path().string() + "/";
+    const std::string script = "open " + tiny_capture() +
+                               "\nwait-loaded\nwait-frame\ntrain.start\nwait-step 5\n"
+                               "view.capture 3\nview.mode isects\nwait-frame\nscreenshot " +
+                               at +
+                               "isects.png 160 120\n"
+                               "view.free\nview.mode color\nview.camera 0 -2 -4 0 0 0\nwait-frame\n"
+                               "screenshot " +
+                               at + "plain.png 320 200 plain\nscreenshot " + at +
+                               "overlays.png 320 200 overlays\n"
+                               "train.pause\nwait-idle\nview.frame-all\nview.style ellipsoids\nwait-frame\n"
+                               "screenshot.window " +
+                               at + "window.png\ntrace.save " + at + "trace.perfetto\nquit\n";
+    EXPECT_EQ(run_studio(studio_options(folder.path(), script, headless)), 0);
+    expect_picture(at + "isects.png", 160, 120, 2);
+    expect_picture(at + "plain.png", 320, 200, 100);
+    expect_picture(at + "overlays.png", 320, 200, 100);
+    expect_picture(at + "window.png", 900, 640, 200);
+    EXPECT_TRUE(fs::exists(at + "trace.perfetto"));
+    EXPECT_TRUE(fs::exists(at + "out/checkpoint.gsc"));  // unsaved training is kept on quit
+}
+
+TEST(Headless, studio_runs_a_script_and_its_pictures_show_something) { drive_through(true); }
+
+TEST(Headless, an_empty_studio_draws_and_quits) {
+    const TemporaryFolder folder;
+    const std::string window = (folder.path() / "empty.png").string();
+    EXPECT_EQ(
+        run_studio(studio_options(folder.path(), "wait-seconds 0.1\nscreenshot.window " + window + "\nquit\n", true)),
+        0);
+    expect_picture(window, 900, 640, 5);
+}
+
+TEST(Headless, scripts_that_fail_give_exit_codes) {
+    const TemporaryFolder folder;
+    EXPECT_EQ(run_studio(studio_options(folder.path(), "open /nonexistent\nwait-loaded\n", true)), 1);
+    EXPECT_EQ(run_studio(studio_options(folder.path(), "screenshot.window /proc/nowhere.png\n", true)), 1);
+    EXPECT_EQ(run_studio(studio_options(folder.path(), "no.such.command\n", true)), 2);
+    StudioOptions options = studio_options(folder.path(), "", true);
+    options.script = "/nonexistent/script";
+    EXPECT_EQ(run_studio(options), 2);
+}
+
+TEST(Headless, pictures_follow_the_scale) {
+    const TemporaryFolder folder;
+    const std::string window = (folder.path() / "large.png").string();
+    StudioOptions options =
+        studio_options(folder.path(), "wait-seconds 0.1\nscreenshot.window " + window + "\nquit\n", true);
+    options.scale = 2;
+    EXPECT_EQ(run_studio(options), 0);
+    expect_picture(window, 1800, 1280, 5);
+}
+
+TEST(Window, studio_runs_the_same_script_on_a_display) {
+    if (!std::getenv("DISPLAY"))
+        GTEST_SKIP() << "no display; ctest runs this again under xvfb-run where that is installed";
+    drive_through(false);
+}
+
+TEST(Window, no_display_gives_advice) {
+    const char* display = std::getenv("DISPLAY");
+    const std::string before = display ? display : "";
+    ::unsetenv("DISPLAY");
+    const auto window = open_window({});
+    if (display) ::setenv("DISPLAY", before.c_str(), 1);
+    if (window) GTEST_SKIP() << "there is a display of another kind";
+    EXPECT_NE(window.error().text().find("--headless"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace gs
