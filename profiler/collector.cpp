@@ -30,6 +30,7 @@ Collector::Collector(CollectorOptions options) : options_(options) {
         return;
     }
     reader_ = std::make_unique<TraceReader>(std::move(*reader));
+    if (!options_.past) reader_->skip_past();
     pending_ = std::make_shared<TraceBatch>();
     thread_ = std::thread([this] { run(); });
 }

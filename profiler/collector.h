@@ -15,6 +15,7 @@
 namespace gs {
 
 struct CollectorOptions {
+    bool past = true;  ///< also collect what this process recorded before, as far as the ring still holds it
     std::chrono::milliseconds interval{5};  ///< between two looks while records come
     std::chrono::milliseconds idle_interval{
         20};  ///< it grows to this while none do: a long lane holds 20 ms of 1.6 million records a second

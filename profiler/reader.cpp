@@ -139,6 +139,13 @@ void TraceReader::start_at_oldest() {
     }
 }
 
+void TraceReader::skip_past() {
+    for (std::uint32_t i = 0; i < layout_.lane_count; ++i) {
+        const std::uint64_t at = layout_.lanes_offset + std::uint64_t{i} * layout_.lane_bytes;
+        lanes_[i].tail = load_acquire<std::uint64_t>(at + offsetof(abi::Lane, head));
+    }
+}
+
 bool TraceReader::producer_alive() const { return ::kill(static_cast<pid_t>(layout_.pid), 0) == 0 || errno == EPERM; }
 
 void TraceReader::read_strings(TraceBatch& out) {

@@ -30,6 +30,9 @@ class TraceReader {
     /// Adds to the lapped records: what a consumer of the batches had to throw away.
     void count_lost(std::uint64_t records) { loss_.lapped += records; }
 
+    /// Leaves out what was recorded up to now.
+    void skip_past();
+
     /// False when the producer's memfd is all that is left of it.
     bool producer_alive() const;
     std::uint32_t pid() const { return layout_.pid; }

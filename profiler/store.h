@@ -59,7 +59,7 @@ struct TraceInstant {
 };
 
 struct TraceStoreOptions {
-    std::size_t max_spans = 2'000'000;  ///< 40 bytes each; the oldest go first
+    std::size_t max_spans = 2'000'000;  ///< 32 bytes each; the oldest go first
     std::size_t max_frames = 8192;      ///< history length, per scope
     std::size_t max_calls = 4096;       ///< remembered durations, per stage
     std::size_t max_points = 65536;     ///< per counter

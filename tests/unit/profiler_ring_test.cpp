@@ -304,6 +304,20 @@ TEST(Collector, HandsOverEverythingInOrder) {
     EXPECT_GT(store.collector_cpu_ns(), 0);
 }
 
+TEST(Collector, MayLeaveOutThePast) {
+    { const Span before(Stage::cull, 1); }
+    Collector collector({.past = false});
+    TraceStore store;
+    name_this_thread("main");
+    { const Span after(Stage::cull, 2); }
+    collector.finish(store);
+    ASSERT_EQ(store.span_count(), 1u);
+    const auto stats = store.statistics(StatScope::call);
+    ASSERT_EQ(stats.size(), 1u);
+    EXPECT_EQ(stats[0].stage, Stage::cull);
+    EXPECT_EQ(store.loss().lapped, 0u);
+}
+
 TEST(Overhead, IsMeasuredWithoutTouchingTheTrace) {
     TraceReader reader = own_reader();
     const SpanOverhead cost = measure_span_overhead(1000);
