@@ -1,5 +1,6 @@
 // A 3D Gaussian through a pinhole: mean, 2D covariance (EWA), conic, opacity compensation. Each f with its f_vjp.
-// Sources: Zwicker et al. 2001 (EWA splatting), Kerbl et al. 2023, Yu et al. 2024 (Mip-Splatting's compensation as in gsplat).
+// Sources: Zwicker et al. 2001 (EWA splatting), Kerbl et al. 2023, Yu et al. 2024 (Mip-Splatting's compensation as in
+// gsplat).
 #pragma once
 
 #include "renderer/base/vec.h"
@@ -11,9 +12,9 @@ namespace gs::math {
 /// 0.3 tan(fov / 2) on each side, measured from the principal point.
 template <class T>
 struct Pinhole {
-    Mat3<T> rotation;     ///< camera_from_world
+    Mat3<T> rotation;  ///< camera_from_world
     Vec3<T> translation;
-    T fx, fy, cx, cy;     ///< px
+    T fx, fy, cx, cy;  ///< px
     T x_lo, x_hi, y_lo, y_hi;
 };
 template <class T>
@@ -68,7 +69,8 @@ GS_HD Quat<T> quat_to_rotation_vjp(Quat<T> q, const Mat3<T>& v) {
     const T vz = two * (x * (m[0][2] + m[2][0]) + y * (m[1][2] + m[2][1]) + w * (m[1][0] - m[0][1]) -
                         two * z * (m[0][0] + m[1][1]));
     const T along = vw * w + vx * x + vy * y + vz * z;  // the normalisation removes this part
-    return {inverse * (vw - along * w), inverse * (vx - along * x), inverse * (vy - along * y), inverse * (vz - along * z)};
+    return {inverse * (vw - along * w), inverse * (vx - along * x), inverse * (vy - along * y),
+            inverse * (vz - along * z)};
 }
 
 /// What projecting a mean and covariance gives, before blur.
@@ -77,15 +79,16 @@ struct Projection {
     Vec3<T> camera;  ///< mean in camera axes; camera.z is the depth
     Vec2<T> mean;    ///< px
     Sym2<T> cov;     ///< px^2
+    T det;           ///< of cov, px^4, free of the cancellation that xx yy - xy^2 suffers for needles
 };
 /// The factor U (2x3) with cov = U U^T, and what it is made of; shared by f and f_vjp.
 template <class T>
 struct ProjectionFactors {
-    T u, v;          ///< clamped x/z, y/z
+    T u, v;  ///< clamped x/z, y/z
     T inverse_z;
-    T a[2][3];       ///< J * camera_from_world
-    Mat3<T> r;       ///< world_from_gaussian
-    T b[2][3];       ///< a * r
+    T a[2][3];  ///< J * camera_from_world
+    Mat3<T> r;  ///< world_from_gaussian
+    T b[2][3];  ///< a * r
 };
 template <class T>
 GS_HD ProjectionFactors<T> projection_factors(const Pinhole<T>& cam, Vec3<T> c, Quat<T> quat) {
@@ -100,7 +103,8 @@ GS_HD ProjectionFactors<T> projection_factors(const Pinhole<T>& cam, Vec3<T> c, 
     }
     f.r = quat_to_rotation(quat);
     for (int i = 0; i < 2; ++i)
-        for (int k = 0; k < 3; ++k) f.b[i][k] = f.a[i][0] * f.r.m[0][k] + f.a[i][1] * f.r.m[1][k] + f.a[i][2] * f.r.m[2][k];
+        for (int k = 0; k < 3; ++k)
+            f.b[i][k] = f.a[i][0] * f.r.m[0][k] + f.a[i][1] * f.r.m[1][k] + f.a[i][2] * f.r.m[2][k];
     return f;
 }
 
@@ -112,13 +116,11 @@ GS_HD Projection<T> project(const Pinhole<T>& cam, Vec3<T> mean, Vec3<T> scale, 
     const ProjectionFactors<T> f = projection_factors(cam, out.camera, quat);
     out.mean = {cam.fx * out.camera.x * f.inverse_z + cam.cx, cam.fy * out.camera.y * f.inverse_z + cam.cy};
     const T s[3] = {scale.x, scale.y, scale.z};
-    out.cov = {T(0.0f), T(0.0f), T(0.0f)};
-    for (int k = 0; k < 3; ++k) {
-        const T u0 = f.b[0][k] * s[k], u1 = f.b[1][k] * s[k];
-        out.cov.xx = out.cov.xx + u0 * u0;
-        out.cov.xy = out.cov.xy + u0 * u1;
-        out.cov.yy = out.cov.yy + u1 * u1;
-    }
+    const Vec3<T> u0{f.b[0][0] * s[0], f.b[0][1] * s[1], f.b[0][2] * s[2]};
+    const Vec3<T> u1{f.b[1][0] * s[0], f.b[1][1] * s[1], f.b[1][2] * s[2]};
+    out.cov = {dot(u0, u0), dot(u0, u1), dot(u1, u1)};
+    const Vec3<T> minors = cross(u0, u1);  // Cauchy-Binet: det(U U^T) is the sum of the squared 2x2 minors of U
+    out.det = dot(minors, minors);
     return out;
 }
 
@@ -130,8 +132,8 @@ struct ProjectionGradients {
 };
 /// v_cov.xy is the derivative with respect to the one number cov.xy (it stands twice in the matrix).
 template <class T>
-GS_HD ProjectionGradients<T> project_vjp(const Pinhole<T>& cam, Vec3<T> mean, Vec3<T> scale, Quat<T> quat, Vec2<T> v_mean2d,
-                                         Sym2<T> v_cov, T v_depth) {
+GS_HD ProjectionGradients<T> project_vjp(const Pinhole<T>& cam, Vec3<T> mean, Vec3<T> scale, Quat<T> quat,
+                                         Vec2<T> v_mean2d, Sym2<T> v_cov, T v_depth) {
     const Vec3<T> c = cam.rotation * mean + cam.translation;
     const ProjectionFactors<T> f = projection_factors(cam, c, quat);
     const T s[3] = {scale.x, scale.y, scale.z}, two = T(2.0f);
@@ -167,32 +169,37 @@ GS_HD ProjectionGradients<T> project_vjp(const Pinhole<T>& cam, Vec3<T> mean, Ve
     Vec3<T> v_c;
     v_c.x = v_xz * f.inverse_z;
     v_c.y = v_yz * f.inverse_z;
-    v_c.z = v_depth + f.inverse_z * (jx * (f.u * j02 - j00) + jy * (f.v * j12 - j11) - v_xz * x_over_z - v_yz * y_over_z);
+    v_c.z =
+        v_depth + f.inverse_z * (jx * (f.u * j02 - j00) + jy * (f.v * j12 - j11) - v_xz * x_over_z - v_yz * y_over_z);
     return {transpose(cam.rotation) * v_c, {v_s[0], v_s[1], v_s[2]}, quat_to_rotation_vjp(quat, v_r)};
 }
 
 /// Inverse of cov + blur I, and the opacity factor that keeps the blurred Gaussian's energy.
 template <class T>
 struct Conic {
-    Sym2<T> inverse;   ///< sigma = 0.5 (xx dx^2 + yy dy^2) + xy dx dy
-    T det;             ///< of the blurred covariance; not positive: degenerate
-    T compensation;    ///< sqrt(max(det(cov) / det(cov + blur I), 0.005^2))
+    Sym2<T> inverse;  ///< sigma = 0.5 (xx dx^2 + yy dy^2) + xy dx dy
+    T det;            ///< of the blurred covariance; not positive: degenerate
+    T compensation;   ///< sqrt(max(det(cov) / det(cov + blur I), 0.005^2))
 };
+/// `det`: determinant of cov (Projection::det).
 template <class T>
-GS_HD Conic<T> conic_of(Sym2<T> cov, T blur) {
-    const T xx = cov.xx + blur, yy = cov.yy + blur;
+GS_HD Conic<T> conic_of(Sym2<T> cov, T det, T blur) {
     Conic<T> out;
-    out.det = xx * yy - cov.xy * cov.xy;
+    out.det = det + blur * (cov.xx + cov.yy + blur);
     const T inverse = T(1.0f) / out.det;
-    out.inverse = {yy * inverse, -cov.xy * inverse, xx * inverse};
-    const T ratio = (cov.xx * cov.yy - cov.xy * cov.xy) * inverse;
-    out.compensation = sqrt(max(ratio, T(0.000025f)));
+    out.inverse = {(cov.yy + blur) * inverse, -cov.xy * inverse, (cov.xx + blur) * inverse};
+    out.compensation = sqrt(max(det * inverse, T(0.000025f)));
     return out;
 }
-/// Gradient with respect to cov. v_inverse.xy is with respect to the one number inverse.xy.
+/// Where only the covariance is known.
 template <class T>
-GS_HD Sym2<T> conic_of_vjp(Sym2<T> cov, T blur, Sym2<T> v_inverse, T v_compensation) {
-    const Conic<T> k = conic_of(cov, blur);
+GS_HD Conic<T> conic_of(Sym2<T> cov, T blur) {
+    return conic_of(cov, cov.xx * cov.yy - cov.xy * cov.xy, blur);
+}
+/// Gradient with respect to cov, whose determinant `det` is. v_inverse.xy is with respect to the one number inverse.xy.
+template <class T>
+GS_HD Sym2<T> conic_of_vjp(Sym2<T> cov, T det, T blur, Sym2<T> v_inverse, T v_compensation) {
+    const Conic<T> k = conic_of(cov, det, blur);
     const Sym2<T> c = k.inverse;
     const T half = T(0.5f), two = T(2.0f), zero = T(0.0f);
     // d inverse = -inverse d cov inverse, both symmetric.
@@ -200,7 +207,7 @@ GS_HD Sym2<T> conic_of_vjp(Sym2<T> cov, T blur, Sym2<T> v_inverse, T v_compensat
     const T m00 = c.xx * v_inverse.xx + c.xy * h, m01 = c.xx * h + c.xy * v_inverse.yy;
     const T m10 = c.xy * v_inverse.xx + c.yy * h, m11 = c.xy * h + c.yy * v_inverse.yy;
     Sym2<T> v{-(m00 * c.xx + m01 * c.xy), -(two * (m00 * c.xy + m01 * c.yy)), -(m10 * c.xy + m11 * c.yy)};
-    const T det0 = cov.xx * cov.yy - cov.xy * cov.xy, inverse_det = T(1.0f) / k.det, ratio = det0 * inverse_det;
+    const T inverse_det = T(1.0f) / k.det, ratio = det * inverse_det;
     const T v_ratio = select(ratio > T(0.000025f), half * v_compensation / k.compensation, zero);
     const T v_det0 = v_ratio * inverse_det, v_det1 = -v_ratio * ratio * inverse_det;
     v.xx = v.xx + v_det0 * cov.yy + v_det1 * (cov.yy + blur);

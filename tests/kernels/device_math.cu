@@ -23,8 +23,8 @@ __global__ void use_math(DeviceMathParams p) {
     const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
     if (i >= p.count) return;
     const auto projected = math::project(p.camera, p.means[i], p.scales[i], p.quats[i]);
-    const auto conic = math::conic_of(projected.cov, 0.3f);
-    const auto v_cov = math::conic_of_vjp(projected.cov, 0.3f, conic.inverse, conic.compensation);
+    const auto conic = math::conic_of(projected.cov, projected.det, 0.3f);
+    const auto v_cov = math::conic_of_vjp(projected.cov, projected.det, 0.3f, conic.inverse, conic.compensation);
     p.gradients[i] = math::project_vjp(p.camera, p.means[i], p.scales[i], p.quats[i], projected.mean, v_cov, 1.0f);
     float basis[16];
     const Vec3<float> direction = math::normalize(p.means[i]);

@@ -205,7 +205,8 @@ TEST(Vjp, Project) {
 
 void check_conic(const Numbers& cov, double blur, Random& random, const char* what) {
     const Numbers v = random.vector(4);
-    const auto g = math::conic_of_vjp(Sym2<double>{cov[0], cov[1], cov[2]}, blur, Sym2<double>{v[0], v[1], v[2]}, v[3]);
+    const auto g = math::conic_of_vjp(Sym2<double>{cov[0], cov[1], cov[2]}, cov[0] * cov[2] - cov[1] * cov[1], blur,
+                                      Sym2<double>{v[0], v[1], v[2]}, v[3]);
     const Numbers expected = slopes(cov, v, [&](const Duals& d) {
         const auto k = math::conic_of(Sym2<Dual>{d[0], d[1], d[2]}, Dual(blur));
         return Duals{k.inverse.xx, k.inverse.xy, k.inverse.yy, k.compensation};

@@ -58,7 +58,7 @@ HWY_FLATTEN void ProjectBlock(const ProjectParams& params, BlockView geometry, s
     const auto projected =
         math::project(camera, plane3(geometry, kMeans), scale_at(geometry, params.scale_modifier), quat_at(geometry));
     const Pack blur(params.blur);
-    const auto conic = math::conic_of(projected.cov, blur);
+    const auto conic = math::conic_of(projected.cov, projected.det, blur);
     Pack opacity = math::sigmoid(plane(geometry, kOpacityLogits));
     if (params.antialiased) opacity = opacity * conic.compensation;
     const Pack limit = Pack(2.0f) * log(opacity / alpha_min);
@@ -144,7 +144,7 @@ HWY_FLATTEN void ProjectBlockBackward(const ProjectParams& params, BlockView geo
     const Vec3<Pack> mean = plane3(geometry, kMeans), scale = scale_at(geometry, params.scale_modifier);
     const Quat<Pack> quat = quat_at(geometry);
     const auto projected = math::project(camera, mean, scale, quat);
-    const auto conic = math::conic_of(projected.cov, blur);
+    const auto conic = math::conic_of(projected.cov, projected.det, blur);
     const Pack opacity = math::sigmoid(plane(geometry, kOpacityLogits));
 
     // ln alpha = ln opacity - 0.5 (xx dx^2 + yy dy^2) - xy dx dy, d = pixel - mean.
@@ -152,7 +152,7 @@ HWY_FLATTEN void ProjectBlockBackward(const ProjectParams& params, BlockView geo
                               conic.inverse.xy * v[1] + conic.inverse.yy * v[2]};
     const Sym2<Pack> v_conic{-half * v[3], -v[4], -half * v[5]};
     const Pack v_compensation = params.antialiased ? v[0] / conic.compensation : zero;
-    const Sym2<Pack> v_cov = math::conic_of_vjp(projected.cov, blur, v_conic, v_compensation);
+    const Sym2<Pack> v_cov = math::conic_of_vjp(projected.cov, projected.det, blur, v_conic, v_compensation);
     auto g = math::project_vjp(camera, mean, scale, quat, v_mean2d, v_cov, v[9]);
     g.mean += shade_backward(params, geometry, sh, {v[6], v[7], v[8]}, active, out);
 
