@@ -61,9 +61,10 @@ struct EvalArguments {
 };
 struct RenderArguments {
     std::string scene, output;
-    std::string cameras, capture, path;  ///< exactly one of them
+    std::string cameras, capture, path;  ///< cameras alone, or capture and/or path
     std::string format = "png";          ///< png | npy
-    std::string maps = "color";          ///< comma separated: color,alpha,depth,contributors,isects,pairs, or "all"
+    std::string maps;  ///< comma separated: color,alpha,depth,contributors,isects,pairs, or "all"; empty: color for
+                       ///< png, all for npy
     int width = 0, height = 0;
     double fov = 50;  ///< degrees, vertical, of --path
     CaptureArguments loading;

@@ -194,11 +194,12 @@ void add_render(CLI::App& root, Arguments& a) {
         "  gausscope render scene.ply --cameras cameras.json -o pictures/     (docs/cli.md has the format)\n");
     app.add_option("SCENE", r.scene, "splat file")->required();
     app.add_option("-o,--output", r.output, "folder for the files")->required()->option_text("DIR");
-    CLI::Option_group* from = app.add_option_group("Cameras", "one of");
-    from->add_option("--cameras", r.cameras, "JSON list of cameras")->option_text("FILE");
-    from->add_option("--capture", r.capture, "the cameras of a capture")->option_text("DIR");
-    from->add_option("--path", r.path, "orbit:N, N pictures around the scene")->option_text("PATH");
-    from->require_option(1);
+    const char* from = "Cameras";
+    app.add_option("--cameras", r.cameras, "JSON list of cameras")->group(from)->option_text("FILE");
+    app.add_option("--capture", r.capture, "the cameras of a capture; with --path, the circle they suggest")
+        ->group(from)
+        ->option_text("DIR");
+    app.add_option("--path", r.path, "orbit:N, N pictures around the scene")->group(from)->option_text("PATH");
     app.add_option("--format", r.format, "png, or npy (float32, exact)")
         ->check(CLI::IsMember({"png", "npy"}))
         ->option_text("png|npy");

@@ -1,0 +1,325 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/bench_report.h"
+#include "app/cli/cameras.h"
+#include "app/cli/commands.h"
+#include "app/cli/common.h"
+#include "app/cli/progress.h"
+#include "app/cli/proof_scene.h"
+#include "app/cli/verify.h"
+#include "profiler/collector.h"
+#include "profiler/core/scope.h"
+#include "profiler/overhead.h"
+#include "renderer/base/log.h"
+#include "renderer/device/parallel.h"
+#include "renderer/io/splat_io.h"
+#include "trainer/loss.h"
+#include "trainer/trainer.h"
+
+namespace gs::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr int kWarmUpFrames = 5, kWarmUpSteps = 200;
+constexpr std::size_t kVerifyGaussians = 20000;  // the reference is serial
+constexpr int kVerifySide = 160;
+constexpr std::size_t kCopyBytes = 256u << 20;
+
+double seconds_now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Bytes read plus bytes written per second by all threads, the best of several.
+double copy_bandwidth() {
+    Buffer<char> from, to;
+    from.resize(kCopyBytes, 1);
+    to.resize(kCopyBytes, 2);
+    double best = 0;
+    for (int round = 0; round < 5; ++round) {
+        const double begin = seconds_now();
+        parallel_ranges(kCopyBytes, 4u << 20,
+                        [&](std::size_t a, std::size_t b) { std::memcpy(to.data() + a, from.data() + a, b - a); });
+        best = std::max(best, 2.0 * kCopyBytes / (seconds_now() - begin));
+    }
+    return best;
+}
+
+// Gradients arrive and are dropped: what comes after them is the trainer's time, not the rasterizer's.
+class NoSink final : public GradientSink {
+  public:
+    void take(const BlockGradients&) override {}
+};
+
+class BenchRun {
+  public:
+    explicit BenchRun(const Arguments& arguments) : a_(arguments.bench), common_(arguments.common) {}
+    int run();
+
+  private:
+    Result<void> prepare();
+    Result<void> load_scene();
+    bool verify();
+    void time_frames();
+    void time_steps();
+    void measure_machine();
+    void count();
+    void print() const;
+    Json json() const;
+    int compare();
+
+    const BenchArguments& a_;
+    const CommonArguments& common_;
+    std::unique_ptr<Rasterizer> rasterizer_;
+    std::shared_ptr<const Capture> capture_;
+    std::unique_ptr<Trainer> trainer_;  ///< when training is timed
+    GaussianModel model_;
+    std::vector<NamedCamera> cameras_;
+    RenderOptions options_;
+    Verification verified_;
+    std::vector<StageTime> stages_;
+    RenderCounters counters_;
+    SpanOverhead span_;
+    double copy_ = 0;
+    std::string what_;
+    bool training_ = false;
+};
+
+Result<void> BenchRun::prepare() {
+    auto rasterizer = make_rasterizer(common_);
+    if (!rasterizer) return tl::unexpected(rasterizer.error());
+    rasterizer_ = std::move(*rasterizer);
+    if (!a_.output.empty())
+        if (auto ready = prepare_output_file(a_.output); !ready) return ready;
+    if (!a_.capture.empty()) {
+        const auto options = capture_options(a_.loading, common_);
+        if (!options) return tl::unexpected(options.error());
+        auto capture = load_with_progress(a_.capture, *options);
+        if (!capture) return tl::unexpected(capture.error());
+        capture_ = std::move(*capture);
+        cameras_ = cameras_of(*capture_, false);
+    }
+    training_ = capture_ && a_.scene.empty();
+    return load_scene();
+}
+
+Result<void> BenchRun::load_scene() {
+    const int width = a_.width > 0 ? a_.width : 1280, height = a_.height > 0 ? a_.height : width * 9 / 16;
+    if (!a_.scene.empty()) {
+        auto scene = read_splats(a_.scene);
+        if (!scene) return tl::unexpected(scene.error());
+        model_ = std::move(scene->model);
+        what_ = a_.scene;
+        options_.antialiased = model_.antialiased;
+        if (cameras_.empty()) cameras_ = orbit_cameras(orbit_of(model_), 16, width, height);
+    } else if (!training_) {
+        model_ = make_proof_model({100'000, 3, 7, 0.004f, 0.03f});
+        what_ = "100,000 random Gaussians";
+        for (std::uint64_t i = 0; i < 8; ++i)
+            cameras_.push_back({fmt::format("camera {}", i), make_proof_camera(7, i, width, height)});
+    } else {
+        what_ = "training " + a_.capture;
+        const TrainingSettings settings = scaled_to_steps(TrainingSettings(), kWarmUpSteps + a_.repeats);
+        auto trainer = Trainer::create(capture_, settings, make_cpu_rasterizer());
+        if (!trainer) return tl::unexpected(trainer.error());
+        trainer_ = std::move(*trainer);
+        model_ = trainer_->model();
+    }
+    if (model_.count == 0) return fail(ErrorKind::usage, a_.scene, "there are no Gaussians to time");
+    return {};
+}
+
+bool BenchRun::verify() {
+    const Camera& full = cameras_.front().camera;
+    const double scale = std::min(1.0, static_cast<double>(kVerifySide) / std::max(full.width, full.height));
+    const Camera small = full.scaled_to(std::max(1, static_cast<int>(full.width * scale)),
+                                        std::max(1, static_cast<int>(full.height * scale)));
+    verified_ = verify_frame(thinned(model_, kVerifyGaussians), small, options_, *rasterizer_, true);
+    if (!verified_.ok())
+        log_error(
+            "the picture differs from the reference (colour {:.2g}, alpha {:.2g}, {} counts, gradient {:.2g}): not "
+            "timed",
+            verified_.color, verified_.alpha, verified_.contributors, verified_.gradient);
+    return verified_.ok();
+}
+
+// Forward, loss against the photo (or a plain gradient without photos), backward: one frame, all stages.
+void BenchRun::time_frames() {
+    TraceStore store;
+    Collector collector;
+    ModelSource source(model_);
+    const auto state = rasterizer_->make_state();
+    RenderResult result;
+    PixelGradients gradients;
+    NoSink sink;
+    options_.depth = false;
+    ProgressLine progress("bench");
+    const std::size_t frames = static_cast<std::size_t>(a_.repeats) + kWarmUpFrames;
+    for (std::size_t i = 0; i < frames && !interrupted(); ++i) {
+        const std::size_t view = i % cameras_.size();
+        const Camera& camera = cameras_[view].camera;
+        {
+            const Span span(Stage::iteration, i);
+            rasterizer_->forward(source, camera, options_, *state, result);
+            if (capture_) {
+                const View& v = capture_->views[view];
+                const Span loss(Stage::loss);
+                photo_loss(result.color, v.photo, v.mask, 0.2, &gradients.color);
+            } else {
+                gradients.color.resize(camera.width, camera.height, 3);
+                gradients.color.values.fill(1e-3f);
+            }
+            rasterizer_->backward(source, camera, options_, *state, result, gradients, sink);
+        }
+        if (i + 1 == kWarmUpFrames) {
+            collector.drain_into(store);
+        }
+        progress.update(i + 1, frames, what_);
+    }
+    collector.finish(store);
+    const auto history = store.history(StatScope::iteration);
+    const std::size_t keep = std::min<std::size_t>(history.size(), static_cast<std::size_t>(a_.repeats));
+    stages_ = stage_times(history.last(keep), Stage::iteration);
+}
+
+void BenchRun::time_steps() {
+    TraceStore store;
+    Collector collector;
+    ProgressLine progress("bench");
+    const std::size_t steps = static_cast<std::size_t>(trainer_->settings().steps);
+    for (std::size_t i = 0; i < steps && !interrupted(); ++i) {
+        trainer_->step();
+        if (i % 64 == 0) collector.drain_into(store);
+        progress.update(i + 1, steps, what_);
+    }
+    collector.finish(store);
+    const auto history = store.history(StatScope::iteration);
+    const std::size_t keep = std::min<std::size_t>(history.size(), static_cast<std::size_t>(a_.repeats));
+    stages_ = stage_times(history.last(keep), Stage::iteration);
+    model_ = trainer_->model();
+}
+
+// Mean counters over the cameras, on a frame of their own: counting costs time.
+void BenchRun::count() {
+    RenderOptions options = options_;
+    options.counters = true;
+    ModelSource source(model_);
+    const auto state = rasterizer_->make_state();
+    RenderResult result;
+    const std::uint64_t n = std::min<std::size_t>(cameras_.size(), static_cast<std::size_t>(a_.repeats));
+    for (std::size_t i = 0; i < n; ++i) {
+        rasterizer_->forward(source, cameras_[i].camera, options, *state, result);
+        const RenderCounters& c = result.counters;
+        counters_.gaussians = c.gaussians;
+        counters_.candidates += c.candidates;
+        counters_.visible += c.visible;
+        counters_.isects += c.isects;
+        counters_.list_pairs += c.list_pairs;
+        counters_.evaluated_pairs += c.evaluated_pairs;
+        counters_.blended_pairs += c.blended_pairs;
+        counters_.longest_tile = std::max(counters_.longest_tile, c.longest_tile);
+    }
+    for (std::uint64_t* total : {&counters_.candidates, &counters_.visible, &counters_.isects, &counters_.list_pairs,
+                                 &counters_.evaluated_pairs, &counters_.blended_pairs})
+        *total /= std::max<std::uint64_t>(n, 1);
+}
+
+void BenchRun::measure_machine() {
+    span_ = measure_span_overhead();
+    copy_ = copy_bandwidth();
+}
+
+double pairs_per_second(const std::vector<StageTime>& stages, const char* stage, std::uint64_t pairs) {
+    for (const StageTime& s : stages)
+        if (s.name == stage) return static_cast<double>(pairs) / (s.ms_mean * 1e-3) / thread_count();
+    return std::numeric_limits<double>::quiet_NaN();
+}
+
+Json BenchRun::json() const {
+    const Camera& c = cameras_.front().camera;
+    Json out{{"command", "bench"}, {"scene", what_},     {"backend", rasterizer_->name()}, {"threads", thread_count()},
+             {"width", c.width},   {"height", c.height}, {"views", cameras_.size()},       {"training", training_}};
+    out["verified"] = {{"color", verified_.color},
+                       {"alpha", verified_.alpha},
+                       {"gradient", number(verified_.gradient)},
+                       {"pixels", verified_.pixels},
+                       {"fragile", verified_.fragile}};
+    out["stages"] = stage_times_json(stages_);
+    out["counters"] = {{"gaussians", counters_.gaussians},
+                       {"candidates", counters_.candidates},
+                       {"visible", counters_.visible},
+                       {"isects", counters_.isects},
+                       {"list_pairs", counters_.list_pairs},
+                       {"evaluated_pairs", counters_.evaluated_pairs},
+                       {"blended_pairs", counters_.blended_pairs},
+                       {"longest_tile", counters_.longest_tile}};
+    out["blend_list_pairs_per_second_per_core"] = number(pairs_per_second(stages_, "blend", counters_.list_pairs));
+    out["blend_backward_list_pairs_per_second_per_core"] =
+        number(pairs_per_second(stages_, "blend backward", counters_.list_pairs));
+    out["span_ns"] = span_.recorded ? number(span_.span_ns) : nullptr;
+    out["disarmed_span_ns"] = number(span_.disarmed_ns);
+    out["timer_pair_ns"] = number(span_.timer_pair_ns);
+    out["copy_bytes_per_second"] = number(copy_);
+    return out;
+}
+
+void BenchRun::print() const {
+    const Camera& c = cameras_.front().camera;
+    fmt::print("{}, {} x {}, {}\n", what_, c.width, c.height, rasterizer_->name());
+    fmt::print("verified against the reference: colour {:.1e}, alpha {:.1e}, gradient {:.1e}\n\n", verified_.color,
+               verified_.alpha, verified_.gradient);
+    print_stage_times(stages_);
+    fmt::print("\nN {}  V {}  I {}  list pairs {:.1f} M  E {:.1f} M  B {:.1f} M  longest tile {}\n",
+               counters_.gaussians, counters_.visible, counters_.isects,
+               1e-6 * static_cast<double>(counters_.list_pairs), 1e-6 * static_cast<double>(counters_.evaluated_pairs),
+               1e-6 * static_cast<double>(counters_.blended_pairs), counters_.longest_tile);
+    fmt::print("blend {:.2f} G list pairs/s per core, its backward {:.2f}\n",
+               1e-9 * pairs_per_second(stages_, "blend", counters_.list_pairs),
+               1e-9 * pairs_per_second(stages_, "blend backward", counters_.list_pairs));
+    if (span_.recorded)
+        fmt::print("a span costs {:.1f} ns ({:.1f} ns while off), two timer reads {:.1f} ns\n", span_.span_ns,
+                   span_.disarmed_ns, span_.timer_pair_ns);
+    fmt::print("memory copy {:.1f} GB/s (read + written, {} threads)\n", 1e-9 * copy_, thread_count());
+}
+
+int BenchRun::compare() {
+    const auto result = compare_with_base(a_.compare, stages_, a_.tolerance);
+    if (!result) return report(result.error());
+    fmt::print("\nagainst {}:\n", a_.compare);
+    for (const std::string& line : result->lines) fmt::print("{}\n", line);
+    if (result->slower.empty()) return kDone;
+    fmt::print(stderr, "error: {} stages are slower than in {}\n", result->slower.size(), a_.compare);
+    return kGate;
+}
+
+int BenchRun::run() {
+    catch_interrupts();
+    if (auto ready = prepare(); !ready) return report(ready.error());
+    if (!verify()) return kGate;
+    if (training_)
+        time_steps();
+    else
+        time_frames();
+    count();
+    measure_machine();
+    if (interrupted()) return report({ErrorKind::cancelled, "", "stopped before all frames were timed", "", {}, {}});
+    print();
+    const int code = a_.compare.empty() ? kDone : compare();
+    const Json result = json();
+    if (!a_.output.empty())
+        if (auto written = write_text_file(a_.output, result.dump(2) + "\n"); !written) return report(written.error());
+    if (common_.json) print_json(result);
+    return code;
+}
+
+}  // namespace
+
+int run_bench(const Arguments& arguments) { return BenchRun(arguments).run(); }
+
+}  // namespace gs::cli

@@ -1,0 +1,235 @@
+#include "app/cli/cameras.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "renderer/base/file.h"
+
+namespace gs::cli {
+namespace {
+
+using Json = nlohmann::json;
+constexpr double kDegree = 3.14159265358979323846 / 180;
+
+double length(Vec3d v) { return std::sqrt(dot(v, v)); }
+Vec3d unit(Vec3d v) { return length(v) > 0 ? (1 / length(v)) * v : Vec3d{0, 0, 1}; }
+
+bool all_numbers(const Json& list, std::size_t n) {
+    return list.is_array() && list.size() == n &&
+           std::all_of(list.begin(), list.end(), [](const Json& v) { return v.is_number(); });
+}
+std::optional<Vec3d> vector_in(const Json& item, const char* name) {
+    if (!item.contains(name) || !all_numbers(item[name], 3)) return std::nullopt;
+    return Vec3d{item[name][0].get<double>(), item[name][1].get<double>(), item[name][2].get<double>()};
+}
+std::optional<double> number_in(const Json& item, const char* name) {
+    if (!item.contains(name) || !item[name].is_number()) return std::nullopt;
+    return item[name].get<double>();
+}
+
+// The message of what is wrong, or empty.
+std::string read_lens(const Json& item, Camera& camera) {
+    const auto width = number_in(item, "width"), height = number_in(item, "height");
+    if (!width || !height || *width < 1 || *height < 1 || *width > 32768 || *height > 32768)
+        return "\"width\" and \"height\" must be numbers from 1 to 32768";
+    camera.width = static_cast<int>(*width);
+    camera.height = static_cast<int>(*height);
+    if (const auto fov = number_in(item, "fov_y")) {
+        if (!(*fov > 0 && *fov < 180)) return "\"fov_y\" must lie between 0 and 180 degrees";
+        camera.fx = camera.fy = camera.height / (2 * std::tan(*fov * kDegree / 2));
+    } else {
+        const auto fx = number_in(item, "fx");
+        if (!fx) return "there is neither \"fx\" nor \"fov_y\"";
+        camera.fx = *fx;
+        camera.fy = number_in(item, "fy").value_or(*fx);
+    }
+    camera.cx = number_in(item, "cx").value_or(camera.width / 2.0);
+    camera.cy = number_in(item, "cy").value_or(camera.height / 2.0);
+    return {};
+}
+
+std::string read_matrix(const Json& rows, Camera& camera) {
+    if (!rows.is_array() || (rows.size() != 3 && rows.size() != 4))
+        return "\"camera_from_world\" must have 3 or 4 rows";
+    double t[3];
+    for (int i = 0; i < 3; ++i) {
+        const auto row = static_cast<std::size_t>(i);
+        if (!all_numbers(rows[row], 4)) return "each row of \"camera_from_world\" must have 4 numbers";
+        for (int j = 0; j < 3; ++j) camera.rotation.m[i][j] = rows[row][static_cast<std::size_t>(j)].get<double>();
+        t[i] = rows[row][3].get<double>();
+    }
+    camera.translation = {t[0], t[1], t[2]};
+    return {};
+}
+
+std::string read_pose(const Json& item, Camera& camera) {
+    if (item.contains("camera_from_world")) return read_matrix(item["camera_from_world"], camera);
+    const auto position = vector_in(item, "position");
+    if (!position) return "there is neither \"camera_from_world\" nor \"position\"";
+    if (item.contains("rotation")) {
+        const Json& rows = item["rotation"];
+        if (!rows.is_array() || rows.size() != 3 ||
+            !std::all_of(rows.begin(), rows.end(), [](const Json& r) { return all_numbers(r, 3); }))
+            return "\"rotation\" must be 3 rows of 3 numbers";
+        for (std::size_t i = 0; i < 3; ++i)
+            for (std::size_t j = 0; j < 3; ++j) camera.rotation.m[j][i] = rows[i][j].get<double>();
+        camera.translation = -(camera.rotation * *position);
+        return {};
+    }
+    const auto target = vector_in(item, "target");
+    if (!target) return "\"position\" needs \"rotation\" or \"target\" beside it";
+    const Camera pose =
+        look_at(*position, *target, vector_in(item, "up").value_or(Vec3d{0, -1, 0}), camera.width, camera.height, 1);
+    camera.rotation = pose.rotation;
+    camera.translation = pose.translation;
+    return {};
+}
+
+// Rows must be orthonormal, or pictures come out skewed.
+bool is_rotation(const Mat3d& r) {
+    const Mat3d product = r * transpose(r);
+    for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j)
+            if (!(std::abs(product.m[i][j] - (i == j ? 1 : 0)) < 1e-3)) return false;
+    return true;
+}
+
+Vec3d middle_of(std::vector<Vec3d> points, double& distance90) {
+    const std::size_t half = points.size() / 2;
+    Vec3d center;
+    for (double Vec3d::*axis : {&Vec3d::x, &Vec3d::y, &Vec3d::z}) {
+        std::nth_element(points.begin(), points.begin() + static_cast<std::ptrdiff_t>(half), points.end(),
+                         [axis](Vec3d a, Vec3d b) { return a.*axis < b.*axis; });
+        center.*axis = points[half].*axis;
+    }
+    std::vector<double> distances;
+    for (const Vec3d p : points) distances.push_back(length(p - center));
+    const auto far = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() * 9 / 10);
+    std::nth_element(distances.begin(), far, distances.end());
+    distance90 = std::max(*far, 1e-6);
+    return center;
+}
+
+// The point nearest to all optical axes: sum over cameras of (I - d d^T) (p - position) = 0. Solved by Cramer's rule.
+Vec3d focus_of(const Capture& capture) {
+    Mat3d a;
+    Vec3d b;
+    for (const View& view : capture.views) {
+        const Vec3d d = view.camera.forward(), p = view.camera.position();
+        const double v[3] = {d.x, d.y, d.z}, w[3] = {p.x, p.y, p.z};
+        double right[3] = {0, 0, 0};
+        for (int i = 0; i < 3; ++i)
+            for (int j = 0; j < 3; ++j) {
+                const double e = (i == j ? 1 : 0) - v[i] * v[j];
+                a.m[i][j] += e;
+                right[i] += e * w[j];
+            }
+        b += Vec3d{right[0], right[1], right[2]};
+    }
+    const auto row = [&](int i) { return Vec3d{a.m[i][0], a.m[i][1], a.m[i][2]}; };  // symmetric: rows are columns
+    const double det = dot(row(0), cross(row(1), row(2)));
+    if (std::abs(det) < 1e-9) return capture.views.front().camera.position() + capture.views.front().camera.forward();
+    return {dot(b, cross(row(1), row(2))) / det, dot(row(0), cross(b, row(2))) / det,
+            dot(row(0), cross(row(1), b)) / det};
+}
+
+}  // namespace
+
+Result<std::vector<NamedCamera>> read_cameras(const std::string& path) {
+    const auto text = read_text_file(path, 256u << 20);
+    if (!text) return tl::unexpected(text.error());
+    Json list = Json::parse(*text, nullptr, false);
+    if (list.is_discarded()) return fail(ErrorKind::malformed, path, "this is not valid JSON");
+    if (list.is_object() && list.contains("cameras")) list = Json(list["cameras"]);
+    if (!list.is_array() || list.empty())
+        return fail(ErrorKind::malformed, path, "there is no list of cameras in it", "docs/cli.md has the format");
+    std::vector<NamedCamera> out;
+    for (const Json& item : list) {
+        NamedCamera named{fmt::format("camera_{:04}", out.size()), {}};
+        std::string wrong = item.is_object() ? read_lens(item, named.camera) : "it is not an object";
+        if (wrong.empty()) wrong = read_pose(item, named.camera);
+        if (wrong.empty() && (!named.camera.valid() || !is_rotation(named.camera.rotation)))
+            wrong = "the numbers make no camera (focal lengths positive, rotation orthonormal, all finite)";
+        if (!wrong.empty())
+            return fail(ErrorKind::malformed, path, fmt::format("camera {}: {}", out.size(), wrong),
+                        "docs/cli.md has the format");
+        for (const char* key : {"name", "img_name"})
+            if (item.contains(key) && item[key].is_string())
+                named.name = fs::path(item[key].get<std::string>()).stem().string();
+        out.push_back(std::move(named));
+    }
+    return out;
+}
+
+std::vector<NamedCamera> cameras_of(const Capture& capture, bool test_only) {
+    std::vector<NamedCamera> out;
+    for (const View& view : capture.views) {
+        if (test_only && !view.test) continue;
+        std::string name = fs::path(view.name).replace_extension().string();
+        std::replace(name.begin(), name.end(), '/', '_');
+        out.push_back({std::move(name), view.camera});
+    }
+    return out;
+}
+
+Orbit orbit_of(const GaussianModel& model) {
+    std::vector<Vec3d> points;
+    for (std::size_t i = 0; i < model.count; ++i) {
+        const Vec3f p = model.mean(i);
+        if (std::isfinite(p.x) && std::isfinite(p.y) && std::isfinite(p.z)) points.push_back({p.x, p.y, p.z});
+    }
+    Orbit orbit;
+    if (points.empty()) return orbit;
+    double reach = 1;
+    orbit.center = middle_of(std::move(points), reach);
+    orbit.radius = 2.6 * reach;
+    return orbit;
+}
+
+Orbit orbit_of(const Capture& capture) {
+    Orbit orbit;
+    if (capture.views.empty()) return orbit;
+    orbit.center = focus_of(capture);
+    Vec3d up{};
+    double distance = 0;
+    for (const View& view : capture.views) {
+        const Mat3d& r = view.camera.rotation;
+        up += Vec3d{-r.m[1][0], -r.m[1][1], -r.m[1][2]};
+        distance += length(view.camera.position() - orbit.center);
+    }
+    const double n = static_cast<double>(capture.views.size());
+    orbit.up = unit(up);
+    orbit.radius = distance / n;
+    double height = 0;
+    for (const View& view : capture.views) height += dot(view.camera.position() - orbit.center, orbit.up);
+    orbit.elevation = std::asin(std::clamp(height / n / orbit.radius, -0.99, 0.99));
+    const Camera& first = capture.views.front().camera;
+    orbit.fov_y = 2 * std::atan(first.height / (2 * first.fy));
+    return orbit;
+}
+
+std::vector<NamedCamera> orbit_cameras(const Orbit& orbit, int count, int width, int height) {
+    const Vec3d up = unit(orbit.up);
+    const Vec3d east = unit(cross(up, std::abs(up.x) < 0.9 ? Vec3d{1, 0, 0} : Vec3d{0, 0, 1})), north = cross(up, east);
+    std::vector<NamedCamera> out;
+    for (int i = 0; i < count; ++i) {
+        const double angle = 360 * kDegree * i / count, level = orbit.radius * std::cos(orbit.elevation);
+        const Vec3d eye = orbit.center + level * std::cos(angle) * east + level * std::sin(angle) * north +
+                          orbit.radius * std::sin(orbit.elevation) * up;
+        out.push_back({fmt::format("frame_{:04}", i), look_at(eye, orbit.center, up, width, height, orbit.fov_y)});
+    }
+    return out;
+}
+
+Result<int> parse_path(const std::string& text) {
+    constexpr std::string_view kOrbit = "orbit:";
+    char* end = nullptr;
+    const long count = text.starts_with(kOrbit) ? std::strtol(text.c_str() + kOrbit.size(), &end, 10) : 0;
+    if (end == nullptr || *end != 0 || count < 1 || count > 100000)
+        return fail(ErrorKind::usage, "", fmt::format("the path \"{}\" is not known", text),
+                    "orbit:N draws N pictures around the scene");
+    return static_cast<int>(count);
+}
+
+}  // namespace gs::cli

@@ -1,0 +1,267 @@
+#include <fmt/core.h>
+
+#include <chrono>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/commands.h"
+#include "app/cli/common.h"
+#include "app/cli/progress.h"
+#include "app/cli/results.h"
+#include "app/cli/train_settings.h"
+#include "profiler/collector.h"
+#include "profiler/core/scope.h"
+#include "profiler/export_perfetto.h"
+#include "renderer/base/log.h"
+#include "renderer/io/splat_io.h"
+
+namespace gs::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr std::uint64_t kDrainSteps = 64;            // how often the collector's batches are taken
+constexpr std::size_t kSpansWithoutTrace = 200'000;  // enough for stage statistics
+
+double now_seconds() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+class TrainRun {
+  public:
+    explicit TrainRun(const Arguments& arguments)
+        : a_(arguments.train), common_(arguments.common), folder_(a_.output), store_(store_options(a_)) {}
+    int run();
+
+  private:
+    static TraceStoreOptions store_options(const TrainArguments& a) {
+        TraceStoreOptions options;
+        if (a.trace.empty()) options.max_spans = kSpansWithoutTrace;
+        return options;
+    }
+    Result<void> prepare();
+    Result<void> start_or_resume(const CaptureOptions& options);
+    void train();
+    void evaluate(bool last);
+    void autosave();
+    bool save_results();
+    void save_one(const char* what, const fs::path& path, const std::function<Result<void>(const fs::path&)>& write);
+    Json summary() const;
+
+    const TrainArguments& a_;
+    const CommonArguments& common_;
+    fs::path folder_;
+    NamedValues given_;
+    std::unique_ptr<Trainer> trainer_;
+    Collector collector_;
+    TraceStore store_;
+    StepLog steps_;
+    StepReport last_;
+    std::vector<Evaluation> evaluations_;
+    Json files_ = Json::object();
+    std::string resumed_from_, backend_;
+    std::uint64_t first_step_ = 0;
+    double begin_ = now_seconds(), load_seconds_ = 0, train_seconds_ = 0;
+    bool stopped_ = false, lost_ = false, moved_ = false;
+};
+
+Result<void> TrainRun::prepare() {
+    auto given = given_settings(a_.settings, a_.loading.background, common_);
+    if (!given) return tl::unexpected(given.error());
+    given_ = std::move(*given);
+    auto settings = make_settings(given_);
+    if (!settings) return tl::unexpected(settings.error());
+    auto options = capture_options(a_.loading, common_);
+    if (!options) return tl::unexpected(options.error());
+    options->background = {static_cast<float>(settings->background_r), static_cast<float>(settings->background_g),
+                           static_cast<float>(settings->background_b)};
+    // Output first: an hour of training must not end at a folder that cannot be written.
+    if (auto ready = prepare_output_folder(folder_); !ready) return ready;
+    if (!a_.trace.empty())
+        if (auto ready = prepare_output_file(a_.trace); !ready) return ready;
+    return start_or_resume(*options);
+}
+
+Result<void> TrainRun::start_or_resume(const CaptureOptions& options) {
+    fs::path checkpoint = a_.resume;
+    if (a_.resume == "auto") {
+        checkpoint = folder_ / "checkpoint.gsc";
+        if (!fs::exists(checkpoint)) checkpoint.clear();
+        if (checkpoint.empty()) log_info("{} has no checkpoint yet: starting anew", folder_.string());
+    } else if (!a_.resume.empty() && !fs::exists(checkpoint)) {
+        return fail(ErrorKind::not_found, a_.resume, "there is no such checkpoint",
+                    "--resume auto takes the one in the output folder");
+    }
+    auto rasterizer = make_rasterizer(common_);
+    if (!rasterizer) return tl::unexpected(rasterizer.error());
+    backend_ = (*rasterizer)->name();
+    auto capture = load_with_progress(a_.capture, options);
+    if (!capture) return tl::unexpected(capture.error());
+
+    if (checkpoint.empty()) {
+        const auto settings = make_settings(given_);
+        auto trainer = Trainer::create(*capture, *settings, std::move(*rasterizer));
+        if (!trainer) return tl::unexpected(trainer.error());
+        trainer_ = std::move(*trainer);
+    } else {
+        auto trainer = Trainer::resume(checkpoint, *capture, std::move(*rasterizer));
+        if (!trainer) return tl::unexpected(trainer.error());
+        trainer_ = std::move(*trainer);
+        TrainingSettings settings = trainer_->settings();
+        if (auto changed = change_settings(settings, given_); !changed) return changed;
+        trainer_->set_settings(settings);
+        resumed_from_ = checkpoint.string();
+        steps_.take_earlier(folder_ / "metrics.csv", trainer_->steps_done());
+        log_info("going on from step {} of {}", trainer_->steps_done(), resumed_from_);
+    }
+    first_step_ = trainer_->steps_done();
+    load_seconds_ = now_seconds() - begin_;
+    return {};
+}
+
+void TrainRun::train() {
+    const double begin = now_seconds();
+    const auto total = [&] { return static_cast<std::size_t>(trainer_->settings().steps); };
+    log_info("{} steps from {} Gaussians on {}", total() - static_cast<std::size_t>(first_step_),
+             trainer_->gaussian_count(), backend_);
+    ProgressLine progress("train");
+    while (!trainer_->finished() && !interrupted()) {
+        last_ = trainer_->step();
+        steps_.add(last_);
+        if (last_.step % kDrainSteps == 0) collector_.drain_into(store_);
+        if (progress.due(last_.step, total()))
+            progress.update(last_.step, total(),
+                            fmt::format("loss {:.4f}  {:.1f} ms/step  {} Gaussians", last_.loss, last_.milliseconds,
+                                        last_.gaussians));
+        const bool more = !trainer_->finished();
+        if (more && a_.eval_every > 0 && last_.step % a_.eval_every == 0) evaluate(false);
+        if (more && a_.save_every > 0 && last_.step % a_.save_every == 0) autosave();
+    }
+    progress.finish();
+    stopped_ = !trainer_->finished();
+    train_seconds_ = now_seconds() - begin;
+}
+
+void TrainRun::evaluate(bool last) {
+    const auto views = trainer_->capture().view_indices(true);
+    if (views.empty()) {
+        if (last) log_warning("there are no test views to measure (see --test-every)");
+        return;
+    }
+    ProgressLine progress("evaluate");
+    evaluations_.push_back(trainer_->evaluate(views, [&](std::string_view, std::size_t done, std::size_t total) {
+        progress.update(done, total, "");
+        return !interrupted();
+    }));
+    progress.finish();
+    const Evaluation& e = evaluations_.back();
+    if (!last)
+        log_info("step {}: PSNR {:.3f} dB, SSIM {:.4f}, {} Gaussians", e.step, e.psnr, e.ssim,
+                 trainer_->gaussian_count());
+}
+
+void TrainRun::autosave() {
+    std::error_code ignored;
+    fs::create_directories(folder_, ignored);
+    if (auto saved = trainer_->save_checkpoint(folder_ / "checkpoint.gsc"); !saved)
+        log_warning("no checkpoint at step {}, training goes on: {}", last_.step, saved.error().text());
+    else if (auto written = steps_.write(folder_ / "metrics.csv"); !written)
+        log_warning("{}", written.error().text());
+}
+
+void TrainRun::save_one(const char* what, const fs::path& path,
+                        const std::function<Result<void>(const fs::path&)>& write) {
+    const auto where = write_or_rescue(path, write);
+    if (!where) {
+        log_error("{}", where.error().text());
+        lost_ = true;
+        return;
+    }
+    if (*where != path) {
+        log_error("{} could not be written; it is in {} instead", path.string(), where->string());
+        moved_ = true;
+    }
+    files_[what] = where->string();
+}
+
+// The model first: it is what the hours were spent on.
+bool TrainRun::save_results() {
+    const GaussianModel model = trainer_->model();
+    save_one("splats", folder_ / "point_cloud.ply", [&](const fs::path& p) {
+        const Span span(Stage::export_splats);
+        return write_splats(p, model);
+    });
+    save_one("checkpoint", folder_ / "checkpoint.gsc", [&](const fs::path& p) { return trainer_->save_checkpoint(p); });
+    save_one("steps", folder_ / "metrics.csv", [&](const fs::path& p) { return steps_.write(p); });
+    collector_.finish(store_);
+    if (!a_.trace.empty())
+        save_one("trace", a_.trace, [&](const fs::path& p) -> Result<void> {
+            auto written = export_perfetto(store_, p);
+            if (!written) return tl::unexpected(written.error());
+            return {};
+        });
+    save_one("metrics", folder_ / "metrics.json",
+             [&](const fs::path& p) { return write_text_file(p, summary().dump(2) + "\n"); });
+    return !lost_ && !moved_;
+}
+
+Json TrainRun::summary() const {
+    const TrainingSettings& settings = trainer_->settings();
+    Json out{{"command", "train"}, {"capture", a_.capture}, {"output", a_.output}, {"backend", backend_}};
+    out.update({{"steps", trainer_->steps_done()},
+                {"seconds", number(train_seconds_)},
+                {"load_seconds", number(load_seconds_)},
+                {"total_seconds", number(now_seconds() - begin_)},
+                {"gaussians", trainer_->gaussian_count()},
+                {"interrupted", stopped_}});
+    if (!resumed_from_.empty()) out.update({{"resumed_from", resumed_from_}, {"resumed_at_step", first_step_}});
+    out["train"] = {{"loss", number(last_.loss)},
+                    {"l1", number(last_.l1)},
+                    {"ssim", number(last_.ssim)},
+                    {"psnr", number(last_.psnr)}};
+    out["test"] = score_json(evaluations_.empty() ? Evaluation() : evaluations_.back());
+    out["evaluations"] = Json::array();
+    for (const Evaluation& e : evaluations_)
+        out["evaluations"].push_back(
+            {{"step", e.step}, {"psnr", number(e.psnr)}, {"ssim", number(e.ssim)}, {"seconds", number(e.seconds)}});
+    out["stages"] = stages_json(store_, StatScope::iteration);
+    out["memory"] = Json::array();
+    for (const MemoryUse& m : trainer_->memory())
+        out["memory"].push_back({{"category", m.category}, {"bytes", m.bytes}});
+    out.update({{"settings", settings_json(settings)}, {"skipped", trainer_->capture().skipped}, {"files", files_}});
+    return out;
+}
+
+int TrainRun::run() {
+    catch_interrupts();
+    if (auto ready = prepare(); !ready) return report(ready.error());
+    train();
+    if (!stopped_) evaluate(true);
+    const bool saved = save_results();
+    if (!stopped_ && !evaluations_.empty()) print_scores(evaluations_.back());
+    const std::string splats = files_.value("splats", ""), checkpoint = files_.value("checkpoint", "");
+    if (stopped_)
+        fmt::print("stopped at step {}; checkpoint: {} (go on with --resume auto)\n", trainer_->steps_done(),
+                   checkpoint);
+    else
+        fmt::print("{} steps in {:.1f} s, {} Gaussians: {}\n", trainer_->steps_done() - first_step_, train_seconds_,
+                   trainer_->gaussian_count(), splats);
+    if (common_.json) print_json(summary());
+    return stopped_ || !saved ? kFailed : kDone;
+}
+
+}  // namespace
+
+int run_train(const Arguments& arguments) {
+    if (arguments.train.view) {
+        Arguments view = arguments;
+        const TrainArguments& t = arguments.train;
+        view.view.path = t.capture;
+        view.view.output = t.output;
+        view.view.loading = t.loading;
+        view.view.settings = t.settings;
+        return run_view(view);
+    }
+    return TrainRun(arguments).run();
+}
+
+}  // namespace gs::cli

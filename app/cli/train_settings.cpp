@@ -1,0 +1,130 @@
+#include "app/cli/train_settings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/common.h"
+
+namespace gs::cli {
+namespace {
+
+using Json = nlohmann::json;
+constexpr std::uint64_t kMaxConfigBytes = 1 << 20;
+
+Result<NamedValues> from_json(const std::string& path, const std::string& text) {
+    Json object = Json::parse(text, nullptr, false, true);
+    if (object.is_discarded()) return fail(ErrorKind::malformed, path, "this is not valid JSON");
+    if (object.is_object() && object.contains("settings")) object = Json(object["settings"]);
+    if (!object.is_object()) return fail(ErrorKind::malformed, path, "the settings are not a JSON object");
+    NamedValues out;
+    for (const auto& [name, value] : object.items()) {
+        if (!value.is_number() && !value.is_boolean())
+            return fail(ErrorKind::malformed, path,
+                        fmt::format("the setting \"{}\" is neither a number nor true or false", name));
+        out.emplace_back(name, value.is_boolean() ? (value.get<bool>() ? 1.0 : 0.0) : value.get<double>());
+    }
+    return out;
+}
+
+Result<double> value_of(const std::string& word) {
+    if (word == "true" || word == "yes" || word == "on") return 1.0;
+    if (word == "false" || word == "no" || word == "off") return 0.0;
+    char* end = nullptr;
+    const double value = std::strtod(word.c_str(), &end);
+    if (word.empty() || *end != 0 || !std::isfinite(value)) return fail(ErrorKind::malformed, "", "");
+    return value;
+}
+
+Result<NamedValues> from_lines(const std::string& path, const std::string& text) {
+    NamedValues out;
+    std::uint64_t number = 0;
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = std::min(text.find('\n', begin), text.size());
+        std::string line = text.substr(begin, end - begin);
+        begin = end + 1;
+        ++number;
+        line = line.substr(0, line.find('#'));
+        line.erase(std::remove_if(line.begin(), line.end(), [](unsigned char c) { return std::isspace(c); }),
+                   line.end());
+        if (line.empty()) continue;
+        const std::size_t equals = line.find('=');
+        if (equals == std::string::npos || equals == 0)
+            return fail_at_line(path, number, "this line is not \"name = value\"", "a # begins a comment");
+        const auto value = value_of(line.substr(equals + 1));
+        if (!value) return fail_at_line(path, number, fmt::format("\"{}\" is not a number", line.substr(equals + 1)));
+        std::string name = line.substr(0, equals);
+        if (find_setting(name) == nullptr) std::replace(name.begin(), name.end(), '-', '_');
+        if (find_setting(name) == nullptr)
+            return fail_at_line(path, number, fmt::format("there is no training setting \"{}\"", name),
+                                "gausscope train --help lists them");
+        out.emplace_back(name, *value);
+    }
+    return out;
+}
+
+}  // namespace
+
+Result<NamedValues> read_config(const std::string& path) {
+    const auto text = read_text_file(path, kMaxConfigBytes);
+    if (!text) return tl::unexpected(text.error());
+    const std::size_t first = text->find_first_not_of(" \t\r\n");
+    auto values =
+        first != std::string::npos && (*text)[first] == '{' ? from_json(path, *text) : from_lines(path, *text);
+    if (!values) return values;
+    TrainingSettings scratch;
+    for (const auto& [name, value] : *values)
+        if (auto set = set_setting(scratch, name, value); !set) {
+            set.error().path = path;
+            return tl::unexpected(set.error());
+        }
+    return values;
+}
+
+Result<NamedValues> given_settings(const NamedValues& flags, const std::string& background,
+                                   const CommonArguments& common) {
+    NamedValues out;
+    if (!common.config.empty()) {
+        auto config = read_config(common.config);
+        if (!config) return config;
+        out = std::move(*config);
+    }
+    out.insert(out.end(), flags.begin(), flags.end());
+    if (!background.empty()) {
+        const auto color = parse_color(background);
+        if (!color) return tl::unexpected(color.error());
+        out.emplace_back("background_r", color->x);
+        out.emplace_back("background_g", color->y);
+        out.emplace_back("background_b", color->z);
+    }
+    if (common.seed) out.emplace_back("seed", static_cast<double>(*common.seed));
+    return out;
+}
+
+Result<TrainingSettings> make_settings(const NamedValues& given) {
+    TrainingSettings settings;
+    for (const auto& [name, value] : given)
+        if (name == "steps") settings.steps = value;
+    if (settings.steps != TrainingSettings().steps) settings = scaled_to_steps(TrainingSettings(), settings.steps);
+    for (const auto& [name, value] : given)
+        if (auto set = set_setting(settings, name, value); !set) return tl::unexpected(set.error());
+    return settings;
+}
+
+Result<void> change_settings(TrainingSettings& settings, const NamedValues& given) {
+    for (const auto& [name, value] : given) {
+        const SettingField* field = find_setting(name);
+        if (field == nullptr)
+            return fail(ErrorKind::usage, "", fmt::format("there is no training setting \"{}\"", name));
+        if (!field->live && settings.*field->value != value)
+            return fail(ErrorKind::usage, "",
+                        fmt::format("{} is {} in the checkpoint and cannot change in a run that goes on", name,
+                                    settings.*field->value),
+                        "leave it out, or train anew without --resume");
+        if (auto set = set_setting(settings, name, value); !set) return set;
+    }
+    return {};
+}
+
+}  // namespace gs::cli

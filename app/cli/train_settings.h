@@ -1,0 +1,28 @@
+// Where training settings come from: defaults, a config file, flags; later ones win. Called by train and view.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/cli/arguments.h"
+#include "renderer/base/expected.h"
+#include "trainer/settings.h"
+
+namespace gs::cli {
+
+using NamedValues = std::vector<std::pair<std::string, double>>;
+
+/// JSON (an object of numbers and booleans, or one with such an object under "settings", as metrics.json has) or lines
+/// of `name = value` with # comments. Errors name the line.
+Result<NamedValues> read_config(const std::string& path);
+/// Everything that was said: config file, flags, --background, --seed, in this order.
+Result<NamedValues> given_settings(const NamedValues& flags, const std::string& background,
+                                   const CommonArguments& common);
+/// Defaults, shrunk to the number of steps asked for, then what was given.
+Result<TrainingSettings> make_settings(const NamedValues& given);
+/// For a run that goes on. Errors (usage): what cannot change any more.
+Result<void> change_settings(TrainingSettings& settings, const NamedValues& given);
+
+}  // namespace gs::cli

@@ -1,0 +1,122 @@
+#include "app/cli/verify.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "renderer/reference/rasterize.h"
+
+namespace gs::cli {
+namespace {
+
+// Where gradients go: a model's worth of numbers. Each block is written by one thread, once.
+class GradientStore final : public GradientSink {
+  public:
+    explicit GradientStore(const GaussianModel& like) : gradients(like.count, like.sh_degree) {}
+    void take(const BlockGradients& g) override {
+        for (std::size_t lane = 0; lane < kBlock; ++lane) {
+            const std::size_t i = g.block * kBlock + lane;
+            if ((g.mask >> lane & 1) == 0 || i >= gradients.count) continue;
+            for (int p = 0; p < gradients.planes(); ++p) gradients.at(p, i) = g.planes[p][lane];
+        }
+    }
+    GaussianModel gradients;
+};
+
+reference::Options reference_options(const RenderOptions& o) {
+    const RasterRules rules = rules_of(o.compatibility);
+    reference::Options out;
+    out.background = {o.background.x, o.background.y, o.background.z};
+    out.sh_degree = o.sh_degree;
+    out.scale_modifier = o.scale_modifier;
+    out.antialiased = o.antialiased;
+    out.blur = o.blur;
+    out.near_plane = o.near_plane > 0 ? o.near_plane : rules.near_plane;
+    out.alpha_max = rules.alpha_max;
+    out.alpha_min = rules.alpha_min;
+    out.transmittance_min = rules.transmittance_min;
+    out.stop_at_equal = rules.stop_at_equal;
+    out.square_sigma = rules.square_extent ? rules.extent_sigma : 0;
+    return out;
+}
+
+void compare_pictures(const RenderResult& drawn, const reference::Picture& truth, Verification& out) {
+    out.pixels = truth.pixels();
+    double depth_scale = 1e-12;
+    for (std::size_t i = 0; i < out.pixels; ++i) {
+        if (truth.fragile[i]) {
+            ++out.fragile;
+            continue;
+        }
+        for (std::size_t c = 0; c < 3; ++c)
+            out.color = std::max(out.color, std::abs(drawn.color.values[c * out.pixels + i] - truth.color[3 * i + c]));
+        out.alpha = std::max(out.alpha, std::abs(drawn.alpha.values[i] - truth.alpha[i]));
+        out.depth = std::max(out.depth, std::abs(drawn.depth.values[i] - truth.depth[i]));
+        depth_scale = std::max(depth_scale, truth.depth[i]);
+        out.contributors += drawn.contributors[i] != truth.contributors[i] ? 1 : 0;
+    }
+    out.depth /= depth_scale;
+}
+
+// A smooth upstream gradient, zero at fragile pixels.
+void make_upstream(const reference::Picture& truth, PixelGradients& float_side,
+                   reference::PictureGradient& double_side) {
+    const std::size_t n = truth.pixels();
+    float_side.color.resize(truth.width, truth.height, 3);
+    double_side.color.assign(3 * n, 0);
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t c = 0; c < 3; ++c) {
+            const double x = static_cast<double>(i) * 0.013 + static_cast<double>(c);
+            const float v = truth.fragile[i] ? 0.0f : static_cast<float>(std::sin(x) * 1e-2);
+            float_side.color.values[c * n + i] = v;
+            double_side.color[3 * i + c] = v;
+        }
+}
+
+double relative_l2(const GaussianModel& a, const reference::Parameters& b) {
+    double difference = 0, norm = 0;
+    for (int p = 0; p < a.planes(); ++p)
+        for (std::size_t i = 0; i < a.count; ++i) {
+            const double d = a.at(p, i) - b.at(p, i);
+            difference += d * d;
+            norm += b.at(p, i) * b.at(p, i);
+        }
+    return norm > 0 ? std::sqrt(difference / norm) : std::sqrt(difference);
+}
+
+}  // namespace
+
+Verification verify_frame(const GaussianModel& model, const Camera& camera, const RenderOptions& given,
+                          Rasterizer& rasterizer, bool gradients) {
+    RenderOptions options = given;
+    options.counters = true;
+    ModelSource source(model);
+    const auto state = rasterizer.make_state();
+    RenderResult drawn;
+    rasterizer.forward(source, camera, options, *state, drawn);
+    const reference::Parameters scene(model);
+    const reference::Options oracle = reference_options(options);
+    const reference::Picture truth = reference::render(scene, camera, oracle);
+    Verification out;
+    compare_pictures(drawn, truth, out);
+    if (!gradients) return out;
+    PixelGradients upstream;
+    reference::PictureGradient true_upstream;
+    make_upstream(truth, upstream, true_upstream);
+    GradientStore store(model);
+    rasterizer.backward(source, camera, options, *state, drawn, upstream, store);
+    out.gradient = relative_l2(store.gradients,
+                               reference::render_backward(scene, camera, oracle, truth, true_upstream).parameters);
+    return out;
+}
+
+GaussianModel thinned(const GaussianModel& model, std::size_t limit) {
+    const std::size_t stride = (model.count + limit - 1) / std::max<std::size_t>(limit, 1);
+    if (stride <= 1) return model.resized(model.capacity, model.sh_degree);
+    GaussianModel out((model.count + stride - 1) / stride, model.sh_degree);
+    out.antialiased = model.antialiased;
+    for (int p = 0; p < model.planes(); ++p)
+        for (std::size_t i = 0; i < out.count; ++i) out.at(p, i) = model.at(p, i * stride);
+    return out;
+}
+
+}  // namespace gs::cli

@@ -1,0 +1,55 @@
+#include "app/cli/commands.h"
+#include "app/cli/common.h"
+#include "app/cli/train_settings.h"
+#include "app/studio.h"
+
+namespace gs::cli {
+
+int run_view(const Arguments& arguments) {
+    const ViewArguments& a = arguments.view;
+    const bool training = arguments.command == "train";
+    auto given = given_settings(a.settings, a.loading.background, arguments.common);
+    if (!given) return report(given.error());
+    const auto settings = make_settings(*given);
+    if (!settings) return report(settings.error());
+    auto options = capture_options(a.loading, arguments.common);
+    if (!options) return report(options.error());
+    options->background = {static_cast<float>(settings->background_r), static_cast<float>(settings->background_g),
+                           static_cast<float>(settings->background_b)};
+    if (auto rasterizer = make_rasterizer(arguments.common); !rasterizer) return report(rasterizer.error());
+    std::error_code error;
+    if (!a.path.empty() && !fs::exists(a.path, error))
+        return report({ErrorKind::not_found, a.path, "there is nothing of this name", "check the path", {}, {}});
+    if (!a.output.empty())
+        if (auto ready = prepare_output_folder(a.output); !ready) return report(ready.error());
+
+    StudioOptions studio;
+    studio.path = a.path;
+    studio.capture = a.capture;
+    studio.train = training;
+    studio.headless = arguments.common.headless;
+    studio.script = a.script;
+    studio.trace = training ? arguments.train.trace : "";
+    studio.width = a.width;
+    studio.height = a.height;
+    studio.scale = a.scale;
+    studio.session.settings = *settings;
+    studio.session.capture = *options;
+    studio.session.output_dir = a.output;
+    if (training) {
+        if (arguments.train.eval_every > 0) studio.session.evaluate_every = arguments.train.eval_every;
+        studio.session.checkpoint_every = arguments.train.save_every;
+        // A checkpoint opened beside its capture goes on where it stopped.
+        const fs::path newest = fs::path(a.output) / "checkpoint.gsc";
+        const std::string& resume = arguments.train.resume;
+        if (!resume.empty() && (resume != "auto" || fs::exists(newest, error))) {
+            studio.capture = a.path;
+            studio.path = resume == "auto" ? newest.string() : resume;
+        }
+    }
+    catch_interrupts();
+    studio.interrupted = interrupted;
+    return run_studio(studio);
+}
+
+}  // namespace gs::cli
