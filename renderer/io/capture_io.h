@@ -19,7 +19,8 @@ using Progress = std::function<bool(std::string_view what, std::size_t done, std
 struct CaptureOptions {
     int downscale = 1;   ///< photos are shrunk by exactly this factor (area average); 0 = auto (longest side <= 1600)
     int max_side = 0;    ///< further limit for the longest side in pixels; 0 = none
-    int test_every = 8;  ///< every n-th view by name, starting with the first, is a test view; 0 = none
+    int test_every = 8;  ///< every n-th view by name, starting with the first, is a test view; 0 = none. A capture's
+                         ///< own test file wins
     std::vector<std::string> test_views;  ///< names (with or without extension) that are the test views instead
     Vec3f background{0, 0, 0};            ///< photos with alpha are composited over this
     std::string masks;                    ///< folder of masks; empty = "masks" beside the photos where present

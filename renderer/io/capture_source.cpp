@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "renderer/io/capture_io.h"
+#include "renderer/io/input_file.h"
 #include "renderer/io/test_split.h"
 
 namespace gs {
@@ -20,7 +21,16 @@ void drop_missing(CaptureSource& source, bool photos) {
 
 }  // namespace
 
-bool is_capture(const fs::path& path) { return !find_colmap_model(path).empty() || !find_transforms(path).empty(); }
+bool is_capture(const fs::path& path) {
+    if (!find_colmap_model(path).empty()) return true;
+    const fs::path json = find_transforms(path);
+    if (json.empty() || json != path) return !json.empty();
+    // Many other things are .json files too.
+    const auto file = InputFile::open(json);
+    if (!file) return false;
+    std::string head(std::min<std::uint64_t>(file->size(), 1 << 20), '\0');
+    return file->read_at(0, std::as_writable_bytes(std::span(head))) && head.find("\"frames\"") != std::string::npos;
+}
 
 Result<CaptureSource> read_capture_source(const fs::path& path) {
     std::error_code ignored;

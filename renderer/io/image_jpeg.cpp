@@ -66,9 +66,8 @@ Result<Image8> decode_jpeg(std::span<const std::byte> bytes, const std::string& 
     if (!header) return tl::unexpected(header.error());
     const auto [width, height, channels] = header->size;
     const std::uint64_t pixels = static_cast<std::uint64_t>(width) * static_cast<std::uint64_t>(height);
-    // A block of 64 pixels takes at least one bit, so a true JPEG never holds more than 512 x subsampling pixels a
-    // byte.
-    if (pixels > kMaxImagePixels || pixels > 4096 * static_cast<std::uint64_t>(bytes.size()))
+    // A block of 64 samples takes at least one bit, so a true JPEG holds at most 512 pixels a byte.
+    if (pixels > kMaxImagePixels || pixels > 1024 * static_cast<std::uint64_t>(bytes.size()))
         return fail(ErrorKind::malformed, path,
                     fmt::format("claims {} x {} pixels in {} bytes", width, height, bytes.size()));
     if (header->colour_space == TJCS_CMYK || header->colour_space == TJCS_YCCK)

@@ -181,7 +181,7 @@ void hammer_splats(const std::string& whole, std::uint64_t rounds) {
 TEST(Fuzz, SplatPly) {
     const TempFolder folder;
     ASSERT_TRUE(write_splats(folder / "m.ply", GaussianModel(20, 1)));
-    hammer_splats(*read_text_file(folder / "m.ply"), 800);
+    hammer_splats(*read_text_file(folder / "m.ply"), 3000);
 }
 
 TEST(Fuzz, SplatPlyAscii) {

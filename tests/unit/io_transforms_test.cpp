@@ -152,7 +152,10 @@ TEST(Transforms, BrokenJsonNamesTheByte) {
     EXPECT_FALSE(load_capture(folder.path(), {}));
     folder.write("transforms.json", std::string(100000, '['));
     EXPECT_FALSE(load_capture(folder.path(), {}));
+    folder.write("other.json", "{\"name\": 1}");
+    EXPECT_FALSE(is_capture(folder / "other.json"));
     folder.write("transforms.json", "{\"frames\": []}");
+    EXPECT_TRUE(is_capture(folder / "transforms.json"));
     EXPECT_THAT(load_capture(folder.path(), {}).error().text(), HasSubstr("no view is left"));
 }
 
