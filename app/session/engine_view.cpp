@@ -72,7 +72,9 @@ Camera Engine::camera_of(const ViewRequest& request, double scale, bool exact_si
         camera = scene_->capture->views[static_cast<std::size_t>(index)].camera;
         const double room = std::min(static_cast<double>(request.camera.width) / camera.width,
                                      static_cast<double>(request.camera.height) / camera.height);
-        fit = scale * (exact_size ? room : std::min(1.0, room));
+        // Photos are not enlarged, so what is measured against them is not either.
+        const bool measured = request.settings.mode == ViewMode::error || request.settings.mode == ViewMode::photo;
+        fit = scale * (exact_size && !measured ? room : std::min(1.0, room));
     }
     const auto size = [&](int full) { return std::max(1, static_cast<int>(std::lround(full * fit))); };
     return camera.scaled_to(size(camera.width), size(camera.height));

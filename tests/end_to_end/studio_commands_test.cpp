@@ -16,7 +16,9 @@ TEST(Commands, have_unique_names_and_keys_and_all_have_help) {
     std::set<std::string> names, keys;
     for (const CommandInfo& info : table.infos()) {
         EXPECT_TRUE(names.insert(info.name).second) << info.name;
-        if (!info.key.empty()) EXPECT_TRUE(keys.insert(info.key).second) << info.name << " " << info.key;
+        if (!info.key.empty()) {
+            EXPECT_TRUE(keys.insert(info.key).second) << info.name << " " << info.key;
+        }
         EXPECT_FALSE(info.title.empty()) << info.name;
         EXPECT_GT(info.help.size(), 10u) << info.name;
         EXPECT_EQ(info.help.back(), '.') << info.name;

@@ -60,12 +60,12 @@ struct SessionHarness {
         if (options.output_dir.empty()) options.output_dir = (folder.path() / "out").string();
         return options;
     }
-    /// Gathers what the engine publishes until `done`; false after `seconds`.
-    bool until(const std::function<bool()>& done, double seconds = 60) {
+    /// Gathers what the engine publishes until `reached`; false after `seconds`.
+    bool until(const std::function<bool()>& reached, double seconds = 60) {
         const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
         while (std::chrono::steady_clock::now() < end) {
             gather();
-            if (done()) return true;
+            if (reached()) return true;
             std::this_thread::sleep_for(std::chrono::milliseconds(2));
         }
         return false;
@@ -73,7 +73,7 @@ struct SessionHarness {
     void gather() {
         state.take_published();
         if (state.status.training.state == RunState::training) ++seen_training;
-        while (auto event = session.out().events.try_take()) (event->error ? errors : done).push_back(*event);
+        while (auto event = session.out().events.try_take()) (event->error ? errors : notes).push_back(*event);
         while (auto picture = session.out().pictures.try_take()) pictures.push_back(*picture);
     }
     bool until_done(std::uint64_t serial) {
@@ -92,7 +92,7 @@ struct SessionHarness {
     TemporaryFolder folder;
     Session session;
     StudioState state;
-    std::vector<EngineEvent> errors, done;
+    std::vector<EngineEvent> errors, notes;
     std::vector<std::shared_ptr<const Picture>> pictures;
     int seen_training = 0;
 };
