@@ -8,7 +8,7 @@
 namespace gs::cli {
 namespace {
 
-// Where gradients go: a model's worth of numbers. Each block is written by one thread, once.
+// Where gradients go: zero for what was not visible. Each block is written by one thread, once.
 class GradientStore final : public GradientSink {
   public:
     explicit GradientStore(const GaussianModel& like) : gradients(like.count, like.sh_degree) {}
@@ -16,10 +16,10 @@ class GradientStore final : public GradientSink {
         for (std::size_t lane = 0; lane < kBlock; ++lane) {
             const std::size_t i = g.block * kBlock + lane;
             if ((g.mask >> lane & 1) == 0 || i >= gradients.count) continue;
-            for (int p = 0; p < gradients.planes(); ++p) gradients.at(p, i) = g.planes[p][lane];
+            for (int p = 0; p < gradients.planes(); ++p) gradients.at(p, i) = static_cast<double>(g.planes[p][lane]);
         }
     }
-    GaussianModel gradients;
+    reference::Parameters gradients;
 };
 
 reference::Options reference_options(const RenderOptions& o) {
@@ -72,7 +72,7 @@ void make_upstream(const reference::Picture& truth, PixelGradients& float_side,
         }
 }
 
-double relative_l2(const GaussianModel& a, const reference::Parameters& b) {
+double relative_l2(const reference::Parameters& a, const reference::Parameters& b) {
     double difference = 0, norm = 0;
     for (int p = 0; p < a.planes(); ++p)
         for (std::size_t i = 0; i < a.count; ++i) {
