@@ -44,7 +44,8 @@ bool StudioState::take_published() {
     any |= take(out.settings, settings);
     any |= take(out.status, status);
     if (auto point = out.focus.take()) {
-        focus = *point;
+        navigation = gs::focus(navigation, *point);
+        view.capture_view = -1;
         any = true;
     }
     return any;
@@ -131,15 +132,7 @@ Result<std::size_t> choice_argument(const std::string& text, std::span<const cha
 
 ViewRequest view_request_of(const StudioState& state, int width, int height) {
     ViewRequest request;
-    request.camera = state.camera;
-    // The vertical field of view is kept; the principal point stays in the middle.
-    const double scale = state.camera.height > 0 ? static_cast<double>(height) / state.camera.height : 1.0;
-    request.camera.width = width;
-    request.camera.height = height;
-    request.camera.fx *= scale;
-    request.camera.fy *= scale;
-    request.camera.cx = 0.5 * width;
-    request.camera.cy = 0.5 * height;
+    request.camera = camera_of(state.navigation, width, height);
     request.settings = state.view;
     return request;
 }

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <deque>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +12,7 @@
 
 #include "app/session/session.h"
 #include "panels/command.h"
+#include "panels/navigation.h"
 
 namespace gs {
 
@@ -40,16 +40,15 @@ struct StudioState {
 
     Session& session;
     ViewSettings view;
-    Camera camera;            ///< of the viewport, its size in pixels
-    bool camera_set = false;  ///< placed by a command or the user since the scene was opened
+    NavigationState navigation;     ///< where the viewport looks from
+    int width = 800, height = 600;  ///< pixels the viewport has room for
     std::shared_ptr<const SceneInfo> scene;
     std::shared_ptr<const Curves> curves;
     std::shared_ptr<const std::vector<CameraRow>> cameras;
     std::shared_ptr<const std::vector<SettingRow>> settings;
     std::shared_ptr<const ViewFrame> frame;
     EngineStatus status;
-    std::string sample_dir;      ///< where open.sample puts the sample capture
-    std::optional<Vec3d> focus;  ///< newest answer of view.focus, until the studio takes it
+    std::string sample_dir;  ///< where open.sample puts the sample capture
     std::deque<UiAction> ui_actions;
     std::uint64_t last_sent = 0;       ///< serial of the last engine command
     std::uint64_t request_serial = 0;  ///< of the last view request

@@ -37,7 +37,7 @@ Result<void> save_trace(S state, A arguments) { return ask(state, SaveTrace{argu
 Result<void> quit(S state, A) { return ask(state, QuitStudio{true}); }
 
 Result<void> screenshot(S state, A arguments) {
-    int width = state.camera.width, height = state.camera.height;
+    int width = state.width, height = state.height;
     bool overlays = false;
     std::vector<std::string> sizes(arguments.begin() + 1, arguments.end());
     if (!sizes.empty() && !std::isdigit(static_cast<unsigned char>(sizes.back().front()))) {

@@ -1,9 +1,9 @@
 // Commands of the View menu: what the viewport shows and from where.
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "app/commands.h"
-#include "app/viewpoint.h"
 
 namespace gs {
 namespace {
@@ -76,8 +76,7 @@ Result<void> sh_degree(S state, A a) {
 
 Result<void> snap_to(S state, std::size_t index) {
     state.view.capture_view = static_cast<int>(index);
-    state.camera = with_size_of((*state.cameras)[index].camera, state.camera);
-    state.camera_set = true;
+    state.navigation = snap(state.navigation, (*state.cameras)[index].camera);
     return {};
 }
 Result<void> capture(S state, A arguments) {
@@ -102,43 +101,48 @@ Result<void> next(S state, A) { return neighbour(state, 1); }
 Result<void> previous(S state, A) { return neighbour(state, -1); }
 Result<void> free_camera(S state, A) {
     state.view.capture_view = -1;
+    state.navigation.snapped = false;
     return {};
 }
-Result<void> frame_all(S state, A) {
+Result<void> all_in_view(S state, A) {
     if (!state.scene) return fail(ErrorKind::usage, "", "nothing is open");
     state.view.capture_view = -1;
-    state.camera = camera_on_all(*state.scene, state.camera);
-    state.camera_set = true;
+    state.navigation = frame_all(state.navigation, *state.scene);
     return {};
 }
-Result<void> focus(S state, A arguments) {
+Result<void> level_horizon(S state, A) {
+    state.view.capture_view = -1;
+    state.navigation = level(state.navigation);
+    return {};
+}
+Result<void> focus_on(S state, A arguments) {
     const auto x = number_argument(arguments[0], 0, 1e6, "X"), y = number_argument(arguments[1], 0, 1e6, "Y");
     if (!x || !y) return tl::unexpected<Error>(x ? y.error() : x.error());
     if (!state.frame) return fail(ErrorKind::usage, "", "there is no picture yet");
-    ViewRequest request = view_request_of(state, state.camera.width, state.camera.height);
+    ViewRequest request = view_request_of(state, state.width, state.height);
     const std::uint64_t serial = state.session.send(
         FocusCommand{std::move(request), *x / state.frame->camera.width, *y / state.frame->camera.height});
     if (serial != 0) state.last_sent = serial;
     return {};
 }
-/// Position, then the point looked at, then (optionally) up.
-Result<void> camera(S state, A arguments) {
-    if (arguments.size() != 6 && arguments.size() != 9 && arguments.size() != 7)
+/// Position, then the point looked at, then (optionally) up or the field of view.
+Result<void> place_camera(S state, A arguments) {
+    if (arguments.size() == 8)
         return fail(ErrorKind::usage, "",
                     "a camera is EYE_X EYE_Y EYE_Z AT_X AT_Y AT_Z [UP_X UP_Y UP_Z | FOV_DEGREES]");
-    double v[9];
+    double v[9] = {};
     for (std::size_t i = 0; i < arguments.size(); ++i)
         if (auto set = set_number(v[i], arguments[i], -1e9, 1e9, "a coordinate"); !set) return set;
-    Vec3d up{0, -1, 0};
-    if (state.scene) up = {state.scene->up.x, state.scene->up.y, state.scene->up.z};
-    if (arguments.size() == 9) up = {v[6], v[7], v[8]};
-    double fov = 2 * std::atan(0.5 * state.camera.height / std::max(1e-6, state.camera.fy));
-    if (arguments.size() == 7) fov = std::clamp(v[6], 1.0, 170.0) * 3.14159265358979 / 180.0;
+    NavigationState& navigation = state.navigation;
     const Vec3d eye{v[0], v[1], v[2]}, at{v[3], v[4], v[5]}, way = at - eye;
     if (!(dot(way, way) > 0)) return fail(ErrorKind::usage, "", "a camera cannot look at its own position");
+    const Vec3d up = arguments.size() == 9 ? Vec3d{v[6], v[7], v[8]} : navigation.up;
+    if (arguments.size() == 7) navigation.fov_y = std::clamp(v[6], 1.0, 170.0) * std::numbers::pi / 180.0;
     state.view.capture_view = -1;
-    state.camera = look_at(eye, at, up, state.camera.width, state.camera.height, fov);
-    state.camera_set = true;
+    navigation.snapped = false;
+    navigation.rotation = look_at(eye, at, up, 1, 1, 1).rotation;
+    navigation.target = at;
+    navigation.distance = std::sqrt(dot(way, way));
     return {};
 }
 
@@ -280,19 +284,24 @@ void add_camera_commands(std::vector<CommandRow>& rows) {
                     0});
     rows.push_back({{"view.frame-all", "Frame everything", "View", "Home", "",
                      "Moves the camera back until the whole scene is in view."},
-                    frame_all,
+                    all_in_view,
+                    {},
+                    0,
+                    0});
+    rows.push_back({{"view.level", "Level the horizon", "View", "H", "", "Turns the camera upright, where it stands."},
+                    level_horizon,
                     {},
                     0,
                     0});
     rows.push_back(
         {{"view.focus", "Focus", "", "", "X Y", "Looks at, and turns around, what lies at this pixel of the picture."},
-         focus,
+         focus_on,
          {},
          2,
          2});
     rows.push_back({{"view.camera", "Place the camera", "", "", "EYE AT [UP | FOV]",
                      "Three numbers each: position, point looked at, up; or the vertical field of view in degrees."},
-                    camera,
+                    place_camera,
                     {},
                     6,
                     9});

@@ -6,7 +6,6 @@
 #include "app/preferences.h"
 #include "app/script.h"
 #include "app/studio_ui.h"
-#include "app/viewpoint.h"
 #include "app/window/window.h"
 #include "profiler/collector.h"
 #include "profiler/core/scope.h"
@@ -56,7 +55,6 @@ class Studio {
           ui_(window, table_, preferences_) {
         state_.view = preferences_.view;
         state_.sample_dir = (cache_folder() / "sample").string();
-        state_.camera = look_at({0, -1, -4}, {0, 0, 0}, {0, -1, 0}, 800, 600, 0.9);
     }
 
     int run(std::vector<ScriptLine> script);
@@ -176,14 +174,14 @@ void Studio::follow_scene() {
     scene_seen_ = state_.status.scene_serial;
     opened_anything_ = true;
     state_.view.capture_view = -1;
-    const std::vector<CameraRow> none;
-    state_.camera = first_camera(*state_.scene, state_.cameras ? *state_.cameras : none, state_.camera);
+    state_.navigation = first_view(*state_.scene);
+    if (state_.cameras && !state_.cameras->empty()) run_command("view.capture", {"0"});
     trace_.restart_warm_up();
     remember_path(preferences_.recent, state_.scene->path);
 }
 
 void Studio::request_view() {
-    ViewRequest request = view_request_of(state_, state_.camera.width, state_.camera.height);
+    ViewRequest request = view_request_of(state_, state_.width, state_.height);
     const bool changed = !sent_any_ || picture_key(request) != picture_key(sent_);
     if (changed && sent_any_ && !same_pose(request.camera, sent_.camera) && request.settings.capture_view < 0 &&
         !script_)

@@ -49,7 +49,8 @@ void StudioUi::frame(StudioState& state, const TraceStore&, std::span<const std:
     ImGui::Text("%s step %llu", kRunStateNames[(size_t)state.status.training.state],
                 (unsigned long long)state.status.training.step);
     const ImVec2 room = ImGui::GetContentRegionAvail();
-    state.camera = view_request_of(state, std::max(1, (int)room.x), std::max(1, (int)room.y)).camera;
+    state.width = std::max(1, (int)room.x);
+    state.height = std::max(1, (int)room.y);
     if (p.picture.gl_name()) ImGui::Image((ImTextureID)(intptr_t)p.picture.gl_name(), room);
     ImGui::End();
     ImGui::Render();

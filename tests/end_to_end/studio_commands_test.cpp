@@ -53,7 +53,7 @@ TEST(Commands, say_what_is_wrong_with_their_arguments) {
     EXPECT_EQ(error_of("view.mode.alpha", {}), "");
     EXPECT_EQ(h.state.view.mode, ViewMode::alpha);
     EXPECT_EQ(error_of("view.camera", {"0", "0", "-5", "0", "0", "0"}), "");
-    EXPECT_NEAR(h.state.camera.position().z, -5, 1e-9);
+    EXPECT_NEAR(h.state.navigation.eye().z, -5, 1e-9);
 }
 
 TEST(Script, is_checked_as_a_whole_before_it_starts) {

@@ -54,7 +54,7 @@ inline const std::string& tiny_capture() {
 
 struct SessionHarness {
     explicit SessionHarness(SessionOptions options = {}) : session(with_folder(std::move(options))), state(session) {
-        state.camera = look_at({0, -1, -4}, {0, 0, 0}, {0, -1, 0}, 160, 120, 0.8);
+        state.navigation.distance = 4;
     }
     SessionOptions with_folder(SessionOptions options) {
         if (options.output_dir.empty()) options.output_dir = (folder.path() / "out").string();

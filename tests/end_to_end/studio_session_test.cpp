@@ -138,7 +138,7 @@ std::string checkpoint_after(std::uint64_t steps, bool move_camera) {
     int moves = 0;
     EXPECT_TRUE(h.until([&] {
         if (move_camera) {
-            h.state.camera = look_at({0.1 * (moves % 30), -1, -4}, {0, 0, 0}, {0, -1, 0}, 160, 120, 0.8);
+            h.state.navigation.target.x = 0.1 * (moves % 30);
             ViewRequest request = request_for(h, moves % 2 ? ViewMode::pairs : ViewMode::color);
             request.moving = true;
             request.serial = static_cast<std::uint64_t>(++moves);
