@@ -115,7 +115,9 @@ Result<GaussianModel> gaussians_from_points(const Capture& capture, int sh_degre
         for (int axis = 0; axis < 3; ++axis) {
             model.at(kMeans + axis, row) = mean[axis];
             model.at(kLogScales + axis, row) = log_scale;
-            model.at(kSh0 + axis, row) = (static_cast<float>(rgb[axis]) / 255.0f - 0.5f) / kShConstant;
+            // Half a step above black: exactly at the colour's clamp rounding decides whether the channel can ever
+            // learn.
+            model.at(kSh0 + axis, row) = (std::max(0.5f, static_cast<float>(rgb[axis])) / 255.0f - 0.5f) / kShConstant;
         }
         model.at(kOpacityLogits, row) = logit;
     }
