@@ -117,10 +117,10 @@ bool Studio::gather() {
     take_events();
     take_pictures();
     if (window_.take_activity()) frames_to_draw_ = kSettleFrames;
-    const bool published_due =
-        published_ && seconds_since(last_draw_) >= std::max(1.0 / 30, 4 * ui_.last_frame_seconds());
-    return published_due || frames_to_draw_ > 0 || ui_.wants_next_frame() || script_ ||
-           (ui_.typing() && seconds_since(last_draw_) > kTypingWait) || sent_.moving;
+    const double since = seconds_since(last_draw_);
+    const double pause = std::max(1.0 / 30, 4 * ui_.last_frame_seconds());
+    return frames_to_draw_ > 0 || ui_.wants_next_frame() ||
+           ((published_ || script_ || sent_.moving) && since >= pause) || (ui_.typing() && since > kTypingWait);
 }
 
 void Studio::take_events() {

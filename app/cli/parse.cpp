@@ -166,6 +166,8 @@ void add_train(CLI::App& root, Arguments& a) {
         ->option_text("N");
     app.add_option("--trace", t.trace, "write the timeline as a Perfetto trace")->option_text("FILE");
     app.add_flag("--view", t.view, "open the studio on it");
+    app.add_option("--script", a.view.script, "with --view: run the commands of this file, one a line (docs/studio.md)")
+        ->option_text("FILE");
     add_loading(app, t.loading);
     add_background(app, t.loading.background, "Capture");
     add_settings(app, t.settings);

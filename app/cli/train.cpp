@@ -252,6 +252,8 @@ int TrainRun::run() {
 }  // namespace
 
 int run_train(const Arguments& arguments) {
+    if (!arguments.train.view && !arguments.view.script.empty())
+        return report({ErrorKind::usage, "", "--script drives the studio", "add --view", {}, {}});
     if (arguments.train.view) {
         Arguments view = arguments;
         const TrainArguments& t = arguments.train;

@@ -34,6 +34,13 @@ Image8 color_picture(const RenderResult& result) {
     return out;
 }
 
+Image8 opaque(const Image8& rgb) {
+    Image8 out{rgb.width, rgb.height, 4, {}};
+    out.bytes.resize(out.pixels() * 4, 255);
+    for (std::size_t i = 0; i < rgb.pixels(); ++i) std::copy_n(&rgb.bytes[3 * i], 3, &out.bytes[4 * i]);
+    return out;
+}
+
 template <class F>
 ImageF map_of(int width, int height, F&& value) {
     ImageF map(width, height, 1);
@@ -130,7 +137,7 @@ void fill_view_frame(const RenderResult& result, const ViewSettings& settings, c
     frame.psnr = photo.empty() ? 0.0 : -10.0 * std::log10(std::max(mean_squared_error(result, photo), 1e-10));
     frame.map = map_for_mode(result, settings.mode, photo, frame);
     if (frame.unit.empty()) {
-        frame.rgba = color_picture(result);
+        frame.rgba = settings.mode == ViewMode::photo && !photo.empty() ? opaque(photo) : color_picture(result);
         return;
     }
     const ColormapRange range = colormap_range(frame.map, settings);

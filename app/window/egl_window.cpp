@@ -107,7 +107,7 @@ class HeadlessWindow final : public Window {
     void detach_imgui() override { ImGui_ImplOpenGL3_Shutdown(); }
     void wait_events(double wait_seconds) override {
         const auto patience = std::chrono::milliseconds(static_cast<long>(wait_seconds * 1000));
-        if (bell_.take_within(patience)) activity_ = true;
+        bell_.take_within(patience);
     }
     void wake() override { bell_.put({}); }
     void new_frame() override {
