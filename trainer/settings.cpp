@@ -71,6 +71,7 @@ TrainingSettings scaled_to_steps(TrainingSettings settings, double steps) {
     settings.sh_interval = whole(settings.sh_interval * share, 10);
     settings.densify_from = std::min(settings.densify_from, whole(steps / 12, 10));
     settings.densify_until = std::min(settings.densify_until, whole(steps / 2, 10));
+    settings.densify_gradient *= 2 - share;
     return settings;
 }
 

@@ -63,10 +63,12 @@ const SettingField* find_setting(std::string_view name);
 /// Checks the range. Error kind usage, naming field, value and range.
 Result<void> set_setting(TrainingSettings& settings, std::string_view name, double value);
 
-/// The same recipe for a run of `steps` iterations. 30,000 and more: unchanged, 3DGS's own schedule. Shorter: the
-/// phases keep their order but shrink with the run (docs/training.md has the measurements): SH degrees and
-/// densification come earlier, densification ends at half of the run, opacity is reset only when at least as long as
-/// one reset period follows to recover in.
+/// The same recipe for a run of `steps` iterations. 30,000 and more: unchanged, 3DGS's own schedule. Shorter runs keep
+/// the order of its phases: SH degrees rise every steps / 30, densification starts at steps / 12 (500 at most) and ends
+/// at half, so the other half refines what is there; a reset of opacity (every 3,000 steps) happens only before that.
+/// The gradient that asks for a new Gaussian rises to up to twice, because in a short run the rounds fall into the time
+/// when everything still moves: without it there are nearly twice as many Gaussians and no better picture
+/// (docs/training.md has the measurements).
 TrainingSettings scaled_to_steps(TrainingSettings settings, double steps);
 
 }  // namespace gs
