@@ -97,6 +97,8 @@ Result<void> BenchRun::prepare() {
     rasterizer_ = std::move(*rasterizer);
     if (!a_.output.empty())
         if (auto ready = prepare_output_file(a_.output); !ready) return ready;
+    if (!a_.compare.empty())
+        if (auto base = compare_with_base(a_.compare, {}, a_.tolerance); !base) return tl::unexpected(base.error());
     if (!a_.capture.empty()) {
         const auto options = capture_options(a_.loading, common_);
         if (!options) return tl::unexpected(options.error());

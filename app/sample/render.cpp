@@ -14,7 +14,7 @@ constexpr Vec3f kSunLight{2.15f, 1.95f, 1.62f};     // irradiance
 constexpr Vec3f kSkyLight{0.48f, 0.58f, 0.76f};     // from above
 constexpr Vec3f kBounceLight{0.26f, 0.22f, 0.16f};  // from below
 constexpr int kGrid = 3;                            // kGrid^2 samples in a pixel that needs them
-constexpr float kContrast = 0.07f;                 // of encoded colour between neighbours
+constexpr float kContrast = 0.07f;                  // of encoded colour between neighbours
 
 struct Sample {
     Vec3f light{};  // linear; 0 where nothing was met

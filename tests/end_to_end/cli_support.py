@@ -1,0 +1,88 @@
+"""What the command-line tests share: running the program, a small capture, reading .npy and .ply headers."""
+import ast
+import json
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+import tempfile
+import unittest
+
+GAUSSCOPE = os.environ.get("GAUSSCOPE", "build/gausscope")
+SANITIZER_SIGNS = ("AddressSanitizer", "runtime error:", "LeakSanitizer", "CHECK failed")
+
+
+class Run:
+    """One run of the program: exit code, output, and the JSON object of the last line of stdout where there is one."""
+
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def json(self):
+        return json.loads(self.out.strip().splitlines()[-1])
+
+
+def run(*arguments, env=None, timeout=300):
+    done = subprocess.run([GAUSSCOPE, *map(str, arguments)], capture_output=True, timeout=timeout,
+                          env={**os.environ, **(env or {})})
+    return Run(done.returncode, done.stdout.decode(), done.stderr.decode(errors="replace"))
+
+
+class Case(unittest.TestCase):
+    """A temporary folder per test; a small capture, made once per group."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.shared = pathlib.Path(tempfile.mkdtemp(prefix="gausscope-cli-"))
+        cls.capture = cls.shared / "capture"
+        made = run("sample", cls.capture, "--views", 8, "--width", 96, "--height", 72, "--points", 600)
+        assert made.code == 0, made.err
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.shared, ignore_errors=True)
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(dir=self.shared))
+
+    def expect(self, code, *arguments, says=(), **options):
+        """Runs; checks the exit code, that stderr holds all of `says`, and that nothing crashed."""
+        result = run(*arguments, **options)
+        text = f"gausscope {' '.join(map(str, arguments))}\n{result.out}\n{result.err}"
+        self.assertEqual(result.code, code, text)
+        for sign in SANITIZER_SIGNS:
+            self.assertNotIn(sign, result.err, text)
+        for words in [says] if isinstance(says, str) else says:
+            self.assertIn(words, result.err, text)
+        return result
+
+    def copy_of_capture(self):
+        copy = self.folder / "copy"
+        shutil.copytree(self.capture, copy)
+        return copy
+
+    def trained(self, *arguments):
+        """A short training; the folder with its results and the JSON."""
+        out = self.folder / "trained"
+        return out, self.expect(0, "train", self.capture, "-o", out, "--steps", 20, "--json", *arguments).json
+
+
+def npy_shape(path):
+    """(shape, values) of a float32 .npy in C order."""
+    data = path.read_bytes()
+    assert data[:6] == b"\x93NUMPY", path
+    (size,) = struct.unpack("<H", data[8:10])
+    header = ast.literal_eval(data[10:10 + size].decode())
+    assert header["descr"] == "<f4" and not header["fortran_order"], header
+    count = (len(data) - 10 - size) // 4
+    return header["shape"], struct.unpack(f"<{count}f", data[10 + size:])
+
+
+def ply_count(path):
+    """Vertices that a .ply header promises."""
+    for line in path.read_bytes()[:4000].split(b"\n"):
+        if line.startswith(b"element vertex"):
+            return int(line.split()[2])
+    raise ValueError(path)

@@ -1,0 +1,378 @@
+"""The command line from outside: exit codes, JSON, files, bad input, interruptions. Run: cli_test.py GROUP"""
+import json
+import math
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import time
+import unittest
+
+from cli_support import GAUSSCOPE, Case, npy_shape, ply_count, run
+
+
+class Usage(Case):
+    def test_help_explains_every_command(self):
+        overview = self.expect(0, "--help").out
+        for command in "view train eval render convert info sample bench selftest".split():
+            self.assertIn(command, overview)
+            text = self.expect(0, command, "--help").out
+            self.assertIn("Examples:", text, command)
+            self.assertIn("--backend", text, command)
+        for later in ("record", "attach"):
+            self.assertNotIn(f"  {later} ", overview)
+
+    def test_every_training_setting_is_a_flag(self):
+        text = self.expect(0, "train", "--help").out
+        for flag in "--steps --lr-means --lr-sh-rest --densify-gradient --opacity-reset-every --max-gaussians --antialiased".split():
+            self.assertIn(flag, text)
+
+    def test_wrong_usage(self):
+        self.expect(2, "train", says="--help")
+        self.expect(2, "train", self.capture, "-o", self.folder, "--no-such-option", says="--no-such-option")
+        self.expect(2, "train", self.capture, "-o", self.folder, "--steps", "many")
+        self.expect(2, "train", self.capture, "-o", self.folder, "--downscale", "half", says="half")
+        self.expect(2, "train", self.capture, "-o", self.folder, "--background", "1,2,3", says="outside 0 .. 1")
+        self.expect(2, "render", "x.ply", "-o", self.folder, says="--path orbit")
+        self.expect(2, self.folder / "nothing.ply", says="nothing.ply")
+        self.expect(2, "info", self.folder / "nothing", says="nothing")
+        self.expect(2, "info", self.folder, says="neither a capture nor a splat file")
+
+    def test_no_cuda_is_said_plainly(self):
+        for command in (["train", self.capture, "-o", self.folder], ["bench"], ["selftest"]):
+            self.expect(2, *command, "--backend", "cuda", says="this build has no CUDA backend yet")
+
+    def test_config_files(self):
+        good, bad = self.folder / "good.cfg", self.folder / "bad.cfg"
+        good.write_text("# quick\nsteps = 12\nlr-means = 1e-4\n")
+        out = self.folder / "out"
+        made = self.expect(0, "train", self.capture, "-o", out, "--config", good, "--lr-sh0", "0.004", "--json").json
+        self.assertEqual((made["steps"], made["settings"]["lr_means"], made["settings"]["lr_sh0"]), (12, 1e-4, 0.004))
+        bad.write_text("steps = 12\nlr_nothing = 3\n")
+        self.expect(2, "train", self.capture, "-o", out, "--config", bad, says=["bad.cfg:2", "lr_nothing"])
+        bad.write_text('{"steps": "twelve"}')
+        self.expect(2, "train", self.capture, "-o", out, "--config", bad, says="steps")
+        bad.write_text('{"lambda_dssim": 7}')
+        self.expect(2, "train", self.capture, "-o", out, "--config", bad, says=["bad.cfg", "lambda_dssim"])
+        again = self.expect(0, "train", self.capture, "-o", self.folder / "again", "--config", out / "metrics.json", "--json").json
+        self.assertEqual(again["settings"], made["settings"])
+
+
+class Files(Case):
+    def test_info_of_a_capture(self):
+        info = self.expect(0, "info", self.capture, "--json").json
+        self.assertEqual((info["kind"], info["views"], info["train_views"], info["test_views"]), ("capture", 8, 7, 1))
+        self.assertEqual((info["cameras"][0]["width"], info["cameras"][0]["height"]), (96, 72))
+        self.assertFalse(info["points_are_random"])
+        self.assertEqual(info["skipped"], [])
+
+    def test_sample_is_the_same_for_any_thread_count(self):
+        other = self.folder / "other"
+        self.expect(0, "sample", other, "--views", 8, "--width", 96, "--height", 72, "--points", 600, "--threads", 1)
+        for file in sorted(p.relative_to(self.capture) for p in self.capture.rglob("*") if p.is_file()):
+            self.assertEqual((self.capture / file).read_bytes(), (other / file).read_bytes(), file)
+
+    def test_sample_spares_what_is_there(self):
+        self.expect(2, "sample", self.capture, says="not empty")
+        file = self.folder / "file"
+        file.write_text("x")
+        self.expect(2, "sample", file, says="a file of this name")
+
+    def test_convert_and_info_of_splats(self):
+        out, made = self.trained()
+        copy = self.folder / "copy.ply"
+        self.expect(0, "convert", out / "point_cloud.ply", copy)
+        self.assertEqual(copy.read_bytes(), (out / "point_cloud.ply").read_bytes())
+        info = self.expect(0, "info", copy, "--json").json
+        self.assertEqual((info["kind"], info["gaussians"]), ("splats", made["gaussians"]))
+        self.assertEqual(len(info["bounds"]["lo"]), 3)
+        self.expect(2, "convert", copy, self.folder / "x.unknown", says="x.unknown")
+        self.expect(2, "convert", self.capture, self.folder / "x.ply")
+
+    def test_splats_with_poison_and_cut_short(self):
+        out, _ = self.trained()
+        data = bytearray((out / "point_cloud.ply").read_bytes())
+        start = data.index(b"end_header\n") + len(b"end_header\n")
+        (self.folder / "cut.ply").write_bytes(data[:start + 1000])
+        self.expect(2, "info", self.folder / "cut.ply", says="cut.ply")
+        data[start:start + 4] = struct.pack("<f", math.nan)
+        (self.folder / "nan.ply").write_bytes(data)
+        info = self.expect(0, "info", self.folder / "nan.ply", "--json").json
+        self.assertTrue(info["problems"] or info["notes"], info)
+        lie = bytes(data).replace(b"element vertex ", b"element vertex 9999999999999", 1)
+        (self.folder / "lie.ply").write_bytes(lie)
+        self.expect(2, "info", self.folder / "lie.ply", says="lie.ply")
+
+
+class Training(Case):
+    def test_results_and_json(self):
+        out, made = self.trained("--trace", self.folder / "t.pftrace", "--test-every", 4)
+        self.assertEqual((made["steps"], made["interrupted"]), (20, False))
+        self.assertGreater(made["seconds"], 0)
+        self.assertGreater(made["gaussians"], 100)
+        self.assertEqual(len(made["test"]["images"]), 2)
+        for image in made["test"]["images"]:
+            self.assertGreater(image["psnr"], 8)
+            self.assertTrue(image["name"].startswith("view_"))
+        mean = sum(i["psnr"] for i in made["test"]["images"]) / 2
+        self.assertAlmostEqual(made["test"]["psnr"], mean, 6)
+        self.assertEqual(ply_count(out / "point_cloud.ply"), made["gaussians"])
+        self.assertEqual(json.loads((out / "metrics.json").read_text())["test"], made["test"])
+        rows = (out / "metrics.csv").read_text().splitlines()
+        self.assertTrue(rows[0].startswith("step,loss"))
+        self.assertEqual([int(r.split(",")[0]) for r in rows[1:]], list(range(1, 21)))
+        self.assertGreater((self.folder / "t.pftrace").stat().st_size, 1000)
+        self.assertIn("blend", [s["name"] for s in made["stages"]])
+
+    def test_eval_agrees_with_train(self):
+        out, made = self.trained()
+        found = self.expect(0, "eval", out / "point_cloud.ply", self.capture, "--json").json
+        self.assertAlmostEqual(found["test"]["psnr"], made["test"]["psnr"], 3)
+        self.assertAlmostEqual(found["test"]["ssim"], made["test"]["ssim"], 4)
+        self.assertEqual((found["steps"], found["gaussians"]), (20, made["gaussians"]))
+        self.assertEqual(len(self.expect(0, "eval", out / "point_cloud.ply", self.capture, "--all", "--json").json["test"]["images"]), 8)
+
+    def test_it_learns(self):
+        low, high = self.folder / "low", self.folder / "high"
+        first = self.expect(0, "train", self.capture, "-o", low, "--steps", 1, "--json").json
+        later = self.expect(0, "train", self.capture, "-o", high, "--steps", 300, "--json").json
+        self.assertGreater(later["test"]["psnr"], first["test"]["psnr"] + 4)
+
+    def test_threads_do_not_matter(self):
+        one, _ = self.trained("--threads", 1)
+        bits = (one / "point_cloud.ply").read_bytes()
+        two, _ = self.trained("--threads", 2)
+        self.assertEqual(bits, (two / "point_cloud.ply").read_bytes())
+
+    def test_test_views_by_name(self):
+        _, made = self.trained("--test-views", "view_003,view_005")
+        self.assertEqual([i["name"] for i in made["test"]["images"]], ["view_003.png", "view_005.png"])
+
+
+class Interruptions(Case):
+    STEPS = 400
+
+    def start(self, out, *arguments):
+        return subprocess.Popen([GAUSSCOPE, "train", str(self.capture), "-o", str(out), "--steps", str(self.STEPS),
+                                 "--save-every", "20", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    @staticmethod
+    def wait_for(path, process):
+        while not path.exists() and process.poll() is None:
+            time.sleep(0.005)
+
+    def test_interrupt_saves_and_resume_gives_the_same_bits(self):
+        straight, broken = self.folder / "straight", self.folder / "broken"
+        self.expect(0, "train", self.capture, "-o", straight, "--steps", self.STEPS)
+        process = self.start(broken)
+        self.wait_for(broken / "checkpoint.gsc", process)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+        if process.returncode == 0:
+            self.skipTest("training ended before it could be interrupted")
+        self.assertEqual(process.returncode, 1, err.decode())
+        self.assertIn("checkpoint.gsc", out.decode())
+        made = self.expect(0, "train", self.capture, "-o", broken, "--steps", self.STEPS, "--resume", "auto", "--json").json
+        self.assertGreaterEqual(made["resumed_at_step"], 20)
+        self.assertEqual((straight / "point_cloud.ply").read_bytes(), (broken / "point_cloud.ply").read_bytes())
+        rows = (broken / "metrics.csv").read_text().splitlines()[1:]
+        self.assertEqual([int(r.split(",")[0]) for r in rows], list(range(1, self.STEPS + 1)))
+
+    def test_resume_from_nothing_and_from_rubbish(self):
+        out = self.folder / "out"
+        self.expect(2, "train", self.capture, "-o", out, "--resume", self.folder / "none.gsc", says="none.gsc")
+        self.expect(0, "train", self.capture, "-o", out, "--resume", "auto", "--steps", 5)
+        cut = self.folder / "cut.gsc"
+        cut.write_bytes((out / "checkpoint.gsc").read_bytes()[:-100])
+        self.expect(2, "train", self.capture, "-o", out, "--resume", cut, says="cut.gsc")
+        cut.write_bytes(b"rubbish" * 100)
+        self.expect(2, "train", self.capture, "-o", out, "--resume", cut, says="cut.gsc")
+        self.expect(2, "train", self.capture, "-o", out, "--resume", "auto", "--sh-degree", 1, says="sh_degree")
+
+    def test_deleted_output_folder_does_not_end_the_run(self):
+        out = self.folder / "gone"
+        process = self.start(out)
+        self.wait_for(out / "checkpoint.gsc", process)
+        shutil.rmtree(out, ignore_errors=True)
+        _, err = process.communicate(timeout=300)
+        self.assertEqual(process.returncode, 0, err.decode())
+        self.assertTrue((out / "point_cloud.ply").exists())
+
+
+class Output(Case):
+    def test_unwritable_output_is_found_before_training(self):
+        file = self.folder / "file"
+        file.write_text("x")
+        result = self.expect(2, "train", self.capture, "-o", file / "sub", says=str(file))
+        self.assertNotIn("training and", result.err)  # nothing was loaded
+        self.expect(2, "train", self.capture, "-o", "/proc/gausscope", says="/proc/gausscope")
+        self.expect(2, "train", self.capture, "-o", self.folder / "o", "--trace", "/proc/x/t.pftrace", says="/proc/x")
+        self.expect(2, "convert", self.capture / "x.ply", file / "y.ply")
+
+    def test_full_disk_does_not_lose_the_model(self):
+        disk = self.folder / "disk"
+        disk.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)], capture_output=True)
+        if mounted.returncode != 0:
+            self.skipTest("no right to mount a small disk here")
+        try:
+            rescue = self.folder / "rescue"
+            rescue.mkdir()
+            result = self.expect(1, "train", self.capture, "-o", disk / "out", "--steps", 10, "--save-every", 5, "--json",
+                                 says=["point_cloud.ply", "no checkpoint at step 5"], env={"TMPDIR": str(rescue)})
+            saved = result.json["files"]["splats"]
+            self.assertTrue(saved.startswith(str(rescue)), saved)
+            self.assertEqual(ply_count(type(self.folder)(saved)), result.json["gaussians"])
+        finally:
+            subprocess.run(["umount", str(disk)], check=True)
+
+
+class BadInput(Case):
+    def info(self, capture):
+        return self.expect(0, "info", capture, "--photos", "--json").json
+
+    def test_broken_and_missing_photos_are_skipped_and_named(self):
+        capture = self.copy_of_capture()
+        photo = capture / "images" / "view_002.png"
+        photo.write_bytes(photo.read_bytes()[:500])
+        (capture / "images" / "view_004.png").unlink()
+        (capture / "images" / "view_006.png").write_bytes(b"")
+        info = self.info(capture)
+        self.assertEqual(info["views"], 5)
+        for name in ("view_002", "view_004", "view_006"):
+            self.assertEqual(sum(name in line for line in info["skipped"]), 1, info["skipped"])
+        made = self.expect(0, "train", capture, "-o", self.folder / "o", "--steps", 5, "--json", says="view_002").json
+        self.assertEqual(len(made["skipped"]), 3)
+
+    def test_model_files_cut_anywhere(self):
+        for name in ("cameras.txt", "images.txt", "points3D.txt"):
+            whole = (self.capture / "sparse" / "0" / name).read_bytes()
+            for share in (0.0, 0.3, 0.77, 0.999):
+                capture = self.copy_of_capture()
+                (capture / "sparse" / "0" / name).write_bytes(whole[:int(share * len(whole))])
+                result = run("info", capture)
+                self.assertIn(result.code, (0, 2), f"{name} cut at {share}: {result.err}")
+                if result.code == 2:
+                    self.assertIn("error: ", result.err)
+                shutil.rmtree(capture)
+
+    def test_numbers_that_are_none(self):
+        capture = self.copy_of_capture()
+        images = capture / "sparse" / "0" / "images.txt"
+        lines = images.read_text().splitlines()
+        poses = [i for i, line in enumerate(lines) if line.endswith(".png")]
+        words = lines[poses[1]].split()
+        lines[poses[1]] = " ".join([words[0], "nan", *words[2:]])
+        images.write_text("\n".join(lines) + "\n")
+        result = run("info", capture, "--json")
+        self.assertIn(result.code, (0, 2), result.err)
+        if result.code == 0:
+            self.assertEqual(result.json["views"], 7)
+            self.assertTrue(any("view_001" in s for s in result.json["skipped"]), result.json["skipped"])
+
+    def test_no_points_one_camera_no_photos(self):
+        capture = self.copy_of_capture()
+        (capture / "sparse" / "0" / "points3D.txt").write_text("# nothing\n")
+        self.assertTrue(self.info(capture)["points_are_random"])
+        images = capture / "sparse" / "0" / "images.txt"
+        lines = [line for line in images.read_text().splitlines() if not line.startswith("#")]
+        images.write_text("\n".join(lines[:2]) + "\n")
+        self.assertEqual(self.info(capture)["views"], 1)
+        made = self.expect(0, "train", capture, "-o", self.folder / "one", "--steps", 5, "--json").json
+        self.assertEqual(made["test"], {"psnr": None, "ssim": None, "images": []})
+        shutil.rmtree(capture / "images")
+        self.expect(2, "train", capture, "-o", self.folder / "none", "--steps", 5, says="error: ")
+
+
+class Render(Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        made = run("train", cls.capture, "-o", cls.shared / "scene", "--steps", 20)
+        assert made.code == 0, made.err
+        cls.scene = cls.shared / "scene" / "point_cloud.ply"
+
+    def test_npy_has_every_map(self):
+        cameras = self.folder / "cameras.json"
+        cameras.write_text(json.dumps([
+            {"name": "a", "width": 50, "height": 34, "fov_y": 40, "position": [5, 0, 2], "target": [0, 0, 0.5], "up": [0, 0, 1]},
+            {"width": 33, "height": 20, "fx": 40, "camera_from_world": [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 6]]}]))
+        out = self.folder / "out"
+        made = self.expect(0, "render", self.scene, "--cameras", cameras, "-o", out, "--format", "npy", "--json").json
+        self.assertEqual([i["name"] for i in made["images"]], ["a", "camera_0001"])
+        shapes = {"a": (34, 50, 3), "a_alpha": (34, 50), "a_depth": (34, 50), "a_contributors": (34, 50), "a_isects": (3, 4),
+                  "a_pairs": (3, 4), "camera_0001": (20, 33, 3)}
+        for name, shape in shapes.items():
+            found, values = npy_shape(out / f"{name}.npy")
+            self.assertEqual(found, shape, name)
+            self.assertTrue(all(math.isfinite(v) for v in values), name)
+        _, alpha = npy_shape(out / "a_alpha.npy")
+        _, depth = npy_shape(out / "a_depth.npy")
+        self.assertGreater(max(alpha), 0.5)
+        self.assertTrue(all(3 < d < 9 for d, a in zip(depth, alpha) if a > 0.5))
+
+    def test_capture_and_orbit_and_size(self):
+        out = self.folder / "out"
+        self.expect(0, "render", self.scene, "--capture", self.capture, "-o", out, "--width", 48)
+        self.assertEqual(len(list(out.glob("view_*.png"))), 8)
+        self.assertEqual(struct.unpack(">II", (out / "view_000.png").read_bytes()[16:24]), (48, 36))
+        self.expect(0, "render", self.scene, "--path", "orbit:3", "-o", out, "--width", 64, "--height", 40, "--background", "white")
+        self.assertEqual(len(list(out.glob("frame_*.png"))), 3)
+
+    def test_bad_cameras(self):
+        cameras = self.folder / "cameras.json"
+        good = {"width": 8, "height": 8, "fx": 8, "position": [0, 0, -5], "target": [0, 0, 0]}
+        for bad in ("[", "{}", "[]", "[3]", json.dumps([good, {**good, "width": 0}]), json.dumps([good, {**good, "fx": "wide"}]),
+                    json.dumps([good, {**good, "position": [0, 0]}]),
+                    json.dumps([good, {"width": 8, "height": 8, "fx": 8, "camera_from_world": [[1, 0, 0, 0]] * 3}])):
+            cameras.write_text(bad)
+            self.expect(2, "render", self.scene, "--cameras", cameras, "-o", self.folder / "o", says="cameras.json")
+        self.expect(2, "render", self.scene, "--path", "spiral:3", "-o", self.folder / "o", says="orbit:N")
+        self.expect(2, "render", self.scene, "--path", "orbit:1", "-o", self.folder / "o", "--maps", "heat", says="heat")
+
+
+class Bench(Case):
+    def test_stages_counters_and_the_gate(self):
+        out, _ = self.trained()
+        arguments = ["bench", out / "point_cloud.ply", "--capture", self.capture, "--repeats", 12]
+        base = self.folder / "base.json"
+        made = self.expect(0, *arguments, "--json", "-o", base).json
+        names = [s["name"] for s in made["stages"]]
+        for stage in ("project", "sort", "blend", "blend backward"):
+            self.assertIn(stage, names)
+        self.assertAlmostEqual(sum(s["share"] for s in made["stages"]), 1, 3)
+        for stage in made["stages"]:
+            self.assertLessEqual(stage["ms_p50_lo"], stage["ms_p50"])
+            self.assertLessEqual(stage["ms_p50"], stage["ms_p50_hi"])
+        for counter in "gaussians visible isects list_pairs evaluated_pairs blended_pairs".split():
+            self.assertGreater(made["counters"][counter], 0, counter)
+        self.assertLess(made["verified"]["color"], 2e-5)
+        self.assertGreater(made["copy_bytes_per_second"], 1e8)
+        faster = json.loads(base.read_text())
+        for stage in faster["stages"]:
+            for key in ("ms_p50", "ms_p50_lo", "ms_p50_hi"):
+                stage[key] /= 1000
+        base.write_text(json.dumps(faster))
+        self.expect(3, *arguments, "--compare", base, says="slower")
+        for stage in faster["stages"]:
+            for key in ("ms_p50", "ms_p50_lo", "ms_p50_hi"):
+                stage[key] *= 1e6
+        base.write_text(json.dumps(faster))
+        self.expect(0, *arguments, "--compare", base)
+        base.write_text("{}")
+        self.expect(2, *arguments, "--compare", base, says="base.json")
+
+    def test_training_steps_and_selftest(self):
+        made = self.expect(0, "bench", "--capture", self.capture, "--repeats", 5, "--json").json
+        self.assertTrue(made["training"])
+        self.assertIn("loss", [s["name"] for s in made["stages"]])
+        tested = self.expect(0, "selftest", "--quick", "--json").json
+        self.assertEqual(tested["failed"], 0)
+        self.assertEqual(tested["backends_checked"], ["cpu"])
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("GAUSSCOPE", "build/gausscope")
+    unittest.main(argv=[sys.argv[0], *sys.argv[1:]], verbosity=1)
