@@ -33,16 +33,16 @@ HWY_INLINE void load_bytes(const std::uint8_t* rgb, int channel, int n, float* o
     for (; i < n; ++i) out[i] = static_cast<float>(rgb[3 * i + channel]) / 255.0f;
 }
 
-/// One input row of a channel into the rings: picture, photo and weight, zero outside the picture.
+/// One input row of a channel into the rings: picture, photo and weight, zero left and right of the picture.
 HWY_INLINE void load_row(const LossTask& t, int y, float* x_row, float* y_row, float* w_row) {
-    std::fill_n(x_row, kInput, 0.0f);
-    std::fill_n(y_row, kInput, 0.0f);
-    std::fill_n(w_row, kInput, 0.0f);
-    if (y < 0 || y >= t.height) return;
     const int first = std::max(0, t.x0 - 2 * kReach), end = std::min(t.width, t.x1 + 2 * kReach);
     const int at = first - (t.x0 - 2 * kReach), n = end - first;
     const std::size_t row =
         static_cast<std::size_t>(y) * static_cast<std::size_t>(t.width) + static_cast<std::size_t>(first);
+    for (float* out : {x_row, y_row, w_row}) {
+        std::fill_n(out, at, 0.0f);
+        std::fill(out + at + n, out + kInput, 0.0f);
+    }
     std::copy_n(t.picture + row, n, x_row + at);
     std::fill_n(w_row + at, n, 1.0f);
     if (t.target != nullptr) {
@@ -61,14 +61,20 @@ HWY_INLINE void load_row(const LossTask& t, int y, float* x_row, float* y_row, f
 HWY_INLINE void sum_along_row(const float* x_row, const float* y_row, float* const out[4], int n) {
     const D d;
     for (int j = 0; j < n; j += static_cast<int>(hn::Lanes(d))) {
-        V mx = hn::Zero(d), my = mx, squares = mx, product = mx;
-        for (int k = 0; k < kTaps; ++k) {
-            const V w = hn::Set(d, kWindow[k]), x = hn::LoadU(d, x_row + j + k), y = hn::LoadU(d, y_row + j + k);
-            const V wx = hn::Mul(w, x), wy = hn::Mul(w, y);
-            mx = hn::Add(mx, wx);
-            my = hn::Add(my, wy);
-            squares = hn::MulAdd(wx, x, hn::MulAdd(wy, y, squares));
-            product = hn::MulAdd(wx, y, product);
+        const V middle = hn::Set(d, kWindow[kReach]), x0 = hn::LoadU(d, x_row + j + kReach),
+                y0 = hn::LoadU(d, y_row + j + kReach);
+        V mx = hn::Mul(middle, x0), my = hn::Mul(middle, y0);
+        V squares = hn::MulAdd(mx, x0, hn::Mul(my, y0)), product = hn::Mul(mx, y0);
+#pragma GCC unroll 5
+        for (int k = 0; k < kReach; ++k) {
+            const V w = hn::Set(d, kWindow[k]);
+            const V xa = hn::LoadU(d, x_row + j + k), xb = hn::LoadU(d, x_row + j + kTaps - 1 - k);
+            const V ya = hn::LoadU(d, y_row + j + k), yb = hn::LoadU(d, y_row + j + kTaps - 1 - k);
+            mx = hn::MulAdd(w, hn::Add(xa, xb), mx);
+            my = hn::MulAdd(w, hn::Add(ya, yb), my);
+            const V square = hn::MulAdd(xa, xa, hn::MulAdd(xb, xb, hn::MulAdd(ya, ya, hn::Mul(yb, yb))));
+            squares = hn::MulAdd(w, square, squares);
+            product = hn::MulAdd(w, hn::MulAdd(xa, ya, hn::Mul(xb, yb)), product);
         }
         hn::Store(mx, d, out[0] + j);
         hn::Store(my, d, out[1] + j);
@@ -81,6 +87,7 @@ HWY_INLINE void sum_along_row(const float* x_row, const float* y_row, float* con
 HWY_INLINE V sum_down(const float* const rows[kTaps], int j) {
     const D d;
     V sum = hn::Mul(hn::Set(d, kWindow[0]), hn::Add(hn::Load(d, rows[0] + j), hn::Load(d, rows[10] + j)));
+#pragma GCC unroll 4
     for (int k = 1; k < kReach; ++k)
         sum = hn::MulAdd(hn::Set(d, kWindow[k]),
                          hn::Add(hn::Load(d, rows[k] + j), hn::Load(d, rows[kTaps - 1 - k] + j)), sum);
@@ -116,12 +123,13 @@ HWY_INLINE float ssim_row(const float* const rows[4][kTaps], const float* weight
     return hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
-HWY_INLINE void spread_along_row(const float* const in[3], float* const out[3], int n) {
+HWY_INLINE void spread_along_row(float* const in[3], float* const out[3], int n) {
     const D d;
     for (int map = 0; map < 3; ++map)
         for (int k0 = 0; k0 < n; k0 += static_cast<int>(hn::Lanes(d))) {
             const float* at = in[map] + k0;
             V sum = hn::Mul(hn::Set(d, kWindow[kReach]), hn::LoadU(d, at + kReach));
+#pragma GCC unroll 5
             for (int k = 0; k < kReach; ++k)
                 sum = hn::MulAdd(hn::Set(d, kWindow[k]),
                                  hn::Add(hn::LoadU(d, at + k), hn::LoadU(d, at + kTaps - 1 - k)), sum);
@@ -166,26 +174,31 @@ void RunTask(const LossTask& t, TaskSums& sums) {
     sums = {};
     const int top = t.y0 - 2 * kReach;
     const auto slot = [&](int y) { return (y - top) % kTaps; };
+    const auto inside = [&](int y) { return y >= 0 && y < t.height; };  // rows outside the picture are zero
     const float* rows[4][kTaps];
     for (int y = top; y < t.y1 + 2 * kReach; ++y) {
-        float *x_row = rings.x[slot(y)], *y_row = rings.y[slot(y)];
-        load_row(t, y, x_row, y_row, rings.weight[slot(y)]);
         float* const sums_out[4] = {rings.sums[0][slot(y)], rings.sums[1][slot(y)], rings.sums[2][slot(y)],
                                     rings.sums[3][slot(y)]};
-        sum_along_row(x_row, y_row, sums_out, map_columns);
+        if (inside(y)) {
+            load_row(t, y, rings.x[slot(y)], rings.y[slot(y)], rings.weight[slot(y)]);
+            sum_along_row(rings.x[slot(y)], rings.y[slot(y)], sums_out, map_columns);
+        } else {
+            for (float* out : sums_out) std::fill_n(out, kMap, 0.0f);
+        }
 
         const int map_y = y - kReach;
         if (map_y < t.y0 - kReach) continue;
         for (int m = 0; m < 4; ++m)
             for (int k = 0; k < kTaps; ++k) rows[m][k] = rings.sums[m][slot(map_y - kReach + k)];
-        float* const derivative[3] = {rings.derivative[0], rings.derivative[1], rings.derivative[2]};
-        const float ssim = ssim_row(rows, rings.weight[slot(map_y)] + kReach, rings.own, derivative, map_columns);
-        if (map_y >= t.y0 && map_y < t.y1) sums.ssim += static_cast<double>(ssim);
-        if (t.gradient != nullptr) {
-            const float* const in[3] = {rings.derivative[0], rings.derivative[1], rings.derivative[2]};
-            float* const out[3] = {rings.spread[0][slot(map_y)], rings.spread[1][slot(map_y)],
-                                   rings.spread[2][slot(map_y)]};
-            spread_along_row(in, out, columns);
+        float* const spread[3] = {rings.spread[0][slot(map_y)], rings.spread[1][slot(map_y)],
+                                  rings.spread[2][slot(map_y)]};
+        if (inside(map_y)) {
+            float* const derivative[3] = {rings.derivative[0], rings.derivative[1], rings.derivative[2]};
+            const float ssim = ssim_row(rows, rings.weight[slot(map_y)] + kReach, rings.own, derivative, map_columns);
+            if (map_y >= t.y0 && map_y < t.y1) sums.ssim += static_cast<double>(ssim);
+            if (t.gradient != nullptr) spread_along_row(derivative, spread, columns);
+        } else {
+            for (float* out : spread) std::fill_n(out, kTileColumns, 0.0f);
         }
 
         const int out_y = map_y - kReach;
