@@ -153,6 +153,40 @@ std::vector<std::string> problems_of(const Capture& c) {
     return out;
 }
 
+Json capture_json(const Arguments& arguments, const Capture& capture, const CaptureForecast* forecast,
+                  const std::vector<std::string>& problems) {
+    const std::size_t tests = capture.view_indices(true).size();
+    Vec3f lo{}, hi{};
+    const bool bounded = point_bounds(capture, lo, hi);
+    Json cameras = Json::array();
+    for (const View& v : capture.views) {
+        const Vec3d p = v.camera.position();
+        cameras.push_back({{"name", v.name},
+                           {"test", v.test},
+                           {"width", v.camera.width},
+                           {"height", v.camera.height},
+                           {"fx", v.camera.fx},
+                           {"fy", v.camera.fy},
+                           {"cx", v.camera.cx},
+                           {"cy", v.camera.cy},
+                           {"position", triple(p.x, p.y, p.z)}});
+    }
+    Json out{{"command", "info"},
+             {"kind", "capture"},
+             {"path", arguments.info.path},
+             {"format", capture.format},
+             {"views", capture.views.size()},
+             {"train_views", capture.views.size() - tests},
+             {"test_views", tests},
+             {"points", capture.points.size()},
+             {"points_are_random", capture.points_are_random},
+             {"photos_decoded", arguments.info.photos}};
+    out["bounds"] = bounded ? Json{{"lo", triple(lo.x, lo.y, lo.z)}, {"hi", triple(hi.x, hi.y, hi.z)}} : Json(nullptr);
+    if (forecast) out["photo_bytes"] = forecast->photo_bytes, out["decode_bytes"] = forecast->decode_bytes;
+    out.update({{"cameras", cameras}, {"notes", capture.notes}, {"skipped", capture.skipped}, {"problems", problems}});
+    return out;
+}
+
 int capture_info(const Arguments& arguments) {
     auto options = capture_options(arguments.info.loading, arguments.common);
     if (!options) return report(options.error());
@@ -189,34 +223,7 @@ int capture_info(const Arguments& arguments) {
     for (const std::string& problem : problems) fmt::print("  problem: {}\n", problem);
     if (!arguments.common.json) return kDone;
 
-    Json cameras = Json::array();
-    for (const View& v : capture->views) {
-        const Vec3d p = v.camera.position();
-        cameras.push_back({{"name", v.name},
-                           {"test", v.test},
-                           {"width", v.camera.width},
-                           {"height", v.camera.height},
-                           {"fx", v.camera.fx},
-                           {"fy", v.camera.fy},
-                           {"cx", v.camera.cx},
-                           {"cy", v.camera.cy},
-                           {"position", triple(p.x, p.y, p.z)}});
-    }
-    Json out{{"command", "info"},
-             {"kind", "capture"},
-             {"path", arguments.info.path},
-             {"format", capture->format},
-             {"views", capture->views.size()},
-             {"train_views", capture->views.size() - tests},
-             {"test_views", tests},
-             {"points", capture->points.size()},
-             {"points_are_random", capture->points_are_random},
-             {"photos_decoded", arguments.info.photos}};
-    out["bounds"] = bounded ? Json{{"lo", triple(lo.x, lo.y, lo.z)}, {"hi", triple(hi.x, hi.y, hi.z)}} : Json(nullptr);
-    if (forecast) out["photo_bytes"] = forecast->photo_bytes, out["decode_bytes"] = forecast->decode_bytes;
-    out.update(
-        {{"cameras", cameras}, {"notes", capture->notes}, {"skipped", capture->skipped}, {"problems", problems}});
-    print_json(out);
+    print_json(capture_json(arguments, *capture, forecast ? &*forecast : nullptr, problems));
     return kDone;
 }
 
