@@ -1,4 +1,5 @@
-// Command: what panels say. Every action of the studio is a named command with text arguments; menus, palette, keys, scripts
+// Command: what panels say. Every action of the studio is a named command with text arguments; menus, palette, keys,
+// scripts
 // (--script FILE) and the command line give the same ones. app/commands.cpp holds the table and carries them out.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Snapshot: everything panels may know, for one UI frame. The engine publishes immutable parts (shared_ptr<const ...>) through
-// Latest<>; the app assembles them. Panels read it, keep only their own view state, and answer with Commands.
+// Snapshot: everything panels may know, for one UI frame. The engine publishes immutable parts (shared_ptr<const ...>)
+// through Latest<>; the app assembles them. Panels read it, keep only their own view state, and answer with Commands.
 #pragma once
 
 #include <array>
@@ -18,7 +18,8 @@ namespace gs {
 class TraceStore;  // profiler/store.h
 
 enum class ViewMode { color, depth, alpha, contributors, isects, pairs, error, photo };
-inline constexpr std::array<const char*, 8> kViewModeNames{"color", "depth", "alpha", "contributors", "isects", "pairs", "error", "photo"};
+inline constexpr std::array<const char*, 8> kViewModeNames{"color",  "depth", "alpha", "contributors",
+                                                           "isects", "pairs", "error", "photo"};
 enum class DrawStyle { splats, points, ellipsoids };
 inline constexpr std::array<const char*, 3> kDrawStyleNames{"splats", "points", "ellipsoids"};
 enum class Colormap { viridis, inferno, cividis, turbo, gray };
@@ -36,40 +37,40 @@ struct ViewSettings {
     DrawStyle style = DrawStyle::splats;
     Colormap colormap = Colormap::viridis;
     RangeMode range = RangeMode::automatic;
-    double range_lo = 0, range_hi = 1;   ///< in the map's own unit
-    double percentile = 99;              ///< upper; the lower is 100 - this
+    double range_lo = 0, range_hi = 1;  ///< in the map's own unit
+    double percentile = 99;             ///< upper; the lower is 100 - this
     bool logarithmic = false;
     PhotoCompare compare = PhotoCompare::off;
-    double split = 0.5;                  ///< 0..1 across the picture
-    bool show_photo = false;             ///< in compare mode toggle: the photo instead of the picture
-    bool tile_grid = false;              ///< lines every `ViewFrame::map_cell` pixels over tile maps
-    Vec3f background{0, 0, 0};           ///< 0..1, behind the splats of the free camera
+    double split = 0.5;         ///< 0..1 across the picture
+    bool show_photo = false;    ///< in compare mode toggle: the photo instead of the picture
+    bool tile_grid = false;     ///< lines every `ViewFrame::map_cell` pixels over tile maps
+    Vec3f background{0, 0, 0};  ///< 0..1, behind the splats of the free camera
     bool frusta = true;
-    bool overlays = true;                ///< legend, value under mouse, axes
+    bool overlays = true;  ///< legend, value under mouse, axes
     Navigation navigation = Navigation::orbit;
     int sh_degree = 3;
     double scale_modifier = 1;
-    double fly_speed = 1;                ///< scene extents per second
-    double viewer_budget = 0.25;         ///< share of engine time view frames may take while training
-    int capture_view = -1;               ///< index of the capture camera the viewport is snapped to, -1: free
+    double fly_speed = 1;         ///< scene extents per second
+    double viewer_budget = 0.25;  ///< share of engine time view frames may take while training
+    int capture_view = -1;        ///< index of the capture camera the viewport is snapped to, -1: free
 };
 
 /// One picture for the viewport, as the engine made it. `map` holds the scalar behind a heatmap, in its own unit.
 struct ViewFrame {
     std::uint64_t serial = 0;
-    std::uint64_t request = 0;           ///< number of the view request it answers
-    std::uint64_t step = 0;              ///< training step it shows
+    std::uint64_t request = 0;  ///< number of the view request it answers
+    std::uint64_t step = 0;     ///< training step it shows
     ViewMode mode = ViewMode::color;
     Camera camera;
-    Image8 rgba;                         ///< 4 channels, the colormap applied for maps
-    ImageF map;                          ///< 1 plane at picture size for depth, alpha, contributors, error; at tile size for isects, pairs
-    int map_cell = 1;                    ///< pixels per map value: 1, or the tile size
-    double range_lo = 0, range_hi = 1;   ///< range the colormap was applied with
+    Image8 rgba;  ///< 4 channels, the colormap applied for maps
+    ImageF map;   ///< 1 plane at picture size for depth, alpha, contributors, error; at tile size for isects, pairs
+    int map_cell = 1;                   ///< pixels per map value: 1, or the tile size
+    double range_lo = 0, range_hi = 1;  ///< range the colormap was applied with
     double map_min = 0, map_max = 0, map_mean = 0, map_p50 = 0, map_p95 = 0;
-    std::string unit;                    ///< "world units", "Gaussians", "pairs", "|error|"
-    Image8 photo;                        ///< the capture's photo for this camera, RGB; empty for a free camera
-    double psnr = 0;                     ///< against the photo, 0 when there is none
-    double milliseconds = 0;             ///< what the engine spent on it
+    std::string unit;         ///< "world units", "Gaussians", "pairs", "|error|"
+    Image8 photo;             ///< the capture's photo for this camera, RGB; empty for a free camera
+    double psnr = 0;          ///< against the photo, 0 when there is none
+    double milliseconds = 0;  ///< what the engine spent on it
     std::uint64_t visible = 0, isects = 0;
 };
 
@@ -79,7 +80,7 @@ struct CurvePoint {
 /// A change made while training, drawn as a mark on every curve.
 struct CurveMark {
     std::uint64_t step;
-    std::string text;                    ///< "lr_means 0.00016 -> 0.0002"
+    std::string text;  ///< "lr_means 0.00016 -> 0.0002"
 };
 struct Curves {
     std::vector<CurvePoint> loss, train_psnr, gaussians, step_ms, test_psnr, test_ssim, lr_means;
@@ -87,18 +88,19 @@ struct Curves {
 };
 
 enum class RunState { empty, loading, ready, training, paused, finished, failed };
-inline constexpr std::array<const char*, 7> kRunStateNames{"empty", "loading", "ready", "training", "paused", "finished", "failed"};
+inline constexpr std::array<const char*, 7> kRunStateNames{"empty",  "loading",  "ready", "training",
+                                                           "paused", "finished", "failed"};
 
 struct TrainingStatus {
     RunState state = RunState::empty;
-    std::string message;                 ///< what is being loaded, or why it failed
-    double progress = 0;                 ///< 0..1 while loading
+    std::string message;  ///< what is being loaded, or why it failed
+    double progress = 0;  ///< 0..1 while loading
     std::uint64_t step = 0, total_steps = 0, run_to = 0;
     double loss = 0, train_psnr = 0, test_psnr = 0, test_ssim = 0;
-    double step_ms = 0;                  ///< mean of the last 50 steps
+    double step_ms = 0;  ///< mean of the last 50 steps
     double eta_seconds = 0;
     std::uint64_t gaussians = 0;
-    double viewer_share = 0;             ///< measured share of engine time spent on view frames, 0..1
+    double viewer_share = 0;  ///< measured share of engine time spent on view frames, 0..1
     std::string last_checkpoint;
 };
 
@@ -115,12 +117,12 @@ struct CameraRow {
     bool test = false;
     Camera camera;
     int times_sampled = 0;
-    double psnr = 0, ssim = 0, loss = 0; ///< newest; NaN: not measured yet
+    double psnr = 0, ssim = 0, loss = 0;  ///< newest; NaN: not measured yet
     std::vector<CurvePoint> psnr_history, loss_history;
 };
 
 struct Histogram {
-    std::string name, unit;              ///< "opacity", "scale"
+    std::string name, unit;  ///< "opacity", "scale"
     double lo = 0, hi = 1;
     bool logarithmic = false;
     std::vector<float> counts;
@@ -133,13 +135,13 @@ struct SceneInfo {
     std::string name, path, format;
     std::uint64_t gaussians = 0;
     int sh_degree = 0;
-    Vec3f lo{}, hi{};                    ///< bounds of the means
-    double extent = 1;                   ///< radius of the cameras, or of the bounds
+    Vec3f lo{}, hi{};   ///< bounds of the means
+    double extent = 1;  ///< radius of the cameras, or of the bounds
     Vec3f center{};
-    Vec3f up{0, -1, 0};                  ///< world direction that is up, from the cameras
+    Vec3f up{0, -1, 0};  ///< world direction that is up, from the cameras
     std::size_t train_views = 0, test_views = 0, points = 0;
     std::vector<std::string> skipped, notes;
-    std::vector<Histogram> histograms;   ///< opacity, scale, anisotropy, SH energy
+    std::vector<Histogram> histograms;  ///< opacity, scale, anisotropy, SH energy
     std::vector<MemoryRow> memory;
 };
 
@@ -151,16 +153,16 @@ struct Snapshot {
     std::shared_ptr<const ViewFrame> frame;
     TrainingStatus training;
     ViewSettings view;
-    Camera camera;                       ///< the viewport's camera now (the frame's may be older)
-    const TraceStore* trace = nullptr;   ///< read by the UI thread only
-    std::vector<std::string> recent;     ///< paths opened lately
-    std::string backend, device;         ///< "CPU (AVX3_SPR, 2 threads)"
-    std::uint64_t process_bytes = 0;     ///< resident memory of the process, 0: unknown
-    std::uint64_t machine_bytes = 0;     ///< memory of the machine (or its container), 0: unknown
+    Camera camera;                      ///< the viewport's camera now (the frame's may be older)
+    const TraceStore* trace = nullptr;  ///< read by the UI thread only
+    std::vector<std::string> recent;    ///< paths opened lately
+    std::string backend, device;        ///< "CPU (AVX3_SPR, 2 threads)"
+    std::uint64_t process_bytes = 0;    ///< resident memory of the process, 0: unknown
+    std::uint64_t machine_bytes = 0;    ///< memory of the machine (or its container), 0: unknown
     double ui_fps = 0, ui_ms = 0;
     std::uint64_t dropped_records = 0;
-    std::uint64_t frame_texture = 0;     ///< GL name of the viewport texture
-    std::uint64_t photo_texture = 0;     ///< GL name of the photo texture, 0: none
+    std::uint64_t frame_texture = 0;  ///< GL name of the viewport texture
+    std::uint64_t photo_texture = 0;  ///< GL name of the photo texture, 0: none
     double ui_scale = 1;
 };
 

@@ -14,9 +14,11 @@ constexpr float kTextSize = 15, kTitleSize = 20, kMonoSize = 13.5F;
 constexpr ImWchar kGlyphs[] = {0x20, 0x24f, 0x370, 0x3ff, 0x400, 0x52f, 0x2010, 0x2026, 0x2190, 0x2193, 0};
 
 constexpr std::array kTextFonts{"roboto/unhinted/RobotoTTF/Roboto-Regular.ttf", "roboto/hinted/Roboto-Regular.ttf",
-                                "noto/NotoSans-Regular.ttf", "dejavu/DejaVuSans.ttf", "liberation/LiberationSans-Regular.ttf"};
+                                "noto/NotoSans-Regular.ttf", "dejavu/DejaVuSans.ttf",
+                                "liberation/LiberationSans-Regular.ttf"};
 constexpr std::array kTitleFonts{"roboto/unhinted/RobotoTTF/Roboto-Medium.ttf", "roboto/hinted/Roboto-Medium.ttf",
-                                 "noto/NotoSans-Medium.ttf", "dejavu/DejaVuSans.ttf", "liberation/LiberationSans-Regular.ttf"};
+                                 "noto/NotoSans-Medium.ttf", "dejavu/DejaVuSans.ttf",
+                                 "liberation/LiberationSans-Regular.ttf"};
 constexpr std::array kMonoFonts{"dejavu/DejaVuSansMono.ttf", "noto/NotoSansMono-Regular.ttf",
                                 "liberation/LiberationMono-Regular.ttf"};
 
@@ -42,9 +44,7 @@ ImFont* font(int index) {
     return index < fonts.Size ? fonts[index] : ImGui::GetFont();
 }
 
-void set_color(ImGuiCol index, ImU32 color) {
-    ImGui::GetStyle().Colors[index] = ImGui::ColorConvertU32ToFloat4(color);
-}
+void set_color(ImGuiCol index, ImU32 color) { ImGui::GetStyle().Colors[index] = ImGui::ColorConvertU32ToFloat4(color); }
 
 void set_colors() {
     ImGui::StyleColorsDark();

@@ -44,8 +44,8 @@ inline constexpr ImU32 kErrorColor = color_rgb(0xe8704f);
 inline constexpr ImU32 kTrainCameraColor = color_rgb(0x7fb4e6);
 inline constexpr ImU32 kTestCameraColor = color_rgb(0xe69f3c);
 
-/// The stage's colour in tables, timeline and plots: neighbours differ in lightness, groups in hue (forward blue, backward
-/// orange, optimisation green), in hues that the common colour deficiencies keep apart.
+/// The stage's colour in tables, timeline and plots: neighbours differ in lightness, groups in hue (forward blue,
+/// backward orange, optimisation green), in hues that the common colour deficiencies keep apart.
 ImU32 stage_color(Stage stage);
 /// Black or white, whichever is read better on `background`.
 ImU32 text_on(ImU32 background);

@@ -9,9 +9,13 @@ namespace gs {
 void draw_icon(ImDrawList& list, Icon icon, ImVec2 corner, float size, ImU32 color) {
     const auto at = [&](float x, float y) { return ImVec2(corner.x + x * size, corner.y + y * size); };
     const auto bar = [&](float x0, float x1) { list.AddRectFilled(at(x0, 0.2F), at(x1, 0.8F), color, 1); };
-    const auto right = [&](float x0, float x1) { list.AddTriangleFilled(at(x0, 0.18F), at(x1, 0.5F), at(x0, 0.82F), color); };
+    const auto right = [&](float x0, float x1) {
+        list.AddTriangleFilled(at(x0, 0.18F), at(x1, 0.5F), at(x0, 0.82F), color);
+    };
     switch (icon) {
-        case Icon::play: right(0.24F, 0.84F); break;
+        case Icon::play:
+            right(0.24F, 0.84F);
+            break;
         case Icon::pause:
             bar(0.22F, 0.42F);
             bar(0.58F, 0.78F);
@@ -24,9 +28,15 @@ void draw_icon(ImDrawList& list, Icon icon, ImVec2 corner, float size, ImU32 col
             right(0.14F, 0.62F);
             bar(0.68F, 0.82F);
             break;
-        case Icon::stop: list.AddRectFilled(at(0.22F, 0.22F), at(0.78F, 0.78F), color, 1); break;
-        case Icon::previous: list.AddTriangleFilled(at(0.68F, 0.2F), at(0.28F, 0.5F), at(0.68F, 0.8F), color); break;
-        case Icon::next: list.AddTriangleFilled(at(0.32F, 0.2F), at(0.72F, 0.5F), at(0.32F, 0.8F), color); break;
+        case Icon::stop:
+            list.AddRectFilled(at(0.22F, 0.22F), at(0.78F, 0.78F), color, 1);
+            break;
+        case Icon::previous:
+            list.AddTriangleFilled(at(0.68F, 0.2F), at(0.28F, 0.5F), at(0.68F, 0.8F), color);
+            break;
+        case Icon::next:
+            list.AddTriangleFilled(at(0.32F, 0.2F), at(0.72F, 0.5F), at(0.32F, 0.8F), color);
+            break;
         case Icon::save:
             list.AddTriangleFilled(at(0.26F, 0.42F), at(0.74F, 0.42F), at(0.5F, 0.68F), color);
             list.AddRectFilled(at(0.43F, 0.14F), at(0.57F, 0.46F), color);
@@ -110,7 +120,8 @@ void empty_note(std::string_view words) {
     const float wrap = std::max(room.x - 2 * em(), 4 * em());
     const ImVec2 size = ImGui::CalcTextSize(words.data(), words.data() + words.size(), false, wrap);
     const ImVec2 cursor = ImGui::GetCursorPos();
-    ImGui::SetCursorPos({cursor.x + std::max(0.0F, (room.x - size.x) / 2), cursor.y + std::max(0.0F, (room.y - size.y) / 2)});
+    ImGui::SetCursorPos(
+        {cursor.x + std::max(0.0F, (room.x - size.x) / 2), cursor.y + std::max(0.0F, (room.y - size.y) / 2)});
     ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + wrap);
     dim_text(words);
     ImGui::PopTextWrapPos();

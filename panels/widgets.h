@@ -1,5 +1,5 @@
-// Small widgets that several panels share: icons and icon buttons, dim labels, choices that become commands, prompts for
-// paths. Called by panels only.
+// Small widgets that several panels share: icons and icon buttons, dim labels, choices that become commands, prompts
+// for paths. Called by panels only.
 #pragma once
 
 #include <imgui.h>

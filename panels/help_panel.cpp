@@ -1,0 +1,77 @@
+#include "panels/help_panel.h"
+
+#include <imgui.h>
+#include <imgui_stdlib.h>
+
+#include <array>
+#include <utility>
+
+#include "panels/fuzzy.h"
+#include "panels/widgets.h"
+
+namespace gs {
+namespace {
+
+constexpr std::array<std::pair<const char*, const char*>, 13> kMouse{{
+    {"left drag", "turn (orbit, trackball) or look around (fly)"},
+    {"middle or right drag, Shift + left drag", "move sideways"},
+    {"Ctrl + left drag", "roll"},
+    {"wheel", "come closer, go away"},
+    {"W A S D Q E, with Shift faster",
+     "fly forward, left, back, right, down, up, while the mouse is over the viewport"},
+    {"double click", "look at that point and turn around it"},
+    {"click on a camera", "go to that photo's place"},
+    {"wheel over a plot or the timeline", "zoom in time"},
+    {"drag over a plot or the timeline", "move in time"},
+    {"double click on a plot", "fit everything again"},
+    {"W S A D over the timeline", "zoom in, out, move left, right"},
+    {"click on a span", "zoom to it"},
+    {"right click on a tab", "move the panel to another region, or hide it"},
+}};
+
+void row(std::string_view left, std::string_view key, std::string_view right, std::string_view command) {
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    ImGui::TextWrapped("%.*s", static_cast<int>(left.size()), left.data());
+    ImGui::TableNextColumn();
+    colored_text(kAccentColor, key);
+    ImGui::TableNextColumn();
+    ImGui::PushTextWrapPos(0);
+    dim_text(right);
+    if (!command.empty()) colored_text(kFaintColor, command);
+    ImGui::PopTextWrapPos();
+}
+
+bool begin_table(const char* id) {
+    if (!ImGui::BeginTable(id, 3, ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp)) return false;
+    ImGui::TableSetupColumn("what", ImGuiTableColumnFlags_WidthStretch, 1);
+    ImGui::TableSetupColumn("key", ImGuiTableColumnFlags_WidthFixed, 6.5F * em());
+    ImGui::TableSetupColumn("meaning", ImGuiTableColumnFlags_WidthStretch, 1.6F);
+    return true;
+}
+
+}  // namespace
+
+void HelpPanel::draw(const Snapshot&, Commands& commands) {
+    ImGui::SetNextItemWidth(std::min(20 * em(), ImGui::GetContentRegionAvail().x));
+    ImGui::InputTextWithHint("##filter", "find a command", &filter);
+    ImGui::BeginChild("##help");
+    if (filter.empty() && ImGui::CollapsingHeader("Mouse and flying", ImGuiTreeNodeFlags_DefaultOpen) &&
+        begin_table("##mouse")) {
+        for (const auto& [input, meaning] : kMouse) row(input, "", meaning, "");
+        ImGui::EndTable();
+    }
+    if (ImGui::CollapsingHeader("Commands", ImGuiTreeNodeFlags_DefaultOpen) && begin_table("##commands")) {
+        for (const CommandInfo& info : commands.table()) {
+            const std::string usage = info.name + (info.arguments.empty() ? "" : " " + info.arguments);
+            if (!filter.empty() && !contains_text(info.title, filter) && !contains_text(usage, filter) &&
+                !contains_text(info.help, filter))
+                continue;
+            row(info.title, info.key, info.help, usage);
+        }
+        ImGui::EndTable();
+    }
+    ImGui::EndChild();
+}
+
+}  // namespace gs

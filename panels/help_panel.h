@@ -1,0 +1,18 @@
+// Help: every command with key and explanation, made from the command table, and how the mouse works. A tab of the
+// workspace.
+#pragma once
+
+#include <string>
+
+#include "panels/command.h"
+#include "panels/snapshot.h"
+
+namespace gs {
+
+struct HelpPanel {
+    void draw(const Snapshot& snapshot, Commands& commands);
+
+    std::string filter;
+};
+
+}  // namespace gs

@@ -1,0 +1,153 @@
+#include "panels/images_panel.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+#include <imgui_stdlib.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "panels/format.h"
+#include "panels/fuzzy.h"
+#include "panels/widgets.h"
+
+namespace gs {
+namespace {
+
+enum Column { kName, kSplit, kPsnr, kSsim, kLoss, kUsed, kHistory, kColumns };
+
+double key_of(const CameraRow& row, int column) {
+    switch (column) {
+        case kSplit:
+            return row.test ? 1 : 0;
+        case kPsnr:
+            return row.psnr;
+        case kSsim:
+            return row.ssim;
+        case kLoss:
+            return row.loss;
+        default:
+            return row.times_sampled;
+    }
+}
+
+/// Unmeasured values come last in either direction.
+bool comes_before(const CameraRow& a, const CameraRow& b, int column, bool descending) {
+    if (column == kName) return descending ? b.name < a.name : a.name < b.name;
+    const double x = key_of(a, column), y = key_of(b, column);
+    if (std::isnan(x) || std::isnan(y)) return !std::isnan(x) && std::isnan(y);
+    return descending ? y < x : x < y;
+}
+
+void sparkline(const std::vector<CurvePoint>& points, ImU32 color) {
+    const ImVec2 at = ImGui::GetCursorScreenPos(), size{ImGui::GetContentRegionAvail().x, 1.05F * em()};
+    ImGui::Dummy({std::max(size.x, 1.0F), size.y});
+    float lo = 1e30F, hi = -1e30F;
+    for (const CurvePoint& p : points)
+        if (std::isfinite(p.value)) lo = std::min(lo, p.value), hi = std::max(hi, p.value);
+    if (points.empty() || lo > hi) return;
+    const float first = points.front().step, span = std::max(points.back().step - first, 1e-6F),
+                range = std::max(hi - lo, 1e-6F);
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    ImVec2 last{};
+    bool have = false;
+    for (const CurvePoint& p : points) {
+        if (!std::isfinite(p.value)) continue;
+        const ImVec2 here{at.x + (p.step - first) / span * (size.x - 4),
+                          at.y + size.y - 2 - (p.value - lo) / range * (size.y - 4)};
+        if (have) list.AddLine(last, here, color);
+        last = here;
+        have = true;
+    }
+    if (have) list.AddCircleFilled(last, 2, color);
+    if (ImGui::IsItemHovered())
+        ImGui::SetTooltip("PSNR %s to %s dB over steps %s to %s", format_number(static_cast<double>(lo), 4).c_str(),
+                          format_number(static_cast<double>(hi), 4).c_str(),
+                          format_count(static_cast<double>(first)).c_str(),
+                          format_count(static_cast<double>(points.back().step)).c_str());
+}
+
+void set_up_columns() {
+    constexpr ImGuiTableColumnFlags fixed = ImGuiTableColumnFlags_WidthFixed;
+    ImGui::TableSetupScrollFreeze(0, 1);
+    ImGui::TableSetupColumn("photo", ImGuiTableColumnFlags_WidthStretch | ImGuiTableColumnFlags_DefaultSort, 1.4F);
+    ImGui::TableSetupColumn("split", fixed, 3 * em());
+    ImGui::TableSetupColumn("PSNR dB", fixed, 4.6F * em());
+    ImGui::TableSetupColumn("SSIM", fixed, 4 * em());
+    ImGui::TableSetupColumn("loss", fixed, 4.4F * em());
+    ImGui::TableSetupColumn("used", fixed, 3.4F * em());
+    ImGui::TableSetupColumn("PSNR history", ImGuiTableColumnFlags_WidthStretch | ImGuiTableColumnFlags_NoSort, 1);
+    ImGui::TableHeadersRow();
+}
+
+}  // namespace
+
+std::string images_csv(const std::vector<CameraRow>& rows) {
+    std::string out = "name,split,psnr_db,ssim,loss,times_sampled\n";
+    for (const CameraRow& row : rows)
+        out += fmt::format("{},{},{},{},{},{}\n", csv_cell(row.name), row.test ? "test" : "train", csv_number(row.psnr),
+                           csv_number(row.ssim), csv_number(row.loss), row.times_sampled);
+    return out;
+}
+
+void ImagesPanel::draw_row(const CameraRow& row, bool snapped, Commands& commands) {
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    ImGui::PushID(static_cast<int>(row.view));
+    if (ImGui::Selectable("##row", snapped,
+                          ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowItemOverlap))
+        commands.push("view.capture", {std::to_string(row.view)});
+    ImGui::SameLine(0.3F * em());
+    text(fitted(row.name, ImGui::GetContentRegionAvail().x));
+    ImGui::TableNextColumn();
+    colored_text(row.test ? kTestCameraColor : kTrainCameraColor, row.test ? "test" : "train");
+    const auto number = [](double value, int digits) {
+        ImGui::TableNextColumn();
+        cell_right(std::isfinite(value) ? fmt::format("{:.{}f}", value, digits) : "-");
+    };
+    number(row.psnr, 2);
+    number(row.ssim, 4);
+    number(row.loss, 5);
+    ImGui::TableNextColumn();
+    cell_right(format_count(row.times_sampled), kDimColor);
+    ImGui::TableNextColumn();
+    sparkline(row.psnr_history, row.test ? kTestCameraColor : kTrainCameraColor);
+    ImGui::PopID();
+}
+
+void ImagesPanel::draw(const Snapshot& snapshot, Commands& commands) {
+    if (!snapshot.cameras || snapshot.cameras->empty()) {
+        empty_note("This scene came without photos");
+        return;
+    }
+    ImGui::SetNextItemWidth(14 * em());
+    ImGui::InputTextWithHint("##filter", "filter by name", &filter);
+    ImGui::SameLine();
+    ImGui::Checkbox("test only", &test_only);
+    ImGui::SameLine();
+    if (ImGui::Button("Copy CSV")) ImGui::SetClipboardText(images_csv(*snapshot.cameras).c_str());
+    const ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_Sortable |
+                                  ImGuiTableFlags_Resizable | ImGuiTableFlags_BordersInnerV;
+    if (!ImGui::BeginTable("##images", kColumns, flags)) return;
+    set_up_columns();
+    std::vector<const CameraRow*> rows;
+    for (const CameraRow& row : *snapshot.cameras)
+        if ((!test_only || row.test) && contains_text(row.name, filter)) rows.push_back(&row);
+    if (const ImGuiTableSortSpecs* specs = ImGui::TableGetSortSpecs(); specs && specs->SpecsCount > 0) {
+        const int column = specs->Specs->ColumnIndex;
+        const bool descending = specs->Specs->SortDirection == ImGuiSortDirection_Descending;
+        std::stable_sort(rows.begin(), rows.end(), [&](const CameraRow* a, const CameraRow* b) {
+            return comes_before(*a, *b, column, descending);
+        });
+    }
+    ImGuiListClipper clipper;
+    clipper.Begin(static_cast<int>(rows.size()));
+    while (clipper.Step())
+        for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
+            const CameraRow& row = *rows[static_cast<std::size_t>(i)];
+            draw_row(row, static_cast<int>(row.view) == snapshot.view.capture_view, commands);
+        }
+    ImGui::EndTable();
+}
+
+}  // namespace gs

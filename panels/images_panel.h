@@ -1,0 +1,26 @@
+// Images: every photo with PSNR, SSIM, loss and their history; sortable, copied as CSV, a click shows the photo's view.
+// A tab of the workspace.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "panels/command.h"
+#include "panels/snapshot.h"
+
+namespace gs {
+
+struct ImagesPanel {
+    void draw(const Snapshot& snapshot, Commands& commands);
+
+    std::string filter;
+    bool test_only = false;
+
+  private:
+    void draw_row(const CameraRow& row, bool snapped, Commands& commands);
+};
+
+/// The table as CSV, unmeasured values empty.
+std::string images_csv(const std::vector<CameraRow>& rows);
+
+}  // namespace gs

@@ -1,0 +1,13 @@
+// Memory: bytes by category, as bars and a table, and of the whole process. A tab of the workspace.
+#pragma once
+
+#include "panels/command.h"
+#include "panels/snapshot.h"
+
+namespace gs {
+
+struct MemoryPanel {
+    void draw(const Snapshot& snapshot, Commands& commands);
+};
+
+}  // namespace gs

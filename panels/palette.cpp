@@ -1,0 +1,161 @@
+#include "panels/palette.h"
+
+#include <imgui.h>
+#include <imgui_stdlib.h>
+
+#include <algorithm>
+
+#include "panels/format.h"
+#include "panels/fuzzy.h"
+#include "panels/widgets.h"
+
+namespace gs {
+namespace {
+
+const CommandInfo* find(const Commands& commands, std::string_view name) {
+    for (const CommandInfo& info : commands.table())
+        if (info.name == name) return &info;
+    return nullptr;
+}
+
+/// Arguments that must be given: those outside brackets.
+bool needs_arguments(const CommandInfo& info) { return !info.arguments.empty() && info.arguments.front() != '['; }
+
+}  // namespace
+
+void Palette::show(std::string command) {
+    visible_ = opening_ = focus_ = true;
+    command_ = std::move(command);
+    query_.clear();
+    arguments_.clear();
+    selected_ = 0;
+    ranked_ = false;
+}
+
+void Palette::close() {
+    visible_ = false;
+    ImGui::CloseCurrentPopup();
+}
+
+void Palette::rank(const Commands& commands) {
+    if (ranked_ && ranked_query_ == query_) return;
+    std::vector<std::pair<int, std::size_t>> scored;
+    for (std::size_t i = 0; i < commands.table().size(); ++i) {
+        const CommandInfo& info = commands.table()[i];
+        const int title = fuzzy_score(query_, info.title), name = fuzzy_score(query_, info.name);
+        if (title >= 0 || name >= 0) scored.emplace_back(std::max(title + 1, name), i);
+    }
+    std::stable_sort(scored.begin(), scored.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    found_.clear();
+    for (const auto& [score, index] : scored) found_.push_back(index);
+    if (ranked_) selected_ = 0;
+    ranked_ = true;
+    ranked_query_ = query_;
+}
+
+void Palette::choose(const CommandInfo& info, Commands& commands) {
+    if (info.arguments.empty()) {
+        commands.push(info.name);
+        close();
+        return;
+    }
+    command_ = info.name;
+    arguments_.clear();
+    focus_ = true;
+}
+
+void Palette::draw_row(const CommandInfo& info, bool selected, bool& clicked) {
+    const ImVec2 corner = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x;
+    clicked = ImGui::Selectable(("##" + info.name).c_str(), selected, 0, {0, 1.25F * em()});
+    tooltip(info.help);
+    if (selected && ImGui::IsWindowAppearing()) ImGui::SetScrollHereY();
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const float y = corner.y + 0.1F * em(), name_at = corner.x + 0.5F * width;
+    const float key_width = info.key.empty() ? 0 : ImGui::CalcTextSize(info.key.c_str()).x + 0.8F * em();
+    const std::string title = fitted(info.title, 0.48F * width);
+    const std::string name = fitted(info.name + (info.arguments.empty() ? "" : " " + info.arguments),
+                                    0.5F * width - key_width - 0.5F * em());
+    list.AddText({corner.x + 0.3F * em(), y}, kTextColor, title.c_str());
+    list.AddText({name_at, y}, kFaintColor, name.c_str());
+    if (info.key.empty()) return;
+    const ImVec2 chip{corner.x + width - key_width, y - 0.02F * em()};
+    list.AddRectFilled(chip, {chip.x + key_width - 0.2F * em(), chip.y + 1.1F * em()}, kFieldColor, 3);
+    list.AddText({chip.x + 0.3F * em(), y}, kDimColor, info.key.c_str());
+}
+
+void Palette::draw_search(Commands& commands) {
+    ImGui::SetNextItemWidth(-1);
+    if (focus_) ImGui::SetKeyboardFocusHere();
+    focus_ = false;
+    const bool entered = ImGui::InputTextWithHint("##query", "Type the name of a command", &query_,
+                                                  ImGuiInputTextFlags_EnterReturnsTrue);
+    rank(commands);
+    const int last = static_cast<int>(found_.size()) - 1;
+    bool moved = false;
+    if (ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_DownArrow))) ++selected_, moved = true;
+    if (ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_UpArrow))) --selected_, moved = true;
+    selected_ = std::clamp(selected_, 0, std::max(last, 0));
+    ImGui::BeginChild("##list", {0, 0});
+    const CommandInfo* chosen = nullptr;
+    for (int i = 0; i <= last; ++i) {
+        const CommandInfo& info = commands.table()[found_[static_cast<std::size_t>(i)]];
+        bool clicked = false;
+        ImGui::PushID(i);
+        draw_row(info, i == selected_, clicked);
+        ImGui::PopID();
+        if (moved && i == selected_) ImGui::SetScrollHereY();
+        if (clicked || (entered && i == selected_)) chosen = &info;
+    }
+    if (found_.empty()) empty_note("No command of that name");
+    ImGui::EndChild();
+    if (chosen) choose(*chosen, commands);
+}
+
+void Palette::draw_arguments(Commands& commands) {
+    const CommandInfo* info = find(commands, command_);
+    if (!info) {
+        command_.clear();
+        return;
+    }
+    text(info->title);
+    ImGui::PushTextWrapPos(0);
+    dim_text(info->help);
+    ImGui::PopTextWrapPos();
+    ImGui::SetNextItemWidth(-1);
+    if (focus_) ImGui::SetKeyboardFocusHere();
+    focus_ = false;
+    const bool entered = ImGui::InputTextWithHint("##arguments", info->arguments.c_str(), &arguments_,
+                                                  ImGuiInputTextFlags_EnterReturnsTrue);
+    dim_text("Arguments are separated by blanks; \"quotes\" keep blanks. Enter runs, Escape leaves.");
+    if (!entered) return;
+    auto words = split_words(arguments_);
+    if (words.empty() && needs_arguments(*info)) {
+        focus_ = true;
+        return;
+    }
+    commands.push(info->name, std::move(words));
+    close();
+}
+
+void Palette::draw(Commands& commands) {
+    if (opening_) ImGui::OpenPopup("##palette");
+    opening_ = false;
+    if (!visible_) return;
+    const ImVec2 screen = ImGui::GetIO().DisplaySize;
+    const float width = std::min(46 * em(), screen.x - 2 * em());
+    const float height = command_.empty() ? std::min(27 * em(), screen.y - 5 * em()) : 0;
+    ImGui::SetNextWindowPos({screen.x / 2, std::min(4 * em(), screen.y / 8)}, ImGuiCond_Always, {0.5F, 0});
+    ImGui::SetNextWindowSize({width, height});
+    if (!ImGui::BeginPopup("##palette", ImGuiWindowFlags_NoMove)) {
+        visible_ = false;
+        return;
+    }
+    if (command_.empty())
+        draw_search(commands);
+    else
+        draw_arguments(commands);
+    ImGui::EndPopup();
+}
+
+}  // namespace gs

@@ -1,0 +1,35 @@
+// The command palette (Ctrl-P): every command by name, found by fuzzy typing, with its key and its arguments.
+// The workspace draws it; menus open it for commands that want arguments.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "panels/command.h"
+
+namespace gs {
+
+class Palette {
+  public:
+    /// Opens it at the next draw(); `command`: already chosen, its arguments are asked for.
+    void show(std::string command = {});
+    bool visible() const { return visible_; }
+    void draw(Commands& commands);
+
+  private:
+    void draw_search(Commands& commands);
+    void draw_arguments(Commands& commands);
+    void draw_row(const CommandInfo& info, bool selected, bool& clicked);
+    void choose(const CommandInfo& info, Commands& commands);
+    void rank(const Commands& commands);
+    void close();
+
+    bool visible_ = false, opening_ = false, focus_ = false;
+    std::string query_, command_, arguments_;
+    std::vector<std::size_t> found_;  // rows of the table, best first
+    int selected_ = 0;
+    std::string ranked_query_;
+    bool ranked_ = false;
+};
+
+}  // namespace gs

@@ -1,0 +1,14 @@
+// Scene: what is loaded. Counts, bounds, photos, notes of the loader, distributions of the Gaussians' attributes.
+// A tab of the workspace.
+#pragma once
+
+#include "panels/command.h"
+#include "panels/snapshot.h"
+
+namespace gs {
+
+struct ScenePanel {
+    void draw(const Snapshot& snapshot, Commands& commands);
+};
+
+}  // namespace gs

@@ -1,0 +1,31 @@
+// Stages: where the time of an iteration, a view frame or a UI frame goes. Table and stacked history; copy as CSV.
+// A tab of the workspace.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "panels/command.h"
+#include "panels/plot.h"
+#include "panels/snapshot.h"
+#include "profiler/statistics.h"
+
+namespace gs {
+
+struct StagesPanel {
+    void draw(const Snapshot& snapshot, Commands& commands);
+
+    StatScope scope = StatScope::iteration;
+    int last_n = 256;
+    bool history = true;
+    PlotRange range;
+
+  private:
+    void draw_controls(std::size_t frames);
+    void draw_table(const TraceStore& trace, const std::vector<StageStats>& rows);
+    void draw_history(const TraceStore& trace);
+
+    std::array<std::vector<CurvePoint>, kStageCount> layers_;
+};
+
+}  // namespace gs

@@ -1,0 +1,82 @@
+#include "panels/status_bar.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include "panels/format.h"
+#include "panels/theme.h"
+#include "panels/widgets.h"
+
+namespace gs {
+namespace {
+
+struct Item {
+    std::string words, hint;
+    ImU32 color = kDimColor;
+};
+
+std::vector<Item> items_of(const Snapshot& s) {
+    std::vector<Item> items;
+    if (!s.backend.empty()) items.push_back({s.backend, "backend that renders and trains"});
+    if (!s.device.empty()) items.push_back({s.device, "device it runs on"});
+    if (s.process_bytes > 0) {
+        std::string words = "memory " + format_bytes(static_cast<double>(s.process_bytes));
+        if (s.machine_bytes > 0) words += " of " + format_bytes(static_cast<double>(s.machine_bytes));
+        const bool tight = s.machine_bytes > 0 && s.process_bytes > s.machine_bytes / 10 * 9;
+        items.push_back({words, "resident memory of gausscope", tight ? kWarningColor : kDimColor});
+    }
+    items.push_back({fmt::format("UI {:.0f} fps, {}", s.ui_fps, format_ms(s.ui_ms)),
+                     "frames of this window per second, and the time one takes; it rests while nothing changes"});
+    const bool over = s.training.viewer_share > s.view.viewer_budget + 0.05 && s.training.state == RunState::training;
+    items.push_back(
+        {fmt::format("viewer {} of {}", format_share(s.training.viewer_share), format_share(s.view.viewer_budget)),
+         "share of the engine's time that went into pictures for the viewport, measured, and the budget for it while "
+         "training",
+         over ? kWarningColor : kDimColor});
+    items.push_back({"dropped " + format_count(static_cast<double>(s.dropped_records)) + " records",
+                     "measurements that were overwritten before they could be read",
+                     s.dropped_records > 0 ? kWarningColor : kDimColor});
+    return items;
+}
+
+}  // namespace
+
+float StatusBar::height() const { return 1.5F * em(); }
+
+void StatusBar::draw(const Snapshot& snapshot, Commands& commands) {
+    static_cast<void>(commands);
+    const ImVec2 display = ImGui::GetIO().DisplaySize;
+    ImGui::SetNextWindowPos({0, display.y - height()});
+    ImGui::SetNextWindowSize({display.x, height()});
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0.6F * em(), 0.2F * em()});
+    ImGui::PushStyleColor(ImGuiCol_WindowBg, kWindowColor);
+    ImGui::Begin("##status", nullptr,
+                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
+                     ImGuiWindowFlags_NoBringToFrontOnFocus);
+    bool first = true;
+    for (const Item& item : items_of(snapshot)) {
+        const float width = ImGui::CalcTextSize(item.words.c_str()).x;
+        if (!first) {
+            ImGui::SameLine(0, 0.7F * em());
+            colored_text(kFaintColor, "|");
+            ImGui::SameLine(0, 0.7F * em());
+        }
+        if (ImGui::GetCursorPosX() + width > display.x - 0.5F * em()) break;
+        colored_text(item.color, item.words);
+        tooltip(item.hint);
+        first = false;
+    }
+    if (!snapshot.training.message.empty()) {
+        const float room = display.x - ImGui::GetItemRectMax().x - 2 * em();
+        const std::string words = fitted(snapshot.training.message, room);
+        if (room > 6 * em()) {
+            ImGui::SameLine(display.x - ImGui::CalcTextSize(words.c_str()).x - 0.6F * em());
+            colored_text(snapshot.training.state == RunState::failed ? kErrorColor : kDimColor, words);
+        }
+    }
+    ImGui::End();
+    ImGui::PopStyleColor();
+    ImGui::PopStyleVar();
+}
+
+}  // namespace gs

@@ -1,0 +1,192 @@
+#include "panels/top_bar.h"
+
+#include <imgui.h>
+
+#include <algorithm>
+
+#include "panels/format.h"
+#include "panels/theme.h"
+#include "panels/widgets.h"
+
+namespace gs {
+namespace {
+
+ImU32 state_color(RunState state) {
+    switch (state) {
+        case RunState::training:
+            return kGoodColor;
+        case RunState::paused:
+        case RunState::loading:
+            return kWarningColor;
+        case RunState::failed:
+            return kErrorColor;
+        default:
+            return kDimColor;
+    }
+}
+
+/// "label value" with the label dim; returns the width it takes.
+float figure_width(const std::string& label, const std::string& value) {
+    return ImGui::CalcTextSize(label.c_str()).x + ImGui::CalcTextSize(value.c_str()).x + 0.35F * em();
+}
+
+struct Figure {
+    std::string label, value, hint;
+    int rank;  ///< the largest is left out first
+};
+
+std::vector<Figure> figures_of(const Snapshot& snapshot) {
+    const TrainingStatus& t = snapshot.training;
+    std::vector<Figure> out;
+    if (t.total_steps > 0) {
+        const bool finished = t.step >= t.total_steps;
+        if (!finished && t.eta_seconds > 0)
+            out.push_back(
+                {"ETA", format_duration(t.eta_seconds), "time left to the last step at the present speed", 3});
+        if (t.step_ms > 0) out.push_back({"", format_ms(t.step_ms) + "/it", "mean of the last 50 iterations", 1});
+        if (t.test_psnr > 0)
+            out.push_back(
+                {"PSNR", format_number(t.test_psnr, 4) + " dB", "mean over the test photos at the last evaluation", 0});
+        else if (t.train_psnr > 0)
+            out.push_back({"PSNR", format_number(t.train_psnr, 4) + " dB", "of training photos, newest", 0});
+    }
+    const std::uint64_t count = t.gaussians > 0 ? t.gaussians : snapshot.scene ? snapshot.scene->gaussians : 0;
+    if (count > 0) out.push_back({"N", format_count(static_cast<double>(count)), "Gaussians in the model", 2});
+    return out;
+}
+
+void menu_item(const CommandInfo& info, Commands& commands, Palette& palette) {
+    const std::string key = info.key;
+    if (ImGui::MenuItem(info.title.c_str(), key.empty() ? nullptr : key.c_str())) {
+        const bool asks = !info.arguments.empty() && info.arguments.front() != '[';
+        if (asks)
+            palette.show(info.name);
+        else
+            commands.push(info.name);
+    }
+    tooltip(info.help);
+}
+
+}  // namespace
+
+float TopBar::height() const { return 1.9F * em() + 2; }
+
+void TopBar::menus(Commands& commands, Palette& palette, std::span<const PanelItem> panels) {
+    std::vector<std::string_view> names;
+    for (const CommandInfo& info : commands.table())
+        if (!info.menu.empty() && std::find(names.begin(), names.end(), info.menu) == names.end())
+            names.push_back(info.menu);
+    const auto panels_menu = [&] {
+        if (!ImGui::BeginMenu("Panels")) return;
+        for (const PanelItem& item : panels)
+            if (ImGui::MenuItem(item.name, nullptr, item.shown))
+                commands.push("panel", item.shown ? std::vector<std::string>{item.name, "hide"}
+                                                  : std::vector<std::string>{item.name});
+        ImGui::Separator();
+        if (ImGui::MenuItem("Reset the layout")) commands.push("layout.reset");
+        ImGui::EndMenu();
+    };
+    bool panels_drawn = false;
+    for (const std::string_view name : names) {
+        if (name == "Help") panels_menu(), panels_drawn = true;
+        if (!ImGui::BeginMenu(std::string(name).c_str())) continue;
+        for (const CommandInfo& info : commands.table())
+            if (info.menu == name) menu_item(info, commands, palette);
+        ImGui::EndMenu();
+    }
+    if (!panels_drawn) panels_menu();
+}
+
+void TopBar::transport(const Snapshot& snapshot, Commands& commands, Palette& palette) {
+    const RunState state = snapshot.training.state;
+    const bool running = state == RunState::training;
+    const bool can_run = state == RunState::ready || state == RunState::paused;
+    if (running) {
+        if (icon_button("pause", Icon::pause, "Pause after this step")) commands.push("train.pause");
+    } else if (icon_button("start", Icon::play, "Train", can_run, kGoodColor)) {
+        commands.push("train.start");
+    }
+    ImGui::SameLine(0, 2);
+    if (icon_button("step", Icon::step, "One step, then pause", can_run || running)) commands.push("train.step");
+    ImGui::SameLine(0, 2);
+    if (icon_button("run-to", Icon::run_to, "Run to a step", can_run || running)) palette.show("train.run-to");
+}
+
+void TopBar::figures(const Snapshot& snapshot, float end) {
+    const TrainingStatus& t = snapshot.training;
+    float x = ImGui::GetCursorScreenPos().x + 0.4F * em();
+    const float y = ImGui::GetCursorScreenPos().y + ImGui::GetStyle().FramePadding.y;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const char* state = kRunStateNames[static_cast<std::size_t>(t.state)];
+    list.AddText({x, y}, state_color(t.state), state);
+    x += ImGui::CalcTextSize("training").x + 0.7F * em();
+    if (t.total_steps > 0 && x + 12 * em() < end) {
+        const std::string steps = "step " + format_count(static_cast<double>(t.step)) + " / " +
+                                  format_count(static_cast<double>(t.total_steps));
+        const float width = std::max(11 * em(), ImGui::CalcTextSize(steps.c_str()).x + em());
+        const double share = std::clamp(static_cast<double>(t.step) / static_cast<double>(t.total_steps), 0.0, 1.0);
+        const ImVec2 a{x, y - 0.12F * em()}, b{x + width, y + 1.2F * em()};
+        list.AddRectFilled(a, b, kFieldColor, 3);
+        list.AddRectFilled(a, {a.x + width * static_cast<float>(share), b.y}, color_rgb(0x2f5f8f), 3);
+        list.AddText({x + (width - ImGui::CalcTextSize(steps.c_str()).x) / 2, y}, kTextColor, steps.c_str());
+        x += width + em();
+    }
+    std::vector<Figure> all = figures_of(snapshot);
+    const auto total = [&] {
+        float sum = 0;
+        for (const Figure& f : all) sum += figure_width(f.label, f.value) + 1.1F * em();
+        return sum;
+    };
+    while (!all.empty() && x + total() > end)
+        all.erase(
+            std::max_element(all.begin(), all.end(), [](const Figure& a, const Figure& b) { return a.rank < b.rank; }));
+    for (const Figure& f : all) {
+        const float width = figure_width(f.label, f.value);
+        list.AddText({x, y}, kFaintColor, f.label.c_str());
+        list.AddText({x + (f.label.empty() ? 0 : ImGui::CalcTextSize(f.label.c_str()).x + 0.35F * em()), y}, kTextColor,
+                     f.value.c_str());
+        if (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect({x, y}, {x + width, y + 1.2F * em()}))
+            ImGui::SetTooltip("%s", f.hint.c_str());
+        x += width + 1.1F * em();
+    }
+}
+
+void TopBar::draw(const Snapshot& snapshot, Commands& commands, Palette& palette, std::span<const PanelItem> panels) {
+    const float width = ImGui::GetIO().DisplaySize.x;
+    ImGui::SetNextWindowPos({0, 0});
+    ImGui::SetNextWindowSize({width, height()});
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0.35F * em(), 0});
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {0.4F * em(), 0.3F * em()});
+    ImGui::PushStyleColor(ImGuiCol_WindowBg, kWindowColor);
+    ImGui::Begin("##top", nullptr,
+                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
+                     ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_MenuBar);
+    if (ImGui::BeginMenuBar()) {
+        menus(commands, palette, panels);
+        const float palette_width = 8.2F * em();
+        if (snapshot.scene) {
+            ImGui::SetCursorPosX(ImGui::GetCursorPosX() + 0.4F * em());
+            ImGui::PushStyleColor(ImGuiCol_Text, kAccentColor);
+            text(fitted(snapshot.scene->name, 9 * em()));
+            ImGui::PopStyleColor();
+            tooltip(snapshot.scene->path);
+        }
+        if (snapshot.scene || snapshot.training.state != RunState::empty) {
+            if (ImGui::GetCursorPosX() + 8 * em() < width - palette_width) {
+                ImGui::SetCursorPosX(ImGui::GetCursorPosX() + 0.3F * em());
+                transport(snapshot, commands, palette);
+                figures(snapshot, width - palette_width - 0.5F * em());
+            }
+        }
+        if (width > 24 * em()) {
+            ImGui::SetCursorPosX(width - palette_width);
+            if (icon_text_button(Icon::search, "Commands", "Find and run any command (Ctrl+P)")) palette.show();
+        }
+        ImGui::EndMenuBar();
+    }
+    ImGui::End();
+    ImGui::PopStyleColor();
+    ImGui::PopStyleVar(2);
+}
+
+}  // namespace gs

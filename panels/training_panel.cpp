@@ -1,0 +1,176 @@
+#include "panels/training_panel.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+#include <imgui_stdlib.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "panels/format.h"
+#include "panels/fuzzy.h"
+
+namespace gs {
+namespace {
+
+bool is_switch(const SettingRow& row) { return row.integer && row.min == 0 && row.max == 1; }
+
+std::string value_text(const SettingRow& row) {
+    return row.integer ? format_count(row.value) : format_number(row.value, 4);
+}
+
+}  // namespace
+
+void TrainingPanel::draw_state(const Snapshot& snapshot) {
+    const TrainingStatus& t = snapshot.training;
+    if (t.state == RunState::loading) {
+        ImGui::ProgressBar(static_cast<float>(std::clamp(t.progress, 0.0, 1.0)), {-1, 0});
+        return;
+    }
+    if (t.state == RunState::failed) {
+        ImGui::PushTextWrapPos(0);
+        colored_text(kErrorColor, t.message);
+        ImGui::PopTextWrapPos();
+    }
+    if (!ImGui::BeginTable("##state", 4, ImGuiTableFlags_SizingStretchSame)) return;
+    const auto cell = [](const char* label, const std::string& value) {
+        ImGui::TableNextColumn();
+        dim_text(label);
+        ImGui::TableNextColumn();
+        text(value);
+    };
+    cell("step", format_count(static_cast<double>(t.step)));
+    cell("loss", t.step > 0 ? format_number(t.loss, 4) : "-");
+    cell("of", format_count(static_cast<double>(t.total_steps)));
+    cell("speed", t.step_ms > 0 ? format_ms(t.step_ms) : "-");
+    cell("ETA", t.eta_seconds > 0 ? format_duration(t.eta_seconds) : "-");
+    cell("test", t.test_psnr > 0 ? format_number(t.test_psnr, 4) + " dB" : "-");
+    ImGui::EndTable();
+}
+
+void TrainingPanel::draw_buttons(const Snapshot& snapshot, Commands& commands) {
+    const RunState state = snapshot.training.state;
+    const bool running = state == RunState::training, idle = state == RunState::ready || state == RunState::paused;
+    if (running) {
+        if (icon_text_button(Icon::pause, "Pause", "Pause after this step")) commands.push("train.pause");
+    } else if (icon_text_button(Icon::play, "Start", "Train until the last step", idle)) {
+        commands.push("train.start");
+    }
+    ImGui::SameLine();
+    if (icon_text_button(Icon::step, "Step", "One step, then pause", running || idle)) commands.push("train.step");
+    ImGui::SameLine();
+    if (icon_text_button(Icon::stop, "End", "Save a checkpoint and end the run; the model stays on view",
+                         running || idle))
+        commands.push("train.stop");
+    const auto step = static_cast<double>(snapshot.training.step);
+    if (run_to <= 0) run_to = static_cast<int>(std::min(1e9, (std::floor(step / 1000) + 1) * 1000));
+    if (icon_text_button(Icon::run_to, "Run to", "Train up to this step, then pause", running || idle))
+        commands.push("train.run-to", {std::to_string(run_to)});
+    ImGui::SameLine();
+    ImGui::SetNextItemWidth(std::max(5 * em(), ImGui::GetContentRegionAvail().x));
+    ImGui::InputInt("##run to", &run_to, 100, 1000);
+    run_to = std::max(run_to, 1);
+}
+
+void TrainingPanel::draw_files(const Snapshot& snapshot, Commands& commands) {
+    const bool any = snapshot.scene != nullptr;
+    const bool can_save = snapshot.training.state == RunState::training ||
+                          snapshot.training.state == RunState::paused ||
+                          snapshot.training.state == RunState::finished || snapshot.training.state == RunState::ready;
+    if (icon_text_button(Icon::save, "Checkpoint", "Save everything needed to go on later", any && can_save))
+        commands.push("train.checkpoint");
+    ImGui::SameLine();
+    if (icon_text_button(Icon::save, "Export...", "Write the splats to a file other programs read", any))
+        prompt.ask("export", "Splat file to write", (snapshot.scene ? snapshot.scene->name : "splats") + ".ply");
+    prompt.draw(commands);
+    if (!snapshot.training.last_checkpoint.empty()) {
+        dim_text("saved " + fitted(snapshot.training.last_checkpoint, ImGui::GetContentRegionAvail().x - 4 * em()));
+        tooltip(snapshot.training.last_checkpoint);
+    }
+    auto share = static_cast<float>(100 * snapshot.view.viewer_budget);
+    ImGui::SetNextItemWidth(std::max(4 * em(), ImGui::GetContentRegionAvail().x - 7.5F * em()));
+    if (ImGui::SliderFloat("viewer budget", &share, 0, 95, "%.0f %%", ImGuiSliderFlags_AlwaysClamp))
+        commands.push("view.budget", {argument(std::round(static_cast<double>(share)) / 100)});
+    tooltip(
+        "Largest share of the engine's time that pictures for the viewport may take while training. Measured now: " +
+        format_share(snapshot.training.viewer_share));
+}
+
+void TrainingPanel::draw_setting(const SettingRow& row, bool changeable, Commands& commands) {
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    ImGui::AlignTextToFramePadding();
+    dim_text(fitted(row.name, ImGui::GetContentRegionAvail().x));
+    const std::string limits = fmt::format("{}\n{} to {}{}", row.help, format_number(row.min), format_number(row.max),
+                                           row.live ? "" : "\nfixed once training has started");
+    tooltip(limits);
+    ImGui::TableNextColumn();
+    ImGui::PushID(row.name.c_str());
+    ImGui::BeginDisabled(!changeable);
+    ImGui::SetNextItemWidth(-1);
+    if (is_switch(row)) {
+        bool on = row.value > 0.5;
+        if (ImGui::Checkbox("##switch", &on)) commands.push("train.set", {row.name, on ? "1" : "0"});
+    } else {
+        double value = edited == row.name ? edited_value : row.value;
+        const ImGuiSliderFlags flags =
+            ImGuiSliderFlags_AlwaysClamp |
+            (row.logarithmic ? ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_NoRoundToFormat : 0);
+        if (ImGui::SliderScalar("##slider", ImGuiDataType_Double, &value, &row.min, &row.max,
+                                row.integer ? "%.0f" : "%.4g", flags)) {
+            edited = row.name;
+            edited_value = row.integer ? std::round(value) : value;
+        }
+        // One command when the slider is let go: each is logged and marked on the curves.
+        if (ImGui::IsItemDeactivatedAfterEdit() && edited == row.name) {
+            const double exact = row.integer ? edited_value : std::stod(fmt::format("{:.6g}", edited_value));
+            commands.push("train.set", {row.name, argument(exact)});
+        }
+        if (edited == row.name && !ImGui::IsItemActive()) edited.clear();
+    }
+    ImGui::EndDisabled();
+    tooltip(value_text(row) + "; Ctrl + click types a value\n" + limits);
+    ImGui::PopID();
+}
+
+void TrainingPanel::draw_settings(const Snapshot& snapshot, Commands& commands) {
+    if (!snapshot.settings || snapshot.settings->empty()) return;
+    ImGui::SetNextItemWidth(-1);
+    ImGui::InputTextWithHint("##filter", "find a setting", &filter);
+    const RunState state = snapshot.training.state;
+    const bool begun = state == RunState::training || (snapshot.training.step > 0 && state != RunState::ready);
+    ImGui::BeginChild("##settings");
+    const auto& rows = *snapshot.settings;
+    for (std::size_t i = 0; i < rows.size();) {
+        std::size_t end = i;
+        while (end < rows.size() && rows[end].group == rows[i].group) ++end;
+        const bool any = std::any_of(
+            rows.begin() + static_cast<std::ptrdiff_t>(i), rows.begin() + static_cast<std::ptrdiff_t>(end),
+            [&](const SettingRow& row) { return contains_text(row.name, filter) || contains_text(row.help, filter); });
+        if (any && ImGui::CollapsingHeader((rows[i].group + "##group").c_str(), ImGuiTreeNodeFlags_DefaultOpen) &&
+            ImGui::BeginTable("##rows", 2, ImGuiTableFlags_SizingStretchProp)) {
+            ImGui::TableSetupColumn("name", ImGuiTableColumnFlags_WidthStretch, 1);
+            ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch, 1);
+            for (std::size_t k = i; k < end; ++k)
+                if (contains_text(rows[k].name, filter) || contains_text(rows[k].help, filter))
+                    draw_setting(rows[k], rows[k].live || !begun, commands);
+            ImGui::EndTable();
+        }
+        i = end;
+    }
+    ImGui::EndChild();
+}
+
+void TrainingPanel::draw(const Snapshot& snapshot, Commands& commands) {
+    if (snapshot.training.state == RunState::empty) {
+        empty_note("Open a capture to train on it");
+        return;
+    }
+    draw_state(snapshot);
+    draw_buttons(snapshot, commands);
+    draw_files(snapshot, commands);
+    ImGui::Separator();
+    draw_settings(snapshot, commands);
+}
+
+}  // namespace gs

@@ -1,0 +1,30 @@
+// Training: start, pause, step, run to, stop; save and export; every hyper-parameter, editable while it runs.
+// A tab of the workspace.
+#pragma once
+
+#include <string>
+
+#include "panels/command.h"
+#include "panels/snapshot.h"
+#include "panels/widgets.h"
+
+namespace gs {
+
+struct TrainingPanel {
+    void draw(const Snapshot& snapshot, Commands& commands);
+
+    int run_to = 0;
+    std::string filter;
+    std::string edited;  ///< setting whose slider is held
+    double edited_value = 0;
+    PathPrompt prompt;
+
+  private:
+    void draw_state(const Snapshot& snapshot);
+    void draw_buttons(const Snapshot& snapshot, Commands& commands);
+    void draw_files(const Snapshot& snapshot, Commands& commands);
+    void draw_settings(const Snapshot& snapshot, Commands& commands);
+    void draw_setting(const SettingRow& row, bool changeable, Commands& commands);
+};
+
+}  // namespace gs

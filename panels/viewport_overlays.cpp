@@ -1,0 +1,161 @@
+#include "panels/viewport_overlays.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "panels/colormap_legend.h"
+#include "panels/format.h"
+#include "panels/theme.h"
+
+namespace gs {
+namespace {
+
+constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
+
+bool has_map(const ViewFrame& frame) { return frame.map.width > 0 && frame.map.height > 0 && frame.map.channels > 0; }
+
+ImVec2 on_screen(PictureRect picture, const Camera& camera, Pixel p) {
+    return {picture.a.x + static_cast<float>(std::clamp(p.x / camera.width, -50.0, 50.0)) * picture.width(),
+            picture.a.y + static_cast<float>(std::clamp(p.y / camera.height, -50.0, 50.0)) * picture.height()};
+}
+
+void draw_frusta(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& frame, PictureRect picture,
+                 const OverlayState& state) {
+    const FrustumLines* bright = nullptr;
+    const auto frusta = frusta_in(snapshot, frame);
+    const auto draw = [&](const FrustumLines& one, ImU32 color, float thickness) {
+        for (const auto& [p, q] : one.lines)
+            list.AddLine(on_screen(picture, frame.camera, p), on_screen(picture, frame.camera, q), color, thickness);
+    };
+    for (const FrustumLines& one : frusta) {
+        if (state.hovered_camera == one.row)
+            bright = &one;
+        else
+            draw(one, with_alpha((*snapshot.cameras)[one.row].test ? kTestCameraColor : kTrainCameraColor, 130), 1);
+    }
+    if (!bright) return;
+    const CameraRow& row = (*snapshot.cameras)[bright->row];
+    draw(*bright, IM_COL32_WHITE, 2);
+    std::string words = row.name + (row.test ? " (test)" : "");
+    if (std::isfinite(row.psnr)) words += fmt::format(", {:.2f} dB", row.psnr);
+    ImVec2 at = on_screen(picture, frame.camera, bright->label);
+    at.x =
+        std::clamp(at.x, picture.a.x, std::max(picture.a.x, picture.b.x - ImGui::CalcTextSize(words.c_str()).x - em()));
+    at.y = std::clamp(at.y - 1.6F * em(), picture.a.y, std::max(picture.a.y, picture.b.y - 2 * em()));
+    draw_chip(list, at, words, row.test ? kTestCameraColor : kTextColor);
+}
+
+void draw_tile_grid(ImDrawList& list, const ViewFrame& frame, PictureRect picture) {
+    const float cell = static_cast<float>(frame.map_cell) * picture.width() / static_cast<float>(frame.camera.width);
+    if (frame.map_cell < 2 || !(cell >= 4)) return;
+    const ImU32 color = IM_COL32(255, 255, 255, 40);
+    for (float x = picture.a.x + cell; x < picture.b.x; x += cell)
+        list.AddLine({x, picture.a.y}, {x, picture.b.y}, color);
+    for (float y = picture.a.y + cell; y < picture.b.y; y += cell)
+        list.AddLine({picture.a.x, y}, {picture.b.x, y}, color);
+}
+
+/// The world's axes as the camera sees them, in a corner.
+void draw_axes(ImDrawList& list, const Camera& camera, PictureRect picture) {
+    const float length = 1.5F * em();
+    const ImVec2 origin{picture.a.x + 2.2F * em(), picture.b.y - 2.4F * em()};
+    struct Axis {
+        const char* name;
+        ImU32 color;
+        double x, y, z;
+    };
+    const auto& m = camera.rotation.m;
+    std::array<Axis, 3> axes{{{"x", color_rgb(0xe8704f), m[0][0], m[1][0], m[2][0]},
+                              {"y", color_rgb(0x7fc97f), m[0][1], m[1][1], m[2][1]},
+                              {"z", color_rgb(0x5aa9f0), m[0][2], m[1][2], m[2][2]}}};
+    std::sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.z > b.z; });
+    for (const Axis& axis : axes) {
+        const ImVec2 end{origin.x + length * static_cast<float>(axis.x),
+                         origin.y + length * static_cast<float>(axis.y)};
+        list.AddLine(origin, end, axis.color, 2);
+        list.AddText({end.x + 2, end.y - 0.6F * em()}, axis.color, axis.name);
+    }
+}
+
+std::string facts_of(const ViewFrame& frame) {
+    std::string words = fmt::format("{} x {}", frame.camera.width, frame.camera.height);
+    if (frame.step > 0) words += "  step " + format_count(static_cast<double>(frame.step));
+    words += "  " + format_ms(frame.milliseconds);
+    if (frame.visible > 0) words += "  " + format_count(static_cast<double>(frame.visible)) + " visible";
+    if (frame.isects > 0) words += "  " + format_short(static_cast<double>(frame.isects)) + " isects";
+    if (frame.psnr > 0) words += fmt::format("  {:.2f} dB", frame.psnr);
+    return words;
+}
+
+std::string statistics_of(const ViewFrame& frame) {
+    const auto n = [](double v) { return format_number(v, 3); };
+    return fmt::format("min {}  p50 {}  mean {}  p95 {}  max {} {}", n(frame.map_min), n(frame.map_p50),
+                       n(frame.map_mean), n(frame.map_p95), n(frame.map_max), frame.unit);
+}
+
+}  // namespace
+
+PictureRect letterbox(PictureRect room, int width, int height) {
+    if (width <= 0 || height <= 0 || room.width() <= 0 || room.height() <= 0) return room;
+    const float scale = std::min(room.width() / static_cast<float>(width), room.height() / static_cast<float>(height));
+    const ImVec2 size{std::round(scale * static_cast<float>(width)), std::round(scale * static_cast<float>(height))};
+    const ImVec2 a{std::floor(room.a.x + (room.width() - size.x) / 2),
+                   std::floor(room.a.y + (room.height() - size.y) / 2)};
+    return {a, {a.x + size.x, a.y + size.y}};
+}
+
+std::vector<FrustumLines> frusta_in(const Snapshot& snapshot, const ViewFrame& frame) {
+    if (!snapshot.view.frusta || !snapshot.cameras || !snapshot.scene) return {};
+    return visible_frusta(frame.camera, *snapshot.cameras, frustum_size(*snapshot.scene, snapshot.cameras->size()));
+}
+
+double map_value(const ViewFrame& frame, int x, int y) {
+    if (!has_map(frame) || x < 0 || y < 0 || frame.map_cell < 1) return kNoValue;
+    const int mx = x / frame.map_cell, my = y / frame.map_cell;
+    if (mx >= frame.map.width || my >= frame.map.height) return kNoValue;
+    return static_cast<double>(frame.map.at(0, mx, my));
+}
+
+std::string pixel_text(const ViewFrame& frame, int x, int y) {
+    std::string words = fmt::format("({}, {})", x, y);
+    if (has_map(frame)) {
+        if (frame.map_cell > 1) words += fmt::format("  tile ({}, {})", x / frame.map_cell, y / frame.map_cell);
+        return words + "  " + format_number(map_value(frame, x, y), 4) + " " + frame.unit;
+    }
+    if (frame.rgba.empty() || x < 0 || y < 0 || x >= frame.rgba.width || y >= frame.rgba.height) return words;
+    const std::uint8_t* c = frame.rgba.at(x, y);
+    return words + fmt::format("  RGB {} {} {}", c[0], c[1], c[2]);
+}
+
+void draw_chip(ImDrawList& list, ImVec2 corner, const std::string& words, ImU32 color) {
+    const ImVec2 size = ImGui::CalcTextSize(words.c_str());
+    const float pad = 0.35F * em();
+    list.AddRectFilled(corner, {corner.x + size.x + 2 * pad, corner.y + size.y + pad}, with_alpha(kWindowColor, 205),
+                       3);
+    list.AddText({corner.x + pad, corner.y + pad / 2}, color, words.c_str());
+}
+
+void draw_viewport_overlays(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& frame, PictureRect picture,
+                            const OverlayState& state) {
+    list.PushClipRect(picture.a, picture.b, true);
+    if (snapshot.view.tile_grid) draw_tile_grid(list, frame, picture);
+    draw_frusta(list, snapshot, frame, picture, state);
+    if (snapshot.view.overlays) {
+        const ImVec2 corner{picture.a.x + 0.5F * em(), picture.a.y + 0.5F * em()};
+        draw_axes(list, frame.camera, picture);
+        draw_chip(list, corner, facts_of(frame), kDimColor);
+        if (has_map(frame)) {
+            draw_chip(list, {corner.x, corner.y + 1.7F * em()}, statistics_of(frame), kDimColor);
+            const float height = std::min(16 * em(), 0.6F * picture.height());
+            if (height > 6 * em())
+                draw_colormap_legend(list, {picture.b.x - 0.5F * em(), picture.a.y + 0.5F * em()}, height,
+                                     snapshot.view.colormap, frame.range_lo, frame.range_hi, snapshot.view.logarithmic,
+                                     frame.unit, state.mark);
+        }
+    }
+    list.PopClipRect();
+}
+
+}  // namespace gs

@@ -1,0 +1,18 @@
+// What an empty studio shows instead of a grey window: open, drop, sample, recent, and a few keys. Stands in the
+// viewport's place until something is loaded. Drawn by the workspace.
+#pragma once
+
+#include <string>
+
+#include "panels/command.h"
+#include "panels/snapshot.h"
+
+namespace gs {
+
+struct WelcomePanel {
+    void draw(const Snapshot& snapshot, Commands& commands);
+
+    std::string path;
+};
+
+}  // namespace gs

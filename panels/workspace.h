@@ -1,0 +1,109 @@
+// Workspace: the studio's window. Regions with splitters around the viewport, panels as tabs that move between regions,
+// the bar above, the bar below, the palette. The app draws one per UI frame and stores its layout between runs.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "panels/cameras_panel.h"
+#include "panels/command.h"
+#include "panels/files_panel.h"
+#include "panels/help_panel.h"
+#include "panels/images_panel.h"
+#include "panels/log_panel.h"
+#include "panels/memory_panel.h"
+#include "panels/palette.h"
+#include "panels/plots_panel.h"
+#include "panels/scene_panel.h"
+#include "panels/snapshot.h"
+#include "panels/stages_panel.h"
+#include "panels/status_bar.h"
+#include "panels/timeline_panel.h"
+#include "panels/top_bar.h"
+#include "panels/training_panel.h"
+#include "panels/viewport.h"
+#include "panels/welcome.h"
+
+namespace gs {
+
+enum class Region { left, left_lower, centre, right, right_lower, bottom, bottom_right, hidden };
+inline constexpr std::array<const char*, 8> kRegionNames{"left",        "left lower", "centre",       "right",
+                                                         "right lower", "bottom",     "bottom right", "hidden"};
+
+class Workspace {
+  public:
+    Workspace();
+    Workspace(const Workspace&) = delete;
+    Workspace& operator=(const Workspace&) = delete;
+
+    /// Everything, over the whole display. Between ImGui::NewFrame() and Render().
+    void draw(const Snapshot& snapshot, Commands& commands);
+
+    /// Brings the panel to the front of its region (its usual one when it is hidden), or hides it. False: no such
+    /// panel. Names compare without case.
+    bool show_panel(std::string_view name, bool hide = false);
+    bool shown(std::string_view name) const;
+    bool move_panel(std::string_view name, Region region);
+    void reset_layout();
+    std::vector<std::string> panel_names() const;
+
+    /// The layout as text, for the app to store; what is damaged or unknown in a loaded text is left as it was.
+    std::string save_layout() const;
+    void load_layout(std::string_view text);
+
+    Viewport viewport;
+    Palette palette;
+    WelcomePanel welcome;
+    ScenePanel scene;
+    CamerasPanel cameras;
+    FilesPanel files;
+    TrainingPanel training;
+    StagesPanel stages;
+    MemoryPanel memory;
+    TimelinePanel timeline;
+    PlotsPanel plots;
+    ImagesPanel images;
+    LogPanel log;
+    HelpPanel help;
+
+  private:
+    struct Slot {
+        const char* name;
+        Region home;
+        std::function<void(const Snapshot&, Commands&)> draw;
+        Region region = home;
+        bool raise = false;  ///< becomes the front tab at the next frame
+        bool front = false;
+        bool scrolls = false;  ///< the wheel scrolls the panel's own region; elsewhere it zooms or scrolls lists
+    };
+    /// Sizes as shares of the display or of the column, so that a layout fits any window.
+    struct Sizes {
+        double left = 0.165, right = 0.225, bottom = 0.30;
+        double left_split = 0.5, right_split = 0.52, bottom_split = 0.62;
+    };
+    struct Box {
+        float x = 0, y = 0, w = 0, h = 0;
+    };
+
+    Slot* find(std::string_view name);
+    const Slot* find(std::string_view name) const;
+    bool any_in(Region region) const;
+    void lay_out(Box room);
+    void draw_region(Region region, const Snapshot& snapshot, Commands& commands);
+    void draw_tab(Slot& slot, bool closable, const Snapshot& snapshot, Commands& commands);
+    void tab_menu(Slot& slot);
+    void splitter(const char* id, Box box, bool vertical, float span, double& share, bool grows_back);
+    void draw_splitters(Box room);
+    Box& box(Region region) { return boxes_[static_cast<std::size_t>(region)]; }
+
+    std::vector<Slot> slots_;
+    Sizes sizes_;
+    std::array<Box, 8> boxes_{};
+    TopBar top_bar_;
+    StatusBar status_bar_;
+};
+
+}  // namespace gs
