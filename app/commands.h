@@ -88,6 +88,7 @@ class CommandTable {
 void add_file_commands(std::vector<CommandRow>& rows);
 void add_view_commands(std::vector<CommandRow>& rows);
 void add_training_commands(std::vector<CommandRow>& rows);
+void add_window_commands(std::vector<CommandRow>& rows);
 void add_script_commands(std::vector<CommandRow>& rows);
 
 /// For handlers. A finite number within the bounds, a whole number, on/off, one of a list of names. Errors are kind

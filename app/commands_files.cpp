@@ -125,6 +125,9 @@ void add_file_commands(std::vector<CommandRow>& rows) {
                     1});
     rows.push_back(
         {{"quit", "Quit", "File", "Ctrl+Q", "", "Saves unsaved training and ends the program."}, quit, {}, 0, 0});
+}
+
+void add_window_commands(std::vector<CommandRow>& rows) {
     rows.push_back({{"palette", "Command palette", "Window", "Ctrl+P", "", "Finds and runs any command by name."},
                     palette,
                     {},

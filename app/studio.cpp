@@ -162,7 +162,7 @@ void Studio::handle_input() {
         if (ui_.typing() && text_key) continue;
         // A command that needs arguments is finished in the palette.
         if (row->least > 0)
-            ui_.show_palette();
+            ui_.show_palette(row->info.name);
         else
             run_command(row->info.name, {});
     }

@@ -1,75 +1,214 @@
 #include "app/studio_ui.h"
 
 #include <imgui.h>
+#include <imgui/backends/imgui_impl_opengl3.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 
+#include "app/machine.h"
+#include "panels/theme.h"
+#include "panels/workspace.h"
 #include "profiler/core/scope.h"
+#include "renderer/base/check.h"
+#include "renderer/base/log.h"
 #include "renderer/present/texture.h"
 
 namespace gs {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr double kMachineInterval = 1.0;  // seconds between looks at the process's memory
+constexpr double kRateMemory = 0.9;       // of the frame rate's running mean
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+}  // namespace
 
 struct StudioUi::Parts {
     Window& window;
-    Commands commands;
     const CommandTable& table;
+    Commands commands;
+    Workspace workspace;
+    Snapshot snapshot;
     PresentTexture picture, photo;
     std::uint64_t picture_serial = 0;
-    double last_seconds = 0;
+    ImGuiContext* context = nullptr;
+    double scale = 0, last_seconds = 0, mean_seconds = 0, mean_interval = 0;
+    Clock::time_point last_begin{}, last_machine{};
+    bool steering = false;
+
+    Parts(Window& w, const CommandTable& t) : window(w), table(t), commands(t.infos()) {}
 };
 
-StudioUi::StudioUi(Window& window, const CommandTable& table, const Preferences&) {
+StudioUi::StudioUi(Window& window, const CommandTable& table, const Preferences& preferences)
+    : parts_(std::make_unique<Parts>(window, table)) {
     IMGUI_CHECKVERSION();
-    ImGui::CreateContext();
-    ImGui::GetIO().IniFilename = nullptr;
+    parts_->context = ImGui::CreateContext();
+    ImGuiIO& io = ImGui::GetIO();
+    io.IniFilename = nullptr;  // the workspace's layout is kept by preferences.cpp
+    io.ConfigWindowsMoveFromTitleBarOnly = true;
     window.attach_imgui();
-    parts_.reset(new Parts{window, Commands(table.infos()), table, {}, {}, 0, 0});
+    follow_scale();
+    if (preferences.layout.empty())
+        parts_->workspace.reset_layout();
+    else
+        parts_->workspace.load_layout(preferences.layout);
+    parts_->snapshot.device = processor_name();
+    parts_->snapshot.machine_bytes = available_machine_bytes();
 }
 
 StudioUi::~StudioUi() {
     parts_->picture.release();
     parts_->photo.release();
     parts_->window.detach_imgui();
-    ImGui::DestroyContext();
+    ImGui::DestroyContext(parts_->context);
 }
 
-void StudioUi::frame(StudioState& state, const TraceStore&, std::span<const std::string>) {
-    Parts& p = *parts_;
-    const auto begin = std::chrono::steady_clock::now();
-    if (state.frame && state.frame->serial != p.picture_serial) {
-        const Span span(Stage::ui_present);
-        p.picture.upload(state.frame->rgba);
-        p.picture_serial = state.frame->serial;
+/// Fonts and metrics for the display's scale; made again when the window moves to another display.
+void StudioUi::follow_scale() {
+    const double scale = parts_->window.content_scale();
+    if (std::abs(scale - parts_->scale) < 0.01) return;
+    const bool first = parts_->scale == 0;
+    parts_->scale = scale;
+    if (!first) {
+        ImGui_ImplOpenGL3_DestroyFontsTexture();
+        ImGui::GetIO().Fonts->Clear();
     }
-    p.window.new_frame();
-    ImGui::NewFrame();
-    ImGui::SetNextWindowPos({0, 0});
-    ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
-    ImGui::Begin("viewport", nullptr, ImGuiWindowFlags_NoDecoration);
-    ImGui::Text("%s step %llu", kRunStateNames[(size_t)state.status.training.state],
-                (unsigned long long)state.status.training.step);
-    const ImVec2 room = ImGui::GetContentRegionAvail();
-    state.width = std::max(1, (int)room.x);
-    state.height = std::max(1, (int)room.y);
-    if (p.picture.gl_name()) ImGui::Image((ImTextureID)(intptr_t)p.picture.gl_name(), room);
-    ImGui::End();
-    ImGui::Render();
-    p.window.show(ImGui::GetDrawData());
-    p.last_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    for (const auto& [name, arguments] : p.commands.take()) (void)p.table.run(state, name, arguments);
+    load_fonts(scale);
+    apply_theme(scale);
+    if (!first) ImGui_ImplOpenGL3_CreateFontsTexture();
 }
 
-bool StudioUi::wants_next_frame() const { return false; }
+void StudioUi::upload(const StudioState& state) {
+    if (!state.frame) {
+        parts_->picture.release();
+        parts_->photo.release();
+        parts_->picture_serial = 0;
+        return;
+    }
+    if (state.frame->serial == parts_->picture_serial) return;
+    const Span span(Stage::ui_present, state.frame->serial);
+    parts_->picture.upload(state.frame->rgba);
+    parts_->photo.upload(state.frame->photo);
+    parts_->picture_serial = state.frame->serial;
+}
+
+void StudioUi::fill_snapshot(const StudioState& state, const TraceStore& trace, std::span<const std::string> recent) {
+    Snapshot& s = parts_->snapshot;
+    s.scene = state.scene;
+    s.curves = state.curves;
+    s.cameras = state.cameras;
+    s.settings = state.settings;
+    s.frame = state.frame;
+    s.training = state.status.training;
+    s.view = state.view;
+    s.camera = camera_of(state.navigation, state.width, state.height);
+    s.trace = &trace;
+    s.recent.assign(recent.begin(), recent.end());
+    s.backend = state.status.backend;
+    s.ui_fps = parts_->mean_interval > 0 ? 1.0 / parts_->mean_interval : 0.0;
+    s.ui_ms = parts_->mean_seconds * 1000;
+    s.dropped_records = trace.loss().total();
+    s.frame_texture = parts_->picture.gl_name();
+    s.photo_texture = parts_->photo.gl_name();
+    s.ui_scale = parts_->scale;
+    if (seconds_since(parts_->last_machine) > kMachineInterval) {
+        s.process_bytes = resident_bytes();
+        parts_->last_machine = Clock::now();
+    }
+}
+
+/// Turns what the viewport gathered into the camera of the next request.
+void StudioUi::steer(StudioState& state) {
+    Viewport& viewport = parts_->workspace.viewport;
+    if (viewport.width() > 0 && viewport.height() > 0) {
+        state.width = viewport.width();
+        state.height = viewport.height();
+    }
+    const NavigationInput& input = viewport.input();
+    parts_->steering = input.any();
+    if (!parts_->steering) return;
+    state.navigation = navigate(state.navigation, input);
+    if (!state.navigation.snapped) state.view.capture_view = -1;
+}
+
+void StudioUi::frame(StudioState& state, const TraceStore& trace, std::span<const std::string> recent) {
+    const Clock::time_point begin = Clock::now();
+    const double interval = std::min(1.0, std::chrono::duration<double>(begin - parts_->last_begin).count());
+    parts_->mean_interval = kRateMemory * parts_->mean_interval + (1 - kRateMemory) * interval;
+    parts_->last_begin = begin;
+
+    upload(state);
+    parts_->window.new_frame();
+    follow_scale();
+    ImGui::NewFrame();
+    fill_snapshot(state, trace, recent);
+    {
+        const Span span(Stage::ui_panels);
+        parts_->workspace.draw(parts_->snapshot, parts_->commands);
+    }
+    ImGui::Render();
+    parts_->window.show(ImGui::GetDrawData());
+    parts_->last_seconds = seconds_since(begin);
+    parts_->mean_seconds = kRateMemory * parts_->mean_seconds + (1 - kRateMemory) * parts_->last_seconds;
+
+    steer(state);
+    for (const auto& [name, arguments] : parts_->commands.take())
+        if (auto done = parts_->table.run(state, name, arguments); !done) log_error("{}", done.error().text());
+}
+
+bool StudioUi::wants_next_frame() const { return parts_->steering || parts_->workspace.viewport.steering(); }
 bool StudioUi::typing() const { return ImGui::GetIO().WantTextInput; }
-Result<void> StudioUi::show_panel(const std::string&, bool) { return {}; }
-void StudioUi::show_palette() {}
-void StudioUi::reset_layout() {}
-std::string StudioUi::layout() const { return {}; }
+double StudioUi::last_frame_seconds() const { return parts_->last_seconds; }
+
+Result<void> StudioUi::show_panel(const std::string& name, bool hide) {
+    if (parts_->workspace.show_panel(name, hide)) return {};
+    std::string names;
+    for (const std::string& known : parts_->workspace.panel_names()) names += (names.empty() ? "" : ", ") + known;
+    return fail(ErrorKind::usage, "", fmt::format("there is no panel \"{}\"", name), "panels: " + names);
+}
+void StudioUi::show_palette(const std::string& command) { parts_->workspace.palette.show(command); }
+void StudioUi::reset_layout() { parts_->workspace.reset_layout(); }
+std::string StudioUi::layout() const { return parts_->workspace.save_layout(); }
+
 Image8 StudioUi::window_picture() const {
     ImDrawData* data = ImGui::GetDrawData();
-    return picture_of(data, (int)data->DisplaySize.x, (int)data->DisplaySize.y);
+    CHECK(data, "a picture of the window before its first frame");
+    const int width = static_cast<int>(data->DisplaySize.x * data->FramebufferScale.x);
+    const int height = static_cast<int>(data->DisplaySize.y * data->FramebufferScale.y);
+    return picture_of(data, std::max(1, width), std::max(1, height));
 }
-Image8 StudioUi::overlay_picture(const StudioState&, const ViewFrame& frame) { return frame.rgba; }
-double StudioUi::last_frame_seconds() const { return parts_->last_seconds; }
+
+Image8 StudioUi::overlay_picture(const StudioState&, const ViewFrame& frame) {
+    // A context of its own, with the same fonts: the panels' state is not touched by a frame of another size.
+    PresentTexture picture, photo;
+    picture.upload(frame.rgba);
+    photo.upload(frame.photo);
+    Snapshot snapshot = parts_->snapshot;
+    snapshot.frame = std::make_shared<const ViewFrame>(frame);
+    snapshot.camera = frame.camera;
+    snapshot.frame_texture = picture.gl_name();
+    snapshot.photo_texture = photo.gl_name();
+    ImGuiContext* context = ImGui::CreateContext(ImGui::GetIO().Fonts);
+    ImGui::SetCurrentContext(context);
+    ImGuiIO& io = ImGui::GetIO();
+    io.IniFilename = nullptr;
+    io.DisplaySize = ImVec2(static_cast<float>(frame.rgba.width), static_cast<float>(frame.rgba.height));
+    io.DeltaTime = 1.0f / 60;
+    apply_theme(parts_->scale);
+    Viewport viewport;
+    for (int i = 0; i < 2; ++i) {  // sizes settle in the second frame
+        ImGui::NewFrame();
+        viewport.draw_picture(snapshot, frame.rgba.width, frame.rgba.height);
+        ImGui::Render();
+    }
+    ImDrawData* data = ImGui::GetDrawData();
+    ImGui::SetCurrentContext(parts_->context);
+    const Image8 out = picture_of(data, frame.rgba.width, frame.rgba.height);
+    ImGui::DestroyContext(context);
+    return out;
+}
 
 }  // namespace gs

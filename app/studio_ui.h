@@ -28,7 +28,8 @@ class StudioUi {
     bool typing() const;
     /// Carries out a UI action; false when it is not one of the panels'. Errors: a panel that does not exist.
     Result<void> show_panel(const std::string& name, bool hide);
-    void show_palette();
+    /// `command`: already chosen, its arguments are asked for.
+    void show_palette(const std::string& command = {});
     void reset_layout();
     std::string layout() const;
 
@@ -39,6 +40,11 @@ class StudioUi {
     double last_frame_seconds() const;
 
   private:
+    void follow_scale();
+    void upload(const StudioState& state);
+    void fill_snapshot(const StudioState& state, const TraceStore& trace, std::span<const std::string> recent);
+    void steer(StudioState& state);
+
     struct Parts;
     std::unique_ptr<Parts> parts_;
 };
