@@ -83,7 +83,7 @@ void FilesPanel::enter(const std::string& path) {
 }
 
 void FilesPanel::draw_recent(const Snapshot& snapshot, Commands& commands) {
-    if (snapshot.recent.empty() || !ImGui::CollapsingHeader("Recent", ImGuiTreeNodeFlags_DefaultOpen)) return;
+    if (snapshot.recent.empty() || !section("Recent")) return;
     for (std::size_t i = 0; i < snapshot.recent.size(); ++i) {
         const fs::path path(snapshot.recent[i]);
         ImGui::PushID(static_cast<int>(i));

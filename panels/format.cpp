@@ -79,6 +79,10 @@ std::string format_number(double value, int digits) {
     return fmt::format("{:.{}g}", value, digits);
 }
 
+std::string format_compact(double value) {
+    return std::abs(value) >= 999.5 ? format_short(value) : format_number(value, 3);
+}
+
 std::string argument(double value) { return fmt::format("{}", value); }
 
 std::string format_share(double share) {

@@ -99,7 +99,7 @@ std::optional<std::size_t> frustum_at(std::span<const FrustumLines> frusta, Pixe
 
 double frustum_size(const SceneInfo& scene, std::size_t cameras) {
     const double extent = scene.extent > 0 && std::isfinite(scene.extent) ? scene.extent : 1;
-    return extent * std::clamp(1.2 / std::sqrt(static_cast<double>(std::max<std::size_t>(cameras, 1))), 0.03, 0.2);
+    return extent * std::clamp(0.7 / std::sqrt(static_cast<double>(std::max<std::size_t>(cameras, 1))), 0.015, 0.12);
 }
 
 }  // namespace gs

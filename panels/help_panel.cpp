@@ -56,12 +56,11 @@ void HelpPanel::draw(const Snapshot&, Commands& commands) {
     ImGui::SetNextItemWidth(std::min(20 * em(), ImGui::GetContentRegionAvail().x));
     ImGui::InputTextWithHint("##filter", "find a command", &filter);
     ImGui::BeginChild("##help");
-    if (filter.empty() && ImGui::CollapsingHeader("Mouse and flying", ImGuiTreeNodeFlags_DefaultOpen) &&
-        begin_table("##mouse")) {
+    if (filter.empty() && section("Mouse and flying") && begin_table("##mouse")) {
         for (const auto& [input, meaning] : kMouse) row(input, "", meaning, "");
         ImGui::EndTable();
     }
-    if (ImGui::CollapsingHeader("Commands", ImGuiTreeNodeFlags_DefaultOpen) && begin_table("##commands")) {
+    if (section("Commands") && begin_table("##commands")) {
         for (const CommandInfo& info : commands.table()) {
             const std::string usage = info.name + (info.arguments.empty() ? "" : " " + info.arguments);
             if (!filter.empty() && !contains_text(info.title, filter) && !contains_text(usage, filter) &&

@@ -84,7 +84,7 @@ Bounds y_bounds(std::span<const PlotLine> lines, const PlotLook& look, const Plo
 }
 
 void draw_axes(const Area& area, const PlotLook& look) {
-    const auto y_ticks = plot_ticks(area.y_lo, area.y_hi, std::max(2, static_cast<int>(area.height() / (2.4F * em()))),
+    const auto y_ticks = plot_ticks(area.y_lo, area.y_hi, std::max(2, static_cast<int>(area.height() / (1.9F * em()))),
                                     area.logarithmic);
     const double y_step = y_ticks.size() > 1 ? y_ticks[1] - y_ticks[0] : area.y_hi - area.y_lo;
     for (const double tick : y_ticks) {
@@ -258,7 +258,8 @@ void PlotRange::begin(double first, double last) {
 
 void plot(const char* id, std::span<const PlotLine> lines, const PlotLook& look, PlotRange& x) {
     const ImVec2 room = ImGui::GetContentRegionAvail();
-    const ImVec2 size{std::max(room.x, 8 * em()), std::max(look.height > 0 ? look.height : room.y, 5 * em())};
+    const ImVec2 size{std::max(look.width > 0 ? look.width : room.x, 8 * em()),
+                      std::max(look.height > 0 ? look.height : room.y, 5 * em())};
     const ImVec2 corner = ImGui::GetCursorScreenPos();
     ImGui::InvisibleButton(id, size);
     if (!ImGui::IsItemVisible()) return;

@@ -41,11 +41,11 @@ struct PlotLook {
     bool stacked = false;    ///< areas on top of each other; all lines have the same steps
     bool from_zero = false;  ///< y begins at 0
     bool legend = true;
-    float height = 0;  ///< pixels, 0: the rest of the region
+    float width = 0, height = 0;  ///< pixels, 0: the rest of the region
     std::span<const CurveMark> marks;
 };
 
-/// Draws one plot as wide as the region.
+/// Draws one plot.
 void plot(const char* id, std::span<const PlotLine> lines, const PlotLook& look, PlotRange& x);
 
 /// Bars of a histogram with a labelled value axis; hover shows range and count.

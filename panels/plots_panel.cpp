@@ -3,6 +3,7 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "panels/widgets.h"
 
@@ -74,10 +75,21 @@ void PlotsPanel::draw(const Snapshot& snapshot, Commands&) {
     tooltip("Copies all curves as CSV");
     const auto [first, last] = steps_of(curves);
     range.begin(first, last);
-    const auto visible = static_cast<float>(std::max<std::ptrdiff_t>(std::count(shown.begin(), shown.end(), true), 1));
-    const float height =
-        std::max((ImGui::GetContentRegionAvail().y - ImGui::GetStyle().ItemSpacing.y * (visible - 1)) / visible - 1,
-                 6.5F * em());
+    draw_grid(curves);
+}
+
+void PlotsPanel::draw_grid(const Curves& curves) {
+    const auto visible = static_cast<int>(std::max<std::ptrdiff_t>(std::count(shown.begin(), shown.end(), true), 1));
+    const ImVec2 room = ImGui::GetContentRegionAvail(), gap = ImGui::GetStyle().ItemSpacing;
+    // As many columns as keep plots wider than high, once a single column would make them low.
+    int columns = 1;
+    while (columns < visible && room.x / static_cast<float>(columns + 1) > 17 * em() &&
+           room.y / std::ceil(static_cast<float>(visible) / static_cast<float>(columns)) < 11 * em())
+        ++columns;
+    const auto rows = std::ceil(static_cast<float>(visible) / static_cast<float>(columns));
+    const float height = std::max((room.y - gap.y * (rows - 1)) / rows - 1, 6 * em());
+    const float width = (room.x - gap.x * static_cast<float>(columns - 1)) / static_cast<float>(columns) - 1;
+    int index = 0;
     for (std::size_t kind = 0; kind < kinds; ++kind) {
         if (!shown[kind]) continue;
         PlotLook look;
@@ -86,9 +98,11 @@ void PlotsPanel::draw(const Snapshot& snapshot, Commands&) {
         look.logarithmic = logarithmic[kind];
         look.marks = curves.marks;
         look.height = height;
+        look.width = width;
         look.from_zero = kind == count || kind == speed;
         const auto lines = lines_of(curves, kind);
         look.legend = lines.size() > 1;
+        if (index++ % columns != 0) ImGui::SameLine();
         plot(kButtons[kind], lines, look, range);
         if (ImGui::BeginPopupContextItem(kTitles[kind])) {
             ImGui::MenuItem("Logarithmic scale", nullptr, &logarithmic[kind]);

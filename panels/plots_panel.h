@@ -15,9 +15,12 @@ struct PlotsPanel {
 
     void draw(const Snapshot& snapshot, Commands& commands);
 
-    std::array<bool, kinds> shown{true, true, false, true, false, false};
+    std::array<bool, kinds> shown{true, true, false, false, false, false};
     std::array<bool, kinds> logarithmic{true, false, false, false, false, true};
     PlotRange range;
+
+  private:
+    void draw_grid(const Curves& curves);
 };
 
 }  // namespace gs

@@ -147,7 +147,7 @@ void TrainingPanel::draw_settings(const Snapshot& snapshot, Commands& commands) 
         const bool any = std::any_of(
             rows.begin() + static_cast<std::ptrdiff_t>(i), rows.begin() + static_cast<std::ptrdiff_t>(end),
             [&](const SettingRow& row) { return contains_text(row.name, filter) || contains_text(row.help, filter); });
-        if (any && ImGui::CollapsingHeader((rows[i].group + "##group").c_str(), ImGuiTreeNodeFlags_DefaultOpen) &&
+        if (any && section((rows[i].group + "##group").c_str()) &&
             ImGui::BeginTable("##rows", 2, ImGuiTableFlags_SizingStretchProp)) {
             ImGui::TableSetupColumn("name", ImGuiTableColumnFlags_WidthStretch, 1);
             ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch, 1);

@@ -90,7 +90,7 @@ std::string facts_of(const ViewFrame& frame) {
 }
 
 std::string statistics_of(const ViewFrame& frame) {
-    const auto n = [](double v) { return format_number(v, 3); };
+    const auto n = [](double v) { return format_compact(v); };
     return fmt::format("min {}  p50 {}  mean {}  p95 {}  max {} {}", n(frame.map_min), n(frame.map_p50),
                        n(frame.map_mean), n(frame.map_p95), n(frame.map_max), frame.unit);
 }

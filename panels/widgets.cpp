@@ -98,6 +98,13 @@ void cell_right(std::string_view words, ImU32 color) {
     colored_text(color, words);
 }
 
+bool section(const char* label) {
+    ImGui::PushStyleColor(ImGuiCol_Header, color_rgb(0x20262f));
+    const bool open = ImGui::CollapsingHeader(label, ImGuiTreeNodeFlags_DefaultOpen);
+    ImGui::PopStyleColor();
+    return open;
+}
+
 void fact(std::string_view label, std::string_view value) {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();

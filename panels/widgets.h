@@ -27,6 +27,8 @@ void dim_text(std::string_view text);
 void colored_text(ImU32 color, std::string_view text);
 /// Right-aligned text in the current table cell.
 void cell_right(std::string_view text, ImU32 color = kTextColor);
+/// A heading that opens and closes what is below it; open at first.
+bool section(const char* label);
 /// A row "label  value" of a two-column table.
 void fact(std::string_view label, std::string_view value);
 /// Tooltip for the item just drawn, wrapped at a readable width; shown on hover.

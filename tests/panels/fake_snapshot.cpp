@@ -1,0 +1,310 @@
+#include "tests/panels/fake_snapshot.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "panels/colormap.h"
+#include "panels/command_names.h"
+#include "renderer/base/rng.h"
+
+namespace gs::test {
+namespace {
+
+constexpr int kWidth = 960, kHeight = 640, kTile = 16;
+
+/// A repeatable number 0..1 for (a, b).
+double noise(std::uint32_t a, std::uint32_t b) {
+    std::uint32_t h = a * 0x9e3779b9U ^ (b + 0x7f4a7c15U) * 0x85ebca6bU;
+    h ^= h >> 15;
+    h *= 0x2c1b3c6dU;
+    h ^= h >> 13;
+    return static_cast<double>(h & 0xffffffU) / 0x1000000;
+}
+
+Image8 picture(double warmth) {
+    Image8 image;
+    image.width = kWidth;
+    image.height = kHeight;
+    image.channels = 4;
+    for (int y = 0; y < kHeight; ++y)
+        for (int x = 0; x < kWidth; ++x) {
+            const double dx = (x - 480) / 300.0, dy = (y - 340) / 220.0, r = dx * dx + dy * dy;
+            const double light = r < 1 ? 0.35 + 0.6 * std::sqrt(1 - r) : 0.12 + 0.25 * y / kHeight;
+            const double grain = 0.03 * noise(static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y));
+            const auto byte = [&](double v) {
+                return static_cast<std::uint8_t>(255 * std::min(1.0, std::max(0.0, v + grain)));
+            };
+            image.bytes.insert(image.bytes.end(),
+                               {byte(light * warmth), byte(light * 0.8), byte(light * (r < 1 ? 0.5 : 1.0)), 255});
+        }
+    return image;
+}
+
+ImageF tile_map() {
+    ImageF map((kWidth + kTile - 1) / kTile, (kHeight + kTile - 1) / kTile, 1);
+    for (int y = 0; y < map.height; ++y)
+        for (int x = 0; x < map.width; ++x) {
+            const double dx = (x - 30) / 16.0, dy = (y - 21) / 11.0;
+            const double crowd = 1400 * std::exp(-2 * (dx * dx + dy * dy)) +
+                                 90 * noise(static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y + 7));
+            map.at(0, x, y) = static_cast<float>(std::round(crowd));
+        }
+    return map;
+}
+
+std::vector<CameraRow> cameras() {
+    std::vector<CameraRow> rows;
+    for (std::size_t i = 0; i < 48; ++i) {
+        const double angle = 2 * std::numbers::pi * static_cast<double>(i) / 48;
+        CameraRow row;
+        row.view = i;
+        row.name = fmt::format("images/frame_{:05}.jpg", i * 7 + 3);
+        row.test = i % 8 == 0;
+        row.camera = look_at({4 * std::cos(angle), -1.3 - 0.5 * std::sin(3 * angle), 4 * std::sin(angle)}, {0, 0, 0},
+                             {0, -1, 0}, 960, 640, 0.8);
+        const bool measured = i % 11 != 5;
+        const double quality = 27 + 6 * noise(static_cast<std::uint32_t>(i), 3);
+        row.psnr = measured ? quality : NAN;
+        row.ssim = measured ? 0.8 + 0.15 * noise(static_cast<std::uint32_t>(i), 4) : NAN;
+        row.loss = measured ? 0.02 + 0.05 * noise(static_cast<std::uint32_t>(i), 5) : NAN;
+        row.times_sampled = row.test ? 0 : 295 + static_cast<int>(i % 5);
+        for (int k = 0; k < 12; ++k) {
+            const double t = (k + 1) / 12.0;
+            row.psnr_history.push_back(
+                {static_cast<float>(1000 * (k + 1)),
+                 static_cast<float>(quality - 12 * std::exp(-4 * t) +
+                                    0.5 * noise(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(k + 40)))});
+            row.loss_history.push_back(
+                {static_cast<float>(1000 * (k + 1)), static_cast<float>(0.04 + 0.3 * std::exp(-5 * t))});
+        }
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+Curves curves() {
+    Curves c;
+    for (int i = 0; i < 12400; i += 10) {
+        const auto s = static_cast<float>(i);
+        const double t = i / 12400.0, n = noise(static_cast<std::uint32_t>(i), 1) - 0.5;
+        c.loss.push_back({s, static_cast<float>(0.02 + 0.25 * std::exp(-6 * t) + 0.012 * n)});
+        c.train_psnr.push_back({s, static_cast<float>(31.5 - 17 * std::exp(-5 * t) + 1.6 * n)});
+        c.gaussians.push_back({s, static_cast<float>(52000 + 360000 / (1 + std::exp(-8 * (t - 0.4))))});
+        c.step_ms.push_back({s, static_cast<float>(14 + 22 * t + 3 * n)});
+        c.lr_means.push_back({s, static_cast<float>(1.6e-4 * std::pow(0.01, i / 30000.0))});
+    }
+    for (int k = 0; k <= 12; ++k) {
+        c.test_psnr.push_back({static_cast<float>(k * 1000), static_cast<float>(30 - 16 * std::exp(-0.45 * k))});
+        c.test_ssim.push_back({static_cast<float>(k * 1000), static_cast<float>(0.93 - 0.5 * std::exp(-0.4 * k))});
+    }
+    c.marks = {{4200, "densify_gradient 0.0002 -> 0.0003"}, {8100, "lr_means 0.00016 -> 0.0002"}};
+    return c;
+}
+
+Histogram histogram_of(const char* name, const char* unit, double lo, double hi, bool logarithmic, double centre) {
+    Histogram h{name, unit, lo, hi, logarithmic, {}};
+    for (int i = 0; i < 48; ++i) {
+        const double x = (i / 48.0 - centre) / 0.18;
+        h.counts.push_back(
+            static_cast<float>(40000 * std::exp(-x * x) + 300 * noise(static_cast<std::uint32_t>(i), 9)));
+    }
+    return h;
+}
+
+SceneInfo scene() {
+    SceneInfo s;
+    s.name = "courtyard";
+    s.path = "/data/captures/courtyard";
+    s.format = "COLMAP binary";
+    s.gaussians = 398214;
+    s.sh_degree = 3;
+    s.lo = {-6.1F, -2.2F, -5.4F};
+    s.hi = {6.4F, 1.1F, 5.9F};
+    s.extent = 4.6;
+    s.train_views = 42;
+    s.test_views = 6;
+    s.points = 52114;
+    s.skipped = {"images/frame_00101.jpg: truncated JPEG at byte 40960"};
+    s.notes = {"photos resampled from OPENCV to a pinhole", "photos shrunk by 2"};
+    s.histograms = {
+        histogram_of("opacity", "", 0, 1, false, 0.8), histogram_of("scale", "world units", 1e-4, 1, true, 0.45),
+        histogram_of("anisotropy", "ratio", 1, 1000, true, 0.3), histogram_of("SH energy", "", 1e-4, 10, true, 0.5)};
+    s.memory = {{"parameters", 93'985'000}, {"Adam moments", 187'970'000}, {"gradients", 93'985'000},
+                {"photos", 82'300'000},     {"lists", 41'200'000},         {"pictures", 22'100'000}};
+    return s;
+}
+
+std::vector<SettingRow> settings() {
+    return {{"lr_means", "Learning rates", "Step of the means, times the scene's extent.", 1.6e-4, 0, 0.01, false, true,
+             true},
+            {"lr_sh0", "Learning rates", "Step of the base colour.", 2.5e-3, 0, 0.1, false, true, true},
+            {"lr_opacity", "Learning rates", "Step of the opacity logits.", 2.5e-2, 0, 1, false, true, true},
+            {"lr_scales", "Learning rates", "Step of the log scales.", 5e-3, 0, 0.1, false, true, true},
+            {"lambda_dssim", "Loss", "Weight of 1 - SSIM.", 0.2, 0, 1, false, false, true},
+            {"sh_degree", "Loss", "Highest SH degree.", 3, 0, 3, true, false, false},
+            {"densify_every", "Density", "Steps between densifications.", 100, 1, 10000, true, true, true},
+            {"densify_gradient", "Density", "Gradient above which Gaussians are cloned or split.", 2e-4, 0, 0.01, false,
+             true, true},
+            {"max_gaussians", "Density", "Growth stops there.", 5e6, 1, 5e7, true, true, true},
+            {"random_background", "Background", "A new background every step.", 0, 0, 1, true, false, true}};
+}
+
+ViewFrame frame_of(ViewMode mode, const Camera& camera) {
+    ViewFrame f;
+    f.serial = 871;
+    f.step = 12400;
+    f.mode = mode;
+    f.camera = camera;
+    f.rgba = picture(1.0);
+    f.milliseconds = 11.3;
+    f.visible = 214803;
+    f.isects = 1'302'114;
+    f.psnr = 29.84;
+    if (mode != ViewMode::isects && mode != ViewMode::pairs) return f;
+    f.map = tile_map();
+    f.map_cell = kTile;
+    f.unit = "Gaussians/tile";
+    const ColormapRange range = colormap_range(f.map, {});
+    f.range_lo = range.lo;
+    f.range_hi = range.hi;
+    f.map_min = range.min;
+    f.map_max = range.max;
+    f.map_mean = range.mean;
+    f.map_p50 = range.p50;
+    f.map_p95 = range.p95;
+    f.rgba = apply_colormap(f.map, kTile, kWidth, kHeight, Colormap::viridis, range.lo, range.hi, false);
+    return f;
+}
+
+/// Builds nested spans of one frame on a track; returns its end.
+struct Writer {
+    TraceBatch& batch;
+    std::uint32_t track;
+    std::int64_t now;
+
+    void span(Stage stage, double ms, std::uint8_t depth) {
+        const auto length = static_cast<std::int64_t>(ms * 1e6);
+        batch.spans.push_back({now, now + length, 0, track, static_cast<std::uint32_t>(stage) + 1, depth, false});
+        now += length;
+    }
+    void frame(Stage stage, std::int64_t begin, std::uint64_t number) {
+        batch.spans.push_back({begin, now, number, track, static_cast<std::uint32_t>(stage) + 1, 0, true});
+    }
+};
+
+void one_iteration(Writer& w, int number) {
+    const auto n = [&](std::uint32_t k) { return 0.85 + 0.3 * noise(static_cast<std::uint32_t>(number), k); };
+    const std::int64_t begin = w.now;
+    w.span(Stage::cull, 0.4 * n(1), 1);
+    w.span(Stage::project, 2.6 * n(2), 1);
+    w.span(Stage::emit, 1.1 * n(3), 1);
+    w.span(Stage::sort, 2.2 * n(4), 1);
+    w.span(Stage::ranges, 0.2 * n(5), 1);
+    w.span(Stage::blend, 8.1 * n(6), 1);
+    w.span(Stage::loss, 2.4 * n(7), 1);
+    w.span(Stage::blend_backward, 14.8 * n(8), 1);
+    w.span(Stage::project_backward, 3.9 * n(9), 1);
+    w.span(Stage::adam, 2.0 * n(10), 1);
+    if (number % 40 == 0) w.span(Stage::density, 9.5, 1);
+    w.now += 60'000;
+    w.frame(Stage::iteration, begin, static_cast<std::uint64_t>(number));
+}
+
+void one_view_frame(Writer& w, int number) {
+    const std::int64_t begin = w.now;
+    w.span(Stage::cull, 0.3, 1);
+    w.span(Stage::project, 1.9, 1);
+    w.span(Stage::sort, 1.6, 1);
+    w.span(Stage::blend, 6.4, 1);
+    w.span(Stage::pack, 0.9, 1);
+    w.frame(Stage::view_frame, begin, static_cast<std::uint64_t>(number));
+}
+
+}  // namespace
+
+void fill_store(TraceStore& store, int iterations, std::int64_t end_ns) {
+    TraceBatch batch;
+    batch.pid = 1;
+    batch.process_name = "gausscope";
+    batch.tracks = {{0, 1, 10, "ui", false}, {1, 1, 11, "engine", false}, {2, 1, 12, "loader 1", true}};
+    for (std::size_t i = 0; i < kStageCount; ++i)
+        batch.names.push_back({static_cast<std::uint32_t>(i) + 1, kStageNames[i]});
+    const std::int64_t begin = end_ns - static_cast<std::int64_t>(iterations) * 45'000'000;
+    Writer engine{batch, 1, begin}, ui{batch, 0, begin};
+    for (int i = 0; i < iterations; ++i) {
+        one_iteration(engine, 12400 - iterations + i);
+        if (i % 4 == 0) one_view_frame(engine, i / 4);
+        while (ui.now < engine.now) {
+            const std::int64_t from = ui.now;
+            ui.span(Stage::ui_panels, 2.1, 1);
+            ui.span(Stage::ui_present, 0.8, 1);
+            ui.frame(Stage::ui, from, static_cast<std::uint64_t>(i));
+            ui.now = from + 16'600'000;
+        }
+    }
+    Writer loader{batch, 2, begin};
+    for (int i = 0; i < 400; ++i) loader.span(Stage::decode_photo, 0.05, 0);
+    batch.open = {{engine.now, 12400, 1, static_cast<std::uint32_t>(Stage::iteration) + 1, 0}};
+    batch.read_ns = engine.now + 9'000'000;
+    batch.written = batch.spans.size();
+    store.ingest(batch);
+}
+
+std::vector<CommandInfo> fake_table() {
+    std::vector<CommandInfo> table;
+    for (const PanelCommand& command : kPanelCommands) {
+        CommandInfo info;
+        info.name = command.name;
+        info.arguments = command.arguments;
+        info.title = std::string(command.name);
+        for (char& c : info.title)
+            if (c == '.' || c == '-') c = ' ';
+        info.title[0] = static_cast<char>(std::toupper(info.title[0]));
+        info.menu = info.name.starts_with("view.")    ? "View"
+                    : info.name.starts_with("train.") ? "Training"
+                    : info.name.starts_with("p")      ? "Help"
+                                                      : "File";
+        info.help = "What " + info.name + " does, in one sentence.";
+        if (info.name == "palette") info.key = "Ctrl+P";
+        if (info.name == "train.start") info.key = "Space";
+        table.push_back(std::move(info));
+    }
+    return table;
+}
+
+Snapshot fake_snapshot(const TraceStore& store, ViewMode mode) {
+    Snapshot s;
+    s.scene = std::make_shared<SceneInfo>(scene());
+    s.curves = std::make_shared<Curves>(curves());
+    s.cameras = std::make_shared<std::vector<CameraRow>>(cameras());
+    s.settings = std::make_shared<std::vector<SettingRow>>(settings());
+    s.camera = look_at({3.4, -2.6, 5.6}, {0, 0, 0}, {0, -1, 0}, kWidth, kHeight, 0.8);
+    s.frame = std::make_shared<ViewFrame>(frame_of(mode, s.camera));
+    s.training.state = RunState::training;
+    s.training.step = 12400;
+    s.training.total_steps = 30000;
+    s.training.loss = 0.0412;
+    s.training.train_psnr = 30.11;
+    s.training.test_psnr = 28.93;
+    s.training.test_ssim = 0.912;
+    s.training.step_ms = 36.4;
+    s.training.eta_seconds = 641;
+    s.training.gaussians = 398214;
+    s.training.viewer_share = 0.183;
+    s.training.last_checkpoint = "/data/runs/courtyard/step_12000.gsck";
+    s.view.mode = mode;
+    s.trace = &store;
+    s.recent = {"/data/captures/courtyard", "/data/captures/fox", "/data/splats/garden.ply"};
+    s.backend = "CPU (AVX3_SPR, 16 threads)";
+    s.device = "Intel Xeon Platinum 8481C";
+    s.process_bytes = 812'000'000;
+    s.machine_bytes = 33'500'000'000;
+    s.ui_fps = 58.7;
+    s.ui_ms = 4.1;
+    s.dropped_records = 12;
+    return s;
+}
+
+}  // namespace gs::test

@@ -1,0 +1,21 @@
+// A Snapshot as a long training run would give it, made up: for the panel tests and the gallery. The measurements go
+// through a real TraceStore.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "panels/command.h"
+#include "panels/snapshot.h"
+#include "profiler/store.h"
+
+namespace gs::test {
+
+/// A snapshot with everything in it. `store` must outlive it.
+Snapshot fake_snapshot(const TraceStore& store, ViewMode mode = ViewMode::isects);
+/// `iterations` training iterations with view frames and UI frames between them; ends at `end_ns`.
+void fill_store(TraceStore& store, int iterations, std::int64_t end_ns);
+std::vector<CommandInfo> fake_table();
+
+}  // namespace gs::test

@@ -1,0 +1,9 @@
+if(GAUSSCOPE_STUDIO)
+  add_library(gs_fake_snapshot STATIC EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/fake_snapshot.cpp)
+  target_link_libraries(gs_fake_snapshot PUBLIC gs_options gs_panels)
+
+  # For looking at panels without an engine: panel_gallery --help is its first lines.
+  find_package(OpenGL REQUIRED)
+  add_executable(panel_gallery EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/panel_gallery.cpp)
+  target_link_libraries(panel_gallery PRIVATE gs_fake_snapshot glfw OpenGL::GL)
+endif()
