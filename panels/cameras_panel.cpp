@@ -35,7 +35,7 @@ void camera_line(const CameraRow& row, bool snapped, Commands& commands) {
     ImGui::GetWindowDrawList()->AddCircleFilled({at.x + 0.4F * em(), middle}, 0.22F * em(),
                                                 row.test ? kTestCameraColor : kTrainCameraColor);
     ImGui::SameLine(1.1F * em());
-    text(fitted(row.name, ImGui::GetContentRegionAvail().x));
+    text(fitted_path(row.name, ImGui::GetContentRegionAvail().x));
     ImGui::TableNextColumn();
     cell_right(format_number(row.psnr, 4), kDimColor);
     ImGui::PopID();
@@ -45,7 +45,7 @@ void camera_line(const CameraRow& row, bool snapped, Commands& commands) {
 
 void CamerasPanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (!snapshot.cameras || snapshot.cameras->empty()) {
-        empty_note("This scene came without photos");
+        empty_note(snapshot.scene ? "This scene came without photos" : "Nothing is open");
         return;
     }
     if (icon_button("previous", Icon::previous, "Previous capture camera")) commands.push("view.previous");

@@ -98,7 +98,7 @@ void ImagesPanel::draw_row(const CameraRow& row, bool snapped, Commands& command
                           ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowItemOverlap))
         commands.push("view.capture", {std::to_string(row.view)});
     ImGui::SameLine(0.3F * em());
-    text(fitted(row.name, ImGui::GetContentRegionAvail().x));
+    text(fitted_path(row.name, ImGui::GetContentRegionAvail().x));
     ImGui::TableNextColumn();
     colored_text(row.test ? kTestCameraColor : kTrainCameraColor, row.test ? "test" : "train");
     const auto number = [](double value, int digits) {
@@ -117,7 +117,7 @@ void ImagesPanel::draw_row(const CameraRow& row, bool snapped, Commands& command
 
 void ImagesPanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (!snapshot.cameras || snapshot.cameras->empty()) {
-        empty_note("This scene came without photos");
+        empty_note(snapshot.scene ? "This scene came without photos" : "Photos and their quality appear here");
         return;
     }
     ImGui::SetNextItemWidth(14 * em());

@@ -259,7 +259,7 @@ void PlotRange::begin(double first, double last) {
 void plot(const char* id, std::span<const PlotLine> lines, const PlotLook& look, PlotRange& x) {
     const ImVec2 room = ImGui::GetContentRegionAvail();
     const ImVec2 size{std::max(look.width > 0 ? look.width : room.x, 8 * em()),
-                      std::max(look.height > 0 ? look.height : room.y, 5 * em())};
+                      std::max(look.height > 0 ? look.height : room.y, 4.5F * em())};
     const ImVec2 corner = ImGui::GetCursorScreenPos();
     ImGui::InvisibleButton(id, size);
     if (!ImGui::IsItemVisible()) return;

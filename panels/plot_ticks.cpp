@@ -47,6 +47,8 @@ std::vector<double> plot_ticks(double lo, double hi, int count, bool logarithmic
 std::string tick_label(double value, double step) {
     const double size = std::max(std::abs(value), std::abs(step));
     if (size != 0 && (size < 1e-4 || size >= 1e12)) return fmt::format("{:.3g}", value);
+    if (size == 0 || value == 0) return "0";
+    if (size >= 1e4 && size < 1e6 && std::abs(step) >= 1 && std::abs(step) < 1000) return format_count(value);
     const char* suffix = "";
     if (size >= 1e9)
         value /= 1e9, step /= 1e9, suffix = "G";

@@ -87,7 +87,7 @@ void PlotsPanel::draw_grid(const Curves& curves) {
            room.y / std::ceil(static_cast<float>(visible) / static_cast<float>(columns)) < 11 * em())
         ++columns;
     const auto rows = std::ceil(static_cast<float>(visible) / static_cast<float>(columns));
-    const float height = std::max((room.y - gap.y * (rows - 1)) / rows - 1, 6 * em());
+    const float height = std::max((room.y - gap.y * (rows - 1)) / rows - 1, 5.3F * em());
     const float width = (room.x - gap.x * static_cast<float>(columns - 1)) / static_cast<float>(columns) - 1;
     int index = 0;
     for (std::size_t kind = 0; kind < kinds; ++kind) {

@@ -12,7 +12,7 @@ namespace {
 
 void facts(const SceneInfo& scene, const TrainingStatus& training) {
     if (!ImGui::BeginTable("##facts", 2, ImGuiTableFlags_SizingStretchProp)) return;
-    ImGui::TableSetupColumn("label", ImGuiTableColumnFlags_WidthFixed, 6.2F * em());
+    ImGui::TableSetupColumn("label", ImGuiTableColumnFlags_WidthFixed, 5.2F * em());
     ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch);
     const auto count = [](std::uint64_t n) { return format_count(static_cast<double>(n)); };
     const auto number = [](float v) { return format_number(static_cast<double>(v), 3); };

@@ -16,8 +16,26 @@ namespace {
 constexpr std::array<const char*, 4> kScopeTitles{"per iteration", "per view frame", "per UI frame", "per call"};
 constexpr std::array<int, 4> kWindows{64, 256, 1024, 8192};
 
+/// Three digits; the unit stands in the table's head.
 std::string milliseconds(double value) {
-    return std::isfinite(value) ? fmt::format("{:.3f}", value) : std::string("-");
+    if (!std::isfinite(value)) return "-";
+    return fmt::format("{:.{}f}", value, std::abs(value) < 9.995 ? 2 : std::abs(value) < 99.95 ? 1 : 0);
+}
+
+std::string age_text(double seconds) {
+    if (!std::isfinite(seconds)) return "-";
+    if (seconds < 0.95) return "now";
+    return seconds < 99.5   ? fmt::format("{:.0f} s", seconds)
+           : seconds < 5940 ? fmt::format("{:.0f} min", seconds / 60)
+                            : fmt::format("{:.0f} h", seconds / 3600);
+}
+
+/// A heading without the room that ImGui keeps for the sorting arrow: names stay whole in narrow columns.
+void heading(const char* name) {
+    ImGui::TableNextColumn();
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    ImGui::TableHeader((std::string("##") + name).c_str());
+    ImGui::GetWindowDrawList()->AddText(at, kTextColor, name);
 }
 
 /// The order of StageStats along column `column` of the table.
@@ -80,56 +98,67 @@ void StagesPanel::draw_controls(std::size_t frames) {
         format_count(static_cast<double>(frames)));
 }
 
-void StagesPanel::draw_table(const TraceStore& trace, const std::vector<StageStats>& rows) {
-    const float width = ImGui::GetContentRegionAvail().x;
-    const float history_height =
-        history && scope != StatScope::call ? std::min(11 * em(), 0.4F * ImGui::GetContentRegionAvail().y) : 0;
-    const float height =
-        std::max(ImGui::GetContentRegionAvail().y - history_height - (history_height > 0 ? 0.4F * em() : 0), 4 * em());
+void StagesPanel::draw_row(const StageStats& row, std::int64_t now_ns) const {
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    stage_cell(row.stage, row.stage == frame_stage_of(scope) ? NAN : row.share);
+    tooltip(fmt::format("{}: {} calls in {} samples, min {}, max {}, without inner spans {}", name_of(row.stage),
+                        row.calls, row.samples, format_ms(row.min_ms), format_ms(row.max_ms),
+                        format_ms(row.self_mean_ms)));
+    for (const double value : {row.mean_ms, row.p50_ms, row.p95_ms, row.p99_ms}) {
+        ImGui::TableNextColumn();
+        cell_right(milliseconds(value));
+    }
+    ImGui::TableNextColumn();
+    cell_right(format_share(row.share), kDimColor);
+    ImGui::TableNextColumn();
+    cell_right(format_count(static_cast<double>(row.samples)), kDimColor);
+    ImGui::TableNextColumn();
+    const double age = row.age_s(now_ns);
+    cell_right(age_text(age), age > 10 ? kFaintColor : kDimColor);
+}
+
+void StagesPanel::draw_table(const TraceStore& trace) {
+    const ImVec2 room = ImGui::GetContentRegionAvail();
+    const float history_height = history && scope != StatScope::call ? std::min(12 * em(), 0.42F * room.y) : 0;
     const ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_ScrollX | ImGuiTableFlags_RowBg |
-                                  ImGuiTableFlags_Sortable | ImGuiTableFlags_Hideable | ImGuiTableFlags_SizingFixedFit |
-                                  ImGuiTableFlags_SortTristate;
-    ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {0.22F * em(), 0.1F * em()});
-    if (ImGui::BeginTable("##stages", 8, flags, {0, height})) {
+                                  ImGuiTableFlags_Sortable | ImGuiTableFlags_SizingFixedFit |
+                                  ImGuiTableFlags_SortTristate | ImGuiTableFlags_NoKeepColumnsVisible;
+    ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {0.16F * em(), 0.1F * em()});
+    if (ImGui::BeginTable("##stages", 8, flags, {0, std::max(room.y - history_height - 0.4F * em(), 4 * em())})) {
         ImGui::TableSetupScrollFreeze(1, 1);
-        constexpr ImGuiTableColumnFlags down =
-            ImGuiTableColumnFlags_WidthFixed | ImGuiTableColumnFlags_PreferSortDescending;
-        const float cell = std::max((width - 7.4F * em() - 3.6F * em()) / 6 - 0.6F * em(), 2.9F * em());
-        ImGui::TableSetupColumn("stage (ms)", ImGuiTableColumnFlags_WidthFixed, 7.4F * em());
-        for (const char* name : {"mean", "p50", "p95", "p99"}) ImGui::TableSetupColumn(name, down, cell);
-        ImGui::TableSetupColumn("share", down, cell);
-        ImGui::TableSetupColumn("count", down, cell);
-        ImGui::TableSetupColumn("age", ImGuiTableColumnFlags_WidthFixed, 3.3F * em());
-        ImGui::TableHeadersRow();
-        std::vector<StageStats> sorted = rows;
-        if (const ImGuiTableSortSpecs* specs = ImGui::TableGetSortSpecs(); specs && specs->SpecsCount > 0)
+        const float name = 7.2F * em(), cell = std::max((room.x - name - 1.2F * em()) / 7 - 0.35F * em(), 2.2F * em());
+        ImGui::TableSetupColumn("stage, ms", ImGuiTableColumnFlags_WidthFixed, name);
+        for (const char* title : {"mean", "p50", "p95", "p99", "share", "count", "age"})
+            ImGui::TableSetupColumn(title,
+                                    ImGuiTableColumnFlags_WidthFixed | ImGuiTableColumnFlags_PreferSortDescending,
+                                    title == std::string_view("share") ? cell + 0.5F * em() : cell);
+        ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
+        for (int column = 0; column < 8; ++column) heading(ImGui::TableGetColumnName(column));
+        std::vector<StageStats> sorted = rows_;
+        if (const ImGuiTableSortSpecs* specs = ImGui::TableGetSortSpecs(); specs && specs->SpecsCount > 0) {
+            const int column = specs->Specs->ColumnIndex;
+            const bool descending = specs->Specs->SortDirection == ImGuiSortDirection_Descending;
             std::stable_sort(sorted.begin(), sorted.end(), [&](const StageStats& a, const StageStats& b) {
-                const int column = specs->Specs->ColumnIndex;
-                return specs->Specs->SortDirection == ImGuiSortDirection_Descending ? comes_before(b, a, column)
-                                                                                    : comes_before(a, b, column);
+                return descending ? comes_before(b, a, column) : comes_before(a, b, column);
             });
-        for (const StageStats& row : sorted) {
-            ImGui::TableNextRow();
-            ImGui::TableNextColumn();
-            stage_cell(row.stage, row.stage == frame_stage_of(scope) ? NAN : row.share);
-            tooltip(fmt::format("{}: {} calls in {} samples, min {}, max {}, without inner spans {}",
-                                name_of(row.stage), row.calls, row.samples, format_ms(row.min_ms),
-                                format_ms(row.max_ms), format_ms(row.self_mean_ms)));
-            for (const double value : {row.mean_ms, row.p50_ms, row.p95_ms, row.p99_ms}) {
-                ImGui::TableNextColumn();
-                cell_right(milliseconds(value));
-            }
-            ImGui::TableNextColumn();
-            cell_right(format_share(row.share), kDimColor);
-            ImGui::TableNextColumn();
-            cell_right(format_count(static_cast<double>(row.samples)), kDimColor);
-            ImGui::TableNextColumn();
-            const double age = row.age_s(trace.read_ns());
-            cell_right(age < 0.95 ? "now" : format_duration(age), age > 10 ? kFaintColor : kDimColor);
         }
+        for (const StageStats& row : sorted) draw_row(row, trace.read_ns());
         ImGui::EndTable();
     }
     ImGui::PopStyleVar();
+}
+
+void StagesPanel::refresh(const TraceStore& trace) {
+    // Statistics over thousands of frames cost milliseconds: a few times a second is what an eye can follow.
+    const double now = ImGui::GetTime();
+    const bool changed = scope != rows_scope_ || last_n != rows_window_;
+    if (!changed && (trace.records_written() == rows_written_ || now < rows_time_ + 0.2)) return;
+    rows_ = trace.statistics(scope, static_cast<std::size_t>(last_n));
+    rows_scope_ = scope;
+    rows_window_ = last_n;
+    rows_written_ = trace.records_written();
+    rows_time_ = now;
 }
 
 void StagesPanel::draw_history(const TraceStore& trace) {
@@ -166,19 +195,19 @@ void StagesPanel::draw(const Snapshot& snapshot, Commands&) {
         return;
     }
     const TraceStore& trace = *snapshot.trace;
-    const auto rows = trace.statistics(scope, static_cast<std::size_t>(last_n));
+    refresh(trace);
     draw_controls(trace.history(scope).size());
     ImGui::SameLine();
     ImGui::Checkbox("history", &history);
     ImGui::SameLine();
-    if (ImGui::Button("CSV")) ImGui::SetClipboardText(stage_table_csv(rows).c_str());
+    if (ImGui::Button("CSV")) ImGui::SetClipboardText(stage_table_csv(rows_).c_str());
     tooltip("Copies the table as CSV");
-    if (rows.empty()) {
+    if (rows_.empty()) {
         empty_note(scope == StatScope::iteration ? "No iteration has been measured yet: start training"
                                                  : "No frame has been measured yet");
         return;
     }
-    draw_table(trace, rows);
+    draw_table(trace);
     if (history && scope != StatScope::call) draw_history(trace);
 }
 

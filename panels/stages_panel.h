@@ -22,10 +22,17 @@ struct StagesPanel {
 
   private:
     void draw_controls(std::size_t frames);
-    void draw_table(const TraceStore& trace, const std::vector<StageStats>& rows);
+    void refresh(const TraceStore& trace);
+    void draw_table(const TraceStore& trace);
+    void draw_row(const StageStats& row, std::int64_t now_ns) const;
     void draw_history(const TraceStore& trace);
 
     std::array<std::vector<CurvePoint>, kStageCount> layers_;
+    std::vector<StageStats> rows_;  // of what the following four say
+    StatScope rows_scope_ = StatScope::iteration;
+    int rows_window_ = 0;
+    std::uint64_t rows_written_ = 0;
+    double rows_time_ = -1;
 };
 
 }  // namespace gs

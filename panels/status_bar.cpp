@@ -25,8 +25,9 @@ std::vector<Item> items_of(const Snapshot& s) {
         const bool tight = s.machine_bytes > 0 && s.process_bytes > s.machine_bytes / 10 * 9;
         items.push_back({words, "resident memory of gausscope", tight ? kWarningColor : kDimColor});
     }
-    items.push_back({fmt::format("UI {:.0f} fps, {}", s.ui_fps, format_ms(s.ui_ms)),
-                     "frames of this window per second, and the time one takes; it rests while nothing changes"});
+    if (s.ui_fps > 0)
+        items.push_back({fmt::format("UI {:.0f} fps, {}", s.ui_fps, format_ms(s.ui_ms)),
+                         "frames of this window per second, and the time one takes; it rests while nothing changes"});
     const bool over = s.training.viewer_share > s.view.viewer_budget + 0.05 && s.training.state == RunState::training;
     items.push_back(
         {fmt::format("viewer {} of {}", format_share(s.training.viewer_share), format_share(s.view.viewer_budget)),

@@ -84,7 +84,8 @@ void TrainingPanel::draw_files(const Snapshot& snapshot, Commands& commands) {
         prompt.ask("export", "Splat file to write", (snapshot.scene ? snapshot.scene->name : "splats") + ".ply");
     prompt.draw(commands);
     if (!snapshot.training.last_checkpoint.empty()) {
-        dim_text("saved " + fitted(snapshot.training.last_checkpoint, ImGui::GetContentRegionAvail().x - 4 * em()));
+        dim_text("saved " +
+                 fitted_path(snapshot.training.last_checkpoint, ImGui::GetContentRegionAvail().x - 4 * em()));
         tooltip(snapshot.training.last_checkpoint);
     }
     auto share = static_cast<float>(100 * snapshot.view.viewer_budget);

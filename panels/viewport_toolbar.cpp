@@ -80,7 +80,7 @@ void draw_more(const ViewSettings& view, Commands& commands) {
 void draw_place(const Snapshot& snapshot, Commands& commands) {
     const ViewSettings& view = snapshot.view;
     const bool any = snapshot.cameras && !snapshot.cameras->empty();
-    flow(11);
+    flow(12.5F);
     if (icon_button("previous", Icon::previous, "Previous capture camera", any)) commands.push("view.previous");
     ImGui::SameLine(0, 2);
     if (icon_button("next", Icon::next, "Next capture camera", any)) commands.push("view.next");
@@ -90,7 +90,7 @@ void draw_place(const Snapshot& snapshot, Commands& commands) {
         for (const CameraRow& row : *snapshot.cameras)
             if (static_cast<int>(row.view) == view.capture_view) name = row.name;
     ImGui::AlignTextToFramePadding();
-    dim_text(fitted(name, 7.5F * em()));
+    dim_text(fitted_path(name, 9 * em()));
     tooltip(name);
 }
 

@@ -29,7 +29,7 @@ void recent_rows(const Snapshot& snapshot, Commands& commands) {
         ImGui::PushID(static_cast<int>(i));
         if (ImGui::Selectable("##recent")) commands.push("open", {path});
         ImGui::SameLine(0.4F * em());
-        colored_text(kAccentColor, fitted(path, ImGui::GetContentRegionAvail().x));
+        colored_text(kAccentColor, fitted_path(path, ImGui::GetContentRegionAvail().x));
         ImGui::PopID();
     }
 }

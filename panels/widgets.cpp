@@ -110,7 +110,9 @@ void fact(std::string_view label, std::string_view value) {
     ImGui::TableNextColumn();
     dim_text(label);
     ImGui::TableNextColumn();
-    text(value);
+    const std::string shown = fitted(value, ImGui::GetContentRegionAvail().x);
+    text(shown);
+    if (shown.size() != value.size()) tooltip(value);
 }
 
 void tooltip(std::string_view words) {
@@ -143,6 +145,21 @@ std::string fitted(std::string_view words, float width) {
         while (!out.empty() && (static_cast<unsigned char>(out.back()) & 0xc0) == 0x80);
     }
     return out + "..";
+}
+
+std::string fitted_path(std::string_view path, float width) {
+    const auto wide = [&](std::string_view words) {
+        return ImGui::CalcTextSize(words.data(), words.data() + words.size()).x;
+    };
+    if (wide(path) <= width) return std::string(path);
+    const std::size_t slash = path.find_last_of('/', path.size() > 1 ? path.size() - 2 : 0);
+    if (slash == std::string_view::npos) return fitted(path, width);
+    std::string_view rest = path;
+    for (std::size_t cut = rest.find('/'); cut != std::string_view::npos && wide(rest) + wide("../") > width;
+         cut = rest.find('/'))
+        rest.remove_prefix(cut + 1);
+    const std::string name = "../" + std::string(rest);
+    return wide(name) <= width ? name : fitted(rest, width);
 }
 
 void choice_command(Commands& commands, const char* id, std::string_view command, std::span<const char* const> names,

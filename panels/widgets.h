@@ -38,6 +38,9 @@ void empty_note(std::string_view text);
 /// As much of `text` as fits `width`, its end replaced by "..".
 std::string fitted(std::string_view text, float width);
 
+/// The same for paths: their beginning goes, the file name stays.
+std::string fitted_path(std::string_view path, float width);
+
 /// A combo box of `names`; a choice gives `command` with the name. `width` in em.
 void choice_command(Commands& commands, const char* id, std::string_view command, std::span<const char* const> names,
                     std::size_t current, float width, const char* hint);

@@ -81,8 +81,8 @@ class Workspace {
     };
     /// Sizes as shares of the display or of the column, so that a layout fits any window.
     struct Sizes {
-        double left = 0.165, right = 0.225, bottom = 0.30;
-        double left_split = 0.5, right_split = 0.52, bottom_split = 0.62;
+        double left = 0.16, right = 0.26, bottom = 0.30;
+        double left_split = 0.5, right_split = 0.5, bottom_split = 0.62;
     };
     struct Box {
         float x = 0, y = 0, w = 0, h = 0;
