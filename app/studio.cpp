@@ -158,7 +158,8 @@ void Studio::handle_input() {
     for (const KeyPress& key : window_.take_keys()) {
         const CommandRow* row = table_.find_key(key.chord);
         if (!row || (key.repeat && row->info.name.rfind("train.", 0) == 0)) continue;
-        const bool text_key = key.chord.find('+') == std::string::npos && key.chord[0] != 'F';
+        const bool text_key =
+            key.chord.find('+') == std::string::npos && (key.chord.size() == 1 || key.chord[0] != 'F');
         if (ui_.typing() && text_key) continue;
         // A command that needs arguments is finished in the palette.
         if (row->least > 0)

@@ -114,6 +114,19 @@ void add_picture(CLI::App& app, PictureArguments& a) {
         ->group(group);
 }
 
+void add_window(CLI::App& app, ViewArguments& a) {
+    const char* group = "Studio";
+    app.add_option("--script", a.script, "run the commands of this file, one a line (docs/studio.md)")
+        ->group(group)
+        ->option_text("FILE");
+    app.add_option("--width", a.width, "window width")->check(kSide)->group(group)->option_text("PIXELS");
+    app.add_option("--height", a.height, "window height")->check(kSide)->group(group)->option_text("PIXELS");
+    app.add_option("--ui-scale", a.scale, "size of text and controls, 0 = what the display says")
+        ->check(CLI::Range(0.0, 8.0))
+        ->group(group)
+        ->option_text("X");
+}
+
 CLI::App& add_command(CLI::App& root, Arguments& a, const char* name, const char* description, const char* examples) {
     CLI::App& app = *root.add_subcommand(name, description);
     app.footer(std::string("Examples:\n") + examples);
@@ -131,14 +144,8 @@ void add_view(CLI::App& root, Arguments& a) {
     app.add_option("PATH", a.view.path,
                    "splat file, capture folder or checkpoint; none: an empty studio that takes dropped files");
     app.add_option("--capture", a.view.capture, "photos that belong to a splat file or checkpoint")->option_text("DIR");
-    app.add_option("--script", a.view.script, "run the commands of this file, one a line (docs/studio.md)")
-        ->option_text("FILE");
     app.add_option("-o,--output", a.view.output, "where checkpoints and exports go")->option_text("DIR");
-    app.add_option("--width", a.view.width, "window width")->check(kSide)->option_text("PIXELS");
-    app.add_option("--height", a.view.height, "window height")->check(kSide)->option_text("PIXELS");
-    app.add_option("--ui-scale", a.view.scale, "size of text and controls, 0 = what the display says")
-        ->check(CLI::Range(0.0, 8.0))
-        ->option_text("X");
+    add_window(app, a.view);
     add_loading(app, a.view.loading);
     add_background(app, a.view.loading.background, "Capture");
     add_settings(app, a.view.settings);
@@ -166,8 +173,7 @@ void add_train(CLI::App& root, Arguments& a) {
         ->option_text("N");
     app.add_option("--trace", t.trace, "write the timeline as a Perfetto trace")->option_text("FILE");
     app.add_flag("--view", t.view, "open the studio on it");
-    app.add_option("--script", a.view.script, "with --view: run the commands of this file, one a line (docs/studio.md)")
-        ->option_text("FILE");
+    add_window(app, a.view);
     add_loading(app, t.loading);
     add_background(app, t.loading.background, "Capture");
     add_settings(app, t.settings);

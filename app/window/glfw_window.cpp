@@ -6,6 +6,7 @@
 #include <imgui/backends/imgui_impl_glfw.h>
 #include <imgui/backends/imgui_impl_opengl3.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <utility>
@@ -69,6 +70,10 @@ class GlfwWindow final : public Window {
 
     void attach_imgui() override {
         ImGui_ImplGlfw_InitForOpenGL(window_, true);  // chains the callbacks installed above
+        // Keys reach ImGui through take_key(); its own callback is called from there.
+        glfwSetKeyCallback(window_, [](GLFWwindow* w, int key, int scancode, int action, int mods) {
+            of(w).take_key({key, scancode, action, mods});
+        });
         ImGui_ImplOpenGL3_Init("#version 450 core");
     }
     void detach_imgui() override {
@@ -95,6 +100,8 @@ class GlfwWindow final : public Window {
         glClear(GL_COLOR_BUFFER_BIT);
         ImGui_ImplOpenGL3_RenderDrawData(draw_data);
         glfwSwapBuffers(window_);
+        pressed_.clear();
+        for (const KeyEvent& key : std::exchange(released_, {})) forward(key);
     }
 
     bool take_activity() override { return std::exchange(activity_, false); }
@@ -122,13 +129,24 @@ class GlfwWindow final : public Window {
   private:
     static GlfwWindow& of(GLFWwindow* window) { return *static_cast<GlfwWindow*>(glfwGetWindowUserPointer(window)); }
 
+    struct KeyEvent {
+        int key, scancode, action, mods;
+    };
+    void forward(const KeyEvent& e) { ImGui_ImplGlfw_KeyCallback(window_, e.key, e.scancode, e.action, e.mods); }
+    /// A key that goes down and up between two frames would never be seen down by an ImGui that looks once per frame
+    /// (before 1.87): its release waits until the frame is drawn.
+    void take_key(const KeyEvent& event) {
+        activity_ = true;
+        if (event.action == GLFW_RELEASE) {
+            const bool fresh = std::find(pressed_.begin(), pressed_.end(), event.key) != pressed_.end();
+            return fresh ? released_.push_back(event) : forward(event);
+        }
+        if (std::string chord = chord_of(event.key, event.mods); !chord.empty())
+            keys_.push_back({std::move(chord), event.action == GLFW_REPEAT});
+        pressed_.push_back(event.key);
+        forward(event);
+    }
     void install_callbacks() {
-        glfwSetKeyCallback(window_, [](GLFWwindow* w, int key, int, int action, int mods) {
-            of(w).activity_ = true;
-            if (action == GLFW_RELEASE) return;
-            if (std::string chord = chord_of(key, mods); !chord.empty())
-                of(w).keys_.push_back({std::move(chord), action == GLFW_REPEAT});
-        });
         glfwSetDropCallback(window_, [](GLFWwindow* w, int count, const char** paths) {
             of(w).activity_ = true;
             for (int i = 0; i < count; ++i) of(w).dropped_.emplace_back(paths[i]);
@@ -151,6 +169,8 @@ class GlfwWindow final : public Window {
     std::string title_;
     std::vector<std::string> dropped_;
     std::vector<KeyPress> keys_;
+    std::vector<int> pressed_;        // since the last frame
+    std::vector<KeyEvent> released_;  // waiting for the end of the frame
 };
 
 tl::unexpected<Error> no_window(std::string_view what) {

@@ -37,7 +37,9 @@ TEST(Session, opens_a_capture_and_publishes_what_is_in_it) {
 }
 
 TEST(Session, starts_pauses_steps_and_runs_to_a_step) {
-    SessionHarness h(quiet_options());
+    SessionOptions options = quiet_options();
+    options.settings.steps = 1e6;  // never finished in the meantime
+    SessionHarness h(options);
     ASSERT_TRUE(h.open(tiny_capture()));
     h.session.send(StepCommand{1});
     ASSERT_TRUE(h.until([&] { return h.run_state() == RunState::paused && h.state.status.training.step == 1; }));
