@@ -29,9 +29,7 @@ struct SaveTrace {
 struct WindowPicture {
     std::string path;
 };
-struct QuitStudio {
-    bool save = true;
-};
+struct QuitStudio {};
 using UiAction = std::variant<ShowPanel, ShowPalette, ResetLayout, SaveTrace, WindowPicture, QuitStudio>;
 
 /// Everything commands may read and change. Lives on the UI thread; needs no window, so that tests can drive it.

@@ -34,7 +34,7 @@ Result<void> open_sample(S state, A) { return send(state, OpenCommand{state.samp
 Result<void> close(S state, A) { return send(state, CloseCommand{}); }
 Result<void> export_splats(S state, A arguments) { return send(state, ExportCommand{arguments[0]}); }
 Result<void> save_trace(S state, A arguments) { return ask(state, SaveTrace{arguments[0]}); }
-Result<void> quit(S state, A) { return ask(state, QuitStudio{true}); }
+Result<void> quit(S state, A) { return ask(state, QuitStudio{}); }
 
 Result<void> screenshot(S state, A arguments) {
     int width = state.width, height = state.height;

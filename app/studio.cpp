@@ -183,6 +183,9 @@ void Studio::follow_scene() {
 
 void Studio::request_view() {
     ViewRequest request = view_request_of(state_, state_.width, state_.height);
+    // What nobody looks at is not drawn: a request without pixels stops the engine's pictures. Scripts may wait for
+    // them.
+    if (!script_ && (window_.minimized() || !ui_.viewport_visible())) request.camera.width = request.camera.height = 0;
     const bool changed = !sent_any_ || picture_key(request) != picture_key(sent_);
     if (changed && sent_any_ && !same_pose(request.camera, sent_.camera) && request.settings.capture_view < 0 &&
         !script_)
@@ -269,6 +272,7 @@ int Studio::run(std::vector<ScriptLine> script) {
         collector_.drain_into(trace_);
         const bool draw = gather();
         handle_input();
+        if (window_.minimized()) request_view();
         if (!draw || window_.minimized()) continue;
         const Span span(Stage::ui, state_.ui_frames);
         published_ = false;

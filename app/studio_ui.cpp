@@ -160,6 +160,7 @@ void StudioUi::frame(StudioState& state, const TraceStore& trace, std::span<cons
 }
 
 bool StudioUi::wants_next_frame() const { return parts_->steering || parts_->workspace.viewport.steering(); }
+bool StudioUi::viewport_visible() const { return parts_->workspace.viewport.drawn(); }
 bool StudioUi::typing() const { return ImGui::GetIO().WantTextInput; }
 double StudioUi::last_frame_seconds() const { return parts_->last_seconds; }
 

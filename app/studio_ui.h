@@ -24,6 +24,8 @@ class StudioUi {
     void frame(StudioState& state, const TraceStore& trace, std::span<const std::string> recent);
     /// True while the next frame should come without waiting for input (steering by held keys, an animation).
     bool wants_next_frame() const;
+    /// False when the viewport's panel is hidden or behind another one: nobody looks at its picture.
+    bool viewport_visible() const;
     /// True when typed keys belong to a text field.
     bool typing() const;
     /// Carries out a UI action; false when it is not one of the panels'. Errors: a panel that does not exist.

@@ -41,6 +41,7 @@ class TrainRun {
     Result<void> prepare();
     Result<void> start_or_resume(const CaptureOptions& options);
     void train();
+    bool step();
     void evaluate(bool last);
     void autosave();
     bool save_results();
@@ -61,7 +62,7 @@ class TrainRun {
     std::string resumed_from_, backend_;
     std::uint64_t first_step_ = 0;
     double begin_ = now_seconds(), load_seconds_ = 0, train_seconds_ = 0;
-    bool stopped_ = false, lost_ = false, moved_ = false;
+    bool stopped_ = false, lost_ = false, moved_ = false, exhausted_ = false;
 };
 
 Result<void> TrainRun::prepare() {
@@ -118,14 +119,26 @@ Result<void> TrainRun::start_or_resume(const CaptureOptions& options) {
     return {};
 }
 
+// False when memory ran out: the model as it stands can still be saved, but not a checkpoint in the middle of a step.
+bool TrainRun::step() {
+    try {
+        last_ = trainer_->step();
+        return true;
+    } catch (const std::bad_alloc&) {
+        log_error("out of memory after step {} with {} Gaussians; train with --max-gaussians or smaller photos (--downscale)",
+                  last_.step, last_.gaussians);
+        exhausted_ = true;
+        return false;
+    }
+}
+
 void TrainRun::train() {
     const double begin = now_seconds();
     const auto total = [&] { return static_cast<std::size_t>(trainer_->settings().steps); };
     log_info("{} steps from {} Gaussians on {}", total() - static_cast<std::size_t>(first_step_),
              trainer_->gaussian_count(), backend_);
     ProgressLine progress("train");
-    while (!trainer_->finished() && !interrupted()) {
-        last_ = trainer_->step();
+    while (!trainer_->finished() && !interrupted() && step()) {
         steps_.add(last_);
         if (last_.step % kDrainSteps == 0) collector_.drain_into(store_);
         if (progress.due(last_.step, total()))
@@ -190,7 +203,8 @@ bool TrainRun::save_results() {
         const Span span(Stage::export_splats);
         return write_splats(p, model);
     });
-    save_one("checkpoint", folder_ / "checkpoint.gsc", [&](const fs::path& p) { return trainer_->save_checkpoint(p); });
+    if (!exhausted_)
+        save_one("checkpoint", folder_ / "checkpoint.gsc", [&](const fs::path& p) { return trainer_->save_checkpoint(p); });
     save_one("steps", folder_ / "metrics.csv", [&](const fs::path& p) { return steps_.write(p); });
     collector_.finish(store_);
     if (!a_.trace.empty())
@@ -240,7 +254,7 @@ int TrainRun::run() {
     if (!stopped_ && !evaluations_.empty()) print_scores(evaluations_.back());
     const std::string splats = files_.value("splats", ""), checkpoint = files_.value("checkpoint", "");
     if (stopped_)
-        fmt::print("stopped at step {}; checkpoint: {} (go on with --resume auto)\n", trainer_->steps_done(),
+        fmt::print("stopped at step {}; {}\n", trainer_->steps_done(),
                    checkpoint);
     else
         fmt::print("{} steps in {:.1f} s, {} Gaussians: {}\n", trainer_->steps_done() - first_step_, train_seconds_,
