@@ -66,7 +66,7 @@ void turn(NavigationState& state, const NavigationInput& input) {
             state.rotation = yaw_and_pitch(state, -yaw, -pitch);
             break;
         case Navigation::trackball:
-            state.rotation = rotation_about({1, 0, 0}, -pitch) * rotation_about({0, 1, 0}, yaw) * state.rotation;
+            state.rotation = rotation_about({1, 0, 0}, pitch) * rotation_about({0, 1, 0}, -yaw) * state.rotation;
             break;
         case Navigation::fly:
             state.rotation = yaw_and_pitch(state, -0.5 * yaw, -0.5 * pitch);

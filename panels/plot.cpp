@@ -87,13 +87,16 @@ void draw_axes(const Area& area, const PlotLook& look) {
     const auto y_ticks = plot_ticks(area.y_lo, area.y_hi, std::max(2, static_cast<int>(area.height() / (1.9F * em()))),
                                     area.logarithmic);
     const double y_step = y_ticks.size() > 1 ? y_ticks[1] - y_ticks[0] : area.y_hi - area.y_lo;
+    float free_below = area.b.y + 2 * em();  // labels go upwards and never touch
     for (const double tick : y_ticks) {
         const float y = std::round(area.y(tick));
         area.list.AddLine({area.a.x, y}, {area.b.x, y}, kGridColor);
         const std::string label = tick_label(tick, area.logarithmic ? std::min(y_step, tick) : y_step);
         const ImVec2 size = ImGui::CalcTextSize(label.c_str());
-        if (y - size.y / 2 > area.a.y - 0.9F * em() && y + size.y / 2 < area.b.y + 0.5F * em())
-            area.list.AddText({area.a.x - size.x - 0.35F * em(), y - size.y / 2}, kDimColor, label.c_str());
+        if (y - size.y / 2 < area.a.y - 0.9F * em() || y + size.y / 2 > std::min(area.b.y + 0.5F * em(), free_below))
+            continue;
+        area.list.AddText({area.a.x - size.x - 0.35F * em(), y - size.y / 2}, kDimColor, label.c_str());
+        free_below = y - size.y / 2;
     }
     const auto x_ticks =
         plot_ticks(area.x_lo, area.x_hi, std::max(2, static_cast<int>(area.width() / (5 * em()))), false);
@@ -160,7 +163,7 @@ void draw_stack(const Area& area, std::span<const PlotLine> lines) {
             const float x = area.x(static_cast<double>(points[i].step));
             const float next =
                 i + 1 < points.size() ? area.x(static_cast<double>(points[i + 1].step)) : x + std::min(slot, 2 * em());
-            const float y0 = area.y(sums[i]), y1 = area.y(sums[i] + value);
+            const float y0 = std::round(area.y(sums[i])), y1 = std::round(area.y(sums[i] + value));
             sums[i] += value;
             area.list.AddRectFilled({x, y1}, {std::max(next - (next - x > 4 ? 1.0F : 0.0F), x + 1), y0}, line.color);
         }
@@ -203,8 +206,8 @@ void draw_hover(const Area& area, std::span<const PlotLine> lines, const PlotLoo
             const ImVec2 dot{area.x(static_cast<double>(point->step)), area.y(value)};
             if (dot.x >= area.a.x && dot.x <= area.b.x) area.list.AddCircleFilled(dot, 0.22F * em(), line.color);
         }
-        if (!hovered) continue;
-        colored_text(line.color, line.name);
+        if (!hovered || (look.stacked && value == 0)) continue;
+        colored_text(mix(line.color, kTextColor, 0.35F), line.name);
         ImGui::SameLine();
         text(format_number(value, 5) + (look.unit.empty() ? "" : " " + look.unit));
     }

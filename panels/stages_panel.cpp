@@ -32,7 +32,7 @@ std::string age_text(double seconds) {
 
 /// A heading without the room that ImGui keeps for the sorting arrow: names stay whole in narrow columns.
 void heading(const char* name) {
-    ImGui::TableNextColumn();
+    if (!ImGui::TableNextColumn()) return;
     const ImVec2 at = ImGui::GetCursorScreenPos();
     ImGui::TableHeader((std::string("##") + name).c_str());
     ImGui::GetWindowDrawList()->AddText(at, kTextColor, name);
@@ -102,15 +102,14 @@ void StagesPanel::draw_row(const StageStats& row, std::int64_t now_ns) const {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     stage_cell(row.stage, row.stage == frame_stage_of(scope) ? NAN : row.share);
-    tooltip(fmt::format("{}: {} calls in {} samples, min {}, max {}, without inner spans {}", name_of(row.stage),
-                        row.calls, row.samples, format_ms(row.min_ms), format_ms(row.max_ms),
-                        format_ms(row.self_mean_ms)));
+    tooltip(fmt::format("{}: {} calls in {} samples, min {}, p99 {}, max {}, without inner spans {}",
+                        name_of(row.stage), row.calls, row.samples, format_ms(row.min_ms), format_ms(row.p99_ms),
+                        format_ms(row.max_ms), format_ms(row.self_mean_ms)));
     for (const double value : {row.mean_ms, row.p50_ms, row.p95_ms, row.p99_ms}) {
-        ImGui::TableNextColumn();
-        cell_right(milliseconds(value));
+        if (ImGui::TableNextColumn()) cell_right(milliseconds(value));
     }
     ImGui::TableNextColumn();
-    cell_right(format_share(row.share), kDimColor);
+    cell_right(row.share >= 0.9995 ? "100 %" : format_share(row.share), kDimColor);
     ImGui::TableNextColumn();
     cell_right(format_count(static_cast<double>(row.samples)), kDimColor);
     ImGui::TableNextColumn();
@@ -127,12 +126,16 @@ void StagesPanel::draw_table(const TraceStore& trace) {
     ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {0.16F * em(), 0.1F * em()});
     if (ImGui::BeginTable("##stages", 8, flags, {0, std::max(room.y - history_height - 0.4F * em(), 4 * em())})) {
         ImGui::TableSetupScrollFreeze(1, 1);
-        const float name = 7.2F * em(), cell = std::max((room.x - name - 1.2F * em()) / 7 - 0.35F * em(), 2.2F * em());
+        // A narrow column does without p99 (the tooltip has it), so that share, count and age stay in view.
+        const bool narrow = room.x < 25 * em();
+        const float name = (narrow ? 6 : 7.2F) * em();
+        const float cell = std::max((room.x - name - 1.4F * em()) / (narrow ? 6.0F : 7.0F) - 0.35F * em(), 2 * em());
         ImGui::TableSetupColumn("stage, ms", ImGuiTableColumnFlags_WidthFixed, name);
-        for (const char* title : {"mean", "p50", "p95", "p99", "share", "count", "age"})
-            ImGui::TableSetupColumn(title,
-                                    ImGuiTableColumnFlags_WidthFixed | ImGuiTableColumnFlags_PreferSortDescending,
-                                    title == std::string_view("share") ? cell + 0.5F * em() : cell);
+        for (const std::string_view title : {"mean", "p50", "p95", "p99", "share", "count", "age"})
+            ImGui::TableSetupColumn(title.data(),
+                                    ImGuiTableColumnFlags_WidthFixed | ImGuiTableColumnFlags_PreferSortDescending |
+                                        (narrow && title == "p99" ? ImGuiTableColumnFlags_Disabled : 0),
+                                    title == "share" ? cell + 0.5F * em() : cell);
         ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
         for (int column = 0; column < 8; ++column) heading(ImGui::TableGetColumnName(column));
         std::vector<StageStats> sorted = rows_;

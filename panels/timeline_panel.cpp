@@ -172,6 +172,9 @@ void TimelinePanel::draw_span(const TraceStore& trace, const DrawnSpan& span, co
     if (span.count == 1 && span.has_payload && group_of(trace.stage(span.name)) == StageGroup::frame)
         label += fmt::format(" {}", span.payload);
     const float room = end - left - 0.5F * em();
+    // The number of a frame says more than half of its name.
+    const bool numbered = span.count == 1 && span.has_payload && group_of(trace.stage(span.name)) == StageGroup::frame;
+    if (numbered && ImGui::CalcTextSize(label.c_str()).x > room) label = fmt::format("{}", span.payload);
     label = fitted(label, room);
     if (label.size() > 3 || ImGui::CalcTextSize(label.c_str()).x <= room)
         canvas.list->AddText({left + 0.25F * em(), y + (height - em()) / 2 - 1}, text_on(color), label.c_str());

@@ -152,14 +152,18 @@ std::string fitted_path(std::string_view path, float width) {
         return ImGui::CalcTextSize(words.data(), words.data() + words.size()).x;
     };
     if (wide(path) <= width) return std::string(path);
-    const std::size_t slash = path.find_last_of('/', path.size() > 1 ? path.size() - 2 : 0);
-    if (slash == std::string_view::npos) return fitted(path, width);
     std::string_view rest = path;
-    for (std::size_t cut = rest.find('/'); cut != std::string_view::npos && wide(rest) + wide("../") > width;
+    for (std::size_t cut = rest.find('/');
+         cut != std::string_view::npos && cut + 1 < rest.size() && wide(rest) + wide("../") > width;
          cut = rest.find('/'))
         rest.remove_prefix(cut + 1);
     const std::string name = "../" + std::string(rest);
-    return wide(name) <= width ? name : fitted(rest, width);
+    if (wide(name) <= width) return name;
+    while (rest.size() > 1 && wide("..") + wide(rest) > width) {
+        do rest.remove_prefix(1);
+        while (rest.size() > 1 && (static_cast<unsigned char>(rest.front()) & 0xc0) == 0x80);
+    }
+    return ".." + std::string(rest);
 }
 
 void choice_command(Commands& commands, const char* id, std::string_view command, std::span<const char* const> names,

@@ -1,9 +1,9 @@
 // Shows the whole workspace with a made-up Snapshot in a window: for looking at panels without an engine.
 // panel_gallery [MODE] [--empty] [--size W H] [--scale S] [--palette] [--panel NAME] [--seconds S]
 #include <GLFW/glfw3.h>
-#include <imgui.h>
 #include <backends/imgui_impl_glfw.h>
 #include <backends/imgui_impl_opengl3.h>
+#include <imgui.h>
 
 #include <algorithm>
 #include <cstdio>

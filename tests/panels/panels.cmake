@@ -6,4 +6,7 @@ if(GAUSSCOPE_STUDIO)
   find_package(OpenGL REQUIRED)
   add_executable(panel_gallery EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/panel_gallery.cpp)
   target_link_libraries(panel_gallery PRIVATE gs_fake_snapshot glfw OpenGL::GL)
+
+  gs_test(panels SOURCES ${CMAKE_CURRENT_LIST_DIR}/panel_draw_test.cpp ${CMAKE_CURRENT_LIST_DIR}/panel_click_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/panel_parts_test.cpp LIBS gs_fake_snapshot)
 endif()

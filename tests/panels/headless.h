@@ -1,0 +1,72 @@
+// An ImGui context without window or GPU for panel tests: fonts are built, frames are drawn into lists and thrown away,
+// and the mouse and keyboard are what the test says.
+#pragma once
+
+#include <imgui.h>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "panels/command.h"
+#include "panels/theme.h"
+
+namespace gs::test {
+
+using Given = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+class Headless {
+  public:
+    explicit Headless(float width = 1600, float height = 1000, double scale = 1) : context_(ImGui::CreateContext()) {
+        ImGuiIO& io = ImGui::GetIO();
+        io.IniFilename = nullptr;
+        io.DisplaySize = {width, height};
+        io.DeltaTime = 1.0F / 60;
+        load_fonts(scale);
+        apply_theme(scale);
+        unsigned char* pixels = nullptr;
+        int w = 0, h = 0;
+        io.Fonts->GetTexDataAsRGBA32(&pixels, &w, &h);
+    }
+    ~Headless() { ImGui::DestroyContext(context_); }
+    Headless(const Headless&) = delete;
+    Headless& operator=(const Headless&) = delete;
+
+    /// One frame; returns the number of vertices drawn.
+    int frame(const std::function<void()>& draw) {
+        ImGui::NewFrame();
+        draw();
+        ImGui::Render();
+        return ImGui::GetDrawData()->TotalVtxCount;
+    }
+    void move_mouse(ImVec2 to) { ImGui::GetIO().MousePos = to; }
+    /// Moves there, presses and releases, drawing frames between.
+    void click(ImVec2 at, const std::function<void()>& draw, int button = 0) {
+        move_mouse(at);
+        frame(draw);
+        ImGui::GetIO().MouseDown[button] = true;
+        frame(draw);
+        ImGui::GetIO().MouseDown[button] = false;
+        frame(draw);
+        frame(draw);
+    }
+    void drag(ImVec2 from, ImVec2 to, const std::function<void()>& draw, int button = 0) {
+        move_mouse(from);
+        frame(draw);
+        ImGui::GetIO().MouseDown[button] = true;
+        frame(draw);
+        for (int i = 1; i <= 4; ++i) {
+            const float t = static_cast<float>(i) / 4;
+            move_mouse({from.x + t * (to.x - from.x), from.y + t * (to.y - from.y)});
+            frame(draw);
+        }
+        ImGui::GetIO().MouseDown[button] = false;
+        frame(draw);
+    }
+
+  private:
+    ImGuiContext* context_;
+};
+
+}  // namespace gs::test

@@ -1,0 +1,224 @@
+// Clicks become the commands they should, and every command that panels give is in kPanelCommands.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "panels/command_names.h"
+#include "panels/workspace.h"
+#include "tests/panels/fake_snapshot.h"
+#include "tests/panels/headless.h"
+
+namespace gs::test {
+namespace {
+
+class Click : public testing::Test {
+  protected:
+    Click() : table(fake_table()), commands(table) {
+        fill_store(store, 30, 5'000'000'000'000);
+        snapshot = fake_snapshot(store, ViewMode::color);
+        snapshot.view.frusta = false;
+        snapshot.frame_texture = 1;
+    }
+    /// Draws one panel in a window of its own at the display's corner.
+    template <class Panel>
+    auto alone(Panel& panel) {
+        return [this, &panel] {
+            ImGui::SetNextWindowPos({0, 0});
+            ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
+            ImGui::Begin("alone", nullptr, ImGuiWindowFlags_NoDecoration);
+            if constexpr (requires { panel.begin_frame(); }) panel.begin_frame();
+            panel.draw(snapshot, commands);
+            ImGui::End();
+        };
+    }
+    /// Clicks everywhere on a grid of the given pixels, once each; returns what was given, checked against the list.
+    Given click_all_over(const std::function<void()>& draw, float width, float height, float step) {
+        Given all;
+        for (float y = step / 2; y < height; y += step)
+            for (float x = step / 2; x < width; x += step) {
+                ui.click({x, y}, draw);
+                ui.click({width - 1, height - 1}, draw);  // closes what popped up
+                for (auto& given : commands.take()) all.push_back(std::move(given));
+            }
+        for (const auto& [name, arguments] : all) {
+            const auto known =
+                std::find_if(kPanelCommands.begin(), kPanelCommands.end(),
+                             [&, n = std::string_view(name)](const PanelCommand& c) { return c.name == n; });
+            EXPECT_NE(known, kPanelCommands.end()) << name;
+        }
+        return all;
+    }
+    static bool has(const Given& given, const std::string& name) {
+        return std::any_of(given.begin(), given.end(), [&](const auto& g) { return g.first == name; });
+    }
+
+    Headless ui{500, 700};
+    TraceStore store;
+    std::vector<CommandInfo> table;
+    Commands commands;
+    Snapshot snapshot;
+};
+
+TEST_F(Click, TrainingButtons) {
+    TrainingPanel panel;
+    const auto running = click_all_over(alone(panel), 330, 150, 11);
+    for (const char* name : {"train.pause", "train.step", "train.stop", "train.run-to", "train.checkpoint"})
+        EXPECT_TRUE(has(running, name)) << name;
+    EXPECT_FALSE(has(running, "train.start"));
+    snapshot.training.state = RunState::paused;
+    const auto paused = click_all_over(alone(panel), 120, 110, 11);
+    EXPECT_TRUE(has(paused, "train.start"));
+    EXPECT_FALSE(has(paused, "train.pause"));
+    snapshot.training.state = RunState::finished;
+    EXPECT_FALSE(has(click_all_over(alone(panel), 120, 90, 11), "train.start"));
+}
+
+TEST_F(Click, ASettingIsChangedOnceWhenTheSliderIsLetGo) {
+    TrainingPanel panel;
+    const auto draw = alone(panel);
+    ui.frame(draw);
+    std::vector<Given> each;
+    for (float y = 180; y < 320; y += 8) {
+        ui.drag({300, y}, {420, y}, draw);
+        if (auto given = commands.take(); !given.empty()) each.push_back(std::move(given));
+    }
+    ASSERT_FALSE(each.empty());
+    for (const Given& given : each) {
+        if (given[0].first != "train.set") continue;
+        EXPECT_EQ(given.size(), 1u);
+        ASSERT_EQ(given[0].second.size(), 2u);
+        EXPECT_TRUE(std::isfinite(std::stod(given[0].second[1])));
+    }
+    EXPECT_TRUE(std::any_of(each.begin(), each.end(), [](const Given& g) { return g[0].first == "train.set"; }));
+}
+
+TEST_F(Click, CamerasAndImagesSnap) {
+    CamerasPanel cameras;
+    EXPECT_TRUE(has(click_all_over(alone(cameras), 200, 200, 21), "view.capture"));
+    ImagesPanel images;
+    EXPECT_TRUE(has(click_all_over(alone(images), 100, 200, 21), "view.capture"));
+}
+
+TEST_F(Click, WelcomeOffersTheSample) {
+    WelcomePanel welcome;
+    const auto given = click_all_over(alone(welcome), 500, 420, 13);
+    EXPECT_TRUE(has(given, "open.sample"));
+    EXPECT_TRUE(has(given, "open"));
+}
+
+TEST_F(Click, ToolbarGivesViewCommands) {
+    Viewport viewport;
+    const auto given = click_all_over(alone(viewport), 495, 90, 11);
+    for (const char* name : {"view.frame-all", "view.frusta", "view.overlays", "view.next", "view.previous"})
+        EXPECT_TRUE(has(given, name)) << name;
+}
+
+TEST_F(Click, DraggingThePictureTurnsAndPans) {
+    Viewport viewport;
+    const auto draw = alone(viewport);
+    ui.frame(draw);
+    double turned = 0, panned = 0;
+    const auto drawn = [&] {
+        draw();
+        turned += viewport.input().turn_x;
+        panned += viewport.input().pan_x;
+    };
+    ui.drag({200, 400}, {260, 400}, drawn);
+    EXPECT_GT(turned, 40);
+    EXPECT_EQ(panned, 0);
+    ui.drag({200, 400}, {260, 400}, drawn, 2);
+    EXPECT_GT(panned, 40);
+    EXPECT_TRUE(commands.take().empty());
+    ui.move_mouse({200, 400});
+    ImGui::GetIO().MouseWheel = 2;
+    ui.frame(draw);
+    EXPECT_EQ(viewport.input().zoom, 2);
+    ImGui::GetIO().KeysDown['W'] = ImGui::GetIO().KeysDown['A'] = true;
+    ui.frame(draw);
+    EXPECT_EQ(viewport.input().move.z, 1);
+    EXPECT_EQ(viewport.input().move.x, -1);
+    EXPECT_TRUE(viewport.steering());
+    ui.move_mouse({200, 5});
+    ui.frame(draw);
+    ui.frame(draw);
+    EXPECT_FALSE(viewport.input().any()) << "keys away from the picture";
+}
+
+TEST_F(Click, AFrustumIsPicked) {
+    snapshot.view.frusta = true;
+    Viewport viewport;
+    const auto given = click_all_over(alone(viewport), 490, 690, 17);
+    EXPECT_TRUE(has(given, "view.capture"));
+}
+
+TEST_F(Click, DoubleClickFocuses) {
+    Viewport viewport;
+    const auto draw = alone(viewport);
+    ui.frame(draw);
+    for (int i = 0; i < 2; ++i) ui.click({250, 400}, draw);
+    const auto given = commands.take();
+    ASSERT_TRUE(has(given, "view.focus"));
+}
+
+TEST_F(Click, SplitIsDragged) {
+    snapshot.view.compare = PhotoCompare::split;
+    snapshot.photo_texture = 2;
+    Viewport viewport;
+    const auto draw = alone(viewport);
+    ui.frame(draw);
+    ui.drag({250, 400}, {300, 400}, draw);
+    const auto given = commands.take();
+    ASSERT_TRUE(has(given, "view.split"));
+    EXPECT_GT(std::stod(given.back().second.at(0)), 0.5);
+}
+
+TEST_F(Click, TimelineZoomsToWhatIsClicked) {
+    TimelinePanel timeline;
+    const auto draw = alone(timeline);
+    ui.frame(draw);
+    const double before = timeline.span_ns;
+    EXPECT_TRUE(timeline.follow);
+    for (float y = 90; y < 240 && timeline.follow; y += 9) ui.click({300, y}, draw);
+    EXPECT_FALSE(timeline.follow);
+    EXPECT_LT(timeline.span_ns, before);
+    const double zoomed = timeline.span_ns;
+    ui.move_mouse({300, 200});
+    ImGui::GetIO().MouseWheel = -3;
+    ui.frame(draw);
+    EXPECT_GT(timeline.span_ns, zoomed);
+    const std::int64_t at = timeline.begin_ns;
+    ui.drag({300, 300}, {340, 300}, draw);
+    EXPECT_LT(timeline.begin_ns, at);
+    ImGui::GetIO().KeysDown['D'] = true;
+    const std::int64_t moved = timeline.begin_ns;
+    for (int i = 0; i < 5; ++i) ui.frame(draw);
+    EXPECT_GT(timeline.begin_ns, moved);
+}
+
+TEST_F(Click, FilesOpenFolders) {
+    FilesPanel files;
+    files.enter("/usr");
+    EXPECT_EQ(files.folder, "/usr");
+    EXPECT_FALSE(files.entries.empty());
+    files.enter("/no such folder");
+    EXPECT_FALSE(files.problem.empty());
+    EXPECT_EQ(files.folder, "/usr");
+    const auto given = click_all_over(alone(files), 300, 120, 13);
+    EXPECT_TRUE(has(given, "open"));
+}
+
+TEST_F(Click, CsvIsCopied) {
+    StagesPanel stages;
+    ImGui::SetClipboardText("");
+    const auto draw = alone(stages);
+    for (float x = 5; x < 495 && ImGui::GetClipboardText()[0] == 0; x += 11) ui.click({x, 20}, draw);
+    EXPECT_NE(std::string(ImGui::GetClipboardText()).find("blend backward"), std::string::npos);
+    const std::string csv = images_csv(*snapshot.cameras);
+    EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 49);
+    EXPECT_NE(csv.find("images/frame_00038.jpg,train,,,"), std::string::npos) << "unmeasured is empty, not zero";
+}
+
+}  // namespace
+}  // namespace gs::test

@@ -1,0 +1,187 @@
+// Every panel draws whatever the snapshot holds: nothing, everything, nonsense, at any size.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "panels/command_names.h"
+#include "panels/workspace.h"
+#include "tests/panels/fake_snapshot.h"
+#include "tests/panels/headless.h"
+
+namespace gs::test {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+/// Numbers no run should give, everywhere.
+Snapshot nonsense(const TraceStore& store) {
+    Snapshot s = fake_snapshot(store);
+    SceneInfo scene = *s.scene;
+    scene.extent = kNaN;
+    scene.lo = {NAN, -INFINITY, 1e30F};
+    scene.hi = {INFINITY, NAN, -1e30F};
+    scene.gaussians = std::numeric_limits<std::uint64_t>::max();
+    scene.name = std::string(500, 'x') + "\xff\xfe%s%n";
+    scene.memory.push_back({"", std::numeric_limits<std::uint64_t>::max()});
+    for (Histogram& h : scene.histograms) h.counts = {NAN, -1, INFINITY, 0}, h.lo = kNaN;
+    scene.histograms.push_back({});
+    s.scene = std::make_shared<SceneInfo>(scene);
+    Curves curves;
+    for (int i = 0; i < 50; ++i)
+        curves.loss.push_back({static_cast<float>(i), i % 3 == 0 ? NAN : i % 3 == 1 ? INFINITY : -1e38F});
+    curves.gaussians = {{0, 0}, {1, 0}};
+    curves.test_psnr = {{1e30F, 1e30F}};
+    curves.marks = {{std::numeric_limits<std::uint64_t>::max(), std::string(300, '%')}};
+    s.curves = std::make_shared<Curves>(curves);
+    std::vector<CameraRow> rows = *s.cameras;
+    for (CameraRow& row : rows)
+        row.psnr = kInf, row.ssim = kNaN, row.loss = -kInf, row.psnr_history = {{0, NAN}, {0, 1}};
+    rows[0].camera = {};
+    rows[1].camera.translation = {kNaN, 0, 0};
+    s.cameras = std::make_shared<std::vector<CameraRow>>(rows);
+    std::vector<SettingRow> settings = *s.settings;
+    settings[0].value = kNaN;
+    settings[1].value = 1e300;
+    settings[2].min = settings[2].max = 0;
+    s.settings = std::make_shared<std::vector<SettingRow>>(settings);
+    ViewFrame frame = *s.frame;
+    frame.range_lo = kNaN;
+    frame.map_max = kInf;
+    frame.map.at(0, 0, 0) = NAN;
+    frame.camera.fx = kNaN;
+    s.frame = std::make_shared<ViewFrame>(std::move(frame));
+    s.training.loss = s.training.eta_seconds = s.training.step_ms = kNaN;
+    s.training.viewer_share = kInf;
+    s.training.progress = kNaN;
+    s.training.total_steps = 1;
+    s.training.message = std::string(2000, 'm');
+    s.view.range_lo = s.view.range_hi = kNaN;
+    s.view.split = kNaN;
+    s.view.capture_view = 100000;
+    s.ui_fps = s.ui_ms = kInf;
+    s.process_bytes = std::numeric_limits<std::uint64_t>::max();
+    return s;
+}
+
+class EveryPanel : public testing::Test {
+  protected:
+    static void SetUpTestSuite() {
+        store = new TraceStore;
+        fill_store(*store, 60, 5'000'000'000'000);
+        fill_store(*store, 3, 5'000'600'000'000);
+    }
+    static void TearDownTestSuite() {
+        delete store;
+        store = nullptr;
+    }
+    static TraceStore* store;
+
+    /// Draws each panel alone in the centre, then everything; all views of it a few times.
+    void draw_everything(const Snapshot& snapshot, float width, float height, double scale = 1) {
+        Headless ui(width, height, scale);
+        const auto table = fake_table();
+        Commands commands(table);
+        Workspace workspace;
+        const auto draw = [&] { workspace.draw(snapshot, commands); };
+        for (const std::string& name : workspace.panel_names()) {
+            ASSERT_TRUE(workspace.move_panel(name, Region::centre));
+            for (int i = 0; i < 3; ++i) EXPECT_GT(ui.frame(draw), 0) << name;
+        }
+        workspace.reset_layout();
+        for (float x = 5; x < width; x += width / 9)
+            for (float y = 5; y < height; y += height / 9) {
+                ui.move_mouse({x, y});
+                ImGui::GetIO().MouseWheel = static_cast<int>(x) % 2 == 0 ? 1.0F : -1.0F;
+                ui.frame(draw);
+            }
+        EXPECT_TRUE(commands.take().empty()) << "moving the mouse gave a command";
+    }
+};
+TraceStore* EveryPanel::store = nullptr;
+
+TEST_F(EveryPanel, DrawsNothing) { draw_everything({}, 1280, 800); }
+TEST_F(EveryPanel, DrawsARichSnapshot) { draw_everything(fake_snapshot(*store), 1600, 1000); }
+TEST_F(EveryPanel, DrawsAtTwiceTheSize) { draw_everything(fake_snapshot(*store), 2560, 1600, 2); }
+TEST_F(EveryPanel, DrawsNonsense) { draw_everything(nonsense(*store), 1280, 800); }
+TEST_F(EveryPanel, DrawsInTinyWindows) {
+    for (const ImVec2 size : {ImVec2{1, 1}, ImVec2{40, 30}, ImVec2{200, 120}, ImVec2{1000, 60}, ImVec2{60, 900}}) {
+        draw_everything(fake_snapshot(*store), size.x, size.y);
+        draw_everything({}, size.x, size.y);
+    }
+}
+TEST_F(EveryPanel, DrawsEveryModeAndState) {
+    Headless ui;
+    const auto table = fake_table();
+    Commands commands(table);
+    Workspace workspace;
+    Snapshot snapshot = fake_snapshot(*store);
+    for (std::size_t state = 0; state < kRunStateNames.size(); ++state)
+        for (std::size_t compare = 0; compare < kPhotoCompareNames.size(); ++compare)
+            for (const ViewMode mode : {ViewMode::color, ViewMode::isects, ViewMode::depth}) {
+                snapshot = fake_snapshot(*store, mode);
+                snapshot.training.state = static_cast<RunState>(state);
+                snapshot.view.compare = static_cast<PhotoCompare>(compare);
+                snapshot.view.range = static_cast<RangeMode>(compare % 3);
+                snapshot.view.tile_grid = true;
+                snapshot.frame_texture = snapshot.photo_texture = 1;
+                for (int i = 0; i < 2; ++i) ui.frame([&] { workspace.draw(snapshot, commands); });
+            }
+    snapshot.frame.reset();
+    ui.frame([&] { workspace.draw(snapshot, commands); });
+}
+TEST_F(EveryPanel, DrawsPicturesForScreenshots) {
+    Headless ui(300, 200);
+    const Snapshot snapshot = fake_snapshot(*store);
+    const Viewport viewport;
+    EXPECT_GT(ui.frame([&] { viewport.draw_picture(snapshot, 300, 200); }), 100);
+}
+TEST_F(EveryPanel, NothingIsWiderThanTheWindow) {
+    // Whole-window panels must not ask for scrolling at the two sizes that matter most.
+    for (const ImVec2 size : {ImVec2{1280, 800}, ImVec2{1920, 1080}}) {
+        Headless ui(size.x, size.y);
+        const auto table = fake_table();
+        Commands commands(table);
+        Workspace workspace;
+        const Snapshot snapshot = fake_snapshot(*store);
+        for (int i = 0; i < 4; ++i) ui.frame([&] { workspace.draw(snapshot, commands); });
+        EXPECT_GT(workspace.viewport.width(), size.x * 0.45F);
+        EXPECT_GT(workspace.viewport.height(), size.y * 0.45F);
+    }
+}
+
+TEST(Palette, RunsWhatIsTyped) {
+    Headless ui;
+    const auto table = fake_table();
+    Commands commands(table);
+    Palette palette;
+    palette.show();
+    const auto draw = [&] { palette.draw(commands); };
+    const auto enter = [&] {
+        ImGuiIO& io = ImGui::GetIO();
+        const int key = io.KeyMap[ImGuiKey_Enter];
+        io.KeysDown[key] = true;
+        ui.frame(draw);
+        io.KeysDown[key] = false;
+        ui.frame(draw);
+    };
+    ImGui::GetIO().KeyMap[ImGuiKey_Enter] = 13;
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    ImGui::GetIO().AddInputCharactersUTF8("frame all");
+    for (int i = 0; i < 2; ++i) ui.frame(draw);
+    enter();
+    EXPECT_EQ(commands.take(), (Given{{"view.frame-all", {}}}));
+    EXPECT_FALSE(palette.visible());
+
+    palette.show("train.run-to");
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    ImGui::GetIO().AddInputCharactersUTF8("7000");
+    for (int i = 0; i < 2; ++i) ui.frame(draw);
+    enter();
+    EXPECT_EQ(commands.take(), (Given{{"train.run-to", {"7000"}}}));
+}
+
+}  // namespace
+}  // namespace gs::test

@@ -1,0 +1,414 @@
+// The panels' parts without a window: colormaps, navigation, frusta, layout, formats, fuzzy search, ticks.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "panels/colormap.h"
+#include "panels/format.h"
+#include "panels/frusta.h"
+#include "panels/fuzzy.h"
+#include "panels/navigation.h"
+#include "panels/plot.h"
+#include "panels/workspace.h"
+
+namespace gs {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+/// CIE L* of an sRGB colour.
+double lightness(Rgb8 c) {
+    const auto linear = [](double v) { return v <= 0.04045 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4); };
+    const double y = 0.2126 * linear(c.r / 255.0) + 0.7152 * linear(c.g / 255.0) + 0.0722 * linear(c.b / 255.0);
+    return y > 0.008856 ? 116 * std::cbrt(y) - 16 : 903.3 * y;
+}
+
+TEST(Colormap, PerceptualOnesGrowLighterEvenly) {
+    for (const Colormap map : {Colormap::viridis, Colormap::inferno, Colormap::cividis, Colormap::gray}) {
+        double last = lightness(colormap_color(map, 0));
+        double least = 1e9, most = 0;
+        for (int i = 1; i <= 64; ++i) {
+            const double here = lightness(colormap_color(map, i / 64.0));
+            // Fits of the published tables are in bytes: half a unit of lightness is their grain.
+            EXPECT_GT(here, last - 0.5) << kColormapNames[static_cast<std::size_t>(map)] << " at " << i;
+            last = here;
+            if (i % 16 != 0) continue;
+            const double part = here - lightness(colormap_color(map, (i - 16) / 64.0));
+            least = std::min(least, part);
+            most = std::max(most, part);
+        }
+        EXPECT_GT(last - lightness(colormap_color(map, 0)), 60);
+        EXPECT_LT(most, 2.2 * least) << "uneven";
+    }
+}
+
+TEST(Colormap, PublishedEnds) {
+    // First, middle and last entries of Matplotlib's tables; cividis as its authors published it.
+    const auto expect_near = [](Rgb8 c, int r, int g, int b) {
+        EXPECT_NEAR(c.r, r, 6);
+        EXPECT_NEAR(c.g, g, 6);
+        EXPECT_NEAR(c.b, b, 6);
+    };
+    expect_near(colormap_color(Colormap::viridis, 0), 68, 1, 84);
+    expect_near(colormap_color(Colormap::viridis, 0.5), 33, 145, 140);
+    expect_near(colormap_color(Colormap::viridis, 1), 253, 231, 37);
+    expect_near(colormap_color(Colormap::inferno, 0), 0, 0, 4);
+    expect_near(colormap_color(Colormap::inferno, 1), 252, 255, 164);
+    expect_near(colormap_color(Colormap::cividis, 0), 0, 32, 81);
+    expect_near(colormap_color(Colormap::cividis, 1), 253, 234, 69);
+}
+
+TEST(Colormap, PositionsAndValuesAreInverse) {
+    for (const bool logarithmic : {false, true})
+        for (const double t : {0.0, 0.25, 0.9, 1.0})
+            EXPECT_NEAR(colormap_position(colormap_value(t, 2, 800, logarithmic), 2, 800, logarithmic), t, 1e-9);
+    EXPECT_TRUE(std::isnan(colormap_position(kNaN, 0, 1, false)));
+    EXPECT_EQ(colormap_position(5, 1, 1, false), 0);
+    EXPECT_EQ(colormap_position(-3, 0, 100, true), 0) << "nothing is below a logarithmic scale";
+    const Rgb8 none = colormap_color(Colormap::viridis, kNaN);
+    EXPECT_EQ(none.r, kNoValueColor.r);
+}
+
+TEST(Colormap, RangeLeavesOutWhatIsNotFinite) {
+    ImageF map(10, 10, 1);
+    for (int i = 0; i < 100; ++i) map.plane(0)[i] = static_cast<float>(i);
+    map.plane(0)[50] = NAN;
+    map.plane(0)[51] = INFINITY;
+    ViewSettings settings;
+    ColormapRange range = colormap_range(map, settings);
+    EXPECT_EQ(range.lo, 0);
+    EXPECT_EQ(range.hi, 99);
+    settings.range = RangeMode::percentile;
+    settings.percentile = 90;
+    range = colormap_range(map, settings);
+    EXPECT_NEAR(range.lo, 10, 2);
+    EXPECT_NEAR(range.hi, 89, 2);
+    settings.range = RangeMode::manual;
+    settings.range_lo = settings.range_hi = 4;
+    EXPECT_GT(colormap_range(map, settings).hi, 4) << "a range is never empty";
+    EXPECT_GT(colormap_range(ImageF(), {}).hi, colormap_range(ImageF(), {}).lo);
+}
+
+TEST(Colormap, TileMapsAreEnlarged) {
+    ImageF map(2, 1, 1);
+    map.at(0, 0, 0) = 0;
+    map.at(0, 1, 0) = 1;
+    const Image8 picture = apply_colormap(map, 16, 30, 16, Colormap::gray, 0, 1, false);
+    EXPECT_EQ(picture.at(15, 15)[0], 0);
+    EXPECT_EQ(picture.at(16, 0)[0], 255);
+    EXPECT_EQ(picture.at(29, 15)[3], 255);
+}
+
+// ---- navigation
+
+SceneInfo a_scene() {
+    SceneInfo scene;
+    scene.extent = 3;
+    scene.center = {1, 0.5F, -2};
+    return scene;
+}
+double distance(Vec3d a, Vec3d b) { return std::sqrt(dot(a - b, a - b)); }
+double angle_to_up(const NavigationState& s) {
+    return dot(Vec3d{s.rotation.m[0][0], s.rotation.m[0][1], s.rotation.m[0][2]}, s.up);
+}
+void expect_rotation(const Mat3d& r) {
+    const Mat3d product = r * transpose(r);
+    for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j) EXPECT_NEAR(product.m[i][j], i == j ? 1 : 0, 1e-9);
+    const Vec3d x{r.m[0][0], r.m[0][1], r.m[0][2]}, y{r.m[1][0], r.m[1][1], r.m[1][2]},
+        z{r.m[2][0], r.m[2][1], r.m[2][2]};
+    EXPECT_NEAR(dot(cross(x, y), z), 1, 1e-9);
+}
+
+TEST(Navigation, FirstViewSeesTheWholeScene) {
+    const SceneInfo scene = a_scene();
+    const NavigationState state = first_view(scene);
+    expect_rotation(state.rotation);
+    EXPECT_NEAR(angle_to_up(state), 0, 1e-9) << "the horizon is level";
+    const Camera camera = camera_of(state, 640, 480);
+    ASSERT_TRUE(camera.valid());
+    const Vec3d centre{1, 0.5, -2};
+    const auto middle = project_point(camera, centre, 0.01);
+    ASSERT_TRUE(middle);
+    EXPECT_NEAR(middle->x, 320, 1e-6);
+    EXPECT_NEAR(middle->y, 240, 1e-6);
+    for (const Vec3d side : {Vec3d{3, 0, 0}, Vec3d{0, 3, 0}, Vec3d{0, 0, 3}, Vec3d{0, 0, -3}}) {
+        const auto at = project_point(camera, centre + side, 0.01);
+        ASSERT_TRUE(at);
+        EXPECT_GT(at->x, 0);
+        EXPECT_LT(at->x, 640);
+        EXPECT_GT(at->y, 0);
+        EXPECT_LT(at->y, 480);
+    }
+    EXPECT_LT(dot(camera.forward(), state.up), 0) << "it looks down a little";
+}
+
+TEST(Navigation, OrbitKeepsPivotDistanceAndHorizon) {
+    NavigationState state = first_view(a_scene());
+    NavigationInput input;
+    input.height_px = 600;
+    for (int i = 0; i < 200; ++i) {
+        input.turn_x = 37 * std::sin(i);
+        input.turn_y = 23 * std::cos(0.7 * i);
+        state = navigate(state, input);
+        expect_rotation(state.rotation);
+        EXPECT_NEAR(distance(state.eye(), state.target), state.distance, 1e-9);
+        EXPECT_NEAR(angle_to_up(state), 0, 1e-9);
+    }
+    input.turn_x = 0;
+    input.turn_y = 100000;
+    state = navigate(state, input);
+    EXPECT_LT(std::abs(dot(camera_of(state, 10, 10).forward(), state.up)), 1) << "never over the pole";
+    expect_rotation(state.rotation);
+}
+
+TEST(Navigation, DraggingMovesTheSceneWithTheMouse) {
+    // A point in front of the pivot follows the cursor's direction in every mode that turns about the pivot.
+    for (const Navigation mode : {Navigation::orbit, Navigation::trackball}) {
+        const NavigationState state = first_view(a_scene());
+        NavigationInput input;
+        input.mode = mode;
+        input.height_px = 480;
+        input.turn_x = 20;
+        const Vec3d front = state.target + 0.5 * (state.eye() - state.target);
+        const auto before = project_point(camera_of(state, 640, 480), front, 0.01);
+        const auto after = project_point(camera_of(navigate(state, input), 640, 480), front, 0.01);
+        ASSERT_TRUE(before && after);
+        EXPECT_GT(after->x, before->x + 3) << kNavigationNames[static_cast<std::size_t>(mode)];
+        input.turn_x = 0;
+        input.turn_y = 20;
+        const auto lower = project_point(camera_of(navigate(state, input), 640, 480), front, 0.01);
+        ASSERT_TRUE(lower);
+        EXPECT_GT(lower->y, before->y + 3) << kNavigationNames[static_cast<std::size_t>(mode)];
+    }
+}
+
+TEST(Navigation, PanKeepsThePivotUnderTheCursor) {
+    const NavigationState state = first_view(a_scene());
+    NavigationInput input;
+    input.height_px = 480;
+    input.pan_x = 40;
+    input.pan_y = -25;
+    const auto at = project_point(camera_of(navigate(state, input), 640, 480), state.target, 0.01);
+    ASSERT_TRUE(at);
+    EXPECT_NEAR(at->x, 360, 1e-6);
+    EXPECT_NEAR(at->y, 215, 1e-6);
+}
+
+TEST(Navigation, FlyTurnsAboutTheEyeAndMovesAlongTheView) {
+    NavigationState state = first_view(a_scene());
+    NavigationInput input;
+    input.mode = Navigation::fly;
+    input.height_px = 480;
+    input.turn_x = 30;
+    NavigationState turned = navigate(state, input);
+    EXPECT_NEAR(distance(turned.eye(), state.eye()), 0, 1e-9);
+    input.turn_x = 0;
+    input.move = {0, 0, 1};
+    input.dt = 0.1;
+    input.fly_speed = 2;
+    const NavigationState moved = navigate(state, input);
+    const Vec3d way = moved.eye() - state.eye();
+    EXPECT_NEAR(dot(way, camera_of(state, 4, 4).forward()), 0.1 * 2 * 3, 1e-9);
+    input.fast = true;
+    EXPECT_NEAR(distance(navigate(state, input).eye(), state.eye()), 5 * 0.6, 1e-9);
+    input.dt = 0;
+    EXPECT_FALSE(input.any());
+}
+
+TEST(Navigation, WheelComesCloserButNeverThrough) {
+    NavigationState state = first_view(a_scene());
+    NavigationInput input;
+    input.zoom = 1;
+    const double before = state.distance;
+    state = navigate(state, input);
+    EXPECT_LT(state.distance, before);
+    for (int i = 0; i < 1000; ++i) state = navigate(state, input);
+    EXPECT_GT(state.distance, 0);
+}
+
+TEST(Navigation, SnapIsExactAndLeavesByMoving) {
+    Camera lens = look_at({4, -1, 2}, {0, 0, 0}, {0, -1, 0}, 1000, 600, 0.9);
+    lens.cx += 31;  // an off-centre principal point stays
+    lens.fy *= 1.01;
+    NavigationState state = snap(first_view(a_scene()), lens);
+    EXPECT_TRUE(state.snapped);
+    const Camera exact = camera_of(state, 1000, 600);
+    EXPECT_EQ(exact.cx, lens.cx);
+    EXPECT_EQ(exact.fy, lens.fy);
+    const Camera fitted = camera_of(state, 500, 500);
+    EXPECT_EQ(fitted.width, 500);
+    EXPECT_EQ(fitted.height, 300);
+    EXPECT_NEAR(fitted.cx, lens.cx / 2, 1e-9);
+    EXPECT_NEAR(distance(state.eye(), lens.position()), 0, 1e-9);
+    NavigationInput input;
+    EXPECT_TRUE(navigate(state, input).snapped) << "no input, no change";
+    input.turn_x = 5;
+    const NavigationState left = navigate(state, input);
+    EXPECT_FALSE(left.snapped);
+    EXPECT_NEAR(left.fov_y, 2 * std::atan(300 / lens.fy), 1e-9) << "the picture's size does not jump";
+    EXPECT_FALSE(snap(first_view(a_scene()), Camera()).snapped) << "an unusable camera is not taken";
+}
+
+TEST(Navigation, FocusAndLevel) {
+    const NavigationState state = first_view(a_scene());
+    const Vec3d point{2, 1, 0};
+    const NavigationState focused = focus(state, point);
+    EXPECT_NEAR(distance(focused.eye(), state.eye()), 0, 1e-9);
+    const auto at = project_point(camera_of(focused, 640, 480), point, 0.01);
+    ASSERT_TRUE(at);
+    EXPECT_NEAR(at->x, 320, 1e-6);
+    EXPECT_NEAR(at->y, 240, 1e-6);
+    EXPECT_EQ(focus(state, state.eye()).distance, state.distance) << "its own place is nothing to look at";
+    NavigationInput input;
+    input.roll = 80;
+    input.height_px = 480;
+    const NavigationState rolled = navigate(state, input);
+    EXPECT_GT(std::abs(angle_to_up(rolled)), 0.1);
+    EXPECT_NEAR(angle_to_up(level(rolled)), 0, 1e-9);
+}
+
+// ---- frusta
+
+TEST(Frusta, SegmentsAreCutAtTheNearPlane) {
+    const Camera camera = look_at({0, 0, 0}, {0, 0, 1}, {0, -1, 0}, 100, 100, 1);
+    EXPECT_FALSE(project_segment(camera, {0, 0, -1}, {1, 0, -2}, 0.1));
+    const auto line = project_segment(camera, {0.05, 0, -1}, {0.05, 0, 3}, 0.1);
+    ASSERT_TRUE(line);
+    EXPECT_NEAR((*line)[0].x, 50 + camera.fx * 0.05 / 0.1, 1e-6);
+    EXPECT_FALSE(project_point(camera, {0, 0, 0}, 0.1));
+}
+
+TEST(Frusta, CornersProjectToThePicturesCorners) {
+    const Camera camera = look_at({1, 2, 3}, {0, 0, 0}, {0, -1, 0}, 640, 480, 0.8);
+    const auto corners = frustum_corners(camera, 0.5);
+    const auto top_left = project_point(camera, corners[1], 0.01),
+               bottom_right = project_point(camera, corners[3], 0.01);
+    ASSERT_TRUE(top_left && bottom_right);
+    EXPECT_NEAR(top_left->x, 0, 1e-6);
+    EXPECT_NEAR(top_left->y, 0, 1e-6);
+    EXPECT_NEAR(bottom_right->x, 640, 1e-6);
+    EXPECT_NEAR(bottom_right->y, 480, 1e-6);
+}
+
+TEST(Frusta, NearestIsPickedAndOwnPlaceIsLeftOut) {
+    std::vector<CameraRow> rows(3);
+    rows[0].camera = look_at({0, 0, 6}, {0, 0, 9}, {0, -1, 0}, 100, 100, 1);
+    rows[1].camera = look_at({0, 0, 3}, {0, 0, 9}, {0, -1, 0}, 100, 100, 1);
+    rows[2].camera = look_at({0, 0, 0}, {0, 0, 1}, {0, -1, 0}, 100, 100, 1);
+    const auto seen = visible_frusta(rows[2].camera, rows, 0.3);
+    ASSERT_EQ(seen.size(), 2u);
+    EXPECT_EQ(seen[0].row, 0u) << "farthest first";
+    EXPECT_EQ(frustum_at(seen, {50, 50}, 2), 1u);
+    EXPECT_FALSE(frustum_at(seen, {2, 2}, 2));
+}
+
+// ---- layout
+
+TEST(Layout, RoundTrip) {
+    Workspace a;
+    a.reset_layout();
+    EXPECT_TRUE(a.move_panel("Plots", Region::right));
+    EXPECT_TRUE(a.show_panel("log"));
+    EXPECT_TRUE(a.show_panel("Memory", true));
+    const std::string text = a.save_layout();
+    Workspace b;
+    b.load_layout(text);
+    EXPECT_EQ(b.save_layout(), text);
+    EXPECT_FALSE(b.shown("Memory"));
+    EXPECT_TRUE(b.shown("plots"));
+    EXPECT_FALSE(a.show_panel("no such panel"));
+}
+
+TEST(Layout, DamagedTextChangesNothingElse) {
+    Workspace workspace;
+    workspace.reset_layout();
+    const std::string before = workspace.save_layout();
+    for (const std::string text : {"", "garbage",
+                                   "gausscope layout 1\nsize left=nan\nsize left=\npanel =x\npanel Nothing=left\npanel "
+                                   "Log=nowhere\n\n===\nsize\n"}) {
+        workspace.load_layout(text);
+        EXPECT_EQ(workspace.save_layout(), before) << text;
+    }
+    workspace.load_layout("gausscope layout 1\r\nsize left=99\r\npanel Log=right front\r\n");
+    EXPECT_NE(workspace.save_layout().find("left=0.90000"), std::string::npos);
+    EXPECT_NE(workspace.save_layout().find("panel Log=right front"), std::string::npos);
+    for (std::size_t cut = 0; cut < before.size(); ++cut) workspace.load_layout(before.substr(0, cut));
+}
+
+// ---- words and numbers
+
+TEST(Format, Numbers) {
+    EXPECT_EQ(format_count(12400), "12,400");
+    EXPECT_EQ(format_count(-1234567), "-1,234,567");
+    EXPECT_EQ(format_count(999), "999");
+    EXPECT_EQ(format_count(kNaN), "-");
+    EXPECT_EQ(format_bytes(1536), "1.50 KiB");
+    EXPECT_EQ(format_bytes(12), "12 B");
+    EXPECT_EQ(format_ns(12400), "12.4 us");
+    EXPECT_EQ(format_ns(2.5e9), "2.50 s");
+    EXPECT_EQ(format_ms(3.214), "3.21 ms");
+    EXPECT_EQ(format_duration(192), "3 min 12 s");
+    EXPECT_EQ(format_duration(7500), "2 h 05 min");
+    EXPECT_EQ(format_duration(std::numeric_limits<double>::infinity()), "-");
+    EXPECT_EQ(format_share(0.254), "25.4 %");
+    EXPECT_EQ(format_compact(1460), "1,460");
+    EXPECT_EQ(format_compact(0.01234), "0.0123");
+    EXPECT_EQ(std::stod(argument(0.1)), 0.1);
+    EXPECT_EQ(csv_cell("a,\"b\""), "\"a,\"\"b\"\"\"");
+    EXPECT_EQ(csv_number(kNaN), "");
+}
+
+TEST(Format, Words) {
+    EXPECT_THAT(split_words("  open  \"/a b/c\" 'd e' f\\ g \"\""),
+                testing::ElementsAre("open", "/a b/c", "d e", "f g", ""));
+    EXPECT_TRUE(split_words("   ").empty());
+    EXPECT_THAT(split_words("\"open end"), testing::ElementsAre("open end"));
+}
+
+TEST(Fuzzy, PrefersBeginningsAndRuns) {
+    EXPECT_EQ(fuzzy_score("xyz", "Frame everything"), -1);
+    EXPECT_EQ(fuzzy_score("", "anything"), 0);
+    EXPECT_GT(fuzzy_score("fe", "Frame everything"), fuzzy_score("fe", "Buffer"));
+    EXPECT_GT(fuzzy_score("pau", "Pause training"), fuzzy_score("pau", "Copy all units"));
+    EXPECT_GE(fuzzy_score("TRAIN pause", "train.pause"), 0);
+    EXPECT_TRUE(contains_text("Checkpoint saved", "SAVED"));
+    EXPECT_FALSE(contains_text("short", "longer than it"));
+}
+
+TEST(Plot, Ticks) {
+    EXPECT_THAT(plot_ticks(0, 10, 5, false), testing::ElementsAre(0, 2, 4, 6, 8, 10));
+    const auto decades = plot_ticks(0.001, 100, 4, true);
+    EXPECT_THAT(decades, testing::Contains(testing::DoubleNear(0.1, 1e-12)));
+    EXPECT_TRUE(plot_ticks(1, 1, 5, false).empty());
+    EXPECT_TRUE(plot_ticks(kNaN, 1, 5, false).empty());
+    EXPECT_LE(plot_ticks(1e15, 1e15 + 1, 5, false).size(), 64u);
+    EXPECT_EQ(tick_label(0, 5000), "0");
+    EXPECT_EQ(tick_label(12000, 2000), "12k");
+    EXPECT_EQ(tick_label(12350, 50), "12,350");
+    EXPECT_EQ(tick_label(0.05, 0.05), "0.05");
+}
+
+TEST(Plot, CurvesAsCsv) {
+    const std::vector<CurvePoint> a{{0, 1}, {10, 0.5F}}, b{{10, NAN}};
+    const std::vector<PlotLine> lines{{"loss", 0, a}, {"psnr", 0, b}};
+    EXPECT_EQ(curves_csv(lines), "step,loss,psnr\n0,1,\n10,0.5,\n");
+}
+
+TEST(Plot, ASharedRangeFollowsUntilItIsZoomed) {
+    PlotRange range;
+    range.begin(0, 500);
+    EXPECT_EQ(range.hi, 500);
+    range.fit = false;
+    range.begin(0, 900);
+    EXPECT_EQ(range.hi, 500);
+    range.fit = true;
+    range.begin(kNaN, kNaN);
+    EXPECT_LT(range.lo, range.hi);
+}
+
+}  // namespace
+}  // namespace gs
