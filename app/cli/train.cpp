@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <functional>
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
@@ -125,8 +126,9 @@ bool TrainRun::step() {
         last_ = trainer_->step();
         return true;
     } catch (const std::bad_alloc&) {
-        log_error("out of memory after step {} with {} Gaussians; train with --max-gaussians or smaller photos (--downscale)",
-                  last_.step, last_.gaussians);
+        log_error(
+            "out of memory after step {} with {} Gaussians; train with --max-gaussians or smaller photos (--downscale)",
+            last_.step, last_.gaussians);
         exhausted_ = true;
         return false;
     }
@@ -204,7 +206,8 @@ bool TrainRun::save_results() {
         return write_splats(p, model);
     });
     if (!exhausted_)
-        save_one("checkpoint", folder_ / "checkpoint.gsc", [&](const fs::path& p) { return trainer_->save_checkpoint(p); });
+        save_one("checkpoint", folder_ / "checkpoint.gsc",
+                 [&](const fs::path& p) { return trainer_->save_checkpoint(p); });
     save_one("steps", folder_ / "metrics.csv", [&](const fs::path& p) { return steps_.write(p); });
     collector_.finish(store_);
     if (!a_.trace.empty())
@@ -255,7 +258,8 @@ int TrainRun::run() {
     const std::string splats = files_.value("splats", ""), checkpoint = files_.value("checkpoint", "");
     if (stopped_)
         fmt::print("stopped at step {}; {}\n", trainer_->steps_done(),
-                   checkpoint);
+                   exhausted_ ? "the model as it was: " + splats
+                              : "checkpoint: " + checkpoint + " (go on with --resume auto)");
     else
         fmt::print("{} steps in {:.1f} s, {} Gaussians: {}\n", trainer_->steps_done() - first_step_, train_seconds_,
                    trainer_->gaussian_count(), splats);

@@ -1,11 +1,14 @@
 // The ring's layout in memory, version 1.0: what a recording process writes and any reader may rely on.
-// Included by the recorder (ring.cpp), by readers (profiler/reader.cpp) and, later, by processes gausscope does not own.
+// Included by the recorder (ring.cpp), by readers (profiler/reader.cpp) and, later, by processes gausscope does not
+// own.
 //
-// A recording process owns one sealed memfd (it can neither shrink nor grow), maps it and is its only writer. Any number of
-// readers map it read-only. Nobody waits for anybody: the writer overwrites the oldest records and never looks at a reader;
-// a reader finds out by arithmetic what it missed. What was written outlives the process for as long as someone holds the memfd.
+// A recording process owns one sealed memfd (it can neither shrink nor grow), maps it and is its only writer. Any
+// number of readers map it read-only. Nobody waits for anybody: the writer overwrites the oldest records and never
+// looks at a reader; a reader finds out by arithmetic what it missed. What was written outlives the process for as long
+// as someone holds the memfd.
 //
-//   0               4096              217,088              479,232                                  total_bytes (<= 16 MiB)
+//   0               4096              217,088              479,232                                  total_bytes (<= 16
+//   MiB)
 //   +---------------+-----------------+--------------------+------------------------------------------------------+
 //   | RingHeader    | Lane[128]       | string arena       | records of lane 0 | records of lane 1 | ...  | unused |
 //   +---------------+-----------------+--------------------+------------------------------------------------------+
@@ -22,21 +25,25 @@
 //   +-------------------------------+ 1664                  | name  u32 |kind|dep.|flag| u8 u8 u16
 //                                                           +-----------+----+----+----+ 32
 //
-// Lane protocol. One thread owns a lane at a time and is its only writer. Record n lies in slot n % record_capacity. Writing record n:
-// fence(release), four relaxed 8-byte stores, head = n + 1 (release). Reading: h1 = head (acquire), copy records [max(tail, h1 - capacity), h1),
-// fence(acquire), h2 = head; copied records with n <= h2 - capacity may be torn and count as lapped, the rest is whole. `head` never goes
-// back, not even when another thread takes the lane: its records start at owner_first, and a thread_begin record says the same in band.
+// Lane protocol. One thread owns a lane at a time and is its only writer. Record n lies in slot n % record_capacity.
+// Writing record n: fence(release), four relaxed 8-byte stores, head = n + 1 (release). Reading: h1 = head (acquire),
+// copy records [max(tail, h1 - capacity), h1), fence(acquire), h2 = head; copied records with n <= h2 - capacity may be
+// torn and count as lapped, the rest is whole. `head` never goes back, not even when another thread takes the lane: its
+// records start at owner_first, and a thread_begin record says the same in band.
 //
-// Open ranges. On entry a range is written to stack[depth] and depth goes up; on exit depth goes down and one record is written.
-// So the ranges open at the moment of a crash or a hang are there to read. depth may exceed 64: the excess is not kept.
+// Open ranges. On entry a range is written to stack[depth] and depth goes up; on exit depth goes down and one record is
+// written. So the ranges open at the moment of a crash or a hang are there to read. depth may exceed 64: the excess is
+// not kept.
 //
-// Strings. Ids count from 1 in arena order. An entry is a StringEntry, its text (UTF-8, no terminator) and zeros up to a multiple of 8.
-// Content first, then arena_published (release), then string_count. Ids first_stage_string .. + stage_count - 1 are gausscope's stages.
+// Strings. Ids count from 1 in arena order. An entry is a StringEntry, its text (UTF-8, no terminator) and zeros up to
+// a multiple of 8. Content first, then arena_published (release), then string_count. Ids first_stage_string .. +
+// stage_count - 1 are gausscope's stages.
 //
-// Time. Ticks are of tick_clock; readers convert with the clock snapshots {ticks, MONOTONIC, REALTIME, CUPTI}: the first ever is
-// kept, the others are a ring of 64, clock_count being written last (release).
+// Time. Ticks are of tick_clock; readers convert with the clock snapshots {ticks, MONOTONIC, REALTIME, CUPTI}: the
+// first ever is kept, the others are a ring of 64, clock_count being written last (release).
 //
-// Versions. A reader refuses another major. A minor only appends: into reserved bytes, or by larger *_bytes, which readers step by.
+// Versions. A reader refuses another major. A minor only appends: into reserved bytes, or by larger *_bytes, which
+// readers step by.
 #pragma once
 
 #include <cstddef>
@@ -47,11 +54,11 @@ namespace gs::abi {
 inline constexpr std::uint64_t kMagic = 0x31474E4952534724ull;  ///< "$GSRING1", little endian
 inline constexpr std::uint32_t kMajor = 1, kMinor = 0;
 inline constexpr std::uint32_t kVersion = kMajor << 16 | kMinor;
-inline constexpr std::uint64_t kHardCap = 16u << 20;            ///< bytes of one process's ring, never exceeded
+inline constexpr std::uint64_t kHardCap = 16u << 20;  ///< bytes of one process's ring, never exceeded
 inline constexpr std::uint32_t kLaneCount = 128;
 inline constexpr std::uint32_t kStackSlots = 64;
 inline constexpr std::uint32_t kClockSlots = 64;
-inline constexpr std::uint32_t kMaxStringBytes = 240;           ///< longer names are cut and counted
+inline constexpr std::uint32_t kMaxStringBytes = 240;  ///< longer names are cut and counted
 inline constexpr std::uint64_t kArenaBytes = 256u << 10;
 
 enum class TickClock : std::uint32_t {
@@ -84,7 +91,7 @@ static_assert(offsetof(Record, payload) == 16 && offsetof(Record, name) == 24 &&
               offsetof(Record, depth) == 29 && offsetof(Record, flags) == 30);
 
 struct OpenRange {
-    std::uint64_t begin;    ///< ticks
+    std::uint64_t begin;  ///< ticks
     std::uint64_t payload;
     std::uint32_t name;
     std::uint32_t flags;
@@ -94,7 +101,7 @@ static_assert(sizeof(OpenRange) == 24 && offsetof(OpenRange, name) == 16);
 enum class LaneState : std::uint32_t { unused = 0, owned = 1, released = 2 };
 enum class LaneKind : std::uint32_t {
     thread = 0,
-    device = 1,             ///< kernels and copies of one process, written by the thread that drains CUPTI; record_bytes is 64
+    device = 1,  ///< kernels and copies of one process, written by the thread that drains CUPTI; record_bytes is 64
 };
 
 struct alignas(64) Lane {
@@ -105,14 +112,14 @@ struct alignas(64) Lane {
     std::uint64_t records_offset;   ///< from the start of the ring
     std::uint32_t record_capacity;  ///< a power of two; 0 until first used
     std::uint32_t record_bytes;
-    std::uint64_t owner_first;      ///< head when the owner took the lane
-    std::uint32_t name;             ///< string id of the thread's name, 0: none
+    std::uint64_t owner_first;  ///< head when the owner took the lane
+    std::uint32_t name;         ///< string id of the thread's name, 0: none
     std::uint32_t reserved0;
-    std::uint64_t released_at;      ///< ticks
+    std::uint64_t released_at;  ///< ticks
     std::uint64_t reserved1;
     // ---- second cache line: changes with every record
-    std::uint64_t head;             ///< records written since the ring began
-    std::uint32_t depth;            ///< ranges open now
+    std::uint64_t head;   ///< records written since the ring began
+    std::uint32_t depth;  ///< ranges open now
     std::uint32_t reserved2;
     std::uint64_t reserved3[6];
     // ----
@@ -122,10 +129,10 @@ static_assert(sizeof(Lane) == 1664 && offsetof(Lane, records_offset) == 16 && of
               offsetof(Lane, head) == 64 && offsetof(Lane, depth) == 72 && offsetof(Lane, stack) == 128);
 
 struct StringEntry {
-    std::uint32_t bytes;     ///< of text that follows, without padding
-    std::uint32_t domain;    ///< id of the string that names its NVTX domain, 0: none
-    std::uint32_t color;     ///< 0xRRGGBB | 1 << 24 when the producer chose one, else 0
-    std::uint32_t flags;     ///< 0
+    std::uint32_t bytes;   ///< of text that follows, without padding
+    std::uint32_t domain;  ///< id of the string that names its NVTX domain, 0: none
+    std::uint32_t color;   ///< 0xRRGGBB | 1 << 24 when the producer chose one, else 0
+    std::uint32_t flags;   ///< 0
 };
 static_assert(sizeof(StringEntry) == 16);
 
@@ -139,38 +146,38 @@ struct ClockSnapshot {
 static_assert(sizeof(ClockSnapshot) == 40);
 
 struct alignas(64) RingHeader {
-    std::uint64_t magic;               ///< written last: a ring without it is not ready
-    std::uint32_t version;             ///< major << 16 | minor
+    std::uint64_t magic;    ///< written last: a ring without it is not ready
+    std::uint32_t version;  ///< major << 16 | minor
     std::uint32_t header_bytes, lane_bytes, record_bytes, clock_bytes, string_entry_bytes;
-    std::uint64_t total_bytes;         ///< the budget
+    std::uint64_t total_bytes;  ///< the budget
     std::uint64_t lanes_offset;
     std::uint32_t lane_count, stack_slots;
     std::uint64_t arena_offset, arena_bytes;
     std::uint64_t rings_offset, rings_bytes;
     std::uint32_t pid;
-    std::uint32_t tick_clock;          ///< TickClock
-    std::uint64_t process_start;       ///< field 22 of /proc/PID/stat: tells a reused pid from the same process
+    std::uint32_t tick_clock;     ///< TickClock
+    std::uint64_t process_start;  ///< field 22 of /proc/PID/stat: tells a reused pid from the same process
     std::uint64_t start_realtime_ns;
     std::uint8_t boot_id[16];
-    char process_name[64];             ///< zero-terminated
+    char process_name[64];  ///< zero-terminated
     std::uint32_t stage_count, first_stage_string;
     std::uint64_t reserved0[7];
     // ---- 256: strings
-    std::uint64_t arena_published;     ///< bytes of the arena that are valid
+    std::uint64_t arena_published;  ///< bytes of the arena that are valid
     std::uint32_t string_count;
     std::uint32_t reserved1;
-    std::uint64_t truncated_strings;   ///< cut to kMaxStringBytes
-    std::uint64_t dropped_strings;     ///< arena full: id 0 was given instead
+    std::uint64_t truncated_strings;  ///< cut to kMaxStringBytes
+    std::uint64_t dropped_strings;    ///< arena full: id 0 was given instead
     std::uint64_t reserved2[4];
     // ---- 320: lanes
-    std::uint64_t rings_used;          ///< bytes given to lanes
-    std::uint32_t lanes_used;          ///< lanes [0, lanes_used) were ever used
-    std::uint32_t armed;               ///< 1 while the process records
-    std::uint64_t dropped_records;     ///< records of threads that got no lane
+    std::uint64_t rings_used;       ///< bytes given to lanes
+    std::uint32_t lanes_used;       ///< lanes [0, lanes_used) were ever used
+    std::uint32_t armed;            ///< 1 while the process records
+    std::uint64_t dropped_records;  ///< records of threads that got no lane
     std::uint64_t reserved3[5];
     // ---- 384: signs of life
-    std::uint64_t heartbeat_ns;        ///< CLOCK_MONOTONIC of the last clock snapshot
-    std::uint64_t clock_count;         ///< snapshots ever taken; number i > 0 is clocks[i % kClockSlots]
+    std::uint64_t heartbeat_ns;  ///< CLOCK_MONOTONIC of the last clock snapshot
+    std::uint64_t clock_count;   ///< snapshots ever taken; number i > 0 is clocks[i % kClockSlots]
     std::uint64_t reserved4[6];
     // ---- 448
     ClockSnapshot first_clock;
@@ -179,10 +186,10 @@ struct alignas(64) RingHeader {
     ClockSnapshot clocks[kClockSlots];
     std::uint64_t reserved6[128];
 };
-static_assert(sizeof(RingHeader) == 4096 && offsetof(RingHeader, total_bytes) == 32 && offsetof(RingHeader, pid) == 88 &&
-              offsetof(RingHeader, boot_id) == 112 && offsetof(RingHeader, process_name) == 128 &&
-              offsetof(RingHeader, arena_published) == 256 && offsetof(RingHeader, rings_used) == 320 &&
-              offsetof(RingHeader, heartbeat_ns) == 384 && offsetof(RingHeader, first_clock) == 448 &&
-              offsetof(RingHeader, clocks) == 512);
+static_assert(sizeof(RingHeader) == 4096 && offsetof(RingHeader, total_bytes) == 32 &&
+              offsetof(RingHeader, pid) == 88 && offsetof(RingHeader, boot_id) == 112 &&
+              offsetof(RingHeader, process_name) == 128 && offsetof(RingHeader, arena_published) == 256 &&
+              offsetof(RingHeader, rings_used) == 320 && offsetof(RingHeader, heartbeat_ns) == 384 &&
+              offsetof(RingHeader, first_clock) == 448 && offsetof(RingHeader, clocks) == 512);
 
 }  // namespace gs::abi

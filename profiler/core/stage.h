@@ -1,4 +1,5 @@
-// The stages gausscope measures, one table: number, name, group. A stage has the same name in source, trace, panels, CLI and docs.
+// The stages gausscope measures, one table: number, name, group. A stage has the same name in source, trace, panels,
+// CLI and docs.
 #pragma once
 
 #include <cstddef>

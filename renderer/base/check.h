@@ -12,8 +12,8 @@ namespace gs {
 
 }  // namespace gs
 
-#define CHECK(condition, ...)                                                                       \
-    do {                                                                                            \
-        if (!(condition)) [[unlikely]]                                                              \
-            ::gs::check_failed(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__));      \
+#define CHECK(condition, ...)                                                                  \
+    do {                                                                                       \
+        if (!(condition)) [[unlikely]]                                                         \
+            ::gs::check_failed(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__)); \
     } while (false)

@@ -12,7 +12,8 @@ namespace {
 
 tl::unexpected<Error> write_error(const fs::path& path, int code) {
     const char* advice = code == ENOSPC ? "free some space or choose another disk" : "choose another output path";
-    return fail(ErrorKind::unwritable, path.string(), fmt::format("cannot be written: {}", std::strerror(code)), advice);
+    return fail(ErrorKind::unwritable, path.string(), fmt::format("cannot be written: {}", std::strerror(code)),
+                advice);
 }
 
 template <class Container>
@@ -27,7 +28,7 @@ Result<Container> read_all(const fs::path& path, std::uint64_t max_bytes) {
         int descriptor;
         ~Closer() { ::close(descriptor); }
     } closer{descriptor};
-    struct stat status{};
+    struct stat status {};
     if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode))
         return fail(ErrorKind::unreadable, path.string(), "is not a regular file");
     if (static_cast<std::uint64_t>(status.st_size) > max_bytes)
@@ -39,7 +40,8 @@ Result<Container> read_all(const fs::path& path, std::uint64_t max_bytes) {
     while (done < out.size()) {
         const ssize_t n = ::read(descriptor, reinterpret_cast<char*>(out.data()) + done, out.size() - done);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return fail(ErrorKind::unreadable, path.string(), fmt::format("read failed: {}", std::strerror(errno)));
+        if (n < 0)
+            return fail(ErrorKind::unreadable, path.string(), fmt::format("read failed: {}", std::strerror(errno)));
         if (n == 0) break;
         done += static_cast<std::size_t>(n);
     }

@@ -1,5 +1,6 @@
-// Whole files in, whole files out. Writing goes to a temporary file beside the target, is synced and renamed, so a crash
-// or a full disk never leaves half a file under the final name. Used by every writer (splats, checkpoints, traces, images).
+// Whole files in, whole files out. Writing goes to a temporary file beside the target, is synced and renamed, so a
+// crash or a full disk never leaves half a file under the final name. Used by every writer (splats, checkpoints,
+// traces, images).
 #pragma once
 
 #include <cstddef>

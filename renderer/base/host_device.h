@@ -1,4 +1,5 @@
-// GS_HD marks functions that nvcc also compiles for the device. The one place outside device/ that looks at the compiler.
+// GS_HD marks functions that nvcc also compiles for the device. The one place outside device/ that looks at the
+// compiler.
 #pragma once
 
 #ifdef __CUDACC__

@@ -15,7 +15,8 @@ constexpr std::size_t kBufferedLines = 5000;
 // The program's one log. Process-wide by nature: stderr is.
 struct Log {
     std::shared_ptr<spdlog::logger> console = [] {
-        auto logger = std::make_shared<spdlog::logger>("gausscope", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+        auto logger =
+            std::make_shared<spdlog::logger>("gausscope", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
         logger->set_pattern("%^%l%$: %v");
         return logger;
     }();
@@ -31,10 +32,14 @@ Log& the_log() {
 
 spdlog::level::level_enum spdlog_level(LogLevel level) {
     switch (level) {
-        case LogLevel::debug: return spdlog::level::debug;
-        case LogLevel::info: return spdlog::level::info;
-        case LogLevel::warning: return spdlog::level::warn;
-        case LogLevel::error: return spdlog::level::err;
+        case LogLevel::debug:
+            return spdlog::level::debug;
+        case LogLevel::info:
+            return spdlog::level::info;
+        case LogLevel::warning:
+            return spdlog::level::warn;
+        case LogLevel::error:
+            return spdlog::level::err;
     }
     return spdlog::level::info;
 }

@@ -14,8 +14,8 @@ namespace gs {
 enum class LogLevel { debug, info, warning, error };
 
 struct LogLine {
-    std::uint64_t serial = 0;   ///< 1, 2, 3, ... in the order written
-    std::int64_t time_ms = 0;   ///< wall clock, milliseconds since 1970
+    std::uint64_t serial = 0;  ///< 1, 2, 3, ... in the order written
+    std::int64_t time_ms = 0;  ///< wall clock, milliseconds since 1970
     LogLevel level = LogLevel::info;
     std::string text;
 };
@@ -28,12 +28,20 @@ std::vector<LogLine> log_lines_after(std::uint64_t after, std::size_t limit = 50
 void flush_log();
 
 template <class... A>
-void log_debug(fmt::format_string<A...> f, A&&... a) { write_log(LogLevel::debug, fmt::format(f, std::forward<A>(a)...)); }
+void log_debug(fmt::format_string<A...> f, A&&... a) {
+    write_log(LogLevel::debug, fmt::format(f, std::forward<A>(a)...));
+}
 template <class... A>
-void log_info(fmt::format_string<A...> f, A&&... a) { write_log(LogLevel::info, fmt::format(f, std::forward<A>(a)...)); }
+void log_info(fmt::format_string<A...> f, A&&... a) {
+    write_log(LogLevel::info, fmt::format(f, std::forward<A>(a)...));
+}
 template <class... A>
-void log_warning(fmt::format_string<A...> f, A&&... a) { write_log(LogLevel::warning, fmt::format(f, std::forward<A>(a)...)); }
+void log_warning(fmt::format_string<A...> f, A&&... a) {
+    write_log(LogLevel::warning, fmt::format(f, std::forward<A>(a)...));
+}
 template <class... A>
-void log_error(fmt::format_string<A...> f, A&&... a) { write_log(LogLevel::error, fmt::format(f, std::forward<A>(a)...)); }
+void log_error(fmt::format_string<A...> f, A&&... a) {
+    write_log(LogLevel::error, fmt::format(f, std::forward<A>(a)...));
+}
 
 }  // namespace gs

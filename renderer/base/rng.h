@@ -1,5 +1,5 @@
-// Counter-based random numbers: value = hash(seed, stream, counter). No state to keep, the same on every thread and device.
-// Source: SplitMix64 finaliser (Steele, Lea, Flood 2014) applied to a mixed key.
+// Counter-based random numbers: value = hash(seed, stream, counter). No state to keep, the same on every thread and
+// device. Source: SplitMix64 finaliser (Steele, Lea, Flood 2014) applied to a mixed key.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Buffer<T>: 64-byte aligned host memory for arrays that SIMD lanes walk. Grows by high-water mark and keeps its capacity,
-// so a steady-state frame or step allocates nothing.
+// Buffer<T>: 64-byte aligned host memory for arrays that SIMD lanes walk. Grows by high-water mark and keeps its
+// capacity, so a steady-state frame or step allocates nothing.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,9 @@ class Buffer {
     explicit Buffer(std::size_t size) { resize_discard(size); }
     Buffer(const Buffer& other) { *this = other; }
     Buffer(Buffer&& other) noexcept
-        : data_(std::move(other.data_)), size_(std::exchange(other.size_, 0)), capacity_(std::exchange(other.capacity_, 0)) {}
+        : data_(std::move(other.data_)),
+          size_(std::exchange(other.size_, 0)),
+          capacity_(std::exchange(other.capacity_, 0)) {}
     Buffer& operator=(const Buffer& other) {
         if (this != &other) {
             resize_discard(other.size_);
@@ -44,7 +46,7 @@ class Buffer {
         if (size > capacity_) {
             const std::size_t wanted = std::max(size, capacity_ + capacity_ / 2);
             data_.reset();
-            data_.reset(static_cast<T*>(::operator new(padded_bytes(wanted), std::align_val_t{kBufferAlignment})));
+            data_.reset(static_cast<T*>(::operator new (padded_bytes(wanted), std::align_val_t{kBufferAlignment})));
             capacity_ = wanted;
         }
         size_ = size;
@@ -83,7 +85,7 @@ class Buffer {
         return (count * sizeof(T) + 2 * kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
     }
     struct Free {
-        void operator()(T* p) const noexcept { ::operator delete(p, std::align_val_t{kBufferAlignment}); }
+        void operator()(T* p) const noexcept { ::operator delete (p, std::align_val_t{kBufferAlignment}); }
     };
     std::unique_ptr<T, Free> data_;
     std::size_t size_ = 0, capacity_ = 0;

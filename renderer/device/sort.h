@@ -1,5 +1,5 @@
-// Stable radix sort of 32-bit keys with 32-bit values, least significant digit first, in parallel. The order of equal keys
-// is kept and the split into parts depends on the size alone, so the result never depends on the thread count.
+// Stable radix sort of 32-bit keys with 32-bit values, least significant digit first, in parallel. The order of equal
+// keys is kept and the split into parts depends on the size alone, so the result never depends on the thread count.
 #pragma once
 
 #include <cstddef>

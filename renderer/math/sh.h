@@ -45,7 +45,8 @@ GS_HD Vec3<T> sh_basis_vjp(int degree, Vec3<T> d, const T* v_basis) {
     if (degree < 2) return v;
     const T x = d.x, y = d.y, z = d.z;
     {
-        const T a = T(1.0925484305920792f), b = T(0.31539156525205005f) * v_basis[6], c = T(0.5462742152960396f) * v_basis[8];
+        const T a = T(1.0925484305920792f), b = T(0.31539156525205005f) * v_basis[6],
+                c = T(0.5462742152960396f) * v_basis[8];
         const T v4 = a * v_basis[4], v5 = -a * v_basis[5], v7 = -a * v_basis[7], two = T(2.0f);
         v.x = v.x + v4 * y + v7 * z - two * b * x + two * c * x;
         v.y = v.y + v4 * x + v5 * z - two * b * y - two * c * y;
@@ -60,9 +61,10 @@ GS_HD Vec3<T> sh_basis_vjp(int degree, Vec3<T> d, const T* v_basis) {
     const T v15 = T(-0.5900435899266435f) * v_basis[15];
     v.x = v.x + six * xy * v9 + yz * v10 - two * xy * v11 - six * xz * v12 + (four * zz - three * xx - yy) * v13 +
           two * xz * v14 + three * (xx - yy) * v15;
-    v.y = v.y + three * (xx - yy) * v9 + xz * v10 + (four * zz - xx - three * yy) * v11 - six * yz * v12 - two * xy * v13 -
-          two * yz * v14 - six * xy * v15;
-    v.z = v.z + xy * v10 + eight * yz * v11 + (six * zz - three * xx - three * yy) * v12 + eight * xz * v13 + (xx - yy) * v14;
+    v.y = v.y + three * (xx - yy) * v9 + xz * v10 + (four * zz - xx - three * yy) * v11 - six * yz * v12 -
+          two * xy * v13 - two * yz * v14 - six * xy * v15;
+    v.z = v.z + xy * v10 + eight * yz * v11 + (six * zz - three * xx - three * yy) * v12 + eight * xz * v13 +
+          (xx - yy) * v14;
     return v;
 }
 

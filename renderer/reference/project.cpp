@@ -91,7 +91,8 @@ int to_pixel(double x, int size) { return static_cast<int>(std::clamp(x, 0.0, st
 void set_box(Projected& p, double xx, double xy, double yy, const Camera& camera, const Options& options) {
     if (options.square_sigma > 0) {
         const double middle = 0.5 * (xx + yy);
-        const double larger = middle + std::sqrt(std::max(0.1, middle * middle - (xx * yy - xy * xy)));  // 0.1: its guard
+        const double larger =
+            middle + std::sqrt(std::max(0.1, middle * middle - (xx * yy - xy * xy)));  // 0.1: its guard
         const double r = std::ceil(options.square_sigma * std::sqrt(larger));
         // Positions on the grid of pixel indices, as the paper's code has them.
         const double x = p.mean.x - 0.5, y = p.mean.y - 0.5;

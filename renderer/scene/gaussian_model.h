@@ -1,5 +1,5 @@
-// GaussianModel: the scene. One allocation, one plane of floats per parameter component, so that SIMD lanes and coalesced
-// threads read consecutive Gaussians, and optimizer state has exactly the same shape.
+// GaussianModel: the scene. One allocation, one plane of floats per parameter component, so that SIMD lanes and
+// coalesced threads read consecutive Gaussians, and optimizer state has exactly the same shape.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@ inline constexpr std::size_t kBlock = 16;
 
 /// Plane numbers. SH beyond degree 0 is coefficient-major: plane kShRest + 3 * (k - 1) + channel holds basis k = 1..15.
 enum Plane : int {
-    kMeans = 0,          ///< x, y, z in the world
-    kLogScales = 3,      ///< natural logarithm of the standard deviations
-    kQuats = 6,          ///< w, x, y, z, any length
-    kOpacityLogits = 10, ///< opacity = sigmoid(logit)
-    kSh0 = 11,           ///< degree-0 coefficient, r g b; colour = 0.5 + 0.282 sh0 + ...
+    kMeans = 0,           ///< x, y, z in the world
+    kLogScales = 3,       ///< natural logarithm of the standard deviations
+    kQuats = 6,           ///< w, x, y, z, any length
+    kOpacityLogits = 10,  ///< opacity = sigmoid(logit)
+    kSh0 = 11,            ///< degree-0 coefficient, r g b; colour = 0.5 + 0.282 sh0 + ...
     kShRest = 14,
 };
 inline constexpr int kGeometryPlanes = 11;

@@ -1,4 +1,5 @@
-// Pictures. Image8 as photos are decoded (interleaved bytes), ImageF as renderers and losses use them (planes of floats).
+// Pictures. Image8 as photos are decoded (interleaved bytes), ImageF as renderers and losses use them (planes of
+// floats).
 #pragma once
 
 #include <cstddef>
@@ -17,8 +18,9 @@ struct Image8 {
     bool empty() const { return bytes.empty(); }
     std::size_t pixels() const { return static_cast<std::size_t>(width) * static_cast<std::size_t>(height); }
     const std::uint8_t* at(int x, int y) const {
-        return bytes.data() + (static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)) *
-                                  static_cast<std::size_t>(channels);
+        return bytes.data() +
+               (static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)) *
+                   static_cast<std::size_t>(channels);
     }
 };
 
@@ -39,8 +41,12 @@ struct ImageF {
     std::size_t pixels() const { return static_cast<std::size_t>(width) * static_cast<std::size_t>(height); }
     float* plane(int c) { return values.data() + static_cast<std::size_t>(c) * pixels(); }
     const float* plane(int c) const { return values.data() + static_cast<std::size_t>(c) * pixels(); }
-    float& at(int c, int x, int y) { return plane(c)[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)]; }
-    float at(int c, int x, int y) const { return plane(c)[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)]; }
+    float& at(int c, int x, int y) {
+        return plane(c)[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)];
+    }
+    float at(int c, int x, int y) const {
+        return plane(c)[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)];
+    }
 };
 
 }  // namespace gs

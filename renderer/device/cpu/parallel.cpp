@@ -43,14 +43,15 @@ int set_thread_count(int count) {
 }
 
 int thread_count() {
-    return static_cast<int>(std::min<std::size_t>(
-        tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism),
-        static_cast<std::size_t>(tbb::info::default_concurrency())));
+    return static_cast<int>(
+        std::min<std::size_t>(tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism),
+                              static_cast<std::size_t>(tbb::info::default_concurrency())));
 }
 
 namespace detail {
 
-void parallel_for_erased(std::size_t n, std::size_t grain, void* context, void (*body)(void*, std::size_t, std::size_t)) {
+void parallel_for_erased(std::size_t n, std::size_t grain, void* context,
+                         void (*body)(void*, std::size_t, std::size_t)) {
     if (n == 0) return;
     const std::size_t tasks = (n + grain - 1) / grain;
     const auto run = [&](std::size_t task) {

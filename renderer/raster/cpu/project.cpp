@@ -121,7 +121,8 @@ HWY_INLINE Vec3<Pack> shade_backward(const ProjectParams& params, BlockView geom
     const Vec3<Pack> ray = view_ray(params, geometry), direction = math::normalize(ray);
     math::sh_basis(params.sh_degree, direction, basis);
     const Vec3<Pack> raw = raw_color(params.sh_degree, basis, sh);
-    v_color = {select(both(active, raw.x >= zero), v_color.x, zero), select(both(active, raw.y >= zero), v_color.y, zero),
+    v_color = {select(both(active, raw.x >= zero), v_color.x, zero),
+               select(both(active, raw.y >= zero), v_color.y, zero),
                select(both(active, raw.z >= zero), v_color.z, zero)};
     for (int k = 0; k < sh_bases(params.sh_degree); ++k) {
         v_basis[k] = dot(plane3(sh, 3 * k), v_color);
