@@ -7,8 +7,7 @@
 // looks at a reader; a reader finds out by arithmetic what it missed. What was written outlives the process for as long
 // as someone holds the memfd.
 //
-//   0               4096              217,088              479,232                                  total_bytes (<= 16
-//   MiB)
+//   0               4096              217,088              479,232                            total_bytes <= 16 MiB
 //   +---------------+-----------------+--------------------+------------------------------------------------------+
 //   | RingHeader    | Lane[128]       | string arena       | records of lane 0 | records of lane 1 | ...  | unused |
 //   +---------------+-----------------+--------------------+------------------------------------------------------+
