@@ -31,11 +31,12 @@ std::string age_text(double seconds) {
 }
 
 /// A heading without the room that ImGui keeps for the sorting arrow: names stay whole in narrow columns.
-void heading(const char* name) {
+void heading(const char* name, bool right) {
     if (!ImGui::TableNextColumn()) return;
     const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float spare = ImGui::GetContentRegionAvail().x - ImGui::CalcTextSize(name).x;
     ImGui::TableHeader((std::string("##") + name).c_str());
-    ImGui::GetWindowDrawList()->AddText(at, kTextColor, name);
+    ImGui::GetWindowDrawList()->AddText({at.x + (right ? std::max(spare, 0.0F) : 0), at.y}, kTextColor, name);
 }
 
 /// The order of StageStats along column `column` of the table.
@@ -137,7 +138,7 @@ void StagesPanel::draw_table(const TraceStore& trace) {
                                         (narrow && title == "p99" ? ImGuiTableColumnFlags_Disabled : 0),
                                     title == "share" ? cell + 0.5F * em() : cell);
         ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
-        for (int column = 0; column < 8; ++column) heading(ImGui::TableGetColumnName(column));
+        for (int column = 0; column < 8; ++column) heading(ImGui::TableGetColumnName(column), column > 0);
         std::vector<StageStats> sorted = rows_;
         if (const ImGuiTableSortSpecs* specs = ImGui::TableGetSortSpecs(); specs && specs->SpecsCount > 0) {
             const int column = specs->Specs->ColumnIndex;

@@ -28,9 +28,13 @@ std::vector<Item> items_of(const Snapshot& s) {
     if (s.ui_fps > 0)
         items.push_back({fmt::format("UI {:.0f} fps, {}", s.ui_fps, format_ms(s.ui_ms)),
                          "frames of this window per second, and the time one takes; it rests while nothing changes"});
-    const bool over = s.training.viewer_share > s.view.viewer_budget + 0.05 && s.training.state == RunState::training;
+    // Only training gives the viewer something to take time from.
+    const bool training = s.training.state == RunState::training;
+    const bool over = training && s.training.viewer_share > s.view.viewer_budget + 0.05;
     items.push_back(
-        {fmt::format("viewer {} of {}", format_share(s.training.viewer_share), format_share(s.view.viewer_budget)),
+        {training
+             ? fmt::format("viewer {} of {}", format_share(s.training.viewer_share), format_share(s.view.viewer_budget))
+             : fmt::format("viewer budget {}", format_share(s.view.viewer_budget)),
          "share of the engine's time that went into pictures for the viewport, measured, and the budget for it while "
          "training",
          over ? kWarningColor : kDimColor});

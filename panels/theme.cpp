@@ -13,27 +13,38 @@ constexpr float kTextSize = 15, kTitleSize = 20, kMonoSize = 13.5F;
 // Latin, Greek, Cyrillic, punctuation: what file names and units need.
 constexpr ImWchar kGlyphs[] = {0x20, 0x24f, 0x370, 0x3ff, 0x400, 0x52f, 0x2010, 0x2026, 0x2190, 0x2193, 0};
 
-constexpr std::array kTextFonts{"roboto/unhinted/RobotoTTF/Roboto-Regular.ttf", "roboto/hinted/Roboto-Regular.ttf",
-                                "noto/NotoSans-Regular.ttf", "dejavu/DejaVuSans.ttf",
-                                "liberation/LiberationSans-Regular.ttf"};
-constexpr std::array kTitleFonts{"roboto/unhinted/RobotoTTF/Roboto-Medium.ttf", "roboto/hinted/Roboto-Medium.ttf",
-                                 "noto/NotoSans-Medium.ttf", "dejavu/DejaVuSans.ttf",
-                                 "liberation/LiberationSans-Regular.ttf"};
-constexpr std::array kMonoFonts{"dejavu/DejaVuSansMono.ttf", "noto/NotoSansMono-Regular.ttf",
-                                "liberation/LiberationMono-Regular.ttf"};
+struct FontFile {
+    const char* path;
+    float size = 1;  ///< factor: families differ in how large and wide they look at the same height
+};
+constexpr std::array kTextFonts{FontFile{"roboto/unhinted/RobotoTTF/Roboto-Regular.ttf"},
+                                FontFile{"roboto/hinted/Roboto-Regular.ttf"},
+                                FontFile{"noto/NotoSans-Regular.ttf", 0.95F},
+                                FontFile{"dejavu/DejaVuSansCondensed.ttf", 0.92F},
+                                FontFile{"dejavu/DejaVuSans.ttf", 0.87F},
+                                FontFile{"liberation/LiberationSans-Regular.ttf"}};
+constexpr std::array kTitleFonts{FontFile{"roboto/unhinted/RobotoTTF/Roboto-Medium.ttf"},
+                                 FontFile{"roboto/hinted/Roboto-Medium.ttf"},
+                                 FontFile{"noto/NotoSans-Medium.ttf", 0.95F},
+                                 FontFile{"dejavu/DejaVuSansCondensed.ttf", 0.92F},
+                                 FontFile{"dejavu/DejaVuSans.ttf", 0.87F},
+                                 FontFile{"liberation/LiberationSans-Regular.ttf"}};
+constexpr std::array kMonoFonts{FontFile{"dejavu/DejaVuSansMono.ttf"}, FontFile{"noto/NotoSansMono-Regular.ttf"},
+                                FontFile{"liberation/LiberationMono-Regular.ttf"}};
 
-ImFont* load_first(const auto& names, float pixels) {
+ImFont* load_first(const auto& files, float pixels) {
     ImFontConfig config;
     config.OversampleH = 2;
     config.OversampleV = 1;
-    config.PixelSnapH = false;
     for (const char* folder : {"/usr/share/fonts/truetype/", "/usr/local/share/fonts/truetype/"})
-        for (const char* name : names) {
-            const std::string path = std::string(folder) + name;
+        for (const FontFile& file : files) {
+            const std::string path = std::string(folder) + file.path;
             std::error_code error;
-            if (std::filesystem::is_regular_file(path, error))
-                return ImGui::GetIO().Fonts->AddFontFromFileTTF(path.c_str(), pixels, &config, kGlyphs);
+            if (!std::filesystem::is_regular_file(path, error)) continue;
+            return ImGui::GetIO().Fonts->AddFontFromFileTTF(path.c_str(), std::round(file.size * pixels), &config,
+                                                            kGlyphs);
         }
+    // ImGui's own bitmap font, at whole multiples of its size.
     config = {};
     config.SizePixels = std::max(13.0F, std::floor(pixels / 13) * 13);
     return ImGui::GetIO().Fonts->AddFontDefault(&config);
@@ -119,9 +130,9 @@ constexpr unsigned kStageColors[] = {
 void load_fonts(double scale) {
     const float s = static_cast<float>(scale);
     ImGui::GetIO().Fonts->Clear();
-    load_first(kTextFonts, std::round(kTextSize * s));
-    load_first(kTitleFonts, std::round(kTitleSize * s));
-    load_first(kMonoFonts, std::round(kMonoSize * s));
+    load_first(kTextFonts, kTextSize * s);
+    load_first(kTitleFonts, kTitleSize * s);
+    load_first(kMonoFonts, kMonoSize * s);
 }
 
 void apply_theme(double scale) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "panels/format.h"
 #include "panels/keys.h"
@@ -183,6 +184,10 @@ void TimelinePanel::draw_span(const TraceStore& trace, const DrawnSpan& span, co
 float TimelinePanel::draw_track(const TraceStore& trace, std::size_t index, const Canvas& canvas, float y) {
     const TraceTrack& track = trace.tracks()[index];
     const float height = row_height();
+    drawn_.clear();
+    if (!track.rows.empty())
+        trace.visible(index, 0, canvas.begin, canvas.end, static_cast<std::int64_t>(canvas.ns_per_px), drawn_);
+    if (track.ended && drawn_.empty()) return 0;  // what ended before the window needs no room in it
     std::size_t depth = 0;
     const float top = y;
     for (std::size_t row = 0; row < track.rows.size(); ++row) {
@@ -213,7 +218,14 @@ void TimelinePanel::draw_tracks(const TraceStore& trace, const Canvas& canvas) {
     canvas.list->PushClipRect({canvas.x - label_width(), canvas.y}, {canvas.x + canvas.w, canvas.y + canvas.h}, true);
     float y = canvas.y - scroll_;
     const float begin = y;
-    for (std::size_t track = 0; track < trace.tracks().size(); ++track) y += draw_track(trace, track, canvas, y);
+    // Deep tracks first (the engine, then the window); threads that have ended last.
+    std::vector<std::size_t> order(trace.tracks().size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        const TraceTrack &left = trace.tracks()[a], &right = trace.tracks()[b];
+        return left.ended != right.ended ? right.ended : left.rows.size() > right.rows.size();
+    });
+    for (const std::size_t track : order) y += draw_track(trace, track, canvas, y);
     content_height_ = y - begin;
     canvas.list->PopClipRect();
     if (any_under_mouse_ && dragged_ < 3) span_tooltip(trace, under_mouse_, under_is_open_);

@@ -151,6 +151,7 @@ void Viewport::draw_pictures(const Snapshot& snapshot, Commands& commands, Pictu
     steer(snapshot, picture);
     OverlayState state;
     state.hovered_camera = hovered_camera_;
+    state.room = left;
     std::string under;
     const ImVec2 mouse = ImGui::GetMousePos();
     if (hovered_ && picture.contains(mouse) && picture.width() > 0) {

@@ -142,18 +142,20 @@ void draw_viewport_overlays(ImDrawList& list, const Snapshot& snapshot, const Vi
     list.PushClipRect(picture.a, picture.b, true);
     if (snapshot.view.tile_grid) draw_tile_grid(list, frame, picture);
     draw_frusta(list, snapshot, frame, picture, state);
-    if (snapshot.view.overlays) {
-        const ImVec2 corner{picture.a.x + 0.5F * em(), picture.a.y + 0.5F * em()};
-        draw_axes(list, frame.camera, picture);
-        draw_chip(list, corner, facts_of(frame), kDimColor);
-        if (has_map(frame)) {
-            draw_chip(list, {corner.x, corner.y + 1.7F * em()}, statistics_of(frame), kDimColor);
-            const float height = std::min(16 * em(), 0.6F * picture.height());
-            if (height > 6 * em())
-                draw_colormap_legend(list, {picture.b.x - 0.5F * em(), picture.a.y + 0.5F * em()}, height,
-                                     snapshot.view.colormap, frame.range_lo, frame.range_hi, snapshot.view.logarithmic,
-                                     frame.unit, state.mark);
-        }
+    if (snapshot.view.overlays) draw_axes(list, frame.camera, picture);
+    list.PopClipRect();
+    if (!snapshot.view.overlays) return;
+    // Facts and legend stand at the edges of the whole viewport: beside a narrow picture, over a wide one.
+    const PictureRect room = state.room.value_or(picture);
+    list.PushClipRect(room.a, room.b, true);
+    const ImVec2 corner{room.a.x + 0.5F * em(), room.a.y + 0.5F * em()};
+    draw_chip(list, corner, facts_of(frame), kDimColor);
+    if (has_map(frame)) {
+        draw_chip(list, {corner.x, corner.y + 1.7F * em()}, statistics_of(frame), kDimColor);
+        const float height = std::min(16 * em(), 0.6F * room.height());
+        if (height > 6 * em())
+            draw_colormap_legend(list, {room.b.x - 0.5F * em(), room.a.y + 0.5F * em()}, height, snapshot.view.colormap,
+                                 frame.range_lo, frame.range_hi, snapshot.view.logarithmic, frame.unit, state.mark);
     }
     list.PopClipRect();
 }

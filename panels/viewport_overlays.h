@@ -28,6 +28,7 @@ PictureRect letterbox(PictureRect room, int width, int height);
 struct OverlayState {
     std::optional<std::size_t> hovered_camera;               ///< row drawn bright, with its name
     double mark = std::numeric_limits<double>::quiet_NaN();  ///< value under the mouse, shown in the legend
+    std::optional<PictureRect> room;                         ///< where texts may stand when not on the picture alone
 };
 
 /// Everything that ViewSettings::overlays, frusta and tile_grid ask for, over `picture` showing `frame`.
