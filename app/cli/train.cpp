@@ -45,7 +45,8 @@ class TrainRun {
     bool step();
     void evaluate(bool last);
     void autosave();
-    bool save_results();
+    void save_model();
+    void save_records();
     void save_one(const char* what, const fs::path& path, const std::function<Result<void>(const fs::path&)>& write);
     Json summary() const;
 
@@ -185,7 +186,13 @@ void TrainRun::autosave() {
 
 void TrainRun::save_one(const char* what, const fs::path& path,
                         const std::function<Result<void>(const fs::path&)>& write) {
-    const auto where = write_or_rescue(path, write);
+    const auto where = write_or_rescue(path, [&](const fs::path& p) -> Result<void> {
+        try {
+            return write(p);
+        } catch (const std::bad_alloc&) {
+            return fail(ErrorKind::unwritable, p.string(), "not enough memory to write it");
+        }
+    });
     if (!where) {
         log_error("{}", where.error().text());
         lost_ = true;
@@ -198,16 +205,18 @@ void TrainRun::save_one(const char* what, const fs::path& path,
     files_[what] = where->string();
 }
 
-// The model first: it is what the hours were spent on.
-bool TrainRun::save_results() {
-    const GaussianModel model = trainer_->model();
+// Before anything else is done with it: the model is what the hours were spent on.
+void TrainRun::save_model() {
     save_one("splats", folder_ / "point_cloud.ply", [&](const fs::path& p) {
         const Span span(Stage::export_splats);
-        return write_splats(p, model);
+        return write_splats(p, trainer_->model());
     });
     if (!exhausted_)
         save_one("checkpoint", folder_ / "checkpoint.gsc",
                  [&](const fs::path& p) { return trainer_->save_checkpoint(p); });
+}
+
+void TrainRun::save_records() {
     save_one("steps", folder_ / "metrics.csv", [&](const fs::path& p) { return steps_.write(p); });
     collector_.finish(store_);
     if (!a_.trace.empty())
@@ -218,7 +227,6 @@ bool TrainRun::save_results() {
         });
     save_one("metrics", folder_ / "metrics.json",
              [&](const fs::path& p) { return write_text_file(p, summary().dump(2) + "\n"); });
-    return !lost_ && !moved_;
 }
 
 Json TrainRun::summary() const {
@@ -252,8 +260,9 @@ int TrainRun::run() {
     catch_interrupts();
     if (auto ready = prepare(); !ready) return report(ready.error());
     train();
+    save_model();
     if (!stopped_) evaluate(true);
-    const bool saved = save_results();
+    save_records();
     if (!stopped_ && !evaluations_.empty()) print_scores(evaluations_.back());
     const std::string splats = files_.value("splats", ""), checkpoint = files_.value("checkpoint", "");
     if (stopped_)
@@ -264,7 +273,7 @@ int TrainRun::run() {
         fmt::print("{} steps in {:.1f} s, {} Gaussians: {}\n", trainer_->steps_done() - first_step_, train_seconds_,
                    trainer_->gaussian_count(), splats);
     if (common_.json) print_json(summary());
-    return stopped_ || !saved ? kFailed : kDone;
+    return stopped_ || lost_ || moved_ ? kFailed : kDone;
 }
 
 }  // namespace
