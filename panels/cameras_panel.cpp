@@ -5,6 +5,7 @@
 #include <imgui_stdlib.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "panels/format.h"
 #include "panels/fuzzy.h"
@@ -37,7 +38,7 @@ void camera_line(const CameraRow& row, bool snapped, Commands& commands) {
     ImGui::SameLine(1.1F * em());
     text(fitted_path(row.name, ImGui::GetContentRegionAvail().x));
     ImGui::TableNextColumn();
-    cell_right(format_number(row.psnr, 4), kDimColor);
+    cell_right(std::isfinite(row.psnr) ? fmt::format("{:.2f}", row.psnr) : "-", kDimColor);
     ImGui::PopID();
 }
 

@@ -79,6 +79,10 @@ std::string format_number(double value, int digits) {
     return fmt::format("{:.{}g}", value, digits);
 }
 
+std::string format_db(double decibel) {
+    return std::isfinite(decibel) ? fmt::format("{:.2f} dB", decibel) : std::string(kNone);
+}
+
 std::string format_compact(double value) {
     return std::abs(value) >= 999.5 ? format_short(value) : format_number(value, 3);
 }

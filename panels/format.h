@@ -23,6 +23,8 @@ std::string format_ms(double milliseconds);
 std::string format_duration(double seconds);
 /// Up to `digits` significant digits, no trailing zeros, plain or exponent form: "0.00016", "3.2e-07".
 std::string format_number(double value, int digits = 4);
+/// 28.934 -> "28.93 dB".
+std::string format_db(double decibel);
 /// At most four places: 0.0123, 1.46, 950, 1,460, 1.2 M; for statistics of any size.
 std::string format_compact(double value);
 /// format_number in the C locale with enough digits to read back exactly: for command arguments.

@@ -68,7 +68,7 @@ std::vector<FrustumLines> visible_frusta(const Camera& viewer, std::span<const C
         if (!rows[i].camera.valid()) continue;
         const auto corners = frustum_corners(rows[i].camera, size);
         const Vec3d way = corners[0] - viewer.position();
-        if (dot(way, way) < 1e-4 * size * size) continue;
+        if (dot(way, way) < 2.25 * size * size) continue;  // so near that its lines would cross the whole picture
         FrustumLines seen;
         seen.row = i;
         seen.depth = in_camera(viewer, corners[0]).z;

@@ -32,7 +32,7 @@ struct FrustumLines {
     Pixel label;  ///< top left of what is drawn
 };
 
-/// What of all pyramids is seen by `viewer`, farthest first; the pyramid the viewer stands in is left out.
+/// What of all pyramids is seen by `viewer`, farthest first; those that the viewer nearly stands in are left out.
 std::vector<FrustumLines> visible_frusta(const Camera& viewer, std::span<const CameraRow> rows, double size);
 /// The pyramid nearest to `at` within `reach` pixels of one of its lines; the nearer one in depth when several.
 std::optional<std::size_t> frustum_at(std::span<const FrustumLines> frusta, Pixel at, double reach);

@@ -45,10 +45,9 @@ std::vector<Figure> figures_of(const Snapshot& snapshot) {
                 {"ETA", format_duration(t.eta_seconds), "time left to the last step at the present speed", 3});
         if (t.step_ms > 0) out.push_back({"", format_ms(t.step_ms) + "/it", "mean of the last 50 iterations", 1});
         if (t.test_psnr > 0)
-            out.push_back(
-                {"PSNR", format_number(t.test_psnr, 4) + " dB", "mean over the test photos at the last evaluation", 0});
+            out.push_back({"PSNR", format_db(t.test_psnr), "mean over the test photos at the last evaluation", 0});
         else if (t.train_psnr > 0)
-            out.push_back({"PSNR", format_number(t.train_psnr, 4) + " dB", "of training photos, newest", 0});
+            out.push_back({"PSNR", format_db(t.train_psnr), "of training photos, newest", 0});
     }
     const std::uint64_t count = t.gaussians > 0 ? t.gaussians : snapshot.scene ? snapshot.scene->gaussians : 0;
     if (count > 0) out.push_back({"N", format_count(static_cast<double>(count)), "Gaussians in the model", 2});

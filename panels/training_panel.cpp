@@ -44,7 +44,7 @@ void TrainingPanel::draw_state(const Snapshot& snapshot) {
     cell("of", format_count(static_cast<double>(t.total_steps)));
     cell("speed", t.step_ms > 0 ? format_ms(t.step_ms) : "-");
     cell("ETA", t.eta_seconds > 0 ? format_duration(t.eta_seconds) : "-");
-    cell("test", t.test_psnr > 0 ? format_number(t.test_psnr, 4) + " dB" : "-");
+    cell("test", t.test_psnr > 0 ? format_db(t.test_psnr) : "-");
     ImGui::EndTable();
 }
 
