@@ -1,12 +1,14 @@
-if (GAUSSCOPE_STUDIO)
-add_library(gs_fake_snapshot STATIC EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR} / fake_snapshot.cpp)
-    target_link_libraries(gs_fake_snapshot PUBLIC gs_options gs_panels)
+if(GAUSSCOPE_STUDIO)
+  add_library(gs_fake_snapshot STATIC EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/fake_snapshot.cpp)
+  target_link_libraries(gs_fake_snapshot PUBLIC gs_options gs_panels)
 
-#For looking at panels without an engine; its first lines list the options.
-        find_package(OpenGL) if (OpenGL_FOUND)
-            add_executable(panel_gallery EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR} / panel_gallery.cpp)
-                target_link_libraries(panel_gallery PRIVATE gs_fake_snapshot glfw OpenGL::GL) endif()
+  # For looking at panels without an engine; its first lines list the options.
+  find_package(OpenGL)
+  if(OpenGL_FOUND)
+    add_executable(panel_gallery EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/panel_gallery.cpp)
+    target_link_libraries(panel_gallery PRIVATE gs_fake_snapshot glfw OpenGL::GL)
+  endif()
 
-                    gs_test(panels SOURCES ${CMAKE_CURRENT_LIST_DIR} / panel_draw_test.cpp ${CMAKE_CURRENT_LIST_DIR} /
-                            panel_click_test.cpp ${CMAKE_CURRENT_LIST_DIR} / panel_parts_test.cpp LIBS gs_fake_snapshot)
-                        endif()
+  gs_test(panels SOURCES ${CMAKE_CURRENT_LIST_DIR}/panel_draw_test.cpp ${CMAKE_CURRENT_LIST_DIR}/panel_click_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/panel_parts_test.cpp LIBS gs_fake_snapshot)
+endif()
