@@ -31,7 +31,7 @@ FilesPanel::Entry entry_of(const fs::directory_entry& item) {
         return entry;
     }
     const std::string extension = item.path().extension().string();
-    if (extension == ".ply" || extension == ".gsck" || extension == ".ckpt")
+    if (extension == ".ply" || extension == ".gsc")
         entry.kind = FilesPanel::Kind::splats;
     else if (entry.name.starts_with("transforms") && extension == ".json")
         entry.kind = FilesPanel::Kind::capture;

@@ -293,7 +293,7 @@ Snapshot fake_snapshot(const TraceStore& store, ViewMode mode) {
     s.training.eta_seconds = 641;
     s.training.gaussians = 398214;
     s.training.viewer_share = 0.183;
-    s.training.last_checkpoint = "/data/runs/courtyard/step_12000.gsck";
+    s.training.last_checkpoint = "/data/runs/courtyard/checkpoint.gsc";
     s.view.mode = mode;
     s.trace = &store;
     s.recent = {"/data/captures/courtyard", "/data/captures/fox", "/data/splats/garden.ply"};
