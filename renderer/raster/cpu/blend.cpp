@@ -12,7 +12,8 @@ namespace gs::cpu::HWY_NAMESPACE {
 
 /// A row of pixels; its fields lie together so that one address serves all.
 struct PixelRow {
-    alignas(64) float t[kTileSize];  ///< transmittance; negative once the pixel has ended
+    alignas(64) float floor[kTileSize];  ///< least log2 alpha that blends; kEnded once the pixel has ended
+    alignas(64) float t[kTileSize];      ///< transmittance
     alignas(64) float red[kTileSize], green[kTileSize], blue[kTileSize], depth[kTileSize];
 };
 struct TileState {
@@ -22,11 +23,12 @@ struct TileState {
     std::uint64_t row_steps = 0, blended = 0;
 };
 
-HWY_INLINE void start(TileState& s, const TileRect& rect) {
+HWY_INLINE void start(TileState& s, const TileRect& rect, float log2_alpha_min) {
     for (int y = 0; y < kTileSize; ++y)
         for (int x = 0; x < kTileSize; ++x) {
             PixelRow& row = s.row[y];
-            row.t[x] = x < rect.columns && y < rect.rows ? 1.0f : -1.0f;
+            row.floor[x] = x < rect.columns && y < rect.rows ? log2_alpha_min : kEnded;
+            row.t[x] = 1.0f;
             row.red[x] = row.green[x] = row.blue[x] = row.depth[x] = 0.0f;
             s.contributors[y][x] = 0;
         }
@@ -42,12 +44,17 @@ HWY_INLINE bool blend_row(TileState& s, const Splat& splat, const RowTerms& term
     PixelRow& at = s.row[row];
     for (int lane = 0; lane < kTileSize; lane += static_cast<int>(hn::Lanes(d))) {
         const auto power = log2_alpha(terms, lane, row), t = hn::Load(d, at.t + lane);
-        const auto open = hn::And(hn::Ge(power, rules.log2_alpha_min), hn::Gt(t, hn::Zero(d)));
+        auto open = hn::Ge(power, hn::Load(d, at.floor + lane));
         if (hn::AllFalse(d, open)) continue;
         touched = true;
-        const auto weight = hn::Mul(hn::Min(exp2(power), rules.alpha_max), t), next = hn::Sub(t, weight);
-        const auto ends = hn::And(open, hn::Le(next, rules.transmittance_min));
-        const auto w = hn::IfThenElseZero(hn::AndNot(ends, open), weight);
+        const auto weight = hn::Mul(hn::Min(exp2(power), rules.alpha_max), t);
+        const auto ends = hn::And(open, hn::Le(hn::Sub(t, weight), rules.transmittance_min));
+        if (HWY_UNLIKELY(!hn::AllFalse(d, ends))) {
+            open = hn::AndNot(ends, open);
+            hn::Store(hn::IfThenElse(ends, hn::Set(d, kEnded), hn::Load(d, at.floor + lane)), d, at.floor + lane);
+            if (!row_alive(at.floor)) s.alive_rows &= ~(1u << row);
+        }
+        const auto w = hn::IfThenElseZero(open, weight);
         hn::Store(hn::Sub(t, w), d, at.t + lane);
         hn::Store(hn::MulAdd(w, hn::Set(d, splat.red), hn::Load(d, at.red + lane)), d, at.red + lane);
         hn::Store(hn::MulAdd(w, hn::Set(d, splat.green), hn::Load(d, at.green + lane)), d, at.green + lane);
@@ -55,13 +62,9 @@ HWY_INLINE bool blend_row(TileState& s, const Splat& splat, const RowTerms& term
         if constexpr (kDepth)
             hn::Store(hn::MulAdd(w, hn::Set(d, splat.depth), hn::Load(d, at.depth + lane)), d, at.depth + lane);
         if constexpr (kCounters) {
-            s.blended += hn::CountTrue(d, hn::Gt(w, hn::Zero(d)));
+            s.blended += hn::CountTrue(d, open);
             for (std::size_t i = 0; i < hn::Lanes(d); ++i)
                 s.contributors[row][static_cast<std::size_t>(lane) + i] += hn::ExtractLane(w, i) > 0.0f;
-        }
-        if (HWY_UNLIKELY(!hn::AllFalse(d, ends))) {
-            hn::Store(hn::IfThenElse(ends, hn::Neg(t), hn::Load(d, at.t + lane)), d, at.t + lane);
-            if (!row_alive(at.t)) s.alive_rows &= ~(1u << row);
         }
     }
     return touched;
@@ -76,7 +79,7 @@ HWY_INLINE void finish(const TileState& s, const TileRect& rect, const BlendPara
             static_cast<std::size_t>(rect.y + y) * static_cast<std::size_t>(p.width) + static_cast<std::size_t>(rect.x);
         for (int x = 0; x < rect.columns; ++x) {
             const std::size_t o = to + static_cast<std::size_t>(x);
-            const float t = std::abs(row.t[x]);
+            const float t = row.t[x];
             p.color[o] = row.red[x] + t * p.background.x;
             p.color[plane + o] = row.green[x] + t * p.background.y;
             p.color[2 * plane + o] = row.blue[x] + t * p.background.z;
@@ -92,7 +95,7 @@ void blend(const BlendParams& params, std::uint32_t tile) {
     const TileRect rect = tile_rect(params, tile);
     const Rules rules(params);
     TileState s;
-    start(s, rect);
+    start(s, rect, params.log2_alpha_min);
     const std::uint32_t begin = params.tile_begin[tile], end = params.tile_begin[tile + 1];
     std::uint32_t k = begin;
     for (; k < end && s.alive_rows != 0; ++k) {

@@ -13,8 +13,9 @@ namespace gs::cpu::HWY_NAMESPACE {
 
 /// A row of pixels; its fields lie together so that one address serves all.
 struct PixelRow {
-    alignas(64) float t[kTileSize];     ///< transmittance; negative once the pixel has ended
-    alignas(64) float rest[kTileSize];  ///< R
+    alignas(64) float floor[kTileSize];  ///< least log2 alpha that blends; kEnded once the pixel has ended
+    alignas(64) float t[kTileSize];      ///< transmittance
+    alignas(64) float rest[kTileSize];   ///< R
     alignas(64) float g_red[kTileSize], g_green[kTileSize], g_blue[kTileSize], g_depth[kTileSize];
 };
 
@@ -25,12 +26,13 @@ HWY_INLINE void start(PixelRow* rows, const TileRect& rect, const BlendBackwardP
     for (int y = 0; y < kTileSize; ++y)
         for (int x = 0; x < kTileSize; ++x) {
             PixelRow& s = rows[y];
-            s.t[x] = -1.0f;
+            s.floor[x] = kEnded;
+            s.t[x] = 1.0f;
             s.rest[x] = s.g_red[x] = s.g_green[x] = s.g_blue[x] = s.g_depth[x] = 0.0f;
             if (x >= rect.columns || y >= rect.rows) continue;
             const std::size_t o = static_cast<std::size_t>(rect.y + y) * static_cast<std::size_t>(f.width) +
                                   static_cast<std::size_t>(rect.x + x);
-            s.t[x] = 1.0f;
+            s.floor[x] = f.log2_alpha_min;
             s.g_red[x] = p.v_color[o];
             s.g_green[x] = p.v_color[plane + o];
             s.g_blue[x] = p.v_color[2 * plane + o];
@@ -57,17 +59,20 @@ template <bool kDepth>
 HWY_INLINE void replay_row(PixelRow& at, Sums& sums, const Splat& splat, const RowTerms& terms, const Rules& rules,
                            int row) {
     const D d;
-    const auto zero = hn::Zero(d), one = hn::Set(d, 1.0f), two = hn::Set(d, 2.0f);
+    const auto one = hn::Set(d, 1.0f), two = hn::Set(d, 2.0f);
     for (int lane = 0; lane < kTileSize; lane += static_cast<int>(hn::Lanes(d))) {
         // The same arithmetic and decisions as blend_row, so the same pixels.
         const auto power = log2_alpha(terms, lane, row), t = hn::Load(d, at.t + lane);
-        const auto open = hn::And(hn::Ge(power, rules.log2_alpha_min), hn::Gt(t, zero));
+        auto open = hn::Ge(power, hn::Load(d, at.floor + lane));
         const auto raw_alpha = exp2(power), alpha = hn::Min(raw_alpha, rules.alpha_max);
-        const auto weight = hn::Mul(alpha, t), next = hn::Sub(t, weight);
-        const auto ends = hn::And(open, hn::Le(next, rules.transmittance_min));
-        const auto blended = hn::AndNot(ends, open);
-        const auto w = hn::IfThenElseZero(blended, weight);
-        hn::Store(hn::IfThenElse(ends, hn::Neg(t), hn::Sub(t, w)), d, at.t + lane);
+        const auto weight = hn::Mul(alpha, t);
+        const auto ends = hn::And(open, hn::Le(hn::Sub(t, weight), rules.transmittance_min));
+        if (HWY_UNLIKELY(!hn::AllFalse(d, ends))) {
+            open = hn::AndNot(ends, open);
+            hn::Store(hn::IfThenElse(ends, hn::Set(d, kEnded), hn::Load(d, at.floor + lane)), d, at.floor + lane);
+        }
+        const auto w = hn::IfThenElseZero(open, weight);
+        hn::Store(hn::Sub(t, w), d, at.t + lane);
 
         const auto g_red = hn::Load(d, at.g_red + lane), g_green = hn::Load(d, at.g_green + lane),
                    g_blue = hn::Load(d, at.g_blue + lane);
@@ -83,8 +88,7 @@ HWY_INLINE void replay_row(PixelRow& at, Sums& sums, const Splat& splat, const R
         const auto inverse = hn::Mul(estimate, hn::NegMulAdd(remaining, estimate, two));
         const auto v_alpha = hn::NegMulAdd(rest, inverse, hn::Mul(t, cg));
         // The clamp at alpha_max passes no gradient.
-        const auto v =
-            hn::IfThenElseZero(hn::And(blended, hn::Lt(raw_alpha, rules.alpha_max)), hn::Mul(v_alpha, alpha));
+        const auto v = hn::IfThenElseZero(hn::And(open, hn::Lt(raw_alpha, rules.alpha_max)), hn::Mul(v_alpha, alpha));
 
         const auto dx = hn::Load(d, terms.dx + lane), dy = hn::Set(d, terms.dy[row]), vx = hn::Mul(v, dx),
                    vy = hn::Mul(v, dy);

@@ -66,19 +66,21 @@ HWY_INLINE hn::Vec<D> log2_alpha(const RowTerms& terms, int lane, int row) {
 
 /// The constants of the blending rules as vectors, loaded once a tile.
 struct Rules {
-    hn::Vec<D> log2_alpha_min, alpha_max, transmittance_min;
+    hn::Vec<D> alpha_max, transmittance_min;
     HWY_INLINE explicit Rules(const BlendParams& p) {
         const D d;
-        log2_alpha_min = hn::Set(d, p.log2_alpha_min);
         alpha_max = hn::Set(d, p.rules.alpha_max);
         transmittance_min = hn::Set(d, p.transmittance_min);
     }
 };
 
-HWY_INLINE bool row_alive(const float* t) {
+/// A floor that no log2 alpha reaches: the pixel has ended, or lies outside the picture.
+inline constexpr float kEnded = 1e30f;
+
+HWY_INLINE bool row_alive(const float* floor) {
     const D d;
     for (int lane = 0; lane < kTileSize; lane += static_cast<int>(hn::Lanes(d)))
-        if (!hn::AllFalse(d, hn::Gt(hn::Load(d, t + lane), hn::Zero(d)))) return true;
+        if (!hn::AllFalse(d, hn::Lt(hn::Load(d, floor + lane), hn::Set(d, kEnded)))) return true;
     return false;
 }
 
