@@ -28,6 +28,7 @@ struct SaveTrace {
 };
 struct WindowPicture {
     std::string path;
+    int settle_frames = 3;  ///< drawn before the picture is taken: popups and tabs need a few to take their place
 };
 struct QuitStudio {};
 using UiAction = std::variant<ShowPanel, ShowPalette, ResetLayout, SaveTrace, WindowPicture, QuitStudio>;

@@ -238,7 +238,12 @@ void Studio::carry_out(const WindowPicture& action) {
 
 void Studio::carry_out_ui_actions() {
     std::deque<UiAction> actions = std::exchange(state_.ui_actions, {});
-    for (const UiAction& action : actions) std::visit([this](const auto& a) { carry_out(a); }, action);
+    for (UiAction& action : actions) {
+        if (auto* picture = std::get_if<WindowPicture>(&action); picture && picture->settle_frames-- > 0)
+            state_.ui_actions.push_back(*picture);
+        else
+            std::visit([this](const auto& a) { carry_out(a); }, action);
+    }
     if (!actions.empty()) frames_to_draw_ = kSettleFrames;
 }
 

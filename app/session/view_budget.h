@@ -18,12 +18,13 @@ class ViewBudget {
     }
     /// `seconds` spent on a view frame. `on_credit`: training was waiting meanwhile.
     void add_view(double seconds, bool on_credit) {
-        if (on_credit) credit_ = std::max(credit_ - seconds, -kMaxDebt);
+        if (!on_credit) return;  // nothing waited for it: time that nobody else wanted
+        credit_ = std::max(credit_ - seconds, -kMaxDebt);
         forget(seconds);
         view_ += seconds;
     }
     bool may_draw() const { return credit_ >= 0; }
-    /// Measured share of the engine's busy time over about the last 10 s of it.
+    /// Measured share of the engine's time while training, over about the last 10 s of it.
     double share() const { return work_ + view_ > 0 ? view_ / (work_ + view_) : 0.0; }
 
   private:
