@@ -160,7 +160,7 @@ void add_choices(std::vector<CommandRow>& rows, const char* command, const char*
     }
 }
 
-void add_picture_commands(std::vector<CommandRow>& rows) {
+void add_map_commands(std::vector<CommandRow>& rows) {
     constexpr std::array<const char*, 8> kModeKeys{"1", "2", "3", "4", "5", "6", "7", "8"};
     constexpr std::array<const char*, 3> kStyleKeys{"Shift+1", "Shift+2", "Shift+3"};
     const auto mode = set_choice<&ViewSettings::mode, kViewModeNames>;
@@ -196,6 +196,9 @@ void add_picture_commands(std::vector<CommandRow>& rows) {
                     {},
                     0,
                     1});
+}
+
+void add_drawing_commands(std::vector<CommandRow>& rows) {
     rows.push_back({{"view.compare", "Compare with the photo", "", "", "MODE", "off, beside, split or toggle."},
                     set_choice<&ViewSettings::compare, kPhotoCompareNames>,
                     {},
@@ -310,7 +313,8 @@ void add_camera_commands(std::vector<CommandRow>& rows) {
 }  // namespace
 
 void add_view_commands(std::vector<CommandRow>& rows) {
-    add_picture_commands(rows);
+    add_map_commands(rows);
+    add_drawing_commands(rows);
     add_camera_commands(rows);
 }
 
