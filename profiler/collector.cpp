@@ -43,11 +43,11 @@ Collector::~Collector() {
 void Collector::run() {
     ::pthread_setname_np(::pthread_self(), "gs-collector");
     auto interval = options_.interval;
-    while (!stop_) {
+    do {  // at least once: a thread that starts late, on a busy machine, still takes its turn and accounts for it
         collect();
         interval = busy_ ? options_.interval : std::min(interval * 2, options_.idle_interval);
-        std::this_thread::sleep_for(interval);
-    }
+        if (!stop_) std::this_thread::sleep_for(interval);
+    } while (!stop_);
 }
 
 void Collector::collect() {
