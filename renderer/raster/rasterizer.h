@@ -158,6 +158,12 @@ class Rasterizer {
     virtual ~Rasterizer() = default;
     virtual std::string name() const = 0;  ///< "CPU (AVX3_SPR, 2 threads)"
     virtual std::unique_ptr<ForwardState> make_state() const = 0;
+    /// `model` as this backend reads it fastest: as it is on the CPU, a copy in device memory elsewhere. The model must
+    /// outlive the source and stay unchanged. `bounds` as ParameterSource::bounds().
+    virtual std::unique_ptr<ParameterSource> source_of(const GaussianModel& model,
+                                                       std::span<const BlockBounds> bounds = {}) {
+        return std::make_unique<ModelSource>(model, bounds);
+    }
     /// Draws. `camera` must be a valid pinhole. Poison parameters (NaN, Inf, degenerate) draw nothing.
     virtual void forward(ParameterSource& source, const Camera& camera, const RenderOptions& options,
                          ForwardState& state, RenderResult& result) = 0;

@@ -1,0 +1,52 @@
+// Which GPU there is, and the one exception type of everything that can fail on it. No CUDA header comes in from here,
+// so every room may include it; in a build without CUDA the same functions say so (cuda_absent.cpp).
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include "renderer/base/expected.h"
+
+namespace gs {
+
+struct CudaDeviceInfo {
+    int index = 0;
+    std::string name;                             ///< "NVIDIA H200"
+    int compute_major = 0, compute_minor = 0;     ///< 9, 0
+    int multiprocessors = 0;
+    int clock_khz = 0, memory_clock_khz = 0;      ///< 0: not told
+    int memory_bus_bits = 0;
+    std::uint64_t total_bytes = 0, free_bytes = 0, l2_bytes = 0;
+    std::uint64_t shared_bytes_per_block = 0;     ///< largest a kernel may ask for
+    int driver_version = 0, runtime_version = 0;  ///< 13000 is 13.0
+    std::string uuid;
+};
+
+/// Everything that goes wrong on a device: what failed, with CUDA's own words. `out_of_memory` is told apart because the
+/// trainer can go on with what it has.
+class DeviceError : public std::runtime_error {
+  public:
+    DeviceError(const std::string& what, bool out_of_memory)
+        : std::runtime_error(what), out_of_memory_(out_of_memory) {}
+    bool out_of_memory() const { return out_of_memory_; }
+
+  private:
+    bool out_of_memory_;
+};
+
+/// The device, or why there is none and what to do: built without CUDA, no driver, a driver too old for this build, no
+/// device, a device older than sm_75. Never throws, never prints; cheap after the first call.
+Result<CudaDeviceInfo> cuda_device_info(int index = 0);
+/// Bytes free and in all, now. Error as above.
+struct CudaMemory {
+    std::uint64_t free_bytes = 0, total_bytes = 0;
+    std::uint64_t held_bytes = 0;  ///< allocated by this process through device/cuda
+};
+Result<CudaMemory> cuda_memory(int index = 0);
+
+/// Opens and closes the window that nsys and ncu look at (cudaProfilerStart / Stop). Nothing without a device.
+void cuda_profiler_start();
+void cuda_profiler_stop();
+
+}  // namespace gs

@@ -1,0 +1,38 @@
+// The language kernels are written in: CUDA C++, with two house macros where the emulator needs a say. nvcc compiles a
+// kernel for the GPU; the tests compile the same file with the host compiler against headers of the same names that run
+// every CUDA thread as a fiber (tests/support/emulator), so barriers, shuffles, votes and bounds are checked without a
+// GPU. For that, kernels
+//   - take exactly one plain struct by value: void kernel(KernelParams p);
+//   - declare shared memory with GS_SHARED and are launched with cuda::launch (launch.h), never with <<<>>>;
+//   - use the *_sync intrinsics, __syncthreads*, atomics and the vector types (float2, float4), and neither CUB block
+//     primitives, cooperative groups, inline PTX, textures nor __constant__ memory.
+// Included by every .cu file of ours.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#ifdef __CUDACC__
+/// void GS_KERNEL(256, 2) blend(BlendParams p): at most 256 threads a block, registers for at least 2 blocks an SM.
+#define GS_KERNEL(threads, blocks) __global__ __launch_bounds__(threads, blocks)
+#define GS_DEVICE __device__ __forceinline__
+/// An array in the block's shared memory. Uninitialised; at function scope of a kernel only; `count` is a constant.
+#define GS_SHARED(type, name, count) __shared__ type name[count]
+#else
+#define GS_KERNEL(threads, blocks)
+#define GS_DEVICE inline
+#define GS_SHARED(type, name, count) \
+    ::gs::emulator::SharedArray<type> name(count, #name, std::source_location::current())
+#endif
+
+namespace gs::cuda {
+
+inline constexpr int kWarp = 32;
+inline constexpr unsigned kAllLanes = 0xffffffffu;
+
+GS_DEVICE int lane_id() { return static_cast<int>(threadIdx.x) & (kWarp - 1); }
+GS_DEVICE int warp_id() { return static_cast<int>(threadIdx.x) / kWarp; }
+
+}  // namespace gs::cuda

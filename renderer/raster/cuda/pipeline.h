@@ -1,0 +1,48 @@
+// FramePipeline: the CUDA stages of one frame, each a method that only enqueues. CudaRasterizer strings them together for
+// pictures (cuda_rasterizer.cpp), CudaTraining for steps (trainer/cuda). Neither allocates nor waits when limits stay.
+#pragma once
+
+#include "renderer/device/cuda/primitives.h"
+#include "renderer/device/cuda/runtime.h"
+#include "renderer/device/cuda/stage_timer.h"
+#include "renderer/raster/cuda/frame.h"
+
+namespace gs::cuda {
+
+/// How blend backward gathers (the bench compares them; results agree to rounding).
+enum class BackwardVariant {
+    sub_tile,   ///< B: a warp per sub-tile walks the contributed bits, lane = pixel, one reduction per splat
+    systolic,   ///< A: lane = splat, pixel states travel from lane to lane
+};
+
+class FramePipeline {
+  public:
+    explicit FramePipeline(const Stream& stream) : stream_(stream) {}
+
+    /// Host side of a frame's constants. The same decisions as the CPU backend's make_project_params.
+    static FrameConstants constants_of(const Camera& camera, const RenderOptions& options, int model_sh_degree);
+
+    /// Makes the arrays for `limits`. Grows (and waits) only when they exceed what was ever asked for.
+    void prepare(const FrameLimits& limits);
+    const FrameLimits& limits() const { return limits_; }
+    const FrameArrays& arrays() const { return arrays_; }
+
+    // ---- each enqueues its kernels; `constants` were written to arrays().constants on this stream before
+    void project(const ModelView& model);
+    void sort_and_bin();
+    void blend(const PictureView& picture);
+    /// After blend() with limits().gradients, same picture.
+    void blend_backward(const PictureView& picture, const PictureGradientView& gradients, BackwardVariant variant);
+    // project backward is a template on its sink: raster/cuda/project_backward.cuh
+
+    std::size_t bytes() const;
+
+  private:
+    const Stream& stream_;
+    FrameLimits limits_;
+    FrameArrays arrays_{};
+    Arena arena_{"arrays of a frame"};
+    Primitives primitives_;
+};
+
+}  // namespace gs::cuda

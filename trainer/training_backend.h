@@ -1,0 +1,73 @@
+// TrainingBackend: where a run's arrays live and where its steps are computed. The trainer decides (views, rates, rounds),
+// the backend computes. One implementation per device: cpu_training.cpp, cuda/cuda_training.cpp. Arrays have the same
+// layout on both, so a checkpoint moves between them.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "renderer/raster/rasterizer.h"
+#include "renderer/scene/capture.h"
+#include "trainer/density.h"
+#include "trainer/lazy_adam.h"
+#include "trainer/loss.h"
+#include "trainer/metrics.h"
+#include "trainer/settings.h"
+#include "trainer/trainer_types.h"
+
+namespace gs {
+
+/// Everything a run has learned: what a checkpoint holds of the model.
+struct RunArrays {
+    GaussianModel model;
+    AdamState adam;
+    DensityStatistics statistics;
+};
+
+/// One step, decided.
+struct StepPlan {
+    std::uint64_t step = 0;      ///< steps done before it
+    std::size_t view_index = 0;  ///< into Capture::views
+    const View* view = nullptr;  ///< lives as long as the capture
+    RenderOptions options;       ///< background and SH degree of this step, depth off
+    LearningRates rates{};
+    bool gathers_statistics = false;
+    double lambda_dssim = 0;
+};
+/// One step, computed.
+struct StepOutcome {
+    std::uint64_t step = 0;  ///< steps done with it; 0: none is known yet
+    std::size_t view_index = 0;
+    LossTerms terms;
+    RenderCounters counters;
+    std::size_t poisoned = 0;  ///< Gaussians whose gradient was not finite; their update was left out
+};
+
+class TrainingBackend {
+  public:
+    virtual ~TrainingBackend() = default;
+    /// Takes over a new or resumed run.
+    virtual void start(std::shared_ptr<const Capture> capture, RunArrays arrays) = 0;
+    /// Carries out one step and returns the newest outcome known: of this step on the CPU, of one or two before it on a
+    /// device that works behind. Throws on device failure; the model of the last good step is kept.
+    virtual StepOutcome step(const StepPlan& plan) = 0;
+    virtual DensityReport densify_and_prune(const TrainingSettings& settings, double extent, bool prune_large) = 0;
+    virtual void reset_opacity() = 0;
+
+    virtual std::uint64_t steps() const = 0;
+    virtual std::size_t count() const = 0;
+    virtual int sh_degree() const = 0;
+    /// Everything, bit for bit, for a checkpoint. Waits for the device.
+    virtual RunArrays arrays() const = 0;
+    /// The model with every pending optimizer step applied. Waits for the device.
+    virtual GaussianModel model() const = 0;
+    /// Draws and changes no bit of the run.
+    virtual void render(const Camera& camera, const RenderOptions& options, RenderResult& result) = 0;
+    virtual PictureScore score(const View& view, const RenderOptions& options) = 0;
+    virtual std::vector<MemoryUse> memory() const = 0;
+    virtual Rasterizer& rasterizer() = 0;
+};
+
+std::unique_ptr<TrainingBackend> make_cpu_training(std::unique_ptr<Rasterizer> rasterizer);
+
+}  // namespace gs
