@@ -2,6 +2,10 @@
 // so every room may include it; in a build without CUDA the same functions say so (cuda_absent.cpp).
 #pragma once
 
+#if defined(__CUDACC__) && !defined(FMT_CONSTEVAL)
+#define FMT_CONSTEVAL  // nvcc cannot evaluate fmt's check of format strings
+#endif
+
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -12,10 +16,10 @@ namespace gs {
 
 struct CudaDeviceInfo {
     int index = 0;
-    std::string name;                             ///< "NVIDIA H200"
-    int compute_major = 0, compute_minor = 0;     ///< 9, 0
+    std::string name;                          ///< "NVIDIA H200"
+    int compute_major = 0, compute_minor = 0;  ///< 9, 0
     int multiprocessors = 0;
-    int clock_khz = 0, memory_clock_khz = 0;      ///< 0: not told
+    int clock_khz = 0, memory_clock_khz = 0;  ///< 0: not told
     int memory_bus_bits = 0;
     std::uint64_t total_bytes = 0, free_bytes = 0, l2_bytes = 0;
     std::uint64_t shared_bytes_per_block = 0;     ///< largest a kernel may ask for
@@ -23,8 +27,8 @@ struct CudaDeviceInfo {
     std::string uuid;
 };
 
-/// Everything that goes wrong on a device: what failed, with CUDA's own words. `out_of_memory` is told apart because the
-/// trainer can go on with what it has.
+/// Everything that goes wrong on a device: what failed, with CUDA's own words. `out_of_memory` is told apart because
+/// the trainer can go on with what it has.
 class DeviceError : public std::runtime_error {
   public:
     DeviceError(const std::string& what, bool out_of_memory)

@@ -9,6 +9,10 @@
 // Included by every .cu file of ours.
 #pragma once
 
+#if defined(__CUDACC__) && !defined(FMT_CONSTEVAL)
+#define FMT_CONSTEVAL  // nvcc cannot evaluate fmt's check of format strings
+#endif
+
 #include <cuda_runtime.h>
 
 #include <cstddef>

@@ -1,8 +1,12 @@
-// The device layer's host side: streams, events, memory, each an owner of one CUDA object. Every call is checked here and
-// throws DeviceError with what was being done; destructors never throw. Only device/cuda, raster/cuda, trainer/cuda and
-// present's interop include it. The tests compile all of that against an emulated cuda_runtime.h that also counts calls
-// (tests/support/emulator), which is how "no synchronisation and no allocation in a steady step" is a test.
+// The device layer's host side: streams, events, memory, each an owner of one CUDA object. Every call is checked here
+// and throws DeviceError with what was being done; destructors never throw. Only device/cuda, raster/cuda, trainer/cuda
+// and present's interop include it. The tests compile all of that against an emulated cuda_runtime.h that also counts
+// calls (tests/support/emulator), which is how "no synchronisation and no allocation in a steady step" is a test.
 #pragma once
+
+#if defined(__CUDACC__) && !defined(FMT_CONSTEVAL)
+#define FMT_CONSTEVAL  // nvcc cannot evaluate fmt's check of format strings
+#endif
 
 #include <cuda_runtime.h>
 
@@ -169,8 +173,8 @@ class PinnedBuffer {
     std::size_t size_;
 };
 
-/// One region that a frame's or step's arrays are carved from, in order, from the start each time. What did not fit makes
-/// the region grow at the next reset(), to the high-water mark and a quarter more.
+/// One region that a frame's or step's arrays are carved from, in order, from the start each time. What did not fit
+/// makes the region grow at the next reset(), to the high-water mark and a quarter more.
 class Arena {
   public:
     /// `what`: its purpose, a literal.

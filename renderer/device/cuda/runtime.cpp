@@ -1,0 +1,168 @@
+#include "renderer/device/cuda/runtime.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "renderer/device/cuda/memory_account.h"
+
+namespace gs::cuda {
+namespace {
+
+std::string place(const std::source_location& where) {
+    const char* slash = std::strrchr(where.file_name(), '/');
+    return fmt::format("{}:{}", slash != nullptr ? slash + 1 : where.file_name(), where.line());
+}
+
+// After one of these no call of this process reaches the device again, whatever it is about.
+bool ends_the_process(cudaError_t status) {
+    switch (status) {
+        case cudaErrorIllegalAddress:
+        case cudaErrorLaunchFailure:
+        case cudaErrorLaunchTimeout:
+        case cudaErrorIllegalInstruction:
+        case cudaErrorMisalignedAddress:
+        case cudaErrorHardwareStackError:
+        case cudaErrorAssert:
+        case cudaErrorECCUncorrectable:
+            return true;
+        default:
+            return false;
+    }
+}
+
+[[noreturn]] void out_of_memory(std::size_t bytes, const char* what) {
+    std::size_t free = 0, total = 0;
+    if (cudaMemGetInfo(&free, &total) != cudaSuccess) (void)cudaGetLastError();
+    throw DeviceError(fmt::format("out of device memory: {} for '{}', {} of {} free", gibibytes(bytes), what,
+                                  gibibytes(free), gibibytes(total)),
+                      true);
+}
+
+// For destructors: takes the error, so that it is not found in the next call's place. A lost device has been reported
+// by the call that noticed; at the end of the process the runtime may be gone already.
+void quietly(cudaError_t status) noexcept {
+    if (status != cudaSuccess) (void)cudaGetLastError();
+}
+
+}  // namespace
+
+void check(cudaError_t status, const char* what, std::source_location where) {
+    if (status == cudaSuccess) return;
+    (void)cudaGetLastError();  // taken: the next call starts clean, unless the device is lost
+    throw DeviceError(
+        fmt::format("{}: {} ({}){}", what, cudaGetErrorString(status), place(where),
+                    ends_the_process(status) ? "; the device is lost to this process, which must be started "
+                                               "again to use it"
+                                             : ""),
+        status == cudaErrorMemoryAllocation);
+}
+
+Stream::Stream(const char* name) : name_(name) {
+    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+}
+Stream::~Stream() {
+    if (stream_ != nullptr) quietly(cudaStreamDestroy(stream_));
+}
+void Stream::synchronize() const { check(cudaStreamSynchronize(stream_), name_); }
+
+Event::Event(Timing timing) {
+    const unsigned flags = timing == Timing::on ? cudaEventDefault : cudaEventDisableTiming;
+    check(cudaEventCreateWithFlags(&event_, flags), "making an event");
+}
+Event::~Event() {
+    if (event_ != nullptr) quietly(cudaEventDestroy(event_));
+}
+void Event::record(const Stream& stream) { check(cudaEventRecord(event_, stream.get()), "recording an event"); }
+bool Event::reached() const {
+    const cudaError_t status = cudaEventQuery(event_);
+    if (status == cudaErrorNotReady) {
+        (void)cudaGetLastError();  // the runtime keeps it as if it were an error
+        return false;
+    }
+    check(status, "looking at an event");
+    return true;
+}
+void Event::hold(const Stream& stream) const {
+    check(cudaStreamWaitEvent(stream.get(), event_, 0), "waiting for an event in a stream");
+}
+float Event::milliseconds_since(const Event& earlier) const {
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, earlier.event_, event_), "time between two events");
+    return milliseconds;
+}
+
+void* allocate_device(std::size_t bytes, const char* what) {
+    if (bytes == 0) return nullptr;
+    void* pointer = nullptr;
+    const cudaError_t status = cudaMalloc(&pointer, bytes);
+    if (status == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError();
+        out_of_memory(bytes, what);
+    }
+    check(status, what);
+    held_device_bytes() += bytes;
+    return pointer;
+}
+void free_device(void* pointer, std::size_t bytes) noexcept {
+    if (pointer == nullptr) return;
+    quietly(cudaFree(pointer));
+    held_device_bytes() -= bytes;
+}
+
+void* allocate_pinned(std::size_t bytes, const char* what) {
+    if (bytes == 0) return nullptr;
+    void* pointer = nullptr;
+    const cudaError_t status = cudaMallocHost(&pointer, bytes);
+    if (status == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError();
+        throw DeviceError(fmt::format("out of page-locked memory: {} for '{}'", gibibytes(bytes), what), true);
+    }
+    check(status, what);
+    return pointer;
+}
+void free_pinned(void* pointer) noexcept {
+    if (pointer != nullptr) quietly(cudaFreeHost(pointer));
+}
+
+void copy_to_device(void* to, const void* from, std::size_t bytes, const Stream& stream) {
+    if (bytes == 0) return;
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream.get()), "copying to the device");
+}
+void copy_to_host(void* to, const void* from, std::size_t bytes, const Stream& stream) {
+    if (bytes == 0) return;
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream.get()), "copying to the host");
+}
+void copy_on_device(void* to, const void* from, std::size_t bytes, const Stream& stream) {
+    if (bytes == 0) return;
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream.get()), "copying on the device");
+}
+void fill_bytes(void* to, int byte, std::size_t bytes, const Stream& stream) {
+    if (bytes == 0) return;
+    check(cudaMemsetAsync(to, byte, bytes, stream.get()), "filling device memory");
+}
+
+void Arena::reset(std::size_t bytes, const Stream& stream) {
+    used_ = 0;
+    if (bytes <= region_.size()) return;
+    // The first size is exact: a scene that is only looked at stays with it. Who grows once will grow again.
+    const std::size_t spare = region_.size() == 0 ? 0 : bytes / 4;
+    try {
+        region_.resize_discard(bytes + spare, stream);
+    } catch (const DeviceError& error) {
+        if (!error.out_of_memory() || spare == 0) throw;
+        region_.resize_discard(bytes, stream);
+    }
+}
+
+void* Arena::take_bytes(std::size_t bytes) {
+    const std::size_t size = (bytes + 255) / 256 * 256;
+    CHECK(size <= region_.size() - used_, "{} of {} bytes are taken, {} more are wanted", used_, region_.size(), size);
+    void* pointer = region_.data() + used_;
+    used_ += size;
+    high_water_ = std::max(high_water_, used_);
+    return pointer;
+}
+
+}  // namespace gs::cuda
