@@ -1,4 +1,4 @@
-// The ring's layout in memory, version 1.0: what a recording process writes and any reader may rely on.
+// The ring's layout in memory, version 1.1: what a recording process writes and any reader may rely on.
 // Included by the recorder (ring.cpp), by readers (profiler/reader.cpp) and, later, by processes gausscope does not
 // own.
 //
@@ -30,6 +30,27 @@
 // torn and count as lapped, the rest is whole. `head` never goes back, not even when another thread takes the lane: its
 // records start at owner_first, and a thread_begin record says the same in band.
 //
+// Device lanes (1.1). Work that a GPU did has a lane per stream, of kind device, named after it ("CUDA stream
+// training"). Its writer is whatever host thread polls the stream, one at a time; ownership, head and record rules are
+// those of a thread's lane, but a record is a DeviceRecord of 64 bytes, which begins as a Record does and then says
+// which range of which thread's lane had launched the work: its begin in ticks, lane, generation of the lane's owner,
+// depth. begin and end are GPU times in this process's ticks, converted by the writer; spans of one depth do not
+// overlap. A lane has no open ranges (depth stays 0). `untimed` counts work that was launched but not timed, because
+// all event pairs were in use. `tid` is 0. thread_begin, thread_name and thread_end records are DeviceRecords, too.
+//
+//   DeviceRecord, 64 bytes
+//   +--------------------------+ 0
+//   | a Record                 |
+//   +--------------------------+ 32
+//   | launch_begin u64 ticks   |  0: no range was open, or none is known
+//   +------------+-------------+ 40
+//   | launch_lane| generation  |  u32 u32
+//   +------------+-------------+ 48
+//   | depth u32  | reserved    |
+//   +------------+-------------+ 56
+//   | correlation u64          |  1, 2, 3, ... per lane in order of launch
+//   +--------------------------+ 64
+//
 // Open ranges. On entry a range is written to stack[depth] and depth goes up; on exit depth goes down and one record is
 // written. So the ranges open at the moment of a crash or a hang are there to read. depth may exceed 64: the excess is
 // not kept.
@@ -51,7 +72,7 @@
 namespace gs::abi {
 
 inline constexpr std::uint64_t kMagic = 0x31474E4952534724ull;  ///< "$GSRING1", little endian
-inline constexpr std::uint32_t kMajor = 1, kMinor = 0;
+inline constexpr std::uint32_t kMajor = 1, kMinor = 1;
 inline constexpr std::uint32_t kVersion = kMajor << 16 | kMinor;
 inline constexpr std::uint64_t kHardCap = 16u << 20;  ///< bytes of one process's ring, never exceeded
 inline constexpr std::uint32_t kLaneCount = 128;
@@ -89,6 +110,18 @@ static_assert(sizeof(Record) == 32 && alignof(Record) == 8);
 static_assert(offsetof(Record, payload) == 16 && offsetof(Record, name) == 24 && offsetof(Record, kind) == 28 &&
               offsetof(Record, depth) == 29 && offsetof(Record, flags) == 30);
 
+/// What a device lane holds: a span of GPU work, and the range that launched it.
+struct DeviceRecord {
+    Record record;
+    std::uint64_t launch_begin;  ///< ticks, 0: not known
+    std::uint32_t launch_lane, launch_generation;
+    std::uint32_t launch_depth, reserved;
+    std::uint64_t correlation;
+};
+static_assert(sizeof(DeviceRecord) == 64 && offsetof(DeviceRecord, launch_begin) == 32 &&
+              offsetof(DeviceRecord, launch_lane) == 40 && offsetof(DeviceRecord, launch_depth) == 48 &&
+              offsetof(DeviceRecord, correlation) == 56);
+
 struct OpenRange {
     std::uint64_t begin;  ///< ticks
     std::uint64_t payload;
@@ -100,7 +133,7 @@ static_assert(sizeof(OpenRange) == 24 && offsetof(OpenRange, name) == 16);
 enum class LaneState : std::uint32_t { unused = 0, owned = 1, released = 2 };
 enum class LaneKind : std::uint32_t {
     thread = 0,
-    device = 1,  ///< kernels and copies of one process, written by the thread that drains CUPTI; record_bytes is 64
+    device = 1,  ///< a GPU's work, written by the thread that polls or drains it; record_bytes is 64
 };
 
 struct alignas(64) Lane {
@@ -115,7 +148,7 @@ struct alignas(64) Lane {
     std::uint32_t name;         ///< string id of the thread's name, 0: none
     std::uint32_t reserved0;
     std::uint64_t released_at;  ///< ticks
-    std::uint64_t reserved1;
+    std::uint64_t untimed;      ///< device lanes (1.1): pieces of work that were launched and not timed
     // ---- second cache line: changes with every record
     std::uint64_t head;   ///< records written since the ring began
     std::uint32_t depth;  ///< ranges open now

@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstring>
 
+#include "profiler/core/device_lane.h"
 #include "profiler/core/nvtx.h"
 #include "profiler/core/process.h"
 #include "profiler/core/scope.h"
@@ -35,6 +36,7 @@ struct Recorder {
     pthread_mutex_t lanes = PTHREAD_MUTEX_INITIALIZER;
     StringTable strings;
     bool fork_handler = false;
+    std::uint32_t number = 0;  // of this ring; a fork ends it
 };
 // In .bss apart from two words; the string table is most of it.
 constinit Recorder recorder;
@@ -96,6 +98,7 @@ void forget_in_child() noexcept {
     if (recorder.fd >= 0) ::close(recorder.fd);
     recorder.header = nullptr;
     recorder.fd = -1;
+    ++recorder.number;
     recorder.strings.reset();
     recorder.starting.clear();
     ::pthread_mutex_init(&recorder.lanes, nullptr);
@@ -144,43 +147,69 @@ std::uint32_t capacity_for(std::uint64_t bytes_left, std::uint64_t lanes_left) {
     return static_cast<std::uint32_t>(std::bit_floor(bytes / sizeof(abi::Record)));
 }
 
-abi::Lane* fresh_lane() {
+abi::Lane* fresh_lane(abi::LaneKind kind) {
     abi::RingHeader& h = *recorder.header;
     if (h.lanes_used >= h.lane_count) return nullptr;
     const std::uint32_t capacity = capacity_for(h.rings_bytes - h.rings_used, h.lane_count - h.lanes_used);
-    if (capacity == 0) return nullptr;
+    const std::uint32_t record_bytes = kind == abi::LaneKind::device ? sizeof(abi::DeviceRecord) : sizeof(abi::Record);
+    const std::uint32_t records = capacity / (record_bytes / static_cast<std::uint32_t>(sizeof(abi::Record)));
+    if (records == 0) return nullptr;
     abi::Lane* lane = lane_at(h.lanes_used);
     lane->records_offset = h.rings_offset + h.rings_used;
-    lane->record_capacity = capacity;
-    lane->record_bytes = sizeof(abi::Record);
-    lane->kind = static_cast<std::uint32_t>(abi::LaneKind::thread);
+    lane->record_capacity = records;
+    lane->record_bytes = record_bytes;
+    lane->kind = static_cast<std::uint32_t>(kind);
     store(h.rings_used, h.rings_used + std::uint64_t{capacity} * sizeof(abi::Record));
     publish(h.lanes_used, h.lanes_used + 1);
     return lane;
 }
 
+bool is_left(const abi::Lane& lane, abi::LaneKind kind) {
+    return lane.state == static_cast<std::uint32_t>(abi::LaneState::released) &&
+           lane.kind == static_cast<std::uint32_t>(kind);
+}
+
 /// The longest of the lanes left at least `grace` ticks ago: readers had time to see their last records.
-abi::Lane* settled_lane(std::uint64_t grace) {
+abi::Lane* settled_lane(abi::LaneKind kind, std::uint64_t grace) {
     const std::uint64_t now = read_ticks();
     abi::Lane* best = nullptr;
     for (std::uint32_t i = 0; i < recorder.header->lanes_used; ++i) {
         abi::Lane* lane = lane_at(i);
-        const bool settled =
-            lane->state == static_cast<std::uint32_t>(abi::LaneState::released) && now - lane->released_at >= grace;
+        const bool settled = is_left(*lane, kind) && now - lane->released_at >= grace;
         if (settled && (best == nullptr || lane->record_capacity > best->record_capacity)) best = lane;
     }
     return best;
 }
 
 /// The lane left longest ago, however short that is.
-abi::Lane* oldest_left_lane() {
+abi::Lane* oldest_left_lane(abi::LaneKind kind) {
     abi::Lane* best = nullptr;
     for (std::uint32_t i = 0; i < recorder.header->lanes_used; ++i) {
         abi::Lane* lane = lane_at(i);
-        if (lane->state != static_cast<std::uint32_t>(abi::LaneState::released)) continue;
+        if (!is_left(*lane, kind)) continue;
         if (best == nullptr || lane->released_at < best->released_at) best = lane;
     }
     return best;
+}
+
+abi::Lane* some_lane(abi::LaneKind kind) {
+    abi::Lane* lane = settled_lane(kind, kGraceTicks);
+    if (lane == nullptr) lane = fresh_lane(kind);
+    return lane == nullptr ? oldest_left_lane(kind) : lane;
+}
+
+std::uint64_t* records_of(const abi::Lane& lane) {
+    return reinterpret_cast<std::uint64_t*>(reinterpret_cast<std::byte*>(recorder.header) + lane.records_offset);
+}
+
+/// Writes the new owner into the lane; readers follow `generation`.
+void sign(abi::Lane& lane, std::uint32_t tid, std::uint32_t name) {
+    store(lane.tid, tid);
+    store(lane.name, name);
+    store(lane.owner_first, lane.head);
+    store(lane.depth, 0u);
+    publish(lane.generation, lane.generation + 1);
+    publish(lane.state, static_cast<std::uint32_t>(abi::LaneState::owned));
 }
 
 /// Gives the lane back when its thread ends.
@@ -208,13 +237,8 @@ void occupy(ThreadLane& t, abi::Lane* lane) {
     t.head = lane->head;
     t.depth = 0;
     t.mask = lane->record_capacity - 1;
-    t.records = reinterpret_cast<std::uint64_t*>(reinterpret_cast<std::byte*>(recorder.header) + lane->records_offset);
-    store(lane->tid, tid);
-    store(lane->name, t.name);
-    store(lane->owner_first, t.head);
-    store(lane->depth, 0u);
-    publish(lane->generation, lane->generation + 1);
-    publish(lane->state, static_cast<std::uint32_t>(abi::LaneState::owned));
+    t.records = records_of(*lane);
+    sign(*lane, tid, t.name);
     const std::uint64_t now = read_ticks();
     write_record(t, abi::RecordKind::thread_begin, now, now, tid, t.name, abi::kHasPayload);
 }
@@ -239,15 +263,47 @@ bool take_lane(ThreadLane& t) noexcept {
     lane_returner.used = true;  // registers its destructor with this thread
     {
         const LanesLock lock;
-        abi::Lane* lane = settled_lane(kGraceTicks);
-        if (lane == nullptr) lane = fresh_lane();
-        if (lane == nullptr) lane = oldest_left_lane();
-        if (lane != nullptr) occupy(t, lane);
+        if (abi::Lane* lane = some_lane(abi::LaneKind::thread)) occupy(t, lane);
     }
     if (t.lane != nullptr) return true;
     t.refused = 1000;
     count_dropped();
     return false;
+}
+
+std::uint32_t ring_number() noexcept { return recorder.number; }
+
+std::uint32_t index_of(const abi::Lane& lane) noexcept { return static_cast<std::uint32_t>(&lane - lane_at(0)); }
+
+bool take_device_lane(DeviceLaneRef& ref) noexcept {
+    if (ref.refused > 0) {
+        --ref.refused;
+        count_dropped();
+        return false;
+    }
+    const LanesLock lock;
+    abi::Lane* lane = some_lane(abi::LaneKind::device);
+    if (lane == nullptr) {
+        ref.refused = 1000;
+        count_dropped();
+        return false;
+    }
+    ref.lane = lane;
+    ref.records = records_of(*lane);
+    ref.head = lane->head;
+    ref.mask = lane->record_capacity - 1;
+    ref.ring = recorder.number;
+    sign(*lane, 0, ref.name);
+    return true;
+}
+
+void release_device_lane(DeviceLaneRef& ref) noexcept {
+    if (ref.lane != nullptr && recorder.header != nullptr && ref.ring == recorder.number) {
+        const LanesLock lock;
+        ref.lane->released_at = read_ticks();
+        publish(ref.lane->state, static_cast<std::uint32_t>(abi::LaneState::released));
+    }
+    ref.lane = nullptr;
 }
 
 }  // namespace detail

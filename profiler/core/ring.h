@@ -56,6 +56,25 @@ struct ThreadLane {
     bool leaving = false;
 };
 
+/// The lane of a device stream, as its one writer sees it (device_lane.h). Private memory, as ThreadLane.
+struct DeviceLaneRef {
+    abi::Lane* lane = nullptr;
+    std::uint64_t* records = nullptr;  ///< 8 words each
+    std::uint64_t head = 0;
+    std::uint32_t mask = 0;
+    std::uint32_t ring = 0;  ///< number of the ring it belongs to
+    std::uint32_t name = 0;
+    std::uint32_t refused = 0;
+};
+/// Gets `ref` a lane of the present ring; false when there is none (counted). Writes into no lane of another ring: a
+/// fork takes the ring away.
+bool take_device_lane(DeviceLaneRef& ref) noexcept;
+void release_device_lane(DeviceLaneRef& ref) noexcept;
+/// Counts up whenever this process loses its ring (fork).
+std::uint32_t ring_number() noexcept;
+/// Where `lane` stands in the directory.
+std::uint32_t index_of(const abi::Lane& lane) noexcept;
+
 enum class RecorderState : int { off = 0, armed = 1, unstarted = 2 };
 extern constinit std::atomic<int> recorder_state;
 #if defined(__GNUC__)
