@@ -7,6 +7,7 @@
 #include "renderer/base/check.h"
 #include "renderer/device/parallel.h"
 #include "renderer/raster/cpu/frame.h"
+#include "renderer/raster/view_setup.h"
 
 namespace gs {
 namespace cpu {
@@ -36,8 +37,7 @@ BlendParams blend_params(const CpuState& state, const ProjectParams& project, co
     p.height = camera.height;
     p.rules = project.rules;
     p.log2_alpha_min = std::log2(project.rules.alpha_min);
-    const float least = project.rules.transmittance_min;
-    p.transmittance_min = project.rules.stop_at_equal ? least : std::nextafter(least, 0.0f);
+    p.transmittance_min = ending_transmittance(project.rules);
     p.background = options.background;
     return p;
 }

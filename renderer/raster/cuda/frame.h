@@ -1,8 +1,8 @@
-// What one frame of the CUDA backend consists of between its kernels: device records, device-resident constants, and the
-// arrays of a frame. Private to raster/cuda and trainer/cuda. Index words as on the CPU: chunk (256 Gaussians), slot (a
-// visible Gaussian of this frame: chunk * 256 + local, so slots have gaps), rank (visible, front to back), emission (slot
-// x tile in the order of ranks, all tiles of a slot together), isect (emissions stably sorted by tile), item (up to 1024
-// consecutive isects of one tile: what one thread block blends).
+// What one frame of the CUDA backend consists of between its kernels: device records, device-resident constants, and
+// the arrays of a frame. Private to raster/cuda and trainer/cuda. Index words as on the CPU: chunk (256 Gaussians),
+// slot (a visible Gaussian of this frame: chunk * 256 + local, so slots have gaps), rank (visible, front to back),
+// emission (slot x tile in the order of ranks, all tiles of a slot together), isect (emissions stably sorted by tile),
+// item (up to 1024 consecutive isects of one tile: what one thread block blends).
 //
 //   project    a thread per Gaussian  splats, coverage, gaussian_from_slot, isects_of_slot; chunk_slots
 //   compact    chunk_slots -> first rank of each chunk; depth_keys, slot_from_rank          FrameCounts::visible
@@ -16,9 +16,9 @@
 //   blend backward    a thread block per item -> isect_gradients[emission]
 //   project backward  a thread per slot: sums its emissions' rows, ends in a Sink (store, or Adam)
 //
-// Counts live on the device; the host knows limits only. A frame that does not fit sets FrameCounts::overflow, and every
-// later kernel of the frame (blend, backward, Adam) then does nothing; the host finds out when it next looks, makes room
-// and draws again.
+// Counts live on the device; the host knows limits only. A frame that does not fit sets FrameCounts::overflow, and
+// every later kernel of the frame (blend, backward, Adam) then does nothing; the host finds out when it next looks,
+// makes room and draws again.
 #pragma once
 
 #include <cstdint>
@@ -28,23 +28,26 @@
 
 namespace gs::cuda {
 
-inline constexpr int kChunk = 256;                           ///< Gaussians one projection block handles
+inline constexpr int kChunk = 256;                            ///< Gaussians one projection block handles
 inline constexpr int kBlocksPerChunk = kChunk / int(kBlock);  ///< 16 blocks of 16, each with a bounding sphere
 inline constexpr int kTilePixels = kTileSize * kTileSize;
 inline constexpr int kSubTileWidth = 8, kSubTileHeight = 4;  ///< pixels of one warp; 2 x 4 sub-tiles a tile
 inline constexpr int kSubTiles = kTilePixels / 32;           ///< 8: warp w covers x 8 (w % 2), y 4 (w / 2)
 inline constexpr int kItemIsects = 1024;                     ///< isects of one work item at most
+inline constexpr int kSizeClasses = 64;                      ///< of work items, for longest first
+inline constexpr int kOrderCounts = kSizeClasses + 2;        ///< items by class; full items; long tiles
+inline constexpr int kPartialPlanes = 5;
 inline constexpr float kLog2E = 1.4426950408889634f;
 
 /// A projected Gaussian as blending reads it: three 16-byte loads. log2 alpha = l - (a dx^2 + b dx dy + c dy^2),
 /// d = pixel centre - (x, y). Made exactly as the CPU backend makes its own (raster/cpu/cull.cpp, write_splat).
 struct alignas(16) Splat {
-    float x, y;     ///< px
-    float a, b;     ///< 1/px^2, conic times log2(e), a and c halved
+    float x, y;  ///< px
+    float a, b;  ///< 1/px^2, conic times log2(e), a and c halved
     float c;
-    float l;        ///< log2 opacity, compensation included
-    float depth;    ///< camera z
-    float extent_x; ///< px, half sizes of the box of { alpha >= alpha_min }
+    float l;         ///< log2 opacity, compensation included
+    float depth;     ///< camera z
+    float extent_x;  ///< px, half sizes of the box of { alpha >= alpha_min }
     float red, green, blue;
     float extent_y;
 };
@@ -89,7 +92,7 @@ struct FrameConstants {
     float blur, scale_modifier;
     int antialiased, sh_degree;
     Vec3f background;
-    float frustum[4][3];      ///< inward unit normals of the side planes in camera axes, widened as on the CPU
+    float frustum[4][3];  ///< inward unit normals of the side planes in camera axes, widened as on the CPU
 };
 
 /// Optimizer state that a reader must apply to see a Gaussian as it is now: trainer's lazy Adam (trainer/lazy_adam.h).
@@ -134,7 +137,11 @@ struct FrameLimits {
     std::uint32_t gaussians = 0, visible = 0, isects = 0;
     int width = 0, height = 0, tiles = 0;
     bool gradients = false, depth = false, counters = false;
-    std::uint32_t max_items() const { return static_cast<std::uint32_t>(tiles) + isects / kItemIsects; }
+    std::uint32_t item_isects = kItemIsects;  ///< a multiple of 32; tests lower it to split small scenes
+    std::uint32_t max_items() const { return static_cast<std::uint32_t>(tiles) + isects / item_isects; }
+    /// A tile of n > item_isects has at most 2 n / item_isects items.
+    std::uint32_t max_partials() const { return 2 * (isects / item_isects); }
+    std::uint32_t max_long_tiles() const { return isects / item_isects; }
     std::uint32_t chunks() const { return (gaussians + kChunk - 1) / kChunk; }
     bool operator==(const FrameLimits&) const = default;
 };
@@ -161,7 +168,8 @@ struct PictureGradientView {
     const float* depth = nullptr;  ///< or null
 };
 
-/// Arrays of one frame, carved from an arena for given limits (frame_arrays.cpp). All device pointers.
+/// Arrays of one frame, carved from an arena for given limits (frame_arrays.cpp). All device pointers. Of pairs, [0] is
+/// before sorting and [1] after; FramePipeline::sort_and_bin() sees to that.
 struct FrameArrays {
     FrameConstants* constants;
     FrameCounts* counts;
@@ -172,28 +180,32 @@ struct FrameArrays {
     std::uint32_t* first_emission;      ///< [slot]
     std::uint32_t* chunk_slots;         ///< [chunk] slots used
     std::uint32_t* chunk_first_rank;    ///< [chunk] before sorting
+    std::uint64_t* isect_total;         ///< I before it is known to fit 32 bits
     std::uint32_t* depth_keys[2];       ///< [limits.visible]
     std::uint32_t* slot_from_rank[2];   ///< [limits.visible]
     std::uint32_t* emission_of_rank;    ///< [limits.visible] first emission, by rank
     std::uint32_t* tile_keys[2];        ///< [limits.isects] 16-bit keys when there are at most 65,535 tiles
-    std::uint32_t* payload[2];          ///< [limits.isects] emission before and after sorting
-    std::uint32_t* slot_of_emission;    ///< [limits.isects]
+    std::uint32_t* payload[2];          ///< [limits.isects] emission, or slot when no gradients are wanted
+    std::uint32_t* slot_of_emission;    ///< gradients: [limits.isects]
     std::uint32_t* slot_from_isect;     ///< [limits.isects]
     std::uint32_t* tile_begin;          ///< [tiles + 1]
-    WorkItem* items;                    ///< [limits.max_items()]
+    std::uint32_t* order_counts;        ///< [256 tiles][kOrderCounts] what ordering the items counts
+    WorkItem* items;                    ///< [limits.max_items()] item t is the last of tile t, the full ones follow
     std::uint32_t* item_order;          ///< [limits.max_items()] longest first
-    std::uint32_t* long_tiles;          ///< [tiles] tiles with several items
-    float* partials;                    ///< [partial][5][256]: r g b T depth of an item alone (blend), then the running
-                                        ///< sums before it (composite), which is where backward starts
-    float* final_transmittance;         ///< [height][width]
-    std::uint32_t* contributed;         ///< gradients: bit k of word (group, warp): isect k of the group changed a pixel
-                                        ///< of that sub-tile; see contributed_word()
-    IsectGradient* isect_gradients;     ///< gradients: [emission]
+    std::uint32_t* long_tiles;          ///< [limits.max_long_tiles()] tiles with several items
+    float* partials;                    ///< [partial][5][256 pixels, 16 y + x]: r g b T depth of an item alone (blend),
+                                        ///< then the running sums before it (composite), which is where backward
+                                        ///< starts; T = 0 where the pixel had ended
+    std::uint16_t* partial_contributors;  ///< counters: [partial][256]
+    float* final_transmittance;           ///< gradients: [height][width]
+    std::uint32_t* contributed;           ///< gradients: bit k of word (group, warp): isect k of the group was blended
+                                          ///< into a pixel of that sub-tile, or ended one; see contributed_word(). In
+                                          ///< tiles of several items also bits of pixels that had ended before the item
+    IsectGradient* isect_gradients;       ///< gradients: [emission]
 };
 
 /// Where the mask of 32 isects of one tile for sub-tile `warp` lies. Groups of different tiles never share a word.
-GS_HD inline std::size_t contributed_word(std::uint32_t tile, std::uint32_t tile_begin, std::uint32_t isect,
-                                          int warp) {
+GS_HD inline std::size_t contributed_word(std::uint32_t tile, std::uint32_t tile_begin, std::uint32_t isect, int warp) {
     const std::size_t group = tile_begin / 32 + tile + (isect - tile_begin) / 32;
     return group * kSubTiles + static_cast<std::size_t>(warp);
 }
