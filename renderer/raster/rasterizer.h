@@ -12,6 +12,7 @@
 
 #include "renderer/base/expected.h"
 #include "renderer/base/vec.h"
+#include "renderer/device/device_picture.h"
 #include "renderer/scene/camera.h"
 #include "renderer/scene/gaussian_model.h"
 #include "renderer/scene/image.h"
@@ -167,6 +168,14 @@ class Rasterizer {
     /// Draws. `camera` must be a valid pinhole. Poison parameters (NaN, Inf, degenerate) draw nothing.
     virtual void forward(ParameterSource& source, const Camera& camera, const RenderOptions& options,
                          ForwardState& state, RenderResult& result) = 0;
+    /// Draws for the screen only: the colours as RGBA8 where they are, in device memory. Of `result` only size and
+    /// counters are filled. Null when this backend draws in host memory, or when all pictures of its pool are on loan:
+    /// forward() then. A picture that is given out is complete: what did not fit has been drawn again.
+    virtual std::shared_ptr<const DevicePicture> forward_for_display(ParameterSource&, const Camera&,
+                                                                     const RenderOptions&, ForwardState&,
+                                                                     RenderResult& /*result*/) {
+        return nullptr;
+    }
     /// Gradients of the last forward() on `state`, with the same source, camera and options, model unchanged since.
     virtual void backward(ParameterSource& source, const Camera& camera, const RenderOptions& options,
                           ForwardState& state, const RenderResult& result, const PixelGradients& gradients,
