@@ -71,8 +71,8 @@ void Collector::hand_over() {
         return;
     }
     // The consumer is behind: go on filling this batch.
-    reader_->count_lost(drop_oldest(pending_->spans) + drop_oldest(pending_->counters) +
-                        drop_oldest(pending_->instants));
+    reader_->count_lost(drop_oldest(pending_->spans) + drop_oldest(pending_->device_spans) +
+                        drop_oldest(pending_->counters) + drop_oldest(pending_->instants));
 }
 
 std::size_t Collector::drain_into(TraceStore& store) {

@@ -197,7 +197,8 @@ void TraceReader::read_clocks() {
 
 void TraceReader::report_track(const LaneProgress& lane, bool ended, TraceBatch& out) {
     const std::uint32_t name = known(lane.name, out);
-    out.tracks.push_back({lane.track, layout_.pid, lane.tid, name == 0 ? std::string() : names_[name - 1], ended});
+    out.tracks.push_back(
+        {lane.track, layout_.pid, lane.tid, name == 0 ? std::string() : names_[name - 1], ended, lane.kind});
 }
 
 void TraceReader::new_owner(LaneProgress& lane, std::uint32_t tid, std::uint32_t name, TraceBatch& out) {
@@ -207,7 +208,8 @@ void TraceReader::new_owner(LaneProgress& lane, std::uint32_t tid, std::uint32_t
     report_track(lane, false, out);
 }
 
-void TraceReader::take_record(LaneProgress& lane, const abi::Record& r, TraceBatch& out) {
+void TraceReader::take_record(LaneProgress& lane, const abi::DeviceRecord& device, TraceBatch& out) {
+    const abi::Record& r = device.record;
     const auto kind = static_cast<abi::RecordKind>(r.kind);
     if (kind == abi::RecordKind::thread_begin)
         return new_owner(lane, static_cast<std::uint32_t>(r.payload), r.name, out);
@@ -222,8 +224,9 @@ void TraceReader::take_record(LaneProgress& lane, const abi::Record& r, TraceBat
     const std::uint32_t name = known(r.name, out);
     switch (kind) {
         case abi::RecordKind::span:
-            out.spans.push_back({begin, end, r.payload, lane.track, name, r.depth, (r.flags & abi::kHasPayload) != 0});
-            return;
+            return take_span(lane, device,
+                             {begin, end, r.payload, lane.track, name, r.depth, (r.flags & abi::kHasPayload) != 0},
+                             out);
         case abi::RecordKind::counter:
             out.counters.push_back({begin, std::bit_cast<double>(r.payload), lane.track, name});
             return;
@@ -243,19 +246,55 @@ void TraceReader::take_record(LaneProgress& lane, const abi::Record& r, TraceBat
     }
 }
 
-void TraceReader::read_lane(std::uint32_t index, TraceBatch& out) {
+void TraceReader::take_span(const LaneProgress& lane, const abi::DeviceRecord& r, const SpanEvent& span,
+                            TraceBatch& out) {
+    if (lane.kind == TrackKind::thread) {
+        out.spans.push_back(span);
+        return;
+    }
+    DeviceSpanEvent event{span, 0, r.correlation};
+    const std::int64_t launch = clock_.ns_from_ticks(r.launch_begin);
+    // The launching lane may have changed hands since, or never have been: then who launched it is not known.
+    const bool known_lane = r.launch_begin != 0 && r.launch_lane < lanes_.size() && launch >= 0 &&
+                            launch <= span.end_ns && r.launch_depth < abi::kStackSlots;
+    if (known_lane && lanes_[r.launch_lane].kind == TrackKind::thread &&
+        lanes_[r.launch_lane].generation == r.launch_generation) {
+        event.launch_ns = launch;
+        event.launch_track = lanes_[r.launch_lane].track;
+        event.launch_depth = static_cast<std::uint8_t>(r.launch_depth);
+    }
+    out.device_spans.push_back(event);
+}
+
+// Threads first: GPU work names the thread that launched it.
+void TraceReader::read_lanes(TrackKind kind, TraceBatch& out) {
+    for (std::uint32_t i = 0; i < layout_.lane_count; ++i) {
+        const std::uint64_t at = layout_.lanes_offset + std::uint64_t{i} * layout_.lane_bytes;
+        const auto head = load_acquire<std::uint64_t>(at + offsetof(abi::Lane, head));
+        if (head == lanes_[i].tail && (kind == TrackKind::thread || lanes_[i].kind == TrackKind::thread)) continue;
+        abi::Lane info;
+        copy(at, &info, offsetof(abi::Lane, head));
+        const bool device = info.kind == static_cast<std::uint32_t>(abi::LaneKind::device);
+        if (device != (kind == TrackKind::gpu_stream)) continue;
+        if (device) loss_.untimed += info.untimed;
+        if (head == lanes_[i].tail) continue;
+        if (lanes_[i].kind != kind) lanes_[i].track = kNoTrack;
+        lanes_[i].kind = kind;
+        read_lane(i, head, info, out);
+    }
+}
+
+void TraceReader::read_lane(std::uint32_t index, std::uint64_t head, const abi::Lane& info, TraceBatch& out) {
     const std::uint64_t at = layout_.lanes_offset + std::uint64_t{index} * layout_.lane_bytes;
     LaneProgress& lane = lanes_[index];
-    const auto head = load_acquire<std::uint64_t>(at + offsetof(abi::Lane, head));
-    if (head == lane.tail) return;
-    abi::Lane info;
-    copy(at, &info, offsetof(abi::Lane, head));
-    const std::uint64_t capacity = info.record_capacity, bytes = capacity * sizeof(abi::Record);
-    const bool possible =
-        head > lane.tail && std::has_single_bit(capacity) && info.record_bytes == sizeof(abi::Record) &&
-        info.kind == static_cast<std::uint32_t>(abi::LaneKind::thread) && info.records_offset >= layout_.rings_offset &&
-        inside(info.records_offset - layout_.rings_offset, bytes, layout_.rings_bytes) &&
-        info.records_offset % kWord == 0;
+    const std::uint64_t record_bytes =
+        lane.kind == TrackKind::gpu_stream ? sizeof(abi::DeviceRecord) : sizeof(abi::Record);
+    const std::uint64_t capacity = info.record_capacity, bytes = capacity * record_bytes;
+    const bool possible = head > lane.tail && std::has_single_bit(capacity) && info.record_bytes == record_bytes &&
+                          info.kind <= static_cast<std::uint32_t>(abi::LaneKind::device) &&
+                          info.records_offset >= layout_.rings_offset &&
+                          inside(info.records_offset - layout_.rings_offset, bytes, layout_.rings_bytes) &&
+                          info.records_offset % kWord == 0;
     if (!possible) {
         ++loss_.malformed;
         lane.tail = head;
@@ -264,7 +303,7 @@ void TraceReader::read_lane(std::uint32_t index, TraceBatch& out) {
     std::uint64_t first = std::max(lane.tail, head > capacity ? head - capacity : 0);
     scratch_.resize(head - first);
     for (std::uint64_t n = first; n < head; ++n)
-        copy(info.records_offset + n % capacity * sizeof(abi::Record), &scratch_[n - first], sizeof(abi::Record));
+        copy(info.records_offset + n % capacity * record_bytes, &scratch_[n - first], record_bytes);
     detail::fence(std::memory_order_acquire);
     const auto head_after = load_acquire<std::uint64_t>(at + offsetof(abi::Lane, head));
     // Record head_after may be half written; it shares its slot with head_after - capacity.
@@ -277,8 +316,8 @@ void TraceReader::read_lane(std::uint32_t index, TraceBatch& out) {
         if (lane.track == kNoTrack || (lost && lane.tail <= info.owner_first))
             new_owner(lane, info.tid, info.name, out);
     } else if (lost && info.generation - lane.generation > 1) {
-        lane = {start, info.generation, kNoTrack, 0,
-                0};  // several owners went by; whose records these are is not known
+        // Several owners went by; whose records these are is not known.
+        lane = {start, info.generation, kNoTrack, 0, 0, lane.kind};
     }
     lane.generation = info.generation;
     for (std::uint64_t n = start; n < head; ++n) take_record(lane, scratch_[n - first], out);
@@ -310,7 +349,9 @@ void TraceReader::drain(TraceBatch& out) {
     if (!clock_.ready()) return;
     out.read_ns = static_cast<std::int64_t>(monotonic_ns());
     read_strings(out);
-    for (std::uint32_t i = 0; i < layout_.lane_count; ++i) read_lane(i, out);
+    loss_.untimed = 0;
+    read_lanes(TrackKind::thread, out);
+    read_lanes(TrackKind::gpu_stream, out);
     out.open.clear();
     for (std::uint32_t i = 0; i < layout_.lane_count; ++i) read_open(i, out);
     out.written = 0;

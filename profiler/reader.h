@@ -52,16 +52,18 @@ class TraceReader {
         std::uint32_t track = kNoTrack;
         std::uint32_t tid = 0;
         std::uint32_t name = 0;
+        TrackKind kind = TrackKind::thread;
     };
-    static constexpr std::uint32_t kNoTrack = ~0u;
 
     TraceReader() = default;
     void start_at_oldest();
     void read_strings(TraceBatch& out);
     void read_clocks();
-    void read_lane(std::uint32_t index, TraceBatch& out);
+    void read_lane(std::uint32_t index, std::uint64_t head, const abi::Lane& info, TraceBatch& out);
     void read_open(std::uint32_t index, TraceBatch& out);
-    void take_record(LaneProgress& lane, const abi::Record& record, TraceBatch& out);
+    void read_lanes(TrackKind kind, TraceBatch& out);
+    void take_record(LaneProgress& lane, const abi::DeviceRecord& record, TraceBatch& out);
+    void take_span(const LaneProgress& lane, const abi::DeviceRecord& record, const SpanEvent& span, TraceBatch& out);
     void new_owner(LaneProgress& lane, std::uint32_t tid, std::uint32_t name, TraceBatch& out);
     void report_track(const LaneProgress& lane, bool ended, TraceBatch& out);
     /// The id itself when its text is known, else 0.
@@ -79,7 +81,7 @@ class TraceReader {
     std::uint64_t arena_read_ = 0;
     std::vector<std::string> names_;
     std::vector<LaneProgress> lanes_;
-    std::vector<abi::Record> scratch_;
+    std::vector<abi::DeviceRecord> scratch_;  ///< of a thread's lane only the Record is set
     std::uint32_t tracks_ = 0;
     LossCounts loss_;
 };

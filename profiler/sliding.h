@@ -23,6 +23,7 @@ class SlidingArray {
     void keep_newest(std::size_t n) {
         if (size() > n) drop_front(size() - n);
     }
+    std::span<T> items() { return std::span<T>(items_).subspan(first_); }
     std::span<const T> view() const { return std::span<const T>(items_).subspan(first_); }
     std::size_t size() const { return items_.size() - first_; }
     bool empty() const { return size() == 0; }

@@ -60,16 +60,69 @@ std::vector<StageStats> frame_statistics(std::span<const FrameSample> history, s
     return out;
 }
 
-std::string stage_table_csv(std::span<const StageStats> rows) {
-    const auto number = [](double value) {
-        return std::isfinite(value) ? fmt::format("{:.6g}", value) : std::string();
-    };
+std::vector<StageStats> gpu_frame_statistics(std::span<const FrameSample> history, std::size_t last_n) {
+    std::vector<const FrameSample*> used;
+    for (std::size_t i = history.size(); i-- > 0 && used.size() < last_n;)
+        if (!history[i].warm_up && !history[i].incomplete && history[i].gpu_complete) used.push_back(&history[i]);
+    double all_ms = 0;
+    for (const FrameSample* frame : used) all_ms += frame->milliseconds();
+
+    std::vector<StageStats> out;
+    std::vector<double> milliseconds;
+    for (std::size_t s = 0; s < kStageCount; ++s) {
+        StageStats stats;
+        stats.stage = static_cast<Stage>(s);
+        milliseconds.clear();
+        for (const FrameSample* frame : used) {
+            if (frame->gpu_calls[s] == 0) continue;
+            stats.calls += frame->gpu_calls[s];
+            stats.newest_ns = std::max(stats.newest_ns, frame->end_ns);
+            milliseconds.push_back(static_cast<double>(frame->gpu_ms[s]));
+        }
+        if (milliseconds.empty()) continue;
+        set_figures(stats, milliseconds);
+        stats.self_mean_ms = std::numeric_limits<double>::quiet_NaN();
+        stats.share = all_ms > 0 ? stats.total_ms / all_ms : std::numeric_limits<double>::quiet_NaN();
+        out.push_back(stats);
+    }
+    return out;
+}
+
+namespace {
+
+std::string csv_number(double value) { return std::isfinite(value) ? fmt::format("{:.6g}", value) : std::string(); }
+
+std::string csv_figures(const StageStats& r) {
+    return fmt::format(",{},{},{},{},{},{},{},{},{},{},{}", r.samples, r.calls, csv_number(r.mean_ms),
+                       csv_number(r.p50_ms), csv_number(r.p95_ms), csv_number(r.p99_ms), csv_number(r.min_ms),
+                       csv_number(r.max_ms), csv_number(r.total_ms), csv_number(r.self_mean_ms),
+                       csv_number(r.share * 100));
+}
+
+}  // namespace
+
+std::string stage_table_csv(std::span<const StageStats> rows, std::span<const StageStats> gpu_rows) {
     std::string out =
-        "stage,samples,calls,mean_ms,p50_ms,p95_ms,p99_ms,min_ms,max_ms,total_ms,self_mean_ms,share_percent\n";
-    for (const StageStats& r : rows)
-        out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", name_of(r.stage), r.samples, r.calls,
-                           number(r.mean_ms), number(r.p50_ms), number(r.p95_ms), number(r.p99_ms), number(r.min_ms),
-                           number(r.max_ms), number(r.total_ms), number(r.self_mean_ms), number(r.share * 100));
+        "stage,samples,calls,mean_ms,p50_ms,p95_ms,p99_ms,min_ms,max_ms,total_ms,self_mean_ms,share_percent";
+    if (!gpu_rows.empty()) out += ",gpu_samples,gpu_mean_ms,gpu_p50_ms,gpu_p95_ms,gpu_p99_ms,gpu_share_percent";
+    out += "\n";
+    for (std::size_t s = 0; s < kStageCount; ++s) {
+        const auto of = [s](std::span<const StageStats> table) {
+            const auto is = [s](const StageStats& r) { return r.stage == static_cast<Stage>(s); };
+            const auto found = std::find_if(table.begin(), table.end(), is);
+            return found == table.end() ? nullptr : &*found;
+        };
+        const StageStats *cpu = of(rows), *gpu = of(gpu_rows);
+        if (cpu == nullptr && gpu == nullptr) continue;
+        out += name_of(static_cast<Stage>(s));
+        out += cpu != nullptr ? csv_figures(*cpu) : std::string(11, ',');
+        if (gpu != nullptr)
+            out += fmt::format(",{},{},{},{},{},{}", gpu->samples, csv_number(gpu->mean_ms), csv_number(gpu->p50_ms),
+                               csv_number(gpu->p95_ms), csv_number(gpu->p99_ms), csv_number(gpu->share * 100));
+        else if (!gpu_rows.empty())
+            out += std::string(6, ',');
+        out += "\n";
+    }
     return out;
 }
 

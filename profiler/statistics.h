@@ -39,11 +39,17 @@ struct FrameSample {
     std::array<float, kStageCount> total_ms{};  ///< inner spans included
     std::array<float, kStageCount> self_ms{};   ///< inner spans excluded; these add up to the frame's length
     std::array<std::uint32_t, kStageCount> calls{};
+    // ---- what the frame launched on a GPU; it may have run later than the frame on its thread
+    std::array<float, kStageCount> gpu_ms{};  ///< GPU stages inside others included
+    std::array<std::uint32_t, kStageCount> gpu_calls{};
+    float gpu_busy_ms = 0;        ///< of outermost GPU stages: what the frame kept its stream busy for
+    std::uint32_t gpu_track = 0;  ///< the stream, when gpu_busy_ms > 0
+    bool gpu_complete = false;    ///< everything it launched has been seen to end
     double milliseconds() const { return static_cast<double>(end_ns - begin_ns) * 1e-6; }
 };
 
 /// A stage over some frames (or calls). Figures are over the frames in which the stage occurred; share is over all of
-/// them.
+/// them. CPU and GPU time come in tables of their own: TraceStore::statistics() and gpu_statistics().
 struct StageStats {
     Stage stage = Stage::other;
     std::uint64_t samples = 0;  ///< frames (or calls) the figures are made of
@@ -66,7 +72,12 @@ void set_figures(StageStats& stats, std::vector<double>& milliseconds);
 /// left out.
 std::vector<StageStats> frame_statistics(std::span<const FrameSample> history, std::size_t last_n);
 
+/// The same of GPU time: what the newest `last_n` frames launched, frames still at work left out. self_mean_ms is NaN;
+/// share is of the frames' time on the CPU, so it may exceed 1 when the GPU is what a run waits for.
+std::vector<StageStats> gpu_frame_statistics(std::span<const FrameSample> history, std::size_t last_n);
+
 /// The table as CSV with a header line, times in milliseconds, share in percent; what is unavailable is an empty field.
-std::string stage_table_csv(std::span<const StageStats> rows);
+/// With GPU rows there are columns of GPU time, and lines for stages that only a GPU has.
+std::string stage_table_csv(std::span<const StageStats> rows, std::span<const StageStats> gpu_rows = {});
 
 }  // namespace gs

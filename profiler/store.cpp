@@ -20,9 +20,14 @@ TraceStore::TraceStore(TraceStoreOptions options) : options_(options) {
 void TraceStore::restart_warm_up() { std::fill(std::begin(warm_up_left_), std::end(warm_up_left_), options_.warm_up); }
 
 void TraceStore::clear() {
-    for (TraceTrack& track : tracks_) track.rows.clear();
+    for (TraceTrack& track : tracks_) {
+        track.rows.clear();
+        track.launches.clear();
+    }
     for (auto& frames : frames_) frames = {};
+    for (auto& work : pending_work_) work = {};
     for (auto& calls : calls_) calls = {};
+    for (auto& calls : gpu_calls_) calls = {};
     counters_.clear();
     instants_ = {};
     span_count_ = 0;
@@ -48,8 +53,10 @@ void TraceStore::take_track(Source& source, const TrackInfo& info) {
     track.pid = info.pid;
     track.tid = info.tid;
     track.ended = info.ended;
+    track.kind = info.kind;
     if (!info.name.empty()) track.name = info.name;
-    if (track.name.empty()) track.name = "thread " + std::to_string(info.tid);
+    if (track.name.empty())
+        track.name = info.kind == TrackKind::thread ? "thread " + std::to_string(info.tid) : "GPU stream";
 }
 
 void TraceStore::ingest(const TraceBatch& batch) {
@@ -66,12 +73,19 @@ void TraceStore::ingest(const TraceBatch& batch) {
     source.lapped = batch.loss.lapped;
     const auto track_of = [&](std::uint32_t id) {
         const auto found = source.track_of_id.find(id);
-        return found == source.track_of_id.end() ? std::numeric_limits<std::uint32_t>::max() : found->second;
+        return found == source.track_of_id.end() ? kNoTrack : found->second;
     };
     for (const SpanEvent& e : batch.spans) {
         const std::uint32_t track = track_of(e.track);
         if (track >= tracks_.size()) continue;
         take_span(track, {e.begin_ns, e.end_ns, e.payload, name_in(source, e.name), e.has_payload}, e.depth, lossy);
+    }
+    for (const DeviceSpanEvent& d : batch.device_spans) {
+        const SpanEvent& e = d.span;
+        const std::uint32_t track = track_of(e.track);
+        if (track >= tracks_.size() || tracks_[track].kind != TrackKind::gpu_stream) continue;
+        take_device_span(track, {e.begin_ns, e.end_ns, e.payload, name_in(source, e.name), e.has_payload}, e.depth,
+                         {d.launch_ns, track_of(d.launch_track), d.launch_depth});
     }
     for (const CounterEvent& e : batch.counters) take_counter(name_in(source, e.name), {e.time_ns, e.value});
     for (const InstantEvent& e : batch.instants)
@@ -100,32 +114,39 @@ void TraceStore::total_losses() {
         loss_.lapped += source.loss.lapped;
         loss_.dropped += source.loss.dropped;
         loss_.malformed += source.loss.malformed;
+        loss_.untimed += source.loss.untimed;
         loss_.dropped_strings += source.loss.dropped_strings;
         loss_.truncated_strings += source.loss.truncated_strings;
         written_ += source.written;
     }
 }
 
-void TraceStore::take_span(std::uint32_t track_index, const TraceSpan& span, std::uint8_t depth, bool lossy) {
+/// Puts the span into its row, its begin moved to where the row ends when need be. False: it cannot be there.
+bool TraceStore::place_span(std::uint32_t track_index, TraceSpan& span, std::uint8_t depth) {
     TraceTrack& track = tracks_[track_index];
     if (depth >= kMaxRows) {
         ++misplaced_;
-        return;
+        return false;
     }
     if (track.rows.size() <= depth) track.rows.resize(depth + std::size_t{1});
     SlidingArray<TraceSpan>& row = track.rows[depth];
-    TraceSpan kept = span;
-    if (!row.empty() && kept.begin_ns < row.back().end_ns) {
+    if (!row.empty() && span.begin_ns < row.back().end_ns) {
         // Rounding of clocks may cost a nanosecond or two; anything more is not a row any more.
-        if (kept.end_ns < row.back().end_ns) {
+        if (span.end_ns < row.back().end_ns) {
             ++misplaced_;
-            return;
+            return false;
         }
-        kept.begin_ns = row.back().end_ns;
+        span.begin_ns = row.back().end_ns;
     }
-    row.push_back(kept);
+    row.push_back(span);
     ++span_count_;
-    end_ns_ = std::max(end_ns_, kept.end_ns);
+    end_ns_ = std::max(end_ns_, span.end_ns);
+    return true;
+}
+
+void TraceStore::take_span(std::uint32_t track_index, const TraceSpan& span, std::uint8_t depth, bool lossy) {
+    TraceSpan kept = span;
+    if (!place_span(track_index, kept, depth)) return;
     const Stage of = stage(kept.name);
     SlidingArray<Call>& calls = calls_[index(of)];
     calls.push_back({kept.end_ns, static_cast<double>(kept.length_ns()) * 1e-6});
@@ -175,6 +196,7 @@ void TraceStore::take_frame(StatScope scope, std::uint32_t track_index, const Tr
         }
         parents = inside;
     }
+    take_pending_work(scope, sample);
     SlidingArray<FrameSample>& frames = frames_[index(scope)];
     frames.push_back(sample);
     frames.keep_newest(options_.max_frames);
@@ -211,9 +233,11 @@ void TraceStore::forget_oldest() {
         (count < excess ? low : high) = middle;
     }
     for (TraceTrack& track : tracks_)
-        for (auto& row : track.rows) {
+        for (std::size_t r = 0; r < track.rows.size(); ++r) {
+            auto& row = track.rows[r];
             const std::size_t count = ended_before(row, high);
             row.drop_front(count);
+            if (r < track.launches.size()) track.launches[r].drop_front(count);
             span_count_ -= count;
             forgotten_ += count;
         }
@@ -232,10 +256,14 @@ std::span<const FrameSample> TraceStore::history(StatScope scope) const {
 }
 
 std::vector<StageStats> TraceStore::statistics(StatScope scope, std::size_t last_n) const {
-    if (scope != StatScope::call) return frame_statistics(history(scope), last_n);
+    return scope == StatScope::call ? call_statistics(calls_, last_n) : frame_statistics(history(scope), last_n);
+}
+
+std::vector<StageStats> TraceStore::call_statistics(const SlidingArray<Call> (&all)[kStageCount],
+                                                    std::size_t last_n) const {
     std::vector<StageStats> out;
     for (std::size_t s = 0; s < kStageCount; ++s) {
-        auto calls = calls_[s].view();
+        auto calls = all[s].view();
         if (calls.size() > last_n) calls = calls.last(last_n);
         if (calls.empty()) continue;
         std::vector<double> milliseconds;
@@ -255,6 +283,9 @@ std::size_t TraceStore::bytes() const {
     std::size_t total = instants_.bytes();
     for (const TraceTrack& track : tracks_)
         for (const auto& row : track.rows) total += row.bytes();
+    for (const TraceTrack& track : tracks_)
+        for (const auto& row : track.launches) total += row.bytes();
+    for (const auto& calls : gpu_calls_) total += calls.bytes();
     for (const auto& frames : frames_) total += frames.bytes();
     for (const auto& calls : calls_) total += calls.bytes();
     for (const CounterSeries& series : counters_) total += series.points.bytes();
@@ -273,7 +304,13 @@ void TraceStore::visible(std::size_t track, std::size_t row, std::int64_t t0, st
     };
     auto at = first_ending_after(spans.begin(), t0);
     while (at != spans.end() && at->begin_ns <= t1) {
-        DrawnSpan drawn{at->begin_ns, at->end_ns, at->payload, at->name, 1, at->has_payload};
+        DrawnSpan drawn{at->begin_ns,
+                        at->end_ns,
+                        at->payload,
+                        at->name,
+                        1,
+                        at->has_payload,
+                        static_cast<std::uint32_t>(at - spans.begin())};
         auto next = at + 1;
         if (at->length_ns() < merge_ns) {
             // Everything that ends within this pixel becomes one block.

@@ -27,12 +27,24 @@ struct TraceSpan {
     std::int64_t length_ns() const { return end_ns - begin_ns; }
 };
 
-/// One thread's timeline: a row per nesting depth. Spans of a row do not overlap and are in order of time.
+/// The span that launched a piece of GPU work: of tracks()[track], row `row`, begun at `time_ns`. track is kNoTrack
+/// when it is not known. TraceStore::launching_span() finds it.
+struct TraceLaunch {
+    std::int64_t time_ns = 0;
+    std::uint32_t track = kNoTrack;
+    std::uint8_t row = 0;
+};
+
+/// One thread's, or one GPU stream's, timeline: a row per nesting depth. Spans of a row do not overlap and are in order
+/// of time.
 struct TraceTrack {
     std::uint32_t pid = 0, tid = 0;
-    std::string name;  ///< "engine", or "thread 1234"
+    std::string name;  ///< "engine", "thread 1234", "CUDA stream training"
     bool ended = false;
+    TrackKind kind = TrackKind::thread;
     std::vector<SlidingArray<TraceSpan>> rows;
+    std::vector<SlidingArray<TraceLaunch>> launches;  ///< of GPU streams: [row][span], beside `rows`
+    std::int64_t newest_launch_ns = 0;                ///< of GPU streams
 };
 
 /// What the timeline draws: one span, or several that are too small to tell apart.
@@ -42,6 +54,7 @@ struct DrawnSpan {
     std::uint32_t name = 0;  ///< of the first, when several
     std::uint32_t count = 1;
     bool has_payload = false;
+    std::uint32_t first = 0;  ///< the (first) span is rows[row].view()[first]
 };
 
 struct CounterPoint {
@@ -94,6 +107,13 @@ class TraceStore {
                  std::vector<DrawnSpan>& out) const;
     /// The span of a row at time t, null when none.
     const TraceSpan* span_at(std::size_t track, std::size_t row, std::int64_t t) const;
+    /// What launched `span`, which is one of a GPU stream's rows[row].view(). The arrow of the timeline begins there.
+    struct LaunchingSpan {
+        const TraceSpan* span = nullptr;  ///< null: not known, or no longer kept
+        std::uint32_t track = kNoTrack;
+        std::size_t row = 0;
+    };
+    LaunchingSpan launching_span(std::size_t track, std::size_t row, const TraceSpan& span) const;
     std::span<const OpenSpan> open_spans() const { return open_; }  ///< `track` and `name` as everywhere in the store
     const std::vector<CounterSeries>& counters() const { return counters_; }
     std::span<const TraceInstant> instants() const { return instants_.view(); }
@@ -103,6 +123,8 @@ class TraceStore {
     std::span<const FrameSample> history(StatScope scope) const;
     /// Over the newest `last_n` frames (calls, for StatScope::call), warm-up and incomplete frames left out.
     std::vector<StageStats> statistics(StatScope scope, std::size_t last_n = 256) const;
+    /// GPU time of the same stages in the same form: what those frames launched. Empty where no GPU was timed.
+    std::vector<StageStats> gpu_statistics(StatScope scope, std::size_t last_n = 256) const;
 
     // ---- how good the numbers are
     const LossCounts& loss() const { return loss_; }
@@ -122,6 +144,14 @@ class TraceStore {
         std::int64_t end_ns;
         double milliseconds;
     };
+    /// GPU work that waits for the frame that launched it: frames are recorded when they end.
+    struct DeviceWork {
+        std::int64_t launch_ns = 0;
+        float milliseconds = 0;
+        std::uint32_t track = 0, launch_track = 0;
+        Stage stage = Stage::other;
+        bool outermost = false;
+    };
     /// A process: its own numbers for names and tracks, and ours.
     struct Source {
         std::vector<std::uint32_t> name_of_id;
@@ -135,6 +165,11 @@ class TraceStore {
     static std::uint32_t name_in(const Source& source, std::uint32_t id);
     void take_track(Source& source, const TrackInfo& info);
     void take_span(std::uint32_t track, const TraceSpan& span, std::uint8_t depth, bool lossy);
+    bool place_span(std::uint32_t track, TraceSpan& span, std::uint8_t depth);
+    void take_device_span(std::uint32_t track, const TraceSpan& span, std::uint8_t depth, const TraceLaunch& launch);
+    void add_gpu_time(FrameSample& frame, const DeviceWork& work) const;
+    void take_pending_work(StatScope scope, FrameSample& frame);
+    std::vector<StageStats> call_statistics(const SlidingArray<Call> (&calls)[kStageCount], std::size_t last_n) const;
     void take_frame(StatScope scope, std::uint32_t track, const TraceSpan& span, std::size_t depth, bool lossy);
     void take_counter(std::uint32_t name, CounterPoint point);
     void forget_oldest();
@@ -151,7 +186,8 @@ class TraceStore {
     std::vector<OpenSpan> open_;
     SlidingArray<FrameSample> frames_[kFrameScopes];
     std::size_t warm_up_left_[kFrameScopes];
-    SlidingArray<Call> calls_[kStageCount];
+    SlidingArray<DeviceWork> pending_work_[kFrameScopes];
+    SlidingArray<Call> calls_[kStageCount], gpu_calls_[kStageCount];
     LossCounts loss_;
     std::uint64_t forgotten_ = 0, misplaced_ = 0, written_ = 0, span_count_ = 0;
     std::int64_t end_ns_ = 0, read_ns_ = 0, realtime_offset_ns_ = 0, collector_cpu_ns_ = 0;
