@@ -2,8 +2,8 @@
 // so every room may include it; in a build without CUDA the same functions say so (cuda_absent.cpp).
 #pragma once
 
-#if defined(__CUDACC__) && !defined(FMT_CONSTEVAL)
-#define FMT_CONSTEVAL  // nvcc cannot evaluate fmt's check of format strings
+#if defined(__CUDACC__) && !defined(FMT_USE_CONSTEXPR)
+#define FMT_USE_CONSTEXPR 1  // fmt 9 does not expect it of nvcc and then contradicts itself
 #endif
 
 #include <cstdint>

@@ -9,8 +9,8 @@
 // Included by every .cu file of ours.
 #pragma once
 
-#if defined(__CUDACC__) && !defined(FMT_CONSTEVAL)
-#define FMT_CONSTEVAL  // nvcc cannot evaluate fmt's check of format strings
+#if defined(__CUDACC__) && !defined(FMT_USE_CONSTEXPR)
+#define FMT_USE_CONSTEXPR 1  // fmt 9 does not expect it of nvcc and then contradicts itself
 #endif
 
 #include <cuda_runtime.h>

@@ -1,0 +1,19 @@
+// The device layer of a build without CUDA: it says so.
+#include "renderer/device/cuda/device.h"
+
+namespace gs {
+namespace {
+
+tl::unexpected<Error> built_without() {
+    return fail(ErrorKind::unsupported, "", "this gausscope was built without CUDA",
+                "build it where the CUDA toolkit is (12.0 or newer), or use --backend cpu");
+}
+
+}  // namespace
+
+Result<CudaDeviceInfo> cuda_device_info(int) { return built_without(); }
+Result<CudaMemory> cuda_memory(int) { return built_without(); }
+void cuda_profiler_start() {}
+void cuda_profiler_stop() {}
+
+}  // namespace gs

@@ -1,0 +1,43 @@
+# gs_cuda: the CUDA backend. Device layer, rasterizer, training and the way into a GL texture; linked by the program, never
+# by a test program that holds the emulated backend. In a build without CUDA it is the few functions that say so.
+if(CMAKE_CUDA_COMPILER)
+  set(rooms renderer/device/cuda renderer/raster/cuda trainer/cuda)
+  if(GAUSSCOPE_STUDIO)
+    list(APPEND rooms renderer/present/cuda)
+  endif()
+  list(TRANSFORM rooms APPEND /*.cu OUTPUT_VARIABLE kernels)
+  list(TRANSFORM rooms APPEND /*.cpp OUTPUT_VARIABLE hosts)
+  file(GLOB sources CONFIGURE_DEPENDS ${kernels} ${hosts})
+  foreach(part renderer/raster trainer)  # a part that has no body yet says that there is none
+    file(GLOB written CONFIGURE_DEPENDS ${part}/cuda/cuda_*.cpp)
+    if(NOT written)
+      list(APPEND sources ${part}/cuda_absent.cpp)
+    endif()
+  endforeach()
+else()
+  set(sources renderer/device/cuda_absent.cpp renderer/raster/cuda_absent.cpp trainer/cuda_absent.cpp)
+  if(GAUSSCOPE_STUDIO)
+    file(GLOB present CONFIGURE_DEPENDS renderer/present/cuda_absent.cpp)
+    list(APPEND sources ${present})
+  endif()
+endif()
+
+add_library(gs_cuda STATIC ${sources})
+target_link_libraries(gs_cuda PUBLIC gs_raster gs_trainer)
+if(GAUSSCOPE_STUDIO)
+  target_link_libraries(gs_cuda PUBLIC gs_present PRIVATE glad)
+endif()
+if(CMAKE_CUDA_COMPILER)
+  target_include_directories(gs_cuda SYSTEM PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES}>)
+  set_source_files_properties(renderer/device/cuda/device.cpp PROPERTIES
+    COMPILE_DEFINITIONS "GAUSSCOPE_CUDA_CODE=\"${GAUSSCOPE_CUDA_CODE}\"")
+  # No fast mathematics: a kernel asks for the fast intrinsics where it wants them. Multiply-adds are fused.
+  # tools/ptxas_log keeps what -v says beside the object, for tools/kernel_table.py.
+  target_compile_options(gs_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-O3 -lineinfo
+    -Xptxas=-v -Werror=all-warnings -Xcompiler=-Wall,-Wextra,-Wshadow,-Werror>)
+  set_target_properties(gs_cuda PROPERTIES CUDA_SEPARABLE_COMPILATION OFF
+    CUDA_COMPILER_LAUNCHER "/usr/bin/python3;${PROJECT_SOURCE_DIR}/tools/ptxas_log.py;${CCACHE}")
+  if(NOT CCACHE)
+    set_target_properties(gs_cuda PROPERTIES CUDA_COMPILER_LAUNCHER "/usr/bin/python3;${PROJECT_SOURCE_DIR}/tools/ptxas_log.py")
+  endif()
+endif()
