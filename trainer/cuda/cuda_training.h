@@ -1,0 +1,15 @@
+// Training on a CUDA device: TrainingBackend whose arrays live in device memory and whose steps are kernels. No CUDA
+// header comes in from here; app/backend.cpp calls it.
+#pragma once
+
+#include <memory>
+
+#include "renderer/base/expected.h"
+#include "trainer/training_backend.h"
+
+namespace gs {
+
+/// For the device `index`. Errors as cuda_device_info().
+Result<std::unique_ptr<TrainingBackend>> make_cuda_training(int index = 0);
+
+}  // namespace gs
