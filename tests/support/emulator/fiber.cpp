@@ -1,0 +1,162 @@
+// The switch saves what the calling convention asks a callee to save and nothing more; signal masks and the
+// floating-point environment are left alone, which is what makes it cheap.
+#include "tests/support/emulator/fiber.h"
+
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <new>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define GS_EMULATOR_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define GS_EMULATOR_ASAN 1
+#endif
+#endif
+#ifdef GS_EMULATOR_ASAN
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+namespace gs::emulator {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+#ifdef GS_EMULATOR_ASAN
+constexpr std::size_t kStackBytes = 512 * 1024;
+#else
+constexpr std::size_t kStackBytes = 128 * 1024;
+#endif
+
+thread_local Fiber* beginning = nullptr;  ///< whose context was switched to last
+thread_local Context* left = nullptr;     ///< context that was switched away from last
+
+void arrived() {
+#ifdef GS_EMULATOR_ASAN
+    // Told where the stack is that was left: needed for the host thread's own.
+    const void* bottom = nullptr;
+    std::size_t bytes = 0;
+    Context* const before = left;
+    __sanitizer_finish_switch_fiber(nullptr, &bottom, &bytes);
+    if (before != nullptr && before->stack_bottom == nullptr) {
+        before->stack_bottom = const_cast<void*>(bottom);
+        before->stack_bytes = bytes;
+    }
+#endif
+}
+
+}  // namespace
+
+#if defined(__x86_64__)
+extern "C" void gs_emulator_switch(void** save_stack_pointer, void* load_stack_pointer);
+asm(R"(
+.text
+.globl gs_emulator_switch
+.hidden gs_emulator_switch
+.type gs_emulator_switch, @function
+gs_emulator_switch:
+    pushq %rbp
+    pushq %rbx
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    movq %rsp, (%rdi)
+    movq %rsi, %rsp
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rbx
+    popq %rbp
+    ret
+.size gs_emulator_switch, .-gs_emulator_switch
+)");
+#endif
+
+/// First code on a new stack.
+void fiber_begin() {
+    Fiber* const fiber = beginning;
+    arrived();
+    fiber->entry_(fiber->argument_);
+    std::terminate();
+}
+
+void switch_context(Context& from, Context& to) {
+    left = &from;
+    beginning = to.owner;
+#ifdef GS_EMULATOR_ASAN
+    __sanitizer_start_switch_fiber(&from.fake_stack, to.stack_bottom, to.stack_bytes);
+#endif
+#if defined(__x86_64__)
+    gs_emulator_switch(&from.stack_pointer, to.stack_pointer);
+#else
+    ucontext_t here;
+    from.portable = &here;
+    swapcontext(&here, static_cast<ucontext_t*>(to.portable));
+#endif
+#ifdef GS_EMULATOR_ASAN
+    const void* bottom = nullptr;
+    std::size_t bytes = 0;
+    Context* const before = left;
+    __sanitizer_finish_switch_fiber(from.fake_stack, &bottom, &bytes);
+    if (before->stack_bottom == nullptr) {
+        before->stack_bottom = const_cast<void*>(bottom);
+        before->stack_bytes = bytes;
+    }
+#endif
+}
+
+Fiber::Fiber(std::size_t index, void (*entry)(void*), void* argument)
+    : entry_(entry), argument_(argument), index_(index) {
+    mapping_ = mmap(nullptr, kStackBytes + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapping_ == MAP_FAILED) throw std::bad_alloc();
+    mprotect(mapping_, kPage, PROT_NONE);  // a kernel that overruns its stack stops here
+    context.stack_bottom = static_cast<char*>(mapping_) + kPage;
+    context.stack_bytes = kStackBytes;
+    context.owner = this;
+    reset();
+}
+
+Fiber::~Fiber() {
+#ifdef GS_EMULATOR_ASAN
+    __asan_unpoison_memory_region(context.stack_bottom, context.stack_bytes);
+#endif
+#if !defined(__x86_64__)
+    delete static_cast<ucontext_t*>(first_);
+#endif
+    munmap(mapping_, kStackBytes + kPage);
+}
+
+void Fiber::reset() {
+#ifdef GS_EMULATOR_ASAN
+    __asan_unpoison_memory_region(context.stack_bottom, context.stack_bytes);
+    context.fake_stack = nullptr;
+#endif
+    // Stack tops at different distances from a page's end, or all of a block's fibers would compete for the same few
+    // sets of the first-level cache.
+    const std::size_t shift = index_ % 16 * 256;
+    char* const top = static_cast<char*>(context.stack_bottom) + context.stack_bytes - shift;
+#if defined(__x86_64__)
+    void** slot = reinterpret_cast<void**>(top);
+    *--slot = nullptr;                                // where a caller's return address would be
+    *--slot = reinterpret_cast<void*>(&fiber_begin);  // what `ret` of the switch goes to
+    for (int saved = 0; saved < 6; ++saved) *--slot = nullptr;
+    context.stack_pointer = slot;
+#else
+    delete static_cast<ucontext_t*>(first_);
+    auto* const fresh = new ucontext_t;
+    getcontext(fresh);
+    fresh->uc_stack.ss_sp = context.stack_bottom;
+    fresh->uc_stack.ss_size = context.stack_bytes - shift;
+    fresh->uc_link = nullptr;
+    makecontext(fresh, &fiber_begin, 0);
+    context.portable = first_ = fresh;
+#endif
+}
+
+}  // namespace gs::emulator

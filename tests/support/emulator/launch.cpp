@@ -1,0 +1,85 @@
+#include "tests/support/emulator/launch.h"
+
+#include <fmt/format.h>
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <atomic>
+#include <memory>
+#include <numeric>
+
+#include "tests/support/emulator/block.h"
+#include "tests/support/emulator/runtime_state.h"
+
+namespace gs::emulator {
+namespace {
+
+Block& block_of_this_host_thread() {
+    static thread_local const std::unique_ptr<Block> block = std::make_unique<Block>();
+    return *block;
+}
+
+/// Blocks in scrambled order: i -> (first + i * stride) mod blocks, stride without a common factor.
+struct Order {
+    std::uint64_t first, stride, blocks;
+    Order(std::uint64_t seed, unsigned count) : first(seed % count), stride(seed / 7 % count | 1), blocks(count) {
+        while (std::gcd(stride, blocks) != 1) stride += 2;
+    }
+    unsigned operator()(std::uint64_t i) const { return static_cast<unsigned>((first + i * stride) % blocks); }
+};
+
+void run_grid(Runtime& runtime, const std::string& name, unsigned blocks, unsigned threads,
+              const std::function<void()>& body) {
+    const std::uint64_t seed =
+        (runtime.seed * 0x9e3779b97f4a7c15u) ^ (runtime.statistics.launches * 0xff51afd7ed558ccdu);
+    const Block::Launch launch{name.c_str(), blocks, threads, &body, seed};
+    const Order order(seed >> 8, blocks);
+    std::atomic<std::uint64_t> switches{0};
+    const auto run = [&](std::size_t begin, std::size_t end) {
+        Block& block = block_of_this_host_thread();
+        const std::uint64_t before = block.switches();
+        for (std::size_t i = begin; i < end; ++i) block.run(launch, order(i));
+        switches += block.switches() - before;
+    };
+    if (runtime.deterministic || blocks == 1) {
+        run(0, blocks);
+    } else {
+        // Isolated: while it waits, this thread must not pick up unrelated work that comes back into the runtime.
+        tbb::this_task_arena::isolate([&] {
+            tbb::parallel_for(tbb::blocked_range<std::size_t>(0, blocks),
+                              [&](const tbb::blocked_range<std::size_t>& part) { run(part.begin(), part.end()); });
+        });
+    }
+    runtime.statistics.launches += 1;
+    runtime.statistics.blocks += blocks;
+    runtime.statistics.threads += std::uint64_t{blocks} * threads;
+    runtime.statistics.switches += switches;
+    runtime.verify_zones("kernel " + name);
+}
+
+}  // namespace
+
+void launch(cudaStream_t stream, const char* name, unsigned blocks, unsigned threads,
+            std::function<void()> thread_body) {
+    Runtime& runtime = Runtime::instance();
+    const Guard guard(runtime.mutex);
+    if (threads == 0 || threads > 1024 || threads % 32 != 0) {
+        throw EmulatorError(
+            Fault::bad_launch,
+            fmt::format("kernel {}: blocks of {} threads; a multiple of 32 up to 1024 is needed", name, threads), "",
+            0);
+    }
+    if (blocks == 0 || blocks > 0x7fffffffu) {
+        throw EmulatorError(Fault::bad_launch, fmt::format("kernel {}: a grid of {} blocks", name, blocks), "", 0);
+    }
+    if (runtime.device == Device::absent || runtime.device == Device::no_driver) {
+        throw EmulatorError(Fault::bad_launch, fmt::format("kernel {} launched without a device", name), "", 0);
+    }
+    runtime.enqueue(stream, name, true,
+                    [&runtime, kernel = std::string(name), blocks, threads, body = std::move(thread_body)] {
+                        run_grid(runtime, kernel, blocks, threads, body);
+                    });
+}
+
+}  // namespace gs::emulator

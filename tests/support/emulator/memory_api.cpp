@@ -1,0 +1,247 @@
+// Allocations, copies and fills of the emulated runtime.
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "tests/support/emulator/poison.h"
+#include "tests/support/emulator/runtime_state.h"
+
+namespace gs::emulator {
+namespace {
+
+constexpr std::size_t kAlignment = 256;
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::size_t kZone = 0;  ///< the sanitizer guards allocations, to the byte
+#else
+constexpr std::size_t kZone = 256;
+#endif
+constexpr unsigned char kZoneByte = 0xA7;
+
+/// The index of the first byte of a zone that was written, or kZone.
+std::size_t damage(const unsigned char* zone) {
+    return static_cast<std::size_t>(std::find_if(zone, zone + kZone, [](unsigned char b) { return b != kZoneByte; }) -
+                                    zone);
+}
+
+void* allocate(Runtime& runtime, std::size_t bytes, bool pinned) {
+    void* block = nullptr;
+    if (posix_memalign(&block, kAlignment, bytes + 2 * kZone) != 0) return nullptr;
+    auto* const first = static_cast<unsigned char*>(block) + kZone;
+    std::memset(block, kZoneByte, kZone);
+    poison(first, bytes);
+    std::memset(first + bytes, kZoneByte, kZone);
+    runtime.allocations[reinterpret_cast<std::uintptr_t>(first)] = {bytes, pinned, block};
+    return first;
+}
+
+void verify_zone(std::uintptr_t first, const Allocation& one, const std::string& by) {
+    const auto* const bytes = reinterpret_cast<const unsigned char*>(first);
+    const std::size_t before = damage(bytes - kZone), after = damage(bytes + one.bytes);
+    if (before == kZone && after == kZone) return;
+    throw EmulatorError(Fault::red_zone,
+                        fmt::format("{} wrote {} an allocation of {} bytes", by,
+                                    after != kZone ? fmt::format("{} bytes past the end of", after)
+                                                   : fmt::format("{} bytes before", kZone - before),
+                                    one.bytes),
+                        "", 0);
+}
+
+cudaError_t release(Runtime& runtime, const char* call, void* pointer, bool pinned) {
+    if (pointer == nullptr) return cudaSuccess;
+    runtime.count("implicit synchronization");
+    runtime.drain_all();
+    const auto found = runtime.allocations.find(reinterpret_cast<std::uintptr_t>(pointer));
+    if (found == runtime.allocations.end() || found->second.pinned != pinned) {
+        throw EmulatorError(Fault::bad_pointer, fmt::format("{} of {}, which is no live allocation", call, pointer), "",
+                            0);
+    }
+    const Allocation one = found->second;
+    verify_zone(found->first, one, "something");
+    runtime.allocations.erase(found);
+    if (!pinned) runtime.device_used -= one.bytes;
+    poison(pointer, one.bytes);
+    std::free(one.block);
+    return cudaSuccess;
+}
+
+/// True when this call is the one ordered to fail.
+bool is_the_one(std::uint64_t& countdown) { return countdown != 0 && --countdown == 0; }
+
+}  // namespace
+
+const Allocation* Runtime::allocation_of(const void* pointer, std::size_t bytes, std::uintptr_t* first) const {
+    const auto at = reinterpret_cast<std::uintptr_t>(pointer);
+    auto after = allocations.upper_bound(at);
+    if (after == allocations.begin()) return nullptr;
+    --after;
+    if (at + bytes > after->first + after->second.bytes) return nullptr;
+    if (first != nullptr) *first = after->first;
+    return &after->second;
+}
+
+void Runtime::expect_device(const char* call, const void* pointer, std::size_t bytes) const {
+    const Allocation* const one = allocation_of(pointer, bytes);
+    if (one != nullptr && !one->pinned) return;
+    throw EmulatorError(Fault::bad_pointer,
+                        fmt::format("{}: {} bytes at {} do not lie in one device allocation", call, bytes, pointer), "",
+                        0);
+}
+
+void Runtime::verify_zones(const std::string& by) const {
+    if (kZone == 0) return;
+    for (const auto& [first, one] : allocations) verify_zone(first, one, by);
+}
+
+namespace {
+
+/// Host memory of a copy: none of it may be device memory.
+void expect_host(const Runtime& runtime, const char* call, const void* pointer, std::size_t bytes) {
+    const Allocation* const inside = runtime.allocation_of(pointer, 1);
+    if (inside == nullptr) return;
+    if (inside->pinned && runtime.allocation_of(pointer, bytes) != nullptr) return;
+    throw EmulatorError(
+        Fault::bad_pointer,
+        fmt::format("{}: {} bytes at {} are no host memory, or too many for their allocation", call, bytes, pointer),
+        "", 0);
+}
+
+cudaMemcpyKind resolved(const Runtime& runtime, const void* to, const void* from, cudaMemcpyKind kind) {
+    if (kind != cudaMemcpyDefault) return kind;
+    const auto on_device = [&](const void* p) {
+        const Allocation* const one = runtime.allocation_of(p, 1);
+        return one != nullptr && !one->pinned;
+    };
+    return on_device(to) ? (on_device(from) ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice)
+                         : (on_device(from) ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost);
+}
+
+struct Rows {
+    std::size_t to_pitch, from_pitch, width, height;
+    std::size_t to_bytes() const { return height == 0 ? 0 : to_pitch * (height - 1) + width; }
+    std::size_t from_bytes() const { return height == 0 ? 0 : from_pitch * (height - 1) + width; }
+};
+
+void copy_rows(void* to, const void* from, const Rows& rows) {
+    for (std::size_t y = 0; y < rows.height; ++y) {
+        std::memmove(static_cast<char*>(to) + y * rows.to_pitch, static_cast<const char*>(from) + y * rows.from_pitch,
+                     rows.width);
+    }
+}
+
+cudaError_t copy_async(Runtime& runtime, const char* call, void* to, const void* from, const Rows& rows,
+                       cudaMemcpyKind asked, cudaStream_t handle) {
+    if (rows.width == 0 || rows.height == 0) return cudaSuccess;
+    const cudaMemcpyKind kind = resolved(runtime, to, from, asked);
+    const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+    const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+    const Work carry_out = [&runtime, call, to, from, rows, to_device, from_device] {
+        to_device ? runtime.expect_device(call, to, rows.to_bytes()) : expect_host(runtime, call, to, rows.to_bytes());
+        from_device ? runtime.expect_device(call, from, rows.from_bytes())
+                    : expect_host(runtime, call, from, rows.from_bytes());
+        copy_rows(to, from, rows);
+    };
+    if (to_device) runtime.expect_device(call, to, rows.to_bytes());
+    if (from_device) runtime.expect_device(call, from, rows.from_bytes());
+    const bool pageable = (!to_device && runtime.allocation_of(to, 1) == nullptr) ||
+                          (!from_device && runtime.allocation_of(from, 1) == nullptr);
+    CUstream_st* const stream = runtime.stream_of(handle);
+    if (!pageable) {
+        runtime.enqueue(handle, call, false, carry_out);
+        return cudaSuccess;
+    }
+    if (runtime.spoils_capture(stream)) return runtime.fail(cudaErrorStreamCaptureUnsupported);
+    if (kind == cudaMemcpyHostToDevice) {
+        // Pageable memory is staged before the call returns.
+        const auto* const bytes = static_cast<const unsigned char*>(from);
+        auto staged = std::make_shared<std::vector<unsigned char>>(bytes, bytes + rows.from_bytes());
+        runtime.enqueue(handle, call, false, [&runtime, call, to, staged, rows] {
+            runtime.expect_device(call, to, rows.to_bytes());
+            copy_rows(to, staged->data(), rows);
+        });
+        return cudaSuccess;
+    }
+    // Into pageable memory: the call returns when the copy is done.
+    runtime.count("implicit synchronization");
+    runtime.enqueue(handle, call, false, carry_out);
+    runtime.drain(stream);
+    runtime.settle(stream);
+    return cudaSuccess;
+}
+
+cudaError_t fill_async(Runtime& runtime, const char* call, void* to, int byte, std::size_t bytes, cudaStream_t stream) {
+    if (bytes == 0) return cudaSuccess;
+    runtime.expect_device(call, to, bytes);
+    runtime.enqueue(stream, call, false, [&runtime, call, to, byte, bytes] {
+        runtime.expect_device(call, to, bytes);
+        std::memset(to, byte, bytes);
+    });
+    return cudaSuccess;
+}
+
+}  // namespace
+}  // namespace gs::emulator
+
+using namespace gs::emulator;
+
+cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
+    GS_ENTER("cudaMalloc");
+    *pointer = nullptr;
+    if (is_the_one(runtime.failing_device_allocation)) return runtime.fail(cudaErrorMemoryAllocation);
+    if (bytes == 0) return cudaSuccess;
+    if (runtime.device_used + bytes > runtime.device_bytes) return runtime.fail(cudaErrorMemoryAllocation);
+    *pointer = allocate(runtime, bytes, false);
+    if (*pointer == nullptr) return runtime.fail(cudaErrorMemoryAllocation);
+    runtime.device_used += bytes;
+    return cudaSuccess;
+}
+cudaError_t cudaFree(void* pointer) {
+    GS_ENTER("cudaFree");
+    return release(runtime, "cudaFree", pointer, false);
+}
+cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned) {
+    GS_ENTER("cudaHostAlloc");
+    *pointer = nullptr;
+    if (is_the_one(runtime.failing_pinned_allocation)) return runtime.fail(cudaErrorMemoryAllocation);
+    if (bytes == 0) return cudaSuccess;
+    *pointer = allocate(runtime, bytes, true);
+    return *pointer == nullptr ? runtime.fail(cudaErrorMemoryAllocation) : cudaSuccess;
+}
+cudaError_t cudaMallocHost(void** pointer, std::size_t bytes, unsigned flags) {
+    Runtime::instance().count("cudaMallocHost");
+    return cudaHostAlloc(pointer, bytes, flags);
+}
+cudaError_t cudaFreeHost(void* pointer) {
+    GS_ENTER("cudaFreeHost");
+    return release(runtime, "cudaFreeHost", pointer, true);
+}
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+    GS_ENTER("cudaMemGetInfo");
+    *free = runtime.device_bytes - runtime.device_used;
+    *total = runtime.device_bytes;
+    return cudaSuccess;
+}
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+    GS_ENTER("cudaMemcpyAsync");
+    return copy_async(runtime, "cudaMemcpyAsync", to, from, {bytes, bytes, bytes, 1}, kind, stream);
+}
+cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                              std::size_t width, std::size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+    GS_ENTER("cudaMemcpy2DAsync");
+    return copy_async(runtime, "cudaMemcpy2DAsync", to, from, {to_pitch, from_pitch, width, height}, kind, stream);
+}
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+    GS_ENTER("cudaMemcpy");
+    runtime.count("implicit synchronization");
+    return copy_async(runtime, "cudaMemcpy", to, from, {bytes, bytes, bytes, 1}, kind, nullptr);
+}
+cudaError_t cudaMemset(void* to, int byte, std::size_t bytes) {
+    GS_ENTER("cudaMemset");
+    return fill_async(runtime, "cudaMemset", to, byte, bytes, nullptr);
+}
+cudaError_t cudaMemsetAsync(void* to, int byte, std::size_t bytes, cudaStream_t stream) {
+    GS_ENTER("cudaMemsetAsync");
+    return fill_async(runtime, "cudaMemsetAsync", to, byte, bytes, stream);
+}
