@@ -1,0 +1,27 @@
+// Blend backward on the device: what its kernels read and write, and the calls that enqueue them. FramePipeline and the
+// kernel tests call these; project_backward.cuh takes the sums from there.
+#pragma once
+
+#include "renderer/raster/cuda/pipeline.h"
+
+namespace gs::cuda {
+
+struct BlendBackwardParams {
+    FrameArrays frame;              ///< after blend with limits.gradients
+    PictureView picture;            ///< what blend drew: color, and depth when gradients.depth is given
+    PictureGradientView gradients;  ///< of the same size
+};
+
+/// Writes FrameArrays::isect_gradients for all emissions of the frame, zeros where an isect drew nothing. Each row is
+/// summed in a fixed order, so the result is the same bits every time.
+void launch_blend_backward(const Stream& stream, const FrameLimits& limits, const BlendBackwardParams& params,
+                           BackwardVariant variant);
+/// What determinism costs, for the bench: every sub-tile adds its sums with float atomics to the row of its splat's
+/// first emission, in no particular order; the splat's other rows are left as they were (GradientRows::first).
+void launch_blend_backward_atomic(const Stream& stream, const FrameLimits& limits, const BlendBackwardParams& params);
+
+// The kernels behind the variants, one file each.
+void launch_blend_backward_sub_tile(const Stream& stream, const FrameLimits& limits, const BlendBackwardParams& params);
+void launch_blend_backward_systolic(const Stream& stream, const FrameLimits& limits, const BlendBackwardParams& params);
+
+}  // namespace gs::cuda

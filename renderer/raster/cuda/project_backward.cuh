@@ -1,0 +1,163 @@
+// Projection backward: sums over pixels of each visible Gaussian back through conic, projection and spherical harmonics
+// to its parameters, which a sink takes while they are in registers. A block per chunk, a thread per slot.
+//
+// A Sink is a small trivially copyable struct, a kernel parameter, with
+//     GS_DEVICE void take(const ModelView& model, std::uint32_t gaussian, const GaussianGradient& gradient) const;
+// called at most once a Gaussian and frame, by the thread that has it, for visible ones only and in no order; other
+// lanes of the warp may be elsewhere, so it uses no warp collective. It may write what belongs to that Gaussian, the
+// model included: everything of it that projection backward needs has been read. Values may be NaN or infinite where
+// parameters are absurd. basis[k] is 0 above the degree in use. In a frame that overflowed nothing is called. Launch
+// with launch_project_backward().
+#pragma once
+
+#include "renderer/device/cuda/kernel.cuh"
+#include "renderer/device/cuda/launch.h"
+#include "renderer/math/sh.h"
+#include "renderer/raster/cuda/model_reader.cuh"
+#include "renderer/raster/cuda/project_backward.h"
+
+namespace gs::cuda {
+
+inline constexpr int kSerialRows = 12;  ///< a splat of more isects is summed by its whole warp
+
+template <class Sink>
+struct ProjectBackwardParams {
+    FrameArrays frame;  ///< after blend backward
+    ModelView model;    ///< unchanged since project
+    Sink sink;
+    GradientRows rows = GradientRows::all;
+};
+
+/// An isect gradient's ten sums: s sx sy sxx, sxy syy red green, blue depth.
+struct SplatSums {
+    float4 a, b, c;
+};
+GS_DEVICE float4 plus(float4 u, float4 v) { return make_float4(u.x + v.x, u.y + v.y, u.z + v.z, u.w + v.w); }
+GS_DEVICE float4 from_lane(float4 v, int lane) {
+    return make_float4(__shfl_sync(kAllLanes, v.x, lane), __shfl_sync(kAllLanes, v.y, lane),
+                       __shfl_sync(kAllLanes, v.z, lane), __shfl_sync(kAllLanes, v.w, lane));
+}
+
+/// Rows [first, first + count) by all lanes together: lane 4 r + part takes 16 bytes of every eighth row. The order of
+/// additions depends on the count alone.
+GS_DEVICE SplatSums sum_rows_by_warp(const IsectGradient* gradients, std::uint32_t first, std::uint32_t count) {
+    const std::uint32_t lane = static_cast<std::uint32_t>(lane_id()), part = lane % 4;
+    const float4* rows = reinterpret_cast<const float4*>(gradients + first);
+    float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    if (part < 3) {
+#pragma unroll 4
+        for (std::uint32_t row = lane / 4; row < count; row += 8) sum = plus(sum, rows[3 * row + part]);
+    }
+    for (int step = 4; step < kWarp; step *= 2) sum = plus(sum, from_lane(sum, static_cast<int>(lane) ^ step));
+    return {from_lane(sum, 0), from_lane(sum, 1), from_lane(sum, 2)};
+}
+/// The sums of this lane's splat, whose rows are [first, first + count); a lane without one has count 0. By all lanes.
+GS_DEVICE SplatSums sum_rows(const IsectGradient* gradients, std::uint32_t first, std::uint32_t count) {
+    SplatSums mine{};
+    const bool many = count > kSerialRows;
+    const float4* rows = reinterpret_cast<const float4*>(gradients + first);
+    for (std::uint32_t row = 0; row < (many ? 0 : count); ++row, rows += 3) {
+        mine.a = plus(mine.a, rows[0]);
+        mine.b = plus(mine.b, rows[1]);
+        mine.c = plus(mine.c, rows[2]);
+    }
+    for (unsigned left = __ballot_sync(kAllLanes, many); left != 0; left &= left - 1) {
+        const int owner = __ffs(static_cast<int>(left)) - 1;
+        const SplatSums sums =
+            sum_rows_by_warp(gradients, __shfl_sync(kAllLanes, first, owner), __shfl_sync(kAllLanes, count, owner));
+        if (owner == lane_id()) mine = sums;
+    }
+    return mine;
+}
+
+/// Colour: SH basis and the gradient before the clamp into `out`; the mean's gradient through the view direction is the
+/// result. Channel by channel, so that each coefficient is read once and a third of them is in registers.
+template <bool kLazy>
+GS_DEVICE Vec3f shade_backward(const FrameConstants& c, const ModelReader<kLazy>& reader, Vec3f mean, Vec3f v_color,
+                               GaussianGradient& out) {
+    const Vec3f ray = mean - c.position, direction = math::normalize(ray);
+    const int bases = sh_bases(c.sh_degree);
+    math::sh_basis(c.sh_degree, direction, out.basis);
+#pragma unroll
+    for (int k = 1; k < 16; ++k)
+        if (k >= bases) out.basis[k] = 0.0f;
+    const float v_channel[3] = {v_color.x, v_color.y, v_color.z};
+    Vec3f v_direction{0.0f, 0.0f, 0.0f};
+#pragma unroll
+    for (int channel = 0; channel < 3; ++channel) {
+        float sh[16], raw = 0.5f;
+#pragma unroll
+        for (int k = 0; k < 16; ++k) {
+            if (k >= bases) break;
+            sh[k] = reader.plane(kSh0 + 3 * k + channel);
+            raw += out.basis[k] * sh[k];
+        }
+        const float v = raw >= 0.0f ? v_channel[channel] : 0.0f;
+        out.color[channel] = v;
+        v_direction += v * math::sh_basis_vjp(c.sh_degree, direction, sh);
+    }
+    return math::normalize_vjp(ray, v_direction);
+}
+
+template <bool kLazy>
+GS_DEVICE void gaussian_gradient(const FrameConstants& c, const ModelReader<kLazy>& reader, const SplatSums& sums,
+                                 GaussianGradient& out) {
+    const Vec3f mean = reader.mean(), scale = reader.scale(c.scale_modifier);
+    const Quatf quat = reader.quat();
+    const auto projected = math::project(c.camera, mean, scale, quat);
+    const auto conic = math::conic_of(projected.cov, projected.det, c.blur);
+
+    // ln alpha = ln opacity - 0.5 (xx dx^2 + yy dy^2) - xy dx dy, d = pixel - mean.
+    const float s = sums.a.x, sx = sums.a.y, sy = sums.a.z;
+    const Vec2<float> v_mean2d{conic.inverse.xx * sx + conic.inverse.xy * sy,
+                               conic.inverse.xy * sx + conic.inverse.yy * sy};
+    const Sym2<float> v_conic{-0.5f * sums.a.w, -sums.b.x, -0.5f * sums.b.y};
+    const float v_compensation = c.antialiased != 0 ? s / conic.compensation : 0.0f;
+    const auto v_cov = math::conic_of_vjp(projected.cov, projected.det, c.blur, v_conic, v_compensation);
+    const auto g = math::project_vjp(c.camera, mean, scale, quat, v_mean2d, v_cov, sums.c.y);
+    out.geometry[kLogScales] = g.scale.x * scale.x;
+    out.geometry[kLogScales + 1] = g.scale.y * scale.y;
+    out.geometry[kLogScales + 2] = g.scale.z * scale.z;
+    out.geometry[kQuats] = g.quat.w;
+    out.geometry[kQuats + 1] = g.quat.x;
+    out.geometry[kQuats + 2] = g.quat.y;
+    out.geometry[kQuats + 3] = g.quat.z;
+    out.geometry[kOpacityLogits] = s * (1.0f - math::sigmoid(reader.opacity_logit()));
+    out.mean2d[0] = v_mean2d.x;
+    out.mean2d[1] = v_mean2d.y;
+    out.radius_px = 3.0f * math::sqrt(math::max(projected.cov.xx, projected.cov.yy) + c.blur);
+
+    const Vec3f through_color = shade_backward(c, reader, mean, {sums.b.z, sums.b.w, sums.c.x}, out);
+    out.geometry[kMeans] = g.mean.x + through_color.x;
+    out.geometry[kMeans + 1] = g.mean.y + through_color.y;
+    out.geometry[kMeans + 2] = g.mean.z + through_color.z;
+}
+
+template <class Sink, bool kLazy>
+GS_KERNEL(kChunk, 2)
+void project_backward(ProjectBackwardParams<Sink> p) {
+    if (p.frame.counts->overflow != 0) return;
+    const bool used = threadIdx.x < p.frame.chunk_slots[blockIdx.x];
+    const std::uint32_t slot = blockIdx.x * kChunk + threadIdx.x;
+    const std::uint32_t isects = used ? p.frame.isects_of_slot[slot] : 0;
+    const SplatSums sums = sum_rows(p.frame.isect_gradients, used ? p.frame.first_emission[slot] : 0,
+                                    p.rows == GradientRows::first && isects > 0 ? 1 : isects);
+    if (!used) return;
+    const std::uint32_t gaussian = p.frame.gaussian_from_slot[slot];
+    GaussianGradient gradient;
+    gaussian_gradient(*p.frame.constants, ModelReader<kLazy>(p.model, gaussian), sums, gradient);
+    p.sink.take(p.model, gaussian, gradient);
+}
+
+/// `name` as for launch(). Reads through the optimizer where the model has one.
+template <class Sink>
+void launch_project_backward(const Stream& stream, const char* name, const FrameLimits& limits,
+                             const ProjectBackwardParams<Sink>& params) {
+    const Grid grid{limits.chunks(), kChunk};
+    if (params.model.lazy.moments != nullptr)
+        launch(stream, name, grid, project_backward<Sink, true>, params);
+    else
+        launch(stream, name, grid, project_backward<Sink, false>, params);
+}
+
+}  // namespace gs::cuda

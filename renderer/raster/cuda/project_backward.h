@@ -1,0 +1,32 @@
+// Gradients of a frame's Gaussians into device memory, for the host to fetch: CudaRasterizer::backward and the kernel
+// tests. Training does not store them; its sink steps the optimizer in the same kernel (project_backward.cuh).
+#pragma once
+
+#include "renderer/raster/cuda/pipeline.h"
+
+namespace gs::cuda {
+
+/// Which rows of isect_gradients make up a splat's sums.
+enum class GradientRows : std::uint32_t {
+    all,    ///< those of all its emissions
+    first,  ///< its first emission's alone (launch_blend_backward_atomic)
+};
+
+/// [plane][stride]: the model's planes, then mean2d x and y, then radius_px, which is 0 where a Gaussian was not
+/// visible.
+struct StoredGradients {
+    float* values;
+    std::uint64_t stride;  ///< >= ModelView::count
+    std::int32_t planes;   ///< of the model
+    static constexpr int kExtraPlanes = 3;
+    GS_HD float* mean2d() const { return values + static_cast<std::uint64_t>(planes) * stride; }
+    GS_HD float* radius_px() const { return mean2d() + 2 * stride; }
+    std::size_t bytes() const { return static_cast<std::size_t>(planes + kExtraPlanes) * stride * sizeof(float); }
+};
+
+/// After launch_blend_backward. Writes the visible Gaussians; the others are zeroed. Nothing in a frame that overflowed
+/// but zeros.
+void launch_store_gradients(const Stream& stream, const FrameLimits& limits, const FrameArrays& frame,
+                            const ModelView& model, const StoredGradients& out, GradientRows rows = GradientRows::all);
+
+}  // namespace gs::cuda
