@@ -31,7 +31,8 @@ enum Event : std::uint32_t {
     kType = 9,
     kNameIid = 10,
     kTrackUuid = 11,
-    kDoubleValue = 44
+    kDoubleValue = 44,
+    kFlowIds = 47
 };
 enum EventType : std::uint64_t { kSliceBegin = 1, kSliceEnd = 2, kInstant = 3, kCounter = 4 };
 enum InternedField : std::uint32_t { kCategories = 1, kNames = 2, kAnnotationNames = 3 };
@@ -41,6 +42,12 @@ constexpr std::uint64_t kStateCleared = 1, kNeedsState = 2;
 std::uint64_t process_uuid(std::uint32_t pid) { return hash64(pid) | 1; }
 std::uint64_t thread_uuid(std::uint32_t pid, std::uint64_t track) { return hash64(hash64(pid) ^ (track + 1)) | 1; }
 std::uint64_t counter_uuid(std::uint64_t name) { return hash64(0xC0DE000000000000ull + name) | 1; }
+
+/// The arrow from a span to the GPU work it launched. The span is known by its track and begin.
+std::uint64_t flow_id(std::uint64_t track, std::size_t row, std::int64_t begin_ns) {
+    return hash64(hash64(static_cast<std::uint64_t>(begin_ns)) ^ (track << 8 | row)) | 1;
+}
+using Flows = std::set<std::uint64_t>;
 
 const char* payload_name(Stage stage) {
     return stage == Stage::iteration ? "step" : stage == Stage::view_frame || stage == Stage::ui ? "frame" : "value";
@@ -92,11 +99,12 @@ class Sequence {
         });
     }
 
-    void begin(std::uint64_t uuid, const TraceSpan& span) {
-        event(uuid, span.begin_ns, kSliceBegin, span.name, span.has_payload, span.payload);
+    /// `flow`: an arrow that starts or ends here, 0: none.
+    void begin(std::uint64_t uuid, const TraceSpan& span, std::uint64_t flow) {
+        event(uuid, span.begin_ns, kSliceBegin, span.name, span.has_payload, span.payload, flow);
     }
     void instant(std::uint64_t uuid, const TraceInstant& i) {
-        event(uuid, i.time_ns, kInstant, i.name, i.payload != 0, i.payload);
+        event(uuid, i.time_ns, kInstant, i.name, i.payload != 0, i.payload, 0);
     }
     void end(std::uint64_t uuid, std::int64_t time) {
         packet(time, [&](ProtoEncoder& e) {
@@ -125,7 +133,7 @@ class Sequence {
         fresh_.clear();
     }
     void event(std::uint64_t uuid, std::int64_t time, EventType type, std::uint32_t name, bool has_payload,
-               std::uint64_t payload) {
+               std::uint64_t payload, std::uint64_t flow) {
         const Stage stage = store_.stage(name);
         const std::uint64_t category = static_cast<std::uint64_t>(group_of(stage)) + 1;
         intern(kNames, name + std::uint64_t{1}, store_.name(name));
@@ -143,6 +151,7 @@ class Sequence {
             e.varint(kType, type);
             e.varint(kNameIid, name + std::uint64_t{1});
             e.varint(kTrackUuid, uuid);
+            if (flow != 0) e.fixed(kFlowIds, flow);
         });
     }
     void intern(InternedField field, std::uint64_t iid, std::string_view text) {
@@ -201,8 +210,14 @@ void write_process(PacketSink& sink, const TraceStore& store, std::uint32_t pid)
     });
 }
 
-void write_thread(PacketSink& sink, const TraceTrack& track, std::uint64_t uuid) {
+/// A thread, or a GPU stream as a track of its own under the process.
+void write_lane(PacketSink& sink, const TraceTrack& track, std::uint64_t uuid) {
     write_track(sink, uuid, [&](ProtoEncoder& t) {
+        if (track.kind == TrackKind::gpu_stream) {
+            t.text(2, track.name);
+            t.varint(5, process_uuid(track.pid));
+            return;
+        }
         t.message(4, [&](ProtoEncoder& d) {
             d.varint(1, track.pid);
             d.varint(2, track.tid);
@@ -211,9 +226,40 @@ void write_thread(PacketSink& sink, const TraceTrack& track, std::uint64_t uuid)
     });
 }
 
+bool is_written(const TraceSpan& span, const PerfettoOptions& options) {
+    return span.end_ns >= options.begin_ns && span.begin_ns <= options.end_ns;
+}
+
+/// The arrow that `span` of GPU stream `t` ends, 0: none.
+std::uint64_t flow_to(const TraceStore& store, std::size_t t, std::size_t row, const TraceSpan& span,
+                      const PerfettoOptions& options) {
+    const auto by = store.launching_span(t, row, span);
+    return by.span == nullptr || !is_written(*by.span, options) ? 0 : flow_id(by.track, by.row, by.span->begin_ns);
+}
+
+Flows flows_of(const TraceStore& store, const PerfettoOptions& options) {
+    Flows flows;
+    for (std::size_t t = 0; t < store.tracks().size(); ++t) {
+        if (store.tracks()[t].kind != TrackKind::gpu_stream) continue;
+        for (std::size_t r = 0; r < store.tracks()[t].rows.size(); ++r)
+            for (const TraceSpan& span : store.tracks()[t].rows[r].view())
+                if (is_written(span, options)) flows.insert(flow_to(store, t, r, span, options));
+    }
+    flows.erase(0);
+    return flows;
+}
+
 /// The rows of a track merged into one stream of begins and ends that nest: by begin, outer before inner, an inner span
 /// never outlasting its outer one.
-std::uint64_t write_spans(Sequence& out, const TraceTrack& track, std::uint64_t uuid, const PerfettoOptions& options) {
+std::uint64_t write_spans(Sequence& out, const TraceStore& store, std::size_t t, std::uint64_t uuid, const Flows& flows,
+                          const PerfettoOptions& options) {
+    const TraceTrack& track = store.tracks()[t];
+    const auto flow_of = [&](std::size_t row, const TraceSpan& span) {
+        if (flows.empty()) return std::uint64_t{0};
+        if (track.kind == TrackKind::gpu_stream) return flow_to(store, t, row, span, options);
+        const std::uint64_t id = flow_id(t, row, span.begin_ns);
+        return flows.contains(id) ? id : 0;
+    };
     struct Cursor {
         const TraceSpan *next, *stop;
     };
@@ -221,7 +267,7 @@ std::uint64_t write_spans(Sequence& out, const TraceTrack& track, std::uint64_t 
     for (const auto& row : track.rows) {
         const auto view = row.view();
         const auto first = std::lower_bound(view.begin(), view.end(), options.begin_ns,
-                                            [](const TraceSpan& s, std::int64_t t) { return s.end_ns < t; });
+                                            [](const TraceSpan& s, std::int64_t time) { return s.end_ns < time; });
         rows.push_back({view.data() + (first - view.begin()), view.data() + view.size()});
     }
     std::vector<std::int64_t> ends;
@@ -237,7 +283,7 @@ std::uint64_t write_spans(Sequence& out, const TraceTrack& track, std::uint64_t 
             out.end(uuid, ends.back());
             ends.pop_back();
         }
-        out.begin(uuid, span);
+        out.begin(uuid, span, flow_of(static_cast<std::size_t>(earliest - rows.data()), span));
         ends.push_back(ends.empty() ? span.end_ns : std::min(span.end_ns, ends.back()));
         ++count;
     }
@@ -283,14 +329,15 @@ Result<PerfettoSummary> export_perfetto(const TraceStore& store, const fs::path&
     std::set<std::uint32_t> pids;
     for (const TraceTrack& track : store.tracks())
         if (pids.insert(track.pid).second) write_process(sink, store, track.pid);
+    const Flows flows = flows_of(store, options);
     std::uint32_t sequence = 2;
     for (std::size_t t = 0; t < store.tracks().size(); ++t) {
         const TraceTrack& track = store.tracks()[t];
         const std::uint64_t uuid = thread_uuid(track.pid, t);
-        write_thread(sink, track, uuid);
+        write_lane(sink, track, uuid);
         Sequence out(sink, store, sequence++, store.loss().lapped > 0);
-        summary.spans += write_spans(out, track, uuid, options);
-        ++summary.threads;
+        summary.spans += write_spans(out, store, t, uuid, flows, options);
+        ++(track.kind == TrackKind::thread ? summary.threads : summary.streams);
     }
     std::vector<TraceInstant> instants(store.instants().begin(), store.instants().end());
     std::sort(instants.begin(), instants.end(),

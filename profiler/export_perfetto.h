@@ -1,5 +1,6 @@
-// The TraceStore as a Perfetto trace, to be opened at ui.perfetto.dev (or any reader of that format): threads, spans
-// with their payloads, counters, instants. Called by `--trace F` and by the studio's timeline.
+// The TraceStore as a Perfetto trace, to be opened at ui.perfetto.dev (or any reader of that format): threads, GPU
+// streams, spans with their payloads, arrows from launch to GPU work, counters, instants. Called by `--trace F` and by
+// the studio's timeline.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ struct PerfettoOptions {
 };
 
 struct PerfettoSummary {
-    std::uint64_t spans = 0, threads = 0, counters = 0, bytes = 0;
+    std::uint64_t spans = 0, threads = 0, streams = 0, counters = 0, bytes = 0;
 };
 
 /// Writes the file under its final name only when complete. Errors: unwritable.

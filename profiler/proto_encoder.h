@@ -16,9 +16,9 @@ class ProtoEncoder {
         put_varint(std::uint64_t{field} << 3 | 0);
         put_varint(value);
     }
-    void real(std::uint32_t field, double value) {
+    void real(std::uint32_t field, double value) { fixed(field, std::bit_cast<std::uint64_t>(value)); }
+    void fixed(std::uint32_t field, std::uint64_t bits) {
         put_varint(std::uint64_t{field} << 3 | 1);
-        const auto bits = std::bit_cast<std::uint64_t>(value);
         for (unsigned i = 0; i < 8; ++i) bytes_ += static_cast<char>(bits >> (8 * i) & 0xFF);
     }
     void text(std::uint32_t field, std::string_view value) {

@@ -55,6 +55,10 @@ class Checker:
         self.problems = []
         self.tracks = {}
         self.threads = []
+        self.streams = []
+        self.stream_uuids = set()
+        self.flow_begins = {}
+        self.flow_ends = []
         self.processes = 0
         self.snapshot = False
         self.sequences = {}
@@ -99,7 +103,14 @@ class Checker:
         parent = get(descriptor, "parent_uuid")
         if parent is not None and parent not in self.tracks:
             self.problem(number, f"parent {parent} not declared before")
-        self.tracks[uuid] = unquote(get(descriptor, "name", '""')) if get(descriptor, "counter") is not None else None
+        name = unquote(get(descriptor, "name", '""'))
+        self.tracks[uuid] = name if get(descriptor, "counter") is not None else None
+        # A track with a name, a process, and neither a thread nor a counter: a GPU stream.
+        if parent is not None and get(descriptor, "counter") is None and get(descriptor, "thread") is None:
+            self.streams.append(name)
+            self.stream_uuids.add(uuid)
+            if not name:
+                self.problem(number, "stream without a name")
         if thread := get(descriptor, "thread"):
             self.threads.append(unquote(get(thread, "thread_name", '""')))
             if int(get(thread, "tid")) <= 0:
@@ -131,6 +142,13 @@ class Checker:
             self.named(number, event, sequence)
         if kind == "TYPE_SLICE_BEGIN":
             self.open[uuid].append(time)
+            for flow in every(event, "flow_ids"):
+                if uuid in self.stream_uuids:
+                    self.flow_ends.append((number, flow, time))
+                elif flow in self.flow_begins:
+                    self.problem(number, f"flow {flow} begins twice")
+                else:
+                    self.flow_begins[flow] = time
             self.slices[unquote(sequence["event_names"].get(get(event, "name_iid"), '"?"'))] += 1
         elif kind == "TYPE_SLICE_END":
             if not self.open[uuid]:
@@ -160,6 +178,11 @@ class Checker:
     def finish(self):
         if not self.snapshot:
             self.problems.append("no clock snapshot")
+        for number, flow, time in self.flow_ends:
+            if flow not in self.flow_begins:
+                self.problem(number, f"flow {flow} begins nowhere")
+            elif self.flow_begins[flow] > time:
+                self.problem(number, f"flow {flow} runs back in time")
         for uuid, begins in self.open.items():
             if begins:
                 self.problems.append(f"{len(begins)} slices of track {uuid} never end")
@@ -179,7 +202,7 @@ def main():
     checker.finish()
     for problem in checker.problems[:20]:
         print(problem, file=sys.stderr)
-    print(json.dumps({"problems": len(checker.problems), "processes": checker.processes, "threads": sorted(checker.threads),
+    print(json.dumps({"problems": len(checker.problems), "processes": checker.processes, "threads": sorted(checker.threads), "streams": sorted(checker.streams), "flows": len(checker.flow_ends),
                       "slices": dict(sorted(checker.slices.items())), "payloads": checker.payloads, "instants": checker.instants,
                       "counters": dict(sorted(checker.counters.items()))}))
     return 1 if checker.problems else 0

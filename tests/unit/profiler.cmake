@@ -2,6 +2,7 @@ gs_test(profiler_ring SOURCES ${CMAKE_CURRENT_LIST_DIR}/profiler_ring_test.cpp L
 gs_test(profiler_crash SOURCES ${CMAKE_CURRENT_LIST_DIR}/profiler_crash_test.cpp LIBS gs_profiler)
 gs_test(profiler_hostile SOURCES ${CMAKE_CURRENT_LIST_DIR}/profiler_hostile_test.cpp LIBS gs_profiler)
 gs_test(profiler_store SOURCES ${CMAKE_CURRENT_LIST_DIR}/profiler_store_test.cpp LIBS gs_profiler)
+gs_test(profiler_device SOURCES ${CMAKE_CURRENT_LIST_DIR}/profiler_device_test.cpp LIBS gs_profiler)
 gs_test(profiler_export SOURCES ${CMAKE_CURRENT_LIST_DIR}/profiler_export_test.cpp LIBS gs_profiler)
 target_compile_definitions(test_profiler_export PRIVATE GAUSSCOPE_CHECK_TRACE="${CMAKE_CURRENT_LIST_DIR}/../support/check_trace.py")
 if(NVTX_INCLUDE)

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "profiler/collector.h"
+#include "profiler/core/device_lane.h"
 #include "profiler/core/scope.h"
 #include "profiler/export_perfetto.h"
 #include "profiler/proto_encoder.h"
@@ -74,6 +75,32 @@ TEST_F(Export, RealRecordingIsAWellFormedTrace) {
     for (const char* expected :
          {"\"iteration\": 100", "\"blend backward\": 100", "\"decode photo\": 10", "\"engine\"", "\"loader 1\"",
           "\"payloads\": 201", "\"instants\": 1", "\"other\": 100", "\"lost records\": 1"})
+        EXPECT_NE(checked.output.find(expected), std::string::npos) << expected << " not in " << checked.output;
+}
+
+TEST_F(Export, GpuStreamsAreTracksOfTheirOwnWithArrowsFromTheLaunch) {
+    DeviceLane lane("CUDA stream training");
+    for (std::uint64_t step = 1; step <= 20; ++step) {
+        const Span iteration(Stage::iteration, step);
+        for (const Stage stage : {Stage::sort, Stage::blend}) {
+            const Span span(stage);
+            const std::uint64_t begin = read_ticks();
+            lane.write({begin, begin + 100, step, step, string_of(stage), 0, true, launch_point()});
+            while (read_ticks() < begin + 200) {
+            }
+        }
+    }
+    auto reader = TraceReader::attach_own();
+    ASSERT_TRUE(reader);
+    TraceStore store;
+    drain_ring(*reader, store);
+    const fs::path path = folder_ / "gpu.pftrace";
+    const auto summary = export_perfetto(store, path);
+    ASSERT_TRUE(summary) << summary.error().text();
+    EXPECT_EQ(summary->streams, 1u);
+    const Checked checked = check(path);
+    EXPECT_EQ(checked.code, 0) << checked.output;
+    for (const char* expected : {"\"streams\": [\"CUDA stream training\"]", "\"flows\": 40", "\"sort\": 40"})
         EXPECT_NE(checked.output.find(expected), std::string::npos) << expected << " not in " << checked.output;
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "profiler/core/device_lane.h"
 #include "profiler/core/scope.h"
 #include "profiler/reader.h"
 #include "profiler/store.h"
@@ -20,7 +21,12 @@ class RingCopy {
   public:
     explicit RingCopy(bool sealed = true) {
         start_recording();
-        for (std::uint64_t i = 0; i < 300; ++i) const Span span(Stage::blend, i);
+        static DeviceLane stream("CUDA stream test");
+        for (std::uint64_t i = 0; i < 300; ++i) {
+            const Span span(Stage::blend, i);
+            const std::uint64_t now = read_ticks();
+            stream.write({now, now, i, i, string_of(Stage::blend), 0, true, launch_point()});
+        }
         record_counter(register_string("count"), 1);
         bytes_ = abi::kHardCap;
         fd_ = ::memfd_create("copy", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -47,6 +53,15 @@ class RingCopy {
     abi::Lane& lane(std::size_t i) { return reinterpret_cast<abi::Lane*>(memory_ + sizeof(abi::RingHeader))[i]; }
     abi::Record& record(std::size_t lane_index, std::size_t i) {
         return reinterpret_cast<abi::Record*>(memory_ + lane(lane_index).records_offset)[i];
+    }
+    /// The first lane of a GPU stream.
+    std::size_t device_lane() {
+        std::size_t i = 0;
+        while (lane(i).kind != static_cast<std::uint32_t>(abi::LaneKind::device)) ++i;
+        return i;
+    }
+    abi::DeviceRecord& device_record(std::size_t i) {
+        return reinterpret_cast<abi::DeviceRecord*>(memory_ + lane(device_lane()).records_offset)[i];
     }
 
   private:
@@ -82,6 +97,10 @@ void read_everything(RingCopy& ring) {
     }
     expect_in_order(store);
     store.statistics(StatScope::call);
+    store.gpu_statistics(StatScope::call);
+    for (std::size_t t = 0; t < store.tracks().size(); ++t)
+        for (std::size_t r = 0; r < store.tracks()[t].rows.size(); ++r)
+            for (const TraceSpan& span : store.tracks()[t].rows[r].view()) store.launching_span(t, r, span);
 }
 
 TEST(Hostile, AnUntouchedCopyReadsWell) {
@@ -91,6 +110,7 @@ TEST(Hostile, AnUntouchedCopyReadsWell) {
     TraceBatch batch;
     reader->drain(batch);
     EXPECT_GE(batch.spans.size(), 300u);
+    EXPECT_GE(batch.device_spans.size(), 300u);
     EXPECT_EQ(batch.loss.malformed, 0u);
 }
 
@@ -156,6 +176,35 @@ TEST(Hostile, LanesAndRecordsThatLie) {
         fourth.header().arena_published = value;
         fourth.header().clock_count = value;
         read_everything(fourth);
+    }
+}
+
+TEST(Hostile, DeviceLanesAndLaunchesThatLie) {
+    const std::uint64_t values[] = {0,          1,     3,         255,          0x7FFFFFFFull, 0xFFFFFFFFull,
+                                    1ull << 40, ~0ull, ~0ull - 7, abi::kHardCap};
+    for (const std::uint64_t value : values) {
+        RingCopy ring;
+        for (std::size_t i = 0; i < 300; ++i) {
+            abi::DeviceRecord& r = ring.device_record(i);
+            if (i % 6 == 0) r.launch_begin = value;
+            if (i % 6 == 1) r.launch_lane = static_cast<std::uint32_t>(value);
+            if (i % 6 == 2) r.launch_depth = static_cast<std::uint32_t>(value);
+            if (i % 6 == 3) r.launch_generation = static_cast<std::uint32_t>(value);
+            if (i % 6 == 4) r.record.begin = value;
+            if (i % 6 == 5) r.launch_lane = static_cast<std::uint32_t>(ring.device_lane());  // launched by itself
+        }
+        ring.lane(ring.device_lane()).untimed = value;
+        read_everything(ring);
+        RingCopy size;
+        size.lane(size.device_lane()).record_bytes = static_cast<std::uint32_t>(value);
+        read_everything(size);
+        RingCopy head;
+        head.lane(head.device_lane()).head = value;
+        read_everything(head);
+        RingCopy kind;
+        kind.lane(kind.device_lane()).kind = static_cast<std::uint32_t>(value);
+        kind.lane(0).kind = static_cast<std::uint32_t>(abi::LaneKind::device);
+        read_everything(kind);
     }
 }
 
