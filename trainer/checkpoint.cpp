@@ -204,7 +204,8 @@ Result<void> read_arrays(Reader& reader, const RunNumbers& n, GaussianModel& mod
 Result<void> Trainer::save_checkpoint(const fs::path& path) const {
     const Span span(Stage::checkpoint, steps_done());
     const State& s = *state_;
-    const AdamState& adam = s.adam.state();
+    const RunArrays arrays = s.backend->arrays();
+    const AdamState& adam = arrays.adam;
     auto file = AtomicFile::create(path);
     if (!file) return tl::unexpected(file.error());
     Writer out(*file);
@@ -214,29 +215,30 @@ Result<void> Trainer::save_checkpoint(const fs::path& path) const {
     RunNumbers n{};
     n.extent = s.extent;
     n.drawn = s.sampler.drawn();
-    n.count = s.model.count;
-    n.capacity = s.model.capacity;
-    n.sh_degree = static_cast<std::uint32_t>(s.model.sh_degree);
-    n.antialiased = s.model.antialiased ? 1 : 0;
+    n.count = arrays.model.count;
+    n.capacity = arrays.model.capacity;
+    n.sh_degree = static_cast<std::uint32_t>(arrays.model.sh_degree);
+    n.antialiased = arrays.model.antialiased ? 1 : 0;
     n.steps = adam.steps;
     n.base = adam.base;
     n.planes = static_cast<std::uint32_t>(adam.planes);
     std::copy(adam.highest.begin(), adam.highest.end(), n.highest);
     out.section(Tag::run, bytes_of(n));
-    out.section(Tag::model, bytes_of(s.model.values));
+    out.section(Tag::model, bytes_of(arrays.model.values));
     std::vector<double> tables;
     for (const auto& table : adam.pending) tables.insert(tables.end(), table.begin(), table.end());
     out.section(Tag::adam_tables, std::as_bytes(std::span<const double>(tables)));
     out.section(Tag::moments, bytes_of(adam.moments));
     out.section(Tag::last_step, bytes_of(adam.last_step));
-    for (const Buffer<float>* row : {&s.statistics.gradient_sum, &s.statistics.views, &s.statistics.radius_px})
+    for (const Buffer<float>* row :
+         {&arrays.statistics.gradient_sum, &arrays.statistics.views, &arrays.statistics.radius_px})
         out.section(Tag::statistics, bytes_of(*row));
     if (!out.result) return out.result;
     return file->commit();
 }
 
 Result<std::unique_ptr<Trainer>> Trainer::resume(const fs::path& checkpoint, std::shared_ptr<const Capture> capture,
-                                                 std::unique_ptr<Rasterizer> rasterizer) {
+                                                 std::unique_ptr<TrainingBackend> backend) {
     const Span span(Stage::checkpoint);
     const auto bytes = read_file(checkpoint);
     if (!bytes) return tl::unexpected(bytes.error());
@@ -259,10 +261,11 @@ Result<std::unique_ptr<Trainer>> Trainer::resume(const fs::path& checkpoint, std
 
     std::vector<std::size_t> views = trainable_views(*capture);
     if (views.empty()) return fail(ErrorKind::usage, capture->path, "the capture has no photo to train on");
-    auto state = std::make_unique<State>(std::move(capture), *settings, std::move(rasterizer));
-    AdamState adam;
-    if (auto r = read_arrays(reader, n, state->model, adam, state->statistics); !r) return tl::unexpected(r.error());
-    state->adam = LazyAdam(state->model, std::move(adam));
+    auto state = std::make_unique<State>(std::move(capture), *settings, std::move(backend));
+    RunArrays arrays;
+    if (auto r = read_arrays(reader, n, arrays.model, arrays.adam, arrays.statistics); !r)
+        return tl::unexpected(r.error());
+    state->backend->start(state->capture, std::move(arrays));
     state->extent = n.extent;
     state->sampler = Sampler(std::move(views), static_cast<std::uint64_t>(settings->seed), n.drawn);
     return std::unique_ptr<Trainer>(new Trainer(std::move(state)));

@@ -6,34 +6,30 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "renderer/device/buffer.h"
 #include "renderer/raster/rasterizer.h"
 #include "trainer/adam_block.h"
+#include "trainer/adam_tables.h"
 #include "trainer/schedule.h"
 
 namespace gs {
 
 /// Everything a checkpoint must hold to continue with the same bits.
-struct AdamState {
-    std::uint32_t steps = 0;                                   ///< T
-    std::uint32_t base = 0;                                    ///< step of the last flush
-    int planes = 0;                                            ///< planes that have or had gradients
-    LearningRates highest{};                                   ///< largest rates since the last flush
-    std::array<std::vector<double>, kLearningGroups> pending;  ///< by step - base
-    Buffer<float> moments;                                     ///< [blocks of capacity][planes of the model][2][16]
-    Buffer<std::uint32_t> last_step;                           ///< [capacity]
+struct AdamState : AdamClock {
+    Buffer<float> moments;            ///< [blocks of capacity][planes of the model][2][16]
+    Buffer<std::uint32_t> last_step;  ///< [capacity]
 };
+/// Moments of zero for every row of `model`, nothing pending.
+AdamState initial_adam_state(const GaussianModel& model);
 
 class LazyAdam {
   public:
     LazyAdam() = default;
     /// Moments of zero for every row of `model`.
-    explicit LazyAdam(const GaussianModel& model);
+    explicit LazyAdam(const GaussianModel& model) : LazyAdam(model, initial_adam_state(model)) {}
     LazyAdam(const GaussianModel& model, AdamState state);
 
     const AdamState& state() const { return state_; }
@@ -70,15 +66,12 @@ class LazyAdam {
 
   private:
     adam::Block block_of(const GaussianModel& model, std::size_t block) const;
-    void refresh_tables();
     void refresh_bounds(const GaussianModel& model);
 
     AdamState state_;
     int model_planes_ = 0;
-    adam::Step step_{};
+    AdamTables tables_;
     adam::Drift drift_{};
-    std::array<std::vector<float>, kLearningGroups> pending_;  ///< of AdamState::pending, for gathering
-    std::vector<float> decay1_, decay2_;                       ///< by age
     Buffer<BlockBounds> bounds_;
     bool bounds_valid_ = false;
     Buffer<float> scratch_;  ///< one plane, for rearrange()

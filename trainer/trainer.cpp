@@ -1,17 +1,14 @@
 #include "trainer/trainer.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
+#include <functional>
 
 #include "profiler/core/scope.h"
-#include "renderer/base/check.h"
 #include "renderer/base/log.h"
 #include "renderer/base/rng.h"
-#include "renderer/device/parallel.h"
 #include "trainer/init.h"
-#include "trainer/loss.h"
 #include "trainer/metrics.h"
 #include "trainer/schedule.h"
 #include "trainer/trainer_state.h"
@@ -26,44 +23,20 @@ double milliseconds_since(Clock::time_point start) {
 
 constexpr std::uint64_t kBackgroundStream = 0xBAC6000000000000ull;  // apart from other users of the seed
 
-/// Takes each block's gradients as backward makes them and steps that block at once: gradients are never stored.
-class TrainingSink final : public GradientSink {
-  public:
-    TrainingSink(GaussianModel& model, LazyAdam& adam, DensityStatistics* statistics, const Camera& camera)
-        : model_(model), adam_(adam), statistics_(statistics), camera_(camera) {}
-    void take(const BlockGradients& gradients) override {
-        const std::uint32_t skipped = adam_.apply(model_, gradients);
-        if (skipped != 0)
-            poisoned_.fetch_add(static_cast<std::size_t>(std::popcount(skipped)), std::memory_order_relaxed);
-        if (statistics_ != nullptr) statistics_->add(gradients, skipped, camera_.width, camera_.height);
-    }
-    std::size_t poisoned() const { return poisoned_.load(); }
-
-  private:
-    GaussianModel& model_;
-    LazyAdam& adam_;
-    DensityStatistics* const statistics_;
-    const Camera& camera_;
-    std::atomic<std::size_t> poisoned_{0};
-};
-
 bool has_photo(const View& view) {
     return !view.photo.empty() && view.photo.width == view.camera.width && view.photo.height == view.camera.height;
 }
 
-/// Draws and scores each view; stops early when progress says so.
-Evaluation score_views(const Capture& capture, const std::vector<std::size_t>& views, Rasterizer& rasterizer,
-                       ParameterSource& source, RenderOptions options, ForwardState& state, RenderResult& picture,
-                       const Progress& progress) {
+/// Scores each view; stops early when progress says so.
+Evaluation score_views(const Capture& capture, const std::vector<std::size_t>& views,
+                       const std::function<PictureScore(const View&)>& score_of, const Progress& progress) {
     const Clock::time_point start = Clock::now();
-    options.depth = options.gradients = options.counters = false;
     Evaluation out;
     for (const std::size_t v : views) {
         const View& view = capture.views.at(v);
         if (progress && !progress("evaluating " + view.name, out.images.size(), views.size())) break;
         if (!has_photo(view)) continue;
-        rasterizer.forward(source, view.camera, options, state, picture);
-        const PictureScore score = score_picture(picture.color, view.photo, view.mask);
+        const PictureScore score = score_of(view);
         out.images.push_back({v, view.name, score.psnr, score.ssim, score.l1});
         out.psnr += score.psnr;
         out.ssim += score.ssim;
@@ -85,13 +58,10 @@ std::vector<std::size_t> trainable_views(const Capture& capture) {
 }
 
 Trainer::State::State(std::shared_ptr<const Capture> given_capture, const TrainingSettings& given_settings,
-                      std::unique_ptr<Rasterizer> given_rasterizer)
-    : capture(std::move(given_capture)), settings(given_settings), rasterizer(std::move(given_rasterizer)) {
-    forward_state = rasterizer->make_state();
-    view_state = rasterizer->make_state();
-}
+                      std::unique_ptr<TrainingBackend> given_backend)
+    : capture(std::move(given_capture)), settings(given_settings), backend(std::move(given_backend)) {}
 
-int Trainer::State::sh_degree() const { return std::min(sh_degree_at(settings, steps()), model.sh_degree); }
+int Trainer::State::sh_degree() const { return std::min(sh_degree_at(settings, steps()), backend->sh_degree()); }
 
 RenderOptions Trainer::State::options() const {
     RenderOptions o;
@@ -108,81 +78,90 @@ Trainer::~Trainer() = default;
 Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<const Capture> capture,
                                                  const TrainingSettings& settings,
                                                  std::unique_ptr<Rasterizer> rasterizer) {
+    return create(std::move(capture), settings, make_cpu_training(std::move(rasterizer)));
+}
+
+Result<std::unique_ptr<Trainer>> Trainer::resume(const fs::path& checkpoint, std::shared_ptr<const Capture> capture,
+                                                 std::unique_ptr<Rasterizer> rasterizer) {
+    return resume(checkpoint, std::move(capture), make_cpu_training(std::move(rasterizer)));
+}
+
+Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<const Capture> capture,
+                                                 const TrainingSettings& settings,
+                                                 std::unique_ptr<TrainingBackend> backend) {
     const Span span(Stage::init);
     const std::vector<std::size_t> views = trainable_views(*capture);
     if (views.empty())
         return fail(ErrorKind::usage, capture->path, "the capture has no photo to train on",
                     "hold out fewer test views, or check the photos");
-    auto state = std::make_unique<State>(std::move(capture), settings, std::move(rasterizer));
     const auto degree = static_cast<int>(std::clamp(settings.sh_degree, 0.0, 3.0));
-    Result<GaussianModel> model = gaussians_from_points(*state->capture, degree, 0);
+    Result<GaussianModel> model = gaussians_from_points(*capture, degree, 0);
     if (!model) return tl::unexpected(model.error());
+    RunArrays arrays;
+    arrays.model = std::move(*model);
+    arrays.model.antialiased = settings.antialiased != 0;
+    arrays.adam = initial_adam_state(arrays.model);
+    arrays.statistics.clear(arrays.model.capacity);
+    auto state = std::make_unique<State>(std::move(capture), settings, std::move(backend));
     state->extent = static_cast<double>(scene_extent_of(*state->capture));
-    state->model = std::move(*model);
-    state->model.antialiased = settings.antialiased != 0;
-    state->adam = LazyAdam(state->model);
-    state->statistics.clear(state->model.capacity);
     state->sampler = Sampler(views, static_cast<std::uint64_t>(settings.seed));
+    state->backend->start(state->capture, std::move(arrays));
     return std::unique_ptr<Trainer>(new Trainer(std::move(state)));
+}
+
+StepPlan Trainer::State::next_plan() {
+    StepPlan plan;
+    plan.step = steps();
+    plan.view_index = sampler.next();
+    plan.view = &capture->views[plan.view_index];
+    plan.options = options();
+    plan.options.depth = false;
+    if (settings.random_background != 0) {
+        const auto seed = static_cast<std::uint64_t>(settings.seed);
+        plan.options.background = {random_uniform(seed, kBackgroundStream + plan.step, 0),
+                                   random_uniform(seed, kBackgroundStream + plan.step, 1),
+                                   random_uniform(seed, kBackgroundStream + plan.step, 2)};
+    }
+    plan.rates = learning_rates(settings, extent, plan.step);
+    plan.gathers_statistics = gathers_statistics(settings, plan.step + 1);
+    plan.lambda_dssim = settings.lambda_dssim;
+    return plan;
 }
 
 StepReport Trainer::step() {
     State& s = *state_;
     const Clock::time_point start = Clock::now();
-    const std::uint64_t step = s.steps();
-    const Span span(Stage::iteration, step + 1);
+    const Span span(Stage::iteration, s.steps() + 1);
+    const StepPlan plan = s.next_plan();
+    const StepOutcome outcome = s.backend->step(plan);
     StepReport report;
-
-    // Next view, drawn as the model stands.
-    report.view = s.sampler.next();
-    const View& view = s.capture->views[report.view];
-    RenderOptions options = s.options();
-    options.depth = false;
-    if (s.settings.random_background != 0) {
-        const auto seed = static_cast<std::uint64_t>(s.settings.seed);
-        options.background = {random_uniform(seed, kBackgroundStream + step, 0),
-                              random_uniform(seed, kBackgroundStream + step, 1),
-                              random_uniform(seed, kBackgroundStream + step, 2)};
-    }
-    {
-        const Span adam_span(Stage::adam);
-        s.adam.begin_step(s.model, learning_rates(s.settings, s.extent, step), plane_count(options.sh_degree));
-    }
-    LazySource source(s.model, s.adam, options.sh_degree);
-    s.rasterizer->forward(source, view.camera, options, *s.forward_state, s.picture);
-
-    // How far it is from the photo.
-    LossTerms terms;
-    {
-        const Span loss_span(Stage::loss);
-        terms = photo_loss(s.picture.color, view.photo, view.mask, s.settings.lambda_dssim, &s.gradients.color);
-    }
-    report.loss = terms.loss;
-    report.l1 = terms.l1;
-    report.ssim = terms.ssim;
-    report.psnr = psnr_of(terms.mse);
-    report.counters = s.picture.counters;
-
-    // Gradients, and an Adam step for every Gaussian seen.
-    TrainingSink sink(s.model, s.adam, gathers_statistics(s.settings, step + 1) ? &s.statistics : nullptr, view.camera);
-    const bool sound = std::isfinite(terms.loss);
-    if (sound) s.rasterizer->backward(source, view.camera, options, *s.forward_state, s.picture, s.gradients, sink);
-    {
-        const Span adam_span(Stage::adam);
-        s.adam.end_step();
-    }
-    if ((!sound || sink.poisoned() > 0) && !s.told_poison) {
-        s.told_poison = true;
-        log_warning("step {}: {} not finite on {}; their update is left out (said once)", step + 1,
-                    sound ? fmt::format("gradients of {} Gaussians are", sink.poisoned()) : std::string("the loss is"),
-                    view.name);
-    }
-
+    report.view = plan.view_index;
+    s.take(outcome, report);
     s.control_density(report);
     report.step = s.steps();
-    report.gaussians = s.model.count;
+    report.gaussians = s.backend->count();
     report.milliseconds = milliseconds_since(start);
     return report;
+}
+
+/// The same outcome is told once only.
+void Trainer::State::take(const StepOutcome& outcome, StepReport& report) {
+    if (outcome.step == 0 || outcome.step <= newest_outcome) return;
+    newest_outcome = outcome.step;
+    report.measured_step = outcome.step;
+    report.measured_view = outcome.view_index;
+    report.loss = outcome.terms.loss;
+    report.l1 = outcome.terms.l1;
+    report.ssim = outcome.terms.ssim;
+    report.psnr = psnr_of(outcome.terms.mse);
+    report.counters = outcome.counters;
+    const bool sound = std::isfinite(outcome.terms.loss);
+    if ((!sound || outcome.poisoned > 0) && !told_poison) {
+        told_poison = true;
+        log_warning("step {}: {} not finite on {}; their update is left out (said once)", outcome.step,
+                    sound ? fmt::format("gradients of {} Gaussians are", outcome.poisoned) : std::string("the loss is"),
+                    capture->views[outcome.view_index].name);
+    }
 }
 
 void Trainer::State::control_density(StepReport& report) {
@@ -190,14 +169,13 @@ void Trainer::State::control_density(StepReport& report) {
     if (!densify && !reset) return;
     const Span span(Stage::density, steps());
     if (densify) {
-        const DensityReport round =
-            densify_and_prune(model, adam, statistics, settings, extent, prunes_large(settings, steps()));
+        const DensityReport round = backend->densify_and_prune(settings, extent, prunes_large(settings, steps()));
         log_debug("step {}: {} cloned, {} split, {} pruned, {} Gaussians", steps(), round.cloned, round.split,
-                  round.pruned, model.count);
+                  round.pruned, backend->count());
         if (round.out_of_memory && !told_memory) {
             told_memory = true;
             log_warning("step {}: no memory for more than {} Gaussians; training goes on with these", steps(),
-                        model.count);
+                        backend->count());
         } else if (round.wanted > round.cloned + round.split && !told_limit) {
             told_limit = true;
             log_info("step {}: the limit of {:.0f} Gaussians is reached (max_gaussians)", steps(),
@@ -205,7 +183,7 @@ void Trainer::State::control_density(StepReport& report) {
         }
         report.densified = true;
     }
-    if (reset) reset_opacity(model, adam);
+    if (reset) backend->reset_opacity();
 }
 
 bool Trainer::finished() const { return static_cast<double>(state_->steps()) >= state_->settings.steps; }
@@ -220,10 +198,12 @@ void Trainer::set_settings(const TrainingSettings& settings) {
 }
 
 void Trainer::render(const Camera& camera, const RenderOptions& options, RenderResult& result) {
-    RenderOptions wanted = options;
-    wanted.gradients = false;
-    LazySource source(state_->model, state_->adam, options.sh_degree);
-    state_->rasterizer->forward(source, camera, wanted, *state_->view_state, result);
+    state_->backend->render(camera, options, result);
+}
+
+std::shared_ptr<const DevicePicture> Trainer::render_for_display(const Camera& camera, const RenderOptions& options,
+                                                                 RenderResult& result) {
+    return state_->backend->render_for_display(camera, options, result);
 }
 
 RenderOptions Trainer::render_options() const { return state_->options(); }
@@ -231,50 +211,18 @@ RenderOptions Trainer::render_options() const { return state_->options(); }
 Evaluation Trainer::evaluate(const std::vector<std::size_t>& views, const Progress& progress) {
     State& s = *state_;
     const Span span(Stage::evaluation, s.steps());
-    LazySource source(s.model, s.adam, s.sh_degree());
-    Evaluation out =
-        score_views(*s.capture, views, *s.rasterizer, source, s.options(), *s.view_state, s.view_picture, progress);
+    Evaluation out = score_views(
+        *s.capture, views, [&](const View& view) { return s.backend->score(view, s.options()); }, progress);
     out.step = s.steps();
     return out;
 }
 
-GaussianModel Trainer::model() const {
-    const State& s = *state_;
-    GaussianModel out(s.model.count, s.model.sh_degree);
-    out.antialiased = s.model.antialiased;
-    parallel_for(s.model.blocks(), 64, [&](std::size_t block) {
-        alignas(64) float values[kMaxPlanes * kBlock];
-        s.adam.read(s.model, block, 0, s.model.planes(), values);
-        const std::size_t first = block * kBlock, lanes = std::min(kBlock, out.count - first);
-        for (int p = 0; p < out.planes(); ++p)
-            std::copy_n(values + static_cast<std::size_t>(p) * kBlock, lanes, out.plane(p) + first);
-    });
-    return out;
-}
-
-std::size_t Trainer::gaussian_count() const { return state_->model.count; }
+GaussianModel Trainer::model() const { return state_->backend->model(); }
+std::size_t Trainer::gaussian_count() const { return state_->backend->count(); }
 const Capture& Trainer::capture() const { return *state_->capture; }
 float Trainer::scene_extent() const { return static_cast<float>(state_->extent); }
-Rasterizer& Trainer::rasterizer() { return *state_->rasterizer; }
-
-std::vector<MemoryUse> Trainer::memory() const {
-    const State& s = *state_;
-    std::uint64_t photos = 0;
-    for (const View& view : s.capture->views) photos += view.photo.bytes.capacity() + view.mask.bytes.capacity();
-    const auto picture_bytes = [](const RenderResult& r) {
-        return r.color.values.capacity_bytes() + r.alpha.values.capacity_bytes() + r.depth.values.capacity_bytes() +
-               r.contributors.capacity_bytes() + r.isects_per_tile.capacity_bytes() + r.pairs_per_tile.capacity_bytes();
-    };
-    return {{"parameters", s.model.bytes()},
-            {"Adam moments", s.adam.bytes()},
-            {"density statistics", s.statistics.bytes()},
-            {"forward state", s.forward_state->bytes()},
-            {"view state", s.view_state->bytes()},
-            {"pictures",
-             picture_bytes(s.picture) + picture_bytes(s.view_picture) + s.gradients.color.values.capacity_bytes()},
-            {"photos", photos},
-            {"points", s.capture->points.capacity() * sizeof(SparsePoint)}};
-}
+Rasterizer& Trainer::rasterizer() { return state_->backend->rasterizer(); }
+std::vector<MemoryUse> Trainer::memory() const { return state_->backend->memory(); }
 
 Evaluation evaluate_model(const GaussianModel& model, const Capture& capture, const std::vector<std::size_t>& views,
                           Rasterizer& rasterizer, const RenderOptions& options, const Progress& progress) {
@@ -284,7 +232,15 @@ Evaluation evaluate_model(const GaussianModel& model, const Capture& capture, co
     ModelSource source(model, bounds.span());
     const std::unique_ptr<ForwardState> state = rasterizer.make_state();
     RenderResult picture;
-    return score_views(capture, views, rasterizer, source, options, *state, picture, progress);
+    RenderOptions wanted = options;
+    wanted.depth = wanted.gradients = wanted.counters = false;
+    return score_views(
+        capture, views,
+        [&](const View& view) {
+            rasterizer.forward(source, view.camera, wanted, *state, picture);
+            return score_picture(picture.color, view.photo, view.mask);
+        },
+        progress);
 }
 
 }  // namespace gs

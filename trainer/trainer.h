@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,44 +15,43 @@
 #include "renderer/raster/rasterizer.h"
 #include "renderer/scene/capture.h"
 #include "trainer/settings.h"
+#include "trainer/trainer_types.h"
 
 namespace gs {
 
+/// Of one step. A device works behind the host: what it measured then belongs to an earlier step, or is not known yet.
 struct StepReport {
-    std::uint64_t step = 0;  ///< iterations done, this one included
-    double loss = 0, l1 = 0, ssim = 0;
-    double psnr = 0;          ///< of this training view before the step, dB
-    double milliseconds = 0;  ///< wall time of this step
+    static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+    std::uint64_t step = 0;   ///< iterations done, this one included
     std::size_t view = 0;     ///< index into capture->views
+    double milliseconds = 0;  ///< wall time of this step
     std::size_t gaussians = 0;
-    RenderCounters counters;
     bool densified = false;
+    /// Step that the fields below belong to: `step` on the CPU, one or two before it on a device; 0: nothing new is
+    /// known, and the numbers are NaN. Each step is reported at most once.
+    std::uint64_t measured_step = 0;
+    std::size_t measured_view = 0;  ///< its view
+    double loss = kUnknown, l1 = kUnknown, ssim = kUnknown;
+    double psnr = kUnknown;  ///< of its training view before the step, dB
+    RenderCounters counters;
 };
 
-struct ImageScore {
-    std::size_t view = 0;
-    std::string name;
-    double psnr = 0, ssim = 0, l1 = 0;
-};
-struct Evaluation {
-    std::uint64_t step = 0;
-    double psnr = 0, ssim = 0;  ///< means over images
-    double seconds = 0;
-    std::vector<ImageScore> images;
-};
-
-struct MemoryUse {
-    std::string category;  ///< "parameters", "Adam moments", "forward state", "photos", ...
-    std::uint64_t bytes = 0;
-};
+class TrainingBackend;
 
 class Trainer {
   public:
     /// Initialises Gaussians from the capture's points. Errors: no training view, no points.
     static Result<std::unique_ptr<Trainer>> create(std::shared_ptr<const Capture> capture,
                                                    const TrainingSettings& settings,
+                                                   std::unique_ptr<TrainingBackend> backend);
+    /// Continues a checkpoint of any backend: on the CPU the same bits as if the run had never stopped. Errors:
+    /// malformed file, another capture.
+    static Result<std::unique_ptr<Trainer>> resume(const fs::path& checkpoint, std::shared_ptr<const Capture> capture,
+                                                   std::unique_ptr<TrainingBackend> backend);
+    /// The same with the CPU's backend around `rasterizer`.
+    static Result<std::unique_ptr<Trainer>> create(std::shared_ptr<const Capture> capture,
+                                                   const TrainingSettings& settings,
                                                    std::unique_ptr<Rasterizer> rasterizer);
-    /// Continues a checkpoint: the same bits as if the run had never stopped. Errors: malformed file, another capture.
     static Result<std::unique_ptr<Trainer>> resume(const fs::path& checkpoint, std::shared_ptr<const Capture> capture,
                                                    std::unique_ptr<Rasterizer> rasterizer);
     ~Trainer();
@@ -66,6 +66,9 @@ class Trainer {
 
     /// Draws the current model from any camera, without changing any bit of the training.
     void render(const Camera& camera, const RenderOptions& options, RenderResult& result);
+    /// The same for the screen only; null: use render(). See Rasterizer::forward_for_display().
+    std::shared_ptr<const DevicePicture> render_for_display(const Camera& camera, const RenderOptions& options,
+                                                            RenderResult& result);
     /// Options that draw as training does: background, degree reached, antialiasing.
     RenderOptions render_options() const;
     /// PSNR and SSIM of the given views (indices into capture.views); `progress` may cancel, then what is done is

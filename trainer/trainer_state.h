@@ -3,10 +3,9 @@
 
 #include <memory>
 
-#include "trainer/density.h"
-#include "trainer/lazy_adam.h"
 #include "trainer/sampler.h"
 #include "trainer/trainer.h"
+#include "trainer/training_backend.h"
 
 namespace gs {
 
@@ -14,25 +13,21 @@ struct Trainer::State {
     // Given.
     std::shared_ptr<const Capture> capture;
     TrainingSettings settings;
-    std::unique_ptr<Rasterizer> rasterizer;
-    // The run: all of it goes into a checkpoint.
+    std::unique_ptr<TrainingBackend> backend;
+    // The run: this and the backend's arrays go into a checkpoint.
     double extent = 1;  ///< world units
-    GaussianModel model;
-    LazyAdam adam;
-    DensityStatistics statistics;
     Sampler sampler;
-    // Memory that steps and views use again and again.
-    std::unique_ptr<ForwardState> forward_state, view_state;
-    RenderResult picture, view_picture;
-    PixelGradients gradients;
+    std::uint64_t newest_outcome = 0;  ///< step of the last outcome reported
     // Complaints are logged once.
     bool told_poison = false, told_limit = false, told_memory = false;
 
     State(std::shared_ptr<const Capture> given_capture, const TrainingSettings& given_settings,
-          std::unique_ptr<Rasterizer> given_rasterizer);
-    std::uint64_t steps() const { return adam.steps(); }
+          std::unique_ptr<TrainingBackend> given_backend);
+    std::uint64_t steps() const { return backend->steps(); }
     int sh_degree() const;
     RenderOptions options() const;
+    StepPlan next_plan();
+    void take(const StepOutcome& outcome, StepReport& report);
     void control_density(StepReport& report);
 };
 

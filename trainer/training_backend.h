@@ -1,6 +1,6 @@
-// TrainingBackend: where a run's arrays live and where its steps are computed. The trainer decides (views, rates, rounds),
-// the backend computes. One implementation per device: cpu_training.cpp, cuda/cuda_training.cpp. Arrays have the same
-// layout on both, so a checkpoint moves between them.
+// TrainingBackend: where a run's arrays live and where its steps are computed. The trainer decides (views, rates,
+// rounds), the backend computes. One implementation per device: cpu_training.cpp, cuda/cuda_training.cpp. Arrays have
+// the same layout on both, so a checkpoint moves between them.
 #pragma once
 
 #include <memory>
@@ -63,6 +63,11 @@ class TrainingBackend {
     virtual GaussianModel model() const = 0;
     /// Draws and changes no bit of the run.
     virtual void render(const Camera& camera, const RenderOptions& options, RenderResult& result) = 0;
+    /// The same for the screen only, as Rasterizer::forward_for_display(); null: use render().
+    virtual std::shared_ptr<const DevicePicture> render_for_display(const Camera&, const RenderOptions&,
+                                                                    RenderResult& /*result*/) {
+        return nullptr;
+    }
     virtual PictureScore score(const View& view, const RenderOptions& options) = 0;
     virtual std::vector<MemoryUse> memory() const = 0;
     virtual Rasterizer& rasterizer() = 0;

@@ -63,9 +63,20 @@ nlohmann::ordered_json settings_json(const TrainingSettings& settings) {
     return out;
 }
 
+std::string StepLog::row_of(const Waiting& w, const StepReport* r) {
+    const std::string measured =
+        r == nullptr ? ",,," : fmt::format("{:.7g},{:.7g},{:.6g},{:.5g}", r->loss, r->l1, r->ssim, r->psnr);
+    const std::string counted = r == nullptr ? "," : fmt::format("{},{}", r->counters.visible, r->counters.isects);
+    return fmt::format("{},{},{:.4g},{},{}\n", w.step, measured, w.milliseconds, w.gaussians, counted);
+}
+
 void StepLog::add(const StepReport& r) {
-    rows_ += fmt::format("{},{:.7g},{:.7g},{:.6g},{:.5g},{:.4g},{},{},{}\n", r.step, r.loss, r.l1, r.ssim, r.psnr,
-                         r.milliseconds, r.gaussians, r.counters.visible, r.counters.isects);
+    waiting_.push_back({r.step, r.milliseconds, r.gaussians});
+    while (!waiting_.empty() && waiting_.front().step <= r.measured_step) {
+        const Waiting& first = waiting_.front();
+        rows_ += row_of(first, first.step == r.measured_step ? &r : nullptr);
+        waiting_.pop_front();
+    }
 }
 
 void StepLog::take_earlier(const fs::path& csv, std::uint64_t last_step) {
@@ -79,7 +90,11 @@ void StepLog::take_earlier(const fs::path& csv, std::uint64_t last_step) {
     }
 }
 
-Result<void> StepLog::write(const fs::path& csv) const { return write_text_file(csv, std::string(kHeader) + rows_); }
+Result<void> StepLog::write(const fs::path& csv) const {
+    std::string text = std::string(kHeader) + rows_;
+    for (const Waiting& waiting : waiting_) text += row_of(waiting, nullptr);
+    return write_text_file(csv, text);
+}
 
 fs::path rescue_folder() {
     std::error_code error;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -21,7 +22,8 @@ void print_scores(const Evaluation& evaluation);
 nlohmann::ordered_json stages_json(const TraceStore& store, StatScope scope);
 nlohmann::ordered_json settings_json(const TrainingSettings& settings);
 
-/// metrics.csv: a row per step.
+/// metrics.csv: a row per step, in order. What a device measures comes some steps later; the row waits for it, and a
+/// row whose measurement never came has empty fields.
 class StepLog {
   public:
     void add(const StepReport& report);
@@ -30,7 +32,14 @@ class StepLog {
     Result<void> write(const fs::path& csv) const;
 
   private:
+    struct Waiting {
+        std::uint64_t step;
+        double milliseconds;
+        std::size_t gaussians;
+    };
+    static std::string row_of(const Waiting& waiting, const StepReport* measured);
     std::string rows_;
+    std::deque<Waiting> waiting_;
 };
 
 /// write(path), making the folder again when somebody deleted it. When that fails too: write(rescue), `rescue` a file

@@ -49,6 +49,9 @@ class TrainRun {
     void save_records();
     void save_one(const char* what, const fs::path& path, const std::function<Result<void>(const fs::path&)>& write);
     Json summary() const;
+    std::string loss_text() const {
+        return measured_.measured_step == 0 ? "" : fmt::format("loss {:.4f}  ", measured_.loss);
+    }
 
     const TrainArguments& a_;
     const CommonArguments& common_;
@@ -58,7 +61,7 @@ class TrainRun {
     Collector collector_;
     TraceStore store_;
     StepLog steps_;
-    StepReport last_;
+    StepReport last_, measured_;  // the newest, and the newest whose loss is known
     std::vector<Evaluation> evaluations_;
     Json files_ = Json::object();
     std::string resumed_from_, backend_;
@@ -143,11 +146,12 @@ void TrainRun::train() {
     ProgressLine progress("train");
     while (!trainer_->finished() && !interrupted() && step()) {
         steps_.add(last_);
+        if (last_.measured_step != 0) measured_ = last_;
         if (last_.step % kDrainSteps == 0) collector_.drain_into(store_);
         if (progress.due(last_.step, total()))
-            progress.update(last_.step, total(),
-                            fmt::format("loss {:.4f}  {:.1f} ms/step  {} Gaussians", last_.loss, last_.milliseconds,
-                                        last_.gaussians));
+            progress.update(
+                last_.step, total(),
+                fmt::format("{}{:.1f} ms/step  {} Gaussians", loss_text(), last_.milliseconds, last_.gaussians));
         const bool more = !trainer_->finished();
         if (more && a_.eval_every > 0 && last_.step % a_.eval_every == 0) evaluate(false);
         if (more && a_.save_every > 0 && last_.step % a_.save_every == 0) autosave();
@@ -239,10 +243,10 @@ Json TrainRun::summary() const {
                 {"gaussians", trainer_->gaussian_count()},
                 {"interrupted", stopped_}});
     if (!resumed_from_.empty()) out.update({{"resumed_from", resumed_from_}, {"resumed_at_step", first_step_}});
-    out["train"] = {{"loss", number(last_.loss)},
-                    {"l1", number(last_.l1)},
-                    {"ssim", number(last_.ssim)},
-                    {"psnr", number(last_.psnr)}};
+    out["train"] = {{"loss", number(measured_.loss)},
+                    {"l1", number(measured_.l1)},
+                    {"ssim", number(measured_.ssim)},
+                    {"psnr", number(measured_.psnr)}};
     out["test"] = score_json(evaluations_.empty() ? Evaluation() : evaluations_.back());
     out["evaluations"] = Json::array();
     for (const Evaluation& e : evaluations_)

@@ -25,22 +25,26 @@ void RunRecord::begin(std::vector<CameraRow> rows) {
 }
 
 void RunRecord::add_step(const StepReport& report, double lr_means) {
-    last_ = report;
+    if (report.measured_step != 0) last_ = report;
     recent_ms_.push_back(report.milliseconds);
     if (recent_ms_.size() > kRecentSteps) recent_ms_.pop_front();
-    if (report.view < rows_.size()) {
-        CameraRow& row = rows_[report.view];
-        ++row.times_sampled;
-        row.loss = report.loss;
-        row.psnr = report.psnr;
-        row.ssim = report.ssim;
-        append(row.loss_history, report.step, report.loss, kMostRowPoints);
-        append(row.psnr_history, report.step, report.psnr, kMostRowPoints);
+    if (report.view < rows_.size()) ++rows_[report.view].times_sampled;
+    // A device tells a step's loss later; until it is known there is nothing to show.
+    if (report.measured_step != 0) {
+        if (report.measured_view < rows_.size()) {
+            CameraRow& row = rows_[report.measured_view];
+            row.loss = report.loss;
+            row.psnr = report.psnr;
+            row.ssim = report.ssim;
+            append(row.loss_history, report.measured_step, report.loss, kMostRowPoints);
+            append(row.psnr_history, report.measured_step, report.psnr, kMostRowPoints);
+        }
+        sum_.loss += report.loss;
+        sum_.psnr += report.psnr;
+        ++measured_in_sum_;
     }
-    sum_.loss += report.loss;
-    sum_.psnr += report.psnr;
     sum_.milliseconds += report.milliseconds;
-    if (++in_sum_ < stride_) return;
+    if (++in_sum_ < stride_ || measured_in_sum_ == 0) return;
     // All step curves have the same points, so they are merged together and the stride doubles once.
     if (curves_.loss.size() >= kMostCurvePoints) {
         for (auto* curve :
@@ -48,14 +52,14 @@ void RunRecord::add_step(const StepReport& report, double lr_means) {
             merge_pairs(*curve);
         stride_ *= 2;
     }
-    const double n = static_cast<double>(in_sum_);
-    append(curves_.loss, report.step, sum_.loss / n, kMostCurvePoints);
-    append(curves_.train_psnr, report.step, sum_.psnr / n, kMostCurvePoints);
+    const double n = static_cast<double>(in_sum_), measured = static_cast<double>(measured_in_sum_);
+    append(curves_.loss, report.step, sum_.loss / measured, kMostCurvePoints);
+    append(curves_.train_psnr, report.step, sum_.psnr / measured, kMostCurvePoints);
     append(curves_.gaussians, report.step, static_cast<double>(report.gaussians), kMostCurvePoints);
     append(curves_.step_ms, report.step, sum_.milliseconds / n, kMostCurvePoints);
     append(curves_.lr_means, report.step, lr_means, kMostCurvePoints);
-    sum_ = StepReport();
-    in_sum_ = 0;
+    sum_ = Sum();
+    in_sum_ = measured_in_sum_ = 0;
 }
 
 void RunRecord::add_evaluation(const Evaluation& evaluation) {

@@ -23,6 +23,7 @@ class RunRecord {
         return std::make_shared<const std::vector<CameraRow>>(rows_);
     }
     double mean_step_ms() const;  ///< of the last 50 steps
+    /// The last one whose loss is known.
     const StepReport& last_step() const { return last_; }
     const Evaluation& last_evaluation() const { return evaluation_; }
 
@@ -32,8 +33,10 @@ class RunRecord {
     StepReport last_;
     Evaluation evaluation_;
     std::deque<double> recent_ms_;
-    StepReport sum_;  // of the steps since the last point on the curves
-    std::uint64_t in_sum_ = 0, stride_ = 1;
+    struct Sum {
+        double loss = 0, psnr = 0, milliseconds = 0;
+    } sum_;  // of the steps since the last point on the curves
+    std::uint64_t in_sum_ = 0, measured_in_sum_ = 0, stride_ = 1;
 };
 
 }  // namespace gs

@@ -1,0 +1,158 @@
+// The TrainingBackend of the CPU: everything in host memory, a step is over when step() returns. Works with any
+// Rasterizer that takes host memory.
+#include <atomic>
+#include <bit>
+#include <cmath>
+
+#include "profiler/core/scope.h"
+#include "renderer/device/parallel.h"
+#include "trainer/training_backend.h"
+
+namespace gs {
+namespace {
+
+/// Takes each block's gradients as backward makes them and steps that block at once: gradients are never stored.
+class TrainingSink final : public GradientSink {
+  public:
+    TrainingSink(GaussianModel& model, LazyAdam& adam, DensityStatistics* statistics, const Camera& camera)
+        : model_(model), adam_(adam), statistics_(statistics), camera_(camera) {}
+    void take(const BlockGradients& gradients) override {
+        const std::uint32_t skipped = adam_.apply(model_, gradients);
+        if (skipped != 0)
+            poisoned_.fetch_add(static_cast<std::size_t>(std::popcount(skipped)), std::memory_order_relaxed);
+        if (statistics_ != nullptr) statistics_->add(gradients, skipped, camera_.width, camera_.height);
+    }
+    std::size_t poisoned() const { return poisoned_.load(); }
+
+  private:
+    GaussianModel& model_;
+    LazyAdam& adam_;
+    DensityStatistics* const statistics_;
+    const Camera& camera_;
+    std::atomic<std::size_t> poisoned_{0};
+};
+
+class CpuTraining final : public TrainingBackend {
+  public:
+    explicit CpuTraining(std::unique_ptr<Rasterizer> rasterizer) : rasterizer_(std::move(rasterizer)) {
+        forward_state_ = rasterizer_->make_state();
+        view_state_ = rasterizer_->make_state();
+    }
+    void start(std::shared_ptr<const Capture> capture, RunArrays arrays) override;
+    StepOutcome step(const StepPlan& plan) override;
+    DensityReport densify_and_prune(const TrainingSettings& settings, double extent, bool prune_large) override {
+        return gs::densify_and_prune(model_, adam_, statistics_, settings, extent, prune_large);
+    }
+    void reset_opacity() override { gs::reset_opacity(model_, adam_); }
+    std::uint64_t steps() const override { return adam_.steps(); }
+    std::size_t count() const override { return model_.count; }
+    int sh_degree() const override { return model_.sh_degree; }
+    RunArrays arrays() const override { return {model_, adam_.state(), statistics_}; }
+    GaussianModel model() const override;
+    void render(const Camera& camera, const RenderOptions& options, RenderResult& result) override;
+    PictureScore score(const View& view, const RenderOptions& options) override;
+    std::vector<MemoryUse> memory() const override;
+    Rasterizer& rasterizer() override { return *rasterizer_; }
+
+  private:
+    std::shared_ptr<const Capture> capture_;
+    std::unique_ptr<Rasterizer> rasterizer_;
+    GaussianModel model_;
+    LazyAdam adam_;
+    DensityStatistics statistics_;
+    // Memory that steps and views use again and again.
+    std::unique_ptr<ForwardState> forward_state_, view_state_;
+    RenderResult picture_, view_picture_;
+    PixelGradients gradients_;
+};
+
+void CpuTraining::start(std::shared_ptr<const Capture> capture, RunArrays arrays) {
+    capture_ = std::move(capture);
+    model_ = std::move(arrays.model);
+    adam_ = LazyAdam(model_, std::move(arrays.adam));
+    statistics_ = std::move(arrays.statistics);
+}
+
+StepOutcome CpuTraining::step(const StepPlan& plan) {
+    const View& view = *plan.view;
+    StepOutcome out;
+    out.view_index = plan.view_index;
+    {
+        const Span adam_span(Stage::adam);
+        adam_.begin_step(model_, plan.rates, plane_count(plan.options.sh_degree));
+    }
+    LazySource source(model_, adam_, plan.options.sh_degree);
+    rasterizer_->forward(source, view.camera, plan.options, *forward_state_, picture_);
+
+    // How far it is from the photo.
+    {
+        const Span loss_span(Stage::loss);
+        out.terms = photo_loss(picture_.color, view.photo, view.mask, plan.lambda_dssim, &gradients_.color);
+    }
+    out.counters = picture_.counters;
+
+    // Gradients, and an Adam step for every Gaussian seen.
+    TrainingSink sink(model_, adam_, plan.gathers_statistics ? &statistics_ : nullptr, view.camera);
+    if (std::isfinite(out.terms.loss))
+        rasterizer_->backward(source, view.camera, plan.options, *forward_state_, picture_, gradients_, sink);
+    {
+        const Span adam_span(Stage::adam);
+        adam_.end_step();
+    }
+    out.poisoned = sink.poisoned();
+    out.step = adam_.steps();
+    return out;
+}
+
+void CpuTraining::render(const Camera& camera, const RenderOptions& options, RenderResult& result) {
+    RenderOptions wanted = options;
+    wanted.gradients = false;
+    LazySource source(model_, adam_, options.sh_degree);
+    rasterizer_->forward(source, camera, wanted, *view_state_, result);
+}
+
+PictureScore CpuTraining::score(const View& view, const RenderOptions& options) {
+    RenderOptions wanted = options;
+    wanted.depth = wanted.counters = false;
+    render(view.camera, wanted, view_picture_);
+    return score_picture(view_picture_.color, view.photo, view.mask);
+}
+
+GaussianModel CpuTraining::model() const {
+    GaussianModel out(model_.count, model_.sh_degree);
+    out.antialiased = model_.antialiased;
+    parallel_for(model_.blocks(), 64, [&](std::size_t block) {
+        alignas(64) float values[kMaxPlanes * kBlock];
+        adam_.read(model_, block, 0, model_.planes(), values);
+        const std::size_t first = block * kBlock, lanes = std::min(kBlock, out.count - first);
+        for (int p = 0; p < out.planes(); ++p)
+            std::copy_n(values + static_cast<std::size_t>(p) * kBlock, lanes, out.plane(p) + first);
+    });
+    return out;
+}
+
+std::vector<MemoryUse> CpuTraining::memory() const {
+    std::uint64_t photos = 0;
+    for (const View& view : capture_->views) photos += view.photo.bytes.capacity() + view.mask.bytes.capacity();
+    const auto picture_bytes = [](const RenderResult& r) {
+        return r.color.values.capacity_bytes() + r.alpha.values.capacity_bytes() + r.depth.values.capacity_bytes() +
+               r.contributors.capacity_bytes() + r.isects_per_tile.capacity_bytes() + r.pairs_per_tile.capacity_bytes();
+    };
+    return {
+        {"parameters", model_.bytes()},
+        {"Adam moments", adam_.bytes()},
+        {"density statistics", statistics_.bytes()},
+        {"forward state", forward_state_->bytes()},
+        {"view state", view_state_->bytes()},
+        {"pictures", picture_bytes(picture_) + picture_bytes(view_picture_) + gradients_.color.values.capacity_bytes()},
+        {"photos", photos},
+        {"points", capture_->points.capacity() * sizeof(SparsePoint)}};
+}
+
+}  // namespace
+
+std::unique_ptr<TrainingBackend> make_cpu_training(std::unique_ptr<Rasterizer> rasterizer) {
+    return std::make_unique<CpuTraining>(std::move(rasterizer));
+}
+
+}  // namespace gs
