@@ -80,11 +80,12 @@ void apply(const CommonArguments& common) {
     set_log_level(common.verbose > 0 ? LogLevel::debug : LogLevel::info);
 }
 
+Result<Backend> backend_of(const CommonArguments& common) { return choose_backend(common.backend); }
+
 Result<std::unique_ptr<Rasterizer>> make_rasterizer(const CommonArguments& common) {
-    if (common.backend == "cuda")
-        return fail(ErrorKind::usage, "", "this build has no CUDA backend yet",
-                    "use --backend cpu or leave the option out");
-    return make_cpu_rasterizer();
+    const auto backend = backend_of(common);
+    if (!backend) return tl::unexpected(backend.error());
+    return backend->make_rasterizer();
 }
 
 Result<CaptureOptions> capture_options(const CaptureArguments& arguments, const CommonArguments& common) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/backend.h"
 #include "app/cli/arguments.h"
 #include "renderer/base/expected.h"
 #include "renderer/base/file.h"
@@ -32,7 +33,9 @@ nlohmann::ordered_json number(double value);
 
 /// Threads, log level.
 void apply(const CommonArguments& common);
-/// Errors (usage): a backend this build does not have.
+/// What --backend names. Errors (usage): cuda where it cannot be used, with the reason.
+Result<Backend> backend_of(const CommonArguments& common);
+/// Its rasterizer, for who needs no more.
 Result<std::unique_ptr<Rasterizer>> make_rasterizer(const CommonArguments& common);
 
 Result<CaptureOptions> capture_options(const CaptureArguments& arguments, const CommonArguments& common);
