@@ -201,7 +201,7 @@ void StageTimers::poll() {
     std::size_t done = 0;
     for (; done < s.ended.size(); ++done) {
         Pair& pair = s.pairs[static_cast<std::size_t>(s.ended[done])];
-        if (!pair.end.reached()) break;  // a stream's events are reached in order
+        if (!pair.end.reached() || !pair.begin.reached()) break;  // a stream's events are reached in order
         if (s.clock.knows(pair.anchor))
             s.write(pair);
         else
