@@ -19,6 +19,8 @@ GS_HD inline float  exp(float x)   { return ::expf(x); }
 GS_HD inline double exp(double x)  { return ::exp(x); }
 GS_HD inline float  log(float x)   { return ::logf(x); }
 GS_HD inline double log(double x)  { return ::log(x); }
+GS_HD inline float  ceil(float x)  { return ::ceilf(x); }
+GS_HD inline double ceil(double x) { return ::ceil(x); }
 GS_HD inline float  min(float a, float b)   { return a < b ? a : b; }
 GS_HD inline double min(double a, double b) { return a < b ? a : b; }
 GS_HD inline float  max(float a, float b)   { return a > b ? a : b; }

@@ -7,6 +7,20 @@
 
 namespace gs {
 
+/// Half sizes of the box that chooses tiles, px, by the profile. `exact`: of { alpha >= alpha_min }.
+template <class T>
+GS_HD Vec2<T> profile_box(const RasterRules& rules, Sym2<T> blurred, Vec2<T> exact) {
+    using math::ceil, math::max, math::sqrt;
+    if (rules.extent_sigma <= 0.0f) return exact;
+    const T sigma(rules.extent_sigma);
+    if (!rules.square_extent) return {sigma * sqrt(blurred.xx), sigma * sqrt(blurred.yy)};
+    // Inria: ceil(3 sqrt(largest eigenvalue)), with its guard of 0.1 under the root.
+    const T mid = T(0.5f) * (blurred.xx + blurred.yy), det = blurred.xx * blurred.yy - blurred.xy * blurred.xy;
+    const T largest = mid + sqrt(max(mid * mid - det, T(0.1f)));
+    const T radius = ceil(sigma * sqrt(largest));
+    return {radius, radius};
+}
+
 /// Tiles [first, end) along one axis.
 struct TileRange {
     int first, end;

@@ -11,6 +11,7 @@
 #include "renderer/math/sh.h"
 #include "renderer/raster/cpu/frame.h"
 #include "renderer/raster/cpu/pack.h"
+#include "renderer/raster/tile_cover.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace gs::cpu::HWY_NAMESPACE {
@@ -40,18 +41,6 @@ HWY_INLINE math::Pinhole<Pack> broadcast(const math::Pinhole<float>& c) {
     return out;
 }
 
-/// Half sizes of the box that chooses tiles, by the compatibility profile.
-HWY_INLINE Vec2<Pack> tile_box(const RasterRules& rules, Sym2<Pack> blurred, Vec2<Pack> exact) {
-    if (rules.extent_sigma <= 0.0f) return exact;
-    const Pack sigma(rules.extent_sigma);
-    if (!rules.square_extent) return {sigma * sqrt(blurred.xx), sigma * sqrt(blurred.yy)};
-    // Inria: ceil(3 sqrt(largest eigenvalue)), with its guard of 0.1 under the root.
-    const Pack mid = Pack(0.5f) * (blurred.xx + blurred.yy), det = blurred.xx * blurred.yy - blurred.xy * blurred.xy;
-    const Pack largest = mid + sqrt(max(mid * mid - det, Pack(0.1f)));
-    const Pack radius = ceil(sigma * sqrt(largest));
-    return {radius, radius};
-}
-
 HWY_FLATTEN void ProjectBlock(const ProjectParams& params, BlockView geometry, std::size_t lanes, ProjectedBlock& out) {
     const math::Pinhole<Pack> camera = broadcast(params.camera);
     const Pack alpha_min(params.rules.alpha_min), zero(0.0f);
@@ -64,7 +53,7 @@ HWY_FLATTEN void ProjectBlock(const ProjectParams& params, BlockView geometry, s
     const Pack limit = Pack(2.0f) * log(opacity / alpha_min);
     const Sym2<Pack> blurred{projected.cov.xx + blur, projected.cov.xy, projected.cov.yy + blur};
     const Vec2<Pack> extent{sqrt(limit * blurred.xx), sqrt(limit * blurred.yy)};
-    const Vec2<Pack> box = tile_box(params.rules, blurred, extent);
+    const Vec2<Pack> box = profile_box(params.rules, blurred, extent);
 
     // Every condition is false for NaN, so poison parameters fall out here.
     const Pack depth = projected.camera.z;

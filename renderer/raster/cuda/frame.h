@@ -25,6 +25,7 @@
 
 #include "renderer/math/project.h"
 #include "renderer/raster/rasterizer.h"
+#include "renderer/raster/view_setup.h"
 
 namespace gs::cuda {
 
@@ -92,7 +93,7 @@ struct FrameConstants {
     float blur, scale_modifier;
     int antialiased, sh_degree;
     Vec3f background;
-    float frustum[4][3];  ///< inward unit normals of the side planes in camera axes, widened as on the CPU
+    ViewSides<float> sides;
 };
 
 /// Optimizer state that a reader must apply to see a Gaussian as it is now: trainer's lazy Adam (trainer/lazy_adam.h).
@@ -180,7 +181,7 @@ struct FrameArrays {
     std::uint32_t* first_emission;      ///< [slot]
     std::uint32_t* chunk_slots;         ///< [chunk] slots used
     std::uint32_t* chunk_first_rank;    ///< [chunk] before sorting
-    std::uint64_t* isect_total;         ///< I before it is known to fit 32 bits
+    unsigned long long* isect_total;    ///< I before it is known to fit 32 bits
     std::uint32_t* depth_keys[2];       ///< [limits.visible]
     std::uint32_t* slot_from_rank[2];   ///< [limits.visible]
     std::uint32_t* emission_of_rank;    ///< [limits.visible] first emission, by rank

@@ -1,5 +1,6 @@
-// FramePipeline: the CUDA stages of one frame, each a method that only enqueues. CudaRasterizer strings them together for
-// pictures (cuda_rasterizer.cpp), CudaTraining for steps (trainer/cuda). Neither allocates nor waits when limits stay.
+// FramePipeline: the CUDA stages of one frame, each a method that only enqueues. CudaRasterizer strings them together
+// for pictures (cuda_rasterizer.cpp), CudaTraining for steps (trainer/cuda). Neither allocates nor waits when limits
+// stay.
 #pragma once
 
 #include "renderer/device/cuda/primitives.h"
@@ -11,8 +12,8 @@ namespace gs::cuda {
 
 /// How blend backward gathers (the bench compares them; results agree to rounding).
 enum class BackwardVariant {
-    sub_tile,   ///< B: a warp per sub-tile walks the contributed bits, lane = pixel, one reduction per splat
-    systolic,   ///< A: lane = splat, pixel states travel from lane to lane
+    sub_tile,  ///< B: a warp per sub-tile walks the contributed bits, lane = pixel, one reduction per splat
+    systolic,  ///< A: lane = splat, pixel states travel from lane to lane
 };
 
 class FramePipeline {
@@ -22,7 +23,8 @@ class FramePipeline {
     /// Host side of a frame's constants. The same decisions as the CPU backend's make_project_params.
     static FrameConstants constants_of(const Camera& camera, const RenderOptions& options, int model_sh_degree);
 
-    /// Makes the arrays for `limits`. Grows (and waits) only when they exceed what was ever asked for.
+    /// Makes the arrays for `limits`; their content is lost when the limits are others. Grows (and waits) only when
+    /// they exceed what was ever asked for.
     void prepare(const FrameLimits& limits);
     const FrameLimits& limits() const { return limits_; }
     const FrameArrays& arrays() const { return arrays_; }
@@ -38,8 +40,11 @@ class FramePipeline {
     std::size_t bytes() const;
 
   private:
+    void sort_by_tile();
+
     const Stream& stream_;
     FrameLimits limits_;
+    FrameArrays carved_{};  ///< before any sorting has swapped a pair
     FrameArrays arrays_{};
     Arena arena_{"arrays of a frame"};
     Primitives primitives_;

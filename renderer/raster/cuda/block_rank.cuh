@@ -1,0 +1,49 @@
+// Deterministic compaction inside a thread block of 256, and sums over a warp. Used by project and by the ordering of
+// work items.
+#pragma once
+
+#include "renderer/device/cuda/kernel.cuh"
+
+namespace gs::cuda {
+
+struct BlockRank {
+    std::uint32_t rank;   ///< kept threads before this one
+    std::uint32_t total;  ///< kept threads of the block
+};
+/// All 256 threads call it. `warp_counts`: shared, [8]; free to use again after the next __syncthreads().
+template <class Shared>
+GS_DEVICE BlockRank block_rank(bool keep, Shared& warp_counts) {
+    const unsigned mask = __ballot_sync(kAllLanes, keep);
+    const int lane = lane_id(), warp = warp_id();
+    if (lane == 0) warp_counts[warp] = static_cast<std::uint32_t>(__popc(mask));
+    __syncthreads();
+    BlockRank out{static_cast<std::uint32_t>(__popc(mask & ((1u << lane) - 1u))), 0};
+    for (int w = 0; w < 8; ++w) {
+        const std::uint32_t count = warp_counts[w];
+        out.rank += w < warp ? count : 0u;
+        out.total += count;
+    }
+    return out;
+}
+
+/// Sum over the warp, in every lane.
+GS_DEVICE std::uint32_t warp_sum(std::uint32_t x) {
+    for (int distance = 16; distance > 0; distance /= 2) x += __shfl_xor_sync(kAllLanes, x, distance);
+    return x;
+}
+GS_DEVICE std::uint32_t warp_max(std::uint32_t x) {
+    for (int distance = 16; distance > 0; distance /= 2) x = max(x, __shfl_xor_sync(kAllLanes, x, distance));
+    return x;
+}
+/// Sum over the lanes before this one.
+GS_DEVICE std::uint32_t warp_sum_before(std::uint32_t x) {
+    const int lane = lane_id();
+    std::uint32_t sum = x;
+    for (int distance = 1; distance < kWarp; distance *= 2) {
+        const std::uint32_t below = __shfl_up_sync(kAllLanes, sum, static_cast<unsigned>(distance));
+        sum += lane >= distance ? below : 0u;
+    }
+    return sum - x;
+}
+
+}  // namespace gs::cuda

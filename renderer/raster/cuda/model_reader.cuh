@@ -1,0 +1,63 @@
+// How kernels read a Gaussian: a plane of it through ModelView, with the optimizer steps it slept through applied on
+// the fly where the model is in training. Forward's and backward's projection read through it; nothing is stored.
+#pragma once
+
+#include "renderer/device/cuda/kernel.cuh"
+#include "renderer/math/adam.h"
+#include "renderer/raster/cuda/frame.h"
+
+namespace gs::cuda {
+
+/// The column of LazyView::pending that plane `p` follows.
+GS_DEVICE int learning_group(int p) {
+    return p < kLogScales ? 0 : p < kQuats ? 1 : p < kOpacityLogits ? 2 : p < kSh0 ? 3 : p < kShRest ? 4 : 5;
+}
+
+/// One Gaussian of a model. `kLazy`: ModelView::lazy has moments. Neighbouring threads read neighbouring floats: 4
+/// bytes a plane each, and 8 more of moments when lazy.
+template <bool kLazy>
+class ModelReader {
+  public:
+    GS_DEVICE ModelReader(const ModelView& model, std::uint32_t gaussian)
+        : values_(model.values + gaussian), stride_(model.stride) {
+        if constexpr (kLazy) {
+            const LazyView& lazy = model.lazy;
+            constexpr std::uint32_t kRows = kBlock;
+            moments_ =
+                lazy.moments +
+                static_cast<std::size_t>(gaussian / kRows) * static_cast<std::size_t>(lazy.model_planes) * 2 * kRows +
+                gaussian % kRows;
+            pending_ = lazy.pending + static_cast<std::size_t>(lazy.last_step[gaussian] - lazy.clock->base) * 8;
+            moving_ = lazy.clock->planes;
+        }
+    }
+    GS_DEVICE float plane(int p) const {
+        const float value = values_[static_cast<std::size_t>(p) * stride_];
+        if constexpr (kLazy) {
+            if (p >= moving_) return value;
+            const float* at = moments_ + static_cast<std::size_t>(p) * 2 * kBlock;
+            return math::lazy_value(value, at[0], at[kBlock], pending_[learning_group(p)]);
+        }
+        return value;
+    }
+    GS_DEVICE Vec3f vector(int p) const { return {plane(p), plane(p + 1), plane(p + 2)}; }
+    GS_DEVICE Vec3f mean() const { return vector(kMeans); }
+    /// Standard deviations, world units.
+    GS_DEVICE Vec3f scale(float modifier) const {
+        const Vec3f log_scale = vector(kLogScales);
+        return modifier * Vec3f{math::exp(log_scale.x), math::exp(log_scale.y), math::exp(log_scale.z)};
+    }
+    GS_DEVICE Quatf quat() const { return {plane(kQuats), plane(kQuats + 1), plane(kQuats + 2), plane(kQuats + 3)}; }
+    GS_DEVICE float opacity_logit() const { return plane(kOpacityLogits); }
+    /// Coefficients of basis k, r g b.
+    GS_DEVICE Vec3f sh(int k) const { return vector(kSh0 + 3 * k); }
+
+  private:
+    const float* values_;
+    std::uint64_t stride_;
+    const float* moments_ = nullptr;
+    const float* pending_ = nullptr;
+    std::int32_t moving_ = 0;
+};
+
+}  // namespace gs::cuda

@@ -1,0 +1,203 @@
+// Project: a block of 256 threads for a chunk of 256 Gaussians. The chunk's 16 bounding spheres are tested first, and a
+// chunk out of view costs 256 bytes of bounds and nothing more. A thread reads 12 bytes of its mean, then 4 of opacity,
+// and the other 28 of geometry only when both pass; the 192 bytes of SH are read for survivors alone, by neighbouring
+// threads. What is bound here is memory: about 12 N' + V (32 + 192) bytes in, 80 V out, N' = Gaussians of the chunks in
+// view.
+#include "renderer/device/cuda/launch.h"
+#include "renderer/math/sh.h"
+#include "renderer/raster/cuda/block_rank.cuh"
+#include "renderer/raster/cuda/model_reader.cuh"
+#include "renderer/raster/cuda/stages.h"
+#include "renderer/raster/cuda/tile_rows.cuh"
+
+namespace gs::cuda {
+namespace {
+
+struct ProjectParams {
+    ModelView model;
+    const FrameConstants* constants;
+    FrameCounts* counts;
+    Splat* splats;                      ///< [slot]
+    Coverage* coverage;                 ///< [slot]
+    std::uint32_t* gaussian_from_slot;  ///< [slot]
+    std::uint32_t* isects_of_slot;      ///< [slot]
+    std::uint32_t* chunk_slots;         ///< [chunk]
+    unsigned long long* isect_total;
+};
+
+GS_DEVICE bool block_may_show(const FrameConstants& c, const ModelView& model, std::uint32_t block) {
+    if (static_cast<std::uint64_t>(block) * kBlock >= model.count) return false;
+    if (model.bounds == nullptr) return true;
+    const BlockBounds b = model.bounds[block];
+    if (!(b.radius >= 0.0f)) return b.radius != b.radius;
+    if (b.radius > 3e38f) return true;
+    // In single precision where the CPU has double: widened by what rounding can move the centre.
+    const Vec3f t = c.camera.translation;
+    const float terms = fabsf(b.x) + fabsf(b.y) + fabsf(b.z) + fabsf(t.x) + fabsf(t.y) + fabsf(t.z);
+    return sphere_may_show(c.sides, c.camera.rotation * Vec3f{b.x, b.y, b.z} + t,
+                           b.radius * fmaxf(1.0f, c.scale_modifier) + 2e-6f * terms, c.rules.near_plane);
+}
+
+/// The decisions of the CPU backend's ProjectBlock, cheapest first. False: draws nothing (every condition is false for
+/// NaN). The splat's colour is left open.
+template <bool kLazy>
+GS_DEVICE bool project_gaussian(const FrameConstants& c, const ModelReader<kLazy>& gaussian, Vec3f& mean, Splat& splat,
+                                Coverage& cover) {
+    mean = gaussian.mean();
+    const float depth = (c.camera.rotation * mean + c.camera.translation).z;
+    if (!(depth > c.rules.near_plane && depth < 1e10f)) return false;
+    float opacity = math::sigmoid(gaussian.opacity_logit());
+    if (!(opacity > 0.9999f * c.rules.alpha_min)) return false;  // compensation only lowers it
+    const auto projected = math::project(c.camera, mean, gaussian.scale(c.scale_modifier), gaussian.quat());
+    const auto conic = math::conic_of(projected.cov, projected.det, c.blur);
+    if (c.antialiased != 0) opacity = opacity * conic.compensation;
+    const float limit = 2.0f * math::log(opacity / c.rules.alpha_min);
+    const Sym2<float> blurred{projected.cov.xx + c.blur, projected.cov.xy, projected.cov.yy + c.blur};
+    const Vec2f extent{math::sqrt(limit * blurred.xx), math::sqrt(limit * blurred.yy)};
+    const Vec2f box = profile_box(c.rules, blurred, extent), at = projected.mean;
+    if (!(conic.det > 0.0f && conic.det < 1e30f)) return false;
+    if (!(limit > 0.0f && blurred.xx < 1e15f && blurred.yy < 1e15f)) return false;
+    if (!(at.x + box.x > 0.0f && at.x - box.x < static_cast<float>(c.width))) return false;
+    if (!(at.y + box.y > 0.0f && at.y - box.y < static_cast<float>(c.height))) return false;
+    if (!(conic.inverse.xx > 0.0f && conic.inverse.yy > 0.0f)) return false;
+
+    const TileBox tiles = tile_box(c.rules, at, extent, box, c.tiles_x, c.tiles_y);
+    if (tiles.empty()) return false;
+    cover = {conic.inverse.xx,
+             conic.inverse.xy,
+             conic.inverse.yy,
+             limit,
+             static_cast<std::uint16_t>(tiles.columns.first),
+             static_cast<std::uint16_t>(tiles.rows.first),
+             static_cast<std::uint16_t>(tiles.columns.end),
+             static_cast<std::uint16_t>(tiles.rows.end),
+             c.rules.exact_tiles && tiles.several() ? 1u : 0u,
+             0u};
+    splat.x = at.x;
+    splat.y = at.y;
+    splat.a = 0.5f * kLog2E * conic.inverse.xx;
+    splat.c = 0.5f * kLog2E * conic.inverse.yy;
+    // Rounding can make the form of a very long needle indefinite, and it would then grow away from its centre.
+    const float widest = math::sqrt(4.0f * splat.a * splat.c) * 0.999999f, b = kLog2E * conic.inverse.xy;
+    splat.b = b < -widest ? -widest : (widest < b ? widest : b);
+    splat.l = kLog2E * math::log(opacity);
+    splat.depth = depth;
+    splat.extent_x = extent.x;
+    splat.extent_y = extent.y;
+    return true;
+}
+
+GS_DEVICE std::uint32_t count_isects(const Coverage& cover, const Splat& splat, int tiles_x) {
+    if (cover.exact == 0)
+        return static_cast<std::uint32_t>(cover.x1 - cover.x0) * static_cast<std::uint32_t>(cover.y1 - cover.y0);
+    std::uint32_t isects = 0;
+    for (int row = cover.y0; row < cover.y1; ++row) {
+        const TileRange range = row_tiles(cover, splat, row, tiles_x);
+        isects += static_cast<std::uint32_t>(range.end - range.first);
+    }
+    return isects;
+}
+
+/// A degree known when compiling keeps the bases in registers.
+template <int kDegree, bool kLazy>
+GS_DEVICE Vec3f color_of(const ModelReader<kLazy>& gaussian, Vec3f direction) {
+    float basis[sh_bases(kDegree)];
+    math::sh_basis(kDegree, direction, basis);
+    Vec3f color{0.5f, 0.5f, 0.5f};
+    for (int k = 0; k < sh_bases(kDegree); ++k) color += basis[k] * gaussian.sh(k);
+    return color;
+}
+template <bool kLazy>
+GS_DEVICE Vec3f color_of(int degree, const ModelReader<kLazy>& gaussian, Vec3f direction) {
+    if (degree == 0) return color_of<0>(gaussian, direction);
+    if (degree == 1) return color_of<1>(gaussian, direction);
+    if (degree == 2) return color_of<2>(gaussian, direction);
+    return color_of<3>(gaussian, direction);
+}
+
+template <bool kLazy>
+GS_KERNEL(kChunk, 2)
+void project(ProjectParams p) {
+    GS_SHARED(std::uint32_t, blocks_in_view, 1);
+    GS_SHARED(std::uint32_t, warp_counts, kChunk / kWarp);
+    GS_SHARED(std::uint32_t, survivors, kChunk);
+    GS_SHARED(float, ray_then_color, 3 * kChunk);  // of the Gaussian, by its place in the chunk
+    const FrameConstants& c = *p.constants;
+    const std::uint32_t chunk = blockIdx.x, thread = threadIdx.x;
+    if (warp_id() == 0) {
+        const std::uint32_t lane = static_cast<std::uint32_t>(lane_id());
+        const bool shows = lane < kBlocksPerChunk && block_may_show(c, p.model, chunk * kBlocksPerChunk + lane);
+        const std::uint32_t mask = __ballot_sync(kAllLanes, shows);
+        if (lane == 0) {
+            blocks_in_view[0] = mask;
+            if (mask == 0) p.chunk_slots[chunk] = 0;
+            if (mask != 0)
+                atomicAdd(&p.counts->candidates,
+                          static_cast<std::uint32_t>(__popc(mask)) * static_cast<std::uint32_t>(kBlock));
+        }
+    }
+    __syncthreads();
+    if (blocks_in_view[0] == 0) return;
+
+    const std::uint32_t gaussian = chunk * kChunk + thread;
+    bool visible = gaussian < p.model.count && (blocks_in_view[0] >> (thread / kBlock) & 1u) != 0;
+    Splat splat;
+    Coverage cover;
+    std::uint32_t isects = 0;
+    if (visible) {
+        Vec3f mean;
+        visible = project_gaussian(c, ModelReader<kLazy>(p.model, gaussian), mean, splat, cover);
+        if (visible) isects = count_isects(cover, splat, c.tiles_x);
+        visible = isects > 0;
+        ray_then_color[thread] = mean.x - c.position.x;
+        ray_then_color[kChunk + thread] = mean.y - c.position.y;
+        ray_then_color[2 * kChunk + thread] = mean.z - c.position.z;
+    }
+    const BlockRank shaded = block_rank(visible, warp_counts);
+    if (visible) survivors[shaded.rank] = thread;
+    __syncthreads();
+    if (thread < shaded.total) {
+        const std::uint32_t at = survivors[thread];
+        const Vec3f ray{ray_then_color[at], ray_then_color[kChunk + at], ray_then_color[2 * kChunk + at]};
+        const Vec3f color =
+            color_of(c.sh_degree, ModelReader<kLazy>(p.model, chunk * kChunk + at), math::normalize(ray));
+        ray_then_color[at] = color.x;
+        ray_then_color[kChunk + at] = color.y;
+        ray_then_color[2 * kChunk + at] = color.z;
+    }
+    __syncthreads();
+    if (visible) {
+        const Vec3f color{ray_then_color[thread], ray_then_color[kChunk + thread], ray_then_color[2 * kChunk + thread]};
+        splat.red = math::max(color.x, 0.0f);
+        splat.green = math::max(color.y, 0.0f);
+        splat.blue = math::max(color.z, 0.0f);
+        // False for NaN, Inf and absurd numbers: a Gaussian with such coefficients draws nothing.
+        visible = dot(color, color) < 1e30f;
+    }
+    const BlockRank kept = block_rank(visible, warp_counts);
+    if (thread == 0) p.chunk_slots[chunk] = kept.total;
+    if (visible) {
+        const std::uint32_t slot = chunk * kChunk + kept.rank;
+        p.splats[slot] = splat;
+        p.coverage[slot] = cover;
+        p.gaussian_from_slot[slot] = gaussian;
+        p.isects_of_slot[slot] = isects;
+    }
+    const std::uint32_t of_warp = warp_sum(visible ? isects : 0u);
+    if (lane_id() == 0 && of_warp > 0) atomicAdd(p.isect_total, static_cast<unsigned long long>(of_warp));
+}
+
+}  // namespace
+
+void run_project(const Stream& stream, const FrameLimits& limits, const FrameArrays& a, const ModelView& model) {
+    const ProjectParams params{model,        a.constants,          a.counts,         a.splats,
+                               a.coverage,   a.gaussian_from_slot, a.isects_of_slot, a.chunk_slots,
+                               a.isect_total};
+    const Grid grid{limits.chunks(), kChunk};
+    if (model.lazy.moments != nullptr)
+        launch(stream, "project", grid, project<true>, params);
+    else
+        launch(stream, "project", grid, project<false>, params);
+}
+
+}  // namespace gs::cuda

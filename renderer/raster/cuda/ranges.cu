@@ -1,0 +1,167 @@
+// Where each tile's list begins, and the work items that blending is launched with: a tile of at most `item_isects`
+// isects is one item, a longer one several, so that no block is left working alone at the end. Items are ordered
+// longest first by counting classes of size; everything is counted per 256 tiles and added up in order, so the order is
+// the same every time. Cost: log2(I) dependent loads a tile, some microseconds; reading all keys instead would move 2 I
+// bytes.
+#include "renderer/device/cuda/kernel.cuh"
+#include "renderer/device/cuda/launch.h"
+#include "renderer/raster/cuda/stages.h"
+
+namespace gs::cuda {
+namespace {
+
+constexpr std::uint32_t kThreads = 256;
+constexpr std::uint32_t kFullItems = kSizeClasses, kLongTiles = kSizeClasses + 1;  // columns of order_counts
+
+struct RangeParams {
+    FrameCounts* counts;
+    const void* tile_keys;        ///< [isects] sorted
+    std::uint32_t* tile_begin;    ///< [tiles + 1]
+    std::uint32_t* order_counts;  ///< [blocks][kOrderCounts]
+    WorkItem* items;
+    std::uint32_t* item_order;
+    std::uint32_t* long_tiles;
+    std::uint32_t tiles, item_isects;
+    bool short_keys;
+};
+
+/// A tile as work: `full` items of item_isects, then one of `rest`.
+struct TileWork {
+    std::uint32_t full, rest, size_class;
+};
+GS_DEVICE TileWork work_of(std::uint32_t isects, std::uint32_t item_isects) {
+    const std::uint32_t full = isects > item_isects ? (isects - 1) / item_isects : 0;
+    const std::uint32_t rest = isects - full * item_isects;
+    const std::uint32_t place = (item_isects - rest) * kSizeClasses / item_isects;
+    return {full, rest, min(place, static_cast<std::uint32_t>(kSizeClasses - 1))};
+}
+
+/// The first isect whose key is not below `tile`.
+template <class Key>
+GS_DEVICE std::uint32_t lower_bound(const Key* keys, std::uint32_t isects, std::uint32_t tile) {
+    std::uint32_t lo = 0, hi = isects;
+    while (lo < hi) {
+        const std::uint32_t mid = lo + (hi - lo) / 2;
+        if (keys[mid] < tile)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+GS_DEVICE std::uint32_t begin_of(const RangeParams& p, std::uint32_t tile) {
+    return p.short_keys ? lower_bound(static_cast<const std::uint16_t*>(p.tile_keys), p.counts->isects, tile)
+                        : lower_bound(static_cast<const std::uint32_t*>(p.tile_keys), p.counts->isects, tile);
+}
+
+/// A thread per tile: where it begins, and the block's counts.
+GS_KERNEL(kThreads, 4)
+void find_ranges(RangeParams p) {
+    GS_SHARED(std::uint32_t, begin, kThreads + 1);
+    GS_SHARED(std::uint32_t, columns, kOrderCounts);
+    if (p.counts->overflow != 0) return;
+    const std::uint32_t thread = threadIdx.x, tile = blockIdx.x * kThreads + thread;
+    begin[thread] = begin_of(p, min(tile, p.tiles));
+    if (thread == kThreads - 1) begin[kThreads] = begin_of(p, min(tile + 1, p.tiles));
+    if (thread < kOrderCounts) columns[thread] = 0;
+    __syncthreads();
+    if (tile < p.tiles) {
+        const std::uint32_t isects = begin[thread + 1] - begin[thread];
+        p.tile_begin[tile] = begin[thread];
+        if (tile == p.tiles - 1) p.tile_begin[p.tiles] = begin[thread + 1];
+        const TileWork work = work_of(isects, p.item_isects);
+        atomicAdd(&columns[work.size_class], 1u);
+        if (work.full > 0) {
+            atomicAdd(&columns[kFullItems], work.full);
+            atomicAdd(&columns[kLongTiles], 1u);
+        }
+        if (isects > p.counts->longest_tile) atomicMax(&p.counts->longest_tile, isects);
+    }
+    __syncthreads();
+    if (thread < kOrderCounts) p.order_counts[blockIdx.x * kOrderCounts + thread] = columns[thread];
+}
+
+/// A thread per tile writes its items and their places in the order.
+GS_KERNEL(kThreads, 4)
+void make_items(RangeParams p) {
+    GS_SHARED(std::uint32_t, before, kOrderCounts);  // in the blocks before this one
+    GS_SHARED(std::uint32_t, all, kOrderCounts);
+    GS_SHARED(std::uint32_t, full, kThreads);
+    GS_SHARED(std::uint32_t, size_class, kThreads);
+    if (p.counts->overflow != 0) return;
+    const std::uint32_t thread = threadIdx.x, tile = blockIdx.x * kThreads + thread;
+    if (thread < kOrderCounts) {
+        std::uint32_t sum = 0, sum_before = 0;
+        for (std::uint32_t block = 0; block < gridDim.x; ++block) {
+            if (block == blockIdx.x) sum_before = sum;
+            sum += p.order_counts[block * kOrderCounts + thread];
+        }
+        before[thread] = sum_before;
+        all[thread] = sum;
+    }
+    const bool inside = tile < p.tiles;
+    const std::uint32_t first = inside ? p.tile_begin[tile] : 0, end = inside ? p.tile_begin[tile + 1] : 0;
+    const TileWork work = work_of(end - first, p.item_isects);
+    full[thread] = work.full;
+    size_class[thread] = work.size_class;
+    __syncthreads();
+    if (tile == 0) {
+        p.counts->items = p.tiles + all[kFullItems];
+        p.counts->long_tiles = all[kLongTiles];
+    }
+    if (!inside) return;
+    std::uint32_t place = all[kFullItems] + before[work.size_class];
+    for (std::uint32_t c = 0; c < work.size_class; ++c) place += all[c];
+    std::uint32_t full_before = before[kFullItems], long_before = before[kLongTiles];
+    for (std::uint32_t t = 0; t < thread; ++t) {
+        place += size_class[t] == work.size_class ? 1u : 0u;
+        full_before += full[t];
+        long_before += full[t] > 0 ? 1u : 0u;
+    }
+    const std::uint32_t partial = full_before + long_before;
+    for (std::uint32_t i = 0; i < work.full; ++i) {
+        const std::uint32_t begin = first + i * p.item_isects;
+        p.items[p.tiles + full_before + i] = {tile, begin, begin + p.item_isects, i, partial + i};
+        p.item_order[full_before + i] = p.tiles + full_before + i;
+    }
+    p.items[tile] = {tile, end - work.rest, end, work.full, work.full > 0 ? partial + work.full : ~0u};
+    p.item_order[place] = tile;
+    if (work.full > 0) p.long_tiles[long_before] = tile;
+}
+
+struct SlotParams {
+    const FrameCounts* counts;
+    const std::uint32_t* emission_from_isect;  ///< [isects]
+    const std::uint32_t* slot_of_emission;     ///< [isects]
+    std::uint32_t* slot_from_isect;            ///< [isects]
+};
+
+GS_KERNEL(kThreads, 8)
+void look_up_slots(SlotParams p) {
+    if (p.counts->overflow != 0) return;
+    const std::uint32_t isect = blockIdx.x * kThreads + threadIdx.x;
+    if (isect < p.counts->isects) p.slot_from_isect[isect] = p.slot_of_emission[p.emission_from_isect[isect]];
+}
+
+}  // namespace
+
+void run_ranges(const Stream& stream, const FrameLimits& limits, const FrameArrays& a) {
+    const RangeParams params{a.counts,
+                             a.tile_keys[1],
+                             a.tile_begin,
+                             a.order_counts,
+                             a.items,
+                             a.item_order,
+                             a.long_tiles,
+                             static_cast<std::uint32_t>(limits.tiles),
+                             limits.item_isects,
+                             short_tile_keys(limits)};
+    const Grid tiles = grid_for(static_cast<std::size_t>(limits.tiles), kThreads);
+    launch(stream, "ranges", tiles, find_ranges, params);
+    launch(stream, "items", tiles, make_items, params);
+    if (limits.gradients)
+        launch(stream, "slots", grid_for(limits.isects, kThreads), look_up_slots,
+               SlotParams{a.counts, a.payload[1], a.slot_of_emission, a.slot_from_isect});
+}
+
+}  // namespace gs::cuda
