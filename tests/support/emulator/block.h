@@ -19,6 +19,8 @@ namespace gs::emulator {
 class EmulatorError;
 enum class Fault;
 
+constexpr std::uint32_t bit(unsigned lane) { return 1u << lane; }
+
 /// 32 lanes and what each brought to the collective it waits at.
 struct Warp {
     std::uint32_t unstarted, ready, arrived, at_barrier, ended;  ///< a bit per lane

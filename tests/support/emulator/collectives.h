@@ -6,12 +6,18 @@
 #include <cstdint>
 #include <cstring>
 #include <source_location>
+#include <string>
 
 #include "tests/support/emulator/device_language.h"
 
 namespace gs::emulator {
 
 using Place = std::source_location;
+inline bool same_place(const Place& a, const Place& b) {
+    return a.line() == b.line() && a.column() == b.column() &&
+           (a.file_name() == b.file_name() || std::strcmp(a.file_name(), b.file_name()) == 0);
+}
+std::string place_text(const Place& where);
 
 enum class Collective : std::uint8_t {
     sync_warp,

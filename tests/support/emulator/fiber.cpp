@@ -10,39 +10,26 @@
 #include <exception>
 #include <new>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define GS_EMULATOR_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define GS_EMULATOR_ASAN 1
-#endif
-#endif
-#ifdef GS_EMULATOR_ASAN
-#include <sanitizer/asan_interface.h>
-#include <sanitizer/common_interface_defs.h>
-#endif
+#include "tests/support/emulator/sanitizer.h"
 
 namespace gs::emulator {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-#ifdef GS_EMULATOR_ASAN
-constexpr std::size_t kStackBytes = 512 * 1024;
-#else
-constexpr std::size_t kStackBytes = 128 * 1024;
-#endif
+constexpr std::size_t kStackBytes = kAddressSanitizer ? 512 * 1024 : 128 * 1024;
 
 thread_local Fiber* beginning = nullptr;  ///< whose context was switched to last
 thread_local Context* left = nullptr;     ///< context that was switched away from last
 
-void arrived() {
+/// First thing after a switch: tells the sanitizer, and learns from it where the stack is that was left (the host
+/// thread's own is not known otherwise).
+void arrived([[maybe_unused]] void* fake_stack) {
 #ifdef GS_EMULATOR_ASAN
-    // Told where the stack is that was left: needed for the host thread's own.
     const void* bottom = nullptr;
     std::size_t bytes = 0;
     Context* const before = left;
-    __sanitizer_finish_switch_fiber(nullptr, &bottom, &bytes);
-    if (before != nullptr && before->stack_bottom == nullptr) {
+    __sanitizer_finish_switch_fiber(fake_stack, &bottom, &bytes);
+    if (before->stack_bottom == nullptr) {
         before->stack_bottom = const_cast<void*>(bottom);
         before->stack_bytes = bytes;
     }
@@ -81,7 +68,7 @@ gs_emulator_switch:
 /// First code on a new stack.
 void fiber_begin() {
     Fiber* const fiber = beginning;
-    arrived();
+    arrived(nullptr);
     fiber->entry_(fiber->argument_);
     std::terminate();
 }
@@ -99,16 +86,7 @@ void switch_context(Context& from, Context& to) {
     from.portable = &here;
     swapcontext(&here, static_cast<ucontext_t*>(to.portable));
 #endif
-#ifdef GS_EMULATOR_ASAN
-    const void* bottom = nullptr;
-    std::size_t bytes = 0;
-    Context* const before = left;
-    __sanitizer_finish_switch_fiber(from.fake_stack, &bottom, &bytes);
-    if (before->stack_bottom == nullptr) {
-        before->stack_bottom = const_cast<void*>(bottom);
-        before->stack_bytes = bytes;
-    }
-#endif
+    arrived(from.fake_stack);
 }
 
 Fiber::Fiber(std::size_t index, void (*entry)(void*), void* argument)
@@ -123,9 +101,7 @@ Fiber::Fiber(std::size_t index, void (*entry)(void*), void* argument)
 }
 
 Fiber::~Fiber() {
-#ifdef GS_EMULATOR_ASAN
-    __asan_unpoison_memory_region(context.stack_bottom, context.stack_bytes);
-#endif
+    unguard(context.stack_bottom, context.stack_bytes);
 #if !defined(__x86_64__)
     delete static_cast<ucontext_t*>(first_);
 #endif
@@ -133,10 +109,8 @@ Fiber::~Fiber() {
 }
 
 void Fiber::reset() {
-#ifdef GS_EMULATOR_ASAN
-    __asan_unpoison_memory_region(context.stack_bottom, context.stack_bytes);
+    unguard(context.stack_bottom, context.stack_bytes);
     context.fake_stack = nullptr;
-#endif
     // Stack tops at different distances from a page's end, or all of a block's fibers would compete for the same few
     // sets of the first-level cache.
     const std::size_t shift = index_ % 16 * 256;

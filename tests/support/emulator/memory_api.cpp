@@ -5,19 +5,18 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 
 #include "tests/support/emulator/poison.h"
 #include "tests/support/emulator/runtime_state.h"
+#include "tests/support/emulator/sanitizer.h"
 
 namespace gs::emulator {
 namespace {
 
 constexpr std::size_t kAlignment = 256;
-#if defined(__SANITIZE_ADDRESS__)
-constexpr std::size_t kZone = 0;  ///< the sanitizer guards allocations, to the byte
-#else
-constexpr std::size_t kZone = 256;
-#endif
+/// The address sanitizer guards allocations itself, to the byte.
+constexpr std::size_t kZone = kAddressSanitizer ? 0 : 256;
 constexpr unsigned char kZoneByte = 0xA7;
 
 /// The index of the first byte of a zone that was written, or kZone.
@@ -38,9 +37,11 @@ void* allocate(Runtime& runtime, std::size_t bytes, bool pinned) {
 }
 
 void verify_zone(std::uintptr_t first, const Allocation& one, const std::string& by) {
-    const auto* const bytes = reinterpret_cast<const unsigned char*>(first);
+    auto* const bytes = reinterpret_cast<unsigned char*>(first);
     const std::size_t before = damage(bytes - kZone), after = damage(bytes + one.bytes);
     if (before == kZone && after == kZone) return;
+    std::memset(bytes - kZone, kZoneByte, kZone);  // said once
+    std::memset(bytes + one.bytes, kZoneByte, kZone);
     throw EmulatorError(Fault::red_zone,
                         fmt::format("{} wrote {} an allocation of {} bytes", by,
                                     after != kZone ? fmt::format("{} bytes past the end of", after)
@@ -52,14 +53,14 @@ void verify_zone(std::uintptr_t first, const Allocation& one, const std::string&
 cudaError_t release(Runtime& runtime, const char* call, void* pointer, bool pinned) {
     if (pointer == nullptr) return cudaSuccess;
     runtime.count("implicit synchronization");
-    runtime.drain_all();
+    runtime.drain_for_destructor();
     const auto found = runtime.allocations.find(reinterpret_cast<std::uintptr_t>(pointer));
     if (found == runtime.allocations.end() || found->second.pinned != pinned) {
         throw EmulatorError(Fault::bad_pointer, fmt::format("{} of {}, which is no live allocation", call, pointer), "",
                             0);
     }
     const Allocation one = found->second;
-    verify_zone(found->first, one, "something");
+    if (std::uncaught_exceptions() == 0) verify_zone(found->first, one, "something");
     runtime.allocations.erase(found);
     if (!pinned) runtime.device_used -= one.bytes;
     poison(pointer, one.bytes);
@@ -69,6 +70,14 @@ cudaError_t release(Runtime& runtime, const char* call, void* pointer, bool pinn
 
 /// True when this call is the one ordered to fail.
 bool is_the_one(std::uint64_t& countdown) { return countdown != 0 && --countdown == 0; }
+
+cudaError_t allocate_pinned(Runtime& runtime, void** pointer, std::size_t bytes) {
+    *pointer = nullptr;
+    if (is_the_one(runtime.failing_pinned_allocation)) return runtime.fail(cudaErrorMemoryAllocation);
+    if (bytes == 0) return cudaSuccess;
+    *pointer = allocate(runtime, bytes, true);
+    return *pointer == nullptr ? runtime.fail(cudaErrorMemoryAllocation) : cudaSuccess;
+}
 
 }  // namespace
 
@@ -203,15 +212,11 @@ cudaError_t cudaFree(void* pointer) {
 }
 cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned) {
     GS_ENTER("cudaHostAlloc");
-    *pointer = nullptr;
-    if (is_the_one(runtime.failing_pinned_allocation)) return runtime.fail(cudaErrorMemoryAllocation);
-    if (bytes == 0) return cudaSuccess;
-    *pointer = allocate(runtime, bytes, true);
-    return *pointer == nullptr ? runtime.fail(cudaErrorMemoryAllocation) : cudaSuccess;
+    return allocate_pinned(runtime, pointer, bytes);
 }
-cudaError_t cudaMallocHost(void** pointer, std::size_t bytes, unsigned flags) {
-    Runtime::instance().count("cudaMallocHost");
-    return cudaHostAlloc(pointer, bytes, flags);
+cudaError_t cudaMallocHost(void** pointer, std::size_t bytes, unsigned) {
+    GS_ENTER("cudaMallocHost");
+    return allocate_pinned(runtime, pointer, bytes);
 }
 cudaError_t cudaFreeHost(void* pointer) {
     GS_ENTER("cudaFreeHost");

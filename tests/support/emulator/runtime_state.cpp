@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <exception>
 #include <utility>
 
 namespace gs::emulator {
@@ -80,10 +81,20 @@ void Runtime::drain_all() {
     for (CUstream_st* stream : streams) drain(stream);
 }
 
+void Runtime::drain_for_destructor() {
+    try {
+        drain_all();
+    } catch (...) {
+        if (std::uncaught_exceptions() == 0) throw;
+    }
+}
+
 void Runtime::run_until(EventState& event, std::uint64_t number) {
-    while (event.done < number && event.stream != nullptr && !event.stream->pending.empty()) {
-        const Work work = std::move(event.stream->pending.front());
-        event.stream->pending.pop_front();
+    for (auto record = event.pending.find(number); record != event.pending.end(); record = event.pending.find(number)) {
+        CUstream_st* const stream = record->second;
+        if (stream->pending.empty()) return;  // thrown away after a failure
+        const Work work = std::move(stream->pending.front());
+        stream->pending.pop_front();
         work();
     }
 }

@@ -23,8 +23,9 @@ using Work = std::function<void()>;
 
 struct EventState {
     unsigned flags = 0;
-    std::uint64_t recorded = 0, done = 0;  ///< records asked for and carried out
-    CUstream_st* stream = nullptr;         ///< of the newest record
+    std::uint64_t recorded = 0;                     ///< records asked for
+    std::map<std::uint64_t, CUstream_st*> pending;  ///< those of them not carried out, and where they are
+    CUstream_st* stream = nullptr;                  ///< of the newest record
     std::chrono::steady_clock::time_point time;
     unsigned queries_left = 0;  ///< that still say "not yet"
 };
@@ -108,6 +109,8 @@ class Runtime {
     bool spoils_capture(CUstream_st* stream);
     void drain(CUstream_st* stream);
     void drain_all();
+    /// The same for calls that destructors make: while another exception is under way, a second one is dropped.
+    void drain_for_destructor();
     /// Runs work until the event's record `number` is carried out.
     void run_until(EventState& event, std::uint64_t number);
     /// All of the stream is done: its events say so at once.

@@ -9,6 +9,7 @@
 #include "tests/support/emulator/block.h"
 #include "tests/support/emulator/emulator.h"
 #include "tests/support/emulator/poison.h"
+#include "tests/support/emulator/sanitizer.h"
 #include "tests/support/emulator/shared_array.h"
 
 namespace gs::emulator {
@@ -18,17 +19,17 @@ constexpr std::size_t kGap = 64;
 constexpr std::size_t kRoom = SharedMemory::kLimit * 2;  ///< arrays, their alignment and gaps
 constexpr std::byte kGapByte{0x5E};
 
-bool same_place(const std::source_location& a, const std::source_location& b) {
-    return a.line() == b.line() && a.column() == b.column() && std::strcmp(a.file_name(), b.file_name()) == 0;
-}
-
 }  // namespace
 
 SharedMemory::SharedMemory() : bytes_(static_cast<std::byte*>(::operator new(kRoom, std::align_val_t(256)))) {}
 
-SharedMemory::~SharedMemory() { ::operator delete(bytes_, std::align_val_t(256)); }
+SharedMemory::~SharedMemory() {
+    unguard(bytes_, used_);
+    ::operator delete(bytes_, std::align_val_t(256));
+}
 
 void SharedMemory::begin() {
+    unguard(bytes_, used_);
     declarations_.clear();
     used_ = declared_ = 0;
 }
@@ -59,11 +60,13 @@ void* SharedMemory::claim(std::size_t element_bytes, std::size_t count, std::siz
     poison(bytes_ + offset, bytes);
     std::memset(bytes_ + offset + bytes, static_cast<int>(kGapByte), kGap);
     used_ = offset + bytes + kGap;
+    guard(bytes_ + offset + bytes, kGap);
     declarations_.push_back({where, name, element_bytes, count, offset});
     return bytes_ + offset;
 }
 
 void SharedMemory::verify() const {
+    if (kAddressSanitizer) return;  // which has stopped the one who did it
     for (const Declaration& one : declarations_) {
         const std::byte* const gap = bytes_ + one.offset + one.element_bytes * one.count;
         const std::byte* const damaged = std::find_if(gap, gap + kGap, [](std::byte b) { return b != kGapByte; });

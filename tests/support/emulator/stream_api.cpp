@@ -1,8 +1,6 @@
 // Streams and events of the emulated runtime.
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
-
 #include "tests/support/emulator/runtime_state.h"
 
 using namespace gs::emulator;
@@ -39,9 +37,14 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, i
 cudaError_t cudaStreamDestroy(cudaStream_t handle) {
     GS_ENTER("cudaStreamDestroy");
     CUstream_st* const stream = runtime.stream_of(handle);
-    runtime.drain(stream);
+    runtime.drain_for_destructor();
     for (CUevent_st* event : runtime.events) {
         if (event->state->stream == stream) event->state->stream = nullptr;
+        std::erase_if(event->state->pending, [&](const auto& record) { return record.second == stream; });
+    }
+    if (stream->capture) {
+        stream->capture->invalid = true;
+        stream->capture->unjoined.erase(stream);
     }
     runtime.streams.erase(stream);
     delete stream;
@@ -123,8 +126,9 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
     const std::uint64_t number = ++state->recorded;
     state->stream = stream;
     state->queries_left = runtime.event_lag;
+    state->pending[number] = stream;
     runtime.enqueue(handle, "cudaEventRecord", false, [state, number] {
-        state->done = std::max(state->done, number);
+        state->pending.erase(number);
         state->time = std::chrono::steady_clock::now();
     });
     return cudaSuccess;
@@ -153,7 +157,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
         if ((state->flags & cudaEventDisableTiming) != 0 || state->recorded == 0) {
             return runtime.fail(cudaErrorInvalidResourceHandle);
         }
-        if (state->queries_left > 0 || state->done < state->recorded) return runtime.fail(cudaErrorNotReady);
+        if (state->queries_left > 0 || state->pending.contains(state->recorded)) return runtime.fail(cudaErrorNotReady);
     }
     *milliseconds = std::chrono::duration<float, std::milli>(last->time - first->time).count();
     return cudaSuccess;
