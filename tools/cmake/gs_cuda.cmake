@@ -33,7 +33,7 @@ if(CMAKE_CUDA_COMPILER)
     COMPILE_DEFINITIONS "GAUSSCOPE_CUDA_CODE=\"${GAUSSCOPE_CUDA_CODE}\"")
   # No fast mathematics: a kernel asks for the fast intrinsics where it wants them. Multiply-adds are fused.
   # tools/ptxas_log keeps what -v says beside the object, for tools/kernel_table.py.
-  target_compile_options(gs_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-O3 -lineinfo
+  target_compile_options(gs_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-O3 -lineinfo --expt-relaxed-constexpr
     -Xptxas=-v -Werror=all-warnings -Xcompiler=-Wall,-Wextra,-Wshadow,-Werror>)
   set_target_properties(gs_cuda PROPERTIES CUDA_SEPARABLE_COMPILATION OFF
     CUDA_COMPILER_LAUNCHER "/usr/bin/python3;${PROJECT_SOURCE_DIR}/tools/ptxas_log.py;${CCACHE}")
