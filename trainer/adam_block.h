@@ -1,20 +1,20 @@
-// Adam on one block of 16 Gaussians, all planes: the SIMD kernels behind LazyAdam, and the source of their formulas.
-// Compiled once per instruction set (adam_block.cpp); lazy_adam.cpp calls them.
+// Adam on one block of 16 Gaussians, all planes: the SIMD kernels behind LazyAdam. The formulas in scalars are in
+// renderer/math/adam.h. Compiled once per instruction set (adam_block.cpp); lazy_adam.cpp calls them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "renderer/math/adam.h"
 #include "renderer/raster/rasterizer.h"
 #include "renderer/scene/gaussian_model.h"
 #include "trainer/schedule.h"
 
 namespace gs::adam {
 
-inline constexpr double kBeta1 = 0.9, kBeta2 = 0.999;
-inline constexpr float kEpsilon = 1e-15f;  ///< added to sqrt(v), after bias correction
-/// A gradient component of this size or more counts as not finite: its square would overflow.
-inline constexpr float kLargestGradient = 1e15f;
+inline constexpr double kBeta1 = math::kAdamBeta1, kBeta2 = math::kAdamBeta2;
+inline constexpr float kEpsilon = math::kAdamEpsilon;
+inline constexpr float kLargestGradient = math::kLargestAdamGradient;
 
 /// One block's parameters and optimizer state. A lane last stepped at s reads, after T steps, as
 ///   p - m / (sqrt(v) + eps) * pending[group][s - base],   m beta1^(T-s),   v beta2^(T-s).

@@ -1,0 +1,53 @@
+// What the kernels of a training step read from and write to device memory besides the frame: the step's numbers, the
+// run's flags, the result. The host fills StepInputs in page-locked memory and sends it ahead of each step, so that no
+// kernel parameter changes from one step to the next. Private to trainer/cuda.
+#pragma once
+
+#include <cstdint>
+
+#include "renderer/raster/cuda/frame.h"
+#include "trainer/schedule.h"
+
+namespace gs::cuda {
+
+inline constexpr int kPendingColumns = 8;  ///< of LazyView::pending
+
+/// A photo in device memory and what the loss of a picture against it needs.
+struct LossInputs {
+    const std::uint8_t* photo;  ///< [height][width][3]
+    const std::uint8_t* mask;   ///< [height][width], 0 = ignored; or null
+    std::int32_t width, height;
+    double samples;  ///< 3 x pixels that count, at least 1
+    double lambda_dssim;
+    float l1_scale, ssim_scale;  ///< d loss / d |difference|, d loss / d SSIM of one sample
+};
+
+/// One step, sent to the device as one piece; rows of the table follow it.
+struct StepInputs {
+    FrameConstants frame;
+    LossInputs loss;
+    LazyClock clock;
+    float rates[kPendingColumns];  ///< of this step, bias corrections included, by learning group
+    float epsilon;
+    float drift_means, drift_scales;
+    std::int32_t planes;  ///< planes stepped
+    std::uint32_t gathers_statistics;
+    float to_ndc_x, to_ndc_y;       ///< gradients per pixel to gradients per half a picture
+    std::uint32_t first_row, rows;  ///< of LazyView::pending that follow
+};
+
+/// Of the run. A frame that did not fit stops it: no kernel changes parameters, moments or statistics until the host
+/// has made room and clears the flag.
+struct RunFlags {
+    std::uint32_t halted;
+    std::uint32_t go;  ///< of the step under way: not halted, fits, its loss finite
+};
+
+/// Read back after a step, with FrameCounts.
+struct StepResult {
+    double l1, mse, ssim, loss;  ///< as LossTerms
+    std::uint32_t halted;        ///< the step changed nothing
+    std::uint32_t reserved;
+};
+
+}  // namespace gs::cuda
