@@ -24,11 +24,14 @@
 #define GS_DEVICE __device__ __forceinline__
 /// An array in the block's shared memory. Uninitialised; at function scope of a kernel only; `count` is a constant.
 #define GS_SHARED(type, name, count) __shared__ type name[count]
+/// Before a loop: unrolled, so that arrays indexed by its counter stay in registers.
+#define GS_UNROLL _Pragma("unroll")
 #else
 #define GS_KERNEL(threads, blocks)
 #define GS_DEVICE inline
 #define GS_SHARED(type, name, count) \
     ::gs::emulator::SharedArray<type> name(count, #name, std::source_location::current())
+#define GS_UNROLL
 #endif
 
 namespace gs::cuda {

@@ -2,6 +2,7 @@
 // the isects whose contributed bit it set in forward, and folds the nine or ten sums of one (splat, sub-tile) over its
 // lanes in a few shuffles. The tile's eight sub-tiles meet in shared memory, where they are added in the order of
 // warps; nothing is added by atomics, so the same frame gives the same bits.
+#include "renderer/device/cuda/kernel.cuh"
 #include "renderer/device/cuda/launch.h"
 #include "renderer/raster/cuda/blend_backward.cuh"
 #include "renderer/raster/cuda/live_isects.cuh"

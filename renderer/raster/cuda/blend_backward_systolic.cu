@@ -3,6 +3,7 @@
 // the sums of its own splat in registers: no reduction, and one row written per splat. A group of 32 live splats needs
 // 256 + 31 turns of one warp; warp w has groups w, w + 4, ... and starts two stages of 32 turns behind warp w - 1, when
 // its first pixels are there; after four warps that is the eight stages a warp is busy, so the ring never waits.
+#include "renderer/device/cuda/kernel.cuh"
 #include "renderer/device/cuda/launch.h"
 #include "renderer/raster/cuda/blend_backward.cuh"
 #include "renderer/raster/cuda/live_isects.cuh"

@@ -11,7 +11,7 @@ struct StoringSink {
     GS_DEVICE void take(const ModelView&, std::uint32_t gaussian, const GaussianGradient& gradient) const {
         float* to = out.values + gaussian;
         for (int p = 0; p < kGeometryPlanes; ++p, to += out.stride) *to = gradient.geometry[p];
-#pragma unroll
+        GS_UNROLL
         for (int k = 0; k < 16; ++k) {
             if (k >= sh_bases(sh_degree)) break;
             for (int channel = 0; channel < 3; ++channel, to += out.stride)

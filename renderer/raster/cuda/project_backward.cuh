@@ -45,7 +45,6 @@ GS_DEVICE SplatSums sum_rows_by_warp(const IsectGradient* gradients, std::uint32
     const float4* rows = reinterpret_cast<const float4*>(gradients + first);
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     if (part < 3) {
-#pragma unroll 4
         for (std::uint32_t row = lane / 4; row < count; row += 8) sum = plus(sum, rows[3 * row + part]);
     }
     for (int step = 4; step < kWarp; step *= 2) sum = plus(sum, from_lane(sum, static_cast<int>(lane) ^ step));
@@ -78,15 +77,15 @@ GS_DEVICE Vec3f shade_backward(const FrameConstants& c, const ModelReader<kLazy>
     const Vec3f ray = mean - c.position, direction = math::normalize(ray);
     const int bases = sh_bases(c.sh_degree);
     math::sh_basis(c.sh_degree, direction, out.basis);
-#pragma unroll
+    GS_UNROLL
     for (int k = 1; k < 16; ++k)
         if (k >= bases) out.basis[k] = 0.0f;
     const float v_channel[3] = {v_color.x, v_color.y, v_color.z};
     Vec3f v_direction{0.0f, 0.0f, 0.0f};
-#pragma unroll
+    GS_UNROLL
     for (int channel = 0; channel < 3; ++channel) {
         float sh[16], raw = 0.5f;
-#pragma unroll
+        GS_UNROLL
         for (int k = 0; k < 16; ++k) {
             if (k >= bases) break;
             sh[k] = reader.plane(kSh0 + 3 * k + channel);
