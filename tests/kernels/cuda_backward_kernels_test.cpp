@@ -1,0 +1,332 @@
+// Backward's kernels alone, in the emulator, on frames made by hand: variants against the oracle and each other, split
+// tiles, determinism, rows nobody may forget, the lazy reader, overflow.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "renderer/math/adam.h"
+#include "renderer/raster/cuda/blend_backward.h"
+#include "tests/kernels/cuda_backward_frame.h"
+#include "tests/support/compare.h"
+#include "tests/support/emulator/emulator.h"
+#include "tests/support/random_scene.h"
+#include "tests/support/raster_run.h"
+#include "tests/support/render_case.h"
+
+namespace gs::test {
+namespace {
+
+using namespace gs::cuda;
+
+enum class Way { sub_tile, systolic, atomic };
+constexpr Way kWays[] = {Way::sub_tile, Way::systolic, Way::atomic};
+const char* name_of_way(Way way) {
+    return way == Way::sub_tile ? "sub-tile" : way == Way::systolic ? "systolic" : "atomic";
+}
+
+void run_blend_backward(HandMadeFrame& frame, const HandMadeGradients& gradients, Way way, const Stream& stream) {
+    const BlendBackwardParams params{frame.arrays(), frame.picture(), gradients.view()};
+    if (way == Way::atomic)
+        launch_blend_backward_atomic(stream, frame.limits(), params);
+    else
+        launch_blend_backward(stream, frame.limits(), params,
+                              way == Way::systolic ? BackwardVariant::systolic : BackwardVariant::sub_tile);
+    stream.synchronize();
+}
+
+/// Stored planes of all Gaussians, then mean2d and radius.
+std::vector<float> store(const HandMadeFrame& frame, const ModelView& model, Way way, const Stream& stream) {
+    const int planes = plane_count(model.sh_degree);
+    const std::size_t size =
+        static_cast<std::size_t>(planes + StoredGradients::kExtraPlanes) * std::max<std::size_t>(model.count, 1);
+    DeviceBuffer<float> values("gradients of a test");
+    values.resize_discard(size, stream);
+    launch_store_gradients(stream, frame.limits(), frame.arrays(), model,
+                           {values.data(), std::max<std::uint32_t>(model.count, 1), planes},
+                           way == Way::atomic ? GradientRows::first : GradientRows::all);
+    std::vector<float> out(size);
+    values.download(out, stream);
+    stream.synchronize();
+    return out;
+}
+
+ModelView view_of(const GaussianModel& model) {
+    ModelView view;
+    view.values = const_cast<float*>(model.values.data());
+    view.stride = model.capacity;
+    view.count = static_cast<std::uint32_t>(model.count);
+    view.sh_degree = model.sh_degree;
+    return view;
+}
+
+std::vector<float> backward(HandMadeFrame& frame, const GaussianModel& model, const HandMadeGradients& gradients,
+                            Way way) {
+    const Stream stream("test");
+    run_blend_backward(frame, gradients, way, stream);
+    return store(frame, view_of(model), way, stream);
+}
+
+std::vector<float> planes_of(const std::vector<float>& stored, std::size_t count, int first, int last) {
+    return {stored.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(first) * count),
+            stored.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(last + 1) * count)};
+}
+
+struct Case {
+    GaussianModel model;
+    Camera camera;
+    RenderOptions options;
+    std::uint32_t item_isects = kItemIsects;
+    bool all_contribute = false;
+    double tolerance = 1e-4;
+    bool alpha = true, depth = true;
+};
+
+/// Every variant against the oracle.
+void compare(const Case& c) {
+    const reference::Parameters scene(c.model);
+    const reference::Options options = reference_options(c.options);
+    const reference::Picture picture = reference::render(scene, c.camera, options);
+    reference::PictureGradient v = without_fragile(case_upstream(c.camera.width, c.camera.height), picture.fragile);
+    if (!c.alpha) v.alpha.clear();
+    if (!c.depth) v.depth.clear();
+    const reference::SceneGradient expected = reference::render_backward(scene, c.camera, options, picture, v);
+    std::vector<double> mean2d_x, mean2d_y;
+    for (const auto& p : expected.projected) {
+        mean2d_x.push_back(p.mean.x);
+        mean2d_y.push_back(p.mean.y);
+    }
+    const int planes = c.model.planes();
+    for (const Way way : kWays) {
+        SCOPED_TRACE(name_of_way(way));
+        HandMadeFrame frame(c.model, c.camera, c.options, c.item_isects, c.all_contribute);
+        const std::vector<float> actual = backward(frame, c.model, v, way);
+        for (const PlaneGroup& group : plane_groups(scene))
+            EXPECT_LE(relative_l2(planes_of(actual, c.model.count, group.first, group.last),
+                                  gs::test::planes_of(expected.parameters, group.first, group.last)),
+                      c.tolerance)
+                << group.name;
+        EXPECT_LE(relative_l2(planes_of(actual, c.model.count, planes, planes), mean2d_x), c.tolerance);
+        EXPECT_LE(relative_l2(planes_of(actual, c.model.count, planes + 1, planes + 1), mean2d_y), c.tolerance);
+    }
+}
+
+TEST(CudaBackwardKernels, PicturesOfEverySize) {
+    const int sizes[][2] = {{1, 1}, {7, 5}, {16, 16}, {17, 33}, {1, 60}, {60, 1}, {70, 45}};
+    std::uint64_t index = 0;
+    for (const auto& size : sizes) {
+        SCOPED_TRACE(fmt::format("{} x {}", size[0], size[1]));
+        RenderOptions options;
+        options.background = {0.1f, 0.4f, 0.7f};
+        compare({random_model({}), random_camera(1, index++, size[0], size[1]), options});
+    }
+}
+
+TEST(CudaBackwardKernels, WithAndWithoutAlphaAndDepth) {
+    for (int k = 0; k < 4; ++k) {
+        SCOPED_TRACE(k);
+        Case c{random_model({}), random_camera(2, 0, 40, 30), {}};
+        c.alpha = k % 2 != 0;
+        c.depth = k / 2 != 0;
+        compare(c);
+    }
+}
+
+TEST(CudaBackwardKernels, SplitTiles) {
+    SceneRecipe recipe;
+    recipe.count = 700;
+    recipe.opacity_hi = 0.5f;
+    RenderOptions options;
+    options.background = {0.5f, 0.3f, 0.1f};
+    for (const std::uint32_t item_isects : {32u, 96u, 256u}) {
+        SCOPED_TRACE(item_isects);
+        compare({random_model(recipe), random_camera(3, 0, 37, 29), options, item_isects});
+    }
+}
+
+TEST(CudaBackwardKernels, LongListsFillEveryBatch) {
+    SceneRecipe recipe;
+    recipe.count = 1500;
+    recipe.sh_degree = 0;
+    recipe.opacity_lo = 0.004f;
+    recipe.opacity_hi = 0.02f;
+    recipe.scale_lo = 0.5f;
+    recipe.scale_hi = 1.0f;
+    compare({random_model(recipe), random_camera(4, 0, 16, 16), {}});
+}
+
+TEST(CudaBackwardKernels, PixelsThatEnd) {
+    SceneRecipe recipe;
+    recipe.count = 900;
+    recipe.opacity_lo = 0.5f;
+    recipe.opacity_hi = 0.9999f;
+    recipe.scale_lo = 0.1f;
+    for (const std::uint32_t item_isects : {64u, 1024u}) {
+        Case c{random_model(recipe), random_camera(4, 1, 24, 20), {}, item_isects};
+        compare(c);
+        c.all_contribute = true;
+        compare(c);
+    }
+}
+
+TEST(CudaBackwardKernels, OneHugeGaussianIsSummedByAWarp) {
+    SceneRecipe recipe;
+    recipe.count = 40;
+    recipe.scale_hi = 0.05f;
+    GaussianModel model = random_model(recipe);
+    for (const std::size_t huge : {0u, 17u, 39u})
+        for (int k = 0; k < 3; ++k) model.at(kLogScales + k, huge) = 1.5f;
+    compare({model, random_camera(5, 0, 130, 90), {}});
+}
+
+TEST(CudaBackwardKernels, ShDegrees) {
+    for (const auto& [stored, shown] : {std::pair{0, 0}, {0, 3}, {1, 1}, {2, 2}, {3, 0}, {3, 1}, {3, 2}}) {
+        SCOPED_TRACE(fmt::format("stored {}, shown {}", stored, shown));
+        SceneRecipe recipe;
+        recipe.sh_degree = stored;
+        RenderOptions options;
+        options.sh_degree = shown;
+        compare({random_model(recipe), random_camera(6, 0, 40, 30), options});
+    }
+}
+
+TEST(CudaBackwardKernels, AntialiasedSmallGaussiansAndBlur) {
+    SceneRecipe recipe;
+    recipe.count = 1200;
+    recipe.scale_lo = 0.001f;
+    recipe.scale_hi = 0.05f;
+    RenderOptions options;
+    options.antialiased = true;
+    compare({random_model(recipe), random_camera(8, 0, 60, 50), options});
+    options.blur = 0.1f;
+    compare({random_model(recipe), random_camera(8, 1, 60, 50), options});
+}
+
+TEST(CudaBackwardKernels, EveryCountAroundAChunk) {
+    for (const std::size_t count : {0u, 1u, 31u, 33u, 255u, 256u, 257u, 600u}) {
+        SCOPED_TRACE(count);
+        SceneRecipe recipe;
+        recipe.count = count;
+        compare({random_model(recipe), random_camera(9, count, 30, 20), {}});
+    }
+}
+
+/// The same bits from any order of warps, lanes and blocks.
+TEST(CudaBackwardKernels, SameBitsUnderAnySchedule) {
+    SceneRecipe recipe;
+    recipe.count = 800;
+    const GaussianModel model = random_model(recipe);
+    const Camera camera = random_camera(10, 0, 60, 44);
+    const HandMadeGradients v(case_upstream(camera.width, camera.height));
+    for (const Way way : {Way::sub_tile, Way::systolic}) {
+        SCOPED_TRACE(name_of_way(way));
+        HandMadeFrame first(model, camera, {}, 128);
+        const std::vector<float> expected = backward(first, model, v, way);
+        for (const std::uint64_t seed : {1u, 2u, 3u, 99u}) {
+            emulator::set_seed(seed);
+            HandMadeFrame frame(model, camera, {}, 128);
+            EXPECT_EQ(backward(frame, model, v, way), expected) << "seed " << seed;
+            EXPECT_EQ(std::memcmp(frame.isect_gradients().data(), first.isect_gradients().data(),
+                                  frame.isects() * sizeof(IsectGradient)),
+                      0)
+                << "seed " << seed;
+        }
+    }
+    emulator::set_seed(0);
+}
+
+std::vector<float> numbers_of(const std::vector<IsectGradient>& rows) {
+    std::vector<float> out(rows.size() * 12);
+    if (!rows.empty()) std::memcpy(out.data(), rows.data(), out.size() * sizeof(float));
+    return out;
+}
+
+TEST(CudaBackwardKernels, VariantsAgreeRowByRow) {
+    SceneRecipe recipe;
+    recipe.count = 500;
+    const GaussianModel model = random_model(recipe);
+    const Camera camera = random_camera(11, 0, 50, 50);
+    const HandMadeGradients v(case_upstream(camera.width, camera.height));
+    HandMadeFrame b(model, camera, {}), a(model, camera, {});
+    const Stream stream("test");
+    run_blend_backward(b, v, Way::sub_tile, stream);
+    run_blend_backward(a, v, Way::systolic, stream);
+    EXPECT_LE(relative_l2(numbers_of(a.isect_gradients()), numbers_of(b.isect_gradients())), 1e-5);
+    // Every row was written (they were NaN), the same ones with zeros, and the padding is zero.
+    std::size_t dead = 0;
+    for (std::size_t i = 0; i < b.isects(); ++i) {
+        const auto rows_are_zero = [&](HandMadeFrame& frame) {
+            const std::vector<float> row = numbers_of({frame.isect_gradients()[i]});
+            return std::all_of(row.begin(), row.end(), [](float x) { return x == 0.0f; });
+        };
+        EXPECT_EQ(rows_are_zero(a), rows_are_zero(b)) << "emission " << i;
+        EXPECT_EQ(b.isect_gradients()[i].reserved[0], 0.0f);
+        dead += rows_are_zero(b);
+    }
+    EXPECT_GT(dead, b.isects() / 50);
+    EXPECT_LT(dead, b.isects());
+}
+
+/// Bits of isects that drew nothing cost time and change nothing.
+TEST(CudaBackwardKernels, ASupersetOfTheMaskGivesTheSameBits) {
+    SceneRecipe recipe;
+    recipe.count = 400;
+    recipe.opacity_hi = 0.99f;
+    const GaussianModel model = random_model(recipe);
+    const Camera camera = random_camera(12, 0, 40, 40);
+    const HandMadeGradients v(case_upstream(camera.width, camera.height));
+    HandMadeFrame exact(model, camera, {}), all(model, camera, {}, kItemIsects, true);
+    EXPECT_EQ(backward(all, model, v, Way::sub_tile), backward(exact, model, v, Way::sub_tile));
+}
+
+TEST(CudaBackwardKernels, AFrameThatOverflowedIsLeftAlone) {
+    const GaussianModel model = random_model({});
+    const Camera camera = random_camera(13, 0, 30, 30);
+    const HandMadeGradients v(case_upstream(camera.width, camera.height));
+    for (const Way way : kWays) {
+        HandMadeFrame frame(model, camera, {});
+        frame.overflow();
+        const std::vector<float> stored = backward(frame, model, v, way);
+        for (const IsectGradient& row : frame.isect_gradients()) EXPECT_TRUE(std::isnan(row.s));
+        EXPECT_TRUE(std::all_of(stored.begin(), stored.end(), [](float x) { return x == 0.0f; }));
+    }
+}
+
+/// A sleeping Gaussian's gradient is that of the Gaussian it would be awake.
+TEST(CudaBackwardKernels, ReadsThroughTheOptimizer) {
+    const GaussianModel sleeping = random_model({});
+    const Camera camera = random_camera(14, 0, 40, 30);
+    const HandMadeGradients v(case_upstream(camera.width, camera.height));
+    const int planes = sleeping.planes(), moving = planes - 6;
+    std::vector<float> moments(sleeping.capacity * static_cast<std::size_t>(planes) * 2), pending(4 * 8);
+    std::vector<std::uint32_t> last_step(sleeping.capacity);
+    for (std::size_t i = 0; i < moments.size(); ++i)
+        moments[i] = static_cast<float>(i / kBlock % 2 == 0 ? random_in(1, 1, i, -1, 1) : random_in(1, 2, i, 0.1, 1));
+    for (std::size_t i = 0; i < pending.size(); ++i) pending[i] = static_cast<float>(random_in(1, 3, i, 0, 0.02));
+    for (std::size_t i = 0; i < last_step.size(); ++i) last_step[i] = 7 + static_cast<std::uint32_t>(i * 7 % 4);
+    const LazyClock clock{7, 10, moving, 0};
+    GaussianModel awake = sleeping;
+    for (int p = 0; p < moving; ++p)
+        for (std::size_t i = 0; i < awake.count; ++i) {
+            const int group = p < kLogScales       ? 0
+                              : p < kQuats         ? 1
+                              : p < kOpacityLogits ? 2
+                              : p < kSh0           ? 3
+                              : p < kShRest        ? 4
+                                                   : 5;
+            const std::size_t at =
+                (i / kBlock * static_cast<std::size_t>(planes) + static_cast<std::size_t>(p)) * 2 * kBlock + i % kBlock;
+            awake.at(p, i) =
+                math::lazy_value(awake.at(p, i), moments[at], moments[at + kBlock],
+                                 pending[(last_step[i] - clock.base) * 8 + static_cast<std::size_t>(group)]);
+        }
+    const Stream stream("test");
+    HandMadeFrame frame(awake, camera, {});
+    run_blend_backward(frame, v, Way::sub_tile, stream);
+    ModelView lazy = view_of(sleeping);
+    lazy.lazy = {moments.data(), last_step.data(), pending.data(), nullptr, &clock, planes};
+    EXPECT_EQ(store(frame, lazy, Way::sub_tile, stream), store(frame, view_of(awake), Way::sub_tile, stream));
+    EXPECT_NE(store(frame, view_of(sleeping), Way::sub_tile, stream), store(frame, lazy, Way::sub_tile, stream));
+}
+
+}  // namespace
+}  // namespace gs::test
