@@ -3,13 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "renderer/base/expected.h"
+#include "renderer/io/capture_io.h"
 #include "renderer/io/input_file.h"
 
 namespace gs {
@@ -40,6 +40,8 @@ struct PlyHeader {
     std::uint64_t body_at = 0;  ///< byte where the data begins
 
     const PlyElement* find(std::string_view element) const;
+    /// A comment "SplatRenderMode: mip" (Brush), or one that names antialiased training.
+    bool says_antialiased() const;
 };
 
 /// `text` is the beginning of the file, holding the whole header. Errors: malformed, with the line.
@@ -51,14 +53,14 @@ struct PlyColumn {
     int property = 0;
     float* target = nullptr;
 };
-/// Called with rows read so far; false cancels.
-using PlyProgress = std::function<bool(std::size_t done, std::size_t total)>;
-
 /// Fails unless the file can hold the element's rows, so that callers may allocate `count` of anything afterwards.
 Result<void> check_ply_size(const InputFile& file, const PlyHeader& header, const PlyElement& element);
+/// Byte of the element's first row in a binary file. Errors: unsupported (lists before it), elements before it that the
+/// file cannot hold.
+Result<std::uint64_t> ply_element_offset(const InputFile& file, const PlyHeader& header, const PlyElement& element);
 /// Errors: unsupported (lists before or in the element), malformed with byte or line, cancelled. Binary rows are read
 /// and split into columns by all cores.
 Result<void> read_ply_columns(const InputFile& file, const PlyHeader& header, const PlyElement& element,
-                              std::span<const PlyColumn> columns, const PlyProgress& progress = {});
+                              std::span<const PlyColumn> columns, const Progress& progress = {});
 
 }  // namespace gs

@@ -1,12 +1,9 @@
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cstring>
-#include <mutex>
-#include <optional>
 
-#include "renderer/device/parallel.h"
 #include "renderer/io/ply.h"
+#include "renderer/io/records.h"
 #include "renderer/io/text_reader.h"
 
 namespace gs {
@@ -51,50 +48,9 @@ CopyColumn copier(PlyType type) {
     return nullptr;
 }
 
-// The first failure of many tasks, and the brake for the others.
-class FirstError {
-  public:
-    bool failed() const { return failed_; }
-    void set(Error error) {
-        const std::lock_guard lock(mutex_);
-        if (!error_) error_ = std::move(error);
-        failed_ = true;
-    }
-    Result<void> result() {
-        if (error_) return tl::unexpected(*error_);
-        return {};
-    }
-
-  private:
-    std::atomic<bool> failed_{false};
-    std::mutex mutex_;
-    std::optional<Error> error_;
-};
-
-tl::unexpected<Error> cancelled(const InputFile& file) {
-    return fail(ErrorKind::cancelled, file.path(), "reading was cancelled");
-}
-
-Result<std::uint64_t> element_offset(const InputFile& file, const PlyHeader& header, const PlyElement& element) {
-    std::uint64_t at = header.body_at;
-    for (const PlyElement& e : header.elements) {
-        if (e.has_list)
-            return fail(ErrorKind::unsupported, file.path(),
-                        fmt::format("element {} has list properties before or in the {} data", e.name, element.name),
-                        "export it without faces");
-        if (&e == &element) return at;
-        if (e.row_bytes > 0 && e.count > (file.size() - std::min(at, file.size())) / e.row_bytes)
-            return fail_at_byte(file.path(), at,
-                                fmt::format("claims {} rows of {}, more than the file holds", e.count, e.name),
-                                "the file is cut or damaged");
-        at += e.count * e.row_bytes;
-    }
-    return at;
-}
-
 Result<void> read_binary(const InputFile& file, const PlyHeader& header, const PlyElement& element,
-                         std::span<const PlyColumn> columns, const PlyProgress& progress) {
-    const auto offset = element_offset(file, header, element);
+                         std::span<const PlyColumn> columns, const Progress& progress) {
+    const auto offset = ply_element_offset(file, header, element);
     if (!offset) return tl::unexpected(offset.error());
     const bool swapped = header.encoding == PlyEncoding::big_endian;
     const std::size_t stride = element.row_bytes, count = element.count;
@@ -103,33 +59,20 @@ Result<void> read_binary(const InputFile& file, const PlyHeader& header, const P
         const PlyType type = element.properties[static_cast<std::size_t>(column.property)].type;
         copiers.push_back(swapped ? copier<true>(type) : copier<false>(type));
     }
-    const std::size_t chunk = std::max<std::size_t>(1, (std::size_t{1} << 20) / stride);  // about a megabyte a task
-    const std::size_t tile = std::max<std::size_t>(1, (std::size_t{1} << 15) / stride);   // what a level-1 cache holds
-    const std::size_t batch = 64 * chunk;
-    FirstError error;
-    for (std::size_t start = 0; start < count; start += batch) {
-        const std::size_t in_batch = std::min(batch, count - start);
-        parallel_ranges(in_batch, chunk, [&](std::size_t begin, std::size_t end) {
-            if (error.failed()) return;
-            std::vector<std::byte> rows((end - begin) * stride);
-            if (auto read = file.read_at(*offset + (start + begin) * stride, rows); !read)
-                return error.set(read.error());
-            for (std::size_t t = 0; t < end - begin; t += tile)
+    const std::size_t tile = std::max<std::size_t>(1, (std::size_t{1} << 15) / stride);  // what a level-1 cache holds
+    return read_records(
+        file, *offset, stride, count, progress, [&](const std::byte* rows, std::size_t first, std::size_t n) {
+            for (std::size_t t = 0; t < n; t += tile)
                 for (std::size_t c = 0; c < columns.size(); ++c) {
                     const std::uint32_t at = element.properties[static_cast<std::size_t>(columns[c].property)].offset;
-                    copiers[c](rows.data() + t * stride + at, stride, std::min(tile, end - begin - t),
-                               columns[c].target + start + begin + t);
+                    copiers[c](rows + t * stride + at, stride, std::min(tile, n - t), columns[c].target + first + t);
                 }
         });
-        if (error.failed()) return error.result();
-        if (progress && !progress(start + in_batch, count)) return cancelled(file);
-    }
-    return {};
 }
 
 // Comments and blank lines are not part of ASCII bodies; elements follow each other one row a line.
 Result<void> read_ascii(const InputFile& file, const PlyHeader& header, const PlyElement& element,
-                        std::span<const PlyColumn> columns, const PlyProgress& progress) {
+                        std::span<const PlyColumn> columns, const Progress& progress) {
     std::string text(file.size(), '\0');
     if (auto read = file.read_at(0, std::as_writable_bytes(std::span(text))); !read)
         return tl::unexpected(read.error());
@@ -159,12 +102,29 @@ Result<void> read_ascii(const InputFile& file, const PlyHeader& header, const Pl
                     "the file is cut or damaged");
         for (const PlyColumn& column : columns)
             column.target[i] = static_cast<float>(row[static_cast<std::size_t>(column.property)]);
-        if (progress && i % 65536 == 65535 && !progress(i + 1, element.count)) return cancelled(file);
+        if (i % 65536 == 65535 && !keep_going(progress, i + 1, element.count)) return reading_cancelled(file.path());
     }
     return {};
 }
 
 }  // namespace
+
+Result<std::uint64_t> ply_element_offset(const InputFile& file, const PlyHeader& header, const PlyElement& element) {
+    std::uint64_t at = header.body_at;
+    for (const PlyElement& e : header.elements) {
+        if (e.has_list)
+            return fail(ErrorKind::unsupported, file.path(),
+                        fmt::format("element {} has list properties before or in the {} data", e.name, element.name),
+                        "export it without faces");
+        if (&e == &element) return at;
+        if (e.row_bytes > 0 && e.count > (file.size() - std::min(at, file.size())) / e.row_bytes)
+            return fail_at_byte(file.path(), at,
+                                fmt::format("claims {} rows of {}, more than the file holds", e.count, e.name),
+                                "the file is cut or damaged");
+        at += e.count * e.row_bytes;
+    }
+    return at;
+}
 
 Result<void> check_ply_size(const InputFile& file, const PlyHeader& header, const PlyElement& element) {
     const std::uint64_t body = file.size() - std::min(header.body_at, file.size());
@@ -174,7 +134,7 @@ Result<void> check_ply_size(const InputFile& file, const PlyHeader& header, cons
         // The last separator may be missing.
         if (element.properties.empty() || element.count <= (body + 1) / row) return {};
     } else {
-        const auto offset = element_offset(file, header, element);
+        const auto offset = ply_element_offset(file, header, element);
         if (!offset) return tl::unexpected(offset.error());
         const std::uint64_t rest = file.size() - std::min(*offset, file.size());
         if (row == 0 || element.count <= rest / row) return {};
@@ -188,7 +148,7 @@ Result<void> check_ply_size(const InputFile& file, const PlyHeader& header, cons
 }
 
 Result<void> read_ply_columns(const InputFile& file, const PlyHeader& header, const PlyElement& element,
-                              std::span<const PlyColumn> columns, const PlyProgress& progress) {
+                              std::span<const PlyColumn> columns, const Progress& progress) {
     if (element.count == 0 || columns.empty()) return {};
     if (element.has_list)
         return fail(ErrorKind::unsupported, file.path(), fmt::format("element {} has list properties", element.name),

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "renderer/io/ply.h"
 #include "renderer/io/text_reader.h"
@@ -120,6 +121,19 @@ const PlyElement* PlyHeader::find(std::string_view element) const {
     for (const PlyElement& e : elements)
         if (e.name == element) return &e;
     return nullptr;
+}
+
+bool PlyHeader::says_antialiased() const {
+    return std::any_of(comments.begin(), comments.end(), [](std::string text) {
+        std::transform(text.begin(), text.end(), text.begin(),
+                       [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+        const auto mode = text.find("splatrendermode");
+        if (mode != std::string::npos) return text.find("mip", mode) != std::string::npos;
+        const auto word = text.find("antialiased");
+        if (word == std::string::npos) return false;
+        const std::string rest = text.substr(word);
+        return rest.find('0') == std::string::npos && rest.find("false") == std::string::npos;
+    });
 }
 
 Result<PlyHeader> parse_ply_header(std::string_view text, const std::string& path) {

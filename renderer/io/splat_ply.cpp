@@ -1,35 +1,20 @@
-#include "renderer/io/splat_ply.h"
-
+// The .ply of 3D Gaussian Splatting, as written by the original program and most others. Columns: x y z, nx ny nz
+// (unused), f_dc_0..2, f_rest_* (channel-major), opacity (logit), scale_0..2 (log), rot_0..3 (w x y z), in any order
+// and of any numeric type. NaN and infinite values are kept both ways.
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cctype>
-#include <cmath>
 
-#include "renderer/device/parallel.h"
 #include "renderer/io/ply.h"
+#include "renderer/io/records.h"
+#include "renderer/io/splat_formats.h"
+#include "renderer/io/splat_rows.h"
+#include "renderer/io/splat_values.h"
 
 namespace gs {
 namespace {
 
-// Degree-0 spherical harmonic: colour = 0.5 + kSh0Basis * sh0.
-constexpr float kSh0Basis = 0.28209479177387814f;
-
 std::string numbered(const char* stem, int i) { return fmt::format("{}{}", stem, i); }
-
-// "SplatRenderMode: mip" (Brush) or any comment that names antialiased training.
-bool says_antialiased(const std::vector<std::string>& comments) {
-    return std::any_of(comments.begin(), comments.end(), [](std::string text) {
-        std::transform(text.begin(), text.end(), text.begin(),
-                       [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-        const auto mode = text.find("splatrendermode");
-        if (mode != std::string::npos) return text.find("mip", mode) != std::string::npos;
-        const auto word = text.find("antialiased");
-        if (word == std::string::npos) return false;
-        const std::string rest = text.substr(word);
-        return rest.find("0") == std::string::npos && rest.find("false") == std::string::npos;
-    });
-}
 
 struct Layout {
     std::vector<PlyColumn> columns;  // target holds nothing yet
@@ -66,11 +51,8 @@ Result<Layout> plan_layout(const PlyElement& vertex, const std::string& path, st
         const char* name = layout.byte_colours && i >= kSh0 ? kColours[i - kSh0] : kNames[i];
         const int property = vertex.find(name);
         if (property < 0) {
-            const bool packed = vertex.find("packed_position") >= 0;
-            return fail(
-                packed ? ErrorKind::unsupported : ErrorKind::malformed, path,
-                packed ? "is a compressed PLY, which is not read here" : fmt::format("has no property \"{}\"", name),
-                packed ? "convert it to plain PLY" : "it is a point cloud or mesh, not a splat file");
+            return fail(ErrorKind::malformed, path, fmt::format("has no property \"{}\"", name),
+                        "it is a point cloud or mesh, not a splat file");
         }
         layout.columns.push_back({property, nullptr});
         layout.planes.push_back(static_cast<int>(i));
@@ -94,19 +76,6 @@ void note_ignored(const PlyElement& vertex, const Layout& layout, std::vector<st
     if (ignored > 0)
         notes.push_back(fmt::format("{} columns ignored: {}{}", ignored, names, ignored > 8 ? ", ..." : ""));
 }
-
-void note_not_finite(const GaussianModel& model, std::vector<std::string>& notes) {
-    std::atomic<std::size_t> bad{0};
-    parallel_ranges(model.count, 65536, [&](std::size_t begin, std::size_t end) {
-        std::vector<std::uint8_t> finite(end - begin, 1);
-        for (int p = 0; p < model.planes(); ++p)
-            for (std::size_t i = begin; i < end; ++i) finite[i - begin] &= std::isfinite(model.at(p, i)) ? 1 : 0;
-        bad += static_cast<std::size_t>(std::count(finite.begin(), finite.end(), 0));
-    });
-    if (bad > 0) notes.push_back(fmt::format("{} Gaussians have values that are NaN or infinite", bad.load()));
-}
-
-constexpr std::size_t kWriteRows = 16384;
 
 std::string header_of(const GaussianModel& model) {
     std::string out =
@@ -141,7 +110,7 @@ bool recognises_splat_ply(std::span<const std::byte> first_bytes, const fs::path
     return header.find(" scale_0") != std::string_view::npos && header.find(" rot_0") != std::string_view::npos;
 }
 
-Result<SplatFile> read_splat_ply(const fs::path& path, const Progress& progress) {
+Result<SplatFile> read_splat_ply(const fs::path& path, const SplatReadOptions& options) {
     const auto file = InputFile::open(path);
     if (!file) return tl::unexpected(file.error());
     const auto header = read_ply_header(*file);
@@ -156,42 +125,39 @@ Result<SplatFile> read_splat_ply(const fs::path& path, const Progress& progress)
     out.format = fmt::format("3DGS PLY ({})", header->encoding == PlyEncoding::ascii           ? "ASCII"
                                               : header->encoding == PlyEncoding::little_endian ? "binary"
                                                                                                : "binary, big-endian");
-    out.model = GaussianModel(vertex->count, layout->sh_degree);
-    out.model.antialiased = says_antialiased(header->comments);
+    out.model = GaussianModel::to_fill(vertex->count, layout->sh_degree);
+    out.model.antialiased = header->says_antialiased();
     for (std::size_t c = 0; c < layout->columns.size(); ++c)
         layout->columns[c].target = out.model.plane(layout->planes[c]);
-    const auto report = [&](std::size_t done, std::size_t total) {
-        return !progress || progress("splats", done, total);
-    };
-    if (auto read = read_ply_columns(*file, *header, *vertex, layout->columns, report); !read)
+    if (auto read = read_ply_columns(*file, *header, *vertex, layout->columns, options.progress); !read)
         return tl::unexpected(read.error());
     if (layout->byte_colours)
         for (int c = 0; c < 3; ++c)
             for (std::size_t i = 0; i < out.model.count; ++i) {
                 float& value = out.model.at(kSh0 + c, i);
-                value = (value / 255.0f - 0.5f) / kSh0Basis;
+                value = sh0_of_color(value / 255.0f);
             }
     note_ignored(*vertex, *layout, out.notes);
     note_not_finite(out.model, out.notes);
     return out;
 }
 
-Result<void> write_splat_ply(const fs::path& path, const GaussianModel& model) {
+Result<SplatNotes> write_splat_ply(const fs::path& path, const GaussianModel& model, const SplatWriteOptions& options) {
     auto file = AtomicFile::create(path);
     if (!file) return tl::unexpected(file.error());
-    if (auto done = file->append(header_of(model)); !done) return done;
+    if (auto done = file->append(header_of(model)); !done) return tl::unexpected(done.error());
     const std::vector<int> planes = written_planes(model);
-    std::vector<float> rows(planes.size() * std::min(kWriteRows, model.count));
-    for (std::size_t begin = 0; begin < model.count; begin += kWriteRows) {
-        const std::size_t count = std::min(kWriteRows, model.count - begin);
-        parallel_for(count, 256, [&](std::size_t i) {
-            float* row = rows.data() + i * planes.size();
-            for (std::size_t p = 0; p < planes.size(); ++p)
-                row[p] = planes[p] < 0 ? 0.0f : model.at(planes[p], begin + i);
-        });
-        if (auto done = file->append(std::as_bytes(std::span(rows).first(count * planes.size()))); !done) return done;
-    }
-    return file->commit();
+    const auto rows = [&](std::byte* out, std::size_t first, std::size_t n) {
+        for (std::size_t i = first; i < first + n; ++i)
+            for (const int p : planes) {
+                store_as(out, p < 0 ? 0.0f : model.at(p, i));
+                out += sizeof(float);
+            }
+    };
+    auto done = write_records(*file, path, planes.size() * sizeof(float), model.count, options.progress, rows);
+    if (done) done = file->commit();
+    if (!done) return tl::unexpected(done.error());
+    return SplatNotes{};
 }
 
 }  // namespace gs

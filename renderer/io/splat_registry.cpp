@@ -2,83 +2,168 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <new>
 
 #include "profiler/core/scope.h"
 #include "renderer/io/input_file.h"
-#include "renderer/io/splat_io.h"
-#include "renderer/io/splat_ply.h"
+#include "renderer/io/splat_formats.h"
 
 namespace gs {
 namespace {
 
 constexpr std::size_t kFirstBytes = 16384;
 
-std::string lower_extension(const fs::path& path) {
-    std::string out = path.extension().string();
+std::string lower_name(const fs::path& path) {
+    std::string out = path.filename().string();
     std::transform(out.begin(), out.end(), out.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return out;
 }
 
-bool has_extension(const SplatFormat& format, const std::string& extension) {
-    return std::find(format.extensions.begin(), format.extensions.end(), extension) != format.extensions.end();
+// How much of the name the format knows: its longest extension at the end, 0 for none.
+std::size_t match_length(const SplatFormat& format, const std::string& name) {
+    std::size_t longest = 0;
+    for (const std::string& end : format.extensions)
+        if (end.front() == '.' ? name.size() > end.size() && name.ends_with(end) : name == end)
+            longest = std::max(longest, end.size());
+    return longest;
 }
 
-std::string all_extensions() {
+// Of the formats that `usable` accepts the one that knows most of the name; null when none does.
+template <class Usable>
+const SplatFormat* format_by_name(const fs::path& path, Usable usable) {
+    const std::string name = lower_name(path);
+    const SplatFormat* best = nullptr;
+    for (const SplatFormat& format : splat_formats())
+        if (usable(format) && match_length(format, name) > (best != nullptr ? match_length(*best, name) : 0))
+            best = &format;
+    return best;
+}
+
+template <class Usable>
+std::string all_extensions(Usable usable) {
     std::string out;
     for (const SplatFormat& format : splat_formats())
-        for (const std::string& extension : format.extensions) out += (out.empty() ? "" : ", ") + extension;
+        if (usable(format))
+            for (const std::string& extension : format.extensions) out += (out.empty() ? "" : ", ") + extension;
     return out;
 }
 
-// Content first; a name alone is enough only for a format that cannot be told by content.
-Result<const SplatFormat*> format_of(const fs::path& path) {
+bool readable(const SplatFormat& format) { return format.read != nullptr; }
+bool writable(const SplatFormat& format) { return format.write != nullptr; }
+
+// The file a folder stands for; any other path is itself.
+fs::path file_in(const fs::path& path) {
+    std::error_code ignored;
+    if (!fs::is_directory(path, ignored)) return path;
+    for (const char* name : {"lod-meta.json", "meta.json"})
+        if (fs::is_regular_file(path / name, ignored)) return path / name;
+    return path;
+}
+
+const SplatFormat* format_by_content(std::span<const std::byte> head, const fs::path& path) {
+    const auto formats = splat_formats();
+    const auto found = std::find_if(formats.begin(), formats.end(), [&](const SplatFormat& format) {
+        return format.recognises != nullptr && format.recognises(head, path);
+    });
+    return found == formats.end() ? nullptr : &*found;
+}
+
+Result<std::vector<std::byte>> first_bytes_of(const fs::path& path) {
     const auto file = InputFile::open(path);
     if (!file) return tl::unexpected(file.error());
     std::vector<std::byte> head(std::min<std::uint64_t>(kFirstBytes, file->size()));
     if (auto read = file->read_at(0, head); !read) return tl::unexpected(read.error());
-    for (const SplatFormat& format : splat_formats())
-        if (format.recognises(head, path)) return &format;
-    const std::string extension = lower_extension(path);
-    for (const SplatFormat& format : splat_formats())
-        if (has_extension(format, extension)) return &format;
+    return head;
+}
+
+// Content first; the name decides only for what cannot be told by content, so that its reader can say what is wrong.
+Result<const SplatFormat*> format_of(const fs::path& path) {
+    const auto head = first_bytes_of(path);
+    if (!head) return tl::unexpected(head.error());
+    if (const SplatFormat* found = format_by_content(*head, path)) return found;
+    if (const SplatFormat* found = format_by_name(path, readable)) return found;
     return fail(ErrorKind::unsupported, path.string(), "is not a splat file of a known format",
-                fmt::format("known: {}", all_extensions()));
+                fmt::format("known: {}", all_extensions(readable)));
 }
 
 }  // namespace
 
 std::span<const SplatFormat> splat_formats() {
-    static const std::array<SplatFormat, 1> formats = {
-        {{"ply", "3D Gaussian Splatting PLY", {".ply"}, recognises_splat_ply, read_splat_ply, write_splat_ply}}};
+    static const std::array<SplatFormat, 6> formats = {{
+        {"compressed-ply",
+         "PlayCanvas compressed PLY",
+         {".compressed.ply"},
+         recognises_compressed_ply,
+         read_compressed_ply,
+         write_compressed_ply},
+        {"ply", "3D Gaussian Splatting PLY", {".ply"}, recognises_splat_ply, read_splat_ply, write_splat_ply},
+        {"csv", "CSV of every parameter", {".csv"}, recognises_splat_csv, nullptr, write_splat_csv},
+        {"spz", "SPZ", {".spz"}, recognises_spz, read_spz, write_spz},
+        {"ksplat", "GaussianSplats3D .ksplat", {".ksplat"}, recognises_ksplat, read_ksplat, nullptr},
+        {"splat", "antimatter15 .splat", {".splat"}, recognises_dot_splat, read_dot_splat, write_dot_splat},
+    }};
     return formats;
 }
 
 bool is_splat_file(const fs::path& path) {
-    const auto file = InputFile::open(path);
-    if (!file) return false;
-    std::vector<std::byte> head(std::min<std::uint64_t>(kFirstBytes, file->size()));
-    if (!file->read_at(0, head)) return false;
-    const auto formats = splat_formats();
-    return std::any_of(formats.begin(), formats.end(),
-                       [&](const SplatFormat& format) { return format.recognises(head, path); });
+    const fs::path file = file_in(path);
+    const auto head = first_bytes_of(file);
+    if (!head) return false;
+    const SplatFormat* format = format_by_content(*head, file);
+    return format != nullptr && readable(*format);
+}
+
+Result<SplatFile> read_splats(const fs::path& path, const SplatReadOptions& options) {
+    const Span span{Stage::load};
+    const fs::path file = file_in(path);
+    const auto format = format_of(file);
+    if (!format) return tl::unexpected(format.error());
+    if ((*format)->read == nullptr)
+        return fail(ErrorKind::unsupported, file.string(),
+                    fmt::format("{} files are written, not read", (*format)->description));
+    try {
+        return (*format)->read(file, options);
+    } catch (const std::bad_alloc&) {
+        return fail(ErrorKind::unreadable, file.string(), "does not fit into memory",
+                    "close other programs, or convert it on a machine with more memory");
+    }
 }
 
 Result<SplatFile> read_splats(const fs::path& path, const Progress& progress) {
-    const Span span{Stage::load};
-    const auto format = format_of(path);
-    if (!format) return tl::unexpected(format.error());
-    return (*format)->read(path, progress);
+    SplatReadOptions options;
+    options.progress = progress;
+    return read_splats(path, options);
+}
+
+Result<SplatNotes> write_splats(const fs::path& path, const GaussianModel& model, const SplatWriteOptions& options) {
+    const Span span{Stage::export_splats, model.count};
+    if (const SplatFormat* format = format_by_name(path, writable)) return format->write(path, model, options);
+    return fail(
+        ErrorKind::usage, path.string(),
+        fmt::format("\"{}\" is not the end of a name of a format that can be written", path.filename().string()),
+        fmt::format("known: {}", all_extensions(writable)));
 }
 
 Result<void> write_splats(const fs::path& path, const GaussianModel& model) {
-    const Span span{Stage::export_splats, model.count};
-    const std::string extension = lower_extension(path);
-    for (const SplatFormat& format : splat_formats())
-        if (format.write != nullptr && has_extension(format, extension)) return format.write(path, model);
-    return fail(ErrorKind::usage, path.string(),
-                fmt::format("\"{}\" is not the extension of a format that can be written", extension),
-                fmt::format("known: {}", all_extensions()));
+    const auto written = write_splats(path, model, SplatWriteOptions{});
+    if (!written) return tl::unexpected(written.error());
+    return {};
+}
+
+std::uint64_t splat_bytes(const fs::path& path) {
+    std::error_code ignored;
+    const fs::path file = file_in(path);
+    const std::string name = lower_name(file);
+    if (name != "meta.json" && name != "lod-meta.json") {
+        const std::uint64_t size = fs::file_size(file, ignored);
+        return ignored ? 0 : size;
+    }
+    std::uint64_t sum = 0;
+    for (auto it = fs::recursive_directory_iterator(file.parent_path(), ignored); it != fs::end(it);
+         it.increment(ignored))
+        if (it->is_regular_file(ignored)) sum += it->file_size(ignored);
+    return sum;
 }
 
 }  // namespace gs

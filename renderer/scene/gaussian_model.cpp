@@ -21,6 +21,20 @@ GaussianModel::GaussianModel(std::size_t n, int degree, std::size_t room)
     std::fill(plane(kOpacityLogits) + count, plane(kOpacityLogits) + capacity, kPaddingLogit);
 }
 
+GaussianModel GaussianModel::to_fill(std::size_t n, int degree) {
+    GaussianModel out;
+    out.count = n;
+    out.capacity = round_up(std::max(n, kBlock));
+    out.sh_degree = degree;
+    out.values.resize_discard(static_cast<std::size_t>(out.planes()) * out.capacity);
+    for (int p = 0; p < out.planes(); ++p)
+        std::fill(out.plane(p) + n, out.plane(p) + out.capacity,
+                  p == kQuats           ? 1.0f
+                  : p == kOpacityLogits ? kPaddingLogit
+                                        : 0.0f);
+    return out;
+}
+
 GaussianModel GaussianModel::resized(std::size_t new_capacity, int new_sh_degree) const {
     GaussianModel out(count, new_sh_degree, new_capacity);
     out.antialiased = antialiased;

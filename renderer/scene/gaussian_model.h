@@ -39,6 +39,9 @@ struct GaussianModel {
     GaussianModel() = default;
     /// All parameters zero except identity rotations. Rows count..capacity-1 are padding that renders as nothing.
     GaussianModel(std::size_t count, int sh_degree, std::size_t capacity = 0);
+    /// For readers that set every parameter of rows 0 .. count - 1: those are not initialised, so that the memory is
+    /// first touched by the threads that fill it. Only the padding is set.
+    static GaussianModel to_fill(std::size_t count, int sh_degree);
 
     int planes() const { return plane_count(sh_degree); }
     float* plane(int p) { return values.data() + static_cast<std::size_t>(p) * capacity; }
