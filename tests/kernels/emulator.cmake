@@ -1,2 +1,3 @@
-# The emulator catches what it says it catches.
-gs_test(emulator SOURCES ${CMAKE_CURRENT_LIST_DIR}/emulator_test.cpp LIBS gs_cuda_emulator)
+# The emulator is right about correct code and catches what it says it catches.
+gs_test(emulator SOURCES ${CMAKE_CURRENT_LIST_DIR}/emulator_faults_test.cpp ${CMAKE_CURRENT_LIST_DIR}/emulator_kernels_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/emulator_runtime_test.cpp LIBS gs_cuda_emulator)

@@ -1,0 +1,231 @@
+// Every kind of bug the emulator looks for, planted, and seen caught with the right file and line.
+#include <cuda_runtime.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tests/kernels/emulator_launch.h"
+#include "tests/support/emulator/sanitizer.h"
+
+namespace {
+
+namespace emu = gs::emulator;
+using emu::Fault;
+using gs::cuda::kAllLanes;
+
+struct Unused {
+    int* out;
+};
+unsigned planted_line;  ///< the line of the bug; kernels here run one block
+
+/// Runs and expects the fault at the planted line of this file.
+void expect_fault(Fault fault, void (*kernel)(Unused), unsigned threads, const std::string& words) {
+    for (unsigned seed = 0; seed < 10; ++seed) {
+        emu::set_seed(seed);
+        try {
+            emu::run(kernel, Unused{nullptr}, 1, threads);
+            ADD_FAILURE() << "not caught under seed " << seed;
+        } catch (const emu::EmulatorError& error) {
+            EXPECT_EQ(error.fault, fault) << error.what();
+            EXPECT_EQ(error.line, planted_line) << error.what();
+            EXPECT_NE(error.file.find("emulator_faults_test.cpp"), std::string::npos) << error.what();
+            EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+            EXPECT_NE(std::string(error.what()).find("kernel_under_test"), std::string::npos) << error.what();
+        }
+    }
+}
+
+void GS_KERNEL(64, 1) two_barriers(Unused) {
+    if (threadIdx.x < 32) {
+        planted_line = __LINE__ + 1;
+        __syncthreads();
+    } else {
+        __syncthreads();
+    }
+}
+TEST(EmulatorFaults, DivergentBarrier) {
+    expect_fault(Fault::divergent_barrier, two_barriers, 64, "different barriers");
+}
+
+void GS_KERNEL(64, 1) barrier_and_end(Unused) {
+    if (threadIdx.x < 40) __syncthreads();
+}
+TEST(EmulatorFaults, EndedThreadsMayMissABarrier) {
+    EXPECT_NO_THROW(emu::run(barrier_and_end, Unused{nullptr}, 1, 64));
+}
+
+void GS_KERNEL(32, 1) lane_at_barrier(Unused) {
+    if (threadIdx.x == 7) __syncthreads();
+    planted_line = __LINE__ + 1;
+    __syncwarp();
+}
+TEST(EmulatorFaults, LaneOfTheMaskWaitsElsewhere) {
+    expect_fault(Fault::divergent_collective, lane_at_barrier, 32, "do not meet");
+}
+
+void GS_KERNEL(32, 1) two_votes(Unused) {
+    planted_line = __LINE__ + 2;
+    if (threadIdx.x < 8) {
+        __ballot_sync(kAllLanes, 1);
+    } else {
+        __any_sync(kAllLanes, 1);
+    }
+}
+TEST(EmulatorFaults, LanesAtDifferentCollectives) {
+    expect_fault(Fault::divergent_collective, two_votes, 32, "do not meet");
+}
+
+void GS_KERNEL(32, 1) not_in_mask(Unused) {
+    planted_line = __LINE__ + 1;
+    __shfl_sync(0x0000ffffu, 1, 0);
+}
+TEST(EmulatorFaults, CallerNotInItsMask) { expect_fault(Fault::bad_mask, not_in_mask, 32, "without it"); }
+
+void GS_KERNEL(32, 1) shuffle_from_outside(Unused) {
+    if (threadIdx.x >= 16) return;
+    planted_line = __LINE__ + 1;
+    __shfl_down_sync(0x0000ffffu, threadIdx.x, 8);
+}
+TEST(EmulatorFaults, ShuffleFromALaneOutsideTheMask) {
+    expect_fault(Fault::absent_source, shuffle_from_outside, 32, "shuffles from lane 16");
+}
+
+void GS_KERNEL(32, 1) shuffle_from_ended(Unused) {
+    if (threadIdx.x == 31) return;
+    planted_line = __LINE__ + 1;
+    __shfl_sync(kAllLanes, 1.0f, 31);
+}
+TEST(EmulatorFaults, ShuffleFromALaneThatHasEnded) {
+    expect_fault(Fault::absent_source, shuffle_from_ended, 32, "has ended");
+}
+
+void GS_KERNEL(64, 1) shared_past_end(Unused) {
+    GS_SHARED(float, values, 63);
+    planted_line = __LINE__ + 1;
+    values[threadIdx.x] = 1.0f;
+}
+TEST(EmulatorFaults, SharedIndexPastTheEnd) {
+    expect_fault(Fault::shared_bounds, shared_past_end, 64, "index 63 of shared array values of 63");
+}
+
+void GS_KERNEL(32, 1) shared_before_begin(Unused) {
+    GS_SHARED(int, values, 32);
+    values[threadIdx.x] = 0;
+    const int before = static_cast<int>(threadIdx.x) - 1;
+    __syncwarp();
+    planted_line = __LINE__ + 1;
+    values[0] = values[before];
+}
+TEST(EmulatorFaults, NegativeSharedIndex) {
+    expect_fault(Fault::shared_bounds, shared_before_begin, 32, "index -1 of shared array values");
+}
+
+void GS_KERNEL(64, 1) shared_two_sizes(Unused) {
+    planted_line = __LINE__ + 1;
+    GS_SHARED(int, values, threadIdx.x < 32 ? 8 : 16);
+    values[0] = 1;
+}
+TEST(EmulatorFaults, OneDeclarationTwoSizes) {
+    expect_fault(Fault::shared_mismatch, shared_two_sizes, 64, "shared array values declared");
+}
+
+void GS_KERNEL(32, 1) shared_too_much(Unused) {
+    GS_SHARED(float, first, 8 * 1024);
+    planted_line = __LINE__ + 1;
+    GS_SHARED(float, second, 4 * 1024 + 1);
+    first[0] = second[0];
+}
+TEST(EmulatorFaults, TooMuchSharedMemory) {
+    expect_fault(Fault::shared_too_large, shared_too_much, 32, "49156 bytes of shared memory");
+}
+
+void GS_KERNEL(32, 1) shared_overrun(Unused) {
+    planted_line = __LINE__ + 1;
+    GS_SHARED(int, values, 32);
+    int* const pointer = values;
+    pointer[33] = 1;
+}
+TEST(EmulatorFaults, PointerPastASharedArray) {
+    if constexpr (emu::kAddressSanitizer) {
+        EXPECT_DEATH(emu::run(shared_overrun, Unused{nullptr}, 1, 32), "AddressSanitizer");
+    } else {
+        expect_fault(Fault::shared_overrun, shared_overrun, 32, "4 bytes past the end of array values");
+    }
+}
+
+void GS_KERNEL(32, 1) traps(Unused) {
+    planted_line = __LINE__ + 1;
+    if (threadIdx.x == 9) __trap();
+    __syncthreads();
+}
+TEST(EmulatorFaults, Trap) { expect_fault(Fault::trap, traps, 32, "thread 9"); }
+
+Fault fault_of(const std::function<void()>& work) {
+    try {
+        work();
+    } catch (const emu::EmulatorError& error) {
+        return error.fault;
+    }
+    ADD_FAILURE() << "nothing caught";
+    return Fault::trap;
+}
+
+void GS_KERNEL(32, 1) nothing(Unused) {}
+TEST(EmulatorFaults, BlocksThatNoDeviceTakes) {
+    for (const unsigned threads : {0u, 33u, 1056u}) {
+        EXPECT_EQ(fault_of([&] { emu::run(nothing, Unused{nullptr}, 1, threads); }), Fault::bad_launch);
+    }
+    EXPECT_EQ(fault_of([&] { emu::run(nothing, Unused{nullptr}, 0, 32); }), Fault::bad_launch);
+}
+
+void GS_KERNEL(32, 1) writes_33(Unused p) {
+    p.out[threadIdx.x] = 1;
+    if (threadIdx.x == 0) p.out[32] = 1;
+}
+TEST(EmulatorFaults, WriteOutsideAnAllocation) {
+    int* memory = nullptr;
+    ASSERT_EQ(cudaMalloc(&memory, 32 * sizeof(int)), cudaSuccess);
+    if constexpr (emu::kAddressSanitizer) {
+        EXPECT_DEATH(emu::run(writes_33, Unused{memory}, 1, 32), "heap-buffer-overflow");
+    } else {
+        try {
+            emu::run(writes_33, Unused{memory}, 1, 32);
+            ADD_FAILURE() << "not caught";
+        } catch (const emu::EmulatorError& error) {
+            EXPECT_EQ(error.fault, Fault::red_zone);
+            EXPECT_STREQ(error.what(),
+                         "kernel kernel_under_test wrote 0 bytes past the end of an allocation of 128 bytes");
+        }
+    }
+    EXPECT_EQ(cudaFree(memory), cudaSuccess);
+}
+
+TEST(EmulatorFaults, CopiesAndFreesOfWhatIsNoAllocation) {
+    std::vector<int> host(64);
+    int* memory = nullptr;
+    ASSERT_EQ(cudaMalloc(&memory, 32 * sizeof(int)), cudaSuccess);
+    const auto copy = [&](void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+        return fault_of([&] { cudaMemcpy(to, from, bytes, kind); });
+    };
+    EXPECT_EQ(copy(memory, host.data(), 33 * sizeof(int), cudaMemcpyHostToDevice), Fault::bad_pointer);
+    EXPECT_EQ(copy(host.data(), host.data() + 8, 16, cudaMemcpyHostToDevice), Fault::bad_pointer);
+    EXPECT_EQ(copy(memory, memory + 8, 16, cudaMemcpyDeviceToHost), Fault::bad_pointer);
+    EXPECT_EQ(fault_of([&] { cudaMemset(memory + 1, 0, 32 * sizeof(int)); }), Fault::bad_pointer);
+    EXPECT_EQ(fault_of([&] { cudaFree(memory + 1); }), Fault::bad_pointer);
+    EXPECT_EQ(fault_of([&] { cudaFreeHost(memory); }), Fault::bad_pointer);
+    EXPECT_EQ(cudaFree(memory), cudaSuccess);
+    EXPECT_EQ(fault_of([&] { cudaFree(memory); }), Fault::bad_pointer);
+}
+
+void GS_KERNEL(64, 1) barrier_twice(Unused) {
+    __syncthreads();
+    __syncthreads();
+}
+TEST(EmulatorFaults, WorksOnAfterAFault) {
+    EXPECT_THROW(emu::run(two_barriers, Unused{nullptr}, 4, 64), emu::EmulatorError);
+    for (int i = 0; i < 10; ++i) EXPECT_NO_THROW(emu::run(barrier_twice, Unused{nullptr}, 8, 64));
+}
+
+}  // namespace
