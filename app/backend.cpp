@@ -11,15 +11,18 @@ namespace gs {
 namespace {
 
 Backend cpu_backend() {
-    return {make_cpu_rasterizer()->name(), false,
+    return {make_cpu_rasterizer()->name(),
+            false,
             []() -> Result<std::unique_ptr<Rasterizer>> { return make_cpu_rasterizer(); },
-            []() -> Result<std::unique_ptr<TrainingBackend>> { return make_cpu_training(make_cpu_rasterizer()); }};
+            []() -> Result<std::unique_ptr<TrainingBackend>> { return make_cpu_training(make_cpu_rasterizer()); },
+            {}};
 }
 
 Backend cuda_backend(const CudaDeviceInfo& device) {
     return {fmt::format("CUDA ({}, sm_{}{})", device.name, device.compute_major, device.compute_minor), true,
             [index = device.index] { return make_cuda_rasterizer(index); },
-            [index = device.index] { return make_cuda_training(index); }};
+            [index = device.index] { return make_cuda_training(index); },
+            [](bool on) { on ? cuda_profiler_start() : cuda_profiler_stop(); }};
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ struct Backend {
     bool cuda = false;
     std::function<Result<std::unique_ptr<Rasterizer>>()> make_rasterizer;
     std::function<Result<std::unique_ptr<TrainingBackend>>()> make_training;
+    std::function<void(bool on)> set_profiling;  ///< opens and closes what nsys and ncu look at; empty on the CPU
 };
 
 /// `wanted` is auto, cpu or cuda. auto takes a CUDA device that can be used, else the CPU, with the reason in the log

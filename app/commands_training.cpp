@@ -46,6 +46,13 @@ Result<void> set(S state, A arguments) {
     if (!value) return tl::unexpected<Error>(value.error());
     return send(state, SetCommand{arguments[0], *value});
 }
+Result<void> profile_steps(S state, A arguments) {
+    const auto first = integer_argument(arguments[0], 1, 1'000'000'000, "the first step");
+    if (!first) return tl::unexpected<Error>(first.error());
+    const auto last = integer_argument(arguments.back(), *first, 1'000'000'000, "the last step");
+    if (!last) return tl::unexpected<Error>(last.error());
+    return send(state, ProfileStepsCommand{static_cast<std::uint64_t>(*first), static_cast<std::uint64_t>(*last)});
+}
 Result<void> checkpoint(S state, A arguments) {
     return send(state, CheckpointCommand{arguments.empty() ? "" : arguments[0]});
 }
@@ -85,6 +92,12 @@ void add_training_commands(std::vector<CommandRow>& rows) {
                     set,
                     {},
                     2,
+                    2});
+    rows.push_back({{"train.profile-steps", "Profile steps", "", "", "FIRST [LAST]",
+                     "Marks these training steps for nsys and ncu (--capture-range=cudaProfilerApi)."},
+                    profile_steps,
+                    {},
+                    1,
                     2});
 }
 

@@ -37,6 +37,7 @@ struct TrainArguments {
     std::uint64_t eval_every = 0, save_every = 5000;
     std::string resume;  ///< a checkpoint, or "auto"
     std::string trace;
+    std::string profile_steps;  ///< "A:B", empty: none
     bool view = false;
 };
 struct ViewArguments {

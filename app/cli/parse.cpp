@@ -172,6 +172,9 @@ void add_train(CLI::App& root, Arguments& a) {
     app.add_option("--save-every", t.save_every, "save a checkpoint every N steps, 0 = at the end only [5000]")
         ->option_text("N");
     app.add_option("--trace", t.trace, "write the timeline as a Perfetto trace")->option_text("FILE");
+    app.add_option("--profile-steps", t.profile_steps,
+                   "mark steps A to B for nsys and ncu (--capture-range=cudaProfilerApi)")
+        ->option_text("A:B");
     app.add_flag("--view", t.view, "open the studio on it");
     add_window(app, a.view);
     add_loading(app, t.loading);

@@ -10,6 +10,7 @@
 #include "app/cli/progress.h"
 #include "app/cli/results.h"
 #include "app/cli/train_settings.h"
+#include "app/profile_window.h"
 #include "profiler/collector.h"
 #include "profiler/core/scope.h"
 #include "profiler/export_perfetto.h"
@@ -58,6 +59,7 @@ class TrainRun {
     fs::path folder_;
     NamedValues given_;
     std::unique_ptr<Trainer> trainer_;
+    ProfileWindow profile_;
     Collector collector_;
     TraceStore store_;
     StepLog steps_;
@@ -78,6 +80,12 @@ Result<void> TrainRun::prepare() {
     if (!settings) return tl::unexpected(settings.error());
     auto options = capture_options(a_.loading, common_);
     if (!options) return tl::unexpected(options.error());
+    if (!a_.profile_steps.empty()) {
+        const auto steps = parse_profile_steps(a_.profile_steps);
+        const auto backend = backend_of(common_);
+        if (!steps || !backend) return tl::unexpected(steps ? backend.error() : steps.error());
+        profile_ = ProfileWindow(steps->first, steps->second, backend->set_profiling);
+    }
     options->background = {static_cast<float>(settings->background_r), static_cast<float>(settings->background_g),
                            static_cast<float>(settings->background_b)};
     // Output first: an hour of training must not end at a folder that cannot be written.
@@ -97,19 +105,21 @@ Result<void> TrainRun::start_or_resume(const CaptureOptions& options) {
         return fail(ErrorKind::not_found, a_.resume, "there is no such checkpoint",
                     "--resume auto takes the one in the output folder");
     }
-    auto rasterizer = make_rasterizer(common_);
-    if (!rasterizer) return tl::unexpected(rasterizer.error());
-    backend_ = (*rasterizer)->name();
+    const auto backend = backend_of(common_);
+    if (!backend) return tl::unexpected(backend.error());
+    backend_ = backend->name;
+    auto computes = backend->make_training();
+    if (!computes) return tl::unexpected(computes.error());
     auto capture = load_with_progress(a_.capture, options);
     if (!capture) return tl::unexpected(capture.error());
 
     if (checkpoint.empty()) {
         const auto settings = make_settings(given_);
-        auto trainer = Trainer::create(*capture, *settings, std::move(*rasterizer));
+        auto trainer = Trainer::create(*capture, *settings, std::move(*computes));
         if (!trainer) return tl::unexpected(trainer.error());
         trainer_ = std::move(*trainer);
     } else {
-        auto trainer = Trainer::resume(checkpoint, *capture, std::move(*rasterizer));
+        auto trainer = Trainer::resume(checkpoint, *capture, std::move(*computes));
         if (!trainer) return tl::unexpected(trainer.error());
         trainer_ = std::move(*trainer);
         TrainingSettings settings = trainer_->settings();
@@ -127,7 +137,9 @@ Result<void> TrainRun::start_or_resume(const CaptureOptions& options) {
 // False when memory ran out: the model as it stands can still be saved, but not a checkpoint in the middle of a step.
 bool TrainRun::step() {
     try {
+        profile_.before_step(trainer_->steps_done() + 1);
         last_ = trainer_->step();
+        profile_.after_step(last_.step);
         return true;
     } catch (const std::bad_alloc&) {
         log_error(
@@ -156,6 +168,7 @@ void TrainRun::train() {
         if (more && a_.eval_every > 0 && last_.step % a_.eval_every == 0) evaluate(false);
         if (more && a_.save_every > 0 && last_.step % a_.save_every == 0) autosave();
     }
+    profile_.close();
     progress.finish();
     stopped_ = !trainer_->finished();
     train_seconds_ = now_seconds() - begin;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "app/profile_window.h"
 #include "app/session/loading.h"
 #include "app/session/run_record.h"
 #include "app/session/session.h"
@@ -35,6 +36,7 @@ class Engine {
     void carry_out(const RunToCommand& command);
     void carry_out(const StopCommand& command);
     void carry_out(const SetCommand& command);
+    void carry_out(const ProfileStepsCommand& command);
     void carry_out(const CheckpointCommand& command);
     void carry_out(const ExportCommand& command);
     void carry_out(const EvaluateCommand& command);
@@ -91,6 +93,7 @@ class Engine {
     std::uint64_t current_command_ = 0, commands_done_ = 0, scene_serial_ = 0;
     std::uint64_t run_to_ = 0;  // 0: to the end
     bool run_ended_ = false;    // after StopCommand
+    ProfileWindow profile_;
     std::uint64_t saved_step_ = 0;
     std::string last_checkpoint_, backend_;
 

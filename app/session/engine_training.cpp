@@ -68,6 +68,15 @@ void Engine::carry_out(const SetCommand& command) {
     out_.settings.put(std::make_shared<const std::vector<SettingRow>>(setting_rows(changed)));
 }
 
+void Engine::carry_out(const ProfileStepsCommand& command) {
+    if (!may_train("profile steps")) return;
+    if (command.last <= steps_done())
+        return report_error(fmt::format("step {} is done already: nothing is left to profile", command.last));
+    if (!options_.set_profiling) return report_error("cannot profile steps: nothing runs on a CUDA device");
+    profile_ = ProfileWindow(command.first, command.last, options_.set_profiling);
+    report_done(fmt::format("steps {} to {} will be marked for nsys and ncu", command.first, command.last));
+}
+
 void Engine::carry_out(const CheckpointCommand& command) { save_checkpoint(command.path); }
 
 void Engine::carry_out(const ExportCommand& command) {
@@ -84,7 +93,9 @@ void Engine::carry_out(const EvaluateCommand&) {
 bool Engine::train_once() {
     if (state_ != RunState::training) return false;
     const Clock::time_point begin = Clock::now();
+    profile_.before_step(steps_done() + 1);
     const StepReport report = scene_->trainer->step();
+    profile_.after_step(report.step);
     const TrainingSettings& s = options_.settings;
     const double share = std::min(1.0, static_cast<double>(report.step) / std::max(1.0, s.steps));
     record_.add_step(report, s.lr_means * std::pow(s.lr_means_final / s.lr_means, share));
@@ -103,6 +114,7 @@ bool Engine::train_once() {
 }
 
 void Engine::pause(RunState state) {
+    profile_.close();  // what is done while paused is no step
     state_ = state;
     run_to_ = 0;
     status_changed_ = curves_changed_ = cameras_changed_ = true;

@@ -43,6 +43,10 @@ struct SetCommand {
     std::string name;
     double value = 0;
 };
+/// Marks steps `first` to `last` for nsys and ncu.
+struct ProfileStepsCommand {
+    std::uint64_t first = 1, last = 1;
+};
 struct CheckpointCommand {
     std::string path;  ///< empty: the output folder
 };
@@ -72,9 +76,9 @@ struct FocusCommand {
     double x = 0.5, y = 0.5;
 };
 
-using EngineAction =
-    std::variant<OpenCommand, CloseCommand, StartCommand, PauseCommand, StepCommand, RunToCommand, StopCommand,
-                 SetCommand, CheckpointCommand, ExportCommand, EvaluateCommand, PictureCommand, FocusCommand>;
+using EngineAction = std::variant<OpenCommand, CloseCommand, StartCommand, PauseCommand, StepCommand, RunToCommand,
+                                  StopCommand, SetCommand, ProfileStepsCommand, CheckpointCommand, ExportCommand,
+                                  EvaluateCommand, PictureCommand, FocusCommand>;
 struct EngineCommand {
     std::uint64_t serial = 0;
     EngineAction action;
@@ -110,6 +114,7 @@ struct SessionOptions {
     std::uint64_t evaluate_every = 1000;    ///< steps; 0: only on command
     std::uint64_t checkpoint_every = 5000;  ///< steps; 0: only on command
     std::function<std::unique_ptr<Rasterizer>()> make_rasterizer = make_cpu_rasterizer;
+    std::function<void(bool on)> set_profiling;  ///< Backend::set_profiling; empty on the CPU
 };
 
 }  // namespace gs

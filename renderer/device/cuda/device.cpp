@@ -165,10 +165,12 @@ Result<CudaMemory> cuda_memory(int index) {
 }
 
 void cuda_profiler_start() {
-    if (cuda_device_info() && cudaProfilerStart() != cudaSuccess) (void)cudaGetLastError();
+    if (!cuda_device_info()) return;
+    if (cudaDeviceSynchronize() != cudaSuccess || cudaProfilerStart() != cudaSuccess) (void)cudaGetLastError();
 }
 void cuda_profiler_stop() {
-    if (cuda_device_info() && cudaProfilerStop() != cudaSuccess) (void)cudaGetLastError();
+    if (!cuda_device_info()) return;
+    if (cudaDeviceSynchronize() != cudaSuccess || cudaProfilerStop() != cudaSuccess) (void)cudaGetLastError();
 }
 
 }  // namespace gs

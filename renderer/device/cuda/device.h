@@ -49,7 +49,8 @@ struct CudaMemory {
 };
 Result<CudaMemory> cuda_memory(int index = 0);
 
-/// Opens and closes the window that nsys and ncu look at (cudaProfilerStart / Stop). Nothing without a device.
+/// Opens and closes the window that nsys and ncu look at (cudaProfilerStart / Stop). Both wait for the device first, so
+/// that the window holds the work given between them and no other. Nothing without a device.
 void cuda_profiler_start();
 void cuda_profiler_stop();
 
