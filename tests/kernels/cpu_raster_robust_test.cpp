@@ -1,96 +1,24 @@
 // The CPU backend under poison values, any number of threads, and changes that must not change the picture.
 #include <gtest/gtest.h>
 
-#include <limits>
-
 #include "renderer/device/parallel.h"
-#include "tests/support/compare.h"
 #include "tests/support/random_scene.h"
-#include "tests/support/raster_run.h"
+#include "tests/support/raster_checks.h"
 #include "tests/support/render_case.h"
 
 namespace gs::test {
 namespace {
 
-bool all_finite(const std::vector<double>& values) {
-    return std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); });
-}
-void expect_same(const Drawn& a, const Drawn& b, const std::string& what) {
-    EXPECT_EQ(max_abs_difference(a.color, b.color), 0) << what;
-    EXPECT_EQ(max_abs_difference(a.alpha, b.alpha), 0) << what;
-    EXPECT_EQ(max_abs_difference(a.depth, b.depth), 0) << what;
-}
-
-/// 1 where the oracle's Gaussian `i` can reach the pixel, in either scene.
-std::vector<int> reach_of(const reference::Projected& p, const Camera& camera) {
-    std::vector<int> reach(static_cast<std::size_t>(camera.width * camera.height), 0);
-    for (int y = p.y0; y < p.y1; ++y)
-        for (int x = p.x0; x < p.x1; ++x) reach[static_cast<std::size_t>(y * camera.width + x)] = 1;
-    return reach;
-}
-
-struct Poison {
-    const char* name;
-    float value;
-};
-constexpr float kInf = std::numeric_limits<float>::infinity();
-const Poison kPoisons[] = {{"NaN", std::numeric_limits<float>::quiet_NaN()},
-                           {"signalling NaN", std::numeric_limits<float>::signaling_NaN()},
-                           {"+Inf", kInf},
-                           {"-Inf", -kInf},
-                           {"denormal", std::numeric_limits<float>::denorm_min()},
-                           {"zero", 0.0f},
-                           {"largest", std::numeric_limits<float>::max()},
-                           {"most negative", std::numeric_limits<float>::lowest()},
-                           {"1e10", 1e10f},
-                           {"88.7", 88.7f},
-                           {"-88.7", -88.7f},
-                           {"-104", -104.0f}};
-
 class PoisonTest : public ::testing::TestWithParam<int> {};
 
-TEST_P(PoisonTest, StaysInItsPlace) {
-    constexpr std::size_t kVictim = 18;
-    SceneRecipe recipe;
-    recipe.count = 40;
-    const GaussianModel healthy = random_model(recipe);
-    GaussianModel removed = healthy;
-    removed.at(kOpacityLogits, kVictim) = -100.0f;
-    const Camera camera = random_camera(20, 0, 70, 50);
-    const auto v = case_upstream(camera.width, camera.height);
-    RasterRun run(make_cpu_rasterizer());
-    const Drawn without = run.draw(removed, camera, {});
-    const DrawnGradients gradients_without = run.backward(v);
-    for (const Poison& poison : kPoisons) {
-        SCOPED_TRACE(fmt::format("{} in plane {}", poison.name, GetParam()));
-        GaussianModel model = healthy;
-        model.at(GetParam(), kVictim) = poison.value;
-        const Drawn drawn = run.draw(model, camera, {}, true);
-        expect_same(run.draw(model, camera, {}, false), drawn, "with and without bounds");
-        const DrawnGradients gradients = run.backward(v);
-        EXPECT_TRUE(all_finite(drawn.color) && all_finite(drawn.alpha) && all_finite(drawn.depth));
-        for (std::size_t i = 0; i < model.count; ++i)
-            for (int p = 0; p < model.planes(); ++p)
-                ASSERT_TRUE(std::isfinite(gradients.parameters.at(p, i)) || i == kVictim)
-                    << "Gaussian " << i << " plane " << p;
-        const auto projected = reference::project(reference::Parameters(model), kVictim, camera, {});
-        if (!std::isfinite(poison.value) && !projected.visible) {
-            expect_same(drawn, without, "a Gaussian that is no Gaussian draws nothing");
-            for (int p = 0; p < model.planes(); ++p) EXPECT_EQ(gradients.parameters.at(p, kVictim), 0);
-            EXPECT_EQ(max_abs_difference(gradients.parameters.values, gradients_without.parameters.values), 0);
-        }
-        const auto reach = reach_of(projected, camera);
-        EXPECT_EQ(max_abs_difference(drawn.color, without.color, reach), 0) << "pixels it cannot reach";
-        EXPECT_EQ(max_abs_difference(drawn.alpha, without.alpha, reach), 0) << "pixels it cannot reach";
-    }
-}
+TEST_P(PoisonTest, StaysInItsPlace) { check_poison(make_cpu_rasterizer, GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(Cpu, PoisonTest, ::testing::Values(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 30, 58));
 
 TEST(CpuRobust, AllParametersPoisoned) {
     const Camera camera = random_camera(21, 0, 70, 50);
     RasterRun run(make_cpu_rasterizer());
-    for (const Poison& poison : kPoisons) {
+    for (const Poison& poison : poisons()) {
         SCOPED_TRACE(poison.name);
         SceneRecipe recipe;
         recipe.count = 50;

@@ -1,77 +1,16 @@
 // The CPU backend against the oracle on random scenes: sizes, options, profiles, counters, instruction sets.
 #include <gtest/gtest.h>
 
-#include <numeric>
-
-#include "tests/support/compare.h"
 #include "tests/support/random_scene.h"
-#include "tests/support/raster_run.h"
+#include "tests/support/raster_checks.h"
 #include "tests/support/render_case.h"
 
 namespace gs::test {
 namespace {
 
-struct Limits {
-    BandLimits band;
-    double gradient = 1e-4;
-    bool gradients = true;
-};
-
-/// Draws with both, compares everything there is.
-void compare(const GaussianModel& model, const Camera& camera, RenderOptions options, const Limits& limits = {}) {
-    options.counters = true;
-    RasterRun run(make_cpu_rasterizer());
-    const Drawn drawn = run.draw(model, camera, options);
-    const reference::Parameters scene(model);
-    const reference::Options oracle_options = reference_options(options);
-    const reference::Picture picture = reference::render(scene, camera, oracle_options);
-    EXPECT_EQ(violation(compare_with_band(drawn.color, picture.color, picture.fragile, limits.band.tight), limits.band),
-              "")
-        << "colour";
-    EXPECT_EQ(violation(compare_with_band(drawn.alpha, picture.alpha, picture.fragile, limits.band.tight), limits.band),
-              "")
-        << "alpha";
-    EXPECT_LE(max_abs_difference(drawn.depth, picture.depth, picture.fragile), 1e-3) << "depth";
-    EXPECT_EQ(max_abs_difference(drawn.contributors, picture.contributors, picture.fragile), 0) << "contributors";
-
-    const RenderResult& r = drawn.result;
-    std::uint64_t isects = 0;
-    std::uint32_t longest = 0;
-    for (const std::uint32_t n : r.isects_per_tile) {
-        isects += n;
-        longest = std::max(longest, n);
-    }
-    EXPECT_EQ(r.tiles_x, (camera.width + kTileSize - 1) / kTileSize);
-    EXPECT_EQ(r.isects_per_tile.size(), static_cast<std::size_t>(r.tiles_x * r.tiles_y));
-    EXPECT_EQ(isects, r.counters.isects);
-    EXPECT_EQ(static_cast<int>(longest), r.counters.longest_tile);
-    EXPECT_EQ(r.counters.gaussians, model.count);
-    EXPECT_LE(r.counters.visible, model.count);
-    const auto blended = std::accumulate(drawn.contributors.begin(), drawn.contributors.end(), std::uint64_t{0});
-    EXPECT_EQ(r.counters.blended_pairs, blended);
-    EXPECT_GE(r.counters.evaluated_pairs, r.counters.blended_pairs);
-
-    if (!limits.gradients) return;
-    const auto v = without_fragile(case_upstream(camera.width, camera.height), picture.fragile);
-    const DrawnGradients actual = run.backward(v);
-    const reference::SceneGradient expected = reference::render_backward(scene, camera, oracle_options, picture, v);
-    for (const int n : actual.taken) EXPECT_LE(n, 1);
-    for (const PlaneGroup& group : plane_groups(scene)) {
-        EXPECT_LE(relative_l2(planes_of(actual.parameters, group.first, group.last),
-                              planes_of(expected.parameters, group.first, group.last)),
-                  limits.gradient)
-            << group.name;
-    }
-    std::vector<double> mean2d;
-    for (const auto& p : expected.projected) mean2d.insert(mean2d.end(), {p.mean.x, p.mean.y});
-    EXPECT_LE(relative_l2(actual.mean2d, mean2d), limits.gradient);
-}
-
-/// Very small pictures have few pixels, so one fragile pixel may be a large share.
-Limits small_picture() {
-    Limits limits;
-    limits.band.band_share = 1;
-    return limits;
+void compare(const GaussianModel& model, const Camera& camera, const RenderOptions& options,
+             const SceneLimits& limits = {}) {
+    compare_with_oracle(make_cpu_rasterizer, model, camera, options, limits);
 }
 
 TEST(CpuScenes, PicturesOfEverySize) {
@@ -160,7 +99,7 @@ TEST(CpuScenes, ShDegrees) {
 }
 
 TEST(CpuScenes, ScaleModifier) {
-    Limits forward_only;
+    SceneLimits forward_only;
     forward_only.gradients = false;
     for (const float modifier : {0.1f, 0.5f, 2.0f}) {
         SCOPED_TRACE(modifier);

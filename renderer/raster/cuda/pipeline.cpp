@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "profiler/core/scope.h"
+#include "renderer/raster/cuda/blend_backward.h"
 #include "renderer/raster/cuda/frame_arrays.h"
 #include "renderer/raster/cuda/stages.h"
 
@@ -89,6 +90,13 @@ void FramePipeline::blend(const PictureView& picture) {
     if (picture.pairs_per_tile != nullptr)
         fill_bytes(picture.pairs_per_tile, 0, static_cast<std::size_t>(limits_.tiles) * sizeof(std::uint32_t), stream_);
     run_blend(stream_, limits_, arrays_, picture);
+}
+
+void FramePipeline::blend_backward(const PictureView& picture, const PictureGradientView& gradients,
+                                   BackwardVariant variant) {
+    const Span span(Stage::blend_backward);
+    CHECK(limits_.gradients, "the frame was drawn without what its gradients need");
+    launch_blend_backward(stream_, limits_, {arrays_, picture, gradients}, variant);
 }
 
 std::size_t FramePipeline::bytes() const { return arena_.bytes() + primitives_.bytes(); }

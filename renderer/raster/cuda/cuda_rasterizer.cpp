@@ -1,0 +1,266 @@
+// CudaRasterizer: FramePipeline for host results. A frame is enqueued as a whole with its downloads, waited for once,
+// and drawn again with more room when it did not fit.
+#include "renderer/raster/cuda/cuda_rasterizer.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "profiler/core/scope.h"
+#include "renderer/device/parallel.h"
+#include "renderer/raster/cuda/device_model.h"
+#include "renderer/raster/cuda/frame_limits.h"
+#include "renderer/raster/cuda/pipeline.h"
+#include "renderer/raster/cuda/project_backward.h"
+
+namespace gs {
+namespace cuda {
+namespace {
+
+/// A picture and its maps in device memory.
+struct DevicePicture {
+    DeviceBuffer<float> planes{"picture"};  ///< colour, alpha, depth
+    DeviceBuffer<std::uint16_t> contributors{"contributors of a picture"};
+    DeviceBuffer<std::uint32_t> per_tile{"counts per tile"};  ///< isects, pairs
+    PictureView view;
+
+    void resize(const FrameLimits& limits, const Stream& stream) {
+        const std::size_t pixels = static_cast<std::size_t>(limits.width) * static_cast<std::size_t>(limits.height);
+        const std::size_t tiles = static_cast<std::size_t>(limits.tiles);
+        planes.resize_discard(pixels * (limits.depth ? 5 : 4), stream);
+        per_tile.resize_discard(tiles * 2, stream);
+        if (limits.counters) contributors.resize_discard(pixels, stream);
+        view = {};
+        view.color = planes.data();
+        view.alpha = planes.data() + 3 * pixels;
+        view.depth = limits.depth ? planes.data() + 4 * pixels : nullptr;
+        view.contributors = limits.counters ? contributors.data() : nullptr;
+        view.isects_per_tile = per_tile.data();
+        view.pairs_per_tile = limits.counters ? per_tile.data() + tiles : nullptr;
+    }
+    std::size_t bytes() const {
+        return planes.capacity_bytes() + contributors.capacity_bytes() + per_tile.capacity_bytes();
+    }
+};
+
+struct CudaState final : ForwardState {
+    explicit CudaState(std::shared_ptr<const Stream> s) : stream(std::move(s)), pipeline(*stream) {}
+    std::size_t bytes() const override {
+        return pipeline.bytes() + picture.bytes() + copied.bytes() + pixel_gradients.capacity_bytes() +
+               gradients.capacity_bytes();
+    }
+
+    std::shared_ptr<const Stream> stream;
+    FramePipeline pipeline;
+    DevicePicture picture;
+    CopiedSource copied;
+    ModelView model;  ///< of the last forward()
+    PinnedBuffer<FrameConstants> constants{1, "constants of a frame"};
+    PinnedBuffer<FrameCounts> counts{1, "counts of a frame"};
+    std::uint32_t visible_room = 0, isect_room = 0;  ///< what the next frame will be given; 0: nothing was drawn yet
+    DeviceBuffer<float> pixel_gradients{"gradients of a picture"};
+    DeviceBuffer<float> gradients{"gradients of Gaussians"};
+    Buffer<float> host_gradients;
+};
+
+template <class T>
+void fetch(T* to, const T* from, std::size_t count, const Stream& stream) {
+    if (count > 0) copy_to_host(to, from, count * sizeof(T), stream);
+}
+
+FrameLimits limits_of(const CudaState& state, const Camera& camera, const RenderOptions& options) {
+    FrameLimits limits;
+    limits.gaussians = state.model.count;
+    limits.width = camera.width;
+    limits.height = camera.height;
+    limits.tiles = ((camera.width + kTileSize - 1) / kTileSize) * ((camera.height + kTileSize - 1) / kTileSize);
+    limits.gradients = options.gradients;
+    limits.depth = options.depth;
+    limits.counters = options.counters;
+    // The first frame may see everything; how often each will be listed is a guess.
+    limits.visible = state.visible_room > 0 ? state.visible_room : stepped(state.model.count);
+    limits.isects = state.isect_room > 0 ? state.isect_room : stepped(std::uint64_t{state.model.count} * 4);
+    return limits;
+}
+
+/// Enqueues the frame and its download, and waits.
+void draw(CudaState& state, const FrameLimits& limits, RenderResult& result) {
+    const Stream& stream = *state.stream;
+    state.picture.resize(limits, stream);
+    state.pipeline.prepare(limits);
+    copy_to_device(state.pipeline.arrays().constants, state.constants.data(), sizeof(FrameConstants), stream);
+    state.pipeline.project(state.model);
+    state.pipeline.sort_and_bin();
+    state.pipeline.blend(state.picture.view);
+    const std::size_t pixels = result.color.pixels(), tiles = static_cast<std::size_t>(limits.tiles);
+    const PictureView& view = state.picture.view;
+    fetch(state.counts.data(), state.pipeline.arrays().counts, 1, stream);
+    fetch(result.color.values.data(), view.color, 3 * pixels, stream);
+    fetch(result.alpha.values.data(), view.alpha, pixels, stream);
+    if (limits.depth) fetch(result.depth.values.data(), view.depth, pixels, stream);
+    fetch(result.isects_per_tile.data(), view.isects_per_tile, tiles, stream);
+    if (limits.counters) {
+        fetch(result.contributors.data(), view.contributors, pixels, stream);
+        fetch(result.pairs_per_tile.data(), view.pairs_per_tile, tiles, stream);
+    }
+    stream.synchronize();
+}
+
+void size_result(const FrameLimits& limits, RenderResult& result) {
+    const std::size_t tiles = static_cast<std::size_t>(limits.tiles);
+    result.width = limits.width;
+    result.height = limits.height;
+    result.tiles_x = (limits.width + kTileSize - 1) / kTileSize;
+    result.tiles_y = (limits.height + kTileSize - 1) / kTileSize;
+    result.color.resize(limits.width, limits.height, 3);
+    result.alpha.resize(limits.width, limits.height, 1);
+    if (limits.depth) result.depth.resize(limits.width, limits.height, 1);
+    if (limits.counters) result.contributors.resize_discard(result.color.pixels());
+    result.isects_per_tile.resize_discard(tiles);
+    result.pairs_per_tile.resize_discard(tiles);
+    result.pairs_per_tile.fill(0);  // counted only when asked for
+}
+
+void fill_counters(const FrameCounts& counts, std::size_t gaussians, RenderCounters& out) {
+    out = {};
+    out.gaussians = gaussians;
+    out.candidates = std::min<std::uint64_t>(counts.candidates, gaussians);
+    out.visible = counts.visible;
+    out.isects = counts.isects;
+    out.list_pairs = counts.list_pairs;
+    out.evaluated_pairs = counts.evaluated_pairs;
+    out.blended_pairs = counts.blended_pairs;
+    out.longest_tile = static_cast<int>(counts.longest_tile);
+}
+
+/// Room for a frame of which this much is known; what can never fit is an error.
+std::uint32_t grown(std::uint32_t needed, std::uint32_t current, const char* what) {
+    if (needed <= current) return current;
+    if (needed > kMostRoom)
+        throw DeviceError(fmt::format("a frame of more than {} {} is more than this device is given", kMostRoom, what),
+                          true);
+    return room_for(needed, current);
+}
+
+class CudaRasterizer final : public Rasterizer {
+  public:
+    explicit CudaRasterizer(const CudaDeviceInfo& device)
+        : device_(device.index),
+          name_(fmt::format("CUDA ({}, sm_{}{})", device.name, device.compute_major, device.compute_minor)) {
+        use_device();
+        stream_ = std::make_shared<const Stream>("raster");
+    }
+    std::string name() const override { return name_; }
+    std::unique_ptr<ForwardState> make_state() const override {
+        use_device();
+        return std::make_unique<CudaState>(stream_);
+    }
+    std::unique_ptr<ParameterSource> source_of(const GaussianModel& model,
+                                               std::span<const BlockBounds> bounds) override {
+        use_device();
+        return std::make_unique<DeviceModelSource>(model, bounds, stream_);
+    }
+    void forward(ParameterSource& source, const Camera& camera, const RenderOptions& options, ForwardState& base,
+                 RenderResult& result) override;
+    void backward(ParameterSource& source, const Camera& camera, const RenderOptions& options, ForwardState& base,
+                  const RenderResult& result, const PixelGradients& gradients, GradientSink& sink) override;
+
+  private:
+    /// The calling thread may be new, and CUDA's current device is a thread's own.
+    void use_device() const { check(cudaSetDevice(device_), "choosing the device"); }
+
+    int device_;
+    std::string name_;
+    std::shared_ptr<const Stream> stream_;
+};
+
+void CudaRasterizer::forward(ParameterSource& source, const Camera& camera, const RenderOptions& options,
+                             ForwardState& base, RenderResult& result) {
+    CHECK(camera.model == CameraModel::pinhole && camera.valid(), "the rasterizer takes valid pinhole cameras");
+    use_device();
+    CudaState& state = static_cast<CudaState&>(base);
+    const DeviceModelSource* resident = dynamic_cast<const DeviceModelSource*>(&source);
+    state.model = resident != nullptr ? resident->view() : state.copied.copy(source, *stream_);
+    state.constants[0] = FramePipeline::constants_of(camera, options, source.sh_degree());
+    FrameLimits limits = limits_of(state, camera, options);
+    size_result(limits, result);
+    for (;;) {
+        draw(state, limits, result);
+        const FrameCounts& counts = state.counts[0];
+        if (counts.overflow == 0) break;
+        limits.visible = grown(counts.visible, limits.visible, "visible Gaussians");
+        limits.isects = grown(counts.isects, limits.isects, "(Gaussian, tile) pairs");
+    }
+    state.visible_room = room_for(state.counts[0].visible, limits.visible);
+    state.isect_room = room_for(state.counts[0].isects, limits.isects);
+    fill_counters(state.counts[0], source.count(), result.counters);
+}
+
+PictureGradientView upload(const PixelGradients& gradients, DeviceBuffer<float>& to, const Stream& stream) {
+    const std::size_t color = gradients.color.values.size(), alpha = gradients.alpha.values.size(),
+                      depth = gradients.depth.values.size();
+    to.resize_discard(color + alpha + depth, stream);
+    const auto put = [&](const ImageF& from, std::size_t at) -> const float* {
+        if (from.values.empty()) return nullptr;
+        copy_to_device(to.data() + at, from.values.data(), from.values.size() * sizeof(float), stream);
+        return to.data() + at;
+    };
+    return {put(gradients.color, 0), put(gradients.alpha, color), put(gradients.depth, color + alpha)};
+}
+
+/// Hands the gradients on in blocks of 16.
+void feed(const StoredGradients& g, std::size_t count, GradientSink& sink) {
+    parallel_for((count + kBlock - 1) / kBlock, 16, [&](std::size_t block) {
+        const std::size_t first = block * kBlock, lanes = std::min(kBlock, count - first);
+        BlockGradients out;
+        out.block = block;
+        for (std::size_t lane = 0; lane < lanes; ++lane)
+            if (g.radius_px()[first + lane] != 0.0f) out.mask |= 1u << lane;
+        if (out.mask == 0) return;
+        const auto take = [&](const float* from, float* to) {
+            std::fill_n(to, kBlock, 0.0f);
+            std::copy_n(from + first, lanes, to);
+        };
+        for (int p = 0; p < kMaxPlanes; ++p)
+            if (p < g.planes)
+                take(g.values + static_cast<std::size_t>(p) * g.stride, out.planes[p]);
+            else
+                std::fill_n(out.planes[p], kBlock, 0.0f);
+        take(g.mean2d(), out.mean2d[0]);
+        take(g.mean2d() + g.stride, out.mean2d[1]);
+        take(g.radius_px(), out.radius_px);
+        sink.take(out);
+    });
+}
+
+void CudaRasterizer::backward(ParameterSource& source, const Camera&, const RenderOptions& options, ForwardState& base,
+                              const RenderResult&, const PixelGradients& gradients, GradientSink& sink) {
+    CHECK(options.gradients, "forward() was told that no gradients are wanted");
+    CHECK(gradients.depth.values.empty() || options.depth, "depth gradients need a depth picture");
+    use_device();
+    CudaState& state = static_cast<CudaState&>(base);
+    StoredGradients stored{};
+    stored.stride = (source.count() + kBlock - 1) / kBlock * kBlock;
+    stored.planes = plane_count(state.model.sh_degree);
+    state.gradients.resize_discard(stored.bytes() / sizeof(float), *stream_);
+    stored.values = state.gradients.data();
+    state.pipeline.blend_backward(state.picture.view, upload(gradients, state.pixel_gradients, *stream_),
+                                  BackwardVariant::sub_tile);
+    const Span span(Stage::project_backward);
+    launch_store_gradients(*stream_, state.pipeline.limits(), state.pipeline.arrays(), state.model, stored);
+    state.host_gradients.resize_discard(state.gradients.size());
+    fetch(state.host_gradients.data(), state.gradients.data(), state.gradients.size(), *stream_);
+    stream_->synchronize();
+    stored.values = state.host_gradients.data();
+    feed(stored, source.count(), sink);
+}
+
+}  // namespace
+}  // namespace cuda
+
+Result<std::unique_ptr<Rasterizer>> make_cuda_rasterizer(int index) {
+    const Result<CudaDeviceInfo> device = cuda_device_info(index);
+    if (!device) return tl::make_unexpected(device.error());
+    return std::unique_ptr<Rasterizer>(std::make_unique<cuda::CudaRasterizer>(*device));
+}
+
+}  // namespace gs
