@@ -178,7 +178,7 @@ void CudaRasterizer::forward(ParameterSource& source, const Camera& camera, cons
     CHECK(camera.model == CameraModel::pinhole && camera.valid(), "the rasterizer takes valid pinhole cameras");
     use_device();
     CudaState& state = static_cast<CudaState&>(base);
-    const DeviceModelSource* resident = dynamic_cast<const DeviceModelSource*>(&source);
+    const ResidentSource* resident = dynamic_cast<const ResidentSource*>(&source);
     state.model = resident != nullptr ? resident->view() : state.copied.copy(source, *stream_);
     state.constants[0] = FramePipeline::constants_of(camera, options, source.sh_degree());
     FrameLimits limits = limits_of(state, camera, options);

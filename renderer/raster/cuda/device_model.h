@@ -25,8 +25,24 @@ class DeviceModel {
     ModelView view_;
 };
 
+/// A source whose parameters lie in device memory: CudaRasterizer draws from them in place. Training draws its own model
+/// through one. Host readers get nothing.
+class ResidentSource : public ParameterSource {
+  public:
+    virtual ModelView view() const = 0;
+    BlockView geometry(std::size_t, float*) override { return not_here(); }
+    BlockView sh(std::size_t, float*) override { return not_here(); }
+    std::span<const BlockBounds> bounds() const override { return {}; }
+
+  private:
+    static BlockView not_here() {
+        CHECK(false, "these parameters are in device memory");
+        return {};
+    }
+};
+
 /// What CudaRasterizer::source_of() gives. Host readers get the host's model.
-class DeviceModelSource final : public ParameterSource {
+class DeviceModelSource final : public ResidentSource {
   public:
     DeviceModelSource(const GaussianModel& model, std::span<const BlockBounds> bounds,
                       std::shared_ptr<const Stream> stream);
@@ -35,7 +51,7 @@ class DeviceModelSource final : public ParameterSource {
     BlockView geometry(std::size_t block, float* scratch) override { return host_.geometry(block, scratch); }
     BlockView sh(std::size_t block, float* scratch) override { return host_.sh(block, scratch); }
     std::span<const BlockBounds> bounds() const override { return host_.bounds(); }
-    ModelView view() const { return device_.view(); }
+    ModelView view() const override { return device_.view(); }
 
   private:
     ModelSource host_;
