@@ -90,7 +90,7 @@ Result<const SplatFormat*> format_of(const fs::path& path) {
 }  // namespace
 
 std::span<const SplatFormat> splat_formats() {
-    static const std::array<SplatFormat, 6> formats = {{
+    static const std::array<SplatFormat, 8> formats = {{
         {"compressed-ply",
          "PlayCanvas compressed PLY",
          {".compressed.ply"},
@@ -101,6 +101,8 @@ std::span<const SplatFormat> splat_formats() {
         {"csv", "CSV of every parameter", {".csv"}, recognises_splat_csv, nullptr, write_splat_csv},
         {"spz", "SPZ", {".spz"}, recognises_spz, read_spz, write_spz},
         {"ksplat", "GaussianSplats3D .ksplat", {".ksplat"}, recognises_ksplat, read_ksplat, nullptr},
+        {"lods", "streamed SOG, several levels", {"lod-meta.json"}, recognises_splat_lods, read_splat_lods, nullptr},
+        {"sog", "SOG", {".sog", "meta.json"}, recognises_sog, read_sog, nullptr},
         {"splat", "antimatter15 .splat", {".splat"}, recognises_dot_splat, read_dot_splat, write_dot_splat},
     }};
     return formats;

@@ -1,6 +1,7 @@
+#include <functional>
 #include <vector>
 
-#include "renderer/io/records.h"
+#include "renderer/io/meter.h"
 #include "renderer/io/splat_formats.h"
 #include "renderer/io/splat_limits.h"
 #include "renderer/io/splat_rows.h"
@@ -130,9 +131,12 @@ void decode(const SpzFile& spz, SpzStream stream, const std::byte* bytes, std::s
     }
 }
 
+// Told how many more rows of a stream are done; false stops.
+using Advance = std::function<bool(std::size_t)>;
+
 // Reads all rows of one stream in batches, decoding each with all cores.
 Result<void> read_stream(const SpzFile& spz, SpzStream stream, ByteStream& from, GaussianModel& model,
-                         const Progress& progress) {
+                         const Advance& advance) {
     const std::size_t record = spz_bytes(spz.header, stream);
     if (record == 0 || model.count == 0) return {};
     const std::size_t batch = std::max<std::size_t>(1, 4 * kPieceBytes / record);
@@ -143,9 +147,7 @@ Result<void> read_stream(const SpzFile& spz, SpzStream stream, ByteStream& from,
         parallel_ranges(n, 16384, [&](std::size_t begin, std::size_t end) {
             decode(spz, stream, bytes.data() + begin * record, first + begin, end - begin, model);
         });
-        if (!keep_going(progress, static_cast<std::size_t>(stream) * model.count + first + n,
-                        kSpzStreams * model.count))
-            return reading_cancelled(spz.file.path());
+        if (!advance(n)) return reading_cancelled(spz.file.path());
     }
     return {};
 }
@@ -182,8 +184,12 @@ Result<GaussianModel> read_in_one(SpzFile& spz, bool gzip, const Progress& progr
                             "the file is cut or its count is wrong; copy it again");
     auto model = make_model(spz);
     if (!model) return model;
+    std::size_t done = 0;
+    const Advance advance = [&](std::size_t rows) {
+        return keep_going(progress, done += rows, kSpzStreams * model->count);
+    };
     for (int s = 0; s < kSpzStreams; ++s)
-        if (auto read = read_stream(spz, static_cast<SpzStream>(s), *stream, *model, progress); !read)
+        if (auto read = read_stream(spz, static_cast<SpzStream>(s), *stream, *model, advance); !read)
             return tl::unexpected(read.error());
     if (auto ended = stream->finish(); !ended) return tl::unexpected(ended.error());
     return model;
@@ -269,16 +275,22 @@ Result<GaussianModel> read_version_4(SpzFile& spz, const Progress& progress) {
     if (!frames) return tl::unexpected(frames.error());
     auto model = make_model(spz);
     if (!model) return model;
-    // The streams unpack at the same time; progress is told by the longest, the last.
-    FirstError error;
-    parallel_for(frames->size(), 1, [&](std::size_t f) {
-        const Frame& frame = (*frames)[f];
-        const auto stream = zstd_stream(spz.file, frame.begin, frame.end);
-        auto read = read_stream(spz, frame.stream, *stream, *model, f + 1 == frames->size() ? progress : Progress{});
-        if (read) read = stream->finish();
-        if (!read) error.set(read.error());
-    });
-    if (error.failed()) return tl::unexpected(error.result().error());
+    const auto unpack = [&](Meter& meter) {
+        FirstError error;
+        parallel_for(frames->size(), 1, [&](std::size_t f) {
+            const Frame& frame = (*frames)[f];
+            const auto stream = zstd_stream(spz.file, frame.begin, frame.end);
+            auto read = read_stream(spz, frame.stream, *stream, *model, [&](std::size_t rows) {
+                meter.add(rows);
+                return !meter.cancelled() && !error.failed();
+            });
+            if (read) read = stream->finish();
+            if (!read) error.set(read.error());
+        });
+        return error.result();
+    };
+    if (auto done = run_metered(progress, frames->size() * model->count, unpack); !done)
+        return tl::unexpected(done.error());
     return model;
 }
 

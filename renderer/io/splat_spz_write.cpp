@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "renderer/io/records.h"
+#include "renderer/io/meter.h"
 #include "renderer/io/splat_formats.h"
 #include "renderer/io/splat_rows.h"
 #include "renderer/io/splat_spz.h"
@@ -194,7 +194,7 @@ struct ZstdFrame {
 };
 
 Result<ZstdFrame> zstd_frame(const Encoder& encode, const SpzHeader& header, SpzStream stream, const fs::path& path,
-                             const Progress& progress) {
+                             Meter& meter) {
     ZstdFrame out;
     out.unpacked = spz_bytes(header, stream) * std::uint64_t{header.count};
     const std::unique_ptr<ZSTD_CCtx, std::size_t (*)(ZSTD_CCtx*)> context(::ZSTD_createCCtx(), &::ZSTD_freeCCtx);
@@ -214,10 +214,13 @@ Result<ZstdFrame> zstd_frame(const Encoder& encode, const SpzHeader& header, Spz
         }
         return {};
     };
+    std::size_t packed = 0;
     auto done =
         encode_stream(encode, header, stream, [&](std::span<const std::byte> bytes, std::size_t rows) -> Result<void> {
             if (auto pumped = pump(bytes, ZSTD_e_continue); !pumped) return pumped;
-            if (!keep_going(progress, rows, header.count)) return writing_cancelled(path);
+            meter.add(rows - packed);
+            packed = rows;
+            if (meter.cancelled()) return writing_cancelled(path);
             return {};
         });
     if (done) done = pump({}, ZSTD_e_end);
@@ -231,15 +234,18 @@ Result<void> write_zstd(AtomicFile& file, const fs::path& path, const Encoder& e
     for (int s = 0; s < kSpzStreams && header.count > 0; ++s)
         if (spz_bytes(header, static_cast<SpzStream>(s)) > 0) streams.push_back(static_cast<SpzStream>(s));
     std::vector<ZstdFrame> frames(streams.size());
-    FirstError error;
-    parallel_for(streams.size(), 1, [&](std::size_t s) {
-        auto frame = zstd_frame(encode, header, streams[s], path, s + 1 == streams.size() ? progress : Progress{});
-        if (frame)
-            frames[s] = std::move(*frame);
-        else
-            error.set(frame.error());
-    });
-    if (error.failed()) return error.result();
+    const auto pack = [&](Meter& meter) {
+        FirstError error;
+        parallel_for(streams.size(), 1, [&](std::size_t s) {
+            auto frame = zstd_frame(encode, header, streams[s], path, meter);
+            if (frame)
+                frames[s] = std::move(*frame);
+            else
+                error.set(frame.error());
+        });
+        return error.result();
+    };
+    if (auto done = run_metered(progress, streams.size() * header.count, pack); !done) return done;
     if (auto done = file.append(header_bytes(header, kSpzHeader4Bytes, streams.size())); !done) return done;
     for (const ZstdFrame& frame : frames) {
         const std::uint64_t entry[2] = {frame.bytes.size(), frame.unpacked};

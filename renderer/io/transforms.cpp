@@ -1,5 +1,4 @@
-// transforms.json of instant-ngp and nerfstudio, and transforms_train/val/test.json of NeRF-synthetic (Blender). The
-// only file that sees the JSON library.
+// transforms.json of instant-ngp and nerfstudio, and transforms_train/val/test.json of NeRF-synthetic (Blender).
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
