@@ -2,6 +2,7 @@
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -217,6 +218,27 @@ TEST(EmulatorFaults, CopiesAndFreesOfWhatIsNoAllocation) {
     EXPECT_EQ(fault_of([&] { cudaFreeHost(memory); }), Fault::bad_pointer);
     EXPECT_EQ(cudaFree(memory), cudaSuccess);
     EXPECT_EQ(fault_of([&] { cudaFree(memory); }), Fault::bad_pointer);
+}
+
+void GS_KERNEL(32, 1) doubles(Unused p) { p.out[threadIdx.x] *= 2; }
+TEST(EmulatorFaults, SeparateMemoryIsOutOfTheHostsReach) {
+    int *memory = nullptr, *pinned = nullptr;
+    std::vector<int> host(32, 21);
+    emu::set_separate_memory(true);
+    ASSERT_EQ(cudaMalloc(&memory, 32 * sizeof(int)), cudaSuccess);
+    ASSERT_EQ(cudaMallocHost(&pinned, 32 * sizeof(int)), cudaSuccess);
+    ASSERT_EQ(cudaMemcpy(memory, host.data(), 32 * sizeof(int), cudaMemcpyHostToDevice), cudaSuccess);
+    emu::run(doubles, Unused{memory}, 1, 32);
+    std::fill_n(pinned, 32, 4);
+    emu::run(doubles, Unused{pinned}, 1, 32);
+    EXPECT_EQ(pinned[0], 8);
+    ASSERT_EQ(cudaMemcpy(pinned, memory, 32 * sizeof(int), cudaMemcpyDeviceToHost), cudaSuccess);
+    EXPECT_EQ(pinned[31], 42);
+    EXPECT_DEATH(host[0] = memory[1], emu::kAddressSanitizer ? "use-after-poison" : "host code touches device memory");
+    EXPECT_EQ(fault_of([&] { emu::run(doubles, Unused{host.data()}, 1, 32); }), Fault::host_pointer);
+    emu::set_separate_memory(false);
+    EXPECT_EQ(cudaFree(memory), cudaSuccess);
+    EXPECT_EQ(cudaFreeHost(pinned), cudaSuccess);
 }
 
 void GS_KERNEL(64, 1) barrier_twice(Unused) {

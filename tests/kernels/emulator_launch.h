@@ -9,7 +9,7 @@ namespace gs::emulator {
 template <class Params>
 void run(void (*kernel)(Params), const Params& params, unsigned blocks, unsigned threads,
          cudaStream_t stream = nullptr) {
-    launch(stream, "kernel_under_test", blocks, threads, [kernel, params] { kernel(params); });
+    launch(stream, "kernel_under_test", blocks, threads, kernel, params);
 }
 
 }  // namespace gs::emulator

@@ -22,7 +22,7 @@ void launch(const Stream& stream, const char* name, Grid grid, void (*kernel)(Pa
     static_assert(std::is_trivially_copyable_v<Params>, "kernels take one plain struct");
     if (grid.blocks == 0) return;
 #ifdef GAUSSCOPE_EMULATED
-    ::gs::emulator::launch(stream.get(), name, grid.blocks, grid.threads, [kernel, params] { kernel(params); });
+    ::gs::emulator::launch(stream.get(), name, grid.blocks, grid.threads, kernel, params);
 #else
     void* arguments[] = {const_cast<Params*>(&params)};
     check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(grid.blocks), dim3(grid.threads), arguments,

@@ -37,6 +37,7 @@ enum class Fault {
     bad_launch,            ///< block or grid shape
     red_zone,              ///< written outside an allocation
     bad_pointer,           ///< copy, fill or free of what is no allocation
+    host_pointer,          ///< with separate memory: a kernel is given an address of pageable host memory
     trap,
 };
 
@@ -54,6 +55,11 @@ class EmulatorError : public std::logic_error {
 void set_seed(std::uint64_t seed);
 /// Blocks one after another on the calling thread.
 void set_deterministic(bool on);
+/// Device memory allocated from here on can be touched by kernels and copies only, as on a GPU: host code that does
+/// ends the program, with a word about it (under ASan: use-after-poison), and kernels get no host pointers. For tests
+/// of the whole backend; off at first, so that a test of one kernel may give it vectors and look at results where they
+/// are.
+void set_separate_memory(bool on);
 enum class Execution {
     eager,     ///< when it is enqueued
     deferred,  ///< when somebody waits, asks, or copies synchronously

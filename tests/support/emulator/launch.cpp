@@ -55,7 +55,7 @@ void run_grid(Runtime& runtime, const std::string& name, unsigned blocks, unsign
     runtime.statistics.blocks += blocks;
     runtime.statistics.threads += std::uint64_t{blocks} * threads;
     runtime.statistics.switches += switches;
-    runtime.verify_zones("kernel " + name);
+    runtime.allocations.verify("kernel " + name);
 }
 
 }  // namespace

@@ -11,5 +11,15 @@ namespace gs::emulator {
 /// that no device takes.
 void launch(cudaStream_t stream, const char* name, unsigned blocks, unsigned threads,
             std::function<void()> thread_body);
+/// With separate memory: EmulatorError when a word of the parameters points to host memory that is not page-locked.
+void check_parameters(const char* kernel, const void* parameters, std::size_t bytes);
+
+/// The same for a kernel of one plain struct.
+template <class Params>
+void launch(cudaStream_t stream, const char* name, unsigned blocks, unsigned threads, void (*kernel)(Params),
+            const Params& params) {
+    check_parameters(name, &params, sizeof params);
+    launch(stream, name, blocks, threads, [kernel, params] { kernel(params); });
+}
 
 }  // namespace gs::emulator

@@ -2,69 +2,19 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <exception>
 
-#include "tests/support/emulator/poison.h"
 #include "tests/support/emulator/runtime_state.h"
-#include "tests/support/emulator/sanitizer.h"
 
 namespace gs::emulator {
 namespace {
-
-constexpr std::size_t kAlignment = 256;
-/// The address sanitizer guards allocations itself, to the byte.
-constexpr std::size_t kZone = kAddressSanitizer ? 0 : 256;
-constexpr unsigned char kZoneByte = 0xA7;
-
-/// The index of the first byte of a zone that was written, or kZone.
-std::size_t damage(const unsigned char* zone) {
-    return static_cast<std::size_t>(std::find_if(zone, zone + kZone, [](unsigned char b) { return b != kZoneByte; }) -
-                                    zone);
-}
-
-void* allocate(Runtime& runtime, std::size_t bytes, bool pinned) {
-    void* block = nullptr;
-    if (posix_memalign(&block, kAlignment, bytes + 2 * kZone) != 0) return nullptr;
-    auto* const first = static_cast<unsigned char*>(block) + kZone;
-    std::memset(block, kZoneByte, kZone);
-    poison(first, bytes);
-    std::memset(first + bytes, kZoneByte, kZone);
-    runtime.allocations[reinterpret_cast<std::uintptr_t>(first)] = {bytes, pinned, block};
-    return first;
-}
-
-void verify_zone(std::uintptr_t first, const Allocation& one, const std::string& by) {
-    auto* const bytes = reinterpret_cast<unsigned char*>(first);
-    const std::size_t before = damage(bytes - kZone), after = damage(bytes + one.bytes);
-    if (before == kZone && after == kZone) return;
-    std::memset(bytes - kZone, kZoneByte, kZone);  // said once
-    std::memset(bytes + one.bytes, kZoneByte, kZone);
-    throw EmulatorError(Fault::red_zone,
-                        fmt::format("{} wrote {} an allocation of {} bytes", by,
-                                    after != kZone ? fmt::format("{} bytes past the end of", after)
-                                                   : fmt::format("{} bytes before", kZone - before),
-                                    one.bytes),
-                        "", 0);
-}
 
 cudaError_t release(Runtime& runtime, const char* call, void* pointer, bool pinned) {
     if (pointer == nullptr) return cudaSuccess;
     runtime.count("implicit synchronization");
     runtime.drain_for_destructor();
-    const auto found = runtime.allocations.find(reinterpret_cast<std::uintptr_t>(pointer));
-    if (found == runtime.allocations.end() || found->second.pinned != pinned) {
-        throw EmulatorError(Fault::bad_pointer, fmt::format("{} of {}, which is no live allocation", call, pointer), "",
-                            0);
-    }
-    const Allocation one = found->second;
-    if (std::uncaught_exceptions() == 0) verify_zone(found->first, one, "something");
-    runtime.allocations.erase(found);
+    const Allocation one = runtime.allocations.remove(call, pointer, pinned);
     if (!pinned) runtime.device_used -= one.bytes;
-    poison(pointer, one.bytes);
-    std::free(one.block);
     return cudaSuccess;
 }
 
@@ -75,42 +25,27 @@ cudaError_t allocate_pinned(Runtime& runtime, void** pointer, std::size_t bytes)
     *pointer = nullptr;
     if (is_the_one(runtime.failing_pinned_allocation)) return runtime.fail(cudaErrorMemoryAllocation);
     if (bytes == 0) return cudaSuccess;
-    *pointer = allocate(runtime, bytes, true);
+    *pointer = runtime.allocations.add(bytes, true, false);
     return *pointer == nullptr ? runtime.fail(cudaErrorMemoryAllocation) : cudaSuccess;
 }
 
 }  // namespace
 
-const Allocation* Runtime::allocation_of(const void* pointer, std::size_t bytes, std::uintptr_t* first) const {
-    const auto at = reinterpret_cast<std::uintptr_t>(pointer);
-    auto after = allocations.upper_bound(at);
-    if (after == allocations.begin()) return nullptr;
-    --after;
-    if (at + bytes > after->first + after->second.bytes) return nullptr;
-    if (first != nullptr) *first = after->first;
-    return &after->second;
-}
-
 void Runtime::expect_device(const char* call, const void* pointer, std::size_t bytes) const {
-    const Allocation* const one = allocation_of(pointer, bytes);
+    const Allocation* const one = allocations.holder(pointer, bytes);
     if (one != nullptr && !one->pinned) return;
     throw EmulatorError(Fault::bad_pointer,
                         fmt::format("{}: {} bytes at {} do not lie in one device allocation", call, bytes, pointer), "",
                         0);
 }
 
-void Runtime::verify_zones(const std::string& by) const {
-    if (kZone == 0) return;
-    for (const auto& [first, one] : allocations) verify_zone(first, one, by);
-}
-
 namespace {
 
 /// Host memory of a copy: none of it may be device memory.
 void expect_host(const Runtime& runtime, const char* call, const void* pointer, std::size_t bytes) {
-    const Allocation* const inside = runtime.allocation_of(pointer, 1);
+    const Allocation* const inside = runtime.allocations.holder(pointer, 1);
     if (inside == nullptr) return;
-    if (inside->pinned && runtime.allocation_of(pointer, bytes) != nullptr) return;
+    if (inside->pinned && runtime.allocations.holder(pointer, bytes) != nullptr) return;
     throw EmulatorError(
         Fault::bad_pointer,
         fmt::format("{}: {} bytes at {} are no host memory, or too many for their allocation", call, bytes, pointer),
@@ -120,7 +55,7 @@ void expect_host(const Runtime& runtime, const char* call, const void* pointer, 
 cudaMemcpyKind resolved(const Runtime& runtime, const void* to, const void* from, cudaMemcpyKind kind) {
     if (kind != cudaMemcpyDefault) return kind;
     const auto on_device = [&](const void* p) {
-        const Allocation* const one = runtime.allocation_of(p, 1);
+        const Allocation* const one = runtime.allocations.holder(p, 1);
         return one != nullptr && !one->pinned;
     };
     return on_device(to) ? (on_device(from) ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice)
@@ -154,8 +89,8 @@ cudaError_t copy_async(Runtime& runtime, const char* call, void* to, const void*
     };
     if (to_device) runtime.expect_device(call, to, rows.to_bytes());
     if (from_device) runtime.expect_device(call, from, rows.from_bytes());
-    const bool pageable = (!to_device && runtime.allocation_of(to, 1) == nullptr) ||
-                          (!from_device && runtime.allocation_of(from, 1) == nullptr);
+    const bool pageable = (!to_device && runtime.allocations.holder(to, 1) == nullptr) ||
+                          (!from_device && runtime.allocations.holder(from, 1) == nullptr);
     CUstream_st* const stream = runtime.stream_of(handle);
     if (!pageable) {
         runtime.enqueue(handle, call, false, carry_out);
@@ -201,7 +136,7 @@ cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
     if (is_the_one(runtime.failing_device_allocation)) return runtime.fail(cudaErrorMemoryAllocation);
     if (bytes == 0) return cudaSuccess;
     if (runtime.device_used + bytes > runtime.device_bytes) return runtime.fail(cudaErrorMemoryAllocation);
-    *pointer = allocate(runtime, bytes, false);
+    *pointer = runtime.allocations.add(bytes, false, runtime.separate_memory);
     if (*pointer == nullptr) return runtime.fail(cudaErrorMemoryAllocation);
     runtime.device_used += bytes;
     return cudaSuccess;

@@ -64,6 +64,8 @@ bool Runtime::spoils_capture(CUstream_st* stream) {
 }
 
 void Runtime::drain(CUstream_st* stream) {
+    if (stream->pending.empty()) return;
+    const Allocations::Reach reach(allocations);
     while (!stream->pending.empty()) {
         const Work work = std::move(stream->pending.front());
         stream->pending.pop_front();
@@ -90,6 +92,7 @@ void Runtime::drain_for_destructor() {
 }
 
 void Runtime::run_until(EventState& event, std::uint64_t number) {
+    const Allocations::Reach reach(allocations);
     for (auto record = event.pending.find(number); record != event.pending.end(); record = event.pending.find(number)) {
         CUstream_st* const stream = record->second;
         if (stream->pending.empty()) return;  // thrown away after a failure
@@ -110,6 +113,7 @@ void Runtime::settle(CUstream_st* stream) {
 
 void set_seed(std::uint64_t seed) { Runtime::instance().seed = seed; }
 void set_deterministic(bool on) { Runtime::instance().deterministic = on; }
+void set_separate_memory(bool on) { Runtime::instance().separate_memory = on; }
 void set_execution(Execution execution) {
     Runtime& runtime = Runtime::instance();
     const Guard guard(runtime.mutex);
@@ -176,7 +180,7 @@ std::vector<LiveAllocation> live_allocations() {
     Runtime& runtime = Runtime::instance();
     const Guard guard(runtime.mutex);
     std::vector<LiveAllocation> live;
-    for (const auto& [first, one] : runtime.allocations) {
+    for (const auto& [first, one] : runtime.allocations.all()) {
         live.push_back({reinterpret_cast<const void*>(first), one.bytes, one.pinned});
     }
     return live;

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/emulator/allocations.h"
 #include "tests/support/emulator/emulator.h"
 
 namespace gs::emulator {
@@ -41,11 +42,6 @@ struct Capture {
     std::set<CUstream_st*> unjoined;  ///< streams with work that the origin has not waited for
     std::map<EventState*, std::set<CUstream_st*>> recorded;
     bool invalid = false;
-};
-struct Allocation {
-    std::size_t bytes = 0;
-    bool pinned = false;
-    void* block = nullptr;  ///< with the zones around it
 };
 
 }  // namespace gs::emulator
@@ -77,7 +73,7 @@ class Runtime {
     Execution execution = Execution::eager;
     unsigned event_lag = 0;
     std::uint64_t seed = 1;
-    bool deterministic = false;
+    bool deterministic = false, separate_memory = false;
     Device device = Device::present;
     std::size_t device_bytes = std::size_t{16} << 30, device_used = 0;
     std::uint64_t failing_device_allocation = 0, failing_pinned_allocation = 0;
@@ -93,7 +89,7 @@ class Runtime {
     std::set<CUgraph_st*> graphs;
     std::set<CUgraphExec_st*> executables;
     std::set<cudaGraphicsResource_t> graphics_resources;
-    std::map<std::uintptr_t, Allocation> allocations;  ///< by first byte
+    Allocations allocations;
 
     /// Counts the call; the error every call gives while there is no usable device.
     cudaError_t enter(const char* name);
@@ -117,12 +113,8 @@ class Runtime {
     void settle(CUstream_st* stream);
 
     // ---- memory
-    /// The allocation that holds all of it; null when there is none.
-    const Allocation* allocation_of(const void* pointer, std::size_t bytes, std::uintptr_t* first = nullptr) const;
     /// EmulatorError unless the range lies in one allocation on the device (or in pinned memory, for a copy).
     void expect_device(const char* call, const void* pointer, std::size_t bytes) const;
-    /// EmulatorError when bytes around an allocation are not as they were left. `by`: whom to name.
-    void verify_zones(const std::string& by) const;
 };
 
 using Guard = std::lock_guard<std::recursive_mutex>;
