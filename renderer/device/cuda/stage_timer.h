@@ -1,18 +1,18 @@
 // GPU time per stage: event pairs around a stream's work, polled later, never waited for. StageTimer t(timers, stream,
-// Stage::blend) beside the CPU span of the same stage; what is done is written to the ring as spans of the stream's lane,
-// so timeline, stage statistics, Perfetto export and bench see GPU stages like any others.
+// Stage::blend) beside the CPU span of the same stage; what is done is written to the ring as spans of the stream's
+// lane, so timeline, stage statistics, Perfetto export and bench see GPU stages like any others.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
-#include "profiler/core/stage.h"
+#include "profiler/core/scope.h"
 #include "renderer/device/cuda/runtime.h"
 
 namespace gs::cuda {
 
-/// One per stream, used by the thread that feeds it. When the pool of pairs is exhausted (the GPU is far behind), stages
-/// go untimed and are counted.
+/// One per stream, used by the thread that feeds it. When the pool of pairs is exhausted (the GPU is far behind),
+/// stages go untimed and are counted.
 class StageTimers {
   public:
     explicit StageTimers(const Stream& stream);
@@ -35,14 +35,29 @@ class StageTimers {
 
 class StageTimer {
   public:
-    StageTimer(StageTimers& timers, Stage stage) : timers_(timers), handle_(timers.begin(stage)) {}
-    ~StageTimer() { timers_.end(handle_); }
+    StageTimer(StageTimers& timers, Stage stage) : StageTimer(&timers, stage) {}
+    /// Null: not timed.
+    StageTimer(StageTimers* timers, Stage stage)
+        : timers_(timers), handle_(timers == nullptr ? -1 : timers->begin(stage)) {}
+    ~StageTimer() {
+        if (timers_ != nullptr) timers_->end(handle_);
+    }
     StageTimer(const StageTimer&) = delete;
     StageTimer& operator=(const StageTimer&) = delete;
 
   private:
-    StageTimers& timers_;
+    StageTimers* timers_;
     int handle_;
+};
+
+/// A stage on both sides: the span of who launches it, and the GPU's time tied to it.
+class StageScope {
+  public:
+    StageScope(StageTimers* timers, Stage stage) : span_(stage), timer_(timers, stage) {}
+
+  private:
+    Span span_;
+    StageTimer timer_;
 };
 
 }  // namespace gs::cuda

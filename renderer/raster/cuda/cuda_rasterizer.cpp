@@ -148,6 +148,7 @@ class CudaRasterizer final : public Rasterizer {
           name_(fmt::format("CUDA ({}, sm_{}{})", device.name, device.compute_major, device.compute_minor)) {
         use_device();
         stream_ = std::make_shared<const Stream>("raster");
+        timers_ = std::make_unique<StageTimers>(*stream_);
     }
     std::string name() const override { return name_; }
     std::unique_ptr<ForwardState> make_state() const override {
@@ -171,6 +172,7 @@ class CudaRasterizer final : public Rasterizer {
     int device_;
     std::string name_;
     std::shared_ptr<const Stream> stream_;
+    std::unique_ptr<StageTimers> timers_;
 };
 
 void CudaRasterizer::forward(ParameterSource& source, const Camera& camera, const RenderOptions& options,
@@ -183,8 +185,10 @@ void CudaRasterizer::forward(ParameterSource& source, const Camera& camera, cons
     state.constants[0] = FramePipeline::constants_of(camera, options, source.sh_degree());
     FrameLimits limits = limits_of(state, camera, options);
     size_result(limits, result);
+    state.pipeline.time(timers_.get());
     for (;;) {
         draw(state, limits, result);
+        timers_->poll();
         const FrameCounts& counts = state.counts[0];
         if (counts.overflow == 0) break;
         limits.visible = grown(counts.visible, limits.visible, "visible Gaussians");
@@ -246,10 +250,14 @@ void CudaRasterizer::backward(ParameterSource& source, const Camera&, const Rend
     state.pipeline.blend_backward(state.picture.view, upload(gradients, state.pixel_gradients, *stream_),
                                   BackwardVariant::sub_tile);
     const Span span(Stage::project_backward);
-    launch_store_gradients(*stream_, state.pipeline.limits(), state.pipeline.arrays(), state.model, stored);
+    {
+        const StageTimer timer(*timers_, Stage::project_backward);
+        launch_store_gradients(*stream_, state.pipeline.limits(), state.pipeline.arrays(), state.model, stored);
+    }
     state.host_gradients.resize_discard(state.gradients.size());
     fetch(state.host_gradients.data(), state.gradients.data(), state.gradients.size(), *stream_);
     stream_->synchronize();
+    timers_->poll();
     stored.values = state.host_gradients.data();
     feed(stored, source.count(), sink);
 }

@@ -3,7 +3,6 @@
 #include <bit>
 #include <utility>
 
-#include "profiler/core/scope.h"
 #include "renderer/raster/cuda/blend_backward.h"
 #include "renderer/raster/cuda/frame_arrays.h"
 #include "renderer/raster/cuda/stages.h"
@@ -40,7 +39,7 @@ void FramePipeline::prepare(const FrameLimits& limits) {
 }
 
 void FramePipeline::project(const ModelView& model) {
-    const Span span(Stage::project);
+    const StageScope scope(timers_, Stage::project);
     CHECK(model.count <= limits_.gaussians, "{} Gaussians in a frame made for {}", model.count, limits_.gaussians);
     arrays_ = carved_;
     fill_bytes(arrays_.counts, 0, sizeof(FrameCounts), stream_);
@@ -51,24 +50,24 @@ void FramePipeline::project(const ModelView& model) {
 void FramePipeline::sort_and_bin() {
     FrameArrays& a = arrays_;
     {
-        const Span span(Stage::sort);
+        const StageScope scope(timers_, Stage::sort);
         if (limits_.chunks() > 0)
             primitives_.exclusive_sum(a.chunk_slots, a.chunk_first_rank, limits_.chunks(), stream_);
         run_compact(stream_, limits_, a);
         sort_pair(primitives_, a.depth_keys, a.slot_from_rank, limits_.visible, 32, stream_);
     }
     {
-        const Span span(Stage::emit);
+        const StageScope scope(timers_, Stage::emit);
         run_count(stream_, limits_, a);
         if (limits_.visible > 0)
             primitives_.exclusive_sum(a.emission_of_rank, a.emission_of_rank, limits_.visible, stream_);
         run_emit(stream_, limits_, a);
     }
     {
-        const Span span(Stage::sort);
+        const StageScope scope(timers_, Stage::sort);
         sort_by_tile();
     }
-    const Span span(Stage::ranges);
+    const StageScope scope(timers_, Stage::ranges);
     if (!limits_.gradients) a.slot_from_isect = a.payload[1];
     run_ranges(stream_, limits_, a);
 }
@@ -84,7 +83,7 @@ void FramePipeline::sort_by_tile() {
 }
 
 void FramePipeline::blend(const PictureView& picture) {
-    const Span span(Stage::blend);
+    const StageScope scope(timers_, Stage::blend);
     CHECK(picture.color != nullptr && (picture.depth != nullptr) == limits_.depth,
           "a picture has the planes its limits say");
     if (picture.pairs_per_tile != nullptr)
@@ -94,7 +93,7 @@ void FramePipeline::blend(const PictureView& picture) {
 
 void FramePipeline::blend_backward(const PictureView& picture, const PictureGradientView& gradients,
                                    BackwardVariant variant) {
-    const Span span(Stage::blend_backward);
+    const StageScope scope(timers_, Stage::blend_backward);
     CHECK(limits_.gradients, "the frame was drawn without what its gradients need");
     launch_blend_backward(stream_, limits_, {arrays_, picture, gradients}, variant);
 }

@@ -20,6 +20,9 @@ class FramePipeline {
   public:
     explicit FramePipeline(const Stream& stream) : stream_(stream) {}
 
+    /// From now on the stages' GPU time is taken by `timers`, which are the stream's; null: it is not.
+    void time(StageTimers* timers) { timers_ = timers; }
+
     /// Host side of a frame's constants. The same decisions as the CPU backend's make_project_params.
     static FrameConstants constants_of(const Camera& camera, const RenderOptions& options, int model_sh_degree);
 
@@ -43,6 +46,7 @@ class FramePipeline {
     void sort_by_tile();
 
     const Stream& stream_;
+    StageTimers* timers_ = nullptr;
     FrameLimits limits_;
     FrameArrays carved_{};  ///< before any sorting has swapped a pair
     FrameArrays arrays_{};
