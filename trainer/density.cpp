@@ -6,21 +6,11 @@
 #include <new>
 #include <vector>
 
-#include "renderer/base/rng.h"
-#include "renderer/base/vec.h"
 #include "renderer/device/parallel.h"
-#include "renderer/scene/camera.h"
 #include "trainer/morton.h"
 
 namespace gs {
 namespace {
-
-constexpr float kResetOpacity = 0.01f;
-constexpr float kSplitShrink = 1.6f;  // 0.8 x the number of children
-constexpr double kTwoPi = 6.283185307179586;
-
-enum class Fate : std::uint8_t { keep, clone, split, remove };
-enum class Origin : std::uint8_t { kept, copy, first_child, second_child };
 
 /// The new rows, before and after sorting.
 struct Rows {
@@ -34,65 +24,35 @@ struct Rows {
     }
 };
 
-float largest_scale(const GaussianModel& model, std::size_t row) {
-    return std::exp(
-        std::max({model.at(kLogScales, row), model.at(kLogScales + 1, row), model.at(kLogScales + 2, row)}));
-}
-
 bool finite_row(const GaussianModel& model, std::size_t row) {
     float sum = 0;  // NaN or infinite as soon as one of them is
     for (int p = 0; p < model.planes(); ++p) sum += 0.0f * model.at(p, row);
     return sum == 0.0f;
 }
 
-struct Rules {
-    const TrainingSettings& settings;
-    double extent;
-    bool prune_large;
-};
-
-Fate fate_of(const GaussianModel& model, const DensityStatistics& statistics, const Rules& rules, std::size_t row,
-             bool may_grow) {
-    const TrainingSettings& s = rules.settings;
-    const double opacity = 1.0 / (1.0 + std::exp(-static_cast<double>(model.at(kOpacityLogits, row))));
-    if (!(opacity >= s.prune_opacity) || !finite_row(model, row)) return Fate::remove;
-    const double scale = static_cast<double>(largest_scale(model, row));
-    const double gradient = static_cast<double>(statistics.gradient_sum[row] / std::max(1.0f, statistics.views[row]));
-    const double limit = s.prune_extent * rules.extent;
-    if (may_grow && gradient >= s.densify_gradient) {
-        if (scale <= s.densify_extent * rules.extent) return Fate::clone;
-        return rules.prune_large && scale / static_cast<double>(kSplitShrink) > limit ? Fate::remove : Fate::split;
-    }
-    const bool wide = s.prune_screen_px > 0 && static_cast<double>(statistics.radius_px[row]) > s.prune_screen_px;
-    return rules.prune_large && (scale > limit || wide) ? Fate::remove : Fate::keep;
-}
-
-float normal(std::uint64_t seed, std::uint64_t stream, std::uint64_t counter) {
-    const double u = 1.0 - static_cast<double>(random_uniform(seed, stream, 2 * counter));  // never 0
-    const double v = static_cast<double>(random_uniform(seed, stream, 2 * counter + 1));
-    return static_cast<float>(std::sqrt(-2.0 * std::log(u)) * std::cos(kTwoPi * v));
+Fate fate_of_row(const GaussianModel& model, const DensityStatistics& statistics, const DensityRules& rules,
+                 std::size_t row, bool may_grow) {
+    return fate_of(
+        {model.at(kOpacityLogits, row),
+         std::max({model.at(kLogScales, row), model.at(kLogScales + 1, row), model.at(kLogScales + 2, row)}),
+         finite_row(model, row), statistics.gradient_sum[row], statistics.views[row], statistics.radius_px[row]},
+        rules, may_grow);
 }
 
 /// A point drawn from the Gaussian of `row`.
 Vec3f sample(const GaussianModel& model, std::size_t row, std::uint64_t seed, std::uint64_t step, std::uint64_t child) {
-    const Mat3d rotation = rotation_from_quat(
-        {model.at(kQuats, row), model.at(kQuats + 1, row), model.at(kQuats + 2, row), model.at(kQuats + 3, row)});
-    double d[3];
-    for (std::uint64_t axis = 0; axis < 3; ++axis)
-        d[axis] = static_cast<double>(normal(seed, step, (row * 2 + child) * 4 + axis)) *
-                  std::exp(static_cast<double>(model.at(kLogScales + static_cast<int>(axis), row)));
-    const Vec3d offset = rotation * Vec3d{d[0], d[1], d[2]};
-    const Vec3f mean = model.mean(row);
-    return {static_cast<float>(mean.x + offset.x), static_cast<float>(mean.y + offset.y),
-            static_cast<float>(mean.z + offset.z)};
+    return split_mean(
+        model.mean(row), {model.at(kLogScales, row), model.at(kLogScales + 1, row), model.at(kLogScales + 2, row)},
+        {model.at(kQuats, row), model.at(kQuats + 1, row), model.at(kQuats + 2, row), model.at(kQuats + 3, row)}, row,
+        seed, step, child);
 }
 
 /// Decides every row. When more want to grow than `limit` rows allow, the ones pulled hardest do.
-std::vector<Fate> decide(const GaussianModel& model, const DensityStatistics& statistics, const Rules& rules,
+std::vector<Fate> decide(const GaussianModel& model, const DensityStatistics& statistics, const DensityRules& rules,
                          std::size_t limit, DensityReport& report) {
     std::vector<Fate> fates(model.count);
     parallel_for(model.count, 1024,
-                 [&](std::size_t row) { fates[row] = fate_of(model, statistics, rules, row, true); });
+                 [&](std::size_t row) { fates[row] = fate_of_row(model, statistics, rules, row, true); });
     std::vector<std::uint32_t> growing;
     std::size_t survivors = 0;
     for (std::size_t row = 0; row < model.count; ++row) {
@@ -103,14 +63,14 @@ std::vector<Fate> decide(const GaussianModel& model, const DensityStatistics& st
     const std::size_t room = limit > survivors ? limit - survivors : 0;
     if (growing.size() <= room) return fates;
     const auto pull = [&](std::uint32_t row) {
-        return statistics.gradient_sum[row] / std::max(1.0f, statistics.views[row]);
+        return density_pull(statistics.gradient_sum[row], statistics.views[row]);
     };
     std::sort(growing.begin(), growing.end(), [&](std::uint32_t a, std::uint32_t b) {
         const float pull_a = pull(a), pull_b = pull(b);
         return pull_a != pull_b ? pull_a > pull_b : a < b;
     });
     for (std::size_t i = room; i < growing.size(); ++i)
-        fates[growing[i]] = fate_of(model, statistics, rules, growing[i], false);
+        fates[growing[i]] = fate_of_row(model, statistics, rules, growing[i], false);
     return fates;
 }
 
@@ -175,8 +135,7 @@ void rearrange(GaussianModel& model, const Rows& rows) {
 /// Makes room for `wanted` rows; returns how many there is room for.
 std::size_t grow_capacity(GaussianModel& model, LazyAdam& adam, std::size_t wanted, std::size_t limit) {
     if (wanted <= model.capacity) return wanted;
-    const std::size_t capacity =
-        padded_capacity(std::max(wanted, std::min(limit, model.capacity + model.capacity / 2)));
+    const std::size_t capacity = grown_capacity(model.capacity, wanted, limit);
     try {
         GaussianModel larger = model.resized(capacity, model.sh_degree);
         if (!adam.grow(larger.capacity)) return model.capacity;
@@ -208,13 +167,24 @@ void DensityStatistics::add(const BlockGradients& gradients, std::uint32_t skip,
     }
 }
 
+DensityRules density_rules(const TrainingSettings& settings, double extent, bool prune_large) {
+    return {settings.prune_opacity,         settings.densify_gradient, settings.densify_extent * extent,
+            settings.prune_extent * extent, settings.prune_screen_px,  prune_large};
+}
+
+float reset_logit() { return std::log(kResetOpacity / (1.0f - kResetOpacity)); }
+
+std::size_t grown_capacity(std::size_t capacity, std::size_t wanted, std::size_t limit) {
+    return padded_capacity(std::max(wanted, std::min(limit, capacity + capacity / 2)));
+}
+
 std::size_t padded_capacity(std::size_t count) { return ((count + kBlock - 1) / kBlock | 1) * kBlock; }
 
 DensityReport densify_and_prune(GaussianModel& model, LazyAdam& adam, DensityStatistics& statistics,
                                 const TrainingSettings& settings, double extent, bool prune_large) {
     adam.flush(model);
     DensityReport report;
-    const Rules rules{settings, extent, prune_large};
+    const DensityRules rules = density_rules(settings, extent, prune_large);
     const auto seed = static_cast<std::uint64_t>(settings.seed);
     std::size_t limit = std::max<std::size_t>(1, static_cast<std::size_t>(settings.max_gaussians));
     std::vector<Fate> fates = decide(model, statistics, rules, limit, report);
@@ -243,7 +213,7 @@ DensityReport densify_and_prune(GaussianModel& model, LazyAdam& adam, DensitySta
 
 void reset_opacity(GaussianModel& model, LazyAdam& adam) {
     adam.flush(model);
-    const float most = std::log(kResetOpacity / (1.0f - kResetOpacity));
+    const float most = reset_logit();
     float* logits = model.plane(kOpacityLogits);
     parallel_for(model.count, 4096, [&](std::size_t row) { logits[row] = std::min(logits[row], most); });
     adam.clear_moments(kOpacityLogits);

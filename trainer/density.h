@@ -6,10 +6,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "renderer/device/buffer.h"
 #include "renderer/raster/rasterizer.h"
 #include "renderer/scene/gaussian_model.h"
+#include "trainer/density_rules.h"
 #include "trainer/lazy_adam.h"
 #include "trainer/settings.h"
 
@@ -33,10 +35,18 @@ struct DensityReport {
     std::size_t cloned = 0, split = 0, pruned = 0;
     std::size_t wanted = 0;      ///< clones and splits there would have been without a limit
     bool out_of_memory = false;  ///< storage could not grow
+    std::string why;             ///< what the device said then
 };
 
 /// Rows for at least `count` Gaussians: an odd number of blocks, so that planes do not share cache sets.
 std::size_t padded_capacity(std::size_t count);
+/// Rows to make room for when `wanted` do not fit: half as many again, up to `limit`.
+std::size_t grown_capacity(std::size_t capacity, std::size_t wanted, std::size_t limit);
+
+/// The settings' part in a round. `extent`: scene extent, world units.
+DensityRules density_rules(const TrainingSettings& settings, double extent, bool prune_large);
+/// Opacity logits above this become it in an opacity reset.
+float reset_logit();
 
 /// One round of clone, split and prune; rows end up in Morton order, moments with them, statistics cleared.
 /// `extent`: scene extent, world units. `prune_large`: also by size. Settles `adam` first.

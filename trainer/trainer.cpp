@@ -174,8 +174,8 @@ void Trainer::State::control_density(StepReport& report) {
                   round.pruned, backend->count());
         if (round.out_of_memory && !told_memory) {
             told_memory = true;
-            log_warning("step {}: no memory for more than {} Gaussians; training goes on with these", steps(),
-                        backend->count());
+            log_warning("step {}: no memory for more than {} Gaussians; training goes on with these{}{}", steps(),
+                        backend->count(), round.why.empty() ? "" : ": ", round.why);
         } else if (round.wanted > round.cloned + round.split && !told_limit) {
             told_limit = true;
             log_info("step {}: the limit of {:.0f} Gaussians is reached (max_gaussians)", steps(),

@@ -65,7 +65,6 @@ GS_DEVICE void load_tile(const Tile& tile, const LossJob& job, int channel, Shar
         if (tile.counts(x, y)) {
             const std::size_t pixel = tile.pixel(x, y);
             picture = job.picture[plane + pixel];
-            if (job.clamped != 0) picture = picture < 0.0f ? 0.0f : picture > 1.0f ? 1.0f : picture;  // NaN stays
             photo = static_cast<float>(tile.in->photo[3 * pixel + static_cast<std::size_t>(channel)]) / 255.0f;
         }
         pictures[i] = picture;
@@ -79,7 +78,7 @@ GS_DEVICE void sum_along_rows(const Shared& pictures, const Shared& photos, Sums
     for (int i = static_cast<int>(threadIdx.x); i < kRowSums; i += kThreads) {
         const int at = i / kMapWidth * kInputWidth + i % kMapWidth;
         float mx = 0, my = 0, squares = 0, product = 0;
-#pragma unroll
+        GS_UNROLL
         for (int k = 0; k < kTaps; ++k) {
             const float w = tap_at(k), x = pictures[at + k], y = photos[at + k];
             mx += w * x;
@@ -97,7 +96,7 @@ GS_DEVICE void sum_along_rows(const Shared& pictures, const Shared& photos, Sums
 template <class Shared>
 GS_DEVICE float sum_down(const Shared& sums, int map, int place) {
     float sum = 0;
-#pragma unroll
+    GS_UNROLL
     for (int k = 0; k < kTaps; ++k) sum += tap_at(k) * sums[map * kRowSums + place + k * kMapWidth];
     return sum;
 }
@@ -105,7 +104,7 @@ GS_DEVICE float sum_down(const Shared& sums, int map, int place) {
 template <class Shared>
 GS_DEVICE float derive(const Tile& tile, const Shared& sums, SsimPoint (&points)[kMapsPerThread]) {
     float ssim = 0;
-#pragma unroll
+    GS_UNROLL
     for (int n = 0; n < kMapsPerThread; ++n) {
         const int i = static_cast<int>(threadIdx.x) + n * kThreads;
         points[n] = {0, 0, 0, 0};
@@ -122,7 +121,7 @@ GS_DEVICE float derive(const Tile& tile, const Shared& sums, SsimPoint (&points)
 /// Derivatives to shared memory, then their window sums along rows behind them.
 template <class Shared>
 GS_DEVICE void spread_along_rows(const SsimPoint (&points)[kMapsPerThread], Shared& shared) {
-#pragma unroll
+    GS_UNROLL
     for (int n = 0; n < kMapsPerThread; ++n) {
         const int i = static_cast<int>(threadIdx.x) + n * kThreads;
         if (i >= kMaps) continue;
@@ -135,7 +134,7 @@ GS_DEVICE void spread_along_rows(const SsimPoint (&points)[kMapsPerThread], Shar
         const int map = i / kSpread, row = i % kSpread / kTileWidth, column = i % kTileWidth;
         const int at = map * kMaps + row * kMapWidth + column;
         float sum = 0;
-#pragma unroll
+        GS_UNROLL
         for (int k = 0; k < kTaps; ++k) sum += tap_at(k) * shared[at + k];
         shared[3 * kMaps + i] = sum;
     }
@@ -143,7 +142,7 @@ GS_DEVICE void spread_along_rows(const SsimPoint (&points)[kMapsPerThread], Shar
 template <class Shared>
 GS_DEVICE float spread_down(const Shared& shared, int map, int pixel) {
     float sum = 0;
-#pragma unroll
+    GS_UNROLL
     for (int k = 0; k < kTaps; ++k) sum += tap_at(k) * shared[3 * kMaps + map * kSpread + pixel + k * kTileWidth];
     return sum;
 }
@@ -161,7 +160,7 @@ GS_DEVICE double block_sum(double x, Shared& warps) {
     return sum;
 }
 
-GS_KERNEL(kThreads, 4)
+GS_KERNEL(kThreads, 3)
 void photo_loss(LossJob job) {
     GS_SHARED(float, pictures, kInputs);
     GS_SHARED(float, photos, kInputs);
@@ -171,7 +170,7 @@ void photo_loss(LossJob job) {
     const int across = (job.inputs->width + kTileWidth - 1) / kTileWidth, block = static_cast<int>(blockIdx.x);
     const Tile tile{job.inputs, block % across * kTileWidth, block / across * kTileHeight};
     const float l1_scale = job.inputs->l1_scale, ssim_scale = job.inputs->ssim_scale;
-    double l1 = 0, mse = 0, ssim = 0;
+    float l1 = 0, mse = 0, ssim = 0;  // of six pixels and fifteen map values at most
     for (int channel = 0; channel < 3; ++channel) {
         __syncthreads();
         load_tile(tile, job, channel, pictures, photos);
@@ -179,7 +178,7 @@ void photo_loss(LossJob job) {
         sum_along_rows(pictures, photos, sums);
         __syncthreads();
         SsimPoint points[kMapsPerThread];
-        ssim += static_cast<double>(derive(tile, sums, points));
+        ssim += derive(tile, sums, points);
         __syncthreads();
         if (job.gradient != nullptr) spread_along_rows(points, sums);
         __syncthreads();
@@ -192,8 +191,8 @@ void photo_loss(LossJob job) {
             const bool counts = tile.counts(x, y);
             const int at = (row + 2 * kReach) * kInputWidth + column + 2 * kReach;
             const float picture = pictures[at], photo = photos[at], difference = counts ? picture - photo : 0.0f;
-            l1 += static_cast<double>(fabsf(difference));
-            mse += static_cast<double>(difference * difference);
+            l1 += fabsf(difference);
+            mse += difference * difference;
             if (job.gradient == nullptr) continue;
             float g = difference > 0.0f ? l1_scale : difference < 0.0f ? -l1_scale : 0.0f;
             if (counts)
@@ -202,10 +201,10 @@ void photo_loss(LossJob job) {
             gradient[tile.pixel(x, y)] = g;
         }
     }
-    l1 = block_sum(l1, warps);
-    mse = block_sum(mse, warps);
-    ssim = block_sum(ssim, warps);
-    if (threadIdx.x == 0) job.partials[blockIdx.x] = {l1, mse, ssim};
+    const double l1_sum = block_sum(static_cast<double>(l1), warps);
+    const double mse_sum = block_sum(static_cast<double>(mse), warps);
+    const double ssim_sum = block_sum(static_cast<double>(ssim), warps);
+    if (threadIdx.x == 0) job.partials[blockIdx.x] = {l1_sum, mse_sum, ssim_sum};
 }
 
 struct FinishParams {

@@ -1,5 +1,5 @@
 // Loss on the device: the value and gradient of trainer/loss.h, from pictures and photos in device memory. Used by the
-// training step and by evaluation on the device.
+// training step.
 #pragma once
 
 #include "renderer/device/cuda/runtime.h"
@@ -20,7 +20,6 @@ struct LossJob {
     const FrameCounts* counts;  ///< of the picture's frame, or null: a frame that did not fit has no loss
     RunFlags* flags;            ///< or null
     StepResult* result;
-    std::uint32_t clamped;  ///< 1: the picture's values are clamped to 0..1 first, as a written picture would be
 };
 
 std::uint32_t loss_blocks(int width, int height);

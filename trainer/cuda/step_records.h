@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include "renderer/raster/cuda/frame.h"
-#include "trainer/schedule.h"
 
 namespace gs::cuda {
 
@@ -48,6 +47,13 @@ struct StepResult {
     double l1, mse, ssim, loss;  ///< as LossTerms
     std::uint32_t halted;        ///< the step changed nothing
     std::uint32_t reserved;
+};
+
+/// DensityStatistics in device memory, by row.
+struct StatisticsView {
+    float* gradient_sum;
+    float* views;
+    float* radius_px;
 };
 
 }  // namespace gs::cuda

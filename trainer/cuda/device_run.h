@@ -1,0 +1,68 @@
+// DeviceRun: what a run has learned, in device memory: parameters, moments, statistics, bounds, and the tables lazy
+// Adam reads. Same layouts as RunArrays. Owned by StepEngine.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "renderer/device/cuda/runtime.h"
+#include "renderer/raster/cuda/frame.h"
+#include "trainer/cuda/step_records.h"
+#include "trainer/training_backend.h"
+
+namespace gs::cuda {
+
+class DeviceRun {
+  public:
+    explicit DeviceRun(const Stream& stream) : stream_(stream) {}
+    /// Takes the arrays to the device. Waits. `table_rows`: room for LazyView::pending and decay.
+    void upload(const RunArrays& arrays, std::size_t table_rows);
+    /// The arrays without the clock. Waits.
+    RunArrays download() const;
+
+    /// `bounded`: bounds are valid.
+    ModelView view(bool bounded) const;
+    StatisticsView statistics() { return {gradient_sum_.data(), views_.data(), radius_px_.data()}; }
+    RunFlags* flags() { return flags_.data(); }
+    LazyClock* clock() { return clock_.data(); }
+    float* pending() { return pending_.data(); }
+    std::size_t table_rows() const { return pending_.size() / kPendingColumns; }
+
+    std::size_t count() const { return count_; }
+    std::size_t capacity() const { return capacity_; }
+    int sh_degree() const { return sh_degree_; }
+    int planes() const { return plane_count(sh_degree_); }
+    bool antialiased() const { return antialiased_; }
+    float padding(int plane) const { return padding_[static_cast<std::size_t>(plane)]; }
+
+    /// After density control has put `count` rows in place.
+    void set_count(std::size_t count) { count_ = count; }
+    /// Room for `capacity` rows, content kept; new rows are padding that draws nothing. False, with the device's words
+    /// in `why`, and nothing changed, when memory is exhausted.
+    bool grow(std::size_t capacity, std::string& why);
+    void clear_statistics();
+    void clear_moments(int plane);
+    /// Every row was stepped last at step `step`.
+    void set_last_step(std::uint32_t step);
+
+    float* values() { return values_.data(); }
+    float* moments() { return moments_.data(); }
+    std::vector<MemoryUse> memory() const;
+
+  private:
+    const Stream& stream_;
+    std::size_t count_ = 0, capacity_ = 0;
+    int sh_degree_ = 0;
+    bool antialiased_ = false;
+    std::vector<float> padding_;  ///< by plane: what a row that draws nothing holds
+    DeviceBuffer<float> values_{"Gaussians"}, moments_{"Adam moments"};
+    DeviceBuffer<std::uint32_t> last_step_{"steps of Gaussians"};
+    DeviceBuffer<float> gradient_sum_{"density statistics"}, views_{"density statistics"},
+        radius_px_{"density statistics"};
+    DeviceBuffer<BlockBounds> bounds_{"bounds of Gaussians"};
+    DeviceBuffer<float> pending_{"optimizer tables"}, decay_{"optimizer tables"};
+    DeviceBuffer<LazyClock> clock_{"optimizer clock"};
+    DeviceBuffer<RunFlags> flags_{"flags of a run"};
+};
+
+}  // namespace gs::cuda

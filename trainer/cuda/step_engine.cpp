@@ -1,0 +1,257 @@
+#include "trainer/cuda/step_engine.h"
+
+#include <thread>
+
+#include "profiler/core/scope.h"
+#include "trainer/cuda/adam_kernels.h"
+
+namespace gs::cuda {
+
+StepEngine::StepEngine(const Stream& stream)
+    : stream_(stream), timers_(stream), pipeline_(stream), run_(stream), feed_(stream) {
+    for (std::size_t i = 0; i < kMostInFlight; ++i) reached_.emplace_back();
+}
+
+void StepEngine::start(const Capture& capture, RunArrays arrays) {
+    clock_ = arrays.adam;
+    tables_ = AdamTables();
+    tables_.refresh(clock_);
+    // A table longer than that is settled by the first step.
+    const std::size_t table_rows = std::max<std::size_t>(AdamTables::kLongestSleep, clock_.pending[0].size()) + 2;
+    run_.upload(arrays, table_rows);
+    photos_.upload(capture, stream_);
+    feed_.start(table_rows);
+    rooms_.start(capture.views.size(), run_.count());
+    bounds_valid_ = waited_ = false;
+    flights_.clear();
+    known_.clear();
+    send_tables();
+}
+
+void StepEngine::run(const StepPlan& plan) {
+    timers_.poll();
+    collect();
+    while (flights_.size() >= kMostInFlight) {
+        std::this_thread::yield();
+        collect();
+    }
+    enqueue(plan);
+    // What the first step needs is a guess: knowing it saves doing several again.
+    if (!waited_) drain();
+    waited_ = true;
+    collect();
+}
+
+std::optional<StepOutcome> StepEngine::take_outcome() {
+    if (known_.empty()) return std::nullopt;
+    const StepOutcome out = known_.front();
+    known_.pop_front();
+    return out;
+}
+
+void StepEngine::drain() {
+    while (!flights_.empty()) {
+        stream_.synchronize();
+        collect();
+    }
+}
+
+void StepEngine::settle() {
+    if (clock_.steps != clock_.base) {
+        send_tables();
+        launch_settle(stream_, run_.view(false), run_.flags());
+    }
+    tables_.restart(clock_);
+    bounds_valid_ = false;
+    send_tables();
+}
+
+void StepEngine::rows_changed(double factor) {
+    bounds_valid_ = false;
+    rooms_.scale(factor);
+}
+
+/// Clock and tables alone.
+void StepEngine::send_tables() {
+    feed_.open();
+    feed_.send(clock_, tables_);
+    launch_intake(stream_, {feed_.inputs(), feed_.rows(), nullptr, run_.clock(), run_.pending()});
+}
+
+FrameLimits StepEngine::limits_of(const StepPlan& plan) const {
+    const Camera& camera = plan.view->camera;
+    const StepRooms::Room room = rooms_.of(plan.view_index);
+    FrameLimits limits;
+    limits.gaussians = static_cast<std::uint32_t>(run_.count());
+    limits.visible = room.visible;
+    limits.isects = room.isects;
+    limits.width = camera.width;
+    limits.height = camera.height;
+    limits.tiles = ((camera.width + kTileSize - 1) / kTileSize) * ((camera.height + kTileSize - 1) / kTileSize);
+    limits.gradients = true;
+    limits.counters = plan.options.counters;
+    return limits;
+}
+
+void StepEngine::fill_inputs(const StepPlan& plan, StepInputs& in) const {
+    in.frame = FramePipeline::constants_of(plan.view->camera, plan.options, run_.sh_degree());
+    in.loss = photos_.inputs(plan.view_index, plan.lambda_dssim);
+    const adam::Step& step = tables_.step();
+    std::copy_n(step.rate, kLearningGroups, in.rates);
+    in.epsilon = step.epsilon;
+    in.planes = step.planes;
+    const adam::Drift drift = AdamTables::drift(clock_);
+    in.drift_means = drift.means;
+    in.drift_scales = drift.scales;
+    in.gathers_statistics = plan.gathers_statistics ? 1 : 0;
+    in.to_ndc_x = 0.5f * static_cast<float>(plan.view->camera.width);
+    in.to_ndc_y = 0.5f * static_cast<float>(plan.view->camera.height);
+}
+
+void StepEngine::enqueue(const StepPlan& plan) {
+    Flight flight{plan, clock_, bounds_valid_, next_slot_, static_cast<std::uint32_t>(run_.count())};
+    const int planes = plane_count(plan.options.sh_degree);
+    if (AdamTables::must_settle(clock_, plan.rates)) {
+        clock_.planes = std::min(std::max(clock_.planes, planes), run_.planes());
+        settle();
+        clock_.highest = plan.rates;
+    }
+    const FrameLimits limits = limits_of(plan);
+    const std::size_t pixels = static_cast<std::size_t>(limits.width) * static_cast<std::size_t>(limits.height);
+    picture_.resize_discard(3 * pixels, stream_);
+    gradient_.resize_discard(3 * pixels, stream_);
+    partials_.resize_discard(loss_blocks(limits.width, limits.height), stream_);
+    result_.resize_discard(1, stream_);
+    pipeline_.prepare(limits);
+    tables_.begin_step(clock_, plan.rates, planes, run_.planes());
+    fill_inputs(plan, feed_.open());
+    feed_.send(clock_, tables_);
+    enqueue_kernels(limits);
+    Reading& reading = readings_[flight.slot];
+    copy_to_host(&reading.result, result_.data(), sizeof(StepResult), stream_);
+    copy_to_host(&reading.counts, pipeline_.arrays().counts, sizeof(FrameCounts), stream_);
+    reached_[flight.slot].record(stream_);
+    next_slot_ = (next_slot_ + 1) % kMostInFlight;
+    tables_.end_step(clock_);
+    flights_.push_back(std::move(flight));
+}
+
+void StepEngine::enqueue_kernels(const FrameLimits& limits) {
+    const StepInputs* inputs = feed_.inputs();
+    launch_intake(stream_, {inputs, feed_.rows(), pipeline_.arrays().constants, run_.clock(), run_.pending()});
+    const ModelView model = run_.view(true);
+    if (!bounds_valid_) launch_bounds(stream_, model, inputs, Blocks::all);
+    bounds_valid_ = true;
+    PictureView picture;
+    picture.color = picture_.data();
+    {
+        const StageTimer timer(timers_, Stage::project);
+        pipeline_.project(model);
+    }
+    {
+        const StageTimer timer(timers_, Stage::sort);
+        pipeline_.sort_and_bin();
+    }
+    {
+        const StageTimer timer(timers_, Stage::blend);
+        pipeline_.blend(picture);
+    }
+    {
+        const Span span(Stage::loss);
+        const StageTimer timer(timers_, Stage::loss);
+        launch_loss(stream_, limits.width, limits.height,
+                    {&inputs->loss, picture_.data(), gradient_.data(), partials_.data(), pipeline_.arrays().counts,
+                     run_.flags(), result_.data()});
+    }
+    {
+        const Span span(Stage::blend_backward);
+        const StageTimer timer(timers_, Stage::blend_backward);
+        pipeline_.blend_backward(picture, {gradient_.data(), nullptr, nullptr}, BackwardVariant::sub_tile);
+    }
+    const Span span(Stage::adam);
+    const StageTimer timer(timers_, Stage::adam);
+    launch_adam_step(stream_, limits, pipeline_.arrays(), model, inputs, run_.flags(), run_.statistics());
+    launch_bounds(stream_, model, inputs, Blocks::touched);
+}
+
+StepOutcome StepEngine::outcome_of(const Flight& flight, const Reading& reading) const {
+    StepOutcome out;
+    out.step = flight.plan.step + 1;
+    out.view_index = flight.plan.view_index;
+    const LossInputs in = photos_.inputs(flight.plan.view_index, flight.plan.lambda_dssim);
+    out.terms = {reading.result.loss, reading.result.l1, reading.result.mse, reading.result.ssim,
+                 static_cast<std::uint64_t>(in.samples / 3.0)};
+    out.counters.gaussians = flight.gaussians;
+    out.counters.candidates = std::min<std::uint64_t>(reading.counts.candidates, flight.gaussians);
+    out.counters.visible = reading.counts.visible;
+    out.counters.isects = reading.counts.isects;
+    out.counters.list_pairs = reading.counts.list_pairs;
+    out.counters.evaluated_pairs = reading.counts.evaluated_pairs;
+    out.counters.blended_pairs = reading.counts.blended_pairs;
+    out.counters.longest_tile = static_cast<int>(reading.counts.longest_tile);
+    out.poisoned = reading.counts.poisoned;
+    return out;
+}
+
+void StepEngine::collect() {
+    while (!flights_.empty() && reached_[flights_.front().slot].reached()) {
+        const Flight& flight = flights_.front();
+        const Reading& reading = readings_[flight.slot];
+        if (reading.result.halted != 0) return carry_out_again();
+        rooms_.learn(flight.plan.view_index, reading.counts);
+        known_.push_back(outcome_of(flight, reading));
+        flights_.pop_front();
+    }
+}
+
+/// The host's side of the run as it was before a step that changed nothing, and more room for its view.
+void StepEngine::go_back(const Flight& failed) {
+    const FrameCounts& needed = readings_[failed.slot].counts;
+    rooms_.learn(failed.plan.view_index, needed);
+    if (std::max(needed.visible, needed.isects) > kMostRoom)
+        throw DeviceError(fmt::format("view {} needs more than {} pairs of Gaussian and tile, more than this device is "
+                                      "given; the last good step is kept",
+                                      failed.plan.view->name, kMostRoom),
+                          true);
+    clock_ = failed.before;
+    bounds_valid_ = failed.bounds_were_valid;
+    tables_ = AdamTables();
+    tables_.refresh(clock_);
+    feed_.send_all_next();
+    fill_bytes(run_.flags(), 0, sizeof(RunFlags), stream_);
+}
+
+/// The oldest step under way did not fit: it and those behind it have changed nothing and are carried out once more,
+/// one after the other.
+void StepEngine::carry_out_again() {
+    stream_.synchronize();
+    std::deque<Flight> halted;
+    halted.swap(flights_);
+    go_back(halted.front());
+    for (const Flight& flight : halted) {
+        for (;;) {
+            ++repeated_;
+            enqueue(flight.plan);
+            stream_.synchronize();
+            const Flight done = std::move(flights_.back());
+            flights_.pop_back();
+            const Reading& reading = readings_[done.slot];
+            if (reading.result.halted == 0) {
+                rooms_.learn(done.plan.view_index, reading.counts);
+                known_.push_back(outcome_of(done, reading));
+                break;
+            }
+            go_back(done);
+        }
+    }
+}
+
+std::vector<MemoryUse> StepEngine::memory() const {
+    std::vector<MemoryUse> out = run_.memory();
+    out.push_back({"forward state", pipeline_.bytes()});
+    out.push_back({"pictures", picture_.capacity_bytes() + gradient_.capacity_bytes() + partials_.capacity_bytes()});
+    out.push_back({"photos", photos_.bytes()});
+    return out;
+}
+
+}  // namespace gs::cuda

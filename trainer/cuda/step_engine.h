@@ -1,0 +1,92 @@
+// StepEngine: training steps on a device, some of them under way at any time. run() enqueues a step and returns; what
+// it measured is known one or two steps later. A step whose frame does not fit stops the run on the device: it and all
+// steps behind it change nothing, and once the host sees it they are carried out again with more room. Owned by
+// CudaTraining.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "renderer/raster/cuda/pipeline.h"
+#include "trainer/cuda/device_photos.h"
+#include "trainer/cuda/device_run.h"
+#include "trainer/cuda/loss.h"
+#include "trainer/cuda/step_feed.h"
+#include "trainer/cuda/step_rooms.h"
+#include "trainer/training_backend.h"
+
+namespace gs::cuda {
+
+class StepEngine {
+  public:
+    explicit StepEngine(const Stream& stream);
+    void start(const Capture& capture, RunArrays arrays);
+
+    /// Enqueues a step. Polls while kMostInFlight are under way; the first of a run is waited for.
+    void run(const StepPlan& plan);
+    /// The oldest outcome nobody has taken yet.
+    std::optional<StepOutcome> take_outcome();
+    /// Waits until every step is done, the ones that did not fit included.
+    void drain();
+
+    /// Everybody up to date, steps done or not waited for: drain() first. Bounds are made anew by the next step.
+    void settle();
+    /// Rows were moved, added or removed, `factor` times as many as before.
+    void rows_changed(double factor);
+
+    DeviceRun& arrays() { return run_; }
+    const AdamClock& clock() const { return clock_; }
+    /// The model with the optimizer's state, to be drawn from. After drain().
+    ModelView model() const { return run_.view(bounds_valid_); }
+    StepRooms& rooms() { return rooms_; }
+    std::uint64_t steps_repeated() const { return repeated_; }
+    std::vector<MemoryUse> memory() const;
+
+  private:
+    static constexpr std::size_t kMostInFlight = 3;
+    struct Reading {
+        StepResult result;
+        FrameCounts counts;
+    };
+    struct Flight {
+        StepPlan plan;
+        AdamClock before;  ///< the clock this step began with
+        bool bounds_were_valid = false;
+        std::size_t slot = 0;
+        std::uint32_t gaussians = 0;
+    };
+
+    void enqueue(const StepPlan& plan);
+    void enqueue_kernels(const FrameLimits& limits);
+    void fill_inputs(const StepPlan& plan, StepInputs& in) const;
+    void send_tables();
+    FrameLimits limits_of(const StepPlan& plan) const;
+    /// Takes what has been reached.
+    void collect();
+    void go_back(const Flight& failed);
+    void carry_out_again();
+    StepOutcome outcome_of(const Flight& flight, const Reading& reading) const;
+
+    const Stream& stream_;
+    StageTimers timers_;
+    FramePipeline pipeline_;
+    DeviceRun run_;
+    DevicePhotos photos_;
+    StepFeed feed_;
+    StepRooms rooms_;
+    AdamClock clock_;
+    AdamTables tables_;
+    bool bounds_valid_ = false, waited_ = false;
+    DeviceBuffer<float> picture_{"picture"}, gradient_{"gradients of a picture"};
+    DeviceBuffer<LossPartial> partials_{"sums of the loss"};
+    DeviceBuffer<StepResult> result_{"result of a step"};
+    PinnedBuffer<Reading> readings_{kMostInFlight, "results of steps"};  ///< by slot
+    std::vector<Event> reached_;                                         ///< by slot
+    std::size_t next_slot_ = 0;
+    std::deque<Flight> flights_;
+    std::deque<StepOutcome> known_;
+    std::uint64_t repeated_ = 0;
+};
+
+}  // namespace gs::cuda
