@@ -1,0 +1,141 @@
+// Arithmetic ceilings, with the vectors and the dispatch of the blend kernels: independent multiply-adds, and blending
+// reduced to what a pair cannot do without, its pixels in registers, no lists, no rows left out, no pixel ending.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "renderer/raster/cpu/ceilings.cpp"
+#include <hwy/foreach_target.h>
+// foreach_target first
+#include "renderer/raster/cpu/lanes.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace gs::cpu::HWY_NAMESPACE {
+
+/// Multiply-adds, one per lane, of `rounds` rounds; the sum keeps the compiler from leaving them out.
+double MultiplyAdds(std::size_t rounds, float* sum) {
+    const hn::ScalableTag<float> d;
+    const auto scale = hn::Set(d, 0.999f), step = hn::Set(d, 1e-3f);
+    // Different from each other, or they would be computed once.
+    const auto start = [&](float k) { return hn::Set(d, sum[0] + k); };
+    auto a0 = start(0), a1 = start(1), a2 = start(2), a3 = start(3), a4 = start(4), a5 = start(5), a6 = start(6),
+         a7 = start(7), a8 = start(8), a9 = start(9);
+    for (std::size_t i = 0; i < rounds; ++i) {
+        a0 = hn::MulAdd(a0, scale, step);
+        a1 = hn::MulAdd(a1, scale, step);
+        a2 = hn::MulAdd(a2, scale, step);
+        a3 = hn::MulAdd(a3, scale, step);
+        a4 = hn::MulAdd(a4, scale, step);
+        a5 = hn::MulAdd(a5, scale, step);
+        a6 = hn::MulAdd(a6, scale, step);
+        a7 = hn::MulAdd(a7, scale, step);
+        a8 = hn::MulAdd(a8, scale, step);
+        a9 = hn::MulAdd(a9, scale, step);
+    }
+    const auto all = hn::Add(hn::Add(hn::Add(a0, a1), hn::Add(a2, a3)),
+                             hn::Add(hn::Add(a4, a5), hn::Add(hn::Add(a6, a7), hn::Add(a8, a9))));
+    sum[0] = hn::GetLane(hn::SumOfLanes(d, all));
+    return 10.0 * static_cast<double>(rounds) * static_cast<double>(hn::Lanes(d));
+}
+
+/// Blends `count` splats into a row of 16 pixels, `rows` times; pairs done.
+double BlendPairs(const float* splats, std::size_t count, std::size_t rows, float* sum) {
+    const D d;
+    const auto alpha_max = hn::Set(d, 0.99f), floor = hn::Set(d, -8.0f);
+    auto total = hn::Zero(d);
+    for (std::size_t row = 0; row < rows; ++row) {
+        const auto y = hn::Set(d, static_cast<float>(row % kTileSize) + sum[0]);
+        for (std::size_t lane = 0; lane < kTileSize; lane += hn::Lanes(d)) {
+            const auto x = hn::Iota(d, static_cast<float>(lane) + 0.5f);
+            auto t = hn::Set(d, 1.0f), red = hn::Zero(d), green = red, blue = red;
+            for (std::size_t k = 0; k < count; ++k) {
+                const float* s = splats + 8 * k;
+                const auto dx = hn::Sub(x, hn::Set(d, s[0]));
+                const auto linear = hn::MulAdd(hn::Set(d, s[1]), y, hn::Set(d, s[2]));  // of this row
+                const auto power = hn::NegMulAdd(dx, hn::MulAdd(hn::Set(d, s[3]), dx, linear), hn::Set(d, s[4]));
+                const auto open = hn::Ge(power, floor);
+                const auto weight = hn::IfThenElseZero(open, hn::Mul(hn::Min(exp2(power), alpha_max), t));
+                t = hn::Sub(t, weight);
+                red = hn::MulAdd(weight, hn::Set(d, s[5]), red);
+                green = hn::MulAdd(weight, hn::Set(d, s[6]), green);
+                blue = hn::MulAdd(weight, hn::Set(d, s[7]), blue);
+            }
+            total = hn::Add(total, hn::Add(hn::Add(red, green), hn::Add(blue, t)));
+        }
+    }
+    sum[0] = hn::GetLane(hn::SumOfLanes(d, total)) * 1e-30f;
+    return static_cast<double>(count) * static_cast<double>(rows) * kTileSize;
+}
+
+}  // namespace gs::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <vector>
+
+#include "renderer/device/ceilings.h"
+#include "renderer/device/parallel.h"
+#include "renderer/raster/ceilings.h"
+
+namespace gs {
+namespace cpu {
+HWY_EXPORT(MultiplyAdds);
+HWY_EXPORT(BlendPairs);
+}  // namespace cpu
+
+namespace {
+
+constexpr int kRounds = 5;
+constexpr std::size_t kSplats = 64;  ///< 2 KiB: they stay in the first cache
+
+double seconds_now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Of all threads at once: `work(sum)` says how much it did. The best of several rounds.
+double rate_of(const std::function<double(float*)>& work) {
+    const auto threads = static_cast<std::size_t>(thread_count());
+    struct alignas(128) Own {
+        float sum = 0.25f;
+        double done = 0;
+    };
+    std::vector<Own> own(threads);
+    double best = 0;
+    for (int round = 0; round < kRounds; ++round) {
+        for (Own& o : own) o.sum = 0.25f;
+        const double begin = seconds_now();
+        parallel_for(threads, 1, [&](std::size_t i) { own[i].done = work(&own[i].sum); });
+        const double seconds = seconds_now() - begin;
+        double done = 0;
+        for (const Own& o : own) done += o.done;
+        best = std::max(best, done / seconds);
+    }
+    return best;
+}
+
+}  // namespace
+
+Ceilings measure_cpu_ceilings() {
+    const double begin = seconds_now();
+    Ceilings out;
+    out.machine = make_cpu_rasterizer()->name();
+    measure_memory_and_tasks(out);
+    out.lane_operations = rate_of([](float* sum) { return HWY_DYNAMIC_DISPATCH(cpu::MultiplyAdds)(400'000, sum); });
+    std::vector<float> splats(8 * kSplats);
+    for (std::size_t k = 0; k < kSplats; ++k) {
+        float* s = splats.data() + 8 * k;
+        s[0] = static_cast<float>(k % 16);
+        s[1] = 0.001f;
+        s[2] = 0.002f;
+        s[3] = 0.01f;
+        s[4] = -5.0f;  // faint: no pixel ends
+        s[5] = s[6] = s[7] = 0.5f;
+    }
+    out.blend_pairs =
+        rate_of([&](float* sum) { return HWY_DYNAMIC_DISPATCH(cpu::BlendPairs)(splats.data(), kSplats, 20'000, sum); });
+    out.measured_in_seconds = seconds_now() - begin;
+    return out;
+}
+
+}  // namespace gs
+#endif
