@@ -32,13 +32,21 @@ constexpr std::array kTitleFonts{FontFile{"roboto/unhinted/RobotoTTF/Roboto-Medi
 constexpr std::array kMonoFonts{FontFile{"dejavu/DejaVuSansMono.ttf"}, FontFile{"noto/NotoSansMono-Regular.ttf"},
                                 FontFile{"liberation/LiberationMono-Regular.ttf"}};
 
+// A bundle carries its fonts beside the program.
+std::string bundled_fonts() {
+    std::error_code error;
+    const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+    return (program.parent_path().parent_path() / "share/gausscope/fonts/").string();
+}
+
 ImFont* load_first(const auto& files, float pixels) {
     ImFontConfig config;
     config.OversampleH = 2;
     config.OversampleV = 1;
-    for (const char* folder : {"/usr/share/fonts/truetype/", "/usr/local/share/fonts/truetype/"})
+    for (const std::string& folder :
+         {bundled_fonts(), std::string("/usr/share/fonts/truetype/"), std::string("/usr/local/share/fonts/truetype/")})
         for (const FontFile& file : files) {
-            const std::string path = std::string(folder) + file.path;
+            const std::string path = folder + file.path;
             std::error_code error;
             if (!std::filesystem::is_regular_file(path, error)) continue;
             return ImGui::GetIO().Fonts->AddFontFromFileTTF(path.c_str(), std::round(file.size * pixels), &config,
