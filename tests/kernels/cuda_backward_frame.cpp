@@ -88,7 +88,7 @@ HandMadeFrame::HandMadeFrame(const GaussianModel& model, const Camera& camera, c
     color_.resize(3 * pixels);
     depth_.resize(pixels);
     final_transmittance_.resize(pixels);
-    project(model, options);
+    project(model);
     bin();
     split(item_isects);
     contributed_.assign((isect_gradients_.size() / 32 + static_cast<std::size_t>(tiles) + 1) * kSubTiles, 0u);
@@ -104,7 +104,7 @@ HandMadeFrame::HandMadeFrame(const GaussianModel& model, const Camera& camera, c
     point();
 }
 
-void HandMadeFrame::project(const GaussianModel& model, const RenderOptions&) {
+void HandMadeFrame::project(const GaussianModel& model) {
     const std::size_t chunks = (model.count + kChunk - 1) / kChunk;
     splats_.resize(chunks * kChunk);
     gaussian_from_slot_.assign(chunks * kChunk, kUnused);

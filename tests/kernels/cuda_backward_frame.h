@@ -28,7 +28,7 @@ class HandMadeFrame {
     std::vector<cuda::IsectGradient>& isect_gradients() { return isect_gradients_; }
 
   private:
-    void project(const GaussianModel& model, const RenderOptions& options);
+    void project(const GaussianModel& model);
     void bin();
     void split(std::uint32_t item_isects);
     void blend(std::uint32_t tile, bool all_contribute);

@@ -6,6 +6,7 @@
 
 #include "renderer/math/adam.h"
 #include "renderer/raster/cuda/blend_backward.h"
+#include "renderer/raster/cuda/project_backward.cuh"
 #include "tests/kernels/cuda_backward_frame.h"
 #include "tests/support/compare.h"
 #include "tests/support/emulator/emulator.h"
@@ -139,7 +140,9 @@ TEST(CudaBackwardKernels, SplitTiles) {
     options.background = {0.5f, 0.3f, 0.1f};
     for (const std::uint32_t item_isects : {32u, 96u, 256u}) {
         SCOPED_TRACE(item_isects);
-        compare({random_model(recipe), random_camera(3, 0, 37, 29), options, item_isects});
+        const Case c{random_model(recipe), random_camera(3, 0, 37, 29), options, item_isects};
+        EXPECT_GT(HandMadeFrame(c.model, c.camera, options, item_isects).items(), 6u);  // more than tiles
+        compare(c);
     }
 }
 
@@ -326,6 +329,53 @@ TEST(CudaBackwardKernels, ReadsThroughTheOptimizer) {
     lazy.lazy = {moments.data(), last_step.data(), pending.data(), nullptr, &clock, planes};
     EXPECT_EQ(store(frame, lazy, Way::sub_tile, stream), store(frame, view_of(awake), Way::sub_tile, stream));
     EXPECT_NE(store(frame, view_of(sleeping), Way::sub_tile, stream), store(frame, lazy, Way::sub_tile, stream));
+}
+
+/// What a sink is promised: each visible Gaussian once, all of the record filled.
+struct PromiseSink {
+    std::uint32_t* taken;
+    GaussianGradient* gradients;
+    GS_DEVICE void take(const ModelView& model, std::uint32_t gaussian, const GaussianGradient& gradient) const {
+        if (gaussian < model.count) atomicAdd(&taken[gaussian], 1u);
+        gradients[gaussian] = gradient;
+    }
+};
+
+TEST(CudaBackwardKernels, ASinkTakesEachVisibleGaussianOnce) {
+    SceneRecipe recipe;
+    recipe.count = 700;
+    recipe.extent = 5;
+    const GaussianModel model = random_model(recipe);
+    const Camera camera = random_camera(15, 0, 50, 40);
+    RenderOptions options;
+    options.sh_degree = 1;
+    const HandMadeGradients v(case_upstream(camera.width, camera.height));
+    const Stream stream("test");
+    HandMadeFrame frame(model, camera, options);
+    run_blend_backward(frame, v, Way::sub_tile, stream);
+    std::vector<std::uint32_t> taken(model.count, 0);
+    std::vector<GaussianGradient> gradients(model.count);
+    launch_project_backward<PromiseSink>(stream, "promise", frame.limits(),
+                                         {frame.arrays(), view_of(model), {taken.data(), gradients.data()}});
+    stream.synchronize();
+    const std::vector<float> stored = store(frame, view_of(model), Way::sub_tile, stream);
+    std::size_t visible = 0;
+    for (std::size_t i = 0; i < model.count; ++i) {
+        const auto at = [&](int plane) { return stored[static_cast<std::size_t>(plane) * model.count + i]; };
+        EXPECT_EQ(taken[i], at(model.planes() + 2) > 0.0f ? 1u : 0u) << i;
+        visible += taken[i];
+        if (taken[i] == 0) continue;
+        const GaussianGradient& g = gradients[i];
+        for (int p = 0; p < kGeometryPlanes; ++p) EXPECT_EQ(g.geometry[p], at(p));
+        for (int k = 0; k < 16; ++k) {
+            EXPECT_EQ(g.basis[k] == 0.0f, k >= 4) << k;
+            for (int c = 0; c < 3; ++c) EXPECT_EQ(g.basis[k] * g.color[c], at(kSh0 + 3 * k + c));
+        }
+        EXPECT_EQ(g.mean2d[0], at(model.planes()));
+        EXPECT_EQ(g.radius_px, at(model.planes() + 2));
+    }
+    EXPECT_EQ(visible, frame.visible());
+    EXPECT_LT(visible, model.count);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "renderer/raster/cuda/blend_backward.h"
 #include "renderer/raster/cuda/project_backward.h"
 #include "tests/kernels/cuda_forward.h"
+#include "tests/support/data.h"
 #include "tests/support/emulator/emulator.h"
 #include "tests/support/random_scene.h"
 #include "tests/support/render_case.h"
@@ -158,6 +159,46 @@ TEST(CudaBackward, OptionsAndProfiles) {
             compare(random_model(recipe), random_camera(32, 1, 50, 40, 1.0), options, kItemIsects);  // from within
         }
 }
+
+/// The variants that are not the default meet the stored gradients too (the default: cuda_forward_files_test.cpp).
+class CudaBackwardFiles : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(CudaBackwardFiles, EveryWay) {
+    GS_NEED_DATA(std::string("reference/render/") + GetParam() + ".npz");
+    const RenderCase c = load_render_case(GetParam());
+    const GaussianModel model = c.scene.to_model();
+    RenderOptions options;
+    options.background = {static_cast<float>(c.options.background.x), static_cast<float>(c.options.background.y),
+                          static_cast<float>(c.options.background.z)};
+    options.sh_degree = c.options.sh_degree;
+    options.antialiased = c.options.antialiased;
+    options.blur = static_cast<float>(c.options.blur);
+    options.near_plane = static_cast<float>(c.options.near_plane);
+    const reference::Parameters expected = expected_gradients(c);
+    for (const Way way : kWays) {
+        SCOPED_TRACE(static_cast<int>(way));
+        std::vector<double> sum(expected.values.size());
+        for (const Camera& camera : c.cameras) {
+            PipelineFrame frame(model, camera, options, kItemIsects);
+            ASSERT_EQ(frame.counts().overflow, 0u);
+            const std::vector<float> actual = frame.backward(case_upstream(camera.width, camera.height), way);
+            for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += static_cast<double>(actual[i]);
+        }
+        reference::Parameters gradients = expected;
+        gradients.values = sum;
+        for (const PlaneGroup& group : plane_groups(expected)) {
+            const auto a = gs::test::planes_of(gradients, group.first, group.last),
+                       b = gs::test::planes_of(expected, group.first, group.last);
+            EXPECT_LE(relative_l2(a, b), 1e-4) << group.name;
+            double largest = 0;
+            for (const double x : b) largest = std::max(largest, std::abs(x));
+            EXPECT_LE(silent_zero_share(a, b, 1e-6 * largest), 0.001) << group.name;
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, CudaBackwardFiles, ::testing::Values("pinhole_antialiased", "dense_overlap"),
+                         [](const auto& test) { return std::string(test.param); });
 
 /// Forward and backward from the start, under other orders of warps, lanes and blocks.
 TEST(CudaBackward, SameBitsUnderAnySchedule) {

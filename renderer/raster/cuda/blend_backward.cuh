@@ -68,8 +68,8 @@ GS_DEVICE PairGradient replay(ReplayState& s, const PixelGradient& g, const Spla
     const float power = log2_alpha(splat, dx, dy);
     const float raw_alpha = exp2f(power), alpha = fminf(raw_alpha, rules.alpha_max);
     const float weight = weight_of(alpha, s.t), behind = transmittance_behind(s.t, weight);
-    const bool reached = power >= rules.log2_alpha_min && s.t > 0.0f,
-               open = reached && behind > rules.transmittance_min;
+    // A pixel that has ended stays so: behind = 0.
+    const bool reached = power >= rules.log2_alpha_min, open = reached && behind > rules.transmittance_min;
     const float w = open ? weight : 0.0f;
     float cg = g.red * splat.red;
     cg = fmaf(g.green, splat.green, cg);
