@@ -1,0 +1,179 @@
+// What lies between projection and blending: ranks, emissions, tile lists, work items, all held to a serial reading of
+// the same slots.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "renderer/raster/cuda/tile_rows.cuh"
+#include "tests/kernels/cuda_forward_frame.h"
+#include "tests/support/random_scene.h"
+
+namespace gs::test {
+namespace {
+
+using namespace gs::cuda;
+
+/// Visible slots front to back; equal depths in the order of memory.
+std::vector<std::uint32_t> serial_ranks(const ForwardFrame& frame, const std::vector<Splat>& splats) {
+    const auto used = frame.fetched(frame.pipeline.arrays().chunk_slots, frame.limits.chunks());
+    std::vector<std::uint32_t> slots;
+    for (std::uint32_t chunk = 0; chunk < used.size(); ++chunk)
+        for (std::uint32_t i = 0; i < used[chunk]; ++i) slots.push_back(chunk * kChunk + i);
+    std::stable_sort(slots.begin(), slots.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return splats[a].depth < splats[b].depth; });
+    return slots;
+}
+
+void check_items(const ForwardFrame& frame, const FrameCounts& counts, const std::vector<std::uint32_t>& tile_begin) {
+    const FrameArrays& a = frame.pipeline.arrays();
+    const std::uint32_t tiles = static_cast<std::uint32_t>(frame.limits.tiles);
+    ASSERT_LE(counts.items, frame.limits.max_items());
+    ASSERT_LE(counts.long_tiles, frame.limits.max_long_tiles());
+    const auto items = frame.fetched(a.items, counts.items);
+    const auto order = frame.fetched(a.item_order, counts.items);
+    const auto long_tiles = frame.fetched(a.long_tiles, counts.long_tiles);
+    std::vector<std::vector<WorkItem>> by_tile(tiles);
+    std::vector<int> partial_used(frame.limits.max_partials(), 0);
+    std::uint32_t last_size = frame.limits.item_isects;
+    for (const std::uint32_t index : order) {
+        ASSERT_LT(index, counts.items);
+        const WorkItem& item = items[index];
+        ASSERT_LT(item.tile, tiles);
+        by_tile[item.tile].push_back(item);
+        const std::uint32_t size = item.end - item.first;
+        // Classes are a 64th of the largest item wide.
+        EXPECT_LE(size, last_size + frame.limits.item_isects / kSizeClasses + 1);
+        last_size = std::min(last_size, size);
+        if (item.partial == ~0u) continue;
+        ASSERT_LT(item.partial, partial_used.size());
+        EXPECT_EQ(partial_used[item.partial]++, 0);
+    }
+    std::size_t several = 0;
+    for (std::uint32_t tile = 0; tile < tiles; ++tile) {
+        auto& list = by_tile[tile];
+        std::sort(list.begin(), list.end(), [](const auto& x, const auto& y) { return x.index < y.index; });
+        ASSERT_FALSE(list.empty());
+        EXPECT_EQ(list.front().first, tile_begin[tile]);
+        EXPECT_EQ(list.back().end, tile_begin[tile + 1]);
+        for (std::size_t i = 0; i < list.size(); ++i) {
+            EXPECT_EQ(list[i].index, i);
+            EXPECT_EQ(list[i].partial == ~0u, list.size() == 1);
+            EXPECT_LE(list[i].end - list[i].first, frame.limits.item_isects);
+            if (i == 0) continue;
+            EXPECT_EQ(list[i].first, list[i - 1].end);
+            EXPECT_EQ(list[i].partial, list[i - 1].partial + 1);
+            EXPECT_EQ((list[i].first - tile_begin[tile]) % 32, 0u);
+        }
+        if (list.size() > 1) {
+            ASSERT_LT(several, long_tiles.size());
+            EXPECT_EQ(long_tiles[several++], tile);
+        }
+    }
+    EXPECT_EQ(several, long_tiles.size());
+}
+
+void check_lists(const ForwardFrame& frame) {
+    const FrameArrays& a = frame.pipeline.arrays();
+    const FrameCounts counts = frame.counts();
+    ASSERT_EQ(counts.overflow, 0u);
+    const std::size_t slots = static_cast<std::size_t>(frame.limits.chunks()) * kChunk;
+    const auto splats = frame.fetched(a.splats, slots);
+    const auto coverage = frame.fetched(a.coverage, slots);
+    const auto isects_of_slot = frame.fetched(a.isects_of_slot, slots);
+    const auto first_emission = frame.fetched(a.first_emission, slots);
+    const auto slot_from_isect = frame.fetched(a.slot_from_isect, counts.isects);
+    const auto emission = frame.fetched(a.payload[1], counts.isects);
+    const auto tile_begin = frame.fetched(a.tile_begin, static_cast<std::size_t>(frame.limits.tiles) + 1);
+    const auto ranks = serial_ranks(frame, splats);
+    EXPECT_EQ(frame.fetched(a.slot_from_rank[1], counts.visible), ranks);
+
+    std::map<std::uint32_t, std::vector<std::pair<std::uint32_t, std::uint32_t>>> lists;  // tile -> slot, emission
+    std::uint32_t next = 0, longest = 0;
+    for (const std::uint32_t slot : ranks) {
+        EXPECT_EQ(first_emission[slot], next);
+        const std::uint32_t first = next;
+        for (int row = coverage[slot].y0; row < coverage[slot].y1; ++row) {
+            const TileRange range = row_tiles(coverage[slot], splats[slot], row, frame.constants.tiles_x);
+            for (int x = range.first; x < range.end; ++x)
+                lists[static_cast<std::uint32_t>(row * frame.constants.tiles_x + x)].push_back({slot, next++});
+        }
+        EXPECT_EQ(isects_of_slot[slot], next - first);
+    }
+    ASSERT_EQ(counts.isects, next);
+    std::uint32_t at = 0;
+    for (std::uint32_t tile = 0; tile < static_cast<std::uint32_t>(frame.limits.tiles); ++tile) {
+        ASSERT_EQ(tile_begin[tile], at);
+        const auto found = lists.find(tile);
+        if (found == lists.end()) continue;
+        longest = std::max(longest, static_cast<std::uint32_t>(found->second.size()));
+        for (const auto& [slot, number] : found->second) {
+            ASSERT_EQ(slot_from_isect[at], slot);
+            ASSERT_EQ(emission[at], frame.limits.gradients ? number : slot);
+            ++at;
+        }
+    }
+    EXPECT_EQ(tile_begin.back(), at);
+    EXPECT_EQ(counts.longest_tile, longest);
+    check_items(frame, counts, tile_begin);
+}
+
+SceneRecipe recipe_of(std::size_t count, float scale_hi) {
+    SceneRecipe recipe;
+    recipe.count = count;
+    recipe.sh_degree = 0;
+    recipe.scale_hi = scale_hi;
+    return recipe;
+}
+
+TEST(CudaForwardLists, RanksEmissionsAndTileLists) {
+    for (const bool gradients : {true, false})
+        for (const auto& [count, width, height] : {std::tuple{900, 150, 90}, {300, 16, 16}, {40, 700, 40}, {1, 1, 1}}) {
+            SCOPED_TRACE(fmt::format("{} Gaussians, {} x {}", count, width, height));
+            RenderOptions options;
+            options.gradients = gradients;
+            const GaussianModel model = random_model(recipe_of(static_cast<std::size_t>(count), 0.4f));
+            const Camera camera = random_camera(40, 0, width, height);
+            ForwardFrame frame(model, camera, options, ForwardFrame::roomy(model, camera, options, 200));
+            frame.bin();
+            check_lists(frame);
+        }
+}
+
+TEST(CudaForwardLists, SmallItems) {
+    const GaussianModel model = random_model(recipe_of(1500, 0.6f));
+    const Camera camera = random_camera(41, 0, 70, 50);
+    for (const std::uint32_t item_isects : {32u, 64u, 256u}) {
+        SCOPED_TRACE(item_isects);
+        FrameLimits limits = ForwardFrame::roomy(model, camera, {});
+        limits.item_isects = item_isects;
+        ForwardFrame frame(model, camera, {}, limits);
+        frame.bin();
+        check_lists(frame);
+        EXPECT_GT(frame.counts().long_tiles, 0u);
+    }
+}
+
+/// More tiles than 16-bit keys can tell apart.
+TEST(CudaForwardLists, LargePicture) {
+    const GaussianModel model = random_model(recipe_of(30, 0.03f));
+    const Camera camera = random_camera(42, 0, 4112, 4112);
+    ForwardFrame frame(model, camera, {}, ForwardFrame::roomy(model, camera, {}, 3000));
+    ASSERT_GT(frame.limits.tiles, 65535);
+    frame.bin();
+    check_lists(frame);
+}
+
+TEST(CudaForwardLists, ManyBlocksOfTiles) {
+    const GaussianModel model = random_model(recipe_of(400, 0.5f));
+    const Camera camera = random_camera(43, 0, 500, 400);
+    FrameLimits limits = ForwardFrame::roomy(model, camera, {}, 300);
+    limits.item_isects = 32;
+    ForwardFrame frame(model, camera, {}, limits);
+    frame.bin();
+    check_lists(frame);
+    EXPECT_GT(frame.counts().long_tiles, 0u);
+}
+
+}  // namespace
+}  // namespace gs::test

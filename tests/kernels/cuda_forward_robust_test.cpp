@@ -1,0 +1,148 @@
+// The emulated CUDA backend under poison values, under other schedules, beside the CPU backend, and with options that
+// must not change the picture.
+#include <gtest/gtest.h>
+
+#include "tests/kernels/cuda_forward.h"
+#include "tests/support/emulator/emulator.h"
+#include "tests/support/random_scene.h"
+#include "tests/support/render_case.h"
+
+namespace gs::test {
+namespace {
+
+class CudaPoison : public ::testing::TestWithParam<int> {};
+TEST_P(CudaPoison, StaysInItsPlace) { check_poison(emulated_cuda, GetParam()); }
+INSTANTIATE_TEST_SUITE_P(Cuda, CudaPoison, ::testing::Values(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 30, 58));
+
+TEST(CudaForwardRobust, AllParametersPoisoned) {
+    const Camera camera = random_camera(21, 0, 40, 30);
+    RasterRun run(emulated_cuda());
+    for (const Poison& poison : poisons()) {
+        SCOPED_TRACE(poison.name);
+        SceneRecipe recipe;
+        recipe.count = 50;
+        GaussianModel model = random_model(recipe);
+        model.values.fill(poison.value);
+        const Drawn drawn = run.draw(model, camera, {}, true);
+        EXPECT_TRUE(all_finite(drawn.color) && all_finite(drawn.alpha));
+    }
+}
+
+/// Where both decide alike, the pictures agree to rounding; the counters that do not depend on the kernels' grain agree
+/// exactly.
+TEST(CudaForwardRobust, AgreesWithTheCpuBackend) {
+    SceneRecipe recipe;
+    recipe.count = 1200;
+    recipe.scale_hi = 0.12f;
+    const GaussianModel model = random_model(recipe);
+    for (const Compatibility profile : {Compatibility::tight, Compatibility::gsplat, Compatibility::inria}) {
+        SCOPED_TRACE(name_of(profile));
+        RenderOptions options;
+        options.counters = true;
+        options.compatibility = profile;
+        options.background = {0.2f, 0.3f, 0.4f};
+        const Camera camera = random_camera(22, 0, 110, 83);
+        RasterRun cpu(make_cpu_rasterizer()), cuda(emulated_cuda());
+        const Drawn a = cuda.draw(model, camera, options), b = cpu.draw(model, camera, options);
+        const auto picture = reference::render(reference::Parameters(model), camera, reference_options(options));
+        EXPECT_LE(max_abs_difference(a.color, b.color, picture.fragile), 2e-5);
+        EXPECT_LE(max_abs_difference(a.alpha, b.alpha, picture.fragile), 2e-5);
+        EXPECT_LE(max_abs_difference(a.depth, b.depth, picture.fragile), 2e-4);
+        EXPECT_EQ(max_abs_difference(a.contributors, b.contributors, picture.fragile), 0);
+        const RenderCounters &x = a.result.counters, &y = b.result.counters;
+        EXPECT_EQ(x.gaussians, y.gaussians);
+        EXPECT_EQ(x.candidates, y.candidates);
+        EXPECT_EQ(x.visible, y.visible);
+        EXPECT_EQ(x.isects, y.isects);
+        EXPECT_EQ(x.longest_tile, y.longest_tile);
+        EXPECT_EQ(max_abs_difference(a.result.isects_per_tile, b.result.isects_per_tile), 0);
+        EXPECT_NEAR(static_cast<double>(x.list_pairs), static_cast<double>(y.list_pairs),
+                    1e-3 * static_cast<double>(y.list_pairs));
+        EXPECT_NEAR(static_cast<double>(x.blended_pairs), static_cast<double>(y.blended_pairs),
+                    1e-3 * static_cast<double>(y.blended_pairs));
+        EXPECT_LT(x.evaluated_pairs, x.list_pairs);
+        std::uint64_t pairs = 0;
+        for (const std::uint32_t n : a.result.pairs_per_tile) pairs += n;
+        EXPECT_EQ(pairs, x.evaluated_pairs);
+    }
+}
+
+TEST(CudaForwardRobust, SameBitsUnderEverySchedule) {
+    SceneRecipe recipe;
+    recipe.count = 1500;
+    recipe.scale_hi = 0.2f;
+    const GaussianModel model = random_model(recipe);
+    const Camera camera = random_camera(23, 0, 90, 70);
+    const auto v = case_upstream(camera.width, camera.height);
+    RenderOptions options;
+    options.counters = true;
+    Drawn first;
+    DrawnGradients first_gradients;
+    for (const std::uint64_t seed : {1u, 2u, 3u}) {
+        emulator::set_seed(seed);
+        emulator::set_deterministic(seed == 3);
+        RasterRun run(emulated_cuda());
+        const Drawn drawn = run.draw(model, camera, options, true);
+        const DrawnGradients gradients = run.backward(v);
+        if (seed == 1) {
+            first = drawn;
+            first_gradients = gradients;
+            continue;
+        }
+        expect_same(drawn, first, fmt::format("seed {}", seed));
+        EXPECT_EQ(drawn.contributors, first.contributors);
+        EXPECT_EQ(drawn.result.counters.evaluated_pairs, first.result.counters.evaluated_pairs);
+        EXPECT_EQ(max_abs_difference(drawn.result.pairs_per_tile, first.result.pairs_per_tile), 0);
+        EXPECT_EQ(gradients.parameters.values, first_gradients.parameters.values);
+        EXPECT_EQ(gradients.mean2d, first_gradients.mean2d);
+    }
+    emulator::set_seed(0);
+    emulator::set_deterministic(false);
+}
+
+TEST(CudaForwardRobust, StateAndResultAreReusable) {
+    SceneRecipe large, small;
+    large.count = 1000;
+    small.count = 30;
+    const GaussianModel a = random_model(large), b = random_model(small);
+    const Camera wide = random_camera(24, 0, 75, 45), narrow = random_camera(24, 1, 33, 61);
+    RasterRun reused(emulated_cuda());
+    for (int round = 0; round < 2; ++round)
+        for (const auto& [model, camera] : {std::pair{&a, &wide}, {&b, &narrow}, {&b, &wide}, {&a, &narrow}}) {
+            RasterRun fresh(emulated_cuda());
+            const Drawn drawn = reused.draw(*model, *camera, {});
+            expect_same(drawn, fresh.draw(*model, *camera, {}), "reused");
+            const auto v = case_upstream(camera->width, camera->height);
+            EXPECT_EQ(reused.backward(v).parameters.values, fresh.backward(v).parameters.values);
+        }
+}
+
+TEST(CudaForwardRobust, OptionsThatOnlySaveWork) {
+    const GaussianModel model = random_model({});
+    const Camera camera = random_camera(28, 0, 80, 60);
+    RasterRun run(emulated_cuda());
+    RenderOptions all, none;
+    all.counters = true;
+    none.gradients = false;
+    expect_same(run.draw(model, camera, all), run.draw(model, camera, none), "counters and gradients");
+    none.depth = false;
+    const Drawn a = run.draw(model, camera, all), b = run.draw(model, camera, none);
+    EXPECT_EQ(max_abs_difference(a.color, b.color), 0);
+    EXPECT_EQ(max_abs_difference(a.alpha, b.alpha), 0);
+}
+
+/// Reversed means other ranks before sorting and other chunks; equal depths do not occur.
+TEST(CudaForwardRobust, OrderInMemoryDoesNotMatter) {
+    SceneRecipe recipe;
+    recipe.count = 700;
+    const GaussianModel model = random_model(recipe);
+    GaussianModel reversed = model;
+    for (int p = 0; p < model.planes(); ++p)
+        for (std::size_t i = 0; i < model.count; ++i) reversed.at(p, i) = model.at(p, model.count - 1 - i);
+    const Camera camera = random_camera(27, 0, 80, 60);
+    RasterRun run(emulated_cuda());
+    expect_same(run.draw(model, camera, {}), run.draw(reversed, camera, {}), "reversed");
+}
+
+}  // namespace
+}  // namespace gs::test

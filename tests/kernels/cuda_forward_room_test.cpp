@@ -1,0 +1,163 @@
+// Room: frames that do not fit do nothing and say what they need, the rasterizer draws them again, and a steady view
+// neither allocates nor waits.
+#include <gtest/gtest.h>
+
+#include "renderer/raster/cuda/frame_limits.h"
+#include "tests/kernels/cuda_forward.h"
+#include "tests/kernels/cuda_forward_frame.h"
+#include "tests/support/emulator/emulator.h"
+#include "tests/support/random_scene.h"
+#include "tests/support/render_case.h"
+
+namespace gs::test {
+namespace {
+
+using cuda::FrameLimits;
+
+TEST(CudaForwardRoom, StepsAreFewAndStable) {
+    EXPECT_EQ(cuda::stepped(0), cuda::kLeastRoom);
+    std::uint32_t last = 0, steps = 0;
+    for (std::uint32_t n = 4096; n < 65536; ++n) {
+        const std::uint32_t room = cuda::stepped(n);
+        EXPECT_GE(room, n);
+        EXPECT_LE(room, n + n / 8 + 1);
+        if (room != last) ++steps;
+        last = room;
+    }
+    EXPECT_LE(steps, 4u * 8u + 1u);
+    EXPECT_EQ(cuda::stepped(~0ull / 8), cuda::kMostRoom);
+    std::uint32_t room = cuda::room_for(100000, 0);
+    EXPECT_GE(room, 125000u);
+    for (const std::uint32_t needed : {101000u, 99000u, 110000u, 95000u}) EXPECT_EQ(cuda::room_for(needed, room), room);
+    EXPECT_GT(cuda::room_for(room, room), room) << "about to overflow";
+    EXPECT_LT(cuda::room_for(1000, room), room) << "much too large";
+}
+
+TEST(CudaForwardRoom, FramesThatDoNotFitDoNothingAndSayWhatTheyNeed) {
+    SceneRecipe recipe;
+    recipe.count = 700;
+    const GaussianModel model = random_model(recipe);
+    const Camera camera = random_camera(60, 0, 70, 50);
+    const FrameLimits roomy = ForwardFrame::roomy(model, camera, {});
+    ForwardFrame fits(model, camera, {}, roomy);
+    fits.draw();
+    const cuda::FrameCounts expected = fits.counts();
+    ASSERT_EQ(expected.overflow, 0u);
+    FrameLimits few_visible = roomy, few_isects = roomy, none = roomy, exact = roomy;
+    few_visible.visible = expected.visible - 1;
+    few_isects.isects = expected.isects - 1;
+    none.visible = none.isects = 0;
+    exact.visible = expected.visible;
+    exact.isects = expected.isects;
+    for (const FrameLimits& limits : {few_visible, few_isects, none}) {
+        SCOPED_TRACE(fmt::format("{} visible, {} isects", limits.visible, limits.isects));
+        ForwardFrame frame(model, camera, {}, limits);
+        const auto untouched = frame.color();
+        frame.draw();
+        const cuda::FrameCounts counts = frame.counts();
+        EXPECT_EQ(counts.overflow, 1u);
+        EXPECT_EQ(counts.visible, expected.visible);
+        EXPECT_EQ(counts.isects, expected.isects);
+        const auto color = frame.color();
+        EXPECT_EQ(std::memcmp(color.data(), untouched.data(), color.size() * sizeof(float)), 0);
+    }
+    ForwardFrame frame(model, camera, {}, exact);
+    frame.draw();
+    EXPECT_EQ(frame.counts().overflow, 0u);
+    EXPECT_EQ(frame.color(), fits.color());
+}
+
+TEST(CudaForwardRoom, TheRasterizerMakesRoomAndDrawsAgain) {
+    SceneRecipe crowd;
+    crowd.count = 3000;
+    crowd.scale_hi = 0.5f;
+    const GaussianModel large = random_model(crowd), small = random_model({});
+    const Camera camera = random_camera(61, 0, 70, 50);
+    RasterRun fresh(emulated_cuda()), grown(emulated_cuda());
+    const Drawn expected = fresh.draw(large, camera, {});
+    grown.draw(small, camera, {});
+    const auto before = emulator::calls("launch:project");
+    expect_same(grown.draw(large, camera, {}), expected, "after a frame that needed little");
+    EXPECT_EQ(emulator::calls("launch:project") - before, 2u);
+    grown.draw(large, camera, {});
+    EXPECT_EQ(emulator::calls("launch:project") - before, 3u) << "the next frame fits at once";
+}
+
+TEST(CudaForwardRoom, OutOfMemoryIsAnErrorAndTheStateStaysUsable) {
+    const Camera camera = random_camera(61, 0, 70, 50);
+    const GaussianModel model = random_model({});
+    RasterRun fresh(emulated_cuda()), run(emulated_cuda());
+    const Drawn expected = fresh.draw(model, camera, {});
+    for (std::uint64_t n = 1; n < 6; ++n) {
+        RasterRun failing(emulated_cuda());
+        emulator::fail_device_allocation(n);
+        try {
+            failing.draw(model, camera, {});
+        } catch (const DeviceError& error) {
+            EXPECT_TRUE(error.out_of_memory()) << error.what();
+        }
+        emulator::fail_device_allocation(0);
+        expect_same(failing.draw(model, camera, {}), expected, "after an allocation failed");
+    }
+}
+
+TEST(CudaForwardRoom, ThePipelineNeitherAllocatesNorWaits) {
+    SceneRecipe recipe;
+    recipe.count = 800;
+    const GaussianModel model = random_model(recipe);
+    const Camera camera = random_camera(62, 0, 70, 50);
+    ForwardFrame frame(model, camera, {}, ForwardFrame::roomy(model, camera, {}));
+    frame.draw();
+    frame.draw();
+    const auto before = emulator::calls();
+    for (int i = 0; i < 3; ++i) frame.draw();
+    const auto calls = emulator::difference(before, emulator::calls());
+    EXPECT_EQ(emulator::allocations(calls), 0u);
+    EXPECT_EQ(emulator::synchronizations(calls), 0u);
+    EXPECT_EQ(frame.counts().overflow, 0u);
+}
+
+TEST(CudaForwardRoom, ASteadyViewAllocatesNothingAndWaitsOnce) {
+    SceneRecipe recipe;
+    recipe.count = 800;
+    const GaussianModel model = random_model(recipe);
+    const std::unique_ptr<Rasterizer> cuda = emulated_cuda();
+    const auto state = cuda->make_state();
+    const auto source = cuda->source_of(model);
+    RenderOptions options;
+    options.gradients = false;
+    RenderResult result;
+    emulator::Calls before;
+    constexpr std::uint64_t kFrames = 4;
+    for (std::uint64_t i = 0; i < 2 + kFrames; ++i) {
+        if (i == 2) before = emulator::calls();
+        Camera camera = random_camera(63, 0, 70, 50);
+        camera.translation.x += 0.01 * static_cast<double>(i);
+        cuda->forward(*source, camera, options, *state, result);
+    }
+    const auto calls = emulator::difference(before, emulator::calls());
+    EXPECT_EQ(emulator::allocations(calls), 0u);
+    EXPECT_EQ(calls.at("launch:project"), kFrames);
+    EXPECT_EQ(calls.at("cudaStreamSynchronize"), kFrames);
+}
+
+/// Nothing runs before the host waits, so whatever the host overwrites too early shows.
+TEST(CudaForwardRoom, WorkThatRunsLateDrawsTheSame) {
+    SceneRecipe recipe;
+    recipe.count = 600;
+    const GaussianModel model = random_model(recipe);
+    const Camera camera = random_camera(64, 0, 70, 50);
+    RasterRun early(emulated_cuda()), late(emulated_cuda());
+    const auto v = case_upstream(camera.width, camera.height);
+    const Drawn expected = early.draw(model, camera, {});
+    const DrawnGradients gradients = early.backward(v);
+    emulator::set_execution(emulator::Execution::deferred);
+    for (int i = 0; i < 2; ++i) {
+        expect_same(late.draw(model, camera, {}), expected, "deferred");
+        EXPECT_EQ(late.backward(v).parameters.values, gradients.parameters.values);
+    }
+    emulator::set_execution(emulator::Execution::eager);
+}
+
+}  // namespace
+}  // namespace gs::test
