@@ -90,7 +90,7 @@ Result<const SplatFormat*> format_of(const fs::path& path) {
 }  // namespace
 
 std::span<const SplatFormat> splat_formats() {
-    static const std::array<SplatFormat, 8> formats = {{
+    static const std::array<SplatFormat, 9> formats = {{
         {"compressed-ply",
          "PlayCanvas compressed PLY",
          {".compressed.ply"},
@@ -103,6 +103,12 @@ std::span<const SplatFormat> splat_formats() {
         {"ksplat", "GaussianSplats3D .ksplat", {".ksplat"}, recognises_ksplat, read_ksplat, nullptr},
         {"lods", "streamed SOG, several levels", {"lod-meta.json"}, recognises_splat_lods, read_splat_lods, nullptr},
         {"sog", "SOG", {".sog", "meta.json"}, recognises_sog, read_sog, nullptr},
+        {"gltf",
+         "glTF with KHR_gaussian_splatting",
+         {".glb", ".gltf"},
+         recognises_splat_gltf,
+         read_splat_gltf,
+         write_splat_gltf},
         {"splat", "antimatter15 .splat", {".splat"}, recognises_dot_splat, read_dot_splat, write_dot_splat},
     }};
     return formats;
