@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <vector>
@@ -15,6 +16,18 @@ namespace {
 namespace emu = gs::emulator;
 using emu::Fault;
 using gs::cuda::kAllLanes;
+
+/// The faults here are meant; without this the program would end with them and fail.
+class FaultsAreMeant : public ::testing::EmptyTestEventListener {
+    void OnTestEnd(const ::testing::TestInfo&) override { emu::take_reports(); }
+};
+[[maybe_unused]] const bool listening = [] {
+    ::testing::UnitTest::GetInstance()->listeners().Append(new FaultsAreMeant);
+    return true;
+}();
+
+/// Before an expected death: blocks run on several host threads, so a fork alone would not do.
+void die_in_a_new_process() { ::testing::FLAGS_gtest_death_test_style = "threadsafe"; }
 
 struct Unused {
     int* out;
@@ -149,6 +162,7 @@ void GS_KERNEL(32, 1) shared_overrun(Unused) {
     pointer[33] = 1;
 }
 TEST(EmulatorFaults, PointerPastASharedArray) {
+    die_in_a_new_process();
     if constexpr (emu::kAddressSanitizer) {
         EXPECT_DEATH(emu::run(shared_overrun, Unused{nullptr}, 1, 32), "AddressSanitizer");
     } else {
@@ -186,6 +200,7 @@ void GS_KERNEL(32, 1) writes_33(Unused p) {
     if (threadIdx.x == 0) p.out[32] = 1;
 }
 TEST(EmulatorFaults, WriteOutsideAnAllocation) {
+    die_in_a_new_process();
     int* memory = nullptr;
     ASSERT_EQ(cudaMalloc(&memory, 32 * sizeof(int)), cudaSuccess);
     if constexpr (emu::kAddressSanitizer) {
@@ -222,6 +237,7 @@ TEST(EmulatorFaults, CopiesAndFreesOfWhatIsNoAllocation) {
 
 void GS_KERNEL(32, 1) doubles(Unused p) { p.out[threadIdx.x] *= 2; }
 TEST(EmulatorFaults, SeparateMemoryIsOutOfTheHostsReach) {
+    die_in_a_new_process();
     int *memory = nullptr, *pinned = nullptr;
     std::vector<int> host(32, 21);
     emu::set_separate_memory(true);
@@ -248,6 +264,22 @@ void GS_KERNEL(64, 1) barrier_twice(Unused) {
 TEST(EmulatorFaults, WorksOnAfterAFault) {
     EXPECT_THROW(emu::run(two_barriers, Unused{nullptr}, 4, 64), emu::EmulatorError);
     for (int i = 0; i < 10; ++i) EXPECT_NO_THROW(emu::run(barrier_twice, Unused{nullptr}, 8, 64));
+}
+
+TEST(EmulatorFaults, SwallowedReportsMakeTheProgramFail) {
+    die_in_a_new_process();
+    const auto swallow = [] {
+        EXPECT_TRUE(emu::take_reports().empty());
+        try {
+            emu::run(two_barriers, Unused{nullptr}, 1, 64);
+        } catch (...) {
+        }
+    };
+    swallow();
+    const std::vector<std::string> reports = emu::take_reports();
+    ASSERT_EQ(reports.size(), 1u);
+    EXPECT_NE(reports[0].find("different barriers"), std::string::npos);
+    EXPECT_EXIT((swallow(), std::exit(0)), ::testing::ExitedWithCode(1), "not taken by a test: .*different barriers");
 }
 
 }  // namespace

@@ -227,6 +227,7 @@ void Block::report_stuck() const {
         collective ? "lanes of one mask do not meet:" : "threads of the block wait at different barriers:";
     for (const Waiting& one : places) text += fmt::format(" thread {} waits at {};", one.thread, place_text(one.where));
     text += fmt::format(" {} of {} threads have ended", launch_.threads - live_, launch_.threads);
+    threadIdx.x = places.front().thread;
     report(collective ? Fault::divergent_collective : Fault::divergent_barrier, text, places.front().where);
 }
 

@@ -44,12 +44,14 @@ enum class Fault {
 /// A bug in code under test. Thrown out of the launch, or out of the call that lets deferred work run.
 class EmulatorError : public std::logic_error {
   public:
-    EmulatorError(Fault fault_kind, const std::string& message, std::string file_name, unsigned line_number)
-        : std::logic_error(message), fault(fault_kind), file(std::move(file_name)), line(line_number) {}
+    EmulatorError(Fault fault_kind, const std::string& message, std::string file_name, unsigned line_number);
     Fault fault;
     std::string file;  ///< empty where there is no place
     unsigned line;
 };
+/// What was reported since the last call. A program that ends with reports nobody took prints them and fails, so code
+/// that catches every exception hides no bug.
+std::vector<std::string> take_reports();
 
 // ---- how work runs
 void set_seed(std::uint64_t seed);

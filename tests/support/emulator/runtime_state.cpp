@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <utility>
 
@@ -111,6 +112,26 @@ void Runtime::settle(CUstream_st* stream) {
 
 // ---- emulator.h
 
+namespace {
+
+/// A lock of its own: blocks on other host threads report, too, while the runtime is held by the one that launched.
+std::mutex& report_mutex() {
+    static auto* const mutex = new std::mutex;
+    return *mutex;
+}
+
+}  // namespace
+
+EmulatorError::EmulatorError(Fault fault_kind, const std::string& message, std::string file_name, unsigned line_number)
+    : std::logic_error(message), fault(fault_kind), file(std::move(file_name)), line(line_number) {
+    const std::lock_guard lock(report_mutex());
+    Runtime::instance().reports.push_back(message);
+}
+std::vector<std::string> take_reports() {
+    const std::lock_guard lock(report_mutex());
+    return std::exchange(Runtime::instance().reports, {});
+}
+
 void set_seed(std::uint64_t seed) { Runtime::instance().seed = seed; }
 void set_deterministic(bool on) { Runtime::instance().deterministic = on; }
 void set_separate_memory(bool on) { Runtime::instance().separate_memory = on; }
@@ -199,16 +220,22 @@ Statistics statistics() {
 
 namespace {
 
-/// The last line of every test program that ran kernels: which backend it exercised.
-struct Announcement {
-    ~Announcement() {
+/// The last line of every test program that ran kernels says which backend it exercised; reports that were swallowed on
+/// the way make it fail.
+struct AtTheEnd {
+    ~AtTheEnd() {
         const Statistics done = statistics();
-        if (done.launches == 0) return;
-        std::printf("backends: CUDA kernels (emulated, %llu launches, %llu thread switches)\n",
-                    static_cast<unsigned long long>(done.launches), static_cast<unsigned long long>(done.switches));
+        if (done.launches != 0) {
+            std::printf("backends: CUDA kernels (emulated, %llu launches, %llu thread switches)\n",
+                        static_cast<unsigned long long>(done.launches), static_cast<unsigned long long>(done.switches));
+        }
+        const std::vector<std::string> reports = take_reports();
+        for (const std::string& report : reports)
+            std::fprintf(stderr, "emulator, not taken by a test: %s\n", report.c_str());
         std::fflush(stdout);
+        if (!reports.empty()) std::_Exit(1);
     }
-} announcement;
+} at_the_end;
 
 }  // namespace
 }  // namespace gs::emulator

@@ -80,6 +80,7 @@ class Runtime {
     std::function<void(const ArrayWrite&)> array_writer;
 
     // ---- objects
+    std::vector<std::string> reports;
     Calls calls;
     Statistics statistics{};
     cudaError_t last_error = cudaSuccess;
