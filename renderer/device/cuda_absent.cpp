@@ -1,4 +1,5 @@
 // The device layer of a build without CUDA: it says so.
+#include "renderer/device/cuda/ceilings.h"
 #include "renderer/device/cuda/device.h"
 
 namespace gs {
@@ -13,6 +14,7 @@ tl::unexpected<Error> built_without() {
 
 Result<CudaDeviceInfo> cuda_device_info(int) { return built_without(); }
 Result<CudaMemory> cuda_memory(int) { return built_without(); }
+Result<Ceilings> measure_cuda_ceilings(int, const CeilingEffort&) { return built_without(); }
 void cuda_profiler_start() {}
 void cuda_profiler_stop() {}
 

@@ -9,6 +9,7 @@
 #include "profiler/core/scope.h"
 #include "profiler/reader.h"
 #include "profiler/store.h"
+#include "renderer/device/cuda/ceilings.h"
 #include "renderer/device/cuda/kernel.cuh"
 #include "renderer/device/cuda/launch.h"
 #include "renderer/device/cuda/stage_timer.h"
@@ -225,6 +226,26 @@ TEST_F(StageTimersTest, StaysRightOverManyAnchors) {
     // Begun when launched, in the emulator: microseconds of the calls between, whatever the anchors were.
     EXPECT_GE(late.front(), 0);
     EXPECT_LT(late[late.size() / 2], 100) << "us";
+}
+
+TEST(CudaCeilings, EveryKernelRunsAndEveryFigureIsThere) {
+    CeilingEffort effort;
+    effort.copy_bytes = 1u << 16;
+    effort.rounds = 32;
+    effort.blocks_per_multiprocessor = 1;
+    effort.launches = 10;
+    effort.repeats = 1;
+    const auto live = emulator::live_allocations().size();
+    const auto c = measure_cuda_ceilings(0, effort);
+    ASSERT_TRUE(c) << c.error().text();
+    EXPECT_TRUE(c->cuda);
+    EXPECT_FALSE(c->machine.empty());
+    for (const double figure : {c->copy_bytes, c->lane_operations, c->special_operations, c->shared_bytes,
+                                c->atomics_spread, c->atomics_contended, c->launch_seconds, c->launch_interval_seconds})
+        EXPECT_GT(figure, 0);
+    EXPECT_TRUE(std::isnan(c->blend_pairs));
+    EXPECT_EQ(emulator::live_allocations().size(), live);
+    EXPECT_FALSE(measure_cuda_ceilings(7, effort));
 }
 
 }  // namespace
