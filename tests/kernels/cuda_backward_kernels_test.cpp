@@ -299,7 +299,7 @@ TEST(CudaBackwardKernels, ReadsThroughTheOptimizer) {
     const GaussianModel sleeping = random_model({});
     const Camera camera = random_camera(14, 0, 40, 30);
     const HandMadeGradients v(case_upstream(camera.width, camera.height));
-    const int planes = sleeping.planes(), moving = planes - 6;
+    const int planes = sleeping.planes(), moving = plane_count(2);
     std::vector<float> moments(sleeping.capacity * static_cast<std::size_t>(planes) * 2), pending(4 * 8);
     std::vector<std::uint32_t> last_step(sleeping.capacity);
     for (std::size_t i = 0; i < moments.size(); ++i)

@@ -10,15 +10,6 @@
 
 namespace gs::cuda {
 
-/// a / b to 2 ulp; b is between 0.01 and 1 here.
-GS_DEVICE float quotient(float a, float b) {
-#ifdef __CUDACC__
-    return __fdividef(a, b);
-#else
-    return a / b;
-#endif
-}
-
 struct PixelGradient {
     float red, green, blue, depth;  ///< d loss / d picture
 };
@@ -76,7 +67,7 @@ GS_DEVICE PairGradient replay(ReplayState& s, const PixelGradient& g, const Spla
     cg = fmaf(g.blue, splat.blue, cg);
     if constexpr (kDepth) cg = fmaf(g.depth, splat.depth, cg);
     s.rest = fmaf(-w, cg, s.rest);
-    const float v_alpha = s.t * cg - quotient(s.rest, 1.0f - alpha);
+    const float v_alpha = s.t * cg - __fdividef(s.rest, 1.0f - alpha);  // 1 - alpha >= 0.01
     // The clamp at alpha_max passes no gradient.
     const float v = open && raw_alpha < rules.alpha_max ? v_alpha * alpha : 0.0f;
     s.t = reached ? (open ? behind : 0.0f) : s.t;

@@ -31,14 +31,15 @@ class ModelReader {
             moving_ = lazy.clock->planes;
         }
     }
-    GS_DEVICE float plane(int p) const {
-        const float value = values_[static_cast<std::size_t>(p) * stride_];
-        if constexpr (kLazy) {
-            if (p >= moving_) return value;
-            const float* at = moments_ + static_cast<std::size_t>(p) * 2 * kBlock;
-            return math::lazy_value(value, at[0], at[kBlock], pending_[learning_group(p)]);
-        }
-        return value;
+    GS_DEVICE float plane(int p) const { return moves(p) ? awake(p) : stored(p); }
+    /// For readers of several planes that ask once: a branch before each would make every load wait for the one before.
+    /// Planes of one SH degree move or rest together; geometry and degree 0 always move.
+    GS_DEVICE bool moves(int p) const { return kLazy && (p < kShRest || p < moving_); }
+    GS_DEVICE float stored(int p) const { return values_[static_cast<std::size_t>(p) * stride_]; }
+    /// Of a plane that moves.
+    GS_DEVICE float awake(int p) const {
+        const float* at = moments_ + static_cast<std::size_t>(p) * 2 * kBlock;
+        return math::lazy_value(stored(p), at[0], at[kBlock], pending_[learning_group(p)]);
     }
     GS_DEVICE Vec3f vector(int p) const { return {plane(p), plane(p + 1), plane(p + 2)}; }
     GS_DEVICE Vec3f mean() const { return vector(kMeans); }

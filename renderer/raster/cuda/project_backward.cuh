@@ -69,28 +69,42 @@ GS_DEVICE SplatSums sum_rows(const IsectGradient* gradients, std::uint32_t first
     return mine;
 }
 
+/// A channel's coefficients, zero above the degree in use. Those of one degree are read together.
+template <bool kLazy>
+GS_DEVICE void read_channel(const ModelReader<kLazy>& reader, int degree, int channel, float (&sh)[16]) {
+    GS_UNROLL
+    for (int d = 0; d < 4; ++d) {
+        const int first = d * d, end = sh_bases(d);
+        if (d > degree) {
+            GS_UNROLL
+            for (int k = first; k < end; ++k) sh[k] = 0.0f;
+        } else if (reader.moves(kSh0 + 3 * first)) {
+            GS_UNROLL
+            for (int k = first; k < end; ++k) sh[k] = reader.awake(kSh0 + 3 * k + channel);
+        } else {
+            GS_UNROLL
+            for (int k = first; k < end; ++k) sh[k] = reader.stored(kSh0 + 3 * k + channel);
+        }
+    }
+}
+
 /// Colour: SH basis and the gradient before the clamp into `out`; the mean's gradient through the view direction is the
 /// result. Channel by channel, so that each coefficient is read once and a third of them is in registers.
 template <bool kLazy>
 GS_DEVICE Vec3f shade_backward(const FrameConstants& c, const ModelReader<kLazy>& reader, Vec3f mean, Vec3f v_color,
                                GaussianGradient& out) {
     const Vec3f ray = mean - c.position, direction = math::normalize(ray);
-    const int bases = sh_bases(c.sh_degree);
-    math::sh_basis(c.sh_degree, direction, out.basis);
     GS_UNROLL
-    for (int k = 1; k < 16; ++k)
-        if (k >= bases) out.basis[k] = 0.0f;
+    for (int k = 1; k < 16; ++k) out.basis[k] = 0.0f;
+    math::sh_basis(c.sh_degree, direction, out.basis);
     const float v_channel[3] = {v_color.x, v_color.y, v_color.z};
     Vec3f v_direction{0.0f, 0.0f, 0.0f};
     GS_UNROLL
     for (int channel = 0; channel < 3; ++channel) {
         float sh[16], raw = 0.5f;
+        read_channel(reader, c.sh_degree, channel, sh);
         GS_UNROLL
-        for (int k = 0; k < 16; ++k) {
-            if (k >= bases) break;
-            sh[k] = reader.plane(kSh0 + 3 * k + channel);
-            raw += out.basis[k] * sh[k];
-        }
+        for (int k = 0; k < 16; ++k) raw += out.basis[k] * sh[k];
         const float v = raw >= 0.0f ? v_channel[channel] : 0.0f;
         out.color[channel] = v;
         v_direction += v * math::sh_basis_vjp(c.sh_degree, direction, sh);
