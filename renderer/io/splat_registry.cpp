@@ -102,7 +102,7 @@ std::span<const SplatFormat> splat_formats() {
         {"spz", "SPZ", {".spz"}, recognises_spz, read_spz, write_spz},
         {"ksplat", "GaussianSplats3D .ksplat", {".ksplat"}, recognises_ksplat, read_ksplat, nullptr},
         {"lods", "streamed SOG, several levels", {"lod-meta.json"}, recognises_splat_lods, read_splat_lods, nullptr},
-        {"sog", "SOG", {".sog", "meta.json"}, recognises_sog, read_sog, nullptr},
+        {"sog", "SOG", {".sog", "meta.json"}, recognises_sog, read_sog, write_sog},
         {"gltf",
          "glTF with KHR_gaussian_splatting",
          {".glb", ".gltf"},

@@ -56,7 +56,7 @@ TEST(SplatGltf, ConformanceMatrix) {
         EXPECT_NEAR(m.at(kLogScales, 4), 1, 1e-6);
         EXPECT_NEAR(m.at(kLogScales + 2, 5), -1, 1e-6);
         EXPECT_NEAR(m.at(kLogScales + 1, 6), -3, 1e-6);
-        EXPECT_NEAR(1 / (1 + std::exp(-m.at(kOpacityLogits, 8))), 0.25, 1e-6);
+        EXPECT_NEAR(1 / (1 + std::exp(-m.at(kOpacityLogits, 8))), 0.75, 1e-6);
         EXPECT_NEAR(1 / (1 + std::exp(-m.at(kOpacityLogits, 9))), 64 / 255.0, 1e-6);
         EXPECT_NEAR(1 / (1 + std::exp(-m.at(kOpacityLogits, 10))), 16384 / 65535.0, 1e-6);
         EXPECT_NEAR(m.at(kShRest, 12), -1.1f, 1e-5);  // y changes sign
