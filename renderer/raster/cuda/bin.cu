@@ -13,9 +13,10 @@ namespace gs::cuda {
 namespace {
 
 constexpr std::uint32_t kThreads = 256;
-/// A slot with more isects than this is listed by its whole warp. Below, a lane is busy for less time than the warp
-/// would need to agree on who writes what.
+/// A slot with more isects than this is listed by its whole warp, others by a lane each.
 constexpr std::uint32_t kLaneIsects = 24;
+constexpr std::uint32_t kStaged = kWarp * kLaneIsects;  ///< of a warp
+constexpr int kOwnerShift = 27;                         ///< tiles are fewer than 2^26
 
 GS_DEVICE std::uint32_t global_thread() { return blockIdx.x * blockDim.x + threadIdx.x; }
 
@@ -99,20 +100,21 @@ GS_DEVICE void put(const EmitParams<Key>& p, std::uint32_t emission, std::uint32
     p.slot_of_emission[emission] = slot;
 }
 
-/// One lane lists a slot's tiles, row by row. What project counted is what is written, to the last entry: should the
-/// two ever disagree, the rest becomes sentinels, which no tile lists.
-template <class Key>
-GS_DEVICE void emit_by_lane(const EmitParams<Key>& p, std::uint32_t slot, std::uint32_t first, std::uint32_t end) {
+/// One lane lists a slot's tiles, row by row, into shared memory from `at`. As many as project counted, to the last
+/// entry: should the two ever disagree, the rest becomes sentinels, which no tile lists.
+template <class Key, class Shared>
+GS_DEVICE void list_by_lane(const EmitParams<Key>& p, std::uint32_t slot, std::uint32_t at, std::uint32_t end,
+                            Shared& staged) {
     const Splat splat = p.splats[slot];
     const Coverage cover = p.coverage[slot];
     const int tiles_x = p.constants->tiles_x;
-    std::uint32_t emission = first;
+    const std::uint32_t owner = static_cast<std::uint32_t>(lane_id()) << kOwnerShift;
     for (int row = cover.y0; row < cover.y1; ++row) {
         const TileRange range = row_tiles(cover, splat, row, tiles_x);
-        for (int x = range.first; x < range.end && emission < end; ++x, ++emission)
-            put(p, emission, static_cast<std::uint32_t>(row * tiles_x + x), slot);
+        for (int x = range.first; x < range.end && at < end; ++x, ++at)
+            staged[at] = static_cast<std::uint32_t>(row * tiles_x + x) | owner;
     }
-    for (; emission < end; ++emission) put(p, emission, p.tiles, slot);
+    for (; at < end; ++at) staged[at] = p.tiles | owner;
 }
 
 /// The warp lists a slot's tiles: a lane per row finds the ranges, then all lanes write row after row.
@@ -138,18 +140,33 @@ GS_DEVICE void emit_by_warp(const EmitParams<Key>& p, std::uint32_t slot, std::u
         put(p, emission, p.tiles, slot);
 }
 
+/// A thread per rank. Short lists are gathered in shared memory first: the emissions of neighbouring ranks lie side by
+/// side, so the warp then writes them 32 at a time instead of each lane its own few scattered words.
 template <class Key>
 GS_KERNEL(kThreads, 4)
 void emit(EmitParams<Key> p) {
+    GS_SHARED(std::uint32_t, staged, kThreads / kWarp * kStaged);  // tile, owner's lane above it
     if (p.counts->overflow != 0) return;
-    const std::uint32_t rank = global_thread();
+    const std::uint32_t rank = global_thread(), lane = static_cast<std::uint32_t>(lane_id());
     std::uint32_t slot = 0, first = 0, isects = 0;
     if (rank < p.counts->visible) {
         slot = p.slot_from_rank[rank];
         first = p.emission_of_rank[rank];
         isects = p.isects_of_slot[slot];
         p.first_emission[slot] = first;
-        if (isects <= kLaneIsects) emit_by_lane(p, slot, first, first + isects);
+    }
+    const std::uint32_t mine = isects <= kLaneIsects ? isects : 0, before = warp_sum_before(mine),
+                        total = warp_sum(mine);
+    const std::uint32_t base = static_cast<std::uint32_t>(warp_id()) * kStaged;
+    if (mine > 0) list_by_lane(p, slot, base + before, base + before + mine, staged);
+    __syncwarp();
+    for (std::uint32_t start = 0; start < total; start += kWarp) {
+        const bool in = start + lane < total;
+        const std::uint32_t entry = in ? staged[base + start + lane] : 0;
+        const int owner = static_cast<int>(entry >> kOwnerShift);
+        const std::uint32_t emission = __shfl_sync(kAllLanes, first - before, owner) + start + lane;
+        const std::uint32_t owner_slot = __shfl_sync(kAllLanes, slot, owner);
+        if (in) put(p, emission, entry & ((1u << kOwnerShift) - 1u), owner_slot);
     }
     for (unsigned large = __ballot_sync(kAllLanes, isects > kLaneIsects); large != 0; large &= large - 1) {
         const int from = __ffs(static_cast<int>(large)) - 1;

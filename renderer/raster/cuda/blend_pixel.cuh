@@ -50,8 +50,8 @@ GS_DEVICE SubTile sub_tile_of(const FrameConstants& c, std::uint32_t tile, int w
 GS_DEVICE bool reaches(const SubTile& r, const Splat& s, float log2_alpha_min) {
     const float left = r.left - s.x, right = r.right - s.x, top = r.top - s.y, bottom = r.bottom - s.y;
     const float x = fminf(fmaxf(0.0f, left), right), y = fminf(fmaxf(0.0f, top), bottom);
-    const float y_at_x = fminf(fmaxf(-0.5f * s.b * x / s.c, top), bottom),
-                x_at_y = fminf(fmaxf(-0.5f * s.b * y / s.a, left), right);
+    const float y_at_x = fminf(fmaxf(__fdividef(-0.5f * s.b * x, s.c), top), bottom),
+                x_at_y = fminf(fmaxf(__fdividef(-0.5f * s.b * y, s.a), left), right);
     const float largest = fmaxf(log2_alpha(s, x, y_at_x), log2_alpha(s, x_at_y, y));
     const float far_x = fmaxf(fabsf(left), fabsf(right)), far_y = fmaxf(fabsf(top), fabsf(bottom));
     const float terms = s.a * far_x * far_x + s.c * far_y * far_y;             // |b| far_x far_y is no more than both

@@ -116,7 +116,7 @@ GS_DEVICE Vec3f color_of(int degree, const ModelReader<kLazy>& gaussian, Vec3f d
 }
 
 template <bool kLazy>
-GS_KERNEL(kChunk, 2)
+GS_KERNEL(kChunk, 3)
 void project(ProjectParams p) {
     GS_SHARED(std::uint32_t, blocks_in_view, 1);
     GS_SHARED(std::uint32_t, warp_counts, kChunk / kWarp);

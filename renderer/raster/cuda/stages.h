@@ -2,7 +2,8 @@
 // stream and returns; none allocates or waits. The kernels are in the .cu file named beside it.
 #pragma once
 
-#include "renderer/raster/cuda/pipeline.h"
+#include "renderer/device/cuda/runtime.h"
+#include "renderer/raster/cuda/frame.h"
 
 namespace gs::cuda {
 
