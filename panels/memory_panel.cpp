@@ -18,44 +18,50 @@ ImU32 category_color(std::size_t index) {
     return kColors[index % std::size(kColors)];
 }
 
-void share_bar(const std::vector<MemoryRow>& rows, std::uint64_t total) {
+std::uint64_t sum_of(const std::vector<MemoryRow>& rows) {
+    std::uint64_t sum = 0;
+    for (const MemoryRow& row : rows) sum += row.bytes;
+    return sum;
+}
+
+/// Parts of `whole`: what the rows take, then `rest` in grey, then what is free.
+void share_bar(const std::vector<MemoryRow>& rows, double whole, double rest = 0) {
     const ImVec2 corner = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x, height = 0.9F * em();
     ImGui::Dummy({width, height});
+    if (!(whole > 0)) return;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    list.AddRectFilled(corner, {corner.x + width, corner.y + height}, kFieldColor, 2);
     float x = corner.x;
-    for (std::size_t i = 0; i < rows.size() && total > 0; ++i) {
-        const float part = width * static_cast<float>(static_cast<double>(rows[i].bytes) / static_cast<double>(total));
-        ImGui::GetWindowDrawList()->AddRectFilled({x, corner.y}, {x + std::max(part - 1, 0.0F), corner.y + height},
-                                                  category_color(i));
-        x += part;
-    }
+    const auto part = [&](double bytes, ImU32 color) {
+        const float w = std::min(width * static_cast<float>(bytes / whole), corner.x + width - x);
+        list.AddRectFilled({x, corner.y}, {x + std::max(w - 1, 0.0F), corner.y + height}, color);
+        x += std::max(w, 0.0F);
+    };
+    for (std::size_t i = 0; i < rows.size(); ++i) part(static_cast<double>(rows[i].bytes), category_color(i));
+    part(rest, kFaintColor);
 }
 
-}  // namespace
+class Table {
+  public:
+    explicit Table(const char* id)
+        : open_(ImGui::BeginTable(id, 3, ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp)) {
+        if (!open_) return;
+        ImGui::TableSetupColumn("category", ImGuiTableColumnFlags_WidthStretch);
+        ImGui::TableSetupColumn("size", ImGuiTableColumnFlags_WidthFixed, 5 * em());
+        ImGui::TableSetupColumn("share", ImGuiTableColumnFlags_WidthFixed, 4 * em());
+        ImGui::TableHeadersRow();
+    }
+    ~Table() {
+        if (open_) ImGui::EndTable();
+    }
+    Table(const Table&) = delete;
+    Table& operator=(const Table&) = delete;
 
-void MemoryPanel::draw(const Snapshot& snapshot, Commands& commands) {
-    std::vector<MemoryRow> rows;
-    if (snapshot.scene) rows = snapshot.scene->memory;
-    if (snapshot.trace) rows.push_back({"measurements", snapshot.trace->bytes()});
-    std::uint64_t total = 0;
-    for (const MemoryRow& row : rows) total += row.bytes;
-    if (total == 0 && snapshot.process_bytes == 0) {
-        empty_note("Nothing is in memory yet");
-        return;
-    }
-    if (ImGui::Button("Copy CSV")) {
-        std::string csv = "category,bytes\n";
-        for (const MemoryRow& row : rows) csv += fmt::format("{},{}\n", csv_cell(row.category), row.bytes);
-        ImGui::SetClipboardText(csv.c_str());
-    }
-    static_cast<void>(commands);
-    share_bar(rows, total);
-    if (!ImGui::BeginTable("##memory", 3, ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp)) return;
-    ImGui::TableSetupColumn("category", ImGuiTableColumnFlags_WidthStretch);
-    ImGui::TableSetupColumn("size", ImGuiTableColumnFlags_WidthFixed, 5 * em());
-    ImGui::TableSetupColumn("share", ImGuiTableColumnFlags_WidthFixed, 4 * em());
-    ImGui::TableHeadersRow();
-    const auto line = [&](std::string_view name, std::uint64_t bytes, ImU32 color, bool with_share) {
+    /// `total`: what shares are of; 0: no share.
+    void line(std::string_view name, std::uint64_t bytes, ImU32 color = 0, std::uint64_t total = 0,
+              std::string_view hint = {}) const {
+        if (!open_) return;
         ImGui::TableNextRow();
         ImGui::TableNextColumn();
         const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -63,17 +69,84 @@ void MemoryPanel::draw(const Snapshot& snapshot, Commands& commands) {
                                                   color, 2);
         ImGui::SetCursorPosX(ImGui::GetCursorPosX() + em());
         text(fitted(name, ImGui::GetContentRegionAvail().x));
+        tooltip(hint);
         ImGui::TableNextColumn();
         cell_right(format_bytes(static_cast<double>(bytes)));
         ImGui::TableNextColumn();
-        if (with_share && total > 0)
-            cell_right(format_share(static_cast<double>(bytes) / static_cast<double>(total)), kDimColor);
+        if (total > 0) cell_right(format_share(static_cast<double>(bytes) / static_cast<double>(total)), kDimColor);
+    }
+    /// Rows with their colours; of an arena also what of it was ever used.
+    void lines(const std::vector<MemoryRow>& rows, std::uint64_t total) const {
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            line(rows[i].category, rows[i].bytes, category_color(i), total);
+            if (rows[i].peak > 0)
+                line("  most in use", rows[i].peak, 0, 0,
+                     "high-water mark: the most of this reservation that was ever in use at once");
+        }
+    }
+
+  private:
+    bool open_;
+};
+
+void draw_host(const Snapshot& snapshot, const std::vector<MemoryRow>& rows) {
+    const std::uint64_t total = sum_of(rows);
+    share_bar(rows, static_cast<double>(total));
+    const Table table("##host");
+    table.lines(rows, total);
+    table.line("sum of these", total);
+    if (snapshot.process_bytes > 0) table.line("whole process, resident", snapshot.process_bytes);
+    if (snapshot.machine_bytes > 0) table.line("machine", snapshot.machine_bytes);
+}
+
+void draw_device(const Snapshot& snapshot, const std::vector<MemoryRow>& rows) {
+    const std::uint64_t total = sum_of(rows);
+    const auto& whole = snapshot.device_memory;
+    // Of the device: ours by category, what else is taken (other processes, the driver), what is free.
+    const std::uint64_t taken = whole ? whole->total_bytes - std::min(whole->free_bytes, whole->total_bytes) : 0;
+    if (whole && whole->total_bytes > 0)
+        share_bar(rows, static_cast<double>(whole->total_bytes), static_cast<double>(taken - std::min(taken, total)));
+    else
+        share_bar(rows, static_cast<double>(total));
+    const Table table("##device");
+    table.lines(rows, total);
+    table.line("sum of these", total);
+    if (!whole) return;
+    table.line("held by gausscope", whole->held_bytes, 0, 0,
+               "everything that this process has allocated on the device");
+    table.line("taken in all", taken, kFaintColor, whole->total_bytes, "by every process, and by the driver");
+    table.line("free", whole->free_bytes, kFieldColor, whole->total_bytes);
+    table.line(snapshot.device.empty() ? "device" : snapshot.device, whole->total_bytes);
+}
+
+std::string memory_csv(const std::vector<MemoryRow>& host, const std::vector<MemoryRow>& device) {
+    std::string csv = "where,category,bytes,most_in_use\n";
+    const auto add = [&](const char* where, const std::vector<MemoryRow>& rows) {
+        for (const MemoryRow& row : rows)
+            csv += fmt::format("{},{},{},{}\n", where, csv_cell(row.category), row.bytes,
+                               row.peak > 0 ? fmt::format("{}", row.peak) : std::string());
     };
-    for (std::size_t i = 0; i < rows.size(); ++i) line(rows[i].category, rows[i].bytes, category_color(i), true);
-    line("sum of these", total, 0, false);
-    if (snapshot.process_bytes > 0) line("whole process, resident", snapshot.process_bytes, 0, false);
-    if (snapshot.machine_bytes > 0) line("machine", snapshot.machine_bytes, 0, false);
-    ImGui::EndTable();
+    add("host", host);
+    add("device", device);
+    return csv;
+}
+
+}  // namespace
+
+void MemoryPanel::draw(const Snapshot& snapshot, Commands&) {
+    std::vector<MemoryRow> host, device;
+    if (snapshot.scene)
+        for (const MemoryRow& row : snapshot.scene->memory) (row.device ? device : host).push_back(row);
+    if (snapshot.trace) host.push_back({"measurements", snapshot.trace->bytes()});
+    const bool on_device = !device.empty() || snapshot.device_memory.has_value();
+    if (sum_of(host) == 0 && !on_device && snapshot.process_bytes == 0) {
+        empty_note("Nothing is in memory yet");
+        return;
+    }
+    if (ImGui::Button("Copy CSV")) ImGui::SetClipboardText(memory_csv(host, device).c_str());
+    if (!on_device) return draw_host(snapshot, host);
+    if (section("GPU")) draw_device(snapshot, device);
+    if (section("Host")) draw_host(snapshot, host);
 }
 
 }  // namespace gs

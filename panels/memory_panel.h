@@ -1,4 +1,5 @@
-// Memory: bytes by category, as bars and a table, and of the whole process. A tab of the workspace.
+// Memory: bytes by category, as bars and a table, and of the whole process; the GPU's memory and the host's apart. A
+// tab of the workspace.
 #pragma once
 
 #include "panels/command.h"

@@ -4,10 +4,13 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "profiler/core/stage.h"
 #include "renderer/base/log.h"
 #include "renderer/base/vec.h"
 #include "renderer/scene/camera.h"
@@ -15,7 +18,8 @@
 
 namespace gs {
 
-class TraceStore;  // profiler/store.h
+class TraceStore;     // profiler/store.h
+class DevicePicture;  // renderer/device/device_picture.h; panels never look into it
 
 enum class ViewMode { color, depth, alpha, contributors, isects, pairs, error, photo };
 inline constexpr std::array<const char*, 8> kViewModeNames{"color",  "depth", "alpha", "contributors",
@@ -55,15 +59,17 @@ struct ViewSettings {
     int capture_view = -1;        ///< index of the capture camera the viewport is snapped to, -1: free
 };
 
-/// One picture for the viewport, as the engine made it. `map` holds the scalar behind a heatmap, in its own unit.
+/// One picture for the viewport, as the engine made it: in `rgba`, or left in device memory in `picture`. `map` holds
+/// the scalar behind a heatmap, in its own unit.
 struct ViewFrame {
     std::uint64_t serial = 0;
     std::uint64_t request = 0;  ///< number of the view request it answers
     std::uint64_t step = 0;     ///< training step it shows
     ViewMode mode = ViewMode::color;
     Camera camera;
-    Image8 rgba;  ///< 4 channels, the colormap applied for maps
-    ImageF map;   ///< 1 plane at picture size for depth, alpha, contributors, error; at tile size for isects, pairs
+    Image8 rgba;  ///< 4 channels, the colormap applied for maps; empty when `picture` holds the colours
+    std::shared_ptr<const DevicePicture> picture;  ///< null: `rgba` is the picture
+    ImageF map;  ///< 1 plane at picture size for depth, alpha, contributors, error; at tile size for isects, pairs
     int map_cell = 1;                   ///< pixels per map value: 1, or the tile size
     double range_lo = 0, range_hi = 1;  ///< range the colormap was applied with
     double map_min = 0, map_max = 0, map_mean = 0, map_p50 = 0, map_p95 = 0;
@@ -96,7 +102,8 @@ struct TrainingStatus {
     std::string message;  ///< what is being loaded, or why it failed
     double progress = 0;  ///< 0..1 while loading
     std::uint64_t step = 0, total_steps = 0, run_to = 0;
-    double loss = 0, train_psnr = 0, test_psnr = 0, test_ssim = 0;
+    /// NaN: not known (yet); a device tells a step's loss a little later.
+    double loss = std::numeric_limits<double>::quiet_NaN(), train_psnr = loss, test_psnr = loss, test_ssim = loss;
     double step_ms = 0;  ///< mean of the last 50 steps
     double eta_seconds = 0;
     std::uint64_t gaussians = 0;
@@ -130,6 +137,32 @@ struct Histogram {
 struct MemoryRow {
     std::string category;
     std::uint64_t bytes = 0;
+    bool device = false;     ///< in the GPU's memory, not the host's
+    std::uint64_t peak = 0;  ///< most that was ever in use of it (an arena's high-water mark), 0: not told
+};
+/// A GPU's memory as a whole.
+struct DeviceMemory {
+    std::uint64_t total_bytes = 0, free_bytes = 0;
+    std::uint64_t held_bytes = 0;  ///< allocated by this process
+};
+
+/// What a stage took against the least this machine needs for it. Bytes and operations are of one sample of the scope.
+struct StageCost {
+    Stage stage = Stage::other;
+    double measured_ms = std::numeric_limits<double>::quiet_NaN();  ///< NaN: not measured
+    double floor_ms = std::numeric_limits<double>::quiet_NaN();     ///< NaN: nothing is known that limits it
+    double bytes = 0, operations = 0;                               ///< 0: none, or not counted
+    std::string limit;     ///< what makes the floor: "memory", "arithmetic", "launch", ...
+    bool counted = false;  ///< bytes and operations follow from counts of these frames; false: from a model's estimate
+    double ratio() const { return measured_ms / floor_ms; }
+};
+struct StageCosts {
+    std::string machine;    ///< "NVIDIA H200"
+    std::string sample;     ///< what one sample is: "iteration"
+    bool measured = false;  ///< the ceilings were measured on this machine; false: they are from its data sheet
+    double bytes_per_second = std::numeric_limits<double>::quiet_NaN();
+    double operations_per_second = std::numeric_limits<double>::quiet_NaN();
+    std::vector<StageCost> stages;
 };
 struct SceneInfo {
     std::string name, path, format;
@@ -145,6 +178,12 @@ struct SceneInfo {
     std::vector<MemoryRow> memory;
 };
 
+/// The colour of one pixel of the frame, where the panels cannot see it themselves.
+struct PixelColor {
+    int x = -1, y = -1;
+    std::array<std::uint8_t, 4> rgba{};
+};
+
 struct Snapshot {
     std::shared_ptr<const SceneInfo> scene;
     std::shared_ptr<const Curves> curves;
@@ -156,13 +195,17 @@ struct Snapshot {
     Camera camera;                      ///< the viewport's camera now (the frame's may be older)
     const TraceStore* trace = nullptr;  ///< read by the UI thread only
     std::vector<std::string> recent;    ///< paths opened lately
-    std::string backend, device;        ///< "CPU (AVX3_SPR, 2 threads)"
-    std::uint64_t process_bytes = 0;    ///< resident memory of the process, 0: unknown
-    std::uint64_t machine_bytes = 0;    ///< memory of the machine (or its container), 0: unknown
+    std::string backend, device;        ///< "CPU (AVX3_SPR, 2 threads)", "Intel Xeon ..."
+    std::string present_path;           ///< how pictures get from the GPU to the screen: "interop"; empty: not used
+    std::optional<DeviceMemory> device_memory;
+    std::shared_ptr<const StageCosts> costs;
+    std::uint64_t process_bytes = 0;  ///< resident memory of the process, 0: unknown
+    std::uint64_t machine_bytes = 0;  ///< memory of the machine (or its container), 0: unknown
     double ui_fps = 0, ui_ms = 0;
     std::uint64_t dropped_records = 0;
     std::uint64_t frame_texture = 0;  ///< GL name of the viewport texture
     std::uint64_t photo_texture = 0;  ///< GL name of the photo texture, 0: none
+    PixelColor frame_pixel;           ///< under the mouse, of a frame whose picture is in device memory
     double ui_scale = 1;
 };
 

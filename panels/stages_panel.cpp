@@ -30,36 +30,10 @@ std::string age_text(double seconds) {
                             : fmt::format("{:.0f} h", seconds / 3600);
 }
 
-/// A heading without the room that ImGui keeps for the sorting arrow: names stay whole in narrow columns.
-void heading(const char* name, bool right) {
-    if (!ImGui::TableNextColumn()) return;
-    const ImVec2 at = ImGui::GetCursorScreenPos();
-    const float spare = ImGui::GetContentRegionAvail().x - ImGui::CalcTextSize(name).x;
-    ImGui::TableHeader((std::string("##") + name).c_str());
-    ImGui::GetWindowDrawList()->AddText({at.x + (right ? std::max(spare, 0.0F) : 0), at.y}, kTextColor, name);
-}
+/// Absent is last, whatever the order.
+bool less(double a, double b) { return std::isfinite(a) && (!std::isfinite(b) || a < b); }
 
-/// The order of StageStats along column `column` of the table.
-bool comes_before(const StageStats& a, const StageStats& b, int column) {
-    switch (column) {
-        case 0:
-            return a.stage < b.stage;
-        case 1:
-            return a.mean_ms < b.mean_ms;
-        case 2:
-            return a.p50_ms < b.p50_ms;
-        case 3:
-            return a.p95_ms < b.p95_ms;
-        case 4:
-            return a.p99_ms < b.p99_ms;
-        case 5:
-            return a.share < b.share;
-        case 6:
-            return a.samples < b.samples;
-        default:
-            return a.newest_ns > b.newest_ns;
-    }
-}
+double mean_of(const StageStats& stats) { return stats.samples > 0 ? stats.mean_ms : NAN; }
 
 void stage_cell(Stage stage, double share) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -76,6 +50,43 @@ void stage_cell(Stage stage, double share) {
 
 }  // namespace
 
+bool StagesPanel::comes_before(const Row& a, const Row& b, int column) const {
+    const StageStats &left = shows_gpu() ? a.gpu : a.cpu, &right = shows_gpu() ? b.gpu : b.cpu;
+    switch (column) {
+        case 0:
+            return a.stage < b.stage;
+        case 1:
+            return less(mean_of(a.cpu), mean_of(b.cpu));
+        case 2:
+            return less(mean_of(a.gpu), mean_of(b.gpu));
+        case 3:
+            return less(left.p50_ms, right.p50_ms);
+        case 4:
+            return less(left.p95_ms, right.p95_ms);
+        case 5:
+            return less(left.p99_ms, right.p99_ms);
+        case 6:
+            return less(left.share, right.share);
+        case 7:
+            return left.samples < right.samples;
+        default:
+            return left.newest_ns > right.newest_ns;
+    }
+}
+
+void StagesPanel::draw_tabs() {
+    const auto tab = [&](View which, const char* label, const char* hint) {
+        const bool on = view == which;
+        if (on) ImGui::PushStyleColor(ImGuiCol_Button, ImGui::GetStyleColorVec4(ImGuiCol_Header));
+        if (ImGui::Button(label)) view = which;
+        if (on) ImGui::PopStyleColor();
+        tooltip(hint);
+    };
+    tab(View::times, "Times", "What each stage takes, on the CPU and on the GPU");
+    ImGui::SameLine(0, 2);
+    tab(View::limits, "Limits", "How close each stage is to the least that this machine needs for it");
+}
+
 void StagesPanel::draw_controls(std::size_t frames) {
     int chosen = static_cast<int>(scope);
     ImGui::SetNextItemWidth(8.2F * em());
@@ -87,7 +98,7 @@ void StagesPanel::draw_controls(std::size_t frames) {
         "What one sample is: a training iteration, a picture for the viewport, a frame of this window, or every single "
         "call");
     ImGui::SameLine();
-    ImGui::SetNextItemWidth(5 * em());
+    ImGui::SetNextItemWidth(4.6F * em());
     if (ImGui::BeginCombo("##window", fmt::format("{}", last_n).c_str())) {
         for (const int n : kWindows)
             if (ImGui::Selectable(fmt::format("last {}", n).c_str(), n == last_n)) last_n = n;
@@ -97,60 +108,101 @@ void StagesPanel::draw_controls(std::size_t frames) {
         "Statistics are over the newest this many samples; warm-up and samples with lost records are left out. "
         "Recorded: " +
         format_count(static_cast<double>(frames)));
+    ImGui::SameLine();
+    ImGui::SetNextItemWidth(4.2F * em());
+    if (ImGui::BeginCombo("##side", shows_gpu() ? "GPU" : "CPU")) {
+        if (ImGui::Selectable("CPU", !shows_gpu())) side = Side::cpu;
+        if (ImGui::Selectable("GPU", shows_gpu())) side = Side::gpu;
+        ImGui::EndCombo();
+    }
+    tooltip(
+        "Whose percentiles, share, count, age and history are shown; the two columns of means are always there. GPU "
+        "time is what a sample launched, also when it ran later");
 }
 
-void StagesPanel::draw_row(const StageStats& row, std::int64_t now_ns) const {
+void StagesPanel::draw_row(const Row& row, std::int64_t now_ns) const {
+    const StageStats& stats = shows_gpu() ? row.gpu : row.cpu;
+    const bool known = stats.samples > 0;
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
-    stage_cell(row.stage, row.stage == frame_stage_of(scope) ? NAN : row.share);
-    tooltip(fmt::format("{}: {} calls in {} samples, min {}, p99 {}, max {}, without inner spans {}",
-                        name_of(row.stage), row.calls, row.samples, format_ms(row.min_ms), format_ms(row.p99_ms),
-                        format_ms(row.max_ms), format_ms(row.self_mean_ms)));
-    for (const double value : {row.mean_ms, row.p50_ms, row.p95_ms, row.p99_ms}) {
-        if (ImGui::TableNextColumn()) cell_right(milliseconds(value));
-    }
+    stage_cell(row.stage, row.stage == frame_stage_of(scope) || !known ? NAN : stats.share);
+    if (known)
+        tooltip(fmt::format("{} on the {}: {} calls in {} samples, min {}, p99 {}, max {}{}", name_of(row.stage),
+                            shows_gpu() ? "GPU" : "CPU", stats.calls, stats.samples, format_ms(stats.min_ms),
+                            format_ms(stats.p99_ms), format_ms(stats.max_ms),
+                            std::isfinite(stats.self_mean_ms) ? ", without inner spans " + format_ms(stats.self_mean_ms)
+                                                              : std::string()));
+    if (ImGui::TableNextColumn()) cell_right(milliseconds(mean_of(row.cpu)), shows_gpu() ? kDimColor : kTextColor);
+    if (ImGui::TableNextColumn()) cell_right(milliseconds(mean_of(row.gpu)), shows_gpu() ? kTextColor : kDimColor);
+    for (const double value : {stats.p50_ms, stats.p95_ms, stats.p99_ms})
+        if (ImGui::TableNextColumn()) cell_right(milliseconds(known ? value : NAN));
     ImGui::TableNextColumn();
-    cell_right(row.share >= 0.9995 ? "100 %" : format_share(row.share), kDimColor);
+    cell_right(!known                                          ? "-"
+               : stats.share >= 0.9995 && stats.share < 1.0005 ? "100 %"
+                                                               : format_share(stats.share),
+               kDimColor);
     ImGui::TableNextColumn();
-    cell_right(format_count(static_cast<double>(row.samples)), kDimColor);
+    cell_right(known ? format_count(static_cast<double>(stats.samples)) : "-", kDimColor);
     ImGui::TableNextColumn();
-    const double age = row.age_s(now_ns);
+    const double age = known ? stats.age_s(now_ns) : NAN;
     cell_right(age_text(age), age > 10 ? kFaintColor : kDimColor);
 }
 
 void StagesPanel::draw_table(const TraceStore& trace) {
+    constexpr std::array<const char*, 9> kTitles{"stage, ms", "CPU",   "GPU",   "p50", "p95",
+                                                 "p99",       "share", "count", "age"};
     const ImVec2 room = ImGui::GetContentRegionAvail();
     const float history_height = history && scope != StatScope::call ? std::min(12 * em(), 0.42F * room.y) : 0;
     const ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_ScrollX | ImGuiTableFlags_RowBg |
                                   ImGuiTableFlags_Sortable | ImGuiTableFlags_SizingFixedFit |
                                   ImGuiTableFlags_SortTristate | ImGuiTableFlags_NoKeepColumnsVisible;
     ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {0.16F * em(), 0.1F * em()});
-    if (ImGui::BeginTable("##stages", 8, flags, {0, std::max(room.y - history_height - 0.4F * em(), 4 * em())})) {
+    const ImVec2 size{0, std::max(room.y - history_height - 0.4F * em(), 4 * em())};
+    if (ImGui::BeginTable("##stages", static_cast<int>(kTitles.size()), flags, size)) {
         ImGui::TableSetupScrollFreeze(1, 1);
         // A narrow column does without p99 (the tooltip has it), so that share, count and age stay in view.
-        const bool narrow = room.x < 25 * em();
-        const float name = (narrow ? 6 : 7.2F) * em();
-        const float cell = std::max((room.x - name - 1.4F * em()) / (narrow ? 6.0F : 7.0F) - 0.35F * em(), 2 * em());
-        ImGui::TableSetupColumn("stage, ms", ImGuiTableColumnFlags_WidthFixed, name);
-        for (const std::string_view title : {"mean", "p50", "p95", "p99", "share", "count", "age"})
+        const bool narrow = room.x < 27 * em();
+        const float name = (narrow ? 5.6F : 7.2F) * em();
+        const float cell = std::max((room.x - name - 1.4F * em()) / (narrow ? 7.0F : 8.0F) - 0.35F * em(), 2 * em());
+        for (const std::string_view title : kTitles) {
+            const bool first = title == kTitles[0];
             ImGui::TableSetupColumn(title.data(),
-                                    ImGuiTableColumnFlags_WidthFixed | ImGuiTableColumnFlags_PreferSortDescending |
+                                    ImGuiTableColumnFlags_WidthFixed |
+                                        (first ? 0 : ImGuiTableColumnFlags_PreferSortDescending) |
                                         (narrow && title == "p99" ? ImGuiTableColumnFlags_Disabled : 0),
-                                    title == "share" ? cell + 0.5F * em() : cell);
+                                    first              ? name
+                                    : title == "share" ? cell + 0.5F * em()
+                                                       : cell);
+        }
         ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
-        for (int column = 0; column < 8; ++column) heading(ImGui::TableGetColumnName(column), column > 0);
-        std::vector<StageStats> sorted = rows_;
+        for (int column = 0; column < static_cast<int>(kTitles.size()); ++column)
+            table_heading(ImGui::TableGetColumnName(column), column > 0);
+        std::vector<Row> sorted = rows_;
         if (const ImGuiTableSortSpecs* specs = ImGui::TableGetSortSpecs(); specs && specs->SpecsCount > 0) {
             const int column = specs->Specs->ColumnIndex;
             const bool descending = specs->Specs->SortDirection == ImGuiSortDirection_Descending;
-            std::stable_sort(sorted.begin(), sorted.end(), [&](const StageStats& a, const StageStats& b) {
+            std::stable_sort(sorted.begin(), sorted.end(), [&](const Row& a, const Row& b) {
                 return descending ? comes_before(b, a, column) : comes_before(a, b, column);
             });
         }
-        for (const StageStats& row : sorted) draw_row(row, trace.read_ns());
+        for (const Row& row : sorted) draw_row(row, trace.read_ns());
         ImGui::EndTable();
     }
     ImGui::PopStyleVar();
+}
+
+/// Share of what the frames kept their GPU stream busy for. The store's share is of the frames' time on the CPU, which
+/// may be over long before the GPU's work is.
+void StagesPanel::share_gpu_time(const TraceStore& trace) {
+    double busy_ms = 0;
+    std::size_t used = 0;
+    const auto frames = trace.history(scope);
+    for (std::size_t i = frames.size(); i-- > 0 && used < static_cast<std::size_t>(last_n);) {
+        if (frames[i].warm_up || frames[i].incomplete || !frames[i].gpu_complete) continue;
+        busy_ms += static_cast<double>(frames[i].gpu_busy_ms);
+        ++used;
+    }
+    for (StageStats& stats : gpu_rows_) stats.share = busy_ms > 0 ? stats.total_ms / busy_ms : NAN;
 }
 
 void StagesPanel::refresh(const TraceStore& trace) {
@@ -158,7 +210,22 @@ void StagesPanel::refresh(const TraceStore& trace) {
     const double now = ImGui::GetTime();
     const bool changed = scope != rows_scope_ || last_n != rows_window_;
     if (!changed && (trace.records_written() == rows_written_ || now < rows_time_ + 0.2)) return;
-    rows_ = trace.statistics(scope, static_cast<std::size_t>(last_n));
+    cpu_rows_ = trace.statistics(scope, static_cast<std::size_t>(last_n));
+    gpu_rows_ = trace.gpu_statistics(scope, static_cast<std::size_t>(last_n));
+    share_gpu_time(trace);
+    rows_.clear();
+    for (std::size_t i = 0; i < kStageCount; ++i) {
+        const auto stage = static_cast<Stage>(i);
+        const auto is_it = [&](const StageStats& stats) { return stats.stage == stage && stats.samples > 0; };
+        const auto cpu = std::find_if(cpu_rows_.begin(), cpu_rows_.end(), is_it);
+        const auto gpu = std::find_if(gpu_rows_.begin(), gpu_rows_.end(), is_it);
+        if (cpu == cpu_rows_.end() && gpu == gpu_rows_.end()) continue;
+        Row row;
+        row.stage = stage;
+        if (cpu != cpu_rows_.end()) row.cpu = *cpu;
+        if (gpu != gpu_rows_.end()) row.gpu = *gpu;
+        rows_.push_back(std::move(row));
+    }
     rows_scope_ = scope;
     rows_window_ = last_n;
     rows_written_ = trace.records_written();
@@ -174,9 +241,10 @@ void StagesPanel::draw_history(const TraceStore& trace) {
     // Only what is visible becomes points; numbers ascend within one run.
     for (const FrameSample& sample : samples) {
         const auto number = static_cast<double>(sample.number);
-        if (number < range.lo - 1 || number > range.hi + 1) continue;
+        if (number < range.lo - 1 || number > range.hi + 1 || (shows_gpu() && !sample.gpu_complete)) continue;
+        const auto& times = shows_gpu() ? sample.gpu_ms : sample.self_ms;
         for (std::size_t stage = 0; stage < kStageCount; ++stage)
-            layers_[stage].push_back({static_cast<float>(number), sample.self_ms[stage]});
+            layers_[stage].push_back({static_cast<float>(number), times[stage]});
     }
     std::vector<PlotLine> lines;
     for (std::size_t stage = 0; stage < kStageCount; ++stage) {
@@ -185,7 +253,7 @@ void StagesPanel::draw_history(const TraceStore& trace) {
         if (any) lines.push_back({kStageNames[stage], stage_color(static_cast<Stage>(stage)), layers_[stage]});
     }
     PlotLook look;
-    look.title = "self time";
+    look.title = shows_gpu() ? "GPU time" : "self time";
     look.unit = "ms";
     look.x_name = scope == StatScope::iteration ? "step" : "frame";
     look.stacked = true;
@@ -193,19 +261,13 @@ void StagesPanel::draw_history(const TraceStore& trace) {
     plot("##history", lines, look, range);
 }
 
-void StagesPanel::draw(const Snapshot& snapshot, Commands&) {
-    if (!snapshot.trace) {
-        empty_note("Nothing has been measured yet");
-        return;
-    }
-    const TraceStore& trace = *snapshot.trace;
+void StagesPanel::draw_times(const TraceStore& trace) {
     refresh(trace);
-    draw_controls(trace.history(scope).size());
-    ImGui::SameLine();
     ImGui::Checkbox("history", &history);
     ImGui::SameLine();
-    if (ImGui::Button("CSV")) ImGui::SetClipboardText(stage_table_csv(rows_).c_str());
+    if (ImGui::Button("CSV")) ImGui::SetClipboardText(stage_table_csv(cpu_rows_, gpu_rows_).c_str());
     tooltip("Copies the table as CSV");
+    draw_controls(trace.history(scope).size());
     if (rows_.empty()) {
         empty_note(scope == StatScope::iteration ? "No iteration has been measured yet: start training"
                                                  : "No frame has been measured yet");
@@ -213,6 +275,19 @@ void StagesPanel::draw(const Snapshot& snapshot, Commands&) {
     }
     draw_table(trace);
     if (history && scope != StatScope::call) draw_history(trace);
+}
+
+void StagesPanel::draw(const Snapshot& snapshot, Commands&) {
+    if (!snapshot.trace) {
+        empty_note("Nothing has been measured yet");
+        return;
+    }
+    draw_tabs();
+    ImGui::SameLine(0, 0.8F * em());
+    if (view == View::times) return draw_times(*snapshot.trace);
+    if (snapshot.costs) return roofline.draw(*snapshot.costs);
+    ImGui::NewLine();
+    empty_note("No stage has been compared with this machine's limits yet");
 }
 
 }  // namespace gs

@@ -1,5 +1,5 @@
-// Stages: where the time of an iteration, a view frame or a UI frame goes. Table and stacked history; copy as CSV.
-// A tab of the workspace.
+// Stages: where the time of an iteration, a view frame or a UI frame goes, on the CPU and on the GPU. Table and stacked
+// history; copy as CSV; and how close each stage is to the limit of the machine (roofline.h). A tab of the workspace.
 #pragma once
 
 #include <array>
@@ -7,6 +7,7 @@
 
 #include "panels/command.h"
 #include "panels/plot.h"
+#include "panels/roofline.h"
 #include "panels/snapshot.h"
 #include "profiler/statistics.h"
 
@@ -15,20 +16,37 @@ namespace gs {
 struct StagesPanel {
     void draw(const Snapshot& snapshot, Commands& commands);
 
+    enum class View { times, limits };
+    /// Whose percentiles, share, count, age and history are shown. automatic: the GPU's where there are any.
+    enum class Side { automatic, cpu, gpu };
+    View view = View::times;
+    Side side = Side::automatic;
     StatScope scope = StatScope::iteration;
     int last_n = 256;
     bool history = true;
     PlotRange range;
+    Roofline roofline;
 
   private:
+    /// A stage with what is known of it on either side; absent: samples is 0.
+    struct Row {
+        Stage stage = Stage::other;
+        StageStats cpu, gpu;
+    };
+    void draw_tabs();
     void draw_controls(std::size_t frames);
     void refresh(const TraceStore& trace);
+    void share_gpu_time(const TraceStore& trace);
+    void draw_times(const TraceStore& trace);
     void draw_table(const TraceStore& trace);
-    void draw_row(const StageStats& row, std::int64_t now_ns) const;
+    void draw_row(const Row& row, std::int64_t now_ns) const;
     void draw_history(const TraceStore& trace);
+    bool shows_gpu() const { return side == Side::gpu || (side == Side::automatic && !gpu_rows_.empty()); }
+    bool comes_before(const Row& a, const Row& b, int column) const;
 
     std::array<std::vector<CurvePoint>, kStageCount> layers_;
-    std::vector<StageStats> rows_;  // of what the following four say
+    std::vector<StageStats> cpu_rows_, gpu_rows_;  // of what the following four say
+    std::vector<Row> rows_;                        // both, in the order of stages
     StatScope rows_scope_ = StatScope::iteration;
     int rows_window_ = 0;
     std::uint64_t rows_written_ = 0;

@@ -18,7 +18,24 @@ struct Item {
 std::vector<Item> items_of(const Snapshot& s) {
     std::vector<Item> items;
     if (!s.backend.empty()) items.push_back({s.backend, "backend that renders and trains"});
-    if (!s.device.empty()) items.push_back({s.device, "device it runs on"});
+    // A GPU's name stands in the backend's already.
+    if (!s.device.empty() && s.backend.find(s.device) == std::string::npos)
+        items.push_back({s.device, "device it runs on"});
+    if (s.device_memory && s.device_memory->total_bytes > 0) {
+        const DeviceMemory& m = *s.device_memory;
+        const bool tight = m.free_bytes < m.total_bytes / 10;
+        items.push_back({fmt::format("GPU {} of {}", format_bytes(static_cast<double>(m.held_bytes)),
+                                     format_bytes(static_cast<double>(m.total_bytes))),
+                         fmt::format("device memory that gausscope holds; {} of it is free",
+                                     format_bytes(static_cast<double>(m.free_bytes))),
+                         tight ? kWarningColor : kDimColor});
+    }
+    if (!s.present_path.empty()) {
+        const bool upload = s.present_path.starts_with("upload");
+        items.push_back({upload ? "upload" : s.present_path,
+                         "how pictures get from the GPU to the screen: " + s.present_path,
+                         upload ? kWarningColor : kDimColor});
+    }
     if (s.process_bytes > 0) {
         std::string words = "memory " + format_bytes(static_cast<double>(s.process_bytes));
         if (s.machine_bytes > 0) words += " of " + format_bytes(static_cast<double>(s.machine_bytes));

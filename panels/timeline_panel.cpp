@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "panels/format.h"
 #include "panels/keys.h"
@@ -38,6 +37,10 @@ std::string payload_text(Stage stage, std::uint64_t payload) {
 }
 
 }  // namespace
+
+std::optional<TrackKind> TimelinePanel::pointed_at() const {
+    return any_under_mouse_ ? std::optional(under_mouse_place_.kind) : std::nullopt;
+}
 
 void TimelinePanel::zoom_to(std::int64_t from, std::int64_t to) {
     const auto length = static_cast<double>(std::max<std::int64_t>(to - from, 1));
@@ -131,7 +134,9 @@ void TimelinePanel::draw_ruler(const Canvas& canvas) const {
     }
 }
 
-void TimelinePanel::span_tooltip(const TraceStore& trace, const DrawnSpan& span, bool open) const {
+void TimelinePanel::span_tooltip(const TraceStore& trace) const {
+    const DrawnSpan& span = under_mouse_;
+    const TraceTrack& track = trace.tracks()[under_mouse_place_.track];
     const std::string_view name = trace.name(span.name);
     ImGui::BeginTooltip();
     if (span.count > 1) {
@@ -140,18 +145,60 @@ void TimelinePanel::span_tooltip(const TraceStore& trace, const DrawnSpan& span,
                              format_ns(static_cast<double>(span.end_ns - span.begin_ns)), name));
     } else {
         colored_text(mix(stage_color(trace.stage(span.name)), kTextColor, 0.4F), name);
-        if (open)
+        if (under_is_open_)
             text("still running, for " + format_ns(static_cast<double>(trace.read_ns() - span.begin_ns)));
         else
             text(format_ns(static_cast<double>(span.end_ns - span.begin_ns)));
         if (span.has_payload) dim_text(payload_text(trace.stage(span.name), span.payload));
+        if (track.kind == TrackKind::gpu_stream) {
+            const auto& row = track.rows[under_mouse_place_.row].view();
+            const auto launch = span.first < row.size() ? trace.launching_span(under_mouse_place_.track,
+                                                                               under_mouse_place_.row, row[span.first])
+                                                        : TraceStore::LaunchingSpan{};
+            if (launch.span)
+                dim_text(fmt::format("on the GPU ({}); launched {} before by {} of {}", track.name,
+                                     format_ns(static_cast<double>(span.begin_ns - launch.span->begin_ns)),
+                                     trace.name(launch.span->name), trace.tracks()[launch.track].name));
+            else
+                dim_text(fmt::format("on the GPU ({}); what launched it is not known", track.name));
+        }
         dim_text("click zooms to it");
     }
     ImGui::EndTooltip();
 }
 
-void TimelinePanel::draw_span(const TraceStore& trace, const DrawnSpan& span, const Canvas& canvas, float y,
-                              float height, bool open) {
+/// From the GPU work under the mouse to the span that launched it: its outline, and a line from one to the other.
+void TimelinePanel::draw_launch(const TraceStore& trace, const Canvas& canvas) const {
+    const TraceTrack& track = trace.tracks()[under_mouse_place_.track];
+    if (track.kind != TrackKind::gpu_stream || under_mouse_.count > 1 || under_is_open_) return;
+    const auto& row = track.rows[under_mouse_place_.row].view();
+    if (under_mouse_.first >= row.size()) return;
+    const auto launch = trace.launching_span(under_mouse_place_.track, under_mouse_place_.row, row[under_mouse_.first]);
+    if (!launch.span || launch.track >= track_y_.size() || track_y_[launch.track] < -1e6F) return;
+    const float top = track_y_[launch.track] + static_cast<float>(launch.row) * row_height();
+    const float left = std::clamp(canvas.x_of(launch.span->begin_ns), canvas.x - 4, canvas.x + canvas.w + 4);
+    const float right = std::clamp(canvas.x_of(launch.span->end_ns), left + 2, canvas.x + canvas.w + 4);
+    const float thick = std::max(1.5F, 0.1F * em());
+    canvas.list->AddRect({left, top - 1}, {right, top + row_height()}, kTextColor, 2, 0, thick);
+    // The line leaves the launcher where it begins and arrives where the work begins, from whichever side it lies on.
+    const bool below = under_mouse_place_.y > top;
+    const ImVec2 from{left, below ? top + row_height() : top};
+    const ImVec2 to{std::max(canvas.x_of(under_mouse_.begin_ns), canvas.x - 4),
+                    below ? under_mouse_place_.y : under_mouse_place_.y + row_height() - 1};
+    const float bend = 0.5F * (to.y - from.y);
+    canvas.list->AddBezierCubic(from, {from.x, from.y + bend}, {to.x, to.y - bend}, to, kTextColor, thick);
+    const float tip = 0.3F * em(), way = below ? -1.0F : 1.0F;
+    if (below)
+        canvas.list->AddTriangleFilled(to, {to.x - tip, to.y + way * 1.4F * tip}, {to.x + tip, to.y + way * 1.4F * tip},
+                                       kTextColor);
+    else
+        canvas.list->AddTriangleFilled(to, {to.x + tip, to.y + way * 1.4F * tip}, {to.x - tip, to.y + way * 1.4F * tip},
+                                       kTextColor);
+}
+
+void TimelinePanel::draw_span(const TraceStore& trace, const DrawnSpan& span, const Canvas& canvas, Place at,
+                              bool open) {
+    const float y = at.y, height = row_height();
     const float left = std::max(canvas.x_of(span.begin_ns), canvas.x - 2),
                 right = std::min(canvas.x_of(span.end_ns), canvas.x + canvas.w + 2);
     const float end = std::max(right - (right - left > 3 ? 1.0F : 0.0F), left + 1);
@@ -162,6 +209,7 @@ void TimelinePanel::draw_span(const TraceStore& trace, const DrawnSpan& span, co
         canvas.hovered && mouse.x >= left && mouse.x < std::max(end, left + 2) && mouse.y >= y && mouse.y < y + height;
     if (hovered) {
         under_mouse_ = span;
+        under_mouse_place_ = at;
         any_under_mouse_ = true;
         under_is_open_ = open;
     }
@@ -181,36 +229,76 @@ void TimelinePanel::draw_span(const TraceStore& trace, const DrawnSpan& span, co
         canvas.list->AddText({left + 0.25F * em(), y + (height - em()) / 2 - 1}, text_on(color), label.c_str());
 }
 
+void TimelinePanel::draw_label(const TraceTrack& track, const Canvas& canvas, float top, float bottom) const {
+    const float left = canvas.x - label_width();
+    std::string_view name = track.name;
+    const bool gpu = track.kind == TrackKind::gpu_stream;
+    if (gpu) {
+        // "GPU" says what the row is; the stream's own name is what tells it from others.
+        constexpr std::string_view kPrefix = "CUDA stream ";
+        if (name.starts_with(kPrefix)) name.remove_prefix(kPrefix.size());
+        canvas.list->AddText({left, top}, kGoodColor, "GPU");
+    }
+    const float begin = left + (gpu ? ImGui::CalcTextSize("GPU ").x : 0);
+    canvas.list->AddText({begin, top}, track.ended ? kFaintColor : kTextColor,
+                         fitted(name, canvas.x - begin - 0.6F * em()).c_str());
+    const bool hovered = ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect({left, top}, {canvas.x, bottom});
+    if (hovered) ImGui::SetTooltip("%s%s", track.name.c_str(), gpu ? ": what the GPU did, by its own clock" : "");
+}
+
 float TimelinePanel::draw_track(const TraceStore& trace, std::size_t index, const Canvas& canvas, float y) {
     const TraceTrack& track = trace.tracks()[index];
     const float height = row_height();
+    track_y_[index] = -1e9F;
     drawn_.clear();
     if (!track.rows.empty())
         trace.visible(index, 0, canvas.begin, canvas.end, static_cast<std::int64_t>(canvas.ns_per_px), drawn_);
     if (track.ended && drawn_.empty()) return 0;  // what ended before the window needs no room in it
-    std::size_t depth = 0;
     const float top = y;
+    track_y_[index] = top;
     for (std::size_t row = 0; row < track.rows.size(); ++row) {
-        depth = row + 1;
         if (y + height >= canvas.y && y < canvas.y + canvas.h) {
             drawn_.clear();
             trace.visible(index, row, canvas.begin, canvas.end, static_cast<std::int64_t>(canvas.ns_per_px), drawn_);
-            for (const DrawnSpan& span : drawn_) draw_span(trace, span, canvas, y, height, false);
+            for (const DrawnSpan& span : drawn_) draw_span(trace, span, canvas, {index, row, y, track.kind}, false);
         }
         for (const OpenSpan& open : trace.open_spans())
             if (open.track == index && open.depth == row)
                 draw_span(trace,
                           {open.begin_ns, std::max(trace.read_ns(), open.begin_ns), open.payload, open.name, 1,
                            open.payload != 0},
-                          canvas, y, height, true);
+                          canvas, {index, row, y, track.kind}, true);
         y += height;
     }
-    if (depth == 0) return 0;
-    const std::string name = fitted(track.name, label_width() - 0.6F * em());
-    canvas.list->AddText({canvas.x - label_width(), top}, track.ended ? kFaintColor : kTextColor, name.c_str());
+    if (track.rows.empty()) return 0;
+    draw_label(track, canvas, top, y);
     canvas.list->AddLine({canvas.x - label_width(), y + 0.15F * em()}, {canvas.x + canvas.w, y + 0.15F * em()},
                          kGridColor);
-    return static_cast<float>(depth) * height + 0.35F * em();
+    return y - top + 0.35F * em();
+}
+
+std::vector<std::size_t> TimelinePanel::order_of(const TraceStore& trace) {
+    const auto& tracks = trace.tracks();
+    std::vector<std::size_t> threads, streams, order;
+    for (std::size_t i = 0; i < tracks.size(); ++i)
+        (tracks[i].kind == TrackKind::gpu_stream ? streams : threads).push_back(i);
+    std::stable_sort(threads.begin(), threads.end(), [&](std::size_t a, std::size_t b) {
+        return tracks[a].ended != tracks[b].ended ? tracks[b].ended : tracks[a].rows.size() > tracks[b].rows.size();
+    });
+    // The thread whose span launched a stream's newest work feeds it.
+    const auto feeder_of = [&](std::size_t stream) {
+        const auto& launches = tracks[stream].launches;
+        if (launches.empty() || launches[0].view().empty()) return kNoTrack;
+        return launches[0].view().back().track;
+    };
+    for (const std::size_t thread : threads) {
+        order.push_back(thread);
+        for (const std::size_t stream : streams)
+            if (feeder_of(stream) == thread) order.push_back(stream);
+    }
+    for (const std::size_t stream : streams)
+        if (std::find(order.begin(), order.end(), stream) == order.end()) order.push_back(stream);
+    return order;
 }
 
 void TimelinePanel::draw_tracks(const TraceStore& trace, const Canvas& canvas) {
@@ -218,17 +306,12 @@ void TimelinePanel::draw_tracks(const TraceStore& trace, const Canvas& canvas) {
     canvas.list->PushClipRect({canvas.x - label_width(), canvas.y}, {canvas.x + canvas.w, canvas.y + canvas.h}, true);
     float y = canvas.y - scroll_;
     const float begin = y;
-    // Deep tracks first (the engine, then the window); threads that have ended last.
-    std::vector<std::size_t> order(trace.tracks().size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        const TraceTrack &left = trace.tracks()[a], &right = trace.tracks()[b];
-        return left.ended != right.ended ? right.ended : left.rows.size() > right.rows.size();
-    });
-    for (const std::size_t track : order) y += draw_track(trace, track, canvas, y);
+    track_y_.assign(trace.tracks().size(), -1e9F);
+    for (const std::size_t track : order_of(trace)) y += draw_track(trace, track, canvas, y);
     content_height_ = y - begin;
+    if (any_under_mouse_) draw_launch(trace, canvas);
     canvas.list->PopClipRect();
-    if (any_under_mouse_ && dragged_ < 3) span_tooltip(trace, under_mouse_, under_is_open_);
+    if (any_under_mouse_ && dragged_ < 3) span_tooltip(trace);
 }
 
 void TimelinePanel::steer(const TraceStore& trace, const Canvas& canvas, bool active) {

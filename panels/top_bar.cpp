@@ -46,7 +46,7 @@ std::vector<Figure> figures_of(const Snapshot& snapshot) {
         if (t.step_ms > 0) out.push_back({"", format_ms(t.step_ms) + "/it", "mean of the last 50 iterations", 1});
         if (t.test_psnr > 0)
             out.push_back({"PSNR", format_db(t.test_psnr), "mean over the test photos at the last evaluation", 0});
-        else if (t.train_psnr > 0)
+        else if (t.step > 0)  // "-" while no step has told its own yet
             out.push_back({"PSNR", format_db(t.train_psnr), "of training photos, newest", 0});
     }
     const std::uint64_t count = t.gaussians > 0 ? t.gaussians : snapshot.scene ? snapshot.scene->gaussians : 0;

@@ -98,6 +98,14 @@ void cell_right(std::string_view words, ImU32 color) {
     colored_text(color, words);
 }
 
+void table_heading(const char* name, bool right) {
+    if (!ImGui::TableNextColumn()) return;
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float spare = ImGui::GetContentRegionAvail().x - ImGui::CalcTextSize(name).x;
+    ImGui::TableHeader((std::string("##") + name).c_str());
+    ImGui::GetWindowDrawList()->AddText({at.x + (right ? std::max(spare, 0.0F) : 0), at.y}, kTextColor, name);
+}
+
 bool section(const char* label) {
     ImGui::PushStyleColor(ImGuiCol_Header, color_rgb(0x20262f));
     const bool open = ImGui::CollapsingHeader(label, ImGuiTreeNodeFlags_DefaultOpen);

@@ -27,6 +27,9 @@ void dim_text(std::string_view text);
 void colored_text(ImU32 color, std::string_view text);
 /// Right-aligned text in the current table cell.
 void cell_right(std::string_view text, ImU32 color = kTextColor);
+/// A table's heading without the room that ImGui keeps for the sorting arrow: names stay whole in narrow columns. In a
+/// row begun with ImGuiTableRowFlags_Headers.
+void table_heading(const char* name, bool right);
 /// A heading that opens and closes what is below it; open at first.
 bool section(const char* label);
 /// A row "label  value" of a two-column table.

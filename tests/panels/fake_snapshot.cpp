@@ -178,19 +178,33 @@ ViewFrame frame_of(ViewMode mode, const Camera& camera) {
     return f;
 }
 
-/// Builds nested spans of one frame on a track; returns its end.
+/// Builds nested spans of one frame on a track. With a GPU stream, a span only launches work there.
 struct Writer {
     TraceBatch& batch;
     std::uint32_t track;
     std::int64_t now;
+    bool gpu = false;
+    std::int64_t gpu_now = 0;
+    std::uint64_t launches = 0;
+
+    static constexpr std::uint32_t kStream = 3;
+    static constexpr double kFaster = 8;  // the GPU than the CPU of the fake numbers
 
     void span(Stage stage, double ms, std::uint8_t depth) {
-        const auto length = static_cast<std::int64_t>(ms * 1e6);
-        batch.spans.push_back({now, now + length, 0, track, static_cast<std::uint32_t>(stage) + 1, depth, false});
+        const auto name = static_cast<std::uint32_t>(stage) + 1;
+        const auto length = static_cast<std::int64_t>(gpu ? 20'000 + 4'000 * ms : ms * 1e6);
+        batch.spans.push_back({now, now + length, 0, track, name, depth, false});
+        if (gpu) {
+            gpu_now = std::max(gpu_now, now + 8'000);
+            const std::int64_t end = gpu_now + static_cast<std::int64_t>(ms * 1e6 / kFaster);
+            batch.device_spans.push_back({{gpu_now, end, 0, kStream, name, 0, false}, now, ++launches, track, depth});
+            gpu_now = end + 2'000;
+        }
         now += length;
     }
     void frame(Stage stage, std::int64_t begin, std::uint64_t number) {
         batch.spans.push_back({begin, now, number, track, static_cast<std::uint32_t>(stage) + 1, 0, true});
+        now = std::max(now, gpu_now - 3'000'000);  // the host runs ahead only so far
     }
 };
 
@@ -224,15 +238,16 @@ void one_view_frame(Writer& w, int number) {
 
 }  // namespace
 
-void fill_store(TraceStore& store, int iterations, std::int64_t end_ns) {
+void fill_store(TraceStore& store, int iterations, std::int64_t end_ns, bool gpu) {
     TraceBatch batch;
     batch.pid = 1;
     batch.process_name = "gausscope";
     batch.tracks = {{0, 1, 10, "ui", false}, {1, 1, 11, "engine", false}, {2, 1, 12, "loader 1", true}};
+    if (gpu) batch.tracks.push_back({Writer::kStream, 1, 0, "CUDA stream training", false, TrackKind::gpu_stream});
     for (std::size_t i = 0; i < kStageCount; ++i)
         batch.names.push_back({static_cast<std::uint32_t>(i) + 1, kStageNames[i]});
-    const std::int64_t begin = end_ns - static_cast<std::int64_t>(iterations) * 45'000'000;
-    Writer engine{batch, 1, begin}, ui{batch, 0, begin};
+    const std::int64_t begin = end_ns - static_cast<std::int64_t>(iterations) * (gpu ? 6'500'000 : 45'000'000);
+    Writer engine{batch, 1, begin, gpu}, ui{batch, 0, begin};
     for (int i = 0; i < iterations; ++i) {
         one_iteration(engine, 12400 - iterations + i);
         if (i % 4 == 0) one_view_frame(engine, i / 4);
@@ -250,6 +265,36 @@ void fill_store(TraceStore& store, int iterations, std::int64_t end_ns) {
     batch.read_ns = engine.now + 9'000'000;
     batch.written = batch.spans.size();
     store.ingest(batch);
+}
+
+void put_on_gpu(Snapshot& s) {
+    s.backend = "CUDA (NVIDIA H200, sm_90)";
+    s.device = "NVIDIA H200";
+    s.present_path = "interop";
+    s.device_memory = DeviceMemory{151'000'000'000, 139'400'000'000, 8'123'000'000};
+    s.training.step_ms = 4.7;
+    SceneInfo info = *s.scene;
+    info.memory = {{"parameters", 93'985'000, true}, {"Adam moments", 187'970'000, true},
+                   {"photos", 1'482'300'000, true},  {"arrays of a frame", 611'200'000, true, 488'900'000},
+                   {"pictures", 22'100'000, true},   {"photos", 82'300'000}};
+    s.scene = std::make_shared<SceneInfo>(std::move(info));
+    StageCosts costs;
+    costs.machine = "NVIDIA H200";
+    costs.sample = "iteration";
+    costs.measured = true;
+    costs.bytes_per_second = 4.1e12;
+    costs.operations_per_second = 5.6e13;
+    costs.stages = {{Stage::cull, 0.05, 0.021, 3.2e6, 2.4e6, "launch", true},
+                    {Stage::project, 0.325, 0.21, 8.6e8, 1.1e9, "memory", true},
+                    {Stage::emit, 0.137, 0.05, 2.1e8, 9.0e7, "memory", false},
+                    {Stage::sort, 0.275, 0.19, 7.9e8, 0, "memory", true},
+                    {Stage::ranges, 0.025, 0.004, 1.6e7, 0, "memory", true},
+                    {Stage::blend, 1.01, 0.55, 1.9e8, 3.1e10, "arithmetic", true},
+                    {Stage::loss, 0.3, 0.1, 2.0e8, 5.6e9, "arithmetic", false},
+                    {Stage::blend_backward, 1.85, 1.2, 4.4e8, 6.7e10, "arithmetic", true},
+                    {Stage::project_backward, 0.49, 0.32, 1.3e9, 2.2e9, "memory", true},
+                    {Stage::adam, NAN, NAN, 0, 0, "", false}};
+    s.costs = std::make_shared<StageCosts>(std::move(costs));
 }
 
 std::vector<CommandInfo> fake_table() {

@@ -14,8 +14,11 @@ namespace gs::test {
 
 /// A snapshot with everything in it. `store` must outlive it.
 Snapshot fake_snapshot(const TraceStore& store, ViewMode mode = ViewMode::isects);
-/// `iterations` training iterations with view frames and UI frames between them; ends at `end_ns`.
-void fill_store(TraceStore& store, int iterations, std::int64_t end_ns);
+/// `iterations` training iterations with view frames and UI frames between them; ends at `end_ns` or before. `gpu`: the
+/// CPU only launches, and a GPU stream does the work a little later.
+void fill_store(TraceStore& store, int iterations, std::int64_t end_ns, bool gpu = false);
+/// The same run on a GPU: its name, memory, stage costs.
+void put_on_gpu(Snapshot& snapshot);
 std::vector<CommandInfo> fake_table();
 
 }  // namespace gs::test

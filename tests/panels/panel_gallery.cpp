@@ -1,19 +1,20 @@
-// Shows the whole workspace with a made-up Snapshot in a window: for looking at panels without an engine.
-// panel_gallery [MODE] [--empty] [--size W H] [--scale S] [--palette] [--panel NAME] [--seconds S]
-#include <GLFW/glfw3.h>
-#include <backends/imgui_impl_glfw.h>
+// Shows the whole workspace with a made-up Snapshot, in a window or as a picture: for looking at panels without an
+// engine. panel_gallery [MODE] [--empty] [--gpu] [--size W H] [--scale S] [--palette] [--panel NAME] [--seconds S]
+// [--mouse X Y] [--click X Y] [--png FILE: without a display, through EGL]
 #include <backends/imgui_impl_opengl3.h>
+#include <glad/gl.h>
 #include <imgui.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <string>
 
+#include "app/window/window.h"
 #include "panels/theme.h"
 #include "panels/workspace.h"
 #include "renderer/base/log.h"
+#include "renderer/io/image_io.h"
 #include "tests/panels/fake_snapshot.h"
 
 namespace {
@@ -21,10 +22,13 @@ namespace {
 struct Options {
     int width = 1600, height = 1000;
     double scale = 1, seconds = 1e9;
-    bool empty = false, palette = false;
+    bool empty = false, palette = false, gpu = false;
     gs::ViewMode mode = gs::ViewMode::color;
     gs::PhotoCompare compare = gs::PhotoCompare::off;
     std::vector<std::string> panels;
+    std::vector<ImVec2> clicks;
+    ImVec2 mouse{-1, -1};
+    std::string png;
 };
 
 Options parse(int count, char** words) {
@@ -32,8 +36,14 @@ Options parse(int count, char** words) {
     for (int i = 1; i < count; ++i) {
         const std::string word = words[i];
         const auto next = [&] { return i + 1 < count ? words[++i] : words[i]; };
+        const auto place = [&] {
+            const auto x = static_cast<float>(std::atof(next()));
+            return ImVec2(x, static_cast<float>(std::atof(next())));
+        };
         if (word == "--empty")
             o.empty = true;
+        else if (word == "--gpu")
+            o.gpu = true;
         else if (word == "--palette")
             o.palette = true;
         else if (word == "--size")
@@ -44,6 +54,12 @@ Options parse(int count, char** words) {
             o.seconds = std::atof(next());
         else if (word == "--panel")
             o.panels.emplace_back(next());
+        else if (word == "--mouse")
+            o.mouse = place();
+        else if (word == "--click")
+            o.clicks.push_back(place());
+        else if (word == "--png")
+            o.png = next();
         else if (word == "--beside")
             o.compare = gs::PhotoCompare::beside;
         else if (word == "--split")
@@ -66,77 +82,114 @@ GLuint upload(const gs::Image8& image) {
     return name;
 }
 
-void run(GLFWwindow* window, const Options& options) {
-    gs::TraceStore store;
-    std::timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    gs::test::fill_store(store, 400, now.tv_sec * 1'000'000'000LL);
+gs::Snapshot made_up(const gs::TraceStore& store, const Options& options) {
     gs::Snapshot snapshot = gs::test::fake_snapshot(store, options.mode);
+    if (options.gpu) gs::test::put_on_gpu(snapshot);
     snapshot.view.compare = options.compare;
     snapshot.frame_texture = upload(snapshot.frame->rgba);
     if (options.compare != gs::PhotoCompare::off)
         snapshot.photo_texture = upload(gs::test::fake_snapshot(store, gs::ViewMode::color).frame->rgba);
-    if (options.empty) {
-        gs::Snapshot nothing;
-        nothing.recent = snapshot.recent;
-        nothing.backend = snapshot.backend;
-        nothing.device = snapshot.device;
-        snapshot = nothing;
+    if (!options.empty) return snapshot;
+    gs::Snapshot nothing;
+    nothing.recent = snapshot.recent;
+    nothing.backend = snapshot.backend;
+    nothing.device = snapshot.device;
+    return nothing;
+}
+
+class Gallery {
+  public:
+    Gallery(gs::Window& window, const Options& options) : window_(window), options_(options) {
+        std::timespec now{};
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        gs::test::fill_store(store_, 400, now.tv_sec * 1'000'000'000LL, options.gpu);
+        snapshot_ = made_up(store_, options);
+        workspace_.reset_layout();
+        for (const std::string& name : options.panels) workspace_.show_panel(name);
+        if (options.palette) workspace_.palette.show();
     }
-    gs::log_info("loaded 48 photos, 960 x 640, in 0.82 s");
-    gs::log_warning("images/frame_00101.jpg: truncated JPEG at byte 40960 (skipped)");
-    for (int i = 0; i < 12; ++i) gs::log_info("step {}: loss 0.04{}, test PSNR {:.2f} dB", 1000 * i, i, 14 + 1.2 * i);
-    const auto table = gs::test::fake_table();
-    gs::Commands commands(table);
-    gs::Workspace workspace;
-    workspace.reset_layout();
-    for (const std::string& name : options.panels) workspace.show_panel(name);
-    if (options.palette) workspace.palette.show();
-    while (!glfwWindowShouldClose(window) && glfwGetTime() < options.seconds) {
-        glfwPollEvents();
-        ImGui_ImplOpenGL3_NewFrame();
-        ImGui_ImplGlfw_NewFrame();
+    void frame() {
+        window_.new_frame();
+        if (options_.mouse.x >= 0) ImGui::GetIO().MousePos = options_.mouse;
         ImGui::NewFrame();
-        workspace.draw(snapshot, commands);
+        workspace_.draw(snapshot_, commands_);
         ImGui::Render();
-        glClear(GL_COLOR_BUFFER_BIT);
-        ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
-        glfwSwapBuffers(window);
-        for (const auto& [name, arguments] : commands.take()) {
+        window_.show(ImGui::GetDrawData());
+        for (const auto& [name, arguments] : commands_.take()) {
             std::string line = name;
             for (const std::string& word : arguments) line += " " + word;
             gs::log_info("{}", line);
-            if (name == "panel" && !arguments.empty()) workspace.show_panel(arguments[0], arguments.size() > 1);
-            if (name == "layout.reset") workspace.reset_layout();
+            if (name == "panel" && !arguments.empty()) workspace_.show_panel(arguments[0], arguments.size() > 1);
+            if (name == "layout.reset") workspace_.reset_layout();
         }
     }
-}
+    void click(ImVec2 at) {
+        const ImVec2 rest = options_.mouse;
+        options_.mouse = at;
+        for (const bool down : {false, true, false, false}) {
+            ImGui::GetIO().MouseDown[0] = down;
+            frame();
+        }
+        options_.mouse = rest;
+    }
+    void watch() {
+        while (!window_.close_requested() && ImGui::GetTime() < options_.seconds) {
+            window_.wait_events(0.01);
+            frame();
+        }
+    }
+    bool write_picture() {
+        for (int i = 0; i < 4; ++i) frame();
+        for (const ImVec2 at : options_.clicks) click(at);
+        for (int i = 0; i < 4; ++i) frame();
+        const auto written = gs::write_png(
+            options_.png, gs::picture_of(ImGui::GetDrawData(), static_cast<int>(ImGui::GetIO().DisplaySize.x),
+                                         static_cast<int>(ImGui::GetIO().DisplaySize.y)));
+        if (!written) std::fprintf(stderr, "panel_gallery: %s\n", written.error().text().c_str());
+        return written.has_value();
+    }
+
+  private:
+    gs::Window& window_;
+    Options options_;
+    gs::TraceStore store_;
+    gs::Snapshot snapshot_;
+    std::vector<gs::CommandInfo> table_ = gs::test::fake_table();
+    gs::Commands commands_{table_};
+    gs::Workspace workspace_;
+};
 
 }  // namespace
 
 int main(int count, char** words) {
     const Options options = parse(count, words);
-    if (!glfwInit()) {
-        std::fputs("panel_gallery: no display\n", stderr);
-        return 1;
-    }
-    GLFWwindow* window = glfwCreateWindow(options.width, options.height, "gausscope panels", nullptr, nullptr);
+    gs::log_info("loaded 48 photos, 960 x 640, in 0.82 s");
+    gs::log_warning("images/frame_00101.jpg: truncated JPEG at byte 40960 (skipped)");
+    for (int i = 0; i < 12; ++i) gs::log_info("step {}: loss 0.04{}, test PSNR {:.2f} dB", 1000 * i, i, 14 + 1.2 * i);
+    gs::WindowOptions window_options;
+    window_options.title = "gausscope panels";
+    window_options.width = options.width;
+    window_options.height = options.height;
+    window_options.headless = !options.png.empty();
+    auto window = gs::open_window(window_options);
     if (!window) {
-        std::fputs("panel_gallery: no OpenGL window\n", stderr);
+        std::fprintf(stderr, "panel_gallery: %s\n", window.error().text().c_str());
         return 1;
     }
-    glfwMakeContextCurrent(window);
-    glfwSwapInterval(1);
     ImGui::CreateContext();
     ImGui::GetIO().IniFilename = nullptr;
     gs::load_fonts(options.scale);
     gs::apply_theme(options.scale);
-    ImGui_ImplGlfw_InitForOpenGL(window, true);
-    ImGui_ImplOpenGL3_Init("#version 130");
-    run(window, options);
-    ImGui_ImplOpenGL3_Shutdown();
-    ImGui_ImplGlfw_Shutdown();
+    (*window)->attach_imgui();
+    bool done = true;
+    {
+        Gallery gallery(**window, options);
+        if (options.png.empty())
+            gallery.watch();
+        else
+            done = gallery.write_picture();
+    }
+    (*window)->detach_imgui();
     ImGui::DestroyContext();
-    glfwTerminate();
-    return 0;
+    return done ? 0 : 1;
 }

@@ -3,12 +3,9 @@ if(GAUSSCOPE_STUDIO)
   target_link_libraries(gs_fake_snapshot PUBLIC gs_options gs_panels)
 
   # For looking at panels without an engine; its first lines list the options.
-  find_package(OpenGL)
-  if(OpenGL_FOUND)
-    add_executable(panel_gallery EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/panel_gallery.cpp)
-    target_link_libraries(panel_gallery PRIVATE gs_fake_snapshot glfw OpenGL::GL)
-  endif()
+  add_executable(panel_gallery EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/panel_gallery.cpp)
+  target_link_libraries(panel_gallery PRIVATE gs_fake_snapshot gs_window gs_io glad)
 
   gs_test(panels SOURCES ${CMAKE_CURRENT_LIST_DIR}/panel_draw_test.cpp ${CMAKE_CURRENT_LIST_DIR}/panel_click_test.cpp
-    ${CMAKE_CURRENT_LIST_DIR}/panel_parts_test.cpp LIBS gs_fake_snapshot)
+    ${CMAKE_CURRENT_LIST_DIR}/panel_parts_test.cpp ${CMAKE_CURRENT_LIST_DIR}/panel_gpu_test.cpp LIBS gs_fake_snapshot)
 endif()

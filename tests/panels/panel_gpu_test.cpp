@@ -1,0 +1,266 @@
+// What panels show of a GPU: stages on both sides, the roofline, streams in the timeline, device memory; also when it
+// is nothing, or nonsense.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "panels/workspace.h"
+#include "tests/panels/fake_snapshot.h"
+#include "tests/panels/headless.h"
+
+namespace gs::test {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+class Gpu : public testing::Test {
+  protected:
+    Gpu() : table(fake_table()), commands(table) {
+        fill_store(store, 60, 5'000'000'000'000, true);
+        snapshot = fake_snapshot(store, ViewMode::color);
+        put_on_gpu(snapshot);
+    }
+    template <class Panel>
+    auto alone(Panel& panel) {
+        return [this, &panel] {
+            ImGui::SetNextWindowPos({0, 0});
+            ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
+            ImGui::Begin("alone", nullptr, ImGuiWindowFlags_NoDecoration);
+            panel.draw(snapshot, commands);
+            ImGui::End();
+        };
+    }
+    /// Clicks along a line until something is on the clipboard.
+    std::string copied(const std::function<void()>& draw, float y, float from = 5) {
+        ImGui::SetClipboardText("");
+        for (float x = from; x < 495 && ImGui::GetClipboardText()[0] == 0; x += 11) ui.click({x, y}, draw);
+        return ImGui::GetClipboardText();
+    }
+
+    Headless ui{500, 700};
+    TraceStore store;
+    std::vector<CommandInfo> table;
+    Commands commands;
+    Snapshot snapshot;
+};
+
+StageCosts costs_of(std::vector<StageCost> stages, double bandwidth = 1e12, double peak = 1e13) {
+    StageCosts costs;
+    costs.machine = "a GPU";
+    costs.bytes_per_second = bandwidth;
+    costs.operations_per_second = peak;
+    costs.stages = std::move(stages);
+    return costs;
+}
+
+TEST(Roofline, stages_stand_where_their_counts_say) {
+    // 1 ms each: 1e9 bytes take all of the bandwidth, 1e10 operations all of the arithmetic.
+    const StageCosts costs = costs_of({{Stage::project, 1, 1, 1e9, 1e9, "memory", true},
+                                       {Stage::blend, 2, 1, 1e8, 1e10, "arithmetic", true},
+                                       {Stage::sort, 4, 1, 1e9, 0, "memory", true},
+                                       {Stage::loss, 1, 0.5, 0, 5e9, "arithmetic", true}});
+    RooflineRange range;
+    const auto points = roofline_points(costs, range);
+    ASSERT_EQ(points.size(), 4u);
+    EXPECT_DOUBLE_EQ(points[0].intensity, 1);
+    EXPECT_DOUBLE_EQ(points[0].attained, roof_at(costs, 1)) << "at its limit: on the ceiling";
+    EXPECT_DOUBLE_EQ(points[1].intensity, 100);
+    EXPECT_DOUBLE_EQ(points[1].attained, 0.5 * roof_at(costs, 100));
+    EXPECT_EQ(points[2].edge, RooflinePoint::Edge::left);
+    EXPECT_NEAR(points[2].attained / roof_at(costs, points[2].intensity), 0.25, 1e-12);
+    EXPECT_EQ(points[3].edge, RooflinePoint::Edge::right);
+    EXPECT_DOUBLE_EQ(points[3].attained, 5e12);
+    for (const RooflinePoint& point : points) {
+        EXPECT_GE(point.intensity, range.x_lo);
+        EXPECT_LE(point.intensity, range.x_hi);
+        EXPECT_GT(point.attained, range.y_lo);
+        EXPECT_LT(point.attained, range.y_hi);
+    }
+    EXPECT_LT(range.x_lo, 10) << "the ridge is in view";
+    EXPECT_GT(range.x_hi, 10);
+}
+
+TEST(Roofline, what_is_not_known_has_no_place) {
+    RooflineRange range;
+    EXPECT_TRUE(roofline_points(costs_of({}), range).empty());
+    EXPECT_TRUE(roofline_points(costs_of({{Stage::blend, kNaN, 1, 1e9, 1e9, "", true},
+                                          {Stage::sort, 0, 1, 1e9, 0, "", true},
+                                          {Stage::emit, 1, kNaN, 0, 0, "", false},
+                                          {Stage::cull, -1, 1, 1, 1, "", true},
+                                          {Stage::loss, kInf, 1, 1, 1, "", true},
+                                          {Stage::adam, 1, 1, kNaN, kNaN, "", true}}),
+                                range)
+                    .empty());
+    EXPECT_TRUE(roofline_points(costs_of({{Stage::blend, 1, 1, 1e9, 1e9, "", true}}, kNaN, kNaN), range).empty());
+    EXPECT_EQ(roofline_points(costs_of({{Stage::blend, 1, 1, 1e9, 1e9, "", true}}, 1e12, kNaN), range).size(), 1u)
+        << "one ceiling is enough";
+    EXPECT_TRUE(std::isfinite(range.y_hi) && range.y_lo > 0 && range.x_lo > 0);
+    EXPECT_EQ(roof_at(costs_of({}, kNaN, kNaN), 1), kInf);
+}
+
+TEST(Roofline, csv_leaves_the_unknown_empty) {
+    const std::string csv = costs_csv(
+        costs_of({{Stage::blend, 2, 1, 1e8, 1e10, "arithmetic", true}, {Stage::adam, kNaN, kNaN, 0, 0, "", false}}));
+    EXPECT_NE(csv.find("blend,2,1,2,1"), std::string::npos) << csv;
+    EXPECT_NE(csv.find("\nadam,,,,0,0,,no\n"), std::string::npos) << csv;
+}
+
+TEST_F(Gpu, limits_are_drawn_hovered_and_copied) {
+    StagesPanel panel;
+    const auto draw = alone(panel);
+    for (int i = 0; i < 2; ++i) ui.frame(draw);
+    for (float x = 5; x < 300 && panel.view == StagesPanel::View::times; x += 9) ui.click({x, 16}, draw);
+    ASSERT_EQ(panel.view, StagesPanel::View::limits);
+    EXPECT_GT(ui.frame(draw), 500);
+    std::set<Stage> seen;
+    for (float y = 30; y < 690; y += 6)
+        for (float x = 60; x < 490; x += 25) {
+            ui.move_mouse({x, y});
+            ui.frame(draw);
+            if (panel.roofline.hovered()) seen.insert(*panel.roofline.hovered());
+        }
+    EXPECT_EQ(seen.size(), snapshot.costs->stages.size()) << "every stage can be pointed at, in the table at least";
+    EXPECT_NE(copied(draw, 16, 100).find("blend backward,1.85,1.2,"), std::string::npos);
+}
+
+TEST_F(Gpu, limits_without_costs_say_so_and_nonsense_is_drawn) {
+    StagesPanel panel;
+    panel.view = StagesPanel::View::limits;
+    const auto draw = alone(panel);
+    StageCosts nonsense = *snapshot.costs;
+    nonsense.bytes_per_second = -1;
+    nonsense.operations_per_second = kNaN;
+    nonsense.machine = std::string(300, 'x') + "%s\xff";
+    for (StageCost& cost : nonsense.stages) cost.bytes = kInf, cost.measured_ms = 1e-300, cost.limit = "%n";
+    StageCosts huge = *snapshot.costs;
+    for (StageCost& cost : huge.stages) cost.bytes = 1e300, cost.operations = 1e-300;
+    for (const auto& costs : {std::shared_ptr<const StageCosts>(), std::make_shared<const StageCosts>(),
+                              std::make_shared<const StageCosts>(nonsense), std::make_shared<const StageCosts>(huge)}) {
+        snapshot.costs = costs;
+        for (const ImVec2 at : {ImVec2{200, 150}, ImVec2{60, 500}}) {
+            ui.move_mouse(at);
+            EXPECT_GT(ui.frame(draw), 0);
+        }
+    }
+}
+
+TEST_F(Gpu, stages_have_a_column_for_either_side) {
+    StagesPanel panel;
+    const auto draw = alone(panel);
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    const std::string csv = copied(draw, 16, 130);
+    EXPECT_NE(csv.find("gpu"), std::string::npos) << csv;
+    for (const StagesPanel::Side side : {StagesPanel::Side::cpu, StagesPanel::Side::gpu})
+        for (const StatScope scope :
+             {StatScope::iteration, StatScope::view_frame, StatScope::ui_frame, StatScope::call}) {
+            panel.side = side;
+            panel.scope = scope;
+            for (float x = 120; x < 480; x += 40) ui.click({x, 62}, draw);  // sorts by every column in turn
+            EXPECT_GT(ui.frame(draw), 100);
+        }
+    // A run without a GPU has an empty column, and one that is not asked for shows nothing at all.
+    TraceStore cpu_only;
+    fill_store(cpu_only, 30, 5'000'000'000'000);
+    snapshot.trace = &cpu_only;
+    StagesPanel plain;
+    const auto draw_plain = alone(plain);
+    for (int i = 0; i < 3; ++i) EXPECT_GT(ui.frame(draw_plain), 100);
+    plain.side = StagesPanel::Side::gpu;
+    EXPECT_GT(ui.frame(draw_plain), 100);
+}
+
+TEST_F(Gpu, streams_stand_below_the_thread_that_feeds_them_and_point_back) {
+    TimelinePanel timeline;
+    const auto draw = alone(timeline);
+    ui.frame(draw);
+    const auto order = TimelinePanel::order_of(store);
+    ASSERT_EQ(order.size(), store.tracks().size());
+    const auto place = [&](const char* name) {
+        return std::find_if(order.begin(), order.end(), [&](std::size_t i) { return store.tracks()[i].name == name; }) -
+               order.begin();
+    };
+    EXPECT_EQ(place("CUDA stream training"), place("engine") + 1);
+
+    const auto& iterations = store.history(StatScope::iteration);
+    timeline.zoom_to(iterations[20].begin_ns, iterations[21].end_ns);
+    // Somewhere in the GPU's row: what is under the mouse is outlined at its launcher, and a click zooms to it.
+    int pointed = 0;
+    for (float y = 90; y < 260; y += 4) {
+        ui.move_mouse({300, y});
+        ui.frame(draw);
+        pointed += timeline.pointed_at() == TrackKind::gpu_stream ? 1 : 0;
+    }
+    EXPECT_GT(pointed, 0);
+    const double before = timeline.span_ns;
+    for (float y = 90; y < 260 && timeline.span_ns >= before; y += 4) {
+        ui.move_mouse({300, y});
+        ui.frame(draw);
+        if (timeline.pointed_at() == TrackKind::gpu_stream) ui.click({300, y}, draw);
+    }
+    EXPECT_LT(timeline.span_ns, before);
+}
+
+TEST_F(Gpu, work_whose_launcher_is_forgotten_is_drawn_without_it) {
+    TraceStoreOptions few;
+    few.max_spans = 500;
+    TraceStore small(few);
+    fill_store(small, 200, 5'000'000'000'000, true);
+    snapshot.trace = &small;
+    TimelinePanel timeline;
+    const auto draw = alone(timeline);
+    timeline.zoom_to(small.begin_ns(), small.end_ns());
+    for (float x = 100; x < 500; x += 3)
+        for (float y = 90; y < 200; y += 9) {
+            ui.move_mouse({x, y});
+            EXPECT_GT(ui.frame(draw), 0);
+        }
+}
+
+TEST_F(Gpu, memory_is_told_apart_by_where_it_is) {
+    MemoryPanel panel;
+    const auto draw = alone(panel);
+    for (int i = 0; i < 2; ++i) EXPECT_GT(ui.frame(draw), 300);
+    const std::string csv = copied(draw, 16);
+    EXPECT_NE(csv.find("device,arrays of a frame,611200000,488900000\n"), std::string::npos) << csv;
+    EXPECT_NE(csv.find("host,photos,82300000,\n"), std::string::npos) << csv;
+    snapshot.device_memory = DeviceMemory{0, std::numeric_limits<std::uint64_t>::max(), 1};
+    ui.frame(draw);
+    snapshot.device_memory =
+        DeviceMemory{100, 40, 1'000'000};  // less than its own categories: other numbers, other times
+    ui.frame(draw);
+    snapshot.scene.reset();
+    ui.frame(draw);
+    snapshot.device_memory.reset();
+    EXPECT_GT(ui.frame(draw), 50);
+}
+
+TEST_F(Gpu, the_whole_workspace_is_drawn_with_a_gpu) {
+    for (const ImVec2 size : {ImVec2{1600, 1000}, ImVec2{900, 500}, ImVec2{200, 120}}) {
+        ImGui::GetIO().DisplaySize = size;
+        Workspace workspace;
+        const auto draw = [&] { workspace.draw(snapshot, commands); };
+        for (const char* path : {"", "interop", "upload: CUDA and OpenGL are on different devices"}) {
+            snapshot.present_path = path;
+            snapshot.device_memory->free_bytes = path[0] == 'u' ? 1'000 : 139'000'000'000;
+            for (int i = 0; i < 3; ++i) EXPECT_GT(ui.frame(draw), 0);
+        }
+    }
+    EXPECT_TRUE(commands.take().empty());
+}
+
+TEST_F(Gpu, a_loss_that_is_not_known_yet_is_no_zero) {
+    snapshot.training.loss = snapshot.training.train_psnr = snapshot.training.test_psnr = kNaN;
+    snapshot.training.step = 1;
+    Workspace workspace;
+    ImGui::GetIO().DisplaySize = {1600, 1000};
+    for (int i = 0; i < 3; ++i) EXPECT_GT(ui.frame([&] { workspace.draw(snapshot, commands); }), 0);
+    EXPECT_TRUE(std::isnan(TrainingStatus().loss) && std::isnan(TrainingStatus().test_psnr));
+}
+
+}  // namespace
+}  // namespace gs::test
