@@ -1,0 +1,170 @@
+// Rounds of density control on the emulated device against the CPU's, row for row.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "renderer/base/rng.h"
+#include "tests/kernels/cuda_training_scene.h"
+#include "tests/support/emulator/emulator.h"
+#include "tests/support/random_scene.h"
+
+namespace gs {
+namespace {
+
+using test::cpu_training;
+using test::cuda_training;
+
+/// A run in the middle of its training: sleepers, moments, statistics; some rows faint, wide, or broken.
+RunArrays busy_arrays(std::size_t count, std::uint64_t seed) {
+    RunArrays arrays;
+    test::SceneRecipe recipe;
+    recipe.count = count;
+    recipe.sh_degree = 2;
+    recipe.seed = seed;
+    recipe.scale_lo = 0.002f;
+    arrays.model = test::random_model(recipe).resized(padded_capacity(count), 2);
+    arrays.adam = initial_adam_state(arrays.model);
+    arrays.adam.planes = arrays.model.planes();
+    arrays.adam.base = 5;
+    arrays.adam.steps = 9;
+    arrays.adam.highest = {1e-3, 1e-3, 1e-3, 1e-3, 1e-3, 1e-3};
+    for (auto& table : arrays.adam.pending) table = {4e-4, 3e-4, 2e-4, 1e-4, 0};
+    for (std::size_t i = 0; i < arrays.adam.last_step.size(); ++i)
+        arrays.adam.last_step[i] = i < count ? static_cast<std::uint32_t>(5 + i % 5) : 9u;
+    const std::size_t per_block = static_cast<std::size_t>(arrays.model.planes()) * 2 * kBlock;
+    for (std::size_t i = 0; i < arrays.adam.moments.size(); ++i) {
+        const std::size_t row = i / per_block * kBlock + i % kBlock;
+        const bool second = i / kBlock % 2 == 1;
+        if (row < count)
+            arrays.adam.moments[i] = (second ? 1e-3f : 1e-2f) * (random_uniform(seed, 9, i) + (second ? 0.01f : -0.5f));
+    }
+    arrays.statistics.clear(arrays.model.capacity);
+    for (std::size_t i = 0; i < count; ++i) {
+        arrays.statistics.views[i] = static_cast<float>(i % 5);
+        arrays.statistics.gradient_sum[i] = 4e-4f * random_uniform(seed, 10, i / 2) * arrays.statistics.views[i];
+        arrays.statistics.radius_px[i] = 30 * random_uniform(seed, 11, i);
+        if (i % 17 == 3) arrays.model.at(kOpacityLogits, i) = -8.0f;
+    }
+    if (count > 20) arrays.model.at(kSh0 + 1, 20) = std::nanf("");
+    return arrays;
+}
+
+struct After {
+    DensityReport report;
+    RunArrays arrays;
+};
+After round(std::unique_ptr<TrainingBackend> backend, RunArrays arrays, const TrainingSettings& settings,
+            bool prune_large) {
+    backend->start(test::small_capture(20, 20, 20), std::move(arrays));
+    After after;
+    after.report = backend->densify_and_prune(settings, 1.0, prune_large);
+    after.arrays = backend->arrays();
+    return after;
+}
+
+float moment(const RunArrays& a, std::size_t row, int plane) {
+    const std::size_t per_block = static_cast<std::size_t>(a.model.planes()) * 2 * kBlock;
+    return a.adam.moments[row / kBlock * per_block + static_cast<std::size_t>(plane) * kBlock + row % kBlock];
+}
+
+void compare(const After& cpu, const After& device) {
+    EXPECT_EQ(device.report.cloned, cpu.report.cloned);
+    EXPECT_EQ(device.report.split, cpu.report.split);
+    EXPECT_EQ(device.report.pruned, cpu.report.pruned);
+    EXPECT_EQ(device.report.wanted, cpu.report.wanted);
+    const GaussianModel &a = cpu.arrays.model, &b = device.arrays.model;
+    ASSERT_EQ(b.count, a.count);
+    EXPECT_EQ(b.capacity, a.capacity);
+    EXPECT_EQ(device.arrays.adam.base, cpu.arrays.adam.base);
+    EXPECT_EQ(device.arrays.adam.pending, cpu.arrays.adam.pending);
+    for (int p = 0; p < a.planes(); ++p)
+        for (std::size_t i = 0; i < a.capacity; ++i)
+            ASSERT_NEAR(b.at(p, i), a.at(p, i), 2e-5f * (1 + std::abs(a.at(p, i)))) << "plane " << p << ", row " << i;
+    for (int p = 0; p < 2 * a.planes(); ++p)
+        for (std::size_t i = 0; i < a.count; ++i)
+            ASSERT_NEAR(moment(device.arrays, i, p), moment(cpu.arrays, i, p), 1e-7f)
+                << "moment " << p << ", row " << i;
+    for (const std::uint32_t step : device.arrays.adam.last_step) ASSERT_EQ(step, 9u);
+    for (std::size_t i = 0; i < a.capacity; ++i) ASSERT_EQ(device.arrays.statistics.views[i], 0.0f);
+}
+
+TrainingSettings settings_of(double limit) {
+    TrainingSettings s;
+    s.max_gaussians = limit;
+    s.densify_extent = 0.02;
+    s.prune_extent = 0.2;
+    s.prune_screen_px = 25;
+    return s;
+}
+
+TEST(CudaDensity, RowForRowAsOnTheCpu) {
+    for (const std::size_t count : {1u, 15u, 330u, 900u})
+        for (const double limit : {5000.0, 340.0})
+            for (const bool large : {false, true}) {
+                SCOPED_TRACE(fmt::format("{} rows, limit {}, {}", count, limit, large));
+                const After cpu = round(cpu_training(), busy_arrays(count, 3), settings_of(limit), large);
+                compare(cpu, round(cuda_training(), busy_arrays(count, 3), settings_of(limit), large));
+            }
+}
+
+TEST(CudaDensity, AnEmptyRoundKeepsTheModel) {
+    RunArrays faint = busy_arrays(50, 1);
+    for (std::size_t i = 0; i < 50; ++i) faint.model.at(kOpacityLogits, i) = -9.0f;
+    compare(round(cpu_training(), faint, settings_of(1000), false),
+            round(cuda_training(), faint, settings_of(1000), false));
+}
+
+TEST(CudaDensity, SameBitsInAnySchedule) {
+    const After first = round(cuda_training(), busy_arrays(300, 5), settings_of(400), true);
+    for (std::uint64_t seed = 1; seed < 4; ++seed) {
+        emulator::set_seed(seed);
+        EXPECT_TRUE(test::same_arrays(first.arrays,
+                                      round(cuda_training(), busy_arrays(300, 5), settings_of(400), true).arrays));
+    }
+}
+
+TEST(CudaDensity, ExhaustedMemoryKeepsTheRun) {
+    // Every allocation of a round in turn.
+    const RunArrays arrays = busy_arrays(330, 3);
+    bool succeeded = false;
+    int refused = 0;
+    for (std::uint64_t n = 1; n < 60 && !succeeded; ++n) {
+        auto backend = cuda_training();
+        backend->start(test::small_capture(20, 20, 20), arrays);
+        emulator::fail_device_allocation(n);
+        const DensityReport report = backend->densify_and_prune(settings_of(5000), 1.0, false);
+        emulator::fail_device_allocation(0);
+        const RunArrays after = backend->arrays();
+        succeeded = !report.out_of_memory;
+        refused += report.out_of_memory;
+        EXPECT_LE(after.model.count, after.model.capacity);
+        EXPECT_GE(after.model.count, 200u);
+        if (report.out_of_memory) {
+            EXPECT_NE(report.why.find("last good step kept"), std::string::npos) << report.why;
+            EXPECT_NE(report.why.find("out of device memory"), std::string::npos) << report.why;
+        }
+        // The run goes on as if nothing had been asked for, or with what there was room for.
+        const GaussianModel model = backend->model();
+        EXPECT_EQ(model.count, after.model.count);
+    }
+    EXPECT_TRUE(succeeded);
+    EXPECT_GT(refused, 5);
+}
+
+TEST(CudaDensity, OpacityResetAsOnTheCpu) {
+    const auto reset = [](std::unique_ptr<TrainingBackend> backend) {
+        backend->start(test::small_capture(20, 20, 20), busy_arrays(200, 2));
+        backend->reset_opacity();
+        return backend->arrays();
+    };
+    const RunArrays cpu = reset(cpu_training()), device = reset(cuda_training());
+    for (std::size_t i = 0; i < 200; ++i) {
+        EXPECT_NEAR(device.model.at(kOpacityLogits, i), cpu.model.at(kOpacityLogits, i), 1e-5f);
+        EXPECT_EQ(moment(device, i, 2 * kOpacityLogits), 0.0f);
+        EXPECT_EQ(moment(device, i, 2 * kOpacityLogits + 1), 0.0f);
+        EXPECT_NEAR(moment(device, i, 2 * kSh0), moment(cpu, i, 2 * kSh0), 1e-8f);
+    }
+}
+
+}  // namespace
+}  // namespace gs
