@@ -2,13 +2,13 @@
 
 #include <thread>
 
-#include "profiler/core/scope.h"
 #include "trainer/cuda/adam_kernels.h"
 
 namespace gs::cuda {
 
 StepEngine::StepEngine(const Stream& stream)
     : stream_(stream), timers_(stream), pipeline_(stream), run_(stream), feed_(stream) {
+    pipeline_.time(&timers_);
     for (std::size_t i = 0; i < kMostInFlight; ++i) reached_.emplace_back();
 }
 
@@ -144,32 +144,17 @@ void StepEngine::enqueue_kernels(const FrameLimits& limits) {
     bounds_valid_ = true;
     PictureView picture;
     picture.color = picture_.data();
+    pipeline_.project(model);
+    pipeline_.sort_and_bin();
+    pipeline_.blend(picture);
     {
-        const StageTimer timer(timers_, Stage::project);
-        pipeline_.project(model);
-    }
-    {
-        const StageTimer timer(timers_, Stage::sort);
-        pipeline_.sort_and_bin();
-    }
-    {
-        const StageTimer timer(timers_, Stage::blend);
-        pipeline_.blend(picture);
-    }
-    {
-        const Span span(Stage::loss);
-        const StageTimer timer(timers_, Stage::loss);
+        const StageScope scope(&timers_, Stage::loss);
         launch_loss(stream_, limits.width, limits.height,
                     {&inputs->loss, picture_.data(), gradient_.data(), partials_.data(), pipeline_.arrays().counts,
                      run_.flags(), result_.data()});
     }
-    {
-        const Span span(Stage::blend_backward);
-        const StageTimer timer(timers_, Stage::blend_backward);
-        pipeline_.blend_backward(picture, {gradient_.data(), nullptr, nullptr}, BackwardVariant::sub_tile);
-    }
-    const Span span(Stage::adam);
-    const StageTimer timer(timers_, Stage::adam);
+    pipeline_.blend_backward(picture, {gradient_.data(), nullptr, nullptr}, backward_variant());
+    const StageScope scope(&timers_, Stage::adam);
     launch_adam_step(stream_, limits, pipeline_.arrays(), model, inputs, run_.flags(), run_.statistics());
     launch_bounds(stream_, model, inputs, Blocks::touched);
 }

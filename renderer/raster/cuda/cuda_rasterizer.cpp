@@ -248,7 +248,7 @@ void CudaRasterizer::backward(ParameterSource& source, const Camera&, const Rend
     state.gradients.resize_discard(stored.bytes() / sizeof(float), *stream_);
     stored.values = state.gradients.data();
     state.pipeline.blend_backward(state.picture.view, upload(gradients, state.pixel_gradients, *stream_),
-                                  BackwardVariant::sub_tile);
+                                  backward_variant());
     const Span span(Stage::project_backward);
     {
         const StageTimer timer(*timers_, Stage::project_backward);

@@ -6,15 +6,10 @@
 #include "renderer/device/cuda/primitives.h"
 #include "renderer/device/cuda/runtime.h"
 #include "renderer/device/cuda/stage_timer.h"
+#include "renderer/raster/cuda/backward_variant.h"
 #include "renderer/raster/cuda/frame.h"
 
 namespace gs::cuda {
-
-/// How blend backward gathers (the bench compares them; results agree to rounding).
-enum class BackwardVariant {
-    sub_tile,  ///< B: a warp per sub-tile walks the contributed bits, lane = pixel, one reduction per splat
-    systolic,  ///< A: lane = splat, pixel states travel from lane to lane
-};
 
 class FramePipeline {
   public:
