@@ -10,6 +10,8 @@
 //               waits or asks; events can lag; calls can be made to fail
 //
 // Under ASan device memory is plain malloc, so a kernel's stray access is reported exactly.
+// Any test program starts with other settings by environment: GAUSSCOPE_EMULATOR_SEED=n, _LAG=n, _DEFERRED=1,
+// _SEPARATE=1.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -14,6 +14,17 @@ Runtime& Runtime::instance() {
     return *runtime;
 }
 
+Runtime::Runtime() {
+    const auto number = [](const char* name, std::uint64_t otherwise) {
+        const char* const text = std::getenv(name);
+        return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+    };
+    seed = number("GAUSSCOPE_EMULATOR_SEED", seed);
+    separate_memory = number("GAUSSCOPE_EMULATOR_SEPARATE", 0) != 0;
+    execution = number("GAUSSCOPE_EMULATOR_DEFERRED", 0) != 0 ? Execution::deferred : Execution::eager;
+    event_lag = static_cast<unsigned>(number("GAUSSCOPE_EMULATOR_LAG", 0));
+}
+
 cudaError_t Runtime::enter(const char* name) {
     count(name);
     switch (device) {

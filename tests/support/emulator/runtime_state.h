@@ -67,6 +67,7 @@ namespace gs::emulator {
 class Runtime {
   public:
     static Runtime& instance();
+    Runtime();
     std::recursive_mutex mutex;
 
     // ---- settings
