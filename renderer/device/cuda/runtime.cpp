@@ -145,6 +145,7 @@ void fill_bytes(void* to, int byte, std::size_t bytes, const Stream& stream) {
 
 void Arena::reset(std::size_t bytes, const Stream& stream) {
     used_ = 0;
+    bytes = bytes_of<std::byte>(bytes);
     if (bytes <= region_.size()) return;
     // The first size is exact: a scene that is only looked at stays with it. Who grows once will grow again.
     const std::size_t spare = region_.size() == 0 ? 0 : bytes / 4;
@@ -157,7 +158,7 @@ void Arena::reset(std::size_t bytes, const Stream& stream) {
 }
 
 void* Arena::take_bytes(std::size_t bytes) {
-    const std::size_t size = (bytes + 255) / 256 * 256;
+    const std::size_t size = bytes_of<std::byte>(bytes);
     CHECK(size <= region_.size() - used_, "{} of {} bytes are taken, {} more are wanted", used_, region_.size(), size);
     void* pointer = region_.data() + used_;
     used_ += size;
