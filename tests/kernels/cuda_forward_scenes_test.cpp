@@ -66,6 +66,22 @@ TEST(CudaForwardScenes, OneHugeGaussian) {
     }
 }
 
+/// Ten times the isects of a work item: faint, so that all of them count, then opaque, so that pixels end early.
+TEST(CudaForwardScenes, TenThousandInOneTile) {
+    SceneRecipe recipe;
+    recipe.count = 10000;
+    recipe.sh_degree = 0;
+    recipe.opacity_lo = 0.004f;
+    recipe.opacity_hi = 0.006f;
+    recipe.scale_lo = 0.5f;
+    recipe.scale_hi = 1.0f;
+    SceneLimits limits = small_picture();
+    compare(random_model(recipe), random_camera(4, 0, 16, 16), {}, limits);
+    recipe.opacity_lo = 0.5f;
+    recipe.opacity_hi = 0.9999f;
+    compare(random_model(recipe), random_camera(4, 1, 16, 16), {}, limits);
+}
+
 /// More rows of tiles than lanes, more columns than lanes, and more tiles than 255.
 TEST(CudaForwardScenes, TallAndWidePictures) {
     SceneRecipe recipe;

@@ -50,8 +50,13 @@ class ModelReader {
     }
     GS_DEVICE Quatf quat() const { return {plane(kQuats), plane(kQuats + 1), plane(kQuats + 2), plane(kQuats + 3)}; }
     GS_DEVICE float opacity_logit() const { return plane(kOpacityLogits); }
-    /// Coefficients of basis k, r g b.
-    GS_DEVICE Vec3f sh(int k) const { return vector(kSh0 + 3 * k); }
+    /// Coefficients of basis k, r g b, by moves(kSh0 + 3 k).
+    GS_DEVICE Vec3f awake_sh(int k) const {
+        return {awake(kSh0 + 3 * k), awake(kSh0 + 3 * k + 1), awake(kSh0 + 3 * k + 2)};
+    }
+    GS_DEVICE Vec3f stored_sh(int k) const {
+        return {stored(kSh0 + 3 * k), stored(kSh0 + 3 * k + 1), stored(kSh0 + 3 * k + 2)};
+    }
 
   private:
     const float* values_;

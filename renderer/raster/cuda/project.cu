@@ -98,13 +98,24 @@ GS_DEVICE std::uint32_t count_isects(const Coverage& cover, const Splat& splat, 
     return isects;
 }
 
-/// A degree known when compiling keeps the bases in registers.
+/// A degree known when compiling keeps the bases in registers. Coefficients of one degree move or rest together, and
+/// one question for all of them lets their loads go out at once.
 template <int kDegree, bool kLazy>
 GS_DEVICE Vec3f color_of(const ModelReader<kLazy>& gaussian, Vec3f direction) {
     float basis[sh_bases(kDegree)];
     math::sh_basis(kDegree, direction, basis);
     Vec3f color{0.5f, 0.5f, 0.5f};
-    for (int k = 0; k < sh_bases(kDegree); ++k) color += basis[k] * gaussian.sh(k);
+    GS_UNROLL
+    for (int degree = 0; degree <= kDegree; ++degree) {
+        const int first = degree * degree, end = sh_bases(degree);
+        if (gaussian.moves(kSh0 + 3 * first)) {
+            GS_UNROLL
+            for (int k = first; k < end; ++k) color += basis[k] * gaussian.awake_sh(k);
+        } else {
+            GS_UNROLL
+            for (int k = first; k < end; ++k) color += basis[k] * gaussian.stored_sh(k);
+        }
+    }
     return color;
 }
 template <bool kLazy>
