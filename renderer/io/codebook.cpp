@@ -152,6 +152,12 @@ std::array<float, 256> fit_codebook(std::span<const float> values) {
     sorted.push_back(*least);  // the ends are never left to chance
     sorted.push_back(*largest);
     std::sort(sorted.begin(), sorted.end());
+    std::vector<float> distinct = sorted;
+    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+    if (distinct.size() <= out.size()) {
+        for (std::size_t c = 0; c < out.size(); ++c) out[c] = distinct[std::min(c, distinct.size() - 1)];
+        return out;
+    }
     const std::vector<double> sums = [&] {
         std::vector<double> s(sorted.size() + 1, 0.0);
         for (std::size_t i = 0; i < sorted.size(); ++i) s[i + 1] = s[i] + static_cast<double>(sorted[i]);
