@@ -181,6 +181,25 @@ TEST(CudaBackwardKernels, OneHugeGaussianIsSummedByAWarp) {
     compare({model, random_camera(5, 0, 130, 90), {}});
 }
 
+TEST(CudaBackwardKernels, GaussiansAllOverThePictureAreSummedByTheBlock) {
+    SceneRecipe recipe;
+    recipe.count = 60;
+    recipe.sh_degree = 0;
+    recipe.scale_hi = 0.05f;
+    GaussianModel model = random_model(recipe);
+    for (const std::size_t huge : {3u, 4u, 40u, 59u}) {
+        model.at(kOpacityLogits, huge) = -1.0f;
+        for (int k = 0; k < 3; ++k) model.at(kLogScales + k, huge) = 2.0f;
+    }
+    const Camera camera = random_camera(5, 0, 290, 280);
+    HandMadeFrame frame(model, camera, {});
+    std::uint32_t longest = 0;
+    for (std::uint32_t slot = 0; slot < frame.arrays().chunk_slots[0]; ++slot)
+        longest = std::max(longest, frame.arrays().isects_of_slot[slot]);
+    EXPECT_GT(longest, kWarpRows);
+    compare({model, camera, {}});
+}
+
 TEST(CudaBackwardKernels, ShDegrees) {
     for (const auto& [stored, shown] : {std::pair{0, 0}, {0, 3}, {1, 1}, {2, 2}, {3, 0}, {3, 1}, {3, 2}}) {
         SCOPED_TRACE(fmt::format("stored {}, shown {}", stored, shown));

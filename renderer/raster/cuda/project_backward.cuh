@@ -15,10 +15,9 @@
 #include "renderer/math/sh.h"
 #include "renderer/raster/cuda/model_reader.cuh"
 #include "renderer/raster/cuda/project_backward.h"
+#include "renderer/raster/cuda/row_sums.cuh"
 
 namespace gs::cuda {
-
-inline constexpr int kSerialRows = 12;  ///< a splat of more isects is summed by its whole warp
 
 template <class Sink>
 struct ProjectBackwardParams {
@@ -27,47 +26,6 @@ struct ProjectBackwardParams {
     Sink sink;
     GradientRows rows = GradientRows::all;
 };
-
-/// An isect gradient's ten sums: s sx sy sxx, sxy syy red green, blue depth.
-struct SplatSums {
-    float4 a, b, c;
-};
-GS_DEVICE float4 plus(float4 u, float4 v) { return make_float4(u.x + v.x, u.y + v.y, u.z + v.z, u.w + v.w); }
-GS_DEVICE float4 from_lane(float4 v, int lane) {
-    return make_float4(__shfl_sync(kAllLanes, v.x, lane), __shfl_sync(kAllLanes, v.y, lane),
-                       __shfl_sync(kAllLanes, v.z, lane), __shfl_sync(kAllLanes, v.w, lane));
-}
-
-/// Rows [first, first + count) by all lanes together: lane 4 r + part takes 16 bytes of every eighth row. The order of
-/// additions depends on the count alone.
-GS_DEVICE SplatSums sum_rows_by_warp(const IsectGradient* gradients, std::uint32_t first, std::uint32_t count) {
-    const std::uint32_t lane = static_cast<std::uint32_t>(lane_id()), part = lane % 4;
-    const float4* rows = reinterpret_cast<const float4*>(gradients + first);
-    float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    if (part < 3) {
-        for (std::uint32_t row = lane / 4; row < count; row += 8) sum = plus(sum, rows[3 * row + part]);
-    }
-    for (int step = 4; step < kWarp; step *= 2) sum = plus(sum, from_lane(sum, static_cast<int>(lane) ^ step));
-    return {from_lane(sum, 0), from_lane(sum, 1), from_lane(sum, 2)};
-}
-/// The sums of this lane's splat, whose rows are [first, first + count); a lane without one has count 0. By all lanes.
-GS_DEVICE SplatSums sum_rows(const IsectGradient* gradients, std::uint32_t first, std::uint32_t count) {
-    SplatSums mine{};
-    const bool many = count > kSerialRows;
-    const float4* rows = reinterpret_cast<const float4*>(gradients + first);
-    for (std::uint32_t row = 0; row < (many ? 0 : count); ++row, rows += 3) {
-        mine.a = plus(mine.a, rows[0]);
-        mine.b = plus(mine.b, rows[1]);
-        mine.c = plus(mine.c, rows[2]);
-    }
-    for (unsigned left = __ballot_sync(kAllLanes, many); left != 0; left &= left - 1) {
-        const int owner = __ffs(static_cast<int>(left)) - 1;
-        const SplatSums sums =
-            sum_rows_by_warp(gradients, __shfl_sync(kAllLanes, first, owner), __shfl_sync(kAllLanes, count, owner));
-        if (owner == lane_id()) mine = sums;
-    }
-    return mine;
-}
 
 /// A channel's coefficients, zero above the degree in use. Those of one degree are read together.
 template <bool kLazy>
@@ -149,12 +107,17 @@ GS_DEVICE void gaussian_gradient(const FrameConstants& c, const ModelReader<kLaz
 template <class Sink, bool kLazy>
 GS_KERNEL(kChunk, 2)
 void project_backward(ProjectBackwardParams<Sink> p) {
+    GS_SHARED(std::uint32_t, long_runs, kChunk / kWarp);
+    GS_SHARED(RowRun, runs, kChunk);
+    GS_SHARED(SplatSums, partial_sums, 2 * kChunk / kWarp);
     if (p.frame.counts->overflow != 0) return;
     const bool used = threadIdx.x < p.frame.chunk_slots[blockIdx.x];
     const std::uint32_t slot = blockIdx.x * kChunk + threadIdx.x;
-    const std::uint32_t isects = used ? p.frame.isects_of_slot[slot] : 0;
-    const SplatSums sums = sum_rows(p.frame.isect_gradients, used ? p.frame.first_emission[slot] : 0,
-                                    p.rows == GradientRows::first && isects > 0 ? 1 : isects);
+    RowRun mine{0, 0};
+    if (used) mine = {p.frame.first_emission[slot], p.frame.isects_of_slot[slot]};
+    if (p.rows == GradientRows::first) mine.count = mine.count > 0 ? 1 : 0;
+    SplatSums sums = sum_rows(p.frame.isect_gradients, mine);
+    sum_long_runs(p.frame.isect_gradients, mine, sums, long_runs, runs, partial_sums);
     if (!used) return;
     const std::uint32_t gaussian = p.frame.gaussian_from_slot[slot];
     GaussianGradient gradient;
