@@ -1,12 +1,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "app/cli/bench_limits.h"
 #include "app/cli/bench_report.h"
 #include "app/cli/cameras.h"
 #include "app/cli/commands.h"
@@ -20,6 +20,7 @@
 #include "renderer/base/log.h"
 #include "renderer/device/parallel.h"
 #include "renderer/io/splat_io.h"
+#include "renderer/raster/cuda/backward_variant.h"
 #include "trainer/loss.h"
 #include "trainer/trainer.h"
 
@@ -30,27 +31,6 @@ using Json = nlohmann::ordered_json;
 constexpr int kWarmUpFrames = 5, kWarmUpSteps = 200;
 constexpr std::size_t kVerifyGaussians = 20000;  // the reference is serial
 constexpr int kVerifySide = 160;
-constexpr std::size_t kCopyBytes = 256u << 20;
-
-double seconds_now() {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-// Bytes read plus bytes written per second by all threads, the best of several.
-double copy_bandwidth() {
-    Buffer<char> from, to;
-    from.resize(kCopyBytes, 1);
-    to.resize(kCopyBytes, 2);
-    double best = 0;
-    for (int round = 0; round < 5; ++round) {
-        const double begin = seconds_now();
-        parallel_ranges(kCopyBytes, 4u << 20,
-                        [&](std::size_t a, std::size_t b) { std::memcpy(to.data() + a, from.data() + a, b - a); });
-        best = std::max(best, 2.0 * kCopyBytes / (seconds_now() - begin));
-    }
-    return best;
-}
-
 // Gradients arrive and are dropped: what comes after them is the trainer's time, not the rasterizer's.
 class NoSink final : public GradientSink {
   public:
@@ -66,9 +46,11 @@ class BenchRun {
     Result<void> prepare();
     Result<void> load_scene();
     bool verify();
-    void time_frames();
-    void time_steps();
-    void measure_machine();
+    std::vector<StageTime> time_frames(std::size_t frames);
+    std::vector<StageTime> time_steps();
+    std::vector<StageTime> times_of(const TraceStore& store, std::size_t newest) const;
+    Result<void> compare_backward_variants();
+    Result<void> measure_machine();
     void count();
     void print() const;
     Json json() const;
@@ -76,6 +58,7 @@ class BenchRun {
 
     const BenchArguments& a_;
     const CommonArguments& common_;
+    std::optional<Backend> backend_;
     std::unique_ptr<Rasterizer> rasterizer_;
     std::shared_ptr<const Capture> capture_;
     std::unique_ptr<Trainer> trainer_;  ///< when training is timed
@@ -86,13 +69,18 @@ class BenchRun {
     std::vector<StageTime> stages_;
     RenderCounters counters_;
     SpanOverhead span_;
-    double copy_ = 0;
+    Ceilings ceilings_;
+    std::vector<StageLimit> limits_;
+    std::optional<StageTime> sub_tile_, systolic_;  ///< blend backward both ways, on CUDA
     std::string what_;
     bool training_ = false;
 };
 
 Result<void> BenchRun::prepare() {
-    auto rasterizer = make_rasterizer(common_);
+    auto backend = backend_of(common_);
+    if (!backend) return tl::unexpected(backend.error());
+    backend_ = std::move(*backend);
+    auto rasterizer = backend_->make_rasterizer();
     if (!rasterizer) return tl::unexpected(rasterizer.error());
     rasterizer_ = std::move(*rasterizer);
     if (!a_.output.empty())
@@ -128,7 +116,9 @@ Result<void> BenchRun::load_scene() {
     } else {
         what_ = "training " + a_.capture;
         const TrainingSettings settings = scaled_to_steps(TrainingSettings(), kWarmUpSteps + a_.repeats);
-        auto trainer = Trainer::create(capture_, settings, make_cpu_rasterizer());
+        auto computes = backend_->make_training();
+        if (!computes) return tl::unexpected(computes.error());
+        auto trainer = Trainer::create(capture_, settings, std::move(*computes));
         if (!trainer) return tl::unexpected(trainer.error());
         trainer_ = std::move(*trainer);
         model_ = trainer_->model();
@@ -151,24 +141,32 @@ bool BenchRun::verify() {
     return verified_.ok();
 }
 
+std::vector<StageTime> BenchRun::times_of(const TraceStore& store, std::size_t newest) const {
+    const auto history = store.history(StatScope::iteration);
+    const auto kept = history.last(std::min(history.size(), newest));
+    std::vector<StageTime> out = stage_times(kept, Stage::iteration);
+    for (StageTime& stage : gpu_stage_times(kept)) out.push_back(std::move(stage));
+    return out;
+}
+
 // Forward, loss against the photo (or a plain gradient without photos), backward: one frame, all stages.
-void BenchRun::time_frames() {
+std::vector<StageTime> BenchRun::time_frames(std::size_t frames) {
     TraceStore store;
-    Collector collector;
-    ModelSource source(model_);
+    Collector collector({.past = false});
+    const auto source = rasterizer_->source_of(model_);
     const auto state = rasterizer_->make_state();
     RenderResult result;
     PixelGradients gradients;
     NoSink sink;
     options_.depth = false;
     ProgressLine progress("bench");
-    const std::size_t frames = static_cast<std::size_t>(a_.repeats) + kWarmUpFrames;
-    for (std::size_t i = 0; i < frames && !interrupted(); ++i) {
+    const std::size_t all = frames + kWarmUpFrames;
+    for (std::size_t i = 0; i < all && !interrupted(); ++i) {
         const std::size_t view = i % cameras_.size();
         const Camera& camera = cameras_[view].camera;
         {
             const Span span(Stage::iteration, i);
-            rasterizer_->forward(source, camera, options_, *state, result);
+            rasterizer_->forward(*source, camera, options_, *state, result);
             if (capture_) {
                 const View& v = capture_->views[view];
                 const Span loss(Stage::loss);
@@ -177,22 +175,18 @@ void BenchRun::time_frames() {
                 gradients.color.resize(camera.width, camera.height, 3);
                 gradients.color.values.fill(1e-3f);
             }
-            rasterizer_->backward(source, camera, options_, *state, result, gradients, sink);
+            rasterizer_->backward(*source, camera, options_, *state, result, gradients, sink);
         }
-        if (i + 1 == kWarmUpFrames) {
-            collector.drain_into(store);
-        }
-        progress.update(i + 1, frames, what_);
+        collector.drain_into(store);
+        progress.update(i + 1, all, what_);
     }
     collector.finish(store);
-    const auto history = store.history(StatScope::iteration);
-    const std::size_t keep = std::min<std::size_t>(history.size(), static_cast<std::size_t>(a_.repeats));
-    stages_ = stage_times(history.last(keep), Stage::iteration);
+    return times_of(store, frames);
 }
 
-void BenchRun::time_steps() {
+std::vector<StageTime> BenchRun::time_steps() {
     TraceStore store;
-    Collector collector;
+    Collector collector({.past = false});
     ProgressLine progress("bench");
     const std::size_t steps = static_cast<std::size_t>(trainer_->settings().steps);
     for (std::size_t i = 0; i < steps && !interrupted(); ++i) {
@@ -200,23 +194,46 @@ void BenchRun::time_steps() {
         if (i % 64 == 0) collector.drain_into(store);
         progress.update(i + 1, steps, what_);
     }
+    model_ = trainer_->model();  // waits for the device
     collector.finish(store);
-    const auto history = store.history(StatScope::iteration);
-    const std::size_t keep = std::min<std::size_t>(history.size(), static_cast<std::size_t>(a_.repeats));
-    stages_ = stage_times(history.last(keep), Stage::iteration);
-    model_ = trainer_->model();
+    return times_of(store, static_cast<std::size_t>(a_.repeats));
+}
+
+// The same frames with both ways of gathering; each is verified before it is timed.
+Result<void> BenchRun::compare_backward_variants() {
+    using cuda::BackwardVariant;
+    const auto blend_backward = [](const std::vector<StageTime>& times) -> std::optional<StageTime> {
+        for (const StageTime& s : times)
+            if (s.gpu && s.stage == Stage::blend_backward) return s;
+        return std::nullopt;
+    };
+    const BackwardVariant before = cuda::backward_variant();
+    const std::size_t frames = static_cast<std::size_t>(a_.repeats);
+    Result<void> outcome;
+    for (const BackwardVariant variant : {BackwardVariant::sub_tile, BackwardVariant::systolic}) {
+        cuda::choose_backward_variant(variant);
+        if (!verify()) {
+            outcome = fail(ErrorKind::malformed, "", "the gradients of a variant of blend backward are wrong");
+            break;
+        }
+        auto& timed = variant == BackwardVariant::sub_tile ? sub_tile_ : systolic_;
+        timed = blend_backward(time_frames(frames));
+        if (timed) timed->name = variant == BackwardVariant::sub_tile ? "sub-tile" : "systolic";
+    }
+    cuda::choose_backward_variant(before);
+    return outcome;
 }
 
 // Mean counters over the cameras, on a frame of their own: counting costs time.
 void BenchRun::count() {
     RenderOptions options = options_;
     options.counters = true;
-    ModelSource source(model_);
+    const auto source = rasterizer_->source_of(model_);
     const auto state = rasterizer_->make_state();
     RenderResult result;
     const std::uint64_t n = std::min<std::size_t>(cameras_.size(), static_cast<std::size_t>(a_.repeats));
     for (std::size_t i = 0; i < n; ++i) {
-        rasterizer_->forward(source, cameras_[i].camera, options, *state, result);
+        rasterizer_->forward(*source, cameras_[i].camera, options, *state, result);
         const RenderCounters& c = result.counters;
         counters_.gaussians = c.gaussians;
         counters_.candidates += c.candidates;
@@ -232,9 +249,23 @@ void BenchRun::count() {
         *total /= std::max<std::uint64_t>(n, 1);
 }
 
-void BenchRun::measure_machine() {
+Result<void> BenchRun::measure_machine() {
     span_ = measure_span_overhead();
-    copy_ = copy_bandwidth();
+    auto ceilings = machine_ceilings(backend_->cuda, {}, true);
+    if (!ceilings) return tl::unexpected(ceilings.error());
+    ceilings_ = std::move(*ceilings);
+    // A GPU's stages by their time on the GPU, a CPU's by their time on the thread.
+    std::vector<StageStats> times;
+    for (const StageTime& s : stages_) {
+        if (s.gpu != backend_->cuda) continue;
+        StageStats& row = times.emplace_back();
+        row.stage = s.stage;
+        row.p50_ms = s.ms_p50;
+    }
+    const Camera& c = cameras_.front().camera;
+    limits_ = stage_limits(times, frame_work(counters_, c.width, c.height, model_.sh_degree, backend_->cuda, training_),
+                           ceilings_);
+    return {};
 }
 
 double pairs_per_second(const std::vector<StageTime>& stages, const char* stage, std::uint64_t pairs) {
@@ -261,13 +292,18 @@ Json BenchRun::json() const {
                        {"evaluated_pairs", counters_.evaluated_pairs},
                        {"blended_pairs", counters_.blended_pairs},
                        {"longest_tile", counters_.longest_tile}};
-    out["blend_list_pairs_per_second_per_core"] = number(pairs_per_second(stages_, "blend", counters_.list_pairs));
-    out["blend_backward_list_pairs_per_second_per_core"] =
-        number(pairs_per_second(stages_, "blend backward", counters_.list_pairs));
+    const auto per_core = [&](const char* stage) {
+        return backend_->cuda ? Json(nullptr) : number(pairs_per_second(stages_, stage, counters_.list_pairs));
+    };
+    out["blend_list_pairs_per_second_per_core"] = per_core("blend");
+    out["blend_backward_list_pairs_per_second_per_core"] = per_core("blend backward");
     out["span_ns"] = span_.recorded ? number(span_.span_ns) : nullptr;
     out["disarmed_span_ns"] = number(span_.disarmed_ns);
     out["timer_pair_ns"] = number(span_.timer_pair_ns);
-    out["copy_bytes_per_second"] = number(copy_);
+    out["copy_bytes_per_second"] = number(ceilings_.copy_bytes);
+    out["ceilings"] = ceilings_json(ceilings_);
+    out["limits"] = limits_json(limits_);
+    if (sub_tile_ && systolic_) out["blend_backward_variants"] = stage_times_json({*sub_tile_, *systolic_});
     return out;
 }
 
@@ -281,13 +317,22 @@ void BenchRun::print() const {
                counters_.gaussians, counters_.visible, counters_.isects,
                1e-6 * static_cast<double>(counters_.list_pairs), 1e-6 * static_cast<double>(counters_.evaluated_pairs),
                1e-6 * static_cast<double>(counters_.blended_pairs), counters_.longest_tile);
-    fmt::print("blend {:.2f} G list pairs/s per core, its backward {:.2f}\n",
-               1e-9 * pairs_per_second(stages_, "blend", counters_.list_pairs),
-               1e-9 * pairs_per_second(stages_, "blend backward", counters_.list_pairs));
+    if (!backend_->cuda)
+        fmt::print("blend {:.2f} G list pairs/s per core, its backward {:.2f}\n",
+                   1e-9 * pairs_per_second(stages_, "blend", counters_.list_pairs),
+                   1e-9 * pairs_per_second(stages_, "blend backward", counters_.list_pairs));
     if (span_.recorded)
         fmt::print("a span costs {:.1f} ns ({:.1f} ns while off), two timer reads {:.1f} ns\n", span_.span_ns,
                    span_.disarmed_ns, span_.timer_pair_ns);
-    fmt::print("memory copy {:.1f} GB/s (read + written, {} threads)\n", 1e-9 * copy_, thread_count());
+    print_ceilings(ceilings_);
+    print_limits(limits_);
+    if (!sub_tile_ || !systolic_) return;
+    const bool apart = sub_tile_->ms_hi < systolic_->ms_lo || systolic_->ms_hi < sub_tile_->ms_lo;
+    fmt::print("\nblend backward here: {} {:.3f} ms ({:.3f} .. {:.3f}), {} {:.3f} ms ({:.3f} .. {:.3f}): {}\n",
+               sub_tile_->name, sub_tile_->ms_p50, sub_tile_->ms_lo, sub_tile_->ms_hi, systolic_->name,
+               systolic_->ms_p50, systolic_->ms_lo, systolic_->ms_hi,
+               !apart ? "no difference beyond noise"
+                      : (sub_tile_->ms_p50 < systolic_->ms_p50 ? *sub_tile_ : *systolic_).name + " is faster");
 }
 
 int BenchRun::compare() {
@@ -304,12 +349,11 @@ int BenchRun::run() {
     catch_interrupts();
     if (auto ready = prepare(); !ready) return report(ready.error());
     if (!verify()) return kGate;
-    if (training_)
-        time_steps();
-    else
-        time_frames();
+    stages_ = training_ ? time_steps() : time_frames(static_cast<std::size_t>(a_.repeats));
     count();
-    measure_machine();
+    if (auto measured = measure_machine(); !measured) return report(measured.error());
+    if (backend_->cuda && !training_)
+        if (auto compared = compare_backward_variants(); !compared) return kGate;
     if (interrupted()) return report({ErrorKind::cancelled, "", "stopped before all frames were timed", "", {}, {}});
     print();
     const int code = a_.compare.empty() ? kDone : compare();

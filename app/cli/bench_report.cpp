@@ -35,13 +35,25 @@ void median_interval(std::vector<double>& values, double& median, double& lo, do
     hi = rank(std::ceil(n / 2 + reach));
 }
 
+namespace {
+
+void set_figures(StageTime& stage, std::vector<double>& times) {
+    median_interval(times, stage.ms_p50, stage.ms_lo, stage.ms_hi);
+    for (const double ms : times) stage.ms_mean += ms / static_cast<double>(times.size());
+    stage.ms_p95 = percentile(times, 95);
+    stage.ms_p99 = percentile(times, 99);
+    stage.samples = times.size();
+}
+
+}  // namespace
+
 std::vector<StageTime> stage_times(std::span<const FrameSample> frames, Stage frame_stage) {
     double all_ms = 0;
     for (const FrameSample& f : frames) all_ms += f.milliseconds();
     std::vector<StageTime> out;
     const auto add = [&](std::size_t s) {
         std::vector<double> times;
-        StageTime stage{name_of(static_cast<Stage>(s))};
+        StageTime stage{name_of(static_cast<Stage>(s)), static_cast<Stage>(s)};
         double own = 0;
         for (const FrameSample& f : frames) {
             if (f.calls[s] == 0) continue;
@@ -49,12 +61,8 @@ std::vector<StageTime> stage_times(std::span<const FrameSample> frames, Stage fr
             own += f.self_ms[s];
         }
         if (times.empty()) return;
-        median_interval(times, stage.ms_p50, stage.ms_lo, stage.ms_hi);
-        for (const double ms : times) stage.ms_mean += ms / static_cast<double>(times.size());
-        stage.ms_p95 = percentile(times, 95);
-        stage.ms_p99 = percentile(times, 99);
+        set_figures(stage, times);
         stage.share = all_ms > 0 ? own / all_ms : 0;
-        stage.samples = times.size();
         out.push_back(std::move(stage));
     };
     for (std::size_t s = 0; s < kStageCount; ++s)
@@ -63,10 +71,33 @@ std::vector<StageTime> stage_times(std::span<const FrameSample> frames, Stage fr
     return out;
 }
 
+std::vector<StageTime> gpu_stage_times(std::span<const FrameSample> frames) {
+    double busy_ms = 0;
+    for (const FrameSample& f : frames)
+        if (f.gpu_complete) busy_ms += static_cast<double>(f.gpu_busy_ms);
+    std::vector<StageTime> out;
+    for (std::size_t s = 0; s < kStageCount; ++s) {
+        std::vector<double> times;
+        double total = 0;
+        for (const FrameSample& f : frames) {
+            if (!f.gpu_complete || f.gpu_calls[s] == 0) continue;
+            times.push_back(static_cast<double>(f.gpu_ms[s]));
+            total += times.back();
+        }
+        if (times.empty()) continue;
+        StageTime stage{std::string(name_of(static_cast<Stage>(s))) + " (GPU)", static_cast<Stage>(s), true};
+        set_figures(stage, times);
+        stage.share = busy_ms > 0 ? total / busy_ms : 0;
+        out.push_back(std::move(stage));
+    }
+    return out;
+}
+
 Json stage_times_json(const std::vector<StageTime>& stages) {
     Json out = Json::array();
     for (const StageTime& s : stages)
         out.push_back({{"name", s.name},
+                       {"device", s.gpu ? "gpu" : "cpu"},
                        {"ms_p50", s.ms_p50},
                        {"ms_p50_lo", s.ms_lo},
                        {"ms_p50_hi", s.ms_hi},
@@ -79,9 +110,9 @@ Json stage_times_json(const std::vector<StageTime>& stages) {
 }
 
 void print_stage_times(const std::vector<StageTime>& stages) {
-    fmt::print("{:<18} {:>9} {:>21} {:>9} {:>7}\n", "stage", "p50 ms", "95 % interval", "p95 ms", "share");
+    fmt::print("{:<22} {:>9} {:>21} {:>9} {:>7}\n", "stage", "p50 ms", "95 % interval", "p95 ms", "share");
     for (const StageTime& s : stages)
-        fmt::print("{:<18} {:9.3f} {:>21} {:9.3f} {:6.1f} %\n", s.name, s.ms_p50,
+        fmt::print("{:<22} {:9.3f} {:>21} {:9.3f} {:6.1f} %\n", s.name, s.ms_p50,
                    fmt::format("{:.3f} .. {:.3f}", s.ms_lo, s.ms_hi), s.ms_p95, 100 * s.share);
 }
 
@@ -97,12 +128,12 @@ Result<Comparison> compare_with_base(const std::string& base, const std::vector<
         const auto same = [&](const Json& b) { return b.is_object() && b.value("name", "") == s.name; };
         const auto it = std::find_if(object["stages"].begin(), object["stages"].end(), same);
         if (it == object["stages"].end() || !(*it)["ms_p50"].is_number()) {
-            out.lines.push_back(fmt::format("{:<18} not in the base", s.name));
+            out.lines.push_back(fmt::format("{:<22} not in the base", s.name));
             continue;
         }
         const double was = (*it)["ms_p50"].get<double>(), was_hi = it->value("ms_p50_hi", was);
         const bool slower = s.ms_lo > was_hi && s.ms_p50 > was * (1 + tolerance) && s.ms_p50 > kTooShortMs;
-        out.lines.push_back(fmt::format("{:<18} {:9.3f} -> {:9.3f} ms  {:+6.1f} %{}", s.name, was, s.ms_p50,
+        out.lines.push_back(fmt::format("{:<22} {:9.3f} -> {:9.3f} ms  {:+6.1f} %{}", s.name, was, s.ms_p50,
                                         was > 0 ? 100 * (s.ms_p50 / was - 1) : 0.0, slower ? "  SLOWER" : ""));
         if (slower) out.slower.push_back(s.name);
     }

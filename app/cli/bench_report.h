@@ -14,7 +14,9 @@
 namespace gs::cli {
 
 struct StageTime {
-    std::string name;
+    std::string name;  ///< "blend", "blend (GPU)"
+    Stage stage = Stage::other;
+    bool gpu = false;
     double ms_p50 = 0, ms_lo = 0, ms_hi = 0;  ///< the median and its 95 % interval
     double ms_mean = 0, ms_p95 = 0, ms_p99 = 0;
     double share = 0;  ///< of the frames' time, own time without inner stages, 0..1
@@ -22,6 +24,9 @@ struct StageTime {
 };
 /// Per stage over whole frames; the frame's own stage ("iteration") comes last and means everything.
 std::vector<StageTime> stage_times(std::span<const FrameSample> frames, Stage frame_stage);
+/// The same of GPU time, of frames whose work has all been seen to end; empty where no GPU was timed. share is of the
+/// time the GPU was busy with these frames.
+std::vector<StageTime> gpu_stage_times(std::span<const FrameSample> frames);
 /// Interval of the median from order statistics (ranks n/2 +- 0.98 sqrt n; for example Le Boudec, "Performance
 /// Evaluation", 2.2). `values` get sorted.
 void median_interval(std::vector<double>& values, double& median, double& lo, double& hi);
