@@ -151,7 +151,9 @@ TEST(CudaLoss, PoisonStopsTheUpdateOverflowTheRun) {
 
 TEST(AdamScalars, EqualTheBlocks) {
     constexpr int kPlanes = kShRest;
-    std::vector<float> values(kPlanes * kBlock), moments(kPlanes * 2 * kBlock, 0.0f);
+    std::vector<float> values(kPlanes * kBlock);
+    Buffer<float> moments;  // aligned for whole vectors
+    moments.resize(kPlanes * 2 * kBlock, 0.0f);
     std::vector<std::uint32_t> last(kBlock, 0);
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = random_uniform(1, 1, i) - 0.5f;
     std::vector<math::AdamCell<float>> cells;

@@ -88,15 +88,38 @@ bool same_arrays(const RunArrays& a, const RunArrays& b) {
            same_bits(a.statistics.radius_px, b.statistics.radius_px);
 }
 
+namespace {
+
+double row_difference(const GaussianModel& a, std::size_t row_a, const GaussianModel& b, std::size_t row_b) {
+    double worst = 0;
+    for (int p = 0; p < a.planes(); ++p) {
+        const double x = static_cast<double>(a.at(p, row_a)), y = static_cast<double>(b.at(p, row_b));
+        const double difference = std::abs(x - y) / (1 + std::abs(x));
+        if (!(difference <= worst))
+            worst = std::isnan(difference) ? std::numeric_limits<double>::infinity() : difference;
+    }
+    return worst;
+}
+
+}  // namespace
+
 double worst_difference(const GaussianModel& a, const GaussianModel& b) {
     if (a.count != b.count || a.planes() != b.planes()) return std::numeric_limits<double>::infinity();
     double worst = 0;
-    for (int p = 0; p < a.planes(); ++p)
-        for (std::size_t i = 0; i < a.count; ++i) {
-            const double x = static_cast<double>(a.at(p, i)), y = static_cast<double>(b.at(p, i));
-            worst = std::max(worst, std::abs(x - y) / (1 + std::abs(x)));
-        }
+    for (std::size_t row = 0; row < a.count; ++row) worst = std::max(worst, row_difference(a, row, b, row));
     return worst;
+}
+
+double share_without_twin(const GaussianModel& a, const GaussianModel& b, double tolerance) {
+    if (a.count != b.count || a.planes() != b.planes()) return 1;
+    std::size_t alone = 0;
+    for (std::size_t row = 0; row < a.count; ++row) {
+        bool found = false;
+        for (std::size_t other = 0; other < b.count && !found; ++other)
+            found = row_difference(a, row, b, other) <= tolerance;
+        alone += !found;
+    }
+    return static_cast<double>(alone) / static_cast<double>(std::max<std::size_t>(1, a.count));
 }
 
 }  // namespace gs::test

@@ -21,5 +21,7 @@ std::unique_ptr<Trainer> trainer_on(std::unique_ptr<TrainingBackend> backend, co
 bool same_arrays(const RunArrays& a, const RunArrays& b);
 /// Largest difference of two models' parameters of the same row, over 1 + |value|; infinite when counts differ.
 double worst_difference(const GaussianModel& a, const GaussianModel& b);
+/// The share of rows of `a` with no row of `b` within `tolerance`, wherever it is.
+double share_without_twin(const GaussianModel& a, const GaussianModel& b, double tolerance);
 
 }  // namespace gs::test

@@ -128,9 +128,10 @@ std::vector<MemoryUse> CudaTraining::memory() const {
     std::uint64_t photos = 0;
     for (const View& view : capture_->views) photos += view.photo.bytes.capacity() + view.mask.bytes.capacity();
     std::vector<MemoryUse> out = engine_->memory();
-    out.push_back({"view state", view_state_->bytes()});
-    out.push_back({"photos (host)", photos});
-    out.push_back({"points (host)", capture_->points.capacity() * sizeof(SparsePoint)});
+    out.push_back({"view state", view_state_->bytes(), true, view_state_->high_water()});
+    for (MemoryUse& use : out) use.device = true;
+    out.push_back({"photos", photos});
+    out.push_back({"points", capture_->points.capacity() * sizeof(SparsePoint)});
     return out;
 }
 

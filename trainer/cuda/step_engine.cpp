@@ -54,11 +54,13 @@ void StepEngine::drain() {
         stream_.synchronize();
         collect();
     }
+    // The device's tables are those its last step began with.
+    if (!feed_.current(clock_)) send_tables();
 }
 
 void StepEngine::settle() {
     if (clock_.steps != clock_.base) {
-        send_tables();
+        if (!feed_.current(clock_)) send_tables();
         launch_settle(stream_, run_.view(false), run_.flags());
     }
     tables_.restart(clock_);
@@ -233,7 +235,7 @@ void StepEngine::carry_out_again() {
 
 std::vector<MemoryUse> StepEngine::memory() const {
     std::vector<MemoryUse> out = run_.memory();
-    out.push_back({"forward state", pipeline_.bytes()});
+    out.push_back({"forward state", pipeline_.bytes(), true, pipeline_.high_water()});
     out.push_back({"pictures", picture_.capacity_bytes() + gradient_.capacity_bytes() + partials_.capacity_bytes()});
     out.push_back({"photos", photos_.bytes()});
     return out;

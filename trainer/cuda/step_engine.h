@@ -27,7 +27,7 @@ class StepEngine {
     void run(const StepPlan& plan);
     /// The oldest outcome nobody has taken yet.
     std::optional<StepOutcome> take_outcome();
-    /// Waits until every step is done, the ones that did not fit included.
+    /// Waits until every step is done, the ones that did not fit included; what reads the model then sees it as it is.
     void drain();
 
     /// Everybody up to date, steps done or not waited for: drain() first. Bounds are made anew by the next step.

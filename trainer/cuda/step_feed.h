@@ -19,6 +19,9 @@ class StepFeed {
     /// Everything of the table is sent with the next record.
     void send_all_next() { sent_base_ = ~0u; }
 
+    /// The device has the tables of this clock.
+    bool current(const AdamClock& clock) const { return sent_base_ == clock.base && sent_steps_ == clock.steps; }
+
     /// A record to fill in. Polls until a slot is free, which it is unless more than kSlots are under way.
     StepInputs& open();
     /// Adds clock and table, enqueues the copy.
