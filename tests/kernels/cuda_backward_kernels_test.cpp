@@ -19,19 +19,14 @@ namespace {
 
 using namespace gs::cuda;
 
-enum class Way { sub_tile, systolic, atomic };
-constexpr Way kWays[] = {Way::sub_tile, Way::systolic, Way::atomic};
+using Way = BackwardVariant;
+constexpr Way kWays[] = {Way::sub_tile, Way::systolic, Way::sub_tile_atomic};
 const char* name_of_way(Way way) {
     return way == Way::sub_tile ? "sub-tile" : way == Way::systolic ? "systolic" : "atomic";
 }
 
 void run_blend_backward(HandMadeFrame& frame, const HandMadeGradients& gradients, Way way, const Stream& stream) {
-    const BlendBackwardParams params{frame.arrays(), frame.picture(), gradients.view()};
-    if (way == Way::atomic)
-        launch_blend_backward_atomic(stream, frame.limits(), params);
-    else
-        launch_blend_backward(stream, frame.limits(), params,
-                              way == Way::systolic ? BackwardVariant::systolic : BackwardVariant::sub_tile);
+    launch_blend_backward(stream, frame.limits(), {frame.arrays(), frame.picture(), gradients.view()}, way);
     stream.synchronize();
 }
 
@@ -43,8 +38,7 @@ std::vector<float> store(const HandMadeFrame& frame, const ModelView& model, Way
     DeviceBuffer<float> values("gradients of a test");
     values.resize_discard(size, stream);
     launch_store_gradients(stream, frame.limits(), frame.arrays(), model,
-                           {values.data(), std::max<std::uint32_t>(model.count, 1), planes},
-                           way == Way::atomic ? GradientRows::first : GradientRows::all);
+                           {values.data(), std::max<std::uint32_t>(model.count, 1), planes}, rows_of(way));
     std::vector<float> out(size);
     values.download(out, stream);
     stream.synchronize();

@@ -17,8 +17,8 @@ namespace {
 
 using namespace gs::cuda;
 
-enum class Way { sub_tile, systolic, atomic };
-constexpr Way kWays[] = {Way::sub_tile, Way::systolic, Way::atomic};
+using Way = BackwardVariant;
+constexpr Way kWays[] = {Way::sub_tile, Way::systolic, Way::sub_tile_atomic};
 
 /// A frame drawn by FramePipeline, whose backward may be run in any way.
 class PipelineFrame {
@@ -68,16 +68,11 @@ class PipelineFrame {
         gradients_.upload(host, stream_);
         const PictureGradientView view{gradients_.data(), gradients_.data() + 3 * pixels,
                                        gradients_.data() + 4 * pixels};
-        if (way == Way::atomic)
-            launch_blend_backward_atomic(stream_, pipeline_.limits(), {pipeline_.arrays(), picture_, view});
-        else
-            pipeline_.blend_backward(picture_, view,
-                                     way == Way::systolic ? BackwardVariant::systolic : BackwardVariant::sub_tile);
+        pipeline_.blend_backward(picture_, view, way);
         const std::size_t size = static_cast<std::size_t>(planes_ + StoredGradients::kExtraPlanes) * count_;
         stored_.resize_discard(size, stream_);
         launch_store_gradients(stream_, pipeline_.limits(), pipeline_.arrays(), view_,
-                               {stored_.data(), count_, planes_},
-                               way == Way::atomic ? GradientRows::first : GradientRows::all);
+                               {stored_.data(), count_, planes_}, rows_of(way));
         std::vector<float> out(size);
         stored_.download(out, stream_);
         stream_.synchronize();
@@ -241,6 +236,24 @@ TEST(CudaBackward, AsOnTheCpu) {
             EXPECT_LE(relative_l2(actual.mean2d, expected.mean2d), 1e-5);
         }
     }
+}
+
+/// What bench and selftest do: one choice for blend backward and for who adds up its rows.
+TEST(CudaBackward, TheRasterizerFollowsTheChoice) {
+    const GaussianModel model = random_model({});
+    const Camera camera = random_camera(35, 0, 60, 40);
+    const auto v = case_upstream(camera.width, camera.height);
+    RasterRun run(emulated_cuda());
+    run.draw(model, camera, {});
+    const std::vector<double> expected = run.backward(v).parameters.values;
+    for (const Way way : {Way::systolic, Way::sub_tile_atomic}) {
+        choose_backward_variant(way);
+        const std::vector<double> actual = run.backward(v).parameters.values;
+        EXPECT_LE(relative_l2(actual, expected), 1e-5);
+        EXPECT_NE(actual, expected);  // another order of additions
+    }
+    choose_backward_variant(Way::sub_tile);
+    EXPECT_EQ(run.backward(v).parameters.values, expected);
 }
 
 }  // namespace

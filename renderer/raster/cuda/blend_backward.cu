@@ -180,8 +180,14 @@ void launch_blend_backward_atomic(const Stream& stream, const FrameLimits& limit
 
 void launch_blend_backward(const Stream& stream, const FrameLimits& limits, const BlendBackwardParams& params,
                            BackwardVariant variant) {
-    if (variant == BackwardVariant::systolic) return launch_blend_backward_systolic(stream, limits, params);
-    launch_blend_backward_sub_tile(stream, limits, params);
+    switch (variant) {
+        case BackwardVariant::sub_tile:
+            return launch_blend_backward_sub_tile(stream, limits, params);
+        case BackwardVariant::systolic:
+            return launch_blend_backward_systolic(stream, limits, params);
+        case BackwardVariant::sub_tile_atomic:
+            return launch_blend_backward_atomic(stream, limits, params);
+    }
 }
 
 }  // namespace gs::cuda

@@ -13,15 +13,15 @@ struct BlendBackwardParams {
 };
 
 /// Writes FrameArrays::isect_gradients for all emissions of the frame, zeros where an isect drew nothing. Each row is
-/// summed in a fixed order, so the result is the same bits every time.
+/// summed in a fixed order, so the result is the same bits every time. Except sub_tile_atomic: every sub-tile adds its
+/// sums with float atomics, in no particular order, to the row of its splat's first emission, and the splat's other
+/// rows are left as they were (GradientRows::first).
 void launch_blend_backward(const Stream& stream, const FrameLimits& limits, const BlendBackwardParams& params,
                            BackwardVariant variant);
-/// What determinism costs, for the bench: every sub-tile adds its sums with float atomics to the row of its splat's
-/// first emission, in no particular order; the splat's other rows are left as they were (GradientRows::first).
-void launch_blend_backward_atomic(const Stream& stream, const FrameLimits& limits, const BlendBackwardParams& params);
 
 // The kernels behind the variants, one file each.
 void launch_blend_backward_sub_tile(const Stream& stream, const FrameLimits& limits, const BlendBackwardParams& params);
+void launch_blend_backward_atomic(const Stream& stream, const FrameLimits& limits, const BlendBackwardParams& params);
 void launch_blend_backward_systolic(const Stream& stream, const FrameLimits& limits, const BlendBackwardParams& params);
 
 }  // namespace gs::cuda

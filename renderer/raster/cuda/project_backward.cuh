@@ -24,7 +24,7 @@ struct ProjectBackwardParams {
     FrameArrays frame;  ///< after blend backward
     ModelView model;    ///< unchanged since project
     Sink sink;
-    GradientRows rows = GradientRows::all;
+    GradientRows rows = GradientRows::chosen;
 };
 
 /// A channel's coefficients, zero above the degree in use. Those of one degree are read together.
@@ -128,7 +128,8 @@ void project_backward(ProjectBackwardParams<Sink> p) {
 /// `name` as for launch(). Reads through the optimizer where the model has one.
 template <class Sink>
 void launch_project_backward(const Stream& stream, const char* name, const FrameLimits& limits,
-                             const ProjectBackwardParams<Sink>& params) {
+                             ProjectBackwardParams<Sink> params) {
+    if (params.rows == GradientRows::chosen) params.rows = rows_of(backward_variant());
     const Grid grid{limits.chunks(), kChunk};
     if (params.model.lazy.moments != nullptr)
         launch(stream, name, grid, project_backward<Sink, true>, params);

@@ -8,9 +8,13 @@ namespace gs::cuda {
 
 /// Which rows of isect_gradients make up a splat's sums.
 enum class GradientRows : std::uint32_t {
-    all,    ///< those of all its emissions
-    first,  ///< its first emission's alone (launch_blend_backward_atomic)
+    chosen,  ///< as backward_variant() has them
+    all,     ///< those of all its emissions
+    first,   ///< its first emission's alone
 };
+constexpr GradientRows rows_of(BackwardVariant variant) {
+    return variant == BackwardVariant::sub_tile_atomic ? GradientRows::first : GradientRows::all;
+}
 
 /// [plane][stride]: the model's planes, then mean2d x and y, then radius_px, which is 0 where a Gaussian was not
 /// visible.
@@ -27,6 +31,7 @@ struct StoredGradients {
 /// After launch_blend_backward. Writes the visible Gaussians; the others are zeroed. Nothing in a frame that overflowed
 /// but zeros.
 void launch_store_gradients(const Stream& stream, const FrameLimits& limits, const FrameArrays& frame,
-                            const ModelView& model, const StoredGradients& out, GradientRows rows = GradientRows::all);
+                            const ModelView& model, const StoredGradients& out,
+                            GradientRows rows = GradientRows::chosen);
 
 }  // namespace gs::cuda
