@@ -43,6 +43,10 @@ bool StudioState::take_published() {
     any |= take(out.cameras, cameras);
     any |= take(out.settings, settings);
     any |= take(out.status, status);
+    if (auto measured = out.limits.take()) {
+        limits = std::move(*measured);
+        any = true;
+    }
     if (auto point = out.focus.take()) {
         navigation = gs::focus(navigation, *point);
         view.capture_view = -1;

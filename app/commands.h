@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,7 +48,8 @@ struct StudioState {
     std::shared_ptr<const std::vector<SettingRow>> settings;
     std::shared_ptr<const ViewFrame> frame;
     EngineStatus status;
-    std::string sample_dir;  ///< where open.sample puts the sample capture
+    std::optional<Ceilings> limits;  ///< what this machine can do at most, once that was measured
+    std::string sample_dir;          ///< where open.sample puts the sample capture
     std::deque<UiAction> ui_actions;
     std::uint64_t last_sent = 0;       ///< serial of the last engine command
     std::uint64_t request_serial = 0;  ///< of the last view request

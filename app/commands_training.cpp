@@ -53,6 +53,12 @@ Result<void> profile_steps(S state, A arguments) {
     if (!last) return tl::unexpected<Error>(last.error());
     return send(state, ProfileStepsCommand{static_cast<std::uint64_t>(*first), static_cast<std::uint64_t>(*last)});
 }
+Result<void> measure_limits(S state, A arguments) {
+    if (!arguments.empty() && arguments[0] != "again")
+        return fail(ErrorKind::usage, "",
+                    fmt::format("limits.measure takes \"again\" or nothing, not \"{}\"", arguments[0]));
+    return send(state, MeasureLimitsCommand{!arguments.empty()});
+}
 Result<void> checkpoint(S state, A arguments) {
     return send(state, CheckpointCommand{arguments.empty() ? "" : arguments[0]});
 }
@@ -99,6 +105,14 @@ void add_training_commands(std::vector<CommandRow>& rows) {
                     {},
                     1,
                     2});
+    rows.push_back(
+        {{"limits.measure", "Measure the machine's limits", menu, "", "[again]",
+          "Finds what this machine can do at most, for the Limits view of Stages; a second, in which training "
+          "waits."},
+         measure_limits,
+         {},
+         0,
+         1});
 }
 
 }  // namespace gs

@@ -52,7 +52,7 @@ class Studio {
           preferences_(std::move(preferences)),
           session_(options.session, [&window] { window.wake(); }),
           state_(session_),
-          ui_(window, table_, preferences_) {
+          ui_(window, table_, preferences_, options.machine) {
         state_.view = preferences_.view;
         state_.sample_dir = (cache_folder() / "sample").string();
     }

@@ -2,11 +2,28 @@
 // run it.
 #pragma once
 
+#include <functional>
+#include <optional>
+#include <span>
 #include <string>
 
 #include "app/session/session_types.h"
+#include "profiler/statistics.h"
+#include "renderer/present/interop.h"
 
 namespace gs {
+
+/// What the studio shows of the machine that computes, from the backend that was chosen (app/backend.h). Each may be
+/// empty: then that is not shown.
+struct StudioMachine {
+    std::string device;                         ///< "NVIDIA H200"; empty: the processor
+    MakeTextureInterop make_interop = nullptr;  ///< for pictures in device memory
+    std::function<std::optional<DeviceMemory>()> memory;
+    /// Times of stages against what this machine can do at most. `training`: of a step, not of a picture alone.
+    std::function<StageCosts(std::span<const StageStats> times, const FrameCost& work, const Ceilings& limits,
+                             bool training)>
+        costs;
+};
 
 struct StudioOptions {
     std::string path;           ///< capture, splat file or checkpoint to open; empty: an empty studio
@@ -18,6 +35,7 @@ struct StudioOptions {
     int width = 0, height = 0;  ///< logical pixels; 0: as last time, or 1600 x 1000
     double scale = 0;           ///< pixels per logical pixel; 0: what the display says
     SessionOptions session;
+    StudioMachine machine;
     bool remember = true;             ///< read and write layout, recent files and view settings
     bool (*interrupted)() = nullptr;  ///< true once Ctrl-C was pressed: the studio saves and ends
 };

@@ -19,7 +19,7 @@ namespace gs {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr double kMachineInterval = 1.0;  // seconds between looks at the process's memory
+constexpr double kMachineInterval = 1.0;  // seconds between looks at memory and at stages against limits
 constexpr double kRateMemory = 0.9;       // of the frame rate's running mean
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
@@ -30,20 +30,25 @@ struct StudioUi::Parts {
     Window& window;
     const CommandTable& table;
     Commands commands;
+    const StudioMachine& machine;
     Workspace workspace;
     Snapshot snapshot;
-    PresentTexture picture, photo;
+    PresentPath present_path{machine.make_interop};
+    PresentTexture picture{&present_path}, photo;
     std::uint64_t picture_serial = 0;
+    std::string picture_problem;  // said once, not with every frame
     ImGuiContext* context = nullptr;
     double scale = 0, last_seconds = 0, mean_seconds = 0, mean_interval = 0;
     Clock::time_point last_begin{}, last_machine{};
     bool steering = false;
 
-    Parts(Window& w, const CommandTable& t) : window(w), table(t), commands(t.infos()) {}
+    Parts(Window& w, const CommandTable& t, const StudioMachine& m)
+        : window(w), table(t), commands(t.infos()), machine(m) {}
 };
 
-StudioUi::StudioUi(Window& window, const CommandTable& table, const Preferences& preferences)
-    : parts_(std::make_unique<Parts>(window, table)) {
+StudioUi::StudioUi(Window& window, const CommandTable& table, const Preferences& preferences,
+                   const StudioMachine& machine)
+    : parts_(std::make_unique<Parts>(window, table, machine)) {
     IMGUI_CHECKVERSION();
     parts_->context = ImGui::CreateContext();
     ImGuiIO& io = ImGui::GetIO();
@@ -55,7 +60,7 @@ StudioUi::StudioUi(Window& window, const CommandTable& table, const Preferences&
         parts_->workspace.reset_layout();
     else
         parts_->workspace.load_layout(preferences.layout);
-    parts_->snapshot.device = processor_name();
+    parts_->snapshot.device = machine.device.empty() ? processor_name() : machine.device;
     parts_->snapshot.machine_bytes = available_machine_bytes();
 }
 
@@ -90,9 +95,43 @@ void StudioUi::upload(const StudioState& state) {
     }
     if (state.frame->serial == parts_->picture_serial) return;
     const Span span(Stage::ui_present, state.frame->serial);
-    parts_->picture.upload(state.frame->rgba);
+    if (state.frame->picture) {
+        const auto shown = parts_->picture.show(*state.frame->picture);
+        const std::string problem = shown ? std::string() : shown.error().text();
+        if (!problem.empty() && problem != parts_->picture_problem) log_error("{}", problem);
+        parts_->picture_problem = problem;
+    } else {
+        parts_->picture.upload(state.frame->rgba);
+    }
     parts_->photo.upload(state.frame->photo);
     parts_->picture_serial = state.frame->serial;
+}
+
+/// Memory and stage costs, about once a second.
+void StudioUi::follow_machine(const StudioState& state, const TraceStore& trace) {
+    if (seconds_since(parts_->last_machine) <= kMachineInterval) return;
+    parts_->last_machine = Clock::now();
+    Snapshot& s = parts_->snapshot;
+    const StudioMachine& machine = parts_->machine;
+    s.process_bytes = resident_bytes();
+    if (machine.memory) s.device_memory = machine.memory();
+    s.costs.reset();
+    if (!state.limits || !machine.costs) return;
+    const bool training = state.status.step_cost.width > 0;
+    const FrameCost& work = training ? state.status.step_cost : state.status.frame_cost;
+    if (work.width == 0) return;
+    const StatScope scope = training ? StatScope::iteration : StatScope::view_frame;
+    const auto times = state.limits->cuda ? trace.gpu_statistics(scope) : trace.statistics(scope);
+    s.costs = std::make_shared<const StageCosts>(machine.costs(times, work, *state.limits, training));
+}
+
+/// The colour under the mouse, which panels cannot find out when the picture is in device memory.
+void StudioUi::read_pixel(const StudioState& state) {
+    PixelColor& pixel = parts_->snapshot.frame_pixel;
+    pixel = {};
+    const auto at = parts_->workspace.viewport.pixel();
+    if (!at || !state.frame || !state.frame->picture || !state.view.overlays) return;
+    if (parts_->picture.read_pixel(at->first, at->second, pixel.rgba)) pixel.x = at->first, pixel.y = at->second;
 }
 
 void StudioUi::fill_snapshot(const StudioState& state, const TraceStore& trace, std::span<const std::string> recent) {
@@ -113,11 +152,10 @@ void StudioUi::fill_snapshot(const StudioState& state, const TraceStore& trace, 
     s.dropped_records = trace.loss().total();
     s.frame_texture = parts_->picture.gl_name();
     s.photo_texture = parts_->photo.gl_name();
+    s.present_path = parts_->present_path.description();
     s.ui_scale = parts_->scale;
-    if (seconds_since(parts_->last_machine) > kMachineInterval) {
-        s.process_bytes = resident_bytes();
-        parts_->last_machine = Clock::now();
-    }
+    read_pixel(state);
+    follow_machine(state, trace);
 }
 
 /// Turns what the viewport gathered into the camera of the next request.

@@ -8,6 +8,7 @@
 
 #include "app/commands.h"
 #include "app/preferences.h"
+#include "app/studio.h"
 #include "app/window/window.h"
 #include "profiler/store.h"
 
@@ -15,7 +16,7 @@ namespace gs {
 
 class StudioUi {
   public:
-    StudioUi(Window& window, const CommandTable& table, const Preferences& preferences);
+    StudioUi(Window& window, const CommandTable& table, const Preferences& preferences, const StudioMachine& machine);
     ~StudioUi();
     StudioUi(const StudioUi&) = delete;
     StudioUi& operator=(const StudioUi&) = delete;
@@ -44,6 +45,8 @@ class StudioUi {
   private:
     void follow_scale();
     void upload(const StudioState& state);
+    void follow_machine(const StudioState& state, const TraceStore& trace);
+    void read_pixel(const StudioState& state);
     void fill_snapshot(const StudioState& state, const TraceStore& trace, std::span<const std::string> recent);
     void steer(StudioState& state);
 

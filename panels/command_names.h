@@ -49,6 +49,7 @@ inline constexpr std::array kPanelCommands{
     PanelCommand{"train.stop", ""},              // saves a checkpoint, then ends the run
     PanelCommand{"train.set", "NAME VALUE"},     // a row of Snapshot::settings
     PanelCommand{"train.checkpoint", "[PATH]"},  //
+    PanelCommand{"limits.measure", "[again]"},   // fills Snapshot::costs
     PanelCommand{"export", "PATH"},              // splats
     PanelCommand{"trace.save", "PATH"},          // Perfetto trace of the TraceStore
 };

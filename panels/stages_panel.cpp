@@ -277,7 +277,7 @@ void StagesPanel::draw_times(const TraceStore& trace) {
     if (history && scope != StatScope::call) draw_history(trace);
 }
 
-void StagesPanel::draw(const Snapshot& snapshot, Commands&) {
+void StagesPanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (!snapshot.trace) {
         empty_note("Nothing has been measured yet");
         return;
@@ -286,8 +286,9 @@ void StagesPanel::draw(const Snapshot& snapshot, Commands&) {
     ImGui::SameLine(0, 0.8F * em());
     if (view == View::times) return draw_times(*snapshot.trace);
     if (snapshot.costs) return roofline.draw(*snapshot.costs);
-    ImGui::NewLine();
-    empty_note("No stage has been compared with this machine's limits yet");
+    if (ImGui::Button("Measure")) commands.push("limits.measure");
+    tooltip("Finds what this machine can do at most; takes a second, in which training waits");
+    empty_note("What this machine can do at most is not known yet: Measure, and train or look at a scene");
 }
 
 }  // namespace gs

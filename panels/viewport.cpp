@@ -29,6 +29,7 @@ void caption(PictureRect picture, const char* words) {
 void Viewport::begin_frame() {
     input_ = {};
     drawn_ = hovered_ = steering_ = false;
+    pixel_.reset();
 }
 
 void Viewport::draw_loading(const Snapshot& snapshot) {
@@ -158,8 +159,9 @@ void Viewport::draw_pictures(const Snapshot& snapshot, Commands& commands, Pictu
         const float scale = static_cast<float>(frame.camera.width) / picture.width();
         const int x = static_cast<int>((mouse.x - picture.a.x) * scale),
                   y = static_cast<int>((mouse.y - picture.a.y) * scale);
+        pixel_ = {x, y};
         state.mark = map_value(frame, x, y);
-        under = pixel_text(frame, x, y);
+        under = pixel_text(frame, x, y, snapshot.frame_pixel);
     }
     draw_viewport_overlays(*ImGui::GetWindowDrawList(), snapshot, frame, picture, state);
     if (!snapshot.view.overlays || under.empty()) return;

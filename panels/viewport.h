@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 
 #include "panels/command.h"
 #include "panels/navigation.h"
@@ -28,6 +29,8 @@ class Viewport {
     bool drawn() const { return drawn_; }
     /// The mouse is over the picture: W A S D Q E belong to flying.
     bool hovered() const { return hovered_; }
+    /// The pixel of the frame under the mouse; nothing when the mouse is elsewhere.
+    std::optional<std::pair<int, int>> pixel() const { return pixel_; }
     /// What the user did over the picture in this UI frame.
     const NavigationInput& input() const { return input_; }
     /// True while keys or buttons are held, when the next frame should come at once.
@@ -46,6 +49,7 @@ class Viewport {
     NavigationInput input_;
     float dragged_ = 0;
     std::optional<std::size_t> hovered_camera_;
+    std::optional<std::pair<int, int>> pixel_;
 };
 
 /// The row of choices above the picture (viewport_toolbar.cpp).

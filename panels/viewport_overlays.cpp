@@ -118,12 +118,14 @@ double map_value(const ViewFrame& frame, int x, int y) {
     return static_cast<double>(frame.map.at(0, mx, my));
 }
 
-std::string pixel_text(const ViewFrame& frame, int x, int y) {
+std::string pixel_text(const ViewFrame& frame, int x, int y, const PixelColor& read) {
     std::string words = fmt::format("({}, {})", x, y);
     if (has_map(frame)) {
         if (frame.map_cell > 1) words += fmt::format("  tile ({}, {})", x / frame.map_cell, y / frame.map_cell);
         return words + "  " + format_number(map_value(frame, x, y), 4) + " " + frame.unit;
     }
+    if (frame.picture && read.x == x && read.y == y)
+        return words + fmt::format("  RGB {} {} {}", read.rgba[0], read.rgba[1], read.rgba[2]);
     if (frame.rgba.empty() || x < 0 || y < 0 || x >= frame.rgba.width || y >= frame.rgba.height) return words;
     const std::uint8_t* c = frame.rgba.at(x, y);
     return words + fmt::format("  RGB {} {} {}", c[0], c[1], c[2]);

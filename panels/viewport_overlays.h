@@ -38,8 +38,9 @@ void draw_viewport_overlays(ImDrawList& list, const Snapshot& snapshot, const Vi
 /// The cameras of `snapshot` as seen in `frame`; empty when they are switched off.
 std::vector<FrustumLines> frusta_in(const Snapshot& snapshot, const ViewFrame& frame);
 
-/// What the pixel (x, y) of the frame holds, in words: value and unit of a map, or the colour.
-std::string pixel_text(const ViewFrame& frame, int x, int y);
+/// What the pixel (x, y) of the frame holds, in words: value and unit of a map, or the colour. `read`: that pixel's
+/// colour where the frame's picture is in device memory.
+std::string pixel_text(const ViewFrame& frame, int x, int y, const PixelColor& read = {});
 /// The map's value at a pixel; NaN where there is none.
 double map_value(const ViewFrame& frame, int x, int y);
 

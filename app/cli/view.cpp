@@ -2,8 +2,31 @@
 #include "app/cli/common.h"
 #include "app/cli/train_settings.h"
 #include "app/studio.h"
+#include "renderer/device/cuda/device.h"
 
 namespace gs::cli {
+namespace {
+
+std::optional<DeviceMemory> device_memory() {
+    const auto memory = cuda_memory();
+    if (!memory) return std::nullopt;
+    return DeviceMemory{memory->total_bytes, memory->free_bytes, memory->held_bytes};
+}
+
+/// Everything of the studio that depends on what computes.
+void use_backend(const Backend& backend, StudioOptions& studio) {
+    studio.session.backend = backend.name;
+    studio.session.on_device = backend.cuda;
+    studio.session.make_rasterizer = backend.make_rasterizer;
+    studio.session.make_training = backend.make_training;
+    studio.session.set_profiling = backend.set_profiling;
+    if (!backend.cuda) return;
+    if (const auto device = cuda_device_info()) studio.machine.device = device->name;
+    studio.machine.make_interop = make_cuda_texture_interop;
+    studio.machine.memory = device_memory;
+}
+
+}  // namespace
 
 int run_view(const Arguments& arguments) {
     const ViewArguments& a = arguments.view;
@@ -16,7 +39,8 @@ int run_view(const Arguments& arguments) {
     if (!options) return report(options.error());
     options->background = {static_cast<float>(settings->background_r), static_cast<float>(settings->background_g),
                            static_cast<float>(settings->background_b)};
-    if (auto rasterizer = make_rasterizer(arguments.common); !rasterizer) return report(rasterizer.error());
+    const auto backend = backend_of(arguments.common);
+    if (!backend) return report(backend.error());
     std::error_code error;
     if (!a.path.empty() && !fs::exists(a.path, error))
         return report({ErrorKind::not_found, a.path, "there is nothing of this name", "check the path", {}, {}});
@@ -33,6 +57,7 @@ int run_view(const Arguments& arguments) {
     studio.width = a.width;
     studio.height = a.height;
     studio.scale = a.scale;
+    use_backend(*backend, studio);
     studio.session.settings = *settings;
     studio.session.capture = *options;
     studio.session.output_dir = a.output;

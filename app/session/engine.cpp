@@ -17,7 +17,9 @@ constexpr double kStatusInterval = 0.1, kCurvesInterval = 0.25, kCamerasInterval
 
 Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out, std::function<void()> wake)
     : options_(std::move(options)), in_(in), out_(out), wake_(wake ? std::move(wake) : [] {}) {
-    backend_ = options_.make_rasterizer()->name();
+    backend_ = options_.backend;
+    if (backend_.empty())
+        if (const auto rasterizer = options_.make_rasterizer()) backend_ = (*rasterizer)->name();
 }
 
 Engine::~Engine() = default;
@@ -121,7 +123,8 @@ bool Engine::follow_loader() {
 
 void Engine::adopt(LoadedScene scene, const OpenCommand& command) {
     save_unsaved_progress("before opening another scene");
-    scene_ = std::move(scene);
+    scene_.reset();  // as a whole: its parts refer to each other
+    scene_.emplace(std::move(scene));
     evaluation_.reset();
     photo_ = {};
     model_copy_ = {};
@@ -134,7 +137,7 @@ void Engine::adopt(LoadedScene scene, const OpenCommand& command) {
     record_.begin(scene_->capture ? camera_rows(*scene_->capture) : std::vector<CameraRow>());
     if (scene_->trainer) {
         options_.settings = scene_->trainer->settings();
-        backend_ = scene_->trainer->rasterizer().name();
+        if (options_.backend.empty()) backend_ = scene_->trainer->rasterizer().name();
     }
     report_done(fmt::format("opened {} ({}) in {:.2f} s", scene_->name, scene_->format, scene_->seconds));
     for (const std::string& note : scene_->notes) log_info("{}: {}", scene_->name, note);
@@ -174,7 +177,7 @@ void Engine::stop_after_exception(const char* what) {
 
 std::uint64_t Engine::gaussian_count() const {
     if (!scene_) return 0;
-    return scene_->trainer ? scene_->trainer->gaussian_count() : scene_->model.count;
+    return scene_->trainer ? scene_->trainer->gaussian_count() : scene_->model->count;
 }
 
 void Engine::publish_status() {
@@ -186,10 +189,22 @@ void Engine::publish_status() {
     training.step = steps_done();
     training.total_steps = static_cast<std::uint64_t>(options_.settings.steps);
     training.run_to = run_to_;
-    training.loss = record_.last_step().loss;
-    training.train_psnr = record_.last_step().psnr;
-    training.test_psnr = record_.last_evaluation().psnr;
-    training.test_ssim = record_.last_evaluation().ssim;
+    const StepReport& last = record_.last_step();
+    if (last.measured_step > 0) {  // what is not known stays NaN
+        training.loss = last.loss;
+        training.train_psnr = last.psnr;
+        const Capture& capture = scene_->trainer->capture();
+        if (last.measured_view < capture.views.size()) {
+            const Camera& camera = capture.views[last.measured_view].camera;
+            status.step_cost = {last.counters, camera.width, camera.height,
+                                scene_->trainer->render_options().sh_degree};
+        }
+    }
+    if (!record_.last_evaluation().images.empty()) {
+        training.test_psnr = record_.last_evaluation().psnr;
+        training.test_ssim = record_.last_evaluation().ssim;
+    }
+    status.frame_cost = frame_cost_;
     training.step_ms = record_.mean_step_ms();
     const std::uint64_t goal = run_to_ > 0 ? run_to_ : training.total_steps;
     const double left = goal > training.step ? static_cast<double>(goal - training.step) : 0.0;
@@ -214,10 +229,13 @@ void Engine::publish_scene() {
     if (scene_->trainer) {
         describe_model(scene_->trainer->model(), info_);
         info_.memory.clear();
-        for (const MemoryUse& use : scene_->trainer->memory()) info_.memory.push_back({use.category, use.bytes});
+        for (const MemoryUse& use : scene_->trainer->memory())
+            info_.memory.push_back({use.category, use.bytes, use.device, use.peak});
     } else {
-        describe_model(scene_->model, info_);
-        info_.memory = {{"parameters", scene_->model.bytes()}, {"forward state", scene_->state->bytes()}};
+        describe_model(*scene_->model, info_);
+        info_.memory = {{"parameters", scene_->model->bytes()},
+                        {"forward state", scene_->state->bytes(), options_.on_device, scene_->state->high_water()}};
+        if (options_.on_device) info_.memory.push_back({"parameters", scene_->model->bytes(), true});
     }
     described_step_ = steps_done();
     describe_seconds_ = seconds_since(begin);

@@ -37,6 +37,7 @@ class Engine {
     void carry_out(const StopCommand& command);
     void carry_out(const SetCommand& command);
     void carry_out(const ProfileStepsCommand& command);
+    void carry_out(const MeasureLimitsCommand& command);
     void carry_out(const CheckpointCommand& command);
     void carry_out(const ExportCommand& command);
     void carry_out(const EvaluateCommand& command);
@@ -68,6 +69,7 @@ class Engine {
     Camera camera_of(const ViewRequest& request, double scale, bool exact_size) const;
     double scale_for(const ViewRequest& request) const;
     void render(const Camera& camera, const RenderOptions& options, const ViewSettings& settings);
+    std::shared_ptr<const DevicePicture> render_for_display(const Camera& camera, const RenderOptions& options);
     RenderOptions render_options(const ViewSettings& settings) const;
     const Image8& photo_for(int view, int width, int height);
     const GaussianModel& current_model();
@@ -111,6 +113,7 @@ class Engine {
     double frame_scale_ = 1, seconds_per_pixel_ = 0;
     Clock::time_point last_frame_{};
     RenderResult result_;
+    FrameCost frame_cost_;  // of the last view frame
     struct {
         int view = -1, width = 0, height = 0;
         std::uint64_t scene = 0;

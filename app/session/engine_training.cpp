@@ -77,6 +77,14 @@ void Engine::carry_out(const ProfileStepsCommand& command) {
     report_done(fmt::format("steps {} to {} will be marked for nsys and ncu", command.first, command.last));
 }
 
+void Engine::carry_out(const MeasureLimitsCommand& command) {
+    if (!options_.limits) return report_error("this machine's limits cannot be measured here");
+    auto limits = options_.limits(command.again);
+    if (!limits) return report_error(limits.error().text());
+    report_done("measured what " + limits->machine + " can do at most");
+    out_.limits.put(std::move(*limits));
+}
+
 void Engine::carry_out(const CheckpointCommand& command) { save_checkpoint(command.path); }
 
 void Engine::carry_out(const ExportCommand& command) {
@@ -140,7 +148,7 @@ bool Engine::evaluate_once() {
         RenderOptions options = render_options({});
         Evaluation slice = scene_->trainer
                                ? scene_->trainer->evaluate(one)
-                               : evaluate_model(scene_->model, *scene_->capture, one, *scene_->rasterizer, options);
+                               : evaluate_model(*scene_->model, *scene_->capture, one, *scene_->rasterizer, options);
         std::move(slice.images.begin(), slice.images.end(), std::back_inserter(job.result.images));
         const double seconds = seconds_since(begin);
         job.result.seconds += seconds;
@@ -186,7 +194,7 @@ bool Engine::save_checkpoint(std::string path) {
 
 Result<void> Engine::export_splats(const std::string& path) {
     const Span span(Stage::export_splats);
-    return write_splats(path, scene_->trainer ? scene_->trainer->model() : scene_->model);
+    return scene_->trainer ? write_splats(path, scene_->trainer->model()) : write_splats(path, *scene_->model);
 }
 
 void Engine::save_unsaved_progress(const char* why) {

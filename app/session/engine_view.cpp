@@ -40,7 +40,8 @@ bool Engine::draw_when_due() {
     const Clock::time_point begin = Clock::now();
     const std::shared_ptr<ViewFrame> frame = draw(*request_, scale, false);
     const double seconds = seconds_since(begin);
-    seconds_per_pixel_ = seconds / static_cast<double>(std::max<std::size_t>(1, frame->rgba.pixels()));
+    const double pixels = static_cast<double>(frame->camera.width) * static_cast<double>(frame->camera.height);
+    seconds_per_pixel_ = seconds / std::max(1.0, pixels);
     budget_.add_view(seconds, training);
     frame->milliseconds = seconds * 1000;
     frame_step_ = frame->step;
@@ -85,8 +86,8 @@ RenderOptions Engine::render_options(const ViewSettings& settings) const {
     if (scene_->trainer) {
         options = scene_->trainer->render_options();
     } else {
-        options.sh_degree = scene_->model.sh_degree;
-        options.antialiased = scene_->model.antialiased;
+        options.sh_degree = scene_->model->sh_degree;
+        options.antialiased = scene_->model->antialiased;
     }
     options.sh_degree = std::min(options.sh_degree, settings.sh_degree);
     options.scale_modifier = static_cast<float>(settings.scale_modifier);
@@ -97,7 +98,7 @@ RenderOptions Engine::render_options(const ViewSettings& settings) const {
 }
 
 const GaussianModel& Engine::current_model() {
-    if (!scene_->trainer) return scene_->model;
+    if (!scene_->trainer) return *scene_->model;
     if (model_copy_.scene != scene_serial_ || model_copy_.step != steps_done() || model_copy_.model.count == 0) {
         model_copy_.model = scene_->trainer->model();
         model_copy_.scene = scene_serial_;
@@ -127,9 +128,15 @@ void Engine::render(const Camera& camera, const RenderOptions& options, const Vi
         model_copy_ = {};
         scene_->trainer->render(camera, options, result_);
     } else {
-        ModelSource source(scene_->model, scene_->bounds.span());
-        scene_->rasterizer->forward(source, camera, options, *scene_->state, result_);
+        scene_->rasterizer->forward(*scene_->source, camera, options, *scene_->state, result_);
     }
+}
+
+std::shared_ptr<const DevicePicture> Engine::render_for_display(const Camera& camera, const RenderOptions& options) {
+    if (!scene_->trainer)
+        return scene_->rasterizer->forward_for_display(*scene_->source, camera, options, *scene_->state, result_);
+    model_copy_ = {};
+    return scene_->trainer->render_for_display(camera, options, result_);
 }
 
 std::shared_ptr<ViewFrame> Engine::draw(const ViewRequest& request, double scale, bool exact_size) {
@@ -142,9 +149,20 @@ std::shared_ptr<ViewFrame> Engine::draw(const ViewRequest& request, double scale
     frame->mode = request.settings.mode;
     RenderOptions options = render_options(request.settings);
     if (request.settings.capture_view < 0) options.background = request.settings.background;
-    render(frame->camera, options, request.settings);
     const Image8& photo = photo_for(request.settings.capture_view, frame->camera.width, frame->camera.height);
-    fill_view_frame(result_, request.settings, photo, *frame);
+    // Colours alone may stay on the device. Maps and the comparison with a photo need their numbers on the host, and so
+    // does a picture that will be written to a file.
+    const bool only_looked_at = !exact_size && photo.empty() && request.settings.mode == ViewMode::color &&
+                                request.settings.style == DrawStyle::splats;
+    if (only_looked_at) frame->picture = render_for_display(frame->camera, options);
+    if (frame->picture) {
+        frame->visible = result_.counters.visible;
+        frame->isects = result_.counters.isects;
+    } else {
+        render(frame->camera, options, request.settings);
+        fill_view_frame(result_, request.settings, photo, *frame);
+    }
+    frame_cost_ = {result_.counters, frame->camera.width, frame->camera.height, options.sh_degree};
     frame->photo = photo;
     return frame;
 }

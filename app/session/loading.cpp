@@ -33,6 +33,13 @@ std::string name_of_path(const std::string& path) {
     return p.filename().string();
 }
 
+Result<std::unique_ptr<TrainingBackend>> training_of(const SessionOptions& options) {
+    if (options.make_training) return options.make_training();
+    auto rasterizer = options.make_rasterizer();
+    if (!rasterizer) return tl::unexpected<Error>(rasterizer.error());
+    return make_cpu_training(std::move(*rasterizer));
+}
+
 Result<LoadedScene> load_training_scene(const OpenCommand& command, const SessionOptions& options,
                                         CaptureOptions capture_options) {
     auto capture = load_capture(command.path, capture_options);
@@ -43,7 +50,9 @@ Result<LoadedScene> load_training_scene(const OpenCommand& command, const Sessio
     scene.format = scene.capture->format;
     scene.notes = scene.capture->notes;
     const Span span(Stage::init);
-    auto trainer = Trainer::create(scene.capture, options.settings, options.make_rasterizer());
+    auto backend = training_of(options);
+    if (!backend) return tl::unexpected<Error>(backend.error());
+    auto trainer = Trainer::create(scene.capture, options.settings, std::move(*backend));
     if (!trainer) return tl::unexpected<Error>(trainer.error());
     scene.trainer = std::move(*trainer);
     return scene;
@@ -61,7 +70,9 @@ Result<LoadedScene> load_checkpoint_scene(const OpenCommand& command, const Sess
     scene.name = scene.capture->name;
     scene.format = scene.capture->format + ", from a checkpoint";
     scene.notes = scene.capture->notes;
-    auto trainer = Trainer::resume(command.path, scene.capture, options.make_rasterizer());
+    auto backend = training_of(options);
+    if (!backend) return tl::unexpected<Error>(backend.error());
+    auto trainer = Trainer::resume(command.path, scene.capture, std::move(*backend));
     if (!trainer) return tl::unexpected<Error>(trainer.error());
     scene.trainer = std::move(*trainer);
     return scene;
@@ -75,10 +86,13 @@ Result<LoadedScene> load_splat_scene(const OpenCommand& command, const SessionOp
     scene.name = name_of_path(command.path);
     scene.format = file->format;
     scene.notes = file->notes;
-    scene.model = std::move(file->model);
-    scene.rasterizer = options.make_rasterizer();
+    scene.model = std::make_shared<const GaussianModel>(std::move(file->model));
+    compute_bounds(*scene.model, scene.bounds);
+    auto rasterizer = options.make_rasterizer();
+    if (!rasterizer) return tl::unexpected<Error>(rasterizer.error());
+    scene.rasterizer = std::move(*rasterizer);
     scene.state = scene.rasterizer->make_state();
-    compute_bounds(scene.model, scene.bounds);
+    scene.source = scene.rasterizer->source_of(*scene.model, scene.bounds.span());
     if (!command.capture.empty()) {
         auto capture = load_capture(command.capture, capture_options);
         if (!capture) return tl::unexpected<Error>(capture.error());
@@ -119,8 +133,10 @@ Result<PathKind> kind_of_path(const std::string& path) {
         if (is_splat_file(path) || has_splat_extension(path)) return PathKind::splats;
     }
     if (is_capture(path)) return PathKind::capture;
+    if (is_splat_file(path)) return PathKind::splats;  // a folder with a SOG in it
     return fail(ErrorKind::unsupported, path, "neither a capture nor a splat file nor a checkpoint",
-                "captures hold sparse/0 (COLMAP) or transforms.json; splat files end in .ply");
+                "captures hold sparse/0 (COLMAP) or transforms.json; splat files are .ply, .splat, .spz, .ksplat, "
+                ".sog, .glb, .gltf");
 }
 
 Loader::Loader(OpenCommand command, std::uint64_t serial, const SessionOptions& options, std::function<void()> ring)

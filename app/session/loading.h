@@ -24,10 +24,12 @@ struct LoadedScene {
     std::string name, path, format;
     std::shared_ptr<const Capture> capture;  ///< may be null
     std::unique_ptr<Trainer> trainer;        ///< null: nothing to train
-    GaussianModel model;                     ///< used when there is no trainer
-    std::unique_ptr<Rasterizer> rasterizer;  ///< used when there is no trainer
-    std::unique_ptr<ForwardState> state;
+    // ---- used when there is no trainer; each refers to those above it
+    std::shared_ptr<const GaussianModel> model;
     Buffer<BlockBounds> bounds;
+    std::unique_ptr<Rasterizer> rasterizer;
+    std::unique_ptr<ForwardState> state;
+    std::unique_ptr<ParameterSource> source;  ///< the model as the rasterizer reads it fastest
     std::vector<std::string> notes;
     double seconds = 0;  ///< what loading took
 };

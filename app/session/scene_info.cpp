@@ -134,7 +134,7 @@ SceneInfo describe_scene(const LoadedScene& scene) {
         describe_cameras(*scene.capture, info);
     } else {
         Vec3f lo{}, hi{};
-        robust_bounds(scene.model, lo, hi);
+        robust_bounds(*scene.model, lo, hi);
         const Vec3f half = 0.5f * (hi - lo);
         info.center = 0.5f * (lo + hi);
         info.extent = std::max(1e-6, std::sqrt(static_cast<double>(dot(half, half))));

@@ -24,7 +24,8 @@ struct SessionOutbox {
     Latest<std::shared_ptr<const std::vector<CameraRow>>> cameras;
     Latest<std::shared_ptr<const std::vector<SettingRow>>> settings;
     Latest<EngineStatus> status;
-    Latest<Vec3d> focus;  ///< world point, answers to FocusCommand
+    Latest<Vec3d> focus;      ///< world point, answers to FocusCommand
+    Latest<Ceilings> limits;  ///< answers to MeasureLimitsCommand
     Queue<EngineEvent> events{4096};
     Queue<std::shared_ptr<const Picture>> pictures{16};  ///< answers to PictureCommand
 };

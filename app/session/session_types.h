@@ -12,10 +12,12 @@
 #include <vector>
 
 #include "panels/snapshot.h"
+#include "renderer/base/ceilings.h"
 #include "renderer/base/expected.h"
 #include "renderer/io/capture_io.h"
 #include "renderer/raster/rasterizer.h"
 #include "trainer/settings.h"
+#include "trainer/training_backend.h"
 
 namespace gs {
 
@@ -47,6 +49,10 @@ struct SetCommand {
 struct ProfileStepsCommand {
     std::uint64_t first = 1, last = 1;
 };
+/// Measures what this machine can do at most, unless that is known already; nothing else is computed meanwhile.
+struct MeasureLimitsCommand {
+    bool again = false;  ///< measures although it is known
+};
 struct CheckpointCommand {
     std::string path;  ///< empty: the output folder
 };
@@ -77,11 +83,17 @@ struct FocusCommand {
 };
 
 using EngineAction = std::variant<OpenCommand, CloseCommand, StartCommand, PauseCommand, StepCommand, RunToCommand,
-                                  StopCommand, SetCommand, ProfileStepsCommand, CheckpointCommand, ExportCommand,
-                                  EvaluateCommand, PictureCommand, FocusCommand>;
+                                  StopCommand, SetCommand, ProfileStepsCommand, MeasureLimitsCommand, CheckpointCommand,
+                                  ExportCommand, EvaluateCommand, PictureCommand, FocusCommand>;
 struct EngineCommand {
     std::uint64_t serial = 0;
     EngineAction action;
+};
+
+/// Counts of the newest training step or view frame: what the cost model goes by.
+struct FrameCost {
+    RenderCounters counters;
+    int width = 0, height = 0, sh_degree = 0;  ///< width 0: nothing has been drawn
 };
 
 struct EngineStatus {
@@ -92,6 +104,7 @@ struct EngineStatus {
     bool can_train = false;
     std::string output_dir;  ///< where checkpoints go
     std::string backend;
+    FrameCost step_cost, frame_cost;
 };
 
 /// Something to tell: an error with the command that caused it, or a success worth a line ("saved ...").
@@ -107,13 +120,20 @@ struct Picture {
     std::shared_ptr<const ViewFrame> frame;
 };
 
+/// Where pictures and training are computed comes from app/backend.h; the CPU at first.
 struct SessionOptions {
     TrainingSettings settings;
     CaptureOptions capture;
     std::string output_dir;  ///< empty: "gausscope-out/NAME" under the current folder, made when first needed
     std::uint64_t evaluate_every = 1000;    ///< steps; 0: only on command
     std::uint64_t checkpoint_every = 5000;  ///< steps; 0: only on command
-    std::function<std::unique_ptr<Rasterizer>()> make_rasterizer = make_cpu_rasterizer;
+    std::string backend;                    ///< Backend::name; empty: a rasterizer's own
+    std::function<Result<std::unique_ptr<Rasterizer>>()> make_rasterizer = make_cpu_rasterizer;
+    bool on_device = false;  ///< these compute in a GPU's memory
+    /// Empty: the CPU's, around make_rasterizer().
+    std::function<Result<std::unique_ptr<TrainingBackend>>()> make_training;
+    /// What this machine can do at most, measured `again` or from before (app/limits.h). Empty: not known here.
+    std::function<Result<Ceilings>(bool again)> limits;
     std::function<void(bool on)> set_profiling;  ///< Backend::set_profiling; empty on the CPU
 };
 

@@ -97,9 +97,9 @@ Result<void> PresentTexture::show(const DevicePicture& picture) {
     return {};
 }
 
-bool PresentTexture::read_pixel(int x, int y, std::uint8_t (&rgba)[4]) const {
+bool PresentTexture::read_pixel(int x, int y, std::array<std::uint8_t, 4>& rgba) const {
     if (texture_ == 0 || x < 0 || y < 0 || x >= width_ || y >= height_) return false;
-    glGetTextureSubImage(texture_, 0, x, y, 0, 1, 1, 1, GL_RGBA, GL_UNSIGNED_BYTE, sizeof rgba, rgba);
+    glGetTextureSubImage(texture_, 0, x, y, 0, 1, 1, 1, GL_RGBA, GL_UNSIGNED_BYTE, sizeof rgba, rgba.data());
     return true;
 }
 

@@ -3,6 +3,7 @@
 // not (path.h). The only user of OpenGL in renderer/; called by the studio's UI thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -26,7 +27,7 @@ class PresentTexture {
     /// The same of a picture in device memory. Error: it could not be read; the texture keeps what it showed.
     Result<void> show(const DevicePicture& picture);
     /// The pixel (x, y) of the top-left origin as shown now, RGBA; waits for OpenGL. False where there is none.
-    bool read_pixel(int x, int y, std::uint8_t (&rgba)[4]) const;
+    bool read_pixel(int x, int y, std::array<std::uint8_t, 4>& rgba) const;
     /// Nearest-neighbour magnification (pixels stay squares) instead of linear.
     void set_nearest(bool nearest);
     void release();

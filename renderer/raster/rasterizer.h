@@ -152,6 +152,8 @@ class ForwardState {
   public:
     virtual ~ForwardState() = default;
     virtual std::size_t bytes() const = 0;
+    /// Where a frame's arrays come from one reservation: the most of it that was ever in use. 0: not told.
+    virtual std::size_t high_water() const { return 0; }
 };
 
 class Rasterizer {

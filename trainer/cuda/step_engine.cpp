@@ -7,7 +7,7 @@
 namespace gs::cuda {
 
 StepEngine::StepEngine(const Stream& stream)
-    : stream_(stream), timers_(stream), pipeline_(stream), run_(stream), feed_(stream) {
+    : stream_(stream), timers_(stream), pipeline_(stream), run_(stream), feed_(stream), graphs_(stream) {
     pipeline_.time(&timers_);
     for (std::size_t i = 0; i < kMostInFlight; ++i) reached_.emplace_back();
 }
@@ -23,6 +23,7 @@ void StepEngine::start(const Capture& capture, RunArrays arrays) {
     feed_.start(table_rows);
     rooms_.start(capture.views.size(), run_.count());
     bounds_valid_ = waited_ = false;
+    ++generation_;
     flights_.clear();
     known_.clear();
     send_tables();
@@ -70,6 +71,7 @@ void StepEngine::settle() {
 
 void StepEngine::rows_changed(double factor) {
     bounds_valid_ = false;
+    ++generation_;
     rooms_.scale(factor);
 }
 
@@ -128,7 +130,7 @@ void StepEngine::enqueue(const StepPlan& plan) {
     tables_.begin_step(clock_, plan.rates, planes, run_.planes());
     fill_inputs(plan, feed_.open());
     feed_.send(clock_, tables_);
-    enqueue_kernels(limits);
+    enqueue_step(limits);
     Reading& reading = readings_[flight.slot];
     copy_to_host(&reading.result, result_.data(), sizeof(StepResult), stream_);
     copy_to_host(&reading.counts, pipeline_.arrays().counts, sizeof(FrameCounts), stream_);
@@ -136,6 +138,20 @@ void StepEngine::enqueue(const StepPlan& plan) {
     next_slot_ = (next_slot_ + 1) % kMostInFlight;
     tables_.end_step(clock_);
     flights_.push_back(std::move(flight));
+}
+
+void StepEngine::enqueue_step(const FrameLimits& limits) {
+    const bool steady = bounds_valid_ && clock_.steps % kTimedEvery != 0;
+    const StepShape shape{limits,           generation_,      pipeline_.arrays().constants,
+                          picture_.data(),  gradient_.data(), partials_.data(),
+                          pipeline_.bytes()};
+    if (steady) {
+        timers_.enable(false);
+        const bool done = graphs_.run(shape, [&] { enqueue_kernels(limits); });
+        timers_.enable(true);
+        if (done) return;
+    }
+    enqueue_kernels(limits);
 }
 
 void StepEngine::enqueue_kernels(const FrameLimits& limits) {

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "profiler/core/scope.h"
 #include "renderer/device/parallel.h"
 #include "renderer/raster/cuda/device_model.h"
+#include "renderer/raster/cuda/display.h"
 #include "renderer/raster/cuda/frame_limits.h"
 #include "renderer/raster/cuda/pipeline.h"
 #include "renderer/raster/cuda/project_backward.h"
@@ -49,6 +51,8 @@ struct CudaState final : ForwardState {
                gradients.capacity_bytes();
     }
 
+    std::size_t high_water() const override { return pipeline.high_water(); }
+
     std::shared_ptr<const Stream> stream;
     FramePipeline pipeline;
     DevicePicture picture;
@@ -82,8 +86,8 @@ FrameLimits limits_of(const CudaState& state, const Camera& camera, const Render
     return limits;
 }
 
-/// Enqueues the frame and its download, and waits.
-void draw(CudaState& state, const FrameLimits& limits, RenderResult& result) {
+/// Enqueues the frame as far as its pictures on the device.
+void enqueue(CudaState& state, const FrameLimits& limits) {
     const Stream& stream = *state.stream;
     state.picture.resize(limits, stream);
     state.pipeline.prepare(limits);
@@ -91,9 +95,15 @@ void draw(CudaState& state, const FrameLimits& limits, RenderResult& result) {
     state.pipeline.project(state.model);
     state.pipeline.sort_and_bin();
     state.pipeline.blend(state.picture.view);
+    fetch(state.counts.data(), state.pipeline.arrays().counts, 1, stream);
+}
+
+/// Enqueues the frame and its download, and waits.
+void draw(CudaState& state, const FrameLimits& limits, RenderResult& result) {
+    const Stream& stream = *state.stream;
+    enqueue(state, limits);
     const std::size_t pixels = result.color.pixels(), tiles = static_cast<std::size_t>(limits.tiles);
     const PictureView& view = state.picture.view;
-    fetch(state.counts.data(), state.pipeline.arrays().counts, 1, stream);
     fetch(result.color.values.data(), view.color, 3 * pixels, stream);
     fetch(result.alpha.values.data(), view.alpha, pixels, stream);
     if (limits.depth) fetch(result.depth.values.data(), view.depth, pixels, stream);
@@ -105,12 +115,16 @@ void draw(CudaState& state, const FrameLimits& limits, RenderResult& result) {
     stream.synchronize();
 }
 
-void size_result(const FrameLimits& limits, RenderResult& result) {
-    const std::size_t tiles = static_cast<std::size_t>(limits.tiles);
+void say_size(const FrameLimits& limits, RenderResult& result) {
     result.width = limits.width;
     result.height = limits.height;
     result.tiles_x = (limits.width + kTileSize - 1) / kTileSize;
     result.tiles_y = (limits.height + kTileSize - 1) / kTileSize;
+}
+
+void size_result(const FrameLimits& limits, RenderResult& result) {
+    const std::size_t tiles = static_cast<std::size_t>(limits.tiles);
+    say_size(limits, result);
     result.color.resize(limits.width, limits.height, 3);
     result.alpha.resize(limits.width, limits.height, 1);
     if (limits.depth) result.depth.resize(limits.width, limits.height, 1);
@@ -162,10 +176,17 @@ class CudaRasterizer final : public Rasterizer {
     }
     void forward(ParameterSource& source, const Camera& camera, const RenderOptions& options, ForwardState& base,
                  RenderResult& result) override;
+    std::shared_ptr<const gs::DevicePicture> forward_for_display(ParameterSource& source, const Camera& camera,
+                                                                 const RenderOptions& options, ForwardState& base,
+                                                                 RenderResult& result) override;
     void backward(ParameterSource& source, const Camera& camera, const RenderOptions& options, ForwardState& base,
                   const RenderResult& result, const PixelGradients& gradients, GradientSink& sink) override;
 
   private:
+    /// Makes the frame ready, and calls `draw_once(limits)`, which waits, until it fits.
+    template <class F>
+    void draw_until_it_fits(CudaState& state, ParameterSource& source, const Camera& camera,
+                            const RenderOptions& options, RenderResult& result, F&& draw_once);
     /// The calling thread may be new, and CUDA's current device is a thread's own.
     void use_device() const { check(cudaSetDevice(device_), "choosing the device"); }
 
@@ -173,21 +194,21 @@ class CudaRasterizer final : public Rasterizer {
     std::string name_;
     std::shared_ptr<const Stream> stream_;
     std::unique_ptr<StageTimers> timers_;
+    std::optional<DisplayPacker> packer_;  // made when first needed
 };
 
-void CudaRasterizer::forward(ParameterSource& source, const Camera& camera, const RenderOptions& options,
-                             ForwardState& base, RenderResult& result) {
+template <class F>
+void CudaRasterizer::draw_until_it_fits(CudaState& state, ParameterSource& source, const Camera& camera,
+                                        const RenderOptions& options, RenderResult& result, F&& draw_once) {
     CHECK(camera.model == CameraModel::pinhole && camera.valid(), "the rasterizer takes valid pinhole cameras");
     use_device();
-    CudaState& state = static_cast<CudaState&>(base);
     const ResidentSource* resident = dynamic_cast<const ResidentSource*>(&source);
     state.model = resident != nullptr ? resident->view() : state.copied.copy(source, *stream_);
     state.constants[0] = FramePipeline::constants_of(camera, options, source.sh_degree());
     FrameLimits limits = limits_of(state, camera, options);
-    size_result(limits, result);
     state.pipeline.time(timers_.get());
     for (;;) {
-        draw(state, limits, result);
+        draw_once(limits);
         timers_->poll();
         const FrameCounts& counts = state.counts[0];
         if (counts.overflow == 0) break;
@@ -197,6 +218,31 @@ void CudaRasterizer::forward(ParameterSource& source, const Camera& camera, cons
     state.visible_room = room_for(state.counts[0].visible, limits.visible);
     state.isect_room = room_for(state.counts[0].isects, limits.isects);
     fill_counters(state.counts[0], source.count(), result.counters);
+}
+
+void CudaRasterizer::forward(ParameterSource& source, const Camera& camera, const RenderOptions& options,
+                             ForwardState& base, RenderResult& result) {
+    CudaState& state = static_cast<CudaState&>(base);
+    draw_until_it_fits(state, source, camera, options, result, [&](const FrameLimits& limits) {
+        size_result(limits, result);
+        draw(state, limits, result);
+    });
+}
+
+std::shared_ptr<const gs::DevicePicture> CudaRasterizer::forward_for_display(ParameterSource& source,
+                                                                             const Camera& camera,
+                                                                             const RenderOptions& options,
+                                                                             ForwardState& base, RenderResult& result) {
+    CudaState& state = static_cast<CudaState&>(base);
+    draw_until_it_fits(state, source, camera, options, result, [&](const FrameLimits& limits) {
+        say_size(limits, result);
+        enqueue(state, limits);
+        state.stream->synchronize();  // whether it fits, and what it took
+    });
+    if (!packer_) packer_.emplace();
+    const Span span(Stage::pack);
+    const StageTimer timer(*timers_, Stage::pack);
+    return packer_->pack(state.picture.view.color, result.width, result.height, *stream_);
 }
 
 PictureGradientView upload(const PixelGradients& gradients, DeviceBuffer<float>& to, const Stream& stream) {

@@ -36,6 +36,7 @@ class FramePipeline {
     // project backward is a template on its sink: raster/cuda/project_backward.cuh
 
     std::size_t bytes() const;
+    std::size_t high_water() const { return arena_.high_water(); }  ///< most of the arena that was ever in use
 
   private:
     void sort_by_tile();
