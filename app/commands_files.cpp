@@ -99,7 +99,7 @@ void add_file_commands(std::vector<CommandRow>& rows) {
                     0,
                     0});
     rows.push_back({{"export", "Export splats...", "File", "Ctrl+E", "PATH",
-                     "Writes the model as a splat file that other programs read (.ply)."},
+                     "Writes the model as a splat file that other programs read: .ply, .spz, .sog, .glb, ..."},
                     export_splats,
                     {},
                     1,

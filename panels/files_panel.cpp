@@ -4,6 +4,7 @@
 #include <imgui_stdlib.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 
 #include "panels/format.h"
@@ -22,6 +23,16 @@ bool looks_like_capture(const fs::path& path) {
     return false;
 }
 
+// The ends that renderer/io reads (splat_registry.cpp), and checkpoints.
+bool looks_like_splats(const fs::path& path) {
+    std::string name = path.filename().string();
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    for (const char* end : {".ply", ".splat", ".spz", ".ksplat", ".sog", ".glb", ".gltf", ".gsc"})
+        if (name.ends_with(end)) return true;
+    return name == "meta.json" || name == "lod-meta.json";
+}
+
 FilesPanel::Entry entry_of(const fs::directory_entry& item) {
     std::error_code error;
     FilesPanel::Entry entry;
@@ -31,7 +42,7 @@ FilesPanel::Entry entry_of(const fs::directory_entry& item) {
         return entry;
     }
     const std::string extension = item.path().extension().string();
-    if (extension == ".ply" || extension == ".gsc")
+    if (looks_like_splats(item.path()))
         entry.kind = FilesPanel::Kind::splats;
     else if (entry.name.starts_with("transforms") && extension == ".json")
         entry.kind = FilesPanel::Kind::capture;

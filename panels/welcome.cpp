@@ -11,7 +11,7 @@ namespace gs {
 namespace {
 
 void open_row(std::string& path, Commands& commands) {
-    dim_text("A capture folder (COLMAP or transforms.json), a splat file (.ply) or a checkpoint:");
+    dim_text("A capture folder (COLMAP or transforms.json), a splat file (.ply, .spz, .sog, ...) or a checkpoint:");
     ImGui::SetNextItemWidth(std::max(ImGui::GetContentRegionAvail().x - 4.5F * em(), 4 * em()));
     const bool entered =
         ImGui::InputTextWithHint("##path", "/path/to/capture", &path, ImGuiInputTextFlags_EnterReturnsTrue);

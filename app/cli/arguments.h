@@ -74,6 +74,9 @@ struct RenderArguments {
 };
 struct ConvertArguments {
     std::string input, output;
+    int lod = 0;          ///< level of a streamed set, 0 = finest
+    int spz_version = 4;  ///< 3 or 4
+    std::string verify;   ///< a capture or a file of cameras; empty: not verified
 };
 struct InfoArguments {
     std::string path;

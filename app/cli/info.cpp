@@ -84,7 +84,7 @@ int splat_info(const Arguments& arguments) {
 
     fmt::print("{}\n  {}, {} Gaussians, degree {}{}, {} in memory, {} on disk\n", path, scene->format, model.count,
                model.sh_degree, model.antialiased ? ", antialiased" : "", human_bytes(model.bytes()),
-               human_bytes(fs::file_size(path)));
+               human_bytes(splat_bytes(path)));
     if (bounded)
         fmt::print("  bounds       ({:.4g}, {:.4g}, {:.4g}) .. ({:.4g}, {:.4g}, {:.4g})\n", lo.x, lo.y, lo.z, hi.x,
                    hi.y, hi.z);
@@ -102,7 +102,7 @@ int splat_info(const Arguments& arguments) {
              {"sh_degree", model.sh_degree},
              {"antialiased", model.antialiased},
              {"bytes_in_memory", model.bytes()},
-             {"bytes_on_disk", fs::file_size(path)}};
+             {"bytes_on_disk", splat_bytes(path)}};
     out["bounds"] = bounded ? Json{{"lo", triple(lo.x, lo.y, lo.z)}, {"hi", triple(hi.x, hi.y, hi.z)}} : Json(nullptr);
     out.update({{"opacity", found.opacity},
                 {"scale", found.scale},

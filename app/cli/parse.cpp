@@ -231,10 +231,26 @@ void add_render(CLI::App& root, Arguments& a) {
 }
 
 void add_files(CLI::App& root, Arguments& a) {
-    CLI::App& convert =
-        add_command(root, a, "convert", "between splat formats", "  gausscope convert in.ply out.ply\n");
-    convert.add_option("IN", a.convert.input, "splat file")->required();
-    convert.add_option("OUT", a.convert.output, "file to write; its extension chooses the format")->required();
+    CLI::App& convert = add_command(root, a, "convert", "between splat formats",
+                                    "  gausscope convert in.ply out.spz\n"
+                                    "  gausscope convert in.ply out.sog --verify captures/fox\n"
+                                    "  gausscope convert scene/lod-meta.json out.ply --lod 2\n");
+    convert.add_option("IN", a.convert.input, "splat file, or a folder with meta.json or lod-meta.json")->required();
+    convert
+        .add_option("OUT", a.convert.output,
+                    "file to write; its end chooses the format: .ply .compressed.ply .splat .spz .sog meta.json .glb "
+                    ".gltf .csv")
+        ->required();
+    convert.add_option("--lod", a.convert.lod, "level of a streamed set, 0 is the finest [0]")
+        ->check(CLI::Range(0, 63))
+        ->option_text("N");
+    convert.add_option("--spz-version", a.convert.spz_version, "3 (gzip) or 4 (zstd) [4]")
+        ->check(CLI::Range(3, 4))
+        ->option_text("N");
+    convert
+        .add_option("--verify", a.convert.verify,
+                    "draw source and result from the views of a capture or a file of cameras, print the difference")
+        ->option_text("VIEWS");
     add_common(convert, a.common);
 
     CLI::App& info = add_command(root, a, "info", "what is in a capture or splat file, and what is wrong with it",

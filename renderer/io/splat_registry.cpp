@@ -163,11 +163,13 @@ std::uint64_t splat_bytes(const fs::path& path) {
     std::error_code ignored;
     const fs::path file = file_in(path);
     const std::string name = lower_name(file);
-    if (name != "meta.json" && name != "lod-meta.json") {
-        const std::uint64_t size = fs::file_size(file, ignored);
-        return ignored ? 0 : size;
-    }
     std::uint64_t sum = 0;
+    if (name != "meta.json" && name != "lod-meta.json") {
+        for (const fs::path& part :
+             {file, name.ends_with(".gltf") ? fs::path(file).replace_extension(".bin") : fs::path()})
+            if (const std::uint64_t size = fs::file_size(part, ignored); !ignored) sum += size;
+        return sum;
+    }
     for (auto it = fs::recursive_directory_iterator(file.parent_path(), ignored); it != fs::end(it);
          it.increment(ignored))
         if (it->is_regular_file(ignored)) sum += it->file_size(ignored);
