@@ -13,6 +13,7 @@
 #include "trainer/cuda/device_run.h"
 #include "trainer/cuda/loss.h"
 #include "trainer/cuda/step_feed.h"
+#include "trainer/cuda/step_graphs.h"
 #include "trainer/cuda/step_rooms.h"
 #include "trainer/training_backend.h"
 
@@ -40,11 +41,15 @@ class StepEngine {
     /// The model with the optimizer's state, to be drawn from. After drain().
     ModelView model() const { return run_.view(bounds_valid_); }
     StepRooms& rooms() { return rooms_; }
-    std::uint64_t steps_repeated() const { return repeated_; }
+    StepGraphs& graphs() { return graphs_; }
+    /// Times a step was carried out again.
+    std::uint64_t repeated() const { return repeated_; }
     std::vector<MemoryUse> memory() const;
 
   private:
     static constexpr std::size_t kMostInFlight = 3;
+    static constexpr std::uint64_t kTimedEvery = 16;  ///< stages inside a recorded step cannot be timed: that often one
+                                                      ///< is enqueued kernel by kernel
     struct Reading {
         StepResult result;
         FrameCounts counts;
@@ -58,6 +63,8 @@ class StepEngine {
     };
 
     void enqueue(const StepPlan& plan);
+    /// The step's kernels: recorded ones, or one by one.
+    void enqueue_step(const FrameLimits& limits);
     void enqueue_kernels(const FrameLimits& limits);
     void fill_inputs(const StepPlan& plan, StepInputs& in) const;
     void send_tables();
@@ -77,6 +84,8 @@ class StepEngine {
     StepRooms rooms_;
     AdamClock clock_;
     AdamTables tables_;
+    StepGraphs graphs_;
+    std::uint64_t generation_ = 0;  ///< changes when the run's arrays do
     bool bounds_valid_ = false, waited_ = false;
     DeviceBuffer<float> picture_{"picture"}, gradient_{"gradients of a picture"};
     DeviceBuffer<LossPartial> partials_{"sums of the loss"};
