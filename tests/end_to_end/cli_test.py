@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import unittest
+from unittest import mock
 
 from cli_support import GAUSSCOPE, Case, npy_shape, ply_count, run
 
@@ -40,9 +41,12 @@ class Usage(Case):
         self.expect(2, "info", self.folder / "nothing", says="nothing")
         self.expect(2, "info", self.folder, says="neither a capture nor a splat file")
 
+    @mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES="-1")
     def test_no_cuda_is_said_plainly(self):
         for command in (["train", self.capture, "-o", self.folder], ["bench"], ["selftest"]):
-            self.expect(2, *command, "--backend", "cuda", says="this build has no CUDA backend yet")
+            self.expect(2, *command, "--backend", "cuda", says=["the CUDA backend cannot be used: ", "("])
+        self.expect(0, "train", self.capture, "-o", self.folder / "auto", "--steps", "2", "--backend", "auto", "-v",
+                    says="computing on the CPU, not with CUDA: ")
 
     def test_config_files(self):
         good, bad = self.folder / "good.cfg", self.folder / "bad.cfg"
