@@ -15,6 +15,7 @@
 #include "profiler/core/scope.h"
 #include "profiler/export_perfetto.h"
 #include "renderer/base/log.h"
+#include "renderer/device/cuda/device.h"
 #include "renderer/io/splat_io.h"
 
 namespace gs::cli {
@@ -147,6 +148,11 @@ bool TrainRun::step() {
             last_.step, last_.gaussians);
         exhausted_ = true;
         return false;
+    } catch (const DeviceError& error) {
+        // The last good step is kept: what can still be read from the device is saved.
+        log_error("after step {} with {} Gaussians: {}{}", last_.step, last_.gaussians, error.what(),
+                  error.out_of_memory() ? "; train with --max-gaussians or smaller photos (--downscale)" : "");
+        return false;
     }
 }
 
@@ -208,6 +214,8 @@ void TrainRun::save_one(const char* what, const fs::path& path,
             return write(p);
         } catch (const std::bad_alloc&) {
             return fail(ErrorKind::unwritable, p.string(), "not enough memory to write it");
+        } catch (const DeviceError& error) {
+            return fail(ErrorKind::unwritable, p.string(), error.what());
         }
     });
     if (!where) {

@@ -9,6 +9,7 @@ namespace gs::cuda {
 StepEngine::StepEngine(const Stream& stream)
     : stream_(stream), timers_(stream), pipeline_(stream), run_(stream), feed_(stream), graphs_(stream) {
     pipeline_.time(&timers_);
+    pipeline_.time(&timers_);
     for (std::size_t i = 0; i < kMostInFlight; ++i) reached_.emplace_back();
 }
 
@@ -171,8 +172,9 @@ void StepEngine::enqueue_kernels(const FrameLimits& limits) {
                     {&inputs->loss, picture_.data(), gradient_.data(), partials_.data(), pipeline_.arrays().counts,
                      run_.flags(), result_.data()});
     }
-    pipeline_.blend_backward(picture, {gradient_.data(), nullptr, nullptr}, backward_variant());
-    const StageScope scope(&timers_, Stage::adam);
+    pipeline_.blend_backward(picture, {gradient_.data(), nullptr, nullptr}, BackwardVariant::sub_tile);
+    // Adam is in it.
+    const StageScope scope(&timers_, Stage::project_backward);
     launch_adam_step(stream_, limits, pipeline_.arrays(), model, inputs, run_.flags(), run_.statistics());
     launch_bounds(stream_, model, inputs, Blocks::touched);
 }
