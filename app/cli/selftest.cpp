@@ -1,29 +1,83 @@
 #include <fmt/core.h>
 
 #include <chrono>
+#include <exception>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "app/cli/commands.h"
 #include "app/cli/common.h"
 #include "app/cli/selftest_checks.h"
+#include "renderer/device/cuda/device.h"
 
 namespace gs::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What a check throws is its result: one broken stage must not hide the others.
+CheckRow carry_out(const std::function<CheckRow()>& check) {
+    const auto begin = std::chrono::steady_clock::now();
+    CheckRow row;
+    try {
+        row = check();
+    } catch (const std::exception& error) {
+        row = {"", "a check ended early", error.what(), false};
+    }
+    row.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    return row;
+}
+
+CheckRow no_cuda() {
+    const auto device = cuda_device_info();
+    return {"CUDA", "every stage", device ? "not asked for" : device.error().text(), false, false};
+}
+
+/// The backends to check: the one named, or with "auto" all there are.
+struct Checked {
+    std::optional<Backend> cpu, cuda;
+};
+Result<Checked> backends(const CommonArguments& common) {
+    Checked out;
+    const auto take = [](std::string_view name, std::optional<Backend>& to) -> Result<void> {
+        auto backend = choose_backend(name);
+        if (!backend) return tl::unexpected(backend.error());
+        to = std::move(*backend);
+        return {};
+    };
+    if (common.backend != "cuda")
+        if (auto taken = take("cpu", out.cpu); !taken) return tl::unexpected(taken.error());
+    if (common.backend == "cuda" || (common.backend == "auto" && cuda_device_info()))
+        if (auto taken = take("cuda", out.cuda); !taken) return tl::unexpected(taken.error());
+    return out;
+}
+
+}  // namespace
 
 int run_selftest(const Arguments& arguments) {
-    const auto rasterizer = make_rasterizer(arguments.common);
-    if (!rasterizer) return report(rasterizer.error());
+    apply(arguments.common);
+    const auto chosen = backends(arguments.common);
+    if (!chosen) return report(chosen.error());
+    const SelftestEffort effort = arguments.selftest.quick ? SelftestEffort::quick() : SelftestEffort{};
     CheckList checks;
     add_reference_checks(checks);
-    add_cpu_checks(checks, arguments.selftest.quick);
-    add_gl_checks(checks);
+    std::string names;
+    Json checked = Json::array();
+    for (const auto* backend : {&chosen->cpu, &chosen->cuda}) {
+        if (!*backend) continue;
+        add_backend_checks(checks, **backend, effort);
+        (*backend)->cuda ? add_cuda_checks(checks, **backend, effort) : add_cpu_checks(checks, effort);
+        names += (names.empty() ? "" : ", ") + (*backend)->name;
+        checked.push_back((*backend)->cuda ? "cuda" : "cpu");
+    }
+    if (!chosen->cuda && arguments.common.backend == "auto") checks.push_back(no_cuda);
+    add_gl_checks(checks, chosen->cuda ? *chosen->cuda : *chosen->cpu);
 
-    fmt::print("{}\n\n", (*rasterizer)->name());
+    fmt::print("{}\n\n", names);
     std::size_t failed = 0, absent = 0;
-    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+    Json rows = Json::array();
     for (const auto& check : checks) {
-        const auto begin = std::chrono::steady_clock::now();
-        CheckRow row = check();
-        row.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+        const CheckRow row = carry_out(check);
         const char* verdict = !row.ran ? "absent" : row.passed ? "ok" : "FAILED";
         failed += row.ran && !row.passed ? 1 : 0;
         absent += row.ran ? 0 : 1;
@@ -37,12 +91,11 @@ int run_selftest(const Arguments& arguments) {
                         {"measured", row.measured},
                         {"ms", row.milliseconds}});
     }
-    fmt::print("\nbackends: CPU checked; CUDA: this build has none\n{} checks, {} failed, {} absent\n", checks.size(),
-               failed, absent);
+    fmt::print("\nbackends checked: {}\n{} checks, {} failed, {} absent\n", names, checks.size(), failed, absent);
     if (arguments.common.json)
         print_json({{"command", "selftest"},
-                    {"backend", (*rasterizer)->name()},
-                    {"backends_checked", {"cpu"}},
+                    {"backend", names},
+                    {"backends_checked", checked},
                     {"checks", rows},
                     {"failed", failed},
                     {"absent", absent}});

@@ -1,3 +1,4 @@
+// What the checks share, and those of the CPU and the reference alone.
 #include "app/cli/selftest_checks.h"
 
 #include <fmt/core.h>
@@ -7,96 +8,21 @@
 #include <cstring>
 
 #include "app/cli/proof_scene.h"
-#include "app/cli/verify.h"
 #include "renderer/device/parallel.h"
 #include "renderer/io/image_io.h"
 #include "renderer/io/splat_io.h"
-#include "renderer/reference/loss.h"
 #include "renderer/reference/rasterize.h"
-#include "trainer/loss.h"
 #include "trainer/trainer.h"
 
 namespace gs::cli {
-namespace {
 
-constexpr double kLossLimit = 1e-5;
-
-struct Variation {
-    const char* name;
-    int width, height;
-    ProofScene scene;
-    RenderOptions options;
-};
-
-std::vector<Variation> variations(bool quick) {
-    const std::size_t n = quick ? 200 : 1500;
-    RenderOptions plain, white, smooth, gsplat, inria, degree1;
-    white.background = {1, 1, 1};
-    smooth.antialiased = true;
-    gsplat.compatibility = Compatibility::gsplat;
-    inria.compatibility = Compatibility::inria;
-    degree1.sh_degree = 1;
-    return {{"forward and backward", 160, 120, {n, 3, 1}, plain},
-            {"white background, odd size", 97, 61, {n, 2, 2}, white},
-            {"antialiased", 128, 96, {n, 3, 3, 0.004f, 0.1f}, smooth},
-            {"profile gsplat", 128, 96, {n, 3, 4}, gsplat},
-            {"profile inria", 128, 96, {n, 3, 5}, inria},
-            {"degree limited to 1", 128, 96, {n, 3, 6}, degree1},
-            {"crowded tile", 16, 16, {n, 0, 7, 0.2f, 0.6f}, plain}};
-}
-
-CheckRow check_against_reference(const Variation& v) {
-    const auto rasterizer = make_cpu_rasterizer();
-    const Verification r = verify_frame(
-        make_proof_model(v.scene), make_proof_camera(v.scene.seed, 0, v.width, v.height), v.options, *rasterizer, true);
-    return {"CPU", v.name,
-            fmt::format("colour {:.1e}, alpha {:.1e} (limit {:.0e}), gradient {:.1e} (limit {:.0e})", r.color, r.alpha,
-                        kColorLimit, r.gradient, kGradientLimit),
-            r.ok()};
-}
-
-reference::Image reference_image(const ImageF& image) {
-    reference::Image out{image.width, image.height, 3, std::vector<double>(3 * image.pixels())};
-    for (std::size_t i = 0; i < image.pixels(); ++i)
-        for (std::size_t c = 0; c < 3; ++c) out.values[3 * i + c] = image.values[c * image.pixels() + i];
-    return out;
-}
-
-CheckRow check_loss() {
-    const auto rasterizer = make_cpu_rasterizer();
-    ImageF pictures[2];
-    for (std::uint64_t k = 0; k < 2; ++k) {
-        const GaussianModel model = make_proof_model({300, 1, 20 + k});
-        ModelSource source(model);
-        const auto state = rasterizer->make_state();
-        RenderResult result;
-        rasterizer->forward(source, make_proof_camera(20, 0, 83, 59), {}, *state, result);
-        pictures[k] = std::move(result.color);
-    }
-    ImageF gradient;
-    const Image8 photo = to_bytes(pictures[1]);
-    const LossTerms terms = photo_loss(pictures[0], photo, {}, 0.2, &gradient);
-    const auto truth = reference::loss_l1_dssim(reference_image(pictures[0]), reference_image(to_float(photo)), 0.2);
-    double difference = 0, norm = 0;
-    const std::size_t n = gradient.pixels();
-    for (std::size_t i = 0; i < n; ++i)
-        for (std::size_t c = 0; c < 3; ++c) {
-            const double t = truth.gradient[3 * i + c], d = gradient.values[c * n + i] - t;
-            difference += d * d;
-            norm += t * t;
-        }
-    const double value = std::abs(terms.loss - truth.value) / truth.value, relative = std::sqrt(difference / norm);
-    return {"CPU", "loss and its gradient",
-            fmt::format("value {:.1e} (limit {:.0e}), gradient {:.1e} (limit {:.0e})", value, kLossLimit, relative,
-                        kGradientLimit),
-            value <= kLossLimit && relative <= kGradientLimit};
-}
+const char* label_of(const Backend& backend) { return backend.cuda ? "CUDA" : "CPU"; }
 
 // A capture made from random Gaussians, to train on.
-std::shared_ptr<const Capture> proof_capture() {
+std::shared_ptr<const Capture> proof_capture(const SelftestEffort& effort) {
     auto capture = std::make_shared<Capture>();
     capture->name = "selftest";
-    const GaussianModel model = make_proof_model({400, 1, 30});
+    const GaussianModel model = make_proof_model({std::min<std::size_t>(400, effort.gaussians), 1, 30});
     const auto rasterizer = make_cpu_rasterizer();
     ModelSource source(model);
     const auto state = rasterizer->make_state();
@@ -104,7 +30,8 @@ std::shared_ptr<const Capture> proof_capture() {
     for (std::uint64_t i = 0; i < 4; ++i) {
         View view;
         view.name = fmt::format("{}.png", i);
-        view.camera = make_proof_camera(30, i, 96, 72);
+        view.camera =
+            make_proof_camera(30, i, static_cast<int>(96 * effort.picture), static_cast<int>(72 * effort.picture));
         rasterizer->forward(source, view.camera, {}, *state, result);
         view.photo = to_bytes(result.color);
         view.test = i == 0;
@@ -124,12 +51,14 @@ bool same_bits(const GaussianModel& a, const GaussianModel& b) {
     return true;
 }
 
-CheckRow check_determinism(bool quick) {
-    const int steps = quick ? 30 : 150, before = thread_count();
+namespace {
+
+CheckRow check_determinism(const SelftestEffort& effort) {
+    const int steps = effort.steps, before = thread_count();
     TrainingSettings settings = scaled_to_steps(TrainingSettings(), steps);
     settings.densify_from = 10;
     settings.densify_every = 10;
-    const auto capture = proof_capture();
+    const auto capture = proof_capture(effort);
     std::vector<GaussianModel> models;
     double first_loss = 0, last_loss = 0;
     for (const int threads : {1, 2, 4}) {
@@ -148,21 +77,6 @@ CheckRow check_determinism(bool quick) {
             fmt::format("{}; loss {:.4f} -> {:.4f} in {} steps", same ? "identical" : "they differ", first_loss,
                         last_loss, steps),
             same && last_loss < first_loss};
-}
-
-CheckRow check_poison() {
-    GaussianModel model = make_proof_model({256, 3, 40});
-    const float bad[] = {NAN, INFINITY, -INFINITY, 1e38f, -1e38f, 1e-42f};
-    for (std::size_t i = 0; i < 128; ++i) model.at(static_cast<int>(i) % model.planes(), 2 * i) = bad[i % 6];
-    const auto rasterizer = make_cpu_rasterizer();
-    ModelSource source(model);
-    const auto state = rasterizer->make_state();
-    RenderResult result;
-    rasterizer->forward(source, make_proof_camera(40, 0, 96, 64), {}, *state, result);
-    std::size_t not_finite = 0;
-    for (const float v : result.color.values) not_finite += std::isfinite(v) ? 0 : 1;
-    return {"CPU", "poison values draw nothing",
-            fmt::format("{} of {} values are not finite", not_finite, result.color.values.size()), not_finite == 0};
 }
 
 CheckRow check_file() {
@@ -215,11 +129,8 @@ CheckRow check_reference_gradient() {
 
 }  // namespace
 
-void add_cpu_checks(CheckList& list, bool quick) {
-    for (const Variation& v : variations(quick)) list.push_back([v] { return check_against_reference(v); });
-    list.push_back(check_loss);
-    list.push_back(check_poison);
-    list.push_back([quick] { return check_determinism(quick); });
+void add_cpu_checks(CheckList& list, const SelftestEffort& effort) {
+    list.push_back([effort] { return check_determinism(effort); });
     list.push_back(check_file);
 }
 

@@ -1,14 +1,19 @@
-// The rows of selftest: each check says what it measured, against which limit. Called by selftest.cpp.
+// The rows of selftest: each check says what it measured, against which limit. They take the backend they run on, so
+// that tests can run the CUDA ones in the emulator. Called by selftest.cpp.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "app/backend.h"
+#include "renderer/scene/capture.h"
 
 namespace gs::cli {
 
 struct CheckRow {
-    std::string backend;  ///< "CPU", "reference", "OpenGL"
+    std::string backend;  ///< "CPU", "CUDA", "reference", "OpenGL"
     std::string name;
     std::string measured;  ///< with limit and unit
     bool passed = false;
@@ -17,12 +22,33 @@ struct CheckRow {
 };
 using CheckList = std::vector<std::function<CheckRow()>>;
 
-/// Every stage of the CPU backend against the reference; loss; determinism over thread counts; a splat file there and
-/// back.
-void add_cpu_checks(CheckList& list, bool quick);
+/// How large the scenes are.
+struct SelftestEffort {
+    std::size_t gaussians = 1500;
+    double picture = 1;              ///< of the sides of pictures
+    int steps = 150;                 ///< of training
+    std::size_t sorted = 1'000'000;  ///< random keys
+    static SelftestEffort quick() { return {200, 1, 30, 100'000}; }
+};
+
+/// Any backend, every stage: pictures and gradients against the reference under several rules, poison, loss, the
+/// optimizer against a dense one, training twice with the same bits. `backend` outlives the list.
+void add_backend_checks(CheckList& list, const Backend& backend, const SelftestEffort& effort);
+/// What only the CPU has: bits over thread counts; a splat file there and back.
+void add_cpu_checks(CheckList& list, const SelftestEffort& effort);
+/// What only CUDA has: the device, its sort and scan, both blend backwards, a density round and training losses beside
+/// the CPU's, memory given back.
+void add_cuda_checks(CheckList& list, const Backend& backend, const SelftestEffort& effort);
 /// The reference's own gradients against differences.
 void add_reference_checks(CheckList& list);
-/// An off-screen OpenGL context: draws and reads back. Says why where there is none.
-void add_gl_checks(CheckList& list);
+/// An off-screen OpenGL context: draws and reads back; with a CUDA backend, its pictures in a texture of it. Says why
+/// where there is none.
+void add_gl_checks(CheckList& list, const Backend& backend);
+
+// ---- what the files of checks share
+const char* label_of(const Backend& backend);
+/// Four views of random Gaussians, and points to start from.
+std::shared_ptr<const Capture> proof_capture(const SelftestEffort& effort);
+bool same_bits(const GaussianModel& a, const GaussianModel& b);
 
 }  // namespace gs::cli

@@ -3,7 +3,7 @@
 
 namespace gs::cli {
 
-void add_gl_checks(CheckList& list) {
+void add_gl_checks(CheckList& list, const Backend&) {
     list.push_back([]() -> CheckRow {
         return {"OpenGL", "off-screen context (EGL)", "this build has no studio", false, false};
     });

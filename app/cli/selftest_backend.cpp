@@ -1,0 +1,269 @@
+// Checks that every backend passes.
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "app/cli/proof_scene.h"
+#include "app/cli/selftest_checks.h"
+#include "app/cli/verify.h"
+#include "renderer/io/image_io.h"
+#include "renderer/raster/cuda/backward_variant.h"
+#include "renderer/reference/adam.h"
+#include "renderer/reference/loss.h"
+#include "renderer/reference/rasterize.h"
+#include "trainer/loss.h"
+#include "trainer/trainer.h"
+
+namespace gs::cli {
+namespace {
+
+constexpr double kLossLimit = 1e-5;
+constexpr double kAdamLimit = 1e-3;  ///< of the way the parameters went
+
+int side(int pixels, const SelftestEffort& effort) { return std::max(8, static_cast<int>(pixels * effort.picture)); }
+
+/// Throws where it cannot be made: the check says so.
+std::unique_ptr<Rasterizer> rasterizer_of(const Backend& backend) {
+    auto rasterizer = backend.make_rasterizer();
+    if (!rasterizer) throw std::runtime_error(rasterizer.error().text());
+    return std::move(*rasterizer);
+}
+std::unique_ptr<TrainingBackend> training_of(const Backend& backend) {
+    auto training = backend.make_training();
+    if (!training) throw std::runtime_error(training.error().text());
+    return std::move(*training);
+}
+
+struct Variation {
+    const char* name;
+    int width, height;
+    ProofScene scene;
+    RenderOptions options;
+};
+
+std::vector<Variation> variations(std::size_t n) {
+    RenderOptions plain, white, smooth, gsplat, inria, degree1;
+    white.background = {1, 1, 1};
+    smooth.antialiased = true;
+    gsplat.compatibility = Compatibility::gsplat;
+    inria.compatibility = Compatibility::inria;
+    degree1.sh_degree = 1;
+    return {{"forward and backward", 160, 120, {n, 3, 1}, plain},
+            {"white background, odd size", 97, 61, {n, 2, 2}, white},
+            {"antialiased", 128, 96, {n, 3, 3, 0.004f, 0.1f}, smooth},
+            {"profile gsplat", 128, 96, {n, 3, 4}, gsplat},
+            {"profile inria", 128, 96, {n, 3, 5}, inria},
+            {"degree limited to 1", 128, 96, {n, 3, 6}, degree1},
+            {"crowded tile", 16, 16, {n, 0, 7, 0.2f, 0.6f}, plain}};
+}
+
+CheckRow check_against_reference(const Backend& backend, const Variation& v, const char* suffix) {
+    const auto rasterizer = rasterizer_of(backend);
+    const Verification r = verify_frame(
+        make_proof_model(v.scene), make_proof_camera(v.scene.seed, 0, v.width, v.height), v.options, *rasterizer, true);
+    return {label_of(backend), v.name + std::string(suffix),
+            fmt::format("colour {:.1e}, alpha {:.1e} (limit {:.0e}), gradient {:.1e} (limit {:.0e})", r.color, r.alpha,
+                        kColorLimit, r.gradient, kGradientLimit),
+            r.ok()};
+}
+
+reference::Image reference_image(const ImageF& image) {
+    reference::Image out{image.width, image.height, 3, std::vector<double>(3 * image.pixels())};
+    for (std::size_t i = 0; i < image.pixels(); ++i)
+        for (std::size_t c = 0; c < 3; ++c) out.values[3 * i + c] = image.values[c * image.pixels() + i];
+    return out;
+}
+
+/// A training run at its first step, and the photo it is measured against.
+StepPlan plan_of(const Capture& capture, std::size_t view, std::uint64_t step) {
+    StepPlan plan;
+    plan.step = step;
+    plan.view_index = view;
+    plan.view = &capture.views[view];
+    plan.options.depth = false;
+    plan.options.sh_degree = 1;
+    const TrainingSettings settings;
+    plan.rates = learning_rates(settings, 1.0, step);
+    plan.lambda_dssim = 0.2;
+    return plan;
+}
+RunArrays arrays_of(const GaussianModel& model) {
+    RunArrays arrays;
+    arrays.model = model;
+    arrays.adam = initial_adam_state(model);
+    arrays.statistics.clear(model.capacity);
+    return arrays;
+}
+
+CheckRow check_loss(const Backend& backend, const SelftestEffort& effort) {
+    const auto capture = proof_capture(effort);
+    const GaussianModel model = make_proof_model({200, 1, 31});
+    const auto training = training_of(backend);
+    training->start(capture, arrays_of(model));
+    StepOutcome outcome;
+    for (std::uint64_t step = 0; outcome.step == 0 && step < 100; ++step)  // a device tells a few steps later
+        outcome = training->step(plan_of(*capture, 1, step));
+    if (outcome.step != 1) return {label_of(backend), "loss", "the first step never told its loss", false};
+    const View& view = capture->views[1];
+    reference::Options options;
+    options.sh_degree = 1;
+    const auto picture = reference::render(reference::Parameters(model), view.camera, options);
+    const reference::Image drawn{view.camera.width, view.camera.height, 3, picture.color};
+    const auto truth = reference::loss_l1_dssim(drawn, reference_image(to_float(view.photo)), 0.2);
+    const double value = std::abs(outcome.terms.loss - truth.value) / truth.value;
+    return {label_of(backend), "loss of a step", fmt::format("relative {:.1e} (limit {:.0e})", value, kLossLimit),
+            value <= kLossLimit};
+}
+
+CheckRow check_loss_gradient() {
+    ImageF pictures[2];
+    const auto rasterizer = make_cpu_rasterizer();
+    for (std::uint64_t k = 0; k < 2; ++k) {
+        const GaussianModel model = make_proof_model({300, 1, 20 + k});
+        ModelSource source(model);
+        const auto state = rasterizer->make_state();
+        RenderResult result;
+        rasterizer->forward(source, make_proof_camera(20, 0, 83, 59), {}, *state, result);
+        pictures[k] = std::move(result.color);
+    }
+    ImageF gradient;
+    const Image8 photo = to_bytes(pictures[1]);
+    const LossTerms terms = photo_loss(pictures[0], photo, {}, 0.2, &gradient);
+    const auto truth = reference::loss_l1_dssim(reference_image(pictures[0]), reference_image(to_float(photo)), 0.2);
+    double difference = 0, norm = 0;
+    const std::size_t n = gradient.pixels();
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t c = 0; c < 3; ++c) {
+            const double t = truth.gradient[3 * i + c], d = gradient.values[c * n + i] - t;
+            difference += d * d;
+            norm += t * t;
+        }
+    const double value = std::abs(terms.loss - truth.value) / truth.value, relative = std::sqrt(difference / norm);
+    return {"CPU", "loss and its gradient",
+            fmt::format("value {:.1e} (limit {:.0e}), gradient {:.1e} (limit {:.0e})", value, kLossLimit, relative,
+                        kGradientLimit),
+            value <= kLossLimit && relative <= kGradientLimit};
+}
+
+/// Gradients as they come, for the reference's optimizer.
+class GradientStore final : public GradientSink {
+  public:
+    explicit GradientStore(const reference::Parameters& like) : gradients(like.count, like.sh_degree) {}
+    void take(const BlockGradients& g) override {
+        for (std::size_t lane = 0; lane < kBlock; ++lane) {
+            const std::size_t i = g.block * kBlock + lane;
+            if ((g.mask >> lane & 1) == 0 || i >= gradients.count) continue;
+            for (int p = 0; p < gradients.planes(); ++p) gradients.at(p, i) = static_cast<double>(g.planes[p][lane]);
+        }
+    }
+    reference::Parameters gradients;
+};
+
+/// One dense step of the reference on gradients of the CPU's rasterizer.
+void dense_step(reference::Parameters& parameters, reference::Adam& adam, const StepPlan& plan) {
+    const auto rasterizer = make_cpu_rasterizer();
+    const GaussianModel model = parameters.to_model();
+    ModelSource source(model);
+    const auto state = rasterizer->make_state();
+    RenderResult result;
+    rasterizer->forward(source, plan.view->camera, plan.options, *state, result);
+    PixelGradients pixels;
+    photo_loss(result.color, plan.view->photo, plan.view->mask, plan.lambda_dssim, &pixels.color);
+    GradientStore store(parameters);
+    rasterizer->backward(source, plan.view->camera, plan.options, *state, result, pixels, store);
+    const LearningRates& r = plan.rates;
+    adam.step(parameters, store.gradients,
+              {r[kGroupMeans], r[kGroupQuats], r[kGroupScales], r[kGroupOpacity], r[kGroupSh0], r[kGroupShRest]});
+}
+
+// Views that look past each other: what one step shows the next leaves alone, and it catches up later.
+CheckRow check_adam(const Backend& backend, const SelftestEffort& effort) {
+    auto capture = std::make_shared<Capture>(*proof_capture(effort));
+    for (std::size_t v = 0; v < capture->views.size(); ++v)
+        capture->views[v].camera.cx += (v % 2 == 0 ? 0.5 : -0.5) * capture->views[v].camera.width;
+    const GaussianModel start = make_proof_model({160, 1, 32});
+    const auto training = training_of(backend);
+    training->start(capture, arrays_of(start));
+    reference::Parameters dense(start);
+    const reference::Parameters before(start);
+    reference::Adam adam(dense);
+    for (std::uint64_t step = 0; step < 12; ++step) {
+        const StepPlan plan = plan_of(*capture, 1 + step % (capture->views.size() - 1), step);  // 0 is a test view
+        training->step(plan);
+        dense_step(dense, adam, plan);
+    }
+    const reference::Parameters lazy(training->model());
+    double difference = 0, way = 0;
+    for (std::size_t i = 0; i < lazy.values.size(); ++i) {
+        difference += (lazy.values[i] - dense.values[i]) * (lazy.values[i] - dense.values[i]);
+        way += (dense.values[i] - before.values[i]) * (dense.values[i] - before.values[i]);
+    }
+    const double relative = std::sqrt(difference / way);
+    return {label_of(backend), "lazy Adam against a dense one",
+            fmt::format("12 steps, {:.1e} of the way (limit {:.0e})", relative, kAdamLimit), relative <= kAdamLimit};
+}
+
+CheckRow check_poison(const Backend& backend, const SelftestEffort& effort) {
+    GaussianModel model = make_proof_model({256, 3, 40});
+    const float bad[] = {NAN, INFINITY, -INFINITY, 1e38f, -1e38f, 1e-42f};
+    for (std::size_t i = 0; i < 128; ++i) model.at(static_cast<int>(i) % model.planes(), 2 * i) = bad[i % 6];
+    const auto rasterizer = rasterizer_of(backend);
+    const auto source = rasterizer->source_of(model);
+    const auto state = rasterizer->make_state();
+    RenderResult result;
+    rasterizer->forward(*source, make_proof_camera(40, 0, side(96, effort), side(64, effort)), {}, *state, result);
+    std::size_t not_finite = 0;
+    for (const float v : result.color.values) not_finite += std::isfinite(v) ? 0 : 1;
+    return {label_of(backend), "poison values draw nothing",
+            fmt::format("{} of {} values are not finite", not_finite, result.color.values.size()), not_finite == 0};
+}
+
+// The same run twice, density control included.
+CheckRow check_same_twice(const Backend& backend, const SelftestEffort& effort) {
+    TrainingSettings settings = scaled_to_steps(TrainingSettings(), effort.steps);
+    settings.densify_from = effort.steps / 5;
+    settings.densify_every = std::max(2, effort.steps / 5);
+    const auto capture = proof_capture(effort);
+    GaussianModel models[2];
+    double loss = 0;
+    for (GaussianModel& model : models) {
+        auto trainer = Trainer::create(capture, settings, training_of(backend));
+        if (!trainer) return {label_of(backend), "training twice: same bits", trainer.error().text(), false};
+        for (int i = 0; i < effort.steps; ++i)
+            if (const StepReport report = (*trainer)->step(); report.measured_step != 0) loss = report.loss;
+        model = (*trainer)->model();
+    }
+    const bool same = same_bits(models[0], models[1]);
+    return {label_of(backend), "training twice: same bits",
+            fmt::format("{}; {} steps, {} Gaussians, loss {:.4f}", same ? "identical" : "they differ", effort.steps,
+                        models[0].count, loss),
+            same};
+}
+
+}  // namespace
+
+void add_backend_checks(CheckList& list, const Backend& backend, const SelftestEffort& effort) {
+    const Backend* b = &backend;
+    for (Variation v : variations(effort.gaussians)) {
+        v.width = side(v.width, effort);
+        v.height = side(v.height, effort);
+        list.push_back([b, v] { return check_against_reference(*b, v, ""); });
+    }
+    if (backend.cuda)
+        list.push_back([b, v = variations(effort.gaussians).front(), effort]() mutable {
+            v.width = side(v.width, effort);
+            v.height = side(v.height, effort);
+            const auto before = cuda::backward_variant();
+            cuda::choose_backward_variant(cuda::BackwardVariant::systolic);
+            const CheckRow row = check_against_reference(*b, v, ", systolic backward");
+            cuda::choose_backward_variant(before);
+            return row;
+        });
+    if (!backend.cuda) list.push_back(check_loss_gradient);
+    list.push_back([b, effort] { return check_loss(*b, effort); });
+    list.push_back([b, effort] { return check_poison(*b, effort); });
+    list.push_back([b, effort] { return check_adam(*b, effort); });
+    list.push_back([b, effort] { return check_same_twice(*b, effort); });
+}
+
+}  // namespace gs::cli
