@@ -68,7 +68,11 @@ Result<ConversionCost> verify(const Arguments& arguments, const GaussianModel& s
 int run_convert(const Arguments& arguments) {
     const ConvertArguments& a = arguments.convert;
     catch_interrupts();
-    if (auto ready = prepare_output_file(a.output); !ready) return report(ready.error());
+    const fs::path output(a.output);
+    // A SOG as a folder is given by the meta.json in it.
+    if (output.filename() == "meta.json" && output.has_parent_path())
+        if (auto ready = prepare_output_folder(output.parent_path()); !ready) return report(ready.error());
+    if (auto ready = prepare_output_file(output); !ready) return report(ready.error());
     const auto scene = read_with_progress(a.input, a.lod);
     if (!scene) return report(scene.error());
     for (const std::string& note : scene->notes) log_info("{}: {}", a.input, note);

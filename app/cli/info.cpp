@@ -237,11 +237,11 @@ int run_info(const Arguments& arguments) {
         return report({ErrorKind::not_found, path, "there is nothing of this name", "check the path", {}, {}});
     if (is_capture(path)) return capture_info(arguments);
     // Of a file that is no splat file, the readers say best what is wrong.
-    if (fs::is_regular_file(path, error)) return splat_info(arguments);
+    if (fs::is_regular_file(path, error) || is_splat_file(path)) return splat_info(arguments);
     return report({ErrorKind::unsupported,
                    path,
                    "neither a capture nor a splat file",
-                   "captures hold sparse/0 (COLMAP) or transforms.json; splat files end in .ply",
+                   "captures hold sparse/0 (COLMAP) or transforms.json; splat files are .ply, .splat, .spz, .ksplat, .sog, .glb, .gltf",
                    {},
                    {}});
 }

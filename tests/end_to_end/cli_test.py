@@ -95,6 +95,34 @@ class Files(Case):
         self.expect(2, "convert", copy, self.folder / "x.unknown", says="x.unknown")
         self.expect(2, "convert", self.capture, self.folder / "x.ply")
 
+    def test_convert_between_splat_formats(self):
+        out, made = self.trained()
+        for name in "m.compressed.ply m.splat m.spz m.sog m.glb m.gltf sog/meta.json m.csv".split():
+            done = self.expect(0, "convert", out / "point_cloud.ply", self.folder / name, "--json").json
+            self.assertEqual(done["gaussians"], made["gaussians"], name)
+            self.assertGreater(done["bytes"], 32 * made["gaussians"] // 4, name)
+            self.assertIsInstance(done["lost"], list)
+            if name != "m.csv":
+                info = self.expect(0, "info", self.folder / name, "--json").json
+                self.assertEqual(info["gaussians"], made["gaussians"], name)
+        self.assertTrue(any("harmonics" in line for line in self.expect(
+            0, "convert", out / "point_cloud.ply", self.folder / "n.splat", "--json").json["lost"]))
+        self.assertEqual(self.expect(0, "info", self.folder / "sog", "--json").json["gaussians"], made["gaussians"])
+        self.expect(0, "convert", out / "point_cloud.ply", self.folder / "3.spz", "--spz-version", 3)
+        self.assertEqual((self.folder / "3.spz").read_bytes()[:2], b"\x1f\x8b")
+        self.expect(2, "convert", self.folder / "m.csv", self.folder / "x.ply", says="written, not read")
+        self.expect(2, "convert", out / "point_cloud.ply", self.folder / "x.ksplat", says="x.ksplat")
+
+    def test_convert_verifies_by_rendering(self):
+        out, _ = self.trained()
+        done = self.expect(0, "convert", out / "point_cloud.ply", self.folder / "m.spz", "--verify", self.capture, "--json")
+        cost = done.json["verify"]
+        self.assertGreater(cost["psnr_between"], 30)
+        self.assertLess(abs(cost["psnr_source"] - cost["psnr_result"]), 1)
+        same = self.expect(0, "convert", out / "point_cloud.ply", self.folder / "m.ply", "--verify", self.capture, "--json")
+        self.assertEqual(same.json["verify"]["psnr_between"], 200)
+        self.expect(2, "convert", out / "point_cloud.ply", self.folder / "n.ply", "--verify", self.folder / "none")
+
     def test_splats_with_poison_and_cut_short(self):
         out, _ = self.trained()
         data = bytearray((out / "point_cloud.ply").read_bytes())
@@ -354,6 +382,13 @@ class Bench(Case):
             self.assertGreater(made["counters"][counter], 0, counter)
         self.assertLess(made["verified"]["color"], 2e-5)
         self.assertGreater(made["copy_bytes_per_second"], 1e8)
+        self.assertGreater(made["ceilings"]["blend_pairs_per_second"], 1e6)
+        self.assertIsNone(made["ceilings"]["special_operations_per_second"])  # a GPU's, and unavailable is not zero
+        limits = {limit["name"]: limit for limit in made["limits"]}
+        for stage in ("project", "emit", "blend", "blend backward", "project backward", "loss"):
+            self.assertGreater(limits[stage]["floor_ms"], 0, stage)
+            self.assertGreater(limits[stage]["bytes"], 0, stage)
+            self.assertTrue(limits[stage]["counted"], stage)
         faster = json.loads(base.read_text())
         for stage in faster["stages"]:
             for key in ("ms_p50", "ms_p50_lo", "ms_p50_hi"):
@@ -374,7 +409,15 @@ class Bench(Case):
         self.assertIn("loss", [s["name"] for s in made["stages"]])
         tested = self.expect(0, "selftest", "--quick", "--json").json
         self.assertEqual(tested["failed"], 0)
-        self.assertEqual(tested["backends_checked"], ["cpu"])
+        self.assertIn("cpu", tested["backends_checked"])
+        if "cuda" not in tested["backends_checked"]:
+            self.expect(2, "selftest", "--backend", "cuda", says="CUDA")
+            rows = [row for row in tested["checks"] if row["backend"] == "CUDA"]
+            self.assertEqual([row["ran"] for row in rows], [False])
+
+    def test_steps_to_profile(self):
+        for bad in ("20:10", "x", "0:5", "5:"):
+            self.expect(2, "train", self.capture, "-o", self.folder / "o", "--profile-steps", bad, says="100:120")
 
 
 if __name__ == "__main__":
