@@ -89,6 +89,19 @@ std::vector<StageLimit> stage_limits(std::span<const StageStats> times, const Fr
     return out;
 }
 
+StageCosts stage_costs(std::span<const StageStats> times, const FrameWork& work, const Ceilings& ceilings) {
+    StageCosts out;
+    out.machine = ceilings.machine;
+    out.sample = work.training ? "iteration" : "view frame";
+    out.measured = true;
+    out.bytes_per_second = ceilings.copy_bytes;
+    out.operations_per_second = ceilings.lane_operations;
+    for (const StageLimit& l : stage_limits(times, work, ceilings))
+        out.stages.push_back({l.floor.stage, l.measured_ms, l.floor.floor_ms, l.floor.work.bytes,
+                              l.floor.work.operations, name_of(l.floor.limit), l.floor.work.counted});
+    return out;
+}
+
 Result<Ceilings> machine_ceilings(bool cuda, const fs::path& file, bool remeasure) {
     const auto machine = machine_name(cuda);
     if (!machine) return tl::unexpected(machine.error());

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "panels/snapshot.h"
 #include "profiler/cost_model.h"
 #include "profiler/statistics.h"
 #include "renderer/base/expected.h"
@@ -26,6 +27,9 @@ struct StageLimit {
 /// Stages that have both a time and a floor, in table order.
 std::vector<StageLimit> stage_limits(std::span<const StageStats> times, const FrameWork& work,
                                      const Ceilings& ceilings);
+
+/// The same as panels show it. The figures' sample is an iteration when `training`, else a view frame.
+StageCosts stage_costs(std::span<const StageStats> times, const FrameWork& work, const Ceilings& ceilings);
 
 /// Ceilings of this machine from the cache `file`, or measured now (well under a second) and written there. `remeasure`
 /// ignores the cache. Errors: no CUDA device where `cuda` is asked for. A cache that cannot be read or written is no

@@ -205,7 +205,8 @@ StageWork stage_work(const FrameWork& f, Stage stage) {
     StageWork w;
     switch (stage) {
         case Stage::cull:
-            w.bytes = f.gaussians;  // a sphere of 16 bytes for 16 Gaussians
+            if (!(f.candidates < f.gaussians)) return w;  // without bounds nothing is read
+            w.bytes = f.gaussians;                        // a sphere of 16 bytes for 16 Gaussians
             w.operations = f.gaussians / 16 * 15;
             w.launches = f.cuda ? 0 : 1;  // CUDA culls in the projection's kernel
             return w;

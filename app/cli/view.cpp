@@ -1,6 +1,10 @@
+#include <span>
+
 #include "app/cli/commands.h"
 #include "app/cli/common.h"
 #include "app/cli/train_settings.h"
+#include "app/limits.h"
+#include "app/preferences.h"
 #include "app/studio.h"
 #include "renderer/device/cuda/device.h"
 
@@ -20,8 +24,20 @@ void use_backend(const Backend& backend, StudioOptions& studio) {
     studio.session.make_rasterizer = backend.make_rasterizer;
     studio.session.make_training = backend.make_training;
     studio.session.set_profiling = backend.set_profiling;
+    studio.session.limits = [cuda = backend.cuda](bool again) {
+        return machine_ceilings(cuda, config_folder() / "ceilings.json", again);
+    };
+    studio.machine.costs = [cuda = backend.cuda](std::span<const StageStats> times, const FrameCost& cost,
+                                                 const Ceilings& limits, bool training) {
+        FrameWork work = frame_work(cost.counters, cost.width, cost.height, cost.sh_degree, cuda, training);
+        work.gradients = training;
+        return stage_costs(times, work, limits);
+    };
     if (!backend.cuda) return;
-    if (const auto device = cuda_device_info()) studio.machine.device = device->name;
+    if (const auto device = cuda_device_info()) {
+        studio.machine.device = device->name;
+        studio.machine.cuda_device = device->index;
+    }
     studio.machine.make_interop = make_cuda_texture_interop;
     studio.machine.memory = device_memory;
 }
