@@ -19,8 +19,19 @@
 #include <cstdint>
 
 #ifdef __CUDACC__
-/// void GS_KERNEL(256, 2) blend(BlendParams p): at most 256 threads a block, registers for at least 2 blocks an SM.
-#define GS_KERNEL(threads, blocks) __global__ __launch_bounds__(threads, blocks)
+/// Threads that a multiprocessor of the architecture being compiled for holds.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ / 10 == 80 || __CUDA_ARCH__ / 10 == 90 || __CUDA_ARCH__ / 100 == 10
+#define GS_RESIDENT_THREADS 2048
+#elif __CUDA_ARCH__ < 800
+#define GS_RESIDENT_THREADS 1024
+#else
+#define GS_RESIDENT_THREADS 1536
+#endif
+/// void GS_KERNEL(256, 2) blend(BlendParams p): at most 256 threads a block, registers for at least 2 blocks a
+/// multiprocessor, or for as many as it holds.
+#define GS_KERNEL(threads, blocks) \
+    __global__ __launch_bounds__(  \
+        threads, (threads) * (blocks) <= GS_RESIDENT_THREADS ? (blocks) : GS_RESIDENT_THREADS / (threads))
 #define GS_DEVICE __device__ __forceinline__
 /// An array in the block's shared memory. Uninitialised; at function scope of a kernel only; `count` is a constant.
 #define GS_SHARED(type, name, count) __shared__ type name[count]
