@@ -1,0 +1,75 @@
+// What is recorded of steps whose loss comes some steps later, as a device tells it: nothing twice, nothing as zero.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "app/cli/results.h"
+#include "app/session/run_record.h"
+
+namespace gs {
+namespace {
+
+/// Step `step` with `measured` behind it; 0: nothing new is known.
+StepReport report_of(std::uint64_t step, std::uint64_t measured) {
+    StepReport report;
+    report.step = step;
+    report.view = static_cast<std::size_t>(step % 3);
+    report.milliseconds = 2;
+    report.gaussians = 100;
+    report.measured_step = measured;
+    if (measured == 0) return report;
+    report.measured_view = static_cast<std::size_t>(measured % 3);
+    report.loss = report.l1 = 0.5 / static_cast<double>(measured);
+    report.ssim = 0.5;
+    report.psnr = 20;
+    report.counters.visible = 10 * measured;
+    return report;
+}
+/// The first two steps tell nothing, then each tells the one two before.
+StepReport late(std::uint64_t step) { return report_of(step, step > 2 ? step - 2 : 0); }
+
+TEST(LateReports, NothingIsKnownUntilItIsTold) {
+    const StepReport report = report_of(1, 0);
+    EXPECT_TRUE(std::isnan(report.loss) && std::isnan(report.psnr) && std::isnan(report.ssim));
+}
+
+TEST(LateReports, CurvesHaveWhatIsKnown) {
+    RunRecord record;
+    record.begin(std::vector<CameraRow>(3));
+    for (std::uint64_t step = 1; step <= 20; ++step) record.add_step(late(step), 1e-3);
+    EXPECT_EQ(record.last_step().measured_step, 18u);
+    const auto curves = record.curves();
+    ASSERT_FALSE(curves->loss.empty());
+    for (const CurvePoint& point : curves->loss) EXPECT_GT(point.value, 0.0f);
+    for (const CurvePoint& point : curves->train_psnr) EXPECT_EQ(point.value, 20.0f);
+    const auto cameras = record.cameras();
+    std::uint64_t sampled = 0, told = 0;
+    for (const CameraRow& row : *cameras) {
+        sampled += row.times_sampled;
+        told += row.loss_history.size();
+        for (const CurvePoint& point : row.loss_history) EXPECT_NEAR(point.value * point.step, 0.5f, 1e-4f);
+    }
+    EXPECT_EQ(sampled, 20u);
+    EXPECT_EQ(told, 18u);
+}
+
+TEST(LateReports, EveryStepHasItsOwnRow) {
+    cli::StepLog log;
+    for (std::uint64_t step = 1; step <= 6; ++step) log.add(late(step));
+    const fs::path path = fs::temp_directory_path() / "gausscope_late_reports.csv";
+    ASSERT_TRUE(log.write(path));
+    const auto text = read_text_file(path);
+    fs::remove(path);
+    ASSERT_TRUE(text);
+    EXPECT_EQ(*text,
+              "step,loss,l1,ssim,psnr,milliseconds,gaussians,visible,isects\n"
+              "1,0.5,0.5,0.5,20,2,100,10,0\n"
+              "2,0.25,0.25,0.5,20,2,100,20,0\n"
+              "3,0.1666667,0.1666667,0.5,20,2,100,30,0\n"
+              "4,0.125,0.125,0.5,20,2,100,40,0\n"
+              "5,,,,,2,100,,\n"
+              "6,,,,,2,100,,\n");
+}
+
+}  // namespace
+}  // namespace gs
