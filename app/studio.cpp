@@ -318,6 +318,7 @@ int run_studio(const StudioOptions& options) {
     window_options.width = options.width > 0 ? options.width : preferences.width;
     window_options.height = options.height > 0 ? options.height : preferences.height;
     window_options.scale = options.scale;
+    window_options.cuda_device = options.machine.cuda_device;
     auto window = open_window(window_options);
     if (!window) {
         log_error("{}", window.error().text());

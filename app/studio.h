@@ -17,6 +17,7 @@ namespace gs {
 /// empty: then that is not shown.
 struct StudioMachine {
     std::string device;                         ///< "NVIDIA H200"; empty: the processor
+    int cuda_device = -1;                       ///< CUDA's number of it; headless, OpenGL draws there too where it can
     MakeTextureInterop make_interop = nullptr;  ///< for pictures in device memory
     std::function<std::optional<DeviceMemory>()> memory;
     /// Times of stages against what this machine can do at most. `training`: of a step, not of a picture alone.

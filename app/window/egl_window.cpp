@@ -6,10 +6,14 @@
 #include <imgui.h>
 #include <imgui/backends/imgui_impl_opengl3.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <numeric>
+#include <span>
 #include <variant>
+#include <vector>
 
 #include "app/window/window.h"
 #include "renderer/base/mailbox.h"
@@ -49,9 +53,22 @@ bool make_context(EGLDisplay display, EglContext& out) {
     return false;
 }
 
+/// Device numbers, those that are CUDA's device `cuda_device` first: textures can be shared with no other.
+std::vector<std::size_t> order_of(std::span<const EGLDeviceEXT> devices, int cuda_device) {
+    std::vector<std::size_t> order(devices.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto query = reinterpret_cast<PFNEGLQUERYDEVICEATTRIBEXTPROC>(eglGetProcAddress("eglQueryDeviceAttribEXT"));
+    if (cuda_device < 0 || !query) return order;
+    std::stable_partition(order.begin(), order.end(), [&](std::size_t i) {
+        EGLAttrib number = -1;
+        return query(devices[i], EGL_CUDA_DEVICE_NV, &number) && number == cuda_device;
+    });
+    return order;
+}
+
 /// Graphics devices first (a GPU without a display), then Mesa's surfaceless platform (software everywhere), then the
 /// default.
-Result<EglContext> make_any_context() {
+Result<EglContext> make_any_context(int cuda_device) {
     const char* client = eglQueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS);
     const auto get_display =
         reinterpret_cast<PFNEGLGETPLATFORMDISPLAYEXTPROC>(eglGetProcAddress("eglGetPlatformDisplayEXT"));
@@ -61,9 +78,8 @@ Result<EglContext> make_any_context() {
         std::array<EGLDeviceEXT, 16> devices{};
         EGLint count = 0;
         if (query_devices(static_cast<EGLint>(devices.size()), devices.data(), &count))
-            for (int i = 0; i < count; ++i)
-                if (make_context(get_display(EGL_PLATFORM_DEVICE_EXT, devices[static_cast<std::size_t>(i)], nullptr),
-                                 out)) {
+            for (const std::size_t i : order_of(std::span(devices).first(static_cast<std::size_t>(count)), cuda_device))
+                if (make_context(get_display(EGL_PLATFORM_DEVICE_EXT, devices[i], nullptr), out)) {
                     out.platform = fmt::format("EGL device {}", i);
                     return out;
                 }
@@ -153,7 +169,7 @@ class HeadlessWindow final : public Window {
 }  // namespace
 
 Result<std::unique_ptr<Window>> open_headless_window(const WindowOptions& options) {
-    auto context = make_any_context();
+    auto context = make_any_context(options.cuda_device);
     if (!context) return tl::unexpected<Error>(context.error());
     if (auto loaded = load_gl(eglGetProcAddress); !loaded) {
         eglDestroyContext(context->display, context->context);
