@@ -1,7 +1,7 @@
 // Blend: a block of 256 threads draws one work item, a warp an 8 x 4 sub-tile of its tile, a lane a pixel. Splats come
 // through shared memory 256 at a time (48 bytes each, gathered; the 48 V bytes of records stay in the second-level
 // cache). Of each 32 of them a lane tests one against the warp's rectangle, exactly, and the warp then walks the bits
-// that are set: some 15 instructions a pixel and splat, two 16-byte broadcasts from shared memory, and one more with
+// that are set: some 20 instructions a pixel and splat, two 16-byte broadcasts from shared memory, and one more with
 // the colour when anything is open. So what binds is the instruction rate, and the sub-tile test is what keeps the
 // pairs few.
 #include "renderer/device/cuda/launch.h"

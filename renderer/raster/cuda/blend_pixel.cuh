@@ -45,7 +45,7 @@ GS_DEVICE SubTile sub_tile_of(const FrameConstants& c, std::uint32_t tile, int w
 /// Whether a pixel of the sub-tile can reach log2_alpha_min: the exact minimum of the form over the rectangle. It lies
 /// at the centre when that is inside, else on an edge that faces the centre, and along an edge it is a parabola's
 /// vertex clamped to the edge; both facing edges are tried. Widened by what rounding can do to a pixel's own value:
-/// some 8 ulp of the largest terms of the form, which are largest in a corner. About 40 instructions for 32 splats at a
+/// some 8 ulp of the largest terms of the form, which are largest in a corner. About 50 instructions for 32 splats at a
 /// time.
 GS_DEVICE bool reaches(const SubTile& r, const Splat& s, float log2_alpha_min) {
     const float left = r.left - s.x, right = r.right - s.x, top = r.top - s.y, bottom = r.bottom - s.y;
