@@ -245,7 +245,8 @@ std::vector<StageFloor> stage_floors(const FrameWork& frame, const Ceilings& cei
     };
     for (const Stage stage : {Stage::cull, Stage::project, Stage::sort, Stage::emit, Stage::ranges, Stage::blend,
                               Stage::loss, Stage::blend_backward, Stage::project_backward, Stage::adam}) {
-        auto to = row(stage);
+        // Adam is fused with projection's backward, on both backends; its own span holds the tables only.
+        auto to = stage == Stage::adam ? out.end() : row(stage);
         if (to == out.end()) to = row(stands_in(stage));
         if (to == out.end()) to = row(stands_in(stands_in(stage)));
         if (to != out.end()) to->work += stage_work(frame, stage);

@@ -51,7 +51,7 @@ struct StageFloor {
 StageWork stage_work(const FrameWork& frame, Stage stage);
 
 /// Floors of the `measured` stages, in their order. Work whose stage is not among them counts for the stage that does
-/// it: culling for projection, ranges for emit, emit for sort, Adam for projection's backward or the other way round.
+/// it: culling for projection, ranges for emit, emit for sort. Adam is done in projection's backward, on both backends.
 std::vector<StageFloor> stage_floors(const FrameWork& frame, const Ceilings& ceilings, std::span<const Stage> measured);
 
 }  // namespace gs
