@@ -150,10 +150,10 @@ void decode_range(Sog& sog, GaussianModel& model, std::size_t begin, std::size_t
     }
 }
 
-// True for a JSON text that describes a SOG: it names the images of positions and rotations.
+// True for the beginning of a JSON text that describes a SOG: codebooks of version 2 may fill what is seen of it.
 bool describes_sog(std::string_view text) {
-    return text.find('{') != std::string_view::npos && text.find("\"means\"") != std::string_view::npos &&
-           text.find("\"files\"") != std::string_view::npos;
+    const auto has = [&](std::string_view key) { return text.find(key) != std::string_view::npos; };
+    return (has("\"means\"") && has("\"files\"")) || (has("\"codebook\"") && (has("\"scales\"") || has("\"sh0\"")));
 }
 
 }  // namespace

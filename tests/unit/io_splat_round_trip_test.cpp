@@ -258,6 +258,40 @@ TEST(SplatCsv, HoldsEveryFloatExactly) {
     EXPECT_EQ(read_splats(folder / "m.csv").error().kind, ErrorKind::unsupported);
 }
 
+// An .spz in one piece with one Gaussian a row of `rows`, as its streams lie in the file.
+std::string plain_spz(std::uint32_t version, std::uint32_t count, int degree, const std::string& streams) {
+    std::string out = "NGSP";
+    out.append(reinterpret_cast<const char*>(&version), 4).append(reinterpret_cast<const char*>(&count), 4);
+    out += static_cast<char>(degree);
+    return out + "\x0c" + std::string(2, '\0') + streams;
+}
+
+TEST(SplatSpz, OldVersionsAndHighDegrees) {
+    const TempFolder folder;
+    // Version 1: positions are half floats, 1, -2 and 0.5, with y up and z back.
+    const std::string halves{'\x00', '\x3C', '\x00', '\xC0', '\x00', '\x38'};
+    const std::string rest =
+        std::string("\xFF") + std::string(3, '\x80') + std::string(3, '\xA0') + std::string(3, '\x7F');
+    folder.write("1.spz", plain_spz(1, 1, 0, halves + rest));
+    const auto one = read_splats(folder / "1.spz");
+    ASSERT_TRUE(one) << one.error().text();
+    EXPECT_EQ(one->model.at(kMeans, 0), 1);
+    EXPECT_EQ(one->model.at(kMeans + 1, 0), 2);
+    EXPECT_EQ(one->model.at(kMeans + 2, 0), -0.5f);
+    EXPECT_EQ(one->model.at(kLogScales, 0), 0);
+    EXPECT_TRUE(std::isinf(one->model.at(kOpacityLogits, 0)));
+    EXPECT_NEAR(one->model.at(kQuats, 0), 1, 1e-4);
+    // Degree 4 has 24 coefficients a channel, of which 15 are kept.
+    const std::string position(9, '\0'), rotation(4, '\0');
+    folder.write("4.spz", plain_spz(3, 1, 4, position + rest.substr(0, 7) + rotation + std::string(72, '\x81')));
+    const auto four = read_splats(folder / "4.spz");
+    ASSERT_TRUE(four) << four.error().text();
+    EXPECT_EQ(four->model.sh_degree, 3);
+    EXPECT_THAT(joined(four->notes), HasSubstr("cut to degree 3"));
+    EXPECT_EQ(four->model.at(kShRest + 3 * 2, 0), 1 / 128.0f);
+    EXPECT_EQ(four->model.at(kShRest, 0), -1 / 128.0f);
+}
+
 TEST(SplatAntialiased, IsKeptWhereTheFormatHasAPlaceForIt) {
     const TempFolder folder;
     GaussianModel model = numbered_splats(10, 0, 1);
