@@ -7,7 +7,7 @@
 
 namespace gs {
 
-/// Compressed splats take 5 bytes each and more; all the same, one byte may stand for this many (copies of one Gaussian
+/// Real files take 7 bytes a Gaussian and more; all the same, one byte may stand for this many (copies of one Gaussian
 /// compress almost without bound), and so many are allowed in any file.
 inline constexpr std::uint64_t kGaussiansPerByte = 64, kGaussiansAlways = 1u << 20;
 
