@@ -238,6 +238,42 @@ TEST(Session, closing_saves_what_was_not_saved) {
     EXPECT_TRUE(fs::exists(h.state.status.training.last_checkpoint));
 }
 
+TEST(Session, limits_are_measured_on_command_and_kept) {
+    SessionHarness plain(quiet_options());
+    plain.session.send(MeasureLimitsCommand{});
+    ASSERT_TRUE(plain.until([&] { return !plain.errors.empty(); }));
+    EXPECT_FALSE(plain.state.limits);
+
+    SessionOptions options = quiet_options();
+    options.limits = [](bool again) -> Result<Ceilings> {
+        Ceilings limits;
+        limits.machine = again ? "measured again" : "as before";
+        limits.copy_bytes = 1e10;
+        return limits;
+    };
+    SessionHarness h(options);
+    h.session.send(MeasureLimitsCommand{});
+    ASSERT_TRUE(h.until([&] { return h.state.limits && h.state.limits->machine == "as before"; }));
+    h.session.send(MeasureLimitsCommand{true});
+    ASSERT_TRUE(h.until([&] { return h.state.limits->machine == "measured again"; }));
+    EXPECT_TRUE(h.errors.empty());
+}
+
+TEST(Session, what_the_cost_model_needs_is_told_of_steps_and_frames) {
+    SessionHarness h(quiet_options());
+    ASSERT_TRUE(h.open(tiny_capture()));
+    EXPECT_EQ(h.state.status.step_cost.width, 0) << "no step yet";
+    EXPECT_TRUE(std::isnan(h.state.status.training.loss)) << "not known is not zero";
+    h.session.send(StepCommand{2});
+    ASSERT_TRUE(h.until([&] { return h.state.status.training.step == 2 && h.state.status.step_cost.width > 0; }));
+    EXPECT_EQ(h.state.status.step_cost.width, 80);
+    EXPECT_GT(h.state.status.step_cost.counters.isects, 0u);
+    EXPECT_GT(h.state.status.training.loss, 0);
+    h.session.request_view(request_for(h));
+    ASSERT_TRUE(h.until([&] { return h.state.status.frame_cost.width == 160; }));
+    EXPECT_GT(h.state.status.frame_cost.counters.visible, 0u);
+}
+
 class ThrowingRasterizer final : public Rasterizer {
   public:
     std::string name() const override { return "throwing"; }

@@ -149,6 +149,32 @@ TEST_F(Gpu, limits_without_costs_say_so_and_nonsense_is_drawn) {
     }
 }
 
+TEST_F(Gpu, limits_that_are_not_known_can_be_asked_for) {
+    StagesPanel panel;
+    panel.view = StagesPanel::View::limits;
+    snapshot.costs.reset();
+    const auto draw = alone(panel);
+    ui.frame(draw);
+    for (float x = 100; x < 300; x += 9) ui.click({x, 16}, draw);
+    const Given given = commands.take();
+    ASSERT_FALSE(given.empty());
+    EXPECT_EQ(given[0].first, "limits.measure");
+}
+
+TEST_F(Gpu, a_pixel_of_a_picture_on_the_device_is_what_the_app_read) {
+    ViewFrame frame = *snapshot.frame;
+    EXPECT_NE(pixel_text(frame, 3, 4, {3, 4, {9, 8, 7, 255}}).find("RGB"), std::string::npos);
+    EXPECT_EQ(pixel_text(frame, 3, 4, {3, 4, {9, 8, 7, 255}}).find("RGB 9 8 7"), std::string::npos)
+        << "a picture on the host tells its own";
+    frame.rgba = {};
+    EXPECT_EQ(pixel_text(frame, 3, 4).find("RGB"), std::string::npos);
+    int anything = 0;  // no panel looks into a picture on the device: whatever has an address may stand for one
+    frame.picture = std::shared_ptr<const DevicePicture>(std::make_shared<int>(0),
+                                                         reinterpret_cast<const DevicePicture*>(&anything));
+    EXPECT_NE(pixel_text(frame, 3, 4, {3, 4, {9, 8, 7, 255}}).find("RGB 9 8 7"), std::string::npos);
+    EXPECT_EQ(pixel_text(frame, 3, 5, {3, 4, {9, 8, 7, 255}}).find("RGB"), std::string::npos) << "another pixel";
+}
+
 TEST_F(Gpu, stages_have_a_column_for_either_side) {
     StagesPanel panel;
     const auto draw = alone(panel);
