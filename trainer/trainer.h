@@ -27,7 +27,7 @@ struct StepReport {
     double milliseconds = 0;  ///< wall time of this step
     std::size_t gaussians = 0;
     bool densified = false;
-    /// Step that the fields below belong to: `step` on the CPU, one or two before it on a device; 0: nothing new is
+    /// Step that the fields below belong to: `step` on the CPU, one to three before it on a device; 0: nothing new is
     /// known, and the numbers are NaN. Each step is reported at most once.
     std::uint64_t measured_step = 0;
     std::size_t measured_view = 0;  ///< its view

@@ -48,8 +48,9 @@ class TrainingBackend {
     virtual ~TrainingBackend() = default;
     /// Takes over a new or resumed run.
     virtual void start(std::shared_ptr<const Capture> capture, RunArrays arrays) = 0;
-    /// Carries out one step and returns the newest outcome known: of this step on the CPU, of one or two before it on a
-    /// device that works behind. Throws on device failure; the model of the last good step is kept.
+    /// Carries out one step and returns the oldest outcome nobody was told yet: of this step on the CPU, of one to
+    /// three before it on a device that works behind; each step's once, in order, but for the last ones of a run.
+    /// Throws on device failure; the model of the last good step is kept.
     virtual StepOutcome step(const StepPlan& plan) = 0;
     virtual DensityReport densify_and_prune(const TrainingSettings& settings, double extent, bool prune_large) = 0;
     virtual void reset_opacity() = 0;
