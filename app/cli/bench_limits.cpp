@@ -32,8 +32,11 @@ void print_ceilings(const Ceilings& c) {
     if (c.cuda)
         fmt::print("\n  special functions {}/s, shared memory {}B/s, float atomics {}/s apart, {}/s on one address",
                    rate(c.special_operations), rate(c.shared_bytes), rate(c.atomics_spread), rate(c.atomics_contended));
-    fmt::print("\n  {} {:.1f} us alone, {:.2f} us in a row\n", c.cuda ? "an empty kernel" : "an empty parallel loop",
-               1e6 * c.launch_seconds, 1e6 * c.launch_interval_seconds);
+    const auto microseconds = [](double seconds) {
+        return std::isfinite(seconds) ? fmt::format("{:.1f} us", 1e6 * seconds) : std::string("not measured");
+    };
+    fmt::print("\n  {}: {} alone, {} in a row\n", c.cuda ? "an empty kernel" : "an empty parallel loop",
+               microseconds(c.launch_seconds), microseconds(c.launch_interval_seconds));
 }
 
 void print_limits(std::span<const StageLimit> limits) {

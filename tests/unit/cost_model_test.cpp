@@ -116,7 +116,7 @@ TEST(CpuCeilings, AreThereAndPlausible) {
     EXPECT_GT(c.lane_operations, 1e8);
     EXPECT_GT(c.blend_pairs, 1e6);
     EXPECT_GT(c.lane_operations / c.blend_pairs, 5) << "a pair takes more than a few operations";
-    EXPECT_GT(c.launch_seconds, 0);
+    EXPECT_FALSE(c.launch_seconds <= 0);  // unknown on a machine too busy for all threads to meet
     EXPECT_TRUE(std::isnan(c.special_operations)) << "a GPU's";
 }
 
