@@ -20,6 +20,7 @@ class Folder final : public FileSet {
                         "the file is damaged, or made to do harm");
         return read_file(folder_ / name, max_bytes);
     }
+    std::string find(const std::string& name) const override { return name; }
     std::string describe(const std::string& name) const override { return (folder_ / name).string(); }
     std::uint64_t size() const override {
         std::uint64_t sum = 0;
@@ -70,6 +71,13 @@ class Zip final : public FileSet {
         const auto crc = ::crc32_z(0, reinterpret_cast<const Bytef*>(bytes->data()), bytes->size());
         if (crc != entry.crc || bytes->size() != entry.unpacked) return damaged(name, entry, "its checksum is wrong");
         return bytes;
+    }
+    std::string find(const std::string& name) const override {
+        std::string best;
+        for (const auto& [path, entry] : entries_)
+            if ((path == name || path.ends_with("/" + name)) && (best.empty() || path.size() < best.size()))
+                best = path;
+        return best;
     }
     std::string describe(const std::string& name) const override { return file_.path() + ":" + name; }
     std::uint64_t size() const override { return file_.size(); }

@@ -17,6 +17,9 @@ class FileSet {
     /// The file's bytes, of which there are at most `max_bytes`. Errors: a name that is absolute or leads upwards, not
     /// found, too long, damaged. May be called from several threads.
     virtual Result<std::vector<std::byte>> read(const std::string& name, std::uint64_t max_bytes) const = 0;
+    /// The file of this name that lies least deep, as a path for read(); a folder is not searched. Empty: there is
+    /// none.
+    virtual std::string find(const std::string& name) const = 0;
     /// For messages: the file or folder, with the name inside it.
     virtual std::string describe(const std::string& name) const = 0;
     /// Bytes on disk of everything in it.

@@ -185,7 +185,7 @@ bool recognises_sog(FirstBytes first_bytes, const fs::path& path) {
         return begin != std::string_view::npos && text[begin] == '{' && describes_sog(text);
     }
     const auto zip = open_zip(path);
-    return zip && (*zip)->read("meta.json", 16 << 20).has_value();
+    return zip && !(*zip)->find("meta.json").empty();
 }
 
 Result<SplatFile> read_sog(const fs::path& path, const SplatReadOptions& options) {
@@ -203,7 +203,9 @@ Result<SplatFile> read_sog(const fs::path& path, const SplatReadOptions& options
     }
     const auto zip = open_zip(path);
     if (!zip) return tl::unexpected(zip.error());
-    auto out = read_sog_files(**zip, "meta.json", options);
+    // People zip the folder as well as what is in it.
+    const std::string meta = (*zip)->find("meta.json");
+    auto out = read_sog_files(**zip, meta.empty() ? "meta.json" : meta, options);
     if (out) out->format += " (bundle)";
     return out;
 }

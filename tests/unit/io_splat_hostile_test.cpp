@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include "renderer/io/splat_io.h"
+#include "renderer/io/zip_writer.h"
 #include "tests/support/data.h"
 #include "tests/unit/io_files.h"
 #include "tests/unit/io_splat_models.h"
@@ -241,6 +242,24 @@ TEST(HostileSplats, DeflatedBundlesAreReadToo) {
     whole = with_number<std::uint16_t>(whole, central + 10, 8);
     folder.write("d.sog", whole);
     const auto read = read_splats(folder / "d.sog");
+    ASSERT_TRUE(read) << read.error().text();
+    EXPECT_EQ(read->model.count, 40u);
+}
+
+TEST(HostileSplats, AZippedFolderIsABundleToo) {
+    const SogFolder sog;
+    const fs::path bundle = sog.folder() / "d.sog";
+    auto file = AtomicFile::create(bundle);
+    ASSERT_TRUE(file);
+    ZipWriter zip(*file);
+    for (const auto& entry : fs::directory_iterator(sog.folder() / "sog")) {
+        const auto bytes = read_file(entry.path());
+        ASSERT_TRUE(zip.add("scene/" + entry.path().filename().string(), *bytes));
+    }
+    ASSERT_TRUE(zip.finish());
+    ASSERT_TRUE(file->commit());
+    EXPECT_TRUE(is_splat_file(bundle));
+    const auto read = read_splats(bundle);
     ASSERT_TRUE(read) << read.error().text();
     EXPECT_EQ(read->model.count, 40u);
 }
