@@ -82,7 +82,7 @@ void measure_memory_and_tasks(Ceilings& out) {
     const double row = best_seconds(40, [&] {
         for (int i = 0; i < kInRow; ++i) meet(threads);
     });
-    out.launch_interval_seconds = unless_missed(row / kInRow);
+    out.launch_interval_seconds = unless_missed(row) / kInRow;
 }
 
 }  // namespace gs
