@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 constexpr const char* kExtension = "KHR_gaussian_splatting";
-constexpr std::size_t kMostPlacements = 1 << 20;  // of primitives by nodes
+constexpr std::size_t kMostPlacements = 1 << 16;  // of primitives by nodes
 
 // One primitive where a node puts it.
 struct Placement {

@@ -172,6 +172,7 @@ std::vector<std::vector<double>> sh_rotation(const Mat3d& rotation) {
 }
 
 void transform_rows(GaussianModel& model, std::size_t first, std::size_t count, const Affine& affine) {
+    if (count == 0) return;
     const Parts parts = parts_of(affine.linear);
     const auto matrices = sh_rotation(parts.rotation);
     const Quatd turn = parts.similar ? quat_from_rotation(parts.rotation) : Quatd{1, 0, 0, 0};
