@@ -16,10 +16,14 @@ namespace {
 
 std::string numbered(const char* stem, int i) { return fmt::format("{}{}", stem, i); }
 
+// The logarithm of a thickness that no pixel sees.
+constexpr float kFlatLogScale = -16;
+
 struct Layout {
     std::vector<PlyColumn> columns;  // target holds nothing yet
     std::vector<int> planes;         // plane of each column
     int sh_degree = 0;
+    bool flat = false;          // scale_2 is missing
     bool byte_colours = false;  // f_dc is missing, red green blue take its place
 };
 
@@ -50,10 +54,14 @@ Result<Layout> plan_layout(const PlyElement& vertex, const std::string& path, st
     for (std::size_t i = 0; i < kNames.size(); ++i) {
         const char* name = layout.byte_colours && i >= kSh0 ? kColours[i - kSh0] : kNames[i];
         const int property = vertex.find(name);
-        if (property < 0) {
+        if (property < 0 && i == kLogScales + 2 && vertex.find("scale_1") >= 0) {
+            layout.flat = true;
+            notes.emplace_back("scale_2 is missing, as in files of 2D Gaussians: they are flat");
+            continue;
+        }
+        if (property < 0)
             return fail(ErrorKind::malformed, path, fmt::format("has no property \"{}\"", name),
                         "it is a point cloud or mesh, not a splat file");
-        }
         layout.columns.push_back({property, nullptr});
         layout.planes.push_back(static_cast<int>(i));
     }
@@ -131,6 +139,7 @@ Result<SplatFile> read_splat_ply(const fs::path& path, const SplatReadOptions& o
         layout->columns[c].target = out.model.plane(layout->planes[c]);
     if (auto read = read_ply_columns(*file, *header, *vertex, layout->columns, options.progress); !read)
         return tl::unexpected(read.error());
+    if (layout->flat) std::fill_n(out.model.plane(kLogScales + 2), out.model.count, kFlatLogScale);
     if (layout->byte_colours)
         for (int c = 0; c < 3; ++c)
             for (std::size_t i = 0; i < out.model.count; ++i) {

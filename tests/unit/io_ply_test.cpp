@@ -188,6 +188,21 @@ TEST(SplatPly, CutCountsAndWrongContentAreErrors) {
     EXPECT_EQ(write_splats(folder / "no/such/x.ply", random_model(1, 0)).error().kind, ErrorKind::unwritable);
 }
 
+TEST(SplatPly, TwoDimensionalGaussiansAreFlat) {
+    const TempFolder folder;
+    std::string text = "ply\nformat ascii 1.0\nelement vertex 1\n";
+    for (const char* name : {"x", "y", "z", "f_dc_0", "f_dc_1", "f_dc_2", "opacity", "scale_0", "scale_1", "rot_0",
+                             "rot_1", "rot_2", "rot_3"})
+        text += std::string("property float ") + name + "\n";
+    folder.write("flat.ply", text + "end_header\n1 2 3 .1 .2 .3 -1 -4 -5 1 0 0 0\n");
+    const auto read = read_splats(folder / "flat.ply");
+    ASSERT_TRUE(read) << read.error().text();
+    EXPECT_EQ(read->model.at(kLogScales + 1, 0), -5);
+    EXPECT_LT(read->model.at(kLogScales + 2, 0), -10);
+    EXPECT_EQ(read->model.at(kQuats, 0), 1);
+    EXPECT_THAT(joined(read->notes), HasSubstr("flat"));
+}
+
 TEST(SplatPly, NoGaussiansIsAFileToo) {
     const TempFolder folder;
     ASSERT_TRUE(write_splats(folder / "none.ply", GaussianModel(0, 3)));
