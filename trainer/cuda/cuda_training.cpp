@@ -2,12 +2,10 @@
 // waits for the steps under way first.
 #include "trainer/cuda/cuda_training.h"
 
-#include "profiler/core/scope.h"
 #include "renderer/raster/cuda/cuda_rasterizer.h"
 #include "renderer/raster/cuda/device_model.h"
 #include "trainer/cuda/adam_kernels.h"
 #include "trainer/cuda/density_round.h"
-#include "trainer/cuda/fill.h"
 #include "trainer/cuda/step_engine.h"
 
 namespace gs {

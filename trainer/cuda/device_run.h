@@ -26,7 +26,6 @@ class DeviceRun {
     RunFlags* flags() { return flags_.data(); }
     LazyClock* clock() { return clock_.data(); }
     float* pending() { return pending_.data(); }
-    std::size_t table_rows() const { return pending_.size() / kPendingColumns; }
 
     std::size_t count() const { return count_; }
     std::size_t capacity() const { return capacity_; }
@@ -46,7 +45,6 @@ class DeviceRun {
     void set_last_step(std::uint32_t step);
 
     float* values() { return values_.data(); }
-    float* moments() { return moments_.data(); }
     std::vector<MemoryUse> memory() const;
 
   private:
