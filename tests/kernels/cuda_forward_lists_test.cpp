@@ -154,6 +154,26 @@ TEST(CudaForwardLists, SmallItems) {
     }
 }
 
+/// A form that is indefinite grows away from its centre; rounding makes such of long needles.
+TEST(CudaForwardLists, FormsOfNeedlesAreNotIndefinite) {
+    SceneRecipe recipe = recipe_of(2000, 3.0f);
+    recipe.scale_lo = 1e-5f;
+    const GaussianModel model = random_model(recipe);
+    const Camera camera = random_camera(44, 0, 100, 75);
+    RenderOptions options;
+    options.blur = 1e-6f;
+    ForwardFrame frame(model, camera, options, ForwardFrame::roomy(model, camera, options));
+    frame.bin();
+    const FrameArrays& a = frame.pipeline.arrays();
+    const auto splats = frame.fetched(a.splats, static_cast<std::size_t>(frame.limits.chunks()) * kChunk);
+    const auto slots = frame.fetched(a.slot_from_rank[1], frame.counts().visible);
+    EXPECT_GT(slots.size(), model.count / 4);
+    for (const std::uint32_t slot : slots) {
+        const Splat& s = splats[slot];
+        EXPECT_LE(double(s.b) * double(s.b), 4 * double(s.a) * double(s.c)) << "slot " << slot;
+    }
+}
+
 /// More tiles than 16-bit keys can tell apart.
 TEST(CudaForwardLists, LargePicture) {
     const GaussianModel model = random_model(recipe_of(30, 0.03f));

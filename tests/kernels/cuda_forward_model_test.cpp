@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "renderer/math/adam.h"
 #include "tests/kernels/cuda_forward.h"
@@ -32,6 +33,29 @@ TEST(CudaForwardModel, StaysOnTheDevice) {
     EXPECT_EQ(max_abs_difference(result.color.values, expected.result.color.values), 0);
     EXPECT_EQ(result.counters.candidates, expected.result.counters.candidates);
     EXPECT_GT(state->bytes(), 0u);
+}
+
+/// Unknown bounds are drawn, empty ones are not: radius NaN and infinity, and below zero.
+TEST(CudaForwardModel, BoundsThatAreNoSpheres) {
+    SceneRecipe recipe;
+    recipe.count = 300;
+    const GaussianModel model = random_model(recipe);
+    const Camera camera = random_camera(72, 0, 60, 44);
+    Buffer<BlockBounds> bounds;
+    compute_bounds(model, bounds);
+    const std::unique_ptr<Rasterizer> cuda = emulated_cuda(), cpu = make_cpu_rasterizer();
+    for (const float radius :
+         {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), -1.0f}) {
+        SCOPED_TRACE(radius);
+        for (const std::size_t block : {0u, 7u, 18u}) bounds[block].radius = radius;
+        RenderResult drawn, expected;
+        const auto state = cuda->make_state(), cpu_state = cpu->make_state();
+        cuda->forward(*cuda->source_of(model, bounds.span()), camera, {}, *state, drawn);
+        cpu->forward(*cpu->source_of(model, bounds.span()), camera, {}, *cpu_state, expected);
+        EXPECT_EQ(drawn.counters.candidates, expected.counters.candidates);
+        EXPECT_EQ(drawn.counters.visible, expected.counters.visible);
+        EXPECT_EQ(drawn.counters.isects, expected.counters.isects);
+    }
 }
 
 TEST(CudaForwardModel, TheRasterizerNamesItsDevice) {

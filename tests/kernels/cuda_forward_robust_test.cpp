@@ -28,6 +28,38 @@ TEST(CudaForwardRobust, AllParametersPoisoned) {
     }
 }
 
+/// Absurd parameters in any combination, with and without blur: the same Gaussians and tiles as on the CPU.
+TEST(CudaForwardRobust, RejectsWhatTheCpuBackendRejects) {
+    SceneRecipe recipe;
+    recipe.count = 2000;
+    GaussianModel model = random_model(recipe);
+    const float scales[] = {-104.0f, -88.7f, -60.0f, -40.0f, -20.0f, 5.0f, 20.0f, 30.0f, 40.0f, 60.0f, 88.7f};
+    const float lengths[] = {0.0f, 1e-30f, 1e-10f, 1e10f, 1e25f};
+    for (std::size_t i = 0; i < model.count; ++i) {
+        for (int axis = 0; axis < 3; ++axis)
+            if (random_in(5, 1, 3 * i + static_cast<std::size_t>(axis), 0, 1) < 0.4)
+                model.at(kLogScales + axis, i) =
+                    scales[static_cast<std::size_t>(random_in(5, 2, 3 * i + static_cast<std::size_t>(axis), 0, 11))];
+        if (random_in(5, 3, i, 0, 1) < 0.2)
+            for (int k = 0; k < 4; ++k)
+                model.at(kQuats + k, i) *= lengths[static_cast<std::size_t>(random_in(5, 4, i, 0, 5))];
+    }
+    const Camera camera = random_camera(29, 0, 50, 40);
+    for (const float blur : {0.3f, 0.0f})
+        for (const bool antialiased : {false, true}) {
+            SCOPED_TRACE(fmt::format("blur {}, antialiased {}", blur, antialiased));
+            RenderOptions options;
+            options.blur = blur;
+            options.antialiased = antialiased;
+            RasterRun cpu(make_cpu_rasterizer()), cuda(emulated_cuda());
+            const Drawn a = cuda.draw(model, camera, options), b = cpu.draw(model, camera, options);
+            // Of two thousand, one or two may lie within rounding of a limit.
+            EXPECT_NEAR(double(a.result.counters.visible), double(b.result.counters.visible), 2);
+            EXPECT_NEAR(double(a.result.counters.isects), double(b.result.counters.isects), 8);
+            EXPECT_TRUE(all_finite(a.color) && all_finite(a.alpha) && all_finite(a.depth));
+        }
+}
+
 /// Where both decide alike, the pictures agree to rounding; the counters that do not depend on the kernels' grain agree
 /// exactly.
 TEST(CudaForwardRobust, AgreesWithTheCpuBackend) {
