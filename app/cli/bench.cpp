@@ -158,7 +158,8 @@ std::vector<StageTime> BenchRun::time_frames(std::size_t frames) {
     RenderResult result;
     PixelGradients gradients;
     NoSink sink;
-    options_.depth = false;
+    RenderOptions options = options_;
+    options.depth = false;
     ProgressLine progress("bench");
     const std::size_t all = frames + kWarmUpFrames;
     for (std::size_t i = 0; i < all && !interrupted(); ++i) {
@@ -166,7 +167,7 @@ std::vector<StageTime> BenchRun::time_frames(std::size_t frames) {
         const Camera& camera = cameras_[view].camera;
         {
             const Span span(Stage::iteration, i);
-            rasterizer_->forward(*source, camera, options_, *state, result);
+            rasterizer_->forward(*source, camera, options, *state, result);
             if (capture_) {
                 const View& v = capture_->views[view];
                 const Span loss(Stage::loss);
@@ -175,7 +176,7 @@ std::vector<StageTime> BenchRun::time_frames(std::size_t frames) {
                 gradients.color.resize(camera.width, camera.height, 3);
                 gradients.color.values.fill(1e-3f);
             }
-            rasterizer_->backward(*source, camera, options_, *state, result, gradients, sink);
+            rasterizer_->backward(*source, camera, options, *state, result, gradients, sink);
         }
         collector.drain_into(store);
         progress.update(i + 1, all, what_);

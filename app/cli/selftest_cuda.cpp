@@ -120,7 +120,7 @@ CheckRow check_density(const Backend& backend, const SelftestEffort& effort) {
         auto training = k == 0 ? backend.make_training() : cpu_training();
         if (!training) return {"CUDA", "density round as on the CPU", training.error().text(), false};
         (*training)->start(capture, before_a_round(count));
-        reports[k] = (*training)->densify_and_prune(TrainingSettings(), 1.0, true);
+        reports[k] = (*training)->densify_and_prune(TrainingSettings(), 5.0, true);
         models[k] = (*training)->model();
     }
     const auto &a = reports[0], &b = reports[1];
@@ -134,8 +134,8 @@ CheckRow check_density(const Backend& backend, const SelftestEffort& effort) {
     return {"CUDA", "density round as on the CPU",
             fmt::format("{} cloned, {} split, {} pruned; CPU {}, {}, {}; parameters {:.1e} (limit {:.0e})", a.cloned,
                         a.split, a.pruned, b.cloned, b.split, b.pruned, difference, kSameRound),
-            same_count && a.cloned == b.cloned && a.split == b.split && a.pruned == b.pruned && a.split > 0 &&
-                a.pruned > 0 && difference <= kSameRound};
+            same_count && a.cloned == b.cloned && a.split == b.split && a.pruned == b.pruned && a.cloned > 0 &&
+                a.split > 0 && a.pruned > 0 && difference <= kSameRound};
 }
 
 // What a rasterizer and a run held is given back when they go.
