@@ -241,7 +241,8 @@ int run_info(const Arguments& arguments) {
     return report({ErrorKind::unsupported,
                    path,
                    "neither a capture nor a splat file",
-                   "captures hold sparse/0 (COLMAP) or transforms.json; splat files are .ply, .splat, .spz, .ksplat, .sog, .glb, .gltf",
+                   "captures hold sparse/0 (COLMAP) or transforms.json; splat files are .ply, .splat, .spz, .ksplat, "
+                   ".sog, .glb, .gltf",
                    {},
                    {}});
 }

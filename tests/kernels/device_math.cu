@@ -1,5 +1,5 @@
-// Compiles renderer/math for the device: every function that the CUDA backend will call must be accepted by nvcc in device
-// code. A compile-time test; nothing here runs.
+// Compiles renderer/math for the device: every function that the CUDA backend will call must be accepted by nvcc in
+// device code. A compile-time test; nothing here runs.
 #include "renderer/math/project.h"
 #include "renderer/math/sh.h"
 #include "renderer/math/tiles.h"
@@ -10,12 +10,12 @@ using namespace gs;
 
 struct DeviceMathParams {
     math::Pinhole<float> camera;
-    const Vec3<float>* means;    // [count] world
-    const Vec3<float>* scales;   // [count] standard deviations, world units
-    const Quat<float>* quats;    // [count] any length
+    const Vec3<float>* means;                     // [count] world
+    const Vec3<float>* scales;                    // [count] standard deviations, world units
+    const Quat<float>* quats;                     // [count] any length
     math::ProjectionGradients<float>* gradients;  // [count]
-    Vec3<float>* directions;     // [count] gradient through the SH bases
-    math::Interval* reach;       // [count] px
+    Vec3<float>* directions;                      // [count] gradient through the SH bases
+    math::Interval* reach;                        // [count] px
     int count;
 };
 

@@ -1,5 +1,5 @@
-// The one launch path. launch(stream, "blend", {blocks, threads}, kernel, params): checked, never the default stream, an
-// empty grid launches nothing.
+// The one launch path. launch(stream, "blend", {blocks, threads}, kernel, params): checked, never the default stream,
+// an empty grid launches nothing.
 #pragma once
 
 #include "renderer/device/cuda/runtime.h"
@@ -8,8 +8,8 @@ namespace gs::cuda {
 
 struct Grid {
     std::uint32_t blocks;
-    std::uint32_t threads;             ///< a multiple of 32
-    std::uint32_t shared_bytes = 0;    ///< dynamic shared memory; ours is static, so 0
+    std::uint32_t threads;           ///< a multiple of 32
+    std::uint32_t shared_bytes = 0;  ///< dynamic shared memory; ours is static, so 0
 };
 /// Blocks of `threads` that cover n items.
 constexpr Grid grid_for(std::size_t n, std::uint32_t threads) {

@@ -16,8 +16,8 @@ struct Swap {
 
 class Primitives {
   public:
-    /// Stable, ascending by bits [0, end_bit) of the keys. n is host-known: arrays that are filled less than that end in
-    /// sentinel keys, which sort last.
+    /// Stable, ascending by bits [0, end_bit) of the keys. n is host-known: arrays that are filled less than that end
+    /// in sentinel keys, which sort last.
     void sort_pairs(Swap<std::uint32_t>& keys, Swap<std::uint32_t>& values, std::size_t n, int end_bit,
                     const Stream& stream);
     void sort_pairs(Swap<std::uint16_t>& keys, Swap<std::uint32_t>& values, std::size_t n, int end_bit,

@@ -25,8 +25,8 @@ class DeviceModel {
     ModelView view_;
 };
 
-/// A source whose parameters lie in device memory: CudaRasterizer draws from them in place. Training draws its own model
-/// through one. Host readers get nothing.
+/// A source whose parameters lie in device memory: CudaRasterizer draws from them in place. Training draws its own
+/// model through one. Host readers get nothing.
 class ResidentSource : public ParameterSource {
   public:
     virtual ModelView view() const = 0;
