@@ -56,6 +56,7 @@ void StepEngine::drain() {
         stream_.synchronize();
         collect();
     }
+    timers_.poll();  // everything was reached
     // The device's tables are those its last step began with.
     if (!feed_.current(clock_)) send_tables();
 }
