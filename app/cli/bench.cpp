@@ -5,6 +5,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "app/cli/bench_limits.h"
 #include "app/cli/bench_report.h"
@@ -71,7 +73,7 @@ class BenchRun {
     SpanOverhead span_;
     Ceilings ceilings_;
     std::vector<StageLimit> limits_;
-    std::optional<StageTime> sub_tile_, systolic_;  ///< blend backward both ways, on CUDA
+    std::vector<StageTime> backward_variants_;  ///< blend backward every way there is, on CUDA
     std::string what_;
     bool training_ = false;
 };
@@ -200,7 +202,7 @@ std::vector<StageTime> BenchRun::time_steps() {
     return times_of(store, static_cast<std::size_t>(a_.repeats));
 }
 
-// The same frames with both ways of gathering; each is verified before it is timed.
+// The same frames with every way of gathering; each is verified before it is timed.
 Result<void> BenchRun::compare_backward_variants() {
     using cuda::BackwardVariant;
     const auto blend_backward = [](const std::vector<StageTime>& times) -> std::optional<StageTime> {
@@ -211,15 +213,21 @@ Result<void> BenchRun::compare_backward_variants() {
     const BackwardVariant before = cuda::backward_variant();
     const std::size_t frames = static_cast<std::size_t>(a_.repeats);
     Result<void> outcome;
-    for (const BackwardVariant variant : {BackwardVariant::sub_tile, BackwardVariant::systolic}) {
+    const std::pair<BackwardVariant, const char*> variants[] = {
+        {BackwardVariant::sub_tile, "sub-tile"},
+        {BackwardVariant::systolic, "systolic"},
+        {BackwardVariant::sub_tile_atomic, "sub-tile with atomics (not deterministic)"}};
+    backward_variants_.clear();
+    for (const auto& [variant, name] : variants) {
         cuda::choose_backward_variant(variant);
         if (!verify()) {
             outcome = fail(ErrorKind::malformed, "", "the gradients of a variant of blend backward are wrong");
             break;
         }
-        auto& timed = variant == BackwardVariant::sub_tile ? sub_tile_ : systolic_;
-        timed = blend_backward(time_frames(frames));
-        if (timed) timed->name = variant == BackwardVariant::sub_tile ? "sub-tile" : "systolic";
+        std::optional<StageTime> timed = blend_backward(time_frames(frames));
+        if (!timed) continue;
+        timed->name = name;
+        backward_variants_.push_back(std::move(*timed));
     }
     cuda::choose_backward_variant(before);
     return outcome;
@@ -304,7 +312,7 @@ Json BenchRun::json() const {
     out["copy_bytes_per_second"] = number(ceilings_.copy_bytes);
     out["ceilings"] = ceilings_json(ceilings_);
     out["limits"] = limits_json(limits_);
-    if (sub_tile_ && systolic_) out["blend_backward_variants"] = stage_times_json({*sub_tile_, *systolic_});
+    if (!backward_variants_.empty()) out["blend_backward_variants"] = stage_times_json(backward_variants_);
     return out;
 }
 
@@ -327,13 +335,10 @@ void BenchRun::print() const {
                    span_.disarmed_ns, span_.timer_pair_ns);
     print_ceilings(ceilings_);
     print_limits(limits_);
-    if (!sub_tile_ || !systolic_) return;
-    const bool apart = sub_tile_->ms_hi < systolic_->ms_lo || systolic_->ms_hi < sub_tile_->ms_lo;
-    fmt::print("\nblend backward here: {} {:.3f} ms ({:.3f} .. {:.3f}), {} {:.3f} ms ({:.3f} .. {:.3f}): {}\n",
-               sub_tile_->name, sub_tile_->ms_p50, sub_tile_->ms_lo, sub_tile_->ms_hi, systolic_->name,
-               systolic_->ms_p50, systolic_->ms_lo, systolic_->ms_hi,
-               !apart ? "no difference beyond noise"
-                      : (sub_tile_->ms_p50 < systolic_->ms_p50 ? *sub_tile_ : *systolic_).name + " is faster");
+    if (backward_variants_.empty()) return;
+    fmt::print("\nblend backward on this GPU, milliseconds:\n");
+    for (const StageTime& s : backward_variants_)
+        fmt::print("  {:<42} {:8.3f}  ({:.3f} .. {:.3f})\n", s.name, s.ms_p50, s.ms_lo, s.ms_hi);
 }
 
 int BenchRun::compare() {

@@ -115,7 +115,7 @@ GS_DEVICE void add_row(const ListRowsParams& p, std::uint32_t place, std::uint32
         if (bits > p.in.counts->hi[axis]) atomicMax(&p.in.counts->hi[axis], bits);
     }
 }
-GS_KERNEL(kThreads, 4)
+GS_KERNEL(kThreads, 2)  // a child's place is computed in double precision, which needs the registers
 void list_rows(ListRowsParams p) {
     const std::uint32_t row = thread_index();
     const ModelView& model = p.in.model;
