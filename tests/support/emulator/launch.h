@@ -18,7 +18,9 @@ void check_parameters(const char* kernel, const void* parameters, std::size_t by
 template <class Params>
 void launch(cudaStream_t stream, const char* name, unsigned blocks, unsigned threads, void (*kernel)(Params),
             const Params& params) {
-    check_parameters(name, &params, sizeof params);
+    Params fields = params;
+    __builtin_clear_padding(&fields);  // what the stack left between fields may look like a pointer
+    check_parameters(name, &fields, sizeof fields);
     launch(stream, name, blocks, threads, [kernel, params] { kernel(params); });
 }
 
