@@ -216,6 +216,7 @@ void write_lane(PacketSink& sink, const TraceTrack& track, std::uint64_t uuid) {
         if (track.kind == TrackKind::gpu_stream) {
             t.text(2, track.name);
             t.varint(5, process_uuid(track.pid));
+            t.text(14, "GPU stream");  // what the import knows it by
             return;
         }
         t.message(4, [&](ProtoEncoder& d) {

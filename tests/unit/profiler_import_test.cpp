@@ -1,0 +1,340 @@
+// Traces from files: our own come back as they were, other people's as far as the store can hold them, broken ones are
+// errors with a byte.
+#include "profiler/import.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <fstream>
+
+#include "profiler/export_perfetto.h"
+#include "profiler/proto_encoder.h"
+#include "tests/unit/io_mutator.h"
+
+namespace gs {
+namespace {
+
+constexpr std::int64_t kUs = 1000;
+
+template <class T>
+std::pair<T, T> pair_of(T a, T b) {
+    return {a, b};
+}
+
+/// Ten steps of a thread that launches work on a stream, a second thread, a counter, an instant.
+TraceStore recorded() {
+    TraceStore store;
+    TraceBatch batch;
+    batch.pid = 41;
+    batch.process_name = "trainer";
+    batch.read_ns = 90'000'000;
+    batch.realtime_offset_ns = 1'700'000'000'000'000'000;
+    batch.tracks = {{0, 41, 42, "engine", false, TrackKind::thread},
+                    {1, 41, 0, "CUDA stream training", false, TrackKind::gpu_stream},
+                    {2, 41, 43, "loader \"1\"", false, TrackKind::thread}};
+    batch.names = {{1, "iteration"}, {2, "blend"}, {3, "rebuild \xC3\xA4"}, {4, "loss"}};
+    for (std::int64_t i = 0; i < 10; ++i) {
+        const std::int64_t t = 1'000'000 + i * 1000 * kUs;
+        const auto step = static_cast<std::uint64_t>(i);
+        batch.spans.push_back({t + 10 * kUs, t + 50 * kUs + 1, 0, 0, 2, 1, false});
+        batch.spans.push_back({t + 60 * kUs, t + 70 * kUs, 1ull << 60, 0, 3, 1, true});
+        batch.spans.push_back({t, t + 100 * kUs, step, 0, 1, 0, true});
+        batch.device_spans.push_back({{t + 40 * kUs, t + 180 * kUs, 0, 1, 2, 0, false}, t + 20 * kUs, step + 1, 0, 1});
+        batch.counters.push_back({t, 0.1 * static_cast<double>(i), 0, 4});
+    }
+    batch.spans.push_back({2'000'000, 3'000'000, 0, 2, 3, 0, false});
+    batch.instants = {{2'500'000, 7, 2, 3}};
+    store.ingest(batch);
+    return store;
+}
+
+void expect_equal(const TraceStore& a, const TraceStore& b) {
+    ASSERT_EQ(a.tracks().size(), b.tracks().size());
+    for (std::size_t t = 0; t < a.tracks().size(); ++t) {
+        const TraceTrack &x = a.tracks()[t], &y = b.tracks()[t];
+        EXPECT_EQ(x.name, y.name);
+        EXPECT_EQ(x.kind, y.kind);
+        EXPECT_EQ(std::pair(x.pid, x.tid), std::pair(y.pid, y.tid));
+        ASSERT_EQ(x.rows.size(), y.rows.size()) << x.name;
+        for (std::size_t r = 0; r < x.rows.size(); ++r) {
+            const auto spans = x.rows[r].view(), others = y.rows[r].view();
+            ASSERT_EQ(spans.size(), others.size()) << x.name << " " << r;
+            for (std::size_t i = 0; i < spans.size(); ++i) {
+                EXPECT_EQ(spans[i].begin_ns, others[i].begin_ns);
+                EXPECT_EQ(spans[i].end_ns, others[i].end_ns);
+                EXPECT_EQ(spans[i].payload, others[i].payload);
+                EXPECT_EQ(spans[i].has_payload, others[i].has_payload);
+                EXPECT_EQ(a.name(spans[i].name), b.name(others[i].name));
+                const auto by = a.launching_span(t, r, spans[i]), other = b.launching_span(t, r, others[i]);
+                ASSERT_EQ(by.span == nullptr, other.span == nullptr);
+                if (by.span == nullptr) continue;
+                EXPECT_EQ(by.span->begin_ns, other.span->begin_ns);
+                EXPECT_EQ(by.track, other.track);
+            }
+        }
+    }
+    ASSERT_EQ(a.counters().size(), b.counters().size());
+    for (std::size_t c = 0; c < a.counters().size(); ++c) {
+        EXPECT_EQ(a.name(a.counters()[c].name), b.name(b.counters()[c].name));
+        const auto x = a.counters()[c].points.view(), y = b.counters()[c].points.view();
+        ASSERT_EQ(x.size(), y.size());
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            EXPECT_EQ(x[i].time_ns, y[i].time_ns);
+            EXPECT_EQ(x[i].value, y[i].value);
+        }
+    }
+    ASSERT_EQ(a.instants().size(), b.instants().size());
+    for (std::size_t i = 0; i < a.instants().size(); ++i) {
+        EXPECT_EQ(a.instants()[i].time_ns, b.instants()[i].time_ns);
+        EXPECT_EQ(a.instants()[i].payload, b.instants()[i].payload);
+        EXPECT_EQ(a.instants()[i].track, b.instants()[i].track);
+        EXPECT_EQ(a.name(a.instants()[i].name), b.name(b.instants()[i].name));
+    }
+    EXPECT_EQ(a.process_name(), b.process_name());
+    EXPECT_EQ(a.loss().total(), b.loss().total());
+}
+
+std::string gzipped(const std::string& bytes) {
+    z_stream z{};
+    EXPECT_EQ(deflateInit2(&z, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    std::string out(deflateBound(&z, bytes.size()), '\0');
+    z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+    z.avail_in = static_cast<uInt>(bytes.size());
+    z.next_out = reinterpret_cast<Bytef*>(out.data());
+    z.avail_out = static_cast<uInt>(out.size());
+    EXPECT_EQ(deflate(&z, Z_FINISH), Z_STREAM_END);
+    out.resize(z.total_out);
+    deflateEnd(&z);
+    return out;
+}
+
+class Import : public testing::Test {
+  protected:
+    Import() : folder_(fs::temp_directory_path() / fmt::format("gausscope-import-{}", ::getpid())) {
+        fs::create_directories(folder_);
+    }
+    ~Import() override { fs::remove_all(folder_); }
+
+    Result<ImportSummary> import(const std::string& bytes, TraceStore& store, const ImportOptions& options = {}) {
+        std::ofstream(folder_ / "t", std::ios::binary) << bytes;  // not write_file(): syncing each would take long
+        return import_trace(folder_ / "t", store, options);
+    }
+    Error refused(const std::string& bytes, const ImportOptions& options = {}) {
+        TraceStore store;
+        const auto read = import(bytes, store, options);
+        EXPECT_FALSE(read);
+        EXPECT_EQ(store.span_count(), 0u);
+        return read ? Error{} : read.error();
+    }
+    std::string exported() {
+        EXPECT_TRUE(export_perfetto(recorded(), folder_ / "own.pftrace"));
+        return *read_text_file(folder_ / "own.pftrace");
+    }
+    fs::path folder_;
+};
+
+TEST_F(Import, OwnPerfettoExportComesBack) {
+    const TraceStore store = recorded();
+    const std::string bytes = exported();
+    for (const std::string& file : {bytes, gzipped(bytes)}) {
+        TraceStore back;
+        const auto read = import(file, back);
+        ASSERT_TRUE(read) << read.error().text();
+        EXPECT_EQ(read->format, "Perfetto");
+        EXPECT_EQ(std::tuple(read->spans, read->instants, read->points), std::tuple(41u, 1u, 10u));
+        EXPECT_EQ(std::pair(read->threads, read->streams), pair_of<std::uint64_t>(2, 1));
+        EXPECT_EQ(read->skipped, 0u);
+        expect_equal(store, back);
+        EXPECT_EQ(back.realtime_offset_ns(), store.realtime_offset_ns());
+        EXPECT_EQ(back.history(StatScope::iteration).size(), 10u);
+        EXPECT_GT(back.history(StatScope::iteration)[5].gpu_busy_ms, 0);
+    }
+}
+
+// An SDK's trace: incremental microseconds on a clock of the sequence, defaults, plain names, a late descriptor.
+TEST_F(Import, ForeignPerfetto) {
+    ProtoEncoder trace;
+    const auto packet = [&](auto write) {
+        trace.message(1, [&](ProtoEncoder& p) {
+            p.varint(10, 9);
+            write(p);
+        });
+    };
+    packet([](ProtoEncoder& p) {
+        p.varint(13, 1);
+        p.message(6, [](ProtoEncoder& s) {
+            const auto clock = [&](std::uint64_t id, std::uint64_t time) {
+                s.message(1, [&](ProtoEncoder& c) {
+                    c.varint(1, id);
+                    c.varint(2, time);
+                    if (id == 64) c.varint(3, 1), c.varint(4, 1000);
+                });
+            };
+            clock(6, 5'000'000);
+            clock(3, 4'000'000);
+            clock(64, 100);
+        });
+        p.message(59, [](ProtoEncoder& d) {
+            d.varint(58, 64);
+            d.message(11, [](ProtoEncoder& e) { e.varint(11, 77); });
+        });
+    });
+    const auto event = [&](std::uint64_t delta, std::uint64_t type, std::string_view name) {
+        packet([&](ProtoEncoder& p) {
+            p.varint(8, delta);
+            p.varint(13, 2);
+            p.message(11, [&](ProtoEncoder& e) {
+                e.varint(9, type);
+                if (!name.empty()) e.text(23, name);
+            });
+        });
+    };
+    event(10, 1, "outer");
+    event(5, 1, "inner");
+    event(5, 2, "");
+    event(5, 2, "");
+    event(5, 2, "");       // one end too many
+    event(5, 1, "still");  // and a begin without an end
+    packet([](ProtoEncoder& p) {
+        p.message(60, [](ProtoEncoder& t) {
+            t.varint(1, 77);
+            t.message(4, [](ProtoEncoder& d) {
+                d.varint(1, 3);
+                d.varint(2, 4);
+                d.text(5, "worker");
+            });
+        });
+    });
+    TraceStore store;
+    const auto read = import(trace.bytes(), store);
+    ASSERT_TRUE(read) << read.error().text();
+    EXPECT_EQ(read->spans, 2u);
+    EXPECT_EQ(read->skipped, 1u);
+    ASSERT_EQ(store.tracks().size(), 1u);
+    EXPECT_EQ(store.tracks()[0].name, "worker");
+    EXPECT_EQ(store.tracks()[0].tid, 4u);
+    ASSERT_EQ(store.tracks()[0].rows.size(), 2u);
+    const TraceSpan inner = store.tracks()[0].rows[1].view()[0];
+    EXPECT_EQ(std::pair(inner.begin_ns, inner.end_ns), pair_of<std::int64_t>(4'015'000, 4'020'000));
+    EXPECT_EQ(store.name(inner.name), "inner");
+    ASSERT_EQ(store.open_spans().size(), 1u);
+    EXPECT_EQ(store.name(store.open_spans()[0].name), "still");
+}
+
+// What torch.profiler writes, shortened.
+const char* const kKineto = R"json({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "GPU"}], "traceEvents": [
+ {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 100, "tid": 101, "ts": 1700000000000000.125, "dur": 50.5,
+  "args": {"External id": 1, "Input Dims": [[1, 2], [3]]}},
+ {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 100, "tid": 101, "ts": 1700000000000010.0,
+  "dur": 5, "args": {"correlation": 12}},
+ {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 1700000000000100.001, "dur": 20.002,
+  "args": {"device": 0, "stream": 7, "correlation": 12}},
+ {"ph": "s", "id": 12, "pid": 100, "tid": 101, "ts": 1700000000000010.0, "cat": "ac2g", "name": "ac2g"},
+ {"ph": "M", "name": "thread_name", "pid": 100, "tid": 101, "ts": 0, "args": {"name": "python 101"}},
+ {"ph": "M", "name": "process_name", "pid": 100, "tid": 0, "ts": 0, "args": {"name": "python"}},
+ {"ph": "X", "cat": "Trace", "name": "PyTorch Profiler (0)",
+  "pid": "Spans", "tid": "PyTorch Profiler", "ts": 1700000000000000, "dur": 200},
+ {"ph": "C", "name": "memory", "pid": 100, "ts": 1700000000000001, "args": {"allocated": 5, "reserved": 8}},
+ {"ph": "B", "name": "b", "pid": 100, "tid": 102, "ts": 1700000000000001, "args": {"step": 3}},
+ {"ph": "E", "pid": 100, "tid": 102, "ts": "1700000000000002.5"},
+ {"ph": "i", "name": "mark", "pid": 100, "tid": 102, "ts": 1700000000000002, "s": "t"}], "traceName": "t.json"})json";
+
+TEST_F(Import, ChromeJsonOfTorch) {
+    for (const std::string& file : {std::string(kKineto), gzipped(kKineto)}) {
+        TraceStore store;
+        const auto read = import(file, store);
+        ASSERT_TRUE(read) << read.error().text();
+        EXPECT_EQ(read->format, "Chrome JSON");
+        EXPECT_EQ(std::tuple(read->spans, read->instants, read->points, read->skipped), std::tuple(5u, 1u, 2u, 1u));
+        ASSERT_EQ(store.tracks().size(), 4u);
+        EXPECT_EQ(store.tracks()[0].name, "python 101");
+        EXPECT_EQ(store.tracks()[2].name, "PyTorch Profiler");
+        EXPECT_EQ(store.process_name(), "python");
+        const TraceTrack& stream = store.tracks()[1];
+        EXPECT_EQ(stream.kind, TrackKind::gpu_stream);
+        const TraceSpan& kernel = stream.rows[0].view()[0];
+        EXPECT_EQ(kernel.begin_ns, 1'700'000'000'000'100'001);
+        EXPECT_EQ(kernel.length_ns(), 20'002);
+        const auto by = store.launching_span(1, 0, kernel);
+        ASSERT_NE(by.span, nullptr);
+        EXPECT_EQ(store.name(by.span->name), "cudaLaunchKernel");
+        EXPECT_EQ(by.row, 1u);
+        EXPECT_EQ(store.tracks()[3].rows[0].view()[0].payload, 3u);
+        EXPECT_EQ(store.tracks()[3].rows[0].view()[0].length_ns(), 1500);
+    }
+}
+
+TEST_F(Import, ChromeArrayNestsByTime) {
+    TraceStore store;
+    const auto read = import(
+        R"(  [{"ph":"X","name":"b","pid":1,"tid":1,"ts":10,"dur":5},{"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":100},
+            {"ph":"X","name":"c","pid":1,"tid":1,"ts":14.5,"dur":20}])",
+        store);
+    ASSERT_TRUE(read) << read.error().text();
+    ASSERT_EQ(store.tracks()[0].rows.size(), 2u);
+    const auto row = store.tracks()[0].rows[1].view();
+    ASSERT_EQ(row.size(), 2u);
+    EXPECT_EQ(row[1].begin_ns, 15'000);  // half a microsecond of overlap is rounding
+    EXPECT_EQ(row[1].end_ns, 34'500);
+}
+
+TEST_F(Import, HostileFilesAreRefusedWithTheirByte) {
+    const std::string own = exported();
+    EXPECT_TRUE(refused(own.substr(0, own.size() - 3)).byte);
+    EXPECT_EQ(refused(own + "\x0A\xFF\xFF\xFF\xFF\x0F").byte, own.size());
+    EXPECT_TRUE(refused(gzipped(own).substr(0, 200)).byte);
+    EXPECT_EQ(refused("").kind, ErrorKind::unsupported);
+    EXPECT_EQ(refused("ply\nformat ascii 1.0\n").kind, ErrorKind::unsupported);
+    EXPECT_TRUE(refused(R"({"traceEvents": [{"ph": "X", "ts": 1e300, "dur": 1}]})").byte);
+    EXPECT_TRUE(refused(R"({"traceEvents": [{"ph": "X", "ts": 1, "dur": -1}]})").byte);
+    EXPECT_TRUE(refused(R"({"traceEvents": [{"ph": "X", "ts": 1)").byte);
+    EXPECT_TRUE(refused(R"({"nothing": 1})").byte);
+    EXPECT_TRUE(refused(std::string(1'000'000, '[')).byte);
+    ProtoEncoder trace;
+    trace.message(1, [](ProtoEncoder& p) {
+        p.varint(8, ~0ull);
+        p.message(11, [](ProtoEncoder& e) { e.varint(9, 1); });
+    });
+    EXPECT_NE(refused(trace.bytes()).message.find("time"), std::string::npos);
+    ImportOptions small;
+    small.max_bytes = 100'000;
+    EXPECT_NE(refused(gzipped("[" + std::string(10'000'000, ' ') + "]"), small).message.find("unpacks"),
+              std::string::npos);
+}
+
+TEST_F(Import, MoreThanIsKeptIsCounted) {
+    ImportOptions few;
+    few.max_events = 5;
+    TraceStore store;
+    const auto read = import(exported(), store, few);
+    ASSERT_TRUE(read);
+    EXPECT_GT(read->skipped, 50u);
+    ASSERT_FALSE(read->notes.empty());
+    EXPECT_NE(read->notes[0].find("beyond the first 5"), std::string::npos);
+    std::string deep = "[";
+    for (int i = 0; i < 300; ++i) deep += R"({"ph":"B","name":"n","pid":1,"tid":1,"ts":1},)";
+    for (int i = 0; i < 300; ++i) deep += R"({"ph":"E","pid":1,"tid":1,"ts":2},)";
+    deep.back() = ']';
+    TraceStore other;
+    const auto nested = import(deep, other);
+    ASSERT_TRUE(nested);
+    EXPECT_EQ(nested->spans, 64u);
+    EXPECT_EQ(nested->skipped, 236u);
+}
+
+TEST_F(Import, MutatedFiles) {
+    const auto parse = [&](const std::string& bytes) {
+        TraceStore store;
+        const auto read = import(bytes, store);
+        if (read) return store.span_count() <= bytes.size();
+        EXPECT_FALSE(read.error().message.empty());
+        return false;
+    };
+    test::hammer(exported(), 1500, parse);
+    test::hammer(kKineto, 1500, parse);
+    test::hammer(gzipped(kKineto), 200, parse);
+}
+
+}  // namespace
+}  // namespace gs
