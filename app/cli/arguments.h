@@ -82,6 +82,8 @@ struct InfoArguments {
     std::string path;
     CaptureArguments loading;
     bool photos = false;  ///< decode every photo too
+    bool strict = false;  ///< exit code 3 when something is found
+    std::string fix;      ///< where the mended splats go, empty: nowhere
 };
 struct SampleArguments {
     std::string folder;
@@ -94,6 +96,10 @@ struct BenchArguments {
     int repeats = 30;
     int width = 0, height = 0;
     double tolerance = 0.05;
+};
+struct TraceArguments {
+    std::string file;
+    std::string output;  ///< its end chooses the format; empty: none
 };
 struct SelftestArguments {
     bool quick = false;
@@ -110,6 +116,7 @@ struct Arguments {
     InfoArguments info;
     SampleArguments sample;
     BenchArguments bench;
+    TraceArguments trace;
     SelftestArguments selftest;
 };
 

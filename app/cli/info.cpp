@@ -7,6 +7,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/common.h"
+#include "app/cli/findings.h"
 #include "app/cli/progress.h"
 #include "renderer/io/splat_io.h"
 
@@ -26,28 +27,27 @@ Json percentiles_of(std::vector<float> values) {
     return {{"min", values.front()}, {"p5", at(0.05)}, {"p50", at(0.5)}, {"p95", at(0.95)}, {"max", values.back()}};
 }
 
-struct SplatFindings {
-    std::size_t not_finite = 0, transparent = 0;
+int exit_code(const Arguments& arguments, const std::vector<Finding>& findings) {
+    return arguments.info.strict && worst_of(findings) != Severity::note ? kGate : kDone;
+}
+
+struct Statistics {
     Json opacity, scale, anisotropy;
 };
 
-SplatFindings examine(const GaussianModel& m) {
-    SplatFindings out;
+Statistics statistics_of(const GaussianModel& m) {
+    Statistics out;
     std::vector<float> opacity, scale, anisotropy;
     for (std::size_t i = 0; i < m.count; ++i) {
         bool finite = true;
         for (int p = 0; p < m.planes(); ++p) finite &= std::isfinite(m.at(p, i));
-        if (!finite) {
-            ++out.not_finite;
-            continue;
-        }
+        if (!finite) continue;
         const std::array scales{std::exp(m.at(kLogScales, i)), std::exp(m.at(kLogScales + 1, i)),
                                 std::exp(m.at(kLogScales + 2, i))};
         const auto [smallest, largest] = std::minmax_element(scales.begin(), scales.end());
         opacity.push_back(1 / (1 + std::exp(-m.at(kOpacityLogits, i))));
         scale.push_back(*largest);
         anisotropy.push_back(*largest / std::max(*smallest, 1e-20f));
-        out.transparent += opacity.back() < 1.0f / 255 ? 1 : 0;
     }
     out.opacity = percentiles_of(std::move(opacity));
     out.scale = percentiles_of(std::move(scale));
@@ -62,6 +62,43 @@ void print_range(const char* name, const Json& r) {
                    r["max"].get<double>());
 }
 
+// Writes the mended splats where --fix says; nothing else is written.
+Result<Json> write_fixed(const GaussianModel& model, const std::string& path) {
+    const Fixed fixed = fix(model);
+    SplatWriteOptions options;
+    auto lost = write_splats(path, fixed.model, options);
+    if (!lost) return tl::unexpected(lost.error());
+    fmt::print("{}: {} Gaussians, of {}\n", path, fixed.model.count, model.count);
+    for (const std::string& change : fixed.changes) fmt::print("  fixed: {}\n", change);
+    if (fixed.changes.empty()) fmt::print("  nothing had to be fixed\n");
+    for (const std::string& note : *lost) fmt::print("  note: {}\n", note);
+    return Json{{"path", path}, {"gaussians", fixed.model.count}, {"changes", fixed.changes}, {"lost", *lost}};
+}
+
+Json splat_json(const std::string& path, const SplatFile& scene, const Statistics& statistics,
+                const SplatReport& doctor) {
+    const GaussianModel& model = scene.model;
+    Json out{{"command", "info"},
+             {"kind", "splats"},
+             {"path", path},
+             {"format", scene.format},
+             {"gaussians", model.count},
+             {"sh_degree", model.sh_degree},
+             {"antialiased", model.antialiased},
+             {"bytes_in_memory", model.bytes()},
+             {"bytes_on_disk", splat_bytes(path)}};
+    Vec3f lo{}, hi{};
+    const bool bounded = bounds_of(model, lo, hi);
+    out["bounds"] = bounded ? Json{{"lo", triple(lo.x, lo.y, lo.z)}, {"hi", triple(hi.x, hi.y, hi.z)}} : Json(nullptr);
+    out.update({{"opacity", statistics.opacity},
+                {"scale", statistics.scale},
+                {"anisotropy", statistics.anisotropy},
+                {"memory", {{"now", memory_json(doctor.now)}, {"at_cap", memory_json(doctor.at_cap)}}},
+                {"notes", scene.notes},
+                {"findings", findings_json(doctor.findings)}});
+    return out;
+}
+
 int splat_info(const Arguments& arguments) {
     const std::string& path = arguments.info.path;
     ProgressLine progress("read");
@@ -72,45 +109,29 @@ int splat_info(const Arguments& arguments) {
     progress.finish();
     if (!scene) return report(scene.error());
     const GaussianModel& model = scene->model;
-    const SplatFindings found = examine(model);
-    std::vector<std::string> problems;
-    if (model.count == 0) problems.push_back("there are no Gaussians in it");
-    if (found.not_finite > 0)
-        problems.push_back(fmt::format("{} Gaussians have a NaN or infinite value and draw nothing", found.not_finite));
-    if (found.transparent > 0)
-        problems.push_back(fmt::format("{} Gaussians are too transparent to be drawn", found.transparent));
+    const Statistics statistics = statistics_of(model);
+    const SplatReport doctor = examine(model, questions_here(scene->notes));
     Vec3f lo{}, hi{};
-    const bool bounded = bounds_of(model, lo, hi);
 
     fmt::print("{}\n  {}, {} Gaussians, degree {}{}, {} in memory, {} on disk\n", path, scene->format, model.count,
                model.sh_degree, model.antialiased ? ", antialiased" : "", human_bytes(model.bytes()),
                human_bytes(splat_bytes(path)));
-    if (bounded)
+    if (bounds_of(model, lo, hi))
         fmt::print("  bounds       ({:.4g}, {:.4g}, {:.4g}) .. ({:.4g}, {:.4g}, {:.4g})\n", lo.x, lo.y, lo.z, hi.x,
                    hi.y, hi.z);
-    print_range("opacity", found.opacity);
-    print_range("scale", found.scale);
-    print_range("anisotropy", found.anisotropy);
-    for (const std::string& note : scene->notes) fmt::print("  note: {}\n", note);
-    for (const std::string& problem : problems) fmt::print("  problem: {}\n", problem);
-    if (!arguments.common.json) return kDone;
-    Json out{{"command", "info"},
-             {"kind", "splats"},
-             {"path", path},
-             {"format", scene->format},
-             {"gaussians", model.count},
-             {"sh_degree", model.sh_degree},
-             {"antialiased", model.antialiased},
-             {"bytes_in_memory", model.bytes()},
-             {"bytes_on_disk", splat_bytes(path)}};
-    out["bounds"] = bounded ? Json{{"lo", triple(lo.x, lo.y, lo.z)}, {"hi", triple(hi.x, hi.y, hi.z)}} : Json(nullptr);
-    out.update({{"opacity", found.opacity},
-                {"scale", found.scale},
-                {"anisotropy", found.anisotropy},
-                {"notes", scene->notes},
-                {"problems", problems}});
-    print_json(out);
-    return kDone;
+    print_range("opacity", statistics.opacity);
+    print_range("scale", statistics.scale);
+    print_range("anisotropy", statistics.anisotropy);
+    print_memory(doctor);
+    print_findings(doctor.findings);
+    Json out = splat_json(path, *scene, statistics, doctor);
+    if (!arguments.info.fix.empty()) {
+        auto fixed = write_fixed(model, arguments.info.fix);
+        if (!fixed) return report(fixed.error());
+        out["fixed"] = std::move(*fixed);
+    }
+    if (arguments.common.json) print_json(out);
+    return exit_code(arguments, doctor.findings);
 }
 
 struct Group {
@@ -143,18 +164,8 @@ bool point_bounds(const Capture& capture, Vec3f& lo, Vec3f& hi) {
     return true;
 }
 
-std::vector<std::string> problems_of(const Capture& c) {
-    std::vector<std::string> out;
-    const std::size_t tests = c.view_indices(true).size();
-    if (c.views.size() == tests) out.push_back("every view is a test view: nothing is left to train on");
-    if (c.views.size() < 3) out.push_back("fewer than three views: geometry cannot be found from them");
-    if (c.points_are_random) out.push_back("no sparse points came with it: training starts from random ones");
-    if (!c.skipped.empty()) out.push_back(fmt::format("{} photos are left out", c.skipped.size()));
-    return out;
-}
-
 Json capture_json(const Arguments& arguments, const Capture& capture, const CaptureForecast* forecast,
-                  const std::vector<std::string>& problems) {
+                  const std::vector<Finding>& findings) {
     const std::size_t tests = capture.view_indices(true).size();
     Vec3f lo{}, hi{};
     const bool bounded = point_bounds(capture, lo, hi);
@@ -183,11 +194,21 @@ Json capture_json(const Arguments& arguments, const Capture& capture, const Capt
              {"photos_decoded", arguments.info.photos}};
     out["bounds"] = bounded ? Json{{"lo", triple(lo.x, lo.y, lo.z)}, {"hi", triple(hi.x, hi.y, hi.z)}} : Json(nullptr);
     if (forecast) out["photo_bytes"] = forecast->photo_bytes, out["decode_bytes"] = forecast->decode_bytes;
-    out.update({{"cameras", cameras}, {"notes", capture.notes}, {"skipped", capture.skipped}, {"problems", problems}});
+    out.update({{"cameras", cameras},
+                {"notes", capture.notes},
+                {"skipped", capture.skipped},
+                {"findings", findings_json(findings)}});
     return out;
 }
 
 int capture_info(const Arguments& arguments) {
+    if (!arguments.info.fix.empty())
+        return report({ErrorKind::usage,
+                       arguments.info.path,
+                       "--fix mends splat files, this is a capture",
+                       "what is advised for captures is done to the photos and poses",
+                       {},
+                       {}});
     auto options = capture_options(arguments.info.loading, arguments.common);
     if (!options) return report(options.error());
     const auto forecast = forecast_capture(arguments.info.path, *options);
@@ -201,7 +222,7 @@ int capture_info(const Arguments& arguments) {
     progress.finish();
     if (!capture) return report(capture.error());
     const std::size_t tests = capture->view_indices(true).size();
-    const auto problems = problems_of(*capture);
+    const auto findings = examine(*capture);
     Vec3f lo{}, hi{};
     const bool bounded = point_bounds(*capture, lo, hi);
 
@@ -218,13 +239,10 @@ int capture_info(const Arguments& arguments) {
     if (forecast)
         fmt::print("  memory       {} of photos, {} more while decoding\n", human_bytes(forecast->photo_bytes),
                    human_bytes(forecast->decode_bytes));
-    for (const std::string& note : capture->notes) fmt::print("  note: {}\n", note);
     for (const std::string& skipped : capture->skipped) fmt::print("  skipped: {}\n", skipped);
-    for (const std::string& problem : problems) fmt::print("  problem: {}\n", problem);
-    if (!arguments.common.json) return kDone;
-
-    print_json(capture_json(arguments, *capture, forecast ? &*forecast : nullptr, problems));
-    return kDone;
+    print_findings(findings);
+    if (arguments.common.json) print_json(capture_json(arguments, *capture, forecast ? &*forecast : nullptr, findings));
+    return exit_code(arguments, findings);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/common.h"
+#include "app/cli/findings.h"
 #include "app/cli/progress.h"
 #include "app/cli/results.h"
 #include "app/cli/train_settings.h"
@@ -113,6 +114,7 @@ Result<void> TrainRun::start_or_resume(const CaptureOptions& options) {
     if (!computes) return tl::unexpected(computes.error());
     auto capture = load_with_progress(a_.capture, options);
     if (!capture) return tl::unexpected(capture.error());
+    warn_of_findings(examine(**capture));
 
     if (checkpoint.empty()) {
         const auto settings = make_settings(given_);

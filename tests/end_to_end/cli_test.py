@@ -71,6 +71,8 @@ class Files(Case):
         self.assertEqual((info["cameras"][0]["width"], info["cameras"][0]["height"]), (96, 72))
         self.assertFalse(info["points_are_random"])
         self.assertEqual(info["skipped"], [])
+        self.assertEqual([f["id"] for f in info["findings"] if f["severity"] != "note"], [])
+        self.expect(0, "info", self.capture, "--strict")
 
     def test_sample_is_the_same_for_any_thread_count(self):
         other = self.folder / "other"
@@ -132,7 +134,16 @@ class Files(Case):
         data[start:start + 4] = struct.pack("<f", math.nan)
         (self.folder / "nan.ply").write_bytes(data)
         info = self.expect(0, "info", self.folder / "nan.ply", "--json").json
-        self.assertTrue(info["problems"] or info["notes"], info)
+        self.assertEqual([f["examples"] for f in info["findings"] if f["id"] == "not-finite-positions"], [["#0"]], info)
+        self.assertGreater(info["memory"]["at_cap"]["to_train"], info["memory"]["now"]["to_view"])
+        fixed = self.expect(3, "info", self.folder / "nan.ply", "--strict", "--fix", self.folder / "well.ply", "--json").json["fixed"]
+        self.assertLess(fixed["gaussians"], info["gaussians"])
+        self.assertTrue(fixed["changes"])
+        again = self.expect(0, "info", self.folder / "well.ply", "--json").json
+        self.assertEqual([f for f in again["findings"] if f["fixable"]], [])
+        self.assertEqual(again["gaussians"], fixed["gaussians"])
+        self.expect(2, "info", self.folder / "nan.ply", "--fix", self.folder / "x.unknown", says="x.unknown")
+        self.expect(2, "info", self.capture, "--fix", self.folder / "x.ply", says="--fix mends splat files")
         lie = bytes(data).replace(b"element vertex ", b"element vertex 9999999999999", 1)
         (self.folder / "lie.ply").write_bytes(lie)
         self.expect(2, "info", self.folder / "lie.ply", says="lie.ply")
