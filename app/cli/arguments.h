@@ -97,10 +97,6 @@ struct BenchArguments {
     int width = 0, height = 0;
     double tolerance = 0.05;
 };
-struct TraceArguments {
-    std::string file;
-    std::string output;  ///< its end chooses the format; empty: none
-};
 struct SelftestArguments {
     bool quick = false;
 };
@@ -116,7 +112,6 @@ struct Arguments {
     InfoArguments info;
     SampleArguments sample;
     BenchArguments bench;
-    TraceArguments trace;
     SelftestArguments selftest;
 };
 
