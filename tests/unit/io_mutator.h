@@ -1,5 +1,5 @@
 // Breaks bytes in the ways files are broken: bits flipped, numbers replaced, pieces cut, doubled and moved. Seeded: the
-// same inputs on every machine. Used by every fuzz test of renderer/io.
+// same inputs on every machine. Used by every fuzz test.
 #pragma once
 
 #include <gtest/gtest.h>

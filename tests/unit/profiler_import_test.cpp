@@ -7,8 +7,10 @@
 #include <zlib.h>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "profiler/export_perfetto.h"
+#include "profiler/export_text.h"
 #include "profiler/proto_encoder.h"
 #include "tests/unit/io_mutator.h"
 
@@ -150,6 +152,54 @@ TEST_F(Import, OwnPerfettoExportComesBack) {
         EXPECT_EQ(back.history(StatScope::iteration).size(), 10u);
         EXPECT_GT(back.history(StatScope::iteration)[5].gpu_busy_ms, 0);
     }
+}
+
+TEST_F(Import, ChromeExportComesBack) {
+    const TraceStore store = recorded();
+    ASSERT_TRUE(export_chrome(store, folder_ / "t.json"));
+    TraceStore back;
+    const auto read = import_trace(folder_ / "t.json", back);
+    ASSERT_TRUE(read) << read.error().text();
+    EXPECT_EQ(read->format, "Chrome JSON");
+    EXPECT_EQ(read->skipped, 0u);
+    expect_equal(store, back);
+}
+
+TEST_F(Import, FoldedStacksHoldSelfTimes) {
+    ASSERT_TRUE(export_folded(recorded(), folder_ / "t.folded"));
+    EXPECT_EQ(*read_text_file(folder_ / "t.folded"),
+              "CUDA stream training;blend 1400\n"
+              "engine;iteration 500\n"
+              "engine;iteration;blend 400\n"
+              "engine;iteration;rebuild \xC3\xA4 100\n"
+              "loader \"1\";rebuild \xC3\xA4 1000\n");
+}
+
+TEST_F(Import, SpeedscopeEventsNest) {
+    ASSERT_TRUE(export_speedscope(recorded(), folder_ / "t.speedscope.json"));
+    const auto json = nlohmann::json::parse(*read_text_file(folder_ / "t.speedscope.json"));
+    ASSERT_EQ(json["profiles"].size(), 3u);
+    std::size_t opened = 0;
+    for (const auto& profile : json["profiles"]) {
+        std::vector<int> stack;
+        std::int64_t last = 0;
+        for (const auto& event : profile["events"]) {
+            EXPECT_GE(event["at"].get<std::int64_t>(), last);
+            last = event["at"].get<std::int64_t>();
+            if (event["type"] == "O") {
+                stack.push_back(event["frame"].get<int>());
+                ++opened;
+            } else {
+                ASSERT_FALSE(stack.empty());
+                EXPECT_EQ(stack.back(), event["frame"].get<int>());
+                stack.pop_back();
+            }
+        }
+        EXPECT_TRUE(stack.empty());
+        EXPECT_LE(last, profile["endValue"].get<std::int64_t>());
+    }
+    EXPECT_EQ(opened, 41u);
+    EXPECT_EQ(json["shared"]["frames"].size(), 3u);
 }
 
 // An SDK's trace: incremental microseconds on a clock of the sequence, defaults, plain names, a late descriptor.
