@@ -97,6 +97,10 @@ struct BenchArguments {
     int width = 0, height = 0;
     double tolerance = 0.05;
 };
+struct TraceArguments {
+    std::string file;
+    std::string output;  ///< its end chooses the format; empty: none
+};
 struct SelftestArguments {
     bool quick = false;
 };
@@ -112,6 +116,7 @@ struct Arguments {
     InfoArguments info;
     SampleArguments sample;
     BenchArguments bench;
+    TraceArguments trace;
     SelftestArguments selftest;
 };
 

@@ -13,6 +13,7 @@ int run_convert(const Arguments& arguments);
 int run_info(const Arguments& arguments);
 int run_sample(const Arguments& arguments);
 int run_bench(const Arguments& arguments);
+int run_trace(const Arguments& arguments);
 int run_selftest(const Arguments& arguments);
 
 }  // namespace gs::cli

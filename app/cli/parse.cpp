@@ -13,7 +13,8 @@ namespace {
 
 using Settings = std::vector<std::pair<std::string, double>>;
 
-constexpr std::array kNames{"view", "train", "eval", "render", "convert", "info", "sample", "bench", "selftest"};
+constexpr std::array kNames{"view", "train",  "eval",  "render", "convert",
+                            "info", "sample", "bench", "trace",  "selftest"};
 constexpr std::array kCommonWithValue{"--backend", "--seed", "--config", "--threads"};
 constexpr const char* kVersion = "gausscope " GAUSSCOPE_VERSION;
 const CLI::Range kSide(1, 32768);
@@ -302,6 +303,18 @@ void add_checks(CLI::App& root, Arguments& a) {
     bench.add_option("-o,--output", b.output, "write the JSON here too")->option_text("FILE");
     add_loading(bench, b.loading);
     add_common(bench, a.common);
+
+    CLI::App& trace = add_command(root, a, "trace", "what is in a trace, and the same trace in another format",
+                                  "  gausscope trace run.pftrace\n"
+                                  "  gausscope trace torch_trace.json.gz --export run.pftrace\n"
+                                  "  gausscope trace run.pftrace --export run.folded      for flame graphs\n");
+    trace.add_option("FILE", a.trace.file, "Perfetto trace or Chrome JSON, gzipped or not")->required();
+    trace
+        .add_option("--export", a.trace.output,
+                    "write it here too; the end chooses: .pftrace, .json (Chrome), .speedscope.json, .folded, .csv "
+                    "(stage table)")
+        ->option_text("OUT");
+    add_common(trace, a.common);
 
     CLI::App& selftest = add_command(
         root, a, "selftest", "check this machine: every stage against the reference, gradients, determinism, OpenGL",

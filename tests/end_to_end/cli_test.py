@@ -17,7 +17,7 @@ from cli_support import GAUSSCOPE, Case, npy_shape, ply_count, run
 class Usage(Case):
     def test_help_explains_every_command(self):
         overview = self.expect(0, "--help").out
-        for command in "view train eval render convert info sample bench selftest".split():
+        for command in "view train eval render convert info sample bench trace selftest".split():
             self.assertIn(command, overview)
             text = self.expect(0, command, "--help").out
             self.assertIn("Examples:", text, command)
@@ -167,6 +167,12 @@ class Training(Case):
         self.assertTrue(rows[0].startswith("step,loss"))
         self.assertEqual([int(r.split(",")[0]) for r in rows[1:]], list(range(1, 21)))
         self.assertGreater((self.folder / "t.pftrace").stat().st_size, 1000)
+        trace = self.expect(0, "trace", self.folder / "t.pftrace", "--export", self.folder / "t.json", "--json").json
+        self.assertEqual([s["calls"] for s in trace["stages"] if s["name"] == "iteration"], [20])
+        again = self.expect(0, "trace", self.folder / "t.json", "--json").json
+        self.assertEqual((again["spans"], again["tracks"], again["format"]), (trace["spans"], trace["tracks"], "Chrome JSON"))
+        self.expect(2, "trace", self.folder / "t.json", "--export", self.folder / "t.foo", says=".speedscope.json")
+        self.expect(2, "trace", out / "point_cloud.ply", says="neither a Perfetto trace")
         self.assertIn("blend", [s["name"] for s in made["stages"]])
 
     def test_eval_agrees_with_train(self):

@@ -381,9 +381,9 @@ TEST_F(Import, MutatedFiles) {
         EXPECT_FALSE(read.error().message.empty());
         return false;
     };
-    test::hammer(exported(), 1500, parse);
-    test::hammer(kKineto, 1500, parse);
-    test::hammer(gzipped(kKineto), 200, parse);
+    test::hammer(exported(), 700, parse);
+    test::hammer(kKineto, 700, parse);
+    test::hammer(gzipped(kKineto), 100, parse);
 }
 
 }  // namespace
