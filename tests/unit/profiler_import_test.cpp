@@ -381,8 +381,8 @@ TEST_F(Import, MutatedFiles) {
         EXPECT_FALSE(read.error().message.empty());
         return false;
     };
-    test::hammer(exported(), 700, parse);
-    test::hammer(kKineto, 700, parse);
+    test::hammer(exported(), 500, parse);
+    test::hammer(kKineto, 500, parse);
     test::hammer(gzipped(kKineto), 100, parse);
 }
 
