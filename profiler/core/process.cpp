@@ -34,6 +34,21 @@ std::size_t read_small(const char* path, char* out, std::size_t capacity) {
     return bytes;
 }
 
+/// The file the process runs, without its folder. The system's own name for a process is its main thread's, and
+/// programs rename that one. False where it cannot be told.
+bool program_name(char* out, std::size_t capacity) {
+    char path[4096];
+    const ssize_t bytes = ::readlink("/proc/self/exe", path, sizeof path - 1);
+    if (bytes <= 0) return false;
+    path[bytes] = '\0';
+    const char* slash = std::strrchr(path, '/');
+    const char* name = slash != nullptr ? slash + 1 : path;
+    const std::size_t length = ::strnlen(name, capacity - 1);
+    std::memcpy(out, name, length);
+    out[length] = '\0';
+    return true;
+}
+
 }  // namespace
 
 bool invariant_tsc() {
@@ -47,7 +62,8 @@ bool invariant_tsc() {
 void describe_process(abi::RingHeader& h) {
     char text[1024];
     h.pid = static_cast<std::uint32_t>(::getpid());
-    if (read_small("/proc/self/comm", text, sizeof h.process_name) > 0) {
+    if (!program_name(h.process_name, sizeof h.process_name) &&
+        read_small("/proc/self/comm", text, sizeof h.process_name) > 0) {
         text[std::strcspn(text, "\n")] = '\0';
         std::memcpy(h.process_name, text, std::strlen(text) + 1);
     }
