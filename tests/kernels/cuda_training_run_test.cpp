@@ -1,8 +1,11 @@
 // Whole runs on the emulated device: against the CPU, in any schedule, short of room, resumed on either backend, and
 // what a steady step calls.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "tests/kernels/cuda_training_scene.h"
 #include "tests/support/emulator/emulator.h"
@@ -64,24 +67,45 @@ RunArrays arrays_of(const std::shared_ptr<Capture>& capture) {
     }();
 }
 
+/// The same points, each coordinate moved to the next float: a run that differs by rounding and nothing else.
+std::shared_ptr<Capture> nudged(const Capture& capture) {
+    auto out = std::make_shared<Capture>(capture);
+    for (SparsePoint& point : out->points)
+        for (float* x : {&point.position.x, &point.position.y, &point.position.z}) *x = std::nextafter(*x, 1e9f);
+    return out;
+}
+/// Largest difference of two runs' losses over the steps [first, last], where both are known.
+double worst_loss(const std::vector<double>& a, const std::vector<double>& b, std::size_t first, std::size_t last) {
+    double worst = 0;
+    for (std::size_t i = first; i <= last; ++i)
+        if (!std::isnan(a[i]) && !std::isnan(b[i])) worst = std::max(worst, std::abs(a[i] - b[i]));
+    return worst;
+}
+
 TEST_F(CudaTrainingRun, FollowsTheCpu) {
     const auto capture = small_capture();
-    TrainingSettings settings = busy_settings();
+    const TrainingSettings settings = busy_settings();
     const auto cpu = trainer_on(cpu_training(), capture, settings);
     const auto device = trainer_on(cuda_training(), capture, settings);
+    const auto other = trainer_on(cpu_training(), nudged(*capture), settings);
     const std::size_t at_first = device->gaussian_count();
-    const std::vector<double> expected = losses_of(*cpu, 22), got = losses_of(*device, 22);
-    std::size_t known = 0;
-    for (std::size_t i = 1; i < expected.size(); ++i) {
-        if (std::isnan(got[i])) continue;
-        ++known;
-        EXPECT_NEAR(got[i], expected[i], i <= 7 ? 1e-5 : 1e-3) << "step " << i;
-    }
-    EXPECT_GE(known, 20u);
+    const std::vector<double> expected = losses_of(*cpu, 22), got = losses_of(*device, 22),
+                              yardstick = losses_of(*other, 22);
+    EXPECT_GE(std::count_if(got.begin(), got.end(), [](double loss) { return !std::isnan(loss); }), 20);
+    EXPECT_LE(worst_loss(expected, got, 1, 7), 1e-5);
+    // Adam makes steps of gradients that are rounding alone (those of the rotations of spheres), so two runs drift
+    // apart. How far is a matter of chance: a CPU run from points moved by one float each tells of what order it is.
+    EXPECT_LE(worst_loss(expected, got, 8, 22), 1e-4 + 4 * worst_loss(expected, yardstick, 8, 22));
     EXPECT_NE(device->gaussian_count(), at_first);
     EXPECT_EQ(device->gaussian_count(), cpu->gaussian_count());
     // Rounding may make two rows change places, or turn the sign of a gradient that is nearly zero.
-    EXPECT_LT(test::share_without_twin(cpu->model(), device->model(), 0.02), 0.05);
+    EXPECT_LE(test::share_without_twin(cpu->model(), device->model(), 0.02),
+              0.02 + 2 * test::share_without_twin(cpu->model(), other->model(), 0.02));
+    if (std::getenv("GAUSSCOPE_TEST_VERBOSE") != nullptr)
+        fmt::print("losses: {:.2g} from the CPU, which is {:.2g} from itself; rows without a twin: {:.3f} and {:.3f}\n",
+                   worst_loss(expected, got, 8, 22), worst_loss(expected, yardstick, 8, 22),
+                   test::share_without_twin(cpu->model(), device->model(), 0.02),
+                   test::share_without_twin(cpu->model(), other->model(), 0.02));
 }
 
 TEST_F(CudaTrainingRun, ManyStepsWithSleepersFollowTheCpu) {
