@@ -30,26 +30,29 @@ void set_figures(StageStats& stats, std::vector<double>& milliseconds) {
     stats.max_ms = milliseconds.back();
 }
 
-std::vector<StageStats> frame_statistics(std::span<const FrameSample> history, std::size_t last_n) {
-    std::vector<const FrameSample*> used;
-    for (std::size_t i = history.size(); i-- > 0 && used.size() < last_n;)
-        if (!history[i].warm_up && !history[i].incomplete) used.push_back(&history[i]);
+namespace {
+
+using FrameCalls = std::array<std::uint32_t, kStageCount> FrameSample::*;
+using FrameTimes = std::array<float, kStageCount> FrameSample::*;
+
+/// A row per stage that one of `used` has. `self`: null where self time is not known.
+std::vector<StageStats> stage_rows(const std::vector<const FrameSample*>& used, FrameCalls calls, FrameTimes total,
+                                   FrameTimes self) {
     double all_ms = 0;
     for (const FrameSample* frame : used) all_ms += frame->milliseconds();
-
     std::vector<StageStats> out;
     std::vector<double> milliseconds;
     for (std::size_t s = 0; s < kStageCount; ++s) {
         StageStats stats;
         stats.stage = static_cast<Stage>(s);
         milliseconds.clear();
-        double self_ms = 0;
+        double self_ms = self != nullptr ? 0.0 : std::numeric_limits<double>::quiet_NaN();
         for (const FrameSample* frame : used) {
-            if (frame->calls[s] == 0) continue;
-            stats.calls += frame->calls[s];
-            self_ms += static_cast<double>(frame->self_ms[s]);
+            if ((frame->*calls)[s] == 0) continue;
+            stats.calls += (frame->*calls)[s];
+            if (self != nullptr) self_ms += static_cast<double>((frame->*self)[s]);
             stats.newest_ns = std::max(stats.newest_ns, frame->end_ns);
-            milliseconds.push_back(static_cast<double>(frame->total_ms[s]));
+            milliseconds.push_back(static_cast<double>((frame->*total)[s]));
         }
         if (milliseconds.empty()) continue;
         set_figures(stats, milliseconds);
@@ -60,32 +63,25 @@ std::vector<StageStats> frame_statistics(std::span<const FrameSample> history, s
     return out;
 }
 
-std::vector<StageStats> gpu_frame_statistics(std::span<const FrameSample> history, std::size_t last_n) {
+/// The newest `last_n` frames that `counts` accepts; warm-up and incomplete ones never.
+template <class F>
+std::vector<const FrameSample*> newest(std::span<const FrameSample> history, std::size_t last_n, F&& counts) {
     std::vector<const FrameSample*> used;
     for (std::size_t i = history.size(); i-- > 0 && used.size() < last_n;)
-        if (!history[i].warm_up && !history[i].incomplete && history[i].gpu_complete) used.push_back(&history[i]);
-    double all_ms = 0;
-    for (const FrameSample* frame : used) all_ms += frame->milliseconds();
+        if (!history[i].warm_up && !history[i].incomplete && counts(history[i])) used.push_back(&history[i]);
+    return used;
+}
 
-    std::vector<StageStats> out;
-    std::vector<double> milliseconds;
-    for (std::size_t s = 0; s < kStageCount; ++s) {
-        StageStats stats;
-        stats.stage = static_cast<Stage>(s);
-        milliseconds.clear();
-        for (const FrameSample* frame : used) {
-            if (frame->gpu_calls[s] == 0) continue;
-            stats.calls += frame->gpu_calls[s];
-            stats.newest_ns = std::max(stats.newest_ns, frame->end_ns);
-            milliseconds.push_back(static_cast<double>(frame->gpu_ms[s]));
-        }
-        if (milliseconds.empty()) continue;
-        set_figures(stats, milliseconds);
-        stats.self_mean_ms = std::numeric_limits<double>::quiet_NaN();
-        stats.share = all_ms > 0 ? stats.total_ms / all_ms : std::numeric_limits<double>::quiet_NaN();
-        out.push_back(stats);
-    }
-    return out;
+}  // namespace
+
+std::vector<StageStats> frame_statistics(std::span<const FrameSample> history, std::size_t last_n) {
+    return stage_rows(newest(history, last_n, [](const FrameSample&) { return true; }), &FrameSample::calls,
+                      &FrameSample::total_ms, &FrameSample::self_ms);
+}
+
+std::vector<StageStats> gpu_frame_statistics(std::span<const FrameSample> history, std::size_t last_n) {
+    return stage_rows(newest(history, last_n, [](const FrameSample& frame) { return frame.gpu_complete; }),
+                      &FrameSample::gpu_calls, &FrameSample::gpu_ms, nullptr);
 }
 
 namespace {

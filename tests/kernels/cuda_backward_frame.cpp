@@ -6,6 +6,7 @@
 
 #include "renderer/math/sh.h"
 #include "renderer/raster/cuda/log2_alpha.cuh"
+#include "renderer/raster/cuda/pipeline.h"
 
 namespace gs::test {
 namespace {
@@ -13,29 +14,6 @@ namespace {
 using namespace gs::cuda;
 
 constexpr std::uint32_t kUnused = 0xDEADBEEF;
-
-FrameConstants constants_of(const Camera& camera, const RenderOptions& options, int sh_degree) {
-    FrameConstants c{};
-    c.camera = math::make_pinhole<float>(camera.rotation, camera.translation, camera.fx, camera.fy, camera.cx,
-                                         camera.cy, camera.width, camera.height);
-    const Vec3d eye = camera.position();
-    c.position = {static_cast<float>(eye.x), static_cast<float>(eye.y), static_cast<float>(eye.z)};
-    c.width = camera.width;
-    c.height = camera.height;
-    c.tiles_x = (camera.width + kTileSize - 1) / kTileSize;
-    c.tiles_y = (camera.height + kTileSize - 1) / kTileSize;
-    c.rules = rules_of(options.compatibility);
-    if (options.near_plane > 0.0f) c.rules.near_plane = options.near_plane;
-    c.log2_alpha_min = std::log2(c.rules.alpha_min);
-    c.transmittance_min =
-        c.rules.stop_at_equal ? c.rules.transmittance_min : std::nextafter(c.rules.transmittance_min, 0.0f);
-    c.blur = options.blur;
-    c.scale_modifier = options.scale_modifier;
-    c.antialiased = options.antialiased ? 1 : 0;
-    c.sh_degree = std::min(options.sh_degree, sh_degree);
-    c.background = options.background;
-    return c;
-}
 
 Vec3f color_of(const GaussianModel& model, std::size_t i, const FrameConstants& c) {
     float basis[16];
@@ -82,7 +60,7 @@ int clamped_tile(float px, int tiles) {
 
 HandMadeFrame::HandMadeFrame(const GaussianModel& model, const Camera& camera, const RenderOptions& options,
                              std::uint32_t item_isects, bool all_contribute) {
-    constants_ = constants_of(camera, options, model.sh_degree);
+    constants_ = FramePipeline::constants_of(camera, options, model.sh_degree);
     const int tiles = constants_.tiles_x * constants_.tiles_y;
     const std::size_t pixels = static_cast<std::size_t>(camera.width) * static_cast<std::size_t>(camera.height);
     color_.resize(3 * pixels);
