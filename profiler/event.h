@@ -3,13 +3,22 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "profiler/gpu_event.h"
+
 namespace gs {
 
-/// What a track shows: a host thread, or the work of one GPU stream.
-enum class TrackKind : std::uint8_t { thread, gpu_stream };
+/// What a track shows.
+enum class TrackKind : std::uint8_t {
+    thread,       ///< nested ranges of a host thread
+    gpu_stream,   ///< the work of one stream of a GPU
+    api,          ///< CUDA calls of a host thread; tid is that thread's
+    overlapping,  ///< ranges of a process that may overlap (NVTX start/end), spread over rows so that none do
+    overhead,     ///< time the driver or the tool took, of a host thread
+};
 inline constexpr std::uint32_t kNoTrack = ~0u;
 
 /// A thread that recorded, or a GPU stream; numbered from 0 per reader. A lane that changes hands gets a new track.
@@ -50,6 +59,13 @@ struct InstantEvent {
     std::uint64_t payload = 0;
     std::uint32_t track = 0, name = 0;
 };
+/// A range that need not nest: NVTX start/end.
+struct AsyncSpanEvent {
+    std::int64_t begin_ns = 0, end_ns = 0;
+    std::uint64_t payload = 0;
+    std::uint32_t track = 0, name = 0;  ///< the thread that ended it
+    bool has_payload = false;
+};
 /// A range that was open when the reader looked: what a thread is doing now, or did when its process died.
 struct OpenSpan {
     std::int64_t begin_ns = 0;
@@ -68,6 +84,26 @@ struct LossCounts {
     std::uint64_t total() const { return lapped + dropped + malformed + untimed; }
 };
 
+/// How the profiling service does inside a process (abi.h, RingHeader).
+struct ServiceStatus {
+    abi::CuptiState cupti = abi::CuptiState::not_asked;
+    std::string cupti_reason;
+    std::uint64_t cupti_dropped = 0, budget_skipped = 0;
+    std::int64_t service_cpu_ns = 0;  ///< of its own threads
+    std::int64_t slow_path_ns = 0;    ///< of the program's threads
+    double budget = 0;                ///< share of the program's time, 0: no limit
+    double duty = 1;                  ///< share of the time that recording is on
+    bool armed = false;
+    std::int64_t heartbeat_ns = 0;
+};
+/// Where a process stands in a job. Empty texts and -1: not known.
+struct ProcessLabels {
+    std::string host, job, pod;  ///< SLURM_JOB_ID or the like; Kubernetes pod name
+    int rank = -1, local_rank = -1, world_size = -1;
+    std::string command;  ///< its command line, cut
+    bool empty() const { return host.empty() && job.empty() && pod.empty() && rank < 0 && command.empty(); }
+};
+
 struct TraceBatch {
     std::vector<TrackInfo> tracks;              ///< new or changed
     std::vector<NameInfo> names;                ///< new
@@ -77,7 +113,21 @@ struct TraceBatch {
     std::vector<InstantEvent> instants;
     std::vector<OpenSpan> open;  ///< all that are open now; replaces what was open before
     LossCounts loss;
+    std::vector<AsyncSpanEvent> async_spans;
+    // ---- what CUPTI told (gpu_event.h), in any order of time
+    std::vector<GpuWorkEvent> gpu_work;
+    std::vector<ApiCallEvent> api_calls;
+    std::vector<SyncEvent> syncs;
+    std::vector<MemoryEvent> memory;
+    std::vector<OverheadEvent> overheads;
+    std::vector<GpuDeviceEvent> devices;   ///< new
+    std::optional<ServiceStatus> service;  ///< of processes under the profiling service
+    ProcessLabels labels;                  ///< when new or changed, else empty
+
     std::uint64_t written = 0;  ///< records written since the ring began
+    /// Which ring, or which process of a file, this came from: sources with different numbers share nothing but names.
+    /// 0: the only one.
+    std::uint64_t source = 0;
     std::uint32_t pid = 0;
     std::string process_name;
     std::int64_t read_ns = 0;             ///< when the ring was read, 0: an empty batch

@@ -207,7 +207,7 @@ void TraceStore::take_counter(std::uint32_t name, CounterPoint point) {
         std::find_if(counters_.begin(), counters_.end(), [&](const CounterSeries& c) { return c.name == name; });
     if (series == counters_.end()) {
         if (counters_.size() >= 1024) return;
-        counters_.push_back({name, {}});
+        counters_.push_back({name, 0, {}});
         series = counters_.end() - 1;
     }
     series->points.push_back(point);
@@ -255,7 +255,7 @@ std::span<const FrameSample> TraceStore::history(StatScope scope) const {
     return scope == StatScope::call ? std::span<const FrameSample>() : frames_[index(scope)].view();
 }
 
-std::vector<StageStats> TraceStore::statistics(StatScope scope, std::size_t last_n) const {
+std::vector<StageStats> TraceStore::statistics(StatScope scope, std::size_t last_n, std::uint32_t) const {
     return scope == StatScope::call ? call_statistics(calls_, last_n) : frame_statistics(history(scope), last_n);
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 
 #include "profiler/event.h"
 #include "profiler/sliding.h"
+#include "profiler/stage_map.h"
 #include "profiler/statistics.h"
 
 namespace gs {
@@ -35,6 +37,36 @@ struct TraceLaunch {
     std::uint8_t row = 0;
 };
 
+/// What is known of a piece of GPU work beyond its span, where CUPTI or a file told. Numbers not told are zero.
+struct GpuWork {
+    std::uint64_t correlation = 0;
+    std::uint64_t bytes = 0;                       ///< copies and fills
+    std::int64_t queued_ns = 0, submitted_ns = 0;  ///< 0: not told
+    std::uint32_t grid[3] = {0, 0, 0};
+    std::uint16_t block[3] = {0, 0, 0};
+    std::uint16_t registers = 0;                          ///< a thread
+    std::uint32_t static_shared = 0, dynamic_shared = 0;  ///< bytes
+    std::uint32_t local_per_thread = 0, graph = 0;
+    GpuWorkKind kind = GpuWorkKind::kernel;
+    MemoryType source = MemoryType::unknown, target = MemoryType::unknown;
+    bool asynchronous = true;
+};
+
+/// A process that was recorded. Tracks, counters and frames name theirs by its index.
+struct TraceProcess {
+    std::uint64_t source = 0;  ///< TraceBatch::source
+    std::uint32_t pid = 0;
+    std::string name;
+    ProcessLabels labels;
+    std::optional<ServiceStatus> service;
+    LossCounts loss;
+    std::uint64_t written = 0;
+    std::vector<GpuDeviceEvent> devices;
+    SlidingArray<SyncEvent> syncs;     ///< in order of arrival
+    SlidingArray<MemoryEvent> memory;  ///< in order of arrival
+};
+inline constexpr std::uint32_t kAnyProcess = ~0u;
+
 /// One thread's, or one GPU stream's, timeline: a row per nesting depth. Spans of a row do not overlap and are in order
 /// of time.
 struct TraceTrack {
@@ -42,9 +74,12 @@ struct TraceTrack {
     std::string name;  ///< "engine", "thread 1234", "CUDA stream training"
     bool ended = false;
     TrackKind kind = TrackKind::thread;
+    std::uint32_t process = 0;                          ///< index into TraceStore::processes()
+    std::uint32_t device = 0, context = 0, stream = 0;  ///< of GPU streams that CUPTI or a file described
     std::vector<SlidingArray<TraceSpan>> rows;
     std::vector<SlidingArray<TraceLaunch>> launches;  ///< of GPU streams: [row][span], beside `rows`
-    std::int64_t newest_launch_ns = 0;                ///< of GPU streams
+    std::vector<SlidingArray<GpuWork>> works;  ///< of GPU streams with details: [row][span], beside `rows`; else empty
+    std::int64_t newest_launch_ns = 0;         ///< of GPU streams
 };
 
 /// What the timeline draws: one span, or several that are too small to tell apart.
@@ -63,6 +98,7 @@ struct CounterPoint {
 };
 struct CounterSeries {
     std::uint32_t name = 0;
+    std::uint32_t process = 0;
     SlidingArray<CounterPoint> points;
 };
 struct TraceInstant {
@@ -93,8 +129,18 @@ class TraceStore {
     std::string_view name(std::uint32_t index) const {
         return index < names_.size() ? names_[index] : std::string_view("?");
     }
-    /// The stage a name stands for, `other` when none.
+    /// The stage a range's name stands for, `other` when none.
     Stage stage(std::uint32_t name) const { return name < kStageCount ? static_cast<Stage>(name) : Stage::other; }
+    /// The stage of GPU work: of its own name, or of the kernel of that name by the stage map.
+    Stage gpu_stage(std::uint32_t name) const;
+    /// The map for gpu_stage(), for kernels that come from now on and those that are here.
+    void set_stage_map(StageMap map);
+
+    // ---- processes
+    const std::vector<TraceProcess>& processes() const { return processes_; }
+    /// The track of a thread (kind thread or api) of a process, kNoTrack when there is none. Where several threads had
+    /// the number one after the other: the newest.
+    std::uint32_t track_of(std::uint32_t process, std::uint32_t tid, TrackKind kind) const;
 
     // ---- timeline; times are nanoseconds of CLOCK_MONOTONIC
     const std::vector<TraceTrack>& tracks() const { return tracks_; }
@@ -114,6 +160,20 @@ class TraceStore {
         std::size_t row = 0;
     };
     LaunchingSpan launching_span(std::size_t track, std::size_t row, const TraceSpan& span) const;
+    /// The details of `span`, which is one of a GPU stream's rows[row].view(); null when none were told.
+    const GpuWork* gpu_work(std::size_t track, std::size_t row, const TraceSpan& span) const;
+    /// The range a piece of GPU work was launched in. When the launching thread had none open (PyTorch launches a
+    /// backward pass from threads of its own), it is the innermost one that was open then on the thread that holds the
+    /// process's iterations, and `inferred` says so.
+    struct RangeOf {
+        const TraceSpan* span = nullptr;  ///< null: none was open
+        std::uint32_t track = kNoTrack;
+        std::size_t row = 0;
+        bool inferred = false;
+    };
+    RangeOf range_of(std::size_t track, std::size_t row, const TraceSpan& span) const;
+    /// The innermost range of a thread's track at time t.
+    RangeOf innermost_at(std::uint32_t track, std::int64_t t) const;
     std::span<const OpenSpan> open_spans() const { return open_; }  ///< `track` and `name` as everywhere in the store
     const std::vector<CounterSeries>& counters() const { return counters_; }
     std::span<const TraceInstant> instants() const { return instants_.view(); }
@@ -121,10 +181,13 @@ class TraceStore {
     // ---- frames and stages
     /// Oldest first. Empty for StatScope::call.
     std::span<const FrameSample> history(StatScope scope) const;
-    /// Over the newest `last_n` frames (calls, for StatScope::call), warm-up and incomplete frames left out.
-    std::vector<StageStats> statistics(StatScope scope, std::size_t last_n = 256) const;
+    /// Over the newest `last_n` frames (calls, for StatScope::call) of a process, warm-up and incomplete frames left
+    /// out.
+    std::vector<StageStats> statistics(StatScope scope, std::size_t last_n = 256,
+                                       std::uint32_t process = kAnyProcess) const;
     /// GPU time of the same stages in the same form: what those frames launched. Empty where no GPU was timed.
-    std::vector<StageStats> gpu_statistics(StatScope scope, std::size_t last_n = 256) const;
+    std::vector<StageStats> gpu_statistics(StatScope scope, std::size_t last_n = 256,
+                                           std::uint32_t process = kAnyProcess) const;
 
     // ---- how good the numbers are
     const LossCounts& loss() const { return loss_; }
@@ -180,6 +243,7 @@ class TraceStore {
     std::unordered_map<std::string, std::uint32_t> index_of_name_;
     std::uint32_t unknown_name_ = 0;
     std::map<std::uint32_t, Source> sources_;  // by pid
+    std::vector<TraceProcess> processes_;
     std::vector<TraceTrack> tracks_;
     std::vector<CounterSeries> counters_;
     SlidingArray<TraceInstant> instants_;

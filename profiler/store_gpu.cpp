@@ -69,7 +69,7 @@ void TraceStore::take_pending_work(StatScope scope, FrameSample& frame) {
     if (rest.size() != pending.size()) pending = std::move(rest);
 }
 
-std::vector<StageStats> TraceStore::gpu_statistics(StatScope scope, std::size_t last_n) const {
+std::vector<StageStats> TraceStore::gpu_statistics(StatScope scope, std::size_t last_n, std::uint32_t) const {
     return scope == StatScope::call ? call_statistics(gpu_calls_, last_n)
                                     : gpu_frame_statistics(history(scope), last_n);
 }

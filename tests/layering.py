@@ -7,6 +7,7 @@ import sys
 # folder -> folders of ours it may include (itself always). The longest matching folder prefix of a file counts.
 ALLOWED = {
     "profiler/core": [],
+    "profiler/inject": ["profiler/core"],
     "renderer/base": ["profiler/core"],
     "renderer/math": ["renderer/base"],
     "renderer/device": ["renderer/base", "profiler/core"],
@@ -30,8 +31,8 @@ RESTRICTED = {
     r"^glad/": {"renderer/present", "app", "tests"},
     r"^EGL/": {"app", "tests"},
 }
-STD_ONLY = {"profiler/core"}
-POSIX_IN_CORE = re.compile(r"^(sys/|unistd\.h|fcntl\.h|linux/|pthread\.h|time\.h|x86intrin\.h|immintrin\.h|nvtx3/|errno\.h)")
+STD_ONLY = {"profiler/core", "profiler/inject"}
+POSIX_IN_CORE = re.compile(r"^(sys/|dlfcn\.h|link\.h|sched\.h|signal\.h|poll\.h|unistd\.h|fcntl\.h|linux/|pthread\.h|time\.h|x86intrin\.h|immintrin\.h|nvtx3/|errno\.h)")
 
 
 def folder_of(path: str) -> str | None:
