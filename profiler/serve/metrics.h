@@ -1,0 +1,66 @@
+// Metrics: what `gausscope serve` tells Prometheus. Adds up what Watch finds; counters and histograms never go back
+// while a process lives, and its series end some minutes after it did. Labels name stages, not kernels, so that their
+// number stays small. Used by Server; text() may be called from the thread that updates only.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "profiler/serve/exposition.h"
+#include "profiler/serve/watch.h"
+
+namespace gs::serve {
+
+/// What the daemon knows of itself.
+struct DaemonFigures {
+    double collector_cpu_s = 0, cpu_s = 0;  ///< of the thread that reads rings, of the whole daemon
+    double resident_bytes = 0;
+    double start_time_s = 0;  ///< since 1970
+    std::uint64_t store_bytes = 0;
+    std::size_t producers = 0;
+};
+
+class Metrics {
+  public:
+    void update(const TraceStore& store, std::span<const News> news, std::int64_t now_ns);
+    void count_recording(const std::string& trigger) { ++recordings_[trigger]; }
+    /// OpenMetrics 1.0.
+    std::string text(const DaemonFigures& daemon) const;
+
+  private:
+    static constexpr std::int64_t kRetireNs = 300'000'000'000;
+    static constexpr std::int64_t kHeartbeatNs = 10'000'000'000;  ///< a heartbeat this old is of a process that is gone
+    static constexpr std::size_t kMaxProcesses = 256;
+    struct Process {
+        Labels labels;
+        std::int64_t seen_ns = 0;
+        TimeHistogram iteration;
+        std::array<TimeHistogram, kStageCount> gpu, cpu;
+        double busy_s = 0, copy_s = 0, sync_s = 0, watched_s = 0;
+        double idle_ratio = 0;  ///< NaN: no GPU work recorded
+        std::uint64_t kernels = 0, launches = 0;
+        bool has_gpu = false;
+        std::uint64_t written = 0;
+        LossCounts loss;
+        std::optional<ServiceStatus> service;
+        std::map<std::string, double> gauges;  ///< newest value of each counter the process records
+    };
+    void update_process(Process& process, const TraceStore& store, const News& news, std::int64_t now_ns);
+    template <class Value>
+    void family(Exposition& out, const char* name, Exposition::Type type, const char* help, const char* unit,
+                Value value) const;
+    void write_times(Exposition& out) const;
+    void write_gpu(Exposition& out) const;
+    void write_service(Exposition& out) const;
+    void write_daemon(Exposition& out, const DaemonFigures& daemon) const;
+
+    std::map<std::uint64_t, Process> processes_;  // by source
+    std::map<std::string, std::uint64_t> recordings_;
+    std::uint64_t refused_processes_ = 0;
+};
+
+}  // namespace gs::serve

@@ -1,0 +1,34 @@
+#include "profiler/serve/watch.h"
+
+#include <algorithm>
+
+namespace gs::serve {
+
+std::vector<News> Watch::look(const TraceStore& store, std::int64_t now_ns) {
+    const std::int64_t until = now_ns - kLagNs;
+    std::vector<News> out;
+    std::map<std::uint64_t, Seen> still_there;
+    for (std::uint32_t p = 0; p < store.processes().size(); ++p) {
+        News news;
+        news.process = p;
+        news.source = store.processes()[p].source;
+        const auto known = seen_.find(news.source);
+        // What was recorded before this look began is history; counters begin with the present.
+        Seen seen = known != seen_.end() ? known->second : Seen{until, until};
+        news.iterations = find_iterations(store, p);
+        std::vector<Iteration>& items = news.iterations.items;
+        std::erase_if(items, [&](const Iteration& i) { return i.end_ns <= seen.iterations_until || i.end_ns > until; });
+        if (!items.empty()) seen.iterations_until = items.back().end_ns;
+        news.parts = break_down(store, news.iterations);
+        if (until > seen.stretch_until) {
+            news.stretch = break_down(store, p, seen.stretch_until, until, news.iterations.track);
+            seen.stretch_until = until;
+        }
+        still_there.emplace(news.source, seen);
+        out.push_back(std::move(news));
+    }
+    seen_ = std::move(still_there);
+    return out;
+}
+
+}  // namespace gs::serve
