@@ -7,6 +7,10 @@
 //              the user, no symbolic link; anything else is refused on both sides
 //   socket     <pid>.<role>.sock, role "own" (a gausscope) or "nvtx" (the injection library); both sides check the
 //              peer's uid with SO_PEERCRED (the same user, or root)
+//              (a second process of the same number, in another container: <pid>-2.<role>.sock, ...)
+//   collector  $GAUSSCOPE_COLLECTOR names a socket of a reader that wants every process from its first moment on
+//              (`gausscope record`): a new producer connects to it itself, sends a Reply with its ring unasked, and from
+//              then on the connection is one like any other. So a process that lives for a millisecond is read, too.
 //   lease      a connection that has asked to `arm` keeps the process recording until it asks to disarm, closes or
 //              dies: recording is on while there is a lease, or GAUSSCOPE_ARM=1 says always
 //
@@ -20,6 +24,9 @@ namespace gs::service {
 
 inline constexpr std::uint32_t kProtocolMagic = 0x56535347;  ///< "GSSV"
 inline constexpr std::uint32_t kProtocolVersion = 1;
+inline constexpr const char* kDirectoryVariable = "GAUSSCOPE_RUNTIME_DIR";
+inline constexpr const char* kCollectorVariable = "GAUSSCOPE_COLLECTOR";
+inline constexpr const char* kArmVariable = "GAUSSCOPE_ARM";
 
 enum class Op : std::uint32_t {
     hello = 1,          ///< Reply carries the ring's memfd

@@ -8,12 +8,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdio>
 #include <cstring>
 
-#include "profiler/core/device_lane.h"
 #include "profiler/core/nvtx.h"
 #include "profiler/core/process.h"
 #include "profiler/core/scope.h"
+#include "profiler/core/service_words.h"
 #include "profiler/core/strings.h"
 
 namespace gs {
@@ -75,6 +76,19 @@ void lay_out(abi::RingHeader& h, std::uint64_t total) {
     h.start_realtime_ns = clock_ns(CLOCK_REALTIME);
 }
 
+/// Leaves this mapping the only one through which the memory can be written: seals it (Linux 5.1), and opens it anew
+/// without the right to write, which is all there is on older kernels. The descriptor to hand out.
+int seal_against_writing(int fd) {
+    constexpr int kSealFutureWrite = 0x0010;  // F_SEAL_FUTURE_WRITE: older headers lack it
+    static_cast<void>(::fcntl(fd, F_ADD_SEALS, kSealFutureWrite));
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    const int readable = ::open(path, O_RDONLY | O_CLOEXEC);
+    if (readable < 0) return fd;
+    ::close(fd);
+    return readable;
+}
+
 /// A sealed, mapped memfd of `bytes`; null when the system refuses.
 void* make_memory(std::size_t bytes, int& fd_out) {
     const int fd = static_cast<int>(::syscall(SYS_memfd_create, "gausscope-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -86,7 +100,7 @@ void* make_memory(std::size_t bytes, int& fd_out) {
         ::close(fd);
         return nullptr;
     }
-    fd_out = fd;
+    fd_out = seal_against_writing(fd);
     return memory;
 }
 
@@ -104,7 +118,14 @@ void forget_in_child() noexcept {
     ::pthread_mutex_init(&recorder.lanes, nullptr);
 }
 
-bool create_ring(std::size_t budget) {
+void register_stages(abi::RingHeader& header) {
+    for (const char* name : kStageNames) recorder.strings.add({.text = name});
+    header.first_stage_string = string_of(Stage{});
+    header.stage_count = static_cast<std::uint32_t>(kStageCount);
+}
+
+bool create_ring(const RecordingOptions& options) {
+    const std::size_t budget = options.bytes;
     ticks_are_tsc = invariant_tsc();
     constexpr std::size_t kLeast = 1u << 20;
     const std::size_t bytes = (budget < kLeast          ? kLeast
@@ -118,48 +139,48 @@ bool create_ring(std::size_t budget) {
     describe_process(*header);
     recorder.header = header;
     recorder.strings.attach(*header);
-    for (const char* name : kStageNames) recorder.strings.add(name);
-    header->first_stage_string = string_of(Stage{});
-    header->stage_count = static_cast<std::uint32_t>(kStageCount);
+    if (options.stages) register_stages(*header);
     publish_clock_snapshot();
     // A second one soon, so that readers have a first rate: error 1e-4 here, steered away as snapshots follow.
     const std::uint64_t until = monotonic_ns() + 300'000;
     while (monotonic_ns() < until) {
     }
     publish_clock_snapshot();
-    store(header->armed, 1u);
+    store(header->armed, options.armed ? 1u : 0u);
     publish(header->magic, abi::kMagic);
     if (!recorder.fork_handler) recorder.fork_handler = ::pthread_atfork(nullptr, nullptr, forget_in_child) == 0;
-    nvtx_active = nvtx_listens(recorder.strings);
+    nvtx_active = options.stages && nvtx_listens(recorder.strings);
     return true;
 }
 
 // ---- lanes ----
 
-/// Records for the next new lane: an eighth of what is not needed to give every later lane 1024, 32768 at most. So
-/// the first threads, which are the ones that matter, get long lanes, and all 128 get one.
-std::uint32_t capacity_for(std::uint64_t bytes_left, std::uint64_t lanes_left) {
-    constexpr std::uint64_t kFewest = 1024 * sizeof(abi::Record), kMost = 32768 * sizeof(abi::Record);
+/// Bytes for the next new lane: an eighth of what is not needed to give every later lane 32 KiB, 1 MiB at most. So
+/// the first threads, which are the ones that matter, get long lanes, and all 128 get one. The activity lane bears
+/// what all streams and threads do, in bursts: half of it, 4 MiB at most.
+std::uint64_t bytes_for(abi::LaneKind kind, std::uint64_t bytes_left, std::uint64_t lanes_left) {
+    const bool activity = kind == abi::LaneKind::activity;
+    constexpr std::uint64_t kFewest = 32u << 10;
+    const std::uint64_t most = activity ? 4u << 20 : 1u << 20;
     const std::uint64_t reserved = lanes_left * kFewest;
-    const std::uint64_t extra = bytes_left > reserved ? (bytes_left - reserved) / 8 : 0;
+    const std::uint64_t extra = bytes_left > reserved ? (bytes_left - reserved) / (activity ? 2 : 8) : 0;
     const std::uint64_t equal = bytes_left / lanes_left;
-    const std::uint64_t bytes = std::max(std::min(extra, kMost), std::min(equal, kFewest));
-    return static_cast<std::uint32_t>(std::bit_floor(bytes / sizeof(abi::Record)));
+    return std::bit_floor(std::max(std::min(extra, most), std::min(equal, kFewest)));
 }
 
 abi::Lane* fresh_lane(abi::LaneKind kind) {
     abi::RingHeader& h = *recorder.header;
     if (h.lanes_used >= h.lane_count) return nullptr;
-    const std::uint32_t capacity = capacity_for(h.rings_bytes - h.rings_used, h.lane_count - h.lanes_used);
-    const std::uint32_t record_bytes = kind == abi::LaneKind::device ? sizeof(abi::DeviceRecord) : sizeof(abi::Record);
-    const std::uint32_t records = capacity / (record_bytes / static_cast<std::uint32_t>(sizeof(abi::Record)));
+    const std::uint64_t bytes = bytes_for(kind, h.rings_bytes - h.rings_used, h.lane_count - h.lanes_used);
+    const std::uint32_t record_bytes = kind == abi::LaneKind::thread ? sizeof(abi::Record) : sizeof(abi::DeviceRecord);
+    const auto records = static_cast<std::uint32_t>(bytes / record_bytes);
     if (records == 0) return nullptr;
     abi::Lane* lane = lane_at(h.lanes_used);
     lane->records_offset = h.rings_offset + h.rings_used;
     lane->record_capacity = records;
     lane->record_bytes = record_bytes;
     lane->kind = static_cast<std::uint32_t>(kind);
-    store(h.rings_used, h.rings_used + std::uint64_t{capacity} * sizeof(abi::Record));
+    store(h.rings_used, h.rings_used + bytes);
     publish(h.lanes_used, h.lanes_used + 1);
     return lane;
 }
@@ -243,14 +264,13 @@ void occupy(ThreadLane& t, abi::Lane* lane) {
     write_record(t, abi::RecordKind::thread_begin, now, now, tid, t.name, abi::kHasPayload);
 }
 
-void count_dropped() {
-    if (recorder.header != nullptr)
-        std::atomic_ref(recorder.header->dropped_records).fetch_add(1, std::memory_order_relaxed);
-}
+void count_dropped() { count(&abi::RingHeader::dropped_records); }
 
 }  // namespace
 
 ThreadLane& this_threads_lane() noexcept { return thread_lane; }
+
+abi::RingHeader* ring_header() noexcept { return recorder.header; }
 
 bool take_lane(ThreadLane& t) noexcept {
     if (recorder_state.load(std::memory_order_relaxed) == static_cast<int>(RecorderState::unstarted)) start_recording();
@@ -275,14 +295,14 @@ std::uint32_t ring_number() noexcept { return recorder.number; }
 
 std::uint32_t index_of(const abi::Lane& lane) noexcept { return static_cast<std::uint32_t>(&lane - lane_at(0)); }
 
-bool take_device_lane(DeviceLaneRef& ref) noexcept {
+bool take_wide_lane(abi::LaneKind kind, WideLane& ref) noexcept {
     if (ref.refused > 0) {
         --ref.refused;
         count_dropped();
         return false;
     }
     const LanesLock lock;
-    abi::Lane* lane = some_lane(abi::LaneKind::device);
+    abi::Lane* lane = some_lane(kind);
     if (lane == nullptr) {
         ref.refused = 1000;
         count_dropped();
@@ -297,7 +317,7 @@ bool take_device_lane(DeviceLaneRef& ref) noexcept {
     return true;
 }
 
-void release_device_lane(DeviceLaneRef& ref) noexcept {
+void release_wide_lane(WideLane& ref) noexcept {
     if (ref.lane != nullptr && recorder.header != nullptr && ref.ring == recorder.number) {
         const LanesLock lock;
         ref.lane->released_at = read_ticks();
@@ -314,8 +334,8 @@ bool start_recording(const RecordingOptions& options) noexcept {
     if (recorder_state.load(std::memory_order_acquire) == kArmed) return true;
     // Whoever comes second while the ring is being made records nothing yet, rather than wait.
     if (recorder.starting.test_and_set(std::memory_order_acquire)) return set_recording(true) || is_recording();
-    const bool made = create_ring(options.bytes);
-    recorder_state.store(made ? kArmed : kOff, std::memory_order_release);
+    const bool made = create_ring(options);
+    recorder_state.store(made && options.armed ? kArmed : kOff, std::memory_order_release);
     return made;
 }
 
@@ -338,42 +358,12 @@ int ring_fd() noexcept {
     return made ? recorder.fd : -1;
 }
 
-StringId register_string(const char* text) noexcept {
+StringId register_string(const StringKey& key) noexcept {
     using namespace detail;
     if (recorder_state.load(std::memory_order_acquire) == static_cast<int>(RecorderState::unstarted)) start_recording();
-    if (text == nullptr || ring_fd() < 0) return 0;
+    if (key.text == nullptr || ring_fd() < 0) return 0;
     const LanesLock lock;
-    return recorder.strings.add(text);
-}
-
-void publish_clock_snapshot() noexcept {
-    using namespace detail;
-    if (recorder.header == nullptr) return;
-    static constinit std::atomic_flag busy = ATOMIC_FLAG_INIT;
-    if (busy.test_and_set(std::memory_order_acquire)) return;
-    // The tightest of a few brackets: being scheduled away between two clocks would bend time.
-    abi::ClockSnapshot best{};
-    best.uncertainty_ticks = ~std::uint64_t{0};
-    for (int i = 0; i < 8; ++i) {
-        const std::uint64_t before = read_ticks();
-        const std::uint64_t monotonic = monotonic_ns(), realtime = clock_ns(CLOCK_REALTIME);
-        const std::uint64_t after = read_ticks();
-        if (after - before >= best.uncertainty_ticks) continue;
-        const std::uint64_t ticks = ticks_are_tsc ? before + (after - before) / 2 : monotonic;
-        best = {ticks, monotonic, realtime, 0, after - before};
-    }
-    abi::RingHeader& h = *recorder.header;
-    const std::uint64_t number = h.clock_count;
-    abi::ClockSnapshot& slot = number == 0 ? h.first_clock : h.clocks[number % abi::kClockSlots];
-    fence(std::memory_order_release);
-    store(slot.ticks, best.ticks);
-    store(slot.monotonic_ns, best.monotonic_ns);
-    store(slot.realtime_ns, best.realtime_ns);
-    store(slot.cupti_ns, best.cupti_ns);
-    store(slot.uncertainty_ticks, best.uncertainty_ticks);
-    publish(h.clock_count, number + 1);
-    store(h.heartbeat_ns, best.monotonic_ns);
-    busy.clear(std::memory_order_release);
+    return recorder.strings.add(key);
 }
 
 void name_this_thread(const char* name) noexcept {

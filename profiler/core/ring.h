@@ -21,6 +21,8 @@ using StringId = std::uint32_t;
 struct RecordingOptions {
     std::size_t bytes =
         abi::kHardCap;  ///< memory budget, clamped to [1 MiB, abi::kHardCap]; pages are used as lanes fill
+    bool armed = true;  ///< false: spans are recorded once set_recording(true) was called
+    bool stages = true;  ///< gausscope's stages are named in it and told to NVTX; false in programs that are not gausscope
 };
 
 /// Makes the ring and starts recording; the first Span does it too. False when the ring cannot be made (no memfd, no
@@ -35,12 +37,23 @@ bool is_recording() noexcept;
 /// The memfd, owned by the recorder; dup() it to keep it. -1: no ring.
 int ring_fd() noexcept;
 
-/// The id of `text`, the same for the same text. Cut to abi::kMaxStringBytes (counted); 0 when the arena is full
+/// A name and what else its entry says; entries that differ in any of it are different names.
+struct StringKey {
+    const char* text = nullptr;
+    StringId domain = 0;      ///< name of its NVTX domain, 0: none
+    std::uint32_t color = 0;  ///< abi::StringEntry::color
+    std::uint32_t flags = 0;  ///< abi::StringEntry::flags
+};
+/// The id of a name, the same for the same key. Cut to abi::kMaxStringBytes (counted); 0 when the arena is full
 /// (counted) or there is no ring. Takes a lock: register once, not per span.
-StringId register_string(const char* text) noexcept;
-
-/// Puts {ticks, MONOTONIC, REALTIME} into the ring and renews the heartbeat. The collector calls it every 100 ms.
-void publish_clock_snapshot() noexcept;
+StringId register_string(const StringKey& key) noexcept;
+inline StringId register_string(const char* text, StringId domain = 0, std::uint32_t color = 0) noexcept {
+    return register_string(StringKey{.text = text, .domain = domain, .color = color});
+}
+/// Names category `number` (1..255 can be told from a record) of `domain`.
+inline StringId register_category(const char* text, StringId domain, std::uint32_t number) noexcept {
+    return register_string(StringKey{.text = text, .domain = domain, .flags = abi::kCategoryName | number << 8});
+}
 
 namespace detail {
 
@@ -56,8 +69,8 @@ struct ThreadLane {
     bool leaving = false;
 };
 
-/// The lane of a device stream, as its one writer sees it (device_lane.h). Private memory, as ThreadLane.
-struct DeviceLaneRef {
+/// A lane of 64-byte records, as its one writer sees it (device_lane.h, activity_lane.h). Private memory, as ThreadLane.
+struct WideLane {
     abi::Lane* lane = nullptr;
     std::uint64_t* records = nullptr;  ///< 8 words each
     std::uint64_t head = 0;
@@ -68,8 +81,8 @@ struct DeviceLaneRef {
 };
 /// Gets `ref` a lane of the present ring; false when there is none (counted). Writes into no lane of another ring: a
 /// fork takes the ring away.
-bool take_device_lane(DeviceLaneRef& ref) noexcept;
-void release_device_lane(DeviceLaneRef& ref) noexcept;
+bool take_wide_lane(abi::LaneKind kind, WideLane& ref) noexcept;
+void release_wide_lane(WideLane& ref) noexcept;
 /// Counts up whenever this process loses its ring (fork).
 std::uint32_t ring_number() noexcept;
 /// Where `lane` stands in the directory.
@@ -83,6 +96,9 @@ extern constinit thread_local ThreadLane thread_lane __attribute__((tls_model("i
 extern constinit thread_local ThreadLane thread_lane;
 #endif
 extern constinit bool nvtx_active;  ///< a tool listens to NVTX
+
+/// The mapped ring; null: there is none.
+abi::RingHeader* ring_header() noexcept;
 
 /// thread_lane, for code that is not in a hurry.
 ThreadLane& this_threads_lane() noexcept;
@@ -111,10 +127,10 @@ inline void publish(T& where, T value) noexcept {
     std::atomic_ref<T>(where).store(value, std::memory_order_release);
 }
 
-inline void write_record(ThreadLane& t, abi::RecordKind kind, std::uint64_t begin, std::uint64_t end,
-                         std::uint64_t payload, StringId name, std::uint16_t flags) noexcept {
+/// The one way a record gets into a thread's lane.
+inline void write_record_at(ThreadLane& t, std::uint64_t depth, abi::RecordKind kind, std::uint64_t begin,
+                            std::uint64_t end, std::uint64_t payload, StringId name, std::uint16_t flags) noexcept {
     std::uint64_t* words = t.records + 4 * (t.head & t.mask);
-    const std::uint64_t depth = t.depth < 255 ? t.depth : 255;
     // Orders these stores after the previous head: a reader that sees any of them also sees that head (abi.h).
     fence(std::memory_order_release);
     store(words[0], begin);
@@ -122,6 +138,18 @@ inline void write_record(ThreadLane& t, abi::RecordKind kind, std::uint64_t begi
     store(words[2], payload);
     store(words[3],
           std::uint64_t{name} | static_cast<std::uint64_t>(kind) << 32 | depth << 40 | std::uint64_t{flags} << 48);
+    publish(t.lane->head, ++t.head);
+}
+inline void write_record(ThreadLane& t, abi::RecordKind kind, std::uint64_t begin, std::uint64_t end,
+                         std::uint64_t payload, StringId name, std::uint16_t flags) noexcept {
+    write_record_at(t, t.depth < 255 ? t.depth : 255, kind, begin, end, payload, name, flags);
+}
+
+/// The same for lanes of 64-byte records.
+inline void write_wide(WideLane& t, const std::uint64_t (&record)[8]) noexcept {
+    std::uint64_t* words = t.records + 8 * (t.head & t.mask);
+    fence(std::memory_order_release);
+    for (int i = 0; i < 8; ++i) store(words[i], record[i]);
     publish(t.lane->head, ++t.head);
 }
 
