@@ -1,0 +1,64 @@
+// FlightRecorder: writes the last seconds of the store to disk when something asked for it, and keeps the folder
+// within its bounds. Used by Server, on its own thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "profiler/store.h"
+#include "renderer/base/file.h"
+
+namespace gs::serve {
+
+struct RecorderOptions {
+    fs::path folder;
+    std::uint64_t max_bytes = 1ull << 30;  ///< of all recordings in the folder; the oldest go first
+    double before_s = 20, after_s = 2;     ///< around what happened
+    double cooldown_s = 60;                ///< at least, between two recordings of one kind
+};
+
+/// A recording that was asked for: the stretch [begin, end] of CLOCK_MONOTONIC.
+struct Recording {
+    std::string kind, reason;
+    std::int64_t begin_ns = 0, end_ns = 0;
+    fs::path path;
+};
+
+class FlightRecorder {
+  public:
+    /// Makes the folder. Errors: unwritable.
+    static Result<FlightRecorder> open(RecorderOptions options);
+
+    /// Something happened at `time_ns`: its surroundings will be written when they are complete. Null while the kind
+    /// cools down.
+    const Recording* ask(const std::string& kind, const std::string& reason, std::int64_t time_ns);
+    /// A stretch that a user asked for; never refused but for more than 16 waiting ones.
+    Result<Recording> ask_stretch(const std::string& reason, std::int64_t begin_ns, std::int64_t end_ns);
+
+    /// Writes every recording whose end is further back than records may be late. A file that cannot be written is
+    /// logged and not tried again.
+    std::vector<Recording> write_due(const TraceStore& store, std::int64_t now_ns);
+    /// Writes all that waits, complete or not: the daemon is ending.
+    std::vector<Recording> write_all(const TraceStore& store);
+
+    /// The finished recordings of the folder by name, oldest first.
+    std::vector<fs::path> finished() const;
+    const RecorderOptions& options() const { return options_; }
+
+  private:
+    explicit FlightRecorder(RecorderOptions options) : options_(std::move(options)) {}
+    static constexpr std::int64_t kLateNs = 1'000'000'000;
+    static constexpr std::size_t kMaxWaiting = 16;
+    fs::path new_path(const std::string& kind);
+    bool write(const TraceStore& store, const Recording& recording);
+    void make_room();
+
+    RecorderOptions options_;
+    std::vector<Recording> waiting_;
+    std::map<std::string, std::int64_t> newest_of_kind_;
+    std::uint64_t serial_ = 0;
+};
+
+}  // namespace gs::serve

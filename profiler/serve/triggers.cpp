@@ -1,0 +1,89 @@
+#include "profiler/serve/triggers.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace gs::serve {
+namespace {
+
+double median_of(const std::deque<double>& values) {
+    std::vector<double> sorted(values.begin(), values.end());
+    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+    std::nth_element(sorted.begin(), middle, sorted.end());
+    return *middle;
+}
+
+std::string title_of(const TraceProcess& process) { return fmt::format("{} ({})", process.name, process.pid); }
+
+bool is_gone(std::uint32_t pid) { return ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH; }
+
+}  // namespace
+
+std::vector<Trigger> Triggers::look(const TraceStore& store, std::span<const News> news, std::int64_t now_ns) {
+    std::vector<Trigger> out;
+    std::map<std::uint64_t, Known> still_there;
+    for (const News& n : news) {
+        Known& known = still_there.emplace(n.source, std::move(known_[n.source])).first->second;
+        slow_steps(known, store, n, out);
+        crash(known, store, n, now_ns, out);
+        if (options_.rules) new_rules(known, store, n, now_ns, out);
+    }
+    known_ = std::move(still_there);
+    return out;
+}
+
+void Triggers::slow_steps(Known& known, const TraceStore& store, const News& news, std::vector<Trigger>& out) const {
+    for (const Iteration& i : news.iterations.items) {
+        const double ms = i.milliseconds();
+        if (options_.step_factor > 0 && known.iteration_ms.size() >= kLeastIterations) {
+            const double median = median_of(known.iteration_ms);
+            if (ms > options_.step_factor * median)
+                out.push_back({"slow-step",
+                               fmt::format("iteration {} of {} took {:.4g} ms, the median is {:.4g} ms", i.number,
+                                           title_of(store.processes()[news.process]), ms, median),
+                               news.process, i.end_ns});
+        }
+        known.iteration_ms.push_back(ms);
+        if (known.iteration_ms.size() > kRemembered) known.iteration_ms.pop_front();
+    }
+}
+
+// A process that leaves in order disarms its ring first; what is gone and still armed was killed, crashed, or left by
+// _exit().
+void Triggers::crash(Known& known, const TraceStore& store, const News& news, std::int64_t now_ns,
+                     std::vector<Trigger>& out) const {
+    const TraceProcess& process = store.processes()[news.process];
+    if (known.reported_dead || !process.service || !process.service->armed) return;
+    if (now_ns - process.service->heartbeat_ns < kSilenceNs || !is_gone(process.pid)) return;
+    known.reported_dead = true;
+    std::string open;
+    for (const OpenSpan& span : store.open_spans())
+        if (span.track < store.tracks().size() && store.tracks()[span.track].process == news.process)
+            open += fmt::format("{}{}", open.empty() ? ", inside " : " > ", store.name(span.name));
+    out.push_back({"crash", fmt::format("{} is gone without having ended in order{}", title_of(process), open),
+                   news.process, process.service->heartbeat_ns});
+}
+
+void Triggers::new_rules(Known& known, const TraceStore& store, const News& news, std::int64_t now_ns,
+                         std::vector<Trigger>& out) const {
+    if (now_ns < known.next_rules_ns || known.iteration_ms.size() < kLeastIterations) return;
+    known.next_rules_ns = now_ns + kRuleIntervalNs;
+    InsightOptions options;
+    options.process = news.process;
+    options.begin_ns = now_ns - 2 * kRuleIntervalNs;
+    const Insights insights = find_insights(store, options);
+    for (const Finding& finding : insights.findings) {
+        if (!(finding.share >= options_.least_share)) continue;
+        // What a program does from its first minute on is for its author to read; a trace is for what changes.
+        if (known.rules.insert(finding.rule).second && known.rules_asked)
+            out.push_back({finding.rule,
+                           fmt::format("{}: {}", title_of(store.processes()[news.process]), finding.title),
+                           news.process, now_ns});
+    }
+    known.rules_asked = true;
+}
+
+}  // namespace gs::serve
