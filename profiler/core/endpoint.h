@@ -23,7 +23,8 @@ struct Host {
 /// not null) or one is running already. The thread survives until stop() or the end of the process; after fork() the
 /// child has none. `host` must live until then.
 bool start_endpoint(const char* role, Host& host, char* why = nullptr) noexcept;
-/// Takes the socket away and joins the thread (within one tick). Called at exit and by tests.
+/// Takes the socket away and joins the thread: at once, or after the tick under way, for which it waits two seconds at
+/// most. Called at exit and by tests.
 void stop_endpoint() noexcept;
 
 }  // namespace gs::service
