@@ -1,5 +1,5 @@
-// Insights: what costs time in a trace, and what would make it faster. Rules look at a TraceStore; each gives a
-// Finding, or says why it cannot tell. Used by the Insights panel, `gausscope record --insights`, `gausscope trace
+// Insights: what costs time in a trace, and what would make it faster. Rules look at a TraceStore; each gives an
+// Insight, or says why it cannot tell. Used by the Insights panel, `gausscope record --insights`, `gausscope trace
 // --insights` and `serve`.
 #pragma once
 
@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "profiler/cost_model.h"
 #include "profiler/store.h"
 
 namespace gs {
@@ -22,7 +23,7 @@ struct Evidence {
 
 enum class Confidence { measured, inferred };
 
-struct Finding {
+struct Insight {
     std::string rule;    ///< "R3"
     std::string title;   ///< "The host waits for the GPU 12 times an iteration"
     std::string text;    ///< what was seen, with its numbers
@@ -41,7 +42,7 @@ struct Unanswered {
 };
 
 struct Insights {
-    std::vector<Finding> findings;  ///< by recoverable time, the largest first; what cannot be told last
+    std::vector<Insight> findings;  ///< by recoverable time, the largest first; what cannot be told last
     std::vector<Unanswered> unanswered;
     std::vector<std::string> clear;  ///< rules that were asked and found nothing: "R4 pageable copies"
     std::uint64_t iterations = 0;    ///< how many the figures are means of
@@ -54,6 +55,9 @@ struct InsightOptions {
     std::int64_t end_ns = std::numeric_limits<std::int64_t>::max();
     const TraceStore* baseline = nullptr;  ///< for R22, null: none given
     std::size_t max_iterations = 512;      ///< the newest
+    /// The least time that stages of one iteration need on this machine (stage_floors()), for R9 to R11 where no
+    /// counters are; only right for our own renderer. Empty: not known.
+    std::vector<StageFloor> floors;
 };
 
 /// Asks every rule. Never throws; costs milliseconds for a live session's store.
