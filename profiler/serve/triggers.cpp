@@ -75,7 +75,7 @@ void Triggers::new_rules(Known& known, const TraceStore& store, const News& news
     options.process = news.process;
     options.begin_ns = now_ns - 2 * kRuleIntervalNs;
     const Insights insights = find_insights(store, options);
-    for (const Finding& finding : insights.findings) {
+    for (const Insight& finding : insights.findings) {
         if (!(finding.share >= options_.least_share)) continue;
         // What a program does from its first minute on is for its author to read; a trace is for what changes.
         if (known.rules.insert(finding.rule).second && known.rules_asked)
