@@ -1,6 +1,7 @@
-// CUPTI, as the injection library uses it: kernels, copies, CUDA calls, waits, allocations and overheads of this process
-// become activity records in its ring (abi.h, "Activity lanes"). The library is opened at run time, never linked; where
-// it is missing or another tool has it, everything else goes on and RingHeader::cupti_state and cupti_reason say why.
+// CUPTI, as the injection library uses it: kernels, copies, CUDA calls, waits, allocations and overheads of this
+// process become activity records in its ring (abi.h, "Activity lanes"). The library is opened at run time, never
+// linked; where it is missing or another tool has it, everything else goes on and RingHeader::cupti_state and
+// cupti_reason say why.
 //
 // Called by the library's Host (profiler/core/endpoint.h) from the endpoint's thread, by InitializeInjection from the
 // thread that initialises CUDA, and at exit. Calls that meet each other do not wait: the later one leaves its wish for
@@ -9,8 +10,8 @@
 
 namespace gs::inject::cupti {
 
-/// Recording is wanted (or no longer). On: CUPTI is taken as soon as CUDA is in the process - now, or in a later tick().
-/// Off: kinds off, the last records fetched, CUPTI given back completely, so that no slow-down stays behind.
+/// Recording is wanted (or no longer). On: CUPTI is taken as soon as CUDA is in the process - now, or in a later
+/// tick(). Off: kinds off, the last records fetched, CUPTI given back completely, so that no slow-down stays behind.
 /// GAUSSCOPE_CUPTI=0 in the environment: never taken.
 void set_armed(bool armed) noexcept;
 
