@@ -114,10 +114,10 @@ bool FlightRecorder::write(const TraceStore& store, const Recording& recording) 
     return true;
 }
 
-std::vector<fs::path> FlightRecorder::finished() const {
+std::vector<fs::path> FlightRecorder::finished_in(const fs::path& folder) {
     std::vector<std::pair<fs::file_time_type, fs::path>> found;
     std::error_code error;
-    for (const auto& entry : fs::directory_iterator(options_.folder, error)) {
+    for (const auto& entry : fs::directory_iterator(folder, error)) {
         const std::string name = entry.path().filename().string();
         // Nothing but our own files is ever counted or removed.
         if (name.starts_with(kPrefix) && name.ends_with(kTraceEnd) && entry.is_regular_file(error))
@@ -130,7 +130,7 @@ std::vector<fs::path> FlightRecorder::finished() const {
 }
 
 void FlightRecorder::make_room() {
-    const std::vector<fs::path> files = finished();
+    const std::vector<fs::path> files = finished_in(options_.folder);
     std::uint64_t total = 0;
     for (const fs::path& file : files) total += bytes_of(file) + bytes_of(report_of(file));
     for (const fs::path& file : files) {

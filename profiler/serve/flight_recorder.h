@@ -43,8 +43,8 @@ class FlightRecorder {
     /// Writes all that waits, complete or not: the daemon is ending.
     std::vector<Recording> write_all(const TraceStore& store);
 
-    /// The finished recordings of the folder by name, oldest first.
-    std::vector<fs::path> finished() const;
+    /// The finished recordings of a folder, oldest first.
+    static std::vector<fs::path> finished_in(const fs::path& folder);
     const RecorderOptions& options() const { return options_; }
 
   private:

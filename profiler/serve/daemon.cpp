@@ -1,0 +1,137 @@
+#include "profiler/serve/daemon.h"
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "profiler/core/clock.h"
+#include "renderer/base/log.h"
+
+namespace gs::serve {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+HttpAnswer json_answer(int status, const Json& object) {
+    return {status, "application/json", object.dump() + "\n", {}};
+}
+HttpAnswer error_answer(int status, const std::string& text) { return json_answer(status, {{"error", text}}); }
+
+/// Takes the same time whichever byte differs.
+bool same_secret(const std::string& a, const std::string& b) {
+    unsigned difference = a.size() == b.size() ? 0 : 1;
+    for (std::size_t i = 0; i < a.size(); ++i)
+        difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b.empty() ? 0 : b[i % b.size()]);
+    return difference == 0;
+}
+
+constexpr const char* kHelp =
+    "gausscope serve\n"
+    "GET  /metrics              OpenMetrics, for Prometheus\n"
+    "GET  /healthz              200 while the daemon works\n"
+    "POST /trace?ms=5000        record from now on   (Authorization: Bearer TOKEN)\n"
+    "POST /trace?ms=5000&at=/10s   beginning at the next multiple of 10 s, on every node at once\n"
+    "POST /trace?last=20000     record what was\n"
+    "GET  /traces               the recordings       (Authorization: Bearer TOKEN)\n"
+    "GET  /traces/NAME          one of them, for ui.perfetto.dev or gausscope view\n";
+
+}  // namespace
+
+Daemon::Daemon(DaemonOptions options, FlightRecorder recorder)
+    : options_(std::move(options)),
+      recorder_(std::move(recorder)),
+      folder_(recorder_.options().folder),
+      triggers_(options_.triggers) {
+    text_.store(std::make_shared<const std::string>(metrics_.text({})));
+    ticked_ns_ = static_cast<std::int64_t>(monotonic_ns());
+}
+
+void Daemon::tick(const TraceStore& store, std::int64_t now_ns, const DaemonFigures& figures) {
+    ticked_ns_ = now_ns;
+    serve_requests(store, now_ns);
+    if (now_ns < next_ns_) return;
+    next_ns_ = now_ns + kIntervalNs;
+    const std::vector<News> news = watch_.look(store, now_ns);
+    metrics_.update(store, news, now_ns);
+    for (const Trigger& trigger : triggers_.look(store, news, now_ns)) {
+        log_info("{}: {}", trigger.kind, trigger.reason);
+        recorder_.ask(trigger.kind, trigger.reason, trigger.time_ns);
+    }
+    note_written(recorder_.write_due(store, now_ns));
+    text_.store(std::make_shared<const std::string>(metrics_.text(figures)));
+}
+
+void Daemon::finish(const TraceStore& store) { note_written(recorder_.write_all(store)); }
+
+void Daemon::note_written(const std::vector<Recording>& written) {
+    for (const Recording& recording : written) metrics_.count_recording(recording.kind);
+    recordings_ += written.size();
+}
+
+void Daemon::serve_requests(const TraceStore& store, std::int64_t now_ns) {
+    const auto to_monotonic = static_cast<std::int64_t>(clock_ns(CLOCK_REALTIME)) - now_ns;
+    while (auto asked = asked_.try_take()) {
+        const CaptureRequest& stretch = (*asked)->stretch;
+        auto recording =
+            recorder_.ask_stretch((*asked)->path, stretch.begin_ns - to_monotonic, stretch.end_ns - to_monotonic);
+        if (recording && store.processes().empty()) log_info("recording, although no process is attached yet");
+        (*asked)->reply.set_value(std::move(recording));
+    }
+}
+
+bool Daemon::allowed(const HttpRequest& request) const {
+    return !options_.token.empty() && same_secret(options_.token, request.bearer_token);
+}
+
+HttpAnswer Daemon::answer(const HttpRequest& request) {
+    const bool reads = request.method == "GET" || request.method == "HEAD";
+    if (request.path == "/metrics" && reads) return {200, kOpenMetricsType, *text_.load(), {}};
+    if (request.path == "/" && reads) return {200, "text/plain; charset=utf-8", kHelp, {}};
+    if (request.path == "/healthz" && reads) {
+        const bool works = static_cast<std::int64_t>(monotonic_ns()) - ticked_ns_ < kSilenceNs;
+        return {works ? 200 : 503, "text/plain; charset=utf-8", works ? "ok\n" : "the collector is stuck\n", {}};
+    }
+    const bool capture_asked = request.path == "/trace", recordings_asked = request.path.starts_with("/traces");
+    if (!capture_asked && !recordings_asked) return error_answer(404, "no such page; / lists them");
+    if (capture_asked ? request.method != "POST" : !reads)
+        return error_answer(405, capture_asked ? "use POST" : "use GET");
+    if (!allowed(request)) return error_answer(401, "this needs Authorization: Bearer TOKEN");
+    if (capture_asked) return capture(request);
+    constexpr std::string_view kFolder = "/traces/";
+    return request.path.starts_with(kFolder) ? recording(request.path.substr(kFolder.size())) : recordings_list();
+}
+
+HttpAnswer Daemon::capture(const HttpRequest& request) {
+    const auto stretch = parse_capture(request, static_cast<std::int64_t>(clock_ns(CLOCK_REALTIME)));
+    if (!stretch) return error_answer(400, stretch.error().text());
+    auto asked = std::make_shared<Asked>();
+    asked->stretch = *stretch;
+    asked->path = "asked for by " + request.path + "?" + request.query;
+    auto reply = asked->reply.get_future();
+    if (!asked_.try_put(asked)) return error_answer(429, "too many requests are waiting");
+    if (reply.wait_for(std::chrono::seconds(5)) != std::future_status::ready)
+        return error_answer(503, "the daemon is busy; the recording may still be made");
+    const Result<Recording> recording = reply.get();
+    if (!recording) return error_answer(429, recording.error().text());
+    const auto seconds = [](std::int64_t ns) { return static_cast<double>(ns) * 1e-9; };
+    return json_answer(202, {{"trace", recording->path.filename().string()},
+                             {"begin_unix_s", seconds(stretch->begin_ns)},
+                             {"end_unix_s", seconds(stretch->end_ns)}});
+}
+
+HttpAnswer Daemon::recordings_list() const {
+    Json list = Json::array();
+    for (const fs::path& file : FlightRecorder::finished_in(folder_)) {
+        std::error_code error;
+        list.push_back({{"trace", file.filename().string()}, {"bytes", fs::file_size(file, error)}});
+    }
+    return json_answer(200, {{"traces", list}});
+}
+
+// Only names that the folder lists: nothing a request says is ever used as a path.
+HttpAnswer Daemon::recording(const std::string& name) const {
+    for (const fs::path& file : FlightRecorder::finished_in(folder_))
+        if (file.filename() == name) return {200, "application/octet-stream", {}, file.string()};
+    return error_answer(404, "there is no recording of this name");
+}
+
+}  // namespace gs::serve

@@ -1,0 +1,69 @@
+// Daemon: `gausscope serve` without its threads: looks at the store once a second, keeps the metrics, writes flight
+// recordings, and answers HTTP requests. tick() belongs to the store's thread; answer() may be called from any.
+// Made by app/cli/serve.cpp, which feeds the store.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <string>
+
+#include "profiler/serve/capture_request.h"
+#include "profiler/serve/flight_recorder.h"
+#include "profiler/serve/http.h"
+#include "profiler/serve/metrics.h"
+#include "profiler/serve/triggers.h"
+#include "renderer/base/mailbox.h"
+
+namespace gs::serve {
+
+struct DaemonOptions {
+    TriggerOptions triggers;
+    std::string token;  ///< what a request that writes or reads a recording must bring; never empty
+};
+
+class Daemon {
+  public:
+    Daemon(DaemonOptions options, FlightRecorder recorder);
+
+    /// Call it several times a second with the present figures; works once a second.
+    void tick(const TraceStore& store, std::int64_t now_ns, const DaemonFigures& figures);
+    /// Writes what waits: the daemon is ending.
+    void finish(const TraceStore& store);
+
+    /// /metrics, /healthz, POST /trace, /traces, /traces/NAME.
+    HttpAnswer answer(const HttpRequest& request);
+
+    std::uint64_t recordings() const { return recordings_; }
+
+  private:
+    static constexpr std::int64_t kIntervalNs = 1'000'000'000;
+    static constexpr std::int64_t kSilenceNs = 10'000'000'000;  ///< without a tick: not healthy
+    struct Asked {
+        CaptureRequest stretch;
+        std::string path;  ///< of the request, for the reason
+        std::promise<Result<Recording>> reply;
+    };
+
+    void serve_requests(const TraceStore& store, std::int64_t now_ns);
+    void note_written(const std::vector<Recording>& written);
+    HttpAnswer capture(const HttpRequest& request);
+    HttpAnswer recordings_list() const;
+    HttpAnswer recording(const std::string& name) const;
+    bool allowed(const HttpRequest& request) const;
+
+    DaemonOptions options_;
+    FlightRecorder recorder_;
+    fs::path folder_;  // recorder_.options().folder, for answer()'s threads
+    Watch watch_;
+    Metrics metrics_;
+    Triggers triggers_;
+    Queue<std::shared_ptr<Asked>> asked_{16};
+    std::atomic<std::shared_ptr<const std::string>> text_;
+    std::atomic<std::int64_t> ticked_ns_{0};
+    std::atomic<std::uint64_t> recordings_{0};
+    std::int64_t next_ns_ = 0;
+};
+
+}  // namespace gs::serve
