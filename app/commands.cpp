@@ -33,6 +33,15 @@ bool take(Latest<T>& mailbox, T& into) {
     return value.has_value();
 }
 
+/// A second scene is shown as soon as it is there; what it leaves behind is the picture alone.
+void follow_other(const StudioState& state, ViewSettings& view) {
+    const bool shown = view.with == CompareWith::scene;
+    if (state.other && (!shown || view.compare == Compare::off)) view.compare = Compare::split;
+    if (!state.other && shown) view.compare = Compare::off;
+    view.with = state.other ? CompareWith::scene : CompareWith::photo;
+    view.swapped = false;
+}
+
 }  // namespace
 
 bool StudioState::take_published() {
@@ -43,6 +52,11 @@ bool StudioState::take_published() {
     any |= take(out.cameras, cameras);
     any |= take(out.settings, settings);
     any |= take(out.status, status);
+    if (auto published = out.other.take()) {
+        other = std::move(*published);
+        follow_other(*this, view);
+        any = true;
+    }
     if (auto measured = out.limits.take()) {
         limits = std::move(*measured);
         any = true;
@@ -59,6 +73,7 @@ CommandTable::CommandTable() {
     add_file_commands(rows_);
     add_training_commands(rows_);
     add_view_commands(rows_);
+    add_compare_commands(rows_);
     add_window_commands(rows_);
     add_script_commands(rows_);
     for (const CommandRow& row : rows_) infos_.push_back(row.info);
@@ -93,6 +108,15 @@ Result<void> CommandTable::run(StudioState& state, std::string_view name, const 
     Arguments all = row->fixed;
     all.insert(all.end(), arguments.begin(), arguments.end());
     return row->run(state, all);
+}
+
+Result<void> send(StudioState& state, EngineAction action) {
+    const std::uint64_t serial = state.session.send(std::move(action));
+    if (serial == 0)
+        return fail(ErrorKind::usage, "",
+                    "the engine has more commands waiting than it can hold; try again in a moment");
+    state.last_sent = serial;
+    return {};
 }
 
 Result<double> number_argument(const std::string& text, double least, double most, std::string_view what) {

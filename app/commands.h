@@ -43,6 +43,7 @@ struct StudioState {
     NavigationState navigation;     ///< where the viewport looks from
     int width = 800, height = 600;  ///< pixels the viewport has room for
     std::shared_ptr<const SceneInfo> scene;
+    std::shared_ptr<const SceneInfo> other;  ///< the second scene, null: none is open
     std::shared_ptr<const Curves> curves;
     std::shared_ptr<const std::vector<CameraRow>> cameras;
     std::shared_ptr<const std::vector<SettingRow>> settings;
@@ -88,9 +89,13 @@ class CommandTable {
 /// The parts of the table, one per file.
 void add_file_commands(std::vector<CommandRow>& rows);
 void add_view_commands(std::vector<CommandRow>& rows);
+void add_compare_commands(std::vector<CommandRow>& rows);
 void add_training_commands(std::vector<CommandRow>& rows);
 void add_window_commands(std::vector<CommandRow>& rows);
 void add_script_commands(std::vector<CommandRow>& rows);
+
+/// For handlers. Gives the engine a command; an error when it cannot take one.
+Result<void> send(StudioState& state, EngineAction action);
 
 /// For handlers. A finite number within the bounds, a whole number, on/off, one of a list of names. Errors are kind
 /// usage.

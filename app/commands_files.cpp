@@ -3,6 +3,7 @@
 #include <array>
 
 #include "app/commands.h"
+#include "panels/viewport_compare.h"
 #include "renderer/base/log.h"
 
 namespace gs {
@@ -14,14 +15,6 @@ using S = StudioState&;
 constexpr std::array<const char*, 4> kLogLevels{"debug", "info", "warning", "error"};
 constexpr std::array<const char*, 2> kPictureKinds{"plain", "overlays"};
 
-Result<void> send(S state, EngineAction action) {
-    const std::uint64_t serial = state.session.send(std::move(action));
-    if (serial == 0)
-        return fail(ErrorKind::usage, "",
-                    "the engine has more commands waiting than it can hold; try again in a moment");
-    state.last_sent = serial;
-    return {};
-}
 Result<void> ask(S state, UiAction action) {
     state.ui_actions.push_back(std::move(action));
     return {};
@@ -51,7 +44,7 @@ Result<void> screenshot(S state, A arguments) {
         const auto w = integer_argument(sizes[0], 1, 16384, "the width"),
                    h = integer_argument(sizes[1], 1, 16384, "the height");
         if (!w || !h) return tl::unexpected<Error>(w ? h.error() : w.error());
-        width = static_cast<int>(*w);
+        width = overlays ? picture_width(state.view, static_cast<int>(*w)) : static_cast<int>(*w);
         height = static_cast<int>(*h);
     }
     ++state.pictures_asked;

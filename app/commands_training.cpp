@@ -7,15 +7,6 @@ namespace {
 using A = const Arguments&;
 using S = StudioState&;
 
-Result<void> send(S state, EngineAction action) {
-    const std::uint64_t serial = state.session.send(std::move(action));
-    if (serial == 0)
-        return fail(ErrorKind::usage, "",
-                    "the engine has more commands waiting than it can hold; try again in a moment");
-    state.last_sent = serial;
-    return {};
-}
-
 Result<void> start(S state, A) { return send(state, StartCommand{}); }
 Result<void> pause(S state, A) { return send(state, PauseCommand{}); }
 Result<void> toggle(S state, A) {

@@ -3,41 +3,13 @@
 #include <cmath>
 #include <numbers>
 
-#include "app/commands.h"
+#include "app/commands_settings.h"
 
 namespace gs {
 namespace {
 
 using A = const Arguments&;
 using S = StudioState&;
-
-/// A handler that sets one field of ViewSettings from a list of names.
-template <auto field, const auto& names>
-Result<void> set_choice(S state, A arguments) {
-    const auto index = choice_argument(arguments[0], names);
-    if (!index) return tl::unexpected<Error>(index.error());
-    using Value = std::remove_reference_t<decltype(state.view.*field)>;
-    state.view.*field = static_cast<Value>(*index);
-    return {};
-}
-/// Without an argument the switch is turned over.
-template <auto field>
-Result<void> set_switch(S state, A arguments) {
-    if (arguments.empty()) {
-        state.view.*field = !(state.view.*field);
-        return {};
-    }
-    const auto on = switch_argument(arguments[0]);
-    if (!on) return tl::unexpected<Error>(on.error());
-    state.view.*field = *on;
-    return {};
-}
-Result<void> set_number(double& into, const std::string& text, double least, double most, std::string_view what) {
-    const auto value = number_argument(text, least, most, what);
-    if (!value) return tl::unexpected<Error>(value.error());
-    into = *value;
-    return {};
-}
 
 Result<void> range(S state, A arguments) {
     const auto mode = choice_argument(arguments[0], kRangeModeNames);
@@ -56,7 +28,6 @@ Result<void> range(S state, A arguments) {
     return {};
 }
 Result<void> percentile(S state, A a) { return set_number(state.view.percentile, a[0], 50, 100, "the percentile"); }
-Result<void> split(S state, A a) { return set_number(state.view.split, a[0], 0, 1, "the split"); }
 Result<void> scale(S state, A a) { return set_number(state.view.scale_modifier, a[0], 0.01, 10, "the scale"); }
 Result<void> fly_speed(S state, A a) { return set_number(state.view.fly_speed, a[0], 1e-4, 1e4, "the speed"); }
 Result<void> budget(S state, A a) { return set_number(state.view.viewer_budget, a[0], 0, 0.95, "the viewer's share"); }
@@ -199,22 +170,6 @@ void add_map_commands(std::vector<CommandRow>& rows) {
 }
 
 void add_drawing_commands(std::vector<CommandRow>& rows) {
-    rows.push_back({{"view.compare", "Compare with the photo", "", "", "MODE", "off, beside, split or toggle."},
-                    set_choice<&ViewSettings::compare, kPhotoCompareNames>,
-                    {},
-                    1,
-                    1});
-    rows.push_back({{"view.split", "Where the split is", "", "", "SHARE", "0 (left) to 1 (right) of the picture."},
-                    split,
-                    {},
-                    1,
-                    1});
-    rows.push_back({{"view.show-photo", "Photo or picture", "View", "P", "[on|off]",
-                     "Which of the two compare mode toggle shows."},
-                    set_switch<&ViewSettings::show_photo>,
-                    {},
-                    0,
-                    1});
     rows.push_back({{"view.frusta", "Camera frusta", "View", "C", "[on|off]", "Draws the capture cameras."},
                     set_switch<&ViewSettings::frusta>,
                     {},

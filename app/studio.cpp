@@ -29,11 +29,12 @@ auto picture_key(const ViewRequest& r) {
     const Camera& c = r.camera;
     const ViewSettings& v = r.settings;
     const auto& m = c.rotation.m;
-    return std::tuple(
-        c.width, c.height, std::array{c.fx, c.fy, c.cx, c.cy, c.translation.x, c.translation.y, c.translation.z},
-        std::array{m[0][0], m[0][1], m[0][2], m[1][0], m[1][1], m[1][2], m[2][0], m[2][1], m[2][2]}, v.mode, v.style,
-        v.colormap, v.range, v.range_lo, v.range_hi, v.percentile, v.logarithmic, v.capture_view, v.sh_degree,
-        v.scale_modifier, v.viewer_budget, std::array{v.background.x, v.background.y, v.background.z});
+    return std::tuple(c.width, c.height,
+                      std::array{c.fx, c.fy, c.cx, c.cy, c.translation.x, c.translation.y, c.translation.z},
+                      std::array{m[0][0], m[0][1], m[0][2], m[1][0], m[1][1], m[1][2], m[2][0], m[2][1], m[2][2]},
+                      v.mode, v.style, v.colormap, v.range, v.range_lo, v.range_hi, v.percentile, v.logarithmic,
+                      v.capture_view, v.sh_degree, v.scale_modifier, v.viewer_budget, v.compare != Compare::off, v.with,
+                      v.swapped, v.signed_error, std::array{v.background.x, v.background.y, v.background.z});
 }
 bool same_pose(const Camera& a, const Camera& b) {
     const auto key = [](const Camera& c) {
@@ -271,6 +272,8 @@ int Studio::run(std::vector<ScriptLine> script) {
     if (!script.empty()) script_.emplace(std::move(script), options_.script, table_);
     if (!options_.path.empty())
         state_.last_sent = session_.send(OpenCommand{options_.path, options_.capture, options_.train, false});
+    if (!options_.compare.empty())
+        state_.last_sent = session_.send(OpenCommand{options_.compare, "", false, false, true});
     log_info("{}", window_.description());
     while (!quit_) {
         wait();

@@ -29,6 +29,7 @@ struct StudioMachine {
 struct StudioOptions {
     std::string path;           ///< capture, splat file or checkpoint to open; empty: an empty studio
     std::string capture;        ///< photos for a splat file or checkpoint
+    std::string compare;        ///< splats, a checkpoint or a run's folder to draw beside it
     bool train = false;         ///< start training as soon as it is loaded
     bool headless = false;      ///< EGL instead of a window
     std::string script;         ///< file of commands to run; the studio ends with the script when headless

@@ -24,6 +24,9 @@ constexpr double kRateMemory = 0.9;       // of the frame rate's running mean
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
+/// What the viewport may show instead of the picture, or beside it.
+const Image8& second_picture(const ViewFrame& frame) { return frame.other ? frame.other->rgba : frame.photo; }
+
 }  // namespace
 
 struct StudioUi::Parts {
@@ -34,7 +37,7 @@ struct StudioUi::Parts {
     Workspace workspace;
     Snapshot snapshot;
     PresentPath present_path{machine.make_interop};
-    PresentTexture picture{&present_path}, photo;
+    PresentTexture picture{&present_path}, second;
     std::uint64_t picture_serial = 0;
     std::string picture_problem;  // said once, not with every frame
     ImGuiContext* context = nullptr;
@@ -66,7 +69,7 @@ StudioUi::StudioUi(Window& window, const CommandTable& table, const Preferences&
 
 StudioUi::~StudioUi() {
     parts_->picture.release();
-    parts_->photo.release();
+    parts_->second.release();
     parts_->window.detach_imgui();
     ImGui::DestroyContext(parts_->context);
 }
@@ -89,7 +92,7 @@ void StudioUi::follow_scale() {
 void StudioUi::upload(const StudioState& state) {
     if (!state.frame) {
         parts_->picture.release();
-        parts_->photo.release();
+        parts_->second.release();
         parts_->picture_serial = 0;
         return;
     }
@@ -103,7 +106,7 @@ void StudioUi::upload(const StudioState& state) {
     } else {
         parts_->picture.upload(state.frame->rgba);
     }
-    parts_->photo.upload(state.frame->photo);
+    parts_->second.upload(second_picture(*state.frame));
     parts_->picture_serial = state.frame->serial;
 }
 
@@ -137,6 +140,7 @@ void StudioUi::read_pixel(const StudioState& state) {
 void StudioUi::fill_snapshot(const StudioState& state, const TraceStore& trace, std::span<const std::string> recent) {
     Snapshot& s = parts_->snapshot;
     s.scene = state.scene;
+    s.other = state.other;
     s.curves = state.curves;
     s.cameras = state.cameras;
     s.settings = state.settings;
@@ -151,7 +155,7 @@ void StudioUi::fill_snapshot(const StudioState& state, const TraceStore& trace, 
     s.ui_ms = parts_->mean_seconds * 1000;
     s.dropped_records = trace.loss().total();
     s.frame_texture = parts_->picture.gl_name();
-    s.photo_texture = parts_->photo.gl_name();
+    s.second_texture = parts_->second.gl_name();
     s.present_path = parts_->present_path.description();
     s.ui_scale = parts_->scale;
     read_pixel(state);
@@ -222,30 +226,31 @@ Image8 StudioUi::window_picture() const {
 
 Image8 StudioUi::overlay_picture(const StudioState&, const ViewFrame& frame) {
     // A context of its own, with the same fonts: the panels' state is not touched by a frame of another size.
-    PresentTexture picture, photo;
+    PresentTexture picture, second;
     picture.upload(frame.rgba);
-    photo.upload(frame.photo);
+    second.upload(second_picture(frame));
     Snapshot snapshot = parts_->snapshot;
     snapshot.frame = std::make_shared<const ViewFrame>(frame);
     snapshot.camera = frame.camera;
     snapshot.frame_texture = picture.gl_name();
-    snapshot.photo_texture = photo.gl_name();
+    snapshot.second_texture = second.gl_name();
+    const int width = pictures_width(snapshot.view, frame.rgba.width), height = frame.rgba.height;
     ImGuiContext* context = ImGui::CreateContext(ImGui::GetIO().Fonts);
     ImGui::SetCurrentContext(context);
     ImGuiIO& io = ImGui::GetIO();
     io.IniFilename = nullptr;
-    io.DisplaySize = ImVec2(static_cast<float>(frame.rgba.width), static_cast<float>(frame.rgba.height));
+    io.DisplaySize = ImVec2(static_cast<float>(width), static_cast<float>(height));
     io.DeltaTime = 1.0f / 60;
     apply_theme(parts_->scale);
     Viewport viewport;
     for (int i = 0; i < 2; ++i) {  // sizes settle in the second frame
         ImGui::NewFrame();
-        viewport.draw_picture(snapshot, frame.rgba.width, frame.rgba.height);
+        viewport.draw_picture(snapshot, width, height);
         ImGui::Render();
     }
     ImDrawData* data = ImGui::GetDrawData();
     ImGui::SetCurrentContext(parts_->context);
-    const Image8 out = picture_of(data, frame.rgba.width, frame.rgba.height);
+    const Image8 out = picture_of(data, width, height);
     ImGui::DestroyContext(context);
     return out;
 }

@@ -46,6 +46,28 @@ Rgb8 evaluate(const Polynomial& polynomial, double t) {
     return {byte_of(rgb[0]), byte_of(rgb[1]), byte_of(rgb[2])};
 }
 
+/// Oklab (Ottosson 2020) to sRGB.
+Rgb8 from_oklab(double lightness, double a, double b) {
+    const auto cube = [](double v) { return v * v * v; };
+    const double l = cube(lightness + 0.3963377774 * a + 0.2158037573 * b),
+                 m = cube(lightness - 0.1055613458 * a - 0.0638541728 * b),
+                 s = cube(lightness - 0.0894841775 * a - 1.2914855480 * b);
+    const auto encoded = [](double v) {
+        return byte_of(v <= 0.0031308 ? 12.92 * v : 1.055 * std::pow(v, 1 / 2.4) - 0.055);
+    };
+    return {encoded(4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s),
+            encoded(-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s),
+            encoded(-0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s)};
+}
+
+/// Dark in the middle, blue below and orange above: two hues that stay apart for colour-blind eyes. Lightness and
+/// chroma grow evenly with the distance from the middle.
+Rgb8 diverging(double t) {
+    constexpr double kDark = 0.2, kBright = 0.86, kChroma = 0.13, kBlue = 4.25, kOrange = 1.15;  // hues in radians
+    const double way = std::abs(2 * t - 1), hue = t < 0.5 ? kBlue : kOrange;
+    return from_oklab(kDark + (kBright - kDark) * way, kChroma * way * std::cos(hue), kChroma * way * std::sin(hue));
+}
+
 /// Where a logarithmic scale begins.
 double log_floor(double lo, double hi) { return lo > 0 ? lo : std::max(hi * 1e-6, 1e-300); }
 
@@ -72,6 +94,8 @@ Rgb8 colormap_color(Colormap map, double t) {
             return evaluate(kCividis, t);
         case Colormap::turbo:
             return evaluate(kTurbo, t);
+        case Colormap::diverging:
+            return diverging(t);
         case Colormap::gray:
             break;
     }

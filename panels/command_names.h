@@ -25,7 +25,12 @@ inline constexpr std::array kPanelCommands{
     PanelCommand{"view.range", "MODE [LO HI]"},  // kRangeModeNames; LO HI with manual
     PanelCommand{"view.percentile", "P"},        // 50..100
     PanelCommand{"view.log", "on|off"},          //
-    PanelCommand{"view.compare", "MODE"},        // kPhotoCompareNames
+    PanelCommand{"scene.compare", "PATH"},       // opens a second scene beside the first
+    PanelCommand{"scene.swap", ""},              // the sides of A and B
+    PanelCommand{"scene.end-compare", ""},       //
+    PanelCommand{"view.with", "WHAT"},           // kCompareWithNames
+    PanelCommand{"view.signed", "on|off"},       // mode error
+    PanelCommand{"view.compare", "MODE"},        // kCompareNames
     PanelCommand{"view.split", "SHARE"},         // 0..1
     PanelCommand{"view.show-photo", "on|off"},   // in compare mode toggle
     PanelCommand{"view.frusta", "on|off"},       //

@@ -26,12 +26,16 @@ inline constexpr std::array<const char*, 8> kViewModeNames{"color",  "depth", "a
                                                            "isects", "pairs", "error", "photo"};
 enum class DrawStyle { splats, points, ellipsoids };
 inline constexpr std::array<const char*, 3> kDrawStyleNames{"splats", "points", "ellipsoids"};
-enum class Colormap { viridis, inferno, cividis, turbo, gray };
-inline constexpr std::array<const char*, 5> kColormapNames{"viridis", "inferno", "cividis", "turbo", "gray"};
+enum class Colormap { viridis, inferno, cividis, turbo, gray, diverging };
+inline constexpr std::array<const char*, 6> kColormapNames{"viridis", "inferno", "cividis",
+                                                           "turbo",   "gray",    "diverging"};
 enum class RangeMode { automatic, manual, percentile };
 inline constexpr std::array<const char*, 3> kRangeModeNames{"auto", "manual", "percentile"};
-enum class PhotoCompare { off, beside, split, toggle };
-inline constexpr std::array<const char*, 4> kPhotoCompareNames{"off", "beside", "split", "toggle"};
+/// How the picture and the other one that it is compared with share the viewport.
+enum class Compare { off, beside, split, toggle };
+inline constexpr std::array<const char*, 4> kCompareNames{"off", "beside", "split", "toggle"};
+enum class CompareWith { photo, scene };
+inline constexpr std::array<const char*, 2> kCompareWithNames{"photo", "scene"};
 enum class Navigation { orbit, trackball, fly };
 inline constexpr std::array<const char*, 3> kNavigationNames{"orbit", "trackball", "fly"};
 
@@ -44,9 +48,12 @@ struct ViewSettings {
     double range_lo = 0, range_hi = 1;  ///< in the map's own unit
     double percentile = 99;             ///< upper; the lower is 100 - this
     bool logarithmic = false;
-    PhotoCompare compare = PhotoCompare::off;
-    double split = 0.5;         ///< 0..1 across the picture
-    bool show_photo = false;    ///< in compare mode toggle: the photo instead of the picture
+    Compare compare = Compare::off;
+    CompareWith with = CompareWith::photo;  ///< the scene counts while a second one is open
+    double split = 0.5;                     ///< 0..1 across the picture
+    bool show_photo = false;                ///< in compare mode toggle: the other picture instead of this one
+    bool swapped = false;                   ///< two scenes: B is this picture, A the other one
+    bool signed_error = false;  ///< mode error: this picture minus the other one, not the size of the difference
     bool tile_grid = false;     ///< lines every `ViewFrame::map_cell` pixels over tile maps
     Vec3f background{0, 0, 0};  ///< 0..1, behind the splats of the free camera
     bool frusta = true;
@@ -73,11 +80,19 @@ struct ViewFrame {
     int map_cell = 1;                   ///< pixels per map value: 1, or the tile size
     double range_lo = 0, range_hi = 1;  ///< range the colormap was applied with
     double map_min = 0, map_max = 0, map_mean = 0, map_p50 = 0, map_p95 = 0;
-    std::string unit;         ///< "world units", "Gaussians", "pairs", "|error|"
-    Image8 photo;             ///< the capture's photo for this camera, RGB; empty for a free camera
-    double psnr = 0;          ///< against the photo, 0 when there is none
-    double milliseconds = 0;  ///< what the engine spent on it
+    std::string unit;                       ///< "world units", "Gaussians", "pairs", "|error|"
+    Colormap colormap = Colormap::viridis;  ///< applied to the map
+    bool logarithmic = false;               ///< the same
+    Image8 photo;                           ///< the capture's photo for this camera, RGB; empty for a free camera
+    double psnr = 0;                        ///< against the photo, 0 when there is none
+    double milliseconds = 0;                ///< what the engine spent on it
     std::uint64_t visible = 0, isects = 0;
+    // ---- where two scenes are compared
+    std::string name;                        ///< which of them this is: "A", "B"; empty: only one is drawn
+    std::string scene;                       ///< "playbot.sog"
+    std::shared_ptr<const ViewFrame> other;  ///< the other scene from the same camera; its map has the same range
+    double psnr_between = std::numeric_limits<double>::quiet_NaN();  ///< of one picture against the other, dB
+    double ssim_between = std::numeric_limits<double>::quiet_NaN();  ///< NaN: not measured while the camera moves
 };
 
 struct CurvePoint {
@@ -186,6 +201,7 @@ struct PixelColor {
 
 struct Snapshot {
     std::shared_ptr<const SceneInfo> scene;
+    std::shared_ptr<const SceneInfo> other;  ///< the second scene, null: none is open
     std::shared_ptr<const Curves> curves;
     std::shared_ptr<const std::vector<CameraRow>> cameras;
     std::shared_ptr<const std::vector<SettingRow>> settings;
@@ -203,9 +219,9 @@ struct Snapshot {
     std::uint64_t machine_bytes = 0;  ///< memory of the machine (or its container), 0: unknown
     double ui_fps = 0, ui_ms = 0;
     std::uint64_t dropped_records = 0;
-    std::uint64_t frame_texture = 0;  ///< GL name of the viewport texture
-    std::uint64_t photo_texture = 0;  ///< GL name of the photo texture, 0: none
-    PixelColor frame_pixel;           ///< under the mouse, of a frame whose picture is in device memory
+    std::uint64_t frame_texture = 0;   ///< GL name of the viewport texture
+    std::uint64_t second_texture = 0;  ///< GL name of what the picture is compared with: photo or second scene; 0: none
+    PixelColor frame_pixel;            ///< under the mouse, of a frame whose picture is in device memory
     double ui_scale = 1;
 };
 

@@ -12,16 +12,13 @@
 namespace gs {
 namespace {
 
-ImTextureID texture(std::uint64_t name) { return reinterpret_cast<ImTextureID>(static_cast<std::uintptr_t>(name)); }
-
-/// The part of the picture between two shares of its width.
-void image_part(std::uint64_t name, PictureRect picture, float from, float to) {
-    ImGui::GetWindowDrawList()->AddImage(texture(name), {picture.a.x + from * picture.width(), picture.a.y},
-                                         {picture.a.x + to * picture.width(), picture.b.y}, {from, 0}, {to, 1});
-}
-
-void caption(PictureRect picture, const char* words) {
-    draw_chip(*ImGui::GetWindowDrawList(), {picture.a.x + 0.5F * em(), picture.b.y - 2 * em()}, words, kDimColor);
+/// The same pixel of the other picture.
+void draw_cross(ImDrawList& list, ImVec2 at) {
+    const float arm = 0.45F * em();
+    for (const auto& [color, thickness] : {std::pair{kWindowColor, 3.0F}, std::pair{IM_COL32_WHITE, 1.0F}}) {
+        list.AddLine({at.x - arm, at.y}, {at.x + arm, at.y}, color, thickness);
+        list.AddLine({at.x, at.y - arm}, {at.x, at.y + arm}, color, thickness);
+    }
 }
 
 }  // namespace
@@ -48,36 +45,21 @@ void Viewport::draw_loading(const Snapshot& snapshot) {
     ImGui::EndGroup();
 }
 
-void Viewport::draw_photo(const Snapshot& snapshot, PictureRect picture, PictureRect room) {
-    if (snapshot.photo_texture != 0) {
-        image_part(snapshot.photo_texture, picture, 0, 1);
-        caption(picture, "photo");
-        return;
-    }
-    ImGui::GetWindowDrawList()->AddRect(room.a, room.b, kGridColor);
-    const char* words = "No photo here: go to a capture camera";
-    const ImVec2 size = ImGui::CalcTextSize(words);
-    if (size.x < room.width())
-        ImGui::GetWindowDrawList()->AddText({(room.a.x + room.b.x - size.x) / 2, (room.a.y + room.b.y - size.y) / 2},
-                                            kDimColor, words);
-}
-
-void Viewport::draw_split(const Snapshot& snapshot, Commands& commands, PictureRect picture) {
-    const auto share = static_cast<float>(std::clamp(snapshot.view.split, 0.0, 1.0));
-    image_part(snapshot.photo_texture, picture, share, 1);
-    const float x = picture.a.x + share * picture.width();
+/// True when the divider is pointed at or held.
+bool Viewport::drag_split(const Snapshot& snapshot, Commands& commands, const PicturePlaces& places) {
+    if (!places.split) return false;
+    const PictureRect& picture = places.picture;
     const ImVec2 mouse = ImGui::GetMousePos();
-    const bool near = std::abs(mouse.x - x) < 0.5F * em() && picture.contains(mouse);
+    const bool near = std::abs(mouse.x - places.divider) < 0.5F * em() && picture.contains(mouse);
     if (near && ImGui::IsItemHovered() && ImGui::IsMouseClicked(ImGuiMouseButton_Left)) dragging_split_ = true;
     if (!ImGui::IsMouseDown(ImGuiMouseButton_Left)) dragging_split_ = false;
     if (near || dragging_split_) ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeEW);
-    ImGui::GetWindowDrawList()->AddLine({x, picture.a.y}, {x, picture.b.y},
-                                        near || dragging_split_ ? kAccentColor : IM_COL32_WHITE, 2);
     if (dragging_split_ && picture.width() > 0) {
         const double wanted = std::clamp(static_cast<double>((mouse.x - picture.a.x) / picture.width()), 0.0, 1.0);
         if (std::abs(wanted - snapshot.view.split) > 1e-4)
             commands.push("view.split", {argument(std::round(wanted * 1e4) / 1e4)});
     }
+    return near || dragging_split_;
 }
 
 void Viewport::pick(const Snapshot& snapshot, Commands& commands, PictureRect picture) {
@@ -131,51 +113,45 @@ void Viewport::steer(const Snapshot& snapshot, PictureRect picture) {
     steering_ = active || input_.move.x != 0 || input_.move.y != 0 || input_.move.z != 0;
 }
 
-void Viewport::draw_pictures(const Snapshot& snapshot, Commands& commands, PictureRect room) {
-    const ViewFrame& frame = *snapshot.frame;
-    const PhotoCompare compare = snapshot.view.compare;
-    PictureRect left = room, right = room;
-    if (compare == PhotoCompare::beside) {
-        left.b.x = std::floor((room.a.x + room.b.x) / 2) - 1;
-        right.a.x = left.b.x + 2;
-    }
-    const PictureRect picture = letterbox(left, frame.camera.width, frame.camera.height);
-    const bool photo_instead = compare == PhotoCompare::toggle && snapshot.view.show_photo;
-    if (photo_instead)
-        draw_photo(snapshot, picture, left);
-    else if (snapshot.frame_texture != 0)
-        image_part(snapshot.frame_texture, picture, 0, 1);
-    if (compare == PhotoCompare::beside)
-        draw_photo(snapshot, letterbox(right, frame.camera.width, frame.camera.height), right);
-    if (compare == PhotoCompare::split && snapshot.photo_texture != 0) draw_split(snapshot, commands, picture);
-    pick(snapshot, commands, picture);
-    steer(snapshot, picture);
+/// What lies under the mouse: in the legend, in words, and in the other picture.
+void Viewport::point_at(const Snapshot& snapshot, const PicturePlaces& places, OverlayState& state) {
+    const ImVec2 mouse = ImGui::GetMousePos();
+    const PictureRect& under = places.under(mouse);
+    if (!hovered_ || !under.contains(mouse) || under.width() <= 0) return;
+    const ViewFrame& frame = shown_frame(snapshot, places);
+    const float scale = static_cast<float>(frame.camera.width) / under.width();
+    const int x = static_cast<int>((mouse.x - under.a.x) * scale), y = static_cast<int>((mouse.y - under.a.y) * scale);
+    pixel_ = {x, y};
+    state.mark = map_value(frame, x, y);
+    if (!snapshot.view.overlays) return;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const PictureRect& twin = &under == &places.other ? places.picture : places.other;
+    if (places.beside) draw_cross(list, {mouse.x - under.a.x + twin.a.x, mouse.y - under.a.y + twin.a.y});
+    const std::string words = pixel_text(frame, x, y, snapshot.frame_pixel);
+    const float width = ImGui::CalcTextSize(words.c_str()).x + em();
+    draw_chip(list, {std::max(under.a.x, under.b.x - width - 0.3F * em()), under.b.y - 2 * em()}, words, kTextColor);
+}
+
+void Viewport::draw_scene(const Snapshot& snapshot, Commands& commands, PictureRect room) {
+    const PicturePlaces places = places_of(snapshot, room);
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const bool bright = drag_split(snapshot, commands, places);
+    draw_pictures(list, snapshot, places, bright);
+    const PictureRect& under = places.under(ImGui::GetMousePos());
+    pick(snapshot, commands, under);
+    steer(snapshot, places.picture);
     OverlayState state;
     state.hovered_camera = hovered_camera_;
-    state.room = left;
-    std::string under;
-    const ImVec2 mouse = ImGui::GetMousePos();
-    if (hovered_ && picture.contains(mouse) && picture.width() > 0) {
-        const float scale = static_cast<float>(frame.camera.width) / picture.width();
-        const int x = static_cast<int>((mouse.x - picture.a.x) * scale),
-                  y = static_cast<int>((mouse.y - picture.a.y) * scale);
-        pixel_ = {x, y};
-        state.mark = map_value(frame, x, y);
-        under = pixel_text(frame, x, y, snapshot.frame_pixel);
-    }
-    draw_viewport_overlays(*ImGui::GetWindowDrawList(), snapshot, frame, picture, state);
-    if (!snapshot.view.overlays || under.empty()) return;
-    const float width = ImGui::CalcTextSize(under.c_str()).x + em();
-    draw_chip(*ImGui::GetWindowDrawList(),
-              {std::max(picture.a.x, picture.b.x - width - 0.3F * em()), picture.b.y - 2 * em()}, under, kTextColor);
+    point_at(snapshot, places, state);
+    draw_overlays(list, snapshot, places, state);
 }
 
 void Viewport::draw_picture(const Snapshot& snapshot, int width, int height) const {
     if (!snapshot.frame) return;
     ImDrawList& list = *ImGui::GetBackgroundDrawList();
-    const PictureRect picture{{0, 0}, {static_cast<float>(width), static_cast<float>(height)}};
-    if (snapshot.frame_texture != 0) list.AddImage(texture(snapshot.frame_texture), picture.a, picture.b);
-    draw_viewport_overlays(list, snapshot, *snapshot.frame, picture, {});
+    const PicturePlaces places = places_of(snapshot, {{0, 0}, {static_cast<float>(width), static_cast<float>(height)}});
+    draw_pictures(list, snapshot, places, false);
+    draw_overlays(list, snapshot, places, {});
 }
 
 void Viewport::draw(const Snapshot& snapshot, Commands& commands) {
@@ -183,8 +159,7 @@ void Viewport::draw(const Snapshot& snapshot, Commands& commands) {
     draw_viewport_toolbar(snapshot, commands);
     const ImVec2 corner = ImGui::GetCursorScreenPos(), size = ImGui::GetContentRegionAvail();
     if (size.x < 2 || size.y < 2) return;
-    const float one = snapshot.view.compare == PhotoCompare::beside ? std::floor(size.x / 2) - 1 : size.x;
-    width_px_ = std::max(1, static_cast<int>(one));
+    width_px_ = picture_width(snapshot.view, std::max(1, static_cast<int>(size.x)));
     height_px_ = std::max(1, static_cast<int>(size.y));
     const PictureRect room{corner, {corner.x + size.x, corner.y + size.y}};
     ImGui::GetWindowDrawList()->AddRectFilled(room.a, room.b, color_rgb(0x0c0e11));
@@ -196,7 +171,7 @@ void Viewport::draw(const Snapshot& snapshot, Commands& commands) {
         "##picture", size,
         ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonMiddle | ImGuiButtonFlags_MouseButtonRight);
     hovered_ = ImGui::IsItemHovered();
-    draw_pictures(snapshot, commands, room);
+    draw_scene(snapshot, commands, room);
     if (snapshot.training.state != RunState::loading) return;
     ImGui::SetCursorScreenPos({corner.x + em(), corner.y + size.y - 4 * em()});
     ImGui::ProgressBar(static_cast<float>(std::clamp(snapshot.training.progress, 0.0, 1.0)),

@@ -8,7 +8,7 @@
 #include "panels/command.h"
 #include "panels/navigation.h"
 #include "panels/snapshot.h"
-#include "panels/viewport_overlays.h"
+#include "panels/viewport_compare.h"
 
 namespace gs {
 
@@ -18,8 +18,9 @@ class Viewport {
     void begin_frame();
     void draw(const Snapshot& snapshot, Commands& commands);
 
-    /// Only the picture of snapshot.frame with its overlays, filling width x height pixels from the display's corner,
-    /// without toolbar or input: screenshots. Between NewFrame() and Render() of any context.
+    /// Only the picture of snapshot.frame, with what it is compared with and the overlays, filling width x height
+    /// pixels from the display's corner, without toolbar or input: screenshots. Between NewFrame() and Render() of any
+    /// context.
     void draw_picture(const Snapshot& snapshot, int width, int height) const;
 
     /// Room for one picture in screen pixels, what the engine should render at; the last known when it is not drawn.
@@ -37,9 +38,9 @@ class Viewport {
     bool steering() const { return steering_; }
 
   private:
-    void draw_pictures(const Snapshot& snapshot, Commands& commands, PictureRect room);
-    void draw_photo(const Snapshot& snapshot, PictureRect picture, PictureRect room);
-    void draw_split(const Snapshot& snapshot, Commands& commands, PictureRect picture);
+    void draw_scene(const Snapshot& snapshot, Commands& commands, PictureRect room);
+    bool drag_split(const Snapshot& snapshot, Commands& commands, const PicturePlaces& places);
+    void point_at(const Snapshot& snapshot, const PicturePlaces& places, OverlayState& state);
     void pick(const Snapshot& snapshot, Commands& commands, PictureRect picture);
     void steer(const Snapshot& snapshot, PictureRect picture);
     void draw_loading(const Snapshot& snapshot);

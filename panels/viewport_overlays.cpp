@@ -82,10 +82,10 @@ void draw_axes(ImDrawList& list, const Camera& camera, PictureRect picture) {
 std::string facts_of(const ViewFrame& frame) {
     std::string words = fmt::format("{} x {}", frame.camera.width, frame.camera.height);
     if (frame.step > 0) words += "  step " + format_count(static_cast<double>(frame.step));
-    words += "  " + format_ms(frame.milliseconds);
+    if (frame.milliseconds > 0) words += "  " + format_ms(frame.milliseconds);
     if (frame.visible > 0) words += "  " + format_count(static_cast<double>(frame.visible)) + " visible";
     if (frame.isects > 0) words += "  " + format_short(static_cast<double>(frame.isects)) + " isects";
-    if (frame.psnr > 0) words += fmt::format("  {:.2f} dB", frame.psnr);
+    if (frame.psnr > 0) words += fmt::format("  {:.2f} dB{}", frame.psnr, frame.name.empty() ? "" : " to the photo");
     return words;
 }
 
@@ -93,6 +93,33 @@ std::string statistics_of(const ViewFrame& frame) {
     const auto n = [](double v) { return format_compact(v); };
     return fmt::format("min {}  p50 {}  mean {}  p95 {}  max {} {}", n(frame.map_min), n(frame.map_p50),
                        n(frame.map_mean), n(frame.map_p95), n(frame.map_max), frame.unit);
+}
+
+/// How near the two scenes' pictures are.
+std::string nearness_of(const ViewFrame& frame) {
+    if (std::isnan(frame.psnr_between)) return {};
+    constexpr double kEqual = 199;  // dB; psnr_of() gives 200 for pictures that do not differ
+    if (frame.psnr_between > kEqual) return "A and B: the same picture";
+    std::string words = fmt::format("A and B: {:.2f} dB", frame.psnr_between);
+    if (std::isfinite(frame.ssim_between)) words += fmt::format("  SSIM {:.4f}", frame.ssim_between);
+    return words;
+}
+
+/// Name, facts and statistics of one picture, in lines from a corner of `room`. Returns the y below them.
+float draw_facts(ImDrawList& list, const ViewFrame& frame, PictureRect room, bool at_right) {
+    const float margin = 0.5F * em(), line = 1.7F * em();
+    float y = room.a.y + margin;
+    const auto put = [&](const std::string& words, ImU32 color) {
+        if (words.empty()) return;
+        const float width = ImGui::CalcTextSize(words.c_str()).x + 0.7F * em();
+        draw_chip(list, {at_right ? std::max(room.a.x, room.b.x - width - margin) : room.a.x + margin, y}, words,
+                  color);
+        y += line;
+    };
+    if (!frame.name.empty()) put(frame.name + "  " + frame.scene, kTextColor);
+    put(facts_of(frame), kDimColor);
+    if (has_map(frame)) put(statistics_of(frame), kDimColor);
+    return y;
 }
 
 }  // namespace
@@ -118,17 +145,29 @@ double map_value(const ViewFrame& frame, int x, int y) {
     return static_cast<double>(frame.map.at(0, mx, my));
 }
 
+namespace {
+
+/// A pixel's value or colour, in words; empty when it is not known.
+std::string value_text(const ViewFrame& frame, int x, int y, const PixelColor& read) {
+    if (has_map(frame)) return format_number(map_value(frame, x, y), 4) + " " + frame.unit;
+    if (frame.picture && read.x == x && read.y == y)
+        return fmt::format("RGB {} {} {}", read.rgba[0], read.rgba[1], read.rgba[2]);
+    if (frame.rgba.empty() || x < 0 || y < 0 || x >= frame.rgba.width || y >= frame.rgba.height) return {};
+    const std::uint8_t* c = frame.rgba.at(x, y);
+    return fmt::format("RGB {} {} {}", c[0], c[1], c[2]);
+}
+
+}  // namespace
+
 std::string pixel_text(const ViewFrame& frame, int x, int y, const PixelColor& read) {
     std::string words = fmt::format("({}, {})", x, y);
-    if (has_map(frame)) {
-        if (frame.map_cell > 1) words += fmt::format("  tile ({}, {})", x / frame.map_cell, y / frame.map_cell);
-        return words + "  " + format_number(map_value(frame, x, y), 4) + " " + frame.unit;
-    }
-    if (frame.picture && read.x == x && read.y == y)
-        return words + fmt::format("  RGB {} {} {}", read.rgba[0], read.rgba[1], read.rgba[2]);
-    if (frame.rgba.empty() || x < 0 || y < 0 || x >= frame.rgba.width || y >= frame.rgba.height) return words;
-    const std::uint8_t* c = frame.rgba.at(x, y);
-    return words + fmt::format("  RGB {} {} {}", c[0], c[1], c[2]);
+    if (has_map(frame) && frame.map_cell > 1)
+        words += fmt::format("  tile ({}, {})", x / frame.map_cell, y / frame.map_cell);
+    const bool both = frame.other && frame.other->mode == frame.mode;
+    const std::string value = value_text(frame, x, y, read);
+    if (!value.empty()) words += (both ? "  " + frame.name : "") + "  " + value;
+    if (both) words += "  " + frame.other->name + "  " + value_text(*frame.other, x, y, {});
+    return words;
 }
 
 void draw_chip(ImDrawList& list, ImVec2 corner, const std::string& words, ImU32 color) {
@@ -150,16 +189,27 @@ void draw_viewport_overlays(ImDrawList& list, const Snapshot& snapshot, const Vi
     // Facts and legend stand at the edges of the whole viewport: beside a narrow picture, over a wide one.
     const PictureRect room = state.room.value_or(picture);
     list.PushClipRect(room.a, room.b, true);
-    const ImVec2 corner{room.a.x + 0.5F * em(), room.a.y + 0.5F * em()};
-    draw_chip(list, corner, facts_of(frame), kDimColor);
+    draw_facts(list, frame, room, false);
+    float legend_top = room.a.y + 0.5F * em();
+    const bool same_room = state.other_room && state.other_room->a.x == room.a.x;
+    if (state.other_room && frame.other) {
+        list.PushClipRect(state.other_room->a, state.other_room->b, false);
+        const float below = draw_facts(list, *frame.other, *state.other_room, same_room);
+        list.PopClipRect();
+        if (same_room) legend_top = below + 0.3F * em();
+    }
     if (has_map(frame)) {
-        draw_chip(list, {corner.x, corner.y + 1.7F * em()}, statistics_of(frame), kDimColor);
         const float height = std::min(16 * em(), 0.6F * room.height());
         if (height > 6 * em())
-            draw_colormap_legend(list, {room.b.x - 0.5F * em(), room.a.y + 0.5F * em()}, height, snapshot.view.colormap,
-                                 frame.range_lo, frame.range_hi, snapshot.view.logarithmic, frame.unit, state.mark);
+            draw_colormap_legend(list, {room.b.x - 0.5F * em(), legend_top}, height, frame.colormap, frame.range_lo,
+                                 frame.range_hi, frame.logarithmic, frame.unit, state.mark);
     }
     list.PopClipRect();
+    const std::string nearness = nearness_of(frame);
+    if (nearness.empty()) return;
+    const float middle = (room.a.x + (state.other_room ? *state.other_room : room).b.x) / 2;
+    const float width = ImGui::CalcTextSize(nearness.c_str()).x + 0.7F * em();
+    draw_chip(list, {middle - width / 2, room.b.y - 2 * em()}, nearness, kAccentColor);
 }
 
 }  // namespace gs

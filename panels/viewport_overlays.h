@@ -29,6 +29,7 @@ struct OverlayState {
     std::optional<std::size_t> hovered_camera;               ///< row drawn bright, with its name
     double mark = std::numeric_limits<double>::quiet_NaN();  ///< value under the mouse, shown in the legend
     std::optional<PictureRect> room;                         ///< where texts may stand when not on the picture alone
+    std::optional<PictureRect> other_room;                   ///< the same for the second scene, where that is shown too
 };
 
 /// Everything that ViewSettings::overlays, frusta and tile_grid ask for, over `picture` showing `frame`.
@@ -38,8 +39,8 @@ void draw_viewport_overlays(ImDrawList& list, const Snapshot& snapshot, const Vi
 /// The cameras of `snapshot` as seen in `frame`; empty when they are switched off.
 std::vector<FrustumLines> frusta_in(const Snapshot& snapshot, const ViewFrame& frame);
 
-/// What the pixel (x, y) of the frame holds, in words: value and unit of a map, or the colour. `read`: that pixel's
-/// colour where the frame's picture is in device memory.
+/// What the pixel (x, y) of the frame holds, in words: value and unit of a map, or the colour; the same of the scene it
+/// is compared with. `read`: that pixel's colour where the frame's picture is in device memory.
 std::string pixel_text(const ViewFrame& frame, int x, int y, const PixelColor& read = {});
 /// The map's value at a pixel; NaN where there is none.
 double map_value(const ViewFrame& frame, int x, int y);

@@ -94,6 +94,41 @@ void draw_place(const Snapshot& snapshot, Commands& commands) {
     tooltip(name);
 }
 
+void draw_compare(const Snapshot& snapshot, Commands& commands) {
+    const ViewSettings& view = snapshot.view;
+    const bool scenes = snapshot.other && view.with == CompareWith::scene;
+    flow(6);
+    ImGui::SetNextItemWidth(7.2F * em());
+    const std::string what = scenes ? "A | B: " : "photo: ";
+    if (ImGui::BeginCombo("##compare", (what + kCompareNames[static_cast<std::size_t>(view.compare)]).c_str())) {
+        for (std::size_t i = 0; i < kCompareNames.size(); ++i)
+            if (ImGui::Selectable((what + kCompareNames[i]).c_str(), i == static_cast<std::size_t>(view.compare)))
+                commands.push("view.compare", {kCompareNames[i]});
+        ImGui::EndCombo();
+    }
+    tooltip(scenes ? "Compare with " + snapshot.other->name : "Compare with the photo of the capture camera");
+    if (view.compare == Compare::toggle) {
+        flow(4);
+        toggle_command(commands, scenes ? "other" : "photo", "view.show-photo", view.show_photo,
+                       "The other picture instead of this one");
+    }
+    if (view.mode == ViewMode::error) {
+        flow(3.4F);
+        toggle_command(commands, "signed", "view.signed", view.signed_error,
+                       "This picture minus the other one: orange where it is brighter, blue where it is darker");
+    }
+    if (!snapshot.other) return;
+    flow(5.6F);
+    choice_command(commands, "##with", "view.with", kCompareWithNames, static_cast<std::size_t>(view.with), 5.4F,
+                   "What the picture is compared with");
+    flow(3.2F);
+    if (ImGui::Button("Swap")) commands.push("scene.swap");
+    tooltip("Exchanges the sides of A and B");
+    flow(2.8F);
+    if (ImGui::Button("End")) commands.push("scene.end-compare");
+    tooltip("Ends the comparison: closes " + snapshot.other->name);
+}
+
 }  // namespace
 
 void draw_viewport_toolbar(const Snapshot& snapshot, Commands& commands) {
@@ -104,20 +139,7 @@ void draw_viewport_toolbar(const Snapshot& snapshot, Commands& commands) {
     choice_command(commands, "##style", "view.style", kDrawStyleNames, static_cast<std::size_t>(view.style), 6.2F,
                    "How Gaussians are drawn");
     if (is_map(view.mode)) draw_range(view, commands);
-    flow(6);
-    const std::array<const char*, 4> compare{"photo: off", "photo: beside", "photo: split", "photo: toggle"};
-    ImGui::SetNextItemWidth(7.2F * em());
-    if (ImGui::BeginCombo("##compare", compare[static_cast<std::size_t>(view.compare)])) {
-        for (std::size_t i = 0; i < compare.size(); ++i)
-            if (ImGui::Selectable(compare[i], i == static_cast<std::size_t>(view.compare)))
-                commands.push("view.compare", {kPhotoCompareNames[i]});
-        ImGui::EndCombo();
-    }
-    tooltip("Compare with the photo of the capture camera");
-    if (view.compare == PhotoCompare::toggle) {
-        flow(4);
-        toggle_command(commands, "photo", "view.show-photo", view.show_photo, "The photo instead of the picture");
-    }
+    draw_compare(snapshot, commands);
     flow(6);
     choice_command(commands, "##navigation", "view.navigation", kNavigationNames,
                    static_cast<std::size_t>(view.navigation), 6, "How the mouse steers");

@@ -10,6 +10,8 @@
 
 #include "profiler/core/scope.h"
 #include "renderer/base/rng.h"
+#include "trainer/checkpoint.h"
+#include "trainer/schedule.h"
 #include "trainer/trainer_state.h"
 
 namespace gs {
@@ -199,6 +201,38 @@ Result<void> read_arrays(Reader& reader, const RunNumbers& n, GaussianModel& mod
     return {};
 }
 
+struct Contents {
+    TrainingSettings settings;
+    RunNumbers numbers{};
+    RunArrays arrays;
+};
+
+/// The whole file. `capture`: the one it has to belong to; null: any.
+Result<Contents> read_contents(const fs::path& path, const Capture* capture) {
+    const auto bytes = read_file(path);
+    if (!bytes) return tl::unexpected(bytes.error());
+    Reader reader(path.string(), *bytes);
+    if (auto r = reader.magic(); !r) return tl::unexpected(r.error());
+    const auto text = reader.section(Tag::settings, "settings");
+    if (!text) return tl::unexpected(text.error());
+    const auto settings = parse_settings(reader, {reinterpret_cast<const char*>(text->data()), text->size()});
+    if (!settings) return tl::unexpected(settings.error());
+    Contents out;
+    out.settings = *settings;
+    CaptureNumbers from{};
+    if (auto r = reader.numbers(Tag::capture, "capture", from); !r) return tl::unexpected(r.error());
+    const CaptureNumbers given = capture ? numbers_of(*capture) : from;
+    if (from.views != given.views || from.fingerprint != given.fingerprint)
+        return fail(ErrorKind::usage, path.string(),
+                    "the checkpoint was made with another capture than " + capture->path,
+                    "load the same photos, with the same downscale and test views");
+    if (auto r = reader.numbers(Tag::run, "run", out.numbers); !r) return tl::unexpected(r.error());
+    if (!plausible(out.numbers, reader.size())) return reader.broken("run", "has impossible numbers");
+    if (auto r = read_arrays(reader, out.numbers, out.arrays.model, out.arrays.adam, out.arrays.statistics); !r)
+        return tl::unexpected(r.error());
+    return out;
+}
+
 }  // namespace
 
 Result<void> Trainer::save_checkpoint(const fs::path& path) const {
@@ -240,35 +274,28 @@ Result<void> Trainer::save_checkpoint(const fs::path& path) const {
 Result<std::unique_ptr<Trainer>> Trainer::resume(const fs::path& checkpoint, std::shared_ptr<const Capture> capture,
                                                  std::unique_ptr<TrainingBackend> backend) {
     const Span span(Stage::checkpoint);
-    const auto bytes = read_file(checkpoint);
-    if (!bytes) return tl::unexpected(bytes.error());
-    Reader reader(checkpoint.string(), *bytes);
-    if (auto r = reader.magic(); !r) return tl::unexpected(r.error());
-    const auto text = reader.section(Tag::settings, "settings");
-    if (!text) return tl::unexpected(text.error());
-    const auto settings = parse_settings(reader, {reinterpret_cast<const char*>(text->data()), text->size()});
-    if (!settings) return tl::unexpected(settings.error());
-    CaptureNumbers from{};
-    if (auto r = reader.numbers(Tag::capture, "capture", from); !r) return tl::unexpected(r.error());
-    const CaptureNumbers given = numbers_of(*capture);
-    if (from.views != given.views || from.fingerprint != given.fingerprint)
-        return fail(ErrorKind::usage, checkpoint.string(),
-                    "the checkpoint was made with another capture than " + capture->path,
-                    "load the same photos, with the same downscale and test views");
-    RunNumbers n{};
-    if (auto r = reader.numbers(Tag::run, "run", n); !r) return tl::unexpected(r.error());
-    if (!plausible(n, reader.size())) return reader.broken("run", "has impossible numbers");
-
+    auto contents = read_contents(checkpoint, capture.get());
+    if (!contents) return tl::unexpected(contents.error());
     std::vector<std::size_t> views = trainable_views(*capture);
     if (views.empty()) return fail(ErrorKind::usage, capture->path, "the capture has no photo to train on");
-    auto state = std::make_unique<State>(std::move(capture), *settings, std::move(backend));
-    RunArrays arrays;
-    if (auto r = read_arrays(reader, n, arrays.model, arrays.adam, arrays.statistics); !r)
-        return tl::unexpected(r.error());
-    state->backend->start(state->capture, std::move(arrays));
-    state->extent = n.extent;
-    state->sampler = Sampler(std::move(views), static_cast<std::uint64_t>(settings->seed), n.drawn);
+    auto state = std::make_unique<State>(std::move(capture), contents->settings, std::move(backend));
+    state->backend->start(state->capture, std::move(contents->arrays));
+    state->extent = contents->numbers.extent;
+    state->sampler =
+        Sampler(std::move(views), static_cast<std::uint64_t>(contents->settings.seed), contents->numbers.drawn);
     return std::unique_ptr<Trainer>(new Trainer(std::move(state)));
+}
+
+Result<CheckpointModel> read_checkpoint_model(const fs::path& checkpoint) {
+    const Span span(Stage::checkpoint);
+    auto contents = read_contents(checkpoint, nullptr);
+    if (!contents) return tl::unexpected(contents.error());
+    CheckpointModel out;
+    out.model = std::move(contents->arrays.model);
+    out.steps = contents->numbers.steps;
+    out.sh_degree = std::min(sh_degree_at(contents->settings, out.steps), out.model.sh_degree);
+    LazyAdam(out.model, std::move(contents->arrays.adam)).flush(out.model);
+    return out;
 }
 
 }  // namespace gs

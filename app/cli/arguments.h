@@ -41,7 +41,7 @@ struct TrainArguments {
     bool view = false;
 };
 struct ViewArguments {
-    std::string path, capture, output, script;
+    std::string path, capture, compare, output, script;
     CaptureArguments loading;
     std::vector<std::pair<std::string, double>> settings;
     int width = 0, height = 0;  ///< window size, 0: default

@@ -145,6 +145,9 @@ void add_view(CLI::App& root, Arguments& a) {
     app.add_option("PATH", a.view.path,
                    "splat file, capture folder or checkpoint; none: an empty studio that takes dropped files");
     app.add_option("--capture", a.view.capture, "photos that belong to a splat file or checkpoint")->option_text("DIR");
+    app.add_option("--compare", a.view.compare,
+                   "splats, a checkpoint or a run's folder to draw beside it, seen from the same camera")
+        ->option_text("PATH");
     app.add_option("-o,--output", a.view.output, "where checkpoints and exports go")->option_text("DIR");
     add_window(app, a.view);
     add_loading(app, a.view.loading);

@@ -58,14 +58,23 @@ int run_view(const Arguments& arguments) {
     const auto backend = backend_of(arguments.common);
     if (!backend) return report(backend.error());
     std::error_code error;
-    if (!a.path.empty() && !fs::exists(a.path, error))
-        return report({ErrorKind::not_found, a.path, "there is nothing of this name", "check the path", {}, {}});
+    for (const std::string& path : {a.path, a.compare})
+        if (!path.empty() && !fs::exists(path, error))
+            return report({ErrorKind::not_found, path, "there is nothing of this name", "check the path", {}, {}});
+    if (!a.compare.empty() && a.path.empty())
+        return report({ErrorKind::usage,
+                       "",
+                       "--compare needs something to compare with",
+                       "gausscope view A --compare B",
+                       {},
+                       {}});
     if (!a.output.empty())
         if (auto ready = prepare_output_folder(a.output); !ready) return report(ready.error());
 
     StudioOptions studio;
     studio.path = a.path;
     studio.capture = a.capture;
+    studio.compare = a.compare;
     studio.train = training;
     studio.headless = arguments.common.headless;
     studio.script = a.script;

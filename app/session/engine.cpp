@@ -40,7 +40,8 @@ void Engine::run(const std::atomic<bool>& stop) {
 
 bool Engine::turn() {
     bool busy = take_commands();
-    busy |= follow_loader();
+    busy |= follow_loader(loader_);
+    busy |= follow_loader(beside_loader_);
     busy |= evaluate_once();
     if (!evaluation_) busy |= train_once();
     busy |= draw_when_due();
@@ -63,15 +64,18 @@ bool Engine::take_commands() {
 }
 
 void Engine::carry_out(const OpenCommand& command) {
-    loader_.reset();
+    std::unique_ptr<Loader>& loader = command.beside ? beside_loader_ : loader_;
+    if (command.beside && !scene_ && !loader_)
+        return report_error("nothing is open to compare with: open a capture or splats first");
+    loader.reset();
     OpenCommand with_capture = command;
     // A splat file or checkpoint opened beside a capture belongs to it, unless another one is named.
-    if (with_capture.capture.empty() && scene_ && scene_->capture) {
+    if (!command.beside && with_capture.capture.empty() && scene_ && scene_->capture) {
         const auto kind = kind_of_path(command.path);
         if (kind && *kind != PathKind::capture) with_capture.capture = scene_->capture->path;
     }
     load_progress_ = {"opening " + command.path, 0};
-    loader_ =
+    loader =
         std::make_unique<Loader>(std::move(with_capture), current_command_, options_, [this] { in_.bell.put({}); });
 }
 
@@ -79,6 +83,7 @@ void Engine::carry_out(const CloseCommand&) {
     if (loader_) report_done("loading was cancelled");
     loader_.reset();
     save_unsaved_progress("before closing");
+    close_beside();
     scene_.reset();
     evaluation_.reset();
     result_ = {};
@@ -95,22 +100,24 @@ void Engine::carry_out(const CloseCommand&) {
     out_.frame.put(nullptr);
 }
 
-bool Engine::follow_loader() {
-    if (!loader_) return false;
+bool Engine::follow_loader(std::unique_ptr<Loader>& loader) {
+    if (!loader) return false;
     bool any = false;
-    if (auto progress = loader_->progress().take()) {
+    if (auto progress = loader->progress().take()) {
         load_progress_ = std::move(*progress);
         status_changed_ = any = true;
     }
-    auto result = loader_->result().take();
+    auto result = loader->result().take();
     if (!result) return any;
-    const OpenCommand command = loader_->command();
-    const std::uint64_t serial = loader_->serial();
-    loader_.reset();
-    if (*result) {
+    const OpenCommand command = loader->command();
+    const std::uint64_t serial = loader->serial();
+    loader.reset();
+    if (*result && command.beside) {
+        adopt_beside(std::move(**result));
+    } else if (*result) {
         adopt(std::move(**result), command);
     } else {
-        if (!scene_) {
+        if (!scene_ && !command.beside) {
             state_ = RunState::failed;
             message_ = result->error().text();
         }
@@ -183,9 +190,10 @@ std::uint64_t Engine::gaussian_count() const {
 void Engine::publish_status() {
     EngineStatus status;
     TrainingStatus& training = status.training;
-    training.state = loader_ ? RunState::loading : state_;
-    training.message = loader_ ? load_progress_.what : message_;
-    training.progress = loader_ ? load_progress_.share : 0;
+    const bool loading = loader_ || beside_loader_;
+    training.state = loading ? RunState::loading : state_;
+    training.message = loading ? load_progress_.what : message_;
+    training.progress = loading ? load_progress_.share : 0;
     training.step = steps_done();
     training.total_steps = static_cast<std::uint64_t>(options_.settings.steps);
     training.run_to = run_to_;
@@ -237,6 +245,7 @@ void Engine::publish_scene() {
                         {"forward state", scene_->state->bytes(), options_.on_device, scene_->state->high_water()}};
         if (options_.on_device) info_.memory.push_back({"parameters", scene_->model->bytes(), true});
     }
+    if (beside_) info_.memory.push_back({"second scene", beside_->model->bytes(), options_.on_device});
     described_step_ = steps_done();
     describe_seconds_ = seconds_since(begin);
     last_scene_ = Clock::now();

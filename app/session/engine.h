@@ -43,7 +43,7 @@ class Engine {
     void carry_out(const EvaluateCommand& command);
     void carry_out(const PictureCommand& command);
     void carry_out(const FocusCommand& command);
-    bool follow_loader();
+    bool follow_loader(std::unique_ptr<Loader>& loader);
     void adopt(LoadedScene scene, const OpenCommand& command);
     void report_error(const std::string& text, std::uint64_t command = 0);
     void report_done(const std::string& text);
@@ -63,16 +63,24 @@ class Engine {
     void save_unsaved_progress(const char* why);
     std::string output_dir() const;
 
+    // engine_compare.cpp: a second scene beside the first.
+    void carry_out(const EndCompareCommand& command);
+    void adopt_beside(LoadedScene scene);
+    void close_beside();
+    bool compares_scenes(const ViewSettings& settings) const;
+    void draw_both(const ViewRequest& request, double scale, const Image8& photo, ViewFrame& frame);
+
     // engine_view.cpp
     bool draw_when_due();
     std::shared_ptr<ViewFrame> draw(const ViewRequest& request, double scale, bool exact_size);
     Camera camera_of(const ViewRequest& request, double scale, bool exact_size) const;
     double scale_for(const ViewRequest& request) const;
-    void render(const Camera& camera, const RenderOptions& options, const ViewSettings& settings);
+    void render(LoadedScene& scene, const Camera& camera, const RenderOptions& options, const ViewSettings& settings,
+                RenderResult& result);
     std::shared_ptr<const DevicePicture> render_for_display(const Camera& camera, const RenderOptions& options);
-    RenderOptions render_options(const ViewSettings& settings) const;
+    RenderOptions render_options(const LoadedScene& scene, const ViewSettings& settings) const;
     const Image8& photo_for(int view, int width, int height);
-    const GaussianModel& current_model();
+    const GaussianModel& current_model(LoadedScene& scene);
 
     std::uint64_t steps_done() const { return scene_ && scene_->trainer ? scene_->trainer->steps_done() : 0; }
     std::uint64_t gaussian_count() const;
@@ -85,8 +93,8 @@ class Engine {
     SessionOutbox& out_;
     std::function<void()> wake_;
 
-    std::optional<LoadedScene> scene_;
-    std::unique_ptr<Loader> loader_;
+    std::optional<LoadedScene> scene_, beside_;
+    std::unique_ptr<Loader> loader_, beside_loader_;
     LoadProgress load_progress_;
     RunRecord record_;
     SceneInfo info_;
@@ -112,8 +120,13 @@ class Engine {
     std::uint64_t frame_serial_ = 0, frame_step_ = 0, frame_scene_ = 0;
     double frame_scale_ = 1, seconds_per_pixel_ = 0;
     Clock::time_point last_frame_{};
-    RenderResult result_;
+    RenderResult result_, beside_result_;
     FrameCost frame_cost_;  // of the last view frame
+    // What beside_result_ shows: it does not change while the first scene trains and the camera rests.
+    struct {
+        std::uint64_t request = 0;
+        double scale = 0;
+    } beside_drawn_;
     struct {
         int view = -1, width = 0, height = 0;
         std::uint64_t scene = 0;

@@ -145,7 +145,7 @@ bool Engine::evaluate_once() {
     const Clock::time_point begin = Clock::now();
     if (job.next < job.views.size()) {
         const std::vector<std::size_t> one{job.views[job.next++]};
-        RenderOptions options = render_options({});
+        RenderOptions options = render_options(*scene_, {});
         Evaluation slice = scene_->trainer
                                ? scene_->trainer->evaluate(one)
                                : evaluate_model(*scene_->model, *scene_->capture, one, *scene_->rasterizer, options);

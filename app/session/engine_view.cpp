@@ -44,7 +44,7 @@ bool Engine::draw_when_due() {
     seconds_per_pixel_ = seconds / std::max(1.0, pixels);
     budget_.add_view(seconds, training);
     frame->milliseconds = seconds * 1000;
-    frame_step_ = frame->step;
+    frame_step_ = steps_done();
     frame_scene_ = scene_serial_;
     frame_scale_ = scale;
     last_frame_ = Clock::now();
@@ -81,14 +81,15 @@ Camera Engine::camera_of(const ViewRequest& request, double scale, bool exact_si
     return camera.scaled_to(size(camera.width), size(camera.height));
 }
 
-RenderOptions Engine::render_options(const ViewSettings& settings) const {
+RenderOptions Engine::render_options(const LoadedScene& scene, const ViewSettings& settings) const {
     RenderOptions options;
-    if (scene_->trainer) {
-        options = scene_->trainer->render_options();
+    if (scene.trainer) {
+        options = scene.trainer->render_options();
     } else {
-        options.sh_degree = scene_->model->sh_degree;
-        options.antialiased = scene_->model->antialiased;
+        options.sh_degree = std::min(scene.model->sh_degree, scene.sh_degree);
+        options.antialiased = scene.model->antialiased;
     }
+    if (settings.capture_view < 0) options.background = settings.background;
     options.sh_degree = std::min(options.sh_degree, settings.sh_degree);
     options.scale_modifier = static_cast<float>(settings.scale_modifier);
     options.counters = needs_counters(settings.mode);
@@ -97,10 +98,10 @@ RenderOptions Engine::render_options(const ViewSettings& settings) const {
     return options;
 }
 
-const GaussianModel& Engine::current_model() {
-    if (!scene_->trainer) return *scene_->model;
+const GaussianModel& Engine::current_model(LoadedScene& scene) {
+    if (!scene.trainer) return *scene.model;
     if (model_copy_.scene != scene_serial_ || model_copy_.step != steps_done() || model_copy_.model.count == 0) {
-        model_copy_.model = scene_->trainer->model();
+        model_copy_.model = scene.trainer->model();
         model_copy_.scene = scene_serial_;
         model_copy_.step = steps_done();
     }
@@ -118,17 +119,18 @@ const Image8& Engine::photo_for(int view, int width, int height) {
     return photo_.photo;
 }
 
-void Engine::render(const Camera& camera, const RenderOptions& options, const ViewSettings& settings) {
+void Engine::render(LoadedScene& scene, const Camera& camera, const RenderOptions& options,
+                    const ViewSettings& settings, RenderResult& result) {
     // Maps of the rasterizer's own work (contributors, isects, pairs) exist for splats only.
     const bool drawable =
         settings.mode == ViewMode::color || settings.mode == ViewMode::depth || settings.mode == ViewMode::alpha;
     if (settings.style != DrawStyle::splats && drawable) {
-        draw_model_as(settings.style, current_model(), camera, options.background, options.scale_modifier, result_);
-    } else if (scene_->trainer) {
+        draw_model_as(settings.style, current_model(scene), camera, options.background, options.scale_modifier, result);
+    } else if (scene.trainer) {
         model_copy_ = {};
-        scene_->trainer->render(camera, options, result_);
+        scene.trainer->render(camera, options, result);
     } else {
-        scene_->rasterizer->forward(*scene_->source, camera, options, *scene_->state, result_);
+        scene.rasterizer->forward(*scene.source, camera, options, *scene.state, result);
     }
 }
 
@@ -147,22 +149,26 @@ std::shared_ptr<ViewFrame> Engine::draw(const ViewRequest& request, double scale
     frame->request = request.serial;
     frame->step = steps_done();
     frame->mode = request.settings.mode;
-    RenderOptions options = render_options(request.settings);
-    if (request.settings.capture_view < 0) options.background = request.settings.background;
+    const RenderOptions options = render_options(*scene_, request.settings);
     const Image8& photo = photo_for(request.settings.capture_view, frame->camera.width, frame->camera.height);
-    // Colours alone may stay on the device. Maps and the comparison with a photo need their numbers on the host, and so
-    // does a picture that will be written to a file.
-    const bool only_looked_at = !exact_size && photo.empty() && request.settings.mode == ViewMode::color &&
+    const bool both = compares_scenes(request.settings);
+    // Colours alone may stay on the device. Maps and comparisons need their numbers on the host, and so does a picture
+    // that will be written to a file.
+    const bool only_looked_at = !exact_size && photo.empty() && !both && request.settings.mode == ViewMode::color &&
                                 request.settings.style == DrawStyle::splats;
     if (only_looked_at) frame->picture = render_for_display(frame->camera, options);
     if (frame->picture) {
         frame->visible = result_.counters.visible;
         frame->isects = result_.counters.isects;
     } else {
-        render(frame->camera, options, request.settings);
-        fill_view_frame(result_, request.settings, photo, *frame);
+        render(*scene_, frame->camera, options, request.settings, result_);
+        if (both)
+            draw_both(request, scale, photo, *frame);
+        else
+            fill_view_frame(result_, request.settings, photo, *frame);
     }
     frame_cost_ = {result_.counters, frame->camera.width, frame->camera.height, options.sh_degree};
+    if (both) frame_cost_ = {};  // stage times are of two pictures then, these counts of one
     frame->photo = photo;
     return frame;
 }

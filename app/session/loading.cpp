@@ -3,11 +3,13 @@
 #include <chrono>
 #include <exception>
 #include <fstream>
+#include <optional>
 
 #include "app/sample/sample_capture.h"
 #include "profiler/core/scope.h"
 #include "renderer/base/log.h"
 #include "renderer/io/splat_io.h"
+#include "trainer/checkpoint.h"
 
 namespace gs {
 namespace {
@@ -78,6 +80,18 @@ Result<LoadedScene> load_checkpoint_scene(const OpenCommand& command, const Sess
     return scene;
 }
 
+/// Makes `scene` ready to be drawn with `model`.
+Result<void> show_model(LoadedScene& scene, GaussianModel model, const SessionOptions& options) {
+    scene.model = std::make_shared<const GaussianModel>(std::move(model));
+    compute_bounds(*scene.model, scene.bounds);
+    auto rasterizer = options.make_rasterizer();
+    if (!rasterizer) return tl::unexpected<Error>(rasterizer.error());
+    scene.rasterizer = std::move(*rasterizer);
+    scene.state = scene.rasterizer->make_state();
+    scene.source = scene.rasterizer->source_of(*scene.model, scene.bounds.span());
+    return {};
+}
+
 Result<LoadedScene> load_splat_scene(const OpenCommand& command, const SessionOptions& options,
                                      CaptureOptions capture_options) {
     auto file = read_splats(command.path, capture_options.progress);
@@ -86,18 +100,50 @@ Result<LoadedScene> load_splat_scene(const OpenCommand& command, const SessionOp
     scene.name = name_of_path(command.path);
     scene.format = file->format;
     scene.notes = file->notes;
-    scene.model = std::make_shared<const GaussianModel>(std::move(file->model));
-    compute_bounds(*scene.model, scene.bounds);
-    auto rasterizer = options.make_rasterizer();
-    if (!rasterizer) return tl::unexpected<Error>(rasterizer.error());
-    scene.rasterizer = std::move(*rasterizer);
-    scene.state = scene.rasterizer->make_state();
-    scene.source = scene.rasterizer->source_of(*scene.model, scene.bounds.span());
+    if (auto shown = show_model(scene, std::move(file->model), options); !shown)
+        return tl::unexpected<Error>(shown.error());
     if (!command.capture.empty()) {
         auto capture = load_capture(command.capture, capture_options);
         if (!capture) return tl::unexpected<Error>(capture.error());
         scene.capture = std::make_shared<const Capture>(std::move(*capture));
     }
+    return scene;
+}
+
+Result<LoadedScene> load_checkpoint_model(const std::string& path, const SessionOptions& options) {
+    auto checkpoint = read_checkpoint_model(path);
+    if (!checkpoint) return tl::unexpected<Error>(checkpoint.error());
+    LoadedScene scene;
+    scene.name = name_of_path(path);
+    scene.format = fmt::format("checkpoint of step {}", checkpoint->steps);
+    scene.sh_degree = checkpoint->sh_degree;
+    if (auto shown = show_model(scene, std::move(checkpoint->model), options); !shown)
+        return tl::unexpected<Error>(shown.error());
+    return scene;
+}
+
+/// What a training run left in its folder; nothing when this is no such folder.
+std::optional<fs::path> result_in(const fs::path& folder) {
+    std::error_code ignored;
+    for (const char* name : {"checkpoint.gsc", "point_cloud.ply"})
+        if (fs::is_regular_file(folder / name, ignored)) return folder / name;
+    return std::nullopt;
+}
+
+/// A finished model to draw beside the open scene.
+Result<LoadedScene> load_beside(const OpenCommand& command, const SessionOptions& options,
+                                const CaptureOptions& capture_options) {
+    const auto result = result_in(command.path);
+    OpenCommand one = command;
+    if (result) one.path = result->string();
+    const auto kind = kind_of_path(one.path);
+    if (!kind) return tl::unexpected<Error>(kind.error());
+    if (*kind == PathKind::capture)
+        return fail(ErrorKind::unsupported, command.path, "a capture has photos but no splats to compare with",
+                    "give a splat file, a checkpoint, or the folder of a training run");
+    auto scene = *kind == PathKind::checkpoint ? load_checkpoint_model(one.path, options)
+                                               : load_splat_scene(one, options, capture_options);
+    if (scene && result) scene->name = name_of_path(command.path) + "/" + scene->name;
     return scene;
 }
 
@@ -108,10 +154,11 @@ Result<LoadedScene> load_scene(const OpenCommand& command, const SessionOptions&
         sample.progress = progress;
         if (auto made = write_sample_capture(command.path, sample); !made) return tl::unexpected<Error>(made.error());
     }
-    const auto kind = kind_of_path(command.path);
-    if (!kind) return tl::unexpected<Error>(kind.error());
     CaptureOptions capture_options = options.capture;
     capture_options.progress = progress;
+    if (command.beside) return load_beside(command, options, capture_options);
+    const auto kind = kind_of_path(command.path);
+    if (!kind) return tl::unexpected<Error>(kind.error());
     switch (*kind) {
         case PathKind::capture:
             return load_training_scene(command, options, std::move(capture_options));

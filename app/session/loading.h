@@ -30,6 +30,7 @@ struct LoadedScene {
     std::unique_ptr<Rasterizer> rasterizer;
     std::unique_ptr<ForwardState> state;
     std::unique_ptr<ParameterSource> source;  ///< the model as the rasterizer reads it fastest
+    int sh_degree = 3;                        ///< highest that is drawn: what a checkpoint's training had reached
     std::vector<std::string> notes;
     double seconds = 0;  ///< what loading took
 };

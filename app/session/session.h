@@ -20,6 +20,7 @@ namespace gs {
 struct SessionOutbox {
     Latest<std::shared_ptr<const ViewFrame>> frame;
     Latest<std::shared_ptr<const SceneInfo>> scene;
+    Latest<std::shared_ptr<const SceneInfo>> other;  ///< the scene opened beside it; null: none any more
     Latest<std::shared_ptr<const Curves>> curves;
     Latest<std::shared_ptr<const std::vector<CameraRow>>> cameras;
     Latest<std::shared_ptr<const std::vector<SettingRow>>> settings;

@@ -28,7 +28,10 @@ struct OpenCommand {
     std::string capture;
     bool train = false;        ///< start training as soon as it is loaded
     bool make_sample = false;  ///< write the sample capture to `path` first, unless it is there
+    bool beside = false;       ///< keeps what is open and draws this beside it: splats, a checkpoint or a run's folder
 };
+/// Lets go of the scene that was opened beside the first.
+struct EndCompareCommand {};
 struct CloseCommand {};
 struct StartCommand {};
 struct PauseCommand {};
@@ -84,7 +87,7 @@ struct FocusCommand {
 
 using EngineAction = std::variant<OpenCommand, CloseCommand, StartCommand, PauseCommand, StepCommand, RunToCommand,
                                   StopCommand, SetCommand, ProfileStepsCommand, MeasureLimitsCommand, CheckpointCommand,
-                                  ExportCommand, EvaluateCommand, PictureCommand, FocusCommand>;
+                                  ExportCommand, EvaluateCommand, PictureCommand, FocusCommand, EndCompareCommand>;
 struct EngineCommand {
     std::uint64_t serial = 0;
     EngineAction action;

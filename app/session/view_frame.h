@@ -11,6 +11,13 @@ namespace gs {
 /// empty; frame.psnr is measured against it. Mode `error` without a photo shows colour.
 void fill_view_frame(const RenderResult& result, const ViewSettings& settings, const Image8& photo, ViewFrame& frame);
 
+/// The same for two scenes drawn from one camera: maps share their range, mode `error` shows `result` against
+/// `other_result`, and psnr_between is measured.
+void fill_compared_frames(const RenderResult& result, const RenderResult& other_result, const ViewSettings& settings,
+                          const Image8& photo, ViewFrame& frame, ViewFrame& other);
+/// SSIM of two pictures, as training measures it (trainer/loss.h).
+double ssim_between(const RenderResult& a, const RenderResult& b);
+
 /// True when the mode needs RenderOptions::counters.
 bool needs_counters(ViewMode mode);
 

@@ -163,8 +163,8 @@ TEST_F(Click, DoubleClickFocuses) {
 }
 
 TEST_F(Click, SplitIsDragged) {
-    snapshot.view.compare = PhotoCompare::split;
-    snapshot.photo_texture = 2;
+    snapshot.view.compare = Compare::split;
+    snapshot.second_texture = 2;
     Viewport viewport;
     const auto draw = alone(viewport);
     ui.frame(draw);

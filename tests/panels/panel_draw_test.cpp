@@ -119,14 +119,14 @@ TEST_F(EveryPanel, DrawsEveryModeAndState) {
     Workspace workspace;
     Snapshot snapshot = fake_snapshot(*store);
     for (std::size_t state = 0; state < kRunStateNames.size(); ++state)
-        for (std::size_t compare = 0; compare < kPhotoCompareNames.size(); ++compare)
+        for (std::size_t compare = 0; compare < kCompareNames.size(); ++compare)
             for (const ViewMode mode : {ViewMode::color, ViewMode::isects, ViewMode::depth}) {
                 snapshot = fake_snapshot(*store, mode);
                 snapshot.training.state = static_cast<RunState>(state);
-                snapshot.view.compare = static_cast<PhotoCompare>(compare);
+                snapshot.view.compare = static_cast<Compare>(compare);
                 snapshot.view.range = static_cast<RangeMode>(compare % 3);
                 snapshot.view.tile_grid = true;
-                snapshot.frame_texture = snapshot.photo_texture = 1;
+                snapshot.frame_texture = snapshot.second_texture = 1;
                 for (int i = 0; i < 2; ++i) ui.frame([&] { workspace.draw(snapshot, commands); });
             }
     snapshot.frame.reset();

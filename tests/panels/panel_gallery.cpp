@@ -24,7 +24,7 @@ struct Options {
     double scale = 1, seconds = 1e9;
     bool empty = false, palette = false, gpu = false;
     gs::ViewMode mode = gs::ViewMode::color;
-    gs::PhotoCompare compare = gs::PhotoCompare::off;
+    gs::Compare compare = gs::Compare::off;
     std::vector<std::string> panels;
     std::vector<ImVec2> clicks;
     ImVec2 mouse{-1, -1};
@@ -61,9 +61,9 @@ Options parse(int count, char** words) {
         else if (word == "--png")
             o.png = next();
         else if (word == "--beside")
-            o.compare = gs::PhotoCompare::beside;
+            o.compare = gs::Compare::beside;
         else if (word == "--split")
-            o.compare = gs::PhotoCompare::split;
+            o.compare = gs::Compare::split;
         else
             for (std::size_t k = 0; k < gs::kViewModeNames.size(); ++k)
                 if (word == gs::kViewModeNames[k]) o.mode = static_cast<gs::ViewMode>(k);
@@ -87,8 +87,8 @@ gs::Snapshot made_up(const gs::TraceStore& store, const Options& options) {
     if (options.gpu) gs::test::put_on_gpu(snapshot);
     snapshot.view.compare = options.compare;
     snapshot.frame_texture = upload(snapshot.frame->rgba);
-    if (options.compare != gs::PhotoCompare::off)
-        snapshot.photo_texture = upload(gs::test::fake_snapshot(store, gs::ViewMode::color).frame->rgba);
+    if (options.compare != gs::Compare::off)
+        snapshot.second_texture = upload(gs::test::fake_snapshot(store, gs::ViewMode::color).frame->rgba);
     if (!options.empty) return snapshot;
     gs::Snapshot nothing;
     nothing.recent = snapshot.recent;

@@ -1,0 +1,71 @@
+// The engine's comparing half: a second scene (splats, a checkpoint, a run's result) is opened beside the first, which
+// may be training, and drawn from the same camera.
+#include "app/session/engine.h"
+#include "app/session/scene_info.h"
+#include "app/session/view_frame.h"
+
+namespace gs {
+
+void Engine::adopt_beside(LoadedScene scene) {
+    beside_.emplace(std::move(scene));
+    beside_drawn_ = {};
+    request_is_new_ = true;
+    SceneInfo info = describe_scene(*beside_);
+    describe_model(*beside_->model, info);
+    info.memory = {{"parameters", beside_->model->bytes(), options_.on_device},
+                   {"forward state", beside_->state->bytes(), options_.on_device, beside_->state->high_water()}};
+    out_.other.put(std::make_shared<const SceneInfo>(std::move(info)));
+    report_done(
+        fmt::format("comparing with {} ({}), opened in {:.2f} s", beside_->name, beside_->format, beside_->seconds));
+}
+
+void Engine::close_beside() {
+    beside_loader_.reset();
+    beside_.reset();
+    beside_result_ = {};
+    beside_drawn_ = {};
+    request_is_new_ = true;
+    out_.other.put(nullptr);
+}
+
+void Engine::carry_out(const EndCompareCommand&) {
+    if (!beside_ && !beside_loader_) return report_error("nothing is being compared");
+    close_beside();
+    report_done("the comparison has ended");
+}
+
+bool Engine::compares_scenes(const ViewSettings& settings) const {
+    return beside_ && settings.with == CompareWith::scene &&
+           (settings.compare != Compare::off || settings.mode == ViewMode::error);
+}
+
+/// `result_` shows the first scene already; draws the second and fills both pictures.
+void Engine::draw_both(const ViewRequest& request, double scale, const Image8& photo, ViewFrame& frame) {
+    const bool drawn = request.serial != 0 && beside_drawn_.request == request.serial && beside_drawn_.scale == scale;
+    if (!drawn) {
+        RenderOptions options = render_options(*beside_, request.settings);
+        options.background = render_options(*scene_, request.settings).background;  // one ground for both
+        render(*beside_, frame.camera, options, request.settings, beside_result_);
+    }
+    beside_drawn_ = {request.serial, scale};
+    auto other = std::make_shared<ViewFrame>(frame);
+    frame.name = "A";
+    frame.scene = scene_->name;
+    other->name = "B";
+    other->scene = beside_->name;
+    other->step = 0;
+    const bool swapped = request.settings.swapped;
+    if (swapped) {
+        std::swap(frame.name, other->name);
+        std::swap(frame.scene, other->scene);
+        std::swap(frame.step, other->step);
+    }
+    const RenderResult &first = swapped ? beside_result_ : result_, &second = swapped ? result_ : beside_result_;
+    fill_compared_frames(first, second, request.settings, photo, frame, *other);
+    // Costs about as much as drawing: where nobody waits for it.
+    if (!request.moving && state_ != RunState::training)
+        frame.ssim_between = other->ssim_between = ssim_between(first, second);
+    frame.other = std::move(other);
+}
+
+}  // namespace gs

@@ -1,0 +1,21 @@
+// The splats in a checkpoint, without its capture: to look at or to compare with. Called by the session. Going on with
+// the run needs the capture: Trainer::resume().
+#pragma once
+
+#include <cstdint>
+
+#include "renderer/base/expected.h"
+#include "renderer/base/file.h"
+#include "renderer/scene/gaussian_model.h"
+
+namespace gs {
+
+struct CheckpointModel {
+    GaussianModel model;  ///< every pending optimizer step applied
+    std::uint64_t steps = 0;
+    int sh_degree = 0;  ///< reached by then: what training draws with
+};
+/// Errors: unreadable, malformed (with the byte).
+Result<CheckpointModel> read_checkpoint_model(const fs::path& checkpoint);
+
+}  // namespace gs
