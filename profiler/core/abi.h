@@ -248,7 +248,7 @@ struct OpenRange {
     std::uint64_t begin;  ///< ticks
     std::uint64_t payload;
     std::uint32_t name;
-    std::uint32_t flags;
+    std::uint32_t flags;  ///< lower half: Record::flags; the upper half is the writer's own
 };
 static_assert(sizeof(OpenRange) == 24 && offsetof(OpenRange, name) == 16);
 
@@ -340,7 +340,9 @@ struct alignas(64) RingHeader {
     std::uint32_t lanes_used;       ///< lanes [0, lanes_used) were ever used
     std::uint32_t armed;            ///< 1 while the process records
     std::uint64_t dropped_records;  ///< records of threads that got no lane
-    std::uint64_t reserved3[5];
+    std::uint64_t unmatched_ends;   ///< ends of ranges that were not open: told wrongly by the program (1.2)
+    std::uint64_t too_deep;         ///< ranges not recorded because kStackSlots were open around them (1.2)
+    std::uint64_t reserved3[3];
     // ---- 384: signs of life
     std::uint64_t heartbeat_ns;    ///< CLOCK_MONOTONIC of the last clock snapshot
     std::uint64_t clock_count;     ///< snapshots ever taken; number i > 0 is clocks[i % kClockSlots]

@@ -19,7 +19,7 @@ DeviceLane::~DeviceLane() {
         const std::uint64_t now = read_ticks();
         put(abi::RecordKind::thread_end, {.begin = now, .end = now, .name = ref_.name});
     }
-    detail::release_device_lane(ref_);
+    detail::release_wide_lane(ref_);
 }
 
 bool DeviceLane::ready() noexcept {
@@ -30,7 +30,7 @@ bool DeviceLane::ready() noexcept {
     if (ref_.lane != nullptr && ref_.ring == detail::ring_number()) return true;
     ref_.lane = nullptr;
     ref_.name = register_string(text_);
-    if (!detail::take_device_lane(ref_)) return false;
+    if (!detail::take_wide_lane(abi::LaneKind::device, ref_)) return false;
     const std::uint64_t now = read_ticks();
     put(abi::RecordKind::thread_begin, {.begin = now, .end = now, .name = ref_.name, .has_payload = true});
     untimed_before_ = ref_.lane->untimed;  // of earlier owners: the count only grows
@@ -39,20 +39,17 @@ bool DeviceLane::ready() noexcept {
 }
 
 void DeviceLane::put(abi::RecordKind kind, const DeviceSpan& s) noexcept {
-    std::uint64_t* words = ref_.records + 8 * (ref_.head & ref_.mask);
     const std::uint64_t flags = s.has_payload ? abi::kHasPayload : 0;
-    // As detail::write_record: no reader sees any of these stores without the head before them.
-    detail::fence(std::memory_order_release);
-    store(words[0], s.begin);
-    store(words[1], s.end);
-    store(words[2], s.payload);
-    store(words[3],
-          std::uint64_t{s.name} | static_cast<std::uint64_t>(kind) << 32 | std::uint64_t{s.depth} << 40 | flags << 48);
-    store(words[4], s.launch.begin);
-    store(words[5], std::uint64_t{s.launch.lane} | std::uint64_t{s.launch.generation} << 32);
-    store(words[6], std::uint64_t{s.launch.depth});
-    store(words[7], s.correlation);
-    detail::publish(ref_.lane->head, ++ref_.head);
+    const std::uint64_t words[] = {
+        s.begin,
+        s.end,
+        s.payload,
+        std::uint64_t{s.name} | static_cast<std::uint64_t>(kind) << 32 | std::uint64_t{s.depth} << 40 | flags << 48,
+        s.launch.begin,
+        std::uint64_t{s.launch.lane} | std::uint64_t{s.launch.generation} << 32,
+        std::uint64_t{s.launch.depth},
+        s.correlation};
+    detail::write_wide(ref_, words);
 }
 
 void DeviceLane::write(const DeviceSpan& span) noexcept {

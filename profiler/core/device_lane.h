@@ -43,7 +43,7 @@ class DeviceLane {
     void put(abi::RecordKind kind, const DeviceSpan& span) noexcept;
 
     const char* text_;
-    detail::DeviceLaneRef ref_;
+    detail::WideLane ref_;
     std::uint64_t untimed_ = 0, untimed_before_ = 0;
 };
 

@@ -9,8 +9,9 @@
 //              peer's uid with SO_PEERCRED (the same user, or root)
 //              (a second process of the same number, in another container: <pid>-2.<role>.sock, ...)
 //   collector  $GAUSSCOPE_COLLECTOR names a socket of a reader that wants every process from its first moment on
-//              (`gausscope record`): a new producer connects to it itself, sends a Reply with its ring unasked, and from
-//              then on the connection is one like any other. So a process that lives for a millisecond is read, too.
+//              (`gausscope record`): a new producer connects to it itself, sends a Reply with its ring unasked, and
+//              from then on the connection is one like any other. So a process that lives for a millisecond is read,
+//              too.
 //   lease      a connection that has asked to `arm` keeps the process recording until it asks to disarm, closes or
 //              dies: recording is on while there is a lease, or GAUSSCOPE_ARM=1 says always
 //

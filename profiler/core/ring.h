@@ -20,9 +20,9 @@ using StringId = std::uint32_t;
 
 struct RecordingOptions {
     std::size_t bytes =
-        abi::kHardCap;  ///< memory budget, clamped to [1 MiB, abi::kHardCap]; pages are used as lanes fill
-    bool armed = true;  ///< false: spans are recorded once set_recording(true) was called
-    bool stages = true;  ///< gausscope's stages are named in it and told to NVTX; false in programs that are not gausscope
+        abi::kHardCap;   ///< memory budget, clamped to [1 MiB, abi::kHardCap]; pages are used as lanes fill
+    bool armed = true;   ///< false: spans are recorded once set_recording(true) was called
+    bool stages = true;  ///< names gausscope's stages and tells NVTX tools of spans; false in foreign programs
 };
 
 /// Makes the ring and starts recording; the first Span does it too. False when the ring cannot be made (no memfd, no
@@ -55,6 +55,10 @@ inline StringId register_category(const char* text, StringId domain, std::uint32
     return register_string(StringKey{.text = text, .domain = domain, .flags = abi::kCategoryName | number << 8});
 }
 
+/// Puts {ticks, MONOTONIC, REALTIME, CUPTI} into the ring and renews the heartbeat. The collector or the endpoint calls
+/// it every 100 ms.
+void publish_clock_snapshot() noexcept;
+
 namespace detail {
 
 /// One thread's way into its lane. Private memory: readers cannot reach it.
@@ -69,7 +73,8 @@ struct ThreadLane {
     bool leaving = false;
 };
 
-/// A lane of 64-byte records, as its one writer sees it (device_lane.h, activity_lane.h). Private memory, as ThreadLane.
+/// A lane of 64-byte records, as its one writer sees it (device_lane.h, activity_lane.h). Private memory, as
+/// ThreadLane.
 struct WideLane {
     abi::Lane* lane = nullptr;
     std::uint64_t* records = nullptr;  ///< 8 words each

@@ -50,11 +50,19 @@ inline void record_counter(StringId name, double value) noexcept {
 }
 
 /// A moment: a setting was changed, a checkpoint was asked for.
-inline void record_instant(StringId name, std::uint64_t payload = 0) noexcept {
+inline void record_instant(StringId name, std::uint64_t payload = 0, std::uint16_t flags = abi::kHasPayload) noexcept {
     detail::ThreadLane& t = detail::thread_lane;
     if (!detail::ready(t)) return;
     const std::uint64_t now = read_ticks();
-    detail::write_record(t, abi::RecordKind::instant, now, now, payload, name, abi::kHasPayload);
+    detail::write_record(t, abi::RecordKind::instant, now, now, payload, name, flags);
+}
+
+/// A range that may overlap others, told when it is over: begin and end in ticks. `flags` as abi::Record::flags.
+inline void record_async_span(StringId name, std::uint64_t begin, std::uint64_t end, std::uint64_t payload = 0,
+                              std::uint16_t flags = 0) noexcept {
+    detail::ThreadLane& t = detail::thread_lane;
+    if (detail::ready(t))
+        detail::write_record_at(t, 255, abi::RecordKind::async_span, begin, end, payload, name, flags);
 }
 
 /// Names the calling thread in traces ("engine", "ui", "loader 2"), and for the system (15 characters of it).

@@ -7,11 +7,17 @@
 namespace gs::detail {
 namespace {
 
-// FNV-1a.
-std::uint32_t hash_of(const char* text, std::uint32_t bytes) {
+// FNV-1a, begun with what else makes the entry.
+std::uint32_t hash_of(const StringKey& key, std::uint32_t bytes) {
     std::uint32_t h = 2166136261u;
-    for (std::uint32_t i = 0; i < bytes; ++i) h = (h ^ static_cast<unsigned char>(text[i])) * 16777619u;
+    for (const std::uint32_t word : {key.domain, key.color, key.flags}) h = (h ^ word) * 16777619u;
+    for (std::uint32_t i = 0; i < bytes; ++i) h = (h ^ static_cast<unsigned char>(key.text[i])) * 16777619u;
     return h;
+}
+
+bool same(const abi::StringEntry& e, const StringKey& key, std::uint32_t bytes) {
+    return e.bytes == bytes && e.domain == key.domain && e.color == key.color && e.flags == key.flags &&
+           std::memcmp(&e + 1, key.text, bytes) == 0;
 }
 
 /// `bytes` of text, shortened so that no UTF-8 character is cut in two.
@@ -40,15 +46,14 @@ abi::StringEntry* StringTable::entry(std::uint32_t id) const noexcept {
                                                offset_[id]);
 }
 
-std::uint32_t StringTable::add(const char* text) noexcept {
+std::uint32_t StringTable::add(const StringKey& key) noexcept {
+    const char* text = key.text;
     std::uint32_t bytes = static_cast<std::uint32_t>(::strnlen(text, abi::kMaxStringBytes + 1));
     const bool cut = bytes > abi::kMaxStringBytes;
     if (cut) bytes = whole_characters(text, abi::kMaxStringBytes);
-    std::uint32_t place = hash_of(text, bytes) % kBuckets;
-    for (; bucket_[place] != 0; place = (place + 1) % kBuckets) {
-        const abi::StringEntry* known = entry(bucket_[place]);
-        if (known->bytes == bytes && std::memcmp(known + 1, text, bytes) == 0) return bucket_[place];
-    }
+    std::uint32_t place = hash_of(key, bytes) % kBuckets;
+    for (; bucket_[place] != 0; place = (place + 1) % kBuckets)
+        if (same(*entry(bucket_[place]), key, bytes)) return bucket_[place];
     if (cut) count(header_->truncated_strings);
     const std::uint32_t needed = static_cast<std::uint32_t>(sizeof(abi::StringEntry)) + ((bytes + 7) & ~7u);
     if (count_ >= kMaxStrings || used_bytes_ + needed > header_->arena_bytes) {
@@ -59,7 +64,7 @@ std::uint32_t StringTable::add(const char* text) noexcept {
     offset_[id] = used_bytes_;
     bucket_[place] = static_cast<std::uint16_t>(id);
     abi::StringEntry* e = entry(id);
-    *e = {bytes, 0, 0, 0};
+    *e = {bytes, key.domain, key.color, key.flags};
     std::memcpy(e + 1, text, bytes);
     used_bytes_ += needed;
     std::atomic_ref(header_->arena_published).store(used_bytes_, std::memory_order_release);

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "profiler/core/abi.h"
+#include "profiler/core/ring.h"
 
 namespace gs::detail {
 
@@ -14,8 +14,8 @@ class StringTable {
 
     void attach(abi::RingHeader& header) noexcept;
     void reset() noexcept;
-    /// The id of `text`, added if new; 0 when nothing more fits (counted in the header).
-    std::uint32_t add(const char* text) noexcept;
+    /// The id of a name, added if new; 0 when nothing more fits (counted in the header).
+    std::uint32_t add(const StringKey& key) noexcept;
     /// Copies the text of `id` into `out` with a terminator; "" for an unknown id.
     void copy_text(std::uint32_t id, char (&out)[abi::kMaxStringBytes + 1]) const noexcept;
 
