@@ -7,12 +7,12 @@
 #include <chrono>
 #include <cmath>
 
-#include "app/machine.h"
 #include "panels/theme.h"
 #include "panels/workspace.h"
 #include "profiler/core/scope.h"
 #include "renderer/base/check.h"
 #include "renderer/base/log.h"
+#include "renderer/base/machine.h"
 #include "renderer/present/texture.h"
 
 namespace gs {

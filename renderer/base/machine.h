@@ -1,4 +1,4 @@
-// Facts about the process and the machine for the status bar and the Memory panel. Called by the studio's UI about once
+// Facts about the process and the machine for the status bar, the Memory panel and the metrics of `serve`.
 // a second.
 #pragma once
 

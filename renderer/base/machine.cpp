@@ -1,4 +1,4 @@
-#include "app/machine.h"
+#include "renderer/base/machine.h"
 
 #include <unistd.h>
 
