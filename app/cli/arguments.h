@@ -101,6 +101,13 @@ struct TraceArguments {
     std::string file;
     std::string output;  ///< its end chooses the format; empty: none
 };
+struct ServeArguments {
+    std::string listen = "127.0.0.1:9465", folder = "gausscope-recordings", token_file;
+    int max_disk_mib = 1024, memory_mib = 256;
+    double before_s = 20, after_s = 2, cooldown_s = 60, step_factor = 3, budget_percent = 1;
+    double seconds = 0;  ///< 0: until stopped
+    bool no_rules = false;
+};
 struct SelftestArguments {
     bool quick = false;
 };
@@ -117,6 +124,7 @@ struct Arguments {
     SampleArguments sample;
     BenchArguments bench;
     TraceArguments trace;
+    ServeArguments serve;
     SelftestArguments selftest;
 };
 

@@ -1,23 +1,14 @@
-// The only file that knows CLI11.
-#include <CLI/CLI.hpp>
+// The command line; with parse_service.cpp the only code that knows CLI11.
 
 #include <algorithm>
 #include <array>
 
 #include "app/cli/arguments.h"
 #include "app/cli/common.h"
+#include "app/cli/parse_parts.h"
 #include "trainer/settings.h"
 
 namespace gs::cli {
-namespace {
-
-using Settings = std::vector<std::pair<std::string, double>>;
-
-constexpr std::array kNames{"view", "train",  "eval",  "render", "convert",
-                            "info", "sample", "bench", "trace",  "selftest"};
-constexpr std::array kCommonWithValue{"--backend", "--seed", "--config", "--threads"};
-constexpr const char* kVersion = "gausscope " GAUSSCOPE_VERSION;
-const CLI::Range kSide(1, 32768);
 
 void add_common(CLI::App& app, CommonArguments& a) {
     const char* group = "Common options";
@@ -39,6 +30,23 @@ void add_common(CLI::App& app, CommonArguments& a) {
         ->option_text("N");
     app.add_flag("-v,--verbose", a.verbose, "say more on stderr")->group(group);
 }
+
+CLI::App& add_command(CLI::App& root, Arguments& a, const char* name, const char* description, const char* examples) {
+    CLI::App& app = *root.add_subcommand(name, description);
+    app.footer(std::string("Examples:\n") + examples);
+    app.callback([&a, name] { a.command = name; });
+    return app;
+}
+
+namespace {
+
+using Settings = std::vector<std::pair<std::string, double>>;
+
+constexpr std::array kNames{"view",   "train", "eval",  "render", "convert", "info",
+                            "sample", "bench", "trace", "serve",  "selftest"};
+constexpr std::array kCommonWithValue{"--backend", "--seed", "--config", "--threads"};
+constexpr const char* kVersion = "gausscope " GAUSSCOPE_VERSION;
+const CLI::Range kSide(1, 32768);
 
 void add_loading(CLI::App& app, CaptureArguments& a) {
     const char* group = "Capture";
@@ -126,13 +134,6 @@ void add_window(CLI::App& app, ViewArguments& a) {
         ->check(CLI::Range(0.0, 8.0))
         ->group(group)
         ->option_text("X");
-}
-
-CLI::App& add_command(CLI::App& root, Arguments& a, const char* name, const char* description, const char* examples) {
-    CLI::App& app = *root.add_subcommand(name, description);
-    app.footer(std::string("Examples:\n") + examples);
-    app.callback([&a, name] { a.command = name; });
-    return app;
 }
 
 void add_view(CLI::App& root, Arguments& a) {
@@ -307,18 +308,6 @@ void add_checks(CLI::App& root, Arguments& a) {
     add_loading(bench, b.loading);
     add_common(bench, a.common);
 
-    CLI::App& trace = add_command(root, a, "trace", "what is in a trace, and the same trace in another format",
-                                  "  gausscope trace run.pftrace\n"
-                                  "  gausscope trace torch_trace.json.gz --export run.pftrace\n"
-                                  "  gausscope trace run.pftrace --export run.folded      for flame graphs\n");
-    trace.add_option("FILE", a.trace.file, "Perfetto trace or Chrome JSON, gzipped or not")->required();
-    trace
-        .add_option("--export", a.trace.output,
-                    "write it here too; the end chooses: .pftrace, .json (Chrome), .speedscope.json, .folded, .csv "
-                    "(stage table)")
-        ->option_text("OUT");
-    add_common(trace, a.common);
-
     CLI::App& selftest = add_command(
         root, a, "selftest", "check this machine: every stage against the reference, gradients, determinism, OpenGL",
         "  gausscope selftest\n");
@@ -366,6 +355,7 @@ std::optional<int> parse(int argc, const char* const* argv, Arguments& out) {
     add_render(root, out);
     add_files(root, out);
     add_checks(root, out);
+    add_service(root, out);
     std::vector<std::string> words = with_command(argc, argv);
     std::reverse(words.begin(), words.end());  // as CLI11 wants them
     try {

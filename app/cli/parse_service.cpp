@@ -1,0 +1,68 @@
+// The grammar of the profiling service's subcommands.
+#include "app/cli/parse_parts.h"
+
+namespace gs::cli {
+namespace {
+
+void add_trace(CLI::App& root, Arguments& a) {
+    CLI::App& trace = add_command(root, a, "trace", "what is in a trace, and the same trace in another format",
+                                  "  gausscope trace run.pftrace\n"
+                                  "  gausscope trace torch_trace.json.gz --export run.pftrace\n"
+                                  "  gausscope trace run.pftrace --export run.folded      for flame graphs\n");
+    trace.add_option("FILE", a.trace.file, "Perfetto trace or Chrome JSON, gzipped or not")->required();
+    trace
+        .add_option("--export", a.trace.output,
+                    "write it here too; the end chooses: .pftrace, .json (Chrome), .speedscope.json, .folded, .csv "
+                    "(stage table)")
+        ->option_text("OUT");
+    add_common(trace, a.common);
+}
+
+void add_serve(CLI::App& root, Arguments& a) {
+    ServeArguments& s = a.serve;
+    CLI::App& serve = add_command(
+        root, a, "serve", "watch this machine's processes all the time: metrics, and a trace when something goes wrong",
+        "  gausscope serve                                      metrics at http://127.0.0.1:9465/metrics\n"
+        "  gausscope serve --listen 0.0.0.0:9465 --dir /var/lib/gausscope     on a cluster's node (docs/serve.md)\n"
+        "  curl -X POST -H \"Authorization: Bearer $(cat TOKENFILE)\" 'http://127.0.0.1:9465/trace?last=10000'\n");
+    serve.add_option("--listen", s.listen, "address and port of the HTTP interface [127.0.0.1:9465]")
+        ->option_text("HOST:PORT");
+    serve.add_option("--dir", s.folder, "where recordings go [gausscope-recordings]")->option_text("DIR");
+    serve.add_option("--max-disk", s.max_disk_mib, "recordings may use this much; the oldest go first [1024]")
+        ->check(CLI::Range(1, 1 << 24))
+        ->option_text("MIB");
+    serve.add_option("--memory", s.memory_mib, "memory for the recent past of all processes [256]")
+        ->check(CLI::Range(16, 1 << 20))
+        ->option_text("MIB");
+    serve.add_option("--before", s.before_s, "seconds before a trigger that a recording holds [20]")
+        ->check(CLI::Range(0.1, 600.0))
+        ->option_text("S");
+    serve.add_option("--after", s.after_s, "seconds after it [2]")->check(CLI::Range(0.0, 60.0))->option_text("S");
+    serve.add_option("--cooldown", s.cooldown_s, "least seconds between two recordings of one kind [60]")
+        ->check(CLI::Range(0.0, 86400.0))
+        ->option_text("S");
+    serve.add_option("--slow-step", s.step_factor, "a step this many times the median triggers, 0 = never [3]")
+        ->check(CLI::Range(0.0, 1000.0))
+        ->option_text("X");
+    serve.add_flag("--no-rules", s.no_rules, "do not record when a rule of the insights fires for the first time");
+    serve
+        .add_option("--token-file", s.token_file,
+                    "file with the token that requests for recordings need; none: one is made and its place said")
+        ->option_text("FILE");
+    serve.add_option("--budget", s.budget_percent, "share of a process's time that recording may cost [1]")
+        ->check(CLI::Range(0.0, 100.0))
+        ->option_text("PERCENT");
+    serve.add_option("--seconds", s.seconds, "end after this time, 0 = when stopped [0]")
+        ->check(CLI::Range(0.0, 1e9))
+        ->option_text("S");
+    add_common(serve, a.common);
+}
+
+}  // namespace
+
+void add_service(CLI::App& root, Arguments& a) {
+    add_trace(root, a);
+    add_serve(root, a);
+}
+
+}  // namespace gs::cli
