@@ -8,20 +8,6 @@
 #include "renderer/base/log.h"
 
 namespace gs {
-namespace {
-
-// A consumer that has stopped taking batches must not make this thread's memory grow: then the oldest go.
-constexpr std::size_t kMaxPending = 500'000;
-
-template <class Event>
-std::size_t drop_oldest(std::vector<Event>& events) {
-    if (events.size() <= kMaxPending) return 0;
-    const std::size_t excess = events.size() - kMaxPending / 2;
-    events.erase(events.begin(), events.begin() + static_cast<std::ptrdiff_t>(excess));
-    return excess;
-}
-
-}  // namespace
 
 Collector::Collector(CollectorOptions options) : options_(options) {
     auto reader = TraceReader::attach_own();
@@ -61,28 +47,10 @@ void Collector::collect() {
     taken_ = pending_->written;
     busy_ = taken_ != before;
     pending_->collector_cpu_ns = static_cast<std::int64_t>(clock_ns(CLOCK_THREAD_CPUTIME_ID));
-    hand_over();
+    reader_->count_lost(batches_.hand_over(pending_));
 }
 
-void Collector::hand_over() {
-    if (pending_->read_ns == 0) return;
-    if (batches_.try_put(pending_)) {
-        pending_ = std::make_shared<TraceBatch>();
-        return;
-    }
-    // The consumer is behind: go on filling this batch.
-    reader_->count_lost(drop_oldest(pending_->spans) + drop_oldest(pending_->device_spans) +
-                        drop_oldest(pending_->counters) + drop_oldest(pending_->instants));
-}
-
-std::size_t Collector::drain_into(TraceStore& store) {
-    std::size_t count = 0;
-    while (const auto batch = batches_.try_take()) {
-        store.ingest(**batch);
-        ++count;
-    }
-    return count;
-}
+std::size_t Collector::drain_into(TraceStore& store) { return batches_.take_into(store); }
 
 void Collector::finish(TraceStore& store) {
     stop_ = true;

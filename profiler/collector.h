@@ -7,10 +7,10 @@
 #include <memory>
 #include <thread>
 
+#include "profiler/batch_queue.h"
 #include "profiler/event.h"
 #include "profiler/reader.h"
 #include "profiler/store.h"
-#include "renderer/base/mailbox.h"
 
 namespace gs {
 
@@ -38,14 +38,12 @@ class Collector {
     void finish(TraceStore& store);
 
   private:
-    using Batch = std::shared_ptr<const TraceBatch>;
     void run();
     void collect();
-    void hand_over();
 
     CollectorOptions options_;
     std::unique_ptr<TraceReader> reader_;
-    Queue<Batch> batches_{64};
+    BatchQueue batches_{64};
     std::shared_ptr<TraceBatch> pending_;  // the collecting thread's
     std::chrono::steady_clock::time_point last_clock_{};
     std::uint64_t taken_ = 0;  // records, as of the last look

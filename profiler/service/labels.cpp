@@ -71,6 +71,7 @@ std::string command_line(std::uint32_t pid) {
 ProcessLabels Connection::labels_from(std::string_view environment) {
     ProcessLabels out;
     out.job = variable(environment, {"SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"});
+    if (out.job == "none") out.job.clear();  // torchrun without --rdzv-id
     out.pod = variable(environment, {"POD_NAME", "K8S_POD_NAME"});
     if (out.pod.empty() && !variable(environment, {"KUBERNETES_SERVICE_HOST"}).empty())
         out.pod = variable(environment, {"HOSTNAME"});
