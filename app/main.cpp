@@ -16,11 +16,12 @@ struct Command {
     int (*run)(const gs::cli::Arguments&);
 };
 constexpr std::array kCommands{
-    Command{"view", gs::cli::run_view},       Command{"train", gs::cli::run_train},
-    Command{"eval", gs::cli::run_eval},       Command{"render", gs::cli::run_render},
-    Command{"convert", gs::cli::run_convert}, Command{"info", gs::cli::run_info},
-    Command{"sample", gs::cli::run_sample},   Command{"bench", gs::cli::run_bench},
-    Command{"trace", gs::cli::run_trace},     Command{"selftest", gs::cli::run_selftest},
+    Command{"view", gs::cli::run_view},         Command{"train", gs::cli::run_train},
+    Command{"eval", gs::cli::run_eval},         Command{"render", gs::cli::run_render},
+    Command{"convert", gs::cli::run_convert},   Command{"info", gs::cli::run_info},
+    Command{"sample", gs::cli::run_sample},     Command{"bench", gs::cli::run_bench},
+    Command{"trace", gs::cli::run_trace},       Command{"serve", gs::cli::run_serve},
+    Command{"selftest", gs::cli::run_selftest},
 };
 
 int run(int argc, char** argv) {
