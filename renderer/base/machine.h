@@ -1,5 +1,5 @@
-// Facts about the process and the machine for the status bar, the Memory panel and the metrics of `serve`.
-// a second.
+// Facts about the process and the machine for the status bar, the Memory panel and the metrics of `serve`. Called about
+// once a second.
 #pragma once
 
 #include <cstdint>
