@@ -32,13 +32,20 @@ struct TrackInfo {
 struct NameInfo {
     std::uint32_t name = 0;  ///< string id, from 1
     std::string text;
+    std::string domain = {};     ///< NVTX domain, empty: none
+    std::uint32_t color = 0;     ///< 0xRRGGBB | 1 << 24 when the producer chose one, else 0
+    std::uint32_t category = 0;  ///< not 0: `text` is what `domain` calls this category of its ranges
 };
+/// What the 64 bits of a payload are.
+enum class PayloadKind : std::uint8_t { whole, real, signed_whole };
 struct SpanEvent {
     std::int64_t begin_ns = 0, end_ns = 0;
     std::uint64_t payload = 0;
     std::uint32_t track = 0, name = 0;
     std::uint8_t depth = 0;
     bool has_payload = false;
+    PayloadKind payload_kind = PayloadKind::whole;
+    std::uint8_t category = 0;  ///< number of an NVTX category of the name's domain, 0: none
 };
 /// A piece of GPU work and the span that launched it: the one of track `launch_track` at depth `launch_depth` that
 /// began at `launch_ns`. launch_track is kNoTrack when that is not known.
@@ -65,6 +72,8 @@ struct AsyncSpanEvent {
     std::uint64_t payload = 0;
     std::uint32_t track = 0, name = 0;  ///< the thread that ended it
     bool has_payload = false;
+    PayloadKind payload_kind = PayloadKind::whole;
+    std::uint8_t category = 0;
 };
 /// A range that was open when the reader looked: what a thread is doing now, or did when its process died.
 struct OpenSpan {
@@ -125,10 +134,11 @@ struct TraceBatch {
     ProcessLabels labels;                  ///< when new or changed, else empty
 
     std::uint64_t written = 0;  ///< records written since the ring began
-    /// Which ring, or which process of a file, this came from: sources with different numbers share nothing but names.
-    /// 0: the only one.
+    /// Which ring, or which process of a file, this came from; sources number their names and tracks independently.
+    /// Those of one machine (or file) have the upper 32 bits in common. 0: the only one.
     std::uint64_t source = 0;
     std::uint32_t pid = 0;
+    std::uint64_t process_start = 0;  ///< tells a reused pid from the same process; 0: not known
     std::string process_name;
     std::int64_t read_ns = 0;             ///< when the ring was read, 0: an empty batch
     std::int64_t realtime_offset_ns = 0;  ///< REALTIME - MONOTONIC

@@ -15,13 +15,18 @@ namespace gs {
 enum class GpuWorkKind : std::uint8_t { kernel, copy, fill, graph };
 using abi::MemoryType, abi::OverheadType, abi::SyncType;
 
+std::string_view name_of(MemoryType type);    ///< "pageable"
+std::string_view name_of(OverheadType type);  ///< "loading a module"
+/// What work without a name of its own is called: "copy pageable to device", "fill".
+std::string work_text(GpuWorkKind kind, MemoryType source, MemoryType target);
+
 /// One kernel, copy, fill or whole graph as a device carried it out.
 struct GpuWorkEvent {
     std::int64_t begin_ns = 0, end_ns = 0;
     std::int64_t queued_ns = 0, submitted_ns = 0;  ///< 0: not told
     std::uint64_t correlation = 0;                 ///< of the API call that launched it; 0: not told
     std::uint64_t bytes = 0;                       ///< copies and fills
-    std::uint32_t name = 0;                        ///< the kernel's, or "copy host to device"
+    std::uint32_t name = 0;                        ///< the kernel's; 0: work_text() says
     std::uint32_t device = 0, context = 0, stream = 0;
     std::uint32_t grid[3] = {0, 0, 0}, block[3] = {0, 0, 0};
     std::uint32_t registers = 0;                                                ///< a thread

@@ -2,6 +2,7 @@
 // out as a span. Rows of spans, histories and counters of the TraceStore are made of it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -12,6 +13,19 @@ template <class T>
 class SlidingArray {
   public:
     void push_back(const T& value) { items_.push_back(value); }
+    /// Puts values between those that are here: value(i) goes before what is now view()[places[i]], places ascending.
+    template <class F>
+    void insert(std::span<const std::size_t> places, F&& value) {
+        std::size_t from = items_.size();
+        items_.resize(from + places.size());
+        for (std::size_t n = places.size(); n-- > 0;) {
+            const std::size_t place = first_ + places[n];
+            const auto at = [this](std::size_t i) { return items_.begin() + static_cast<std::ptrdiff_t>(i); };
+            std::move_backward(at(place), at(from), at(from + n + 1));
+            items_[place + n] = value(n);
+            from = place;
+        }
+    }
     /// Forgets the oldest `n`. Memory is given back when half of it is unused: amortised constant time per item.
     void drop_front(std::size_t n) {
         first_ += n < size() ? n : size();

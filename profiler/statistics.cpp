@@ -63,24 +63,31 @@ std::vector<StageStats> stage_rows(const std::vector<const FrameSample*>& used, 
     return out;
 }
 
-/// The newest `last_n` frames that `counts` accepts; warm-up and incomplete ones never.
+/// The newest `last_n` frames of `process` that `counts` accepts; warm-up and incomplete ones never.
 template <class F>
-std::vector<const FrameSample*> newest(std::span<const FrameSample> history, std::size_t last_n, F&& counts) {
+std::vector<const FrameSample*> newest(std::span<const FrameSample> history, std::size_t last_n, std::uint32_t process,
+                                       F&& counts) {
     std::vector<const FrameSample*> used;
-    for (std::size_t i = history.size(); i-- > 0 && used.size() < last_n;)
-        if (!history[i].warm_up && !history[i].incomplete && counts(history[i])) used.push_back(&history[i]);
+    for (std::size_t i = history.size(); i-- > 0 && used.size() < last_n;) {
+        const FrameSample& frame = history[i];
+        if (!frame.warm_up && !frame.incomplete && (process == kAnyProcess || frame.process == process) &&
+            counts(frame))
+            used.push_back(&frame);
+    }
     return used;
 }
 
 }  // namespace
 
-std::vector<StageStats> frame_statistics(std::span<const FrameSample> history, std::size_t last_n) {
-    return stage_rows(newest(history, last_n, [](const FrameSample&) { return true; }), &FrameSample::calls,
+std::vector<StageStats> frame_statistics(std::span<const FrameSample> history, std::size_t last_n,
+                                         std::uint32_t process) {
+    return stage_rows(newest(history, last_n, process, [](const FrameSample&) { return true; }), &FrameSample::calls,
                       &FrameSample::total_ms, &FrameSample::self_ms);
 }
 
-std::vector<StageStats> gpu_frame_statistics(std::span<const FrameSample> history, std::size_t last_n) {
-    return stage_rows(newest(history, last_n, [](const FrameSample& frame) { return frame.gpu_complete; }),
+std::vector<StageStats> gpu_frame_statistics(std::span<const FrameSample> history, std::size_t last_n,
+                                             std::uint32_t process) {
+    return stage_rows(newest(history, last_n, process, [](const FrameSample& frame) { return frame.gpu_complete; }),
                       &FrameSample::gpu_calls, &FrameSample::gpu_ms, nullptr);
 }
 

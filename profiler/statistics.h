@@ -34,6 +34,7 @@ struct FrameSample {
     std::uint64_t number = 0;  ///< payload of the frame's span: step, frame number
     std::int64_t begin_ns = 0, end_ns = 0;
     std::uint32_t track = 0;                    ///< index into TraceStore::tracks()
+    std::uint32_t process = 0;                  ///< index into TraceStore::processes()
     bool warm_up = false;                       ///< one of the first: not in the statistics
     bool incomplete = false;                    ///< records were lost around it: not in the statistics
     std::array<float, kStageCount> total_ms{};  ///< inner spans included
@@ -68,13 +69,17 @@ double percentile(std::span<const double> ascending, double p);
 /// Sets mean, percentiles, min, max, total and samples from durations in any order.
 void set_figures(StageStats& stats, std::vector<double>& milliseconds);
 
-/// Statistics of the newest `last_n` frames that are neither warm-up nor incomplete, stages in table order, absent ones
-/// left out.
-std::vector<StageStats> frame_statistics(std::span<const FrameSample> history, std::size_t last_n);
+inline constexpr std::uint32_t kAnyProcess = ~0u;
+
+/// Statistics of the newest `last_n` frames of a process that are neither warm-up nor incomplete, stages in table
+/// order, absent ones left out.
+std::vector<StageStats> frame_statistics(std::span<const FrameSample> history, std::size_t last_n,
+                                         std::uint32_t process = kAnyProcess);
 
 /// The same of GPU time: what the newest `last_n` frames launched, frames still at work left out. self_mean_ms is NaN;
 /// share is of the frames' time on the CPU, so it may exceed 1 when the GPU is what a run waits for.
-std::vector<StageStats> gpu_frame_statistics(std::span<const FrameSample> history, std::size_t last_n);
+std::vector<StageStats> gpu_frame_statistics(std::span<const FrameSample> history, std::size_t last_n,
+                                             std::uint32_t process = kAnyProcess);
 
 /// The table as CSV with a header line, times in milliseconds, share in percent; what is unavailable is an empty field.
 /// With GPU rows there are columns of GPU time, and lines for stages that only a GPU has.

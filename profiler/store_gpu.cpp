@@ -1,4 +1,6 @@
-// TraceStore's GPU side: work of streams in rows of their own, added up per frame that launched it.
+// TraceStore's GPU side. A stream that a stage timer measured knows the range that launched its work. What CUPTI tells
+// knows a number only, its correlation with an API call; calls and work come in any order, so the newest calls are kept
+// by that number, and work that came before its call waits.
 #include <algorithm>
 
 #include "profiler/store.h"
@@ -6,10 +8,30 @@
 namespace gs {
 namespace {
 
-constexpr std::size_t index(StatScope scope) { return static_cast<std::size_t>(scope); }
 constexpr std::size_t index(Stage stage) { return static_cast<std::size_t>(stage); }
-constexpr std::size_t kMaxPendingWork = 4096;
-constexpr std::size_t kMaxFramesBehind = 256;  ///< frames a GPU may lag behind the thread that feeds it
+constexpr std::size_t kLaunchSlots = 65536;  ///< API calls by correlation; a power of two
+constexpr std::size_t kMaxUnlaunched = 16384;
+constexpr std::size_t kMaxCopiesOfCall = 64;  ///< nodes of one graph that begin at the same nanosecond
+
+std::uint16_t small(std::uint32_t value) { return static_cast<std::uint16_t>(std::min<std::uint32_t>(value, 65535)); }
+
+GpuWork details_of(const GpuWorkEvent& e) {
+    return {e.correlation,
+            e.bytes,
+            e.queued_ns,
+            e.submitted_ns,
+            {e.grid[0], e.grid[1], e.grid[2]},
+            {small(e.block[0]), small(e.block[1]), small(e.block[2])},
+            small(e.registers),
+            e.static_shared,
+            e.dynamic_shared,
+            e.local_per_thread,
+            e.graph,
+            e.kind,
+            e.source,
+            e.target,
+            e.asynchronous};
+}
 
 }  // namespace
 
@@ -19,75 +41,154 @@ void TraceStore::take_device_span(std::uint32_t track_index, const TraceSpan& sp
     TraceSpan kept = span;
     if (!place_span(track_index, kept, depth)) return;
     TraceTrack& track = tracks_[track_index];
+    process_states_[track.process].times_itself = true;
     if (track.launches.size() <= depth) track.launches.resize(depth + std::size_t{1});
     track.launches[depth].push_back(launch);
     const Stage of = stage(kept.name);
-    const double ms = static_cast<double>(span.length_ns()) * 1e-6;
-    gpu_calls_[index(of)].push_back({kept.end_ns, ms});
-    gpu_calls_[index(of)].keep_newest(options_.max_calls);
+    take_call(gpu_calls_[index(of)], track_index, kept);
     if (launch.track == kNoTrack) return;
-
     track.newest_launch_ns = std::max(track.newest_launch_ns, launch.time_ns);
-    const DeviceWork work{launch.time_ns, static_cast<float>(ms), track_index, launch.track, of, depth == 0};
-    for (std::size_t scope = 0; scope < kFrameScopes; ++scope) {
-        std::span<FrameSample> frames = frames_[scope].items();
-        if (frames.size() > kMaxFramesBehind) frames = frames.last(kMaxFramesBehind);
-        // A stream works in order: what was launched before this has ended.
-        for (auto f = frames.rbegin(); f != frames.rend() && !f->gpu_complete; ++f)
-            f->gpu_complete = f->gpu_busy_ms > 0 && f->gpu_track == track_index && f->end_ns < launch.time_ns;
-        const auto holds = [&](const FrameSample& f) {
-            return f.track == launch.track && f.begin_ns <= launch.time_ns && launch.time_ns <= f.end_ns;
-        };
-        auto frame = frames.rbegin();
-        while (frame != frames.rend() && !holds(*frame) && frame->end_ns > launch.time_ns) ++frame;
-        if (frame != frames.rend() && holds(*frame)) {
-            add_gpu_time(*frame, work);
-        } else {
-            pending_work_[scope].push_back(work);
-            pending_work_[scope].keep_newest(kMaxPendingWork);
+    const auto ms = static_cast<float>(static_cast<double>(span.length_ns()) * 1e-6);
+    count_for_frames({launch.time_ns, ms, track_index, launch.track, of, depth == 0, false});
+}
+
+void TraceStore::take_activity(Source& source, const TraceBatch& batch) {
+    const auto settle_all = [this](auto each) {
+        for (const std::uint32_t track : touched_) {
+            settle(track);
+            for (const Staged& s : track_states_[track].staged)
+                if (s.row != kNoRow) each(track, s);
+            track_states_[track].staged.clear();
         }
+        touched_.clear();
+    };
+    const std::uint32_t process = source.process;
+    stage_host(source, batch);
+    settle_all([&](std::uint32_t track, const Staged& s) {
+        if (s.correlation != 0)
+            remember_launch(process, s.correlation, {s.span.begin_ns, track, s.row}, s.first_row > 0);
+    });
+    stage_gpu_work(source, batch);
+    settle_all([&](std::uint32_t track, const Staged& s) {
+        if (!process_states_[process].times_itself) take_call(gpu_calls_[index(gpu_stage(s.span.name))], track, s.span);
+        if (s.launch.track != kNoTrack)
+            take_launched(track, s.row, s.span, s.launch);
+        else if (s.correlation != 0)
+            process_states_[process].unlaunched.push_back({s.correlation, s.span.begin_ns, track, s.row});
+    });
+    staged_works_.clear();
+    process_states_[process].unlaunched.keep_newest(kMaxUnlaunched);
+    if (!batch.api_calls.empty()) find_late_launches(process);
+}
+
+/// API calls, overhead and ranges that may overlap: everything of the host that comes in any order.
+void TraceStore::stage_host(Source& source, const TraceBatch& batch) {
+    for (const ApiCallEvent& e : batch.api_calls) {
+        const std::uint32_t track = tid_track(source.process, e.tid, TrackKind::api);
+        Staged s;
+        s.span = {e.begin_ns, e.end_ns, e.result, name_in(source, e.name), e.result != 0};
+        s.correlation = e.correlation;
+        s.first_row = e.driver ? 1 : 0;
+        stage_span(track, s);
+    }
+    for (const OverheadEvent& e : batch.overheads) {
+        const std::uint32_t track = tid_track(source.process, e.tid, TrackKind::overhead);
+        Staged s;
+        s.span = {e.begin_ns, e.end_ns, 0, intern(name_of(e.kind))};
+        stage_span(track, s);
+    }
+    if (batch.async_spans.empty()) return;
+    std::uint32_t& overlapping = process_states_[source.process].overlapping;
+    if (overlapping == kNoTrack) {
+        overlapping = add_track(source.process, 0, TrackKind::overlapping);
+        if (overlapping != kNoTrack) tracks_[overlapping].name = "overlapping ranges";
+    }
+    for (const AsyncSpanEvent& e : batch.async_spans) {
+        Staged s;
+        s.span = {e.begin_ns, e.end_ns, e.payload, name_in(source, e.name), e.has_payload, e.payload_kind, e.category};
+        stage_span(overlapping, s);
     }
 }
 
-void TraceStore::add_gpu_time(FrameSample& frame, const DeviceWork& work) const {
-    frame.gpu_ms[index(work.stage)] += work.milliseconds;
-    ++frame.gpu_calls[index(work.stage)];
-    if (work.outermost) frame.gpu_busy_ms += work.milliseconds;
-    frame.gpu_track = work.track;
-    frame.gpu_complete = tracks_[work.track].newest_launch_ns > frame.end_ns;
+void TraceStore::stage_gpu_work(Source& source, const TraceBatch& batch) {
+    for (const GpuWorkEvent& e : batch.gpu_work) {
+        Staged s;
+        s.span = {e.begin_ns, e.end_ns, e.bytes, work_name(source, e), e.bytes != 0};
+        s.correlation = e.correlation;
+        s.launch = find_launch(source.process, e.correlation);
+        s.work = static_cast<std::uint32_t>(staged_works_.size());
+        staged_works_.push_back(details_of(e));
+        stage_span(stream_track(source.process, e), s);
+    }
 }
 
-void TraceStore::take_pending_work(StatScope scope, FrameSample& frame) {
-    SlidingArray<DeviceWork>& pending = pending_work_[index(scope)];
-    SlidingArray<DeviceWork> rest;
-    for (const DeviceWork& work : pending.view()) {
-        if (work.launch_track != frame.track || work.launch_ns > frame.end_ns)
+std::uint32_t TraceStore::work_name(const Source& source, const GpuWorkEvent& work) {
+    return work.name != 0 ? name_in(source, work.name) : intern(work_text(work.kind, work.source, work.target));
+}
+
+std::uint32_t TraceStore::stream_track(std::uint32_t process, const GpuWorkEvent& work) {
+    ProcessState& state = process_states_[process];
+    const auto [place, added] = state.streams.try_emplace(StreamKey{work.device, work.context, work.stream}, kNoTrack);
+    if (!added) return place->second;
+    const std::uint32_t index = add_track(process, 0, TrackKind::gpu_stream);
+    place->second = index;
+    if (index == kNoTrack) return index;
+    TraceTrack& track = tracks_[index];
+    track.device = work.device;
+    track.context = work.context;
+    track.stream = work.stream;
+    track.name = "GPU " + std::to_string(work.device) + " stream " + std::to_string(work.stream);
+    return index;
+}
+
+void TraceStore::remember_launch(std::uint32_t process, std::uint64_t correlation, const TraceLaunch& at, bool driver) {
+    std::vector<LaunchSlot>& slots = process_states_[process].launches;
+    if (slots.empty()) slots.resize(kLaunchSlots);
+    LaunchSlot& slot = slots[correlation % kLaunchSlots];
+    if (slot.correlation == correlation && driver && !slot.driver) return;  // the runtime's call is the outer one
+    slot = {correlation, at, driver};
+}
+
+TraceLaunch TraceStore::find_launch(std::uint32_t process, std::uint64_t correlation) const {
+    const std::vector<LaunchSlot>& slots = process_states_[process].launches;
+    if (correlation == 0 || slots.empty()) return {};
+    const LaunchSlot& slot = slots[correlation % kLaunchSlots];
+    return slot.correlation == correlation ? slot.at : TraceLaunch{};
+}
+
+void TraceStore::take_launched(std::uint32_t track_index, std::size_t row, const TraceSpan& span,
+                               const TraceLaunch& launch) {
+    TraceTrack& track = tracks_[track_index];
+    track.newest_launch_ns = std::max(track.newest_launch_ns, launch.time_ns);
+    if (process_states_[track.process].times_itself) return;
+    const auto ms = static_cast<float>(static_cast<double>(span.length_ns()) * 1e-6);
+    count_for_frames({launch.time_ns, ms, track_index, launch.track, gpu_stage(span.name), row == 0, true});
+}
+
+void TraceStore::find_late_launches(std::uint32_t process) {
+    SlidingArray<Unlaunched>& unlaunched = process_states_[process].unlaunched;
+    SlidingArray<Unlaunched> rest;
+    for (const Unlaunched& work : unlaunched.view()) {
+        const TraceLaunch launch = find_launch(process, work.correlation);
+        if (launch.track == kNoTrack) {
             rest.push_back(work);
-        else if (work.launch_ns >= frame.begin_ns)
-            add_gpu_time(frame, work);  // what is older was launched outside of frames
+            continue;
+        }
+        TraceTrack& track = tracks_[work.track];
+        if (work.row >= track.rows.size()) continue;
+        const auto spans = track.rows[work.row].view();
+        const auto works = track.works[work.row].view();
+        auto at = static_cast<std::size_t>(
+            std::lower_bound(spans.begin(), spans.end(), work.begin_ns,
+                             [](const TraceSpan& s, std::int64_t t) { return s.begin_ns < t; }) -
+            spans.begin());
+        const std::size_t stop = std::min(spans.size(), at + kMaxCopiesOfCall);
+        while (at < stop && (works[at].correlation != work.correlation || spans[at].begin_ns != work.begin_ns)) ++at;
+        if (at >= stop) continue;  // forgotten meanwhile
+        track.launches[work.row].items()[at] = launch;
+        take_launched(work.track, work.row, spans[at], launch);
     }
-    if (rest.size() != pending.size()) pending = std::move(rest);
-}
-
-std::vector<StageStats> TraceStore::gpu_statistics(StatScope scope, std::size_t last_n, std::uint32_t) const {
-    return scope == StatScope::call ? call_statistics(gpu_calls_, last_n)
-                                    : gpu_frame_statistics(history(scope), last_n);
-}
-
-TraceStore::LaunchingSpan TraceStore::launching_span(std::size_t track, std::size_t row, const TraceSpan& span) const {
-    if (track >= tracks_.size() || row >= tracks_[track].launches.size()) return {};
-    const auto launches = tracks_[track].launches[row].view();
-    const std::ptrdiff_t at = &span - tracks_[track].rows[row].view().data();
-    if (at < 0 || at >= static_cast<std::ptrdiff_t>(launches.size())) return {};
-    const TraceLaunch& launch = launches[static_cast<std::size_t>(at)];
-    if (launch.track >= tracks_.size() || launch.row >= tracks_[launch.track].rows.size()) return {};
-    const std::span<const TraceSpan> spans = tracks_[launch.track].rows[launch.row].view();
-    const auto found = std::upper_bound(spans.begin(), spans.end(), launch.time_ns,
-                                        [](std::int64_t time, const TraceSpan& s) { return time < s.end_ns; });
-    // Its begin may have been moved by what clocks round.
-    constexpr std::int64_t kRoundingNs = 100;
-    if (found == spans.end() || found->begin_ns > launch.time_ns + kRoundingNs) return {};
-    return {&*found, launch.track, launch.row};
+    if (rest.size() != unlaunched.size()) unlaunched = std::move(rest);
 }
 
 }  // namespace gs
