@@ -1,0 +1,11 @@
+# The daemon with a real trainer, and scraped by a real Prometheus (tools/get_prometheus fetches one; skipped without).
+find_program(PROMETHEUS prometheus HINTS ${CMAKE_BINARY_DIR}/prometheus/usr/bin)
+foreach(group Daemon Prometheus)
+  string(TOLOWER ${group} name)
+  add_test(NAME serve_${name} COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/serve_test.py ${group})
+  set(environment "GAUSSCOPE=$<TARGET_FILE:gausscope>")
+  if(PROMETHEUS)
+    list(APPEND environment "GAUSSCOPE_PROMETHEUS=${PROMETHEUS}")
+  endif()
+  set_tests_properties(serve_${name} PROPERTIES ENVIRONMENT "${environment}")
+endforeach()

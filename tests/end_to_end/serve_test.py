@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+"""`gausscope serve` as a node runs it: it finds a training process, Prometheus scrapes it, a trace is asked for, the
+trainer is killed. Usage: serve_test.py (Daemon | Prometheus). Standard Python only; the environment names the programs:
+GAUSSCOPE, and GAUSSCOPE_PROMETHEUS (else `prometheus` of the PATH; without one the test says it was skipped)."""
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
+
+GAUSSCOPE = os.environ["GAUSSCOPE"]
+PROMETHEUS = os.environ.get("GAUSSCOPE_PROMETHEUS") or shutil.which("prometheus")
+PATIENCE_S = 120
+
+
+def wait_until(what, condition):
+    """The first true value of condition(), looked for again and again."""
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.2)
+    raise AssertionError(f"waited {PATIENCE_S} s in vain for {what}")
+
+
+def get(url, token=None, method="GET"):
+    """(status, text) of a request."""
+    request = urllib.request.Request(url, method=method, data=b"" if method == "POST" else None)
+    if token:
+        request.add_header("Authorization", f"Bearer {token}")
+    try:
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return answer.status, answer.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read()
+
+
+def samples(text, family):
+    """{labels: value} of the samples of that exact name."""
+    out = {}
+    for line in text.splitlines():
+        name, _, rest = line.partition("{")
+        if name == family:
+            labels, _, value = rest.rpartition("} ")
+            out[labels] = float(value)
+        elif line.startswith(family + " "):
+            out[""] = float(line.split(" ")[1])
+    return out
+
+
+class Node(unittest.TestCase):
+    """A daemon and a training process that live as long as one test."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="gausscope_serve_")
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        self.environment = dict(os.environ, GAUSSCOPE_RUNTIME_DIR=self.path("run"), RANK="5", SLURM_JOB_ID="77")
+        with open(self.path("token"), "w", encoding="utf-8") as file:
+            file.write("sesame\n")
+        self.capture = self.path("sample")
+        self.run_gausscope("sample", self.capture, "--views", "6", "--width", "64", "--height", "48", "--points", "500")
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def run_gausscope(self, *arguments):
+        return subprocess.run([GAUSSCOPE, *arguments], env=self.environment, check=True, capture_output=True, text=True)
+
+    def start(self, *command, **options):
+        process = subprocess.Popen(command, env=self.environment, text=True, **options)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def serve(self, *options):
+        """Starts the daemon; its address."""
+        self.daemon = self.start(GAUSSCOPE, "serve", "--listen", "127.0.0.1:0", "--dir", self.path("recordings"),
+                                 "--token-file", self.path("token"), *options, stdout=subprocess.PIPE)
+        self.addCleanup(self.daemon.stdout.close)
+        line = self.daemon.stdout.readline()
+        port = line.rsplit("(port ", 1)[1].split(")")[0]
+        return f"http://127.0.0.1:{port}"
+
+    def train(self):
+        return self.start(GAUSSCOPE, "train", self.capture, "-o", self.path("out"), "--steps", "1000000", "--save-every",
+                          "0", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def iterations(self, address):
+        found = samples(get(address + "/metrics")[1].decode(), "gausscope_iteration_seconds_count")
+        return sum(found.values()), found
+
+    def recordings(self):
+        folder = self.path("recordings")
+        return sorted(name for name in os.listdir(folder) if name.endswith(".pftrace"))
+
+
+class Daemon(Node):
+    def test_it_watches_a_trainer_until_it_is_killed(self):
+        address = self.serve("--no-rules", "--slow-step", "0", "--before", "5", "--after", "0.5")
+        self.assertEqual(get(address + "/healthz")[0], 200)
+        trainer = self.train()
+        wait_until("iterations", lambda: self.iterations(address)[0] >= 20)
+        count, labels = self.iterations(address)
+        time.sleep(2)
+        self.assertGreater(self.iterations(address)[0], count)
+        text = next(iter(labels))
+        self.assertIn(f'pid="{trainer.pid}"', text)
+        self.assertIn('rank="5"', text)
+        self.assertIn('job="77"', text)
+        metrics = get(address + "/metrics")[1].decode()
+        self.assertTrue(any('stage="blend",side="cpu"' in labels
+                            for labels in samples(metrics, "gausscope_stage_seconds_count")))
+        # No GPU here or none used: then there are no GPU figures, rather than zeros.
+        if not samples(metrics, "gausscope_kernels_total"):
+            self.assertEqual(samples(metrics, "gausscope_gpu_idle_ratio"), {})
+        self.assertEqual(samples(metrics, "gausscope_producers")[""], 1)
+
+        # A trace of what was, and only for who has the token.
+        self.assertEqual(get(address + "/trace?last=2000", None, "POST")[0], 401)
+        status, body = get(address + "/trace?last=2000", "sesame", "POST")
+        self.assertEqual(status, 202, body)
+        name = json.loads(body)["trace"]
+        wait_until("the recording", lambda: name in self.recordings() and os.path.exists(
+            self.path("recordings/" + name.replace(".pftrace", ".json"))))
+        status, content = get(address + "/traces/" + name, "sesame")
+        self.assertEqual(status, 200)
+        with open(self.path("fetched.pftrace"), "wb") as file:
+            file.write(content)
+        read = json.loads(self.run_gausscope("trace", self.path("fetched.pftrace"), "--json").stdout.splitlines()[-1])
+        self.assertGreater(read["spans"], 20)
+        self.assertLess((read["end_ns"] - read["begin_ns"]) * 1e-9, 4)
+
+        trainer.send_signal(signal.SIGKILL)
+        wait_until("the crash recording", lambda: [n for n in self.recordings() if "-crash" in n])
+        wait_until("its end in the metrics", lambda: samples(get(address + "/metrics")[1].decode(),
+                                                             "gausscope_producers")[""] == 0)
+        self.daemon.send_signal(signal.SIGTERM)
+        self.assertEqual(self.daemon.wait(timeout=PATIENCE_S), 0)
+
+    def test_a_trainer_that_ends_in_order_is_no_crash(self):
+        address = self.serve("--no-rules", "--slow-step", "0")
+        trainer = self.train()
+        wait_until("iterations", lambda: self.iterations(address)[0] >= 5)
+        trainer.send_signal(signal.SIGINT)  # saves and ends
+        trainer.wait(timeout=PATIENCE_S)
+        wait_until("its end", lambda: samples(get(address + "/metrics")[1].decode(), "gausscope_producers")[""] == 0)
+        time.sleep(4)  # longer than the silence that a crash is told by
+        self.assertEqual(self.recordings(), [])
+
+    def test_two_daemons_may_watch_one_trainer(self):
+        first = self.serve("--no-rules", "--slow-step", "0")
+        second = self.serve("--no-rules", "--slow-step", "0")
+        self.train()
+        for address in (first, second):
+            wait_until("iterations", lambda: self.iterations(address)[0] >= 5)
+
+    def test_memory_stays_flat_under_load(self):
+        address = self.serve("--no-rules", "--slow-step", "0", "--memory", "16")
+        self.train()
+        wait_until("iterations", lambda: self.iterations(address)[0] >= 5)
+
+        def figures():
+            text = get(address + "/metrics")[1].decode()
+            return (samples(text, "process_resident_memory_bytes")[""],
+                    sum(samples(text, "gausscope_records_total").values()))
+
+        # The store is full once it has seen as many records as fit; then nothing may grow.
+        wait_until("a full store", lambda: figures()[1] > 250_000)
+        full, records = figures()
+        wait_until("as much again", lambda: figures()[1] > records + 250_000)
+        self.assertLess(figures()[0], full * 1.15 + 4e6)
+
+    def test_a_taken_port_is_said(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = taken.getsockname()[1]
+            run = subprocess.run([GAUSSCOPE, "serve", "--listen", f"127.0.0.1:{port}", "--dir", self.path("r")],
+                                 env=self.environment, capture_output=True, text=True, check=False)
+        self.assertIn(run.returncode, (1, 2))
+        self.assertIn("cannot listen", run.stderr)
+
+
+class Prometheus(Node):
+    @unittest.skipUnless(PROMETHEUS, "SKIPPED: prometheus is not installed")
+    def test_prometheus_scrapes_it(self):
+        address = self.serve("--no-rules")
+        self.train()
+        wait_until("iterations", lambda: self.iterations(address)[0] >= 5)
+        with open(self.path("prometheus.yml"), "w", encoding="utf-8") as file:
+            json.dump({"global": {"scrape_interval": "1s"},
+                       "scrape_configs": [{"job_name": "gausscope", "static_configs": [
+                           {"targets": [address.removeprefix("http://")]}]}]}, file)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.start(PROMETHEUS, f"--config.file={self.path('prometheus.yml')}", f"--storage.tsdb.path={self.path('tsdb')}",
+                   f"--web.listen-address=127.0.0.1:{port}", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+        def query(expression):
+            try:
+                status, body = get(f"http://127.0.0.1:{port}/api/v1/query?query=" + urllib.parse.quote(expression))
+            except OSError:
+                return []
+            return json.loads(body)["data"]["result"] if status == 200 else []
+
+        wait_until("a scrape", lambda: query("up == 1"))
+        found = wait_until("iterations", lambda: query("gausscope_iteration_seconds_count > 5"))
+        self.assertEqual(found[0]["metric"]["rank"], "5")
+        # A rate needs two scrapes; a quantile needs buckets that add up.
+        rate = wait_until("a rate", lambda: query("rate(gausscope_iteration_seconds_count[20s]) > 0"))
+        median = wait_until("a median", lambda: query(
+            "histogram_quantile(0.5, rate(gausscope_iteration_seconds_bucket[20s])) > 0"))
+        self.assertLess(float(median[0]["value"][1]), 10)
+        self.assertGreater(float(rate[0]["value"][1]), 0)
+        metadata = json.loads(get(f"http://127.0.0.1:{port}/api/v1/targets/metadata?metric="
+                                  "gausscope_iteration_seconds")[1])["data"]
+        self.assertEqual(metadata[0]["type"], "histogram")
+        self.assertEqual(metadata[0]["unit"], "seconds")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
