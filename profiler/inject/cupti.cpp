@@ -1,0 +1,222 @@
+#include "profiler/inject/cupti.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "profiler/core/clock.h"
+#include "profiler/core/service_words.h"
+#include "profiler/inject/cupti_session.h"
+#include "profiler/inject/cupti_sink.h"
+
+namespace gs::inject::cupti {
+namespace {
+
+using abi::CuptiState;
+
+constexpr std::uint64_t kSecond = 1'000'000'000, kMillisecond = 1'000'000;
+/// Another tool may keep CUPTI for hours, and asking costs it nothing, but us.
+constexpr std::uint64_t kFirstRetry = kSecond, kLastRetry = 60 * kSecond;
+constexpr std::uint64_t kPresenceInterval = kSecond / 5;
+constexpr int kLeaveMs = 500;  // how long a client that asked for CUPTI waits for the program's next CUDA call
+
+// One per process; calls come from the endpoint's thread, from cuInit() and from exit().
+struct Control {
+    // What is wanted, set by anyone at any time.
+    std::atomic<bool> armed{false}, paused{false}, released{false}, finished{false};
+    // Who holds this works on the rest. Never waited for inside a callback of CUPTI.
+    std::atomic_flag busy = ATOMIC_FLAG_INIT;
+    Session session;
+    bool at_exit = false;
+    std::uint64_t next_try = 0, retry = 0, next_look = 0;
+    CuptiState state = CuptiState::not_asked, failure = CuptiState::not_asked;
+    char reason[kReasonBytes] = {}, failed_because[kReasonBytes] = {};
+};
+constinit Control control;
+
+class Turn {
+  public:
+    explicit Turn(int wait_ms = 0) noexcept {
+        for (;; --wait_ms) {
+            mine_ = !control.busy.test_and_set(std::memory_order_acquire);
+            if (mine_ || wait_ms <= 0) return;
+            const timespec pause{0, kMillisecond};
+            ::nanosleep(&pause, nullptr);
+        }
+    }
+    ~Turn() {
+        if (mine_) control.busy.clear(std::memory_order_release);
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    explicit operator bool() const noexcept { return mine_; }
+
+  private:
+    bool mine_ = false;
+};
+
+bool forbidden() noexcept {
+    const char* choice = std::getenv("GAUSSCOPE_CUPTI");
+    return choice != nullptr && std::strcmp(choice, "0") == 0;
+}
+
+void say(CuptiState state, const char* reason = "") noexcept {
+    if (state == control.state && std::strcmp(reason, control.reason) == 0) return;
+    control.state = state;
+    std::snprintf(control.reason, sizeof control.reason, "%s", reason);
+    set_cupti_state(state, control.reason[0] != '\0' ? control.reason : nullptr);
+}
+
+// Before the destructors of libcupti: handlers registered later run earlier.
+void finish_at_exit() { finish(); }
+
+void note_failure(CuptiState state) noexcept {
+    control.failure = state;
+    control.retry = control.retry == 0 ? kFirstRetry : std::min(2 * control.retry, kLastRetry);
+    control.next_try = monotonic_ns() + control.retry;
+}
+
+bool fetch_kinds() noexcept {
+    bool held = false;
+    if (control.session.switch_on(control.failed_because, held)) return true;
+    control.session.leave_now();
+    note_failure(held ? CuptiState::held : CuptiState::unavailable);
+    return false;
+}
+
+void try_to_take() noexcept {
+    bool held = false;
+    control.failed_because[0] = '\0';
+    if (!control.session.take(control.failed_because, held))
+        return note_failure(held ? CuptiState::held : CuptiState::unavailable);
+    if (!control.at_exit) control.at_exit = std::atexit(finish_at_exit) == 0;
+    if (control.paused.load() || fetch_kinds()) control.retry = control.next_try = 0;
+}
+
+/// CUPTI is wanted: takes it when that can be done, and has its kinds on or off as they should be.
+void pursue(bool initializing) noexcept {
+    Session& session = control.session;
+    if (session.is_leaving() && !session.has_left()) session.stay();
+    const std::uint64_t now = monotonic_ns();
+    if (!session.taken()) {
+        if (now < control.next_try) return;
+        if (!initializing) {
+            if (now < control.next_look) return;
+            control.next_look = now + kPresenceInterval;
+            if (!driver_is_initialized()) return say(CuptiState::not_asked, "the program has not used CUDA so far");
+        }
+        try_to_take();
+    } else if (session.recording() == control.paused.load()) {
+        session.recording() ? session.switch_off() : static_cast<void>(fetch_kinds());
+    }
+    if (!session.taken()) return say(control.failure, control.failed_because);
+    if (!session.recording()) return say(CuptiState::paused);
+    say(CuptiState::recording, control.failed_because);
+}
+
+/// CUPTI is not wanted. Gone, or going with the next CUDA call.
+void let_go() noexcept {
+    Session& session = control.session;
+    if (session.taken() && !session.is_leaving()) session.begin_leaving();
+    if (session.is_leaving()) session.has_left();
+    control.next_try = control.retry = 0;
+    if (session.taken()) return;  // still ours for other tools; the state says so
+    if (control.released.load()) return say(CuptiState::released, "on request");
+    say(CuptiState::not_asked, forbidden() ? "switched off by GAUSSCOPE_CUPTI=0" : "");
+}
+
+void settle(bool initializing = false) noexcept {
+    if (control.finished.load()) return;
+    const bool wanted = control.armed.load() && !control.released.load() && !forbidden();
+    wanted ? pursue(initializing) : let_go();
+}
+
+void settle_if_free() noexcept {
+    if (const Turn turn; turn) settle();
+}
+
+bool leave_within(int milliseconds) noexcept {
+    for (int i = 0; i < milliseconds && control.session.taken(); ++i) {
+        const timespec pause{0, kMillisecond};
+        ::nanosleep(&pause, nullptr);
+        let_go();
+    }
+    return !control.session.taken();
+}
+
+bool answer(char* why, const char* text) noexcept {
+    if (why != nullptr) std::snprintf(why, kReasonBytes, "%s", text);
+    return false;
+}
+
+}  // namespace
+
+void set_armed(bool armed) noexcept {
+    control.armed.store(armed);
+    control.paused.store(false);
+    settle_if_free();
+}
+
+void set_paused(bool paused) noexcept {
+    control.paused.store(paused);
+    settle_if_free();
+}
+
+bool release(char* why) noexcept {
+    control.released.store(true);
+    const Turn turn(1000);
+    if (!turn) return answer(why, "CUPTI is busy; it will be released shortly");
+    settle();
+    if (!leave_within(kLeaveMs) && !control.finished.load()) {
+        control.session.leave_now();
+        let_go();
+    }
+    return true;
+}
+
+bool acquire(char* why) noexcept {
+    control.released.store(false);
+    if (forbidden()) return answer(why, "switched off by GAUSSCOPE_CUPTI=0");
+    if (control.finished.load()) return answer(why, "the program is ending");
+    if (!control.armed.load()) return true;
+    const Turn turn(1000);
+    if (!turn) return answer(why, "CUPTI is busy; it will be taken shortly");
+    control.next_try = control.next_look = 0;
+    settle();
+    return control.session.taken() || answer(why, control.reason);
+}
+
+void tick() noexcept {
+    const Turn turn;
+    if (!turn || control.finished.load()) return;
+    settle();
+    if (control.session.recording()) control.session.collect(false);
+}
+
+void cuda_appeared() noexcept {
+    if (const Turn turn; turn) settle(true);
+}
+
+void finish() noexcept {
+    if (control.finished.exchange(true)) return;
+    const Turn turn(1000);
+    if (!turn || !control.session.taken() || control.session.is_leaving()) return;
+    if (control.session.recording()) control.session.collect(true);
+    publish_clock_snapshot();
+    set_cupti_clock(nullptr);
+}
+
+void forget_in_child() noexcept {
+    control.busy.clear();
+    control.armed.store(false);
+    // A CUPTI that the parent held is of no use here, and must not be called.
+    if (!control.session.taken()) return;
+    control.finished.store(true);
+    sink::close();
+}
+
+}  // namespace gs::inject::cupti

@@ -1,0 +1,44 @@
+// The memory that CUPTI writes its records into: a fixed number of buffers of one size, so that what a burst of
+// launches can take is known beforehand. Handing out, taking back and finding full ones are single atomic operations on
+// bit masks; CUPTI's callbacks, which come from any thread and under CUPTI's own locks, never wait here.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace gs::inject::cupti {
+
+class BufferPool {
+  public:
+    static constexpr std::size_t kBytes = 256u << 10;
+    static constexpr std::uint32_t kBuffers = 32;  ///< 8 MiB in all; pages are used as buffers fill
+    static constexpr std::size_t kDiscardBytes = 128u << 10;
+
+    /// Maps the memory; again: nothing. False when the system refuses.
+    bool prepare() noexcept;
+    /// A free buffer; null when all are out.
+    std::uint8_t* take() noexcept;
+    /// The buffer all of whose contents are thrown away, for CUPTI versions that must be given one.
+    std::uint8_t* discard() noexcept { return discard_; }
+    bool is_discard(const std::uint8_t* buffer) const noexcept { return buffer == discard_; }
+
+    /// CUPTI gives `buffer` back with `valid` bytes. False: not one of ours.
+    bool complete(const std::uint8_t* buffer, std::size_t valid) noexcept;
+    /// One completed buffer to be read and then freed; null when there is none.
+    std::uint8_t* next_full(std::size_t& valid) noexcept;
+    void free(const std::uint8_t* buffer) noexcept;
+    bool any_full() const noexcept { return full_.load(std::memory_order_acquire) != 0; }
+    /// CUPTI has gone: what it still had is ours again. Not while another thread reads a full one.
+    void recall() noexcept;
+
+  private:
+    std::uint32_t index_of(const std::uint8_t* buffer) const noexcept;
+
+    std::uint8_t* memory_ = nullptr;
+    std::atomic<std::uint32_t> free_{0}, full_{0}, reading_{0};
+    std::size_t valid_[kBuffers] = {};  ///< written before the bit in full_ is set
+    alignas(8) std::uint8_t discard_[kDiscardBytes] = {};
+};
+
+}  // namespace gs::inject::cupti

@@ -1,0 +1,215 @@
+#include "profiler/inject/cupti_session.h"
+
+#include <sched.h>
+#include <time.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "profiler/core/service_words.h"
+#include "profiler/inject/cupti_devices.h"
+#include "profiler/inject/cupti_names.h"
+#include "profiler/inject/cupti_sink.h"
+
+namespace gs::inject::cupti {
+namespace {
+
+struct KindChoice {
+    std::uint32_t kind;
+    const char* name;
+};
+/// Kernels as they overlap: kind 3 would serialise them.
+constexpr KindChoice kKinds[] = {
+    {kConcurrentKernel, "kernels"},
+    {kMemcpy, "copies"},
+    {kMemcpyPeer, "copies between GPUs"},
+    {kMemset, "fills"},
+    {kSynchronization, "waits"},
+    {kOverhead, "overheads"},
+    {kMemory, "allocations"},
+    {kGraphTrace, "whole graphs"},
+};
+
+/// Graphs node by node, as kernels, unless asked otherwise: both at once, CUPTI does not tell.
+bool whole_graphs() noexcept {
+    const char* choice = std::getenv("GAUSSCOPE_CUPTI_GRAPHS");
+    return choice != nullptr && std::strcmp(choice, "whole") == 0;
+}
+bool is_chosen(std::uint32_t kind) noexcept { return kind != kGraphTrace || whole_graphs(); }
+
+// What the callback at the end of a CUDA call, on any thread, and the session share.
+enum class Leaving : int { no, wanted, under_way, done };
+constinit std::atomic<Leaving> leaving{Leaving::no};
+constinit std::atomic<Result (*)()> finalize{nullptr};
+constinit std::atomic<Result (*)(std::uint64_t*)> timestamp{nullptr};
+
+void at_cuda_call(void*, int domain, std::uint32_t, const void* data) noexcept {
+    if (data == nullptr || (domain != kDriverDomain && domain != kRuntimeDomain)) return;
+    if (static_cast<const CallbackHead*>(data)->site != kApiExit) return;
+    Leaving expected = Leaving::wanted;
+    if (!leaving.compare_exchange_strong(expected, Leaving::under_way, std::memory_order_acq_rel)) return;
+    finalize.load(std::memory_order_acquire)();
+    leaving.store(Leaving::done, std::memory_order_release);
+}
+
+std::uint64_t read_cupti_clock() noexcept {
+    std::uint64_t now = 0;
+    auto* read = timestamp.load(std::memory_order_acquire);
+    return read != nullptr && read(&now) == kSuccess ? now : 0;
+}
+
+}  // namespace
+
+Result Session::subscribe(char* holder) noexcept {
+    if (library_.f.Subscribe_v2 == nullptr) return library_.f.Subscribe(&subscriber_, at_cuda_call, nullptr);
+    SubscriberParams params{sizeof(SubscriberParams), "gausscope", holder, 64};
+    return library_.f.Subscribe_v2(&subscriber_, at_cuda_call, nullptr, &params);
+}
+
+bool Session::take(char* why, bool& held) noexcept {
+    held = false;
+    if (!library_.open(why)) return false;
+    char holder[65] = {};
+    const Result result = subscribe(holder);
+    held = result == kMultipleSubscribers;
+    if (held)
+        std::snprintf(why, kReasonBytes, "CUPTI is in use by %s", holder[0] != '\0' ? holder : "another tool");
+    else if (result != kSuccess)
+        std::snprintf(why, kReasonBytes, "CUPTI: %s (%d)", library_.text_of(result), result);
+    if (result != kSuccess) return false;
+    taken_ = true;
+    const Functions& f = library_.f;
+    // Without this, API records bear pthread_self() instead of the kernel's thread id.
+    if (f.SetThreadIdType != nullptr) f.SetThreadIdType(kThreadIdSystem);
+    timestamp.store(f.GetTimestamp, std::memory_order_release);
+    finalize.store(f.Finalize, std::memory_order_release);
+    if (sink::begin(f, *library_.layouts, library_.version) &&
+        f.ActivityRegisterCallbacks(sink::requested, sink::completed) == kSuccess)
+        return true;
+    std::snprintf(why, kReasonBytes, "CUPTI takes no buffers");
+    f.Unsubscribe(subscriber_);
+    forget();
+    return false;
+}
+
+Result Session::enable_calls() noexcept {
+    const Functions& f = library_.f;
+    if (f.ActivityEnableRuntimeApi == nullptr || f.ActivityEnableDriverApi == nullptr) {
+        const Result runtime = f.ActivityEnable(kRuntime);
+        return runtime != kSuccess ? runtime : f.ActivityEnable(kDriver);
+    }
+    Result worst = kSuccess;
+    for (std::uint32_t cbid = 1; cbid < ApiCalls::kNumbers; ++cbid) {
+        if (sink::call_is_recorded(false, cbid))
+            if (const Result r = f.ActivityEnableRuntimeApi(cbid, 1); r != kSuccess) worst = r;
+        if (sink::call_is_recorded(true, cbid))
+            if (const Result r = f.ActivityEnableDriverApi(cbid, 1); r != kSuccess) worst = r;
+    }
+    return worst;
+}
+
+bool Session::switch_on(char* why, bool& held) noexcept {
+    const Functions& f = library_.f;
+    why[0] = '\0';
+    held = false;
+    // Queries that found work unfinished are no waits.
+    if (f.ActivityEnableAllSyncRecords != nullptr) f.ActivityEnableAllSyncRecords(0);
+    std::size_t said = 0;
+    const auto refused = [&](const char* what, Result result) {
+        if (said < kReasonBytes)
+            said +=
+                static_cast<std::size_t>(std::snprintf(why + said, kReasonBytes - said, "%s%s: %s",
+                                                       said == 0 ? "without " : ", ", what, library_.text_of(result)));
+    };
+    for (const KindChoice& choice : kKinds) {
+        if (!is_chosen(choice.kind)) continue;
+        const Result result = f.ActivityEnable(choice.kind);
+        if (result == kSuccess) continue;
+        refused(choice.name, result);
+        held = result == kMultipleSubscribers;
+        if (choice.kind == kConcurrentKernel) return false;
+    }
+    if (const Result result = enable_calls(); result != kSuccess) refused("CUDA calls", result);
+    kinds_on_ = true;
+    return true;
+}
+
+void Session::switch_off() noexcept {
+    const Functions& f = library_.f;
+    for (const KindChoice& choice : kKinds)
+        if (is_chosen(choice.kind)) f.ActivityDisable(choice.kind);
+    // Also takes back what was enabled call by call.
+    f.ActivityDisable(kRuntime);
+    f.ActivityDisable(kDriver);
+    kinds_on_ = false;
+    collect(true);
+}
+
+void Session::collect(bool forced) noexcept {
+    if (!devices_known_) devices_known_ = publish_gpu_devices();
+    library_.f.ActivityFlushAll(forced ? kFlushForced : 0);
+    std::size_t dropped = 0;
+    if (library_.f.ActivityGetNumDroppedRecords(nullptr, 0, &dropped) == kSuccess) dropped_ += dropped;
+    set_cupti_dropped(dropped_ + sink::lost());
+    // CUPTI's clock settles when the GPU is up; its first records show that it is.
+    if (clock_set_ || sink::written() == 0) return;
+    set_cupti_clock(read_cupti_clock);
+    publish_clock_snapshot();
+    clock_set_ = true;
+}
+
+void Session::watch_calls(bool on) noexcept {
+    library_.f.EnableDomain(on ? 1 : 0, subscriber_, kRuntimeDomain);
+    library_.f.EnableDomain(on ? 1 : 0, subscriber_, kDriverDomain);
+}
+
+void Session::begin_leaving() noexcept {
+    if (kinds_on_) switch_off();
+    if (clock_set_) publish_clock_snapshot();  // the last records lie between two snapshots
+    set_cupti_clock(nullptr);
+    clock_set_ = false;
+    if (library_.f.Finalize == nullptr) return leave_now();
+    leaving.store(Leaving::wanted, std::memory_order_release);
+    watch_calls(true);
+}
+
+bool Session::is_leaving() const noexcept { return leaving.load(std::memory_order_acquire) != Leaving::no; }
+
+bool Session::has_left() noexcept {
+    if (leaving.load(std::memory_order_acquire) != Leaving::done) return !taken_;
+    forget_detached();
+    return true;
+}
+
+void Session::leave_now() noexcept {
+    Leaving expected = Leaving::wanted;
+    const bool called_off = leaving.compare_exchange_strong(expected, Leaving::no, std::memory_order_acq_rel);
+    if (!called_off && expected != Leaving::no) {
+        // A thread is detaching this very moment; that takes milliseconds.
+        while (leaving.load(std::memory_order_acquire) == Leaving::under_way) ::sched_yield();
+        return forget_detached();
+    }
+    if (called_off) watch_calls(false);
+    library_.f.Unsubscribe(subscriber_);
+    forget();
+}
+
+void Session::stay() noexcept {
+    Leaving expected = Leaving::wanted;
+    if (leaving.compare_exchange_strong(expected, Leaving::no, std::memory_order_acq_rel)) watch_calls(false);
+}
+
+void Session::forget() noexcept {
+    leaving.store(Leaving::no, std::memory_order_release);
+    taken_ = kinds_on_ = false;
+    subscriber_ = nullptr;
+}
+
+void Session::forget_detached() noexcept {
+    forget();
+    sink::recall_buffers();
+}
+
+}  // namespace gs::inject::cupti

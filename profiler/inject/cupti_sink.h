@@ -1,0 +1,32 @@
+// Where CUPTI's records go: its callbacks hand out buffers and take them back, and a completed buffer becomes records
+// of the ring's activity lane there and then, on the thread that brought it. When several come at once, one thread
+// reads them all and the others go on; nobody waits. One per process (CUPTI's callbacks carry no pointer of ours).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "profiler/inject/cupti_abi.h"
+
+namespace gs::inject::cupti::sink {
+
+/// Before CUPTI gets the callbacks. False: no memory for buffers.
+bool begin(const Functions& cupti, const Layouts& layouts, std::uint32_t version) noexcept;
+/// After CUPTI has gone for good: its buffers are free again.
+void recall_buffers() noexcept;
+
+/// CUPTI's two callbacks.
+void requested(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) noexcept;
+void completed(void* context, std::uint32_t stream, std::uint8_t* buffer, std::size_t size, std::size_t valid) noexcept;
+
+std::uint64_t written() noexcept;  ///< records that reached the ring
+/// Records that came but could not be kept: no buffer was left for them, or they were damaged.
+std::uint64_t lost() noexcept;
+
+/// Which CUDA calls are worth a record; valid after begin().
+bool call_is_recorded(bool driver, std::uint32_t cbid) noexcept;
+
+/// In the child of a fork.
+void close() noexcept;
+
+}  // namespace gs::inject::cupti::sink
