@@ -1,0 +1,216 @@
+// `gausscope serve` behind its threads: what triggers a recording, what is written, what HTTP answers.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <thread>
+
+#include "profiler/core/clock.h"
+#include "profiler/import.h"
+#include "profiler/serve/daemon.h"
+#include "serve_trace.h"
+
+namespace gs::serve {
+namespace {
+
+using test::kMs;
+using test::RecordedProcess;
+using Json = nlohmann::json;
+
+class ServeTest : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        folder = fs::temp_directory_path() / ("serve_test_" + std::to_string(::getpid()));
+        fs::remove_all(folder);
+    }
+    void TearDown() override { fs::remove_all(folder); }
+    FlightRecorder recorder(std::uint64_t max_bytes = 1 << 30) {
+        auto opened = FlightRecorder::open({.folder = folder, .max_bytes = max_bytes});
+        EXPECT_TRUE(opened);
+        return std::move(*opened);
+    }
+    fs::path folder;
+};
+
+/// `count` iterations of 100 ms from `begin_ms`, then the looks a daemon would take.
+std::vector<Trigger> run(Triggers& triggers, Watch& watch, TraceStore& store, RecordedProcess& process,
+                         std::int64_t begin_ms, std::vector<std::int64_t> lengths_ms) {
+    std::int64_t t = begin_ms;
+    TraceBatch batch = process.batch(begin_ms);
+    for (const std::int64_t ms : lengths_ms) {
+        process.iterate(batch, t, ms);
+        t += ms;
+    }
+    batch.read_ns = (t + 1000) * kMs;
+    batch.service->heartbeat_ns = batch.read_ns;
+    store.ingest(batch);
+    return triggers.look(store, watch.look(store, (t + 1000) * kMs), (t + 1000) * kMs);
+}
+
+TEST_F(ServeTest, ASlowStepTriggersAndOnlyThat) {
+    TraceStore store;
+    Watch watch;
+    Triggers triggers({.step_factor = 3, .rules = false});
+    RecordedProcess process;
+    process.pid = static_cast<std::uint32_t>(::getpid());
+    EXPECT_TRUE(run(triggers, watch, store, process, 9'000, {100}).empty());
+    EXPECT_TRUE(run(triggers, watch, store, process, 20'000, std::vector<std::int64_t>(30, 100)).empty());
+    EXPECT_TRUE(run(triggers, watch, store, process, 30'000, {100, 290, 100}).empty());
+    const auto fired = run(triggers, watch, store, process, 40'000, {100, 320, 100});
+    ASSERT_EQ(fired.size(), 1u);
+    EXPECT_EQ(fired[0].kind, "slow-step");
+    EXPECT_EQ(fired[0].time_ns, 40'420 * kMs);
+    EXPECT_NE(fired[0].reason.find("320 ms, the median is 100 ms"), std::string::npos) << fired[0].reason;
+}
+
+TEST_F(ServeTest, AProcessThatVanishedArmedIsACrashOnceAndAnOrderlyEndIsNone) {
+    for (const bool orderly : {false, true}) {
+        TraceStore store;
+        Watch watch;
+        Triggers triggers({.rules = false});
+        RecordedProcess process;
+        process.pid = 0x3FFFFFF0;  // above every pid a kernel gives
+        TraceBatch batch = process.batch(10'000);
+        batch.service->armed = !orderly;
+        batch.open = {{9'990 * kMs, 0, 0, 1, 0}};
+        store.ingest(batch);
+        EXPECT_TRUE(triggers.look(store, watch.look(store, 10'500 * kMs), 10'500 * kMs).empty());
+        const auto fired = triggers.look(store, watch.look(store, 13'000 * kMs), 13'000 * kMs);
+        ASSERT_EQ(fired.size(), orderly ? 0u : 1u);
+        if (orderly) continue;
+        EXPECT_EQ(fired[0].kind, "crash");
+        EXPECT_NE(fired[0].reason.find("inside iteration"), std::string::npos) << fired[0].reason;
+        EXPECT_TRUE(triggers.look(store, watch.look(store, 14'000 * kMs), 14'000 * kMs).empty());
+    }
+}
+
+TEST_F(ServeTest, ARecordingHoldsItsStretchAndSaysWhy) {
+    TraceStore store;
+    RecordedProcess process;
+    TraceBatch batch = process.batch(20'000);
+    for (int i = 0; i < 100; ++i) process.iterate(batch, 10'000 + 100 * i, 100);
+    store.ingest(batch);
+    FlightRecorder recording = recorder();
+    ASSERT_TRUE(recording.ask_stretch("because", 12'050 * kMs, 13'950 * kMs));
+    EXPECT_TRUE(recording.write_due(store, 14'000 * kMs).empty());  // records may still be on their way
+    const auto written = recording.write_due(store, 15'000 * kMs);
+    ASSERT_EQ(written.size(), 1u);
+
+    TraceStore back;
+    const auto read = import_trace(written[0].path, back);
+    ASSERT_TRUE(read) << read.error().text();
+    EXPECT_EQ(back.history(StatScope::iteration).size(), 20u);  // those that touch the stretch
+    auto report = read_text_file(fs::path(written[0].path).replace_extension(".json"));
+    ASSERT_TRUE(report);
+    const Json json = Json::parse(*report);
+    EXPECT_EQ(json.at("kind"), "request");
+    EXPECT_EQ(json.at("reason"), "because");
+    EXPECT_TRUE(json.at("insights").is_object());
+}
+
+TEST_F(ServeTest, OneKindCoolsDownAndOthersDoNot) {
+    FlightRecorder recording = recorder();
+    EXPECT_NE(recording.ask("slow-step", "a", 100'000 * kMs), nullptr);
+    EXPECT_EQ(recording.ask("slow-step", "b", 159'000 * kMs), nullptr);
+    EXPECT_NE(recording.ask("crash", "c", 159'000 * kMs), nullptr);
+    EXPECT_NE(recording.ask("slow-step", "d", 160'001 * kMs), nullptr);
+}
+
+TEST_F(ServeTest, TheFolderStaysWithinItsBoundAndOtherFilesStay) {
+    TraceStore store;
+    RecordedProcess process;
+    TraceBatch batch = process.batch(20'000);
+    for (int i = 0; i < 100; ++i) process.iterate(batch, 10'000 + 100 * i, 100);
+    store.ingest(batch);
+    FlightRecorder recording = recorder(20'000);
+    ASSERT_TRUE(write_text_file(folder / "mine.pftrace", std::string(100'000, 'x')));
+    fs::path newest;
+    for (int i = 0; i < 12; ++i) {
+        ASSERT_TRUE(recording.ask_stretch("r", 10'000 * kMs, 20'000 * kMs));
+        const auto written = recording.write_all(store);
+        ASSERT_EQ(written.size(), 1u);
+        newest = written[0].path;
+    }
+    std::uint64_t total = 0;
+    for (const fs::path& file : FlightRecorder::finished_in(folder)) total += fs::file_size(file);
+    EXPECT_LE(total, 20'000u);
+    EXPECT_GT(total, 0u);
+    EXPECT_TRUE(fs::exists(newest));
+    EXPECT_TRUE(fs::exists(folder / "mine.pftrace"));
+}
+
+TEST(CaptureRequests, SayWhichStretch) {
+    constexpr std::int64_t kNow = 1'763'730'003'250'000'000;
+    const auto ask = [&](const char* query) {
+        HttpRequest request;
+        request.query = query;
+        return parse_capture(request, kNow);
+    };
+    EXPECT_EQ(ask("ms=5000")->begin_ns, kNow);
+    EXPECT_EQ(ask("ms=5000")->end_ns, kNow + 5'000 * kMs);
+    EXPECT_EQ(ask("last=2000")->begin_ns, kNow - 2'000 * kMs);
+    EXPECT_EQ(ask("ms=1000&at=/10s")->begin_ns, 1'763'730'010'000'000'000);
+    EXPECT_EQ(ask("ms=1000&at=%2F10")->begin_ns, 1'763'730'010'000'000'000);
+    EXPECT_NEAR(static_cast<double>(ask("ms=1000&at=1763730060.5")->begin_ns - 1'763'730'060'500'000'000), 0, 1000);
+    for (const char* bad : {"", "ms=", "ms=-1", "ms=x", "ms=1e9", "ms=nan", "ms=1&last=1", "last=5&at=/1s",
+                            "ms=1&at=/0", "ms=1&at=1763730000", "ms=1&at=1863730000", "ms=1&at=/"})
+        EXPECT_FALSE(ask(bad)) << bad;
+}
+
+HttpRequest request_of(const char* method, const char* path, const char* query = "", const char* token = "") {
+    return {method, path, query, token};
+}
+
+TEST_F(ServeTest, AnswersWhatItShouldAndOnlyWithTheToken) {
+    TraceStore store;
+    Daemon daemon({.token = "secret"}, recorder());
+    daemon.tick(store, static_cast<std::int64_t>(monotonic_ns()), {});
+    EXPECT_EQ(daemon.answer(request_of("GET", "/healthz")).status, 200);
+    EXPECT_TRUE(daemon.answer(request_of("GET", "/metrics")).body.ends_with("# EOF\n"));
+    EXPECT_EQ(daemon.answer(request_of("POST", "/metrics")).status, 404);
+    EXPECT_EQ(daemon.answer(request_of("GET", "/nothing")).status, 404);
+    EXPECT_EQ(daemon.answer(request_of("GET", "/trace", "ms=1", "secret")).status, 405);
+    for (const char* token : {"", "secre", "secret1", "Secret"}) {
+        EXPECT_EQ(daemon.answer(request_of("POST", "/trace", "ms=1", token)).status, 401) << token;
+        EXPECT_EQ(daemon.answer(request_of("GET", "/traces", "", token)).status, 401) << token;
+    }
+    EXPECT_EQ(daemon.answer(request_of("POST", "/trace", "ms=nonsense", "secret")).status, 400);
+    EXPECT_EQ(daemon.answer(request_of("GET", "/traces/../../etc/passwd", "", "secret")).status, 404);
+    EXPECT_EQ(daemon.answer(request_of("GET", "/traces/x", "", "secret")).status, 404);
+}
+
+TEST_F(ServeTest, ARequestedCaptureIsWrittenAndServed) {
+    TraceStore store;
+    Daemon daemon({.triggers = {.rules = false}, .token = "secret"}, recorder());
+    RecordedProcess process;
+    const auto now = static_cast<std::int64_t>(monotonic_ns());
+    TraceBatch batch = process.batch(now / kMs);
+    for (int i = 0; i < 20; ++i) process.iterate(batch, now / kMs - 2000 + 100 * i, 100);
+    store.ingest(batch);
+
+    HttpAnswer answer;
+    std::thread client([&] { answer = daemon.answer(request_of("POST", "/trace", "last=1500", "secret")); });
+    for (int i = 0; i < 100; ++i) {  // the request may come at any moment
+        daemon.tick(store, static_cast<std::int64_t>(monotonic_ns()), {});
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    client.join();
+    ASSERT_EQ(answer.status, 202) << answer.body;
+    const std::string name = Json::parse(answer.body).at("trace");
+    daemon.finish(store);
+    EXPECT_EQ(daemon.recordings(), 1u);
+    const Json list = Json::parse(daemon.answer(request_of("GET", "/traces", "", "secret")).body);
+    ASSERT_EQ(list.at("traces").size(), 1u);
+    EXPECT_EQ(list.at("traces")[0].at("trace"), name);
+    const HttpAnswer file = daemon.answer(request_of("GET", ("/traces/" + name).c_str(), "", "secret"));
+    TraceStore back;
+    ASSERT_TRUE(import_trace(file.file, back));
+    const auto iterations = back.history(StatScope::iteration).size();
+    EXPECT_GE(iterations, 14u);
+    EXPECT_LE(iterations, 17u);
+}
+
+}  // namespace
+}  // namespace gs::serve

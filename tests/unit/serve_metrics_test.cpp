@@ -1,0 +1,126 @@
+// What `gausscope serve` tells Prometheus: the format, and the figures against ones worked out by hand.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <sstream>
+
+#include "profiler/serve/metrics.h"
+#include "serve_trace.h"
+
+namespace gs::serve {
+namespace {
+
+using test::kMs;
+using test::RecordedProcess;
+
+/// "name{labels}" -> value, of a whole exposition.
+std::map<std::string, double> samples_of(const std::string& text) {
+    std::map<std::string, double> out;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with("#")) continue;
+        const auto space = line.rfind(' ');
+        EXPECT_TRUE(out.emplace(line.substr(0, space), std::stod(line.substr(space + 1))).second) << line;
+    }
+    return out;
+}
+
+TEST(Exposition, HistogramBucketsAddUp) {
+    TimeHistogram times;
+    times.add(1e-3);  // on a bound: in that bound's bucket
+    times.add(0.011);
+    times.add(100);
+    Exposition out;
+    out.family("t_seconds", Exposition::Type::histogram, "Times.", "seconds");
+    out.value({{"a", "x"}}, times);
+    const std::string text = out.finish();
+    const auto s = samples_of(text);
+    EXPECT_EQ(s.at(R"(t_seconds_bucket{a="x",le="0.0005"})"), 0);
+    EXPECT_EQ(s.at(R"(t_seconds_bucket{a="x",le="0.001"})"), 1);
+    EXPECT_EQ(s.at(R"(t_seconds_bucket{a="x",le="0.025"})"), 2);
+    EXPECT_EQ(s.at(R"(t_seconds_bucket{a="x",le="10.0"})"), 2);
+    EXPECT_EQ(s.at(R"(t_seconds_bucket{a="x",le="+Inf"})"), 3);
+    EXPECT_EQ(s.at(R"(t_seconds_count{a="x"})"), 3);
+    EXPECT_DOUBLE_EQ(s.at(R"(t_seconds_sum{a="x"})"), 100.012);
+    EXPECT_TRUE(text.ends_with("# EOF\n"));
+    EXPECT_NE(text.find("# UNIT t_seconds seconds\n"), std::string::npos);
+}
+
+TEST(Exposition, EscapesLabelsAndLeavesOutWhatIsNotKnown) {
+    Exposition out;
+    out.family("g", Exposition::Type::gauge, "G.");
+    out.value({{"k", "a\"b\\c\nd"}}, 1);
+    out.value({{"k", "unknown"}}, std::nan(""));
+    EXPECT_EQ(out.finish(), "# TYPE g gauge\n# HELP g G.\ng{k=\"a\\\"b\\\\c\\nd\"} 1\n# EOF\n");
+}
+
+/// A second of ten iterations of 100 ms from `begin`, taken in as a daemon would.
+void second_of_iterations(TraceStore& store, RecordedProcess& process, std::int64_t begin_ms) {
+    TraceBatch batch = process.batch(begin_ms + 1000);
+    for (int i = 0; i < 10; ++i) process.iterate(batch, begin_ms + 100 * i, 100);
+    store.ingest(batch);
+}
+
+TEST(Metrics, CountsEveryIterationOnceAndItsStages) {
+    TraceStore store;
+    Watch watch;
+    Metrics metrics;
+    RecordedProcess process;
+    // Whole seconds pass; the last one is too young to be looked at.
+    for (std::int64_t second = 10; second < 16; ++second) {
+        second_of_iterations(store, process, second * 1000);
+        const std::int64_t now = (second + 1) * 1000 * kMs;
+        metrics.update(store, watch.look(store, now), now);
+    }
+    const auto s = samples_of(metrics.text({}));
+    const std::string labels = R"(pid="4242",process="train.py",rank="3",job="job\"1\\")";
+    // The first look only begins the counting, at 10 s; the last one counts up to 15 s.
+    EXPECT_EQ(s.at("gausscope_iteration_seconds_count{" + labels + "}"), 50);
+    EXPECT_NEAR(s.at("gausscope_iteration_seconds_sum{" + labels + "}"), 5.0, 1e-9);
+    EXPECT_EQ(s.at("gausscope_stage_seconds_count{" + labels + R"(,stage="blend",side="gpu"})"), 50);
+    EXPECT_NEAR(s.at("gausscope_stage_seconds_sum{" + labels + R"(,stage="blend",side="gpu"})"), 2.5, 1e-6);
+    EXPECT_NEAR(s.at("gausscope_stage_seconds_sum{" + labels + R"(,stage="load",side="cpu"})"), 1.25, 1e-6);
+    EXPECT_EQ(s.at("gausscope_kernels_total{" + labels + "}"), 50);
+    EXPECT_NEAR(s.at("gausscope_gpu_busy_seconds_total{" + labels + "}"), 2.5, 1e-6);
+    EXPECT_NEAR(s.at("gausscope_watched_seconds_total{" + labels + "}"), 5, 1e-6);
+    EXPECT_NEAR(s.at("gausscope_gpu_idle_ratio{" + labels + "}"), 0.5, 1e-6);
+    EXPECT_EQ(s.at("gausscope_records_total{" + labels + "}"), 180);
+    EXPECT_EQ(s.at("gausscope_service_armed{" + labels + "}"), 1);
+}
+
+TEST(Metrics, AProcessWithoutAGpuHasNoGpuFigures) {
+    TraceStore store;
+    Watch watch;
+    Metrics metrics;
+    RecordedProcess process;
+    for (std::int64_t second = 10; second < 14; ++second) {
+        TraceBatch batch = process.batch((second + 1) * 1000);
+        for (int i = 0; i < 10; ++i) process.iterate(batch, second * 1000 + 100 * i, 100);
+        batch.gpu_work.clear();
+        store.ingest(batch);
+        metrics.update(store, watch.look(store, (second + 1) * 1000 * kMs), (second + 1) * 1000 * kMs);
+    }
+    const std::string text = metrics.text({});
+    EXPECT_EQ(text.find("gausscope_gpu_idle_ratio{"), std::string::npos);
+    EXPECT_EQ(text.find("gausscope_kernels_total{"), std::string::npos);
+    EXPECT_NE(text.find("gausscope_iteration_seconds_count{"), std::string::npos);
+}
+
+TEST(Metrics, SeriesOfADeadProcessEnd) {
+    TraceStore store;
+    Watch watch;
+    Metrics metrics;
+    RecordedProcess process;
+    second_of_iterations(store, process, 10'000);
+    const auto at_minute = [&](int minute) {
+        const std::int64_t now = (12'000 + minute * 60'000) * kMs;
+        metrics.update(store, watch.look(store, now), now);
+        return metrics.text({});
+    };
+    EXPECT_NE(at_minute(0).find("gausscope_records_total{"), std::string::npos);
+    EXPECT_NE(at_minute(4).find("gausscope_records_total{"), std::string::npos);
+    EXPECT_EQ(at_minute(6).find("gausscope_records_total{"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace gs::serve

@@ -1,0 +1,52 @@
+// A small recorded process for the tests of `serve`: iterations on one thread, each with a range and a kernel.
+#pragma once
+
+#include <algorithm>
+
+#include "profiler/store.h"
+
+namespace gs::test {
+
+inline constexpr std::int64_t kMs = 1'000'000;
+
+/// Batches of one process; times are milliseconds. Names: 1 "iteration", 2 "load", 3 "renderCUDA".
+struct RecordedProcess {
+    std::uint32_t pid = 4242;
+    std::uint64_t source = 7, written = 0, step = 0, kernels = 0;
+
+    TraceBatch batch(std::int64_t now_ms) {
+        TraceBatch b;
+        b.read_ns = now_ms * kMs;
+        b.source = source;
+        b.pid = pid;
+        b.process_name = "train.py";
+        b.labels.rank = 3;
+        b.labels.job = "job\"1\\";
+        b.names = {{1, "iteration"}, {2, "load"}, {3, "renderCUDA"}};
+        b.tracks = {{0, pid, pid, "main", false}};
+        b.service.emplace();
+        b.service->armed = true;
+        b.service->heartbeat_ns = b.read_ns;
+        b.written = written;
+        return b;
+    }
+    /// An iteration of `ms` from `begin`: the host loads for a quarter of it, a kernel runs for half of it.
+    void iterate(TraceBatch& b, std::int64_t begin, std::int64_t ms) {
+        const std::int64_t quarter = ms * kMs / 4, at = begin * kMs;
+        b.spans.push_back({at, at + quarter, 0, 0, 2, 1, false});
+        b.spans.push_back({at, at + ms * kMs, ++step, 0, 1, 0, true});
+        GpuWorkEvent work;
+        work.begin_ns = at + quarter;
+        work.end_ns = at + 3 * quarter;
+        work.correlation = ++kernels;
+        work.name = 3;
+        work.stream = 7;
+        work.grid[0] = 100;
+        work.block[0] = 256;
+        b.gpu_work.push_back(work);
+        written += 3;
+        b.written = written;
+    }
+};
+
+}  // namespace gs::test
