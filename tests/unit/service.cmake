@@ -1,0 +1,1 @@
+gs_test(service_budget SOURCES ${CMAKE_CURRENT_LIST_DIR}/service_budget_test.cpp LIBS gs_profiler_core)
