@@ -60,4 +60,9 @@ std::int64_t ClockMap::ns_from_ticks(std::uint64_t ticks) const {
     return std::clamp(base_ns_ + static_cast<std::int64_t>(std::llround(ns)), -kLimit, kLimit);
 }
 
+std::int64_t ClockMap::length_ns(std::uint64_t ticks) const {
+    const double ns = static_cast<double>(ticks) * (identity_ || knots_.empty() ? 1.0 : knots_.back().rate);
+    return static_cast<std::int64_t>(std::min(ns, 4e18));
+}
+
 }  // namespace gs

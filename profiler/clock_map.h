@@ -19,6 +19,8 @@ class ClockMap {
     /// False until two snapshots (one, when ticks are nanoseconds) are known: nothing can be converted yet.
     bool ready() const { return identity_ || knots_.size() >= 2; }
     std::int64_t ns_from_ticks(std::uint64_t ticks) const;
+    /// How long so many ticks last, at the newest rate.
+    std::int64_t length_ns(std::uint64_t ticks) const;
     std::int64_t realtime_offset_ns() const { return realtime_offset_ns_; }
 
   private:

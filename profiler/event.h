@@ -98,10 +98,11 @@ struct ServiceStatus {
     abi::CuptiState cupti = abi::CuptiState::not_asked;
     std::string cupti_reason;
     std::uint64_t cupti_dropped = 0, budget_skipped = 0;
-    std::int64_t service_cpu_ns = 0;  ///< of its own threads
-    std::int64_t slow_path_ns = 0;    ///< of the program's threads
-    double budget = 0;                ///< share of the program's time, 0: no limit
-    double duty = 1;                  ///< share of the time that recording is on
+    std::uint64_t unmatched_ends = 0;  ///< ends of ranges that were not open: the program's mistake
+    std::int64_t service_cpu_ns = 0;   ///< of its own threads
+    std::int64_t slow_path_ns = 0;     ///< of the program's threads
+    double budget = 0;                 ///< share of the program's time, 0: no limit
+    double duty = 1;                   ///< share of the time that recording is on
     bool armed = false;
     std::int64_t heartbeat_ns = 0;
 };

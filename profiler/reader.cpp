@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "profiler/core/ring.h"
+#include "profiler/symbol.h"
 
 namespace gs {
 namespace {
@@ -165,8 +166,12 @@ void TraceReader::read_strings(TraceBatch& out) {
         text.resize(entry.bytes);
         make_printable(text);
         arena_read_ += sizeof entry + padded;
-        names_.push_back(text);
-        out.names.push_back({static_cast<std::uint32_t>(names_.size()), std::move(text)});
+        if (text.starts_with("_Z")) text = readable_symbol(text);
+        const bool in_domain = entry.domain != 0 && entry.domain <= names_.size();
+        names_.push_back({std::move(text), in_domain ? names_[entry.domain - 1].text : std::string()});
+        const bool category = (entry.flags & 0xFF) == abi::kCategoryName;
+        out.names.push_back({static_cast<std::uint32_t>(names_.size()), names_.back().text, names_.back().domain,
+                             entry.color >> 24 == 1 ? entry.color : 0, category ? entry.flags >> 8 : 0});
     }
 }
 
@@ -182,7 +187,7 @@ void TraceReader::read_clocks() {
     if (clocks_read_ == 0) {
         abi::ClockSnapshot snapshot;
         copy(offsetof(abi::RingHeader, first_clock), &snapshot, sizeof snapshot);
-        clock_.add(snapshot);
+        take_clock(snapshot);
     }
     if (count - first > abi::kClockSlots) first = count - abi::kClockSlots;
     for (std::uint64_t i = first; i < count; ++i) {
@@ -190,15 +195,23 @@ void TraceReader::read_clocks() {
         copy(offsetof(abi::RingHeader, clocks) + i % abi::kClockSlots * sizeof snapshot, &snapshot, sizeof snapshot);
         detail::fence(std::memory_order_acquire);
         const auto now = load_acquire<std::uint64_t>(kClockCount);
-        if (now < i || now - i < abi::kClockSlots) clock_.add(snapshot);  // else it was overwritten while being copied
+        if (now < i || now - i < abi::kClockSlots) take_clock(snapshot);  // else it was overwritten while being copied
     }
     clocks_read_ = count;
 }
 
+// GPU times are to agree with the ranges of threads, so CUPTI's clock is tied to converted ticks.
+void TraceReader::take_clock(const abi::ClockSnapshot& snapshot) {
+    clock_.add(snapshot);
+    if (snapshot.cupti_ns != 0 && clock_.ready())
+        cupti_clock_.add(snapshot.cupti_ns, clock_.ns_from_ticks(snapshot.ticks));
+}
+
 void TraceReader::report_track(const LaneProgress& lane, bool ended, TraceBatch& out) {
     const std::uint32_t name = known(lane.name, out);
+    const TrackKind kind = lane.kind == abi::LaneKind::device ? TrackKind::gpu_stream : TrackKind::thread;
     out.tracks.push_back(
-        {lane.track, layout_.pid, lane.tid, name == 0 ? std::string() : names_[name - 1], ended, lane.kind});
+        {lane.track, layout_.pid, lane.tid, name == 0 ? std::string() : names_[name - 1].text, ended, kind});
 }
 
 void TraceReader::new_owner(LaneProgress& lane, std::uint32_t tid, std::uint32_t name, TraceBatch& out) {
@@ -215,18 +228,24 @@ void TraceReader::take_record(LaneProgress& lane, const abi::DeviceRecord& devic
         return new_owner(lane, static_cast<std::uint32_t>(r.payload), r.name, out);
     if (lane.track == kNoTrack) new_owner(lane, lane.tid, lane.name, out);
     const std::int64_t begin = clock_.ns_from_ticks(r.begin), end = clock_.ns_from_ticks(r.end);
-    // An hour ahead of the reader, or ending before it began: not something a recorder wrote.
-    const std::int64_t latest = out.read_ns + 3'600'000'000'000;
-    if (r.end < r.begin || begin < 0 || end > latest) {
+    if (r.end < r.begin || begin < 0 || end > latest_time(out)) {
         ++loss_.malformed;
         return;
     }
     const std::uint32_t name = known(r.name, out);
+    const bool has_payload = (r.flags & abi::kHasPayload) != 0;
+    const PayloadKind payload_kind = (r.flags & abi::kPayloadIsDouble) != 0   ? PayloadKind::real
+                                     : (r.flags & abi::kPayloadIsSigned) != 0 ? PayloadKind::signed_whole
+                                                                              : PayloadKind::whole;
+    const auto category = static_cast<std::uint8_t>(r.flags >> abi::kCategoryShift);
     switch (kind) {
         case abi::RecordKind::span:
             return take_span(lane, device,
-                             {begin, end, r.payload, lane.track, name, r.depth, (r.flags & abi::kHasPayload) != 0},
+                             {begin, end, r.payload, lane.track, name, r.depth, has_payload, payload_kind, category},
                              out);
+        case abi::RecordKind::async_span:
+            out.async_spans.push_back({begin, end, r.payload, lane.track, name, has_payload, payload_kind, category});
+            return;
         case abi::RecordKind::counter:
             out.counters.push_back({begin, std::bit_cast<double>(r.payload), lane.track, name});
             return;
@@ -248,7 +267,7 @@ void TraceReader::take_record(LaneProgress& lane, const abi::DeviceRecord& devic
 
 void TraceReader::take_span(const LaneProgress& lane, const abi::DeviceRecord& r, const SpanEvent& span,
                             TraceBatch& out) {
-    if (lane.kind == TrackKind::thread) {
+    if (lane.kind == abi::LaneKind::thread) {
         out.spans.push_back(span);
         return;
     }
@@ -257,7 +276,7 @@ void TraceReader::take_span(const LaneProgress& lane, const abi::DeviceRecord& r
     // The launching lane may have changed hands since, or never have been: then who launched it is not known.
     const bool known_lane = r.launch_begin != 0 && r.launch_lane < lanes_.size() && launch >= 0 &&
                             launch <= span.end_ns && r.launch_depth < abi::kStackSlots;
-    if (known_lane && lanes_[r.launch_lane].kind == TrackKind::thread &&
+    if (known_lane && lanes_[r.launch_lane].kind == abi::LaneKind::thread &&
         lanes_[r.launch_lane].generation == r.launch_generation) {
         event.launch_ns = launch;
         event.launch_track = lanes_[r.launch_lane].track;
@@ -267,40 +286,54 @@ void TraceReader::take_span(const LaneProgress& lane, const abi::DeviceRecord& r
 }
 
 // Threads first: GPU work names the thread that launched it.
-void TraceReader::read_lanes(TrackKind kind, TraceBatch& out) {
+void TraceReader::read_lanes(abi::LaneKind kind, TraceBatch& out) {
     for (std::uint32_t i = 0; i < layout_.lane_count; ++i) {
         const std::uint64_t at = layout_.lanes_offset + std::uint64_t{i} * layout_.lane_bytes;
+        LaneProgress& lane = lanes_[i];
         const auto head = load_acquire<std::uint64_t>(at + offsetof(abi::Lane, head));
-        if (head == lanes_[i].tail && (kind == TrackKind::thread || lanes_[i].kind == TrackKind::thread)) continue;
+        const bool counts_untimed = kind == abi::LaneKind::device && lane.kind == kind;
+        if (head == lane.tail && !counts_untimed) continue;
         abi::Lane info;
         copy(at, &info, offsetof(abi::Lane, head));
-        const bool device = info.kind == static_cast<std::uint32_t>(abi::LaneKind::device);
-        if (device != (kind == TrackKind::gpu_stream)) continue;
-        if (device) loss_.untimed += info.untimed;
-        if (head == lanes_[i].tail) continue;
-        if (lanes_[i].kind != kind) lanes_[i].track = kNoTrack;
-        lanes_[i].kind = kind;
+        if (info.kind != static_cast<std::uint32_t>(kind)) {
+            if (info.kind > static_cast<std::uint32_t>(abi::LaneKind::activity) && kind == abi::LaneKind::thread) {
+                ++loss_.malformed;
+                lane.tail = head;
+            }
+            continue;
+        }
+        if (kind == abi::LaneKind::device) loss_.untimed += info.untimed;
+        if (head == lane.tail) continue;
+        if (lane.kind != kind) lane.track = kNoTrack;
+        lane.kind = kind;
         read_lane(i, head, info, out);
     }
 }
 
-void TraceReader::read_lane(std::uint32_t index, std::uint64_t head, const abi::Lane& info, TraceBatch& out) {
+std::span<const TraceReader::RawRecord> TraceReader::copy_lane(std::uint32_t index, std::uint64_t head,
+                                                               const abi::Lane& info, TraceBatch& out) {
     const std::uint64_t at = layout_.lanes_offset + std::uint64_t{index} * layout_.lane_bytes;
     LaneProgress& lane = lanes_[index];
     const std::uint64_t record_bytes =
-        lane.kind == TrackKind::gpu_stream ? sizeof(abi::DeviceRecord) : sizeof(abi::Record);
+        lane.kind == abi::LaneKind::thread ? sizeof(abi::Record) : sizeof(abi::DeviceRecord);
     const std::uint64_t capacity = info.record_capacity, bytes = capacity * record_bytes;
     const bool possible = head > lane.tail && std::has_single_bit(capacity) && info.record_bytes == record_bytes &&
-                          info.kind <= static_cast<std::uint32_t>(abi::LaneKind::device) &&
                           info.records_offset >= layout_.rings_offset &&
                           inside(info.records_offset - layout_.rings_offset, bytes, layout_.rings_bytes) &&
                           info.records_offset % kWord == 0;
     if (!possible) {
         ++loss_.malformed;
         lane.tail = head;
-        return;
+        return {};
     }
-    std::uint64_t first = std::max(lane.tail, head > capacity ? head - capacity : 0);
+    const std::uint64_t first = std::max(lane.tail, head > capacity ? head - capacity : 0);
+    // Lanes share nothing, so all of them together hold no more than there is room for.
+    if (head - first > records_left_) {
+        ++loss_.malformed;
+        lane.tail = head;
+        return {};
+    }
+    records_left_ -= head - first;
     scratch_.resize(head - first);
     for (std::uint64_t n = first; n < head; ++n)
         copy(info.records_offset + n % capacity * record_bytes, &scratch_[n - first], record_bytes);
@@ -311,17 +344,28 @@ void TraceReader::read_lane(std::uint32_t index, std::uint64_t head, const abi::
     const std::uint64_t start = std::max(first, whole);
     const bool lost = start > lane.tail;
     if (lost) loss_.lapped += start - lane.tail;
-    // The lost part may have held the thread's begin: ask the lane who wrote from here on.
-    if (start > info.owner_first) {
-        if (lane.track == kNoTrack || (lost && lane.tail <= info.owner_first))
-            new_owner(lane, info.tid, info.name, out);
-    } else if (lost && info.generation - lane.generation > 1) {
-        // Several owners went by; whose records these are is not known.
-        lane = {start, info.generation, kNoTrack, 0, 0, lane.kind};
+    if (lane.kind != abi::LaneKind::activity) {
+        // The lost part may have held the thread's begin: ask the lane who wrote from here on.
+        if (start > info.owner_first) {
+            if (lane.track == kNoTrack || (lost && lane.tail <= info.owner_first))
+                new_owner(lane, info.tid, info.name, out);
+        } else if (lost && info.generation - lane.generation > 1) {
+            // Several owners went by; whose records these are is not known.
+            lane = {start, info.generation, kNoTrack, 0, 0, lane.kind};
+        }
     }
     lane.generation = info.generation;
-    for (std::uint64_t n = start; n < head; ++n) take_record(lane, scratch_[n - first], out);
     lane.tail = head;
+    return std::span<const RawRecord>(scratch_).subspan(start - first);
+}
+
+void TraceReader::read_lane(std::uint32_t index, std::uint64_t head, const abi::Lane& info, TraceBatch& out) {
+    for (const RawRecord& raw : copy_lane(index, head, info, out)) {
+        if (lanes_[index].kind == abi::LaneKind::activity)
+            activities_.push_back(std::bit_cast<abi::ActivityRecord>(raw));
+        else
+            take_record(lanes_[index], std::bit_cast<abi::DeviceRecord>(raw), out);
+    }
 }
 
 void TraceReader::read_open(std::uint32_t index, TraceBatch& out) {
@@ -350,22 +394,29 @@ void TraceReader::drain(TraceBatch& out) {
     out.read_ns = static_cast<std::int64_t>(monotonic_ns());
     read_strings(out);
     loss_.untimed = 0;
-    read_lanes(TrackKind::thread, out);
-    read_lanes(TrackKind::gpu_stream, out);
+    records_left_ = layout_.rings_bytes / sizeof(abi::Record);
+    read_lanes(abi::LaneKind::thread, out);
+    read_lanes(abi::LaneKind::device, out);
+    read_lanes(abi::LaneKind::activity, out);
+    take_activities(out);
     out.open.clear();
     for (std::uint32_t i = 0; i < layout_.lane_count; ++i) read_open(i, out);
     out.written = 0;
     for (const LaneProgress& lane : lanes_) out.written += lane.tail;
     abi::RingHeader now;
     copy(0, &now, offsetof(abi::RingHeader, first_clock));
-    loss_.dropped = now.dropped_records;
+    loss_.dropped = now.dropped_records + now.too_deep;
     loss_.dropped_strings = now.dropped_strings;
     loss_.truncated_strings = now.truncated_strings;
+    read_service(now, out);
     out.loss = loss_;
     out.pid = layout_.pid;
+    out.process_start = layout_.process_start;
     out.process_name = layout_.process_name;
     make_printable(out.process_name);
     out.realtime_offset_ns = clock_.realtime_offset_ns();
 }
+
+std::int64_t TraceReader::latest_time(const TraceBatch& out) { return out.read_ns + 3'600'000'000'000; }
 
 }  // namespace gs
