@@ -1,0 +1,228 @@
+#include "profiler/analysis/iterations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <unordered_map>
+
+#include "profiler/iteration_name.h"
+
+namespace gs {
+namespace {
+
+constexpr std::size_t kLeastRecurring = 4;  ///< of what is inferred: fewer say nothing about regularity
+constexpr double kRegularShare = 0.8;       ///< of the periods must lie within [1/2, 2] of their median
+constexpr std::size_t kOuterRows = 3;       ///< of a thread, searched for what recurs
+constexpr double kSameCount = 0.03;         ///< kernels whose counts differ by less are of one loop
+
+/// iteration_name() for the names of a store, each asked once. A viewer that trains nothing has its pictures.
+class NameRanks {
+  public:
+    explicit NameRanks(const TraceStore& store) : store_(store) {}
+    int operator()(std::uint32_t name) {
+        if (name >= known_.size()) known_.resize(name + std::size_t{64}, kUnasked);
+        if (known_[name] == kUnasked) known_[name] = static_cast<std::int8_t>(rank_of(name));
+        return known_[name];
+    }
+
+  private:
+    static constexpr std::int8_t kUnasked = -1;
+    int rank_of(std::uint32_t name) const {
+        const int rank = iteration_name(store_.name(name)).rank;
+        return rank > 0 ? rank + 1 : store_.stage(name) == Stage::view_frame ? 1 : 0;
+    }
+    const TraceStore& store_;
+    std::vector<std::int8_t> known_;
+};
+
+/// Spans of one track that bear one of the names: of one row, or of all where ranges may overlap.
+struct Candidate {
+    int rank = 0;
+    std::size_t row = 0;
+    std::uint32_t track = kNoTrack;
+    bool nests = true;
+    std::vector<const TraceSpan*> spans;
+    std::int64_t total_ns = 0;
+};
+
+using CandidateKey = std::tuple<int, std::uint32_t, std::size_t>;  // rank, track, row
+
+std::map<CandidateKey, Candidate> named_candidates(const TraceStore& store, std::uint32_t process) {
+    std::map<CandidateKey, Candidate> found;
+    NameRanks rank(store);
+    for (std::uint32_t t = 0; t < store.tracks().size(); ++t) {
+        const TraceTrack& track = store.tracks()[t];
+        if (track.process != process) continue;
+        if (track.kind != TrackKind::thread && track.kind != TrackKind::overlapping) continue;
+        const bool nests = track.kind == TrackKind::thread;
+        for (std::size_t r = 0; r < track.rows.size(); ++r)
+            for (const TraceSpan& span : track.rows[r].view()) {
+                const int at = rank(span.name);
+                if (at == 0) continue;
+                Candidate& c = found[{at, t, nests ? r : 0}];
+                c.rank = at;
+                c.track = t;
+                c.row = r;
+                c.nests = nests;
+                c.spans.push_back(&span);
+                c.total_ns += span.length_ns();
+            }
+    }
+    return found;
+}
+
+/// The better name; then the one that recurs (a range around the whole loop may bear the same name); then threads
+/// before start/end ranges; then the outer row of a thread; then what covers more time.
+bool better(const Candidate& a, const Candidate& b) {
+    const bool a_recurs = a.spans.size() > 1, b_recurs = b.spans.size() > 1;
+    if (a_recurs != b_recurs) return a_recurs;
+    if (a.rank != b.rank) return a.rank > b.rank;
+    if (a.nests != b.nests) return a.nests;
+    if (a.track == b.track && a.row != b.row) return a.row < b.row;
+    return a.total_ns > b.total_ns;
+}
+
+Iterations from_names(const TraceStore& store, std::uint32_t process) {
+    Iterations out;
+    out.process = process;
+    auto candidates = named_candidates(store, process);
+    Candidate* best = nullptr;
+    for (auto& [key, candidate] : candidates)
+        if (best == nullptr || better(candidate, *best)) best = &candidate;
+    if (best == nullptr) return out;
+    std::sort(best->spans.begin(), best->spans.end(),
+              [](const TraceSpan* a, const TraceSpan* b) { return a->begin_ns < b->begin_ns; });
+    out.track = best->track;
+    for (const TraceSpan* span : best->spans) {
+        if (!out.items.empty() && span->begin_ns < out.items.back().end_ns) continue;  // start/end ranges may overlap
+        const bool numbered = span->has_payload && span->payload_kind == PayloadKind::whole;
+        const auto in_name = iteration_name(store.name(span->name)).number;
+        const std::uint64_t number = numbered ? span->payload : in_name.value_or(out.items.size());
+        out.items.push_back({number, span->begin_ns, span->end_ns});
+    }
+    const std::string_view text = store.name(best->spans.front()->name);
+    const std::size_t end = text.find_first_of("0123456789#[(:=");
+    out.name = text.substr(0, end == 0 ? std::string_view::npos : end);
+    while (!out.name.empty() && out.name.back() == ' ') out.name.pop_back();
+    out.how = fmt::format("ranges called '{}'", out.name);
+    return out;
+}
+
+bool recurs_regularly(const std::vector<std::int64_t>& begins) {
+    if (begins.size() < kLeastRecurring) return false;
+    std::vector<std::int64_t> periods(begins.size() - 1);
+    for (std::size_t i = 0; i + 1 < begins.size(); ++i) periods[i] = begins[i + 1] - begins[i];
+    auto middle = periods.begin() + static_cast<std::ptrdiff_t>(periods.size() / 2);
+    std::nth_element(periods.begin(), middle, periods.end());
+    const std::int64_t median = *middle;
+    const auto regular = std::count_if(periods.begin(), periods.end(),
+                                       [&](std::int64_t p) { return 2 * p >= median && p <= 2 * median; });
+    return median > 0 && static_cast<double>(regular) >= kRegularShare * static_cast<double>(periods.size());
+}
+
+using BeginsByName = std::unordered_map<std::uint32_t, std::vector<std::int64_t>>;
+
+/// The name that marks the loop: of the regular ones, that of the count which most of them share, the first in time.
+std::optional<std::uint32_t> loop_marker(BeginsByName& by_name) {
+    std::vector<std::uint32_t> regular;
+    for (auto& [name, begins] : by_name) {
+        std::sort(begins.begin(), begins.end());
+        if (recurs_regularly(begins)) regular.push_back(name);
+    }
+    std::optional<std::uint32_t> best;
+    std::tuple<std::size_t, std::size_t, std::int64_t> best_score{0, 0, 0};
+    for (const std::uint32_t name : regular) {
+        const std::size_t count = by_name[name].size();
+        const auto slack = std::max<std::size_t>(1, static_cast<std::size_t>(kSameCount * static_cast<double>(count)));
+        const auto alike = static_cast<std::size_t>(std::count_if(regular.begin(), regular.end(), [&](std::uint32_t n) {
+            const std::size_t other = by_name[n].size();
+            return std::max(other, count) - std::min(other, count) <= slack;
+        }));
+        // Among equals the rarer one: what comes twice in each iteration shares its count with fewer.
+        const std::tuple score{alike, ~count, -by_name[name].front()};
+        if (!best || best_score < score) {
+            best_score = score;
+            best = name;
+        }
+    }
+    return best;
+}
+
+void items_between(Iterations& out, const std::vector<std::int64_t>& begins) {
+    for (std::size_t i = 0; i + 1 < begins.size(); ++i)
+        if (begins[i + 1] > begins[i]) out.items.push_back({out.items.size(), begins[i], begins[i + 1]});
+}
+
+/// The uppermost row of a thread in which something recurs: a range around the whole program hides the loop in it.
+Iterations from_rows(const TraceStore& store, std::uint32_t track_index) {
+    Iterations out;
+    const TraceTrack& track = store.tracks()[track_index];
+    for (std::size_t r = 0; r < std::min(kOuterRows, track.rows.size()); ++r) {
+        BeginsByName by_name;
+        for (const TraceSpan& span : track.rows[r].view()) by_name[span.name].push_back(span.begin_ns);
+        const auto marker = loop_marker(by_name);
+        if (!marker) continue;
+        items_between(out, by_name[*marker]);
+        out.name = store.name(*marker);
+        out.how = fmt::format("inferred: range '{}' recurs", out.name);
+        break;
+    }
+    return out;
+}
+
+Iterations from_thread(const TraceStore& store, std::uint32_t process) {
+    Iterations out;
+    std::int64_t most = 0;
+    for (std::uint32_t t = 0; t < store.tracks().size(); ++t) {
+        const TraceTrack& track = store.tracks()[t];
+        if (track.process != process || track.kind != TrackKind::thread || track.rows.empty()) continue;
+        std::int64_t total = 0;
+        for (const TraceSpan& span : track.rows[0].view()) total += span.length_ns();
+        if (total <= most) continue;
+        Iterations found = from_rows(store, t);
+        if (found.items.empty()) continue;
+        most = total;
+        out = std::move(found);
+        out.track = t;
+    }
+    out.process = process;
+    out.inferred = true;
+    return out;
+}
+
+Iterations from_kernels(const TraceStore& store, std::uint32_t process) {
+    Iterations out;
+    out.process = process;
+    out.inferred = true;
+    BeginsByName by_name;
+    for (const TraceTrack& track : store.tracks()) {
+        if (track.process != process || track.kind != TrackKind::gpu_stream || track.rows.empty()) continue;
+        const auto spans = track.rows[0].view();
+        const auto works = track.works.empty() ? std::span<const GpuWork>() : track.works[0].view();
+        for (std::size_t i = 0; i < spans.size(); ++i)
+            if (i >= works.size() || works[i].kind == GpuWorkKind::kernel || works[i].kind == GpuWorkKind::graph)
+                by_name[spans[i].name].push_back(spans[i].begin_ns);
+    }
+    const auto marker = loop_marker(by_name);
+    if (!marker) return out;
+    items_between(out, by_name[*marker]);
+    out.name = store.name(*marker);
+    out.how = fmt::format("inferred: kernel '{}' recurs", out.name);
+    return out;
+}
+
+}  // namespace
+
+Iterations find_iterations(const TraceStore& store, std::uint32_t process) {
+    Iterations named = from_names(store, process);
+    if (named.items.size() > 1) return named;
+    // A single range of a telling name is better than nothing, and worse than something that recurs.
+    Iterations inferred = from_thread(store, process);
+    if (inferred.items.empty()) inferred = from_kernels(store, process);
+    return inferred.items.empty() ? named : inferred;
+}
+
+}  // namespace gs
