@@ -96,7 +96,7 @@ int connect_in(int directory, const char* name) noexcept {
     return -1;
 }
 
-bool trusted_peer(int socket) noexcept {
+bool trusted_peer(int socket, bool root_may) noexcept {
     struct {
         pid_t pid;
         uid_t uid;
@@ -105,7 +105,7 @@ bool trusted_peer(int socket) noexcept {
     socklen_t bytes = sizeof peer;
     if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0 || bytes != sizeof peer) return false;
     const uid_t user = ::geteuid();
-    return peer.uid == user || peer.uid == 0 || user == 0;
+    return peer.uid == user || peer.uid == 0 || (root_may && user == 0);
 }
 
 bool send_reply(int socket, const Reply& reply, int descriptor) noexcept {

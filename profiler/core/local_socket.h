@@ -27,8 +27,8 @@ sockaddr_un address_in(int directory, const char* name) noexcept;
 /// Connects to `name` in `directory` without waiting; -1 with errno.
 int connect_in(int directory, const char* name) noexcept;
 
-/// The other end belongs to this user or to root; to anybody, when this process is root's.
-bool trusted_peer(int socket) noexcept;
+/// The other end belongs to this user or to root. With `root_may`, and when this process is root's: to anybody.
+bool trusted_peer(int socket, bool root_may = false) noexcept;
 
 /// One Reply, with `descriptor` when that is not -1. False when it cannot be sent at once.
 bool send_reply(int socket, const Reply& reply, int descriptor) noexcept;

@@ -11,6 +11,7 @@
 #include <charconv>
 #include <cstring>
 #include <optional>
+#include <thread>
 
 #include "profiler/core/local_socket.h"
 
@@ -64,6 +65,16 @@ void make_patient(int socket) {
     ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
 }
 
+/// Waits for a place in its queue, when there is a crowd.
+int connect_patiently(int directory, const char* name) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(kPatienceSeconds);
+    for (;;) {
+        const int fd = connect_in(directory, name);
+        if (fd >= 0 || errno != EAGAIN || std::chrono::steady_clock::now() > until) return fd;
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+}
+
 std::uint32_t pid_of_peer(int socket) {
     ucred peer{};
     socklen_t bytes = sizeof peer;
@@ -103,7 +114,7 @@ std::vector<Producer> find_producers() {
     std::erase_if(out, [](const Producer& producer) {
         const Descriptor directory(open_private_directory(producer.socket.parent_path().c_str(), false, nullptr));
         const Descriptor socket(connect_in(directory.fd, producer.socket.filename().c_str()));
-        if (socket.fd >= 0) return !trusted_peer(socket.fd);
+        if (socket.fd >= 0) return !trusted_peer(socket.fd, true);
         const bool dead = errno == ECONNREFUSED;
         if (dead) ::unlinkat(directory.fd, producer.socket.filename().c_str(), 0);
         return dead || errno == ENOENT;
@@ -118,7 +129,7 @@ Result<Connection> Connection::open(const Producer& producer) {
     const std::string name = producer.socket.filename().string();
     Connection out;
     out.producer_ = producer;
-    out.socket_ = connect_in(*directory, name.c_str());
+    out.socket_ = connect_patiently(*directory, name.c_str());
     if (out.socket_ < 0) {
         const int why = errno;
         if (why == ECONNREFUSED) ::unlinkat(*directory, name.c_str(), 0);
@@ -142,7 +153,7 @@ Result<Connection> Connection::adopt(int socket) {
 // The first Reply, which carries the ring.
 Result<void> Connection::greet(bool asks) {
     const std::string where = producer_.socket.string();
-    if (!trusted_peer(socket_))
+    if (!trusted_peer(socket_, true))
         return fail(ErrorKind::unreadable, where, "the process belongs to another user",
                     "attach as that user, or as root");
     make_patient(socket_);
