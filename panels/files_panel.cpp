@@ -64,6 +64,15 @@ const char* kind_name(FilesPanel::Kind kind) {
     return "";
 }
 
+/// On the entry just drawn: a right click asks what to do with it.
+void entry_menu(Commands& commands, const std::string& path, bool can_compare) {
+    if (!ImGui::BeginPopupContextItem("##entry menu")) return;
+    if (ImGui::MenuItem("Open")) commands.push("open", {path});
+    if (ImGui::MenuItem("Compare with the open scene", nullptr, false, can_compare))
+        commands.push("scene.compare", {path});
+    ImGui::EndPopup();
+}
+
 }  // namespace
 
 void FilesPanel::enter(const std::string& path) {
@@ -100,6 +109,7 @@ void FilesPanel::draw_recent(const Snapshot& snapshot, Commands& commands) {
         ImGui::PushID(static_cast<int>(i));
         if (ImGui::Selectable("##recent")) commands.push("open", {snapshot.recent[i]});
         tooltip(snapshot.recent[i]);
+        entry_menu(commands, snapshot.recent[i], snapshot.scene != nullptr);
         ImGui::SameLine(0.4F * em());
         const std::string name =
             path.has_filename() ? path.filename().string() : path.parent_path().filename().string();
@@ -108,7 +118,7 @@ void FilesPanel::draw_recent(const Snapshot& snapshot, Commands& commands) {
     }
 }
 
-void FilesPanel::draw_entries(Commands& commands) {
+void FilesPanel::draw_entries(const Snapshot& snapshot, Commands& commands) {
     if (!ImGui::BeginTable("##entries", 2,
                            ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp))
         return;
@@ -127,6 +137,7 @@ void FilesPanel::draw_entries(Commands& commands) {
             const std::string full = (fs::path(folder) / entry.name).string();
             const bool clicked = ImGui::Selectable("##entry", false, ImGuiSelectableFlags_SpanAllColumns);
             if (entry.kind == Kind::capture) tooltip("Opens as a capture");
+            if (entry.kind != Kind::other) entry_menu(commands, full, snapshot.scene != nullptr);
             if (clicked && entry.kind == Kind::folder)
                 go_to = full;
             else if (clicked && entry.kind != Kind::other)
@@ -168,7 +179,7 @@ void FilesPanel::draw(const Snapshot& snapshot, Commands& commands) {
         ImGui::PopTextWrapPos();
     }
     if (left_out > 0) dim_text(format_count(static_cast<double>(left_out)) + " more are not listed");
-    draw_entries(commands);
+    draw_entries(snapshot, commands);
 }
 
 }  // namespace gs

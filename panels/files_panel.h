@@ -1,5 +1,6 @@
-// Files: what was opened lately and a small browser of folders; a click opens a capture, splat file or checkpoint.
-// Folders are read when they are entered or refreshed, never every frame. A tab of the workspace.
+// Files: what was opened lately and a small browser of folders; a click opens a capture, splat file or checkpoint, a
+// right click also offers to compare with it. Folders are read when they are entered or refreshed, never every frame. A
+// tab of the workspace.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ struct FilesPanel {
 
   private:
     void draw_recent(const Snapshot& snapshot, Commands& commands);
-    void draw_entries(Commands& commands);
+    void draw_entries(const Snapshot& snapshot, Commands& commands);
 };
 
 }  // namespace gs

@@ -46,6 +46,21 @@ void notes(const char* title, const std::vector<std::string>& lines, ImU32 color
     ImGui::TreePop();
 }
 
+/// The second scene, in a few words.
+void beside(const SceneInfo& other) {
+    ImGui::Separator();
+    dim_text("Compared with");
+    if (!ImGui::BeginTable("##other", 2, ImGuiTableFlags_SizingStretchProp)) return;
+    ImGui::TableSetupColumn("label", ImGuiTableColumnFlags_WidthFixed, 5.2F * em());
+    ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch);
+    fact("name", other.name);
+    tooltip(other.path);
+    fact("format", other.format);
+    fact("Gaussians", format_count(static_cast<double>(other.gaussians)));
+    fact("SH degree", fmt::format("{}", other.sh_degree));
+    ImGui::EndTable();
+}
+
 }  // namespace
 
 void ScenePanel::draw(const Snapshot& snapshot, Commands&) {
@@ -55,6 +70,7 @@ void ScenePanel::draw(const Snapshot& snapshot, Commands&) {
     }
     const SceneInfo& scene = *snapshot.scene;
     facts(scene, snapshot.training);
+    if (snapshot.other) beside(*snapshot.other);
     notes("Notes", scene.notes, kDimColor);
     notes("Skipped photos", scene.skipped, kWarningColor);
     if (scene.histograms.empty()) return;

@@ -79,14 +79,18 @@ void draw_axes(ImDrawList& list, const Camera& camera, PictureRect picture) {
     }
 }
 
+/// Where two scenes are compared, how good this one is stands first: there is little room.
 std::string facts_of(const ViewFrame& frame) {
-    std::string words = fmt::format("{} x {}", frame.camera.width, frame.camera.height);
-    if (frame.step > 0) words += "  step " + format_count(static_cast<double>(frame.step));
-    if (frame.milliseconds > 0) words += "  " + format_ms(frame.milliseconds);
-    if (frame.visible > 0) words += "  " + format_count(static_cast<double>(frame.visible)) + " visible";
-    if (frame.isects > 0) words += "  " + format_short(static_cast<double>(frame.isects)) + " isects";
-    if (frame.psnr > 0) words += fmt::format("  {:.2f} dB{}", frame.psnr, frame.name.empty() ? "" : " to the photo");
-    return words;
+    std::vector<std::string> words{fmt::format("{} x {}", frame.camera.width, frame.camera.height)};
+    if (frame.step > 0) words.push_back("step " + format_count(static_cast<double>(frame.step)));
+    if (frame.milliseconds > 0) words.push_back(format_ms(frame.milliseconds));
+    if (frame.visible > 0) words.push_back(format_count(static_cast<double>(frame.visible)) + " visible");
+    if (frame.isects > 0) words.push_back(format_short(static_cast<double>(frame.isects)) + " isects");
+    if (frame.psnr > 0 && frame.name.empty())
+        words.push_back(fmt::format("{:.2f} dB", frame.psnr));
+    else if (frame.psnr > 0)
+        words.insert(words.begin(), fmt::format("{:.2f} dB to the photo", frame.psnr));
+    return fmt::format("{}", fmt::join(words, "  "));
 }
 
 std::string statistics_of(const ViewFrame& frame) {
@@ -116,7 +120,8 @@ float draw_facts(ImDrawList& list, const ViewFrame& frame, PictureRect room, boo
                   color);
         y += line;
     };
-    if (!frame.name.empty()) put(frame.name + "  " + frame.scene, kTextColor);
+    const bool difference = frame.mode == ViewMode::error && frame.other;
+    if (!frame.name.empty()) put(difference ? frame.scene : frame.name + "  " + frame.scene, kTextColor);
     put(facts_of(frame), kDimColor);
     if (has_map(frame)) put(statistics_of(frame), kDimColor);
     return y;

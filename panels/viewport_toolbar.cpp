@@ -29,9 +29,13 @@ void number_command(Commands& commands, const char* id, double value, float widt
 }
 
 void draw_range(const ViewSettings& view, Commands& commands) {
-    flow(6.2F);
-    choice_command(commands, "##colormap", "view.colormap", kColormapNames, static_cast<std::size_t>(view.colormap), 6,
-                   "Colormap; viridis, inferno and cividis are perceptual, cividis is safest for colour-blind eyes");
+    const bool signs = view.mode == ViewMode::error && view.signed_error;  // has colours of its own
+    if (!signs) {
+        flow(6.2F);
+        choice_command(
+            commands, "##colormap", "view.colormap", kColormapNames, static_cast<std::size_t>(view.colormap), 6,
+            "Colormap; viridis, inferno and cividis are perceptual, cividis is safest for colour-blind eyes");
+    }
     flow(6.6F);
     choice_command(commands, "##range", "view.range", kRangeModeNames, static_cast<std::size_t>(view.range), 6.4F,
                    "Range of the colormap: all values, percentiles, or by hand");
@@ -51,6 +55,7 @@ void draw_range(const ViewSettings& view, Commands& commands) {
             commands, "##percentile", view.percentile, 4.4F, "%.4g %%", "Upper percentile; the lower is 100 minus this",
             [](Commands& c, double p) { c.push("view.percentile", {argument(std::clamp(p, 50.0, 100.0))}); });
     }
+    if (signs) return;
     flow(2.4F);
     toggle_command(commands, "log", "view.log", view.logarithmic, "Logarithmic colours");
 }

@@ -62,6 +62,10 @@ void Engine::draw_both(const ViewRequest& request, double scale, const Image8& p
     }
     const RenderResult &first = swapped ? beside_result_ : result_, &second = swapped ? result_ : beside_result_;
     fill_compared_frames(first, second, request.settings, photo, frame, *other);
+    if (request.settings.mode == ViewMode::error) {
+        const std::string words = frame.name + " - " + other->name;
+        frame.scene = request.settings.signed_error ? words : "|" + words + "|";
+    }
     // Costs about as much as drawing: where nobody waits for it.
     if (!request.moving && state_ != RunState::training)
         frame.ssim_between = other->ssim_between = ssim_between(first, second);
