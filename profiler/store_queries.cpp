@@ -110,6 +110,9 @@ const GpuWork* TraceStore::gpu_work(std::size_t track, std::size_t row, const Tr
 TraceStore::LaunchingSpan TraceStore::launching_span(std::size_t track, std::size_t row, const TraceSpan& span) const {
     const TraceLaunch* const launch = launch_of(track, row, span);
     if (launch == nullptr || launch->row >= tracks_[launch->track].rows.size()) return {};
+    // A driver's call that was told first is inside the runtime's, which is what the program wrote.
+    if (tracks_[launch->track].kind == TrackKind::api && launch->row > 0)
+        if (const TraceSpan* outer = span_at(launch->track, 0, launch->time_ns)) return {outer, launch->track, 0};
     const std::span<const TraceSpan> spans = tracks_[launch->track].rows[launch->row].view();
     auto found = std::upper_bound(spans.begin(), spans.end(), launch->time_ns,
                                   [](std::int64_t time, const TraceSpan& s) { return time < s.end_ns; });

@@ -13,10 +13,17 @@ namespace {
 constexpr std::size_t kLongest = 4096;
 /// A name may refer to parts of itself; each reference can make the result half as long again. A name with more of them
 /// than this may be made to exhaust memory.
-constexpr std::ptrdiff_t kMaxReferences = 24;
+constexpr std::size_t kMaxReferences = 24;
 
-std::ptrdiff_t references_in(const std::string& mangled) {
-    return std::count_if(mangled.begin(), mangled.end(), [](char c) { return c == 'S' || c == 'T'; });
+/// "S_", "S1_", "T_", "TA_".
+std::size_t references_in(std::string_view mangled) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < mangled.size(); ++i) {
+        if (mangled[i] != 'S' && mangled[i] != 'T') continue;
+        const std::size_t stop = mangled.find_first_not_of("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", i + 1);
+        count += stop != mangled.npos && mangled[stop] == '_' ? 1 : 0;
+    }
+    return count;
 }
 
 /// "_ZN2at6native12some_kernelIfLi4E..." -> "at::native::some_kernel<...>"; empty when it does not begin like that.

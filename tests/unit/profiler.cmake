@@ -8,3 +8,4 @@ target_compile_definitions(test_profiler_export PRIVATE GAUSSCOPE_CHECK_TRACE="$
 if(NVTX_INCLUDE)
   gs_test(profiler_nvtx SOURCES ${CMAKE_CURRENT_LIST_DIR}/profiler_nvtx_test.cpp LIBS gs_profiler_core gs_nvtx)
 endif()
+gs_test(profiler_gpu_store SOURCES ${CMAKE_CURRENT_LIST_DIR}/profiler_gpu_store_test.cpp LIBS gs_profiler)

@@ -1,0 +1,509 @@
+// What CUPTI tells, in the order CUPTI tells it, which is none: the store against a simple slow model. Every piece of
+// work must be there once, with its details, under the call that launched it, the range that call was in, and the
+// iteration that range was in, whatever came first.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "profiler/iteration_name.h"
+#include "profiler/store.h"
+#include "renderer/base/rng.h"
+
+namespace gs {
+namespace {
+
+constexpr std::uint32_t kPid = 50, kMain = 51, kAutograd = 52;
+std::size_t at(Stage stage) { return static_cast<std::size_t>(stage); }
+
+struct Numbers {
+    explicit Numbers(std::uint64_t seed) : seed_(seed) {}
+    std::uint64_t operator()(std::uint64_t below) { return random_bits(seed_, 9, count_++) % below; }
+    template <class T>
+    void shuffle(std::vector<T>& items, std::size_t window) {
+        for (std::size_t i = 0; i + 1 < items.size(); ++i)
+            std::swap(items[i], items[i + (*this)(std::min(window, items.size() - i))]);
+    }
+
+  private:
+    std::uint64_t seed_, count_ = 0;
+};
+
+/// A PyTorch-like process: iterations with a forward range on the main thread, whose kernels are launched there, and a
+/// backward range during which another thread, without ranges, launches.
+struct Program {
+    struct Range {
+        std::int64_t begin, end;
+        std::uint32_t name;
+        int depth;
+    };
+    struct Launch {
+        ApiCallEvent call;
+        std::optional<ApiCallEvent> driver;
+        std::vector<GpuWorkEvent> works;
+    };
+    std::vector<NameInfo> names{{1, "iteration"},        {2, "forward"},        {3, "backward"},
+                                {4, "cudaLaunchKernel"}, {5, "renderCUDA"},     {6, "adam_kernel"},
+                                {7, "cudaGraphLaunch"},  {8, "cuLaunchKernel"}, {9, "unknown_kernel"}};
+    std::vector<Range> ranges;
+    std::vector<Launch> launches;
+
+    Program(std::uint64_t seed, int iterations) {
+        Numbers number(seed);
+        std::int64_t t = 1'000'000;
+        std::int64_t busy[3] = {t, t, t};  // streams
+        std::uint64_t correlation = 100;
+        for (int i = 0; i < iterations; ++i) {
+            const std::int64_t begin = t;
+            for (const std::uint32_t half : {2u, 3u}) {
+                const std::int64_t from = t += 50;
+                for (std::uint64_t k = 2 + number(6); k-- > 0;) {
+                    Launch launch;
+                    const std::int64_t call = t += 10 + static_cast<std::int64_t>(number(100));
+                    const bool graph = number(8) == 0;
+                    t += 20 + static_cast<std::int64_t>(number(30));
+                    launch.call = {call, t, ++correlation, half == 2 ? kMain : kAutograd, graph ? 7u : 4u};
+                    if (!graph && number(2) == 0)
+                        launch.driver = ApiCallEvent{call + 3, t - 3, correlation, launch.call.tid, 8, 0, true};
+                    const auto stream = static_cast<std::uint32_t>(number(3));
+                    std::int64_t& free = busy[stream];
+                    free = std::max(free, t) + static_cast<std::int64_t>(number(5));
+                    const std::int64_t start = free;
+                    for (std::uint64_t n = graph ? 3 : 1; n-- > 0;) {
+                        GpuWorkEvent w;
+                        // The nodes of a graph overlap.
+                        w.begin_ns = start + (graph ? static_cast<std::int64_t>(n) * 7 : 0);
+                        w.end_ns = w.begin_ns + 10 + static_cast<std::int64_t>(number(400));
+                        free = std::max(free, w.end_ns);
+                        w.correlation = correlation;
+                        w.name = 5 + (number(3) == 0 ? 1u : 0u);
+                        if (number(5) == 0) w.name = 9;
+                        w.context = 1;
+                        w.stream = stream;
+                        w.grid[0] = static_cast<std::uint32_t>(correlation * 10 + n);
+                        w.block[0] = 128;
+                        w.graph = graph ? 5 : 0;
+                        launch.works.push_back(w);
+                    }
+                    launches.push_back(launch);
+                }
+                t += 30;
+                ranges.push_back({from, t, half, 1});
+            }
+            t += 40;
+            ranges.push_back({begin, t, 1, 0});
+            t += 5;
+        }
+    }
+    const Range* range_at(std::int64_t time, int depth) const {
+        for (const Range& r : ranges)
+            if (r.depth == depth && r.begin <= time && time < r.end) return &r;
+        return nullptr;
+    }
+};
+
+TraceBatch first_batch(const Program& program) {
+    TraceBatch batch;
+    batch.read_ns = 1;
+    batch.source = 1;
+    batch.pid = kPid;
+    batch.process_name = "python";
+    batch.names = program.names;
+    batch.tracks = {{0, kPid, kMain, "main"}, {1, kPid, kAutograd, "autograd"}};
+    return batch;
+}
+
+/// Hands the program to the store in pieces; ranges in their order, the rest displaced by up to `window`.
+TraceStore told(const Program& program, std::uint64_t seed, std::size_t window, std::size_t pieces,
+                TraceStoreOptions options = {.warm_up = 0}) {
+    TraceStore store(options);
+    store.ingest(first_batch(program));
+    std::vector<GpuWorkEvent> works;
+    std::vector<ApiCallEvent> calls;
+    for (const Program::Launch& launch : program.launches) {
+        works.insert(works.end(), launch.works.begin(), launch.works.end());
+        calls.push_back(launch.call);
+        if (launch.driver) calls.push_back(*launch.driver);
+    }
+    Numbers number(seed);
+    number.shuffle(works, window);
+    number.shuffle(calls, window);
+    const auto part = [&](const auto& items, std::size_t piece, auto take) {
+        for (std::size_t i = items.size() * piece / pieces; i < items.size() * (piece + 1) / pieces; ++i)
+            take(items[i]);
+    };
+    for (std::size_t piece = 0; piece < pieces; ++piece) {
+        TraceBatch batch;
+        batch.read_ns = static_cast<std::int64_t>(piece) + 2;
+        batch.source = 1;
+        batch.pid = kPid;
+        part(program.ranges, piece, [&](const Program::Range& r) {
+            batch.spans.push_back({r.begin, r.end, 0, 0, r.name, static_cast<std::uint8_t>(r.depth), false});
+        });
+        part(works, piece, [&](const GpuWorkEvent& w) { batch.gpu_work.push_back(w); });
+        part(calls, piece, [&](const ApiCallEvent& c) { batch.api_calls.push_back(c); });
+        store.ingest(batch);
+    }
+    return store;
+}
+
+void expect_rows_in_order(const TraceStore& store) {
+    std::uint64_t count = 0;
+    for (const TraceTrack& track : store.tracks()) {
+        for (std::size_t r = 0; r < track.rows.size(); ++r) {
+            std::int64_t end = std::numeric_limits<std::int64_t>::min();
+            for (const TraceSpan& span : track.rows[r].view()) {
+                ASSERT_LE(end, span.begin_ns) << track.name << " " << r;
+                ASSERT_LE(span.begin_ns, span.end_ns);
+                end = span.end_ns;
+                ++count;
+            }
+            if (track.kind != TrackKind::gpu_stream) continue;
+            ASSERT_EQ(track.rows[r].size(), track.launches[r].size());
+            ASSERT_EQ(track.rows[r].size(), track.works[r].size());
+        }
+    }
+    EXPECT_EQ(count, store.span_count());
+}
+
+template <class F>
+void each_work(const TraceStore& store, F f) {
+    for (std::size_t t = 0; t < store.tracks().size(); ++t)
+        for (std::size_t r = 0; r < store.tracks()[t].works.size(); ++r)
+            for (const TraceSpan& span : store.tracks()[t].rows[r].view()) f(t, r, span);
+}
+
+void expect_as_in(const Program& program, const TraceStore& store) {
+    expect_rows_in_order(store);
+    EXPECT_EQ(store.misplaced_spans(), 0u);
+    std::map<std::uint32_t, const Program::Launch*> launch_of_grid;
+    std::map<std::uint32_t, const GpuWorkEvent*> work_of_grid;
+    for (const Program::Launch& launch : program.launches)
+        for (const GpuWorkEvent& w : launch.works) {
+            launch_of_grid[w.grid[0]] = &launch;
+            work_of_grid[w.grid[0]] = &w;
+        }
+    std::set<std::uint32_t> seen;
+    each_work(store, [&](std::size_t t, std::size_t r, const TraceSpan& span) {
+        const GpuWork* work = store.gpu_work(t, r, span);
+        ASSERT_NE(work, nullptr);
+        ASSERT_TRUE(seen.insert(work->grid[0]).second);
+        ASSERT_TRUE(work_of_grid.contains(work->grid[0]));
+        const GpuWorkEvent& model = *work_of_grid[work->grid[0]];
+        const Program::Launch& launch = *launch_of_grid[work->grid[0]];
+        EXPECT_EQ(span.begin_ns, model.begin_ns);
+        EXPECT_EQ(span.end_ns, model.end_ns);
+        EXPECT_EQ(store.tracks()[t].stream, model.stream);
+        EXPECT_EQ(store.name(span.name), program.names[model.name - 1].text);
+        const auto by = store.launching_span(t, r, span);
+        ASSERT_NE(by.span, nullptr);
+        EXPECT_EQ(by.span->begin_ns, launch.call.begin_ns);
+        EXPECT_EQ(by.row, 0u);  // the runtime's call, not the driver's inside it
+        EXPECT_EQ(store.tracks()[by.track].tid, launch.call.tid);
+        EXPECT_EQ(store.tracks()[by.track].kind, TrackKind::api);
+        const auto range = store.range_of(t, r, span);
+        const Program::Range* const expected = program.range_at(launch.call.begin_ns, 1);
+        ASSERT_NE(expected, nullptr);
+        ASSERT_NE(range.span, nullptr);
+        EXPECT_EQ(range.span->begin_ns, expected->begin);
+        EXPECT_EQ(range.inferred, launch.call.tid == kAutograd);
+        EXPECT_EQ(range.track, 0u);
+    });
+    EXPECT_EQ(seen.size(), work_of_grid.size());
+}
+
+void expect_frames_as_in(const Program& program, const TraceStore& store) {
+    const auto frames = store.history(StatScope::iteration);
+    std::size_t f = 0;
+    for (const Program::Range& range : program.ranges) {
+        if (range.depth != 0) continue;
+        ASSERT_LT(f, frames.size());
+        std::array<double, kStageCount> ns{};
+        std::uint32_t calls = 0;
+        for (const Program::Launch& launch : program.launches) {
+            if (launch.call.begin_ns < range.begin || launch.call.begin_ns > range.end) continue;
+            for (const GpuWorkEvent& w : launch.works) {
+                const Stage stage = w.name == 5 ? Stage::blend : w.name == 6 ? Stage::adam : Stage::other;
+                ns[at(stage)] += static_cast<double>(w.end_ns - w.begin_ns);
+                ++calls;
+            }
+        }
+        EXPECT_EQ(frames[f].number, f);
+        for (const Stage stage : {Stage::blend, Stage::adam, Stage::other})
+            EXPECT_NEAR(static_cast<double>(frames[f].gpu_ms[at(stage)]), ns[at(stage)] * 1e-6, 1e-9) << f;
+        EXPECT_EQ(std::accumulate(frames[f].gpu_calls.begin(), frames[f].gpu_calls.end(), 0u), calls);
+        ++f;
+    }
+    EXPECT_EQ(f, frames.size());
+}
+
+TEST(GpuStore, AgreesWithTheModelInAnyOrder) {
+    for (std::uint64_t seed = 0; seed < 12; ++seed) {
+        const Program program(seed, 60);
+        for (const std::size_t window : {std::size_t{1}, std::size_t{10}, std::size_t{200}, std::size_t{100'000}}) {
+            const TraceStore store = told(program, seed, window, 1 + seed * 7);
+            expect_as_in(program, store);
+            expect_frames_as_in(program, store);
+            if (HasFatalFailure()) return;
+        }
+    }
+}
+
+TEST(GpuStore, ForgettingKeepsDetailsWithTheirSpans) {
+    const Program program(3, 2000);
+    std::map<std::int64_t, std::set<std::uint64_t>> correlations;  // by begin
+    std::map<std::uint64_t, std::int64_t> call_of;
+    for (const Program::Launch& launch : program.launches) {
+        call_of[launch.call.correlation] = launch.call.begin_ns;
+        for (const GpuWorkEvent& w : launch.works) correlations[w.begin_ns].insert(w.correlation);
+    }
+    const TraceStore store = told(program, 3, 50, 200, {.max_spans = 5000, .warm_up = 0});
+    EXPECT_LE(store.span_count(), 5000u);
+    EXPECT_GT(store.forgotten_spans(), 10'000u);
+    expect_rows_in_order(store);
+    std::size_t works = 0, tied = 0;
+    each_work(store, [&](std::size_t t, std::size_t r, const TraceSpan& span) {
+        const GpuWork* work = store.gpu_work(t, r, span);
+        ASSERT_TRUE(correlations[span.begin_ns].contains(work->correlation));
+        const auto by = store.launching_span(t, r, span);
+        ++works;
+        if (by.span == nullptr) return;  // forgotten, being older
+        EXPECT_EQ(by.span->begin_ns, call_of[work->correlation]);
+        ++tied;
+    });
+    EXPECT_GT(works, 500u);
+    EXPECT_GT(tied * 10, works * 9);
+}
+
+TEST(GpuStore, ProgramsWithoutCallsOrRangesStillShowTheirKernels) {
+    TraceStore store;
+    TraceBatch batch;
+    batch.read_ns = 1;
+    batch.pid = 5;
+    GpuWorkEvent w;
+    w.begin_ns = 10;
+    w.end_ns = 20;
+    w.correlation = 4;
+    w.kind = GpuWorkKind::copy;
+    w.bytes = 4096;
+    w.source = MemoryType::pageable;
+    w.target = MemoryType::device;
+    w.device = 1;
+    w.stream = 7;
+    batch.gpu_work.push_back(w);
+    store.ingest(batch);
+    ASSERT_EQ(store.tracks().size(), 1u);
+    const TraceSpan& span = store.tracks()[0].rows[0].view()[0];
+    EXPECT_EQ(store.name(span.name), "copy pageable to device");
+    EXPECT_EQ(store.tracks()[0].name, "GPU 1 stream 7");
+    EXPECT_EQ(store.gpu_work(0, 0, span)->bytes, 4096u);
+    EXPECT_EQ(store.launching_span(0, 0, span).span, nullptr);
+    EXPECT_EQ(store.range_of(0, 0, span).span, nullptr);
+}
+
+TEST(GpuStore, TwoRingsOfOneProcessAreOneProcess) {
+    TraceStore store({.warm_up = 0});
+    TraceBatch own, nvtx;
+    own.read_ns = nvtx.read_ns = 1;
+    own.pid = nvtx.pid = kPid;
+    own.process_start = nvtx.process_start = 777;
+    own.source = 1;
+    nvtx.source = 2;
+    own.names = {{1, "iteration"}};
+    own.tracks = {{0, kPid, kMain, "engine"}};
+    own.spans = {{0, 1000, 3, 0, 1, 0, true}};
+    own.written = 10;
+    own.loss.lapped = 1;
+    nvtx.names = {{1, "library range"}, {2, "cudaLaunchKernel"}, {3, "renderCUDA"}};
+    nvtx.tracks = {{0, kPid, kMain, "engine"}};
+    nvtx.spans = {{100, 200, 0, 0, 1, 0, false}};
+    nvtx.written = 20;
+    nvtx.loss.dropped = 2;
+    const auto launch = [&](std::int64_t t, std::uint64_t correlation) {
+        nvtx.api_calls.push_back({t, t + 10, correlation, kMain, 2});
+        GpuWorkEvent w;
+        w.begin_ns = 2000 + t;
+        w.end_ns = 2050 + t;
+        w.correlation = correlation;
+        w.name = 3;
+        nvtx.gpu_work.push_back(w);
+    };
+    launch(150, 1);
+    launch(300, 2);
+    store.ingest(nvtx);
+    store.ingest(own);
+    ASSERT_EQ(store.processes().size(), 1u);
+    EXPECT_EQ(store.processes()[0].written, 30u);
+    EXPECT_EQ(store.processes()[0].loss.total(), 3u);
+    EXPECT_EQ(store.loss().total(), 3u);
+    std::vector<std::string> names;
+    each_work(store, [&](std::size_t t, std::size_t r, const TraceSpan& span) {
+        const auto range = store.range_of(t, r, span);
+        names.emplace_back(range.span == nullptr ? "none" : store.name(range.span->name));
+        EXPECT_FALSE(range.inferred);
+    });
+    EXPECT_EQ(names, (std::vector<std::string>{"library range", "iteration"}));
+    ASSERT_EQ(store.history(StatScope::iteration).size(), 1u);
+    EXPECT_EQ(store.history(StatScope::iteration)[0].gpu_calls[at(Stage::blend)], 2u);
+    // The same number at another time is another process, on another machine too.
+    TraceBatch later = own;
+    later.source = 3;
+    later.process_start = 778;
+    store.ingest(later);
+    TraceBatch elsewhere = own;
+    elsewhere.source = 1ull << 32 | 1;
+    store.ingest(elsewhere);
+    EXPECT_EQ(store.processes().size(), 3u);
+}
+
+TEST(GpuStore, AStageTimersOwnTimesAreNotCountedTwice) {
+    TraceStore store({.warm_up = 0});
+    TraceBatch batch;
+    batch.read_ns = 1;
+    batch.pid = kPid;
+    batch.names = {{1, "iteration"}, {2, "blend"}, {3, "cudaLaunchKernel"}};
+    batch.tracks = {{0, kPid, kMain, "engine"}, {1, kPid, 0, "CUDA stream", false, TrackKind::gpu_stream}};
+    batch.spans = {{0, 1'000'000, 0, 0, 1, 0, false}};
+    batch.device_spans = {{{500'000, 1'500'000, 0, 1, 2, 0, false}, 0, 1, 0, 0}};
+    batch.api_calls = {{100, 200, 9, kMain, 3}};
+    GpuWorkEvent kernel;
+    kernel.begin_ns = 500'100;
+    kernel.end_ns = 1'499'000;
+    kernel.correlation = 9;
+    kernel.name = 2;
+    batch.gpu_work = {kernel};
+    store.ingest(batch);
+    EXPECT_NEAR(static_cast<double>(store.history(StatScope::iteration)[0].gpu_ms[at(Stage::blend)]), 1.0, 1e-6);
+    EXPECT_EQ(store.gpu_statistics(StatScope::call)[0].calls, 1u);
+}
+
+TEST(GpuStore, OverlappingRangesSpreadOverRows) {
+    TraceStore store;
+    TraceBatch batch;
+    batch.read_ns = 1;
+    batch.pid = kPid;
+    batch.names = {{1, "load"}, {2, "copy"}};
+    batch.tracks = {{0, kPid, kMain, "main"}};
+    const auto add = [&](std::int64_t begin, std::int64_t end) {
+        batch.async_spans.push_back({begin, end, 0, 0, 1, false});
+    };
+    add(10, 20);
+    add(5, 30);
+    add(22, 40);
+    add(30, 35);
+    store.ingest(batch);
+    TraceBatch next;
+    next.read_ns = 2;
+    next.pid = kPid;
+    next.async_spans = {{0, 100, 0, 0, 2, false}, {0, 4, 0, 0, 2, false}};
+    store.ingest(next);
+    expect_rows_in_order(store);
+    const auto track = std::find_if(store.tracks().begin(), store.tracks().end(),
+                                    [](const TraceTrack& t) { return t.kind == TrackKind::overlapping; });
+    ASSERT_NE(track, store.tracks().end());
+    std::vector<std::size_t> sizes;
+    for (const auto& row : track->rows) sizes.push_back(row.size());
+    EXPECT_EQ(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}), 6u);
+    EXPECT_LE(sizes.size(), 4u);
+    EXPECT_EQ(store.misplaced_spans(), 0u);
+}
+
+TEST(GpuStore, CountersAndStatisticsAreOfTheirProcess) {
+    TraceStore store({.warm_up = 1});
+    for (const std::uint32_t pid : {1u, 2u}) {
+        TraceBatch batch;
+        batch.read_ns = 1;
+        batch.pid = batch.source = pid;
+        batch.names = {{1, "iteration"}, {2, "loss"}};
+        batch.tracks = {{0, pid, pid, "main"}};
+        for (std::int64_t i = 0; i < 3; ++i)
+            batch.spans.push_back({i * 100'000'000, i * 100'000'000 + pid * 1'000'000, 0, 0, 1, 0, false});
+        batch.counters = {{1, pid * 0.5, 0, 2}};
+        store.ingest(batch);
+    }
+    ASSERT_EQ(store.counters().size(), 2u);
+    EXPECT_EQ(store.counters()[1].process, 1u);
+    EXPECT_EQ(store.counters()[1].points.back().value, 1.0);
+    EXPECT_NEAR(store.statistics(StatScope::iteration, 100, 0)[0].mean_ms, 1, 1e-6);
+    EXPECT_NEAR(store.statistics(StatScope::iteration, 100, 1)[0].mean_ms, 2, 1e-6);
+    EXPECT_EQ(store.statistics(StatScope::iteration, 100)[0].samples, 4u);  // each warms up by itself
+    EXPECT_NEAR(store.statistics(StatScope::call, 100, 1)[0].mean_ms, 2, 1e-6);
+}
+
+TEST(GpuStore, NamesOfDomainsAreTheirOwn) {
+    TraceStore store;
+    TraceBatch batch;
+    batch.read_ns = 1;
+    batch.pid = 1;
+    batch.names = {
+        {1, "render"}, {2, "render", "gsplat", 0x1FF0000}, {3, "slow", "gsplat", 0, 4}, {4, "blend", "mine"}};
+    batch.tracks = {{0, 1, 2, "main"}};
+    batch.spans = {{0, 1, 0, 0, 1, 0, false}, {1, 2, 0, 0, 2, 0, false}, {2, 3, 0, 0, 4, 0, false}};
+    batch.spans[1].category = 4;
+    batch.spans[1].payload = static_cast<std::uint64_t>(-3);
+    batch.spans[1].has_payload = true;
+    batch.spans[1].payload_kind = PayloadKind::signed_whole;
+    store.ingest(batch);
+    const auto row = store.tracks()[0].rows[0].view();
+    EXPECT_EQ(store.name(row[0].name), "render");
+    EXPECT_EQ(store.name(row[1].name), "render");
+    EXPECT_NE(row[0].name, row[1].name);
+    EXPECT_EQ(store.domain(row[1].name), "gsplat");
+    EXPECT_EQ(store.color(row[1].name), 0x1FF0000u);
+    EXPECT_EQ(store.category(row[1]), "slow");
+    EXPECT_EQ(store.category(row[0]), "");
+    EXPECT_EQ(payload_text(row[1]), "-3");
+    EXPECT_EQ(store.stage(row[2].name), Stage::blend);
+}
+
+TEST(GpuStore, TheStageMapIsAskedOnceAndCanChange) {
+    TraceStore store;
+    TraceBatch batch;
+    batch.read_ns = 1;
+    batch.pid = 1;
+    batch.names = {{1, "my_kernel"}};
+    GpuWorkEvent w;
+    w.name = 1;
+    w.begin_ns = w.end_ns = 5;
+    batch.gpu_work = {w};
+    store.ingest(batch);
+    const std::uint32_t name = store.tracks()[0].rows[0].view()[0].name;
+    EXPECT_EQ(store.gpu_stage(name), Stage::other);
+    const fs::path file = fs::temp_directory_path() / "gausscope-stages.txt";
+    ASSERT_TRUE(write_text_file(file, "my_ = blend\n"));
+    StageMap map;
+    ASSERT_TRUE(map.add_file(file));
+    fs::remove(file);
+    store.set_stage_map(std::move(map));
+    EXPECT_EQ(store.gpu_stage(name), Stage::blend);
+}
+
+TEST(IterationName, KnowsWhatProgramsSay) {
+    EXPECT_EQ(iteration_name("iteration").rank, kBestIterationRank);
+    EXPECT_EQ(iteration_name("iteration[40,44)").number, 40u);
+    EXPECT_EQ(iteration_name("ProfilerStep#12").number, 12u);
+    EXPECT_GT(iteration_name("Training Step 5").rank, iteration_name("step_7").rank);
+    EXPECT_FALSE(iteration_name("train_step").number);
+    for (const char* other : {"", "forward", "stepper", "iterations of everything", "12", "optimizer step"})
+        EXPECT_EQ(iteration_name(other).rank, 0) << other;
+}
+
+TEST(ApiKind, FromTheCallsName) {
+    EXPECT_EQ(api_kind_of("cudaLaunchKernel_ptsz"), ApiKind::launch);
+    EXPECT_EQ(api_kind_of("cuLaunchKernelEx"), ApiKind::launch);
+    EXPECT_EQ(api_kind_of("cudaGraphLaunch"), ApiKind::graph_launch);
+    EXPECT_EQ(api_kind_of("cuMemcpyHtoDAsync_v2"), ApiKind::copy);
+    EXPECT_EQ(api_kind_of("cudaMemsetAsync"), ApiKind::fill);
+    EXPECT_EQ(api_kind_of("cudaStreamSynchronize"), ApiKind::synchronize);
+    EXPECT_EQ(api_kind_of("cudaMallocAsync"), ApiKind::allocate);
+    EXPECT_EQ(api_kind_of("cuMemFree_v2"), ApiKind::release);
+    EXPECT_EQ(api_kind_of("cudaFreeHost"), ApiKind::release);
+    EXPECT_EQ(api_kind_of("cudaStreamWaitEvent"), ApiKind::other);
+    EXPECT_EQ(api_kind_of("malloc"), ApiKind::other);
+}
+
+}  // namespace
+}  // namespace gs
