@@ -291,6 +291,16 @@ bool take_lane(ThreadLane& t) noexcept {
     return false;
 }
 
+void name_lane(ThreadLane& t, StringId name) noexcept {
+    t.name = name;
+    if (t.lane == nullptr) return;  // take_lane() passes the name on
+    store(t.lane->name, t.name);
+    const std::uint64_t now = read_ticks();
+    write_record(t, abi::RecordKind::thread_name, now, now, 0, t.name, 0);
+}
+
+const abi::StringEntry* string_entry(StringId name) noexcept { return recorder.strings.entry(name); }
+
 std::uint32_t ring_number() noexcept { return recorder.number; }
 
 std::uint32_t index_of(const abi::Lane& lane) noexcept { return static_cast<std::uint32_t>(&lane - lane_at(0)); }
@@ -371,12 +381,7 @@ void name_this_thread(const char* name) noexcept {
     char system_name[16] = {};
     std::strncpy(system_name, name, sizeof system_name - 1);
     ::pthread_setname_np(::pthread_self(), system_name);
-    ThreadLane& t = thread_lane;
-    t.name = register_string(name);
-    if (t.lane == nullptr) return;  // take_lane() passes the name on
-    store(t.lane->name, t.name);
-    const std::uint64_t now = read_ticks();
-    write_record(t, abi::RecordKind::thread_name, now, now, 0, t.name, 0);
+    name_lane(thread_lane, register_string(name));
 }
 
 }  // namespace gs

@@ -70,6 +70,9 @@ struct ThreadLane {
     std::uint32_t depth = 0;
     std::uint32_t refused = 0;  ///< records to count as dropped before asking for a lane again
     std::uint32_t name = 0;
+    // The injection library's: for which period of recording the lane was made ready, ranges open that the budget left
+    // out, events left out and not yet counted.
+    std::uint32_t period = 0, skipped = 0, uncounted = 0;
     bool leaving = false;
 };
 
@@ -107,6 +110,10 @@ abi::RingHeader* ring_header() noexcept;
 
 /// thread_lane, for code that is not in a hurry.
 ThreadLane& this_threads_lane() noexcept;
+/// Calls the thread `name` in traces from now on; only for the calling thread's lane.
+void name_lane(ThreadLane& thread, StringId name) noexcept;
+/// What the arena holds of a name that register_string() has returned; null after a fork.
+const abi::StringEntry* string_entry(StringId name) noexcept;
 
 /// Gets this thread a lane, starting the recorder if nobody has. False: this record is lost (and counted).
 bool take_lane(ThreadLane& thread) noexcept;

@@ -41,7 +41,7 @@ void StringTable::reset() noexcept {
     std::memset(bucket_, 0, sizeof bucket_);
 }
 
-abi::StringEntry* StringTable::entry(std::uint32_t id) const noexcept {
+abi::StringEntry* StringTable::at(std::uint32_t id) const noexcept {
     return reinterpret_cast<abi::StringEntry*>(reinterpret_cast<std::byte*>(header_) + header_->arena_offset +
                                                offset_[id]);
 }
@@ -53,7 +53,7 @@ std::uint32_t StringTable::add(const StringKey& key) noexcept {
     if (cut) bytes = whole_characters(text, abi::kMaxStringBytes);
     std::uint32_t place = hash_of(key, bytes) % kBuckets;
     for (; bucket_[place] != 0; place = (place + 1) % kBuckets)
-        if (same(*entry(bucket_[place]), key, bytes)) return bucket_[place];
+        if (same(*at(bucket_[place]), key, bytes)) return bucket_[place];
     if (cut) count(header_->truncated_strings);
     const std::uint32_t needed = static_cast<std::uint32_t>(sizeof(abi::StringEntry)) + ((bytes + 7) & ~7u);
     if (count_ >= kMaxStrings || used_bytes_ + needed > header_->arena_bytes) {
@@ -63,7 +63,7 @@ std::uint32_t StringTable::add(const StringKey& key) noexcept {
     const std::uint32_t id = ++count_;
     offset_[id] = used_bytes_;
     bucket_[place] = static_cast<std::uint16_t>(id);
-    abi::StringEntry* e = entry(id);
+    abi::StringEntry* e = at(id);
     *e = {bytes, key.domain, key.color, key.flags};
     std::memcpy(e + 1, text, bytes);
     used_bytes_ += needed;
@@ -72,10 +72,15 @@ std::uint32_t StringTable::add(const StringKey& key) noexcept {
     return id;
 }
 
+const abi::StringEntry* StringTable::entry(std::uint32_t id) const noexcept {
+    if (header_ == nullptr || id == 0) return nullptr;
+    return id <= std::atomic_ref(header_->string_count).load(std::memory_order_acquire) ? at(id) : nullptr;
+}
+
 void StringTable::copy_text(std::uint32_t id, char (&out)[abi::kMaxStringBytes + 1]) const noexcept {
     out[0] = '\0';
-    if (header_ == nullptr || id == 0 || id > count_) return;
     const abi::StringEntry* e = entry(id);
+    if (e == nullptr) return;
     std::memcpy(out, e + 1, e->bytes);
     out[e->bytes] = '\0';
 }

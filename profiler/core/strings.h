@@ -16,12 +16,14 @@ class StringTable {
     void reset() noexcept;
     /// The id of a name, added if new; 0 when nothing more fits (counted in the header).
     std::uint32_t add(const StringKey& key) noexcept;
+    /// Null for an unknown id. Needs no lock for an id that add() has returned.
+    const abi::StringEntry* entry(std::uint32_t id) const noexcept;
     /// Copies the text of `id` into `out` with a terminator; "" for an unknown id.
     void copy_text(std::uint32_t id, char (&out)[abi::kMaxStringBytes + 1]) const noexcept;
 
   private:
     static constexpr std::uint32_t kBuckets = 16384;  // at most half full
-    abi::StringEntry* entry(std::uint32_t id) const noexcept;
+    abi::StringEntry* at(std::uint32_t id) const noexcept;
 
     abi::RingHeader* header_ = nullptr;
     std::uint32_t count_ = 0;

@@ -1,0 +1,82 @@
+#include "profiler/inject/handles.h"
+
+#include <pthread.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "profiler/core/service_words.h"
+
+namespace gs::inject {
+
+constinit DomainEntry domains[kDomains] = {};
+constinit StringSlot strings[kStrings] = {};
+
+namespace {
+
+constexpr char kOwnDomain[] = "gausscope";
+
+constinit std::uint32_t domain_count = 1, string_count = 1;
+constinit pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+struct Locked {
+    Locked() noexcept { ::pthread_mutex_lock(&lock); }
+    ~Locked() { ::pthread_mutex_unlock(&lock); }
+};
+
+bool is_called(const DomainEntry& domain, const char* text) { return std::strcmp(domain.text, text) == 0; }
+
+bool holds(const StringSlot& slot, const Text& text, std::uint32_t domain, nvtx::String chained) {
+    return slot.bytes == text.bytes && slot.domain == domain && slot.chained == chained &&
+           std::memcmp(slot.text, text.data, text.bytes) == 0;
+}
+
+}  // namespace
+
+DomainEntry& domain_entry(const Text& text, nvtx::Domain chained) noexcept {
+    char name[sizeof DomainEntry::text] = {};
+    if (text.bytes != 0) std::memcpy(name, text.data, text.bytes < sizeof name - 1 ? text.bytes : sizeof name - 1);
+    const Locked held;
+    for (std::uint32_t i = 1; i < domain_count; ++i)
+        if (is_called(domains[i], name) && domains[i].chained == chained) return domains[i];
+    if (domain_count == kDomains) return domains[kDomains - 1];
+    DomainEntry& domain = domains[domain_count];
+    if (domain_count == kDomains - 1) std::strcpy(name, "more domains");
+    std::memcpy(domain.text, name, sizeof name);
+    domain.name = detail::ring_header() != nullptr ? register_string(name) : 0;
+    domain.skipped = is_called(domain, kOwnDomain);
+    domain.chained = chained;
+    ++domain_count;
+    return domain;
+}
+
+StringSlot& string_entry(const Text& text, std::uint32_t domain, nvtx::String chained) noexcept {
+    const Locked held;
+    // Programs register a name once and keep the handle; the search is for those that do not.
+    for (std::uint32_t i = 1; i < string_count; ++i)
+        if (holds(strings[i], text, domain, chained)) return strings[i];
+    char* copy = string_count < kStrings ? static_cast<char*>(std::malloc(text.bytes + 1)) : nullptr;
+    if (copy == nullptr) {
+        detail::count(&abi::RingHeader::dropped_strings);
+        return strings[0];
+    }
+    if (text.bytes != 0) std::memcpy(copy, text.data, text.bytes);
+    StringSlot& slot = strings[string_count++];
+    slot.text = copy;
+    slot.bytes = static_cast<std::uint32_t>(text.bytes);
+    slot.domain = domain;
+    slot.chained = chained;
+    return slot;
+}
+
+StringId name_of(StringSlot& slot, std::uint32_t color) noexcept {
+    StringId id = slot.id.load(std::memory_order_relaxed);
+    if (id != 0 || slot.bytes == 0) return id;
+    id = name_id({slot.text, slot.bytes}, domains[slot.domain].name, color);
+    slot.id.store(id, std::memory_order_relaxed);
+    return id;
+}
+
+void forget_handles() noexcept { ::pthread_mutex_init(&lock, nullptr); }
+
+}  // namespace gs::inject

@@ -1,0 +1,163 @@
+#include "profiler/inject/library.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "profiler/core/budget.h"
+#include "profiler/core/endpoint.h"
+#include "profiler/core/protocol.h"
+#include "profiler/core/service_words.h"
+#include "profiler/inject/chain.h"
+#include "profiler/inject/cupti.h"
+#include "profiler/inject/handles.h"
+#include "profiler/inject/modules.h"
+#include "profiler/inject/nvml.h"
+#include "profiler/inject/ranges.h"
+
+namespace gs::inject {
+namespace {
+
+constinit std::atomic<bool> chained{false};
+constinit std::atomic<bool> armed{false};
+
+const char* setting(const char* name) {
+    const char* value = ::secure_getenv(name);
+    return value != nullptr && value[0] != '\0' ? value : nullptr;
+}
+
+void arm_nvtx(bool on) {
+    // Pointers lead to hooks before there is something to record, and away from them after.
+    if (on) begin_period();
+    point_modules(on, chained.load(std::memory_order_acquire));
+    if (!on) end_period();
+    armed.store(on, std::memory_order_release);
+}
+
+/// What the endpoint's thread asks of us.
+class LibraryHost final : public service::Host {
+  public:
+    void set_armed(bool on) noexcept override {
+        if (armed.load(std::memory_order_acquire) != on) arm_nvtx(on);
+        if (!on) hold(service::Gate::open);
+        cupti::set_armed(on);
+        if (!on) nvml::release();
+    }
+    void set_budget(std::uint64_t ppm) noexcept override {
+        budget().set_budget(ppm);
+        tell_budget();
+    }
+    bool release_cupti(char* why) noexcept override { return cupti::release(why); }
+    bool acquire_cupti(char* why) noexcept override { return cupti::acquire(why); }
+    void tick(bool on) noexcept override {
+        if (!on) return;
+        // An object that was just being initialised when pointers were set may have taken ours for its own.
+        if (++ticks_ % 16 == 0) point_modules(true, chained.load(std::memory_order_acquire));
+        hold(budget().update(service::sample_costs()));
+        tell_budget();
+        cupti::tick();
+        nvml::tick();
+    }
+
+  private:
+    service::BudgetController& budget() {
+        if (budget_ == nullptr) {
+            static service::BudgetController controller;  // measures clocks: not before somebody asks
+            budget_ = &controller;
+        }
+        return *budget_;
+    }
+    void tell_budget() { set_budget_words(budget().budget_ppm(), budget().duty_ppm()); }
+    void hold(service::Gate gate) {
+        set_gate(gate);
+        const bool pause = gate == service::Gate::closed;
+        if (pause != paused_) cupti::set_paused(paused_ = pause);
+    }
+
+    service::BudgetController* budget_ = nullptr;
+    std::uint32_t ticks_ = 0;
+    bool paused_ = false;
+};
+
+// Never destroyed: the endpoint's thread may outlast everything.
+constinit LibraryHost* host = nullptr;
+alignas(LibraryHost) constinit std::byte host_memory[sizeof(LibraryHost)] = {};
+
+enum class Progress : int { none, under_way, running, failed };
+constinit std::atomic<int> progress{static_cast<int>(Progress::none)};
+void advance(Progress to) { progress.store(static_cast<int>(to), std::memory_order_release); }
+
+/// Registered late, so it runs early: before the program's static objects go, whose destructors may still call NVTX.
+void at_exit() {
+    service::stop_endpoint();
+    cupti::finish();
+}
+
+// The child has neither the ring nor the endpoint. Its NVTX calls find a cleared flag and do nothing.
+void in_child() noexcept {
+    forget_ranges();
+    forget_names();
+    forget_handles();
+    forget_modules();
+    cupti::forget_in_child();
+    nvml::forget_in_child();
+}
+
+std::size_t ring_bytes() {
+    const char* mib = setting("GAUSSCOPE_RING_MIB");
+    const long wanted = mib != nullptr ? std::strtol(mib, nullptr, 10) : 0;
+    return wanted > 0 && wanted < 16 ? static_cast<std::size_t>(wanted) << 20 : abi::kHardCap;
+}
+
+void load_chained() {
+    const char* path = setting("GAUSSCOPE_CHAIN_NVTX");
+    if (path != nullptr && chain::load(path)) chained.store(true, std::memory_order_release);
+}
+
+void start_service() {
+    host = new (host_memory) LibraryHost;
+    // Not left to the endpoint's thread: what the program does first is to be seen, too.
+    const char* arm = setting(service::kArmVariable);
+    if (arm != nullptr && std::strcmp(arm, "1") == 0) arm_nvtx(true);
+    char why[192] = {};
+    if (!service::start_endpoint("nvtx", *host, why)) {
+        std::fprintf(stderr, "gausscope: process %d cannot be reached by the profiling service: %s\n",
+                     static_cast<int>(::getpid()), why);
+        if (armed.load(std::memory_order_relaxed)) arm_nvtx(false);  // for nobody
+        return;
+    }
+    std::atexit(at_exit);
+}
+
+}  // namespace
+
+bool start_library() noexcept {
+    int expected = static_cast<int>(Progress::none);
+    if (!progress.compare_exchange_strong(expected, static_cast<int>(Progress::under_way)))
+        return expected != static_cast<int>(Progress::failed);
+    start_recording({.bytes = ring_bytes(), .armed = false, .stages = false});
+    if (detail::ring_header() == nullptr) {
+        advance(Progress::failed);
+        return false;
+    }
+    ::pthread_atfork(nullptr, nullptr, in_child);
+    load_chained();
+    start_service();
+    advance(Progress::running);
+    return true;
+}
+
+bool take_nvtx(nvtx::GetExportTable get_export_table) noexcept {
+    const bool taken = attach_module(get_export_table);
+    // The other tool may have come while this object's pointers were being set.
+    if (taken && chained.load(std::memory_order_acquire)) point_modules(armed.load(std::memory_order_acquire), true);
+    return taken;
+}
+
+void take_cuda() noexcept { cupti::cuda_appeared(); }
+
+}  // namespace gs::inject
