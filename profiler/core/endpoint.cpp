@@ -373,6 +373,7 @@ void describe(const char* role, Host& host) {
     std::snprintf(endpoint.role, sizeof endpoint.role, "%s", role);
     endpoint.pid = ::getpid();
     endpoint.card = Reply{};
+    std::memcpy(endpoint.card.role, endpoint.role, sizeof endpoint.role);
     endpoint.card.pid = identity.pid;
     endpoint.card.process_start = identity.process_start;
     const char* arm = std::getenv(kArmVariable);

@@ -140,6 +140,7 @@ bool receive_reply(int socket, Reply& reply, int& descriptor) noexcept {
     descriptor = take_descriptor(message);
     const bool whole = bytes == static_cast<ssize_t>(sizeof reply) && (message.msg_flags & MSG_TRUNC) == 0;
     if (whole && reply.magic == kProtocolMagic && reply.version == kProtocolVersion) {
+        reply.role[sizeof reply.role - 1] = '\0';
         reply.text[sizeof reply.text - 1] = '\0';
         return true;
     }

@@ -12,7 +12,7 @@
 
 namespace gs::service {
 
-inline constexpr std::size_t kWhyBytes = 192;  ///< room for a reason, as in Reply::text
+inline constexpr std::size_t kWhyBytes = 192;  ///< room for a reason (endpoint.h)
 
 /// The runtime directory's path, cut to `capacity`; false when that is too short for it.
 bool runtime_directory_path(char* out, std::size_t capacity) noexcept;

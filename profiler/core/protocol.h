@@ -55,7 +55,8 @@ struct Reply {
     std::uint32_t pid = 0, cupti_state = 0;
     std::uint64_t process_start = 0;  ///< as RingHeader::process_start
     std::uint64_t budget_ppm = 0;
-    char text[192] = {};  ///< why not, or how the process calls itself; zero-terminated
+    char role[8] = {};    ///< of the producer; zero-terminated
+    char text[184] = {};  ///< why not, or how the process calls itself; zero-terminated
 };
 static_assert(sizeof(Reply) == 232);
 

@@ -144,8 +144,8 @@ Result<Connection> Connection::open(const Producer& producer) {
 Result<Connection> Connection::adopt(int socket) {
     Connection out;
     out.socket_ = socket;
-    out.producer_.role = "nvtx";
     if (auto greeted = out.greet(false); !greeted) return tl::unexpected(greeted.error());
+    out.producer_.role = out.card_.role;
     out.producer_.pid = out.card_.pid;
     return out;
 }
