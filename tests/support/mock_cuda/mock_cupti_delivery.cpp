@@ -1,0 +1,120 @@
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "tests/support/mock_cuda/mock_cupti_records.h"
+#include "tests/support/mock_cuda/mock_cupti_state.h"
+
+namespace mock {
+
+namespace rec = records;
+
+namespace {
+
+template <class Record>
+void forge(std::vector<Pending>& records, Record record) {
+    Pending p;
+    p.bytes.resize(sizeof record);
+    std::memcpy(p.bytes.data(), &record, sizeof record);
+    records.push_back(std::move(p));
+}
+/// Records a careful reader refuses: no times, an end before the begin, no name, a kind nobody asked for.
+void add_forgeries(std::vector<Pending>& records, bool newer) {
+    rec::Kernel10 kernel{};
+    kernel.base.kind = 10;
+    const auto add = [&](auto change) {
+        rec::Kernel10 k = kernel;
+        change(k.base);
+        newer ? forge(records, k) : forge(records, k.base);
+    };
+    add([](rec::Kernel9&) {});
+    add([](rec::Kernel9& k) { k.start = 2, k.end = 1; });
+    add([](rec::Kernel9& k) { k.start = 1, k.end = 2, k.device = ~0u, k.context = ~0u, k.grid[1] = -1; });
+    forge(records, rec::Api{9, ~0u, 0, 0, 0, 0, 0, 0});
+    forge(records, rec::Api{5, ~0u, 1, 2, 0, 0, 0, 0});
+}
+
+/// Takes what is ready (forced: everything) out of the pending ones. Under the mutex.
+std::vector<Pending> take_ready(Cupti& mock, bool forced) {
+    const std::uint64_t now = now_ns();
+    std::vector<Pending> ready, rest;
+    for (Pending& p : mock.pending) {
+        if (p.ready > now && !forced) {
+            rest.push_back(std::move(p));
+            continue;
+        }
+        // Delivered before it is over: CUPTI leaves the time zero.
+        if (p.ready > now && p.end_at != 0) std::memset(p.bytes.data() + p.end_at, 0, 8);
+        if (mock.drop_every != 0 && ++mock.round % mock.drop_every == 0) {
+            ++mock.dropped;
+            ++mock.unread_drops;
+            continue;
+        }
+        ready.push_back(std::move(p));
+    }
+    mock.pending = std::move(rest);
+    if (mock.forge && !ready.empty()) add_forgeries(ready, mock.version >= 130000);
+    if (mock.shuffle) std::shuffle(ready.begin(), ready.end(), mock.random);
+    return ready;
+}
+
+void give(Cupti& mock, std::uint8_t* buffer, std::size_t size, std::size_t valid, std::uint64_t records) {
+    {
+        const std::lock_guard lock(mock.mutex);
+        mock.delivered += records;
+        --mock.out;
+    }
+    mock.completed(nullptr, 0, buffer, size, mock.cut && valid > 8 ? valid - 8 : valid);
+}
+
+/// On the worker thread, without the mutex, as CUPTI's own.
+void deliver(Cupti& mock, const std::vector<Pending>& records) {
+    std::uint8_t* buffer = nullptr;
+    std::size_t size = 0, used = 0, most = 0;
+    std::uint64_t count = 0;
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        const auto& bytes = records[i].bytes;
+        if (buffer != nullptr && used + bytes.size() > size) {
+            give(mock, buffer, size, used, count);
+            buffer = nullptr;
+        }
+        if (buffer == nullptr) {
+            mock.requested(&buffer, &size, &most);
+            used = count = 0;
+            const std::lock_guard lock(mock.mutex);
+            if (buffer == nullptr) {
+                mock.dropped += records.size() - i;
+                mock.unread_drops += records.size() - i;
+                return;
+            }
+            ++mock.out;
+        }
+        std::memcpy(buffer + used, bytes.data(), bytes.size());
+        used += bytes.size();
+        ++count;
+    }
+    if (buffer != nullptr) give(mock, buffer, size, used, count);
+}
+
+}  // namespace
+
+void work() {
+    Cupti& mock = m();
+    std::unique_lock lock(mock.mutex);
+    for (;;) {
+        mock.wake.wait_for(lock, std::chrono::milliseconds(20),
+                           [&] { return mock.asked || mock.pending.size() >= kFlushAfter; });
+        const bool due = mock.asked || mock.pending.size() >= kFlushAfter;
+        if (due && mock.completed != nullptr) {
+            const std::vector<Pending> ready = take_ready(mock, mock.asked && mock.forced);
+            lock.unlock();
+            deliver(mock, ready);
+            lock.lock();
+        }
+        if (!mock.asked) continue;
+        mock.asked = false;
+        mock.done.notify_all();
+    }
+}
+
+}  // namespace mock

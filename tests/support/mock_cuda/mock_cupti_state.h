@@ -1,0 +1,68 @@
+// The mock CUPTI's state, shared by what makes its records (mock_cupti_records.cpp), what delivers them
+// (mock_cupti_delivery.cpp) and its C interface (mock_cupti.cpp).
+#pragma once
+
+#include <bitset>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <mutex>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mock {
+
+using Callback = void (*)(void*, int, std::uint32_t, const void*);
+using Requested = void (*)(std::uint8_t**, std::size_t*, std::size_t*);
+using Completed = void (*)(void*, std::uint32_t, std::uint8_t*, std::size_t, std::size_t);
+
+constexpr std::size_t kFlushAfter = 4000;  ///< records, without being asked
+
+inline std::uint64_t environment(const char* name, std::uint64_t otherwise) {
+    const char* text = std::getenv(name);
+    return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+/// A record in the making, and when what it tells of is over.
+struct Pending {
+    std::vector<std::uint8_t> bytes;
+    std::uint64_t ready = 0;
+    std::size_t end_at = 0;  // where its end time lies, for records delivered before that
+};
+
+struct Cupti {
+    std::mutex mutex;
+    std::condition_variable wake, done;
+    std::uint32_t version = static_cast<std::uint32_t>(environment("MOCK_CUPTI_VERSION", MOCK_CUPTI_DEFAULT_VERSION));
+    std::uint64_t offset = environment("MOCK_CUPTI_CLOCK_OFFSET", 0);
+    std::uint64_t drop_every = environment("MOCK_CUPTI_DROP_EVERY", 0), refuse = environment("MOCK_CUPTI_REFUSE", 0);
+    bool shuffle = environment("MOCK_CUPTI_SHUFFLE", 0) != 0, cut = environment("MOCK_CUPTI_CUT", 0) != 0,
+         forge = environment("MOCK_CUPTI_FORGE", 0) != 0;
+    std::string holder = std::getenv("MOCK_CUPTI_HELD_BY") != nullptr ? std::getenv("MOCK_CUPTI_HELD_BY") : "";
+    Callback callback = nullptr;
+    void* user = nullptr;
+    Requested requested = nullptr;
+    Completed completed = nullptr;
+    std::bitset<64> kinds;
+    std::bitset<2048> calls[2];
+    bool domains[3] = {}, system_threads = false, started = false, asked = false, forced = false;
+    std::vector<Pending> pending;
+    std::vector<std::pair<std::uint8_t*, std::size_t>> hoard;
+    std::uint32_t finalized = 0, out = 0;
+    std::uint64_t made = 0, delivered = 0, dropped = 0, unread_drops = 0, round = 0;
+    std::mt19937 random{7};
+};
+Cupti& m();
+/// CUPTI's clock.
+std::uint64_t now_ns();
+/// Bytes of a record of this generation; 0: no such kind.
+std::size_t bytes_of(std::uint32_t kind);
+/// The driver's doings become records, or no more.
+void observe(bool on);
+/// CUPTI's worker: never returns.
+void work();
+
+}  // namespace mock
