@@ -1,0 +1,175 @@
+// R9 memory-bound, R10 compute-bound, R11 latency-bound: from counters of the GPU (NVML's GPM, or a trace's own), or
+// for our own renderer from the cost model's floors.
+#include <cmath>
+#include <optional>
+
+#include "profiler/insights/gpu_counters.h"
+#include "profiler/insights/subject.h"
+
+namespace gs::insights {
+namespace {
+
+// Start values: references' rule table.
+constexpr double kBound = 0.60;        // of a peak
+constexpr double kLatency = 0.40;      // below this of either: neither limits
+constexpr double kLowOccupancy = 0.5;  // R11
+constexpr double kStageShare = 0.05;   // ours: stages below this share of an iteration are not looked at
+
+constexpr const char* kNoCounters =
+    "needs counters of the GPU: NVML's GPM (Hopper or newer, no privileges; the injection library takes them where "
+    "they are), or our own renderer with the machine's limits measured";
+
+enum class Bound { memory, compute, latency };
+
+/// A stage of ours against the least time this machine needs for it.
+struct StageBound {
+    Stage stage = Stage::other;
+    double measured_ms = 0, floor_ms = 0;
+    CostLimit limit = CostLimit::none;
+    double reached() const { return floor_ms / measured_ms; }
+    Bound bound() const {
+        if (reached() < kLatency) return Bound::latency;
+        return limit == CostLimit::memory ? Bound::memory : Bound::compute;
+    }
+    bool says_something() const { return reached() > kBound || reached() < kLatency; }
+};
+
+std::vector<StageBound> stages_of(const Subject& s) {
+    std::vector<StageBound> out;
+    for (const StageFloor& floor : s.options.floors) {
+        const double ms = s.stage_ms(floor.stage);
+        if (std::isfinite(floor.floor_ms) && floor.work.counted && s.share(ms) >= kStageShare && ms > 0)
+            out.push_back({floor.stage, ms, std::min(floor.floor_ms, ms), floor.limit});
+    }
+    return out;
+}
+
+Evidence stage_evidence(const Subject& s, const StageBound& b) {
+    return {s.iterations.track, 0, s.iterations.items.back().begin_ns, s.iterations.items.back().end_ns,
+            fmt::format("{}: {:.3f} ms, {:.3f} ms at the limit of {}", name_of(b.stage), b.measured_ms, b.floor_ms,
+                        name_of(b.limit))};
+}
+
+const char* title_of(Bound bound) {
+    switch (bound) {
+        case Bound::memory:
+            return "limited by memory bandwidth";
+        case Bound::compute:
+            return "limited by arithmetic";
+        case Bound::latency:
+            return "limited by neither memory nor arithmetic: they wait";
+    }
+    return "";
+}
+
+const char* advice_of(Bound bound) {
+    switch (bound) {
+        case Bound::memory:
+            return "Move fewer bytes: fuse kernels that pass arrays on, half precision for what allows it, structures "
+                   "of "
+                   "arrays, work only on what is visible.";
+        case Bound::compute:
+            return "Do less arithmetic: cut work before it is done (tighter tile bounds, earlier termination), cheaper "
+                   "approximations, tensor cores where the form allows.";
+        case Bound::latency:
+            return "Give the machine more to do at once: more warps in flight (R7), larger grids (R8), independent "
+                   "loads "
+                   "before their use, fewer barriers and atomics on the same address.";
+    }
+    return "";
+}
+
+/// What can be won: down to the floor where a resource is the limit; where none is, up to the reach that the rules call
+/// bound, since nobody gets all.
+double gain_of(const StageBound& b) {
+    return b.bound() == Bound::latency ? b.measured_ms - std::min(b.measured_ms, b.floor_ms / kBound)
+                                       : b.measured_ms - b.floor_ms;
+}
+
+Answer from_model(const Subject& s, Bound wanted) {
+    std::vector<StageBound> stages = stages_of(s);
+    std::erase_if(stages, [&](const StageBound& b) { return b.bound() != wanted || !b.says_something(); });
+    if (stages.empty()) return {};
+    std::sort(stages.begin(), stages.end(),
+              [](const StageBound& a, const StageBound& b) { return gain_of(a) > gain_of(b); });
+    double gain = 0;
+    std::string names;
+    for (const StageBound& b : stages) {
+        gain += gain_of(b);
+        names += fmt::format("{}{} at {:.0f} % of what {} allows ({:.2f} of {:.2f} ms)", names.empty() ? "" : ", ",
+                             name_of(b.stage), 100 * b.reached(), name_of(b.limit), b.floor_ms, b.measured_ms);
+    }
+    Insight i = insight(s, fmt::format("Stages {}", title_of(wanted)), gain, Confidence::inferred);
+    i.text = names + ". From the counts of a step and the machine's measured limits.";
+    i.advice = advice_of(wanted);
+    for (const StageBound& b : stages) i.evidence.push_back(stage_evidence(s, b));
+    if (i.evidence.size() > kMostEvidence) i.evidence.resize(kMostEvidence);
+    return {{std::move(i)}, {}};
+}
+
+/// Means of the GPU's counters over the iterations: of the GPU as a whole, not of a kernel.
+struct Counters {
+    double memory = 0, compute = 0, occupancy = 0;
+    bool compute_known = false;
+};
+
+std::optional<Counters> counters_of(const Subject& s) {
+    Counters c;
+    c.memory = counter_mean(s, GpuCounter::memory);
+    c.occupancy = counter_mean(s, GpuCounter::occupancy);
+    for (const GpuCounter unit : {GpuCounter::throughput, GpuCounter::tensor})
+        if (const double share = counter_mean(s, unit); std::isfinite(share)) {
+            c.compute = std::max(c.compute, share);
+            // Busy tensor cores say that arithmetic is the limit; idle ones do not say that it is not.
+            c.compute_known = c.compute_known || unit == GpuCounter::throughput || share > kBound;
+        }
+    return std::isfinite(c.memory) ? std::optional(c) : std::nullopt;
+}
+
+std::optional<Bound> bound_of(const Counters& c) {
+    if (c.memory > kBound && c.memory >= c.compute) return Bound::memory;
+    if (c.compute > kBound) return Bound::compute;
+    const bool few_warps = !std::isfinite(c.occupancy) || c.occupancy < kLowOccupancy;
+    if (c.memory < kLatency && c.compute < kLatency && few_warps) return Bound::latency;
+    return std::nullopt;
+}
+
+Answer from_counters(const Subject& s, const Counters& c, Bound wanted) {
+    if (wanted == Bound::compute && !c.compute_known)
+        return cannot_tell("these counters do not tell how busy the arithmetic units are");
+    if (bound_of(c) != wanted) return {};
+    double busy = 0;
+    for (const Breakdown& b : s.breakdowns) busy += (s.activity.has_gpu ? b.busy_ms : b.wall_ms) / s.count();
+    // The busy time cannot shrink below what the used share of the peak needs; where nothing limits, nobody gets above
+    // the share that the rules call bound.
+    const double reached = std::max(c.memory, c.compute);
+    const double gain = busy * (1 - reached / (wanted == Bound::latency ? kBound : 1));
+    Insight i = insight(s, fmt::format("The GPU's kernels are {}", title_of(wanted)), gain, Confidence::inferred);
+    i.text = fmt::format("While iterations ran, device memory moved {:.0f} % of its peak", 100 * c.memory);
+    if (c.compute > 0)
+        i.text += fmt::format(", the busiest arithmetic units worked {:.0f} % of the time", 100 * c.compute);
+    if (std::isfinite(c.occupancy))
+        i.text += fmt::format(", {:.0f} % of the warps that fit were there", 100 * c.occupancy);
+    i.text += " (means of the GPU's counters).";
+    i.advice = advice_of(wanted);
+    i.evidence.push_back({kNoTrack, 0, s.whole.begin, s.whole.end, "the iterations the means are of"});
+    return {{std::move(i)}, {}};
+}
+
+template <Bound wanted>
+Answer ask(const Subject& s) {
+    if (const auto counters = counters_of(s)) return from_counters(s, *counters, wanted);
+    if (!s.options.floors.empty()) return from_model(s, wanted);
+    const std::string why = why_no_counters(s);
+    return cannot_tell(why.empty() ? kNoCounters : why);
+}
+
+constexpr Rule kRules[] = {{"R9", "limited by memory", ask<Bound::memory>},
+                           {"R10", "limited by arithmetic", ask<Bound::compute>},
+                           {"R11", "limited by latency", ask<Bound::latency>}};
+
+}  // namespace
+
+std::span<const Rule> bound_rules() { return kRules; }
+
+}  // namespace gs::insights
