@@ -135,7 +135,7 @@ void Studio::take_pictures() {
     while (auto picture = session_.out().pictures.try_take()) {
         const PictureCommand& asked = (*picture)->asked;
         const ViewFrame& frame = *(*picture)->frame;
-        const Image8 image = asked.overlays ? ui_.overlay_picture(state_, frame) : frame.rgba;
+        const Image8 image = asked.overlays ? ui_.overlay_picture(frame, asked.request.settings) : frame.rgba;
         ++state_.pictures_written;
         if (auto written = write_png(asked.path, image); !written) {
             complain(written.error().text());

@@ -224,7 +224,7 @@ Image8 StudioUi::window_picture() const {
     return picture_of(data, std::max(1, width), std::max(1, height));
 }
 
-Image8 StudioUi::overlay_picture(const StudioState&, const ViewFrame& frame) {
+Image8 StudioUi::overlay_picture(const ViewFrame& frame, const ViewSettings& view) {
     // A context of its own, with the same fonts: the panels' state is not touched by a frame of another size.
     PresentTexture picture, second;
     picture.upload(frame.rgba);
@@ -232,9 +232,10 @@ Image8 StudioUi::overlay_picture(const StudioState&, const ViewFrame& frame) {
     Snapshot snapshot = parts_->snapshot;
     snapshot.frame = std::make_shared<const ViewFrame>(frame);
     snapshot.camera = frame.camera;
+    snapshot.view = view;
     snapshot.frame_texture = picture.gl_name();
     snapshot.second_texture = second.gl_name();
-    const int width = pictures_width(snapshot.view, frame.rgba.width), height = frame.rgba.height;
+    const int width = pictures_width(view, frame.rgba.width), height = frame.rgba.height;
     ImGuiContext* context = ImGui::CreateContext(ImGui::GetIO().Fonts);
     ImGui::SetCurrentContext(context);
     ImGuiIO& io = ImGui::GetIO();

@@ -38,8 +38,9 @@ class StudioUi {
 
     /// The last frame drawn, as a picture of the whole window.
     Image8 window_picture() const;
-    /// `frame` with the viewport's overlays (legend, frusta, axes), at the frame's size.
-    Image8 overlay_picture(const StudioState& state, const ViewFrame& frame);
+    /// What the viewport would show of `frame` with these settings: what it is compared with, legend, frusta, axes. One
+    /// picture has the frame's size.
+    Image8 overlay_picture(const ViewFrame& frame, const ViewSettings& view);
     double last_frame_seconds() const;
 
   private:

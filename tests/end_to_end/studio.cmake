@@ -1,5 +1,6 @@
 if(GAUSSCOPE_STUDIO)
   gs_test(studio_session SOURCES ${CMAKE_CURRENT_LIST_DIR}/studio_session_test.cpp LIBS gs_session gs_commands)
+  gs_test(studio_compare SOURCES ${CMAKE_CURRENT_LIST_DIR}/studio_compare_test.cpp LIBS gs_session gs_commands)
   gs_test(studio_commands SOURCES ${CMAKE_CURRENT_LIST_DIR}/studio_commands_test.cpp LIBS gs_session gs_commands)
   gs_test(studio_gl SOURCES ${CMAKE_CURRENT_LIST_DIR}/studio_gl_test.cpp LIBS gs_studio)
   find_program(XVFB_RUN xvfb-run)

@@ -87,6 +87,66 @@ TEST(Headless, an_empty_studio_draws_and_quits) {
     expect_picture(window, 900, 640, 5);
 }
 
+/// The largest difference of two parts of pictures, `width` columns from these on.
+int difference_of(const Image8& a, int ax, const Image8& b, int bx, int width) {
+    int most = 0;
+    for (int y = 0; y < a.height; ++y)
+        for (int x = 0; x < width; ++x)
+            for (int c = 0; c < 3; ++c) most = std::max(most, std::abs(a.at(ax + x, y)[c] - b.at(bx + x, y)[c]));
+    return most;
+}
+
+TEST(Headless, two_scenes_share_the_picture) {
+    const TemporaryFolder folder;
+    const std::string at = folder.path().string() + "/";
+    const auto options_of = [&](const std::string& script) {
+        StudioOptions options = studio_options(folder.path(), script, true);
+        options.path = tiny_capture();
+        return options;
+    };
+    ASSERT_EQ(run_studio(options_of("wait-loaded\nexport " + at + "start.ply\ntrain.run-to 60\nwait-step 60\n" +
+                                    "export " + at + "trained.ply\n")),
+              0);
+    StudioOptions options = options_of(
+        "wait-loaded\nview.camera 0 -2 -4 0 0 0\nview.overlays off\nview.frusta off\nview.split 0.25\nwait-frame\n"
+        "screenshot " +
+        at + "split.png 320 200 overlays\nscene.swap\nwait-frame\nscreenshot " + at +
+        "swapped.png 320 200 overlays\nscene.swap\nview.compare beside\nscreenshot " + at +
+        "beside.png 642 200 overlays\nview.compare toggle\nview.show-photo on\nscreenshot " + at +
+        "toggle.png 320 200 overlays\nview.overlays on\nview.mode error\nview.compare beside\nscreenshot " + at +
+        "error.png 642 200 overlays\nscreenshot.window " + at +
+        "window.png\nscene.end-compare\nview.mode color\n"
+        "screenshot " +
+        at + "a.png 320 200\nopen " + at +
+        "start.ply\nwait-loaded\nview.camera 0 -2 -4 0 0 0\n"
+        "screenshot " +
+        at + "b.png 320 200\n");
+    options.path = at + "trained.ply";
+    options.compare = at + "start.ply";
+    ASSERT_EQ(run_studio(options), 0);
+    const auto picture = [&](const char* name) {
+        auto image = read_image(at + name);
+        EXPECT_TRUE(image) << name;
+        return image ? std::move(*image) : Image8{};
+    };
+    const Image8 a = picture("a.png"), b = picture("b.png"), split = picture("split.png");
+    ASSERT_EQ(split.width, 320);
+    EXPECT_GT(difference_of(a, 0, b, 0, 320), 20) << "the two scenes differ";
+    // Two pixels beside the divider are the line's.
+    EXPECT_LE(difference_of(split, 0, a, 0, 78), 1);
+    EXPECT_LE(difference_of(split, 82, b, 82, 238), 1);
+    const Image8 swapped = picture("swapped.png");
+    EXPECT_LE(difference_of(swapped, 0, b, 0, 78), 1);
+    EXPECT_LE(difference_of(swapped, 82, a, 82, 238), 1);
+    const Image8 beside = picture("beside.png");
+    ASSERT_EQ(beside.width, 642);
+    EXPECT_LE(difference_of(beside, 0, a, 0, 320), 1);
+    EXPECT_LE(difference_of(beside, 322, b, 0, 320), 1);
+    EXPECT_LE(difference_of(picture("toggle.png"), 0, b, 0, 320), 1);
+    expect_picture(at + "error.png", 642, 200, 50);
+    expect_picture(at + "window.png", 900, 640, 200);
+}
+
 TEST(Headless, scripts_that_fail_give_exit_codes) {
     const TemporaryFolder folder;
     EXPECT_EQ(run_studio(studio_options(folder.path(), "open /nonexistent\nwait-loaded\n", true)), 1);

@@ -319,6 +319,27 @@ std::vector<CommandInfo> fake_table() {
     return table;
 }
 
+void put_beside(Snapshot& snapshot) {
+    SceneInfo second = scene();
+    second.name = "garden.ply";
+    second.format = "3DGS PLY (binary)";
+    snapshot.other = std::make_shared<SceneInfo>(std::move(second));
+    ViewFrame frame = *snapshot.frame;
+    auto other = std::make_shared<ViewFrame>(frame);
+    frame.name = "A";
+    frame.scene = "courtyard";
+    frame.psnr_between = 27.31;
+    frame.ssim_between = 0.9021;
+    other->name = "B";
+    other->scene = "garden.ply";
+    other->step = 0;
+    if (!other->rgba.bytes.empty()) other->rgba = picture(0.7);
+    frame.other = std::move(other);
+    snapshot.frame = std::make_shared<ViewFrame>(std::move(frame));
+    snapshot.view.with = CompareWith::scene;
+    snapshot.view.compare = Compare::split;
+}
+
 Snapshot fake_snapshot(const TraceStore& store, ViewMode mode) {
     Snapshot s;
     s.scene = std::make_shared<SceneInfo>(scene());

@@ -45,6 +45,19 @@ TEST(Colormap, PerceptualOnesGrowLighterEvenly) {
     }
 }
 
+TEST(Colormap, TheDivergingOneIsDarkInTheMiddleAndEvenOnBothSides) {
+    const auto at = [](double t) { return colormap_color(Colormap::diverging, t); };
+    EXPECT_LT(lightness(at(0.5)), 15);
+    for (int i = 0; i < 32; ++i) {
+        const double below = lightness(at(0.5 - i / 64.0)), above = lightness(at(0.5 + i / 64.0));
+        EXPECT_NEAR(below, above, 3.5) << i;
+        EXPECT_LT(below, lightness(at(0.5 - (i + 1) / 64.0))) << i;
+        EXPECT_LT(above, lightness(at(0.5 + (i + 1) / 64.0))) << i;
+    }
+    EXPECT_GT(at(0).b, at(0).r + 60) << "blue below";
+    EXPECT_GT(at(1).r, at(1).b + 60) << "orange above";
+}
+
 TEST(Colormap, PublishedEnds) {
     // First, middle and last entries of Matplotlib's tables; cividis as its authors published it.
     const auto expect_near = [](Rgb8 c, int r, int g, int b) {

@@ -7,5 +7,6 @@ if(GAUSSCOPE_STUDIO)
   target_link_libraries(panel_gallery PRIVATE gs_fake_snapshot gs_window gs_io glad)
 
   gs_test(panels SOURCES ${CMAKE_CURRENT_LIST_DIR}/panel_draw_test.cpp ${CMAKE_CURRENT_LIST_DIR}/panel_click_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/panel_compare_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/panel_parts_test.cpp ${CMAKE_CURRENT_LIST_DIR}/panel_gpu_test.cpp LIBS gs_fake_snapshot)
 endif()

@@ -8,6 +8,7 @@
 
 #include "renderer/base/rng.h"
 #include "renderer/device/parallel.h"
+#include "trainer/checkpoint.h"
 #include "trainer/trainer.h"
 
 namespace gs {
@@ -215,6 +216,25 @@ TEST_F(TrainerRun, AnotherCaptureIsRefused) {
     auto renamed = small_capture();
     renamed->views[2].name = "other.png";
     EXPECT_FALSE(Trainer::resume(path, renamed, make_cpu_rasterizer()));
+}
+
+TEST_F(TrainerRun, SplatsOfACheckpointNeedNoCapture) {
+    const auto trainer = make(small_capture());
+    const fs::path path = folder_ / "run.ckpt";
+    for (int i = 0; i < 12; ++i) trainer->step();  // not a multiple of anything: there are steps pending
+    ASSERT_TRUE(trainer->save_checkpoint(path));
+    const auto read = read_checkpoint_model(path);
+    ASSERT_TRUE(read) << read.error().text();
+    const GaussianModel model = trainer->model();
+    EXPECT_EQ(read->steps, 12u);
+    EXPECT_EQ(read->sh_degree, trainer->render_options().sh_degree);
+    ASSERT_EQ(read->model.count, model.count);
+    for (int p = 0; p < model.planes(); ++p)
+        for (std::size_t i = 0; i < model.count; ++i)
+            ASSERT_EQ(read->model.at(p, i), model.at(p, i)) << "plane " << p << " row " << i;
+    std::ofstream(path, std::ios::binary | std::ios::in) << "GSCKPT99";
+    EXPECT_FALSE(read_checkpoint_model(path));
+    EXPECT_FALSE(read_checkpoint_model(folder_ / "none.ckpt"));
 }
 
 TEST_F(TrainerRun, UnwritableCheckpointIsAnError) {
