@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@ namespace gs {
 struct ImportOptions {
     std::uint64_t max_bytes = 1ull << 30;  ///< of the file, and of what it unpacks to
     std::size_t max_events = 8'000'000;    ///< the rest is skipped and counted
+    /// Told from time to time how much is done, 0 to 1; false ends the import (kind unsupported, "stopped").
+    std::function<bool(double)> progress{};
 };
 
 struct ImportSummary {

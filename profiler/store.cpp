@@ -45,6 +45,7 @@ void TraceStore::clear() {
     counters_.clear();
     counter_of_.clear();
     instants_ = {};
+    losses_ = {};
     span_count_ = 0;
     end_ns_ = 0;
     restart_warm_up();
@@ -154,6 +155,7 @@ void TraceStore::ingest(const TraceBatch& batch) {
     for (const TrackInfo& track : batch.tracks) take_track(source, track);
     // The record that was lost may have been any: no frame that ends in this batch can be trusted to be whole.
     const bool lossy = batch.loss.lapped > source.lapped;
+    take_losses(source, batch);
     source.lapped = batch.loss.lapped;
     const auto track_of = [&](std::uint32_t id) {
         const auto found = source.track_of_id.find(id);
@@ -190,6 +192,20 @@ void TraceStore::take_points(const Source& source, const TraceBatch& batch) {
                              name_in(source, e.name)});
     }
     instants_.keep_newest(options_.max_points);
+}
+
+/// Between what was read last time and the oldest that is still there now. What was overwritten before the first look
+/// is the past, not a loss.
+void TraceStore::take_losses(const Source& source, const TraceBatch& batch) {
+    const std::int64_t before = processes_[source.process].read_ns;
+    const std::uint64_t lapped = batch.loss.lapped - std::min(source.lapped, batch.loss.lapped);
+    const std::uint64_t dropped = batch.loss.dropped - std::min(source.loss.dropped, batch.loss.dropped);
+    if (before == 0 || lapped + dropped == 0) return;
+    std::int64_t end = batch.read_ns;
+    if (dropped == 0)
+        for (const SpanEvent& span : batch.spans) end = std::min(end, span.end_ns);
+    losses_.push_back({before, std::max(before, end), lapped + dropped, source.process});
+    losses_.keep_newest(options_.max_points);
 }
 
 void TraceStore::take_process(Source& source, const TraceBatch& batch) {

@@ -111,6 +111,12 @@ struct CounterSeries {
     std::uint32_t process = 0;
     SlidingArray<CounterPoint> points;
 };
+/// A stretch in which records were lost: overwritten before the reader came, or not written for want of room.
+struct LossStretch {
+    std::int64_t begin_ns = 0, end_ns = 0;
+    std::uint64_t records = 0;
+    std::uint32_t process = 0;
+};
 struct TraceInstant {
     std::int64_t time_ns = 0;
     std::uint64_t payload = 0;
@@ -195,6 +201,8 @@ class TraceStore {
     std::span<const OpenSpan> open_spans() const { return open_; }  ///< `track` and `name` as everywhere in the store
     const std::vector<CounterSeries>& counters() const { return counters_; }
     std::span<const TraceInstant> instants() const { return instants_.view(); }
+    /// Where records were lost while this store was fed, oldest first.
+    std::span<const LossStretch> losses() const { return losses_.view(); }
 
     // ---- frames and stages
     /// Oldest first. Empty for StatScope::call.
@@ -309,6 +317,7 @@ class TraceStore {
     std::uint32_t add_track(std::uint32_t process, std::uint32_t tid, TrackKind kind);
     std::uint32_t tid_track(std::uint32_t process, std::uint32_t tid, TrackKind kind);
     void take_points(const Source& source, const TraceBatch& batch);
+    void take_losses(const Source& source, const TraceBatch& batch);
     void take_process(Source& source, const TraceBatch& batch);
     void take_counter(std::uint32_t process, std::uint32_t name, CounterPoint point);
     void forget_oldest();
@@ -364,6 +373,7 @@ class TraceStore {
     std::vector<CounterSeries> counters_;
     std::unordered_map<std::uint64_t, std::size_t> counter_of_;  // by process and name
     SlidingArray<TraceInstant> instants_;
+    SlidingArray<LossStretch> losses_;
     std::vector<OpenSpan> open_;
     SlidingArray<FrameSample> frames_[kFrameScopes];
     SlidingArray<Call> calls_[kStageCount], gpu_calls_[kStageCount];
