@@ -28,6 +28,7 @@ constexpr int kLeaveMs = 500;  // how long a client that asked for CUPTI waits f
 struct Control {
     // What is wanted, set by anyone at any time.
     std::atomic<bool> armed{false}, paused{false}, released{false}, finished{false};
+    std::atomic<bool> driver_seen{false};  // cuInit() has been called: no need to look for it
     // Who holds this works on the rest. Never waited for inside a callback of CUPTI.
     std::atomic_flag busy = ATOMIC_FLAG_INIT;
     Session session;
@@ -98,16 +99,17 @@ void try_to_take() noexcept {
 }
 
 /// CUPTI is wanted: takes it when that can be done, and has its kinds on or off as they should be.
-void pursue(bool initializing) noexcept {
+void pursue() noexcept {
     Session& session = control.session;
     if (session.is_leaving() && !session.has_left()) session.stay();
     const std::uint64_t now = monotonic_ns();
     if (!session.taken()) {
         if (now < control.next_try) return;
-        if (!initializing) {
+        if (!control.driver_seen.load()) {
             if (now < control.next_look) return;
             control.next_look = now + kPresenceInterval;
             if (!driver_is_initialized()) return say(CuptiState::not_asked, "the program has not used CUDA so far");
+            control.driver_seen.store(true);
         }
         try_to_take();
     } else if (session.recording() == control.paused.load()) {
@@ -129,10 +131,10 @@ void let_go() noexcept {
     say(CuptiState::not_asked, forbidden() ? "switched off by GAUSSCOPE_CUPTI=0" : "");
 }
 
-void settle(bool initializing = false) noexcept {
+void settle() noexcept {
     if (control.finished.load()) return;
     const bool wanted = control.armed.load() && !control.released.load() && !forbidden();
-    wanted ? pursue(initializing) : let_go();
+    wanted ? pursue() : let_go();
 }
 
 void settle_if_free() noexcept {
@@ -198,7 +200,9 @@ void tick() noexcept {
 }
 
 void cuda_appeared() noexcept {
-    if (const Turn turn; turn) settle(true);
+    control.driver_seen.store(true);
+    // The endpoint's thread may be at it, even waiting for this very cuInit(); then its next tick() does the rest.
+    if (const Turn turn(100); turn) settle();
 }
 
 void finish() noexcept {

@@ -24,7 +24,7 @@ bool release(char* why) noexcept;
 bool acquire(char* why) noexcept;
 
 /// Fetches what CUPTI has completed, counts what it dropped, looks whether CUDA has appeared and whether a tool that
-/// held CUPTI has gone. While armed.
+/// held CUPTI has gone. Armed or not: letting go, too, may take until the program's next CUDA call.
 void tick() noexcept;
 
 /// The driver is being initialised by the calling thread (InitializeInjection): takes CUPTI now when armed, so that no

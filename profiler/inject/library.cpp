@@ -54,7 +54,7 @@ class LibraryHost final : public service::Host {
     bool release_cupti(char* why) noexcept override { return cupti::release(why); }
     bool acquire_cupti(char* why) noexcept override { return cupti::acquire(why); }
     void tick(bool on) noexcept override {
-        if (!on) return;
+        if (!on) return cupti::tick();  // letting go of CUPTI may take until the program's next CUDA call
         // An object that was just being initialised when pointers were set may have taken ours for its own.
         if (++ticks_ % 16 == 0) point_modules(true, chained.load(std::memory_order_acquire));
         hold(budget().update(service::sample_costs()));
@@ -122,12 +122,16 @@ void start_service() {
     host = new (host_memory) LibraryHost;
     // Not left to the endpoint's thread: what the program does first is to be seen, too.
     const char* arm = setting(service::kArmVariable);
-    if (arm != nullptr && std::strcmp(arm, "1") == 0) arm_nvtx(true);
+    if (arm != nullptr && std::strcmp(arm, "1") == 0) {
+        arm_nvtx(true);
+        cupti::set_armed(true);
+    }
     char why[192] = {};
     if (!service::start_endpoint("nvtx", *host, why)) {
         std::fprintf(stderr, "gausscope: process %d cannot be reached by the profiling service: %s\n",
                      static_cast<int>(::getpid()), why);
         if (armed.load(std::memory_order_relaxed)) arm_nvtx(false);  // for nobody
+        cupti::set_armed(false);
         return;
     }
     std::atexit(at_exit);
