@@ -20,3 +20,8 @@ foreach(library mock_cuda mock_nvml mock_cupti_12 mock_cupti_13)
   target_link_libraries(${library} PRIVATE gs_options Threads::Threads ${CMAKE_DL_LIBS})
 endforeach()
 add_custom_target(mock_cuda_all DEPENDS mock_cuda mock_nvml mock_cupti_12 mock_cupti_13)
+
+# A trainer shaped like PyTorch's on that driver. Runs with LD_LIBRARY_PATH as above.
+add_executable(fake_trainer ${CMAKE_CURRENT_LIST_DIR}/fake_trainer.cpp)
+target_link_libraries(fake_trainer PRIVATE gs_options mock_cuda Threads::Threads ${CMAKE_DL_LIBS})
+add_dependencies(fake_trainer mock_cuda_all)
