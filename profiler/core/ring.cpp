@@ -233,10 +233,12 @@ void sign(abi::Lane& lane, std::uint32_t tid, std::uint32_t name) {
     publish(lane.state, static_cast<std::uint32_t>(abi::LaneState::owned));
 }
 
-/// Gives the lane back when its thread ends.
+/// Gives the lane back when its thread ends. Not the main thread's: that one runs this in exit(), before the static
+/// destructors, which may record, too.
 struct LaneReturner {
     bool used = false;
     ~LaneReturner() {
+        if (::syscall(SYS_gettid) == ::getpid()) return;
         ThreadLane& t = thread_lane;
         if (t.lane != nullptr && recorder.header != nullptr) {
             const std::uint64_t now = read_ticks();

@@ -1,0 +1,38 @@
+# The injection library on programs that use NVTX: with the tests' own small client, and with the toolkit's headers where
+# those are found.
+set(inject_support ${PROJECT_SOURCE_DIR}/tests/support)
+function(gs_nvtx_parts suffix)
+  add_executable(nvtx_program${suffix} ${inject_support}/nvtx_program.cpp)
+  target_link_libraries(nvtx_program${suffix} PRIVATE gs_options ${CMAKE_DL_LIBS} Threads::Threads)
+  add_library(nvtx_object${suffix} MODULE ${inject_support}/nvtx_object.cpp)
+  target_link_libraries(nvtx_object${suffix} PRIVATE gs_options ${CMAKE_DL_LIBS})
+  set_target_properties(nvtx_object${suffix} PROPERTIES CXX_VISIBILITY_PRESET hidden)
+endfunction()
+gs_nvtx_parts("")
+add_library(nvtx_object_2 MODULE ${inject_support}/nvtx_object.cpp)
+target_link_libraries(nvtx_object_2 PRIVATE gs_options ${CMAKE_DL_LIBS})
+add_library(nvtx_tool MODULE ${inject_support}/nvtx_tool.cpp)
+target_link_libraries(nvtx_tool PRIVATE gs_options)
+set_target_properties(nvtx_tool PROPERTIES CXX_VISIBILITY_PRESET hidden)
+set(inject_parts gausscope_inject nvtx_program nvtx_object nvtx_object_2 nvtx_tool)
+set(inject_paths GAUSSCOPE_INJECT_LIBRARY="$<TARGET_FILE:gausscope_inject>" GAUSSCOPE_NVTX_PROGRAM="$<TARGET_FILE:nvtx_program>"
+  GAUSSCOPE_NVTX_OBJECT="$<TARGET_FILE:nvtx_object>" GAUSSCOPE_NVTX_OBJECT_2="$<TARGET_FILE:nvtx_object_2>"
+  GAUSSCOPE_NVTX_TOOL="$<TARGET_FILE:nvtx_tool>" GAUSSCOPE_SANITIZED="${GAUSSCOPE_SANITIZE}")
+if(NVTX_INCLUDE)
+  gs_nvtx_parts("_toolkit")
+  foreach(target nvtx_program_toolkit nvtx_object_toolkit)
+    target_include_directories(${target} SYSTEM PRIVATE ${NVTX_INCLUDE})
+    target_compile_definitions(${target} PRIVATE GAUSSCOPE_TOOLKIT_NVTX=1)
+  endforeach()
+  list(APPEND inject_parts nvtx_program_toolkit nvtx_object_toolkit)
+  list(APPEND inject_paths GAUSSCOPE_NVTX_PROGRAM_TOOLKIT="$<TARGET_FILE:nvtx_program_toolkit>"
+    GAUSSCOPE_NVTX_OBJECT_TOOLKIT="$<TARGET_FILE:nvtx_object_toolkit>")
+endif()
+foreach(name ranges processes objects)
+  gs_test(inject_${name} SOURCES ${CMAKE_CURRENT_LIST_DIR}/inject_${name}_test.cpp ${CMAKE_CURRENT_LIST_DIR}/inject_program.cpp
+    LIBS gs_profiler)
+  target_compile_definitions(test_inject_${name} PRIVATE ${inject_paths})
+  add_dependencies(test_inject_${name} ${inject_parts})
+endforeach()
+gs_test(inject_headers SOURCES ${CMAKE_CURRENT_LIST_DIR}/inject_headers_test.cpp LIBS gs_nvtx)
+gs_test(profiler_ring12 SOURCES ${CMAKE_CURRENT_LIST_DIR}/profiler_ring12_test.cpp LIBS gs_profiler)
