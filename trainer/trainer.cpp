@@ -23,6 +23,21 @@ double milliseconds_since(Clock::time_point start) {
 
 constexpr std::uint64_t kBackgroundStream = 0xBAC6000000000000ull;  // apart from other users of the seed
 
+/// What a step's lists were like, as curves of the trace: the insights on tiles and intersections are made of them.
+void record_counts(const RenderCounters& c, const Camera& camera) {
+    if (c.isects == 0) return;
+    static const StringId gaussians = register_string("Gaussians"), visible = register_string("visible Gaussians"),
+                          isects = register_string("intersections"), longest = register_string("longest tile list"),
+                          average = register_string("mean tile list");
+    const auto tiles_along = [](int pixels) { return (pixels + kTileSize - 1) / kTileSize; };
+    const double tiles = static_cast<double>(tiles_along(camera.width)) * tiles_along(camera.height);
+    record_counter(gaussians, static_cast<double>(c.gaussians));
+    record_counter(visible, static_cast<double>(c.visible));
+    record_counter(isects, static_cast<double>(c.isects));
+    record_counter(longest, c.longest_tile);
+    record_counter(average, static_cast<double>(c.isects) / tiles);
+}
+
 bool has_photo(const View& view) {
     return !view.photo.empty() && view.photo.width == view.camera.width && view.photo.height == view.camera.height;
 }
@@ -155,6 +170,7 @@ void Trainer::State::take(const StepOutcome& outcome, StepReport& report) {
     report.ssim = outcome.terms.ssim;
     report.psnr = psnr_of(outcome.terms.mse);
     report.counters = outcome.counters;
+    record_counts(outcome.counters, capture->views[outcome.view_index].camera);
     const bool sound = std::isfinite(outcome.terms.loss);
     if ((!sound || outcome.poisoned > 0) && !told_poison) {
         told_poison = true;

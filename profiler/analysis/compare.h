@@ -21,7 +21,7 @@ struct CompareSide {
     std::uint32_t process = 0;
     std::int64_t begin_ns = std::numeric_limits<std::int64_t>::min();
     std::int64_t end_ns = std::numeric_limits<std::int64_t>::max();
-    std::string name;  ///< for texts: "before.pftrace"
+    std::string name = {};  ///< for texts: "before.pftrace"
 };
 
 enum class Verdict { same, faster, slower, ambiguous, too_few };

@@ -77,8 +77,15 @@ std::string insights_text(const TraceStore& store, const Insights& insights) {
     for (const std::string& rule : insights.clear) clear += (clear.empty() ? "" : ", ") + rule;
     if (!clear.empty()) out += "\n" + wrapped("in order: " + clear, "  ", kWidth);
     if (!insights.unanswered.empty()) out += "\n  could not be asked:\n";
-    for (const Unanswered& u : insights.unanswered)
-        out += wrapped(fmt::format("{:<4} {}: {}", u.rule, u.title, u.why), "    ", kWidth);
+    for (std::size_t i = 0; i < insights.unanswered.size();) {
+        // Neighbours with the same reason share a line.
+        const Unanswered& first = insights.unanswered[i];
+        std::string rules;
+        for (; i < insights.unanswered.size() && insights.unanswered[i].why == first.why; ++i)
+            rules += fmt::format("{}{} {}", rules.empty() ? "" : ", ", insights.unanswered[i].rule,
+                                 insights.unanswered[i].title);
+        out += wrapped(rules + ": " + first.why, "    ", kWidth);
+    }
     return out;
 }
 
