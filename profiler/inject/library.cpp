@@ -55,8 +55,7 @@ class LibraryHost final : public service::Host {
     bool acquire_cupti(char* why) noexcept override { return cupti::acquire(why); }
     void tick(bool on) noexcept override {
         if (!on) return cupti::tick();  // letting go of CUPTI may take until the program's next CUDA call
-        // An object that was just being initialised when pointers were set may have taken ours for its own.
-        if (++ticks_ % 16 == 0) point_modules(true, chained.load(std::memory_order_acquire));
+        settle_modules();
         hold(budget().update(service::sample_costs()));
         tell_budget();
         cupti::tick();
@@ -79,7 +78,6 @@ class LibraryHost final : public service::Host {
     }
 
     service::BudgetController* budget_ = nullptr;
-    std::uint32_t ticks_ = 0;
     bool paused_ = false;
 };
 
@@ -148,7 +146,7 @@ bool start_library() noexcept {
         advance(Progress::failed);
         return false;
     }
-    ::pthread_atfork(nullptr, nullptr, in_child);
+    ::pthread_atfork(hold_modules, let_go_of_modules, in_child);
     load_chained();
     start_service();
     advance(Progress::running);

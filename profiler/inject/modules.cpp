@@ -25,6 +25,7 @@ constexpr int kMost = 256;
 constinit Module modules[kMost] = {};
 constinit int module_count = 0;
 constinit bool armed_now = false, chained_now = false;
+constinit int ticks_to_settle = 0;  // 0: all is as it should be
 constinit pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct Locked {
@@ -139,8 +140,8 @@ bool attach_module(nvtx::GetExportTable get_export_table) noexcept {
     if (!read_tables(get_export_table, m)) return false;
     if (const auto* version = static_cast<const nvtx::VersionInfo*>(get_export_table(nvtx::kVersionInfo)))
         if (version->set_injection_version != nullptr) version->set_injection_version(nvtx::kVersion);
-    ::dl_iterate_phdr(locate, &m);
     const Locked held;
+    ::dl_iterate_phdr(locate, &m);
     // Without a place in the list, or not to be found again: hooked for good.
     const bool armed = armed_now;
     armed_now = armed || !m.found || module_count == kMost;
@@ -151,6 +152,7 @@ bool attach_module(nvtx::GetExportTable get_export_table) noexcept {
     while (place < module_count && modules[place].tables[nvtx::kCore] != m.tables[nvtx::kCore]) ++place;
     modules[place] = m;
     if (place == module_count) ++module_count;
+    ticks_to_settle = 4;
     return true;
 }
 
@@ -161,6 +163,13 @@ void point_modules(bool armed, bool chained) noexcept {
     point_all();
 }
 
+void settle_modules() noexcept {
+    const Locked held;
+    if (ticks_to_settle > 0 && --ticks_to_settle == 0) point_all();
+}
+
+void hold_modules() noexcept { ::pthread_mutex_lock(&lock); }
+void let_go_of_modules() noexcept { ::pthread_mutex_unlock(&lock); }
 void forget_modules() noexcept { ::pthread_mutex_init(&lock, nullptr); }
 
 }  // namespace gs::inject

@@ -14,6 +14,14 @@ bool attach_module(nvtx::GetExportTable get_export_table) noexcept;
 /// ever led away.
 void point_modules(bool armed, bool chained) noexcept;
 
+/// Once a tick, while armed: looks again at objects that came a moment ago. Their own initialisation goes on after
+/// attach_module(), and may take a pointer that was set meanwhile for its own.
+void settle_modules() noexcept;
+
+/// Around a fork, in the parent: the child must not be born while we are in the loader's list, whose lock it would
+/// inherit.
+void hold_modules() noexcept;
+void let_go_of_modules() noexcept;
 /// In the child of a fork: no other thread is left that could hold a lock.
 void forget_modules() noexcept;
 

@@ -98,6 +98,10 @@ bool take_named_lane(ThreadLane& t) {
         t.period = now & ~(kOn | kRenames);  // the period, but not yet ready
     }
     if (!may_pass(t, now, call)) return false;
+    if (t.uncounted != 0) {
+        count_budget_skipped(t.uncounted);
+        t.uncounted = 0;
+    }
     if ((now & kGate) != 0 && t.lane != nullptr) return true;
     const std::uint64_t start = read_ticks();
     if (!take_named_lane(t)) return false;
