@@ -165,7 +165,7 @@ HttpRequest request_of(const char* method, const char* path, const char* query =
 
 TEST_F(ServeTest, AnswersWhatItShouldAndOnlyWithTheToken) {
     TraceStore store;
-    Daemon daemon({.token = "secret"}, recorder());
+    Daemon daemon({.triggers = {}, .token = "secret"}, recorder());
     daemon.tick(store, static_cast<std::int64_t>(monotonic_ns()), {});
     EXPECT_EQ(daemon.answer(request_of("GET", "/healthz")).status, 200);
     EXPECT_TRUE(daemon.answer(request_of("GET", "/metrics")).body.ends_with("# EOF\n"));
