@@ -74,6 +74,7 @@ CommandTable::CommandTable() {
     add_training_commands(rows_);
     add_view_commands(rows_);
     add_compare_commands(rows_);
+    add_trace_commands(rows_);
     add_window_commands(rows_);
     add_script_commands(rows_);
     for (const CommandRow& row : rows_) infos_.push_back(row.info);

@@ -14,6 +14,7 @@
 #include "app/session/session.h"
 #include "panels/command.h"
 #include "panels/navigation.h"
+#include "panels/trace_view.h"
 
 namespace gs {
 
@@ -32,7 +33,32 @@ struct WindowPicture {
     int settle_frames = 3;  ///< drawn before the picture is taken: popups and tabs need a few to take their place
 };
 struct QuitStudio {};
-using UiAction = std::variant<ShowPanel, ShowPalette, ResetLayout, SaveTrace, WindowPicture, QuitStudio>;
+struct OpenTrace {
+    std::string path;
+};
+struct AttachProcess {
+    std::uint32_t pid = 0;
+};
+struct ShowTrace {
+    std::string which;
+};
+struct CloseTrace {
+    std::string which;
+};
+struct SaveStatistics {
+    std::string path;
+};
+struct FindSpans {
+    std::string name;
+};
+struct ShowTime {
+    TracePlace place;
+};
+struct SelectTime {
+    std::optional<TimeRange> range;
+};
+using UiAction = std::variant<ShowPanel, ShowPalette, ResetLayout, SaveTrace, WindowPicture, QuitStudio, OpenTrace,
+                              AttachProcess, ShowTrace, CloseTrace, SaveStatistics, FindSpans, ShowTime, SelectTime>;
 
 /// Everything commands may read and change. Lives on the UI thread; needs no window, so that tests can drive it.
 struct StudioState {
@@ -91,6 +117,7 @@ void add_file_commands(std::vector<CommandRow>& rows);
 void add_view_commands(std::vector<CommandRow>& rows);
 void add_compare_commands(std::vector<CommandRow>& rows);
 void add_training_commands(std::vector<CommandRow>& rows);
+void add_trace_commands(std::vector<CommandRow>& rows);
 void add_window_commands(std::vector<CommandRow>& rows);
 void add_script_commands(std::vector<CommandRow>& rows);
 

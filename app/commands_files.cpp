@@ -3,6 +3,7 @@
 #include <array>
 
 #include "app/commands.h"
+#include "app/trace_library.h"
 #include "panels/viewport_compare.h"
 #include "renderer/base/log.h"
 
@@ -21,6 +22,7 @@ Result<void> ask(S state, UiAction action) {
 }
 
 Result<void> open(S state, A arguments) {
+    if (arguments.size() == 1 && is_trace_file(arguments[0])) return ask(state, OpenTrace{arguments[0]});
     return send(state, OpenCommand{arguments[0], arguments.size() > 1 ? arguments[1] : "", false, false});
 }
 Result<void> open_sample(S state, A) { return send(state, OpenCommand{state.sample_dir, "", false, true}); }
@@ -74,7 +76,7 @@ Result<void> log_level(S, A arguments) {
 
 void add_file_commands(std::vector<CommandRow>& rows) {
     rows.push_back({{"open", "Open...", "File", "Ctrl+O", "PATH [CAPTURE]",
-                     "Opens a capture, a splat file or a checkpoint; CAPTURE gives it photos to compare with."},
+                     "Opens a capture, a splat file, a checkpoint or a trace; CAPTURE gives photos to compare with."},
                     open,
                     {},
                     1,

@@ -6,6 +6,7 @@
 #include "app/preferences.h"
 #include "app/script.h"
 #include "app/studio_ui.h"
+#include "app/trace_library.h"
 #include "app/window/window.h"
 #include "profiler/collector.h"
 #include "profiler/core/scope.h"
@@ -53,7 +54,8 @@ class Studio {
           preferences_(std::move(preferences)),
           session_(options.session, [&window] { window.wake(); }),
           state_(session_),
-          ui_(window, table_, preferences_, options.machine) {
+          ui_(window, table_, preferences_, options.machine),
+          traces_(trace_, [&window] { window.wake(); }) {
         state_.view = preferences_.view;
         state_.sample_dir = (cache_folder() / "sample").string();
     }
@@ -76,6 +78,17 @@ class Studio {
     void carry_out(const SaveTrace& action);
     void carry_out(const WindowPicture& action);
     void carry_out(const QuitStudio&) { quit_ = true; }
+    void carry_out(const OpenTrace& action);
+    void carry_out(const AttachProcess& action) { check(traces_.attach(action.pid)); }
+    void carry_out(const ShowTrace& action) { check(traces_.show(action.which)); }
+    void carry_out(const CloseTrace& action) { check(traces_.close(action.which)); }
+    void carry_out(const SaveStatistics& action);
+    void carry_out(const FindSpans& action);
+    void carry_out(const ShowTime& action);
+    void carry_out(const SelectTime& action) { ui_.trace_view().selection = action.range; }
+    /// What a UI action could not do is said; a script ends with it.
+    void check(const Result<void>& done);
+    void open_start_paths();
     void run_command(const std::string& name, const Arguments& arguments);
     void complain(const std::string& text);
     void save_and_close();
@@ -89,6 +102,7 @@ class Studio {
     StudioUi ui_;
     TraceStore trace_;
     Collector collector_;
+    TraceLibrary traces_;
     std::optional<ScriptRunner> script_;
     std::uint64_t scene_seen_ = 0;
     ViewRequest sent_;
@@ -161,7 +175,7 @@ void Studio::handle_input() {
         if (!row || (key.repeat && row->info.name.rfind("train.", 0) == 0)) continue;
         const bool text_key =
             key.chord.find('+') == std::string::npos && (key.chord.size() == 1 || key.chord[0] != 'F');
-        if (ui_.typing() && text_key) continue;
+        if ((ui_.typing() && text_key) || ui_.takes_key(key.chord)) continue;
         // A command that needs arguments is finished in the palette.
         if (row->least > 0)
             ui_.show_palette(row->info.name);
@@ -211,16 +225,41 @@ void Studio::advance_script() {
     if (options_.headless || exit_code_ != 0) quit_ = true;
 }
 
-void Studio::carry_out(const ShowPanel& action) {
-    if (auto shown = ui_.show_panel(action.name, action.hide); !shown) {
-        complain(shown.error().text());
-        if (script_) exit_code_ = 1, quit_ = true;
-    }
+void Studio::check(const Result<void>& done) {
+    if (done) return;
+    complain(done.error().text());
+    if (script_) exit_code_ = 1, quit_ = true;
+}
+
+void Studio::carry_out(const ShowPanel& action) { check(ui_.show_panel(action.name, action.hide)); }
+
+void Studio::carry_out(const OpenTrace& action) {
+    traces_.open(action.path);
+    check(ui_.show_panel("Timeline", false));
+    remember_path(preferences_.recent, action.path);
+}
+
+void Studio::carry_out(const SaveStatistics& action) {
+    const TraceStore* shown = traces_.shown_store();
+    const auto written = write_text_file(action.path, ui_.statistics_csv(shown ? *shown : trace_));
+    check(written);
+    if (written) log_info("wrote {}", action.path);
+}
+
+void Studio::carry_out(const FindSpans& action) {
+    ui_.trace_view().find = action.name;
+    check(ui_.show_panel("Find", false));
+}
+
+void Studio::carry_out(const ShowTime& action) {
+    ui_.trace_view().jump = action.place;
+    check(ui_.show_panel("Timeline", false));
 }
 
 void Studio::carry_out(const SaveTrace& action) {
     collector_.drain_into(trace_);
-    if (auto saved = export_perfetto(trace_, action.path); !saved) {
+    const TraceStore* shown = traces_.shown_store();
+    if (auto saved = export_perfetto(shown ? *shown : trace_, action.path); !saved) {
         complain(saved.error().text());
         if (script_) exit_code_ = 1, quit_ = true;
     } else {
@@ -268,16 +307,24 @@ void Studio::save_and_close() {
     if (options_.remember) write_preferences(config_folder(), preferences_);
 }
 
-int Studio::run(std::vector<ScriptLine> script) {
-    if (!script.empty()) script_.emplace(std::move(script), options_.script, table_);
+void Studio::open_start_paths() {
     if (!options_.path.empty())
         state_.last_sent = session_.send(OpenCommand{options_.path, options_.capture, options_.train, false});
     if (!options_.compare.empty())
         state_.last_sent = session_.send(OpenCommand{options_.compare, "", false, false, true});
+    for (const std::string& path : options_.traces) carry_out(OpenTrace{path});
+    for (const std::uint32_t pid : options_.attach) carry_out(AttachProcess{pid});
+    if (options_.path.empty() && !(options_.traces.empty() && options_.attach.empty())) ui_.show_trace_layout();
+}
+
+int Studio::run(std::vector<ScriptLine> script) {
+    if (!script.empty()) script_.emplace(std::move(script), options_.script, table_);
+    open_start_paths();
     log_info("{}", window_.description());
     while (!quit_) {
         wait();
         collector_.drain_into(trace_);
+        published_ |= traces_.update();
         const bool draw = gather();
         handle_input();
         if (window_.minimized()) request_view();
@@ -287,7 +334,7 @@ int Studio::run(std::vector<ScriptLine> script) {
         last_draw_ = Clock::now();
         if (frames_to_draw_ > 0) --frames_to_draw_;
         follow_scene();
-        ui_.frame(state_, trace_, preferences_.recent);
+        ui_.frame(state_, trace_, traces_, preferences_.recent);
         ++state_.ui_frames;
         carry_out_ui_actions();
         advance_script();

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "app/session/session_types.h"
 #include "profiler/statistics.h"
@@ -27,15 +28,17 @@ struct StudioMachine {
 };
 
 struct StudioOptions {
-    std::string path;           ///< capture, splat file or checkpoint to open; empty: an empty studio
-    std::string capture;        ///< photos for a splat file or checkpoint
-    std::string compare;        ///< splats, a checkpoint or a run's folder to draw beside it
-    bool train = false;         ///< start training as soon as it is loaded
-    bool headless = false;      ///< EGL instead of a window
-    std::string script;         ///< file of commands to run; the studio ends with the script when headless
-    std::string trace;          ///< write a Perfetto trace here at the end
-    int width = 0, height = 0;  ///< logical pixels; 0: as last time, or 1600 x 1000
-    double scale = 0;           ///< pixels per logical pixel; 0: what the display says
+    std::string path;                   ///< capture, splat file or checkpoint to open; empty: an empty studio
+    std::string capture;                ///< photos for a splat file or checkpoint
+    std::string compare;                ///< splats, a checkpoint or a run's folder to draw beside it
+    std::vector<std::string> traces;    ///< trace files to open
+    std::vector<std::uint32_t> attach;  ///< processes under the profiling service to show live
+    bool train = false;                 ///< start training as soon as it is loaded
+    bool headless = false;              ///< EGL instead of a window
+    std::string script;                 ///< file of commands to run; the studio ends with the script when headless
+    std::string trace;                  ///< write a Perfetto trace here at the end
+    int width = 0, height = 0;          ///< logical pixels; 0: as last time, or 1600 x 1000
+    double scale = 0;                   ///< pixels per logical pixel; 0: what the display says
     SessionOptions session;
     StudioMachine machine;
     bool remember = true;             ///< read and write layout, recent files and view settings

@@ -137,7 +137,8 @@ void StudioUi::read_pixel(const StudioState& state) {
     if (parts_->picture.read_pixel(at->first, at->second, pixel.rgba)) pixel.x = at->first, pixel.y = at->second;
 }
 
-void StudioUi::fill_snapshot(const StudioState& state, const TraceStore& trace, std::span<const std::string> recent) {
+void StudioUi::fill_snapshot(const StudioState& state, const TraceStore& trace, const TraceLibrary& traces,
+                             std::span<const std::string> recent) {
     Snapshot& s = parts_->snapshot;
     s.scene = state.scene;
     s.other = state.other;
@@ -149,6 +150,8 @@ void StudioUi::fill_snapshot(const StudioState& state, const TraceStore& trace, 
     s.view = state.view;
     s.camera = camera_of(state.navigation, state.width, state.height);
     s.trace = &trace;
+    s.traces = traces.entries();
+    s.shown_trace = traces.shown();
     s.recent.assign(recent.begin(), recent.end());
     s.backend = state.status.backend;
     s.ui_fps = parts_->mean_interval > 0 ? 1.0 / parts_->mean_interval : 0.0;
@@ -176,7 +179,8 @@ void StudioUi::steer(StudioState& state) {
     if (!state.navigation.snapped) state.view.capture_view = -1;
 }
 
-void StudioUi::frame(StudioState& state, const TraceStore& trace, std::span<const std::string> recent) {
+void StudioUi::frame(StudioState& state, const TraceStore& trace, const TraceLibrary& traces,
+                     std::span<const std::string> recent) {
     const Clock::time_point begin = Clock::now();
     const double interval = std::min(1.0, std::chrono::duration<double>(begin - parts_->last_begin).count());
     parts_->mean_interval = kRateMemory * parts_->mean_interval + (1 - kRateMemory) * interval;
@@ -186,7 +190,7 @@ void StudioUi::frame(StudioState& state, const TraceStore& trace, std::span<cons
     parts_->window.new_frame();
     follow_scale();
     ImGui::NewFrame();
-    fill_snapshot(state, trace, recent);
+    fill_snapshot(state, trace, traces, recent);
     {
         const Span span(Stage::ui_panels);
         parts_->workspace.draw(parts_->snapshot, parts_->commands);
@@ -201,7 +205,9 @@ void StudioUi::frame(StudioState& state, const TraceStore& trace, std::span<cons
         if (auto done = parts_->table.run(state, name, arguments); !done) log_error("{}", done.error().text());
 }
 
-bool StudioUi::wants_next_frame() const { return parts_->steering || parts_->workspace.viewport.steering(); }
+bool StudioUi::wants_next_frame() const {
+    return parts_->steering || parts_->workspace.viewport.steering() || parts_->workspace.busy();
+}
 bool StudioUi::viewport_visible() const { return parts_->workspace.viewport.drawn(); }
 bool StudioUi::typing() const { return ImGui::GetIO().WantTextInput; }
 double StudioUi::last_frame_seconds() const { return parts_->last_seconds; }
@@ -213,6 +219,10 @@ Result<void> StudioUi::show_panel(const std::string& name, bool hide) {
     return fail(ErrorKind::usage, "", fmt::format("there is no panel \"{}\"", name), "panels: " + names);
 }
 void StudioUi::show_palette(const std::string& command) { parts_->workspace.palette.show(command); }
+TraceView& StudioUi::trace_view() { return parts_->workspace.trace_view; }
+std::string StudioUi::statistics_csv(const TraceStore& trace) const { return parts_->workspace.statistics.csv(trace); }
+void StudioUi::show_trace_layout() { parts_->workspace.show_trace_layout(); }
+bool StudioUi::takes_key(const std::string& chord) const { return parts_->workspace.timeline.takes_key(chord); }
 void StudioUi::reset_layout() { parts_->workspace.reset_layout(); }
 std::string StudioUi::layout() const { return parts_->workspace.save_layout(); }
 

@@ -9,6 +9,7 @@
 #include "app/commands.h"
 #include "app/preferences.h"
 #include "app/studio.h"
+#include "app/trace_library.h"
 #include "app/window/window.h"
 #include "profiler/store.h"
 
@@ -22,7 +23,8 @@ class StudioUi {
     StudioUi& operator=(const StudioUi&) = delete;
 
     /// One UI frame: draws the panels, steers the camera, then carries out the commands given. Shows it in the window.
-    void frame(StudioState& state, const TraceStore& trace, std::span<const std::string> recent);
+    void frame(StudioState& state, const TraceStore& trace, const TraceLibrary& traces,
+               std::span<const std::string> recent);
     /// True while the next frame should come without waiting for input (steering by held keys, an animation).
     bool wants_next_frame() const;
     /// False when the viewport's panel is hidden or behind another one: nobody looks at its picture.
@@ -35,6 +37,14 @@ class StudioUi {
     void show_palette(const std::string& command = {});
     void reset_layout();
     std::string layout() const;
+    /// What the panels about traces share.
+    TraceView& trace_view();
+    /// The timeline where the viewport usually is: for looking at traces without a scene.
+    void show_trace_layout();
+    /// The table of the Statistics panel.
+    std::string statistics_csv(const TraceStore& trace) const;
+    /// True when the timeline has the mouse and uses this key itself.
+    bool takes_key(const std::string& chord) const;
 
     /// The last frame drawn, as a picture of the whole window.
     Image8 window_picture() const;
@@ -48,7 +58,8 @@ class StudioUi {
     void upload(const StudioState& state);
     void follow_machine(const StudioState& state, const TraceStore& trace);
     void read_pixel(const StudioState& state);
-    void fill_snapshot(const StudioState& state, const TraceStore& trace, std::span<const std::string> recent);
+    void fill_snapshot(const StudioState& state, const TraceStore& trace, const TraceLibrary& traces,
+                       std::span<const std::string> recent);
     void steer(StudioState& state);
 
     struct Parts;

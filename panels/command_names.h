@@ -57,6 +57,15 @@ inline constexpr std::array kPanelCommands{
     PanelCommand{"limits.measure", "[again]"},   // fills Snapshot::costs
     PanelCommand{"export", "PATH"},              // splats
     PanelCommand{"trace.save", "PATH"},          // Perfetto trace of the TraceStore
+    PanelCommand{"trace.open", "PATH"},          // a trace file beside the others
+    PanelCommand{"trace.attach", "PID"},         // a process under the profiling service
+    PanelCommand{"trace.show", "TRACE"},         // TraceEntry::id or name: what the timeline shows
+    PanelCommand{"trace.close", "TRACE"},        // an opened file, an attached process; cancels reading it
+    PanelCommand{"trace.find", "[NAME]"},        // the Find panel, looking for NAME
+    PanelCommand{"statistics.save", "PATH"},     // StatisticsPanel's table as CSV
+    PanelCommand{"timeline.show",
+                 "BEGIN END [TRACK ROW]"},           // nanoseconds; the span of TRACK that begins there is selected
+    PanelCommand{"timeline.select", "[BEGIN END]"},  // the stretch that the other panels look at; none: all
 };
 
 }  // namespace gs

@@ -293,7 +293,7 @@ void plot(const char* id, std::span<const PlotLine> lines, const PlotLook& look,
     zoom_and_pan(area, x, hovered, active);
 }
 
-void histogram(const char* id, const Histogram& data, ImU32 color, float height) {
+void histogram(const char* id, const Histogram& data, ImU32 color, float height, const char* what) {
     const ImVec2 corner = ImGui::GetCursorScreenPos();
     const ImVec2 size{std::max(ImGui::GetContentRegionAvail().x, 4 * em()), height};
     ImGui::InvisibleButton(id, size);
@@ -324,9 +324,9 @@ void histogram(const char* id, const Histogram& data, ImU32 color, float height)
         if (!under) continue;
         const double from = colormap_value(static_cast<double>(i) / bins, data.lo, data.hi, data.logarithmic),
                      to = colormap_value(static_cast<double>(i + 1) / bins, data.lo, data.hi, data.logarithmic);
-        ImGui::SetTooltip("%s to %s %s\n%s Gaussians (%s)", format_number(from, 3).c_str(),
+        ImGui::SetTooltip("%s to %s %s\n%s %s (%s)", format_number(from, 3).c_str(),
                           format_number(to, 3).c_str(), data.unit.c_str(),
-                          format_count(static_cast<double>(data.counts[i])).c_str(),
+                          format_count(static_cast<double>(data.counts[i])).c_str(), what,
                           format_share(static_cast<double>(data.counts[i]) / std::max(sum, 1.0)).c_str());
     }
     const std::string left = format_number(data.lo, 3), right = format_number(data.hi, 3);

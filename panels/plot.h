@@ -48,8 +48,8 @@ struct PlotLook {
 /// Draws one plot.
 void plot(const char* id, std::span<const PlotLine> lines, const PlotLook& look, PlotRange& x);
 
-/// Bars of a histogram with a labelled value axis; hover shows range and count.
-void histogram(const char* id, const Histogram& data, ImU32 color, float height);
+/// Bars of a histogram with a labelled value axis; hover shows range and count of `what`.
+void histogram(const char* id, const Histogram& data, ImU32 color, float height, const char* what = "Gaussians");
 
 /// Round values between lo and hi, about `count` of them; powers of ten (with 2 and 5 between when few) when
 /// logarithmic.

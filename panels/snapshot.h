@@ -89,7 +89,7 @@ struct ViewFrame {
     std::uint64_t visible = 0, isects = 0;
     // ---- where two scenes are compared
     std::string name;                        ///< which of them this is: "A", "B"; empty: only one is drawn
-    std::string scene;                       ///< "playbot.sog"
+    std::string scene;                       ///< "playbot.sog"; in mode error what was subtracted: "A - B"
     std::shared_ptr<const ViewFrame> other;  ///< the other scene from the same camera; its map has the same range
     double psnr_between = std::numeric_limits<double>::quiet_NaN();  ///< of one picture against the other, dB
     double ssim_between = std::numeric_limits<double>::quiet_NaN();  ///< NaN: not measured while the camera moves
@@ -199,6 +199,18 @@ struct PixelColor {
     std::array<std::uint8_t, 4> rgba{};
 };
 
+/// A trace that the timeline and the panels beside it can show: this session, an opened file, an attached process.
+struct TraceEntry {
+    std::uint64_t id = 0;  ///< stays the same while it is open
+    std::string name;      ///< "this session", "run.pftrace", "python train.py (1234)"
+    std::string detail;    ///< a file's path; what else is known
+    std::string problem;   ///< why it could not be opened, or why nothing comes any more; empty: nothing is wrong
+    const TraceStore* store = nullptr;  ///< null while it is read; read by the UI thread only
+    double progress = 1;                ///< below 1 while it is read; NaN: how far is not known
+    bool live = false;                  ///< grows
+    bool own = false;                   ///< this session: it cannot be closed
+};
+
 struct Snapshot {
     std::shared_ptr<const SceneInfo> scene;
     std::shared_ptr<const SceneInfo> other;  ///< the second scene, null: none is open
@@ -209,7 +221,9 @@ struct Snapshot {
     TrainingStatus training;
     ViewSettings view;
     Camera camera;                      ///< the viewport's camera now (the frame's may be older)
-    const TraceStore* trace = nullptr;  ///< read by the UI thread only
+    const TraceStore* trace = nullptr;  ///< of this session; read by the UI thread only
+    std::vector<TraceEntry> traces;     ///< everything that can be shown, this session first; empty: only `trace`
+    std::uint64_t shown_trace = 0;      ///< TraceEntry::id
     std::vector<std::string> recent;    ///< paths opened lately
     std::string backend, device;        ///< "CPU (AVX3_SPR, 2 threads)", "Intel Xeon ..."
     std::string present_path;           ///< how pictures get from the GPU to the screen: "interop"; empty: not used
@@ -223,6 +237,17 @@ struct Snapshot {
     std::uint64_t second_texture = 0;  ///< GL name of what the picture is compared with: photo or second scene; 0: none
     PixelColor frame_pixel;            ///< under the mouse, of a frame whose picture is in device memory
     double ui_scale = 1;
+
+    const TraceEntry* shown_entry() const {
+        for (const TraceEntry& entry : traces)
+            if (entry.id == shown_trace) return &entry;
+        return nullptr;
+    }
+    /// The trace that timeline, find, statistics, flame graph, compare and insights look at; null: none (yet).
+    const TraceStore* shown() const {
+        const TraceEntry* entry = shown_entry();
+        return entry ? entry->store : trace;
+    }
 };
 
 }  // namespace gs

@@ -40,6 +40,10 @@ Workspace::Workspace() {
     add("Stages", Region::right_lower, stages);
     add("Memory", Region::right_lower, memory);
     add("Timeline", Region::bottom, timeline);
+    add("Find", Region::bottom, find_panel);
+    add("Statistics", Region::bottom, statistics);
+    add("Flame graph", Region::bottom, flame);
+    add("Compare", Region::bottom, compare_panel);
     add("Images", Region::bottom, images);
     add("Log", Region::bottom, log);
     add("Plots", Region::bottom_right, plots);
@@ -86,6 +90,15 @@ void Workspace::reset_layout() {
     for (const char* first : {"Scene", "Cameras", "Viewport", "Training", "Stages", "Timeline", "Plots"})
         show_panel(first);
 }
+
+void Workspace::show_trace_layout() {
+    reset_layout();
+    for (Slot& slot : slots_)
+        if (same_name(slot.name, "Scene") || same_name(slot.name, "Cameras")) slot.region = Region::hidden;
+    move_panel("Timeline", Region::centre);
+}
+
+bool Workspace::busy() const { return timeline.busy() || find_panel.busy() || statistics.busy() || flame.busy(); }
 
 std::vector<std::string> Workspace::panel_names() const {
     std::vector<std::string> names;

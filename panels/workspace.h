@@ -10,7 +10,10 @@
 
 #include "panels/cameras_panel.h"
 #include "panels/command.h"
+#include "panels/compare_panel.h"
 #include "panels/files_panel.h"
+#include "panels/find_panel.h"
+#include "panels/flame_panel.h"
 #include "panels/help_panel.h"
 #include "panels/images_panel.h"
 #include "panels/log_panel.h"
@@ -20,9 +23,11 @@
 #include "panels/scene_panel.h"
 #include "panels/snapshot.h"
 #include "panels/stages_panel.h"
+#include "panels/statistics_panel.h"
 #include "panels/status_bar.h"
 #include "panels/timeline_panel.h"
 #include "panels/top_bar.h"
+#include "panels/trace_view.h"
 #include "panels/training_panel.h"
 #include "panels/viewport.h"
 #include "panels/welcome.h"
@@ -48,7 +53,11 @@ class Workspace {
     bool shown(std::string_view name) const;
     bool move_panel(std::string_view name, Region region);
     void reset_layout();
+    /// The timeline in the middle and what analyses traces around it, for looking at traces without a scene.
+    void show_trace_layout();
     std::vector<std::string> panel_names() const;
+    /// True while a panel works something out in pieces: the next frame should come soon.
+    bool busy() const;
 
     /// The layout as text, for the app to store; what is damaged or unknown in a loaded text is left as it was.
     std::string save_layout() const;
@@ -63,7 +72,12 @@ class Workspace {
     TrainingPanel training;
     StagesPanel stages;
     MemoryPanel memory;
-    TimelinePanel timeline;
+    TraceView trace_view;
+    TimelinePanel timeline{trace_view};
+    FindPanel find_panel{trace_view};
+    StatisticsPanel statistics{trace_view};
+    FlamePanel flame{trace_view};
+    ComparePanel compare_panel{trace_view};
     PlotsPanel plots;
     ImagesPanel images;
     LogPanel log;

@@ -50,6 +50,12 @@ class Click : public testing::Test {
         }
         return all;
     }
+    void press(char letter, const std::function<void()>& draw) {
+        ImGui::GetIO().KeysDown[static_cast<int>(letter)] = true;
+        ui.frame(draw);
+        ImGui::GetIO().KeysDown[static_cast<int>(letter)] = false;
+        ui.frame(draw);
+    }
     static bool has(const Given& given, const std::string& name) {
         return std::any_of(given.begin(), given.end(), [&](const auto& g) { return g.first == name; });
     }
@@ -174,15 +180,21 @@ TEST_F(Click, SplitIsDragged) {
     EXPECT_GT(std::stod(given.back().second.at(0)), 0.5);
 }
 
-TEST_F(Click, TimelineZoomsToWhatIsClicked) {
-    TimelinePanel timeline;
+TEST_F(Click, TimelineSelectsWhatIsClickedAndZooms) {
+    TraceView view;
+    TimelinePanel timeline(view);
     const auto draw = alone(timeline);
     ui.frame(draw);
     const double before = timeline.span_ns;
     EXPECT_TRUE(timeline.follow);
-    for (float y = 90; y < 240 && timeline.follow; y += 9) ui.click({300, y}, draw);
+    // A click selects, two zoom in.
+    for (float y = 90; y < 240 && !timeline.selected(); y += 9) ui.click({300, y}, draw);
+    ASSERT_TRUE(timeline.selected());
     EXPECT_FALSE(timeline.follow);
+    EXPECT_EQ(timeline.span_ns, before);
+    press('F', draw);
     EXPECT_LT(timeline.span_ns, before);
+    EXPECT_NEAR(timeline.span_ns, 1.3 * static_cast<double>(timeline.selected()->span.length_ns()), 1);
     const double zoomed = timeline.span_ns;
     ui.move_mouse({300, 200});
     ImGui::GetIO().MouseWheel = -3;

@@ -201,13 +201,15 @@ TEST_F(Gpu, stages_have_a_column_for_either_side) {
 }
 
 TEST_F(Gpu, streams_stand_below_the_thread_that_feeds_them_and_point_back) {
-    TimelinePanel timeline;
+    TraceView view;
+    TimelinePanel timeline(view);
     const auto draw = alone(timeline);
     ui.frame(draw);
-    const auto order = TimelinePanel::order_of(store);
+    const auto order = timeline.rows().rows();
     ASSERT_EQ(order.size(), store.tracks().size());
     const auto place = [&](const char* name) {
-        return std::find_if(order.begin(), order.end(), [&](std::size_t i) { return store.tracks()[i].name == name; }) -
+        return std::find_if(order.begin(), order.end(),
+                            [&](const TimelineRow& row) { return store.tracks()[row.index].name == name; }) -
                order.begin();
     };
     EXPECT_EQ(place("CUDA stream training"), place("engine") + 1);
@@ -226,7 +228,8 @@ TEST_F(Gpu, streams_stand_below_the_thread_that_feeds_them_and_point_back) {
     for (float y = 90; y < 260 && timeline.span_ns >= before; y += 4) {
         ui.move_mouse({300, y});
         ui.frame(draw);
-        if (timeline.pointed_at() == TrackKind::gpu_stream) ui.click({300, y}, draw);
+        if (timeline.pointed_at() == TrackKind::gpu_stream)
+            for (int i = 0; i < 2; ++i) ui.click({300, y}, draw);
     }
     EXPECT_LT(timeline.span_ns, before);
 }
@@ -237,7 +240,8 @@ TEST_F(Gpu, work_whose_launcher_is_forgotten_is_drawn_without_it) {
     TraceStore small(few);
     fill_store(small, 200, 5'000'000'000'000, true);
     snapshot.trace = &small;
-    TimelinePanel timeline;
+    TraceView view;
+    TimelinePanel timeline(view);
     const auto draw = alone(timeline);
     timeline.zoom_to(small.begin_ns(), small.end_ns());
     for (float x = 100; x < 500; x += 3)

@@ -1,0 +1,179 @@
+#include "panels/flame_panel.h"
+
+#include <fmt/format.h>
+#include <imgui_stdlib.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "panels/fuzzy.h"
+
+namespace gs {
+namespace {
+
+float box_height() { return 1.3F * em(); }
+
+std::string box_name(const TraceStore& trace, const CallNode& node) {
+    const std::string_view name = trace.name(node.name);
+    return node.kind == TrackKind::gpu_stream ? short_name(name) : std::string(name);
+}
+
+}  // namespace
+
+void FlamePanel::draw_controls(const TraceStore& trace) {
+    process_combo(trace, process);
+    int chosen = static_cast<int>(side);
+    ImGui::SetNextItemWidth(8.5F * em());
+    if (ImGui::Combo("##side", &chosen, "host threads\0GPU by range\0")) side = static_cast<CallSide>(chosen);
+    tooltip("Time of host threads, or of the GPU, put under the ranges in which the work was launched");
+    ImGui::SameLine();
+    ImGui::SetNextItemWidth(8 * em());
+    ImGui::InputTextWithHint("##highlight", "highlight", &highlight);
+    ImGui::SameLine();
+    if (zoomed_ != 0) {
+        if (ImGui::Button("Zoom out")) zoomed_ = 0;
+        ImGui::SameLine();
+    }
+    range_note(view_, task_, making_.share());
+}
+
+void FlamePanel::draw_box(const TraceStore& trace, std::uint32_t index, float x, float y, float width, bool above) {
+    const CallNode& node = made_.nodes()[index];
+    any_box_ = true;
+    const float right = std::max(x + width - (width > 3 ? 1.0F : 0.0F), x + 0.5F);
+    ImU32 color = index == 0 ? kFieldColor : colors_.of(trace, node.kind, node.name);
+    const bool lit = !highlight.empty() && index != 0 && contains_text(trace.name(node.name), highlight);
+    if (!highlight.empty() && !lit) color = mix(color, kPanelColor, 0.65F);
+    if (above) color = mix(color, kPanelColor, 0.45F);
+    const bool hovered =
+        ImGui::IsItemHovered() && ImGui::IsMouseHoveringRect({x, y}, {std::max(right, x + 2), y + box_height()});
+    if (hovered) pointed_ = index;
+    if (hovered) color = mix(color, IM_COL32_WHITE, 0.3F);
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    list.AddRectFilled({x, y}, {right, y + box_height() - 1}, color, width > 6 ? 2.0F : 0.0F);
+    const float room = width - 0.5F * em();
+    if (room < 1.7F * em()) return;
+    const std::string name = index == 0
+                                 ? std::string(made_.side() == CallSide::cpu ? "all host threads" : "all GPU work")
+                                 : box_name(trace, node);
+    std::string label = fmt::format("{}  {}", name, format_ns(static_cast<double>(node.total_ns)));
+    if (ImGui::CalcTextSize(label.c_str()).x > room) label = fitted(name, room);
+    if (label.size() > 3 || ImGui::CalcTextSize(label.c_str()).x <= room)
+        list.AddText({std::round(x + 0.25F * em()), std::round(y + (box_height() - em()) / 2 - 1)}, text_on(color),
+                     label.c_str());
+}
+
+void FlamePanel::draw_graph(const TraceStore& trace, Commands& commands) {
+    const auto nodes = made_.nodes();
+    if (zoomed_ >= nodes.size()) zoomed_ = 0;
+    const ImVec2 corner = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+    ImGui::InvisibleButton("##flames", {std::max(room.x, 1.0F), std::max(room.y, 1.0F)});
+    const bool hovered = ImGui::IsItemHovered();
+    pointed_ = 0;
+    any_box_ = false;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    list.PushClipRect(corner, {corner.x + room.x, corner.y + room.y}, true);
+    // The path to what is zoomed, then everything below it, one level after the other.
+    std::vector<std::uint32_t> path;
+    for (std::uint32_t n = zoomed_; n != 0; n = nodes[n].parent) path.push_back(n);
+    path.push_back(0);
+    std::reverse(path.begin(), path.end());
+    float y = corner.y - scroll_;
+    for (const std::uint32_t n : path) {
+        draw_box(trace, n, corner.x, y, room.x, n != zoomed_);
+        y += box_height();
+    }
+    struct Level {
+        std::uint32_t node;
+        float x, width;
+    };
+    std::vector<Level> level{{zoomed_, corner.x, room.x}}, below;
+    float depth = static_cast<float>(path.size());
+    while (!level.empty()) {
+        below.clear();
+        for (const Level& box : level) {
+            const CallNode& node = nodes[box.node];
+            float x = box.x;
+            for (const std::uint32_t child : node.children) {
+                const double share =
+                    node.total_ns > 0 ? static_cast<double>(nodes[child].total_ns) / static_cast<double>(node.total_ns)
+                                      : 0;
+                const float width = box.width * static_cast<float>(share);
+                if (width >= 0.5F) {
+                    draw_box(trace, child, x, y, width, false);
+                    below.push_back({child, x, width});
+                }
+                x += width;
+            }
+        }
+        std::swap(level, below);
+        y += box_height();
+        if (!level.empty()) ++depth;
+    }
+    depth_ = depth * box_height();
+    list.PopClipRect();
+    if (!hovered) return;
+    scroll_ = std::clamp(scroll_ - 3 * box_height() * ImGui::GetIO().MouseWheel, 0.0F, std::max(depth_ - room.y, 0.0F));
+    if (ImGui::IsMouseReleased(ImGuiMouseButton_Right) && pointed_ != 0)
+        commands.push("trace.find", {box_name(trace, nodes[pointed_])});
+    if (ImGui::IsMouseReleased(ImGuiMouseButton_Left)) zoomed_ = pointed_;
+    if (pointed_ != 0) draw_tooltip(trace, pointed_);
+}
+
+void FlamePanel::draw_tooltip(const TraceStore& trace, std::uint32_t index) const {
+    const auto nodes = made_.nodes();
+    const CallNode& node = nodes[index];
+    const auto of = [&](std::int64_t part, std::int64_t whole) {
+        return format_share(whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0);
+    };
+    ImGui::BeginTooltip();
+    ImGui::PushTextWrapPos(32 * em());
+    colored_text(mix(stage_color(node.stage), kTextColor, 0.4F), trace.name(node.name));
+    text(fmt::format("total {}, {} of all", format_ns(static_cast<double>(node.total_ns)),
+                     of(node.total_ns, nodes[0].total_ns)));
+    text(fmt::format("self {}, {} of it", format_ns(static_cast<double>(node.self_ns)),
+                     of(node.self_ns, node.total_ns)));
+    if (node.count > 0)
+        dim_text(fmt::format("{} times, mean {}", format_count(static_cast<double>(node.count)),
+                             format_ns(static_cast<double>(node.total_ns) / static_cast<double>(node.count))));
+    if (node.parent != 0) dim_text("inside " + box_name(trace, nodes[node.parent]));
+    if (node.inferred) dim_text("some of it is placed here by its time alone");
+    dim_text("click zooms, right click finds its spans");
+    ImGui::PopTextWrapPos();
+    ImGui::EndTooltip();
+}
+
+void FlamePanel::draw(const Snapshot& snapshot, Commands& commands) {
+    busy_ = false;
+    const TraceStore* trace = snapshot.shown();
+    if (!trace || trace->tracks().empty()) {
+        empty_note("Call paths appear here as soon as something is measured");
+        return;
+    }
+    const bool other = task_.store != trace || task_.id != snapshot.shown_trace;
+    if (task_.begin(snapshot, *trace, view_, fmt::format("{} {}", static_cast<int>(side), process))) {
+        making_ = CallTree(*trace, task_.range, side, process);
+        if (other) made_ = {}, zoomed_ = 0, colors_.forget();
+    }
+    if (task_.running && making_.advance(*trace, TraceTask::kSliceMs)) {
+        // Zoomed into the same path as before, where there still is one: nodes are numbered as they are met.
+        const bool same = zoomed_ < made_.nodes().size() && zoomed_ < making_.nodes().size() &&
+                          made_.side() == making_.side() &&
+                          made_.nodes()[zoomed_].name == making_.nodes()[zoomed_].name;
+        made_ = std::move(making_);
+        making_ = {};
+        if (!same) zoomed_ = 0;
+        task_.running = false;
+    }
+    busy_ = task_.running;
+    draw_controls(*trace);
+    if (made_.nodes().size() < 2) {
+        empty_note(task_.running           ? "Adding up"
+                   : side == CallSide::gpu ? "No GPU work was recorded here"
+                                           : "No ranges were recorded here");
+        return;
+    }
+    draw_graph(*trace, commands);
+}
+
+}  // namespace gs

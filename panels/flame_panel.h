@@ -1,0 +1,43 @@
+// Flame graph of the shown trace, or of the selected stretch of it: call paths from the outermost range downwards, as
+// wide as their time; of host threads, or of the GPU by the ranges that launched the work. A click zooms in, a name
+// lights up everywhere. A tab of the workspace.
+#pragma once
+
+#include <string>
+
+#include "panels/call_tree.h"
+#include "panels/command.h"
+#include "panels/snapshot.h"
+#include "panels/timeline_paint.h"
+#include "panels/trace_task.h"
+
+namespace gs {
+
+struct FlamePanel {
+    explicit FlamePanel(TraceView& view) : view_(view) {}
+    void draw(const Snapshot& snapshot, Commands& commands);
+    bool busy() const { return busy_; }
+    const CallTree& tree() const { return made_; }
+    std::uint32_t zoomed() const { return zoomed_; }
+
+    CallSide side = CallSide::cpu;
+    std::uint32_t process = kAnyProcess;
+    std::string highlight;
+
+  private:
+    void draw_controls(const TraceStore& trace);
+    void draw_graph(const TraceStore& trace, Commands& commands);
+    void draw_box(const TraceStore& trace, std::uint32_t node, float x, float y, float width, bool above);
+    void draw_tooltip(const TraceStore& trace, std::uint32_t node) const;
+
+    TraceView& view_;
+    TraceTask task_;
+    CallTree making_, made_;
+    SpanColors colors_;
+    std::uint32_t zoomed_ = 0;
+    std::uint32_t pointed_ = 0;  // 0: none
+    bool busy_ = false, any_box_ = false;
+    float scroll_ = 0, depth_ = 0;
+};
+
+}  // namespace gs

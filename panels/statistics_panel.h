@@ -1,0 +1,48 @@
+// Statistics: every name of the shown trace with its count, total, self, mean, shortest and longest time, for a
+// selected stretch or everything; sorted, filtered, as CSV. A click finds the spans of a name. A tab of the workspace.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "panels/command.h"
+#include "panels/snapshot.h"
+#include "panels/span_summary.h"
+#include "panels/trace_task.h"
+
+namespace gs {
+
+struct StatisticsPanel {
+    enum class Side { ranges, calls, gpu };
+
+    explicit StatisticsPanel(TraceView& view) : view_(view) {}
+    void draw(const Snapshot& snapshot, Commands& commands);
+    bool busy() const { return busy_; }
+    /// The rows shown, in their order.
+    const std::vector<NameFigures>& rows() const { return rows_; }
+    /// The rows shown as CSV.
+    std::string csv(const TraceStore& trace) const;
+
+    Side side = Side::ranges;
+    std::uint32_t process = kAnyProcess;
+    std::string filter;
+    PathPrompt prompt;
+
+  private:
+    void draw_controls(const TraceStore& trace, Commands& commands);
+    void sort_rows(const TraceStore& trace, int column, bool descending);
+    void draw_table(const TraceStore& trace, Commands& commands);
+
+    TraceView& view_;
+    TraceTask task_;
+    NameTable making_, made_;
+    std::vector<NameFigures> rows_;
+    std::string rows_filter_;
+    int sorted_by_ = -1;
+    bool sorted_down_ = true, stale_ = true, busy_ = false;
+};
+
+/// The table as CSV, times in milliseconds, percent of the time of outermost spans.
+std::string statistics_csv(const TraceStore& trace, std::span<const NameFigures> rows, std::int64_t outer_ns);
+
+}  // namespace gs

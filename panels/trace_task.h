@@ -1,0 +1,78 @@
+// What the panels that analyse a trace have in common: which stretch of which trace, when to look again, and how far it
+// is. Used by Find, Statistics, Flame graph and Compare.
+#pragma once
+
+#include <imgui.h>
+
+#include <cstdint>
+#include <string>
+
+#include "panels/format.h"
+#include "panels/snapshot.h"
+#include "panels/span_walk.h"
+#include "panels/trace_view.h"
+#include "panels/widgets.h"
+
+namespace gs {
+
+/// What a result was made of. A live trace is looked at again some seconds after it has grown.
+struct TraceTask {
+    const TraceStore* store = nullptr;
+    std::uint64_t id = 0;
+    TimeRange range = kAllTime;
+    std::string choice;  ///< what else decides the result, as text
+    std::uint64_t spans = 0;
+    double begun_at = -1e9;
+    bool running = false;
+
+    static constexpr double kLookAgain = 3;  ///< seconds
+    static constexpr double kSliceMs = 3;    ///< of a frame
+
+    /// True when the result has to be made (again); it is then noted as running.
+    bool begin(const Snapshot& snapshot, const TraceStore& trace, const TraceView& view, const std::string& wanted) {
+        const TimeRange now = view.selection.value_or(kAllTime);
+        const bool other = store != &trace || id != snapshot.shown_trace || !(range == now) || choice != wanted;
+        const bool grown = !running && spans != trace.span_count() && ImGui::GetTime() - begun_at > kLookAgain;
+        if (!other && !grown) return false;
+        *this = {&trace, snapshot.shown_trace, now, wanted, trace.span_count(), ImGui::GetTime(), true};
+        return true;
+    }
+    bool whole() const { return range == kAllTime; }
+};
+
+/// "of everything", or of how long a selection, with the way to end it; what a panel's figures are about.
+inline void range_note(TraceView& view, const TraceTask& task, double share) {
+    if (task.running && share < 1) {
+        dim_text("looking, " + format_share(share));
+        return;
+    }
+    if (!view.selection) {
+        dim_text("of everything; drag with Shift in the timeline for a stretch");
+        return;
+    }
+    dim_text("of the selected " + format_ns(view.selection->length_ns()));
+    ImGui::SameLine();
+    if (ImGui::SmallButton("All of it")) view.selection.reset();
+}
+
+/// The process of a choice by name; empty names are all of them.
+inline void process_combo(const TraceStore& trace, std::uint32_t& process) {
+    if (trace.processes().size() < 2) {
+        process = kAnyProcess;
+        return;
+    }
+    const auto label = [&](std::uint32_t i) {
+        const TraceProcess& p = trace.processes()[i];
+        return p.name + " (" + std::to_string(p.pid) + ")";
+    };
+    ImGui::SetNextItemWidth(9 * em());
+    if (ImGui::BeginCombo("##process", process < trace.processes().size() ? label(process).c_str() : "all processes")) {
+        if (ImGui::Selectable("all processes", process == kAnyProcess)) process = kAnyProcess;
+        for (std::uint32_t i = 0; i < trace.processes().size(); ++i)
+            if (ImGui::Selectable(label(i).c_str(), i == process)) process = i;
+        ImGui::EndCombo();
+    }
+    ImGui::SameLine();
+}
+
+}  // namespace gs
