@@ -134,7 +134,8 @@ void FlightRecorder::make_room() {
     std::uint64_t total = 0;
     for (const fs::path& file : files) total += bytes_of(file) + bytes_of(report_of(file));
     for (const fs::path& file : files) {
-        if (total <= options_.max_bytes) return;
+        // The newest stays, however large: it is what somebody is about to look for.
+        if (total <= options_.max_bytes || file == files.back()) return;
         total -= bytes_of(file) + bytes_of(report_of(file));
         std::error_code error;
         fs::remove(file, error);

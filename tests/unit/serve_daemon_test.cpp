@@ -124,21 +124,34 @@ TEST_F(ServeTest, TheFolderStaysWithinItsBoundAndOtherFilesStay) {
     TraceBatch batch = process.batch(20'000);
     for (int i = 0; i < 100; ++i) process.iterate(batch, 10'000 + 100 * i, 100);
     store.ingest(batch);
-    FlightRecorder recording = recorder(20'000);
-    ASSERT_TRUE(write_text_file(folder / "mine.pftrace", std::string(100'000, 'x')));
-    fs::path newest;
-    for (int i = 0; i < 12; ++i) {
-        ASSERT_TRUE(recording.ask_stretch("r", 10'000 * kMs, 20'000 * kMs));
+    const auto record = [&](FlightRecorder& recording) {
+        EXPECT_TRUE(recording.ask_stretch("r", 10'000 * kMs, 20'000 * kMs));
         const auto written = recording.write_all(store);
-        ASSERT_EQ(written.size(), 1u);
-        newest = written[0].path;
-    }
+        return written.size() == 1 ? written[0].path : fs::path();
+    };
+    const auto bytes_of = [](const fs::path& trace) {
+        return fs::file_size(trace) + fs::file_size(fs::path(trace).replace_extension(".json"));
+    };
+    FlightRecorder first = recorder();
+    const std::uint64_t bound = 3 * bytes_of(record(first)) + 100;
+    FlightRecorder bounded = recorder(bound);
+    ASSERT_TRUE(write_text_file(folder / "mine.pftrace", std::string(2 * bound, 'x')));
+    fs::path newest;
+    for (int i = 0; i < 12; ++i) newest = record(bounded);
+    const auto files = FlightRecorder::finished_in(folder);
     std::uint64_t total = 0;
-    for (const fs::path& file : FlightRecorder::finished_in(folder)) total += fs::file_size(file);
-    EXPECT_LE(total, 20'000u);
-    EXPECT_GT(total, 0u);
+    for (const fs::path& file : files) total += bytes_of(file);
+    EXPECT_LE(total, bound);
+    EXPECT_GE(files.size(), 2u);
     EXPECT_TRUE(fs::exists(newest));
     EXPECT_TRUE(fs::exists(folder / "mine.pftrace"));
+    std::size_t others = 0;  // reports go with their traces
+    for (const auto& entry : fs::directory_iterator(folder)) others += entry.path().extension() == ".json" ? 1 : 0;
+    EXPECT_EQ(others, files.size());
+    // One that alone exceeds the bound is kept until there is a newer one.
+    FlightRecorder tiny = recorder(1);
+    newest = record(tiny);
+    EXPECT_EQ(FlightRecorder::finished_in(folder), std::vector<fs::path>{newest});
 }
 
 TEST(CaptureRequests, SayWhichStretch) {
