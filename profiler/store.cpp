@@ -214,8 +214,12 @@ void TraceStore::take_process(Source& source, const TraceBatch& batch) {
     if (!batch.labels.empty()) process.labels = batch.labels;
     // Of two rings the one that knows of CUPTI speaks for the process.
     if (batch.service && (!process.service || batch.service->cupti != abi::CuptiState::not_asked ||
-                          process.service->cupti == abi::CuptiState::not_asked))
+                          process.service->cupti == abi::CuptiState::not_asked)) {
+        const bool another = process.service && process.service->cupti == abi::CuptiState::not_asked &&
+                             batch.service->cupti != abi::CuptiState::not_asked;
+        if (!process.service_first || another) process.service_first = batch.service;
         process.service = batch.service;
+    }
     for (const GpuDeviceEvent& device : batch.devices) {
         const auto known = std::find_if(process.devices.begin(), process.devices.end(),
                                         [&](const GpuDeviceEvent& d) { return d.device == device.device; });

@@ -69,6 +69,7 @@ struct TraceProcess {
     std::string name;
     ProcessLabels labels;
     std::optional<ServiceStatus> service;
+    std::optional<ServiceStatus> service_first;  ///< as it was told first: its totals count from before
     LossCounts loss;
     std::uint64_t written = 0;
     std::vector<GpuDeviceEvent> devices;
@@ -138,6 +139,9 @@ class TraceStore {
     void ingest(const TraceBatch& batch);
     /// Forgets everything measured; threads and names stay known.
     void clear();
+    /// A copy of what is in [begin, end], for reading on another thread: tracks, names and processes under the same
+    /// numbers, spans, counters and GPU work of that time. Without frames; not to be fed. O(what it holds).
+    TraceStore excerpt(std::int64_t begin_ns, std::int64_t end_ns) const;
     /// The next frames are warm-up again: another scene, another size, another backend.
     void restart_warm_up();
 

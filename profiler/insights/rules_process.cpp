@@ -163,7 +163,7 @@ struct SelfCost {
 SelfCost self_cost(const Subject& s) {
     SelfCost out;
     const TraceProcess& p = s.traced();
-    const auto traced_ns = static_cast<double>(s.store.end_ns() - s.store.begin_ns());
+    auto traced_ns = static_cast<double>(s.store.end_ns() - s.store.begin_ns());
     double ns = 0;
     const auto add = [&](double more, const char* what) {
         if (!(more > 0)) return;
@@ -180,15 +180,22 @@ SelfCost self_cost(const Subject& s) {
                     if (name == name_of(OverheadType::buffer_flush) || name == name_of(OverheadType::instrumentation))
                         handing += span.length_ns();
                 }
-    add(static_cast<double>(handing), "CUPTI");
     if (p.service) {
-        add(static_cast<double>(p.service->slow_path_ns), "new names and lanes");
-        add(static_cast<double>(p.service->service_cpu_ns), "the service's threads");
+        // Its totals count from the process's beginning: what came since the store first heard of them, over that time.
+        const ServiceStatus& now = *p.service;
+        const bool since = p.service_first && p.service_first->heartbeat_ns < now.heartbeat_ns;
+        const ServiceStatus first = since ? *p.service_first : ServiceStatus{};
+        if (since) traced_ns = static_cast<double>(now.heartbeat_ns - first.heartbeat_ns);
+        add(static_cast<double>(now.slow_path_ns - first.slow_path_ns), "new names and lanes");
+        add(static_cast<double>(now.service_cpu_ns - first.service_cpu_ns), "the service's threads");
         if (p.service->budget > 0) out.budget = p.service->budget;
         out.lost += p.service->cupti_dropped + p.service->budget_skipped;
     }
     out.lost += p.loss.lapped + p.loss.dropped + p.loss.untimed;
-    if (traced_ns > 0) out.share = ns / traced_ns;
+    const auto kept_ns = static_cast<double>(s.store.end_ns() - s.store.begin_ns());
+    const double service_share = traced_ns > 0 ? ns / traced_ns : 0;
+    add(static_cast<double>(handing), "CUPTI");
+    out.share = service_share + (kept_ns > 0 ? static_cast<double>(handing) / kept_ns : 0);
     return out;
 }
 
