@@ -1,173 +1,39 @@
-// Field numbers: perfetto_subset.proto. Every thread, and the counters together, is a packet sequence of its own with
-// its own interned names; times within a sequence never go back and slices nest, which is what trace readers insist on.
+// What goes where: processes, threads and CUDA calls as tracks of slices, GPU streams that a stage timer measured as
+// tracks with arrows from their launch, what CUPTI told as render stages (export_perfetto_gpu.cpp), the rest as
+// instants and counters.
 #include "profiler/export_perfetto.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <optional>
 #include <set>
 
 #include "profiler/core/clock.h"
-#include "profiler/proto_encoder.h"
+#include "profiler/export_perfetto_gpu.h"
+#include "profiler/perfetto_writer.h"
+#include "profiler/process_labels.h"
 #include "renderer/base/rng.h"
 
 namespace gs {
 namespace {
 
-enum Packet : std::uint32_t {
-    kClockSnapshot = 6,
-    kTimestamp = 8,
-    kSequence = 10,
-    kTrackEvent = 11,
-    kInterned = 12,
-    kFlags = 13,
-    kDropped = 42,
-    kDefaults = 59,
-    kTrackDescriptor = 60
-};
-enum Event : std::uint32_t {
-    kCategoryIid = 3,
-    kAnnotation = 4,
-    kType = 9,
-    kNameIid = 10,
-    kTrackUuid = 11,
-    kDoubleValue = 44,
-    kFlowIds = 47
-};
-enum EventType : std::uint64_t { kSliceBegin = 1, kSliceEnd = 2, kInstant = 3, kCounter = 4 };
-enum InternedField : std::uint32_t { kCategories = 1, kNames = 2, kAnnotationNames = 3 };
-constexpr std::uint64_t kRealtime = 1, kMonotonic = 3, kBoottime = 6;
-constexpr std::uint64_t kStateCleared = 1, kNeedsState = 2;
+using namespace perfetto;
 
-std::uint64_t process_uuid(std::uint32_t pid) { return hash64(pid) | 1; }
-std::uint64_t thread_uuid(std::uint32_t pid, std::uint64_t track) { return hash64(hash64(pid) ^ (track + 1)) | 1; }
-std::uint64_t counter_uuid(std::uint64_t name) { return hash64(0xC0DE000000000000ull + name) | 1; }
+std::uint64_t process_uuid(std::uint32_t process) { return hash64(0x9000000000000000ull + process) | 1; }
+std::uint64_t track_uuid(std::uint64_t track, std::uint64_t row = 0) {
+    return hash64(hash64(0xA000000000000000ull + track) ^ row) | 1;
+}
+std::uint64_t counter_uuid(std::uint64_t process, std::uint64_t name) {
+    return hash64(hash64(0xC0DE000000000000ull + name) ^ process) | 1;
+}
 
 /// The arrow from a span to the GPU work it launched. The span is known by its track and begin.
 std::uint64_t flow_id(std::uint64_t track, std::size_t row, std::int64_t begin_ns) {
     return hash64(hash64(static_cast<std::uint64_t>(begin_ns)) ^ (track << 8 | row)) | 1;
 }
 using Flows = std::set<std::uint64_t>;
-
-const char* payload_name(Stage stage) {
-    return stage == Stage::iteration ? "step" : stage == Stage::view_frame || stage == Stage::ui ? "frame" : "value";
-}
-
-/// Collects packets and passes them on to the file, a megabyte at a time. After an error it swallows what follows.
-class PacketSink {
-  public:
-    explicit PacketSink(AtomicFile file) : file_(std::move(file)) {}
-
-    template <class F>
-    void packet(F write) {
-        if (error_) return;
-        buffer_.message(1, write);
-        if (buffer_.bytes().size() > (1u << 20)) flush();
-    }
-    Result<std::uint64_t> finish() {
-        flush();
-        if (!error_) {
-            if (auto done = file_.commit(); !done) error_ = done.error();
-        }
-        if (error_) return tl::unexpected(*error_);
-        return bytes_;
-    }
-
-  private:
-    void flush() {
-        if (error_) return;
-        if (auto done = file_.append(std::string_view(buffer_.bytes())); !done) error_ = done.error();
-        bytes_ += buffer_.bytes().size();
-        buffer_.clear();
-    }
-    AtomicFile file_;
-    ProtoEncoder buffer_;
-    std::optional<Error> error_;
-    std::uint64_t bytes_ = 0;
-};
-
-/// One packet sequence: writes its state-clearing packet, then events, interning names as they first appear.
-class Sequence {
-  public:
-    Sequence(PacketSink& sink, const TraceStore& store, std::uint32_t id, bool dropped)
-        : sink_(sink), store_(store), id_(id) {
-        sink_.packet([&](ProtoEncoder& p) {
-            p.varint(kSequence, id_);
-            p.varint(kFlags, kStateCleared);
-            if (dropped) p.varint(kDropped, 1);
-            p.message(kDefaults, [](ProtoEncoder& d) { d.varint(58, kMonotonic); });
-        });
-    }
-
-    /// `flow`: an arrow that starts or ends here, 0: none.
-    void begin(std::uint64_t uuid, const TraceSpan& span, std::uint64_t flow) {
-        event(uuid, span.begin_ns, kSliceBegin, span.name, span.has_payload, span.payload, flow);
-    }
-    void instant(std::uint64_t uuid, const TraceInstant& i) {
-        event(uuid, i.time_ns, kInstant, i.name, i.payload != 0, i.payload, 0);
-    }
-    void end(std::uint64_t uuid, std::int64_t time) {
-        packet(time, [&](ProtoEncoder& e) {
-            e.varint(kType, kSliceEnd);
-            e.varint(kTrackUuid, uuid);
-        });
-    }
-    void value(std::uint64_t uuid, std::int64_t time, double value) {
-        packet(time, [&](ProtoEncoder& e) {
-            e.varint(kType, kCounter);
-            e.varint(kTrackUuid, uuid);
-            e.real(kDoubleValue, value);
-        });
-    }
-
-  private:
-    template <class F>
-    void packet(std::int64_t time, F write_event) {
-        sink_.packet([&](ProtoEncoder& p) {
-            p.varint(kTimestamp, static_cast<std::uint64_t>(std::max<std::int64_t>(time, 0)));
-            p.varint(kSequence, id_);
-            p.varint(kFlags, kNeedsState);
-            if (!fresh_.bytes().empty()) p.text(kInterned, fresh_.bytes());
-            p.message(kTrackEvent, write_event);
-        });
-        fresh_.clear();
-    }
-    void event(std::uint64_t uuid, std::int64_t time, EventType type, std::uint32_t name, bool has_payload,
-               std::uint64_t payload, std::uint64_t flow) {
-        const Stage stage = store_.stage(name);
-        const std::uint64_t category = static_cast<std::uint64_t>(group_of(stage)) + 1;
-        intern(kNames, name + std::uint64_t{1}, store_.name(name));
-        intern(kCategories, category, name_of(group_of(stage)));
-        const char* label = payload_name(stage);
-        const std::uint64_t annotation = label[0] == 's' ? 1 : label[0] == 'f' ? 2 : 3;
-        if (has_payload) intern(kAnnotationNames, annotation, label);
-        packet(time, [&](ProtoEncoder& e) {
-            e.varint(kCategoryIid, category);
-            if (has_payload)
-                e.message(kAnnotation, [&](ProtoEncoder& a) {
-                    a.varint(1, annotation);
-                    a.varint(3, payload);
-                });
-            e.varint(kType, type);
-            e.varint(kNameIid, name + std::uint64_t{1});
-            e.varint(kTrackUuid, uuid);
-            if (flow != 0) e.fixed(kFlowIds, flow);
-        });
-    }
-    void intern(InternedField field, std::uint64_t iid, std::string_view text) {
-        if (!known_.insert({field, iid}).second) return;
-        fresh_.message(field, [&](ProtoEncoder& s) {
-            s.varint(1, iid);
-            s.text(2, text);
-        });
-    }
-
-    PacketSink& sink_;
-    const TraceStore& store_;
-    std::uint32_t id_;
-    ProtoEncoder fresh_;  // interned data of the next packet
-    std::set<std::pair<std::uint32_t, std::uint64_t>> known_;
-};
 
 void write_clocks(PacketSink& sink, const TraceStore& store) {
     const auto boot_offset =
@@ -201,29 +67,37 @@ void write_track(PacketSink& sink, std::uint64_t uuid, F describe) {
     });
 }
 
-void write_process(PacketSink& sink, const TraceStore& store, std::uint32_t pid) {
-    write_track(sink, process_uuid(pid), [&](ProtoEncoder& t) {
+void write_process(PacketSink& sink, const TraceStore& store, std::uint32_t index, std::uint32_t pid) {
+    const TraceProcess& process = store.processes()[index];
+    const ProcessLabels& labels = process.labels;
+    write_track(sink, process_uuid(index), [&](ProtoEncoder& t) {
         t.message(3, [&](ProtoEncoder& d) {
             d.varint(1, pid);
-            d.text(6, store.process_name());
+            if (!labels.command.empty()) d.text(2, labels.command);
+            d.text(6, process.name);
+            for (const std::string& label : label_texts(labels)) d.text(8, label);
         });
     });
 }
 
-/// A thread, or a GPU stream as a track of its own under the process.
-void write_lane(PacketSink& sink, const TraceTrack& track, std::uint64_t uuid) {
+/// A thread, or a track of its own under the process.
+void write_lane(PacketSink& sink, const TraceTrack& track, std::uint64_t uuid, std::uint32_t pid) {
     write_track(sink, uuid, [&](ProtoEncoder& t) {
-        if (track.kind == TrackKind::gpu_stream) {
-            t.text(2, track.name);
-            t.varint(5, process_uuid(track.pid));
-            t.text(14, "GPU stream");  // what the import knows it by
+        if (track.kind == TrackKind::thread) {
+            t.message(4, [&](ProtoEncoder& d) {
+                d.varint(1, pid);
+                d.varint(2, track.tid);
+                d.text(5, track.name);
+            });
             return;
         }
-        t.message(4, [&](ProtoEncoder& d) {
-            d.varint(1, track.pid);
-            d.varint(2, track.tid);
-            d.text(5, track.name);
-        });
+        t.text(2, track.name);
+        t.varint(5, process_uuid(track.process));
+        // What the import knows it by.
+        t.text(14, track.kind == TrackKind::api           ? kCallsTrack + std::to_string(track.tid)
+                   : track.kind == TrackKind::overhead    ? kOverheadTrack + std::to_string(track.tid)
+                   : track.kind == TrackKind::overlapping ? std::string(kOverlappingTrack)
+                                                          : std::string(kStreamTrack));
     });
 }
 
@@ -250,23 +124,59 @@ Flows flows_of(const TraceStore& store, const PerfettoOptions& options) {
     return flows;
 }
 
-/// The rows of a track merged into one stream of begins and ends that nest: by begin, outer before inner, an inner span
-/// never outlasting its outer one.
-std::uint64_t write_spans(Sequence& out, const TraceStore& store, std::size_t t, std::uint64_t uuid, const Flows& flows,
+/// What stands beside the spans of a track.
+class DetailsOf {
+  public:
+    DetailsOf(const TraceStore& store, const PerfettoOptions& options)
+        : store_(store),
+          options_(options),
+          flows_(flows_of(store, options)),
+          submissions_(submissions_of(store, options)) {}
+
+    /// Valid until the next call.
+    Details operator()(std::size_t t, std::size_t row, const TraceSpan& span) {
+        Details out;
+        const TraceTrack& track = store_.tracks()[t];
+        if (track.kind == TrackKind::gpu_stream)
+            out.flow = flow_to(store_, t, row, span, options_);
+        else if (const std::uint64_t id = flow_id(t, row, span.begin_ns); flows_.contains(id))
+            out.flow = id;
+        std::size_t count = 0;
+        if (span.has_payload)
+            annotations_[count++] = {track.kind == TrackKind::api ? "result" : payload_name(store_.stage(span.name)),
+                                     span.payload, span.payload_kind};
+        if (track.kind == TrackKind::api) {
+            out.cuda_call = true;
+            if (const auto found =
+                    submissions_.find({static_cast<std::uint32_t>(t), static_cast<std::uint32_t>(row), span.begin_ns});
+                found != submissions_.end())
+                out.submitted = found->second;
+            if (row > 0) annotations_[count++] = {"driver", 1};
+        }
+        out.annotations = std::span(annotations_).first(count);
+        return out;
+    }
+
+  private:
+    const TraceStore& store_;
+    const PerfettoOptions& options_;
+    Flows flows_;
+    Submissions submissions_;
+    std::array<Annotation, 3> annotations_;
+};
+
+/// The rows of a track from `first_row` on merged into one stream of begins and ends that nest: by begin, outer before
+/// inner, an inner span never outlasting its outer one.
+std::uint64_t write_spans(Sequence& out, const TraceStore& store, std::size_t t, std::uint64_t uuid,
+                          std::size_t first_row, std::size_t row_count, DetailsOf& details,
                           const PerfettoOptions& options) {
     const TraceTrack& track = store.tracks()[t];
-    const auto flow_of = [&](std::size_t row, const TraceSpan& span) {
-        if (flows.empty()) return std::uint64_t{0};
-        if (track.kind == TrackKind::gpu_stream) return flow_to(store, t, row, span, options);
-        const std::uint64_t id = flow_id(t, row, span.begin_ns);
-        return flows.contains(id) ? id : 0;
-    };
     struct Cursor {
         const TraceSpan *next, *stop;
     };
     std::vector<Cursor> rows;
-    for (const auto& row : track.rows) {
-        const auto view = row.view();
+    for (std::size_t r = first_row; r < first_row + row_count; ++r) {
+        const auto view = track.rows[r].view();
         const auto first = std::lower_bound(view.begin(), view.end(), options.begin_ns,
                                             [](const TraceSpan& s, std::int64_t time) { return s.end_ns < time; });
         rows.push_back({view.data() + (first - view.begin()), view.data() + view.size()});
@@ -284,7 +194,7 @@ std::uint64_t write_spans(Sequence& out, const TraceStore& store, std::size_t t,
             out.end(uuid, ends.back());
             ends.pop_back();
         }
-        out.begin(uuid, span, flow_of(static_cast<std::size_t>(earliest - rows.data()), span));
+        out.begin(uuid, span, details(t, first_row + static_cast<std::size_t>(earliest - rows.data()), span));
         ends.push_back(ends.empty() ? span.end_ns : std::min(span.end_ns, ends.back()));
         ++count;
     }
@@ -292,18 +202,125 @@ std::uint64_t write_spans(Sequence& out, const TraceStore& store, std::size_t t,
     return count;
 }
 
-void write_counters(PacketSink& sink, const TraceStore& store, std::uint32_t pid, std::uint32_t& sequence,
+/// Ranges that overlap need a track for every row of them.
+std::uint64_t write_rows_apart(PacketSink& sink, const TraceStore& store, std::size_t t, std::uint32_t& sequence,
+                               DetailsOf& details, const PerfettoOptions& options, std::uint32_t pid) {
+    std::uint64_t count = 0;
+    for (std::size_t row = 0; row < store.tracks()[t].rows.size(); ++row) {
+        const std::uint64_t uuid = track_uuid(t, row);
+        write_lane(sink, store.tracks()[t], uuid, pid);
+        Sequence out(sink, store, sequence++, false);
+        count += write_spans(out, store, t, uuid, row, 1, details, options);
+    }
+    return count;
+}
+
+bool is_within(std::int64_t time, const PerfettoOptions& options) {
+    return time >= options.begin_ns && time <= options.end_ns;
+}
+
+/// Waits, memory and GPUs of a process: instants with all their numbers, on tracks the import knows.
+class MomentWriter {
+  public:
+    MomentWriter(PacketSink& sink, const TraceStore& store, std::uint32_t& sequence, const PerfettoOptions& options)
+        : sink_(sink), store_(store), sequence_(sequence), options_(options) {}
+
+    void write(std::uint32_t process) {
+        const TraceProcess& of = store_.processes()[process];
+        track(
+            process, 1, kSyncTrack, of.syncs.view(), [](const SyncEvent& e) { return e.begin_ns; },
+            [](Sequence& out, std::uint64_t uuid, const SyncEvent& e) {
+                const Annotation a[] = {{"length_ns", static_cast<std::uint64_t>(e.end_ns - e.begin_ns)},
+                                        {"correlation", e.correlation},
+                                        {"context", e.context},
+                                        {"stream", e.stream},
+                                        {"type", static_cast<std::uint64_t>(e.type)}};
+                out.moment(uuid, e.begin_ns, "wait", a);
+            });
+        track(
+            process, 2, kMemoryTrack, of.memory.view(), [](const MemoryEvent& e) { return e.time_ns; },
+            [](Sequence& out, std::uint64_t uuid, const MemoryEvent& e) {
+                const Annotation a[] = {{"bytes", e.bytes},
+                                        {"address", e.address},
+                                        {"correlation", e.correlation},
+                                        {"device", e.device},
+                                        {"type", static_cast<std::uint64_t>(e.type)}};
+                out.moment(uuid, e.time_ns, e.released ? "release" : "allocate", a);
+            });
+        const std::int64_t begin = std::clamp(store_.begin_ns(), options_.begin_ns, options_.end_ns);
+        track(
+            process, 3, kGpusTrack, std::span(of.devices), [&](const GpuDeviceEvent&) { return begin; },
+            [&](Sequence& out, std::uint64_t uuid, const GpuDeviceEvent& d) {
+                const auto whole = [](int v) { return static_cast<std::uint64_t>(v); };
+                const Annotation a[] = {{"device", d.device},
+                                        {"uuid", 0, PayloadKind::whole, d.uuid},
+                                        {"compute_major", whole(d.compute_major)},
+                                        {"compute_minor", whole(d.compute_minor)},
+                                        {"multiprocessors", whole(d.multiprocessors)},
+                                        {"warps_per_multiprocessor", d.warps_per_multiprocessor},
+                                        {"blocks_per_multiprocessor", d.blocks_per_multiprocessor},
+                                        {"registers_per_multiprocessor", d.registers_per_multiprocessor},
+                                        {"shared_per_multiprocessor", d.shared_per_multiprocessor},
+                                        {"shared_per_block", d.shared_per_block},
+                                        {"l2_bytes", d.l2_bytes},
+                                        {"clock_khz", whole(d.clock_khz)},
+                                        {"memory_clock_khz", whole(d.memory_clock_khz)},
+                                        {"memory_bus_bits", whole(d.memory_bus_bits)},
+                                        {"memory_bytes", d.memory_bytes}};
+                out.moment(uuid, begin, d.name, a);
+            });
+    }
+
+  private:
+    template <class T, class Time, class Write>
+    void track(std::uint32_t process, std::uint64_t which, const char* name, std::span<const T> events, Time time,
+               Write write) {
+        std::vector<const T*> in_order;
+        for (const T& e : events)
+            if (is_within(time(e), options_)) in_order.push_back(&e);
+        if (in_order.empty()) return;
+        std::stable_sort(in_order.begin(), in_order.end(), [&](const T* a, const T* b) { return time(*a) < time(*b); });
+        const std::uint64_t uuid = hash64(process_uuid(process) + which) | 1;
+        write_track(sink_, uuid, [&](ProtoEncoder& t) {
+            t.text(2, name);
+            t.varint(5, process_uuid(process));
+            t.text(14, name);
+        });
+        Sequence out(sink_, store_, sequence_++, false);
+        for (const T* e : in_order) write(out, uuid, *e);
+    }
+
+    PacketSink& sink_;
+    const TraceStore& store_;
+    std::uint32_t& sequence_;
+    const PerfettoOptions& options_;
+};
+
+void write_instants(PacketSink& sink, const TraceStore& store, std::uint32_t& sequence,
                     const PerfettoOptions& options) {
-    const auto declare = [&](std::uint64_t uuid, std::string_view name) {
+    std::vector<TraceInstant> instants(store.instants().begin(), store.instants().end());
+    std::sort(instants.begin(), instants.end(),
+              [](const TraceInstant& a, const TraceInstant& b) { return a.time_ns < b.time_ns; });
+    Sequence out(sink, store, sequence++, false);
+    for (const TraceInstant& i : instants) {
+        if (i.track >= store.tracks().size() || !is_within(i.time_ns, options)) continue;
+        const Annotation payload{payload_name(store.stage(i.name)), i.payload};
+        out.instant(track_uuid(i.track), i.time_ns, i.name, std::span(&payload, i.payload != 0 ? 1 : 0));
+    }
+}
+
+void write_counters(PacketSink& sink, const TraceStore& store, std::uint32_t& sequence,
+                    const PerfettoOptions& options) {
+    const auto declare = [&](std::uint32_t process, std::uint64_t uuid, std::string_view name) {
         write_track(sink, uuid, [&](ProtoEncoder& t) {
             t.text(2, name);
-            t.varint(5, process_uuid(pid));
+            t.varint(5, process_uuid(process));
             t.text(8, "");
         });
     };
     for (const CounterSeries& series : store.counters()) {
-        const std::uint64_t uuid = counter_uuid(series.name);
-        declare(uuid, store.name(series.name));
+        const std::uint64_t uuid = counter_uuid(series.process, series.name);
+        declare(series.process, uuid, store.name(series.name));
         Sequence out(sink, store, sequence++, false);
         std::int64_t last = std::numeric_limits<std::int64_t>::min();
         for (const CounterPoint& point : series.points.view()) {
@@ -312,10 +329,13 @@ void write_counters(PacketSink& sink, const TraceStore& store, std::uint32_t pid
         }
     }
     // What is missing from the trace belongs into the trace.
-    const std::uint64_t uuid = counter_uuid(~0ull);
-    declare(uuid, "lost records");
-    Sequence out(sink, store, sequence++, false);
-    out.value(uuid, store.read_ns(), static_cast<double>(store.loss().total() + store.forgotten_spans()));
+    for (std::uint32_t p = 0; p < store.processes().size(); ++p) {
+        const std::uint64_t uuid = counter_uuid(p, ~0ull);
+        declare(p, uuid, "lost records");
+        Sequence out(sink, store, sequence++, false);
+        const std::uint64_t lost = store.processes()[p].loss.total() + (p == 0 ? store.forgotten_spans() : 0);
+        out.value(uuid, store.read_ns(), static_cast<double>(lost));
+    }
 }
 
 }  // namespace
@@ -326,28 +346,29 @@ Result<PerfettoSummary> export_perfetto(const TraceStore& store, const fs::path&
     PacketSink sink(std::move(*file));
     PerfettoSummary summary;
     write_clocks(sink, store);
-
-    std::set<std::uint32_t> pids;
-    for (const TraceTrack& track : store.tracks())
-        if (pids.insert(track.pid).second) write_process(sink, store, track.pid);
-    const Flows flows = flows_of(store, options);
+    write_gpus(sink, store);
+    const std::vector<std::uint32_t> pids = distinct_pids(store.processes());
+    for (std::uint32_t p = 0; p < pids.size(); ++p) write_process(sink, store, p, pids[p]);
+    DetailsOf details(store, options);
     std::uint32_t sequence = 2;
     for (std::size_t t = 0; t < store.tracks().size(); ++t) {
         const TraceTrack& track = store.tracks()[t];
-        const std::uint64_t uuid = thread_uuid(track.pid, t);
-        write_lane(sink, track, uuid);
+        const std::uint32_t pid = pids[track.process];
+        ++(track.kind == TrackKind::gpu_stream ? summary.streams : summary.threads);
+        if (track.kind == TrackKind::overlapping) {
+            summary.spans += write_rows_apart(sink, store, t, sequence, details, options, pid);
+            continue;
+        }
+        if (track.works.empty()) write_lane(sink, track, track_uuid(t), pid);
         Sequence out(sink, store, sequence++, store.loss().lapped > 0);
-        summary.spans += write_spans(out, store, t, uuid, flows, options);
-        ++(track.kind == TrackKind::thread ? summary.threads : summary.streams);
+        summary.spans += track.works.empty()
+                             ? write_spans(out, store, t, track_uuid(t), 0, track.rows.size(), details, options)
+                             : write_render_stages(out, store, t, options, pid);
     }
-    std::vector<TraceInstant> instants(store.instants().begin(), store.instants().end());
-    std::sort(instants.begin(), instants.end(),
-              [](const TraceInstant& a, const TraceInstant& b) { return a.time_ns < b.time_ns; });
-    Sequence moments(sink, store, sequence++, false);
-    for (const TraceInstant& i : instants)
-        if (i.track < store.tracks().size() && i.time_ns >= options.begin_ns && i.time_ns <= options.end_ns)
-            moments.instant(thread_uuid(store.tracks()[i.track].pid, i.track), i);
-    if (!pids.empty()) write_counters(sink, store, *pids.begin(), sequence, options);
+    write_instants(sink, store, sequence, options);
+    MomentWriter moments(sink, store, sequence, options);
+    for (std::uint32_t p = 0; p < pids.size(); ++p) moments.write(p);
+    if (!pids.empty()) write_counters(sink, store, sequence, options);
     summary.counters = store.counters().size();
 
     auto bytes = sink.finish();

@@ -59,6 +59,7 @@ Result<ImportSummary> import_trace(const fs::path& path, TraceStore& store, cons
                     "traces are .pftrace, .perfetto-trace or .json files, gzipped or not");
     const auto read =
         perfetto ? import_perfetto(*bytes, path.string(), events) : import_chrome(*bytes, path.string(), events);
+    if (events.stopped()) return fail(ErrorKind::unsupported, path.string(), "stopped");
     if (!read) return tl::unexpected(read.error());
     ImportSummary summary = events.finish(store);
     summary.format = perfetto ? "Perfetto" : "Chrome JSON";

@@ -2,14 +2,18 @@
 #include "profiler/import_perfetto.h"
 
 #include <cmath>
+#include <cstring>
 #include <optional>
 
-#include "profiler/proto_reader.h"
+#include "profiler/perfetto_state.h"
+#include "profiler/perfetto_writer.h"
+#include "profiler/process_labels.h"
 
 namespace gs {
 namespace {
 
-constexpr std::uint64_t kRealtime = 1, kMonotonic = 3, kBoottime = 6;
+using namespace perfetto;
+
 constexpr std::size_t kMaxUnits = 1'000'000;  ///< sequences, clocks, tracks, interned names: more than any trace has
 
 /// A clock, of one sequence or of all: its reading plus `offset` is time in the trace's reference clock.
@@ -18,47 +22,36 @@ struct Clock {
     std::int64_t unit = 1;
     bool incremental = false;
 };
-struct Sequence {
-    std::unordered_map<std::uint64_t, std::string_view> names, annotations;
-    std::uint64_t clock = 0, track = 0;  ///< defaults; 0: none
-    bool has_state = false;
-};
 struct Lane {
     std::uint32_t track = kNoTrack;  ///< of ImportEvents, once there are slices or a descriptor of a thread
     std::string_view name;
     std::uint64_t parent = 0;
     std::uint32_t pid = 0, tid = 0;
-    bool is_process = false, is_thread = false, is_counter = false, is_gpu = false;
+    bool is_process = false, is_thread = false, is_counter = false;
+    TrackKind kind = TrackKind::thread;
+    bool own_kind = false;     ///< the description says what kind it is, as our own traces do
+    std::string_view moments;  ///< one of our tracks of instants that are more than that
     bool incremental = false;
     double unit = 1, sum = 0;
 };
-struct Event {
-    std::uint64_t type = 0, track = 0, name_iid = 0, flow = 0, payload = 0;
-    std::string_view name;
-    std::optional<double> value;
-    bool has_payload = false, has_track = false;
-};
-
-std::int64_t time_of(const ProtoReader& at, std::uint64_t value, std::int64_t unit = 1) {
-    if (unit < 1 || value > static_cast<std::uint64_t>(kMaxImportTime) / static_cast<std::uint64_t>(unit))
-        at.fault("a time is beyond what times can be");
-    return static_cast<std::int64_t>(value) * unit;
-}
-
 class Reader {
   public:
     explicit Reader(ImportEvents& out) : out_(out) {}
 
-    void read(ProtoReader trace) {
-        while (trace.next())
+    void read(ProtoReader trace, std::size_t bytes) {
+        constexpr std::uint64_t kBetweenReports = 65536;
+        for (std::uint64_t count = 1; trace.next(); ++count) {
             if (trace.field() == 1) packet(trace.message());
+            const double share = static_cast<double>(trace.byte()) / static_cast<double>(bytes);
+            if (count % kBetweenReports == 0 && !out_.go_on(share)) return;
+        }
         describe();
     }
 
   private:
     void packet(ProtoReader p) {
         std::uint64_t sequence = 0, flags = 0, clock = 0;
-        std::optional<ProtoReader> timestamp, event, interned, defaults, track, clocks;
+        std::optional<ProtoReader> timestamp, event, stage, interned, defaults, track, clocks;
         for (; p.next();) switch (p.field()) {
                 case 6:
                     clocks = p;
@@ -88,27 +81,32 @@ class Reader {
                     track = p;
                     break;
                 case 52:
-                case 53:
-                    out_.skip("GPU counter and render stage packets");
+                    out_.skip("GPU counter packets");
+                    break;
+                case kRenderStage:
+                    stage = p;
                     break;
                 default:
                     break;
             }
         if (sequences_.size() >= kMaxUnits && !sequences_.contains(sequence)) p.fault("there are too many sequences");
-        Sequence& state = sequences_[sequence];
-        if ((flags & 1) != 0) state = {{}, {}, 0, 0, true};
+        SequenceState& state = sequences_[sequence];
+        if ((flags & kStateCleared) != 0) {
+            state = {};
+            state.has_state = true;
+        }
         if (clocks) take_clocks(clocks->message(), sequence);
         if (defaults) take_defaults(defaults->message(), state);
-        if (interned) take_interned(interned->message(), state);
+        if (interned) state.take_interned(interned->message());
         if (track) take_track(track->message());
-        if (!event) return;
+        if (!event && !stage) return;
         if ((flags & 2) != 0 && !state.has_state) return out_.skip("events whose names were lost");
         if (!timestamp) return out_.skip("events without a time");
         if (clock == 0) clock = state.clock != 0 ? state.clock : kBoottime;
-        if (const auto time = reference_time(*timestamp, clock, sequence))
-            take_event(event->message(), *time, state, sequence);
-        else
-            out_.skip("events of a clock that nothing relates to the others");
+        const auto time = reference_time(*timestamp, clock, sequence);
+        if (!time) return out_.skip("events of a clock that nothing relates to the others");
+        if (event) take_event(parse_event(event->message(), state), *event, *time, sequence);
+        if (stage) take_stage(parse_stage(stage->message(), *time, state));
     }
 
     // ---- clocks
@@ -146,7 +144,7 @@ class Reader {
         if (!now || *now < 0 || *now > kMaxImportTime) return;
         for (Reading& r : readings) {
             r.clock.offset = *now - r.clock.last;
-            if (r.id == kRealtime && out_.realtime_offset_ns == 0) out_.realtime_offset_ns = -r.clock.offset;
+            if (r.id == kRealtime && !out_.realtime_offset_ns) out_.realtime_offset_ns = -r.clock.offset;
             if (r.id == kMonotonic && out_.read_ns == 0) out_.read_ns = *now;
             if (clocks_.size() >= kMaxUnits) snapshot.fault("there are too many clocks");
             const ClockKey key = key_of(r.id, sequence);
@@ -168,24 +166,12 @@ class Reader {
     }
 
     // ---- what events refer to
-    static void take_defaults(ProtoReader d, Sequence& state) {
+    static void take_defaults(ProtoReader d, SequenceState& state) {
         while (d.next()) {
             if (d.field() == 58) state.clock = d.value();
             if (d.field() == 11)
                 for (ProtoReader e = d.message(); e.next();)
                     if (e.field() == 11) state.track = e.value();
-        }
-    }
-    void take_interned(ProtoReader data, Sequence& state) {
-        while (data.next()) {
-            if (data.field() != 2 && data.field() != 3) continue;
-            std::uint64_t iid = 0;
-            std::string_view text;
-            for (ProtoReader s = data.message(); s.next();) {
-                if (s.field() == 1) iid = s.value();
-                if (s.field() == 2) text = s.text();
-            }
-            (data.field() == 2 ? state.names : state.annotations)[iid] = text;
         }
     }
     Lane& lane_of(const ProtoReader& at, std::uint64_t uuid) {
@@ -199,17 +185,21 @@ class Reader {
     void take_track(ProtoReader t) {
         Lane lane;
         std::uint64_t uuid = 0;
+        std::string_view command;
+        std::vector<std::string_view> labels;
         while (t.next()) {
             const std::uint32_t field = t.field();
             if (field == 1) uuid = t.value();
             if (field == 2) lane.name = t.text();
             if (field == 5) lane.parent = t.value();
-            if (field == 14) lane.is_gpu = t.text() == "GPU stream";
+            if (field == 14) describe_kind(t.text(), lane);
             if (field == 3 || field == 4) {
                 (field == 3 ? lane.is_process : lane.is_thread) = true;
                 for (ProtoReader d = t.message(); d.next();) {
                     if (d.field() == 1) lane.pid = static_cast<std::uint32_t>(d.value());
                     if (d.field() == 2 && field == 4) lane.tid = static_cast<std::uint32_t>(d.value());
+                    if (d.field() == 2 && field == 3 && command.empty()) command = d.text();
+                    if (d.field() == 8 && field == 3) labels.push_back(d.text());
                     if (d.field() == (field == 3 ? 6u : 5u)) lane.name = d.text();
                 }
             }
@@ -225,75 +215,75 @@ class Reader {
         lane.track = known.track;
         if (lane.name.empty()) lane.name = known.name;
         known = lane;
-        if (lane.is_thread || lane.is_gpu) track_of(known);
-        if (lane.is_process && out_.process_name.empty()) out_.process_name = lane.name;
+        if (lane.is_thread || lane.own_kind) track_of(known);
+        if (lane.is_process) take_process(known, command, labels);
+    }
+    static void describe_kind(std::string_view text, Lane& lane) {
+        const auto tid_after = [&](const char* prefix) { return small_number_in(text.substr(std::strlen(prefix))); };
+        lane.own_kind = true;
+        if (text == kStreamTrack) {
+            lane.kind = TrackKind::gpu_stream;
+        } else if (text == kOverlappingTrack) {
+            lane.kind = TrackKind::overlapping;
+        } else if (text.starts_with(kCallsTrack)) {
+            lane.kind = TrackKind::api;
+            lane.tid = tid_after(kCallsTrack);
+        } else if (text.starts_with(kOverheadTrack)) {
+            lane.kind = TrackKind::overhead;
+            lane.tid = tid_after(kOverheadTrack);
+        } else {
+            lane.own_kind = false;
+            for (const char* moments : {kSyncTrack, kMemoryTrack, kGpusTrack, kProjectionTrack})
+                if (text == moments) lane.moments = moments;
+        }
+    }
+    void take_process(const Lane& lane, std::string_view command, const std::vector<std::string_view>& texts) {
+        ImportEvents::Process& process = out_.process(lane.pid);
+        process.declared = true;
+        if (process.name.empty()) process.name = lane.name;
+        ProcessLabels& labels = process.labels;
+        if (!command.empty()) labels.command = command;
+        for (const std::string_view text : texts) read_label(text, labels);
     }
 
     // ---- events
-    void take_annotation(ProtoReader a, Event& event) {
-        for (; a.next();)
-            if ((a.field() == 3 || a.field() == 4) && !event.has_payload) {
-                event.payload = a.value();
-                event.has_payload = true;
-            }
-    }
-    Event parse(ProtoReader e, const Sequence& state) {
-        Event out;
-        for (; e.next();) switch (e.field()) {
-                case 4:
-                    take_annotation(e.message(), out);
-                    break;
-                case 9:
-                    out.type = e.value();
-                    break;
-                case 10:
-                    out.name_iid = e.value();
-                    break;
-                case 11:
-                    out.track = e.value(), out.has_track = true;
-                    break;
-                case 23:
-                    out.name = e.text();
-                    break;
-                case 30:
-                    out.value = static_cast<double>(static_cast<std::int64_t>(e.value()));
-                    break;
-                case 36:
-                case 47:
-                    if (out.flow == 0) out.flow = e.value();
-                    break;
-                case 44:
-                    out.value = e.real();
-                    break;
-                default:
-                    break;
-            }
-        if (!out.has_track) out.track = state.track;
-        if (const auto known = state.names.find(out.name_iid); out.name_iid != 0 && known != state.names.end())
-            out.name = known->second;
-        return out;
-    }
-    void take_event(ProtoReader message, std::int64_t time, const Sequence& state, std::uint64_t sequence) {
-        const Event e = parse(message, state);
+    void take_event(const Event& e, const ProtoReader& at, std::int64_t time, std::uint64_t sequence) {
         // What names no track belongs to its sequence.
-        Lane& lane = e.track != 0 || e.has_track ? lane_of(message, e.track) : own_lanes_[sequence];
+        Lane& lane = e.track != 0 || e.has_track ? lane_of(at, e.track) : own_lanes_[sequence];
         if (e.type == 4) return take_counter(e, lane, time);
         if (e.type < 1 || e.type > 3) return out_.skip("events of types other than slice, instant and counter");
+        if (!lane.moments.empty()) {
+            const auto parent = lanes_.find(lane.parent);
+            if (e.type == 3 && parent != lanes_.end())
+                take_moment(e, lane.moments, time, out_.process(parent->second.pid));
+            return;
+        }
         const std::uint32_t track = track_of(lane);
+        const Note* const payload = e.payload();
         if (e.type == 3) {
-            out_.add_instant({time, e.payload, track, out_.name(e.name)});
+            out_.add_instant({time, payload == nullptr ? 0 : payload->value, track, out_.name(e.name, e.domain)});
             return;
         }
         ImportedEvent slice;
         slice.kind = e.type == 1 ? ImportedEvent::Kind::begin : ImportedEvent::Kind::end;
         slice.begin_ns = slice.end_ns = time;
         if (e.type == 1) {
-            slice.name = out_.name(e.name);
-            slice.payload = e.payload;
-            slice.has_payload = e.has_payload;
-            slice.flow = e.flow;
+            slice.name = out_.name(e.name, e.domain);
+            if (!e.category.empty()) slice.category = out_.category(e.category, e.domain);
+            if (payload != nullptr) {
+                slice.payload = payload->value;
+                slice.payload_kind = payload->kind;
+                slice.has_payload = true;
+            }
+            slice.driver = e.note("driver") != nullptr;
+            slice.is_call = !e.submitted.empty();
+            slice.flow = e.submitted.empty() ? e.flow : out_.add_submission(e.submitted);
         }
         out_.add(track, slice);
+    }
+    void take_stage(StageEvent&& stage) {
+        if (!stage.name.empty()) stage.work.name = out_.name(stage.name);
+        out_.add_work(stage.pid, stage.work, stage.event);
     }
     void take_counter(const Event& e, Lane& lane, std::int64_t time) {
         if (!e.value || !std::isfinite(*e.value)) return out_.skip("counter events without a number");
@@ -301,10 +291,10 @@ class Reader {
         if (lane.incremental) value = lane.sum += value;
         // The export's own note of what is missing.
         if (lane.name == "lost records" && value >= 0 && value < 1e18) {
-            out_.lost = static_cast<std::uint64_t>(value);
+            out_.process(pid_of(lane)).lost = static_cast<std::uint64_t>(value);
             return;
         }
-        out_.add_point({time, value, 0, out_.name(lane.name.empty() ? "counter" : lane.name)});
+        out_.add_point(pid_of(lane), {time, value, 0, out_.name(lane.name.empty() ? "counter" : lane.name)});
     }
 
     // Descriptors may come after events, so tracks get their names last.
@@ -312,19 +302,25 @@ class Reader {
         for (auto& [uuid, lane] : lanes_) describe(lane);
         for (auto& [sequence, lane] : own_lanes_) describe(lane);
     }
+    std::uint32_t pid_of(const Lane& lane) const {
+        const auto parent = lanes_.find(lane.parent);
+        return lane.pid != 0 || parent == lanes_.end() ? lane.pid : parent->second.pid;
+    }
     void describe(const Lane& lane) {
         if (lane.track == kNoTrack) return;
         const auto parent = lanes_.find(lane.parent);
         TrackInfo& info = out_.info(lane.track);
-        info.pid = lane.pid != 0 || parent == lanes_.end() ? lane.pid : parent->second.pid;
+        info.pid = pid_of(lane);
         info.tid = lane.tid != 0 || parent == lanes_.end() ? lane.tid : parent->second.tid;
         info.name = lane.name;
-        if (lane.is_gpu || (!lane.is_thread && lane.name.starts_with("CUDA stream"))) info.kind = TrackKind::gpu_stream;
+        info.kind = lane.kind;
+        if (!lane.own_kind && !lane.is_thread && lane.name.starts_with("CUDA stream"))
+            info.kind = TrackKind::gpu_stream;
     }
 
     ImportEvents& out_;
     std::map<ClockKey, Clock> clocks_;
-    std::unordered_map<std::uint64_t, Sequence> sequences_;
+    std::unordered_map<std::uint64_t, SequenceState> sequences_;
     std::unordered_map<std::uint64_t, Lane> lanes_, own_lanes_;
 };
 
@@ -345,7 +341,7 @@ bool is_perfetto(std::string_view bytes) {
 
 Result<void> import_perfetto(std::string_view bytes, const std::string& path, ImportEvents& out) {
     try {
-        Reader(out).read(ProtoReader(bytes, 0));
+        Reader(out).read(ProtoReader(bytes, 0), bytes.size());
     } catch (const ProtoFault& fault) {
         return fail_at_byte(path, fault.byte, fault.what, "the file is damaged or cut off");
     }

@@ -296,22 +296,27 @@ TEST_F(Import, ChromeJsonOfTorch) {
         const auto read = import(file, store);
         ASSERT_TRUE(read) << read.error().text();
         EXPECT_EQ(read->format, "Chrome JSON");
-        EXPECT_EQ(std::tuple(read->spans, read->instants, read->points, read->skipped), std::tuple(5u, 1u, 2u, 1u));
-        ASSERT_EQ(store.tracks().size(), 4u);
+        EXPECT_EQ(std::tuple(read->spans, read->instants, read->points, read->skipped), std::tuple(3u, 1u, 2u, 1u));
+        EXPECT_EQ(std::tuple(read->processes, read->calls, read->work), std::tuple(1u, 1u, 1u));
+        ASSERT_EQ(store.tracks().size(), 5u);
         EXPECT_EQ(store.tracks()[0].name, "python 101");
-        EXPECT_EQ(store.tracks()[2].name, "PyTorch Profiler");
+        EXPECT_EQ(store.tracks()[1].name, "PyTorch Profiler");
         EXPECT_EQ(store.process_name(), "python");
-        const TraceTrack& stream = store.tracks()[1];
+        EXPECT_EQ(store.processes()[0].pid, 100u);
+        ASSERT_EQ(store.processes()[0].devices.size(), 1u);
+        EXPECT_EQ(store.processes()[0].devices[0].name, "GPU");
+        const TraceTrack& stream = store.tracks()[4];
         EXPECT_EQ(stream.kind, TrackKind::gpu_stream);
+        EXPECT_EQ(stream.stream, 7u);
         const TraceSpan& kernel = stream.rows[0].view()[0];
         EXPECT_EQ(kernel.begin_ns, 1'700'000'000'000'100'001);
         EXPECT_EQ(kernel.length_ns(), 20'002);
-        const auto by = store.launching_span(1, 0, kernel);
+        const auto by = store.launching_span(4, 0, kernel);
         ASSERT_NE(by.span, nullptr);
         EXPECT_EQ(store.name(by.span->name), "cudaLaunchKernel");
-        EXPECT_EQ(by.row, 1u);
-        EXPECT_EQ(store.tracks()[3].rows[0].view()[0].payload, 3u);
-        EXPECT_EQ(store.tracks()[3].rows[0].view()[0].length_ns(), 1500);
+        EXPECT_EQ(store.name(store.range_of(4, 0, kernel).span->name), "aten::mm");
+        EXPECT_EQ(store.tracks()[2].rows[0].view()[0].payload, 3u);
+        EXPECT_EQ(store.tracks()[2].rows[0].view()[0].length_ns(), 1500);
     }
 }
 

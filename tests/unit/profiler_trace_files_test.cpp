@@ -1,0 +1,444 @@
+// Traces of GPU programs through files: kernels with their details, CUDA calls, several processes with their labels go
+// out and come back; several files come together on one clock. Stores are compared by what they say in words.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdio>
+
+#include "profiler/export_perfetto.h"
+#include "profiler/export_text.h"
+#include "profiler/import.h"
+#include "profiler/process_labels.h"
+#include "profiler/proto_encoder.h"
+#include "tests/unit/io_mutator.h"
+
+namespace gs {
+namespace {
+
+constexpr std::int64_t kUs = 1000;
+
+GpuWorkEvent kernel(std::int64_t begin, std::int64_t end, std::uint64_t correlation, std::uint32_t name,
+                    std::uint32_t stream) {
+    GpuWorkEvent w;
+    w.begin_ns = begin;
+    w.end_ns = end;
+    w.correlation = correlation;
+    w.name = name;
+    w.device = 1;
+    w.context = 3;
+    w.stream = stream;
+    w.grid[0] = static_cast<std::uint32_t>(100 + correlation);
+    w.grid[1] = 2;
+    w.grid[2] = 1;
+    w.block[0] = 256;
+    w.block[1] = w.block[2] = 1;
+    w.registers = 40;
+    w.static_shared = 1024;
+    w.dynamic_shared = 2048;
+    w.local_per_thread = 16;
+    return w;
+}
+
+/// A training process of `steps` iterations, all its times from `origin`.
+TraceBatch process(std::uint32_t pid, int rank, std::int64_t origin, int steps = 5) {
+    TraceBatch b;
+    b.source = b.pid = pid;
+    b.process_name = fmt::format("trainer {}", rank);
+    b.read_ns = origin + 1'000'000 * kUs;
+    b.realtime_offset_ns = 1'700'000'000'000'000'000;
+    b.labels = {"node7", "4711", "pod-a", rank, rank, 2, "python train.py --fast"};
+    b.names = {{1, "iteration"},
+               {2, "forward", "gsplat"},
+               {3, "cudaLaunchKernel"},
+               {4, "renderCUDA(float)"},
+               {5, "adam_kernel"},
+               {6, "cuLaunchKernel"},
+               {7, "load \"x\""},
+               {8, "cudaMemcpyAsync"},
+               {9, "cudaStreamSynchronize"},
+               {10, "loss"},
+               {11, "slow", "gsplat", 0, 4},
+               {12, "loading a module"}};
+    b.tracks = {{0, pid, pid, "main"}, {1, pid, pid + 1, "autograd"}};
+    GpuDeviceEvent d;
+    d.device = 1;
+    d.name = "H200";
+    d.uuid = "GPU-0011";
+    d.compute_major = 9;
+    d.multiprocessors = 132;
+    d.warps_per_multiprocessor = 64;
+    d.blocks_per_multiprocessor = 32;
+    d.registers_per_multiprocessor = 65536;
+    d.shared_per_multiprocessor = 233'472;
+    d.shared_per_block = 232'448;
+    d.memory_bytes = 150'000'000'000;
+    b.devices = {d};
+    std::uint64_t c = 10;
+    for (int i = 0; i < steps; ++i) {
+        const std::int64_t t = origin + i * 1000 * kUs;
+        const auto step = static_cast<std::uint64_t>(i);
+        SpanEvent forward{t + 10 * kUs, t + 400 * kUs, std::bit_cast<std::uint64_t>(0.5 + i), 0, 2, 1, true};
+        forward.payload_kind = PayloadKind::real;
+        forward.category = 4;
+        b.spans.push_back(forward);
+        b.spans.push_back({t, t + 900 * kUs, step, 0, 1, 0, true});
+        b.async_spans.push_back({t + 5 * kUs, t + 1500 * kUs, 0, 0, 7, false});
+        b.api_calls.push_back({t + 20 * kUs, t + 30 * kUs, ++c, pid, 3});
+        b.api_calls.push_back({t + 22 * kUs, t + 29 * kUs, c, pid, 6, 0, true});
+        b.gpu_work.push_back(kernel(t + 40 * kUs, t + 90 * kUs, c, 4, 7));
+        b.api_calls.push_back({t + 500 * kUs, t + 510 * kUs, ++c, pid + 1, 3});
+        b.gpu_work.push_back(kernel(t + 520 * kUs, t + 540 * kUs, c, 5, 7));
+        b.gpu_work.push_back(kernel(t + 525 * kUs, t + 560 * kUs, c, 5, 7));  // a graph's nodes overlap
+        b.gpu_work.back().graph = 8;
+        b.api_calls.push_back({t + 600 * kUs, t + 620 * kUs, ++c, pid, 8, 11});
+        GpuWorkEvent copy = kernel(t + 630 * kUs, t + 640 * kUs, c, 0, 13);
+        copy = {copy.begin_ns, copy.end_ns, 0, 0, c, 4096, 0, 1, 3, 13};
+        copy.kind = GpuWorkKind::copy;
+        copy.source = MemoryType::pageable;
+        copy.target = MemoryType::device;
+        copy.asynchronous = false;
+        b.gpu_work.push_back(copy);
+        b.api_calls.push_back({t + 700 * kUs, t + 800 * kUs, ++c, pid, 9});
+        b.syncs.push_back({t + 701 * kUs, t + 799 * kUs, c, 3, 7, SyncType::stream});
+        b.memory.push_back({t + 3, 1 << 20, 0x7000, 0, 1, MemoryType::device, i % 2 == 1});
+        b.overheads.push_back({t + 850 * kUs, t + 860 * kUs, pid, OverheadType::module_load});
+        b.counters.push_back({t, 0.25 * i, 0, 10});
+    }
+    return b;
+}
+
+/// Everything a store knows that a file should carry, as sorted lines. `whole`: also what only our Perfetto files hold.
+std::vector<std::string> words_of(const TraceStore& s, bool whole, std::uint32_t only = kAnyProcess) {
+    std::vector<std::string> out;
+    const std::int64_t zero = s.realtime_offset_ns();
+    for (std::uint32_t p = 0; p < s.processes().size(); ++p) {
+        if (only != kAnyProcess && p != only) continue;
+        const TraceProcess& process = s.processes()[p];
+        const std::string who = process.name + "/" + std::to_string(process.pid) + " ";
+        for (const std::string& label : label_texts(process.labels)) out.push_back(who + label);
+        if (whole) out.push_back(who + "command " + process.labels.command);
+        for (const GpuDeviceEvent& d : process.devices)
+            if (whole)
+                out.push_back(who + fmt::format("GPU {} {} {} {} {} {} {}", d.device, d.name, d.uuid, d.compute_major,
+                                                d.multiprocessors, d.blocks_per_multiprocessor, d.memory_bytes));
+        for (const SyncEvent& e : process.syncs.view())
+            out.push_back(who + fmt::format("sync {} {} {} {} {}", e.begin_ns + zero, e.end_ns + zero, e.correlation,
+                                            e.stream, static_cast<int>(e.type)));
+        for (const MemoryEvent& e : process.memory.view())
+            if (whole)
+                out.push_back(who +
+                              fmt::format("memory {} {} {} {}", e.time_ns + zero, e.bytes, e.address, e.released));
+        for (const CounterSeries& c : s.counters())
+            for (const CounterPoint& point : c.points.view())
+                if (c.process == p)
+                    out.push_back(who + fmt::format("{} {} {}", s.name(c.name), point.time_ns + zero, point.value));
+    }
+    for (std::size_t t = 0; t < s.tracks().size(); ++t) {
+        const TraceTrack& track = s.tracks()[t];
+        if (only != kAnyProcess && track.process != only) continue;
+        const TraceProcess& process = s.processes()[track.process];
+        const std::string who = fmt::format("{}/{} {} {} row ", process.name, process.pid, track.name, track.tid);
+        for (std::size_t r = 0; r < track.rows.size(); ++r)
+            for (const TraceSpan& span : track.rows[r].view()) {
+                std::string line = who + fmt::format("{}: {} {}..{} [{}]", r, s.name(span.name), span.begin_ns + zero,
+                                                     span.end_ns + zero, payload_text(span));
+                line += s.domain(span.name);
+                if (whole) line += s.category(span);
+                if (const GpuWork* w = s.gpu_work(t, r, span)) {
+                    line += fmt::format(" {} {} {} {} {} {} {} {} {} {} {} {}", track.device, track.context, w->bytes,
+                                        w->correlation, w->grid[0], w->block[0], w->registers, w->static_shared,
+                                        w->dynamic_shared, w->graph, static_cast<int>(w->source), w->asynchronous);
+                    const auto by = s.launching_span(t, r, span);
+                    const auto in = s.range_of(t, r, span);
+                    line += " by ";
+                    line += by.span == nullptr ? "nobody" : s.name(by.span->name);
+                    line += in.span == nullptr ? " nowhere" : " in " + std::string(s.name(in.span->name));
+                    line += in.inferred ? "?" : "";
+                }
+                out.push_back(line);
+            }
+    }
+    std::sort(out.begin(), out.end());
+    return out;
+}
+
+class TraceFiles : public testing::Test {
+  protected:
+    TraceFiles() : folder_(fs::temp_directory_path() / fmt::format("gausscope-files-{}", ::getpid())) {
+        fs::create_directories(folder_);
+        recorded_.ingest(process(100, 0, 5'000'000));
+        recorded_.ingest(process(300, 1, 5'500'000));
+    }
+    ~TraceFiles() override { fs::remove_all(folder_); }
+    fs::path folder_;
+    TraceStore recorded_;
+};
+
+TEST_F(TraceFiles, PerfettoBringsEverythingBack) {
+    const fs::path path = folder_ / "gpu.pftrace";
+    ASSERT_TRUE(export_perfetto(recorded_, path));
+    TraceStore back;
+    const auto read = import_trace(path, back);
+    ASSERT_TRUE(read) << read.error().text();
+    EXPECT_EQ(read->skipped, 0u);
+    EXPECT_EQ(std::tuple(read->processes, read->calls, read->work), std::tuple(2u, 50u, 40u));
+    EXPECT_EQ(words_of(recorded_, true), words_of(back, true));
+    ASSERT_EQ(back.history(StatScope::iteration).size(), 10u);
+    EXPECT_NEAR(
+        static_cast<double>(back.history(StatScope::iteration)[3].gpu_ms[static_cast<std::size_t>(Stage::blend)]), 0.05,
+        1e-6);
+}
+
+TEST_F(TraceFiles, ChromeJsonBringsBackWhatItCanHold) {
+    const fs::path path = folder_ / "gpu.json";
+    ASSERT_TRUE(export_chrome(recorded_, path));
+    TraceStore back;
+    const auto read = import_trace(path, back);
+    ASSERT_TRUE(read) << read.error().text();
+    EXPECT_EQ(read->skipped, 0u);
+    EXPECT_EQ(words_of(recorded_, false), words_of(back, false));
+}
+
+TEST_F(TraceFiles, PerfettoIsWellFormedForOthers) {
+    const fs::path path = folder_ / "gpu.pftrace";
+    ASSERT_TRUE(export_perfetto(recorded_, path));
+    std::FILE* pipe =
+        ::popen(fmt::format("/usr/bin/python3 '{}' '{}' 2>&1", GAUSSCOPE_CHECK_TRACE, path.string()).c_str(), "r");
+    std::array<char, 4096> piece{};
+    std::string said;
+    while (std::fgets(piece.data(), piece.size(), pipe) != nullptr) said += piece.data();
+    EXPECT_EQ(WEXITSTATUS(::pclose(pipe)), 0) << said;
+    for (const char* expected :
+         {"\"renderCUDA(float)\": 10", R"("adam_kernel": 20)", R"("copy pageable to device": 10)", R"("launched": 40)",
+          R"("gpus": 1)", R"("rank=1")", R"("CUDA calls of thread 101": 1)", R"("overhead in thread 300": 1)"})
+        EXPECT_NE(said.find(expected), std::string::npos) << expected << " not in " << said;
+}
+
+TEST_F(TraceFiles, RanksComeTogetherByTheWallClock) {
+    // The second rank's machine was started a second later, and its monotonic clock is another.
+    TraceStore one, two;
+    one.ingest(process(100, 0, 5'000'000));
+    TraceBatch late = process(100, 1, 77'000'000'000);
+    late.realtime_offset_ns += 1'000'000'000 - 77'000'000'000 + 5'000'000;
+    two.ingest(late);
+    ASSERT_TRUE(export_perfetto(one, folder_ / "rank0.pftrace"));
+    ASSERT_TRUE(export_chrome(two, folder_ / "rank1.json"));
+    TraceStore both;
+    ASSERT_TRUE(import_trace(folder_ / "rank0.pftrace", both));
+    ASSERT_TRUE(import_trace(folder_ / "rank1.json", both));
+    ASSERT_EQ(both.processes().size(), 2u);  // with the same number, on two machines
+    EXPECT_EQ(both.end_ns() - one.end_ns(), 1'000'000'000);
+    EXPECT_EQ(words_of(both, false, 0), words_of(one, false));
+    EXPECT_EQ(words_of(both, false, 1), words_of(two, false));
+    // Written together they stay two, though the numbers of their processes were the same.
+    ASSERT_TRUE(export_perfetto(both, folder_ / "all.pftrace"));
+    TraceStore again;
+    ASSERT_TRUE(import_trace(folder_ / "all.pftrace", again));
+    EXPECT_EQ(again.processes().size(), 2u);
+    EXPECT_EQ(again.processes()[1].labels.rank, 1);
+    EXPECT_EQ(again.span_count(), both.span_count());
+}
+
+TEST_F(TraceFiles, OnlyTheStretchAskedFor) {
+    PerfettoOptions part;
+    part.begin_ns = 5'000'000;
+    part.end_ns = 5'300'000;
+    ASSERT_TRUE(export_perfetto(recorded_, folder_ / "part.pftrace", part));
+    TraceStore back;
+    const auto read = import_trace(folder_ / "part.pftrace", back);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->work, 1u);
+    EXPECT_EQ(read->calls, 2u);
+}
+
+// As torch.profiler writes them since it counts from a base; a copy, a fill, a wait, a projected annotation, and a
+// kernel whose rounded times overlap its successor's.
+const char* const kTorch =
+    R"json({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA H100", "totalGlobalMem": 85,
+ "computeMajor": 9, "computeMinor": 0, "maxThreadsPerMultiprocessor": 2048, "numSms": 132, "regsPerMultiprocessor": 65536}],
+ "distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8},
+ "traceEvents": [
+ {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#7", "pid": 9, "tid": 9, "ts": 1.0, "dur": 500.0, "args": {}},
+ {"ph": "X", "cat": "cuda_runtime", "name": "cudaMemcpyAsync", "pid": 9, "tid": 9, "ts": 5, "dur": 5, "args": {"correlation": 1}},
+ {"ph": "X", "cat": "cuda_driver", "name": "cuLaunchKernel", "pid": 9, "tid": 22, "ts": 20, "dur": 5, "args": {"correlation": 2}},
+ {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD (Pinned -> Device)", "pid": 0, "tid": 7, "ts": 12, "dur": 3,
+  "args": {"device": 0, "context": 1, "stream": 7, "correlation": 1, "bytes": 512}},
+ {"ph": "X", "cat": "kernel", "name": "void adam_kernel<float>(int)", "pid": 0, "tid": 7, "ts": 30, "dur": 11.0,
+  "args": {"device": 0, "context": 1, "stream": 7, "correlation": 2, "registers per thread": 32, "shared memory": 96,
+           "blocks per SM": 0.5, "grid": [66, 1, 1], "block": [128, 2, 1]}},
+ {"ph": "X", "cat": "gpu_memset", "name": "Memset (Device)", "pid": 0, "tid": 7, "ts": 40.5, "dur": 3,
+  "args": {"device": 0, "context": 1, "stream": 7, "bytes": 64}},
+ {"ph": "X", "cat": "gpu_user_annotation", "name": "ProfilerStep#7", "pid": 0, "tid": 7, "ts": 12, "dur": 40},
+ {"ph": "X", "cat": "cuda_sync", "name": "Stream Sync", "pid": 0, "tid": 7, "ts": 60, "dur": 9, "args": {"stream": 7}},
+ {"ph": "M", "name": "process_name", "pid": 0, "tid": 0, "ts": 0, "args": {"name": "python"}},
+ {"ph": "M", "name": "process_labels", "pid": 0, "tid": 0, "ts": 0, "args": {"labels": "GPU 0"}},
+ {"ph": "M", "name": "thread_name", "pid": 0, "tid": 7, "ts": 0, "args": {"name": "stream 7 "}}
+ ], "baseTimeNanoseconds": 1700000000000000000})json";
+
+TEST_F(TraceFiles, TorchWithABaseTime) {
+    ASSERT_TRUE(write_text_file(folder_ / "torch.json", kTorch));
+    TraceStore store;
+    const auto read = import_trace(folder_ / "torch.json", store);
+    ASSERT_TRUE(read) << read.error().text();
+    EXPECT_EQ(std::tuple(read->processes, read->calls, read->work, read->streams), std::tuple(1u, 2u, 3u, 1u));
+    EXPECT_EQ(store.realtime_offset_ns(), 1'700'000'000'000'000'000);
+    EXPECT_EQ(store.misplaced_spans(), 0u);
+    const TraceProcess& process = store.processes()[0];
+    EXPECT_EQ(std::tuple(process.pid, process.name, process.labels.rank, process.labels.world_size),
+              std::tuple(9u, std::string("python"), 3, 8));
+    ASSERT_EQ(process.devices.size(), 1u);
+    EXPECT_EQ(process.devices[0].warps_per_multiprocessor, 64u);
+    ASSERT_EQ(process.syncs.size(), 1u);
+    EXPECT_EQ(process.syncs.view()[0].type, SyncType::stream);
+    const auto stream = std::find_if(store.tracks().begin(), store.tracks().end(),
+                                     [](const TraceTrack& t) { return t.kind == TrackKind::gpu_stream; });
+    ASSERT_NE(stream, store.tracks().end());
+    ASSERT_EQ(stream->rows.size(), 1u);
+    const auto row = stream->rows[0].view();
+    ASSERT_EQ(row.size(), 3u);
+    EXPECT_EQ(row[1].end_ns, row[2].begin_ns);
+    const auto t = static_cast<std::size_t>(stream - store.tracks().begin());
+    const GpuWork &copy = *store.gpu_work(t, 0, row[0]), &kern = *store.gpu_work(t, 0, row[1]);
+    EXPECT_EQ(std::tuple(copy.kind, copy.bytes, copy.source, copy.target),
+              std::tuple(GpuWorkKind::copy, 512u, MemoryType::pinned, MemoryType::device));
+    EXPECT_EQ(std::tuple(kern.grid[0], kern.block[1], kern.registers, kern.dynamic_shared),
+              std::tuple(66u, 2u, 32u, 96u));
+    const auto range = store.range_of(t, 0, row[1]);
+    ASSERT_NE(range.span, nullptr);
+    EXPECT_TRUE(range.inferred);  // launched from a thread without ranges
+    ASSERT_EQ(store.history(StatScope::iteration).size(), 1u);
+    EXPECT_EQ(store.history(StatScope::iteration)[0].number, 7u);
+    EXPECT_GT(store.history(StatScope::iteration)[0].gpu_ms[static_cast<std::size_t>(Stage::adam)], 0.0f);
+}
+
+// A foreign Perfetto trace of GPU work: the launching slice is on an ordinary thread track and names render stages.
+TEST_F(TraceFiles, ForeignRenderStages) {
+    ProtoEncoder trace;
+    const auto packet = [&](std::uint64_t time, auto write) {
+        trace.message(1, [&](ProtoEncoder& p) {
+            p.varint(8, time);
+            p.varint(10, 5);
+            write(p);
+        });
+    };
+    packet(0, [](ProtoEncoder& p) {
+        p.varint(13, 1);
+        p.message(60, [](ProtoEncoder& t) {
+            t.varint(1, 77);
+            t.message(4, [](ProtoEncoder& d) {
+                d.varint(1, 12);
+                d.varint(2, 13);
+                d.text(5, "python");
+            });
+        });
+        p.message(12, [](ProtoEncoder& i) {
+            i.message(23, [](ProtoEncoder& c) {
+                c.varint(1, 1);
+                c.varint(2, 12);
+            });
+            const auto specification = [&](std::uint64_t iid, std::string_view name) {
+                i.message(24, [&](ProtoEncoder& s) {
+                    s.varint(1, iid);
+                    s.text(2, name);
+                });
+            };
+            specification(1, "Kernel");
+            specification(2, "Stream #21");
+            i.message(1000, [](ProtoEncoder& k) {
+                k.varint(1, 4);
+                k.text(2, "_Z3fooi");
+                k.text(3, "foo(int)");
+            });
+        });
+    });
+    packet(100, [](ProtoEncoder& p) {
+        p.message(11, [](ProtoEncoder& e) {
+            e.varint(9, 1);
+            e.varint(11, 77);
+            e.text(23, "cudaLaunchKernel");
+            e.message(3000, [](ProtoEncoder& c) { c.varint(1, 900); });
+        });
+    });
+    packet(120, [](ProtoEncoder& p) {
+        p.message(11, [](ProtoEncoder& e) {
+            e.varint(9, 2);
+            e.varint(11, 77);
+        });
+    });
+    packet(150, [](ProtoEncoder& p) {
+        p.message(53, [](ProtoEncoder& s) {
+            s.varint(1, 900);
+            s.varint(2, 40);
+            s.varint(5, 1);
+            s.varint(11, 2);
+            s.varint(13, 2);
+            s.varint(14, 1);
+            s.varint(19, 4);
+        });
+    });
+    ASSERT_TRUE(write_text_file(folder_ / "foreign.pftrace", trace.bytes()));
+    TraceStore store;
+    const auto read = import_trace(folder_ / "foreign.pftrace", store);
+    ASSERT_TRUE(read) << read.error().text();
+    EXPECT_EQ(std::tuple(read->processes, read->calls, read->work), std::tuple(1u, 1u, 1u));
+    const auto stream = std::find_if(store.tracks().begin(), store.tracks().end(),
+                                     [](const TraceTrack& t) { return t.kind == TrackKind::gpu_stream; });
+    ASSERT_NE(stream, store.tracks().end());
+    EXPECT_EQ(std::pair(stream->device, stream->stream), std::pair(2u, 21u));
+    const TraceSpan& span = stream->rows[0].view()[0];
+    EXPECT_EQ(store.name(span.name), "foo(int)");
+    EXPECT_EQ(span.length_ns(), 40);
+    const auto by = store.launching_span(static_cast<std::size_t>(stream - store.tracks().begin()), 0, span);
+    ASSERT_NE(by.span, nullptr);
+    EXPECT_EQ(by.span->begin_ns, 100);
+    EXPECT_EQ(store.tracks()[by.track].tid, 13u);
+}
+
+TEST_F(TraceFiles, AskedToStopItStops) {
+    TraceStore large({.max_points = 200'000});
+    TraceBatch b = process(100, 0, 0, 1);
+    for (int i = 0; i < 70'000; ++i) b.counters.push_back({i, 1.0 * i, 0, 10});
+    large.ingest(b);
+    ASSERT_TRUE(export_perfetto(large, folder_ / "large.pftrace"));
+    ImportOptions options;
+    double seen = 0;
+    options.progress = [&](double share) {
+        seen = share;
+        return false;
+    };
+    TraceStore store;
+    const auto read = import_trace(folder_ / "large.pftrace", store, options);
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().message, "stopped");
+    EXPECT_GT(seen, 0);
+    EXPECT_LT(seen, 1);
+    EXPECT_EQ(store.span_count(), 0u);
+}
+
+TEST_F(TraceFiles, MutatedFiles) {
+    const auto parse = [&](const std::string& bytes) {
+        std::FILE* file = std::fopen((folder_ / "m").c_str(), "wb");
+        std::fwrite(bytes.data(), 1, bytes.size(), file);
+        std::fclose(file);
+        TraceStore store;
+        const auto read = import_trace(folder_ / "m", store);
+        if (read) return store.span_count() <= bytes.size();
+        EXPECT_FALSE(read.error().message.empty());
+        return false;
+    };
+    TraceStore small;
+    small.ingest(process(100, 0, 5'000'000, 2));
+    ASSERT_TRUE(export_perfetto(small, folder_ / "s.pftrace"));
+    ASSERT_TRUE(export_chrome(small, folder_ / "s.json"));
+    test::hammer(*read_text_file(folder_ / "s.pftrace"), 500, parse);
+    test::hammer(*read_text_file(folder_ / "s.json"), 300, parse);
+    test::hammer(kTorch, 300, parse);
+}
+
+}  // namespace
+}  // namespace gs
