@@ -4,10 +4,12 @@
 #include <array>
 #include <cstdio>
 #include <exception>
+#include <optional>
 
 #include "app/cli/commands.h"
 #include "app/cli/common.h"
 #include "profiler/core/scope.h"
+#include "profiler/service/own_service.h"
 
 namespace {
 
@@ -21,14 +23,20 @@ constexpr std::array kCommands{
     Command{"convert", gs::cli::run_convert},   Command{"info", gs::cli::run_info},
     Command{"sample", gs::cli::run_sample},     Command{"bench", gs::cli::run_bench},
     Command{"trace", gs::cli::run_trace},       Command{"serve", gs::cli::run_serve},
+    Command{"record", gs::cli::run_record},     Command{"attach", gs::cli::run_attach},
     Command{"selftest", gs::cli::run_selftest},
 };
+
+constexpr std::array kServed{"view", "train", "bench"};
 
 int run(int argc, char** argv) {
     gs::cli::Arguments arguments;
     if (const auto stop = gs::cli::parse(argc, argv, arguments)) return *stop;
     gs::cli::apply(arguments.common);
     gs::name_this_thread("main");
+    std::optional<gs::service::OwnService> service;  // what runs for long can be attached to
+    for (const char* name : kServed)
+        if (arguments.command == name) service.emplace();
     for (const Command& command : kCommands)
         if (arguments.command == command.name) return command.run(arguments);
     return gs::cli::kUsage;

@@ -42,6 +42,7 @@ struct TrainArguments {
 };
 struct ViewArguments {
     std::string path, capture, compare, output, script;
+    std::vector<std::uint32_t> attach;  ///< processes under the profiling service to show live
     CaptureArguments loading;
     std::vector<std::pair<std::string, double>> settings;
     int width = 0, height = 0;  ///< window size, 0: default
@@ -108,6 +109,22 @@ struct ServeArguments {
     double seconds = 0;  ///< 0: until stopped
     bool no_rules = false;
 };
+struct RecordArguments {
+    std::vector<std::string> command;
+    std::string output;         ///< empty: named after the command
+    std::string chain;          ///< another NVTX tool that gets the calls, too
+    double budget_percent = 0;  ///< 0: none
+    int memory_mib = 1024;
+    bool insights = false, no_cupti = false;
+};
+struct AttachArguments {
+    std::uint32_t pid = 0;  ///< 0: list who there is
+    std::string output;
+    double seconds = 0;  ///< headless: until stopped when 0
+    std::optional<double> budget_percent;
+    int memory_mib = 1024;
+    bool release_cupti = false, acquire_cupti = false, insights = false;
+};
 struct SelftestArguments {
     bool quick = false;
 };
@@ -125,6 +142,8 @@ struct Arguments {
     BenchArguments bench;
     TraceArguments trace;
     ServeArguments serve;
+    RecordArguments record;
+    AttachArguments attach;
     SelftestArguments selftest;
 };
 

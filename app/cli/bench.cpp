@@ -10,6 +10,7 @@
 
 #include "app/cli/bench_limits.h"
 #include "app/cli/bench_report.h"
+#include "app/cli/bench_service.h"
 #include "app/cli/cameras.h"
 #include "app/cli/commands.h"
 #include "app/cli/common.h"
@@ -372,6 +373,9 @@ int BenchRun::run() {
 
 }  // namespace
 
-int run_bench(const Arguments& arguments) { return BenchRun(arguments).run(); }
+int run_bench(const Arguments& arguments) {
+    if (arguments.bench.scene == "service") return run_bench_service(arguments);
+    return BenchRun(arguments).run();
+}
 
 }  // namespace gs::cli

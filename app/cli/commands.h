@@ -14,6 +14,8 @@ int run_info(const Arguments& arguments);
 int run_sample(const Arguments& arguments);
 int run_bench(const Arguments& arguments);
 int run_trace(const Arguments& arguments);
+int run_record(const Arguments& arguments);
+int run_attach(const Arguments& arguments);
 int run_serve(const Arguments& arguments);
 int run_selftest(const Arguments& arguments);
 

@@ -42,8 +42,8 @@ namespace {
 
 using Settings = std::vector<std::pair<std::string, double>>;
 
-constexpr std::array kNames{"view",   "train", "eval",  "render", "convert", "info",
-                            "sample", "bench", "trace", "serve",  "selftest"};
+constexpr std::array kNames{"view",  "train", "eval",   "render", "convert", "info",    "sample",
+                            "bench", "trace", "record", "attach", "serve",   "selftest"};
 constexpr std::array kCommonWithValue{"--backend", "--seed", "--config", "--threads"};
 constexpr const char* kVersion = "gausscope " GAUSSCOPE_VERSION;
 const CLI::Range kSide(1, 32768);
@@ -292,7 +292,8 @@ void add_checks(CLI::App& root, Arguments& a) {
         add_command(root, a, "bench", "time per stage, counters and the machine's limits",
                     "  gausscope bench                                    the built-in scene\n"
                     "  gausscope bench scene.ply --capture photos/ --json > base.json\n"
-                    "  gausscope bench scene.ply --capture photos/ --compare base.json    exit code 3 when slower\n");
+                    "  gausscope bench scene.ply --capture photos/ --compare base.json    exit code 3 when slower\n"
+                    "  gausscope bench service --capture photos/          what the profiling service costs here\n");
     bench.add_option("SCENE", b.scene, "splat file; none: random Gaussians, always the same");
     bench.add_option("--capture", b.capture, "draw from the cameras of this capture, against its photos")
         ->option_text("DIR");
@@ -332,6 +333,15 @@ std::vector<std::string> with_command(int argc, const char* const* argv) {
     return words;
 }
 
+/// Cuts off what stands after "--": it belongs to the command that `record` runs.
+std::vector<std::string> take_command(std::vector<std::string>& words) {
+    const auto mark = std::find(words.begin(), words.end(), "--");
+    if (mark == words.end()) return {};
+    std::vector<std::string> command(mark + 1, words.end());
+    words.erase(mark, words.end());
+    return command;
+}
+
 }  // namespace
 
 std::optional<int> parse(int argc, const char* const* argv, Arguments& out) {
@@ -357,6 +367,7 @@ std::optional<int> parse(int argc, const char* const* argv, Arguments& out) {
     add_checks(root, out);
     add_service(root, out);
     std::vector<std::string> words = with_command(argc, argv);
+    if (std::find(words.begin(), words.end(), "record") != words.end()) out.record.command = take_command(words);
     std::reverse(words.begin(), words.end());  // as CLI11 wants them
     try {
         root.parse(words);
@@ -365,6 +376,10 @@ std::optional<int> parse(int argc, const char* const* argv, Arguments& out) {
         const auto chosen = root.get_subcommands();
         const std::string name = chosen.empty() ? "gausscope" : "gausscope " + chosen.front()->get_name();
         fmt::print(stderr, "error: {} ({} --help shows what there is)\n", error.what(), name);
+        return kUsage;
+    }
+    if (out.command == "record" && out.record.command.empty()) {
+        fmt::print(stderr, "error: there is no command to record (gausscope record [OPTIONS] -- COMMAND...)\n");
         return kUsage;
     }
     return std::nullopt;

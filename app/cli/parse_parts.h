@@ -12,7 +12,7 @@ void add_common(CLI::App& app, CommonArguments& a);
 /// A subcommand; `examples` end its help.
 CLI::App& add_command(CLI::App& root, Arguments& a, const char* name, const char* description, const char* examples);
 
-/// The profiling service's subcommands: trace, serve.
+/// The profiling service's subcommands: trace, serve, record, attach.
 void add_service(CLI::App& root, Arguments& a);
 
 }  // namespace gs::cli

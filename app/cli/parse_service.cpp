@@ -58,11 +58,63 @@ void add_serve(CLI::App& root, Arguments& a) {
     add_common(serve, a.common);
 }
 
+void add_record(CLI::App& root, Arguments& a) {
+    RecordArguments& r = a.record;
+    CLI::App& record = add_command(
+        root, a, "record",
+        "run a program that uses NVTX or CUDA (record [OPTIONS] -- COMMAND...) and write what it did as a trace",
+        "  gausscope record -- python train.py --config c.yaml\n"
+        "  gausscope record -o run.pftrace --insights -- torchrun --nproc-per-node 4 train.py\n"
+        "  gausscope record --budget 1 -- ./trainer         recording takes 1 % of its time at most\n"
+        "The exit code is the command's. Its processes need no change; those they start are recorded, too.\n");
+    record.add_option("-o,--output", r.output, "the trace [NAME-DATE.pftrace]")->option_text("FILE");
+    record.add_flag("--insights", r.insights, "and say what costs time and what would help");
+    record
+        .add_option("--budget", r.budget_percent, "share of a process's time that recording may cost, 0 = no limit [0]")
+        ->check(CLI::Range(0.0, 100.0))
+        ->option_text("PERCENT");
+    record.add_option("--memory", r.memory_mib, "memory for the measurements; then the oldest go [1024]")
+        ->check(CLI::Range(16, 1 << 20))
+        ->option_text("MIB");
+    record.add_option("--chain", r.chain, "another NVTX tool's library, which gets all calls too")
+        ->option_text("LIBRARY");
+    record.add_flag("--no-cupti", r.no_cupti, "no kernels and CUDA calls: leave CUPTI to the program");
+    add_common(record, a.common);
+}
+
+void add_attach(CLI::App& root, Arguments& a) {
+    AttachArguments& t = a.attach;
+    CLI::App& attach =
+        add_command(root, a, "attach", "look into a process under the profiling service while it runs",
+                    "  gausscope attach                                       who can be attached to\n"
+                    "  gausscope attach 1234                                  the studio on it\n"
+                    "  gausscope attach 1234 --headless --seconds 10 -o t.pftrace\n"
+                    "  gausscope attach 1234 --release-cupti                  let torch.profiler or nsys have it\n");
+    attach.add_option("PID", t.pid, "the process; none: list them")->check(CLI::PositiveNumber);
+    attach.add_option("-o,--output", t.output, "with --headless: the trace [process-PID-DATE.pftrace]")
+        ->option_text("FILE");
+    attach.add_option("--seconds", t.seconds, "with --headless: end after this time, 0 = when stopped [0]")
+        ->check(CLI::Range(0.0, 1e9))
+        ->option_text("S");
+    attach.add_option("--budget", t.budget_percent, "share of its time that recording may cost, 0 = no limit")
+        ->check(CLI::Range(0.0, 100.0))
+        ->option_text("PERCENT");
+    attach.add_option("--memory", t.memory_mib, "with --headless: memory for the measurements [1024]")
+        ->check(CLI::Range(16, 1 << 20))
+        ->option_text("MIB");
+    attach.add_flag("--insights", t.insights, "with --headless: say what costs time and what would help");
+    attach.add_flag("--release-cupti", t.release_cupti, "make it give CUPTI back, and stop");
+    attach.add_flag("--acquire-cupti", t.acquire_cupti, "make it take CUPTI again, and stop");
+    add_common(attach, a.common);
+}
+
 }  // namespace
 
 void add_service(CLI::App& root, Arguments& a) {
     add_trace(root, a);
     add_serve(root, a);
+    add_record(root, a);
+    add_attach(root, a);
 }
 
 }  // namespace gs::cli

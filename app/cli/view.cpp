@@ -75,6 +75,7 @@ int run_view(const Arguments& arguments) {
     studio.path = a.path;
     studio.capture = a.capture;
     studio.compare = a.compare;
+    studio.attach = a.attach;
     studio.train = training;
     studio.headless = arguments.common.headless;
     studio.script = a.script;

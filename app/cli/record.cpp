@@ -1,0 +1,173 @@
+// `gausscope record -- COMMAND…`: runs any program that uses NVTX or CUDA under the profiling service and writes what
+// it and the processes it starts did as one trace.
+#include <fmt/core.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "app/cli/commands.h"
+#include "app/cli/common.h"
+#include "app/cli/recording.h"
+#include "profiler/core/protocol.h"
+
+extern char** environ;
+
+namespace gs::cli {
+namespace {
+
+constexpr auto kLook = std::chrono::milliseconds(10);
+constexpr std::array kForwarded{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+
+// ---- the command's environment ----
+
+/// A copy of this process's environment with changes.
+class Environment {
+  public:
+    Environment() {
+        for (char** entry = environ; *entry != nullptr; ++entry) entries_.emplace_back(*entry);
+    }
+    std::string get(const std::string& name) const {
+        for (const std::string& entry : entries_)
+            if (entry.starts_with(name + "=")) return entry.substr(name.size() + 1);
+        return "";
+    }
+    void set(const std::string& name, const std::string& value) {
+        std::erase_if(entries_, [&](const std::string& entry) { return entry.starts_with(name + "="); });
+        entries_.push_back(name + "=" + value);
+    }
+    std::vector<char*> pointers() {
+        std::vector<char*> out;
+        for (std::string& entry : entries_) out.push_back(entry.data());
+        out.push_back(nullptr);
+        return out;
+    }
+
+  private:
+    std::vector<std::string> entries_;
+};
+
+Environment environment_for(const RecordArguments& a, const fs::path& library, const fs::path& collector) {
+    Environment out;
+    const std::string other = out.get("NVTX_INJECTION64_PATH");
+    out.set("NVTX_INJECTION64_PATH", library.string());
+    out.set("CUDA_INJECTION64_PATH", library.string());
+    out.set(service::kArmVariable, "1");
+    out.set(service::kCollectorVariable, collector.string());
+    if (const auto folder = service::runtime_directory()) out.set(service::kDirectoryVariable, folder->string());
+    if (a.no_cupti) out.set("GAUSSCOPE_CUPTI", "0");
+    if (!a.chain.empty())
+        out.set("GAUSSCOPE_CHAIN_NVTX", a.chain);
+    else if (!other.empty() && other != library)
+        out.set("GAUSSCOPE_CHAIN_NVTX", other);
+    return out;
+}
+
+// ---- the command ----
+
+volatile sig_atomic_t child_pid = 0;
+
+// What the terminal sends goes to the command as well: passing it on would make two of one.
+void pass_on(int signal, siginfo_t* info, void*) {
+    if (child_pid > 0 && info->si_code != SI_KERNEL) ::kill(static_cast<pid_t>(child_pid), signal);
+}
+
+void forward_signals() {
+    for (const int signal : kForwarded) {
+        struct sigaction before {};
+        ::sigaction(signal, nullptr, &before);
+        if (before.sa_handler == SIG_IGN) continue;  // nohup
+        struct sigaction action {};
+        action.sa_sigaction = pass_on;
+        action.sa_flags = SA_SIGINFO | SA_RESTART;
+        ::sigaction(signal, &action, nullptr);
+    }
+}
+
+Result<pid_t> start_command(const std::vector<std::string>& command, Environment environment) {
+    std::vector<std::string> words = command;
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    pid_t pid = -1;
+    const int error =
+        ::posix_spawnp(&pid, words[0].c_str(), nullptr, nullptr, arguments.data(), environment.pointers().data());
+    if (error != 0)
+        return fail(ErrorKind::usage, words[0], fmt::format("the command cannot be run: {}", std::strerror(error)),
+                    error == ENOENT ? "check its name, or give its path" : "");
+    return pid;
+}
+
+/// As a shell tells it.
+int exit_code_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
+
+int wait_for(pid_t pid, ProcessRecording& recording) {
+    int status = 0;
+    pid_t ended = 0;
+    while ((ended = ::waitpid(pid, &status, WNOHANG)) == 0) {
+        recording.take();
+        std::this_thread::sleep_for(kLook);
+    }
+    child_pid = 0;
+    return ended == pid ? exit_code_of(status) : kFailed;
+}
+
+std::vector<std::string> notes_on(ProcessRecording& recording, int exit_code) {
+    std::vector<std::string> notes;
+    if (exit_code != 0) notes.push_back(fmt::format("the command ended with exit code {}", exit_code));
+    if (!recording.found_any())
+        notes.push_back(
+            "nothing was recorded: no process used NVTX or CUDA. A program uses NVTX when it was built with its "
+            "headers "
+            "(torch.cuda.nvtx, the nvtx package, gsplat) and calls it at least once; CUDA when it starts the driver. "
+            "Set-uid programs, and those that clear their environment, cannot be reached");
+    std::size_t alive = 0;
+    for (const service::SourceState& source : recording.collector().sources()) alive += source.alive ? 1 : 0;
+    if (alive > 0)
+        notes.push_back(fmt::format("{} process{} of the command still run{}; the recording ended with the command",
+                                    alive, alive == 1 ? "" : "es", alive == 1 ? "s" : ""));
+    return notes;
+}
+
+}  // namespace
+
+int run_record(const Arguments& arguments) {
+    const RecordArguments& a = arguments.record;
+    const auto library = injection_library();
+    if (!library) return report(library.error());
+    const fs::path output = a.output.empty() ? default_trace_name(a.command, std::time(nullptr)) : a.output;
+    if (const auto ready = prepare_output_file(output); !ready) return report(ready.error());
+    RecordingOptions options;
+    options.memory_mib = a.memory_mib;
+    options.insights = a.insights;
+    options.collector.discover = false;
+    options.collector.accept = true;
+    if (a.budget_percent > 0)
+        options.collector.budget_ppm = static_cast<std::uint64_t>(a.budget_percent * 10'000 + 0.5);
+    auto recording = ProcessRecording::start(std::move(options));
+    if (!recording) return report(recording.error());
+
+    forward_signals();
+    const auto pid = start_command(a.command, environment_for(a, *library, (*recording)->collector().collector_path()));
+    if (!pid) return report(pid.error());
+    child_pid = *pid;
+    const int exit_code = wait_for(*pid, **recording);
+    (*recording)->finish();
+    const bool any = (*recording)->found_any();
+    const auto written = any ? (*recording)->write(output) : Result<void>();
+    (*recording)->print(notes_on(**recording, exit_code));
+    if (arguments.common.json) {
+        nlohmann::ordered_json json{{"command", "record"}, {"ran", a.command}, {"exit_code", exit_code}};
+        json.update((*recording)->json());
+        print_json(json);
+    }
+    if (!written) return report(written.error());
+    return exit_code;
+}
+
+}  // namespace gs::cli

@@ -1,0 +1,257 @@
+#include "app/cli/recording.h"
+
+#include <fmt/chrono.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+
+#include "app/cli/common.h"
+#include "profiler/export_perfetto.h"
+#include "profiler/insights/finding.h"
+
+namespace gs::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr std::size_t kBytesPerSpan = 96;  // in the store, between a range's 32 and a kernel's 144
+constexpr std::size_t kShown = 8;
+
+struct NameTotal {
+    std::uint32_t name = 0;
+    std::uint64_t calls = 0;
+    double ms = 0;
+};
+
+/// Time by name over all tracks of a kind, the longest first. Ranges inside ranges count for both.
+std::vector<NameTotal> totals_by_name(const TraceStore& store, TrackKind kind) {
+    std::unordered_map<std::uint32_t, NameTotal> totals;
+    for (const TraceTrack& track : store.tracks()) {
+        if (track.kind != kind) continue;
+        for (const auto& row : track.rows)
+            for (const TraceSpan& span : row.view()) {
+                NameTotal& total = totals[span.name];
+                total.name = span.name;
+                ++total.calls;
+                total.ms += static_cast<double>(span.length_ns()) * 1e-6;
+            }
+    }
+    std::vector<NameTotal> out;
+    for (const auto& [name, total] : totals) out.push_back(total);
+    std::sort(out.begin(), out.end(), [](const NameTotal& a, const NameTotal& b) { return a.ms > b.ms; });
+    return out;
+}
+
+std::uint64_t calls_of(const std::vector<NameTotal>& totals) {
+    std::uint64_t calls = 0;
+    for (const NameTotal& total : totals) calls += total.calls;
+    return calls;
+}
+
+std::uint64_t tracks_of(const TraceStore& store, TrackKind kind) {
+    return static_cast<std::uint64_t>(std::count_if(store.tracks().begin(), store.tracks().end(), [&](const auto& t) {
+        return t.kind == kind && std::any_of(t.rows.begin(), t.rows.end(), [](const auto& r) { return r.size() > 0; });
+    }));
+}
+
+struct Contents {
+    std::vector<NameTotal> ranges, gpu;
+    std::uint64_t range_count = 0, gpu_count = 0, api_count = 0;
+    explicit Contents(const TraceStore& store)
+        : ranges(totals_by_name(store, TrackKind::thread)),
+          gpu(totals_by_name(store, TrackKind::gpu_stream)),
+          range_count(calls_of(ranges) + calls_of(totals_by_name(store, TrackKind::overlapping))),
+          gpu_count(calls_of(gpu)),
+          api_count(calls_of(totals_by_name(store, TrackKind::api))) {}
+};
+
+void print_totals(const TraceStore& store, const char* title, const std::vector<NameTotal>& totals) {
+    if (totals.empty()) return;
+    fmt::print(stderr, "  {:<48} {:>9} {:>12} {:>10}   milliseconds\n", title, "calls", "total", "mean");
+    for (std::size_t i = 0; i < std::min(totals.size(), kShown); ++i) {
+        std::string name(store.name(totals[i].name));
+        if (name.size() > 46) name = name.substr(0, 43) + "...";
+        fmt::print(stderr, "    {:<46} {:>9} {:>12.2f} {:>10.4f}\n", name, totals[i].calls, totals[i].ms,
+                   totals[i].ms / static_cast<double>(totals[i].calls));
+    }
+    if (totals.size() > kShown) fmt::print(stderr, "    and {} more\n", totals.size() - kShown);
+}
+
+Json totals_json(const TraceStore& store, const std::vector<NameTotal>& totals) {
+    Json out = Json::array();
+    for (std::size_t i = 0; i < std::min<std::size_t>(totals.size(), 100); ++i)
+        out.push_back(
+            {{"name", store.name(totals[i].name)}, {"calls", totals[i].calls}, {"ms_total", number(totals[i].ms)}});
+    return out;
+}
+
+std::string who(const TraceProcess& process) {
+    std::string text = fmt::format("{} ({})", process.name, process.pid);
+    if (process.labels.rank >= 0) text += fmt::format(" rank {}", process.labels.rank);
+    return text;
+}
+
+/// Why a process's GPU work is missing or incomplete; empty: there is nothing to say.
+std::string cupti_remark(const TraceProcess& process) {
+    if (!process.service) return "";
+    const ServiceStatus& s = *process.service;
+    const std::string because = s.cupti_reason.empty() ? "" : ": " + s.cupti_reason;
+    if (s.cupti == abi::CuptiState::held)
+        return fmt::format(
+            "{}: another tool holds CUPTI, so kernels and CUDA calls are missing{}. "
+            "Run without it (torch.profiler, nsys, ncu), or take only one of the two",
+            who(process), because);
+    if (s.cupti == abi::CuptiState::unavailable)
+        return fmt::format("{}: kernels and CUDA calls could not be recorded{}", who(process), because);
+    if (s.cupti == abi::CuptiState::released)
+        return fmt::format("{}: CUPTI was given back on request; kernels since then are missing", who(process));
+    return "";
+}
+
+void add_losses(const TraceProcess& process, std::vector<std::string>& out) {
+    const auto lost = [&](std::uint64_t count, const char* what) {
+        if (count > 0) out.push_back(fmt::format("{}: {} {}", who(process), count, what));
+    };
+    lost(process.loss.lapped, "records were overwritten before they could be read (the machine was too busy)");
+    lost(process.loss.dropped, "records were not taken: more threads than the ring has lanes for");
+    lost(process.loss.malformed, "records made no sense and were left out");
+    lost(process.loss.dropped_strings, "names did not fit and are empty");
+    if (!process.service) return;
+    lost(process.service->cupti_dropped, "GPU records were lost by CUPTI");
+    lost(process.service->budget_skipped, "ranges were left out to hold the budget");
+    if (process.service->duty < 1)
+        out.push_back(fmt::format("{}: recording is on {:.0f} % of the time, to hold the budget", who(process),
+                                  100 * process.service->duty));
+}
+
+Json process_json(const TraceProcess& p) {
+    Json out{{"pid", p.pid}, {"name", p.name}, {"written", p.written}, {"lost", p.loss.total()}};
+    const ProcessLabels& l = p.labels;
+    if (l.rank >= 0) out["rank"] = l.rank;
+    if (!l.job.empty()) out["job"] = l.job;
+    if (!l.pod.empty()) out["pod"] = l.pod;
+    if (!l.command.empty()) out["command"] = l.command;
+    if (p.service) {
+        out["service_cpu_ms"] = number(static_cast<double>(p.service->service_cpu_ns) * 1e-6);
+        out["cupti_reason"] = p.service->cupti_reason;
+    }
+    return out;
+}
+
+}  // namespace
+
+ProcessRecording::ProcessRecording(RecordingOptions options)
+    : options_(std::move(options)), store_([&] {
+          TraceStoreOptions o;
+          o.max_spans = (static_cast<std::size_t>(options_.memory_mib) << 20) / kBytesPerSpan;
+          o.max_calls = o.max_points = std::size_t{1} << 20;
+          return o;
+      }()) {}
+
+Result<std::unique_ptr<ProcessRecording>> ProcessRecording::start(RecordingOptions options) {
+    std::unique_ptr<ProcessRecording> out(new ProcessRecording(std::move(options)));
+    auto collector = service::MultiCollector::start(out->options_.collector);
+    if (!collector) return tl::unexpected(collector.error());
+    out->collector_ = std::move(*collector);
+    return out;
+}
+
+void ProcessRecording::take() { collector_->drain_into(store_); }
+
+void ProcessRecording::finish() {
+    collector_->finish(store_);
+    end_ = std::chrono::steady_clock::now();
+}
+
+double ProcessRecording::seconds() const { return std::chrono::duration<double>(end_ - begin_).count(); }
+
+Result<void> ProcessRecording::write(const fs::path& path) {
+    auto written = export_perfetto(store_, path);
+    if (!written) return tl::unexpected(written.error());
+    written_ = path;
+    written_bytes_ = written->bytes;
+    return {};
+}
+
+std::vector<std::string> ProcessRecording::remarks() {
+    std::vector<std::string> out;
+    for (const TraceProcess& process : store_.processes()) {
+        if (auto remark = cupti_remark(process); !remark.empty()) out.push_back(std::move(remark));
+        add_losses(process, out);
+    }
+    for (const service::SourceState& source : collector_->sources())
+        if (!source.note.empty()) out.push_back(fmt::format("{} ({}): {}", source.name, source.pid, source.note));
+    if (store_.forgotten_spans() > 0)
+        out.push_back(fmt::format("the oldest {} spans had to go: {} MiB of memory were full (--memory gives more)",
+                                  store_.forgotten_spans(), options_.memory_mib));
+    if (store_.misplaced_spans() > 0)
+        out.push_back(fmt::format("{} spans fit no row and were left out", store_.misplaced_spans()));
+    const Contents contents(store_);
+    if (!found_any() || contents.gpu_count + contents.range_count > 0) return out;
+    out.push_back(
+        "there are neither NVTX ranges nor GPU work in it. Ranges come from torch.cuda.nvtx.range_push(\"step\") or "
+        "the "
+        "nvtx package; kernels appear when the program uses CUDA through its driver");
+    return out;
+}
+
+void ProcessRecording::print(std::vector<std::string> notes) {
+    const Contents contents(store_);
+    fmt::print(stderr, "gausscope: {:.1f} s", seconds());
+    for (const TraceProcess& process : store_.processes())
+        fmt::print(stderr, "{}{}", &process == &store_.processes()[0] ? ", " : "; ", who(process));
+    fmt::print(stderr, "\n");
+    if (found_any())
+        fmt::print(stderr, "  {} ranges on {} threads, {} pieces of GPU work on {} streams, {} CUDA calls\n",
+                   contents.range_count, tracks_of(store_, TrackKind::thread), contents.gpu_count,
+                   tracks_of(store_, TrackKind::gpu_stream), contents.api_count);
+    print_totals(store_, "ranges", contents.ranges);
+    print_totals(store_, "GPU", contents.gpu);
+    for (std::string& remark : remarks()) notes.push_back(std::move(remark));
+    for (const std::string& note : notes) fmt::print(stderr, "  note: {}\n", note);
+    if (options_.insights && found_any()) fmt::print(stderr, "{}", insights_text(store_, find_insights(store_)));
+    if (!written_.empty())
+        fmt::print(stderr, "  written: {} ({}); gausscope {} opens it, ui.perfetto.dev too\n", written_.string(),
+                   human_bytes(written_bytes_), written_.string());
+}
+
+Json ProcessRecording::json() {
+    const Contents contents(store_);
+    Json out{{"seconds", number(seconds())}, {"processes", Json::array()}};
+    for (const TraceProcess& process : store_.processes()) out["processes"].push_back(process_json(process));
+    out.update({{"ranges", contents.range_count},
+                {"gpu_work", contents.gpu_count},
+                {"cuda_calls", contents.api_count},
+                {"lost", store_.loss().total()},
+                {"forgotten", store_.forgotten_spans()},
+                {"top_ranges", totals_json(store_, contents.ranges)},
+                {"top_gpu", totals_json(store_, contents.gpu)},
+                {"notes", remarks()}});
+    if (!written_.empty()) out["trace"] = written_.string();
+    if (options_.insights) out["insights"] = Json::parse(insights_json(store_, find_insights(store_)));
+    return out;
+}
+
+Result<fs::path> injection_library() {
+    std::error_code error;
+    const fs::path program = fs::read_symlink("/proc/self/exe", error);
+    const char* name = "libgausscope_inject.so";
+    for (const fs::path& folder : {program.parent_path(), program.parent_path() / ".." / "lib"})
+        if (fs::exists(folder / name, error)) return fs::canonical(folder / name, error);
+    return fail(ErrorKind::not_found, (program.parent_path() / name).string(), "the injection library is missing",
+                "it is built with gausscope and belongs beside it or in ../lib");
+}
+
+std::string default_trace_name(const std::vector<std::string>& command, std::time_t now) {
+    const auto is_script = [](const std::string& word) {
+        return word.ends_with(".py") || word.ends_with(".sh") || word.ends_with(".pl");
+    };
+    const auto script = std::find_if(command.begin(), command.end(), is_script);
+    const fs::path named = script != command.end() ? *script : command.empty() ? "recording" : command.front();
+    std::string stem = named.stem().string();
+    if (stem.empty()) stem = "recording";
+    return fmt::format("{}-{:%Y%m%d-%H%M%S}.pftrace", stem, fmt::localtime(now));
+}
+
+}  // namespace gs::cli

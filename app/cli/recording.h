@@ -1,0 +1,63 @@
+// What `record` and `attach --headless` make of other processes: a bounded store that is filled while they run, a
+// summary that says plainly what is missing and why, and the trace file.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profiler/service/multi_collector.h"
+#include "profiler/store.h"
+#include "renderer/base/file.h"
+
+namespace gs::cli {
+
+struct RecordingOptions {
+    service::MultiCollectorOptions collector;
+    int memory_mib = 1024;  ///< for the measurements; then the oldest go
+    bool insights = false;
+};
+
+class ProcessRecording {
+  public:
+    static Result<std::unique_ptr<ProcessRecording>> start(RecordingOptions options);
+
+    /// Moves what has come into the store; call it every few milliseconds.
+    void take();
+    /// Looks a last time and lets the processes go.
+    void finish();
+    /// The trace at `path`, its insights on stderr where asked for. Errors: unwritable.
+    Result<void> write(const fs::path& path);
+
+    service::MultiCollector& collector() { return *collector_; }
+    const TraceStore& store() const { return store_; }
+    double seconds() const;
+    bool found_any() const { return !store_.processes().empty(); }
+
+    /// On stderr, because stdout belongs to the command. `notes`: what the caller knows besides.
+    void print(std::vector<std::string> notes);
+    nlohmann::ordered_json json();
+    /// What is missing or went wrong, one sentence each, with what to do about it.
+    std::vector<std::string> remarks();
+
+  private:
+    explicit ProcessRecording(RecordingOptions options);
+    RecordingOptions options_;
+    TraceStore store_;
+    std::unique_ptr<service::MultiCollector> collector_;
+    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now(), end_ = begin_;
+    fs::path written_;
+    std::uint64_t written_bytes_ = 0;
+};
+
+/// The library that goes into other processes: beside this program, or in ../lib of it. Errors: not_found.
+Result<fs::path> injection_library();
+
+/// "train-20260102-030405.pftrace" for a command line: named after the program, or the script an interpreter runs.
+std::string default_trace_name(const std::vector<std::string>& command, std::time_t now);
+
+}  // namespace gs::cli
