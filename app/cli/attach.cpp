@@ -125,6 +125,7 @@ int record_headless(const Arguments& arguments) {
     options.memory_mib = a.memory_mib;
     options.insights = a.insights;
     options.collector.pids = {a.pid};
+    options.collector.past = a.seconds <= 0;  // "ten seconds" are those from now on
     if (a.budget_percent) options.collector.budget_ppm = static_cast<std::uint64_t>(*a.budget_percent * 10'000 + 0.5);
     auto recording = ProcessRecording::start(std::move(options));
     if (!recording) return report(recording.error());

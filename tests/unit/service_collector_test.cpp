@@ -1,0 +1,278 @@
+// Processes under the service, read as `record` and `attach` read them: however they end, however many threads they
+// have, and however slow or many the readers are.
+#include "profiler/service/multi_collector.h"
+
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+
+#include <set>
+
+#include "tests/unit/service_process.h"
+
+namespace gs::service {
+namespace {
+
+MultiCollectorOptions only(const ServedProcess& process) {
+    MultiCollectorOptions options;
+    options.pids = {static_cast<std::uint32_t>(process.pid())};
+    return options;
+}
+
+/// Spans of a name in a store.
+std::size_t spans_named(const TraceStore& store, std::string_view name) {
+    std::size_t count = 0;
+    for (const TraceTrack& track : store.tracks())
+        for (const auto& row : track.rows)
+            for (const TraceSpan& span : row.view()) count += store.name(span.name) == name ? 1 : 0;
+    return count;
+}
+
+std::unique_ptr<MultiCollector> started(MultiCollectorOptions options) {
+    auto collector = MultiCollector::start(std::move(options));
+    EXPECT_TRUE(collector);
+    return collector ? std::move(*collector) : nullptr;
+}
+
+bool ended(MultiCollector& collector) {
+    const auto& sources = collector.sources();
+    return !sources.empty() && !sources[0].alive;
+}
+
+/// What a doomed process does: 500 spans, then two ranges that never end.
+void record_and_hang(const Wire& wire) {
+    name_this_thread("doomed");
+    const Span outer(Stage::iteration, 1234);
+    for (std::uint64_t i = 0; i < 500; ++i) const Span span(Stage::blend, i);
+    const Span inner(Stage::sort, 99);
+    wire.say('d');
+    for (;;) ::pause();
+}
+
+TEST(Collecting, LastRecordsAndOpenRangesOfAKilledProcessAreRead) {
+    const RuntimeDirectory directory;
+    ServedProcess child(record_and_hang);
+    auto collector = started(only(child));
+    ASSERT_EQ(child.wire().hear(), 'd');
+    child.kill(SIGKILL);
+    TraceStore store;
+    EXPECT_TRUE(eventually([&] { return ended(*collector); }));
+    collector->finish(store);
+    EXPECT_EQ(spans_named(store, "blend"), 500u);
+    ASSERT_EQ(store.open_spans().size(), 2u);
+    EXPECT_EQ(store.name(store.open_spans()[0].name), "iteration");
+    EXPECT_EQ(store.open_spans()[1].payload, 99u);
+    EXPECT_EQ(store.loss().total(), 0u);
+    ASSERT_EQ(store.processes().size(), 1u);
+    EXPECT_FALSE(store.processes()[0].labels.command.empty());
+}
+
+TEST(Collecting, AProcessThatLeavesAtOnceIsReadToItsEnd) {
+    const RuntimeDirectory directory;
+    MultiCollectorOptions options;
+    options.discover = false;
+    options.accept = true;
+    auto collector = started(options);
+    ::setenv(kCollectorVariable, collector->collector_path().c_str(), 1);
+    constexpr int kProcesses = 20;
+    std::set<pid_t> pids;
+    for (int i = 0; i < kProcesses; ++i) {
+        const pid_t pid = ::fork();
+        if (pid == 0) {
+            static RecorderHost host;
+            start_recording();
+            start_endpoint("nvtx", host);
+            for (std::uint64_t n = 0; n < 100; ++n) const Span span(Stage::blend, n);
+            ::_exit(0);  // no destructor, no handler: nothing is handed in
+        }
+        pids.insert(pid);
+    }
+    for (const pid_t pid : pids) ::waitpid(pid, nullptr, 0);
+    ::unsetenv(kCollectorVariable);
+    TraceStore store;
+    collector->finish(store);
+    EXPECT_EQ(store.processes().size(), static_cast<std::size_t>(kProcesses));
+    EXPECT_EQ(spans_named(store, "blend"), 100u * kProcesses);
+    EXPECT_EQ(store.loss().total(), 0u);
+}
+
+TEST(Collecting, ManyThreadsThatComeAndGo) {
+    const RuntimeDirectory directory;
+    ServedProcess child([](const Wire& wire) {
+        wire.hear();
+        for (int wave = 0; wave < 3; ++wave) {
+            std::vector<std::thread> threads;
+            for (int t = 0; t < 64; ++t)
+                threads.emplace_back([] {
+                    for (std::uint64_t i = 0; i < 50; ++i) const Span span(Stage::blend, i);
+                });
+            for (auto& thread : threads) thread.join();
+            std::this_thread::sleep_for(std::chrono::milliseconds(150));
+        }
+        wire.say('d');
+        wire.hear();
+    });
+    auto collector = started(only(child));
+    child.wire().say('g');
+    ASSERT_EQ(child.wire().hear(), 'd');
+    TraceStore store;
+    collector->finish(store);
+    EXPECT_EQ(spans_named(store, "blend"), 3u * 64 * 50);
+    EXPECT_EQ(store.loss().total(), 0u);
+}
+
+TEST(Collecting, TwoReadersSeeTheSame) {
+    const RuntimeDirectory directory;
+    ServedProcess child([](const Wire& wire) {
+        wire.hear();
+        for (std::uint64_t i = 0; i < 5000; ++i) const Span span(Stage::blend, i);
+        wire.say('d');
+        wire.hear();
+    });
+    auto first = started(only(child)), second = started(only(child));
+    child.wire().say('g');
+    ASSERT_EQ(child.wire().hear(), 'd');
+    TraceStore one, two;
+    first->finish(one);
+    second->finish(two);
+    EXPECT_EQ(spans_named(one, "blend"), 5000u);
+    EXPECT_EQ(spans_named(two, "blend"), 5000u);
+}
+
+TEST(Collecting, AReaderSlowerThanTheWriterKnowsWhatItMissed) {
+    const RuntimeDirectory directory;
+    constexpr std::uint64_t kSpans = 200'000;  // six times what a lane holds
+    ServedProcess child([](const Wire& wire) {
+        wire.hear();
+        for (std::uint64_t i = 0; i < kSpans; ++i) const Span span(Stage::blend, i);
+        wire.say('d');
+        wire.hear();
+    });
+    auto connection = Connection::open(find_producers().at(0));
+    ASSERT_TRUE(connection);
+    TraceBatch before, after;
+    connection->drain(before);
+    child.wire().say('g');
+    ASSERT_EQ(child.wire().hear(), 'd');
+    connection->drain(after);
+    EXPECT_GT(after.spans.size(), 1000u);
+    EXPECT_GT(after.loss.lapped, 0u);
+    EXPECT_EQ(after.spans.size() + after.loss.lapped, kSpans + 1);  // the thread's beginning is a record, too
+    EXPECT_EQ(after.spans.back().payload, kSpans - 1);
+}
+
+TEST(Collecting, AConsumerThatStopsTakingCostsBoundedMemory) {
+    const RuntimeDirectory directory;
+    ServedProcess child([](const Wire& wire) {
+        wire.hear();
+        for (std::uint64_t i = 0; i < 3'000'000; ++i) {
+            const Span span(Stage::blend, i);
+            if (i % 10'000 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        wire.say('d');
+        wire.hear();
+    });
+    auto collector = started(only(child));
+    child.wire().say('g');
+    ASSERT_EQ(child.wire().hear(), 'd');
+    TraceStore store({.max_spans = 4'000'000});
+    collector->finish(store);
+    // Every record is in the store or counted: none vanished.
+    const std::size_t known = spans_named(store, "blend") + store.loss().total();
+    EXPECT_GE(known, 3'000'000u);
+    EXPECT_LE(known, 3'000'001u);  // the thread's beginning, where that was lost
+}
+
+TEST(Collecting, AllThatRunAndAllThatCome) {
+    const RuntimeDirectory directory;
+    const auto idle = [](const Wire& wire) {
+        { const Span span(Stage::load); }
+        wire.hear();
+    };
+    ServedProcess first(idle);
+    auto collector = started({});
+    ServedProcess second(idle);
+    EXPECT_TRUE(eventually([&] { return collector->sources().size() == 2; }));
+    second.kill();
+    EXPECT_TRUE(eventually([&] {
+        const auto& sources = collector->sources();
+        return sources.size() == 2 && sources[0].alive && !sources[1].alive;
+    }));
+    TraceStore store;
+    collector->finish(store);
+    EXPECT_EQ(store.processes().size(), 2u);
+    EXPECT_EQ(spans_named(store, "load"), 2u);
+}
+
+TEST(Collecting, OnlyTheFamilyOfAProcess) {
+    const RuntimeDirectory directory;
+    ServedProcess stranger([](const Wire& wire) { wire.hear(); });
+    ServedProcess parent([](const Wire& wire) {
+        wire.hear();
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (::fork() == 0) {
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            start_recording();
+            static RecorderHost host;
+            start_endpoint("nvtx", host);
+            wire.say('c');
+            for (;;) ::pause();
+        }
+        for (;;) ::pause();
+    });
+    parent.wire().say('f');
+    ASSERT_EQ(parent.wire().hear(), 'c');
+    MultiCollectorOptions options;
+    options.ancestor = static_cast<std::uint32_t>(parent.pid());
+    auto collector = started(options);
+    EXPECT_TRUE(eventually([&] { return collector->sources().size() == 2; }));
+    for (const SourceState& source : collector->sources())
+        EXPECT_NE(source.pid, static_cast<std::uint32_t>(stranger.pid()));
+}
+
+TEST(Collecting, ARefusalBecomesANote) {
+    const RuntimeDirectory directory;
+    ServedProcess child([](const Wire& wire) { wire.hear(); });
+    auto collector = started(only(child));
+    collector->ask_all(Op::release_cupti);
+    EXPECT_TRUE(eventually([&] {
+        const auto& sources = collector->sources();
+        return sources.size() == 1 && sources[0].note == "there is no CUPTI in a test";
+    }));
+}
+
+TEST(Collecting, LeavesTheProcessDisarmed) {
+    const RuntimeDirectory directory;
+    ServedProcess child(
+        [](const Wire& wire) {
+            while (!wire.hears_within(std::chrono::milliseconds(1))) const Span span(Stage::blend);
+        },
+        false);
+    TraceStore store;
+    auto collector = started(only(child));
+    EXPECT_TRUE(eventually([&] {
+        collector->drain_into(store);
+        return spans_named(store, "blend") > 0;
+    }));
+    collector->finish(store);
+    auto connection = Connection::open(find_producers().at(0));
+    ASSERT_TRUE(connection);
+    EXPECT_TRUE(eventually([&] {
+        TraceBatch first, second;
+        connection->drain(first);
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        connection->drain(second);
+        return second.spans.empty();
+    }));
+}
+
+TEST(Collecting, SaysWhyWhenTheDirectoryIsNotSafe) {
+    const RuntimeDirectory directory;
+    ::chmod(directory.path().c_str(), 0755);
+    const auto collector = MultiCollector::start({});
+    ASSERT_FALSE(collector);
+    EXPECT_NE(collector.error().text().find("chmod 700"), std::string::npos) << collector.error().text();
+}
+
+}  // namespace
+}  // namespace gs::service
