@@ -38,6 +38,7 @@ Workspace::Workspace() {
                       }});
     add("Training", Region::right, training);
     add("Stages", Region::right_lower, stages);
+    add("Insights", Region::right_lower, insights);
     add("Memory", Region::right_lower, memory);
     add("Timeline", Region::bottom, timeline);
     add("Find", Region::bottom, find_panel);
@@ -48,7 +49,7 @@ Workspace::Workspace() {
     add("Log", Region::bottom, log);
     add("Plots", Region::bottom_right, plots);
     add("Help", Region::hidden, help);
-    for (const char* name : {"Scene", "Memory", "Stages", "Training"}) find(name)->scrolls = true;
+    for (const char* name : {"Scene", "Insights", "Memory", "Stages", "Training"}) find(name)->scrolls = true;
 }
 
 Workspace::Slot* Workspace::find(std::string_view name) {
@@ -96,9 +97,12 @@ void Workspace::show_trace_layout() {
     for (Slot& slot : slots_)
         if (same_name(slot.name, "Scene") || same_name(slot.name, "Cameras")) slot.region = Region::hidden;
     move_panel("Timeline", Region::centre);
+    show_panel("Insights");
 }
 
-bool Workspace::busy() const { return timeline.busy() || find_panel.busy() || statistics.busy() || flame.busy(); }
+bool Workspace::busy() const {
+    return timeline.busy() || find_panel.busy() || statistics.busy() || flame.busy() || insights.busy();
+}
 
 std::vector<std::string> Workspace::panel_names() const {
     std::vector<std::string> names;

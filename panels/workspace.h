@@ -16,6 +16,7 @@
 #include "panels/flame_panel.h"
 #include "panels/help_panel.h"
 #include "panels/images_panel.h"
+#include "panels/insights_panel.h"
 #include "panels/log_panel.h"
 #include "panels/memory_panel.h"
 #include "panels/palette.h"
@@ -73,6 +74,7 @@ class Workspace {
     StagesPanel stages;
     MemoryPanel memory;
     TraceView trace_view;
+    InsightsPanel insights{trace_view};
     TimelinePanel timeline{trace_view};
     FindPanel find_panel{trace_view};
     StatisticsPanel statistics{trace_view};

@@ -1,0 +1,266 @@
+#include "panels/insights_panel.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "panels/format.h"
+#include "panels/widgets.h"
+
+namespace gs {
+namespace {
+
+constexpr double kInterval = 1.0;               // seconds between refreshes, at least
+constexpr double kMostShare = 0.01;             // of the window's thread: what copying may take
+constexpr std::size_t kIterations = 128;        // the newest, of a trace that grows
+constexpr double kMostSpans = 200'000;          // copied at once, estimated: about 30 MB
+constexpr std::size_t kOpenCards = 2;           // at first
+constexpr std::int64_t kLeastShownNs = 50'000;  // a click shows at least this much time
+
+double milliseconds_since(std::chrono::steady_clock::time_point begin) {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// The newest iterations of a trace, as far as they are not too many spans to copy.
+TimeRange newest_stretch(const TraceStore& trace) {
+    const std::int64_t begin = trace.begin_ns(), end = trace.end_ns();
+    const auto frames = trace.history(StatScope::iteration);
+    std::int64_t from = begin;
+    if (frames.size() > kIterations) from = std::max(from, frames[frames.size() - kIterations].begin_ns);
+    const double density = static_cast<double>(trace.span_count()) / std::max(1.0, static_cast<double>(end - begin));
+    if (density * static_cast<double>(end - from) > kMostSpans)
+        from = end - static_cast<std::int64_t>(kMostSpans / density);
+    return {from, end};
+}
+
+/// Floors of the stages as the roofline has them, for our own training.
+std::vector<StageFloor> floors_of(const Snapshot& snapshot, const TraceStore& trace) {
+    std::vector<StageFloor> out;
+    if (&trace != snapshot.trace || !snapshot.costs || snapshot.costs->sample != "iteration") return out;
+    for (const StageCost& cost : snapshot.costs->stages) {
+        StageFloor floor;
+        floor.stage = cost.stage;
+        floor.floor_ms = cost.floor_ms;
+        floor.work.counted = cost.counted;
+        for (const CostLimit limit : {CostLimit::memory, CostLimit::arithmetic, CostLimit::special,
+                                      CostLimit::shared_memory, CostLimit::pairs, CostLimit::launch})
+            if (cost.limit == name_of(limit)) floor.limit = limit;
+        out.push_back(floor);
+    }
+    return out;
+}
+
+ImU32 gain_color(double share) { return share >= 0.10 ? kErrorColor : share >= 0.02 ? kWarningColor : kAccentColor; }
+
+std::string process_label(const TraceProcess& p) {
+    std::string out = p.labels.rank >= 0 ? fmt::format("rank {}: ", p.labels.rank) : std::string();
+    return out + fmt::format("{} ({})", p.name.empty() ? "process" : p.name, p.pid);
+}
+
+void wrapped(std::string_view words, ImU32 color) {
+    ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x - 0.4F * em());
+    colored_text(color, words);
+    ImGui::PopTextWrapPos();
+}
+
+/// The recoverable share of an iteration, and in words.
+void gain_bar(const Insight& i) {
+    const bool known = std::isfinite(i.recoverable_ms);
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x - 0.4F * em(), height = 0.4F * em();
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    list.AddRectFilled(at, {at.x + width, at.y + height}, kFieldColor, 2);
+    if (known && i.share > 0)
+        list.AddRectFilled(at, {at.x + width * static_cast<float>(std::min(1.0, i.share)), at.y + height},
+                           gain_color(i.share), 2);
+    ImGui::Dummy({width, height});
+    text(known ? fmt::format("up to {} per iteration, {}", format_ms(i.recoverable_ms), format_share(i.share))
+               : std::string("how much is not known"));
+    const char* badge = i.confidence == Confidence::measured ? "measured" : "inferred";
+    ImGui::SameLine(
+        std::max(ImGui::GetCursorPosX(), ImGui::GetContentRegionMax().x - ImGui::CalcTextSize(badge).x - 0.4F * em()));
+    colored_text(i.confidence == Confidence::measured ? kGoodColor : kDimColor, badge);
+    tooltip(i.confidence == Confidence::measured
+                ? "The time is a sum of measurements."
+                : "The cause is likely by what was measured; the time is an estimate from a model.");
+}
+
+}  // namespace
+
+void InsightsPanel::take_answer() {
+    if (!pending_.valid() || pending_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
+    const double copied = result_ ? result_->copy_ms : 0;
+    result_ = pending_.get();
+    if (result_->copy_ms == 0) result_->copy_ms = copied;
+    answered_ = asked_;
+    answered_at_ = ImGui::GetTime();
+}
+
+void InsightsPanel::ask(const Snapshot& snapshot, const TraceStore& trace, const Asked& asked) {
+    const auto begin = std::chrono::steady_clock::now();
+    const TimeRange stretch = asked.selection ? *asked.selection : newest_stretch(trace);
+    auto copy = std::make_shared<const TraceStore>(trace.excerpt(stretch.begin_ns, stretch.end_ns));
+    InsightOptions options;
+    options.process = asked.process;
+    options.floors = floors_of(snapshot, trace);
+    if (asked.selection) {
+        options.begin_ns = asked.selection->begin_ns;
+        options.end_ns = asked.selection->end_ns;
+    }
+    const double copy_ms = milliseconds_since(begin);
+    pending_ = std::async(std::launch::async, [copy, options, copy_ms, length = stretch.end_ns - stretch.begin_ns] {
+        const auto started = std::chrono::steady_clock::now();
+        Result out;
+        out.insights = find_insights(*copy, options);
+        out.worker_ms = milliseconds_since(started);
+        out.copy_ms = copy_ms;
+        out.made_of_ns = length;
+        return out;
+    });
+    asked_ = asked;
+    asked_at_ = ImGui::GetTime();
+    asked_spans_ = trace.records_written() + trace.span_count();
+}
+
+void InsightsPanel::refresh(const Snapshot& snapshot, const TraceStore& trace) {
+    take_answer();
+    if (pending_.valid()) return;
+    if (process != kAnyProcess && process >= trace.processes().size()) process = kAnyProcess;
+    Asked now{&trace, snapshot.shown_trace, process, {}};
+    if (only_selection) now.selection = view_.selection;
+    if (now.store != answered_.store || now.trace != answered_.trace) result_.reset();
+    const bool other = !(now == answered_) || answered_at_ < 0;
+    const bool news = trace.records_written() + trace.span_count() != asked_spans_;
+    const double interval = std::max(kInterval, result_ ? result_->copy_ms * 1e-3 / kMostShare : 0.0);
+    if (other || (news && !now.selection && ImGui::GetTime() - asked_at_ > interval)) ask(snapshot, trace, now);
+}
+
+void InsightsPanel::draw_controls(const TraceStore& trace) {
+    if (result_ && result_->insights.iterations > 0)
+        text(fmt::format("{} iterations, {} each (median)",
+                         format_count(static_cast<double>(result_->insights.iterations)),
+                         format_ms(result_->insights.iteration_ms)));
+    else
+        dim_text(result_ ? "no iterations were found" : "looking...");
+    if (view_.selection) {
+        ImGui::Checkbox("of the selected stretch only", &only_selection);
+    } else {
+        only_selection = false;
+    }
+    if (trace.processes().size() < 2) return;
+    ImGui::SetNextItemWidth(-1);
+    const std::string shown = process == kAnyProcess ? "all processes" : process_label(trace.processes()[process]);
+    if (!ImGui::BeginCombo("##process", shown.c_str())) return;
+    if (ImGui::Selectable("all processes", process == kAnyProcess)) process = kAnyProcess;
+    for (std::uint32_t p = 0; p < trace.processes().size(); ++p)
+        if (ImGui::Selectable(fmt::format("{}##{}", process_label(trace.processes()[p]), p).c_str(), process == p))
+            process = p;
+    ImGui::EndCombo();
+}
+
+void InsightsPanel::draw_evidence(const TraceStore& trace, const Insight& insight, Commands& commands) {
+    for (std::size_t i = 0; i < insight.evidence.size(); ++i) {
+        const Evidence& e = insight.evidence[i];
+        const std::string id =
+            fmt::format("{}##evidence{}", fitted(e.text, ImGui::GetContentRegionAvail().x - em()), i);
+        ImGui::PushStyleColor(ImGuiCol_Text, kAccentColor);
+        if (ImGui::Selectable(id.c_str())) {
+            const std::int64_t more = std::max<std::int64_t>(0, kLeastShownNs - (e.end_ns - e.begin_ns)) / 2;
+            view_.jump = TracePlace{{e.begin_ns - more, e.end_ns + more}, e.track, e.row};
+            commands.push("panel", {"Timeline"});
+        }
+        ImGui::PopStyleColor();
+        tooltip(fmt::format("{}\n{}{}\nClick: show it on the timeline", e.text,
+                            e.track < trace.tracks().size() ? trace.tracks()[e.track].name + ", " : std::string(),
+                            format_ns(static_cast<double>(e.end_ns - e.begin_ns))));
+    }
+}
+
+void InsightsPanel::draw_card(const TraceStore& trace, const Insight& insight, std::size_t index, Commands& commands) {
+    ImGui::PushID(static_cast<int>(index));
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const ImVec2 corner = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x;
+    list.ChannelsSplit(2);
+    list.ChannelsSetCurrent(1);
+    ImGui::Dummy({0, 0.15F * em()});
+    ImGui::Indent(0.5F * em());
+    wrapped(insight.title, kTextColor);
+    gain_bar(insight);
+    ImGui::SetNextItemOpen(index < kOpenCards, ImGuiCond_Once);
+    if (ImGui::TreeNodeEx(fmt::format("{}: what was seen, what to do", insight.rule).c_str(),
+                          ImGuiTreeNodeFlags_NoTreePushOnOpen | ImGuiTreeNodeFlags_SpanAvailWidth)) {
+        if (trace.processes().size() > 1 && insight.process < trace.processes().size())
+            dim_text(process_label(trace.processes()[insight.process]));
+        wrapped(insight.text, kDimColor);
+        wrapped(insight.advice, kTextColor);
+        draw_evidence(trace, insight, commands);
+    }
+    ImGui::Unindent(0.5F * em());
+    ImGui::Dummy({0, 0.15F * em()});
+    list.ChannelsSetCurrent(0);
+    const float bottom = ImGui::GetCursorScreenPos().y - ImGui::GetStyle().ItemSpacing.y;
+    list.AddRectFilled(corner, {corner.x + width, bottom}, color_rgb(0x20262f), 4);
+    list.AddRectFilled(corner, {corner.x + 0.2F * em(), bottom},
+                       std::isfinite(insight.share) ? gain_color(insight.share) : kFaintColor, 2);
+    list.ChannelsMerge();
+    ImGui::Dummy({0, 0.1F * em()});
+    ImGui::PopID();
+}
+
+void InsightsPanel::draw_cards(const TraceStore& trace, Commands& commands) {
+    const Insights& insights = result_->insights;
+    for (std::size_t i = 0; i < insights.findings.size(); ++i) draw_card(trace, insights.findings[i], i, commands);
+    if (insights.findings.empty() && insights.iterations > 0)
+        wrapped(fmt::format("None of the {} rules that could be asked found anything.", insights.clear.size()),
+                kGoodColor);
+}
+
+/// What found nothing, and what could not be asked, folded.
+void InsightsPanel::draw_rest() const {
+    const Insights& insights = result_->insights;
+    if (!insights.clear.empty() && ImGui::TreeNode("clear", "In order (%zu)", insights.clear.size())) {
+        for (const std::string& rule : insights.clear) dim_text(rule);
+        ImGui::TreePop();
+    }
+    if (insights.unanswered.empty() ||
+        !ImGui::TreeNode("unanswered", "Could not be asked (%zu)", insights.unanswered.size()))
+        return;
+    for (std::size_t i = 0; i < insights.unanswered.size();) {
+        const std::string& why = insights.unanswered[i].why;  // neighbours with the same reason share it
+        for (; i < insights.unanswered.size() && insights.unanswered[i].why == why; ++i)
+            text(insights.unanswered[i].rule + " " + insights.unanswered[i].title);
+        ImGui::Indent(0.8F * em());
+        wrapped(why, kDimColor);
+        ImGui::Unindent(0.8F * em());
+    }
+    ImGui::TreePop();
+}
+
+void InsightsPanel::draw_footer() const {
+    ImGui::Spacing();
+    dim_text(fmt::format("of the last {}, {:.0f} s ago", format_ns(static_cast<double>(result_->made_of_ns)),
+                         std::max(0.0, ImGui::GetTime() - answered_at_)));
+    tooltip(
+        fmt::format("Copying the stretch took {:.2f} ms of the window's time, the rules {:.1f} ms on another thread.",
+                    result_->copy_ms, result_->worker_ms));
+}
+
+void InsightsPanel::draw(const Snapshot& snapshot, Commands& commands) {
+    const TraceStore* trace = snapshot.shown();
+    if (trace == nullptr || trace->span_count() == 0) {
+        empty_note("Nothing was measured yet. Train, or open a trace.");
+        return;
+    }
+    refresh(snapshot, *trace);
+    draw_controls(*trace);
+    if (!result_) return;
+    draw_cards(*trace, commands);
+    draw_rest();
+    draw_footer();
+}
+
+}  // namespace gs

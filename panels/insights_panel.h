@@ -1,0 +1,64 @@
+// Insights: what costs time in the shown trace and what would make it faster, as cards: the recoverable time, what was
+// seen, what to do, and where; a click there shows the place on the timeline. Refreshed about once a second from a copy
+// of the newest iterations, on a thread of its own, so that no frame waits for it. A tab of the workspace.
+#pragma once
+
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "panels/command.h"
+#include "panels/snapshot.h"
+#include "panels/trace_view.h"
+#include "profiler/insights/finding.h"
+
+namespace gs {
+
+struct InsightsPanel {
+    explicit InsightsPanel(TraceView& view) : view_(view) {}
+    void draw(const Snapshot& snapshot, Commands& commands);
+
+    std::uint32_t process = kAnyProcess;  ///< whose, an index into TraceStore::processes()
+    bool only_selection = false;          ///< of the timeline's selected stretch, not of the newest iterations
+
+    /// What is shown now; null before the first refresh.
+    const Insights* shown() const { return result_ ? &result_->insights : nullptr; }
+    /// True while an answer is being worked out.
+    bool busy() const { return pending_.valid(); }
+
+  private:
+    struct Asked {
+        const TraceStore* store = nullptr;
+        std::uint64_t trace = 0;
+        std::uint32_t process = kAnyProcess;
+        std::optional<TimeRange> selection;
+        bool operator==(const Asked&) const = default;
+    };
+    /// An answer, with what it took.
+    struct Result {
+        Insights insights;
+        double worker_ms = 0, copy_ms = 0;
+        std::int64_t made_of_ns = 0;  ///< length of the copied stretch
+    };
+
+    void refresh(const Snapshot& snapshot, const TraceStore& trace);
+    void ask(const Snapshot& snapshot, const TraceStore& trace, const Asked& asked);
+    void take_answer();
+    void draw_controls(const TraceStore& trace);
+    void draw_cards(const TraceStore& trace, Commands& commands);
+    void draw_card(const TraceStore& trace, const Insight& insight, std::size_t index, Commands& commands);
+    void draw_evidence(const TraceStore& trace, const Insight& insight, Commands& commands);
+    void draw_rest() const;
+    void draw_footer() const;
+
+    TraceView& view_;
+    std::future<Result> pending_;
+    std::optional<Result> result_;
+    Asked asked_, answered_;
+    double asked_at_ = -1e9, answered_at_ = -1e9;
+    std::uint64_t asked_spans_ = 0;  // TraceStore::records_written() then: nothing new, nothing to ask
+};
+
+}  // namespace gs
