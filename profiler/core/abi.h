@@ -218,7 +218,7 @@ struct ActivityRecord {
     std::uint8_t kind;  ///< ActivityKind
     std::uint8_t device;
     std::uint16_t flags;
-    std::uint32_t stream;  ///< of API calls, synchronisations without a stream and overhead: kernel thread id
+    std::uint32_t stream;  ///< of API calls and overhead: kernel thread id; 0: not told (waits for a whole context)
     std::uint64_t detail[4];
 };
 static_assert(sizeof(ActivityRecord) == 64 && offsetof(ActivityRecord, correlation) == 16 &&
@@ -296,7 +296,7 @@ inline constexpr std::uint32_t kCategoryName = 1;  ///< names an NVTX category o
 enum class CuptiState : std::uint32_t {
     not_asked = 0,  ///< only NVTX is recorded
     recording = 1,
-    released = 2,     ///< given up on request, so that another tool can have it
+    released = 2,     ///< given up, so that another tool can have it: cupti_reason says why
     held = 3,         ///< another tool has it; cupti_reason names it
     unavailable = 4,  ///< no library, no device, an error: cupti_reason says which
     paused = 5,       ///< the budget's duty cycle has it off for now

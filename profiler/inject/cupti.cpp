@@ -126,9 +126,11 @@ void let_go() noexcept {
     if (session.taken() && !session.is_leaving()) session.begin_leaving();
     if (session.is_leaving()) session.has_left();
     control.next_try = control.retry = 0;
-    if (session.taken()) return;  // still ours for other tools; the state says so
+    if (session.taken()) return say(CuptiState::released, "with the program's next CUDA call");
     if (control.released.load()) return say(CuptiState::released, "on request");
-    say(CuptiState::not_asked, forbidden() ? "switched off by GAUSSCOPE_CUPTI=0" : "");
+    if (forbidden()) return say(CuptiState::not_asked, "switched off by GAUSSCOPE_CUPTI=0");
+    if (control.state == CuptiState::not_asked) return say(CuptiState::not_asked);
+    say(CuptiState::released, "nobody records");
 }
 
 void settle() noexcept {

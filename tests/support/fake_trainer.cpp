@@ -99,6 +99,7 @@ std::FILE* truth = nullptr;
 std::mutex truth_mutex;
 std::atomic<int> failures{0};
 thread_local std::vector<const char*> ranges;
+nvtxDomainHandle_t domain{};  // made before there are threads, one of which may be in the midst of it at a fork
 
 void check(int result) {
     if (result != 0) ++failures;
@@ -109,8 +110,6 @@ class Range {
   public:
     explicit Range(const char* name, std::uint64_t payload = 0) {
         if (!options.nvtx) return;
-        static const nvtxDomainHandle_t made = nvtxDomainCreateA("gsplat");
-        domain_ = made;
         nvtxEventAttributes_t e{};
         e.version = NVTX_VERSION;
         e.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
@@ -118,19 +117,16 @@ class Range {
         e.message.ascii = name;
         e.payloadType = NVTX_PAYLOAD_TYPE_UNSIGNED_INT64;
         e.payload.ullValue = payload;
-        nvtxDomainRangePushEx(domain_, &e);
+        nvtxDomainRangePushEx(domain, &e);
         ranges.push_back(name);
     }
     ~Range() {
         if (!options.nvtx) return;
         ranges.pop_back();
-        nvtxDomainRangePop(domain_);
+        nvtxDomainRangePop(domain);
     }
     Range(const Range&) = delete;
     Range& operator=(const Range&) = delete;
-
-  private:
-    nvtxDomainHandle_t domain_{};
 };
 
 void launch(const mock::Kernel& kernel, unsigned blocks, void* stream = nullptr, std::size_t shared = 0) {
@@ -329,6 +325,7 @@ int main(int argc, char** argv) {
         return 2;
     }
     if (options.truth != nullptr) truth = std::fopen(options.truth, "w");
+    if (options.nvtx) domain = nvtxDomainCreateA("gsplat");
     std::this_thread::sleep_for(std::chrono::milliseconds(options.quiet_start_ms));
     {
         Trainer trainer;
