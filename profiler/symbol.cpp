@@ -34,8 +34,8 @@ std::string qualified_name(std::string_view rest) {
     std::string out;
     while (!rest.empty() && rest.front() >= '0' && rest.front() <= '9') {
         std::size_t length = 0;
-        while (!rest.empty() && rest.front() >= '0' && rest.front() <= '9' && length < kLongest) {
-            length = length * 10 + static_cast<std::size_t>(rest.front() - '0');
+        while (!rest.empty() && rest.front() >= '0' && rest.front() <= '9') {
+            length = std::min(length * 10 + static_cast<std::size_t>(rest.front() - '0'), kLongest);
             rest.remove_prefix(1);
         }
         const std::string_view word = rest.substr(0, length);

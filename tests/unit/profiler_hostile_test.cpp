@@ -7,10 +7,13 @@
 
 #include <cstring>
 
+#include "profiler/core/activity_lane.h"
 #include "profiler/core/device_lane.h"
 #include "profiler/core/scope.h"
+#include "profiler/core/service_words.h"
 #include "profiler/reader.h"
 #include "profiler/store.h"
+#include "profiler/symbol.h"
 #include "renderer/base/rng.h"
 
 namespace gs {
@@ -28,6 +31,7 @@ class RingCopy {
             stream.write({now, now, i, i, string_of(Stage::blend), 0, true, launch_point()});
         }
         record_counter(register_string("count"), 1);
+        write_activities();
         bytes_ = abi::kHardCap;
         fd_ = ::memfd_create("copy", MFD_CLOEXEC | MFD_ALLOW_SEALING);
         EXPECT_EQ(::ftruncate(fd_, static_cast<off_t>(bytes_)), 0);
@@ -39,6 +43,12 @@ class RingCopy {
         std::vector<std::byte> front(2u << 20);
         EXPECT_EQ(::pread(ring_fd(), front.data(), front.size(), 0), static_cast<ssize_t>(front.size()));
         std::memcpy(memory_, front.data(), front.size());
+        for (std::size_t i = 0; i < header().lanes_used; ++i) {
+            const std::size_t at = lane(i).records_offset, most = 64u << 10;
+            if (at != 0) {
+                EXPECT_EQ(::pread(ring_fd(), memory_ + at, most, static_cast<off_t>(at)), static_cast<ssize_t>(most));
+            }
+        }
     }
     ~RingCopy() {
         ::munmap(memory_, bytes_);
@@ -64,7 +74,42 @@ class RingCopy {
         return reinterpret_cast<abi::DeviceRecord*>(memory_ + lane(device_lane()).records_offset)[i];
     }
 
+    /// The lane of what CUPTI tells.
+    std::size_t activity_lane() {
+        std::size_t i = 0;
+        while (lane(i).kind != static_cast<std::uint32_t>(abi::LaneKind::activity)) ++i;
+        return i;
+    }
+    abi::ActivityRecord& activity(std::size_t i) {
+        return reinterpret_cast<abi::ActivityRecord*>(memory_ + lane(activity_lane()).records_offset)[i];
+    }
+    static constexpr std::size_t kActivities = 320;
+
   private:
+    /// Every kind of record, as CUPTI's writer leaves them; told once, they stay in the lane.
+    static void write_activities() {
+        static ActivityLane lane;
+        if (lane.written() != 0) return;
+        abi::GpuDevice device{};
+        device.name = register_string("GPU");
+        device.multiprocessors = 132;
+        write_gpu_device(0, device);
+        set_cupti_clock([] { return clock_ns(CLOCK_REALTIME); });
+        publish_clock_snapshot();
+        const std::uint64_t now = clock_ns(CLOCK_REALTIME);
+        const StringId kernel = register_string("_ZN2at6native6kernelIfEEvT_");
+        for (std::size_t i = 0; i < kActivities; ++i) {
+            abi::ActivityRecord r{};
+            r.kind = static_cast<std::uint8_t>(i % 8 + 1);
+            r.begin = now + i * 1000;
+            r.end = r.begin + 900;
+            r.correlation = static_cast<std::uint32_t>(i / 8 + 1);
+            r.name = kernel;
+            r.stream = 7;
+            lane.write(r);
+        }
+    }
+
     int fd_ = -1;
     std::size_t bytes_ = 0;
     std::byte* memory_ = nullptr;
@@ -98,9 +143,13 @@ void read_everything(RingCopy& ring) {
     expect_in_order(store);
     store.statistics(StatScope::call);
     store.gpu_statistics(StatScope::call);
+    EXPECT_LE(store.tracks().size(), 65536u);
     for (std::size_t t = 0; t < store.tracks().size(); ++t)
         for (std::size_t r = 0; r < store.tracks()[t].rows.size(); ++r)
-            for (const TraceSpan& span : store.tracks()[t].rows[r].view()) store.launching_span(t, r, span);
+            for (const TraceSpan& span : store.tracks()[t].rows[r].view()) {
+                store.launching_span(t, r, span);
+                store.range_of(t, r, span);
+            }
 }
 
 TEST(Hostile, AnUntouchedCopyReadsWell) {
@@ -206,6 +255,115 @@ TEST(Hostile, DeviceLanesAndLaunchesThatLie) {
         kind.lane(0).kind = static_cast<std::uint32_t>(abi::LaneKind::device);
         read_everything(kind);
     }
+}
+
+TEST(Hostile, UntouchedActivitiesReadWell) {
+    RingCopy ring;
+    auto reader = TraceReader::attach(ring.fd());
+    ASSERT_TRUE(reader);
+    TraceBatch batch;
+    reader->drain(batch);
+    EXPECT_EQ(batch.gpu_work.size(), RingCopy::kActivities / 2);
+    EXPECT_EQ(batch.api_calls.size(), RingCopy::kActivities / 8);
+    EXPECT_EQ(batch.syncs.size(), RingCopy::kActivities / 8);
+    EXPECT_EQ(batch.overheads.size(), RingCopy::kActivities / 8);
+    EXPECT_EQ(batch.memory.size(), RingCopy::kActivities / 8);
+    ASSERT_EQ(batch.devices.size(), 1u);
+    EXPECT_EQ(batch.devices[0].multiprocessors, 132);
+    EXPECT_EQ(batch.names[batch.gpu_work[0].name - 1].text, "void at::native::kernel<float>(float)");
+    // In time with the ranges: CUPTI's clock is the wall clock here, and all this happened within a minute.
+    const std::int64_t age = batch.read_ns - batch.gpu_work[0].begin_ns;
+    EXPECT_LT(std::abs(age), 60'000'000'000);
+}
+
+TEST(Hostile, ActivitiesThatLie) {
+    const std::uint64_t values[] = {0,          1,     3,         255,          0x7FFFFFFFull, 0xFFFFFFFFull,
+                                    1ull << 40, ~0ull, ~0ull - 7, abi::kHardCap};
+    for (const std::uint64_t value : values) {
+        RingCopy ring;
+        for (std::size_t i = 0; i < RingCopy::kActivities; ++i) {
+            abi::ActivityRecord& r = ring.activity(i);
+            const auto small = static_cast<std::uint32_t>(value);
+            if (i % 11 == 0) r.begin = value;
+            if (i % 11 == 1) r.end = value;
+            if (i % 11 == 2) r.correlation = small;
+            if (i % 11 == 3) r.name = small;
+            if (i % 11 == 4) r.kind = static_cast<std::uint8_t>(value);
+            if (i % 11 == 5) r.device = static_cast<std::uint8_t>(value);
+            if (i % 11 == 6) r.stream = small;
+            if (i % 11 == 7) r.flags = static_cast<std::uint16_t>(value);
+            if (i % 11 == 8) r.detail[i % 4] = value;
+            if (i % 11 == 9) r.begin = r.end + value;
+        }
+        for (abi::GpuDevice& device : ring.header().devices) device.name = static_cast<std::uint32_t>(value);
+        ring.header().cupti_state = static_cast<std::uint32_t>(value);
+        ring.header().cupti_reason = static_cast<std::uint32_t>(value);
+        ring.header().service_ticks = ring.header().service_cpu_ns = ring.header().heartbeat_ns = value;
+        ring.header().budget_ppm = ring.header().duty_ppm = static_cast<std::uint32_t>(value);
+        read_everything(ring);
+        RingCopy lane;
+        lane.lane(lane.activity_lane()).record_bytes = static_cast<std::uint32_t>(value);
+        read_everything(lane);
+        RingCopy head;
+        head.lane(head.activity_lane()).head = value;
+        read_everything(head);
+        RingCopy kinds;  // what was written as one kind of lane is read as another
+        kinds.lane(kinds.activity_lane()).kind = static_cast<std::uint32_t>(value);
+        kinds.lane(kinds.device_lane()).kind = static_cast<std::uint32_t>(abi::LaneKind::activity);
+        read_everything(kinds);
+    }
+}
+
+TEST(Hostile, ActivitiesOfNoise) {
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+        RingCopy ring;
+        for (std::size_t i = 0; i < RingCopy::kActivities; ++i) {
+            abi::ActivityRecord& r = ring.activity(i);
+            auto* words = reinterpret_cast<std::uint64_t*>(&r);
+            // Times stay possible in two records of three, else nothing gets as far as the store.
+            for (std::size_t w = i % 3 == 0 ? 0 : 2; w < 8; ++w)
+                words[w] = random_bits(seed, 6 + w, i) >> (random_bits(seed, 20 + w, i) % 64);
+            if (i % 3 != 0) r.kind = static_cast<std::uint8_t>(random_bits(seed, 30, i) % 10);
+        }
+        read_everything(ring);
+    }
+}
+
+TEST(Hostile, LanesThatClaimOneAnothersRecords) {
+    RingCopy ring;
+    // Every lane says that it has written all of the ring.
+    for (std::size_t i = 0; i < abi::kLaneCount; ++i) {
+        abi::Lane& lane = ring.lane(i);
+        lane.records_offset = ring.header().rings_offset;
+        lane.record_capacity = 1u << 18;
+        lane.record_bytes = sizeof(abi::Record);
+        lane.kind = static_cast<std::uint32_t>(abi::LaneKind::thread);
+        lane.head = 1u << 18;
+        lane.owner_first = 0;
+    }
+    auto reader = TraceReader::attach(ring.fd());
+    ASSERT_TRUE(reader);
+    reader->skip_past();  // nothing is new
+    for (std::size_t i = 0; i < abi::kLaneCount; ++i) ring.lane(i).head = 1u << 19;
+    TraceBatch batch;
+    reader->drain(batch);
+    EXPECT_LE(batch.spans.size(), abi::kHardCap / sizeof(abi::Record));
+    EXPECT_GE(batch.loss.malformed, abi::kLaneCount - 2u);
+}
+
+TEST(Hostile, SymbolsThatGrow) {
+    EXPECT_EQ(readable_symbol("plain_kernel"), "plain_kernel");
+    EXPECT_EQ(readable_symbol("_Z3fooIiEvT_"), "void foo<int>(int)");
+    // Cut where a ring cuts it.
+    EXPECT_EQ(readable_symbol("_ZN2at6native12_GLOBAL__N_16kernelIfLi4ENS_7vec"),
+              "at::native::(anonymous namespace)::kernel<...>");
+    EXPECT_EQ(readable_symbol("_Z"), "_Z");
+    EXPECT_EQ(readable_symbol("_Z99999999999999999999x"), "x");
+    // Each part names the one before three times: gigabytes, if somebody wrote them out.
+    std::string bomb = "_Z1fI1aIS_S_S_E";
+    for (int i = 0; i < 30; ++i) bomb += fmt::format("1aIS{0:X}_S{0:X}_S{0:X}_E", i);
+    bomb += "Ev";
+    EXPECT_LT(readable_symbol(bomb).size(), 100'000u);
 }
 
 TEST(Hostile, ClocksThatLie) {
