@@ -15,8 +15,8 @@
 #include "app/cli/recording.h"
 #include "profiler/core/clock.h"
 #include "profiler/core/protocol.h"
+#include "profiler/inject/nvtx_client.h"
 #include "profiler/service/multi_collector.h"
-#include "tests/support/nvtx_client.h"
 
 namespace gs::cli {
 namespace {
@@ -119,6 +119,11 @@ struct Ranges {
         nvtxDomainRangePushEx(domain, &by_handle);
         nvtxDomainRangePop(domain);
     }
+    /// As torch.cuda.nvtx does.
+    static void plain() {
+        nvtxRangePushA("a 13-char nam");
+        nvtxRangePop();
+    }
     void text() const {
         nvtxDomainRangePushEx(domain, &by_text);
         nvtxDomainRangePop(domain);
@@ -126,7 +131,7 @@ struct Ranges {
 };
 
 struct RangeTimes {
-    double timer_pair = 0, handle = 0, text = 0, tail = 0;
+    double timer_pair = 0, handle = 0, text = 0, plain = 0, tail = 0;
     double alone = 0, together = 0;  // pairs a nanosecond
 };
 
@@ -170,6 +175,7 @@ RangeTimes measure_pairs() {
     static_cast<void>(keep);
     out.handle = ns_per([&] { ranges.handle(); });
     out.text = ns_per([&] { ranges.text(); });
+    out.plain = ns_per(Ranges::plain);
     out.tail = tail_ns(ranges);
     out.alone = throughput(ranges, 1);
     out.together = throughput(ranges, std::max(1u, std::thread::hardware_concurrency()));
@@ -262,6 +268,7 @@ Result<ServiceFigures> measure_ranges() {
         {"range, registered string", "ns", times->handle, 30.0, false, "push and pop, recorded and read"},
         {"  over two clock reads", "x", times->handle / times->timer_pair, 2.0, false, ""},
         {"range, text of 32 characters", "ns", times->text, 50.0, false, ""},
+        {"range, nvtxRangePushA", "ns", times->plain, 50.0, false, "13 characters"},
         {"range, 99.9 % stay below", "ns", times->tail, 1000.0, false, "two reads of CLOCK_MONOTONIC included"},
         {"threads beside each other", "x", times->together / (cores * times->alone), 0.95, true,
          fmt::format("{:.0f} threads, each as fast as one alone: 1", cores)},

@@ -1,12 +1,12 @@
-// nvtx_program SCENARIO [ARGUMENT...]: a program that uses NVTX as real ones do, for the tests of the injection library
-// and for measuring what it costs. It knows nothing of gausscope. Scenarios talk to the test over stdin and stdout: at
+// nvtx_program SCENARIO [ARGUMENT...]: a program that uses NVTX as real ones do, for the tests of the injection
+// library. It knows nothing of gausscope. Scenarios talk to the test over stdin and stdout: at
 // "ready" they wait for a line.
 //
 // Built with the small client of nvtx_client.h, and a second time with the toolkit's headers where those are found.
 #ifdef GAUSSCOPE_TOOLKIT_NVTX
 #include <nvtx3/nvToolsExt.h>
 #else
-#include "tests/support/nvtx_client.h"
+#include "profiler/inject/nvtx_client.h"
 #endif
 
 #include <dlfcn.h>
@@ -426,55 +426,6 @@ void iterations(const Arguments&) {
     meet();
 }
 
-// ---- what a range costs ----
-
-template <class F>
-double ns_per(long rounds, F body) {
-    double best = 1e9;
-    for (int repeat = 0; repeat < 9; ++repeat) {
-        const auto start = std::chrono::steady_clock::now();
-        for (long i = 0; i < rounds; ++i) body();
-        const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - start;
-        best = std::min(best, spent.count() / static_cast<double>(rounds));
-    }
-    return best;
-}
-
-/// Prints "KIND NANOSECONDS" a line, the best of nine rounds. ARGUMENT: ranges of a round.
-void bench(const Arguments& arguments) {
-    const long rounds = arguments.size() > 1 ? std::atol(arguments[1].c_str()) : 200'000;
-    const nvtxDomainHandle_t domain = nvtxDomainCreateA("bench");
-    const nvtxEventAttributes_t by_handle = registered(nvtxDomainRegisterStringA(domain, "a 13-char nam"));
-    const nvtxEventAttributes_t by_text = named("a 13-char nam");
-    const nvtxEventAttributes_t longer = named("a name of thirty-two characters.");
-    const auto report = [&](const char* kind, double ns) { std::printf("%s %.2f\n", kind, ns); };
-#if defined(__x86_64__)
-    // What any tool must do at least: the yardstick on a busy machine.
-    report("two_clock_reads",
-           ns_per(rounds, [] { static_cast<void>(__builtin_ia32_rdtsc() + __builtin_ia32_rdtsc()); }));
-#endif
-    report("registered", ns_per(rounds, [&] {
-               nvtxDomainRangePushEx(domain, &by_handle);
-               nvtxDomainRangePop(domain);
-           }));
-    report("ascii_in_attributes", ns_per(rounds, [&] {
-               nvtxRangePushEx(&by_text);
-               nvtxRangePop();
-           }));
-    report("ascii_32_in_attributes", ns_per(rounds, [&] {
-               nvtxRangePushEx(&longer);
-               nvtxRangePop();
-           }));
-    report("push_a", ns_per(rounds, [&] {
-               nvtxRangePushA("a 13-char nam");
-               nvtxRangePop();
-           }));
-    report("start_end", ns_per(rounds, [&] { nvtxRangeEnd(nvtxRangeStartA("a 13-char nam")); }));
-    report("mark_a", ns_per(rounds, [&] { nvtxMarkA("a 13-char nam"); }));
-    std::fflush(stdout);
-    meet();
-}
-
 struct Scenario {
     const char* name;
     void (*run)(const Arguments&);
@@ -489,7 +440,7 @@ constexpr Scenario kScenarios[] = {
     {"names", names},           {"many_names", many_names},
     {"toggled", toggled},       {"busy", busy},
     {"own_domain", own_domain}, {"iterations", iterations},
-    {"bench", bench},
+
 };
 
 }  // namespace
