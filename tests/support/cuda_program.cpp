@@ -24,7 +24,7 @@
 
 #include "tests/support/mock_cuda/mock_cuda.h"
 #include "tests/support/mock_cuda/mock_cupti.h"
-#include "tests/support/nvtx_client.h"
+#include "profiler/inject/nvtx_client.h"
 
 namespace {
 

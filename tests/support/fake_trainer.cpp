@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "tests/support/mock_cuda/mock_cuda.h"
-#include "tests/support/nvtx_client.h"
+#include "profiler/inject/nvtx_client.h"
 
 namespace {
 
