@@ -42,6 +42,7 @@ struct TrainArguments {
 };
 struct ViewArguments {
     std::string path, capture, compare, output, script;
+    std::vector<std::string> traces;    ///< opened beside the first path
     std::vector<std::uint32_t> attach;  ///< processes under the profiling service to show live
     CaptureArguments loading;
     std::vector<std::pair<std::string, double>> settings;
@@ -101,6 +102,10 @@ struct BenchArguments {
 struct TraceArguments {
     std::string file;
     std::string output;  ///< its end chooses the format; empty: none
+    std::vector<std::string> others;  ///< read beside it on one clock; with `compare`: the second trace
+    std::string stage_map;
+    std::string baseline;
+    bool insights = false, compare = false;
 };
 struct ServeArguments {
     std::string listen = "127.0.0.1:9465", folder = "gausscope-recordings", token_file;

@@ -5,16 +5,32 @@ namespace gs::cli {
 namespace {
 
 void add_trace(CLI::App& root, Arguments& a) {
-    CLI::App& trace = add_command(root, a, "trace", "what is in a trace, and the same trace in another format",
-                                  "  gausscope trace run.pftrace\n"
-                                  "  gausscope trace torch_trace.json.gz --export run.pftrace\n"
-                                  "  gausscope trace run.pftrace --export run.folded      for flame graphs\n");
+    CLI::App& trace =
+        add_command(root, a, "trace", "what is in a trace, and the same trace in another format",
+                    "  gausscope trace run.pftrace\n"
+                    "  gausscope trace torch_trace.json.gz --export run.pftrace\n"
+                    "  gausscope trace run.pftrace --export run.folded      for flame graphs\n"
+                    "  gausscope trace run.pftrace --insights               what costs time, what would help\n"
+                    "  gausscope trace before.pftrace after.pftrace --compare\n"
+                    "  gausscope trace rank0.pftrace rank1.pftrace -o all.pftrace   several ranks on one clock\n");
     trace.add_option("FILE", a.trace.file, "Perfetto trace or Chrome JSON, gzipped or not")->required();
+    CLI::Option* other = trace.add_option("OTHERS", a.trace.others,
+                                          "more files of the same job, aligned by the wall clock; with --compare: the "
+                                          "trace that FILE is compared with");
+    trace.add_flag("--compare", a.trace.compare, "stages of FILE and OTHER side by side, with what differs")
+        ->needs(other);
+    trace.add_flag("--insights", a.trace.insights, "what costs time, and what would make it faster");
+    trace.add_option("--baseline", a.trace.baseline, "with --insights: an earlier trace, to find what got slower")
+        ->option_text("FILE");
     trace
-        .add_option("--export", a.trace.output,
+        .add_option("-o,--export", a.trace.output,
                     "write it here too; the end chooses: .pftrace, .json (Chrome), .speedscope.json, .folded, .csv "
                     "(stage table)")
         ->option_text("OUT");
+    trace
+        .add_option("--stage-map", a.trace.stage_map,
+                    "lines \"pattern = stage\" that name the stage of kernels, asked before the built-in table")
+        ->option_text("FILE");
     add_common(trace, a.common);
 }
 
