@@ -12,6 +12,7 @@
 #include "profiler/core/service_words.h"
 #include "profiler/inject/cupti_session.h"
 #include "profiler/inject/cupti_sink.h"
+#include "profiler/inject/settings.h"
 
 namespace gs::inject::cupti {
 namespace {
@@ -22,7 +23,8 @@ constexpr std::uint64_t kSecond = 1'000'000'000, kMillisecond = 1'000'000;
 /// Another tool may keep CUPTI for hours, and asking costs it nothing, but us.
 constexpr std::uint64_t kFirstRetry = kSecond, kLastRetry = 60 * kSecond;
 constexpr std::uint64_t kPresenceInterval = kSecond / 5;
-constexpr int kLeaveMs = 500;  // how long a client that asked for CUPTI waits for the program's next CUDA call
+/// How long a client that asked for CUPTI waits for the program's next CUDA call; it gives up on answers after 2 s.
+constexpr std::uint64_t kLeaveTime = kSecond / 3, kPatience = kSecond / 2;
 
 // One per process; calls come from the endpoint's thread, from cuInit() and from exit().
 struct Control {
@@ -39,14 +41,19 @@ struct Control {
 };
 constinit Control control;
 
+void pause_for(std::uint64_t ns) noexcept {
+    const timespec pause{0, static_cast<long>(ns)};
+    ::nanosleep(&pause, nullptr);
+}
+
 class Turn {
   public:
-    explicit Turn(int wait_ms = 0) noexcept {
-        for (;; --wait_ms) {
+    explicit Turn(std::uint64_t wait_ns = 0) noexcept {
+        // By the clock: on a busy machine a millisecond's sleep takes several.
+        const std::uint64_t until = wait_ns == 0 ? 0 : monotonic_ns() + wait_ns;
+        for (;; pause_for(kMillisecond)) {
             mine_ = !control.busy.test_and_set(std::memory_order_acquire);
-            if (mine_ || wait_ms <= 0) return;
-            const timespec pause{0, kMillisecond};
-            ::nanosleep(&pause, nullptr);
+            if (mine_ || until == 0 || monotonic_ns() >= until) return;
         }
     }
     ~Turn() {
@@ -60,10 +67,7 @@ class Turn {
     bool mine_ = false;
 };
 
-bool forbidden() noexcept {
-    const char* choice = std::getenv("GAUSSCOPE_CUPTI");
-    return choice != nullptr && std::strcmp(choice, "0") == 0;
-}
+bool forbidden() noexcept { return !settings().cupti; }
 
 void say(CuptiState state, const char* reason = "") noexcept {
     if (state == control.state && std::strcmp(reason, control.reason) == 0) return;
@@ -143,12 +147,9 @@ void settle_if_free() noexcept {
     if (const Turn turn; turn) settle();
 }
 
-bool leave_within(int milliseconds) noexcept {
-    for (int i = 0; i < milliseconds && control.session.taken(); ++i) {
-        const timespec pause{0, kMillisecond};
-        ::nanosleep(&pause, nullptr);
-        let_go();
-    }
+bool leave_within(std::uint64_t ns) noexcept {
+    for (const std::uint64_t until = monotonic_ns() + ns; control.session.taken() && monotonic_ns() < until; let_go())
+        pause_for(kMillisecond);
     return !control.session.taken();
 }
 
@@ -172,10 +173,10 @@ void set_paused(bool paused) noexcept {
 
 bool release(char* why) noexcept {
     control.released.store(true);
-    const Turn turn(1000);
+    const Turn turn(kPatience);
     if (!turn) return answer(why, "CUPTI is busy; it will be released shortly");
     settle();
-    if (!leave_within(kLeaveMs) && !control.finished.load()) {
+    if (!leave_within(kLeaveTime) && !control.finished.load()) {
         control.session.leave_now();
         let_go();
     }
@@ -187,7 +188,7 @@ bool acquire(char* why) noexcept {
     if (forbidden()) return answer(why, "switched off by GAUSSCOPE_CUPTI=0");
     if (control.finished.load()) return answer(why, "the program is ending");
     if (!control.armed.load()) return true;
-    const Turn turn(1000);
+    const Turn turn(kPatience);
     if (!turn) return answer(why, "CUPTI is busy; it will be taken shortly");
     control.next_try = control.next_look = 0;
     settle();
@@ -204,12 +205,12 @@ void tick() noexcept {
 void cuda_appeared() noexcept {
     control.driver_seen.store(true);
     // The endpoint's thread may be at it, even waiting for this very cuInit(); then its next tick() does the rest.
-    if (const Turn turn(100); turn) settle();
+    if (const Turn turn(kSecond / 10); turn) settle();
 }
 
 void finish() noexcept {
     if (control.finished.exchange(true)) return;
-    const Turn turn(1000);
+    const Turn turn(kPatience);
     if (!turn || !control.session.taken() || control.session.is_leaving()) return;
     if (control.session.recording()) control.session.collect(true);
     publish_clock_snapshot();

@@ -3,8 +3,8 @@
 #include <dlfcn.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
+
+#include "profiler/inject/settings.h"
 
 namespace gs::inject::cupti {
 namespace {
@@ -27,7 +27,8 @@ int driver_version() noexcept {
 }
 
 void* open_library() noexcept {
-    if (const char* path = std::getenv("GAUSSCOPE_CUPTI_LIBRARY")) return ::dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    const char* chosen = settings().cupti_library;
+    if (chosen[0] != '\0') return ::dlopen(chosen, RTLD_LAZY | RTLD_LOCAL);
     for (const char* name : kNames)
         if (void* mapped = ::dlopen(name, RTLD_LAZY | RTLD_NOLOAD)) return mapped;
     // A CUPTI newer than the driver does not work; an older one does.

@@ -5,13 +5,12 @@
 
 #include <atomic>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 
 #include "profiler/core/service_words.h"
 #include "profiler/inject/cupti_devices.h"
 #include "profiler/inject/cupti_names.h"
 #include "profiler/inject/cupti_sink.h"
+#include "profiler/inject/settings.h"
 
 namespace gs::inject::cupti {
 namespace {
@@ -33,11 +32,7 @@ constexpr KindChoice kKinds[] = {
 };
 
 /// Graphs node by node, as kernels, unless asked otherwise: both at once, CUPTI does not tell.
-bool whole_graphs() noexcept {
-    const char* choice = std::getenv("GAUSSCOPE_CUPTI_GRAPHS");
-    return choice != nullptr && std::strcmp(choice, "whole") == 0;
-}
-bool is_chosen(std::uint32_t kind) noexcept { return kind != kGraphTrace || whole_graphs(); }
+bool is_chosen(std::uint32_t kind) noexcept { return kind != kGraphTrace || settings().whole_graphs; }
 
 // What the callback at the end of a CUDA call, on any thread, and the session share.
 enum class Leaving : int { no, wanted, under_way, done };

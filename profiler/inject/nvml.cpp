@@ -4,13 +4,12 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <iterator>
 #include <utility>
 
 #include "profiler/core/scope.h"
 #include "profiler/inject/nvml_abi.h"
+#include "profiler/inject/settings.h"
 
 namespace gs::inject::nvml {
 namespace {
@@ -29,16 +28,18 @@ enum Metric : std::size_t {
     kSmActive,  // GPM from here
     kSmOccupancy,
     kTensorActive,
+    kFp32Active,
     kDram,
     kMetricCount
 };
 constexpr const char* kNames[kMetricCount] = {
-    "utilisation [%]",  "memory utilisation [%]",  "memory used [MiB]",
-    "SM clock [MHz]",   "memory clock [MHz]",      "power [W]",
-    "temperature [C]",  "throttle reasons",        "SM active [%]",
-    "SM occupancy [%]", "tensor cores active [%]", "DRAM bandwidth [%]",
+    "utilisation [%]",    "memory utilisation [%]",  "memory used [MiB]",
+    "SM clock [MHz]",     "memory clock [MHz]",      "power [W]",
+    "temperature [C]",    "throttle reasons",        "SM active [%]",
+    "SM occupancy [%]",   "tensor cores active [%]", "FP32 active [%]",
+    "DRAM bandwidth [%]",
 };
-constexpr unsigned kGpmIds[] = {kGpmSmActive, kGpmSmOccupancy, kGpmTensorActive, kGpmDramBandwidth};
+constexpr unsigned kGpmIds[] = {kGpmSmActive, kGpmSmOccupancy, kGpmTensorActive, kGpmFp32Active, kGpmDramBandwidth};
 
 /// Bit i of the throttle reasons, in words.
 constexpr const char* kReasons[] = {"idle",
@@ -273,18 +274,13 @@ void sample_gpm(Gpu& gpu) noexcept {
     std::swap(gpu.samples[0], gpu.samples[1]);
 }
 
-bool forbidden() noexcept {
-    const char* choice = std::getenv("GAUSSCOPE_NVML");
-    return choice != nullptr && std::strcmp(choice, "0") == 0;
-}
-
 }  // namespace
 
 void tick() noexcept {
     const std::uint64_t now = monotonic_ns();
     if (now < state.next || state.given_up || !is_recording()) return;
     const abi::RingHeader* header = detail::ring_header();
-    if (header == nullptr || header->devices[0].name == 0 || forbidden()) return;
+    if (header == nullptr || header->devices[0].name == 0 || !settings().nvml) return;
     state.next = now + kInterval;
     if (!open_library()) return;
     find_gpus();

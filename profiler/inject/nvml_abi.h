@@ -36,7 +36,8 @@ struct GpmRequest {
 };
 static_assert(sizeof(GpmMetric) == 40 && offsetof(GpmRequest, metrics) == 24);
 inline constexpr unsigned kGpmVersion = 1;
-inline constexpr unsigned kGpmSmActive = 2, kGpmSmOccupancy = 3, kGpmTensorActive = 5, kGpmDramBandwidth = 10;
+inline constexpr unsigned kGpmSmActive = 2, kGpmSmOccupancy = 3, kGpmTensorActive = 5, kGpmDramBandwidth = 10,
+                          kGpmFp32Active = 12;
 
 struct Functions {
     Result (*Init)();

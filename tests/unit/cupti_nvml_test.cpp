@@ -26,6 +26,8 @@ TEST(Nvml, CountersOfTheGpuInUse) {
     EXPECT_EQ(program.counter("GPU 0 memory clock [MHz]"), 2619);
     EXPECT_EQ(program.counter("GPU 0 power [W]"), 612.5);
     EXPECT_EQ(program.counter("GPU 0 SM active [%]"), 73.5);
+    EXPECT_EQ(program.counter("GPU 0 SM occupancy [%]"), 44);
+    EXPECT_EQ(program.counter("GPU 0 FP32 active [%]"), 31.5);
     EXPECT_EQ(program.counter("GPU 0 DRAM bandwidth [%]"), 58.25);
     // Idle (bit 0) holds nothing back.
     EXPECT_EQ(program.counter("GPU 0 throttle reasons"), 4);

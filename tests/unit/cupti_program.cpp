@@ -122,8 +122,8 @@ long Program::status(const std::string& word) {
     return -1;
 }
 
-service::Reply Program::ask(service::Op op) {
-    auto reply = connection_->ask(op);
+service::Reply Program::ask(service::Op op, std::uint64_t value) {
+    auto reply = connection_->ask(op, value);
     if (!reply) {
         ADD_FAILURE() << reply.error().text();
         return {};

@@ -44,7 +44,7 @@ class Program {
     std::string tell(const std::string& command);
     /// The number after `word` in what the mock CUPTI says; -1: it is not there.
     long status(const std::string& word);
-    service::Reply ask(service::Op op);
+    service::Reply ask(service::Op op, std::uint64_t value = 0);
 
     /// Reads what is new, 10 s at most, until `enough`.
     void drain_until(const std::function<bool()>& enough);

@@ -160,6 +160,23 @@ TEST(CuptiSession, DisarmedAndArmedWhileIdle) {
     EXPECT_EQ(program.status("finalized"), 0);
 }
 
+// A budget that cannot be kept switches recording off and on; CUPTI stays ours meanwhile.
+TEST(CuptiSession, PausedByTheBudget) {
+    Program program(program_path(), {});
+    EXPECT_EQ(program.tell("busy"), "ok");
+    program.drain_until([&] { return program.kernels() > 10; });
+    EXPECT_EQ(program.ask(Op::set_budget, 1).answer, static_cast<std::uint32_t>(Answer::done));
+    program.drain_until([&] { return program.service().cupti == CuptiState::paused; });
+    EXPECT_EQ(program.status("kinds"), 0);
+    EXPECT_EQ(program.status("subscribed"), 1);
+    EXPECT_EQ(program.ask(Op::set_budget, 0).answer, static_cast<std::uint32_t>(Answer::done));
+    program.drain_until([&] { return program.service().cupti == CuptiState::recording; });
+    const std::size_t before = program.kernels();
+    program.drain_until([&] { return program.kernels() > before; });
+    EXPECT_EQ(program.tell("quiet"), "ok");
+    EXPECT_EQ(program.finish(), 0);
+}
+
 class Exhausted : public testing::TestWithParam<const char*> {};
 // CUPTI may be refused a buffer since 12.9; older ones get one whose contents are thrown away.
 INSTANTIATE_TEST_SUITE_P(Cupti, Exhausted, testing::Values("13000", "12040"));

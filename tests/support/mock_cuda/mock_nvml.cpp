@@ -86,9 +86,11 @@ int nvmlGpmMetricsGet(nvml::GpmRequest* request) {
     if (request->version != nvml::kGpmVersion || later != earlier + 1) return 2;  // not two samples in a row
     for (unsigned i = 0; i < request->count; ++i) {
         nvml::GpmMetric& metric = request->metrics[i];
-        const bool known = metric.id == nvml::kGpmSmActive || metric.id == nvml::kGpmDramBandwidth;
-        metric.result = known ? 0 : nvml::kNotSupported;
-        metric.value = metric.id == nvml::kGpmSmActive ? 73.5 : 58.25;
+        metric.result = metric.id == nvml::kGpmTensorActive ? nvml::kNotSupported : 0;
+        metric.value = metric.id == nvml::kGpmSmActive      ? 73.5
+                       : metric.id == nvml::kGpmSmOccupancy ? 44
+                       : metric.id == nvml::kGpmFp32Active  ? 31.5
+                                                            : 58.25;
     }
     return 0;
 }
