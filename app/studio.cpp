@@ -188,6 +188,7 @@ void Studio::handle_input() {
 void Studio::follow_scene() {
     if (state_.status.scene_serial == scene_seen_ || !state_.scene) return;
     scene_seen_ = state_.status.scene_serial;
+    sent_any_ = false;  // the engine waits for a request that knows this scene
     opened_anything_ = true;
     state_.view.capture_view = -1;
     state_.navigation = first_view(*state_.scene);

@@ -135,6 +135,7 @@ void Engine::adopt(LoadedScene scene, const OpenCommand& command) {
     evaluation_.reset();
     photo_ = {};
     model_copy_ = {};
+    request_.reset();  // it looks from where the last scene was seen: the UI asks anew once it knows this one
     ++scene_serial_;
     run_to_ = 0;
     run_ended_ = false;
