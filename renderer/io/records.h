@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -60,10 +61,11 @@ Result<void> read_records(const InputFile& file, std::uint64_t offset, std::size
         const std::size_t in_batch = std::min(batch, count - start);
         parallel_ranges(in_batch, piece, [&](std::size_t begin, std::size_t end) {
             if (error.failed()) return;
-            std::vector<std::byte> bytes((end - begin) * record_bytes);
-            if (auto read = file.read_at(offset + (start + begin) * record_bytes, bytes); !read)
+            const std::size_t size = (end - begin) * record_bytes;
+            const auto bytes = std::make_unique_for_overwrite<std::byte[]>(size);
+            if (auto read = file.read_at(offset + (start + begin) * record_bytes, {bytes.get(), size}); !read)
                 return error.set(read.error());
-            decode(bytes.data(), start + begin, end - begin);
+            decode(bytes.get(), start + begin, end - begin);
         });
         if (error.failed()) return error.result();
         if (!keep_going(progress, start + in_batch, count)) return reading_cancelled(file.path());
