@@ -145,11 +145,12 @@ void add_map_commands(std::vector<CommandRow>& rows) {
                     1,
                     1});
     rows.push_back({{"view.style", "Draw style", "", "", "STYLE", "splats, points or ellipsoids."}, style, {}, 1, 1});
-    rows.push_back({{"view.colormap", "Colormap", "", "", "NAME", "viridis, inferno, cividis, turbo or gray."},
-                    set_choice<&ViewSettings::colormap, kColormapNames>,
-                    {},
-                    1,
-                    1});
+    rows.push_back(
+        {{"view.colormap", "Colormap", "", "", "NAME", "viridis, inferno, cividis, turbo, gray or diverging."},
+         set_choice<&ViewSettings::colormap, kColormapNames>,
+         {},
+         1,
+         1});
     rows.push_back(
         {{"view.range", "Range of the colormap", "", "", "MODE [LO HI]", "auto, percentile, or manual LO HI."},
          range,
