@@ -175,6 +175,20 @@ Result<void> Connection::greet(bool asks) {
     return {};
 }
 
+bool Connection::tell(Op op, std::uint64_t value) {
+    const Request request{.op = static_cast<std::uint32_t>(op), .value = value};
+    return ::send(socket_, &request, sizeof request, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+           static_cast<ssize_t>(sizeof request);
+}
+
+std::optional<Reply> Connection::take_answer() {
+    pollfd waiting{socket_, POLLIN, 0};
+    int descriptor = -1;
+    if (::poll(&waiting, 1, 0) <= 0 || !receive_reply(socket_, card_, descriptor)) return std::nullopt;
+    if (descriptor >= 0) ::close(descriptor);
+    return card_;
+}
+
 Result<Reply> Connection::ask(Op op, std::uint64_t value) {
     const Request request{.op = static_cast<std::uint32_t>(op), .value = value};
     int descriptor = -1;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,10 @@ class Connection {
 
     /// Errors: the process has gone, or does not answer within two seconds. An answer other than "done" is none.
     Result<Reply> ask(Op op, std::uint64_t value = 0);
+    /// The same in two halves, neither of which waits: the process may be short of processors, and what asks has rings
+    /// to read. False: it cannot be told now. Answers come in the order of questions.
+    bool tell(Op op, std::uint64_t value = 0);
+    std::optional<Reply> take_answer();
     /// False once the process, or what served its ring there, is gone.
     bool alive() const;
 

@@ -77,7 +77,7 @@ void MultiCollector::run() {
     while (!stop_) {
         take_arrivals();
         if (options_.discover && (directory_changed() || now_ns() - last_search_ns_ > kSecond)) find();
-        answer_questions();
+        pass_on_questions();
         interval = read_all() ? options_.interval : std::min(interval * 2, options_.idle_interval);
         publish();
         std::this_thread::sleep_for(interval);
@@ -163,32 +163,32 @@ void MultiCollector::add(Connection connection) {
     if (is_known(*source) || all_.size() >= kMaxSources) return;
     source->connection.emplace(std::move(connection));
     if (!options_.past) source->connection->reader().skip_past();
-    if (options_.arm) ask(*source, Op::arm, 0);
-    if (options_.budget_ppm) ask(*source, Op::set_budget, *options_.budget_ppm);
-    if (options_.release_cupti) ask(*source, Op::release_cupti, 0);
+    if (options_.arm) source->connection->tell(Op::arm);
+    if (options_.budget_ppm) source->connection->tell(Op::set_budget, *options_.budget_ppm);
+    if (options_.release_cupti) source->connection->tell(Op::release_cupti);
     all_.push_back(std::move(source));
     changed_ = true;
 }
 
-void MultiCollector::ask(Source& source, Op op, std::uint64_t value) {
-    const auto reply = source.connection->ask(op, value);
-    if (!reply) return;  // it has gone: follow_life() finds out
-    const bool refused = reply->answer != static_cast<std::uint32_t>(Answer::done);
-    source.state.note = refused ? reply->text : "";
-    changed_ = true;
+void MultiCollector::hear(Source& source) {
+    while (const auto reply = source.connection->take_answer()) {
+        const bool refused = reply->answer != static_cast<std::uint32_t>(Answer::done);
+        source.state.note = refused ? reply->text : "";
+        changed_ = true;
+    }
 }
 
-void MultiCollector::answer_questions() {
+void MultiCollector::pass_on_questions() {
     while (const auto question = questions_.try_take())
         for (const auto& source : all_)
-            if (source->state.alive) ask(*source, question->op, question->value);
+            if (source->state.alive) source->connection->tell(question->op, question->value);
 }
 
 void MultiCollector::ask_all(Op op, std::uint64_t value) { questions_.try_put({op, value}); }
 
 void MultiCollector::give_leases_back() {
     for (const auto& source : all_)
-        if (source->state.alive && options_.arm) ask(*source, Op::disarm, 0);
+        if (source->state.alive && options_.arm) source->connection->tell(Op::disarm);
     publish();
 }
 
@@ -207,6 +207,7 @@ bool MultiCollector::read_all() {
 }
 
 void MultiCollector::read(Source& source) {
+    hear(source);
     source.connection->drain(*source.pending);
     source.written = source.pending->written;
     source.pending->collector_cpu_ns = static_cast<std::int64_t>(clock_ns(CLOCK_THREAD_CPUTIME_ID));

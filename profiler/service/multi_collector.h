@@ -87,8 +87,8 @@ class MultiCollector {
     bool is_known(const Source& source) const;
     void forget_some();
     void add(Connection connection);
-    void ask(Source& source, Op op, std::uint64_t value);
-    void answer_questions();
+    void hear(Source& source);
+    void pass_on_questions();
     bool read_all();
     void read(Source& source);
     void follow_life(Source& source);
