@@ -1,0 +1,36 @@
+// What `gausscope trace` says of a trace: processes and tracks, stages, kernels, copies, CUDA calls, and what is
+// missing.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profiler/import.h"
+#include "profiler/store.h"
+
+namespace gs::cli {
+
+inline constexpr std::size_t kAllCalls = 1u << 20;  ///< remembered per stage: of a file every call should count
+
+/// Work or calls of one name.
+struct NamedTime {
+    std::string_view name;
+    Stage stage = Stage::other;
+    std::uint64_t count = 0, bytes = 0;
+    double total_ms = 0, max_ms = 0;
+};
+/// What a trace's GPUs and CUDA calls did, the largest totals first.
+struct GpuTotals {
+    std::vector<NamedTime> stages;  ///< kernels by the stage map
+    std::vector<NamedTime> kernels, copies, calls;
+    double kernel_ms = 0;
+};
+GpuTotals gpu_totals(const TraceStore& store);
+
+void print_trace(const std::string& path, const ImportSummary& read, const TraceStore& store);
+nlohmann::ordered_json trace_json(const std::string& path, const ImportSummary& read, const TraceStore& store);
+
+}  // namespace gs::cli
