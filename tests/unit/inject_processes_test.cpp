@@ -109,6 +109,9 @@ TEST_P(Process, ABudgetLeavesOutWholeIterations) {
 TEST_P(Process, AForkedChildRecordsNothing) {
     Program program(GetParam(), {"forks"});
     ASSERT_EQ(program.wait_until_ready(), "ready\n");
+    EXPECT_EQ(program.drain().open(), std::vector<std::string>{"around the fork"});
+    program.go_on();
+    ASSERT_EQ(program.wait_until_ready(), "ready\n");
     const Recording& seen = program.drain();
     EXPECT_EQ(seen.count("child was well"), 1u);
     EXPECT_EQ(seen.count("around the fork"), 1u);
