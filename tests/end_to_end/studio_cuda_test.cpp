@@ -31,7 +31,7 @@ SessionOptions cuda_options() {
 /// The frame that answers to a view of the scene in `mode`, waited for.
 std::shared_ptr<const ViewFrame> frame_of(SessionHarness& h, ViewMode mode, int capture_view = -1,
                                           DrawStyle style = DrawStyle::splats) {
-    ViewRequest request = view_request_of(h.state, 72, 50);
+    ViewRequest request = view_request_of(h.state, 72, 50);  // with the comparison, where one is open
     request.settings.mode = mode;
     request.settings.style = style;
     request.settings.capture_view = capture_view;
@@ -95,6 +95,32 @@ TEST(CudaSession, frames_equal_the_cpu_s_and_colours_stay_on_the_device) {
     EXPECT_FALSE(b->picture);
     EXPECT_EQ(b->photo.width, b->camera.width);
     EXPECT_NEAR(a->psnr, b->psnr, 1e-3);
+    EXPECT_TRUE(cuda.errors.empty());
+}
+
+TEST(CudaSession, two_scenes_compare_as_on_the_cpu) {
+    SessionHarness cpu(cpu_options()), cuda(cuda_options());
+    ASSERT_TRUE(cpu.open(tiny_capture()));
+    ASSERT_TRUE(cuda.open(tiny_capture()));
+    cpu.session.send(RunToCommand{5});
+    ASSERT_TRUE(cpu.until([&] { return cpu.state.status.training.step == 5; }));
+    const std::string splats = (cpu.folder.path() / "five.ply").string();
+    ASSERT_TRUE(cpu.until_done(cpu.session.send(ExportCommand{splats})));
+    ASSERT_TRUE(cpu.open(tiny_capture()));
+    for (SessionHarness* h : {&cpu, &cuda}) {
+        h->session.send(OpenCommand{splats, "", false, false, true});
+        ASSERT_TRUE(h->until([&] { return h->state.other != nullptr; }));
+        EXPECT_EQ(h->state.view.with, CompareWith::scene);
+    }
+    for (const ViewMode mode : {ViewMode::color, ViewMode::error}) {
+        const auto a = frame_of(cpu, mode), b = frame_of(cuda, mode);
+        ASSERT_TRUE(a->other && b->other);
+        EXPECT_FALSE(b->picture) << "numbers between the two are wanted on the host";
+        EXPECT_NEAR(a->psnr_between, b->psnr_between, 1e-2);
+        EXPECT_NEAR(a->ssim_between, b->ssim_between, 1e-4);
+        EXPECT_LE(largest_difference(a->other->rgba.bytes, b->other->rgba.bytes), 1);
+        EXPECT_NEAR(a->map_max, b->map_max, 1e-3);
+    }
     EXPECT_TRUE(cuda.errors.empty());
 }
 
