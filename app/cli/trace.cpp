@@ -59,7 +59,7 @@ Result<ImportSummary> read_all(const TraceArguments& a, TraceStore& store) {
 int run_trace(const Arguments& arguments) {
     const TraceArguments& a = arguments.trace;
     if (a.compare && a.others.size() != 1)
-        return report({ErrorKind::usage, a.file, "--compare takes exactly two traces"});
+        return report(fail(ErrorKind::usage, a.file, "--compare takes exactly two traces").value());
     if (a.compare) return compare_traces(a.file, a.others[0], arguments.common.json);
     TraceStoreOptions options;
     options.max_spans = ImportOptions{}.max_events;
