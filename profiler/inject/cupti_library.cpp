@@ -77,12 +77,10 @@ bool Library::open(char* why) noexcept {
                       "no libcupti found: install the CUDA toolkit's CUPTI, or name one in GAUSSCOPE_CUPTI_LIBRARY");
         return false;
     }
-    if (look_up(handle, why)) {
-        handle_ = handle;
-        return true;
-    }
-    ::dlclose(handle);
-    return false;
+    // Also a CUPTI of no use stays mapped: it may have begun things that its code must end.
+    if (!look_up(handle, why)) return false;
+    handle_ = handle;
+    return true;
 }
 
 bool Library::look_up(void* handle, char* why) noexcept {
