@@ -70,18 +70,18 @@ void ImportEvents::add_instant(const InstantEvent& event) {
 }
 
 void ImportEvents::add_point(std::uint32_t pid, const CounterEvent& event) {
-    if (!full()) processes_[pid].points.push_back(event);
+    if (!full()) process(pid).points.push_back(event);
 }
 
 void ImportEvents::add_work(std::uint32_t pid, const GpuWorkEvent& work, std::uint64_t event) {
     if (full()) return;
-    std::vector<GpuWorkEvent>& all = processes_[pid].work;
+    std::vector<GpuWorkEvent>& all = process(pid).work;
     if (event != 0) work_events_.emplace_back(event, pid, all.size());
     all.push_back(work);
 }
 
 void ImportEvents::add_call(std::uint32_t pid, const ApiCallEvent& call) {
-    if (!full()) processes_[pid].calls.push_back(call);
+    if (!full()) process(pid).calls.push_back(call);
 }
 
 std::uint64_t ImportEvents::add_submission(const std::vector<std::uint64_t>& events) {
@@ -383,7 +383,10 @@ ImportSummary ImportEvents::finish(TraceStore& store) {
     const auto by_begin = [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; };
     const auto by_end = [](const auto& a, const auto& b) { return a.end_ns < b.end_ns; };
     std::uint64_t source = (std::uint64_t{store.processes().size()} + 1) << 32;
-    for (auto& [pid, delivery] : deliveries) {
+    for (const auto& [pid, delivery] : deliveries) process(pid);
+    for (const std::uint32_t pid : order_) {
+        if (!deliveries.contains(pid)) continue;
+        Delivery& delivery = deliveries[pid];
         Process& process = processes_[pid];
         // Stable: what a track finished at one time stays inner before outer.
         std::stable_sort(delivery.spans.begin(), delivery.spans.end(),

@@ -54,7 +54,11 @@ class ImportEvents {
         std::vector<MemoryEvent> memory;
         std::vector<CounterEvent> points;
     };
-    Process& process(std::uint32_t pid) { return processes_[pid]; }
+    Process& process(std::uint32_t pid) {
+        const auto [place, added] = processes_.try_emplace(pid);
+        if (added) order_.push_back(pid);
+        return place->second;
+    }
 
     /// A new track, described by what info() says by the time of finish(): its pid is its process, and spans of API,
     /// overhead and overlapping tracks become calls, overhead and overlapping ranges.
@@ -123,6 +127,7 @@ class ImportEvents {
 
     ImportOptions options_;
     std::map<std::uint32_t, Process> processes_;  // by pid
+    std::vector<std::uint32_t> order_;            // their pids as the file has them
     std::vector<Track> tracks_;
     std::vector<NameInfo> names_;
     std::unordered_map<std::string, std::uint32_t> id_of_name_;

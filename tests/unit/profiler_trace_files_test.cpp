@@ -219,6 +219,32 @@ TEST_F(TraceFiles, PerfettoIsWellFormedForOthers) {
         EXPECT_NE(said.find(expected), std::string::npos) << expected << " not in " << said;
 }
 
+// Byte for byte what one kernel, its call and its range look like to others: tests/unit/golden/kernel.textproto.
+TEST_F(TraceFiles, AKernelAsItHasAlwaysBeenWritten) {
+    TraceStore store;
+    TraceBatch b = process(100, 0, 5'000'000, 1);
+    b.gpu_work.resize(1);
+    b.api_calls.resize(1);
+    b.async_spans.clear();
+    b.overheads.clear();
+    b.memory.clear();
+    store.ingest(b);
+    ASSERT_TRUE(export_perfetto(store, folder_ / "kernel.pftrace"));
+    const fs::path golden = fs::path(GAUSSCOPE_GOLDEN) / "kernel.textproto", proto = GAUSSCOPE_PROTO;
+    const std::string command =
+        fmt::format("protoc --decode=gausscope.perfetto.Trace -I '{}' perfetto_subset.proto < '{}' 2>&1",
+                    proto.string(), (folder_ / "kernel.pftrace").string());
+    std::FILE* pipe = ::popen(command.c_str(), "r");
+    std::array<char, 4096> piece{};
+    std::string text;
+    while (std::fgets(piece.data(), piece.size(), pipe) != nullptr) text += piece.data();
+    ASSERT_EQ(::pclose(pipe), 0) << text;
+    text.erase(0, text.find("packet {", 1));  // the first is of clocks, which run
+    const auto expected = read_text_file(golden);
+    ASSERT_TRUE(expected) << expected.error().text();
+    EXPECT_EQ(text, *expected);
+}
+
 TEST_F(TraceFiles, RanksComeTogetherByTheWallClock) {
     // The second rank's machine was started a second later, and its monotonic clock is another.
     TraceStore one, two;
@@ -232,6 +258,7 @@ TEST_F(TraceFiles, RanksComeTogetherByTheWallClock) {
     ASSERT_TRUE(import_trace(folder_ / "rank0.pftrace", both));
     ASSERT_TRUE(import_trace(folder_ / "rank1.json", both));
     ASSERT_EQ(both.processes().size(), 2u);  // with the same number, on two machines
+    EXPECT_EQ(both.processes()[0].name, "trainer 0");
     EXPECT_EQ(both.end_ns() - one.end_ns(), 1'000'000'000);
     EXPECT_EQ(words_of(both, false, 0), words_of(one, false));
     EXPECT_EQ(words_of(both, false, 1), words_of(two, false));
