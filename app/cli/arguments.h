@@ -85,6 +85,7 @@ struct InfoArguments {
     CaptureArguments loading;
     bool photos = false;  ///< decode every photo too
     bool strict = false;  ///< exit code 3 when something is found
+    int lod = 0;          ///< level of a streamed set, 0 = finest
     std::string fix;      ///< where the mended splats go, empty: nowhere
 };
 struct SampleArguments {

@@ -15,13 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Progress told_by(ProgressLine& line) {
-    return [&line](std::string_view what, std::size_t done, std::size_t total) {
-        line.update(done, total, what);
-        return !interrupted();
-    };
-}
-
 void print_cost(const ConversionCost& cost) {
     const auto worst = std::min_element(cost.views.begin(), cost.views.end(),
                                         [](const ViewCost& a, const ViewCost& b) { return a.between < b.between; });

@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
 #include "app/cli/common.h"
 #include "app/cli/findings.h"
 #include "app/cli/progress.h"
-#include "renderer/io/splat_io.h"
+#include "renderer/device/parallel.h"
+#include "renderer/io/level_set.h"
 
 namespace gs::cli {
 namespace {
@@ -18,13 +20,20 @@ using Json = nlohmann::ordered_json;
 
 Json triple(double x, double y, double z) { return Json::array({number(x), number(y), number(z)}); }
 
-Json percentiles_of(std::vector<float> values) {
-    if (values.empty()) return nullptr;
-    std::sort(values.begin(), values.end());
+/// Of the values that are not NaN.
+Json percentiles_of(Buffer<float> values) {
+    const auto end = std::remove_if(values.begin(), values.end(), [](float v) { return std::isnan(v); });
+    const auto count = end - values.begin();
+    if (count == 0) return nullptr;
+    // What comes before a found one is smaller, so the next is looked for in the rest.
+    auto begin = values.begin();
     const auto at = [&](double share) {
-        return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
+        const auto place = values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(count - 1));
+        std::nth_element(begin, place, end);
+        return *(begin = place);
     };
-    return {{"min", values.front()}, {"p5", at(0.05)}, {"p50", at(0.5)}, {"p95", at(0.95)}, {"max", values.back()}};
+    const float least = at(0), p5 = at(0.05), p50 = at(0.5), p95 = at(0.95), most = at(1);
+    return {{"min", least}, {"p5", p5}, {"p50", p50}, {"p95", p95}, {"max", most}};
 }
 
 int exit_code(const Arguments& arguments, const std::vector<Finding>& findings) {
@@ -37,21 +46,22 @@ struct Statistics {
 
 Statistics statistics_of(const GaussianModel& m) {
     Statistics out;
-    std::vector<float> opacity, scale, anisotropy;
-    for (std::size_t i = 0; i < m.count; ++i) {
+    constexpr std::size_t kGrain = 16384;
+    constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+    Buffer<float> opacity(m.count), scale(m.count), anisotropy(m.count);
+    parallel_for(m.count, kGrain, [&](std::size_t i) {
         bool finite = true;
         for (int p = 0; p < m.planes(); ++p) finite &= std::isfinite(m.at(p, i));
-        if (!finite) continue;
         const std::array scales{std::exp(m.at(kLogScales, i)), std::exp(m.at(kLogScales + 1, i)),
                                 std::exp(m.at(kLogScales + 2, i))};
         const auto [smallest, largest] = std::minmax_element(scales.begin(), scales.end());
-        opacity.push_back(1 / (1 + std::exp(-m.at(kOpacityLogits, i))));
-        scale.push_back(*largest);
-        anisotropy.push_back(*largest / std::max(*smallest, 1e-20f));
-    }
-    out.opacity = percentiles_of(std::move(opacity));
-    out.scale = percentiles_of(std::move(scale));
-    out.anisotropy = percentiles_of(std::move(anisotropy));
+        opacity[i] = finite ? 1 / (1 + std::exp(-m.at(kOpacityLogits, i))) : kNone;
+        scale[i] = finite ? *largest : kNone;
+        anisotropy[i] = finite ? *largest / std::max(*smallest, 1e-20f) : kNone;
+    });
+    Buffer<float>* const columns[] = {&opacity, &scale, &anisotropy};
+    Json* const found[] = {&out.opacity, &out.scale, &out.anisotropy};
+    parallel_for(3, 1, [&](std::size_t i) { *found[i] = percentiles_of(std::move(*columns[i])); });
     return out;
 }
 
@@ -101,16 +111,22 @@ Json splat_json(const std::string& path, const SplatFile& scene, const Statistic
 
 int splat_info(const Arguments& arguments) {
     const std::string& path = arguments.info.path;
-    ProgressLine progress("read");
-    const auto scene = read_splats(path, [&](std::string_view what, std::size_t done, std::size_t total) {
-        progress.update(done, total, what);
-        return !interrupted();
-    });
-    progress.finish();
+    ProgressLine line("read");
+    SplatReadOptions options;
+    options.lod = arguments.info.lod;
+    options.progress = told_by(line);
+    const auto scene = read_splats(path, options);
+    line.finish();
     if (!scene) return report(scene.error());
+    if (arguments.info.lod > 0 && !level_set_at(path))
+        return report({ErrorKind::usage, path, "has no levels of detail", "leave --lod away", {}, {}});
     const GaussianModel& model = scene->model;
     const Statistics statistics = statistics_of(model);
-    const SplatReport doctor = examine(model, questions_here(scene->notes));
+    ProgressLine examining("examine");
+    const auto examined = examine(model, questions_here(scene->notes), told_by(examining));
+    examining.finish();
+    if (!examined) return report(examined.error());
+    const SplatReport& doctor = *examined;
     Vec3f lo{}, hi{};
 
     fmt::print("{}\n  {}, {} Gaussians, degree {}{}, {} in memory, {} on disk\n", path, scene->format, model.count,
@@ -195,8 +211,9 @@ Json capture_json(const Arguments& arguments, const Capture& capture, const Capt
     out["bounds"] = bounded ? Json{{"lo", triple(lo.x, lo.y, lo.z)}, {"hi", triple(hi.x, hi.y, hi.z)}} : Json(nullptr);
     if (forecast) out["photo_bytes"] = forecast->photo_bytes, out["decode_bytes"] = forecast->decode_bytes;
     out.update({{"cameras", cameras},
-                {"notes", capture.notes},
+                {"notes", texts_of(capture.notes)},
                 {"skipped", capture.skipped},
+                {"unposed", capture.unposed},
                 {"findings", findings_json(findings)}});
     return out;
 }
@@ -213,13 +230,10 @@ int capture_info(const Arguments& arguments) {
     if (!options) return report(options.error());
     const auto forecast = forecast_capture(arguments.info.path, *options);
     options->photos = arguments.info.photos;
-    ProgressLine progress("read");
-    options->progress = [&](std::string_view what, std::size_t done, std::size_t total) {
-        progress.update(done, total, what);
-        return !interrupted();
-    };
+    ProgressLine line("read");
+    options->progress = told_by(line);
     const auto capture = load_capture(arguments.info.path, *options);
-    progress.finish();
+    line.finish();
     if (!capture) return report(capture.error());
     const std::size_t tests = capture->view_indices(true).size();
     const auto findings = examine(*capture);
@@ -259,8 +273,7 @@ int run_info(const Arguments& arguments) {
     return report({ErrorKind::unsupported,
                    path,
                    "neither a capture nor a splat file",
-                   "captures hold sparse/0 (COLMAP) or transforms.json; splat files are .ply, .splat, .spz, .ksplat, "
-                   ".sog, .glb, .gltf",
+                   "captures hold sparse/0 (COLMAP) or transforms.json; splat files are " + splat_extensions(false),
                    {},
                    {}});
 }

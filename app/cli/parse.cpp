@@ -264,6 +264,7 @@ void add_files(CLI::App& root, Arguments& a) {
     info.add_option("PATH", a.info.path, "capture folder or splat file")->required();
     info.add_flag("--photos", a.info.photos, "decode every photo, to find broken ones");
     info.add_flag("--strict", a.info.strict, "exit code 3 when a warning or an error is found");
+    info.add_option("--lod", a.info.lod, "level of a streamed set, 0 is the finest [0]")->check(CLI::NonNegativeNumber);
     info.add_option("--fix", a.info.fix, "write the splats, mended, to this file");
     add_loading(info, a.info.loading);
     add_common(info, a.common);

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "app/cli/common.h"
+
 namespace gs::cli {
 namespace {
 
@@ -24,6 +26,13 @@ double seconds_between(std::chrono::steady_clock::time_point a, std::chrono::ste
 }
 
 }  // namespace
+
+Progress told_by(ProgressLine& line) {
+    return [&line](std::string_view what, std::size_t done, std::size_t total) {
+        line.update(done, total, what);
+        return !interrupted();
+    };
+}
 
 std::string human_time(double seconds) {
     const auto s = static_cast<long long>(std::max(0.0, seconds) + 0.5);

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "renderer/io/capture_io.h"
+
 namespace gs::cli {
 
 class ProgressLine {
@@ -34,6 +36,9 @@ class ProgressLine {
     int last_tenth_ = 0;
     Clock::time_point begin_ = Clock::now(), last_ = begin_;
 };
+
+/// Reports to the line; Ctrl-C cancels.
+Progress told_by(ProgressLine& line);
 
 /// "1:05", "2:03:04".
 std::string human_time(double seconds);

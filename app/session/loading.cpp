@@ -50,7 +50,7 @@ Result<LoadedScene> load_training_scene(const OpenCommand& command, const Sessio
     scene.capture = std::make_shared<const Capture>(std::move(*capture));
     scene.name = scene.capture->name;
     scene.format = scene.capture->format;
-    scene.notes = scene.capture->notes;
+    scene.notes = texts_of(scene.capture->notes);
     const Span span(Stage::init);
     auto backend = training_of(options);
     if (!backend) return tl::unexpected<Error>(backend.error());
@@ -71,7 +71,7 @@ Result<LoadedScene> load_checkpoint_scene(const OpenCommand& command, const Sess
     scene.capture = std::make_shared<const Capture>(std::move(*capture));
     scene.name = scene.capture->name;
     scene.format = scene.capture->format + ", from a checkpoint";
-    scene.notes = scene.capture->notes;
+    scene.notes = texts_of(scene.capture->notes);
     auto backend = training_of(options);
     if (!backend) return tl::unexpected<Error>(backend.error());
     auto trainer = Trainer::resume(command.path, scene.capture, std::move(*backend));

@@ -62,21 +62,33 @@ bool load_views(const CaptureSource& source, const CaptureOptions& options, cons
 }
 
 // How often each thing happened, in words. A map keeps the order the same for every thread count.
-using Tally = std::map<std::string, std::size_t>;
+struct Happened {
+    std::size_t times = 0;
+    CaptureNote::Kind kind = CaptureNote::Kind::other;
+};
+using Tally = std::map<std::string, Happened>;
 
 void count_events(const LoadedView& loaded, bool photos, Tally& tally) {
+    using Kind = CaptureNote::Kind;
+    const auto count = [&](const std::string& what, Kind kind = Kind::other) {
+        Happened& happened = tally[what];
+        ++happened.times;
+        happened.kind = kind;
+    };
     const Camera& camera = loaded.view.camera;
     if (loaded.lens != CameraModel::pinhole)
-        ++tally[fmt::format("photos resampled from {} to a pinhole, now {} x {}", name_of(loaded.lens), camera.width,
-                            camera.height)];
+        count(fmt::format("photos resampled from {} to a pinhole, now {} x {}", name_of(loaded.lens), camera.width,
+                          camera.height),
+              Kind::lens);
     if (loaded.listed_width > 0)
-        ++tally[fmt::format(
-            "photos are not of the {} x {} pixels their camera is listed with: intrinsics scaled to the photo",
-            loaded.listed_width, loaded.listed_height)];
+        count(fmt::format(
+                  "photos are not of the {} x {} pixels their camera is listed with: intrinsics scaled to the photo",
+                  loaded.listed_width, loaded.listed_height),
+              Kind::photo_size);
     if (loaded.factor > 1 && photos)
-        ++tally[fmt::format("photos shrunk by {} to {} x {}", loaded.factor, camera.width, camera.height)];
-    if (!loaded.mask_problem.empty()) ++tally[fmt::format("mask not used: {}", loaded.mask_problem)];
-    if (!loaded.view.mask.empty()) ++tally["views have a mask"];
+        count(fmt::format("photos shrunk by {} to {} x {}", loaded.factor, camera.width, camera.height));
+    if (!loaded.mask_problem.empty()) count(fmt::format("mask not used: {}", loaded.mask_problem));
+    if (!loaded.view.mask.empty()) count("views have a mask");
 }
 
 void collect(CaptureSource& source, Slots& slots, bool photos, Capture& capture) {
@@ -95,7 +107,8 @@ void collect(CaptureSource& source, Slots& slots, bool photos, Capture& capture)
         capture.views.push_back(std::move(loaded->view));
         slots[i].reset();
     }
-    for (const auto& [what, times] : tally) capture.notes.push_back(fmt::format("{} {}", times, what));
+    for (const auto& [what, happened] : tally)
+        capture.notes.push_back({fmt::format("{} {}", happened.times, what), happened.kind});
 }
 
 void ensure_points(const CaptureSource& source, std::uint64_t seed, Capture& capture) {
@@ -103,10 +116,10 @@ void ensure_points(const CaptureSource& source, std::uint64_t seed, Capture& cap
     const Box box = source.blender ? Box{{-1.3, -1.3, -1.3}, {1.3, 1.3, 1.3}} : box_from_cameras(capture.views);
     capture.points = random_points(box, kRandomPoints, seed);
     capture.points_are_random = true;
-    capture.notes.push_back(fmt::format(
+    capture.notes.push_back({fmt::format(
         "no points came with the capture: {} random ones in a box of side {:.3g} around ({:.3g}, {:.3g}, {:.3g})",
         kRandomPoints, box.hi.x - box.lo.x, 0.5 * (box.lo.x + box.hi.x), 0.5 * (box.lo.y + box.hi.y),
-        0.5 * (box.lo.z + box.hi.z)));
+        0.5 * (box.lo.z + box.hi.z))});
 }
 
 Result<MaskFolder> find_masks(const CaptureSource& source, const CaptureOptions& options) {
@@ -143,7 +156,8 @@ Result<Capture> load_capture(const fs::path& path, const CaptureOptions& options
         capture.name = fs::absolute(source->root).lexically_normal().parent_path().filename().string();
     capture.format = source->format;
     capture.skipped = std::move(source->skipped);
-    capture.notes = std::move(source->notes);
+    for (std::string& note : source->notes) capture.notes.push_back({std::move(note)});
+    capture.unposed = std::move(source->unposed);
     capture.points = std::move(source->points);
     collect(*source, slots, options.photos, capture);
     if (capture.views.empty()) return no_view_left(*source, capture.skipped);

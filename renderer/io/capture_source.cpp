@@ -1,6 +1,9 @@
 #include "renderer/io/capture_source.h"
 
 #include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
 
 #include "renderer/io/capture_io.h"
 #include "renderer/io/input_file.h"
@@ -17,6 +20,44 @@ void drop_missing(CaptureSource& source, bool photos) {
         source.skipped.push_back(fmt::format("{}: no such photo", frame.name));
         return true;
     });
+}
+
+// Names that photos end in; what is in such a file is not looked at.
+bool has_photo_name(const fs::path& path) {
+    std::string end = path.extension().string();
+    std::transform(end.begin(), end.end(), end.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return end == ".jpg" || end == ".jpeg" || end == ".png";
+}
+
+// "r_0_depth" beside "r_0": what belongs to a photo is none itself. A number after it makes another photo.
+bool belongs_to_a_photo(const std::string& stem, const std::set<std::string>& posed) {
+    for (std::size_t at = stem.find_first_of("._"); at != std::string::npos; at = stem.find_first_of("._", at + 1))
+        if (at + 1 < stem.size() && std::isalpha(static_cast<unsigned char>(stem[at + 1])) != 0 &&
+            posed.count(stem.substr(0, at)) > 0)
+            return true;
+    return false;
+}
+
+// Photos in the folders of the posed ones that no frame names.
+void find_unposed(CaptureSource& source) {
+    std::map<fs::path, std::pair<std::set<std::string>, std::set<std::string>>> folders;  // names, stems
+    for (const Frame& frame : source.frames)
+        for (const fs::path& file : {frame.photo, frame.mask}) {
+            if (file.empty()) continue;
+            auto& [names, stems] = folders[file.parent_path()];
+            names.insert(file.filename().string());
+            if (file == frame.photo) stems.insert(file.stem().string());
+        }
+    std::error_code ignored;
+    for (const auto& [folder, posed] : folders)
+        for (auto it = fs::directory_iterator(folder, ignored); it != fs::end(it); it.increment(ignored)) {
+            const fs::path& path = it->path();
+            if (has_photo_name(path) && posed.first.count(path.filename().string()) == 0 && !posed.second.empty() &&
+                !belongs_to_a_photo(path.stem().string(), posed.second) && it->is_regular_file(ignored))
+                source.unposed.push_back(path.lexically_relative(source.photo_folder).string());
+        }
+    std::sort(source.unposed.begin(), source.unposed.end());
 }
 
 }  // namespace
@@ -53,6 +94,7 @@ Result<void> prepare_frames(CaptureSource& source, const CaptureOptions& options
     if (options.downscale < 0 || options.max_side < 0)
         return fail(ErrorKind::usage, "", "downscale and max-side must not be negative",
                     "use 1 for full size, 0 for automatic");
+    find_unposed(source);
     drop_missing(source, options.photos);
     std::sort(source.frames.begin(), source.frames.end(),
               [](const Frame& a, const Frame& b) { return a.name < b.name; });

@@ -35,6 +35,7 @@ struct CaptureSource {
     bool has_test_file = false;  ///< frames[].test is meant
     bool blender = false;        ///< NeRF-synthetic: objects lie within [-1.3, 1.3]^3
     std::vector<std::string> skipped, notes;
+    std::vector<std::string> unposed;  ///< filled by prepare_frames()
 };
 
 /// The model files of a capture, found by what is there. Errors: not_found when there is no capture, malformed with a

@@ -19,18 +19,6 @@ constexpr std::uint64_t kOptimizerPerGaussian = 4 + 3 * 4;
 
 }  // namespace
 
-const char* name_of(Severity severity) {
-    switch (severity) {
-        case Severity::note:
-            return "note";
-        case Severity::warning:
-            return "warning";
-        case Severity::error:
-            return "error";
-    }
-    return "";
-}
-
 Severity worst_of(std::span<const Finding> findings) {
     Severity worst = Severity::note;
     for (const Finding& f : findings) worst = std::max(worst, f.severity);

@@ -1,44 +1,24 @@
 // The doctor: what is wrong with splats or a capture, what follows from it, and what can be mended. docs/doctor.md has
-// the table of findings and thresholds. Called by `gausscope info`, by training before its first step, and by panels.
+// the table of findings and thresholds. Called by `gausscope info`, by training before its first step, and by the
+// studio.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "renderer/base/expected.h"
+#include "renderer/base/finding.h"
+#include "renderer/io/capture_io.h"
 #include "renderer/scene/capture.h"
 #include "renderer/scene/gaussian_model.h"
 
 namespace gs {
 
-enum class Severity { note, warning, error };
-const char* name_of(Severity severity);
-
-struct Finding {
-    std::string id;  ///< "needles": stays the same from release to release
-    Severity severity = Severity::note;
-    std::string what;                   ///< one sentence with the count, without a full stop
-    std::uint64_t count = 0;            ///< of Gaussians, photos or points; 1 for what concerns the whole
-    std::vector<std::string> examples;  ///< at most kFindingExamples: rows ("#17") or names of photos
-    std::string consequence;            ///< what it does to pictures, training or memory
-    std::string advice;
-    bool fixable = false;  ///< fix() can mend it
-};
-inline constexpr std::size_t kFindingExamples = 5;
 /// note where there is none.
 Severity worst_of(std::span<const Finding> findings);
 
-/// Bytes that so many Gaussians take, by the sums in docs/doctor.md. An estimate: a real frame depends on its camera.
-struct MemoryPlan {
-    std::uint64_t gaussians = 0, isects = 0;  ///< isects: (Gaussian, tile) pairs of a frame
-    std::uint64_t parameters = 0;             ///< of the model
-    std::uint64_t optimizer = 0;              ///< two moments a parameter, the last step, density statistics
-    std::uint64_t frame_view = 0;             ///< lists and pictures of a frame
-    std::uint64_t frame_train = 0;            ///< the same with gradients
-    std::uint64_t to_view() const { return parameters + frame_view; }
-    std::uint64_t to_train() const { return parameters + optimizer + frame_train; }
-};
+/// By the sums in docs/doctor.md.
 MemoryPlan plan_memory(std::uint64_t gaussians, int sh_degree, double isects_per_gaussian, int width, int height);
 /// MemAvailable of /proc/meminfo; 0 where it is not told.
 std::uint64_t available_host_bytes();
@@ -56,6 +36,8 @@ struct SplatReport {
 };
 /// Parallel, bounded memory (16 bytes a Gaussian while duplicates are looked for), the same for every thread count.
 SplatReport examine(const GaussianModel& model, const SplatQuestions& questions = {});
+/// The same, telling how far it is. Errors: cancelled.
+Result<SplatReport> examine(const GaussianModel& model, const SplatQuestions& questions, const Progress& progress);
 /// Photos need not be decoded.
 std::vector<Finding> examine(const Capture& capture);
 
@@ -65,5 +47,7 @@ struct Fixed {
 };
 /// A mended copy, so that it can be undone: of what `ids` name nothing fixable is left. Empty ids: everything fixable.
 Fixed fix(const GaussianModel& model, std::span<const std::string> ids = {});
+/// The same, telling how far each round is. Errors: cancelled.
+Result<Fixed> fix(const GaussianModel& model, std::span<const std::string> ids, const Progress& progress);
 
 }  // namespace gs

@@ -11,6 +11,7 @@
 namespace gs {
 namespace {
 
+constexpr std::size_t kFewUnposed = 10;  // one photo without pose in so many with one
 constexpr std::size_t kFewPoints = 100, kFewViews = 3;
 constexpr int kTinyPhoto = 64, kHugePhoto = 8192;  // pixels: longest side below, or above
 constexpr double kOffCentre = 0.05;                // of the side
@@ -52,16 +53,25 @@ void add_loading(const Capture& capture, Findings& out) {
                        std::vector<std::string>(capture.skipped.begin(), capture.skipped.begin() + shown),
                        "what only they show is missing", "add the missing photos, or pose them again", false});
     }
-    for (const std::string& note : capture.notes) {
-        if (note.find("their camera is listed with") != std::string::npos)
-            add_one("photo-size", Severity::warning, note,
+    if (!capture.unposed.empty()) {
+        // A few are left out by any reconstruction.
+        const bool many = capture.unposed.size() * kFewUnposed > capture.views.size();
+        const auto shown = static_cast<std::ptrdiff_t>(std::min(capture.unposed.size(), kFindingExamples));
+        out.push_back({"photos-without-pose", many ? Severity::warning : Severity::note,
+                       fmt::format("{} photos have no pose", capture.unposed.size()), capture.unposed.size(),
+                       std::vector<std::string>(capture.unposed.begin(), capture.unposed.begin() + shown),
+                       "what only they show is missing", "pose them too, or take them out of the folder", false});
+    }
+    for (const CaptureNote& note : capture.notes) {
+        if (note.kind == CaptureNote::Kind::photo_size)
+            add_one("photo-size", Severity::warning, note.text,
                     "right where all photos were scaled, wrong where they were cropped",
                     "use the photos that were posed", out);
-        else if (note.find("resampled from") != std::string::npos)
-            add_one("lens", Severity::note, note, "the edges of wide lenses are cut off",
+        else if (note.kind == CaptureNote::Kind::lens)
+            add_one("lens", Severity::note, note.text, "the edges of wide lenses are cut off",
                     "nothing; undistorting beforehand saves time at loading", out);
         else
-            add_one("loading", Severity::note, note, "the capture is used as it could be read",
+            add_one("loading", Severity::note, note.text, "the capture is used as it could be read",
                     "nothing, where that was meant", out);
     }
 }

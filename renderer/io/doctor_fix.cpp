@@ -45,8 +45,10 @@ void repair_row(GaussianModel& m, std::size_t i, Repair repair) {
 class Mender {
   public:
     Mender(const GaussianModel& model, std::span<const std::string> ids) : model_(model), ids_(ids) {}
-    /// False when there was nothing left to do.
-    bool round();
+    /// False when there was nothing left to do, or the meter was cancelled.
+    bool round(Meter& meter);
+    /// What a round adds to its meter.
+    std::size_t marks() const { return (kScanMarks + (wanted("duplicates") ? kRepeatMarks : 0)) * model_.count; }
     Fixed result() {
         Fixed out{std::move(model_), {}};
         for (const auto& [what, n] : changes_) out.changes.push_back(fmt::format("{} {}", grouped(n), what));
@@ -59,7 +61,7 @@ class Mender {
         return ids_.empty() || std::find(ids_.begin(), ids_.end(), id) != ids_.end();
     }
     bool mend_rows(const std::vector<std::uint16_t>& faults);
-    bool remove_copies();
+    bool remove_copies(Meter& meter);
 
     GaussianModel model_;
     std::span<const std::string> ids_;
@@ -87,10 +89,10 @@ bool Mender::mend_rows(const std::vector<std::uint16_t>& faults) {
     return changed;
 }
 
-bool Mender::remove_copies() {
+bool Mender::remove_copies(Meter& meter) {
     if (!wanted("duplicates")) return false;
-    const Repeats repeats = find_repeats(model_);
-    if (repeats.copies.empty()) return false;
+    const Repeats repeats = find_repeats(model_, meter);
+    if (repeats.copies.empty() || meter.cancelled()) return false;
     std::vector<std::uint8_t> gone(model_.count, 0);
     for (const std::uint32_t row : repeats.copies) gone[row] = 1;
     changes_["Gaussians that are exact copies removed"] += repeats.copies.size();
@@ -98,11 +100,12 @@ bool Mender::remove_copies() {
     return true;
 }
 
-bool Mender::round() {
+bool Mender::round(Meter& meter) {
     std::vector<std::uint16_t> faults;
-    const RowScan scan = scan_rows(model_, 1, 1, &faults);
+    const RowScan scan = scan_rows(model_, 1, 1, &faults, meter);
+    if (meter.cancelled()) return false;
     bool changed = mend_rows(faults);
-    changed = remove_copies() || changed;
+    changed = remove_copies(meter) || changed;
     if (!changed && model_.count > 0 && scan.used_degree < model_.sh_degree && wanted("unused-harmonics")) {
         notes_.push_back(
             fmt::format("degree of the harmonics lowered from {} to {}", model_.sh_degree, scan.used_degree));
@@ -114,10 +117,22 @@ bool Mender::round() {
 
 }  // namespace
 
+// Every round removes rows or repairs what stays repaired, so this ends.
 Fixed fix(const GaussianModel& model, std::span<const std::string> ids) {
     Mender mender(model, ids);
-    // Every round removes rows or repairs what stays repaired, so this ends.
-    while (mender.round()) {
+    for (Meter meter; mender.round(meter);) {
+    }
+    return mender.result();
+}
+
+Result<Fixed> fix(const GaussianModel& model, std::span<const std::string> ids, const Progress& progress) {
+    Mender mender(model, ids);
+    for (bool more = true; more;) {
+        const auto done = run_metered(progress, mender.marks(), [&](Meter& meter) -> Result<void> {
+            more = mender.round(meter);
+            return {};
+        });
+        if (!done) return tl::unexpected(done.error());
     }
     return mender.result();
 }

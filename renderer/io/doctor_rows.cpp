@@ -118,7 +118,8 @@ SceneBox scene_box(const GaussianModel& model) {
     return box;
 }
 
-RowScan scan_rows(const GaussianModel& model, int width, int height, std::vector<std::uint16_t>* row_faults) {
+RowScan scan_rows(const GaussianModel& model, int width, int height, std::vector<std::uint16_t>* row_faults,
+                  Meter& meter) {
     struct Part {
         std::array<FaultTally, kRowFaults> faults;
         int used_degree = 0;
@@ -131,6 +132,8 @@ RowScan scan_rows(const GaussianModel& model, int width, int height, std::vector
     if (row_faults != nullptr) row_faults->assign(model.count, 0);
     std::vector<Part> parts((model.count + kGrain - 1) / kGrain);
     parallel_ranges(model.count, kGrain, [&](std::size_t begin, std::size_t end) {
+        if (meter.cancelled()) return;
+        meter.add(end - begin);
         Part& part = parts[begin / kGrain];
         std::vector<std::uint16_t> faults(end - begin, 0);
         part.used_degree = scan_harmonics(model, begin, end, faults.data());
@@ -209,16 +212,21 @@ void find_in_run(const GaussianModel& m, const std::uint32_t* rows, std::size_t 
 
 }  // namespace
 
-Repeats find_repeats(const GaussianModel& model) {
+Repeats find_repeats(const GaussianModel& model, Meter& meter) {
     Repeats out;
     Buffer<std::uint32_t> keys(model.count), rows(model.count);
-    parallel_for(model.count, kGrain, [&](std::size_t i) {
-        keys[i] = static_cast<std::uint32_t>(hash_of(model, i, 3));
-        rows[i] = static_cast<std::uint32_t>(i);
+    parallel_ranges(model.count, kGrain, [&](std::size_t begin, std::size_t end) {
+        meter.add(end - begin);
+        for (std::size_t i = begin; i < end && !meter.cancelled(); ++i) {
+            keys[i] = static_cast<std::uint32_t>(hash_of(model, i, 3));
+            rows[i] = static_cast<std::uint32_t>(i);
+        }
     });
+    if (meter.cancelled()) return out;
     RadixSort().sort(keys, rows);
-    for (std::size_t begin = 0, end = 0; begin < model.count; begin = end) {
+    for (std::size_t begin = 0, end = 0; begin < model.count && !meter.cancelled(); begin = end) {
         while (end < model.count && keys[end] == keys[begin]) ++end;
+        meter.add(end - begin);
         if (end - begin > 1) find_in_run(model, rows.data() + begin, end - begin, out);
     }
     std::sort(out.copies.begin(), out.copies.end());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "renderer/io/doctor.h"
+#include "renderer/io/meter.h"
 
 namespace gs::doctor {
 
@@ -58,15 +59,20 @@ struct RowScan {
     int used_degree = 0;  ///< highest degree with a coefficient that is not zero
     double isects = 0;    ///< of a picture that the box fills
 };
-/// `row_faults`, where given, gets the bits of every row.
-RowScan scan_rows(const GaussianModel& model, int width, int height, std::vector<std::uint16_t>* row_faults);
+/// `row_faults`, where given, gets the bits of every row. `meter` is told of each row; once it is cancelled, what is
+/// returned means nothing.
+RowScan scan_rows(const GaussianModel& model, int width, int height, std::vector<std::uint16_t>* row_faults,
+                  Meter& meter);
 
 /// Rows with a mean that an earlier row has, to the bit. Not finite means are left out.
 struct Repeats {
     std::vector<std::uint32_t> copies;  ///< every parameter is that of an earlier row; ascending
     std::vector<std::uint32_t> places;  ///< only the mean is; ascending
 };
-Repeats find_repeats(const GaussianModel& model);
+/// `meter` is told of each row twice; see scan_rows().
+Repeats find_repeats(const GaussianModel& model, Meter& meter);
+/// What both add to a meter, a row.
+inline constexpr std::size_t kScanMarks = 1, kRepeatMarks = 2;
 
 /// Below this a logarithm gives a size of zero.
 inline constexpr float kSmallestLogScale = -87.0f;

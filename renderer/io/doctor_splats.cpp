@@ -77,8 +77,8 @@ void add_row_findings(const RowScan& scan, std::vector<Finding>& out) {
     }
 }
 
-void add_repeats(const GaussianModel& model, std::vector<Finding>& out) {
-    const Repeats repeats = find_repeats(model);
+void add_repeats(const GaussianModel& model, Meter& meter, std::vector<Finding>& out) {
+    const Repeats repeats = find_repeats(model, meter);
     const auto examples = [](const std::vector<std::uint32_t>& rows) {
         return row_names(
             {rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(std::min(rows.size(), kFindingExamples))});
@@ -165,13 +165,11 @@ void add_memory(const MemoryPlan& plan, const SplatQuestions& q, int degree, boo
             training ? plan.to_train() : plan.to_view(), q.device_bytes);
 }
 
-}  // namespace
-
-SplatReport examine(const GaussianModel& model, const SplatQuestions& questions) {
+SplatReport examine_metered(const GaussianModel& model, const SplatQuestions& questions, Meter& meter) {
     SplatReport out;
-    const RowScan scan = scan_rows(model, questions.width, questions.height, nullptr);
+    const RowScan scan = scan_rows(model, questions.width, questions.height, nullptr, meter);
     add_row_findings(scan, out.findings);
-    add_repeats(model, out.findings);
+    add_repeats(model, meter, out.findings);
     add_scene_findings(model, scan, out.findings);
     const double isects = model.count == 0 ? 0 : scan.isects / static_cast<double>(model.count);
     out.now = plan_memory(model.count, model.sh_degree, isects, questions.width, questions.height);
@@ -191,6 +189,24 @@ SplatReport examine(const GaussianModel& model, const SplatQuestions& questions)
                                 false});
     std::stable_sort(out.findings.begin(), out.findings.end(),
                      [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+    return out;
+}
+
+}  // namespace
+
+SplatReport examine(const GaussianModel& model, const SplatQuestions& questions) {
+    Meter meter;
+    return examine_metered(model, questions, meter);
+}
+
+Result<SplatReport> examine(const GaussianModel& model, const SplatQuestions& questions, const Progress& progress) {
+    SplatReport out;
+    const auto done =
+        run_metered(progress, (kScanMarks + kRepeatMarks) * model.count, [&](Meter& meter) -> Result<void> {
+            out = examine_metered(model, questions, meter);
+            return {};
+        });
+    if (!done) return tl::unexpected(done.error());
     return out;
 }
 

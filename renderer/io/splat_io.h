@@ -43,6 +43,8 @@ struct SplatFormat {
 };
 
 std::span<const SplatFormat> splat_formats();
+/// ".ply, .spz, ...": of what can be written, or read.
+std::string splat_extensions(bool written);
 /// By content alone. A folder is one when it holds a SOG or a streamed set of levels.
 bool is_splat_file(const fs::path& path);
 /// A folder stands for the meta.json or lod-meta.json in it. In the model every format has the axes of PLY (x right, y

@@ -40,15 +40,6 @@ const SplatFormat* format_by_name(const fs::path& path, Usable usable) {
     return best;
 }
 
-template <class Usable>
-std::string all_extensions(Usable usable) {
-    std::string out;
-    for (const SplatFormat& format : splat_formats())
-        if (usable(format))
-            for (const std::string& extension : format.extensions) out += (out.empty() ? "" : ", ") + extension;
-    return out;
-}
-
 bool readable(const SplatFormat& format) { return format.read != nullptr; }
 bool writable(const SplatFormat& format) { return format.write != nullptr; }
 
@@ -84,7 +75,7 @@ Result<const SplatFormat*> format_of(const fs::path& path) {
     if (const SplatFormat* found = format_by_content(*head, path)) return found;
     if (const SplatFormat* found = format_by_name(path, readable)) return found;
     return fail(ErrorKind::unsupported, path.string(), "is not a splat file of a known format",
-                fmt::format("known: {}", all_extensions(readable)));
+                fmt::format("known: {}", splat_extensions(false)));
 }
 
 }  // namespace
@@ -112,6 +103,14 @@ std::span<const SplatFormat> splat_formats() {
         {"splat", "antimatter15 .splat", {".splat"}, recognises_dot_splat, read_dot_splat, write_dot_splat},
     }};
     return formats;
+}
+
+std::string splat_extensions(bool written) {
+    std::string out;
+    for (const SplatFormat& format : splat_formats())
+        if (written ? writable(format) : readable(format))
+            for (const std::string& extension : format.extensions) out += (out.empty() ? "" : ", ") + extension;
+    return out;
 }
 
 bool is_splat_file(const fs::path& path) {
@@ -150,7 +149,7 @@ Result<SplatNotes> write_splats(const fs::path& path, const GaussianModel& model
     return fail(
         ErrorKind::usage, path.string(),
         fmt::format("\"{}\" is not the end of a name of a format that can be written", path.filename().string()),
-        fmt::format("known: {}", all_extensions(writable)));
+        fmt::format("known: {}", splat_extensions(true)));
 }
 
 Result<void> write_splats(const fs::path& path, const GaussianModel& model) {

@@ -26,6 +26,22 @@ struct SparsePoint {
     std::uint8_t rgb[3] = {128, 128, 128};
 };
 
+/// A line about what loading did. The kind is for who judges it (the doctor) without reading the words.
+struct CaptureNote {
+    enum class Kind {
+        other,
+        lens,
+        photo_size
+    };  ///< lens: resampled; photo_size: not the size its camera is listed with
+    std::string text;
+    Kind kind = Kind::other;
+};
+inline std::vector<std::string> texts_of(const std::vector<CaptureNote>& notes) {
+    std::vector<std::string> out;
+    for (const CaptureNote& note : notes) out.push_back(note.text);
+    return out;
+}
+
 struct Capture {
     std::string name, path;   ///< folder name and path
     std::string format;       ///< "COLMAP binary", "COLMAP text", "transforms.json", ...
@@ -33,7 +49,8 @@ struct Capture {
     std::vector<SparsePoint> points;
     bool points_are_random = false;    ///< no points came with the capture
     std::vector<std::string> skipped;  ///< "NAME: why", one line per photo or frame left out
-    std::vector<std::string> notes;    ///< what loading did: resampled lenses, downscaling, rejected points
+    std::vector<std::string> unposed;  ///< photos beside those of the views that no pose names
+    std::vector<CaptureNote> notes;    ///< what loading did: resampled lenses, downscaling, rejected points
 
     std::vector<std::size_t> view_indices(bool test) const {
         std::vector<std::size_t> out;

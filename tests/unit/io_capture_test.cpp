@@ -83,7 +83,33 @@ TEST(Capture, TextModelWithCommentsAndBlanksInNames) {
     EXPECT_EQ(capture->views[1].name, "my photo.png");
     EXPECT_EQ(capture->views[1].camera.fy, 30);
     EXPECT_EQ(capture->points.size(), 1u);
-    EXPECT_THAT(joined(capture->notes), HasSubstr("1 points without a finite position"));
+    EXPECT_THAT(joined(texts_of(capture->notes)), HasSubstr("1 points without a finite position"));
+}
+
+TEST(Capture, PhotosWithoutAPoseAreListed) {
+    const TempFolder folder;
+    ColmapFiles files;
+    files.write(folder);
+    files.write_photos(folder);
+    const auto before = load_capture(folder.path(), no_split());
+    ASSERT_TRUE(before) << before.error().text();
+    EXPECT_TRUE(before->unposed.empty());
+    const std::string posed = fs::path(before->views[0].name).stem().string();
+    const fs::path photos = folder / "images";
+    put_png(photos / "lost.png", pattern(8, 8, 3));
+    put_png(photos / (posed + "_depth.png"), pattern(8, 8, 3));  // belongs to a photo
+    put_png(photos / (posed + "_1.png"), pattern(8, 8, 3));      // another photo
+    folder.write("images/readme.txt", "not a photo");
+    for (const bool decoded : {true, false}) {
+        CaptureOptions options = no_split();
+        options.photos = decoded;
+        const auto after = load_capture(folder.path(), options);
+        ASSERT_TRUE(after) << after.error().text();
+        EXPECT_EQ(after->views.size(), before->views.size());
+        std::vector<std::string> expected{posed + "_1.png", "lost.png"};
+        std::sort(expected.begin(), expected.end());
+        EXPECT_EQ(after->unposed, expected);
+    }
 }
 
 TEST(Capture, LensesAreResampledAndSaidSo) {
@@ -99,7 +125,7 @@ TEST(Capture, LensesAreResampledAndSaidSo) {
     ASSERT_TRUE(capture) << capture.error().text();
     EXPECT_EQ(capture->views[0].camera.model, CameraModel::pinhole);
     EXPECT_EQ(capture->views[0].camera.width, capture->views[0].photo.width);
-    EXPECT_THAT(joined(capture->notes), HasSubstr("resampled from OPENCV to a pinhole"));
+    EXPECT_THAT(joined(texts_of(capture->notes)), HasSubstr("resampled from OPENCV to a pinhole"));
 }
 
 TEST(Capture, UnsupportedLensGivesAdvice) {
@@ -173,7 +199,7 @@ TEST(Capture, PhotosOfAnotherSizeRescaleTheirCamera) {
     ASSERT_EQ(capture->views.size(), 2u);
     EXPECT_EQ(capture->views[0].camera.fx, 60);
     EXPECT_EQ(capture->views[0].camera.cy, 20);
-    EXPECT_THAT(joined(capture->notes), HasSubstr("intrinsics scaled"));
+    EXPECT_THAT(joined(texts_of(capture->notes)), HasSubstr("intrinsics scaled"));
     ASSERT_EQ(capture->skipped.size(), 1u);
     EXPECT_THAT(capture->skipped[0], HasSubstr("c.png"));
     EXPECT_THAT(capture->skipped[0], HasSubstr("another aspect"));
@@ -229,7 +255,7 @@ TEST(Capture, AMaskOfTheWrongShapeIsNamedAndLeftOut) {
     ASSERT_TRUE(capture) << capture.error().text();
     EXPECT_EQ(capture->views.size(), 3u);
     EXPECT_TRUE(capture->views[1].mask.empty());
-    EXPECT_THAT(joined(capture->notes), HasSubstr("mask not used"));
+    EXPECT_THAT(joined(texts_of(capture->notes)), HasSubstr("mask not used"));
     options.masks = (folder / "nowhere").string();
     EXPECT_EQ(load_capture(folder.path(), options).error().kind, ErrorKind::not_found);
 }
@@ -265,7 +291,7 @@ TEST(Capture, TheOnlyViewTrains) {
     EXPECT_EQ(capture->view_indices(false).size(), 1u);
     EXPECT_TRUE(capture->points_are_random);
     EXPECT_FALSE(capture->points.empty());
-    EXPECT_THAT(joined(capture->notes), HasSubstr("random"));
+    EXPECT_THAT(joined(texts_of(capture->notes)), HasSubstr("random"));
 }
 
 TEST(Capture, RandomPointsDependOnTheSeedOnly) {

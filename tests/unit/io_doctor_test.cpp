@@ -254,11 +254,15 @@ const std::vector<CaptureCase>& capture_cases() {
         {"photos-left-out", Severity::warning, 6, [](Capture& c) { c.skipped.assign(6, "a.png: no such photo"); }},
         {"photo-size", Severity::warning, 1,
          [](Capture& c) {
-             c.notes = {"3 photos are not of the 8 x 8 pixels their camera is listed with: intrinsics scaled"};
+             c.notes = {{"3 photos of another size", CaptureNote::Kind::photo_size}};
          }},
         {"lens", Severity::note, 1,
-         [](Capture& c) { c.notes = {"3 photos resampled from opencv to a pinhole, now 8 x 8"}; }},
-        {"loading", Severity::note, 1, [](Capture& c) { c.notes = {"2 points rejected"}; }},
+         [](Capture& c) {
+             c.notes = {{"3 photos through another lens", CaptureNote::Kind::lens}};
+         }},
+        {"loading", Severity::note, 1, [](Capture& c) { c.notes = {{"2 points resampled from nowhere"}}; }},
+        {"photos-without-pose", Severity::note, 1, [](Capture& c) { c.unposed = {"a.jpg"}; }},
+        {"photos-without-pose", Severity::warning, 7, [](Capture& c) { c.unposed.assign(7, "a.jpg"); }},
         {"random-points", Severity::note, 300, [](Capture& c) { c.points_are_random = true; }},
         {"few-points", Severity::warning, 99, [](Capture& c) { c.points.resize(99); }},
         {"off-centre", Severity::note, 1, [](Capture& c) { c.views[4].camera.cx += 17; }},

@@ -86,8 +86,9 @@ TEST(RealCaptures, LensesAreSaidInTheNotes) {
         const auto capture = load_capture(data_path(std::string("captures/") + name), {});
         ASSERT_TRUE(capture) << capture.error().text();
         ASSERT_FALSE(capture->notes.empty());
-        EXPECT_NE(capture->notes[0].find(std::string("resampled from ") + lens + " to a pinhole"), std::string::npos)
-            << capture->notes[0];
+        EXPECT_NE(capture->notes[0].text.find(std::string("resampled from ") + lens + " to a pinhole"),
+                  std::string::npos)
+            << capture->notes[0].text;
     }
 }
 

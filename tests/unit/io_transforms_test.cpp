@@ -81,7 +81,7 @@ TEST(Transforms, NerfstudioIntrinsicsOfEveryFrame) {
     ASSERT_EQ(capture->points.size(), 1u);
     EXPECT_EQ(capture->points[0].position.y, 2);
     EXPECT_EQ(capture->points[0].rgb[0], 4);
-    const std::string notes = joined(capture->notes);
+    const std::string notes = joined(texts_of(capture->notes));
     EXPECT_THAT(notes, HasSubstr("applied_transform"));
     EXPECT_THAT(notes, HasSubstr("1 points without a finite position"));
 }
