@@ -42,7 +42,33 @@ void follow_other(const StudioState& state, ViewSettings& view) {
     view.swapped = false;
 }
 
+/// Turned to the Gaussian, and as near as lets its surroundings be seen.
+NavigationState look_near(const NavigationState& from, const MarkedGaussian& marked) {
+    const Vec3d at{marked.mean.x, marked.mean.y, marked.mean.z};
+    NavigationState out = gs::focus(from, at);
+    double largest = 0;
+    for (const Vec3f& axis : marked.axes) largest = std::max(largest, std::sqrt(static_cast<double>(dot(axis, axis))));
+    out.distance = std::max(8 * largest, 0.1 * from.extent);
+    return out;
+}
+
+constexpr std::size_t kMostNotices = 3;
+constexpr double kShortNotice = 6, kLongNotice = 30;  // seconds
+
 }  // namespace
+
+void StudioState::add_notice(bool error, std::string text, std::vector<std::string> lines) {
+    if (notices.size() >= kMostNotices) notices.erase(notices.begin());
+    notices.push_back({{++notices_told, error, std::move(text), std::move(lines)}, std::chrono::steady_clock::now()});
+}
+
+bool StudioState::drop_old_notices() {
+    const auto now = std::chrono::steady_clock::now();
+    return std::erase_if(notices, [&](const TimedNotice& n) {
+               const bool detailed = n.notice.error || !n.notice.lines.empty();
+               return std::chrono::duration<double>(now - n.since).count() > (detailed ? kLongNotice : kShortNotice);
+           }) > 0;
+}
 
 bool StudioState::take_published() {
     SessionOutbox& out = session.out();
@@ -55,6 +81,14 @@ bool StudioState::take_published() {
     if (auto published = out.other.take()) {
         other = std::move(*published);
         follow_other(*this, view);
+        any = true;
+    }
+    any |= take(out.doctor, doctor);
+    any |= take(out.levels, levels);
+    if (auto published = out.marked.take()) {
+        marked = std::move(*published);
+        if (marked) navigation = look_near(navigation, *marked);
+        if (marked) view.capture_view = -1;
         any = true;
     }
     if (auto measured = out.limits.take()) {
@@ -72,6 +106,7 @@ bool StudioState::take_published() {
 CommandTable::CommandTable() {
     add_file_commands(rows_);
     add_training_commands(rows_);
+    add_doctor_commands(rows_);
     add_view_commands(rows_);
     add_compare_commands(rows_);
     add_trace_commands(rows_);

@@ -3,6 +3,7 @@
 // studio otherwise.
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <optional>
 #include <span>
@@ -23,7 +24,9 @@ struct ShowPanel {
     std::string name;
     bool hide = false;
 };
-struct ShowPalette {};
+struct ShowPalette {
+    std::string command{};  ///< whose arguments are asked for; empty: any command is looked for
+};
 struct ResetLayout {};
 struct SaveTrace {
     std::string path;
@@ -60,6 +63,12 @@ struct SelectTime {
 using UiAction = std::variant<ShowPanel, ShowPalette, ResetLayout, SaveTrace, WindowPicture, QuitStudio, OpenTrace,
                               AttachProcess, ShowTrace, CloseTrace, SaveStatistics, FindSpans, ShowTime, SelectTime>;
 
+/// A notice and since when it is shown.
+struct TimedNotice {
+    Notice notice;
+    std::chrono::steady_clock::time_point since;
+};
+
 /// Everything commands may read and change. Lives on the UI thread; needs no window, so that tests can drive it.
 struct StudioState {
     explicit StudioState(Session& s) : session(s) {}
@@ -70,6 +79,11 @@ struct StudioState {
     int width = 800, height = 600;  ///< pixels the viewport has room for
     std::shared_ptr<const SceneInfo> scene;
     std::shared_ptr<const SceneInfo> other;  ///< the second scene, null: none is open
+    std::shared_ptr<const DoctorReport> doctor;
+    std::shared_ptr<const LevelsState> levels;
+    std::shared_ptr<const MarkedGaussian> marked;
+    std::vector<TimedNotice> notices;  ///< oldest first, a few
+    std::uint64_t notices_told = 0;
     std::shared_ptr<const Curves> curves;
     std::shared_ptr<const std::vector<CameraRow>> cameras;
     std::shared_ptr<const std::vector<SettingRow>> settings;
@@ -85,6 +99,9 @@ struct StudioState {
 
     /// Takes whatever the engine has published; true when anything was new.
     bool take_published();
+    void add_notice(bool error, std::string text, std::vector<std::string> lines = {});
+    /// Takes away what was shown long enough; true when there was any. Errors and details stay longer.
+    bool drop_old_notices();
 };
 
 using Arguments = std::vector<std::string>;
@@ -115,6 +132,7 @@ class CommandTable {
 /// The parts of the table, one per file.
 void add_file_commands(std::vector<CommandRow>& rows);
 void add_view_commands(std::vector<CommandRow>& rows);
+void add_doctor_commands(std::vector<CommandRow>& rows);
 void add_compare_commands(std::vector<CommandRow>& rows);
 void add_training_commands(std::vector<CommandRow>& rows);
 void add_trace_commands(std::vector<CommandRow>& rows);

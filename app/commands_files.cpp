@@ -63,6 +63,7 @@ Result<void> panel(S state, A arguments) {
     return ask(state, ShowPanel{arguments[0], arguments.size() > 1});
 }
 Result<void> palette(S state, A) { return ask(state, ShowPalette{}); }
+Result<void> browse(S state, A arguments) { return ask(state, ShowPalette{arguments[0]}); }
 Result<void> help(S state, A) { return ask(state, ShowPanel{"Help", false}); }
 Result<void> reset_layout(S state, A) { return ask(state, ResetLayout{}); }
 Result<void> log_level(S, A arguments) {
@@ -128,6 +129,12 @@ void add_window_commands(std::vector<CommandRow>& rows) {
                     {},
                     0,
                     0});
+    rows.push_back({{"browse", "Ask for a command's path", "", "", "COMMAND",
+                     "Opens the file browser for open, scene.compare or export, the palette for any other command."},
+                    browse,
+                    {},
+                    1,
+                    1});
     rows.push_back(
         {{"panel", "Show a panel", "", "", "NAME [hide]", "Shows a panel and brings it to the front, or hides it."},
          panel,

@@ -38,6 +38,20 @@ Result<void> background(S state, A a) {
     state.view.background = {static_cast<float>(rgb[0]), static_cast<float>(rgb[1]), static_cast<float>(rgb[2])};
     return {};
 }
+Result<void> lod_budget(S state, A a) {
+    return set_number(state.view.lod_budget, a[0], 1, 1e9, "the number of Gaussians");
+}
+Result<void> lod_pixels(S state, A a) { return set_number(state.view.lod_pixels, a[0], 0.01, 1000, "the distance"); }
+Result<void> lod_level(S state, A a) {
+    if (a[0] == "auto") {
+        state.view.lod_level = -1;
+        return {};
+    }
+    const auto level = integer_argument(a[0], 0, 63, "the level");
+    if (!level) return tl::unexpected<Error>(level.error());
+    state.view.lod_level = static_cast<int>(*level);
+    return {};
+}
 Result<void> sh_degree(S state, A a) {
     const auto degree = integer_argument(a[0], 0, 3, "the SH degree");
     if (!degree) return tl::unexpected<Error>(degree.error());
@@ -203,6 +217,24 @@ void add_drawing_commands(std::vector<CommandRow>& rows) {
          {},
          3,
          3});
+    rows.push_back({{"lod.budget", "Gaussians of a streamed set", "", "", "COUNT",
+                     "How many Gaussians of a streamed set are drawn at most; far regions coarsen first."},
+                    lod_budget,
+                    {},
+                    1,
+                    1});
+    rows.push_back({{"lod.pixels", "Detail of a streamed set", "", "", "PIXELS",
+                     "How far apart on the screen the Gaussians of a region may lie before a finer level is drawn."},
+                    lod_pixels,
+                    {},
+                    1,
+                    1});
+    rows.push_back({{"lod.level", "Level of a streamed set", "", "", "auto|LEVEL",
+                     "Draws a streamed set at one level everywhere (0 is the finest), or by distance and budget."},
+                    lod_level,
+                    {},
+                    1,
+                    1});
     rows.push_back({{"view.budget", "Viewer's share", "", "", "SHARE",
                      "Largest share of the engine's time that pictures may take while training."},
                     budget,

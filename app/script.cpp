@@ -35,12 +35,12 @@ void add_script_commands(std::vector<CommandRow>& rows) {
                     {},
                     0,
                     0});
-    rows.push_back(
-        {{"wait-idle", "Wait until idle", "", "", "", "Scripts only: until nothing loads, trains or is evaluated."},
-         nullptr,
-         {},
-         0,
-         0});
+    rows.push_back({{"wait-idle", "Wait until idle", "", "", "",
+                     "Scripts only: until nothing loads, trains or is evaluated, examined or written."},
+                    nullptr,
+                    {},
+                    0,
+                    0});
     rows.push_back({{"wait-seconds", "Wait some seconds", "", "", "SECONDS", "Scripts only."}, nullptr, {}, 1, 1});
     rows.push_back({{"timeout", "Limit of waits", "", "", "SECONDS",
                      "Scripts only: the longest that any wait after it may take (600 at first)."},
@@ -113,7 +113,8 @@ Result<bool> ScriptRunner::wait_is_over(const ScriptLine& line, StudioState& sta
         return true;
     }
     if (line.name == "wait-idle")
-        return training.state != RunState::loading && training.state != RunState::training && !state.status.evaluating;
+        return training.state != RunState::loading && training.state != RunState::training &&
+               !state.status.evaluating && state.status.activities.empty();
     const double number = std::stod(line.arguments[0]);
     if (line.name == "wait-seconds")
         return std::chrono::duration<double>(Clock::now() - *waiting_since_).count() >= number;

@@ -30,12 +30,12 @@ auto picture_key(const ViewRequest& r) {
     const Camera& c = r.camera;
     const ViewSettings& v = r.settings;
     const auto& m = c.rotation.m;
-    return std::tuple(c.width, c.height,
-                      std::array{c.fx, c.fy, c.cx, c.cy, c.translation.x, c.translation.y, c.translation.z},
-                      std::array{m[0][0], m[0][1], m[0][2], m[1][0], m[1][1], m[1][2], m[2][0], m[2][1], m[2][2]},
-                      v.mode, v.style, v.colormap, v.range, v.range_lo, v.range_hi, v.percentile, v.logarithmic,
-                      v.capture_view, v.sh_degree, v.scale_modifier, v.viewer_budget, v.compare != Compare::off, v.with,
-                      v.swapped, v.signed_error, std::array{v.background.x, v.background.y, v.background.z});
+    return std::tuple(
+        c.width, c.height, std::array{c.fx, c.fy, c.cx, c.cy, c.translation.x, c.translation.y, c.translation.z},
+        std::array{m[0][0], m[0][1], m[0][2], m[1][0], m[1][1], m[1][2], m[2][0], m[2][1], m[2][2]}, v.mode, v.style,
+        v.colormap, v.range, v.range_lo, v.range_hi, v.percentile, v.logarithmic, v.capture_view, v.sh_degree,
+        v.scale_modifier, v.viewer_budget, v.lod_budget, v.lod_pixels, v.lod_level, v.compare != Compare::off, v.with,
+        v.swapped, v.signed_error, std::array{v.background.x, v.background.y, v.background.z});
 }
 bool same_pose(const Camera& a, const Camera& b) {
     const auto key = [](const Camera& c) {
@@ -73,7 +73,7 @@ class Studio {
     void advance_script();
     void carry_out_ui_actions();
     void carry_out(const ShowPanel& action);
-    void carry_out(const ShowPalette&) { ui_.show_palette(); }
+    void carry_out(const ShowPalette& action) { ui_.show_palette(action.command); }
     void carry_out(const ResetLayout&) { ui_.reset_layout(); }
     void carry_out(const SaveTrace& action);
     void carry_out(const WindowPicture& action);
@@ -141,8 +141,10 @@ bool Studio::gather() {
 void Studio::take_events() {
     while (auto event = session_.out().events.try_take()) {
         if (script_) script_->take_event(*event);
+        if (event->notice) state_.add_notice(event->error, event->text, event->lines);
         published_ = true;
     }
+    published_ |= state_.drop_old_notices();
 }
 
 void Studio::take_pictures() {
@@ -162,7 +164,10 @@ void Studio::take_pictures() {
     if (state_.status.commands_done >= state_.last_sent) state_.pictures_written = state_.pictures_asked;
 }
 
-void Studio::complain(const std::string& text) { log_error("{}", text); }
+void Studio::complain(const std::string& text) {
+    log_error("{}", text);
+    state_.add_notice(true, text);
+}
 
 void Studio::run_command(const std::string& name, const Arguments& arguments) {
     if (auto done = table_.run(state_, name, arguments); !done) complain(done.error().text());

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "app/file_types.h"
 #include "panels/theme.h"
 #include "panels/workspace.h"
 #include "profiler/core/scope.h"
@@ -64,6 +65,7 @@ StudioUi::StudioUi(Window& window, const CommandTable& table, const Preferences&
     else
         parts_->workspace.load_layout(preferences.layout);
     parts_->snapshot.device = machine.device.empty() ? processor_name() : machine.device;
+    parts_->snapshot.file_types = file_types();
     parts_->snapshot.machine_bytes = available_machine_bytes();
 }
 
@@ -148,6 +150,12 @@ void StudioUi::fill_snapshot(const StudioState& state, const TraceStore& trace, 
     s.frame = state.frame;
     s.training = state.status.training;
     s.view = state.view;
+    s.doctor = state.doctor;
+    s.levels = state.levels;
+    s.marked = state.marked;
+    s.activities = state.status.activities;
+    s.notices.clear();
+    for (const TimedNotice& n : state.notices) s.notices.push_back(n.notice);
     s.camera = camera_of(state.navigation, state.width, state.height);
     s.trace = &trace;
     s.traces = traces.entries();
@@ -202,7 +210,10 @@ void StudioUi::frame(StudioState& state, const TraceStore& trace, const TraceLib
 
     steer(state);
     for (const auto& [name, arguments] : parts_->commands.take())
-        if (auto done = parts_->table.run(state, name, arguments); !done) log_error("{}", done.error().text());
+        if (auto done = parts_->table.run(state, name, arguments); !done) {
+            log_error("{}", done.error().text());
+            state.add_notice(true, done.error().text());
+        }
 }
 
 bool StudioUi::wants_next_frame() const {

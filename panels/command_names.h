@@ -16,6 +16,7 @@ inline constexpr std::array kPanelCommands{
     PanelCommand{"open", "PATH"},                // a capture, splat file, checkpoint or trace
     PanelCommand{"open.sample", ""},             // makes the sample capture where needed, then opens it
     PanelCommand{"screenshot", "PATH"},          // the viewport's picture
+    PanelCommand{"browse", "COMMAND"},           // asks for its path
     PanelCommand{"palette", ""},                 // Workspace::palette.show()
     PanelCommand{"panel", "NAME"},               // Workspace::show_panel(NAME)
     PanelCommand{"layout.reset", ""},            // Workspace::reset_layout()
@@ -25,6 +26,16 @@ inline constexpr std::array kPanelCommands{
     PanelCommand{"view.range", "MODE [LO HI]"},  // kRangeModeNames; LO HI with manual
     PanelCommand{"view.percentile", "P"},        // 50..100
     PanelCommand{"view.log", "on|off"},          //
+    PanelCommand{"lod.budget", "COUNT"},         // ViewSettings::lod_budget
+    PanelCommand{"lod.pixels", "PIXELS"},        // ViewSettings::lod_pixels
+    PanelCommand{"lod.level", "auto|LEVEL"},     // ViewSettings::lod_level
+    PanelCommand{"doctor.examine", ""},          //
+    PanelCommand{"doctor.fix", "[NAME]"},        // Finding::id; nothing: all
+    PanelCommand{"doctor.undo", ""},             //
+    PanelCommand{"view.gaussian", "ROW"},        // fills Snapshot::marked
+    PanelCommand{"view.unmark", ""},             //
+    PanelCommand{"cancel", "[NAME]"},            // Activity::name
+    PanelCommand{"notice.dismiss", "[NUMBER]"},  // Notice::serial
     PanelCommand{"scene.compare", "PATH"},       // opens a second scene beside the first
     PanelCommand{"scene.swap", ""},              // the sides of A and B
     PanelCommand{"scene.end-compare", ""},       //

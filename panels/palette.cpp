@@ -33,7 +33,7 @@ void Palette::show(std::string command) {
 }
 
 void Palette::close() {
-    visible_ = false;
+    dismiss();
     ImGui::CloseCurrentPopup();
 }
 
@@ -148,7 +148,7 @@ void Palette::draw(Commands& commands) {
     ImGui::SetNextWindowPos({screen.x / 2, std::min(4 * em(), screen.y / 8)}, ImGuiCond_Always, {0.5F, 0});
     ImGui::SetNextWindowSize({width, height});
     if (!ImGui::BeginPopup("##palette", ImGuiWindowFlags_NoMove)) {
-        visible_ = false;
+        dismiss();
         return;
     }
     if (command_.empty())

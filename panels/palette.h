@@ -14,6 +14,12 @@ class Palette {
     /// Opens it at the next draw(); `command`: already chosen, its arguments are asked for.
     void show(std::string command = {});
     bool visible() const { return visible_; }
+    /// The command whose arguments are asked for; empty: none.
+    const std::string& command() const { return command_; }
+    void dismiss() {
+        visible_ = opening_ = false;
+        command_.clear();
+    }
     void draw(Commands& commands);
 
   private:

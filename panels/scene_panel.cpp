@@ -61,9 +61,79 @@ void beside(const SceneInfo& other) {
     ImGui::EndTable();
 }
 
+void levels_table(const LevelsState& levels) {
+    if (!ImGui::BeginTable("##levels", 4, ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp)) return;
+    ImGui::TableSetupColumn("level", ImGuiTableColumnFlags_WidthFixed, 3 * em());
+    for (const char* name : {"regions", "drawn", "of"}) ImGui::TableSetupColumn(name);
+    ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
+    table_heading("level", false);
+    for (const char* name : {"regions", "drawn", "of"}) table_heading(name, true);
+    const auto cell = [](std::uint64_t n) {
+        ImGui::TableNextColumn();
+        cell_right(format_count(static_cast<double>(n)), n > 0 ? kTextColor : kFaintColor);
+    };
+    for (std::size_t i = 0; i < levels.levels.size(); ++i) {
+        const LevelsState::Level& level = levels.levels[i];
+        ImGui::TableNextRow();
+        ImGui::TableNextColumn();
+        text(i == 0 ? "0 finest" : std::to_string(i));
+        cell(level.regions);
+        cell(level.drawn);
+        cell(level.stored);
+    }
+    ImGui::EndTable();
+}
+
+/// The budget follows the slider when it is let go of, not while it moves: each change reads files.
+void levels_wishes(const ViewSettings& view, std::size_t count, Commands& commands) {
+    constexpr double kLeast = 1e3, kMost = 1e8;
+    double budget = view.lod_budget, pixels = view.lod_pixels;
+    const auto slider = [&](const char* label, const char* command, double& value, double least, double most,
+                            const char* format, const char* hint) {
+        ImGui::SetNextItemWidth(-6 * em());
+        ImGui::SliderScalar(label, ImGuiDataType_Double, &value, &least, &most, format, ImGuiSliderFlags_Logarithmic);
+        tooltip(hint);
+        ImGuiStorage& kept = *ImGui::GetStateStorage();
+        const ImGuiID id = ImGui::GetID(label);
+        if (ImGui::IsItemActive()) kept.SetFloat(id, static_cast<float>(value));
+        if (ImGui::IsItemDeactivatedAfterEdit())
+            commands.push(command, {argument(static_cast<double>(kept.GetFloat(id)))});
+    };
+    slider("budget", "lod.budget", budget, kLeast, kMost, "%.0f", "Gaussians drawn at most; far regions coarsen first");
+    slider("pixels", "lod.pixels", pixels, 0.25, 32, "%.2f",
+           "A region is drawn at the coarsest level whose Gaussians lie at most so far apart on the screen");
+    const std::string now =
+        view.lod_level < 0 ? "by distance and budget" : fmt::format("{} everywhere", view.lod_level);
+    ImGui::SetNextItemWidth(-6 * em());
+    if (!ImGui::BeginCombo("levels", now.c_str())) return;
+    if (ImGui::Selectable("by distance and budget", view.lod_level < 0)) commands.push("lod.level", {"auto"});
+    for (int i = 0; i < static_cast<int>(count); ++i)
+        if (ImGui::Selectable(fmt::format("{} everywhere", i).c_str(), view.lod_level == i))
+            commands.push("lod.level", {std::to_string(i)});
+    ImGui::EndCombo();
+}
+
+void levels_of(const Snapshot& snapshot, Commands& commands) {
+    const LevelsState& levels = *snapshot.levels;
+    if (!section("Levels of detail")) return;
+    levels_table(levels);
+    const std::string drawn = format_count(static_cast<double>(levels.drawn)) + " Gaussians drawn";
+    if (levels.over_budget)
+        colored_text(kWarningColor, drawn + ", more than the budget");
+    else
+        dim_text(drawn);
+    if (levels.environment > 0)
+        tooltip(format_count(static_cast<double>(levels.environment)) + " of them are the environment of every level");
+    if (levels.pixels > snapshot.view.lod_pixels * 1.001)
+        dim_text(fmt::format("the budget widens {} to {} pixels", format_number(snapshot.view.lod_pixels, 3),
+                             format_number(levels.pixels, 3)));
+    dim_text(fmt::format("{} of {} files read", levels.files, levels.files_of));
+    levels_wishes(snapshot.view, levels.levels.size(), commands);
+}
+
 }  // namespace
 
-void ScenePanel::draw(const Snapshot& snapshot, Commands&) {
+void ScenePanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (!snapshot.scene) {
         empty_note("Nothing is open");
         return;
@@ -71,6 +141,7 @@ void ScenePanel::draw(const Snapshot& snapshot, Commands&) {
     const SceneInfo& scene = *snapshot.scene;
     facts(scene, snapshot.training);
     if (snapshot.other) beside(*snapshot.other);
+    if (snapshot.levels) levels_of(snapshot, commands);
     notes("Notes", scene.notes, kDimColor);
     notes("Skipped photos", scene.skipped, kWarningColor);
     if (scene.histograms.empty()) return;

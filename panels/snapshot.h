@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "panels/file_types.h"
+#include "panels/scene_state.h"
 #include "profiler/core/stage.h"
 #include "renderer/base/log.h"
 #include "renderer/base/vec.h"
@@ -63,6 +65,9 @@ struct ViewSettings {
     double scale_modifier = 1;
     double fly_speed = 1;         ///< scene extents per second
     double viewer_budget = 0.25;  ///< share of engine time view frames may take while training
+    double lod_budget = 2e6;      ///< streamed sets: Gaussians drawn at most
+    double lod_pixels = 2;        ///< the same: how far apart the Gaussians of a region may lie on the screen
+    int lod_level = -1;           ///< the same: this level everywhere; -1: by distance and budget
     int capture_view = -1;        ///< index of the capture camera the viewport is snapped to, -1: free
 };
 
@@ -220,10 +225,16 @@ struct Snapshot {
     std::shared_ptr<const ViewFrame> frame;
     TrainingStatus training;
     ViewSettings view;
+    std::vector<Activity> activities;            ///< longest running first
+    std::vector<Notice> notices;                 ///< oldest first
+    std::shared_ptr<const DoctorReport> doctor;  ///< null: not examined yet
+    std::shared_ptr<const LevelsState> levels;   ///< null: the scene has no levels
+    std::shared_ptr<const MarkedGaussian> marked;
     Camera camera;                      ///< the viewport's camera now (the frame's may be older)
     const TraceStore* trace = nullptr;  ///< of this session; read by the UI thread only
     std::vector<TraceEntry> traces;     ///< everything that can be shown, this session first; empty: only `trace`
     std::uint64_t shown_trace = 0;      ///< TraceEntry::id
+    std::shared_ptr<const FileTypes> file_types;  ///< null: every file is just a file
     std::vector<std::string> recent;    ///< paths opened lately
     std::string backend, device;        ///< "CPU (AVX3_SPR, 2 threads)", "Intel Xeon ..."
     std::string present_path;           ///< how pictures get from the GPU to the screen: "interop"; empty: not used

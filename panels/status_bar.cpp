@@ -13,7 +13,24 @@ namespace {
 struct Item {
     std::string words, hint;
     ImU32 color = kDimColor;
+    const char* panel = nullptr;  ///< shown by a click
 };
+
+/// What the doctor found that should not be so; nothing when all is well.
+void add_doctor(const Snapshot& s, std::vector<Item>& items) {
+    if (!s.doctor) return;
+    std::size_t errors = 0, warnings = 0;
+    for (const Finding& f : s.doctor->findings) {
+        errors += f.severity == Severity::error ? 1 : 0;
+        warnings += f.severity == Severity::warning ? 1 : 0;
+    }
+    if (errors + warnings == 0) return;
+    std::string words = "doctor:";
+    if (errors > 0) words += fmt::format(" {} error{}", errors, errors == 1 ? "" : "s");
+    if (warnings > 0) words += fmt::format(" {} warning{}", warnings, warnings == 1 ? "" : "s");
+    items.push_back({words, "what is wrong with what is open; a click shows it",
+                     errors > 0 ? kErrorColor : kWarningColor, "Doctor"});
+}
 
 std::vector<Item> items_of(const Snapshot& s) {
     std::vector<Item> items;
@@ -58,6 +75,7 @@ std::vector<Item> items_of(const Snapshot& s) {
     items.push_back({"dropped " + format_count(static_cast<double>(s.dropped_records)) + " records",
                      "measurements that were overwritten before they could be read",
                      s.dropped_records > 0 ? kWarningColor : kDimColor});
+    add_doctor(s, items);
     return items;
 }
 
@@ -66,7 +84,6 @@ std::vector<Item> items_of(const Snapshot& s) {
 float StatusBar::height() const { return 1.5F * em(); }
 
 void StatusBar::draw(const Snapshot& snapshot, Commands& commands) {
-    static_cast<void>(commands);
     const ImVec2 display = ImGui::GetIO().DisplaySize;
     ImGui::SetNextWindowPos({0, display.y - height()});
     ImGui::SetNextWindowSize({display.x, height()});
@@ -86,6 +103,7 @@ void StatusBar::draw(const Snapshot& snapshot, Commands& commands) {
         if (ImGui::GetCursorPosX() + width > display.x - 0.5F * em()) break;
         colored_text(item.color, item.words);
         tooltip(item.hint);
+        if (item.panel && ImGui::IsItemClicked()) commands.push("panel", {item.panel});
         first = false;
     }
     if (!snapshot.training.message.empty()) {

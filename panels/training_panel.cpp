@@ -81,8 +81,7 @@ void TrainingPanel::draw_files(const Snapshot& snapshot, Commands& commands) {
         commands.push("train.checkpoint");
     ImGui::SameLine();
     if (icon_text_button(Icon::save, "Export...", "Write the splats to a file other programs read", any))
-        prompt.ask("export", "Splat file to write", (snapshot.scene ? snapshot.scene->name : "splats") + ".ply");
-    prompt.draw(commands);
+        commands.push("browse", {"export"});
     if (!snapshot.training.last_checkpoint.empty()) {
         dim_text("saved " +
                  fitted_path(snapshot.training.last_checkpoint, ImGui::GetContentRegionAvail().x - 4 * em()));

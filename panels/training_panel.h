@@ -17,7 +17,6 @@ struct TrainingPanel {
     std::string filter;
     std::string edited;  ///< setting whose slider is held
     double edited_value = 0;
-    PathPrompt prompt;
 
   private:
     void draw_state(const Snapshot& snapshot);

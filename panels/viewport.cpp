@@ -29,7 +29,7 @@ void Viewport::begin_frame() {
     pixel_.reset();
 }
 
-void Viewport::draw_loading(const Snapshot& snapshot) {
+void Viewport::draw_loading(const Snapshot& snapshot, Commands& commands) {
     const TrainingStatus& t = snapshot.training;
     const float width = std::min(28 * em(), ImGui::GetContentRegionAvail().x - 2 * em());
     if (t.state != RunState::loading || width < 4 * em()) {
@@ -42,6 +42,7 @@ void Viewport::draw_loading(const Snapshot& snapshot) {
     ImGui::BeginGroup();
     text(t.message.empty() ? "Loading" : fitted(t.message, width));
     ImGui::ProgressBar(static_cast<float>(std::clamp(t.progress, 0.0, 1.0)), {width, 0});
+    if (ImGui::Button("Cancel")) commands.push("cancel", {"load"});
     ImGui::EndGroup();
 }
 
@@ -164,7 +165,7 @@ void Viewport::draw(const Snapshot& snapshot, Commands& commands) {
     const PictureRect room{corner, {corner.x + size.x, corner.y + size.y}};
     ImGui::GetWindowDrawList()->AddRectFilled(room.a, room.b, color_rgb(0x0c0e11));
     if (!snapshot.frame || snapshot.frame->camera.width <= 0 || snapshot.frame->camera.height <= 0) {
-        draw_loading(snapshot);
+        draw_loading(snapshot, commands);
         return;
     }
     ImGui::InvisibleButton(
@@ -172,10 +173,6 @@ void Viewport::draw(const Snapshot& snapshot, Commands& commands) {
         ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonMiddle | ImGuiButtonFlags_MouseButtonRight);
     hovered_ = ImGui::IsItemHovered();
     draw_scene(snapshot, commands, room);
-    if (snapshot.training.state != RunState::loading) return;
-    ImGui::SetCursorScreenPos({corner.x + em(), corner.y + size.y - 4 * em()});
-    ImGui::ProgressBar(static_cast<float>(std::clamp(snapshot.training.progress, 0.0, 1.0)),
-                       {std::min(18 * em(), size.x - 2 * em()), 0}, snapshot.training.message.c_str());
 }
 
 }  // namespace gs

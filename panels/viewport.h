@@ -43,7 +43,7 @@ class Viewport {
     void point_at(const Snapshot& snapshot, const PicturePlaces& places, OverlayState& state);
     void pick(const Snapshot& snapshot, Commands& commands, PictureRect picture);
     void steer(const Snapshot& snapshot, PictureRect picture);
-    void draw_loading(const Snapshot& snapshot);
+    void draw_loading(const Snapshot& snapshot, Commands& commands);
 
     int width_px_ = 0, height_px_ = 0;
     bool drawn_ = false, hovered_ = false, steering_ = false, dragging_split_ = false;

@@ -7,6 +7,7 @@
 
 #include "panels/colormap_legend.h"
 #include "panels/format.h"
+#include "panels/marked_gaussian.h"
 #include "panels/theme.h"
 
 namespace gs {
@@ -45,6 +46,19 @@ void draw_frusta(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& fr
         std::clamp(at.x, picture.a.x, std::max(picture.a.x, picture.b.x - ImGui::CalcTextSize(words.c_str()).x - em()));
     at.y = std::clamp(at.y - 1.6F * em(), picture.a.y, std::max(picture.a.y, picture.b.y - 2 * em()));
     draw_chip(list, at, words, row.test ? kTestCameraColor : kTextColor);
+}
+
+void draw_mark(ImDrawList& list, const MarkedGaussian& marked, const Camera& camera, PictureRect picture) {
+    for (const auto& [p, q] : outline_of(marked, camera)) {
+        const ImVec2 a = on_screen(picture, camera, p), b = on_screen(picture, camera, q);
+        list.AddLine(a, b, kWindowColor, 3);
+        list.AddLine(a, b, kWarningColor, 1.5F);
+    }
+    const auto centre = project_point(camera, {marked.mean.x, marked.mean.y, marked.mean.z}, 1e-3);
+    if (!centre) return;
+    const ImVec2 at = on_screen(picture, camera, *centre);
+    list.AddCircle(at, 0.35F * em(), kWarningColor, 0, 2);  // seen however small it is
+    draw_chip(list, {at.x + 0.7F * em(), at.y - 0.7F * em()}, words_of(marked), kWarningColor);
 }
 
 void draw_tile_grid(ImDrawList& list, const ViewFrame& frame, PictureRect picture) {
@@ -188,6 +202,7 @@ void draw_viewport_overlays(ImDrawList& list, const Snapshot& snapshot, const Vi
     list.PushClipRect(picture.a, picture.b, true);
     if (snapshot.view.tile_grid) draw_tile_grid(list, frame, picture);
     draw_frusta(list, snapshot, frame, picture, state);
+    if (snapshot.marked) draw_mark(list, *snapshot.marked, frame.camera, picture);
     if (snapshot.view.overlays) draw_axes(list, frame.camera, picture);
     list.PopClipRect();
     if (!snapshot.view.overlays) return;

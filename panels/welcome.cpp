@@ -17,6 +17,8 @@ void open_row(std::string& path, Commands& commands) {
         ImGui::InputTextWithHint("##path", "/path/to/capture", &path, ImGuiInputTextFlags_EnterReturnsTrue);
     ImGui::SameLine();
     if ((ImGui::Button("Open", {4 * em(), 0}) || entered) && !path.empty()) commands.push("open", {path});
+    if (ImGui::Button("Browse...")) commands.push("browse", {"open"});
+    ImGui::SameLine();
     dim_text("or drop it anywhere on this window.");
 }
 

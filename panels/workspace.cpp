@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "panels/notices.h"
 #include "panels/widgets.h"
 
 namespace gs {
@@ -40,6 +41,7 @@ Workspace::Workspace() {
     add("Stages", Region::right_lower, stages);
     add("Insights", Region::right_lower, insights);
     add("Memory", Region::right_lower, memory);
+    add("Doctor", Region::right_lower, doctor);
     add("Timeline", Region::bottom, timeline);
     add("Find", Region::bottom, find_panel);
     add("Statistics", Region::bottom, statistics);
@@ -49,7 +51,7 @@ Workspace::Workspace() {
     add("Log", Region::bottom, log);
     add("Plots", Region::bottom_right, plots);
     add("Help", Region::hidden, help);
-    for (const char* name : {"Scene", "Insights", "Memory", "Stages", "Training"}) find(name)->scrolls = true;
+    for (const char* name : {"Scene", "Doctor", "Insights", "Memory", "Stages", "Training"}) find(name)->scrolls = true;
 }
 
 Workspace::Slot* Workspace::find(std::string_view name) {
@@ -101,7 +103,8 @@ void Workspace::show_trace_layout() {
 }
 
 bool Workspace::busy() const {
-    return timeline.busy() || find_panel.busy() || statistics.busy() || flame.busy() || insights.busy();
+    return timeline.busy() || find_panel.busy() || statistics.busy() || flame.busy() || insights.busy() ||
+           files.browser.busy() || file_dialog.busy();
 }
 
 std::vector<std::string> Workspace::panel_names() const {
@@ -260,8 +263,15 @@ void Workspace::draw(const Snapshot& snapshot, Commands& commands) {
     for (std::size_t i = 0; i < static_cast<std::size_t>(Region::hidden); ++i)
         draw_region(static_cast<Region>(i), snapshot, commands);
     draw_splitters(room);
+    const Box& centre = box(Region::centre);
+    draw_notices(snapshot, commands, centre.x, centre.y + centre.h, centre.w);
     status_bar_.draw(snapshot, commands);
+    if (FileDialog::serves(palette.command())) {
+        file_dialog.ask(palette.command(), snapshot);
+        palette.dismiss();
+    }
     palette.draw(commands);
+    file_dialog.draw(snapshot, commands);
 }
 
 }  // namespace gs

@@ -11,6 +11,8 @@
 #include "panels/cameras_panel.h"
 #include "panels/command.h"
 #include "panels/compare_panel.h"
+#include "panels/doctor_panel.h"
+#include "panels/file_dialog.h"
 #include "panels/files_panel.h"
 #include "panels/find_panel.h"
 #include "panels/flame_panel.h"
@@ -66,9 +68,11 @@ class Workspace {
 
     Viewport viewport;
     Palette palette;
+    FileDialog file_dialog;
     WelcomePanel welcome;
     ScenePanel scene;
     CamerasPanel cameras;
+    DoctorPanel doctor;
     FilesPanel files;
     TrainingPanel training;
     StagesPanel stages;

@@ -40,6 +40,10 @@ void use_backend(const Backend& backend, StudioOptions& studio) {
     }
     studio.machine.make_interop = make_cuda_texture_interop;
     studio.machine.memory = device_memory;
+    studio.session.free_device_bytes = [] {
+        const auto memory = device_memory();
+        return memory ? memory->free_bytes : 0;
+    };
 }
 
 }  // namespace

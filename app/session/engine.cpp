@@ -42,6 +42,10 @@ bool Engine::turn() {
     bool busy = take_commands();
     busy |= follow_loader(loader_);
     busy |= follow_loader(beside_loader_);
+    busy |= follow_checkup();
+    busy |= follow_mending();
+    busy |= follow_export();
+    busy |= follow_levels();
     busy |= evaluate_once();
     if (!evaluation_) busy |= train_once();
     busy |= draw_when_due();
@@ -74,9 +78,7 @@ void Engine::carry_out(const OpenCommand& command) {
         const auto kind = kind_of_path(command.path);
         if (kind && *kind != PathKind::capture) with_capture.capture = scene_->capture->path;
     }
-    load_progress_ = {"opening " + command.path, 0};
-    loader =
-        std::make_unique<Loader>(std::move(with_capture), current_command_, options_, [this] { in_.bell.put({}); });
+    loader = std::make_unique<Loader>(std::move(with_capture), current_command_, options_, bell());
 }
 
 void Engine::carry_out(const CloseCommand&) {
@@ -84,6 +86,10 @@ void Engine::carry_out(const CloseCommand&) {
     loader_.reset();
     save_unsaved_progress("before closing");
     close_beside();
+    forget_checkup();
+    change_.reset();
+    levels_ = {};
+    out_.levels.put(nullptr);
     scene_.reset();
     evaluation_.reset();
     result_ = {};
@@ -102,36 +108,43 @@ void Engine::carry_out(const CloseCommand&) {
 
 bool Engine::follow_loader(std::unique_ptr<Loader>& loader) {
     if (!loader) return false;
-    bool any = false;
-    if (auto progress = loader->progress().take()) {
-        load_progress_ = std::move(*progress);
-        status_changed_ = any = true;
-    }
-    auto result = loader->result().take();
+    const bool any = loader->task.update();
+    if (any) tell_status();
+    auto result = loader->task.take();
     if (!result) return any;
-    const OpenCommand command = loader->command();
-    const std::uint64_t serial = loader->serial();
-    loader.reset();
-    if (*result && command.beside) {
+    const std::unique_ptr<Loader> done = std::move(loader);
+    if (*result && done->command.beside)
         adopt_beside(std::move(**result));
-    } else if (*result) {
-        adopt(std::move(**result), command);
-    } else {
-        if (!scene_ && !command.beside) {
-            state_ = RunState::failed;
-            message_ = result->error().text();
-        }
-        report_error(result->error().text(), serial);
-    }
+    else if (*result)
+        adopt(std::move(**result), done->command);
+    else
+        loading_failed(result->error(), *done);
     status_changed_ = true;
     last_status_ = {};
     return true;
 }
 
+void Engine::loading_failed(const Error& error, const Loader& loader) {
+    const bool cancelled = error.kind == ErrorKind::cancelled;
+    if (!scene_ && !loader.command.beside) {
+        state_ = cancelled ? RunState::empty : RunState::failed;
+        message_ = cancelled ? "" : error.text();
+    }
+    if (cancelled)
+        report_done("opening " + loader.command.path + " was cancelled");
+    else
+        report_error(error.text(), loader.serial);
+}
+
 void Engine::adopt(LoadedScene scene, const OpenCommand& command) {
     save_unsaved_progress("before opening another scene");
+    forget_checkup();
+    change_.reset();
+    levels_ = {};
     scene_.reset();  // as a whole: its parts refer to each other
     scene_.emplace(std::move(scene));
+    if (scene_->levels) levels_.shown = coarsest_levels(*scene_->levels);
+    publish_levels();
     evaluation_.reset();
     photo_ = {};
     model_copy_ = {};
@@ -155,17 +168,19 @@ void Engine::adopt(LoadedScene scene, const OpenCommand& command) {
     out_.curves.put(record_.curves());
     out_.settings.put(std::make_shared<const std::vector<SettingRow>>(setting_rows(options_.settings)));
     if (command.train) carry_out(StartCommand{});
+    if (!scene_->levels) start_checkup(false);  // a set is examined when the first view has chosen its levels
 }
 
 void Engine::report_error(const std::string& text, std::uint64_t command) {
     log_error("{}", text);
-    out_.events.try_put({command != 0 ? command : current_command_, true, text});
+    out_.events.try_put({command != 0 ? command : current_command_, true, text, true});
     wake_();
 }
 
-void Engine::report_done(const std::string& text) {
+void Engine::report_done(const std::string& text, bool notice, std::vector<std::string> lines, std::uint64_t command) {
     log_info("{}", text);
-    out_.events.try_put({current_command_, false, text});
+    for (const std::string& line : lines) log_info("  {}", line);
+    out_.events.try_put({command != 0 ? command : current_command_, false, text, notice, std::move(lines)});
     wake_();
 }
 
@@ -191,10 +206,10 @@ std::uint64_t Engine::gaussian_count() const {
 void Engine::publish_status() {
     EngineStatus status;
     TrainingStatus& training = status.training;
-    const bool loading = loader_ || beside_loader_;
+    const Loader* loading = loader_ ? loader_.get() : beside_loader_.get();
     training.state = loading ? RunState::loading : state_;
-    training.message = loading ? load_progress_.what : message_;
-    training.progress = loading ? load_progress_.share : 0;
+    training.message = loading ? loading->task.newest().what : message_;
+    training.progress = loading ? loading->task.newest().share : 0;
     training.step = steps_done();
     training.total_steps = static_cast<std::uint64_t>(options_.settings.steps);
     training.run_to = run_to_;
@@ -221,7 +236,10 @@ void Engine::publish_status() {
     training.gaussians = gaussian_count();
     training.viewer_share = budget_.share();
     training.last_checkpoint = last_checkpoint_;
-    status.commands_done = commands_done_;
+    // An export is done when it is written, and so is what came after it.
+    status.commands_done = export_ ? std::min(commands_done_, export_->serial - 1) : commands_done_;
+    if (mending_) status.commands_done = std::min(status.commands_done, mending_->serial - 1);
+    status.activities = activities();
     status.scene_serial = scene_serial_;
     status.evaluating = evaluation_.has_value();
     status.can_train = scene_ && scene_->trainer && !run_ended_;

@@ -8,10 +8,13 @@
 #include <optional>
 
 #include "app/profile_window.h"
+#include "app/session/checkup.h"
+#include "app/session/levels.h"
 #include "app/session/loading.h"
 #include "app/session/run_record.h"
 #include "app/session/session.h"
 #include "app/session/view_budget.h"
+#include "renderer/io/splat_io.h"
 
 namespace gs {
 
@@ -39,14 +42,16 @@ class Engine {
     void carry_out(const ProfileStepsCommand& command);
     void carry_out(const MeasureLimitsCommand& command);
     void carry_out(const CheckpointCommand& command);
-    void carry_out(const ExportCommand& command);
     void carry_out(const EvaluateCommand& command);
     void carry_out(const PictureCommand& command);
     void carry_out(const FocusCommand& command);
     bool follow_loader(std::unique_ptr<Loader>& loader);
+    void loading_failed(const Error& error, const Loader& loader);
     void adopt(LoadedScene scene, const OpenCommand& command);
     void report_error(const std::string& text, std::uint64_t command = 0);
-    void report_done(const std::string& text);
+    /// `notice`: shown, not only logged. `lines`: its details.
+    void report_done(const std::string& text, bool notice = false, std::vector<std::string> lines = {},
+                     std::uint64_t command = 0);
     void publish_status();
     void publish_scene();
     bool publish_when_due();
@@ -59,9 +64,55 @@ class Engine {
     void start_evaluation();
     bool evaluate_once();
     bool save_checkpoint(std::string path);
-    Result<void> export_splats(const std::string& path);
     void save_unsaved_progress(const char* why);
     std::string output_dir() const;
+
+    // engine_background.cpp: what runs beside pictures and training.
+    void carry_out(const ExportCommand& command);
+    void carry_out(const CancelCommand& command);
+    bool follow_export();
+    std::vector<Activity> activities() const;
+    std::function<void()> bell();
+    void tell_status();
+
+    // engine_doctor.cpp: examining and mending.
+    struct Mending {
+        Mending(std::vector<std::string> which, const char* how, std::uint64_t number, Task<Mended>::Work work,
+                std::function<void()> ring)
+            : fixes(std::move(which)), verb(how), serial(number), task("doctor", "mending", std::move(work), ring) {}
+        std::vector<std::string> fixes;
+        const char* verb;
+        std::uint64_t serial;
+        Task<Mended> task;
+    };
+    void carry_out(const ExamineCommand& command);
+    void carry_out(const MendCommand& command);
+    void carry_out(const UndoMendCommand& command);
+    void carry_out(const MarkCommand& command);
+    /// `asked`: by the user, so a large model of a run may be copied for it.
+    void start_checkup(bool asked);
+    void start_mending(std::vector<std::string> fixes, const char* verb);
+    bool follow_checkup();
+    bool follow_mending();
+    void adopt_mended(Mended mended, const Mending& job);
+    /// The same scene with another model; camera and photos stay.
+    void replace_model(LoadedScene scene);
+    void publish_report();
+    void forget_checkup();
+    /// Why not; empty: it may.
+    std::string may_mend() const;
+
+    // engine_levels.cpp: streamed sets.
+    struct ShownLevels {
+        LoadedScene scene;
+        LevelChoice choice;
+        LevelFiles files;
+    };
+    using LevelChange = Task<ShownLevels>;
+    void choose_levels_for(const ViewRequest& request);
+    bool follow_levels();
+    void show_levels(ShownLevels shown);
+    void publish_levels();
 
     // engine_compare.cpp: a second scene beside the first.
     void carry_out(const EndCompareCommand& command);
@@ -95,7 +146,30 @@ class Engine {
 
     std::optional<LoadedScene> scene_, beside_;
     std::unique_ptr<Loader> loader_, beside_loader_;
-    LoadProgress load_progress_;
+    std::unique_ptr<Task<DoctorReport>> checkup_;
+    std::unique_ptr<Mending> mending_;
+    DoctorReport report_;
+    struct {
+        std::shared_ptr<const GaussianModel> original;  // as it was opened; null while nothing is mended
+        std::vector<std::string> fixes, changes;
+    } mending_done_;
+    std::unique_ptr<LevelChange> change_;
+    struct {
+        LevelChoice shown, wanted, refused;  // wanted: being gathered; refused: could not be, or was cancelled
+        LevelFiles files;
+    } levels_;
+    struct Export {
+        Export(std::string to, std::uint64_t count, std::uint64_t number, Task<SplatNotes>::Work work,
+               std::function<void()> ring)
+            : path(std::move(to)),
+              gaussians(count),
+              serial(number),
+              task("export", "writing " + path, std::move(work), std::move(ring)) {}
+        std::string path;
+        std::uint64_t gaussians, serial;
+        Task<SplatNotes> task;
+    };
+    std::unique_ptr<Export> export_;
     RunRecord record_;
     SceneInfo info_;
     RunState state_ = RunState::empty;

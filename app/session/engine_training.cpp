@@ -6,7 +6,6 @@
 #include "app/session/scene_info.h"
 #include "profiler/core/scope.h"
 #include "renderer/base/log.h"
-#include "renderer/io/splat_io.h"
 
 namespace gs {
 
@@ -86,12 +85,6 @@ void Engine::carry_out(const MeasureLimitsCommand& command) {
 }
 
 void Engine::carry_out(const CheckpointCommand& command) { save_checkpoint(command.path); }
-
-void Engine::carry_out(const ExportCommand& command) {
-    if (!scene_) return report_error("nothing is open that could be exported");
-    if (auto saved = export_splats(command.path); !saved) return report_error(saved.error().text());
-    report_done(fmt::format("exported {} Gaussians to {}", gaussian_count(), command.path));
-}
 
 void Engine::carry_out(const EvaluateCommand&) {
     if (!scene_ || !scene_->capture) return report_error("cannot evaluate: no capture is open");
@@ -190,11 +183,6 @@ bool Engine::save_checkpoint(std::string path) {
     last_checkpoint_ = path;
     report_done(fmt::format("saved step {} to {}", saved_step_, path));
     return true;
-}
-
-Result<void> Engine::export_splats(const std::string& path) {
-    const Span span(Stage::export_splats);
-    return scene_->trainer ? write_splats(path, scene_->trainer->model()) : write_splats(path, *scene_->model);
 }
 
 void Engine::save_unsaved_progress(const char* why) {

@@ -26,6 +26,7 @@ bool Engine::draw_when_due() {
     if (auto request = in_.view.take()) {
         request_ = std::move(*request);
         request_is_new_ = true;
+        choose_levels_for(*request_);
     }
     if (!request_ || !scene_ || request_->camera.width <= 0 || request_->camera.height <= 0) return false;
     const bool training = state_ == RunState::training || evaluation_.has_value();

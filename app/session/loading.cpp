@@ -1,11 +1,11 @@
 #include "app/session/loading.h"
 
 #include <chrono>
-#include <exception>
 #include <fstream>
 #include <optional>
 
 #include "app/sample/sample_capture.h"
+#include "app/session/levels.h"
 #include "profiler/core/scope.h"
 #include "renderer/base/log.h"
 #include "renderer/io/splat_io.h"
@@ -80,32 +80,50 @@ Result<LoadedScene> load_checkpoint_scene(const OpenCommand& command, const Sess
     return scene;
 }
 
-/// Makes `scene` ready to be drawn with `model`.
-Result<void> show_model(LoadedScene& scene, GaussianModel model, const SessionOptions& options) {
-    scene.model = std::make_shared<const GaussianModel>(std::move(model));
-    compute_bounds(*scene.model, scene.bounds);
-    auto rasterizer = options.make_rasterizer();
-    if (!rasterizer) return tl::unexpected<Error>(rasterizer.error());
-    scene.rasterizer = std::move(*rasterizer);
-    scene.state = scene.rasterizer->make_state();
-    scene.source = scene.rasterizer->source_of(*scene.model, scene.bounds.span());
-    return {};
+std::shared_ptr<const GaussianModel> share(GaussianModel model) {
+    return std::make_shared<const GaussianModel>(std::move(model));
 }
 
-Result<LoadedScene> load_splat_scene(const OpenCommand& command, const SessionOptions& options,
-                                     CaptureOptions capture_options) {
-    auto file = read_splats(command.path, capture_options.progress);
+Result<LoadedScene> load_splat_file(const OpenCommand& command, const SessionOptions& options,
+                                    const Progress& progress) {
+    auto file = read_splats(command.path, progress);
     if (!file) return tl::unexpected<Error>(file.error());
     LoadedScene scene;
     scene.name = name_of_path(command.path);
     scene.format = file->format;
     scene.notes = file->notes;
-    if (auto shown = show_model(scene, std::move(file->model), options); !shown)
+    if (auto shown = show_model(scene, share(std::move(file->model)), options); !shown)
         return tl::unexpected<Error>(shown.error());
-    if (!command.capture.empty()) {
+    return scene;
+}
+
+/// A streamed set: its coarsest level, at first.
+Result<LoadedScene> load_level_scene(const OpenCommand& command, const fs::path& meta, const SessionOptions& options,
+                                     const Progress& progress) {
+    auto set = read_level_set(meta);
+    if (!set) return tl::unexpected<Error>(set.error());
+    auto gathered = gather_levels(*set, coarsest_levels(*set), {}, progress);
+    if (!gathered) return tl::unexpected<Error>(gathered.error());
+    LoadedScene scene;
+    scene.name = name_of_path(command.path);
+    // A file that every set has names none.
+    if (scene.name == meta.filename()) scene.name = name_of_path(meta.parent_path().string()) + "/" + scene.name;
+    scene.format = fmt::format("streamed SOG, {} levels", set->levels);
+    scene.levels = std::make_shared<const LevelSet>(std::move(*set));
+    if (auto shown = show_model(scene, share(std::move(gathered->model)), options); !shown)
+        return tl::unexpected<Error>(shown.error());
+    return scene;
+}
+
+Result<LoadedScene> load_splat_scene(const OpenCommand& command, const SessionOptions& options,
+                                     CaptureOptions capture_options) {
+    const auto levels = command.beside ? std::nullopt : level_set_at(command.path);
+    auto scene = levels ? load_level_scene(command, *levels, options, capture_options.progress)
+                        : load_splat_file(command, options, capture_options.progress);
+    if (scene && !command.capture.empty()) {
         auto capture = load_capture(command.capture, capture_options);
         if (!capture) return tl::unexpected<Error>(capture.error());
-        scene.capture = std::make_shared<const Capture>(std::move(*capture));
+        scene->capture = std::make_shared<const Capture>(std::move(*capture));
     }
     return scene;
 }
@@ -117,7 +135,7 @@ Result<LoadedScene> load_checkpoint_model(const std::string& path, const Session
     scene.name = name_of_path(path);
     scene.format = fmt::format("checkpoint of step {}", checkpoint->steps);
     scene.sh_degree = checkpoint->sh_degree;
-    if (auto shown = show_model(scene, std::move(checkpoint->model), options); !shown)
+    if (auto shown = show_model(scene, share(std::move(checkpoint->model)), options); !shown)
         return tl::unexpected<Error>(shown.error());
     return scene;
 }
@@ -147,8 +165,7 @@ Result<LoadedScene> load_beside(const OpenCommand& command, const SessionOptions
     return scene;
 }
 
-Result<LoadedScene> load_scene(const OpenCommand& command, const SessionOptions& options, const Progress& progress) {
-    const Span span(Stage::load);
+Result<LoadedScene> load_any(const OpenCommand& command, const SessionOptions& options, const Progress& progress) {
     if (command.make_sample && !is_capture(command.path)) {
         SampleOptions sample;
         sample.progress = progress;
@@ -172,6 +189,28 @@ Result<LoadedScene> load_scene(const OpenCommand& command, const SessionOptions&
 
 }  // namespace
 
+Result<void> show_model(LoadedScene& scene, std::shared_ptr<const GaussianModel> model, const SessionOptions& options) {
+    scene.model = std::move(model);
+    compute_bounds(*scene.model, scene.bounds);
+    auto rasterizer = options.make_rasterizer();
+    if (!rasterizer) return tl::unexpected<Error>(rasterizer.error());
+    scene.rasterizer = std::move(*rasterizer);
+    scene.state = scene.rasterizer->make_state();
+    scene.source = scene.rasterizer->source_of(*scene.model, scene.bounds.span());
+    return {};
+}
+
+Result<LoadedScene> load_scene(const OpenCommand& command, const SessionOptions& options, const Progress& progress) {
+    const Span span(Stage::load);
+    const auto begin = std::chrono::steady_clock::now();
+    auto scene = load_any(command, options, progress);
+    if (scene) {
+        scene->path = command.path;
+        scene->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    }
+    return scene;
+}
+
 Result<PathKind> kind_of_path(const std::string& path) {
     std::error_code ignored;
     if (!fs::exists(path, ignored)) return fail(ErrorKind::not_found, path, "there is no such file or folder");
@@ -181,41 +220,21 @@ Result<PathKind> kind_of_path(const std::string& path) {
     }
     if (is_capture(path)) return PathKind::capture;
     if (is_splat_file(path)) return PathKind::splats;  // a folder with a SOG in it
-    return fail(ErrorKind::unsupported, path, "neither a capture nor a splat file nor a checkpoint",
-                "captures hold sparse/0 (COLMAP) or transforms.json; splat files are .ply, .splat, .spz, .ksplat, "
-                ".sog, .glb, .gltf");
+    return fail(
+        ErrorKind::unsupported, path, "neither a capture nor a splat file nor a checkpoint",
+        fmt::format("captures hold sparse/0 (COLMAP) or transforms.json; splat files are {}", splat_extensions(false)));
 }
 
-Loader::Loader(OpenCommand command, std::uint64_t serial, const SessionOptions& options, std::function<void()> ring)
-    : command_(std::move(command)), serial_(serial) {
-    thread_ = std::thread([this, options, ring = std::move(ring)] {
-        name_this_thread("loader");
-        const auto begin = std::chrono::steady_clock::now();
-        const Progress progress = [&](std::string_view what, std::size_t done, std::size_t total) {
-            progress_.put(
-                {std::string(what), total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 0.0});
-            ring();
-            return !cancelled_;
-        };
-        Result<LoadedScene> scene = fail(ErrorKind::cancelled, command_.path, "loading was cancelled");
-        try {
-            scene = load_scene(command_, options, progress);
-        } catch (const std::exception& error) {  // out of memory, mostly: shown to the user, the open scene stays
-            scene = fail(ErrorKind::unreadable, command_.path, fmt::format("loading failed: {}", error.what()),
-                         "a larger --downscale needs less memory");
-        }
-        if (scene) {
-            scene->path = command_.path;
-            scene->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-        }
-        result_.put(std::move(scene));
-        ring();
-    });
-}
-
-Loader::~Loader() {
-    cancelled_ = true;
-    thread_.join();
-}
+Loader::Loader(OpenCommand of, std::uint64_t number, const SessionOptions& options, std::function<void()> ring)
+    : command(std::move(of)),
+      serial(number),
+      task(
+          "loader", "opening " + command.path,
+          [copy = command, options](const Progress& progress) -> Result<LoadedScene> {
+              auto scene = load_scene(copy, options, progress);
+              if (!scene && scene.error().path.empty()) scene.error().path = copy.path;
+              return scene;
+          },
+          std::move(ring)) {}
 
 }  // namespace gs

@@ -3,15 +3,14 @@
 // untouched.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "app/session/session_types.h"
-#include "renderer/base/mailbox.h"
+#include "app/session/task.h"
+#include "renderer/io/level_set.h"
 #include "renderer/scene/capture.h"
 #include "renderer/scene/gaussian_model.h"
 #include "trainer/trainer.h"
@@ -30,41 +29,29 @@ struct LoadedScene {
     std::unique_ptr<Rasterizer> rasterizer;
     std::unique_ptr<ForwardState> state;
     std::unique_ptr<ParameterSource> source;  ///< the model as the rasterizer reads it fastest
+    std::shared_ptr<const LevelSet> levels;   ///< of a streamed set that is open; null: there is one level only
     int sh_degree = 3;                        ///< highest that is drawn: what a checkpoint's training had reached
     std::vector<std::string> notes;
     double seconds = 0;  ///< what loading took
-};
-
-struct LoadProgress {
-    std::string what;
-    double share = 0;  ///< 0..1 of this part
 };
 
 /// What a path is, from its content. Errors: not_found, unsupported.
 enum class PathKind { capture, splats, checkpoint };
 Result<PathKind> kind_of_path(const std::string& path);
 
-class Loader {
-  public:
+/// Makes `scene` ready to be drawn with `model`. Errors: of the backend.
+Result<void> show_model(LoadedScene& scene, std::shared_ptr<const GaussianModel> model, const SessionOptions& options);
+/// Reads what `command` names.
+Result<LoadedScene> load_scene(const OpenCommand& command, const SessionOptions& options, const Progress& progress);
+
+/// A scene being loaded.
+struct Loader {
     /// `ring` is called after each report (from the loading thread).
-    Loader(OpenCommand command, std::uint64_t serial, const SessionOptions& options, std::function<void()> ring);
-    ~Loader();
-    Loader(const Loader&) = delete;
-    Loader& operator=(const Loader&) = delete;
+    Loader(OpenCommand of, std::uint64_t number, const SessionOptions& options, std::function<void()> ring);
 
-    void cancel() { cancelled_ = true; }
-    Latest<LoadProgress>& progress() { return progress_; }
-    Latest<Result<LoadedScene>>& result() { return result_; }
-    const OpenCommand& command() const { return command_; }
-    std::uint64_t serial() const { return serial_; }
-
-  private:
-    OpenCommand command_;
-    std::uint64_t serial_;
-    std::atomic<bool> cancelled_{false};
-    Latest<LoadProgress> progress_;
-    Latest<Result<LoadedScene>> result_;
-    std::thread thread_;
+    OpenCommand command;
+    std::uint64_t serial;
+    Task<LoadedScene> task;
 };
 
 }  // namespace gs

@@ -25,8 +25,11 @@ struct SessionOutbox {
     Latest<std::shared_ptr<const std::vector<CameraRow>>> cameras;
     Latest<std::shared_ptr<const std::vector<SettingRow>>> settings;
     Latest<EngineStatus> status;
-    Latest<Vec3d> focus;      ///< world point, answers to FocusCommand
-    Latest<Ceilings> limits;  ///< answers to MeasureLimitsCommand
+    Latest<Vec3d> focus;  ///< world point, answers to FocusCommand
+    Latest<std::shared_ptr<const DoctorReport>> doctor;
+    Latest<std::shared_ptr<const LevelsState>> levels;
+    Latest<std::shared_ptr<const MarkedGaussian>> marked;  ///< answers to MarkCommand; null: none any more
+    Latest<Ceilings> limits;                               ///< answers to MeasureLimitsCommand
     Queue<EngineEvent> events{4096};
     Queue<std::shared_ptr<const Picture>> pictures{16};  ///< answers to PictureCommand
 };

@@ -62,6 +62,22 @@ struct CheckpointCommand {
 struct ExportCommand {
     std::string path;
 };
+/// Ends what goes on in the background: Activity::name, or everything.
+struct CancelCommand {
+    std::string name;
+};
+/// Examines the scene (and the model of a training run as it is now).
+struct ExamineCommand {};
+/// Mends what the doctor calls `name`, or everything when empty. Splats that do not train.
+struct MendCommand {
+    std::string name;
+};
+/// Takes the last mending back.
+struct UndoMendCommand {};
+/// Looks at one Gaussian; answered through SessionOutbox::marked.
+struct MarkCommand {
+    std::uint64_t row = 0;
+};
 /// Measures all test views (or all views when there is none).
 struct EvaluateCommand {};
 
@@ -87,7 +103,8 @@ struct FocusCommand {
 
 using EngineAction = std::variant<OpenCommand, CloseCommand, StartCommand, PauseCommand, StepCommand, RunToCommand,
                                   StopCommand, SetCommand, ProfileStepsCommand, MeasureLimitsCommand, CheckpointCommand,
-                                  ExportCommand, EvaluateCommand, PictureCommand, FocusCommand, EndCompareCommand>;
+                                  ExportCommand, EvaluateCommand, PictureCommand, FocusCommand, EndCompareCommand,
+                                  CancelCommand, ExamineCommand, MendCommand, UndoMendCommand, MarkCommand>;
 struct EngineCommand {
     std::uint64_t serial = 0;
     EngineAction action;
@@ -108,6 +125,7 @@ struct EngineStatus {
     std::string output_dir;  ///< where checkpoints go
     std::string backend;
     FrameCost step_cost, frame_cost;
+    std::vector<Activity> activities;
 };
 
 /// Something to tell: an error with the command that caused it, or a success worth a line ("saved ...").
@@ -115,6 +133,8 @@ struct EngineEvent {
     std::uint64_t command = 0;  ///< serial, 0: none in particular
     bool error = false;
     std::string text;
+    bool notice = false;               ///< to be shown, not only logged; errors always are
+    std::vector<std::string> lines{};  ///< details of a notice
 };
 
 struct Picture {
@@ -137,7 +157,8 @@ struct SessionOptions {
     std::function<Result<std::unique_ptr<TrainingBackend>>()> make_training;
     /// What this machine can do at most, measured `again` or from before (app/limits.h). Empty: not known here.
     std::function<Result<Ceilings>(bool again)> limits;
-    std::function<void(bool on)> set_profiling;  ///< Backend::set_profiling; empty on the CPU
+    std::function<std::uint64_t()> free_device_bytes;  ///< of the device; empty on the CPU
+    std::function<void(bool on)> set_profiling;        ///< Backend::set_profiling; empty on the CPU
 };
 
 }  // namespace gs

@@ -151,6 +151,55 @@ std::vector<SettingRow> settings() {
             {"random_background", "Background", "A new background every step.", 0, 0, 1, true, false, true}};
 }
 
+DoctorReport doctor() {
+    DoctorReport r;
+    r.serial = 1;
+    r.findings = {{"not-finite-positions",
+                   Severity::error,
+                   "3 Gaussians have a position that is NaN or infinite",
+                   3,
+                   {"#17", "#18", "#4711"},
+                   "they draw nothing, and some other programs fail on them",
+                   "a fix removes them",
+                   true},
+                  {"looking-away",
+                   Severity::warning,
+                   "2 views look away from every point",
+                   2,
+                   {"images/frame_00010.jpg", "images/frame_00024.jpg"},
+                   "their poses are probably wrong, and wrong poses make floaters and blur",
+                   "check the axes of the poses, or leave these photos away",
+                   false},
+                  {"photos-left-out",
+                   Severity::warning,
+                   "1 photos or poses are left out",
+                   1,
+                   {"images/frame_00101.jpg: truncated JPEG at byte 40960"},
+                   "what only they show is missing",
+                   "add the missing photos, or pose them again",
+                   false},
+                  {"invisible",
+                   Severity::note,
+                   "1,204 Gaussians are too transparent to be drawn (opacity below 1/255)",
+                   1204,
+                   {"#2", "#3"},
+                   "memory and time for nothing",
+                   "a fix removes them; the picture stays the same",
+                   true}};
+    r.planned = true;
+    r.now = {398'214, 2'000'000, 93'985'000, 194'000'000, 105'000'000, 220'000'000};
+    r.at_cap = {5'000'000, 25'000'000, 1'180'000'000, 2'440'000'000, 1'310'000'000, 2'640'000'000};
+    r.photo_bytes = 82'300'000;
+    r.width = 960;
+    r.height = 640;
+    r.host = {4'000'000'000, 3'190'000};
+    r.seconds = 0.31;
+    r.can_mend = true;
+    r.mended = {"duplicates"};
+    r.changes = {"12 Gaussians that are exact copies removed"};
+    return r;
+}
+
 ViewFrame frame_of(ViewMode mode, const Camera& camera) {
     ViewFrame f;
     f.serial = 871;
@@ -346,6 +395,16 @@ Snapshot fake_snapshot(const TraceStore& store, ViewMode mode) {
     s.curves = std::make_shared<Curves>(curves());
     s.cameras = std::make_shared<std::vector<CameraRow>>(cameras());
     s.settings = std::make_shared<std::vector<SettingRow>>(settings());
+    s.doctor = std::make_shared<DoctorReport>(doctor());
+    MarkedGaussian marked{17, {0.2F, -0.1F, 0.3F}, {}, 0.83F};
+    marked.axes = {Vec3f{0.3F, 0, 0}, Vec3f{0, 0.1F, 0}, Vec3f{0, 0, 0.05F}};
+    s.marked = std::make_shared<MarkedGaussian>(marked);
+    s.activities = {{"export", "writing /data/exports/courtyard.sog", 0.42, 3.1}};
+    s.notices = {{1,
+                  false,
+                  "exported 398,214 Gaussians to courtyard.spz (12.1 MiB)",
+                  {"SPZ clamps colours: 1,234 values beyond -3.33..3.33"}},
+                 {2, true, "/data/junk.ply: has no vertices", {}}};
     s.camera = look_at({3.4, -2.6, 5.6}, {0, 0, 0}, {0, -1, 0}, kWidth, kHeight, 0.8);
     s.frame = std::make_shared<ViewFrame>(frame_of(mode, s.camera));
     s.training.state = RunState::training;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "panels/command_names.h"
+#include "panels/notices.h"
 #include "panels/workspace.h"
 #include "tests/panels/fake_snapshot.h"
 #include "tests/panels/headless.h"
@@ -98,6 +99,37 @@ TEST_F(Click, ASettingIsChangedOnceWhenTheSliderIsLetGo) {
         EXPECT_TRUE(std::isfinite(std::stod(given[0].second[1])));
     }
     EXPECT_TRUE(std::any_of(each.begin(), each.end(), [](const Given& g) { return g[0].first == "train.set"; }));
+}
+
+TEST_F(Click, DoctorMendsTakesBackAndLooksAtExamples) {
+    DoctorPanel doctor;
+    const auto draw = alone(doctor);
+    const Given closed = click_all_over(draw, 480, 330, 13);  // opens what is folded, too
+    const Given open = click_all_over(draw, 480, 690, 13);
+    Given all = closed;
+    all.insert(all.end(), open.begin(), open.end());
+    for (const char* name : {"doctor.examine", "doctor.fix", "doctor.undo", "view.gaussian", "view.capture"})
+        EXPECT_TRUE(has(all, name)) << name;
+    const auto gave = [&](const std::string& name, const std::vector<std::string>& arguments) {
+        return std::any_of(all.begin(), all.end(),
+                           [&](const auto& g) { return g.first == name && g.second == arguments; });
+    };
+    EXPECT_TRUE(gave("doctor.fix", {})) << "all";
+    EXPECT_TRUE(gave("doctor.fix", {"not-finite-positions"}) || gave("doctor.fix", {"invisible"}));
+    EXPECT_TRUE(gave("train.set", {"max_gaussians", "3190000"})) << "what to change to fit";
+    EXPECT_FALSE(command_of_example(snapshot, "images/frame_00101.jpg: truncated JPEG at byte 40960"));
+    EXPECT_FALSE(command_of_example(snapshot, "#12x"));
+    EXPECT_EQ(command_of_example(snapshot, "images/frame_00010.jpg")->second, "1");
+}
+
+TEST_F(Click, NoticesAreDismissedAndWorkIsCancelled) {
+    const auto draw = [&] { draw_notices(snapshot, commands, 0, 690, 500); };
+    const Given given = click_all_over(draw, 500, 700, 9);
+    EXPECT_TRUE(has(given, "cancel"));
+    EXPECT_TRUE(has(given, "notice.dismiss"));
+    snapshot.activities[0].seconds = 0.1;
+    snapshot.notices.clear();
+    EXPECT_TRUE(click_all_over(draw, 500, 700, 23).empty()) << "what is over in a moment is not shown";
 }
 
 TEST_F(Click, CamerasAndImagesSnap) {
@@ -211,14 +243,16 @@ TEST_F(Click, TimelineSelectsWhatIsClickedAndZooms) {
 
 TEST_F(Click, FilesOpenFolders) {
     FilesPanel files;
-    files.enter("/usr");
-    EXPECT_EQ(files.folder, "/usr");
-    EXPECT_FALSE(files.entries.empty());
-    files.enter("/no such folder");
-    EXPECT_FALSE(files.problem.empty());
-    EXPECT_EQ(files.folder, "/usr");
-    const auto given = click_all_over(alone(files), 300, 120, 13);
-    EXPECT_TRUE(has(given, "open"));
+    files.browser.enter("/usr", nullptr);
+    files.browser.settle();
+    EXPECT_EQ(files.browser.folder(), "/usr");
+    EXPECT_FALSE(files.browser.entries().empty());
+    files.browser.enter("/no such folder", nullptr);
+    files.browser.settle();
+    EXPECT_FALSE(files.browser.problem().empty());
+    EXPECT_EQ(files.browser.folder(), "/usr");
+    const auto given = click_all_over(alone(files), 300, 90, 13);
+    EXPECT_TRUE(has(given, "open")) << "what was opened lately";
 }
 
 TEST_F(Click, CsvIsCopied) {

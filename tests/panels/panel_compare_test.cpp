@@ -159,12 +159,18 @@ TEST_F(ComparePanel, AFilesMenuOffersTheComparison) {
     fs::create_directories(folder);
     std::ofstream(folder / "one.ply") << "ply\n";
     FilesPanel files;
-    files.enter(folder.string());
+    auto types = std::make_shared<FileTypes>();
+    types->kind_of = [](const std::string& path) {
+        return path.ends_with(".ply") ? FileKind::splats : FileKind::other;
+    };
+    snapshot.file_types = types;
+    files.browser.enter(folder.string(), types);
+    files.browser.settle();
     snapshot.recent.clear();
     const auto draw = alone(files);
     for (int i = 0; i < 2; ++i) ui.frame(draw);
     std::set<std::string> names;
-    for (float y = 60; y < 160; y += 14) {
+    for (float y = 95; y < 160; y += 14) {
         ui.click({40, y}, draw, 1);
         for (float below = 8; below < 60; below += 12) {  // the menu stands at the mouse
             ui.click({60, y + below}, draw);

@@ -53,6 +53,17 @@ Snapshot nonsense(const TraceStore& store) {
     frame.map.at(0, 0, 0) = NAN;
     frame.camera.fx = kNaN;
     s.frame = std::make_shared<ViewFrame>(std::move(frame));
+    DoctorReport report = *s.doctor;
+    for (Finding& f : report.findings) f.what = std::string(400, 'w') + "%s", f.examples = {"#", "#x", "", "%n"};
+    report.host = {1, std::numeric_limits<std::uint64_t>::max()};
+    report.at_cap.isects = std::numeric_limits<std::uint64_t>::max();
+    s.doctor = std::make_shared<DoctorReport>(report);
+    MarkedGaussian marked;
+    marked.mean = {NAN, INFINITY, 0};
+    marked.axes.fill({NAN, -INFINITY, 1e30F});
+    s.marked = std::make_shared<MarkedGaussian>(marked);
+    s.activities = {{"", std::string(500, 'a'), kNaN, kInf}, {"load", "%s%n", -3, -1}};
+    s.notices = {{0, true, std::string(3000, 'n') + "%s", std::vector<std::string>(100, "%n")}};
     s.training.loss = s.training.eta_seconds = s.training.step_ms = kNaN;
     s.training.viewer_share = kInf;
     s.training.progress = kNaN;

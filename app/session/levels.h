@@ -1,0 +1,54 @@
+// Levels of detail in the studio: which level of a streamed set each region is drawn at, and the model that is gathered
+// for it. Pure functions; the engine calls the choice for each new view and runs the gathering as a task
+// (engine_levels.cpp).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "app/session/session_types.h"
+#include "panels/scene_state.h"
+#include "renderer/io/level_set.h"
+
+namespace gs {
+
+/// What the user asks for (ViewSettings).
+struct LevelWish {
+    double budget = 2e6;  ///< Gaussians at most
+    double pixels = 2;    ///< how far apart on the screen the Gaussians of a region may lie
+    int level = -1;       ///< -1: by distance and budget; else this one everywhere
+};
+
+struct LevelChoice {
+    std::vector<std::uint8_t> levels;  ///< by region: an index among its own pieces, 0 the finest
+    std::uint64_t gaussians = 0;       ///< without the environment
+    double pixels = 0;                 ///< the wish, widened until the budget was kept
+    bool over_budget = false;          ///< even the coarsest is more
+    bool operator==(const LevelChoice& other) const { return levels == other.levels; }
+};
+
+/// A region is drawn at the coarsest level whose Gaussians lie at most `pixels` apart on the screen: its diagonal over
+/// the square root of their number, seen from the nearest point of its box. When that is more than the budget, the
+/// pixels grow for all regions alike, so that the farthest coarsen first.
+LevelChoice choose_levels(const LevelSet& set, const Camera& camera, const LevelWish& wish);
+/// The coarsest everywhere: what is shown first.
+LevelChoice coarsest_levels(const LevelSet& set);
+
+/// Files that were read, by number; the environment has the number of files.
+using LevelFiles = std::map<std::size_t, std::shared_ptr<const GaussianModel>>;
+
+struct GatheredLevels {
+    GaussianModel model;
+    LevelFiles files;  ///< those given and those read for it
+};
+/// The Gaussians of a choice. Errors: of the files, cancelled.
+Result<GatheredLevels> gather_levels(const LevelSet& set, const LevelChoice& choice, LevelFiles files,
+                                     const Progress& progress);
+/// Lets go of files that `choice` does not need, largest first, until at most `most` Gaussians are held.
+void drop_files(const LevelSet& set, const LevelChoice& choice, std::uint64_t most, LevelFiles& files);
+
+/// For the panels.
+LevelsState describe_levels(const LevelSet& set, const LevelChoice& choice, const LevelFiles& files);
+
+}  // namespace gs

@@ -1,0 +1,82 @@
+// Task<T>: work on a thread of its own that can be cancelled and tells how far it is. The engine starts one for
+// whatever takes long (loading, examining, mending, exporting, changing levels) and looks for its result between two
+// steps.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "profiler/core/scope.h"
+#include "renderer/base/mailbox.h"
+#include "renderer/io/capture_io.h"
+
+namespace gs {
+
+struct TaskProgress {
+    std::string what;
+    double share = 0;  ///< 0..1 of this part
+};
+
+template <class T>
+class Task {
+  public:
+    using Work = std::function<Result<T>(const Progress&)>;
+
+    /// Starts at once. `what` is shown until the work itself reports; `ring` is called after each report and at the
+    /// end, from the task's thread. What the work throws (out of memory, mostly) becomes an error.
+    Task(const char* thread_name, std::string what, Work work, std::function<void()> ring)
+        : newest_{std::move(what), 0}, begin_(std::chrono::steady_clock::now()) {
+        thread_ = std::thread([this, thread_name, work = std::move(work), ring = std::move(ring)] {
+            name_this_thread(thread_name);
+            const Progress progress = [&](std::string_view what_now, std::size_t done, std::size_t total) {
+                progress_.put(
+                    {std::string(what_now), total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 0.0});
+                ring();
+                return !cancelled_;
+            };
+            Result<T> result = fail(ErrorKind::cancelled, "", "was cancelled");
+            try {
+                result = work(progress);
+            } catch (const std::exception& error) {
+                result = fail(ErrorKind::unreadable, "", fmt::format("stopped: {}", error.what()));
+            }
+            result_.put(std::move(result));
+            ring();
+        });
+    }
+    /// Cancels and waits.
+    ~Task() {
+        cancelled_ = true;
+        thread_.join();
+    }
+    Task(const Task&) = delete;
+    Task& operator=(const Task&) = delete;
+
+    void cancel() { cancelled_ = true; }
+    bool cancelled() const { return cancelled_; }
+    /// Takes the newest report; true when there was one.
+    bool update() {
+        auto report = progress_.take();
+        if (report) newest_ = std::move(*report);
+        return report.has_value();
+    }
+    const TaskProgress& newest() const { return newest_; }
+    double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
+    /// Once, when the work has ended.
+    std::optional<Result<T>> take() { return result_.take(); }
+
+  private:
+    std::atomic<bool> cancelled_{false};
+    Latest<TaskProgress> progress_;
+    Latest<Result<T>> result_;
+    TaskProgress newest_;
+    std::chrono::steady_clock::time_point begin_;
+    std::thread thread_;
+};
+
+}  // namespace gs

@@ -1,0 +1,77 @@
+#include "panels/notices.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+
+#include "panels/format.h"
+#include "panels/widgets.h"
+
+namespace gs {
+namespace {
+
+constexpr double kMoment = 0.4;  // seconds that something may take unseen
+constexpr std::size_t kMostLines = 8;
+
+void activity(const Activity& one, Commands& commands, float width) {
+    ImGui::PushID(one.name.c_str());
+    const float button = ImGui::CalcTextSize("Cancel").x + 2 * ImGui::GetStyle().FramePadding.x;
+    const float bar = std::max(width - button - em(), 4 * em());
+    const std::string words = fitted(one.what, bar - 4 * em());
+    ImGui::ProgressBar(static_cast<float>(std::clamp(one.share, 0.0, 1.0)), {bar, 0}, "");
+    const ImVec2 a = ImGui::GetItemRectMin(), b = ImGui::GetItemRectMax();
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const float y = a.y + ImGui::GetStyle().FramePadding.y;
+    list.AddText({a.x + 0.4F * em(), y}, kTextColor, words.c_str());
+    const std::string share = fmt::format("{:.0f} %", 100 * std::clamp(one.share, 0.0, 1.0));
+    list.AddText({b.x - ImGui::CalcTextSize(share.c_str()).x - 0.4F * em(), y}, kDimColor, share.c_str());
+    tooltip(fmt::format("{}, for {} now", one.what, format_duration(one.seconds)));
+    ImGui::SameLine();
+    if (ImGui::Button("Cancel")) commands.push("cancel", {one.name});
+    ImGui::PopID();
+}
+
+void notice(const Notice& one, Commands& commands, float width) {
+    ImGui::PushID(static_cast<int>(one.serial));
+    const float cross = ImGui::CalcTextSize("x").x + 2 * ImGui::GetStyle().FramePadding.x;
+    ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + width - cross - em());
+    ImGui::BeginGroup();
+    colored_text(one.error ? kErrorColor : kGoodColor, one.text);
+    for (std::size_t i = 0; i < std::min(one.lines.size(), kMostLines); ++i) dim_text(one.lines[i]);
+    if (one.lines.size() > kMostLines) dim_text(fmt::format("and {} more, see the log", one.lines.size() - kMostLines));
+    ImGui::EndGroup();
+    ImGui::PopTextWrapPos();
+    ImGui::SameLine(width - cross);
+    if (ImGui::SmallButton("x")) commands.push("notice.dismiss", {std::to_string(one.serial)});
+    tooltip("Takes this notice away");
+    ImGui::PopID();
+}
+
+}  // namespace
+
+void draw_notices(const Snapshot& snapshot, Commands& commands, float left, float bottom, float width) {
+    const auto shown = [&](const Activity& a) {
+        // Without a picture, the viewport shows the loading itself.
+        return a.seconds > kMoment && (a.name != "load" || snapshot.frame);
+    };
+    const bool any = std::any_of(snapshot.activities.begin(), snapshot.activities.end(), shown);
+    const float wide = std::min(34 * em(), width - 2 * em());
+    if ((!any && snapshot.notices.empty()) || wide < 8 * em()) return;
+    ImGui::SetNextWindowPos({left + em(), bottom - em()}, ImGuiCond_Always, {0, 1});
+    ImGui::SetNextWindowBgAlpha(0.92F);
+    ImGui::Begin("##notices", nullptr,
+                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
+                     ImGuiWindowFlags_AlwaysAutoResize | ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoNav);
+    bool first = true;
+    const auto part = [&] {
+        if (!first) ImGui::Separator();
+        first = false;
+    };
+    for (const Notice& one : snapshot.notices) part(), notice(one, commands, wide);
+    for (const Activity& one : snapshot.activities)
+        if (shown(one)) part(), activity(one, commands, wide);
+    ImGui::End();
+}
+
+}  // namespace gs

@@ -1,0 +1,176 @@
+// The browser of files: folders and kinds, filter, order, keyboard; the dialog that asks for a command's path.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "panels/file_dialog.h"
+#include "panels/palette.h"
+#include "panels/workspace.h"
+#include "tests/panels/headless.h"
+
+namespace gs::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Browser : public testing::Test {
+  protected:
+    Browser() : root(fs::temp_directory_path() / ("gausscope_browser_" + std::to_string(::getpid()))) {
+        fs::remove_all(root);
+        fs::create_directories(root / "inner" / "deeper");
+        fs::create_directories(root / "a_capture");
+        put("b.splats", 3000);
+        put("A.splats", 10);
+        put("notes.txt", 200);
+        put(".hidden", 1);
+        put("run.gsc", 50);
+        // What is what, by names that no format has: the browser must not know any itself.
+        auto made = std::make_shared<FileTypes>();
+        made->kind_of = [](const std::string& path) {
+            if (path.ends_with(".splats")) return FileKind::splats;
+            if (path.ends_with(".gsc")) return FileKind::checkpoint;
+            return path.ends_with("a_capture") ? FileKind::capture : FileKind::other;
+        };
+        made->written = {{"Plain", ".splats"}, {"Small", ".small.splats"}, {"Other", ".o"}};
+        types = made;
+        snapshot.file_types = types;
+        snapshot.recent = {(root / "b.splats").string()};
+    }
+    ~Browser() override { fs::remove_all(root); }
+    void put(const std::string& name, std::size_t bytes) {
+        std::ofstream(root / name) << std::string(bytes, 'x');
+        fs::last_write_time(root / name, fs::file_time_type::clock::now() - std::chrono::hours(bytes));
+    }
+    std::vector<std::string> names(const FileBrowser& browser) {
+        std::vector<std::string> out;
+        for (const std::size_t i : browser.shown()) out.push_back(browser.entries()[i].name);
+        return out;
+    }
+    auto window(const std::function<void()>& draw) {
+        return [draw] {
+            ImGui::SetNextWindowPos({0, 0});
+            ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
+            ImGui::SetNextWindowFocus();
+            ImGui::Begin("browser", nullptr, ImGuiWindowFlags_NoDecoration);
+            draw();
+            ImGui::End();
+        };
+    }
+    void press(ImGuiKey key, const std::function<void()>& draw) {
+        const int index = ImGui::GetKeyIndex(key);
+        ImGui::GetIO().KeysDown[index] = true;
+        ui.frame(draw);
+        ImGui::GetIO().KeysDown[index] = false;
+        ui.frame(draw);
+    }
+
+    Headless ui{700, 500};
+    fs::path root;
+    std::shared_ptr<const FileTypes> types;
+    Snapshot snapshot;
+    Commands commands;
+};
+
+TEST_F(Browser, ListsWhatCanBeOpenedFoldersFirst) {
+    FileBrowser browser;
+    const auto draw = window([&] { browser.draw(types, 0); });
+    browser.enter(root.string(), types);
+    browser.settle();
+    ui.frame(draw);
+    EXPECT_EQ(names(browser), (std::vector<std::string>{"a_capture", "inner", "A.splats", "b.splats", "run.gsc"}));
+    browser.openable_only = false;
+    ui.frame(draw);
+    EXPECT_EQ(names(browser).size(), 6u) << "notes.txt, but nothing hidden";
+    browser.filter = "SPLA";
+    ui.frame(draw);
+    EXPECT_EQ(names(browser), (std::vector<std::string>{"A.splats", "b.splats"}));
+    const auto& entries = browser.entries();
+    const auto b = std::find_if(entries.begin(), entries.end(), [](const auto& e) { return e.name == "b.splats"; });
+    EXPECT_EQ(b->bytes, 3000u);
+    EXPECT_GT(b->modified, 1'000'000'000);
+    EXPECT_NE(format_date(b->modified), "-");
+}
+
+TEST_F(Browser, IsWalkedByTheKeyboard) {
+    FileBrowser browser;
+    std::vector<std::string> chosen;
+    const auto draw = window([&] {
+        if (const auto path = browser.draw(types, 0)) chosen.push_back(*path);
+    });
+    browser.enter(root.string(), types);
+    browser.settle();
+    ui.frame(draw);
+    ui.frame(draw);
+    press(ImGuiKey_DownArrow, draw);
+    ASSERT_TRUE(browser.selected());
+    EXPECT_EQ(browser.selected()->name, "inner");
+    press(ImGuiKey_Enter, draw);
+    browser.settle();
+    EXPECT_EQ(browser.folder(), (root / "inner").string());
+    EXPECT_TRUE(chosen.empty());
+    press(ImGuiKey_Backspace, draw);
+    browser.settle();
+    ui.frame(draw);
+    EXPECT_EQ(browser.folder(), root.string());
+    EXPECT_EQ(browser.selected()->name, "inner") << "where it came from";
+    press(ImGuiKey_UpArrow, draw);
+    press(ImGuiKey_Enter, draw);
+    EXPECT_EQ(chosen, std::vector<std::string>{(root / "a_capture").string()}) << "a capture opens, it is not entered";
+    for (int i = 0; i < 9; ++i) press(ImGuiKey_DownArrow, draw);
+    EXPECT_EQ(browser.selected()->name, "run.gsc");
+}
+
+TEST_F(Browser, KeepsWhatItHasWhenAFolderCannotBeRead) {
+    FileBrowser browser;
+    browser.enter(root.string(), types);
+    browser.settle();
+    browser.enter((root / "gone").string(), types);
+    browser.settle();
+    EXPECT_FALSE(browser.problem().empty());
+    EXPECT_EQ(browser.folder(), root.string());
+    EXPECT_FALSE(browser.entries().empty());
+}
+
+TEST_F(Browser, TheDialogAnswersTheCommandThatAsked) {
+    FileDialog dialog;
+    EXPECT_TRUE(FileDialog::serves("open") && FileDialog::serves("export") && FileDialog::serves("scene.compare"));
+    EXPECT_FALSE(FileDialog::serves("screenshot"));
+    dialog.ask("open", snapshot);
+    const auto draw = [&] { dialog.draw(snapshot, commands); };
+    for (int i = 0; i < 10 && (i < 3 || dialog.busy()); ++i) ui.frame(draw);
+    for (int i = 0; i < 3; ++i) press(ImGuiKey_DownArrow, draw);
+    press(ImGuiKey_Enter, draw);
+    const auto given = commands.take();
+    ASSERT_EQ(given.size(), 1u);
+    EXPECT_EQ(given[0].first, "open");
+    EXPECT_EQ(given[0].second, std::vector<std::string>{(root / "b.splats").string()});
+}
+
+TEST_F(Browser, ExportsUnderANameWithAFormat) {
+    FileDialog dialog;
+    dialog.ask("export", snapshot);
+    const auto draw = [&] { dialog.draw(snapshot, commands); };
+    for (int i = 0; i < 10 && (i < 4 || dialog.busy()); ++i) ui.frame(draw);
+    // The name stands in the field that has the keyboard; ".ply" is none of these formats, so that nothing is written.
+    press(ImGuiKey_Enter, draw);
+    EXPECT_TRUE(commands.take().empty());
+}
+
+TEST_F(Browser, ThePaletteLeavesPathsToTheDialog) {
+    Workspace workspace;
+    workspace.reset_layout();
+    workspace.palette.show("open");
+    const auto draw = [&] { workspace.draw(snapshot, commands); };
+    ui.frame(draw);
+    ui.frame(draw);
+    EXPECT_FALSE(workspace.palette.visible());
+    workspace.palette.show("screenshot");
+    ui.frame(draw);
+    EXPECT_TRUE(workspace.palette.visible());
+}
+
+}  // namespace
+}  // namespace gs::test
