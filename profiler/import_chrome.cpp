@@ -1,18 +1,19 @@
 // Read as a stream of tokens: what is kept in memory is one event, and what ImportEvents collects.
 #include "profiler/import_chrome.h"
 
-#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "profiler/chrome_event.h"
 #include "profiler/process_labels.h"
 
 namespace gs {
 namespace {
 
+using namespace chrome;
 using Json = nlohmann::json;
 constexpr std::size_t kMaxNesting = 128;
 constexpr std::size_t kMaxSeries = 16;  ///< numbers in one counter event
@@ -35,89 +36,6 @@ struct Cursor {
     bool operator==(const Cursor& other) const { return at == other.at; }
     bool operator!=(const Cursor& other) const { return at != other.at; }
 };
-
-/// A number or text of an event. Microseconds are kept as they are written: a double would round away nanoseconds.
-struct Scalar {
-    std::string text;
-    double number = 0;
-    bool is_number = false;
-};
-
-struct JsonEvent {
-    std::string name, phase, category, id, thread_name, labels;
-    std::optional<Scalar> begin, length, pid, tid;
-    std::vector<std::pair<std::string, double>> numbers;  ///< of args
-    std::uint64_t payload = 0;
-    std::uint32_t grid[3] = {0, 0, 0}, block[3] = {0, 0, 0};
-    bool has_payload = false;
-    PayloadKind payload_kind = PayloadKind::whole;
-    std::string source, target;  ///< of a copy
-
-    std::uint64_t number(std::string_view wanted) const {
-        const auto found =
-            std::find_if(numbers.begin(), numbers.end(), [&](const auto& n) { return n.first == wanted; });
-        const double value = found == numbers.end() ? 0 : found->second;
-        return value >= 0 && value < 1.8e19 ? static_cast<std::uint64_t>(value) : 0;
-    }
-    std::uint32_t small(std::string_view wanted) const {
-        return static_cast<std::uint32_t>(std::min<std::uint64_t>(number(wanted), ~0u));
-    }
-};
-
-MemoryType memory_type_in(std::string_view text) {
-    constexpr std::pair<std::string_view, MemoryType> kWords[] = {{"ageable", MemoryType::pageable},
-                                                                  {"inned", MemoryType::pinned},
-                                                                  {"evice", MemoryType::device},
-                                                                  {"rray", MemoryType::array},
-                                                                  {"anaged", MemoryType::managed}};
-    for (const auto& [word, type] : kWords)
-        if (text.find(word) != text.npos) return type;
-    return MemoryType::unknown;
-}
-
-/// "Memcpy HtoD (Pageable -> Device)": what torch and CUPTI call the ends of a copy.
-void take_ends(std::string_view name, GpuWorkEvent& work) {
-    const std::size_t open = name.find('('), arrow = name.find("->"), to = name.find(" to ");
-    if (open != name.npos && arrow != name.npos && open < arrow) {
-        work.source = memory_type_in(name.substr(open, arrow - open));
-        work.target = memory_type_in(name.substr(arrow));
-    } else if (name.starts_with("copy ") && to != name.npos) {  // our own words
-        work.source = memory_type_in(name.substr(0, to));
-        work.target = memory_type_in(name.substr(to));
-    }
-}
-
-SyncType sync_type(std::string_view name) {
-    return name.find("Wait") != name.npos      ? SyncType::stream_wait_event
-           : name.find("Stream") != name.npos  ? SyncType::stream
-           : name.find("Event") != name.npos   ? SyncType::event
-           : name.find("Context") != name.npos ? SyncType::context
-                                               : SyncType::unknown;
-}
-
-/// "12.3456" microseconds -> 12345 ns. None when that is no time.
-std::optional<std::int64_t> nanoseconds(const Scalar& us) {
-    const char *at = us.text.data(), *const stop = at + us.text.size();
-    std::int64_t whole = 0;
-    const bool negative = at != stop && *at == '-';
-    const auto [rest, error] = std::from_chars(at, stop, whole);
-    std::int64_t part = 0;
-    const char* digit = rest;
-    if (digit != stop && *digit == '.') {
-        std::int64_t place = 100;
-        for (++digit; digit != stop && *digit >= '0' && *digit <= '9'; ++digit, place /= 10)
-            part += place * (*digit - '0');
-    }
-    if (error != std::errc() || digit != stop) {  // with an exponent, or no number
-        double value = us.number;
-        if (!us.is_number && std::from_chars(at, stop, value).ec != std::errc()) return std::nullopt;
-        value *= 1000;
-        if (!(std::abs(value) < static_cast<double>(kMaxImportTime))) return std::nullopt;
-        return static_cast<std::int64_t>(std::llround(value));
-    }
-    if (std::abs(static_cast<double>(whole)) * 1000 >= static_cast<double>(kMaxImportTime)) return std::nullopt;
-    return whole * 1000 + (negative ? -part : part);
-}
 
 class Handler final : public nlohmann::json_sax<Json> {
   public:
@@ -290,26 +208,8 @@ class Handler final : public nlohmann::json_sax<Json> {
             if (header_key_ == "rank") labels_.rank = static_cast<int>(value.number);
             if (header_key_ == "world_size") labels_.world_size = static_cast<int>(value.number);
         }
-        if (depth_ == 3 && top_key_ == "deviceProperties") device_property(value);
+        if (depth_ == 3 && top_key_ == "deviceProperties") take_device_property(header_key_, value, device_);
     }
-    void device_property(const Scalar& value) {
-        const auto is = [&](const char* key) { return header_key_ == key; };
-        if (is("name")) device_.name = value.text;
-        if (!value.is_number || value.number < 0 || value.number > 1e15) return;
-        const auto whole = static_cast<std::uint64_t>(value.number);
-        const auto number = static_cast<std::uint32_t>(std::min<std::uint64_t>(whole, ~0u));
-        const auto small = static_cast<int>(std::min<std::uint64_t>(whole, 1u << 30));
-        if (is("id")) device_.device = number;
-        if (is("totalGlobalMem")) device_.memory_bytes = whole;
-        if (is("computeMajor")) device_.compute_major = small;
-        if (is("computeMinor")) device_.compute_minor = small;
-        if (is("numSms")) device_.multiprocessors = small;
-        if (is("maxThreadsPerMultiprocessor")) device_.warps_per_multiprocessor = number / 32;
-        if (is("regsPerMultiprocessor")) device_.registers_per_multiprocessor = number;
-        if (is("sharedMemPerMultiprocessor")) device_.shared_per_multiprocessor = number;
-        if (is("sharedMemPerBlockOptin")) device_.shared_per_block = number;
-    }
-
     static std::uint32_t small_number(const Scalar& of) {
         std::uint32_t out = 0;
         std::from_chars(of.text.data(), of.text.data() + of.text.size(), out);
@@ -413,32 +313,10 @@ class Handler final : public nlohmann::json_sax<Json> {
         return true;
     }
     void take_work(std::uint32_t pid, std::int64_t begin, std::int64_t end) {
-        const JsonEvent& e = event_;
-        GpuWorkEvent work;
+        GpuWorkEvent work = gpu_work_of(event_);
         work.begin_ns = begin;
         work.end_ns = end;
-        work.kind = e.category == "kernel"       ? GpuWorkKind::kernel
-                    : e.category == "gpu_memcpy" ? GpuWorkKind::copy
-                    : e.category == "gpu_memset" ? GpuWorkKind::fill
-                                                 : GpuWorkKind::graph;
-        work.correlation = e.number("correlation");
-        work.name = out_.name(e.name);
-        work.device = e.small("device");
-        work.context = e.small("context");
-        work.stream = e.small("stream");
-        work.bytes = e.number("bytes");
-        std::copy(std::begin(e.grid), std::end(e.grid), work.grid);
-        std::copy(std::begin(e.block), std::end(e.block), work.block);
-        work.registers = e.small("registers per thread");
-        work.static_shared = e.small("static shared memory");
-        // Torch tells the sum of both kinds.
-        work.dynamic_shared = std::max(e.small("shared memory"), work.static_shared) - work.static_shared;
-        work.local_per_thread = e.small("local memory per thread");
-        work.graph = e.small("graph id");
-        work.asynchronous = e.number("synchronous") == 0;
-        if (work.kind == GpuWorkKind::copy) take_ends(e.name, work);
-        if (!e.source.empty()) work.source = memory_type_in(e.source);
-        if (!e.target.empty()) work.target = memory_type_in(e.target);
+        work.name = out_.name(event_.name);
         out_.add_work(pid, work);
     }
     bool take_overlapping(std::int64_t time) {
