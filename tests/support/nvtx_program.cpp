@@ -386,6 +386,22 @@ void toggled(const Arguments&) {
     meet();
 }
 
+/// Prints at every meeting whether a range leads anywhere.
+void pointers(const Arguments&) {
+    nvtxRangePushA("first");
+    nvtxRangePop();
+    for (int i = 0; i < 3; ++i) {
+        meet();
+#ifdef GAUSSCOPE_TOOLKIT_NVTX
+        const bool leads = NVTX_VERSIONED_IDENTIFIER(nvtxGlobals).nvtxRangePushA_impl_fnptr != nullptr;
+#else
+        const bool leads = gs::test_nvtx::client.functions[gs_abi::kCore][gs_abi::kRangePushA] != nullptr;
+#endif
+        std::printf(leads ? "leads somewhere\n" : "leads nowhere\n");
+    }
+    meet();
+}
+
 /// Ranges from several threads until the test says stop, while it arms and disarms.
 void busy(const Arguments&) {
     std::atomic<bool> stop{false};
@@ -440,7 +456,8 @@ constexpr Scenario kScenarios[] = {
     {"threads", threads},       {"thread_exits", thread_exits},
     {"names", names},           {"many_names", many_names},
     {"toggled", toggled},       {"busy", busy},
-    {"own_domain", own_domain}, {"iterations", iterations},
+    {"own_domain", own_domain}, {"pointers", pointers},
+    {"iterations", iterations},
 
 };
 

@@ -46,6 +46,26 @@ TEST_P(Process, OnlyWhatHappensWhileArmedIsRecorded) {
     EXPECT_EQ(seen.last().loss.total(), 0u);
 }
 
+TEST_P(Process, NothingIsLeftInTheWayOnceDisarmed) {
+    Program program(GetParam(), {"pointers"}, kDisarmed);
+    ASSERT_EQ(program.wait_until_ready(), "ready\n");
+    program.go_on();  // never armed
+    EXPECT_EQ(program.wait_until_ready(), "leads nowhere\nready\n");
+    arm(program, true);
+    program.go_on();
+    EXPECT_EQ(program.wait_until_ready(), "leads somewhere\nready\n");
+    arm(program, false);
+    program.go_on();
+    EXPECT_EQ(program.wait_until_ready(), "leads nowhere\nready\n");
+}
+
+TEST_P(Process, WhatCannotBeReachedRunsOnAsIfNothingWasThere) {
+    Program program(GetParam(), {"pointers"}, {{service::kDirectoryVariable, "/dev/null/nowhere"}});
+    ASSERT_EQ(program.wait_until_ready(), "ready\n");
+    program.go_on();
+    EXPECT_EQ(program.wait_until_ready(), "leads nowhere\nready\n");
+}
+
 TEST_P(Process, StaysArmedWhileAnyClientHoldsALease) {
     Program program(GetParam(), {"toggled"}, kDisarmed);
     ASSERT_EQ(program.wait_until_ready(), "ready\n");
@@ -90,8 +110,11 @@ TEST_P(Process, ABudgetLeavesOutWholeIterations) {
     ASSERT_EQ(program.wait_until_ready(), "ready\n");
     ASSERT_TRUE(program.connection().ask(service::Op::set_budget, 1000));
     arm(program, true);
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(3);
-    while (std::chrono::steady_clock::now() < until) {
+    // Long enough for the gate to have closed and opened some times; on a busy machine that is later.
+    const auto begin = std::chrono::steady_clock::now();
+    const auto least = begin + std::chrono::seconds(1), most = begin + std::chrono::seconds(20);
+    for (auto now = begin; now < least || (now < most && program.drain().last().service->budget_skipped == 0);
+         now = std::chrono::steady_clock::now()) {
         program.drain();
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
@@ -100,7 +123,6 @@ TEST_P(Process, ABudgetLeavesOutWholeIterations) {
     const Recording& seen = program.drain();
     EXPECT_GT(seen.last().service->budget_skipped, 0u);
     EXPECT_LE(seen.last().service->unmatched_ends, 2u);  // of what was open when it was armed
-    EXPECT_EQ(seen.last().loss.lapped, 0u);
     const std::vector<Seen> iterations = seen.called("iteration");
     ASSERT_GT(iterations.size(), 1u);
     for (const Seen& s : seen.called("stage")) EXPECT_TRUE(s.depth == 1 || s.begin_ns < iterations.front().begin_ns);
