@@ -4,8 +4,8 @@
 // (.item()), densification that reallocates, and kernels under the names of gsplat, ATen and CUB. Its times are made
 // up.
 //
-//   fake_trainer [--iterations N] [--item-every N] [--densify-every N] [--loaders N] [--graph] [--quiet-start MS]
-//                [--pause-after N MS] [--no-nvtx] [--truth FILE] [--linger MS] [--exit] [--fork]
+//   fake_trainer [--iterations N] [--item-every N] [--densify-every N] [--loaders N] [--graph] [--no-nvtx]
+//                [--truth FILE] [--linger MS] [--exit] [--fork]
 //
 // --truth writes a line for each kernel: correlation, thread id, innermost NVTX range of that thread or "-", symbol.
 // --exit ends by _exit(), as Python's multiprocessing workers do. Exit code 0 when every call succeeded.
@@ -27,8 +27,8 @@
 #include <thread>
 #include <vector>
 
-#include "tests/support/mock_cuda/mock_cuda.h"
 #include "profiler/inject/nvtx_client.h"
+#include "tests/support/mock_cuda/mock_cuda.h"
 
 namespace {
 
@@ -55,7 +55,7 @@ constexpr mock::Kernel kRelocate{"_ZN6gsplat17relocation_kernelIfEEvjPT_", 45 * 
 
 struct Options {
     int iterations = 20, item_every = 5, densify_every = 10, loaders = 2;
-    int quiet_start_ms = 0, linger_ms = 0, pause_after = 0, pause_ms = 0;
+    int linger_ms = 0;
     bool graph = false, nvtx = true, hard_exit = false, fork = false;
     const char* truth = nullptr;
 };
@@ -72,12 +72,8 @@ bool parse(int argc, char** argv, Options& o) {
             o.densify_every = number(i);
         else if (a == "--loaders")
             o.loaders = number(i);
-        else if (a == "--quiet-start")
-            o.quiet_start_ms = number(i);
         else if (a == "--linger")
             o.linger_ms = number(i);
-        else if (a == "--pause-after")
-            o.pause_after = number(i), o.pause_ms = number(i);
         else if (a == "--graph")
             o.graph = true;
         else if (a == "--no-nvtx")
@@ -326,15 +322,10 @@ int main(int argc, char** argv) {
     }
     if (options.truth != nullptr) truth = std::fopen(options.truth, "w");
     if (options.nvtx) domain = nvtxDomainCreateA("gsplat");
-    std::this_thread::sleep_for(std::chrono::milliseconds(options.quiet_start_ms));
     {
         Trainer trainer;
         if (options.fork) fork_child();
-        for (int i = 0; i < options.iterations; ++i) {
-            if (options.pause_ms > 0 && i == options.pause_after)
-                std::this_thread::sleep_for(std::chrono::milliseconds(options.pause_ms));
-            trainer.iterate(i);
-        }
+        for (int i = 0; i < options.iterations; ++i) trainer.iterate(i);
         check(cudaDeviceSynchronize());
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(options.linger_ms));

@@ -166,8 +166,7 @@ TEST(CuptiSession, PausedByTheBudget) {
     EXPECT_EQ(program.tell("busy"), "ok");
     program.drain_until([&] { return program.kernels() > 10; });
     EXPECT_EQ(program.ask(Op::set_budget, 1).answer, static_cast<std::uint32_t>(Answer::done));
-    program.drain_until([&] { return program.service().cupti == CuptiState::paused; });
-    EXPECT_EQ(program.status("kinds"), 0);
+    program.drain_until([&] { return program.service().cupti == CuptiState::paused && program.status("kinds") == 0; });
     EXPECT_EQ(program.status("subscribed"), 1);
     EXPECT_EQ(program.ask(Op::set_budget, 0).answer, static_cast<std::uint32_t>(Answer::done));
     program.drain_until([&] { return program.service().cupti == CuptiState::recording; });
@@ -206,6 +205,7 @@ TEST(CuptiSession, WhatCuptiDropsIsTold) {
         return program.service().cupti_dropped > 130 &&
                static_cast<long>(program.service().cupti_dropped) == program.status("dropped");
     });
+    program.drain();
     EXPECT_LT(program.kernels(), 500u);
     EXPECT_GT(program.kernels(), 300u);
 }
@@ -223,8 +223,10 @@ TEST_P(Damaged, RecordsAreLeftOutAndCounted) {
         EXPECT_EQ(program.tell("launch 10"), "ok");
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
-    program.drain_until([&] { return program.kernels() >= 190 && program.service().cupti_dropped > 0; });
+    program.drain_until([&] { return program.kernels() > 0 && program.service().cupti_dropped > 0; });
     EXPECT_EQ(program.finish(), 0);
+    // A cut buffer loses its last record, a forged kernel only itself.
+    EXPECT_GE(program.kernels() + program.service().cupti_dropped, 200u);
     for (const Work& w : program.works()) EXPECT_GE(w.end_ns, w.begin_ns);
 }
 
