@@ -17,6 +17,7 @@
 #include <cstring>
 
 #include "profiler/core/local_socket.h"
+#include "profiler/core/own_account.h"
 #include "profiler/core/process.h"
 #include "profiler/core/ring.h"
 #include "profiler/core/service_words.h"
@@ -298,6 +299,7 @@ void report_to_collector() {
 
 struct Schedule {
     std::uint64_t tick = 0, clock = 0;
+    OwnAccount account{};
 
     void keep(std::uint64_t now) {
         if (now >= clock) {
@@ -308,7 +310,10 @@ struct Schedule {
         settle_arming(true);
         endpoint.host->tick(endpoint.armed);
         set_service_cpu_ns(clock_ns(CLOCK_THREAD_CPUTIME_ID));
-        if (!endpoint.armed) renew_lost_socket();
+        if (endpoint.armed)
+            account.write(now);
+        else
+            renew_lost_socket();
         tick = now + (endpoint.armed ? kTickArmed : kTickIdle);
     }
     /// Milliseconds until something is due, 1 at least.

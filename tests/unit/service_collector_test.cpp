@@ -266,6 +266,22 @@ TEST(Collecting, LeavesTheProcessDisarmed) {
     }));
 }
 
+TEST(Collecting, ItsOwnCostIsInTheTrace) {
+    const RuntimeDirectory directory;
+    ServedProcess child([](const Wire& wire) { wire.hear(); });
+    auto collector = started(only(child));
+    TraceStore store;
+    EXPECT_TRUE(eventually([&] {
+        collector->drain_into(store);
+        for (const CounterSeries& series : store.counters())
+            if (store.name(series.name) == "profiling: processor time %" && series.points.size() > 0) {
+                const double percent = series.points.view()[0].value;
+                return percent > 0 && percent < 100;
+            }
+        return false;
+    }));
+}
+
 TEST(Collecting, SaysWhyWhenTheDirectoryIsNotSafe) {
     const RuntimeDirectory directory;
     ::chmod(directory.path().c_str(), 0755);
