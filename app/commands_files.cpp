@@ -3,8 +3,8 @@
 #include <array>
 
 #include "app/commands.h"
-#include "app/trace_library.h"
 #include "panels/viewport_compare.h"
+#include "profiler/trace_file.h"
 #include "renderer/base/log.h"
 
 namespace gs {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
-#include <fstream>
 #include <limits>
 #include <optional>
 #include <thread>
@@ -17,28 +16,7 @@ namespace {
 
 constexpr std::uint64_t kOwn = 1;                  // the id of this session
 constexpr std::size_t kLiveSpans = 4'000'000;      // kept of attached processes
-constexpr std::size_t kSniffed = 4096;             // bytes of a JSON file that tell a trace from anything else
 constexpr std::int64_t kSilentNs = 3'000'000'000;  // a process that was never seen is missed after this
-
-std::string lower(std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return text;
-}
-
-/// A trace is a list of events, or an object that has one; captures and splats are objects without.
-bool sniff_json(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::string head(kSniffed, '\0');
-    file.read(head.data(), static_cast<std::streamsize>(head.size()));
-    head.resize(static_cast<std::size_t>(file.gcount()));
-    const std::size_t first = head.find_first_not_of(" \t\r\n\xef\xbb\xbf");
-    if (first == std::string::npos) return false;
-    if (head[first] == '[') return head.find("\"ph\"") != std::string::npos;
-    for (const char* sign : {"\"traceEvents\"", "\"schemaVersion\"", "\"deviceProperties\"", "\"displayTimeUnit\""})
-        if (head.find(sign) != std::string::npos) return true;
-    return false;
-}
 
 std::int64_t now_ns() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
@@ -46,17 +24,6 @@ std::int64_t now_ns() {
 }
 
 }  // namespace
-
-bool is_trace_file(const std::string& path) {
-    std::string name = lower(path);
-    const bool zipped = name.ends_with(".gz");
-    if (zipped) name.resize(name.size() - 3);
-    for (const char* end : {".pftrace", ".perfetto-trace", ".perfetto"})
-        if (name.ends_with(end)) return true;
-    std::error_code error;
-    if (!name.ends_with(".json") || !fs::is_regular_file(path, error)) return false;
-    return zipped || sniff_json(path);
-}
 
 /// A file or a process. The reading thread has `reading`, `result` and `store` until `done`; then they are the UI
 /// thread's.

@@ -17,9 +17,6 @@
 
 namespace gs {
 
-/// True when the name says so (.pftrace, .perfetto-trace, gzipped or not), or for JSON what the file begins with.
-bool is_trace_file(const std::string& path);
-
 class TraceLibrary {
   public:
     /// `own`: this session's store, which outlives the library. `wake` may be called from any thread when something is

@@ -164,7 +164,8 @@ void StatisticsPanel::draw(const Snapshot& snapshot, Commands& commands) {
         if (other) made_ = {}, stale_ = true;
     }
     if (task_.running && making_.advance(*trace, TraceTask::kSliceMs)) {
-        made_ = making_;
+        made_ = std::move(making_);
+        making_ = {};
         task_.running = false;
         stale_ = true;
     }

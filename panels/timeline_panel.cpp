@@ -26,8 +26,7 @@ std::string relative_time(std::int64_t ns, double step_ns) {
 
 std::string entry_label(const TraceEntry& entry) {
     if (entry.store || !entry.problem.empty()) return entry.name;
-    return std::isfinite(entry.progress) ? fmt::format("{} ({:.0f} %)", entry.name, 100 * entry.progress)
-                                         : entry.name + " (reading)";
+    return std::isfinite(entry.progress) ? fmt::format("{} ({:.0f} %)", entry.name, 100 * entry.progress) : entry.name;
 }
 
 }  // namespace
@@ -37,7 +36,6 @@ void TimelinePanel::zoom_to(std::int64_t from, std::int64_t to) {
     span_ns = std::clamp(1.3 * length, kLeastSpanNs, kMostSpanNs);
     begin_ns = from - static_cast<std::int64_t>(0.5 * (span_ns - length));
     follow = false;
-    fitted_ = true;
 }
 
 void TimelinePanel::forget() {
@@ -53,15 +51,15 @@ void TimelinePanel::forget() {
 
 /// Another trace: what was remembered of the last one goes, and all of it comes into view.
 void TimelinePanel::follow_trace(const Snapshot& snapshot, const TraceStore& trace) {
+    const TraceEntry* entry = snapshot.shown_entry();
+    live_ = !entry || entry->live;
     if (shown_ == &trace && shown_id_ == snapshot.shown_trace) return;
     const bool first = shown_ == nullptr;
     shown_ = &trace;
     shown_id_ = snapshot.shown_trace;
     forget();
     if (!first) view_.selection.reset();
-    const TraceEntry* entry = snapshot.shown_entry();
-    const bool live = !entry || entry->live;
-    if (live) {
+    if (live_) {
         if (!first) follow = true, span_ns = 200e6;
     } else {
         zoom_to(trace.begin_ns(), trace.end_ns());
@@ -219,7 +217,7 @@ void TimelinePanel::draw(const Snapshot& snapshot, Commands& commands) {
         draw_sources(snapshot, commands);
         const TraceEntry* entry = snapshot.shown_entry();
         empty_note(entry && !entry->problem.empty() ? entry->problem
-                   : entry && !entry->store         ? "Reading " + entry->name
+                   : entry && !entry->store         ? "Reading " + entry_label(*entry)
                    : entry && !entry->own           ? "Waiting for what " + entry->name + " records"
                                                     : "Spans appear here as soon as something is measured");
         return;

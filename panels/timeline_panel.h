@@ -114,6 +114,8 @@ struct TimelinePanel {
     void draw_projection(const TraceStore& trace, const RangeProjection& projection, const TimelineCanvas& canvas,
                          float y);
     void draw_blocks(const TraceStore& trace, const TimelineCanvas& canvas, const Place& place, float height);
+    ImU32 block_color(const TraceStore& trace, const SpanBlock& block, const Place& place);
+    static bool is_pointed_at(const SpanBlock& block, const TimelineCanvas& canvas, const Place& place, float height);
     void draw_block(const TraceStore& trace, const SpanBlock& block, const TimelineCanvas& canvas, const Place& place,
                     float height, bool open);
     void draw_block_label(const TraceStore& trace, const SpanBlock& block, const Place& place, float left, float right,
@@ -174,7 +176,7 @@ struct TimelinePanel {
     float dragged_ = 0;  // pixels since the button went down: a click is not a drag
     float scroll_ = 0;   // of the rows, pixels
     float content_height_ = 0;
-    bool hovered_ = false, busy_ = false, fitted_ = false;
+    bool hovered_ = false, busy_ = false, live_ = true;
 };
 
 }  // namespace gs

@@ -123,25 +123,36 @@ TimelineRows::Node TimelineRows::process_node(const TraceStore& trace, std::uint
         Node made = track_node(trace, i);
         if (placed.contains(made.row.key)) continue;
         if (described(track)) {
-            auto device = std::find_if(devices.begin(), devices.end(),
-                                       [&](const Node& d) { return d.row.index == track.device; });
-            if (device == devices.end()) {
-                Node gpu;
-                gpu.row.kind = Kind::device;
-                gpu.row.process = process;
-                gpu.row.index = track.device;
-                gpu.row.key = mixed(mixed(process, 5), track.device);
-                gpu.row.label = fmt::format("GPU {}", track.device);
-                if (const GpuDeviceEvent* known = device_of(about, track.device)) gpu.row.detail = known->name;
-                device = devices.insert(devices.end(), std::move(gpu));
-            }
-            device->below.push_back(std::move(made));
+            add_stream(about, std::move(made), track, devices);
         } else if ((track.kind != TrackKind::api && track.kind != TrackKind::overhead) || calls_) {
             if (track.kind == TrackKind::api) made.row.label += fmt::format(", thread {}", track.tid);
             node.below.push_back(std::move(made));
         }
     }
     for (Node& device : devices) node.below.push_back(std::move(device));
+    add_counters(trace, process, node);
+    return node;
+}
+
+/// Below its device, which is made when it is the first of its streams.
+void TimelineRows::add_stream(const TraceProcess& process, Node stream, const TraceTrack& track,
+                              std::vector<Node>& devices) {
+    auto device =
+        std::find_if(devices.begin(), devices.end(), [&](const Node& d) { return d.row.index == track.device; });
+    if (device == devices.end()) {
+        Node gpu;
+        gpu.row.kind = Kind::device;
+        gpu.row.process = track.process;
+        gpu.row.index = track.device;
+        gpu.row.key = mixed(mixed(track.process, 5), track.device);
+        gpu.row.label = fmt::format("GPU {}", track.device);
+        if (const GpuDeviceEvent* known = device_of(process, track.device)) gpu.row.detail = known->name;
+        device = devices.insert(devices.end(), std::move(gpu));
+    }
+    device->below.push_back(std::move(stream));
+}
+
+void TimelineRows::add_counters(const TraceStore& trace, std::uint32_t process, Node& node) const {
     for (std::uint32_t i = 0; counters_ && i < trace.counters().size(); ++i) {
         const CounterSeries& series = trace.counters()[i];
         if (series.process != process || series.points.empty()) continue;
@@ -153,7 +164,6 @@ TimelineRows::Node TimelineRows::process_node(const TraceStore& trace, std::uint
         counter.row.label = trace.name(series.name);
         node.below.push_back(std::move(counter));
     }
-    return node;
 }
 
 void TimelineRows::arrange(std::vector<Node>& nodes, std::uint64_t above) const {

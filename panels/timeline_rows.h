@@ -57,6 +57,9 @@ class TimelineRows {
     std::uint64_t state_of(const TraceStore& trace) const;
     Node process_node(const TraceStore& trace, std::uint32_t process) const;
     Node thread_node(const TraceStore& trace, std::uint32_t track, const std::vector<std::uint32_t>& tracks) const;
+    static void add_stream(const TraceProcess& process, Node stream, const TraceTrack& track,
+                           std::vector<Node>& devices);
+    void add_counters(const TraceStore& trace, std::uint32_t process, Node& node) const;
     Node track_node(const TraceStore& trace, std::uint32_t track) const;
     void arrange(std::vector<Node>& nodes, std::uint64_t above) const;
     bool keep_fitting(std::vector<Node>& nodes) const;

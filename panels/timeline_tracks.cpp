@@ -14,10 +14,10 @@ namespace {
 
 using Kind = TimelineRow::Kind;
 
-constexpr std::size_t kProjectedAtOnce = 20'000;       // pieces of work a frame
-constexpr std::int64_t kLaunchesLateNs = 300'000'000;  // what launched live work may be told this much later
-constexpr std::size_t kSamplesPerPixel = 12;           // of a counter with more points than pixels
-constexpr float kFoldedHeight = 0.6F;                  // of a row
+constexpr std::size_t kProjectedAtOnce = 20'000;         // pieces of work a frame
+constexpr std::int64_t kLaunchesLateNs = 1'000'000'000;  // what launched live work may be told this much later
+constexpr std::size_t kSamplesPerPixel = 12;             // of a counter with more points than pixels
+constexpr float kFoldedHeight = 0.6F;                    // of a row
 
 const TraceSpan& plain(const TraceSpan& span) { return span; }
 const TraceSpan& projected_span(const ProjectedRange& range) { return range.span; }
@@ -45,8 +45,7 @@ void TimelinePanel::update_projections(const TraceStore& trace) {
     }
     std::size_t room = kProjectedAtOnce;
     // A file is complete; of a live program the newest launches may still be on their way.
-    const bool live = trace.read_ns() - trace.end_ns() < 2'000'000'000 && !trace.open_spans().empty();
-    const std::int64_t until = live ? trace.end_ns() - kLaunchesLateNs : kAllTime.end_ns;
+    const std::int64_t until = live_ ? trace.end_ns() - kLaunchesLateNs : kAllTime.end_ns;
     for (RangeProjection& projection : projections_) room -= projection.follow(trace, until, room);
     busy_ |= room == 0;
 }
@@ -209,22 +208,57 @@ void TimelinePanel::draw_projection(const TraceStore& trace, const RangeProjecti
 
 void TimelinePanel::draw_blocks(const TraceStore& trace, const TimelineCanvas& canvas, const Place& place,
                                 float height) {
-    // Neighbours of one colour that touch become one rectangle: a dense row is a few hundred instead of thousands.
-    for (const SpanBlock& block : blocks_) draw_block(trace, block, canvas, place, height, false);
+    // Blocks of one colour that touch become one rectangle: a dense row is a few hundred instead of thousands.
+    struct Run {
+        float left = 0, right = 0;
+        ImU32 color = 0;
+    } run;
+    const auto finish = [&] {
+        if (run.color != 0)
+            canvas.list->AddRectFilled({run.left, place.y}, {run.right, place.y + height - 1}, run.color);
+        run = {};
+    };
+    for (const SpanBlock& block : blocks_) {
+        if (block.count == 1 || is_pointed_at(block, canvas, place, height)) {
+            finish();
+            draw_block(trace, block, canvas, place, height, false);
+            continue;
+        }
+        const float left = canvas.clamped_x(block.begin_ns), right = std::max(canvas.clamped_x(block.end_ns), left + 1);
+        const ImU32 color = block_color(trace, block, place);
+        if (color != run.color || left > run.right + 0.6F) {
+            finish();
+            run = {left, right, color};
+        }
+        run.right = std::max(run.right, right);
+    }
+    finish();
+}
+
+/// Of a block of many: the lighter the less of its time they fill, in a few steps so that neighbours look alike.
+ImU32 TimelinePanel::block_color(const TraceStore& trace, const SpanBlock& block, const Place& place) {
+    ImU32 color = colors_.of(trace, place.kind, block.name);
+    if (place.projected) color = mix(color, kPanelColor, 0.35F);
+    if (block.count > 1) color = mix(kPanelColor, color, 0.3F + 0.6F * std::round(8 * block.busy) / 8);
+    return color;
+}
+
+bool TimelinePanel::is_pointed_at(const SpanBlock& block, const TimelineCanvas& canvas, const Place& place,
+                                  float height) {
+    const ImVec2 mouse = ImGui::GetMousePos();
+    if (!canvas.hovered || mouse.y < place.y || mouse.y >= place.y + height || mouse.x < canvas.x) return false;
+    const float left = canvas.clamped_x(block.begin_ns);
+    return mouse.x >= left && mouse.x < std::max(canvas.clamped_x(block.end_ns), left + 2);
 }
 
 void TimelinePanel::draw_block(const TraceStore& trace, const SpanBlock& block, const TimelineCanvas& canvas,
                                const Place& place, float height, bool open) {
     const float left = canvas.clamped_x(block.begin_ns), right = canvas.clamped_x(block.end_ns);
     const float end = std::max(right - (right - left > 3 ? 1.0F : 0.0F), left + 1);
-    ImU32 color = colors_.of(trace, place.kind, block.name);
-    if (place.projected) color = mix(color, kPanelColor, 0.35F);
-    if (block.count > 1) color = mix(kPanelColor, color, 0.3F + 0.6F * block.busy);
+    const ImU32 color = block_color(trace, block, place);
     const bool faded = block.count == 1 && place.kind == TrackKind::api;
     const float top = place.y + (faded ? 0.12F * height : 0), bottom = place.y + height - 1;
-    const ImVec2 mouse = ImGui::GetMousePos();
-    const bool hovered = canvas.hovered && mouse.x >= left && mouse.x < std::max(end, left + 2) &&
-                         mouse.x >= canvas.x && mouse.y >= place.y && mouse.y < place.y + height;
+    const bool hovered = is_pointed_at(block, canvas, place, height);
     if (hovered) pointed_ = Pointed{block, place, open};
     const bool wide = end - left > 6;
     canvas.list->AddRectFilled({left, top}, {end, bottom}, hovered ? mix(color, IM_COL32_WHITE, 0.3F) : color,
@@ -269,17 +303,15 @@ void TimelinePanel::draw_instants(const TraceStore& trace, const TimelineCanvas&
     const auto instants = trace.instants();
     if (instants.empty()) return;
     const float size = 0.28F * em();
-    float last_x = -1e9F;
-    std::uint32_t last_track = kNoTrack;
+    std::vector<float> last_x(trace.tracks().size(), -1e9F);
     for (const TraceInstant& instant : instants) {
         if (instant.time_ns < canvas.begin || instant.time_ns > canvas.end) continue;
         const float x = canvas.x_of(instant.time_ns);
-        if (instant.track == last_track && x - last_x < 1) continue;
+        if (instant.track >= last_x.size() || x - last_x[instant.track] < 1) continue;
         const auto at =
             std::find_if(drawn_.begin(), drawn_.end(), [&](const Drawn& d) { return d.track == instant.track; });
         if (at == drawn_.end() || at->y < canvas.y - row_height() || at->y > canvas.bottom()) continue;
-        last_x = x;
-        last_track = instant.track;
+        last_x[instant.track] = x;
         canvas.list->AddTriangleFilled({x - size, at->y - 1}, {x + size, at->y - 1}, {x, at->y + 1.4F * size},
                                        kWarningColor);
         canvas.list->AddLine({x, at->y}, {x, at->y + static_cast<float>(at->lanes) * row_height()},

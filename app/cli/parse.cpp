@@ -142,9 +142,11 @@ void add_view(CLI::App& root, Arguments& a) {
         "  gausscope scene.ply                      look at a splat file\n"
         "  gausscope photos/                        open a capture, ready to train\n"
         "  gausscope out/point_cloud.ply --capture photos/   compare with the photos\n"
+        "  gausscope view before.pftrace after.json.gz        traces in the timeline, to look into and compare\n"
         "  gausscope view photos/ --headless --script tour.txt   the studio without a display, driven by a script\n");
     app.add_option("PATH", a.view.path,
-                   "splat file, capture folder or checkpoint; none: an empty studio that takes dropped files");
+                   "splat file, capture folder, checkpoint or trace; none: an empty studio that takes dropped files");
+    app.add_option("TRACE", a.view.traces, "traces to open beside it (.pftrace, .json, gzipped or not)");
     app.add_option("--capture", a.view.capture, "photos that belong to a splat file or checkpoint")->option_text("DIR");
     app.add_option("--compare", a.view.compare,
                    "splats, a checkpoint or a run's folder to draw beside it, seen from the same camera")

@@ -6,6 +6,7 @@
 #include "app/limits.h"
 #include "app/preferences.h"
 #include "app/studio.h"
+#include "profiler/trace_file.h"
 #include "renderer/device/cuda/device.h"
 
 namespace gs::cli {
@@ -46,6 +47,24 @@ void use_backend(const Backend& backend, StudioOptions& studio) {
     };
 }
 
+Result<void> check_paths(const ViewArguments& a) {
+    std::vector<std::string> paths{a.path, a.compare};
+    paths.insert(paths.end(), a.traces.begin(), a.traces.end());
+    std::error_code error;
+    for (const std::string& path : paths)
+        if (!path.empty() && !fs::exists(path, error))
+            return fail(ErrorKind::not_found, path, "there is nothing of this name", "check the path");
+    return {};
+}
+
+/// The first path may be a trace, too.
+void use_traces(const ViewArguments& a, StudioOptions& studio) {
+    studio.traces = a.traces;
+    if (!is_trace_file(a.path)) return;
+    studio.traces.insert(studio.traces.begin(), a.path);
+    studio.path.clear();
+}
+
 }  // namespace
 
 int run_view(const Arguments& arguments) {
@@ -62,9 +81,7 @@ int run_view(const Arguments& arguments) {
     const auto backend = backend_of(arguments.common);
     if (!backend) return report(backend.error());
     std::error_code error;
-    for (const std::string& path : {a.path, a.compare})
-        if (!path.empty() && !fs::exists(path, error))
-            return report({ErrorKind::not_found, path, "there is nothing of this name", "check the path", {}, {}});
+    if (auto there = check_paths(a); !there) return report(there.error());
     if (!a.compare.empty() && a.path.empty())
         return report({ErrorKind::usage,
                        "",
@@ -80,6 +97,7 @@ int run_view(const Arguments& arguments) {
     studio.capture = a.capture;
     studio.compare = a.compare;
     studio.attach = a.attach;
+    use_traces(a, studio);
     studio.train = training;
     studio.headless = arguments.common.headless;
     studio.script = a.script;

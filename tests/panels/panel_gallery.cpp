@@ -1,5 +1,7 @@
 // Shows the whole workspace with a made-up Snapshot, in a window or as a picture: for looking at panels without an
-// engine. panel_gallery [MODE] [--empty] [--gpu] [--size W H] [--scale S] [--palette] [--panel NAME] [--seconds S]
+// engine. panel_gallery [MODE] [--empty] [--gpu] [--traces: two foreign trainers' traces in the middle] [--many N: a
+// trace of N spans instead] [--select: a stretch of it] [--find NAME] [--size W H] [--scale S] [--palette] [--panel
+// NAME] [--seconds S]
 // [--mouse X Y] [--click X Y] [--png FILE: without a display, through EGL]
 #include <backends/imgui_impl_opengl3.h>
 #include <glad/gl.h>
@@ -16,13 +18,16 @@
 #include "renderer/base/log.h"
 #include "renderer/io/image_io.h"
 #include "tests/panels/fake_snapshot.h"
+#include "tests/panels/fake_trainer.h"
 
 namespace {
 
 struct Options {
     int width = 1600, height = 1000;
     double scale = 1, seconds = 1e9;
-    bool empty = false, palette = false, gpu = false;
+    bool empty = false, palette = false, gpu = false, traces = false, select = false;
+    std::size_t many = 0;
+    std::string find;
     gs::ViewMode mode = gs::ViewMode::color;
     gs::Compare compare = gs::Compare::off;
     std::vector<std::string> panels;
@@ -44,6 +49,14 @@ Options parse(int count, char** words) {
             o.empty = true;
         else if (word == "--gpu")
             o.gpu = true;
+        else if (word == "--traces")
+            o.traces = true;
+        else if (word == "--many")
+            o.traces = true, o.many = static_cast<std::size_t>(std::atof(next()));
+        else if (word == "--select")
+            o.select = true;
+        else if (word == "--find")
+            o.find = next();
         else if (word == "--palette")
             o.palette = true;
         else if (word == "--size")
@@ -105,8 +118,38 @@ class Gallery {
         gs::test::fill_store(store_, 400, now.tv_sec * 1'000'000'000LL, options.gpu);
         snapshot_ = made_up(store_, options);
         workspace_.reset_layout();
+        if (options.traces) show_traces();
         for (const std::string& name : options.panels) workspace_.show_panel(name);
         if (options.palette) workspace_.palette.show();
+    }
+    void show_traces() {
+        if (options_.many > 0)
+            gs::test::fill_many(before_, options_.many, 5'000'000'000'000);
+        else
+            gs::test::fill_trainer(before_, {.iterations = 200});
+        gs::test::fill_trainer(after_, {.iterations = 200, .slower = 1.3});
+        const auto add = [&](const char* name, const gs::TraceStore* store) {
+            gs::TraceEntry entry;
+            entry.id = snapshot_.traces.size() + 1;
+            entry.name = name;
+            entry.store = store;
+            entry.live = entry.own = entry.id == 1;
+            snapshot_.traces.push_back(entry);
+        };
+        add("this session", &store_);
+        add("before.pftrace", &before_);
+        add("after.pftrace", &after_);
+        snapshot_.shown_trace = 2;
+        workspace_.show_trace_layout();
+        workspace_.compare_panel.sides = {{{2, 0, {}}, {3, 0, {}}}};
+        workspace_.compare_panel.compare_now();
+        if (!options_.find.empty()) workspace_.trace_view.find = options_.find;
+        const std::int64_t begin = before_.begin_ns(), length = before_.end_ns() - begin;
+        if (options_.select)
+            workspace_.trace_view.selection = gs::TimeRange{begin + length / 2, begin + length / 2 + 6'000'000};
+        if (options_.select)
+            workspace_.trace_view.jump =
+                gs::TracePlace{{begin + length / 2 - 4'000'000, begin + length / 2 + 9'000'000}};
     }
     void frame() {
         window_.new_frame();
@@ -139,7 +182,7 @@ class Gallery {
         }
     }
     bool write_picture() {
-        for (int i = 0; i < 4; ++i) frame();
+        for (int i = 0; i < 4 || (workspace_.busy() && i < 2000); ++i) frame();
         for (const ImVec2 at : options_.clicks) click(at);
         for (int i = 0; i < 4; ++i) frame();
         const auto written = gs::write_png(
@@ -152,7 +195,7 @@ class Gallery {
   private:
     gs::Window& window_;
     Options options_;
-    gs::TraceStore store_;
+    gs::TraceStore store_, before_, after_;
     gs::Snapshot snapshot_;
     std::vector<gs::CommandInfo> table_ = gs::test::fake_table();
     gs::Commands commands_{table_};

@@ -1,5 +1,5 @@
 if(GAUSSCOPE_STUDIO)
-  add_library(gs_fake_snapshot STATIC EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/fake_snapshot.cpp)
+  add_library(gs_fake_snapshot STATIC EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/fake_snapshot.cpp ${CMAKE_CURRENT_LIST_DIR}/fake_trainer.cpp)
   target_link_libraries(gs_fake_snapshot PUBLIC gs_options gs_panels)
 
   # For looking at panels without an engine; its first lines list the options.
@@ -9,4 +9,5 @@ if(GAUSSCOPE_STUDIO)
   gs_test(panels SOURCES ${CMAKE_CURRENT_LIST_DIR}/panel_draw_test.cpp ${CMAKE_CURRENT_LIST_DIR}/panel_click_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/panel_compare_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/panel_parts_test.cpp ${CMAKE_CURRENT_LIST_DIR}/panel_gpu_test.cpp LIBS gs_fake_snapshot)
+  gs_test(trace_panels SOURCES ${CMAKE_CURRENT_LIST_DIR}/trace_panels_test.cpp ${CMAKE_CURRENT_LIST_DIR}/timeline_test.cpp LIBS gs_fake_snapshot)
 endif()

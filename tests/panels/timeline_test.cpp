@@ -1,0 +1,230 @@
+// The timeline: rows, projections, facts, keys, measures and blocks, by events, drawn off-screen.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <set>
+
+#include "panels/timeline_facts.h"
+#include "tests/panels/trace_fixture.h"
+
+namespace gs::test {
+namespace {
+
+TEST_F(Traces, RowsOfAForeignProcessStandByThreadDeviceAndStream) {
+    TimelinePanel timeline(view);
+    const auto draw = alone(timeline);
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    std::vector<std::string> names;
+    for (const TimelineRow& row : timeline.rows().rows()) names.push_back(row.label);
+    const auto at = [&](const std::string& part) {
+        return std::find_if(names.begin(), names.end(), [&](const auto& n) { return n.find(part) != n.npos; }) -
+               names.begin();
+    };
+    EXPECT_EQ(at("CUDA calls"), at("main") + 1) << testing::PrintToString(names);
+    EXPECT_LT(at("GPU 0"), static_cast<std::ptrdiff_t>(names.size())) << testing::PrintToString(names);
+    EXPECT_GT(at("device memory"), at("GPU 0"));
+
+    // Two processes: each with a heading; a folded one takes its rows with it.
+    TraceStore both;
+    fill_trainer(both, {});
+    fill_trainer(both, {.pid = 5151, .source = 2});
+    snapshot.traces[1].store = &both;
+    for (int i = 0; i < 2; ++i) ui.frame(draw);
+    const auto count = [&](TimelineRow::Kind kind) {
+        const auto rows = timeline.rows().rows();
+        return std::count_if(rows.begin(), rows.end(), [&](const TimelineRow& r) { return r.kind == kind; });
+    };
+    ASSERT_EQ(count(TimelineRow::Kind::process), 2);
+    const auto all = timeline.rows().rows().size();
+    const std::uint64_t second = [&] {
+        for (const TimelineRow& r : timeline.rows().rows())
+            if (r.kind == TimelineRow::Kind::process && r.process == 1) return r.key;
+        return std::uint64_t{0};
+    }();
+    timeline.rows().move(second, -1);
+    ui.frame(draw);
+    EXPECT_EQ(timeline.rows().rows()[0].key, second);
+    timeline.rows().fold(second, true);
+    ui.frame(draw);
+    EXPECT_EQ(timeline.rows().rows().size(), all / 2 + 1);
+    timeline.rows().hide(second);
+    ui.frame(draw);
+    EXPECT_EQ(count(TimelineRow::Kind::process), 1);
+    EXPECT_NE(timeline.rows().rows()[0].key, second);
+    timeline.rows().show_all();
+    timeline.rows().fold_all(false);
+    timeline.rows().set_filter("decode");
+    ui.frame(draw);
+    EXPECT_TRUE(timeline.rows().rows().empty());
+    timeline.rows().set_filter("pt_data");
+    ui.frame(draw);
+    EXPECT_EQ(timeline.rows().rows().size(), 4u) << "the loader of each, below its process";
+}
+
+TEST_F(Traces, RangesAreProjectedOntoTheGpu) {
+    const std::uint32_t stream = stream_of(trainer, 7);
+    ASSERT_NE(stream, kNoTrack);
+    RangeProjection projection(stream);
+    while (projection.follow(trainer, kAllTime.end_ns, 13) > 0) continue;
+    ASSERT_GE(projection.levels().size(), 3u);
+    const auto iterations = projection.levels()[0].view();
+    ASSERT_EQ(iterations.size(), 40u);
+    std::uint64_t works = 0;
+    for (const ProjectedRange& range : iterations) {
+        EXPECT_EQ(trainer.name(range.span.name), "iteration");
+        works += range.works;
+    }
+    EXPECT_EQ(works, 40u * kTrainerKernels);
+    // From the first kernel's begin to the last one's end.
+    const auto spans = trainer.tracks()[stream].rows[0].view();
+    EXPECT_EQ(iterations[0].span.begin_ns, spans[0].begin_ns);
+    EXPECT_EQ(iterations[0].span.end_ns, spans[kTrainerKernels - 1].end_ns);
+    std::set<std::string> inner;
+    for (const ProjectedRange& range : projection.levels()[1].view()) inner.emplace(trainer.name(range.span.name));
+    EXPECT_THAT(inner, testing::ElementsAre("backward", "forward", "optimizer"));
+}
+
+TEST_F(Traces, FactsOfAKernelAndACopy) {
+    const auto value = [](const std::vector<SpanFact>& facts, const char* label) {
+        for (const SpanFact& fact : facts)
+            if (fact.label == label) return fact.value;
+        return std::string("(none)");
+    };
+    const std::uint32_t stream = stream_of(trainer, 7), copies = stream_of(trainer, 14);
+    const TraceSpan& kernel = trainer.tracks()[stream].rows[0].view()[5];
+    const auto facts = facts_of(trainer, stream, 0, kernel);
+    EXPECT_EQ(value(facts, "duration"), "1.90 ms");
+    EXPECT_EQ(value(facts, "grid"), "2,400 x 1 x 1");
+    EXPECT_EQ(value(facts, "block"), "256 x 1 x 1");
+    EXPECT_EQ(value(facts, "registers"), "128 a thread");
+    // 65536 registers / (128 * 256) = 2 blocks of 8 warps of 64: a quarter.
+    EXPECT_THAT(value(facts, "occupancy"), testing::StartsWith("25.0 %"));
+    EXPECT_THAT(value(facts, "occupancy"), testing::HasSubstr("registers"));
+    EXPECT_THAT(value(facts, "launched"), testing::HasSubstr("cudaLaunchKernel"));
+    EXPECT_THAT(value(facts, "in range"), testing::StartsWith("backward (inferred"));
+    const TraceSpan& copy = trainer.tracks()[copies].rows[0].view()[0];
+    const auto of_copy = facts_of(trainer, copies, 0, copy);
+    EXPECT_EQ(value(of_copy, "rate"), "10.8 GB/s");  // 12441600 bytes in 1.15 ms
+    EXPECT_EQ(value(of_copy, "memory"), "pageable to device");
+    EXPECT_EQ(rate_text(100, 0), "");
+
+    // The other way: the call knows what it launched.
+    const auto launch = trainer.launching_span(stream, 0, kernel);
+    ASSERT_TRUE(launch.span);
+    const auto works = launched_by(trainer, launch.track, launch.row, *launch.span);
+    ASSERT_EQ(works.size(), 1u);
+    EXPECT_EQ(works[0].span, &kernel);
+}
+
+TEST_F(Traces, KeysWalkMeasureAndZoom) {
+    ImGuiIO& io = ImGui::GetIO();
+    io.KeyMap[ImGuiKey_RightArrow] = 300;
+    io.KeyMap[ImGuiKey_LeftArrow] = 301;
+    io.KeyMap[ImGuiKey_Escape] = 302;
+    io.KeyMap[ImGuiKey_UpArrow] = 303;
+    io.KeyMap[ImGuiKey_DownArrow] = 304;
+    TimelinePanel timeline(view);
+    const auto draw = alone(timeline);
+    ui.move_mouse({700, 400});
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    EXPECT_FALSE(timeline.follow) << "a file is shown whole";
+    const std::uint32_t stream = stream_of(trainer, 7);
+    const auto spans = trainer.tracks()[stream].rows[0].view();
+    timeline.select(trainer, stream, 0, spans[1].begin_ns);
+    ASSERT_TRUE(timeline.selected());
+    press(300, draw);
+    EXPECT_EQ(timeline.selected()->span.begin_ns, spans[1 + kTrainerKernels].begin_ns) << "the next of its name";
+    press(301, draw);
+    press(301, draw);
+    EXPECT_EQ(timeline.selected()->span.begin_ns, spans[1].begin_ns) << "there is none before the first";
+    press('F', draw);
+    EXPECT_NEAR(timeline.span_ns, 1.3 * static_cast<double>(spans[1].length_ns()), 1);
+    press('M', draw);
+    ASSERT_TRUE(view.selection);
+    EXPECT_EQ(*view.selection, (TimeRange{spans[1].begin_ns, spans[1].end_ns}));
+    EXPECT_TRUE(timeline.takes_key("Escape"));
+    press(302, draw);
+    EXPECT_FALSE(view.selection);
+    EXPECT_TRUE(timeline.selected());
+    press(302, draw);
+    EXPECT_FALSE(timeline.selected());
+    EXPECT_FALSE(timeline.takes_key("Escape")) << "nothing is left for it to end";
+    press('F', draw);
+    EXPECT_NEAR(timeline.span_ns, 1.3 * static_cast<double>(trainer.end_ns() - trainer.begin_ns()), 1);
+    const double whole = timeline.span_ns;
+    io.KeysDown['W'] = true;
+    for (int i = 0; i < 10; ++i) ui.frame(draw);
+    io.KeysDown['W'] = false;
+    EXPECT_LT(timeline.span_ns, whole);
+}
+
+TEST_F(Traces, AShiftDragMeasures) {
+    TimelinePanel timeline(view);
+    const auto draw = alone(timeline);
+    ui.move_mouse({700, 400});
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    timeline.zoom_to(trainer.begin_ns(), trainer.end_ns());
+    ui.frame(draw);
+    const std::int64_t before = timeline.begin_ns;
+    ImGui::GetIO().KeyShift = true;
+    ui.drag({500, 600}, {900, 610}, draw);
+    ImGui::GetIO().KeyShift = false;
+    EXPECT_EQ(timeline.begin_ns, before) << "it does not pan";
+    ASSERT_TRUE(view.selection);
+    settle(timeline, draw);
+    // 400 of the pixels that the whole view has.
+    const double share = 400.0 / 1280;
+    EXPECT_NEAR(view.selection->length_ns() / timeline.span_ns, share, 0.08);
+    // The sum by stage against a plain one of GPU work.
+    std::map<Stage, std::int64_t> wanted;
+    for (const auto& [name, sum] : plain_sums(trainer, *view.selection, true))
+        wanted[StageMap().stage_of(name)] += sum.total;
+    for (const Stage stage : {Stage::blend, Stage::blend_backward, Stage::sort, Stage::adam})
+        EXPECT_EQ(timeline.sums().sums()[static_cast<std::size_t>(stage)].gpu_ns, wanted[stage]) << name_of(stage);
+    EXPECT_GT(wanted[Stage::blend_backward], 0);
+}
+
+TEST_F(Traces, ShortNamesAreWhatPeopleSay) {
+    EXPECT_EQ(short_name("void gsplat::rasterize_to_pixels_3dgs_bwd_kernel<3u, float>(unsigned int)"),
+              "rasterize_to_pixels_3dgs_bwd_kernel");
+    EXPECT_EQ(short_name("void at::native::(anonymous namespace)::multi_tensor_apply_kernel<a<b(int)>>(c)"),
+              "multi_tensor_apply_kernel");
+    EXPECT_EQ(short_name("copy pageable to device"), "copy pageable to device");
+    EXPECT_EQ(short_name("blend"), "blend");
+    EXPECT_EQ(short_name("ns::f"), "f");
+    EXPECT_EQ(short_name("void "), "void");
+    EXPECT_TRUE(pattern_fits("a*C", "xAbbc"));
+    EXPECT_FALSE(pattern_fits("c*a", "xAbbc"));
+    EXPECT_TRUE(pattern_fits("", "x"));
+    EXPECT_TRUE(pattern_fits("*", ""));
+}
+
+TEST(TimelineBlocks, AreTheSameWhereverTheViewBegins) {
+    TraceStore store;
+    fill_many(store, 200'000, 1'000'000);
+    const auto spans = store.tracks()[0].rows[3].view();
+    const auto span_of = [](const TraceSpan& s) -> const TraceSpan& { return s; };
+    const std::int64_t quantum = block_quantum(3000);
+    EXPECT_EQ(quantum, 4096);
+    std::vector<SpanBlock> all, part;
+    blocks_of(spans, store.begin_ns(), store.end_ns(), quantum, span_of, all);
+    std::uint64_t counted = 0;
+    for (const SpanBlock& block : all) counted += block.count;
+    EXPECT_EQ(counted, spans.size());
+    EXPECT_LT(all.size(), spans.size() / 2);
+    blocks_of(spans, store.begin_ns() + 1'234'567, store.end_ns(), quantum, span_of, part);
+    // The first may have lost those of its block that ended before the view.
+    ASSERT_GT(part.size(), 100u);
+    part.erase(part.begin());
+    const auto same =
+        std::find_if(all.begin(), all.end(), [&](const SpanBlock& b) { return b.first == part[0].first; });
+    ASSERT_NE(same, all.end());
+    for (std::size_t i = 0; i < part.size(); ++i) {
+        EXPECT_EQ(part[i].begin_ns, same[static_cast<std::ptrdiff_t>(i)].begin_ns);
+        EXPECT_EQ(part[i].count, same[static_cast<std::ptrdiff_t>(i)].count);
+        EXPECT_EQ(part[i].name, same[static_cast<std::ptrdiff_t>(i)].name);
+    }
+}
+
+}  // namespace
+}  // namespace gs::test
