@@ -13,12 +13,12 @@
 namespace gs {
 namespace {
 
-constexpr double kInterval = 1.0;               // seconds between refreshes, at least
-constexpr double kMostShare = 0.01;             // of the window's thread: what copying may take
-constexpr std::size_t kIterations = 128;        // the newest, of a trace that grows
-constexpr double kMostSpans = 200'000;          // copied at once, estimated: about 30 MB
-constexpr std::size_t kOpenCards = 2;           // at first
-constexpr std::int64_t kLeastShownNs = 50'000;  // a click shows at least this much time
+constexpr double kInterval = 1.0;          // seconds between refreshes, at least
+constexpr double kMostShare = 0.01;        // of the window's thread: what copying may take
+constexpr std::size_t kIterations = 128;   // the newest, of a trace that grows
+constexpr double kMostSpans = 200'000;     // copied at once, estimated: about 30 MB
+constexpr std::size_t kEvidenceShown = 3;  // the worst; the rest unfolds
+constexpr std::size_t kOpenCards = 2;      // at first
 
 double milliseconds_since(std::chrono::steady_clock::time_point begin) {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
@@ -60,10 +60,23 @@ std::string process_label(const TraceProcess& p) {
     return out + fmt::format("{} ({})", p.name.empty() ? "process" : p.name, p.pid);
 }
 
+/// In lines that end between words: ImGui's own wrapping breaks numbers at their point.
 void wrapped(std::string_view words, ImU32 color) {
-    ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x - 0.4F * em());
-    colored_text(color, words);
-    ImGui::PopTextWrapPos();
+    const float width = ImGui::GetContentRegionAvail().x - 0.4F * em();
+    const auto fits = [&](std::string_view line) {
+        return ImGui::CalcTextSize(line.data(), line.data() + line.size()).x <= width;
+    };
+    while (!words.empty()) {
+        std::size_t end = std::min(words.find(' '), words.size());
+        while (end < words.size()) {
+            const std::size_t next = std::min(words.find(' ', end + 1), words.size());
+            if (!fits(words.substr(0, next))) break;
+            end = next;
+        }
+        colored_text(color, words.substr(0, end));
+        words.remove_prefix(std::min(end + 1, words.size()));
+        if (!words.empty()) ImGui::SetCursorPosY(ImGui::GetCursorPosY() - ImGui::GetStyle().ItemSpacing.y);
+    }
 }
 
 /// The recoverable share of an iteration, and in words.
@@ -164,12 +177,15 @@ void InsightsPanel::draw_controls(const TraceStore& trace) {
 void InsightsPanel::draw_evidence(const TraceStore& trace, const Insight& insight, Commands& commands) {
     for (std::size_t i = 0; i < insight.evidence.size(); ++i) {
         const Evidence& e = insight.evidence[i];
+        if (i == kEvidenceShown &&
+            !ImGui::TreeNodeEx(fmt::format("{} more places", insight.evidence.size() - i).c_str(),
+                               ImGuiTreeNodeFlags_NoTreePushOnOpen | ImGuiTreeNodeFlags_SpanAvailWidth))
+            break;
         const std::string id =
             fmt::format("{}##evidence{}", fitted(e.text, ImGui::GetContentRegionAvail().x - em()), i);
         ImGui::PushStyleColor(ImGuiCol_Text, kAccentColor);
         if (ImGui::Selectable(id.c_str())) {
-            const std::int64_t more = std::max<std::int64_t>(0, kLeastShownNs - (e.end_ns - e.begin_ns)) / 2;
-            view_.jump = TracePlace{{e.begin_ns - more, e.end_ns + more}, e.track, e.row};
+            view_.jump = TracePlace{{e.begin_ns, e.end_ns}, e.track, e.row};
             commands.push("panel", {"Timeline"});
         }
         ImGui::PopStyleColor();

@@ -96,10 +96,9 @@ void Workspace::reset_layout() {
 
 void Workspace::show_trace_layout() {
     reset_layout();
-    for (Slot& slot : slots_)
-        if (same_name(slot.name, "Scene") || same_name(slot.name, "Cameras")) slot.region = Region::hidden;
+    for (const char* name : {"Scene", "Cameras", "Training", "Plots"}) move_panel(name, Region::hidden);
     move_panel("Timeline", Region::centre);
-    show_panel("Insights");
+    move_panel("Insights", Region::right);
 }
 
 bool Workspace::busy() const {

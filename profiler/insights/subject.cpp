@@ -153,9 +153,9 @@ void Subject::gather_calls() {
         for_each_call(track, whole.begin, whole.end, [&](std::size_t row, const TraceSpan& span) {
             const ApiKind kind = kind_of(span.name);
             launches = launches || kind == ApiKind::launch || kind == ApiKind::graph_launch;
-            const bool copies = kind == ApiKind::copy || kind == ApiKind::fill;
-            const bool waits = kind == ApiKind::synchronize || kind == ApiKind::release ||
-                               (copies && store.name(span.name).find("Async") == std::string_view::npos);
+            const bool may_wait = kind == ApiKind::copy || kind == ApiKind::fill || kind == ApiKind::release;
+            const bool waits = kind == ApiKind::synchronize ||
+                               (may_wait && store.name(span.name).find("Async") == std::string_view::npos);
             calls.push_back({&span, t, static_cast<std::uint32_t>(row), kind, waits});
         });
         // A thread that feeds no GPU may wait for one as long as it likes.
