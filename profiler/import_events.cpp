@@ -174,7 +174,7 @@ void ImportEvents::take_track(Track& track, Delivery& delivery) {
     const TrackInfo& info = track.info;
     for (const ImportedEvent& e : track.events) switch (e.is_call ? TrackKind::api : info.kind) {
             case TrackKind::api:
-                processes_[delivery.pid].calls.push_back(
+                process(delivery.pid).calls.push_back(
                     {e.begin_ns, e.end_ns, e.flow, info.tid, e.name, static_cast<std::uint32_t>(e.payload), e.driver});
                 break;
             case TrackKind::overlapping:
@@ -367,7 +367,7 @@ ImportSummary ImportEvents::finish(TraceStore& store) {
             deliveries[pid].pid = pid;
             continue;
         }
-        Process& into = processes_[main];
+        Process& into = this->process(main);
         adopt(into.work, process.work);
         adopt(into.syncs, process.syncs);
         adopt(into.memory, process.memory);
