@@ -408,7 +408,8 @@ void busy(const Arguments&) {
     std::vector<std::thread> all;
     for (int t = 0; t < 3; ++t) {
         all.emplace_back([&] {
-            while (!stop) {
+            for (int i = 0; !stop; ++i) {
+                if (i % 64 == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
                 nvtxRangePushA("outer");
                 nvtxRangePushA("inner");
                 nvtxRangePop();

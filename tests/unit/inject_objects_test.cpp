@@ -26,17 +26,6 @@ std::string output_of(const std::string& command) {
     return text;
 }
 
-void arm(Program& program, bool on) {
-    ASSERT_TRUE(program.connection().ask(on ? service::Op::arm : service::Op::disarm));
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (std::chrono::steady_clock::now() < until) {
-        const Recording& seen = program.drain();
-        if (seen.last().service && seen.last().service->armed == on) return;
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    FAIL() << "not settled";
-}
-
 TEST_P(Objects, EveryObjectOfAProcessIsHeard) {
     Program program(GetParam(), {"several", GetParam().object, GetParam().other_object});
     ASSERT_EQ(program.wait_until_ready(), "ready\n");
@@ -52,7 +41,7 @@ TEST_P(Objects, UnloadedObjectsAreLeftAlone) {
     // Armed while the object is there, disarmed while it is not; the next one may lie at the same place.
     for (const bool armed : {true, false, true, false}) {
         ASSERT_EQ(program.wait_until_ready(), "ready\n");
-        arm(program, armed);
+        program.arm(armed);
         program.go_on();
     }
     ASSERT_EQ(program.wait_until_ready(), "ready\n");
@@ -74,7 +63,7 @@ TEST_P(Objects, AnotherToolGetsEverythingInItsOwnTerms) {
         {{service::kArmVariable, "0"}, {"GAUSSCOPE_CHAIN_NVTX", GAUSSCOPE_NVTX_TOOL}, {"NVTX_TOOL_LOG", log.string()}});
     for (int phase = 0; phase < 5; ++phase) {
         ASSERT_EQ(program.wait_until_ready(), "ready\n");
-        if (phase < 4) arm(program, phase % 2 == 0);
+        if (phase < 4) program.arm(phase % 2 == 0);
         program.go_on();
     }
     EXPECT_EQ(program.wait(), 0);

@@ -8,28 +8,11 @@ const Environment kDisarmed{{service::kArmVariable, "0"}};
 
 using Process = WithProgram;
 
-/// Waits until the program says it is (not) armed.
-void settle(Program& program, bool armed) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (std::chrono::steady_clock::now() < until) {
-        const Recording& seen = program.drain();
-        if (seen.last().service && seen.last().service->armed == armed) return;
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    ADD_FAILURE() << "the program was not " << (armed ? "armed" : "disarmed");
-}
-
-void arm(Program& program, bool armed) {
-    const auto reply = program.connection().ask(armed ? service::Op::arm : service::Op::disarm);
-    ASSERT_TRUE(reply) << reply.error().text();
-    settle(program, armed);
-}
-
 TEST_P(Process, OnlyWhatHappensWhileArmedIsRecorded) {
     Program program(GetParam(), {"toggled"}, kDisarmed);
     for (int phase = 0; phase < 4; ++phase) {
         ASSERT_EQ(program.wait_until_ready(), "ready\n");
-        arm(program, phase % 2 == 0);  // for the phase that comes
+        program.arm(phase % 2 == 0);  // for the phase that comes
         program.go_on();
     }
     ASSERT_EQ(program.wait_until_ready(), "ready\n");
@@ -51,10 +34,10 @@ TEST_P(Process, NothingIsLeftInTheWayOnceDisarmed) {
     ASSERT_EQ(program.wait_until_ready(), "ready\n");
     program.go_on();  // never armed
     EXPECT_EQ(program.wait_until_ready(), "leads nowhere\nready\n");
-    arm(program, true);
+    program.arm(true);
     program.go_on();
     EXPECT_EQ(program.wait_until_ready(), "leads somewhere\nready\n");
-    arm(program, false);
+    program.arm(false);
     program.go_on();
     EXPECT_EQ(program.wait_until_ready(), "leads nowhere\nready\n");
 }
@@ -69,14 +52,14 @@ TEST_P(Process, WhatCannotBeReachedRunsOnAsIfNothingWasThere) {
 TEST_P(Process, StaysArmedWhileAnyClientHoldsALease) {
     Program program(GetParam(), {"toggled"}, kDisarmed);
     ASSERT_EQ(program.wait_until_ready(), "ready\n");
-    arm(program, true);
+    program.arm(true);
     {
         auto second = service::Connection::open(program.connection().producer());
         ASSERT_TRUE(second);
         ASSERT_TRUE(second->ask(service::Op::arm));
         ASSERT_TRUE(program.connection().ask(service::Op::disarm));
         std::this_thread::sleep_for(std::chrono::milliseconds(150));
-        settle(program, true);
+        program.settle(true);
         program.go_on();
         ASSERT_EQ(program.wait_until_ready(), "ready\n");
         TraceBatch theirs;
@@ -84,16 +67,16 @@ TEST_P(Process, StaysArmedWhileAnyClientHoldsALease) {
         EXPECT_EQ(program.drain().count("phase 1"), 1u);
         EXPECT_EQ(theirs.spans.size(), 2u);  // both read all of it
     }
-    settle(program, false);  // the second client has gone
+    program.settle(false);  // the second client has gone
 }
 
 TEST_P(Process, ArmingUnderLoadBreaksNothing) {
     Program program(GetParam(), {"busy"}, kDisarmed);
     ASSERT_EQ(program.wait_until_ready(), "ready\n");
     for (int round = 0; round < 3; ++round) {
-        arm(program, true);
+        program.arm(true);
         std::this_thread::sleep_for(std::chrono::milliseconds(3));
-        arm(program, false);
+        program.arm(false);
     }
     program.go_on();
     ASSERT_EQ(program.wait_until_ready(), "ready\n");
@@ -109,7 +92,7 @@ TEST_P(Process, ABudgetLeavesOutWholeIterations) {
     Program program(GetParam(), {"iterations"}, kDisarmed);
     ASSERT_EQ(program.wait_until_ready(), "ready\n");
     ASSERT_TRUE(program.connection().ask(service::Op::set_budget, 1000));
-    arm(program, true);
+    program.arm(true);
     // Long enough for the gate to have closed and opened some times; on a busy machine that is later.
     const auto begin = std::chrono::steady_clock::now();
     const auto least = begin + std::chrono::seconds(1), most = begin + std::chrono::seconds(20);

@@ -157,6 +157,26 @@ service::Connection& Program::connection() {
     return *connection_;
 }
 
+void Program::arm(bool on) {
+    // The library's thread is the last to run on a busy machine.
+    Result<service::Reply> reply;
+    for (int attempt = 0; attempt < 10; ++attempt) {
+        reply = connection().ask(on ? service::Op::arm : service::Op::disarm);
+        if (reply) return settle(on);
+    }
+    ADD_FAILURE() << reply.error().text();
+}
+
+void Program::settle(bool armed) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (std::chrono::steady_clock::now() < until) {
+        const auto& service = drain().last().service;
+        if (service && service->armed == armed) return;
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    ADD_FAILURE() << "the program was not " << (armed ? "armed" : "disarmed");
+}
+
 Recording& Program::drain() {
     TraceBatch batch;
     connection().drain(batch);

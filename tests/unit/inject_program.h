@@ -79,6 +79,9 @@ class Program {
     int wait();
     pid_t pid() const { return pid_; }
 
+    /// Takes a lease or gives it up, and waits until the program says so.
+    void arm(bool on);
+    void settle(bool armed);
     /// Its connection, made when first asked for.
     service::Connection& connection();
     /// Forgets it: the program has become another.
