@@ -19,6 +19,7 @@ namespace gs::service {
 namespace {
 
 constexpr int kPatienceSeconds = 2;
+constexpr auto kGreetingPatience = std::chrono::seconds(10);  // at nice 19, on a machine that has more to do
 
 /// A descriptor that is closed at the end of its scope.
 struct Descriptor {
@@ -122,7 +123,7 @@ std::vector<Producer> find_producers() {
     return out;
 }
 
-Result<Connection> Connection::open(const Producer& producer) {
+Result<Connection> Connection::begin(const Producer& producer) {
     const auto directory = open_directory(producer.socket.parent_path());
     if (!directory) return tl::unexpected(directory.error());
     const Descriptor closes(*directory);
@@ -137,33 +138,52 @@ Result<Connection> Connection::open(const Producer& producer) {
         return fail(gone ? ErrorKind::not_found : ErrorKind::unreadable, producer.socket.string(),
                     gone ? fmt::format("process {} is not there any more", producer.pid) : std::strerror(why));
     }
-    if (auto greeted = out.greet(true); !greeted) return tl::unexpected(greeted.error());
+    if (auto said = out.say_hello(true); !said) return tl::unexpected(said.error());
     return out;
+}
+
+Result<Connection> Connection::open(const Producer& producer) {
+    auto out = begin(producer);
+    if (!out) return out;
+    const auto greeted = out->greeted(kGreetingPatience);
+    if (!greeted) return tl::unexpected(greeted.error());
+    if (*greeted) return out;
+    return fail(ErrorKind::unreadable, producer.socket.string(), "it does not answer",
+                "it may be stopped, or its machine very busy");
 }
 
 Result<Connection> Connection::adopt(int socket) {
     Connection out;
     out.socket_ = socket;
-    if (auto greeted = out.greet(false); !greeted) return tl::unexpected(greeted.error());
+    if (auto said = out.say_hello(false); !said) return tl::unexpected(said.error());
+    const auto greeted = out.greeted(kGreetingPatience);
+    if (!greeted) return tl::unexpected(greeted.error());
+    if (!*greeted) return fail(ErrorKind::unreadable, "", "it connected and said nothing");
     out.producer_.role = out.card_.role;
     out.producer_.pid = out.card_.pid;
     return out;
 }
 
-// The first Reply, which carries the ring.
-Result<void> Connection::greet(bool asks) {
+Result<void> Connection::say_hello(bool asks) {
     const std::string where = producer_.socket.string();
     if (!trusted_peer(socket_, true))
         return fail(ErrorKind::unreadable, where, "the process belongs to another user",
                     "attach as that user, or as root");
     make_patient(socket_);
-    const Request hello{.op = static_cast<std::uint32_t>(Op::hello)};
-    if (asks && ::send(socket_, &hello, sizeof hello, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof hello))
+    if (asks && !tell(Op::hello))
         return fail(ErrorKind::unreadable, where, fmt::format("it cannot be asked: {}", std::strerror(errno)));
+    return {};
+}
+
+// The first Reply, which carries the ring.
+Result<bool> Connection::greeted(std::chrono::milliseconds patience) {
+    const std::string where = producer_.socket.string();
+    pollfd waiting{socket_, POLLIN, 0};
+    if (::poll(&waiting, 1, static_cast<int>(patience.count())) <= 0) return false;
     int descriptor = -1;
     if (!receive_reply(socket_, card_, descriptor))
-        return fail(ErrorKind::unreadable, where, "it does not answer",
-                    "it may be stopped, or of another gausscope's version");
+        return fail(alive() ? ErrorKind::unreadable : ErrorKind::not_found, where,
+                    "it gives no answer that makes sense", "it may have ended, or be of another gausscope's version");
     const Descriptor ring(descriptor);
     if (ring.fd < 0) return fail(ErrorKind::unsupported, where, card_.text);
     auto reader = TraceReader::attach(ring.fd);
@@ -172,7 +192,7 @@ Result<void> Connection::greet(bool asks) {
     source_ = next_source();
     visible_pid_ = pid_of_peer(socket_);
     labels_ = labels_of(visible_pid_);
-    return {};
+    return true;
 }
 
 bool Connection::tell(Op op, std::uint64_t value) {

@@ -37,6 +37,10 @@ class Connection {
     /// Errors: not_found (nobody listens there any more; the socket is removed), unreadable (not this user's, no
     /// answer), and what TraceReader::attach() finds wrong with the ring.
     static Result<Connection> open(const Producer& producer);
+    /// The same in two halves that do not wait: a process whose machine is very busy may take seconds to answer. Until
+    /// greeted() is true only producer() can be used.
+    static Result<Connection> begin(const Producer& producer);
+    Result<bool> greeted(std::chrono::milliseconds patience = {});
     /// Of a process that connected by itself (kCollectorVariable). Takes `socket` over.
     static Result<Connection> adopt(int socket);
 
@@ -72,7 +76,7 @@ class Connection {
 
   private:
     Connection() = default;
-    Result<void> greet(bool asks);
+    Result<void> say_hello(bool asks);
     int socket_ = -1;
     Producer producer_;
     Reply card_;

@@ -18,6 +18,7 @@ namespace {
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kAfterlife =
     kSecond;  // a process whose endpoint has gone is read for so long, if it still lives
+constexpr auto kFirstPatience = std::chrono::seconds(2);
 constexpr std::size_t kMaxSources = 1024;
 
 std::int64_t now_ns() { return static_cast<std::int64_t>(monotonic_ns()); }
@@ -59,7 +60,8 @@ Result<std::unique_ptr<MultiCollector>> MultiCollector::start(MultiCollectorOpti
     if (out->options_.discover) {
         out->watch_ = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
         if (out->watch_ >= 0) ::inotify_add_watch(out->watch_, folder->c_str(), IN_MOVED_TO | IN_CREATE);
-        out->find();  // what runs now is known when this returns
+        out->find();
+        out->greet(kFirstPatience);  // what runs now is known when this returns
     }
     out->thread_ = std::thread([collector = out.get()] { collector->run(); });
     return out;
@@ -77,13 +79,14 @@ void MultiCollector::run() {
     while (!stop_) {
         take_arrivals();
         if (options_.discover && (directory_changed() || now_ns() - last_search_ns_ > kSecond)) find();
+        greet({});
         pass_on_questions();
         interval = read_all() ? options_.interval : std::min(interval * 2, options_.idle_interval);
         publish();
         std::this_thread::sleep_for(interval);
     }
     take_arrivals();
-    if (options_.discover) find();
+    greet({});
     read_all();
     give_leases_back();
 }
@@ -111,18 +114,37 @@ void MultiCollector::find() {
     last_search_ns_ = now_ns();
     for (const Producer& producer : list_producers()) {
         const std::string path = producer.socket.string();
-        const bool known = std::any_of(all_.begin(), all_.end(), [&](const auto& source) {
-            return source->state.alive && source->socket == producer.socket;
-        });
+        const bool known =
+            std::any_of(all_.begin(), all_.end(),
+                        [&](const auto& source) { return source->state.alive && source->socket == producer.socket; }) ||
+            std::any_of(greeting_.begin(), greeting_.end(),
+                        [&](const Connection& c) { return c.producer().socket == producer.socket; });
         if (known || !wanted(producer) || std::find(refused_.begin(), refused_.end(), path) != refused_.end()) continue;
-        auto connection = Connection::open(producer);
+        auto connection = Connection::begin(producer);
         if (connection) {
-            add(std::move(*connection));
+            greeting_.push_back(std::move(*connection));
         } else if (connection.error().kind != ErrorKind::not_found) {
             log_warning("process {} cannot be read: {}", producer.pid, connection.error().text());
             refused_.push_back(path);
         }
     }
+}
+
+// `patience` is for each.
+void MultiCollector::greet(std::chrono::milliseconds patience) {
+    std::vector<Connection> waiting;
+    for (Connection& connection : greeting_) {
+        const auto greeted = connection.greeted(patience);
+        if (greeted && !*greeted) {
+            waiting.push_back(std::move(connection));
+        } else if (greeted) {
+            add(std::move(connection));
+        } else if (greeted.error().kind != ErrorKind::not_found) {
+            log_warning("process {} cannot be read: {}", connection.producer().pid, greeted.error().text());
+            refused_.push_back(connection.producer().socket.string());
+        }
+    }
+    greeting_ = std::move(waiting);
 }
 
 void MultiCollector::take_arrivals() {

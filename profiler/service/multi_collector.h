@@ -82,6 +82,7 @@ class MultiCollector {
     void run();
     void watch_directory();
     void find();
+    void greet(std::chrono::milliseconds patience);
     void take_arrivals();
     bool wanted(const Producer& producer) const;
     bool is_known(const Source& source) const;
@@ -102,6 +103,7 @@ class MultiCollector {
     int watch_ = -1;
     std::int64_t last_search_ns_ = 0;
     std::vector<std::unique_ptr<Source>> all_;  // the thread's
+    std::vector<Connection> greeting_;          // asked for their rings, and have not answered yet
     std::vector<std::string> refused_;          // sockets that were tried in vain
     bool changed_ = false;
     BatchQueue batches_{256};
