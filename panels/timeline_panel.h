@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "panels/command.h"
-#include "panels/range_projection.h"
 #include "panels/snapshot.h"
 #include "panels/span_summary.h"
 #include "panels/timeline_paint.h"
@@ -22,6 +21,7 @@
 #include "panels/trace_view.h"
 #include "panels/widgets.h"
 #include "profiler/analysis/iterations.h"
+#include "profiler/analysis/range_projection.h"
 #include "profiler/store.h"
 
 namespace gs {

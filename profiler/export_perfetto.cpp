@@ -10,6 +10,7 @@
 #include <cmath>
 #include <set>
 
+#include "profiler/analysis/range_projection.h"
 #include "profiler/core/clock.h"
 #include "profiler/export_perfetto_gpu.h"
 #include "profiler/perfetto_writer.h"
@@ -165,21 +166,19 @@ class DetailsOf {
     std::array<Annotation, 3> annotations_;
 };
 
-/// The rows of a track from `first_row` on merged into one stream of begins and ends that nest: by begin, outer before
-/// inner, an inner span never outlasting its outer one.
-std::uint64_t write_spans(Sequence& out, const TraceStore& store, std::size_t t, std::uint64_t uuid,
-                          std::size_t first_row, std::size_t row_count, DetailsOf& details,
-                          const PerfettoOptions& options) {
-    const TraceTrack& track = store.tracks()[t];
+/// Rows merged into one stream of begins and ends that nest: by begin, outer before inner, an inner span never
+/// outlasting its outer one. `details(row, span)` tells what stands beside a span.
+template <class F>
+std::uint64_t write_nested(Sequence& out, std::uint64_t uuid, std::span<const std::span<const TraceSpan>> of,
+                           const PerfettoOptions& options, F&& details) {
     struct Cursor {
         const TraceSpan *next, *stop;
     };
     std::vector<Cursor> rows;
-    for (std::size_t r = first_row; r < first_row + row_count; ++r) {
-        const auto view = track.rows[r].view();
-        const auto first = std::lower_bound(view.begin(), view.end(), options.begin_ns,
+    for (const std::span<const TraceSpan> row : of) {
+        const auto first = std::lower_bound(row.begin(), row.end(), options.begin_ns,
                                             [](const TraceSpan& s, std::int64_t time) { return s.end_ns < time; });
-        rows.push_back({view.data() + (first - view.begin()), view.data() + view.size()});
+        rows.push_back({row.data() + (first - row.begin()), row.data() + row.size()});
     }
     std::vector<std::int64_t> ends;
     std::uint64_t count = 0;
@@ -194,12 +193,43 @@ std::uint64_t write_spans(Sequence& out, const TraceStore& store, std::size_t t,
             out.end(uuid, ends.back());
             ends.pop_back();
         }
-        out.begin(uuid, span, details(t, first_row + static_cast<std::size_t>(earliest - rows.data()), span));
+        out.begin(uuid, span, details(static_cast<std::size_t>(earliest - rows.data()), span));
         ends.push_back(ends.empty() ? span.end_ns : std::min(span.end_ns, ends.back()));
         ++count;
     }
     for (; !ends.empty(); ends.pop_back()) out.end(uuid, ends.back());
     return count;
+}
+
+std::uint64_t write_spans(Sequence& out, const TraceStore& store, std::size_t t, std::uint64_t uuid,
+                          std::size_t first_row, std::size_t row_count, DetailsOf& details,
+                          const PerfettoOptions& options) {
+    std::vector<std::span<const TraceSpan>> rows;
+    for (std::size_t r = first_row; r < first_row + row_count; ++r) rows.push_back(store.tracks()[t].rows[r].view());
+    return write_nested(out, uuid, rows, options,
+                        [&](std::size_t row, const TraceSpan& span) { return details(t, first_row + row, span); });
+}
+
+/// The ranges of threads as a stream saw them: they follow from the rest, so the import passes over them.
+void write_projection(PacketSink& sink, const TraceStore& store, std::size_t t, std::uint32_t& sequence,
+                      const PerfettoOptions& options) {
+    RangeProjection projection(static_cast<std::uint32_t>(t));
+    projection.follow(store, std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::size_t>::max());
+    std::vector<std::vector<TraceSpan>> levels;
+    for (const auto& level : projection.levels()) {
+        levels.emplace_back();
+        for (const ProjectedRange& range : level.view()) levels.back().push_back(range.span);
+    }
+    if (levels.empty()) return;
+    const std::uint64_t uuid = hash64(track_uuid(t) + 1) | 1;
+    write_track(sink, uuid, [&](ProtoEncoder& d) {
+        d.text(2, "ranges on " + store.tracks()[t].name);
+        d.varint(5, process_uuid(store.tracks()[t].process));
+        d.text(14, kProjectionTrack);
+    });
+    Sequence out(sink, store, sequence++, false);
+    write_nested(out, uuid, std::vector<std::span<const TraceSpan>>(levels.begin(), levels.end()), options,
+                 [](std::size_t, const TraceSpan&) { return Details{}; });
 }
 
 /// Ranges that overlap need a track for every row of them.
@@ -364,6 +394,7 @@ Result<PerfettoSummary> export_perfetto(const TraceStore& store, const fs::path&
         summary.spans += track.works.empty()
                              ? write_spans(out, store, t, track_uuid(t), 0, track.rows.size(), details, options)
                              : write_render_stages(out, store, t, options, pid);
+        if (!track.works.empty()) write_projection(sink, store, t, sequence, options);
     }
     write_instants(sink, store, sequence, options);
     MomentWriter moments(sink, store, sequence, options);

@@ -215,7 +215,8 @@ TEST_F(TraceFiles, PerfettoIsWellFormedForOthers) {
     EXPECT_EQ(WEXITSTATUS(::pclose(pipe)), 0) << said;
     for (const char* expected :
          {"\"renderCUDA(float)\": 10", R"("adam_kernel": 20)", R"("copy pageable to device": 10)", R"("launched": 40)",
-          R"("gpus": 1)", R"("rank=1")", R"("CUDA calls of thread 101": 1)", R"("overhead in thread 300": 1)"})
+          R"("gpus": 1)", R"("ranges on the GPU": 4)", R"("rank=1")", R"("CUDA calls of thread 101": 1)",
+          R"("overhead in thread 300": 1)"})
         EXPECT_NE(said.find(expected), std::string::npos) << expected << " not in " << said;
 }
 

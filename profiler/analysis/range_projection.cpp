@@ -1,4 +1,4 @@
-#include "panels/range_projection.h"
+#include "profiler/analysis/range_projection.h"
 
 #include <algorithm>
 #include <limits>
