@@ -10,6 +10,8 @@ namespace gs::inject::cupti {
 namespace {
 
 constexpr std::size_t kLongestSymbol = 16384;
+/// Longer ones stay mangled, for their readable form can be many times as long; readers make the best of what is kept.
+constexpr std::size_t kLongestDemangled = 4096;
 
 /// Of the parenthesis that closes at `close`; npos when there is none.
 std::size_t opening_of(std::string_view text, std::size_t close) noexcept {
@@ -108,7 +110,7 @@ void drop_version(std::string_view& text) noexcept {
 
 void readable_kernel_name(const char* symbol, char* out, std::size_t room) noexcept {
     int status = -1;
-    char* demangled = ::strnlen(symbol, kLongestSymbol) < kLongestSymbol
+    char* demangled = ::strnlen(symbol, kLongestDemangled) < kLongestDemangled
                           ? ::abi::__cxa_demangle(symbol, nullptr, nullptr, &status)
                           : nullptr;
     const std::string_view whole = demangled != nullptr ? std::string_view(demangled)
