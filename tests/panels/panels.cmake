@@ -9,5 +9,6 @@ if(GAUSSCOPE_STUDIO)
   gs_test(panels SOURCES ${CMAKE_CURRENT_LIST_DIR}/panel_draw_test.cpp ${CMAKE_CURRENT_LIST_DIR}/panel_click_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/panel_compare_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/panel_parts_test.cpp ${CMAKE_CURRENT_LIST_DIR}/panel_gpu_test.cpp LIBS gs_fake_snapshot)
+  gs_test(insights_panel SOURCES ${CMAKE_CURRENT_LIST_DIR}/insights_panel_test.cpp LIBS gs_panels)
   gs_test(trace_panels SOURCES ${CMAKE_CURRENT_LIST_DIR}/trace_panels_test.cpp ${CMAKE_CURRENT_LIST_DIR}/timeline_test.cpp LIBS gs_fake_snapshot)
 endif()
