@@ -174,8 +174,9 @@ void ImportEvents::take_track(Track& track, Delivery& delivery) {
     const TrackInfo& info = track.info;
     for (const ImportedEvent& e : track.events) switch (e.is_call ? TrackKind::api : info.kind) {
             case TrackKind::api:
-                process(delivery.pid).calls.push_back(
-                    {e.begin_ns, e.end_ns, e.flow, info.tid, e.name, static_cast<std::uint32_t>(e.payload), e.driver});
+                process(delivery.pid)
+                    .calls.push_back({e.begin_ns, e.end_ns, e.flow, info.tid, e.name,
+                                      static_cast<std::uint32_t>(e.payload), e.driver});
                 break;
             case TrackKind::overlapping:
                 delivery.asyncs.push_back(
@@ -339,6 +340,29 @@ void ImportEvents::deliver(TraceStore& store, Delivery& delivery, Process& proce
     store.ingest(last);
 }
 
+/// A pid without spans or calls is no process but a device's number, as torch writes it: what it has is the main one's.
+void ImportEvents::adopt_devices(std::uint32_t main, std::map<std::uint32_t, Delivery>& deliveries) {
+    const auto adopt = [](auto& into, auto& from) {
+        into.insert(into.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+        from.clear();
+    };
+    for (auto& [pid, process] : processes_) {
+        if (pid == main || main == 0 || process.declared || deliveries.contains(pid) || !process.calls.empty()) {
+            deliveries[pid].pid = pid;
+            continue;
+        }
+        Process& into = this->process(main);
+        adopt(into.work, process.work);
+        adopt(into.syncs, process.syncs);
+        adopt(into.memory, process.memory);
+        adopt(into.points, process.points);
+        adopt(into.devices, process.devices);
+        if (into.name.empty()) into.name = process.name;
+        if (into.labels.empty()) into.labels = process.labels;
+        into.lost += process.lost;
+    }
+}
+
 ImportSummary ImportEvents::finish(TraceStore& store) {
     ImportSummary summary;
     join_submissions();
@@ -356,27 +380,9 @@ ImportSummary ImportEvents::finish(TraceStore& store) {
         if (i.track < tracks_.size()) deliveries[tracks_[i.track].info.pid].instants.push_back(i);
     summary.instants = instants_.size();
     std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> streams;
-    const auto adopt = [](auto& into, auto& from) {
-        into.insert(into.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
-        from.clear();
-    };
-    // A pid without spans or calls is no process but a device's number, as torch writes it.
-    for (auto& [pid, process] : processes_) {
-        for (const GpuWorkEvent& work : process.work) streams.insert({work.device, work.context, work.stream});
-        if (pid == main || main == 0 || process.declared || deliveries.contains(pid) || !process.calls.empty()) {
-            deliveries[pid].pid = pid;
-            continue;
-        }
-        Process& into = this->process(main);
-        adopt(into.work, process.work);
-        adopt(into.syncs, process.syncs);
-        adopt(into.memory, process.memory);
-        adopt(into.points, process.points);
-        adopt(into.devices, process.devices);
-        if (into.name.empty()) into.name = process.name;
-        if (into.labels.empty()) into.labels = process.labels;
-        into.lost += process.lost;
-    }
+    for (const auto& [pid, of] : processes_)
+        for (const GpuWorkEvent& work : of.work) streams.insert({work.device, work.context, work.stream});
+    adopt_devices(main, deliveries);
     if (main != 0) deliveries[main].pid = main;
     shift(store, deliveries);
     const auto by_time = [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; };

@@ -121,6 +121,7 @@ class ImportEvents {
     void take_track(Track& track, Delivery& delivery);
     void shift(TraceStore& store, std::map<std::uint32_t, Delivery>& deliveries);
     void trim(std::vector<GpuWorkEvent>& work);
+    void adopt_devices(std::uint32_t main, std::map<std::uint32_t, Delivery>& deliveries);
     void deliver(TraceStore& store, Delivery& delivery, Process& process, std::uint64_t source);
     TraceBatch first_batch(const Delivery& delivery, Process& process, std::uint64_t source) const;
     static std::vector<std::int64_t> cuts_of(const Delivery& delivery, const Process& process);
