@@ -1,7 +1,7 @@
 #include "app/file_types.h"
 
 #include "app/session/loading.h"
-#include "app/trace_library.h"
+#include "profiler/trace_file.h"
 #include "renderer/io/splat_io.h"
 
 namespace gs {
