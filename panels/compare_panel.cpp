@@ -52,6 +52,7 @@ void ComparePanel::draw_side(const Snapshot& snapshot, std::size_t which) {
     Side& side = sides[which];
     const TraceEntry* chosen = entry_of(snapshot, side.trace);
     ImGui::PushID(static_cast<int>(which));
+    ImGui::AlignTextToFramePadding();
     colored_text(kSideColors[which], kSideNames[which]);
     ImGui::SameLine();
     ImGui::SetNextItemWidth(9 * em());
@@ -114,7 +115,8 @@ void ComparePanel::draw_row(const ComparedRow& row, double most) {
     ImGui::TableNextColumn();
     const std::string kind = kind_text(row.kind);
     colored_text(row.stage == Stage::other ? kTextColor : mix(stage_color(row.stage), kTextColor, 0.4F),
-                 fitted(kind.empty() ? row.name : kind + " " + row.name, ImGui::GetContentRegionAvail().x));
+                 fitted(kind.empty() || row.name.starts_with(kind) ? row.name : kind + " " + row.name,
+                        ImGui::GetContentRegionAvail().x));
     ImGui::TableNextColumn();
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x, half = 0.5F * em();

@@ -9,7 +9,7 @@ namespace gs {
 
 inline constexpr double kLeastSpanNs = 200, kMostSpanNs = 3.6e12;  ///< of time in view
 
-inline float label_width(float room) { return std::clamp(0.14F * room, 6.2F * em(), 13 * em()); }
+inline float label_width(float room) { return std::clamp(0.17F * room, 6.2F * em(), 14 * em()); }
 inline float row_height() { return 1.15F * em(); }
 inline float row_gap() { return 0.35F * em(); }
 inline float heading_height() { return 1.35F * em(); }

@@ -65,6 +65,8 @@ void TimelinePanel::draw_sums(const TraceStore&, const TimelineCanvas& canvas, f
     for (std::size_t s = 0; s < kStageCount; ++s)
         if (sums_.sums()[s].self_ns + sums_.sums()[s].gpu_ns > 0) stages.push_back(s);
     std::sort(stages.begin(), stages.end(), [&](std::size_t a, std::size_t b) {
+        constexpr auto kOther = static_cast<std::size_t>(Stage::other);
+        if ((a == kOther) != (b == kOther)) return b == kOther;
         return sums_.sums()[a].self_ns + sums_.sums()[a].gpu_ns > sums_.sums()[b].self_ns + sums_.sums()[b].gpu_ns;
     });
     for (std::size_t i = 0; i < std::min(stages.size(), kSumsShown); ++i) {

@@ -31,9 +31,9 @@ std::string entry_label(const TraceEntry& entry) {
 
 }  // namespace
 
-void TimelinePanel::zoom_to(std::int64_t from, std::int64_t to) {
+void TimelinePanel::zoom_to(std::int64_t from, std::int64_t to, double margin) {
     const auto length = static_cast<double>(std::max<std::int64_t>(to - from, 1));
-    span_ns = std::clamp(1.3 * length, kLeastSpanNs, kMostSpanNs);
+    span_ns = std::clamp((1 + margin) * length, kLeastSpanNs, kMostSpanNs);
     begin_ns = from - static_cast<std::int64_t>(0.5 * (span_ns - length));
     follow = false;
 }
@@ -62,7 +62,7 @@ void TimelinePanel::follow_trace(const Snapshot& snapshot, const TraceStore& tra
     if (live_) {
         if (!first) follow = true, span_ns = 200e6;
     } else {
-        zoom_to(trace.begin_ns(), trace.end_ns());
+        zoom_to_all(trace);
     }
 }
 
@@ -110,7 +110,7 @@ void TimelinePanel::draw_controls(const Snapshot& snapshot, const TraceStore& tr
                     follow ? "Stop following: keep this moment in view" : "Follow the newest measurements"))
         follow = !follow;
     ImGui::SameLine();
-    if (ImGui::Button("All")) zoom_to(trace.begin_ns(), trace.end_ns());
+    if (ImGui::Button("All")) zoom_to_all(trace);
     tooltip("Shows everything that is kept (F)");
     ImGui::SameLine();
     if (ImGui::Button("Last iteration") && !bars_.items.empty())
@@ -132,7 +132,7 @@ void TimelinePanel::draw_controls(const Snapshot& snapshot, const TraceStore& tr
     ImGui::SetNextItemWidth(7 * em());
     if (ImGui::InputTextWithHint("##filter", "filter rows", &filter_)) rows_.set_filter(filter_);
     ImGui::SameLine();
-    if (icon_text_button(Icon::save, "Export...", "Writes everything as a Perfetto trace (ui.perfetto.dev)"))
+    if (icon_button("export", Icon::save, "Writes everything as a Perfetto trace (ui.perfetto.dev)"))
         prompt.ask("trace.save", "Perfetto trace to write", "gausscope.perfetto-trace");
     ImGui::SameLine();
     const std::string state =
@@ -168,12 +168,13 @@ void TimelinePanel::settle_time(const TraceStore& trace, TimelineCanvas& canvas)
     canvas.end = canvas.begin + static_cast<std::int64_t>(span_ns);
 }
 
-void TimelinePanel::draw_ruler(const TimelineCanvas& canvas) const {
+void TimelinePanel::draw_ruler(const TraceStore& trace, const TimelineCanvas& canvas) const {
     const double width_ns = canvas.ns_per_px * static_cast<double>(canvas.w);
     const auto ticks = plot_ticks(0, width_ns, std::max(2, static_cast<int>(canvas.w / (8 * em()))), false);
     if (ticks.size() < 2) return;
     const double step = ticks[1] - ticks[0];
-    const std::int64_t period = canvas.begin / kRulerPeriodNs * kRulerPeriodNs;
+    // A file's times count from its begin.
+    const std::int64_t period = live_ ? canvas.begin / kRulerPeriodNs * kRulerPeriodNs : trace.begin_ns();
     const auto first =
         static_cast<std::int64_t>(std::ceil(static_cast<double>(canvas.begin - period) / step) * step) + period;
     const float y = canvas.y - ruler_height();
@@ -238,7 +239,7 @@ void TimelinePanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (room.x < canvas.labels + 4 * em() || room.y < bars_height() + ruler_height() + 2 * em()) return;
     settle_time(*trace, canvas);
     draw_bars(*trace, canvas, top, commands);
-    draw_ruler(canvas);
+    draw_ruler(*trace, canvas);
     ImGui::SetCursorScreenPos({left, canvas.y});
     ImGui::InvisibleButton("##spans", {room.x, canvas.h});
     canvas.hovered = hovered_ = ImGui::IsItemHovered();

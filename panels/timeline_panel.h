@@ -30,7 +30,8 @@ struct TimelinePanel {
     explicit TimelinePanel(TraceView& view) : view_(view) {}
     void draw(const Snapshot& snapshot, Commands& commands);
     /// Shows [begin, end] with a margin and stops following.
-    void zoom_to(std::int64_t begin_ns, std::int64_t end_ns);
+    void zoom_to(std::int64_t begin_ns, std::int64_t end_ns, double margin = 0.3);
+    void zoom_to_all(const TraceStore& trace) { zoom_to(trace.begin_ns(), trace.end_ns(), 0.02); }
     /// True while the timeline has the mouse and uses this key itself.
     bool takes_key(const std::string& chord) const;
     /// True while something is being worked out: the next frame should come soon.
@@ -94,7 +95,7 @@ struct TimelinePanel {
     void draw_sources(const Snapshot& snapshot, Commands& commands);
     void draw_row_menu();
     TimelineCanvas lay_out(float strip) const;
-    void draw_ruler(const TimelineCanvas& canvas) const;
+    void draw_ruler(const TraceStore& trace, const TimelineCanvas& canvas) const;
     void draw_loss(const TraceStore& trace, const TimelineCanvas& canvas) const;
     void settle_time(const TraceStore& trace, TimelineCanvas& canvas);
 

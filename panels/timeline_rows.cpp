@@ -64,6 +64,9 @@ TimelineRows::Node TimelineRows::track_node(const TraceStore& trace, std::uint32
     if (track.kind == TrackKind::api) row.label = "CUDA calls";
     if (track.kind == TrackKind::overhead) row.label = "overhead";
     if (track.kind == TrackKind::gpu_stream && row.label.starts_with("CUDA stream ")) row.label.erase(0, 12);
+    // Which GPU it is says the row above.
+    if (const std::string gpu = fmt::format("GPU {} ", track.device); described(track) && row.label.starts_with(gpu))
+        row.label.erase(0, gpu.size());
     if (row.label.empty()) row.label = fmt::format("thread {}", track.tid);
     row.detail = track.kind == TrackKind::gpu_stream ? "what the GPU did, by its own clock"
                  : track.tid != 0                    ? fmt::format("thread {}", track.tid)

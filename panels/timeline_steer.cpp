@@ -78,7 +78,7 @@ void TimelinePanel::zoom_to_selected(const TraceStore& trace) {
     else if (view_.selection)
         zoom_to(view_.selection->begin_ns, view_.selection->end_ns);
     else
-        zoom_to(trace.begin_ns(), trace.end_ns());
+        zoom_to_all(trace);
 }
 
 /// The last thing that was chosen goes first.
@@ -142,7 +142,7 @@ void TimelinePanel::steer_mouse(const TraceStore& trace, const TimelineCanvas& c
         if (pointed_ && pointed_->block.count == 1)
             zoom_to(pointed_->block.begin_ns, pointed_->block.end_ns);
         else if (!pointed_)
-            zoom_to(trace.begin_ns(), trace.end_ns());
+            zoom_to_all(trace);
     }
 }
 

@@ -23,6 +23,7 @@ class Headless {
         io.IniFilename = nullptr;
         io.DisplaySize = {width, height};
         io.DeltaTime = 1.0F / 60;
+        io.BackendFlags |= ImGuiBackendFlags_RendererHasVtxOffset;  // as the program's renderer: lists of any length
         load_fonts(scale);
         apply_theme(scale);
         unsigned char* pixels = nullptr;

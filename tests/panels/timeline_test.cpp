@@ -150,7 +150,7 @@ TEST_F(Traces, KeysWalkMeasureAndZoom) {
     EXPECT_FALSE(timeline.selected());
     EXPECT_FALSE(timeline.takes_key("Escape")) << "nothing is left for it to end";
     press('F', draw);
-    EXPECT_NEAR(timeline.span_ns, 1.3 * static_cast<double>(trainer.end_ns() - trainer.begin_ns()), 1);
+    EXPECT_NEAR(timeline.span_ns, 1.02 * static_cast<double>(trainer.end_ns() - trainer.begin_ns()), 1);
     const double whole = timeline.span_ns;
     io.KeysDown['W'] = true;
     for (int i = 0; i < 10; ++i) ui.frame(draw);
