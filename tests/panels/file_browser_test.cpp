@@ -38,6 +38,8 @@ class Browser : public testing::Test {
         types = made;
         snapshot.file_types = types;
         snapshot.recent = {(root / "b.splats").string()};
+        // A window's backend would say which of its keys are these.
+        for (int key = 0; key < ImGuiKey_COUNT; ++key) ImGui::GetIO().KeyMap[key] = 256 + key;
     }
     ~Browser() override { fs::remove_all(root); }
     void put(const std::string& name, std::size_t bytes) {
