@@ -170,7 +170,7 @@ TEST_F(ComparePanel, AFilesMenuOffersTheComparison) {
     const auto draw = alone(files);
     for (int i = 0; i < 2; ++i) ui.frame(draw);
     std::set<std::string> names;
-    for (float y = 90; y < 240; y += 14) {
+    for (float y = 110; y < 122; y += 4) {
         ui.click({40, y}, draw, 1);
         for (float below = 8; below < 60; below += 12) {  // the menu stands at the mouse
             ui.click({60, y + below}, draw);
