@@ -58,6 +58,7 @@ void blocks_of(std::span<const Item> items, std::int64_t t0, std::int64_t t1, st
                std::vector<SpanBlock>& out) {
     constexpr std::size_t kSamples = 12;
     const std::int64_t from = t0 - ((t0 % quantum) + quantum) % quantum;
+    std::ptrdiff_t guess = 4;
     auto at = std::upper_bound(items.begin(), items.end(), from,
                                [&](std::int64_t t, const Item& item) { return t < span_of(item).end_ns; });
     while (at != items.end() && span_of(*at).begin_ns <= t1) {
@@ -66,11 +67,20 @@ void blocks_of(std::span<const Item> items, std::int64_t t0, std::int64_t t1, st
         auto next = at + 1;
         if (first.length_ns() < quantum) {
             const std::int64_t edge = first.begin_ns - ((first.begin_ns % quantum) + quantum) % quantum + quantum;
-            // Most blocks are short: look near before looking everywhere.
-            std::ptrdiff_t reach = 4;
-            while (reach < items.end() - next && span_of(next[reach]).begin_ns < edge) reach *= 4;
-            next = std::lower_bound(next, items.end() - next > reach ? next + reach : items.end(), edge,
+            // Most blocks are about as long as the last: look there before looking everywhere, every look at memory
+            // that is far away is dear.
+            const std::ptrdiff_t room = items.end() - next;
+            const auto before = [&](std::ptrdiff_t i) { return span_of(next[i]).begin_ns < edge; };
+            std::ptrdiff_t low = 0, high = std::min(guess, room), step = 2;
+            if (high < room && before(high)) {
+                for (low = high; high < room && before(high); high = std::min(high + step, room), step *= 2) low = high;
+            } else {
+                for (low = high; low > 0 && !before(low - 1); low = std::max<std::ptrdiff_t>(low - step, 0), step *= 2)
+                    high = low;
+            }
+            next = std::lower_bound(next + low, next + high, edge,
                                     [&](const Item& item, std::int64_t t) { return span_of(item).begin_ns < t; });
+            guess = next - at;
             // The last to begin here may go on for long: it is drawn by itself.
             if (next - at > 1 && span_of(*(next - 1)).length_ns() >= quantum) --next;
             block.count = static_cast<std::uint32_t>(next - at);
@@ -79,10 +89,11 @@ void blocks_of(std::span<const Item> items, std::int64_t t0, std::int64_t t1, st
         if (block.count > 1) {
             std::array<std::pair<std::uint32_t, std::int64_t>, kSamples> seen{};
             std::size_t names = 0, most = 0;
+            // Neighbours from its middle: they share cache lines, and there are thousands of blocks.
             const std::size_t samples = std::min<std::size_t>(block.count, kSamples);
             std::int64_t busy = 0;
             for (std::size_t k = 0; k < samples; ++k) {
-                const TraceSpan& s = span_of(at[static_cast<std::ptrdiff_t>(k * block.count / samples)]);
+                const TraceSpan& s = span_of(at[static_cast<std::ptrdiff_t>((block.count - samples) / 2 + k)]);
                 busy += s.length_ns();
                 std::size_t n = 0;
                 while (n < names && seen[n].first != s.name) ++n;
