@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes a folder and a tar.gz that run on other machines: the program, the shared libraries it needs, fonts, licences.
 
-bundle.py PROGRAM FOLDER      writes FOLDER/ and FOLDER.tar.gz
+bundle.py PROGRAM INJECTION FOLDER      writes FOLDER/ and FOLDER.tar.gz; INJECTION is the library for other programs
 
 Libraries are of three kinds:
   left out   libc and its family, which come with the loader. They decide how old a system may be; the bundle's README names
@@ -36,6 +36,7 @@ README = """gausscope {version}: trains, shows and explains 3D Gaussian Splattin
 
     bin/gausscope                 the studio
     bin/gausscope selftest        checks this machine
+    bin/gausscope record -- python train.py     records another program
     bin/gausscope --help
 
 Runs on {machine} Linux with glibc {glibc} or newer (ldd --version tells; Debian 12 has 2.36, Ubuntu 24.04 has 2.39). {cuda}
@@ -126,13 +127,14 @@ def pack(folder: pathlib.Path, archive: pathlib.Path) -> None:
 
 
 def main() -> int:
-    program, folder = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    program, injection, folder = map(pathlib.Path, sys.argv[1:4])
     archive = folder.with_name(folder.name + ".tar.gz")
     shutil.rmtree(folder, ignore_errors=True)
     libraries = needed_by(program)
     (folder / "bin").mkdir(parents=True)
     shutil.copy(program, folder / "bin/gausscope")
     copy_libraries(libraries, folder / "lib")
+    subprocess.run(["strip", "--strip-unneeded", "-o", str(folder / "lib" / injection.name), str(injection)], check=True)
 
     fonts = {FONTS / name: folder / "share/gausscope/fonts" / name for name in FONT_FILES}
     for font, to in fonts.items():
@@ -143,7 +145,7 @@ def main() -> int:
     copy_licenses(owners | set(INSIDE), folder / "share/licenses", cuda)
 
     version = output_of(str(folder / "bin/gausscope"), "--version").split()[-1]
-    glibc = glibc_of([program, *libraries.values()])
+    glibc = glibc_of([program, injection, *libraries.values()])
     (folder / "README").write_text(README.format(version=version, machine=os.uname().machine, glibc=glibc,
                                                  cuda=WITH_CUDA if cuda else WITHOUT_CUDA), encoding="utf-8")
     pack(folder, archive)

@@ -420,8 +420,10 @@ void stop_endpoint() noexcept {
     // thread and what it uses stay behind.
     if (::pthread_timedjoin_np(endpoint.thread, nullptr, &until) != 0) {
         ::pthread_detach(endpoint.thread);
+        say_farewell();
         return;
     }
+    say_farewell();
     reset();
 }
 

@@ -100,6 +100,10 @@ void set_service_cpu_ns(std::uint64_t total) noexcept {
 
 void add_service_ticks(std::uint64_t ticks) noexcept { detail::count(&abi::RingHeader::service_ticks, ticks); }
 
+void say_farewell() noexcept {
+    if (abi::RingHeader* h = ring_header()) store(h->armed, 0u);
+}
+
 void write_gpu_device(std::uint32_t index, const abi::GpuDevice& device) noexcept {
     abi::RingHeader* h = ring_header();
     if (h == nullptr || index >= abi::kGpuSlots) return;

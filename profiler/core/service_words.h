@@ -24,6 +24,10 @@ void set_service_cpu_ns(std::uint64_t total) noexcept;
 /// Time a thread of the program has spent in a slow path of the recorder.
 void add_service_ticks(std::uint64_t ticks) noexcept;
 
+/// The process is leaving in order: to readers it does not record any more, although what it still writes is kept. One
+/// that is gone and had not said so was killed.
+void say_farewell() noexcept;
+
 /// Tells readers of GPU `index`; before its first record. Numbers beyond abi::kGpuSlots have no slot.
 void write_gpu_device(std::uint32_t index, const abi::GpuDevice& device) noexcept;
 

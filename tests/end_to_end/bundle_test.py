@@ -16,6 +16,7 @@ import unittest
 
 ARCHIVE = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 else pathlib.Path()
 LIBC = re.compile(r"^(libc|libm|libdl|libpthread|librt)\.so|^ld-linux")
+INJECTION = "libgausscope_inject.so"
 CHROOT = ["chroot"] if os.geteuid() == 0 else ["unshare", "-r", "chroot"]
 
 
@@ -85,7 +86,7 @@ class Bundle(unittest.TestCase):
                               file.name)
 
     def test_libraries_come_from_the_bundle(self):
-        own = {f.name for f in (self.root / "lib").glob("*.so*")}
+        own = {f.name for f in (self.root / "lib").glob("*.so*")} - {INJECTION}
         fallback = {f.name for f in (self.root / "lib/fallback").glob("*.so*")}
         taken = loaded(self.program)
         self.assertLessEqual(own, set(taken))
@@ -95,6 +96,17 @@ class Bundle(unittest.TestCase):
                 self.assertTrue(file.startswith(str(self.program.parent)) or file.startswith(str(self.root)), file)
             else:
                 self.assertTrue(name in fallback or LIBC.match(name), f"{name} from {file}")
+
+    def test_its_library_for_other_programs_needs_libc_alone(self):
+        needs = run(["readelf", "-d", str(self.root / "lib" / INJECTION)]).stdout
+        needed = re.findall(r"\(NEEDED\).*\[(.*)\]", needs)
+        self.assertTrue(needed, needs)
+        for name in needed:
+            self.assertRegex(name, LIBC)
+        trace = self.root / "t.pftrace"
+        done = run([str(self.program), "record", "-o", str(trace), "--", str(self.program), "--version"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("injection library", done.stderr)
 
     def test_starts_with_nothing_but_libc(self):
         done = self.in_bare_system("--version")

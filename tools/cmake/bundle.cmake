@@ -17,5 +17,5 @@ set_target_properties(gausscope_bundled PROPERTIES
 set(GAUSSCOPE_BUNDLE gausscope-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR})
 add_custom_target(bundle
   COMMAND /usr/bin/python3 ${PROJECT_SOURCE_DIR}/tools/bundle.py $<TARGET_FILE:gausscope_bundled>
-    ${CMAKE_BINARY_DIR}/bundle/${GAUSSCOPE_BUNDLE}
-  DEPENDS gausscope_bundled VERBATIM USES_TERMINAL)
+    $<TARGET_FILE:gausscope_inject> ${CMAKE_BINARY_DIR}/bundle/${GAUSSCOPE_BUNDLE}
+  DEPENDS gausscope_bundled gausscope_inject VERBATIM USES_TERMINAL)
