@@ -32,7 +32,8 @@ struct CaptureNote {
         other,
         lens,
         photo_size
-    };  ///< lens: resampled; photo_size: not the size its camera is listed with
+        bool operator==(const CaptureNote&) const = default;
+};  ///< lens: resampled; photo_size: not the size its camera is listed with
     std::string text;
     Kind kind = Kind::other;
 };
