@@ -32,8 +32,7 @@ struct CaptureNote {
         other,
         lens,
         photo_size
-        bool operator==(const CaptureNote&) const = default;
-};  ///< lens: resampled; photo_size: not the size its camera is listed with
+    };  ///< lens: resampled; photo_size: not the size its camera is listed with
     std::string text;
     Kind kind = Kind::other;
 };
