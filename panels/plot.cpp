@@ -324,9 +324,8 @@ void histogram(const char* id, const Histogram& data, ImU32 color, float height,
         if (!under) continue;
         const double from = colormap_value(static_cast<double>(i) / bins, data.lo, data.hi, data.logarithmic),
                      to = colormap_value(static_cast<double>(i + 1) / bins, data.lo, data.hi, data.logarithmic);
-        ImGui::SetTooltip("%s to %s %s\n%s %s (%s)", format_number(from, 3).c_str(),
-                          format_number(to, 3).c_str(), data.unit.c_str(),
-                          format_count(static_cast<double>(data.counts[i])).c_str(), what,
+        ImGui::SetTooltip("%s to %s %s\n%s %s (%s)", format_number(from, 3).c_str(), format_number(to, 3).c_str(),
+                          data.unit.c_str(), format_count(static_cast<double>(data.counts[i])).c_str(), what,
                           format_share(static_cast<double>(data.counts[i]) / std::max(sum, 1.0)).c_str());
     }
     const std::string left = format_number(data.lo, 3), right = format_number(data.hi, 3);

@@ -235,9 +235,9 @@ struct Snapshot {
     std::vector<TraceEntry> traces;     ///< everything that can be shown, this session first; empty: only `trace`
     std::uint64_t shown_trace = 0;      ///< TraceEntry::id
     std::shared_ptr<const FileTypes> file_types;  ///< null: every file is just a file
-    std::vector<std::string> recent;    ///< paths opened lately
-    std::string backend, device;        ///< "CPU (AVX3_SPR, 2 threads)", "Intel Xeon ..."
-    std::string present_path;           ///< how pictures get from the GPU to the screen: "interop"; empty: not used
+    std::vector<std::string> recent;              ///< paths opened lately
+    std::string backend, device;                  ///< "CPU (AVX3_SPR, 2 threads)", "Intel Xeon ..."
+    std::string present_path;  ///< how pictures get from the GPU to the screen: "interop"; empty: not used
     std::optional<DeviceMemory> device_memory;
     std::shared_ptr<const StageCosts> costs;
     std::uint64_t process_bytes = 0;  ///< resident memory of the process, 0: unknown

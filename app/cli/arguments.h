@@ -102,7 +102,7 @@ struct BenchArguments {
 };
 struct TraceArguments {
     std::string file;
-    std::string output;  ///< its end chooses the format; empty: none
+    std::string output;               ///< its end chooses the format; empty: none
     std::vector<std::string> others;  ///< read beside it on one clock; with `compare`: the second trace
     std::string stage_map;
     std::string baseline;
