@@ -48,7 +48,7 @@ void add_serve(CLI::App& root, Arguments& a) {
         ->check(CLI::Range(1, 1 << 24))
         ->option_text("MIB");
     serve.add_option("--memory", s.memory_mib, "memory for the recent past of all processes [256]")
-        ->check(CLI::Range(16, 1 << 20))
+        ->check(CLI::Range(1, 1 << 20))
         ->option_text("MIB");
     serve.add_option("--before", s.before_s, "seconds before a trigger that a recording holds [20]")
         ->check(CLI::Range(0.1, 600.0))
@@ -90,7 +90,7 @@ void add_record(CLI::App& root, Arguments& a) {
         ->check(CLI::Range(0.0, 100.0))
         ->option_text("PERCENT");
     record.add_option("--memory", r.memory_mib, "memory for the measurements; then the oldest go [1024]")
-        ->check(CLI::Range(16, 1 << 20))
+        ->check(CLI::Range(1, 1 << 20))
         ->option_text("MIB");
     record.add_option("--chain", r.chain, "another NVTX tool's library, which gets all calls too")
         ->option_text("LIBRARY");
@@ -116,7 +116,7 @@ void add_attach(CLI::App& root, Arguments& a) {
         ->check(CLI::Range(0.0, 100.0))
         ->option_text("PERCENT");
     attach.add_option("--memory", t.memory_mib, "with --headless: memory for the measurements [1024]")
-        ->check(CLI::Range(16, 1 << 20))
+        ->check(CLI::Range(1, 1 << 20))
         ->option_text("MIB");
     attach.add_flag("--insights", t.insights, "with --headless: say what costs time and what would help");
     attach.add_flag("--release-cupti", t.release_cupti, "make it give CUPTI back, and stop");

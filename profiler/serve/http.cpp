@@ -93,19 +93,17 @@ Result<HttpServer> HttpServer::listen(const std::string& address, Handler handle
     callbacks.begin_request = State::begin_request;
     callbacks.log_message = State::log_message;
     // Few threads: a scrape takes well under a millisecond, and nobody may hold many connections open.
-    std::array<const char*, 13> options{"listening_ports",
-                                        address.c_str(),
-                                        "num_threads",
-                                        "4",
-                                        "request_timeout_ms",
-                                        "5000",
-                                        "max_request_size",
-                                        "16384",
-                                        "enable_keep_alive",
-                                        "no",
-                                        "linger_timeout_ms",
-                                        "0",
-                                        nullptr};
+    std::array options{"listening_ports",
+                       address.c_str(),
+                       "num_threads",
+                       "4",
+                       "request_timeout_ms",
+                       "5000",
+                       "max_request_size",
+                       "16384",
+                       "enable_keep_alive",
+                       "no",
+                       static_cast<const char*>(nullptr)};
     unsigned code = 0;
     std::array<char, 256> text{};
     mg_error_data error{&code, text.data(), text.size()};
