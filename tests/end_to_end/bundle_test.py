@@ -121,7 +121,7 @@ class Bundle(unittest.TestCase):
     def test_says_that_there_is_no_driver(self):
         done = self.in_bare_system("bench", "--backend", "cuda")
         self.assertEqual(done.returncode, 2)
-        self.assertRegex(done.stderr, r"^error: the CUDA backend cannot be used: (no NVIDIA driver|.* built without CUDA)")
+        self.assertRegex(done.stderr, r"(?m)^error: the CUDA backend cannot be used: (no NVIDIA driver|.* built without CUDA)")
 
     def test_finds_its_fonts(self):
         theme = (pathlib.Path(__file__).parents[2] / "panels/theme.cpp").read_text(encoding="utf-8")
