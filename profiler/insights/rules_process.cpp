@@ -205,8 +205,7 @@ Answer own_cost(const Subject& s) {
         return cannot_tell("the trace does not tell what recording it took");
     const SelfCost cost = self_cost(s);
     if (!(cost.share > cost.budget) && cost.lost == 0) return {};
-    const double ms =
-        std::isfinite(s.iteration_ms) ? cost.share * s.iteration_ms : std::numeric_limits<double>::quiet_NaN();
+    const double ms = std::isfinite(s.mean_ms) ? cost.share * s.mean_ms : std::numeric_limits<double>::quiet_NaN();
     Insight i = insight(s, cost.share > cost.budget ? "Recording costs more than its budget" : "Records were lost", ms,
                         Confidence::measured);
     i.text = fmt::format("Recording took {:.2f} % of the traced time", 100 * cost.share);

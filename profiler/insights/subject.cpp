@@ -111,6 +111,7 @@ void Subject::choose_iterations() {
     for (const Iteration& i : items) ms.push_back(i.milliseconds());
     std::sort(ms.begin(), ms.end());
     iteration_ms = percentile(ms, 50);
+    mean_ms = std::accumulate(ms.begin(), ms.end(), 0.0) / static_cast<double>(ms.size());
 }
 
 void Subject::gather_stages() {

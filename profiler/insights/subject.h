@@ -73,6 +73,7 @@ struct Subject {
     std::vector<Breakdown> breakdowns;  ///< of them
     Interval whole;                     ///< from the first one's begin to the last one's end
     double iteration_ms = 0;            ///< median
+    double mean_ms = 0;                 ///< what times per iteration are parts of: these are means, too
     Activity activity;
     std::vector<Work> works;  ///< by begin
     std::vector<Call> calls;  ///< by begin; of the runtime, and of the driver where it was called directly
@@ -86,7 +87,7 @@ struct Subject {
     /// Nanoseconds over all iterations -> milliseconds per iteration.
     double per_iteration(double ns) const { return ns * 1e-6 / count(); }
     double per_iteration(std::int64_t ns) const { return per_iteration(static_cast<double>(ns)); }
-    double share(double ms) const { return ms / iteration_ms; }
+    double share(double ms) const { return ms / mean_ms; }
     /// Mean time of a stage per iteration, where stages are timed.
     double stage_ms(Stage stage) const { return (on_gpu ? gpu_ms : cpu_ms)[static_cast<std::size_t>(stage)]; }
     const TraceProcess& traced() const { return store.processes()[process]; }
