@@ -74,7 +74,7 @@ class Studio {
     void carry_out_ui_actions();
     void carry_out(const ShowPanel& action);
     void carry_out(const ShowPalette& action) { ui_.show_palette(action.command); }
-    void carry_out(const ResetLayout&) { ui_.reset_layout(); }
+    void carry_out(const ResetLayout&) { ui_.reset_layout(), trace_layout_ = false; }
     void carry_out(const SaveTrace& action);
     void carry_out(const WindowPicture& action);
     void carry_out(const QuitStudio&) { quit_ = true; }
@@ -109,6 +109,7 @@ class Studio {
     bool sent_any_ = false, quit_ = false, opened_anything_ = false;
     int exit_code_ = 0, frames_to_draw_ = kSettleFrames;
     bool published_ = false;
+    bool trace_layout_ = false;  ///< shown for looking at traces only; preferences_.layout is the user's own
     Clock::time_point last_draw_{}, last_move_{}, last_title_{};
 };
 
@@ -193,6 +194,8 @@ void Studio::handle_input() {
 void Studio::follow_scene() {
     if (state_.status.scene_serial == scene_seen_ || !state_.scene) return;
     scene_seen_ = state_.status.scene_serial;
+    if (trace_layout_) ui_.load_layout(preferences_.layout);
+    trace_layout_ = false;
     sent_any_ = false;  // the engine waits for a request that knows this scene
     opened_anything_ = true;
     state_.view.capture_view = -1;
@@ -309,7 +312,7 @@ void Studio::save_and_close() {
             complain(saved.error().text()), exit_code_ = exit_code_ ? exit_code_ : 1;
     }
     preferences_.view = state_.view;
-    preferences_.layout = ui_.layout();
+    if (!trace_layout_) preferences_.layout = ui_.layout();
     if (options_.remember) write_preferences(config_folder(), preferences_);
 }
 
@@ -320,7 +323,10 @@ void Studio::open_start_paths() {
         state_.last_sent = session_.send(OpenCommand{options_.compare, "", false, false, true});
     for (const std::string& path : options_.traces) carry_out(OpenTrace{path});
     for (const std::uint32_t pid : options_.attach) carry_out(AttachProcess{pid});
-    if (options_.path.empty() && !(options_.traces.empty() && options_.attach.empty())) ui_.show_trace_layout();
+    if (!options_.path.empty() || (options_.traces.empty() && options_.attach.empty())) return;
+    preferences_.layout = ui_.layout();
+    ui_.show_trace_layout();
+    trace_layout_ = true;
 }
 
 int Studio::run(std::vector<ScriptLine> script) {

@@ -235,6 +235,7 @@ std::string StudioUi::statistics_csv(const TraceStore& trace) const { return par
 void StudioUi::show_trace_layout() { parts_->workspace.show_trace_layout(); }
 bool StudioUi::takes_key(const std::string& chord) const { return parts_->workspace.timeline.takes_key(chord); }
 void StudioUi::reset_layout() { parts_->workspace.reset_layout(); }
+void StudioUi::load_layout(std::string_view layout) { parts_->workspace.load_layout(layout); }
 std::string StudioUi::layout() const { return parts_->workspace.save_layout(); }
 
 Image8 StudioUi::window_picture() const {

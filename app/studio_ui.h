@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "app/commands.h"
 #include "app/preferences.h"
@@ -37,6 +38,7 @@ class StudioUi {
     void show_palette(const std::string& command = {});
     void reset_layout();
     std::string layout() const;
+    void load_layout(std::string_view layout);
     /// What the panels about traces share.
     TraceView& trace_view();
     /// The timeline where the viewport usually is: for looking at traces without a scene.
