@@ -9,7 +9,7 @@
 namespace gs::insights {
 namespace {
 
-// Start values: references' rule table.
+// Start values: the table of docs/insights.md.
 constexpr double kBound = 0.60;        // of a peak
 constexpr double kLatency = 0.40;      // below this of either: neither limits
 constexpr double kLowOccupancy = 0.5;  // R11

@@ -7,7 +7,7 @@
 namespace gs::insights {
 namespace {
 
-// Start values: references' rule table; those of our own are marked.
+// Start values: the table of docs/insights.md; those of our own are marked.
 constexpr double kLowClock = 0.90;        // R12, of the boost clock
 constexpr double kOverheadShare = 0.002;  // R13, R14, ours: of the iteration
 

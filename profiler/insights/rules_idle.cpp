@@ -6,7 +6,7 @@
 namespace gs::insights {
 namespace {
 
-// Start values: references' rule table (docs/insights.md).
+// Start values: the table of docs/insights.md.
 constexpr double kIdleShare = 0.10;           // R1, of the iteration
 constexpr std::int64_t kShortGapNs = 2'000;   // R2: gaps of launching last 2 to 20 us
 constexpr double kLaunchGapShare = 0.02;      // R2: less is not worth a change

@@ -9,7 +9,7 @@
 namespace gs::insights {
 namespace {
 
-// Start values: references' rule table; those of our own are marked.
+// Start values: the table of docs/insights.md; those of our own are marked.
 constexpr double kLowOccupancy = 0.5;     // R7
 constexpr double kLeastWaves = 1;         // R8
 constexpr double kLargeTail = 0.25;       // R8, of the time of all waves

@@ -8,7 +8,7 @@
 namespace gs::insights {
 namespace {
 
-// Start values: references' rule table; those of our own are marked.
+// Start values: the table of docs/insights.md; those of our own are marked.
 constexpr double kDataShare = 0.05;    // R20, ours, as for other waits
 constexpr double kStraggler = 1.10;    // R23, times the median of the ranks
 constexpr double kSameKernels = 0.05;  // R23, ours: kernel times that differ by less are equal

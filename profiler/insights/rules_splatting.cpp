@@ -7,7 +7,7 @@
 namespace gs::insights {
 namespace {
 
-// Start values: references' rule table; those of our own are marked.
+// Start values: the table of docs/insights.md; those of our own are marked.
 constexpr double kSortShare = 0.30;           // R16, of the forward pass
 constexpr double kLongestOverMean = 8;        // R17
 constexpr double kBackwardOverForward = 3;    // R18

@@ -6,7 +6,7 @@
 namespace gs::insights {
 namespace {
 
-// Start values: references' rule table; those of our own are marked.
+// Start values: the table of docs/insights.md; those of our own are marked.
 constexpr double kSyncShare = 0.05;                // R3, of the iteration
 constexpr std::uint64_t kScalarBytes = 16;         // R3: what .item() and nonzero() fetch
 constexpr std::uint64_t kStagedBytes = 64 * 1024;  // R4: copies up to here are staged without a wait (CUDA's rules of
