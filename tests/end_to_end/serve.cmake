@@ -1,5 +1,5 @@
 # The daemon with a real trainer, and scraped by a real Prometheus (tools/get_prometheus fetches one; skipped without).
-find_program(PROMETHEUS prometheus HINTS ${CMAKE_BINARY_DIR}/prometheus/usr/bin)
+find_program(PROMETHEUS prometheus)
 foreach(group Daemon Prometheus)
   string(TOLOWER ${group} name)
   add_test(NAME serving_${name} COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/serve_test.py ${group})
@@ -7,5 +7,5 @@ foreach(group Daemon Prometheus)
   if(PROMETHEUS)
     list(APPEND environment "GAUSSCOPE_PROMETHEUS=${PROMETHEUS}")
   endif()
-  set_tests_properties(serving_${name} PROPERTIES ENVIRONMENT "${environment}")
+  set_tests_properties(serving_${name} PROPERTIES ENVIRONMENT "${environment}" SKIP_RETURN_CODE 77)
 endforeach()

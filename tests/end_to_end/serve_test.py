@@ -174,9 +174,9 @@ class Daemon(Node):
                     sum(samples(text, "gausscope_records_total").values()))
 
         # The store is full once it has seen as many records as fit; then nothing may grow.
-        wait_until("a full store", lambda: figures()[1] > 30_000)
+        wait_until("a full store", lambda: figures()[1] > 15_000)
         full, records = figures()
-        wait_until("as much again, twice", lambda: figures()[1] > records + 60_000)
+        wait_until("twice as much", lambda: figures()[1] > records + 25_000)
         self.assertLess(figures()[0], full * 1.15 + 4e6)
 
     def test_a_taken_port_is_said(self):
@@ -191,7 +191,6 @@ class Daemon(Node):
 
 
 class Prometheus(Node):
-    @unittest.skipUnless(PROMETHEUS, "SKIPPED: prometheus is not installed")
     def test_prometheus_scrapes_it(self):
         address = self.serve("--no-rules")
         self.train()
@@ -229,4 +228,7 @@ class Prometheus(Node):
 
 
 if __name__ == "__main__":
+    if "Prometheus" in sys.argv and not PROMETHEUS:
+        print("skipped: there is no prometheus here (tools/get_prometheus fetches one)")
+        sys.exit(77)
     unittest.main(verbosity=2)
