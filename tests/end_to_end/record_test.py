@@ -76,7 +76,8 @@ class Record(Service):
         self.assertGreater(told["ranges"], 6)
 
     def test_children_and_grandchildren(self):
-        script = f'"{NVTX_PROGRAM}" one first </dev/null & "{NVTX_PROGRAM}" one second </dev/null & wait'
+        # A rank is read from /proc, so it is known of processes that live a moment; these wait for their input to end.
+        script = f'sleep 1 | "{NVTX_PROGRAM}" one first & sleep 1 | "{NVTX_PROGRAM}" one second & wait'
         told = self.record(0, "sh", "-c", script, env={"RANK": "3"}).json
         self.assertEqual(len(told["processes"]), 2)
         self.assertEqual({r["name"] for r in told["top_ranges"]}, {"first", "second"})
