@@ -163,6 +163,7 @@ class Daemon(Node):
         for address in (first, second):
             wait_until("iterations", lambda: self.iterations(address)[0] >= 5)
 
+    @unittest.skipIf(os.environ.get("GAUSSCOPE_SANITIZED"), "a sanitizer holds freed memory back")
     def test_memory_stays_flat_under_load(self):
         address = self.serve("--no-rules", "--slow-step", "0", "--memory", "1")
         self.train()
