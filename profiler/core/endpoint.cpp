@@ -424,6 +424,8 @@ void stop_endpoint() noexcept {
         return;
     }
     say_farewell();
+    // Its last tick may have found the socket missing and made it anew.
+    if (endpoint.name[0] != '\0') ::unlinkat(endpoint.directory, endpoint.name, 0);
     reset();
 }
 
