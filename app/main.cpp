@@ -1,4 +1,5 @@
-// gausscope: trains, shows and explains 3D Gaussian Splatting. Reads the command line and hands over to the subcommand.
+// gausscope: trains, shows and explains 3D Gaussian Splatting. Reads the command line and hands
+// over to the subcommand.
 #include <fmt/core.h>
 
 #include <array>
@@ -8,8 +9,8 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/common.h"
-#include "profiler/core/scope.h"
-#include "profiler/service/own_service.h"
+#include "base/record/scope.h"
+#include "profiler/collect/own_service.h"
 
 namespace {
 
@@ -49,7 +50,8 @@ int main(int argc, char** argv) {
         return run(argc, argv);
     } catch (const std::bad_alloc&) {
         fmt::print(stderr,
-                   "error: out of memory (use smaller photos: --downscale 2, or fewer Gaussians: --max-gaussians N)\n");
+                   "error: out of memory (use smaller photos: --downscale 2, or fewer Gaussians: "
+                   "--max-gaussians N)\n");
     } catch (const std::exception& error) {
         fmt::print(stderr, "error: {}\n", error.what());
     }

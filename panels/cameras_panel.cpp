@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "panels/format.h"
-#include "panels/fuzzy.h"
-#include "panels/widgets.h"
+#include "base/format.h"
+#include "panels/widgets/fuzzy.h"
+#include "panels/widgets/widgets.h"
 
 namespace gs {
 namespace {
@@ -19,7 +19,8 @@ void camera_tooltip(const CameraRow& row) {
     ImGui::BeginTooltip();
     text(row.name);
     dim_text(row.test ? "test view: not trained on" : "training view");
-    dim_text(fmt::format("{} x {} px, focal length {:.1f} px", row.camera.width, row.camera.height, row.camera.fx));
+    dim_text(fmt::format("{} x {} px, focal length {:.1f} px", row.camera.width, row.camera.height,
+                         row.camera.fx));
     if (!row.test) dim_text(fmt::format("used {} times", row.times_sampled));
     ImGui::EndTooltip();
 }
@@ -49,7 +50,8 @@ void CamerasPanel::draw(const Snapshot& snapshot, Commands& commands) {
         empty_note(snapshot.scene ? "This scene came without photos" : "Nothing is open");
         return;
     }
-    if (icon_button("previous", Icon::previous, "Previous capture camera")) commands.push("view.previous");
+    if (icon_button("previous", Icon::previous, "Previous capture camera"))
+        commands.push("view.previous");
     ImGui::SameLine(0, 2);
     if (icon_button("next", Icon::next, "Next capture camera")) commands.push("view.next");
     ImGui::SameLine();
@@ -61,8 +63,10 @@ void CamerasPanel::draw(const Snapshot& snapshot, Commands& commands) {
     ImGui::InputTextWithHint("##filter", "filter", &filter);
     std::vector<const CameraRow*> rows;
     for (const CameraRow& row : *snapshot.cameras)
-        if ((split == 0 || row.test == (split == 2)) && contains_text(row.name, filter)) rows.push_back(&row);
-    const ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp;
+        if ((split == 0 || row.test == (split == 2)) && contains_text(row.name, filter))
+            rows.push_back(&row);
+    const ImGuiTableFlags flags =
+        ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp;
     if (!ImGui::BeginTable("##cameras", 2, flags)) return;
     ImGui::TableSetupScrollFreeze(0, 1);
     ImGui::TableSetupColumn("photo", ImGuiTableColumnFlags_WidthStretch);
@@ -72,7 +76,8 @@ void CamerasPanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (snapped != last_snapped && snapped >= 0)  // the list follows the viewport
         for (std::size_t i = 0; i < rows.size(); ++i)
             if (static_cast<int>(rows[i]->view) == snapped)
-                ImGui::SetScrollY(std::max(0.0F, static_cast<float>(i) - 3) * ImGui::GetTextLineHeightWithSpacing());
+                ImGui::SetScrollY(std::max(0.0F, static_cast<float>(i) - 3) *
+                                  ImGui::GetTextLineHeightWithSpacing());
     last_snapped = snapped;
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(rows.size()));

@@ -1,10 +1,11 @@
-// Cameras: the capture's photos as a list; a click snaps the viewport to one. A tab of the workspace.
+// Cameras: the capture's photos as a list; a click snaps the viewport to one. A tab of the
+// workspace.
 #pragma once
 
 #include <string>
 
-#include "panels/command.h"
-#include "panels/snapshot.h"
+#include "panels/state/command.h"
+#include "panels/state/snapshot.h"
 
 namespace gs {
 

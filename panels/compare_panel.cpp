@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "panels/format.h"
-#include "panels/widgets.h"
+#include "base/format.h"
+#include "panels/widgets/widgets.h"
 
 namespace gs {
 namespace {
@@ -21,14 +21,17 @@ const TraceEntry* entry_of(const Snapshot& snapshot, std::uint64_t id) {
 }
 
 ImU32 verdict_color(Verdict verdict) {
-    return verdict == Verdict::faster ? kGoodColor : verdict == Verdict::slower ? kWarningColor : kDimColor;
+    return verdict == Verdict::faster   ? kGoodColor
+           : verdict == Verdict::slower ? kWarningColor
+                                        : kDimColor;
 }
 
 /// The difference with its interval: "-1.20 ms (-1.31 to -1.08)".
 std::string difference_text(const ComparedRow& row) {
     if (!std::isfinite(row.difference_ms)) return "-";
     const auto signed_ms = [](double v) { return (v > 0 ? "+" : "") + format_compact(v); };
-    return fmt::format("{} ({} to {})", signed_ms(row.difference_ms), signed_ms(row.low_ms), signed_ms(row.high_ms));
+    return fmt::format("{} ({} to {})", signed_ms(row.difference_ms), signed_ms(row.low_ms),
+                       signed_ms(row.high_ms));
 }
 
 std::string kind_text(ComparedRow::Kind kind) {
@@ -69,15 +72,17 @@ void ComparePanel::draw_side(const Snapshot& snapshot, std::size_t which) {
         side.process = std::min(side.process, static_cast<std::uint32_t>(processes.size()) - 1);
         if (ImGui::BeginCombo("##process", processes[side.process].name.c_str())) {
             for (std::uint32_t i = 0; i < processes.size(); ++i)
-                if (ImGui::Selectable(fmt::format("{} ({})", processes[i].name, processes[i].pid).c_str(),
-                                      i == side.process))
+                if (ImGui::Selectable(
+                        fmt::format("{} ({})", processes[i].name, processes[i].pid).c_str(),
+                        i == side.process))
                     side.process = i;
             ImGui::EndCombo();
         }
     }
     ImGui::SameLine();
     if (side.range) {
-        if (ImGui::Button((format_ns(side.range->length_ns()) + " selected").c_str())) side.range.reset();
+        if (ImGui::Button((format_ns(side.range->length_ns()) + " selected").c_str()))
+            side.range.reset();
         tooltip("Compares only this stretch; click: all of it");
     } else if (view_.selection && side.trace == snapshot.shown_trace) {
         if (ImGui::Button("Take the selection")) side.range = view_.selection;
@@ -114,30 +119,36 @@ void ComparePanel::draw_row(const ComparedRow& row, double most) {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     const std::string kind = kind_text(row.kind);
-    colored_text(row.stage == Stage::other ? kTextColor : mix(stage_color(row.stage), kTextColor, 0.4F),
-                 fitted(kind.empty() || row.name.starts_with(kind) ? row.name : kind + " " + row.name,
-                        ImGui::GetContentRegionAvail().x));
+    colored_text(
+        row.stage == Stage::other ? kTextColor : mix(stage_color(row.stage), kTextColor, 0.4F),
+        fitted(kind.empty() || row.name.starts_with(kind) ? row.name : kind + " " + row.name,
+               ImGui::GetContentRegionAvail().x));
     ImGui::TableNextColumn();
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x, half = 0.5F * em();
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const auto x_of = [&](double ms) { return at.x + width * static_cast<float>(std::clamp(ms / most, 0.0, 1.0)); };
+    const auto x_of = [&](double ms) {
+        return at.x + width * static_cast<float>(std::clamp(ms / most, 0.0, 1.0));
+    };
     for (std::size_t i = 0; i < 2; ++i) {
         const Distribution& d = i == 0 ? row.a : row.b;
         if (d.count == 0 || !std::isfinite(d.median_ms)) continue;
         const float y = at.y + static_cast<float>(i) * half + 1;
-        list.AddRectFilled({at.x, y}, {std::max(x_of(d.median_ms), at.x + 1), y + half - 1}, kSideColors[i]);
+        list.AddRectFilled({at.x, y}, {std::max(x_of(d.median_ms), at.x + 1), y + half - 1},
+                           kSideColors[i]);
         list.AddLine({x_of(d.median_ms), y + 0.5F * half}, {x_of(d.p95_ms), y + 0.5F * half},
                      with_alpha(kSideColors[i], 160));
     }
     ImGui::Dummy({width, 2 * half + 2});
     if (ImGui::IsItemHovered())
         ImGui::SetTooltip(
-            "A: median %s, P95 %s, mean %s, %zu iterations\nB: median %s, P95 %s, mean %s, %zu iterations\n%s",
-            format_ms(row.a.median_ms).c_str(), format_ms(row.a.p95_ms).c_str(), format_ms(row.a.mean_ms).c_str(),
-            row.a.count, format_ms(row.b.median_ms).c_str(), format_ms(row.b.p95_ms).c_str(),
-            format_ms(row.b.mean_ms).c_str(), row.b.count,
-            row.matched ? "the difference is over matched iterations" : "the difference is over all pairs");
+            "A: median %s, P95 %s, mean %s, %zu iterations\nB: median %s, P95 %s, mean %s, %zu "
+            "iterations\n%s",
+            format_ms(row.a.median_ms).c_str(), format_ms(row.a.p95_ms).c_str(),
+            format_ms(row.a.mean_ms).c_str(), row.a.count, format_ms(row.b.median_ms).c_str(),
+            format_ms(row.b.p95_ms).c_str(), format_ms(row.b.mean_ms).c_str(), row.b.count,
+            row.matched ? "the difference is over matched iterations"
+                        : "the difference is over all pairs");
     const std::array<std::string, 3> cells{format_ms(row.a.median_ms), format_ms(row.b.median_ms),
                                            difference_text(row)};
     for (const std::string& cell : cells) {
@@ -145,13 +156,16 @@ void ComparePanel::draw_row(const ComparedRow& row, double most) {
         cell_right(cell);
     }
     ImGui::TableNextColumn();
-    cell_right(std::isfinite(row.relative) ? (row.relative > 0 ? "+" : "") + format_share(row.relative) : "-");
+    cell_right(std::isfinite(row.relative)
+                   ? (row.relative > 0 ? "+" : "") + format_share(row.relative)
+                   : "-");
     ImGui::TableNextColumn();
     colored_text(verdict_color(row.verdict), name_of(row.verdict));
 }
 
 void ComparePanel::draw_table(Commands&) {
-    constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingFixedFit;
+    constexpr ImGuiTableFlags kFlags =
+        ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingFixedFit;
     const float room = ImGui::GetContentRegionAvail().y;
     const float height = result_->matched.empty() ? room : std::max(0.68F * room, room - 9 * em());
     if (!ImGui::BeginTable("##compared", 7, kFlags, {0, height})) return;
@@ -174,16 +188,21 @@ void ComparePanel::draw_table(Commands&) {
 
 /// The same iterations on both sides, those whose time differs most first.
 void ComparePanel::draw_matched(const Snapshot& snapshot, Commands& commands) {
-    if (result_->matched.empty() || !ImGui::BeginTable("##matched", 4, ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg))
+    if (result_->matched.empty() ||
+        !ImGui::BeginTable("##matched", 4, ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg))
         return;
     std::vector<const MatchedIteration*> order;
     for (const MatchedIteration& m : result_->matched) order.push_back(&m);
-    const auto change = [](const MatchedIteration& m) { return m.b.milliseconds() - m.a.milliseconds(); };
-    std::sort(order.begin(), order.end(), [&](const MatchedIteration* a, const MatchedIteration* b) {
-        return std::abs(change(*a)) > std::abs(change(*b));
-    });
+    const auto change = [](const MatchedIteration& m) {
+        return m.b.milliseconds() - m.a.milliseconds();
+    };
+    std::sort(order.begin(), order.end(),
+              [&](const MatchedIteration* a, const MatchedIteration* b) {
+                  return std::abs(change(*a)) > std::abs(change(*b));
+              });
     ImGui::TableSetupScrollFreeze(0, 1);
-    for (const char* name : {"matched iteration", "A", "B", "B - A, ms"}) ImGui::TableSetupColumn(name);
+    for (const char* name : {"matched iteration", "A", "B", "B - A, ms"})
+        ImGui::TableSetupColumn(name);
     ImGui::TableHeadersRow();
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(order.size()));
@@ -200,7 +219,8 @@ void ComparePanel::draw_matched(const Snapshot& snapshot, Commands& commands) {
                 if (ImGui::Selectable(format_ms(it.milliseconds()).c_str())) {
                     if (made_of_[side].trace != snapshot.shown_trace)
                         commands.push("trace.show", {std::to_string(made_of_[side].trace)});
-                    commands.push("timeline.show", {std::to_string(it.begin_ns), std::to_string(it.end_ns)});
+                    commands.push("timeline.show",
+                                  {std::to_string(it.begin_ns), std::to_string(it.end_ns)});
                 }
                 ImGui::PopID();
                 tooltip("Shows it in the timeline");
@@ -217,20 +237,25 @@ void ComparePanel::draw(const Snapshot& snapshot, Commands& commands) {
         return;
     }
     // At first the shown trace, and the other one where there are two.
-    if (!entry_of(snapshot, sides[0].trace)) sides[0] = {snapshot.traces.front().id, 0, std::nullopt};
+    if (!entry_of(snapshot, sides[0].trace))
+        sides[0] = {snapshot.traces.front().id, 0, std::nullopt};
     if (!entry_of(snapshot, sides[1].trace)) {
         sides[1] = {snapshot.shown_trace, 0, std::nullopt};
         if (sides[1].trace == sides[0].trace)
             for (const TraceEntry& entry : snapshot.traces)
                 if (entry.store && entry.id != sides[0].trace) sides[1].trace = entry.id;
     }
-    if (result_ && !(entry_of(snapshot, made_of_[0].trace) && entry_of(snapshot, made_of_[1].trace))) result_.reset();
+    if (result_ &&
+        !(entry_of(snapshot, made_of_[0].trace) && entry_of(snapshot, made_of_[1].trace)))
+        result_.reset();
     draw_side(snapshot, 0);
     draw_side(snapshot, 1);
     ImGui::SameLine(0, em());
     const bool changed = !result_ || !(sides == made_of_);
     if (ImGui::Button(changed ? "Compare" : "Again")) wanted_ = true;
-    tooltip("Looks at the iterations of both sides: durations per stage, the difference and how sure it is");
+    tooltip(
+        "Looks at the iterations of both sides: durations per stage, the difference and how sure "
+        "it is");
     if (sides[0] == sides[1]) {
         ImGui::SameLine();
         dim_text("both sides are the same: choose another trace, or a stretch for each");
@@ -238,10 +263,12 @@ void ComparePanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (wanted_) work_out(snapshot);
     if (!result_) {
         empty_note(
-            "Choose two traces, or two stretches of one (select in the timeline, take the selection), and compare");
+            "Choose two traces, or two stretches of one (select in the timeline, take the "
+            "selection), and compare");
         return;
     }
-    dim_text(fitted(fmt::format("A: {}; B: {}", result_->how_a, result_->how_b), ImGui::GetContentRegionAvail().x));
+    dim_text(fitted(fmt::format("A: {}; B: {}", result_->how_a, result_->how_b),
+                    ImGui::GetContentRegionAvail().x));
     if (result_->rows.empty()) {
         empty_note("No iterations were found on one of the sides");
         return;

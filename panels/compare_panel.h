@@ -1,6 +1,6 @@
-// Compare: two traces, or two stretches of one, side by side: iterations and stages as distributions with the
-// difference and how sure it is, and matched iterations to jump to. The figures are profiler/analysis/compare.h's. A
-// tab of the workspace.
+// Compare: two traces, or two stretches of one, side by side: iterations and stages as
+// distributions with the difference and how sure it is, and matched iterations to jump to. The
+// figures are profiler/analysis/compare.h's. A tab of the workspace.
 #pragma once
 
 #include <array>
@@ -8,9 +8,9 @@
 #include <optional>
 #include <string>
 
-#include "panels/command.h"
-#include "panels/snapshot.h"
-#include "panels/trace_view.h"
+#include "panels/state/command.h"
+#include "panels/state/snapshot.h"
+#include "panels/state/trace_view.h"
 #include "profiler/analysis/compare.h"
 
 namespace gs {

@@ -5,14 +5,16 @@
 
 #include <algorithm>
 
-#include "panels/format.h"
-#include "panels/widgets.h"
+#include "base/format.h"
+#include "panels/widgets/widgets.h"
 
 namespace gs {
 namespace {
 
 ImU32 severity_color(Severity severity) {
-    return severity == Severity::error ? kErrorColor : severity == Severity::warning ? kWarningColor : kDimColor;
+    return severity == Severity::error     ? kErrorColor
+           : severity == Severity::warning ? kWarningColor
+                                           : kDimColor;
 }
 
 void wrapped(ImU32 color, std::string_view words) {
@@ -47,17 +49,22 @@ void plan_row(const char* name, const MemoryPlan& plan, bool training, const Doc
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     text(name);
-    tooltip(fmt::format("{} Gaussians at {} x {} pixels, about {} (Gaussian, tile) pairs; an estimate",
-                        format_count(static_cast<double>(plan.gaussians)), report.width, report.height,
-                        format_short(static_cast<double>(plan.isects))));
+    tooltip(
+        fmt::format("{} Gaussians at {} x {} pixels, about {} (Gaussian, tile) pairs; an estimate",
+                    format_count(static_cast<double>(plan.gaussians)), report.width, report.height,
+                    format_short(static_cast<double>(plan.isects))));
     ImGui::TableNextColumn();
-    const auto over = [&](const MemoryRoom& room) { return room.free_bytes > 0 && needed > room.free_bytes; };
+    const auto over = [&](const MemoryRoom& room) {
+        return room.free_bytes > 0 && needed > room.free_bytes;
+    };
     const bool wide = over(report.device) || (report.device.free_bytes == 0 && over(report.host));
     cell_right(format_bytes(static_cast<double>(needed)), wide ? kWarningColor : kTextColor);
     if (ImGui::IsItemHovered())
         tooltip(fmt::format(
-            "parameters {}\n{}lists and pictures of a frame {}{}", format_bytes(static_cast<double>(plan.parameters)),
-            training ? fmt::format("moments and statistics {}\n", format_bytes(static_cast<double>(plan.optimizer)))
+            "parameters {}\n{}lists and pictures of a frame {}{}",
+            format_bytes(static_cast<double>(plan.parameters)),
+            training ? fmt::format("moments and statistics {}\n",
+                                   format_bytes(static_cast<double>(plan.optimizer)))
                      : std::string(),
             format_bytes(static_cast<double>(training ? plan.frame_train : plan.frame_view)),
             training && report.photo_bytes > 0
@@ -79,7 +86,8 @@ void room_row(const char* name, const MemoryRoom& room) {
 std::optional<std::pair<std::string, std::string>> command_of_example(const Snapshot& snapshot,
                                                                       const std::string& example) {
     if (example.size() > 1 && example[0] == '#' &&
-        std::all_of(example.begin() + 1, example.end(), [](char c) { return c >= '0' && c <= '9'; }))
+        std::all_of(example.begin() + 1, example.end(),
+                    [](char c) { return c >= '0' && c <= '9'; }))
         return std::pair<std::string, std::string>("view.gaussian", example.substr(1));
     if (!snapshot.cameras) return {};
     const auto row = std::find_if(snapshot.cameras->begin(), snapshot.cameras->end(),
@@ -92,8 +100,8 @@ void DoctorPanel::draw_head(const Snapshot& snapshot, Commands& commands) const 
     const DoctorReport* report = snapshot.doctor.get();
     if (ImGui::Button(report ? "Examine again" : "Examine")) commands.push("doctor.examine");
     if (!report) return;
-    const auto fixable =
-        std::count_if(report->findings.begin(), report->findings.end(), [](const Finding& f) { return f.fixable; });
+    const auto fixable = std::count_if(report->findings.begin(), report->findings.end(),
+                                       [](const Finding& f) { return f.fixable; });
     const std::string fix_all = fmt::format("Mend all {}", fixable);
     const bool mending = busy(snapshot, "mend");
     if (fixable > 1) {
@@ -101,30 +109,36 @@ void DoctorPanel::draw_head(const Snapshot& snapshot, Commands& commands) const 
         ImGui::BeginDisabled(mending);
         if (ImGui::Button(fix_all.c_str())) commands.push("doctor.fix");
         ImGui::EndDisabled();
-        tooltip("Mends everything that can be mended; the file stays as it is, and doctor.undo takes it back");
+        tooltip(
+            "Mends everything that can be mended; the file stays as it is, and doctor.undo takes "
+            "it back");
     }
     if (report->mended.empty()) return;
     beside_if_fits("Take back");
     ImGui::BeginDisabled(mending);
     if (ImGui::Button("Take back")) commands.push("doctor.undo");
     ImGui::EndDisabled();
-    tooltip("The splats as they were before " +
-            (report->mended.back().empty() ? "everything was mended" : report->mended.back() + " were mended"));
+    tooltip("The splats as they were before " + (report->mended.back().empty()
+                                                     ? "everything was mended"
+                                                     : report->mended.back() + " were mended"));
     wrapped(kGoodColor, "Mended, but not saved: export the splats to keep it.");
     for (const std::string& change : report->changes) wrapped(kDimColor, "  " + change);
 }
 
-void DoctorPanel::draw_finding(const Snapshot& snapshot, const Finding& f, Commands& commands) const {
+void DoctorPanel::draw_finding(const Snapshot& snapshot, const Finding& f,
+                               Commands& commands) const {
     const ImVec2 at = ImGui::GetCursorScreenPos();
-    ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + 0.1F * em()}, {at.x + 0.22F * em(), at.y + 1.2F * em()},
+    ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + 0.1F * em()},
+                                              {at.x + 0.22F * em(), at.y + 1.2F * em()},
                                               severity_color(f.severity));
     ImGui::SetCursorPosX(ImGui::GetCursorPosX() + 0.5F * em());
     ImGui::PushStyleColor(ImGuiCol_Text, severity_color(f.severity));
     const std::string what = fitted(f.what, ImGui::GetContentRegionAvail().x - 1.6F * em());
-    const bool open = ImGui::TreeNodeEx(
-        "##finding",
-        ImGuiTreeNodeFlags_SpanAvailWidth | (f.severity == Severity::note ? 0 : ImGuiTreeNodeFlags_DefaultOpen), "%s",
-        what.c_str());
+    const bool open =
+        ImGui::TreeNodeEx("##finding",
+                          ImGuiTreeNodeFlags_SpanAvailWidth |
+                              (f.severity == Severity::note ? 0 : ImGuiTreeNodeFlags_DefaultOpen),
+                          "%s", what.c_str());
     ImGui::PopStyleColor();
     tooltip(fmt::format("{}: {}", name_of(f.severity), f.what));
     if (!open) return;
@@ -139,7 +153,8 @@ void DoctorPanel::draw_finding(const Snapshot& snapshot, const Finding& f, Comma
         } else {
             if (first) dim_text("such as"), ImGui::SameLine(4.6F * em());
             if (!first) beside_if_fits(example.c_str());
-            if (ImGui::SmallButton(example.c_str())) commands.push(command->first, {command->second});
+            if (ImGui::SmallButton(example.c_str()))
+                commands.push(command->first, {command->second});
             tooltip("Look at it");
         }
         first = false;
@@ -161,8 +176,8 @@ void DoctorPanel::draw_memory(const Snapshot& snapshot, Commands& commands) cons
     ImGui::TableSetupColumn("bytes", ImGuiTableColumnFlags_WidthFixed, 6 * em());
     plan_row("to view, now", report.now, false, report);
     plan_row("to train, now", report.now, true, report);
-    const std::string cap =
-        fmt::format("to train, at the cap of {}", format_short(static_cast<double>(report.at_cap.gaussians)));
+    const std::string cap = fmt::format("to train, at the cap of {}",
+                                        format_short(static_cast<double>(report.at_cap.gaussians)));
     plan_row(cap.c_str(), report.at_cap, true, report);
     room_row("free on the device", report.device);
     room_row("free in the machine", report.host);
@@ -171,11 +186,16 @@ void DoctorPanel::draw_memory(const Snapshot& snapshot, Commands& commands) cons
     for (const MemoryRoom& room : {report.host, report.device})
         if (room.fits > 0) fits = fits == 0 ? room.fits : std::min(fits, room.fits);
     if (fits == 0) return wrapped(kDimColor, "Training up to the cap fits.");
-    wrapped(kWarningColor, fmt::format("Training up to the cap does not fit; about {} Gaussians do.",
-                                       format_count(static_cast<double>(fits))));
-    const std::string set = fmt::format("Set the cap to {}", format_short(static_cast<double>(fits)));
-    if (ImGui::Button(set.c_str())) commands.push("train.set", {"max_gaussians", std::to_string(fits)});
-    tooltip("train.set max_gaussians; smaller photos (--downscale) and fewer harmonics (sh_degree) help, too");
+    wrapped(kWarningColor,
+            fmt::format("Training up to the cap does not fit; about {} Gaussians do.",
+                        format_count(static_cast<double>(fits))));
+    const std::string set =
+        fmt::format("Set the cap to {}", format_short(static_cast<double>(fits)));
+    if (ImGui::Button(set.c_str()))
+        commands.push("train.set", {"max_gaussians", std::to_string(fits)});
+    tooltip(
+        "train.set max_gaussians; smaller photos (--downscale) and fewer harmonics (sh_degree) "
+        "help, too");
 }
 
 void DoctorPanel::draw(const Snapshot& snapshot, Commands& commands) {
@@ -186,7 +206,8 @@ void DoctorPanel::draw(const Snapshot& snapshot, Commands& commands) {
     draw_head(snapshot, commands);
     for (const Activity& a : snapshot.activities)
         if (a.name == "doctor" || a.name == "mend") {
-            ImGui::ProgressBar(static_cast<float>(std::clamp(a.share, 0.0, 1.0)), {-5 * em(), 0}, a.what.c_str());
+            ImGui::ProgressBar(static_cast<float>(std::clamp(a.share, 0.0, 1.0)), {-5 * em(), 0},
+                               a.what.c_str());
             ImGui::SameLine();
             if (ImGui::Button("Cancel")) commands.push("cancel", {a.name});
         }

@@ -1,14 +1,14 @@
-// Doctor: what is wrong with the open scene, what follows from it, what can be done: gravest first, with examples that
-// are looked at by a click, and mending that can be taken back. Below, memory now and at the planned cap against what
-// there is. A tab of the workspace.
+// Doctor: what is wrong with the open scene, what follows from it, what can be done: gravest first,
+// with examples that are looked at by a click, and mending that can be taken back. Below, memory
+// now and at the planned cap against what there is. A tab of the workspace.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "panels/command.h"
-#include "panels/snapshot.h"
+#include "panels/state/command.h"
+#include "panels/state/snapshot.h"
 
 namespace gs {
 
@@ -21,7 +21,8 @@ struct DoctorPanel {
     void draw_memory(const Snapshot& snapshot, Commands& commands) const;
 };
 
-/// What a click on an example of a finding does: "view.gaussian 17", "view.capture NAME"; nothing for other words.
+/// What a click on an example of a finding does: "view.gaussian 17", "view.capture NAME"; nothing
+/// for other words.
 std::optional<std::pair<std::string, std::string>> command_of_example(const Snapshot& snapshot,
                                                                       const std::string& example);
 

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "panels/widgets.h"
+#include "panels/widgets/widgets.h"
 
 namespace gs {
 namespace {
@@ -41,9 +41,11 @@ void FilesPanel::draw_recent(const Snapshot& snapshot, Commands& commands) {
 void FilesPanel::draw(const Snapshot& snapshot, Commands& commands) {
     draw_recent(snapshot, commands);
     const auto menu = [&](const std::string& path, const FileBrowser::Entry& entry) {
-        if (entry.kind != FileKind::other) menu_items(commands, path, snapshot.scene && entry.kind != FileKind::trace);
+        if (entry.kind != FileKind::other)
+            menu_items(commands, path, snapshot.scene && entry.kind != FileKind::trace);
     };
-    if (const auto chosen = browser.draw(snapshot.file_types, 0, menu)) commands.push("open", {*chosen});
+    if (const auto chosen = browser.draw(snapshot.file_types, 0, menu))
+        commands.push("open", {*chosen});
 }
 
 }  // namespace gs

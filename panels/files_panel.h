@@ -1,10 +1,10 @@
-// Files: what was opened lately, and a browser of folders that opens captures, splat files and checkpoints, or a second
-// scene to compare with the first. A tab of the workspace.
+// Files: what was opened lately, and a browser of folders that opens captures, splat files and
+// checkpoints, or a second scene to compare with the first. A tab of the workspace.
 #pragma once
 
-#include "panels/command.h"
-#include "panels/file_browser.h"
-#include "panels/snapshot.h"
+#include "panels/state/command.h"
+#include "panels/state/snapshot.h"
+#include "panels/widgets/file_browser.h"
 
 namespace gs {
 

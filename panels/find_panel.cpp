@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "panels/plot.h"
-#include "panels/timeline_paint.h"
+#include "panels/timeline/paint.h"
+#include "panels/widgets/plot.h"
 
 namespace gs {
 namespace {
@@ -37,17 +37,21 @@ void FindPanel::draw_controls(const TraceStore& trace) {
     ImGui::SetNextItemWidth(std::min(16 * em(), ImGui::GetContentRegionAvail().x * 0.45F));
     if (focus_) ImGui::SetKeyboardFocusHere();
     focus_ = false;
-    if (ImGui::InputTextWithHint("##pattern", "name, * for anything", &typed_)) typed_at_ = ImGui::GetTime();
+    if (ImGui::InputTextWithHint("##pattern", "name, * for anything", &typed_))
+        typed_at_ = ImGui::GetTime();
     if (typed_ != pattern && ImGui::GetTime() - typed_at_ > kTypingPause) pattern = typed_;
     busy_ |= typed_ != pattern;
     ImGui::SameLine();
     if (pattern.empty()) {
-        dim_text(fmt::format("{} spans to look through", format_short(static_cast<double>(trace.span_count()))));
+        dim_text(fmt::format("{} spans to look through",
+                             format_short(static_cast<double>(trace.span_count()))));
         return;
     }
     text(fmt::format(
-        "{} found{}", format_count(static_cast<double>(task_.running ? making_.found() : made_.found())),
-        made_.cut() ? fmt::format(", the first {} looked at", format_short(static_cast<double>(SpanSearch::kMostHits)))
+        "{} found{}",
+        format_count(static_cast<double>(task_.running ? making_.found() : made_.found())),
+        made_.cut() ? fmt::format(", the first {} looked at",
+                                  format_short(static_cast<double>(SpanSearch::kMostHits)))
                     : std::string()));
     ImGui::SameLine();
     range_note(view_, task_, making_.share());
@@ -87,9 +91,11 @@ void FindPanel::make_histogram() {
     histogram_.counts.assign(kBars, 0);
     for (const Hit& hit : hits) {
         const double v = static_cast<double>(std::max<std::int64_t>(hit.length_ns, 1)) * unit;
-        const double t = histogram_.logarithmic ? std::log(v / histogram_.lo) / std::log(histogram_.hi / histogram_.lo)
-                                                : (v - histogram_.lo) / (histogram_.hi - histogram_.lo);
-        const auto bar = static_cast<std::size_t>(std::clamp(t, 0.0, 0.999999) * static_cast<double>(kBars));
+        const double t = histogram_.logarithmic
+                             ? std::log(v / histogram_.lo) / std::log(histogram_.hi / histogram_.lo)
+                             : (v - histogram_.lo) / (histogram_.hi - histogram_.lo);
+        const auto bar =
+            static_cast<std::size_t>(std::clamp(t, 0.0, 0.999999) * static_cast<double>(kBars));
         ++histogram_.counts[bar];
     }
 }
@@ -101,10 +107,12 @@ void FindPanel::draw_histogram() {
 
 void FindPanel::draw_groups(const TraceStore& trace) const {
     const auto& groups = made_.figures().groups[static_cast<std::size_t>(group)];
-    constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingFixedFit;
+    constexpr ImGuiTableFlags kFlags =
+        ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingFixedFit;
     if (!ImGui::BeginTable("##groups", 4, kFlags, {0, ImGui::GetContentRegionAvail().y})) return;
     ImGui::TableSetupScrollFreeze(0, 1);
-    ImGui::TableSetupColumn(kHitGroupNames[static_cast<std::size_t>(group)], ImGuiTableColumnFlags_WidthStretch);
+    ImGui::TableSetupColumn(kHitGroupNames[static_cast<std::size_t>(group)],
+                            ImGuiTableColumnFlags_WidthStretch);
     for (const char* name : {"count", "total", "median"})
         ImGui::TableSetupColumn(name, ImGuiTableColumnFlags_WidthFixed, 4.7F * em());
     ImGui::TableHeadersRow();
@@ -128,7 +136,8 @@ void FindPanel::draw_groups(const TraceStore& trace) const {
 
 void FindPanel::draw_hits(const TraceStore& trace, Commands&) {
     const auto& hits = made_.figures().longest_first;
-    constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingFixedFit;
+    constexpr ImGuiTableFlags kFlags =
+        ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingFixedFit;
     if (!ImGui::BeginTable("##hits", 4, kFlags, {0, ImGui::GetContentRegionAvail().y})) return;
     ImGui::TableSetupScrollFreeze(0, 1);
     ImGui::TableSetupColumn("duration", ImGuiTableColumnFlags_WidthFixed, 4.9F * em());
@@ -154,10 +163,12 @@ void FindPanel::draw_hits(const TraceStore& trace, Commands&) {
             ImGui::TableNextColumn();
             cell_right(stretch(static_cast<double>(hit.begin_ns - begin)), kDimColor);
             ImGui::TableNextColumn();
-            colored_text(mix(stage_color(hit.stage), kTextColor, 0.55F),
-                         fitted(short_name(trace.name(hit.name)), ImGui::GetContentRegionAvail().x));
+            colored_text(
+                mix(stage_color(hit.stage), kTextColor, 0.55F),
+                fitted(short_name(trace.name(hit.name)), ImGui::GetContentRegionAvail().x));
             ImGui::TableNextColumn();
-            dim_text(fitted(group_name(trace, HitGroup::thread, hit.track), ImGui::GetContentRegionAvail().x));
+            dim_text(fitted(group_name(trace, HitGroup::thread, hit.track),
+                            ImGui::GetContentRegionAvail().x));
         }
     ImGui::EndTable();
 }
@@ -198,7 +209,8 @@ void FindPanel::draw(const Snapshot& snapshot, Commands& commands) {
     ImGui::SameLine();
     ImGui::SetNextItemWidth(6 * em());
     int by = static_cast<int>(group);
-    if (ImGui::Combo("##group", &by, kHitGroupNames.data(), static_cast<int>(kHitGroupNames.size())))
+    if (ImGui::Combo("##group", &by, kHitGroupNames.data(),
+                     static_cast<int>(kHitGroupNames.size())))
         group = static_cast<HitGroup>(by);
     tooltip("What the table below is by");
     draw_histogram();

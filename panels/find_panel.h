@@ -1,14 +1,15 @@
-// Find: the spans of a name, the longest first, with their distribution: how many, how long, P50 to P99.9, a histogram,
-// grouped by name, thread, parent or stage. A click shows a span in the timeline. A tab of the workspace.
+// Find: the spans of a name, the longest first, with their distribution: how many, how long, P50 to
+// P99.9, a histogram, grouped by name, thread, parent or stage. A click shows a span in the
+// timeline. A tab of the workspace.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "panels/command.h"
-#include "panels/snapshot.h"
-#include "panels/span_summary.h"
+#include "panels/state/command.h"
+#include "panels/state/snapshot.h"
 #include "panels/trace_task.h"
+#include "profiler/analysis/span_summary.h"
 
 namespace gs {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "panels/fuzzy.h"
+#include "panels/widgets/fuzzy.h"
 
 namespace gs {
 namespace {
@@ -24,8 +24,10 @@ void FlamePanel::draw_controls(const TraceStore& trace) {
     process_combo(trace, process);
     int chosen = static_cast<int>(side);
     ImGui::SetNextItemWidth(8.5F * em());
-    if (ImGui::Combo("##side", &chosen, "host threads\0GPU by range\0")) side = static_cast<CallSide>(chosen);
-    tooltip("Time of host threads, or of the GPU, put under the ranges in which the work was launched");
+    if (ImGui::Combo("##side", &chosen, "host threads\0GPU by range\0"))
+        side = static_cast<CallSide>(chosen);
+    tooltip(
+        "Time of host threads, or of the GPU, put under the ranges in which the work was launched");
     ImGui::SameLine();
     ImGui::SetNextItemWidth(8 * em());
     ImGui::InputTextWithHint("##highlight", "highlight", &highlight);
@@ -37,30 +39,34 @@ void FlamePanel::draw_controls(const TraceStore& trace) {
     range_note(view_, task_, making_.share());
 }
 
-void FlamePanel::draw_box(const TraceStore& trace, std::uint32_t index, float x, float y, float width, bool above) {
+void FlamePanel::draw_box(const TraceStore& trace, std::uint32_t index, float x, float y,
+                          float width, bool above) {
     const CallNode& node = made_.nodes()[index];
     any_box_ = true;
     const float right = std::max(x + width - (width > 3 ? 1.0F : 0.0F), x + 0.5F);
     ImU32 color = index == 0 ? kFieldColor : colors_.of(trace, node.kind, node.name);
-    const bool lit = !highlight.empty() && index != 0 && contains_text(trace.name(node.name), highlight);
+    const bool lit =
+        !highlight.empty() && index != 0 && contains_text(trace.name(node.name), highlight);
     if (!highlight.empty() && !lit) color = mix(color, kPanelColor, 0.65F);
     if (above) color = mix(color, kPanelColor, 0.45F);
     const bool hovered =
-        ImGui::IsItemHovered() && ImGui::IsMouseHoveringRect({x, y}, {std::max(right, x + 2), y + box_height()});
+        ImGui::IsItemHovered() &&
+        ImGui::IsMouseHoveringRect({x, y}, {std::max(right, x + 2), y + box_height()});
     if (hovered) pointed_ = index;
     if (hovered) color = mix(color, IM_COL32_WHITE, 0.3F);
     ImDrawList& list = *ImGui::GetWindowDrawList();
     list.AddRectFilled({x, y}, {right, y + box_height() - 1}, color, width > 6 ? 2.0F : 0.0F);
     const float room = width - 0.5F * em();
     if (room < 1.7F * em()) return;
-    const std::string name = index == 0
-                                 ? std::string(made_.side() == CallSide::cpu ? "all host threads" : "all GPU work")
-                                 : box_name(trace, node);
+    const std::string name =
+        index == 0
+            ? std::string(made_.side() == CallSide::cpu ? "all host threads" : "all GPU work")
+            : box_name(trace, node);
     std::string label = fmt::format("{}  {}", name, format_ns(static_cast<double>(node.total_ns)));
     if (ImGui::CalcTextSize(label.c_str()).x > room) label = fitted(name, room);
     if (label.size() > 3 || ImGui::CalcTextSize(label.c_str()).x <= room)
-        list.AddText({std::round(x + 0.25F * em()), std::round(y + (box_height() - em()) / 2 - 1)}, text_on(color),
-                     label.c_str());
+        list.AddText({std::round(x + 0.25F * em()), std::round(y + (box_height() - em()) / 2 - 1)},
+                     text_on(color), label.c_str());
 }
 
 void FlamePanel::draw_graph(const TraceStore& trace, Commands& commands) {
@@ -95,9 +101,10 @@ void FlamePanel::draw_graph(const TraceStore& trace, Commands& commands) {
             const CallNode& node = nodes[box.node];
             float x = box.x;
             for (const std::uint32_t child : node.children) {
-                const double share =
-                    node.total_ns > 0 ? static_cast<double>(nodes[child].total_ns) / static_cast<double>(node.total_ns)
-                                      : 0;
+                const double share = node.total_ns > 0
+                                         ? static_cast<double>(nodes[child].total_ns) /
+                                               static_cast<double>(node.total_ns)
+                                         : 0;
                 const float width = box.width * static_cast<float>(share);
                 if (width >= 0.5F) {
                     draw_box(trace, child, x, y, width, false);
@@ -113,7 +120,8 @@ void FlamePanel::draw_graph(const TraceStore& trace, Commands& commands) {
     depth_ = depth * box_height();
     list.PopClipRect();
     if (!hovered) return;
-    scroll_ = std::clamp(scroll_ - 3 * box_height() * ImGui::GetIO().MouseWheel, 0.0F, std::max(depth_ - room.y, 0.0F));
+    scroll_ = std::clamp(scroll_ - 3 * box_height() * ImGui::GetIO().MouseWheel, 0.0F,
+                         std::max(depth_ - room.y, 0.0F));
     if (ImGui::IsMouseReleased(ImGuiMouseButton_Right) && pointed_ != 0)
         commands.push("trace.find", {box_name(trace, nodes[pointed_])});
     if (ImGui::IsMouseReleased(ImGuiMouseButton_Left)) zoomed_ = pointed_;
@@ -124,7 +132,8 @@ void FlamePanel::draw_tooltip(const TraceStore& trace, std::uint32_t index) cons
     const auto nodes = made_.nodes();
     const CallNode& node = nodes[index];
     const auto of = [&](std::int64_t part, std::int64_t whole) {
-        return format_share(whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0);
+        return format_share(whole > 0 ? static_cast<double>(part) / static_cast<double>(whole)
+                                      : 0.0);
     };
     ImGui::BeginTooltip();
     ImGui::PushTextWrapPos(32 * em());
@@ -134,8 +143,9 @@ void FlamePanel::draw_tooltip(const TraceStore& trace, std::uint32_t index) cons
     text(fmt::format("self {}, {} of it", format_ns(static_cast<double>(node.self_ns)),
                      of(node.self_ns, node.total_ns)));
     if (node.count > 0)
-        dim_text(fmt::format("{} times, mean {}", format_count(static_cast<double>(node.count)),
-                             format_ns(static_cast<double>(node.total_ns) / static_cast<double>(node.count))));
+        dim_text(fmt::format(
+            "{} times, mean {}", format_count(static_cast<double>(node.count)),
+            format_ns(static_cast<double>(node.total_ns) / static_cast<double>(node.count))));
     if (node.parent != 0) dim_text("inside " + box_name(trace, nodes[node.parent]));
     if (node.inferred) dim_text("some of it is placed here by its time alone");
     dim_text("click zooms, right click finds its spans");
@@ -151,12 +161,14 @@ void FlamePanel::draw(const Snapshot& snapshot, Commands& commands) {
         return;
     }
     const bool other = task_.store != trace || task_.id != snapshot.shown_trace;
-    if (task_.begin(snapshot, *trace, view_, fmt::format("{} {}", static_cast<int>(side), process))) {
+    if (task_.begin(snapshot, *trace, view_,
+                    fmt::format("{} {}", static_cast<int>(side), process))) {
         making_ = CallTree(*trace, task_.range, side, process);
         if (other) made_ = {}, zoomed_ = 0, colors_.forget();
     }
     if (task_.running && making_.advance(*trace, TraceTask::kSliceMs)) {
-        // Zoomed into the same path as before, where there still is one: nodes are numbered as they are met.
+        // Zoomed into the same path as before, where there still is one: nodes are numbered as they
+        // are met.
         const bool same = zoomed_ < made_.nodes().size() && zoomed_ < making_.nodes().size() &&
                           made_.side() == making_.side() &&
                           made_.nodes()[zoomed_].name == making_.nodes()[zoomed_].name;

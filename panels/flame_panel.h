@@ -1,15 +1,15 @@
-// Flame graph of the shown trace, or of the selected stretch of it: call paths from the outermost range downwards, as
-// wide as their time; of host threads, or of the GPU by the ranges that launched the work. A click zooms in, a name
-// lights up everywhere. A tab of the workspace.
+// Flame graph of the shown trace, or of the selected stretch of it: call paths from the outermost
+// range downwards, as wide as their time; of host threads, or of the GPU by the ranges that
+// launched the work. A click zooms in, a name lights up everywhere. A tab of the workspace.
 #pragma once
 
 #include <string>
 
-#include "panels/call_tree.h"
-#include "panels/command.h"
-#include "panels/snapshot.h"
-#include "panels/timeline_paint.h"
+#include "panels/state/command.h"
+#include "panels/state/snapshot.h"
+#include "panels/timeline/paint.h"
 #include "panels/trace_task.h"
+#include "profiler/analysis/call_tree.h"
 
 namespace gs {
 
@@ -27,7 +27,8 @@ struct FlamePanel {
   private:
     void draw_controls(const TraceStore& trace);
     void draw_graph(const TraceStore& trace, Commands& commands);
-    void draw_box(const TraceStore& trace, std::uint32_t node, float x, float y, float width, bool above);
+    void draw_box(const TraceStore& trace, std::uint32_t node, float x, float y, float width,
+                  bool above);
     void draw_tooltip(const TraceStore& trace, std::uint32_t node) const;
 
     TraceView& view_;

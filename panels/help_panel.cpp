@@ -6,8 +6,8 @@
 #include <array>
 #include <utility>
 
-#include "panels/fuzzy.h"
-#include "panels/widgets.h"
+#include "panels/widgets/fuzzy.h"
+#include "panels/widgets/widgets.h"
 
 namespace gs {
 namespace {
@@ -29,7 +29,8 @@ constexpr std::array<std::pair<const char*, const char*>, 13> kMouse{{
     {"right click on a tab", "move the panel to another region, or hide it"},
 }};
 
-void row(std::string_view left, std::string_view key, std::string_view right, std::string_view command) {
+void row(std::string_view left, std::string_view key, std::string_view right,
+         std::string_view command) {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     ImGui::TextWrapped("%.*s", static_cast<int>(left.size()), left.data());
@@ -43,7 +44,8 @@ void row(std::string_view left, std::string_view key, std::string_view right, st
 }
 
 bool begin_table(const char* id) {
-    if (!ImGui::BeginTable(id, 3, ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp)) return false;
+    if (!ImGui::BeginTable(id, 3, ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp))
+        return false;
     ImGui::TableSetupColumn("what", ImGuiTableColumnFlags_WidthStretch, 1);
     ImGui::TableSetupColumn("key", ImGuiTableColumnFlags_WidthFixed, 6.5F * em());
     ImGui::TableSetupColumn("meaning", ImGuiTableColumnFlags_WidthStretch, 1.6F);
@@ -62,9 +64,10 @@ void HelpPanel::draw(const Snapshot&, Commands& commands) {
     }
     if (section("Commands") && begin_table("##commands")) {
         for (const CommandInfo& info : commands.table()) {
-            const std::string usage = info.name + (info.arguments.empty() ? "" : " " + info.arguments);
-            if (!filter.empty() && !contains_text(info.title, filter) && !contains_text(usage, filter) &&
-                !contains_text(info.help, filter))
+            const std::string usage =
+                info.name + (info.arguments.empty() ? "" : " " + info.arguments);
+            if (!filter.empty() && !contains_text(info.title, filter) &&
+                !contains_text(usage, filter) && !contains_text(info.help, filter))
                 continue;
             row(info.title, info.key, info.help, usage);
         }

@@ -1,11 +1,11 @@
-// Help: every command with key and explanation, made from the command table, and how the mouse works. A tab of the
-// workspace.
+// Help: every command with key and explanation, made from the command table, and how the mouse
+// works. A tab of the workspace.
 #pragma once
 
 #include <string>
 
-#include "panels/command.h"
-#include "panels/snapshot.h"
+#include "panels/state/command.h"
+#include "panels/state/snapshot.h"
 
 namespace gs {
 

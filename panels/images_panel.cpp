@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "panels/format.h"
-#include "panels/fuzzy.h"
-#include "panels/widgets.h"
+#include "base/format.h"
+#include "panels/widgets/fuzzy.h"
+#include "panels/widgets/widgets.h"
 
 namespace gs {
 namespace {
@@ -40,7 +40,8 @@ bool comes_before(const CameraRow& a, const CameraRow& b, int column, bool desce
 }
 
 void sparkline(const std::vector<CurvePoint>& points, ImU32 color) {
-    const ImVec2 at = ImGui::GetCursorScreenPos(), size{ImGui::GetContentRegionAvail().x, 1.05F * em()};
+    const ImVec2 at = ImGui::GetCursorScreenPos(),
+                 size{ImGui::GetContentRegionAvail().x, 1.05F * em()};
     ImGui::Dummy({std::max(size.x, 1.0F), size.y});
     float lo = 1e30F, hi = -1e30F;
     for (const CurvePoint& p : points)
@@ -61,7 +62,8 @@ void sparkline(const std::vector<CurvePoint>& points, ImU32 color) {
     }
     if (have) list.AddCircleFilled(last, 2, color);
     if (ImGui::IsItemHovered())
-        ImGui::SetTooltip("PSNR %s to %s dB over steps %s to %s", format_number(static_cast<double>(lo), 4).c_str(),
+        ImGui::SetTooltip("PSNR %s to %s dB over steps %s to %s",
+                          format_number(static_cast<double>(lo), 4).c_str(),
                           format_number(static_cast<double>(hi), 4).c_str(),
                           format_count(static_cast<double>(first)).c_str(),
                           format_count(static_cast<double>(points.back().step)).c_str());
@@ -70,13 +72,15 @@ void sparkline(const std::vector<CurvePoint>& points, ImU32 color) {
 void set_up_columns() {
     constexpr ImGuiTableColumnFlags fixed = ImGuiTableColumnFlags_WidthFixed;
     ImGui::TableSetupScrollFreeze(0, 1);
-    ImGui::TableSetupColumn("photo", ImGuiTableColumnFlags_WidthStretch | ImGuiTableColumnFlags_DefaultSort, 1.4F);
+    ImGui::TableSetupColumn(
+        "photo", ImGuiTableColumnFlags_WidthStretch | ImGuiTableColumnFlags_DefaultSort, 1.4F);
     ImGui::TableSetupColumn("split", fixed, 3 * em());
     ImGui::TableSetupColumn("PSNR dB", fixed, 4.6F * em());
     ImGui::TableSetupColumn("SSIM", fixed, 4 * em());
     ImGui::TableSetupColumn("loss", fixed, 4.4F * em());
     ImGui::TableSetupColumn("used", fixed, 3.4F * em());
-    ImGui::TableSetupColumn("PSNR history", ImGuiTableColumnFlags_WidthStretch | ImGuiTableColumnFlags_NoSort, 1);
+    ImGui::TableSetupColumn("PSNR history",
+                            ImGuiTableColumnFlags_WidthStretch | ImGuiTableColumnFlags_NoSort, 1);
     ImGui::TableHeadersRow();
 }
 
@@ -85,8 +89,9 @@ void set_up_columns() {
 std::string images_csv(const std::vector<CameraRow>& rows) {
     std::string out = "name,split,psnr_db,ssim,loss,times_sampled\n";
     for (const CameraRow& row : rows)
-        out += fmt::format("{},{},{},{},{},{}\n", csv_cell(row.name), row.test ? "test" : "train", csv_number(row.psnr),
-                           csv_number(row.ssim), csv_number(row.loss), row.times_sampled);
+        out += fmt::format("{},{},{},{},{},{}\n", csv_cell(row.name), row.test ? "test" : "train",
+                           csv_number(row.psnr), csv_number(row.ssim), csv_number(row.loss),
+                           row.times_sampled);
     return out;
 }
 
@@ -94,8 +99,9 @@ void ImagesPanel::draw_row(const CameraRow& row, bool snapped, Commands& command
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     ImGui::PushID(static_cast<int>(row.view));
-    if (ImGui::Selectable("##row", snapped,
-                          ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowItemOverlap))
+    if (ImGui::Selectable(
+            "##row", snapped,
+            ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowItemOverlap))
         commands.push("view.capture", {std::to_string(row.view)});
     ImGui::SameLine(0.3F * em());
     text(fitted_path(row.name, ImGui::GetContentRegionAvail().x));
@@ -117,7 +123,8 @@ void ImagesPanel::draw_row(const CameraRow& row, bool snapped, Commands& command
 
 void ImagesPanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (!snapshot.cameras || snapshot.cameras->empty()) {
-        empty_note(snapshot.scene ? "This scene came without photos" : "Photos and their quality appear here");
+        empty_note(snapshot.scene ? "This scene came without photos"
+                                  : "Photos and their quality appear here");
         return;
     }
     ImGui::SetNextItemWidth(14 * em());
@@ -126,14 +133,16 @@ void ImagesPanel::draw(const Snapshot& snapshot, Commands& commands) {
     ImGui::Checkbox("test only", &test_only);
     ImGui::SameLine();
     if (ImGui::Button("Copy CSV")) ImGui::SetClipboardText(images_csv(*snapshot.cameras).c_str());
-    const ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_Sortable |
-                                  ImGuiTableFlags_Resizable | ImGuiTableFlags_BordersInnerV;
+    const ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
+                                  ImGuiTableFlags_Sortable | ImGuiTableFlags_Resizable |
+                                  ImGuiTableFlags_BordersInnerV;
     if (!ImGui::BeginTable("##images", kColumns, flags)) return;
     set_up_columns();
     std::vector<const CameraRow*> rows;
     for (const CameraRow& row : *snapshot.cameras)
         if ((!test_only || row.test) && contains_text(row.name, filter)) rows.push_back(&row);
-    if (const ImGuiTableSortSpecs* specs = ImGui::TableGetSortSpecs(); specs && specs->SpecsCount > 0) {
+    if (const ImGuiTableSortSpecs* specs = ImGui::TableGetSortSpecs();
+        specs && specs->SpecsCount > 0) {
         const int column = specs->Specs->ColumnIndex;
         const bool descending = specs->Specs->SortDirection == ImGuiSortDirection_Descending;
         std::stable_sort(rows.begin(), rows.end(), [&](const CameraRow* a, const CameraRow* b) {

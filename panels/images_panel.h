@@ -1,12 +1,12 @@
-// Images: every photo with PSNR, SSIM, loss and their history; sortable, copied as CSV, a click shows the photo's view.
-// A tab of the workspace.
+// Images: every photo with PSNR, SSIM, loss and their history; sortable, copied as CSV, a click
+// shows the photo's view. A tab of the workspace.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "panels/command.h"
-#include "panels/snapshot.h"
+#include "panels/state/command.h"
+#include "panels/state/snapshot.h"
 
 namespace gs {
 

@@ -7,8 +7,8 @@
 #include <chrono>
 #include <cmath>
 
-#include "panels/format.h"
-#include "panels/widgets.h"
+#include "base/format.h"
+#include "panels/widgets/widgets.h"
 
 namespace gs {
 namespace {
@@ -21,7 +21,8 @@ constexpr std::size_t kEvidenceShown = 3;  // the worst; the rest unfolds
 constexpr std::size_t kOpenCards = 2;      // at first
 
 double milliseconds_since(std::chrono::steady_clock::time_point begin) {
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
+        .count();
 }
 
 /// The newest iterations of a trace, as far as they are not too many spans to copy.
@@ -29,8 +30,10 @@ TimeRange newest_stretch(const TraceStore& trace) {
     const std::int64_t begin = trace.begin_ns(), end = trace.end_ns();
     const auto frames = trace.history(StatScope::iteration);
     std::int64_t from = begin;
-    if (frames.size() > kIterations) from = std::max(from, frames[frames.size() - kIterations].begin_ns);
-    const double density = static_cast<double>(trace.span_count()) / std::max(1.0, static_cast<double>(end - begin));
+    if (frames.size() > kIterations)
+        from = std::max(from, frames[frames.size() - kIterations].begin_ns);
+    const double density =
+        static_cast<double>(trace.span_count()) / std::max(1.0, static_cast<double>(end - begin));
     if (density * static_cast<double>(end - from) > kMostSpans)
         from = end - static_cast<std::int64_t>(kMostSpans / density);
     return {from, end};
@@ -39,21 +42,25 @@ TimeRange newest_stretch(const TraceStore& trace) {
 /// Floors of the stages as the roofline has them, for our own training.
 std::vector<StageFloor> floors_of(const Snapshot& snapshot, const TraceStore& trace) {
     std::vector<StageFloor> out;
-    if (&trace != snapshot.trace || !snapshot.costs || snapshot.costs->sample != "iteration") return out;
+    if (&trace != snapshot.trace || !snapshot.costs || snapshot.costs->sample != "iteration")
+        return out;
     for (const StageCost& cost : snapshot.costs->stages) {
         StageFloor floor;
         floor.stage = cost.stage;
         floor.floor_ms = cost.floor_ms;
         floor.work.counted = cost.counted;
-        for (const CostLimit limit : {CostLimit::memory, CostLimit::arithmetic, CostLimit::special,
-                                      CostLimit::shared_memory, CostLimit::pairs, CostLimit::launch})
+        for (const CostLimit limit :
+             {CostLimit::memory, CostLimit::arithmetic, CostLimit::special,
+              CostLimit::shared_memory, CostLimit::pairs, CostLimit::launch})
             if (cost.limit == name_of(limit)) floor.limit = limit;
         out.push_back(floor);
     }
     return out;
 }
 
-ImU32 gain_color(double share) { return share >= 0.10 ? kErrorColor : share >= 0.02 ? kWarningColor : kAccentColor; }
+ImU32 gain_color(double share) {
+    return share >= 0.10 ? kErrorColor : share >= 0.02 ? kWarningColor : kAccentColor;
+}
 
 std::string process_label(const TraceProcess& p) {
     std::string out = p.labels.rank >= 0 ? fmt::format("rank {}: ", p.labels.rank) : std::string();
@@ -75,7 +82,8 @@ void wrapped(std::string_view words, ImU32 color) {
         }
         colored_text(color, words.substr(0, end));
         words.remove_prefix(std::min(end + 1, words.size()));
-        if (!words.empty()) ImGui::SetCursorPosY(ImGui::GetCursorPosY() - ImGui::GetStyle().ItemSpacing.y);
+        if (!words.empty())
+            ImGui::SetCursorPosY(ImGui::GetCursorPosY() - ImGui::GetStyle().ItemSpacing.y);
     }
 }
 
@@ -87,24 +95,30 @@ void gain_bar(const Insight& i) {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     list.AddRectFilled(at, {at.x + width, at.y + height}, kFieldColor, 2);
     if (known && i.share > 0)
-        list.AddRectFilled(at, {at.x + width * static_cast<float>(std::min(1.0, i.share)), at.y + height},
-                           gain_color(i.share), 2);
+        list.AddRectFilled(
+            at, {at.x + width * static_cast<float>(std::min(1.0, i.share)), at.y + height},
+            gain_color(i.share), 2);
     ImGui::Dummy({width, height});
-    text(known ? fmt::format("up to {} per iteration, {}", format_ms(i.recoverable_ms), format_share(i.share))
+    text(known ? fmt::format("up to {} per iteration, {}", format_ms(i.recoverable_ms),
+                             format_share(i.share))
                : std::string("how much is not known"));
     const char* badge = i.confidence == Confidence::measured ? "measured" : "inferred";
     ImGui::SameLine(
-        std::max(ImGui::GetCursorPosX(), ImGui::GetContentRegionMax().x - ImGui::CalcTextSize(badge).x - 0.4F * em()));
+        std::max(ImGui::GetCursorPosX(),
+                 ImGui::GetContentRegionMax().x - ImGui::CalcTextSize(badge).x - 0.4F * em()));
     colored_text(i.confidence == Confidence::measured ? kGoodColor : kDimColor, badge);
-    tooltip(i.confidence == Confidence::measured
-                ? "The time is a sum of measurements."
-                : "The cause is likely by what was measured; the time is an estimate from a model.");
+    tooltip(
+        i.confidence == Confidence::measured
+            ? "The time is a sum of measurements."
+            : "The cause is likely by what was measured; the time is an estimate from a model.");
 }
 
 }  // namespace
 
 void InsightsPanel::take_answer() {
-    if (!pending_.valid() || pending_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
+    if (!pending_.valid() ||
+        pending_.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+        return;
     const double copied = result_ ? result_->copy_ms : 0;
     result_ = pending_.get();
     if (result_->copy_ms == 0) result_->copy_ms = copied;
@@ -124,15 +138,16 @@ void InsightsPanel::ask(const Snapshot& snapshot, const TraceStore& trace, const
         options.end_ns = asked.selection->end_ns;
     }
     const double copy_ms = milliseconds_since(begin);
-    pending_ = std::async(std::launch::async, [copy, options, copy_ms, length = stretch.end_ns - stretch.begin_ns] {
-        const auto started = std::chrono::steady_clock::now();
-        Result out;
-        out.insights = find_insights(*copy, options);
-        out.worker_ms = milliseconds_since(started);
-        out.copy_ms = copy_ms;
-        out.made_of_ns = length;
-        return out;
-    });
+    pending_ = std::async(std::launch::async,
+                          [copy, options, copy_ms, length = stretch.end_ns - stretch.begin_ns] {
+                              const auto started = std::chrono::steady_clock::now();
+                              Result out;
+                              out.insights = find_insights(*copy, options);
+                              out.worker_ms = milliseconds_since(started);
+                              out.copy_ms = copy_ms;
+                              out.made_of_ns = length;
+                              return out;
+                          });
     asked_ = asked;
     asked_at_ = ImGui::GetTime();
     asked_spans_ = trace.records_written() + trace.span_count();
@@ -147,8 +162,10 @@ void InsightsPanel::refresh(const Snapshot& snapshot, const TraceStore& trace) {
     if (now.store != answered_.store || now.trace != answered_.trace) result_.reset();
     const bool other = !(now == answered_) || answered_at_ < 0;
     const bool news = trace.records_written() + trace.span_count() != asked_spans_;
-    const double interval = std::max(kInterval, result_ ? result_->copy_ms * 1e-3 / kMostShare : 0.0);
-    if (other || (news && !now.selection && ImGui::GetTime() - asked_at_ > interval)) ask(snapshot, trace, now);
+    const double interval =
+        std::max(kInterval, result_ ? result_->copy_ms * 1e-3 / kMostShare : 0.0);
+    if (other || (news && !now.selection && ImGui::GetTime() - asked_at_ > interval))
+        ask(snapshot, trace, now);
 }
 
 void InsightsPanel::draw_controls(const TraceStore& trace) {
@@ -165,37 +182,43 @@ void InsightsPanel::draw_controls(const TraceStore& trace) {
     }
     if (trace.processes().size() < 2) return;
     ImGui::SetNextItemWidth(-1);
-    const std::string shown = process == kAnyProcess ? "all processes" : process_label(trace.processes()[process]);
+    const std::string shown =
+        process == kAnyProcess ? "all processes" : process_label(trace.processes()[process]);
     if (!ImGui::BeginCombo("##process", shown.c_str())) return;
     if (ImGui::Selectable("all processes", process == kAnyProcess)) process = kAnyProcess;
     for (std::uint32_t p = 0; p < trace.processes().size(); ++p)
-        if (ImGui::Selectable(fmt::format("{}##{}", process_label(trace.processes()[p]), p).c_str(), process == p))
+        if (ImGui::Selectable(fmt::format("{}##{}", process_label(trace.processes()[p]), p).c_str(),
+                              process == p))
             process = p;
     ImGui::EndCombo();
 }
 
-void InsightsPanel::draw_evidence(const TraceStore& trace, const Insight& insight, Commands& commands) {
+void InsightsPanel::draw_evidence(const TraceStore& trace, const Insight& insight,
+                                  Commands& commands) {
     for (std::size_t i = 0; i < insight.evidence.size(); ++i) {
         const Evidence& e = insight.evidence[i];
         if (i == kEvidenceShown &&
-            !ImGui::TreeNodeEx(fmt::format("{} more places", insight.evidence.size() - i).c_str(),
-                               ImGuiTreeNodeFlags_NoTreePushOnOpen | ImGuiTreeNodeFlags_SpanAvailWidth))
+            !ImGui::TreeNodeEx(
+                fmt::format("{} more places", insight.evidence.size() - i).c_str(),
+                ImGuiTreeNodeFlags_NoTreePushOnOpen | ImGuiTreeNodeFlags_SpanAvailWidth))
             break;
-        const std::string id =
-            fmt::format("{}##evidence{}", fitted(e.text, ImGui::GetContentRegionAvail().x - em()), i);
+        const std::string id = fmt::format(
+            "{}##evidence{}", fitted(e.text, ImGui::GetContentRegionAvail().x - em()), i);
         ImGui::PushStyleColor(ImGuiCol_Text, kAccentColor);
         if (ImGui::Selectable(id.c_str())) {
             view_.jump = TracePlace{{e.begin_ns, e.end_ns}, e.track, e.row};
             commands.push("panel", {"Timeline"});
         }
         ImGui::PopStyleColor();
-        tooltip(fmt::format("{}\n{}{}\nClick: show it on the timeline", e.text,
-                            e.track < trace.tracks().size() ? trace.tracks()[e.track].name + ", " : std::string(),
-                            format_ns(static_cast<double>(e.end_ns - e.begin_ns))));
+        tooltip(fmt::format(
+            "{}\n{}{}\nClick: show it on the timeline", e.text,
+            e.track < trace.tracks().size() ? trace.tracks()[e.track].name + ", " : std::string(),
+            format_ns(static_cast<double>(e.end_ns - e.begin_ns))));
     }
 }
 
-void InsightsPanel::draw_card(const TraceStore& trace, const Insight& insight, std::size_t index, Commands& commands) {
+void InsightsPanel::draw_card(const TraceStore& trace, const Insight& insight, std::size_t index,
+                              Commands& commands) {
     ImGui::PushID(static_cast<int>(index));
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const ImVec2 corner = ImGui::GetCursorScreenPos();
@@ -207,8 +230,9 @@ void InsightsPanel::draw_card(const TraceStore& trace, const Insight& insight, s
     wrapped(insight.title, kTextColor);
     gain_bar(insight);
     ImGui::SetNextItemOpen(index < kOpenCards, ImGuiCond_Once);
-    if (ImGui::TreeNodeEx(fmt::format("{}: what was seen, what to do", insight.rule).c_str(),
-                          ImGuiTreeNodeFlags_NoTreePushOnOpen | ImGuiTreeNodeFlags_SpanAvailWidth)) {
+    if (ImGui::TreeNodeEx(
+            fmt::format("{}: what was seen, what to do", insight.rule).c_str(),
+            ImGuiTreeNodeFlags_NoTreePushOnOpen | ImGuiTreeNodeFlags_SpanAvailWidth)) {
         if (trace.processes().size() > 1 && insight.process < trace.processes().size())
             dim_text(process_label(trace.processes()[insight.process]));
         wrapped(insight.text, kDimColor);
@@ -229,16 +253,19 @@ void InsightsPanel::draw_card(const TraceStore& trace, const Insight& insight, s
 
 void InsightsPanel::draw_cards(const TraceStore& trace, Commands& commands) {
     const Insights& insights = result_->insights;
-    for (std::size_t i = 0; i < insights.findings.size(); ++i) draw_card(trace, insights.findings[i], i, commands);
+    for (std::size_t i = 0; i < insights.findings.size(); ++i)
+        draw_card(trace, insights.findings[i], i, commands);
     if (insights.findings.empty() && insights.iterations > 0)
-        wrapped(fmt::format("None of the {} rules that could be asked found anything.", insights.clear.size()),
+        wrapped(fmt::format("None of the {} rules that could be asked found anything.",
+                            insights.clear.size()),
                 kGoodColor);
 }
 
 /// What found nothing, and what could not be asked, folded.
 void InsightsPanel::draw_rest() const {
     const Insights& insights = result_->insights;
-    if (!insights.clear.empty() && ImGui::TreeNode("clear", "In order (%zu)", insights.clear.size())) {
+    if (!insights.clear.empty() &&
+        ImGui::TreeNode("clear", "In order (%zu)", insights.clear.size())) {
         for (const std::string& rule : insights.clear) dim_text(rule);
         ImGui::TreePop();
     }
@@ -246,7 +273,8 @@ void InsightsPanel::draw_rest() const {
         !ImGui::TreeNode("unanswered", "Could not be asked (%zu)", insights.unanswered.size()))
         return;
     for (std::size_t i = 0; i < insights.unanswered.size();) {
-        const std::string& why = insights.unanswered[i].why;  // neighbours with the same reason share it
+        const std::string& why =
+            insights.unanswered[i].why;  // neighbours with the same reason share it
         for (; i < insights.unanswered.size() && insights.unanswered[i].why == why; ++i)
             text(insights.unanswered[i].rule + " " + insights.unanswered[i].title);
         ImGui::Indent(0.8F * em());
@@ -258,10 +286,12 @@ void InsightsPanel::draw_rest() const {
 
 void InsightsPanel::draw_footer() const {
     ImGui::Spacing();
-    dim_text(fmt::format("of the last {}, {:.0f} s ago", format_ns(static_cast<double>(result_->made_of_ns)),
+    dim_text(fmt::format("of the last {}, {:.0f} s ago",
+                         format_ns(static_cast<double>(result_->made_of_ns)),
                          std::max(0.0, ImGui::GetTime() - answered_at_)));
     tooltip(
-        fmt::format("Copying the stretch took {:.2f} ms of the window's time, the rules {:.1f} ms on another thread.",
+        fmt::format("Copying the stretch took {:.2f} ms of the window's time, the rules {:.1f} ms "
+                    "on another thread.",
                     result_->copy_ms, result_->worker_ms));
 }
 

@@ -1,6 +1,7 @@
-// Insights: what costs time in the shown trace and what would make it faster, as cards: the recoverable time, what was
-// seen, what to do, and where; a click there shows the place on the timeline. Refreshed about once a second from a copy
-// of the newest iterations, on a thread of its own, so that no frame waits for it. A tab of the workspace.
+// Insights: what costs time in the shown trace and what would make it faster, as cards: the
+// recoverable time, what was seen, what to do, and where; a click there shows the place on the
+// timeline. Refreshed about once a second from a copy of the newest iterations, on a thread of its
+// own, so that no frame waits for it. A tab of the workspace.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +10,10 @@
 #include <optional>
 #include <string>
 
-#include "panels/command.h"
-#include "panels/snapshot.h"
-#include "panels/trace_view.h"
-#include "profiler/insights/finding.h"
+#include "panels/state/command.h"
+#include "panels/state/snapshot.h"
+#include "panels/state/trace_view.h"
+#include "profiler/insights/insight.h"
 
 namespace gs {
 
@@ -21,7 +22,8 @@ struct InsightsPanel {
     void draw(const Snapshot& snapshot, Commands& commands);
 
     std::uint32_t process = kAnyProcess;  ///< whose, an index into TraceStore::processes()
-    bool only_selection = false;          ///< of the timeline's selected stretch, not of the newest iterations
+    bool only_selection =
+        false;  ///< of the timeline's selected stretch, not of the newest iterations
 
     /// What is shown now; null before the first refresh.
     const Insights* shown() const { return result_ ? &result_->insights : nullptr; }
@@ -48,7 +50,8 @@ struct InsightsPanel {
     void take_answer();
     void draw_controls(const TraceStore& trace);
     void draw_cards(const TraceStore& trace, Commands& commands);
-    void draw_card(const TraceStore& trace, const Insight& insight, std::size_t index, Commands& commands);
+    void draw_card(const TraceStore& trace, const Insight& insight, std::size_t index,
+                   Commands& commands);
     void draw_evidence(const TraceStore& trace, const Insight& insight, Commands& commands);
     void draw_rest() const;
     void draw_footer() const;
@@ -58,7 +61,8 @@ struct InsightsPanel {
     std::optional<Result> result_;
     Asked asked_, answered_;
     double asked_at_ = -1e9, answered_at_ = -1e9;
-    std::uint64_t asked_spans_ = 0;  // TraceStore::records_written() then: nothing new, nothing to ask
+    std::uint64_t asked_spans_ =
+        0;  // TraceStore::records_written() then: nothing new, nothing to ask
 };
 
 }  // namespace gs

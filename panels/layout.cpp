@@ -1,4 +1,5 @@
-// The workspace's layout as text: "key value" lines, readable and editable; unknown lines are skipped.
+// The workspace's layout as text: "key value" lines, readable and editable; unknown lines are
+// skipped.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +25,9 @@ std::string_view take_line(std::string_view& text) {
 
 std::string Workspace::save_layout() const {
     std::string out = fmt::format("{}\n", kHeader);
-    const auto number = [&](const char* key, double value) { out += fmt::format("size {}={:.5f}\n", key, value); };
+    const auto number = [&](const char* key, double value) {
+        out += fmt::format("size {}={:.5f}\n", key, value);
+    };
     number("left", sizes_.left);
     number("right", sizes_.right);
     number("bottom", sizes_.bottom);
@@ -32,7 +35,8 @@ std::string Workspace::save_layout() const {
     number("right_split", sizes_.right_split);
     number("bottom_split", sizes_.bottom_split);
     for (const Slot& slot : slots_)
-        out += fmt::format("panel {}={}{}\n", slot.name, kRegionNames[static_cast<std::size_t>(slot.region)],
+        out += fmt::format("panel {}={}{}\n", slot.name,
+                           kRegionNames[static_cast<std::size_t>(slot.region)],
                            slot.front || slot.raise ? " front" : "");
     return out;
 }
@@ -50,14 +54,17 @@ void Workspace::load_layout(std::string_view text) {
     while (!text.empty()) {
         const std::string_view line = take_line(text);
         const std::size_t blank = line.find(' '), equals = line.find('=');
-        if (blank == std::string_view::npos || equals == std::string_view::npos || equals < blank) continue;
-        const std::string_view kind = line.substr(0, blank), key = line.substr(blank + 1, equals - blank - 1);
+        if (blank == std::string_view::npos || equals == std::string_view::npos || equals < blank)
+            continue;
+        const std::string_view kind = line.substr(0, blank),
+                               key = line.substr(blank + 1, equals - blank - 1);
         std::string_view value = line.substr(equals + 1);
         if (kind == "size") {
             double number = 0;
             const auto read = std::from_chars(value.data(), value.data() + value.size(), number);
             double* size = size_of(key);
-            if (size && read.ec == std::errc() && std::isfinite(number)) *size = std::clamp(number, 0.06, 0.9);
+            if (size && read.ec == std::errc() && std::isfinite(number))
+                *size = std::clamp(number, 0.06, 0.9);
         } else if (Slot* slot = kind == "panel" ? find(key) : nullptr) {
             const bool front = value.ends_with(" front");
             if (front) value.remove_suffix(6);

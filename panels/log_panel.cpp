@@ -6,8 +6,8 @@
 
 #include <ctime>
 
-#include "panels/fuzzy.h"
-#include "panels/widgets.h"
+#include "panels/widgets/fuzzy.h"
+#include "panels/widgets/widgets.h"
 
 namespace gs {
 namespace {
@@ -33,7 +33,8 @@ std::string clock_of(std::int64_t time_ms) {
     const std::time_t seconds = static_cast<std::time_t>(time_ms / 1000);
     std::tm local{};
     localtime_r(&seconds, &local);
-    return fmt::format("{:02}:{:02}:{:02}.{:03}", local.tm_hour, local.tm_min, local.tm_sec, time_ms % 1000);
+    return fmt::format("{:02}:{:02}:{:02}.{:03}", local.tm_hour, local.tm_min, local.tm_sec,
+                       time_ms % 1000);
 }
 
 }  // namespace
@@ -50,7 +51,8 @@ bool LogPanel::refresh() {
 std::vector<const LogLine*> LogPanel::matching() const {
     std::vector<const LogLine*> out;
     for (const LogLine& line : lines)
-        if (static_cast<int>(line.level) >= least_level && (filter.empty() || contains_text(line.text, filter)))
+        if (static_cast<int>(line.level) >= least_level &&
+            (filter.empty() || contains_text(line.text, filter)))
             out.push_back(&line);
     return out;
 }
@@ -61,14 +63,16 @@ void LogPanel::draw(const Snapshot&, Commands&) {
     ImGui::Combo("##level", &least_level, kLevels, 4);
     tooltip("Least level that is shown");
     ImGui::SameLine();
-    ImGui::SetNextItemWidth(std::max(6 * em(), std::min(18 * em(), ImGui::GetContentRegionAvail().x - 12 * em())));
+    ImGui::SetNextItemWidth(
+        std::max(6 * em(), std::min(18 * em(), ImGui::GetContentRegionAvail().x - 12 * em())));
     ImGui::InputTextWithHint("##filter", "filter by text", &filter);
     ImGui::SameLine();
     const auto shown = matching();
     if (ImGui::Button("Copy")) {
         std::string all;
         for (const LogLine* line : shown)
-            all += clock_of(line->time_ms) + " " + kLevels[static_cast<int>(line->level)] + " " + line->text + "\n";
+            all += clock_of(line->time_ms) + " " + kLevels[static_cast<int>(line->level)] + " " +
+                   line->text + "\n";
         ImGui::SetClipboardText(all.c_str());
     }
     tooltip("Copies the lines shown");
@@ -83,7 +87,8 @@ void LogPanel::draw(const Snapshot&, Commands&) {
             const LogLine& line = *shown[static_cast<std::size_t>(i)];
             colored_text(kFaintColor, clock_of(line.time_ms));
             ImGui::SameLine();
-            colored_text(level_color(line.level), std::string_view(line.text).substr(0, line.text.find('\n')));
+            colored_text(level_color(line.level),
+                         std::string_view(line.text).substr(0, line.text.find('\n')));
         }
     ImGui::PopFont();
     if (follow && (grown || ImGui::IsWindowAppearing())) ImGui::SetScrollHereY(1);

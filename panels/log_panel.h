@@ -1,4 +1,5 @@
-// Log: every line the program logged, filtered by level and text, newest at the end. A tab of the workspace.
+// Log: every line the program logged, filtered by level and text, newest at the end. A tab of the
+// workspace.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "panels/command.h"
-#include "panels/snapshot.h"
+#include "panels/state/command.h"
+#include "panels/state/snapshot.h"
 
 namespace gs {
 

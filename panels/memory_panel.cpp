@@ -5,16 +5,17 @@
 
 #include <algorithm>
 
-#include "panels/format.h"
-#include "panels/widgets.h"
-#include "profiler/store.h"
+#include "base/format.h"
+#include "panels/widgets/widgets.h"
+#include "profiler/store/store.h"
 
 namespace gs {
 namespace {
 
 ImU32 category_color(std::size_t index) {
-    constexpr ImU32 kColors[] = {color_rgb(0x56b4e9), color_rgb(0xe69f00), color_rgb(0x009e73), color_rgb(0xf0e442),
-                                 color_rgb(0x0072b2), color_rgb(0xd55e00), color_rgb(0xcc79a7), color_rgb(0x999999)};
+    constexpr ImU32 kColors[] = {color_rgb(0x56b4e9), color_rgb(0xe69f00), color_rgb(0x009e73),
+                                 color_rgb(0xf0e442), color_rgb(0x0072b2), color_rgb(0xd55e00),
+                                 color_rgb(0xcc79a7), color_rgb(0x999999)};
     return kColors[index % std::size(kColors)];
 }
 
@@ -38,14 +39,16 @@ void share_bar(const std::vector<MemoryRow>& rows, double whole, double rest = 0
         list.AddRectFilled({x, corner.y}, {x + std::max(w - 1, 0.0F), corner.y + height}, color);
         x += std::max(w, 0.0F);
     };
-    for (std::size_t i = 0; i < rows.size(); ++i) part(static_cast<double>(rows[i].bytes), category_color(i));
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        part(static_cast<double>(rows[i].bytes), category_color(i));
     part(rest, kFaintColor);
 }
 
 class Table {
   public:
     explicit Table(const char* id)
-        : open_(ImGui::BeginTable(id, 3, ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp)) {
+        : open_(
+              ImGui::BeginTable(id, 3, ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp)) {
         if (!open_) return;
         ImGui::TableSetupColumn("category", ImGuiTableColumnFlags_WidthStretch);
         ImGui::TableSetupColumn("size", ImGuiTableColumnFlags_WidthFixed, 5 * em());
@@ -65,15 +68,17 @@ class Table {
         ImGui::TableNextRow();
         ImGui::TableNextColumn();
         const ImVec2 at = ImGui::GetCursorScreenPos();
-        ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + 0.2F * em()}, {at.x + 0.6F * em(), at.y + 0.8F * em()},
-                                                  color, 2);
+        ImGui::GetWindowDrawList()->AddRectFilled(
+            {at.x, at.y + 0.2F * em()}, {at.x + 0.6F * em(), at.y + 0.8F * em()}, color, 2);
         ImGui::SetCursorPosX(ImGui::GetCursorPosX() + em());
         text(fitted(name, ImGui::GetContentRegionAvail().x));
         tooltip(hint);
         ImGui::TableNextColumn();
         cell_right(format_bytes(static_cast<double>(bytes)));
         ImGui::TableNextColumn();
-        if (total > 0) cell_right(format_share(static_cast<double>(bytes) / static_cast<double>(total)), kDimColor);
+        if (total > 0)
+            cell_right(format_share(static_cast<double>(bytes) / static_cast<double>(total)),
+                       kDimColor);
     }
     /// Rows with their colours; of an arena also what of it was ever used.
     void lines(const std::vector<MemoryRow>& rows, std::uint64_t total) const {
@@ -102,10 +107,13 @@ void draw_host(const Snapshot& snapshot, const std::vector<MemoryRow>& rows) {
 void draw_device(const Snapshot& snapshot, const std::vector<MemoryRow>& rows) {
     const std::uint64_t total = sum_of(rows);
     const auto& whole = snapshot.device_memory;
-    // Of the device: ours by category, what else is taken (other processes, the driver), what is free.
-    const std::uint64_t taken = whole ? whole->total_bytes - std::min(whole->free_bytes, whole->total_bytes) : 0;
+    // Of the device: ours by category, what else is taken (other processes, the driver), what is
+    // free.
+    const std::uint64_t taken =
+        whole ? whole->total_bytes - std::min(whole->free_bytes, whole->total_bytes) : 0;
     if (whole && whole->total_bytes > 0)
-        share_bar(rows, static_cast<double>(whole->total_bytes), static_cast<double>(taken - std::min(taken, total)));
+        share_bar(rows, static_cast<double>(whole->total_bytes),
+                  static_cast<double>(taken - std::min(taken, total)));
     else
         share_bar(rows, static_cast<double>(total));
     const Table table("##device");
@@ -114,7 +122,8 @@ void draw_device(const Snapshot& snapshot, const std::vector<MemoryRow>& rows) {
     if (!whole) return;
     table.line("held by gausscope", whole->held_bytes, 0, 0,
                "everything that this process has allocated on the device");
-    table.line("taken in all", taken, kFaintColor, whole->total_bytes, "by every process, and by the driver");
+    table.line("taken in all", taken, kFaintColor, whole->total_bytes,
+               "by every process, and by the driver");
     table.line("free", whole->free_bytes, kFieldColor, whole->total_bytes);
     table.line(snapshot.device.empty() ? "device" : snapshot.device, whole->total_bytes);
 }
@@ -136,7 +145,8 @@ std::string memory_csv(const std::vector<MemoryRow>& host, const std::vector<Mem
 void MemoryPanel::draw(const Snapshot& snapshot, Commands&) {
     std::vector<MemoryRow> host, device;
     if (snapshot.scene)
-        for (const MemoryRow& row : snapshot.scene->memory) (row.device ? device : host).push_back(row);
+        for (const MemoryRow& row : snapshot.scene->memory)
+            (row.device ? device : host).push_back(row);
     if (snapshot.trace) host.push_back({"measurements", snapshot.trace->bytes()});
     const bool on_device = !device.empty() || snapshot.device_memory.has_value();
     if (sum_of(host) == 0 && !on_device && snapshot.process_bytes == 0) {

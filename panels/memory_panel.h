@@ -1,9 +1,9 @@
-// Memory: bytes by category, as bars and a table, and of the whole process; the GPU's memory and the host's apart. A
-// tab of the workspace.
+// Memory: bytes by category, as bars and a table, and of the whole process; the GPU's memory and
+// the host's apart. A tab of the workspace.
 #pragma once
 
-#include "panels/command.h"
-#include "panels/snapshot.h"
+#include "panels/state/command.h"
+#include "panels/state/snapshot.h"
 
 namespace gs {
 

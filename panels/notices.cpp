@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "panels/format.h"
-#include "panels/widgets.h"
+#include "base/format.h"
+#include "panels/widgets/widgets.h"
 
 namespace gs {
 namespace {
@@ -25,7 +25,8 @@ void activity(const Activity& one, Commands& commands, float width) {
     const float y = a.y + ImGui::GetStyle().FramePadding.y;
     list.AddText({a.x + 0.4F * em(), y}, kTextColor, words.c_str());
     const std::string share = fmt::format("{:.0f} %", 100 * std::clamp(one.share, 0.0, 1.0));
-    list.AddText({b.x - ImGui::CalcTextSize(share.c_str()).x - 0.4F * em(), y}, kDimColor, share.c_str());
+    list.AddText({b.x - ImGui::CalcTextSize(share.c_str()).x - 0.4F * em(), y}, kDimColor,
+                 share.c_str());
     tooltip(fmt::format("{}, for {} now", one.what, format_duration(one.seconds)));
     ImGui::SameLine();
     if (ImGui::Button("Cancel")) commands.push("cancel", {one.name});
@@ -39,7 +40,8 @@ void notice(const Notice& one, Commands& commands, float width) {
     ImGui::BeginGroup();
     colored_text(one.error ? kErrorColor : kGoodColor, one.text);
     for (std::size_t i = 0; i < std::min(one.lines.size(), kMostLines); ++i) dim_text(one.lines[i]);
-    if (one.lines.size() > kMostLines) dim_text(fmt::format("and {} more, see the log", one.lines.size() - kMostLines));
+    if (one.lines.size() > kMostLines)
+        dim_text(fmt::format("and {} more, see the log", one.lines.size() - kMostLines));
     ImGui::EndGroup();
     ImGui::PopTextWrapPos();
     ImGui::SameLine(width - cross);
@@ -50,7 +52,8 @@ void notice(const Notice& one, Commands& commands, float width) {
 
 }  // namespace
 
-void draw_notices(const Snapshot& snapshot, Commands& commands, float left, float bottom, float width) {
+void draw_notices(const Snapshot& snapshot, Commands& commands, float left, float bottom,
+                  float width) {
     const auto shown = [&](const Activity& a) {
         // Without a picture, the viewport shows the loading itself.
         return a.seconds > kMoment && (a.name != "load" || snapshot.frame);
@@ -61,8 +64,9 @@ void draw_notices(const Snapshot& snapshot, Commands& commands, float left, floa
     ImGui::SetNextWindowPos({left + em(), bottom - em()}, ImGuiCond_Always, {0, 1});
     ImGui::SetNextWindowBgAlpha(0.92F);
     ImGui::Begin("##notices", nullptr,
-                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
-                     ImGuiWindowFlags_AlwaysAutoResize | ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoNav);
+                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
+                     ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_AlwaysAutoResize |
+                     ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoNav);
     bool first = true;
     const auto part = [&] {
         if (!first) ImGui::Separator();

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "panels/format.h"
-#include "panels/fuzzy.h"
-#include "panels/widgets.h"
+#include "base/format.h"
+#include "panels/widgets/fuzzy.h"
+#include "panels/widgets/widgets.h"
 
 namespace gs {
 namespace {
@@ -19,7 +19,9 @@ const CommandInfo* find(const Commands& commands, std::string_view name) {
 }
 
 /// Arguments that must be given: those outside brackets.
-bool needs_arguments(const CommandInfo& info) { return !info.arguments.empty() && info.arguments.front() != '['; }
+bool needs_arguments(const CommandInfo& info) {
+    return !info.arguments.empty() && info.arguments.front() != '[';
+}
 
 }  // namespace
 
@@ -45,7 +47,8 @@ void Palette::rank(const Commands& commands) {
         const int title = fuzzy_score(query_, info.title), name = fuzzy_score(query_, info.name);
         if (title >= 0 || name >= 0) scored.emplace_back(std::max(title + 1, name), i);
     }
-    std::stable_sort(scored.begin(), scored.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::stable_sort(scored.begin(), scored.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
     found_.clear();
     for (const auto& [score, index] : scored) found_.push_back(index);
     if (ranked_) selected_ = 0;
@@ -72,15 +75,18 @@ void Palette::draw_row(const CommandInfo& info, bool selected, bool& clicked) {
     if (selected && ImGui::IsWindowAppearing()) ImGui::SetScrollHereY();
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float y = corner.y + 0.1F * em(), name_at = corner.x + 0.5F * width;
-    const float key_width = info.key.empty() ? 0 : ImGui::CalcTextSize(info.key.c_str()).x + 0.8F * em();
+    const float key_width =
+        info.key.empty() ? 0 : ImGui::CalcTextSize(info.key.c_str()).x + 0.8F * em();
     const std::string title = fitted(info.title, 0.48F * width);
-    const std::string name = fitted(info.name + (info.arguments.empty() ? "" : " " + info.arguments),
-                                    0.5F * width - key_width - 0.5F * em());
+    const std::string name =
+        fitted(info.name + (info.arguments.empty() ? "" : " " + info.arguments),
+               0.5F * width - key_width - 0.5F * em());
     list.AddText({corner.x + 0.3F * em(), y}, kTextColor, title.c_str());
     list.AddText({name_at, y}, kFaintColor, name.c_str());
     if (info.key.empty()) return;
     const ImVec2 chip{corner.x + width - key_width, y - 0.02F * em()};
-    list.AddRectFilled(chip, {chip.x + key_width - 0.2F * em(), chip.y + 1.1F * em()}, kFieldColor, 3);
+    list.AddRectFilled(chip, {chip.x + key_width - 0.2F * em(), chip.y + 1.1F * em()}, kFieldColor,
+                       3);
     list.AddText({chip.x + 0.3F * em(), y}, kDimColor, info.key.c_str());
 }
 
@@ -125,9 +131,10 @@ void Palette::draw_arguments(Commands& commands) {
     ImGui::SetNextItemWidth(-1);
     if (focus_) ImGui::SetKeyboardFocusHere();
     focus_ = false;
-    const bool entered = ImGui::InputTextWithHint("##arguments", info->arguments.c_str(), &arguments_,
-                                                  ImGuiInputTextFlags_EnterReturnsTrue);
-    dim_text("Arguments are separated by blanks; \"quotes\" keep blanks. Enter runs, Escape leaves.");
+    const bool entered = ImGui::InputTextWithHint(
+        "##arguments", info->arguments.c_str(), &arguments_, ImGuiInputTextFlags_EnterReturnsTrue);
+    dim_text(
+        "Arguments are separated by blanks; \"quotes\" keep blanks. Enter runs, Escape leaves.");
     if (!entered) return;
     auto words = split_words(arguments_);
     if (words.empty() && needs_arguments(*info)) {
@@ -145,7 +152,8 @@ void Palette::draw(Commands& commands) {
     const ImVec2 screen = ImGui::GetIO().DisplaySize;
     const float width = std::min(46 * em(), screen.x - 2 * em());
     const float height = command_.empty() ? std::min(27 * em(), screen.y - 5 * em()) : 0;
-    ImGui::SetNextWindowPos({screen.x / 2, std::min(4 * em(), screen.y / 8)}, ImGuiCond_Always, {0.5F, 0});
+    ImGui::SetNextWindowPos({screen.x / 2, std::min(4 * em(), screen.y / 8)}, ImGuiCond_Always,
+                            {0.5F, 0});
     ImGui::SetNextWindowSize({width, height});
     if (!ImGui::BeginPopup("##palette", ImGuiWindowFlags_NoMove)) {
         dismiss();

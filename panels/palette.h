@@ -1,11 +1,11 @@
-// The command palette (Ctrl-P): every command by name, found by fuzzy typing, with its key and its arguments.
-// The workspace draws it; menus open it for commands that want arguments.
+// The command palette (Ctrl-P): every command by name, found by fuzzy typing, with its key and its
+// arguments. The workspace draws it; menus open it for commands that want arguments.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "panels/command.h"
+#include "panels/state/command.h"
 
 namespace gs {
 

@@ -5,17 +5,19 @@
 #include <algorithm>
 #include <cmath>
 
-#include "panels/widgets.h"
+#include "panels/widgets/widgets.h"
 
 namespace gs {
 namespace {
 
 constexpr std::array<const char*, PlotsPanel::kinds> kTitles{
     "loss", "PSNR", "SSIM", "Gaussians", "time per iteration", "learning rate of means"};
-constexpr std::array<const char*, PlotsPanel::kinds> kButtons{"loss", "PSNR", "SSIM", "N", "ms/it", "lr"};
+constexpr std::array<const char*, PlotsPanel::kinds> kButtons{"loss", "PSNR",  "SSIM",
+                                                              "N",    "ms/it", "lr"};
 constexpr std::array<const char*, PlotsPanel::kinds> kUnits{"", "dB", "", "", "ms", ""};
-constexpr ImU32 kBlue = color_rgb(0x56b4e9), kOrange = color_rgb(0xe69f00), kGreen = color_rgb(0x2fb58c),
-                kPink = color_rgb(0xcc79a7), kYellow = color_rgb(0xe6d84f);
+constexpr ImU32 kBlue = color_rgb(0x56b4e9), kOrange = color_rgb(0xe69f00),
+                kGreen = color_rgb(0x2fb58c), kPink = color_rgb(0xcc79a7),
+                kYellow = color_rgb(0xe6d84f);
 
 std::vector<PlotLine> lines_of(const Curves& curves, std::size_t kind) {
     switch (kind) {
@@ -35,8 +37,12 @@ std::vector<PlotLine> lines_of(const Curves& curves, std::size_t kind) {
 }
 
 std::vector<PlotLine> all_lines(const Curves& c) {
-    return {{"loss", 0, c.loss},           {"train_psnr_db", 0, c.train_psnr}, {"test_psnr_db", 0, c.test_psnr},
-            {"test_ssim", 0, c.test_ssim}, {"gaussians", 0, c.gaussians},      {"step_ms", 0, c.step_ms},
+    return {{"loss", 0, c.loss},
+            {"train_psnr_db", 0, c.train_psnr},
+            {"test_psnr_db", 0, c.test_psnr},
+            {"test_ssim", 0, c.test_ssim},
+            {"gaussians", 0, c.gaussians},
+            {"step_ms", 0, c.step_ms},
             {"lr_means", 0, c.lr_means}};
 }
 
@@ -79,16 +85,19 @@ void PlotsPanel::draw(const Snapshot& snapshot, Commands&) {
 }
 
 void PlotsPanel::draw_grid(const Curves& curves) {
-    const auto visible = static_cast<int>(std::max<std::ptrdiff_t>(std::count(shown.begin(), shown.end(), true), 1));
+    const auto visible =
+        static_cast<int>(std::max<std::ptrdiff_t>(std::count(shown.begin(), shown.end(), true), 1));
     const ImVec2 room = ImGui::GetContentRegionAvail(), gap = ImGui::GetStyle().ItemSpacing;
     // As many columns as keep plots wider than high, once a single column would make them low.
     int columns = 1;
     while (columns < visible && room.x / static_cast<float>(columns + 1) > 17 * em() &&
-           room.y / std::ceil(static_cast<float>(visible) / static_cast<float>(columns)) < 11 * em())
+           room.y / std::ceil(static_cast<float>(visible) / static_cast<float>(columns)) <
+               11 * em())
         ++columns;
     const auto rows = std::ceil(static_cast<float>(visible) / static_cast<float>(columns));
     const float height = std::max((room.y - gap.y * (rows - 1)) / rows - 1, 5.3F * em());
-    const float width = (room.x - gap.x * static_cast<float>(columns - 1)) / static_cast<float>(columns) - 1;
+    const float width =
+        (room.x - gap.x * static_cast<float>(columns - 1)) / static_cast<float>(columns) - 1;
     int index = 0;
     for (std::size_t kind = 0; kind < kinds; ++kind) {
         if (!shown[kind]) continue;

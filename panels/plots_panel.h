@@ -1,12 +1,12 @@
-// Plots: the run's curves over one step axis: loss, PSNR, SSIM, count, time per iteration, learning rate; marks of
-// edits. A tab of the workspace.
+// Plots: the run's curves over one step axis: loss, PSNR, SSIM, count, time per iteration, learning
+// rate; marks of edits. A tab of the workspace.
 #pragma once
 
 #include <array>
 
-#include "panels/command.h"
-#include "panels/plot.h"
-#include "panels/snapshot.h"
+#include "panels/state/command.h"
+#include "panels/state/snapshot.h"
+#include "panels/widgets/plot.h"
 
 namespace gs {
 

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
-#include "panels/format.h"
-#include "panels/plot.h"
-#include "panels/widgets.h"
+#include "base/format.h"
+#include "panels/widgets/plot.h"
+#include "panels/widgets/widgets.h"
 
 namespace gs {
 namespace {
@@ -22,14 +22,15 @@ void facts(const SceneInfo& scene, const TrainingStatus& training) {
     fact("Gaussians", count(training.gaussians > 0 ? training.gaussians : scene.gaussians));
     fact("SH degree", fmt::format("{}", scene.sh_degree));
     if (scene.train_views + scene.test_views > 0)
-        fact("photos", fmt::format("{} train, {} test", count(scene.train_views), count(scene.test_views)));
+        fact("photos",
+             fmt::format("{} train, {} test", count(scene.train_views), count(scene.test_views)));
     if (!scene.skipped.empty()) fact("skipped", count(scene.skipped.size()) + " photos");
     if (scene.points > 0) fact("points", count(scene.points) + " sparse");
-    fact("size", fmt::format("{} x {} x {}", number(scene.hi.x - scene.lo.x), number(scene.hi.y - scene.lo.y),
-                             number(scene.hi.z - scene.lo.z)));
-    tooltip(fmt::format("Bounds of the means in world units:\nx {} to {}\ny {} to {}\nz {} to {}", number(scene.lo.x),
-                        number(scene.hi.x), number(scene.lo.y), number(scene.hi.y), number(scene.lo.z),
-                        number(scene.hi.z)));
+    fact("size", fmt::format("{} x {} x {}", number(scene.hi.x - scene.lo.x),
+                             number(scene.hi.y - scene.lo.y), number(scene.hi.z - scene.lo.z)));
+    tooltip(fmt::format("Bounds of the means in world units:\nx {} to {}\ny {} to {}\nz {} to {}",
+                        number(scene.lo.x), number(scene.hi.x), number(scene.lo.y),
+                        number(scene.hi.y), number(scene.lo.z), number(scene.hi.z)));
     fact("extent", format_number(scene.extent, 4) + " world units");
     std::uint64_t bytes = 0;
     for (const MemoryRow& row : scene.memory) bytes += row.bytes;
@@ -62,7 +63,9 @@ void beside(const SceneInfo& other) {
 }
 
 void levels_table(const LevelsState& levels) {
-    if (!ImGui::BeginTable("##levels", 4, ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp)) return;
+    if (!ImGui::BeginTable("##levels", 4,
+                           ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp))
+        return;
     ImGui::TableSetupColumn("level", ImGuiTableColumnFlags_WidthFixed, 3 * em());
     for (const char* name : {"regions", "drawn", "of"}) ImGui::TableSetupColumn(name);
     ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
@@ -88,10 +91,11 @@ void levels_table(const LevelsState& levels) {
 void levels_wishes(const ViewSettings& view, std::size_t count, Commands& commands) {
     constexpr double kLeast = 1e3, kMost = 1e8;
     double budget = view.lod_budget, pixels = view.lod_pixels;
-    const auto slider = [&](const char* label, const char* command, double& value, double least, double most,
-                            const char* format, const char* hint) {
+    const auto slider = [&](const char* label, const char* command, double& value, double least,
+                            double most, const char* format, const char* hint) {
         ImGui::SetNextItemWidth(-6 * em());
-        ImGui::SliderScalar(label, ImGuiDataType_Double, &value, &least, &most, format, ImGuiSliderFlags_Logarithmic);
+        ImGui::SliderScalar(label, ImGuiDataType_Double, &value, &least, &most, format,
+                            ImGuiSliderFlags_Logarithmic);
         tooltip(hint);
         ImGuiStorage& kept = *ImGui::GetStateStorage();
         const ImGuiID id = ImGui::GetID(label);
@@ -99,14 +103,17 @@ void levels_wishes(const ViewSettings& view, std::size_t count, Commands& comman
         if (ImGui::IsItemDeactivatedAfterEdit())
             commands.push(command, {argument(static_cast<double>(kept.GetFloat(id)))});
     };
-    slider("budget", "lod.budget", budget, kLeast, kMost, "%.0f", "Gaussians drawn at most; far regions coarsen first");
+    slider("budget", "lod.budget", budget, kLeast, kMost, "%.0f",
+           "Gaussians drawn at most; far regions coarsen first");
     slider("pixels", "lod.pixels", pixels, 0.25, 32, "%.2f",
-           "A region is drawn at the coarsest level whose Gaussians lie at most so far apart on the screen");
-    const std::string now =
-        view.lod_level < 0 ? "by distance and budget" : fmt::format("{} everywhere", view.lod_level);
+           "A region is drawn at the coarsest level whose Gaussians lie at most so far apart on "
+           "the screen");
+    const std::string now = view.lod_level < 0 ? "by distance and budget"
+                                               : fmt::format("{} everywhere", view.lod_level);
     ImGui::SetNextItemWidth(-6 * em());
     if (!ImGui::BeginCombo("levels", now.c_str())) return;
-    if (ImGui::Selectable("by distance and budget", view.lod_level < 0)) commands.push("lod.level", {"auto"});
+    if (ImGui::Selectable("by distance and budget", view.lod_level < 0))
+        commands.push("lod.level", {"auto"});
     for (int i = 0; i < static_cast<int>(count); ++i)
         if (ImGui::Selectable(fmt::format("{} everywhere", i).c_str(), view.lod_level == i))
             commands.push("lod.level", {std::to_string(i)});
@@ -123,9 +130,11 @@ void levels_of(const Snapshot& snapshot, Commands& commands) {
     else
         dim_text(drawn);
     if (levels.environment > 0)
-        tooltip(format_count(static_cast<double>(levels.environment)) + " of them are the environment of every level");
+        tooltip(format_count(static_cast<double>(levels.environment)) +
+                " of them are the environment of every level");
     if (levels.pixels > snapshot.view.lod_pixels * 1.001)
-        dim_text(fmt::format("the budget widens {} to {} pixels", format_number(snapshot.view.lod_pixels, 3),
+        dim_text(fmt::format("the budget widens {} to {} pixels",
+                             format_number(snapshot.view.lod_pixels, 3),
                              format_number(levels.pixels, 3)));
     dim_text(fmt::format("{} of {} files read", levels.files, levels.files_of));
     levels_wishes(snapshot.view, levels.levels.size(), commands);

@@ -1,9 +1,9 @@
-// Scene: what is loaded. Counts, bounds, photos, notes of the loader, distributions of the Gaussians' attributes.
-// A tab of the workspace.
+// Scene: what is loaded. Counts, bounds, photos, notes of the loader, distributions of the
+// Gaussians' attributes. A tab of the workspace.
 #pragma once
 
-#include "panels/command.h"
-#include "panels/snapshot.h"
+#include "panels/state/command.h"
+#include "panels/state/snapshot.h"
 
 namespace gs {
 

@@ -6,20 +6,24 @@
 #include <algorithm>
 #include <cmath>
 
-#include "panels/format.h"
-#include "panels/widgets.h"
-#include "profiler/store.h"
+#include "base/format.h"
+#include "panels/widgets/widgets.h"
+#include "profiler/store/store.h"
 
 namespace gs {
 namespace {
 
-constexpr std::array<const char*, 4> kScopeTitles{"per iteration", "per view frame", "per UI frame", "per call"};
+constexpr std::array<const char*, 4> kScopeTitles{"per iteration", "per view frame", "per UI frame",
+                                                  "per call"};
 constexpr std::array<int, 4> kWindows{64, 256, 1024, 8192};
 
 /// Three digits; the unit stands in the table's head.
 std::string milliseconds(double value) {
     if (!std::isfinite(value)) return "-";
-    return fmt::format("{:.{}f}", value, std::abs(value) < 9.995 ? 2 : std::abs(value) < 99.95 ? 1 : 0);
+    return fmt::format("{:.{}f}", value,
+                       std::abs(value) < 9.995   ? 2
+                       : std::abs(value) < 99.95 ? 1
+                                                 : 0);
 }
 
 std::string age_text(double seconds) {
@@ -40,10 +44,12 @@ void stage_cell(Stage stage, double share) {
     const float width = ImGui::GetContentRegionAvail().x;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     if (std::isfinite(share))
-        list.AddRectFilled({at.x, at.y},
-                           {at.x + width * static_cast<float>(std::clamp(share, 0.0, 1.0)), at.y + 1.1F * em()},
-                           with_alpha(stage_color(stage), 60), 2);
-    list.AddRectFilled({at.x, at.y + 0.2F * em()}, {at.x + 0.55F * em(), at.y + 0.85F * em()}, stage_color(stage), 2);
+        list.AddRectFilled(
+            {at.x, at.y},
+            {at.x + width * static_cast<float>(std::clamp(share, 0.0, 1.0)), at.y + 1.1F * em()},
+            with_alpha(stage_color(stage), 60), 2);
+    list.AddRectFilled({at.x, at.y + 0.2F * em()}, {at.x + 0.55F * em(), at.y + 0.85F * em()},
+                       stage_color(stage), 2);
     ImGui::SetCursorPosX(ImGui::GetCursorPosX() + 0.8F * em());
     text(fitted(name_of(stage), width - 0.8F * em()));
 }
@@ -84,18 +90,21 @@ void StagesPanel::draw_tabs() {
     };
     tab(View::times, "Times", "What each stage takes, on the CPU and on the GPU");
     ImGui::SameLine(0, 2);
-    tab(View::limits, "Limits", "How close each stage is to the least that this machine needs for it");
+    tab(View::limits, "Limits",
+        "How close each stage is to the least that this machine needs for it");
 }
 
 void StagesPanel::draw_controls(std::size_t frames) {
     int chosen = static_cast<int>(scope);
     ImGui::SetNextItemWidth(8.2F * em());
-    if (ImGui::Combo("##scope", &chosen, kScopeTitles.data(), static_cast<int>(kScopeTitles.size()))) {
+    if (ImGui::Combo("##scope", &chosen, kScopeTitles.data(),
+                     static_cast<int>(kScopeTitles.size()))) {
         scope = static_cast<StatScope>(chosen);
         range.fit = true;
     }
     tooltip(
-        "What one sample is: a training iteration, a picture for the viewport, a frame of this window, or every single "
+        "What one sample is: a training iteration, a picture for the viewport, a frame of this "
+        "window, or every single "
         "call");
     ImGui::SameLine();
     ImGui::SetNextItemWidth(4.6F * em());
@@ -105,7 +114,8 @@ void StagesPanel::draw_controls(std::size_t frames) {
         ImGui::EndCombo();
     }
     tooltip(
-        "Statistics are over the newest this many samples; warm-up and samples with lost records are left out. "
+        "Statistics are over the newest this many samples; warm-up and samples with lost records "
+        "are left out. "
         "Recorded: " +
         format_count(static_cast<double>(frames)));
     ImGui::SameLine();
@@ -116,7 +126,8 @@ void StagesPanel::draw_controls(std::size_t frames) {
         ImGui::EndCombo();
     }
     tooltip(
-        "Whose percentiles, share, count, age and history are shown; the two columns of means are always there. GPU "
+        "Whose percentiles, share, count, age and history are shown; the two columns of means are "
+        "always there. GPU "
         "time is what a sample launched, also when it ran later");
 }
 
@@ -127,13 +138,17 @@ void StagesPanel::draw_row(const Row& row, std::int64_t now_ns) const {
     ImGui::TableNextColumn();
     stage_cell(row.stage, row.stage == frame_stage_of(scope) || !known ? NAN : stats.share);
     if (known)
-        tooltip(fmt::format("{} on the {}: {} calls in {} samples, min {}, p99 {}, max {}{}", name_of(row.stage),
-                            shows_gpu() ? "GPU" : "CPU", stats.calls, stats.samples, format_ms(stats.min_ms),
-                            format_ms(stats.p99_ms), format_ms(stats.max_ms),
-                            std::isfinite(stats.self_mean_ms) ? ", without inner spans " + format_ms(stats.self_mean_ms)
-                                                              : std::string()));
-    if (ImGui::TableNextColumn()) cell_right(milliseconds(mean_of(row.cpu)), shows_gpu() ? kDimColor : kTextColor);
-    if (ImGui::TableNextColumn()) cell_right(milliseconds(mean_of(row.gpu)), shows_gpu() ? kTextColor : kDimColor);
+        tooltip(fmt::format("{} on the {}: {} calls in {} samples, min {}, p99 {}, max {}{}",
+                            name_of(row.stage), shows_gpu() ? "GPU" : "CPU", stats.calls,
+                            stats.samples, format_ms(stats.min_ms), format_ms(stats.p99_ms),
+                            format_ms(stats.max_ms),
+                            std::isfinite(stats.self_mean_ms)
+                                ? ", without inner spans " + format_ms(stats.self_mean_ms)
+                                : std::string()));
+    if (ImGui::TableNextColumn())
+        cell_right(milliseconds(mean_of(row.cpu)), shows_gpu() ? kDimColor : kTextColor);
+    if (ImGui::TableNextColumn())
+        cell_right(milliseconds(mean_of(row.gpu)), shows_gpu() ? kTextColor : kDimColor);
     for (const double value : {stats.p50_ms, stats.p95_ms, stats.p99_ms})
         if (ImGui::TableNextColumn()) cell_right(milliseconds(known ? value : NAN));
     ImGui::TableNextColumn();
@@ -152,33 +167,39 @@ void StagesPanel::draw_table(const TraceStore& trace) {
     constexpr std::array<const char*, 9> kTitles{"stage, ms", "CPU",   "GPU",   "p50", "p95",
                                                  "p99",       "share", "count", "age"};
     const ImVec2 room = ImGui::GetContentRegionAvail();
-    const float history_height = history && scope != StatScope::call ? std::min(12 * em(), 0.42F * room.y) : 0;
-    const ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_ScrollX | ImGuiTableFlags_RowBg |
-                                  ImGuiTableFlags_Sortable | ImGuiTableFlags_SizingFixedFit |
-                                  ImGuiTableFlags_SortTristate | ImGuiTableFlags_NoKeepColumnsVisible;
+    const float history_height =
+        history && scope != StatScope::call ? std::min(12 * em(), 0.42F * room.y) : 0;
+    const ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_ScrollX |
+                                  ImGuiTableFlags_RowBg | ImGuiTableFlags_Sortable |
+                                  ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_SortTristate |
+                                  ImGuiTableFlags_NoKeepColumnsVisible;
     ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {0.16F * em(), 0.1F * em()});
     const ImVec2 size{0, std::max(room.y - history_height - 0.4F * em(), 4 * em())};
     if (ImGui::BeginTable("##stages", static_cast<int>(kTitles.size()), flags, size)) {
         ImGui::TableSetupScrollFreeze(1, 1);
-        // A narrow column does without p99 (the tooltip has it), so that share, count and age stay in view.
+        // A narrow column does without p99 (the tooltip has it), so that share, count and age stay
+        // in view.
         const bool narrow = room.x < 27 * em();
         const float name = (narrow ? 5.6F : 7.2F) * em();
-        const float cell = std::max((room.x - name - 1.4F * em()) / (narrow ? 7.0F : 8.0F) - 0.35F * em(), 2 * em());
+        const float cell = std::max(
+            (room.x - name - 1.4F * em()) / (narrow ? 7.0F : 8.0F) - 0.35F * em(), 2 * em());
         for (const std::string_view title : kTitles) {
             const bool first = title == kTitles[0];
-            ImGui::TableSetupColumn(title.data(),
-                                    ImGuiTableColumnFlags_WidthFixed |
-                                        (first ? 0 : ImGuiTableColumnFlags_PreferSortDescending) |
-                                        (narrow && title == "p99" ? ImGuiTableColumnFlags_Disabled : 0),
-                                    first              ? name
-                                    : title == "share" ? cell + 0.5F * em()
-                                                       : cell);
+            ImGui::TableSetupColumn(
+                title.data(),
+                ImGuiTableColumnFlags_WidthFixed |
+                    (first ? 0 : ImGuiTableColumnFlags_PreferSortDescending) |
+                    (narrow && title == "p99" ? ImGuiTableColumnFlags_Disabled : 0),
+                first              ? name
+                : title == "share" ? cell + 0.5F * em()
+                                   : cell);
         }
         ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
         for (int column = 0; column < static_cast<int>(kTitles.size()); ++column)
             table_heading(ImGui::TableGetColumnName(column), column > 0);
         std::vector<Row> sorted = rows_;
-        if (const ImGuiTableSortSpecs* specs = ImGui::TableGetSortSpecs(); specs && specs->SpecsCount > 0) {
+        if (const ImGuiTableSortSpecs* specs = ImGui::TableGetSortSpecs();
+            specs && specs->SpecsCount > 0) {
             const int column = specs->Specs->ColumnIndex;
             const bool descending = specs->Specs->SortDirection == ImGuiSortDirection_Descending;
             std::stable_sort(sorted.begin(), sorted.end(), [&](const Row& a, const Row& b) {
@@ -191,8 +212,8 @@ void StagesPanel::draw_table(const TraceStore& trace) {
     ImGui::PopStyleVar();
 }
 
-/// Share of what the frames kept their GPU stream busy for. The store's share is of the frames' time on the CPU, which
-/// may be over long before the GPU's work is.
+/// Share of what the frames kept their GPU stream busy for. The store's share is of the frames'
+/// time on the CPU, which may be over long before the GPU's work is.
 void StagesPanel::share_gpu_time(const TraceStore& trace) {
     double busy_ms = 0;
     std::size_t used = 0;
@@ -206,7 +227,8 @@ void StagesPanel::share_gpu_time(const TraceStore& trace) {
 }
 
 void StagesPanel::refresh(const TraceStore& trace) {
-    // Statistics over thousands of frames cost milliseconds: a few times a second is what an eye can follow.
+    // Statistics over thousands of frames cost milliseconds: a few times a second is what an eye
+    // can follow.
     const double now = ImGui::GetTime();
     const bool changed = scope != rows_scope_ || last_n != rows_window_;
     if (!changed && (trace.records_written() == rows_written_ || now < rows_time_ + 0.2)) return;
@@ -216,7 +238,9 @@ void StagesPanel::refresh(const TraceStore& trace) {
     rows_.clear();
     for (std::size_t i = 0; i < kStageCount; ++i) {
         const auto stage = static_cast<Stage>(i);
-        const auto is_it = [&](const StageStats& stats) { return stats.stage == stage && stats.samples > 0; };
+        const auto is_it = [&](const StageStats& stats) {
+            return stats.stage == stage && stats.samples > 0;
+        };
         const auto cpu = std::find_if(cpu_rows_.begin(), cpu_rows_.end(), is_it);
         const auto gpu = std::find_if(gpu_rows_.begin(), gpu_rows_.end(), is_it);
         if (cpu == cpu_rows_.end() && gpu == gpu_rows_.end()) continue;
@@ -236,21 +260,25 @@ void StagesPanel::draw_history(const TraceStore& trace) {
     const auto samples = trace.history(scope);
     for (auto& layer : layers_) layer.clear();
     if (samples.empty()) return;
-    range.begin(static_cast<double>(samples[samples.size() > 120 ? samples.size() - 120 : 0].number),
-                static_cast<double>(samples.back().number) + 1);
+    range.begin(
+        static_cast<double>(samples[samples.size() > 120 ? samples.size() - 120 : 0].number),
+        static_cast<double>(samples.back().number) + 1);
     // Only what is visible becomes points; numbers ascend within one run.
     for (const FrameSample& sample : samples) {
         const auto number = static_cast<double>(sample.number);
-        if (number < range.lo - 1 || number > range.hi + 1 || (shows_gpu() && !sample.gpu_complete)) continue;
+        if (number < range.lo - 1 || number > range.hi + 1 || (shows_gpu() && !sample.gpu_complete))
+            continue;
         const auto& times = shows_gpu() ? sample.gpu_ms : sample.self_ms;
         for (std::size_t stage = 0; stage < kStageCount; ++stage)
             layers_[stage].push_back({static_cast<float>(number), times[stage]});
     }
     std::vector<PlotLine> lines;
     for (std::size_t stage = 0; stage < kStageCount; ++stage) {
-        const bool any =
-            std::any_of(layers_[stage].begin(), layers_[stage].end(), [](const CurvePoint& p) { return p.value > 0; });
-        if (any) lines.push_back({kStageNames[stage], stage_color(static_cast<Stage>(stage)), layers_[stage]});
+        const bool any = std::any_of(layers_[stage].begin(), layers_[stage].end(),
+                                     [](const CurvePoint& p) { return p.value > 0; });
+        if (any)
+            lines.push_back(
+                {kStageNames[stage], stage_color(static_cast<Stage>(stage)), layers_[stage]});
     }
     PlotLook look;
     look.title = shows_gpu() ? "GPU time" : "self time";
@@ -265,12 +293,14 @@ void StagesPanel::draw_times(const TraceStore& trace) {
     refresh(trace);
     ImGui::Checkbox("history", &history);
     ImGui::SameLine();
-    if (ImGui::Button("CSV")) ImGui::SetClipboardText(stage_table_csv(cpu_rows_, gpu_rows_).c_str());
+    if (ImGui::Button("CSV"))
+        ImGui::SetClipboardText(stage_table_csv(cpu_rows_, gpu_rows_).c_str());
     tooltip("Copies the table as CSV");
     draw_controls(trace.history(scope).size());
     if (rows_.empty()) {
-        empty_note(scope == StatScope::iteration ? "No iteration has been measured yet: start training"
-                                                 : "No frame has been measured yet");
+        empty_note(scope == StatScope::iteration
+                       ? "No iteration has been measured yet: start training"
+                       : "No frame has been measured yet");
         return;
     }
     draw_table(trace);
@@ -288,7 +318,8 @@ void StagesPanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (snapshot.costs) return roofline.draw(*snapshot.costs);
     if (ImGui::Button("Measure")) commands.push("limits.measure");
     tooltip("Finds what this machine can do at most; takes a second, in which training waits");
-    empty_note("What this machine can do at most is not known yet: Measure, and train or look at a scene");
+    empty_note(
+        "What this machine can do at most is not known yet: Measure, and train or look at a scene");
 }
 
 }  // namespace gs

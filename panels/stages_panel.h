@@ -1,15 +1,16 @@
-// Stages: where the time of an iteration, a view frame or a UI frame goes, on the CPU and on the GPU. Table and stacked
-// history; copy as CSV; and how close each stage is to the limit of the machine (roofline.h). A tab of the workspace.
+// Stages: where the time of an iteration, a view frame or a UI frame goes, on the CPU and on the
+// GPU. Table and stacked history; copy as CSV; and how close each stage is to the limit of the
+// machine (roofline.h). A tab of the workspace.
 #pragma once
 
 #include <array>
 #include <vector>
 
-#include "panels/command.h"
-#include "panels/plot.h"
-#include "panels/roofline.h"
-#include "panels/snapshot.h"
-#include "profiler/statistics.h"
+#include "panels/state/command.h"
+#include "panels/state/snapshot.h"
+#include "panels/widgets/plot.h"
+#include "panels/widgets/roofline.h"
+#include "profiler/store/statistics.h"
 
 namespace gs {
 
@@ -17,7 +18,8 @@ struct StagesPanel {
     void draw(const Snapshot& snapshot, Commands& commands);
 
     enum class View { times, limits };
-    /// Whose percentiles, share, count, age and history are shown. automatic: the GPU's where there are any.
+    /// Whose percentiles, share, count, age and history are shown. automatic: the GPU's where there
+    /// are any.
     enum class Side { automatic, cpu, gpu };
     View view = View::times;
     Side side = Side::automatic;
@@ -41,7 +43,9 @@ struct StagesPanel {
     void draw_table(const TraceStore& trace);
     void draw_row(const Row& row, std::int64_t now_ns) const;
     void draw_history(const TraceStore& trace);
-    bool shows_gpu() const { return side == Side::gpu || (side == Side::automatic && !gpu_rows_.empty()); }
+    bool shows_gpu() const {
+        return side == Side::gpu || (side == Side::automatic && !gpu_rows_.empty());
+    }
     bool comes_before(const Row& a, const Row& b, int column) const;
 
     std::array<std::vector<CurvePoint>, kStageCount> layers_;

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "panels/fuzzy.h"
-#include "panels/timeline_paint.h"
+#include "panels/timeline/paint.h"
+#include "panels/widgets/fuzzy.h"
 
 namespace gs {
 namespace {
@@ -44,13 +44,16 @@ std::string shown_name(const TraceStore& trace, const NameFigures& row) {
 
 }  // namespace
 
-std::string statistics_csv(const TraceStore& trace, std::span<const NameFigures> rows, std::int64_t outer_ns) {
+std::string statistics_csv(const TraceStore& trace, std::span<const NameFigures> rows,
+                           std::int64_t outer_ns) {
     std::string out = "name,stage,total ms,percent,self ms,count,mean ms,min ms,max ms\n";
     for (const NameFigures& row : rows)
-        out += fmt::format("{},{},{:.6f},{:.4f},{:.6f},{},{:.6f},{:.6f},{:.6f}\n", csv_cell(trace.name(row.name)),
-                           name_of(row.stage), static_cast<double>(row.total_ns) * 1e-6, 100 * share_of(row, outer_ns),
+        out += fmt::format("{},{},{:.6f},{:.4f},{:.6f},{},{:.6f},{:.6f},{:.6f}\n",
+                           csv_cell(trace.name(row.name)), name_of(row.stage),
+                           static_cast<double>(row.total_ns) * 1e-6, 100 * share_of(row, outer_ns),
                            static_cast<double>(row.self_ns) * 1e-6, row.count, row.mean_ns() * 1e-6,
-                           static_cast<double>(row.min_ns) * 1e-6, static_cast<double>(row.max_ns) * 1e-6);
+                           static_cast<double>(row.min_ns) * 1e-6,
+                           static_cast<double>(row.max_ns) * 1e-6);
     return out;
 }
 
@@ -80,7 +83,8 @@ void StatisticsPanel::draw_controls(const TraceStore& trace, Commands& commands)
 }
 
 void StatisticsPanel::sort_rows(const TraceStore& trace, int column, bool descending) {
-    if (!stale_ && rows_filter_ == filter && sorted_by_ == column && sorted_down_ == descending) return;
+    if (!stale_ && rows_filter_ == filter && sorted_by_ == column && sorted_down_ == descending)
+        return;
     stale_ = false;
     rows_filter_ = filter;
     sorted_by_ = column;
@@ -90,22 +94,25 @@ void StatisticsPanel::sort_rows(const TraceStore& trace, int column, bool descen
         if (contains_text(trace.name(row.name), filter)) rows_.push_back(row);
     std::stable_sort(rows_.begin(), rows_.end(), [&](const NameFigures& a, const NameFigures& b) {
         if (column == 0)
-            return descending ? trace.name(a.name) > trace.name(b.name) : trace.name(a.name) < trace.name(b.name);
+            return descending ? trace.name(a.name) > trace.name(b.name)
+                              : trace.name(a.name) < trace.name(b.name);
         const double left = sort_value(a, column), right = sort_value(b, column);
         return descending ? left > right : left < right;
     });
 }
 
 void StatisticsPanel::draw_table(const TraceStore& trace, Commands& commands) {
-    constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_Sortable | ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
-                                       ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_Resizable;
+    constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_Sortable | ImGuiTableFlags_ScrollY |
+                                       ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingFixedFit |
+                                       ImGuiTableFlags_Resizable;
     if (!ImGui::BeginTable("##statistics", static_cast<int>(kColumns.size()), kFlags)) return;
     ImGui::TableSetupScrollFreeze(0, 1);
     for (std::size_t i = 0; i < kColumns.size(); ++i) {
         const ImGuiTableColumnFlags first =
             i == 0 ? ImGuiTableColumnFlags_WidthStretch
                    : ImGuiTableColumnFlags_WidthFixed | ImGuiTableColumnFlags_PreferSortDescending;
-        ImGui::TableSetupColumn(kColumns[i], first | (i == 1 ? ImGuiTableColumnFlags_DefaultSort : 0),
+        ImGui::TableSetupColumn(kColumns[i],
+                                first | (i == 1 ? ImGuiTableColumnFlags_DefaultSort : 0),
                                 i == 0   ? 1.0F
                                 : i == 2 ? 3.4F * em()
                                          : 4.9F * em());
@@ -125,15 +132,16 @@ void StatisticsPanel::draw_table(const TraceStore& trace, Commands& commands) {
             const ImVec2 at = ImGui::GetCursorScreenPos();
             const float width = ImGui::GetContentRegionAvail().x;
             ImDrawList& list = *ImGui::GetWindowDrawList();
-            const auto share = static_cast<float>(std::clamp(share_of(row, made_.outer_ns()), 0.0, 1.0));
-            list.AddRectFilled(at, {at.x + width * share, at.y + 1.1F * em()}, with_alpha(stage_color(row.stage), 60),
-                               2);
+            const auto share =
+                static_cast<float>(std::clamp(share_of(row, made_.outer_ns()), 0.0, 1.0));
+            list.AddRectFilled(at, {at.x + width * share, at.y + 1.1F * em()},
+                               with_alpha(stage_color(row.stage), 60), 2);
             ImGui::PushID(i);
             if (ImGui::Selectable("##row", false, ImGuiSelectableFlags_SpanAllColumns))
                 commands.push("trace.find", {std::string(trace.name(row.name))});
             if (ImGui::IsItemHovered())
-                ImGui::SetTooltip("%s\nstage: %s\nclick finds its spans", std::string(trace.name(row.name)).c_str(),
-                                  name_of(row.stage));
+                ImGui::SetTooltip("%s\nstage: %s\nclick finds its spans",
+                                  std::string(trace.name(row.name)).c_str(), name_of(row.stage));
             ImGui::PopID();
             ImGui::SameLine(0, 0);
             text(fitted(shown_name(trace, row), width));
@@ -159,7 +167,8 @@ void StatisticsPanel::draw(const Snapshot& snapshot, Commands& commands) {
     }
     const TrackChoice choice{side == Side::ranges, side == Side::calls, side == Side::gpu, process};
     const bool other = task_.store != trace || task_.id != snapshot.shown_trace;
-    if (task_.begin(snapshot, *trace, view_, fmt::format("{} {}", static_cast<int>(side), process))) {
+    if (task_.begin(snapshot, *trace, view_,
+                    fmt::format("{} {}", static_cast<int>(side), process))) {
         making_ = NameTable(*trace, task_.range, choice);
         if (other) made_ = {}, stale_ = true;
     }

@@ -1,14 +1,15 @@
-// Statistics: every name of the shown trace with its count, total, self, mean, shortest and longest time, for a
-// selected stretch or everything; sorted, filtered, as CSV. A click finds the spans of a name. A tab of the workspace.
+// Statistics: every name of the shown trace with its count, total, self, mean, shortest and longest
+// time, for a selected stretch or everything; sorted, filtered, as CSV. A click finds the spans of
+// a name. A tab of the workspace.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "panels/command.h"
-#include "panels/snapshot.h"
-#include "panels/span_summary.h"
+#include "panels/state/command.h"
+#include "panels/state/snapshot.h"
 #include "panels/trace_task.h"
+#include "profiler/analysis/span_summary.h"
 
 namespace gs {
 
@@ -43,6 +44,7 @@ struct StatisticsPanel {
 };
 
 /// The table as CSV, times in milliseconds, percent of the time of outermost spans.
-std::string statistics_csv(const TraceStore& trace, std::span<const NameFigures> rows, std::int64_t outer_ns);
+std::string statistics_csv(const TraceStore& trace, std::span<const NameFigures> rows,
+                           std::int64_t outer_ns);
 
 }  // namespace gs

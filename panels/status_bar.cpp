@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
-#include "panels/format.h"
-#include "panels/theme.h"
-#include "panels/widgets.h"
+#include "base/format.h"
+#include "panels/widgets/theme.h"
+#include "panels/widgets/widgets.h"
 
 namespace gs {
 namespace {
@@ -41,11 +41,12 @@ std::vector<Item> items_of(const Snapshot& s) {
     if (s.device_memory && s.device_memory->total_bytes > 0) {
         const DeviceMemory& m = *s.device_memory;
         const bool tight = m.free_bytes < m.total_bytes / 10;
-        items.push_back({fmt::format("GPU {} of {}", format_bytes(static_cast<double>(m.held_bytes)),
-                                     format_bytes(static_cast<double>(m.total_bytes))),
-                         fmt::format("device memory that gausscope holds; {} of it is free",
-                                     format_bytes(static_cast<double>(m.free_bytes))),
-                         tight ? kWarningColor : kDimColor});
+        items.push_back(
+            {fmt::format("GPU {} of {}", format_bytes(static_cast<double>(m.held_bytes)),
+                         format_bytes(static_cast<double>(m.total_bytes))),
+             fmt::format("device memory that gausscope holds; {} of it is free",
+                         format_bytes(static_cast<double>(m.free_bytes))),
+             tight ? kWarningColor : kDimColor});
     }
     if (!s.present_path.empty()) {
         const bool upload = s.present_path.starts_with("upload");
@@ -55,23 +56,26 @@ std::vector<Item> items_of(const Snapshot& s) {
     }
     if (s.process_bytes > 0) {
         std::string words = "memory " + format_bytes(static_cast<double>(s.process_bytes));
-        if (s.machine_bytes > 0) words += " of " + format_bytes(static_cast<double>(s.machine_bytes));
+        if (s.machine_bytes > 0)
+            words += " of " + format_bytes(static_cast<double>(s.machine_bytes));
         const bool tight = s.machine_bytes > 0 && s.process_bytes > s.machine_bytes / 10 * 9;
         items.push_back({words, "resident memory of gausscope", tight ? kWarningColor : kDimColor});
     }
     if (s.ui_fps > 0)
         items.push_back({fmt::format("UI {:.0f} fps, {}", s.ui_fps, format_ms(s.ui_ms)),
-                         "frames of this window per second, and the time one takes; it rests while nothing changes"});
+                         "frames of this window per second, and the time one takes; it rests while "
+                         "nothing changes"});
     // Only training gives the viewer something to take time from.
     const bool training = s.training.state == RunState::training;
     const bool over = training && s.training.viewer_share > s.view.viewer_budget + 0.05;
-    items.push_back(
-        {training
-             ? fmt::format("viewer {} of {}", format_share(s.training.viewer_share), format_share(s.view.viewer_budget))
-             : fmt::format("viewer budget {}", format_share(s.view.viewer_budget)),
-         "share of the engine's time that went into pictures for the viewport, measured, and the budget for it while "
-         "training",
-         over ? kWarningColor : kDimColor});
+    items.push_back({training
+                         ? fmt::format("viewer {} of {}", format_share(s.training.viewer_share),
+                                       format_share(s.view.viewer_budget))
+                         : fmt::format("viewer budget {}", format_share(s.view.viewer_budget)),
+                     "share of the engine's time that went into pictures for the viewport, "
+                     "measured, and the budget for it while "
+                     "training",
+                     over ? kWarningColor : kDimColor});
     items.push_back({"dropped " + format_count(static_cast<double>(s.dropped_records)) + " records",
                      "measurements that were overwritten before they could be read",
                      s.dropped_records > 0 ? kWarningColor : kDimColor});
@@ -90,8 +94,8 @@ void StatusBar::draw(const Snapshot& snapshot, Commands& commands) {
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0.6F * em(), 0.2F * em()});
     ImGui::PushStyleColor(ImGuiCol_WindowBg, kWindowColor);
     ImGui::Begin("##status", nullptr,
-                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
-                     ImGuiWindowFlags_NoBringToFrontOnFocus);
+                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
+                     ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus);
     bool first = true;
     for (const Item& item : items_of(snapshot)) {
         const float width = ImGui::CalcTextSize(item.words.c_str()).x;
@@ -111,7 +115,8 @@ void StatusBar::draw(const Snapshot& snapshot, Commands& commands) {
         const std::string words = fitted(snapshot.training.message, room);
         if (room > 6 * em()) {
             ImGui::SameLine(display.x - ImGui::CalcTextSize(words.c_str()).x - 0.6F * em());
-            colored_text(snapshot.training.state == RunState::failed ? kErrorColor : kDimColor, words);
+            colored_text(snapshot.training.state == RunState::failed ? kErrorColor : kDimColor,
+                         words);
         }
     }
     ImGui::End();

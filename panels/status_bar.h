@@ -1,9 +1,9 @@
-// The bar below everything: backend, device, memory, frames per second, the viewer's share, records lost.
-// Drawn by the workspace.
+// The bar below everything: backend, device, memory, frames per second, the viewer's share, records
+// lost. Drawn by the workspace.
 #pragma once
 
-#include "panels/command.h"
-#include "panels/snapshot.h"
+#include "panels/state/command.h"
+#include "panels/state/snapshot.h"
 
 namespace gs {
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "panels/format.h"
-#include "panels/theme.h"
-#include "panels/widgets.h"
+#include "base/format.h"
+#include "panels/widgets/theme.h"
+#include "panels/widgets/widgets.h"
 
 namespace gs {
 namespace {
@@ -27,7 +27,8 @@ ImU32 state_color(RunState state) {
 
 /// "label value" with the label dim; returns the width it takes.
 float figure_width(const std::string& label, const std::string& value) {
-    return ImGui::CalcTextSize(label.c_str()).x + ImGui::CalcTextSize(value.c_str()).x + 0.35F * em();
+    return ImGui::CalcTextSize(label.c_str()).x + ImGui::CalcTextSize(value.c_str()).x +
+           0.35F * em();
 }
 
 struct Figure {
@@ -41,16 +42,21 @@ std::vector<Figure> figures_of(const Snapshot& snapshot) {
     if (t.total_steps > 0) {
         const bool finished = t.step >= t.total_steps;
         if (!finished && t.eta_seconds > 0)
-            out.push_back(
-                {"ETA", format_duration(t.eta_seconds), "time left to the last step at the present speed", 3});
-        if (t.step_ms > 0) out.push_back({"", format_ms(t.step_ms) + "/it", "mean of the last 50 iterations", 1});
+            out.push_back({"ETA", format_duration(t.eta_seconds),
+                           "time left to the last step at the present speed", 3});
+        if (t.step_ms > 0)
+            out.push_back({"", format_ms(t.step_ms) + "/it", "mean of the last 50 iterations", 1});
         if (t.test_psnr > 0)
-            out.push_back({"PSNR", format_db(t.test_psnr), "mean over the test photos at the last evaluation", 0});
+            out.push_back({"PSNR", format_db(t.test_psnr),
+                           "mean over the test photos at the last evaluation", 0});
         else if (t.step > 0)  // "-" while no step has told its own yet
             out.push_back({"PSNR", format_db(t.train_psnr), "of training photos, newest", 0});
     }
-    const std::uint64_t count = t.gaussians > 0 ? t.gaussians : snapshot.scene ? snapshot.scene->gaussians : 0;
-    if (count > 0) out.push_back({"N", format_count(static_cast<double>(count)), "Gaussians in the model", 2});
+    const std::uint64_t count = t.gaussians > 0  ? t.gaussians
+                                : snapshot.scene ? snapshot.scene->gaussians
+                                                 : 0;
+    if (count > 0)
+        out.push_back({"N", format_count(static_cast<double>(count)), "Gaussians in the model", 2});
     return out;
 }
 
@@ -101,14 +107,17 @@ void TopBar::transport(const Snapshot& snapshot, Commands& commands, Palette& pa
     const bool running = state == RunState::training;
     const bool can_run = state == RunState::ready || state == RunState::paused;
     if (running) {
-        if (icon_button("pause", Icon::pause, "Pause after this step")) commands.push("train.pause");
+        if (icon_button("pause", Icon::pause, "Pause after this step"))
+            commands.push("train.pause");
     } else if (icon_button("start", Icon::play, "Train", can_run, kGoodColor)) {
         commands.push("train.start");
     }
     ImGui::SameLine(0, 2);
-    if (icon_button("step", Icon::step, "One step, then pause", can_run || running)) commands.push("train.step");
+    if (icon_button("step", Icon::step, "One step, then pause", can_run || running))
+        commands.push("train.step");
     ImGui::SameLine(0, 2);
-    if (icon_button("run-to", Icon::run_to, "Run to a step", can_run || running)) palette.show("train.run-to");
+    if (icon_button("run-to", Icon::run_to, "Run to a step", can_run || running))
+        palette.show("train.run-to");
 }
 
 void TopBar::figures(const Snapshot& snapshot, float end) {
@@ -123,11 +132,14 @@ void TopBar::figures(const Snapshot& snapshot, float end) {
         const std::string steps = "step " + format_count(static_cast<double>(t.step)) + " / " +
                                   format_count(static_cast<double>(t.total_steps));
         const float width = std::max(11 * em(), ImGui::CalcTextSize(steps.c_str()).x + em());
-        const double share = std::clamp(static_cast<double>(t.step) / static_cast<double>(t.total_steps), 0.0, 1.0);
+        const double share =
+            std::clamp(static_cast<double>(t.step) / static_cast<double>(t.total_steps), 0.0, 1.0);
         const ImVec2 a{x, y - 0.12F * em()}, b{x + width, y + 1.2F * em()};
         list.AddRectFilled(a, b, kFieldColor, 3);
-        list.AddRectFilled(a, {a.x + width * static_cast<float>(share), b.y}, color_rgb(0x2f5f8f), 3);
-        list.AddText({x + (width - ImGui::CalcTextSize(steps.c_str()).x) / 2, y}, kTextColor, steps.c_str());
+        list.AddRectFilled(a, {a.x + width * static_cast<float>(share), b.y}, color_rgb(0x2f5f8f),
+                           3);
+        list.AddText({x + (width - ImGui::CalcTextSize(steps.c_str()).x) / 2, y}, kTextColor,
+                     steps.c_str());
         x += width + em();
     }
     std::vector<Figure> all = figures_of(snapshot);
@@ -137,20 +149,24 @@ void TopBar::figures(const Snapshot& snapshot, float end) {
         return sum;
     };
     while (!all.empty() && x + total() > end)
-        all.erase(
-            std::max_element(all.begin(), all.end(), [](const Figure& a, const Figure& b) { return a.rank < b.rank; }));
+        all.erase(std::max_element(all.begin(), all.end(), [](const Figure& a, const Figure& b) {
+            return a.rank < b.rank;
+        }));
     for (const Figure& f : all) {
         const float width = figure_width(f.label, f.value);
         list.AddText({x, y}, kFaintColor, f.label.c_str());
-        list.AddText({x + (f.label.empty() ? 0 : ImGui::CalcTextSize(f.label.c_str()).x + 0.35F * em()), y}, kTextColor,
-                     f.value.c_str());
-        if (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect({x, y}, {x + width, y + 1.2F * em()}))
+        list.AddText(
+            {x + (f.label.empty() ? 0 : ImGui::CalcTextSize(f.label.c_str()).x + 0.35F * em()), y},
+            kTextColor, f.value.c_str());
+        if (ImGui::IsWindowHovered() &&
+            ImGui::IsMouseHoveringRect({x, y}, {x + width, y + 1.2F * em()}))
             ImGui::SetTooltip("%s", f.hint.c_str());
         x += width + 1.1F * em();
     }
 }
 
-void TopBar::draw(const Snapshot& snapshot, Commands& commands, Palette& palette, std::span<const PanelItem> panels) {
+void TopBar::draw(const Snapshot& snapshot, Commands& commands, Palette& palette,
+                  std::span<const PanelItem> panels) {
     const float width = ImGui::GetIO().DisplaySize.x;
     ImGui::SetNextWindowPos({0, 0});
     ImGui::SetNextWindowSize({width, height()});
@@ -158,8 +174,9 @@ void TopBar::draw(const Snapshot& snapshot, Commands& commands, Palette& palette
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {0.4F * em(), 0.3F * em()});
     ImGui::PushStyleColor(ImGuiCol_WindowBg, kWindowColor);
     ImGui::Begin("##top", nullptr,
-                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
-                     ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_MenuBar);
+                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
+                     ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus |
+                     ImGuiWindowFlags_MenuBar);
     if (ImGui::BeginMenuBar()) {
         menus(commands, palette, panels);
         const float palette_width = 8.2F * em();
@@ -179,7 +196,8 @@ void TopBar::draw(const Snapshot& snapshot, Commands& commands, Palette& palette
         }
         if (width > 24 * em()) {
             ImGui::SetCursorPosX(width - palette_width);
-            if (icon_text_button(Icon::search, "Commands", "Find and run any command (Ctrl+P)")) palette.show();
+            if (icon_text_button(Icon::search, "Commands", "Find and run any command (Ctrl+P)"))
+                palette.show();
         }
         ImGui::EndMenuBar();
     }

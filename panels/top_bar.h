@@ -1,14 +1,15 @@
-// The bar above everything: menus made from the command table, scene name, transport buttons, progress, key figures,
-// and the palette's button. What does not fit is left out, least important first. Drawn by the workspace.
+// The bar above everything: menus made from the command table, scene name, transport buttons,
+// progress, key figures, and the palette's button. What does not fit is left out, least important
+// first. Drawn by the workspace.
 #pragma once
 
 #include <span>
 #include <string>
 #include <vector>
 
-#include "panels/command.h"
 #include "panels/palette.h"
-#include "panels/snapshot.h"
+#include "panels/state/command.h"
+#include "panels/state/snapshot.h"
 
 namespace gs {
 
@@ -20,7 +21,8 @@ struct PanelItem {
 class TopBar {
   public:
     float height() const;
-    void draw(const Snapshot& snapshot, Commands& commands, Palette& palette, std::span<const PanelItem> panels);
+    void draw(const Snapshot& snapshot, Commands& commands, Palette& palette,
+              std::span<const PanelItem> panels);
 
   private:
     void menus(Commands& commands, Palette& palette, std::span<const PanelItem> panels);

@@ -1,5 +1,5 @@
-// What the panels that analyse a trace have in common: which stretch of which trace, when to look again, and how far it
-// is. Used by Find, Statistics, Flame graph and Compare.
+// What the panels that analyse a trace have in common: which stretch of which trace, when to look
+// again, and how far it is. Used by Find, Statistics, Flame graph and Compare.
 #pragma once
 
 #include <imgui.h>
@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <string>
 
-#include "panels/format.h"
-#include "panels/snapshot.h"
-#include "panels/span_walk.h"
-#include "panels/trace_view.h"
-#include "panels/widgets.h"
+#include "base/format.h"
+#include "panels/state/snapshot.h"
+#include "panels/state/trace_view.h"
+#include "panels/widgets/widgets.h"
+#include "profiler/analysis/span_walk.h"
 
 namespace gs {
 
@@ -29,18 +29,23 @@ struct TraceTask {
     static constexpr double kSliceMs = 3;    ///< of a frame
 
     /// True when the result has to be made (again); it is then noted as running.
-    bool begin(const Snapshot& snapshot, const TraceStore& trace, const TraceView& view, const std::string& wanted) {
+    bool begin(const Snapshot& snapshot, const TraceStore& trace, const TraceView& view,
+               const std::string& wanted) {
         const TimeRange now = view.selection.value_or(kAllTime);
-        const bool other = store != &trace || id != snapshot.shown_trace || !(range == now) || choice != wanted;
-        const bool grown = !running && spans != trace.span_count() && ImGui::GetTime() - begun_at > kLookAgain;
+        const bool other =
+            store != &trace || id != snapshot.shown_trace || !(range == now) || choice != wanted;
+        const bool grown =
+            !running && spans != trace.span_count() && ImGui::GetTime() - begun_at > kLookAgain;
         if (!other && !grown) return false;
-        *this = {&trace, snapshot.shown_trace, now, wanted, trace.span_count(), ImGui::GetTime(), true};
+        *this = {&trace, snapshot.shown_trace, now, wanted, trace.span_count(), ImGui::GetTime(),
+                 true};
         return true;
     }
     bool whole() const { return range == kAllTime; }
 };
 
-/// "of everything", or of how long a selection, with the way to end it; what a panel's figures are about.
+/// "of everything", or of how long a selection, with the way to end it; what a panel's figures are
+/// about.
 inline void range_note(TraceView& view, const TraceTask& task, double share) {
     if (task.running && share < 1) {
         dim_text("looking, " + format_share(share));
@@ -66,7 +71,8 @@ inline void process_combo(const TraceStore& trace, std::uint32_t& process) {
         return p.name + " (" + std::to_string(p.pid) + ")";
     };
     ImGui::SetNextItemWidth(9 * em());
-    if (ImGui::BeginCombo("##process", process < trace.processes().size() ? label(process).c_str() : "all processes")) {
+    if (ImGui::BeginCombo("##process", process < trace.processes().size() ? label(process).c_str()
+                                                                          : "all processes")) {
         if (ImGui::Selectable("all processes", process == kAnyProcess)) process = kAnyProcess;
         for (std::uint32_t i = 0; i < trace.processes().size(); ++i)
             if (ImGui::Selectable(label(i).c_str(), i == process)) process = i;

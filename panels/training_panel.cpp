@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "panels/format.h"
-#include "panels/fuzzy.h"
+#include "base/format.h"
+#include "panels/widgets/fuzzy.h"
 
 namespace gs {
 namespace {
@@ -50,21 +50,26 @@ void TrainingPanel::draw_state(const Snapshot& snapshot) {
 
 void TrainingPanel::draw_buttons(const Snapshot& snapshot, Commands& commands) {
     const RunState state = snapshot.training.state;
-    const bool running = state == RunState::training, idle = state == RunState::ready || state == RunState::paused;
+    const bool running = state == RunState::training,
+               idle = state == RunState::ready || state == RunState::paused;
     if (running) {
-        if (icon_text_button(Icon::pause, "Pause", "Pause after this step")) commands.push("train.pause");
+        if (icon_text_button(Icon::pause, "Pause", "Pause after this step"))
+            commands.push("train.pause");
     } else if (icon_text_button(Icon::play, "Start", "Train until the last step", idle)) {
         commands.push("train.start");
     }
     ImGui::SameLine();
-    if (icon_text_button(Icon::step, "Step", "One step, then pause", running || idle)) commands.push("train.step");
+    if (icon_text_button(Icon::step, "Step", "One step, then pause", running || idle))
+        commands.push("train.step");
     ImGui::SameLine();
-    if (icon_text_button(Icon::stop, "End", "Save a checkpoint and end the run; the model stays on view",
+    if (icon_text_button(Icon::stop, "End",
+                         "Save a checkpoint and end the run; the model stays on view",
                          running || idle))
         commands.push("train.stop");
     const auto step = static_cast<double>(snapshot.training.step);
     if (run_to <= 0) run_to = static_cast<int>(std::min(1e9, (std::floor(step / 1000) + 1) * 1000));
-    if (icon_text_button(Icon::run_to, "Run to", "Train up to this step, then pause", running || idle))
+    if (icon_text_button(Icon::run_to, "Run to", "Train up to this step, then pause",
+                         running || idle))
         commands.push("train.run-to", {std::to_string(run_to)});
     ImGui::SameLine();
     ImGui::SetNextItemWidth(std::max(5 * em(), ImGui::GetContentRegionAvail().x));
@@ -76,15 +81,18 @@ void TrainingPanel::draw_files(const Snapshot& snapshot, Commands& commands) {
     const bool any = snapshot.scene != nullptr;
     const bool can_save = snapshot.training.state == RunState::training ||
                           snapshot.training.state == RunState::paused ||
-                          snapshot.training.state == RunState::finished || snapshot.training.state == RunState::ready;
-    if (icon_text_button(Icon::save, "Checkpoint", "Save everything needed to go on later", any && can_save))
+                          snapshot.training.state == RunState::finished ||
+                          snapshot.training.state == RunState::ready;
+    if (icon_text_button(Icon::save, "Checkpoint", "Save everything needed to go on later",
+                         any && can_save))
         commands.push("train.checkpoint");
     ImGui::SameLine();
-    if (icon_text_button(Icon::save, "Export...", "Write the splats to a file other programs read", any))
+    if (icon_text_button(Icon::save, "Export...", "Write the splats to a file other programs read",
+                         any))
         commands.push("browse", {"export"});
     if (!snapshot.training.last_checkpoint.empty()) {
-        dim_text("saved " +
-                 fitted_path(snapshot.training.last_checkpoint, ImGui::GetContentRegionAvail().x - 4 * em()));
+        dim_text("saved " + fitted_path(snapshot.training.last_checkpoint,
+                                        ImGui::GetContentRegionAvail().x - 4 * em()));
         tooltip(snapshot.training.last_checkpoint);
     }
     auto share = static_cast<float>(100 * snapshot.view.viewer_budget);
@@ -92,7 +100,8 @@ void TrainingPanel::draw_files(const Snapshot& snapshot, Commands& commands) {
     if (ImGui::SliderFloat("viewer budget", &share, 0, 95, "%.0f %%", ImGuiSliderFlags_AlwaysClamp))
         commands.push("view.budget", {argument(std::round(static_cast<double>(share)) / 100)});
     tooltip(
-        "Largest share of the engine's time that pictures for the viewport may take while training. Measured now: " +
+        "Largest share of the engine's time that pictures for the viewport may take while "
+        "training. Measured now: " +
         format_share(snapshot.training.viewer_share));
 }
 
@@ -101,8 +110,9 @@ void TrainingPanel::draw_setting(const SettingRow& row, bool changeable, Command
     ImGui::TableNextColumn();
     ImGui::AlignTextToFramePadding();
     dim_text(fitted(row.name, ImGui::GetContentRegionAvail().x));
-    const std::string limits = fmt::format("{}\n{} to {}{}", row.help, format_number(row.min), format_number(row.max),
-                                           row.live ? "" : "\nfixed once training has started");
+    const std::string limits =
+        fmt::format("{}\n{} to {}{}", row.help, format_number(row.min), format_number(row.max),
+                    row.live ? "" : "\nfixed once training has started");
     tooltip(limits);
     ImGui::TableNextColumn();
     ImGui::PushID(row.name.c_str());
@@ -110,7 +120,8 @@ void TrainingPanel::draw_setting(const SettingRow& row, bool changeable, Command
     ImGui::SetNextItemWidth(-1);
     if (is_switch(row)) {
         bool on = row.value > 0.5;
-        if (ImGui::Checkbox("##switch", &on)) commands.push("train.set", {row.name, on ? "1" : "0"});
+        if (ImGui::Checkbox("##switch", &on))
+            commands.push("train.set", {row.name, on ? "1" : "0"});
     } else {
         double value = edited == row.name ? edited_value : row.value;
         const ImGuiSliderFlags flags =
@@ -123,7 +134,8 @@ void TrainingPanel::draw_setting(const SettingRow& row, bool changeable, Command
         }
         // One command when the slider is let go: each is logged and marked on the curves.
         if (ImGui::IsItemDeactivatedAfterEdit() && edited == row.name) {
-            const double exact = row.integer ? edited_value : std::stod(fmt::format("{:.6g}", edited_value));
+            const double exact =
+                row.integer ? edited_value : std::stod(fmt::format("{:.6g}", edited_value));
             commands.push("train.set", {row.name, argument(exact)});
         }
         if (edited == row.name && !ImGui::IsItemActive()) edited.clear();
@@ -138,15 +150,18 @@ void TrainingPanel::draw_settings(const Snapshot& snapshot, Commands& commands) 
     ImGui::SetNextItemWidth(-1);
     ImGui::InputTextWithHint("##filter", "find a setting", &filter);
     const RunState state = snapshot.training.state;
-    const bool begun = state == RunState::training || (snapshot.training.step > 0 && state != RunState::ready);
+    const bool begun =
+        state == RunState::training || (snapshot.training.step > 0 && state != RunState::ready);
     ImGui::BeginChild("##settings");
     const auto& rows = *snapshot.settings;
     for (std::size_t i = 0; i < rows.size();) {
         std::size_t end = i;
         while (end < rows.size() && rows[end].group == rows[i].group) ++end;
         const bool any = std::any_of(
-            rows.begin() + static_cast<std::ptrdiff_t>(i), rows.begin() + static_cast<std::ptrdiff_t>(end),
-            [&](const SettingRow& row) { return contains_text(row.name, filter) || contains_text(row.help, filter); });
+            rows.begin() + static_cast<std::ptrdiff_t>(i),
+            rows.begin() + static_cast<std::ptrdiff_t>(end), [&](const SettingRow& row) {
+                return contains_text(row.name, filter) || contains_text(row.help, filter);
+            });
         if (any && section((rows[i].group + "##group").c_str()) &&
             ImGui::BeginTable("##rows", 2, ImGuiTableFlags_SizingStretchProp)) {
             ImGui::TableSetupColumn("name", ImGuiTableColumnFlags_WidthStretch, 1);

@@ -1,12 +1,12 @@
-// Training: start, pause, step, run to, stop; save and export; every hyper-parameter, editable while it runs.
-// A tab of the workspace.
+// Training: start, pause, step, run to, stop; save and export; every hyper-parameter, editable
+// while it runs. A tab of the workspace.
 #pragma once
 
 #include <string>
 
-#include "panels/command.h"
-#include "panels/snapshot.h"
-#include "panels/widgets.h"
+#include "panels/state/command.h"
+#include "panels/state/snapshot.h"
+#include "panels/widgets/widgets.h"
 
 namespace gs {
 

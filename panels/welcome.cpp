@@ -5,18 +5,21 @@
 
 #include <algorithm>
 
-#include "panels/widgets.h"
+#include "panels/widgets/widgets.h"
 
 namespace gs {
 namespace {
 
 void open_row(std::string& path, Commands& commands) {
-    dim_text("A capture folder (COLMAP or transforms.json), a splat file (.ply, .spz, .sog, ...) or a checkpoint:");
+    dim_text(
+        "A capture folder (COLMAP or transforms.json), a splat file (.ply, .spz, .sog, ...) or a "
+        "checkpoint:");
     ImGui::SetNextItemWidth(std::max(ImGui::GetContentRegionAvail().x - 4.5F * em(), 4 * em()));
-    const bool entered =
-        ImGui::InputTextWithHint("##path", "/path/to/capture", &path, ImGuiInputTextFlags_EnterReturnsTrue);
+    const bool entered = ImGui::InputTextWithHint("##path", "/path/to/capture", &path,
+                                                  ImGuiInputTextFlags_EnterReturnsTrue);
     ImGui::SameLine();
-    if ((ImGui::Button("Open", {4 * em(), 0}) || entered) && !path.empty()) commands.push("open", {path});
+    if ((ImGui::Button("Open", {4 * em(), 0}) || entered) && !path.empty())
+        commands.push("open", {path});
     if (ImGui::Button("Browse...")) commands.push("browse", {"open"});
     ImGui::SameLine();
     dim_text("or drop it anywhere on this window.");

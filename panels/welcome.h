@@ -1,11 +1,11 @@
-// What an empty studio shows instead of a grey window: open, drop, sample, recent, and a few keys. Stands in the
-// viewport's place until something is loaded. Drawn by the workspace.
+// What an empty studio shows instead of a grey window: open, drop, sample, recent, and a few keys.
+// Stands in the viewport's place until something is loaded. Drawn by the workspace.
 #pragma once
 
 #include <string>
 
-#include "panels/command.h"
-#include "panels/snapshot.h"
+#include "panels/state/command.h"
+#include "panels/state/snapshot.h"
 
 namespace gs {
 

@@ -5,16 +5,17 @@
 #include <algorithm>
 
 #include "panels/notices.h"
-#include "panels/widgets.h"
+#include "panels/widgets/widgets.h"
 
 namespace gs {
 namespace {
 
 constexpr float kGap = 0.25F;  // between regions, em
-constexpr ImGuiWindowFlags kFixed = ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoMove |
-                                    ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoSavedSettings |
-                                    ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoScrollbar |
-                                    ImGuiWindowFlags_NoScrollWithMouse;
+constexpr ImGuiWindowFlags kFixed =
+    ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoMove |
+    ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoSavedSettings |
+    ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoScrollbar |
+    ImGuiWindowFlags_NoScrollWithMouse;
 
 bool same_name(std::string_view a, std::string_view b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -25,7 +26,8 @@ bool same_name(std::string_view a, std::string_view b) {
 
 Workspace::Workspace() {
     const auto add = [&](const char* name, Region home, auto& panel) {
-        slots_.push_back({name, home, [&panel](const Snapshot& s, Commands& c) { panel.draw(s, c); }, home});
+        slots_.push_back(
+            {name, home, [&panel](const Snapshot& s, Commands& c) { panel.draw(s, c); }, home});
     };
     add("Scene", Region::left, scene);
     add("Files", Region::left, files);
@@ -51,7 +53,8 @@ Workspace::Workspace() {
     add("Log", Region::bottom, log);
     add("Plots", Region::bottom_right, plots);
     add("Help", Region::hidden, help);
-    for (const char* name : {"Scene", "Doctor", "Insights", "Memory", "Stages", "Training"}) find(name)->scrolls = true;
+    for (const char* name : {"Scene", "Doctor", "Insights", "Memory", "Stages", "Training"})
+        find(name)->scrolls = true;
 }
 
 Workspace::Slot* Workspace::find(std::string_view name) {
@@ -59,17 +62,21 @@ Workspace::Slot* Workspace::find(std::string_view name) {
         if (same_name(slot.name, name)) return &slot;
     return nullptr;
 }
-const Workspace::Slot* Workspace::find(std::string_view name) const { return const_cast<Workspace*>(this)->find(name); }
+const Workspace::Slot* Workspace::find(std::string_view name) const {
+    return const_cast<Workspace*>(this)->find(name);
+}
 
 bool Workspace::any_in(Region region) const {
-    return std::any_of(slots_.begin(), slots_.end(), [&](const Slot& slot) { return slot.region == region; });
+    return std::any_of(slots_.begin(), slots_.end(),
+                       [&](const Slot& slot) { return slot.region == region; });
 }
 
 bool Workspace::show_panel(std::string_view name, bool hide) {
     Slot* slot = find(name);
     if (!slot) return false;
     if (hide) return move_panel(name, Region::hidden);
-    if (slot->region == Region::hidden) slot->region = slot->home == Region::hidden ? Region::centre : slot->home;
+    if (slot->region == Region::hidden)
+        slot->region = slot->home == Region::hidden ? Region::centre : slot->home;
     slot->raise = true;
     return true;
 }
@@ -90,20 +97,22 @@ bool Workspace::move_panel(std::string_view name, Region region) {
 void Workspace::reset_layout() {
     sizes_ = {};
     for (Slot& slot : slots_) slot.region = slot.home;
-    for (const char* first : {"Scene", "Cameras", "Viewport", "Training", "Stages", "Timeline", "Plots"})
+    for (const char* first :
+         {"Scene", "Cameras", "Viewport", "Training", "Stages", "Timeline", "Plots"})
         show_panel(first);
 }
 
 void Workspace::show_trace_layout() {
     reset_layout();
-    for (const char* name : {"Scene", "Cameras", "Training", "Plots"}) move_panel(name, Region::hidden);
+    for (const char* name : {"Scene", "Cameras", "Training", "Plots"})
+        move_panel(name, Region::hidden);
     move_panel("Timeline", Region::centre);
     move_panel("Insights", Region::right);
 }
 
 bool Workspace::busy() const {
-    return timeline.busy() || find_panel.busy() || statistics.busy() || flame.busy() || insights.busy() ||
-           files.browser.busy() || file_dialog.busy();
+    return timeline.busy() || find_panel.busy() || statistics.busy() || flame.busy() ||
+           insights.busy() || files.browser.busy() || file_dialog.busy();
 }
 
 std::vector<std::string> Workspace::panel_names() const {
@@ -117,25 +126,32 @@ void Workspace::lay_out(Box room) {
     const bool left = any_in(Region::left), left_lower = any_in(Region::left_lower);
     const bool right = any_in(Region::right), right_lower = any_in(Region::right_lower);
     const bool bottom = any_in(Region::bottom), bottom_right = any_in(Region::bottom_right);
-    const auto share = [](float whole, double part) { return std::floor(whole * static_cast<float>(part)); };
+    const auto share = [](float whole, double part) {
+        return std::floor(whole * static_cast<float>(part));
+    };
     const float left_w = left || left_lower ? share(room.w, sizes_.left) : 0;
     const float right_w = right || right_lower ? share(room.w, sizes_.right) : 0;
     const float bottom_h = bottom || bottom_right ? share(room.h, sizes_.bottom) : 0;
-    const auto column = [&](Box whole, Region upper_region, Region lower_region, bool upper, bool lower, double split) {
+    const auto column = [&](Box whole, Region upper_region, Region lower_region, bool upper,
+                            bool lower, double split) {
         const float upper_h = upper && lower ? share(whole.h, split) : upper ? whole.h : 0;
         box(upper_region) = {whole.x, whole.y, whole.w, upper_h};
         box(lower_region) = {whole.x, whole.y + upper_h + (upper && lower ? gap : 0), whole.w,
                              whole.h - upper_h - (upper && lower ? gap : 0)};
     };
     const float body_h = room.h - bottom_h - (bottom_h > 0 ? gap : 0);
-    // The right column reaches down to the status bar: its tables are tall. The bottom runs under left and centre.
-    column({room.x + room.w - right_w, room.y, right_w, room.h}, Region::right, Region::right_lower, right, right_lower,
-           sizes_.right_split);
-    column({room.x, room.y, left_w, body_h}, Region::left, Region::left_lower, left, left_lower, sizes_.left_split);
+    // The right column reaches down to the status bar: its tables are tall. The bottom runs under
+    // left and centre.
+    column({room.x + room.w - right_w, room.y, right_w, room.h}, Region::right, Region::right_lower,
+           right, right_lower, sizes_.right_split);
+    column({room.x, room.y, left_w, body_h}, Region::left, Region::left_lower, left, left_lower,
+           sizes_.left_split);
     const float centre_x = room.x + left_w + (left_w > 0 ? gap : 0);
     const float inner_w = room.w - right_w - (right_w > 0 ? gap : 0);
     box(Region::centre) = {centre_x, room.y, room.x + inner_w - centre_x, body_h};
-    const float bottom_w = bottom && bottom_right ? share(inner_w, sizes_.bottom_split) : bottom ? inner_w : 0;
+    const float bottom_w = bottom && bottom_right ? share(inner_w, sizes_.bottom_split)
+                           : bottom               ? inner_w
+                                                  : 0;
     const float bottom_y = room.y + room.h - bottom_h;
     box(Region::bottom) = {room.x, bottom_y, bottom_w, bottom_h};
     const float after = bottom_w + (bottom && bottom_right ? gap : 0);
@@ -169,8 +185,10 @@ void Workspace::draw_tab(Slot& slot, bool closable, const Snapshot& snapshot, Co
     slot.front = front;
     if (front) {
         ImGui::PushID(slot.name);
-        ImGui::BeginChild("##body", {0, 0}, false, slot.scrolls ? 0 : ImGuiWindowFlags_NoScrollWithMouse);
-        if (ImGui::GetContentRegionAvail().x > 1 && ImGui::GetContentRegionAvail().y > 1) slot.draw(snapshot, commands);
+        ImGui::BeginChild("##body", {0, 0}, false,
+                          slot.scrolls ? 0 : ImGuiWindowFlags_NoScrollWithMouse);
+        if (ImGui::GetContentRegionAvail().x > 1 && ImGui::GetContentRegionAvail().y > 1)
+            slot.draw(snapshot, commands);
         ImGui::EndChild();
         ImGui::PopID();
         ImGui::EndTabItem();
@@ -187,22 +205,26 @@ void Workspace::draw_region(Region region, const Snapshot& snapshot, Commands& c
     ImGui::SetNextWindowPos({where.x, where.y});
     ImGui::SetNextWindowSize({std::max(where.w, 2.0F), std::max(where.h, 2.0F)});
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0.35F * em(), 0.2F * em()});
-    const std::string id = std::string("##region ") + kRegionNames[static_cast<std::size_t>(region)];
+    const std::string id =
+        std::string("##region ") + kRegionNames[static_cast<std::size_t>(region)];
     ImGui::Begin(id.c_str(), nullptr, kFixed);
     if (!any_in(region)) {
         empty_note("Open a panel from the Panels menu, or reset the layout there");
-    } else if (ImGui::BeginTabBar("##tabs", ImGuiTabBarFlags_FittingPolicyScroll | ImGuiTabBarFlags_NoTooltip)) {
+    } else if (ImGui::BeginTabBar(
+                   "##tabs", ImGuiTabBarFlags_FittingPolicyScroll | ImGuiTabBarFlags_NoTooltip)) {
         // Slots may change their region while they are drawn; each is drawn once.
         for (Slot& slot : slots_)
             if (slot.region == region)
-                draw_tab(slot, region != Region::centre || same_name(slot.name, "Help"), snapshot, commands);
+                draw_tab(slot, region != Region::centre || same_name(slot.name, "Help"), snapshot,
+                         commands);
         ImGui::EndTabBar();
     }
     ImGui::End();
     ImGui::PopStyleVar();
 }
 
-void Workspace::splitter(const char* id, Box where, bool vertical, float span, double& share, bool grows_back) {
+void Workspace::splitter(const char* id, Box where, bool vertical, float span, double& share,
+                         bool grows_back) {
     if (where.w < 1 || where.h < 1 || span < 1) return;
     ImGui::SetNextWindowPos({where.x, where.y});
     ImGui::SetNextWindowSize({where.w, where.h});
@@ -212,7 +234,8 @@ void Workspace::splitter(const char* id, Box where, bool vertical, float span, d
     const bool active = ImGui::IsItemActive();
     if (active || ImGui::IsItemHovered()) {
         ImGui::SetMouseCursor(vertical ? ImGuiMouseCursor_ResizeEW : ImGuiMouseCursor_ResizeNS);
-        ImGui::GetWindowDrawList()->AddRectFilled({where.x, where.y}, {where.x + where.w, where.y + where.h},
+        ImGui::GetWindowDrawList()->AddRectFilled({where.x, where.y},
+                                                  {where.x + where.w, where.y + where.h},
                                                   with_alpha(kAccentColor, active ? 220 : 120));
     }
     if (active) {
@@ -225,26 +248,30 @@ void Workspace::splitter(const char* id, Box where, bool vertical, float span, d
 
 void Workspace::draw_splitters(Box room) {
     const float gap = kGap * em();
-    const Box &left = box(Region::left), &left_lower = box(Region::left_lower), &centre = box(Region::centre),
-              &right = box(Region::right), &right_lower = box(Region::right_lower), &bottom = box(Region::bottom),
+    const Box &left = box(Region::left), &left_lower = box(Region::left_lower),
+              &centre = box(Region::centre), &right = box(Region::right),
+              &right_lower = box(Region::right_lower), &bottom = box(Region::bottom),
               &bottom_right = box(Region::bottom_right);
     if (left.w > 0)
-        splitter("##split left", {centre.x - gap, centre.y, gap, centre.h}, true, room.w, sizes_.left, false);
-    if (right.w > 0) splitter("##split right", {right.x - gap, room.y, gap, room.h}, true, room.w, sizes_.right, true);
+        splitter("##split left", {centre.x - gap, centre.y, gap, centre.h}, true, room.w,
+                 sizes_.left, false);
+    if (right.w > 0)
+        splitter("##split right", {right.x - gap, room.y, gap, room.h}, true, room.w, sizes_.right,
+                 true);
     const float bottom_h = std::max(bottom.h, bottom_right.h);
     const float inner_w = room.w - (right.w > 0 ? right.w + gap : 0);
     if (bottom_h > 0)
-        splitter("##split bottom", {room.x, room.y + room.h - bottom_h - gap, inner_w, gap}, false, room.h,
-                 sizes_.bottom, true);
+        splitter("##split bottom", {room.x, room.y + room.h - bottom_h - gap, inner_w, gap}, false,
+                 room.h, sizes_.bottom, true);
     if (any_in(Region::left) && any_in(Region::left_lower))
-        splitter("##split left column", {left.x, left_lower.y - gap, left.w, gap}, false, centre.h, sizes_.left_split,
-                 false);
+        splitter("##split left column", {left.x, left_lower.y - gap, left.w, gap}, false, centre.h,
+                 sizes_.left_split, false);
     if (any_in(Region::right) && any_in(Region::right_lower))
-        splitter("##split right column", {right.x, right_lower.y - gap, right.w, gap}, false, room.h,
-                 sizes_.right_split, false);
+        splitter("##split right column", {right.x, right_lower.y - gap, right.w, gap}, false,
+                 room.h, sizes_.right_split, false);
     if (any_in(Region::bottom) && any_in(Region::bottom_right))
-        splitter("##split bottom row", {bottom_right.x - gap, bottom.y, gap, bottom.h}, true, inner_w,
-                 sizes_.bottom_split, false);
+        splitter("##split bottom row", {bottom_right.x - gap, bottom.y, gap, bottom.h}, true,
+                 inner_w, sizes_.bottom_split, false);
     // Shares of both sides leave room for the centre.
     if (sizes_.left + sizes_.right > 0.85) sizes_.right = std::max(0.06, 0.85 - sizes_.left);
 }

@@ -1,5 +1,6 @@
-// Workspace: the studio's window. Regions with splitters around the viewport, panels as tabs that move between regions,
-// the bar above, the bar below, the palette. The app draws one per UI frame and stores its layout between runs.
+// Workspace: the studio's window. Regions with splitters around the viewport, panels as tabs that
+// move between regions, the bar above, the bar below, the palette. The app draws one per UI frame
+// and stores its layout between runs.
 #pragma once
 
 #include <array>
@@ -9,10 +10,8 @@
 #include <vector>
 
 #include "panels/cameras_panel.h"
-#include "panels/command.h"
 #include "panels/compare_panel.h"
 #include "panels/doctor_panel.h"
-#include "panels/file_dialog.h"
 #include "panels/files_panel.h"
 #include "panels/find_panel.h"
 #include "panels/flame_panel.h"
@@ -24,22 +23,24 @@
 #include "panels/palette.h"
 #include "panels/plots_panel.h"
 #include "panels/scene_panel.h"
-#include "panels/snapshot.h"
 #include "panels/stages_panel.h"
+#include "panels/state/command.h"
+#include "panels/state/snapshot.h"
+#include "panels/state/trace_view.h"
 #include "panels/statistics_panel.h"
 #include "panels/status_bar.h"
-#include "panels/timeline_panel.h"
+#include "panels/timeline/timeline_panel.h"
 #include "panels/top_bar.h"
-#include "panels/trace_view.h"
 #include "panels/training_panel.h"
-#include "panels/viewport.h"
+#include "panels/viewport/viewport.h"
 #include "panels/welcome.h"
+#include "panels/widgets/file_dialog.h"
 
 namespace gs {
 
 enum class Region { left, left_lower, centre, right, right_lower, bottom, bottom_right, hidden };
-inline constexpr std::array<const char*, 8> kRegionNames{"left",        "left lower", "centre",       "right",
-                                                         "right lower", "bottom",     "bottom right", "hidden"};
+inline constexpr std::array<const char*, 8> kRegionNames{
+    "left", "left lower", "centre", "right", "right lower", "bottom", "bottom right", "hidden"};
 
 class Workspace {
   public:
@@ -50,19 +51,21 @@ class Workspace {
     /// Everything, over the whole display. Between ImGui::NewFrame() and Render().
     void draw(const Snapshot& snapshot, Commands& commands);
 
-    /// Brings the panel to the front of its region (its usual one when it is hidden), or hides it. False: no such
-    /// panel. Names compare without case.
+    /// Brings the panel to the front of its region (its usual one when it is hidden), or hides it.
+    /// False: no such panel. Names compare without case.
     bool show_panel(std::string_view name, bool hide = false);
     bool shown(std::string_view name) const;
     bool move_panel(std::string_view name, Region region);
     void reset_layout();
-    /// The timeline in the middle and what analyses traces around it, for looking at traces without a scene.
+    /// The timeline in the middle and what analyses traces around it, for looking at traces without
+    /// a scene.
     void show_trace_layout();
     std::vector<std::string> panel_names() const;
     /// True while a panel works something out in pieces: the next frame should come soon.
     bool busy() const;
 
-    /// The layout as text, for the app to store; what is damaged or unknown in a loaded text is left as it was.
+    /// The layout as text, for the app to store; what is damaged or unknown in a loaded text is
+    /// left as it was.
     std::string save_layout() const;
     void load_layout(std::string_view text);
 
@@ -97,7 +100,8 @@ class Workspace {
         Region region = home;
         bool raise = false;  ///< becomes the front tab at the next frame
         bool front = false;
-        bool scrolls = false;  ///< the wheel scrolls the panel's own region; elsewhere it zooms or scrolls lists
+        bool scrolls = false;  ///< the wheel scrolls the panel's own region; elsewhere it zooms or
+                               ///< scrolls lists
     };
     /// Sizes as shares of the display or of the column, so that a layout fits any window.
     struct Sizes {
@@ -115,7 +119,8 @@ class Workspace {
     void draw_region(Region region, const Snapshot& snapshot, Commands& commands);
     void draw_tab(Slot& slot, bool closable, const Snapshot& snapshot, Commands& commands);
     void tab_menu(Slot& slot);
-    void splitter(const char* id, Box box, bool vertical, float span, double& share, bool grows_back);
+    void splitter(const char* id, Box box, bool vertical, float span, double& share,
+                  bool grows_back);
     void draw_splitters(Box room);
     Box& box(Region region) { return boxes_[static_cast<std::size_t>(region)]; }
 

@@ -1,86 +1,229 @@
 #!/usr/bin/env python3
-"""Fails on an #include that the house forbids. The table is the one in docs/architecture.md; run: layering.py [ROOT]."""
+"""Fails on an #include that the house forbids, on a circle of rooms, and on a stale table in docs/architecture.md.
+
+layering.py [ROOT]            checks
+layering.py [ROOT] --write    writes the table into docs/architecture.md
+
+A room is a folder. It may include itself, the rooms its row names, and with "renderer/io/*" every room below that one.
+"""
 import pathlib
 import re
 import sys
 
-# folder -> folders of ours it may include (itself always). The longest matching folder prefix of a file counts.
-ALLOWED = {
-    "profiler/core": [],
-    "profiler/inject": ["profiler/core"],
-    "renderer/base": ["profiler/core"],
-    "renderer/math": ["renderer/base"],
-    "renderer/device": ["renderer/base", "profiler/core"],
-    "renderer/scene": ["renderer/base", "renderer/math", "renderer/device"],
-    "renderer/io": ["renderer/base", "renderer/scene", "renderer/device", "profiler/core"],
-    "renderer/reference": ["renderer/base", "renderer/math", "renderer/scene"],
-    "renderer/raster": ["renderer/base", "renderer/math", "renderer/device", "renderer/scene", "profiler/core"],
-    "renderer/present": ["renderer/base", "renderer/device", "renderer/scene"],
-    "trainer": ["renderer/base", "renderer/math", "renderer/device", "renderer/scene", "renderer/io", "renderer/raster",
-                "profiler/core"],
-    "profiler": ["profiler/core", "renderer/base"],
-    "panels": ["renderer/base", "renderer/scene", "profiler", "profiler/core"],
-    "app": ["*"],
-    "tests": ["*"],
-    "third_party": [],
+# room: (what it is, rooms it may include)
+ROOMS = {
+    "base/record": ("record ABI, ring, spans; goes into foreign processes", []),
+    "base": ("errors, files, mailboxes, vectors, parallel loops, words and numbers for people", ["base/record"]),
+    "renderer/math": ("pure functions, `f` beside `f_vjp`, on any scalar, host and device", ["base"]),
+    "renderer/scene": ("GaussianModel, Camera, Image, Capture, Finding", ["base", "renderer/math"]),
+    "renderer/device": ("what a device is to the rest; the CPU's memory ceilings", ["base", "base/record"]),
+    "renderer/device/cuda": ("CUDA: runtime, launch, memory, timers", ["base", "base/record"]),
+    "renderer/io/files": ("records, archives, bytes and text of files", ["base"]),
+    "renderer/io/images": ("pictures: JPEG, PNG, WebP", ["base", "renderer/scene", "renderer/io/files"]),
+    "renderer/io/splats": ("splat files, a pair of files a format, and sets of levels",
+                           ["base", "base/record", "renderer/scene", "renderer/io/files", "renderer/io/images"]),
+    "renderer/io/captures": ("COLMAP, transforms.json, photos",
+                             ["base", "base/record", "renderer/scene", "renderer/io/files", "renderer/io/images",
+                              "renderer/io/splats"]),
+    "renderer/doctor": ("what is wrong with a model or capture, and its mending",
+                        ["base", "renderer/scene", "renderer/io/*"]),
+    "renderer/reference": ("the oracle: serial, double precision", ["base", "renderer/math", "renderer/scene"]),
+    "renderer/raster": ("the rasterizer's interface and rules",
+                        ["base", "base/record", "renderer/math", "renderer/device", "renderer/scene"]),
+    "renderer/raster/cpu": ("a file a stage, on SIMD lanes",
+                            ["base", "base/record", "renderer/math", "renderer/device", "renderer/scene",
+                             "renderer/raster"]),
+    "renderer/raster/cuda": ("a file a stage, in kernels",
+                             ["base", "base/record", "renderer/math", "renderer/device", "renderer/device/cuda",
+                              "renderer/scene", "renderer/raster"]),
+    "renderer/maps": ("frames for people: colour maps, errors, draw styles",
+                      ["base", "renderer/math", "renderer/scene", "renderer/raster"]),
+    "renderer/present": ("pictures into OpenGL textures; the only user of OpenGL in the renderer",
+                         ["base", "renderer/device", "renderer/scene"]),
+    "renderer/present/cuda": ("the same without leaving the GPU",
+                              ["base", "renderer/device", "renderer/device/cuda", "renderer/scene",
+                               "renderer/present"]),
+    "trainer": ("loss, lazy Adam, density control, schedule, checkpoints, the step, the run",
+                ["base", "base/record", "renderer/math", "renderer/device", "renderer/scene", "renderer/io/*",
+                 "renderer/raster"]),
+    "trainer/cuda": ("the same, resident on a device",
+                     ["base", "base/record", "renderer/math", "renderer/device", "renderer/device/cuda",
+                      "renderer/scene", "renderer/raster", "renderer/raster/cuda", "trainer"]),
+    "profiler/inject": ("NVTX, CUPTI, NVML inside a foreign process", ["base/record"]),
+    "profiler/store": ("TraceStore: events, tracks, statistics, names of stages", ["base", "base/record"]),
+    "profiler/collect": ("from rings into the store: readers, clocks, collectors",
+                         ["base", "base/record", "profiler/store"]),
+    "profiler/analysis": ("walks, totals, iterations, breakdown, comparison, cost model",
+                          ["base", "base/record", "profiler/store"]),
+    "profiler/insights": ("rules that say what would be faster",
+                          ["base", "base/record", "profiler/store", "profiler/analysis"]),
+    "profiler/files": ("trace files, a pair of files a format",
+                       ["base", "base/record", "profiler/store", "profiler/analysis"]),
+    "profiler/serve": ("the per-node daemon",
+                       ["base", "base/record", "profiler/store", "profiler/collect", "profiler/analysis",
+                        "profiler/insights", "profiler/files"]),
+    "panels/state": ("the panels' language: Snapshot in, Commands out",
+                     ["base", "base/record", "renderer/scene", "renderer/maps", "profiler/store",
+                      "profiler/analysis"]),
+    "panels/widgets": ("what panels are made of",
+                       ["base", "base/record", "renderer/scene", "renderer/maps", "panels/state"]),
+    "panels/timeline": ("the timeline",
+                        ["base", "base/record", "profiler/store", "profiler/analysis", "panels/state",
+                         "panels/widgets"]),
+    "panels/viewport": ("the picture and what is drawn over it",
+                        ["base", "renderer/scene", "renderer/maps", "panels/state", "panels/widgets"]),
+    "panels": ("a file a panel, and the workspace that holds them",
+               ["base", "base/record", "renderer/scene", "renderer/maps", "profiler/store", "profiler/analysis",
+                "profiler/insights", "panels/*"]),
+    "app": ("the program", ["*"]),
+    "tests": ("every kind of test, and what they share", ["*"]),
+}
+# Rooms inside the app: which of them may include which (and, as above, every room of the other folders).
+APP = {
+    "app/window": [],
+    "app/sample": [],
+    "app/backend": [],
+    "app/session": ["app/backend", "app/sample"],
+    "app/commands": ["app/session", "app/backend", "app/sample"],
+    "app/studio": ["app/session", "app/commands", "app/window", "app/backend"],
+    "app/cli": ["app/backend", "app/sample", "app/session", "app/commands", "app/studio", "app/window"],
+    "app": ["app/cli"],
 }
 # Third-party headers that only some folders may see.
 RESTRICTED = {
-    r"^imgui": {"panels", "app", "tests"},
-    r"^GLFW/": {"app", "tests"},
-    r"^glad/": {"renderer/present", "app", "tests"},
-    r"^EGL/": {"app", "tests"},
+    r"^imgui": ("panels", "app", "tests"),
+    r"^GLFW/": ("app", "tests"),
+    r"^glad/": ("renderer/present", "app", "tests"),
+    r"^EGL/": ("app", "tests"),
+    r"^CLI/": ("app/cli", "tests"),
 }
-STD_ONLY = {"profiler/core", "profiler/inject"}
-POSIX_IN_CORE = re.compile(r"^(sys/|dlfcn\.h|link\.h|sched\.h|signal\.h|poll\.h|unistd\.h|fcntl\.h|linux/|pthread\.h|time\.h|x86intrin\.h|immintrin\.h|nvtx3/|errno\.h)")
+STD_ONLY = ("base/record", "profiler/inject")
+POSIX = re.compile(r"^(sys/|dlfcn\.h|link\.h|sched\.h|signal\.h|poll\.h|unistd\.h|fcntl\.h|linux/|pthread\.h|time\.h|"
+                   r"x86intrin\.h|immintrin\.h|nvtx3/|errno\.h)")
+SUFFIXES = {".h", ".cpp", ".cu", ".cuh"}
 
 
-def folder_of(path: str) -> str | None:
-    """The longest key of ALLOWED that is a parent of `path`."""
-    best = None
-    for folder in ALLOWED:
-        if path.startswith(folder + "/") and (best is None or len(folder) > len(best)):
-            best = folder
-    return best
+def room_of(path: str) -> str | None:
+    """The longest room that is a parent of `path`."""
+    rooms = [room for room in [*ROOMS, *APP] if path.startswith(room + "/")]
+    return max(rooms, key=len, default=None)
 
 
-def violations(root: pathlib.Path):
+def may_include(room: str, other: str) -> bool:
+    if room == other:
+        return True
+    if room in APP:
+        return other in APP[room] if other in APP else True
+    allowed = ROOMS[room][1]
+    return any(other == a or a == "*" or (a.endswith("/*") and other.startswith(a[:-1])) for a in allowed)
+
+
+def includes(root: pathlib.Path):
+    """(file, its room, line number, bracket, target) of every #include."""
     for file in sorted(root.rglob("*")):
-        relative = file.relative_to(root).as_posix()
-        if file.suffix not in {".h", ".cpp", ".cu", ".cuh"} or relative.startswith(("build", "out", ".")):
-            continue
-        folder = folder_of(relative)
-        if folder is None:
-            yield f"{relative}: lies in no folder of the table"
+        path = file.relative_to(root).as_posix()
+        if file.suffix not in SUFFIXES or path.startswith(("build", "out", ".")):
             continue
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
             match = re.match(r'\s*#\s*include\s+([<"])([^>"]+)[>"]', line)
-            if not match:
+            if match:
+                yield path, room_of(path), number, match.group(1), match.group(2)
+
+
+def violations(root: pathlib.Path, arrows: dict):
+    for path, room, number, bracket, target in includes(root):
+        place = f"{path}:{number}"
+        if room is None:
+            yield f"{path}: lies in no room of the table"
+        elif bracket == '"' and not target.startswith("imgui"):
+            other = room_of(target)
+            if other is None:
+                beside = (root / path).parent.joinpath(target).exists()
+                if not beside and not room.startswith(("tests", "app")):
+                    yield f'{place}: "{target}" is not written from the root'
                 continue
-            bracket, target = match.groups()
-            allowed = ALLOWED[folder]
-            if bracket == '"' and not target.startswith("imgui"):
-                other = folder_of(target)
-                if other is None:
-                    if (root / relative).parent.joinpath(target).exists() or folder in {"tests", "app"}:
-                        continue
-                    yield f"{relative}:{number}: \"{target}\" is not written from the root"
-                elif other != folder and "*" not in allowed and other not in allowed:
-                    yield f"{relative}:{number}: {folder} may not include {other} ({target})"
-                continue
+            if other != room and room != "tests":
+                arrows.setdefault(room, {}).setdefault(other, f"{place} includes {target}")
+            if not may_include(room, other):
+                yield f"{place}: {room} may not include {other} ({target})"
+        else:
             for pattern, folders in RESTRICTED.items():
-                if re.match(pattern, target) and folder not in folders:
-                    yield f"{relative}:{number}: {folder} may not include <{target}>"
-            if folder in STD_ONLY and "/" in target and not POSIX_IN_CORE.match(target):
-                yield f"{relative}:{number}: {folder} may include the standard library only, not <{target}>"
+                if re.match(pattern, target) and not room.startswith(folders):
+                    yield f"{place}: {room} may not include <{target}>"
+            if room in STD_ONLY and "/" in target and not POSIX.match(target):
+                yield f"{place}: {room} may include the standard library only, not <{target}>"
+
+
+def circle(arrows: dict) -> list[str] | None:
+    """Rooms that lead back to the first of them."""
+    done: set[str] = set()
+
+    def walk(room: str, way: list[str]) -> list[str] | None:
+        if room in way:
+            return way[way.index(room):] + [room]
+        if room in done:
+            return None
+        for other in arrows.get(room, {}):
+            if found := walk(other, way + [room]):
+                return found
+        done.add(room)
+        return None
+
+    return next((found for room in arrows if (found := walk(room, []))), None)
+
+
+def folders_of(arrows: dict) -> dict:
+    """The same arrows between the folders at the top."""
+    top: dict = {}
+    for room, others in arrows.items():
+        for other, why in others.items():
+            a, b = room.split("/")[0], other.split("/")[0]
+            if a != b:
+                top.setdefault(a, {}).setdefault(b, why)
+    return top
+
+
+def table() -> str:
+    rows = ["| room | is | may include |", "| --- | --- | --- |"]
+    for room, (what, allowed) in ROOMS.items():
+        names = ", ".join(a.replace("*", "…") for a in allowed)
+        names = {"": "the standard library", "…": "everything"}.get(names, names)
+        rows.append(f"| `{room}` | {what} | {names} |")
+    return "\n".join(rows) + "\n"
+
+
+def document(root: pathlib.Path, write: bool):
+    """The table between its two marks in docs/architecture.md; yields what is wrong with it."""
+    page = root / "docs/architecture.md"
+    begin, end = "<!-- rooms: tests/layering.py --write -->\n", "<!-- end of rooms -->\n"
+    text = page.read_text(encoding="utf-8")
+    if begin not in text or end not in text:
+        yield f"{page}: the marks of the table of rooms are missing"
+        return
+    head, rest = text.split(begin, 1)
+    now, tail = rest.split(end, 1)
+    if write:
+        page.write_text(head + begin + table() + end + tail, encoding="utf-8")
+    elif now != table():
+        yield f"{page}: its table of rooms is stale; tests/layering.py --write mends it"
+    for room in [*ROOMS, *APP]:
+        if not (root / room).is_dir():
+            yield f"{room}: a room of the table that does not exist"
 
 
 def main() -> int:
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-    found = list(violations(root))
+    arguments = [a for a in sys.argv[1:] if a != "--write"]
+    root = pathlib.Path(arguments[0] if arguments else ".").resolve()
+    arrows: dict = {}
+    found = list(violations(root, arrows))
+    for graph in (arrows, folders_of(arrows)):
+        if way := circle(graph):
+            found.append("a circle: " + " -> ".join(way))
+            found += [f"  {graph[a][b]}" for a, b in zip(way, way[1:])]
+    found += document(root, "--write" in sys.argv)
     for line in found:
         print(line)
-    print(f"layering: {len(found)} forbidden includes")
+    print(f"layering: {len(found)} faults among {sum(map(len, arrows.values()))} arrows of {len(ROOMS) + len(APP) - 1} rooms")
     return 1 if found else 0
 
 

@@ -24,7 +24,7 @@ FALLBACK = re.compile(r"^(libstdc\+\+|libgcc_s|libz|libzstd|libEGL|libGLdispatch
 DRIVER = re.compile(r"^(libcuda|libnvidia.*|libnvcuvid|libEGL_.*|libGLX_.*|lib.*_dri|libgallium.*)\.so")
 LARGEST = 40 << 20  # bytes, packed
 
-# Where panels/theme.cpp looks: <folder of the program>/../share/gausscope/fonts.
+# Where panels/widgets/theme.cpp looks: <folder of the program>/../share/gausscope/fonts.
 FONTS = pathlib.Path("/usr/share/fonts/truetype")
 FONT_FILES = ["roboto/unhinted/RobotoTTF/Roboto-Regular.ttf", "roboto/unhinted/RobotoTTF/Roboto-Medium.ttf",
               "dejavu/DejaVuSansMono.ttf"]

@@ -42,7 +42,8 @@ struct Sleep {
             age[i] = static_cast<std::int32_t>(b.steps - b.last_step[lane + i]);
         }
         const auto slots = hn::Load(di, slot), ages = hn::Load(di, age);
-        for (int g = 0; g < kLearningGroups; ++g) pending[g] = hn::GatherIndex(d, b.pending[g], slots);
+        for (int g = 0; g < kLearningGroups; ++g)
+            pending[g] = hn::GatherIndex(d, b.pending[g], slots);
         decay1 = hn::GatherIndex(d, b.decay1, ages);
         decay2 = hn::GatherIndex(d, b.decay2, ages);
     }
@@ -51,9 +52,9 @@ struct Sleep {
 HWY_INLINE float* moments_of(const Block& b, int plane, std::size_t lane) {
     return b.moments + static_cast<std::size_t>(plane) * 2 * kBlock + lane;
 }
-/// 1 / (sqrt(v) + eps). The square root and the division are what Adam costs, so where the processor has a reciprocal
-/// square root estimate that one Newton step makes exact to float, that is used: y - eps y^2 is 1 / (1/y + eps) to (eps
-/// y)^2.
+/// 1 / (sqrt(v) + eps). The square root and the division are what Adam costs, so where the
+/// processor has a reciprocal square root estimate that one Newton step makes exact to float, that
+/// is used: y - eps y^2 is 1 / (1/y + eps) to (eps y)^2.
 HWY_INLINE V inverse_root(V v, V epsilon) {
     const D d;
     if constexpr (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3) {
@@ -91,7 +92,9 @@ void Settle(const Block& b, int planes) {
             float* at = moments_of(b, p, lane);
             float* value = b.values + static_cast<std::size_t>(p) * b.stride + lane;
             const V m = hn::Load(d, at), v = hn::Load(d, at + kBlock);
-            hn::StoreU(hn::NegMulAdd(direction(m, v), sleep.pending[group_of_plane(p)], hn::LoadU(d, value)), d, value);
+            hn::StoreU(hn::NegMulAdd(direction(m, v), sleep.pending[group_of_plane(p)],
+                                     hn::LoadU(d, value)),
+                       d, value);
             hn::Store(hn::Mul(m, sleep.decay1), d, at);
             hn::Store(hn::Mul(v, sleep.decay2), d, at + kBlock);
         }
@@ -110,7 +113,8 @@ std::uint32_t finite_lanes(const BlockGradients& gradients, int planes) {
             largest = hn::Max(largest, hn::Abs(g));
             poison = hn::MulAdd(g, hn::Zero(d), poison);  // NaN once any is NaN or infinite
         }
-        const auto good = hn::And(hn::Lt(largest, hn::Set(d, kLargestGradient)), hn::Eq(poison, hn::Zero(d)));
+        const auto good =
+            hn::And(hn::Lt(largest, hn::Set(d, kLargestGradient)), hn::Eq(poison, hn::Zero(d)));
         std::uint8_t packed[8] = {};
         hn::StoreMaskBits(d, good, packed);
         bits |= (packed[0] | static_cast<std::uint32_t>(packed[1]) << 8) << lane;
@@ -121,31 +125,37 @@ std::uint32_t finite_lanes(const BlockGradients& gradients, int planes) {
 std::uint32_t Apply(const Block& b, const Step& step, const BlockGradients& gradients) {
     const D d;
     const std::uint32_t good = gradients.mask & finite_lanes(gradients, step.planes);
-    const V beta1 = hn::Set(d, static_cast<float>(kBeta1)), beta2 = hn::Set(d, static_cast<float>(kBeta2));
-    const V rest1 = hn::Set(d, static_cast<float>(1 - kBeta1)), rest2 = hn::Set(d, static_cast<float>(1 - kBeta2));
+    const V beta1 = hn::Set(d, static_cast<float>(kBeta1)),
+            beta2 = hn::Set(d, static_cast<float>(kBeta2));
+    const V rest1 = hn::Set(d, static_cast<float>(1 - kBeta1)),
+            rest2 = hn::Set(d, static_cast<float>(1 - kBeta2));
     const V epsilon = hn::Set(d, step.epsilon);
     for (std::size_t lane = 0; lane < kBlock; lane += hn::Lanes(d)) {
         const std::uint32_t bits = (good >> lane) & ((2u << (hn::Lanes(d) - 1)) - 1u);
         if (bits == 0) continue;
-        std::uint8_t packed[8] = {static_cast<std::uint8_t>(bits), static_cast<std::uint8_t>(bits >> 8)};
+        std::uint8_t packed[8] = {static_cast<std::uint8_t>(bits),
+                                  static_cast<std::uint8_t>(bits >> 8)};
         const auto active = hn::LoadMaskBits(d, packed);
         const Sleep sleep(b, lane);
         for (int p = 0; p < step.planes; ++p) {
             float* at = moments_of(b, p, lane);
             float* value_at = b.values + static_cast<std::size_t>(p) * b.stride + lane;
             const int group = group_of_plane(p);
-            const V m = hn::Load(d, at), v = hn::Load(d, at + kBlock), value = hn::LoadU(d, value_at);
+            const V m = hn::Load(d, at), v = hn::Load(d, at + kBlock),
+                    value = hn::LoadU(d, value_at);
             const V g = hn::Load(d, gradients.planes[p] + lane);
             const V awake = hn::NegMulAdd(direction(m, v), sleep.pending[group], value);
             const V m1 = hn::MulAdd(beta1, hn::Mul(m, sleep.decay1), hn::Mul(rest1, g));
             const V v1 = hn::MulAdd(beta2, hn::Mul(v, sleep.decay2), hn::Mul(rest2, hn::Mul(g, g)));
-            const V move = hn::Mul(hn::Mul(hn::Set(d, step.rate[group]), m1), inverse_root(v1, epsilon));
+            const V move =
+                hn::Mul(hn::Mul(hn::Set(d, step.rate[group]), m1), inverse_root(v1, epsilon));
             hn::StoreU(hn::IfThenElse(active, hn::Sub(awake, move), value), d, value_at);
             hn::Store(hn::IfThenElse(active, m1, m), d, at);
             hn::Store(hn::IfThenElse(active, v1, v), d, at + kBlock);
         }
     }
-    for (std::uint32_t rest = good; rest != 0; rest &= rest - 1) b.last_step[std::countr_zero(rest)] = b.steps + 1;
+    for (std::uint32_t rest = good; rest != 0; rest &= rest - 1)
+        b.last_step[std::countr_zero(rest)] = b.steps + 1;
     return gradients.mask & ~good;
 }
 
@@ -155,15 +165,23 @@ BlockBounds Bounds(const Block& b, const Drift& drift, std::size_t lanes) {
     for (std::size_t lane = 0; lane < kBlock; lane += hn::Lanes(d)) {
         V moved = hn::Zero(d), largest = hn::Set(d, -1e30f);
         for (int i = 0; i < 3; ++i) {
-            const float *mean = moments_of(b, kMeans + i, lane), *scale = moments_of(b, kLogScales + i, lane);
-            const V u = hn::Mul(direction(hn::Load(d, mean), hn::Load(d, mean + kBlock)), hn::Set(d, drift.means));
+            const float *mean = moments_of(b, kMeans + i, lane),
+                        *scale = moments_of(b, kLogScales + i, lane);
+            const V u = hn::Mul(direction(hn::Load(d, mean), hn::Load(d, mean + kBlock)),
+                                hn::Set(d, drift.means));
             moved = hn::MulAdd(u, u, moved);
             const V grows =
-                hn::Mul(hn::Abs(direction(hn::Load(d, scale), hn::Load(d, scale + kBlock))), hn::Set(d, drift.scales));
+                hn::Mul(hn::Abs(direction(hn::Load(d, scale), hn::Load(d, scale + kBlock))),
+                        hn::Set(d, drift.scales));
             largest = hn::Max(
                 largest,
-                hn::Add(hn::LoadU(d, b.values + static_cast<std::size_t>(kLogScales + i) * b.stride + lane), grows));
-            hn::Store(hn::LoadU(d, b.values + static_cast<std::size_t>(kMeans + i) * b.stride + lane), d, x[i] + lane);
+                hn::Add(
+                    hn::LoadU(
+                        d, b.values + static_cast<std::size_t>(kLogScales + i) * b.stride + lane),
+                    grows));
+            hn::Store(
+                hn::LoadU(d, b.values + static_cast<std::size_t>(kMeans + i) * b.stride + lane), d,
+                x[i] + lane);
         }
         const V sigma = hn::Exp(d, hn::Min(largest, hn::Set(d, 80.0f)));
         hn::Store(hn::MulAdd(hn::Set(d, 3.4f), sigma, hn::Sqrt(moved)), d, reach + lane);
@@ -171,7 +189,9 @@ BlockBounds Bounds(const Block& b, const Drift& drift, std::size_t lanes) {
     // Lanes that are not finite draw nothing and bound nothing.
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
     float lo[3] = {kInfinity, kInfinity, kInfinity}, hi[3] = {-kInfinity, -kInfinity, -kInfinity};
-    const auto counts = [&](std::size_t i) { return std::isfinite(x[0][i] + x[1][i] + x[2][i] + reach[i]); };
+    const auto counts = [&](std::size_t i) {
+        return std::isfinite(x[0][i] + x[1][i] + x[2][i] + reach[i]);
+    };
     for (std::size_t i = 0; i < lanes; ++i) {
         if (!counts(i)) continue;
         for (int axis = 0; axis < 3; ++axis) {

@@ -1,5 +1,6 @@
-// Adam on one block of 16 Gaussians, all planes: the SIMD kernels behind LazyAdam. The formulas in scalars are in
-// renderer/math/adam.h. Compiled once per instruction set (adam_block.cpp); lazy_adam.cpp calls them.
+// Adam on one block of 16 Gaussians, all planes: the SIMD kernels behind LazyAdam. The formulas in
+// scalars are in renderer/math/adam.h. Compiled once per instruction set (adam_block.cpp);
+// lazy_adam.cpp calls them.
 #pragma once
 
 #include <cstddef>
@@ -40,10 +41,11 @@ struct Drift {
 
 /// Planes first .. first + count - 1 as they read after T steps, to out[count][16].
 void catch_up(const Block& block, int first, int count, float* out);
-/// Catches up all planes below `planes` and stores them and the decayed moments; lanes' last_step becomes T.
+/// Catches up all planes below `planes` and stores them and the decayed moments; lanes' last_step
+/// becomes T.
 void settle(const Block& block, int planes);
-/// One Adam step for the lanes in gradients.mask. Lanes with a gradient that is not finite are left as they are;
-/// returns their bits.
+/// One Adam step for the lanes in gradients.mask. Lanes with a gradient that is not finite are left
+/// as they are; returns their bits.
 std::uint32_t apply(const Block& block, const Step& step, const BlockGradients& gradients);
 /// Sphere of everything the first `lanes` Gaussians can draw until they are touched next.
 BlockBounds bounds(const Block& block, const Drift& drift, std::size_t lanes);

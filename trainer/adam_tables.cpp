@@ -16,7 +16,8 @@ bool AdamTables::must_settle(const AdamClock& clock, const LearningRates& rates)
     return raised || clock.steps - clock.base >= kLongestSleep;
 }
 
-void AdamTables::begin_step(AdamClock& clock, const LearningRates& rates, int planes, int model_planes) {
+void AdamTables::begin_step(AdamClock& clock, const LearningRates& rates, int planes,
+                            int model_planes) {
     clock.planes = std::min(std::max(clock.planes, planes), model_planes);
     const double t = static_cast<double>(clock.steps) + 1;
     const double correction = std::sqrt(1 - std::pow(adam::kBeta2, t));
@@ -54,7 +55,8 @@ void AdamTables::refresh(const AdamClock& clock) {
         const std::size_t known = pending_[g].size(),
                           first = known > entries ? 0 : known - std::min(known, kLiveEntries);
         pending_[g].resize(entries);
-        for (std::size_t i = first; i < entries; ++i) pending_[g][i] = static_cast<float>(clock.pending[g][i]);
+        for (std::size_t i = first; i < entries; ++i)
+            pending_[g][i] = static_cast<float>(clock.pending[g][i]);
     }
     for (std::size_t age = decay1_.size(); age < entries; ++age) {
         decay1_.push_back(decay1(age));
@@ -63,8 +65,8 @@ void AdamTables::refresh(const AdamClock& clock) {
 }
 
 adam::Drift AdamTables::drift(const AdamClock& clock) {
-    // Sum over all future steps of c_t r^(t-s), with c_t at most the highest rate (the bias corrections never exceed 1
-    // together).
+    // Sum over all future steps of c_t r^(t-s), with c_t at most the highest rate (the bias
+    // corrections never exceed 1 together).
     const double horizon = ratio() / (1 - ratio());
     return {static_cast<float>(clock.highest[kGroupMeans] * horizon),
             static_cast<float>(clock.highest[kGroupScales] * horizon)};

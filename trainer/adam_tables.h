@@ -1,5 +1,6 @@
-// AdamTables: the clock of lazy Adam (lazy_adam.h) and the tables that sleepers catch up by, without the arrays they
-// are for. Every backend keeps one on the host: LazyAdam reads it in place, CudaTraining sends it to the device.
+// AdamTables: the clock of lazy Adam (lazy_adam.h) and the tables that sleepers catch up by,
+// without the arrays they are for. Every backend keeps one on the host: LazyAdam reads it in place,
+// CudaTraining sends it to the device.
 #pragma once
 
 #include <array>
@@ -13,10 +14,10 @@ namespace gs {
 
 /// What a checkpoint holds of it.
 struct AdamClock {
-    std::uint32_t steps = 0;                                   ///< T
-    std::uint32_t base = 0;                                    ///< step of the last flush
-    int planes = 0;                                            ///< planes that have or had gradients
-    LearningRates highest{};                                   ///< largest rates since the last flush
+    std::uint32_t steps = 0;  ///< T
+    std::uint32_t base = 0;   ///< step of the last flush
+    int planes = 0;           ///< planes that have or had gradients
+    LearningRates highest{};  ///< largest rates since the last flush
     std::array<std::vector<double>, kLearningGroups> pending;  ///< by step - base
 };
 
@@ -27,8 +28,9 @@ class AdamTables {
     // Tables stay short: everything is settled at least this often.
     static constexpr std::uint32_t kLongestSleep = 1024;
 
-    /// True when every Gaussian must be settled before a step of these rates, because bounds rely on the highest rate
-    /// or because tables get long. The caller settles, then calls restart(), then sets the highest rates.
+    /// True when every Gaussian must be settled before a step of these rates, because bounds rely
+    /// on the highest rate or because tables get long. The caller settles, then calls restart(),
+    /// then sets the highest rates.
     static bool must_settle(const AdamClock& clock, const LearningRates& rates);
     /// Opens step T + 1: `planes` as many as will have gradients, of the model's `model_planes`.
     void begin_step(AdamClock& clock, const LearningRates& rates, int planes, int model_planes);
@@ -51,8 +53,9 @@ class AdamTables {
 
   private:
     adam::Step step_{};
-    std::array<std::vector<float>, kLearningGroups> pending_;  ///< of AdamClock::pending, for gathering
-    std::vector<float> decay1_, decay2_;                       ///< by age
+    std::array<std::vector<float>, kLearningGroups>
+        pending_;                         ///< of AdamClock::pending, for gathering
+    std::vector<float> decay1_, decay2_;  ///< by age
 };
 
 }  // namespace gs

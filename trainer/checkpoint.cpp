@@ -1,6 +1,7 @@
-// Checkpoints: one file with everything a run consists of, so that resuming gives the same bits as never having
-// stopped. Layout: magic, then sections of {tag, CRC-32 of the payload, payload bytes, payload}, little-endian as in
-// memory. Sections come in a fixed order. Files may come from anywhere: every size is checked before it is believed.
+// Checkpoints: one file with everything a run consists of, so that resuming gives the same bits as
+// never having stopped. Layout: magic, then sections of {tag, CRC-32 of the payload, payload bytes,
+// payload}, little-endian as in memory. Sections come in a fixed order. Files may come from
+// anywhere: every size is checked before it is believed.
 #include <zlib.h>
 
 #include <bit>
@@ -8,8 +9,8 @@
 #include <cstring>
 #include <string>
 
-#include "profiler/core/scope.h"
-#include "renderer/base/rng.h"
+#include "base/record/scope.h"
+#include "base/rng.h"
 #include "trainer/checkpoint.h"
 #include "trainer/schedule.h"
 #include "trainer/trainer_state.h"
@@ -17,9 +18,19 @@
 namespace gs {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "checkpoints are written as they lie in memory");
+static_assert(std::endian::native == std::endian::little,
+              "checkpoints are written as they lie in memory");
 constexpr char kMagic[8] = {'G', 'S', 'C', 'K', 'P', 'T', '0', '1'};
-enum class Tag : std::uint32_t { settings = 1, capture, run, model, adam_tables, moments, last_step, statistics };
+enum class Tag : std::uint32_t {
+    settings = 1,
+    capture,
+    run,
+    model,
+    adam_tables,
+    moments,
+    last_step,
+    statistics
+};
 
 std::uint32_t crc_of(const std::byte* data, std::size_t bytes) {
     return static_cast<std::uint32_t>(
@@ -43,8 +54,8 @@ CaptureNumbers numbers_of(const Capture& capture) {
     const auto mix = [&](std::uint64_t value) { n.fingerprint = hash64(n.fingerprint ^ value); };
     for (const View& view : capture.views) {
         for (const char c : view.name) mix(static_cast<unsigned char>(c));
-        mix(static_cast<std::uint64_t>(view.photo.width) << 33 | static_cast<std::uint64_t>(view.photo.height) << 1 |
-            (view.test ? 1u : 0u));
+        mix(static_cast<std::uint64_t>(view.photo.width) << 33 |
+            static_cast<std::uint64_t>(view.photo.height) << 1 | (view.test ? 1u : 0u));
     }
     return n;
 }
@@ -57,7 +68,8 @@ class Writer {
         struct Header {
             std::uint32_t tag, crc;
             std::uint64_t bytes;
-        } const header{static_cast<std::uint32_t>(tag), crc_of(payload.data(), payload.size()), payload.size()};
+        } const header{static_cast<std::uint32_t>(tag), crc_of(payload.data(), payload.size()),
+                       payload.size()};
         raw(std::as_bytes(std::span(&header, 1)));
         raw(payload);
     }
@@ -73,10 +85,12 @@ class Writer {
 /// Walks the sections of a file in memory.
 class Reader {
   public:
-    Reader(std::string path, std::span<const std::byte> bytes) : path_(std::move(path)), bytes_(bytes) {}
+    Reader(std::string path, std::span<const std::byte> bytes)
+        : path_(std::move(path)), bytes_(bytes) {}
 
     Result<void> magic() {
-        if (bytes_.size() < sizeof(kMagic) || std::memcmp(bytes_.data(), kMagic, sizeof(kMagic)) != 0)
+        if (bytes_.size() < sizeof(kMagic) ||
+            std::memcmp(bytes_.data(), kMagic, sizeof(kMagic)) != 0)
             return fail_at_byte(path_, 0, "not a gausscope checkpoint, or one of another version");
         at_ = sizeof(kMagic);
         return {};
@@ -88,10 +102,12 @@ class Reader {
         if (bytes_.size() - at_ < kHeader) return broken(what, "is missing: the file ends early");
         std::memcpy(head, bytes_.data() + at_, sizeof(head));
         std::memcpy(&size, bytes_.data() + at_ + sizeof(head), sizeof(size));
-        if (head[0] != static_cast<std::uint32_t>(tag)) return broken(what, "is not where it belongs");
+        if (head[0] != static_cast<std::uint32_t>(tag))
+            return broken(what, "is not where it belongs");
         if (size > bytes_.size() - at_ - kHeader) return broken(what, "ends early");
         const auto payload = bytes_.subspan(at_ + kHeader, static_cast<std::size_t>(size));
-        if (crc_of(payload.data(), payload.size()) != head[1]) return broken(what, "is damaged (checksum)");
+        if (crc_of(payload.data(), payload.size()) != head[1])
+            return broken(what, "is damaged (checksum)");
         at_ += kHeader + payload.size();
         return payload;
     }
@@ -115,7 +131,8 @@ class Reader {
         return {};
     }
     tl::unexpected<Error> broken(const char* what, const char* how) const {
-        return fail_at_byte(path_, at_, fmt::format("the {} section {}", what, how), "use an older checkpoint");
+        return fail_at_byte(path_, at_, fmt::format("the {} section {}", what, how),
+                            "use an older checkpoint");
     }
     std::size_t size() const { return bytes_.size(); }
     bool at_end() const { return at_ == bytes_.size(); }
@@ -133,7 +150,8 @@ std::string settings_text(const TrainingSettings& settings) {
     return text;
 }
 
-/// Fields the file does not name keep their defaults; names this version does not know are passed over.
+/// Fields the file does not name keep their defaults; names this version does not know are passed
+/// over.
 Result<TrainingSettings> parse_settings(const Reader& reader, std::string_view text) {
     TrainingSettings settings;
     while (!text.empty()) {
@@ -141,12 +159,14 @@ Result<TrainingSettings> parse_settings(const Reader& reader, std::string_view t
         const std::string_view line = text.substr(0, end);
         text.remove_prefix(std::min(end + 1, text.size()));
         const std::size_t equals = line.find('=');
-        if (equals == std::string_view::npos) return reader.broken("settings", "has a line without a value");
+        if (equals == std::string_view::npos)
+            return reader.broken("settings", "has a line without a value");
         if (find_setting(line.substr(0, equals)) == nullptr) continue;
         const std::string value(line.substr(equals + 1));
         char* parsed = nullptr;
         const double number = std::strtod(value.c_str(), &parsed);
-        if (value.empty() || *parsed != '\0' || !set_setting(settings, line.substr(0, equals), number))
+        if (value.empty() || *parsed != '\0' ||
+            !set_setting(settings, line.substr(0, equals), number))
             return reader.broken("settings", "has a value out of range");
     }
     return settings;
@@ -162,11 +182,15 @@ std::span<const std::byte> bytes_of(const Buffer<T>& buffer) {
 }
 
 bool plausible(const RunNumbers& n, std::size_t file_size) {
-    if (n.sh_degree > 3 || n.count == 0 || n.capacity < n.count || n.capacity % kBlock != 0) return false;
+    if (n.sh_degree > 3 || n.count == 0 || n.capacity < n.count || n.capacity % kBlock != 0)
+        return false;
     const int planes = plane_count(static_cast<int>(n.sh_degree));
     if (n.capacity > file_size / (sizeof(float) * static_cast<std::size_t>(planes))) return false;
-    if (n.planes < static_cast<std::uint32_t>(kShRest) || n.planes > static_cast<std::uint32_t>(planes)) return false;
-    return n.base <= n.steps && n.steps - n.base <= (1u << 20) && std::isfinite(n.extent) && n.extent > 0;
+    if (n.planes < static_cast<std::uint32_t>(kShRest) ||
+        n.planes > static_cast<std::uint32_t>(planes))
+        return false;
+    return n.base <= n.steps && n.steps - n.base <= (1u << 20) && std::isfinite(n.extent) &&
+           n.extent > 0;
 }
 
 /// The sections after the numbers, in order.
@@ -186,15 +210,21 @@ Result<void> read_arrays(Reader& reader, const RunNumbers& n, GaussianModel& mod
     std::copy_n(n.highest, kLearningGroups, adam.highest.begin());
     const std::size_t entries = n.steps - n.base + 1;
     Buffer<double> tables;
-    if (auto r = reader.array(Tag::adam_tables, "optimizer table", entries * kLearningGroups, tables); !r) return r;
+    if (auto r =
+            reader.array(Tag::adam_tables, "optimizer table", entries * kLearningGroups, tables);
+        !r)
+        return r;
     for (std::size_t g = 0; g < adam.pending.size(); ++g)
         adam.pending[g].assign(tables.data() + g * entries, tables.data() + (g + 1) * entries);
-    if (auto r = reader.array(Tag::moments, "moments", 2 * planes * capacity, adam.moments); !r) return r;
+    if (auto r = reader.array(Tag::moments, "moments", 2 * planes * capacity, adam.moments); !r)
+        return r;
     if (auto r = reader.array(Tag::last_step, "step", capacity, adam.last_step); !r) return r;
     for (const std::uint32_t step : adam.last_step)
-        if (step < n.base || step > n.steps) return reader.broken("step", "names a step that never was");
+        if (step < n.base || step > n.steps)
+            return reader.broken("step", "names a step that never was");
 
-    Buffer<float>* const rows[3] = {&statistics.gradient_sum, &statistics.views, &statistics.radius_px};
+    Buffer<float>* const rows[3] = {&statistics.gradient_sum, &statistics.views,
+                                    &statistics.radius_px};
     for (Buffer<float>* row : rows)
         if (auto r = reader.array(Tag::statistics, "statistics", capacity, *row); !r) return r;
     if (!reader.at_end()) return reader.broken("statistics", "is followed by something unknown");
@@ -215,20 +245,25 @@ Result<Contents> read_contents(const fs::path& path, const Capture* capture) {
     if (auto r = reader.magic(); !r) return tl::unexpected(r.error());
     const auto text = reader.section(Tag::settings, "settings");
     if (!text) return tl::unexpected(text.error());
-    const auto settings = parse_settings(reader, {reinterpret_cast<const char*>(text->data()), text->size()});
+    const auto settings =
+        parse_settings(reader, {reinterpret_cast<const char*>(text->data()), text->size()});
     if (!settings) return tl::unexpected(settings.error());
     Contents out;
     out.settings = *settings;
     CaptureNumbers from{};
-    if (auto r = reader.numbers(Tag::capture, "capture", from); !r) return tl::unexpected(r.error());
+    if (auto r = reader.numbers(Tag::capture, "capture", from); !r)
+        return tl::unexpected(r.error());
     const CaptureNumbers given = capture ? numbers_of(*capture) : from;
     if (from.views != given.views || from.fingerprint != given.fingerprint)
         return fail(ErrorKind::usage, path.string(),
                     "the checkpoint was made with another capture than " + capture->path,
                     "load the same photos, with the same downscale and test views");
     if (auto r = reader.numbers(Tag::run, "run", out.numbers); !r) return tl::unexpected(r.error());
-    if (!plausible(out.numbers, reader.size())) return reader.broken("run", "has impossible numbers");
-    if (auto r = read_arrays(reader, out.numbers, out.arrays.model, out.arrays.adam, out.arrays.statistics); !r)
+    if (!plausible(out.numbers, reader.size()))
+        return reader.broken("run", "has impossible numbers");
+    if (auto r = read_arrays(reader, out.numbers, out.arrays.model, out.arrays.adam,
+                             out.arrays.statistics);
+        !r)
         return tl::unexpected(r.error());
     return out;
 }
@@ -271,18 +306,21 @@ Result<void> Trainer::save_checkpoint(const fs::path& path) const {
     return file->commit();
 }
 
-Result<std::unique_ptr<Trainer>> Trainer::resume(const fs::path& checkpoint, std::shared_ptr<const Capture> capture,
+Result<std::unique_ptr<Trainer>> Trainer::resume(const fs::path& checkpoint,
+                                                 std::shared_ptr<const Capture> capture,
                                                  std::unique_ptr<TrainingBackend> backend) {
     const Span span(Stage::checkpoint);
     auto contents = read_contents(checkpoint, capture.get());
     if (!contents) return tl::unexpected(contents.error());
     std::vector<std::size_t> views = trainable_views(*capture);
-    if (views.empty()) return fail(ErrorKind::usage, capture->path, "the capture has no photo to train on");
-    auto state = std::make_unique<State>(std::move(capture), contents->settings, std::move(backend));
+    if (views.empty())
+        return fail(ErrorKind::usage, capture->path, "the capture has no photo to train on");
+    auto state =
+        std::make_unique<State>(std::move(capture), contents->settings, std::move(backend));
     state->backend->start(state->capture, std::move(contents->arrays));
     state->extent = contents->numbers.extent;
-    state->sampler =
-        Sampler(std::move(views), static_cast<std::uint64_t>(contents->settings.seed), contents->numbers.drawn);
+    state->sampler = Sampler(std::move(views), static_cast<std::uint64_t>(contents->settings.seed),
+                             contents->numbers.drawn);
     return std::unique_ptr<Trainer>(new Trainer(std::move(state)));
 }
 

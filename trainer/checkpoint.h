@@ -1,11 +1,11 @@
-// The splats in a checkpoint, without its capture: to look at or to compare with. Called by the session. Going on with
-// the run needs the capture: Trainer::resume().
+// The splats in a checkpoint, without its capture: to look at or to compare with. Called by the
+// session. Going on with the run needs the capture: Trainer::resume().
 #pragma once
 
 #include <cstdint>
 
-#include "renderer/base/expected.h"
-#include "renderer/base/file.h"
+#include "base/expected.h"
+#include "base/file.h"
 #include "renderer/scene/gaussian_model.h"
 
 namespace gs {

@@ -1,26 +1,30 @@
-// The TrainingBackend of the CPU: everything in host memory, a step is over when step() returns. Works with any
-// Rasterizer that takes host memory.
+// The TrainingBackend of the CPU: everything in host memory, a step is over when step() returns.
+// Works with any Rasterizer that takes host memory.
 #include <atomic>
 #include <bit>
 #include <cmath>
 
-#include "profiler/core/scope.h"
-#include "renderer/device/parallel.h"
+#include "base/parallel.h"
+#include "base/record/scope.h"
 #include "trainer/training_backend.h"
 
 namespace gs {
 namespace {
 
-/// Takes each block's gradients as backward makes them and steps that block at once: gradients are never stored.
+/// Takes each block's gradients as backward makes them and steps that block at once: gradients are
+/// never stored.
 class TrainingSink final : public GradientSink {
   public:
-    TrainingSink(GaussianModel& model, LazyAdam& adam, DensityStatistics* statistics, const Camera& camera)
+    TrainingSink(GaussianModel& model, LazyAdam& adam, DensityStatistics* statistics,
+                 const Camera& camera)
         : model_(model), adam_(adam), statistics_(statistics), camera_(camera) {}
     void take(const BlockGradients& gradients) override {
         const std::uint32_t skipped = adam_.apply(model_, gradients);
         if (skipped != 0)
-            poisoned_.fetch_add(static_cast<std::size_t>(std::popcount(skipped)), std::memory_order_relaxed);
-        if (statistics_ != nullptr) statistics_->add(gradients, skipped, camera_.width, camera_.height);
+            poisoned_.fetch_add(static_cast<std::size_t>(std::popcount(skipped)),
+                                std::memory_order_relaxed);
+        if (statistics_ != nullptr)
+            statistics_->add(gradients, skipped, camera_.width, camera_.height);
     }
     std::size_t poisoned() const { return poisoned_.load(); }
 
@@ -34,13 +38,15 @@ class TrainingSink final : public GradientSink {
 
 class CpuTraining final : public TrainingBackend {
   public:
-    explicit CpuTraining(std::unique_ptr<Rasterizer> rasterizer) : rasterizer_(std::move(rasterizer)) {
+    explicit CpuTraining(std::unique_ptr<Rasterizer> rasterizer)
+        : rasterizer_(std::move(rasterizer)) {
         forward_state_ = rasterizer_->make_state();
         view_state_ = rasterizer_->make_state();
     }
     void start(std::shared_ptr<const Capture> capture, RunArrays arrays) override;
     StepOutcome step(const StepPlan& plan) override;
-    DensityReport densify_and_prune(const TrainingSettings& settings, double extent, bool prune_large) override {
+    DensityReport densify_and_prune(const TrainingSettings& settings, double extent,
+                                    bool prune_large) override {
         return gs::densify_and_prune(model_, adam_, statistics_, settings, extent, prune_large);
     }
     void reset_opacity() override { gs::reset_opacity(model_, adam_); }
@@ -87,14 +93,16 @@ StepOutcome CpuTraining::step(const StepPlan& plan) {
     // How far it is from the photo.
     {
         const Span loss_span(Stage::loss);
-        out.terms = photo_loss(picture_.color, view.photo, view.mask, plan.lambda_dssim, &gradients_.color);
+        out.terms =
+            photo_loss(picture_.color, view.photo, view.mask, plan.lambda_dssim, &gradients_.color);
     }
     out.counters = picture_.counters;
 
     // Gradients, and an Adam step for every Gaussian seen.
     TrainingSink sink(model_, adam_, plan.gathers_statistics ? &statistics_ : nullptr, view.camera);
     if (std::isfinite(out.terms.loss))
-        rasterizer_->backward(source, view.camera, plan.options, *forward_state_, picture_, gradients_, sink);
+        rasterizer_->backward(source, view.camera, plan.options, *forward_state_, picture_,
+                              gradients_, sink);
     {
         const Span adam_span(Stage::adam);
         adam_.end_step();
@@ -133,20 +141,22 @@ GaussianModel CpuTraining::model() const {
 
 std::vector<MemoryUse> CpuTraining::memory() const {
     std::uint64_t photos = 0;
-    for (const View& view : capture_->views) photos += view.photo.bytes.capacity() + view.mask.bytes.capacity();
+    for (const View& view : capture_->views)
+        photos += view.photo.bytes.capacity() + view.mask.bytes.capacity();
     const auto picture_bytes = [](const RenderResult& r) {
-        return r.color.values.capacity_bytes() + r.alpha.values.capacity_bytes() + r.depth.values.capacity_bytes() +
-               r.contributors.capacity_bytes() + r.isects_per_tile.capacity_bytes() + r.pairs_per_tile.capacity_bytes();
+        return r.color.values.capacity_bytes() + r.alpha.values.capacity_bytes() +
+               r.depth.values.capacity_bytes() + r.contributors.capacity_bytes() +
+               r.isects_per_tile.capacity_bytes() + r.pairs_per_tile.capacity_bytes();
     };
-    return {
-        {"parameters", model_.bytes()},
-        {"Adam moments", adam_.bytes()},
-        {"density statistics", statistics_.bytes()},
-        {"forward state", forward_state_->bytes()},
-        {"view state", view_state_->bytes()},
-        {"pictures", picture_bytes(picture_) + picture_bytes(view_picture_) + gradients_.color.values.capacity_bytes()},
-        {"photos", photos},
-        {"points", capture_->points.capacity() * sizeof(SparsePoint)}};
+    return {{"parameters", model_.bytes()},
+            {"Adam moments", adam_.bytes()},
+            {"density statistics", statistics_.bytes()},
+            {"forward state", forward_state_->bytes()},
+            {"view state", view_state_->bytes()},
+            {"pictures", picture_bytes(picture_) + picture_bytes(view_picture_) +
+                             gradients_.color.values.capacity_bytes()},
+            {"photos", photos},
+            {"points", capture_->points.capacity() * sizeof(SparsePoint)}};
 }
 
 }  // namespace

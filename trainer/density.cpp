@@ -6,7 +6,7 @@
 #include <new>
 #include <vector>
 
-#include "renderer/device/parallel.h"
+#include "base/parallel.h"
 #include "trainer/morton.h"
 
 namespace gs {
@@ -30,34 +30,40 @@ bool finite_row(const GaussianModel& model, std::size_t row) {
     return sum == 0.0f;
 }
 
-Fate fate_of_row(const GaussianModel& model, const DensityStatistics& statistics, const DensityRules& rules,
-                 std::size_t row, bool may_grow) {
-    return fate_of(
-        {model.at(kOpacityLogits, row),
-         std::max({model.at(kLogScales, row), model.at(kLogScales + 1, row), model.at(kLogScales + 2, row)}),
-         finite_row(model, row), statistics.gradient_sum[row], statistics.views[row], statistics.radius_px[row]},
-        rules, may_grow);
+Fate fate_of_row(const GaussianModel& model, const DensityStatistics& statistics,
+                 const DensityRules& rules, std::size_t row, bool may_grow) {
+    return fate_of({model.at(kOpacityLogits, row),
+                    std::max({model.at(kLogScales, row), model.at(kLogScales + 1, row),
+                              model.at(kLogScales + 2, row)}),
+                    finite_row(model, row), statistics.gradient_sum[row], statistics.views[row],
+                    statistics.radius_px[row]},
+                   rules, may_grow);
 }
 
 /// A point drawn from the Gaussian of `row`.
-Vec3f sample(const GaussianModel& model, std::size_t row, std::uint64_t seed, std::uint64_t step, std::uint64_t child) {
+Vec3f sample(const GaussianModel& model, std::size_t row, std::uint64_t seed, std::uint64_t step,
+             std::uint64_t child) {
     return split_mean(
-        model.mean(row), {model.at(kLogScales, row), model.at(kLogScales + 1, row), model.at(kLogScales + 2, row)},
-        {model.at(kQuats, row), model.at(kQuats + 1, row), model.at(kQuats + 2, row), model.at(kQuats + 3, row)}, row,
-        seed, step, child);
+        model.mean(row),
+        {model.at(kLogScales, row), model.at(kLogScales + 1, row), model.at(kLogScales + 2, row)},
+        {model.at(kQuats, row), model.at(kQuats + 1, row), model.at(kQuats + 2, row),
+         model.at(kQuats + 3, row)},
+        row, seed, step, child);
 }
 
 /// Decides every row. When more want to grow than `limit` rows allow, the ones pulled hardest do.
-std::vector<Fate> decide(const GaussianModel& model, const DensityStatistics& statistics, const DensityRules& rules,
-                         std::size_t limit, DensityReport& report) {
+std::vector<Fate> decide(const GaussianModel& model, const DensityStatistics& statistics,
+                         const DensityRules& rules, std::size_t limit, DensityReport& report) {
     std::vector<Fate> fates(model.count);
-    parallel_for(model.count, 1024,
-                 [&](std::size_t row) { fates[row] = fate_of_row(model, statistics, rules, row, true); });
+    parallel_for(model.count, 1024, [&](std::size_t row) {
+        fates[row] = fate_of_row(model, statistics, rules, row, true);
+    });
     std::vector<std::uint32_t> growing;
     std::size_t survivors = 0;
     for (std::size_t row = 0; row < model.count; ++row) {
         survivors += fates[row] != Fate::remove;
-        if (fates[row] == Fate::clone || fates[row] == Fate::split) growing.push_back(static_cast<std::uint32_t>(row));
+        if (fates[row] == Fate::clone || fates[row] == Fate::split)
+            growing.push_back(static_cast<std::uint32_t>(row));
     }
     report.wanted = growing.size();
     const std::size_t room = limit > survivors ? limit - survivors : 0;
@@ -74,8 +80,8 @@ std::vector<Fate> decide(const GaussianModel& model, const DensityStatistics& st
     return fates;
 }
 
-Rows collect(const GaussianModel& model, const std::vector<Fate>& fates, std::uint64_t seed, std::uint64_t step,
-             DensityReport& report) {
+Rows collect(const GaussianModel& model, const std::vector<Fate>& fates, std::uint64_t seed,
+             std::uint64_t step, DensityReport& report) {
     Rows rows;
     for (std::size_t row = 0; row < model.count; ++row) {
         switch (fates[row]) {
@@ -129,11 +135,13 @@ void rearrange(GaussianModel& model, const Rows& rows) {
     // Rows given up become padding again: they draw nothing.
     const GaussianModel padding(0, model.sh_degree);
     for (int p = 0; p < model.planes(); ++p)
-        if (before > after) std::fill(model.plane(p) + after, model.plane(p) + before, padding.at(p, 0));
+        if (before > after)
+            std::fill(model.plane(p) + after, model.plane(p) + before, padding.at(p, 0));
 }
 
 /// Makes room for `wanted` rows; returns how many there is room for.
-std::size_t grow_capacity(GaussianModel& model, LazyAdam& adam, std::size_t wanted, std::size_t limit) {
+std::size_t grow_capacity(GaussianModel& model, LazyAdam& adam, std::size_t wanted,
+                          std::size_t limit) {
     if (wanted <= model.capacity) return wanted;
     const std::size_t capacity = grown_capacity(model.capacity, wanted, limit);
     try {
@@ -155,12 +163,15 @@ void DensityStatistics::clear(std::size_t capacity) {
     }
 }
 
-void DensityStatistics::add(const BlockGradients& gradients, std::uint32_t skip, int width, int height) {
-    const float to_ndc_x = 0.5f * static_cast<float>(width), to_ndc_y = 0.5f * static_cast<float>(height);
+void DensityStatistics::add(const BlockGradients& gradients, std::uint32_t skip, int width,
+                            int height) {
+    const float to_ndc_x = 0.5f * static_cast<float>(width),
+                to_ndc_y = 0.5f * static_cast<float>(height);
     for (std::uint32_t lanes = gradients.mask & ~skip; lanes != 0; lanes &= lanes - 1) {
         const auto lane = static_cast<std::size_t>(std::countr_zero(lanes));
         const std::size_t row = gradients.block * kBlock + lane;
-        const float x = gradients.mean2d[0][lane] * to_ndc_x, y = gradients.mean2d[1][lane] * to_ndc_y;
+        const float x = gradients.mean2d[0][lane] * to_ndc_x,
+                    y = gradients.mean2d[1][lane] * to_ndc_y;
         gradient_sum[row] += std::sqrt(x * x + y * y);
         views[row] += 1.0f;
         radius_px[row] = std::max(radius_px[row], gradients.radius_px[lane]);
@@ -168,8 +179,9 @@ void DensityStatistics::add(const BlockGradients& gradients, std::uint32_t skip,
 }
 
 DensityRules density_rules(const TrainingSettings& settings, double extent, bool prune_large) {
-    return {settings.prune_opacity,         settings.densify_gradient, settings.densify_extent * extent,
-            settings.prune_extent * extent, settings.prune_screen_px,  prune_large};
+    return {settings.prune_opacity,           settings.densify_gradient,
+            settings.densify_extent * extent, settings.prune_extent * extent,
+            settings.prune_screen_px,         prune_large};
 }
 
 float reset_logit() { return std::log(kResetOpacity / (1.0f - kResetOpacity)); }
@@ -178,7 +190,9 @@ std::size_t grown_capacity(std::size_t capacity, std::size_t wanted, std::size_t
     return padded_capacity(std::max(wanted, std::min(limit, capacity + capacity / 2)));
 }
 
-std::size_t padded_capacity(std::size_t count) { return ((count + kBlock - 1) / kBlock | 1) * kBlock; }
+std::size_t padded_capacity(std::size_t count) {
+    return ((count + kBlock - 1) / kBlock | 1) * kBlock;
+}
 
 DensityReport densify_and_prune(GaussianModel& model, LazyAdam& adam, DensityStatistics& statistics,
                                 const TrainingSettings& settings, double extent, bool prune_large) {
@@ -189,7 +203,8 @@ DensityReport densify_and_prune(GaussianModel& model, LazyAdam& adam, DensitySta
     std::size_t limit = std::max<std::size_t>(1, static_cast<std::size_t>(settings.max_gaussians));
     std::vector<Fate> fates = decide(model, statistics, rules, limit, report);
     Rows rows = collect(model, fates, seed, adam.steps(), report);
-    if (const std::size_t room = grow_capacity(model, adam, rows.source.size(), limit); room < rows.source.size()) {
+    if (const std::size_t room = grow_capacity(model, adam, rows.source.size(), limit);
+        room < rows.source.size()) {
         limit = room;
         report = {};
         report.out_of_memory = true;
@@ -215,7 +230,8 @@ void reset_opacity(GaussianModel& model, LazyAdam& adam) {
     adam.flush(model);
     const float most = reset_logit();
     float* logits = model.plane(kOpacityLogits);
-    parallel_for(model.count, 4096, [&](std::size_t row) { logits[row] = std::min(logits[row], most); });
+    parallel_for(model.count, 4096,
+                 [&](std::size_t row) { logits[row] = std::min(logits[row], most); });
     adam.clear_moments(kOpacityLogits);
 }
 

@@ -1,14 +1,15 @@
-// Density control: the classic adaptive scheme of 3DGS. Gaussians whose projected mean keeps being pulled are cloned
-// (small) or split (large); faint and oversized ones go; opacities are reset now and then. In place, in storage of
-// fixed capacity that grows geometrically up to the limit. The trainer gathers statistics every step and calls the
-// rounds when due. Source: Kerbl et al. 2023, section 5, with the constants of the authors' code.
+// Density control: the classic adaptive scheme of 3DGS. Gaussians whose projected mean keeps being
+// pulled are cloned (small) or split (large); faint and oversized ones go; opacities are reset now
+// and then. In place, in storage of fixed capacity that grows geometrically up to the limit. The
+// trainer gathers statistics every step and calls the rounds when due. Source: Kerbl et al. 2023,
+// section 5, with the constants of the authors' code.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
-#include "renderer/device/buffer.h"
+#include "base/buffer.h"
 #include "renderer/raster/rasterizer.h"
 #include "renderer/scene/gaussian_model.h"
 #include "trainer/density_rules.h"
@@ -24,7 +25,8 @@ struct DensityStatistics {
     Buffer<float> radius_px;     ///< largest on any picture
 
     void clear(std::size_t capacity);
-    /// One visible block of a picture of width x height pixels; lanes in `skip` are left out. From many threads.
+    /// One visible block of a picture of width x height pixels; lanes in `skip` are left out. From
+    /// many threads.
     void add(const BlockGradients& gradients, std::uint32_t skip, int width, int height);
     std::size_t bytes() const {
         return gradient_sum.capacity_bytes() + views.capacity_bytes() + radius_px.capacity_bytes();
@@ -38,7 +40,8 @@ struct DensityReport {
     std::string why;             ///< what the device said then
 };
 
-/// Rows for at least `count` Gaussians: an odd number of blocks, so that planes do not share cache sets.
+/// Rows for at least `count` Gaussians: an odd number of blocks, so that planes do not share cache
+/// sets.
 std::size_t padded_capacity(std::size_t count);
 /// Rows to make room for when `wanted` do not fit: half as many again, up to `limit`.
 std::size_t grown_capacity(std::size_t capacity, std::size_t wanted, std::size_t limit);
@@ -48,8 +51,8 @@ DensityRules density_rules(const TrainingSettings& settings, double extent, bool
 /// Opacity logits above this become it in an opacity reset.
 float reset_logit();
 
-/// One round of clone, split and prune; rows end up in Morton order, moments with them, statistics cleared.
-/// `extent`: scene extent, world units. `prune_large`: also by size. Settles `adam` first.
+/// One round of clone, split and prune; rows end up in Morton order, moments with them, statistics
+/// cleared. `extent`: scene extent, world units. `prune_large`: also by size. Settles `adam` first.
 DensityReport densify_and_prune(GaussianModel& model, LazyAdam& adam, DensityStatistics& statistics,
                                 const TrainingSettings& settings, double extent, bool prune_large);
 /// Opacities above 0.01 become 0.01, their moments zero. Settles `adam` first.

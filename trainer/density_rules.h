@@ -1,13 +1,14 @@
-// The decisions of density control for one Gaussian, on host and device: what becomes of it, and where the children of
-// a split lie. density.cpp and cuda/density.cu apply them to all. Source: Kerbl et al. 2023, section 5.
+// The decisions of density control for one Gaussian, on host and device: what becomes of it, and
+// where the children of a split lie. density.cpp and cuda/density.cu apply them to all. Source:
+// Kerbl et al. 2023, section 5.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 
-#include "renderer/base/host_device.h"
-#include "renderer/base/rng.h"
-#include "renderer/base/vec.h"
+#include "base/host_device.h"
+#include "base/rng.h"
+#include "base/vec.h"
 #include "renderer/math/scalar.h"
 
 namespace gs {
@@ -18,7 +19,9 @@ inline constexpr float kSplitShrink = 1.6f;  ///< 0.8 x the number of children
 enum class Fate : std::uint8_t { keep, clone, split, remove };
 enum class Origin : std::uint8_t { kept, copy, first_child, second_child };
 /// Rows that come of one.
-GS_HD inline std::uint32_t rows_of(Fate fate) { return fate == Fate::remove ? 0 : fate == Fate::keep ? 1 : 2; }
+GS_HD inline std::uint32_t rows_of(Fate fate) {
+    return fate == Fate::remove ? 0 : fate == Fate::keep ? 1 : 2;
+}
 
 /// TrainingSettings for one round, sizes in world units.
 struct DensityRules {
@@ -44,22 +47,26 @@ GS_HD inline Fate fate_of(const DensityRow& row, const DensityRules& rules, bool
     const double gradient = static_cast<double>(density_pull(row.gradient_sum, row.views));
     if (may_grow && gradient >= rules.densify_gradient) {
         if (scale <= rules.clone_scale) return Fate::clone;
-        return rules.prune_large && scale / static_cast<double>(kSplitShrink) > rules.prune_scale ? Fate::remove
-                                                                                                  : Fate::split;
+        return rules.prune_large && scale / static_cast<double>(kSplitShrink) > rules.prune_scale
+                   ? Fate::remove
+                   : Fate::split;
     }
-    const bool wide = rules.prune_screen_px > 0 && static_cast<double>(row.radius_px) > rules.prune_screen_px;
+    const bool wide =
+        rules.prune_screen_px > 0 && static_cast<double>(row.radius_px) > rules.prune_screen_px;
     return rules.prune_large && (scale > rules.prune_scale || wide) ? Fate::remove : Fate::keep;
 }
 
-GS_HD inline float standard_normal(std::uint64_t seed, std::uint64_t stream, std::uint64_t counter) {
-    const double u = 1.0 - static_cast<double>(random_uniform(seed, stream, 2 * counter));  // never 0
+GS_HD inline float standard_normal(std::uint64_t seed, std::uint64_t stream,
+                                   std::uint64_t counter) {
+    const double u =
+        1.0 - static_cast<double>(random_uniform(seed, stream, 2 * counter));  // never 0
     const double v = static_cast<double>(random_uniform(seed, stream, 2 * counter + 1));
     return static_cast<float>(math::sqrt(-2.0 * math::log(u)) * ::cos(6.283185307179586 * v));
 }
 
 /// A point drawn from the Gaussian of `row`: child 0 or 1 of a split after `step` steps.
-GS_HD inline Vec3f split_mean(Vec3f mean, Vec3f log_scale, Quatd q, std::uint64_t row, std::uint64_t seed,
-                              std::uint64_t step, std::uint64_t child) {
+GS_HD inline Vec3f split_mean(Vec3f mean, Vec3f log_scale, Quatd q, std::uint64_t row,
+                              std::uint64_t seed, std::uint64_t step, std::uint64_t child) {
     const float scales[3] = {log_scale.x, log_scale.y, log_scale.z};
     double d[3];
     for (std::uint64_t axis = 0; axis < 3; ++axis)

@@ -6,7 +6,7 @@
 #include <nanoflann.hpp>
 #include <vector>
 
-#include "renderer/device/parallel.h"
+#include "base/parallel.h"
 #include "trainer/density.h"
 #include "trainer/morton.h"
 
@@ -31,8 +31,9 @@ struct PointCloud {
 
 /// Mean squared distance of every point to its nearest neighbours; 0 for a lone point.
 std::vector<float> neighbour_distances(const PointCloud& cloud) {
-    using Tree = nanoflann::KDTreeSingleIndexAdaptor<nanoflann::L2_Simple_Adaptor<float, PointCloud>, PointCloud, 3,
-                                                     std::uint32_t>;
+    using Tree =
+        nanoflann::KDTreeSingleIndexAdaptor<nanoflann::L2_Simple_Adaptor<float, PointCloud>,
+                                            PointCloud, 3, std::uint32_t>;
     const Tree tree(3, cloud, nanoflann::KDTreeSingleIndexAdaptorParams(16));
     std::vector<float> squared(cloud.points.size());
     parallel_for(cloud.points.size(), 256, [&](std::size_t i) {
@@ -48,11 +49,13 @@ std::vector<float> neighbour_distances(const PointCloud& cloud) {
     return squared;
 }
 
-/// Smallest squared size given: a thousandth of the median distance, and 3DGS's absolute 1e-7 where that is smaller
-/// still.
+/// Smallest squared size given: a thousandth of the median distance, and 3DGS's absolute 1e-7 where
+/// that is smaller still.
 float smallest_squared(std::vector<float> squared, float extent) {
-    squared.erase(std::remove_if(squared.begin(), squared.end(), [](float d) { return !(d > 0); }), squared.end());
-    if (squared.empty()) return 1e-4f * extent * extent;  // one place only: a hundredth of the scene
+    squared.erase(std::remove_if(squared.begin(), squared.end(), [](float d) { return !(d > 0); }),
+                  squared.end());
+    if (squared.empty())
+        return 1e-4f * extent * extent;  // one place only: a hundredth of the scene
     const auto middle = squared.begin() + static_cast<std::ptrdiff_t>(squared.size() / 2);
     std::nth_element(squared.begin(), middle, squared.end());
     return std::max(std::min(1e-7f, 1e-2f * *middle), 1e-6f * *middle);
@@ -85,12 +88,14 @@ float scene_extent_of(const Capture& capture) {
         furthest = std::max(furthest, std::sqrt(dot(d, d)));
     }
     const float radius = points_radius(capture);
-    if (std::isfinite(furthest) && furthest > 1e-6 * static_cast<double>(radius) && furthest > 1e-12)
+    if (std::isfinite(furthest) && furthest > 1e-6 * static_cast<double>(radius) &&
+        furthest > 1e-12)
         return static_cast<float>(1.1 * furthest);
     return radius > 0 ? radius : 1.0f;
 }
 
-Result<GaussianModel> gaussians_from_points(const Capture& capture, int sh_degree, std::size_t capacity) {
+Result<GaussianModel> gaussians_from_points(const Capture& capture, int sh_degree,
+                                            std::size_t capacity) {
     PointCloud cloud;
     std::vector<std::size_t> rows;
     for (std::size_t i = 0; i < capture.points.size(); ++i) {
@@ -100,7 +105,8 @@ Result<GaussianModel> gaussians_from_points(const Capture& capture, int sh_degre
         rows.push_back(i);
     }
     if (rows.empty())
-        return fail(ErrorKind::malformed, capture.path, "the capture has no usable 3D points to start from",
+        return fail(ErrorKind::malformed, capture.path,
+                    "the capture has no usable 3D points to start from",
                     "add sparse points, or load it with random points");
     const std::vector<float> squared = neighbour_distances(cloud);
     const float smallest = smallest_squared(squared, scene_extent_of(capture));
@@ -115,9 +121,10 @@ Result<GaussianModel> gaussians_from_points(const Capture& capture, int sh_degre
         for (int axis = 0; axis < 3; ++axis) {
             model.at(kMeans + axis, row) = mean[axis];
             model.at(kLogScales + axis, row) = log_scale;
-            // Half a step above black: exactly at the colour's clamp rounding decides whether the channel can ever
-            // learn.
-            model.at(kSh0 + axis, row) = (std::max(0.5f, static_cast<float>(rgb[axis])) / 255.0f - 0.5f) / kShConstant;
+            // Half a step above black: exactly at the colour's clamp rounding decides whether the
+            // channel can ever learn.
+            model.at(kSh0 + axis, row) =
+                (std::max(0.5f, static_cast<float>(rgb[axis])) / 255.0f - 0.5f) / kShConstant;
         }
         model.at(kOpacityLogits, row) = logit;
     }

@@ -1,20 +1,23 @@
-// Where a run starts: the scene's extent from its cameras, and one Gaussian for every sparse point. Called once, by
-// Trainer::create.
+// Where a run starts: the scene's extent from its cameras, and one Gaussian for every sparse point.
+// Called once, by Trainer::create.
 #pragma once
 
-#include "renderer/base/expected.h"
+#include "base/expected.h"
 #include "renderer/scene/capture.h"
 #include "renderer/scene/gaussian_model.h"
 
 namespace gs {
 
-/// 1.1 x the largest distance of a training camera from their mean, world units (as 3DGS). Cameras at one place say
-/// nothing about the scene's size: then half the diagonal of the points' bounds, else 1.
+/// 1.1 x the largest distance of a training camera from their mean, world units (as 3DGS). Cameras
+/// at one place say nothing about the scene's size: then half the diagonal of the points' bounds,
+/// else 1.
 float scene_extent_of(const Capture& capture);
 
-/// One Gaussian per finite point, in Morton order: isotropic with the root mean squared distance to the three nearest
-/// neighbours as standard deviation, opacity 0.1, the point's colour. Points at the same place get a small size, not
-/// zero. `capacity`: rows to make room for. Errors: no usable point.
-Result<GaussianModel> gaussians_from_points(const Capture& capture, int sh_degree, std::size_t capacity);
+/// One Gaussian per finite point, in Morton order: isotropic with the root mean squared distance to
+/// the three nearest neighbours as standard deviation, opacity 0.1, the point's colour. Points at
+/// the same place get a small size, not zero. `capacity`: rows to make room for. Errors: no usable
+/// point.
+Result<GaussianModel> gaussians_from_points(const Capture& capture, int sh_degree,
+                                            std::size_t capacity);
 
 }  // namespace gs

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <new>
 
-#include "renderer/base/check.h"
-#include "renderer/device/parallel.h"
+#include "base/check.h"
+#include "base/parallel.h"
 
 namespace gs {
 namespace {
@@ -41,7 +41,8 @@ adam::Block LazyAdam::block_of(const GaussianModel& model, std::size_t block) co
     b.last_step = const_cast<std::uint32_t*>(state_.last_step.data()) + block * kBlock;
     b.base = state_.base;
     b.steps = state_.steps;
-    for (int g = 0; g < kLearningGroups; ++g) b.pending[g] = tables_.pending(static_cast<std::size_t>(g)).data();
+    for (int g = 0; g < kLearningGroups; ++g)
+        b.pending[g] = tables_.pending(static_cast<std::size_t>(g)).data();
     b.decay1 = tables_.decay1().data();
     b.decay2 = tables_.decay2().data();
     return b;
@@ -82,35 +83,40 @@ void LazyAdam::refresh_bounds(const GaussianModel& model) {
     drift_ = AdamTables::drift(state_);
     bounds_.resize_discard(model.blocks());
     parallel_for(model.blocks(), kBlocksPerTask, [&](std::size_t block) {
-        bounds_[block] = adam::bounds(block_of(model, block), drift_, std::min(kBlock, model.count - block * kBlock));
+        bounds_[block] = adam::bounds(block_of(model, block), drift_,
+                                      std::min(kBlock, model.count - block * kBlock));
     });
     bounds_valid_ = true;
 }
 
 bool LazyAdam::current(std::size_t block) const {
     const std::uint32_t* last = state_.last_step.data() + block * kBlock;
-    return std::all_of(last, last + kBlock, [&](std::uint32_t step) { return step == state_.steps; });
+    return std::all_of(last, last + kBlock,
+                       [&](std::uint32_t step) { return step == state_.steps; });
 }
 
-void LazyAdam::read(const GaussianModel& model, std::size_t block, int first, int count, float* out) const {
+void LazyAdam::read(const GaussianModel& model, std::size_t block, int first, int count,
+                    float* out) const {
     const int moving = std::clamp(state_.planes - first, 0, count);
     if (moving > 0) adam::catch_up(block_of(model, block), first, moving, out);
     for (int p = moving; p < count; ++p)
-        std::memcpy(out + static_cast<std::size_t>(p) * kBlock, model.plane(first + p) + block * kBlock,
-                    kBlock * sizeof(float));
+        std::memcpy(out + static_cast<std::size_t>(p) * kBlock,
+                    model.plane(first + p) + block * kBlock, kBlock * sizeof(float));
 }
 
 void LazyAdam::rearrange(const GaussianModel& model, std::span<const std::uint32_t> source,
                          std::span<const std::uint8_t> keep) {
-    CHECK(state_.steps == state_.base && source.size() <= model.capacity && keep.size() == source.size());
+    CHECK(state_.steps == state_.base && source.size() <= model.capacity &&
+          keep.size() == source.size());
     const std::size_t per_block = block_floats(model_planes_);
     scratch_.resize_discard(source.size());
     for (std::size_t plane = 0; plane < static_cast<std::size_t>(2 * model_planes_); ++plane) {
         const auto at = [&](std::size_t row) -> float& {
             return state_.moments[row / kBlock * per_block + plane * kBlock + row % kBlock];
         };
-        parallel_for(source.size(), 4096,
-                     [&](std::size_t row) { scratch_[row] = keep[row] != 0 ? at(source[row]) : 0.0f; });
+        parallel_for(source.size(), 4096, [&](std::size_t row) {
+            scratch_[row] = keep[row] != 0 ? at(source[row]) : 0.0f;
+        });
         parallel_for(source.size(), 4096, [&](std::size_t row) { at(row) = scratch_[row]; });
         for (std::size_t row = source.size(); row % kBlock != 0; ++row) at(row) = 0.0f;
     }
@@ -133,13 +139,14 @@ bool LazyAdam::grow(std::size_t capacity) {
 void LazyAdam::clear_moments(int plane) {
     const std::size_t per_block = block_floats(model_planes_);
     for (std::size_t block = 0; block < state_.moments.size() / per_block; ++block)
-        std::fill_n(&state_.moments[block * per_block + static_cast<std::size_t>(plane) * 2 * kBlock], 2 * kBlock,
-                    0.0f);
+        std::fill_n(
+            &state_.moments[block * per_block + static_cast<std::size_t>(plane) * 2 * kBlock],
+            2 * kBlock, 0.0f);
 }
 
 std::size_t LazyAdam::bytes() const {
-    return state_.moments.capacity_bytes() + state_.last_step.capacity_bytes() + bounds_.capacity_bytes() +
-           scratch_.capacity_bytes();
+    return state_.moments.capacity_bytes() + state_.last_step.capacity_bytes() +
+           bounds_.capacity_bytes() + scratch_.capacity_bytes();
 }
 
 BlockView LazySource::geometry(std::size_t block, float* scratch) {

@@ -1,15 +1,17 @@
-// LazyAdam: Adam that touches only the Gaussians a view shows, with the results of dense Adam. A Gaussian without
-// gradient moves along m / sqrt(v), which shrinks by r = beta1 / sqrt(beta2) a step, so the steps it slept through are
-// one table value:
-//   pending[s] = sum over t = s+1..T of c_t r^(t-s),   c_t = lr_t sqrt(1 - beta2^t) / (1 - beta1^t).
-// The tables follow whatever learning rates the steps really had. The trainer owns one; LazySource reads through it.
+// LazyAdam: Adam that touches only the Gaussians a view shows, with the results of dense Adam. A
+// Gaussian without gradient moves along m / sqrt(v), which shrinks by r = beta1 / sqrt(beta2) a
+// step, so the steps it slept through are one table value:
+//   pending[s] = sum over t = s+1..T of c_t r^(t-s),   c_t = lr_t sqrt(1 - beta2^t) / (1 -
+//   beta1^t).
+// The tables follow whatever learning rates the steps really had. The trainer owns one; LazySource
+// reads through it.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <span>
 
-#include "renderer/device/buffer.h"
+#include "base/buffer.h"
 #include "renderer/raster/rasterizer.h"
 #include "trainer/adam_block.h"
 #include "trainer/adam_tables.h"
@@ -35,19 +37,21 @@ class LazyAdam {
     const AdamState& state() const { return state_; }
     std::uint32_t steps() const { return state_.steps; }
 
-    /// Opens step T + 1: `planes` as many as will have gradients. Raised rates settle every Gaussian first (bounds rely
-    /// on them).
+    /// Opens step T + 1: `planes` as many as will have gradients. Raised rates settle every
+    /// Gaussian first (bounds rely on them).
     void begin_step(GaussianModel& model, const LearningRates& rates, int planes);
-    /// The step of one visible block; from many threads, each block once. Returns lanes skipped for gradients that are
-    /// not finite.
+    /// The step of one visible block; from many threads, each block once. Returns lanes skipped for
+    /// gradients that are not finite.
     std::uint32_t apply(GaussianModel& model, const BlockGradients& gradients);
     /// Closes the step, also for all who slept.
     void end_step();
 
-    /// Brings every row up to date. Changes low bits, so only at points that a resumed run passes too.
+    /// Brings every row up to date. Changes low bits, so only at points that a resumed run passes
+    /// too.
     void flush(GaussianModel& model);
     /// Planes first .. of a block as they read now, to out[count][16].
-    void read(const GaussianModel& model, std::size_t block, int first, int count, float* out) const;
+    void read(const GaussianModel& model, std::size_t block, int first, int count,
+              float* out) const;
     /// True when the block's stored values are current.
     bool current(std::size_t block) const;
 
@@ -56,7 +60,8 @@ class LazyAdam {
         return bounds_valid_ ? bounds_.span() : std::span<const BlockBounds>{};
     }
 
-    /// New rows 0 .. n-1 take the moments of rows source[i] where keep[i], else zero. After flush() only.
+    /// New rows 0 .. n-1 take the moments of rows source[i] where keep[i], else zero. After flush()
+    /// only.
     void rearrange(const GaussianModel& model, std::span<const std::uint32_t> source,
                    std::span<const std::uint8_t> keep);
     /// Room for `capacity` rows. False (and unchanged) when memory is exhausted.
@@ -77,8 +82,8 @@ class LazyAdam {
     Buffer<float> scratch_;  ///< one plane, for rearrange()
 };
 
-/// The model as training sees it, every slept step applied, nothing stored. Rendering through it changes no bit of the
-/// run.
+/// The model as training sees it, every slept step applied, nothing stored. Rendering through it
+/// changes no bit of the run.
 class LazySource final : public ParameterSource {
   public:
     /// `sh_degree`: the highest that will be asked for.

@@ -1,5 +1,6 @@
-// Loss: (1 - lambda) L1 + lambda (1 - SSIM) of a picture against its photo, with d loss / d picture, in one pass over
-// the picture. Photos stay bytes. The trainer calls it every step; evaluation calls it for its sums (metrics.h).
+// Loss: (1 - lambda) L1 + lambda (1 - SSIM) of a picture against its photo, with d loss / d
+// picture, in one pass over the picture. Photos stay bytes. The trainer calls it every step;
+// evaluation calls it for its sums (metrics.h).
 #pragma once
 
 #include <cstdint>
@@ -16,14 +17,15 @@ struct LossTerms {
     std::uint64_t pixels = 0;  ///< that count, i.e. not masked
 };
 
-/// `picture`: 3 planes; `photo`: 3 channels of the same size; `mask`: 1 channel of the same size or empty, 0 = ignored:
-/// the pixel counts nowhere, gets no gradient, and is black in both pictures where a window reaches over it. `gradient`
-/// (may be null) becomes d loss / d picture. Results do not depend on the thread count. SSIM: 11 x 11 Gaussian window,
-/// sigma 1.5, zero padding, C1 = 0.01^2, C2 = 0.03^2 (Wang et al. 2004; as 3DGS trains).
-LossTerms photo_loss(const ImageF& picture, const Image8& photo, const Image8& mask, double lambda_dssim,
-                     ImageF* gradient);
+/// `picture`: 3 planes; `photo`: 3 channels of the same size; `mask`: 1 channel of the same size or
+/// empty, 0 = ignored: the pixel counts nowhere, gets no gradient, and is black in both pictures
+/// where a window reaches over it. `gradient` (may be null) becomes d loss / d picture. Results do
+/// not depend on the thread count. SSIM: 11 x 11 Gaussian window, sigma 1.5, zero padding, C1 =
+/// 0.01^2, C2 = 0.03^2 (Wang et al. 2004; as 3DGS trains).
+LossTerms photo_loss(const ImageF& picture, const Image8& photo, const Image8& mask,
+                     double lambda_dssim, ImageF* gradient);
 /// The same against a photo of floats, 3 planes.
-LossTerms photo_loss(const ImageF& picture, const ImageF& photo, const Image8& mask, double lambda_dssim,
-                     ImageF* gradient);
+LossTerms photo_loss(const ImageF& picture, const ImageF& photo, const Image8& mask,
+                     double lambda_dssim, ImageF* gradient);
 
 }  // namespace gs

@@ -1,5 +1,5 @@
-// What a task of the loss reads, writes and keeps while it runs. Private to loss.cpp, outside it because that file is
-// compiled once per instruction set.
+// What a task of the loss reads, writes and keeps while it runs. Private to loss.cpp, outside it
+// because that file is compiled once per instruction set.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,10 @@ inline constexpr int kTileColumns = 192, kTileRows = 96;
 inline constexpr int kInput = kTileColumns + 64, kMap = kTileColumns + 48;
 
 /// exp(-d^2 / (2 1.5^2)), d = -5..5, divided by its sum.
-inline constexpr float kWindow[kTaps] = {0.00102838008447911f, 0.00759875813523919f, 0.0360007721284308f,
-                                         0.109360689509700f,   0.213005537711254f,   0.266011724861794f,
-                                         0.213005537711254f,   0.109360689509700f,   0.0360007721284308f,
-                                         0.00759875813523919f, 0.00102838008447911f};
+inline constexpr float kWindow[kTaps] = {
+    0.00102838008447911f, 0.00759875813523919f, 0.0360007721284308f, 0.109360689509700f,
+    0.213005537711254f,   0.266011724861794f,   0.213005537711254f,  0.109360689509700f,
+    0.0360007721284308f,  0.00759875813523919f, 0.00102838008447911f};
 
 struct LossTask {
     const float* picture;       ///< [height][width] of the channel

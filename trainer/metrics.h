@@ -1,5 +1,5 @@
-// Metrics: how close a drawn picture is to its photo. Used by Trainer::evaluate, gausscope eval and the per-image
-// tables.
+// Metrics: how close a drawn picture is to its photo. Used by Trainer::evaluate, gausscope eval and
+// the per-image tables.
 #pragma once
 
 #include <cmath>
@@ -15,10 +15,14 @@ struct PictureScore {
     double l1 = 0;
 };
 
-/// Equal pictures would give infinity, which neither JSON nor a plot can hold: 200 dB stands for it.
-inline double psnr_of(double mse) { return mse > 1e-20 ? -10.0 * std::log10(mse) : (std::isnan(mse) ? 0.0 : 200.0); }
+/// Equal pictures would give infinity, which neither JSON nor a plot can hold: 200 dB stands for
+/// it.
+inline double psnr_of(double mse) {
+    return mse > 1e-20 ? -10.0 * std::log10(mse) : (std::isnan(mse) ? 0.0 : 200.0);
+}
 
-/// Clamps `picture` to 0..1, as a written picture would be, and scores it. Masked pixels do not count.
+/// Clamps `picture` to 0..1, as a written picture would be, and scores it. Masked pixels do not
+/// count.
 PictureScore score_picture(ImageF& picture, const Image8& photo, const Image8& mask);
 
 }  // namespace gs

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "renderer/device/parallel.h"
+#include "base/parallel.h"
 #include "trainer/morton_code.h"
 
 namespace gs {

@@ -1,11 +1,11 @@
-// The Morton code of a position, on host and device: 21 bits an axis, in cubes that divide the bounds of all positions.
-// morton.cpp and cuda/density.cu sort by it.
+// The Morton code of a position, on host and device: 21 bits an axis, in cubes that divide the
+// bounds of all positions. morton.cpp and cuda/density.cu sort by it.
 #pragma once
 
 #include <cstdint>
 
-#include "renderer/base/host_device.h"
-#include "renderer/base/vec.h"
+#include "base/host_device.h"
+#include "base/vec.h"
 
 namespace gs {
 
@@ -16,7 +16,8 @@ struct MortonGrid {
 };
 GS_HD inline MortonGrid morton_grid(const double (&lo)[3], const double (&hi)[3]) {
     double side = 1e-30;
-    for (int axis = 0; axis < 3; ++axis) side = hi[axis] - lo[axis] > side ? hi[axis] - lo[axis] : side;
+    for (int axis = 0; axis < 3; ++axis)
+        side = hi[axis] - lo[axis] > side ? hi[axis] - lo[axis] : side;
     return {{lo[0], lo[1], lo[2]}, 2097151.0 / side};
 }
 
@@ -31,15 +32,19 @@ GS_HD inline std::uint64_t spread_bits(std::uint64_t x) {
 }
 
 /// False for NaN and infinity.
-GS_HD inline bool finite_position(Vec3f p) { return 0.0f * p.x == 0.0f && 0.0f * p.y == 0.0f && 0.0f * p.z == 0.0f; }
+GS_HD inline bool finite_position(Vec3f p) {
+    return 0.0f * p.x == 0.0f && 0.0f * p.y == 0.0f && 0.0f * p.z == 0.0f;
+}
 
 /// Positions that are not finite come last.
 GS_HD inline std::uint64_t morton_code(Vec3f p, const MortonGrid& grid) {
     if (!finite_position(p)) return ~0ull;
     const auto cell = [&](float value, int axis) {
-        return static_cast<std::uint64_t>((static_cast<double>(value) - grid.lo[axis]) * grid.cells);
+        return static_cast<std::uint64_t>((static_cast<double>(value) - grid.lo[axis]) *
+                                          grid.cells);
     };
-    return spread_bits(cell(p.x, 0)) | spread_bits(cell(p.y, 1)) << 1 | spread_bits(cell(p.z, 2)) << 2;
+    return spread_bits(cell(p.x, 0)) | spread_bits(cell(p.y, 1)) << 1 |
+           spread_bits(cell(p.z, 2)) << 2;
 }
 
 }  // namespace gs

@@ -1,12 +1,13 @@
-// Sampler: which training view comes next. Every epoch shows each view once, in an order shuffled from the seed and the
-// epoch's number, so the count of draws is all its state and a resumed run sees the same views.
+// Sampler: which training view comes next. Every epoch shows each view once, in an order shuffled
+// from the seed and the epoch's number, so the count of draws is all its state and a resumed run
+// sees the same views.
 #pragma once
 
 #include <cstdint>
 #include <utility>
 #include <vector>
 
-#include "renderer/base/rng.h"
+#include "base/rng.h"
 
 namespace gs {
 
@@ -30,7 +31,8 @@ class Sampler {
         const std::uint64_t epoch = drawn_ / views_.size();
         order_ = views_;
         for (std::size_t i = order_.size(); i > 1; --i)
-            std::swap(order_[i - 1], order_[static_cast<std::size_t>(random_bits(seed_, kStream + epoch, i) % i)]);
+            std::swap(order_[i - 1],
+                      order_[static_cast<std::size_t>(random_bits(seed_, kStream + epoch, i) % i)]);
     }
 
     // Keeps these numbers apart from other users of the seed.

@@ -1,5 +1,6 @@
-// Schedules: what depends on the step alone. Learning rates (the means' decays exponentially), the SH degree reached,
-// and when density control and opacity resets are due. The trainer asks; nothing is kept here.
+// Schedules: what depends on the step alone. Learning rates (the means' decays exponentially), the
+// SH degree reached, and when density control and opacity resets are due. The trainer asks; nothing
+// is kept here.
 #pragma once
 
 #include <algorithm>
@@ -12,16 +13,24 @@
 namespace gs {
 
 /// Parameters that share a learning rate.
-enum LearningGroup : int { kGroupMeans, kGroupScales, kGroupQuats, kGroupOpacity, kGroupSh0, kGroupShRest };
+enum LearningGroup : int {
+    kGroupMeans,
+    kGroupScales,
+    kGroupQuats,
+    kGroupOpacity,
+    kGroupSh0,
+    kGroupShRest
+};
 inline constexpr int kLearningGroups = 6;
 using LearningRates = std::array<double, kLearningGroups>;
 
-/// Rates of step `step` (0-based). `extent`: scene extent in world units, which positions scale with.
-/// Means: lr = exp((1 - u) ln(first) + u ln(last)), u = step / steps (Kerbl et al. 2023).
+/// Rates of step `step` (0-based). `extent`: scene extent in world units, which positions scale
+/// with. Means: lr = exp((1 - u) ln(first) + u ln(last)), u = step / steps (Kerbl et al. 2023).
 inline LearningRates learning_rates(const TrainingSettings& s, double extent, std::uint64_t step) {
     const double u = std::clamp(static_cast<double>(step) / std::max(1.0, s.steps), 0.0, 1.0);
     const bool decays = s.lr_means > 0 && s.lr_means_final > 0;
-    const double means = decays ? s.lr_means * std::pow(s.lr_means_final / s.lr_means, u) : s.lr_means;
+    const double means =
+        decays ? s.lr_means * std::pow(s.lr_means_final / s.lr_means, u) : s.lr_means;
     return {means * extent, s.lr_scales, s.lr_quats, s.lr_opacity, s.lr_sh0, s.lr_sh_rest};
 }
 
@@ -42,7 +51,8 @@ inline bool densify_due(const TrainingSettings& s, std::uint64_t steps_done) {
 }
 inline bool opacity_reset_due(const TrainingSettings& s, std::uint64_t steps_done) {
     const auto every = static_cast<std::uint64_t>(std::max(0.0, s.opacity_reset_every));
-    return every > 0 && static_cast<double>(steps_done) < s.densify_until && steps_done % every == 0;
+    return every > 0 && static_cast<double>(steps_done) < s.densify_until &&
+           steps_done % every == 0;
 }
 /// Large Gaussians are pruned only once an opacity reset has had its effect.
 inline bool prunes_large(const TrainingSettings& s, std::uint64_t steps_done) {

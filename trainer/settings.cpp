@@ -50,16 +50,19 @@ double whole(double value, double unit) { return std::max(unit, std::round(value
 std::span<const SettingField> setting_fields() { return kFields; }
 
 const SettingField* find_setting(std::string_view name) {
-    const auto it = std::find_if(kFields.begin(), kFields.end(), [&](const SettingField& f) { return name == f.name; });
+    const auto it = std::find_if(kFields.begin(), kFields.end(),
+                                 [&](const SettingField& f) { return name == f.name; });
     return it == kFields.end() ? nullptr : &*it;
 }
 
 Result<void> set_setting(TrainingSettings& settings, std::string_view name, double value) {
     const SettingField* field = find_setting(name);
-    if (field == nullptr) return fail(ErrorKind::usage, "", fmt::format("there is no training setting \"{}\"", name));
+    if (field == nullptr)
+        return fail(ErrorKind::usage, "", fmt::format("there is no training setting \"{}\"", name));
     if (!(value >= field->min && value <= field->max))
         return fail(ErrorKind::usage, "",
-                    fmt::format("{} = {} is outside {} .. {}", name, value, field->min, field->max), field->help);
+                    fmt::format("{} = {} is outside {} .. {}", name, value, field->min, field->max),
+                    field->help);
     settings.*field->value = field->integer ? std::round(value) : value;
     return {};
 }

@@ -1,7 +1,7 @@
-// TrainingSettings: every hyper-parameter, plain values, and one table that names, explains and bounds them. The table
-// drives command-line flags, config files, checkpoints, the studio's sliders and the log of live edits.
-// Defaults: Kerbl et al. 2023, "3D Gaussian Splatting for Real-Time Radiance Field Rendering", with the authors' later
-// opacity rate.
+// TrainingSettings: every hyper-parameter, plain values, and one table that names, explains and
+// bounds them. The table drives command-line flags, config files, checkpoints, the studio's sliders
+// and the log of live edits. Defaults: Kerbl et al. 2023, "3D Gaussian Splatting for Real-Time
+// Radiance Field Rendering", with the authors' later opacity rate.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "renderer/base/expected.h"
+#include "base/expected.h"
 
 namespace gs {
 
@@ -34,9 +34,10 @@ struct TrainingSettings {
     double densify_gradient = 2e-4;  ///< mean NDC gradient of the projected mean
     double densify_extent = 0.01;    ///< x scene extent: smaller ones are cloned, larger ones split
     double prune_opacity = 0.005;
-    double prune_extent = 0.1;   ///< x scene extent, after the first opacity reset
-    double prune_screen_px = 0;  ///< radius in pixels, after the first opacity reset; 0 = off. The authors' code names
-                                 ///< 20 but clears the radii before it looks at them, so 0 is what was published
+    double prune_extent = 0.1;  ///< x scene extent, after the first opacity reset
+    double prune_screen_px =
+        0;  ///< radius in pixels, after the first opacity reset; 0 = off. The authors' code names
+            ///< 20 but clears the radii before it looks at them, so 0 is what was published
     double opacity_reset_every = 3000;  ///< steps; 0 = never
     double max_gaussians = 5e6;         ///< capacity: growth stops there
 
@@ -47,7 +48,8 @@ struct TrainingSettings {
     double seed = 42;
 };
 
-/// One row of the table. Values are doubles so that every field is edited the same way; integers are rounded.
+/// One row of the table. Values are doubles so that every field is edited the same way; integers
+/// are rounded.
 struct SettingField {
     const char* name;   ///< "lr_means", also the flag --lr-means
     const char* group;  ///< "Learning rates"
@@ -63,12 +65,13 @@ const SettingField* find_setting(std::string_view name);
 /// Checks the range. Error kind usage, naming field, value and range.
 Result<void> set_setting(TrainingSettings& settings, std::string_view name, double value);
 
-/// The same recipe for a run of `steps` iterations. 30,000 and more: unchanged, 3DGS's own schedule. Shorter runs keep
-/// the order of its phases: SH degrees rise every steps / 30, densification starts at steps / 12 (500 at most) and ends
-/// at half, so the other half refines what is there; a reset of opacity (every 3,000 steps) happens only before that.
-/// The gradient that asks for a new Gaussian rises to up to twice, because in a short run the rounds fall into the time
-/// when everything still moves: without it there are nearly twice as many Gaussians and no better picture
-/// (docs/training.md has the measurements).
+/// The same recipe for a run of `steps` iterations. 30,000 and more: unchanged, 3DGS's own
+/// schedule. Shorter runs keep the order of its phases: SH degrees rise every steps / 30,
+/// densification starts at steps / 12 (500 at most) and ends at half, so the other half refines
+/// what is there; a reset of opacity (every 3,000 steps) happens only before that. The gradient
+/// that asks for a new Gaussian rises to up to twice, because in a short run the rounds fall into
+/// the time when everything still moves: without it there are nearly twice as many Gaussians and no
+/// better picture (docs/training.md has the measurements).
 TrainingSettings scaled_to_steps(TrainingSettings settings, double steps);
 
 }  // namespace gs

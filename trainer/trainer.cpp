@@ -5,9 +5,9 @@
 #include <cmath>
 #include <functional>
 
-#include "profiler/core/scope.h"
-#include "renderer/base/log.h"
-#include "renderer/base/rng.h"
+#include "base/log.h"
+#include "base/record/scope.h"
+#include "base/rng.h"
 #include "trainer/init.h"
 #include "trainer/metrics.h"
 #include "trainer/schedule.h"
@@ -21,16 +21,21 @@ double milliseconds_since(Clock::time_point start) {
     return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-constexpr std::uint64_t kBackgroundStream = 0xBAC6000000000000ull;  // apart from other users of the seed
+constexpr std::uint64_t kBackgroundStream =
+    0xBAC6000000000000ull;  // apart from other users of the seed
 
-/// What a step's lists were like, as curves of the trace: the insights on tiles and intersections are made of them.
+/// What a step's lists were like, as curves of the trace: the insights on tiles and intersections
+/// are made of them.
 void record_counts(const RenderCounters& c, const Camera& camera) {
     if (c.isects == 0) return;
-    static const StringId gaussians = register_string("Gaussians"), visible = register_string("visible Gaussians"),
-                          isects = register_string("intersections"), longest = register_string("longest tile list"),
+    static const StringId gaussians = register_string("Gaussians"),
+                          visible = register_string("visible Gaussians"),
+                          isects = register_string("intersections"),
+                          longest = register_string("longest tile list"),
                           average = register_string("mean tile list");
     const auto tiles_along = [](int pixels) { return (pixels + kTileSize - 1) / kTileSize; };
-    const double tiles = static_cast<double>(tiles_along(camera.width)) * tiles_along(camera.height);
+    const double tiles =
+        static_cast<double>(tiles_along(camera.width)) * tiles_along(camera.height);
     record_counter(gaussians, static_cast<double>(c.gaussians));
     record_counter(visible, static_cast<double>(c.visible));
     record_counter(isects, static_cast<double>(c.isects));
@@ -39,17 +44,20 @@ void record_counts(const RenderCounters& c, const Camera& camera) {
 }
 
 bool has_photo(const View& view) {
-    return !view.photo.empty() && view.photo.width == view.camera.width && view.photo.height == view.camera.height;
+    return !view.photo.empty() && view.photo.width == view.camera.width &&
+           view.photo.height == view.camera.height;
 }
 
 /// Scores each view; stops early when progress says so.
 Evaluation score_views(const Capture& capture, const std::vector<std::size_t>& views,
-                       const std::function<PictureScore(const View&)>& score_of, const Progress& progress) {
+                       const std::function<PictureScore(const View&)>& score_of,
+                       const Progress& progress) {
     const Clock::time_point start = Clock::now();
     Evaluation out;
     for (const std::size_t v : views) {
         const View& view = capture.views.at(v);
-        if (progress && !progress("evaluating " + view.name, out.images.size(), views.size())) break;
+        if (progress && !progress("evaluating " + view.name, out.images.size(), views.size()))
+            break;
         if (!has_photo(view)) continue;
         const PictureScore score = score_of(view);
         out.images.push_back({v, view.name, score.psnr, score.ssim, score.l1});
@@ -67,20 +75,27 @@ Evaluation score_views(const Capture& capture, const std::vector<std::size_t>& v
 
 std::vector<std::size_t> trainable_views(const Capture& capture) {
     std::vector<std::size_t> views = capture.view_indices(false);
-    std::erase_if(views,
-                  [&](std::size_t v) { return !has_photo(capture.views[v]) || !capture.views[v].camera.valid(); });
+    std::erase_if(views, [&](std::size_t v) {
+        return !has_photo(capture.views[v]) || !capture.views[v].camera.valid();
+    });
     return views;
 }
 
-Trainer::State::State(std::shared_ptr<const Capture> given_capture, const TrainingSettings& given_settings,
+Trainer::State::State(std::shared_ptr<const Capture> given_capture,
+                      const TrainingSettings& given_settings,
                       std::unique_ptr<TrainingBackend> given_backend)
-    : capture(std::move(given_capture)), settings(given_settings), backend(std::move(given_backend)) {}
+    : capture(std::move(given_capture)),
+      settings(given_settings),
+      backend(std::move(given_backend)) {}
 
-int Trainer::State::sh_degree() const { return std::min(sh_degree_at(settings, steps()), backend->sh_degree()); }
+int Trainer::State::sh_degree() const {
+    return std::min(sh_degree_at(settings, steps()), backend->sh_degree());
+}
 
 RenderOptions Trainer::State::options() const {
     RenderOptions o;
-    o.background = {static_cast<float>(settings.background_r), static_cast<float>(settings.background_g),
+    o.background = {static_cast<float>(settings.background_r),
+                    static_cast<float>(settings.background_g),
                     static_cast<float>(settings.background_b)};
     o.sh_degree = sh_degree();
     o.antialiased = settings.antialiased != 0;
@@ -96,7 +111,8 @@ Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<const Capture> 
     return create(std::move(capture), settings, make_cpu_training(std::move(rasterizer)));
 }
 
-Result<std::unique_ptr<Trainer>> Trainer::resume(const fs::path& checkpoint, std::shared_ptr<const Capture> capture,
+Result<std::unique_ptr<Trainer>> Trainer::resume(const fs::path& checkpoint,
+                                                 std::shared_ptr<const Capture> capture,
                                                  std::unique_ptr<Rasterizer> rasterizer) {
     return resume(checkpoint, std::move(capture), make_cpu_training(std::move(rasterizer)));
 }
@@ -174,24 +190,29 @@ void Trainer::State::take(const StepOutcome& outcome, StepReport& report) {
     const bool sound = std::isfinite(outcome.terms.loss);
     if ((!sound || outcome.poisoned > 0) && !told_poison) {
         told_poison = true;
-        log_warning("step {}: {} not finite on {}; their update is left out (said once)", outcome.step,
-                    sound ? fmt::format("gradients of {} Gaussians are", outcome.poisoned) : std::string("the loss is"),
+        log_warning("step {}: {} not finite on {}; their update is left out (said once)",
+                    outcome.step,
+                    sound ? fmt::format("gradients of {} Gaussians are", outcome.poisoned)
+                          : std::string("the loss is"),
                     capture->views[outcome.view_index].name);
     }
 }
 
 void Trainer::State::control_density(StepReport& report) {
-    const bool densify = densify_due(settings, steps()), reset = opacity_reset_due(settings, steps());
+    const bool densify = densify_due(settings, steps()),
+               reset = opacity_reset_due(settings, steps());
     if (!densify && !reset) return;
     const Span span(Stage::density, steps());
     if (densify) {
-        const DensityReport round = backend->densify_and_prune(settings, extent, prunes_large(settings, steps()));
-        log_debug("step {}: {} cloned, {} split, {} pruned, {} Gaussians", steps(), round.cloned, round.split,
-                  round.pruned, backend->count());
+        const DensityReport round =
+            backend->densify_and_prune(settings, extent, prunes_large(settings, steps()));
+        log_debug("step {}: {} cloned, {} split, {} pruned, {} Gaussians", steps(), round.cloned,
+                  round.split, round.pruned, backend->count());
         if (round.out_of_memory && !told_memory) {
             told_memory = true;
-            log_warning("step {}: no memory for more than {} Gaussians; training goes on with these{}{}", steps(),
-                        backend->count(), round.why.empty() ? "" : ": ", round.why);
+            log_warning(
+                "step {}: no memory for more than {} Gaussians; training goes on with these{}{}",
+                steps(), backend->count(), round.why.empty() ? "" : ": ", round.why);
         } else if (round.wanted > round.cloned + round.split && !told_limit) {
             told_limit = true;
             log_info("step {}: the limit of {:.0f} Gaussians is reached (max_gaussians)", steps(),
@@ -202,7 +223,9 @@ void Trainer::State::control_density(StepReport& report) {
     if (reset) backend->reset_opacity();
 }
 
-bool Trainer::finished() const { return static_cast<double>(state_->steps()) >= state_->settings.steps; }
+bool Trainer::finished() const {
+    return static_cast<double>(state_->steps()) >= state_->settings.steps;
+}
 std::uint64_t Trainer::steps_done() const { return state_->steps(); }
 const TrainingSettings& Trainer::settings() const { return state_->settings; }
 
@@ -217,7 +240,8 @@ void Trainer::render(const Camera& camera, const RenderOptions& options, RenderR
     state_->backend->render(camera, options, result);
 }
 
-std::shared_ptr<const DevicePicture> Trainer::render_for_display(const Camera& camera, const RenderOptions& options,
+std::shared_ptr<const DevicePicture> Trainer::render_for_display(const Camera& camera,
+                                                                 const RenderOptions& options,
                                                                  RenderResult& result) {
     return state_->backend->render_for_display(camera, options, result);
 }
@@ -228,7 +252,8 @@ Evaluation Trainer::evaluate(const std::vector<std::size_t>& views, const Progre
     State& s = *state_;
     const Span span(Stage::evaluation, s.steps());
     Evaluation out = score_views(
-        *s.capture, views, [&](const View& view) { return s.backend->score(view, s.options()); }, progress);
+        *s.capture, views, [&](const View& view) { return s.backend->score(view, s.options()); },
+        progress);
     out.step = s.steps();
     return out;
 }
@@ -240,8 +265,9 @@ float Trainer::scene_extent() const { return static_cast<float>(state_->extent);
 Rasterizer& Trainer::rasterizer() { return state_->backend->rasterizer(); }
 std::vector<MemoryUse> Trainer::memory() const { return state_->backend->memory(); }
 
-Evaluation evaluate_model(const GaussianModel& model, const Capture& capture, const std::vector<std::size_t>& views,
-                          Rasterizer& rasterizer, const RenderOptions& options, const Progress& progress) {
+Evaluation evaluate_model(const GaussianModel& model, const Capture& capture,
+                          const std::vector<std::size_t>& views, Rasterizer& rasterizer,
+                          const RenderOptions& options, const Progress& progress) {
     const Span span(Stage::evaluation);
     Buffer<BlockBounds> bounds;
     compute_bounds(model, bounds);

@@ -1,6 +1,6 @@
-// Trainer: one optimisation run. step() is one iteration, readable as the paper: next view, forward, loss, backward
-// with Adam, density control when due. Owned by one thread (the engine thread or the CLI); never locks, never shares
-// the model.
+// Trainer: one optimisation run. step() is one iteration, readable as the paper: next view,
+// forward, loss, backward with Adam, density control when due. Owned by one thread (the engine
+// thread or the CLI); never locks, never shares the model.
 #pragma once
 
 #include <functional>
@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "renderer/base/expected.h"
-#include "renderer/base/file.h"
-#include "renderer/io/capture_io.h"
+#include "base/expected.h"
+#include "base/file.h"
+#include "renderer/io/captures/capture_io.h"
 #include "renderer/raster/rasterizer.h"
 #include "renderer/scene/capture.h"
 #include "trainer/settings.h"
@@ -19,7 +19,8 @@
 
 namespace gs {
 
-/// Of one step. A device works behind the host: what it measured then belongs to an earlier step, or is not known yet.
+/// Of one step. A device works behind the host: what it measured then belongs to an earlier step,
+/// or is not known yet.
 struct StepReport {
     static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
     std::uint64_t step = 0;   ///< iterations done, this one included
@@ -27,8 +28,8 @@ struct StepReport {
     double milliseconds = 0;  ///< wall time of this step
     std::size_t gaussians = 0;
     bool densified = false;
-    /// Step that the fields below belong to: `step` on the CPU, one to three before it on a device; 0: nothing new is
-    /// known, and the numbers are NaN. Each step is reported at most once.
+    /// Step that the fields below belong to: `step` on the CPU, one to three before it on a device;
+    /// 0: nothing new is known, and the numbers are NaN. Each step is reported at most once.
     std::uint64_t measured_step = 0;
     std::size_t measured_view = 0;  ///< its view
     double loss = kUnknown, l1 = kUnknown, ssim = kUnknown;
@@ -44,15 +45,17 @@ class Trainer {
     static Result<std::unique_ptr<Trainer>> create(std::shared_ptr<const Capture> capture,
                                                    const TrainingSettings& settings,
                                                    std::unique_ptr<TrainingBackend> backend);
-    /// Continues a checkpoint of any backend: on the CPU the same bits as if the run had never stopped. Errors:
-    /// malformed file, another capture.
-    static Result<std::unique_ptr<Trainer>> resume(const fs::path& checkpoint, std::shared_ptr<const Capture> capture,
+    /// Continues a checkpoint of any backend: on the CPU the same bits as if the run had never
+    /// stopped. Errors: malformed file, another capture.
+    static Result<std::unique_ptr<Trainer>> resume(const fs::path& checkpoint,
+                                                   std::shared_ptr<const Capture> capture,
                                                    std::unique_ptr<TrainingBackend> backend);
     /// The same with the CPU's backend around `rasterizer`.
     static Result<std::unique_ptr<Trainer>> create(std::shared_ptr<const Capture> capture,
                                                    const TrainingSettings& settings,
                                                    std::unique_ptr<Rasterizer> rasterizer);
-    static Result<std::unique_ptr<Trainer>> resume(const fs::path& checkpoint, std::shared_ptr<const Capture> capture,
+    static Result<std::unique_ptr<Trainer>> resume(const fs::path& checkpoint,
+                                                   std::shared_ptr<const Capture> capture,
                                                    std::unique_ptr<Rasterizer> rasterizer);
     ~Trainer();
 
@@ -67,12 +70,13 @@ class Trainer {
     /// Draws the current model from any camera, without changing any bit of the training.
     void render(const Camera& camera, const RenderOptions& options, RenderResult& result);
     /// The same for the screen only; null: use render(). See Rasterizer::forward_for_display().
-    std::shared_ptr<const DevicePicture> render_for_display(const Camera& camera, const RenderOptions& options,
+    std::shared_ptr<const DevicePicture> render_for_display(const Camera& camera,
+                                                            const RenderOptions& options,
                                                             RenderResult& result);
     /// Options that draw as training does: background, degree reached, antialiasing.
     RenderOptions render_options() const;
-    /// PSNR and SSIM of the given views (indices into capture.views); `progress` may cancel, then what is done is
-    /// returned.
+    /// PSNR and SSIM of the given views (indices into capture.views); `progress` may cancel, then
+    /// what is done is returned.
     Evaluation evaluate(const std::vector<std::size_t>& views, const Progress& progress = {});
 
     /// A copy of the model with every pending optimizer step applied.
@@ -93,7 +97,8 @@ class Trainer {
 };
 
 /// PSNR, SSIM of a model against photos, without a trainer (gausscope eval).
-Evaluation evaluate_model(const GaussianModel& model, const Capture& capture, const std::vector<std::size_t>& views,
-                          Rasterizer& rasterizer, const RenderOptions& options, const Progress& progress = {});
+Evaluation evaluate_model(const GaussianModel& model, const Capture& capture,
+                          const std::vector<std::size_t>& views, Rasterizer& rasterizer,
+                          const RenderOptions& options, const Progress& progress = {});
 
 }  // namespace gs

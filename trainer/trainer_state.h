@@ -1,4 +1,5 @@
-// What a training run consists of. Private to the trainer: trainer.cpp steps it, checkpoint.cpp writes and reads it.
+// What a training run consists of. Private to the trainer: trainer.cpp steps it, checkpoint.cpp
+// writes and reads it.
 #pragma once
 
 #include <memory>

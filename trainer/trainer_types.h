@@ -1,4 +1,5 @@
-// Plain values that a training run is told about with. The trainer and its backends fill them, app shows them.
+// Plain values that a training run is told about with. The trainer and its backends fill them, app
+// shows them.
 #pragma once
 
 #include <cstdint>

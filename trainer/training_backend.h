@@ -1,6 +1,6 @@
-// TrainingBackend: where a run's arrays live and where its steps are computed. The trainer decides (views, rates,
-// rounds), the backend computes. One implementation per device: cpu_training.cpp, cuda/cuda_training.cpp. Arrays have
-// the same layout on both, so a checkpoint moves between them.
+// TrainingBackend: where a run's arrays live and where its steps are computed. The trainer decides
+// (views, rates, rounds), the backend computes. One implementation per device: cpu_training.cpp,
+// cuda/cuda_training.cpp. Arrays have the same layout on both, so a checkpoint moves between them.
 #pragma once
 
 #include <memory>
@@ -40,7 +40,8 @@ struct StepOutcome {
     std::size_t view_index = 0;
     LossTerms terms;
     RenderCounters counters;
-    std::size_t poisoned = 0;  ///< Gaussians whose gradient was not finite; their update was left out
+    std::size_t poisoned =
+        0;  ///< Gaussians whose gradient was not finite; their update was left out
 };
 
 class TrainingBackend {
@@ -48,11 +49,13 @@ class TrainingBackend {
     virtual ~TrainingBackend() = default;
     /// Takes over a new or resumed run.
     virtual void start(std::shared_ptr<const Capture> capture, RunArrays arrays) = 0;
-    /// Carries out one step and returns the oldest outcome nobody was told yet: of this step on the CPU, of one to
-    /// three before it on a device that works behind; each step's once, in order, but for the last ones of a run.
-    /// Throws on device failure; the model of the last good step is kept.
+    /// Carries out one step and returns the oldest outcome nobody was told yet: of this step on the
+    /// CPU, of one to three before it on a device that works behind; each step's once, in order,
+    /// but for the last ones of a run. Throws on device failure; the model of the last good step is
+    /// kept.
     virtual StepOutcome step(const StepPlan& plan) = 0;
-    virtual DensityReport densify_and_prune(const TrainingSettings& settings, double extent, bool prune_large) = 0;
+    virtual DensityReport densify_and_prune(const TrainingSettings& settings, double extent,
+                                            bool prune_large) = 0;
     virtual void reset_opacity() = 0;
 
     virtual std::uint64_t steps() const = 0;
@@ -63,9 +66,11 @@ class TrainingBackend {
     /// The model with every pending optimizer step applied. Waits for the device.
     virtual GaussianModel model() const = 0;
     /// Draws and changes no bit of the run.
-    virtual void render(const Camera& camera, const RenderOptions& options, RenderResult& result) = 0;
+    virtual void render(const Camera& camera, const RenderOptions& options,
+                        RenderResult& result) = 0;
     /// The same for the screen only, as Rasterizer::forward_for_display(); null: use render().
-    virtual std::shared_ptr<const DevicePicture> render_for_display(const Camera&, const RenderOptions&,
+    virtual std::shared_ptr<const DevicePicture> render_for_display(const Camera&,
+                                                                    const RenderOptions&,
                                                                     RenderResult& /*result*/) {
         return nullptr;
     }

@@ -1,5 +1,5 @@
-// What the command line said, as plain values, one struct per subcommand. parse.cpp fills them, the subcommands read
-// them.
+// What the command line said, as plain values, one struct per subcommand. parse.cpp fills them, the
+// subcommands read them.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,8 @@ struct CaptureArguments {
 struct TrainArguments {
     std::string capture, output;
     CaptureArguments loading;
-    std::vector<std::pair<std::string, double>> settings;  ///< named by the table in trainer/settings.h, as given
+    std::vector<std::pair<std::string, double>>
+        settings;  ///< named by the table in trainer/settings.h, as given
     std::uint64_t eval_every = 0, save_every = 5000;
     std::string resume;  ///< a checkpoint, or "auto"
     std::string trace;
@@ -66,8 +67,8 @@ struct RenderArguments {
     std::string scene, output;
     std::string cameras, capture, path;  ///< cameras alone, or capture and/or path
     std::string format = "png";          ///< png | npy
-    std::string maps;  ///< comma separated: color,alpha,depth,contributors,isects,pairs, or "all"; empty: color for
-                       ///< png, all for npy
+    std::string maps;  ///< comma separated: color,alpha,depth,contributors,isects,pairs, or "all";
+                       ///< empty: color for png, all for npy
     int width = 0, height = 0;
     double fov = 50;  ///< degrees, vertical, of --path
     CaptureArguments loading;
@@ -102,8 +103,9 @@ struct BenchArguments {
 };
 struct TraceArguments {
     std::string file;
-    std::string output;               ///< its end chooses the format; empty: none
-    std::vector<std::string> others;  ///< read beside it on one clock; with `compare`: the second trace
+    std::string output;  ///< its end chooses the format; empty: none
+    std::vector<std::string>
+        others;  ///< read beside it on one clock; with `compare`: the second trace
     std::string stage_map;
     std::string baseline;
     bool insights = false, compare = false;
@@ -153,7 +155,8 @@ struct Arguments {
     SelftestArguments selftest;
 };
 
-/// Fills `out`. A value means: stop here with this exit code (help was shown, or the usage was wrong and said so).
+/// Fills `out`. A value means: stop here with this exit code (help was shown, or the usage was
+/// wrong and said so).
 std::optional<int> parse(int argc, const char* const* argv, Arguments& out);
 
 }  // namespace gs::cli

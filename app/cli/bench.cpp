@@ -17,12 +17,12 @@
 #include "app/cli/progress.h"
 #include "app/cli/proof_scene.h"
 #include "app/cli/verify.h"
-#include "profiler/collector.h"
-#include "profiler/core/scope.h"
-#include "profiler/overhead.h"
-#include "renderer/base/log.h"
-#include "renderer/device/parallel.h"
-#include "renderer/io/splat_io.h"
+#include "base/log.h"
+#include "base/parallel.h"
+#include "base/record/scope.h"
+#include "profiler/collect/collector.h"
+#include "profiler/store/overhead.h"
+#include "renderer/io/splats/splat_io.h"
 #include "renderer/raster/cuda/backward_variant.h"
 #include "trainer/loss.h"
 #include "trainer/trainer.h"
@@ -34,7 +34,8 @@ using Json = nlohmann::ordered_json;
 constexpr int kWarmUpFrames = 5, kWarmUpSteps = 200;
 constexpr std::size_t kVerifyGaussians = 20000;  // the reference is serial
 constexpr int kVerifySide = 160;
-// Gradients arrive and are dropped: what comes after them is the trainer's time, not the rasterizer's.
+// Gradients arrive and are dropped: what comes after them is the trainer's time, not the
+// rasterizer's.
 class NoSink final : public GradientSink {
   public:
     void take(const BlockGradients&) override {}
@@ -42,7 +43,8 @@ class NoSink final : public GradientSink {
 
 class BenchRun {
   public:
-    explicit BenchRun(const Arguments& arguments) : a_(arguments.bench), common_(arguments.common) {}
+    explicit BenchRun(const Arguments& arguments)
+        : a_(arguments.bench), common_(arguments.common) {}
     int run();
 
   private:
@@ -89,7 +91,8 @@ Result<void> BenchRun::prepare() {
     if (!a_.output.empty())
         if (auto ready = prepare_output_file(a_.output); !ready) return ready;
     if (!a_.compare.empty())
-        if (auto base = compare_with_base(a_.compare, {}, a_.tolerance); !base) return tl::unexpected(base.error());
+        if (auto base = compare_with_base(a_.compare, {}, a_.tolerance); !base)
+            return tl::unexpected(base.error());
     if (!a_.capture.empty()) {
         const auto options = capture_options(a_.loading, common_);
         if (!options) return tl::unexpected(options.error());
@@ -103,7 +106,8 @@ Result<void> BenchRun::prepare() {
 }
 
 Result<void> BenchRun::load_scene() {
-    const int width = a_.width > 0 ? a_.width : 1280, height = a_.height > 0 ? a_.height : width * 9 / 16;
+    const int width = a_.width > 0 ? a_.width : 1280,
+              height = a_.height > 0 ? a_.height : width * 9 / 16;
     if (!a_.scene.empty()) {
         auto scene = read_splats(a_.scene);
         if (!scene) return tl::unexpected(scene.error());
@@ -115,10 +119,12 @@ Result<void> BenchRun::load_scene() {
         model_ = make_proof_model({100'000, 3, 7, 0.004f, 0.03f});
         what_ = "100,000 random Gaussians";
         for (std::uint64_t i = 0; i < 8; ++i)
-            cameras_.push_back({fmt::format("camera {}", i), make_proof_camera(7, i, width, height)});
+            cameras_.push_back(
+                {fmt::format("camera {}", i), make_proof_camera(7, i, width, height)});
     } else {
         what_ = "training " + a_.capture;
-        const TrainingSettings settings = scaled_to_steps(TrainingSettings(), kWarmUpSteps + a_.repeats);
+        const TrainingSettings settings =
+            scaled_to_steps(TrainingSettings(), kWarmUpSteps + a_.repeats);
         auto computes = backend_->make_training();
         if (!computes) return tl::unexpected(computes.error());
         auto trainer = Trainer::create(capture_, settings, std::move(*computes));
@@ -126,19 +132,23 @@ Result<void> BenchRun::load_scene() {
         trainer_ = std::move(*trainer);
         model_ = trainer_->model();
     }
-    if (model_.count == 0) return fail(ErrorKind::usage, a_.scene, "there are no Gaussians to time");
+    if (model_.count == 0)
+        return fail(ErrorKind::usage, a_.scene, "there are no Gaussians to time");
     return {};
 }
 
 bool BenchRun::verify() {
     const Camera& full = cameras_.front().camera;
-    const double scale = std::min(1.0, static_cast<double>(kVerifySide) / std::max(full.width, full.height));
+    const double scale =
+        std::min(1.0, static_cast<double>(kVerifySide) / std::max(full.width, full.height));
     const Camera small = full.scaled_to(std::max(1, static_cast<int>(full.width * scale)),
                                         std::max(1, static_cast<int>(full.height * scale)));
-    verified_ = verify_frame(thinned(model_, kVerifyGaussians), small, options_, *rasterizer_, true);
+    verified_ =
+        verify_frame(thinned(model_, kVerifyGaussians), small, options_, *rasterizer_, true);
     if (!verified_.ok())
         log_error(
-            "the picture differs from the reference (colour {:.2g}, alpha {:.2g}, {} counts, gradient {:.2g}): not "
+            "the picture differs from the reference (colour {:.2g}, alpha {:.2g}, {} counts, "
+            "gradient {:.2g}): not "
             "timed",
             verified_.color, verified_.alpha, verified_.contributors, verified_.gradient);
     return verified_.ok();
@@ -152,7 +162,8 @@ std::vector<StageTime> BenchRun::times_of(const TraceStore& store, std::size_t n
     return out;
 }
 
-// Forward, loss against the photo (or a plain gradient without photos), backward: one frame, all stages.
+// Forward, loss against the photo (or a plain gradient without photos), backward: one frame, all
+// stages.
 std::vector<StageTime> BenchRun::time_frames(std::size_t frames) {
     TraceStore store;
     Collector collector({.past = false});
@@ -206,7 +217,8 @@ std::vector<StageTime> BenchRun::time_steps() {
 // The same frames with every way of gathering; each is verified before it is timed.
 Result<void> BenchRun::compare_backward_variants() {
     using cuda::BackwardVariant;
-    const auto blend_backward = [](const std::vector<StageTime>& times) -> std::optional<StageTime> {
+    const auto blend_backward =
+        [](const std::vector<StageTime>& times) -> std::optional<StageTime> {
         for (const StageTime& s : times)
             if (s.gpu && s.stage == Stage::blend_backward) return s;
         return std::nullopt;
@@ -222,7 +234,8 @@ Result<void> BenchRun::compare_backward_variants() {
     for (const auto& [variant, name] : variants) {
         cuda::choose_backward_variant(variant);
         if (!verify()) {
-            outcome = fail(ErrorKind::malformed, "", "the gradients of a variant of blend backward are wrong");
+            outcome = fail(ErrorKind::malformed, "",
+                           "the gradients of a variant of blend backward are wrong");
             break;
         }
         std::optional<StageTime> timed = blend_backward(time_frames(frames));
@@ -241,7 +254,8 @@ void BenchRun::count() {
     const auto source = rasterizer_->source_of(model_);
     const auto state = rasterizer_->make_state();
     RenderResult result;
-    const std::uint64_t n = std::min<std::size_t>(cameras_.size(), static_cast<std::size_t>(a_.repeats));
+    const std::uint64_t n =
+        std::min<std::size_t>(cameras_.size(), static_cast<std::size_t>(a_.repeats));
     for (std::size_t i = 0; i < n; ++i) {
         rasterizer_->forward(*source, cameras_[i].camera, options, *state, result);
         const RenderCounters& c = result.counters;
@@ -254,8 +268,9 @@ void BenchRun::count() {
         counters_.blended_pairs += c.blended_pairs;
         counters_.longest_tile = std::max(counters_.longest_tile, c.longest_tile);
     }
-    for (std::uint64_t* total : {&counters_.candidates, &counters_.visible, &counters_.isects, &counters_.list_pairs,
-                                 &counters_.evaluated_pairs, &counters_.blended_pairs})
+    for (std::uint64_t* total :
+         {&counters_.candidates, &counters_.visible, &counters_.isects, &counters_.list_pairs,
+          &counters_.evaluated_pairs, &counters_.blended_pairs})
         *total /= std::max<std::uint64_t>(n, 1);
 }
 
@@ -273,21 +288,26 @@ Result<void> BenchRun::measure_machine() {
         row.p50_ms = s.ms_p50;
     }
     const Camera& c = cameras_.front().camera;
-    limits_ = stage_limits(times, frame_work(counters_, c.width, c.height, model_.sh_degree, backend_->cuda, training_),
-                           ceilings_);
+    limits_ = stage_limits(
+        times,
+        frame_work(counters_, c.width, c.height, model_.sh_degree, backend_->cuda, training_),
+        ceilings_);
     return {};
 }
 
-double pairs_per_second(const std::vector<StageTime>& stages, const char* stage, std::uint64_t pairs) {
+double pairs_per_second(const std::vector<StageTime>& stages, const char* stage,
+                        std::uint64_t pairs) {
     for (const StageTime& s : stages)
-        if (s.name == stage) return static_cast<double>(pairs) / (s.ms_mean * 1e-3) / thread_count();
+        if (s.name == stage)
+            return static_cast<double>(pairs) / (s.ms_mean * 1e-3) / thread_count();
     return std::numeric_limits<double>::quiet_NaN();
 }
 
 Json BenchRun::json() const {
     const Camera& c = cameras_.front().camera;
-    Json out{{"command", "bench"}, {"scene", what_},     {"backend", rasterizer_->name()}, {"threads", thread_count()},
-             {"width", c.width},   {"height", c.height}, {"views", cameras_.size()},       {"training", training_}};
+    Json out{{"command", "bench"},        {"scene", what_},       {"backend", rasterizer_->name()},
+             {"threads", thread_count()}, {"width", c.width},     {"height", c.height},
+             {"views", cameras_.size()},  {"training", training_}};
     out["verified"] = {{"color", verified_.color},
                        {"alpha", verified_.alpha},
                        {"gradient", number(verified_.gradient)},
@@ -303,7 +323,8 @@ Json BenchRun::json() const {
                        {"blended_pairs", counters_.blended_pairs},
                        {"longest_tile", counters_.longest_tile}};
     const auto per_core = [&](const char* stage) {
-        return backend_->cuda ? Json(nullptr) : number(pairs_per_second(stages_, stage, counters_.list_pairs));
+        return backend_->cuda ? Json(nullptr)
+                              : number(pairs_per_second(stages_, stage, counters_.list_pairs));
     };
     out["blend_list_pairs_per_second_per_core"] = per_core("blend");
     out["blend_backward_list_pairs_per_second_per_core"] = per_core("blend backward");
@@ -313,27 +334,29 @@ Json BenchRun::json() const {
     out["copy_bytes_per_second"] = number(ceilings_.copy_bytes);
     out["ceilings"] = ceilings_json(ceilings_);
     out["limits"] = limits_json(limits_);
-    if (!backward_variants_.empty()) out["blend_backward_variants"] = stage_times_json(backward_variants_);
+    if (!backward_variants_.empty())
+        out["blend_backward_variants"] = stage_times_json(backward_variants_);
     return out;
 }
 
 void BenchRun::print() const {
     const Camera& c = cameras_.front().camera;
     fmt::print("{}, {} x {}, {}\n", what_, c.width, c.height, rasterizer_->name());
-    fmt::print("verified against the reference: colour {:.1e}, alpha {:.1e}, gradient {:.1e}\n\n", verified_.color,
-               verified_.alpha, verified_.gradient);
+    fmt::print("verified against the reference: colour {:.1e}, alpha {:.1e}, gradient {:.1e}\n\n",
+               verified_.color, verified_.alpha, verified_.gradient);
     print_stage_times(stages_);
     fmt::print("\nN {}  V {}  I {}  list pairs {:.1f} M  E {:.1f} M  B {:.1f} M  longest tile {}\n",
                counters_.gaussians, counters_.visible, counters_.isects,
-               1e-6 * static_cast<double>(counters_.list_pairs), 1e-6 * static_cast<double>(counters_.evaluated_pairs),
+               1e-6 * static_cast<double>(counters_.list_pairs),
+               1e-6 * static_cast<double>(counters_.evaluated_pairs),
                1e-6 * static_cast<double>(counters_.blended_pairs), counters_.longest_tile);
     if (!backend_->cuda)
         fmt::print("blend {:.2f} G list pairs/s per core, its backward {:.2f}\n",
                    1e-9 * pairs_per_second(stages_, "blend", counters_.list_pairs),
                    1e-9 * pairs_per_second(stages_, "blend backward", counters_.list_pairs));
     if (span_.recorded)
-        fmt::print("a span costs {:.1f} ns ({:.1f} ns while off), two timer reads {:.1f} ns\n", span_.span_ns,
-                   span_.disarmed_ns, span_.timer_pair_ns);
+        fmt::print("a span costs {:.1f} ns ({:.1f} ns while off), two timer reads {:.1f} ns\n",
+                   span_.span_ns, span_.disarmed_ns, span_.timer_pair_ns);
     print_ceilings(ceilings_);
     print_limits(limits_);
     if (backward_variants_.empty()) return;
@@ -348,7 +371,8 @@ int BenchRun::compare() {
     fmt::print("\nagainst {}:\n", a_.compare);
     for (const std::string& line : result->lines) fmt::print("{}\n", line);
     if (result->slower.empty()) return kDone;
-    fmt::print(stderr, "error: {} stages are slower than in {}\n", result->slower.size(), a_.compare);
+    fmt::print(stderr, "error: {} stages are slower than in {}\n", result->slower.size(),
+               a_.compare);
     return kGate;
 }
 
@@ -361,12 +385,15 @@ int BenchRun::run() {
     if (auto measured = measure_machine(); !measured) return report(measured.error());
     if (backend_->cuda && !training_)
         if (auto compared = compare_backward_variants(); !compared) return kGate;
-    if (interrupted()) return report({ErrorKind::cancelled, "", "stopped before all frames were timed", "", {}, {}});
+    if (interrupted())
+        return report(
+            {ErrorKind::cancelled, "", "stopped before all frames were timed", "", {}, {}});
     print();
     const int code = a_.compare.empty() ? kDone : compare();
     const Json result = json();
     if (!a_.output.empty())
-        if (auto written = write_text_file(a_.output, result.dump(2) + "\n"); !written) return report(written.error());
+        if (auto written = write_text_file(a_.output, result.dump(2) + "\n"); !written)
+            return report(written.error());
     if (common_.json) print_json(result);
     return code;
 }

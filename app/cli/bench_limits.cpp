@@ -30,24 +30,31 @@ void print_ceilings(const Ceilings& c) {
     fmt::print(", multiply-adds {}/s", rate(c.lane_operations));
     if (std::isfinite(c.blend_pairs)) fmt::print(", bare blending {}pairs/s", rate(c.blend_pairs));
     if (c.cuda)
-        fmt::print("\n  special functions {}/s, shared memory {}B/s, float atomics {}/s apart, {}/s on one address",
-                   rate(c.special_operations), rate(c.shared_bytes), rate(c.atomics_spread), rate(c.atomics_contended));
+        fmt::print(
+            "\n  special functions {}/s, shared memory {}B/s, float atomics {}/s apart, {}/s on "
+            "one address",
+            rate(c.special_operations), rate(c.shared_bytes), rate(c.atomics_spread),
+            rate(c.atomics_contended));
     const auto microseconds = [](double seconds) {
-        return std::isfinite(seconds) ? fmt::format("{:.1f} us", 1e6 * seconds) : std::string("not measured");
+        return std::isfinite(seconds) ? fmt::format("{:.1f} us", 1e6 * seconds)
+                                      : std::string("not measured");
     };
-    fmt::print("\n  {}: {} alone, {} in a row\n", c.cuda ? "an empty kernel" : "an empty parallel loop",
+    fmt::print("\n  {}: {} alone, {} in a row\n",
+               c.cuda ? "an empty kernel" : "an empty parallel loop",
                microseconds(c.launch_seconds), microseconds(c.launch_interval_seconds));
 }
 
 void print_limits(std::span<const StageLimit> limits) {
-    fmt::print("\n{:<18} {:>9} {:>9} {:>7} {:>10} {:>12}  {}\n", "stage", "p50 ms", "floor ms", "ratio", "bytes",
-               "operations", "bound by");
+    fmt::print("\n{:<18} {:>9} {:>9} {:>7} {:>10} {:>12}  {}\n", "stage", "p50 ms", "floor ms",
+               "ratio", "bytes", "operations", "bound by");
     for (const StageLimit& l : limits)
-        fmt::print("{:<18} {:9.3f} {:9.3f} {:7.2f} {:>10} {:>12}  {}{}\n", name_of(l.floor.stage), l.measured_ms,
-                   l.floor.floor_ms, l.ratio(), rate(l.floor.work.bytes), rate(l.floor.work.operations),
-                   name_of(l.floor.limit), l.floor.work.counted ? "" : " (not all was counted)");
+        fmt::print("{:<18} {:9.3f} {:9.3f} {:7.2f} {:>10} {:>12}  {}{}\n", name_of(l.floor.stage),
+                   l.measured_ms, l.floor.floor_ms, l.ratio(), rate(l.floor.work.bytes),
+                   rate(l.floor.work.operations), name_of(l.floor.limit),
+                   l.floor.work.counted ? "" : " (not all was counted)");
     fmt::print(
-        "times are measured; bytes, operations and floors follow from the counts above and the records' layout\n");
+        "times are measured; bytes, operations and floors follow from the counts above and the "
+        "records' layout\n");
 }
 
 Json ceilings_json(const Ceilings& c) {

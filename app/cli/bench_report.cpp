@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "renderer/base/file.h"
+#include "base/file.h"
 
 namespace gs::cli {
 namespace {
@@ -21,7 +21,8 @@ Json object_in(const std::string& text) {
     const std::size_t end = text.find_last_not_of(" \r\n");
     if (end == std::string::npos) return nullptr;
     const std::size_t begin = text.rfind('\n', end);
-    return Json::parse(text.substr(begin == std::string::npos ? 0 : begin + 1, end + 1), nullptr, false);
+    return Json::parse(text.substr(begin == std::string::npos ? 0 : begin + 1, end + 1), nullptr,
+                       false);
 }
 
 }  // namespace
@@ -30,7 +31,9 @@ void median_interval(std::vector<double>& values, double& median, double& lo, do
     std::sort(values.begin(), values.end());
     median = percentile(values, 50);
     const double n = static_cast<double>(values.size()), reach = 0.98 * std::sqrt(n);
-    const auto rank = [&](double r) { return values[static_cast<std::size_t>(std::clamp(r, 0.0, n - 1))]; };
+    const auto rank = [&](double r) {
+        return values[static_cast<std::size_t>(std::clamp(r, 0.0, n - 1))];
+    };
     lo = rank(std::floor(n / 2 - reach));
     hi = rank(std::ceil(n / 2 + reach));
 }
@@ -85,7 +88,8 @@ std::vector<StageTime> gpu_stage_times(std::span<const FrameSample> frames) {
             total += times.back();
         }
         if (times.empty()) continue;
-        StageTime stage{std::string(name_of(static_cast<Stage>(s))) + " (GPU)", static_cast<Stage>(s), true};
+        StageTime stage{std::string(name_of(static_cast<Stage>(s))) + " (GPU)",
+                        static_cast<Stage>(s), true};
         set_figures(stage, times);
         stage.share = busy_ms > 0 ? total / busy_ms : 0;
         out.push_back(std::move(stage));
@@ -110,31 +114,38 @@ Json stage_times_json(const std::vector<StageTime>& stages) {
 }
 
 void print_stage_times(const std::vector<StageTime>& stages) {
-    fmt::print("{:<22} {:>9} {:>21} {:>9} {:>7}\n", "stage", "p50 ms", "95 % interval", "p95 ms", "share");
+    fmt::print("{:<22} {:>9} {:>21} {:>9} {:>7}\n", "stage", "p50 ms", "95 % interval", "p95 ms",
+               "share");
     for (const StageTime& s : stages)
         fmt::print("{:<22} {:9.3f} {:>21} {:9.3f} {:6.1f} %\n", s.name, s.ms_p50,
                    fmt::format("{:.3f} .. {:.3f}", s.ms_lo, s.ms_hi), s.ms_p95, 100 * s.share);
 }
 
-Result<Comparison> compare_with_base(const std::string& base, const std::vector<StageTime>& now, double tolerance) {
+Result<Comparison> compare_with_base(const std::string& base, const std::vector<StageTime>& now,
+                                     double tolerance) {
     const auto text = read_text_file(base, 64u << 20);
     if (!text) return tl::unexpected(text.error());
     const Json object = object_in(*text);
-    if (!object.is_object() || !object.contains("stages") || !object["stages"].is_array() || object["stages"].empty())
+    if (!object.is_object() || !object.contains("stages") || !object["stages"].is_array() ||
+        object["stages"].empty())
         return fail(ErrorKind::malformed, base, "this is not the JSON of an earlier bench",
                     "make one with: gausscope bench ... --json > base.json");
     Comparison out;
     for (const StageTime& s : now) {
-        const auto same = [&](const Json& b) { return b.is_object() && b.value("name", "") == s.name; };
+        const auto same = [&](const Json& b) {
+            return b.is_object() && b.value("name", "") == s.name;
+        };
         const auto it = std::find_if(object["stages"].begin(), object["stages"].end(), same);
         if (it == object["stages"].end() || !(*it)["ms_p50"].is_number()) {
             out.lines.push_back(fmt::format("{:<22} not in the base", s.name));
             continue;
         }
         const double was = (*it)["ms_p50"].get<double>(), was_hi = it->value("ms_p50_hi", was);
-        const bool slower = s.ms_lo > was_hi && s.ms_p50 > was * (1 + tolerance) && s.ms_p50 > kTooShortMs;
-        out.lines.push_back(fmt::format("{:<22} {:9.3f} -> {:9.3f} ms  {:+6.1f} %{}", s.name, was, s.ms_p50,
-                                        was > 0 ? 100 * (s.ms_p50 / was - 1) : 0.0, slower ? "  SLOWER" : ""));
+        const bool slower =
+            s.ms_lo > was_hi && s.ms_p50 > was * (1 + tolerance) && s.ms_p50 > kTooShortMs;
+        out.lines.push_back(fmt::format("{:<22} {:9.3f} -> {:9.3f} ms  {:+6.1f} %{}", s.name, was,
+                                        s.ms_p50, was > 0 ? 100 * (s.ms_p50 / was - 1) : 0.0,
+                                        slower ? "  SLOWER" : ""));
         if (slower) out.slower.push_back(s.name);
     }
     return out;

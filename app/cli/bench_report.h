@@ -1,5 +1,5 @@
-// The bench's result: figures per stage with the interval the median lies in, their JSON, their table, and the
-// comparison with an earlier run. Called by bench.cpp.
+// The bench's result: figures per stage with the interval the median lies in, their JSON, their
+// table, and the comparison with an earlier run. Called by bench.cpp.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "profiler/statistics.h"
-#include "renderer/base/expected.h"
+#include "base/expected.h"
+#include "profiler/store/statistics.h"
 
 namespace gs::cli {
 
@@ -22,25 +22,28 @@ struct StageTime {
     double share = 0;  ///< of the frames' time, own time without inner stages, 0..1
     std::uint64_t samples = 0;
 };
-/// Per stage over whole frames; the frame's own stage ("iteration") comes last and means everything.
+/// Per stage over whole frames; the frame's own stage ("iteration") comes last and means
+/// everything.
 std::vector<StageTime> stage_times(std::span<const FrameSample> frames, Stage frame_stage);
-/// The same of GPU time, of frames whose work has all been seen to end; empty where no GPU was timed. share is of the
-/// time the GPU was busy with these frames.
+/// The same of GPU time, of frames whose work has all been seen to end; empty where no GPU was
+/// timed. share is of the time the GPU was busy with these frames.
 std::vector<StageTime> gpu_stage_times(std::span<const FrameSample> frames);
-/// Interval of the median from order statistics (ranks n/2 +- 0.98 sqrt n; for example Le Boudec, "Performance
-/// Evaluation", 2.2). `values` get sorted.
+/// Interval of the median from order statistics (ranks n/2 +- 0.98 sqrt n; for example Le Boudec,
+/// "Performance Evaluation", 2.2). `values` get sorted.
 void median_interval(std::vector<double>& values, double& median, double& lo, double& hi);
 
 nlohmann::ordered_json stage_times_json(const std::vector<StageTime>& stages);
 void print_stage_times(const std::vector<StageTime>& stages);
 
-/// A stage is slower beyond doubt when its interval lies above the base's and its median is more than `tolerance` above
-/// too.
+/// A stage is slower beyond doubt when its interval lies above the base's and its median is more
+/// than `tolerance` above too.
 struct Comparison {
     std::vector<std::string> lines;   ///< one per stage, for people
     std::vector<std::string> slower;  ///< names
 };
-/// `base`: the JSON of an earlier bench, as a file (its last line is taken). Errors: no such file, no stages in it.
-Result<Comparison> compare_with_base(const std::string& base, const std::vector<StageTime>& now, double tolerance);
+/// `base`: the JSON of an earlier bench, as a file (its last line is taken). Errors: no such file,
+/// no stages in it.
+Result<Comparison> compare_with_base(const std::string& base, const std::vector<StageTime>& now,
+                                     double tolerance);
 
 }  // namespace gs::cli

@@ -8,7 +8,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/common.h"
 #include "app/sample/sample_capture.h"
-#include "renderer/base/machine.h"
+#include "base/machine.h"
 
 namespace gs::cli {
 namespace {
@@ -16,7 +16,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 void print_figure(const ServiceFigure& f) {
-    std::string target = f.target ? fmt::format("{} {:g}", f.at_least ? ">=" : "<=", *f.target) : "";
+    std::string target =
+        f.target ? fmt::format("{} {:g}", f.at_least ? ">=" : "<=", *f.target) : "";
     fmt::print("  {:<36} {:>10.3f} {:<12} {:>9} {:<7} {}\n", f.name, f.value, f.unit, target,
                f.target ? (f.met() ? "" : "missed") : "", f.note);
 }
@@ -36,15 +37,18 @@ Result<std::string> capture_for(const BenchArguments& a, const fs::path& folder)
     options.width = 320;
     options.height = 240;
     options.points = 5000;
-    if (auto made = write_sample_capture(folder, options); !made) return tl::unexpected(made.error());
+    if (auto made = write_sample_capture(folder, options); !made)
+        return tl::unexpected(made.error());
     return folder.string();
 }
 
 Result<ServiceFigures> trainer_figures(const BenchArguments& a) {
     char folder[] = "/tmp/gausscope-bench-XXXXXX";
-    if (::mkdtemp(folder) == nullptr) return fail(ErrorKind::unwritable, folder, "no temporary folder");
+    if (::mkdtemp(folder) == nullptr)
+        return fail(ErrorKind::unwritable, folder, "no temporary folder");
     const auto capture = capture_for(a, fs::path(folder) / "sample");
-    auto figures = capture ? measure_trainer(*capture, std::max(a.repeats / 3, 10)) : tl::unexpected(capture.error());
+    auto figures = capture ? measure_trainer(*capture, std::max(a.repeats / 3, 10))
+                           : tl::unexpected(capture.error());
     std::error_code ignored;
     fs::remove_all(folder, ignored);
     return figures;
@@ -71,7 +75,8 @@ int run_bench_service(const Arguments& arguments) {
     if (const int code = tell(trainer_figures(arguments.bench)); code != kDone) return code;
     json["met"] = !missed;
     if (!arguments.bench.output.empty())
-        if (const auto written = write_text_file(arguments.bench.output, json.dump(2) + "\n"); !written)
+        if (const auto written = write_text_file(arguments.bench.output, json.dump(2) + "\n");
+            !written)
             return report(written.error());
     if (arguments.common.json) print_json(json);
     return kDone;

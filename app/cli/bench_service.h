@@ -1,6 +1,6 @@
-// `gausscope bench service`: what the profiling service costs on this machine, against its targets (docs/profiling.md).
-// Every measurement runs in a process of its own that loads the injection library as a foreign program would; this
-// process reads it as `record` does. Called by bench.cpp.
+// `gausscope bench service`: what the profiling service costs on this machine, against its targets
+// (docs/profiling.md). Every measurement runs in a process of its own that loads the injection
+// library as a foreign program would; this process reads it as `record` does. Called by bench.cpp.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "app/cli/arguments.h"
-#include "renderer/base/expected.h"
-#include "renderer/base/file.h"
+#include "base/expected.h"
+#include "base/file.h"
 
 namespace gs::cli {
 
-/// One line of the table. `target`: the most (the least, with `at_least`) it may be; none: for comparison only.
+/// One line of the table. `target`: the most (the least, with `at_least`) it may be; none: for
+/// comparison only.
 struct ServiceFigure {
     std::string name, unit;
     double value = 0;
@@ -26,7 +27,8 @@ struct ServiceFigure {
 };
 using ServiceFigures = std::vector<ServiceFigure>;
 
-/// Nanoseconds a range: idle, recorded by handle and by text, the slow tail, threads beside each other.
+/// Nanoseconds a range: idle, recorded by handle and by text, the slow tail, threads beside each
+/// other.
 Result<ServiceFigures> measure_ranges();
 /// What is lost and what reading costs at a steady rate.
 Result<ServiceFigures> measure_rates();

@@ -13,10 +13,10 @@
 
 #include "app/cli/bench_service.h"
 #include "app/cli/recording.h"
-#include "profiler/core/clock.h"
-#include "profiler/core/protocol.h"
+#include "base/record/clock.h"
+#include "base/record/protocol.h"
+#include "profiler/collect/multi_collector.h"
 #include "profiler/inject/nvtx_client.h"
-#include "profiler/service/multi_collector.h"
 
 namespace gs::cli {
 namespace {
@@ -164,7 +164,8 @@ double throughput(const Ranges& ranges, unsigned count) {
             spent += monotonic_ns() - begin;
         });
     for (auto& thread : threads) thread.join();
-    return static_cast<double>(count) * static_cast<double>(count) * kPairs / static_cast<double>(spent.load());
+    return static_cast<double>(count) * static_cast<double>(count) * kPairs /
+           static_cast<double>(spent.load());
 }
 
 RangeTimes measure_pairs() {
@@ -212,7 +213,8 @@ struct RateResult {
     double lost = 0, cpu = 0, rate = 0;
 };
 
-Result<RateResult> at_rate(const fs::path& library, double rate, std::chrono::milliseconds interval) {
+Result<RateResult> at_rate(const fs::path& library, double rate,
+                           std::chrono::milliseconds interval) {
     constexpr double kSeconds = 4;
     Worker worker(library, true, [rate](const Pipe& pipe) {
         const Ranges ranges;
@@ -239,7 +241,8 @@ Result<RateResult> at_rate(const fs::path& library, double rate, std::chrono::mi
     auto collector = MultiCollector::start(std::move(options));
     if (!collector) return tl::unexpected(collector.error());
     TraceStore store({.max_spans = 100'000});
-    while (!worker.pipe().has_data(0) && (*collector)->drain_into(store) == 0) std::this_thread::yield();
+    while (!worker.pipe().has_data(0) && (*collector)->drain_into(store) == 0)
+        std::this_thread::yield();
     const auto cpu_before = store.collector_cpu_ns();
     const std::uint64_t begin = monotonic_ns();
     worker.pipe().send('g');
@@ -266,11 +269,13 @@ Result<ServiceFigures> measure_ranges() {
     return ServiceFigures{
         {"two clock reads", "ns", times->timer_pair, {}, false, "what no recorder can be without"},
         {"range, idle", "ns", *idle, 1.0, false, "library loaded, nobody watches"},
-        {"range, registered string", "ns", times->handle, 30.0, false, "push and pop, recorded and read"},
+        {"range, registered string", "ns", times->handle, 30.0, false,
+         "push and pop, recorded and read"},
         {"  over two clock reads", "x", times->handle / times->timer_pair, 2.0, false, ""},
         {"range, text of 32 characters", "ns", times->text, 50.0, false, ""},
         {"range, nvtxRangePushA", "ns", times->plain, 50.0, false, "13 characters"},
-        {"range, 99.9 % stay below", "ns", times->tail, 1000.0, false, "two reads of CLOCK_MONOTONIC included"},
+        {"range, 99.9 % stay below", "ns", times->tail, 1000.0, false,
+         "two reads of CLOCK_MONOTONIC included"},
         {"threads beside each other", "x", times->together / (cores * times->alone), 0.95, true,
          fmt::format("{:.0f} threads, each as fast as one alone: 1", cores)},
     };
@@ -286,9 +291,15 @@ Result<ServiceFigures> measure_rates() {
     return ServiceFigures{
         {"lost at 1,000,000 ranges a second", "records", fast->lost, 0.0, false,
          fmt::format("looked at every 10 ms, {:.0f} a second came", fast->rate)},
-        {"reading 1,000,000 ranges a second", "% of a core", 100 * fast->cpu, {}, false, "the collector's thread"},
+        {"reading 1,000,000 ranges a second",
+         "% of a core",
+         100 * fast->cpu,
+         {},
+         false,
+         "the collector's thread"},
         {"reading 100,000 ranges a second", "% of a core", 100 * usual->cpu, 1.0, false,
-         fmt::format("the collector's thread; {:.0f} a second came, {:.0f} lost", usual->rate, usual->lost)},
+         fmt::format("the collector's thread; {:.0f} a second came, {:.0f} lost", usual->rate,
+                     usual->lost)},
     };
 }
 
@@ -319,7 +330,8 @@ Result<ServiceFigures> measure_residue() {
                 if (!worker.pipe().receive(recorded)) return no_answer();
                 TraceStore store({.max_spans = 100'000});
                 (*collector)->finish(store);
-                std::this_thread::sleep_for(std::chrono::milliseconds(150));  // disarmed with the next tick
+                std::this_thread::sleep_for(
+                    std::chrono::milliseconds(150));  // disarmed with the next tick
             }
             worker.pipe().send('g');
             if (!worker.pipe().receive(*into)) return no_answer();
@@ -328,7 +340,8 @@ Result<ServiceFigures> measure_residue() {
     }
     const Bootstrap b = bootstrap_median(residue);
     return ServiceFigures{
-        {"range, idle, after it was watched", "ns", after, 1.0, false, "library loaded, nobody watches any more"},
+        {"range, idle, after it was watched", "ns", after, 1.0, false,
+         "library loaded, nobody watches any more"},
         {"  more than before", "ns", b.median, 1.0, false,
          fmt::format("median of {} pairs, 95 % between {:.3f} and {:.3f}", kPairs, b.lo, b.hi)}};
 }

@@ -1,4 +1,5 @@
-// What watching costs our trainer: one run, watched and unwatched in turns, so that both see the same machine.
+// What watching costs our trainer: one run, watched and unwatched in turns, so that both see the
+// same machine.
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -11,9 +12,9 @@
 
 #include "app/cli/bench_service.h"
 #include "app/cli/common.h"
-#include "profiler/core/clock.h"
-#include "profiler/service/multi_collector.h"
-#include "renderer/base/rng.h"
+#include "base/record/clock.h"
+#include "base/rng.h"
+#include "profiler/collect/multi_collector.h"
 
 extern char** environ;
 
@@ -30,16 +31,19 @@ class Trainer {
         char folder[] = "/tmp/gausscope-bench-XXXXXX";
         if (::mkdtemp(folder) == nullptr) return;
         folder_ = folder;
-        std::vector<std::string> words{"gausscope", "train",   capture,        "-o", folder_ + "/out",
-                                       "--steps",   "1000000", "--save-every", "0"};
+        std::vector<std::string> words{"gausscope", "train",          capture,
+                                       "-o",        folder_ + "/out", "--steps",
+                                       "1000000",   "--save-every",   "0"};
         std::vector<char*> arguments;
         for (std::string& word : words) arguments.push_back(word.data());
         arguments.push_back(nullptr);
         posix_spawn_file_actions_t quiet;
         ::posix_spawn_file_actions_init(&quiet);
         ::posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0);
-        ::posix_spawn_file_actions_addopen(&quiet, 2, (folder_ + "/log").c_str(), O_WRONLY | O_CREAT, 0600);
-        if (::posix_spawn(&pid_, "/proc/self/exe", &quiet, nullptr, arguments.data(), environ) != 0) pid_ = -1;
+        ::posix_spawn_file_actions_addopen(&quiet, 2, (folder_ + "/log").c_str(),
+                                           O_WRONLY | O_CREAT, 0600);
+        if (::posix_spawn(&pid_, "/proc/self/exe", &quiet, nullptr, arguments.data(), environ) != 0)
+            pid_ = -1;
         ::posix_spawn_file_actions_destroy(&quiet);
     }
     ~Trainer() {
@@ -58,8 +62,8 @@ class Trainer {
     pid_t pid_ = -1;
 };
 
-/// Iterations as its ring tells them: begin -> milliseconds. Those between two looks are still there: a lane holds
-/// some hundred.
+/// Iterations as its ring tells them: begin -> milliseconds. Those between two looks are still
+/// there: a lane holds some hundred.
 using Steps = std::map<std::int64_t, double>;
 
 void take_steps(Connection& connection, Steps& steps) {
@@ -69,14 +73,17 @@ void take_steps(Connection& connection, Steps& steps) {
     for (const NameInfo& name : batch.names)
         if (name.text == "iteration") iteration = name.name;
     for (const SpanEvent& span : batch.spans)
-        if (span.name == iteration) steps[span.begin_ns] = static_cast<double>(span.end_ns - span.begin_ns) * 1e-6;
+        if (span.name == iteration)
+            steps[span.begin_ns] = static_cast<double>(span.end_ns - span.begin_ns) * 1e-6;
 }
 
 double median_between(const Steps& steps, std::int64_t begin, std::int64_t end) {
     std::vector<double> times;
-    for (auto at = steps.lower_bound(begin); at != steps.end() && at->first < end; ++at) times.push_back(at->second);
+    for (auto at = steps.lower_bound(begin); at != steps.end() && at->first < end; ++at)
+        times.push_back(at->second);
     if (times.size() < 3) return 0;
-    std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
+    std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2),
+                     times.end());
     return times[times.size() / 2];
 }
 
@@ -92,7 +99,8 @@ Result<service::Producer> wait_for(Trainer& trainer) {
             if (producer.pid == trainer.pid()) return producer;
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
-    return fail(ErrorKind::unreadable, "", "the trainer cannot be watched: " + trainer.last_words());
+    return fail(ErrorKind::unreadable, "",
+                "the trainer cannot be watched: " + trainer.last_words());
 }
 
 /// Waits until steps come, and a little longer.
@@ -101,7 +109,8 @@ Result<void> warm_up(Trainer& trainer, const service::Producer& producer) {
     auto connection = Connection::open(producer);
     if (!connection) return tl::unexpected(connection.error());
     while (steps.size() < 20) {
-        if (trainer.ended()) return fail(ErrorKind::unreadable, "", "the trainer ended: " + trainer.last_words());
+        if (trainer.ended())
+            return fail(ErrorKind::unreadable, "", "the trainer ended: " + trainer.last_words());
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
         take_steps(*connection, steps);
     }
@@ -174,15 +183,19 @@ Result<ServiceFigures> measure_trainer(const std::string& capture, int pairs) {
     for (std::size_t i = 0; i + 1 < stretches.size(); i += 2) {
         double ms[2];
         for (int k = 0; k < 2; ++k)
-            ms[stretches[i + k].watched] = median_between(steps, stretches[i + k].begin, stretches[i + k].end);
-        if (ms[0] > 0 && ms[1] > 0) ratios.push_back(100 * (ms[1] / ms[0] - 1)), unwatched_ms = ms[0];
+            ms[stretches[i + k].watched] =
+                median_between(steps, stretches[i + k].begin, stretches[i + k].end);
+        if (ms[0] > 0 && ms[1] > 0)
+            ratios.push_back(100 * (ms[1] / ms[0] - 1)), unwatched_ms = ms[0];
     }
     if (ratios.size() < 3)
-        return fail(ErrorKind::unreadable, capture, "too few steps to compare", "a smaller capture, or --downscale");
+        return fail(ErrorKind::unreadable, capture, "too few steps to compare",
+                    "a smaller capture, or --downscale");
     const Bootstrap b = bootstrap_median(ratios);
-    return ServiceFigures{{"trainer, watched against not", "%", b.median, 1.0, false,
-                           fmt::format("median of {} pairs, 95 % between {:+.2f} and {:+.2f}; {:.1f} ms a step",
-                                       ratios.size(), b.lo, b.hi, unwatched_ms)}};
+    return ServiceFigures{
+        {"trainer, watched against not", "%", b.median, 1.0, false,
+         fmt::format("median of {} pairs, 95 % between {:+.2f} and {:+.2f}; {:.1f} ms a step",
+                     ratios.size(), b.lo, b.hi, unwatched_ms)}};
 }
 
 }  // namespace gs::cli

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "renderer/base/file.h"
+#include "base/file.h"
 
 namespace gs::cli {
 namespace {
@@ -21,7 +21,8 @@ bool all_numbers(const Json& list, std::size_t n) {
 }
 std::optional<Vec3d> vector_in(const Json& item, const char* name) {
     if (!item.contains(name) || !all_numbers(item[name], 3)) return std::nullopt;
-    return Vec3d{item[name][0].get<double>(), item[name][1].get<double>(), item[name][2].get<double>()};
+    return Vec3d{item[name][0].get<double>(), item[name][1].get<double>(),
+                 item[name][2].get<double>()};
 }
 std::optional<double> number_in(const Json& item, const char* name) {
     if (!item.contains(name) || !item[name].is_number()) return std::nullopt;
@@ -55,8 +56,10 @@ std::string read_matrix(const Json& rows, Camera& camera) {
     double t[3];
     for (int i = 0; i < 3; ++i) {
         const auto row = static_cast<std::size_t>(i);
-        if (!all_numbers(rows[row], 4)) return "each row of \"camera_from_world\" must have 4 numbers";
-        for (int j = 0; j < 3; ++j) camera.rotation.m[i][j] = rows[row][static_cast<std::size_t>(j)].get<double>();
+        if (!all_numbers(rows[row], 4))
+            return "each row of \"camera_from_world\" must have 4 numbers";
+        for (int j = 0; j < 3; ++j)
+            camera.rotation.m[i][j] = rows[row][static_cast<std::size_t>(j)].get<double>();
         t[i] = rows[row][3].get<double>();
     }
     camera.translation = {t[0], t[1], t[2]};
@@ -79,8 +82,8 @@ std::string read_pose(const Json& item, Camera& camera) {
     }
     const auto target = vector_in(item, "target");
     if (!target) return "\"position\" needs \"rotation\" or \"target\" beside it";
-    const Camera pose =
-        look_at(*position, *target, vector_in(item, "up").value_or(Vec3d{0, -1, 0}), camera.width, camera.height, 1);
+    const Camera pose = look_at(*position, *target, vector_in(item, "up").value_or(Vec3d{0, -1, 0}),
+                                camera.width, camera.height, 1);
     camera.rotation = pose.rotation;
     camera.translation = pose.translation;
     return {};
@@ -99,8 +102,8 @@ Vec3d middle_of(std::vector<Vec3d> points, double& distance90) {
     const std::size_t half = points.size() / 2;
     Vec3d center;
     for (double Vec3d::*axis : {&Vec3d::x, &Vec3d::y, &Vec3d::z}) {
-        std::nth_element(points.begin(), points.begin() + static_cast<std::ptrdiff_t>(half), points.end(),
-                         [axis](Vec3d a, Vec3d b) { return a.*axis < b.*axis; });
+        std::nth_element(points.begin(), points.begin() + static_cast<std::ptrdiff_t>(half),
+                         points.end(), [axis](Vec3d a, Vec3d b) { return a.*axis < b.*axis; });
         center.*axis = points[half].*axis;
     }
     std::vector<double> distances;
@@ -111,7 +114,8 @@ Vec3d middle_of(std::vector<Vec3d> points, double& distance90) {
     return center;
 }
 
-// The point nearest to all optical axes: sum over cameras of (I - d d^T) (p - position) = 0. Solved by Cramer's rule.
+// The point nearest to all optical axes: sum over cameras of (I - d d^T) (p - position) = 0. Solved
+// by Cramer's rule.
 Vec3d focus_of(const Capture& capture) {
     Mat3d a;
     Vec3d b;
@@ -127,9 +131,12 @@ Vec3d focus_of(const Capture& capture) {
             }
         b += Vec3d{right[0], right[1], right[2]};
     }
-    const auto row = [&](int i) { return Vec3d{a.m[i][0], a.m[i][1], a.m[i][2]}; };  // symmetric: rows are columns
+    const auto row = [&](int i) {
+        return Vec3d{a.m[i][0], a.m[i][1], a.m[i][2]};
+    };  // symmetric: rows are columns
     const double det = dot(row(0), cross(row(1), row(2)));
-    if (std::abs(det) < 1e-9) return capture.views.front().camera.position() + capture.views.front().camera.forward();
+    if (std::abs(det) < 1e-9)
+        return capture.views.front().camera.position() + capture.views.front().camera.forward();
     return {dot(b, cross(row(1), row(2))) / det, dot(row(0), cross(b, row(2))) / det,
             dot(row(0), cross(row(1), b)) / det};
 }
@@ -143,14 +150,18 @@ Result<std::vector<NamedCamera>> read_cameras(const std::string& path) {
     if (list.is_discarded()) return fail(ErrorKind::malformed, path, "this is not valid JSON");
     if (list.is_object() && list.contains("cameras")) list = Json(list["cameras"]);
     if (!list.is_array() || list.empty())
-        return fail(ErrorKind::malformed, path, "there is no list of cameras in it", "docs/cli.md has the format");
+        return fail(ErrorKind::malformed, path, "there is no list of cameras in it",
+                    "docs/cli.md has the format");
     std::vector<NamedCamera> out;
     for (const Json& item : list) {
         NamedCamera named{fmt::format("camera_{:04}", out.size()), {}};
-        std::string wrong = item.is_object() ? read_lens(item, named.camera) : "it is not an object";
+        std::string wrong =
+            item.is_object() ? read_lens(item, named.camera) : "it is not an object";
         if (wrong.empty()) wrong = read_pose(item, named.camera);
         if (wrong.empty() && (!named.camera.valid() || !is_rotation(named.camera.rotation)))
-            wrong = "the numbers make no camera (focal lengths positive, rotation orthonormal, all finite)";
+            wrong =
+                "the numbers make no camera (focal lengths positive, rotation orthonormal, all "
+                "finite)";
         if (!wrong.empty())
             return fail(ErrorKind::malformed, path, fmt::format("camera {}: {}", out.size(), wrong),
                         "docs/cli.md has the format");
@@ -177,7 +188,8 @@ Orbit orbit_of(const GaussianModel& model) {
     std::vector<Vec3d> points;
     for (std::size_t i = 0; i < model.count; ++i) {
         const Vec3f p = model.mean(i);
-        if (std::isfinite(p.x) && std::isfinite(p.y) && std::isfinite(p.z)) points.push_back({p.x, p.y, p.z});
+        if (std::isfinite(p.x) && std::isfinite(p.y) && std::isfinite(p.z))
+            points.push_back({p.x, p.y, p.z});
     }
     Orbit orbit;
     if (points.empty()) return orbit;
@@ -202,7 +214,8 @@ Orbit orbit_of(const Capture& capture) {
     orbit.up = unit(up);
     orbit.radius = distance / n;
     double height = 0;
-    for (const View& view : capture.views) height += dot(view.camera.position() - orbit.center, orbit.up);
+    for (const View& view : capture.views)
+        height += dot(view.camera.position() - orbit.center, orbit.up);
     orbit.elevation = std::asin(std::clamp(height / n / orbit.radius, -0.99, 0.99));
     const Camera& first = capture.views.front().camera;
     orbit.fov_y = 2 * std::atan(first.height / (2 * first.fy));
@@ -211,13 +224,17 @@ Orbit orbit_of(const Capture& capture) {
 
 std::vector<NamedCamera> orbit_cameras(const Orbit& orbit, int count, int width, int height) {
     const Vec3d up = unit(orbit.up);
-    const Vec3d east = unit(cross(up, std::abs(up.x) < 0.9 ? Vec3d{1, 0, 0} : Vec3d{0, 0, 1})), north = cross(up, east);
+    const Vec3d east = unit(cross(up, std::abs(up.x) < 0.9 ? Vec3d{1, 0, 0} : Vec3d{0, 0, 1})),
+                north = cross(up, east);
     std::vector<NamedCamera> out;
     for (int i = 0; i < count; ++i) {
-        const double angle = 360 * kDegree * i / count, level = orbit.radius * std::cos(orbit.elevation);
-        const Vec3d eye = orbit.center + level * std::cos(angle) * east + level * std::sin(angle) * north +
+        const double angle = 360 * kDegree * i / count,
+                     level = orbit.radius * std::cos(orbit.elevation);
+        const Vec3d eye = orbit.center + level * std::cos(angle) * east +
+                          level * std::sin(angle) * north +
                           orbit.radius * std::sin(orbit.elevation) * up;
-        out.push_back({fmt::format("frame_{:04}", i), look_at(eye, orbit.center, up, width, height, orbit.fov_y)});
+        out.push_back({fmt::format("frame_{:04}", i),
+                       look_at(eye, orbit.center, up, width, height, orbit.fov_y)});
     }
     return out;
 }
@@ -225,7 +242,8 @@ std::vector<NamedCamera> orbit_cameras(const Orbit& orbit, int count, int width,
 Result<int> parse_path(const std::string& text) {
     constexpr std::string_view kOrbit = "orbit:";
     char* end = nullptr;
-    const long count = text.starts_with(kOrbit) ? std::strtol(text.c_str() + kOrbit.size(), &end, 10) : 0;
+    const long count =
+        text.starts_with(kOrbit) ? std::strtol(text.c_str() + kOrbit.size(), &end, 10) : 0;
     if (end == nullptr || *end != 0 || count < 1 || count > 100000)
         return fail(ErrorKind::usage, "", fmt::format("the path \"{}\" is not known", text),
                     "orbit:N draws N pictures around the scene");

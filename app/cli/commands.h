@@ -1,4 +1,5 @@
-// The subcommands: each takes its arguments and returns the exit code. Called by main.cpp; one .cpp each.
+// The subcommands: each takes its arguments and returns the exit code. Called by main.cpp; one .cpp
+// each.
 #pragma once
 
 #include "app/cli/arguments.h"

@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/progress.h"
-#include "renderer/base/log.h"
-#include "renderer/device/parallel.h"
+#include "base/log.h"
+#include "base/parallel.h"
 
 namespace gs::cli {
 namespace {
@@ -34,23 +34,25 @@ Result<int> parse_downscale(const std::string& text) {
     if (text == "auto") return 0;
     const auto value = parse_number(text, "--downscale");
     if (!value || *value < 1 || *value > 64 || *value != std::floor(*value))
-        return fail(ErrorKind::usage, "",
-                    fmt::format("--downscale {} is neither auto nor a whole number from 1 to 64", text));
+        return fail(
+            ErrorKind::usage, "",
+            fmt::format("--downscale {} is neither auto nor a whole number from 1 to 64", text));
     return static_cast<int>(*value);
 }
 
 void say_forecast(const std::string& path, const CaptureOptions& options) {
     const auto forecast = forecast_capture(path, options);
     if (!forecast) return;  // loading will say why, with the same words
-    log_info("{} photos of up to {} x {}, {} points; needs {}, {} more while decoding", forecast->photos,
-             forecast->width, forecast->height, forecast->points, human_bytes(forecast->photo_bytes),
-             human_bytes(forecast->decode_bytes));
+    log_info("{} photos of up to {} x {}, {} points; needs {}, {} more while decoding",
+             forecast->photos, forecast->width, forecast->height, forecast->points,
+             human_bytes(forecast->photo_bytes), human_bytes(forecast->decode_bytes));
     const auto pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     if (pages > 0 && page > 0 &&
         forecast->photo_bytes + forecast->decode_bytes >
             static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page))
-        log_warning("that is more than the {} of memory that are free; --downscale 2 needs a quarter",
-                    human_bytes(static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page)));
+        log_warning(
+            "that is more than the {} of memory that are free; --downscale 2 needs a quarter",
+            human_bytes(static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page)));
 }
 
 }  // namespace
@@ -67,7 +69,8 @@ int report(const Error& error) {
 
 void print_json(const nlohmann::ordered_json& object) {
     // Names of files may hold any bytes; JSON may not.
-    fmt::print("{}\n", object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    fmt::print("{}\n",
+               object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     std::fflush(stdout);
 }
 
@@ -88,7 +91,8 @@ Result<std::unique_ptr<Rasterizer>> make_rasterizer(const CommonArguments& commo
     return backend->make_rasterizer();
 }
 
-Result<CaptureOptions> capture_options(const CaptureArguments& arguments, const CommonArguments& common) {
+Result<CaptureOptions> capture_options(const CaptureArguments& arguments,
+                                       const CommonArguments& common) {
     CaptureOptions options;
     const auto downscale = parse_downscale(arguments.downscale);
     if (!downscale) return tl::unexpected(downscale.error());
@@ -105,7 +109,8 @@ Result<CaptureOptions> capture_options(const CaptureArguments& arguments, const 
     return options;
 }
 
-Result<std::shared_ptr<const Capture>> load_with_progress(const std::string& path, CaptureOptions options) {
+Result<std::shared_ptr<const Capture>> load_with_progress(const std::string& path,
+                                                          CaptureOptions options) {
     say_forecast(path, options);
     ProgressLine progress("load");
     options.progress = [&](std::string_view what, std::size_t done, std::size_t total) {
@@ -137,7 +142,8 @@ Result<Vec3f> parse_color(const std::string& text) {
         const auto value = parse_number(parts[i], "--background");
         if (!value) return tl::unexpected(value.error());
         if (*value < 0 || *value > 1)
-            return fail(ErrorKind::usage, "", fmt::format("background component {} is outside 0 .. 1", parts[i]));
+            return fail(ErrorKind::usage, "",
+                        fmt::format("background component {} is outside 0 .. 1", parts[i]));
         rgb[i] = static_cast<float>(*value);
     }
     return Vec3f{rgb[0], rgb[1], rgb[2]};
@@ -183,15 +189,16 @@ Result<void> prepare_output_folder(const fs::path& folder) {
     std::error_code error;
     fs::create_directories(folder, error);
     if (error)
-        return fail(ErrorKind::unwritable, folder.string(), "the folder could not be made: " + error.message(),
+        return fail(ErrorKind::unwritable, folder.string(),
+                    "the folder could not be made: " + error.message(),
                     "choose another place with -o");
     return prepare_output_file(folder / ".gausscope-write-test");
 }
 
 Result<void> prepare_output_file(const fs::path& file) {
     if (fs::is_directory(file))
-        return fail(ErrorKind::unwritable, file.string(), "this is a folder, a file is to be written",
-                    "add a file name");
+        return fail(ErrorKind::unwritable, file.string(),
+                    "this is a folder, a file is to be written", "add a file name");
     // A few kilobytes, so that a full disk shows too; without commit() nothing stays.
     auto probe = AtomicFile::create(file);
     if (!probe) return tl::unexpected(probe.error());

@@ -1,4 +1,5 @@
-// What the subcommands share: exit codes, how errors and results are printed, turning arguments into options, Ctrl-C.
+// What the subcommands share: exit codes, how errors and results are printed, turning arguments
+// into options, Ctrl-C.
 #pragma once
 
 #include <memory>
@@ -7,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "app/backend.h"
+#include "app/backend/backend.h"
 #include "app/cli/arguments.h"
-#include "renderer/base/expected.h"
-#include "renderer/base/file.h"
-#include "renderer/io/capture_io.h"
+#include "base/expected.h"
+#include "base/file.h"
+#include "renderer/io/captures/capture_io.h"
 #include "renderer/raster/rasterizer.h"
 #include "renderer/scene/capture.h"
 #include "trainer/settings.h"
@@ -23,8 +24,8 @@ inline constexpr int kFailed = 1;  ///< failed, or was stopped, while running
 inline constexpr int kUsage = 2;   ///< wrong usage or unusable input; nothing was started
 inline constexpr int kGate = 3;    ///< a comparison or check fell short
 
-/// Prints "error: ..." on stderr; returns the exit code that goes with the error: kUsage for what the user can mend
-/// before starting again, kFailed for the rest.
+/// Prints "error: ..." on stderr; returns the exit code that goes with the error: kUsage for what
+/// the user can mend before starting again, kFailed for the rest.
 int report(const Error& error);
 /// One line on stdout: the object, without line breaks.
 void print_json(const nlohmann::ordered_json& object);
@@ -38,9 +39,11 @@ Result<Backend> backend_of(const CommonArguments& common);
 /// Its rasterizer, for who needs no more.
 Result<std::unique_ptr<Rasterizer>> make_rasterizer(const CommonArguments& common);
 
-Result<CaptureOptions> capture_options(const CaptureArguments& arguments, const CommonArguments& common);
+Result<CaptureOptions> capture_options(const CaptureArguments& arguments,
+                                       const CommonArguments& common);
 /// Loads with a progress bar, prints the memory forecast before and what was skipped after.
-Result<std::shared_ptr<const Capture>> load_with_progress(const std::string& path, CaptureOptions options);
+Result<std::shared_ptr<const Capture>> load_with_progress(const std::string& path,
+                                                          CaptureOptions options);
 /// "r,g,b" -> numbers; empty -> black.
 Result<Vec3f> parse_color(const std::string& text);
 Result<RenderOptions> picture_options(const PictureArguments& arguments);

@@ -7,8 +7,8 @@
 #include "app/cli/common.h"
 #include "app/cli/convert_verify.h"
 #include "app/cli/progress.h"
-#include "renderer/base/log.h"
-#include "renderer/io/splat_io.h"
+#include "base/log.h"
+#include "renderer/io/splats/splat_io.h"
 
 namespace gs::cli {
 namespace {
@@ -16,15 +16,20 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 void print_cost(const ConversionCost& cost) {
-    const auto worst = std::min_element(cost.views.begin(), cost.views.end(),
-                                        [](const ViewCost& a, const ViewCost& b) { return a.between < b.between; });
-    fmt::print("  verified from {} views: {:.2f} dB against the source's pictures (worst {:.2f} dB, {})\n",
-               cost.views.size(), cost.between, worst->between, worst->name);
+    const auto worst = std::min_element(
+        cost.views.begin(), cost.views.end(),
+        [](const ViewCost& a, const ViewCost& b) { return a.between < b.between; });
+    fmt::print(
+        "  verified from {} views: {:.2f} dB against the source's pictures (worst {:.2f} dB, {})\n",
+        cost.views.size(), cost.between, worst->between, worst->name);
     if (cost.source && cost.result)
-        fmt::print("  against the photos: {:.2f} dB, {:.2f} dB of the source\n", *cost.result, *cost.source);
+        fmt::print("  against the photos: {:.2f} dB, {:.2f} dB of the source\n", *cost.result,
+                   *cost.source);
 }
 
-Json optional_number(const std::optional<double>& value) { return value ? number(*value) : Json(nullptr); }
+Json optional_number(const std::optional<double>& value) {
+    return value ? number(*value) : Json(nullptr);
+}
 
 Json cost_json(const ConversionCost& cost) {
     Json views = Json::array();
@@ -64,7 +69,8 @@ int run_convert(const Arguments& arguments) {
     const fs::path output(a.output);
     // A SOG as a folder is given by the meta.json in it.
     if (output.filename() == "meta.json" && output.has_parent_path())
-        if (auto ready = prepare_output_folder(output.parent_path()); !ready) return report(ready.error());
+        if (auto ready = prepare_output_folder(output.parent_path()); !ready)
+            return report(ready.error());
     if (auto ready = prepare_output_file(output); !ready) return report(ready.error());
     const auto scene = read_with_progress(a.input, a.lod);
     if (!scene) return report(scene.error());
@@ -78,8 +84,8 @@ int run_convert(const Arguments& arguments) {
     line.finish();
     if (!written) return report(written.error());
     const std::uint64_t bytes = splat_bytes(a.output);
-    fmt::print("{}: {} Gaussians, degree {}, {}\n", a.output, scene->model.count, scene->model.sh_degree,
-               human_bytes(bytes));
+    fmt::print("{}: {} Gaussians, degree {}, {}\n", a.output, scene->model.count,
+               scene->model.sh_degree, human_bytes(bytes));
     for (const std::string& note : *written) fmt::print("  note: {}\n", note);
 
     Json out{{"command", "convert"},

@@ -5,7 +5,7 @@
 #include "app/cli/cameras.h"
 #include "app/cli/common.h"
 #include "app/cli/progress.h"
-#include "renderer/io/capture_io.h"
+#include "renderer/io/captures/capture_io.h"
 #include "renderer/raster/rasterizer.h"
 #include "trainer/metrics.h"
 
@@ -41,7 +41,8 @@ Result<Stands> stands_of(const std::string& views, const CommonArguments& common
     } else {
         auto cameras = read_cameras(views);
         if (!cameras) return tl::unexpected(cameras.error());
-        for (NamedCamera& camera : *cameras) out.list.push_back({camera.name, camera.camera, nullptr});
+        for (NamedCamera& camera : *cameras)
+            out.list.push_back({camera.name, camera.camera, nullptr});
     }
     if (out.list.size() > kMostVerifyViews) {
         std::vector<Stand> some;
@@ -105,13 +106,15 @@ Result<ConversionCost> verify_conversion(const GaussianModel& source, const Gaus
                                          const std::string& views, const CommonArguments& common) {
     const auto stands = stands_of(views, common);
     if (!stands) return tl::unexpected(stands.error());
-    if (stands->list.empty()) return fail(ErrorKind::usage, views, "there is no view to verify from");
+    if (stands->list.empty())
+        return fail(ErrorKind::usage, views, "there is no view to verify from");
     ConversionCost out;
     Drawer drawer;
     ProgressLine progress("verify");
     for (const Stand& stand : stands->list) {
         if (interrupted()) return fail(ErrorKind::cancelled, views, "verifying was stopped");
-        ImageF before = drawer.draw(source, stand.camera), after = drawer.draw(result, stand.camera);
+        ImageF before = drawer.draw(source, stand.camera),
+               after = drawer.draw(result, stand.camera);
         ViewCost cost{stand.name, psnr_between(before, after), {}, {}};
         if (stand.view != nullptr) {
             cost.source = score_picture(before, stand.view->photo, stand.view->mask).psnr;

@@ -1,5 +1,5 @@
-// What a conversion costs, in decibels: source and result drawn from the same views, compared with each other and with
-// the photos where there are any. Called by convert --verify.
+// What a conversion costs, in decibels: source and result drawn from the same views, compared with
+// each other and with the photos where there are any. Called by convert --verify.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/cli/arguments.h"
-#include "renderer/base/expected.h"
+#include "base/expected.h"
 #include "renderer/scene/gaussian_model.h"
 
 namespace gs::cli {
@@ -23,8 +23,9 @@ struct ConversionCost {
     std::optional<double> source, result;  ///< none: the views have no photos
 };
 
-/// `views` is a capture (its test views, or all where it has none) or a file of cameras (docs/cli.md). At most
-/// kMostVerifyViews, evenly spread. Drawn on the CPU. Errors: views that cannot be read, cancelled.
+/// `views` is a capture (its test views, or all where it has none) or a file of cameras
+/// (docs/cli.md). At most kMostVerifyViews, evenly spread. Drawn on the CPU. Errors: views that
+/// cannot be read, cancelled.
 inline constexpr std::size_t kMostVerifyViews = 24;
 Result<ConversionCost> verify_conversion(const GaussianModel& source, const GaussianModel& result,
                                          const std::string& views, const CommonArguments& common);

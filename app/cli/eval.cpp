@@ -7,8 +7,8 @@
 #include "app/cli/common.h"
 #include "app/cli/progress.h"
 #include "app/cli/results.h"
-#include "renderer/base/log.h"
-#include "renderer/io/splat_io.h"
+#include "base/log.h"
+#include "renderer/io/splats/splat_io.h"
 
 namespace gs::cli {
 namespace {
@@ -20,9 +20,12 @@ Json steps_of(const fs::path& scene) {
     const auto text = read_text_file(scene.parent_path() / "metrics.json", 64 << 20);
     if (!text) return nullptr;
     const Json metrics = Json::parse(*text, nullptr, false);
-    if (!metrics.is_object() || !metrics.contains("steps") || !metrics.contains("files")) return nullptr;
-    const Json splats = metrics["files"].is_object() ? metrics["files"].value("splats", Json()) : Json();
-    const bool same = splats.is_string() && fs::path(splats.get<std::string>()).filename() == scene.filename();
+    if (!metrics.is_object() || !metrics.contains("steps") || !metrics.contains("files"))
+        return nullptr;
+    const Json splats =
+        metrics["files"].is_object() ? metrics["files"].value("splats", Json()) : Json();
+    const bool same =
+        splats.is_string() && fs::path(splats.get<std::string>()).filename() == scene.filename();
     return same ? metrics["steps"] : Json(nullptr);
 }
 
@@ -60,13 +63,15 @@ int run_eval(const Arguments& arguments) {
 
     ProgressLine progress("evaluate");
     const auto begin = std::chrono::steady_clock::now();
-    const Evaluation result = evaluate_model(scene->model, **capture, views, **rasterizer, *picture,
-                                             [&](std::string_view, std::size_t done, std::size_t total) {
-                                                 progress.update(done, total, "");
-                                                 return !interrupted();
-                                             });
+    const Evaluation result =
+        evaluate_model(scene->model, **capture, views, **rasterizer, *picture,
+                       [&](std::string_view, std::size_t done, std::size_t total) {
+                           progress.update(done, total, "");
+                           return !interrupted();
+                       });
     progress.finish();
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     print_scores(result);
     if (arguments.common.json) {
         Json out{{"command", "eval"},
@@ -81,7 +86,8 @@ int run_eval(const Arguments& arguments) {
         print_json(out);
     }
     if (result.images.size() == views.size()) return kDone;
-    fmt::print(stderr, "error: stopped after {} of {} photos\n", result.images.size(), views.size());
+    fmt::print(stderr, "error: stopped after {} of {} photos\n", result.images.size(),
+               views.size());
     return kFailed;
 }
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/common.h"
-#include "renderer/base/log.h"
+#include "base/log.h"
 #include "renderer/device/cuda/device.h"
 
 namespace gs::cli {
@@ -42,7 +42,8 @@ Json findings_json(std::span<const Finding> findings) {
 
 void warn_of_findings(std::span<const Finding> findings) {
     for (const Finding& f : findings)
-        if (f.severity != Severity::note) log_warning("{}: {} ({})", f.what, f.consequence, f.advice);
+        if (f.severity != Severity::note)
+            log_warning("{}: {} ({})", f.what, f.consequence, f.advice);
 }
 
 SplatQuestions questions_here(std::vector<std::string> reader_notes) {
@@ -64,9 +65,10 @@ void print_memory(const SplatReport& report) {
 }
 
 Json memory_json(const MemoryPlan& plan) {
-    return {{"gaussians", plan.gaussians}, {"isects", plan.isects},         {"parameters", plan.parameters},
-            {"optimizer", plan.optimizer}, {"frame_view", plan.frame_view}, {"frame_train", plan.frame_train},
-            {"to_view", plan.to_view()},   {"to_train", plan.to_train()}};
+    return {{"gaussians", plan.gaussians},   {"isects", plan.isects},
+            {"parameters", plan.parameters}, {"optimizer", plan.optimizer},
+            {"frame_view", plan.frame_view}, {"frame_train", plan.frame_train},
+            {"to_view", plan.to_view()},     {"to_train", plan.to_train()}};
 }
 
 }  // namespace gs::cli

@@ -10,8 +10,8 @@
 #include "app/cli/common.h"
 #include "app/cli/findings.h"
 #include "app/cli/progress.h"
-#include "renderer/device/parallel.h"
-#include "renderer/io/level_set.h"
+#include "base/parallel.h"
+#include "renderer/io/splats/level_set.h"
 
 namespace gs::cli {
 namespace {
@@ -22,13 +22,15 @@ Json triple(double x, double y, double z) { return Json::array({number(x), numbe
 
 /// Of the values that are not NaN.
 Json percentiles_of(Buffer<float> values) {
-    const auto end = std::remove_if(values.begin(), values.end(), [](float v) { return std::isnan(v); });
+    const auto end =
+        std::remove_if(values.begin(), values.end(), [](float v) { return std::isnan(v); });
     const auto count = end - values.begin();
     if (count == 0) return nullptr;
     // What comes before a found one is smaller, so the next is looked for in the rest.
     auto begin = values.begin();
     const auto at = [&](double share) {
-        const auto place = values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(count - 1));
+        const auto place =
+            values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(count - 1));
         std::nth_element(begin, place, end);
         return *(begin = place);
     };
@@ -68,8 +70,8 @@ Statistics statistics_of(const GaussianModel& m) {
 void print_range(const char* name, const Json& r) {
     if (!r.is_null())
         fmt::print("  {:<12} min {:.4g}  5% {:.4g}  median {:.4g}  95% {:.4g}  max {:.4g}\n", name,
-                   r["min"].get<double>(), r["p5"].get<double>(), r["p50"].get<double>(), r["p95"].get<double>(),
-                   r["max"].get<double>());
+                   r["min"].get<double>(), r["p5"].get<double>(), r["p50"].get<double>(),
+                   r["p95"].get<double>(), r["max"].get<double>());
 }
 
 // Writes the mended splats where --fix says; nothing else is written.
@@ -82,7 +84,10 @@ Result<Json> write_fixed(const GaussianModel& model, const std::string& path) {
     for (const std::string& change : fixed.changes) fmt::print("  fixed: {}\n", change);
     if (fixed.changes.empty()) fmt::print("  nothing had to be fixed\n");
     for (const std::string& note : *lost) fmt::print("  note: {}\n", note);
-    return Json{{"path", path}, {"gaussians", fixed.model.count}, {"changes", fixed.changes}, {"lost", *lost}};
+    return Json{{"path", path},
+                {"gaussians", fixed.model.count},
+                {"changes", fixed.changes},
+                {"lost", *lost}};
 }
 
 Json splat_json(const std::string& path, const SplatFile& scene, const Statistics& statistics,
@@ -99,13 +104,16 @@ Json splat_json(const std::string& path, const SplatFile& scene, const Statistic
              {"bytes_on_disk", splat_bytes(path)}};
     Vec3f lo{}, hi{};
     const bool bounded = bounds_of(model, lo, hi);
-    out["bounds"] = bounded ? Json{{"lo", triple(lo.x, lo.y, lo.z)}, {"hi", triple(hi.x, hi.y, hi.z)}} : Json(nullptr);
-    out.update({{"opacity", statistics.opacity},
-                {"scale", statistics.scale},
-                {"anisotropy", statistics.anisotropy},
-                {"memory", {{"now", memory_json(doctor.now)}, {"at_cap", memory_json(doctor.at_cap)}}},
-                {"notes", scene.notes},
-                {"findings", findings_json(doctor.findings)}});
+    out["bounds"] = bounded
+                        ? Json{{"lo", triple(lo.x, lo.y, lo.z)}, {"hi", triple(hi.x, hi.y, hi.z)}}
+                        : Json(nullptr);
+    out.update(
+        {{"opacity", statistics.opacity},
+         {"scale", statistics.scale},
+         {"anisotropy", statistics.anisotropy},
+         {"memory", {{"now", memory_json(doctor.now)}, {"at_cap", memory_json(doctor.at_cap)}}},
+         {"notes", scene.notes},
+         {"findings", findings_json(doctor.findings)}});
     return out;
 }
 
@@ -119,7 +127,8 @@ int splat_info(const Arguments& arguments) {
     line.finish();
     if (!scene) return report(scene.error());
     if (arguments.info.lod > 0 && !level_set_at(path))
-        return report({ErrorKind::usage, path, "has no levels of detail", "leave --lod away", {}, {}});
+        return report(
+            {ErrorKind::usage, path, "has no levels of detail", "leave --lod away", {}, {}});
     const GaussianModel& model = scene->model;
     const Statistics statistics = statistics_of(model);
     ProgressLine examining("examine");
@@ -129,12 +138,13 @@ int splat_info(const Arguments& arguments) {
     const SplatReport& doctor = *examined;
     Vec3f lo{}, hi{};
 
-    fmt::print("{}\n  {}, {} Gaussians, degree {}{}, {} in memory, {} on disk\n", path, scene->format, model.count,
-               model.sh_degree, model.antialiased ? ", antialiased" : "", human_bytes(model.bytes()),
+    fmt::print("{}\n  {}, {} Gaussians, degree {}{}, {} in memory, {} on disk\n", path,
+               scene->format, model.count, model.sh_degree,
+               model.antialiased ? ", antialiased" : "", human_bytes(model.bytes()),
                human_bytes(splat_bytes(path)));
     if (bounds_of(model, lo, hi))
-        fmt::print("  bounds       ({:.4g}, {:.4g}, {:.4g}) .. ({:.4g}, {:.4g}, {:.4g})\n", lo.x, lo.y, lo.z, hi.x,
-                   hi.y, hi.z);
+        fmt::print("  bounds       ({:.4g}, {:.4g}, {:.4g}) .. ({:.4g}, {:.4g}, {:.4g})\n", lo.x,
+                   lo.y, lo.z, hi.x, hi.y, hi.z);
     print_range("opacity", statistics.opacity);
     print_range("scale", statistics.scale);
     print_range("anisotropy", statistics.anisotropy);
@@ -159,9 +169,10 @@ std::vector<Group> cameras_of(const Capture& capture) {
     std::vector<Group> groups;
     for (const View& v : capture.views) {
         const Camera& c = v.camera;
-        const std::string text =
-            fmt::format("{} x {}, fx {:.1f} fy {:.1f} cx {:.1f} cy {:.1f}", c.width, c.height, c.fx, c.fy, c.cx, c.cy);
-        const auto it = std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.text == text; });
+        const std::string text = fmt::format("{} x {}, fx {:.1f} fy {:.1f} cx {:.1f} cy {:.1f}",
+                                             c.width, c.height, c.fx, c.fy, c.cx, c.cy);
+        const auto it = std::find_if(groups.begin(), groups.end(),
+                                     [&](const Group& g) { return g.text == text; });
         if (it == groups.end())
             groups.push_back({text, 1});
         else
@@ -174,14 +185,16 @@ bool point_bounds(const Capture& capture, Vec3f& lo, Vec3f& hi) {
     if (capture.points.empty()) return false;
     lo = hi = capture.points.front().position;
     for (const SparsePoint& p : capture.points) {
-        lo = {std::min(lo.x, p.position.x), std::min(lo.y, p.position.y), std::min(lo.z, p.position.z)};
-        hi = {std::max(hi.x, p.position.x), std::max(hi.y, p.position.y), std::max(hi.z, p.position.z)};
+        lo = {std::min(lo.x, p.position.x), std::min(lo.y, p.position.y),
+              std::min(lo.z, p.position.z)};
+        hi = {std::max(hi.x, p.position.x), std::max(hi.y, p.position.y),
+              std::max(hi.z, p.position.z)};
     }
     return true;
 }
 
-Json capture_json(const Arguments& arguments, const Capture& capture, const CaptureForecast* forecast,
-                  const std::vector<Finding>& findings) {
+Json capture_json(const Arguments& arguments, const Capture& capture,
+                  const CaptureForecast* forecast, const std::vector<Finding>& findings) {
     const std::size_t tests = capture.view_indices(true).size();
     Vec3f lo{}, hi{};
     const bool bounded = point_bounds(capture, lo, hi);
@@ -208,8 +221,11 @@ Json capture_json(const Arguments& arguments, const Capture& capture, const Capt
              {"points", capture.points.size()},
              {"points_are_random", capture.points_are_random},
              {"photos_decoded", arguments.info.photos}};
-    out["bounds"] = bounded ? Json{{"lo", triple(lo.x, lo.y, lo.z)}, {"hi", triple(hi.x, hi.y, hi.z)}} : Json(nullptr);
-    if (forecast) out["photo_bytes"] = forecast->photo_bytes, out["decode_bytes"] = forecast->decode_bytes;
+    out["bounds"] = bounded
+                        ? Json{{"lo", triple(lo.x, lo.y, lo.z)}, {"hi", triple(hi.x, hi.y, hi.z)}}
+                        : Json(nullptr);
+    if (forecast)
+        out["photo_bytes"] = forecast->photo_bytes, out["decode_bytes"] = forecast->decode_bytes;
     out.update({{"cameras", cameras},
                 {"notes", texts_of(capture.notes)},
                 {"skipped", capture.skipped},
@@ -240,22 +256,23 @@ int capture_info(const Arguments& arguments) {
     Vec3f lo{}, hi{};
     const bool bounded = point_bounds(*capture, lo, hi);
 
-    fmt::print("{}\n  {}, {} views ({} training, {} test), {} points{}\n", arguments.info.path, capture->format,
-               capture->views.size(), capture->views.size() - tests, tests, capture->points.size(),
-               capture->points_are_random ? " (random)" : "");
+    fmt::print("{}\n  {}, {} views ({} training, {} test), {} points{}\n", arguments.info.path,
+               capture->format, capture->views.size(), capture->views.size() - tests, tests,
+               capture->points.size(), capture->points_are_random ? " (random)" : "");
     const auto groups = cameras_of(*capture);
     for (std::size_t i = 0; i < std::min<std::size_t>(groups.size(), 8); ++i)
         fmt::print("  camera       {}  ({} views)\n", groups[i].text, groups[i].views);
     if (groups.size() > 8) fmt::print("  camera       and {} more\n", groups.size() - 8);
     if (bounded)
-        fmt::print("  bounds       ({:.4g}, {:.4g}, {:.4g}) .. ({:.4g}, {:.4g}, {:.4g})\n", lo.x, lo.y, lo.z, hi.x,
-                   hi.y, hi.z);
+        fmt::print("  bounds       ({:.4g}, {:.4g}, {:.4g}) .. ({:.4g}, {:.4g}, {:.4g})\n", lo.x,
+                   lo.y, lo.z, hi.x, hi.y, hi.z);
     if (forecast)
-        fmt::print("  memory       {} of photos, {} more while decoding\n", human_bytes(forecast->photo_bytes),
-                   human_bytes(forecast->decode_bytes));
+        fmt::print("  memory       {} of photos, {} more while decoding\n",
+                   human_bytes(forecast->photo_bytes), human_bytes(forecast->decode_bytes));
     for (const std::string& skipped : capture->skipped) fmt::print("  skipped: {}\n", skipped);
     print_findings(findings);
-    if (arguments.common.json) print_json(capture_json(arguments, *capture, forecast ? &*forecast : nullptr, findings));
+    if (arguments.common.json)
+        print_json(capture_json(arguments, *capture, forecast ? &*forecast : nullptr, findings));
     return exit_code(arguments, findings);
 }
 
@@ -266,14 +283,20 @@ int run_info(const Arguments& arguments) {
     catch_interrupts();
     std::error_code error;
     if (!fs::exists(path, error))
-        return report({ErrorKind::not_found, path, "there is nothing of this name", "check the path", {}, {}});
+        return report({ErrorKind::not_found,
+                       path,
+                       "there is nothing of this name",
+                       "check the path",
+                       {},
+                       {}});
     if (is_capture(path)) return capture_info(arguments);
     // Of a file that is no splat file, the readers say best what is wrong.
     if (fs::is_regular_file(path, error) || is_splat_file(path)) return splat_info(arguments);
     return report({ErrorKind::unsupported,
                    path,
                    "neither a capture nor a splat file",
-                   "captures hold sparse/0 (COLMAP) or transforms.json; splat files are " + splat_extensions(false),
+                   "captures hold sparse/0 (COLMAP) or transforms.json; splat files are " +
+                       splat_extensions(false),
                    {},
                    {}});
 }

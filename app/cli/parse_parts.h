@@ -10,7 +10,8 @@ namespace gs::cli {
 /// The options every subcommand takes.
 void add_common(CLI::App& app, CommonArguments& a);
 /// A subcommand; `examples` end its help.
-CLI::App& add_command(CLI::App& root, Arguments& a, const char* name, const char* description, const char* examples);
+CLI::App& add_command(CLI::App& root, Arguments& a, const char* name, const char* description,
+                      const char* examples);
 
 /// The profiling service's subcommands: trace, serve, record, attach.
 void add_service(CLI::App& root, Arguments& a);

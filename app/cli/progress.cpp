@@ -13,7 +13,8 @@ namespace gs::cli {
 namespace {
 
 constexpr double kRedrawSeconds = 0.1;  // terminal
-constexpr double kSparseSeconds = 30;   // file: a line at every tenth of the work, or after this long
+constexpr double kSparseSeconds =
+    30;  // file: a line at every tenth of the work, or after this long
 constexpr std::size_t kBarWidth = 24;
 
 std::size_t terminal_width() {
@@ -21,7 +22,8 @@ std::size_t terminal_width() {
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
 }
 
-double seconds_between(std::chrono::steady_clock::time_point a, std::chrono::steady_clock::time_point b) {
+double seconds_between(std::chrono::steady_clock::time_point a,
+                       std::chrono::steady_clock::time_point b) {
     return std::chrono::duration<double>(b - a).count();
 }
 
@@ -40,7 +42,8 @@ std::string human_time(double seconds) {
     return fmt::format("{}:{:02}", s / 60, s % 60);
 }
 
-ProgressLine::ProgressLine(std::string title) : title_(std::move(title)), terminal_(isatty(STDERR_FILENO) == 1) {}
+ProgressLine::ProgressLine(std::string title)
+    : title_(std::move(title)), terminal_(isatty(STDERR_FILENO) == 1) {}
 
 ProgressLine::~ProgressLine() { finish(); }
 
@@ -49,7 +52,8 @@ bool ProgressLine::due(std::size_t done, std::size_t total) const {
     if (terminal_) return since >= kRedrawSeconds || done >= total;
     // Work of under a second needs no line at all.
     if (seconds_between(begin_, Clock::now()) < 1) return false;
-    return since >= kSparseSeconds || (total > 0 && static_cast<int>(10 * done / total) > last_tenth_);
+    return since >= kSparseSeconds ||
+           (total > 0 && static_cast<int>(10 * done / total) > last_tenth_);
 }
 
 void ProgressLine::update(std::size_t done, std::size_t total, std::string_view text) {
@@ -58,14 +62,17 @@ void ProgressLine::update(std::size_t done, std::size_t total, std::string_view 
 
 void ProgressLine::draw(std::size_t done, std::size_t total, std::string_view text) {
     const auto now = Clock::now();
-    const double share = total > 0 ? std::min(1.0, static_cast<double>(done) / static_cast<double>(total)) : 0;
+    const double share =
+        total > 0 ? std::min(1.0, static_cast<double>(done) / static_cast<double>(total)) : 0;
     const double elapsed = seconds_between(begin_, now);
     std::string times = human_time(elapsed);
-    if (share > 0 && share < 1) times += fmt::format(", {} left", human_time(elapsed * (1 - share) / share));
+    if (share > 0 && share < 1)
+        times += fmt::format(", {} left", human_time(elapsed * (1 - share) / share));
     last_ = now;
     last_tenth_ = static_cast<int>(10 * share);
     if (!terminal_) {
-        fmt::print(stderr, "{} {}/{} ({:.0f} %)  {}  {}\n", title_, done, total, 100 * share, times, text);
+        fmt::print(stderr, "{} {}/{} ({:.0f} %)  {}  {}\n", title_, done, total, 100 * share, times,
+                   text);
         return;
     }
     const auto filled = static_cast<std::size_t>(share * kBarWidth + 0.5);

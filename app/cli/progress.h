@@ -1,5 +1,6 @@
-// ProgressLine: how far long work is, on stderr. On a terminal one line that is redrawn, elsewhere a line now and then,
-// so that log files stay short. Called by every subcommand that takes longer than a second.
+// ProgressLine: how far long work is, on stderr. On a terminal one line that is redrawn, elsewhere
+// a line now and then, so that log files stay short. Called by every subcommand that takes longer
+// than a second.
 #pragma once
 
 #include <chrono>
@@ -7,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "renderer/io/capture_io.h"
+#include "renderer/io/captures/capture_io.h"
 
 namespace gs::cli {
 
@@ -19,7 +20,8 @@ class ProgressLine {
     ProgressLine(const ProgressLine&) = delete;
     ProgressLine& operator=(const ProgressLine&) = delete;
 
-    /// Cheap when it is too early to draw again. `text` says what is going on: "decode photos", "loss 0.02".
+    /// Cheap when it is too early to draw again. `text` says what is going on: "decode photos",
+    /// "loss 0.02".
     void update(std::size_t done, std::size_t total, std::string_view text);
     /// True when update() would draw: lets callers skip making the text.
     bool due(std::size_t done, std::size_t total) const;

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "renderer/base/rng.h"
+#include "base/rng.h"
 
 namespace gs::cli {
 namespace {
@@ -37,10 +37,11 @@ Camera make_proof_camera(std::uint64_t seed, std::uint64_t index, int width, int
     const auto draw = [&](std::uint64_t k, double lo, double hi) {
         return lo + (hi - lo) * random_uniform(seed, 9000 + index, k);
     };
-    const double azimuth = draw(0, 0, 6.2831853), z = draw(1, -0.6, 0.6), ring = std::sqrt(1 - z * z),
-                 distance = draw(2, 4, 5);
-    Camera camera = look_at({distance * ring * std::cos(azimuth), distance * z, distance * ring * std::sin(azimuth)},
-                            {draw(3, -0.2, 0.2), draw(4, -0.2, 0.2), 0}, {0, 1, 0}, width, height, draw(5, 0.6, 0.9));
+    const double azimuth = draw(0, 0, 6.2831853), z = draw(1, -0.6, 0.6),
+                 ring = std::sqrt(1 - z * z), distance = draw(2, 4, 5);
+    Camera camera = look_at(
+        {distance * ring * std::cos(azimuth), distance * z, distance * ring * std::sin(azimuth)},
+        {draw(3, -0.2, 0.2), draw(4, -0.2, 0.2), 0}, {0, 1, 0}, width, height, draw(5, 0.6, 0.9));
     camera.cx += draw(6, -0.04, 0.04) * width;
     camera.fy *= draw(7, 0.95, 1.05);
     return camera;

@@ -1,5 +1,5 @@
-// `gausscope record -- COMMAND…`: runs any program that uses NVTX or CUDA under the profiling service and writes what
-// it and the processes it starts did as one trace.
+// `gausscope record -- COMMAND…`: runs any program that uses NVTX or CUDA under the profiling
+// service and writes what it and the processes it starts did as one trace.
 #include <fmt/core.h>
 #include <signal.h>
 #include <spawn.h>
@@ -14,7 +14,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/common.h"
 #include "app/cli/recording.h"
-#include "profiler/core/protocol.h"
+#include "base/record/protocol.h"
 
 extern char** environ;
 
@@ -38,7 +38,8 @@ class Environment {
         return "";
     }
     void set(const std::string& name, const std::string& value) {
-        std::erase_if(entries_, [&](const std::string& entry) { return entry.starts_with(name + "="); });
+        std::erase_if(entries_,
+                      [&](const std::string& entry) { return entry.starts_with(name + "="); });
         entries_.push_back(name + "=" + value);
     }
     std::vector<char*> pointers() {
@@ -52,14 +53,16 @@ class Environment {
     std::vector<std::string> entries_;
 };
 
-Environment environment_for(const RecordArguments& a, const fs::path& library, const fs::path& collector) {
+Environment environment_for(const RecordArguments& a, const fs::path& library,
+                            const fs::path& collector) {
     Environment out;
     const std::string other = out.get("NVTX_INJECTION64_PATH");
     out.set("NVTX_INJECTION64_PATH", library.string());
     out.set("CUDA_INJECTION64_PATH", library.string());
     out.set(service::kArmVariable, "1");
     out.set(service::kCollectorVariable, collector.string());
-    if (const auto folder = service::runtime_directory()) out.set(service::kDirectoryVariable, folder->string());
+    if (const auto folder = service::runtime_directory())
+        out.set(service::kDirectoryVariable, folder->string());
     if (a.no_cupti) out.set("GAUSSCOPE_CUPTI", "0");
     if (!a.chain.empty())
         out.set("GAUSSCOPE_CHAIN_NVTX", a.chain);
@@ -95,16 +98,19 @@ Result<pid_t> start_command(const std::vector<std::string>& command, Environment
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
     pid_t pid = -1;
-    const int error =
-        ::posix_spawnp(&pid, words[0].c_str(), nullptr, nullptr, arguments.data(), environment.pointers().data());
+    const int error = ::posix_spawnp(&pid, words[0].c_str(), nullptr, nullptr, arguments.data(),
+                                     environment.pointers().data());
     if (error != 0)
-        return fail(ErrorKind::usage, words[0], fmt::format("the command cannot be run: {}", std::strerror(error)),
+        return fail(ErrorKind::usage, words[0],
+                    fmt::format("the command cannot be run: {}", std::strerror(error)),
                     error == ENOENT ? "check its name, or give its path" : "");
     return pid;
 }
 
 /// As a shell tells it.
-int exit_code_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
+int exit_code_of(int status) {
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
 
 int wait_for(pid_t pid, ProcessRecording& recording) {
     int status = 0;
@@ -119,18 +125,23 @@ int wait_for(pid_t pid, ProcessRecording& recording) {
 
 std::vector<std::string> notes_on(ProcessRecording& recording, int exit_code) {
     std::vector<std::string> notes;
-    if (exit_code != 0) notes.push_back(fmt::format("the command ended with exit code {}", exit_code));
+    if (exit_code != 0)
+        notes.push_back(fmt::format("the command ended with exit code {}", exit_code));
     if (!recording.found_any())
         notes.push_back(
-            "nothing was recorded: no process used NVTX or CUDA. A program uses NVTX when it was built with its "
+            "nothing was recorded: no process used NVTX or CUDA. A program uses NVTX when it was "
+            "built with its "
             "headers "
-            "(torch.cuda.nvtx, the nvtx package, gsplat) and calls it at least once; CUDA when it starts the driver. "
+            "(torch.cuda.nvtx, the nvtx package, gsplat) and calls it at least once; CUDA when it "
+            "starts the driver. "
             "Set-uid programs, and those that clear their environment, cannot be reached");
     std::size_t alive = 0;
-    for (const service::SourceState& source : recording.collector().sources()) alive += source.alive ? 1 : 0;
+    for (const service::SourceState& source : recording.collector().sources())
+        alive += source.alive ? 1 : 0;
     if (alive > 0)
-        notes.push_back(fmt::format("{} process{} of the command still run{}; the recording ended with the command",
-                                    alive, alive == 1 ? "" : "es", alive == 1 ? "s" : ""));
+        notes.push_back(fmt::format(
+            "{} process{} of the command still run{}; the recording ended with the command", alive,
+            alive == 1 ? "" : "es", alive == 1 ? "s" : ""));
     return notes;
 }
 
@@ -140,7 +151,8 @@ int run_record(const Arguments& arguments) {
     const RecordArguments& a = arguments.record;
     const auto library = injection_library();
     if (!library) return report(library.error());
-    const fs::path output = a.output.empty() ? default_trace_name(a.command, std::time(nullptr)) : a.output;
+    const fs::path output =
+        a.output.empty() ? default_trace_name(a.command, std::time(nullptr)) : a.output;
     if (const auto ready = prepare_output_file(output); !ready) return report(ready.error());
     RecordingOptions options;
     options.memory_mib = a.memory_mib;
@@ -153,7 +165,8 @@ int run_record(const Arguments& arguments) {
     if (!recording) return report(recording.error());
 
     forward_signals();
-    const auto pid = start_command(a.command, environment_for(a, *library, (*recording)->collector().collector_path()));
+    const auto pid = start_command(
+        a.command, environment_for(a, *library, (*recording)->collector().collector_path()));
     if (!pid) return report(pid.error());
     child_pid = *pid;
     const int exit_code = wait_for(*pid, **recording);
@@ -162,7 +175,8 @@ int run_record(const Arguments& arguments) {
     const auto written = any ? (*recording)->write(output) : Result<void>();
     (*recording)->print(notes_on(**recording, exit_code));
     if (arguments.common.json) {
-        nlohmann::ordered_json json{{"command", "record"}, {"ran", a.command}, {"exit_code", exit_code}};
+        nlohmann::ordered_json json{
+            {"command", "record"}, {"ran", a.command}, {"exit_code", exit_code}};
         json.update((*recording)->json());
         print_json(json);
     }

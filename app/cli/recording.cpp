@@ -8,8 +8,8 @@
 #include <unordered_map>
 
 #include "app/cli/common.h"
-#include "profiler/export_perfetto.h"
-#include "profiler/insights/finding.h"
+#include "profiler/files/export_perfetto.h"
+#include "profiler/insights/insight.h"
 
 namespace gs::cli {
 namespace {
@@ -39,7 +39,8 @@ std::vector<NameTotal> totals_by_name(const TraceStore& store, TrackKind kind) {
     }
     std::vector<NameTotal> out;
     for (const auto& [name, total] : totals) out.push_back(total);
-    std::sort(out.begin(), out.end(), [](const NameTotal& a, const NameTotal& b) { return a.ms > b.ms; });
+    std::sort(out.begin(), out.end(),
+              [](const NameTotal& a, const NameTotal& b) { return a.ms > b.ms; });
     return out;
 }
 
@@ -50,9 +51,11 @@ std::uint64_t calls_of(const std::vector<NameTotal>& totals) {
 }
 
 std::uint64_t tracks_of(const TraceStore& store, TrackKind kind) {
-    return static_cast<std::uint64_t>(std::count_if(store.tracks().begin(), store.tracks().end(), [&](const auto& t) {
-        return t.kind == kind && std::any_of(t.rows.begin(), t.rows.end(), [](const auto& r) { return r.size() > 0; });
-    }));
+    return static_cast<std::uint64_t>(
+        std::count_if(store.tracks().begin(), store.tracks().end(), [&](const auto& t) {
+            return t.kind == kind && std::any_of(t.rows.begin(), t.rows.end(),
+                                                 [](const auto& r) { return r.size() > 0; });
+        }));
 }
 
 struct Contents {
@@ -66,14 +69,16 @@ struct Contents {
           api_count(calls_of(totals_by_name(store, TrackKind::api))) {}
 };
 
-void print_totals(const TraceStore& store, const char* title, const std::vector<NameTotal>& totals) {
+void print_totals(const TraceStore& store, const char* title,
+                  const std::vector<NameTotal>& totals) {
     if (totals.empty()) return;
-    fmt::print(stderr, "  {:<48} {:>9} {:>12} {:>10}   milliseconds\n", title, "calls", "total", "mean");
+    fmt::print(stderr, "  {:<48} {:>9} {:>12} {:>10}   milliseconds\n", title, "calls", "total",
+               "mean");
     for (std::size_t i = 0; i < std::min(totals.size(), kShown); ++i) {
         std::string name(store.name(totals[i].name));
         if (name.size() > 46) name = name.substr(0, 43) + "...";
-        fmt::print(stderr, "    {:<46} {:>9} {:>12.2f} {:>10.4f}\n", name, totals[i].calls, totals[i].ms,
-                   totals[i].ms / static_cast<double>(totals[i].calls));
+        fmt::print(stderr, "    {:<46} {:>9} {:>12.2f} {:>10.4f}\n", name, totals[i].calls,
+                   totals[i].ms, totals[i].ms / static_cast<double>(totals[i].calls));
     }
     if (totals.size() > kShown) fmt::print(stderr, "    and {} more\n", totals.size() - kShown);
 }
@@ -81,8 +86,9 @@ void print_totals(const TraceStore& store, const char* title, const std::vector<
 Json totals_json(const TraceStore& store, const std::vector<NameTotal>& totals) {
     Json out = Json::array();
     for (std::size_t i = 0; i < std::min<std::size_t>(totals.size(), 100); ++i)
-        out.push_back(
-            {{"name", store.name(totals[i].name)}, {"calls", totals[i].calls}, {"ms_total", number(totals[i].ms)}});
+        out.push_back({{"name", store.name(totals[i].name)},
+                       {"calls", totals[i].calls},
+                       {"ms_total", number(totals[i].ms)}});
     return out;
 }
 
@@ -103,9 +109,11 @@ std::string cupti_remark(const TraceProcess& process) {
             "Run without it (torch.profiler, nsys, ncu), or take only one of the two",
             who(process), because);
     if (s.cupti == abi::CuptiState::unavailable)
-        return fmt::format("{}: kernels and CUDA calls could not be recorded{}", who(process), because);
+        return fmt::format("{}: kernels and CUDA calls could not be recorded{}", who(process),
+                           because);
     if (s.cupti == abi::CuptiState::released)
-        return fmt::format("{}: CUPTI was given back on request; kernels since then are missing", who(process));
+        return fmt::format("{}: CUPTI was given back on request; kernels since then are missing",
+                           who(process));
     return "";
 }
 
@@ -113,7 +121,8 @@ void add_losses(const TraceProcess& process, std::vector<std::string>& out) {
     const auto lost = [&](std::uint64_t count, const char* what) {
         if (count > 0) out.push_back(fmt::format("{}: {} {}", who(process), count, what));
     };
-    lost(process.loss.lapped, "records were overwritten before they could be read (the machine was too busy)");
+    lost(process.loss.lapped,
+         "records were overwritten before they could be read (the machine was too busy)");
     lost(process.loss.dropped, "records were not taken: more threads than the ring has lanes for");
     lost(process.loss.malformed, "records made no sense and were left out");
     lost(process.loss.dropped_strings, "names did not fit and are empty");
@@ -121,8 +130,8 @@ void add_losses(const TraceProcess& process, std::vector<std::string>& out) {
     lost(process.service->cupti_dropped, "GPU records were lost by CUPTI");
     lost(process.service->budget_skipped, "ranges were left out to hold the budget");
     if (process.service->duty < 1)
-        out.push_back(fmt::format("{}: recording is on {:.0f} % of the time, to hold the budget", who(process),
-                                  100 * process.service->duty));
+        out.push_back(fmt::format("{}: recording is on {:.0f} % of the time, to hold the budget",
+                                  who(process), 100 * process.service->duty));
 }
 
 Json process_json(const TraceProcess& p) {
@@ -164,7 +173,9 @@ void ProcessRecording::finish() {
     end_ = std::chrono::steady_clock::now();
 }
 
-double ProcessRecording::seconds() const { return std::chrono::duration<double>(end_ - begin_).count(); }
+double ProcessRecording::seconds() const {
+    return std::chrono::duration<double>(end_ - begin_).count();
+}
 
 Result<void> ProcessRecording::write(const fs::path& path) {
     auto written = export_perfetto(store_, path);
@@ -181,16 +192,20 @@ std::vector<std::string> ProcessRecording::remarks() {
         add_losses(process, out);
     }
     for (const service::SourceState& source : collector_->sources())
-        if (!source.note.empty()) out.push_back(fmt::format("{} ({}): {}", source.name, source.pid, source.note));
+        if (!source.note.empty())
+            out.push_back(fmt::format("{} ({}): {}", source.name, source.pid, source.note));
     if (store_.forgotten_spans() > 0)
-        out.push_back(fmt::format("the oldest {} spans had to go: {} MiB of memory were full (--memory gives more)",
-                                  store_.forgotten_spans(), options_.memory_mib));
+        out.push_back(fmt::format(
+            "the oldest {} spans had to go: {} MiB of memory were full (--memory gives more)",
+            store_.forgotten_spans(), options_.memory_mib));
     if (store_.misplaced_spans() > 0)
-        out.push_back(fmt::format("{} spans fit no row and were left out", store_.misplaced_spans()));
+        out.push_back(
+            fmt::format("{} spans fit no row and were left out", store_.misplaced_spans()));
     const Contents contents(store_);
     if (!found_any() || contents.gpu_count + contents.range_count > 0) return out;
     out.push_back(
-        "there are neither NVTX ranges nor GPU work in it. Ranges come from torch.cuda.nvtx.range_push(\"step\") or "
+        "there are neither NVTX ranges nor GPU work in it. Ranges come from "
+        "torch.cuda.nvtx.range_push(\"step\") or "
         "the "
         "nvtx package; kernels appear when the program uses CUDA through its driver");
     return out;
@@ -203,23 +218,27 @@ void ProcessRecording::print(std::vector<std::string> notes) {
         fmt::print(stderr, "{}{}", &process == &store_.processes()[0] ? ", " : "; ", who(process));
     fmt::print(stderr, "\n");
     if (found_any())
-        fmt::print(stderr, "  {} ranges on {} threads, {} pieces of GPU work on {} streams, {} CUDA calls\n",
-                   contents.range_count, tracks_of(store_, TrackKind::thread), contents.gpu_count,
-                   tracks_of(store_, TrackKind::gpu_stream), contents.api_count);
+        fmt::print(
+            stderr,
+            "  {} ranges on {} threads, {} pieces of GPU work on {} streams, {} CUDA calls\n",
+            contents.range_count, tracks_of(store_, TrackKind::thread), contents.gpu_count,
+            tracks_of(store_, TrackKind::gpu_stream), contents.api_count);
     print_totals(store_, "ranges", contents.ranges);
     print_totals(store_, "GPU", contents.gpu);
     for (std::string& remark : remarks()) notes.push_back(std::move(remark));
     for (const std::string& note : notes) fmt::print(stderr, "  note: {}\n", note);
-    if (options_.insights && found_any()) fmt::print(stderr, "{}", insights_text(store_, find_insights(store_)));
+    if (options_.insights && found_any())
+        fmt::print(stderr, "{}", insights_text(store_, find_insights(store_)));
     if (!written_.empty())
-        fmt::print(stderr, "  written: {} ({}); gausscope {} opens it, ui.perfetto.dev too\n", written_.string(),
-                   human_bytes(written_bytes_), written_.string());
+        fmt::print(stderr, "  written: {} ({}); gausscope {} opens it, ui.perfetto.dev too\n",
+                   written_.string(), human_bytes(written_bytes_), written_.string());
 }
 
 Json ProcessRecording::json() {
     const Contents contents(store_);
     Json out{{"seconds", number(seconds())}, {"processes", Json::array()}};
-    for (const TraceProcess& process : store_.processes()) out["processes"].push_back(process_json(process));
+    for (const TraceProcess& process : store_.processes())
+        out["processes"].push_back(process_json(process));
     out.update({{"ranges", contents.range_count},
                 {"gpu_work", contents.gpu_count},
                 {"cuda_calls", contents.api_count},
@@ -229,7 +248,8 @@ Json ProcessRecording::json() {
                 {"top_gpu", totals_json(store_, contents.gpu)},
                 {"notes", remarks()}});
     if (!written_.empty()) out["trace"] = written_.string();
-    if (options_.insights) out["insights"] = Json::parse(insights_json(store_, find_insights(store_)));
+    if (options_.insights)
+        out["insights"] = Json::parse(insights_json(store_, find_insights(store_)));
     return out;
 }
 
@@ -239,7 +259,8 @@ Result<fs::path> injection_library() {
     const char* name = "libgausscope_inject.so";
     for (const fs::path& folder : {program.parent_path(), program.parent_path() / ".." / "lib"})
         if (fs::exists(folder / name, error)) return fs::canonical(folder / name, error);
-    return fail(ErrorKind::not_found, (program.parent_path() / name).string(), "the injection library is missing",
+    return fail(ErrorKind::not_found, (program.parent_path() / name).string(),
+                "the injection library is missing",
                 "it is built with gausscope and belongs beside it or in ../lib");
 }
 
@@ -248,7 +269,9 @@ std::string default_trace_name(const std::vector<std::string>& command, std::tim
         return word.ends_with(".py") || word.ends_with(".sh") || word.ends_with(".pl");
     };
     const auto script = std::find_if(command.begin(), command.end(), is_script);
-    const fs::path named = script != command.end() ? *script : command.empty() ? "recording" : command.front();
+    const fs::path named = script != command.end() ? *script
+                           : command.empty()       ? "recording"
+                                                   : command.front();
     std::string stem = named.stem().string();
     if (stem.empty()) stem = "recording";
     return fmt::format("{}-{:%Y%m%d-%H%M%S}.pftrace", stem, fmt::localtime(now));

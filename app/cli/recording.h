@@ -1,5 +1,5 @@
-// What `record` and `attach --headless` make of other processes: a bounded store that is filled while they run, a
-// summary that says plainly what is missing and why, and the trace file.
+// What `record` and `attach --headless` make of other processes: a bounded store that is filled
+// while they run, a summary that says plainly what is missing and why, and the trace file.
 #pragma once
 
 #include <chrono>
@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "profiler/service/multi_collector.h"
-#include "profiler/store.h"
-#include "renderer/base/file.h"
+#include "base/file.h"
+#include "profiler/collect/multi_collector.h"
+#include "profiler/store/store.h"
 
 namespace gs::cli {
 
@@ -54,10 +54,12 @@ class ProcessRecording {
     std::uint64_t written_bytes_ = 0;
 };
 
-/// The library that goes into other processes: beside this program, or in ../lib of it. Errors: not_found.
+/// The library that goes into other processes: beside this program, or in ../lib of it. Errors:
+/// not_found.
 Result<fs::path> injection_library();
 
-/// "train-20260102-030405.pftrace" for a command line: named after the program, or the script an interpreter runs.
+/// "train-20260102-030405.pftrace" for a command line: named after the program, or the script an
+/// interpreter runs.
 std::string default_trace_name(const std::vector<std::string>& command, std::time_t now);
 
 }  // namespace gs::cli

@@ -10,15 +10,16 @@
 #include "app/cli/commands.h"
 #include "app/cli/common.h"
 #include "app/cli/progress.h"
-#include "renderer/base/log.h"
-#include "renderer/io/image_io.h"
-#include "renderer/io/splat_io.h"
+#include "base/log.h"
+#include "renderer/io/images/image_io.h"
+#include "renderer/io/splats/splat_io.h"
 
 namespace gs::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr std::array<const char*, 6> kMaps{"color", "alpha", "depth", "contributors", "isects", "pairs"};
+constexpr std::array<const char*, 6> kMaps{"color",        "alpha",  "depth",
+                                           "contributors", "isects", "pairs"};
 
 Result<std::vector<std::string>> parse_maps(const std::string& text) {
     if (text == "all") return std::vector<std::string>(kMaps.begin(), kMaps.end());
@@ -55,7 +56,8 @@ ImageF map_of(const std::string& name, const RenderResult& r) {
 
 class RenderRun {
   public:
-    explicit RenderRun(const Arguments& arguments) : a_(arguments.render), common_(arguments.common) {}
+    explicit RenderRun(const Arguments& arguments)
+        : a_(arguments.render), common_(arguments.common) {}
     int run();
 
   private:
@@ -86,8 +88,9 @@ Result<void> RenderRun::prepare() {
     auto options = picture_options(a_.picture);
     if (!options) return tl::unexpected(options.error());
     options_ = *options;
-    options_.counters = std::any_of(maps_.begin(), maps_.end(),
-                                    [](const std::string& m) { return m == "contributors" || m == "pairs"; });
+    options_.counters = std::any_of(maps_.begin(), maps_.end(), [](const std::string& m) {
+        return m == "contributors" || m == "pairs";
+    });
     auto rasterizer = make_rasterizer(common_);
     if (!rasterizer) return tl::unexpected(rasterizer.error());
     rasterizer_ = std::move(*rasterizer);
@@ -119,14 +122,16 @@ Result<std::vector<NamedCamera>> RenderRun::choose_cameras() {
     }
     if (a_.path.empty()) {
         auto cameras = cameras_of(*capture, a_.test_only);
-        if (cameras.empty()) return fail(ErrorKind::usage, a_.capture, "no camera is left", "leave out --test-only");
+        if (cameras.empty())
+            return fail(ErrorKind::usage, a_.capture, "no camera is left", "leave out --test-only");
         return cameras;
     }
     const auto count = parse_path(a_.path);
     if (!count) return tl::unexpected(count.error());
     Orbit orbit = capture ? orbit_of(*capture) : orbit_of(model_);
     if (!capture) orbit.fov_y = a_.fov * 3.14159265358979 / 180;
-    const int width = a_.width > 0 ? a_.width : 1280, height = a_.height > 0 ? a_.height : width * 9 / 16;
+    const int width = a_.width > 0 ? a_.width : 1280,
+              height = a_.height > 0 ? a_.height : width * 9 / 16;
     return orbit_cameras(orbit, *count, width, std::max(height, 1));
 }
 
@@ -150,7 +155,9 @@ Result<fs::path> RenderRun::write_one(const fs::path& stem, const std::string& m
     } else {
         // Gray from 0 to the largest value, which goes into the index.
         const float largest =
-            map == "alpha" ? 1.0f : std::max(1e-20f, *std::max_element(values.values.begin(), values.values.end()));
+            map == "alpha"
+                ? 1.0f
+                : std::max(1e-20f, *std::max_element(values.values.begin(), values.values.end()));
         ImageF gray(values.width, values.height, 1);
         for (std::size_t i = 0; i < gray.pixels(); ++i) gray.values[i] = values.values[i] / largest;
         ranges[map] = largest;
@@ -167,7 +174,10 @@ Result<Json> RenderRun::write_maps(const NamedCamera& camera) {
         if (!path) return tl::unexpected(path.error());
         files[map] = path->filename().string();
     }
-    Json entry{{"name", camera.name}, {"width", result_.width}, {"height", result_.height}, {"files", files}};
+    Json entry{{"name", camera.name},
+               {"width", result_.width},
+               {"height", result_.height},
+               {"files", files}};
     if (!white.empty()) entry["value_of_white"] = white;
     entry["visible"] = result_.counters.visible;
     entry["isects"] = result_.counters.isects;
@@ -184,7 +194,9 @@ Result<void> RenderRun::draw_all() {
                         fmt::format("stopped after {} of {} pictures", i, cameras_.size()));
         const auto begin = std::chrono::steady_clock::now();
         rasterizer_->forward(source, cameras_[i].camera, options_, *state, result_);
-        draw_ms_ += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+        draw_ms_ +=
+            std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
+                .count();
         auto entry = write_maps(cameras_[i]);
         if (!entry) return tl::unexpected(entry.error());
         written_.push_back(std::move(*entry));

@@ -13,7 +13,8 @@
 namespace gs::cli {
 namespace {
 
-constexpr std::string_view kHeader = "step,loss,l1,ssim,psnr,milliseconds,gaussians,visible,isects\n";
+constexpr std::string_view kHeader =
+    "step,loss,l1,ssim,psnr,milliseconds,gaussians,visible,isects\n";
 constexpr std::size_t kMostRows = 50;
 
 }  // namespace
@@ -21,7 +22,10 @@ constexpr std::size_t kMostRows = 50;
 nlohmann::ordered_json score_json(const Evaluation& evaluation) {
     nlohmann::ordered_json images = nlohmann::ordered_json::array();
     for (const ImageScore& s : evaluation.images)
-        images.push_back({{"name", s.name}, {"psnr", number(s.psnr)}, {"ssim", number(s.ssim)}, {"l1", number(s.l1)}});
+        images.push_back({{"name", s.name},
+                          {"psnr", number(s.psnr)},
+                          {"ssim", number(s.ssim)},
+                          {"l1", number(s.l1)}});
     nlohmann::ordered_json out;
     const bool any = !evaluation.images.empty();
     out["psnr"] = any ? number(evaluation.psnr) : nullptr;
@@ -39,7 +43,8 @@ void print_scores(const Evaluation& evaluation) {
         const ImageScore& s = evaluation.images[i];
         fmt::print("{:<{}}  {:8.3f}  {:.4f}\n", s.name, width, s.psnr, s.ssim);
     }
-    if (evaluation.images.size() > kMostRows) fmt::print("... and {} more\n", evaluation.images.size() - kMostRows);
+    if (evaluation.images.size() > kMostRows)
+        fmt::print("... and {} more\n", evaluation.images.size() - kMostRows);
     fmt::print("{:<{}}  {:8.3f}  {:.4f}\n", "mean", width, evaluation.psnr, evaluation.ssim);
 }
 
@@ -65,9 +70,12 @@ nlohmann::ordered_json settings_json(const TrainingSettings& settings) {
 
 std::string StepLog::row_of(const Waiting& w, const StepReport* r) {
     const std::string measured =
-        r == nullptr ? ",,," : fmt::format("{:.7g},{:.7g},{:.6g},{:.5g}", r->loss, r->l1, r->ssim, r->psnr);
-    const std::string counted = r == nullptr ? "," : fmt::format("{},{}", r->counters.visible, r->counters.isects);
-    return fmt::format("{},{},{:.4g},{},{}\n", w.step, measured, w.milliseconds, w.gaussians, counted);
+        r == nullptr ? ",,,"
+                     : fmt::format("{:.7g},{:.7g},{:.6g},{:.5g}", r->loss, r->l1, r->ssim, r->psnr);
+    const std::string counted =
+        r == nullptr ? "," : fmt::format("{},{}", r->counters.visible, r->counters.isects);
+    return fmt::format("{},{},{:.4g},{},{}\n", w.step, measured, w.milliseconds, w.gaussians,
+                       counted);
 }
 
 void StepLog::add(const StepReport& r) {
@@ -84,7 +92,9 @@ void StepLog::take_earlier(const fs::path& csv, std::uint64_t last_step) {
     if (!text || text->compare(0, kHeader.size(), kHeader) != 0) return;
     for (std::size_t begin = kHeader.size(); begin < text->size();) {
         const std::size_t end = text->find('\n', begin);
-        if (end == std::string::npos || std::strtoull(text->c_str() + begin, nullptr, 10) > last_step) return;
+        if (end == std::string::npos ||
+            std::strtoull(text->c_str() + begin, nullptr, 10) > last_step)
+            return;
         rows_.append(*text, begin, end + 1 - begin);
         begin = end + 1;
     }

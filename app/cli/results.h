@@ -1,5 +1,5 @@
-// What a run leaves behind: scores as tables and JSON, per-step CSV, and writing results so that nothing is lost when
-// the output folder cannot take them any more. Called by train and eval.
+// What a run leaves behind: scores as tables and JSON, per-step CSV, and writing results so that
+// nothing is lost when the output folder cannot take them any more. Called by train and eval.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "profiler/store.h"
-#include "renderer/base/file.h"
+#include "base/file.h"
+#include "profiler/store/store.h"
 #include "trainer/trainer.h"
 
 namespace gs::cli {
@@ -18,16 +18,18 @@ namespace gs::cli {
 nlohmann::ordered_json score_json(const Evaluation& evaluation);
 /// A line per image (at most 50) and the means, on stdout.
 void print_scores(const Evaluation& evaluation);
-/// [{name, ms_mean, ms_p50, ms_p95, ms_p99, share, samples, calls}] of the newest frames of a scope.
+/// [{name, ms_mean, ms_p50, ms_p95, ms_p99, share, samples, calls}] of the newest frames of a
+/// scope.
 nlohmann::ordered_json stages_json(const TraceStore& store, StatScope scope);
 nlohmann::ordered_json settings_json(const TrainingSettings& settings);
 
-/// metrics.csv: a row per step, in order. What a device measures comes some steps later; the row waits for it, and a
-/// row whose measurement never came has empty fields.
+/// metrics.csv: a row per step, in order. What a device measures comes some steps later; the row
+/// waits for it, and a row whose measurement never came has empty fields.
 class StepLog {
   public:
     void add(const StepReport& report);
-    /// Takes the rows up to and including `last_step` of the file of an earlier part of the run, where there is one.
+    /// Takes the rows up to and including `last_step` of the file of an earlier part of the run,
+    /// where there is one.
     void take_earlier(const fs::path& csv, std::uint64_t last_step);
     Result<void> write(const fs::path& csv) const;
 
@@ -42,8 +44,9 @@ class StepLog {
     std::deque<Waiting> waiting_;
 };
 
-/// write(path), making the folder again when somebody deleted it. When that fails too: write(rescue), `rescue` a file
-/// of the same name in a folder of the system's temporary directory. The place it was written to, or the first error.
+/// write(path), making the folder again when somebody deleted it. When that fails too:
+/// write(rescue), `rescue` a file of the same name in a folder of the system's temporary directory.
+/// The place it was written to, or the first error.
 template <class Write>
 Result<fs::path> write_or_rescue(const fs::path& path, Write&& write);
 /// The folder that write_or_rescue falls back to.

@@ -24,7 +24,8 @@ CheckRow carry_out(const std::function<CheckRow()>& check) {
     } catch (const std::exception& error) {
         row = {"", "a check ended early", error.what(), false};
     }
-    row.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    row.milliseconds =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     return row;
 }
 
@@ -58,7 +59,8 @@ int run_selftest(const Arguments& arguments) {
     apply(arguments.common);
     const auto chosen = backends(arguments.common);
     if (!chosen) return report(chosen.error());
-    const SelftestEffort effort = arguments.selftest.quick ? SelftestEffort::quick() : SelftestEffort{};
+    const SelftestEffort effort =
+        arguments.selftest.quick ? SelftestEffort::quick() : SelftestEffort{};
     CheckList checks;
     add_reference_checks(checks);
     std::string names;
@@ -66,7 +68,8 @@ int run_selftest(const Arguments& arguments) {
     for (const auto* backend : {&chosen->cpu, &chosen->cuda}) {
         if (!*backend) continue;
         add_backend_checks(checks, **backend, effort);
-        (*backend)->cuda ? add_cuda_checks(checks, **backend, effort) : add_cpu_checks(checks, effort);
+        (*backend)->cuda ? add_cuda_checks(checks, **backend, effort)
+                         : add_cpu_checks(checks, effort);
         names += (names.empty() ? "" : ", ") + (*backend)->name;
         checked.push_back((*backend)->cuda ? "cuda" : "cpu");
     }
@@ -81,8 +84,8 @@ int run_selftest(const Arguments& arguments) {
         const char* verdict = !row.ran ? "absent" : row.passed ? "ok" : "FAILED";
         failed += row.ran && !row.passed ? 1 : 0;
         absent += row.ran ? 0 : 1;
-        fmt::print("{:<7} {:<9} {:<42} {:>7.0f} ms  {}\n", verdict, row.backend, row.name, row.milliseconds,
-                   row.measured);
+        fmt::print("{:<7} {:<9} {:<42} {:>7.0f} ms  {}\n", verdict, row.backend, row.name,
+                   row.milliseconds, row.measured);
         std::fflush(stdout);
         rows.push_back({{"backend", row.backend},
                         {"name", row.name},
@@ -91,7 +94,8 @@ int run_selftest(const Arguments& arguments) {
                         {"measured", row.measured},
                         {"ms", row.milliseconds}});
     }
-    fmt::print("\nbackends checked: {}\n{} checks, {} failed, {} absent\n", names, checks.size(), failed, absent);
+    fmt::print("\nbackends checked: {}\n{} checks, {} failed, {} absent\n", names, checks.size(),
+               failed, absent);
     if (arguments.common.json)
         print_json({{"command", "selftest"},
                     {"backend", names},

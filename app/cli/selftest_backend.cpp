@@ -6,7 +6,7 @@
 #include "app/cli/proof_scene.h"
 #include "app/cli/selftest_checks.h"
 #include "app/cli/verify.h"
-#include "renderer/io/image_io.h"
+#include "renderer/io/images/image_io.h"
 #include "renderer/raster/cuda/backward_variant.h"
 #include "renderer/reference/adam.h"
 #include "renderer/reference/loss.h"
@@ -20,7 +20,9 @@ namespace {
 constexpr double kLossLimit = 1e-5;
 constexpr double kAdamLimit = 1e-3;  ///< of the way the parameters went
 
-int side(int pixels, const SelftestEffort& effort) { return std::max(8, static_cast<int>(pixels * effort.picture)); }
+int side(int pixels, const SelftestEffort& effort) {
+    return std::max(8, static_cast<int>(pixels * effort.picture));
+}
 
 /// Throws where it cannot be made: the check says so.
 std::unique_ptr<Rasterizer> rasterizer_of(const Backend& backend) {
@@ -59,18 +61,21 @@ std::vector<Variation> variations(std::size_t n) {
 
 CheckRow check_against_reference(const Backend& backend, const Variation& v, const char* suffix) {
     const auto rasterizer = rasterizer_of(backend);
-    const Verification r = verify_frame(
-        make_proof_model(v.scene), make_proof_camera(v.scene.seed, 0, v.width, v.height), v.options, *rasterizer, true);
-    return {label_of(backend), v.name + std::string(suffix),
-            fmt::format("colour {:.1e}, alpha {:.1e} (limit {:.0e}), gradient {:.1e} (limit {:.0e})", r.color, r.alpha,
-                        kColorLimit, r.gradient, kGradientLimit),
-            r.ok()};
+    const Verification r = verify_frame(make_proof_model(v.scene),
+                                        make_proof_camera(v.scene.seed, 0, v.width, v.height),
+                                        v.options, *rasterizer, true);
+    return {
+        label_of(backend), v.name + std::string(suffix),
+        fmt::format("colour {:.1e}, alpha {:.1e} (limit {:.0e}), gradient {:.1e} (limit {:.0e})",
+                    r.color, r.alpha, kColorLimit, r.gradient, kGradientLimit),
+        r.ok()};
 }
 
 reference::Image reference_image(const ImageF& image) {
     reference::Image out{image.width, image.height, 3, std::vector<double>(3 * image.pixels())};
     for (std::size_t i = 0; i < image.pixels(); ++i)
-        for (std::size_t c = 0; c < 3; ++c) out.values[3 * i + c] = image.values[c * image.pixels() + i];
+        for (std::size_t c = 0; c < 3; ++c)
+            out.values[3 * i + c] = image.values[c * image.pixels() + i];
     return out;
 }
 
@@ -101,9 +106,11 @@ CheckRow check_loss(const Backend& backend, const SelftestEffort& effort) {
     const auto training = training_of(backend);
     training->start(capture, arrays_of(model));
     StepOutcome outcome;
-    for (std::uint64_t step = 0; outcome.step == 0 && step < 100; ++step)  // a device tells a few steps later
+    for (std::uint64_t step = 0; outcome.step == 0 && step < 100;
+         ++step)  // a device tells a few steps later
         outcome = training->step(plan_of(*capture, 1, step));
-    if (outcome.step != 1) return {label_of(backend), "loss", "the first step never told its loss", false};
+    if (outcome.step != 1)
+        return {label_of(backend), "loss", "the first step never told its loss", false};
     const View& view = capture->views[1];
     reference::Options options;
     options.sh_degree = 1;
@@ -111,8 +118,8 @@ CheckRow check_loss(const Backend& backend, const SelftestEffort& effort) {
     const reference::Image drawn{view.camera.width, view.camera.height, 3, picture.color};
     const auto truth = reference::loss_l1_dssim(drawn, reference_image(to_float(view.photo)), 0.2);
     const double value = std::abs(outcome.terms.loss - truth.value) / truth.value;
-    return {label_of(backend), "loss of a step", fmt::format("relative {:.1e} (limit {:.0e})", value, kLossLimit),
-            value <= kLossLimit};
+    return {label_of(backend), "loss of a step",
+            fmt::format("relative {:.1e} (limit {:.0e})", value, kLossLimit), value <= kLossLimit};
 }
 
 CheckRow check_loss_gradient() {
@@ -129,7 +136,8 @@ CheckRow check_loss_gradient() {
     ImageF gradient;
     const Image8 photo = to_bytes(pictures[1]);
     const LossTerms terms = photo_loss(pictures[0], photo, {}, 0.2, &gradient);
-    const auto truth = reference::loss_l1_dssim(reference_image(pictures[0]), reference_image(to_float(photo)), 0.2);
+    const auto truth = reference::loss_l1_dssim(reference_image(pictures[0]),
+                                                reference_image(to_float(photo)), 0.2);
     double difference = 0, norm = 0;
     const std::size_t n = gradient.pixels();
     for (std::size_t i = 0; i < n; ++i)
@@ -138,22 +146,25 @@ CheckRow check_loss_gradient() {
             difference += d * d;
             norm += t * t;
         }
-    const double value = std::abs(terms.loss - truth.value) / truth.value, relative = std::sqrt(difference / norm);
+    const double value = std::abs(terms.loss - truth.value) / truth.value,
+                 relative = std::sqrt(difference / norm);
     return {"CPU", "loss and its gradient",
-            fmt::format("value {:.1e} (limit {:.0e}), gradient {:.1e} (limit {:.0e})", value, kLossLimit, relative,
-                        kGradientLimit),
+            fmt::format("value {:.1e} (limit {:.0e}), gradient {:.1e} (limit {:.0e})", value,
+                        kLossLimit, relative, kGradientLimit),
             value <= kLossLimit && relative <= kGradientLimit};
 }
 
 /// Gradients as they come, for the reference's optimizer.
 class GradientStore final : public GradientSink {
   public:
-    explicit GradientStore(const reference::Parameters& like) : gradients(like.count, like.sh_degree) {}
+    explicit GradientStore(const reference::Parameters& like)
+        : gradients(like.count, like.sh_degree) {}
     void take(const BlockGradients& g) override {
         for (std::size_t lane = 0; lane < kBlock; ++lane) {
             const std::size_t i = g.block * kBlock + lane;
             if ((g.mask >> lane & 1) == 0 || i >= gradients.count) continue;
-            for (int p = 0; p < gradients.planes(); ++p) gradients.at(p, i) = static_cast<double>(g.planes[p][lane]);
+            for (int p = 0; p < gradients.planes(); ++p)
+                gradients.at(p, i) = static_cast<double>(g.planes[p][lane]);
         }
     }
     reference::Parameters gradients;
@@ -173,10 +184,12 @@ void dense_step(reference::Parameters& parameters, reference::Adam& adam, const 
     rasterizer->backward(source, plan.view->camera, plan.options, *state, result, pixels, store);
     const LearningRates& r = plan.rates;
     adam.step(parameters, store.gradients,
-              {r[kGroupMeans], r[kGroupQuats], r[kGroupScales], r[kGroupOpacity], r[kGroupSh0], r[kGroupShRest]});
+              {r[kGroupMeans], r[kGroupQuats], r[kGroupScales], r[kGroupOpacity], r[kGroupSh0],
+               r[kGroupShRest]});
 }
 
-// Views that look past each other: what one step shows the next leaves alone, and it catches up later.
+// Views that look past each other: what one step shows the next leaves alone, and it catches up
+// later.
 CheckRow check_adam(const Backend& backend, const SelftestEffort& effort) {
     auto capture = std::make_shared<Capture>(*proof_capture(effort));
     for (std::size_t v = 0; v < capture->views.size(); ++v)
@@ -188,7 +201,8 @@ CheckRow check_adam(const Backend& backend, const SelftestEffort& effort) {
     const reference::Parameters before(start);
     reference::Adam adam(dense);
     for (std::uint64_t step = 0; step < 12; ++step) {
-        const StepPlan plan = plan_of(*capture, 1 + step % (capture->views.size() - 1), step);  // 0 is a test view
+        const StepPlan plan =
+            plan_of(*capture, 1 + step % (capture->views.size() - 1), step);  // 0 is a test view
         training->step(plan);
         dense_step(dense, adam, plan);
     }
@@ -200,22 +214,26 @@ CheckRow check_adam(const Backend& backend, const SelftestEffort& effort) {
     }
     const double relative = std::sqrt(difference / way);
     return {label_of(backend), "lazy Adam against a dense one",
-            fmt::format("12 steps, {:.1e} of the way (limit {:.0e})", relative, kAdamLimit), relative <= kAdamLimit};
+            fmt::format("12 steps, {:.1e} of the way (limit {:.0e})", relative, kAdamLimit),
+            relative <= kAdamLimit};
 }
 
 CheckRow check_poison(const Backend& backend, const SelftestEffort& effort) {
     GaussianModel model = make_proof_model({256, 3, 40});
     const float bad[] = {NAN, INFINITY, -INFINITY, 1e38f, -1e38f, 1e-42f};
-    for (std::size_t i = 0; i < 128; ++i) model.at(static_cast<int>(i) % model.planes(), 2 * i) = bad[i % 6];
+    for (std::size_t i = 0; i < 128; ++i)
+        model.at(static_cast<int>(i) % model.planes(), 2 * i) = bad[i % 6];
     const auto rasterizer = rasterizer_of(backend);
     const auto source = rasterizer->source_of(model);
     const auto state = rasterizer->make_state();
     RenderResult result;
-    rasterizer->forward(*source, make_proof_camera(40, 0, side(96, effort), side(64, effort)), {}, *state, result);
+    rasterizer->forward(*source, make_proof_camera(40, 0, side(96, effort), side(64, effort)), {},
+                        *state, result);
     std::size_t not_finite = 0;
     for (const float v : result.color.values) not_finite += std::isfinite(v) ? 0 : 1;
     return {label_of(backend), "poison values draw nothing",
-            fmt::format("{} of {} values are not finite", not_finite, result.color.values.size()), not_finite == 0};
+            fmt::format("{} of {} values are not finite", not_finite, result.color.values.size()),
+            not_finite == 0};
 }
 
 // The same run twice, density control included.
@@ -228,15 +246,17 @@ CheckRow check_same_twice(const Backend& backend, const SelftestEffort& effort) 
     double loss = 0;
     for (GaussianModel& model : models) {
         auto trainer = Trainer::create(capture, settings, training_of(backend));
-        if (!trainer) return {label_of(backend), "training twice: same bits", trainer.error().text(), false};
+        if (!trainer)
+            return {label_of(backend), "training twice: same bits", trainer.error().text(), false};
         for (int i = 0; i < effort.steps; ++i)
-            if (const StepReport report = (*trainer)->step(); report.measured_step != 0) loss = report.loss;
+            if (const StepReport report = (*trainer)->step(); report.measured_step != 0)
+                loss = report.loss;
         model = (*trainer)->model();
     }
     const bool same = same_bits(models[0], models[1]);
     return {label_of(backend), "training twice: same bits",
-            fmt::format("{}; {} steps, {} Gaussians, loss {:.4f}", same ? "identical" : "they differ", effort.steps,
-                        models[0].count, loss),
+            fmt::format("{}; {} steps, {} Gaussians, loss {:.4f}",
+                        same ? "identical" : "they differ", effort.steps, models[0].count, loss),
             same};
 }
 

@@ -8,9 +8,9 @@
 #include <cstring>
 
 #include "app/cli/proof_scene.h"
-#include "renderer/device/parallel.h"
-#include "renderer/io/image_io.h"
-#include "renderer/io/splat_io.h"
+#include "base/parallel.h"
+#include "renderer/io/images/image_io.h"
+#include "renderer/io/splats/splat_io.h"
 #include "renderer/reference/rasterize.h"
 #include "trainer/trainer.h"
 
@@ -22,7 +22,8 @@ const char* label_of(const Backend& backend) { return backend.cuda ? "CUDA" : "C
 std::shared_ptr<const Capture> proof_capture(const SelftestEffort& effort) {
     auto capture = std::make_shared<Capture>();
     capture->name = "selftest";
-    const GaussianModel model = make_proof_model({std::min<std::size_t>(400, effort.gaussians), 1, 30});
+    const GaussianModel model =
+        make_proof_model({std::min<std::size_t>(400, effort.gaussians), 1, 30});
     const auto rasterizer = make_cpu_rasterizer();
     ModelSource source(model);
     const auto state = rasterizer->make_state();
@@ -30,8 +31,8 @@ std::shared_ptr<const Capture> proof_capture(const SelftestEffort& effort) {
     for (std::uint64_t i = 0; i < 4; ++i) {
         View view;
         view.name = fmt::format("{}.png", i);
-        view.camera =
-            make_proof_camera(30, i, static_cast<int>(96 * effort.picture), static_cast<int>(72 * effort.picture));
+        view.camera = make_proof_camera(30, i, static_cast<int>(96 * effort.picture),
+                                        static_cast<int>(72 * effort.picture));
         rasterizer->forward(source, view.camera, {}, *state, result);
         view.photo = to_bytes(result.color);
         view.test = i == 0;
@@ -74,15 +75,16 @@ CheckRow check_determinism(const SelftestEffort& effort) {
     set_thread_count(before);
     const bool same = same_bits(models[0], models[1]) && same_bits(models[0], models[2]);
     return {"CPU", "training: same bits with 1, 2, 4 threads",
-            fmt::format("{}; loss {:.4f} -> {:.4f} in {} steps", same ? "identical" : "they differ", first_loss,
-                        last_loss, steps),
+            fmt::format("{}; loss {:.4f} -> {:.4f} in {} steps", same ? "identical" : "they differ",
+                        first_loss, last_loss, steps),
             same && last_loss < first_loss};
 }
 
 CheckRow check_file() {
     const GaussianModel model = make_proof_model({1000, 3, 50});
     std::error_code error;
-    const fs::path path = fs::temp_directory_path(error) / fmt::format("gausscope-selftest-{}.ply", getpid());
+    const fs::path path =
+        fs::temp_directory_path(error) / fmt::format("gausscope-selftest-{}.ply", getpid());
     const auto written = write_splats(path, model);
     if (!written) return {"CPU", "splat file there and back", written.error().text(), false};
     const auto back = read_splats(path);
@@ -110,7 +112,8 @@ CheckRow check_reference_gradient() {
     const auto picture = reference::render(scene, camera, options);
     reference::PictureGradient upstream;
     for (std::size_t i = 0; i < picture.color.size(); ++i) upstream.color.push_back(weight(i));
-    const auto gradient = reference::render_backward(scene, camera, options, picture, upstream).parameters;
+    const auto gradient =
+        reference::render_backward(scene, camera, options, picture, upstream).parameters;
     double difference = 0, norm = 0;
     for (std::size_t k = 0; k < scene.values.size(); k += 3) {
         const double kept = scene.values[k], h = 1e-5;
@@ -123,8 +126,8 @@ CheckRow check_reference_gradient() {
         norm += numeric * numeric;
     }
     const double relative = std::sqrt(difference / norm);
-    return {"reference", "gradients against differences", fmt::format("relative {:.1e} (limit 1e-05)", relative),
-            relative <= 1e-5};
+    return {"reference", "gradients against differences",
+            fmt::format("relative {:.1e} (limit 1e-05)", relative), relative <= 1e-5};
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The rows of selftest: each check says what it measured, against which limit. They take the backend they run on, so
-// that tests can run the CUDA ones in the emulator. Called by selftest.cpp.
+// The rows of selftest: each check says what it measured, against which limit. They take the
+// backend they run on, so that tests can run the CUDA ones in the emulator. Called by selftest.cpp.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "app/backend.h"
+#include "app/backend/backend.h"
 #include "renderer/scene/capture.h"
 
 namespace gs::cli {
@@ -31,18 +31,19 @@ struct SelftestEffort {
     static SelftestEffort quick() { return {200, 1, 30, 100'000}; }
 };
 
-/// Any backend, every stage: pictures and gradients against the reference under several rules, poison, loss, the
-/// optimizer against a dense one, training twice with the same bits. `backend` outlives the list.
+/// Any backend, every stage: pictures and gradients against the reference under several rules,
+/// poison, loss, the optimizer against a dense one, training twice with the same bits. `backend`
+/// outlives the list.
 void add_backend_checks(CheckList& list, const Backend& backend, const SelftestEffort& effort);
 /// What only the CPU has: bits over thread counts; a splat file there and back.
 void add_cpu_checks(CheckList& list, const SelftestEffort& effort);
-/// What only CUDA has: the device, its sort and scan, both blend backwards, a density round and training losses beside
-/// the CPU's, memory given back.
+/// What only CUDA has: the device, its sort and scan, both blend backwards, a density round and
+/// training losses beside the CPU's, memory given back.
 void add_cuda_checks(CheckList& list, const Backend& backend, const SelftestEffort& effort);
 /// The reference's own gradients against differences.
 void add_reference_checks(CheckList& list);
-/// An off-screen OpenGL context: draws and reads back; with a CUDA backend, its pictures in a texture of it. Says why
-/// where there is none.
+/// An off-screen OpenGL context: draws and reads back; with a CUDA backend, its pictures in a
+/// texture of it. Says why where there is none.
 void add_gl_checks(CheckList& list, const Backend& backend);
 
 // ---- what the files of checks share

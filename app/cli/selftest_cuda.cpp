@@ -6,7 +6,7 @@
 
 #include "app/cli/proof_scene.h"
 #include "app/cli/selftest_checks.h"
-#include "renderer/base/rng.h"
+#include "base/rng.h"
 #include "renderer/device/cuda/device.h"
 #include "renderer/device/cuda/primitives_check.h"
 #include "trainer/trainer.h"
@@ -19,7 +19,9 @@ constexpr double kSameEnd = 0.02;    ///< relative, after all steps: rounding ha
 constexpr double kSameRound = 1e-5;  ///< largest difference of parameters after a density round
 
 double mebibytes(std::uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
-std::string dotted(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
+std::string dotted(int version) {
+    return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
 
 CheckRow check_device() {
     const auto device = cuda_device_info();
@@ -27,25 +29,29 @@ CheckRow check_device() {
     const auto memory = cuda_memory();
     if (!memory) return {"CUDA", "device", memory.error().text(), false};
     return {"CUDA", "device",
-            fmt::format("{}, sm_{}{}, {} multiprocessors, {} MHz, {:.0f} of {:.0f} MiB free, driver {}, runtime {}",
-                        device->name, device->compute_major, device->compute_minor, device->multiprocessors,
+            fmt::format("{}, sm_{}{}, {} multiprocessors, {} MHz, {:.0f} of {:.0f} MiB free, "
+                        "driver {}, runtime {}",
+                        device->name, device->compute_major, device->compute_minor,
+                        device->multiprocessors,
                         device->clock_khz > 0 ? std::to_string(device->clock_khz / 1000) : "?",
-                        mebibytes(memory->free_bytes), mebibytes(memory->total_bytes), dotted(device->driver_version),
-                        dotted(device->runtime_version)),
+                        mebibytes(memory->free_bytes), mebibytes(memory->total_bytes),
+                        dotted(device->driver_version), dotted(device->runtime_version)),
             true};
 }
 
 CheckRow check_primitives(std::size_t items) {
     const auto r = check_cuda_primitives(items, 70);
     if (!r) return {"CUDA", "sort, scan, sum", r.error().text(), false};
-    return {
-        "CUDA", "sort, scan, sum",
-        fmt::format("{} items: {} places sorted wrong, {} scanned wrong, sum {:.0e} off, {}", r->items, r->wrong_sorted,
-                    r->wrong_scanned, r->sum_error, r->same_twice ? "same twice" : "not the same twice"),
-        r->wrong_sorted == 0 && r->wrong_scanned == 0 && r->sum_error < 1e-12 && r->same_twice};
+    return {"CUDA", "sort, scan, sum",
+            fmt::format("{} items: {} places sorted wrong, {} scanned wrong, sum {:.0e} off, {}",
+                        r->items, r->wrong_sorted, r->wrong_scanned, r->sum_error,
+                        r->same_twice ? "same twice" : "not the same twice"),
+            r->wrong_sorted == 0 && r->wrong_scanned == 0 && r->sum_error < 1e-12 && r->same_twice};
 }
 
-Result<std::unique_ptr<TrainingBackend>> cpu_training() { return make_cpu_training(make_cpu_rasterizer()); }
+Result<std::unique_ptr<TrainingBackend>> cpu_training() {
+    return make_cpu_training(make_cpu_rasterizer());
+}
 
 /// Loss by step, and Gaussians at the end.
 struct Run {
@@ -75,9 +81,11 @@ Run train(std::shared_ptr<const Capture> capture, const TrainingSettings& settin
 CheckRow check_losses(const Backend& backend, const SelftestEffort& effort) {
     const auto capture = proof_capture(effort);
     TrainingSettings settings = scaled_to_steps(TrainingSettings(), effort.steps);
-    settings.densify_from = settings.steps;  // a Gaussian more or less would hide what this looks for
+    settings.densify_from =
+        settings.steps;  // a Gaussian more or less would hide what this looks for
     settings.opacity_reset_every = 0;
-    const Run ours = train(capture, settings, backend.make_training()), cpu = train(capture, settings, cpu_training());
+    const Run ours = train(capture, settings, backend.make_training()),
+              cpu = train(capture, settings, cpu_training());
     if (!ours.error.empty() || !cpu.error.empty())
         return {"CUDA", "losses as on the CPU", ours.error + cpu.error, false};
     double first = 0, last = 0;
@@ -90,8 +98,8 @@ CheckRow check_losses(const Backend& backend, const SelftestEffort& effort) {
         ++compared;
     }
     return {"CUDA", "losses as on the CPU",
-            fmt::format("{} steps: {:.1e} at first (limit {:.0e}), {:.1e} later (limit {:.0e})", compared, first,
-                        kSameLoss, last, kSameEnd),
+            fmt::format("{} steps: {:.1e} at first (limit {:.0e}), {:.1e} later (limit {:.0e})",
+                        compared, first, kSameLoss, last, kSameEnd),
             compared > 5 && first <= kSameLoss && last <= kSameEnd};
 }
 
@@ -118,7 +126,8 @@ CheckRow check_density(const Backend& backend, const SelftestEffort& effort) {
     DensityReport reports[2];
     for (int k = 0; k < 2; ++k) {
         auto training = k == 0 ? backend.make_training() : cpu_training();
-        if (!training) return {"CUDA", "density round as on the CPU", training.error().text(), false};
+        if (!training)
+            return {"CUDA", "density round as on the CPU", training.error().text(), false};
         (*training)->start(capture, before_a_round(count));
         reports[k] = (*training)->densify_and_prune(TrainingSettings(), 5.0, true);
         models[k] = (*training)->model();
@@ -129,13 +138,15 @@ CheckRow check_density(const Backend& backend, const SelftestEffort& effort) {
     if (same_count)
         for (int p = 0; p < models[0].planes(); ++p)
             for (std::size_t i = 0; i < models[0].count; ++i)
-                difference =
-                    std::max(difference, static_cast<double>(std::abs(models[0].at(p, i) - models[1].at(p, i))));
+                difference = std::max(
+                    difference,
+                    static_cast<double>(std::abs(models[0].at(p, i) - models[1].at(p, i))));
     return {"CUDA", "density round as on the CPU",
-            fmt::format("{} cloned, {} split, {} pruned; CPU {}, {}, {}; parameters {:.1e} (limit {:.0e})", a.cloned,
-                        a.split, a.pruned, b.cloned, b.split, b.pruned, difference, kSameRound),
-            same_count && a.cloned == b.cloned && a.split == b.split && a.pruned == b.pruned && a.cloned > 0 &&
-                a.split > 0 && a.pruned > 0 && difference <= kSameRound};
+            fmt::format(
+                "{} cloned, {} split, {} pruned; CPU {}, {}, {}; parameters {:.1e} (limit {:.0e})",
+                a.cloned, a.split, a.pruned, b.cloned, b.split, b.pruned, difference, kSameRound),
+            same_count && a.cloned == b.cloned && a.split == b.split && a.pruned == b.pruned &&
+                a.cloned > 0 && a.split > 0 && a.pruned > 0 && difference <= kSameRound};
 }
 
 // What a rasterizer and a run held is given back when they go.
@@ -149,7 +160,8 @@ CheckRow check_leak(const Backend& backend, const SelftestEffort& effort) {
     for (int round = 0; round < 3; ++round) {
         auto rasterizer = backend.make_rasterizer();
         auto training = backend.make_training();
-        if (!rasterizer || !training) return {"CUDA", "memory is given back", "the backend could not be made", false};
+        if (!rasterizer || !training)
+            return {"CUDA", "memory is given back", "the backend could not be made", false};
         const GaussianModel model = make_proof_model({effort.gaussians, 3, 35});
         const auto source = (*rasterizer)->source_of(model);
         const auto state = (*rasterizer)->make_state();
@@ -160,8 +172,8 @@ CheckRow check_leak(const Backend& backend, const SelftestEffort& effort) {
     }
     const std::uint64_t after = held();
     return {"CUDA", "memory is given back",
-            fmt::format("{:.1f} MiB before, {:.1f} at work, {:.1f} after", mebibytes(before), mebibytes(during),
-                        mebibytes(after)),
+            fmt::format("{:.1f} MiB before, {:.1f} at work, {:.1f} after", mebibytes(before),
+                        mebibytes(during), mebibytes(after)),
             after == before && during > before};
 }
 

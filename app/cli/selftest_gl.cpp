@@ -25,7 +25,9 @@ Result<std::unique_ptr<Window>> small_window() {
 
 CheckRow check_context() {
     const auto window = small_window();
-    if (!window) return {"OpenGL", "off-screen context (EGL)", "not here: " + window.error().text(), false, false};
+    if (!window)
+        return {"OpenGL", "off-screen context (EGL)", "not here: " + window.error().text(), false,
+                false};
     return {"OpenGL", "off-screen context (EGL)", (*window)->description(), true};
 }
 
@@ -38,9 +40,13 @@ std::size_t wrong_pixels(const PresentTexture& texture, const DevicePicture& pic
         for (int x = 0; x < picture.width; x += 3) {
             std::array<std::uint8_t, 4> rgba{};
             const std::uint8_t* expected =
-                bytes.data() + 4 * (static_cast<std::size_t>(y) * static_cast<std::size_t>(picture.width) +
-                                    static_cast<std::size_t>(x));
-            wrong += !texture.read_pixel(x, y, rgba) || !std::equal(rgba.begin(), rgba.end(), expected) ? 1 : 0;
+                bytes.data() +
+                4 * (static_cast<std::size_t>(y) * static_cast<std::size_t>(picture.width) +
+                     static_cast<std::size_t>(x));
+            wrong +=
+                !texture.read_pixel(x, y, rgba) || !std::equal(rgba.begin(), rgba.end(), expected)
+                    ? 1
+                    : 0;
         }
     return wrong;
 }
@@ -65,13 +71,16 @@ CheckRow check_interop(const Backend& backend) {
         const int width = kSide + (i >= 3 ? 17 : 0);
         const auto picture =
             (*rasterizer)
-                ->forward_for_display(*source, make_proof_camera(36, i, width, kSide), options, *state, result);
+                ->forward_for_display(*source, make_proof_camera(36, i, width, kSide), options,
+                                      *state, result);
         if (!picture) return {"OpenGL", name, "the backend gave no picture", false};
-        if (auto shown = texture.show(*picture); !shown) return {"OpenGL", name, shown.error().text(), false};
+        if (auto shown = texture.show(*picture); !shown)
+            return {"OpenGL", name, shown.error().text(), false};
         wrong += wrong_pixels(texture, *picture);
     }
     texture.release();
-    return {"OpenGL", name, fmt::format("{}; 6 pictures, {} pixels wrong", path.description(), wrong), wrong == 0};
+    return {"OpenGL", name,
+            fmt::format("{}; 6 pictures, {} pixels wrong", path.description(), wrong), wrong == 0};
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// `gausscope serve`: the per-node daemon. Attaches to every process under the profiling service, feeds one store, and
-// lets serve::Daemon answer for it over HTTP.
+// `gausscope serve`: the per-node daemon. Attaches to every process under the profiling service,
+// feeds one store, and lets serve::Daemon answer for it over HTTP.
 #include <fmt/core.h>
 #include <sys/resource.h>
 
@@ -12,22 +12,24 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/common.h"
-#include "profiler/core/clock.h"
+#include "base/log.h"
+#include "base/machine.h"
+#include "base/record/clock.h"
+#include "profiler/collect/multi_collector.h"
 #include "profiler/serve/daemon.h"
-#include "profiler/service/multi_collector.h"
-#include "renderer/base/log.h"
-#include "renderer/base/machine.h"
 
 namespace gs::cli {
 namespace {
 
-constexpr std::size_t kBytesPerSpan = 96;  ///< in the store, between a range's 32 and a kernel's 144
+constexpr std::size_t kBytesPerSpan =
+    96;  ///< in the store, between a range's 32 and a kernel's 144
 
 double seconds_of(const timeval& time) {
     return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
 
-serve::DaemonFigures figures_of(const TraceStore& store, service::MultiCollector& collector, double start_time_s) {
+serve::DaemonFigures figures_of(const TraceStore& store, service::MultiCollector& collector,
+                                double start_time_s) {
     serve::DaemonFigures figures;
     figures.collector_cpu_s = static_cast<double>(store.collector_cpu_ns()) * 1e-9;
     rusage usage{};
@@ -36,7 +38,8 @@ serve::DaemonFigures figures_of(const TraceStore& store, service::MultiCollector
     figures.resident_bytes = static_cast<double>(resident_bytes());
     figures.start_time_s = start_time_s;
     figures.store_bytes = store.bytes();
-    for (const service::SourceState& source : collector.sources()) figures.producers += source.alive ? 1 : 0;
+    for (const service::SourceState& source : collector.sources())
+        figures.producers += source.alive ? 1 : 0;
     return figures;
 }
 
@@ -52,16 +55,19 @@ Result<std::string> token_of(const std::string& file) {
     if (!file.empty()) {
         auto text = read_text_file(file, 4096);
         if (!text) return tl::unexpected(text.error());
-        while (!text->empty() && std::isspace(static_cast<unsigned char>(text->back())) != 0) text->pop_back();
+        while (!text->empty() && std::isspace(static_cast<unsigned char>(text->back())) != 0)
+            text->pop_back();
         if (text->empty())
-            return fail(ErrorKind::usage, file, "the token file is empty", "put any secret text into it");
+            return fail(ErrorKind::usage, file, "the token file is empty",
+                        "put any secret text into it");
         return *text;
     }
     const auto folder = service::runtime_directory();
     if (!folder) return tl::unexpected(folder.error());
     const fs::path path = *folder / "serve.token";
     std::string token = new_token();
-    if (const auto written = write_text_file(path, token + "\n"); !written) return tl::unexpected(written.error());
+    if (const auto written = write_text_file(path, token + "\n"); !written)
+        return tl::unexpected(written.error());
     std::error_code error;
     fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write, error);
     log_info("requests for recordings need the token in {}", path.string());
@@ -87,8 +93,8 @@ service::MultiCollectorOptions collector_options(const ServeArguments& a) {
     return options;
 }
 
-void run_until_stopped(const ServeArguments& a, serve::Daemon& daemon, service::MultiCollector& collector,
-                       TraceStore& store) {
+void run_until_stopped(const ServeArguments& a, serve::Daemon& daemon,
+                       service::MultiCollector& collector, TraceStore& store) {
     const auto begin = static_cast<std::int64_t>(monotonic_ns());
     const double start_time_s = static_cast<double>(clock_ns(CLOCK_REALTIME)) * 1e-9;
     while (!interrupted()) {
@@ -111,12 +117,14 @@ int run_serve(const Arguments& arguments) {
     if (!recorder) return report(recorder.error());
     auto collector = service::MultiCollector::start(collector_options(a));
     if (!collector) return report(collector.error());
-    serve::Daemon daemon({.triggers = {.step_factor = a.step_factor, .rules = !a.no_rules}, .token = *token},
-                         std::move(*recorder));
-    auto server =
-        serve::HttpServer::listen(a.listen, [&](const serve::HttpRequest& request) { return daemon.answer(request); });
+    serve::Daemon daemon(
+        {.triggers = {.step_factor = a.step_factor, .rules = !a.no_rules}, .token = *token},
+        std::move(*recorder));
+    auto server = serve::HttpServer::listen(
+        a.listen, [&](const serve::HttpRequest& request) { return daemon.answer(request); });
     if (!server) return report(server.error());
-    fmt::print("metrics at http://{}/metrics (port {}), recordings in {}\n", a.listen, server->port(), a.folder);
+    fmt::print("metrics at http://{}/metrics (port {}), recordings in {}\n", a.listen,
+               server->port(), a.folder);
     std::fflush(stdout);
 
     TraceStoreOptions options;

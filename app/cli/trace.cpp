@@ -7,9 +7,9 @@
 #include "app/cli/common.h"
 #include "app/cli/trace_insights.h"
 #include "app/cli/trace_report.h"
-#include "profiler/export_perfetto.h"
-#include "profiler/export_text.h"
-#include "profiler/import.h"
+#include "profiler/files/export_perfetto.h"
+#include "profiler/files/export_text.h"
+#include "profiler/files/import.h"
 
 namespace gs::cli {
 namespace {
@@ -27,7 +27,8 @@ Result<void> export_to(const TraceStore& store, const fs::path& path) {
     if (name.ends_with(".json")) return export_chrome(store, path);
     if (name.ends_with(".folded")) return export_folded(store, path);
     if (name.ends_with(".csv")) return export_table(store, path);
-    if (name.ends_with(".pftrace")) return export_perfetto(store, path).map([](const PerfettoSummary&) {});
+    if (name.ends_with(".pftrace"))
+        return export_perfetto(store, path).map([](const PerfettoSummary&) {});
     return fail(ErrorKind::usage, name, "no trace format ends like this",
                 "use .pftrace, .json, .speedscope.json, .folded or .csv");
 }
@@ -75,7 +76,8 @@ int run_trace(const Arguments& arguments) {
     if (!read) return report(read.error());
     print_trace(a.file, *read, store);
     if (!a.output.empty()) {
-        if (const auto written = export_to(store, a.output); !written) return report(written.error());
+        if (const auto written = export_to(store, a.output); !written)
+            return report(written.error());
         fmt::print("  written: {}\n", a.output);
     }
     Json out = trace_json(a.file, *read, store);

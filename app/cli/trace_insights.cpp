@@ -6,8 +6,8 @@
 
 #include "app/cli/common.h"
 #include "profiler/analysis/compare.h"
-#include "profiler/import.h"
-#include "profiler/insights/finding.h"
+#include "profiler/files/import.h"
+#include "profiler/insights/insight.h"
 
 namespace gs::cli {
 namespace {

@@ -1,16 +1,17 @@
-// What `gausscope trace` says beyond a trace's content: what costs time in it, and how it differs from another one.
+// What `gausscope trace` says beyond a trace's content: what costs time in it, and how it differs
+// from another one.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "profiler/store.h"
-#include "renderer/base/expected.h"
+#include "base/expected.h"
+#include "profiler/store/store.h"
 
 namespace gs::cli {
 
-/// The insights of a trace, on stdout and as JSON. `baseline`: an earlier trace for the rule on regressions, may be
-/// empty. Errors: the baseline cannot be read.
+/// The insights of a trace, on stdout and as JSON. `baseline`: an earlier trace for the rule on
+/// regressions, may be empty. Errors: the baseline cannot be read.
 Result<nlohmann::ordered_json> print_insights(const TraceStore& store, const std::string& baseline);
 
 /// Both traces side by side. Returns the exit code.

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/common.h"
-#include "profiler/process_labels.h"
+#include "profiler/store/process_labels.h"
 
 namespace gs::cli {
 namespace {
@@ -17,7 +17,8 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kTopKernels = 15, kTopCalls = 10, kNameWidth = 64;
 
 const char* kind_text(TrackKind kind) {
-    constexpr const char* kTexts[] = {"thread", "GPU stream", "CUDA calls", "overlapping", "overhead"};
+    constexpr const char* kTexts[] = {"thread", "GPU stream", "CUDA calls", "overlapping",
+                                      "overhead"};
     return kTexts[static_cast<std::size_t>(kind)];
 }
 
@@ -34,13 +35,15 @@ std::size_t spans_of(const TraceTrack& track) {
 }
 
 std::string cut(std::string_view name) {
-    return name.size() <= kNameWidth ? std::string(name) : std::string(name.substr(0, kNameWidth - 3)) + "...";
+    return name.size() <= kNameWidth ? std::string(name)
+                                     : std::string(name.substr(0, kNameWidth - 3)) + "...";
 }
 
 /// Adds up by name; the largest total first.
 class Tally {
   public:
-    void add(std::uint32_t name, Stage stage, const TraceSpan& span, std::uint64_t bytes, const TraceStore& store) {
+    void add(std::uint32_t name, Stage stage, const TraceSpan& span, std::uint64_t bytes,
+             const TraceStore& store) {
         NamedTime& row = rows_[name];
         const double ms = static_cast<double>(span.length_ns()) * 1e-6;
         row.name = store.name(name);
@@ -53,8 +56,9 @@ class Tally {
     std::vector<NamedTime> sorted() const {
         std::vector<NamedTime> out;
         for (const auto& [name, row] : rows_) out.push_back(row);
-        std::stable_sort(out.begin(), out.end(),
-                         [](const NamedTime& a, const NamedTime& b) { return a.total_ms > b.total_ms; });
+        std::stable_sort(out.begin(), out.end(), [](const NamedTime& a, const NamedTime& b) {
+            return a.total_ms > b.total_ms;
+        });
         return out;
     }
 
@@ -62,7 +66,8 @@ class Tally {
     std::map<std::uint32_t, NamedTime> rows_;
 };
 
-void add_work(const TraceStore& store, const TraceTrack& track, Tally& stages, Tally& kernels, Tally& copies) {
+void add_work(const TraceStore& store, const TraceTrack& track, Tally& stages, Tally& kernels,
+              Tally& copies) {
     for (std::size_t r = 0; r < track.works.size(); ++r) {
         const auto spans = track.rows[r].view();
         const auto works = track.works[r].view();
@@ -94,23 +99,25 @@ Json stages_json(const std::vector<StageStats>& stats) {
 
 void print_stages(const char* title, const std::vector<StageStats>& stats) {
     if (stats.empty()) return;
-    fmt::print("  {:<20} {:>9} {:>11} {:>11} {:>11} {:>12}   milliseconds\n", title, "calls", "p50", "p95", "max",
-               "total");
+    fmt::print("  {:<20} {:>9} {:>11} {:>11} {:>11} {:>12}   milliseconds\n", title, "calls", "p50",
+               "p95", "max", "total");
     for (const StageStats& s : stats)
-        fmt::print("    {:<18} {:>9} {:>11.3f} {:>11.3f} {:>11.3f} {:>12.2f}\n", name_of(s.stage), s.calls, s.p50_ms,
-                   s.p95_ms, s.max_ms, s.total_ms);
+        fmt::print("    {:<18} {:>9} {:>11.3f} {:>11.3f} {:>11.3f} {:>12.2f}\n", name_of(s.stage),
+                   s.calls, s.p50_ms, s.p95_ms, s.max_ms, s.total_ms);
 }
 
 /// `share_of`: the total that shares are of, 0: no shares.
-void print_times(const char* title, const std::vector<NamedTime>& rows, std::size_t most, double share_of,
-                 bool with_stage) {
+void print_times(const char* title, const std::vector<NamedTime>& rows, std::size_t most,
+                 double share_of, bool with_stage) {
     if (rows.empty()) return;
-    fmt::print("  {:<20} {:>9} {:>12} {:>11} {:>11}\n", title, "count", "total ms", "mean us", "max us");
+    fmt::print("  {:<20} {:>9} {:>12} {:>11} {:>11}\n", title, "count", "total ms", "mean us",
+               "max us");
     for (std::size_t i = 0; i < std::min(rows.size(), most); ++i) {
         const NamedTime& r = rows[i];
         fmt::print("    {:>18} {:>9} {:>12.3f} {:>11.2f} {:>11.2f}  {}{}\n",
-                   share_of > 0 ? fmt::format("{:.1f} %", r.total_ms / share_of * 100) : "", r.count, r.total_ms,
-                   r.total_ms * 1e3 / static_cast<double>(r.count), r.max_ms * 1e3, cut(r.name),
+                   share_of > 0 ? fmt::format("{:.1f} %", r.total_ms / share_of * 100) : "",
+                   r.count, r.total_ms, r.total_ms * 1e3 / static_cast<double>(r.count),
+                   r.max_ms * 1e3, cut(r.name),
                    with_stage ? fmt::format("  [{}]", name_of(r.stage)) : "");
     }
     if (rows.size() > most) fmt::print("    {:>18} {} more\n", "", rows.size() - most);
@@ -118,11 +125,13 @@ void print_times(const char* title, const std::vector<NamedTime>& rows, std::siz
 
 void print_copies(const std::vector<NamedTime>& rows) {
     if (rows.empty()) return;
-    fmt::print("  {:<20} {:>9} {:>12} {:>11} {:>11}\n", "copies and fills", "count", "total ms", "MB", "GB/s");
+    fmt::print("  {:<20} {:>9} {:>12} {:>11} {:>11}\n", "copies and fills", "count", "total ms",
+               "MB", "GB/s");
     for (const NamedTime& r : rows)
         fmt::print("    {:>18} {:>9} {:>12.3f} {:>11.3f} {:>11.2f}  {}\n", "", r.count, r.total_ms,
                    static_cast<double>(r.bytes) * 1e-6,
-                   r.total_ms > 0 ? static_cast<double>(r.bytes) * 1e-6 / r.total_ms : 0, cut(r.name));
+                   r.total_ms > 0 ? static_cast<double>(r.bytes) * 1e-6 / r.total_ms : 0,
+                   cut(r.name));
 }
 
 void print_process(const TraceStore& store, std::uint32_t index) {
@@ -132,28 +141,33 @@ void print_process(const TraceStore& store, std::uint32_t index) {
     fmt::print("  process {}  {}{}\n", process.pid, process.name, labels);
     if (!process.labels.command.empty()) fmt::print("    {}\n", cut(process.labels.command));
     for (const GpuDeviceEvent& d : process.devices)
-        fmt::print("    GPU {}: {}, sm_{}{}, {} multiprocessors\n", d.device, d.name, d.compute_major, d.compute_minor,
-                   d.multiprocessors);
+        fmt::print("    GPU {}: {}, sm_{}{}, {} multiprocessors\n", d.device, d.name,
+                   d.compute_major, d.compute_minor, d.multiprocessors);
     for (const TraceTrack& track : store.tracks())
         if (track.process == index)
-            fmt::print("    {:<11} {}  {} spans, {} {}\n", kind_text(track.kind), track.name, spans_of(track),
-                       track.rows.size(), track.rows.size() == 1 ? "row" : "rows");
+            fmt::print("    {:<11} {}  {} spans, {} {}\n", kind_text(track.kind), track.name,
+                       spans_of(track), track.rows.size(), track.rows.size() == 1 ? "row" : "rows");
     if (process.service) {
         const ServiceStatus& s = *process.service;
-        fmt::print("    CUPTI: {}{}{}\n", cupti_text(s.cupti), s.cupti_reason.empty() ? "" : ", ", s.cupti_reason);
+        fmt::print("    CUPTI: {}{}{}\n", cupti_text(s.cupti), s.cupti_reason.empty() ? "" : ", ",
+                   s.cupti_reason);
         if (s.cupti_dropped + s.budget_skipped > 0)
-            fmt::print("    CUPTI lost {} records, the budget left out {}\n", s.cupti_dropped, s.budget_skipped);
+            fmt::print("    CUPTI lost {} records, the budget left out {}\n", s.cupti_dropped,
+                       s.budget_skipped);
     }
     const LossCounts& l = process.loss;
     if (l.total() > 0)
-        fmt::print("    lost while recording: {} records ({} lapped, {} dropped, {} malformed, {} untimed)\n",
-                   l.total(), l.lapped, l.dropped, l.malformed, l.untimed);
+        fmt::print(
+            "    lost while recording: {} records ({} lapped, {} dropped, {} malformed, {} "
+            "untimed)\n",
+            l.total(), l.lapped, l.dropped, l.malformed, l.untimed);
 }
 
 Json times_json(const std::vector<NamedTime>& rows, bool with_stage, bool with_bytes) {
     Json out = Json::array();
     for (const NamedTime& r : rows) {
-        Json row{{"name", r.name}, {"count", r.count}, {"ms_total", r.total_ms}, {"ms_max", r.max_ms}};
+        Json row{
+            {"name", r.name}, {"count", r.count}, {"ms_total", r.total_ms}, {"ms_max", r.max_ms}};
         if (with_stage) row["stage"] = name_of(r.stage);
         if (with_bytes) row["bytes"] = r.bytes;
         out.push_back(std::move(row));
@@ -164,7 +178,8 @@ Json times_json(const std::vector<NamedTime>& rows, bool with_stage, bool with_b
 Json process_json(const TraceProcess& process) {
     Json devices = Json::array();
     for (const GpuDeviceEvent& d : process.devices)
-        devices.push_back({{"device", d.device}, {"name", d.name}, {"multiprocessors", d.multiprocessors}});
+        devices.push_back(
+            {{"device", d.device}, {"name", d.name}, {"multiprocessors", d.multiprocessors}});
     Json out{{"pid", process.pid},
              {"name", process.name},
              {"labels", label_texts(process.labels)},
@@ -191,7 +206,8 @@ GpuTotals gpu_totals(const TraceStore& store) {
         add_work(store, track, stages, kernels, copies);
         if (track.kind != TrackKind::api) continue;
         for (const auto& row : track.rows)
-            for (const TraceSpan& span : row.view()) calls.add(span.name, Stage::other, span, 0, store);
+            for (const TraceSpan& span : row.view())
+                calls.add(span.name, Stage::other, span, 0, store);
     }
     GpuTotals out{stages.sorted(), kernels.sorted(), copies.sorted(), calls.sorted(), 0};
     for (const NamedTime& row : out.stages) out.kernel_ms += row.total_ms;
@@ -200,26 +216,31 @@ GpuTotals gpu_totals(const TraceStore& store) {
 
 void print_trace(const std::string& path, const ImportSummary& read, const TraceStore& store) {
     fmt::print("{}\n  {}, {:.6f} s, {} spans, {} instants, {} counter values", path, read.format,
-               static_cast<double>(store.end_ns() - store.begin_ns()) * 1e-9, read.spans, read.instants, read.points);
+               static_cast<double>(store.end_ns() - store.begin_ns()) * 1e-9, read.spans,
+               read.instants, read.points);
     if (read.work > 0) fmt::print(", {} pieces of GPU work", read.work);
     if (read.calls > 0) fmt::print(", {} CUDA calls", read.calls);
     fmt::print("\n");
     for (std::uint32_t p = 0; p < store.processes().size(); ++p) print_process(store, p);
     print_stages("stages, CPU", store.statistics(StatScope::call, kAllCalls));
     const GpuTotals gpu = gpu_totals(store);
-    if (gpu.stages.empty()) print_stages("stages, GPU", store.gpu_statistics(StatScope::call, kAllCalls));
+    if (gpu.stages.empty())
+        print_stages("stages, GPU", store.gpu_statistics(StatScope::call, kAllCalls));
     print_times("kernels by stage", gpu.stages, kStageCount, gpu.kernel_ms, false);
     print_times("kernels", gpu.kernels, kTopKernels, gpu.kernel_ms, true);
     print_copies(gpu.copies);
     print_times("CUDA calls", gpu.calls, kTopCalls, 0, false);
-    if (store.misplaced_spans() > 0) fmt::print("  left out: {} spans that fit no row\n", store.misplaced_spans());
-    if (store.forgotten_spans() > 0) fmt::print("  left out: the oldest {} spans\n", store.forgotten_spans());
+    if (store.misplaced_spans() > 0)
+        fmt::print("  left out: {} spans that fit no row\n", store.misplaced_spans());
+    if (store.forgotten_spans() > 0)
+        fmt::print("  left out: the oldest {} spans\n", store.forgotten_spans());
     for (const std::string& note : read.notes) fmt::print("  note: {}\n", note);
 }
 
 Json trace_json(const std::string& path, const ImportSummary& read, const TraceStore& store) {
     Json tracks = Json::array(), processes = Json::array();
-    for (const TraceProcess& process : store.processes()) processes.push_back(process_json(process));
+    for (const TraceProcess& process : store.processes())
+        processes.push_back(process_json(process));
     for (const TraceTrack& track : store.tracks())
         tracks.push_back({{"name", track.name},
                           {"kind", kind_text(track.kind)},

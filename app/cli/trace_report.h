@@ -1,5 +1,5 @@
-// What `gausscope trace` says of a trace: processes and tracks, stages, kernels, copies, CUDA calls, and what is
-// missing.
+// What `gausscope trace` says of a trace: processes and tracks, stages, kernels, copies, CUDA
+// calls, and what is missing.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,13 @@
 #include <string_view>
 #include <vector>
 
-#include "profiler/import.h"
-#include "profiler/store.h"
+#include "profiler/files/import.h"
+#include "profiler/store/store.h"
 
 namespace gs::cli {
 
-inline constexpr std::size_t kAllCalls = 1u << 20;  ///< remembered per stage: of a file every call should count
+inline constexpr std::size_t kAllCalls =
+    1u << 20;  ///< remembered per stage: of a file every call should count
 
 /// Work or calls of one name.
 struct NamedTime {
@@ -31,6 +32,7 @@ struct GpuTotals {
 GpuTotals gpu_totals(const TraceStore& store);
 
 void print_trace(const std::string& path, const ImportSummary& read, const TraceStore& store);
-nlohmann::ordered_json trace_json(const std::string& path, const ImportSummary& read, const TraceStore& store);
+nlohmann::ordered_json trace_json(const std::string& path, const ImportSummary& read,
+                                  const TraceStore& store);
 
 }  // namespace gs::cli

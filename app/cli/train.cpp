@@ -5,19 +5,19 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
+#include "app/backend/profile_window.h"
 #include "app/cli/commands.h"
 #include "app/cli/common.h"
 #include "app/cli/findings.h"
 #include "app/cli/progress.h"
 #include "app/cli/results.h"
 #include "app/cli/train_settings.h"
-#include "app/profile_window.h"
-#include "profiler/collector.h"
-#include "profiler/core/scope.h"
-#include "profiler/export_perfetto.h"
-#include "renderer/base/log.h"
+#include "base/log.h"
+#include "base/record/scope.h"
+#include "profiler/collect/collector.h"
+#include "profiler/files/export_perfetto.h"
 #include "renderer/device/cuda/device.h"
-#include "renderer/io/splat_io.h"
+#include "renderer/io/splats/splat_io.h"
 
 namespace gs::cli {
 namespace {
@@ -27,13 +27,17 @@ constexpr std::uint64_t kDrainSteps = 64;            // how often the collector'
 constexpr std::size_t kSpansWithoutTrace = 200'000;  // enough for stage statistics
 
 double now_seconds() {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
 }
 
 class TrainRun {
   public:
     explicit TrainRun(const Arguments& arguments)
-        : a_(arguments.train), common_(arguments.common), folder_(a_.output), store_(store_options(a_)) {}
+        : a_(arguments.train),
+          common_(arguments.common),
+          folder_(a_.output),
+          store_(store_options(a_)) {}
     int run();
 
   private:
@@ -50,7 +54,8 @@ class TrainRun {
     void autosave();
     void save_model();
     void save_records();
-    void save_one(const char* what, const fs::path& path, const std::function<Result<void>(const fs::path&)>& write);
+    void save_one(const char* what, const fs::path& path,
+                  const std::function<Result<void>(const fs::path&)>& write);
     Json summary() const;
     std::string loss_text() const {
         return measured_.measured_step == 0 ? "" : fmt::format("loss {:.4f}  ", measured_.loss);
@@ -88,7 +93,8 @@ Result<void> TrainRun::prepare() {
         if (!steps || !backend) return tl::unexpected(steps ? backend.error() : steps.error());
         profile_ = ProfileWindow(steps->first, steps->second, backend->set_profiling);
     }
-    options->background = {static_cast<float>(settings->background_r), static_cast<float>(settings->background_g),
+    options->background = {static_cast<float>(settings->background_r),
+                           static_cast<float>(settings->background_g),
                            static_cast<float>(settings->background_b)};
     // Output first: an hour of training must not end at a folder that cannot be written.
     if (auto ready = prepare_output_folder(folder_); !ready) return ready;
@@ -102,7 +108,8 @@ Result<void> TrainRun::start_or_resume(const CaptureOptions& options) {
     if (a_.resume == "auto") {
         checkpoint = folder_ / "checkpoint.gsc";
         if (!fs::exists(checkpoint)) checkpoint.clear();
-        if (checkpoint.empty()) log_info("{} has no checkpoint yet: starting anew", folder_.string());
+        if (checkpoint.empty())
+            log_info("{} has no checkpoint yet: starting anew", folder_.string());
     } else if (!a_.resume.empty() && !fs::exists(checkpoint)) {
         return fail(ErrorKind::not_found, a_.resume, "there is no such checkpoint",
                     "--resume auto takes the one in the output folder");
@@ -137,7 +144,8 @@ Result<void> TrainRun::start_or_resume(const CaptureOptions& options) {
     return {};
 }
 
-// False when memory ran out: the model as it stands can still be saved, but not a checkpoint in the middle of a step.
+// False when memory ran out: the model as it stands can still be saved, but not a checkpoint in the
+// middle of a step.
 bool TrainRun::step() {
     try {
         profile_.before_step(trainer_->steps_done() + 1);
@@ -146,14 +154,17 @@ bool TrainRun::step() {
         return true;
     } catch (const std::bad_alloc&) {
         log_error(
-            "out of memory after step {} with {} Gaussians; train with --max-gaussians or smaller photos (--downscale)",
+            "out of memory after step {} with {} Gaussians; train with --max-gaussians or smaller "
+            "photos (--downscale)",
             last_.step, last_.gaussians);
         exhausted_ = true;
         return false;
     } catch (const DeviceError& error) {
         // The last good step is kept: what can still be read from the device is saved.
-        log_error("after step {} with {} Gaussians: {}{}", last_.step, last_.gaussians, error.what(),
-                  error.out_of_memory() ? "; train with --max-gaussians or smaller photos (--downscale)" : "");
+        log_error(
+            "after step {} with {} Gaussians: {}{}", last_.step, last_.gaussians, error.what(),
+            error.out_of_memory() ? "; train with --max-gaussians or smaller photos (--downscale)"
+                                  : "");
         return false;
     }
 }
@@ -169,9 +180,9 @@ void TrainRun::train() {
         if (last_.measured_step != 0) measured_ = last_;
         if (last_.step % kDrainSteps == 0) collector_.drain_into(store_);
         if (progress.due(last_.step, total()))
-            progress.update(
-                last_.step, total(),
-                fmt::format("{}{:.1f} ms/step  {} Gaussians", loss_text(), last_.milliseconds, last_.gaussians));
+            progress.update(last_.step, total(),
+                            fmt::format("{}{:.1f} ms/step  {} Gaussians", loss_text(),
+                                        last_.milliseconds, last_.gaussians));
         const bool more = !trainer_->finished();
         if (more && a_.eval_every > 0 && last_.step % a_.eval_every == 0) evaluate(false);
         if (more && a_.save_every > 0 && last_.step % a_.save_every == 0) autosave();
@@ -189,10 +200,11 @@ void TrainRun::evaluate(bool last) {
         return;
     }
     ProgressLine progress("evaluate");
-    evaluations_.push_back(trainer_->evaluate(views, [&](std::string_view, std::size_t done, std::size_t total) {
-        progress.update(done, total, "");
-        return !interrupted();
-    }));
+    evaluations_.push_back(
+        trainer_->evaluate(views, [&](std::string_view, std::size_t done, std::size_t total) {
+            progress.update(done, total, "");
+            return !interrupted();
+        }));
     progress.finish();
     const Evaluation& e = evaluations_.back();
     if (!last)
@@ -204,7 +216,8 @@ void TrainRun::autosave() {
     std::error_code ignored;
     fs::create_directories(folder_, ignored);
     if (auto saved = trainer_->save_checkpoint(folder_ / "checkpoint.gsc"); !saved)
-        log_warning("no checkpoint at step {}, training goes on: {}", last_.step, saved.error().text());
+        log_warning("no checkpoint at step {}, training goes on: {}", last_.step,
+                    saved.error().text());
     else if (auto written = steps_.write(folder_ / "metrics.csv"); !written)
         log_warning("{}", written.error().text());
 }
@@ -258,14 +271,18 @@ void TrainRun::save_records() {
 
 Json TrainRun::summary() const {
     const TrainingSettings& settings = trainer_->settings();
-    Json out{{"command", "train"}, {"capture", a_.capture}, {"output", a_.output}, {"backend", backend_}};
+    Json out{{"command", "train"},
+             {"capture", a_.capture},
+             {"output", a_.output},
+             {"backend", backend_}};
     out.update({{"steps", trainer_->steps_done()},
                 {"seconds", number(train_seconds_)},
                 {"load_seconds", number(load_seconds_)},
                 {"total_seconds", number(now_seconds() - begin_)},
                 {"gaussians", trainer_->gaussian_count()},
                 {"interrupted", stopped_}});
-    if (!resumed_from_.empty()) out.update({{"resumed_from", resumed_from_}, {"resumed_at_step", first_step_}});
+    if (!resumed_from_.empty())
+        out.update({{"resumed_from", resumed_from_}, {"resumed_at_step", first_step_}});
     out["train"] = {{"loss", number(measured_.loss)},
                     {"l1", number(measured_.l1)},
                     {"ssim", number(measured_.ssim)},
@@ -273,13 +290,17 @@ Json TrainRun::summary() const {
     out["test"] = score_json(evaluations_.empty() ? Evaluation() : evaluations_.back());
     out["evaluations"] = Json::array();
     for (const Evaluation& e : evaluations_)
-        out["evaluations"].push_back(
-            {{"step", e.step}, {"psnr", number(e.psnr)}, {"ssim", number(e.ssim)}, {"seconds", number(e.seconds)}});
+        out["evaluations"].push_back({{"step", e.step},
+                                      {"psnr", number(e.psnr)},
+                                      {"ssim", number(e.ssim)},
+                                      {"seconds", number(e.seconds)}});
     out["stages"] = stages_json(store_, StatScope::iteration);
     out["memory"] = Json::array();
     for (const MemoryUse& m : trainer_->memory())
         out["memory"].push_back({{"category", m.category}, {"bytes", m.bytes}});
-    out.update({{"settings", settings_json(settings)}, {"skipped", trainer_->capture().skipped}, {"files", files_}});
+    out.update({{"settings", settings_json(settings)},
+                {"skipped", trainer_->capture().skipped},
+                {"files", files_}});
     return out;
 }
 
@@ -291,14 +312,15 @@ int TrainRun::run() {
     if (!stopped_) evaluate(true);
     save_records();
     if (!stopped_ && !evaluations_.empty()) print_scores(evaluations_.back());
-    const std::string splats = files_.value("splats", ""), checkpoint = files_.value("checkpoint", "");
+    const std::string splats = files_.value("splats", ""),
+                      checkpoint = files_.value("checkpoint", "");
     if (stopped_)
         fmt::print("stopped at step {}; {}\n", trainer_->steps_done(),
                    exhausted_ ? "the model as it was: " + splats
                               : "checkpoint: " + checkpoint + " (go on with --resume auto)");
     else
-        fmt::print("{} steps in {:.1f} s, {} Gaussians: {}\n", trainer_->steps_done() - first_step_, train_seconds_,
-                   trainer_->gaussian_count(), splats);
+        fmt::print("{} steps in {:.1f} s, {} Gaussians: {}\n", trainer_->steps_done() - first_step_,
+                   train_seconds_, trainer_->gaussian_count(), splats);
     if (common_.json) print_json(summary());
     return stopped_ || lost_ || moved_ ? kFailed : kDone;
 }

@@ -17,13 +17,16 @@ Result<NamedValues> from_json(const std::string& path, const std::string& text) 
     Json object = Json::parse(text, nullptr, false, true);
     if (object.is_discarded()) return fail(ErrorKind::malformed, path, "this is not valid JSON");
     if (object.is_object() && object.contains("settings")) object = Json(object["settings"]);
-    if (!object.is_object()) return fail(ErrorKind::malformed, path, "the settings are not a JSON object");
+    if (!object.is_object())
+        return fail(ErrorKind::malformed, path, "the settings are not a JSON object");
     NamedValues out;
     for (const auto& [name, value] : object.items()) {
         if (!value.is_number() && !value.is_boolean())
-            return fail(ErrorKind::malformed, path,
-                        fmt::format("the setting \"{}\" is neither a number nor true or false", name));
-        out.emplace_back(name, value.is_boolean() ? (value.get<bool>() ? 1.0 : 0.0) : value.get<double>());
+            return fail(
+                ErrorKind::malformed, path,
+                fmt::format("the setting \"{}\" is neither a number nor true or false", name));
+        out.emplace_back(
+            name, value.is_boolean() ? (value.get<bool>() ? 1.0 : 0.0) : value.get<double>());
     }
     return out;
 }
@@ -33,7 +36,8 @@ Result<double> value_of(const std::string& word) {
     if (word == "false" || word == "no" || word == "off") return 0.0;
     char* end = nullptr;
     const double value = std::strtod(word.c_str(), &end);
-    if (word.empty() || *end != 0 || !std::isfinite(value)) return fail(ErrorKind::malformed, "", "");
+    if (word.empty() || *end != 0 || !std::isfinite(value))
+        return fail(ErrorKind::malformed, "", "");
     return value;
 }
 
@@ -46,18 +50,23 @@ Result<NamedValues> from_lines(const std::string& path, const std::string& text)
         begin = end + 1;
         ++number;
         line = line.substr(0, line.find('#'));
-        line.erase(std::remove_if(line.begin(), line.end(), [](unsigned char c) { return std::isspace(c); }),
+        line.erase(std::remove_if(line.begin(), line.end(),
+                                  [](unsigned char c) { return std::isspace(c); }),
                    line.end());
         if (line.empty()) continue;
         const std::size_t equals = line.find('=');
         if (equals == std::string::npos || equals == 0)
-            return fail_at_line(path, number, "this line is not \"name = value\"", "a # begins a comment");
+            return fail_at_line(path, number, "this line is not \"name = value\"",
+                                "a # begins a comment");
         const auto value = value_of(line.substr(equals + 1));
-        if (!value) return fail_at_line(path, number, fmt::format("\"{}\" is not a number", line.substr(equals + 1)));
+        if (!value)
+            return fail_at_line(path, number,
+                                fmt::format("\"{}\" is not a number", line.substr(equals + 1)));
         std::string name = line.substr(0, equals);
         if (find_setting(name) == nullptr) std::replace(name.begin(), name.end(), '-', '_');
         if (find_setting(name) == nullptr)
-            return fail_at_line(path, number, fmt::format("there is no training setting \"{}\"", name),
+            return fail_at_line(path, number,
+                                fmt::format("there is no training setting \"{}\"", name),
                                 "gausscope train --help lists them");
         out.emplace_back(name, *value);
     }
@@ -70,8 +79,8 @@ Result<NamedValues> read_config(const std::string& path) {
     const auto text = read_text_file(path, kMaxConfigBytes);
     if (!text) return tl::unexpected(text.error());
     const std::size_t first = text->find_first_not_of(" \t\r\n");
-    auto values =
-        first != std::string::npos && (*text)[first] == '{' ? from_json(path, *text) : from_lines(path, *text);
+    auto values = first != std::string::npos && (*text)[first] == '{' ? from_json(path, *text)
+                                                                      : from_lines(path, *text);
     if (!values) return values;
     TrainingSettings scratch;
     for (const auto& [name, value] : *values)
@@ -106,7 +115,8 @@ Result<TrainingSettings> make_settings(const NamedValues& given) {
     TrainingSettings settings;
     for (const auto& [name, value] : given)
         if (name == "steps") settings.steps = value;
-    if (settings.steps != TrainingSettings().steps) settings = scaled_to_steps(TrainingSettings(), settings.steps);
+    if (settings.steps != TrainingSettings().steps)
+        settings = scaled_to_steps(TrainingSettings(), settings.steps);
     for (const auto& [name, value] : given)
         if (auto set = set_setting(settings, name, value); !set) return tl::unexpected(set.error());
     return settings;
@@ -116,12 +126,14 @@ Result<void> change_settings(TrainingSettings& settings, const NamedValues& give
     for (const auto& [name, value] : given) {
         const SettingField* field = find_setting(name);
         if (field == nullptr)
-            return fail(ErrorKind::usage, "", fmt::format("there is no training setting \"{}\"", name));
-        if (!field->live && settings.*field->value != value)
             return fail(ErrorKind::usage, "",
-                        fmt::format("{} is {} in the checkpoint and cannot change in a run that goes on", name,
-                                    settings.*field->value),
-                        "leave it out, or train anew without --resume");
+                        fmt::format("there is no training setting \"{}\"", name));
+        if (!field->live && settings.*field->value != value)
+            return fail(
+                ErrorKind::usage, "",
+                fmt::format("{} is {} in the checkpoint and cannot change in a run that goes on",
+                            name, settings.*field->value),
+                "leave it out, or train anew without --resume");
         if (auto set = set_setting(settings, name, value); !set) return set;
     }
     return {};

@@ -1,4 +1,5 @@
-// Where training settings come from: defaults, a config file, flags; later ones win. Called by train and view.
+// Where training settings come from: defaults, a config file, flags; later ones win. Called by
+// train and view.
 #pragma once
 
 #include <optional>
@@ -7,15 +8,15 @@
 #include <vector>
 
 #include "app/cli/arguments.h"
-#include "renderer/base/expected.h"
+#include "base/expected.h"
 #include "trainer/settings.h"
 
 namespace gs::cli {
 
 using NamedValues = std::vector<std::pair<std::string, double>>;
 
-/// JSON (an object of numbers and booleans, or one with such an object under "settings", as metrics.json has) or lines
-/// of `name = value` with # comments. Errors name the line.
+/// JSON (an object of numbers and booleans, or one with such an object under "settings", as
+/// metrics.json has) or lines of `name = value` with # comments. Errors name the line.
 Result<NamedValues> read_config(const std::string& path);
 /// Everything that was said: config file, flags, --background, --seed, in this order.
 Result<NamedValues> given_settings(const NamedValues& flags, const std::string& background,

@@ -18,7 +18,8 @@ class GradientStore final : public GradientSink {
         for (std::size_t lane = 0; lane < kBlock; ++lane) {
             const std::size_t i = g.block * kBlock + lane;
             if ((g.mask >> lane & 1) == 0 || i >= gradients.count) continue;
-            for (int p = 0; p < gradients.planes(); ++p) gradients.at(p, i) = static_cast<double>(g.planes[p][lane]);
+            for (int p = 0; p < gradients.planes(); ++p)
+                gradients.at(p, i) = static_cast<double>(g.planes[p][lane]);
         }
     }
     reference::Parameters gradients;
@@ -41,7 +42,8 @@ reference::Options reference_options(const RenderOptions& o) {
     return out;
 }
 
-void compare_pictures(const RenderResult& drawn, const reference::Picture& truth, Verification& out) {
+void compare_pictures(const RenderResult& drawn, const reference::Picture& truth,
+                      Verification& out) {
     out.pixels = truth.pixels();
     double depth_scale = 1e-12;
     for (std::size_t i = 0; i < out.pixels; ++i) {
@@ -50,7 +52,8 @@ void compare_pictures(const RenderResult& drawn, const reference::Picture& truth
             continue;
         }
         for (std::size_t c = 0; c < 3; ++c)
-            out.color = std::max(out.color, std::abs(drawn.color.values[c * out.pixels + i] - truth.color[3 * i + c]));
+            out.color = std::max(out.color, std::abs(drawn.color.values[c * out.pixels + i] -
+                                                     truth.color[3 * i + c]));
         out.alpha = std::max(out.alpha, std::abs(drawn.alpha.values[i] - truth.alpha[i]));
         out.depth = std::max(out.depth, std::abs(drawn.depth.values[i] - truth.depth[i]));
         depth_scale = std::max(depth_scale, truth.depth[i]);
@@ -74,10 +77,13 @@ void make_upstream(const reference::Picture& truth, PixelGradients& float_side,
         }
 }
 
-// A colour within rounding of its clamp at zero: float and double may rightly disagree on whether it has a gradient.
-bool color_at_clamp(const reference::Parameters& scene, const Camera& camera, int degree, std::size_t i) {
+// A colour within rounding of its clamp at zero: float and double may rightly disagree on whether
+// it has a gradient.
+bool color_at_clamp(const reference::Parameters& scene, const Camera& camera, int degree,
+                    std::size_t i) {
     double basis[16];
-    const Vec3d ray = Vec3d{scene.at(kMeans, i), scene.at(kMeans + 1, i), scene.at(kMeans + 2, i)} - camera.position();
+    const Vec3d ray = Vec3d{scene.at(kMeans, i), scene.at(kMeans + 1, i), scene.at(kMeans + 2, i)} -
+                      camera.position();
     math::sh_basis(degree, math::normalize(ray), basis);
     for (int c = 0; c < 3; ++c) {
         double color = 0.5;
@@ -87,7 +93,8 @@ bool color_at_clamp(const reference::Parameters& scene, const Camera& camera, in
     return false;
 }
 
-double relative_l2(const reference::Parameters& a, const reference::Parameters& b, const std::vector<char>& fragile) {
+double relative_l2(const reference::Parameters& a, const reference::Parameters& b,
+                   const std::vector<char>& fragile) {
     double difference = 0, norm = 0;
     for (int p = 0; p < a.planes(); ++p)
         for (std::size_t i = 0; i < a.count; ++i) {
@@ -101,8 +108,8 @@ double relative_l2(const reference::Parameters& a, const reference::Parameters& 
 
 }  // namespace
 
-Verification verify_frame(const GaussianModel& model, const Camera& camera, const RenderOptions& given,
-                          Rasterizer& rasterizer, bool gradients) {
+Verification verify_frame(const GaussianModel& model, const Camera& camera,
+                          const RenderOptions& given, Rasterizer& rasterizer, bool gradients) {
     RenderOptions options = given;
     options.counters = true;
     ModelSource source(model);
@@ -122,9 +129,12 @@ Verification verify_frame(const GaussianModel& model, const Camera& camera, cons
     rasterizer.backward(source, camera, options, *state, drawn, upstream, store);
     std::vector<char> fragile(model.count);
     for (std::size_t i = 0; i < model.count; ++i)
-        fragile[i] = color_at_clamp(scene, camera, std::min(options.sh_degree, model.sh_degree), i) ? 1 : 0;
+        fragile[i] =
+            color_at_clamp(scene, camera, std::min(options.sh_degree, model.sh_degree), i) ? 1 : 0;
     out.gradient = relative_l2(
-        store.gradients, reference::render_backward(scene, camera, oracle, truth, true_upstream).parameters, fragile);
+        store.gradients,
+        reference::render_backward(scene, camera, oracle, truth, true_upstream).parameters,
+        fragile);
     return out;
 }
 

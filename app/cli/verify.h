@@ -1,6 +1,6 @@
-// A backend's picture and gradients against the double-precision reference: what bench asks before it times anything,
-// and selftest for every stage. Fragile pixels (where rounding in float may flip a decision) are left out on both
-// sides.
+// A backend's picture and gradients against the double-precision reference: what bench asks before
+// it times anything, and selftest for every stage. Fragile pixels (where rounding in float may flip
+// a decision) are left out on both sides.
 #pragma once
 
 #include "renderer/raster/rasterizer.h"
@@ -22,8 +22,8 @@ struct Verification {
     }
 };
 /// Draws `model` with both. The reference is serial: keep pictures small.
-Verification verify_frame(const GaussianModel& model, const Camera& camera, const RenderOptions& options,
-                          Rasterizer& rasterizer, bool gradients);
+Verification verify_frame(const GaussianModel& model, const Camera& camera,
+                          const RenderOptions& options, Rasterizer& rasterizer, bool gradients);
 /// Every n-th Gaussian, such that at most `limit` are left.
 GaussianModel thinned(const GaussianModel& model, std::size_t limit);
 

@@ -1,12 +1,12 @@
 #include <span>
 
+#include "app/backend/limits.h"
 #include "app/cli/commands.h"
 #include "app/cli/common.h"
 #include "app/cli/train_settings.h"
-#include "app/limits.h"
-#include "app/preferences.h"
-#include "app/studio.h"
-#include "profiler/trace_file.h"
+#include "app/commands/preferences.h"
+#include "app/studio/studio.h"
+#include "profiler/files/trace_file.h"
 #include "renderer/device/cuda/device.h"
 
 namespace gs::cli {
@@ -28,9 +28,11 @@ void use_backend(const Backend& backend, StudioOptions& studio) {
     studio.session.limits = [cuda = backend.cuda](bool again) {
         return machine_ceilings(cuda, config_folder() / "ceilings.json", again);
     };
-    studio.machine.costs = [cuda = backend.cuda](std::span<const StageStats> times, const FrameCost& cost,
-                                                 const Ceilings& limits, bool training) {
-        FrameWork work = frame_work(cost.counters, cost.width, cost.height, cost.sh_degree, cuda, training);
+    studio.machine.costs = [cuda = backend.cuda](std::span<const StageStats> times,
+                                                 const FrameCost& cost, const Ceilings& limits,
+                                                 bool training) {
+        FrameWork work =
+            frame_work(cost.counters, cost.width, cost.height, cost.sh_degree, cuda, training);
         work.gradients = training;
         return stage_costs(times, work, limits);
     };
@@ -53,7 +55,8 @@ Result<void> check_paths(const ViewArguments& a) {
     std::error_code error;
     for (const std::string& path : paths)
         if (!path.empty() && !fs::exists(path, error))
-            return fail(ErrorKind::not_found, path, "there is nothing of this name", "check the path");
+            return fail(ErrorKind::not_found, path, "there is nothing of this name",
+                        "check the path");
     return {};
 }
 
@@ -76,7 +79,8 @@ int run_view(const Arguments& arguments) {
     if (!settings) return report(settings.error());
     auto options = capture_options(a.loading, arguments.common);
     if (!options) return report(options.error());
-    options->background = {static_cast<float>(settings->background_r), static_cast<float>(settings->background_g),
+    options->background = {static_cast<float>(settings->background_r),
+                           static_cast<float>(settings->background_g),
                            static_cast<float>(settings->background_b)};
     const auto backend = backend_of(arguments.common);
     if (!backend) return report(backend.error());
@@ -110,7 +114,8 @@ int run_view(const Arguments& arguments) {
     studio.session.capture = *options;
     studio.session.output_dir = a.output;
     if (training) {
-        if (arguments.train.eval_every > 0) studio.session.evaluate_every = arguments.train.eval_every;
+        if (arguments.train.eval_every > 0)
+            studio.session.evaluate_every = arguments.train.eval_every;
         studio.session.checkpoint_every = arguments.train.save_every;
         // A checkpoint opened beside its capture goes on where it stopped.
         const fs::path newest = fs::path(a.output) / "checkpoint.gsc";

@@ -16,8 +16,12 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 float along(Vec3f v, int axis) { return axis == 0 ? v.x : axis == 1 ? v.y : v.z; }
 
-Vec3f smaller(Vec3f a, Vec3f b) { return {std::min(a.x, b.x), std::min(a.y, b.y), std::min(a.z, b.z)}; }
-Vec3f larger(Vec3f a, Vec3f b) { return {std::max(a.x, b.x), std::max(a.y, b.y), std::max(a.z, b.z)}; }
+Vec3f smaller(Vec3f a, Vec3f b) {
+    return {std::min(a.x, b.x), std::min(a.y, b.y), std::min(a.z, b.z)};
+}
+Vec3f larger(Vec3f a, Vec3f b) {
+    return {std::max(a.x, b.x), std::max(a.y, b.y), std::max(a.z, b.z)};
+}
 
 struct Box {
     Vec3f lo{kInfinity, kInfinity, kInfinity}, hi{-kInfinity, -kInfinity, -kInfinity};
@@ -44,8 +48,9 @@ void sort_along(std::span<Shape> shapes, int axis) {
                      [&](const Shape& a, const Shape& b) { return middle(a) < middle(b); });
 }
 
-// Sorts the shapes and returns how many go to the left: the cheapest cut by the surface area heuristic, over all axes
-// and places. Source: Goldsmith and Salmon 1987; a scene this small can afford the full search.
+// Sorts the shapes and returns how many go to the left: the cheapest cut by the surface area
+// heuristic, over all axes and places. Source: Goldsmith and Salmon 1987; a scene this small can
+// afford the full search.
 std::uint32_t split(std::span<Shape> shapes) {
     const std::size_t n = shapes.size();
     std::vector<float> right_area(n);
@@ -61,7 +66,8 @@ std::uint32_t split(std::span<Shape> shapes) {
         }
         for (std::size_t i = 1; i < n; ++i) {
             left.grow(shapes[i - 1]);
-            const float cost = left.area() * static_cast<float>(i) + right_area[i] * static_cast<float>(n - i);
+            const float cost =
+                left.area() * static_cast<float>(i) + right_area[i] * static_cast<float>(n - i);
             if (cost < best) best = cost, best_count = i, best_axis = axis;
         }
     }
@@ -100,7 +106,8 @@ void Geometry::build(std::uint32_t node, std::uint32_t first, std::uint32_t coun
     nodes_[node] = {box.lo, box.hi, first, count};
     if (count <= kLeafShapes) return;
 
-    const std::uint32_t half = depth < kMaxDepth / 2 ? split(mine) : count / 2;  // halving ends within 32 more levels
+    const std::uint32_t half =
+        depth < kMaxDepth / 2 ? split(mine) : count / 2;  // halving ends within 32 more levels
     const auto left = static_cast<std::uint32_t>(nodes_.size());
     nodes_.resize(nodes_.size() + 2);
     nodes_[node].first = left;

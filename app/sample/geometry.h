@@ -1,12 +1,13 @@
-// Shapes of the sample scene and the ray queries on them: five primitives in a bounding volume hierarchy. Small on
-// purpose: it only has to draw one diorama in a few seconds. Called by render.cpp; scene.cpp makes the shapes.
+// Shapes of the sample scene and the ray queries on them: five primitives in a bounding volume
+// hierarchy. Small on purpose: it only has to draw one diorama in a few seconds. Called by
+// render.cpp; scene.cpp makes the shapes.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "renderer/base/vec.h"
+#include "base/vec.h"
 
 namespace gs::sample {
 
@@ -36,10 +37,9 @@ struct Shape {
     Vec3f center{};                                 ///< capsule: the first end
     Vec3f end{};                                    ///< capsule: the second end
     Mat3f axes{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};  ///< rows: local x, y, z in the world
-    Vec3f half{
-        1, 1,
-        1};  ///< box: half sizes; sphere, capsule: x = radius; cylinder: x = radius, z = half height; leaf: x, y radii
-    float tint = 0;  ///< 0..1, varies the colour between shapes of one material
+    Vec3f half{1, 1, 1};  ///< box: half sizes; sphere, capsule: x = radius; cylinder: x = radius, z
+                          ///< = half height; leaf: x, y radii
+    float tint = 0;       ///< 0..1, varies the colour between shapes of one material
 };
 
 struct Ray {
@@ -68,7 +68,8 @@ class Geometry {
   private:
     struct Node {
         Vec3f lo, hi;
-        std::uint32_t first = 0;  ///< leaf: first shape; inner: left child, the right one follows it
+        std::uint32_t first =
+            0;  ///< leaf: first shape; inner: left child, the right one follows it
         std::uint32_t count = 0;  ///< shapes of a leaf, 0: inner
     };
     void build(std::uint32_t node, std::uint32_t first, std::uint32_t count, int depth);

@@ -36,7 +36,8 @@ bool intersect_sphere(const Shape& s, const Ray& ray, Hit& hit) {
     return accept(t, normal, s.axes * normal, hit);
 }
 
-// The side is a quadratic in the plane across the axis; the ends are spheres. Local: (0, 0, 0..1 along the axis).
+// The side is a quadratic in the plane across the axis; the ends are spheres. Local: (0, 0, 0..1
+// along the axis).
 bool intersect_capsule(const Shape& s, const Ray& ray, Hit& hit) {
     const Vec3f axis = s.end - s.center, oa = ray.origin - s.center;
     const float aa = dot(axis, axis), ad = dot(axis, ray.direction), ao = dot(axis, oa);
@@ -56,7 +57,8 @@ bool intersect_capsule(const Shape& s, const Ray& ray, Hit& hit) {
     for (const auto& [end, along] : {std::pair{s.center, 0.0f}, std::pair{s.end, 1.0f}}) {
         float t;
         if (!meet_sphere(end, s.half.x, ray, t)) continue;
-        met |= accept(t, (1 / s.half.x) * (ray.origin + t * ray.direction - end), {0, 0, along}, hit);
+        met |=
+            accept(t, (1 / s.half.x) * (ray.origin + t * ray.direction - end), {0, 0, along}, hit);
     }
     return met;
 }
@@ -88,7 +90,8 @@ bool intersect_cylinder(const Shape& s, const Ray& ray, Hit& hit) {
     if (disc >= 0 && qa > 1e-12f) {
         const float t = (-qb - std::sqrt(disc)) / qa;
         const Vec3f p = o + t * d;
-        if (std::abs(p.z) < s.half.z) met |= accept(t, world * Vec3f{p.x / s.half.x, p.y / s.half.x, 0}, p, hit);
+        if (std::abs(p.z) < s.half.z)
+            met |= accept(t, world * Vec3f{p.x / s.half.x, p.y / s.half.x, 0}, p, hit);
     }
     if (d.z == 0) return met;
     for (const float side : {-1.0f, 1.0f}) {
@@ -135,8 +138,12 @@ void bounds_of(const Shape& s, Vec3f& lo, Vec3f& hi) {
     if (s.kind == ShapeKind::capsule || s.kind == ShapeKind::sphere) {
         const Vec3f b = s.kind == ShapeKind::capsule ? s.end : s.center;
         const Vec3f r{s.half.x, s.half.x, s.half.x};
-        lo = Vec3f{std::min(s.center.x, b.x), std::min(s.center.y, b.y), std::min(s.center.z, b.z)} - r;
-        hi = Vec3f{std::max(s.center.x, b.x), std::max(s.center.y, b.y), std::max(s.center.z, b.z)} + r;
+        lo =
+            Vec3f{std::min(s.center.x, b.x), std::min(s.center.y, b.y), std::min(s.center.z, b.z)} -
+            r;
+        hi =
+            Vec3f{std::max(s.center.x, b.x), std::max(s.center.y, b.y), std::max(s.center.z, b.z)} +
+            r;
         return;
     }
     Vec3f half = s.half;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "renderer/base/rng.h"
+#include "base/rng.h"
 
 namespace gs::sample {
 namespace {
@@ -19,7 +19,8 @@ float fraction(float x) { return x - std::floor(x); }
 
 // 0..1 from a lattice point.
 float lattice(int x, int y, int z) {
-    return random_uniform(static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y), static_cast<std::uint32_t>(z));
+    return random_uniform(static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y),
+                          static_cast<std::uint32_t>(z));
 }
 int cell(float x) { return static_cast<int>(std::floor(x)); }
 
@@ -60,7 +61,8 @@ Stone stones(float x, float y) {
 }
 
 Surface grass_and_path(Vec3f p) {
-    const float shade = rough_noise(9 * p.x, 9 * p.y, 1), patch = rough_noise(1.7f * p.x, 1.7f * p.y, 5);
+    const float shade = rough_noise(9 * p.x, 9 * p.y, 1),
+                patch = rough_noise(1.7f * p.x, 1.7f * p.y, 5);
     Vec3f color = mix({0.07f, 0.16f, 0.035f}, {0.26f, 0.36f, 0.08f}, shade);
     color = mix(color, {0.36f, 0.30f, 0.12f}, 0.6f * smooth(0.5f, 0.75f, patch));
     const float path = std::abs(p.y + 0.35f * std::sin(1.6f * p.x + 0.6f) + 0.55f);
@@ -70,11 +72,14 @@ Surface grass_and_path(Vec3f p) {
     const Vec3f cobble = mix({0.09f, 0.08f, 0.06f}, grey, smooth(0.05f, 0.18f, stone.border));
     color = mix(color, (0.8f + 0.4f * shade) * cobble, 1 - smooth(0.25f, 0.30f, path + wobble));
     const float rim = length({p.x, p.y, 0});
-    return {mix(color, mix({0.40f, 0.36f, 0.31f}, {0.55f, 0.5f, 0.44f}, shade), smooth(2.22f, 2.26f, rim)), 0, 0};
+    return {mix(color, mix({0.40f, 0.36f, 0.31f}, {0.55f, 0.5f, 0.44f}, shade),
+                smooth(2.22f, 2.26f, rim)),
+            0, 0};
 }
 
 // Courses of blocks on a wall; u along it, v up, both in blocks.
-Vec3f masonry(float u, float v, Vec3f dark, Vec3f light, Vec3f joint, float joint_width, float aspect) {
+Vec3f masonry(float u, float v, Vec3f dark, Vec3f light, Vec3f joint, float joint_width,
+              float aspect) {
     const float row = std::floor(v);
     const float shifted = u + (cell(row) % 2 == 0 ? 0.0f : 0.5f);
     const float number = lattice(cell(shifted), cell(row), 60);
@@ -88,22 +93,22 @@ Surface brick_wall(const Shape& s, const Hit& h) {
     const Vec3f n = s.axes * h.normal;
     const float u = std::abs(n.x) > 0.5f ? h.local.y : h.local.x;
     const float v = std::abs(n.z) > 0.5f ? h.local.y : h.local.z;
-    return {masonry(u / 0.16f, v / 0.075f, {0.32f, 0.10f, 0.06f}, {0.60f, 0.24f, 0.14f}, {0.55f, 0.52f, 0.46f}, 0.06f,
-                    2.1f),
+    return {masonry(u / 0.16f, v / 0.075f, {0.32f, 0.10f, 0.06f}, {0.60f, 0.24f, 0.14f},
+                    {0.55f, 0.52f, 0.46f}, 0.06f, 2.1f),
             0, 0};
 }
 
 Surface roof(const Hit& h) {
-    return {masonry(h.local.x / 0.13f, h.local.y / 0.11f, {0.05f, 0.08f, 0.13f}, {0.13f, 0.19f, 0.27f},
-                    {0.02f, 0.025f, 0.035f}, 0.05f, 1.2f),
+    return {masonry(h.local.x / 0.13f, h.local.y / 0.11f, {0.05f, 0.08f, 0.13f},
+                    {0.13f, 0.19f, 0.27f}, {0.02f, 0.025f, 0.035f}, 0.05f, 1.2f),
             0.15f, 0};
 }
 
 Surface planks(const Shape& s, const Hit& h) {
     const float board = h.local.x / 0.09f + 40 * s.tint;
     const float grain = noise(30 * h.local.x + 9 * s.tint, 4 * h.local.z + 4 * h.local.y, 70);
-    const Vec3f wood =
-        mix({0.23f, 0.12f, 0.05f}, {0.46f, 0.28f, 0.13f}, 0.5f * grain + 0.5f * lattice(cell(board), 3, 71));
+    const Vec3f wood = mix({0.23f, 0.12f, 0.05f}, {0.46f, 0.28f, 0.13f},
+                           0.5f * grain + 0.5f * lattice(cell(board), 3, 71));
     const float gap = std::min(fraction(board), 1 - fraction(board));
     return {mix({0.06f, 0.03f, 0.015f}, wood, smooth(0.03f, 0.09f, gap)), 0, 0};
 }
@@ -111,7 +116,8 @@ Surface planks(const Shape& s, const Hit& h) {
 Surface lit_window(const Hit& h) {
     const bool frame = std::abs(h.local.x) < 0.012f || std::abs(h.local.z) < 0.012f;
     if (frame) return {{0.75f, 0.72f, 0.66f}, 0, 0};
-    return {mix({0.95f, 0.62f, 0.22f}, {1.0f, 0.85f, 0.5f}, smooth(-0.12f, 0.12f, h.local.z)), 0.3f, 0.55f};
+    return {mix({0.95f, 0.62f, 0.22f}, {1.0f, 0.85f, 0.5f}, smooth(-0.12f, 0.12f, h.local.z)), 0.3f,
+            0.55f};
 }
 
 Surface checker(const Shape& s, const Hit& h) {
@@ -130,8 +136,8 @@ Surface mosaic_ball(const Hit& h) {
     const float edge = std::min({fraction(8 * longitude + 8), 1 - fraction(8 * longitude + 8),
                                  fraction(8 * latitude + 8), 1 - fraction(8 * latitude + 8)});
     const float a = lattice(column, row, 80), b = lattice(column, row, 81);
-    const Vec3f tile =
-        mix(mix({0.05f, 0.35f, 0.45f}, {0.10f, 0.62f, 0.55f}, a), {0.92f, 0.85f, 0.65f}, b > 0.7f ? 1.0f : 0.0f);
+    const Vec3f tile = mix(mix({0.05f, 0.35f, 0.45f}, {0.10f, 0.62f, 0.55f}, a),
+                           {0.92f, 0.85f, 0.65f}, b > 0.7f ? 1.0f : 0.0f);
     return {mix({0.12f, 0.12f, 0.12f}, tile, smooth(0.05f, 0.10f, edge)), 0.35f, 0};
 }
 
@@ -149,8 +155,8 @@ Surface surface_of(const Shape& s, const Hit& h, Vec3f p) {
             return grass_and_path(p);
         case Material::plinth: {
             const float turn = std::atan2(p.y, p.x) / (2 * kPi);
-            return {masonry(40 * turn + 100, p.z / 0.15f + 20, {0.30f, 0.27f, 0.23f}, {0.60f, 0.55f, 0.48f},
-                            {0.14f, 0.12f, 0.10f}, 0.05f, 2.2f),
+            return {masonry(40 * turn + 100, p.z / 0.15f + 20, {0.30f, 0.27f, 0.23f},
+                            {0.60f, 0.55f, 0.48f}, {0.14f, 0.12f, 0.10f}, 0.05f, 2.2f),
                     0, 0};
         }
         case Material::brick:
@@ -162,7 +168,9 @@ Surface surface_of(const Shape& s, const Hit& h, Vec3f p) {
         case Material::window:
             return lit_window(h);
         case Material::bark:
-            return {(0.6f + 0.8f * noise(25 * (p.x + p.y), 9 * p.z, 90)) * Vec3f{0.22f, 0.14f, 0.08f}, 0, 0};
+            return {
+                (0.6f + 0.8f * noise(25 * (p.x + p.y), 9 * p.z, 90)) * Vec3f{0.22f, 0.14f, 0.08f},
+                0, 0};
         case Material::foliage:
             return leaf_of(s, h);
         case Material::metal:
@@ -172,17 +180,21 @@ Surface surface_of(const Shape& s, const Hit& h, Vec3f p) {
         case Material::checker:
             return checker(s, h);
         case Material::stripes:
-            return {fraction(6 * h.local.z) < 0.5f ? Vec3f{0.75f, 0.08f, 0.07f} : Vec3f{0.88f, 0.86f, 0.82f}, 0.1f, 0};
+            return {fraction(6 * h.local.z) < 0.5f ? Vec3f{0.75f, 0.08f, 0.07f}
+                                                   : Vec3f{0.88f, 0.86f, 0.82f},
+                    0.1f, 0};
         case Material::gloss:
-            return {mix({0.55f, 0.04f, 0.05f}, {0.75f, 0.12f, 0.06f}, noise(7 * h.local.x, 7 * h.local.z, 95)), 0.5f,
-                    0};
+            return {mix({0.55f, 0.04f, 0.05f}, {0.75f, 0.12f, 0.06f},
+                        noise(7 * h.local.x, 7 * h.local.z, 95)),
+                    0.5f, 0};
         case Material::mosaic:
             return mosaic_ball(h);
         case Material::lamp:
             return {{1.0f, 0.86f, 0.55f}, 0, 0.9f};
         case Material::sail:
-            return {fraction(h.local.y / 0.16f) < 0.18f ? Vec3f{0.30f, 0.18f, 0.09f} : Vec3f{0.84f, 0.78f, 0.66f}, 0,
-                    0};
+            return {fraction(h.local.y / 0.16f) < 0.18f ? Vec3f{0.30f, 0.18f, 0.09f}
+                                                        : Vec3f{0.84f, 0.78f, 0.66f},
+                    0, 0};
     }
     return {};
 }

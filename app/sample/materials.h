@@ -1,5 +1,6 @@
-// Procedural surfaces of the sample scene: colour and gloss from the place on a shape. Pure functions of their
-// arguments, so the picture is the same on every machine and thread. Called by render.cpp.
+// Procedural surfaces of the sample scene: colour and gloss from the place on a shape. Pure
+// functions of their arguments, so the picture is the same on every machine and thread. Called by
+// render.cpp.
 #pragma once
 
 #include "app/sample/geometry.h"

@@ -37,14 +37,16 @@ class Tracer {
     }
 
     Sample sample(double x, double y) const {
-        const Vec3d d =
-            transpose(camera_.rotation) * Vec3d{(x - camera_.cx) / camera_.fx, (y - camera_.cy) / camera_.fy, 1};
-        const Ray ray{eye_, normalized({static_cast<float>(d.x), static_cast<float>(d.y), static_cast<float>(d.z)})};
+        const Vec3d d = transpose(camera_.rotation) *
+                        Vec3d{(x - camera_.cx) / camera_.fx, (y - camera_.cy) / camera_.fy, 1};
+        const Ray ray{eye_, normalized({static_cast<float>(d.x), static_cast<float>(d.y),
+                                        static_cast<float>(d.z)})};
         const Hit hit = geometry_.closest(ray);
         if (!hit.found()) return {};
         const Vec3f p = ray.origin + hit.t * ray.direction;
         const Vec3f light = shade(ray, hit, p);
-        return {light, {encode(light.x), encode(light.y), encode(light.z)}, p, hit.normal, hit.shape};
+        return {
+            light, {encode(light.x), encode(light.y), encode(light.z)}, p, hit.normal, hit.shape};
     }
 
   private:
@@ -63,13 +65,15 @@ class Tracer {
         Vec3f out = 0.62f * times(surface.albedo, light) + surface.glow * surface.albedo;
         if (surface.gloss > 0 && !shadow && facing > 0) {
             const Vec3f half = normalized(sun - ray.direction);
-            out += (surface.gloss * std::pow(std::max(dot(half, hit.normal), 0.0f), 40.0f)) * Vec3f{1, 0.95f, 0.85f};
+            out += (surface.gloss * std::pow(std::max(dot(half, hit.normal), 0.0f), 40.0f)) *
+                   Vec3f{1, 0.95f, 0.85f};
         }
         return {tone(out.x), tone(out.y), tone(out.z)};
     }
 
-    // Contact shade on the ground below round things: the part of the sky a sphere hides. Source: the form factor of a
-    // sphere, cos(angle) r^2 / d^2 (for example Quilez, "sphere ambient occlusion").
+    // Contact shade on the ground below round things: the part of the sky a sphere hides. Source:
+    // the form factor of a sphere, cos(angle) r^2 / d^2 (for example Quilez, "sphere ambient
+    // occlusion").
     float open_sky(const Shape& shape, Vec3f p) const {
         if (shape.material != Material::ground) return 1;
         float open = 1;
@@ -77,7 +81,8 @@ class Tracer {
             const Vec3f d = center - p;
             const float distance2 = dot(d, d);
             if (distance2 > radius * radius)
-                open *= 1 - std::max(d.z, 0.0f) / std::sqrt(distance2) * radius * radius / distance2;
+                open *=
+                    1 - std::max(d.z, 0.0f) / std::sqrt(distance2) * radius * radius / distance2;
         }
         return open;
     }
@@ -108,7 +113,8 @@ bool differ(const Sample& a, const Sample& b) {
 
 void store(Vec3f light, float coverage, std::uint8_t* rgba) {
     const float scale = coverage > 0 ? 1 / coverage : 0;
-    const float values[4] = {encode(scale * light.x), encode(scale * light.y), encode(scale * light.z), coverage};
+    const float values[4] = {encode(scale * light.x), encode(scale * light.y),
+                             encode(scale * light.z), coverage};
     for (int c = 0; c < 4; ++c) rgba[c] = static_cast<std::uint8_t>(std::lround(255 * values[c]));
 }
 
@@ -127,12 +133,14 @@ void store_averaged(const Tracer& tracer, int x, int y, std::uint8_t* rgba) {
 
 }  // namespace
 
-Picture render(const Geometry& geometry, const Camera& camera, const std::vector<std::uint32_t>& probe_pixels) {
+Picture render(const Geometry& geometry, const Camera& camera,
+               const std::vector<std::uint32_t>& probe_pixels) {
     const int w = camera.width, h = camera.height;
     const Tracer tracer(geometry, camera);
     std::vector<Sample> centers(static_cast<std::size_t>(w) * static_cast<std::size_t>(h));
     const auto center = [&](int x, int y) -> Sample& {
-        return centers[static_cast<std::size_t>(y) * static_cast<std::size_t>(w) + static_cast<std::size_t>(x)];
+        return centers[static_cast<std::size_t>(y) * static_cast<std::size_t>(w) +
+                       static_cast<std::size_t>(x)];
     };
     for (int y = 0; y < h; ++y)
         for (int x = 0; x < w; ++x) center(x, y) = tracer.sample(x + 0.5, y + 0.5);
@@ -142,9 +150,12 @@ Picture render(const Geometry& geometry, const Camera& camera, const std::vector
     for (int y = 0; y < h; ++y)
         for (int x = 0; x < w; ++x) {
             const Sample& s = center(x, y);
-            const bool edge = (x > 0 && differ(s, center(x - 1, y))) || (x + 1 < w && differ(s, center(x + 1, y))) ||
-                              (y > 0 && differ(s, center(x, y - 1))) || (y + 1 < h && differ(s, center(x, y + 1)));
-            std::uint8_t* rgba = out.rgba.bytes.data() + 4 * static_cast<std::size_t>(&s - centers.data());
+            const bool edge = (x > 0 && differ(s, center(x - 1, y))) ||
+                              (x + 1 < w && differ(s, center(x + 1, y))) ||
+                              (y > 0 && differ(s, center(x, y - 1))) ||
+                              (y + 1 < h && differ(s, center(x, y + 1)));
+            std::uint8_t* rgba =
+                out.rgba.bytes.data() + 4 * static_cast<std::size_t>(&s - centers.data());
             if (edge)
                 store_averaged(tracer, x, y, rgba);
             else

@@ -1,5 +1,6 @@
-// A small ray tracer for the sample scene: sun with shadows, sky light, highlights, contact shade, and antialiasing
-// where the picture needs it. Deterministic: a pixel depends on nothing but the scene and the camera.
+// A small ray tracer for the sample scene: sun with shadows, sky light, highlights, contact shade,
+// and antialiasing where the picture needs it. Deterministic: a pixel depends on nothing but the
+// scene and the camera.
 #pragma once
 
 #include <vector>
@@ -23,6 +24,7 @@ struct Picture {
 };
 
 /// `probe_pixels`: indices y * width + x to report on. `camera` is a pinhole.
-Picture render(const Geometry& geometry, const Camera& camera, const std::vector<std::uint32_t>& probe_pixels);
+Picture render(const Geometry& geometry, const Camera& camera,
+               const std::vector<std::uint32_t>& probe_pixels);
 
 }  // namespace gs::sample

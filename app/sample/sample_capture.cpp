@@ -6,9 +6,9 @@
 
 #include "app/sample/render.h"
 #include "app/sample/scene.h"
-#include "renderer/base/rng.h"
-#include "renderer/device/parallel.h"
-#include "renderer/io/image_io.h"
+#include "base/parallel.h"
+#include "base/rng.h"
+#include "renderer/io/images/image_io.h"
 
 namespace gs {
 namespace {
@@ -30,12 +30,13 @@ std::vector<std::uint32_t> pixels_to_probe(const SampleOptions& o, std::size_t v
     const int wanted = (2 * o.points + o.views - 1) / o.views;
     std::vector<std::uint32_t> out;
     for (int i = 0; i < wanted; ++i)
-        out.push_back(static_cast<std::uint32_t>(random_bits(o.seed, view, static_cast<std::uint64_t>(i)) % pixels));
+        out.push_back(static_cast<std::uint32_t>(
+            random_bits(o.seed, view, static_cast<std::uint64_t>(i)) % pixels));
     return out;
 }
 
-Result<SampleView> make_view(const sample::Geometry& geometry, const SampleOptions& options, const fs::path& folder,
-                             std::size_t i) {
+Result<SampleView> make_view(const sample::Geometry& geometry, const SampleOptions& options,
+                             const fs::path& folder, std::size_t i) {
     SampleView view{sample_camera(options, static_cast<int>(i)), {}};
     const auto pixels = pixels_to_probe(options, i);
     const sample::Picture picture = sample::render(geometry, view.camera, pixels);
@@ -50,25 +51,28 @@ Result<SampleView> make_view(const sample::Geometry& geometry, const SampleOptio
 Result<void> write_model(const fs::path& folder, const std::vector<SampleView>& views) {
     const Camera& c = views.front().camera;
     std::string cameras = "# CAMERA_ID, MODEL, WIDTH, HEIGHT, PARAMS[]\n";
-    cameras +=
-        fmt::format("1 PINHOLE {} {} {:.17g} {:.17g} {:.17g} {:.17g}\n", c.width, c.height, c.fx, c.fy, c.cx, c.cy);
+    cameras += fmt::format("1 PINHOLE {} {} {:.17g} {:.17g} {:.17g} {:.17g}\n", c.width, c.height,
+                           c.fx, c.fy, c.cx, c.cy);
     std::string images =
-        "# IMAGE_ID, QW, QX, QY, QZ, TX, TY, TZ, CAMERA_ID, NAME\n# POINTS2D[] as (X, Y, POINT3D_ID)\n";
-    std::string points = "# POINT3D_ID, X, Y, Z, R, G, B, ERROR, TRACK[] as (IMAGE_ID, POINT2D_IDX)\n";
+        "# IMAGE_ID, QW, QX, QY, QZ, TX, TY, TZ, CAMERA_ID, NAME\n# POINTS2D[] as (X, Y, "
+        "POINT3D_ID)\n";
+    std::string points =
+        "# POINT3D_ID, X, Y, Z, R, G, B, ERROR, TRACK[] as (IMAGE_ID, POINT2D_IDX)\n";
     std::uint64_t next_point = 1;
     for (std::size_t i = 0; i < views.size(); ++i) {
         const Camera& camera = views[i].camera;
         const Quatd q = quat_from_rotation(camera.rotation);
         const Vec3d t = camera.translation;
-        images += fmt::format("{} {:.17g} {:.17g} {:.17g} {:.17g} {:.17g} {:.17g} {:.17g} 1 {}\n", i + 1, q.w, q.x, q.y,
-                              q.z, t.x, t.y, t.z, view_name(i));
+        images += fmt::format("{} {:.17g} {:.17g} {:.17g} {:.17g} {:.17g} {:.17g} {:.17g} 1 {}\n",
+                              i + 1, q.w, q.x, q.y, q.z, t.x, t.y, t.z, view_name(i));
         const auto width = static_cast<std::uint32_t>(camera.width);
         for (std::size_t k = 0; k < views[i].observations.size(); ++k) {
             const auto& [pixel, probe] = views[i].observations[k];
-            images += fmt::format("{}{}.5 {}.5 {}", k == 0 ? "" : " ", pixel % width, pixel / width, next_point);
-            points +=
-                fmt::format("{} {:.6f} {:.6f} {:.6f} {} {} {} 0.5 {} {}\n", next_point++, probe.position.x,
-                            probe.position.y, probe.position.z, probe.rgb[0], probe.rgb[1], probe.rgb[2], i + 1, k);
+            images += fmt::format("{}{}.5 {}.5 {}", k == 0 ? "" : " ", pixel % width, pixel / width,
+                                  next_point);
+            points += fmt::format("{} {:.6f} {:.6f} {:.6f} {} {} {} 0.5 {} {}\n", next_point++,
+                                  probe.position.x, probe.position.y, probe.position.z,
+                                  probe.rgb[0], probe.rgb[1], probe.rgb[2], i + 1, k);
         }
         images += '\n';
     }
@@ -86,7 +90,8 @@ Camera sample_camera(const SampleOptions& options, int view) {
     const double azimuth = 2 * kPi * kTurns * share - 1.9;
     const double elevation = (9 + 51 * share) * kPi / 180;
     const double distance = 6.7 + 0.3 * std::sin(7 * azimuth);
-    const Vec3d target{sample::kSceneCenter.x, sample::kSceneCenter.y, sample::kSceneCenter.z - 0.1 - 0.3 * share};
+    const Vec3d target{sample::kSceneCenter.x, sample::kSceneCenter.y,
+                       sample::kSceneCenter.z - 0.1 - 0.3 * share};
     const Vec3d eye{target.x + distance * std::cos(elevation) * std::cos(azimuth),
                     target.y + distance * std::cos(elevation) * std::sin(azimuth),
                     target.z + distance * std::sin(elevation)};
@@ -98,7 +103,9 @@ Result<SampleReport> write_sample_capture(const fs::path& folder, const SampleOp
     for (const fs::path& sub : {folder / "images", folder / "sparse" / "0"}) {
         std::error_code error;
         fs::create_directories(sub, error);
-        if (error) return fail(ErrorKind::unwritable, sub.string(), "the folder could not be made: " + error.message());
+        if (error)
+            return fail(ErrorKind::unwritable, sub.string(),
+                        "the folder could not be made: " + error.message());
     }
     const sample::Geometry geometry(sample::make_scene());
     const auto count = static_cast<std::size_t>(options.views);
@@ -120,13 +127,18 @@ Result<SampleReport> write_sample_capture(const fs::path& folder, const SampleOp
         views[i] = std::move(*view);
         ++done;
         if (options.progress && !options.progress("photos", done, count) && !failure)
-            failure =
-                Error{ErrorKind::cancelled, folder.string(), "stopped before all photos were written", "", {}, {}};
+            failure = Error{ErrorKind::cancelled,
+                            folder.string(),
+                            "stopped before all photos were written",
+                            "",
+                            {},
+                            {}};
     });
     if (failure) return tl::unexpected(*failure);
     if (auto written = write_model(folder, views); !written) return tl::unexpected(written.error());
 
-    SampleReport report{count, 0, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
+    SampleReport report{
+        count, 0, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
     for (const SampleView& view : views) report.points += view.observations.size();
     return report;
 }

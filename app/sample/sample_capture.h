@@ -1,11 +1,11 @@
-// The built-in sample capture: the diorama photographed on a spiral, written as a COLMAP text model with sparse points,
-// so that every program of the field reads it and nobody has to download anything to begin. Called by `gausscope
-// sample`.
+// The built-in sample capture: the diorama photographed on a spiral, written as a COLMAP text model
+// with sparse points, so that every program of the field reads it and nobody has to download
+// anything to begin. Called by `gausscope sample`.
 #pragma once
 
 #include <cstdint>
 
-#include "renderer/io/capture_io.h"
+#include "renderer/io/captures/capture_io.h"
 
 namespace gs {
 
@@ -21,8 +21,8 @@ struct SampleReport {
     double seconds = 0;
 };
 
-/// Writes FOLDER/images/view_NNN.png (RGBA) and FOLDER/sparse/0/{cameras,images,points3D}.txt, replacing files of these
-/// names. Errors: unwritable, cancelled.
+/// Writes FOLDER/images/view_NNN.png (RGBA) and FOLDER/sparse/0/{cameras,images,points3D}.txt,
+/// replacing files of these names. Errors: unwritable, cancelled.
 Result<SampleReport> write_sample_capture(const fs::path& folder, const SampleOptions& options);
 /// The cameras of the spiral.
 Camera sample_camera(const SampleOptions& options, int view);

@@ -2,14 +2,16 @@
 
 #include <cmath>
 
-#include "renderer/base/rng.h"
+#include "base/rng.h"
 
 namespace gs::sample {
 namespace {
 
 constexpr float kPi = 3.14159265f;
 
-Mat3f axes_of(Vec3f x, Vec3f y, Vec3f z) { return {{{x.x, x.y, x.z}, {y.x, y.y, y.z}, {z.x, z.y, z.z}}}; }
+Mat3f axes_of(Vec3f x, Vec3f y, Vec3f z) {
+    return {{{x.x, x.y, x.z}, {y.x, y.y, y.z}, {z.x, z.y, z.z}}};
+}
 Mat3f turned(float angle) {
     const float c = std::cos(angle), s = std::sin(angle);
     return axes_of({c, s, 0}, {-s, c, 0}, {0, 0, 1});
@@ -25,19 +27,28 @@ class Builder {
     std::vector<Shape> shapes;
 
     void sphere(Material material, Vec3f center, float radius) {
-        shapes.push_back({ShapeKind::sphere, material, center, {}, turned(0.4f), {radius, radius, radius}, 0});
+        shapes.push_back(
+            {ShapeKind::sphere, material, center, {}, turned(0.4f), {radius, radius, radius}, 0});
     }
     void rod(Material material, Vec3f from, Vec3f to, float radius, float tint = 0) {
-        shapes.push_back({ShapeKind::capsule, material, from, to, turned(0), {radius, radius, radius}, tint});
+        shapes.push_back(
+            {ShapeKind::capsule, material, from, to, turned(0), {radius, radius, radius}, tint});
     }
     void box(Material material, Vec3f center, const Mat3f& axes, Vec3f half, float tint = 0) {
         shapes.push_back({ShapeKind::box, material, center, {}, axes, half, tint});
     }
     void cylinder(Material material, Vec3f center, float radius, float half_height) {
-        shapes.push_back({ShapeKind::cylinder, material, center, {}, turned(0), {radius, radius, half_height}, 0});
+        shapes.push_back({ShapeKind::cylinder,
+                          material,
+                          center,
+                          {},
+                          turned(0),
+                          {radius, radius, half_height},
+                          0});
     }
     void leaf(Vec3f center, Vec3f normal, float rx, float ry, float tint) {
-        shapes.push_back({ShapeKind::leaf, Material::foliage, center, {}, facing(normal), {rx, ry, 0}, tint});
+        shapes.push_back(
+            {ShapeKind::leaf, Material::foliage, center, {}, facing(normal), {rx, ry, 0}, tint});
     }
     float random() { return random_uniform(7, 11, counter_++); }
     Vec3f random_direction() {
@@ -55,7 +66,8 @@ void add_ground(Builder& b) {
     b.cylinder(Material::plinth, {0, 0, -0.54f}, kSceneRadius + 0.02f, 0.04f);
 }
 
-// Walls, two roof slopes, gables of narrowing boards, chimney, door, windows. Local x runs along the ridge.
+// Walls, two roof slopes, gables of narrowing boards, chimney, door, windows. Local x runs along
+// the ridge.
 void add_house(Builder& b) {
     const Vec3f at{-0.75f, 0.75f, 0};
     const Mat3f axes = turned(-0.35f), world = transpose(axes);
@@ -68,7 +80,8 @@ void add_house(Builder& b) {
     }
     for (const float side : {-1.0f, 1.0f}) {
         const float slope = side * 0.76f, c = std::cos(slope), s = std::sin(slope);
-        const Mat3f tilt = axes_of(world * Vec3f{1, 0, 0}, world * Vec3f{0, c, -s}, world * Vec3f{0, s, c});
+        const Mat3f tilt =
+            axes_of(world * Vec3f{1, 0, 0}, world * Vec3f{0, c, -s}, world * Vec3f{0, s, c});
         b.box(Material::shingle, place({0, side * 0.26f, 0.93f}), tilt, {0.72f, 0.38f, 0.025f});
     }
     b.box(Material::brick, place({0.32f, 0.16f, 1.15f}), axes, {0.085f, 0.085f, 0.22f});
@@ -95,12 +108,14 @@ void add_branch(Builder& b, Vec3f from, Vec3f direction, float size, int depth) 
         }
         return;
     }
-    const Vec3f side = normalized(cross(direction, b.random_direction())), other = cross(direction, side);
+    const Vec3f side = normalized(cross(direction, b.random_direction())),
+                other = cross(direction, side);
     for (int i = 0; i < 3; ++i) {
         const float angle = 2 * kPi * (static_cast<float>(i) + 0.5f * b.random()) / 3,
                     spread = 0.5f + 0.35f * b.random();
         const Vec3f out = std::cos(angle) * side + std::sin(angle) * other;
-        add_branch(b, to, normalized(direction + spread * out), size * (0.62f + 0.12f * b.random()), depth - 1);
+        add_branch(b, to, normalized(direction + spread * out), size * (0.62f + 0.12f * b.random()),
+                   depth - 1);
     }
 }
 
@@ -109,7 +124,8 @@ void add_fence(Builder& b) {
     constexpr int kPosts = 34;
     constexpr float kRim = 2.12f;
     const auto post = [&](int i) {
-        const float angle = 0.30f * kPi + 1.25f * kPi * static_cast<float>(i) / (kPosts - 1) - 0.15f * kPi;
+        const float angle =
+            0.30f * kPi + 1.25f * kPi * static_cast<float>(i) / (kPosts - 1) - 0.15f * kPi;
         return Vec3f{kRim * std::cos(angle), kRim * std::sin(angle), 0};
     };
     for (int i = 0; i < kPosts; ++i) {
@@ -129,8 +145,10 @@ void add_fence(Builder& b) {
 void add_windmill(Builder& b) {
     const Vec3f at{1.25f, 0.95f, 0};
     for (int i = 0; i < 4; ++i) {
-        const float angle = 0.5f * kPi * (static_cast<float>(i) + 0.5f), c = std::cos(angle), s = std::sin(angle);
-        const Vec3f foot = at + Vec3f{0.27f * c, 0.27f * s, 0}, top = at + Vec3f{0.07f * c, 0.07f * s, 1.35f};
+        const float angle = 0.5f * kPi * (static_cast<float>(i) + 0.5f), c = std::cos(angle),
+                    s = std::sin(angle);
+        const Vec3f foot = at + Vec3f{0.27f * c, 0.27f * s, 0},
+                    top = at + Vec3f{0.07f * c, 0.07f * s, 1.35f};
         b.rod(Material::bark, foot, top, 0.022f);
         const float next = angle + 0.5f * kPi;
         for (const float t : {0.25f, 0.5f, 0.75f}) {
@@ -140,7 +158,8 @@ void add_windmill(Builder& b) {
         }
     }
     b.box(Material::plank, at + Vec3f{0, 0, 1.42f}, turned(-2.2f), {0.14f, 0.11f, 0.10f}, 0.5f);
-    const Vec3f axle = normalized({-0.65f, -0.76f, 0.12f}), hub = at + Vec3f{0, 0, 1.42f} + 0.2f * axle;
+    const Vec3f axle = normalized({-0.65f, -0.76f, 0.12f}),
+                hub = at + Vec3f{0, 0, 1.42f} + 0.2f * axle;
     b.rod(Material::metal, at + Vec3f{0, 0, 1.42f}, hub, 0.03f);
     const Mat3f wheel = facing(axle), world = transpose(wheel);
     for (int i = 0; i < 4; ++i) {
@@ -161,7 +180,8 @@ void add_wheel(Builder& b) {
         const float angle = 2 * kPi * static_cast<float>(i) / static_cast<float>(n);
         return hub + world * Vec3f{0.34f * std::cos(angle), 0.34f * std::sin(angle), 0};
     };
-    for (int i = 0; i < kSegments; ++i) b.rod(Material::metal, rim(i, kSegments), rim(i + 1, kSegments), 0.022f);
+    for (int i = 0; i < kSegments; ++i)
+        b.rod(Material::metal, rim(i, kSegments), rim(i + 1, kSegments), 0.022f);
     for (int i = 0; i < kSpokes; ++i) b.rod(Material::wire, hub, rim(i, kSpokes), 0.008f);
     b.sphere(Material::gloss, hub, 0.055f);
 }
@@ -192,9 +212,10 @@ void add_grass(Builder& b) {
         const float path = std::abs(foot.y + 0.35f * std::sin(1.6f * foot.x + 0.6f) + 0.55f);
         const bool in_house = length(foot - Vec3f{-0.75f, 0.75f, 0}) < 0.85f;
         for (int i = 0; i < 6; ++i) {
-            const Vec3f tip =
-                foot + Vec3f{0.1f * (b.random() - 0.5f), 0.1f * (b.random() - 0.5f), 0.09f + 0.08f * b.random()};
-            if (path > 0.4f && !in_house) b.rod(Material::foliage, foot, tip, 0.007f, 0.5f * b.random());
+            const Vec3f tip = foot + Vec3f{0.1f * (b.random() - 0.5f), 0.1f * (b.random() - 0.5f),
+                                           0.09f + 0.08f * b.random()};
+            if (path > 0.4f && !in_house)
+                b.rod(Material::foliage, foot, tip, 0.007f, 0.5f * b.random());
         }
     }
 }

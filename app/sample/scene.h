@@ -1,6 +1,6 @@
-// The sample scene: a diorama on a round stone plinth - a brick house, a tree with single leaves, a windmill, a fence
-// of rods and wires, a spoked wheel, toys. z is up, the top of the plinth is z = 0, its radius 2.3. Called by
-// sample_capture.cpp.
+// The sample scene: a diorama on a round stone plinth - a brick house, a tree with single leaves, a
+// windmill, a fence of rods and wires, a spoked wheel, toys. z is up, the top of the plinth is z =
+// 0, its radius 2.3. Called by sample_capture.cpp.
 #pragma once
 
 #include <vector>

@@ -12,7 +12,8 @@ MemoryRoom room_in(std::uint64_t free_bytes, const MemoryPlan& plan) {
     if (free_bytes == 0 || plan.gaussians == 0 || plan.to_train() <= free_bytes) return out;
     const double share = static_cast<double>(free_bytes) / static_cast<double>(plan.to_train());
     const std::uint64_t digits = 10'000;  // it is an estimate
-    out.fits = static_cast<std::uint64_t>(share * static_cast<double>(plan.gaussians)) / digits * digits;
+    out.fits =
+        static_cast<std::uint64_t>(share * static_cast<double>(plan.gaussians)) / digits * digits;
     return out;
 }
 
@@ -29,9 +30,12 @@ void examine_model(const CheckupSubject& subject, SplatReport splats, DoctorRepo
     out.at_cap = splats.at_cap;
     out.host = room_in(subject.questions.host_bytes, out.at_cap);
     out.device = room_in(subject.questions.device_bytes, out.at_cap);
-    const auto wanted = [&](const Finding& f) { return subject.trained || f.id.starts_with("memory"); };
-    std::copy_if(std::make_move_iterator(splats.findings.begin()), std::make_move_iterator(splats.findings.end()),
-                 std::back_inserter(out.findings), wanted);
+    const auto wanted = [&](const Finding& f) {
+        return subject.trained || f.id.starts_with("memory");
+    };
+    std::copy_if(std::make_move_iterator(splats.findings.begin()),
+                 std::make_move_iterator(splats.findings.end()), std::back_inserter(out.findings),
+                 wanted);
 }
 
 }  // namespace
@@ -69,7 +73,8 @@ Result<Mended> mend_scene(LoadedScene scene, std::shared_ptr<const GaussianModel
     };
     Mended out{std::move(scene), {}};
     for (const std::string& name : fixes) {
-        const std::vector<std::string> ids = name.empty() ? std::vector<std::string>() : std::vector{name};
+        const std::vector<std::string> ids =
+            name.empty() ? std::vector<std::string>() : std::vector{name};
         auto fixed = fix(*original, ids, told);
         if (!fixed) return tl::unexpected<Error>(fixed.error());
         out.changes.insert(out.changes.end(), fixed->changes.begin(), fixed->changes.end());

@@ -3,7 +3,7 @@
 #include <exception>
 
 #include "app/session/scene_info.h"
-#include "renderer/base/log.h"
+#include "base/log.h"
 
 namespace gs {
 namespace {
@@ -15,7 +15,8 @@ constexpr double kStatusInterval = 0.1, kCurvesInterval = 0.25, kCamerasInterval
 
 }  // namespace
 
-Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out, std::function<void()> wake)
+Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
+               std::function<void()> wake)
     : options_(std::move(options)), in_(in), out_(out), wake_(wake ? std::move(wake) : [] {}) {
     backend_ = options_.backend;
     if (backend_.empty())
@@ -25,16 +26,19 @@ Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out, std
 Engine::~Engine() = default;
 
 void Engine::run(const std::atomic<bool>& stop) {
-    out_.settings.put(std::make_shared<const std::vector<SettingRow>>(setting_rows(options_.settings)));
+    out_.settings.put(
+        std::make_shared<const std::vector<SettingRow>>(setting_rows(options_.settings)));
     while (!stop) {
         bool busy = false;
         try {
             busy = turn();
-        } catch (const std::exception& error) {  // a device that failed or memory that ran out: the model is kept
+        } catch (const std::exception&
+                     error) {  // a device that failed or memory that ran out: the model is kept
             stop_after_exception(error.what());
         }
         if (!busy && !stop)
-            in_.bell.take_within(status_changed_ || curves_changed_ || cameras_changed_ ? kShortSleep : kSleep);
+            in_.bell.take_within(
+                status_changed_ || curves_changed_ || cameras_changed_ ? kShortSleep : kSleep);
     }
 }
 
@@ -73,7 +77,8 @@ void Engine::carry_out(const OpenCommand& command) {
         return report_error("nothing is open to compare with: open a capture or splats first");
     loader.reset();
     OpenCommand with_capture = command;
-    // A splat file or checkpoint opened beside a capture belongs to it, unless another one is named.
+    // A splat file or checkpoint opened beside a capture belongs to it, unless another one is
+    // named.
     if (!command.beside && with_capture.capture.empty() && scene_ && scene_->capture) {
         const auto kind = kind_of_path(command.path);
         if (kind && *kind != PathKind::capture) with_capture.capture = scene_->capture->path;
@@ -148,27 +153,32 @@ void Engine::adopt(LoadedScene scene, const OpenCommand& command) {
     evaluation_.reset();
     photo_ = {};
     model_copy_ = {};
-    request_.reset();  // it looks from where the last scene was seen: the UI asks anew once it knows this one
+    request_.reset();  // it looks from where the last scene was seen: the UI asks anew once it
+                       // knows this one
     ++scene_serial_;
     run_to_ = 0;
     run_ended_ = false;
     message_.clear();
-    state_ = scene_->trainer && scene_->trainer->steps_done() > 0 ? RunState::paused : RunState::ready;
+    state_ =
+        scene_->trainer && scene_->trainer->steps_done() > 0 ? RunState::paused : RunState::ready;
     saved_step_ = steps_done();
     record_.begin(scene_->capture ? camera_rows(*scene_->capture) : std::vector<CameraRow>());
     if (scene_->trainer) {
         options_.settings = scene_->trainer->settings();
         if (options_.backend.empty()) backend_ = scene_->trainer->rasterizer().name();
     }
-    report_done(fmt::format("opened {} ({}) in {:.2f} s", scene_->name, scene_->format, scene_->seconds));
+    report_done(
+        fmt::format("opened {} ({}) in {:.2f} s", scene_->name, scene_->format, scene_->seconds));
     for (const std::string& note : scene_->notes) log_info("{}: {}", scene_->name, note);
     info_ = describe_scene(*scene_);
     publish_scene();
     out_.cameras.put(record_.cameras());
     out_.curves.put(record_.curves());
-    out_.settings.put(std::make_shared<const std::vector<SettingRow>>(setting_rows(options_.settings)));
+    out_.settings.put(
+        std::make_shared<const std::vector<SettingRow>>(setting_rows(options_.settings)));
     if (command.train) carry_out(StartCommand{});
-    if (!scene_->levels) start_checkup(false);  // a set is examined when the first view has chosen its levels
+    if (!scene_->levels)
+        start_checkup(false);  // a set is examined when the first view has chosen its levels
 }
 
 void Engine::report_error(const std::string& text, std::uint64_t command) {
@@ -177,10 +187,12 @@ void Engine::report_error(const std::string& text, std::uint64_t command) {
     wake_();
 }
 
-void Engine::report_done(const std::string& text, bool notice, std::vector<std::string> lines, std::uint64_t command) {
+void Engine::report_done(const std::string& text, bool notice, std::vector<std::string> lines,
+                         std::uint64_t command) {
     log_info("{}", text);
     for (const std::string& line : lines) log_info("  {}", line);
-    out_.events.try_put({command != 0 ? command : current_command_, false, text, notice, std::move(lines)});
+    out_.events.try_put(
+        {command != 0 ? command : current_command_, false, text, notice, std::move(lines)});
     wake_();
 }
 
@@ -261,10 +273,13 @@ void Engine::publish_scene() {
     } else {
         describe_model(*scene_->model, info_);
         info_.memory = {{"parameters", scene_->model->bytes()},
-                        {"forward state", scene_->state->bytes(), options_.on_device, scene_->state->high_water()}};
-        if (options_.on_device) info_.memory.push_back({"parameters", scene_->model->bytes(), true});
+                        {"forward state", scene_->state->bytes(), options_.on_device,
+                         scene_->state->high_water()}};
+        if (options_.on_device)
+            info_.memory.push_back({"parameters", scene_->model->bytes(), true});
     }
-    if (beside_) info_.memory.push_back({"second scene", beside_->model->bytes(), options_.on_device});
+    if (beside_)
+        info_.memory.push_back({"second scene", beside_->model->bytes(), options_.on_device});
     described_step_ = steps_done();
     describe_seconds_ = seconds_since(begin);
     last_scene_ = Clock::now();
@@ -279,13 +294,15 @@ bool Engine::publish_when_due() {
         cameras_changed_ = false;
         any = true;
     }
-    if (curves_changed_ && (seconds_since(last_curves_) > kCurvesInterval || state_ != RunState::training)) {
+    if (curves_changed_ &&
+        (seconds_since(last_curves_) > kCurvesInterval || state_ != RunState::training)) {
         out_.curves.put(record_.curves());
         last_curves_ = Clock::now();
         curves_changed_ = false;
         any = true;
     }
-    // Histograms need a copy of the model; they may not take more than about a fiftieth of the time.
+    // Histograms need a copy of the model; they may not take more than about a fiftieth of the
+    // time.
     if (scene_ && described_step_ != steps_done() &&
         (state_ != RunState::training ||
          seconds_since(last_scene_) > std::max(kSceneInterval, 50 * describe_seconds_))) {

@@ -1,26 +1,27 @@
-// Engine: what the engine thread does, one turn after another: commands, a finished load, one training step, a picture
-// for the viewport when the budget allows. Sole owner of the scene; lives entirely on the engine thread (session.cpp
-// starts it).
+// Engine: what the engine thread does, one turn after another: commands, a finished load, one
+// training step, a picture for the viewport when the budget allows. Sole owner of the scene; lives
+// entirely on the engine thread (session.cpp starts it).
 #pragma once
 
 #include <chrono>
 #include <memory>
 #include <optional>
 
-#include "app/profile_window.h"
+#include "app/backend/profile_window.h"
 #include "app/session/checkup.h"
 #include "app/session/levels.h"
 #include "app/session/loading.h"
 #include "app/session/run_record.h"
 #include "app/session/session.h"
 #include "app/session/view_budget.h"
-#include "renderer/io/splat_io.h"
+#include "renderer/io/splats/splat_io.h"
 
 namespace gs {
 
 class Engine {
   public:
-    Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out, std::function<void()> wake);
+    Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
+           std::function<void()> wake);
     ~Engine();
     /// Returns soon after `stop` becomes true (and the bell was rung).
     void run(const std::atomic<bool>& stop);
@@ -50,8 +51,8 @@ class Engine {
     void adopt(LoadedScene scene, const OpenCommand& command);
     void report_error(const std::string& text, std::uint64_t command = 0);
     /// `notice`: shown, not only logged. `lines`: its details.
-    void report_done(const std::string& text, bool notice = false, std::vector<std::string> lines = {},
-                     std::uint64_t command = 0);
+    void report_done(const std::string& text, bool notice = false,
+                     std::vector<std::string> lines = {}, std::uint64_t command = 0);
     void publish_status();
     void publish_scene();
     bool publish_when_due();
@@ -77,9 +78,12 @@ class Engine {
 
     // engine_doctor.cpp: examining and mending.
     struct Mending {
-        Mending(std::vector<std::string> which, const char* how, std::uint64_t number, Task<Mended>::Work work,
-                std::function<void()> ring)
-            : fixes(std::move(which)), verb(how), serial(number), task("doctor", "mending", std::move(work), ring) {}
+        Mending(std::vector<std::string> which, const char* how, std::uint64_t number,
+                Task<Mended>::Work work, std::function<void()> ring)
+            : fixes(std::move(which)),
+              verb(how),
+              serial(number),
+              task("doctor", "mending", std::move(work), ring) {}
         std::vector<std::string> fixes;
         const char* verb;
         std::uint64_t serial;
@@ -126,14 +130,17 @@ class Engine {
     std::shared_ptr<ViewFrame> draw(const ViewRequest& request, double scale, bool exact_size);
     Camera camera_of(const ViewRequest& request, double scale, bool exact_size) const;
     double scale_for(const ViewRequest& request) const;
-    void render(LoadedScene& scene, const Camera& camera, const RenderOptions& options, const ViewSettings& settings,
-                RenderResult& result);
-    std::shared_ptr<const DevicePicture> render_for_display(const Camera& camera, const RenderOptions& options);
+    void render(LoadedScene& scene, const Camera& camera, const RenderOptions& options,
+                const ViewSettings& settings, RenderResult& result);
+    std::shared_ptr<const DevicePicture> render_for_display(const Camera& camera,
+                                                            const RenderOptions& options);
     RenderOptions render_options(const LoadedScene& scene, const ViewSettings& settings) const;
     const Image8& photo_for(int view, int width, int height);
     const GaussianModel& current_model(LoadedScene& scene);
 
-    std::uint64_t steps_done() const { return scene_ && scene_->trainer ? scene_->trainer->steps_done() : 0; }
+    std::uint64_t steps_done() const {
+        return scene_ && scene_->trainer ? scene_->trainer->steps_done() : 0;
+    }
     std::uint64_t gaussian_count() const;
     static double seconds_since(Clock::time_point begin) {
         return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -150,17 +157,19 @@ class Engine {
     std::unique_ptr<Mending> mending_;
     DoctorReport report_;
     struct {
-        std::shared_ptr<const GaussianModel> original;  // as it was opened; null while nothing is mended
+        std::shared_ptr<const GaussianModel>
+            original;  // as it was opened; null while nothing is mended
         std::vector<std::string> fixes, changes;
     } mending_done_;
     std::unique_ptr<LevelChange> change_;
     struct {
-        LevelChoice shown, wanted, refused;  // wanted: being gathered; refused: could not be, or was cancelled
+        LevelChoice shown, wanted,
+            refused;  // wanted: being gathered; refused: could not be, or was cancelled
         LevelFiles files;
     } levels_;
     struct Export {
-        Export(std::string to, std::uint64_t count, std::uint64_t number, Task<SplatNotes>::Work work,
-               std::function<void()> ring)
+        Export(std::string to, std::uint64_t count, std::uint64_t number,
+               Task<SplatNotes>::Work work, std::function<void()> ring)
             : path(std::move(to)),
               gaussians(count),
               serial(number),
@@ -196,7 +205,8 @@ class Engine {
     Clock::time_point last_frame_{};
     RenderResult result_, beside_result_;
     FrameCost frame_cost_;  // of the last view frame
-    // What beside_result_ shows: it does not change while the first scene trains and the camera rests.
+    // What beside_result_ shows: it does not change while the first scene trains and the camera
+    // rests.
     struct {
         std::uint64_t request = 0;
         double scale = 0;

@@ -1,8 +1,9 @@
-// What the engine has running beside pictures and training: exports, the list of all of it, and cancelling.
+// What the engine has running beside pictures and training: exports, the list of all of it, and
+// cancelling.
 #include <algorithm>
 
 #include "app/session/engine.h"
-#include "panels/format.h"
+#include "base/format.h"
 
 namespace gs {
 
@@ -41,10 +42,10 @@ bool Engine::follow_export() {
         const auto job = std::move(export_);
         any = true;
         if (*result) {
-            report_done(
-                fmt::format("exported {} Gaussians to {} ({})", format_count(static_cast<double>(job->gaussians)),
-                            job->path, format_bytes(static_cast<double>(splat_bytes(job->path)))),
-                true, std::move(**result), job->serial);
+            report_done(fmt::format("exported {} Gaussians to {} ({})",
+                                    format_count(static_cast<double>(job->gaussians)), job->path,
+                                    format_bytes(static_cast<double>(splat_bytes(job->path)))),
+                        true, std::move(**result), job->serial);
         } else {
             report_error(result->error().text(), job->serial);
         }

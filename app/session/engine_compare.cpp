@@ -1,5 +1,5 @@
-// The engine's comparing half: a second scene (splats, a checkpoint, a run's result) is opened beside the first, which
-// may be training, and drawn from the same camera.
+// The engine's comparing half: a second scene (splats, a checkpoint, a run's result) is opened
+// beside the first, which may be training, and drawn from the same camera.
 #include "app/session/engine.h"
 #include "app/session/scene_info.h"
 #include "app/session/view_frame.h"
@@ -13,10 +13,11 @@ void Engine::adopt_beside(LoadedScene scene) {
     SceneInfo info = describe_scene(*beside_);
     describe_model(*beside_->model, info);
     info.memory = {{"parameters", beside_->model->bytes(), options_.on_device},
-                   {"forward state", beside_->state->bytes(), options_.on_device, beside_->state->high_water()}};
+                   {"forward state", beside_->state->bytes(), options_.on_device,
+                    beside_->state->high_water()}};
     out_.other.put(std::make_shared<const SceneInfo>(std::move(info)));
-    report_done(
-        fmt::format("comparing with {} ({}), opened in {:.2f} s", beside_->name, beside_->format, beside_->seconds));
+    report_done(fmt::format("comparing with {} ({}), opened in {:.2f} s", beside_->name,
+                            beside_->format, beside_->seconds));
 }
 
 void Engine::close_beside() {
@@ -40,11 +41,14 @@ bool Engine::compares_scenes(const ViewSettings& settings) const {
 }
 
 /// `result_` shows the first scene already; draws the second and fills both pictures.
-void Engine::draw_both(const ViewRequest& request, double scale, const Image8& photo, ViewFrame& frame) {
-    const bool drawn = request.serial != 0 && beside_drawn_.request == request.serial && beside_drawn_.scale == scale;
+void Engine::draw_both(const ViewRequest& request, double scale, const Image8& photo,
+                       ViewFrame& frame) {
+    const bool drawn = request.serial != 0 && beside_drawn_.request == request.serial &&
+                       beside_drawn_.scale == scale;
     if (!drawn) {
         RenderOptions options = render_options(*beside_, request.settings);
-        options.background = render_options(*scene_, request.settings).background;  // one ground for both
+        options.background =
+            render_options(*scene_, request.settings).background;  // one ground for both
         render(*beside_, frame.camera, options, request.settings, beside_result_);
     }
     beside_drawn_ = {request.serial, scale};
@@ -60,7 +64,8 @@ void Engine::draw_both(const ViewRequest& request, double scale, const Image8& p
         std::swap(frame.scene, other->scene);
         std::swap(frame.step, other->step);
     }
-    const RenderResult &first = swapped ? beside_result_ : result_, &second = swapped ? result_ : beside_result_;
+    const RenderResult &first = swapped ? beside_result_ : result_,
+                       &second = swapped ? result_ : beside_result_;
     fill_compared_frames(first, second, request.settings, photo, frame, *other);
     if (request.settings.mode == ViewMode::error) {
         const std::string words = frame.name + " - " + other->name;

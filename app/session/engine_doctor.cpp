@@ -1,16 +1,18 @@
-// The engine's doctoring half: examining what is open, mending splats and taking that back, each as a task beside
-// pictures and training. The model as it was opened is kept while a mended one is shown.
+// The engine's doctoring half: examining what is open, mending splats and taking that back, each as
+// a task beside pictures and training. The model as it was opened is kept while a mended one is
+// shown.
 #include <algorithm>
 #include <cmath>
 
 #include "app/session/engine.h"
-#include "panels/format.h"
-#include "renderer/base/log.h"
+#include "base/format.h"
+#include "base/log.h"
 
 namespace gs {
 namespace {
 
-// Gaussians of a run that are copied (from a device, perhaps) to be examined without being asked: 0.2 GB.
+// Gaussians of a run that are copied (from a device, perhaps) to be examined without being asked:
+// 0.2 GB.
 constexpr std::uint64_t kCopiedUnasked = 1'000'000;
 
 }  // namespace
@@ -39,7 +41,10 @@ void Engine::start_checkup(bool asked) {
     if (options_.free_device_bytes) q.device_bytes = options_.free_device_bytes();
     checkup_ = std::make_unique<Task<DoctorReport>>(
         "doctor", "examining",
-        [subject = std::move(subject)](const Progress& progress) { return examine_scene(subject, progress); }, bell());
+        [subject = std::move(subject)](const Progress& progress) {
+            return examine_scene(subject, progress);
+        },
+        bell());
     status_changed_ = true;
 }
 
@@ -67,9 +72,9 @@ bool Engine::follow_checkup() {
                 return std::count_if(report_.findings.begin(), report_.findings.end(),
                                      [&](const Finding& f) { return f.severity == s; });
             };
-            report_done(fmt::format("examined {}: {} errors, {} warnings, {} notes ({:.2f} s)", scene_->name,
-                                    count(Severity::error), count(Severity::warning), count(Severity::note),
-                                    report_.seconds));
+            report_done(fmt::format("examined {}: {} errors, {} warnings, {} notes ({:.2f} s)",
+                                    scene_->name, count(Severity::error), count(Severity::warning),
+                                    count(Severity::note), report_.seconds));
         } else if (result->error().kind == ErrorKind::cancelled) {
             report_done("examining was cancelled");
         } else {
@@ -94,17 +99,21 @@ std::string Engine::may_mend() const {
 
 void Engine::carry_out(const MendCommand& command) {
     if (const std::string problem = may_mend(); !problem.empty()) return report_error(problem);
-    const auto fixable = [&](const Finding& f) { return f.fixable && (command.name.empty() || f.id == command.name); };
+    const auto fixable = [&](const Finding& f) {
+        return f.fixable && (command.name.empty() || f.id == command.name);
+    };
     if (!command.name.empty() && !report_.findings.empty() &&
         std::none_of(report_.findings.begin(), report_.findings.end(), fixable))
-        return report_error(fmt::format("the doctor has found no \"{}\" that could be mended", command.name));
+        return report_error(
+            fmt::format("the doctor has found no \"{}\" that could be mended", command.name));
     std::vector<std::string> fixes = mending_done_.fixes;
     fixes.push_back(command.name);
     start_mending(std::move(fixes), "mended");
 }
 
 void Engine::carry_out(const UndoMendCommand&) {
-    if (mending_done_.fixes.empty()) return report_error("nothing was mended that could be taken back");
+    if (mending_done_.fixes.empty())
+        return report_error("nothing was mended that could be taken back");
     std::vector<std::string> fixes = mending_done_.fixes;
     fixes.pop_back();
     start_mending(std::move(fixes), "taken back");
@@ -115,8 +124,8 @@ void Engine::start_mending(std::vector<std::string> fixes, const char* verb) {
     if (!mending_done_.original) mending_done_.original = scene_->model;
     mending_ = std::make_unique<Mending>(
         fixes, verb, current_command_,
-        [scene = std::make_shared<LoadedScene>(same_scene(*scene_)), original = mending_done_.original, fixes,
-         options = options_](const Progress& progress) {
+        [scene = std::make_shared<LoadedScene>(same_scene(*scene_)),
+         original = mending_done_.original, fixes, options = options_](const Progress& progress) {
             return mend_scene(std::move(*scene), original, fixes, options, progress);
         },
         bell());
@@ -149,8 +158,9 @@ void Engine::adopt_mended(Mended mended, const Mending& job) {
     if (job.fixes.empty()) mending_done_.original.reset();
     const auto words = [](std::uint64_t n) { return format_count(static_cast<double>(n)); };
     for (const std::string& change : mended.changes) log_info("{}: {}", job.verb, change);
-    report_done(fmt::format("{}: {} Gaussians, {} before", job.verb, words(gaussian_count()), words(before)), true, {},
-                job.serial);
+    report_done(fmt::format("{}: {} Gaussians, {} before", job.verb, words(gaussian_count()),
+                            words(before)),
+                true, {}, job.serial);
     publish_report();
     start_checkup(true);
     last_status_ = {};
@@ -178,13 +188,15 @@ void Engine::carry_out(const MarkCommand& command) {
     if (!scene_) return report_error("nothing is open");
     const GaussianModel& model = current_model(*scene_);
     if (command.row >= model.count)
-        return report_error(fmt::format("there is no Gaussian #{}: the last one is #{}", command.row,
+        return report_error(fmt::format("there is no Gaussian #{}: the last one is #{}",
+                                        command.row,
                                         model.count - std::min<std::size_t>(1, model.count)));
     const auto i = static_cast<std::size_t>(command.row);
     MarkedGaussian marked{command.row, model.mean(i), {}, 0};
     if (!std::isfinite(marked.mean.x + marked.mean.y + marked.mean.z))
-        return report_error(
-            fmt::format("Gaussian #{} has a position that is no number: there is nothing to look at", command.row));
+        return report_error(fmt::format(
+            "Gaussian #{} has a position that is no number: there is nothing to look at",
+            command.row));
     marked.opacity = 1 / (1 + std::exp(-model.at(kOpacityLogits, i)));
     float q[4], length = 0;
     for (int c = 0; c < 4; ++c) q[c] = model.at(kQuats + c, i), length += q[c] * q[c];
@@ -195,7 +207,8 @@ void Engine::carry_out(const MarkCommand& command) {
                               {s * (x * z + w * y), s * (y * z - w * x), 1 - s * (x * x + y * y)}};
     for (int axis = 0; axis < 3; ++axis) {
         const float size = std::exp(model.at(kLogScales + axis, i));
-        marked.axes[static_cast<std::size_t>(axis)] = (std::isfinite(size) ? size : 0.0f) * columns[axis];
+        marked.axes[static_cast<std::size_t>(axis)] =
+            (std::isfinite(size) ? size : 0.0f) * columns[axis];
     }
     out_.marked.put(std::make_shared<const MarkedGaussian>(marked));
     wake_();

@@ -1,5 +1,6 @@
-// The engine's half of streamed sets: for each new view it is decided which region is drawn at which level; where that
-// differs from what is shown, files are read and the model is gathered as a task, and shown when it is ready.
+// The engine's half of streamed sets: for each new view it is decided which region is drawn at
+// which level; where that differs from what is shown, files are read and the model is gathered as a
+// task, and shown when it is ready.
 #include <algorithm>
 
 #include "app/session/engine.h"
@@ -19,13 +20,15 @@ LevelWish wish_of(const ViewSettings& settings) {
 void Engine::choose_levels_for(const ViewRequest& request) {
     if (!scene_ || !scene_->levels || change_) return;
     const LevelSet& set = *scene_->levels;
-    LevelChoice choice = choose_levels(set, camera_of(request, 1.0, false), wish_of(request.settings));
+    LevelChoice choice =
+        choose_levels(set, camera_of(request, 1.0, false), wish_of(request.settings));
     if (choice == levels_.shown || choice == levels_.refused) return;
     levels_.wanted = choice;
     levels_.refused = {};
     change_ = std::make_unique<LevelChange>(
         "levels", "reading levels",
-        [scene = std::make_shared<LoadedScene>(same_scene(*scene_)), choice = std::move(choice), files = levels_.files,
+        [scene = std::make_shared<LoadedScene>(same_scene(*scene_)), choice = std::move(choice),
+         files = levels_.files,
          options = options_](const Progress& progress) -> Result<ShownLevels> {
             auto gathered = gather_levels(*scene->levels, choice, files, progress);
             if (!gathered) return tl::unexpected<Error>(gathered.error());
@@ -36,7 +39,8 @@ void Engine::choose_levels_for(const ViewRequest& request) {
             return out;
         },
         bell());
-    publish_status();  // before the picture of this request, so that who waits for both waits long enough
+    publish_status();  // before the picture of this request, so that who waits for both waits long
+                       // enough
 }
 
 bool Engine::follow_levels() {
@@ -64,17 +68,19 @@ void Engine::show_levels(ShownLevels shown) {
     levels_.shown = std::move(shown.choice);
     levels_.files = std::move(shown.files);
     const double budget = request_ ? request_->settings.lod_budget : 0;
-    drop_files(*scene_->levels, levels_.shown, static_cast<std::uint64_t>(kBudgetsKept * budget), levels_.files);
+    drop_files(*scene_->levels, levels_.shown, static_cast<std::uint64_t>(kBudgetsKept * budget),
+               levels_.files);
     publish_levels();
     // Rows are others now.
     for (Finding& f : report_.findings)
-        std::erase_if(f.examples, [](const std::string& example) { return example.starts_with('#'); });
+        std::erase_if(f.examples,
+                      [](const std::string& example) { return example.starts_with('#'); });
     if (report_.planned) publish_report();
 }
 
 void Engine::publish_levels() {
-    out_.levels.put(scene_ && scene_->levels ? std::make_shared<const LevelsState>(
-                                                   describe_levels(*scene_->levels, levels_.shown, levels_.files))
+    out_.levels.put(scene_ && scene_->levels ? std::make_shared<const LevelsState>(describe_levels(
+                                                   *scene_->levels, levels_.shown, levels_.files))
                                              : nullptr);
 }
 

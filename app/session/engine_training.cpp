@@ -1,11 +1,12 @@
-// The engine's training half: steps, pauses, live edits, evaluation in slices, checkpoints and exports.
+// The engine's training half: steps, pauses, live edits, evaluation in slices, checkpoints and
+// exports.
 #include <algorithm>
 #include <cmath>
 
 #include "app/session/engine.h"
 #include "app/session/scene_info.h"
-#include "profiler/core/scope.h"
-#include "renderer/base/log.h"
+#include "base/log.h"
+#include "base/record/scope.h"
 
 namespace gs {
 
@@ -14,7 +15,8 @@ bool Engine::may_train(const char* verb) {
     if (!scene_)
         report_error(fmt::format("cannot {}: no capture is open", verb));
     else if (!scene_->trainer)
-        report_error(fmt::format("cannot {}: {} is a splat file; open a capture to train", verb, scene_->name));
+        report_error(fmt::format("cannot {}: {} is a splat file; open a capture to train", verb,
+                                 scene_->name));
     else
         report_error(fmt::format("cannot {}: the run has ended at step {}", verb, steps_done()));
     return false;
@@ -31,12 +33,15 @@ void Engine::carry_out(const PauseCommand&) {
     if (state_ == RunState::training) pause(RunState::paused);
 }
 
-void Engine::carry_out(const StepCommand& command) { carry_out(RunToCommand{steps_done() + command.steps}); }
+void Engine::carry_out(const StepCommand& command) {
+    carry_out(RunToCommand{steps_done() + command.steps});
+}
 
 void Engine::carry_out(const RunToCommand& command) {
     if (!may_train("train")) return;
     if (command.step <= steps_done())
-        return report_error(fmt::format("cannot run to step {}: step {} is done already", command.step, steps_done()));
+        return report_error(fmt::format("cannot run to step {}: step {} is done already",
+                                        command.step, steps_done()));
     run_to_ = command.step;
     state_ = RunState::training;
     message_.clear();
@@ -51,7 +56,8 @@ void Engine::carry_out(const StopCommand&) {
 
 void Engine::carry_out(const SetCommand& command) {
     TrainingSettings changed = options_.settings;
-    if (auto set = set_setting(changed, command.name, command.value); !set) return report_error(set.error().text());
+    if (auto set = set_setting(changed, command.name, command.value); !set)
+        return report_error(set.error().text());
     const SettingField* field = find_setting(command.name);
     const double before = options_.settings.*field->value, after = changed.*field->value;
     if (before == after) return;
@@ -70,10 +76,13 @@ void Engine::carry_out(const SetCommand& command) {
 void Engine::carry_out(const ProfileStepsCommand& command) {
     if (!may_train("profile steps")) return;
     if (command.last <= steps_done())
-        return report_error(fmt::format("step {} is done already: nothing is left to profile", command.last));
-    if (!options_.set_profiling) return report_error("cannot profile steps: nothing runs on a CUDA device");
+        return report_error(
+            fmt::format("step {} is done already: nothing is left to profile", command.last));
+    if (!options_.set_profiling)
+        return report_error("cannot profile steps: nothing runs on a CUDA device");
     profile_ = ProfileWindow(command.first, command.last, options_.set_profiling);
-    report_done(fmt::format("steps {} to {} will be marked for nsys and ncu", command.first, command.last));
+    report_done(
+        fmt::format("steps {} to {} will be marked for nsys and ncu", command.first, command.last));
 }
 
 void Engine::carry_out(const MeasureLimitsCommand& command) {
@@ -139,9 +148,9 @@ bool Engine::evaluate_once() {
     if (job.next < job.views.size()) {
         const std::vector<std::size_t> one{job.views[job.next++]};
         RenderOptions options = render_options(*scene_, {});
-        Evaluation slice = scene_->trainer
-                               ? scene_->trainer->evaluate(one)
-                               : evaluate_model(*scene_->model, *scene_->capture, one, *scene_->rasterizer, options);
+        Evaluation slice = scene_->trainer ? scene_->trainer->evaluate(one)
+                                           : evaluate_model(*scene_->model, *scene_->capture, one,
+                                                            *scene_->rasterizer, options);
         std::move(slice.images.begin(), slice.images.end(), std::back_inserter(job.result.images));
         const double seconds = seconds_since(begin);
         job.result.seconds += seconds;
@@ -154,8 +163,9 @@ bool Engine::evaluate_once() {
         job.result.ssim += score.ssim / n;
     }
     record_.add_evaluation(job.result);
-    report_done(fmt::format("step {}: PSNR {:.2f} dB, SSIM {:.4f} over {} views ({:.2f} s)", job.result.step,
-                            job.result.psnr, job.result.ssim, job.result.images.size(), job.result.seconds));
+    report_done(fmt::format("step {}: PSNR {:.2f} dB, SSIM {:.4f} over {} views ({:.2f} s)",
+                            job.result.step, job.result.psnr, job.result.ssim,
+                            job.result.images.size(), job.result.seconds));
     evaluation_.reset();
     status_changed_ = curves_changed_ = cameras_changed_ = true;
     last_status_ = last_cameras_ = last_curves_ = {};
@@ -164,7 +174,8 @@ bool Engine::evaluate_once() {
 
 std::string Engine::output_dir() const {
     if (!options_.output_dir.empty()) return options_.output_dir;
-    return scene_ ? (fs::path("gausscope-out") / scene_->name).string() : std::string("gausscope-out");
+    return scene_ ? (fs::path("gausscope-out") / scene_->name).string()
+                  : std::string("gausscope-out");
 }
 
 bool Engine::save_checkpoint(std::string path) {
@@ -174,7 +185,8 @@ bool Engine::save_checkpoint(std::string path) {
     }
     if (path.empty()) path = (fs::path(output_dir()) / "checkpoint.gsc").string();
     std::error_code ignored;  // save_checkpoint says it better when the folder cannot be made
-    if (const fs::path parent = fs::path(path).parent_path(); !parent.empty()) fs::create_directories(parent, ignored);
+    if (const fs::path parent = fs::path(path).parent_path(); !parent.empty())
+        fs::create_directories(parent, ignored);
     if (auto saved = scene_->trainer->save_checkpoint(path); !saved) {
         report_error(saved.error().text());
         return false;

@@ -3,12 +3,12 @@
 #include <array>
 #include <cmath>
 
-#include "app/session/draw_styles.h"
 #include "app/session/engine.h"
 #include "app/session/view_frame.h"
-#include "profiler/core/scope.h"
-#include "renderer/base/log.h"
-#include "renderer/io/image_io.h"
+#include "base/log.h"
+#include "base/record/scope.h"
+#include "renderer/io/images/image_io.h"
+#include "renderer/maps/draw_styles.h"
 
 namespace gs {
 namespace {
@@ -28,12 +28,13 @@ bool Engine::draw_when_due() {
         request_is_new_ = true;
         choose_levels_for(*request_);
     }
-    if (!request_ || !scene_ || request_->camera.width <= 0 || request_->camera.height <= 0) return false;
+    if (!request_ || !scene_ || request_->camera.width <= 0 || request_->camera.height <= 0)
+        return false;
     const bool training = state_ == RunState::training || evaluation_.has_value();
     const bool same_model = frame_step_ == steps_done() && frame_scene_ == scene_serial_;
     const bool coarse = frame_scale_ < 0.99 && !request_->moving && !training;
-    const bool refresh =
-        !same_model && (!training || frame_scene_ != scene_serial_ || seconds_since(last_frame_) > kRefreshInterval);
+    const bool refresh = !same_model && (!training || frame_scene_ != scene_serial_ ||
+                                         seconds_since(last_frame_) > kRefreshInterval);
     if (!request_is_new_ && !coarse && !refresh) return false;
     if (training && !budget_.may_draw()) return false;
 
@@ -41,7 +42,8 @@ bool Engine::draw_when_due() {
     const Clock::time_point begin = Clock::now();
     const std::shared_ptr<ViewFrame> frame = draw(*request_, scale, false);
     const double seconds = seconds_since(begin);
-    const double pixels = static_cast<double>(frame->camera.width) * static_cast<double>(frame->camera.height);
+    const double pixels =
+        static_cast<double>(frame->camera.width) * static_cast<double>(frame->camera.height);
     seconds_per_pixel_ = seconds / std::max(1.0, pixels);
     budget_.add_view(seconds, training);
     frame->milliseconds = seconds * 1000;
@@ -70,15 +72,19 @@ Camera Engine::camera_of(const ViewRequest& request, double scale, bool exact_si
     const int index = request.settings.capture_view;
     Camera camera = request.camera;
     double fit = scale;
-    if (index >= 0 && scene_->capture && static_cast<std::size_t>(index) < scene_->capture->views.size()) {
+    if (index >= 0 && scene_->capture &&
+        static_cast<std::size_t>(index) < scene_->capture->views.size()) {
         camera = scene_->capture->views[static_cast<std::size_t>(index)].camera;
         const double room = std::min(static_cast<double>(request.camera.width) / camera.width,
                                      static_cast<double>(request.camera.height) / camera.height);
         // Photos are not enlarged, so what is measured against them is not either.
-        const bool measured = request.settings.mode == ViewMode::error || request.settings.mode == ViewMode::photo;
+        const bool measured =
+            request.settings.mode == ViewMode::error || request.settings.mode == ViewMode::photo;
         fit = scale * (exact_size && !measured ? room : std::min(1.0, room));
     }
-    const auto size = [&](int full) { return std::max(1, static_cast<int>(std::lround(full * fit))); };
+    const auto size = [&](int full) {
+        return std::max(1, static_cast<int>(std::lround(full * fit)));
+    };
     return camera.scaled_to(size(camera.width), size(camera.height));
 }
 
@@ -101,7 +107,8 @@ RenderOptions Engine::render_options(const LoadedScene& scene, const ViewSetting
 
 const GaussianModel& Engine::current_model(LoadedScene& scene) {
     if (!scene.trainer) return *scene.model;
-    if (model_copy_.scene != scene_serial_ || model_copy_.step != steps_done() || model_copy_.model.count == 0) {
+    if (model_copy_.scene != scene_serial_ || model_copy_.step != steps_done() ||
+        model_copy_.model.count == 0) {
         model_copy_.model = scene.trainer->model();
         model_copy_.scene = scene_serial_;
         model_copy_.step = steps_done();
@@ -111,11 +118,14 @@ const GaussianModel& Engine::current_model(LoadedScene& scene) {
 
 const Image8& Engine::photo_for(int view, int width, int height) {
     static const Image8 kNone;
-    if (view < 0 || !scene_->capture || static_cast<std::size_t>(view) >= scene_->capture->views.size()) return kNone;
+    if (view < 0 || !scene_->capture ||
+        static_cast<std::size_t>(view) >= scene_->capture->views.size())
+        return kNone;
     const Image8& photo = scene_->capture->views[static_cast<std::size_t>(view)].photo;
     if (photo.empty() || width > photo.width || height > photo.height) return kNone;
     if (photo.width == width && photo.height == height) return photo;
-    if (photo_.view != view || photo_.width != width || photo_.height != height || photo_.scene != scene_serial_)
+    if (photo_.view != view || photo_.width != width || photo_.height != height ||
+        photo_.scene != scene_serial_)
         photo_ = {view, width, height, scene_serial_, resize_area(photo, width, height)};
     return photo_.photo;
 }
@@ -123,10 +133,11 @@ const Image8& Engine::photo_for(int view, int width, int height) {
 void Engine::render(LoadedScene& scene, const Camera& camera, const RenderOptions& options,
                     const ViewSettings& settings, RenderResult& result) {
     // Maps of the rasterizer's own work (contributors, isects, pairs) exist for splats only.
-    const bool drawable =
-        settings.mode == ViewMode::color || settings.mode == ViewMode::depth || settings.mode == ViewMode::alpha;
+    const bool drawable = settings.mode == ViewMode::color || settings.mode == ViewMode::depth ||
+                          settings.mode == ViewMode::alpha;
     if (settings.style != DrawStyle::splats && drawable) {
-        draw_model_as(settings.style, current_model(scene), camera, options.background, options.scale_modifier, result);
+        draw_model_as(settings.style, current_model(scene), camera, options.background,
+                      options.scale_modifier, result);
     } else if (scene.trainer) {
         model_copy_ = {};
         scene.trainer->render(camera, options, result);
@@ -135,9 +146,11 @@ void Engine::render(LoadedScene& scene, const Camera& camera, const RenderOption
     }
 }
 
-std::shared_ptr<const DevicePicture> Engine::render_for_display(const Camera& camera, const RenderOptions& options) {
+std::shared_ptr<const DevicePicture> Engine::render_for_display(const Camera& camera,
+                                                                const RenderOptions& options) {
     if (!scene_->trainer)
-        return scene_->rasterizer->forward_for_display(*scene_->source, camera, options, *scene_->state, result_);
+        return scene_->rasterizer->forward_for_display(*scene_->source, camera, options,
+                                                       *scene_->state, result_);
     model_copy_ = {};
     return scene_->trainer->render_for_display(camera, options, result_);
 }
@@ -151,11 +164,13 @@ std::shared_ptr<ViewFrame> Engine::draw(const ViewRequest& request, double scale
     frame->step = steps_done();
     frame->mode = request.settings.mode;
     const RenderOptions options = render_options(*scene_, request.settings);
-    const Image8& photo = photo_for(request.settings.capture_view, frame->camera.width, frame->camera.height);
+    const Image8& photo =
+        photo_for(request.settings.capture_view, frame->camera.width, frame->camera.height);
     const bool both = compares_scenes(request.settings);
-    // Colours alone may stay on the device. Maps and comparisons need their numbers on the host, and so does a picture
-    // that will be written to a file.
-    const bool only_looked_at = !exact_size && photo.empty() && !both && request.settings.mode == ViewMode::color &&
+    // Colours alone may stay on the device. Maps and comparisons need their numbers on the host,
+    // and so does a picture that will be written to a file.
+    const bool only_looked_at = !exact_size && photo.empty() && !both &&
+                                request.settings.mode == ViewMode::color &&
                                 request.settings.style == DrawStyle::splats;
     if (only_looked_at) frame->picture = render_for_display(frame->camera, options);
     if (frame->picture) {
@@ -196,12 +211,14 @@ void Engine::carry_out(const PictureCommand& command) {
     const Camera& camera = command.request.camera;
     if (camera.width < 1 || camera.height < 1 || camera.width > 16384 || camera.height > 16384)
         return report_error(
-            fmt::format("a picture of {} x {} pixels is not possible (1 to 16384 each)", camera.width, camera.height));
+            fmt::format("a picture of {} x {} pixels is not possible (1 to 16384 each)",
+                        camera.width, camera.height));
     const Clock::time_point begin = Clock::now();
     auto frame = draw(command.request, 1.0, true);
     frame->milliseconds = seconds_since(begin) * 1000;
 
-    out_.pictures.try_put(std::make_shared<const Picture>(Picture{current_command_, command, std::move(frame)}));
+    out_.pictures.try_put(
+        std::make_shared<const Picture>(Picture{current_command_, command, std::move(frame)}));
     wake_();
 }
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <set>
 
-#include "renderer/device/parallel.h"
+#include "base/parallel.h"
 
 namespace gs {
 namespace {
@@ -24,8 +24,9 @@ Sight sight_of(const LevelRegion& region, const Camera& camera, Vec3d eye) {
     const auto beyond = [](float lo, float hi, double v) {
         return std::max({static_cast<double>(lo) - v, v - static_cast<double>(hi), 0.0});
     };
-    const double distance = std::hypot(beyond(region.lo.x, region.hi.x, eye.x), beyond(region.lo.y, region.hi.y, eye.y),
-                                       beyond(region.lo.z, region.hi.z, eye.z));
+    const double distance =
+        std::hypot(beyond(region.lo.x, region.hi.x, eye.x), beyond(region.lo.y, region.hi.y, eye.y),
+                   beyond(region.lo.z, region.hi.z, eye.z));
     const Vec3f size = region.hi - region.lo;
     const double diagonal = std::sqrt(static_cast<double>(dot(size, size)));
     // From inside, as from a tenth of its size away.
@@ -34,7 +35,8 @@ Sight sight_of(const LevelRegion& region, const Camera& camera, Vec3d eye) {
 
 std::uint8_t level_within(std::span<const LevelPiece> pieces, const Sight& sight, double pixels) {
     for (std::size_t k = pieces.size(); k-- > 1;) {
-        const double spacing = sight.diagonal / std::sqrt(std::max(1.0, static_cast<double>(pieces[k].count)));
+        const double spacing =
+            sight.diagonal / std::sqrt(std::max(1.0, static_cast<double>(pieces[k].count)));
         if (spacing * sight.pixels_per_unit <= pixels) return static_cast<std::uint8_t>(k);
     }
     return 0;
@@ -42,7 +44,8 @@ std::uint8_t level_within(std::span<const LevelPiece> pieces, const Sight& sight
 
 std::uint64_t sum_of(const LevelSet& set, const std::vector<std::uint8_t>& levels) {
     std::uint64_t sum = 0;
-    for (std::size_t r = 0; r < set.regions.size(); ++r) sum += set.pieces_of(set.regions[r])[levels[r]].count;
+    for (std::size_t r = 0; r < set.regions.size(); ++r)
+        sum += set.pieces_of(set.regions[r])[levels[r]].count;
     return sum;
 }
 
@@ -59,7 +62,8 @@ LevelChoice within(const LevelSet& set, const std::vector<Sight>& sights, double
 LevelChoice at_level(const LevelSet& set, std::size_t level) {
     LevelChoice out;
     for (const LevelRegion& region : set.regions)
-        out.levels.push_back(static_cast<std::uint8_t>(&set.piece(region, level) - set.pieces_of(region).data()));
+        out.levels.push_back(
+            static_cast<std::uint8_t>(&set.piece(region, level) - set.pieces_of(region).data()));
     out.gaussians = sum_of(set, out.levels);
     return out;
 }
@@ -73,18 +77,21 @@ std::set<std::size_t> files_needed(const LevelSet& set, const LevelChoice& choic
 }
 
 /// Those of `needed` that are not in `files` yet.
-Result<void> read_files(const LevelSet& set, const std::set<std::size_t>& needed, const Progress& progress,
-                        LevelFiles& files) {
+Result<void> read_files(const LevelSet& set, const std::set<std::size_t>& needed,
+                        const Progress& progress, LevelFiles& files) {
     constexpr std::size_t kParts = 1000;  // that a file counts for
     std::size_t done = 0;
     for (const std::size_t number : needed) {
         const Progress told = [&](std::string_view, std::size_t part, std::size_t of) {
             const std::size_t now = of > 0 ? kParts * part / of : 0;
-            return !progress || progress("reading levels", kParts * done + now, kParts * needed.size());
+            return !progress ||
+                   progress("reading levels", kParts * done + now, kParts * needed.size());
         };
-        if (!told("", 0, 1)) return fail(ErrorKind::cancelled, set.path.string(), "reading was cancelled");
+        if (!told("", 0, 1))
+            return fail(ErrorKind::cancelled, set.path.string(), "reading was cancelled");
         if (files.count(number) == 0) {
-            const std::string& name = number < set.files.size() ? set.files[number] : set.environment;
+            const std::string& name =
+                number < set.files.size() ? set.files[number] : set.environment;
             auto file = read_level_file(set, name, told);
             if (!file) return tl::unexpected<Error>(file.error());
             files[number] = std::make_shared<const GaussianModel>(std::move(file->model));
@@ -100,9 +107,12 @@ LevelChoice coarsest_levels(const LevelSet& set) { return at_level(set, set.leve
 
 LevelChoice choose_levels(const LevelSet& set, const Camera& camera, const LevelWish& wish) {
     LevelChoice coarsest = coarsest_levels(set);
-    const auto fits = [&](const LevelChoice& c) { return static_cast<double>(c.gaussians) <= wish.budget; };
+    const auto fits = [&](const LevelChoice& c) {
+        return static_cast<double>(c.gaussians) <= wish.budget;
+    };
     if (wish.level >= 0) {
-        LevelChoice out = at_level(set, std::min(static_cast<std::size_t>(wish.level), set.levels - 1));
+        LevelChoice out =
+            at_level(set, std::min(static_cast<std::size_t>(wish.level), set.levels - 1));
         out.over_budget = !fits(out);
         return out;
     }
@@ -130,8 +140,8 @@ LevelChoice choose_levels(const LevelSet& set, const Camera& camera, const Level
     return out;
 }
 
-Result<GatheredLevels> gather_levels(const LevelSet& set, const LevelChoice& choice, LevelFiles files,
-                                     const Progress& progress) {
+Result<GatheredLevels> gather_levels(const LevelSet& set, const LevelChoice& choice,
+                                     LevelFiles files, const Progress& progress) {
     if (auto read = read_files(set, files_needed(set, choice), progress, files); !read)
         return tl::unexpected<Error>(read.error());
     std::vector<LevelPiece> pieces;
@@ -139,14 +149,16 @@ Result<GatheredLevels> gather_levels(const LevelSet& set, const LevelChoice& cho
         pieces.push_back(set.pieces_of(set.regions[r])[choice.levels[r]]);
     const auto environment = files.find(set.files.size());
     if (environment != files.end() && !set.environment.empty())
-        pieces.push_back({0, static_cast<std::uint32_t>(set.files.size()), 0, environment->second->count});
+        pieces.push_back(
+            {0, static_cast<std::uint32_t>(set.files.size()), 0, environment->second->count});
     std::vector<std::size_t> at(pieces.size());
     std::size_t count = 0;
     int degree = 0;
     bool antialiased = false;
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         const GaussianModel& from = *files[pieces[i].file];
-        if (auto fine = check_piece(set, pieces[i], from); !fine) return tl::unexpected<Error>(fine.error());
+        if (auto fine = check_piece(set, pieces[i], from); !fine)
+            return tl::unexpected<Error>(fine.error());
         at[i] = count;
         count += pieces[i].count;
         degree = std::max(degree, from.sh_degree);
@@ -155,19 +167,22 @@ Result<GatheredLevels> gather_levels(const LevelSet& set, const LevelChoice& cho
     GatheredLevels out{GaussianModel::to_fill(count, degree), std::move(files)};
     out.model.antialiased = antialiased;
     parallel_for(pieces.size(), 1, [&](std::size_t i) {
-        copy_rows(*out.files.at(pieces[i].file), pieces[i].offset, pieces[i].count, out.model, at[i]);
+        copy_rows(*out.files.at(pieces[i].file), pieces[i].offset, pieces[i].count, out.model,
+                  at[i]);
     });
     return out;
 }
 
-void drop_files(const LevelSet& set, const LevelChoice& choice, std::uint64_t most, LevelFiles& files) {
+void drop_files(const LevelSet& set, const LevelChoice& choice, std::uint64_t most,
+                LevelFiles& files) {
     const auto needed = files_needed(set, choice);
     std::uint64_t held = 0;
     for (const auto& [number, model] : files) held += model->count;
     while (held > most) {
         auto largest = files.end();
         for (auto it = files.begin(); it != files.end(); ++it)
-            if (needed.count(it->first) == 0 && (largest == files.end() || it->second->count > largest->second->count))
+            if (needed.count(it->first) == 0 &&
+                (largest == files.end() || it->second->count > largest->second->count))
                 largest = it;
         if (largest == files.end()) return;
         held -= largest->second->count;
@@ -175,16 +190,19 @@ void drop_files(const LevelSet& set, const LevelChoice& choice, std::uint64_t mo
     }
 }
 
-LevelsState describe_levels(const LevelSet& set, const LevelChoice& choice, const LevelFiles& files) {
+LevelsState describe_levels(const LevelSet& set, const LevelChoice& choice,
+                            const LevelFiles& files) {
     LevelsState out;
     out.levels.resize(set.levels);
-    for (std::size_t level = 0; level < set.levels; ++level) out.levels[level].stored = set.gaussians(level);
+    for (std::size_t level = 0; level < set.levels; ++level)
+        out.levels[level].stored = set.gaussians(level);
     for (std::size_t r = 0; r < set.regions.size(); ++r) {
         const LevelPiece& piece = set.pieces_of(set.regions[r])[choice.levels[r]];
         ++out.levels[piece.level].regions;
         out.levels[piece.level].drawn += piece.count;
     }
-    if (const auto it = files.find(set.files.size()); it != files.end()) out.environment = it->second->count;
+    if (const auto it = files.find(set.files.size()); it != files.end())
+        out.environment = it->second->count;
     out.drawn = choice.gaussians + out.environment;
     out.pixels = choice.pixels;
     out.files = files.size();

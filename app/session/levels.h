@@ -1,6 +1,6 @@
-// Levels of detail in the studio: which level of a streamed set each region is drawn at, and the model that is gathered
-// for it. Pure functions; the engine calls the choice for each new view and runs the gathering as a task
-// (engine_levels.cpp).
+// Levels of detail in the studio: which level of a streamed set each region is drawn at, and the
+// model that is gathered for it. Pure functions; the engine calls the choice for each new view and
+// runs the gathering as a task (engine_levels.cpp).
 #pragma once
 
 #include <map>
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "app/session/session_types.h"
-#include "panels/scene_state.h"
-#include "renderer/io/level_set.h"
+#include "panels/state/scene_state.h"
+#include "renderer/io/splats/level_set.h"
 
 namespace gs {
 
@@ -28,9 +28,10 @@ struct LevelChoice {
     bool operator==(const LevelChoice& other) const { return levels == other.levels; }
 };
 
-/// A region is drawn at the coarsest level whose Gaussians lie at most `pixels` apart on the screen: its diagonal over
-/// the square root of their number, seen from the nearest point of its box. When that is more than the budget, the
-/// pixels grow for all regions alike, so that the farthest coarsen first.
+/// A region is drawn at the coarsest level whose Gaussians lie at most `pixels` apart on the
+/// screen: its diagonal over the square root of their number, seen from the nearest point of its
+/// box. When that is more than the budget, the pixels grow for all regions alike, so that the
+/// farthest coarsen first.
 LevelChoice choose_levels(const LevelSet& set, const Camera& camera, const LevelWish& wish);
 /// The coarsest everywhere: what is shown first.
 LevelChoice coarsest_levels(const LevelSet& set);
@@ -43,12 +44,15 @@ struct GatheredLevels {
     LevelFiles files;  ///< those given and those read for it
 };
 /// The Gaussians of a choice. Errors: of the files, cancelled.
-Result<GatheredLevels> gather_levels(const LevelSet& set, const LevelChoice& choice, LevelFiles files,
-                                     const Progress& progress);
-/// Lets go of files that `choice` does not need, largest first, until at most `most` Gaussians are held.
-void drop_files(const LevelSet& set, const LevelChoice& choice, std::uint64_t most, LevelFiles& files);
+Result<GatheredLevels> gather_levels(const LevelSet& set, const LevelChoice& choice,
+                                     LevelFiles files, const Progress& progress);
+/// Lets go of files that `choice` does not need, largest first, until at most `most` Gaussians are
+/// held.
+void drop_files(const LevelSet& set, const LevelChoice& choice, std::uint64_t most,
+                LevelFiles& files);
 
 /// For the panels.
-LevelsState describe_levels(const LevelSet& set, const LevelChoice& choice, const LevelFiles& files);
+LevelsState describe_levels(const LevelSet& set, const LevelChoice& choice,
+                            const LevelFiles& files);
 
 }  // namespace gs

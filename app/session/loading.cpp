@@ -6,9 +6,9 @@
 
 #include "app/sample/sample_capture.h"
 #include "app/session/levels.h"
-#include "profiler/core/scope.h"
-#include "renderer/base/log.h"
-#include "renderer/io/splat_io.h"
+#include "base/log.h"
+#include "base/record/scope.h"
+#include "renderer/io/splats/splat_io.h"
 #include "trainer/checkpoint.h"
 
 namespace gs {
@@ -63,7 +63,8 @@ Result<LoadedScene> load_training_scene(const OpenCommand& command, const Sessio
 Result<LoadedScene> load_checkpoint_scene(const OpenCommand& command, const SessionOptions& options,
                                           CaptureOptions capture_options) {
     if (command.capture.empty())
-        return fail(ErrorKind::usage, command.path, "this is a checkpoint; its capture is needed to go on",
+        return fail(ErrorKind::usage, command.path,
+                    "this is a checkpoint; its capture is needed to go on",
                     "open the capture first, or give it: open CHECKPOINT CAPTURE");
     auto capture = load_capture(command.capture, capture_options);
     if (!capture) return tl::unexpected<Error>(capture.error());
@@ -98,8 +99,8 @@ Result<LoadedScene> load_splat_file(const OpenCommand& command, const SessionOpt
 }
 
 /// A streamed set: its coarsest level, at first.
-Result<LoadedScene> load_level_scene(const OpenCommand& command, const fs::path& meta, const SessionOptions& options,
-                                     const Progress& progress) {
+Result<LoadedScene> load_level_scene(const OpenCommand& command, const fs::path& meta,
+                                     const SessionOptions& options, const Progress& progress) {
     auto set = read_level_set(meta);
     if (!set) return tl::unexpected<Error>(set.error());
     auto gathered = gather_levels(*set, coarsest_levels(*set), {}, progress);
@@ -107,7 +108,8 @@ Result<LoadedScene> load_level_scene(const OpenCommand& command, const fs::path&
     LoadedScene scene;
     scene.name = name_of_path(command.path);
     // A file that every set has names none.
-    if (scene.name == meta.filename()) scene.name = name_of_path(meta.parent_path().string()) + "/" + scene.name;
+    if (scene.name == meta.filename())
+        scene.name = name_of_path(meta.parent_path().string()) + "/" + scene.name;
     scene.format = fmt::format("streamed SOG, {} levels", set->levels);
     scene.levels = std::make_shared<const LevelSet>(std::move(*set));
     if (auto shown = show_model(scene, share(std::move(gathered->model)), options); !shown)
@@ -157,7 +159,8 @@ Result<LoadedScene> load_beside(const OpenCommand& command, const SessionOptions
     const auto kind = kind_of_path(one.path);
     if (!kind) return tl::unexpected<Error>(kind.error());
     if (*kind == PathKind::capture)
-        return fail(ErrorKind::unsupported, command.path, "a capture has photos but no splats to compare with",
+        return fail(ErrorKind::unsupported, command.path,
+                    "a capture has photos but no splats to compare with",
                     "give a splat file, a checkpoint, or the folder of a training run");
     auto scene = *kind == PathKind::checkpoint ? load_checkpoint_model(one.path, options)
                                                : load_splat_scene(one, options, capture_options);
@@ -165,11 +168,13 @@ Result<LoadedScene> load_beside(const OpenCommand& command, const SessionOptions
     return scene;
 }
 
-Result<LoadedScene> load_any(const OpenCommand& command, const SessionOptions& options, const Progress& progress) {
+Result<LoadedScene> load_any(const OpenCommand& command, const SessionOptions& options,
+                             const Progress& progress) {
     if (command.make_sample && !is_capture(command.path)) {
         SampleOptions sample;
         sample.progress = progress;
-        if (auto made = write_sample_capture(command.path, sample); !made) return tl::unexpected<Error>(made.error());
+        if (auto made = write_sample_capture(command.path, sample); !made)
+            return tl::unexpected<Error>(made.error());
     }
     CaptureOptions capture_options = options.capture;
     capture_options.progress = progress;
@@ -189,7 +194,8 @@ Result<LoadedScene> load_any(const OpenCommand& command, const SessionOptions& o
 
 }  // namespace
 
-Result<void> show_model(LoadedScene& scene, std::shared_ptr<const GaussianModel> model, const SessionOptions& options) {
+Result<void> show_model(LoadedScene& scene, std::shared_ptr<const GaussianModel> model,
+                        const SessionOptions& options) {
     scene.model = std::move(model);
     compute_bounds(*scene.model, scene.bounds);
     auto rasterizer = options.make_rasterizer();
@@ -200,20 +206,23 @@ Result<void> show_model(LoadedScene& scene, std::shared_ptr<const GaussianModel>
     return {};
 }
 
-Result<LoadedScene> load_scene(const OpenCommand& command, const SessionOptions& options, const Progress& progress) {
+Result<LoadedScene> load_scene(const OpenCommand& command, const SessionOptions& options,
+                               const Progress& progress) {
     const Span span(Stage::load);
     const auto begin = std::chrono::steady_clock::now();
     auto scene = load_any(command, options, progress);
     if (scene) {
         scene->path = command.path;
-        scene->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        scene->seconds =
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     }
     return scene;
 }
 
 Result<PathKind> kind_of_path(const std::string& path) {
     std::error_code ignored;
-    if (!fs::exists(path, ignored)) return fail(ErrorKind::not_found, path, "there is no such file or folder");
+    if (!fs::exists(path, ignored))
+        return fail(ErrorKind::not_found, path, "there is no such file or folder");
     if (!fs::is_directory(path, ignored)) {
         if (is_checkpoint(path)) return PathKind::checkpoint;
         if (is_splat_file(path) || has_splat_extension(path)) return PathKind::splats;
@@ -222,10 +231,12 @@ Result<PathKind> kind_of_path(const std::string& path) {
     if (is_splat_file(path)) return PathKind::splats;  // a folder with a SOG in it
     return fail(
         ErrorKind::unsupported, path, "neither a capture nor a splat file nor a checkpoint",
-        fmt::format("captures hold sparse/0 (COLMAP) or transforms.json; splat files are {}", splat_extensions(false)));
+        fmt::format("captures hold sparse/0 (COLMAP) or transforms.json; splat files are {}",
+                    splat_extensions(false)));
 }
 
-Loader::Loader(OpenCommand of, std::uint64_t number, const SessionOptions& options, std::function<void()> ring)
+Loader::Loader(OpenCommand of, std::uint64_t number, const SessionOptions& options,
+               std::function<void()> ring)
     : command(std::move(of)),
       serial(number),
       task(

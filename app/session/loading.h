@@ -1,6 +1,6 @@
-// Loading: captures, splat files and checkpoints are read on a thread of their own, with progress and cancel; the
-// engine picks up the finished scene between two steps. A failed or cancelled load leaves the scene that was open
-// untouched.
+// Loading: captures, splat files and checkpoints are read on a thread of their own, with progress
+// and cancel; the engine picks up the finished scene between two steps. A failed or cancelled load
+// leaves the scene that was open untouched.
 #pragma once
 
 #include <functional>
@@ -10,15 +10,15 @@
 
 #include "app/session/session_types.h"
 #include "app/session/task.h"
-#include "renderer/io/level_set.h"
+#include "renderer/io/splats/level_set.h"
 #include "renderer/scene/capture.h"
 #include "renderer/scene/gaussian_model.h"
 #include "trainer/trainer.h"
 
 namespace gs {
 
-/// One scene, owned by the engine: a capture with its trainer, or a model to look at (with or without a capture beside
-/// it).
+/// One scene, owned by the engine: a capture with its trainer, or a model to look at (with or
+/// without a capture beside it).
 struct LoadedScene {
     std::string name, path, format;
     std::shared_ptr<const Capture> capture;  ///< may be null
@@ -29,8 +29,9 @@ struct LoadedScene {
     std::unique_ptr<Rasterizer> rasterizer;
     std::unique_ptr<ForwardState> state;
     std::unique_ptr<ParameterSource> source;  ///< the model as the rasterizer reads it fastest
-    std::shared_ptr<const LevelSet> levels;   ///< of a streamed set that is open; null: there is one level only
-    int sh_degree = 3;                        ///< highest that is drawn: what a checkpoint's training had reached
+    std::shared_ptr<const LevelSet>
+        levels;         ///< of a streamed set that is open; null: there is one level only
+    int sh_degree = 3;  ///< highest that is drawn: what a checkpoint's training had reached
     std::vector<std::string> notes;
     double seconds = 0;  ///< what loading took
 };
@@ -40,14 +41,17 @@ enum class PathKind { capture, splats, checkpoint };
 Result<PathKind> kind_of_path(const std::string& path);
 
 /// Makes `scene` ready to be drawn with `model`. Errors: of the backend.
-Result<void> show_model(LoadedScene& scene, std::shared_ptr<const GaussianModel> model, const SessionOptions& options);
+Result<void> show_model(LoadedScene& scene, std::shared_ptr<const GaussianModel> model,
+                        const SessionOptions& options);
 /// Reads what `command` names.
-Result<LoadedScene> load_scene(const OpenCommand& command, const SessionOptions& options, const Progress& progress);
+Result<LoadedScene> load_scene(const OpenCommand& command, const SessionOptions& options,
+                               const Progress& progress);
 
 /// A scene being loaded.
 struct Loader {
     /// `ring` is called after each report (from the loading thread).
-    Loader(OpenCommand of, std::uint64_t number, const SessionOptions& options, std::function<void()> ring);
+    Loader(OpenCommand of, std::uint64_t number, const SessionOptions& options,
+           std::function<void()> ring);
 
     OpenCommand command;
     std::uint64_t serial;

@@ -45,10 +45,11 @@ void RunRecord::add_step(const StepReport& report, double lr_means) {
     }
     sum_.milliseconds += report.milliseconds;
     if (++in_sum_ < stride_ || measured_in_sum_ == 0) return;
-    // All step curves have the same points, so they are merged together and the stride doubles once.
+    // All step curves have the same points, so they are merged together and the stride doubles
+    // once.
     if (curves_.loss.size() >= kMostCurvePoints) {
-        for (auto* curve :
-             {&curves_.loss, &curves_.train_psnr, &curves_.gaussians, &curves_.step_ms, &curves_.lr_means})
+        for (auto* curve : {&curves_.loss, &curves_.train_psnr, &curves_.gaussians,
+                            &curves_.step_ms, &curves_.lr_means})
             merge_pairs(*curve);
         stride_ *= 2;
     }
@@ -77,7 +78,9 @@ void RunRecord::add_evaluation(const Evaluation& evaluation) {
     }
 }
 
-void RunRecord::add_mark(std::uint64_t step, std::string text) { curves_.marks.push_back({step, std::move(text)}); }
+void RunRecord::add_mark(std::uint64_t step, std::string text) {
+    curves_.marks.push_back({step, std::move(text)});
+}
 
 double RunRecord::mean_step_ms() const {
     double sum = 0;

@@ -1,12 +1,13 @@
-// RunRecord: what a training run leaves for the plots and tables: curves, marks, a row per camera. Owned by the engine,
-// published as copies; bounded, because neighbouring points are merged when a curve gets long.
+// RunRecord: what a training run leaves for the plots and tables: curves, marks, a row per camera.
+// Owned by the engine, published as copies; bounded, because neighbouring points are merged when a
+// curve gets long.
 #pragma once
 
 #include <deque>
 #include <memory>
 #include <vector>
 
-#include "panels/snapshot.h"
+#include "panels/state/snapshot.h"
 #include "trainer/trainer.h"
 
 namespace gs {

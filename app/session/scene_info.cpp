@@ -11,18 +11,23 @@ namespace gs {
 namespace {
 
 constexpr std::size_t kBins = 64;
-constexpr std::size_t kMostSamples = 200000;  // every k-th Gaussian beyond that: shapes of histograms need no more
+constexpr std::size_t kMostSamples =
+    200000;  // every k-th Gaussian beyond that: shapes of histograms need no more
 
 std::size_t stride_for(std::size_t count) { return std::max<std::size_t>(1, count / kMostSamples); }
 
-/// Bins between the 0.5th and 99.5th percentile of the finite samples; logarithmic ones are binned by their logarithm.
-Histogram histogram_of(std::string name, std::string unit, std::vector<float> samples, bool logarithmic) {
-    Histogram out{std::move(name), std::move(unit), 0, 1, logarithmic, std::vector<float>(kBins, 0.0f)};
+/// Bins between the 0.5th and 99.5th percentile of the finite samples; logarithmic ones are binned
+/// by their logarithm.
+Histogram histogram_of(std::string name, std::string unit, std::vector<float> samples,
+                       bool logarithmic) {
+    Histogram out{
+        std::move(name), std::move(unit), 0, 1, logarithmic, std::vector<float>(kBins, 0.0f)};
     std::erase_if(samples, [&](float v) { return !std::isfinite(v) || (logarithmic && v <= 0); });
     if (samples.empty()) return out;
     std::sort(samples.begin(), samples.end());
     const auto at = [&](double share) {
-        return static_cast<double>(samples[static_cast<std::size_t>(share * static_cast<double>(samples.size() - 1))]);
+        return static_cast<double>(
+            samples[static_cast<std::size_t>(share * static_cast<double>(samples.size() - 1))]);
     };
     out.lo = at(0.005);
     out.hi = at(0.995);
@@ -31,7 +36,8 @@ Histogram histogram_of(std::string name, std::string unit, std::vector<float> sa
     const double lo = scale(out.lo), width = scale(out.hi) - lo;
     for (const float v : samples) {
         const double t = (scale(static_cast<double>(v)) - lo) / width;
-        if (t >= 0 && t <= 1) ++out.counts[std::min(kBins - 1, static_cast<std::size_t>(t * kBins))];
+        if (t >= 0 && t <= 1)
+            ++out.counts[std::min(kBins - 1, static_cast<std::size_t>(t * kBins))];
     }
     return out;
 }
@@ -41,7 +47,8 @@ std::vector<Histogram> model_histograms(const GaussianModel& model) {
     const std::size_t stride = stride_for(model.count);
     for (std::size_t i = 0; i < model.count; i += stride) {
         opacity.push_back(math::sigmoid(model.at(kOpacityLogits, i)));
-        std::array<float, 3> s{model.at(kLogScales, i), model.at(kLogScales + 1, i), model.at(kLogScales + 2, i)};
+        std::array<float, 3> s{model.at(kLogScales, i), model.at(kLogScales + 1, i),
+                               model.at(kLogScales + 2, i)};
         std::sort(s.begin(), s.end());
         scale.push_back(std::exp(s[2]));
         anisotropy.push_back(std::exp(std::min(s[2] - s[0], 30.0f)));
@@ -49,10 +56,11 @@ std::vector<Histogram> model_histograms(const GaussianModel& model) {
         for (int p = kShRest; p < model.planes(); ++p) energy += model.at(p, i) * model.at(p, i);
         sh_energy.push_back(std::sqrt(energy));
     }
-    return {histogram_of("opacity", "", std::move(opacity), false),
-            histogram_of("scale (largest axis)", "world units", std::move(scale), true),
-            histogram_of("anisotropy (largest / smallest axis)", "ratio", std::move(anisotropy), true),
-            histogram_of("SH energy (degree 1 and up)", "", std::move(sh_energy), false)};
+    return {
+        histogram_of("opacity", "", std::move(opacity), false),
+        histogram_of("scale (largest axis)", "world units", std::move(scale), true),
+        histogram_of("anisotropy (largest / smallest axis)", "ratio", std::move(anisotropy), true),
+        histogram_of("SH energy (degree 1 and up)", "", std::move(sh_energy), false)};
 }
 
 /// Bounds that leave out the outermost percent on each side of each axis.
@@ -62,7 +70,8 @@ void robust_bounds(const GaussianModel& model, Vec3f& lo, Vec3f& hi) {
     for (int axis = 0; axis < 3; ++axis) {
         std::vector<float> values;
         for (std::size_t i = 0; i < model.count; i += stride)
-            if (std::isfinite(model.at(kMeans + axis, i))) values.push_back(model.at(kMeans + axis, i));
+            if (std::isfinite(model.at(kMeans + axis, i)))
+                values.push_back(model.at(kMeans + axis, i));
         if (values.empty()) continue;
         std::sort(values.begin(), values.end());
         low[axis] = values[values.size() / 100];
@@ -75,10 +84,12 @@ void robust_bounds(const GaussianModel& model, Vec3f& lo, Vec3f& hi) {
 Vec3f normalized_or(Vec3d v, Vec3f otherwise) {
     const double length = std::sqrt(dot(v, v));
     if (!(length > 1e-9)) return otherwise;
-    return {static_cast<float>(v.x / length), static_cast<float>(v.y / length), static_cast<float>(v.z / length)};
+    return {static_cast<float>(v.x / length), static_cast<float>(v.y / length),
+            static_cast<float>(v.z / length)};
 }
 
-/// The point nearest to all optical axes in the least-squares sense; the mean of the cameras when they are parallel.
+/// The point nearest to all optical axes in the least-squares sense; the mean of the cameras when
+/// they are parallel.
 Vec3d looked_at_point(const Capture& capture, Vec3d mean_position) {
     double a[3][3] = {{1e-6, 0, 0}, {0, 1e-6, 0}, {0, 0, 1e-6}};
     double b[3] = {1e-6 * mean_position.x, 1e-6 * mean_position.y, 1e-6 * mean_position.z};
@@ -92,8 +103,8 @@ Vec3d looked_at_point(const Capture& capture, Vec3d mean_position) {
                 b[i] += m * pv[j];
             }
     }
-    const Vec3d c0{a[0][0], a[1][0], a[2][0]}, c1{a[0][1], a[1][1], a[2][1]}, c2{a[0][2], a[1][2], a[2][2]},
-        r{b[0], b[1], b[2]};
+    const Vec3d c0{a[0][0], a[1][0], a[2][0]}, c1{a[0][1], a[1][1], a[2][1]},
+        c2{a[0][2], a[1][2], a[2][2]}, r{b[0], b[1], b[2]};
     const double det = dot(c0, cross(c1, c2));
     if (!(std::abs(det) > 1e-12)) return mean_position;
     return {dot(r, cross(c1, c2)) / det, dot(c0, cross(r, c2)) / det, dot(c0, cross(c1, r)) / det};
@@ -113,7 +124,8 @@ void describe_cameras(const Capture& capture, SceneInfo& info) {
         radius = std::max(radius, std::sqrt(dot(d, d)));
     }
     const Vec3d center = looked_at_point(capture, mean);
-    info.center = {static_cast<float>(center.x), static_cast<float>(center.y), static_cast<float>(center.z)};
+    info.center = {static_cast<float>(center.x), static_cast<float>(center.y),
+                   static_cast<float>(center.z)};
     info.up = normalized_or(up, {0, -1, 0});
     info.extent = radius > 0 ? 1.1 * radius : 1.0;
 }
@@ -168,8 +180,8 @@ std::vector<CameraRow> camera_rows(const Capture& capture) {
 std::vector<SettingRow> setting_rows(const TrainingSettings& settings) {
     std::vector<SettingRow> rows;
     for (const SettingField& field : setting_fields())
-        rows.push_back({field.name, field.group, field.help, settings.*field.value, field.min, field.max, field.integer,
-                        field.logarithmic, field.live});
+        rows.push_back({field.name, field.group, field.help, settings.*field.value, field.min,
+                        field.max, field.integer, field.logarithmic, field.live});
     return rows;
 }
 

@@ -1,7 +1,7 @@
 #include "app/session/session.h"
 
 #include "app/session/engine.h"
-#include "profiler/core/scope.h"
+#include "base/record/scope.h"
 
 namespace gs {
 

@@ -1,6 +1,6 @@
-// Session: the engine thread and its mailboxes. The thread is the sole owner of capture, model, trainer and rasterizer;
-// the studio (and tests) send commands and view requests, and take immutable results. Nothing here ever makes the
-// caller wait.
+// Session: the engine thread and its mailboxes. The thread is the sole owner of capture, model,
+// trainer and rasterizer; the studio (and tests) send commands and view requests, and take
+// immutable results. Nothing here ever makes the caller wait.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "app/session/session_types.h"
-#include "renderer/base/mailbox.h"
+#include "base/mailbox.h"
 
 namespace gs {
 
@@ -20,7 +20,8 @@ namespace gs {
 struct SessionOutbox {
     Latest<std::shared_ptr<const ViewFrame>> frame;
     Latest<std::shared_ptr<const SceneInfo>> scene;
-    Latest<std::shared_ptr<const SceneInfo>> other;  ///< the scene opened beside it; null: none any more
+    Latest<std::shared_ptr<const SceneInfo>>
+        other;  ///< the scene opened beside it; null: none any more
     Latest<std::shared_ptr<const Curves>> curves;
     Latest<std::shared_ptr<const std::vector<CameraRow>>> cameras;
     Latest<std::shared_ptr<const std::vector<SettingRow>>> settings;
@@ -28,13 +29,15 @@ struct SessionOutbox {
     Latest<Vec3d> focus;  ///< world point, answers to FocusCommand
     Latest<std::shared_ptr<const DoctorReport>> doctor;
     Latest<std::shared_ptr<const LevelsState>> levels;
-    Latest<std::shared_ptr<const MarkedGaussian>> marked;  ///< answers to MarkCommand; null: none any more
-    Latest<Ceilings> limits;                               ///< answers to MeasureLimitsCommand
+    Latest<std::shared_ptr<const MarkedGaussian>>
+        marked;               ///< answers to MarkCommand; null: none any more
+    Latest<Ceilings> limits;  ///< answers to MeasureLimitsCommand
     Queue<EngineEvent> events{4096};
     Queue<std::shared_ptr<const Picture>> pictures{16};  ///< answers to PictureCommand
 };
 
-/// The engine's side of the mailboxes. `bell` ends the engine's sleep after anything was put into another one.
+/// The engine's side of the mailboxes. `bell` ends the engine's sleep after anything was put into
+/// another one.
 struct SessionInbox {
     Queue<EngineCommand> commands{4096};
     Latest<ViewRequest> view;
@@ -43,15 +46,17 @@ struct SessionInbox {
 
 class Session {
   public:
-    /// Starts the engine thread. `wake` is called from it after something was published (to end the UI's sleep).
+    /// Starts the engine thread. `wake` is called from it after something was published (to end the
+    /// UI's sleep).
     explicit Session(SessionOptions options, std::function<void()> wake = {});
-    /// Cancels loading, ends the current step, stops the thread. Nothing is saved: send StopCommand first for that.
+    /// Cancels loading, ends the current step, stops the thread. Nothing is saved: send StopCommand
+    /// first for that.
     ~Session();
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
-    /// Queues a command and returns its serial number (1, 2, ...), which EngineStatus and EngineEvent refer to; 0 when
-    /// the queue is full.
+    /// Queues a command and returns its serial number (1, 2, ...), which EngineStatus and
+    /// EngineEvent refer to; 0 when the queue is full.
     std::uint64_t send(EngineAction action);
     void request_view(ViewRequest request);
     SessionOutbox& out() { return *out_; }

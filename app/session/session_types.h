@@ -1,5 +1,5 @@
-// What crosses between the UI and the engine thread: commands and view requests in, status and events out. Plain
-// values.
+// What crosses between the UI and the engine thread: commands and view requests in, status and
+// events out. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,25 @@
 #include <variant>
 #include <vector>
 
-#include "panels/snapshot.h"
-#include "renderer/base/ceilings.h"
-#include "renderer/base/expected.h"
-#include "renderer/io/capture_io.h"
+#include "base/ceilings.h"
+#include "base/expected.h"
+#include "panels/state/snapshot.h"
+#include "renderer/io/captures/capture_io.h"
 #include "renderer/raster/rasterizer.h"
 #include "trainer/settings.h"
 #include "trainer/training_backend.h"
 
 namespace gs {
 
-/// Opens a capture, splat file or checkpoint (found out from the content). `capture` belongs to a splat file or
-/// checkpoint.
+/// Opens a capture, splat file or checkpoint (found out from the content). `capture` belongs to a
+/// splat file or checkpoint.
 struct OpenCommand {
     std::string path;
     std::string capture;
     bool train = false;        ///< start training as soon as it is loaded
     bool make_sample = false;  ///< write the sample capture to `path` first, unless it is there
-    bool beside = false;       ///< keeps what is open and draws this beside it: splats, a checkpoint or a run's folder
+    bool beside = false;  ///< keeps what is open and draws this beside it: splats, a checkpoint or
+                          ///< a run's folder
 };
 /// Lets go of the scene that was opened beside the first.
 struct EndCompareCommand {};
@@ -42,7 +43,8 @@ struct StepCommand {
 struct RunToCommand {
     std::uint64_t step = 0;
 };
-/// Saves a checkpoint and splats, then ends the run: training cannot go on, the model stays on view.
+/// Saves a checkpoint and splats, then ends the run: training cannot go on, the model stays on
+/// view.
 struct StopCommand {};
 struct SetCommand {
     std::string name;
@@ -52,7 +54,8 @@ struct SetCommand {
 struct ProfileStepsCommand {
     std::uint64_t first = 1, last = 1;
 };
-/// Measures what this machine can do at most, unless that is known already; nothing else is computed meanwhile.
+/// Measures what this machine can do at most, unless that is known already; nothing else is
+/// computed meanwhile.
 struct MeasureLimitsCommand {
     bool again = false;  ///< measures although it is known
 };
@@ -88,23 +91,27 @@ struct ViewRequest {
     std::uint64_t serial = 0;  ///< counted by the asker; ViewFrame::request repeats it
     bool moving = false;       ///< the user is steering: fewer pixels for more pictures per second
 };
-/// One picture at exactly the requested size, whatever it costs; it comes back through SessionOutbox::pictures.
+/// One picture at exactly the requested size, whatever it costs; it comes back through
+/// SessionOutbox::pictures.
 struct PictureCommand {
     ViewRequest request;
     std::string path;  ///< where the UI will write it
     bool overlays = false;
 };
 
-/// What lies at this place of the picture (fractions of its width and height); answered through SessionOutbox::focus.
+/// What lies at this place of the picture (fractions of its width and height); answered through
+/// SessionOutbox::focus.
 struct FocusCommand {
     ViewRequest request;
     double x = 0.5, y = 0.5;
 };
 
-using EngineAction = std::variant<OpenCommand, CloseCommand, StartCommand, PauseCommand, StepCommand, RunToCommand,
-                                  StopCommand, SetCommand, ProfileStepsCommand, MeasureLimitsCommand, CheckpointCommand,
-                                  ExportCommand, EvaluateCommand, PictureCommand, FocusCommand, EndCompareCommand,
-                                  CancelCommand, ExamineCommand, MendCommand, UndoMendCommand, MarkCommand>;
+using EngineAction =
+    std::variant<OpenCommand, CloseCommand, StartCommand, PauseCommand, StepCommand, RunToCommand,
+                 StopCommand, SetCommand, ProfileStepsCommand, MeasureLimitsCommand,
+                 CheckpointCommand, ExportCommand, EvaluateCommand, PictureCommand, FocusCommand,
+                 EndCompareCommand, CancelCommand, ExamineCommand, MendCommand, UndoMendCommand,
+                 MarkCommand>;
 struct EngineCommand {
     std::uint64_t serial = 0;
     EngineAction action;
@@ -128,7 +135,8 @@ struct EngineStatus {
     std::vector<Activity> activities;
 };
 
-/// Something to tell: an error with the command that caused it, or a success worth a line ("saved ...").
+/// Something to tell: an error with the command that caused it, or a success worth a line ("saved
+/// ...").
 struct EngineEvent {
     std::uint64_t command = 0;  ///< serial, 0: none in particular
     bool error = false;
@@ -143,11 +151,12 @@ struct Picture {
     std::shared_ptr<const ViewFrame> frame;
 };
 
-/// Where pictures and training are computed comes from app/backend.h; the CPU at first.
+/// Where pictures and training are computed comes from app/backend/backend.h; the CPU at first.
 struct SessionOptions {
     TrainingSettings settings;
     CaptureOptions capture;
-    std::string output_dir;  ///< empty: "gausscope-out/NAME" under the current folder, made when first needed
+    std::string output_dir;  ///< empty: "gausscope-out/NAME" under the current folder, made when
+                             ///< first needed
     std::uint64_t evaluate_every = 1000;    ///< steps; 0: only on command
     std::uint64_t checkpoint_every = 5000;  ///< steps; 0: only on command
     std::string backend;                    ///< Backend::name; empty: a rasterizer's own
@@ -155,7 +164,8 @@ struct SessionOptions {
     bool on_device = false;  ///< these compute in a GPU's memory
     /// Empty: the CPU's, around make_rasterizer().
     std::function<Result<std::unique_ptr<TrainingBackend>>()> make_training;
-    /// What this machine can do at most, measured `again` or from before (app/limits.h). Empty: not known here.
+    /// What this machine can do at most, measured `again` or from before (app/backend/limits.h).
+    /// Empty: not known here.
     std::function<Result<Ceilings>(bool again)> limits;
     std::function<std::uint64_t()> free_device_bytes;  ///< of the device; empty on the CPU
     std::function<void(bool on)> set_profiling;        ///< Backend::set_profiling; empty on the CPU

@@ -1,6 +1,6 @@
-// Task<T>: work on a thread of its own that can be cancelled and tells how far it is. The engine starts one for
-// whatever takes long (loading, examining, mending, exporting, changing levels) and looks for its result between two
-// steps.
+// Task<T>: work on a thread of its own that can be cancelled and tells how far it is. The engine
+// starts one for whatever takes long (loading, examining, mending, exporting, changing levels) and
+// looks for its result between two steps.
 #pragma once
 
 #include <atomic>
@@ -11,9 +11,9 @@
 #include <thread>
 #include <utility>
 
-#include "profiler/core/scope.h"
-#include "renderer/base/mailbox.h"
-#include "renderer/io/capture_io.h"
+#include "base/mailbox.h"
+#include "base/record/scope.h"
+#include "renderer/io/captures/capture_io.h"
 
 namespace gs {
 
@@ -27,15 +27,18 @@ class Task {
   public:
     using Work = std::function<Result<T>(const Progress&)>;
 
-    /// Starts at once. `what` is shown until the work itself reports; `ring` is called after each report and at the
-    /// end, from the task's thread. What the work throws (out of memory, mostly) becomes an error.
+    /// Starts at once. `what` is shown until the work itself reports; `ring` is called after each
+    /// report and at the end, from the task's thread. What the work throws (out of memory, mostly)
+    /// becomes an error.
     Task(const char* thread_name, std::string what, Work work, std::function<void()> ring)
         : newest_{std::move(what), 0}, begin_(std::chrono::steady_clock::now()) {
         thread_ = std::thread([this, thread_name, work = std::move(work), ring = std::move(ring)] {
             name_this_thread(thread_name);
-            const Progress progress = [&](std::string_view what_now, std::size_t done, std::size_t total) {
+            const Progress progress = [&](std::string_view what_now, std::size_t done,
+                                          std::size_t total) {
                 progress_.put(
-                    {std::string(what_now), total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 0.0});
+                    {std::string(what_now),
+                     total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 0.0});
                 ring();
                 return !cancelled_;
             };
@@ -66,7 +69,9 @@ class Task {
         return report.has_value();
     }
     const TaskProgress& newest() const { return newest_; }
-    double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
+    double seconds() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    }
     /// Once, when the work has ended.
     std::optional<Result<T>> take() { return result_.take(); }
 

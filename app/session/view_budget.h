@@ -1,5 +1,6 @@
-// ViewBudget: how much of the engine's time pictures for the viewport may take while training runs, and how much they
-// did. The engine reports what it spends; pictures are drawn on credit that training time earns.
+// ViewBudget: how much of the engine's time pictures for the viewport may take while training runs,
+// and how much they did. The engine reports what it spends; pictures are drawn on credit that
+// training time earns.
 #pragma once
 
 #include <algorithm>

@@ -5,9 +5,9 @@
 #include <limits>
 #include <vector>
 
-#include "panels/colormap.h"
-#include "profiler/core/scope.h"
-#include "renderer/device/parallel.h"
+#include "base/parallel.h"
+#include "base/record/scope.h"
+#include "renderer/maps/colormap.h"
 #include "trainer/metrics.h"
 
 namespace gs {
@@ -17,7 +17,9 @@ constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr float kLeastAlpha = 0.02f;  // below this a pixel has no depth worth showing
 constexpr Rgb8 kEmptyPixel{16, 16, 18};
 
-std::uint8_t to_byte(float v) { return static_cast<std::uint8_t>(std::clamp(v, 0.0f, 1.0f) * 255.0f + 0.5f); }
+std::uint8_t to_byte(float v) {
+    return static_cast<std::uint8_t>(std::clamp(v, 0.0f, 1.0f) * 255.0f + 0.5f);
+}
 
 Image8 color_picture(const RenderResult& result) {
     Image8 out{result.width, result.height, 4, {}};
@@ -38,7 +40,8 @@ Image8 color_picture(const RenderResult& result) {
 Image8 opaque(const Image8& rgb) {
     Image8 out{rgb.width, rgb.height, 4, {}};
     out.bytes.resize(out.pixels() * 4, 255);
-    for (std::size_t i = 0; i < rgb.pixels(); ++i) std::copy_n(&rgb.bytes[3 * i], 3, &out.bytes[4 * i]);
+    for (std::size_t i = 0; i < rgb.pixels(); ++i)
+        std::copy_n(&rgb.bytes[3 * i], 3, &out.bytes[4 * i]);
     return out;
 }
 
@@ -70,14 +73,16 @@ class Reference {
 
 /// Sum over rows first, so that the result does not depend on how rows are shared among threads.
 double mean_squared_error(const RenderResult& result, const Reference& reference) {
-    const auto width = static_cast<std::size_t>(result.width), height = static_cast<std::size_t>(result.height);
+    const auto width = static_cast<std::size_t>(result.width),
+               height = static_cast<std::size_t>(result.height);
     std::vector<double> rows(height, 0.0);
     parallel_for(height, 8, [&](std::size_t y) {
         double sum = 0;
         for (std::size_t i = y * width; i < (y + 1) * width; ++i)
             for (int c = 0; c < 3; ++c) {
-                const double d = static_cast<double>(std::clamp(result.color.plane(c)[i], 0.0f, 1.0f)) -
-                                 static_cast<double>(reference.at(c, i));
+                const double d =
+                    static_cast<double>(std::clamp(result.color.plane(c)[i], 0.0f, 1.0f)) -
+                    static_cast<double>(reference.at(c, i));
                 sum += d * d;
             }
         rows[y] = sum;
@@ -100,9 +105,10 @@ ImageF error_map(const RenderResult& result, const Reference& reference, bool ke
     });
 }
 
-/// The scalar behind a mode; an empty map when the mode is a picture (colour, photo, error without a reference).
-ImageF map_for_mode(const RenderResult& result, const ViewSettings& settings, const Reference& reference,
-                    ViewFrame& frame) {
+/// The scalar behind a mode; an empty map when the mode is a picture (colour, photo, error without
+/// a reference).
+ImageF map_for_mode(const RenderResult& result, const ViewSettings& settings,
+                    const Reference& reference, ViewFrame& frame) {
     const ViewMode mode = settings.mode;
     const int w = result.width, h = result.height;
     const float* alpha = result.alpha.plane(0);
@@ -111,7 +117,9 @@ ImageF map_for_mode(const RenderResult& result, const ViewSettings& settings, co
         case ViewMode::depth: {
             frame.unit = "world units";
             const float* depth = result.depth.plane(0);
-            return map_of(w, h, [=](std::size_t i) { return alpha[i] >= kLeastAlpha ? depth[i] / alpha[i] : kNaN; });
+            return map_of(w, h, [=](std::size_t i) {
+                return alpha[i] >= kLeastAlpha ? depth[i] / alpha[i] : kNaN;
+            });
         }
         case ViewMode::alpha:
             frame.unit = "alpha";
@@ -125,9 +133,10 @@ ImageF map_for_mode(const RenderResult& result, const ViewSettings& settings, co
         case ViewMode::pairs: {
             frame.unit = mode == ViewMode::isects ? "isects per tile" : "pairs per tile";
             frame.map_cell = kTileSize;
-            const std::uint32_t* count =
-                mode == ViewMode::isects ? result.isects_per_tile.data() : result.pairs_per_tile.data();
-            return map_of(result.tiles_x, result.tiles_y, [=](std::size_t i) { return static_cast<float>(count[i]); });
+            const std::uint32_t* count = mode == ViewMode::isects ? result.isects_per_tile.data()
+                                                                  : result.pairs_per_tile.data();
+            return map_of(result.tiles_x, result.tiles_y,
+                          [=](std::size_t i) { return static_cast<float>(count[i]); });
         }
         case ViewMode::error:
             if (reference.empty()) break;
@@ -154,9 +163,10 @@ bool shows_signs(const ViewSettings& settings, const ViewFrame& frame) {
     return settings.signed_error && frame.mode == ViewMode::error && !frame.unit.empty();
 }
 
-/// Counts, PSNR against the photo, the map with its statistics and the range its colours should have.
-void measure(const RenderResult& result, const ViewSettings& settings, const Image8& photo, const Reference& reference,
-             ViewFrame& frame) {
+/// Counts, PSNR against the photo, the map with its statistics and the range its colours should
+/// have.
+void measure(const RenderResult& result, const ViewSettings& settings, const Image8& photo,
+             const Reference& reference, ViewFrame& frame) {
     frame.visible = result.counters.visible;
     frame.isects = result.counters.isects;
     frame.psnr = photo.empty() ? 0.0 : psnr_of(mean_squared_error(result, Reference(photo)));
@@ -178,28 +188,34 @@ void measure(const RenderResult& result, const ViewSettings& settings, const Ima
     frame.range_lo = -frame.range_hi;
 }
 
-void paint(const RenderResult& result, const ViewSettings& settings, const Image8& photo, ViewFrame& frame) {
+void paint(const RenderResult& result, const ViewSettings& settings, const Image8& photo,
+           ViewFrame& frame) {
     if (frame.unit.empty()) {
-        frame.rgba = settings.mode == ViewMode::photo && !photo.empty() ? opaque(photo) : color_picture(result);
+        frame.rgba = settings.mode == ViewMode::photo && !photo.empty() ? opaque(photo)
+                                                                        : color_picture(result);
         return;
     }
-    frame.rgba = apply_colormap(frame.map, frame.map_cell, result.width, result.height, frame.colormap, frame.range_lo,
-                                frame.range_hi, frame.logarithmic);
+    frame.rgba = apply_colormap(frame.map, frame.map_cell, result.width, result.height,
+                                frame.colormap, frame.range_lo, frame.range_hi, frame.logarithmic);
     if (frame.map_cell == 1) paint_empty_pixels(frame.map, frame.rgba);
 }
 
 }  // namespace
 
-bool needs_counters(ViewMode mode) { return mode == ViewMode::contributors || mode == ViewMode::pairs; }
+bool needs_counters(ViewMode mode) {
+    return mode == ViewMode::contributors || mode == ViewMode::pairs;
+}
 
-void fill_view_frame(const RenderResult& result, const ViewSettings& settings, const Image8& photo, ViewFrame& frame) {
+void fill_view_frame(const RenderResult& result, const ViewSettings& settings, const Image8& photo,
+                     ViewFrame& frame) {
     const Span span(Stage::pack);
     measure(result, settings, photo, Reference(photo), frame);
     paint(result, settings, photo, frame);
 }
 
-void fill_compared_frames(const RenderResult& result, const RenderResult& other_result, const ViewSettings& settings,
-                          const Image8& photo, ViewFrame& frame, ViewFrame& other) {
+void fill_compared_frames(const RenderResult& result, const RenderResult& other_result,
+                          const ViewSettings& settings, const Image8& photo, ViewFrame& frame,
+                          ViewFrame& other) {
     const Span span(Stage::pack);
     measure(result, settings, photo, Reference(other_result), frame);
     // The difference is one map for both: the other side shows its colours beside it.
@@ -212,7 +228,8 @@ void fill_compared_frames(const RenderResult& result, const RenderResult& other_
     }
     paint(result, settings, photo, frame);
     paint(other_result, other_settings, photo, other);
-    frame.psnr_between = other.psnr_between = psnr_of(mean_squared_error(result, Reference(other_result)));
+    frame.psnr_between = other.psnr_between =
+        psnr_of(mean_squared_error(result, Reference(other_result)));
 }
 
 double ssim_between(const RenderResult& a, const RenderResult& b) {
@@ -220,7 +237,8 @@ double ssim_between(const RenderResult& a, const RenderResult& b) {
     const auto clamped = [](const ImageF& color) {
         ImageF out = color;
         parallel_ranges(out.values.size(), 1 << 16, [&](std::size_t begin, std::size_t end) {
-            for (std::size_t i = begin; i < end; ++i) out.values[i] = std::clamp(out.values[i], 0.0f, 1.0f);
+            for (std::size_t i = begin; i < end; ++i)
+                out.values[i] = std::clamp(out.values[i], 0.0f, 1.0f);
         });
         return out;
     };

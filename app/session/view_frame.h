@@ -1,20 +1,23 @@
-// From what the rasterizer drew to what the viewport shows: the chosen map, its statistics, the colormap, the photo
-// beside it. Called by the engine for view frames and pictures.
+// From what the rasterizer drew to what the viewport shows: the chosen map, its statistics, the
+// colormap, the photo beside it. Called by the engine for view frames and pictures.
 #pragma once
 
-#include "panels/snapshot.h"
+#include "panels/state/snapshot.h"
 #include "renderer/raster/rasterizer.h"
 
 namespace gs {
 
-/// Fills frame.rgba, map, map_cell, range, statistics and unit from `result`. `photo`: RGB of the picture's size, or
-/// empty; frame.psnr is measured against it. Mode `error` without a photo shows colour.
-void fill_view_frame(const RenderResult& result, const ViewSettings& settings, const Image8& photo, ViewFrame& frame);
+/// Fills frame.rgba, map, map_cell, range, statistics and unit from `result`. `photo`: RGB of the
+/// picture's size, or empty; frame.psnr is measured against it. Mode `error` without a photo shows
+/// colour.
+void fill_view_frame(const RenderResult& result, const ViewSettings& settings, const Image8& photo,
+                     ViewFrame& frame);
 
-/// The same for two scenes drawn from one camera: maps share their range, mode `error` shows `result` against
-/// `other_result`, and psnr_between is measured.
-void fill_compared_frames(const RenderResult& result, const RenderResult& other_result, const ViewSettings& settings,
-                          const Image8& photo, ViewFrame& frame, ViewFrame& other);
+/// The same for two scenes drawn from one camera: maps share their range, mode `error` shows
+/// `result` against `other_result`, and psnr_between is measured.
+void fill_compared_frames(const RenderResult& result, const RenderResult& other_result,
+                          const ViewSettings& settings, const Image8& photo, ViewFrame& frame,
+                          ViewFrame& other);
 /// SSIM of two pictures, as training measures it (trainer/loss.h).
 double ssim_between(const RenderResult& a, const RenderResult& b);
 

@@ -1,5 +1,5 @@
-// The window without a display: an EGL context and a framebuffer object. Time passes and frames are drawn as in a real
-// window; input comes from scripts only.
+// The window without a display: an EGL context and a framebuffer object. Time passes and frames are
+// drawn as in a real window; input comes from scripts only.
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
 #include <glad/gl.h>
@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "app/window/window.h"
-#include "renderer/base/mailbox.h"
+#include "base/mailbox.h"
 
 namespace gs {
 namespace {
@@ -27,22 +27,32 @@ struct EglContext {
     std::string platform;
 };
 
-bool has_extension(const char* list, const char* name) { return list && std::strstr(list, name) != nullptr; }
+bool has_extension(const char* list, const char* name) {
+    return list && std::strstr(list, name) != nullptr;
+}
 
-/// An OpenGL 4.5 core context on `display`, current without a surface; false (and nothing left behind) when it has
-/// none.
+/// An OpenGL 4.5 core context on `display`, current without a surface; false (and nothing left
+/// behind) when it has none.
 bool make_context(EGLDisplay display, EglContext& out) {
     if (display == EGL_NO_DISPLAY || !eglInitialize(display, nullptr, nullptr)) return false;
-    const std::array<EGLint, 7> config_wish{
-        EGL_SURFACE_TYPE, EGL_DONT_CARE, EGL_RENDERABLE_TYPE, EGL_OPENGL_BIT, EGL_RED_SIZE, 8, EGL_NONE};
-    const std::array<EGLint, 7> context_wish{
-        EGL_CONTEXT_MAJOR_VERSION,           4,       EGL_CONTEXT_MINOR_VERSION, 5, EGL_CONTEXT_OPENGL_PROFILE_MASK,
-        EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT, EGL_NONE};
+    const std::array<EGLint, 7> config_wish{EGL_SURFACE_TYPE, EGL_DONT_CARE, EGL_RENDERABLE_TYPE,
+                                            EGL_OPENGL_BIT,   EGL_RED_SIZE,  8,
+                                            EGL_NONE};
+    const std::array<EGLint, 7> context_wish{EGL_CONTEXT_MAJOR_VERSION,
+                                             4,
+                                             EGL_CONTEXT_MINOR_VERSION,
+                                             5,
+                                             EGL_CONTEXT_OPENGL_PROFILE_MASK,
+                                             EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT,
+                                             EGL_NONE};
     EGLConfig config = nullptr;
     EGLint count = 0;
-    if (eglBindAPI(EGL_OPENGL_API) && eglChooseConfig(display, config_wish.data(), &config, 1, &count) && count > 0) {
-        const EGLContext context = eglCreateContext(display, config, EGL_NO_CONTEXT, context_wish.data());
-        if (context != EGL_NO_CONTEXT && eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, context)) {
+    if (eglBindAPI(EGL_OPENGL_API) &&
+        eglChooseConfig(display, config_wish.data(), &config, 1, &count) && count > 0) {
+        const EGLContext context =
+            eglCreateContext(display, config, EGL_NO_CONTEXT, context_wish.data());
+        if (context != EGL_NO_CONTEXT &&
+            eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, context)) {
             out.display = display;
             out.context = context;
             return true;
@@ -53,11 +63,13 @@ bool make_context(EGLDisplay display, EglContext& out) {
     return false;
 }
 
-/// Device numbers, those that are CUDA's device `cuda_device` first: textures can be shared with no other.
+/// Device numbers, those that are CUDA's device `cuda_device` first: textures can be shared with no
+/// other.
 std::vector<std::size_t> order_of(std::span<const EGLDeviceEXT> devices, int cuda_device) {
     std::vector<std::size_t> order(devices.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    const auto query = reinterpret_cast<PFNEGLQUERYDEVICEATTRIBEXTPROC>(eglGetProcAddress("eglQueryDeviceAttribEXT"));
+    const auto query = reinterpret_cast<PFNEGLQUERYDEVICEATTRIBEXTPROC>(
+        eglGetProcAddress("eglQueryDeviceAttribEXT"));
     if (cuda_device < 0 || !query) return order;
     std::stable_partition(order.begin(), order.end(), [&](std::size_t i) {
         EGLAttrib number = -1;
@@ -66,26 +78,29 @@ std::vector<std::size_t> order_of(std::span<const EGLDeviceEXT> devices, int cud
     return order;
 }
 
-/// Graphics devices first (a GPU without a display), then Mesa's surfaceless platform (software everywhere), then the
-/// default.
+/// Graphics devices first (a GPU without a display), then Mesa's surfaceless platform (software
+/// everywhere), then the default.
 Result<EglContext> make_any_context(int cuda_device) {
     const char* client = eglQueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS);
-    const auto get_display =
-        reinterpret_cast<PFNEGLGETPLATFORMDISPLAYEXTPROC>(eglGetProcAddress("eglGetPlatformDisplayEXT"));
-    const auto query_devices = reinterpret_cast<PFNEGLQUERYDEVICESEXTPROC>(eglGetProcAddress("eglQueryDevicesEXT"));
+    const auto get_display = reinterpret_cast<PFNEGLGETPLATFORMDISPLAYEXTPROC>(
+        eglGetProcAddress("eglGetPlatformDisplayEXT"));
+    const auto query_devices =
+        reinterpret_cast<PFNEGLQUERYDEVICESEXTPROC>(eglGetProcAddress("eglQueryDevicesEXT"));
     EglContext out;
     if (get_display && query_devices && has_extension(client, "EGL_EXT_platform_device")) {
         std::array<EGLDeviceEXT, 16> devices{};
         EGLint count = 0;
         if (query_devices(static_cast<EGLint>(devices.size()), devices.data(), &count))
-            for (const std::size_t i : order_of(std::span(devices).first(static_cast<std::size_t>(count)), cuda_device))
+            for (const std::size_t i :
+                 order_of(std::span(devices).first(static_cast<std::size_t>(count)), cuda_device))
                 if (make_context(get_display(EGL_PLATFORM_DEVICE_EXT, devices[i], nullptr), out)) {
                     out.platform = fmt::format("EGL device {}", i);
                     return out;
                 }
     }
     if (get_display && has_extension(client, "EGL_MESA_platform_surfaceless") &&
-        make_context(get_display(EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, nullptr), out)) {
+        make_context(get_display(EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, nullptr),
+                     out)) {
         out.platform = "EGL surfaceless";
         return out;
     }
@@ -93,14 +108,18 @@ Result<EglContext> make_any_context(int cuda_device) {
         out.platform = "EGL";
         return out;
     }
-    return fail(ErrorKind::unsupported, "", "no OpenGL 4.5 context without a display could be made through EGL",
-                "install the graphics driver's EGL library, or Mesa's software one (package libgl1-mesa-dri)");
+    return fail(ErrorKind::unsupported, "",
+                "no OpenGL 4.5 context without a display could be made through EGL",
+                "install the graphics driver's EGL library, or Mesa's software one (package "
+                "libgl1-mesa-dri)");
 }
 
 class HeadlessWindow final : public Window {
   public:
     HeadlessWindow(EglContext egl, const WindowOptions& options)
-        : egl_(std::move(egl)), scale_(options.scale > 0 ? options.scale : 1.0), last_frame_(Clock::now()) {
+        : egl_(std::move(egl)),
+          scale_(options.scale > 0 ? options.scale : 1.0),
+          last_frame_(Clock::now()) {
         width_ = static_cast<int>(options.width * scale_);
         height_ = static_cast<int>(options.height * scale_);
         glCreateTextures(GL_TEXTURE_2D, 1, &texture_);

@@ -13,7 +13,7 @@
 
 #include "app/window/icon.h"
 #include "app/window/window.h"
-#include "renderer/base/log.h"
+#include "base/log.h"
 
 namespace gs {
 namespace {
@@ -25,16 +25,21 @@ std::string& last_glfw_error() {
 }
 
 std::string name_of_key(int key) {
-    if (key >= GLFW_KEY_A && key <= GLFW_KEY_Z) return std::string(1, static_cast<char>('A' + key - GLFW_KEY_A));
-    if (key >= GLFW_KEY_0 && key <= GLFW_KEY_9) return std::string(1, static_cast<char>('0' + key - GLFW_KEY_0));
+    if (key >= GLFW_KEY_A && key <= GLFW_KEY_Z)
+        return std::string(1, static_cast<char>('A' + key - GLFW_KEY_A));
+    if (key >= GLFW_KEY_0 && key <= GLFW_KEY_9)
+        return std::string(1, static_cast<char>('0' + key - GLFW_KEY_0));
     if (key >= GLFW_KEY_F1 && key <= GLFW_KEY_F12) return fmt::format("F{}", key - GLFW_KEY_F1 + 1);
     static constexpr std::array<std::pair<int, const char*>, 20> kNames{{
-        {GLFW_KEY_SPACE, "Space"},     {GLFW_KEY_ENTER, "Enter"},    {GLFW_KEY_ESCAPE, "Escape"},
-        {GLFW_KEY_TAB, "Tab"},         {GLFW_KEY_LEFT, "Left"},      {GLFW_KEY_RIGHT, "Right"},
-        {GLFW_KEY_UP, "Up"},           {GLFW_KEY_DOWN, "Down"},      {GLFW_KEY_HOME, "Home"},
-        {GLFW_KEY_END, "End"},         {GLFW_KEY_PAGE_UP, "PageUp"}, {GLFW_KEY_PAGE_DOWN, "PageDown"},
-        {GLFW_KEY_COMMA, ","},         {GLFW_KEY_PERIOD, "."},       {GLFW_KEY_SLASH, "/"},
-        {GLFW_KEY_MINUS, "-"},         {GLFW_KEY_EQUAL, "="},        {GLFW_KEY_LEFT_BRACKET, "["},
+        {GLFW_KEY_SPACE, "Space"},     {GLFW_KEY_ENTER, "Enter"},
+        {GLFW_KEY_ESCAPE, "Escape"},   {GLFW_KEY_TAB, "Tab"},
+        {GLFW_KEY_LEFT, "Left"},       {GLFW_KEY_RIGHT, "Right"},
+        {GLFW_KEY_UP, "Up"},           {GLFW_KEY_DOWN, "Down"},
+        {GLFW_KEY_HOME, "Home"},       {GLFW_KEY_END, "End"},
+        {GLFW_KEY_PAGE_UP, "PageUp"},  {GLFW_KEY_PAGE_DOWN, "PageDown"},
+        {GLFW_KEY_COMMA, ","},         {GLFW_KEY_PERIOD, "."},
+        {GLFW_KEY_SLASH, "/"},         {GLFW_KEY_MINUS, "-"},
+        {GLFW_KEY_EQUAL, "="},         {GLFW_KEY_LEFT_BRACKET, "["},
         {GLFW_KEY_RIGHT_BRACKET, "]"}, {GLFW_KEY_DELETE, "Delete"},
     }};
     for (const auto& [code, name] : kNames)
@@ -127,18 +132,23 @@ class GlfwWindow final : public Window {
     std::string description() const override { return "window, " + gl_description(); }
 
   private:
-    static GlfwWindow& of(GLFWwindow* window) { return *static_cast<GlfwWindow*>(glfwGetWindowUserPointer(window)); }
+    static GlfwWindow& of(GLFWwindow* window) {
+        return *static_cast<GlfwWindow*>(glfwGetWindowUserPointer(window));
+    }
 
     struct KeyEvent {
         int key, scancode, action, mods;
     };
-    void forward(const KeyEvent& e) { ImGui_ImplGlfw_KeyCallback(window_, e.key, e.scancode, e.action, e.mods); }
-    /// A key that goes down and up between two frames would never be seen down by an ImGui that looks once per frame
-    /// (before 1.87): its release waits until the frame is drawn.
+    void forward(const KeyEvent& e) {
+        ImGui_ImplGlfw_KeyCallback(window_, e.key, e.scancode, e.action, e.mods);
+    }
+    /// A key that goes down and up between two frames would never be seen down by an ImGui that
+    /// looks once per frame (before 1.87): its release waits until the frame is drawn.
     void take_key(const KeyEvent& event) {
         activity_ = true;
         if (event.action == GLFW_RELEASE) {
-            const bool fresh = std::find(pressed_.begin(), pressed_.end(), event.key) != pressed_.end();
+            const bool fresh =
+                std::find(pressed_.begin(), pressed_.end(), event.key) != pressed_.end();
             return fresh ? released_.push_back(event) : forward(event);
         }
         if (std::string chord = chord_of(event.key, event.mods); !chord.empty())
@@ -152,15 +162,20 @@ class GlfwWindow final : public Window {
             for (int i = 0; i < count; ++i) of(w).dropped_.emplace_back(paths[i]);
         });
         glfwSetCharCallback(window_, [](GLFWwindow* w, unsigned) { of(w).activity_ = true; });
-        glfwSetCursorPosCallback(window_, [](GLFWwindow* w, double, double) { of(w).activity_ = true; });
+        glfwSetCursorPosCallback(window_,
+                                 [](GLFWwindow* w, double, double) { of(w).activity_ = true; });
         glfwSetCursorEnterCallback(window_, [](GLFWwindow* w, int) { of(w).activity_ = true; });
-        glfwSetMouseButtonCallback(window_, [](GLFWwindow* w, int, int, int) { of(w).activity_ = true; });
-        glfwSetScrollCallback(window_, [](GLFWwindow* w, double, double) { of(w).activity_ = true; });
+        glfwSetMouseButtonCallback(window_,
+                                   [](GLFWwindow* w, int, int, int) { of(w).activity_ = true; });
+        glfwSetScrollCallback(window_,
+                              [](GLFWwindow* w, double, double) { of(w).activity_ = true; });
         glfwSetWindowFocusCallback(window_, [](GLFWwindow* w, int) { of(w).activity_ = true; });
-        glfwSetFramebufferSizeCallback(window_, [](GLFWwindow* w, int, int) { of(w).activity_ = true; });
+        glfwSetFramebufferSizeCallback(window_,
+                                       [](GLFWwindow* w, int, int) { of(w).activity_ = true; });
         glfwSetWindowRefreshCallback(window_, [](GLFWwindow* w) { of(w).activity_ = true; });
         glfwSetWindowCloseCallback(window_, [](GLFWwindow* w) { of(w).activity_ = true; });
-        glfwSetWindowContentScaleCallback(window_, [](GLFWwindow* w, float, float) { of(w).activity_ = true; });
+        glfwSetWindowContentScaleCallback(
+            window_, [](GLFWwindow* w, float, float) { of(w).activity_ = true; });
     }
 
     GLFWwindow* window_;
@@ -174,11 +189,15 @@ class GlfwWindow final : public Window {
 };
 
 tl::unexpected<Error> no_window(std::string_view what) {
-    const bool has_display = std::getenv("DISPLAY") != nullptr || std::getenv("WAYLAND_DISPLAY") != nullptr;
-    return fail(ErrorKind::unsupported, "",
-                fmt::format("{}: {}", what, last_glfw_error().empty() ? "no reason given" : last_glfw_error()),
-                has_display ? "--headless works without a window; LIBGL_ALWAYS_SOFTWARE=1 draws in software"
-                            : "there is no display (DISPLAY is not set); use --headless, or run under xvfb-run");
+    const bool has_display =
+        std::getenv("DISPLAY") != nullptr || std::getenv("WAYLAND_DISPLAY") != nullptr;
+    return fail(
+        ErrorKind::unsupported, "",
+        fmt::format("{}: {}", what,
+                    last_glfw_error().empty() ? "no reason given" : last_glfw_error()),
+        has_display
+            ? "--headless works without a window; LIBGL_ALWAYS_SOFTWARE=1 draws in software"
+            : "there is no display (DISPLAY is not set); use --headless, or run under xvfb-run");
 }
 
 }  // namespace
@@ -197,7 +216,8 @@ Result<std::unique_ptr<Window>> open_glfw_window(const WindowOptions& options) {
     glfwWindowHint(GLFW_DEPTH_BITS, 0);
     glfwWindowHint(GLFW_STENCIL_BITS, 0);
     glfwWindowHintString(GLFW_X11_CLASS_NAME, "gausscope");
-    GLFWwindow* window = glfwCreateWindow(options.width, options.height, options.title.c_str(), nullptr, nullptr);
+    GLFWwindow* window =
+        glfwCreateWindow(options.width, options.height, options.title.c_str(), nullptr, nullptr);
     if (!window) {
         auto error = no_window("no window with OpenGL 4.5 could be opened");
         glfwTerminate();

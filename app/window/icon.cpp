@@ -20,17 +20,23 @@ constexpr std::array<Blob, 3> kBlobs{{
 }  // namespace
 
 IconPixels window_icon(int size) {
-    IconPixels out{size,
-                   std::vector<std::uint8_t>(static_cast<std::size_t>(size) * static_cast<std::size_t>(size) * 4)};
-    const auto byte = [](float v) { return static_cast<std::uint8_t>(std::clamp(v, 0.0f, 1.0f) * 255.0f + 0.5f); };
+    IconPixels out{size, std::vector<std::uint8_t>(static_cast<std::size_t>(size) *
+                                                   static_cast<std::size_t>(size) * 4)};
+    const auto byte = [](float v) {
+        return static_cast<std::uint8_t>(std::clamp(v, 0.0f, 1.0f) * 255.0f + 0.5f);
+    };
     for (int row = 0; row < size; ++row) {
         for (int column = 0; column < size; ++column) {
             float r = 0, g = 0, b = 0, left = 1;
             for (const Blob& blob : kBlobs) {
-                const float dx = (static_cast<float>(column) + 0.5f) / static_cast<float>(size) - blob.x;
-                const float dy = (static_cast<float>(row) + 0.5f) / static_cast<float>(size) - blob.y;
-                const float u = (dx * std::cos(blob.angle) + dy * std::sin(blob.angle)) / blob.long_axis;
-                const float v = (dy * std::cos(blob.angle) - dx * std::sin(blob.angle)) / blob.short_axis;
+                const float dx =
+                    (static_cast<float>(column) + 0.5f) / static_cast<float>(size) - blob.x;
+                const float dy =
+                    (static_cast<float>(row) + 0.5f) / static_cast<float>(size) - blob.y;
+                const float u =
+                    (dx * std::cos(blob.angle) + dy * std::sin(blob.angle)) / blob.long_axis;
+                const float v =
+                    (dy * std::cos(blob.angle) - dx * std::sin(blob.angle)) / blob.short_axis;
                 const float alpha = 0.95f * std::exp(-1.2f * (u * u + v * v)) * left;
                 r += alpha * blob.r, g += alpha * blob.g, b += alpha * blob.b;
                 left -= alpha;

@@ -1,4 +1,5 @@
-// The window's icon: three overlapping Gaussians, computed rather than stored. Used by the GLFW window.
+// The window's icon: three overlapping Gaussians, computed rather than stored. Used by the GLFW
+// window.
 #pragma once
 
 #include <cstdint>

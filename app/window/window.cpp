@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "renderer/base/check.h"
+#include "base/check.h"
 
 namespace gs {
 
@@ -17,10 +17,11 @@ Result<std::unique_ptr<Window>> open_window(const WindowOptions& options) {
 Result<void> load_gl(void (*(*load)(const char*))()) {
     const int version = gladLoadGL(load);
     if (version < GLAD_MAKE_VERSION(4, 5)) {
-        return fail(ErrorKind::unsupported, "",
-                    fmt::format("OpenGL {}.{} is all this display offers, 4.5 is needed", GLAD_VERSION_MAJOR(version),
-                                GLAD_VERSION_MINOR(version)),
-                    "update the graphics driver, or set LIBGL_ALWAYS_SOFTWARE=1 to draw in software");
+        return fail(
+            ErrorKind::unsupported, "",
+            fmt::format("OpenGL {}.{} is all this display offers, 4.5 is needed",
+                        GLAD_VERSION_MAJOR(version), GLAD_VERSION_MINOR(version)),
+            "update the graphics driver, or set LIBGL_ALWAYS_SOFTWARE=1 to draw in software");
     }
     return {};
 }

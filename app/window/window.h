@@ -1,12 +1,13 @@
-// Window: a place to draw ImGui frames with OpenGL 4.5 core, either on a display (GLFW) or without one (EGL into a
-// framebuffer object), with the same calls. The studio draws through it and never asks which of the two it has.
+// Window: a place to draw ImGui frames with OpenGL 4.5 core, either on a display (GLFW) or without
+// one (EGL into a framebuffer object), with the same calls. The studio draws through it and never
+// asks which of the two it has.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "renderer/base/expected.h"
+#include "base/expected.h"
 #include "renderer/scene/image.h"
 
 struct ImDrawData;
@@ -21,7 +22,8 @@ struct WindowOptions {
     int cuda_device = -1;  ///< headless: the GPU to draw on, where CUDA computes; -1: any
 };
 
-/// One key going down (or repeating), written as the command table writes keys: "Ctrl+P", "Space", "F1".
+/// One key going down (or repeating), written as the command table writes keys: "Ctrl+P", "Space",
+/// "F1".
 struct KeyPress {
     std::string chord;
     bool repeat = false;
@@ -31,7 +33,8 @@ class Window {
   public:
     virtual ~Window() = default;
 
-    /// Connects the current ImGui context with this window and OpenGL. Call once, after ImGui::CreateContext().
+    /// Connects the current ImGui context with this window and OpenGL. Call once, after
+    /// ImGui::CreateContext().
     virtual void attach_imgui() = 0;
     virtual void detach_imgui() = 0;
     /// Collects input for up to `wait_seconds`, or until wake(); 0 only polls.
@@ -43,7 +46,8 @@ class Window {
     /// Draws and shows a finished ImGui frame.
     virtual void show(ImDrawData* draw_data) = 0;
 
-    /// True once when something happened since the last call that the next frame may answer to: input, resize, focus.
+    /// True once when something happened since the last call that the next frame may answer to:
+    /// input, resize, focus.
     virtual bool take_activity() = 0;
     virtual std::vector<std::string> take_dropped_files() = 0;
     virtual std::vector<KeyPress> take_keys() = 0;
@@ -54,20 +58,21 @@ class Window {
     virtual std::string description() const = 0;  ///< "window, OpenGL 4.5, llvmpipe ..."
 };
 
-/// Errors (kind unsupported): no display, no OpenGL 4.5, no EGL; the advice says what to install or which option to
-/// use.
+/// Errors (kind unsupported): no display, no OpenGL 4.5, no EGL; the advice says what to install or
+/// which option to use.
 Result<std::unique_ptr<Window>> open_window(const WindowOptions& options);
 
 Result<std::unique_ptr<Window>> open_glfw_window(const WindowOptions& options);
 Result<std::unique_ptr<Window>> open_headless_window(const WindowOptions& options);
 
-/// Loads OpenGL through `load`; fails when the context offers less than 4.5. Needs a current context.
+/// Loads OpenGL through `load`; fails when the context offers less than 4.5. Needs a current
+/// context.
 Result<void> load_gl(void (*(*load)(const char*))());
 /// "OpenGL 4.5, llvmpipe (LLVM 15.0.6, 256 bits)" of the current context.
 std::string gl_description();
 
-/// Draws a finished ImGui frame into an off-screen picture of `width` x `height` pixels and reads it back, RGB. The
-/// ImGui context that the window is attached to must be current.
+/// Draws a finished ImGui frame into an off-screen picture of `width` x `height` pixels and reads
+/// it back, RGB. The ImGui context that the window is attached to must be current.
 Image8 picture_of(ImDrawData* draw_data, int width, int height);
 
 }  // namespace gs

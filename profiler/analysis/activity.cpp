@@ -7,7 +7,8 @@ namespace {
 
 /// A row's spans for which `wanted(index)`, joined where they touch, clipped.
 template <class Wanted>
-Intervals intervals_of(std::span<const TraceSpan> row, std::int64_t begin, std::int64_t end, const Wanted& wanted) {
+Intervals intervals_of(std::span<const TraceSpan> row, std::int64_t begin, std::int64_t end,
+                       const Wanted& wanted) {
     Intervals out;
     for (const TraceSpan& span : spans_within(row, begin, end))
         if (wanted(static_cast<std::size_t>(&span - row.data())))
@@ -20,7 +21,8 @@ Intervals sync_records(const TraceProcess& process, std::int64_t begin, std::int
     for (const SyncEvent& sync : process.syncs.view())
         if (sync.end_ns > begin && sync.begin_ns < end && sync.type != SyncType::stream_wait_event)
             found.push_back({std::max(begin, sync.begin_ns), std::min(end, sync.end_ns)});
-    std::sort(found.begin(), found.end(), [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+    std::sort(found.begin(), found.end(),
+              [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
     Intervals out;
     for (const Interval& i : found) append(out, i);
     return out;
@@ -31,19 +33,23 @@ Intervals sync_records(const TraceProcess& process, std::int64_t begin, std::int
 ApiKind ApiKinds::operator()(std::uint32_t name) {
     constexpr std::int8_t kUnasked = -1;
     if (name >= known_.size()) known_.resize(name + std::size_t{64}, kUnasked);
-    if (known_[name] == kUnasked) known_[name] = static_cast<std::int8_t>(api_kind_of(store_->name(name)));
+    if (known_[name] == kUnasked)
+        known_[name] = static_cast<std::int8_t>(api_kind_of(store_->name(name)));
     return static_cast<ApiKind>(known_[name]);
 }
 
-std::span<const TraceSpan> spans_within(std::span<const TraceSpan> row, std::int64_t begin, std::int64_t end) {
-    const auto first = std::upper_bound(row.begin(), row.end(), begin,
-                                        [](std::int64_t t, const TraceSpan& s) { return t < s.end_ns; });
-    const auto last =
-        std::lower_bound(first, row.end(), end, [](const TraceSpan& s, std::int64_t t) { return s.begin_ns < t; });
+std::span<const TraceSpan> spans_within(std::span<const TraceSpan> row, std::int64_t begin,
+                                        std::int64_t end) {
+    const auto first =
+        std::upper_bound(row.begin(), row.end(), begin,
+                         [](std::int64_t t, const TraceSpan& s) { return t < s.end_ns; });
+    const auto last = std::lower_bound(
+        first, row.end(), end, [](const TraceSpan& s, std::int64_t t) { return s.begin_ns < t; });
     return {first, last};
 }
 
-Activity activity_of(const TraceStore& store, std::uint32_t process, std::int64_t begin, std::int64_t end) {
+Activity activity_of(const TraceStore& store, std::uint32_t process, std::int64_t begin,
+                     std::int64_t end) {
     Activity out;
     std::vector<Intervals> kernels, copies, sync, api;
     ApiKinds kind_of(store);
@@ -55,17 +61,20 @@ Activity activity_of(const TraceStore& store, std::uint32_t process, std::int64_
             if (track.kind == TrackKind::gpu_stream) {
                 out.has_gpu = out.has_gpu || !row.empty();
                 const auto copying = [&](std::size_t i) { return is_copy(work_kind(track, r, i)); };
-                kernels.push_back(intervals_of(row, begin, end, [&](std::size_t i) { return !copying(i); }));
+                kernels.push_back(
+                    intervals_of(row, begin, end, [&](std::size_t i) { return !copying(i); }));
                 copies.push_back(intervals_of(row, begin, end, copying));
             } else if (track.kind == TrackKind::api) {
                 out.has_api = out.has_api || !row.empty();
                 api.push_back(intervals_of(row, begin, end, any));
-                sync.push_back(intervals_of(
-                    row, begin, end, [&](std::size_t i) { return kind_of(row[i].name) == ApiKind::synchronize; }));
+                sync.push_back(intervals_of(row, begin, end, [&](std::size_t i) {
+                    return kind_of(row[i].name) == ApiKind::synchronize;
+                }));
             }
         }
     }
-    if (process < store.processes().size()) sync.push_back(sync_records(store.processes()[process], begin, end));
+    if (process < store.processes().size())
+        sync.push_back(sync_records(store.processes()[process], begin, end));
     out.kernels = union_of(std::move(kernels));
     out.copies = union_of(std::move(copies));
     out.busy = union_of(out.kernels, out.copies);

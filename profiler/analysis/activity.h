@@ -1,12 +1,13 @@
-// What a process did on its GPUs and in the CUDA API during a stretch of time, as sets of intervals over all streams
-// and threads: busy, copying, waiting. Used by the breakdown of iterations and by the insights.
+// What a process did on its GPUs and in the CUDA API during a stretch of time, as sets of intervals
+// over all streams and threads: busy, copying, waiting. Used by the breakdown of iterations and by
+// the insights.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "profiler/analysis/intervals.h"
-#include "profiler/store.h"
+#include "profiler/store/store.h"
 
 namespace gs {
 
@@ -31,15 +32,18 @@ struct Activity {
     bool has_api = false;  ///< so were calls
 };
 /// Sets are clipped to [begin, end].
-Activity activity_of(const TraceStore& store, std::uint32_t process, std::int64_t begin_ns, std::int64_t end_ns);
+Activity activity_of(const TraceStore& store, std::uint32_t process, std::int64_t begin_ns,
+                     std::int64_t end_ns);
 
-/// Visits a thread's CUDA calls that overlap [begin, end]: the runtime's, then those of the driver that are not inside
-/// one of the runtime's. visit(row, span).
+/// Visits a thread's CUDA calls that overlap [begin, end]: the runtime's, then those of the driver
+/// that are not inside one of the runtime's. visit(row, span).
 template <class Visit>
-void for_each_call(const TraceTrack& track, std::int64_t begin_ns, std::int64_t end_ns, const Visit& visit);
+void for_each_call(const TraceTrack& track, std::int64_t begin_ns, std::int64_t end_ns,
+                   const Visit& visit);
 
 /// Spans of a row that overlap [begin, end]: rows are in order of time and do not overlap.
-std::span<const TraceSpan> spans_within(std::span<const TraceSpan> row, std::int64_t begin_ns, std::int64_t end_ns);
+std::span<const TraceSpan> spans_within(std::span<const TraceSpan> row, std::int64_t begin_ns,
+                                        std::int64_t end_ns);
 
 /// The kind of GPU work that spans of a row are, as far as it was told: kernels else.
 inline GpuWorkKind work_kind(const TraceTrack& track, std::size_t row, std::size_t index) {
@@ -47,7 +51,8 @@ inline GpuWorkKind work_kind(const TraceTrack& track, std::size_t row, std::size
     return track.works[row].view()[index].kind;
 }
 template <class Visit>
-void for_each_call(const TraceTrack& track, std::int64_t begin_ns, std::int64_t end_ns, const Visit& visit) {
+void for_each_call(const TraceTrack& track, std::int64_t begin_ns, std::int64_t end_ns,
+                   const Visit& visit) {
     std::span<const TraceSpan> outer;
     for (std::size_t r = 0; r < track.rows.size(); ++r) {
         const auto row = spans_within(track.rows[r].view(), begin_ns, end_ns);
@@ -59,6 +64,8 @@ void for_each_call(const TraceTrack& track, std::int64_t begin_ns, std::int64_t 
         if (r == 0) outer = row;
     }
 }
-inline bool is_copy(GpuWorkKind kind) { return kind == GpuWorkKind::copy || kind == GpuWorkKind::fill; }
+inline bool is_copy(GpuWorkKind kind) {
+    return kind == GpuWorkKind::copy || kind == GpuWorkKind::fill;
+}
 
 }  // namespace gs

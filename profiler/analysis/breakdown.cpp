@@ -13,7 +13,9 @@ double ms(std::int64_t ns) { return static_cast<double>(ns) * kMsPerNs; }
 
 struct Stretch {
     std::int64_t begin = 0, end = 0;
-    std::int64_t clipped(const TraceSpan& s) const { return std::min(end, s.end_ns) - std::max(begin, s.begin_ns); }
+    std::int64_t clipped(const TraceSpan& s) const {
+        return std::min(end, s.end_ns) - std::max(begin, s.begin_ns);
+    }
     /// What begins in one of two neighbouring stretches is counted in that one.
     bool counts(const TraceSpan& s) const { return begin <= s.begin_ns && s.begin_ns < end; }
 };
@@ -39,13 +41,15 @@ void add_self_times(const TraceTrack& track, Stretch stretch, const StageOf& sta
 
 void add_stream(const TraceStore& store, const TraceTrack& track, Stretch stretch, Breakdown& out) {
     const auto stage_of = [&](std::uint32_t name) { return store.gpu_stage(name); };
-    // Rows of a stream whose work CUPTI told hold work beside work; else stages are nested in stages.
+    // Rows of a stream whose work CUPTI told hold work beside work; else stages are nested in
+    // stages.
     const bool told = !track.works.empty();
     if (!told) add_self_times(track, stretch, stage_of, out.gpu_ms);
     for (std::size_t r = 0; r < track.rows.size(); ++r) {
         const auto row = track.rows[r].view();
         for (const TraceSpan& span : spans_within(row, stretch.begin, stretch.end)) {
-            const GpuWorkKind kind = work_kind(track, r, static_cast<std::size_t>(&span - row.data()));
+            const GpuWorkKind kind =
+                work_kind(track, r, static_cast<std::size_t>(&span - row.data()));
             if (is_copy(kind)) continue;
             const auto stage = static_cast<std::size_t>(stage_of(span.name));
             if (told) out.gpu_ms[stage] += ms(stretch.clipped(span));
@@ -56,8 +60,8 @@ void add_stream(const TraceStore& store, const TraceTrack& track, Stretch stretc
     }
 }
 
-Breakdown within(const TraceStore& store, std::uint32_t process, Stretch stretch, std::uint32_t track_index,
-                 const Activity& activity, ApiKinds& kind_of) {
+Breakdown within(const TraceStore& store, std::uint32_t process, Stretch stretch,
+                 std::uint32_t track_index, const Activity& activity, ApiKinds& kind_of) {
     Breakdown out;
     const Interval whole{stretch.begin, stretch.end};
     out.wall_ms = ms(whole.length());
@@ -66,7 +70,8 @@ Breakdown within(const TraceStore& store, std::uint32_t process, Stretch stretch
     out.copy_ms = ms(length_within(activity.copies, whole));
     out.busy_ms = ms(length_within(activity.busy, whole));
     out.copy_alone_ms = out.busy_ms - out.kernel_ms;
-    out.idle_ms = activity.has_gpu ? out.wall_ms - out.busy_ms : std::numeric_limits<double>::quiet_NaN();
+    out.idle_ms =
+        activity.has_gpu ? out.wall_ms - out.busy_ms : std::numeric_limits<double>::quiet_NaN();
     out.sync_ms = ms(length_within(activity.sync, whole));
     out.api_ms = ms(length_within(activity.api, whole));
     for (const TraceTrack& track : store.tracks()) {
@@ -75,20 +80,21 @@ Breakdown within(const TraceStore& store, std::uint32_t process, Stretch stretch
         if (track.kind != TrackKind::api) continue;
         for_each_call(track, stretch.begin, stretch.end, [&](std::size_t, const TraceSpan& span) {
             const ApiKind kind = kind_of(span.name);
-            if ((kind == ApiKind::launch || kind == ApiKind::graph_launch) && stretch.counts(span)) ++out.launches;
+            if ((kind == ApiKind::launch || kind == ApiKind::graph_launch) && stretch.counts(span))
+                ++out.launches;
         });
     }
     if (track_index < store.tracks().size())
         add_self_times(
-            store.tracks()[track_index], stretch, [&](std::uint32_t name) { return store.stage(name); },
-            out.cpu_self_ms);
+            store.tracks()[track_index], stretch,
+            [&](std::uint32_t name) { return store.stage(name); }, out.cpu_self_ms);
     return out;
 }
 
 }  // namespace
 
-Breakdown break_down(const TraceStore& store, std::uint32_t process, std::int64_t begin_ns, std::int64_t end_ns,
-                     std::uint32_t track) {
+Breakdown break_down(const TraceStore& store, std::uint32_t process, std::int64_t begin_ns,
+                     std::int64_t end_ns, std::uint32_t track) {
     ApiKinds kind_of(store);
     const Activity activity = activity_of(store, process, begin_ns, end_ns);
     return within(store, process, {begin_ns, end_ns}, track, activity, kind_of);
@@ -99,10 +105,12 @@ std::vector<Breakdown> break_down(const TraceStore& store, const Iterations& ite
     if (iterations.items.empty()) return out;
     ApiKinds kind_of(store);
     const Activity activity =
-        activity_of(store, iterations.process, iterations.items.front().begin_ns, iterations.items.back().end_ns);
+        activity_of(store, iterations.process, iterations.items.front().begin_ns,
+                    iterations.items.back().end_ns);
     out.reserve(iterations.items.size());
     for (const Iteration& i : iterations.items)
-        out.push_back(within(store, iterations.process, {i.begin_ns, i.end_ns}, iterations.track, activity, kind_of));
+        out.push_back(within(store, iterations.process, {i.begin_ns, i.end_ns}, iterations.track,
+                             activity, kind_of));
     return out;
 }
 

@@ -1,5 +1,6 @@
-// What the time of a stretch of a trace (an iteration, a selection) went into: per stage on the host and on the GPU,
-// and how long the GPU was busy, copying or idle. Times are milliseconds. Used by insights, compare and serve.
+// What the time of a stretch of a trace (an iteration, a selection) went into: per stage on the
+// host and on the GPU, and how long the GPU was busy, copying or idle. Times are milliseconds. Used
+// by insights, compare and serve.
 #pragma once
 
 #include <array>
@@ -7,14 +8,15 @@
 #include <vector>
 
 #include "profiler/analysis/iterations.h"
-#include "profiler/store.h"
+#include "profiler/store/store.h"
 
 namespace gs {
 
 struct Breakdown {
     double wall_ms = 0;
-    std::array<double, kStageCount> gpu_ms{};       ///< kernels by stage, clipped to the stretch
-    std::array<double, kStageCount> cpu_self_ms{};  ///< ranges of the iterations' thread by stage, inner ones excluded
+    std::array<double, kStageCount> gpu_ms{};  ///< kernels by stage, clipped to the stretch
+    std::array<double, kStageCount>
+        cpu_self_ms{};  ///< ranges of the iterations' thread by stage, inner ones excluded
     std::array<std::uint32_t, kStageCount> gpu_calls{};
     double kernel_ms = 0;      ///< at least one kernel runs (union over streams)
     double copy_ms = 0;        ///< copies and fills, union
@@ -27,8 +29,8 @@ struct Breakdown {
     bool has_gpu = false;
 };
 
-Breakdown break_down(const TraceStore& store, std::uint32_t process, std::int64_t begin_ns, std::int64_t end_ns,
-                     std::uint32_t track = kNoTrack);
+Breakdown break_down(const TraceStore& store, std::uint32_t process, std::int64_t begin_ns,
+                     std::int64_t end_ns, std::uint32_t track = kNoTrack);
 
 /// Of every iteration, in order.
 std::vector<Breakdown> break_down(const TraceStore& store, const Iterations& iterations);

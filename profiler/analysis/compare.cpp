@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "profiler/analysis/activity.h"
-#include "profiler/statistics.h"
+#include "profiler/store/statistics.h"
 
 namespace gs {
 namespace {
@@ -32,13 +32,20 @@ void add_ranges(const CompareSide& side, Sampled& out) {
     const auto& items = out.iterations.items;
     for (std::size_t i = 0; i < items.size(); ++i)
         for (const auto& spans : track.rows)
-            for (const TraceSpan& span : spans_within(spans.view(), items[i].begin_ns, items[i].end_ns)) {
-                // Ranges that are stages have rows of their own; the iteration's range is the first row.
-                if (side.store->stage(span.name) != Stage::other || span.begin_ns < items[i].begin_ns) continue;
+            for (const TraceSpan& span :
+                 spans_within(spans.view(), items[i].begin_ns, items[i].end_ns)) {
+                // Ranges that are stages have rows of their own; the iteration's range is the first
+                // row.
+                if (side.store->stage(span.name) != Stage::other ||
+                    span.begin_ns < items[i].begin_ns)
+                    continue;
                 if (span.begin_ns == items[i].begin_ns && span.end_ns == items[i].end_ns) continue;
-                auto& values = out.series[{ComparedRow::Kind::range, std::string(side.store->name(span.name))}];
+                auto& values = out.series[{ComparedRow::Kind::range,
+                                           std::string(side.store->name(span.name))}];
                 values.resize(items.size());
-                values[i] += static_cast<double>(std::min(span.end_ns, items[i].end_ns) - span.begin_ns) * 1e-6;
+                values[i] +=
+                    static_cast<double>(std::min(span.end_ns, items[i].end_ns) - span.begin_ns) *
+                    1e-6;
             }
 }
 
@@ -49,7 +56,8 @@ void add_totals(const std::vector<Breakdown>& breakdowns, Series& series) {
             series[{ComparedRow::Kind::gpu_total, "GPU idle"}].push_back(b.idle_ms);
             series[{ComparedRow::Kind::gpu_total, "copies alone"}].push_back(b.copy_alone_ms);
         }
-        if (b.api_ms > 0) series[{ComparedRow::Kind::gpu_total, "waiting for the GPU"}].push_back(b.sync_ms);
+        if (b.api_ms > 0)
+            series[{ComparedRow::Kind::gpu_total, "waiting for the GPU"}].push_back(b.sync_ms);
     }
 }
 
@@ -59,9 +67,12 @@ Sampled sample(const CompareSide& side, const CompareOptions& options) {
     auto& items = out.iterations.items;
     if (items.size() > 2 * options.warm_up)
         items.erase(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(options.warm_up));
-    std::erase_if(items, [&](const Iteration& i) { return i.begin_ns < side.begin_ns || i.end_ns > side.end_ns; });
+    std::erase_if(items, [&](const Iteration& i) {
+        return i.begin_ns < side.begin_ns || i.end_ns > side.end_ns;
+    });
     if (items.size() > options.max_iterations)
-        items.erase(items.begin(), items.end() - static_cast<std::ptrdiff_t>(options.max_iterations));
+        items.erase(items.begin(),
+                    items.end() - static_cast<std::ptrdiff_t>(options.max_iterations));
     const std::vector<Breakdown> breakdowns = break_down(*side.store, out.iterations);
     for (const Breakdown& b : breakdowns) {
         out.series[{ComparedRow::Kind::iteration, "iteration"}].push_back(b.wall_ms);
@@ -88,26 +99,31 @@ Distribution distribution_of(std::vector<double> values) {
 }
 
 /// Indices of iterations with the same number on both sides.
-std::vector<std::pair<std::size_t, std::size_t>> matches_of(const Iterations& a, const Iterations& b) {
+std::vector<std::pair<std::size_t, std::size_t>> matches_of(const Iterations& a,
+                                                            const Iterations& b) {
     std::unordered_map<std::uint64_t, std::size_t> in_a;
     for (std::size_t i = 0; i < a.items.size(); ++i) in_a.emplace(a.items[i].number, i);
     std::vector<std::pair<std::size_t, std::size_t>> out;
     for (std::size_t i = 0; i < b.items.size(); ++i)
-        if (const auto found = in_a.find(b.items[i].number); found != in_a.end()) out.emplace_back(found->second, i);
+        if (const auto found = in_a.find(b.items[i].number); found != in_a.end())
+            out.emplace_back(found->second, i);
     return out;
 }
 
 ComparedRow row_of(const Key& key, const std::vector<double>& a, const std::vector<double>& b,
-                   std::span<const std::pair<std::size_t, std::size_t>> matches, double least_effect) {
+                   std::span<const std::pair<std::size_t, std::size_t>> matches,
+                   double least_effect) {
     ComparedRow out;
     out.kind = key.kind;
     out.name = key.name;
     for (std::size_t s = 0; s < kStageCount; ++s)
-        if (key.name == kStageNames[s] && key.kind != ComparedRow::Kind::range) out.stage = static_cast<Stage>(s);
+        if (key.name == kStageNames[s] && key.kind != ComparedRow::Kind::range)
+            out.stage = static_cast<Stage>(s);
     out.a = distribution_of(a);
     out.b = distribution_of(b);
     Shift shift;
-    // The same iteration in both has the same view and the same splats, or nearly so: their differences scatter less.
+    // The same iteration in both has the same view and the same splats, or nearly so: their
+    // differences scatter less.
     if (matches.size() >= kLeastSamples && 2 * matches.size() >= std::max(a.size(), b.size())) {
         std::vector<double> differences;
         for (const auto& [i, j] : matches)
@@ -120,7 +136,8 @@ ComparedRow row_of(const Key& key, const std::vector<double>& a, const std::vect
     out.difference_ms = shift.estimate;
     out.low_ms = shift.low;
     out.high_ms = shift.high;
-    // A stage that is not there on one side has no share to speak of: the mean tells of it, the median may be zero.
+    // A stage that is not there on one side has no share to speak of: the mean tells of it, the
+    // median may be zero.
     const double base = out.a.median_ms > 0 ? out.a.median_ms : out.b.median_ms;
     out.relative = shift.estimate / base;
     out.verdict = verdict_of(shift, base, least_effect);
@@ -138,12 +155,14 @@ void sort_rows(std::vector<ComparedRow>& rows, std::size_t max_ranges) {
         return std::isfinite(r.difference_ms) ? std::abs(r.difference_ms) : -1.0;
     };
     std::stable_sort(rows.begin(), rows.end(), [&](const ComparedRow& a, const ComparedRow& b) {
-        const bool a_first = a.kind == ComparedRow::Kind::iteration, b_first = b.kind == ComparedRow::Kind::iteration;
+        const bool a_first = a.kind == ComparedRow::Kind::iteration,
+                   b_first = b.kind == ComparedRow::Kind::iteration;
         return a_first != b_first ? a_first : !a_first && size(a) > size(b);
     });
     std::size_t ranges = 0;
-    std::erase_if(rows,
-                  [&](const ComparedRow& r) { return r.kind == ComparedRow::Kind::range && ++ranges > max_ranges; });
+    std::erase_if(rows, [&](const ComparedRow& r) {
+        return r.kind == ComparedRow::Kind::range && ++ranges > max_ranges;
+    });
 }
 
 }  // namespace
@@ -174,14 +193,16 @@ Comparison compare(const CompareSide& a, const CompareSide& b, const CompareOpti
     if (of_a.iterations.items.empty() || of_b.iterations.items.empty()) return out;
     const auto matches = matches_of(of_a.iterations, of_b.iterations);
     for (const auto& [i, j] : matches)
-        out.matched.push_back({of_a.iterations.items[i].number, of_a.iterations.items[i], of_b.iterations.items[j]});
+        out.matched.push_back(
+            {of_a.iterations.items[i].number, of_a.iterations.items[i], of_b.iterations.items[j]});
     Series keys = of_a.series;
     keys.insert(of_b.series.begin(), of_b.series.end());
     for (const auto& [key, unused] : keys) {
         // What one side never did took it no time at all.
         const auto values = [&](const Sampled& side) {
             const auto found = side.series.find(key);
-            return found != side.series.end() ? found->second : std::vector<double>(side.iterations.items.size());
+            return found != side.series.end() ? found->second
+                                              : std::vector<double>(side.iterations.items.size());
         };
         ComparedRow row = row_of(key, values(of_a), values(of_b), matches, options.least_effect);
         if (shown(row)) out.rows.push_back(std::move(row));

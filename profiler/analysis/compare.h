@@ -1,6 +1,7 @@
-// Two stretches of traces side by side: how long iterations take, and their stages on either side, as distributions,
-// with the difference and how sure it is. Two stores, or two ranges of one. Used by the Compare view of the timeline,
-// by `gausscope trace A B --compare` and by rule R22 of the insights.
+// Two stretches of traces side by side: how long iterations take, and their stages on either side,
+// as distributions, with the difference and how sure it is. Two stores, or two ranges of one. Used
+// by the Compare view of the timeline, by `gausscope trace A B --compare` and by rule R22 of the
+// insights.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 #include <vector>
 
 #include "profiler/analysis/breakdown.h"
-#include "profiler/store.h"
+#include "profiler/store/store.h"
 
 namespace gs {
 
@@ -30,7 +31,8 @@ const char* name_of(Verdict verdict);
 
 struct Distribution {
     std::size_t count = 0;
-    double median_ms = std::numeric_limits<double>::quiet_NaN(), p95_ms = median_ms, mean_ms = median_ms;
+    double median_ms = std::numeric_limits<double>::quiet_NaN(), p95_ms = median_ms,
+           mean_ms = median_ms;
 };
 
 /// One line: a duration per iteration on either side.
@@ -40,7 +42,8 @@ struct ComparedRow {
     std::string name;  ///< "iteration", a stage's name, a range's, "GPU idle"
     Stage stage = Stage::other;
     Distribution a, b;
-    /// b - a per iteration, and its 95 % interval. Over matched iterations where there are enough, else over all pairs.
+    /// b - a per iteration, and its 95 % interval. Over matched iterations where there are enough,
+    /// else over all pairs.
     double difference_ms = std::numeric_limits<double>::quiet_NaN();
     double low_ms = difference_ms, high_ms = difference_ms;
     double relative = difference_ms;  ///< difference over a's median
@@ -61,8 +64,8 @@ struct Comparison {
 };
 
 struct CompareOptions {
-    double least_effect = 0.03;        ///< of a's median: less is "same" (references: minimum effect 3 %)
-    std::size_t warm_up = 3;           ///< first iterations of a process that are left out
+    double least_effect = 0.03;  ///< of a's median: less is "same" (references: minimum effect 3 %)
+    std::size_t warm_up = 3;     ///< first iterations of a process that are left out
     std::size_t max_iterations = 512;  ///< the newest of either side
     std::size_t max_ranges = 24;       ///< of rows by range name, the longest
 };
@@ -74,14 +77,16 @@ std::string comparison_text(const Comparison& comparison);
 /// NaN as null.
 std::string comparison_json(const Comparison& comparison);
 
-/// The shift of b against a with its 95 % interval, distribution-free: Hodges and Lehmann's median of all pairwise
-/// differences, its interval from the normal approximation of Mann and Whitney's U. NaN below kLeastSamples.
+/// The shift of b against a with its 95 % interval, distribution-free: Hodges and Lehmann's median
+/// of all pairwise differences, its interval from the normal approximation of Mann and Whitney's U.
+/// NaN below kLeastSamples.
 struct Shift {
     double estimate = std::numeric_limits<double>::quiet_NaN(), low = estimate, high = estimate;
 };
 inline constexpr std::size_t kLeastSamples = 5;
 Shift shift_of(std::span<const double> a, std::span<const double> b);
-/// The same of pairs: the median of the Walsh averages of their differences, Wilcoxon's signed-rank interval.
+/// The same of pairs: the median of the Walsh averages of their differences, Wilcoxon's signed-rank
+/// interval.
 Shift paired_shift(std::span<const double> differences);
 Verdict verdict_of(const Shift& shift, double base, double least_effect);
 

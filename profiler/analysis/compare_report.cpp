@@ -29,8 +29,10 @@ const char* name_of(ComparedRow::Kind kind) {
 
 std::string number(double ms) { return std::isfinite(ms) ? fmt::format("{:.3f}", ms) : "-"; }
 
-std::string side_line(const char* which, const CompareSide& side, const std::string& how, std::size_t count) {
-    return fmt::format("  {}  {}: {} iterations ({})\n", which, side.name, count, how.empty() ? "none found" : how);
+std::string side_line(const char* which, const CompareSide& side, const std::string& how,
+                      std::size_t count) {
+    return fmt::format("  {}  {}: {} iterations ({})\n", which, side.name, count,
+                       how.empty() ? "none found" : how);
 }
 
 Json finite(double v) { return std::isfinite(v) ? Json(v) : Json(); }
@@ -48,37 +50,42 @@ std::string comparison_text(const Comparison& c) {
     const auto count = [&](bool of_a) {
         return c.rows.empty() ? std::size_t{0} : (of_a ? c.rows[0].a : c.rows[0].b).count;
     };
-    std::string out = side_line("A", c.a, c.how_a, count(true)) + side_line("B", c.b, c.how_b, count(false));
+    std::string out =
+        side_line("A", c.a, c.how_a, count(true)) + side_line("B", c.b, c.how_b, count(false));
     if (c.rows.empty()) return out + "  nothing to compare: both sides need iterations\n";
     if (c.rows[0].matched)
-        out += fmt::format("  {} iterations have the same number on both sides and are compared in pairs\n",
-                           c.matched.size());
-    out += fmt::format("  {:<30} {:<8} {:>9} {:>9} {:>9} {:>9} {:>10} {:>21} {:>8}  {}\n", "ms per iteration", "",
-                       "A p50", "A p95", "B p50", "B p95", "B - A", "95 % interval", "", "");
+        out += fmt::format(
+            "  {} iterations have the same number on both sides and are compared in pairs\n",
+            c.matched.size());
+    out += fmt::format("  {:<30} {:<8} {:>9} {:>9} {:>9} {:>9} {:>10} {:>21} {:>8}  {}\n",
+                       "ms per iteration", "", "A p50", "A p95", "B p50", "B p95", "B - A",
+                       "95 % interval", "", "");
     for (const ComparedRow& r : c.rows)
-        out += fmt::format("  {:<30} {:<8} {:>9} {:>9} {:>9} {:>9} {:>10} {:>21} {:>8}  {}\n",
-                           r.name.size() > 30 ? r.name.substr(0, 28) + ".." : r.name, name_of(r.kind),
-                           number(r.a.median_ms), number(r.a.p95_ms), number(r.b.median_ms), number(r.b.p95_ms),
-                           std::isfinite(r.difference_ms) ? fmt::format("{:+.3f}", r.difference_ms) : "-",
-                           fmt::format("[{}, {}]", number(r.low_ms), number(r.high_ms)),
-                           std::isfinite(r.relative) ? fmt::format("{:+.1f} %", 100 * r.relative) : "-",
-                           name_of(r.verdict));
+        out += fmt::format(
+            "  {:<30} {:<8} {:>9} {:>9} {:>9} {:>9} {:>10} {:>21} {:>8}  {}\n",
+            r.name.size() > 30 ? r.name.substr(0, 28) + ".." : r.name, name_of(r.kind),
+            number(r.a.median_ms), number(r.a.p95_ms), number(r.b.median_ms), number(r.b.p95_ms),
+            std::isfinite(r.difference_ms) ? fmt::format("{:+.3f}", r.difference_ms) : "-",
+            fmt::format("[{}, {}]", number(r.low_ms), number(r.high_ms)),
+            std::isfinite(r.relative) ? fmt::format("{:+.1f} %", 100 * r.relative) : "-",
+            name_of(r.verdict));
     return out;
 }
 
 std::string comparison_json(const Comparison& c) {
     Json rows = Json::array();
     for (const ComparedRow& r : c.rows)
-        rows.push_back({{"name", r.name},
-                        {"kind", r.kind == ComparedRow::Kind::iteration ? "iteration" : name_of(r.kind)},
-                        {"a", distribution(r.a)},
-                        {"b", distribution(r.b)},
-                        {"difference_ms", finite(r.difference_ms)},
-                        {"low_ms", finite(r.low_ms)},
-                        {"high_ms", finite(r.high_ms)},
-                        {"relative", finite(r.relative)},
-                        {"matched", r.matched},
-                        {"verdict", name_of(r.verdict)}});
+        rows.push_back(
+            {{"name", r.name},
+             {"kind", r.kind == ComparedRow::Kind::iteration ? "iteration" : name_of(r.kind)},
+             {"a", distribution(r.a)},
+             {"b", distribution(r.b)},
+             {"difference_ms", finite(r.difference_ms)},
+             {"low_ms", finite(r.low_ms)},
+             {"high_ms", finite(r.high_ms)},
+             {"relative", finite(r.relative)},
+             {"matched", r.matched},
+             {"verdict", name_of(r.verdict)}});
     return Json{{"a", {{"name", c.a.name}, {"iterations", c.how_a}}},
                 {"b", {{"name", c.b.name}, {"iterations", c.how_b}}},
                 {"matched_iterations", c.matched.size()},

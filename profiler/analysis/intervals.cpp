@@ -36,7 +36,8 @@ Intervals union_of(std::span<const Interval> a, std::span<const Interval> b) {
 Intervals union_of(std::vector<Intervals> sets) {
     if (sets.empty()) return {};
     for (std::size_t step = 1; step < sets.size(); step *= 2)
-        for (std::size_t i = 0; i + step < sets.size(); i += 2 * step) sets[i] = union_of(sets[i], sets[i + step]);
+        for (std::size_t i = 0; i + step < sets.size(); i += 2 * step)
+            sets[i] = union_of(sets[i], sets[i + step]);
     return std::move(sets.front());
 }
 

@@ -1,5 +1,6 @@
-// Intervals of time as sorted, disjoint sets: unions over streams and threads, what of one lies inside another, what is
-// missing. Every operation is one walk over its inputs. Used by the breakdown of iterations and by the insights.
+// Intervals of time as sorted, disjoint sets: unions over streams and threads, what of one lies
+// inside another, what is missing. Every operation is one walk over its inputs. Used by the
+// breakdown of iterations and by the insights.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@ struct Interval {
 /// Sorted by begin; neither overlapping nor touching; none empty.
 using Intervals = std::vector<Interval>;
 
-/// Adds what lies at or after the last begin in `set`; `more.begin` must not be before it. Empty ones are left out.
+/// Adds what lies at or after the last begin in `set`; `more.begin` must not be before it. Empty
+/// ones are left out.
 void append(Intervals& set, Interval more);
 Intervals union_of(std::span<const Interval> a, std::span<const Interval> b);
 /// Of many sets, pairwise: each element is looked at once per doubling.

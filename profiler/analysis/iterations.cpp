@@ -8,17 +8,19 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "profiler/iteration_name.h"
+#include "profiler/store/iteration_name.h"
 
 namespace gs {
 namespace {
 
-constexpr std::size_t kLeastRecurring = 4;  ///< of what is inferred: fewer say nothing about regularity
-constexpr double kRegularShare = 0.8;       ///< of the periods must lie within [1/2, 2] of their median
-constexpr std::size_t kOuterRows = 3;       ///< of a thread, searched for what recurs
-constexpr double kSameCount = 0.03;         ///< kernels whose counts differ by less are of one loop
+constexpr std::size_t kLeastRecurring =
+    4;                                 ///< of what is inferred: fewer say nothing about regularity
+constexpr double kRegularShare = 0.8;  ///< of the periods must lie within [1/2, 2] of their median
+constexpr std::size_t kOuterRows = 3;  ///< of a thread, searched for what recurs
+constexpr double kSameCount = 0.03;    ///< kernels whose counts differ by less are of one loop
 
-/// iteration_name() for the names of a store, each asked once. A viewer that trains nothing has its pictures.
+/// iteration_name() for the names of a store, each asked once. A viewer that trains nothing has its
+/// pictures.
 class NameRanks {
   public:
     explicit NameRanks(const TraceStore& store) : store_(store) {}
@@ -74,8 +76,9 @@ std::map<CandidateKey, Candidate> named_candidates(const TraceStore& store, std:
     return found;
 }
 
-/// The better name; then the one that recurs (a range around the whole loop may bear the same name); then threads
-/// before start/end ranges; then the outer row of a thread; then what covers more time.
+/// The better name; then the one that recurs (a range around the whole loop may bear the same
+/// name); then threads before start/end ranges; then the outer row of a thread; then what covers
+/// more time.
 bool better(const Candidate& a, const Candidate& b) {
     const bool a_recurs = a.spans.size() > 1, b_recurs = b.spans.size() > 1;
     if (a_recurs != b_recurs) return a_recurs;
@@ -97,7 +100,8 @@ Iterations from_names(const TraceStore& store, std::uint32_t process) {
               [](const TraceSpan* a, const TraceSpan* b) { return a->begin_ns < b->begin_ns; });
     out.track = best->track;
     for (const TraceSpan* span : best->spans) {
-        if (!out.items.empty() && span->begin_ns < out.items.back().end_ns) continue;  // start/end ranges may overlap
+        if (!out.items.empty() && span->begin_ns < out.items.back().end_ns)
+            continue;  // start/end ranges may overlap
         const bool numbered = span->has_payload && span->payload_kind == PayloadKind::whole;
         const auto in_name = iteration_name(store.name(span->name)).number;
         const std::uint64_t number = numbered ? span->payload : in_name.value_or(out.items.size());
@@ -118,14 +122,17 @@ bool recurs_regularly(const std::vector<std::int64_t>& begins) {
     auto middle = periods.begin() + static_cast<std::ptrdiff_t>(periods.size() / 2);
     std::nth_element(periods.begin(), middle, periods.end());
     const std::int64_t median = *middle;
-    const auto regular = std::count_if(periods.begin(), periods.end(),
-                                       [&](std::int64_t p) { return 2 * p >= median && p <= 2 * median; });
-    return median > 0 && static_cast<double>(regular) >= kRegularShare * static_cast<double>(periods.size());
+    const auto regular = std::count_if(periods.begin(), periods.end(), [&](std::int64_t p) {
+        return 2 * p >= median && p <= 2 * median;
+    });
+    return median > 0 &&
+           static_cast<double>(regular) >= kRegularShare * static_cast<double>(periods.size());
 }
 
 using BeginsByName = std::unordered_map<std::uint32_t, std::vector<std::int64_t>>;
 
-/// The name that marks the loop: of the regular ones, that of the count which most of them share, the first in time.
+/// The name that marks the loop: of the regular ones, that of the count which most of them share,
+/// the first in time.
 std::optional<std::uint32_t> loop_marker(BeginsByName& by_name) {
     std::vector<std::uint32_t> regular;
     for (auto& [name, begins] : by_name) {
@@ -136,12 +143,15 @@ std::optional<std::uint32_t> loop_marker(BeginsByName& by_name) {
     std::tuple<std::size_t, std::size_t, std::int64_t> best_score{0, 0, 0};
     for (const std::uint32_t name : regular) {
         const std::size_t count = by_name[name].size();
-        const auto slack = std::max<std::size_t>(1, static_cast<std::size_t>(kSameCount * static_cast<double>(count)));
-        const auto alike = static_cast<std::size_t>(std::count_if(regular.begin(), regular.end(), [&](std::uint32_t n) {
-            const std::size_t other = by_name[n].size();
-            return std::max(other, count) - std::min(other, count) <= slack;
-        }));
-        // Among equals the rarer one: what comes twice in each iteration shares its count with fewer.
+        const auto slack = std::max<std::size_t>(
+            1, static_cast<std::size_t>(kSameCount * static_cast<double>(count)));
+        const auto alike = static_cast<std::size_t>(
+            std::count_if(regular.begin(), regular.end(), [&](std::uint32_t n) {
+                const std::size_t other = by_name[n].size();
+                return std::max(other, count) - std::min(other, count) <= slack;
+            }));
+        // Among equals the rarer one: what comes twice in each iteration shares its count with
+        // fewer.
         const std::tuple score{alike, ~count, -by_name[name].front()};
         if (!best || best_score < score) {
             best_score = score;
@@ -153,16 +163,19 @@ std::optional<std::uint32_t> loop_marker(BeginsByName& by_name) {
 
 void items_between(Iterations& out, const std::vector<std::int64_t>& begins) {
     for (std::size_t i = 0; i + 1 < begins.size(); ++i)
-        if (begins[i + 1] > begins[i]) out.items.push_back({out.items.size(), begins[i], begins[i + 1]});
+        if (begins[i + 1] > begins[i])
+            out.items.push_back({out.items.size(), begins[i], begins[i + 1]});
 }
 
-/// The uppermost row of a thread in which something recurs: a range around the whole program hides the loop in it.
+/// The uppermost row of a thread in which something recurs: a range around the whole program hides
+/// the loop in it.
 Iterations from_rows(const TraceStore& store, std::uint32_t track_index) {
     Iterations out;
     const TraceTrack& track = store.tracks()[track_index];
     for (std::size_t r = 0; r < std::min(kOuterRows, track.rows.size()); ++r) {
         BeginsByName by_name;
-        for (const TraceSpan& span : track.rows[r].view()) by_name[span.name].push_back(span.begin_ns);
+        for (const TraceSpan& span : track.rows[r].view())
+            by_name[span.name].push_back(span.begin_ns);
         const auto marker = loop_marker(by_name);
         if (!marker) continue;
         items_between(out, by_name[*marker]);
@@ -178,7 +191,8 @@ Iterations from_thread(const TraceStore& store, std::uint32_t process) {
     std::int64_t most = 0;
     for (std::uint32_t t = 0; t < store.tracks().size(); ++t) {
         const TraceTrack& track = store.tracks()[t];
-        if (track.process != process || track.kind != TrackKind::thread || track.rows.empty()) continue;
+        if (track.process != process || track.kind != TrackKind::thread || track.rows.empty())
+            continue;
         std::int64_t total = 0;
         for (const TraceSpan& span : track.rows[0].view()) total += span.length_ns();
         if (total <= most) continue;
@@ -199,11 +213,13 @@ Iterations from_kernels(const TraceStore& store, std::uint32_t process) {
     out.inferred = true;
     BeginsByName by_name;
     for (const TraceTrack& track : store.tracks()) {
-        if (track.process != process || track.kind != TrackKind::gpu_stream || track.rows.empty()) continue;
+        if (track.process != process || track.kind != TrackKind::gpu_stream || track.rows.empty())
+            continue;
         const auto spans = track.rows[0].view();
         const auto works = track.works.empty() ? std::span<const GpuWork>() : track.works[0].view();
         for (std::size_t i = 0; i < spans.size(); ++i)
-            if (i >= works.size() || works[i].kind == GpuWorkKind::kernel || works[i].kind == GpuWorkKind::graph)
+            if (i >= works.size() || works[i].kind == GpuWorkKind::kernel ||
+                works[i].kind == GpuWorkKind::graph)
                 by_name[spans[i].name].push_back(spans[i].begin_ns);
     }
     const auto marker = loop_marker(by_name);
@@ -219,7 +235,8 @@ Iterations from_kernels(const TraceStore& store, std::uint32_t process) {
 Iterations find_iterations(const TraceStore& store, std::uint32_t process) {
     Iterations named = from_names(store, process);
     if (named.items.size() > 1) return named;
-    // A single range of a telling name is better than nothing, and worse than something that recurs.
+    // A single range of a telling name is better than nothing, and worse than something that
+    // recurs.
     Iterations inferred = from_thread(store, process);
     if (inferred.items.empty()) inferred = from_kernels(store, process);
     return inferred.items.empty() ? named : inferred;

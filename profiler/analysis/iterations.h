@@ -1,12 +1,12 @@
-// Which stretches of a process's time are its iterations, whatever the program calls them. The base of the insights,
-// of comparing two traces, of the iteration bars and of the metrics of `serve`.
+// Which stretches of a process's time are its iterations, whatever the program calls them. The base
+// of the insights, of comparing two traces, of the iteration bars and of the metrics of `serve`.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "profiler/store.h"
+#include "profiler/store/store.h"
 
 namespace gs {
 
@@ -17,16 +17,19 @@ struct Iteration {
 };
 struct Iterations {
     std::uint32_t process = 0;
-    std::uint32_t track = kNoTrack;  ///< the thread they were found on; kNoTrack: found from the GPU's work
-    std::string name;                ///< of the range ("iteration"), or of the kernel that comes once in each
-    std::string how;                 ///< for the user: "ranges called 'iteration'", "inferred: kernel 'adam' recurs"
+    std::uint32_t track =
+        kNoTrack;      ///< the thread they were found on; kNoTrack: found from the GPU's work
+    std::string name;  ///< of the range ("iteration"), or of the kernel that comes once in each
+    std::string
+        how;  ///< for the user: "ranges called 'iteration'", "inferred: kernel 'adam' recurs"
     bool inferred = false;
     std::vector<Iteration> items;  ///< in order, without overlap
 };
 
-/// The iterations of one process; empty items when nothing recurs. Tried in this order: ranges named iteration, step,
-/// train_step, "ProfilerStep#N", "iteration[a,b)" and the like; the top-level range of the busiest thread that recurs
-/// most regularly; the rarest kernel that recurs regularly.
+/// The iterations of one process; empty items when nothing recurs. Tried in this order: ranges
+/// named iteration, step, train_step, "ProfilerStep#N", "iteration[a,b)" and the like; the
+/// top-level range of the busiest thread that recurs most regularly; the rarest kernel that recurs
+/// regularly.
 Iterations find_iterations(const TraceStore& store, std::uint32_t process);
 
 }  // namespace gs

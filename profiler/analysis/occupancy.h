@@ -1,12 +1,12 @@
-// How many of a kernel's blocks a multiprocessor holds at once, and how many rounds ("waves") its grid takes: from the
-// launch and the device's limits alone, no counters. The arithmetic of CUDA's occupancy calculator. Used by the
-// insights and the timeline's tooltips.
+// How many of a kernel's blocks a multiprocessor holds at once, and how many rounds ("waves") its
+// grid takes: from the launch and the device's limits alone, no counters. The arithmetic of CUDA's
+// occupancy calculator. Used by the insights and the timeline's tooltips.
 #pragma once
 
 #include <cstdint>
 
-#include "profiler/gpu_event.h"
-#include "profiler/store.h"
+#include "profiler/store/gpu_event.h"
+#include "profiler/store/store.h"
 
 namespace gs {
 

@@ -1,12 +1,12 @@
-// RangeProjection: the ranges of host threads as a GPU stream saw them: from the first to the last piece of work that
-// was launched inside a range. Follows a stream as it grows, a little every frame. Drawn by the timeline above the
-// stream's own rows, and written into Perfetto traces.
+// RangeProjection: the ranges of host threads as a GPU stream saw them: from the first to the last
+// piece of work that was launched inside a range. Follows a stream as it grows, a little every
+// frame. Drawn by the timeline above the stream's own rows, and written into Perfetto traces.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "profiler/store.h"
+#include "profiler/store/store.h"
 
 namespace gs {
 

@@ -22,7 +22,8 @@ int get_module_function_table(int module, nvtx::FunctionTable* table, unsigned i
 void set_injection_version(std::uint32_t) {}
 
 constexpr nvtx::Callbacks kCallbackTable{sizeof(nvtx::Callbacks), get_module_function_table};
-constexpr nvtx::VersionInfo kVersionTable{sizeof(nvtx::VersionInfo), nvtx::kVersion, 0, set_injection_version};
+constexpr nvtx::VersionInfo kVersionTable{sizeof(nvtx::VersionInfo), nvtx::kVersion, 0,
+                                          set_injection_version};
 
 const void* get_export_table(std::uint32_t id) {
     if (id == nvtx::kCallbacks) return &kCallbackTable;
@@ -30,7 +31,8 @@ const void* get_export_table(std::uint32_t id) {
 }
 
 bool refuse(const char* path, const char* why) {
-    std::fprintf(stderr, "gausscope: the NVTX library %s of GAUSSCOPE_CHAIN_NVTX is not used: %s\n", path, why);
+    std::fprintf(stderr, "gausscope: the NVTX library %s of GAUSSCOPE_CHAIN_NVTX is not used: %s\n",
+                 path, why);
     return false;
 }
 
@@ -41,7 +43,8 @@ bool load(const char* path) noexcept {
         for (unsigned int i = 1; i < kSizes[m]; ++i) tables[m][i] = &functions[m][i];
     void* library = ::dlopen(path, RTLD_LAZY | RTLD_LOCAL);
     if (library == nullptr) return refuse(path, ::dlerror());
-    const auto initialize = reinterpret_cast<nvtx::Initialize>(::dlsym(library, nvtx::kInitializeName));
+    const auto initialize =
+        reinterpret_cast<nvtx::Initialize>(::dlsym(library, nvtx::kInitializeName));
     if (initialize == nullptr) return refuse(path, "it has no InitializeInjectionNvtx2");
     // Nothing is taken from a tool that says it failed; as NVTX itself would not.
     if (initialize(get_export_table) != 0) return true;
@@ -50,6 +53,8 @@ bool load(const char* path) noexcept {
     return refuse(path, "it refused to start");
 }
 
-nvtx::Function function(nvtx::Module module, std::uint32_t number) noexcept { return functions[module][number]; }
+nvtx::Function function(nvtx::Module module, std::uint32_t number) noexcept {
+    return functions[module][number];
+}
 
 }  // namespace gs::inject::chain

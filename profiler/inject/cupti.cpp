@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "profiler/core/clock.h"
-#include "profiler/core/service_words.h"
+#include "base/record/clock.h"
+#include "base/record/service_words.h"
 #include "profiler/inject/cupti_session.h"
 #include "profiler/inject/cupti_sink.h"
 #include "profiler/inject/settings.h"
@@ -23,7 +23,8 @@ constexpr std::uint64_t kSecond = 1'000'000'000, kMillisecond = 1'000'000;
 /// Another tool may keep CUPTI for hours, and asking costs it nothing, but us.
 constexpr std::uint64_t kFirstRetry = kSecond, kLastRetry = 60 * kSecond;
 constexpr std::uint64_t kPresenceInterval = kSecond / 5;
-/// How long a client that asked for CUPTI waits for the program's next CUDA call; it gives up on answers after 2 s.
+/// How long a client that asked for CUPTI waits for the program's next CUDA call; it gives up on
+/// answers after 2 s.
 constexpr std::uint64_t kLeaveTime = kSecond / 3, kPatience = kSecond / 2;
 
 // One per process; calls come from the endpoint's thread, from cuInit() and from exit().
@@ -112,7 +113,8 @@ void pursue() noexcept {
         if (!control.driver_seen.load()) {
             if (now < control.next_look) return;
             control.next_look = now + kPresenceInterval;
-            if (!driver_is_initialized()) return say(CuptiState::not_asked, "the program has not used CUDA so far");
+            if (!driver_is_initialized())
+                return say(CuptiState::not_asked, "the program has not used CUDA so far");
             control.driver_seen.store(true);
         }
         try_to_take();
@@ -148,7 +150,8 @@ void settle_if_free() noexcept {
 }
 
 bool leave_within(std::uint64_t ns) noexcept {
-    for (const std::uint64_t until = monotonic_ns() + ns; control.session.taken() && monotonic_ns() < until; let_go())
+    for (const std::uint64_t until = monotonic_ns() + ns;
+         control.session.taken() && monotonic_ns() < until; let_go())
         pause_for(kMillisecond);
     return !control.session.taken();
 }
@@ -204,7 +207,8 @@ void tick() noexcept {
 
 void cuda_appeared() noexcept {
     control.driver_seen.store(true);
-    // The endpoint's thread may be at it, even waiting for this very cuInit(); then its next tick() does the rest.
+    // The endpoint's thread may be at it, even waiting for this very cuInit(); then its next tick()
+    // does the rest.
     if (const Turn turn(kSecond / 10); turn) settle();
 }
 

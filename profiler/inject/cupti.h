@@ -1,37 +1,41 @@
-// CUPTI, as the injection library uses it: kernels, copies, CUDA calls, waits, allocations and overheads of this
-// process become activity records in its ring (abi.h, "Activity lanes"). The library is opened at run time, never
-// linked; where it is missing or another tool has it, everything else goes on and RingHeader::cupti_state and
-// cupti_reason say why.
+// CUPTI, as the injection library uses it: kernels, copies, CUDA calls, waits, allocations and
+// overheads of this process become activity records in its ring (abi.h, "Activity lanes"). The
+// library is opened at run time, never linked; where it is missing or another tool has it,
+// everything else goes on and RingHeader::cupti_state and cupti_reason say why.
 //
-// Called by the library's Host (profiler/core/endpoint.h) from the endpoint's thread, by InitializeInjection from the
-// thread that initialises CUDA, and at exit. Calls that meet each other do not wait: the later one leaves its wish for
-// the next tick(). Nothing throws; no lock of ours is held while CUPTI runs, and none is taken inside its callbacks.
+// Called by the library's Host (base/record/endpoint.h) from the endpoint's thread, by
+// InitializeInjection from the thread that initialises CUDA, and at exit. Calls that meet each
+// other do not wait: the later one leaves its wish for the next tick(). Nothing throws; no lock of
+// ours is held while CUPTI runs, and none is taken inside its callbacks.
 #pragma once
 
 namespace gs::inject::cupti {
 
-/// Recording is wanted (or no longer). On: CUPTI is taken as soon as CUDA is in the process - now, or in a later
-/// tick(). Off: kinds off, the last records fetched, CUPTI given back completely, so that no slow-down stays behind.
-/// GAUSSCOPE_CUPTI=0 in the environment: never taken.
+/// Recording is wanted (or no longer). On: CUPTI is taken as soon as CUDA is in the process - now,
+/// or in a later tick(). Off: kinds off, the last records fetched, CUPTI given back completely, so
+/// that no slow-down stays behind. GAUSSCOPE_CUPTI=0 in the environment: never taken.
 void set_armed(bool armed) noexcept;
 
 /// The budget's duty cycle: kinds off for a while, CUPTI stays ours.
 void set_paused(bool paused) noexcept;
 
-/// On a client's request: CUPTI is given back and stays so until acquire(). False: `why` (192 bytes) says why not.
+/// On a client's request: CUPTI is given back and stays so until acquire(). False: `why` (192
+/// bytes) says why not.
 bool release(char* why) noexcept;
 /// Allows it again and, when armed, tries at once. False: `why` says who has it or what is missing.
 bool acquire(char* why) noexcept;
 
-/// Fetches what CUPTI has completed, counts what it dropped, looks whether CUDA has appeared and whether a tool that
-/// held CUPTI has gone. Armed or not: letting go, too, may take until the program's next CUDA call.
+/// Fetches what CUPTI has completed, counts what it dropped, looks whether CUDA has appeared and
+/// whether a tool that held CUPTI has gone. Armed or not: letting go, too, may take until the
+/// program's next CUDA call.
 void tick() noexcept;
 
-/// The driver is being initialised by the calling thread (InitializeInjection): takes CUPTI now when armed, so that no
-/// kernel is missed.
+/// The driver is being initialised by the calling thread (InitializeInjection): takes CUPTI now
+/// when armed, so that no kernel is missed.
 void cuda_appeared() noexcept;
 
-/// At exit, after the endpoint's thread has ended: forced flush, then nothing more. CUPTI is not called afterwards.
+/// At exit, after the endpoint's thread has ended: forced flush, then nothing more. CUPTI is not
+/// called afterwards.
 void finish() noexcept;
 
 /// In the child of a fork: forgets everything, calls nothing.

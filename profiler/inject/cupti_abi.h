@@ -1,7 +1,7 @@
-// CUPTI's C interface as far as we call it, declared by us, so that the library builds without the CUDA toolkit and
-// runs with whatever CUPTI the watched process brought along. Numbers and signatures are those of CUPTI's public
-// headers; tests/unit/cupti_headers_test.cpp compares every one of them with the real headers where they are installed.
-// Used by profiler/inject/cupti*.
+// CUPTI's C interface as far as we call it, declared by us, so that the library builds without the
+// CUDA toolkit and runs with whatever CUPTI the watched process brought along. Numbers and
+// signatures are those of CUPTI's public headers; tests/unit/cupti_headers_test.cpp compares every
+// one of them with the real headers where they are installed. Used by profiler/inject/cupti*.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,8 @@
 namespace gs::inject::cupti {
 
 using Result = int;  ///< CUptiResult
-inline constexpr Result kSuccess = 0, kMaxLimitReached = 12, kNotInitialized = 15, kMultipleSubscribers = 39;
+inline constexpr Result kSuccess = 0, kMaxLimitReached = 12, kNotInitialized = 15,
+                        kMultipleSubscribers = 39;
 
 enum Kind : std::uint32_t {  ///< CUpti_ActivityKind
     kMemcpy = 1,
@@ -38,7 +39,8 @@ inline constexpr std::uint32_t kFlushForced = 1;
 inline constexpr int kThreadIdSystem = 1;
 inline constexpr std::uint32_t kNoStream = 0xFFFFFFFFu;  ///< CUPTI_SYNCHRONIZATION_INVALID_VALUE
 inline constexpr std::uint32_t kObjectThread = 2;        ///< CUPTI_ACTIVITY_OBJECT_THREAD
-inline constexpr std::uint32_t kMemoryRelease = 2;       ///< CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE
+inline constexpr std::uint32_t kMemoryRelease =
+    2;  ///< CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE
 
 struct SubscriberParams {  ///< CUpti_SubscriberParams
     std::size_t struct_size;
@@ -50,8 +52,8 @@ struct SubscriberParams {  ///< CUpti_SubscriberParams
 using Subscriber = void*;
 using Callback = void (*)(void*, int domain, std::uint32_t cbid, const void* data);
 using BufferRequested = void (*)(std::uint8_t**, std::size_t* size, std::size_t* max_records);
-using BufferCompleted = void (*)(void* context, std::uint32_t stream, std::uint8_t*, std::size_t size,
-                                 std::size_t valid);
+using BufferCompleted = void (*)(void* context, std::uint32_t stream, std::uint8_t*,
+                                 std::size_t size, std::size_t valid);
 
 /// The functions, in the order they are looked up; the optional ones may be null.
 struct Functions {
@@ -66,7 +68,8 @@ struct Functions {
     Result (*ActivityDisable)(std::uint32_t kind);
     Result (*ActivityFlushAll)(std::uint32_t flag);
     Result (*ActivityGetNextRecord)(std::uint8_t* buffer, std::size_t valid, void** record);
-    Result (*ActivityGetNumDroppedRecords)(void* context, std::uint32_t stream, std::size_t* dropped);
+    Result (*ActivityGetNumDroppedRecords)(void* context, std::uint32_t stream,
+                                           std::size_t* dropped);
     // optional
     Result (*Subscribe_v2)(Subscriber*, Callback, void*, SubscriberParams*);
     Result (*GetCallbackName)(int domain, std::uint32_t cbid, const char**);
@@ -78,18 +81,22 @@ struct Functions {
 };
 
 // ---- records ----
-// Where the fields we read lie in the records of one generation of CUPTI. Records only ever grow at their end, but not
-// every generation has every field, and a record is read no further than its own generation's size.
+// Where the fields we read lie in the records of one generation of CUPTI. Records only ever grow at
+// their end, but not every generation has every field, and a record is read no further than its own
+// generation's size.
 
 struct KernelLayout {  ///< CUpti_ActivityKernel8 and later
-    std::uint16_t bytes, registers, start, end, device, context, stream, grid, block, static_shared, dynamic_shared,
-        local_per_thread, correlation, name, graph;
+    std::uint16_t bytes, registers, start, end, device, context, stream, grid, block, static_shared,
+        dynamic_shared, local_per_thread, correlation, name, graph;
 };
-struct CopyLayout {  ///< CUpti_ActivityMemcpy5 and later, CUpti_ActivityMemcpyPtoP4; target 0: as the source, a fill
-    std::uint16_t bytes, source, target, flags, size, start, end, device, context, stream, correlation, graph;
+struct CopyLayout {  ///< CUpti_ActivityMemcpy5 and later, CUpti_ActivityMemcpyPtoP4; target 0: as
+                     ///< the source, a fill
+    std::uint16_t bytes, source, target, flags, size, start, end, device, context, stream,
+        correlation, graph;
 };
 struct FillLayout {  ///< CUpti_ActivityMemset4
-    std::uint16_t bytes, size, start, end, device, context, stream, correlation, flags, memory, graph;
+    std::uint16_t bytes, size, start, end, device, context, stream, correlation, flags, memory,
+        graph;
 };
 struct ApiLayout {  ///< CUpti_ActivityAPI
     std::uint16_t bytes, cbid, start, end, thread, correlation, result;
@@ -101,7 +108,8 @@ struct OverheadLayout {  ///< CUpti_ActivityOverhead to 3; correlation 0: not to
     std::uint16_t bytes, type, object_kind, thread, start, end, correlation;
 };
 struct MemoryLayout {  ///< CUpti_ActivityMemory3 and 4
-    std::uint16_t bytes, operation, memory, correlation, address, size, time, device, context, stream;
+    std::uint16_t bytes, operation, memory, correlation, address, size, time, device, context,
+        stream;
 };
 struct GraphLayout {  ///< CUpti_ActivityGraphTrace and 2
     std::uint16_t bytes, correlation, start, end, device, graph, context, stream;
@@ -120,9 +128,12 @@ struct Layouts {
     GraphLayout graph;
 };
 
-inline constexpr KernelLayout kKernel8{200, 6, 16, 24, 40, 44, 48, 52, 64, 76, 80, 84, 92, 104, 156};
-inline constexpr KernelLayout kKernel9{208, 6, 16, 24, 40, 44, 48, 52, 64, 76, 80, 84, 92, 104, 156};
-inline constexpr KernelLayout kKernel10{216, 6, 16, 24, 40, 44, 48, 52, 64, 76, 80, 84, 92, 104, 156};
+inline constexpr KernelLayout kKernel8{200, 6,  16, 24, 40, 44,  48, 52,
+                                       64,  76, 80, 84, 92, 104, 156};
+inline constexpr KernelLayout kKernel9{208, 6,  16, 24, 40, 44,  48, 52,
+                                       64,  76, 80, 84, 92, 104, 156};
+inline constexpr KernelLayout kKernel10{216, 6,  16, 24, 40, 44,  48, 52,
+                                        64,  76, 80, 84, 92, 104, 156};
 inline constexpr CopyLayout kCopy5{88, 5, 6, 7, 8, 16, 24, 32, 36, 40, 44, 72};
 inline constexpr CopyLayout kCopy6{96, 5, 6, 7, 8, 16, 24, 32, 36, 40, 44, 72};
 inline constexpr CopyLayout kPeer4{96, 5, 6, 7, 8, 16, 24, 32, 36, 40, 60, 80};
@@ -138,14 +149,19 @@ inline constexpr MemoryLayout kMemory4{128, 4, 8, 12, 16, 24, 32, 52, 56, 60};
 inline constexpr GraphLayout kGraph1{48, 4, 8, 16, 24, 28, 32, 36};
 inline constexpr GraphLayout kGraph2{56, 4, 8, 16, 24, 28, 32, 36};
 
-/// Oldest first; a CUPTI newer than the last is read as the last. Where the toolkit that brought a longer record is not
-/// certain, the shorter one stands: it is the beginning of the longer.
+/// Oldest first; a CUPTI newer than the last is read as the last. Where the toolkit that brought a
+/// longer record is not certain, the shorter one stands: it is the beginning of the longer.
 inline constexpr Layouts kLayouts[] = {
-    {18, "CUDA 11.8", kKernel8, kCopy5, kPeer4, kFill4, kApi, kSync1, kOverhead1, kMemory3, kGraph1},
-    {19, "CUDA 12.0", kKernel9, kCopy5, kPeer4, kFill4, kApi, kSync1, kOverhead1, kMemory3, kGraph1},
-    {20, "CUDA 12.2", kKernel9, kCopy5, kPeer4, kFill4, kApi, kSync1, kOverhead2, kMemory3, kGraph1},
-    {26, "CUDA 12.8", kKernel9, kCopy6, kPeer4, kFill4, kApi, kSync2, kOverhead2, kMemory3, kGraph1},
-    {130000, "CUDA 13.0", kKernel10, kCopy6, kPeer4, kFill4, kApi, kSync2, kOverhead3, kMemory4, kGraph2},
+    {18, "CUDA 11.8", kKernel8, kCopy5, kPeer4, kFill4, kApi, kSync1, kOverhead1, kMemory3,
+     kGraph1},
+    {19, "CUDA 12.0", kKernel9, kCopy5, kPeer4, kFill4, kApi, kSync1, kOverhead1, kMemory3,
+     kGraph1},
+    {20, "CUDA 12.2", kKernel9, kCopy5, kPeer4, kFill4, kApi, kSync1, kOverhead2, kMemory3,
+     kGraph1},
+    {26, "CUDA 12.8", kKernel9, kCopy6, kPeer4, kFill4, kApi, kSync2, kOverhead2, kMemory3,
+     kGraph1},
+    {130000, "CUDA 13.0", kKernel10, kCopy6, kPeer4, kFill4, kApi, kSync2, kOverhead3, kMemory4,
+     kGraph2},
 };
 
 /// The generation of an API version; null: older than any we know.

@@ -11,7 +11,8 @@ namespace {
 /// Takes the lowest bit out of `mask`; 32 when it is empty.
 std::uint32_t take_bit(std::atomic<std::uint32_t>& mask) noexcept {
     std::uint32_t bits = mask.load(std::memory_order_relaxed);
-    while (bits != 0 && !mask.compare_exchange_weak(bits, bits & (bits - 1), std::memory_order_acq_rel)) {
+    while (bits != 0 &&
+           !mask.compare_exchange_weak(bits, bits & (bits - 1), std::memory_order_acq_rel)) {
     }
     return static_cast<std::uint32_t>(std::countr_zero(bits));
 }
@@ -21,8 +22,8 @@ std::uint32_t take_bit(std::atomic<std::uint32_t>& mask) noexcept {
 bool BufferPool::prepare() noexcept {
     static_assert(kBuffers == 32);
     if (memory_ != nullptr) return true;
-    void* memory =
-        ::mmap(nullptr, kBytes * kBuffers, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* memory = ::mmap(nullptr, kBytes * kBuffers, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return false;
     memory_ = static_cast<std::uint8_t*>(memory);
     free_.store(~0u, std::memory_order_release);
@@ -36,7 +37,8 @@ std::uint8_t* BufferPool::take() noexcept {
 }
 
 std::uint32_t BufferPool::index_of(const std::uint8_t* buffer) const noexcept {
-    if (memory_ == nullptr || buffer < memory_ || buffer >= memory_ + kBytes * kBuffers) return kBuffers;
+    if (memory_ == nullptr || buffer < memory_ || buffer >= memory_ + kBytes * kBuffers)
+        return kBuffers;
     const auto offset = static_cast<std::size_t>(buffer - memory_);
     return offset % kBytes == 0 ? static_cast<std::uint32_t>(offset / kBytes) : kBuffers;
 }
@@ -45,7 +47,8 @@ bool BufferPool::complete(const std::uint8_t* buffer, std::size_t valid) noexcep
     const std::uint32_t i = index_of(buffer);
     if (i >= kBuffers) return false;
     const std::uint32_t bit = 1u << i;
-    const std::uint32_t not_out = free_.load(std::memory_order_acquire) | full_.load(std::memory_order_acquire) |
+    const std::uint32_t not_out = free_.load(std::memory_order_acquire) |
+                                  full_.load(std::memory_order_acquire) |
                                   reading_.load(std::memory_order_acquire);
     if ((not_out & bit) != 0) return false;
     valid_[i] = std::min(valid, kBytes);
@@ -69,7 +72,8 @@ void BufferPool::free(const std::uint8_t* buffer) noexcept {
 }
 
 void BufferPool::recall() noexcept {
-    const std::uint32_t kept = full_.load(std::memory_order_acquire) | reading_.load(std::memory_order_acquire);
+    const std::uint32_t kept =
+        full_.load(std::memory_order_acquire) | reading_.load(std::memory_order_acquire);
     free_.fetch_or(~kept, std::memory_order_release);
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "profiler/core/service_words.h"
+#include "base/record/service_words.h"
 #include "profiler/inject/cupti_library.h"
 
 namespace gs::inject::cupti {
@@ -57,7 +57,8 @@ struct Driver {
     /// 0 where the driver does not tell.
     std::uint32_t get(Attribute which, int of) const noexcept {
         int value = 0;
-        return attribute(&value, which, of) == 0 && value > 0 ? static_cast<std::uint32_t>(value) : 0;
+        return attribute(&value, which, of) == 0 && value > 0 ? static_cast<std::uint32_t>(value)
+                                                              : 0;
     }
 };
 
@@ -99,7 +100,8 @@ bool publish_gpu_devices() noexcept {
     count = std::min(count, static_cast<int>(abi::kGpuSlots));
     for (int i = 0; i < count; ++i) {
         int device = 0;
-        if (driver.device(&device, i) == 0) write_gpu_device(static_cast<std::uint32_t>(i), describe(driver, device));
+        if (driver.device(&device, i) == 0)
+            write_gpu_device(static_cast<std::uint32_t>(i), describe(driver, device));
     }
     return count > 0;
 }

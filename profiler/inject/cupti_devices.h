@@ -1,5 +1,6 @@
-// The GPUs of this process for the ring's table: what the occupancy of a kernel follows from. Asked of the CUDA driver
-// that the program has initialised, by attribute; needs no context and starts nothing.
+// The GPUs of this process for the ring's table: what the occupancy of a kernel follows from. Asked
+// of the CUDA driver that the program has initialised, by attribute; needs no context and starts
+// nothing.
 #pragma once
 
 namespace gs::inject::cupti {

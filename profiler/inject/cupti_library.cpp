@@ -74,7 +74,8 @@ bool Library::open(char* why) noexcept {
     void* handle = open_library();
     if (handle == nullptr) {
         std::snprintf(why, kReasonBytes,
-                      "no libcupti found: install the CUDA toolkit's CUPTI, or name one in GAUSSCOPE_CUPTI_LIBRARY");
+                      "no libcupti found: install the CUDA toolkit's CUPTI, or name one in "
+                      "GAUSSCOPE_CUPTI_LIBRARY");
         return false;
     }
     // Also a CUPTI of no use stays mapped: it may have begun things that its code must end.
@@ -111,13 +112,15 @@ bool Library::look_up(void* handle, char* why) noexcept {
     if (f.GetVersion(&version) != kSuccess) version = 0;
     layouts = layouts_of(version);
     if (layouts == nullptr)
-        std::snprintf(why, kReasonBytes, "libcupti's version %u is older than %s", version, kLayouts[0].toolkit);
+        std::snprintf(why, kReasonBytes, "libcupti's version %u is older than %s", version,
+                      kLayouts[0].toolkit);
     return layouts != nullptr;
 }
 
 const char* Library::text_of(Result result) const noexcept {
     const char* text = nullptr;
-    if (f.GetResultString == nullptr || f.GetResultString(result, &text) != kSuccess || text == nullptr)
+    if (f.GetResultString == nullptr || f.GetResultString(result, &text) != kSuccess ||
+        text == nullptr)
         return "an error CUPTI has no words for";
     return text;
 }

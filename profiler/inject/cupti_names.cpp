@@ -10,7 +10,8 @@ namespace gs::inject::cupti {
 namespace {
 
 constexpr std::size_t kLongestSymbol = 16384;
-/// Longer ones stay mangled, for their readable form can be many times as long; readers make the best of what is kept.
+/// Longer ones stay mangled, for their readable form can be many times as long; readers make the
+/// best of what is kept.
 constexpr std::size_t kLongestDemangled = 4096;
 
 /// Of the parenthesis that closes at `close`; npos when there is none.
@@ -29,11 +30,12 @@ std::string_view without_parameters(std::string_view name) noexcept {
     if (close == std::string_view::npos) return name;
     const std::size_t open = opening_of(name, close);
     const bool unnamed_space = name.substr(close).starts_with(")::");
-    return open == std::string_view::npos || open == 0 || unnamed_space ? name : name.substr(0, open);
+    return open == std::string_view::npos || open == 0 || unnamed_space ? name
+                                                                        : name.substr(0, open);
 }
 
-/// "void a::f<int>" -> "a::f<int>": a template's symbol tells its return type. Only a blank outside all brackets ends
-/// one.
+/// "void a::f<int>" -> "a::f<int>": a template's symbol tells its return type. Only a blank outside
+/// all brackets ends one.
 std::string_view without_return_type(std::string_view name) noexcept {
     int depth = 0;
     std::size_t start = 0;
@@ -48,9 +50,10 @@ std::string_view without_return_type(std::string_view name) noexcept {
     return name.substr(start);
 }
 
-/// Copies `name`, replacing template arguments nested deeper than `levels` by "..". Returns the length it takes, of
-/// which `room` - 1 bytes are written.
-std::size_t copy_with_levels(std::string_view name, int levels, char* out, std::size_t room) noexcept {
+/// Copies `name`, replacing template arguments nested deeper than `levels` by "..". Returns the
+/// length it takes, of which `room` - 1 bytes are written.
+std::size_t copy_with_levels(std::string_view name, int levels, char* out,
+                             std::size_t room) noexcept {
     std::size_t length = 0;
     const auto put = [&](char c) {
         if (length + 1 < room) out[length] = c;
@@ -89,8 +92,10 @@ std::uint64_t hash_of(const char* text, std::size_t length) noexcept {
     return (hash ^ hash >> 32) | 1;  // 0 is an empty slot
 }
 
-bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> prefixes) noexcept {
-    return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return text.starts_with(p); });
+bool starts_with_any(std::string_view text,
+                     std::initializer_list<std::string_view> prefixes) noexcept {
+    return std::any_of(prefixes.begin(), prefixes.end(),
+                       [&](std::string_view p) { return text.starts_with(p); });
 }
 
 void drop_prefix(std::string_view& text, std::string_view prefix) noexcept {
@@ -113,8 +118,9 @@ void readable_kernel_name(const char* symbol, char* out, std::size_t room) noexc
     char* demangled = ::strnlen(symbol, kLongestDemangled) < kLongestDemangled
                           ? ::abi::__cxa_demangle(symbol, nullptr, nullptr, &status)
                           : nullptr;
-    const std::string_view whole = demangled != nullptr ? std::string_view(demangled)
-                                                        : std::string_view(symbol, ::strnlen(symbol, kLongestSymbol));
+    const std::string_view whole =
+        demangled != nullptr ? std::string_view(demangled)
+                             : std::string_view(symbol, ::strnlen(symbol, kLongestSymbol));
     shorten(without_return_type(without_parameters(whole)), out, room);
     std::free(demangled);
 }
@@ -143,10 +149,12 @@ std::string_view ApiCalls::recorded_name(std::string_view name) noexcept {
     std::string_view verb = name;
     drop_prefix(verb, verb.starts_with("cuda") ? "cuda" : verb.starts_with("cu64") ? "cu64" : "cu");
     if (verb.size() == name.size() || verb.starts_with("LaunchHostFunc")) return {};
-    const bool recorded = verb.find("Synchronize") != std::string_view::npos ||
-                          starts_with_any(verb, {"Launch", "GraphLaunch", "Memcpy", "Memset", "Malloc", "Free",
-                                                 "MemAlloc", "MemFree", "MemHostAlloc", "MemCreate", "MemRelease",
-                                                 "MemMap", "MemUnmap", "StreamWaitEvent", "ModuleLoad", "LibraryLoad"});
+    const bool recorded =
+        verb.find("Synchronize") != std::string_view::npos ||
+        starts_with_any(verb,
+                        {"Launch", "GraphLaunch", "Memcpy", "Memset", "Malloc", "Free", "MemAlloc",
+                         "MemFree", "MemHostAlloc", "MemCreate", "MemRelease", "MemMap", "MemUnmap",
+                         "StreamWaitEvent", "ModuleLoad", "LibraryLoad"});
     return recorded ? name : std::string_view{};
 }
 

@@ -36,7 +36,8 @@ void set_detail(abi::ActivityRecord& out, const Detail& detail) noexcept {
 
 /// Fields that most records share. False: CUPTI could not time it (it says so by zeros).
 template <class Layout>
-bool set_times(abi::ActivityRecord& out, ActivityKind kind, const Layout& l, const std::uint8_t* r) noexcept {
+bool set_times(abi::ActivityRecord& out, ActivityKind kind, const Layout& l,
+               const std::uint8_t* r) noexcept {
     out.kind = static_cast<std::uint8_t>(kind);
     out.begin = wide(r, l.start);
     out.end = wide(r, l.end);
@@ -118,7 +119,8 @@ std::size_t RecordConverter::bytes_of(std::uint32_t kind) const noexcept {
     }
 }
 
-Conversion RecordConverter::convert(const std::uint8_t* r, std::size_t left, abi::ActivityRecord& out) noexcept {
+Conversion RecordConverter::convert(const std::uint8_t* r, std::size_t left,
+                                    abi::ActivityRecord& out) noexcept {
     if (layouts_ == nullptr || left < sizeof(std::uint32_t)) return Conversion::damaged;
     const std::uint32_t kind = word(r, 0);
     const std::size_t bytes = bytes_of(kind);
@@ -173,7 +175,8 @@ Conversion RecordConverter::kernel(const std::uint8_t* r, abi::ActivityRecord& o
     return Conversion::converted;
 }
 
-Conversion RecordConverter::copy(const CopyLayout& l, const std::uint8_t* r, abi::ActivityRecord& out) noexcept {
+Conversion RecordConverter::copy(const CopyLayout& l, const std::uint8_t* r,
+                                 abi::ActivityRecord& out) noexcept {
     if (!set_times(out, ActivityKind::copy, l, r)) return Conversion::damaged;
     set_place(out, l, r);
     const std::uint32_t context = word(r, l.context);
@@ -206,7 +209,8 @@ Conversion RecordConverter::fill(const std::uint8_t* r, abi::ActivityRecord& out
     return Conversion::converted;
 }
 
-Conversion RecordConverter::api(const std::uint8_t* r, bool driver, abi::ActivityRecord& out) noexcept {
+Conversion RecordConverter::api(const std::uint8_t* r, bool driver,
+                                abi::ActivityRecord& out) noexcept {
     const ApiLayout& l = layouts_->api;
     const std::uint32_t cbid = word(r, l.cbid);
     if (!set_times(out, ActivityKind::api, l, r)) return Conversion::damaged;
@@ -218,10 +222,12 @@ Conversion RecordConverter::api(const std::uint8_t* r, bool driver, abi::Activit
     return Conversion::converted;
 }
 
-Conversion RecordConverter::synchronization(const std::uint8_t* r, abi::ActivityRecord& out) noexcept {
+Conversion RecordConverter::synchronization(const std::uint8_t* r,
+                                            abi::ActivityRecord& out) noexcept {
     const SyncLayout& l = layouts_->sync;
     if (!set_times(out, ActivityKind::synchronization, l, r)) return Conversion::damaged;
-    const std::uint32_t type = word(r, l.type), stream = word(r, l.stream), event = word(r, l.event);
+    const std::uint32_t type = word(r, l.type), stream = word(r, l.stream),
+                        event = word(r, l.event);
     abi::SyncDetail d{};
     d.type = type <= static_cast<std::uint32_t>(abi::SyncType::context) ? type : 0;
     d.context = word(r, l.context);
@@ -236,7 +242,8 @@ Conversion RecordConverter::overhead(const std::uint8_t* r, abi::ActivityRecord&
     const OverheadLayout& l = layouts_->overhead;
     if (!set_times(out, ActivityKind::overhead, l, r)) return Conversion::damaged;
     out.stream = word(r, l.object_kind) == kObjectThread ? word(r, l.thread) : 0;
-    set_detail(out, abi::OverheadDetail{static_cast<std::uint32_t>(overhead_type(word(r, l.type))), 0, {}});
+    set_detail(out, abi::OverheadDetail{
+                        static_cast<std::uint32_t>(overhead_type(word(r, l.type))), 0, {}});
     return Conversion::converted;
 }
 
@@ -273,12 +280,14 @@ StringId RecordConverter::copy_name(MemoryType source, MemoryType target) noexce
 }
 
 std::uint8_t RecordConverter::device_of_context(std::uint32_t context) const noexcept {
-    return context < std::size(devices_) && devices_[context] != 0 ? static_cast<std::uint8_t>(devices_[context] - 1)
-                                                                   : std::uint8_t{0};
+    return context < std::size(devices_) && devices_[context] != 0
+               ? static_cast<std::uint8_t>(devices_[context] - 1)
+               : std::uint8_t{0};
 }
 
 void RecordConverter::learn_context(std::uint32_t context, std::uint8_t device) noexcept {
-    if (context < std::size(devices_) && device < 255) devices_[context] = static_cast<std::uint8_t>(device + 1);
+    if (context < std::size(devices_) && device < 255)
+        devices_[context] = static_cast<std::uint8_t>(device + 1);
 }
 
 }  // namespace gs::inject::cupti

@@ -1,11 +1,11 @@
-// CUPTI's activity records, of whichever generation, as the ring's 64-byte records (profiler/core/abi.h). Called for
-// every record of a completed buffer, by one thread at a time.
+// CUPTI's activity records, of whichever generation, as the ring's 64-byte records
+// (base/record/abi.h). Called for every record of a completed buffer, by one thread at a time.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "profiler/core/abi.h"
+#include "base/record/abi.h"
 #include "profiler/inject/cupti_abi.h"
 #include "profiler/inject/cupti_names.h"
 
@@ -25,7 +25,8 @@ class RecordConverter {
     const ApiCalls& calls() const noexcept { return calls_; }
 
     /// `left`: bytes that may be read at `record`.
-    Conversion convert(const std::uint8_t* record, std::size_t left, abi::ActivityRecord& out) noexcept;
+    Conversion convert(const std::uint8_t* record, std::size_t left,
+                       abi::ActivityRecord& out) noexcept;
 
   private:
     Conversion kernel(const std::uint8_t* r, abi::ActivityRecord& out) noexcept;

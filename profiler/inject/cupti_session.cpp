@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdio>
 
-#include "profiler/core/service_words.h"
+#include "base/record/service_words.h"
 #include "profiler/inject/cupti_devices.h"
 #include "profiler/inject/cupti_names.h"
 #include "profiler/inject/cupti_sink.h"
@@ -32,7 +32,9 @@ constexpr KindChoice kKinds[] = {
 };
 
 /// Graphs node by node, as kernels, unless asked otherwise: both at once, CUPTI does not tell.
-bool is_chosen(std::uint32_t kind) noexcept { return kind != kGraphTrace || settings().whole_graphs; }
+bool is_chosen(std::uint32_t kind) noexcept {
+    return kind != kGraphTrace || settings().whole_graphs;
+}
 
 // What the callback at the end of a CUDA call, on any thread, and the session share.
 enum class Leaving : int { no, wanted, under_way, done };
@@ -44,7 +46,8 @@ void at_cuda_call(void*, int domain, std::uint32_t, const void* data) noexcept {
     if (data == nullptr || (domain != kDriverDomain && domain != kRuntimeDomain)) return;
     if (static_cast<const CallbackHead*>(data)->site != kApiExit) return;
     Leaving expected = Leaving::wanted;
-    if (!leaving.compare_exchange_strong(expected, Leaving::under_way, std::memory_order_acq_rel)) return;
+    if (!leaving.compare_exchange_strong(expected, Leaving::under_way, std::memory_order_acq_rel))
+        return;
     finalize.load(std::memory_order_acquire)();
     leaving.store(Leaving::done, std::memory_order_release);
 }
@@ -58,7 +61,8 @@ std::uint64_t read_cupti_clock() noexcept {
 }  // namespace
 
 Result Session::subscribe(char* holder) noexcept {
-    if (library_.f.Subscribe_v2 == nullptr) return library_.f.Subscribe(&subscriber_, at_cuda_call, nullptr);
+    if (library_.f.Subscribe_v2 == nullptr)
+        return library_.f.Subscribe(&subscriber_, at_cuda_call, nullptr);
     SubscriberParams params{sizeof(SubscriberParams), "gausscope", holder, 64};
     return library_.f.Subscribe_v2(&subscriber_, at_cuda_call, nullptr, &params);
 }
@@ -70,7 +74,8 @@ bool Session::take(char* why, bool& held) noexcept {
     const Result result = subscribe(holder);
     held = result == kMultipleSubscribers;
     if (held)
-        std::snprintf(why, kReasonBytes, "CUPTI is in use by %s", holder[0] != '\0' ? holder : "another tool");
+        std::snprintf(why, kReasonBytes, "CUPTI is in use by %s",
+                      holder[0] != '\0' ? holder : "another tool");
     else if (result != kSuccess)
         std::snprintf(why, kReasonBytes, "CUPTI: %s (%d)", library_.text_of(result), result);
     if (result != kSuccess) return false;
@@ -114,9 +119,9 @@ bool Session::switch_on(char* why, bool& held) noexcept {
     std::size_t said = 0;
     const auto refused = [&](const char* what, Result result) {
         if (said < kReasonBytes)
-            said +=
-                static_cast<std::size_t>(std::snprintf(why + said, kReasonBytes - said, "%s%s: %s",
-                                                       said == 0 ? "without " : ", ", what, library_.text_of(result)));
+            said += static_cast<std::size_t>(
+                std::snprintf(why + said, kReasonBytes - said, "%s%s: %s",
+                              said == 0 ? "without " : ", ", what, library_.text_of(result)));
     };
     for (const KindChoice& choice : kKinds) {
         if (!is_chosen(choice.kind)) continue;
@@ -146,7 +151,8 @@ void Session::collect(bool forced) noexcept {
     if (!devices_known_) devices_known_ = publish_gpu_devices();
     library_.f.ActivityFlushAll(forced ? kFlushForced : 0);
     std::size_t dropped = 0;
-    if (library_.f.ActivityGetNumDroppedRecords(nullptr, 0, &dropped) == kSuccess) dropped_ += dropped;
+    if (library_.f.ActivityGetNumDroppedRecords(nullptr, 0, &dropped) == kSuccess)
+        dropped_ += dropped;
     set_cupti_dropped(dropped_ + sink::lost());
     // CUPTI's clock settles when the GPU is up; its first records show that it is.
     if (clock_set_ || sink::written() == 0) return;
@@ -170,7 +176,9 @@ void Session::begin_leaving() noexcept {
     watch_calls(true);
 }
 
-bool Session::is_leaving() const noexcept { return leaving.load(std::memory_order_acquire) != Leaving::no; }
+bool Session::is_leaving() const noexcept {
+    return leaving.load(std::memory_order_acquire) != Leaving::no;
+}
 
 bool Session::has_left() noexcept {
     if (leaving.load(std::memory_order_acquire) != Leaving::done) return !taken_;
@@ -180,7 +188,8 @@ bool Session::has_left() noexcept {
 
 void Session::leave_now() noexcept {
     Leaving expected = Leaving::wanted;
-    const bool called_off = leaving.compare_exchange_strong(expected, Leaving::no, std::memory_order_acq_rel);
+    const bool called_off =
+        leaving.compare_exchange_strong(expected, Leaving::no, std::memory_order_acq_rel);
     if (!called_off && expected != Leaving::no) {
         // A thread is detaching this very moment; that takes milliseconds.
         while (leaving.load(std::memory_order_acquire) == Leaving::under_way) ::sched_yield();
@@ -193,7 +202,8 @@ void Session::leave_now() noexcept {
 
 void Session::stay() noexcept {
     Leaving expected = Leaving::wanted;
-    if (leaving.compare_exchange_strong(expected, Leaving::no, std::memory_order_acq_rel)) watch_calls(false);
+    if (leaving.compare_exchange_strong(expected, Leaving::no, std::memory_order_acq_rel))
+        watch_calls(false);
 }
 
 void Session::forget() noexcept {

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <new>
 
-#include "profiler/core/activity_lane.h"
+#include "base/record/activity_lane.h"
 #include "profiler/inject/cupti_buffers.h"
 #include "profiler/inject/cupti_records.h"
 
@@ -35,7 +35,8 @@ void add(std::atomic<std::uint64_t>& counter, std::uint64_t n) noexcept {
     if (n != 0) counter.fetch_add(n, std::memory_order_relaxed);
 }
 
-/// Calls `use(record, bytes left)` for every record of a buffer. False: it broke off before the end.
+/// Calls `use(record, bytes left)` for every record of a buffer. False: it broke off before the
+/// end.
 template <class Use>
 bool for_each_record(std::uint8_t* buffer, std::size_t valid, Use use) noexcept {
     void* record = nullptr;
@@ -50,18 +51,19 @@ bool for_each_record(std::uint8_t* buffer, std::size_t valid, Use use) noexcept 
 
 void read_buffer(std::uint8_t* buffer, std::size_t valid) noexcept {
     std::uint64_t written = 0, damaged = 0;
-    const bool whole = for_each_record(buffer, valid, [&](const std::uint8_t* record, std::size_t left) {
-        abi::ActivityRecord out;
-        const Conversion result = sink.converter.convert(record, left, out);
-        if (result == Conversion::converted) written += lane().write(out);
-        if (result == Conversion::damaged) ++damaged;
-    });
+    const bool whole =
+        for_each_record(buffer, valid, [&](const std::uint8_t* record, std::size_t left) {
+            abi::ActivityRecord out;
+            const Conversion result = sink.converter.convert(record, left, out);
+            if (result == Conversion::converted) written += lane().write(out);
+            if (result == Conversion::damaged) ++damaged;
+        });
     add(sink.written, written);
     add(sink.lost, damaged + (whole ? 0 : 1));
 }
 
-/// How much was thrown away. Several threads may be writing into the one buffer at once; then the count is theirs
-/// together, as far as it can be read.
+/// How much was thrown away. Several threads may be writing into the one buffer at once; then the
+/// count is theirs together, as far as it can be read.
 void count_discarded(std::uint8_t* buffer, std::size_t valid) noexcept {
     std::uint64_t records = 0;
     for_each_record(buffer, valid, [&](const std::uint8_t*, std::size_t) { ++records; });
@@ -69,7 +71,8 @@ void count_discarded(std::uint8_t* buffer, std::size_t valid) noexcept {
 }
 
 void read_full_buffers() noexcept {
-    // Whoever finds another thread reading may go: that thread looks again after it has said that it is done.
+    // Whoever finds another thread reading may go: that thread looks again after it has said that
+    // it is done.
     while (sink.pool.any_full() && !sink.reading.test_and_set(std::memory_order_acquire)) {
         std::size_t valid = 0;
         while (std::uint8_t* buffer = sink.pool.next_full(valid)) {
@@ -108,7 +111,8 @@ void requested(std::uint8_t** buffer, std::size_t* size, std::size_t* max_record
     *size = sink.may_refuse ? 0 : BufferPool::kDiscardBytes;
 }
 
-void completed(void*, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid) noexcept {
+void completed(void*, std::uint32_t, std::uint8_t* buffer, std::size_t,
+               std::size_t valid) noexcept {
     if (sink.closed.load(std::memory_order_relaxed) || buffer == nullptr) return;
     if (sink.pool.is_discard(buffer)) return count_discarded(buffer, valid);
     if (sink.pool.complete(buffer, valid)) read_full_buffers();

@@ -1,6 +1,7 @@
-// Where CUPTI's records go: its callbacks hand out buffers and take them back, and a completed buffer becomes records
-// of the ring's activity lane there and then, on the thread that brought it. When several come at once, one thread
-// reads them all and the others go on; nobody waits. One per process (CUPTI's callbacks carry no pointer of ours).
+// Where CUPTI's records go: its callbacks hand out buffers and take them back, and a completed
+// buffer becomes records of the ring's activity lane there and then, on the thread that brought it.
+// When several come at once, one thread reads them all and the others go on; nobody waits. One per
+// process (CUPTI's callbacks carry no pointer of ours).
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,8 @@ void recall_buffers() noexcept;
 
 /// CUPTI's two callbacks.
 void requested(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) noexcept;
-void completed(void* context, std::uint32_t stream, std::uint8_t* buffer, std::size_t size, std::size_t valid) noexcept;
+void completed(void* context, std::uint32_t stream, std::uint8_t* buffer, std::size_t size,
+               std::size_t valid) noexcept;
 
 std::uint64_t written() noexcept;  ///< records that reached the ring
 /// Records that came but could not be kept: no buffer was left for them, or they were damaged.

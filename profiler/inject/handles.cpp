@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "profiler/core/service_words.h"
+#include "base/record/service_words.h"
 
 namespace gs::inject {
 
@@ -24,7 +24,9 @@ struct Locked {
     ~Locked() { ::pthread_mutex_unlock(&lock); }
 };
 
-bool is_called(const DomainEntry& domain, const char* text) { return std::strcmp(domain.text, text) == 0; }
+bool is_called(const DomainEntry& domain, const char* text) {
+    return std::strcmp(domain.text, text) == 0;
+}
 
 bool holds(const StringSlot& slot, const Text& text, std::uint32_t domain, nvtx::String chained) {
     return slot.bytes == text.bytes && slot.domain == domain && slot.chained == chained &&
@@ -35,7 +37,8 @@ bool holds(const StringSlot& slot, const Text& text, std::uint32_t domain, nvtx:
 
 DomainEntry& domain_entry(const Text& text, nvtx::Domain chained) noexcept {
     char name[sizeof DomainEntry::text] = {};
-    if (text.bytes != 0) std::memcpy(name, text.data, text.bytes < sizeof name - 1 ? text.bytes : sizeof name - 1);
+    if (text.bytes != 0)
+        std::memcpy(name, text.data, text.bytes < sizeof name - 1 ? text.bytes : sizeof name - 1);
     const Locked held;
     for (std::uint32_t i = 1; i < domain_count; ++i)
         if (is_called(domains[i], name) && domains[i].chained == chained) return domains[i];
@@ -55,7 +58,8 @@ StringSlot& string_entry(const Text& text, std::uint32_t domain, nvtx::String ch
     // Programs register a name once and keep the handle; the search is for those that do not.
     for (std::uint32_t i = 1; i < string_count; ++i)
         if (holds(strings[i], text, domain, chained)) return strings[i];
-    char* copy = string_count < kStrings ? static_cast<char*>(std::malloc(text.bytes + 1)) : nullptr;
+    char* copy =
+        string_count < kStrings ? static_cast<char*>(std::malloc(text.bytes + 1)) : nullptr;
     if (copy == nullptr) {
         detail::count(&abi::RingHeader::dropped_strings);
         return strings[0];

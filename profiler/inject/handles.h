@@ -1,6 +1,6 @@
-// What NVTX handles stand for: domains and registered strings. A handle is the address of an entry of a fixed table, so
-// any other value a program passes is recognised and harmless. Entries are never freed: programs keep handles in
-// statics and use them until the very end. Used by hooks.cpp.
+// What NVTX handles stand for: domains and registered strings. A handle is the address of an entry
+// of a fixed table, so any other value a program passes is recognised and harmless. Entries are
+// never freed: programs keep handles in statics and use them until the very end. Used by hooks.cpp.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ inline constexpr std::uint32_t kDomains = 256;
 extern constinit DomainEntry domains[kDomains];  ///< entry 0: the default domain
 
 struct StringSlot {
-    std::atomic<StringId> id{0};  ///< 0: not used yet; made by its first event, which brings the colour
+    std::atomic<StringId> id{
+        0};  ///< 0: not used yet; made by its first event, which brings the colour
     nvtx::String chained = nullptr;
     const char* text = nullptr;
     std::uint32_t bytes = 0;
@@ -31,16 +32,19 @@ extern constinit StringSlot strings[kStrings];  ///< entry 0 stands for all that
 
 /// Also for handles that are none: those are the default domain.
 inline std::uint32_t index_of_domain(nvtx::Domain handle) noexcept {
-    const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(handle) - reinterpret_cast<std::uintptr_t>(domains);
+    const std::uintptr_t offset =
+        reinterpret_cast<std::uintptr_t>(handle) - reinterpret_cast<std::uintptr_t>(domains);
     return offset < sizeof domains ? static_cast<std::uint32_t>(offset / sizeof(DomainEntry)) : 0;
 }
 /// Null for a handle that is none.
 inline StringSlot* string_slot(nvtx::String handle) noexcept {
-    const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(handle) - reinterpret_cast<std::uintptr_t>(strings);
+    const std::uintptr_t offset =
+        reinterpret_cast<std::uintptr_t>(handle) - reinterpret_cast<std::uintptr_t>(strings);
     return offset < sizeof strings ? &strings[offset / sizeof(StringSlot)] : nullptr;
 }
 
-/// The domain called `text`; one and the same for the same text and `chained`. When there are too many, the last entry.
+/// The domain called `text`; one and the same for the same text and `chained`. When there are too
+/// many, the last entry.
 DomainEntry& domain_entry(const Text& text, nvtx::Domain chained) noexcept;
 /// A handle for `text`; one and the same for the same text, domain and `chained`.
 StringSlot& string_entry(const Text& text, std::uint32_t domain, nvtx::String chained) noexcept;

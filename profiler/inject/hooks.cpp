@@ -61,7 +61,8 @@ Event event_of(const EventAttributes* e, std::uint32_t domain) {
     const std::uint32_t color = e->color_type == kColorArgb ? (e->color & 0xFFFFFFu) | 1u << 24 : 0;
     event.name = message_of(*e, domain, color);
     event.payload = payload_of(*e, event.flags);
-    if (e->category <= 255) event.flags |= static_cast<std::uint16_t>(e->category << abi::kCategoryShift);
+    if (e->category <= 255)
+        event.flags |= static_cast<std::uint16_t>(e->category << abi::kCategoryShift);
     return event;
 }
 Event event_of(const char* text) { return {.name = name_id(text_of(text), 0, 0)}; }
@@ -84,7 +85,8 @@ void other_void(Module module, std::uint32_t number, Args... args) {
 /// The attributes with the other tool's handle of a registered string.
 struct Translated {
     explicit Translated(const EventAttributes* e) {
-        if (e == nullptr || e->size < sizeof(EventAttributes) || e->message_type != kMessageRegistered) {
+        if (e == nullptr || e->size < sizeof(EventAttributes) ||
+            e->message_type != kMessageRegistered) {
             given = e;
             return;
         }
@@ -182,14 +184,16 @@ template <bool kChained>
 void domain_mark(Domain handle, const EventAttributes* e) {
     const std::uint32_t domain = index_of_domain(handle);
     if (wanted(domain)) mark(event_of(e, domain));
-    if constexpr (kChained) other_void(kCore2, kDomainMarkEx, chained_domain(handle), Translated(e).given);
+    if constexpr (kChained)
+        other_void(kCore2, kDomainMarkEx, chained_domain(handle), Translated(e).given);
 }
 template <bool kChained>
 int domain_push(Domain handle, const EventAttributes* e) {
     const std::uint32_t domain = index_of_domain(handle);
     const int level = wanted(domain) ? push(domain, event_of(e, domain)) : kNotTracked;
     if constexpr (kChained)
-        return other(kCore2, kDomainRangePushEx, level, chained_domain(handle), Translated(e).given);
+        return other(kCore2, kDomainRangePushEx, level, chained_domain(handle),
+                     Translated(e).given);
     return level;
 }
 template <bool kChained>
@@ -204,8 +208,11 @@ RangeId domain_start(Domain handle, const EventAttributes* e) {
     const std::uint32_t domain = index_of_domain(handle);
     RangeId chained = 0;
     if constexpr (kChained)
-        chained = other(kCore2, kDomainRangeStartEx, RangeId{0}, chained_domain(handle), Translated(e).given);
-    return wanted(domain) || chained != 0 ? start(wanted(domain) ? event_of(e, domain) : Event{}, chained) : 0;
+        chained = other(kCore2, kDomainRangeStartEx, RangeId{0}, chained_domain(handle),
+                        Translated(e).given);
+    return wanted(domain) || chained != 0
+               ? start(wanted(domain) ? event_of(e, domain) : Event{}, chained)
+               : 0;
 }
 template <bool kChained>
 void domain_end(Domain handle, RangeId id) {
@@ -225,7 +232,8 @@ template <bool kChained, class Char, std::uint32_t kNumber>
 String register_text(Domain handle, const Char* text) {
     const std::uint32_t domain = index_of_domain(handle);
     String chained = nullptr;
-    if constexpr (kChained) chained = other(kCore2, kNumber, String{}, domains[domain].chained, text);
+    if constexpr (kChained)
+        chained = other(kCore2, kNumber, String{}, domains[domain].chained, text);
     return &string_entry(Spelled<Char>(text).text, domain, chained);
 }
 template <bool kChained, class Char, std::uint32_t kNumber>
@@ -246,7 +254,8 @@ Resource create_resource(Domain handle, void* attributes) {
 void destroy_resource(Resource resource) { other_void(kCore2, kDomainResourceDestroy, resource); }
 void initialize(const void* reserved) { other_void(kCore2, kInitialize, reserved); }
 void* create_sync(Domain handle, const void* attributes) {
-    return other(kSync, kSyncUserCreate, static_cast<void*>(nullptr), chained_domain(handle), attributes);
+    return other(kSync, kSyncUserCreate, static_cast<void*>(nullptr), chained_domain(handle),
+                 attributes);
 }
 
 template <class F>
@@ -254,7 +263,8 @@ Function any(F* function) {
     return reinterpret_cast<Function>(function);
 }
 #define GS_BOTH(function) any(function<false>), any(function<true>)
-#define GS_BOTH_OF(function, Char, number) any(function<false, Char, number>), any(function<true, Char, number>)
+#define GS_BOTH_OF(function, Char, number) \
+    any(function<false, Char, number>), any(function<true, Char, number>)
 
 }  // namespace
 
@@ -279,10 +289,14 @@ const Hook kHooks[kHookCount] = {
     {kCore2, kDomainRangeEnd, true, GS_BOTH(domain_end)},
     {kCore2, kDomainRangePushEx, true, GS_BOTH(domain_push)},
     {kCore2, kDomainRangePop, true, GS_BOTH(domain_pop)},
-    {kCore2, kDomainNameCategoryA, false, GS_BOTH_OF(domain_name_category, char, kDomainNameCategoryA)},
-    {kCore2, kDomainNameCategoryW, false, GS_BOTH_OF(domain_name_category, wchar_t, kDomainNameCategoryW)},
-    {kCore2, kDomainRegisterStringA, false, GS_BOTH_OF(register_text, char, kDomainRegisterStringA)},
-    {kCore2, kDomainRegisterStringW, false, GS_BOTH_OF(register_text, wchar_t, kDomainRegisterStringW)},
+    {kCore2, kDomainNameCategoryA, false,
+     GS_BOTH_OF(domain_name_category, char, kDomainNameCategoryA)},
+    {kCore2, kDomainNameCategoryW, false,
+     GS_BOTH_OF(domain_name_category, wchar_t, kDomainNameCategoryW)},
+    {kCore2, kDomainRegisterStringA, false,
+     GS_BOTH_OF(register_text, char, kDomainRegisterStringA)},
+    {kCore2, kDomainRegisterStringW, false,
+     GS_BOTH_OF(register_text, wchar_t, kDomainRegisterStringW)},
     {kCore2, kDomainCreateA, false, GS_BOTH_OF(create_domain, char, kDomainCreateA)},
     {kCore2, kDomainCreateW, false, GS_BOTH_OF(create_domain, wchar_t, kDomainCreateW)},
     {kCore2, kDomainDestroy, false, nullptr, any(destroy_domain)},

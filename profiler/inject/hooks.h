@@ -1,5 +1,6 @@
-// The functions that NVTX calls are led to while this library listens, in two kinds: plain ones, and chained ones that
-// hand everything on to another tool as well (chain.h). Used by modules.cpp, which puts them into the programs' tables.
+// The functions that NVTX calls are led to while this library listens, in two kinds: plain ones,
+// and chained ones that hand everything on to another tool as well (chain.h). Used by modules.cpp,
+// which puts them into the programs' tables.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,8 @@ namespace gs::inject {
 struct Hook {
     nvtx::Module module;
     std::uint32_t function;
-    /// It records: not needed while disarmed. The others hand out handles and names that will be needed later.
+    /// It records: not needed while disarmed. The others hand out handles and names that will be
+    /// needed later.
     bool records;
     nvtx::Function plain;    ///< null: only needed for the other tool
     nvtx::Function chained;  ///< the same, and the other tool's

@@ -8,10 +8,10 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "profiler/core/budget.h"
-#include "profiler/core/endpoint.h"
-#include "profiler/core/protocol.h"
-#include "profiler/core/service_words.h"
+#include "base/record/budget.h"
+#include "base/record/endpoint.h"
+#include "base/record/protocol.h"
+#include "base/record/service_words.h"
 #include "profiler/inject/chain.h"
 #include "profiler/inject/cupti.h"
 #include "profiler/inject/handles.h"
@@ -54,7 +54,9 @@ class LibraryHost final : public service::Host {
     bool release_cupti(char* why) noexcept override { return cupti::release(why); }
     bool acquire_cupti(char* why) noexcept override { return cupti::acquire(why); }
     void tick(bool on) noexcept override {
-        if (!on) return cupti::tick();  // letting go of CUPTI may take until the program's next CUDA call
+        if (!on)
+            return cupti::tick();  // letting go of CUPTI may take until the program's next CUDA
+                                   // call
         settle_modules();
         hold(budget().update(service::sample_costs()));
         tell_budget();
@@ -65,7 +67,8 @@ class LibraryHost final : public service::Host {
   private:
     service::BudgetController& budget() {
         if (budget_ == nullptr) {
-            static service::BudgetController controller;  // measures clocks: not before somebody asks
+            static service::BudgetController
+                controller;  // measures clocks: not before somebody asks
             budget_ = &controller;
         }
         return *budget_;
@@ -89,13 +92,15 @@ enum class Progress : int { none, under_way, running, failed };
 constinit std::atomic<int> progress{static_cast<int>(Progress::none)};
 void advance(Progress to) { progress.store(static_cast<int>(to), std::memory_order_release); }
 
-/// Registered late, so it runs early: before the program's static objects go, whose destructors may still call NVTX.
+/// Registered late, so it runs early: before the program's static objects go, whose destructors may
+/// still call NVTX.
 void at_exit() {
     service::stop_endpoint();
     cupti::finish();
 }
 
-// The child has neither the ring nor the endpoint. Its NVTX calls find a cleared flag and do nothing.
+// The child has neither the ring nor the endpoint. Its NVTX calls find a cleared flag and do
+// nothing.
 void in_child() noexcept {
     forget_ranges();
     forget_names();
@@ -126,7 +131,8 @@ void start_service() {
     }
     char why[192] = {};
     if (!service::start_endpoint("nvtx", *host, why)) {
-        std::fprintf(stderr, "gausscope: process %d cannot be reached by the profiling service: %s\n",
+        std::fprintf(stderr,
+                     "gausscope: process %d cannot be reached by the profiling service: %s\n",
                      static_cast<int>(::getpid()), why);
         if (armed.load(std::memory_order_relaxed)) arm_nvtx(false);  // for nobody
         cupti::set_armed(false);
@@ -156,7 +162,8 @@ bool start_library() noexcept {
 bool take_nvtx(nvtx::GetExportTable get_export_table) noexcept {
     const bool taken = attach_module(get_export_table);
     // The other tool may have come while this object's pointers were being set.
-    if (taken && chained.load(std::memory_order_acquire)) point_modules(armed.load(std::memory_order_acquire), true);
+    if (taken && chained.load(std::memory_order_acquire))
+        point_modules(armed.load(std::memory_order_acquire), true);
     return taken;
 }
 

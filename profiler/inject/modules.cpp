@@ -15,8 +15,8 @@ namespace {
 struct Module {
     nvtx::FunctionTable tables[nvtx::kModules] = {};  ///< null: this object has none
     unsigned int sizes[nvtx::kModules] = {};
-    // Where the object lies, as the loader tells it. unknown: in another namespace; its pointers are never touched
-    // again, and the hooks test a flag.
+    // Where the object lies, as the loader tells it. unknown: in another namespace; its pointers
+    // are never touched again, and the hooks test a flag.
     std::uintptr_t base = 0;
     char name[256] = {};
     bool found = false, mapped = false;
@@ -42,9 +42,12 @@ nvtx::Function* pointer_of(const Module& m, nvtx::Module module, std::uint32_t f
     return function < m.sizes[module] ? m.tables[module][function] : nullptr;
 }
 
-bool is_ours(nvtx::Function f, const Hook& hook) { return f == nullptr || f == hook.plain || f == hook.chained; }
+bool is_ours(nvtx::Function f, const Hook& hook) {
+    return f == nullptr || f == hook.plain || f == hook.chained;
+}
 
-/// False when what lies there is not as we left it: then the object was unloaded and another has its place.
+/// False when what lies there is not as we left it: then the object was unloaded and another has
+/// its place.
 bool untouched(const Module& m) {
     for (const Hook& hook : kHooks) {
         const nvtx::Function* pointer = pointer_of(m, hook.module, hook.function);
@@ -54,7 +57,8 @@ bool untouched(const Module& m) {
 }
 
 nvtx::Function target(const Hook& hook) {
-    if (chained_now && (hook.plain != nullptr || chain::function(hook.module, hook.function) != nullptr))
+    if (chained_now &&
+        (hook.plain != nullptr || chain::function(hook.module, hook.function) != nullptr))
         return hook.chained;
     return !hook.records || armed_now ? hook.plain : nullptr;
 }
@@ -71,7 +75,8 @@ void point_rest(const Module& m) {
         for (std::uint32_t i = 1; i < m.sizes[module] && i < nvtx::kMostFunctions; ++i) {
             const nvtx::Function other = chain::function(static_cast<nvtx::Module>(module), i);
             nvtx::Function* pointer = m.tables[module] != nullptr ? m.tables[module][i] : nullptr;
-            if (other != nullptr && pointer != nullptr && !is_hooked(module, i)) set(*pointer, other);
+            if (other != nullptr && pointer != nullptr && !is_hooked(module, i))
+                set(*pointer, other);
         }
     }
 }
@@ -87,7 +92,9 @@ void point(const Module& m) {
 bool contains(const dl_phdr_info& info, std::uintptr_t address) {
     for (int i = 0; i < info.dlpi_phnum; ++i) {
         const auto& segment = info.dlpi_phdr[i];
-        if (segment.p_type == PT_LOAD && address - info.dlpi_addr - segment.p_vaddr < segment.p_memsz) return true;
+        if (segment.p_type == PT_LOAD &&
+            address - info.dlpi_addr - segment.p_vaddr < segment.p_memsz)
+            return true;
     }
     return false;
 }
@@ -108,7 +115,8 @@ int point_mapped(dl_phdr_info* info, std::size_t, void*) {
         Module& m = modules[i];
         if (!m.found || m.mapped || m.base != info->dlpi_addr) continue;
         if (std::strncmp(m.name, info->dlpi_name, sizeof m.name - 1) != 0) continue;
-        m.mapped = contains(*info, reinterpret_cast<std::uintptr_t>(m.tables[nvtx::kCore])) && untouched(m);
+        m.mapped = contains(*info, reinterpret_cast<std::uintptr_t>(m.tables[nvtx::kCore])) &&
+                   untouched(m);
         if (m.mapped) point(m);
     }
     return 0;
@@ -127,7 +135,8 @@ bool read_tables(nvtx::GetExportTable get_export_table, Module& m) {
     const auto* callbacks = static_cast<const nvtx::Callbacks*>(get_export_table(nvtx::kCallbacks));
     if (callbacks == nullptr || callbacks->struct_size < sizeof(nvtx::Callbacks)) return false;
     for (int module = nvtx::kCore; module < nvtx::kModules; ++module)
-        if (callbacks->get_module_function_table(module, &m.tables[module], &m.sizes[module]) == 0 ||
+        if (callbacks->get_module_function_table(module, &m.tables[module], &m.sizes[module]) ==
+                0 ||
             m.tables[module] == nullptr)
             m.sizes[module] = 0;
     return m.sizes[nvtx::kCore] > nvtx::kRangePop;
@@ -138,8 +147,10 @@ bool read_tables(nvtx::GetExportTable get_export_table, Module& m) {
 bool attach_module(nvtx::GetExportTable get_export_table) noexcept {
     Module m;
     if (!read_tables(get_export_table, m)) return false;
-    if (const auto* version = static_cast<const nvtx::VersionInfo*>(get_export_table(nvtx::kVersionInfo)))
-        if (version->set_injection_version != nullptr) version->set_injection_version(nvtx::kVersion);
+    if (const auto* version =
+            static_cast<const nvtx::VersionInfo*>(get_export_table(nvtx::kVersionInfo)))
+        if (version->set_injection_version != nullptr)
+            version->set_injection_version(nvtx::kVersion);
     const Locked held;
     ::dl_iterate_phdr(locate, &m);
     // Without a place in the list, or not to be found again: hooked for good.
@@ -149,7 +160,8 @@ bool attach_module(nvtx::GetExportTable get_export_table) noexcept {
     armed_now = armed;
     if (!m.found || module_count == kMost) return true;
     int place = 0;
-    while (place < module_count && modules[place].tables[nvtx::kCore] != m.tables[nvtx::kCore]) ++place;
+    while (place < module_count && modules[place].tables[nvtx::kCore] != m.tables[nvtx::kCore])
+        ++place;
     modules[place] = m;
     if (place == module_count) ++module_count;
     ticks_to_settle = 4;

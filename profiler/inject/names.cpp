@@ -4,8 +4,8 @@
 
 #include <cstring>
 
-#include "profiler/core/service_words.h"
-#include "profiler/core/strings.h"
+#include "base/record/service_words.h"
+#include "base/record/strings.h"
 
 namespace gs::inject {
 namespace {
@@ -133,7 +133,8 @@ std::size_t cut(const char* text, std::size_t bytes) {
     }
     const std::uint64_t start = read_ticks();
     StringId id = arena_half_full() ? add_shortened(text, domain, color) : 0;
-    if (id == 0 && !full.load(std::memory_order_relaxed)) id = add(text, domain, color, hash_of(text, domain));
+    if (id == 0 && !full.load(std::memory_order_relaxed))
+        id = add(text, domain, color, hash_of(text, domain));
     if (id == 0) detail::count(&abi::RingHeader::dropped_strings);
     add_service_ticks(read_ticks() - start);
     return id;
@@ -153,7 +154,8 @@ Narrow::Narrow(const wchar_t* text) noexcept {
         const std::size_t needed = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
         if (bytes_ + needed > abi::kMaxStringBytes) return;
         static constexpr unsigned char kLead[] = {0, 0, 0xC0, 0xE0, 0xF0};
-        for (std::size_t i = needed; i-- > 1; c >>= 6) text_[bytes_ + i] = static_cast<char>(0x80 | (c & 0x3F));
+        for (std::size_t i = needed; i-- > 1; c >>= 6)
+            text_[bytes_ + i] = static_cast<char>(0x80 | (c & 0x3F));
         text_[bytes_] = static_cast<char>(kLead[needed] | c);
         bytes_ += needed;
     }
@@ -171,7 +173,8 @@ StringId name_id(const Text& text, StringId domain, std::uint32_t color) noexcep
 void name_category(const Text& text, StringId domain, std::uint32_t number) noexcept {
     if (text.bytes == 0 || number == 0 || detail::ring_header() == nullptr) return;
     char copy[abi::kMaxStringBytes + 1];
-    const std::size_t bytes = text.bytes > abi::kMaxStringBytes ? cut(text.data, abi::kMaxStringBytes) : text.bytes;
+    const std::size_t bytes =
+        text.bytes > abi::kMaxStringBytes ? cut(text.data, abi::kMaxStringBytes) : text.bytes;
     std::memcpy(copy, text.data, bytes);
     copy[bytes] = '\0';
     register_category(copy, domain, number);

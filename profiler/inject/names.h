@@ -1,15 +1,17 @@
-// Names that NVTX calls bring along, as ids of the ring's string arena. NVTX's strings belong to the caller and may be
-// gone after the call, so every one is looked up by content; a known one is found without a lock in some ten
-// nanoseconds. Used by hooks.cpp, which calls none of these in the child of a fork: the arena is the parent's.
+// Names that NVTX calls bring along, as ids of the ring's string arena. NVTX's strings belong to
+// the caller and may be gone after the call, so every one is looked up by content; a known one is
+// found without a lock in some ten nanoseconds. Used by hooks.cpp, which calls none of these in the
+// child of a fork: the arena is the parent's.
 //
-// Programs that build a new name for every step ("iteration 12345") would fill the arena. Once half of it is used, the
-// digits of names not seen before become '#', so such names stay one name instead of becoming none.
+// Programs that build a new name for every step ("iteration 12345") would fill the arena. Once half
+// of it is used, the digits of names not seen before become '#', so such names stay one name
+// instead of becoming none.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "profiler/core/ring.h"
+#include "base/record/ring.h"
 
 namespace gs::inject {
 
@@ -31,8 +33,8 @@ class Narrow {
     std::size_t bytes_ = 0;
 };
 
-/// The id of `text` in the domain named `domain`, added if new; 0: no text, or no room (counted). `color` as
-/// abi::StringEntry::color: the first one a name comes with is its colour.
+/// The id of `text` in the domain named `domain`, added if new; 0: no text, or no room (counted).
+/// `color` as abi::StringEntry::color: the first one a name comes with is its colour.
 StringId name_id(const Text& text, StringId domain, std::uint32_t color) noexcept;
 
 /// Names category `number` of `domain`.

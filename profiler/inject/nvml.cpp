@@ -7,7 +7,7 @@
 #include <iterator>
 #include <utility>
 
-#include "profiler/core/scope.h"
+#include "base/record/scope.h"
 #include "profiler/inject/nvml_abi.h"
 #include "profiler/inject/settings.h"
 
@@ -39,7 +39,8 @@ constexpr const char* kNames[kMetricCount] = {
     "SM occupancy [%]",   "tensor cores active [%]", "FP32 active [%]",
     "DRAM bandwidth [%]",
 };
-constexpr unsigned kGpmIds[] = {kGpmSmActive, kGpmSmOccupancy, kGpmTensorActive, kGpmFp32Active, kGpmDramBandwidth};
+constexpr unsigned kGpmIds[] = {kGpmSmActive, kGpmSmOccupancy, kGpmTensorActive, kGpmFp32Active,
+                                kGpmDramBandwidth};
 
 /// Bit i of the throttle reasons, in words.
 constexpr const char* kReasons[] = {"idle",
@@ -132,9 +133,12 @@ bool open_library() noexcept {
 void* handle_of(const abi::GpuDevice& device) noexcept {
     const std::uint8_t* u = device.uuid;
     char uuid[48], bus[32];
-    std::snprintf(uuid, sizeof uuid, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0],
-                  u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
-    std::snprintf(bus, sizeof bus, "%08x:%02x:%02x.0", device.pci_domain, device.pci_bus, device.pci_device);
+    std::snprintf(uuid, sizeof uuid,
+                  "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0],
+                  u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13],
+                  u[14], u[15]);
+    std::snprintf(bus, sizeof bus, "%08x:%02x:%02x.0", device.pci_domain, device.pci_bus,
+                  device.pci_device);
     void* handle = nullptr;
     if (state.f.DeviceGetHandleByUUID(uuid, &handle) == kSuccess) return handle;
     return state.f.DeviceGetHandleByPciBusId(bus, &handle) == kSuccess ? handle : nullptr;
@@ -146,11 +150,13 @@ void prepare_gpm(Gpu& gpu) noexcept {
     const char* problem = nullptr;
     if (state.f.GpmQueryDeviceSupport == nullptr)
         problem = "absent (the driver is too old)";
-    else if (const Result r = state.f.GpmQueryDeviceSupport(gpu.handle, &support); r == kNoPermission)
+    else if (const Result r = state.f.GpmQueryDeviceSupport(gpu.handle, &support);
+             r == kNoPermission)
         problem = "not permitted";
     else if (r != kSuccess || support.supported == 0)
         problem = "absent (Hopper and newer have it)";
-    else if (state.f.GpmSampleAlloc(&gpu.samples[0]) != kSuccess || state.f.GpmSampleAlloc(&gpu.samples[1]) != kSuccess)
+    else if (state.f.GpmSampleAlloc(&gpu.samples[0]) != kSuccess ||
+             state.f.GpmSampleAlloc(&gpu.samples[1]) != kSuccess)
         problem = "absent (no sample buffers)";
     if (problem == nullptr) return;
     say("GPU %2$u counters (GPM): %1$s", problem, gpu.ordinal);
@@ -169,7 +175,8 @@ void find_gpus() noexcept {
         gpu.ordinal = i;
         gpu.handle = handle_of(device);
         if (gpu.handle == nullptr) {
-            say("GPU %2$u: %1$s", "absent in NVML (a slice of a GPU has no counters of its own)", i);
+            say("GPU %2$u: %1$s", "absent in NVML (a slice of a GPU has no counters of its own)",
+                i);
             state.given_up = true;
             continue;
         }
@@ -203,8 +210,9 @@ void tell_reasons(Gpu& gpu, unsigned long long reasons) noexcept {
     std::size_t length = 0;
     for (std::size_t bit = 0; bit < std::size(kReasons); ++bit)
         if ((reasons >> bit & 1) != 0 && length < sizeof text)
-            length += static_cast<std::size_t>(
-                std::snprintf(text + length, sizeof text - length, "%s%s", length == 0 ? "" : ", ", kReasons[bit]));
+            length +=
+                static_cast<std::size_t>(std::snprintf(text + length, sizeof text - length, "%s%s",
+                                                       length == 0 ? "" : ", ", kReasons[bit]));
     say("GPU %2$u clocks held back by: %1$s", text, gpu.ordinal);
 }
 
@@ -236,11 +244,16 @@ void sample_basics(Gpu& gpu) noexcept {
         v = static_cast<double>(memory.used) / (1 << 20);
         return result;
     });
-    sample(gpu, kSmClock, number(1, [&](unsigned* v) { return f.DeviceGetClockInfo(gpu.handle, kClockSm, v); }));
-    sample(gpu, kMemClock, number(1, [&](unsigned* v) { return f.DeviceGetClockInfo(gpu.handle, kClockMemory, v); }));
-    sample(gpu, kPower, number(1e-3, [&](unsigned* v) { return f.DeviceGetPowerUsage(gpu.handle, v); }));
-    sample(gpu, kTemperature,
-           number(1, [&](unsigned* v) { return f.DeviceGetTemperature(gpu.handle, kTemperatureGpu, v); }));
+    sample(gpu, kSmClock,
+           number(1, [&](unsigned* v) { return f.DeviceGetClockInfo(gpu.handle, kClockSm, v); }));
+    sample(gpu, kMemClock, number(1, [&](unsigned* v) {
+               return f.DeviceGetClockInfo(gpu.handle, kClockMemory, v);
+           }));
+    sample(gpu, kPower,
+           number(1e-3, [&](unsigned* v) { return f.DeviceGetPowerUsage(gpu.handle, v); }));
+    sample(gpu, kTemperature, number(1, [&](unsigned* v) {
+               return f.DeviceGetTemperature(gpu.handle, kTemperatureGpu, v);
+           }));
     sample(gpu, kThrottle, [&](double& v) {
         unsigned long long reasons = 0;
         const Result result = f.DeviceGetCurrentClocksThrottleReasons(gpu.handle, &reasons);
@@ -264,7 +277,8 @@ void sample_gpm(Gpu& gpu) noexcept {
     request.count = std::size(kGpmIds);
     request.earlier = gpu.samples[0];
     request.later = gpu.samples[1];
-    for (std::size_t i = 0; i < std::size(kGpmIds); ++i) request.metrics[i] = {kGpmIds[i], kSuccess, 0, {}};
+    for (std::size_t i = 0; i < std::size(kGpmIds); ++i)
+        request.metrics[i] = {kGpmIds[i], kSuccess, 0, {}};
     const Result got = state.f.GpmMetricsGet(&request);
     for (std::size_t i = 0; i < std::size(kGpmIds); ++i)
         sample(gpu, static_cast<Metric>(kSmActive + i), [&](double& v) {

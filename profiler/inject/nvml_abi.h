@@ -1,5 +1,6 @@
-// NVML's C interface as far as we call it, declared by us: its header is not part of the CUDA toolkit on every machine.
-// Numbers and signatures are those of NVML's public interface. Used by nvml.cpp and by the mock in tests/support.
+// NVML's C interface as far as we call it, declared by us: its header is not part of the CUDA
+// toolkit on every machine. Numbers and signatures are those of NVML's public interface. Used by
+// nvml.cpp and by the mock in tests/support.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +37,8 @@ struct GpmRequest {
 };
 static_assert(sizeof(GpmMetric) == 40 && offsetof(GpmRequest, metrics) == 24);
 inline constexpr unsigned kGpmVersion = 1;
-inline constexpr unsigned kGpmSmActive = 2, kGpmSmOccupancy = 3, kGpmTensorActive = 5, kGpmDramBandwidth = 10,
-                          kGpmFp32Active = 12;
+inline constexpr unsigned kGpmSmActive = 2, kGpmSmOccupancy = 3, kGpmTensorActive = 5,
+                          kGpmDramBandwidth = 10, kGpmFp32Active = 12;
 
 struct Functions {
     Result (*Init)();

@@ -1,13 +1,15 @@
-// NVTX 3's C interface between a program and a tool, as far as we take part in it, declared by us, so that the library
-// builds without the CUDA toolkit. Numbers and layouts are those of NVTX's public headers (nvtx3/nvtxDetail/
-// nvtxTypes.h, nvToolsExt.h); tests/unit/inject_headers_test.cpp compares every one of them with the real headers where
-// they are installed. Used by profiler/inject and by the small NVTX client (nvtx_client.h).
+// NVTX 3's C interface between a program and a tool, as far as we take part in it, declared by us,
+// so that the library builds without the CUDA toolkit. Numbers and layouts are those of NVTX's
+// public headers (nvtx3/nvtxDetail/ nvtxTypes.h, nvToolsExt.h); tests/unit/inject_headers_test.cpp
+// compares every one of them with the real headers where they are installed. Used by
+// profiler/inject and by the small NVTX client (nvtx_client.h).
 //
-// How a tool gets in: NVTX is header-only. The first NVTX call of every program or shared object that uses it - each
-// has its own copy of the pointers - loads the library that NVTX_INJECTION64_PATH names and calls its
-// InitializeInjectionNvtx2 with a function that hands out tables. A table's entry i is the address of the pointer that
-// NVTX function i of this module is called through; a null pointer there makes the function do nothing, for half a
-// nanosecond. Entry 0 is not used. What the tool leaves as it was becomes null.
+// How a tool gets in: NVTX is header-only. The first NVTX call of every program or shared object
+// that uses it - each has its own copy of the pointers - loads the library that
+// NVTX_INJECTION64_PATH names and calls its InitializeInjectionNvtx2 with a function that hands out
+// tables. A table's entry i is the address of the pointer that NVTX function i of this module is
+// called through; a null pointer there makes the function do nothing, for half a nanosecond. Entry
+// 0 is not used. What the tool leaves as it was becomes null.
 #pragma once
 
 #include <cstddef>
@@ -91,7 +93,12 @@ enum PayloadType : std::int32_t {
     kPayloadInt32,
     kPayloadFloat,
 };
-enum MessageType : std::int32_t { kMessageNone = 0, kMessageAscii, kMessageUnicode, kMessageRegistered };
+enum MessageType : std::int32_t {
+    kMessageNone = 0,
+    kMessageAscii,
+    kMessageUnicode,
+    kMessageRegistered
+};
 inline constexpr std::int32_t kColorArgb = 1;
 
 struct EventAttributes {
@@ -116,6 +123,7 @@ struct EventAttributes {
     } message;
 };
 static_assert(sizeof(EventAttributes) == 48 && offsetof(EventAttributes, payload) == 24 &&
-              offsetof(EventAttributes, message_type) == 32 && offsetof(EventAttributes, message) == 40);
+              offsetof(EventAttributes, message_type) == 32 &&
+              offsetof(EventAttributes, message) == 40);
 
 }  // namespace gs::inject::nvtx

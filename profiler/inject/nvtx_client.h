@@ -1,7 +1,8 @@
-// A program's side of NVTX, as far as `gausscope bench service` and the tests need it, so that they run without the
-// CUDA toolkit: the same functions under the same names, and the same way in (one set of pointers per program or shared
-// object, the first call loads the tool). Where the toolkit is, the tests' scripted program (tests/support/
-// nvtx_program.cpp) is built with its headers, too, and every test runs with both. No part of the injection library.
+// A program's side of NVTX, as far as `gausscope bench service` and the tests need it, so that they
+// run without the CUDA toolkit: the same functions under the same names, and the same way in (one
+// set of pointers per program or shared object, the first call loads the tool). Where the toolkit
+// is, the tests' scripted program (tests/support/ nvtx_program.cpp) is built with its headers, too,
+// and every test runs with both. No part of the injection library.
 #pragma once
 
 #include <dlfcn.h>
@@ -37,9 +38,14 @@ struct nvtxEventAttributes_t {
 };
 static_assert(sizeof(nvtxEventAttributes_t) == sizeof(gs::inject::nvtx::EventAttributes));
 
-inline constexpr std::uint16_t NVTX_VERSION = 3, NVTX_EVENT_ATTRIB_STRUCT_SIZE = sizeof(nvtxEventAttributes_t);
+inline constexpr std::uint16_t NVTX_VERSION = 3,
+                               NVTX_EVENT_ATTRIB_STRUCT_SIZE = sizeof(nvtxEventAttributes_t);
 inline constexpr std::int32_t NVTX_COLOR_ARGB = 1;
-enum : std::int32_t { NVTX_MESSAGE_TYPE_ASCII = 1, NVTX_MESSAGE_TYPE_UNICODE, NVTX_MESSAGE_TYPE_REGISTERED };
+enum : std::int32_t {
+    NVTX_MESSAGE_TYPE_ASCII = 1,
+    NVTX_MESSAGE_TYPE_UNICODE,
+    NVTX_MESSAGE_TYPE_REGISTERED
+};
 enum : std::int32_t {
     NVTX_PAYLOAD_TYPE_UNSIGNED_INT64 = 1,
     NVTX_PAYLOAD_TYPE_INT64,
@@ -79,11 +85,14 @@ const void* get_export_table(std::uint32_t id) {
 
 void attach() {
     for (int m = abi::kCore; m < abi::kModules; ++m)
-        for (std::uint32_t i = 1; i < abi::kMostFunctions; ++i) client.tables[m][i] = &client.functions[m][i];
+        for (std::uint32_t i = 1; i < abi::kMostFunctions; ++i)
+            client.tables[m][i] = &client.functions[m][i];
     if (const char* path = std::getenv("NVTX_INJECTION64_PATH")) {
         void* library = ::dlopen(path, RTLD_LAZY);
         const auto start =
-            library == nullptr ? nullptr : reinterpret_cast<abi::Initialize>(::dlsym(library, abi::kInitializeName));
+            library == nullptr
+                ? nullptr
+                : reinterpret_cast<abi::Initialize>(::dlsym(library, abi::kInitializeName));
         if (start != nullptr && start(get_export_table) == 0) client = Client{};
     }
     client.ready = true;

@@ -7,7 +7,7 @@
 
 #include <atomic>
 
-#include "profiler/core/service_words.h"
+#include "base/record/service_words.h"
 
 namespace gs::inject {
 namespace {
@@ -15,8 +15,9 @@ namespace {
 using detail::store;
 using detail::ThreadLane;
 
-/// Bit 0: recording; 1, 2: the gate; 3..15: how often thread names have changed; 16..31: number of the period. A thread
-/// whose lane was made ready for this very value may write without a further look.
+/// Bit 0: recording; 1, 2: the gate; 3..15: how often thread names have changed; 16..31: number of
+/// the period. A thread whose lane was made ready for this very value may write without a further
+/// look.
 constexpr std::uint32_t kOn = 1, kGate = 6, kRenamed = 8, kNextPeriod = 1u << 16;
 constexpr std::uint32_t kRenames = kNextPeriod - 1 - kOn - kGate;
 constexpr int kGateShift = 1;
@@ -89,7 +90,8 @@ bool take_named_lane(ThreadLane& t) {
     return true;
 }
 
-/// Makes the lane ready for `now`; false: this event is lost (and counted), or left out, or nothing is being recorded.
+/// Makes the lane ready for `now`; false: this event is lost (and counted), or left out, or nothing
+/// is being recorded.
 [[gnu::noinline]] bool enter(ThreadLane& t, std::uint32_t now, Call call) noexcept {
     if ((now & kOn) == 0 || detail::ring_header() == nullptr) return false;
     if (t.period / kNextPeriod != now / kNextPeriod) {
@@ -136,8 +138,8 @@ void write(abi::OpenRange& r, const Open& open) {
     store(r.flags, open.flags);
 }
 
-/// Domains nest each by itself, so the innermost range of one may have ranges of others inside. It leaves as a range
-/// that overlaps, and those inside move outwards.
+/// Domains nest each by itself, so the innermost range of one may have ranges of others inside. It
+/// leaves as a range that overlaps, and those inside move outwards.
 [[gnu::noinline]] int pop_below(ThreadLane& t, std::uint32_t domain, std::uint64_t now) noexcept {
     abi::OpenRange* stack = t.lane->stack;
     std::uint32_t level = t.depth;
@@ -150,8 +152,8 @@ void write(abi::OpenRange& r, const Open& open) {
     const Open open = read(stack[level]);
     for (std::uint32_t i = level; i + 1 < t.depth; ++i) write(stack[i], read(stack[i + 1]));
     detail::publish(t.lane->depth, --t.depth);
-    detail::write_record_at(t, 255, abi::RecordKind::async_span, open.begin, now, open.payload, open.name,
-                            static_cast<std::uint16_t>(open.flags));
+    detail::write_record_at(t, 255, abi::RecordKind::async_span, open.begin, now, open.payload,
+                            open.name, static_cast<std::uint16_t>(open.flags));
     return static_cast<int>(level);
 }
 
@@ -172,14 +174,16 @@ constinit std::atomic<std::uint64_t> started_count{0};
 // Being written: the owner of the place has not published it yet.
 constexpr std::uint64_t kClaimed = ~std::uint64_t{0};
 
-/// A place for range number `number`, claimed; null: too many are open. What was left open in a former period gives
-/// way: its end may have come while nobody listened.
+/// A place for range number `number`, claimed; null: too many are open. What was left open in a
+/// former period gives way: its end may have come while nobody listened.
 Started* claim_place(std::uint64_t number, std::uint32_t now) {
     for (std::uint64_t i = 0; i < kProbes; ++i) {
         Started& place = started[(number + i) % kStarted];
         std::uint64_t id = place.id.load(std::memory_order_relaxed);
-        const bool stale = id != 0 && id != kClaimed && place.period.load(std::memory_order_relaxed) != now;
-        if ((id == 0 || stale) && place.id.compare_exchange_strong(id, kClaimed, std::memory_order_acq_rel)) {
+        const bool stale =
+            id != 0 && id != kClaimed && place.period.load(std::memory_order_relaxed) != now;
+        if ((id == 0 || stale) &&
+            place.id.compare_exchange_strong(id, kClaimed, std::memory_order_acq_rel)) {
             place.period.store(now, std::memory_order_relaxed);
             return &place;
         }
@@ -250,7 +254,8 @@ void mark(const Event& event) noexcept {
     ThreadLane* t = writable_lane(Call::other);
     if (t == nullptr) return;
     const std::uint64_t now = read_ticks();
-    detail::write_record(*t, abi::RecordKind::instant, now, now, event.payload, event.name, event.flags);
+    detail::write_record(*t, abi::RecordKind::instant, now, now, event.payload, event.name,
+                         event.flags);
 }
 
 std::uint64_t start(const Event& event, std::uint64_t chained) noexcept {
@@ -276,14 +281,16 @@ std::uint64_t end(std::uint64_t id) noexcept {
     const std::uint64_t now = read_ticks();
     Started& place = started[id % kStarted];
     std::uint64_t expected = id;
-    if (id < kStarted || !place.id.compare_exchange_strong(expected, kClaimed, std::memory_order_acq_rel)) {
+    if (id < kStarted ||
+        !place.id.compare_exchange_strong(expected, kClaimed, std::memory_order_acq_rel)) {
         detail::count(&abi::RingHeader::unmatched_ends);
         return 0;
     }
     const Started& was = place;
     ThreadLane* t = was.begin != 0 ? writable_lane(Call::other) : nullptr;
     if (t != nullptr)
-        detail::write_record_at(*t, 255, abi::RecordKind::async_span, was.begin, now, was.payload, was.name, was.flags);
+        detail::write_record_at(*t, 255, abi::RecordKind::async_span, was.begin, now, was.payload,
+                                was.name, was.flags);
     const std::uint64_t chained = was.chained;
     place.id.store(0, std::memory_order_release);
     return chained;

@@ -18,11 +18,12 @@ struct Outcome {
 
 std::vector<const Rule*> all_rules() {
     std::vector<const Rule*> out;
-    for (const auto rules : {idle_rules(), transfer_rules(), kernel_rules(), bound_rules(), driver_rules(),
-                             splatting_rules(), process_rules()})
+    for (const auto rules : {idle_rules(), transfer_rules(), kernel_rules(), bound_rules(),
+                             driver_rules(), splatting_rules(), process_rules()})
         for (const Rule& rule : rules) out.push_back(&rule);
     const auto number = [](const Rule* r) { return std::atoi(r->id + 1); };
-    std::sort(out.begin(), out.end(), [&](const Rule* a, const Rule* b) { return number(a) < number(b); });
+    std::sort(out.begin(), out.end(),
+              [&](const Rule* a, const Rule* b) { return number(a) < number(b); });
     return out;
 }
 
@@ -49,7 +50,8 @@ void ask(const Subject& subject, Outcome& outcome, Insights& out) {
 bool has_spans(const TraceStore& store, std::uint32_t process) {
     return std::any_of(store.tracks().begin(), store.tracks().end(), [&](const TraceTrack& track) {
         return track.process == process &&
-               std::any_of(track.rows.begin(), track.rows.end(), [](const auto& row) { return !row.empty(); });
+               std::any_of(track.rows.begin(), track.rows.end(),
+                           [](const auto& row) { return !row.empty(); });
     });
 }
 
@@ -69,17 +71,18 @@ Insights find_insights(const TraceStore& store, const InsightOptions& options) {
         for (Outcome& outcome : outcomes) ask(subject, outcome, out);
     }
     // What cannot be told is last; equal times keep the rules' order.
-    std::stable_sort(out.findings.begin(), out.findings.end(), [](const Insight& a, const Insight& b) {
-        return std::isfinite(a.recoverable_ms) &&
-               (!std::isfinite(b.recoverable_ms) || a.recoverable_ms > b.recoverable_ms);
-    });
+    std::stable_sort(
+        out.findings.begin(), out.findings.end(), [](const Insight& a, const Insight& b) {
+            return std::isfinite(a.recoverable_ms) &&
+                   (!std::isfinite(b.recoverable_ms) || a.recoverable_ms > b.recoverable_ms);
+        });
     for (Outcome& o : outcomes) {
         if (o.found) continue;
         if (o.asked)
             out.clear.push_back(fmt::format("{} {}", o.rule->id, o.rule->title));
         else
-            out.unanswered.push_back(
-                {o.rule->id, o.rule->title, o.why.empty() ? "nothing was recorded" : std::move(o.why)});
+            out.unanswered.push_back({o.rule->id, o.rule->title,
+                                      o.why.empty() ? "nothing was recorded" : std::move(o.why)});
     }
     return out;
 }

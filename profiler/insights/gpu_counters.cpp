@@ -24,7 +24,9 @@ std::array<const char*, 2> names_of(GpuCounter counter) {
     return {};
 }
 
-bool is_share(GpuCounter counter) { return counter != GpuCounter::clock_mhz && counter != GpuCounter::throttle; }
+bool is_share(GpuCounter counter) {
+    return counter != GpuCounter::clock_mhz && counter != GpuCounter::throttle;
+}
 
 }  // namespace
 
@@ -34,7 +36,8 @@ std::vector<CounterPoint> counter_points(const Subject& s, GpuCounter counter) {
         if (series.process != s.process) continue;
         const std::string_view name = s.store.name(series.name);
         const auto names = names_of(counter);
-        if (std::none_of(names.begin(), names.end(), [&](const char* n) { return name.find(n) != name.npos; }))
+        if (std::none_of(names.begin(), names.end(),
+                         [&](const char* n) { return name.find(n) != name.npos; }))
             continue;
         for (const CounterPoint& p : series.points.view())
             if (s.inside(p.time_ns)) out.push_back(p);
@@ -53,13 +56,18 @@ double counter_mean(const Subject& s, GpuCounter counter) {
 
 std::string why_no_counters(const Subject& s) {
     for (const TraceInstant& instant : s.store.instants()) {
-        if (instant.track >= s.store.tracks().size() || s.store.tracks()[instant.track].process != s.process) continue;
+        if (instant.track >= s.store.tracks().size() ||
+            s.store.tracks()[instant.track].process != s.process)
+            continue;
         const std::string_view text = s.store.name(instant.name);
-        const bool of_nvml = text.starts_with("NVML: ") || text.find("counters (GPM): ") != text.npos;
+        const bool of_nvml =
+            text.starts_with("NVML: ") || text.find("counters (GPM): ") != text.npos;
         if (!of_nvml) continue;
         std::string out(text);
         if (text.find("not permitted") != text.npos)
-            out += "; to permit it: run as root, or load the driver with NVreg_RestrictProfilingToAdminUsers=0";
+            out +=
+                "; to permit it: run as root, or load the driver with "
+                "NVreg_RestrictProfilingToAdminUsers=0";
         return out;
     }
     return {};

@@ -1,6 +1,6 @@
-// What counters of a trace say about its GPUs, whoever recorded them: NVML's samples by the injection library
-// (profiler/inject/nvml.cpp has the names), and the names of Perfetto's GPU compute schema. For the rules that need
-// counters.
+// What counters of a trace say about its GPUs, whoever recorded them: NVML's samples by the
+// injection library (profiler/inject/nvml.cpp has the names), and the names of Perfetto's GPU
+// compute schema. For the rules that need counters.
 #pragma once
 
 #include "profiler/insights/subject.h"
@@ -20,7 +20,8 @@ enum class GpuCounter {
 double counter_mean(const Subject& subject, GpuCounter counter);
 /// Samples within the iterations' time, of the first GPU that has them; empty: not recorded.
 std::vector<CounterPoint> counter_points(const Subject& subject, GpuCounter counter);
-/// Why there are no counters, where the recorder said so ("GPU 0 counters (GPM): not permitted"), else empty.
+/// Why there are no counters, where the recorder said so ("GPU 0 counters (GPM): not permitted"),
+/// else empty.
 std::string why_no_counters(const Subject& subject);
 
 }  // namespace gs::insights

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "profiler/insights/finding.h"
+#include "profiler/insights/insight.h"
 #include "profiler/insights/subject.h"
 
 namespace gs {
@@ -28,7 +28,8 @@ std::string wrapped(std::string_view text, std::string_view indent, std::size_t 
         std::size_t end = text.size();
         if (indent.size() + end > width) {
             end = text.rfind(' ', width - indent.size());
-            if (end == std::string_view::npos || end == 0) end = std::min(text.find(' '), text.size());
+            if (end == std::string_view::npos || end == 0)
+                end = std::min(text.find(' '), text.size());
         }
         out += fmt::format("{}{}\n", indent, text.substr(0, end));
         text.remove_prefix(std::min(end + 1, text.size()));
@@ -39,11 +40,13 @@ std::string wrapped(std::string_view text, std::string_view indent, std::size_t 
 Json evidence_json(const TraceStore& store, const Insight& found) {
     Json out = Json::array();
     for (const Evidence& e : found.evidence)
-        out.push_back({{"track", e.track < store.tracks().size() ? Json(store.tracks()[e.track].name) : Json()},
-                       {"row", e.row},
-                       {"begin_ns", e.begin_ns},
-                       {"end_ns", e.end_ns},
-                       {"text", e.text}});
+        out.push_back(
+            {{"track",
+              e.track < store.tracks().size() ? Json(store.tracks()[e.track].name) : Json()},
+             {"row", e.row},
+             {"begin_ns", e.begin_ns},
+             {"end_ns", e.end_ns},
+             {"text", e.text}});
     return out;
 }
 
@@ -58,18 +61,23 @@ std::string insights_text(const TraceStore& store, const Insights& insights) {
     else
         out += "  insights: no iterations were found\n";
     for (const Insight& f : insights.findings) {
-        const std::string gain =
-            std::isfinite(f.recoverable_ms)
-                ? fmt::format("up to {:.3f} ms ({:.1f} %) per iteration", f.recoverable_ms, 100 * f.share)
-                : std::string("gain unknown");
-        out += fmt::format("\n  {:<4} {}\n       {}, {}", f.rule, f.title, gain, text_of(f.confidence));
+        const std::string gain = std::isfinite(f.recoverable_ms)
+                                     ? fmt::format("up to {:.3f} ms ({:.1f} %) per iteration",
+                                                   f.recoverable_ms, 100 * f.share)
+                                     : std::string("gain unknown");
+        out += fmt::format("\n  {:<4} {}\n       {}, {}", f.rule, f.title, gain,
+                           text_of(f.confidence));
         if (store.processes().size() > 1) out += ", " + process_of(store, f.process);
-        out += '\n' + wrapped(f.text, "       ", kWidth) + wrapped("-> " + f.advice, "       ", kWidth);
+        out += '\n' + wrapped(f.text, "       ", kWidth) +
+               wrapped("-> " + f.advice, "       ", kWidth);
         if (!f.evidence.empty()) {
             const Evidence& e = f.evidence.front();
-            out += fmt::format("       at {:.6f} s{}: {}\n", static_cast<double>(e.begin_ns - store.begin_ns()) * 1e-9,
-                               e.track < store.tracks().size() ? " on " + store.tracks()[e.track].name : std::string(),
-                               e.text);
+            out +=
+                fmt::format("       at {:.6f} s{}: {}\n",
+                            static_cast<double>(e.begin_ns - store.begin_ns()) * 1e-9,
+                            e.track < store.tracks().size() ? " on " + store.tracks()[e.track].name
+                                                            : std::string(),
+                            e.text);
         }
     }
     if (insights.findings.empty()) out += "  no rule found anything\n";

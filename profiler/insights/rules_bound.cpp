@@ -1,5 +1,5 @@
-// R9 memory-bound, R10 compute-bound, R11 latency-bound: from counters of the GPU (NVML's GPM, or a trace's own), or
-// for our own renderer from the cost model's floors.
+// R9 memory-bound, R10 compute-bound, R11 latency-bound: from counters of the GPU (NVML's GPM, or a
+// trace's own), or for our own renderer from the cost model's floors.
 #include <cmath>
 #include <optional>
 
@@ -13,10 +13,12 @@ namespace {
 constexpr double kBound = 0.60;        // of a peak
 constexpr double kLatency = 0.40;      // below this of either: neither limits
 constexpr double kLowOccupancy = 0.5;  // R11
-constexpr double kStageShare = 0.05;   // ours: stages below this share of an iteration are not looked at
+constexpr double kStageShare =
+    0.05;  // ours: stages below this share of an iteration are not looked at
 
 constexpr const char* kNoCounters =
-    "needs counters of the GPU: NVML's GPM (Hopper or newer, no privileges; the injection library takes them where "
+    "needs counters of the GPU: NVML's GPM (Hopper or newer, no privileges; the injection library "
+    "takes them where "
     "they are), or our own renderer with the machine's limits measured";
 
 enum class Bound { memory, compute, latency };
@@ -38,16 +40,18 @@ std::vector<StageBound> stages_of(const Subject& s) {
     std::vector<StageBound> out;
     for (const StageFloor& floor : s.options.floors) {
         const double ms = s.stage_ms(floor.stage);
-        if (std::isfinite(floor.floor_ms) && floor.work.counted && s.share(ms) >= kStageShare && ms > 0)
+        if (std::isfinite(floor.floor_ms) && floor.work.counted && s.share(ms) >= kStageShare &&
+            ms > 0)
             out.push_back({floor.stage, ms, std::min(floor.floor_ms, ms), floor.limit});
     }
     return out;
 }
 
 Evidence stage_evidence(const Subject& s, const StageBound& b) {
-    return {s.iterations.track, 0, s.iterations.items.back().begin_ns, s.iterations.items.back().end_ns,
-            fmt::format("{}: {:.3f} ms, {:.3f} ms at the limit of {}", name_of(b.stage), b.measured_ms, b.floor_ms,
-                        name_of(b.limit))};
+    return {s.iterations.track, 0, s.iterations.items.back().begin_ns,
+            s.iterations.items.back().end_ns,
+            fmt::format("{}: {:.3f} ms, {:.3f} ms at the limit of {}", name_of(b.stage),
+                        b.measured_ms, b.floor_ms, name_of(b.limit))};
 }
 
 const char* title_of(Bound bound) {
@@ -65,30 +69,35 @@ const char* title_of(Bound bound) {
 const char* advice_of(Bound bound) {
     switch (bound) {
         case Bound::memory:
-            return "Move fewer bytes: fuse kernels that pass arrays on, half precision for what allows it, structures "
+            return "Move fewer bytes: fuse kernels that pass arrays on, half precision for what "
+                   "allows it, structures "
                    "of "
                    "arrays, work only on what is visible.";
         case Bound::compute:
-            return "Do less arithmetic: cut work before it is done (tighter tile bounds, earlier termination), cheaper "
+            return "Do less arithmetic: cut work before it is done (tighter tile bounds, earlier "
+                   "termination), cheaper "
                    "approximations, tensor cores where the form allows.";
         case Bound::latency:
-            return "Give the machine more to do at once: more warps in flight (R7), larger grids (R8), independent "
+            return "Give the machine more to do at once: more warps in flight (R7), larger grids "
+                   "(R8), independent "
                    "loads "
                    "before their use, fewer barriers and atomics on the same address.";
     }
     return "";
 }
 
-/// What can be won: down to the floor where a resource is the limit; where none is, up to the reach that the rules call
-/// bound, since nobody gets all.
+/// What can be won: down to the floor where a resource is the limit; where none is, up to the reach
+/// that the rules call bound, since nobody gets all.
 double gain_of(const StageBound& b) {
-    return b.bound() == Bound::latency ? b.measured_ms - std::min(b.measured_ms, b.floor_ms / kBound)
-                                       : b.measured_ms - b.floor_ms;
+    return b.bound() == Bound::latency
+               ? b.measured_ms - std::min(b.measured_ms, b.floor_ms / kBound)
+               : b.measured_ms - b.floor_ms;
 }
 
 Answer from_model(const Subject& s, Bound wanted) {
     std::vector<StageBound> stages = stages_of(s);
-    std::erase_if(stages, [&](const StageBound& b) { return b.bound() != wanted || !b.says_something(); });
+    std::erase_if(stages,
+                  [&](const StageBound& b) { return b.bound() != wanted || !b.says_something(); });
     if (stages.empty()) return {};
     std::sort(stages.begin(), stages.end(),
               [](const StageBound& a, const StageBound& b) { return gain_of(a) > gain_of(b); });
@@ -96,8 +105,9 @@ Answer from_model(const Subject& s, Bound wanted) {
     std::string names;
     for (const StageBound& b : stages) {
         gain += gain_of(b);
-        names += fmt::format("{}{} at {:.0f} % of what {} allows ({:.2f} of {:.2f} ms)", names.empty() ? "" : ", ",
-                             name_of(b.stage), 100 * b.reached(), name_of(b.limit), b.floor_ms, b.measured_ms);
+        names += fmt::format("{}{} at {:.0f} % of what {} allows ({:.2f} of {:.2f} ms)",
+                             names.empty() ? "" : ", ", name_of(b.stage), 100 * b.reached(),
+                             name_of(b.limit), b.floor_ms, b.measured_ms);
     }
     Insight i = insight(s, fmt::format("Stages {}", title_of(wanted)), gain, Confidence::inferred);
     i.text = names + ". From the counts of a step and the machine's measured limits.";
@@ -120,7 +130,8 @@ std::optional<Counters> counters_of(const Subject& s) {
     for (const GpuCounter unit : {GpuCounter::throughput, GpuCounter::tensor})
         if (const double share = counter_mean(s, unit); std::isfinite(share)) {
             c.compute = std::max(c.compute, share);
-            // Busy tensor cores say that arithmetic is the limit; idle ones do not say that it is not.
+            // Busy tensor cores say that arithmetic is the limit; idle ones do not say that it is
+            // not.
             c.compute_known = c.compute_known || unit == GpuCounter::throughput || share > kBound;
         }
     return std::isfinite(c.memory) ? std::optional(c) : std::nullopt;
@@ -139,20 +150,25 @@ Answer from_counters(const Subject& s, const Counters& c, Bound wanted) {
         return cannot_tell("these counters do not tell how busy the arithmetic units are");
     if (bound_of(c) != wanted) return {};
     double busy = 0;
-    for (const Breakdown& b : s.breakdowns) busy += (s.activity.has_gpu ? b.busy_ms : b.wall_ms) / s.count();
-    // The busy time cannot shrink below what the used share of the peak needs; where nothing limits, nobody gets above
-    // the share that the rules call bound.
+    for (const Breakdown& b : s.breakdowns)
+        busy += (s.activity.has_gpu ? b.busy_ms : b.wall_ms) / s.count();
+    // The busy time cannot shrink below what the used share of the peak needs; where nothing
+    // limits, nobody gets above the share that the rules call bound.
     const double reached = std::max(c.memory, c.compute);
     const double gain = busy * (1 - reached / (wanted == Bound::latency ? kBound : 1));
-    Insight i = insight(s, fmt::format("The GPU's kernels are {}", title_of(wanted)), gain, Confidence::inferred);
-    i.text = fmt::format("While iterations ran, device memory moved {:.0f} % of its peak", 100 * c.memory);
+    Insight i = insight(s, fmt::format("The GPU's kernels are {}", title_of(wanted)), gain,
+                        Confidence::inferred);
+    i.text = fmt::format("While iterations ran, device memory moved {:.0f} % of its peak",
+                         100 * c.memory);
     if (c.compute > 0)
-        i.text += fmt::format(", the busiest arithmetic units worked {:.0f} % of the time", 100 * c.compute);
+        i.text += fmt::format(", the busiest arithmetic units worked {:.0f} % of the time",
+                              100 * c.compute);
     if (std::isfinite(c.occupancy))
         i.text += fmt::format(", {:.0f} % of the warps that fit were there", 100 * c.occupancy);
     i.text += " (means of the GPU's counters).";
     i.advice = advice_of(wanted);
-    i.evidence.push_back({kNoTrack, 0, s.whole.begin, s.whole.end, "the iterations the means are of"});
+    i.evidence.push_back(
+        {kNoTrack, 0, s.whole.begin, s.whole.end, "the iterations the means are of"});
     return {{std::move(i)}, {}};
 }
 

@@ -1,4 +1,5 @@
-// R12 clocks, R13 compiling and loading in the loop, R14 full command buffers: what the driver and the device do.
+// R12 clocks, R13 compiling and loading in the loop, R14 full command buffers: what the driver and
+// the device do.
 #include <cmath>
 
 #include "profiler/insights/gpu_counters.h"
@@ -20,13 +21,14 @@ double boost_mhz(const Subject& s) {
 
 /// NVML's bits, in words: those that slow a running GPU down.
 std::string reasons_in(std::uint64_t bits) {
-    constexpr std::array<std::pair<std::uint64_t, const char*>, 7> kReasons{{{0x2, "clocks set by the user"},
-                                                                             {0x4, "power cap"},
-                                                                             {0x8, "hardware slowdown"},
-                                                                             {0x20, "too hot (software)"},
-                                                                             {0x40, "too hot (hardware)"},
-                                                                             {0x80, "power brake"},
-                                                                             {0x10, "sync boost"}}};
+    constexpr std::array<std::pair<std::uint64_t, const char*>, 7> kReasons{
+        {{0x2, "clocks set by the user"},
+         {0x4, "power cap"},
+         {0x8, "hardware slowdown"},
+         {0x20, "too hot (software)"},
+         {0x40, "too hot (hardware)"},
+         {0x80, "power brake"},
+         {0x10, "sync boost"}}};
     std::string out;
     for (const auto& [bit, name] : kReasons)
         if ((bits & bit) != 0) out += (out.empty() ? "" : ", ") + std::string(name);
@@ -38,10 +40,11 @@ Answer clocks(const Subject& s) {
     const auto throttle = counter_points(s, GpuCounter::throttle);
     if (points.empty() && throttle.empty()) {
         const std::string why = why_no_counters(s);
-        return cannot_tell(!why.empty() ? why
-                           : s.activity.has_gpu
-                               ? "clocks were not recorded (the injection library takes them from NVML)"
-                               : kNoGpuWork);
+        return cannot_tell(
+            !why.empty() ? why
+            : s.activity.has_gpu
+                ? "clocks were not recorded (the injection library takes them from NVML)"
+                : kNoGpuWork);
     }
     std::uint64_t bits = 0;
     std::size_t held = 0;
@@ -50,34 +53,40 @@ Answer clocks(const Subject& s) {
         bits |= reasons;
         held += reasons != 0;
     }
-    const double clock = counter_mean(s, GpuCounter::clock_mhz), boost = boost_mhz(s), reached = clock / boost;
+    const double clock = counter_mean(s, GpuCounter::clock_mhz), boost = boost_mhz(s),
+                 reached = clock / boost;
     const bool slow = reached < kLowClock;
     if (held == 0 && !slow) return {};
     double busy = 0;
     for (const Breakdown& b : s.breakdowns) busy += b.busy_ms / s.count();
-    // Kernels take as many cycles at any clock, those that wait for memory aside: at the boost clock that much less.
-    const double gain = s.activity.has_gpu && std::isfinite(reached) ? busy * std::max(0.0, 1 - reached)
-                                                                     : std::numeric_limits<double>::quiet_NaN();
+    // Kernels take as many cycles at any clock, those that wait for memory aside: at the boost
+    // clock that much less.
+    const double gain = s.activity.has_gpu && std::isfinite(reached)
+                            ? busy * std::max(0.0, 1 - reached)
+                            : std::numeric_limits<double>::quiet_NaN();
     Insight i = insight(s, "The GPU runs below its clock", gain, Confidence::inferred);
     if (std::isfinite(clock)) i.text = fmt::format("The multiprocessors ran at {:.0f} MHz", clock);
-    if (std::isfinite(reached)) i.text += fmt::format(", {:.0f} % of {:.0f} MHz", 100 * reached, boost);
+    if (std::isfinite(reached))
+        i.text += fmt::format(", {:.0f} % of {:.0f} MHz", 100 * reached, boost);
     if (held > 0)
         i.text += fmt::format("{} of {} samples name a reason: {}",
-                              i.text.empty() ? std::to_string(held) : fmt::format("; {}", held), throttle.size(),
-                              reasons_in(bits));
+                              i.text.empty() ? std::to_string(held) : fmt::format("; {}", held),
+                              throttle.size(), reasons_in(bits));
     i.text += ".";
     i.advice =
-        "Power cap: nvidia-smi -q -d POWER, -pl raises it where allowed. Heat: airflow. Clocks set by hand: nvidia-smi "
+        "Power cap: nvidia-smi -q -d POWER, -pl raises it where allowed. Heat: airflow. Clocks set "
+        "by hand: nvidia-smi "
         "-rgc. Until then compare runs in cycles, not in seconds.";
     const auto slowest = std::min_element(
-        points.begin(), points.end(), [](const CounterPoint& a, const CounterPoint& b) { return a.value < b.value; });
+        points.begin(), points.end(),
+        [](const CounterPoint& a, const CounterPoint& b) { return a.value < b.value; });
     if (slowest != points.end())
-        i.evidence.push_back(
-            {kNoTrack, 0, slowest->time_ns, slowest->time_ns + 1'000'000, fmt::format("{:.0f} MHz", slowest->value)});
+        i.evidence.push_back({kNoTrack, 0, slowest->time_ns, slowest->time_ns + 1'000'000,
+                              fmt::format("{:.0f} MHz", slowest->value)});
     for (const CounterPoint& p : throttle)
         if (p.value > 0 && i.evidence.size() < kMostEvidence)
-            i.evidence.push_back(
-                {kNoTrack, 0, p.time_ns, p.time_ns + 1'000'000, reasons_in(static_cast<std::uint64_t>(p.value))});
+            i.evidence.push_back({kNoTrack, 0, p.time_ns, p.time_ns + 1'000'000,
+                                  reasons_in(static_cast<std::uint64_t>(p.value))});
     return {{std::move(i)}, {}};
 }
 
@@ -94,7 +103,8 @@ std::vector<Overhead> overheads(const Subject& s, const Wanted& wanted) {
         const TraceTrack& track = s.store.tracks()[t];
         if (track.process != s.process || track.kind != TrackKind::overhead) continue;
         for (std::uint32_t r = 0; r < track.rows.size(); ++r)
-            for (const TraceSpan& span : spans_within(track.rows[r].view(), s.whole.begin, s.whole.end))
+            for (const TraceSpan& span :
+                 spans_within(track.rows[r].view(), s.whole.begin, s.whole.end))
                 if (wanted(s.store.name(span.name))) out.push_back({&span, t, r});
     }
     return out;
@@ -102,26 +112,29 @@ std::vector<Overhead> overheads(const Subject& s, const Wanted& wanted) {
 
 bool has_overheads(const Subject& s) {
     return s.activity.has_api ||
-           std::any_of(s.store.tracks().begin(), s.store.tracks().end(),
-                       [&](const TraceTrack& t) { return t.process == s.process && t.kind == TrackKind::overhead; });
+           std::any_of(s.store.tracks().begin(), s.store.tracks().end(), [&](const TraceTrack& t) {
+               return t.process == s.process && t.kind == TrackKind::overhead;
+           });
 }
 
 /// One finding for overhead of a kind: the host's thread stands still in it, so all of it counts.
-Answer overhead_answer(const Subject& s, const std::vector<Overhead>& found, const char* title, const char* advice) {
+Answer overhead_answer(const Subject& s, const std::vector<Overhead>& found, const char* title,
+                       const char* advice) {
     std::int64_t ns = 0;
     for (const Overhead& o : found) ns += o.span->length_ns();
     const double ms = s.per_iteration(ns);
     if (found.empty() || s.share(ms) < kOverheadShare) return {};
     Insight i = insight(s, title, ms, Confidence::measured);
-    i.text = fmt::format("{} times in {} iterations, {:.2f} ms in all.", found.size(), s.iterations.items.size(),
-                         static_cast<double>(ns) * 1e-6);
+    i.text = fmt::format("{} times in {} iterations, {:.2f} ms in all.", found.size(),
+                         s.iterations.items.size(), static_cast<double>(ns) * 1e-6);
     i.advice = advice;
     for (const Overhead* o : worst_of(
-             found, [](const Overhead&) { return true; }, [](const Overhead& x) { return x.span->length_ns(); }))
-        i.evidence.push_back(
-            {o->track, o->row, o->span->begin_ns, o->span->end_ns,
-             fmt::format("{}, {:.3f} ms, {}", s.store.name(o->span->name),
-                         static_cast<double>(o->span->length_ns()) * 1e-6, s.iteration_at(o->span->begin_ns))});
+             found, [](const Overhead&) { return true; },
+             [](const Overhead& x) { return x.span->length_ns(); }))
+        i.evidence.push_back({o->track, o->row, o->span->begin_ns, o->span->end_ns,
+                              fmt::format("{}, {:.3f} ms, {}", s.store.name(o->span->name),
+                                          static_cast<double>(o->span->length_ns()) * 1e-6,
+                                          s.iteration_at(o->span->begin_ns))});
     return {{std::move(i)}, {}};
 }
 
@@ -129,19 +142,24 @@ constexpr const char* kNoOverheads = "the driver's own time was not recorded (CU
 
 Answer compiling(const Subject& s) {
     if (!has_overheads(s)) return cannot_tell(kNoOverheads);
-    return overhead_answer(
-        s, overheads(s, loads_code), "The driver compiles or loads kernels inside iterations",
-        "Build for this GPU's architecture (TORCH_CUDA_ARCH_LIST, -gencode) so that nothing is compiled from PTX; load "
-        "early with CUDA_MODULE_LOADING=EAGER or a warm-up step of every shape; pad shapes so that torch.compile and "
-        "Triton find what they have.");
+    return overhead_answer(s, overheads(s, loads_code),
+                           "The driver compiles or loads kernels inside iterations",
+                           "Build for this GPU's architecture (TORCH_CUDA_ARCH_LIST, -gencode) so "
+                           "that nothing is compiled from PTX; load "
+                           "early with CUDA_MODULE_LOADING=EAGER or a warm-up step of every shape; "
+                           "pad shapes so that torch.compile and "
+                           "Triton find what they have.");
 }
 
 Answer command_buffer(const Subject& s) {
     if (!has_overheads(s)) return cannot_tell(kNoOverheads);
-    const auto wanted = [](std::string_view name) { return name == name_of(OverheadType::command_buffer_full); };
-    return overhead_answer(s, overheads(s, wanted), "Launches wait because the GPU's command buffer is full",
-                           "The host is far ahead of the GPU, which by itself is good. Launch less often (fuse, CUDA "
-                           "graphs), use fewer streams, or let the host work on something else meanwhile.");
+    const auto wanted = [](std::string_view name) {
+        return name == name_of(OverheadType::command_buffer_full);
+    };
+    return overhead_answer(
+        s, overheads(s, wanted), "Launches wait because the GPU's command buffer is full",
+        "The host is far ahead of the GPU, which by itself is good. Launch less often (fuse, CUDA "
+        "graphs), use fewer streams, or let the host work on something else meanwhile.");
 }
 
 constexpr Rule kRules[] = {{"R12", "clocks and throttling", clocks},

@@ -7,10 +7,10 @@ namespace gs::insights {
 namespace {
 
 // Start values: the table of docs/insights.md.
-constexpr double kIdleShare = 0.10;           // R1, of the iteration
-constexpr std::int64_t kShortGapNs = 2'000;   // R2: gaps of launching last 2 to 20 us
-constexpr double kLaunchGapShare = 0.02;      // R2: less is not worth a change
-constexpr double kEmptyQueueShare = 0.5;      // R2: of the kernels start when nothing else is queued
+constexpr double kIdleShare = 0.10;          // R1, of the iteration
+constexpr std::int64_t kShortGapNs = 2'000;  // R2: gaps of launching last 2 to 20 us
+constexpr double kLaunchGapShare = 0.02;     // R2: less is not worth a change
+constexpr double kEmptyQueueShare = 0.5;     // R2: of the kernels start when nothing else is queued
 constexpr std::uint32_t kGraphLaunches = 50;  // R15, identical, per iteration
 constexpr double kSameSequenceShare = 0.5;    // R15, of the iterations
 /// What is left between two kernels of a CUDA graph: about the least gap that counts as one.
@@ -24,7 +24,8 @@ Answer idle_gpu(const Subject& s) {
         wall += b.wall_ms / s.count();
     }
     if (!(idle > kIdleShare * wall)) return {};
-    // Were the GPU never idle, an iteration would take that much less: the gaps, without those that every GPU has.
+    // Were the GPU never idle, an iteration would take that much less: the gaps, without those that
+    // every GPU has.
     double gaps = 0;
     std::string causes;
     std::array<std::pair<double, GapCause>, kGapCauses> by_cause;
@@ -32,22 +33,28 @@ Answer idle_gpu(const Subject& s) {
         by_cause[c] = {s.gap_ms(static_cast<GapCause>(c)), static_cast<GapCause>(c)};
         gaps += by_cause[c].first;
     }
-    std::sort(by_cause.begin(), by_cause.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::sort(by_cause.begin(), by_cause.end(),
+              [](const auto& a, const auto& b) { return a.first > b.first; });
     for (const auto& [ms, cause] : by_cause)
         if (ms >= 0.02 * gaps && ms > 0)
-            causes += fmt::format("{}{:.2f} ms {}", causes.empty() ? ": " : ", ", ms, text_of(cause));
+            causes +=
+                fmt::format("{}{:.2f} ms {}", causes.empty() ? ": " : ", ", ms, text_of(cause));
     Answer out;
-    Insight i = insight(s, fmt::format("The GPU is idle {:.0f} % of an iteration", 100 * idle / wall), gaps,
-                        Confidence::measured);
+    Insight i =
+        insight(s, fmt::format("The GPU is idle {:.0f} % of an iteration", 100 * idle / wall), gaps,
+                Confidence::measured);
     i.text = fmt::format("{:.2f} of {:.2f} ms per iteration{}.", idle, wall, causes);
     i.advice =
-        "Keep work queued ahead of the GPU: the largest part above names what holds the host up; findings of their own "
+        "Keep work queued ahead of the GPU: the largest part above names what holds the host up; "
+        "findings of their own "
         "below say what to change there. Their times are parts of this one.";
     for (const Gap* gap : worst_of(
              s.gaps, [](const Gap&) { return true; }, [](const Gap& g) { return g.at.length(); }))
         i.evidence.push_back(
-            {gap->next ? gap->next->track : kNoTrack, gap->next ? gap->next->row : 0, gap->at.begin, gap->at.end,
-             fmt::format("idle {:.3f} ms {}", static_cast<double>(gap->at.length()) * 1e-6, text_of(gap->cause))});
+            {gap->next ? gap->next->track : kNoTrack, gap->next ? gap->next->row : 0, gap->at.begin,
+             gap->at.end,
+             fmt::format("idle {:.3f} ms {}", static_cast<double>(gap->at.length()) * 1e-6,
+                         text_of(gap->cause))});
     out.found.push_back(std::move(i));
     return out;
 }
@@ -55,7 +62,7 @@ Answer idle_gpu(const Subject& s) {
 struct Launching {
     double kernel_us = 0, launch_us = 0;  ///< medians; launch_us 0: calls were not recorded
     double gap_ms = 0;                    ///< per iteration, what a graph would leave taken off
-    double queue_empty = 0;               ///< share of the kernels that found nothing queued before them
+    double queue_empty = 0;  ///< share of the kernels that found nothing queued before them
     bool bound = false;
 };
 
@@ -75,7 +82,8 @@ Launching look_at_launches(const Subject& s) {
         if (c.kind == ApiKind::launch) launches.push_back(c.span->length_ns());
     out.kernel_us = median_us(kernels);
     out.launch_us = median_us(launches);
-    // Only gaps count that are as long as launching takes; the queue was empty where one comes before the kernel.
+    // Only gaps count that are as long as launching takes; the queue was empty where one comes
+    // before the kernel.
     std::int64_t sum = 0;
     std::size_t empty = 0;
     for (const Gap& gap : s.gaps)
@@ -84,20 +92,26 @@ Launching look_at_launches(const Subject& s) {
             ++empty;
         }
     out.gap_ms = s.per_iteration(sum);
-    out.queue_empty = kernels.empty() ? 0 : static_cast<double>(empty) / static_cast<double>(kernels.size());
+    out.queue_empty =
+        kernels.empty() ? 0 : static_cast<double>(empty) / static_cast<double>(kernels.size());
     const bool shorter = out.launch_us > 0 && out.kernel_us < out.launch_us;
-    out.bound = s.share(out.gap_ms) > kLaunchGapShare && (shorter || out.queue_empty > kEmptyQueueShare);
+    out.bound =
+        s.share(out.gap_ms) > kLaunchGapShare && (shorter || out.queue_empty > kEmptyQueueShare);
     return out;
 }
 
 std::string launch_text(const Launching& l) {
-    std::string out =
-        fmt::format("{:.2f} ms per iteration are gaps between kernels that are as long as launching takes; ", l.gap_ms);
+    std::string out = fmt::format(
+        "{:.2f} ms per iteration are gaps between kernels that are as long as launching takes; ",
+        l.gap_ms);
     out += l.launch_us > 0
-               ? fmt::format("half of the kernels last less than {:.1f} us, a launch takes {:.1f} us of the host",
-                             l.kernel_us, l.launch_us)
+               ? fmt::format(
+                     "half of the kernels last less than {:.1f} us, a launch takes {:.1f} us of "
+                     "the host",
+                     l.kernel_us, l.launch_us)
                : fmt::format("half of the kernels last less than {:.1f} us", l.kernel_us);
-    return out + fmt::format("; {:.0f} % of the kernels found nothing queued before them.", 100 * l.queue_empty);
+    return out + fmt::format("; {:.0f} % of the kernels found nothing queued before them.",
+                             100 * l.queue_empty);
 }
 
 std::vector<Evidence> launch_gaps(const Subject& s) {
@@ -105,9 +119,10 @@ std::vector<Evidence> launch_gaps(const Subject& s) {
     for (const Gap* gap : worst_of(
              s.gaps, [](const Gap& g) { return g.cause == GapCause::launch && g.next; },
              [](const Gap& g) { return g.at.length(); }))
-        out.push_back(s.evidence(
-            *gap->next, fmt::format("'{}' came {:.1f} us after the GPU ran dry", s.store.name(gap->next->span->name),
-                                    static_cast<double>(gap->at.length()) * 1e-3)));
+        out.push_back(
+            s.evidence(*gap->next, fmt::format("'{}' came {:.1f} us after the GPU ran dry",
+                                               s.store.name(gap->next->span->name),
+                                               static_cast<double>(gap->at.length()) * 1e-3)));
     return out;
 }
 
@@ -120,7 +135,8 @@ Answer launch_bound(const Subject& s) {
                         l.launch_us > 0 ? Confidence::measured : Confidence::inferred);
     i.text = launch_text(l);
     i.advice =
-        "Launch less often: fuse element-wise work (torch.compile, foreach/fused optimizers, one kernel for what is "
+        "Launch less often: fuse element-wise work (torch.compile, foreach/fused optimizers, one "
+        "kernel for what is "
         "now several), make batches larger, or replay the iteration as a CUDA graph.";
     i.evidence = launch_gaps(s);
     out.found.push_back(std::move(i));
@@ -162,7 +178,8 @@ Answer graphs_missing(const Subject& s) {
     const Launching l = look_at_launches(s);
     if (!l.bound) return {};
     std::vector<Sequence> sequences = sequences_of(s);
-    std::sort(sequences.begin(), sequences.end(), [](const auto& a, const auto& b) { return a.hash < b.hash; });
+    std::sort(sequences.begin(), sequences.end(),
+              [](const auto& a, const auto& b) { return a.hash < b.hash; });
     std::size_t most = 0, first = 0;
     for (std::size_t i = 0, begin = 0; i < sequences.size(); ++i) {
         if (sequences[i].hash != sequences[begin].hash) begin = i;
@@ -171,16 +188,20 @@ Answer graphs_missing(const Subject& s) {
     if (most < 2 || static_cast<double>(most) < kSameSequenceShare * s.count()) return {};
     const Sequence& same = sequences[first];
     if (same.launches <= kGraphLaunches || same.graph) return {};
-    // A graph's kernels follow each other without the host: what R2 found between them goes, in these iterations.
+    // A graph's kernels follow each other without the host: what R2 found between them goes, in
+    // these iterations.
     const double share = static_cast<double>(most) / s.count();
     Answer out;
-    Insight i = insight(s, "The same kernels are launched one by one in every iteration", share * l.gap_ms,
-                        Confidence::inferred);
-    i.text = fmt::format("{} of {} iterations launch the same {} kernels with the same grids in the same order. {}",
-                         most, sequences.size(), same.launches, launch_text(l));
+    Insight i = insight(s, "The same kernels are launched one by one in every iteration",
+                        share * l.gap_ms, Confidence::inferred);
+    i.text = fmt::format(
+        "{} of {} iterations launch the same {} kernels with the same grids in the same order. {}",
+        most, sequences.size(), same.launches, launch_text(l));
     i.advice =
-        "Capture them once and replay them: torch.cuda.graphs / torch.compile(mode=\"reduce-overhead\"), or "
-        "cudaStreamBeginCapture and cudaGraphLaunch. Shapes and addresses must stay the same; what changes goes "
+        "Capture them once and replay them: torch.cuda.graphs / "
+        "torch.compile(mode=\"reduce-overhead\"), or "
+        "cudaStreamBeginCapture and cudaGraphLaunch. Shapes and addresses must stay the same; what "
+        "changes goes "
         "through "
         "fixed buffers.";
     i.evidence = launch_gaps(s);
@@ -188,8 +209,9 @@ Answer graphs_missing(const Subject& s) {
     return out;
 }
 
-constexpr Rule kRules[] = {
-    {"R1", "idle GPU", idle_gpu}, {"R2", "launch-bound", launch_bound}, {"R15", "CUDA graphs missing", graphs_missing}};
+constexpr Rule kRules[] = {{"R1", "idle GPU", idle_gpu},
+                           {"R2", "launch-bound", launch_bound},
+                           {"R15", "CUDA graphs missing", graphs_missing}};
 
 }  // namespace
 

@@ -1,4 +1,5 @@
-// R7 low theoretical occupancy, R8 small grids and tails: from the launch and the device's limits, no counters.
+// R7 low theoretical occupancy, R8 small grids and tails: from the launch and the device's limits,
+// no counters.
 #include <cmath>
 #include <optional>
 #include <unordered_map>
@@ -10,10 +11,11 @@ namespace gs::insights {
 namespace {
 
 // Start values: the table of docs/insights.md; those of our own are marked.
-constexpr double kLowOccupancy = 0.5;     // R7
-constexpr double kLeastWaves = 1;         // R8
-constexpr double kLargeTail = 0.25;       // R8, of the time of all waves
-constexpr double kKernelShare = 0.03;     // ours: kernels below this share of an iteration are not looked at
+constexpr double kLowOccupancy = 0.5;  // R7
+constexpr double kLeastWaves = 1;      // R8
+constexpr double kLargeTail = 0.25;    // R8, of the time of all waves
+constexpr double kKernelShare =
+    0.03;  // ours: kernels below this share of an iteration are not looked at
 constexpr double kGainShare = 0.005;      // ours: of the iteration; less is not worth a change
 constexpr std::int64_t kLeastNs = 5'000;  // R8, ours: what a kernel takes that does nothing, mostly
 
@@ -46,8 +48,9 @@ std::vector<KernelUse> uses_of(const Subject& s) {
         if (device == nullptr) continue;
         const KernelShape shape = shape_of(*w.detail);
         std::uint64_t key = w.span->name;
-        for (const std::uint64_t part : {shape.blocks, std::uint64_t{shape.threads_per_block},
-                                         std::uint64_t{shape.registers}, std::uint64_t{shape.shared_bytes}})
+        for (const std::uint64_t part :
+             {shape.blocks, std::uint64_t{shape.threads_per_block}, std::uint64_t{shape.registers},
+              std::uint64_t{shape.shared_bytes}})
             key = (key ^ part) * 0x9E3779B97F4A7C15ull;
         KernelUse& use = by_key[key];
         if (use.count == 0) {
@@ -57,7 +60,8 @@ std::vector<KernelUse> uses_of(const Subject& s) {
         }
         use.ns += w.span->length_ns();
         ++use.count;
-        if (use.longest == nullptr || w.span->length_ns() > use.longest->span->length_ns()) use.longest = &w;
+        if (use.longest == nullptr || w.span->length_ns() > use.longest->span->length_ns())
+            use.longest = &w;
     }
     std::vector<KernelUse> out;
     for (const auto& [key, use] : by_key)
@@ -83,8 +87,8 @@ std::string short_name(std::string_view name) {
 
 /// Findings of the uses for which gain(use) > 0, as one: the sum, with the worst as evidence.
 template <class Gain, class Line>
-std::optional<Insight> sum_up(const Subject& s, const std::vector<KernelUse>& uses, const Gain& gain,
-                              const Line& line) {
+std::optional<Insight> sum_up(const Subject& s, const std::vector<KernelUse>& uses,
+                              const Gain& gain, const Line& line) {
     const auto counts = [&](const KernelUse& u) {
         return s.share(s.per_iteration(u.ns)) >= kKernelShare && s.per_iteration(gain(u)) > 0;
     };
@@ -108,38 +112,47 @@ std::optional<Insight> sum_up(const Subject& s, const std::vector<KernelUse>& us
 const char* occupancy_advice(OccupancyLimit limit) {
     switch (limit) {
         case OccupancyLimit::registers:
-            return "Registers are the limit: __launch_bounds__(threads, blocks), smaller unrolled loops, fewer values "
+            return "Registers are the limit: __launch_bounds__(threads, blocks), smaller unrolled "
+                   "loops, fewer values "
                    "alive at once, or half of the block's threads doing twice the work.";
         case OccupancyLimit::shared_memory:
-            return "Shared memory is the limit: smaller tiles, half precision, or more of the carve-out for shared "
+            return "Shared memory is the limit: smaller tiles, half precision, or more of the "
+                   "carve-out for shared "
                    "memory (cudaFuncAttributePreferredSharedMemoryCarveout).";
         case OccupancyLimit::blocks:
-            return "Blocks are too small: a multiprocessor holds only so many of them. 128 to 256 threads a block.";
+            return "Blocks are too small: a multiprocessor holds only so many of them. 128 to 256 "
+                   "threads a block.";
         default:
-            return "The block's size does not divide what a multiprocessor holds: 128 or 256 threads a block.";
+            return "The block's size does not divide what a multiprocessor holds: 128 or 256 "
+                   "threads a block.";
     }
 }
 
 Answer low_occupancy(const Subject& s) {
     if (const std::string why = why_none(s); !why.empty()) return cannot_tell(why);
     const std::vector<KernelUse> uses = uses_of(s);
-    // Where warps hide latency, throughput follows their number up to about half of the most: a kernel at 25 % could
-    // take half its time. One that is limited by bandwidth or arithmetic gains nothing: therefore inferred.
+    // Where warps hide latency, throughput follows their number up to about half of the most: a
+    // kernel at 25 % could take half its time. One that is limited by bandwidth or arithmetic gains
+    // nothing: therefore inferred.
     const auto gain = [](const KernelUse& u) {
-        return u.occupancy.share < kLowOccupancy ? static_cast<double>(u.ns) * (1 - u.occupancy.share / kLowOccupancy)
-                                                 : 0.0;
+        return u.occupancy.share < kLowOccupancy
+                   ? static_cast<double>(u.ns) * (1 - u.occupancy.share / kLowOccupancy)
+                   : 0.0;
     };
     const auto line = [&](const KernelUse& u) {
         return fmt::format(
-            "{}: {:.0f} % ({} registers, {} B shared, {} threads; limited by {}), {:.2f} ms an iteration",
-            short_name(s.store.name(u.name)), 100 * u.occupancy.share, u.shape.registers, u.shape.shared_bytes,
-            u.shape.threads_per_block, name_of(u.occupancy.limit), s.per_iteration(u.ns));
+            "{}: {:.0f} % ({} registers, {} B shared, {} threads; limited by {}), {:.2f} ms an "
+            "iteration",
+            short_name(s.store.name(u.name)), 100 * u.occupancy.share, u.shape.registers,
+            u.shape.shared_bytes, u.shape.threads_per_block, name_of(u.occupancy.limit),
+            s.per_iteration(u.ns));
     };
     auto found = sum_up(s, uses, gain, line);
     if (!found) return {};
     found->title = "Kernels that keep less than half of the warps a multiprocessor can hold";
-    const auto worst = std::max_element(uses.begin(), uses.end(),
-                                        [&](const KernelUse& a, const KernelUse& b) { return gain(a) < gain(b); });
+    const auto worst =
+        std::max_element(uses.begin(), uses.end(),
+                         [&](const KernelUse& a, const KernelUse& b) { return gain(a) < gain(b); });
     found->advice = occupancy_advice(worst->occupancy.limit);
     return {{std::move(*found)}, {}};
 }
@@ -147,25 +160,29 @@ Answer low_occupancy(const Subject& s) {
 Answer small_grids(const Subject& s) {
     if (const std::string why = why_none(s); !why.empty()) return cannot_tell(why);
     const std::vector<KernelUse> uses = uses_of(s);
-    // Blocks of equal length run in waves, and the last one takes as long as a full one: of ceil(w) waves' time, w
-    // waves' would do. A grid that does not even give each multiprocessor a block leaves the others without work.
+    // Blocks of equal length run in waves, and the last one takes as long as a full one: of ceil(w)
+    // waves' time, w waves' would do. A grid that does not even give each multiprocessor a block
+    // leaves the others without work.
     const auto gain = [](const KernelUse& u) {
         if (u.ns < kLeastNs * static_cast<std::int64_t>(u.count)) return 0.0;
         const double waves = u.occupancy.waves;
-        const double lost = waves < kLeastWaves ? 1 - u.occupancy.used_share : 1 - waves / std::ceil(waves);
+        const double lost =
+            waves < kLeastWaves ? 1 - u.occupancy.used_share : 1 - waves / std::ceil(waves);
         return waves < kLeastWaves || lost > kLargeTail ? lost * static_cast<double>(u.ns) : 0.0;
     };
     const auto line = [&](const KernelUse& u) {
         return fmt::format(
-            "{}: {} blocks are {:.2f} waves, {:.0f} % of the multiprocessors get one; {:.2f} ms an iteration",
-            short_name(s.store.name(u.name)), u.shape.blocks, u.occupancy.waves, 100 * u.occupancy.used_share,
-            s.per_iteration(u.ns));
+            "{}: {} blocks are {:.2f} waves, {:.0f} % of the multiprocessors get one; {:.2f} ms an "
+            "iteration",
+            short_name(s.store.name(u.name)), u.shape.blocks, u.occupancy.waves,
+            100 * u.occupancy.used_share, s.per_iteration(u.ns));
     };
     auto found = sum_up(s, uses, gain, line);
     if (!found) return {};
     found->title = "Grids too small for the GPU, or with a last wave that is mostly empty";
     found->advice =
-        "More and smaller blocks, several items in one launch (a batch of views), independent kernels on streams of "
+        "More and smaller blocks, several items in one launch (a batch of views), independent "
+        "kernels on streams of "
         "their own, or blocks that take work until there is none (persistent kernels).";
     return {{std::move(*found)}, {}};
 }

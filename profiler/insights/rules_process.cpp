@@ -1,9 +1,10 @@
-// R20 data loading, R22 regression against a baseline, R23 straggling ranks, R24 the profiler's own cost.
+// R20 data loading, R22 regression against a baseline, R23 straggling ranks, R24 the profiler's own
+// cost.
 #include <cmath>
 
 #include "profiler/analysis/compare.h"
 #include "profiler/insights/subject.h"
-#include "profiler/statistics.h"
+#include "profiler/store/statistics.h"
 
 namespace gs::insights {
 namespace {
@@ -12,26 +13,34 @@ namespace {
 constexpr double kDataShare = 0.05;    // R20, ours, as for other waits
 constexpr double kStraggler = 1.10;    // R23, times the median of the ranks
 constexpr double kSameKernels = 0.05;  // R23, ours: kernel times that differ by less are equal
-constexpr double kSelfCost = 0.01;     // R24: the profiling service's budget (references: less than 1 %)
+constexpr double kSelfCost =
+    0.01;  // R24: the profiling service's budget (references: less than 1 %)
 
 Answer data_loading(const Subject& s) {
     // Where a GPU works meanwhile, loading costs nothing: only its idle time counts.
-    const double ms = s.activity.has_gpu ? s.gap_ms(GapCause::data) : s.per_iteration(length_of(s.data));
+    const double ms =
+        s.activity.has_gpu ? s.gap_ms(GapCause::data) : s.per_iteration(length_of(s.data));
     if (!(s.share(ms) > kDataShare)) return {};
-    Insight i =
-        insight(s, "Training waits for data", ms, s.data_inferred ? Confidence::inferred : Confidence::measured);
-    i.text = s.activity.has_gpu
-                 ? fmt::format("The GPU is idle for {:.2f} ms per iteration while the host gets the next batch.", ms)
-                 : fmt::format("{:.2f} ms per iteration go into getting the next batch.", ms);
+    Insight i = insight(s, "Training waits for data", ms,
+                        s.data_inferred ? Confidence::inferred : Confidence::measured);
+    i.text =
+        s.activity.has_gpu
+            ? fmt::format(
+                  "The GPU is idle for {:.2f} ms per iteration while the host gets the next batch.",
+                  ms)
+            : fmt::format("{:.2f} ms per iteration go into getting the next batch.", ms);
     if (s.data_inferred) i.text += " Between iterations, other threads were loading or decoding.";
     i.advice =
-        "More loader threads or processes (num_workers, persistent_workers, prefetch_factor), decode once and keep "
-        "photos in memory or on the GPU, smaller photos, and the next batch requested before this one is used.";
+        "More loader threads or processes (num_workers, persistent_workers, prefetch_factor), "
+        "decode once and keep "
+        "photos in memory or on the GPU, smaller photos, and the next batch requested before this "
+        "one is used.";
     for (const Interval* at : worst_of(
-             s.data, [](const Interval&) { return true; }, [](const Interval& x) { return x.length(); }))
-        i.evidence.push_back(
-            {s.iterations.track, 0, at->begin, at->end,
-             fmt::format("{:.3f} ms, {}", static_cast<double>(at->length()) * 1e-6, s.iteration_at(at->begin))});
+             s.data, [](const Interval&) { return true; },
+             [](const Interval& x) { return x.length(); }))
+        i.evidence.push_back({s.iterations.track, 0, at->begin, at->end,
+                              fmt::format("{:.3f} ms, {}", static_cast<double>(at->length()) * 1e-6,
+                                          s.iteration_at(at->begin))});
     return {{std::move(i)}, {}};
 }
 
@@ -40,31 +49,40 @@ Answer regression(const Subject& s) {
     const TraceStore& base = *s.options.baseline;
     std::uint32_t other = 0;
     for (std::uint32_t p = 0; p < base.processes().size(); ++p)
-        if (base.processes()[p].name == s.traced().name && base.processes()[p].labels.rank == s.traced().labels.rank)
+        if (base.processes()[p].name == s.traced().name &&
+            base.processes()[p].labels.rank == s.traced().labels.rank)
             other = p;
     CompareSide now{&s.store, s.process, s.whole.begin, s.whole.end, "now"};
     CompareSide then{&base, other, CompareSide{}.begin_ns, CompareSide{}.end_ns, "baseline"};
     const Comparison c = compare(then, now);
     if (c.rows.empty()) return cannot_tell("no iterations were found in the baseline");
     const ComparedRow& whole = c.rows.front();
-    if (whole.verdict == Verdict::too_few) return cannot_tell("too few iterations to compare with the baseline");
+    if (whole.verdict == Verdict::too_few)
+        return cannot_tell("too few iterations to compare with the baseline");
     if (whole.verdict != Verdict::slower) return {};
-    Insight i = insight(s, fmt::format("Iterations take {:.1f} % longer than in the baseline", 100 * whole.relative),
-                        whole.difference_ms, Confidence::measured);
-    i.text = fmt::format("{:.2f} ms against {:.2f} ms (median), difference {:.2f} ms, 95 % interval [{:.2f}, {:.2f}].",
-                         whole.b.median_ms, whole.a.median_ms, whole.difference_ms, whole.low_ms, whole.high_ms);
+    Insight i = insight(
+        s,
+        fmt::format("Iterations take {:.1f} % longer than in the baseline", 100 * whole.relative),
+        whole.difference_ms, Confidence::measured);
+    i.text = fmt::format(
+        "{:.2f} ms against {:.2f} ms (median), difference {:.2f} ms, 95 % interval [{:.2f}, "
+        "{:.2f}].",
+        whole.b.median_ms, whole.a.median_ms, whole.difference_ms, whole.low_ms, whole.high_ms);
     std::size_t said = 0;
     for (const ComparedRow& r : c.rows)
         if (&r != &whole && r.verdict == Verdict::slower && said++ < 4)
-            i.text += fmt::format(" {}{}: {:+.2f} ms.", r.kind == ComparedRow::Kind::gpu_stage ? "GPU " : "", r.name,
+            i.text += fmt::format(" {}{}: {:+.2f} ms.",
+                                  r.kind == ComparedRow::Kind::gpu_stage ? "GPU " : "", r.name,
                                   r.difference_ms);
     i.advice =
-        "Compare the two traces (`gausscope trace BASELINE NOW --compare`): the stages that differ most come first.";
-    const auto slowest =
-        std::max_element(s.iterations.items.begin(), s.iterations.items.end(),
-                         [](const Iteration& x, const Iteration& y) { return x.milliseconds() < y.milliseconds(); });
-    i.evidence.push_back({s.iterations.track, 0, slowest->begin_ns, slowest->end_ns,
-                          fmt::format("iteration {}, {:.2f} ms", slowest->number, slowest->milliseconds())});
+        "Compare the two traces (`gausscope trace BASELINE NOW --compare`): the stages that differ "
+        "most come first.";
+    const auto slowest = std::max_element(
+        s.iterations.items.begin(), s.iterations.items.end(),
+        [](const Iteration& x, const Iteration& y) { return x.milliseconds() < y.milliseconds(); });
+    i.evidence.push_back(
+        {s.iterations.track, 0, slowest->begin_ns, slowest->end_ns,
+         fmt::format("iteration {}, {:.2f} ms", slowest->number, slowest->milliseconds())});
     return {{std::move(i)}, {}};
 }
 
@@ -72,7 +90,8 @@ Answer regression(const Subject& s) {
 
 struct RankLoad {
     std::uint32_t process = 0;
-    double own_ms = 0, kernel_ms = 0;  ///< medians per iteration, without what waits for other ranks
+    double own_ms = 0,
+           kernel_ms = 0;  ///< medians per iteration, without what waits for other ranks
     Iteration slowest;
     std::uint32_t track = kNoTrack;
 };
@@ -82,15 +101,18 @@ double median(std::vector<double> values) {
     return percentile(values, 50);
 }
 
-/// Ranks that train together take equally long: the fast ones wait inside NCCL's kernels, which is not their own time.
+/// Ranks that train together take equally long: the fast ones wait inside NCCL's kernels, which is
+/// not their own time.
 RankLoad load_of(const TraceStore& store, std::uint32_t process, const InsightOptions& options) {
     RankLoad out;
     out.process = process;
     Iterations its = find_iterations(store, process);
-    std::erase_if(its.items,
-                  [&](const Iteration& i) { return i.begin_ns < options.begin_ns || i.end_ns > options.end_ns; });
+    std::erase_if(its.items, [&](const Iteration& i) {
+        return i.begin_ns < options.begin_ns || i.end_ns > options.end_ns;
+    });
     if (its.items.size() > options.max_iterations)
-        its.items.erase(its.items.begin(), its.items.end() - static_cast<std::ptrdiff_t>(options.max_iterations));
+        its.items.erase(its.items.begin(),
+                        its.items.end() - static_cast<std::ptrdiff_t>(options.max_iterations));
     if (its.items.size() < kLeastSamples) return out;
     out.track = its.track;
     Intervals waits;
@@ -125,28 +147,32 @@ Answer stragglers(const Subject& s) {
         if (labels.rank < 0 || labels.job != s.traced().labels.job) continue;
         if (RankLoad load = load_of(s.store, p, s.options); load.own_ms > 0) loads.push_back(load);
     }
-    if (s.traced().labels.rank < 0 || loads.size() < 2) return cannot_tell("needs traces of two ranks or more");
+    if (s.traced().labels.rank < 0 || loads.size() < 2)
+        return cannot_tell("needs traces of two ranks or more");
     std::vector<double> own, kernels;
     for (const RankLoad& l : loads) own.push_back(l.own_ms), kernels.push_back(l.kernel_ms);
     const double usual = median(own), usual_kernels = median(kernels);
-    const auto mine =
-        std::find_if(loads.begin(), loads.end(), [&](const RankLoad& l) { return l.process == s.process; });
+    const auto mine = std::find_if(loads.begin(), loads.end(),
+                                   [&](const RankLoad& l) { return l.process == s.process; });
     if (mine == loads.end() || !(mine->own_ms > kStraggler * usual)) return {};
     const bool on_gpu = mine->kernel_ms > (1 + kSameKernels) * usual_kernels;
     // All ranks wait for this one: an iteration of the job takes as much longer.
     Insight i = insight(s, fmt::format("Rank {} keeps the others waiting", s.traced().labels.rank),
                         mine->own_ms - usual, Confidence::measured);
     i.text = fmt::format(
-        "Without waiting for others it needs {:.2f} ms per iteration, the median of {} ranks is {:.2f} ms. "
+        "Without waiting for others it needs {:.2f} ms per iteration, the median of {} ranks is "
+        "{:.2f} ms. "
         "Its kernels take {:.2f} ms, the median {:.2f} ms: the time is lost on the {}.",
         mine->own_ms, loads.size(), usual, mine->kernel_ms, usual_kernels, on_gpu ? "GPU" : "host");
-    i.advice =
-        on_gpu ? "Its GPU is slower or has more to do: clocks and heat (R12), another model of GPU, an uneven split "
-                 "of the batch or of the splats."
-               : "Its host is slower: data loading, other processes on its cores, NUMA placement, logging or "
-                 "checkpoints on this rank only.";
+    i.advice = on_gpu ? "Its GPU is slower or has more to do: clocks and heat (R12), another model "
+                        "of GPU, an uneven split "
+                        "of the batch or of the splats."
+                      : "Its host is slower: data loading, other processes on its cores, NUMA "
+                        "placement, logging or "
+                        "checkpoints on this rank only.";
     i.evidence.push_back({mine->track, 0, mine->slowest.begin_ns, mine->slowest.end_ns,
-                          fmt::format("iteration {}, {:.2f} ms", mine->slowest.number, mine->slowest.milliseconds())});
+                          fmt::format("iteration {}, {:.2f} ms", mine->slowest.number,
+                                      mine->slowest.milliseconds())});
     return {{std::move(i)}, {}};
 }
 
@@ -168,7 +194,8 @@ SelfCost self_cost(const Subject& s) {
     const auto add = [&](double more, const char* what) {
         if (!(more > 0)) return;
         ns += more;
-        out.parts += fmt::format("{}{} {:.1f} ms", out.parts.empty() ? "" : ", ", what, more * 1e-6);
+        out.parts +=
+            fmt::format("{}{} {:.1f} ms", out.parts.empty() ? "" : ", ", what, more * 1e-6);
     };
     // What CUPTI's own work took of the program's threads.
     std::int64_t handing = 0;
@@ -177,17 +204,20 @@ SelfCost self_cost(const Subject& s) {
             for (const auto& row : track.rows)
                 for (const TraceSpan& span : row.view()) {
                     const std::string_view name = s.store.name(span.name);
-                    if (name == name_of(OverheadType::buffer_flush) || name == name_of(OverheadType::instrumentation))
+                    if (name == name_of(OverheadType::buffer_flush) ||
+                        name == name_of(OverheadType::instrumentation))
                         handing += span.length_ns();
                 }
     if (p.service) {
-        // Its totals count from the process's beginning: what came since the store first heard of them, over that time.
+        // Its totals count from the process's beginning: what came since the store first heard of
+        // them, over that time.
         const ServiceStatus& now = *p.service;
         const bool since = p.service_first && p.service_first->heartbeat_ns < now.heartbeat_ns;
         const ServiceStatus first = since ? *p.service_first : ServiceStatus{};
         if (since) traced_ns = static_cast<double>(now.heartbeat_ns - first.heartbeat_ns);
         add(static_cast<double>(now.slow_path_ns - first.slow_path_ns), "new names and lanes");
-        add(static_cast<double>(now.service_cpu_ns - first.service_cpu_ns), "the service's threads");
+        add(static_cast<double>(now.service_cpu_ns - first.service_cpu_ns),
+            "the service's threads");
         if (p.service->budget > 0) out.budget = p.service->budget;
         out.lost += p.service->cupti_dropped + p.service->budget_skipped;
     }
@@ -205,11 +235,15 @@ Answer own_cost(const Subject& s) {
         return cannot_tell("the trace does not tell what recording it took");
     const SelfCost cost = self_cost(s);
     if (!(cost.share > cost.budget) && cost.lost == 0) return {};
-    const double ms = std::isfinite(s.mean_ms) ? cost.share * s.mean_ms : std::numeric_limits<double>::quiet_NaN();
-    Insight i = insight(s, cost.share > cost.budget ? "Recording costs more than its budget" : "Records were lost", ms,
-                        Confidence::measured);
+    const double ms = std::isfinite(s.mean_ms) ? cost.share * s.mean_ms
+                                               : std::numeric_limits<double>::quiet_NaN();
+    Insight i = insight(
+        s, cost.share > cost.budget ? "Recording costs more than its budget" : "Records were lost",
+        ms, Confidence::measured);
     i.text = fmt::format("Recording took {:.2f} % of the traced time", 100 * cost.share);
-    i.text += cost.parts.empty() ? "." : fmt::format(" ({}); the budget is {:.1f} %.", cost.parts, 100 * cost.budget);
+    i.text += cost.parts.empty()
+                  ? "."
+                  : fmt::format(" ({}); the budget is {:.1f} %.", cost.parts, 100 * cost.budget);
     if (cost.lost > 0) {
         i.text += fmt::format(" {} records were lost", cost.lost);
         if (p.service && p.service->cupti_dropped > 0)
@@ -219,7 +253,8 @@ Answer own_cost(const Subject& s) {
         i.text += fmt::format(" of {}: figures around them are too low.", p.written + cost.lost);
     }
     i.advice =
-        "Fewer ranges per iteration, a lower share of the time with recording on (the budget's duty cycle), or a "
+        "Fewer ranges per iteration, a lower share of the time with recording on (the budget's "
+        "duty cycle), or a "
         "larger ring; read it more often.";
     i.evidence.push_back({kNoTrack, 0, s.store.begin_ns(), s.store.end_ns(), "the whole trace"});
     return {{std::move(i)}, {}};

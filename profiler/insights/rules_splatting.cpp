@@ -1,5 +1,6 @@
-// Rules of Gaussian splatting: R16 sorting, R17 uneven tiles, R18 backward blending, R19 too many intersections, R21
-// density control. Stages come from our own spans, or from kernels by the stage map; on the CPU as on the GPU.
+// Rules of Gaussian splatting: R16 sorting, R17 uneven tiles, R18 backward blending, R19 too many
+// intersections, R21 density control. Stages come from our own spans, or from kernels by the stage
+// map; on the CPU as on the GPU.
 #include <cmath>
 
 #include "profiler/insights/subject.h"
@@ -8,17 +9,20 @@ namespace gs::insights {
 namespace {
 
 // Start values: the table of docs/insights.md; those of our own are marked.
-constexpr double kSortShare = 0.30;           // R16, of the forward pass
-constexpr double kLongestOverMean = 8;        // R17
-constexpr double kBackwardOverForward = 3;    // R18
-constexpr double kIsectsPerGaussian = 8;      // R19
-constexpr double kGrowthOverGaussians = 1.2;  // R19, ours: intersections grew by this much more than Gaussians
-constexpr double kSpike = 3;                  // R21, times the median
-constexpr double kGainShare = 0.005;          // ours: less of an iteration is not worth a change
+constexpr double kSortShare = 0.30;         // R16, of the forward pass
+constexpr double kLongestOverMean = 8;      // R17
+constexpr double kBackwardOverForward = 3;  // R18
+constexpr double kIsectsPerGaussian = 8;    // R19
+constexpr double kGrowthOverGaussians =
+    1.2;                      // R19, ours: intersections grew by this much more than Gaussians
+constexpr double kSpike = 3;  // R21, times the median
+constexpr double kGainShare = 0.005;  // ours: less of an iteration is not worth a change
 
-constexpr std::array kForward{Stage::cull, Stage::project, Stage::emit, Stage::sort, Stage::ranges, Stage::blend};
+constexpr std::array kForward{Stage::cull, Stage::project, Stage::emit,
+                              Stage::sort, Stage::ranges,  Stage::blend};
 constexpr const char* kNoStages =
-    "no stages of splatting were seen: neither ranges of theirs nor kernels that the stage map knows";
+    "no stages of splatting were seen: neither ranges of theirs nor kernels that the stage map "
+    "knows";
 
 double forward_ms(const Subject& s) {
     double sum = 0;
@@ -34,22 +38,26 @@ std::vector<Evidence> stage_evidence(const Subject& s, Stage stage) {
         const bool gpu = track.kind == TrackKind::gpu_stream;
         if (track.process != s.process || (s.on_gpu ? !gpu : t != s.iterations.track)) continue;
         for (std::uint32_t r = 0; r < track.rows.size(); ++r)
-            for (const TraceSpan& span : spans_within(track.rows[r].view(), s.whole.begin, s.whole.end))
+            for (const TraceSpan& span :
+                 spans_within(track.rows[r].view(), s.whole.begin, s.whole.end))
                 if ((gpu ? s.store.gpu_stage(span.name) : s.store.stage(span.name)) == stage)
                     found.push_back({&span, nullptr, t, r});
     }
     std::vector<Evidence> out;
     for (const Work* w : worst_of(
-             found, [](const Work&) { return true; }, [](const Work& x) { return x.span->length_ns(); }))
-        out.push_back(s.evidence(
-            *w, fmt::format("{}, {:.3f} ms, {}", s.store.name(w->span->name),
-                            static_cast<double>(w->span->length_ns()) * 1e-6, s.iteration_at(w->span->begin_ns))));
+             found, [](const Work&) { return true; },
+             [](const Work& x) { return x.span->length_ns(); }))
+        out.push_back(s.evidence(*w, fmt::format("{}, {:.3f} ms, {}", s.store.name(w->span->name),
+                                                 static_cast<double>(w->span->length_ns()) * 1e-6,
+                                                 s.iteration_at(w->span->begin_ns))));
     return out;
 }
 
-/// Stages whose kernels the stage map guessed from their names are inferred; our own spans are measured.
+/// Stages whose kernels the stage map guessed from their names are inferred; our own spans are
+/// measured.
 Confidence stage_confidence(const Subject& s) {
-    return s.on_gpu && std::any_of(s.works.begin(), s.works.end(), [](const Work& w) { return w.detail != nullptr; })
+    return s.on_gpu && std::any_of(s.works.begin(), s.works.end(),
+                                   [](const Work& w) { return w.detail != nullptr; })
                ? Confidence::inferred
                : Confidence::measured;
 }
@@ -58,16 +66,20 @@ Answer sort_dominated(const Subject& s) {
     const double forward = forward_ms(s), sort = s.stage_ms(Stage::sort);
     if (!(forward > 0) || !(s.stage_ms(Stage::blend) > 0)) return cannot_tell(kNoStages);
     if (!(sort > kSortShare * forward)) return {};
-    // Down to the share that sorting has where it is in order: x of a forward pass whose rest stays as it is.
+    // Down to the share that sorting has where it is in order: x of a forward pass whose rest stays
+    // as it is.
     const double gain = sort - (forward - sort) * kSortShare / (1 - kSortShare);
     if (s.share(gain) < kGainShare) return {};
-    Insight i = insight(s, fmt::format("Sorting takes {:.0f} % of the forward pass", 100 * sort / forward), gain,
-                        stage_confidence(s));
+    Insight i =
+        insight(s, fmt::format("Sorting takes {:.0f} % of the forward pass", 100 * sort / forward),
+                gain, stage_confidence(s));
     i.text = fmt::format("Sort and scan: {:.2f} ms of {:.2f} ms per iteration.", sort, forward);
     i.advice =
-        "Sort less: exact tile coverage instead of 3-sigma squares, culling by opacity and frustum before keys are "
+        "Sort less: exact tile coverage instead of 3-sigma squares, culling by opacity and frustum "
+        "before keys are "
         "made. "
-        "Sort cheaper: depth of the visible once, then a stable sort by tile alone; only as many key bits as there are "
+        "Sort cheaper: depth of the visible once, then a stable sort by tile alone; only as many "
+        "key bits as there are "
         "tiles; 16-bit depth.";
     i.evidence = stage_evidence(s, Stage::sort);
     return {{std::move(i)}, {}};
@@ -90,15 +102,19 @@ double mean(std::span<const double> values) {
 }
 
 Answer uneven_tiles(const Subject& s) {
-    const std::vector<double> longest = counted(s, "longest tile list"), average = counted(s, "mean tile list"),
+    const std::vector<double> longest = counted(s, "longest tile list"),
+                              average = counted(s, "mean tile list"),
                               isects = counted(s, "intersections");
     if (longest.empty() || average.empty() || isects.empty())
         return cannot_tell("needs the lengths of the tiles' lists (our own trainer records them)");
-    if (!s.on_gpu) return cannot_tell("asked of GPUs only: on the CPU, threads that are done take other tiles");
+    if (!s.on_gpu)
+        return cannot_tell(
+            "asked of GPUs only: on the CPU, threads that are done take other tiles");
     const double ratio = mean(longest) / mean(average);
     if (!(ratio > kLongestOverMean)) return {};
-    // A tile's list is one block's work. Blocks in flight at once: those of 256 threads that a device's warps allow.
-    // They need the mean of the lists each, and at worst the longest begins when the others are done.
+    // A tile's list is one block's work. Blocks in flight at once: those of 256 threads that a
+    // device's warps allow. They need the mean of the lists each, and at worst the longest begins
+    // when the others are done.
     constexpr double kWarpsPerTile = 8;
     double slots = 0;
     for (const GpuDeviceEvent& d : s.traced().devices)
@@ -106,13 +122,16 @@ Answer uneven_tiles(const Subject& s) {
     const double even = slots > 0 ? mean(isects) / slots : std::numeric_limits<double>::quiet_NaN();
     const double blending = s.stage_ms(Stage::blend) + s.stage_ms(Stage::blend_backward);
     const double gain = blending * std::max(0.0, mean(longest) - even) / (mean(longest) + even);
-    Insight i = insight(s, fmt::format("The longest tile has {:.0f} times the Gaussians of the mean one", ratio), gain,
-                        Confidence::inferred);
-    i.text =
-        fmt::format("{:.0f} in the longest list, {:.0f} in the mean one; blending and its backward take {:.2f} ms.",
-                    mean(longest), mean(average), blending);
+    Insight i = insight(
+        s, fmt::format("The longest tile has {:.0f} times the Gaussians of the mean one", ratio),
+        gain, Confidence::inferred);
+    i.text = fmt::format(
+        "{:.0f} in the longest list, {:.0f} in the mean one; blending and its backward take {:.2f} "
+        "ms.",
+        mean(longest), mean(average), blending);
     i.advice =
-        "Split long lists over several blocks (buckets of 32 per block), start the longest tiles first, smaller "
+        "Split long lists over several blocks (buckets of 32 per block), start the longest tiles "
+        "first, smaller "
         "tiles, or prune and split the Gaussians that cover everything there.";
     i.evidence = stage_evidence(s, Stage::blend);
     return {{std::move(i)}, {}};
@@ -123,26 +142,35 @@ Answer backward_blending(const Subject& s) {
     if (!(forward > 0)) return cannot_tell(kNoStages);
     if (!(backward > 0)) return cannot_tell("no backward pass of the blending was seen");
     if (!(backward > kBackwardOverForward * forward)) return {};
-    const double gain = backward - kBackwardOverForward * forward;  // down to the ratio that is in order
+    const double gain =
+        backward - kBackwardOverForward * forward;  // down to the ratio that is in order
     if (s.share(gain) < kGainShare) return {};
-    Insight i = insight(s, fmt::format("Blending backwards takes {:.1f} times as long as forwards", backward / forward),
+    Insight i = insight(s,
+                        fmt::format("Blending backwards takes {:.1f} times as long as forwards",
+                                    backward / forward),
                         gain, stage_confidence(s));
-    i.text = fmt::format("{:.2f} ms backwards, {:.2f} ms forwards per iteration.", backward, forward);
+    i.text =
+        fmt::format("{:.2f} ms backwards, {:.2f} ms forwards per iteration.", backward, forward);
     i.advice =
-        "Mostly atomics: add gradients up in the warp or the block before they go to memory, one thread per Gaussian "
+        "Mostly atomics: add gradients up in the warp or the block before they go to memory, one "
+        "thread per Gaussian "
         "and "
-        "bucket instead of per pixel, keep the forward pass's contribution masks to skip what did not blend.";
+        "bucket instead of per pixel, keep the forward pass's contribution masks to skip what did "
+        "not blend.";
     i.evidence = stage_evidence(s, Stage::blend_backward);
     return {{std::move(i)}, {}};
 }
 
-/// Threads of the kernels of a stage, per iteration in order of time: what foreign trainers tell of their counts.
+/// Threads of the kernels of a stage, per iteration in order of time: what foreign trainers tell of
+/// their counts.
 std::vector<double> threads_of(const Subject& s, Stage stage) {
     std::vector<double> out;
     for (const Work& w : s.works)
-        if (w.detail && w.detail->kind == GpuWorkKind::kernel && s.store.gpu_stage(w.span->name) == stage)
-            out.push_back(static_cast<double>(w.detail->grid[0]) * w.detail->grid[1] * w.detail->grid[2] *
-                          w.detail->block[0] * w.detail->block[1] * w.detail->block[2]);
+        if (w.detail && w.detail->kind == GpuWorkKind::kernel &&
+            s.store.gpu_stage(w.span->name) == stage)
+            out.push_back(static_cast<double>(w.detail->grid[0]) * w.detail->grid[1] *
+                          w.detail->grid[2] * w.detail->block[0] * w.detail->block[1] *
+                          w.detail->block[2]);
     return out;
 }
 
@@ -155,7 +183,8 @@ struct Counts {
 Counts counts_of(const Subject& s) {
     Counts out{counted(s, "intersections"), counted(s, "visible Gaussians")};
     if (!out.isects.empty() && !out.gaussians.empty()) return out;
-    // One thread per intersection finds the tiles' ranges, one per Gaussian projects: Inria's, gsplat's, Faster-GS's.
+    // One thread per intersection finds the tiles' ranges, one per Gaussian projects: Inria's,
+    // gsplat's, Faster-GS's.
     return {threads_of(s, Stage::ranges), threads_of(s, Stage::project), "Gaussian", true};
 }
 
@@ -171,25 +200,31 @@ Answer many_isects(const Subject& s) {
     const Counts c = counts_of(s);
     if (c.isects.empty() || c.gaussians.empty())
         return cannot_tell(
-            "needs the number of intersections: counters of our own trainer, or the grids of kernels that "
+            "needs the number of intersections: counters of our own trainer, or the grids of "
+            "kernels that "
             "the stage map knows");
-    const double ratio = mean(c.isects) / mean(c.gaussians), grown = growth(c.isects) / growth(c.gaussians);
+    const double ratio = mean(c.isects) / mean(c.gaussians),
+                 grown = growth(c.isects) / growth(c.gaussians);
     if (!(ratio > kIsectsPerGaussian) && !(grown > kGrowthOverGaussians)) return {};
-    // Emitting, sorting and blending take time in proportion to the list: down to the ratio that is in order, or to
-    // that of the first third.
+    // Emitting, sorting and blending take time in proportion to the list: down to the ratio that is
+    // in order, or to that of the first third.
     double ms = 0;
-    for (const Stage stage : {Stage::emit, Stage::sort, Stage::ranges, Stage::blend, Stage::blend_backward})
+    for (const Stage stage :
+         {Stage::emit, Stage::sort, Stage::ranges, Stage::blend, Stage::blend_backward})
         ms += s.stage_ms(stage);
-    const double keep = std::min(kIsectsPerGaussian / ratio, grown > kGrowthOverGaussians ? 1 / grown : 1.0);
-    Insight i = insight(s, fmt::format("A {} falls into {:.1f} tiles", c.of, ratio), ms * (1 - std::min(1.0, keep)),
-                        Confidence::inferred);
-    i.text =
-        fmt::format("{:.0f} intersections of {:.0f} Gaussians{}; what depends on them takes {:.2f} ms per iteration.",
-                    mean(c.isects), mean(c.gaussians), c.inferred ? " (by the grids of the kernels)" : "", ms);
+    const double keep =
+        std::min(kIsectsPerGaussian / ratio, grown > kGrowthOverGaussians ? 1 / grown : 1.0);
+    Insight i = insight(s, fmt::format("A {} falls into {:.1f} tiles", c.of, ratio),
+                        ms * (1 - std::min(1.0, keep)), Confidence::inferred);
+    i.text = fmt::format(
+        "{:.0f} intersections of {:.0f} Gaussians{}; what depends on them takes {:.2f} ms per "
+        "iteration.",
+        mean(c.isects), mean(c.gaussians), c.inferred ? " (by the grids of the kernels)" : "", ms);
     if (grown > kGrowthOverGaussians)
         i.text += fmt::format(" Intersections grew {:.2f} times as much as Gaussians.", grown);
     i.advice =
-        "Opacity-aware, exact tile bounds instead of 3-sigma squares; prune Gaussians that are large on the screen; a "
+        "Opacity-aware, exact tile bounds instead of 3-sigma squares; prune Gaussians that are "
+        "large on the screen; a "
         "lower limit of the scale; watch for needles after densification.";
     i.evidence = stage_evidence(s, Stage::emit);
     if (i.evidence.empty()) i.evidence = stage_evidence(s, Stage::blend);
@@ -197,7 +232,8 @@ Answer many_isects(const Subject& s) {
 }
 
 bool controls_density(std::string_view name) {
-    for (const char* word : {"densif", "prune", "relocat", "density", "opacity_reset", "reset_opacity", "add_new_gs"})
+    for (const char* word :
+         {"densif", "prune", "relocat", "density", "opacity_reset", "reset_opacity", "add_new_gs"})
         if (name.find(word) != std::string_view::npos) return true;
     return false;
 }
@@ -226,14 +262,16 @@ Answer density_spikes(const Subject& s) {
         if (!controls_density(s, i)) continue;
         seen = true;
         if (!spike) continue;
-        over += ms - s.iteration_ms;  // what they take beyond an ordinary iteration, spread over all
+        over +=
+            ms - s.iteration_ms;  // what they take beyond an ordinary iteration, spread over all
         spikes.push_back(i);
     }
     if (!seen) return cannot_tell("no density control was seen in these iterations");
     if (spikes.empty()) return {};
     Insight found = insight(
         s,
-        fmt::format("{} iterations with density control take more than {:.0f} times the median", spikes.size(), kSpike),
+        fmt::format("{} iterations with density control take more than {:.0f} times the median",
+                    spikes.size(), kSpike),
         over / s.count(), Confidence::measured);
     std::size_t allocations = 0;
     for (const Call& c : s.calls)
@@ -242,9 +280,12 @@ Answer density_spikes(const Subject& s) {
                 allocations += s.iterations.items[i].begin_ns <= c.span->begin_ns &&
                                c.span->begin_ns < s.iterations.items[i].end_ns;
     found.text = fmt::format("They take {:.1f} ms longer in all", over);
-    found.text += allocations > 0 ? fmt::format("; {} allocations and releases are in them.", allocations) : ".";
+    found.text += allocations > 0
+                      ? fmt::format("; {} allocations and releases are in them.", allocations)
+                      : ".";
     found.advice =
-        "Capacity by high-water mark and a free list instead of new tensors and torch.cat; do it on the GPU "
+        "Capacity by high-water mark and a free list instead of new tensors and torch.cat; do it "
+        "on the GPU "
         "without reading counts back; less often, or a part of the Gaussians at a time.";
     std::sort(spikes.begin(), spikes.end(), [&](std::size_t a, std::size_t b) {
         return s.iterations.items[a].milliseconds() > s.iterations.items[b].milliseconds();
@@ -252,8 +293,9 @@ Answer density_spikes(const Subject& s) {
     if (spikes.size() > kMostEvidence) spikes.resize(kMostEvidence);
     for (const std::size_t i : spikes) {
         const Iteration& item = s.iterations.items[i];
-        found.evidence.push_back({s.iterations.track, 0, item.begin_ns, item.end_ns,
-                                  fmt::format("iteration {}, {:.2f} ms", item.number, item.milliseconds())});
+        found.evidence.push_back(
+            {s.iterations.track, 0, item.begin_ns, item.end_ns,
+             fmt::format("iteration {}, {:.2f} ms", item.number, item.milliseconds())});
     }
     return {{std::move(found)}, {}};
 }

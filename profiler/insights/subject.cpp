@@ -4,36 +4,45 @@
 #include <cctype>
 #include <numeric>
 
-#include "profiler/statistics.h"
+#include "profiler/store/statistics.h"
 
 namespace gs::insights {
 namespace {
 
-constexpr std::size_t kWarmUp = 3;  ///< as TraceStoreOptions::warm_up: compilers, caches and pools settle
+constexpr std::size_t kWarmUp =
+    3;  ///< as TraceStoreOptions::warm_up: compilers, caches and pools settle
 constexpr std::size_t kEnoughToDrop = 2 * kWarmUp + 1;
-/// GPUs need about this between two dependent kernels even when both were queued long before (1 to 2 us are commonly
-/// measured with CUDA graphs): shorter gaps have no cause in the program.
+/// GPUs need about this between two dependent kernels even when both were queued long before (1 to
+/// 2 us are commonly measured with CUDA graphs): shorter gaps have no cause in the program.
 constexpr std::int64_t kLeastGap = 1'500;
-/// R2: gaps up to here are what launching takes (profiling.md: 5 to 20 us of CPU time for a launch).
+/// R2: gaps up to here are what launching takes (profiling.md: 5 to 20 us of CPU time for a
+/// launch).
 constexpr std::int64_t kLaunchGap = 20'000;
 /// Two clocks are compared: calls on the host's, work on the GPU's.
 constexpr std::int64_t kClockTolerance = 5'000;
 
 bool contains_word(std::string_view name, std::string_view word) {
-    for (std::size_t at = name.find(word); at != std::string_view::npos; at = name.find(word, at + 1)) {
+    for (std::size_t at = name.find(word); at != std::string_view::npos;
+         at = name.find(word, at + 1)) {
         const bool starts = at == 0 || !std::isalpha(static_cast<unsigned char>(name[at - 1]));
         const std::size_t end = at + word.size();
-        if (starts && (end == name.size() || !std::isalpha(static_cast<unsigned char>(name[end])))) return true;
+        if (starts && (end == name.size() || !std::isalpha(static_cast<unsigned char>(name[end]))))
+            return true;
     }
     return false;
 }
 
-/// Ranges in which a program gets its next batch: words, as they are written in PyTorch's and other loaders.
+/// Ranges in which a program gets its next batch: words, as they are written in PyTorch's and other
+/// loaders.
 bool gets_data(std::string_view name) {
     std::string lower;
-    for (const char c : name.substr(0, 64)) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    if (lower.find("dataloader") != std::string::npos || lower.find("data_loader") != std::string::npos) return true;
-    for (const char* word : {"data", "load", "loader", "decode", "fetch", "next", "collate", "batch_to_device"})
+    for (const char c : name.substr(0, 64))
+        lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (lower.find("dataloader") != std::string::npos ||
+        lower.find("data_loader") != std::string::npos)
+        return true;
+    for (const char* word :
+         {"data", "load", "loader", "decode", "fetch", "next", "collate", "batch_to_device"})
         if (contains_word(lower, word)) return true;
     return false;
 }
@@ -50,7 +59,8 @@ Overlaps overlaps_of(const Interval& gap, const std::vector<const Call*>& active
         const TraceSpan& s = *call->span;
         const std::int64_t shared = std::min(gap.end, s.end_ns) - std::max(gap.begin, s.begin_ns);
         // The host sat in the call when the GPU ran dry.
-        const bool at_begin = s.begin_ns <= gap.begin + kClockTolerance && s.end_ns >= gap.begin - kClockTolerance;
+        const bool at_begin =
+            s.begin_ns <= gap.begin + kClockTolerance && s.end_ns >= gap.begin - kClockTolerance;
         if (call->waits && at_begin && s.begin_ns < gap.end) out.wait = call;
         if (shared <= 0) continue;
         if (call->kind == ApiKind::allocate || call->kind == ApiKind::release) {
@@ -67,21 +77,23 @@ Overlaps overlaps_of(const Interval& gap, const std::vector<const Call*>& active
 }  // namespace
 
 bool loads_code(std::string_view overhead) {
-    for (const OverheadType type : {OverheadType::compiler, OverheadType::module_load, OverheadType::function_load})
+    for (const OverheadType type :
+         {OverheadType::compiler, OverheadType::module_load, OverheadType::function_load})
         if (overhead == name_of(type)) return true;
     return false;
 }
 
 const char* text_of(GapCause cause) {
-    constexpr std::array<const char*, kGapCauses> kNames{"after the host waited for the GPU",
-                                                         "while the host got data",
-                                                         "while the driver compiled or loaded code",
-                                                         "while memory was allocated or freed",
-                                                         "while the host was in a copy",
-                                                         "between kernels that were launched one by one",
-                                                         "while the host did something else",
-                                                         "before work that waited for other work",
-                                                         "for reasons that were not recorded"};
+    constexpr std::array<const char*, kGapCauses> kNames{
+        "after the host waited for the GPU",
+        "while the host got data",
+        "while the driver compiled or loaded code",
+        "while memory was allocated or freed",
+        "while the host was in a copy",
+        "between kernels that were launched one by one",
+        "while the host did something else",
+        "before work that waited for other work",
+        "for reasons that were not recorded"};
     return kNames[static_cast<std::size_t>(cause)];
 }
 
@@ -103,10 +115,12 @@ void Subject::choose_iterations() {
     iterations = find_iterations(store, process);
     auto& items = iterations.items;
     if (items.size() >= kEnoughToDrop) items.erase(items.begin(), items.begin() + kWarmUp);
-    std::erase_if(items,
-                  [&](const Iteration& i) { return i.begin_ns < options.begin_ns || i.end_ns > options.end_ns; });
+    std::erase_if(items, [&](const Iteration& i) {
+        return i.begin_ns < options.begin_ns || i.end_ns > options.end_ns;
+    });
     if (items.size() > options.max_iterations)
-        items.erase(items.begin(), items.end() - static_cast<std::ptrdiff_t>(options.max_iterations));
+        items.erase(items.begin(),
+                    items.end() - static_cast<std::ptrdiff_t>(options.max_iterations));
     std::vector<double> ms;
     for (const Iteration& i : items) ms.push_back(i.milliseconds());
     std::sort(ms.begin(), ms.end());
@@ -129,11 +143,14 @@ void Subject::gather_works() {
     for (std::uint32_t t = 0; t < store.tracks().size(); ++t) {
         const TraceTrack& track = store.tracks()[t];
         if (track.process != process || track.kind != TrackKind::gpu_stream) continue;
-        // Of our own stage timer, rows are stages within stages; what CUPTI told is work in every row.
-        const std::size_t rows = track.works.empty() ? std::min<std::size_t>(1, track.rows.size()) : track.rows.size();
+        // Of our own stage timer, rows are stages within stages; what CUPTI told is work in every
+        // row.
+        const std::size_t rows =
+            track.works.empty() ? std::min<std::size_t>(1, track.rows.size()) : track.rows.size();
         for (std::uint32_t r = 0; r < rows; ++r) {
             const auto row = track.rows[r].view();
-            const auto details = r < track.works.size() ? track.works[r].view() : std::span<const GpuWork>();
+            const auto details =
+                r < track.works.size() ? track.works[r].view() : std::span<const GpuWork>();
             for (const TraceSpan& span : spans_within(row, whole.begin, whole.end)) {
                 const auto i = static_cast<std::size_t>(&span - row.data());
                 works.push_back({&span, i < details.size() ? &details[i] : nullptr, t, r});
@@ -154,9 +171,11 @@ void Subject::gather_calls() {
         for_each_call(track, whole.begin, whole.end, [&](std::size_t row, const TraceSpan& span) {
             const ApiKind kind = kind_of(span.name);
             launches = launches || kind == ApiKind::launch || kind == ApiKind::graph_launch;
-            const bool may_wait = kind == ApiKind::copy || kind == ApiKind::fill || kind == ApiKind::release;
-            const bool waits = kind == ApiKind::synchronize ||
-                               (may_wait && store.name(span.name).find("Async") == std::string_view::npos);
+            const bool may_wait =
+                kind == ApiKind::copy || kind == ApiKind::fill || kind == ApiKind::release;
+            const bool waits =
+                kind == ApiKind::synchronize ||
+                (may_wait && store.name(span.name).find("Async") == std::string_view::npos);
             calls.push_back({&span, t, static_cast<std::uint32_t>(row), kind, waits});
         });
         // A thread that feeds no GPU may wait for one as long as it likes.
@@ -167,27 +186,33 @@ void Subject::gather_calls() {
               [](const Call& a, const Call& b) { return a.span->begin_ns < b.span->begin_ns; });
 }
 
-// Data is being waited for in ranges of such a name on the iterations' own thread, and between two iterations while
-// another thread is inside such a range.
+// Data is being waited for in ranges of such a name on the iterations' own thread, and between two
+// iterations while another thread is inside such a range.
 void Subject::gather_data() {
     std::vector<std::int8_t> known;
     const auto is_data = [&](std::uint32_t name) {
         if (name >= known.size()) known.resize(name + std::size_t{64}, -1);
         if (known[name] < 0) {
             const Stage stage = store.stage(name);
-            known[name] = stage == Stage::decode_photo || stage == Stage::load || gets_data(store.name(name)) ? 1 : 0;
+            known[name] =
+                stage == Stage::decode_photo || stage == Stage::load || gets_data(store.name(name))
+                    ? 1
+                    : 0;
         }
         return known[name] == 1;
     };
     std::vector<Intervals> own, others;
     for (std::uint32_t t = 0; t < store.tracks().size(); ++t) {
         const TraceTrack& track = store.tracks()[t];
-        if (track.process != process || (track.kind != TrackKind::thread && track.kind != TrackKind::overlapping))
+        if (track.process != process ||
+            (track.kind != TrackKind::thread && track.kind != TrackKind::overlapping))
             continue;
         for (const auto& row : track.rows) {
             Intervals found;
             for (const TraceSpan& s : spans_within(row.view(), whole.begin, whole.end))
-                if (is_data(s.name)) append(found, {std::max(whole.begin, s.begin_ns), std::min(whole.end, s.end_ns)});
+                if (is_data(s.name))
+                    append(found,
+                           {std::max(whole.begin, s.begin_ns), std::min(whole.end, s.end_ns)});
             if (!found.empty()) (t == iterations.track ? own : others).push_back(std::move(found));
         }
     }
@@ -214,13 +239,15 @@ void Subject::classify_gaps() {
     std::size_t next_call = 0, next_work = 0;
     for (const Interval& at : gaps_of(activity.busy, whole)) {
         if (at.length() < kLeastGap) continue;
-        std::erase_if(active, [&](const Call* c) { return c->span->end_ns < at.begin - kClockTolerance; });
+        std::erase_if(active,
+                      [&](const Call* c) { return c->span->end_ns < at.begin - kClockTolerance; });
         while (next_call < calls.size() && calls[next_call].span->begin_ns < at.end) {
             const Call& call = calls[next_call++];
             if (call.span->end_ns >= at.begin - kClockTolerance) active.push_back(&call);
         }
         while (next_work < works.size() && works[next_work].span->begin_ns < at.end) ++next_work;
-        gaps.push_back(explained(at, next_work < works.size() ? &works[next_work] : nullptr, active, driver));
+        gaps.push_back(
+            explained(at, next_work < works.size() ? &works[next_work] : nullptr, active, driver));
     }
 }
 
@@ -230,7 +257,8 @@ Gap Subject::explained(const Interval& at, const Work* next, const std::vector<c
     Gap gap{at, GapCause::unknown, nullptr, next};
     const std::int64_t half = at.length() / 2;
     const Overlaps overlaps = overlaps_of(at, active);
-    const TraceSpan* launch = next ? store.launching_span(next->track, next->row, *next->span).span : nullptr;
+    const TraceSpan* launch =
+        next ? store.launching_span(next->track, next->row, *next->span).span : nullptr;
     if (length_within(driver, at) > half) {
         gap.cause = GapCause::driver;
     } else if (length_within(data, at) > half) {
@@ -264,14 +292,16 @@ double Subject::gap_ms(GapCause cause) const {
 
 std::string Subject::iteration_at(std::int64_t t) const {
     const auto& items = iterations.items;
-    const auto after = std::upper_bound(items.begin(), items.end(), t,
-                                        [](std::int64_t time, const Iteration& i) { return time < i.end_ns; });
+    const auto after =
+        std::upper_bound(items.begin(), items.end(), t,
+                         [](std::int64_t time, const Iteration& i) { return time < i.end_ns; });
     if (after == items.end()) return "the last iteration";
     return fmt::format("iteration {}", after->number);
 }
 
 std::string Subject::caller_of(const Call& call) const {
-    const std::uint32_t thread = store.track_of(process, store.tracks()[call.track].tid, TrackKind::thread);
+    const std::uint32_t thread =
+        store.track_of(process, store.tracks()[call.track].tid, TrackKind::thread);
     const auto range = store.innermost_at(thread, call.span->begin_ns);
     return range.span == nullptr ? std::string() : std::string(store.name(range.span->name));
 }
@@ -283,7 +313,8 @@ Evidence Subject::evidence(const Call& call, std::string text) const {
     return {call.track, call.row, call.span->begin_ns, call.span->end_ns, std::move(text)};
 }
 
-Insight insight(const Subject& subject, std::string title, double recoverable_ms, Confidence confidence) {
+Insight insight(const Subject& subject, std::string title, double recoverable_ms,
+                Confidence confidence) {
     Insight out;
     out.title = std::move(title);
     out.process = subject.process;

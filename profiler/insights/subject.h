@@ -1,6 +1,6 @@
-// Subject: one process of a trace as the rules of the insights look at it. Gathered once: its iterations and what they
-// went into, the work of its GPUs, its CUDA calls, and why its GPU was idle when it was. And Rule, what each of them
-// is. Used by profiler/insights only.
+// Subject: one process of a trace as the rules of the insights look at it. Gathered once: its
+// iterations and what they went into, the work of its GPUs, its CUDA calls, and why its GPU was
+// idle when it was. And Rule, what each of them is. Used by profiler/insights only.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 
 #include "profiler/analysis/activity.h"
 #include "profiler/analysis/breakdown.h"
-#include "profiler/insights/finding.h"
+#include "profiler/insights/insight.h"
 
 namespace gs::insights {
 
@@ -69,16 +69,18 @@ struct Subject {
     const TraceStore& store;
     const InsightOptions& options;
     std::uint32_t process;
-    Iterations iterations;              ///< those looked at: within the options' stretch, warm-up left out
+    Iterations iterations;  ///< those looked at: within the options' stretch, warm-up left out
     std::vector<Breakdown> breakdowns;  ///< of them
     Interval whole;                     ///< from the first one's begin to the last one's end
     double iteration_ms = 0;            ///< median
-    double mean_ms = 0;                 ///< what times per iteration are parts of: these are means, too
+    double mean_ms = 0;  ///< what times per iteration are parts of: these are means, too
     Activity activity;
     std::vector<Work> works;  ///< by begin
-    std::vector<Call> calls;  ///< by begin; of the runtime, and of the driver where it was called directly
-    std::vector<Gap> gaps;    ///< by begin; those that any GPU leaves between kernels are left out
-    Intervals data;           ///< the iterations' thread gets data, or it is between iterations and others do
+    std::vector<Call>
+        calls;  ///< by begin; of the runtime, and of the driver where it was called directly
+    std::vector<Gap> gaps;  ///< by begin; those that any GPU leaves between kernels are left out
+    Intervals
+        data;  ///< the iterations' thread gets data, or it is between iterations and others do
     bool data_inferred = false;
     std::array<double, kStageCount> gpu_ms{}, cpu_ms{};  ///< means per iteration
     bool on_gpu = false;                                 ///< stages are timed on the GPU
@@ -89,7 +91,9 @@ struct Subject {
     double per_iteration(std::int64_t ns) const { return per_iteration(static_cast<double>(ns)); }
     double share(double ms) const { return ms / mean_ms; }
     /// Mean time of a stage per iteration, where stages are timed.
-    double stage_ms(Stage stage) const { return (on_gpu ? gpu_ms : cpu_ms)[static_cast<std::size_t>(stage)]; }
+    double stage_ms(Stage stage) const {
+        return (on_gpu ? gpu_ms : cpu_ms)[static_cast<std::size_t>(stage)];
+    }
     const TraceProcess& traced() const { return store.processes()[process]; }
     bool inside(std::int64_t t) const { return whole.begin <= t && t < whole.end; }
     double gap_ms(GapCause cause) const;
@@ -137,11 +141,13 @@ std::span<const Rule> splatting_rules();
 std::span<const Rule> process_rules();
 
 /// An Insight with its recoverable time per iteration and that time's share.
-Insight insight(const Subject& subject, std::string title, double recoverable_ms, Confidence confidence);
+Insight insight(const Subject& subject, std::string title, double recoverable_ms,
+                Confidence confidence);
 inline constexpr std::size_t kMostEvidence = 8;
 /// Pointers to the worst of `items` for which `counts`, by `cost`, the worst first.
 template <class Item, class Counts, class Cost>
-std::vector<const Item*> worst_of(const std::vector<Item>& items, const Counts& counts, const Cost& cost) {
+std::vector<const Item*> worst_of(const std::vector<Item>& items, const Counts& counts,
+                                  const Cost& cost) {
     std::vector<const Item*> out;
     for (const Item& item : items)
         if (counts(item)) out.push_back(&item);

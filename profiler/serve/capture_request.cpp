@@ -13,17 +13,22 @@ constexpr double kNsPerSecond = 1e9, kNsPerMillisecond = 1e6;
 std::optional<double> positive_number(std::string_view text) {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value <= 0) return {};
+    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) ||
+        value <= 0)
+        return {};
     return value;
 }
 
 tl::unexpected<Error> wrong(std::string what) {
-    return fail(ErrorKind::usage, "", std::move(what),
-                "give ms=N, with at=/Ns or at=SECONDS_SINCE_1970 if it shall not begin at once, or last=N");
+    return fail(
+        ErrorKind::usage, "", std::move(what),
+        "give ms=N, with at=/Ns or at=SECONDS_SINCE_1970 if it shall not begin at once, or last=N");
 }
 
 /// The first whole multiple of `period` after `now`.
-std::int64_t next_multiple(std::int64_t now, std::int64_t period) { return (now / period + 1) * period; }
+std::int64_t next_multiple(std::int64_t now, std::int64_t period) {
+    return (now / period + 1) * period;
+}
 
 Result<std::int64_t> begin_of(std::string_view at, std::int64_t now_ns) {
     if (at.empty()) return now_ns;
@@ -31,7 +36,8 @@ Result<std::int64_t> begin_of(std::string_view at, std::int64_t now_ns) {
         std::string_view period = at.substr(1);
         if (period.ends_with('s')) period.remove_suffix(1);
         const auto seconds = positive_number(period);
-        if (!seconds || *seconds < 1e-3 || *seconds > 3600) return wrong("at=/N needs 0.001 to 3600 seconds");
+        if (!seconds || *seconds < 1e-3 || *seconds > 3600)
+            return wrong("at=/N needs 0.001 to 3600 seconds");
         return next_multiple(now_ns, static_cast<std::int64_t>(*seconds * kNsPerSecond));
     }
     const auto seconds = positive_number(at);
@@ -45,7 +51,8 @@ Result<std::int64_t> begin_of(std::string_view at, std::int64_t now_ns) {
 }  // namespace
 
 Result<CaptureRequest> parse_capture(const HttpRequest& request, std::int64_t now_ns) {
-    const std::string ms = request.parameter("ms"), last = request.parameter("last"), at = request.parameter("at");
+    const std::string ms = request.parameter("ms"), last = request.parameter("last"),
+                      at = request.parameter("at");
     if (ms.empty() == last.empty()) return wrong("give either ms or last");
     const auto length = positive_number(ms.empty() ? last : ms);
     if (!length || *length * kNsPerMillisecond > static_cast<double>(kMaxCaptureNs))
@@ -55,7 +62,9 @@ Result<CaptureRequest> parse_capture(const HttpRequest& request, std::int64_t no
         if (!at.empty()) return wrong("last= ends now; at= does not go with it");
         return CaptureRequest{now_ns - ns, now_ns};
     }
-    return begin_of(at, now_ns).map([&](std::int64_t begin) { return CaptureRequest{begin, begin + ns}; });
+    return begin_of(at, now_ns).map([&](std::int64_t begin) {
+        return CaptureRequest{begin, begin + ns};
+    });
 }
 
 }  // namespace gs::serve

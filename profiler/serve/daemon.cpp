@@ -3,8 +3,8 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
-#include "profiler/core/clock.h"
-#include "renderer/base/log.h"
+#include "base/log.h"
+#include "base/record/clock.h"
 
 namespace gs::serve {
 namespace {
@@ -14,13 +14,16 @@ using Json = nlohmann::ordered_json;
 HttpAnswer json_answer(int status, const Json& object) {
     return {status, "application/json", object.dump() + "\n", {}};
 }
-HttpAnswer error_answer(int status, const std::string& text) { return json_answer(status, {{"error", text}}); }
+HttpAnswer error_answer(int status, const std::string& text) {
+    return json_answer(status, {{"error", text}});
+}
 
 /// Takes the same time whichever byte differs.
 bool same_secret(const std::string& a, const std::string& b) {
     unsigned difference = a.size() == b.size() ? 0 : 1;
     for (std::size_t i = 0; i < a.size(); ++i)
-        difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b.empty() ? 0 : b[i % b.size()]);
+        difference |= static_cast<unsigned char>(a[i]) ^
+                      static_cast<unsigned char>(b.empty() ? 0 : b[i % b.size()]);
     return difference == 0;
 }
 
@@ -71,9 +74,10 @@ void Daemon::serve_requests(const TraceStore& store, std::int64_t now_ns) {
     const auto to_monotonic = static_cast<std::int64_t>(clock_ns(CLOCK_REALTIME)) - now_ns;
     while (auto asked = asked_.try_take()) {
         const CaptureRequest& stretch = (*asked)->stretch;
-        auto recording =
-            recorder_.ask_stretch((*asked)->path, stretch.begin_ns - to_monotonic, stretch.end_ns - to_monotonic);
-        if (recording && store.processes().empty()) log_info("recording, although no process is attached yet");
+        auto recording = recorder_.ask_stretch((*asked)->path, stretch.begin_ns - to_monotonic,
+                                               stretch.end_ns - to_monotonic);
+        if (recording && store.processes().empty())
+            log_info("recording, although no process is attached yet");
         (*asked)->reply.set_value(std::move(recording));
     }
 }
@@ -88,20 +92,26 @@ HttpAnswer Daemon::answer(const HttpRequest& request) {
     if (request.path == "/" && reads) return {200, "text/plain; charset=utf-8", kHelp, {}};
     if (request.path == "/healthz" && reads) {
         const bool works = static_cast<std::int64_t>(monotonic_ns()) - ticked_ns_ < kSilenceNs;
-        return {works ? 200 : 503, "text/plain; charset=utf-8", works ? "ok\n" : "the collector is stuck\n", {}};
+        return {works ? 200 : 503,
+                "text/plain; charset=utf-8",
+                works ? "ok\n" : "the collector is stuck\n",
+                {}};
     }
-    const bool capture_asked = request.path == "/trace", recordings_asked = request.path.starts_with("/traces");
+    const bool capture_asked = request.path == "/trace",
+               recordings_asked = request.path.starts_with("/traces");
     if (!capture_asked && !recordings_asked) return error_answer(404, "no such page; / lists them");
     if (capture_asked ? request.method != "POST" : !reads)
         return error_answer(405, capture_asked ? "use POST" : "use GET");
     if (!allowed(request)) return error_answer(401, "this needs Authorization: Bearer TOKEN");
     if (capture_asked) return capture(request);
     constexpr std::string_view kFolder = "/traces/";
-    return request.path.starts_with(kFolder) ? recording(request.path.substr(kFolder.size())) : recordings_list();
+    return request.path.starts_with(kFolder) ? recording(request.path.substr(kFolder.size()))
+                                             : recordings_list();
 }
 
 HttpAnswer Daemon::capture(const HttpRequest& request) {
-    const auto stretch = parse_capture(request, static_cast<std::int64_t>(clock_ns(CLOCK_REALTIME)));
+    const auto stretch =
+        parse_capture(request, static_cast<std::int64_t>(clock_ns(CLOCK_REALTIME)));
     if (!stretch) return error_answer(400, stretch.error().text());
     auto asked = std::make_shared<Asked>();
     asked->stretch = *stretch;
@@ -122,7 +132,8 @@ HttpAnswer Daemon::recordings_list() const {
     Json list = Json::array();
     for (const fs::path& file : FlightRecorder::finished_in(folder_)) {
         std::error_code error;
-        list.push_back({{"trace", file.filename().string()}, {"bytes", fs::file_size(file, error)}});
+        list.push_back(
+            {{"trace", file.filename().string()}, {"bytes", fs::file_size(file, error)}});
     }
     return json_answer(200, {{"traces", list}});
 }

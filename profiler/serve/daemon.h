@@ -1,6 +1,6 @@
-// Daemon: `gausscope serve` without its threads: looks at the store once a second, keeps the metrics, writes flight
-// recordings, and answers HTTP requests. tick() belongs to the store's thread; answer() may be called from any.
-// Made by app/cli/serve.cpp, which feeds the store.
+// Daemon: `gausscope serve` without its threads: looks at the store once a second, keeps the
+// metrics, writes flight recordings, and answers HTTP requests. tick() belongs to the store's
+// thread; answer() may be called from any. Made by app/cli/serve.cpp, which feeds the store.
 #pragma once
 
 #include <atomic>
@@ -9,12 +9,12 @@
 #include <memory>
 #include <string>
 
+#include "base/mailbox.h"
 #include "profiler/serve/capture_request.h"
 #include "profiler/serve/flight_recorder.h"
 #include "profiler/serve/http.h"
 #include "profiler/serve/metrics.h"
 #include "profiler/serve/triggers.h"
-#include "renderer/base/mailbox.h"
 
 namespace gs::serve {
 

@@ -34,15 +34,19 @@ std::string bound_text(double bound) {
 
 }  // namespace
 
-std::uint64_t TimeHistogram::count() const { return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}); }
+std::uint64_t TimeHistogram::count() const {
+    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+}
 
 void TimeHistogram::add(double seconds) {
-    const auto bucket = std::lower_bound(kBuckets.begin(), kBuckets.end(), seconds) - kBuckets.begin();
+    const auto bucket =
+        std::lower_bound(kBuckets.begin(), kBuckets.end(), seconds) - kBuckets.begin();
     ++counts[static_cast<std::size_t>(bucket)];
     sum += seconds;
 }
 
-void Exposition::family(std::string_view name, Type type, std::string_view help, std::string_view unit) {
+void Exposition::family(std::string_view name, Type type, std::string_view help,
+                        std::string_view unit) {
     name_ = name;
     type_ = type;
     text_ += fmt::format("# TYPE {} {}\n", name, kTypeNames[static_cast<std::size_t>(type)]);
@@ -50,7 +54,8 @@ void Exposition::family(std::string_view name, Type type, std::string_view help,
     text_ += fmt::format("# HELP {} {}\n", name, escaped(help));
 }
 
-void Exposition::sample(std::string_view suffix, const Labels& labels, std::string_view le, double value) {
+void Exposition::sample(std::string_view suffix, const Labels& labels, std::string_view le,
+                        double value) {
     text_ += name_;
     text_ += suffix;
     const char* separator = "{";

@@ -9,9 +9,9 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
-#include "profiler/export_perfetto.h"
-#include "profiler/insights/finding.h"
-#include "renderer/base/log.h"
+#include "base/log.h"
+#include "profiler/files/export_perfetto.h"
+#include "profiler/insights/insight.h"
 
 namespace gs::serve {
 namespace {
@@ -22,7 +22,8 @@ std::int64_t nanoseconds(double seconds) { return static_cast<std::int64_t>(seco
 
 std::string host_name() {
     std::array<char, 65> name{};
-    return ::gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data() : "host";
+    return ::gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data()
+                                                                               : "host";
 }
 
 fs::path report_of(const fs::path& trace) {
@@ -42,33 +43,40 @@ Result<FlightRecorder> FlightRecorder::open(RecorderOptions options) {
     std::error_code error;
     fs::create_directories(options.folder, error);
     if (!fs::is_directory(options.folder, error) || ::access(options.folder.c_str(), W_OK) != 0)
-        return fail(ErrorKind::unwritable, options.folder, "recordings cannot be written to this folder",
-                    "choose another one with --dir");
+        return fail(ErrorKind::unwritable, options.folder,
+                    "recordings cannot be written to this folder", "choose another one with --dir");
     return FlightRecorder(std::move(options));
 }
 
 fs::path FlightRecorder::new_path(const std::string& kind) {
     const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-    const std::string stem = fmt::format("{}{:%Y%m%dT%H%M%SZ}-{}-{}", kPrefix, fmt::gmtime(now), host_name(), kind);
+    const std::string stem =
+        fmt::format("{}{:%Y%m%dT%H%M%SZ}-{}-{}", kPrefix, fmt::gmtime(now), host_name(), kind);
     // Two in one second, or a clock that was set back: nothing that exists is overwritten.
     fs::path path = options_.folder / (stem + std::string(kTraceEnd));
-    while (fs::exists(path)) path = options_.folder / fmt::format("{}-{}{}", stem, ++serial_, kTraceEnd);
+    while (fs::exists(path))
+        path = options_.folder / fmt::format("{}-{}{}", stem, ++serial_, kTraceEnd);
     return path;
 }
 
-const Recording* FlightRecorder::ask(const std::string& kind, const std::string& reason, std::int64_t time_ns) {
+const Recording* FlightRecorder::ask(const std::string& kind, const std::string& reason,
+                                     std::int64_t time_ns) {
     const auto newest = newest_of_kind_.find(kind);
-    if (newest != newest_of_kind_.end() && time_ns - newest->second < nanoseconds(options_.cooldown_s)) return nullptr;
+    if (newest != newest_of_kind_.end() &&
+        time_ns - newest->second < nanoseconds(options_.cooldown_s))
+        return nullptr;
     if (waiting_.size() >= kMaxWaiting) return nullptr;
     newest_of_kind_[kind] = time_ns;
-    waiting_.push_back({kind, reason, time_ns - nanoseconds(options_.before_s), time_ns + nanoseconds(options_.after_s),
-                        new_path(kind)});
+    waiting_.push_back({kind, reason, time_ns - nanoseconds(options_.before_s),
+                        time_ns + nanoseconds(options_.after_s), new_path(kind)});
     return &waiting_.back();
 }
 
-Result<Recording> FlightRecorder::ask_stretch(const std::string& reason, std::int64_t begin_ns, std::int64_t end_ns) {
+Result<Recording> FlightRecorder::ask_stretch(const std::string& reason, std::int64_t begin_ns,
+                                              std::int64_t end_ns) {
     if (waiting_.size() >= kMaxWaiting)
-        return fail(ErrorKind::unwritable, "", "too many recordings are waiting to be written", "ask again later");
+        return fail(ErrorKind::unwritable, "", "too many recordings are waiting to be written",
+                    "ask again later");
     waiting_.push_back({"request", reason, begin_ns, end_ns, new_path("request")});
     return waiting_.back();
 }
@@ -91,7 +99,8 @@ std::vector<Recording> FlightRecorder::write_all(const TraceStore& store) {
 }
 
 bool FlightRecorder::write(const TraceStore& store, const Recording& recording) {
-    const auto trace = export_perfetto(store, recording.path, {recording.begin_ns, recording.end_ns});
+    const auto trace =
+        export_perfetto(store, recording.path, {recording.begin_ns, recording.end_ns});
     if (!trace) {
         log_error("{}", trace.error().text());
         return false;
@@ -100,14 +109,14 @@ bool FlightRecorder::write(const TraceStore& store, const Recording& recording) 
     options.begin_ns = recording.begin_ns;
     options.end_ns = recording.end_ns;
     const std::int64_t to_realtime = store.realtime_offset_ns();
-    const nlohmann::ordered_json report{
-        {"trace", recording.path.filename().string()},
-        {"kind", recording.kind},
-        {"reason", recording.reason},
-        {"host", host_name()},
-        {"begin_realtime_ns", recording.begin_ns + to_realtime},
-        {"end_realtime_ns", recording.end_ns + to_realtime},
-        {"insights", nlohmann::ordered_json::parse(insights_json(store, find_insights(store, options)))}};
+    const nlohmann::ordered_json report{{"trace", recording.path.filename().string()},
+                                        {"kind", recording.kind},
+                                        {"reason", recording.reason},
+                                        {"host", host_name()},
+                                        {"begin_realtime_ns", recording.begin_ns + to_realtime},
+                                        {"end_realtime_ns", recording.end_ns + to_realtime},
+                                        {"insights", nlohmann::ordered_json::parse(insights_json(
+                                                         store, find_insights(store, options)))}};
     const auto said = write_text_file(report_of(recording.path), report.dump(2) + "\n");
     if (!said) log_error("{}", said.error().text());
     log_info("recorded {} ({} spans): {}", recording.path.string(), trace->spans, recording.reason);

@@ -1,5 +1,5 @@
-// FlightRecorder: writes the last seconds of the store to disk when something asked for it, and keeps the folder
-// within its bounds. Used by Server, on its own thread.
+// FlightRecorder: writes the last seconds of the store to disk when something asked for it, and
+// keeps the folder within its bounds. Used by Server, on its own thread.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "profiler/store.h"
-#include "renderer/base/file.h"
+#include "base/file.h"
+#include "profiler/store/store.h"
 
 namespace gs::serve {
 
@@ -31,14 +31,15 @@ class FlightRecorder {
     /// Makes the folder. Errors: unwritable.
     static Result<FlightRecorder> open(RecorderOptions options);
 
-    /// Something happened at `time_ns`: its surroundings will be written when they are complete. Null while the kind
-    /// cools down.
+    /// Something happened at `time_ns`: its surroundings will be written when they are complete.
+    /// Null while the kind cools down.
     const Recording* ask(const std::string& kind, const std::string& reason, std::int64_t time_ns);
     /// A stretch that a user asked for; never refused but for more than 16 waiting ones.
-    Result<Recording> ask_stretch(const std::string& reason, std::int64_t begin_ns, std::int64_t end_ns);
+    Result<Recording> ask_stretch(const std::string& reason, std::int64_t begin_ns,
+                                  std::int64_t end_ns);
 
-    /// Writes every recording whose end is further back than records may be late. A file that cannot be written is
-    /// logged and not tried again.
+    /// Writes every recording whose end is further back than records may be late. A file that
+    /// cannot be written is logged and not tried again.
     std::vector<Recording> write_due(const TraceStore& store, std::int64_t now_ns);
     /// Writes all that waits, complete or not: the daemon is ending.
     std::vector<Recording> write_all(const TraceStore& store);

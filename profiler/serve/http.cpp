@@ -6,7 +6,7 @@
 #include <exception>
 #include <string_view>
 
-#include "renderer/base/log.h"
+#include "base/log.h"
 
 namespace gs::serve {
 namespace {
@@ -29,7 +29,8 @@ HttpRequest request_of(const mg_connection* connection) {
     if (info.query_string != nullptr) request.query = info.query_string;
     constexpr std::string_view kBearer = "Bearer ";
     const std::string authorization = header_of(connection, "Authorization");
-    if (authorization.starts_with(kBearer)) request.bearer_token = authorization.substr(kBearer.size());
+    if (authorization.starts_with(kBearer))
+        request.bearer_token = authorization.substr(kBearer.size());
     return request;
 }
 
@@ -38,10 +39,11 @@ void send(mg_connection* connection, const HttpAnswer& answer, bool head_only) {
         mg_send_mime_file(connection, answer.file.c_str(), answer.content_type.c_str());
         return;
     }
-    mg_printf(connection,
-              "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nCache-Control: no-store\r\n"
-              "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n",
-              answer.status, phrase_of(answer.status), answer.content_type.c_str(), answer.body.size());
+    mg_printf(
+        connection,
+        "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nCache-Control: no-store\r\n"
+        "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n",
+        answer.status, phrase_of(answer.status), answer.content_type.c_str(), answer.body.size());
     if (!head_only) mg_write(connection, answer.body.data(), answer.body.size());
 }
 
@@ -92,7 +94,8 @@ Result<HttpServer> HttpServer::listen(const std::string& address, Handler handle
     mg_callbacks callbacks{};
     callbacks.begin_request = State::begin_request;
     callbacks.log_message = State::log_message;
-    // Few threads: a scrape takes well under a millisecond, and nobody may hold many connections open.
+    // Few threads: a scrape takes well under a millisecond, and nobody may hold many connections
+    // open.
     std::array options{"listening_ports",
                        address.c_str(),
                        "num_threads",
@@ -110,7 +113,8 @@ Result<HttpServer> HttpServer::listen(const std::string& address, Handler handle
     mg_init_data init{&callbacks, &state, options.data()};
     state.context = mg_start2(&init, &error);
     if (state.context == nullptr)
-        return fail(ErrorKind::unwritable, address, std::string("cannot listen here: ") + text.data(),
+        return fail(ErrorKind::unwritable, address,
+                    std::string("cannot listen here: ") + text.data(),
                     "another program may have the port: choose one with --listen HOST:PORT");
     std::array<mg_server_port, 4> ports{};
     if (mg_get_server_ports(state.context, static_cast<int>(ports.size()), ports.data()) > 0)

@@ -1,5 +1,6 @@
-// HttpServer: the few HTTP requests that `gausscope serve` answers, over the CivetWeb library. Small answers made at
-// once; no TLS (put a reverse proxy in front where metrics leave the machine).
+// HttpServer: the few HTTP requests that `gausscope serve` answers, over the CivetWeb library.
+// Small answers made at once; no TLS (put a reverse proxy in front where metrics leave the
+// machine).
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "renderer/base/expected.h"
+#include "base/expected.h"
 
 namespace gs::serve {
 
@@ -31,8 +32,8 @@ class HttpServer {
     /// Called from several threads at once.
     using Handler = std::function<HttpAnswer(const HttpRequest&)>;
 
-    /// Listens on `address`: "127.0.0.1:9464", "[::1]:9464", "9464" (all interfaces); port 0 takes a free one. Errors:
-    /// usage (no such address), unwritable (the port is taken or not allowed).
+    /// Listens on `address`: "127.0.0.1:9464", "[::1]:9464", "9464" (all interfaces); port 0 takes
+    /// a free one. Errors: usage (no such address), unwritable (the port is taken or not allowed).
     static Result<HttpServer> listen(const std::string& address, Handler handler);
     std::uint16_t port() const;
 

@@ -44,10 +44,12 @@ void Metrics::update(const TraceStore& store, std::span<const News> news, std::i
         }
         update_process(place->second, store, n, now_ns);
     }
-    std::erase_if(processes_, [&](const auto& entry) { return now_ns - entry.second.seen_ns > kRetireNs; });
+    std::erase_if(processes_,
+                  [&](const auto& entry) { return now_ns - entry.second.seen_ns > kRetireNs; });
 }
 
-void Metrics::update_process(Process& p, const TraceStore& store, const News& news, std::int64_t now_ns) {
+void Metrics::update_process(Process& p, const TraceStore& store, const News& news,
+                             std::int64_t now_ns) {
     const TraceProcess& from = store.processes()[news.process];
     // A store remembers processes that are gone.
     const bool alive = from.service && now_ns - from.service->heartbeat_ns < kHeartbeatNs;
@@ -67,7 +69,8 @@ void Metrics::update_process(Process& p, const TraceStore& store, const News& ne
     p.copy_s += stretch.copy_ms * 1e-3;
     p.sync_s += stretch.sync_ms * 1e-3;
     p.watched_s += stretch.wall_ms * 1e-3;
-    if (stretch.wall_ms > 0) p.idle_ratio = p.has_gpu ? 1 - stretch.busy_ms / stretch.wall_ms : kMissing;
+    if (stretch.wall_ms > 0)
+        p.idle_ratio = p.has_gpu ? 1 - stretch.busy_ms / stretch.wall_ms : kMissing;
     p.kernels += stretch.kernels;
     p.launches += stretch.launches;
     p.written = from.written;
@@ -80,18 +83,21 @@ void Metrics::update_process(Process& p, const TraceStore& store, const News& ne
 
 /// `value` gives a process's number, NaN when there is none.
 template <class Value>
-void Metrics::family(Exposition& out, const char* name, Type type, const char* help, const char* unit,
-                     Value value) const {
+void Metrics::family(Exposition& out, const char* name, Type type, const char* help,
+                     const char* unit, Value value) const {
     out.family(name, type, help, unit);
     for (const auto& [source, p] : processes_) out.value(p.labels, static_cast<double>(value(p)));
 }
 
 void Metrics::write_times(Exposition& out) const {
-    out.family("gausscope_iteration_seconds", Type::histogram, "Time of one training iteration.", "seconds");
+    out.family("gausscope_iteration_seconds", Type::histogram, "Time of one training iteration.",
+               "seconds");
     for (const auto& [source, p] : processes_)
         if (p.iteration.count() > 0) out.value(p.labels, p.iteration);
     out.family("gausscope_stage_seconds", Type::histogram,
-               "Time of a stage in one iteration: of its kernels on the GPU, or of its ranges on the host.", "seconds");
+               "Time of a stage in one iteration: of its kernels on the GPU, or of its ranges on "
+               "the host.",
+               "seconds");
     for (const auto& [source, p] : processes_)
         for (std::size_t s = 0; s < kStageCount; ++s) {
             const Labels labels = with(p.labels, "stage", name_of(static_cast<Stage>(s)));
@@ -104,21 +110,26 @@ void Metrics::write_gpu(Exposition& out) const {
     const auto of_gpu = [](double Process::*field) {
         return [field](const Process& p) { return p.has_gpu ? p.*field : kMissing; };
     };
-    family(out, "gausscope_gpu_idle_ratio", Type::gauge, "Share of the last second in which no GPU work ran.", "ratio",
+    family(out, "gausscope_gpu_idle_ratio", Type::gauge,
+           "Share of the last second in which no GPU work ran.", "ratio",
            of_gpu(&Process::idle_ratio));
-    family(out, "gausscope_gpu_busy_seconds", Type::counter, "Time in which GPU work ran.", "seconds",
-           of_gpu(&Process::busy_s));
-    family(out, "gausscope_gpu_copy_seconds", Type::counter, "Time in which copies or fills ran.", "seconds",
-           of_gpu(&Process::copy_s));
-    family(out, "gausscope_host_sync_seconds", Type::counter, "Time host threads spent in synchronising CUDA calls.",
-           "seconds", of_gpu(&Process::sync_s));
-    family(out, "gausscope_watched_seconds", Type::counter, "Time the other counters were taken over.", "seconds",
+    family(out, "gausscope_gpu_busy_seconds", Type::counter, "Time in which GPU work ran.",
+           "seconds", of_gpu(&Process::busy_s));
+    family(out, "gausscope_gpu_copy_seconds", Type::counter, "Time in which copies or fills ran.",
+           "seconds", of_gpu(&Process::copy_s));
+    family(out, "gausscope_host_sync_seconds", Type::counter,
+           "Time host threads spent in synchronising CUDA calls.", "seconds",
+           of_gpu(&Process::sync_s));
+    family(out, "gausscope_watched_seconds", Type::counter,
+           "Time the other counters were taken over.", "seconds",
            [](const Process& p) { return p.watched_s; });
     family(out, "gausscope_kernels", Type::counter, "Kernels that ran.", "",
            [](const Process& p) { return p.has_gpu ? static_cast<double>(p.kernels) : kMissing; });
-    family(out, "gausscope_kernel_launches", Type::counter, "Calls that launched kernels or graphs.", "",
+    family(out, "gausscope_kernel_launches", Type::counter,
+           "Calls that launched kernels or graphs.", "",
            [](const Process& p) { return p.has_gpu ? static_cast<double>(p.launches) : kMissing; });
-    out.family("gausscope_counter", Type::gauge, "Newest value of each counter a process records, under its own name.");
+    out.family("gausscope_counter", Type::gauge,
+               "Newest value of each counter a process records, under its own name.");
     for (const auto& [source, p] : processes_)
         for (const auto& [name, value] : p.gauges) out.value(with(p.labels, "name", name), value);
 }
@@ -139,42 +150,56 @@ void Metrics::write_service(Exposition& out) const {
         if (p.service) lost("budget", p.service->budget_skipped);
     }
     const auto of_service = [](auto value) {
-        return [value](const Process& p) { return p.service ? static_cast<double>(value(*p.service)) : kMissing; };
+        return [value](const Process& p) {
+            return p.service ? static_cast<double>(value(*p.service)) : kMissing;
+        };
     };
     family(out, "gausscope_service_cpu_seconds", Type::counter,
            "Processor time of the profiling service's own threads in the process.", "seconds",
-           of_service([](const ServiceStatus& s) { return static_cast<double>(s.service_cpu_ns) * 1e-9; }));
+           of_service([](const ServiceStatus& s) {
+               return static_cast<double>(s.service_cpu_ns) * 1e-9;
+           }));
     family(out, "gausscope_service_slow_path_seconds", Type::counter,
            "Time the process's threads spent in the recorder's slow paths.", "seconds",
-           of_service([](const ServiceStatus& s) { return static_cast<double>(s.slow_path_ns) * 1e-9; }));
-    family(out, "gausscope_service_duty_ratio", Type::gauge, "Share of the time that recording is on.", "ratio",
+           of_service(
+               [](const ServiceStatus& s) { return static_cast<double>(s.slow_path_ns) * 1e-9; }));
+    family(out, "gausscope_service_duty_ratio", Type::gauge,
+           "Share of the time that recording is on.", "ratio",
            of_service([](const ServiceStatus& s) { return s.duty; }));
     family(out, "gausscope_service_armed", Type::gauge, "1 while the process records.", "",
            of_service([](const ServiceStatus& s) { return s.armed ? 1 : 0; }));
-    family(out, "gausscope_cupti_recording", Type::gauge, "1 while CUPTI records kernels in the process.", "",
-           of_service([](const ServiceStatus& s) { return s.cupti == abi::CuptiState::recording ? 1 : 0; }));
+    family(out, "gausscope_cupti_recording", Type::gauge,
+           "1 while CUPTI records kernels in the process.", "",
+           of_service([](const ServiceStatus& s) {
+               return s.cupti == abi::CuptiState::recording ? 1 : 0;
+           }));
 }
 
 void Metrics::write_daemon(Exposition& out, const DaemonFigures& daemon) const {
-    const auto single = [&](const char* name, Type type, const char* help, const char* unit, double value) {
+    const auto single = [&](const char* name, Type type, const char* help, const char* unit,
+                            double value) {
         out.family(name, type, help, unit);
         out.value({}, value);
     };
-    single("gausscope_producers", Type::gauge, "Processes under the service that are attached now.", "",
-           static_cast<double>(daemon.producers));
-    single("gausscope_refused_processes", Type::counter, "Processes without series: too many at once.", "",
+    single("gausscope_producers", Type::gauge, "Processes under the service that are attached now.",
+           "", static_cast<double>(daemon.producers));
+    single("gausscope_refused_processes", Type::counter,
+           "Processes without series: too many at once.", "",
            static_cast<double>(refused_processes_));
-    single("gausscope_store_bytes", Type::gauge, "Memory of the recent past that the daemon keeps.", "bytes",
-           static_cast<double>(daemon.store_bytes));
-    single("gausscope_collector_cpu_seconds", Type::counter, "Processor time of the thread that reads the rings.",
-           "seconds", daemon.collector_cpu_s);
-    single("process_cpu_seconds", Type::counter, "Processor time of the daemon.", "seconds", daemon.cpu_s);
+    single("gausscope_store_bytes", Type::gauge, "Memory of the recent past that the daemon keeps.",
+           "bytes", static_cast<double>(daemon.store_bytes));
+    single("gausscope_collector_cpu_seconds", Type::counter,
+           "Processor time of the thread that reads the rings.", "seconds", daemon.collector_cpu_s);
+    single("process_cpu_seconds", Type::counter, "Processor time of the daemon.", "seconds",
+           daemon.cpu_s);
     single("process_resident_memory_bytes", Type::gauge, "Resident memory of the daemon.", "bytes",
            daemon.resident_bytes);
-    single("process_start_time_seconds", Type::gauge, "When the daemon started, since 1970.", "seconds",
-           daemon.start_time_s);
-    out.family("gausscope_flight_recordings", Type::counter, "Traces written, by what asked for them.");
-    for (const auto& [trigger, count] : recordings_) out.value({{"trigger", trigger}}, static_cast<double>(count));
+    single("process_start_time_seconds", Type::gauge, "When the daemon started, since 1970.",
+           "seconds", daemon.start_time_s);
+    out.family("gausscope_flight_recordings", Type::counter,
+               "Traces written, by what asked for them.");
+    for (const auto& [trigger, count] : recordings_)
+        out.value({{"trigger", trigger}}, static_cast<double>(count));
 }
 
 std::string Metrics::text(const DaemonFigures& daemon) const {

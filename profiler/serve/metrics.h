@@ -1,6 +1,7 @@
-// Metrics: what `gausscope serve` tells Prometheus. Adds up what Watch finds; counters and histograms never go back
-// while a process lives, and its series end some minutes after it did. Labels name stages, not kernels, so that their
-// number stays small. Used by Server; text() may be called from the thread that updates only.
+// Metrics: what `gausscope serve` tells Prometheus. Adds up what Watch finds; counters and
+// histograms never go back while a process lives, and its series end some minutes after it did.
+// Labels name stages, not kernels, so that their number stays small. Used by Server; text() may be
+// called from the thread that updates only.
 #pragma once
 
 #include <array>
@@ -33,7 +34,8 @@ class Metrics {
 
   private:
     static constexpr std::int64_t kRetireNs = 300'000'000'000;
-    static constexpr std::int64_t kHeartbeatNs = 10'000'000'000;  ///< a heartbeat this old is of a process that is gone
+    static constexpr std::int64_t kHeartbeatNs =
+        10'000'000'000;  ///< a heartbeat this old is of a process that is gone
     static constexpr std::size_t kMaxProcesses = 256;
     struct Process {
         Labels labels;
@@ -49,10 +51,11 @@ class Metrics {
         std::optional<ServiceStatus> service;
         std::map<std::string, double> gauges;  ///< newest value of each counter the process records
     };
-    void update_process(Process& process, const TraceStore& store, const News& news, std::int64_t now_ns);
+    void update_process(Process& process, const TraceStore& store, const News& news,
+                        std::int64_t now_ns);
     template <class Value>
-    void family(Exposition& out, const char* name, Exposition::Type type, const char* help, const char* unit,
-                Value value) const;
+    void family(Exposition& out, const char* name, Exposition::Type type, const char* help,
+                const char* unit, Value value) const;
     void write_times(Exposition& out) const;
     void write_gpu(Exposition& out) const;
     void write_service(Exposition& out) const;

@@ -18,21 +18,26 @@ double median_of(const std::deque<double>& values) {
     return *middle;
 }
 
-std::string title_of(const TraceProcess& process) { return fmt::format("{} ({})", process.name, process.pid); }
+std::string title_of(const TraceProcess& process) {
+    return fmt::format("{} ({})", process.name, process.pid);
+}
 
 /// Gone, or dead and only waiting for its parent to ask how it ended.
 bool is_gone(std::uint32_t pid) {
     if (::kill(static_cast<pid_t>(pid), 0) != 0) return errno == ESRCH;
     std::ifstream stat(fmt::format("/proc/{}/stat", pid));
-    const std::string text((std::istreambuf_iterator<char>(stat)), std::istreambuf_iterator<char>());
+    const std::string text((std::istreambuf_iterator<char>(stat)),
+                           std::istreambuf_iterator<char>());
     // The state follows the name, which is in parentheses and may hold any.
     const std::size_t name_end = text.rfind(") ");
-    return name_end != std::string::npos && (text[name_end + 2] == 'Z' || text[name_end + 2] == 'X');
+    return name_end != std::string::npos &&
+           (text[name_end + 2] == 'Z' || text[name_end + 2] == 'X');
 }
 
 }  // namespace
 
-std::vector<Trigger> Triggers::look(const TraceStore& store, std::span<const News> news, std::int64_t now_ns) {
+std::vector<Trigger> Triggers::look(const TraceStore& store, std::span<const News> news,
+                                    std::int64_t now_ns) {
     std::vector<Trigger> out;
     std::map<std::uint64_t, Known> still_there;
     for (const News& n : news) {
@@ -45,24 +50,26 @@ std::vector<Trigger> Triggers::look(const TraceStore& store, std::span<const New
     return out;
 }
 
-void Triggers::slow_steps(Known& known, const TraceStore& store, const News& news, std::vector<Trigger>& out) const {
+void Triggers::slow_steps(Known& known, const TraceStore& store, const News& news,
+                          std::vector<Trigger>& out) const {
     for (const Iteration& i : news.iterations.items) {
         const double ms = i.milliseconds();
         if (options_.step_factor > 0 && known.iteration_ms.size() >= kLeastIterations) {
             const double median = median_of(known.iteration_ms);
             if (ms > options_.step_factor * median)
-                out.push_back({"slow-step",
-                               fmt::format("iteration {} of {} took {:.4g} ms, the median is {:.4g} ms", i.number,
-                                           title_of(store.processes()[news.process]), ms, median),
-                               news.process, i.end_ns});
+                out.push_back(
+                    {"slow-step",
+                     fmt::format("iteration {} of {} took {:.4g} ms, the median is {:.4g} ms",
+                                 i.number, title_of(store.processes()[news.process]), ms, median),
+                     news.process, i.end_ns});
         }
         known.iteration_ms.push_back(ms);
         if (known.iteration_ms.size() > kRemembered) known.iteration_ms.pop_front();
     }
 }
 
-// A process that leaves in order disarms its ring first; what is gone and still armed was killed, crashed, or left by
-// _exit().
+// A process that leaves in order disarms its ring first; what is gone and still armed was killed,
+// crashed, or left by _exit().
 void Triggers::crash(Known& known, const TraceStore& store, const News& news, std::int64_t now_ns,
                      std::vector<Trigger>& out) const {
     const TraceProcess& process = store.processes()[news.process];
@@ -71,14 +78,17 @@ void Triggers::crash(Known& known, const TraceStore& store, const News& news, st
     known.reported_dead = true;
     std::string open;
     for (const OpenSpan& span : store.open_spans())
-        if (span.track < store.tracks().size() && store.tracks()[span.track].process == news.process)
+        if (span.track < store.tracks().size() &&
+            store.tracks()[span.track].process == news.process)
             open += fmt::format("{}{}", open.empty() ? ", inside " : " > ", store.name(span.name));
-    out.push_back({"crash", fmt::format("{} is gone without having ended in order{}", title_of(process), open),
-                   news.process, process.service->heartbeat_ns});
+    out.push_back(
+        {"crash",
+         fmt::format("{} is gone without having ended in order{}", title_of(process), open),
+         news.process, process.service->heartbeat_ns});
 }
 
-void Triggers::new_rules(Known& known, const TraceStore& store, const News& news, std::int64_t now_ns,
-                         std::vector<Trigger>& out) const {
+void Triggers::new_rules(Known& known, const TraceStore& store, const News& news,
+                         std::int64_t now_ns, std::vector<Trigger>& out) const {
     if (now_ns < known.next_rules_ns || known.iteration_ms.size() < kLeastIterations) return;
     known.next_rules_ns = now_ns + kRuleIntervalNs;
     InsightOptions options;
@@ -87,11 +97,13 @@ void Triggers::new_rules(Known& known, const TraceStore& store, const News& news
     const Insights insights = find_insights(store, options);
     for (const Insight& finding : insights.findings) {
         if (!(finding.share >= options_.least_share)) continue;
-        // What a program does from its first minute on is for its author to read; a trace is for what changes.
+        // What a program does from its first minute on is for its author to read; a trace is for
+        // what changes.
         if (known.rules.insert(finding.rule).second && known.rules_asked)
-            out.push_back({finding.rule,
-                           fmt::format("{}: {}", title_of(store.processes()[news.process]), finding.title),
-                           news.process, now_ns});
+            out.push_back(
+                {finding.rule,
+                 fmt::format("{}: {}", title_of(store.processes()[news.process]), finding.title),
+                 news.process, now_ns});
     }
     known.rules_asked = true;
 }

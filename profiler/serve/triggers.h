@@ -1,5 +1,6 @@
-// Triggers: decides when something went wrong that is worth a trace: a step much slower than the others, a process that
-// died without leaving orderly, a rule of the insights that fires for the first time. Used by Server.
+// Triggers: decides when something went wrong that is worth a trace: a step much slower than the
+// others, a process that died without leaving orderly, a rule of the insights that fires for the
+// first time. Used by Server.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "profiler/insights/finding.h"
+#include "profiler/insights/insight.h"
 #include "profiler/serve/watch.h"
 
 namespace gs::serve {
@@ -31,13 +32,16 @@ struct TriggerOptions {
 class Triggers {
   public:
     explicit Triggers(TriggerOptions options = {}) : options_(options) {}
-    std::vector<Trigger> look(const TraceStore& store, std::span<const News> news, std::int64_t now_ns);
+    std::vector<Trigger> look(const TraceStore& store, std::span<const News> news,
+                              std::int64_t now_ns);
 
   private:
-    static constexpr std::size_t kLeastIterations = 20;  ///< before there is a median to compare with
+    static constexpr std::size_t kLeastIterations =
+        20;  ///< before there is a median to compare with
     static constexpr std::size_t kRemembered = 256;
     static constexpr std::int64_t kRuleIntervalNs = 10'000'000'000;
-    static constexpr std::int64_t kSilenceNs = 2'000'000'000;  ///< heartbeats come every second at least
+    static constexpr std::int64_t kSilenceNs =
+        2'000'000'000;  ///< heartbeats come every second at least
     struct Known {
         std::deque<double> iteration_ms;
         std::set<std::string> rules;
@@ -45,7 +49,8 @@ class Triggers {
         bool reported_dead = false;
         std::int64_t next_rules_ns = 0;
     };
-    void slow_steps(Known& known, const TraceStore& store, const News& news, std::vector<Trigger>& out) const;
+    void slow_steps(Known& known, const TraceStore& store, const News& news,
+                    std::vector<Trigger>& out) const;
     void crash(Known& known, const TraceStore& store, const News& news, std::int64_t now_ns,
                std::vector<Trigger>& out) const;
     void new_rules(Known& known, const TraceStore& store, const News& news, std::int64_t now_ns,

@@ -17,7 +17,9 @@ std::vector<News> Watch::look(const TraceStore& store, std::int64_t now_ns) {
         Seen seen = known != seen_.end() ? known->second : Seen{until, until};
         news.iterations = find_iterations(store, p);
         std::vector<Iteration>& items = news.iterations.items;
-        std::erase_if(items, [&](const Iteration& i) { return i.end_ns <= seen.iterations_until || i.end_ns > until; });
+        std::erase_if(items, [&](const Iteration& i) {
+            return i.end_ns <= seen.iterations_until || i.end_ns > until;
+        });
         if (!items.empty()) seen.iterations_until = items.back().end_ns;
         news.parts = break_down(store, news.iterations);
         if (until > seen.stretch_until) {

@@ -1,5 +1,6 @@
-// Watch: what is new in a store since it was last looked at, per process: iterations that have ended, with what their
-// time went into, and the stretch of time in between. Metrics and triggers are made of it. Used by Server.
+// Watch: what is new in a store since it was last looked at, per process: iterations that have
+// ended, with what their time went into, and the stretch of time in between. Metrics and triggers
+// are made of it. Used by Server.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +13,18 @@
 namespace gs::serve {
 
 struct News {
-    std::uint32_t process = 0;     ///< index into TraceStore::processes()
-    std::uint64_t source = 0;      ///< TraceProcess::source: stays the same as long as the process lives
-    Iterations iterations;         ///< the new ones
+    std::uint32_t process = 0;  ///< index into TraceStore::processes()
+    std::uint64_t source =
+        0;                  ///< TraceProcess::source: stays the same as long as the process lives
+    Iterations iterations;  ///< the new ones
     std::vector<Breakdown> parts;  ///< of each
     Breakdown stretch;             ///< of all the time since the last look
 };
 
 class Watch {
   public:
-    /// Records reach a store late (CUPTI hands its buffers over several times a second): what is younger than this is
-    /// left for the next look.
+    /// Records reach a store late (CUPTI hands its buffers over several times a second): what is
+    /// younger than this is left for the next look.
     static constexpr std::int64_t kLagNs = 1'000'000'000;
 
     /// One entry per process that the store holds. `now_ns` is of CLOCK_MONOTONIC.

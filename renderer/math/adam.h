@@ -1,6 +1,6 @@
-// Adam for one parameter, with the steps it slept through in closed form. Host and device; the CUDA kernels that read
-// or step a model in training use it, tests hold it against the SIMD blocks of the CPU (trainer/adam_block).
-// Derivation: trainer/lazy_adam.h.
+// Adam for one parameter, with the steps it slept through in closed form. Host and device; the CUDA
+// kernels that read or step a model in training use it, tests hold it against the SIMD blocks of
+// the CPU (trainer/adam_block). Derivation: trainer/lazy_adam.h.
 #pragma once
 
 #include "renderer/math/scalar.h"
@@ -24,8 +24,8 @@ GS_HD T adam_direction(T m, T v) {
     return m / (sqrt(v) + T(kAdamEpsilon));
 }
 
-/// A parameter as it reads now: value `p` and moments `m`, `v` as they were stored, `pending` = what the steps since
-/// then move per unit of m / sqrt(v).
+/// A parameter as it reads now: value `p` and moments `m`, `v` as they were stored, `pending` =
+/// what the steps since then move per unit of m / sqrt(v).
 template <class T>
 GS_HD T lazy_value(T p, T m, T v, T pending) {
     return p - adam_direction(m, v) * pending;
@@ -37,8 +37,8 @@ GS_HD AdamCell<T> adam_settled(AdamCell<T> c, T pending, T decay1, T decay2) {
     return {lazy_value(c.value, c.m, c.v, pending), c.m * decay1, c.v * decay2};
 }
 
-/// One step with gradient g of a settled cell: `rate` = lr sqrt(1 - beta2^t) / (1 - beta1^t), `epsilon` = eps
-/// sqrt(1 - beta2^t).
+/// One step with gradient g of a settled cell: `rate` = lr sqrt(1 - beta2^t) / (1 - beta1^t),
+/// `epsilon` = eps sqrt(1 - beta2^t).
 template <class T>
 GS_HD AdamCell<T> adam_step(AdamCell<T> c, T g, T rate, T epsilon) {
     const T m = T(kAdamBeta1) * c.m + T(1 - kAdamBeta1) * g;
@@ -49,11 +49,13 @@ GS_HD AdamCell<T> adam_step(AdamCell<T> c, T g, T rate, T epsilon) {
 /// Standard deviations that bounds reach around a mean: what is drawn ends before.
 inline constexpr float kBoundSigmas = 3.4f;
 
-/// How far from its stored mean a Gaussian can draw until it is touched next: `drift` are the directions of its mean
-/// times the most they may still move, `largest` the log of its largest scale with that of its own.
+/// How far from its stored mean a Gaussian can draw until it is touched next: `drift` are the
+/// directions of its mean times the most they may still move, `largest` the log of its largest
+/// scale with that of its own.
 template <class T>
 GS_HD T adam_reach(T drift_x, T drift_y, T drift_z, T largest) {
-    return T(kBoundSigmas) * exp(min(largest, T(80))) + sqrt(drift_x * drift_x + drift_y * drift_y + drift_z * drift_z);
+    return T(kBoundSigmas) * exp(min(largest, T(80))) +
+           sqrt(drift_x * drift_x + drift_y * drift_y + drift_z * drift_z);
 }
 
 }  // namespace gs::math

@@ -1,15 +1,15 @@
-// A 3D Gaussian through a pinhole: mean, 2D covariance (EWA), conic, opacity compensation. Each f with its f_vjp.
-// Sources: Zwicker et al. 2001 (EWA splatting), Kerbl et al. 2023, Yu et al. 2024 (Mip-Splatting's compensation as in
-// gsplat).
+// A 3D Gaussian through a pinhole: mean, 2D covariance (EWA), conic, opacity compensation. Each f
+// with its f_vjp. Sources: Zwicker et al. 2001 (EWA splatting), Kerbl et al. 2023, Yu et al. 2024
+// (Mip-Splatting's compensation as in gsplat).
 #pragma once
 
-#include "renderer/base/vec.h"
+#include "base/vec.h"
 #include "renderer/math/scalar.h"
 
 namespace gs::math {
 
-/// Camera constants, broadcast to the scalar type. Limits bound x/z and y/z inside the Jacobian: the picture widened by
-/// 0.3 tan(fov / 2) on each side, measured from the principal point.
+/// Camera constants, broadcast to the scalar type. Limits bound x/z and y/z inside the Jacobian:
+/// the picture widened by 0.3 tan(fov / 2) on each side, measured from the principal point.
 template <class T>
 struct Pinhole {
     Mat3<T> rotation;  ///< camera_from_world
@@ -18,8 +18,8 @@ struct Pinhole {
     T x_lo, x_hi, y_lo, y_hi;
 };
 template <class T>
-GS_HD Pinhole<T> make_pinhole(const Mat3<double>& rotation, Vec3<double> translation, double fx, double fy, double cx,
-                              double cy, int width, int height) {
+GS_HD Pinhole<T> make_pinhole(const Mat3<double>& rotation, Vec3<double> translation, double fx,
+                              double fy, double cx, double cy, int width, int height) {
     Pinhole<T> p;
     for (int i = 0; i < 3; ++i)
         for (int j = 0; j < 3; ++j) p.rotation.m[i][j] = T(static_cast<float>(rotation.m[i][j]));
@@ -59,15 +59,17 @@ GS_HD Mat3<T> quat_to_rotation(Quat<T> q) {
 template <class T>
 GS_HD Quat<T> quat_to_rotation_vjp(Quat<T> q, const Mat3<T>& v) {
     const T inverse = T(1.0f) / sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z);
-    const T w = q.w * inverse, x = q.x * inverse, y = q.y * inverse, z = q.z * inverse, two = T(2.0f);
+    const T w = q.w * inverse, x = q.x * inverse, y = q.y * inverse, z = q.z * inverse,
+            two = T(2.0f);
     const auto& m = v.m;
-    const T vw = two * (x * (m[2][1] - m[1][2]) + y * (m[0][2] - m[2][0]) + z * (m[1][0] - m[0][1]));
-    const T vx = two * (y * (m[0][1] + m[1][0]) + z * (m[0][2] + m[2][0]) + w * (m[2][1] - m[1][2]) -
-                        two * x * (m[1][1] + m[2][2]));
-    const T vy = two * (x * (m[0][1] + m[1][0]) + z * (m[1][2] + m[2][1]) + w * (m[0][2] - m[2][0]) -
-                        two * y * (m[0][0] + m[2][2]));
-    const T vz = two * (x * (m[0][2] + m[2][0]) + y * (m[1][2] + m[2][1]) + w * (m[1][0] - m[0][1]) -
-                        two * z * (m[0][0] + m[1][1]));
+    const T vw =
+        two * (x * (m[2][1] - m[1][2]) + y * (m[0][2] - m[2][0]) + z * (m[1][0] - m[0][1]));
+    const T vx = two * (y * (m[0][1] + m[1][0]) + z * (m[0][2] + m[2][0]) +
+                        w * (m[2][1] - m[1][2]) - two * x * (m[1][1] + m[2][2]));
+    const T vy = two * (x * (m[0][1] + m[1][0]) + z * (m[1][2] + m[2][1]) +
+                        w * (m[0][2] - m[2][0]) - two * y * (m[0][0] + m[2][2]));
+    const T vz = two * (x * (m[0][2] + m[2][0]) + y * (m[1][2] + m[2][1]) +
+                        w * (m[1][0] - m[0][1]) - two * z * (m[0][0] + m[1][1]));
     const T along = vw * w + vx * x + vy * y + vz * z;  // the normalisation removes this part
     return {inverse * (vw - along * w), inverse * (vx - along * x), inverse * (vy - along * y),
             inverse * (vz - along * z)};
@@ -79,7 +81,7 @@ struct Projection {
     Vec3<T> camera;  ///< mean in camera axes; camera.z is the depth
     Vec2<T> mean;    ///< px
     Sym2<T> cov;     ///< px^2
-    T det;           ///< of cov, px^4, free of the cancellation that xx yy - xy^2 suffers for needles
+    T det;  ///< of cov, px^4, free of the cancellation that xx yy - xy^2 suffers for needles
 };
 /// The factor U (2x3) with cov = U U^T, and what it is made of; shared by f and f_vjp.
 template <class T>
@@ -114,12 +116,14 @@ GS_HD Projection<T> project(const Pinhole<T>& cam, Vec3<T> mean, Vec3<T> scale, 
     Projection<T> out;
     out.camera = cam.rotation * mean + cam.translation;
     const ProjectionFactors<T> f = projection_factors(cam, out.camera, quat);
-    out.mean = {cam.fx * out.camera.x * f.inverse_z + cam.cx, cam.fy * out.camera.y * f.inverse_z + cam.cy};
+    out.mean = {cam.fx * out.camera.x * f.inverse_z + cam.cx,
+                cam.fy * out.camera.y * f.inverse_z + cam.cy};
     const T s[3] = {scale.x, scale.y, scale.z};
     const Vec3<T> u0{f.b[0][0] * s[0], f.b[0][1] * s[1], f.b[0][2] * s[2]};
     const Vec3<T> u1{f.b[1][0] * s[0], f.b[1][1] * s[1], f.b[1][2] * s[2]};
     out.cov = {dot(u0, u0), dot(u0, u1), dot(u1, u1)};
-    const Vec3<T> minors = cross(u0, u1);  // Cauchy-Binet: det(U U^T) is the sum of the squared 2x2 minors of U
+    const Vec3<T> minors =
+        cross(u0, u1);  // Cauchy-Binet: det(U U^T) is the sum of the squared 2x2 minors of U
     out.det = dot(minors, minors);
     return out;
 }
@@ -130,10 +134,11 @@ struct ProjectionGradients {
     Vec3<T> scale;  ///< with respect to the standard deviations
     Quat<T> quat;
 };
-/// v_cov.xy is the derivative with respect to the one number cov.xy (it stands twice in the matrix).
+/// v_cov.xy is the derivative with respect to the one number cov.xy (it stands twice in the
+/// matrix).
 template <class T>
-GS_HD ProjectionGradients<T> project_vjp(const Pinhole<T>& cam, Vec3<T> mean, Vec3<T> scale, Quat<T> quat,
-                                         Vec2<T> v_mean2d, Sym2<T> v_cov, T v_depth) {
+GS_HD ProjectionGradients<T> project_vjp(const Pinhole<T>& cam, Vec3<T> mean, Vec3<T> scale,
+                                         Quat<T> quat, Vec2<T> v_mean2d, Sym2<T> v_cov, T v_depth) {
     const Vec3<T> c = cam.rotation * mean + cam.translation;
     const ProjectionFactors<T> f = projection_factors(cam, c, quat);
     const T s[3] = {scale.x, scale.y, scale.z}, two = T(2.0f);
@@ -142,7 +147,8 @@ GS_HD ProjectionGradients<T> project_vjp(const Pinhole<T>& cam, Vec3<T> mean, Ve
     T v_b[2][3], v_s[3];
     for (int k = 0; k < 3; ++k) {
         const T u0 = f.b[0][k] * s[k], u1 = f.b[1][k] * s[k];
-        const T v_u0 = two * v_cov.xx * u0 + v_cov.xy * u1, v_u1 = v_cov.xy * u0 + two * v_cov.yy * u1;
+        const T v_u0 = two * v_cov.xx * u0 + v_cov.xy * u1,
+                v_u1 = v_cov.xy * u0 + two * v_cov.yy * u1;
         v_s[k] = v_u0 * f.b[0][k] + v_u1 * f.b[1][k];
         v_b[0][k] = v_u0 * s[k];
         v_b[1][k] = v_u1 * s[k];
@@ -165,13 +171,15 @@ GS_HD ProjectionGradients<T> project_vjp(const Pinhole<T>& cam, Vec3<T> mean, Ve
     const T x_over_z = c.x * f.inverse_z, y_over_z = c.y * f.inverse_z, zero = T(0.0f);
     const T v_u = select(both(x_over_z >= cam.x_lo, x_over_z <= cam.x_hi), -jx * j02, zero);
     const T v_v = select(both(y_over_z >= cam.y_lo, y_over_z <= cam.y_hi), -jy * j12, zero);
-    const T v_xz = v_u + cam.fx * v_mean2d.x, v_yz = v_v + cam.fy * v_mean2d.y;  // with respect to x/z and y/z
+    const T v_xz = v_u + cam.fx * v_mean2d.x,
+            v_yz = v_v + cam.fy * v_mean2d.y;  // with respect to x/z and y/z
     Vec3<T> v_c;
     v_c.x = v_xz * f.inverse_z;
     v_c.y = v_yz * f.inverse_z;
-    v_c.z =
-        v_depth + f.inverse_z * (jx * (f.u * j02 - j00) + jy * (f.v * j12 - j11) - v_xz * x_over_z - v_yz * y_over_z);
-    return {transpose(cam.rotation) * v_c, {v_s[0], v_s[1], v_s[2]}, quat_to_rotation_vjp(quat, v_r)};
+    v_c.z = v_depth + f.inverse_z * (jx * (f.u * j02 - j00) + jy * (f.v * j12 - j11) -
+                                     v_xz * x_over_z - v_yz * y_over_z);
+    return {
+        transpose(cam.rotation) * v_c, {v_s[0], v_s[1], v_s[2]}, quat_to_rotation_vjp(quat, v_r)};
 }
 
 /// Inverse of cov + blur I, and the opacity factor that keeps the blurred Gaussian's energy.
@@ -196,7 +204,8 @@ template <class T>
 GS_HD Conic<T> conic_of(Sym2<T> cov, T blur) {
     return conic_of(cov, cov.xx * cov.yy - cov.xy * cov.xy, blur);
 }
-/// Gradient with respect to cov, whose determinant `det` is. v_inverse.xy is with respect to the one number inverse.xy.
+/// Gradient with respect to cov, whose determinant `det` is. v_inverse.xy is with respect to the
+/// one number inverse.xy.
 template <class T>
 GS_HD Sym2<T> conic_of_vjp(Sym2<T> cov, T det, T blur, Sym2<T> v_inverse, T v_compensation) {
     const Conic<T> k = conic_of(cov, det, blur);
@@ -206,7 +215,8 @@ GS_HD Sym2<T> conic_of_vjp(Sym2<T> cov, T det, T blur, Sym2<T> v_inverse, T v_co
     const T h = half * v_inverse.xy;
     const T m00 = c.xx * v_inverse.xx + c.xy * h, m01 = c.xx * h + c.xy * v_inverse.yy;
     const T m10 = c.xy * v_inverse.xx + c.yy * h, m11 = c.xy * h + c.yy * v_inverse.yy;
-    Sym2<T> v{-(m00 * c.xx + m01 * c.xy), -(two * (m00 * c.xy + m01 * c.yy)), -(m10 * c.xy + m11 * c.yy)};
+    Sym2<T> v{-(m00 * c.xx + m01 * c.xy), -(two * (m00 * c.xy + m01 * c.yy)),
+              -(m10 * c.xy + m11 * c.yy)};
     const T inverse_det = T(1.0f) / k.det, ratio = det * inverse_det;
     const T v_ratio = select(ratio > T(0.000025f), half * v_compensation / k.compensation, zero);
     const T v_det0 = v_ratio * inverse_det, v_det1 = -v_ratio * ratio * inverse_det;

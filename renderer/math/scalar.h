@@ -1,10 +1,11 @@
-// The operations that every function in math/ is written with. Here for float and double; dual numbers (tests) and SIMD
-// lanes (raster/cpu/lanes.h) bring their own, found by argument. Conditions become select(mask, a, b), never `if`.
+// The operations that every function in math/ is written with. Here for float and double; dual
+// numbers (tests) and SIMD lanes (raster/cpu/lanes.h) bring their own, found by argument.
+// Conditions become select(mask, a, b), never `if`.
 #pragma once
 
 #include <cmath>
 
-#include "renderer/base/host_device.h"
+#include "base/host_device.h"
 
 namespace gs::math {
 

@@ -1,8 +1,8 @@
-// Real spherical harmonics to degree 3 in the order and signs of 3DGS files, and the colour they give.
-// Source: Kerbl et al. 2023 (constants as in every trainer since; sh_bases.npz checks them).
+// Real spherical harmonics to degree 3 in the order and signs of 3DGS files, and the colour they
+// give. Source: Kerbl et al. 2023 (constants as in every trainer since; sh_bases.npz checks them).
 #pragma once
 
-#include "renderer/base/vec.h"
+#include "base/vec.h"
 #include "renderer/math/scalar.h"
 
 namespace gs::math {
@@ -19,7 +19,8 @@ GS_HD void sh_basis(int degree, Vec3<T> d, T* basis) {
     basis[2] = c1 * d.z;
     basis[3] = -c1 * d.x;
     if (degree < 2) return;
-    const T xx = d.x * d.x, yy = d.y * d.y, zz = d.z * d.z, xy = d.x * d.y, yz = d.y * d.z, xz = d.x * d.z;
+    const T xx = d.x * d.x, yy = d.y * d.y, zz = d.z * d.z, xy = d.x * d.y, yz = d.y * d.z,
+            xz = d.x * d.z;
     basis[4] = T(1.0925484305920792f) * xy;
     basis[5] = T(-1.0925484305920792f) * yz;
     basis[6] = T(0.31539156525205005f) * (T(2.0f) * zz - xx - yy);
@@ -59,12 +60,12 @@ GS_HD Vec3<T> sh_basis_vjp(int degree, Vec3<T> d, const T* v_basis) {
     const T v11 = T(-0.4570457994644658f) * v_basis[11], v12 = T(0.3731763325901154f) * v_basis[12];
     const T v13 = T(-0.4570457994644658f) * v_basis[13], v14 = T(1.445305721320277f) * v_basis[14];
     const T v15 = T(-0.5900435899266435f) * v_basis[15];
-    v.x = v.x + six * xy * v9 + yz * v10 - two * xy * v11 - six * xz * v12 + (four * zz - three * xx - yy) * v13 +
-          two * xz * v14 + three * (xx - yy) * v15;
-    v.y = v.y + three * (xx - yy) * v9 + xz * v10 + (four * zz - xx - three * yy) * v11 - six * yz * v12 -
-          two * xy * v13 - two * yz * v14 - six * xy * v15;
-    v.z = v.z + xy * v10 + eight * yz * v11 + (six * zz - three * xx - three * yy) * v12 + eight * xz * v13 +
-          (xx - yy) * v14;
+    v.x = v.x + six * xy * v9 + yz * v10 - two * xy * v11 - six * xz * v12 +
+          (four * zz - three * xx - yy) * v13 + two * xz * v14 + three * (xx - yy) * v15;
+    v.y = v.y + three * (xx - yy) * v9 + xz * v10 + (four * zz - xx - three * yy) * v11 -
+          six * yz * v12 - two * xy * v13 - two * yz * v14 - six * xy * v15;
+    v.z = v.z + xy * v10 + eight * yz * v11 + (six * zz - three * xx - three * yy) * v12 +
+          eight * xz * v13 + (xx - yy) * v14;
     return v;
 }
 

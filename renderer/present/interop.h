@@ -1,23 +1,26 @@
-// TextureInterop: copies a picture in device memory into an OpenGL texture without passing through the host. The body
-// needs CUDA and lies in present/cuda; PresentTexture uses it through this interface, so that present/ builds without.
+// TextureInterop: copies a picture in device memory into an OpenGL texture without passing through
+// the host. The body needs CUDA and lies in present/cuda; PresentTexture uses it through this
+// interface, so that present/ builds without.
 #pragma once
 
 #include <memory>
 
-#include "renderer/base/expected.h"
+#include "base/expected.h"
 #include "renderer/device/device_picture.h"
 
 namespace gs {
 
-/// Of one texture. All calls come from the thread of the texture's OpenGL context, with the context current, except
-/// detach() after the context was lost.
+/// Of one texture. All calls come from the thread of the texture's OpenGL context, with the context
+/// current, except detach() after the context was lost.
 class TextureInterop {
   public:
     virtual ~TextureInterop() = default;
-    /// Makes the texture (GL_TEXTURE_2D, RGBA8, of the picture's size) known to the device that `picture` lies on.
-    /// Once per storage: before the texture is deleted comes detach(). The error says why it cannot be.
+    /// Makes the texture (GL_TEXTURE_2D, RGBA8, of the picture's size) known to the device that
+    /// `picture` lies on. Once per storage: before the texture is deleted comes detach(). The error
+    /// says why it cannot be.
     virtual Result<void> attach(unsigned gl_texture, const DevicePicture& picture) = 0;
-    /// Enqueues the copy of all of `picture`; what OpenGL draws afterwards sees it. The host goes on at once.
+    /// Enqueues the copy of all of `picture`; what OpenGL draws afterwards sees it. The host goes
+    /// on at once.
     virtual Result<void> write(const DevicePicture& picture) = 0;
     /// Forgets the texture. Nothing when there is none.
     virtual void detach() noexcept = 0;

@@ -1,6 +1,6 @@
 #include "renderer/present/path.h"
 
-#include "renderer/base/log.h"
+#include "base/log.h"
 
 namespace gs {
 
@@ -21,7 +21,9 @@ void PresentPath::fall_back(const std::string& reason) {
     if (choice_ == Choice::upload) return;
     choice_ = Choice::upload;
     description_ = "upload: " + reason;
-    log_warning("pictures reach the screen through host memory, not through CUDA-OpenGL interop: {}", reason);
+    log_warning(
+        "pictures reach the screen through host memory, not through CUDA-OpenGL interop: {}",
+        reason);
 }
 
 }  // namespace gs

@@ -1,6 +1,6 @@
-// PresentPath: how pictures in device memory get into the textures of one OpenGL context: through interop, or through
-// the host. Decided by trying, with the first picture; said once in the log, and in the status bar from then on. One
-// per context, shared by its PresentTextures.
+// PresentPath: how pictures in device memory get into the textures of one OpenGL context: through
+// interop, or through the host. Decided by trying, with the first picture; said once in the log,
+// and in the status bar from then on. One per context, shared by its PresentTextures.
 #pragma once
 
 #include <string>
@@ -16,7 +16,8 @@ class PresentPath {
 
     /// False once it is known that pictures go through the host.
     bool may_share() const { return choice_ != Choice::upload; }
-    /// For a texture that is about to show its first picture; null: there is none, and pictures go through the host.
+    /// For a texture that is about to show its first picture; null: there is none, and pictures go
+    /// through the host.
     std::unique_ptr<TextureInterop> make_interop();
     void interop_works();
     /// From now on every picture of this context goes through the host.

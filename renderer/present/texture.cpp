@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "renderer/base/check.h"
+#include "base/check.h"
 
 namespace gs {
 
@@ -54,13 +54,14 @@ void PresentTexture::allocate(int width, int height, int channels) {
 
 void PresentTexture::fill(std::span<const std::uint8_t> bytes) {
     glPixelStorei(GL_UNPACK_ALIGNMENT, 1);
-    glTextureSubImage2D(texture_, 0, 0, 0, width_, height_, channels_ == 4 ? GL_RGBA : GL_RGB, GL_UNSIGNED_BYTE,
-                        bytes.data());
+    glTextureSubImage2D(texture_, 0, 0, 0, width_, height_, channels_ == 4 ? GL_RGBA : GL_RGB,
+                        GL_UNSIGNED_BYTE, bytes.data());
 }
 
 void PresentTexture::upload(const Image8& picture) {
     if (picture.empty()) return release();
-    CHECK(picture.channels == 3 || picture.channels == 4, "a texture of {} channels", picture.channels);
+    CHECK(picture.channels == 3 || picture.channels == 4, "a texture of {} channels",
+          picture.channels);
     allocate(picture.width, picture.height, picture.channels);
     fill(picture.bytes);
 }
@@ -86,27 +87,31 @@ bool PresentTexture::show_through_interop(const DevicePicture& picture) {
 }
 
 Result<void> PresentTexture::show(const DevicePicture& picture) {
-    CHECK(picture.width > 0 && picture.height > 0, "a picture of {} x {}", picture.width, picture.height);
+    CHECK(picture.width > 0 && picture.height > 0, "a picture of {} x {}", picture.width,
+          picture.height);
     allocate(picture.width, picture.height, 4);
     if (show_through_interop(picture)) return {};
     try {
         picture.download([this](std::span<const std::uint8_t> bytes) { fill(bytes); });
     } catch (const std::runtime_error& error) {  // DeviceError
-        return fail(ErrorKind::unreadable, "", fmt::format("the picture could not be shown: {}", error.what()));
+        return fail(ErrorKind::unreadable, "",
+                    fmt::format("the picture could not be shown: {}", error.what()));
     }
     return {};
 }
 
 bool PresentTexture::read_pixel(int x, int y, std::array<std::uint8_t, 4>& rgba) const {
     if (texture_ == 0 || x < 0 || y < 0 || x >= width_ || y >= height_) return false;
-    glGetTextureSubImage(texture_, 0, x, y, 0, 1, 1, 1, GL_RGBA, GL_UNSIGNED_BYTE, sizeof rgba, rgba.data());
+    glGetTextureSubImage(texture_, 0, x, y, 0, 1, 1, 1, GL_RGBA, GL_UNSIGNED_BYTE, sizeof rgba,
+                         rgba.data());
     return true;
 }
 
 void PresentTexture::set_nearest(bool nearest) {
     if (nearest == nearest_) return;
     nearest_ = nearest;
-    if (texture_ != 0) glTextureParameteri(texture_, GL_TEXTURE_MAG_FILTER, nearest ? GL_NEAREST : GL_LINEAR);
+    if (texture_ != 0)
+        glTextureParameteri(texture_, GL_TEXTURE_MAG_FILTER, nearest ? GL_NEAREST : GL_LINEAR);
 }
 
 }  // namespace gs

@@ -1,6 +1,7 @@
-// PresentTexture: a picture made by a rasterizer, as an OpenGL texture that ImGui can show. Uploads from host memory;
-// takes pictures from device memory through CUDA-OpenGL interop where that works, through page-locked host memory where
-// not (path.h). The only user of OpenGL in renderer/; called by the studio's UI thread.
+// PresentTexture: a picture made by a rasterizer, as an OpenGL texture that ImGui can show. Uploads
+// from host memory; takes pictures from device memory through CUDA-OpenGL interop where that works,
+// through page-locked host memory where not (path.h). The only user of OpenGL in renderer/; called
+// by the studio's UI thread.
 #pragma once
 
 #include <array>
@@ -15,18 +16,22 @@ namespace gs {
 
 class PresentTexture {
   public:
-    /// `path`: how pictures in device memory come in; it outlives the texture. Null: through the host.
+    /// `path`: how pictures in device memory come in; it outlives the texture. Null: through the
+    /// host.
     explicit PresentTexture(PresentPath* path = nullptr) : path_(path) {}
     ~PresentTexture();
     PresentTexture(PresentTexture&& other) noexcept;
     PresentTexture& operator=(PresentTexture&& other) noexcept;
 
-    /// Copies a picture of 3 or 4 channels into the texture. Storage is made again only when the size or channel count
-    /// changes. An empty picture releases the texture. Needs a current OpenGL 4.5 context.
+    /// Copies a picture of 3 or 4 channels into the texture. Storage is made again only when the
+    /// size or channel count changes. An empty picture releases the texture. Needs a current
+    /// OpenGL 4.5 context.
     void upload(const Image8& picture);
-    /// The same of a picture in device memory. Error: it could not be read; the texture keeps what it showed.
+    /// The same of a picture in device memory. Error: it could not be read; the texture keeps what
+    /// it showed.
     Result<void> show(const DevicePicture& picture);
-    /// The pixel (x, y) of the top-left origin as shown now, RGBA; waits for OpenGL. False where there is none.
+    /// The pixel (x, y) of the top-left origin as shown now, RGBA; waits for OpenGL. False where
+    /// there is none.
     bool read_pixel(int x, int y, std::array<std::uint8_t, 4>& rgba) const;
     /// Nearest-neighbour magnification (pixels stay squares) instead of linear.
     void set_nearest(bool nearest);

@@ -1,8 +1,8 @@
-// What this CPU can do at most: memory, vector arithmetic, the bare loop of blending. Called by bench and by the studio
-// on demand; takes well under a second.
+// What this CPU can do at most: memory, vector arithmetic, the bare loop of blending. Called by
+// bench and by the studio on demand; takes well under a second.
 #pragma once
 
-#include "renderer/base/ceilings.h"
+#include "base/ceilings.h"
 
 namespace gs {
 

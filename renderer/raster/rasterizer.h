@@ -1,6 +1,6 @@
-// Rasterizer: a camera and Gaussians in, a picture and its maps out; then gradients of the picture in, gradients of the
-// Gaussians out. One interface, one implementation per backend (raster/cpu, raster/cuda). The trainer and the session
-// use it.
+// Rasterizer: a camera and Gaussians in, a picture and its maps out; then gradients of the picture
+// in, gradients of the Gaussians out. One interface, one implementation per backend (raster/cpu,
+// raster/cuda). The trainer and the session use it.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "renderer/base/expected.h"
-#include "renderer/base/vec.h"
+#include "base/expected.h"
+#include "base/vec.h"
 #include "renderer/device/device_picture.h"
 #include "renderer/scene/camera.h"
 #include "renderer/scene/gaussian_model.h"
@@ -21,10 +21,11 @@ namespace gs {
 
 inline constexpr int kTileSize = 16;  ///< pixels
 
-/// Constants that differ between trainers (references: table "Constants for interoperability" in docs/rendering.md).
+/// Constants that differ between trainers (references: table "Constants for interoperability" in
+/// docs/rendering.md).
 enum class Compatibility {
-    tight,  ///< ours: exact opacity-aware extents, alpha <= 0.99, stop excludes the crossing Gaussian (next T <= 1e-4),
-            ///< near 0.01
+    tight,   ///< ours: exact opacity-aware extents, alpha <= 0.99, stop excludes the crossing
+             ///< Gaussian (next T <= 1e-4), near 0.01
     gsplat,  ///< as gsplat: the same picture rules, box extents of 3.33 sigma
     inria,   ///< as the 3DGS paper's rasterizer: 3 sigma squares, near 0.2, stop when next T < 1e-4
 };
@@ -32,11 +33,14 @@ struct RasterRules {
     float near_plane;         ///< Gaussians with depth <= this are dropped, world units
     float alpha_max;          ///< alpha is clamped to this
     float alpha_min;          ///< smaller alpha is skipped
-    float transmittance_min;  ///< a pixel ends before the Gaussian that would bring T to this or below
+    float transmittance_min;  ///< a pixel ends before the Gaussian that would bring T to this or
+                              ///< below
     bool stop_at_equal;       ///< true: "<=", false: "<"
-    float extent_sigma;       ///< 0 = opacity-aware exact extent, else this many standard deviations of the larger axis
-    bool square_extent;       ///< extent is a square around the larger axis (Inria) instead of a box per axis
-    bool exact_tiles;         ///< only tiles that the ellipse touches, instead of all tiles of its box
+    float extent_sigma;  ///< 0 = opacity-aware exact extent, else this many standard deviations of
+                         ///< the larger axis
+    bool square_extent;  ///< extent is a square around the larger axis (Inria) instead of a box per
+                         ///< axis
+    bool exact_tiles;    ///< only tiles that the ellipse touches, instead of all tiles of its box
 };
 RasterRules rules_of(Compatibility compatibility);
 const char* name_of(Compatibility compatibility);
@@ -44,34 +48,38 @@ Result<Compatibility> compatibility_from_name(std::string_view name);
 
 struct RenderOptions {
     Vec3f background{0, 0, 0};
-    int sh_degree = 3;            ///< bases above this are ignored; limited by the model's own degree
-    float scale_modifier = 1.0f;  ///< multiplies every standard deviation (viewer only; gradients assume 1)
-    bool antialiased = false;     ///< opacity * sqrt(max(det(cov) / det(cov + blur), 0.005^2))
-    float blur = 0.3f;            ///< added to the diagonal of the 2D covariance, px^2
-    float near_plane = 0.0f;      ///< overrides the profile's when > 0
+    int sh_degree = 3;  ///< bases above this are ignored; limited by the model's own degree
+    float scale_modifier =
+        1.0f;  ///< multiplies every standard deviation (viewer only; gradients assume 1)
+    bool antialiased = false;  ///< opacity * sqrt(max(det(cov) / det(cov + blur), 0.005^2))
+    float blur = 0.3f;         ///< added to the diagonal of the 2D covariance, px^2
+    float near_plane = 0.0f;   ///< overrides the profile's when > 0
     Compatibility compatibility = Compatibility::tight;
     bool depth = true;      ///< fill RenderResult::depth
     bool gradients = true;  ///< keep what backward() needs; false is a little faster
-    bool counters = false;  ///< fill contributors, evaluated_pairs (isects_per_tile is always there)
+    bool counters =
+        false;  ///< fill contributors, evaluated_pairs (isects_per_tile is always there)
 };
 
 /// Counts of one frame, for the cost model (N, V, I, E, B of docs/rendering.md).
 struct RenderCounters {
-    std::uint64_t gaussians = 0;        ///< N
-    std::uint64_t candidates = 0;       ///< in blocks that passed the cull
-    std::uint64_t visible = 0;          ///< V
-    std::uint64_t isects = 0;           ///< I
-    std::uint64_t list_pairs = 0;       ///< (Gaussian, pixel) pairs in the tile lists up to where each tile ended
-    std::uint64_t evaluated_pairs = 0;  ///< E: pairs whose exponent was computed; 0 unless options.counters
-    std::uint64_t blended_pairs = 0;    ///< B: pairs that changed a pixel; 0 unless options.counters
-    int longest_tile = 0;               ///< isects of the fullest tile
+    std::uint64_t gaussians = 0;   ///< N
+    std::uint64_t candidates = 0;  ///< in blocks that passed the cull
+    std::uint64_t visible = 0;     ///< V
+    std::uint64_t isects = 0;      ///< I
+    std::uint64_t list_pairs =
+        0;  ///< (Gaussian, pixel) pairs in the tile lists up to where each tile ended
+    std::uint64_t evaluated_pairs =
+        0;  ///< E: pairs whose exponent was computed; 0 unless options.counters
+    std::uint64_t blended_pairs = 0;  ///< B: pairs that changed a pixel; 0 unless options.counters
+    int longest_tile = 0;             ///< isects of the fullest tile
 };
 
 struct RenderResult {
     int width = 0, height = 0;
-    ImageF color;                        ///< 3 planes, background blended in
-    ImageF alpha;                        ///< 1 plane, 1 - transmittance
-    ImageF depth;                        ///< 1 plane, sum of weight * depth (divide by alpha for the expected depth)
+    ImageF color;  ///< 3 planes, background blended in
+    ImageF alpha;  ///< 1 plane, 1 - transmittance
+    ImageF depth;  ///< 1 plane, sum of weight * depth (divide by alpha for the expected depth)
     Buffer<std::uint16_t> contributors;  ///< [height][width] Gaussians blended into the pixel
     int tiles_x = 0, tiles_y = 0;
     Buffer<std::uint32_t> isects_per_tile;  ///< [tiles_y][tiles_x]
@@ -97,8 +105,9 @@ struct BlockBounds {
     float x = 0, y = 0, z = 0, radius = 0;  ///< radius = infinity: always drawn
 };
 
-/// Where projection reads parameters. The plain source is the model itself; the trainer's also applies, on the fly, the
-/// optimizer steps that a Gaussian slept through. Called from many threads at once, for different blocks.
+/// Where projection reads parameters. The plain source is the model itself; the trainer's also
+/// applies, on the fly, the optimizer steps that a Gaussian slept through. Called from many threads
+/// at once, for different blocks.
 class ParameterSource {
   public:
     virtual ~ParameterSource() = default;
@@ -122,7 +131,9 @@ class ModelSource final : public ParameterSource {
     BlockView geometry(std::size_t block, float*) override {
         return {model_.values.data() + block * kBlock, model_.capacity};
     }
-    BlockView sh(std::size_t block, float*) override { return {model_.plane(kSh0) + block * kBlock, model_.capacity}; }
+    BlockView sh(std::size_t block, float*) override {
+        return {model_.plane(kSh0) + block * kBlock, model_.capacity};
+    }
     std::span<const BlockBounds> bounds() const override { return bounds_; }
 
   private:
@@ -140,19 +151,22 @@ struct BlockGradients {
     alignas(64) float mean2d[2][kBlock];           ///< d loss / d projected mean, per pixel
     alignas(64) float radius_px[kBlock];           ///< extent on the picture in pixels
 };
-/// Takes the gradients as they are made, block by block, in no particular order, from many threads (each block once).
+/// Takes the gradients as they are made, block by block, in no particular order, from many threads
+/// (each block once).
 class GradientSink {
   public:
     virtual ~GradientSink() = default;
     virtual void take(const BlockGradients& gradients) = 0;
 };
 
-/// What backward needs from forward. Made by the rasterizer that uses it; keeps its memory between frames.
+/// What backward needs from forward. Made by the rasterizer that uses it; keeps its memory between
+/// frames.
 class ForwardState {
   public:
     virtual ~ForwardState() = default;
     virtual std::size_t bytes() const = 0;
-    /// Where a frame's arrays come from one reservation: the most of it that was ever in use. 0: not told.
+    /// Where a frame's arrays come from one reservation: the most of it that was ever in use. 0:
+    /// not told.
     virtual std::size_t high_water() const { return 0; }
 };
 
@@ -161,26 +175,34 @@ class Rasterizer {
     virtual ~Rasterizer() = default;
     virtual std::string name() const = 0;  ///< "CPU (AVX3_SPR, 2 threads)"
     virtual std::unique_ptr<ForwardState> make_state() const = 0;
-    /// `model` as this backend reads it fastest: as it is on the CPU, a copy in device memory elsewhere. The model must
-    /// outlive the source and stay unchanged. `bounds` as ParameterSource::bounds().
+    /// `model` as this backend reads it fastest: as it is on the CPU, a copy in device memory
+    /// elsewhere. The model must outlive the source and stay unchanged. `bounds` as
+    /// ParameterSource::bounds().
     virtual std::unique_ptr<ParameterSource> source_of(const GaussianModel& model,
                                                        std::span<const BlockBounds> bounds = {}) {
         return std::make_unique<ModelSource>(model, bounds);
     }
-    /// Draws. `camera` must be a valid pinhole. Poison parameters (NaN, Inf, degenerate) draw nothing.
-    virtual void forward(ParameterSource& source, const Camera& camera, const RenderOptions& options,
-                         ForwardState& state, RenderResult& result) = 0;
-    /// Draws for the screen only: the colours as RGBA8 where they are, in device memory. Of `result` only size and
-    /// counters are filled. Null when this backend draws in host memory, or when all pictures of its pool are on loan:
-    /// forward() then. A picture that is given out is complete: what did not fit has been drawn again.
-    virtual std::shared_ptr<const DevicePicture> forward_for_display(ParameterSource&, const Camera&,
-                                                                     const RenderOptions&, ForwardState&,
+    /// Draws. `camera` must be a valid pinhole. Poison parameters (NaN, Inf, degenerate) draw
+    /// nothing.
+    virtual void forward(ParameterSource& source, const Camera& camera,
+                         const RenderOptions& options, ForwardState& state,
+                         RenderResult& result) = 0;
+    /// Draws for the screen only: the colours as RGBA8 where they are, in device memory. Of
+    /// `result` only size and counters are filled. Null when this backend draws in host memory, or
+    /// when all pictures of its pool are on loan: forward() then. A picture that is given out is
+    /// complete: what did not fit has been drawn again.
+    virtual std::shared_ptr<const DevicePicture> forward_for_display(ParameterSource&,
+                                                                     const Camera&,
+                                                                     const RenderOptions&,
+                                                                     ForwardState&,
                                                                      RenderResult& /*result*/) {
         return nullptr;
     }
-    /// Gradients of the last forward() on `state`, with the same source, camera and options, model unchanged since.
-    virtual void backward(ParameterSource& source, const Camera& camera, const RenderOptions& options,
-                          ForwardState& state, const RenderResult& result, const PixelGradients& gradients,
+    /// Gradients of the last forward() on `state`, with the same source, camera and options, model
+    /// unchanged since.
+    virtual void backward(ParameterSource& source, const Camera& camera,
+                          const RenderOptions& options, ForwardState& state,
+                          const RenderResult& result, const PixelGradients& gradients,
                           GradientSink& sink) = 0;
 };
 
@@ -189,7 +211,8 @@ std::unique_ptr<Rasterizer> make_cpu_rasterizer();
 std::string cpu_instruction_set();
 /// All that this machine can run, best first.
 std::vector<std::string> cpu_instruction_sets();
-/// Uses that one from now on (empty: the best). False when this machine cannot. Not while anything is being drawn.
+/// Uses that one from now on (empty: the best). False when this machine cannot. Not while anything
+/// is being drawn.
 bool choose_cpu_instruction_set(std::string_view name);
 
 }  // namespace gs

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "renderer/device/parallel.h"
+#include "base/parallel.h"
 #include "renderer/raster/rasterizer.h"
 
 namespace gs {
@@ -42,7 +42,8 @@ const char* name_of(Compatibility compatibility) {
 }
 
 Result<Compatibility> compatibility_from_name(std::string_view name) {
-    for (const Compatibility c : {Compatibility::tight, Compatibility::gsplat, Compatibility::inria})
+    for (const Compatibility c :
+         {Compatibility::tight, Compatibility::gsplat, Compatibility::inria})
         if (name == name_of(c)) return c;
     return fail(ErrorKind::usage, "", fmt::format("there is no compatibility profile '{}'", name),
                 "choose tight, gsplat or inria");
@@ -57,9 +58,10 @@ void compute_bounds(const GaussianModel& model, Buffer<BlockBounds>& out) {
         float reach = 0.0f;
         for (std::size_t i = begin; i < end; ++i) {
             const Vec3f m = model.mean(i);
-            const float log_scale =
-                std::max({model.at(kLogScales, i), model.at(kLogScales + 1, i), model.at(kLogScales + 2, i)});
-            if (!std::isfinite(m.x + m.y + m.z) || std::isnan(log_scale)) continue;  // draws nothing
+            const float log_scale = std::max({model.at(kLogScales, i), model.at(kLogScales + 1, i),
+                                              model.at(kLogScales + 2, i)});
+            if (!std::isfinite(m.x + m.y + m.z) || std::isnan(log_scale))
+                continue;  // draws nothing
             lo = {std::min(lo.x, m.x), std::min(lo.y, m.y), std::min(lo.z, m.z)};
             hi = {std::max(hi.x, m.x), std::max(hi.y, m.y), std::max(hi.z, m.z)};
             reach = std::max(reach, kReachSigma * std::exp(log_scale));

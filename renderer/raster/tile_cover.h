@@ -1,5 +1,5 @@
-// Which tiles a projected Gaussian touches: the profile's box of tiles, and each row of it cut to the ellipse. Host and
-// device; every backend uses it, so all of them list the same isects.
+// Which tiles a projected Gaussian touches: the profile's box of tiles, and each row of it cut to
+// the ellipse. Host and device; every backend uses it, so all of them list the same isects.
 #pragma once
 
 #include "renderer/math/tiles.h"
@@ -7,7 +7,8 @@
 
 namespace gs {
 
-/// Half sizes of the box that chooses tiles, px, by the profile. `exact`: of { alpha >= alpha_min }.
+/// Half sizes of the box that chooses tiles, px, by the profile. `exact`: of { alpha >= alpha_min
+/// }.
 template <class T>
 GS_HD Vec2<T> profile_box(const RasterRules& rules, Sym2<T> blurred, Vec2<T> exact) {
     using math::ceil, math::max, math::sqrt;
@@ -15,7 +16,8 @@ GS_HD Vec2<T> profile_box(const RasterRules& rules, Sym2<T> blurred, Vec2<T> exa
     const T sigma(rules.extent_sigma);
     if (!rules.square_extent) return {sigma * sqrt(blurred.xx), sigma * sqrt(blurred.yy)};
     // Inria: ceil(3 sqrt(largest eigenvalue)), with its guard of 0.1 under the root.
-    const T mid = T(0.5f) * (blurred.xx + blurred.yy), det = blurred.xx * blurred.yy - blurred.xy * blurred.xy;
+    const T mid = T(0.5f) * (blurred.xx + blurred.yy),
+            det = blurred.xx * blurred.yy - blurred.xy * blurred.xy;
     const T largest = mid + sqrt(max(mid * mid - det, T(0.1f)));
     const T radius = ceil(sigma * sqrt(largest));
     return {radius, radius};
@@ -28,46 +30,59 @@ struct TileRange {
 struct TileBox {
     TileRange columns, rows;
     GS_HD bool empty() const { return columns.first >= columns.end || rows.first >= rows.end; }
-    GS_HD bool several() const { return columns.end - columns.first > 1 || rows.end - rows.first > 1; }
+    GS_HD bool several() const {
+        return columns.end - columns.first > 1 || rows.end - rows.first > 1;
+    }
 };
 
-/// First and one past the last tile of [lo, hi] px whose pixel centres the range can contain, within [0, tiles).
+/// First and one past the last tile of [lo, hi] px whose pixel centres the range can contain,
+/// within [0, tiles).
 GS_HD inline TileRange tile_range(float lo, float hi, int tiles) {
-    // Rounding up and down by truncation of numbers made positive: the CPU's baseline instruction set has nothing
-    // faster.
+    // Rounding up and down by truncation of numbers made positive: the CPU's baseline instruction
+    // set has nothing faster.
     const float limit = static_cast<float>(tiles * kTileSize);
-    const float from = math::min(math::max(lo - 0.5f, 0.0f), limit), to = math::min(math::max(hi + 0.5f, 0.0f), limit);
+    const float from = math::min(math::max(lo - 0.5f, 0.0f), limit),
+                to = math::min(math::max(hi + 0.5f, 0.0f), limit);
     int first = static_cast<int>(from);
     first += static_cast<float>(first) < from ? 1 : 0;
-    const int end = static_cast<int>(to);  // one past the last pixel whose centre is at or before hi
+    const int end =
+        static_cast<int>(to);  // one past the last pixel whose centre is at or before hi
     return end <= first ? TileRange{0, 0} : TileRange{first / kTileSize, (end - 1) / kTileSize + 1};
 }
 
 /// Rounding must never lose a pixel: widen by a little more than float error can move an edge, px.
 GS_HD inline float edge_slack(Vec2f extent) { return 0.01f + 1e-4f * (extent.x + extent.y); }
 
-/// Tiles of the 3DGS paper's square, from trunc((p - r) / 16) to trunc((p + r + 15) / 16); its pixel centres are whole.
+/// Tiles of the 3DGS paper's square, from trunc((p - r) / 16) to trunc((p + r + 15) / 16); its
+/// pixel centres are whole.
 GS_HD inline TileRange inria_range(float p, float radius, int tiles) {
     const float size = static_cast<float>(kTileSize), top = static_cast<float>(tiles);
     return {static_cast<int>(math::min(math::max((p - 0.5f - radius) / size, 0.0f), top)),
-            static_cast<int>(math::min(math::max((p - 0.5f + radius + size - 1.0f) / size, 0.0f), top))};
+            static_cast<int>(
+                math::min(math::max((p - 0.5f + radius + size - 1.0f) / size, 0.0f), top))};
 }
 
-/// The profile's box in tiles. `extent`: half sizes of { alpha >= alpha_min }; `box`: half sizes by the profile, px.
-GS_HD inline TileBox tile_box(const RasterRules& rules, Vec2f mean, Vec2f extent, Vec2f box, int tiles_x, int tiles_y) {
-    if (rules.square_extent) return {inria_range(mean.x, box.x, tiles_x), inria_range(mean.y, box.y, tiles_y)};
+/// The profile's box in tiles. `extent`: half sizes of { alpha >= alpha_min }; `box`: half sizes by
+/// the profile, px.
+GS_HD inline TileBox tile_box(const RasterRules& rules, Vec2f mean, Vec2f extent, Vec2f box,
+                              int tiles_x, int tiles_y) {
+    if (rules.square_extent)
+        return {inria_range(mean.x, box.x, tiles_x), inria_range(mean.y, box.y, tiles_y)};
     const float slack = edge_slack(extent), x = box.x + slack, y = box.y + slack;
-    return {tile_range(mean.x - x, mean.x + x, tiles_x), tile_range(mean.y - y, mean.y + y, tiles_y)};
+    return {tile_range(mean.x - x, mean.x + x, tiles_x),
+            tile_range(mean.y - y, mean.y + y, tiles_y)};
 }
 
 /// The tiles of row `row` that the ellipse reaches. `limit`: 2 ln(opacity / alpha_min).
-GS_HD inline TileRange ellipse_row(Sym2<float> conic, float limit, Vec2f mean, Vec2f extent, int row, int tiles_x) {
+GS_HD inline TileRange ellipse_row(Sym2<float> conic, float limit, Vec2f mean, Vec2f extent,
+                                   int row, int tiles_x) {
     const float slack = edge_slack(extent);
     const float top = static_cast<float>(row * kTileSize) + 0.5f - mean.y;
-    const math::Interval reach =
-        math::ellipse_reach(conic, limit, extent, top - slack, top + static_cast<float>(kTileSize - 1) + slack);
-    return reach.lo <= reach.hi ? tile_range(mean.x + reach.lo - slack, mean.x + reach.hi + slack, tiles_x)
-                                : TileRange{0, 0};
+    const math::Interval reach = math::ellipse_reach(
+        conic, limit, extent, top - slack, top + static_cast<float>(kTileSize - 1) + slack);
+    return reach.lo <= reach.hi
+               ? tile_range(mean.x + reach.lo - slack, mean.x + reach.hi + slack, tiles_x)
+               : TileRange{0, 0};
 }
 
 }  // namespace gs

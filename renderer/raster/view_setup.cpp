@@ -12,7 +12,8 @@ RasterRules rules_for(const RenderOptions& options) {
 }
 
 float ending_transmittance(const RasterRules& rules) {
-    return rules.stop_at_equal ? rules.transmittance_min : std::nextafter(rules.transmittance_min, 0.0f);
+    return rules.stop_at_equal ? rules.transmittance_min
+                               : std::nextafter(rules.transmittance_min, 0.0f);
 }
 
 int used_sh_degree(const RenderOptions& options, int model_sh_degree) {

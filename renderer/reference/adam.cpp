@@ -22,7 +22,8 @@ void Adam::step(Parameters& parameters, const Parameters& gradient, const AdamRa
             double& v = second.at(p, i);
             m = beta1 * m + (1 - beta1) * g;
             v = beta2 * v + (1 - beta2) * g * g;
-            parameters.at(p, i) -= rates.of_plane(p) * (m / correct1) / (std::sqrt(v / correct2) + epsilon);
+            parameters.at(p, i) -=
+                rates.of_plane(p) * (m / correct1) / (std::sqrt(v / correct2) + epsilon);
         }
 }
 

@@ -1,4 +1,5 @@
-// A dense Adam step over every parameter (Kingma and Ba 2015), epsilon after the square root, bias-corrected.
+// A dense Adam step over every parameter (Kingma and Ba 2015), epsilon after the square root,
+// bias-corrected.
 #pragma once
 
 #include "renderer/reference/parameters.h"
@@ -14,7 +15,8 @@ struct Adam {
     int steps = 0;
     Parameters first, second;  ///< moments
 
-    explicit Adam(const Parameters& like) : first(like.count, like.sh_degree), second(like.count, like.sh_degree) {}
+    explicit Adam(const Parameters& like)
+        : first(like.count, like.sh_degree), second(like.count, like.sh_degree) {}
     void step(Parameters& parameters, const Parameters& gradient, const AdamRates& rates);
 };
 

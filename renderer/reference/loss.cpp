@@ -20,25 +20,30 @@ std::array<double, 2 * kRadius + 1> window() {
     return w;
 }
 
-// Weighted mean around every pixel; what lies outside the picture counts as zero. Its own transpose.
+// Weighted mean around every pixel; what lies outside the picture counts as zero. Its own
+// transpose.
 std::vector<double> blur(const Image& shape, const std::vector<double>& in) {
     const auto w = window();
     const int height = shape.height, width = shape.width, channels = shape.channels;
-    const auto at = [&](int x, int y, int c) { return static_cast<std::size_t>((y * width + x) * channels + c); };
+    const auto at = [&](int x, int y, int c) {
+        return static_cast<std::size_t>((y * width + x) * channels + c);
+    };
     std::vector<double> rows(in.size(), 0.0), out(in.size(), 0.0);
     for (int y = 0; y < height; ++y)
         for (int x = 0; x < width; ++x)
             for (int k = -kRadius; k <= kRadius; ++k) {
                 if (x + k < 0 || x + k >= width) continue;
                 for (int c = 0; c < channels; ++c)
-                    rows[at(x, y, c)] += w[static_cast<std::size_t>(k + kRadius)] * in[at(x + k, y, c)];
+                    rows[at(x, y, c)] +=
+                        w[static_cast<std::size_t>(k + kRadius)] * in[at(x + k, y, c)];
             }
     for (int y = 0; y < height; ++y)
         for (int k = -kRadius; k <= kRadius; ++k) {
             if (y + k < 0 || y + k >= height) continue;
             for (int x = 0; x < width; ++x)
                 for (int c = 0; c < channels; ++c)
-                    out[at(x, y, c)] += w[static_cast<std::size_t>(k + kRadius)] * rows[at(x, y + k, c)];
+                    out[at(x, y, c)] +=
+                        w[static_cast<std::size_t>(k + kRadius)] * rows[at(x, y + k, c)];
         }
     return out;
 }
@@ -49,7 +54,8 @@ std::vector<double> product(const std::vector<double>& a, const std::vector<doub
     return out;
 }
 
-// SSIM of every value and its derivatives with respect to the three blurred pictures that depend on a.
+// SSIM of every value and its derivatives with respect to the three blurred pictures that depend on
+// a.
 struct SsimTerms {
     std::vector<double> ssim, by_mean, by_square, by_product;
 };
@@ -81,7 +87,8 @@ double mean_abs(const Image& a, const Image& b) {
 
 double mean_square(const Image& a, const Image& b) {
     double sum = 0;
-    for (std::size_t i = 0; i < a.values.size(); ++i) sum += (a.values[i] - b.values[i]) * (a.values[i] - b.values[i]);
+    for (std::size_t i = 0; i < a.values.size(); ++i)
+        sum += (a.values[i] - b.values[i]) * (a.values[i] - b.values[i]);
     return sum / static_cast<double>(a.values.size());
 }
 
@@ -107,7 +114,8 @@ LossResult loss_l1_dssim(const Image& a, const Image& b, double dssim) {
     double sum = 0;
     for (const double s : terms.ssim) sum += s;
     out.value = (1 - dssim) * mean_abs(a, b) + dssim * (1 - sum / n);
-    const auto mean = blur(a, terms.by_mean), square = blur(a, terms.by_square), cross = blur(a, terms.by_product);
+    const auto mean = blur(a, terms.by_mean), square = blur(a, terms.by_square),
+               cross = blur(a, terms.by_product);
     for (std::size_t i = 0; i < a.values.size(); ++i) {
         const double difference = a.values[i] - b.values[i];
         const double sign = difference > 0 ? 1 : (difference < 0 ? -1 : 0);

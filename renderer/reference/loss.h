@@ -1,5 +1,5 @@
-// The training loss and the picture metrics, written out: L1, SSIM (11x11 Gaussian window, sigma 1.5, zero padding),
-// PSNR. Sources: Wang et al. 2004 (SSIM), Kerbl et al. 2023 (the mix).
+// The training loss and the picture metrics, written out: L1, SSIM (11x11 Gaussian window,
+// sigma 1.5, zero padding), PSNR. Sources: Wang et al. 2004 (SSIM), Kerbl et al. 2023 (the mix).
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
-// What the oracle can be told. Plain numbers; the backends' compatibility profiles are translated into them by their
-// tests.
+// What the oracle can be told. Plain numbers; the backends' compatibility profiles are translated
+// into them by their tests.
 #pragma once
 
-#include "renderer/base/vec.h"
+#include "base/vec.h"
 
 namespace gs::reference {
 
@@ -16,9 +16,11 @@ struct Options {
     double far_plane = 1e10;    ///< and with depth >= this
     double alpha_max = 0.99;
     double alpha_min = 1.0 / 255.0;
-    double transmittance_min = 1e-4;  ///< a pixel ends before the Gaussian that would bring it here or below
-    bool stop_at_equal = true;        ///< false: only below
-    double square_sigma = 0;  ///< > 0: drawn only in 16x16 tiles that a square of ceil(this * larger sigma) touches
+    double transmittance_min =
+        1e-4;  ///< a pixel ends before the Gaussian that would bring it here or below
+    bool stop_at_equal = true;  ///< false: only below
+    double square_sigma =
+        0;  ///< > 0: drawn only in 16x16 tiles that a square of ceil(this * larger sigma) touches
     bool detach_direction = false;  ///< leave out the mean's gradient through the view direction
 };
 

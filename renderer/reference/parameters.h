@@ -1,4 +1,5 @@
-// Scene parameters in double precision, planes as in GaussianModel. The same type holds gradients and moments.
+// Scene parameters in double precision, planes as in GaussianModel. The same type holds gradients
+// and moments.
 #pragma once
 
 #include <vector>
@@ -18,8 +19,12 @@ struct Parameters {
     explicit Parameters(const GaussianModel& model);
 
     int planes() const { return plane_count(sh_degree); }
-    double& at(int plane, std::size_t i) { return values[static_cast<std::size_t>(plane) * count + i]; }
-    double at(int plane, std::size_t i) const { return values[static_cast<std::size_t>(plane) * count + i]; }
+    double& at(int plane, std::size_t i) {
+        return values[static_cast<std::size_t>(plane) * count + i];
+    }
+    double at(int plane, std::size_t i) const {
+        return values[static_cast<std::size_t>(plane) * count + i];
+    }
     /// Coefficient of basis `k` (0 .. 15), channel `c`.
     double sh(int k, int c, std::size_t i) const { return at(sh_plane(k, c), i); }
     double& sh(int k, int c, std::size_t i) { return at(sh_plane(k, c), i); }

@@ -33,14 +33,16 @@ double clamp_keeping_nan(double x, double lo, double hi) { return x < lo ? lo : 
 
 void jacobian(const Camera& camera, Steps& s) {
     const double z = s.camera.z, x_over_z = s.camera.x / z, y_over_z = s.camera.y / z;
-    const double margin_x = 0.3 * (0.5 * camera.width / camera.fx), margin_y = 0.3 * (0.5 * camera.height / camera.fy);
+    const double margin_x = 0.3 * (0.5 * camera.width / camera.fx),
+                 margin_y = 0.3 * (0.5 * camera.height / camera.fy);
     s.u = clamp_keeping_nan(x_over_z, -(camera.cx / camera.fx + margin_x),
                             (camera.width - camera.cx) / camera.fx + margin_x);
     s.v = clamp_keeping_nan(y_over_z, -(camera.cy / camera.fy + margin_y),
                             (camera.height - camera.cy) / camera.fy + margin_y);
     s.u_free = s.u == x_over_z;
     s.v_free = s.v == y_over_z;
-    const double j[2][3] = {{camera.fx / z, 0, -camera.fx * s.u / z}, {0, camera.fy / z, -camera.fy * s.v / z}};
+    const double j[2][3] = {{camera.fx / z, 0, -camera.fx * s.u / z},
+                            {0, camera.fy / z, -camera.fy * s.v / z}};
     for (int r = 0; r < 2; ++r)
         for (int c = 0; c < 3; ++c) {
             s.jw.m[r][c] = 0;
@@ -50,25 +52,31 @@ void jacobian(const Camera& camera, Steps& s) {
 
 Steps run(const Parameters& p, std::size_t i, const Camera& camera, const Options& options) {
     Steps s;
-    s.camera = camera.rotation * Vec3d{p.at(kMeans, i), p.at(kMeans + 1, i), p.at(kMeans + 2, i)} + camera.translation;
-    s.scale = options.scale_modifier * Vec3d{std::exp(p.at(kLogScales, i)), std::exp(p.at(kLogScales + 1, i)),
+    s.camera = camera.rotation * Vec3d{p.at(kMeans, i), p.at(kMeans + 1, i), p.at(kMeans + 2, i)} +
+               camera.translation;
+    s.scale = options.scale_modifier * Vec3d{std::exp(p.at(kLogScales, i)),
+                                             std::exp(p.at(kLogScales + 1, i)),
                                              std::exp(p.at(kLogScales + 2, i))};
-    const double w = p.at(kQuats, i), x = p.at(kQuats + 1, i), y = p.at(kQuats + 2, i), z = p.at(kQuats + 3, i);
+    const double w = p.at(kQuats, i), x = p.at(kQuats + 1, i), y = p.at(kQuats + 2, i),
+                 z = p.at(kQuats + 3, i);
     s.quat_length = std::sqrt(w * w + x * x + y * y + z * z);
     s.unit = {w / s.quat_length, x / s.quat_length, y / s.quat_length, z / s.quat_length};
     s.rotation = rotation_from_quat({w, x, y, z});
-    const double variance[3] = {s.scale.x * s.scale.x, s.scale.y * s.scale.y, s.scale.z * s.scale.z};
+    const double variance[3] = {s.scale.x * s.scale.x, s.scale.y * s.scale.y,
+                                s.scale.z * s.scale.z};
     for (int a = 0; a < 3; ++a)
         for (int b = 0; b < 3; ++b) {
             s.covariance.m[a][b] = 0;
-            for (int k = 0; k < 3; ++k) s.covariance.m[a][b] += s.rotation.m[a][k] * variance[k] * s.rotation.m[b][k];
+            for (int k = 0; k < 3; ++k)
+                s.covariance.m[a][b] += s.rotation.m[a][k] * variance[k] * s.rotation.m[b][k];
         }
     jacobian(camera, s);
     double cov[2][2] = {};
     for (int a = 0; a < 2; ++a)
         for (int b = 0; b < 2; ++b)
             for (int k = 0; k < 3; ++k)
-                for (int l = 0; l < 3; ++l) cov[a][b] += s.jw.m[a][k] * s.covariance.m[k][l] * s.jw.m[b][l];
+                for (int l = 0; l < 3; ++l)
+                    cov[a][b] += s.jw.m[a][k] * s.covariance.m[k][l] * s.jw.m[b][l];
     s.xx = cov[0][0];
     s.xy = 0.5 * (cov[0][1] + cov[1][0]);
     s.yy = cov[1][1];
@@ -80,19 +88,23 @@ Steps run(const Parameters& p, std::size_t i, const Camera& camera, const Option
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 bool all_finite(const Projected& p) {
-    return std::isfinite(p.mean.x + p.mean.y + p.conic.xx + p.conic.xy + p.conic.yy + p.opacity + p.color.x +
-                         p.color.y + p.color.z);
+    return std::isfinite(p.mean.x + p.mean.y + p.conic.xx + p.conic.xy + p.conic.yy + p.opacity +
+                         p.color.x + p.color.y + p.color.z);
 }
 
-int to_pixel(double x, int size) { return static_cast<int>(std::clamp(x, 0.0, static_cast<double>(size))); }
+int to_pixel(double x, int size) {
+    return static_cast<int>(std::clamp(x, 0.0, static_cast<double>(size)));
+}
 
-// The pixels that can reach alpha_min, one more on each side; or all pixels of the tiles that the profile's square
-// touches.
-void set_box(Projected& p, double xx, double xy, double yy, const Camera& camera, const Options& options) {
+// The pixels that can reach alpha_min, one more on each side; or all pixels of the tiles that the
+// profile's square touches.
+void set_box(Projected& p, double xx, double xy, double yy, const Camera& camera,
+             const Options& options) {
     if (options.square_sigma > 0) {
         const double middle = 0.5 * (xx + yy);
         const double larger =
-            middle + std::sqrt(std::max(0.1, middle * middle - (xx * yy - xy * xy)));  // 0.1: its guard
+            middle +
+            std::sqrt(std::max(0.1, middle * middle - (xx * yy - xy * xy)));  // 0.1: its guard
         const double r = std::ceil(options.square_sigma * std::sqrt(larger));
         // Positions on the grid of pixel indices, as the paper's code has them.
         const double x = p.mean.x - 0.5, y = p.mean.y - 0.5;
@@ -113,7 +125,8 @@ void set_box(Projected& p, double xx, double xy, double yy, const Camera& camera
 
 }  // namespace
 
-Projected project(const Parameters& scene, std::size_t i, const Camera& camera, const Options& options) {
+Projected project(const Parameters& scene, std::size_t i, const Camera& camera,
+                  const Options& options) {
     Projected out;
     const Steps s = run(scene, i, camera, options);
     out.depth = s.camera.z;
@@ -121,8 +134,10 @@ Projected project(const Parameters& scene, std::size_t i, const Camera& camera, 
     if (!(s.det1 > 0)) return out;
     const double xx = s.xx + options.blur, yy = s.yy + options.blur;
     out.conic = {yy / s.det1, -s.xy / s.det1, xx / s.det1};
-    out.mean = {camera.fx * s.camera.x / s.camera.z + camera.cx, camera.fy * s.camera.y / s.camera.z + camera.cy};
-    if (options.antialiased) out.compensation = std::sqrt(std::max(s.det0 / s.det1, kCompensationFloor));
+    out.mean = {camera.fx * s.camera.x / s.camera.z + camera.cx,
+                camera.fy * s.camera.y / s.camera.z + camera.cy};
+    if (options.antialiased)
+        out.compensation = std::sqrt(std::max(s.det0 / s.det1, kCompensationFloor));
     out.opacity = sigmoid(scene.at(kOpacityLogits, i)) * out.compensation;
     out.color = color_of(scene, i, camera.position(), options);
     if (!all_finite(out)) return out;
@@ -139,9 +154,10 @@ Projected project(const Parameters& scene, std::size_t i, const Camera& camera, 
 
 namespace {
 
-// Back through conic = (cov + blur I)^-1 and the compensation; returns the symmetric matrix d loss / d cov.
-Sym2<double> covariance2d_backward(const Steps& s, const Options& options, const ProjectedGradient& v,
-                                   double v_compensation) {
+// Back through conic = (cov + blur I)^-1 and the compensation; returns the symmetric matrix d loss
+// / d cov.
+Sym2<double> covariance2d_backward(const Steps& s, const Options& options,
+                                   const ProjectedGradient& v, double v_compensation) {
     const double xx = s.xx + options.blur, yy = s.yy + options.blur;
     const double k[2][2] = {{yy / s.det1, -s.xy / s.det1}, {-s.xy / s.det1, xx / s.det1}};
     const double g[2][2] = {{v.conic.xx, 0.5 * v.conic.xy}, {0.5 * v.conic.xy, v.conic.yy}};
@@ -162,9 +178,10 @@ Sym2<double> covariance2d_backward(const Steps& s, const Options& options, const
     return {out[0][0], out[0][1], out[1][1]};
 }
 
-// R(q / |q|) entry by entry: derivative of the matrix with respect to each unit component, then through the
-// normalisation.
-void quaternion_backward(const Steps& s, const Mat3d& v_rotation, std::size_t i, Parameters& gradients) {
+// R(q / |q|) entry by entry: derivative of the matrix with respect to each unit component, then
+// through the normalisation.
+void quaternion_backward(const Steps& s, const Mat3d& v_rotation, std::size_t i,
+                         Parameters& gradients) {
     const double w = s.unit.w, x = s.unit.x, y = s.unit.y, z = s.unit.z;
     const double slope[4][3][3] = {
         {{0, -2 * z, 2 * y}, {2 * z, 0, -2 * x}, {-2 * y, 2 * x, 0}},
@@ -179,7 +196,8 @@ void quaternion_backward(const Steps& s, const Mat3d& v_rotation, std::size_t i,
             for (int b = 0; b < 3; ++b) v_unit[q] += slope[q][a][b] * v_rotation.m[a][b];
         along += v_unit[q] * unit[q];
     }
-    for (int q = 0; q < 4; ++q) gradients.at(kQuats + q, i) += (v_unit[q] - along * unit[q]) / s.quat_length;
+    for (int q = 0; q < 4; ++q)
+        gradients.at(kQuats + q, i) += (v_unit[q] - along * unit[q]) / s.quat_length;
 }
 
 // Covariance = R diag(s^2) R^T, v: symmetric gradient with respect to it.
@@ -193,19 +211,22 @@ void covariance3d_backward(const Steps& s, const Mat3d& v, std::size_t i, Parame
                 v_variance += s.rotation.m[a][k] * v.m[a][b] * s.rotation.m[b][k];
                 v_rotation.m[a][k] += 2 * v.m[a][b] * s.rotation.m[b][k] * scale[k] * scale[k];
             }
-        gradients.at(kLogScales + k, i) += 2 * scale[k] * scale[k] * v_variance;  // d s^2 / d log s = 2 s^2
+        gradients.at(kLogScales + k, i) +=
+            2 * scale[k] * scale[k] * v_variance;  // d s^2 / d log s = 2 s^2
     }
     quaternion_backward(s, v_rotation, i, gradients);
 }
 
 // Gradient with respect to the mean in camera axes: picture position, depth, and the Jacobian.
-Vec3d mean_backward(const Steps& s, const Camera& camera, const ProjectedGradient& v, const Mat2x3& v_jw) {
+Vec3d mean_backward(const Steps& s, const Camera& camera, const ProjectedGradient& v,
+                    const Mat2x3& v_jw) {
     double v_j[2][3] = {};
     for (int r = 0; r < 2; ++r)
         for (int k = 0; k < 3; ++k)
             for (int c = 0; c < 3; ++c) v_j[r][k] += v_jw.m[r][c] * camera.rotation.m[k][c];
     const double x = s.camera.x, y = s.camera.y, z = s.camera.z, fx = camera.fx, fy = camera.fy;
-    Vec3d out{fx / z * v.mean.x, fy / z * v.mean.y, v.depth - (fx * x * v.mean.x + fy * y * v.mean.y) / (z * z)};
+    Vec3d out{fx / z * v.mean.x, fy / z * v.mean.y,
+              v.depth - (fx * x * v.mean.x + fy * y * v.mean.y) / (z * z)};
     // J = [fx/z 0 -fx u/z; 0 fy/z -fy v/z] with u = x/z where it is free.
     out.z += -fx / (z * z) * v_j[0][0] + fx * s.u / (z * z) * v_j[0][2];
     out.z += -fy / (z * z) * v_j[1][1] + fy * s.v / (z * z) * v_j[1][2];
@@ -222,11 +243,12 @@ Vec3d mean_backward(const Steps& s, const Camera& camera, const ProjectedGradien
 
 }  // namespace
 
-void project_backward(const Parameters& scene, std::size_t i, const Camera& camera, const Options& options,
-                      const ProjectedGradient& v, Parameters& gradients) {
+void project_backward(const Parameters& scene, std::size_t i, const Camera& camera,
+                      const Options& options, const ProjectedGradient& v, Parameters& gradients) {
     const Steps s = run(scene, i, camera, options);
     const double opacity = sigmoid(scene.at(kOpacityLogits, i));
-    const double compensation = options.antialiased ? std::sqrt(std::max(s.det0 / s.det1, kCompensationFloor)) : 1;
+    const double compensation =
+        options.antialiased ? std::sqrt(std::max(s.det0 / s.det1, kCompensationFloor)) : 1;
     gradients.at(kOpacityLogits, i) += v.opacity * compensation * opacity * (1 - opacity);
 
     const Sym2<double> g2 = covariance2d_backward(s, options, v, v.opacity * opacity);

@@ -1,4 +1,5 @@
-// One Gaussian through a pinhole camera (EWA splatting, Zwicker et al. 2001, as in 3DGS and gsplat), and back.
+// One Gaussian through a pinhole camera (EWA splatting, Zwicker et al. 2001, as in 3DGS and
+// gsplat), and back.
 #pragma once
 
 #include "renderer/reference/options.h"
@@ -8,17 +9,20 @@
 namespace gs::reference {
 
 struct Projected {
-    bool visible = false;     ///< in front, finite, not degenerate, its 3.33 sigma box touches the picture
-    double depth = 0;         ///< camera z
+    bool visible =
+        false;         ///< in front, finite, not degenerate, its 3.33 sigma box touches the picture
+    double depth = 0;  ///< camera z
     Vec2<double> mean;        ///< px
     Sym2<double> conic;       ///< inverse of cov + blur I
     double opacity = 0;       ///< compensation included
     double compensation = 1;  ///< 1 unless antialiased
     Vec3d color;
-    int radius_x = 0, radius_y = 0;      ///< ceil(3.33 sigma), 0 when not visible
-    int x0 = 0, x1 = 0, y0 = 0, y1 = 0;  ///< pixels [x0, x1) x [y0, y1) outside which alpha is below the cut
+    int radius_x = 0, radius_y = 0;  ///< ceil(3.33 sigma), 0 when not visible
+    int x0 = 0, x1 = 0, y0 = 0,
+        y1 = 0;  ///< pixels [x0, x1) x [y0, y1) outside which alpha is below the cut
 };
-Projected project(const Parameters& scene, std::size_t i, const Camera& camera, const Options& options);
+Projected project(const Parameters& scene, std::size_t i, const Camera& camera,
+                  const Options& options);
 
 /// d loss / d what project() returns.
 struct ProjectedGradient {
@@ -29,7 +33,7 @@ struct ProjectedGradient {
     Vec3d color;
 };
 /// Adds to the gradients of Gaussian i.
-void project_backward(const Parameters& scene, std::size_t i, const Camera& camera, const Options& options,
-                      const ProjectedGradient& v, Parameters& gradients);
+void project_backward(const Parameters& scene, std::size_t i, const Camera& camera,
+                      const Options& options, const ProjectedGradient& v, Parameters& gradients);
 
 }  // namespace gs::reference

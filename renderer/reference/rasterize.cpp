@@ -20,7 +20,8 @@ Evaluation evaluate(const Projected& p, int x, int y, const Options& options) {
     Evaluation e;
     e.dx = x + 0.5 - p.mean.x;
     e.dy = y + 0.5 - p.mean.y;
-    const double sigma = 0.5 * (p.conic.xx * e.dx * e.dx + p.conic.yy * e.dy * e.dy) + p.conic.xy * e.dx * e.dy;
+    const double sigma =
+        0.5 * (p.conic.xx * e.dx * e.dx + p.conic.yy * e.dy * e.dy) + p.conic.xy * e.dx * e.dy;
     e.gaussian = std::exp(-sigma);
     const double alpha = p.opacity * e.gaussian;
     e.clamped = alpha > options.alpha_max;
@@ -30,7 +31,8 @@ Evaluation evaluate(const Projected& p, int x, int y, const Options& options) {
 }
 
 bool ends(double next, const Options& options) {
-    return options.stop_at_equal ? next <= options.transmittance_min : next < options.transmittance_min;
+    return options.stop_at_equal ? next <= options.transmittance_min
+                                 : next < options.transmittance_min;
 }
 
 std::vector<std::size_t> front_to_back(const std::vector<Projected>& projected) {
@@ -49,20 +51,24 @@ struct PixelState {
     double last_depth = 0;
 };
 
-void blend(const Projected& p, std::size_t rank, int x, int y, const Options& options, PixelState& state,
-           Picture& out) {
-    const auto pixel = static_cast<std::size_t>(y) * static_cast<std::size_t>(out.width) + static_cast<std::size_t>(x);
+void blend(const Projected& p, std::size_t rank, int x, int y, const Options& options,
+           PixelState& state, Picture& out) {
+    const auto pixel = static_cast<std::size_t>(y) * static_cast<std::size_t>(out.width) +
+                       static_cast<std::size_t>(x);
     const Evaluation e = evaluate(p, x, y, options);
-    if (std::abs(e.alpha - options.alpha_min) <= kAlphaMargin * options.alpha_min) out.fragile[pixel] = 1;
+    if (std::abs(e.alpha - options.alpha_min) <= kAlphaMargin * options.alpha_min)
+        out.fragile[pixel] = 1;
     if (!e.blends) return;
     const double before = out.transmittance[pixel], next = before * (1 - e.alpha);
-    if (std::abs(next - options.transmittance_min) <= kTransmittanceMargin * options.transmittance_min)
+    if (std::abs(next - options.transmittance_min) <=
+        kTransmittanceMargin * options.transmittance_min)
         out.fragile[pixel] = 1;
     if (ends(next, options)) {
         state.done = true;
         return;
     }
-    if (out.contributors[pixel] > 0 && std::abs(p.depth - state.last_depth) < kDepthMargin * p.depth)
+    if (out.contributors[pixel] > 0 &&
+        std::abs(p.depth - state.last_depth) < kDepthMargin * p.depth)
         out.fragile[pixel] = 1;
     state.last_depth = p.depth;
     const double weight = before * e.alpha;
@@ -90,15 +96,17 @@ Picture render(const Parameters& scene, const Camera& camera, const Options& opt
     out.fragile.assign(n, 0);
     out.transmittance.assign(n, 1.0);
     out.last.assign(n, 0);
-    for (std::size_t i = 0; i < scene.count; ++i) out.projected.push_back(project(scene, i, camera, options));
+    for (std::size_t i = 0; i < scene.count; ++i)
+        out.projected.push_back(project(scene, i, camera, options));
     out.order = front_to_back(out.projected);
     std::vector<PixelState> states(n);
     for (std::size_t rank = 0; rank < out.order.size(); ++rank) {
         const Projected& p = out.projected[out.order[rank]];
         for (int y = p.y0; y < p.y1; ++y)
             for (int x = p.x0; x < p.x1; ++x) {
-                PixelState& state = states[static_cast<std::size_t>(y) * static_cast<std::size_t>(out.width) +
-                                           static_cast<std::size_t>(x)];
+                PixelState& state =
+                    states[static_cast<std::size_t>(y) * static_cast<std::size_t>(out.width) +
+                           static_cast<std::size_t>(x)];
                 if (!state.done) blend(p, rank, x, y, options, state, out);
             }
     }
@@ -112,7 +120,8 @@ Picture render(const Parameters& scene, const Camera& camera, const Options& opt
 
 namespace {
 
-// One pixel walked back to front. behind = what every Gaussian further back contributes to the loss.
+// One pixel walked back to front. behind = what every Gaussian further back contributes to the
+// loss.
 struct BackwardPixel {
     double transmittance = 1;  // behind the Gaussian under way
     double behind = 0;
@@ -145,11 +154,13 @@ void blend_backward(const Projected& p, int x, int y, const Options& options, Ba
 
 SceneGradient render_backward(const Parameters& scene, const Camera& camera, const Options& options,
                               const Picture& picture, const PictureGradient& v) {
-    SceneGradient out{Parameters(scene.count, scene.sh_degree), std::vector<ProjectedGradient>(scene.count)};
+    SceneGradient out{Parameters(scene.count, scene.sh_degree),
+                      std::vector<ProjectedGradient>(scene.count)};
     std::vector<BackwardPixel> states(picture.pixels());
     for (std::size_t i = 0; i < states.size(); ++i) {
         BackwardPixel& state = states[i];
-        if (!v.color.empty()) state.v_color = {v.color[3 * i], v.color[3 * i + 1], v.color[3 * i + 2]};
+        if (!v.color.empty())
+            state.v_color = {v.color[3 * i], v.color[3 * i + 1], v.color[3 * i + 2]};
         if (!v.alpha.empty()) state.v_alpha = v.alpha[i];
         if (!v.depth.empty()) state.v_depth = v.depth[i];
         state.transmittance = picture.transmittance[i];
@@ -161,7 +172,8 @@ SceneGradient render_backward(const Parameters& scene, const Camera& camera, con
         for (int y = p.y0; y < p.y1; ++y)
             for (int x = p.x0; x < p.x1; ++x) {
                 const auto pixel =
-                    static_cast<std::size_t>(y) * static_cast<std::size_t>(picture.width) + static_cast<std::size_t>(x);
+                    static_cast<std::size_t>(y) * static_cast<std::size_t>(picture.width) +
+                    static_cast<std::size_t>(x);
                 if (rank < picture.last[pixel])
                     blend_backward(p, x, y, options, states[pixel], out.projected[gaussian]);
             }

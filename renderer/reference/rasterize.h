@@ -1,5 +1,5 @@
-// The oracle's rasterizer: one Gaussian after the other, front to back, over the pixels it can reach. Serial and in
-// double. Kernel tests, selftest and "verify this frame" compare against it.
+// The oracle's rasterizer: one Gaussian after the other, front to back, over the pixels it can
+// reach. Serial and in double. Kernel tests, selftest and "verify this frame" compare against it.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,9 @@ struct Picture {
     std::vector<double> transmittance;  ///< [h][w] in the end
     std::vector<std::size_t> last;      ///< [h][w] 1 + rank of the last Gaussian blended, 0 = none
 
-    std::size_t pixels() const { return static_cast<std::size_t>(width) * static_cast<std::size_t>(height); }
+    std::size_t pixels() const {
+        return static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
+    }
 };
 Picture render(const Parameters& scene, const Camera& camera, const Options& options);
 
@@ -31,8 +33,9 @@ struct PictureGradient {
     std::vector<double> color, alpha, depth;
 };
 struct SceneGradient {
-    Parameters parameters;                     ///< raw parameters: log-scales, logits, unnormalised quaternions
-    std::vector<ProjectedGradient> projected;  ///< [Gaussian] with respect to what the picture is made of
+    Parameters parameters;  ///< raw parameters: log-scales, logits, unnormalised quaternions
+    std::vector<ProjectedGradient>
+        projected;  ///< [Gaussian] with respect to what the picture is made of
 };
 SceneGradient render_backward(const Parameters& scene, const Camera& camera, const Options& options,
                               const Picture& picture, const PictureGradient& v);

@@ -9,12 +9,15 @@ namespace {
 // Normalisations of the real spherical harmonics by degree and order.
 const double kPi = std::acos(-1.0);
 const double k0 = std::sqrt(1 / (4 * kPi)), k1 = std::sqrt(3 / (4 * kPi));
-const double k2xy = std::sqrt(15 / (4 * kPi)), k2z = std::sqrt(5 / (16 * kPi)), k2xx = std::sqrt(15 / (16 * kPi));
-const double k3a = std::sqrt(35 / (32 * kPi)), k3b = std::sqrt(105 / (4 * kPi)), k3c = std::sqrt(21 / (32 * kPi));
+const double k2xy = std::sqrt(15 / (4 * kPi)), k2z = std::sqrt(5 / (16 * kPi)),
+             k2xx = std::sqrt(15 / (16 * kPi));
+const double k3a = std::sqrt(35 / (32 * kPi)), k3b = std::sqrt(105 / (4 * kPi)),
+             k3c = std::sqrt(21 / (32 * kPi));
 const double k3d = std::sqrt(7 / (16 * kPi)), k3e = std::sqrt(105 / (16 * kPi));
 
 Vec3d direction_to(const Parameters& scene, std::size_t i, Vec3d eye, double& distance) {
-    const Vec3d v = Vec3d{scene.at(kMeans, i), scene.at(kMeans + 1, i), scene.at(kMeans + 2, i)} - eye;
+    const Vec3d v =
+        Vec3d{scene.at(kMeans, i), scene.at(kMeans + 1, i), scene.at(kMeans + 2, i)} - eye;
     distance = std::sqrt(dot(v, v));
     return (1 / distance) * v;
 }
@@ -70,14 +73,15 @@ Vec3d color_of(const Parameters& scene, std::size_t i, Vec3d eye, const Options&
     const auto basis = sh_basis(direction_to(scene, i, eye, distance));
     double sum[3] = {0.5, 0.5, 0.5};
     for (int k = 0; k < bases_used(scene, options); ++k)
-        for (int c = 0; c < 3; ++c) sum[c] += (k == 0 ? k0 : basis[static_cast<std::size_t>(k)]) * scene.sh(k, c, i);
+        for (int c = 0; c < 3; ++c)
+            sum[c] += (k == 0 ? k0 : basis[static_cast<std::size_t>(k)]) * scene.sh(k, c, i);
     // What is not finite must survive the clamp: the caller drops such a Gaussian.
     for (double& s : sum) s = s < 0 && std::isfinite(s) ? 0 : s;
     return {sum[0], sum[1], sum[2]};
 }
 
-void color_backward(const Parameters& scene, std::size_t i, Vec3d eye, const Options& options, Vec3d v_color,
-                    Parameters& gradients) {
+void color_backward(const Parameters& scene, std::size_t i, Vec3d eye, const Options& options,
+                    Vec3d v_color, Parameters& gradients) {
     const Vec3d color = color_of(scene, i, eye, options);
     const double clamped[3] = {color.x, color.y, color.z};
     double v[3] = {v_color.x, v_color.y, v_color.z};

@@ -1,4 +1,5 @@
-// Real spherical harmonics to degree 3 and the colour of a Gaussian seen from a point. Source: Kerbl et al. 2023.
+// Real spherical harmonics to degree 3 and the colour of a Gaussian seen from a point. Source:
+// Kerbl et al. 2023.
 #pragma once
 
 #include <array>
@@ -15,7 +16,7 @@ std::array<Vec3d, 16> sh_basis_slopes(Vec3d d);
 /// max(0, 0.5 + sum) of Gaussian i seen from `eye`.
 Vec3d color_of(const Parameters& scene, std::size_t i, Vec3d eye, const Options& options);
 /// Adds to the SH and mean gradients of Gaussian i.
-void color_backward(const Parameters& scene, std::size_t i, Vec3d eye, const Options& options, Vec3d v_color,
-                    Parameters& gradients);
+void color_backward(const Parameters& scene, std::size_t i, Vec3d eye, const Options& options,
+                    Vec3d v_color, Parameters& gradients);
 
 }  // namespace gs::reference

@@ -25,7 +25,8 @@ bool Camera::valid() const {
 
 Camera Camera::scaled_to(int new_width, int new_height) const {
     Camera out = *this;
-    const double sx = static_cast<double>(new_width) / width, sy = static_cast<double>(new_height) / height;
+    const double sx = static_cast<double>(new_width) / width,
+                 sy = static_cast<double>(new_height) / height;
     out.width = new_width;
     out.height = new_height;
     out.fx *= sx;

@@ -1,22 +1,22 @@
-// Camera: intrinsics and pose. OpenCV axes (x right, y down, z forward), pixel centres at +0.5, poses are
-// camera-from-world.
+// Camera: intrinsics and pose. OpenCV axes (x right, y down, z forward), pixel centres at +0.5,
+// poses are camera-from-world.
 #pragma once
 
 #include <array>
 
-#include "renderer/base/vec.h"
+#include "base/vec.h"
 
 namespace gs {
 
-/// The lens models captures come with. Renderers take `pinhole` only; loading resamples photos of the others
-/// (io/undistort.h).
+/// The lens models captures come with. Renderers take `pinhole` only; loading resamples photos of
+/// the others (io/undistort.h).
 enum class CameraModel { pinhole, simple_radial, radial, opencv, opencv_fisheye };
 
 struct Camera {
     CameraModel model = CameraModel::pinhole;
-    int width = 0, height = 0;                          ///< pixels
-    double fx = 0, fy = 0, cx = 0, cy = 0;              ///< pixels
-    std::array<double, 4> distortion{};                 ///< k1 | k1 k2 | k1 k2 p1 p2 | k1 k2 k3 k4, by model
+    int width = 0, height = 0;              ///< pixels
+    double fx = 0, fy = 0, cx = 0, cy = 0;  ///< pixels
+    std::array<double, 4> distortion{};     ///< k1 | k1 k2 | k1 k2 p1 p2 | k1 k2 k3 k4, by model
     Mat3d rotation{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};  ///< camera_from_world
     Vec3d translation{};  ///< camera_from_world: p_camera = rotation * p_world + translation
 

@@ -1,18 +1,19 @@
-// Capture: posed photos and sparse points, as loaded from COLMAP or transforms.json (io/capture_io.h). Immutable once
-// loaded.
+// Capture: posed photos and sparse points, as loaded from COLMAP or transforms.json
+// (io/capture_io.h). Immutable once loaded.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "renderer/base/vec.h"
+#include "base/vec.h"
 #include "renderer/scene/camera.h"
 #include "renderer/scene/image.h"
 
 namespace gs {
 
-/// One photo with its camera. The photo is RGB, already undistorted, scaled, and composited over the background.
+/// One photo with its camera. The photo is RGB, already undistorted, scaled, and composited over
+/// the background.
 struct View {
     std::string name;   ///< file name relative to the photo folder, unique within the capture
     Camera camera;      ///< pinhole, of exactly the photo's size
@@ -26,7 +27,8 @@ struct SparsePoint {
     std::uint8_t rgb[3] = {128, 128, 128};
 };
 
-/// A line about what loading did. The kind is for who judges it (the doctor) without reading the words.
+/// A line about what loading did. The kind is for who judges it (the doctor) without reading the
+/// words.
 struct CaptureNote {
     enum class Kind {
         other,
@@ -50,7 +52,8 @@ struct Capture {
     bool points_are_random = false;    ///< no points came with the capture
     std::vector<std::string> skipped;  ///< "NAME: why", one line per photo or frame left out
     std::vector<std::string> unposed;  ///< photos beside those of the views that no pose names
-    std::vector<CaptureNote> notes;    ///< what loading did: resampled lenses, downscaling, rejected points
+    std::vector<CaptureNote>
+        notes;  ///< what loading did: resampled lenses, downscaling, rejected points
 
     std::vector<std::size_t> view_indices(bool test) const {
         std::vector<std::size_t> out;

@@ -1,12 +1,12 @@
-// Pictures. Image8 as photos are decoded (interleaved bytes), ImageF as renderers and losses use them (planes of
-// floats).
+// Pictures. Image8 as photos are decoded (interleaved bytes), ImageF as renderers and losses use
+// them (planes of floats).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "renderer/device/buffer.h"
+#include "base/buffer.h"
 
 namespace gs {
 
@@ -16,11 +16,13 @@ struct Image8 {
     std::vector<std::uint8_t> bytes;
 
     bool empty() const { return bytes.empty(); }
-    std::size_t pixels() const { return static_cast<std::size_t>(width) * static_cast<std::size_t>(height); }
+    std::size_t pixels() const {
+        return static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
+    }
     const std::uint8_t* at(int x, int y) const {
-        return bytes.data() +
-               (static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)) *
-                   static_cast<std::size_t>(channels);
+        return bytes.data() + (static_cast<std::size_t>(y) * static_cast<std::size_t>(width) +
+                               static_cast<std::size_t>(x)) *
+                                  static_cast<std::size_t>(channels);
     }
 };
 
@@ -38,14 +40,20 @@ struct ImageF {
         channels = c;
         values.resize_discard(pixels() * static_cast<std::size_t>(c));
     }
-    std::size_t pixels() const { return static_cast<std::size_t>(width) * static_cast<std::size_t>(height); }
+    std::size_t pixels() const {
+        return static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
+    }
     float* plane(int c) { return values.data() + static_cast<std::size_t>(c) * pixels(); }
-    const float* plane(int c) const { return values.data() + static_cast<std::size_t>(c) * pixels(); }
+    const float* plane(int c) const {
+        return values.data() + static_cast<std::size_t>(c) * pixels();
+    }
     float& at(int c, int x, int y) {
-        return plane(c)[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)];
+        return plane(c)[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) +
+                        static_cast<std::size_t>(x)];
     }
     float at(int c, int x, int y) const {
-        return plane(c)[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)];
+        return plane(c)[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) +
+                        static_cast<std::size_t>(x)];
     }
 };
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "renderer/device/parallel.h"
+#include "base/parallel.h"
 #include "renderer/math/sh.h"
 #include "renderer/scene/camera.h"
 
@@ -20,8 +20,10 @@ double determinant(const Mat3d& a) {
 }
 
 Quatd product(Quatd a, Quatd b) {
-    return {a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z, a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
-            a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x, a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w};
+    return {a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
+            a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
+            a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x,
+            a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w};
 }
 
 // Eigenvectors (columns) and eigenvalues of a symmetric matrix. Source: cyclic Jacobi rotations.
@@ -32,7 +34,8 @@ void eigen(Mat3d a, Mat3d& vectors, double values[3]) {
             for (int q = p + 1; q < 3; ++q) {
                 if (a.m[p][q] == 0) continue;
                 const double theta = (a.m[q][q] - a.m[p][p]) / (2 * a.m[p][q]);
-                const double t = (theta < 0 ? -1 : 1) / (std::abs(theta) + std::sqrt(theta * theta + 1));
+                const double t =
+                    (theta < 0 ? -1 : 1) / (std::abs(theta) + std::sqrt(theta * theta + 1));
                 const double c = 1 / std::sqrt(t * t + 1), s = t * c;
                 Mat3d turn = kIdentity;
                 turn.m[p][p] = turn.m[q][q] = c;
@@ -44,7 +47,8 @@ void eigen(Mat3d a, Mat3d& vectors, double values[3]) {
     for (int i = 0; i < 3; ++i) values[i] = a.m[i][i];
 }
 
-// The nearest orthogonal matrix: Newton's iteration of the polar decomposition. Singular input gives the identity.
+// The nearest orthogonal matrix: Newton's iteration of the polar decomposition. Singular input
+// gives the identity.
 Mat3d nearest_orthogonal(Mat3d a) {
     for (int step = 0; step < 60; ++step) {
         const double d = determinant(a);
@@ -63,7 +67,9 @@ Mat3d nearest_orthogonal(Mat3d a) {
 
 // x with a x = b for `columns` right sides, by elimination; a [n][n], b [n][columns], destroyed.
 void solve(std::vector<double>& a, std::vector<double>& b, int n, int columns) {
-    const auto at = [](int row, int column, int width) { return static_cast<std::size_t>(row * width + column); };
+    const auto at = [](int row, int column, int width) {
+        return static_cast<std::size_t>(row * width + column);
+    };
     for (int k = 0; k < n; ++k) {
         int pivot = k;
         for (int r = k + 1; r < n; ++r)
@@ -93,16 +99,19 @@ struct Parts {
     bool similar;    // linear = scale * rotation, not mirrored
 };
 Parts parts_of(const Mat3d& linear) {
-    Parts out{nearest_orthogonal(linear), std::cbrt(std::abs(determinant(linear))), determinant(linear) > 0};
+    Parts out{nearest_orthogonal(linear), std::cbrt(std::abs(determinant(linear))),
+              determinant(linear) > 0};
     for (int i = 0; i < 3; ++i)
         for (int j = 0; j < 3; ++j)
             out.similar =
-                out.similar && std::abs(linear.m[i][j] - out.scale * out.rotation.m[i][j]) <= 1e-6 * out.scale;
+                out.similar &&
+                std::abs(linear.m[i][j] - out.scale * out.rotation.m[i][j]) <= 1e-6 * out.scale;
     return out;
 }
 
 Quatd quat_of(const GaussianModel& model, std::size_t i) {
-    const Quatd q{model.at(kQuats, i), model.at(kQuats + 1, i), model.at(kQuats + 2, i), model.at(kQuats + 3, i)};
+    const Quatd q{model.at(kQuats, i), model.at(kQuats + 1, i), model.at(kQuats + 2, i),
+                  model.at(kQuats + 3, i)};
     return q.w == 0 && q.x == 0 && q.y == 0 && q.z == 0 ? Quatd{1, 0, 0, 0} : q;
 }
 void set_quat(GaussianModel& model, std::size_t i, Quatd q) {
@@ -114,7 +123,8 @@ void set_quat(GaussianModel& model, std::size_t i, Quatd q) {
 void reshape(GaussianModel& model, std::size_t i, const Mat3d& linear) {
     Mat3d shape = linear * rotation_from_quat(quat_of(model, i));
     for (int r = 0; r < 3; ++r)
-        for (int c = 0; c < 3; ++c) shape.m[r][c] *= std::exp(static_cast<double>(model.at(kLogScales + c, i)));
+        for (int c = 0; c < 3; ++c)
+            shape.m[r][c] *= std::exp(static_cast<double>(model.at(kLogScales + c, i)));
     Mat3d axes;
     double variances[3];
     eigen(shape * transpose(shape), axes, variances);
@@ -122,10 +132,12 @@ void reshape(GaussianModel& model, std::size_t i, const Mat3d& linear) {
         for (auto& row : axes.m) row[0] = -row[0];
     set_quat(model, i, quat_from_rotation(axes));
     for (int c = 0; c < 3; ++c)
-        model.at(kLogScales + c, i) = static_cast<float>(0.5 * std::log(std::max(variances[c], 1e-60)));
+        model.at(kLogScales + c, i) =
+            static_cast<float>(0.5 * std::log(std::max(variances[c], 1e-60)));
 }
 
-void turn_harmonics(GaussianModel& model, std::size_t i, const std::vector<std::vector<double>>& matrices) {
+void turn_harmonics(GaussianModel& model, std::size_t i,
+                    const std::vector<std::vector<double>>& matrices) {
     for (int degree = 1, first = 0; degree <= model.sh_degree; first += 2 * degree + 1, ++degree) {
         const int n = 2 * degree + 1;
         const std::vector<double>& m = matrices[static_cast<std::size_t>(degree - 1)];
@@ -152,7 +164,8 @@ std::vector<std::vector<double>> sh_rotation(const Mat3d& rotation) {
     std::vector<std::vector<double>> out;
     for (int degree = 1; degree <= 3; ++degree) {
         const int n = 2 * degree + 1, first = degree * degree;
-        // Least squares over the directions: (Y^T Y) A = Y^T Y', with Y' the bases seen from the old direction.
+        // Least squares over the directions: (Y^T Y) A = Y^T Y', with Y' the bases seen from the
+        // old direction.
         std::vector<double> normal(static_cast<std::size_t>(n * n), 0.0), right(normal);
         for (int i = 0; i < kDirections; ++i) {
             const Vec3d d = direction(i, kDirections);
@@ -162,7 +175,8 @@ std::vector<std::vector<double>> sh_rotation(const Mat3d& rotation) {
             for (int r = 0; r < n; ++r)
                 for (int c = 0; c < n; ++c) {
                     normal[static_cast<std::size_t>(r * n + c)] += now[first + r] * now[first + c];
-                    right[static_cast<std::size_t>(r * n + c)] += now[first + r] * before[first + c];
+                    right[static_cast<std::size_t>(r * n + c)] +=
+                        now[first + r] * before[first + c];
                 }
         }
         solve(normal, right, n, n);
@@ -171,7 +185,8 @@ std::vector<std::vector<double>> sh_rotation(const Mat3d& rotation) {
     return out;
 }
 
-void transform_rows(GaussianModel& model, std::size_t first, std::size_t count, const Affine& affine) {
+void transform_rows(GaussianModel& model, std::size_t first, std::size_t count,
+                    const Affine& affine) {
     if (count == 0) return;
     const Parts parts = parts_of(affine.linear);
     const auto matrices = sh_rotation(parts.rotation);

@@ -1,5 +1,6 @@
-// Moves Gaussians as a whole: positions, orientations, sizes and what they look like from where. Used by readers of
-// formats that place their Gaussians in a scene (glTF), and where a scene is turned.
+// Moves Gaussians as a whole: positions, orientations, sizes and what they look like from where.
+// Used by readers of formats that place their Gaussians in a scene (glTF), and where a scene is
+// turned.
 #pragma once
 
 #include <vector>
@@ -15,13 +16,15 @@ struct Affine {
 };
 Affine operator*(const Affine& a, const Affine& b);
 
-/// The matrices that turn coefficients of degrees 1..3: matrix l - 1 has (2l + 1)^2 entries, row-major, and gives the
-/// coefficients of the function that looks in direction `rotation * d` as the old one in direction d. `rotation` is
-/// orthogonal; mirrors are allowed.
+/// The matrices that turn coefficients of degrees 1..3: matrix l - 1 has (2l + 1)^2 entries,
+/// row-major, and gives the coefficients of the function that looks in direction `rotation * d` as
+/// the old one in direction d. `rotation` is orthogonal; mirrors are allowed.
 std::vector<std::vector<double>> sh_rotation(const Mat3d& rotation);
 
-/// Applies `affine` to rows first .. first + count - 1. A linear part that is no rotation and uniform scale changes the
-/// shape of each Gaussian, exactly; its harmonics turn with the nearest rotation. Parallel.
-void transform_rows(GaussianModel& model, std::size_t first, std::size_t count, const Affine& affine);
+/// Applies `affine` to rows first .. first + count - 1. A linear part that is no rotation and
+/// uniform scale changes the shape of each Gaussian, exactly; its harmonics turn with the nearest
+/// rotation. Parallel.
+void transform_rows(GaussianModel& model, std::size_t first, std::size_t count,
+                    const Affine& affine);
 
 }  // namespace gs

@@ -1,6 +1,6 @@
-// What the timeline and the panels beside it cost a frame, against the number of events: CPU time of the thread that
-// draws, from ImGui::NewFrame() to Render(), without the GPU's part; what else the machine does counts little.
-// timeline_bench [MOST]: 10 k to MOST (10 M) events.
+// What the timeline and the panels beside it cost a frame, against the number of events: CPU time
+// of the thread that draws, from ImGui::NewFrame() to Render(), without the GPU's part; what else
+// the machine does counts little. timeline_bench [MOST]: 10 k to MOST (10 M) events.
 #include <fmt/core.h>
 #include <imgui.h>
 
@@ -58,20 +58,24 @@ class Bench {
         while (timeline.busy()) one_frame(draw);
         const Times all = frames(draw, [](int) {});
         const std::int64_t begin = store_.begin_ns(), length = store_.end_ns() - begin;
-        timeline.zoom_to(begin + length / 2, begin + length / 2 + std::min<std::int64_t>(length / 3, 2'000'000));
+        timeline.zoom_to(begin + length / 2,
+                         begin + length / 2 + std::min<std::int64_t>(length / 3, 2'000'000));
         const Times close = frames(draw, [](int) {});
         timeline.zoom_to(begin, begin + length / 2);
-        const Times moving = frames(draw, [&](int i) { timeline.begin_ns = begin + i * (length / 200); });
+        const Times moving =
+            frames(draw, [&](int i) { timeline.begin_ns = begin + i * (length / 200); });
         StatisticsPanel statistics(view_);
         FindPanel find(view_);
         FlamePanel flame(view_);
         view_.find = "range 7*";
         const Search a = search(statistics), b = search(find), c = search(flame);
         fmt::print(
-            "| {} | {:.1f} | {:.2f} / {:.2f} | {:.2f} / {:.2f} | {:.2f} / {:.2f} | {:.0f}, {:.1f} | {:.0f}, {:.1f} | "
+            "| {} | {:.1f} | {:.2f} / {:.2f} | {:.2f} / {:.2f} | {:.2f} / {:.2f} | {:.0f}, {:.1f} "
+            "| {:.0f}, {:.1f} | "
             "{:.0f}, {:.1f} |\n",
-            store_.span_count(), first, all.median, all.most, close.median, close.most, moving.median, moving.most,
-            a.all_ms, a.longest_ms, b.all_ms, b.longest_ms, c.all_ms, c.longest_ms);
+            store_.span_count(), first, all.median, all.most, close.median, close.most,
+            moving.median, moving.most, a.all_ms, a.longest_ms, b.all_ms, b.longest_ms, c.all_ms,
+            c.longest_ms);
         std::fflush(stdout);
     }
 
@@ -129,10 +133,14 @@ class Bench {
 
 int main(int count, char** words) {
     const double most = count > 1 ? std::atof(words[1]) : 1e7;
-    fmt::print("milliseconds of CPU time a frame at 1920 x 1080, median / longest of {} frames\n\n", gs::test::kFrames);
+    fmt::print("milliseconds of CPU time a frame at 1920 x 1080, median / longest of {} frames\n\n",
+               gs::test::kFrames);
     fmt::print(
-        "| events | first frame | all in view | 2 ms in view | panning through half | statistics: all, longest frame "
-        "| find: all, longest frame | flame graph: all, longest frame |\n|---|---|---|---|---|---|---|---|\n");
-    for (double spans = 1e4; spans <= most * 1.001; spans *= 10) gs::test::Bench(static_cast<std::size_t>(spans)).run();
+        "| events | first frame | all in view | 2 ms in view | panning through half | statistics: "
+        "all, longest frame "
+        "| find: all, longest frame | flame graph: all, longest frame "
+        "|\n|---|---|---|---|---|---|---|---|\n");
+    for (double spans = 1e4; spans <= most * 1.001; spans *= 10)
+        gs::test::Bench(static_cast<std::size_t>(spans)).run();
     return 0;
 }

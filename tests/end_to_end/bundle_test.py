@@ -124,7 +124,7 @@ class Bundle(unittest.TestCase):
         self.assertRegex(done.stderr, r"(?m)^error: the CUDA backend cannot be used: (no NVIDIA driver|.* built without CUDA)")
 
     def test_finds_its_fonts(self):
-        theme = (pathlib.Path(__file__).parents[2] / "panels/theme.cpp").read_text(encoding="utf-8")
+        theme = (pathlib.Path(__file__).parents[2] / "panels/widgets/theme.cpp").read_text(encoding="utf-8")
         for font in (self.root / "share/gausscope/fonts").rglob("*.ttf"):
             self.assertIn(font.relative_to(self.root / "share/gausscope/fonts").as_posix(), theme)
 

@@ -1,17 +1,19 @@
-// Pictures from (emulated) device memory in a real OpenGL context, which is not the emulated device's: the fallback
-// shows the right pixels, through resizes and after the context was lost. Headless through EGL.
+// Pictures from (emulated) device memory in a real OpenGL context, which is not the emulated
+// device's: the fallback shows the right pixels, through resizes and after the context was lost.
+// Headless through EGL.
 #include <glad/gl.h>
 
 #include <random>
 
 #include "app/window/window.h"
+#include "base/log.h"
 #include "gtest/gtest.h"
-#include "renderer/base/log.h"
 #include "renderer/present/texture.h"
 #include "renderer/raster/cuda/display.h"
 #include "tests/support/emulator/emulator.h"
 
-// As in studio_gl_test.cpp: the graphics driver leaves some memory behind and is unloaded before the leak check looks.
+// As in studio_gl_test.cpp: the graphics driver leaves some memory behind and is unloaded before
+// the leak check looks.
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
 
@@ -25,8 +27,10 @@ WindowOptions headless() {
     return options;
 }
 
-std::shared_ptr<const DevicePicture> picture_of(cuda::DisplayPacker& packer, const cuda::Stream& stream, int width,
-                                                int height, unsigned seed, std::vector<std::uint8_t>& expected) {
+std::shared_ptr<const DevicePicture> picture_of(cuda::DisplayPacker& packer,
+                                                const cuda::Stream& stream, int width, int height,
+                                                unsigned seed,
+                                                std::vector<std::uint8_t>& expected) {
     std::mt19937 rng(seed);
     const std::size_t pixels = static_cast<std::size_t>(width * height);
     std::vector<float> color(3 * pixels);
@@ -63,7 +67,8 @@ TEST(PresentGl, the_fallback_shows_the_right_pixels_at_any_size) {
     const std::uint64_t before = lines.empty() ? 0 : lines.back().serial;
     std::vector<std::uint8_t> expected;
     for (unsigned i = 0; i < 24; ++i) {
-        const int width = 1 + static_cast<int>(i * 13 % 61), height = 1 + static_cast<int>(i * 7 % 37);
+        const int width = 1 + static_cast<int>(i * 13 % 61),
+                  height = 1 + static_cast<int>(i * 7 % 37);
         ASSERT_TRUE(texture.show(*picture_of(packer, stream, width, height, i, expected)));
         ASSERT_EQ(shown(texture), expected) << width << " x " << height;
         std::array<std::uint8_t, 4> pixel{};
@@ -74,7 +79,8 @@ TEST(PresentGl, the_fallback_shows_the_right_pixels_at_any_size) {
     }
     int announced = 0;
     for (const LogLine& line : log_lines_after(before))
-        announced += line.text.find("CUDA and OpenGL are on different devices") != std::string::npos;
+        announced +=
+            line.text.find("CUDA and OpenGL are on different devices") != std::string::npos;
     EXPECT_EQ(announced, 1);
     texture.release();
 }
@@ -85,9 +91,10 @@ TEST(PresentGl, interop_writes_into_the_texture_that_opengl_shows) {
     emulator::set_array_writer([](const emulator::ArrayWrite& write) {
         glPixelStorei(GL_UNPACK_ALIGNMENT, 1);
         glPixelStorei(GL_UNPACK_ROW_LENGTH, static_cast<GLint>(write.pitch / 4));
-        glTextureSubImage2D(write.image, 0, static_cast<GLint>(write.x_bytes / 4), static_cast<GLint>(write.y),
-                            static_cast<GLsizei>(write.width_bytes / 4), static_cast<GLsizei>(write.height), GL_RGBA,
-                            GL_UNSIGNED_BYTE, write.pixels);
+        glTextureSubImage2D(
+            write.image, 0, static_cast<GLint>(write.x_bytes / 4), static_cast<GLint>(write.y),
+            static_cast<GLsizei>(write.width_bytes / 4), static_cast<GLsizei>(write.height),
+            GL_RGBA, GL_UNSIGNED_BYTE, write.pixels);
         glPixelStorei(GL_UNPACK_ROW_LENGTH, 0);
     });
     const cuda::Stream stream("drawing");
@@ -102,7 +109,8 @@ TEST(PresentGl, interop_writes_into_the_texture_that_opengl_shows) {
         EXPECT_EQ(emulator::live_objects().graphics_resources, 1u);
     }
     EXPECT_EQ(path.description(), "interop");
-    // The window goes, and its context with it: what is left is forgotten without OpenGL; a new one begins anew.
+    // The window goes, and its context with it: what is left is forgotten without OpenGL; a new one
+    // begins anew.
     window->reset();
     texture.context_lost();
     EXPECT_EQ(emulator::live_objects().graphics_resources, 0u);

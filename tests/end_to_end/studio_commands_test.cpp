@@ -1,8 +1,8 @@
 // The command table and scripts: consistent, complete, and clear about mistakes.
 #include <set>
 
-#include "app/script.h"
-#include "panels/command_names.h"
+#include "app/studio/script.h"
+#include "panels/state/command_names.h"
 #include "studio_harness.h"
 
 namespace gs {
@@ -30,7 +30,8 @@ TEST(Commands, have_unique_names_and_keys_and_all_have_help) {
 
 TEST(Commands, hold_everything_that_panels_say) {
     const CommandTable table;
-    for (const PanelCommand& command : kPanelCommands) EXPECT_TRUE(table.find(command.name)) << command.name;
+    for (const PanelCommand& command : kPanelCommands)
+        EXPECT_TRUE(table.find(command.name)) << command.name;
 }
 
 TEST(Commands, say_what_is_wrong_with_their_arguments) {
@@ -58,7 +59,8 @@ TEST(Commands, say_what_is_wrong_with_their_arguments) {
 
 TEST(Script, is_checked_as_a_whole_before_it_starts) {
     const CommandTable table;
-    const auto lines = parse_script("# a comment\n\nopen \"a b/c\"   # trailing\r\nwait-step 5\n", "s.txt", table);
+    const auto lines =
+        parse_script("# a comment\n\nopen \"a b/c\"   # trailing\r\nwait-step 5\n", "s.txt", table);
     ASSERT_TRUE(lines);
     ASSERT_EQ(lines->size(), 2u);
     EXPECT_EQ((*lines)[0].number, 3u);
@@ -92,8 +94,8 @@ TEST(Script, trains_and_saves_with_waits) {
     SessionHarness h;
     const std::string out = (h.folder.path() / "model.ply").string();
     const auto ended = run_script(
-        h,
-        fmt::format("open {}\nwait-loaded\ntrain.run-to 3\nwait-step 3\nexport {}\nwait-idle\n", tiny_capture(), out));
+        h, fmt::format("open {}\nwait-loaded\ntrain.run-to 3\nwait-step 3\nexport {}\nwait-idle\n",
+                       tiny_capture(), out));
     ASSERT_TRUE(ended) << ended.error().text();
     EXPECT_TRUE(*ended);
     EXPECT_TRUE(fs::exists(out));
@@ -103,7 +105,8 @@ TEST(Script, trains_and_saves_with_waits) {
 TEST(Script, stops_at_the_line_that_failed) {
     SessionHarness h;
     const auto bad_export = run_script(
-        h, fmt::format("open {}\nwait-loaded\nexport /proc/nowhere/x.ply\nwait-idle\nquit\n", tiny_capture()));
+        h, fmt::format("open {}\nwait-loaded\nexport /proc/nowhere/x.ply\nwait-idle\nquit\n",
+                       tiny_capture()));
     ASSERT_FALSE(bad_export);
     EXPECT_EQ(bad_export.error().line, 3u);
     const auto no_file = run_script(h, "open /nonexistent/capture\nwait-loaded\nwait-frame\n");

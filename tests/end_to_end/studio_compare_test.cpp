@@ -1,5 +1,6 @@
-// Two scenes with one camera: the second one's picture is what it shows when opened alone, and every number between
-// the two is what an independent computation from the pictures gives. Also while the first one trains.
+// Two scenes with one camera: the second one's picture is what it shows when opened alone, and
+// every number between the two is what an independent computation from the pictures gives. Also
+// while the first one trains.
 #include <cmath>
 #include <fstream>
 
@@ -48,15 +49,19 @@ double squared_error(const Image8& a, const Image8& b) {
         }
     return sum / (3.0 * static_cast<double>(a.pixels()));
 }
-double psnr_between(const Image8& a, const Image8& b) { return -10 * std::log10(squared_error(a, b)); }
+double psnr_between(const Image8& a, const Image8& b) {
+    return -10 * std::log10(squared_error(a, b));
+}
 
 /// Wang et al. 2004 as it is written: 11 x 11 Gaussian windows, nothing beyond the edges.
 double slow_ssim(const Image8& a, const Image8& b) {
     const auto at = [](const Image8& image, int x, int y, std::size_t c) {
-        return x < 0 || y < 0 || x >= image.width || y >= image.height ? 0.0 : image.at(x, y)[c] / 255.0;
+        return x < 0 || y < 0 || x >= image.width || y >= image.height ? 0.0
+                                                                       : image.at(x, y)[c] / 255.0;
     };
     double window[11], whole = 0, sum = 0;
-    for (int i = 0; i < 11; ++i) whole += window[i] = std::exp(-(i - 5) * (i - 5) / (2 * 1.5 * 1.5));
+    for (int i = 0; i < 11; ++i)
+        whole += window[i] = std::exp(-(i - 5) * (i - 5) / (2 * 1.5 * 1.5));
     for (double& w : window) w /= whole;
     for (std::size_t c = 0; c < 3; ++c)
         for (int y = 0; y < a.height; ++y)
@@ -77,7 +82,8 @@ double slow_ssim(const Image8& a, const Image8& b) {
 
 class Comparing : public ::testing::Test {
   protected:
-    /// The capture is open and at step 12; what it looked like at step 4 is saved as splats and as a checkpoint.
+    /// The capture is open and at step 12; what it looked like at step 4 is saved as splats and as
+    /// a checkpoint.
     void SetUp() override {
         ASSERT_TRUE(h.open(tiny_capture()));
         run_to(4);
@@ -91,13 +97,16 @@ class Comparing : public ::testing::Test {
     }
     void run_to(std::uint64_t step) {
         h.session.send(RunToCommand{step});
-        ASSERT_TRUE(h.until([&] { return h.run_state() == RunState::paused && h.state.status.training.step == step; }));
+        ASSERT_TRUE(h.until([&] {
+            return h.run_state() == RunState::paused && h.state.status.training.step == step;
+        }));
     }
     bool beside(const std::string& path) {
         const auto before = h.state.other;
         h.session.send(OpenCommand{path, "", false, false, true});
-        return h.until([&] { return (h.state.other && h.state.other != before) || !h.errors.empty(); }) &&
-               h.errors.empty();
+        return h.until([&] {
+            return (h.state.other && h.state.other != before) || !h.errors.empty();
+        }) && h.errors.empty();
     }
     SessionHarness h{quiet_options()};
     std::shared_ptr<const ViewFrame> then;
@@ -126,7 +135,8 @@ TEST_F(Comparing, numbers_between_the_pictures_are_right) {
     ASSERT_TRUE(frame->other);
     const Image8 &a = frame->rgba, &b = frame->other->rgba;
     ASSERT_GT(squared_error(a, b), 1e-5) << "nothing to measure";
-    EXPECT_NEAR(frame->psnr_between, psnr_between(a, b), 0.15);  // these are rounded to bytes: noise of 56 dB
+    EXPECT_NEAR(frame->psnr_between, psnr_between(a, b),
+                0.15);  // these are rounded to bytes: noise of 56 dB
     EXPECT_NEAR(frame->ssim_between, slow_ssim(a, b), 2e-3);
     ASSERT_EQ(frame->photo.width, 80);
     EXPECT_NEAR(frame->psnr, psnr_between(a, frame->photo), 0.05);
@@ -156,7 +166,8 @@ TEST_F(Comparing, the_difference_is_a_map_of_both_with_or_without_sign) {
     for (std::size_t i = 0; i < both->rgba.pixels(); ++i) {
         float absolute = 0, difference = 0;
         for (std::size_t c = 0; c < 3; ++c) {
-            const float d = static_cast<float>(int{both->rgba.bytes[4 * i + c]} - both->other->rgba.bytes[4 * i + c]);
+            const float d = static_cast<float>(int{both->rgba.bytes[4 * i + c]} -
+                                               both->other->rgba.bytes[4 * i + c]);
             absolute += std::abs(d) / 765;
             difference += d / 765;
         }
@@ -211,10 +222,12 @@ TEST_F(Comparing, goes_on_while_the_first_scene_trains_and_changes_no_bit_of_it)
         return bytes ? *bytes : std::string();
     };
     h.session.send(OpenCommand{checkpoint, tiny_capture(), false, false});
-    ASSERT_TRUE(h.until([&] { return h.state.status.training.step == 4 && h.run_state() == RunState::paused; }));
+    ASSERT_TRUE(h.until(
+        [&] { return h.state.status.training.step == 4 && h.run_state() == RunState::paused; }));
     const std::string alone = checkpoint_at_30("alone.gsc");
     h.session.send(OpenCommand{checkpoint, tiny_capture(), false, false});
-    ASSERT_TRUE(h.until([&] { return h.state.status.training.step == 4 && h.run_state() == RunState::paused; }));
+    ASSERT_TRUE(h.until(
+        [&] { return h.state.status.training.step == 4 && h.run_state() == RunState::paused; }));
     ASSERT_TRUE(beside(splats));
     h.session.send(RunToCommand{30});
     int seen = 0;
@@ -294,7 +307,8 @@ TEST(ComparingNothing, needs_an_open_scene_and_closing_ends_it) {
     EXPECT_GT(frame->psnr_between, 150) << "the same scene twice";
     EXPECT_NEAR(frame->ssim_between, 1, 1e-6);
     h.session.send(CloseCommand{});
-    ASSERT_TRUE(h.until([&] { return h.state.other == nullptr && h.run_state() == RunState::empty; }));
+    ASSERT_TRUE(
+        h.until([&] { return h.state.other == nullptr && h.run_state() == RunState::empty; }));
     EXPECT_TRUE(h.errors.empty());
 }
 

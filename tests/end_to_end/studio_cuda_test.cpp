@@ -1,5 +1,6 @@
-// The engine thread on the CUDA backend, emulated: the same commands, the same pictures as on the CPU, frames that stay
-// in device memory until the UI shows them. Small pictures: the emulator runs every GPU thread on the CPU.
+// The engine thread on the CUDA backend, emulated: the same commands, the same pictures as on the
+// CPU, frames that stay in device memory until the UI shows them. Small pictures: the emulator runs
+// every GPU thread on the CPU.
 #include "renderer/device/device_picture.h"
 #include "renderer/raster/cuda/cuda_rasterizer.h"
 #include "studio_harness.h"
@@ -31,7 +32,8 @@ SessionOptions cuda_options() {
 /// The frame that answers to a view of the scene in `mode`, waited for.
 std::shared_ptr<const ViewFrame> frame_of(SessionHarness& h, ViewMode mode, int capture_view = -1,
                                           DrawStyle style = DrawStyle::splats) {
-    ViewRequest request = view_request_of(h.state, 72, 50);  // with the comparison, where one is open
+    ViewRequest request =
+        view_request_of(h.state, 72, 50);  // with the comparison, where one is open
     request.settings.mode = mode;
     request.settings.style = style;
     request.settings.capture_view = capture_view;
@@ -46,7 +48,8 @@ std::shared_ptr<const ViewFrame> frame_of(SessionHarness& h, ViewMode mode, int 
 std::vector<std::uint8_t> colors_of(const ViewFrame& frame) {
     if (!frame.picture) return frame.rgba.bytes;
     std::vector<std::uint8_t> out;
-    frame.picture->download([&](std::span<const std::uint8_t> bytes) { out.assign(bytes.begin(), bytes.end()); });
+    frame.picture->download(
+        [&](std::span<const std::uint8_t> bytes) { out.assign(bytes.begin(), bytes.end()); });
     return out;
 }
 int largest_difference(const std::vector<std::uint8_t>& a, const std::vector<std::uint8_t>& b) {
@@ -66,7 +69,8 @@ TEST(CudaSession, frames_equal_the_cpu_s_and_colours_stay_on_the_device) {
     ASSERT_TRUE(cuda.open(tiny_capture()));
     EXPECT_EQ(cuda.state.status.backend, "CUDA (emulated)");
     for (int mode = 0; mode < static_cast<int>(kViewModeNames.size()); ++mode) {
-        const auto a = frame_of(cpu, static_cast<ViewMode>(mode)), b = frame_of(cuda, static_cast<ViewMode>(mode));
+        const auto a = frame_of(cpu, static_cast<ViewMode>(mode)),
+                   b = frame_of(cuda, static_cast<ViewMode>(mode));
         ASSERT_TRUE(a && b);
         EXPECT_FALSE(a->picture);
         // Photo and error without a photo show the colours, too, from the host.
@@ -87,8 +91,10 @@ TEST(CudaSession, frames_equal_the_cpu_s_and_colours_stay_on_the_device) {
         }
     }
     for (const DrawStyle style : {DrawStyle::points, DrawStyle::ellipsoids}) {
-        const auto a = frame_of(cpu, ViewMode::color, -1, style), b = frame_of(cuda, ViewMode::color, -1, style);
-        EXPECT_EQ(largest_difference(colors_of(*a), colors_of(*b)), 0) << "drawn from the model itself";
+        const auto a = frame_of(cpu, ViewMode::color, -1, style),
+                   b = frame_of(cuda, ViewMode::color, -1, style);
+        EXPECT_EQ(largest_difference(colors_of(*a), colors_of(*b)), 0)
+            << "drawn from the model itself";
     }
     // Beside a photo the numbers are wanted on the host: PSNR is of the floats.
     const auto a = frame_of(cpu, ViewMode::color, 2), b = frame_of(cuda, ViewMode::color, 2);
@@ -162,16 +168,20 @@ TEST(CudaSession, pictures_focus_and_evaluation_work_as_on_the_cpu) {
         h->session.send(focus);
         h->session.send(EvaluateCommand{});
         const NavigationState before = h->state.navigation;
-        ASSERT_TRUE(h->until([&] { return h->pictures.size() == 1 && h->state.status.training.test_psnr > 0; }));
+        ASSERT_TRUE(h->until(
+            [&] { return h->pictures.size() == 1 && h->state.status.training.test_psnr > 0; }));
         EXPECT_EQ(h->pictures[0]->frame->rgba.width, 61) << "what goes to a file is on the host";
         scores.push_back(h->state.status.training.test_psnr);
         points.push_back(h->state.navigation.target);
-        EXPECT_NE(std::make_tuple(before.target.x, before.target.y), std::make_tuple(points.back().x, points.back().y));
+        EXPECT_NE(std::make_tuple(before.target.x, before.target.y),
+                  std::make_tuple(points.back().x, points.back().y));
     }
     EXPECT_NEAR(scores[0], scores[1], 1e-2);
     EXPECT_NEAR(points[0].x, points[1].x, 1e-2);
     EXPECT_NEAR(points[0].z, points[1].z, 1e-2);
-    EXPECT_LE(largest_difference(cpu.pictures[0]->frame->rgba.bytes, cuda.pictures[0]->frame->rgba.bytes), 1);
+    EXPECT_LE(
+        largest_difference(cpu.pictures[0]->frame->rgba.bytes, cuda.pictures[0]->frame->rgba.bytes),
+        1);
 }
 
 TEST(CudaSession, splat_files_stay_on_the_device_and_frames_kept_do_not_hold_the_engine_up) {
@@ -193,12 +203,14 @@ TEST(CudaSession, splat_files_stay_on_the_device_and_frames_kept_do_not_hold_the
     std::vector<std::shared_ptr<const ViewFrame>> kept{first};
     for (int i = 0; i < 6; ++i) kept.push_back(frame_of(h, ViewMode::color));
     EXPECT_FALSE(kept.back()->picture);
-    for (const auto& frame : kept) EXPECT_LE(largest_difference(colors_of(*first), colors_of(*frame)), 1);
+    for (const auto& frame : kept)
+        EXPECT_LE(largest_difference(colors_of(*first), colors_of(*frame)), 1);
     kept.resize(1);
     h.state.frame.reset();
     EXPECT_TRUE(frame_of(h, ViewMode::color)->picture);
     const auto used = emulator::difference(calls, emulator::calls());
-    EXPECT_LE(used.count("cudaMalloc") ? used.at("cudaMalloc") : 0, 3u) << "the pool's own pictures, at most";
+    EXPECT_LE(used.count("cudaMalloc") ? used.at("cudaMalloc") : 0, 3u)
+        << "the pool's own pictures, at most";
     ASSERT_TRUE(h.until_done(h.session.send(CloseCommand{})));
     EXPECT_EQ(h.run_state(), RunState::empty);
     kept.clear();

@@ -1,10 +1,11 @@
-// The doctor in the studio, without a window: what is opened is examined by itself, mending is shown and taken back,
-// Gaussians are looked at by their row, and whatever goes on in the background can be cancelled.
+// The doctor in the studio, without a window: what is opened is examined by itself, mending is
+// shown and taken back, Gaussians are looked at by their row, and whatever goes on in the
+// background can be cancelled.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "renderer/io/splat_io.h"
+#include "renderer/io/splats/splat_io.h"
 #include "studio_harness.h"
 #include "tests/support/random_scene.h"
 
@@ -22,9 +23,11 @@ GaussianModel spoilt_splats(std::size_t count) {
     GaussianModel m(count, 0);
     for (std::size_t i = 0; i < m.count; ++i) {
         for (int c = 0; c < 3; ++c) {
-            m.at(kMeans + c, i) = static_cast<float>(random_in(1, static_cast<std::uint64_t>(c), i, -1, 1));
+            m.at(kMeans + c, i) =
+                static_cast<float>(random_in(1, static_cast<std::uint64_t>(c), i, -1, 1));
             m.at(kLogScales + c, i) = -4.0f;
-            m.at(kSh0 + c, i) = static_cast<float>(random_in(2, static_cast<std::uint64_t>(c), i, -1, 1));
+            m.at(kSh0 + c, i) =
+                static_cast<float>(random_in(2, static_cast<std::uint64_t>(c), i, -1, 1));
         }
         m.at(kOpacityLogits, i) = 1;
     }
@@ -38,7 +41,8 @@ GaussianModel spoilt_splats(std::size_t count) {
 const Finding* find(const SessionHarness& h, const std::string& id) {
     if (!h.state.doctor) return nullptr;
     const auto& all = h.state.doctor->findings;
-    const auto it = std::find_if(all.begin(), all.end(), [&](const Finding& f) { return f.id == id; });
+    const auto it =
+        std::find_if(all.begin(), all.end(), [&](const Finding& f) { return f.id == id; });
     return it == all.end() ? nullptr : &*it;
 }
 
@@ -49,8 +53,10 @@ struct Doctor : ::testing::Test {
     }
     /// Waits for an examination beyond `serial`, and until nothing goes on.
     bool report_after(std::uint64_t serial) {
-        return h.until(
-            [&] { return h.state.doctor && h.state.doctor->serial > serial && h.state.status.activities.empty(); });
+        return h.until([&] {
+            return h.state.doctor && h.state.doctor->serial > serial &&
+                   h.state.status.activities.empty();
+        });
     }
     bool done_and_examined(EngineAction action) {
         const std::uint64_t before = serial();
@@ -81,7 +87,8 @@ TEST_F(Doctor, examines_what_is_opened_without_being_asked) {
     EXPECT_TRUE(h.state.doctor->planned);
     EXPECT_EQ(h.state.doctor->photo_bytes, 9u * 80 * 60 * 3);
     EXPECT_FALSE(h.state.doctor->can_mend);
-    EXPECT_FALSE(find(h, "unused-harmonics")) << "of a model that was not trained, only memory is of interest";
+    EXPECT_FALSE(find(h, "unused-harmonics"))
+        << "of a model that was not trained, only memory is of interest";
 }
 
 TEST_F(Doctor, mends_and_takes_back_one_after_the_other) {
@@ -124,7 +131,8 @@ TEST_F(Doctor, the_picture_is_of_the_mended_splats_and_the_camera_stays) {
     ASSERT_TRUE(h.until([&] { return h.state.frame && h.state.frame->request == 1; }));
     const std::uint64_t first = h.state.frame->serial;
     ASSERT_TRUE(h.until_done(h.session.send(MendCommand{"duplicates"})));
-    ASSERT_TRUE(h.until([&] { return h.state.frame->serial > first; })) << "drawn again without being asked";
+    ASSERT_TRUE(h.until([&] { return h.state.frame->serial > first; }))
+        << "drawn again without being asked";
     EXPECT_EQ(h.state.status.scene_serial, scene) << "another scene would move the camera";
     EXPECT_LE(h.state.frame->visible, 398u);
 }
@@ -136,7 +144,8 @@ TEST_F(Doctor, a_gaussian_is_looked_at_by_its_row) {
     const GaussianModel splats = spoilt_splats(400);
     EXPECT_EQ(h.state.marked->row, 8u);
     EXPECT_FLOAT_EQ(h.state.marked->mean.y, splats.at(kMeans + 1, 8));
-    EXPECT_NEAR(std::sqrt(dot(h.state.marked->axes[0], h.state.marked->axes[0])), std::exp(-4.0f), 1e-6f);
+    EXPECT_NEAR(std::sqrt(dot(h.state.marked->axes[0], h.state.marked->axes[0])), std::exp(-4.0f),
+                1e-6f);
     const Vec3d target = h.state.navigation.target;
     EXPECT_NEAR(target.x, static_cast<double>(splats.at(kMeans, 8)), 1e-6);
     h.session.send(MarkCommand{5});
@@ -183,11 +192,13 @@ TEST_F(Doctor, what_goes_on_is_listed_and_can_be_cancelled) {
 TEST_F(Doctor, notices_tell_of_exports_and_errors) {
     ASSERT_TRUE(open_spoilt());
     ASSERT_TRUE(h.until_done(h.session.send(ExportCommand{(h.folder.path() / "x.spz").string()})));
-    const auto told = std::find_if(h.notes.begin(), h.notes.end(), [](const EngineEvent& e) { return e.notice; });
+    const auto told =
+        std::find_if(h.notes.begin(), h.notes.end(), [](const EngineEvent& e) { return e.notice; });
     ASSERT_NE(told, h.notes.end());
     EXPECT_NE(told->text.find("x.spz"), std::string::npos);
     ASSERT_FALSE(told->lines.empty()) << "SPZ leaves out what is no number, and says so";
-    const auto again = write_splats(h.folder.path() / "y.spz", spoilt_splats(400), SplatWriteOptions{});
+    const auto again =
+        write_splats(h.folder.path() / "y.spz", spoilt_splats(400), SplatWriteOptions{});
     ASSERT_TRUE(again);
     EXPECT_EQ(told->lines, *again) << "the same words as convert's";
 }

@@ -1,15 +1,16 @@
-// The whole studio with OpenGL: headless through EGL, and in a window where there is a display. Pictures it writes are
-// looked at: they must have the size asked for and show something.
+// The whole studio with OpenGL: headless through EGL, and in a window where there is a display.
+// Pictures it writes are looked at: they must have the size asked for and show something.
 #include <cstdlib>
 #include <set>
 
-#include "app/studio.h"
+#include "app/studio/studio.h"
 #include "app/window/window.h"
-#include "renderer/io/image_io.h"
+#include "renderer/io/images/image_io.h"
 #include "studio_harness.h"
 
-// The graphics driver leaves some memory behind and is unloaded before the leak check looks, so that what it left
-// cannot be told from ours. The engine's own tests (studio_session_test.cpp) do check for leaks.
+// The graphics driver leaves some memory behind and is unloaded before the leak check looks, so
+// that what it left cannot be told from ours. The engine's own tests (studio_session_test.cpp) do
+// check for leaks.
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
 
@@ -55,18 +56,19 @@ void expect_picture(const fs::path& file, int width, int height, std::size_t col
 void drive_through(bool headless) {
     const TemporaryFolder folder;
     const std::string at = folder.path().string() + "/";
-    const std::string script = "open " + tiny_capture() +
-                               "\nwait-loaded\nwait-frame\ntrain.start\nwait-step 5\n"
-                               "view.capture 3\nview.mode isects\nwait-frame\nscreenshot " +
-                               at +
-                               "isects.png 160 120\n"
-                               "view.free\nview.mode color\nview.camera 0 -2 -4 0 0 0\nwait-frame\n"
-                               "screenshot " +
-                               at + "plain.png 320 200 plain\nscreenshot " + at +
-                               "overlays.png 320 200 overlays\n"
-                               "train.pause\nwait-idle\nview.frame-all\nview.style ellipsoids\nwait-frame\n"
-                               "screenshot.window " +
-                               at + "window.png\ntrace.save " + at + "trace.perfetto\nquit\n";
+    const std::string script =
+        "open " + tiny_capture() +
+        "\nwait-loaded\nwait-frame\ntrain.start\nwait-step 5\n"
+        "view.capture 3\nview.mode isects\nwait-frame\nscreenshot " +
+        at +
+        "isects.png 160 120\n"
+        "view.free\nview.mode color\nview.camera 0 -2 -4 0 0 0\nwait-frame\n"
+        "screenshot " +
+        at + "plain.png 320 200 plain\nscreenshot " + at +
+        "overlays.png 320 200 overlays\n"
+        "train.pause\nwait-idle\nview.frame-all\nview.style ellipsoids\nwait-frame\n"
+        "screenshot.window " +
+        at + "window.png\ntrace.save " + at + "trace.perfetto\nquit\n";
     EXPECT_EQ(run_studio(studio_options(folder.path(), script, headless)), 0);
     expect_picture(at + "isects.png", 160, 120, 2);
     expect_picture(at + "plain.png", 320, 200, 100);
@@ -82,7 +84,8 @@ TEST(Headless, an_empty_studio_draws_and_quits) {
     const TemporaryFolder folder;
     const std::string window = (folder.path() / "empty.png").string();
     EXPECT_EQ(
-        run_studio(studio_options(folder.path(), "wait-seconds 0.1\nscreenshot.window " + window + "\nquit\n", true)),
+        run_studio(studio_options(
+            folder.path(), "wait-seconds 0.1\nscreenshot.window " + window + "\nquit\n", true)),
         0);
     expect_picture(window, 900, 640, 5);
 }
@@ -92,7 +95,8 @@ int difference_of(const Image8& a, int ax, const Image8& b, int bx, int width) {
     int most = 0;
     for (int y = 0; y < a.height; ++y)
         for (int x = 0; x < width; ++x)
-            for (int c = 0; c < 3; ++c) most = std::max(most, std::abs(a.at(ax + x, y)[c] - b.at(bx + x, y)[c]));
+            for (int c = 0; c < 3; ++c)
+                most = std::max(most, std::abs(a.at(ax + x, y)[c] - b.at(bx + x, y)[c]));
     return most;
 }
 
@@ -104,17 +108,20 @@ TEST(Headless, two_scenes_share_the_picture) {
         options.path = tiny_capture();
         return options;
     };
-    ASSERT_EQ(run_studio(options_of("wait-loaded\nexport " + at + "start.ply\ntrain.run-to 60\nwait-step 60\n" +
-                                    "export " + at + "trained.ply\n")),
+    ASSERT_EQ(run_studio(options_of("wait-loaded\nexport " + at +
+                                    "start.ply\ntrain.run-to 60\nwait-step 60\n" + "export " + at +
+                                    "trained.ply\n")),
               0);
     StudioOptions options = options_of(
-        "wait-loaded\nview.camera 0 -2 -4 0 0 0\nview.overlays off\nview.frusta off\nview.split 0.25\nwait-frame\n"
+        "wait-loaded\nview.camera 0 -2 -4 0 0 0\nview.overlays off\nview.frusta off\nview.split "
+        "0.25\nwait-frame\n"
         "screenshot " +
         at + "split.png 320 200 overlays\nscene.swap\nwait-frame\nscreenshot " + at +
         "swapped.png 320 200 overlays\nscene.swap\nview.compare beside\nscreenshot " + at +
         "beside.png 642 200 overlays\nview.compare toggle\nview.show-photo on\nscreenshot " + at +
-        "toggle.png 320 200 overlays\nview.overlays on\nview.mode error\nview.compare beside\nscreenshot " + at +
-        "error.png 642 200 overlays\nscreenshot.window " + at +
+        "toggle.png 320 200 overlays\nview.overlays on\nview.mode error\nview.compare "
+        "beside\nscreenshot " +
+        at + "error.png 642 200 overlays\nscreenshot.window " + at +
         "window.png\nscene.end-compare\nview.mode color\n"
         "screenshot " +
         at + "a.png 320 200\nopen " + at +
@@ -149,8 +156,11 @@ TEST(Headless, two_scenes_share_the_picture) {
 
 TEST(Headless, scripts_that_fail_give_exit_codes) {
     const TemporaryFolder folder;
-    EXPECT_EQ(run_studio(studio_options(folder.path(), "open /nonexistent\nwait-loaded\n", true)), 1);
-    EXPECT_EQ(run_studio(studio_options(folder.path(), "screenshot.window /proc/nowhere.png\n", true)), 1);
+    EXPECT_EQ(run_studio(studio_options(folder.path(), "open /nonexistent\nwait-loaded\n", true)),
+              1);
+    EXPECT_EQ(
+        run_studio(studio_options(folder.path(), "screenshot.window /proc/nowhere.png\n", true)),
+        1);
     EXPECT_EQ(run_studio(studio_options(folder.path(), "no.such.command\n", true)), 2);
     StudioOptions options = studio_options(folder.path(), "", true);
     options.script = "/nonexistent/script";
@@ -160,8 +170,8 @@ TEST(Headless, scripts_that_fail_give_exit_codes) {
 TEST(Headless, pictures_follow_the_scale) {
     const TemporaryFolder folder;
     const std::string window = (folder.path() / "large.png").string();
-    StudioOptions options =
-        studio_options(folder.path(), "wait-seconds 0.1\nscreenshot.window " + window + "\nquit\n", true);
+    StudioOptions options = studio_options(
+        folder.path(), "wait-seconds 0.1\nscreenshot.window " + window + "\nquit\n", true);
     options.scale = 2;
     EXPECT_EQ(run_studio(options), 0);
     expect_picture(window, 1800, 1280, 5);

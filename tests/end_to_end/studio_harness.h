@@ -1,5 +1,5 @@
-// For tests of the engine thread: a small capture on disk (the built-in sample, tiny), and a session whose results are
-// gathered while waiting for something, with a limit.
+// For tests of the engine thread: a small capture on disk (the built-in sample, tiny), and a
+// session whose results are gathered while waiting for something, with a limit.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,10 +9,10 @@
 #include <functional>
 #include <thread>
 
-#include "app/commands.h"
+#include "app/commands/commands.h"
 #include "app/sample/sample_capture.h"
 #include "app/session/session.h"
-#include "renderer/base/file.h"
+#include "base/file.h"
 
 namespace gs::testing {
 
@@ -21,7 +21,8 @@ class TemporaryFolder {
   public:
     TemporaryFolder() {
         static int count = 0;
-        path_ = fs::temp_directory_path() / fmt::format("gausscope_studio_{}_{}", ::getpid(), count++);
+        path_ =
+            fs::temp_directory_path() / fmt::format("gausscope_studio_{}_{}", ::getpid(), count++);
         fs::create_directories(path_);
     }
     ~TemporaryFolder() {
@@ -53,7 +54,8 @@ inline const std::string& tiny_capture() {
 }
 
 struct SessionHarness {
-    explicit SessionHarness(SessionOptions options = {}) : session(with_folder(std::move(options))), state(session) {
+    explicit SessionHarness(SessionOptions options = {})
+        : session(with_folder(std::move(options))), state(session) {
         state.navigation.distance = 4;
     }
     SessionOptions with_folder(SessionOptions options) {
@@ -73,7 +75,8 @@ struct SessionHarness {
     void gather() {
         state.take_published();
         if (state.status.training.state == RunState::training) ++seen_training;
-        while (auto event = session.out().events.try_take()) (event->error ? errors : notes).push_back(*event);
+        while (auto event = session.out().events.try_take())
+            (event->error ? errors : notes).push_back(*event);
         while (auto picture = session.out().pictures.try_take()) pictures.push_back(*picture);
     }
     bool until_done(std::uint64_t serial) {
@@ -85,7 +88,9 @@ struct SessionHarness {
     bool open(const std::string& path, bool train = false) {
         const std::uint64_t serial = session.send(OpenCommand{path, "", train, false});
         const std::uint64_t before = state.status.scene_serial;
-        return until([&] { return state.status.commands_done >= serial && state.status.scene_serial > before; });
+        return until([&] {
+            return state.status.commands_done >= serial && state.status.scene_serial > before;
+        });
     }
     RunState run_state() const { return state.status.training.state; }
 

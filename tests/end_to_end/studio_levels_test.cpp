@@ -1,9 +1,10 @@
-// Streamed sets of levels: which level a region is drawn at, what is gathered for it, and the studio that switches by
-// distance and budget. A made-up set of known numbers, and the real one where it is there.
+// Streamed sets of levels: which level a region is drawn at, what is gathered for it, and the
+// studio that switches by distance and budget. A made-up set of known numbers, and the real one
+// where it is there.
 #include <cmath>
 
 #include "app/session/levels.h"
-#include "renderer/io/splat_io.h"
+#include "renderer/io/splats/splat_io.h"
 #include "studio_harness.h"
 #include "tests/support/data.h"
 
@@ -36,20 +37,26 @@ struct Set {
         for (std::size_t r = 0; r < kRegions; ++r) {
             std::string lods;
             for (std::size_t level = 0; level < kLevels; ++level)
-                lods += fmt::format("{}\"{}\":{{\"file\":{},\"offset\":{},\"count\":{}}}", level > 0 ? "," : "", level,
-                                    level, r * kCounts[level], kCounts[level]);
-            leaves += fmt::format("{}{{\"bound\":{{\"min\":[{},0,0],\"max\":[{},1,1]}},\"lods\":{{{}}}}}",
-                                  r > 0 ? "," : "", 10 * r, 10 * r + 1, lods);
+                lods += fmt::format("{}\"{}\":{{\"file\":{},\"offset\":{},\"count\":{}}}",
+                                    level > 0 ? "," : "", level, level, r * kCounts[level],
+                                    kCounts[level]);
+            leaves +=
+                fmt::format("{}{{\"bound\":{{\"min\":[{},0,0],\"max\":[{},1,1]}},\"lods\":{{{}}}}}",
+                            r > 0 ? "," : "", 10 * r, 10 * r + 1, lods);
         }
         meta = folder.path() / "set" / "lod-meta.json";
         EXPECT_TRUE(write_text_file(
-            meta, fmt::format("{{\"lodLevels\":3,\"filenames\":[{}],\"tree\":{{\"children\":[{}]}}}}", files, leaves)));
+            meta,
+            fmt::format("{{\"lodLevels\":3,\"filenames\":[{}],\"tree\":{{\"children\":[{}]}}}}",
+                        files, leaves)));
     }
     testing::TemporaryFolder folder;
     fs::path meta;
 };
 
-Camera camera_at(double x) { return look_at({x, 0.5, 0.5}, {x + 10, 0.5, 0.5}, {0, -1, 0}, 1000, 1000, 0.9); }
+Camera camera_at(double x) {
+    return look_at({x, 0.5, 0.5}, {x + 10, 0.5, 0.5}, {0, -1, 0}, 1000, 1000, 0.9);
+}
 
 LevelSet the_set(const Set& files) {
     auto set = read_level_set(files.meta);
@@ -92,7 +99,8 @@ TEST(Levels, keep_to_the_budget_by_coarsening_what_is_far) {
     const LevelChoice none = choose_levels(set, camera_at(-1), {50, 1e-3, -1});
     EXPECT_TRUE(none.over_budget);
     EXPECT_EQ(none, coarsest_levels(set));
-    EXPECT_EQ(choose_levels(set, camera_at(-1), {1e9, 3, 1}).gaussians, set.gaussians(1)) << "one level, if so wished";
+    EXPECT_EQ(choose_levels(set, camera_at(-1), {1e9, 3, 1}).gaussians, set.gaussians(1))
+        << "one level, if so wished";
 }
 
 TEST(Levels, are_gathered_from_the_files_that_are_needed) {
@@ -108,7 +116,10 @@ TEST(Levels, are_gathered_from_the_files_that_are_needed) {
     for (std::size_t r = 0; r < kRegions; ++r) {
         std::size_t there = 0;
         for (std::size_t i = 0; i < gathered->model.count; ++i)
-            there += std::abs(gathered->model.at(kMeans, i) - (10 * static_cast<float>(r) + 0.5f)) < 0.05f ? 1 : 0;
+            there += std::abs(gathered->model.at(kMeans, i) - (10 * static_cast<float>(r) + 0.5f)) <
+                             0.05f
+                         ? 1
+                         : 0;
         EXPECT_EQ(there, r == 2 ? 400u : 25u) << r;
     }
     // A level as a whole is what read_splats() gives.
@@ -116,14 +127,15 @@ TEST(Levels, are_gathered_from_the_files_that_are_needed) {
         SplatReadOptions options;
         options.lod = level;
         const auto whole = read_splats(files.meta, options);
-        const auto by_choice = gather_levels(set, choose_levels(set, camera_at(0), {1e9, 1, level}), {}, {});
+        const auto by_choice =
+            gather_levels(set, choose_levels(set, camera_at(0), {1e9, 1, level}), {}, {});
         ASSERT_TRUE(whole && by_choice);
         ASSERT_EQ(whole->model.count, by_choice->model.count);
         for (std::size_t i = 0; i < whole->model.count; ++i)
             EXPECT_EQ(whole->model.at(kMeans, i), by_choice->model.at(kMeans, i));
     }
-    const auto cancelled =
-        gather_levels(set, mixed, {}, [](std::string_view, std::size_t, std::size_t) { return false; });
+    const auto cancelled = gather_levels(
+        set, mixed, {}, [](std::string_view, std::size_t, std::size_t) { return false; });
     ASSERT_FALSE(cancelled);
     EXPECT_EQ(cancelled.error().kind, ErrorKind::cancelled);
     drop_files(set, coarsest_levels(set), 0, gathered->files);
@@ -136,9 +148,11 @@ TEST(Levels, an_environment_belongs_to_every_level) {
     ASSERT_TRUE(text);
     fs::create_directories(files.meta.parent_path() / "env");
     GaussianModel sky(7, 0);
-    for (std::size_t i = 0; i < sky.count; ++i) sky.at(kMeans + 1, i) = -50, sky.at(kOpacityLogits, i) = 3;
+    for (std::size_t i = 0; i < sky.count; ++i)
+        sky.at(kMeans + 1, i) = -50, sky.at(kOpacityLogits, i) = 3;
     ASSERT_TRUE(write_splats(files.meta.parent_path() / "env/meta.json", sky));
-    ASSERT_TRUE(write_text_file(files.meta, "{\"environment\":\"env/meta.json\"," + text->substr(1)));
+    ASSERT_TRUE(
+        write_text_file(files.meta, "{\"environment\":\"env/meta.json\"," + text->substr(1)));
     const LevelSet set = the_set(files);
     const auto gathered = gather_levels(set, coarsest_levels(set), {}, {});
     ASSERT_TRUE(gathered) << gathered.error().text();
@@ -168,8 +182,10 @@ TEST(LevelsInTheStudio, switch_with_the_camera_and_the_budget) {
     ASSERT_TRUE(h.until([&] { return h.state.levels && h.state.scene; }));
     EXPECT_EQ(h.state.scene->gaussians, kRegions * 25) << "the coarsest first";
     const auto settled = [&](std::uint64_t request) {
-        return h.until(
-            [&] { return h.state.frame && h.state.frame->request == request && h.state.status.activities.empty(); });
+        return h.until([&] {
+            return h.state.frame && h.state.frame->request == request &&
+                   h.state.status.activities.empty();
+        });
     };
     h.session.request_view(seen_from(h, -1, 1e9, 1));
     ASSERT_TRUE(settled(1));

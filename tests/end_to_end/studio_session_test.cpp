@@ -1,4 +1,5 @@
-// The engine thread without a window: loading, training on command, pictures meanwhile, saving, errors, shutdown.
+// The engine thread without a window: loading, training on command, pictures meanwhile, saving,
+// errors, shutdown.
 #include <fstream>
 
 #include "studio_harness.h"
@@ -16,7 +17,8 @@ SessionOptions quiet_options() {
     options.checkpoint_every = 0;
     return options;
 }
-ViewRequest request_for(const SessionHarness& h, ViewMode mode = ViewMode::color, int capture_view = -1) {
+ViewRequest request_for(const SessionHarness& h, ViewMode mode = ViewMode::color,
+                        int capture_view = -1) {
     ViewRequest request = view_request_of(h.state, 160, 120);
     request.settings.mode = mode;
     request.settings.capture_view = capture_view;
@@ -28,7 +30,8 @@ TEST(Session, opens_a_capture_and_publishes_what_is_in_it) {
     SessionHarness h(quiet_options());
     ASSERT_TRUE(h.open(tiny_capture()));
     EXPECT_EQ(h.run_state(), RunState::ready);
-    ASSERT_TRUE(h.until([&] { return h.state.scene && h.state.cameras && h.state.cameras->size() == 9; }));
+    ASSERT_TRUE(
+        h.until([&] { return h.state.scene && h.state.cameras && h.state.cameras->size() == 9; }));
     EXPECT_GT(h.state.scene->gaussians, 100u);
     EXPECT_EQ(h.state.scene->train_views + h.state.scene->test_views, 9u);
     EXPECT_EQ(h.state.scene->histograms.size(), 4u);
@@ -42,9 +45,11 @@ TEST(Session, starts_pauses_steps_and_runs_to_a_step) {
     SessionHarness h(options);
     ASSERT_TRUE(h.open(tiny_capture()));
     h.session.send(StepCommand{1});
-    ASSERT_TRUE(h.until([&] { return h.run_state() == RunState::paused && h.state.status.training.step == 1; }));
+    ASSERT_TRUE(h.until(
+        [&] { return h.run_state() == RunState::paused && h.state.status.training.step == 1; }));
     h.session.send(RunToCommand{6});
-    ASSERT_TRUE(h.until([&] { return h.run_state() == RunState::paused && h.state.status.training.step == 6; }));
+    ASSERT_TRUE(h.until(
+        [&] { return h.run_state() == RunState::paused && h.state.status.training.step == 6; }));
     h.session.send(StartCommand{});
     ASSERT_TRUE(h.until([&] { return h.state.status.training.step > 10; }));
     ASSERT_TRUE(h.until_done(h.session.send(PauseCommand{})));
@@ -63,7 +68,8 @@ TEST(Session, a_whole_run_finishes_evaluates_and_saves) {
     options.evaluate_every = 6;
     SessionHarness h(options);
     ASSERT_TRUE(h.open(tiny_capture(), true));
-    ASSERT_TRUE(h.until([&] { return h.run_state() == RunState::finished && !h.state.status.evaluating; }));
+    ASSERT_TRUE(
+        h.until([&] { return h.run_state() == RunState::finished && !h.state.status.evaluating; }));
     EXPECT_EQ(h.state.status.training.step, 12u);
     ASSERT_TRUE(h.until([&] { return h.state.curves && h.state.curves->test_psnr.size() == 2; }));
     EXPECT_GT(h.state.status.training.test_psnr, 3.0);
@@ -94,7 +100,8 @@ TEST(Session, every_mode_and_style_gives_a_picture) {
     ASSERT_TRUE(h.until([&] { return h.state.status.training.step == 5; }));
     std::uint64_t serial = 0;
     for (int mode = 0; mode < static_cast<int>(kViewModeNames.size()); ++mode) {
-        for (const DrawStyle style : {DrawStyle::splats, DrawStyle::points, DrawStyle::ellipsoids}) {
+        for (const DrawStyle style :
+             {DrawStyle::splats, DrawStyle::points, DrawStyle::ellipsoids}) {
             ViewRequest request = request_for(h, static_cast<ViewMode>(mode), 2);
             request.settings.style = style;
             request.serial = ++serial;
@@ -108,8 +115,8 @@ TEST(Session, every_mode_and_style_gives_a_picture) {
             EXPECT_EQ(frame.photo.width, 80);
             EXPECT_GT(frame.psnr, 3.0);
             EXPECT_LE(frame.map_min, frame.map_max);
-            EXPECT_TRUE(std::adjacent_find(frame.rgba.bytes.begin(), frame.rgba.bytes.end(), std::not_equal_to<>()) !=
-                        frame.rgba.bytes.end());
+            EXPECT_TRUE(std::adjacent_find(frame.rgba.bytes.begin(), frame.rgba.bytes.end(),
+                                           std::not_equal_to<>()) != frame.rgba.bytes.end());
         }
     }
     EXPECT_TRUE(h.errors.empty());
@@ -122,7 +129,8 @@ TEST(Session, heatmaps_arrive_while_training_from_a_free_camera) {
     ASSERT_TRUE(h.open(tiny_capture(), true));
     ASSERT_TRUE(h.until([&] { return h.state.status.training.step > 3; }));
     std::uint64_t serial = 0;
-    for (const ViewMode mode : {ViewMode::contributors, ViewMode::isects, ViewMode::pairs, ViewMode::depth}) {
+    for (const ViewMode mode :
+         {ViewMode::contributors, ViewMode::isects, ViewMode::pairs, ViewMode::depth}) {
         ViewRequest request = request_for(h, mode);
         request.serial = ++serial;
         h.session.request_view(request);
@@ -182,7 +190,8 @@ TEST(Session, saved_runs_go_on_and_exported_splats_open) {
     h.session.send(StartCommand{});
     ASSERT_TRUE(h.until([&] { return !h.errors.empty(); }));
     ASSERT_TRUE(h.until_done(h.session.send(EvaluateCommand{})));
-    ASSERT_TRUE(h.until([&] { return !h.state.status.evaluating && h.state.status.training.test_psnr > 0; }));
+    ASSERT_TRUE(h.until(
+        [&] { return !h.state.status.evaluating && h.state.status.training.test_psnr > 0; }));
 }
 
 TEST(Session, bad_paths_and_outputs_are_reported_and_nothing_is_lost) {
@@ -265,7 +274,8 @@ TEST(Session, what_the_cost_model_needs_is_told_of_steps_and_frames) {
     EXPECT_EQ(h.state.status.step_cost.width, 0) << "no step yet";
     EXPECT_TRUE(std::isnan(h.state.status.training.loss)) << "not known is not zero";
     h.session.send(StepCommand{2});
-    ASSERT_TRUE(h.until([&] { return h.state.status.training.step == 2 && h.state.status.step_cost.width > 0; }));
+    ASSERT_TRUE(h.until(
+        [&] { return h.state.status.training.step == 2 && h.state.status.step_cost.width > 0; }));
     EXPECT_EQ(h.state.status.step_cost.width, 80);
     EXPECT_GT(h.state.status.step_cost.counters.isects, 0u);
     EXPECT_GT(h.state.status.training.loss, 0);
@@ -278,13 +288,14 @@ class ThrowingRasterizer final : public Rasterizer {
   public:
     std::string name() const override { return "throwing"; }
     std::unique_ptr<ForwardState> make_state() const override { return inner_->make_state(); }
-    void forward(ParameterSource& source, const Camera& camera, const RenderOptions& options, ForwardState& state,
-                 RenderResult& result) override {
+    void forward(ParameterSource& source, const Camera& camera, const RenderOptions& options,
+                 ForwardState& state, RenderResult& result) override {
         if (++calls_ > 4) throw std::runtime_error("the device is gone");
         inner_->forward(source, camera, options, state, result);
     }
-    void backward(ParameterSource& source, const Camera& camera, const RenderOptions& options, ForwardState& state,
-                  const RenderResult& result, const PixelGradients& gradients, GradientSink& sink) override {
+    void backward(ParameterSource& source, const Camera& camera, const RenderOptions& options,
+                  ForwardState& state, const RenderResult& result, const PixelGradients& gradients,
+                  GradientSink& sink) override {
         inner_->backward(source, camera, options, state, result, gradients, sink);
     }
 

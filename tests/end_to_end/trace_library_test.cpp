@@ -1,5 +1,5 @@
-// Opening traces in the studio: files come in beside the session without waiting, damaged ones say why, closing stops
-// reading, and which files are traces.
+// Opening traces in the studio: files come in beside the session without waiting, damaged ones say
+// why, closing stops reading, and which files are traces.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,10 +9,10 @@
 #include <filesystem>
 #include <thread>
 
-#include "app/trace_library.h"
-#include "profiler/export_perfetto.h"
-#include "profiler/export_text.h"
-#include "profiler/trace_file.h"
+#include "app/session/trace_library.h"
+#include "profiler/files/export_perfetto.h"
+#include "profiler/files/export_text.h"
+#include "profiler/files/trace_file.h"
 #include "tests/panels/fake_trainer.h"
 
 namespace gs::test {
@@ -20,7 +20,8 @@ namespace {
 
 class Library : public testing::Test {
   protected:
-    Library() : folder(fs::temp_directory_path() / ("gausscope-traces-" + std::to_string(::getpid()))) {
+    Library()
+        : folder(fs::temp_directory_path() / ("gausscope-traces-" + std::to_string(::getpid()))) {
         fs::create_directories(folder);
         TraceStore made;
         fill_trainer(made, {.iterations = 30});

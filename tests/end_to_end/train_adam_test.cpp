@@ -1,4 +1,5 @@
-// Sixty real training steps (rasterizer, loss, backward, Adam) against the losses of an independent float64 program.
+// Sixty real training steps (rasterizer, loss, backward, Adam) against the losses of an independent
+// float64 program.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,8 +27,8 @@ GaussianModel initial_model(const Arrays& a) {
         const Array& values = a[name];
         for (std::size_t i = 0; i < n; ++i)
             for (int k = 0; k < count; ++k)
-                model.at(first + k, i) =
-                    static_cast<float>(values[i * static_cast<std::size_t>(count) + static_cast<std::size_t>(k)]);
+                model.at(first + k, i) = static_cast<float>(
+                    values[i * static_cast<std::size_t>(count) + static_cast<std::size_t>(k)]);
     };
     planes("init_means", kMeans, 3);
     planes("init_ls", kLogScales, 3);
@@ -73,15 +74,17 @@ ImageF target_of(const Arrays& a, std::size_t index) {
 
 LearningRates rates_of(const Arrays& a) {
     LearningRates rates{};
-    const std::map<std::string, int> groups{{"means", kGroupMeans}, {"quats", kGroupQuats}, {"ls", kGroupScales},
-                                            {"lo", kGroupOpacity},  {"sh0", kGroupSh0},     {"shN", kGroupShRest}};
+    const std::map<std::string, int> groups{{"means", kGroupMeans}, {"quats", kGroupQuats},
+                                            {"ls", kGroupScales},   {"lo", kGroupOpacity},
+                                            {"sh0", kGroupSh0},     {"shN", kGroupShRest}};
     for (std::size_t i = 0; i < a["lr"].size(); ++i)
         rates[static_cast<std::size_t>(groups.at(a["lr_order"].texts[i]))] = a["lr"][i];
     return rates;
 }
 
 /// Largest difference of any parameter from the stored ones after some step.
-double worst_parameter(const Arrays& a, const std::string& after, const GaussianModel& model, const LazyAdam& adam) {
+double worst_parameter(const Arrays& a, const std::string& after, const GaussianModel& model,
+                       const LazyAdam& adam) {
     struct Planes {
         const char* name;
         int first, count;
@@ -98,8 +101,9 @@ double worst_parameter(const Arrays& a, const std::string& after, const Gaussian
             alignas(64) float now[45 * kBlock];
             adam.read(model, i / kBlock, g.first, g.count, now);
             for (std::size_t k = 0; k < static_cast<std::size_t>(g.count); ++k)
-                worst = std::max(worst, std::abs(static_cast<double>(now[k * kBlock + i % kBlock]) -
-                                                 expected[i * static_cast<std::size_t>(g.count) + k]));
+                worst =
+                    std::max(worst, std::abs(static_cast<double>(now[k * kBlock + i % kBlock]) -
+                                             expected[i * static_cast<std::size_t>(g.count) + k]));
         }
     }
     return worst;
@@ -135,7 +139,8 @@ TEST(TrainAdam, LossesMatchTheReference) {
         adam.end_step();
         const double relative = std::abs(terms.loss - a["loss"][step]) / a["loss"][step];
         worst = std::max(worst, relative);
-        EXPECT_LT(relative, 1e-5) << "step " << step << ": " << terms.loss << " instead of " << a["loss"][step];
+        EXPECT_LT(relative, 1e-5) << "step " << step << ": " << terms.loss << " instead of "
+                                  << a["loss"][step];
         const std::string after = "after" + std::to_string(step + 1) + "_";
         if (a.has(after + "means")) {
             const double difference = worst_parameter(a, after, model, adam);

@@ -1,7 +1,7 @@
 // A short real run: the fox capture, small, from its sparse points to a picture one recognises.
 #include <gtest/gtest.h>
 
-#include "renderer/io/capture_io.h"
+#include "renderer/io/captures/capture_io.h"
 #include "tests/support/data.h"
 #include "trainer/trainer.h"
 
@@ -18,14 +18,15 @@ TEST(TrainFox, ShortRunLearnsTheScene) {
     const std::vector<std::size_t> held_out = shared->view_indices(true);
     ASSERT_FALSE(held_out.empty());
     const double steps = 150;
-    auto trainer = Trainer::create(shared, scaled_to_steps(TrainingSettings{}, steps), make_cpu_rasterizer());
+    auto trainer =
+        Trainer::create(shared, scaled_to_steps(TrainingSettings{}, steps), make_cpu_rasterizer());
     ASSERT_TRUE(trainer) << trainer.error().text();
     const Evaluation before = (*trainer)->evaluate(held_out);
     while (!(*trainer)->finished()) (*trainer)->step();
     const Evaluation after = (*trainer)->evaluate(held_out);
     RecordProperty("psnr", std::to_string(after.psnr));
-    std::printf("fox, %.0f steps: PSNR %.2f -> %.2f dB, SSIM %.3f -> %.3f\n", steps, before.psnr, after.psnr,
-                before.ssim, after.ssim);
+    std::printf("fox, %.0f steps: PSNR %.2f -> %.2f dB, SSIM %.3f -> %.3f\n", steps, before.psnr,
+                after.psnr, before.ssim, after.ssim);
     EXPECT_GT(after.psnr, 18.0);
     EXPECT_GT(after.psnr, before.psnr + 6.0);
     EXPECT_GT(after.ssim, before.ssim + 0.2);

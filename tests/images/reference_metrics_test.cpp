@@ -1,10 +1,11 @@
-// The oracle's picture metrics and loss gradient against stored values (an independent program and scikit-image).
+// The oracle's picture metrics and loss gradient against stored values (an independent program and
+// scikit-image).
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "renderer/io/image_io.h"
+#include "renderer/io/images/image_io.h"
 #include "renderer/reference/loss.h"
 #include "tests/support/compare.h"
 #include "tests/support/data.h"
@@ -50,7 +51,8 @@ TEST(ReferenceMetrics, MapsAndGradientsAgree) {
         if (!key.ends_with(suffix)) continue;
         const std::string name = key.substr(0, key.size() - suffix.size());
         const reference::Image a = load(name + "_a"), b = load(name + "_b");
-        EXPECT_LE(max_abs_difference(reference::ssim_map(a, b), f[name + "_ssim_map"]), 1e-6) << name;
+        EXPECT_LE(max_abs_difference(reference::ssim_map(a, b), f[name + "_ssim_map"]), 1e-6)
+            << name;
         EXPECT_LE(relative_l2(reference::loss_l1_dssim(a, b).gradient, gradient), 1e-6) << name;
     }
 }

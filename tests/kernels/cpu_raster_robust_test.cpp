@@ -1,7 +1,8 @@
-// The CPU backend under poison values, any number of threads, and changes that must not change the picture.
+// The CPU backend under poison values, any number of threads, and changes that must not change the
+// picture.
 #include <gtest/gtest.h>
 
-#include "renderer/device/parallel.h"
+#include "base/parallel.h"
 #include "tests/support/random_scene.h"
 #include "tests/support/raster_checks.h"
 #include "tests/support/render_case.h"
@@ -13,7 +14,8 @@ class PoisonTest : public ::testing::TestWithParam<int> {};
 
 TEST_P(PoisonTest, StaysInItsPlace) { check_poison(make_cpu_rasterizer, GetParam()); }
 
-INSTANTIATE_TEST_SUITE_P(Cpu, PoisonTest, ::testing::Values(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 30, 58));
+INSTANTIATE_TEST_SUITE_P(Cpu, PoisonTest,
+                         ::testing::Values(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 30, 58));
 
 TEST(CpuRobust, AllParametersPoisoned) {
     const Camera camera = random_camera(21, 0, 70, 50);
@@ -44,7 +46,8 @@ TEST(CpuRobust, DegenerateQuaternions) {
         const DrawnGradients g = run.backward(case_upstream(camera.width, camera.height));
         for (std::size_t i = 0; i < model.count; ++i)
             for (int p = 0; p < model.planes(); ++p)
-                ASSERT_TRUE(std::isfinite(g.parameters.at(p, i)) || i == 3) << "Gaussian " << i << " plane " << p;
+                ASSERT_TRUE(std::isfinite(g.parameters.at(p, i)) || i == 3)
+                    << "Gaussian " << i << " plane " << p;
     }
 }
 
@@ -71,7 +74,8 @@ TEST(CpuRobust, SameBitsForAnyNumberOfThreads) {
         }
         expect_same(drawn, first, fmt::format("{} threads", threads));
         EXPECT_EQ(drawn.contributors, first.contributors);
-        EXPECT_EQ(max_abs_difference(drawn.result.isects_per_tile, first.result.isects_per_tile), 0);
+        EXPECT_EQ(max_abs_difference(drawn.result.isects_per_tile, first.result.isects_per_tile),
+                  0);
         EXPECT_EQ(max_abs_difference(drawn.result.pairs_per_tile, first.result.pairs_per_tile), 0);
         EXPECT_EQ(gradients.parameters.values, first_gradients.parameters.values);
         EXPECT_EQ(gradients.mean2d, first_gradients.mean2d);
@@ -87,7 +91,8 @@ TEST(CpuRobust, StateAndResultAreReusable) {
     const Camera wide = random_camera(24, 0, 150, 90), narrow = random_camera(24, 1, 33, 61);
     RasterRun reused(make_cpu_rasterizer());
     for (int round = 0; round < 2; ++round)
-        for (const auto& [model, camera] : {std::pair{&a, &wide}, {&b, &narrow}, {&b, &wide}, {&a, &narrow}}) {
+        for (const auto& [model, camera] :
+             {std::pair{&a, &wide}, {&b, &narrow}, {&b, &wide}, {&a, &narrow}}) {
             RasterRun fresh(make_cpu_rasterizer());
             const Drawn drawn = reused.draw(*model, *camera, {});
             expect_same(drawn, fresh.draw(*model, *camera, {}), "reused");
@@ -125,11 +130,13 @@ TEST(CpuRobust, InvisibleGaussiansChangeNothing) {
     GaussianModel behind = random_model(recipe), aside = behind, faint = behind;
     move_to(behind, eye - 4.0 * ahead);
     move_to(aside, eye + 10.0 * ahead + 60.0 * right);
-    for (std::size_t i = 0; i < faint.count; ++i) faint.at(kOpacityLogits, i) = -5.6f;  // just below 1/255
+    for (std::size_t i = 0; i < faint.count; ++i)
+        faint.at(kOpacityLogits, i) = -5.6f;  // just below 1/255
     expect_same(run.draw(joined(model, behind), camera, {}), before, "behind the camera");
     expect_same(run.draw(joined(model, aside), camera, {}), before, "outside the picture");
     expect_same(run.draw(joined(model, faint), camera, {}), before, "below the cut");
-    expect_same(run.draw(joined(behind, model), camera, {}, true), before, "behind the camera, first in memory");
+    expect_same(run.draw(joined(behind, model), camera, {}, true), before,
+                "behind the camera, first in memory");
 }
 
 TEST(CpuRobust, HiddenGaussiansChangeNothing) {
@@ -150,7 +157,8 @@ TEST(CpuRobust, HiddenGaussiansChangeNothing) {
     RasterRun run(make_cpu_rasterizer());
     const Drawn before = run.draw(wall, camera, {});
     expect_same(run.draw(joined(wall, random_model({})), camera, {}), before, "behind a wall");
-    expect_same(run.draw(joined(random_model({}), wall), camera, {}), before, "behind a wall, first in memory");
+    expect_same(run.draw(joined(random_model({}), wall), camera, {}), before,
+                "behind a wall, first in memory");
 }
 
 TEST(CpuRobust, OrderInMemoryDoesNotMatter) {
@@ -159,7 +167,8 @@ TEST(CpuRobust, OrderInMemoryDoesNotMatter) {
     const GaussianModel model = random_model(recipe);
     GaussianModel reversed = model;
     for (int p = 0; p < model.planes(); ++p)
-        for (std::size_t i = 0; i < model.count; ++i) reversed.at(p, i) = model.at(p, model.count - 1 - i);
+        for (std::size_t i = 0; i < model.count; ++i)
+            reversed.at(p, i) = model.at(p, model.count - 1 - i);
     const Camera camera = random_camera(27, 0, 120, 80);
     RasterRun run(make_cpu_rasterizer());
     expect_same(run.draw(model, camera, {}), run.draw(reversed, camera, {}), "reversed");
@@ -172,7 +181,8 @@ TEST(CpuRobust, OptionsThatOnlySaveWork) {
     RenderOptions all, none;
     all.counters = true;
     none.gradients = false;
-    expect_same(run.draw(model, camera, all), run.draw(model, camera, none), "counters and gradients");
+    expect_same(run.draw(model, camera, all), run.draw(model, camera, none),
+                "counters and gradients");
     none.depth = false;
     const Drawn a = run.draw(model, camera, all), b = run.draw(model, camera, none);
     EXPECT_EQ(max_abs_difference(a.color, b.color), 0);

@@ -1,4 +1,5 @@
-// The CPU backend against the oracle on random scenes: sizes, options, profiles, counters, instruction sets.
+// The CPU backend against the oracle on random scenes: sizes, options, profiles, counters,
+// instruction sets.
 #include <gtest/gtest.h>
 
 #include "tests/support/random_scene.h"
@@ -14,13 +15,15 @@ void compare(const GaussianModel& model, const Camera& camera, const RenderOptio
 }
 
 TEST(CpuScenes, PicturesOfEverySize) {
-    const int sizes[][2] = {{1, 1}, {7, 5}, {16, 16}, {17, 33}, {1, 200}, {200, 1}, {100, 75}, {333, 211}};
+    const int sizes[][2] = {{1, 1},   {7, 5},   {16, 16},  {17, 33},
+                            {1, 200}, {200, 1}, {100, 75}, {333, 211}};
     std::uint64_t index = 0;
     for (const auto& size : sizes) {
         SCOPED_TRACE(fmt::format("{} x {}", size[0], size[1]));
         RenderOptions options;
         options.background = {0.1f, 0.4f, 0.7f};
-        compare(random_model({}), random_camera(1, index++, size[0], size[1]), options, small_picture());
+        compare(random_model({}), random_camera(1, index++, size[0], size[1]), options,
+                small_picture());
     }
 }
 
@@ -54,7 +57,8 @@ TEST(CpuScenes, OneHugeGaussian) {
         recipe.count = 1;
         recipe.opacity_lo = recipe.opacity_hi = 0.7f;
         GaussianModel model = random_model(recipe);
-        for (int k = 0; k < 3; ++k) model.at(kLogScales + k, 0) = static_cast<float>(log_scale - 0.1 * k);
+        for (int k = 0; k < 3; ++k)
+            model.at(kLogScales + k, 0) = static_cast<float>(log_scale - 0.1 * k);
         compare(model, random_camera(3, 0, 130, 90), {});
     }
 }
@@ -74,7 +78,8 @@ TEST(CpuScenes, ThousandsInOneTile) {
 }
 
 TEST(CpuScenes, CompatibilityProfiles) {
-    for (const Compatibility profile : {Compatibility::tight, Compatibility::gsplat, Compatibility::inria}) {
+    for (const Compatibility profile :
+         {Compatibility::tight, Compatibility::gsplat, Compatibility::inria}) {
         SCOPED_TRACE(name_of(profile));
         RenderOptions options;
         options.compatibility = profile;
@@ -127,14 +132,16 @@ TEST(CpuScenes, NeedlesAndPancakes) {
     recipe.scale_lo = 0.005f;
     recipe.scale_hi = 0.5f;
     compare(random_model(recipe), random_camera(9, 0, 160, 120), {});
-    // Beyond 1000 to 1 single precision shows, but stays small: the determinant is free of cancellation.
+    // Beyond 1000 to 1 single precision shows, but stays small: the determinant is free of
+    // cancellation.
     recipe.scale_lo = 1e-4f;
     recipe.scale_hi = 2.0f;
     const GaussianModel extreme = random_model(recipe);
     const Camera camera = random_camera(9, 0, 160, 120);
     RasterRun run(make_cpu_rasterizer());
     const Drawn drawn = run.draw(extreme, camera, {});
-    const auto picture = reference::render(reference::Parameters(extreme), camera, reference_options({}));
+    const auto picture =
+        reference::render(reference::Parameters(extreme), camera, reference_options({}));
     EXPECT_LE(max_abs_difference(drawn.color, picture.color, picture.fragile), 2e-4);
     EXPECT_LE(max_abs_difference(drawn.alpha, picture.alpha, picture.fragile), 2e-4);
 }
@@ -147,7 +154,8 @@ TEST(CpuScenes, BoundsOnlySaveWork) {
     for (std::uint64_t i = 0; i < 6; ++i) {
         const Camera camera = random_camera(10, i, 120, 90, i < 3 ? 5.0 : 15.0);
         RasterRun run(make_cpu_rasterizer());
-        const Drawn all = run.draw(model, camera, {}, false), some = run.draw(model, camera, {}, true);
+        const Drawn all = run.draw(model, camera, {}, false),
+                    some = run.draw(model, camera, {}, true);
         EXPECT_EQ(max_abs_difference(all.color, some.color), 0);
         EXPECT_EQ(max_abs_difference(all.depth, some.depth), 0);
         EXPECT_LE(some.result.counters.candidates, all.result.counters.candidates);

@@ -1,10 +1,11 @@
-// --backend: which backend is chosen where there is a device and where there is none. The device is the emulated one.
+// --backend: which backend is chosen where there is a device and where there is none. The device is
+// the emulated one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
-#include "app/backend.h"
+#include "app/backend/backend.h"
 #include "tests/support/emulator/emulator.h"
 
 namespace {
@@ -18,7 +19,8 @@ TEST(Backend, AutoTakesTheDevice) {
         const auto backend = choose_backend(wanted);
         ASSERT_TRUE(backend.has_value()) << wanted;
         EXPECT_TRUE(backend->cuda);
-        EXPECT_THAT(backend->name, ::testing::MatchesRegex("CUDA \\(emulated CUDA device, sm_[0-9]+\\)"));
+        EXPECT_THAT(backend->name,
+                    ::testing::MatchesRegex("CUDA \\(emulated CUDA device, sm_[0-9]+\\)"));
         const auto rasterizer = backend->make_rasterizer();
         ASSERT_TRUE(rasterizer.has_value());
         EXPECT_EQ((*rasterizer)->name(), backend->name);

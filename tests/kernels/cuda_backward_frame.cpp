@@ -20,21 +20,24 @@ Vec3f color_of(const GaussianModel& model, std::size_t i, const FrameConstants& 
     math::sh_basis(c.sh_degree, math::normalize(model.mean(i) - c.position), basis);
     float color[3] = {0.5f, 0.5f, 0.5f};
     for (int k = 0; k < sh_bases(c.sh_degree); ++k)
-        for (int channel = 0; channel < 3; ++channel) color[channel] += basis[k] * model.at(kSh0 + 3 * k + channel, i);
+        for (int channel = 0; channel < 3; ++channel)
+            color[channel] += basis[k] * model.at(kSh0 + 3 * k + channel, i);
     return {std::max(color[0], 0.0f), std::max(color[1], 0.0f), std::max(color[2], 0.0f)};
 }
 
 /// False when it draws nothing.
 bool splat_of(const GaussianModel& model, std::size_t i, const FrameConstants& c, Splat& out) {
     const auto e = [&](int p) { return std::exp(model.at(p, i)) * c.scale_modifier; };
-    const Quatf quat{model.at(kQuats, i), model.at(kQuats + 1, i), model.at(kQuats + 2, i), model.at(kQuats + 3, i)};
-    const auto projected =
-        math::project(c.camera, model.mean(i), {e(kLogScales), e(kLogScales + 1), e(kLogScales + 2)}, quat);
+    const Quatf quat{model.at(kQuats, i), model.at(kQuats + 1, i), model.at(kQuats + 2, i),
+                     model.at(kQuats + 3, i)};
+    const auto projected = math::project(
+        c.camera, model.mean(i), {e(kLogScales), e(kLogScales + 1), e(kLogScales + 2)}, quat);
     const auto conic = math::conic_of(projected.cov, projected.det, c.blur);
     float opacity = math::sigmoid(model.at(kOpacityLogits, i));
     if (c.antialiased != 0) opacity *= conic.compensation;
     const float limit = 2.0f * std::log(opacity / c.rules.alpha_min);
-    if (!(projected.camera.z > c.rules.near_plane && limit > 0.0f && conic.det > 0.0f)) return false;
+    if (!(projected.camera.z > c.rules.near_plane && limit > 0.0f && conic.det > 0.0f))
+        return false;
     const Vec3f color = color_of(model, i, c);
     out = {projected.mean.x,
            projected.mean.y,
@@ -48,29 +51,34 @@ bool splat_of(const GaussianModel& model, std::size_t i, const FrameConstants& c
            color.y,
            color.z,
            std::sqrt(limit * (projected.cov.yy + c.blur)) + 0.1f};
-    return out.x + out.extent_x > 0 && out.x - out.extent_x < static_cast<float>(c.width) && out.y + out.extent_y > 0 &&
-           out.y - out.extent_y < static_cast<float>(c.height);
+    return out.x + out.extent_x > 0 && out.x - out.extent_x < static_cast<float>(c.width) &&
+           out.y + out.extent_y > 0 && out.y - out.extent_y < static_cast<float>(c.height);
 }
 
 int clamped_tile(float px, int tiles) {
-    return static_cast<int>(std::clamp(std::floor(px / kTileSize), 0.0f, static_cast<float>(tiles - 1)));
+    return static_cast<int>(
+        std::clamp(std::floor(px / kTileSize), 0.0f, static_cast<float>(tiles - 1)));
 }
 
 }  // namespace
 
-HandMadeFrame::HandMadeFrame(const GaussianModel& model, const Camera& camera, const RenderOptions& options,
-                             std::uint32_t item_isects, bool all_contribute) {
+HandMadeFrame::HandMadeFrame(const GaussianModel& model, const Camera& camera,
+                             const RenderOptions& options, std::uint32_t item_isects,
+                             bool all_contribute) {
     constants_ = FramePipeline::constants_of(camera, options, model.sh_degree);
     const int tiles = constants_.tiles_x * constants_.tiles_y;
-    const std::size_t pixels = static_cast<std::size_t>(camera.width) * static_cast<std::size_t>(camera.height);
+    const std::size_t pixels =
+        static_cast<std::size_t>(camera.width) * static_cast<std::size_t>(camera.height);
     color_.resize(3 * pixels);
     depth_.resize(pixels);
     final_transmittance_.resize(pixels);
     project(model);
     bin();
     split(item_isects);
-    contributed_.assign((isect_gradients_.size() / 32 + static_cast<std::size_t>(tiles) + 1) * kSubTiles, 0u);
-    for (int tile = 0; tile < tiles; ++tile) blend(static_cast<std::uint32_t>(tile), all_contribute);
+    contributed_.assign(
+        (isect_gradients_.size() / 32 + static_cast<std::size_t>(tiles) + 1) * kSubTiles, 0u);
+    for (int tile = 0; tile < tiles; ++tile)
+        blend(static_cast<std::uint32_t>(tile), all_contribute);
     limits_.gaussians = static_cast<std::uint32_t>(model.count);
     limits_.visible = counts_.visible;
     limits_.isects = counts_.isects + 100;
@@ -97,8 +105,9 @@ void HandMadeFrame::project(const GaussianModel& model) {
         gaussian_from_slot_[slot] = static_cast<std::uint32_t>(i);
         slot_from_rank_.push_back(static_cast<std::uint32_t>(slot));
     }
-    std::stable_sort(slot_from_rank_.begin(), slot_from_rank_.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return splats_[a].depth < splats_[b].depth; });
+    std::stable_sort(
+        slot_from_rank_.begin(), slot_from_rank_.end(),
+        [&](std::uint32_t a, std::uint32_t b) { return splats_[a].depth < splats_[b].depth; });
     counts_.visible = static_cast<std::uint32_t>(slot_from_rank_.size());
 }
 
@@ -108,9 +117,10 @@ void HandMadeFrame::bin() {
     for (const std::uint32_t slot : slot_from_rank_) {
         const Splat& s = splats_[slot];
         first_emission_[slot] = static_cast<std::uint32_t>(tile_of.size());
-        for (int y = clamped_tile(s.y - s.extent_y, c.tiles_y); y <= clamped_tile(s.y + s.extent_y, c.tiles_y); ++y)
-            for (int x = clamped_tile(s.x - s.extent_x, c.tiles_x); x <= clamped_tile(s.x + s.extent_x, c.tiles_x);
-                 ++x) {
+        for (int y = clamped_tile(s.y - s.extent_y, c.tiles_y);
+             y <= clamped_tile(s.y + s.extent_y, c.tiles_y); ++y)
+            for (int x = clamped_tile(s.x - s.extent_x, c.tiles_x);
+                 x <= clamped_tile(s.x + s.extent_x, c.tiles_x); ++x) {
                 tile_of.push_back(static_cast<std::uint32_t>(y * c.tiles_x + x));
                 slot_of.push_back(slot);
             }
@@ -128,7 +138,8 @@ void HandMadeFrame::bin() {
     }
     std::partial_sum(tile_begin_.begin(), tile_begin_.end(), tile_begin_.begin());
     const float nan = std::numeric_limits<float>::quiet_NaN();
-    isect_gradients_.assign(tile_of.size(), {nan, nan, nan, nan, nan, nan, nan, nan, nan, nan, {nan, nan}});
+    isect_gradients_.assign(tile_of.size(),
+                            {nan, nan, nan, nan, nan, nan, nan, nan, nan, nan, {nan, nan}});
 }
 
 void HandMadeFrame::split(std::uint32_t item_isects) {
@@ -161,23 +172,26 @@ void HandMadeFrame::blend(std::uint32_t tile, bool all_contribute) {
     for (int pixel = 0; pixel < kTilePixels; ++pixel) {
         const int x = static_cast<int>(tile) % c.tiles_x * kTileSize + pixel % kTileSize,
                   y = static_cast<int>(tile) / c.tiles_x * kTileSize + pixel / kTileSize;
-        const int sub_tile = pixel / kTileSize / kSubTileHeight * 2 + pixel % kTileSize / kSubTileWidth;
+        const int sub_tile =
+            pixel / kTileSize / kSubTileHeight * 2 + pixel % kTileSize / kSubTileWidth;
         const bool inside = x < c.width && y < c.height;
         float sum[5] = {0, 0, 0, 1, 0};  // r g b T depth
         bool ended = !inside;
         for (const std::uint32_t number : items_of_tile_[tile]) {
             const WorkItem& item = items_[number];
             for (int k = 0; item.partial != ~0u && k < kPartialPlanes; ++k)
-                partials_[(item.partial * kPartialPlanes + static_cast<std::size_t>(k)) * kTilePixels +
+                partials_[(item.partial * kPartialPlanes + static_cast<std::size_t>(k)) *
+                              kTilePixels +
                           static_cast<std::size_t>(pixel)] = k == 3 && ended ? 0.0f : sum[k];
             for (std::uint32_t k = item.first; k < item.end; ++k) {
-                std::uint32_t& word = contributed_[contributed_word(tile, tile_begin_[tile], k, sub_tile)];
+                std::uint32_t& word =
+                    contributed_[contributed_word(tile, tile_begin_[tile], k, sub_tile)];
                 const std::uint32_t bit = 1u << ((k - tile_begin_[tile]) % 32);
                 if (all_contribute) word |= bit;
                 if (ended) continue;
                 const Splat& s = splats_[slot_from_isect_[k]];
-                const float power =
-                    log2_alpha(s, static_cast<float>(x) + 0.5f - s.x, static_cast<float>(y) + 0.5f - s.y);
+                const float power = log2_alpha(s, static_cast<float>(x) + 0.5f - s.x,
+                                               static_cast<float>(y) + 0.5f - s.y);
                 if (!(power >= c.log2_alpha_min)) continue;
                 word |= bit;
                 const float weight = std::min(std::exp2(power), c.rules.alpha_max) * sum[3];
@@ -227,13 +241,17 @@ PictureView HandMadeFrame::picture() {
 }
 
 HandMadeGradients::HandMadeGradients(const reference::PictureGradient& v)
-    : color(v.color.size()), alpha(v.alpha.begin(), v.alpha.end()), depth(v.depth.begin(), v.depth.end()) {
+    : color(v.color.size()),
+      alpha(v.alpha.begin(), v.alpha.end()),
+      depth(v.depth.begin(), v.depth.end()) {
     for (std::size_t i = 0; i < v.color.size() / 3; ++i)
         for (std::size_t channel = 0; channel < 3; ++channel)
-            color[channel * (v.color.size() / 3) + i] = static_cast<float>(v.color[3 * i + channel]);
+            color[channel * (v.color.size() / 3) + i] =
+                static_cast<float>(v.color[3 * i + channel]);
 }
 PictureGradientView HandMadeGradients::view() const {
-    return {color.data(), alpha.empty() ? nullptr : alpha.data(), depth.empty() ? nullptr : depth.data()};
+    return {color.data(), alpha.empty() ? nullptr : alpha.data(),
+            depth.empty() ? nullptr : depth.data()};
 }
 
 }  // namespace gs::test

@@ -1,5 +1,6 @@
-// A frame as forward leaves it for backward, made on the host by the plainest loops: kernel tests of backward need no
-// forward kernel, choose how tiles are split, and may pretend that any isect contributed or did not.
+// A frame as forward leaves it for backward, made on the host by the plainest loops: kernel tests
+// of backward need no forward kernel, choose how tiles are split, and may pretend that any isect
+// contributed or did not.
 #pragma once
 
 #include <vector>
@@ -11,8 +12,8 @@ namespace gs::test {
 
 class HandMadeFrame {
   public:
-    /// Splits tiles of more than `item_isects` isects. Bits are set for all isects of a sub-tile when `all_contribute`,
-    /// whatever they did: a superset must give the same sums.
+    /// Splits tiles of more than `item_isects` isects. Bits are set for all isects of a sub-tile
+    /// when `all_contribute`, whatever they did: a superset must give the same sums.
     HandMadeFrame(const GaussianModel& model, const Camera& camera, const RenderOptions& options,
                   std::uint32_t item_isects = cuda::kItemIsects, bool all_contribute = false);
 
@@ -39,7 +40,8 @@ class HandMadeFrame {
     cuda::FrameConstants constants_{};
     cuda::FrameCounts counts_{};
     std::vector<cuda::Splat> splats_;
-    std::vector<std::uint32_t> gaussian_from_slot_, isects_of_slot_, first_emission_, chunk_slots_, slot_from_rank_;
+    std::vector<std::uint32_t> gaussian_from_slot_, isects_of_slot_, first_emission_, chunk_slots_,
+        slot_from_rank_;
     std::vector<std::uint32_t> emission_, slot_from_isect_, tile_begin_, item_order_, contributed_;
     std::vector<cuda::WorkItem> items_;
     std::vector<std::vector<std::uint32_t>> items_of_tile_;

@@ -1,5 +1,5 @@
-// Backward's kernels alone, in the emulator, on frames made by hand: variants against the oracle and each other, split
-// tiles, determinism, rows nobody may forget, the lazy reader, overflow.
+// Backward's kernels alone, in the emulator, on frames made by hand: variants against the oracle
+// and each other, split tiles, determinism, rows nobody may forget, the lazy reader, overflow.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -25,20 +25,24 @@ const char* name_of_way(Way way) {
     return way == Way::sub_tile ? "sub-tile" : way == Way::systolic ? "systolic" : "atomic";
 }
 
-void run_blend_backward(HandMadeFrame& frame, const HandMadeGradients& gradients, Way way, const Stream& stream) {
-    launch_blend_backward(stream, frame.limits(), {frame.arrays(), frame.picture(), gradients.view()}, way);
+void run_blend_backward(HandMadeFrame& frame, const HandMadeGradients& gradients, Way way,
+                        const Stream& stream) {
+    launch_blend_backward(stream, frame.limits(),
+                          {frame.arrays(), frame.picture(), gradients.view()}, way);
     stream.synchronize();
 }
 
 /// Stored planes of all Gaussians, then mean2d and radius.
-std::vector<float> store(const HandMadeFrame& frame, const ModelView& model, Way way, const Stream& stream) {
+std::vector<float> store(const HandMadeFrame& frame, const ModelView& model, Way way,
+                         const Stream& stream) {
     const int planes = plane_count(model.sh_degree);
-    const std::size_t size =
-        static_cast<std::size_t>(planes + StoredGradients::kExtraPlanes) * std::max<std::size_t>(model.count, 1);
+    const std::size_t size = static_cast<std::size_t>(planes + StoredGradients::kExtraPlanes) *
+                             std::max<std::size_t>(model.count, 1);
     DeviceBuffer<float> values("gradients of a test");
     values.resize_discard(size, stream);
     launch_store_gradients(stream, frame.limits(), frame.arrays(), model,
-                           {values.data(), std::max<std::uint32_t>(model.count, 1), planes}, rows_of(way));
+                           {values.data(), std::max<std::uint32_t>(model.count, 1), planes},
+                           rows_of(way));
     std::vector<float> out(size);
     values.download(out, stream);
     stream.synchronize();
@@ -54,16 +58,18 @@ ModelView view_of(const GaussianModel& model) {
     return view;
 }
 
-std::vector<float> backward(HandMadeFrame& frame, const GaussianModel& model, const HandMadeGradients& gradients,
-                            Way way) {
+std::vector<float> backward(HandMadeFrame& frame, const GaussianModel& model,
+                            const HandMadeGradients& gradients, Way way) {
     const Stream stream("test");
     run_blend_backward(frame, gradients, way, stream);
     return store(frame, view_of(model), way, stream);
 }
 
-std::vector<float> planes_of(const std::vector<float>& stored, std::size_t count, int first, int last) {
-    return {stored.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(first) * count),
-            stored.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(last + 1) * count)};
+std::vector<float> planes_of(const std::vector<float>& stored, std::size_t count, int first,
+                             int last) {
+    return {
+        stored.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(first) * count),
+        stored.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(last + 1) * count)};
 }
 
 struct Case {
@@ -81,10 +87,12 @@ void compare(const Case& c) {
     const reference::Parameters scene(c.model);
     const reference::Options options = reference_options(c.options);
     const reference::Picture picture = reference::render(scene, c.camera, options);
-    reference::PictureGradient v = without_fragile(case_upstream(c.camera.width, c.camera.height), picture.fragile);
+    reference::PictureGradient v =
+        without_fragile(case_upstream(c.camera.width, c.camera.height), picture.fragile);
     if (!c.alpha) v.alpha.clear();
     if (!c.depth) v.depth.clear();
-    const reference::SceneGradient expected = reference::render_backward(scene, c.camera, options, picture, v);
+    const reference::SceneGradient expected =
+        reference::render_backward(scene, c.camera, options, picture, v);
     std::vector<double> mean2d_x, mean2d_y;
     for (const auto& p : expected.projected) {
         mean2d_x.push_back(p.mean.x);
@@ -96,12 +104,15 @@ void compare(const Case& c) {
         HandMadeFrame frame(c.model, c.camera, c.options, c.item_isects, c.all_contribute);
         const std::vector<float> actual = backward(frame, c.model, v, way);
         for (const PlaneGroup& group : plane_groups(scene))
-            EXPECT_LE(relative_l2(planes_of(actual, c.model.count, group.first, group.last),
-                                  gs::test::planes_of(expected.parameters, group.first, group.last)),
-                      c.tolerance)
+            EXPECT_LE(
+                relative_l2(planes_of(actual, c.model.count, group.first, group.last),
+                            gs::test::planes_of(expected.parameters, group.first, group.last)),
+                c.tolerance)
                 << group.name;
-        EXPECT_LE(relative_l2(planes_of(actual, c.model.count, planes, planes), mean2d_x), c.tolerance);
-        EXPECT_LE(relative_l2(planes_of(actual, c.model.count, planes + 1, planes + 1), mean2d_y), c.tolerance);
+        EXPECT_LE(relative_l2(planes_of(actual, c.model.count, planes, planes), mean2d_x),
+                  c.tolerance);
+        EXPECT_LE(relative_l2(planes_of(actual, c.model.count, planes + 1, planes + 1), mean2d_y),
+                  c.tolerance);
     }
 }
 
@@ -135,7 +146,8 @@ TEST(CudaBackwardKernels, SplitTiles) {
     for (const std::uint32_t item_isects : {32u, 96u, 256u}) {
         SCOPED_TRACE(item_isects);
         const Case c{random_model(recipe), random_camera(3, 0, 37, 29), options, item_isects};
-        EXPECT_GT(HandMadeFrame(c.model, c.camera, options, item_isects).items(), 6u);  // more than tiles
+        EXPECT_GT(HandMadeFrame(c.model, c.camera, options, item_isects).items(),
+                  6u);  // more than tiles
         compare(c);
     }
 }
@@ -195,7 +207,8 @@ TEST(CudaBackwardKernels, GaussiansAllOverThePictureAreSummedByTheBlock) {
 }
 
 TEST(CudaBackwardKernels, ShDegrees) {
-    for (const auto& [stored, shown] : {std::pair{0, 0}, {0, 3}, {1, 1}, {2, 2}, {3, 0}, {3, 1}, {3, 2}}) {
+    for (const auto& [stored, shown] :
+         {std::pair{0, 0}, {0, 3}, {1, 1}, {2, 2}, {3, 0}, {3, 1}, {3, 2}}) {
         SCOPED_TRACE(fmt::format("stored {}, shown {}", stored, shown));
         SceneRecipe recipe;
         recipe.sh_degree = stored;
@@ -313,12 +326,16 @@ TEST(CudaBackwardKernels, ReadsThroughTheOptimizer) {
     const Camera camera = random_camera(14, 0, 40, 30);
     const HandMadeGradients v(case_upstream(camera.width, camera.height));
     const int planes = sleeping.planes(), moving = plane_count(2);
-    std::vector<float> moments(sleeping.capacity * static_cast<std::size_t>(planes) * 2), pending(4 * 8);
+    std::vector<float> moments(sleeping.capacity * static_cast<std::size_t>(planes) * 2),
+        pending(4 * 8);
     std::vector<std::uint32_t> last_step(sleeping.capacity);
     for (std::size_t i = 0; i < moments.size(); ++i)
-        moments[i] = static_cast<float>(i / kBlock % 2 == 0 ? random_in(1, 1, i, -1, 1) : random_in(1, 2, i, 0.1, 1));
-    for (std::size_t i = 0; i < pending.size(); ++i) pending[i] = static_cast<float>(random_in(1, 3, i, 0, 0.02));
-    for (std::size_t i = 0; i < last_step.size(); ++i) last_step[i] = 7 + static_cast<std::uint32_t>(i * 7 % 4);
+        moments[i] = static_cast<float>(i / kBlock % 2 == 0 ? random_in(1, 1, i, -1, 1)
+                                                            : random_in(1, 2, i, 0.1, 1));
+    for (std::size_t i = 0; i < pending.size(); ++i)
+        pending[i] = static_cast<float>(random_in(1, 3, i, 0, 0.02));
+    for (std::size_t i = 0; i < last_step.size(); ++i)
+        last_step[i] = 7 + static_cast<std::uint32_t>(i * 7 % 4);
     const LazyClock clock{7, 10, moving, 0};
     GaussianModel awake = sleeping;
     for (int p = 0; p < moving; ++p)
@@ -330,25 +347,30 @@ TEST(CudaBackwardKernels, ReadsThroughTheOptimizer) {
                               : p < kShRest        ? 4
                                                    : 5;
             const std::size_t at =
-                (i / kBlock * static_cast<std::size_t>(planes) + static_cast<std::size_t>(p)) * 2 * kBlock + i % kBlock;
-            awake.at(p, i) =
-                math::lazy_value(awake.at(p, i), moments[at], moments[at + kBlock],
-                                 pending[(last_step[i] - clock.base) * 8 + static_cast<std::size_t>(group)]);
+                (i / kBlock * static_cast<std::size_t>(planes) + static_cast<std::size_t>(p)) * 2 *
+                    kBlock +
+                i % kBlock;
+            awake.at(p, i) = math::lazy_value(
+                awake.at(p, i), moments[at], moments[at + kBlock],
+                pending[(last_step[i] - clock.base) * 8 + static_cast<std::size_t>(group)]);
         }
     const Stream stream("test");
     HandMadeFrame frame(awake, camera, {});
     run_blend_backward(frame, v, Way::sub_tile, stream);
     ModelView lazy = view_of(sleeping);
     lazy.lazy = {moments.data(), last_step.data(), pending.data(), nullptr, &clock, planes};
-    EXPECT_EQ(store(frame, lazy, Way::sub_tile, stream), store(frame, view_of(awake), Way::sub_tile, stream));
-    EXPECT_NE(store(frame, view_of(sleeping), Way::sub_tile, stream), store(frame, lazy, Way::sub_tile, stream));
+    EXPECT_EQ(store(frame, lazy, Way::sub_tile, stream),
+              store(frame, view_of(awake), Way::sub_tile, stream));
+    EXPECT_NE(store(frame, view_of(sleeping), Way::sub_tile, stream),
+              store(frame, lazy, Way::sub_tile, stream));
 }
 
 /// What a sink is promised: each visible Gaussian once, all of the record filled.
 struct PromiseSink {
     std::uint32_t* taken;
     GaussianGradient* gradients;
-    GS_DEVICE void take(const ModelView& model, std::uint32_t gaussian, const GaussianGradient& gradient) const {
+    GS_DEVICE void take(const ModelView& model, std::uint32_t gaussian,
+                        const GaussianGradient& gradient) const {
         if (gaussian < model.count) atomicAdd(&taken[gaussian], 1u);
         gradients[gaussian] = gradient;
     }
@@ -368,13 +390,16 @@ TEST(CudaBackwardKernels, ASinkTakesEachVisibleGaussianOnce) {
     run_blend_backward(frame, v, Way::sub_tile, stream);
     std::vector<std::uint32_t> taken(model.count, 0);
     std::vector<GaussianGradient> gradients(model.count);
-    launch_project_backward<PromiseSink>(stream, "promise", frame.limits(),
-                                         {frame.arrays(), view_of(model), {taken.data(), gradients.data()}});
+    launch_project_backward<PromiseSink>(
+        stream, "promise", frame.limits(),
+        {frame.arrays(), view_of(model), {taken.data(), gradients.data()}});
     stream.synchronize();
     const std::vector<float> stored = store(frame, view_of(model), Way::sub_tile, stream);
     std::size_t visible = 0;
     for (std::size_t i = 0; i < model.count; ++i) {
-        const auto at = [&](int plane) { return stored[static_cast<std::size_t>(plane) * model.count + i]; };
+        const auto at = [&](int plane) {
+            return stored[static_cast<std::size_t>(plane) * model.count + i];
+        };
         EXPECT_EQ(taken[i], at(model.planes() + 2) > 0.0f ? 1u : 0u) << i;
         visible += taken[i];
         if (taken[i] == 0) continue;

@@ -1,5 +1,5 @@
-// Backward through the whole emulated CUDA backend: forward's kernels, then backward's. Against the oracle, the CPU
-// backend and itself; every variant, tiles split or not, one schedule or another.
+// Backward through the whole emulated CUDA backend: forward's kernels, then backward's. Against the
+// oracle, the CPU backend and itself; every variant, tiles split or not, one schedule or another.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -37,13 +37,16 @@ class PipelineFrame {
         limits.isects = 60000;
         limits.width = camera.width;
         limits.height = camera.height;
-        limits.tiles = ((camera.width + kTileSize - 1) / kTileSize) * ((camera.height + kTileSize - 1) / kTileSize);
+        limits.tiles = ((camera.width + kTileSize - 1) / kTileSize) *
+                       ((camera.height + kTileSize - 1) / kTileSize);
         limits.gradients = limits.depth = true;
         limits.item_isects = item_isects;
         pipeline_.prepare(limits);
-        const FrameConstants constants = FramePipeline::constants_of(camera, options, model.sh_degree);
+        const FrameConstants constants =
+            FramePipeline::constants_of(camera, options, model.sh_degree);
         copy_to_device(pipeline_.arrays().constants, &constants, sizeof constants, stream_);
-        const std::size_t pixels = static_cast<std::size_t>(camera.width) * static_cast<std::size_t>(camera.height);
+        const std::size_t pixels =
+            static_cast<std::size_t>(camera.width) * static_cast<std::size_t>(camera.height);
         pixels_.resize_discard(5 * pixels, stream_);
         picture_.color = pixels_.data();
         picture_.alpha = pixels_.data() + 3 * pixels;
@@ -61,7 +64,8 @@ class PipelineFrame {
         const std::size_t pixels = v.color.size() / 3;
         std::vector<float> host(5 * pixels);
         for (std::size_t i = 0; i < pixels; ++i) {
-            for (std::size_t c = 0; c < 3; ++c) host[c * pixels + i] = static_cast<float>(v.color[3 * i + c]);
+            for (std::size_t c = 0; c < 3; ++c)
+                host[c * pixels + i] = static_cast<float>(v.color[3 * i + c]);
             host[3 * pixels + i] = static_cast<float>(v.alpha[i]);
             host[4 * pixels + i] = static_cast<float>(v.depth[i]);
         }
@@ -69,7 +73,8 @@ class PipelineFrame {
         const PictureGradientView view{gradients_.data(), gradients_.data() + 3 * pixels,
                                        gradients_.data() + 4 * pixels};
         pipeline_.blend_backward(picture_, view, way);
-        const std::size_t size = static_cast<std::size_t>(planes_ + StoredGradients::kExtraPlanes) * count_;
+        const std::size_t size =
+            static_cast<std::size_t>(planes_ + StoredGradients::kExtraPlanes) * count_;
         stored_.resize_discard(size, stream_);
         launch_store_gradients(stream_, pipeline_.limits(), pipeline_.arrays(), view_,
                                {stored_.data(), count_, planes_}, rows_of(way));
@@ -84,15 +89,18 @@ class PipelineFrame {
     const std::size_t count_;
     Stream stream_{"test"};
     FramePipeline pipeline_{stream_};
-    DeviceBuffer<float> values_{"model"}, pixels_{"picture"}, gradients_{"its gradients"}, stored_{"gradients"};
+    DeviceBuffer<float> values_{"model"}, pixels_{"picture"}, gradients_{"its gradients"},
+        stored_{"gradients"};
     ModelView view_;
     PictureView picture_;
     FrameCounts counts_{};
 };
 
-std::vector<float> planes_of(const std::vector<float>& stored, std::size_t count, int first, int last) {
-    return {stored.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(first) * count),
-            stored.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(last + 1) * count)};
+std::vector<float> planes_of(const std::vector<float>& stored, std::size_t count, int first,
+                             int last) {
+    return {
+        stored.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(first) * count),
+        stored.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(last + 1) * count)};
 }
 
 /// Every way against the oracle.
@@ -101,16 +109,18 @@ void compare(const GaussianModel& model, const Camera& camera, const RenderOptio
     const reference::Parameters scene(model);
     const reference::Picture picture = reference::render(scene, camera, reference_options(options));
     const auto v = without_fragile(case_upstream(camera.width, camera.height), picture.fragile);
-    const auto expected = reference::render_backward(scene, camera, reference_options(options), picture, v);
+    const auto expected =
+        reference::render_backward(scene, camera, reference_options(options), picture, v);
     PipelineFrame frame(model, camera, options, item_isects);
     ASSERT_EQ(frame.counts().overflow, 0u);
     for (const Way way : kWays) {
         SCOPED_TRACE(static_cast<int>(way));
         const std::vector<float> actual = frame.backward(v, way);
         for (const PlaneGroup& group : plane_groups(scene))
-            EXPECT_LE(relative_l2(planes_of(actual, model.count, group.first, group.last),
-                                  gs::test::planes_of(expected.parameters, group.first, group.last)),
-                      1e-4)
+            EXPECT_LE(
+                relative_l2(planes_of(actual, model.count, group.first, group.last),
+                            gs::test::planes_of(expected.parameters, group.first, group.last)),
+                1e-4)
                 << group.name;
     }
 }
@@ -119,7 +129,8 @@ TEST(CudaBackward, EveryWayOnTilesSplitOrNot) {
     SceneRecipe recipe;
     recipe.count = 900;
     recipe.scale_lo = 0.1f;
-    for (const float opacity : {0.2f, 0.999f}) {  // pixels that stay open, pixels that end in some item
+    for (const float opacity :
+         {0.2f, 0.999f}) {  // pixels that stay open, pixels that end in some item
         recipe.opacity_hi = opacity;
         RenderOptions options;
         options.background = {0.2f, 0.5f, 0.9f};
@@ -144,18 +155,21 @@ TEST(CudaBackward, ThousandsInOneTile) {
 TEST(CudaBackward, OptionsAndProfiles) {
     SceneRecipe recipe;
     recipe.count = 400;
-    for (const Compatibility profile : {Compatibility::tight, Compatibility::gsplat, Compatibility::inria})
+    for (const Compatibility profile :
+         {Compatibility::tight, Compatibility::gsplat, Compatibility::inria})
         for (const bool antialiased : {false, true}) {
             SCOPED_TRACE(fmt::format("{}, antialiased {}", name_of(profile), antialiased));
             RenderOptions options;
             options.compatibility = profile;
             options.antialiased = antialiased;
             compare(random_model(recipe), random_camera(32, 0, 50, 40), options, kItemIsects);
-            compare(random_model(recipe), random_camera(32, 1, 50, 40, 1.0), options, kItemIsects);  // from within
+            compare(random_model(recipe), random_camera(32, 1, 50, 40, 1.0), options,
+                    kItemIsects);  // from within
         }
 }
 
-/// The variants that are not the default meet the stored gradients too (the default: cuda_forward_files_test.cpp).
+/// The variants that are not the default meet the stored gradients too (the default:
+/// cuda_forward_files_test.cpp).
 class CudaBackwardFiles : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(CudaBackwardFiles, EveryWay) {
@@ -163,7 +177,8 @@ TEST_P(CudaBackwardFiles, EveryWay) {
     const RenderCase c = load_render_case(GetParam());
     const GaussianModel model = c.scene.to_model();
     RenderOptions options;
-    options.background = {static_cast<float>(c.options.background.x), static_cast<float>(c.options.background.y),
+    options.background = {static_cast<float>(c.options.background.x),
+                          static_cast<float>(c.options.background.y),
                           static_cast<float>(c.options.background.z)};
     options.sh_degree = c.options.sh_degree;
     options.antialiased = c.options.antialiased;
@@ -176,7 +191,8 @@ TEST_P(CudaBackwardFiles, EveryWay) {
         for (const Camera& camera : c.cameras) {
             PipelineFrame frame(model, camera, options, kItemIsects);
             ASSERT_EQ(frame.counts().overflow, 0u);
-            const std::vector<float> actual = frame.backward(case_upstream(camera.width, camera.height), way);
+            const std::vector<float> actual =
+                frame.backward(case_upstream(camera.width, camera.height), way);
             for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += static_cast<double>(actual[i]);
         }
         reference::Parameters gradients = expected;
@@ -192,7 +208,8 @@ TEST_P(CudaBackwardFiles, EveryWay) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cuda, CudaBackwardFiles, ::testing::Values("pinhole_antialiased", "dense_overlap"),
+INSTANTIATE_TEST_SUITE_P(Cuda, CudaBackwardFiles,
+                         ::testing::Values("pinhole_antialiased", "dense_overlap"),
                          [](const auto& test) { return std::string(test.param); });
 
 /// Forward and backward from the start, under other orders of warps, lanes and blocks.
@@ -208,7 +225,8 @@ TEST(CudaBackward, SameBitsUnderAnySchedule) {
             emulator::set_seed(seed);
             PipelineFrame frame(model, camera, {}, 96);
             std::vector<std::uint32_t> bits;
-            for (const float x : frame.backward(v, way)) bits.push_back(std::bit_cast<std::uint32_t>(x));
+            for (const float x : frame.backward(v, way))
+                bits.push_back(std::bit_cast<std::uint32_t>(x));
             if (seed == 0) first = bits;
             EXPECT_EQ(bits, first) << "seed " << seed;
         }
@@ -224,7 +242,8 @@ TEST(CudaBackward, AsOnTheCpu) {
     const GaussianModel model = random_model(recipe);
     for (std::uint64_t index = 0; index < 2; ++index) {
         const Camera camera = random_camera(34, index, 90, 60);
-        const auto oracle = reference::render(reference::Parameters(model), camera, reference_options({}));
+        const auto oracle =
+            reference::render(reference::Parameters(model), camera, reference_options({}));
         const auto v = without_fragile(case_upstream(camera.width, camera.height), oracle.fragile);
         RasterRun cpu(make_cpu_rasterizer()), cuda(emulated_cuda());
         for (const bool bounds : {false, true}) {

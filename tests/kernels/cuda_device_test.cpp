@@ -1,5 +1,5 @@
-// The device layer: what it says when something is wrong, what it counts, what it does not do in a steady frame. Runs
-// on the emulated runtime, which can be told to fail.
+// The device layer: what it says when something is wrong, what it counts, what it does not do in a
+// steady frame. Runs on the emulated runtime, which can be told to fail.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,13 +53,16 @@ TEST_P(CudaDeviceDeathTest, SaysWhatThereIsAndWhatToDo) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Devices, CudaDeviceDeathTest,
-    ::testing::Values(std::pair{emu::Device::present, "emulated CUDA device"},
-                      std::pair{emu::Device::no_driver, "no NVIDIA driver .install the driver"},
-                      std::pair{emu::Device::old_driver,
-                                "driver 11.4, this build needs 13.0 or newer .update the driver or build with an older "
-                                "toolkit.$"},
-                      std::pair{emu::Device::absent, "no NVIDIA GPU is visible .see nvidia-smi"},
-                      std::pair{emu::Device::old_architecture, "of architecture 6.1, 7.5 .Turing. is the oldest"}));
+    ::testing::Values(
+        std::pair{emu::Device::present, "emulated CUDA device"},
+        std::pair{emu::Device::no_driver, "no NVIDIA driver .install the driver"},
+        std::pair{
+            emu::Device::old_driver,
+            "driver 11.4, this build needs 13.0 or newer .update the driver or build with an older "
+            "toolkit.$"},
+        std::pair{emu::Device::absent, "no NVIDIA GPU is visible .see nvidia-smi"},
+        std::pair{emu::Device::old_architecture,
+                  "of architecture 6.1, 7.5 .Turing. is the oldest"}));
 
 TEST(CudaDevice, DescribesTheDeviceAndItsMemory) {
     const auto info = cuda_device_info();
@@ -72,7 +75,8 @@ TEST(CudaDevice, DescribesTheDeviceAndItsMemory) {
     EXPECT_GT(info->l2_bytes, 0u);
     EXPECT_GE(info->shared_bytes_per_block, 48u * 1024);
     EXPECT_EQ(info->runtime_version / 1000, 13);
-    EXPECT_THAT(info->uuid, ::testing::MatchesRegex("GPU-[0-9a-f]+-[0-9a-f]+-[0-9a-f]+-[0-9a-f]+-[0-9a-f]+"));
+    EXPECT_THAT(info->uuid,
+                ::testing::MatchesRegex("GPU-[0-9a-f]+-[0-9a-f]+-[0-9a-f]+-[0-9a-f]+-[0-9a-f]+"));
     const auto absent = cuda_device_info(7);
     ASSERT_FALSE(absent.has_value());
     EXPECT_EQ(absent.error().message, "there is no CUDA device 7, only 1");
@@ -148,7 +152,8 @@ TEST(CudaDevice, ArenaIsCarvedAnewEachTime) {
     float* first = arena.take<float>(100);
     auto* second = arena.take<std::uint8_t>(1);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first) % 256, 0u);
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(second) - reinterpret_cast<std::uintptr_t>(first), 512u);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(second) - reinterpret_cast<std::uintptr_t>(first),
+              512u);
 
     const emu::Calls before = emu::calls();
     for (int frame = 0; frame < 3; ++frame) {
@@ -171,7 +176,8 @@ TEST(CudaDevice, ArenaDoesWithoutTheQuarter) {
     EXPECT_EQ(arena.bytes(), 2048u);
     // Not even that: the error says so, and the next reset starts from nothing.
     emu::set_device_bytes(1 * kMiB);
-    EXPECT_THAT(error_of([&] { arena.reset(8 * kMiB, stream); }, true), HasSubstr("'arrays of a test'"));
+    EXPECT_THAT(error_of([&] { arena.reset(8 * kMiB, stream); }, true),
+                HasSubstr("'arrays of a test'"));
     emu::set_device_bytes(std::size_t{16} << 30);
     EXPECT_EQ(arena.bytes(), 0u);
     arena.reset(500, stream);
@@ -200,7 +206,8 @@ TEST(CudaDevice, EventsAreAskedNotWaitedFor) {
     end.record(stream);
     stream.synchronize();
     EXPECT_GE(end.milliseconds_since(begin), 0);
-    EXPECT_THAT(error_of([&] { (void)event.milliseconds_since(begin); }, false), HasSubstr("time between two events"));
+    EXPECT_THAT(error_of([&] { (void)event.milliseconds_since(begin); }, false),
+                HasSubstr("time between two events"));
     EXPECT_EQ(cudaGetLastError(), cudaSuccess);
 }
 
@@ -228,7 +235,8 @@ TEST(CudaDevice, LaunchesCoverTheirItems) {
         buffer.resize_discard(n, stream);
         const std::uint64_t launched = emu::calls("launch");
         launch(stream, "fill", grid_for(n, 64), fill, FillParams{buffer.data(), n});
-        EXPECT_EQ(emu::calls("launch") - launched, n == 0 ? 0u : 1u);  // an empty grid launches nothing
+        EXPECT_EQ(emu::calls("launch") - launched,
+                  n == 0 ? 0u : 1u);  // an empty grid launches nothing
         std::vector<std::uint32_t> values(n);
         buffer.download(values, stream);
         stream.synchronize();

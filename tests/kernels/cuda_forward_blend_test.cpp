@@ -1,5 +1,5 @@
-// Blend and composite held to a serial walk over the same lists: pictures, contributed masks, final transmittance, the
-// sums that split tiles leave for backward.
+// Blend and composite held to a serial walk over the same lists: pictures, contributed masks, final
+// transmittance, the sums that split tiles leave for backward.
 #include <gtest/gtest.h>
 
 #include "renderer/raster/cuda/blend_pixel.cuh"
@@ -39,12 +39,14 @@ Pixel pixel_at(const FrameConstants& c, int x, int y) {
     return {row * kTileSize + column,
             row / kSubTileHeight * 2 + column / kSubTileWidth,
             static_cast<std::uint32_t>(ty * c.tiles_x + tx),
-            static_cast<std::size_t>(y) * static_cast<std::size_t>(c.width) + static_cast<std::size_t>(x),
+            static_cast<std::size_t>(y) * static_cast<std::size_t>(c.width) +
+                static_cast<std::size_t>(x),
             static_cast<float>(x) + 0.5f,
             static_cast<float>(y) + 0.5f};
 }
 
-/// Calls visit(isect, state before it, opened) for every isect of the pixel's tile, and returns the end state.
+/// Calls visit(isect, state before it, opened) for every isect of the pixel's tile, and returns the
+/// end state.
 template <class Visit>
 PixelState walk(const Lists& lists, const FrameConstants& c, const Pixel& pixel, Visit&& visit) {
     PixelState s{1.0f, 0.0f, 0.0f, 0.0f, 0.0f, c.log2_alpha_min, 0, 0};
@@ -54,8 +56,8 @@ PixelState walk(const Lists& lists, const FrameConstants& c, const Pixel& pixel,
         const bool open = power >= s.floor;
         visit(k, s, open);
         if (open)
-            blend_into<true, true>(s, power, splat.red, splat.green, splat.blue, splat.depth, pixel_rules(c),
-                                   k - lists.begin[pixel.tile]);
+            blend_into<true, true>(s, power, splat.red, splat.green, splat.blue, splat.depth,
+                                   pixel_rules(c), k - lists.begin[pixel.tile]);
     }
     return s;
 }
@@ -65,13 +67,15 @@ void check_blend(const ForwardFrame& frame, bool exact) {
     const Lists lists(frame);
     const FrameConstants& c = frame.constants;
     const FrameArrays& a = frame.pipeline.arrays();
-    const std::size_t plane = frame.pixels(), words = (frame.limits.isects / 32 + lists.begin.size()) * kSubTiles;
+    const std::size_t plane = frame.pixels(),
+                      words = (frame.limits.isects / 32 + lists.begin.size()) * kSubTiles;
     const auto color = frame.color(), alpha = frame.alpha(), depth = frame.depth();
     const auto contributors = frame.contributors();
     const auto final_t = frame.fetched(a.final_transmittance, plane);
     const auto contributed = frame.fetched(a.contributed, words);
     const auto partials =
-        frame.fetched(a.partials, static_cast<std::size_t>(frame.limits.max_partials()) * kPartialPlanes * kTilePixels);
+        frame.fetched(a.partials, static_cast<std::size_t>(frame.limits.max_partials()) *
+                                      kPartialPlanes * kTilePixels);
     const double tolerance = exact ? 0 : 3e-6;
     std::vector<std::uint32_t> expected(words, 0), covered(words, 0);
     std::uint64_t blended = 0;
@@ -79,25 +83,33 @@ void check_blend(const ForwardFrame& frame, bool exact) {
         for (int x = 0; x < c.width; ++x) {
             const Pixel pixel = pixel_at(c, x, y);
             const WorkItem& last = lists.items[pixel.tile];
-            const PixelState s = walk(lists, c, pixel, [&](std::uint32_t k, const PixelState& before, bool open) {
-                const std::uint32_t first = lists.begin[pixel.tile], in_tile = k - first;
-                const std::size_t word = contributed_word(pixel.tile, first, k, pixel.warp);
-                covered[word] = ~0u;
-                if (open) expected[word] |= 1u << (in_tile % 32);
-                if (last.partial == ~0u || in_tile % frame.limits.item_isects != 0) return;
-                const std::uint32_t partial = last.partial - last.index + in_tile / frame.limits.item_isects;
-                const float* at =
-                    partials.data() + static_cast<std::size_t>(partial) * kPartialPlanes * kTilePixels + pixel.in_tile;
-                const float t = before.floor >= kEndedFloor ? 0.0f : before.t;
-                ASSERT_NEAR(at[0], before.red, tolerance) << x << ' ' << y << " item " << partial;
-                ASSERT_NEAR(at[kTilePixels], before.green, tolerance);
-                ASSERT_NEAR(at[2 * kTilePixels], before.blue, tolerance);
-                ASSERT_NEAR(at[3 * kTilePixels], t, tolerance);
-                ASSERT_NEAR(at[4 * kTilePixels], before.depth, 10 * tolerance);
-            });
-            ASSERT_NEAR(color[pixel.offset], s.red + s.t * c.background.x, tolerance + 1e-7) << x << ' ' << y;
-            ASSERT_NEAR(color[plane + pixel.offset], s.green + s.t * c.background.y, tolerance + 1e-7);
-            ASSERT_NEAR(color[2 * plane + pixel.offset], s.blue + s.t * c.background.z, tolerance + 1e-7);
+            const PixelState s =
+                walk(lists, c, pixel, [&](std::uint32_t k, const PixelState& before, bool open) {
+                    const std::uint32_t first = lists.begin[pixel.tile], in_tile = k - first;
+                    const std::size_t word = contributed_word(pixel.tile, first, k, pixel.warp);
+                    covered[word] = ~0u;
+                    if (open) expected[word] |= 1u << (in_tile % 32);
+                    if (last.partial == ~0u || in_tile % frame.limits.item_isects != 0) return;
+                    const std::uint32_t partial =
+                        last.partial - last.index + in_tile / frame.limits.item_isects;
+                    const float* at =
+                        partials.data() +
+                        static_cast<std::size_t>(partial) * kPartialPlanes * kTilePixels +
+                        pixel.in_tile;
+                    const float t = before.floor >= kEndedFloor ? 0.0f : before.t;
+                    ASSERT_NEAR(at[0], before.red, tolerance)
+                        << x << ' ' << y << " item " << partial;
+                    ASSERT_NEAR(at[kTilePixels], before.green, tolerance);
+                    ASSERT_NEAR(at[2 * kTilePixels], before.blue, tolerance);
+                    ASSERT_NEAR(at[3 * kTilePixels], t, tolerance);
+                    ASSERT_NEAR(at[4 * kTilePixels], before.depth, 10 * tolerance);
+                });
+            ASSERT_NEAR(color[pixel.offset], s.red + s.t * c.background.x, tolerance + 1e-7)
+                << x << ' ' << y;
+            ASSERT_NEAR(color[plane + pixel.offset], s.green + s.t * c.background.y,
+                        tolerance + 1e-7);
+            ASSERT_NEAR(color[2 * plane + pixel.offset], s.blue + s.t * c.background.z,
+                        tolerance + 1e-7);
             ASSERT_NEAR(alpha[pixel.offset], 1.0f - s.t, tolerance);
             ASSERT_NEAR(final_t[pixel.offset], s.t, tolerance);
             ASSERT_NEAR(depth[pixel.offset], s.depth, 10 * tolerance);
@@ -137,7 +149,8 @@ TEST(CudaForwardBlend, EveryPixelAsASerialWalk) {
     for (const auto& [width, height] : {std::pair{61, 45}, {16, 16}, {7, 3}}) {
         SCOPED_TRACE(fmt::format("{} x {}", width, height));
         const Camera camera = random_camera(50, 0, width, height);
-        ForwardFrame frame(model, camera, everything(), ForwardFrame::roomy(model, camera, everything()));
+        ForwardFrame frame(model, camera, everything(),
+                           ForwardFrame::roomy(model, camera, everything()));
         frame.draw();
         EXPECT_EQ(frame.counts().long_tiles, 0u);
         check_blend(frame, true);
@@ -160,8 +173,9 @@ TEST(CudaForwardBlend, SplitTilesAsASerialWalk) {
         }
 }
 
-/// Splitting changes nothing but rounding, and nothing at all in what is counted of pixels; what is not asked for
-/// changes no bit. Opaque crowds end in the first item, which composite takes as it is when nothing is counted.
+/// Splitting changes nothing but rounding, and nothing at all in what is counted of pixels; what is
+/// not asked for changes no bit. Opaque crowds end in the first item, which composite takes as it
+/// is when nothing is counted.
 TEST(CudaForwardBlend, SplitOrNotIsTheSamePicture) {
     const Camera camera = random_camera(52, 0, 40, 33);
     for (const auto& [lo, hi] : {std::pair{0.01f, 0.6f}, {0.3f, 0.9999f}}) {

@@ -11,7 +11,8 @@ class CudaRenderFiles : public ::testing::TestWithParam<const char*> {};
 TEST_P(CudaRenderFiles, PicturesAndGradients) { check_render_file(emulated_cuda, GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(Cuda, CudaRenderFiles,
-                         ::testing::Values("pinhole_sh3", "pinhole_antialiased", "dense_overlap", "garden_subset"),
+                         ::testing::Values("pinhole_sh3", "pinhole_antialiased", "dense_overlap",
+                                           "garden_subset"),
                          [](const auto& test) { return std::string(test.param); });
 
 class CudaBrushFiles : public ::testing::TestWithParam<const char*> {};

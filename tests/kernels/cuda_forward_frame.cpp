@@ -2,23 +2,25 @@
 
 namespace gs::test {
 
-cuda::FrameLimits ForwardFrame::roomy(const GaussianModel& model, const Camera& camera, const RenderOptions& options,
-                                      std::uint32_t isects_each) {
+cuda::FrameLimits ForwardFrame::roomy(const GaussianModel& model, const Camera& camera,
+                                      const RenderOptions& options, std::uint32_t isects_each) {
     cuda::FrameLimits limits;
     limits.gaussians = limits.visible = static_cast<std::uint32_t>(model.count);
     limits.isects = limits.visible * isects_each;
     limits.width = camera.width;
     limits.height = camera.height;
-    limits.tiles = ((camera.width + kTileSize - 1) / kTileSize) * ((camera.height + kTileSize - 1) / kTileSize);
+    limits.tiles = ((camera.width + kTileSize - 1) / kTileSize) *
+                   ((camera.height + kTileSize - 1) / kTileSize);
     limits.gradients = options.gradients;
     limits.depth = options.depth;
     limits.counters = options.counters;
     return limits;
 }
 
-ForwardFrame::ForwardFrame(const GaussianModel& model, const Camera& camera, const RenderOptions& options,
-                           const cuda::FrameLimits& wanted)
-    : limits(wanted), constants(cuda::FramePipeline::constants_of(camera, options, model.sh_degree)) {
+ForwardFrame::ForwardFrame(const GaussianModel& model, const Camera& camera,
+                           const RenderOptions& options, const cuda::FrameLimits& wanted)
+    : limits(wanted),
+      constants(cuda::FramePipeline::constants_of(camera, options, model.sh_degree)) {
     model_.upload(model.values.span(), model.capacity, model.count, model.sh_degree, {}, stream);
     planes_.resize_discard(5 * pixels(), stream);
     contributors_.resize_discard(pixels(), stream);

@@ -11,8 +11,8 @@ namespace gs::test {
 class ForwardFrame {
   public:
     /// Everything fits: room for each Gaussian in `isects_each` tiles.
-    static cuda::FrameLimits roomy(const GaussianModel& model, const Camera& camera, const RenderOptions& options,
-                                   std::uint32_t isects_each = 64);
+    static cuda::FrameLimits roomy(const GaussianModel& model, const Camera& camera,
+                                   const RenderOptions& options, std::uint32_t isects_each = 64);
 
     ForwardFrame(const GaussianModel& model, const Camera& camera, const RenderOptions& options,
                  const cuda::FrameLimits& limits);
@@ -36,7 +36,9 @@ class ForwardFrame {
     std::vector<float> color() const { return fetched(picture.color, 3 * pixels()); }
     std::vector<float> alpha() const { return fetched(picture.alpha, pixels()); }
     std::vector<float> depth() const { return fetched(picture.depth, pixels()); }
-    std::vector<std::uint16_t> contributors() const { return fetched(picture.contributors, pixels()); }
+    std::vector<std::uint16_t> contributors() const {
+        return fetched(picture.contributors, pixels());
+    }
     std::size_t pixels() const {
         return static_cast<std::size_t>(limits.width) * static_cast<std::size_t>(limits.height);
     }

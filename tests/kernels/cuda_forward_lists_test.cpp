@@ -1,5 +1,5 @@
-// What lies between projection and blending: ranks, emissions, tile lists, work items, all held to a serial reading of
-// the same slots.
+// What lies between projection and blending: ranks, emissions, tile lists, work items, all held to
+// a serial reading of the same slots.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,17 +15,20 @@ namespace {
 using namespace gs::cuda;
 
 /// Visible slots front to back; equal depths in the order of memory.
-std::vector<std::uint32_t> serial_ranks(const ForwardFrame& frame, const std::vector<Splat>& splats) {
+std::vector<std::uint32_t> serial_ranks(const ForwardFrame& frame,
+                                        const std::vector<Splat>& splats) {
     const auto used = frame.fetched(frame.pipeline.arrays().chunk_slots, frame.limits.chunks());
     std::vector<std::uint32_t> slots;
     for (std::uint32_t chunk = 0; chunk < used.size(); ++chunk)
         for (std::uint32_t i = 0; i < used[chunk]; ++i) slots.push_back(chunk * kChunk + i);
-    std::stable_sort(slots.begin(), slots.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return splats[a].depth < splats[b].depth; });
+    std::stable_sort(slots.begin(), slots.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return splats[a].depth < splats[b].depth;
+    });
     return slots;
 }
 
-void check_items(const ForwardFrame& frame, const FrameCounts& counts, const std::vector<std::uint32_t>& tile_begin) {
+void check_items(const ForwardFrame& frame, const FrameCounts& counts,
+                 const std::vector<std::uint32_t>& tile_begin) {
     const FrameArrays& a = frame.pipeline.arrays();
     const std::uint32_t tiles = static_cast<std::uint32_t>(frame.limits.tiles);
     ASSERT_LE(counts.items, frame.limits.max_items());
@@ -52,7 +55,8 @@ void check_items(const ForwardFrame& frame, const FrameCounts& counts, const std
     std::size_t several = 0;
     for (std::uint32_t tile = 0; tile < tiles; ++tile) {
         auto& list = by_tile[tile];
-        std::sort(list.begin(), list.end(), [](const auto& x, const auto& y) { return x.index < y.index; });
+        std::sort(list.begin(), list.end(),
+                  [](const auto& x, const auto& y) { return x.index < y.index; });
         ASSERT_FALSE(list.empty());
         EXPECT_EQ(list.front().first, tile_begin[tile]);
         EXPECT_EQ(list.back().end, tile_begin[tile + 1]);
@@ -84,19 +88,23 @@ void check_lists(const ForwardFrame& frame) {
     const auto first_emission = frame.fetched(a.first_emission, slots);
     const auto slot_from_isect = frame.fetched(a.slot_from_isect, counts.isects);
     const auto emission = frame.fetched(a.payload[1], counts.isects);
-    const auto tile_begin = frame.fetched(a.tile_begin, static_cast<std::size_t>(frame.limits.tiles) + 1);
+    const auto tile_begin =
+        frame.fetched(a.tile_begin, static_cast<std::size_t>(frame.limits.tiles) + 1);
     const auto ranks = serial_ranks(frame, splats);
     EXPECT_EQ(frame.fetched(a.slot_from_rank[1], counts.visible), ranks);
 
-    std::map<std::uint32_t, std::vector<std::pair<std::uint32_t, std::uint32_t>>> lists;  // tile -> slot, emission
+    std::map<std::uint32_t, std::vector<std::pair<std::uint32_t, std::uint32_t>>>
+        lists;  // tile -> slot, emission
     std::uint32_t next = 0, longest = 0;
     for (const std::uint32_t slot : ranks) {
         EXPECT_EQ(first_emission[slot], next);
         const std::uint32_t first = next;
         for (int row = coverage[slot].y0; row < coverage[slot].y1; ++row) {
-            const TileRange range = row_tiles(coverage[slot], splats[slot], row, frame.constants.tiles_x);
+            const TileRange range =
+                row_tiles(coverage[slot], splats[slot], row, frame.constants.tiles_x);
             for (int x = range.first; x < range.end; ++x)
-                lists[static_cast<std::uint32_t>(row * frame.constants.tiles_x + x)].push_back({slot, next++});
+                lists[static_cast<std::uint32_t>(row * frame.constants.tiles_x + x)].push_back(
+                    {slot, next++});
         }
         EXPECT_EQ(isects_of_slot[slot], next - first);
     }
@@ -128,13 +136,16 @@ SceneRecipe recipe_of(std::size_t count, float scale_hi) {
 
 TEST(CudaForwardLists, RanksEmissionsAndTileLists) {
     for (const bool gradients : {true, false})
-        for (const auto& [count, width, height] : {std::tuple{900, 150, 90}, {300, 16, 16}, {40, 700, 40}, {1, 1, 1}}) {
+        for (const auto& [count, width, height] :
+             {std::tuple{900, 150, 90}, {300, 16, 16}, {40, 700, 40}, {1, 1, 1}}) {
             SCOPED_TRACE(fmt::format("{} Gaussians, {} x {}", count, width, height));
             RenderOptions options;
             options.gradients = gradients;
-            const GaussianModel model = random_model(recipe_of(static_cast<std::size_t>(count), 0.4f));
+            const GaussianModel model =
+                random_model(recipe_of(static_cast<std::size_t>(count), 0.4f));
             const Camera camera = random_camera(40, 0, width, height);
-            ForwardFrame frame(model, camera, options, ForwardFrame::roomy(model, camera, options, 200));
+            ForwardFrame frame(model, camera, options,
+                               ForwardFrame::roomy(model, camera, options, 200));
             frame.bin();
             check_lists(frame);
         }
@@ -165,7 +176,8 @@ TEST(CudaForwardLists, FormsOfNeedlesAreNotIndefinite) {
     ForwardFrame frame(model, camera, options, ForwardFrame::roomy(model, camera, options));
     frame.bin();
     const FrameArrays& a = frame.pipeline.arrays();
-    const auto splats = frame.fetched(a.splats, static_cast<std::size_t>(frame.limits.chunks()) * kChunk);
+    const auto splats =
+        frame.fetched(a.splats, static_cast<std::size_t>(frame.limits.chunks()) * kChunk);
     const auto slots = frame.fetched(a.slot_from_rank[1], frame.counts().visible);
     EXPECT_GT(slots.size(), model.count / 4);
     for (const std::uint32_t slot : slots) {

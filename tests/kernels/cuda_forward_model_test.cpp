@@ -1,5 +1,5 @@
-// Where projection reads parameters: a model that stays on the device, one in training whose Gaussians slept through
-// steps, and what the rasterizer says of itself.
+// Where projection reads parameters: a model that stays on the device, one in training whose
+// Gaussians slept through steps, and what the rasterizer says of itself.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -68,22 +68,29 @@ TEST(CudaForwardModel, TheRasterizerNamesItsDevice) {
 
 /// Optimizer state in device memory, random, and the model as it reads through it.
 struct SleepingModel {
-    explicit SleepingModel(const GaussianModel& model, int moving_planes, const cuda::Stream& stream) : settled(model) {
+    explicit SleepingModel(const GaussianModel& model, int moving_planes,
+                           const cuda::Stream& stream)
+        : settled(model) {
         constexpr std::uint32_t kBase = 40, kSteps = 57;
         const std::size_t planes = static_cast<std::size_t>(model.planes());
-        std::vector<float> moments(model.capacity / kBlock * planes * 2 * kBlock), pending((kSteps - kBase + 1) * 8);
+        std::vector<float> moments(model.capacity / kBlock * planes * 2 * kBlock),
+            pending((kSteps - kBase + 1) * 8);
         std::vector<std::uint32_t> last_step(model.capacity);
         for (std::size_t i = 0; i < pending.size(); ++i)
-            pending[i] = i / 8 == kSteps - kBase ? 0.0f : static_cast<float>(random_in(3, 1, i, 0.0, 0.05));
+            pending[i] =
+                i / 8 == kSteps - kBase ? 0.0f : static_cast<float>(random_in(3, 1, i, 0.0, 0.05));
         for (std::size_t row = 0; row < model.capacity; ++row)
-            last_step[row] = kBase + static_cast<std::uint32_t>(random_in(3, 2, row, 0.0, kSteps - kBase + 1));
+            last_step[row] =
+                kBase + static_cast<std::uint32_t>(random_in(3, 2, row, 0.0, kSteps - kBase + 1));
         for (std::size_t row = 0; row < model.capacity; ++row)
             for (int p = 0; p < model.planes(); ++p) {
                 const std::size_t at =
-                    (row / kBlock * planes + static_cast<std::size_t>(p)) * 2 * kBlock + row % kBlock;
-                moments[at] = static_cast<float>(random_in(3, 10 + static_cast<std::uint64_t>(p), row, -0.1, 0.1));
-                moments[at + kBlock] =
-                    static_cast<float>(random_in(3, 100 + static_cast<std::uint64_t>(p), row, 0, 0.02));
+                    (row / kBlock * planes + static_cast<std::size_t>(p)) * 2 * kBlock +
+                    row % kBlock;
+                moments[at] = static_cast<float>(
+                    random_in(3, 10 + static_cast<std::uint64_t>(p), row, -0.1, 0.1));
+                moments[at + kBlock] = static_cast<float>(
+                    random_in(3, 100 + static_cast<std::uint64_t>(p), row, 0, 0.02));
                 const int group = p < kLogScales       ? 0
                                   : p < kQuats         ? 1
                                   : p < kOpacityLogits ? 2
@@ -91,9 +98,9 @@ struct SleepingModel {
                                   : p < kShRest        ? 4
                                                        : 5;
                 if (p < moving_planes)
-                    settled.at(p, row) =
-                        math::lazy_value(model.at(p, row), moments[at], moments[at + kBlock],
-                                         pending[(last_step[row] - kBase) * 8 + static_cast<std::size_t>(group)]);
+                    settled.at(p, row) = math::lazy_value(
+                        model.at(p, row), moments[at], moments[at + kBlock],
+                        pending[(last_step[row] - kBase) * 8 + static_cast<std::size_t>(group)]);
             }
         values.upload(model.values.span(), stream);
         moments_.upload(moments, stream);
@@ -105,7 +112,8 @@ struct SleepingModel {
         view.stride = model.capacity;
         view.count = static_cast<std::uint32_t>(model.count);
         view.sh_degree = model.sh_degree;
-        view.lazy = {moments_.data(), last_step_.data(), pending_.data(), nullptr, clock_.data(), model.planes()};
+        view.lazy = {moments_.data(), last_step_.data(), pending_.data(),
+                     nullptr,         clock_.data(),     model.planes()};
         stream.synchronize();
     }
     GaussianModel settled;

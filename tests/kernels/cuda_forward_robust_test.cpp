@@ -1,5 +1,5 @@
-// The emulated CUDA backend under poison values, under other schedules, beside the CPU backend, and with options that
-// must not change the picture.
+// The emulated CUDA backend under poison values, under other schedules, beside the CPU backend, and
+// with options that must not change the picture.
 #include <gtest/gtest.h>
 
 #include "tests/kernels/cuda_forward.h"
@@ -12,7 +12,8 @@ namespace {
 
 class CudaPoison : public ::testing::TestWithParam<int> {};
 TEST_P(CudaPoison, StaysInItsPlace) { check_poison(emulated_cuda, GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Cuda, CudaPoison, ::testing::Values(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 30, 58));
+INSTANTIATE_TEST_SUITE_P(Cuda, CudaPoison,
+                         ::testing::Values(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 30, 58));
 
 TEST(CudaForwardRobust, AllParametersPoisoned) {
     const Camera camera = random_camera(21, 0, 40, 30);
@@ -28,21 +29,24 @@ TEST(CudaForwardRobust, AllParametersPoisoned) {
     }
 }
 
-/// Absurd parameters in any combination, with and without blur: the same Gaussians and tiles as on the CPU.
+/// Absurd parameters in any combination, with and without blur: the same Gaussians and tiles as on
+/// the CPU.
 TEST(CudaForwardRobust, RejectsWhatTheCpuBackendRejects) {
     SceneRecipe recipe;
     recipe.count = 2000;
     GaussianModel model = random_model(recipe);
-    const float scales[] = {-104.0f, -88.7f, -60.0f, -40.0f, -20.0f, 5.0f, 20.0f, 30.0f, 40.0f, 60.0f, 88.7f};
+    const float scales[] = {-104.0f, -88.7f, -60.0f, -40.0f, -20.0f, 5.0f,
+                            20.0f,   30.0f,  40.0f,  60.0f,  88.7f};
     const float lengths[] = {0.0f, 1e-30f, 1e-10f, 1e10f, 1e25f};
     for (std::size_t i = 0; i < model.count; ++i) {
         for (int axis = 0; axis < 3; ++axis)
             if (random_in(5, 1, 3 * i + static_cast<std::size_t>(axis), 0, 1) < 0.4)
-                model.at(kLogScales + axis, i) =
-                    scales[static_cast<std::size_t>(random_in(5, 2, 3 * i + static_cast<std::size_t>(axis), 0, 11))];
+                model.at(kLogScales + axis, i) = scales[static_cast<std::size_t>(
+                    random_in(5, 2, 3 * i + static_cast<std::size_t>(axis), 0, 11))];
         if (random_in(5, 3, i, 0, 1) < 0.2)
             for (int k = 0; k < 4; ++k)
-                model.at(kQuats + k, i) *= lengths[static_cast<std::size_t>(random_in(5, 4, i, 0, 5))];
+                model.at(kQuats + k, i) *=
+                    lengths[static_cast<std::size_t>(random_in(5, 4, i, 0, 5))];
     }
     const Camera camera = random_camera(29, 0, 50, 40);
     for (const float blur : {0.3f, 0.0f})
@@ -60,14 +64,15 @@ TEST(CudaForwardRobust, RejectsWhatTheCpuBackendRejects) {
         }
 }
 
-/// Where both decide alike, the pictures agree to rounding; the counters that do not depend on the kernels' grain agree
-/// exactly.
+/// Where both decide alike, the pictures agree to rounding; the counters that do not depend on the
+/// kernels' grain agree exactly.
 TEST(CudaForwardRobust, AgreesWithTheCpuBackend) {
     SceneRecipe recipe;
     recipe.count = 1200;
     recipe.scale_hi = 0.12f;
     const GaussianModel model = random_model(recipe);
-    for (const Compatibility profile : {Compatibility::tight, Compatibility::gsplat, Compatibility::inria}) {
+    for (const Compatibility profile :
+         {Compatibility::tight, Compatibility::gsplat, Compatibility::inria}) {
         SCOPED_TRACE(name_of(profile));
         RenderOptions options;
         options.counters = true;
@@ -76,7 +81,8 @@ TEST(CudaForwardRobust, AgreesWithTheCpuBackend) {
         const Camera camera = random_camera(22, 0, 110, 83);
         RasterRun cpu(make_cpu_rasterizer()), cuda(emulated_cuda());
         const Drawn a = cuda.draw(model, camera, options), b = cpu.draw(model, camera, options);
-        const auto picture = reference::render(reference::Parameters(model), camera, reference_options(options));
+        const auto picture =
+            reference::render(reference::Parameters(model), camera, reference_options(options));
         EXPECT_LE(max_abs_difference(a.color, b.color, picture.fragile), 2e-5);
         EXPECT_LE(max_abs_difference(a.alpha, b.alpha, picture.fragile), 2e-5);
         EXPECT_LE(max_abs_difference(a.depth, b.depth, picture.fragile), 2e-4);
@@ -140,7 +146,8 @@ TEST(CudaForwardRobust, StateAndResultAreReusable) {
     const Camera wide = random_camera(24, 0, 75, 45), narrow = random_camera(24, 1, 33, 61);
     RasterRun reused(emulated_cuda());
     for (int round = 0; round < 2; ++round)
-        for (const auto& [model, camera] : {std::pair{&a, &wide}, {&b, &narrow}, {&b, &wide}, {&a, &narrow}}) {
+        for (const auto& [model, camera] :
+             {std::pair{&a, &wide}, {&b, &narrow}, {&b, &wide}, {&a, &narrow}}) {
             RasterRun fresh(emulated_cuda());
             const Drawn drawn = reused.draw(*model, *camera, {});
             expect_same(drawn, fresh.draw(*model, *camera, {}), "reused");
@@ -156,7 +163,8 @@ TEST(CudaForwardRobust, OptionsThatOnlySaveWork) {
     RenderOptions all, none;
     all.counters = true;
     none.gradients = false;
-    expect_same(run.draw(model, camera, all), run.draw(model, camera, none), "counters and gradients");
+    expect_same(run.draw(model, camera, all), run.draw(model, camera, none),
+                "counters and gradients");
     none.depth = false;
     const Drawn a = run.draw(model, camera, all), b = run.draw(model, camera, none);
     EXPECT_EQ(max_abs_difference(a.color, b.color), 0);
@@ -170,7 +178,8 @@ TEST(CudaForwardRobust, OrderInMemoryDoesNotMatter) {
     const GaussianModel model = random_model(recipe);
     GaussianModel reversed = model;
     for (int p = 0; p < model.planes(); ++p)
-        for (std::size_t i = 0; i < model.count; ++i) reversed.at(p, i) = model.at(p, model.count - 1 - i);
+        for (std::size_t i = 0; i < model.count; ++i)
+            reversed.at(p, i) = model.at(p, model.count - 1 - i);
     const Camera camera = random_camera(27, 0, 80, 60);
     RasterRun run(emulated_cuda());
     expect_same(run.draw(model, camera, {}), run.draw(reversed, camera, {}), "reversed");

@@ -1,5 +1,5 @@
-// Room: frames that do not fit do nothing and say what they need, the rasterizer draws them again, and a steady view
-// neither allocates nor waits.
+// Room: frames that do not fit do nothing and say what they need, the rasterizer draws them again,
+// and a steady view neither allocates nor waits.
 #include <gtest/gtest.h>
 
 #include "renderer/raster/cuda/frame_limits.h"
@@ -28,7 +28,8 @@ TEST(CudaForwardRoom, StepsAreFewAndStable) {
     EXPECT_EQ(cuda::stepped(~0ull / 8), cuda::kMostRoom);
     std::uint32_t room = cuda::room_for(100000, 0);
     EXPECT_GE(room, 125000u);
-    for (const std::uint32_t needed : {101000u, 99000u, 110000u, 95000u}) EXPECT_EQ(cuda::room_for(needed, room), room);
+    for (const std::uint32_t needed : {101000u, 99000u, 110000u, 95000u})
+        EXPECT_EQ(cuda::room_for(needed, room), room);
     EXPECT_GT(cuda::room_for(room, room), room) << "about to overflow";
     EXPECT_LT(cuda::room_for(1000, room), room) << "much too large";
 }

@@ -1,4 +1,5 @@
-// The emulated CUDA backend against the oracle on random scenes: sizes, counts, options, profiles, counters.
+// The emulated CUDA backend against the oracle on random scenes: sizes, counts, options, profiles,
+// counters.
 #include <gtest/gtest.h>
 
 #include "tests/kernels/cuda_forward.h"
@@ -20,7 +21,8 @@ TEST(CudaForwardScenes, PicturesOfEverySize) {
         SCOPED_TRACE(fmt::format("{} x {}", size[0], size[1]));
         RenderOptions options;
         options.background = {0.1f, 0.4f, 0.7f};
-        compare(random_model({}), random_camera(1, index++, size[0], size[1]), options, small_picture());
+        compare(random_model({}), random_camera(1, index++, size[0], size[1]), options,
+                small_picture());
     }
 }
 
@@ -61,12 +63,14 @@ TEST(CudaForwardScenes, OneHugeGaussian) {
         recipe.count = 1;
         recipe.opacity_lo = recipe.opacity_hi = 0.7f;
         GaussianModel model = random_model(recipe);
-        for (int k = 0; k < 3; ++k) model.at(kLogScales + k, 0) = static_cast<float>(log_scale - 0.1 * k);
+        for (int k = 0; k < 3; ++k)
+            model.at(kLogScales + k, 0) = static_cast<float>(log_scale - 0.1 * k);
         compare(model, random_camera(3, 0, 130, 90), {});
     }
 }
 
-/// Ten times the isects of a work item: faint, so that all of them count, then opaque, so that pixels end early.
+/// Ten times the isects of a work item: faint, so that all of them count, then opaque, so that
+/// pixels end early.
 TEST(CudaForwardScenes, TenThousandInOneTile) {
     SceneRecipe recipe;
     recipe.count = 10000;
@@ -98,7 +102,8 @@ TEST(CudaForwardScenes, TallAndWidePictures) {
 }
 
 TEST(CudaForwardScenes, CompatibilityProfiles) {
-    for (const Compatibility profile : {Compatibility::tight, Compatibility::gsplat, Compatibility::inria}) {
+    for (const Compatibility profile :
+         {Compatibility::tight, Compatibility::gsplat, Compatibility::inria}) {
         SCOPED_TRACE(name_of(profile));
         RenderOptions options;
         options.compatibility = profile;
@@ -152,14 +157,16 @@ TEST(CudaForwardScenes, NeedlesAndPancakes) {
     recipe.scale_lo = 0.005f;
     recipe.scale_hi = 0.5f;
     compare(random_model(recipe), random_camera(9, 0, 100, 75), {});
-    // Beyond 1000 to 1 single precision shows, but stays small: the determinant is free of cancellation.
+    // Beyond 1000 to 1 single precision shows, but stays small: the determinant is free of
+    // cancellation.
     recipe.scale_lo = 1e-4f;
     recipe.scale_hi = 2.0f;
     const GaussianModel extreme = random_model(recipe);
     const Camera camera = random_camera(9, 0, 100, 75);
     RasterRun run(emulated_cuda());
     const Drawn drawn = run.draw(extreme, camera, {});
-    const auto picture = reference::render(reference::Parameters(extreme), camera, reference_options({}));
+    const auto picture =
+        reference::render(reference::Parameters(extreme), camera, reference_options({}));
     EXPECT_LE(max_abs_difference(drawn.color, picture.color, picture.fragile), 2e-4);
     EXPECT_LE(max_abs_difference(drawn.alpha, picture.alpha, picture.fragile), 2e-4);
 }
@@ -172,7 +179,8 @@ TEST(CudaForwardScenes, BoundsOnlySaveWork) {
     for (std::uint64_t i = 0; i < 6; ++i) {
         const Camera camera = random_camera(10, i, 60, 45, i < 3 ? 5.0 : 15.0);
         RasterRun run(emulated_cuda()), cpu(make_cpu_rasterizer());
-        const Drawn all = run.draw(model, camera, {}, false), some = run.draw(model, camera, {}, true);
+        const Drawn all = run.draw(model, camera, {}, false),
+                    some = run.draw(model, camera, {}, true);
         expect_same(all, some, "with and without bounds");
         EXPECT_EQ(all.result.counters.candidates, model.count);
         EXPECT_LE(some.result.counters.candidates, all.result.counters.candidates);

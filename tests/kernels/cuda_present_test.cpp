@@ -1,6 +1,6 @@
-// From the float planes of a frame to the texture on the screen, on the emulated device: packing, loans, interop and
-// its fallback. OpenGL is a handful of functions put in place of the loaded ones: it keeps the pixels of its textures
-// and counts what is done to them.
+// From the float planes of a frame to the texture on the screen, on the emulated device: packing,
+// loans, interop and its fallback. OpenGL is a handful of functions put in place of the loaded
+// ones: it keeps the pixels of its textures and counts what is done to them.
 #include <glad/gl.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <random>
 #include <thread>
 
-#include "renderer/base/log.h"
+#include "base/log.h"
 #include "renderer/present/texture.h"
 #include "renderer/raster/cuda/display.h"
 #include "tests/support/emulator/emulator.h"
@@ -34,7 +34,8 @@ void GLAD_API_PTR create_textures(GLenum, GLsizei n, GLuint* names) {
     ++fake->calls;
     for (int i = 0; i < n; ++i) fake->textures[names[i] = ++fake->last_name];
 }
-void GLAD_API_PTR texture_storage(GLuint name, GLsizei, GLenum format, GLsizei width, GLsizei height) {
+void GLAD_API_PTR texture_storage(GLuint name, GLsizei, GLenum format, GLsizei width,
+                                  GLsizei height) {
     ++fake->calls;
     FakeGl::Texture& texture = fake->textures.at(name);
     texture = {width, height, format == GL_RGBA8 ? 4 : 3, {}};
@@ -42,8 +43,8 @@ void GLAD_API_PTR texture_storage(GLuint name, GLsizei, GLenum format, GLsizei w
 }
 void GLAD_API_PTR texture_parameter(GLuint, GLenum, GLint) { ++fake->calls; }
 void GLAD_API_PTR pixel_store(GLenum, GLint) { ++fake->calls; }
-void GLAD_API_PTR texture_sub_image(GLuint name, GLint, GLint, GLint, GLsizei, GLsizei, GLenum, GLenum,
-                                    const void* pixels) {
+void GLAD_API_PTR texture_sub_image(GLuint name, GLint, GLint, GLint, GLsizei, GLsizei, GLenum,
+                                    GLenum, const void* pixels) {
     ++fake->calls;
     ++fake->uploads;
     FakeGl::Texture& texture = fake->textures.at(name);
@@ -58,7 +59,8 @@ void GLAD_API_PTR delete_textures(GLsizei n, const GLuint* names) {
 void write_array(const emulator::ArrayWrite& write) {
     ++fake->interop_writes;
     const auto texture = fake->textures.find(write.image);
-    if (write.target != GL_TEXTURE_2D || texture == fake->textures.end() || texture->second.channels != 4 ||
+    if (write.target != GL_TEXTURE_2D || texture == fake->textures.end() ||
+        texture->second.channels != 4 ||
         write.x_bytes + write.width_bytes > static_cast<std::size_t>(texture->second.width) * 4 ||
         write.y + write.height > static_cast<std::size_t>(texture->second.height)) {
         ++fake->strays;
@@ -66,8 +68,10 @@ void write_array(const emulator::ArrayWrite& write) {
     }
     for (std::size_t row = 0; row < write.height; ++row)
         std::memcpy(texture->second.bytes.data() +
-                        (write.y + row) * static_cast<std::size_t>(texture->second.width) * 4 + write.x_bytes,
-                    static_cast<const std::uint8_t*>(write.pixels) + row * write.pitch, write.width_bytes);
+                        (write.y + row) * static_cast<std::size_t>(texture->second.width) * 4 +
+                        write.x_bytes,
+                    static_cast<const std::uint8_t*>(write.pixels) + row * write.pitch,
+                    write.width_bytes);
 }
 
 class Present : public testing::Test {
@@ -106,8 +110,8 @@ class Present : public testing::Test {
         std::vector<std::uint8_t> out(pixels * 4, 255);
         for (std::size_t i = 0; i < pixels; ++i)
             for (std::size_t c = 0; c < 3; ++c)
-                out[4 * i + c] =
-                    static_cast<std::uint8_t>(std::clamp(color[c * pixels + i], 0.0f, 1.0f) * 255.0f + 0.5f);
+                out[4 * i + c] = static_cast<std::uint8_t>(
+                    std::clamp(color[c * pixels + i], 0.0f, 1.0f) * 255.0f + 0.5f);
         return out;
     }
     const std::vector<std::uint8_t>& shown(const PresentTexture& texture) {
@@ -119,7 +123,8 @@ class Present : public testing::Test {
     }
     static int log_lines_with(std::uint64_t after, std::string_view words) {
         int count = 0;
-        for (const LogLine& line : log_lines_after(after)) count += line.text.find(words) != std::string::npos;
+        for (const LogLine& line : log_lines_after(after))
+            count += line.text.find(words) != std::string::npos;
         return count;
     }
 
@@ -133,7 +138,8 @@ struct Drawer {
     cuda::DeviceBuffer<float> color{"colours of a test"};
     cuda::DisplayPacker packer;
 
-    std::shared_ptr<const DevicePicture> draw(const std::vector<float>& planes, int width, int height) {
+    std::shared_ptr<const DevicePicture> draw(const std::vector<float>& planes, int width,
+                                              int height) {
         color.upload(planes, stream);
         return packer.pack(color.data(), width, height, stream);
     }
@@ -141,7 +147,8 @@ struct Drawer {
 
 TEST_F(Present, packing_gives_the_bytes_of_the_host) {
     Drawer drawer;
-    for (const auto& [width, height] : {std::pair{1, 1}, {7, 5}, {64, 1}, {1, 65}, {67, 33}, {256, 9}}) {
+    for (const auto& [width, height] :
+         {std::pair{1, 1}, {7, 5}, {64, 1}, {1, 65}, {67, 33}, {256, 9}}) {
         const auto color = planes(width, height, static_cast<unsigned>(width));
         const auto picture = drawer.draw(color, width, height);
         ASSERT_TRUE(picture);
@@ -149,7 +156,8 @@ TEST_F(Present, packing_gives_the_bytes_of_the_host) {
         EXPECT_EQ(picture->height, height);
         EXPECT_GE(picture->pitch, static_cast<std::size_t>(width) * 4);
         std::vector<std::uint8_t> bytes;
-        picture->download([&](std::span<const std::uint8_t> rgba) { bytes.assign(rgba.begin(), rgba.end()); });
+        picture->download(
+            [&](std::span<const std::uint8_t> rgba) { bytes.assign(rgba.begin(), rgba.end()); });
         EXPECT_EQ(bytes, packed(color)) << width << " x " << height;
     }
 }
@@ -158,10 +166,12 @@ TEST_F(Present, packing_rounds_every_level_as_the_host_does_and_survives_poison)
     Drawer drawer;
     std::vector<float> color;
     for (int c = 0; c < 3; ++c)
-        for (int i = 0; i < 1021; ++i) color.push_back((static_cast<float>(i) + 0.001f * static_cast<float>(c)) / 1020);
+        for (int i = 0; i < 1021; ++i)
+            color.push_back((static_cast<float>(i) + 0.001f * static_cast<float>(c)) / 1020);
     const auto expected = packed(color);
     const float poison[] = {NAN, INFINITY, -INFINITY};
-    color.insert(color.begin() + 1021, 0.0f), color.insert(color.begin() + 2043, 0.0f), color.push_back(0.0f);
+    color.insert(color.begin() + 1021, 0.0f), color.insert(color.begin() + 2043, 0.0f),
+        color.push_back(0.0f);
     for (int c = 0; c < 3; ++c) color[static_cast<std::size_t>(1022 * c + 1021)] = poison[c];
     const auto picture = drawer.draw(color, 1022, 1);
     picture->download([&](std::span<const std::uint8_t> rgba) {
@@ -195,7 +205,8 @@ TEST_F(Present, pictures_are_lent_and_come_back_from_any_thread) {
         survivor = loans.back();
     }
     survivor->download([&](std::span<const std::uint8_t> rgba) {
-        EXPECT_TRUE(std::equal(rgba.begin(), rgba.end(), packed(planes(20, 10, 1)).begin())) << "outlives its pool";
+        EXPECT_TRUE(std::equal(rgba.begin(), rgba.end(), packed(planes(20, 10, 1)).begin()))
+            << "outlives its pool";
     });
 }
 
@@ -212,7 +223,8 @@ TEST_F(Present, ten_thousand_frames_map_and_unmap_and_nothing_piles_up) {
     cuda::DeviceBuffer<float> other("colours of a test");
     other.upload(two, drawer.stream);
     for (int i = 0; i < 10'000; ++i) {
-        const auto picture = drawer.packer.pack((i % 2 == 0 ? other : drawer.color).data(), 24, 16, drawer.stream);
+        const auto picture =
+            drawer.packer.pack((i % 2 == 0 ? other : drawer.color).data(), 24, 16, drawer.stream);
         ASSERT_TRUE(picture);
         ASSERT_TRUE(texture.show(*picture));
         if (i % 997 == 0) {
@@ -239,7 +251,8 @@ TEST_F(Present, a_resize_storm_leaves_one_registration) {
     PresentTexture texture(&path);
     std::mt19937 rng(7);
     for (int i = 0; i < 1500; ++i) {
-        const int width = 1 + static_cast<int>(rng() % 90), height = 1 + static_cast<int>(rng() % 60);
+        const int width = 1 + static_cast<int>(rng() % 90),
+                  height = 1 + static_cast<int>(rng() % 60);
         const auto color = planes(width, height, static_cast<unsigned>(i));
         ASSERT_TRUE(texture.show(*drawer.draw(color, width, height)));
         EXPECT_EQ(texture.width(), width);
@@ -252,7 +265,8 @@ TEST_F(Present, a_resize_storm_leaves_one_registration) {
         if (i % 7 == 3)
             texture.upload(
                 {width, height, i % 2 == 0 ? 3 : 4,
-                 std::vector<std::uint8_t>(static_cast<std::size_t>(width * height * (i % 2 == 0 ? 3 : 4)), 9)});
+                 std::vector<std::uint8_t>(
+                     static_cast<std::size_t>(width * height * (i % 2 == 0 ? 3 : 4)), 9)});
         if (i % 11 == 5) texture.release();
     }
     texture.release();
@@ -331,7 +345,8 @@ class FailingInterop final : public TextureInterop {
         return inner_->attach(texture, picture);
     }
     Result<void> write(const DevicePicture& picture) override {
-        if (++writes_ > 3) return fail(ErrorKind::unsupported, "", "mapping the texture: unknown error");
+        if (++writes_ > 3)
+            return fail(ErrorKind::unsupported, "", "mapping the texture: unknown error");
         return inner_->write(picture);
     }
     void detach() noexcept override { inner_->detach(); }
@@ -342,7 +357,8 @@ class FailingInterop final : public TextureInterop {
 };
 
 TEST_F(Present, interop_that_fails_later_falls_back_with_the_same_picture) {
-    PresentPath path([]() -> std::unique_ptr<TextureInterop> { return std::make_unique<FailingInterop>(); });
+    PresentPath path(
+        []() -> std::unique_ptr<TextureInterop> { return std::make_unique<FailingInterop>(); });
     Drawer drawer;
     PresentTexture texture(&path);
     for (int i = 0; i < 8; ++i) {

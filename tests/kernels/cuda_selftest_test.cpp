@@ -1,5 +1,5 @@
-// The selftest's checks on the emulated device, small: the code that will judge a GPU has been run before it sees one,
-// and a broken backend fails it.
+// The selftest's checks on the emulated device, small: the code that will judge a GPU has been run
+// before it sees one, and a broken backend fails it.
 #include <gtest/gtest.h>
 
 #include "app/cli/selftest_checks.h"
@@ -11,7 +11,11 @@ namespace gs::cli {
 namespace {
 
 Backend emulated() {
-    return {"CUDA (emulated)", true, [] { return make_cuda_rasterizer(); }, [] { return make_cuda_training(); }, {}};
+    return {"CUDA (emulated)",
+            true,
+            [] { return make_cuda_rasterizer(); },
+            [] { return make_cuda_training(); },
+            {}};
 }
 constexpr SelftestEffort kSmall{.gaussians = 40, .picture = 0.35, .steps = 12, .sorted = 3000};
 
@@ -46,13 +50,14 @@ class WrongRasterizer final : public Rasterizer {
   public:
     std::string name() const override { return "wrong"; }
     std::unique_ptr<ForwardState> make_state() const override { return right_->make_state(); }
-    void forward(ParameterSource& source, const Camera& camera, const RenderOptions& options, ForwardState& state,
-                 RenderResult& result) override {
+    void forward(ParameterSource& source, const Camera& camera, const RenderOptions& options,
+                 ForwardState& state, RenderResult& result) override {
         right_->forward(source, camera, options, state, result);
         for (float& v : result.color.values) v += 1e-3f;
     }
-    void backward(ParameterSource& source, const Camera& camera, const RenderOptions& options, ForwardState& state,
-                  const RenderResult& result, const PixelGradients& gradients, GradientSink& sink) override {
+    void backward(ParameterSource& source, const Camera& camera, const RenderOptions& options,
+                  ForwardState& state, const RenderResult& result, const PixelGradients& gradients,
+                  GradientSink& sink) override {
         right_->backward(source, camera, options, state, result, gradients, sink);
     }
 
@@ -62,7 +67,9 @@ class WrongRasterizer final : public Rasterizer {
 
 TEST(CudaSelftest, AWrongBackendFails) {
     Backend wrong = emulated();
-    wrong.make_rasterizer = []() -> Result<std::unique_ptr<Rasterizer>> { return std::make_unique<WrongRasterizer>(); };
+    wrong.make_rasterizer = []() -> Result<std::unique_ptr<Rasterizer>> {
+        return std::make_unique<WrongRasterizer>();
+    };
     CheckList list;
     add_backend_checks(list, wrong, kSmall);
     const CheckRow row = list.front()();

@@ -1,14 +1,15 @@
-// StageTimers on the emulated runtime: what a stream did appears in the trace, within the span that launched it or
-// after it, in order; nobody waits, nothing is allocated; what cannot be timed is counted.
+// StageTimers on the emulated runtime: what a stream did appears in the trace, within the span that
+// launched it or after it, in order; nobody waits, nothing is allocated; what cannot be timed is
+// counted.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <thread>
 
-#include "profiler/collector.h"
-#include "profiler/core/scope.h"
-#include "profiler/reader.h"
-#include "profiler/store.h"
+#include "base/record/scope.h"
+#include "profiler/collect/collector.h"
+#include "profiler/collect/reader.h"
+#include "profiler/store/store.h"
 #include "renderer/device/cuda/ceilings.h"
 #include "renderer/device/cuda/kernel.cuh"
 #include "renderer/device/cuda/launch.h"
@@ -92,7 +93,8 @@ TEST_F(StageTimersTest, StagesAppearWithTheirTimesAndTheSpanThatLaunchedThem) {
         last_end = e.span.end_ns;
         // The launching span is in the same batch, with the same begin.
         const auto launched = [&](const SpanEvent& s) {
-            return s.track == e.launch_track && s.depth == e.launch_depth && s.begin_ns == e.launch_ns;
+            return s.track == e.launch_track && s.depth == e.launch_depth &&
+                   s.begin_ns == e.launch_ns;
         };
         const auto cpu = std::find_if(batch.spans.begin(), batch.spans.end(), launched);
         ASSERT_NE(cpu, batch.spans.end());
@@ -203,7 +205,8 @@ TEST_F(StageTimersTest, StaysRightOverManyAnchors) {
     const Stream stream("long");
     StageTimers timers(stream);
     std::vector<std::pair<std::uint64_t, std::uint64_t>> host;
-    const auto until = Clock::now() + std::chrono::milliseconds(1600);  // six refreshes, and a measured rate
+    const auto until =
+        Clock::now() + std::chrono::milliseconds(1600);  // six refreshes, and a measured rate
     while (Clock::now() < until) {
         {
             const Span span(Stage::blend);
@@ -223,7 +226,8 @@ TEST_F(StageTimersTest, StaysRightOverManyAnchors) {
         late.push_back(static_cast<double>(e.span.begin_ns - e.launch_ns) * 1e-3);
     }
     std::sort(late.begin(), late.end());
-    // Begun when launched, in the emulator: microseconds of the calls between, whatever the anchors were.
+    // Begun when launched, in the emulator: microseconds of the calls between, whatever the anchors
+    // were.
     EXPECT_GE(late.front(), 0);
     EXPECT_LT(late[late.size() / 2], 100) << "us";
 }
@@ -240,8 +244,9 @@ TEST(CudaCeilings, EveryKernelRunsAndEveryFigureIsThere) {
     ASSERT_TRUE(c) << c.error().text();
     EXPECT_TRUE(c->cuda);
     EXPECT_FALSE(c->machine.empty());
-    for (const double figure : {c->copy_bytes, c->lane_operations, c->special_operations, c->shared_bytes,
-                                c->atomics_spread, c->atomics_contended, c->launch_seconds, c->launch_interval_seconds})
+    for (const double figure :
+         {c->copy_bytes, c->lane_operations, c->special_operations, c->shared_bytes,
+          c->atomics_spread, c->atomics_contended, c->launch_seconds, c->launch_interval_seconds})
         EXPECT_GT(figure, 0);
     EXPECT_TRUE(std::isnan(c->blend_pairs));
     EXPECT_EQ(emulator::live_allocations().size(), live);

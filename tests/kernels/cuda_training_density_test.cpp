@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "renderer/base/rng.h"
+#include "base/rng.h"
 #include "tests/kernels/cuda_training_scene.h"
 #include "tests/support/emulator/emulator.h"
 #include "tests/support/random_scene.h"
@@ -14,7 +14,8 @@ namespace {
 using test::cpu_training;
 using test::cuda_training;
 
-/// A run in the middle of its training: sleepers, moments, statistics; some rows faint, wide, or broken.
+/// A run in the middle of its training: sleepers, moments, statistics; some rows faint, wide, or
+/// broken.
 RunArrays busy_arrays(std::size_t count, std::uint64_t seed) {
     RunArrays arrays;
     test::SceneRecipe recipe;
@@ -36,12 +37,14 @@ RunArrays busy_arrays(std::size_t count, std::uint64_t seed) {
         const std::size_t row = i / per_block * kBlock + i % kBlock;
         const bool second = i / kBlock % 2 == 1;
         if (row < count)
-            arrays.adam.moments[i] = (second ? 1e-3f : 1e-2f) * (random_uniform(seed, 9, i) + (second ? 0.01f : -0.5f));
+            arrays.adam.moments[i] =
+                (second ? 1e-3f : 1e-2f) * (random_uniform(seed, 9, i) + (second ? 0.01f : -0.5f));
     }
     arrays.statistics.clear(arrays.model.capacity);
     for (std::size_t i = 0; i < count; ++i) {
         arrays.statistics.views[i] = static_cast<float>(i % 5);
-        arrays.statistics.gradient_sum[i] = 4e-4f * random_uniform(seed, 10, i / 2) * arrays.statistics.views[i];
+        arrays.statistics.gradient_sum[i] =
+            4e-4f * random_uniform(seed, 10, i / 2) * arrays.statistics.views[i];
         arrays.statistics.radius_px[i] = 30 * random_uniform(seed, 11, i);
         if (i % 17 == 3) arrays.model.at(kOpacityLogits, i) = -8.0f;
     }
@@ -53,8 +56,8 @@ struct After {
     DensityReport report;
     RunArrays arrays;
 };
-After round(std::unique_ptr<TrainingBackend> backend, RunArrays arrays, const TrainingSettings& settings,
-            bool prune_large) {
+After round(std::unique_ptr<TrainingBackend> backend, RunArrays arrays,
+            const TrainingSettings& settings, bool prune_large) {
     backend->start(test::small_capture(20, 20, 20), std::move(arrays));
     After after;
     after.report = backend->densify_and_prune(settings, 1.0, prune_large);
@@ -64,7 +67,8 @@ After round(std::unique_ptr<TrainingBackend> backend, RunArrays arrays, const Tr
 
 float moment(const RunArrays& a, std::size_t row, int plane) {
     const std::size_t per_block = static_cast<std::size_t>(a.model.planes()) * 2 * kBlock;
-    return a.adam.moments[row / kBlock * per_block + static_cast<std::size_t>(plane) * kBlock + row % kBlock];
+    return a.adam.moments[row / kBlock * per_block + static_cast<std::size_t>(plane) * kBlock +
+                          row % kBlock];
 }
 
 void compare(const After& cpu, const After& device) {
@@ -80,7 +84,8 @@ void compare(const After& cpu, const After& device) {
     for (int p = 0; p < a.planes(); ++p)
         for (std::size_t i = 0; i < a.capacity; ++i) {
             if (std::isnan(a.at(p, i)) && std::isnan(b.at(p, i))) continue;
-            ASSERT_NEAR(b.at(p, i), a.at(p, i), 2e-5f * (1 + std::abs(a.at(p, i)))) << "plane " << p << ", row " << i;
+            ASSERT_NEAR(b.at(p, i), a.at(p, i), 2e-5f * (1 + std::abs(a.at(p, i))))
+                << "plane " << p << ", row " << i;
         }
     for (int p = 0; p < 2 * a.planes(); ++p)
         for (std::size_t i = 0; i < a.count; ++i)
@@ -104,8 +109,10 @@ TEST(CudaDensity, RowForRowAsOnTheCpu) {
         for (const double limit : {5000.0, 340.0})
             for (const bool large : {false, true}) {
                 SCOPED_TRACE(fmt::format("{} rows, limit {}, {}", count, limit, large));
-                const After cpu = round(cpu_training(), busy_arrays(count, 3), settings_of(limit), large);
-                compare(cpu, round(cuda_training(), busy_arrays(count, 3), settings_of(limit), large));
+                const After cpu =
+                    round(cpu_training(), busy_arrays(count, 3), settings_of(limit), large);
+                compare(cpu,
+                        round(cuda_training(), busy_arrays(count, 3), settings_of(limit), large));
             }
 }
 
@@ -120,8 +127,9 @@ TEST(CudaDensity, SameBitsInAnySchedule) {
     const After first = round(cuda_training(), busy_arrays(300, 5), settings_of(400), true);
     for (std::uint64_t seed = 1; seed < 4; ++seed) {
         emulator::set_seed(seed);
-        EXPECT_TRUE(test::same_arrays(first.arrays,
-                                      round(cuda_training(), busy_arrays(300, 5), settings_of(400), true).arrays));
+        EXPECT_TRUE(test::same_arrays(
+            first.arrays,
+            round(cuda_training(), busy_arrays(300, 5), settings_of(400), true).arrays));
     }
 }
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "renderer/base/rng.h"
+#include "base/rng.h"
 #include "renderer/math/adam.h"
 #include "tests/support/emulator/emulator.h"
 #include "trainer/adam_tables.h"
@@ -20,8 +20,8 @@ struct DeviceLoss {
     cuda::RunFlags flags;
 };
 
-DeviceLoss device_loss(const ImageF& picture, const Image8& photo, const Image8& mask, double lambda,
-                       bool overflow = false) {
+DeviceLoss device_loss(const ImageF& picture, const Image8& photo, const Image8& mask,
+                       double lambda, bool overflow = false) {
     const cuda::Stream stream("loss");
     cuda::DeviceBuffer<float> pixels("picture"), gradient("gradient");
     cuda::DeviceBuffer<std::uint8_t> photo_bytes("photo"), mask_bytes("mask");
@@ -53,9 +53,9 @@ DeviceLoss device_loss(const ImageF& picture, const Image8& photo, const Image8&
     partials.resize_discard(cuda::loss_blocks(picture.width, picture.height), stream);
     cuda::DeviceBuffer<cuda::StepResult> result("result");
     result.resize_discard(1, stream);
-    cuda::launch_loss(
-        stream, picture.width, picture.height,
-        {inputs.data(), pixels.data(), gradient.data(), partials.data(), counts.data(), flags.data(), result.data()});
+    cuda::launch_loss(stream, picture.width, picture.height,
+                      {inputs.data(), pixels.data(), gradient.data(), partials.data(),
+                       counts.data(), flags.data(), result.data()});
     result.download({&out.result, 1}, stream);
     flags.download({&out.flags, 1}, stream);
     gradient.download({out.gradient.values.data(), out.gradient.values.size()}, stream);
@@ -74,8 +74,9 @@ Image8 photo_of(const ImageF& picture, std::uint64_t seed) {
     Image8 photo{picture.width, picture.height, 3, {}};
     for (std::size_t i = 0; i < picture.pixels(); ++i)
         for (int c = 0; c < 3; ++c)
-            photo.bytes.push_back(static_cast<std::uint8_t>(
-                std::clamp(255.0f * picture.plane(c)[i] + 40.0f * random_uniform(seed, 2, i) - 20.0f, 0.0f, 255.0f)));
+            photo.bytes.push_back(static_cast<std::uint8_t>(std::clamp(
+                255.0f * picture.plane(c)[i] + 40.0f * random_uniform(seed, 2, i) - 20.0f, 0.0f,
+                255.0f)));
     return photo;
 }
 Image8 random_mask(int width, int height, std::uint64_t seed) {
@@ -86,9 +87,11 @@ Image8 random_mask(int width, int height, std::uint64_t seed) {
 }
 
 void compare(int width, int height, bool masked, double lambda) {
-    SCOPED_TRACE(fmt::format("{} x {}, {}, lambda {}", width, height, masked ? "masked" : "whole", lambda));
+    SCOPED_TRACE(
+        fmt::format("{} x {}, {}, lambda {}", width, height, masked ? "masked" : "whole", lambda));
     const ImageF picture = random_picture(width, height, 7);
-    const Image8 photo = photo_of(picture, 8), mask = masked ? random_mask(width, height, 9) : Image8{};
+    const Image8 photo = photo_of(picture, 8),
+                 mask = masked ? random_mask(width, height, 9) : Image8{};
     ImageF expected;
     const LossTerms terms = photo_loss(picture, photo, mask, lambda, &expected);
     const DeviceLoss got = device_loss(picture, photo, mask, lambda);
@@ -107,7 +110,8 @@ void compare(int width, int height, bool masked, double lambda) {
 }
 
 TEST(CudaLoss, EqualsTheCpu) {
-    for (const auto& [width, height] : {std::pair{1, 1}, {3, 2}, {7, 50}, {33, 17}, {65, 40}, {100, 9}})
+    for (const auto& [width, height] :
+         {std::pair{1, 1}, {3, 2}, {7, 50}, {33, 17}, {65, 40}, {100, 9}})
         for (const bool masked : {false, true}) compare(width, height, masked, 0.2);
     compare(40, 21, false, 0.0);
     compare(40, 21, true, 1.0);
@@ -170,22 +174,26 @@ TEST(AdamScalars, EqualTheBlocks) {
         tables.begin_step(clock, rates, kPlanes, kPlanes);
         adam::Block block{values.data(), kBlock, moments.data(), last.data(), clock.base,
                           clock.steps,   {},     nullptr,        nullptr};
-        for (std::size_t g = 0; g < kLearningGroups; ++g) block.pending[g] = tables.pending(g).data();
+        for (std::size_t g = 0; g < kLearningGroups; ++g)
+            block.pending[g] = tables.pending(g).data();
         block.decay1 = tables.decay1().data();
         block.decay2 = tables.decay2().data();
         BlockGradients gradients{};
         for (std::size_t lane = 0; lane < kBlock; ++lane) {
             if (random_uniform(2, step, lane) < 0.7f) continue;
             gradients.mask |= 1u << lane;
-            const std::uint32_t slot = slept_since[lane] - clock.base, age = clock.steps - slept_since[lane];
+            const std::uint32_t slot = slept_since[lane] - clock.base,
+                                age = clock.steps - slept_since[lane];
             for (int p = 0; p < kPlanes; ++p) {
-                const float g = random_uniform(3, step, lane * 64 + static_cast<std::size_t>(p)) - 0.4f;
+                const float g =
+                    random_uniform(3, step, lane * 64 + static_cast<std::size_t>(p)) - 0.4f;
                 gradients.planes[p][lane] = g;
                 const auto group = static_cast<std::size_t>(group_of(p));
                 auto& cell = cells[static_cast<std::size_t>(p) * kBlock + lane];
-                cell = math::adam_step(math::adam_settled(cell, tables.pending(group)[slot], AdamTables::decay1(age),
-                                                          AdamTables::decay2(age)),
-                                       g, tables.step().rate[group], tables.step().epsilon);
+                cell = math::adam_step(
+                    math::adam_settled(cell, tables.pending(group)[slot], AdamTables::decay1(age),
+                                       AdamTables::decay2(age)),
+                    g, tables.step().rate[group], tables.step().epsilon);
             }
             slept_since[lane] = clock.steps + 1;
         }
@@ -196,15 +204,18 @@ TEST(AdamScalars, EqualTheBlocks) {
             const auto at = [&](int p) -> const math::AdamCell<float>& {
                 return cells[static_cast<std::size_t>(p) * kBlock + lane];
             };
-            const auto drifts = [&](int p, float by) { return math::adam_direction(at(p).m, at(p).v) * by; };
+            const auto drifts = [&](int p, float by) {
+                return math::adam_direction(at(p).m, at(p).v) * by;
+            };
             float largest = -1e30f, square = 0;
             const float centre[3] = {bounds.x, bounds.y, bounds.z};
             for (int i = 0; i < 3; ++i) {
-                largest = std::max(largest, at(kLogScales + i).value + std::abs(drifts(kLogScales + i, drift.scales)));
+                largest = std::max(largest, at(kLogScales + i).value +
+                                                std::abs(drifts(kLogScales + i, drift.scales)));
                 square += (at(i).value - centre[i]) * (at(i).value - centre[i]);
             }
-            const float reach =
-                math::adam_reach(drifts(0, drift.means), drifts(1, drift.means), drifts(2, drift.means), largest);
+            const float reach = math::adam_reach(drifts(0, drift.means), drifts(1, drift.means),
+                                                 drifts(2, drift.means), largest);
             EXPECT_LE(std::sqrt(square) + reach, bounds.radius * 1.0001f);
         }
         tables.end_step(clock);

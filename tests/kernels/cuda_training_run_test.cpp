@@ -1,5 +1,5 @@
-// Whole runs on the emulated device: against the CPU, in any schedule, short of room, resumed on either backend, and
-// what a steady step calls.
+// Whole runs on the emulated device: against the CPU, in any schedule, short of room, resumed on
+// either backend, and what a steady step calls.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -44,7 +44,8 @@ std::vector<double> losses_of(Trainer& trainer, int steps) {
     return losses;
 }
 
-/// Step by step without a Trainer. The fifth step raises the rates: everybody who sleeps is settled before it.
+/// Step by step without a Trainer. The fifth step raises the rates: everybody who sleeps is settled
+/// before it.
 StepPlan plan_of(const Capture& capture, std::uint64_t step) {
     StepPlan plan;
     plan.step = step;
@@ -67,15 +68,18 @@ RunArrays arrays_of(const std::shared_ptr<Capture>& capture) {
     }();
 }
 
-/// The same points, each coordinate moved to the next float: a run that differs by rounding and nothing else.
+/// The same points, each coordinate moved to the next float: a run that differs by rounding and
+/// nothing else.
 std::shared_ptr<Capture> nudged(const Capture& capture) {
     auto out = std::make_shared<Capture>(capture);
     for (SparsePoint& point : out->points)
-        for (float* x : {&point.position.x, &point.position.y, &point.position.z}) *x = std::nextafter(*x, 1e9f);
+        for (float* x : {&point.position.x, &point.position.y, &point.position.z})
+            *x = std::nextafter(*x, 1e9f);
     return out;
 }
 /// Largest difference of two runs' losses over the steps [first, last], where both are known.
-double worst_loss(const std::vector<double>& a, const std::vector<double>& b, std::size_t first, std::size_t last) {
+double worst_loss(const std::vector<double>& a, const std::vector<double>& b, std::size_t first,
+                  std::size_t last) {
     double worst = 0;
     for (std::size_t i = first; i <= last; ++i)
         if (!std::isnan(a[i]) && !std::isnan(b[i])) worst = std::max(worst, std::abs(a[i] - b[i]));
@@ -91,10 +95,12 @@ TEST_F(CudaTrainingRun, FollowsTheCpu) {
     const std::size_t at_first = device->gaussian_count();
     const std::vector<double> expected = losses_of(*cpu, 22), got = losses_of(*device, 22),
                               yardstick = losses_of(*other, 22);
-    EXPECT_GE(std::count_if(got.begin(), got.end(), [](double loss) { return !std::isnan(loss); }), 20);
+    EXPECT_GE(std::count_if(got.begin(), got.end(), [](double loss) { return !std::isnan(loss); }),
+              20);
     EXPECT_LE(worst_loss(expected, got, 1, 7), 1e-5);
-    // Adam makes steps of gradients that are rounding alone (those of the rotations of spheres), so two runs drift
-    // apart. How far is a matter of chance: a CPU run from points moved by one float each tells of what order it is.
+    // Adam makes steps of gradients that are rounding alone (those of the rotations of spheres), so
+    // two runs drift apart. How far is a matter of chance: a CPU run from points moved by one float
+    // each tells of what order it is.
     EXPECT_LE(worst_loss(expected, got, 8, 22), 1e-4 + 4 * worst_loss(expected, yardstick, 8, 22));
     EXPECT_NE(device->gaussian_count(), at_first);
     EXPECT_EQ(device->gaussian_count(), cpu->gaussian_count());
@@ -102,15 +108,17 @@ TEST_F(CudaTrainingRun, FollowsTheCpu) {
     EXPECT_LE(test::share_without_twin(cpu->model(), device->model(), 0.02),
               0.02 + 2 * test::share_without_twin(cpu->model(), other->model(), 0.02));
     if (std::getenv("GAUSSCOPE_TEST_VERBOSE") != nullptr)
-        fmt::print("losses: {:.2g} from the CPU, which is {:.2g} from itself; rows without a twin: {:.3f} and {:.3f}\n",
-                   worst_loss(expected, got, 8, 22), worst_loss(expected, yardstick, 8, 22),
-                   test::share_without_twin(cpu->model(), device->model(), 0.02),
-                   test::share_without_twin(cpu->model(), other->model(), 0.02));
+        fmt::print(
+            "losses: {:.2g} from the CPU, which is {:.2g} from itself; rows without a twin: {:.3f} "
+            "and {:.3f}\n",
+            worst_loss(expected, got, 8, 22), worst_loss(expected, yardstick, 8, 22),
+            test::share_without_twin(cpu->model(), device->model(), 0.02),
+            test::share_without_twin(cpu->model(), other->model(), 0.02));
 }
 
 TEST_F(CudaTrainingRun, ManyStepsWithSleepersFollowTheCpu) {
-    // No density control: rows stay. Quaternions of spheres have gradients of rounding alone, which Adam makes steps
-    // of.
+    // No density control: rows stay. Quaternions of spheres have gradients of rounding alone, which
+    // Adam makes steps of.
     const auto capture = small_capture(28, 24, 150);
     TrainingSettings settings = busy_settings();
     settings.densify_until = 0;
@@ -158,7 +166,8 @@ TEST_F(CudaTrainingRun, SameBitsInAnySchedule) {
     const auto capture = small_capture(24, 20, 100);
     const auto run = [&](std::uint64_t seed, bool deferred) {
         emulator::set_seed(seed);
-        emulator::set_execution(deferred ? emulator::Execution::deferred : emulator::Execution::eager);
+        emulator::set_execution(deferred ? emulator::Execution::deferred
+                                         : emulator::Execution::eager);
         emulator::set_event_lag(deferred ? 3 : 0);
         auto backend = cuda_training();
         TrainingBackend* kept = backend.get();
@@ -223,7 +232,8 @@ TEST_F(CudaTrainingRun, CheckpointsMoveBetweenBackends) {
             if (from_device == to_device)
                 EXPECT_TRUE(test::same_arrays(kept->arrays(), resumed->arrays()));
             else
-                EXPECT_LT(test::share_without_twin(straight->model(), (*trainer)->model(), 0.02), 0.05);
+                EXPECT_LT(test::share_without_twin(straight->model(), (*trainer)->model(), 0.02),
+                          0.05);
         }
     fs::remove(path);
 }
@@ -262,9 +272,11 @@ TEST_F(CudaTrainingRun, OutcomesComeInOrderAndLate) {
     EXPECT_GE(last, 7u);
 }
 
-/// The arrays after `steps` steps of an engine, each with room for `isects` at first; how often steps were repeated.
-RunArrays engine_run(const Capture& capture, const RunArrays& arrays, std::uint64_t steps, std::uint32_t isects,
-                     bool graphs, std::uint64_t* repeated = nullptr, std::size_t* recorded = nullptr) {
+/// The arrays after `steps` steps of an engine, each with room for `isects` at first; how often
+/// steps were repeated.
+RunArrays engine_run(const Capture& capture, const RunArrays& arrays, std::uint64_t steps,
+                     std::uint32_t isects, bool graphs, std::uint64_t* repeated = nullptr,
+                     std::size_t* recorded = nullptr) {
     const cuda::Stream stream("test");
     cuda::StepEngine engine(stream);
     engine.start(capture, arrays);
@@ -289,7 +301,8 @@ RunArrays engine_run(const Capture& capture, const RunArrays& arrays, std::uint6
 }
 
 TEST_F(CudaTrainingRun, AStepThatDoesNotFitIsCarriedOutAgain) {
-    // Seen from afar the ball takes a tile or two; the fifth view is so near that every Gaussian covers all.
+    // Seen from afar the ball takes a tile or two; the fifth view is so near that every Gaussian
+    // covers all.
     const auto capture = small_capture(64, 48, 360);
     RunArrays arrays = arrays_of(capture);
     for (std::size_t i = 0; i < arrays.model.count; ++i)
@@ -297,7 +310,8 @@ TEST_F(CudaTrainingRun, AStepThatDoesNotFitIsCarriedOutAgain) {
     for (std::size_t v = 1; v < 5; ++v) {
         View& view = capture->views[v];
         const Camera near = view.camera;
-        view.camera = look_at({40, 0, static_cast<double>(v)}, {0, 0, 0}, {0, -1, 0}, near.width, near.height, 0.9);
+        view.camera = look_at({40, 0, static_cast<double>(v)}, {0, 0, 0}, {0, -1, 0}, near.width,
+                              near.height, 0.9);
     }
     std::uint64_t never = 0, some = 0, behind = 0;
     const RunArrays expected = engine_run(*capture, arrays, 7, 20000, true, &never);
@@ -318,7 +332,8 @@ TEST_F(CudaTrainingRun, RecordedStepsGiveTheSameBits) {
     const RunArrays plain = engine_run(*capture, arrays, 26, 1000, false, nullptr, &none);
     EXPECT_EQ(none, 0u);
     const emulator::Calls before = emulator::calls();
-    EXPECT_TRUE(test::same_arrays(plain, engine_run(*capture, arrays, 26, 1000, true, nullptr, &recorded)));
+    EXPECT_TRUE(
+        test::same_arrays(plain, engine_run(*capture, arrays, 26, 1000, true, nullptr, &recorded)));
     EXPECT_GE(recorded, 1u);
     EXPECT_GE(emulator::difference(before, emulator::calls()).at("cudaGraphLaunch"), 10u);
     EXPECT_EQ(emulator::live_objects().graphs, 0u);
@@ -353,12 +368,14 @@ TEST_F(CudaTrainingRun, PoisonIsCountedAndLeftOut) {
         return backend->model();
     };
     std::size_t told_cpu = 0, told = 0;
-    const GaussianModel expected = run(cpu_training(), told_cpu), model = run(cuda_training(), told);
+    const GaussianModel expected = run(cpu_training(), told_cpu),
+                        model = run(cuda_training(), told);
     EXPECT_EQ(told, told_cpu);
     std::size_t broken = 0;
     for (std::size_t i = 0; i < model.count; ++i)
         for (int p = 0; p < model.planes(); ++p) {
-            EXPECT_EQ(std::isfinite(model.at(p, i)), std::isfinite(expected.at(p, i))) << p << ' ' << i;
+            EXPECT_EQ(std::isfinite(model.at(p, i)), std::isfinite(expected.at(p, i)))
+                << p << ' ' << i;
             broken += !std::isfinite(model.at(p, i));
         }
     EXPECT_EQ(broken, 1u);

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "renderer/base/rng.h"
+#include "base/rng.h"
 #include "trainer/cuda/cuda_training.h"
 
 namespace gs::test {
@@ -18,26 +18,29 @@ std::shared_ptr<Capture> small_capture(int width, int height, std::size_t points
         View view;
         view.name = fmt::format("view{}.png", v);
         const double angle = v * 1.0;
-        view.camera =
-            look_at({3 * std::cos(angle), -0.5, 3 * std::sin(angle)}, {0, 0, 0}, {0, -1, 0}, width, height, 0.9);
+        view.camera = look_at({3 * std::cos(angle), -0.5, 3 * std::sin(angle)}, {0, 0, 0},
+                              {0, -1, 0}, width, height, 0.9);
         view.photo = Image8{width, height, 3, {}};
         for (int y = 0; y < height; ++y)
             for (int x = 0; x < width; ++x)
                 for (int c = 0; c < 3; ++c)
-                    view.photo.bytes.push_back(
-                        static_cast<std::uint8_t>(128 + 100 * std::sin(0.2 * x * (c + 1) + v) * std::cos(0.15 * y)));
+                    view.photo.bytes.push_back(static_cast<std::uint8_t>(
+                        128 + 100 * std::sin(0.2 * x * (c + 1) + v) * std::cos(0.15 * y)));
         if (v == 2) {
             view.mask = Image8{width, height, 1, {}};
             view.mask.bytes.assign(view.mask.pixels(), 255);
-            for (int i = 0; i < width * 3; ++i) view.mask.bytes[static_cast<std::size_t>(i + width * 5)] = 0;
+            for (int i = 0; i < width * 3; ++i)
+                view.mask.bytes[static_cast<std::size_t>(i + width * 5)] = 0;
         }
         view.test = v == 0;
         capture->views.push_back(std::move(view));
     }
     for (std::size_t i = 0; i < points; ++i) {
         SparsePoint p;
-        p.position = {random_uniform(1, 0, i) - 0.5f, random_uniform(1, 1, i) - 0.5f, random_uniform(1, 2, i) - 0.5f};
-        for (std::uint64_t c = 0; c < 3; ++c) p.rgb[c] = static_cast<std::uint8_t>(random_bits(1, 3 + c, i));
+        p.position = {random_uniform(1, 0, i) - 0.5f, random_uniform(1, 1, i) - 0.5f,
+                      random_uniform(1, 2, i) - 0.5f};
+        for (std::uint64_t c = 0; c < 3; ++c)
+            p.rgb[c] = static_cast<std::uint8_t>(random_bits(1, 3 + c, i));
         capture->points.push_back(p);
     }
     return capture;
@@ -63,7 +66,8 @@ std::unique_ptr<TrainingBackend> cuda_training() {
 }
 std::unique_ptr<TrainingBackend> cpu_training() { return make_cpu_training(make_cpu_rasterizer()); }
 
-std::unique_ptr<Trainer> trainer_on(std::unique_ptr<TrainingBackend> backend, const std::shared_ptr<Capture>& capture,
+std::unique_ptr<Trainer> trainer_on(std::unique_ptr<TrainingBackend> backend,
+                                    const std::shared_ptr<Capture>& capture,
                                     const TrainingSettings& settings) {
     auto trainer = Trainer::create(capture, settings, std::move(backend));
     EXPECT_TRUE(trainer) << (trainer ? "" : trainer.error().text());
@@ -81,8 +85,9 @@ bool same_bits(const Buffer<T>& a, const Buffer<T>& b) {
 
 bool same_arrays(const RunArrays& a, const RunArrays& b) {
     return a.model.count == b.model.count && same_bits(a.model.values, b.model.values) &&
-           a.adam.steps == b.adam.steps && a.adam.base == b.adam.base && a.adam.pending == b.adam.pending &&
-           same_bits(a.adam.moments, b.adam.moments) && same_bits(a.adam.last_step, b.adam.last_step) &&
+           a.adam.steps == b.adam.steps && a.adam.base == b.adam.base &&
+           a.adam.pending == b.adam.pending && same_bits(a.adam.moments, b.adam.moments) &&
+           same_bits(a.adam.last_step, b.adam.last_step) &&
            same_bits(a.statistics.gradient_sum, b.statistics.gradient_sum) &&
            same_bits(a.statistics.views, b.statistics.views) &&
            same_bits(a.statistics.radius_px, b.statistics.radius_px);
@@ -90,10 +95,12 @@ bool same_arrays(const RunArrays& a, const RunArrays& b) {
 
 namespace {
 
-double row_difference(const GaussianModel& a, std::size_t row_a, const GaussianModel& b, std::size_t row_b) {
+double row_difference(const GaussianModel& a, std::size_t row_a, const GaussianModel& b,
+                      std::size_t row_b) {
     double worst = 0;
     for (int p = 0; p < a.planes(); ++p) {
-        const double x = static_cast<double>(a.at(p, row_a)), y = static_cast<double>(b.at(p, row_b));
+        const double x = static_cast<double>(a.at(p, row_a)),
+                     y = static_cast<double>(b.at(p, row_b));
         const double difference = std::abs(x - y) / (1 + std::abs(x));
         if (!(difference <= worst))
             worst = std::isnan(difference) ? std::numeric_limits<double>::infinity() : difference;
@@ -104,9 +111,11 @@ double row_difference(const GaussianModel& a, std::size_t row_a, const GaussianM
 }  // namespace
 
 double worst_difference(const GaussianModel& a, const GaussianModel& b) {
-    if (a.count != b.count || a.planes() != b.planes()) return std::numeric_limits<double>::infinity();
+    if (a.count != b.count || a.planes() != b.planes())
+        return std::numeric_limits<double>::infinity();
     double worst = 0;
-    for (std::size_t row = 0; row < a.count; ++row) worst = std::max(worst, row_difference(a, row, b, row));
+    for (std::size_t row = 0; row < a.count; ++row)
+        worst = std::max(worst, row_difference(a, row, b, row));
     return worst;
 }
 

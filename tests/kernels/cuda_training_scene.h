@@ -8,18 +8,21 @@
 
 namespace gs::test {
 
-/// A ball of `points` points seen from a ring of six cameras; photos are a smooth pattern that moves with the view.
+/// A ball of `points` points seen from a ring of six cameras; photos are a smooth pattern that
+/// moves with the view.
 std::shared_ptr<Capture> small_capture(int width = 40, int height = 36, std::size_t points = 200);
 /// A run of 30 steps with rounds of density control and an opacity reset.
 TrainingSettings busy_settings();
 std::unique_ptr<TrainingBackend> cuda_training();
 std::unique_ptr<TrainingBackend> cpu_training();
-std::unique_ptr<Trainer> trainer_on(std::unique_ptr<TrainingBackend> backend, const std::shared_ptr<Capture>& capture,
+std::unique_ptr<Trainer> trainer_on(std::unique_ptr<TrainingBackend> backend,
+                                    const std::shared_ptr<Capture>& capture,
                                     const TrainingSettings& settings);
 
 /// Model, moments, steps, statistics: all bits.
 bool same_arrays(const RunArrays& a, const RunArrays& b);
-/// Largest difference of two models' parameters of the same row, over 1 + |value|; infinite when counts differ.
+/// Largest difference of two models' parameters of the same row, over 1 + |value|; infinite when
+/// counts differ.
 double worst_difference(const GaussianModel& a, const GaussianModel& b);
 /// The share of rows of `a` with no row of `b` within `tolerance`, wherever it is.
 double share_without_twin(const GaussianModel& a, const GaussianModel& b, double tolerance);

@@ -1,5 +1,5 @@
-// Compiles renderer/math for the device: every function that the CUDA backend will call must be accepted by nvcc in
-// device code. A compile-time test; nothing here runs.
+// Compiles renderer/math for the device: every function that the CUDA backend will call must be
+// accepted by nvcc in device code. A compile-time test; nothing here runs.
 #include "renderer/math/project.h"
 #include "renderer/math/sh.h"
 #include "renderer/math/tiles.h"
@@ -24,8 +24,10 @@ __global__ void use_math(DeviceMathParams p) {
     if (i >= p.count) return;
     const auto projected = math::project(p.camera, p.means[i], p.scales[i], p.quats[i]);
     const auto conic = math::conic_of(projected.cov, projected.det, 0.3f);
-    const auto v_cov = math::conic_of_vjp(projected.cov, projected.det, 0.3f, conic.inverse, conic.compensation);
-    p.gradients[i] = math::project_vjp(p.camera, p.means[i], p.scales[i], p.quats[i], projected.mean, v_cov, 1.0f);
+    const auto v_cov =
+        math::conic_of_vjp(projected.cov, projected.det, 0.3f, conic.inverse, conic.compensation);
+    p.gradients[i] = math::project_vjp(p.camera, p.means[i], p.scales[i], p.quats[i],
+                                       projected.mean, v_cov, 1.0f);
     float basis[16];
     const Vec3<float> direction = math::normalize(p.means[i]);
     math::sh_basis(3, direction, basis);

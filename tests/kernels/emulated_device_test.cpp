@@ -36,7 +36,8 @@ TYPED_TEST(EmulatedSort, IsStableByTheLowBits) {
         keys[i] = static_cast<TypeParam>(i * 0x9e3779b97f4a7c15u >> 13);  // bits above kBits, too
         values[i] = static_cast<std::uint32_t>(i);
     }
-    DeviceBuffer<TypeParam> key_buffers[2]{DeviceBuffer<TypeParam>("keys"), DeviceBuffer<TypeParam>("keys")};
+    DeviceBuffer<TypeParam> key_buffers[2]{DeviceBuffer<TypeParam>("keys"),
+                                           DeviceBuffer<TypeParam>("keys")};
     DeviceBuffer<std::uint32_t> value_buffers[2]{DeviceBuffer<std::uint32_t>("values"),
                                                  DeviceBuffer<std::uint32_t>("values")};
     key_buffers[0].upload(keys, stream);
@@ -49,10 +50,12 @@ TYPED_TEST(EmulatedSort, IsStableByTheLowBits) {
     primitives.reserve(kItems, 0, stream);
     const emu::Calls before = emu::calls();
     primitives.sort_pairs(key_swap, value_swap, kItems, kBits, stream);
-    EXPECT_EQ(emu::difference(before, emu::calls()), (emu::Calls{{"launch", 1}, {"launch:sort", 1}}));
+    EXPECT_EQ(emu::difference(before, emu::calls()),
+              (emu::Calls{{"launch", 1}, {"launch:sort", 1}}));
     std::vector<std::uint32_t> expected = values;
-    std::stable_sort(expected.begin(), expected.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return (keys[a] & 1023u) < (keys[b] & 1023u); });
+    std::stable_sort(expected.begin(), expected.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return (keys[a] & 1023u) < (keys[b] & 1023u);
+    });
     EXPECT_EQ(on_host(value_swap.now(), kItems, stream), expected);
     const std::vector<TypeParam> sorted = on_host(key_swap.now(), kItems, stream);
     for (std::size_t i = 0; i < kItems; ++i) ASSERT_EQ(sorted[i], keys[expected[i]]);

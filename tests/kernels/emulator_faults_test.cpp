@@ -44,9 +44,11 @@ void expect_fault(Fault fault, void (*kernel)(Unused), unsigned threads, const s
         } catch (const emu::EmulatorError& error) {
             EXPECT_EQ(error.fault, fault) << error.what();
             EXPECT_EQ(error.line, planted_line) << error.what();
-            EXPECT_NE(error.file.find("emulator_faults_test.cpp"), std::string::npos) << error.what();
+            EXPECT_NE(error.file.find("emulator_faults_test.cpp"), std::string::npos)
+                << error.what();
             EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
-            EXPECT_NE(std::string(error.what()).find("kernel_under_test"), std::string::npos) << error.what();
+            EXPECT_NE(std::string(error.what()).find("kernel_under_test"), std::string::npos)
+                << error.what();
         }
     }
 }
@@ -95,7 +97,9 @@ void GS_KERNEL(32, 1) not_in_mask(Unused) {
     planted_line = __LINE__ + 1;
     __shfl_sync(0x0000ffffu, 1, 0);
 }
-TEST(EmulatorFaults, CallerNotInItsMask) { expect_fault(Fault::bad_mask, not_in_mask, 32, "without it"); }
+TEST(EmulatorFaults, CallerNotInItsMask) {
+    expect_fault(Fault::bad_mask, not_in_mask, 32, "without it");
+}
 
 void GS_KERNEL(32, 1) shuffle_from_outside(Unused) {
     if (threadIdx.x >= 16) return;
@@ -121,7 +125,8 @@ void GS_KERNEL(64, 1) shared_past_end(Unused) {
     values[threadIdx.x] = 1.0f;
 }
 TEST(EmulatorFaults, SharedIndexPastTheEnd) {
-    expect_fault(Fault::shared_bounds, shared_past_end, 64, "index 63 of shared array values of 63");
+    expect_fault(Fault::shared_bounds, shared_past_end, 64,
+                 "index 63 of shared array values of 63");
 }
 
 void GS_KERNEL(32, 1) shared_before_begin(Unused) {
@@ -166,7 +171,8 @@ TEST(EmulatorFaults, PointerPastASharedArray) {
     if constexpr (emu::kAddressSanitizer) {
         EXPECT_DEATH(emu::run(shared_overrun, Unused{nullptr}, 1, 32), "AddressSanitizer");
     } else {
-        expect_fault(Fault::shared_overrun, shared_overrun, 32, "4 bytes past the end of array values");
+        expect_fault(Fault::shared_overrun, shared_overrun, 32,
+                     "4 bytes past the end of array values");
     }
 }
 
@@ -190,7 +196,8 @@ Fault fault_of(const std::function<void()>& work) {
 void GS_KERNEL(32, 1) nothing(Unused) {}
 TEST(EmulatorFaults, BlocksThatNoDeviceTakes) {
     for (const unsigned threads : {0u, 33u, 1056u}) {
-        EXPECT_EQ(fault_of([&] { emu::run(nothing, Unused{nullptr}, 1, threads); }), Fault::bad_launch);
+        EXPECT_EQ(fault_of([&] { emu::run(nothing, Unused{nullptr}, 1, threads); }),
+                  Fault::bad_launch);
     }
     EXPECT_EQ(fault_of([&] { emu::run(nothing, Unused{nullptr}, 0, 32); }), Fault::bad_launch);
 }
@@ -212,7 +219,8 @@ TEST(EmulatorFaults, WriteOutsideAnAllocation) {
         } catch (const emu::EmulatorError& error) {
             EXPECT_EQ(error.fault, Fault::red_zone);
             EXPECT_STREQ(error.what(),
-                         "kernel kernel_under_test wrote 0 bytes past the end of an allocation of 128 bytes");
+                         "kernel kernel_under_test wrote 0 bytes past the end of an allocation of "
+                         "128 bytes");
         }
     }
     EXPECT_EQ(cudaFree(memory), cudaSuccess);
@@ -225,7 +233,8 @@ TEST(EmulatorFaults, CopiesAndFreesOfWhatIsNoAllocation) {
     const auto copy = [&](void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
         return fault_of([&] { cudaMemcpy(to, from, bytes, kind); });
     };
-    EXPECT_EQ(copy(memory, host.data(), 33 * sizeof(int), cudaMemcpyHostToDevice), Fault::bad_pointer);
+    EXPECT_EQ(copy(memory, host.data(), 33 * sizeof(int), cudaMemcpyHostToDevice),
+              Fault::bad_pointer);
     EXPECT_EQ(copy(host.data(), host.data() + 8, 16, cudaMemcpyHostToDevice), Fault::bad_pointer);
     EXPECT_EQ(copy(memory, memory + 8, 16, cudaMemcpyDeviceToHost), Fault::bad_pointer);
     EXPECT_EQ(fault_of([&] { cudaMemset(memory + 1, 0, 32 * sizeof(int)); }), Fault::bad_pointer);
@@ -243,15 +252,18 @@ TEST(EmulatorFaults, SeparateMemoryIsOutOfTheHostsReach) {
     emu::set_separate_memory(true);
     ASSERT_EQ(cudaMalloc(&memory, 32 * sizeof(int)), cudaSuccess);
     ASSERT_EQ(cudaMallocHost(&pinned, 32 * sizeof(int)), cudaSuccess);
-    ASSERT_EQ(cudaMemcpy(memory, host.data(), 32 * sizeof(int), cudaMemcpyHostToDevice), cudaSuccess);
+    ASSERT_EQ(cudaMemcpy(memory, host.data(), 32 * sizeof(int), cudaMemcpyHostToDevice),
+              cudaSuccess);
     emu::run(doubles, Unused{memory}, 1, 32);
     std::fill_n(pinned, 32, 4);
     emu::run(doubles, Unused{pinned}, 1, 32);
     EXPECT_EQ(pinned[0], 8);
     ASSERT_EQ(cudaMemcpy(pinned, memory, 32 * sizeof(int), cudaMemcpyDeviceToHost), cudaSuccess);
     EXPECT_EQ(pinned[31], 42);
-    EXPECT_DEATH(host[0] = memory[1], emu::kAddressSanitizer ? "use-after-poison" : "host code touches device memory");
-    EXPECT_EQ(fault_of([&] { emu::run(doubles, Unused{host.data()}, 1, 32); }), Fault::host_pointer);
+    EXPECT_DEATH(host[0] = memory[1],
+                 emu::kAddressSanitizer ? "use-after-poison" : "host code touches device memory");
+    EXPECT_EQ(fault_of([&] { emu::run(doubles, Unused{host.data()}, 1, 32); }),
+              Fault::host_pointer);
     emu::set_separate_memory(false);
     EXPECT_EQ(cudaFree(memory), cudaSuccess);
     EXPECT_EQ(cudaFreeHost(pinned), cudaSuccess);
@@ -279,7 +291,8 @@ TEST(EmulatorFaults, SwallowedReportsMakeTheProgramFail) {
     const std::vector<std::string> reports = emu::take_reports();
     ASSERT_EQ(reports.size(), 1u);
     EXPECT_NE(reports[0].find("different barriers"), std::string::npos);
-    EXPECT_EXIT((swallow(), std::exit(0)), ::testing::ExitedWithCode(1), "not taken by a test: .*different barriers");
+    EXPECT_EXIT((swallow(), std::exit(0)), ::testing::ExitedWithCode(1),
+                "not taken by a test: .*different barriers");
 }
 
 }  // namespace

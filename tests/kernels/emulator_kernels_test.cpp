@@ -1,4 +1,5 @@
-// Correct kernels give right answers under the emulator, whatever the order of blocks, warps and lanes.
+// Correct kernels give right answers under the emulator, whatever the order of blocks, warps and
+// lanes.
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +33,8 @@ void under_many_schedules(Check check) {
 
 std::vector<unsigned> numbers(std::size_t n, unsigned modulus) {
     std::vector<unsigned> v(n);
-    for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<unsigned>((i * 2654435761u >> 7) % modulus);
+    for (std::size_t i = 0; i < n; ++i)
+        v[i] = static_cast<unsigned>((i * 2654435761u >> 7) % modulus);
     return v;
 }
 
@@ -60,8 +62,10 @@ TEST(EmulatorKernels, BlockSum) {
         std::vector<unsigned> out(8, ~0u);
         emu::run(block_sum, ArrayParams{in.data(), out.data(), 2000}, 8, 256);
         for (std::size_t b = 0; b < 8; ++b) {
-            const auto end = in.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(2000, b * 256 + 256));
-            EXPECT_EQ(out[b], std::accumulate(in.begin() + static_cast<std::ptrdiff_t>(b * 256), end, 0u));
+            const auto end = in.begin() + static_cast<std::ptrdiff_t>(
+                                              std::min<std::size_t>(2000, b * 256 + 256));
+            EXPECT_EQ(out[b],
+                      std::accumulate(in.begin() + static_cast<std::ptrdiff_t>(b * 256), end, 0u));
         }
     });
 }
@@ -97,7 +101,8 @@ void GS_KERNEL(32, 1) compact_odd(ArrayParams p) {
     for (unsigned first = 0; first < p.n; first += 32) {
         const unsigned value = p.in[first + threadIdx.x];
         const unsigned votes = __ballot_sync(kAllLanes, value % 2 != 0);
-        if (value % 2 != 0) p.out[kept + static_cast<unsigned>(__popc(votes & ((1u << lane_id()) - 1)))] = value;
+        if (value % 2 != 0)
+            p.out[kept + static_cast<unsigned>(__popc(votes & ((1u << lane_id()) - 1)))] = value;
         kept += static_cast<unsigned>(__popc(votes));
     }
 }
@@ -136,8 +141,8 @@ TEST(EmulatorKernels, HistogramByAtomics) {
     });
 }
 
-/// Rounds of a ring: every thread passes its number on; blocks differ in their number of rounds, and some threads of
-/// the last warp end before, which barriers allow.
+/// Rounds of a ring: every thread passes its number on; blocks differ in their number of rounds,
+/// and some threads of the last warp end before, which barriers allow.
 void GS_KERNEL(96, 1) ring(ArrayParams p) {
     GS_SHARED(unsigned, slots, 90);
     if (threadIdx.x >= 90) return;
@@ -157,7 +162,8 @@ TEST(EmulatorKernels, BarriersInALoop) {
         std::vector<unsigned> out(5 * 90);
         emu::run(ring, ArrayParams{in.data(), out.data(), 90}, 5, 96);
         for (std::size_t b = 0; b < 5; ++b) {
-            for (std::size_t i = 0; i < 90; ++i) EXPECT_EQ(out[b * 90 + i], in[(i + 90 - 3 - b) % 90]);
+            for (std::size_t i = 0; i < 90; ++i)
+                EXPECT_EQ(out[b * 90 + i], in[(i + 90 - 3 - b) % 90]);
         }
     });
 }
@@ -292,13 +298,16 @@ TEST(EmulatorKernels, AForgottenBarrierShowsUnderEverySeed) {
         emu::run(forgets_the_warp, ArrayParams{in.data(), warp.data(), 32}, 1, 32);
         bool wrong = false, wrong_in_warp = false;
         for (std::size_t i = 0; i < 256; ++i) wrong = wrong || out[i] != in[(i + 32) % 256];
-        for (std::size_t i = 0; i < 32; ++i) wrong_in_warp = wrong_in_warp || warp[i] != in[(i + 1) % 32];
+        for (std::size_t i = 0; i < 32; ++i)
+            wrong_in_warp = wrong_in_warp || warp[i] != in[(i + 1) % 32];
         EXPECT_TRUE(wrong);
         EXPECT_TRUE(wrong_in_warp);
     });
 }
 
-void GS_KERNEL(1024, 1) fills(ArrayParams p) { p.out[blockIdx.x * blockDim.x + threadIdx.x] = threadIdx.x; }
+void GS_KERNEL(1024, 1) fills(ArrayParams p) {
+    p.out[blockIdx.x * blockDim.x + threadIdx.x] = threadIdx.x;
+}
 
 TEST(EmulatorKernels, ThreadsThatNeverMeetNeedNoSwitches) {
     std::vector<unsigned> out(100 * 1024);

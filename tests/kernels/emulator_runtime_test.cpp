@@ -38,12 +38,17 @@ class EmulatorRuntime : public ::testing::Test {
         EXPECT_EQ(cudaStreamDestroy(stream_), cudaSuccess);
         EXPECT_TRUE(emu::live_allocations().empty());
         const emu::LiveObjects left = emu::live_objects();
-        EXPECT_EQ(left.streams + left.events + left.graphs + left.executables + left.graphics_resources, 0u);
+        EXPECT_EQ(
+            left.streams + left.events + left.graphs + left.executables + left.graphics_resources,
+            0u);
         EXPECT_EQ(cudaGetLastError(), cudaSuccess);
     }
-    void add_on(cudaStream_t stream, int amount) { emu::run(add, AddParams{device_, amount}, 1, 32, stream); }
+    void add_on(cudaStream_t stream, int amount) {
+        emu::run(add, AddParams{device_, amount}, 1, 32, stream);
+    }
     void read_on(cudaStream_t stream) {
-        ASSERT_EQ(cudaMemcpyAsync(pinned_, device_, kBytes, cudaMemcpyDeviceToHost, stream), cudaSuccess);
+        ASSERT_EQ(cudaMemcpyAsync(pinned_, device_, kBytes, cudaMemcpyDeviceToHost, stream),
+                  cudaSuccess);
     }
     static constexpr std::size_t kBytes = 32 * sizeof(int);
     cudaStream_t stream_ = nullptr;
@@ -76,14 +81,19 @@ TEST_F(EmulatorRuntime, PinnedSourcesAreReadLatePageableOnesAtOnce) {
     for (int i = 0; i < 32; ++i) pinned_[i] = 10;
     int* other = nullptr;
     ASSERT_EQ(cudaMalloc(&other, kBytes), cudaSuccess);
-    ASSERT_EQ(cudaMemcpyAsync(device_, pageable.data(), kBytes, cudaMemcpyHostToDevice, stream_), cudaSuccess);
-    ASSERT_EQ(cudaMemcpyAsync(other, pinned_, kBytes, cudaMemcpyHostToDevice, stream_), cudaSuccess);
+    ASSERT_EQ(cudaMemcpyAsync(device_, pageable.data(), kBytes, cudaMemcpyHostToDevice, stream_),
+              cudaSuccess);
+    ASSERT_EQ(cudaMemcpyAsync(other, pinned_, kBytes, cudaMemcpyHostToDevice, stream_),
+              cudaSuccess);
     pageable.assign(32, 2);
     for (int i = 0; i < 32; ++i) pinned_[i] = 20;
     const emu::Calls before = emu::calls();
-    std::vector<int> first(32), second(32);  // into pageable memory: done when the call returns, and counted as a wait
-    ASSERT_EQ(cudaMemcpyAsync(first.data(), device_, kBytes, cudaMemcpyDeviceToHost, stream_), cudaSuccess);
-    ASSERT_EQ(cudaMemcpyAsync(second.data(), other, kBytes, cudaMemcpyDeviceToHost, stream_), cudaSuccess);
+    std::vector<int> first(32),
+        second(32);  // into pageable memory: done when the call returns, and counted as a wait
+    ASSERT_EQ(cudaMemcpyAsync(first.data(), device_, kBytes, cudaMemcpyDeviceToHost, stream_),
+              cudaSuccess);
+    ASSERT_EQ(cudaMemcpyAsync(second.data(), other, kBytes, cudaMemcpyDeviceToHost, stream_),
+              cudaSuccess);
     EXPECT_EQ(first, std::vector<int>(32, 1));
     EXPECT_EQ(second, std::vector<int>(32, 20));
     EXPECT_EQ(emu::synchronizations(emu::difference(before, emu::calls())), 2u);
@@ -119,7 +129,8 @@ TEST_F(EmulatorRuntime, StreamsKeepToTheirEvents) {
     ASSERT_EQ(cudaEventRecord(event, stream_), cudaSuccess);
     add_on(stream_, 100);
     ASSERT_EQ(cudaStreamWaitEvent(second, event), cudaSuccess);
-    ASSERT_EQ(cudaEventRecord(event, second), cudaSuccess);  // the wait keeps to the record it was given after
+    ASSERT_EQ(cudaEventRecord(event, second),
+              cudaSuccess);  // the wait keeps to the record it was given after
     read_on(second);
     ASSERT_EQ(cudaEventSynchronize(event), cudaSuccess);
     EXPECT_EQ(cudaStreamSynchronize(second), cudaSuccess);
@@ -147,7 +158,8 @@ TEST_F(EmulatorRuntime, TimeBetweenEvents) {
     EXPECT_EQ(cudaEventElapsedTime(&milliseconds, start, end), cudaSuccess);
     EXPECT_GT(milliseconds, 0);
     EXPECT_EQ(cudaEventElapsedTime(&milliseconds, start, untimed), cudaErrorInvalidResourceHandle);
-    for (const cudaEvent_t event : {start, end, untimed}) EXPECT_EQ(cudaEventDestroy(event), cudaSuccess);
+    for (const cudaEvent_t event : {start, end, untimed})
+        EXPECT_EQ(cudaEventDestroy(event), cudaSuccess);
     EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidResourceHandle);
 }
 
@@ -223,7 +235,8 @@ TEST_F(EmulatorRuntime, GraphsTakeNewParametersButNotNewShapes) {
     read_on(stream_);
     EXPECT_EQ(pinned_[0], 5);
     EXPECT_EQ(cudaGetLastError(), cudaErrorGraphExecUpdateFailure);
-    for (const cudaGraph_t graph : {first, second, longer}) EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+    for (const cudaGraph_t graph : {first, second, longer})
+        EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
     EXPECT_EQ(cudaGraphExecDestroy(executable), cudaSuccess);
 }
 
@@ -301,7 +314,8 @@ TEST_F(EmulatorRuntime, NewMemoryIsPoison) {
 
 TEST_F(EmulatorRuntime, PixelsGoThroughMappedImages) {
     cudaGraphicsResource_t resource = nullptr;
-    EXPECT_EQ(cudaGraphicsGLRegisterImage(&resource, 3, 0x0DE1, 0), cudaErrorOperatingSystem);  // GL is elsewhere
+    EXPECT_EQ(cudaGraphicsGLRegisterImage(&resource, 3, 0x0DE1, 0),
+              cudaErrorOperatingSystem);  // GL is elsewhere
     EXPECT_EQ(cudaGetLastError(), cudaErrorOperatingSystem);
     std::vector<emu::ArrayWrite> written;
     emu::set_array_writer([&](const emu::ArrayWrite& write) { written.push_back(write); });
@@ -312,7 +326,8 @@ TEST_F(EmulatorRuntime, PixelsGoThroughMappedImages) {
     emu::set_execution(emu::Execution::deferred);
     ASSERT_EQ(cudaGraphicsMapResources(1, &resource, stream_), cudaSuccess);
     ASSERT_EQ(cudaGraphicsSubResourceGetMappedArray(&array, resource, 0, 0), cudaSuccess);
-    ASSERT_EQ(cudaMemcpy2DToArrayAsync(array, 0, 0, device_, 32, 16, 4, cudaMemcpyDeviceToDevice, stream_),
+    ASSERT_EQ(cudaMemcpy2DToArrayAsync(array, 0, 0, device_, 32, 16, 4, cudaMemcpyDeviceToDevice,
+                                       stream_),
               cudaSuccess);
     EXPECT_TRUE(written.empty());
     ASSERT_EQ(cudaGraphicsUnmapResources(1, &resource, stream_), cudaSuccess);

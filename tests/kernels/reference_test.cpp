@@ -1,5 +1,5 @@
-// The oracle against stored numbers of gsplat's reference implementation, of its CUDA code (by way of Brush), and of an
-// independent float64 program. See the README beside the data.
+// The oracle against stored numbers of gsplat's reference implementation, of its CUDA code (by way
+// of Brush), and of an independent float64 program. See the README beside the data.
 #include <gtest/gtest.h>
 
 #include "renderer/reference/adam.h"
@@ -21,7 +21,8 @@ constexpr double kGradientTolerance = 1e-6;
 
 void report(const std::string& what, double value) {
     ::testing::Test::RecordProperty(what, fmt::format("{:.3g}", value));
-    if (std::getenv("GAUSSCOPE_TEST_VERBOSE") != nullptr) fmt::print("    {:<40} {:.3g}\n", what, value);
+    if (std::getenv("GAUSSCOPE_TEST_VERBOSE") != nullptr)
+        fmt::print("    {:<40} {:.3g}\n", what, value);
 }
 
 class RenderFiles : public ::testing::TestWithParam<const char*> {};
@@ -35,7 +36,8 @@ TEST_P(RenderFiles, PicturesAndGradients) {
         const reference::Picture picture = reference::render(c.scene, c.cameras[i], c.options);
         const Array fragile = c.file["out_fragile"].slice(i);
         const double color = max_abs_difference(picture.color, c.file["out_rgb"].slice(i), fragile);
-        const double alpha = max_abs_difference(picture.alpha, c.file["out_alpha"].slice(i), fragile);
+        const double alpha =
+            max_abs_difference(picture.alpha, c.file["out_alpha"].slice(i), fragile);
         const double depth = relative_l2(picture.depth, c.file["out_depth"].slice(i));
         report(fmt::format("camera {} colour", i), color);
         report(fmt::format("camera {} alpha", i), alpha);
@@ -43,18 +45,21 @@ TEST_P(RenderFiles, PicturesAndGradients) {
         EXPECT_LE(alpha, kPixelTolerance);
         EXPECT_LE(depth, 1e-6);
         if (c.file.has("out_n_contrib")) {
-            EXPECT_EQ(max_abs_difference(picture.contributors, c.file["out_n_contrib"].slice(i), fragile), 0);
+            EXPECT_EQ(
+                max_abs_difference(picture.contributors, c.file["out_n_contrib"].slice(i), fragile),
+                0);
         }
         loss += case_loss(picture);
         const auto v = reference::render_backward(c.scene, c.cameras[i], c.options, picture,
                                                   case_upstream(picture.width, picture.height));
-        for (std::size_t k = 0; k < gradients.values.size(); ++k) gradients.values[k] += v.parameters.values[k];
+        for (std::size_t k = 0; k < gradients.values.size(); ++k)
+            gradients.values[k] += v.parameters.values[k];
     }
     EXPECT_NEAR(loss, c.file["out_loss"].scalar(), 1e-6 * std::abs(c.file["out_loss"].scalar()));
     const reference::Parameters expected = expected_gradients(c);
     for (const PlaneGroup& group : plane_groups(expected)) {
-        const double error =
-            relative_l2(planes_of(gradients, group.first, group.last), planes_of(expected, group.first, group.last));
+        const double error = relative_l2(planes_of(gradients, group.first, group.last),
+                                         planes_of(expected, group.first, group.last));
         report(fmt::format("gradient of {}", group.name), error);
         EXPECT_LE(error, kGradientTolerance) << group.name;
     }
@@ -70,8 +75,8 @@ TEST_P(RenderFiles, ProjectionAndItsGradients) {
         std::size_t wrong_radii = 0;
         for (std::size_t g = 0; g < c.scene.count; ++g) {
             const reference::Projected& p = picture.projected[g];
-            wrong_radii +=
-                p.radius_x != static_cast<int>(radii[2 * g]) || p.radius_y != static_cast<int>(radii[2 * g + 1]);
+            wrong_radii += p.radius_x != static_cast<int>(radii[2 * g]) ||
+                           p.radius_y != static_cast<int>(radii[2 * g + 1]);
             if (!p.visible) continue;
             for (const double k : {p.conic.xx, p.conic.xy, p.conic.yy}) own.push_back(k);
             for (std::size_t k = 0; k < 3; ++k) stored.push_back(conics[3 * g + k]);
@@ -100,7 +105,8 @@ TEST_P(RenderFiles, ProjectionAndItsGradients) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Reference, RenderFiles,
-                         ::testing::Values("pinhole_sh3", "pinhole_antialiased", "dense_overlap", "garden_subset"),
+                         ::testing::Values("pinhole_sh3", "pinhole_antialiased", "dense_overlap",
+                                           "garden_subset"),
                          [](const auto& test) { return std::string(test.param); });
 
 TEST(Reference, DetachedDirection) {
@@ -110,12 +116,14 @@ TEST(Reference, DetachedDirection) {
     reference::Parameters gradients(c.scene.count, c.scene.sh_degree);
     for (const Camera& camera : c.cameras) {
         const auto picture = reference::render(c.scene, camera, c.options);
-        const auto v =
-            reference::render_backward(c.scene, camera, c.options, picture, case_upstream(camera.width, camera.height));
-        for (std::size_t k = 0; k < gradients.values.size(); ++k) gradients.values[k] += v.parameters.values[k];
+        const auto v = reference::render_backward(c.scene, camera, c.options, picture,
+                                                  case_upstream(camera.width, camera.height));
+        for (std::size_t k = 0; k < gradients.values.size(); ++k)
+            gradients.values[k] += v.parameters.values[k];
     }
     const auto expected = expected_gradients(c, "out_v_means_dirs_detached");
-    EXPECT_LE(relative_l2(planes_of(gradients, kMeans, kMeans + 2), planes_of(expected, kMeans, kMeans + 2)),
+    EXPECT_LE(relative_l2(planes_of(gradients, kMeans, kMeans + 2),
+                          planes_of(expected, kMeans, kMeans + 2)),
               kGradientTolerance);
 }
 
@@ -124,8 +132,10 @@ TEST(Reference, ShBases) {
     const Arrays f = load_npz(data_path("reference/render/sh_bases.npz"));
     const std::size_t n = f["dirs"].dim(0), all = f["bases"].dim(1);
     for (std::size_t i = 0; i < n; ++i) {
-        const auto basis = reference::sh_basis({f["dirs"][3 * i], f["dirs"][3 * i + 1], f["dirs"][3 * i + 2]});
-        for (std::size_t k = 0; k < basis.size(); ++k) EXPECT_NEAR(basis[k], f["bases"][i * all + k], 1e-12) << k;
+        const auto basis =
+            reference::sh_basis({f["dirs"][3 * i], f["dirs"][3 * i + 1], f["dirs"][3 * i + 2]});
+        for (std::size_t k = 0; k < basis.size(); ++k)
+            EXPECT_NEAR(basis[k], f["bases"][i * all + k], 1e-12) << k;
     }
     for (int degree = 0; degree <= 3; ++degree) {
         reference::Parameters scene(n, 3);
@@ -136,8 +146,8 @@ TEST(Reference, ShBases) {
             for (int c = 0; c < 3; ++c) {
                 scene.at(kMeans + c, i) = f["dirs"][3 * i + static_cast<std::size_t>(c)];
                 for (int k = 0; k < 16; ++k)
-                    scene.sh(k, c, i) =
-                        f["coeffs"][(i * all + static_cast<std::size_t>(k)) * 3 + static_cast<std::size_t>(c)];
+                    scene.sh(k, c, i) = f["coeffs"][(i * all + static_cast<std::size_t>(k)) * 3 +
+                                                    static_cast<std::size_t>(c)];
             }
             const Vec3d color = reference::color_of(scene, i, {0, 0, 0}, options);
             EXPECT_NEAR(color.x, colors[3 * i], 1e-12);
@@ -155,18 +165,19 @@ TEST_P(BrushFiles, PicturesAndGradients) {
     const auto picture = reference::render(c.scene, c.cameras[0], c.options);
     std::vector<double> own;
     for (std::size_t i = 0; i < picture.pixels(); ++i) {
-        own.insert(own.end(),
-                   {picture.color[3 * i], picture.color[3 * i + 1], picture.color[3 * i + 2], picture.alpha[i]});
+        own.insert(own.end(), {picture.color[3 * i], picture.color[3 * i + 1],
+                               picture.color[3 * i + 2], picture.alpha[i]});
     }
     const double pixels = max_abs_difference(own, c.file["out_img"], picture.fragile);
     report("picture", pixels);
     EXPECT_LE(pixels, 2e-6);  // float CUDA code on the other side
     if (!c.file.has("v_out_img")) return;
-    const auto v = reference::render_backward(c.scene, c.cameras[0], c.options, picture, brush_upstream(c));
+    const auto v =
+        reference::render_backward(c.scene, c.cameras[0], c.options, picture, brush_upstream(c));
     const auto expected = expected_brush_gradients(c);
     for (const PlaneGroup& group : plane_groups(expected)) {
-        const double error =
-            relative_l2(planes_of(v.parameters, group.first, group.last), planes_of(expected, group.first, group.last));
+        const double error = relative_l2(planes_of(v.parameters, group.first, group.last),
+                                         planes_of(expected, group.first, group.last));
         report(fmt::format("gradient of {}", group.name), error);
         EXPECT_LE(error, 1e-5) << group.name;
     }
@@ -191,10 +202,12 @@ TEST(Reference, GradientsAgreeWithDifferences) {
     options.antialiased = true;
     options.alpha_min = 0;  // without the cut the picture is smooth
     options.alpha_max = 1;
-    const auto loss = [&](const reference::Parameters& s) { return case_loss(reference::render(s, camera, options)); };
+    const auto loss = [&](const reference::Parameters& s) {
+        return case_loss(reference::render(s, camera, options));
+    };
     const auto picture = reference::render(scene, camera, options);
-    const auto v =
-        reference::render_backward(scene, camera, options, picture, case_upstream(camera.width, camera.height));
+    const auto v = reference::render_backward(scene, camera, options, picture,
+                                              case_upstream(camera.width, camera.height));
     std::vector<double> differences;
     for (double& value : scene.values) {
         const double kept = value, h = 1e-5;
@@ -209,7 +222,8 @@ TEST(Reference, GradientsAgreeWithDifferences) {
 }
 
 reference::Image image_of(const Array& a) {
-    return {static_cast<int>(a.dim(1)), static_cast<int>(a.dim(0)), static_cast<int>(a.dim(2)), a.values};
+    return {static_cast<int>(a.dim(1)), static_cast<int>(a.dim(0)), static_cast<int>(a.dim(2)),
+            a.values};
 }
 
 reference::Parameters train_parameters(const Arrays& f, const std::string& prefix) {
@@ -221,9 +235,11 @@ reference::Parameters train_parameters(const Arrays& f, const std::string& prefi
             p.at(kLogScales + static_cast<int>(k), i) = f[prefix + "ls"][3 * i + k];
             p.at(kSh0 + static_cast<int>(k), i) = f[prefix + "sh0"][3 * i + k];
         }
-        for (std::size_t k = 0; k < 4; ++k) p.at(kQuats + static_cast<int>(k), i) = f[prefix + "quats"][4 * i + k];
+        for (std::size_t k = 0; k < 4; ++k)
+            p.at(kQuats + static_cast<int>(k), i) = f[prefix + "quats"][4 * i + k];
         p.at(kOpacityLogits, i) = f[prefix + "lo"][i];
-        for (std::size_t k = 0; k < 45; ++k) p.at(kShRest + static_cast<int>(k), i) = f[prefix + "shN"][45 * i + k];
+        for (std::size_t k = 0; k < 45; ++k)
+            p.at(kShRest + static_cast<int>(k), i) = f[prefix + "shN"][45 * i + k];
     }
     return p;
 }
@@ -260,8 +276,10 @@ TEST(Reference, TrainsAsTheFileSays) {
         const reference::Image image{camera.width, camera.height, 3, picture.color};
         const auto loss = reference::loss_l1_dssim(image, image_of(f["targets"].slice(view)));
         worst = std::max(worst, std::abs(loss.value - f["loss"][step]) / f["loss"][step]);
-        EXPECT_NEAR(reference::psnr(image, image_of(f["targets"].slice(view))), f["psnr"][step], 1e-4);
-        const auto v = reference::render_backward(scene, camera, {}, picture, {loss.gradient, {}, {}});
+        EXPECT_NEAR(reference::psnr(image, image_of(f["targets"].slice(view))), f["psnr"][step],
+                    1e-4);
+        const auto v =
+            reference::render_backward(scene, camera, {}, picture, {loss.gradient, {}, {}});
         if (step == 0) {
             const auto expected = train_parameters(f, "iter0_grad_");
             EXPECT_LE(relative_l2(v.parameters.values, expected.values), 1e-8);
@@ -269,7 +287,8 @@ TEST(Reference, TrainsAsTheFileSays) {
         adam.step(scene, v.parameters, rates);
         const std::string name = fmt::format("after{}_", step + 1);
         if (f.has(name + "means")) {
-            EXPECT_LE(max_abs_difference(scene.values, train_parameters(f, name).values), 1e-4) << name;
+            EXPECT_LE(max_abs_difference(scene.values, train_parameters(f, name).values), 1e-4)
+                << name;
         }
     }
     report("worst relative loss", worst);

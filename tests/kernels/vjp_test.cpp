@@ -1,5 +1,6 @@
-// Every f_vjp of renderer/math against its f run on dual numbers: for a random upstream v, the gradient's component
-// along each input must equal d (v . f) / d input, which the dual number carries exactly.
+// Every f_vjp of renderer/math against its f run on dual numbers: for a random upstream v, the
+// gradient's component along each input must equal d (v . f) / d input, which the dual number
+// carries exactly.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -125,18 +126,20 @@ TEST(Vjp, QuatToRotation) {
                             [](const Duals& d) {
                                 const Mat3<Dual> r = math::quat_to_rotation(quat(d));
                                 Duals out;
-                                for (const auto& row : r.m) out.insert(out.end(), {row[0], row[1], row[2]});
+                                for (const auto& row : r.m)
+                                    out.insert(out.end(), {row[0], row[1], row[2]});
                                 return out;
                             }),
                      "quat_to_rotation");
     }
 }
 
-// The camera as constants of any scalar type, all from the same floats. (make_pinhole<double> would do, but g++ 12
-// elides some of its roundings to float when it vectorises them.)
+// The camera as constants of any scalar type, all from the same floats. (make_pinhole<double> would
+// do, but g++ 12 elides some of its roundings to float when it vectorises them.)
 template <class T>
 math::Pinhole<T> pinhole(const Camera& c) {
-    const auto f = math::make_pinhole<float>(c.rotation, c.translation, c.fx, c.fy, c.cx, c.cy, c.width, c.height);
+    const auto f = math::make_pinhole<float>(c.rotation, c.translation, c.fx, c.fy, c.cx, c.cy,
+                                             c.width, c.height);
     math::Pinhole<T> out;
     for (int i = 0; i < 3; ++i)
         for (int j = 0; j < 3; ++j) out.rotation.m[i][j] = T(f.rotation.m[i][j]);
@@ -163,8 +166,9 @@ void check_project(const ProjectCase& c, Random& random) {
     x.insert(x.end(), c.scale.begin(), c.scale.end());
     x.insert(x.end(), c.quaternion.begin(), c.quaternion.end());
     const Numbers v = random.vector(6);  // mean 2d, cov (xx, xy, yy), depth
-    const auto g = math::project_vjp(pinhole<double>(c.camera), vec3(x, 0), vec3(x, 3), quat(x, 6),
-                                     Vec2<double>{v[0], v[1]}, Sym2<double>{v[2], v[3], v[4]}, v[5]);
+    const auto g =
+        math::project_vjp(pinhole<double>(c.camera), vec3(x, 0), vec3(x, 3), quat(x, 6),
+                          Vec2<double>{v[0], v[1]}, Sym2<double>{v[2], v[3], v[4]}, v[5]);
     const Numbers expected = slopes(x, v, [&](const Duals& d) {
         const auto p = math::project(pinhole<Dual>(c.camera), vec3(d, 0), vec3(d, 3), quat(d, 6));
         return Duals{p.mean.x, p.mean.y, p.cov.xx, p.cov.xy, p.cov.yy, p.camera.z};
@@ -182,18 +186,29 @@ TEST(Vjp, Project) {
     Random random(4);
     for (std::uint64_t i = 0; i < 60; ++i) {
         const Camera camera = random_camera(9, i, 320, 200);
-        check_project({camera, random.vector(3), random.vector(3, 0.01, 0.5), random.vector(4), "random"}, random);
+        check_project(
+            {camera, random.vector(3), random.vector(3, 0.01, 0.5), random.vector(4), "random"},
+            random);
         // Far off to the side: x/z or y/z beyond the limit of the Jacobian.
         const Vec3d eye = camera.position(), ahead = camera.forward();
-        const Vec3d right{camera.rotation.m[0][0], camera.rotation.m[0][1], camera.rotation.m[0][2]};
+        const Vec3d right{camera.rotation.m[0][0], camera.rotation.m[0][1],
+                          camera.rotation.m[0][2]};
         const Vec3d down{camera.rotation.m[1][0], camera.rotation.m[1][1], camera.rotation.m[1][2]};
         const double side = i % 2 == 0 ? 4.0 : -4.0;
         const Vec3d aside = eye + ahead + side * right + (i % 3 == 0 ? 0.1 : 3.0) * down;
-        check_project({camera, {aside.x, aside.y, aside.z}, random.vector(3, 0.01, 0.5), random.vector(4), "clamped"},
+        check_project({camera,
+                       {aside.x, aside.y, aside.z},
+                       random.vector(3, 0.01, 0.5),
+                       random.vector(4),
+                       "clamped"},
                       random);
         // Close to the near plane.
         const Vec3d close = eye + 0.011 * ahead;
-        check_project({camera, {close.x, close.y, close.z}, random.vector(3, 0.001, 0.5), random.vector(4), "near"},
+        check_project({camera,
+                       {close.x, close.y, close.z},
+                       random.vector(3, 0.001, 0.5),
+                       random.vector(4),
+                       "near"},
                       random);
         // Needle and pancake, and quaternions far from unit length.
         Numbers long_quat = random.vector(4);
@@ -205,8 +220,9 @@ TEST(Vjp, Project) {
 
 void check_conic(const Numbers& cov, double blur, Random& random, const char* what) {
     const Numbers v = random.vector(4);
-    const auto g = math::conic_of_vjp(Sym2<double>{cov[0], cov[1], cov[2]}, cov[0] * cov[2] - cov[1] * cov[1], blur,
-                                      Sym2<double>{v[0], v[1], v[2]}, v[3]);
+    const auto g =
+        math::conic_of_vjp(Sym2<double>{cov[0], cov[1], cov[2]}, cov[0] * cov[2] - cov[1] * cov[1],
+                           blur, Sym2<double>{v[0], v[1], v[2]}, v[3]);
     const Numbers expected = slopes(cov, v, [&](const Duals& d) {
         const auto k = math::conic_of(Sym2<Dual>{d[0], d[1], d[2]}, Dual(blur));
         return Duals{k.inverse.xx, k.inverse.xy, k.inverse.yy, k.compensation};
@@ -225,7 +241,8 @@ TEST(Vjp, Conic) {
         check_conic(cov, 0.3, random, "random");
         check_conic(cov, 0.1, random, "other blur");
         // One vector only: determinant (nearly) zero, compensation at its floor.
-        check_conic({size * u[0] * u[0], size * u[0] * u[2], size * u[2] * u[2]}, 0.3, random, "line");
+        check_conic({size * u[0] * u[0], size * u[0] * u[2], size * u[2] * u[2]}, 0.3, random,
+                    "line");
         check_conic({1e-9, 0, 1e-9}, 0.3, random, "point");
     }
 }
@@ -235,15 +252,18 @@ TEST(Vjp, FloatStaysCloseToDouble) {
     Random random(6);
     for (std::uint64_t i = 0; i < 200; ++i) {
         const Camera camera = random_camera(10, i % 7, 320, 200);
-        const Numbers m = random.vector(3), s = random.vector(3, 0.05, 0.5), q = random.vector(4), v = random.vector(6);
+        const Numbers m = random.vector(3), s = random.vector(3, 0.05, 0.5), q = random.vector(4),
+                      v = random.vector(6);
         const auto as_float = [](double x) { return static_cast<float>(x); };
-        const auto d = math::project_vjp(pinhole<double>(camera), vec3(m), vec3(s), quat(q), Vec2<double>{v[0], v[1]},
-                                         Sym2<double>{v[2], v[3], v[4]}, v[5]);
-        const auto f = math::project_vjp(pinhole<float>(camera), Vec3f{as_float(m[0]), as_float(m[1]), as_float(m[2])},
-                                         Vec3f{as_float(s[0]), as_float(s[1]), as_float(s[2])},
-                                         Quatf{as_float(q[0]), as_float(q[1]), as_float(q[2]), as_float(q[3])},
-                                         Vec2f{as_float(v[0]), as_float(v[1])},
-                                         Sym2<float>{as_float(v[2]), as_float(v[3]), as_float(v[4])}, as_float(v[5]));
+        const auto d =
+            math::project_vjp(pinhole<double>(camera), vec3(m), vec3(s), quat(q),
+                              Vec2<double>{v[0], v[1]}, Sym2<double>{v[2], v[3], v[4]}, v[5]);
+        const auto f = math::project_vjp(
+            pinhole<float>(camera), Vec3f{as_float(m[0]), as_float(m[1]), as_float(m[2])},
+            Vec3f{as_float(s[0]), as_float(s[1]), as_float(s[2])},
+            Quatf{as_float(q[0]), as_float(q[1]), as_float(q[2]), as_float(q[3])},
+            Vec2f{as_float(v[0]), as_float(v[1])},
+            Sym2<float>{as_float(v[2]), as_float(v[3]), as_float(v[4])}, as_float(v[5]));
         const Numbers wide{d.mean.x,  d.mean.y, d.mean.z, d.scale.x, d.scale.y,
                            d.scale.z, d.quat.w, d.quat.x, d.quat.y,  d.quat.z};
         const Numbers narrow{f.mean.x,  f.mean.y, f.mean.z, f.scale.x, f.scale.y,

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <numbers>
 
-#include "panels/colormap.h"
-#include "panels/command_names.h"
-#include "renderer/base/rng.h"
+#include "base/rng.h"
+#include "panels/state/command_names.h"
+#include "renderer/maps/colormap.h"
 
 namespace gs::test {
 namespace {
@@ -32,12 +32,13 @@ Image8 picture(double warmth) {
         for (int x = 0; x < kWidth; ++x) {
             const double dx = (x - 480) / 300.0, dy = (y - 340) / 220.0, r = dx * dx + dy * dy;
             const double light = r < 1 ? 0.35 + 0.6 * std::sqrt(1 - r) : 0.12 + 0.25 * y / kHeight;
-            const double grain = 0.03 * noise(static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y));
+            const double grain =
+                0.03 * noise(static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y));
             const auto byte = [&](double v) {
                 return static_cast<std::uint8_t>(255 * std::min(1.0, std::max(0.0, v + grain)));
             };
-            image.bytes.insert(image.bytes.end(),
-                               {byte(light * warmth), byte(light * 0.8), byte(light * (r < 1 ? 0.5 : 1.0)), 255});
+            image.bytes.insert(image.bytes.end(), {byte(light * warmth), byte(light * 0.8),
+                                                   byte(light * (r < 1 ? 0.5 : 1.0)), 255});
         }
     return image;
 }
@@ -47,8 +48,9 @@ ImageF tile_map() {
     for (int y = 0; y < map.height; ++y)
         for (int x = 0; x < map.width; ++x) {
             const double dx = (x - 30) / 16.0, dy = (y - 21) / 11.0;
-            const double crowd = 1400 * std::exp(-2 * (dx * dx + dy * dy)) +
-                                 90 * noise(static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y + 7));
+            const double crowd =
+                1400 * std::exp(-2 * (dx * dx + dy * dy)) +
+                90 * noise(static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y + 7));
             map.at(0, x, y) = static_cast<float>(std::round(crowd));
         }
     return map;
@@ -62,8 +64,9 @@ std::vector<CameraRow> cameras() {
         row.view = i;
         row.name = fmt::format("images/frame_{:05}.jpg", i * 7 + 3);
         row.test = i % 8 == 0;
-        row.camera = look_at({4 * std::cos(angle), -1.3 - 0.5 * std::sin(3 * angle), 4 * std::sin(angle)}, {0, 0, 0},
-                             {0, -1, 0}, 960, 640, 0.8);
+        row.camera =
+            look_at({4 * std::cos(angle), -1.3 - 0.5 * std::sin(3 * angle), 4 * std::sin(angle)},
+                    {0, 0, 0}, {0, -1, 0}, 960, 640, 0.8);
         const bool measured = i % 11 != 5;
         const double quality = 27 + 6 * noise(static_cast<std::uint32_t>(i), 3);
         row.psnr = measured ? quality : NAN;
@@ -75,9 +78,10 @@ std::vector<CameraRow> cameras() {
             row.psnr_history.push_back(
                 {static_cast<float>(1000 * (k + 1)),
                  static_cast<float>(quality - 12 * std::exp(-4 * t) +
-                                    0.5 * noise(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(k + 40)))});
-            row.loss_history.push_back(
-                {static_cast<float>(1000 * (k + 1)), static_cast<float>(0.04 + 0.3 * std::exp(-5 * t))});
+                                    0.5 * noise(static_cast<std::uint32_t>(i),
+                                                static_cast<std::uint32_t>(k + 40)))});
+            row.loss_history.push_back({static_cast<float>(1000 * (k + 1)),
+                                        static_cast<float>(0.04 + 0.3 * std::exp(-5 * t))});
         }
         rows.push_back(std::move(row));
     }
@@ -91,24 +95,28 @@ Curves curves() {
         const double t = i / 12400.0, n = noise(static_cast<std::uint32_t>(i), 1) - 0.5;
         c.loss.push_back({s, static_cast<float>(0.02 + 0.25 * std::exp(-6 * t) + 0.012 * n)});
         c.train_psnr.push_back({s, static_cast<float>(31.5 - 17 * std::exp(-5 * t) + 1.6 * n)});
-        c.gaussians.push_back({s, static_cast<float>(52000 + 360000 / (1 + std::exp(-8 * (t - 0.4))))});
+        c.gaussians.push_back(
+            {s, static_cast<float>(52000 + 360000 / (1 + std::exp(-8 * (t - 0.4))))});
         c.step_ms.push_back({s, static_cast<float>(14 + 22 * t + 3 * n)});
         c.lr_means.push_back({s, static_cast<float>(1.6e-4 * std::pow(0.01, i / 30000.0))});
     }
     for (int k = 0; k <= 12; ++k) {
-        c.test_psnr.push_back({static_cast<float>(k * 1000), static_cast<float>(30 - 16 * std::exp(-0.45 * k))});
-        c.test_ssim.push_back({static_cast<float>(k * 1000), static_cast<float>(0.93 - 0.5 * std::exp(-0.4 * k))});
+        c.test_psnr.push_back(
+            {static_cast<float>(k * 1000), static_cast<float>(30 - 16 * std::exp(-0.45 * k))});
+        c.test_ssim.push_back(
+            {static_cast<float>(k * 1000), static_cast<float>(0.93 - 0.5 * std::exp(-0.4 * k))});
     }
     c.marks = {{4200, "densify_gradient 0.0002 -> 0.0003"}, {8100, "lr_means 0.00016 -> 0.0002"}};
     return c;
 }
 
-Histogram histogram_of(const char* name, const char* unit, double lo, double hi, bool logarithmic, double centre) {
+Histogram histogram_of(const char* name, const char* unit, double lo, double hi, bool logarithmic,
+                       double centre) {
     Histogram h{name, unit, lo, hi, logarithmic, {}};
     for (int i = 0; i < 48; ++i) {
         const double x = (i / 48.0 - centre) / 0.18;
-        h.counts.push_back(
-            static_cast<float>(40000 * std::exp(-x * x) + 300 * noise(static_cast<std::uint32_t>(i), 9)));
+        h.counts.push_back(static_cast<float>(40000 * std::exp(-x * x) +
+                                              300 * noise(static_cast<std::uint32_t>(i), 9)));
     }
     return h;
 }
@@ -128,27 +136,33 @@ SceneInfo scene() {
     s.points = 52114;
     s.skipped = {"images/frame_00101.jpg: truncated JPEG at byte 40960"};
     s.notes = {"photos resampled from OPENCV to a pinhole", "photos shrunk by 2"};
-    s.histograms = {
-        histogram_of("opacity", "", 0, 1, false, 0.8), histogram_of("scale", "world units", 1e-4, 1, true, 0.45),
-        histogram_of("anisotropy", "ratio", 1, 1000, true, 0.3), histogram_of("SH energy", "", 1e-4, 10, true, 0.5)};
-    s.memory = {{"parameters", 93'985'000}, {"Adam moments", 187'970'000}, {"gradients", 93'985'000},
-                {"photos", 82'300'000},     {"lists", 41'200'000},         {"pictures", 22'100'000}};
+    s.histograms = {histogram_of("opacity", "", 0, 1, false, 0.8),
+                    histogram_of("scale", "world units", 1e-4, 1, true, 0.45),
+                    histogram_of("anisotropy", "ratio", 1, 1000, true, 0.3),
+                    histogram_of("SH energy", "", 1e-4, 10, true, 0.5)};
+    s.memory = {{"parameters", 93'985'000}, {"Adam moments", 187'970'000},
+                {"gradients", 93'985'000},  {"photos", 82'300'000},
+                {"lists", 41'200'000},      {"pictures", 22'100'000}};
     return s;
 }
 
 std::vector<SettingRow> settings() {
-    return {{"lr_means", "Learning rates", "Step of the means, times the scene's extent.", 1.6e-4, 0, 0.01, false, true,
-             true},
-            {"lr_sh0", "Learning rates", "Step of the base colour.", 2.5e-3, 0, 0.1, false, true, true},
-            {"lr_opacity", "Learning rates", "Step of the opacity logits.", 2.5e-2, 0, 1, false, true, true},
-            {"lr_scales", "Learning rates", "Step of the log scales.", 5e-3, 0, 0.1, false, true, true},
-            {"lambda_dssim", "Loss", "Weight of 1 - SSIM.", 0.2, 0, 1, false, false, true},
-            {"sh_degree", "Loss", "Highest SH degree.", 3, 0, 3, true, false, false},
-            {"densify_every", "Density", "Steps between densifications.", 100, 1, 10000, true, true, true},
-            {"densify_gradient", "Density", "Gradient above which Gaussians are cloned or split.", 2e-4, 0, 0.01, false,
-             true, true},
-            {"max_gaussians", "Density", "Growth stops there.", 5e6, 1, 5e7, true, true, true},
-            {"random_background", "Background", "A new background every step.", 0, 0, 1, true, false, true}};
+    return {
+        {"lr_means", "Learning rates", "Step of the means, times the scene's extent.", 1.6e-4, 0,
+         0.01, false, true, true},
+        {"lr_sh0", "Learning rates", "Step of the base colour.", 2.5e-3, 0, 0.1, false, true, true},
+        {"lr_opacity", "Learning rates", "Step of the opacity logits.", 2.5e-2, 0, 1, false, true,
+         true},
+        {"lr_scales", "Learning rates", "Step of the log scales.", 5e-3, 0, 0.1, false, true, true},
+        {"lambda_dssim", "Loss", "Weight of 1 - SSIM.", 0.2, 0, 1, false, false, true},
+        {"sh_degree", "Loss", "Highest SH degree.", 3, 0, 3, true, false, false},
+        {"densify_every", "Density", "Steps between densifications.", 100, 1, 10000, true, true,
+         true},
+        {"densify_gradient", "Density", "Gradient above which Gaussians are cloned or split.", 2e-4,
+         0, 0.01, false, true, true},
+        {"max_gaussians", "Density", "Growth stops there.", 5e6, 1, 5e7, true, true, true},
+        {"random_background", "Background", "A new background every step.", 0, 0, 1, true, false,
+         true}};
 }
 
 DoctorReport doctor() {
@@ -223,7 +237,8 @@ ViewFrame frame_of(ViewMode mode, const Camera& camera) {
     f.map_mean = range.mean;
     f.map_p50 = range.p50;
     f.map_p95 = range.p95;
-    f.rgba = apply_colormap(f.map, kTile, kWidth, kHeight, Colormap::viridis, range.lo, range.hi, false);
+    f.rgba =
+        apply_colormap(f.map, kTile, kWidth, kHeight, Colormap::viridis, range.lo, range.hi, false);
     return f;
 }
 
@@ -246,19 +261,23 @@ struct Writer {
         if (gpu) {
             gpu_now = std::max(gpu_now, now + 8'000);
             const std::int64_t end = gpu_now + static_cast<std::int64_t>(ms * 1e6 / kFaster);
-            batch.device_spans.push_back({{gpu_now, end, 0, kStream, name, 0, false}, now, ++launches, track, depth});
+            batch.device_spans.push_back(
+                {{gpu_now, end, 0, kStream, name, 0, false}, now, ++launches, track, depth});
             gpu_now = end + 2'000;
         }
         now += length;
     }
     void frame(Stage stage, std::int64_t begin, std::uint64_t number) {
-        batch.spans.push_back({begin, now, number, track, static_cast<std::uint32_t>(stage) + 1, 0, true});
+        batch.spans.push_back(
+            {begin, now, number, track, static_cast<std::uint32_t>(stage) + 1, 0, true});
         now = std::max(now, gpu_now - 3'000'000);  // the host runs ahead only so far
     }
 };
 
 void one_iteration(Writer& w, int number) {
-    const auto n = [&](std::uint32_t k) { return 0.85 + 0.3 * noise(static_cast<std::uint32_t>(number), k); };
+    const auto n = [&](std::uint32_t k) {
+        return 0.85 + 0.3 * noise(static_cast<std::uint32_t>(number), k);
+    };
     const std::int64_t begin = w.now;
     w.span(Stage::cull, 0.4 * n(1), 1);
     w.span(Stage::project, 2.6 * n(2), 1);
@@ -291,11 +310,15 @@ void fill_store(TraceStore& store, int iterations, std::int64_t end_ns, bool gpu
     TraceBatch batch;
     batch.pid = 1;
     batch.process_name = "gausscope";
-    batch.tracks = {{0, 1, 10, "ui", false}, {1, 1, 11, "engine", false}, {2, 1, 12, "loader 1", true}};
-    if (gpu) batch.tracks.push_back({Writer::kStream, 1, 0, "CUDA stream training", false, TrackKind::gpu_stream});
+    batch.tracks = {
+        {0, 1, 10, "ui", false}, {1, 1, 11, "engine", false}, {2, 1, 12, "loader 1", true}};
+    if (gpu)
+        batch.tracks.push_back(
+            {Writer::kStream, 1, 0, "CUDA stream training", false, TrackKind::gpu_stream});
     for (std::size_t i = 0; i < kStageCount; ++i)
         batch.names.push_back({static_cast<std::uint32_t>(i) + 1, kStageNames[i]});
-    const std::int64_t begin = end_ns - static_cast<std::int64_t>(iterations) * (gpu ? 6'500'000 : 45'000'000);
+    const std::int64_t begin =
+        end_ns - static_cast<std::int64_t>(iterations) * (gpu ? 6'500'000 : 45'000'000);
     Writer engine{batch, 1, begin, gpu}, ui{batch, 0, begin};
     for (int i = 0; i < iterations; ++i) {
         one_iteration(engine, 12400 - iterations + i);
@@ -323,9 +346,10 @@ void put_on_gpu(Snapshot& s) {
     s.device_memory = DeviceMemory{151'000'000'000, 139'400'000'000, 8'123'000'000};
     s.training.step_ms = 4.7;
     SceneInfo info = *s.scene;
-    info.memory = {{"parameters", 93'985'000, true}, {"Adam moments", 187'970'000, true},
-                   {"photos", 1'482'300'000, true},  {"arrays of a frame", 611'200'000, true, 488'900'000},
-                   {"pictures", 22'100'000, true},   {"photos", 82'300'000}};
+    info.memory = {
+        {"parameters", 93'985'000, true}, {"Adam moments", 187'970'000, true},
+        {"photos", 1'482'300'000, true},  {"arrays of a frame", 611'200'000, true, 488'900'000},
+        {"pictures", 22'100'000, true},   {"photos", 82'300'000}};
     s.scene = std::make_shared<SceneInfo>(std::move(info));
     StageCosts costs;
     costs.machine = "NVIDIA H200";

@@ -1,21 +1,21 @@
-// A Snapshot as a long training run would give it, made up: for the panel tests and the gallery. The measurements go
-// through a real TraceStore.
+// A Snapshot as a long training run would give it, made up: for the panel tests and the gallery.
+// The measurements go through a real TraceStore.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "panels/command.h"
-#include "panels/snapshot.h"
-#include "profiler/store.h"
+#include "panels/state/command.h"
+#include "panels/state/snapshot.h"
+#include "profiler/store/store.h"
 
 namespace gs::test {
 
 /// A snapshot with everything in it. `store` must outlive it.
 Snapshot fake_snapshot(const TraceStore& store, ViewMode mode = ViewMode::isects);
-/// `iterations` training iterations with view frames and UI frames between them; ends at `end_ns` or before. `gpu`: the
-/// CPU only launches, and a GPU stream does the work a little later.
+/// `iterations` training iterations with view frames and UI frames between them; ends at `end_ns`
+/// or before. `gpu`: the CPU only launches, and a GPU stream does the work a little later.
 void fill_store(TraceStore& store, int iterations, std::int64_t end_ns, bool gpu = false);
 /// The same run on a GPU: its name, memory, stage costs.
 void put_on_gpu(Snapshot& snapshot);

@@ -17,16 +17,21 @@ struct Launch {
     std::uint32_t grid, block, registers;
 };
 constexpr std::array kForward{
-    Launch{"void gsplat::projection_ewa_3dgs_fused_fwd_kernel<float>(int, float const*)", 310'000, 1556, 256, 62},
+    Launch{"void gsplat::projection_ewa_3dgs_fused_fwd_kernel<float>(int, float const*)", 310'000,
+           1556, 256, 62},
     Launch{"void gsplat::intersect_tile_kernel<float>(bool, long)", 140'000, 1556, 256, 32},
     Launch{"void cub::DeviceRadixSortOnesweepKernel<unsigned long>(int)", 420'000, 912, 384, 80},
-    Launch{"void gsplat::rasterize_to_pixels_3dgs_fwd_kernel<3u, float>(unsigned int)", 880'000, 2400, 256, 48}};
+    Launch{"void gsplat::rasterize_to_pixels_3dgs_fwd_kernel<3u, float>(unsigned int)", 880'000,
+           2400, 256, 48}};
 constexpr std::array kBackward{
     Launch{"void fused_ssim_backwardCUDA(int, int)", 190'000, 1200, 256, 40},
-    Launch{"void gsplat::rasterize_to_pixels_3dgs_bwd_kernel<3u, float>(unsigned int)", 1'900'000, 2400, 256, 128},
-    Launch{"void gsplat::projection_ewa_3dgs_fused_bwd_kernel<float>(int)", 520'000, 1556, 256, 96}};
+    Launch{"void gsplat::rasterize_to_pixels_3dgs_bwd_kernel<3u, float>(unsigned int)", 1'900'000,
+           2400, 256, 128},
+    Launch{"void gsplat::projection_ewa_3dgs_fused_bwd_kernel<float>(int)", 520'000, 1556, 256,
+           96}};
 constexpr std::array kOptimizer{
-    Launch{"void at::native::multi_tensor_apply_kernel<at::native::adam>(int)", 260'000, 640, 512, 40},
+    Launch{"void at::native::multi_tensor_apply_kernel<at::native::adam>(int)", 260'000, 640, 512,
+           40},
     Launch{"void gsplat::relocation_kernel(int)", 45'000, 64, 128, 24}};
 
 class Recorder {
@@ -34,7 +39,8 @@ class Recorder {
     Recorder(TraceBatch& batch, std::int64_t now) : batch_(batch), now_(now) {}
 
     std::uint32_t name(const std::string& text) {
-        const auto [at, added] = names_.try_emplace(text, static_cast<std::uint32_t>(names_.size()) + 1);
+        const auto [at, added] =
+            names_.try_emplace(text, static_cast<std::uint32_t>(names_.size()) + 1);
         if (added) batch_.names.push_back({at->second, text, "", 0, 0});
         return at->second;
     }
@@ -42,7 +48,8 @@ class Recorder {
     void wait(std::int64_t ns) { now_ += ns; }
     void wait_for_gpu() { now_ = std::max(now_ + 20'000, gpu_now_[kCompute]); }
 
-    void range(const char* text, std::int64_t begin, std::uint8_t depth, std::uint64_t payload = 0) {
+    void range(const char* text, std::int64_t begin, std::uint8_t depth,
+               std::uint64_t payload = 0) {
         batch_.spans.push_back({begin, now_, payload, kMain, name(text), depth, payload != 0});
     }
     void call(const char* text, std::uint32_t tid, std::int64_t length, std::uint64_t correlation) {
@@ -59,7 +66,8 @@ class Recorder {
         const std::int64_t called = now_;
         call("cudaLaunchKernel", tid, 6'000, correlation);
         GpuWorkEvent work =
-            placed(kCompute, called, static_cast<std::int64_t>(slower * static_cast<double>(launch.length_ns)));
+            placed(kCompute, called,
+                   static_cast<std::int64_t>(slower * static_cast<double>(launch.length_ns)));
         work.correlation = correlation;
         work.name = name(launch.kernel);
         work.grid[0] = launch.grid;
@@ -85,9 +93,12 @@ class Recorder {
         batch_.gpu_work.push_back(work);
     }
     void sync() {
-        call("cudaStreamSynchronize", kMainTid, std::max<std::int64_t>(gpu_now_[kCompute] - now_, 5'000), 0);
+        call("cudaStreamSynchronize", kMainTid,
+             std::max<std::int64_t>(gpu_now_[kCompute] - now_, 5'000), 0);
     }
-    void counter(const char* text, double value) { batch_.counters.push_back({now_, value, kMain, name(text)}); }
+    void counter(const char* text, double value) {
+        batch_.counters.push_back({now_, value, kMain, name(text)});
+    }
     void mark(const char* text) { batch_.instants.push_back({now_, 0, kMain, name(text)}); }
 
   private:
@@ -182,7 +193,8 @@ void fill_many(TraceStore& store, std::size_t spans, std::int64_t begin_ns) {
     for (std::uint32_t t = 0; t < kThreads; ++t)
         batch.tracks.push_back({t, 77, 100 + t, "worker " + std::to_string(t), false});
     for (std::uint32_t n = 1; n <= 200; ++n)
-        batch.names.push_back({n, n <= kStageCount ? kStageNames[n - 1] : "range " + std::to_string(n), "", 0, 0});
+        batch.names.push_back(
+            {n, n <= kStageCount ? kStageNames[n - 1] : "range " + std::to_string(n), "", 0, 0});
     const std::size_t columns = spans / (kThreads * kDepth + kStreams);
     std::uint32_t seed = 1;
     for (std::size_t c = 0; c < columns; ++c) {
@@ -190,8 +202,9 @@ void fill_many(TraceStore& store, std::size_t spans, std::int64_t begin_ns) {
         seed = seed * 1664525U + 1013904223U;
         for (std::uint32_t t = 0; t < kThreads; ++t)
             for (std::uint8_t d = kDepth; d-- > 0;)
-                batch.spans.push_back({at + d * 20 + t, at + kStep - 50 - d * 20 - (seed >> 28) * 20 + t, 0, t,
-                                       1 + (static_cast<std::uint32_t>(c) * (d + 1U) + t) % 200U, d, false});
+                batch.spans.push_back(
+                    {at + d * 20 + t, at + kStep - 50 - d * 20 - (seed >> 28) * 20 + t, 0, t,
+                     1 + (static_cast<std::uint32_t>(c) * (d + 1U) + t) % 200U, d, false});
         for (std::uint32_t s = 0; s < kStreams; ++s) {
             GpuWorkEvent work;
             work.begin_ns = at + 100;

@@ -1,4 +1,5 @@
-// The browser of files: folders and kinds, filter, order, keyboard; the dialog that asks for a command's path.
+// The browser of files: folders and kinds, filter, order, keyboard; the dialog that asks for a
+// command's path.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -6,8 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "panels/file_dialog.h"
 #include "panels/palette.h"
+#include "panels/widgets/file_dialog.h"
 #include "panels/workspace.h"
 #include "tests/panels/headless.h"
 
@@ -18,7 +19,8 @@ namespace fs = std::filesystem;
 
 class Browser : public testing::Test {
   protected:
-    Browser() : root(fs::temp_directory_path() / ("gausscope_browser_" + std::to_string(::getpid()))) {
+    Browser()
+        : root(fs::temp_directory_path() / ("gausscope_browser_" + std::to_string(::getpid()))) {
         fs::remove_all(root);
         fs::create_directories(root / "inner" / "deeper");
         fs::create_directories(root / "a_capture");
@@ -44,7 +46,8 @@ class Browser : public testing::Test {
     ~Browser() override { fs::remove_all(root); }
     void put(const std::string& name, std::size_t bytes) {
         std::ofstream(root / name) << std::string(bytes, 'x');
-        fs::last_write_time(root / name, fs::file_time_type::clock::now() - std::chrono::hours(bytes));
+        fs::last_write_time(root / name,
+                            fs::file_time_type::clock::now() - std::chrono::hours(bytes));
     }
     std::vector<std::string> names(const FileBrowser& browser) {
         std::vector<std::string> out;
@@ -82,7 +85,8 @@ TEST_F(Browser, ListsWhatCanBeOpenedFoldersFirst) {
     browser.enter(root.string(), types);
     browser.settle();
     ui.frame(draw);
-    EXPECT_EQ(names(browser), (std::vector<std::string>{"a_capture", "inner", "A.splats", "b.splats", "run.gsc"}));
+    EXPECT_EQ(names(browser),
+              (std::vector<std::string>{"a_capture", "inner", "A.splats", "b.splats", "run.gsc"}));
     browser.openable_only = false;
     ui.frame(draw);
     EXPECT_EQ(names(browser).size(), 6u) << "notes.txt, but nothing hidden";
@@ -90,7 +94,8 @@ TEST_F(Browser, ListsWhatCanBeOpenedFoldersFirst) {
     ui.frame(draw);
     EXPECT_EQ(names(browser), (std::vector<std::string>{"A.splats", "b.splats"}));
     const auto& entries = browser.entries();
-    const auto b = std::find_if(entries.begin(), entries.end(), [](const auto& e) { return e.name == "b.splats"; });
+    const auto b = std::find_if(entries.begin(), entries.end(),
+                                [](const auto& e) { return e.name == "b.splats"; });
     EXPECT_EQ(b->bytes, 3000u);
     EXPECT_GT(b->modified, 1'000'000'000);
     EXPECT_NE(format_date(b->modified), "-");
@@ -120,7 +125,8 @@ TEST_F(Browser, IsWalkedByTheKeyboard) {
     EXPECT_EQ(browser.selected()->name, "inner") << "where it came from";
     press(ImGuiKey_UpArrow, draw);
     press(ImGuiKey_Enter, draw);
-    EXPECT_EQ(chosen, std::vector<std::string>{(root / "a_capture").string()}) << "a capture opens, it is not entered";
+    EXPECT_EQ(chosen, std::vector<std::string>{(root / "a_capture").string()})
+        << "a capture opens, it is not entered";
     for (int i = 0; i < 9; ++i) press(ImGuiKey_DownArrow, draw);
     EXPECT_EQ(browser.selected()->name, "run.gsc");
 }
@@ -138,7 +144,8 @@ TEST_F(Browser, KeepsWhatItHasWhenAFolderCannotBeRead) {
 
 TEST_F(Browser, TheDialogAnswersTheCommandThatAsked) {
     FileDialog dialog;
-    EXPECT_TRUE(FileDialog::serves("open") && FileDialog::serves("export") && FileDialog::serves("scene.compare"));
+    EXPECT_TRUE(FileDialog::serves("open") && FileDialog::serves("export") &&
+                FileDialog::serves("scene.compare"));
     EXPECT_FALSE(FileDialog::serves("screenshot"));
     dialog.ask("open", snapshot);
     const auto draw = [&] { dialog.draw(snapshot, commands); };
@@ -156,7 +163,8 @@ TEST_F(Browser, ExportsUnderANameWithAFormat) {
     dialog.ask("export", snapshot);
     const auto draw = [&] { dialog.draw(snapshot, commands); };
     for (int i = 0; i < 10 && (i < 4 || dialog.busy()); ++i) ui.frame(draw);
-    // The name stands in the field that has the keyboard; ".ply" is none of these formats, so that nothing is written.
+    // The name stands in the field that has the keyboard; ".ply" is none of these formats, so that
+    // nothing is written.
     press(ImGuiKey_Enter, draw);
     EXPECT_TRUE(commands.take().empty());
 }

@@ -1,5 +1,5 @@
-// An ImGui context without window or GPU for panel tests: fonts are built, frames are drawn into lists and thrown away,
-// and the mouse and keyboard are what the test says.
+// An ImGui context without window or GPU for panel tests: fonts are built, frames are drawn into
+// lists and thrown away, and the mouse and keyboard are what the test says.
 #pragma once
 
 #include <imgui.h>
@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "panels/command.h"
-#include "panels/theme.h"
+#include "panels/state/command.h"
+#include "panels/widgets/theme.h"
 
 namespace gs::test {
 
@@ -18,12 +18,14 @@ using Given = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
 class Headless {
   public:
-    explicit Headless(float width = 1600, float height = 1000, double scale = 1) : context_(ImGui::CreateContext()) {
+    explicit Headless(float width = 1600, float height = 1000, double scale = 1)
+        : context_(ImGui::CreateContext()) {
         ImGuiIO& io = ImGui::GetIO();
         io.IniFilename = nullptr;
         io.DisplaySize = {width, height};
         io.DeltaTime = 1.0F / 60;
-        io.BackendFlags |= ImGuiBackendFlags_RendererHasVtxOffset;  // as the program's renderer: lists of any length
+        io.BackendFlags |= ImGuiBackendFlags_RendererHasVtxOffset;  // as the program's renderer:
+                                                                    // lists of any length
         load_fonts(scale);
         apply_theme(scale);
         unsigned char* pixels = nullptr;

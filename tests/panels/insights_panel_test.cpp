@@ -1,11 +1,12 @@
-// The Insights panel: cards of a trace with a fault, a click on evidence, the choice of a process, a trace that grows.
+// The Insights panel: cards of a trace with a fault, a click on evidence, the choice of a process,
+// a trace that grows.
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <thread>
 
 #include "panels/insights_panel.h"
-#include "profiler/store.h"
+#include "profiler/store/store.h"
 #include "tests/panels/headless.h"
 #include "tests/unit/trace_maker.h"
 
@@ -69,8 +70,10 @@ TEST(InsightsPanel, ShowsWhatTheRulesFoundAndLeadsThere) {
     ASSERT_GE(insights->findings.size(), 2u);
     EXPECT_EQ(insights->findings[0].rule, "R1");
     EXPECT_EQ(insights->findings[1].rule, "R3");
-    // Somewhere in the left half of the first, open card there are lines of evidence; clicks beside them give nothing.
-    for (float y = 30; y < 880 && !shown.view.jump; y += 9) shown.gui.click({60, y}, [&] { shown.draw(); });
+    // Somewhere in the left half of the first, open card there are lines of evidence; clicks beside
+    // them give nothing.
+    for (float y = 30; y < 880 && !shown.view.jump; y += 9)
+        shown.gui.click({60, y}, [&] { shown.draw(); });
     ASSERT_TRUE(shown.view.jump.has_value());
     const TracePlace place = *shown.view.jump;
     EXPECT_GE(place.range.begin_ns, shown.store.begin_ns());
@@ -86,7 +89,8 @@ TEST(InsightsPanel, FollowsATraceThatGrowsAndOneThatIsExchanged) {
     shown.settle();
     EXPECT_EQ(shown.panel.shown()->iterations, 17u);
     TraceMaker more = waiting_trainer(77, 40);
-    std::erase_if(more.batch.spans, [](const SpanEvent& e) { return e.begin_ns < TraceMaker::ns(199'000); });
+    std::erase_if(more.batch.spans,
+                  [](const SpanEvent& e) { return e.begin_ns < TraceMaker::ns(199'000); });
     more.batch.gpu_work.clear();
     more.batch.api_calls.clear();
     more.into(shown.store);
@@ -114,7 +118,8 @@ TEST(InsightsPanel, OfTheSelectedStretchOrOneProcess) {
     shown.view.selection = TimeRange{TraceMaker::ns(100'000), TraceMaker::ns(150'000)};
     shown.panel.only_selection = true;
     shown.settle();
-    // Of the copied stretch the first three count as warm-up no more: they are too few to be dropped.
+    // Of the copied stretch the first three count as warm-up no more: they are too few to be
+    // dropped.
     EXPECT_GE(shown.panel.shown()->iterations, 4u);
     EXPECT_LE(shown.panel.shown()->iterations, 5u);
 }
@@ -149,7 +154,8 @@ TEST(Excerpt, AnswersAsTheWholeDoesWithinItsTime) {
                 ASSERT_EQ(a == nullptr, b == nullptr);
                 if (a == nullptr) continue;
                 EXPECT_EQ(a->correlation, b->correlation);
-                const auto launch = part.launching_span(t, r, span), there = whole.launching_span(t, r, *same);
+                const auto launch = part.launching_span(t, r, span),
+                           there = whole.launching_span(t, r, *same);
                 if (there.span->end_ns <= begin) continue;  // it was launched before
                 ASSERT_NE(launch.span, nullptr);
                 EXPECT_EQ(launch.span->begin_ns, there.span->begin_ns);

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
-#include "panels/command_names.h"
 #include "panels/notices.h"
+#include "panels/state/command_names.h"
 #include "panels/workspace.h"
 #include "tests/panels/fake_snapshot.h"
 #include "tests/panels/headless.h"
@@ -34,7 +34,8 @@ class Click : public testing::Test {
             ImGui::End();
         };
     }
-    /// Clicks everywhere on a grid of the given pixels, once each; returns what was given, checked against the list.
+    /// Clicks everywhere on a grid of the given pixels, once each; returns what was given, checked
+    /// against the list.
     Given click_all_over(const std::function<void()>& draw, float width, float height, float step) {
         Given all;
         for (float y = step / 2; y < height; y += step)
@@ -44,9 +45,9 @@ class Click : public testing::Test {
                 for (auto& given : commands.take()) all.push_back(std::move(given));
             }
         for (const auto& [name, arguments] : all) {
-            const auto known =
-                std::find_if(kPanelCommands.begin(), kPanelCommands.end(),
-                             [&, n = std::string_view(name)](const PanelCommand& c) { return c.name == n; });
+            const auto known = std::find_if(
+                kPanelCommands.begin(), kPanelCommands.end(),
+                [&, n = std::string_view(name)](const PanelCommand& c) { return c.name == n; });
             EXPECT_NE(known, kPanelCommands.end()) << name;
         }
         return all;
@@ -58,7 +59,8 @@ class Click : public testing::Test {
         ui.frame(draw);
     }
     static bool has(const Given& given, const std::string& name) {
-        return std::any_of(given.begin(), given.end(), [&](const auto& g) { return g.first == name; });
+        return std::any_of(given.begin(), given.end(),
+                           [&](const auto& g) { return g.first == name; });
     }
 
     Headless ui{500, 700};
@@ -71,7 +73,8 @@ class Click : public testing::Test {
 TEST_F(Click, TrainingButtons) {
     TrainingPanel panel;
     const auto running = click_all_over(alone(panel), 330, 150, 11);
-    for (const char* name : {"train.pause", "train.step", "train.stop", "train.run-to", "train.checkpoint"})
+    for (const char* name :
+         {"train.pause", "train.step", "train.stop", "train.run-to", "train.checkpoint"})
         EXPECT_TRUE(has(running, name)) << name;
     EXPECT_FALSE(has(running, "train.start"));
     snapshot.training.state = RunState::paused;
@@ -98,7 +101,8 @@ TEST_F(Click, ASettingIsChangedOnceWhenTheSliderIsLetGo) {
         ASSERT_EQ(given[0].second.size(), 2u);
         EXPECT_TRUE(std::isfinite(std::stod(given[0].second[1])));
     }
-    EXPECT_TRUE(std::any_of(each.begin(), each.end(), [](const Given& g) { return g[0].first == "train.set"; }));
+    EXPECT_TRUE(std::any_of(each.begin(), each.end(),
+                            [](const Given& g) { return g[0].first == "train.set"; }));
 }
 
 TEST_F(Click, DoctorMendsTakesBackAndLooksAtExamples) {
@@ -108,7 +112,8 @@ TEST_F(Click, DoctorMendsTakesBackAndLooksAtExamples) {
     const Given open = click_all_over(draw, 480, 690, 13);
     Given all = closed;
     all.insert(all.end(), open.begin(), open.end());
-    for (const char* name : {"doctor.examine", "doctor.fix", "doctor.undo", "view.gaussian", "view.capture"})
+    for (const char* name :
+         {"doctor.examine", "doctor.fix", "doctor.undo", "view.gaussian", "view.capture"})
         EXPECT_TRUE(has(all, name)) << name;
     const auto gave = [&](const std::string& name, const std::vector<std::string>& arguments) {
         return std::any_of(all.begin(), all.end(),
@@ -117,7 +122,8 @@ TEST_F(Click, DoctorMendsTakesBackAndLooksAtExamples) {
     EXPECT_TRUE(gave("doctor.fix", {})) << "all";
     EXPECT_TRUE(gave("doctor.fix", {"not-finite-positions"}) || gave("doctor.fix", {"invisible"}));
     EXPECT_TRUE(gave("train.set", {"max_gaussians", "3190000"})) << "what to change to fit";
-    EXPECT_FALSE(command_of_example(snapshot, "images/frame_00101.jpg: truncated JPEG at byte 40960"));
+    EXPECT_FALSE(
+        command_of_example(snapshot, "images/frame_00101.jpg: truncated JPEG at byte 40960"));
     EXPECT_FALSE(command_of_example(snapshot, "#12x"));
     EXPECT_EQ(command_of_example(snapshot, "images/frame_00010.jpg")->second, "1");
 }
@@ -129,7 +135,8 @@ TEST_F(Click, NoticesAreDismissedAndWorkIsCancelled) {
     EXPECT_TRUE(has(given, "notice.dismiss"));
     snapshot.activities[0].seconds = 0.1;
     snapshot.notices.clear();
-    EXPECT_TRUE(click_all_over(draw, 500, 700, 23).empty()) << "what is over in a moment is not shown";
+    EXPECT_TRUE(click_all_over(draw, 500, 700, 23).empty())
+        << "what is over in a moment is not shown";
 }
 
 TEST_F(Click, CamerasAndImagesSnap) {
@@ -149,7 +156,8 @@ TEST_F(Click, WelcomeOffersTheSample) {
 TEST_F(Click, ToolbarGivesViewCommands) {
     Viewport viewport;
     const auto given = click_all_over(alone(viewport), 495, 90, 11);
-    for (const char* name : {"view.frame-all", "view.frusta", "view.overlays", "view.next", "view.previous"})
+    for (const char* name :
+         {"view.frame-all", "view.frusta", "view.overlays", "view.next", "view.previous"})
         EXPECT_TRUE(has(given, name)) << name;
 }
 
@@ -226,7 +234,8 @@ TEST_F(Click, TimelineSelectsWhatIsClickedAndZooms) {
     EXPECT_EQ(timeline.span_ns, before);
     press('F', draw);
     EXPECT_LT(timeline.span_ns, before);
-    EXPECT_NEAR(timeline.span_ns, 1.3 * static_cast<double>(timeline.selected()->span.length_ns()), 1);
+    EXPECT_NEAR(timeline.span_ns, 1.3 * static_cast<double>(timeline.selected()->span.length_ns()),
+                1);
     const double zoomed = timeline.span_ns;
     ui.move_mouse({300, 200});
     ImGui::GetIO().MouseWheel = -3;
@@ -259,11 +268,13 @@ TEST_F(Click, CsvIsCopied) {
     StagesPanel stages;
     ImGui::SetClipboardText("");
     const auto draw = alone(stages);
-    for (float x = 130; x < 495 && ImGui::GetClipboardText()[0] == 0; x += 11) ui.click({x, 20}, draw);
+    for (float x = 130; x < 495 && ImGui::GetClipboardText()[0] == 0; x += 11)
+        ui.click({x, 20}, draw);
     EXPECT_NE(std::string(ImGui::GetClipboardText()).find("blend backward"), std::string::npos);
     const std::string csv = images_csv(*snapshot.cameras);
     EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 49);
-    EXPECT_NE(csv.find("images/frame_00038.jpg,train,,,"), std::string::npos) << "unmeasured is empty, not zero";
+    EXPECT_NE(csv.find("images/frame_00038.jpg,train,,,"), std::string::npos)
+        << "unmeasured is empty, not zero";
 }
 
 }  // namespace

@@ -1,13 +1,14 @@
-// Two scenes in the viewport: where their pictures lie, what is said about them, and what can be clicked.
+// Two scenes in the viewport: where their pictures lie, what is said about them, and what can be
+// clicked.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "panels/command_names.h"
-#include "panels/viewport_compare.h"
+#include "base/file.h"
+#include "panels/state/command_names.h"
+#include "panels/viewport/compare.h"
 #include "panels/workspace.h"
-#include "renderer/base/file.h"
 #include "tests/panels/fake_snapshot.h"
 #include "tests/panels/headless.h"
 
@@ -44,8 +45,10 @@ class ComparePanel : public testing::Test {
         const ImDrawData* data = ImGui::GetDrawData();
         for (int i = 0; i < data->CmdListsCount; ++i)
             for (const ImDrawCmd& command : data->CmdLists[i]->CmdBuffer) {
-                if (command.TextureId == reinterpret_cast<ImTextureID>(std::uintptr_t{1})) ++count.first;
-                if (command.TextureId == reinterpret_cast<ImTextureID>(std::uintptr_t{2})) ++count.second;
+                if (command.TextureId == reinterpret_cast<ImTextureID>(std::uintptr_t{1}))
+                    ++count.first;
+                if (command.TextureId == reinterpret_cast<ImTextureID>(std::uintptr_t{2}))
+                    ++count.second;
             }
         return count;
     }
@@ -126,7 +129,8 @@ TEST_F(ComparePanel, APixelTellsOfBothScenes) {
     const std::string tiles = pixel_text(*snapshot.frame, 480, 340);
     EXPECT_THAT(tiles, testing::HasSubstr("tile (30, 21)"));
     EXPECT_THAT(tiles, testing::HasSubstr("B  "));
-    EXPECT_EQ(pixel_text(*fake_snapshot(store, ViewMode::color).frame, 1, 1).find("A  "), std::string::npos);
+    EXPECT_EQ(pixel_text(*fake_snapshot(store, ViewMode::color).frame, 1, 1).find("A  "),
+              std::string::npos);
 }
 
 TEST_F(ComparePanel, TheDividerIsDraggedAndTheBarSwapsAndEnds) {
@@ -149,13 +153,14 @@ TEST_F(ComparePanel, TheDividerIsDraggedAndTheBarSwapsAndEnds) {
     EXPECT_TRUE(names.contains("scene.swap"));
     EXPECT_TRUE(names.contains("scene.end-compare"));
     for (const std::string& name : names)
-        EXPECT_TRUE(std::any_of(kPanelCommands.begin(), kPanelCommands.end(), [&](const PanelCommand& c) {
-            return c.name == name;
-        })) << name;
+        EXPECT_TRUE(std::any_of(kPanelCommands.begin(), kPanelCommands.end(),
+                                [&](const PanelCommand& c) { return c.name == name; }))
+            << name;
 }
 
 TEST_F(ComparePanel, AFilesMenuOffersTheComparison) {
-    const fs::path folder = fs::temp_directory_path() / fmt::format("gausscope_compare_{}", ::getpid());
+    const fs::path folder =
+        fs::temp_directory_path() / fmt::format("gausscope_compare_{}", ::getpid());
     fs::create_directories(folder);
     std::ofstream(folder / "one.ply") << "ply\n";
     FilesPanel files;

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "panels/command_names.h"
+#include "panels/state/command_names.h"
 #include "panels/workspace.h"
 #include "tests/panels/fake_snapshot.h"
 #include "tests/panels/headless.h"
@@ -31,7 +31,9 @@ Snapshot nonsense(const TraceStore& store) {
     s.scene = std::make_shared<SceneInfo>(scene);
     Curves curves;
     for (int i = 0; i < 50; ++i)
-        curves.loss.push_back({static_cast<float>(i), i % 3 == 0 ? NAN : i % 3 == 1 ? INFINITY : -1e38F});
+        curves.loss.push_back({static_cast<float>(i), i % 3 == 0   ? NAN
+                                                      : i % 3 == 1 ? INFINITY
+                                                                   : -1e38F});
     curves.gaussians = {{0, 0}, {1, 0}};
     curves.test_psnr = {{1e30F, 1e30F}};
     curves.marks = {{std::numeric_limits<std::uint64_t>::max(), std::string(300, '%')}};
@@ -54,7 +56,8 @@ Snapshot nonsense(const TraceStore& store) {
     frame.camera.fx = kNaN;
     s.frame = std::make_shared<ViewFrame>(std::move(frame));
     DoctorReport report = *s.doctor;
-    for (Finding& f : report.findings) f.what = std::string(400, 'w') + "%s", f.examples = {"#", "#x", "", "%n"};
+    for (Finding& f : report.findings)
+        f.what = std::string(400, 'w') + "%s", f.examples = {"#", "#x", "", "%n"};
     report.host = {1, std::numeric_limits<std::uint64_t>::max()};
     report.at_cap.isects = std::numeric_limits<std::uint64_t>::max();
     s.doctor = std::make_shared<DoctorReport>(report);
@@ -118,7 +121,8 @@ TEST_F(EveryPanel, DrawsARichSnapshot) { draw_everything(fake_snapshot(*store), 
 TEST_F(EveryPanel, DrawsAtTwiceTheSize) { draw_everything(fake_snapshot(*store), 2560, 1600, 2); }
 TEST_F(EveryPanel, DrawsNonsense) { draw_everything(nonsense(*store), 1280, 800); }
 TEST_F(EveryPanel, DrawsInTinyWindows) {
-    for (const ImVec2 size : {ImVec2{1, 1}, ImVec2{40, 30}, ImVec2{200, 120}, ImVec2{1000, 60}, ImVec2{60, 900}}) {
+    for (const ImVec2 size :
+         {ImVec2{1, 1}, ImVec2{40, 30}, ImVec2{200, 120}, ImVec2{1000, 60}, ImVec2{60, 900}}) {
         draw_everything(fake_snapshot(*store), size.x, size.y);
         draw_everything({}, size.x, size.y);
     }

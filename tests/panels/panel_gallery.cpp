@@ -1,7 +1,7 @@
-// Shows the whole workspace with a made-up Snapshot, in a window or as a picture: for looking at panels without an
-// engine. panel_gallery [MODE] [--empty] [--gpu] [--traces: two foreign trainers' traces in the middle] [--many N: a
-// trace of N spans instead] [--select: a stretch of it] [--find NAME] [--size W H] [--scale S] [--palette] [--panel
-// NAME] [--seconds S]
+// Shows the whole workspace with a made-up Snapshot, in a window or as a picture: for looking at
+// panels without an engine. panel_gallery [MODE] [--empty] [--gpu] [--traces: two foreign trainers'
+// traces in the middle] [--many N: a trace of N spans instead] [--select: a stretch of it] [--find
+// NAME] [--size W H] [--scale S] [--palette] [--panel NAME] [--seconds S]
 // [--mouse X Y] [--click X Y] [--png FILE: without a display, through EGL]
 #include <backends/imgui_impl_opengl3.h>
 #include <glad/gl.h>
@@ -13,10 +13,10 @@
 #include <string>
 
 #include "app/window/window.h"
-#include "panels/theme.h"
+#include "base/log.h"
+#include "panels/widgets/theme.h"
 #include "panels/workspace.h"
-#include "renderer/base/log.h"
-#include "renderer/io/image_io.h"
+#include "renderer/io/images/image_io.h"
 #include "tests/panels/fake_snapshot.h"
 #include "tests/panels/fake_trainer.h"
 
@@ -101,7 +101,8 @@ gs::Snapshot made_up(const gs::TraceStore& store, const Options& options) {
     snapshot.view.compare = options.compare;
     snapshot.frame_texture = upload(snapshot.frame->rgba);
     if (options.compare != gs::Compare::off)
-        snapshot.second_texture = upload(gs::test::fake_snapshot(store, gs::ViewMode::color).frame->rgba);
+        snapshot.second_texture =
+            upload(gs::test::fake_snapshot(store, gs::ViewMode::color).frame->rgba);
     if (!options.empty) return snapshot;
     gs::Snapshot nothing;
     nothing.recent = snapshot.recent;
@@ -146,7 +147,8 @@ class Gallery {
         if (!options_.find.empty()) workspace_.trace_view.find = options_.find;
         const std::int64_t begin = before_.begin_ns(), length = before_.end_ns() - begin;
         if (options_.select)
-            workspace_.trace_view.selection = gs::TimeRange{begin + length / 2, begin + length / 2 + 6'000'000};
+            workspace_.trace_view.selection =
+                gs::TimeRange{begin + length / 2, begin + length / 2 + 6'000'000};
         if (options_.select)
             workspace_.trace_view.jump =
                 gs::TracePlace{{begin + length / 2 - 4'000'000, begin + length / 2 + 9'000'000}};
@@ -162,7 +164,8 @@ class Gallery {
             std::string line = name;
             for (const std::string& word : arguments) line += " " + word;
             gs::log_info("{}", line);
-            if (name == "panel" && !arguments.empty()) workspace_.show_panel(arguments[0], arguments.size() > 1);
+            if (name == "panel" && !arguments.empty())
+                workspace_.show_panel(arguments[0], arguments.size() > 1);
             if (name == "layout.reset") workspace_.reset_layout();
         }
     }
@@ -186,8 +189,9 @@ class Gallery {
         for (const ImVec2 at : options_.clicks) click(at);
         for (int i = 0; i < 4; ++i) frame();
         const auto written = gs::write_png(
-            options_.png, gs::picture_of(ImGui::GetDrawData(), static_cast<int>(ImGui::GetIO().DisplaySize.x),
-                                         static_cast<int>(ImGui::GetIO().DisplaySize.y)));
+            options_.png,
+            gs::picture_of(ImGui::GetDrawData(), static_cast<int>(ImGui::GetIO().DisplaySize.x),
+                           static_cast<int>(ImGui::GetIO().DisplaySize.y)));
         if (!written) std::fprintf(stderr, "panel_gallery: %s\n", written.error().text().c_str());
         return written.has_value();
     }
@@ -208,7 +212,8 @@ int main(int count, char** words) {
     const Options options = parse(count, words);
     gs::log_info("loaded 48 photos, 960 x 640, in 0.82 s");
     gs::log_warning("images/frame_00101.jpg: truncated JPEG at byte 40960 (skipped)");
-    for (int i = 0; i < 12; ++i) gs::log_info("step {}: loss 0.04{}, test PSNR {:.2f} dB", 1000 * i, i, 14 + 1.2 * i);
+    for (int i = 0; i < 12; ++i)
+        gs::log_info("step {}: loss 0.04{}, test PSNR {:.2f} dB", 1000 * i, i, 14 + 1.2 * i);
     gs::WindowOptions window_options;
     window_options.title = "gausscope panels";
     window_options.width = options.width;

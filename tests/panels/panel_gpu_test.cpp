@@ -1,5 +1,5 @@
-// What panels show of a GPU: stages on both sides, the roofline, streams in the timeline, device memory; also when it
-// is nothing, or nonsense.
+// What panels show of a GPU: stages on both sides, the roofline, streams in the timeline, device
+// memory; also when it is nothing, or nonsense.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,7 +38,8 @@ class Gpu : public testing::Test {
     /// Clicks along a line until something is on the clipboard.
     std::string copied(const std::function<void()>& draw, float y, float from = 5) {
         ImGui::SetClipboardText("");
-        for (float x = from; x < 495 && ImGui::GetClipboardText()[0] == 0; x += 11) ui.click({x, y}, draw);
+        for (float x = from; x < 495 && ImGui::GetClipboardText()[0] == 0; x += 11)
+            ui.click({x, y}, draw);
         return ImGui::GetClipboardText();
     }
 
@@ -96,16 +97,21 @@ TEST(Roofline, what_is_not_known_has_no_place) {
                                           {Stage::adam, 1, 1, kNaN, kNaN, "", true}}),
                                 range)
                     .empty());
-    EXPECT_TRUE(roofline_points(costs_of({{Stage::blend, 1, 1, 1e9, 1e9, "", true}}, kNaN, kNaN), range).empty());
-    EXPECT_EQ(roofline_points(costs_of({{Stage::blend, 1, 1, 1e9, 1e9, "", true}}, 1e12, kNaN), range).size(), 1u)
+    EXPECT_TRUE(
+        roofline_points(costs_of({{Stage::blend, 1, 1, 1e9, 1e9, "", true}}, kNaN, kNaN), range)
+            .empty());
+    EXPECT_EQ(
+        roofline_points(costs_of({{Stage::blend, 1, 1, 1e9, 1e9, "", true}}, 1e12, kNaN), range)
+            .size(),
+        1u)
         << "one ceiling is enough";
     EXPECT_TRUE(std::isfinite(range.y_hi) && range.y_lo > 0 && range.x_lo > 0);
     EXPECT_EQ(roof_at(costs_of({}, kNaN, kNaN), 1), kInf);
 }
 
 TEST(Roofline, csv_leaves_the_unknown_empty) {
-    const std::string csv = costs_csv(
-        costs_of({{Stage::blend, 2, 1, 1e8, 1e10, "arithmetic", true}, {Stage::adam, kNaN, kNaN, 0, 0, "", false}}));
+    const std::string csv = costs_csv(costs_of({{Stage::blend, 2, 1, 1e8, 1e10, "arithmetic", true},
+                                                {Stage::adam, kNaN, kNaN, 0, 0, "", false}}));
     EXPECT_NE(csv.find("blend,2,1,2,1"), std::string::npos) << csv;
     EXPECT_NE(csv.find("\nadam,,,,0,0,,no\n"), std::string::npos) << csv;
 }
@@ -114,7 +120,8 @@ TEST_F(Gpu, limits_are_drawn_hovered_and_copied) {
     StagesPanel panel;
     const auto draw = alone(panel);
     for (int i = 0; i < 2; ++i) ui.frame(draw);
-    for (float x = 5; x < 300 && panel.view == StagesPanel::View::times; x += 9) ui.click({x, 16}, draw);
+    for (float x = 5; x < 300 && panel.view == StagesPanel::View::times; x += 9)
+        ui.click({x, 16}, draw);
     ASSERT_EQ(panel.view, StagesPanel::View::limits);
     EXPECT_GT(ui.frame(draw), 500);
     std::set<Stage> seen;
@@ -124,7 +131,8 @@ TEST_F(Gpu, limits_are_drawn_hovered_and_copied) {
             ui.frame(draw);
             if (panel.roofline.hovered()) seen.insert(*panel.roofline.hovered());
         }
-    EXPECT_EQ(seen.size(), snapshot.costs->stages.size()) << "every stage can be pointed at, in the table at least";
+    EXPECT_EQ(seen.size(), snapshot.costs->stages.size())
+        << "every stage can be pointed at, in the table at least";
     EXPECT_NE(copied(draw, 16, 100).find("blend backward,1.85,1.2,"), std::string::npos);
 }
 
@@ -136,11 +144,13 @@ TEST_F(Gpu, limits_without_costs_say_so_and_nonsense_is_drawn) {
     nonsense.bytes_per_second = -1;
     nonsense.operations_per_second = kNaN;
     nonsense.machine = std::string(300, 'x') + "%s\xff";
-    for (StageCost& cost : nonsense.stages) cost.bytes = kInf, cost.measured_ms = 1e-300, cost.limit = "%n";
+    for (StageCost& cost : nonsense.stages)
+        cost.bytes = kInf, cost.measured_ms = 1e-300, cost.limit = "%n";
     StageCosts huge = *snapshot.costs;
     for (StageCost& cost : huge.stages) cost.bytes = 1e300, cost.operations = 1e-300;
-    for (const auto& costs : {std::shared_ptr<const StageCosts>(), std::make_shared<const StageCosts>(),
-                              std::make_shared<const StageCosts>(nonsense), std::make_shared<const StageCosts>(huge)}) {
+    for (const auto& costs :
+         {std::shared_ptr<const StageCosts>(), std::make_shared<const StageCosts>(),
+          std::make_shared<const StageCosts>(nonsense), std::make_shared<const StageCosts>(huge)}) {
         snapshot.costs = costs;
         for (const ImVec2 at : {ImVec2{200, 150}, ImVec2{60, 500}}) {
             ui.move_mouse(at);
@@ -168,11 +178,13 @@ TEST_F(Gpu, a_pixel_of_a_picture_on_the_device_is_what_the_app_read) {
         << "a picture on the host tells its own";
     frame.rgba = {};
     EXPECT_EQ(pixel_text(frame, 3, 4).find("RGB"), std::string::npos);
-    int anything = 0;  // no panel looks into a picture on the device: whatever has an address may stand for one
-    frame.picture = std::shared_ptr<const DevicePicture>(std::make_shared<int>(0),
-                                                         reinterpret_cast<const DevicePicture*>(&anything));
+    int anything = 0;  // no panel looks into a picture on the device: whatever has an address may
+                       // stand for one
+    frame.picture = std::shared_ptr<const DevicePicture>(
+        std::make_shared<int>(0), reinterpret_cast<const DevicePicture*>(&anything));
     EXPECT_NE(pixel_text(frame, 3, 4, {3, 4, {9, 8, 7, 255}}).find("RGB 9 8 7"), std::string::npos);
-    EXPECT_EQ(pixel_text(frame, 3, 5, {3, 4, {9, 8, 7, 255}}).find("RGB"), std::string::npos) << "another pixel";
+    EXPECT_EQ(pixel_text(frame, 3, 5, {3, 4, {9, 8, 7, 255}}).find("RGB"), std::string::npos)
+        << "another pixel";
 }
 
 TEST_F(Gpu, stages_have_a_column_for_either_side) {
@@ -186,7 +198,8 @@ TEST_F(Gpu, stages_have_a_column_for_either_side) {
              {StatScope::iteration, StatScope::view_frame, StatScope::ui_frame, StatScope::call}) {
             panel.side = side;
             panel.scope = scope;
-            for (float x = 120; x < 480; x += 40) ui.click({x, 62}, draw);  // sorts by every column in turn
+            for (float x = 120; x < 480; x += 40)
+                ui.click({x, 62}, draw);  // sorts by every column in turn
             EXPECT_GT(ui.frame(draw), 100);
         }
     // A run without a GPU has an empty column, and one that is not asked for shows nothing at all.
@@ -208,15 +221,17 @@ TEST_F(Gpu, streams_stand_below_the_thread_that_feeds_them_and_point_back) {
     const auto order = timeline.rows().rows();
     ASSERT_EQ(order.size(), store.tracks().size());
     const auto place = [&](const char* name) {
-        return std::find_if(order.begin(), order.end(),
-                            [&](const TimelineRow& row) { return store.tracks()[row.index].name == name; }) -
+        return std::find_if(
+                   order.begin(), order.end(),
+                   [&](const TimelineRow& row) { return store.tracks()[row.index].name == name; }) -
                order.begin();
     };
     EXPECT_EQ(place("CUDA stream training"), place("engine") + 1);
 
     const auto& iterations = store.history(StatScope::iteration);
     timeline.zoom_to(iterations[20].begin_ns, iterations[21].end_ns);
-    // Somewhere in the GPU's row: what is under the mouse is outlined at its launcher, and a click zooms to it.
+    // Somewhere in the GPU's row: what is under the mouse is outlined at its launcher, and a click
+    // zooms to it.
     int pointed = 0;
     for (float y = 90; y < 260; y += 4) {
         ui.move_mouse({300, y});
@@ -260,8 +275,8 @@ TEST_F(Gpu, memory_is_told_apart_by_where_it_is) {
     EXPECT_NE(csv.find("host,photos,82300000,\n"), std::string::npos) << csv;
     snapshot.device_memory = DeviceMemory{0, std::numeric_limits<std::uint64_t>::max(), 1};
     ui.frame(draw);
-    snapshot.device_memory =
-        DeviceMemory{100, 40, 1'000'000};  // less than its own categories: other numbers, other times
+    snapshot.device_memory = DeviceMemory{
+        100, 40, 1'000'000};  // less than its own categories: other numbers, other times
     ui.frame(draw);
     snapshot.scene.reset();
     ui.frame(draw);
@@ -274,7 +289,8 @@ TEST_F(Gpu, the_whole_workspace_is_drawn_with_a_gpu) {
         ImGui::GetIO().DisplaySize = size;
         Workspace workspace;
         const auto draw = [&] { workspace.draw(snapshot, commands); };
-        for (const char* path : {"", "interop", "upload: CUDA and OpenGL are on different devices"}) {
+        for (const char* path :
+             {"", "interop", "upload: CUDA and OpenGL are on different devices"}) {
             snapshot.present_path = path;
             snapshot.device_memory->free_bytes = path[0] == 'u' ? 1'000 : 139'000'000'000;
             for (int i = 0; i < 3; ++i) EXPECT_GT(ui.frame(draw), 0);

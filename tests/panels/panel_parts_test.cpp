@@ -1,4 +1,5 @@
-// The panels' parts without a window: colormaps, navigation, frusta, layout, formats, fuzzy search, ticks.
+// The panels' parts without a window: colormaps, navigation, frusta, layout, formats, fuzzy search,
+// ticks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,13 +7,13 @@
 #include <limits>
 #include <numbers>
 
-#include "panels/colormap.h"
-#include "panels/format.h"
-#include "panels/frusta.h"
-#include "panels/fuzzy.h"
-#include "panels/navigation.h"
-#include "panels/plot.h"
+#include "base/format.h"
+#include "panels/viewport/frusta.h"
+#include "panels/viewport/navigation.h"
+#include "panels/widgets/fuzzy.h"
+#include "panels/widgets/plot.h"
 #include "panels/workspace.h"
+#include "renderer/maps/colormap.h"
 
 namespace gs {
 namespace {
@@ -21,19 +22,24 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /// CIE L* of an sRGB colour.
 double lightness(Rgb8 c) {
-    const auto linear = [](double v) { return v <= 0.04045 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4); };
-    const double y = 0.2126 * linear(c.r / 255.0) + 0.7152 * linear(c.g / 255.0) + 0.0722 * linear(c.b / 255.0);
+    const auto linear = [](double v) {
+        return v <= 0.04045 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4);
+    };
+    const double y =
+        0.2126 * linear(c.r / 255.0) + 0.7152 * linear(c.g / 255.0) + 0.0722 * linear(c.b / 255.0);
     return y > 0.008856 ? 116 * std::cbrt(y) - 16 : 903.3 * y;
 }
 
 TEST(Colormap, PerceptualOnesGrowLighterEvenly) {
-    for (const Colormap map : {Colormap::viridis, Colormap::inferno, Colormap::cividis, Colormap::gray}) {
+    for (const Colormap map :
+         {Colormap::viridis, Colormap::inferno, Colormap::cividis, Colormap::gray}) {
         double last = lightness(colormap_color(map, 0));
         double least = 1e9, most = 0;
         for (int i = 1; i <= 64; ++i) {
             const double here = lightness(colormap_color(map, i / 64.0));
             // Fits of the published tables are in bytes: half a unit of lightness is their grain.
-            EXPECT_GT(here, last - 0.5) << kColormapNames[static_cast<std::size_t>(map)] << " at " << i;
+            EXPECT_GT(here, last - 0.5)
+                << kColormapNames[static_cast<std::size_t>(map)] << " at " << i;
             last = here;
             if (i % 16 != 0) continue;
             const double part = here - lightness(colormap_color(map, (i - 16) / 64.0));
@@ -77,7 +83,9 @@ TEST(Colormap, PublishedEnds) {
 TEST(Colormap, PositionsAndValuesAreInverse) {
     for (const bool logarithmic : {false, true})
         for (const double t : {0.0, 0.25, 0.9, 1.0})
-            EXPECT_NEAR(colormap_position(colormap_value(t, 2, 800, logarithmic), 2, 800, logarithmic), t, 1e-9);
+            EXPECT_NEAR(
+                colormap_position(colormap_value(t, 2, 800, logarithmic), 2, 800, logarithmic), t,
+                1e-9);
     EXPECT_TRUE(std::isnan(colormap_position(kNaN, 0, 1, false)));
     EXPECT_EQ(colormap_position(5, 1, 1, false), 0);
     EXPECT_EQ(colormap_position(-3, 0, 100, true), 0) << "nothing is below a logarithmic scale";
@@ -174,12 +182,14 @@ TEST(Navigation, OrbitKeepsPivotDistanceAndHorizon) {
     input.turn_x = 0;
     input.turn_y = 100000;
     state = navigate(state, input);
-    EXPECT_LT(std::abs(dot(camera_of(state, 10, 10).forward(), state.up)), 1) << "never over the pole";
+    EXPECT_LT(std::abs(dot(camera_of(state, 10, 10).forward(), state.up)), 1)
+        << "never over the pole";
     expect_rotation(state.rotation);
 }
 
 TEST(Navigation, DraggingMovesTheSceneWithTheMouse) {
-    // A point in front of the pivot follows the cursor's direction in every mode that turns about the pivot.
+    // A point in front of the pivot follows the cursor's direction in every mode that turns about
+    // the pivot.
     for (const Navigation mode : {Navigation::orbit, Navigation::trackball}) {
         const NavigationState state = first_view(a_scene());
         NavigationInput input;
@@ -262,8 +272,10 @@ TEST(Navigation, SnapIsExactAndLeavesByMoving) {
     input.turn_x = 5;
     const NavigationState left = navigate(state, input);
     EXPECT_FALSE(left.snapped);
-    EXPECT_NEAR(left.fov_y, 2 * std::atan(300 / lens.fy), 1e-9) << "the picture's size does not jump";
-    EXPECT_FALSE(snap(first_view(a_scene()), Camera()).snapped) << "an unusable camera is not taken";
+    EXPECT_NEAR(left.fov_y, 2 * std::atan(300 / lens.fy), 1e-9)
+        << "the picture's size does not jump";
+    EXPECT_FALSE(snap(first_view(a_scene()), Camera()).snapped)
+        << "an unusable camera is not taken";
 }
 
 TEST(Navigation, FocusAndLevel) {
@@ -275,7 +287,8 @@ TEST(Navigation, FocusAndLevel) {
     ASSERT_TRUE(at);
     EXPECT_NEAR(at->x, 320, 1e-6);
     EXPECT_NEAR(at->y, 240, 1e-6);
-    EXPECT_EQ(focus(state, state.eye()).distance, state.distance) << "its own place is nothing to look at";
+    EXPECT_EQ(focus(state, state.eye()).distance, state.distance)
+        << "its own place is nothing to look at";
     NavigationInput input;
     input.roll = 80;
     input.height_px = 480;
@@ -340,16 +353,18 @@ TEST(Layout, DamagedTextChangesNothingElse) {
     Workspace workspace;
     workspace.reset_layout();
     const std::string before = workspace.save_layout();
-    for (const std::string text : {"", "garbage",
-                                   "gausscope layout 1\nsize left=nan\nsize left=\npanel =x\npanel Nothing=left\npanel "
-                                   "Log=nowhere\n\n===\nsize\n"}) {
+    for (const std::string text :
+         {"", "garbage",
+          "gausscope layout 1\nsize left=nan\nsize left=\npanel =x\npanel Nothing=left\npanel "
+          "Log=nowhere\n\n===\nsize\n"}) {
         workspace.load_layout(text);
         EXPECT_EQ(workspace.save_layout(), before) << text;
     }
     workspace.load_layout("gausscope layout 1\r\nsize left=99\r\npanel Log=right front\r\n");
     EXPECT_NE(workspace.save_layout().find("left=0.90000"), std::string::npos);
     EXPECT_NE(workspace.save_layout().find("panel Log=right front"), std::string::npos);
-    for (std::size_t cut = 0; cut < before.size(); ++cut) workspace.load_layout(before.substr(0, cut));
+    for (std::size_t cut = 0; cut < before.size(); ++cut)
+        workspace.load_layout(before.substr(0, cut));
 }
 
 // ---- words and numbers

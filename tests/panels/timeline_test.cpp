@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "panels/timeline_facts.h"
+#include "profiler/analysis/timeline_facts.h"
 #include "tests/panels/trace_fixture.h"
 
 namespace gs::test {
@@ -17,11 +17,13 @@ TEST_F(Traces, RowsOfAForeignProcessStandByThreadDeviceAndStream) {
     std::vector<std::string> names;
     for (const TimelineRow& row : timeline.rows().rows()) names.push_back(row.label);
     const auto at = [&](const std::string& part) {
-        return std::find_if(names.begin(), names.end(), [&](const auto& n) { return n.find(part) != n.npos; }) -
+        return std::find_if(names.begin(), names.end(),
+                            [&](const auto& n) { return n.find(part) != n.npos; }) -
                names.begin();
     };
     EXPECT_EQ(at("CUDA calls"), at("main") + 1) << testing::PrintToString(names);
-    EXPECT_LT(at("GPU 0"), static_cast<std::ptrdiff_t>(names.size())) << testing::PrintToString(names);
+    EXPECT_LT(at("GPU 0"), static_cast<std::ptrdiff_t>(names.size()))
+        << testing::PrintToString(names);
     EXPECT_GT(at("device memory"), at("GPU 0"));
 
     // Two processes: each with a heading; a folded one takes its rows with it.
@@ -32,7 +34,8 @@ TEST_F(Traces, RowsOfAForeignProcessStandByThreadDeviceAndStream) {
     for (int i = 0; i < 2; ++i) ui.frame(draw);
     const auto count = [&](TimelineRow::Kind kind) {
         const auto rows = timeline.rows().rows();
-        return std::count_if(rows.begin(), rows.end(), [&](const TimelineRow& r) { return r.kind == kind; });
+        return std::count_if(rows.begin(), rows.end(),
+                             [&](const TimelineRow& r) { return r.kind == kind; });
     };
     ASSERT_EQ(count(TimelineRow::Kind::process), 2);
     const auto all = timeline.rows().rows().size();
@@ -80,7 +83,8 @@ TEST_F(Traces, RangesAreProjectedOntoTheGpu) {
     EXPECT_EQ(iterations[0].span.begin_ns, spans[0].begin_ns);
     EXPECT_EQ(iterations[0].span.end_ns, spans[kTrainerKernels - 1].end_ns);
     std::set<std::string> inner;
-    for (const ProjectedRange& range : projection.levels()[1].view()) inner.emplace(trainer.name(range.span.name));
+    for (const ProjectedRange& range : projection.levels()[1].view())
+        inner.emplace(trainer.name(range.span.name));
     EXPECT_THAT(inner, testing::ElementsAre("backward", "forward", "optimizer"));
 }
 
@@ -133,10 +137,12 @@ TEST_F(Traces, KeysWalkMeasureAndZoom) {
     timeline.select(trainer, stream, 0, spans[1].begin_ns);
     ASSERT_TRUE(timeline.selected());
     press(300, draw);
-    EXPECT_EQ(timeline.selected()->span.begin_ns, spans[1 + kTrainerKernels].begin_ns) << "the next of its name";
+    EXPECT_EQ(timeline.selected()->span.begin_ns, spans[1 + kTrainerKernels].begin_ns)
+        << "the next of its name";
     press(301, draw);
     press(301, draw);
-    EXPECT_EQ(timeline.selected()->span.begin_ns, spans[1].begin_ns) << "there is none before the first";
+    EXPECT_EQ(timeline.selected()->span.begin_ns, spans[1].begin_ns)
+        << "there is none before the first";
     press('F', draw);
     EXPECT_NEAR(timeline.span_ns, 1.3 * static_cast<double>(spans[1].length_ns()), 1);
     press('M', draw);
@@ -150,7 +156,8 @@ TEST_F(Traces, KeysWalkMeasureAndZoom) {
     EXPECT_FALSE(timeline.selected());
     EXPECT_FALSE(timeline.takes_key("Escape")) << "nothing is left for it to end";
     press('F', draw);
-    EXPECT_NEAR(timeline.span_ns, 1.02 * static_cast<double>(trainer.end_ns() - trainer.begin_ns()), 1);
+    EXPECT_NEAR(timeline.span_ns, 1.02 * static_cast<double>(trainer.end_ns() - trainer.begin_ns()),
+                1);
     const double whole = timeline.span_ns;
     io.KeysDown['W'] = true;
     for (int i = 0; i < 10; ++i) ui.frame(draw);
@@ -180,15 +187,19 @@ TEST_F(Traces, AShiftDragMeasures) {
     for (const auto& [name, sum] : plain_sums(trainer, *view.selection, true))
         wanted[StageMap().stage_of(name)] += sum.total;
     for (const Stage stage : {Stage::blend, Stage::blend_backward, Stage::sort, Stage::adam})
-        EXPECT_EQ(timeline.sums().sums()[static_cast<std::size_t>(stage)].gpu_ns, wanted[stage]) << name_of(stage);
+        EXPECT_EQ(timeline.sums().sums()[static_cast<std::size_t>(stage)].gpu_ns, wanted[stage])
+            << name_of(stage);
     EXPECT_GT(wanted[Stage::blend_backward], 0);
 }
 
 TEST_F(Traces, ShortNamesAreWhatPeopleSay) {
-    EXPECT_EQ(short_name("void gsplat::rasterize_to_pixels_3dgs_bwd_kernel<3u, float>(unsigned int)"),
-              "rasterize_to_pixels_3dgs_bwd_kernel");
-    EXPECT_EQ(short_name("void at::native::(anonymous namespace)::multi_tensor_apply_kernel<a<b(int)>>(c)"),
-              "multi_tensor_apply_kernel");
+    EXPECT_EQ(
+        short_name("void gsplat::rasterize_to_pixels_3dgs_bwd_kernel<3u, float>(unsigned int)"),
+        "rasterize_to_pixels_3dgs_bwd_kernel");
+    EXPECT_EQ(
+        short_name(
+            "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<a<b(int)>>(c)"),
+        "multi_tensor_apply_kernel");
     EXPECT_EQ(short_name("copy pageable to device"), "copy pageable to device");
     EXPECT_EQ(short_name("blend"), "blend");
     EXPECT_EQ(short_name("ns::f"), "f");
@@ -216,8 +227,8 @@ TEST(TimelineBlocks, AreTheSameWhereverTheViewBegins) {
     // The first may have lost those of its block that ended before the view.
     ASSERT_GT(part.size(), 100u);
     part.erase(part.begin());
-    const auto same =
-        std::find_if(all.begin(), all.end(), [&](const SpanBlock& b) { return b.first == part[0].first; });
+    const auto same = std::find_if(all.begin(), all.end(),
+                                   [&](const SpanBlock& b) { return b.first == part[0].first; });
     ASSERT_NE(same, all.end());
     for (std::size_t i = 0; i < part.size(); ++i) {
         EXPECT_EQ(part[i].begin_ns, same[static_cast<std::ptrdiff_t>(i)].begin_ns);

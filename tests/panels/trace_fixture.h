@@ -1,5 +1,5 @@
-// What the tests of the trace panels share: a session and two foreign traces in a snapshot, frames until nothing is
-// worked out any more, and sums the plain way.
+// What the tests of the trace panels share: a session and two foreign traces in a snapshot, frames
+// until nothing is worked out any more, and sums the plain way.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -69,14 +69,17 @@ class Traces : public testing::Test {
         ImGui::GetIO().KeysDown[key] = false;
         ui.frame(draw);
     }
-    std::uint32_t track_called(const TraceStore& store, const char* name, TrackKind kind = TrackKind::thread) const {
+    std::uint32_t track_called(const TraceStore& store, const char* name,
+                               TrackKind kind = TrackKind::thread) const {
         for (std::uint32_t i = 0; i < store.tracks().size(); ++i)
             if (store.tracks()[i].name == name && store.tracks()[i].kind == kind) return i;
         return kNoTrack;
     }
     std::uint32_t stream_of(const TraceStore& store, std::uint32_t stream) const {
         for (std::uint32_t i = 0; i < store.tracks().size(); ++i)
-            if (store.tracks()[i].kind == TrackKind::gpu_stream && store.tracks()[i].stream == stream) return i;
+            if (store.tracks()[i].kind == TrackKind::gpu_stream &&
+                store.tracks()[i].stream == stream)
+                return i;
         return kNoTrack;
     }
 

@@ -1,5 +1,5 @@
-// The panels beside the timeline: figures against independent sums, distributions, call paths, comparisons; drawn
-// off-screen.
+// The panels beside the timeline: figures against independent sums, distributions, call paths,
+// comparisons; drawn off-screen.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -17,7 +17,9 @@ TEST_F(Traces, StatisticsAddUpToAnIndependentSum) {
         for (const bool part : {false, true}) {
             panel.side = gpu ? StatisticsPanel::Side::gpu : StatisticsPanel::Side::ranges;
             view.selection.reset();
-            if (part) view.selection = TimeRange{trainer.begin_ns() + 33'333'333, trainer.begin_ns() + 77'777'777};
+            if (part)
+                view.selection =
+                    TimeRange{trainer.begin_ns() + 33'333'333, trainer.begin_ns() + 77'777'777};
             settle(panel, draw);
             const auto wanted = plain_sums(trainer, view.selection.value_or(kAllTime), gpu);
             ASSERT_EQ(panel.rows().size(), wanted.size());
@@ -28,8 +30,9 @@ TEST_F(Traces, StatisticsAddUpToAnIndependentSum) {
                 EXPECT_EQ(row.min_ns, p.least);
                 EXPECT_EQ(row.max_ns, p.most);
             }
-            EXPECT_TRUE(std::is_sorted(panel.rows().begin(), panel.rows().end(),
-                                       [](const auto& a, const auto& b) { return a.total_ns > b.total_ns; }));
+            EXPECT_TRUE(std::is_sorted(
+                panel.rows().begin(), panel.rows().end(),
+                [](const auto& a, const auto& b) { return a.total_ns > b.total_ns; }));
         }
     // A row's own time is what its children leave.
     panel.side = StatisticsPanel::Side::ranges;
@@ -37,13 +40,16 @@ TEST_F(Traces, StatisticsAddUpToAnIndependentSum) {
     settle(panel, draw);
     std::map<std::string, NameFigures> by_name;
     for (const NameFigures& row : panel.rows()) by_name[std::string(trainer.name(row.name))] = row;
-    EXPECT_EQ(by_name["forward"].self_ns,
-              by_name["forward"].total_ns - by_name["project"].total_ns - by_name["rasterize"].total_ns);
-    EXPECT_EQ(by_name["iteration"].self_ns, by_name["iteration"].total_ns - by_name["forward"].total_ns -
-                                                by_name["backward"].total_ns - by_name["optimizer"].total_ns -
-                                                by_name["next batch"].total_ns);
+    EXPECT_EQ(
+        by_name["forward"].self_ns,
+        by_name["forward"].total_ns - by_name["project"].total_ns - by_name["rasterize"].total_ns);
+    EXPECT_EQ(by_name["iteration"].self_ns,
+              by_name["iteration"].total_ns - by_name["forward"].total_ns -
+                  by_name["backward"].total_ns - by_name["optimizer"].total_ns -
+                  by_name["next batch"].total_ns);
     const std::string csv = panel.csv(trainer);
-    EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), static_cast<std::ptrdiff_t>(panel.rows().size()) + 1);
+    EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'),
+              static_cast<std::ptrdiff_t>(panel.rows().size()) + 1);
     EXPECT_NE(csv.find("\niteration,iteration,"), std::string::npos) << csv;
     panel.filter = "ward";
     ui.frame(draw);
@@ -102,7 +108,8 @@ TEST_F(Traces, FlameGraphPutsGpuWorkUnderTheRangesThatLaunchedIt) {
     settle(panel, draw);
     const auto node_called = [&](const char* part, const char* parent) -> const CallNode* {
         for (const CallNode& node : panel.tree().nodes())
-            if (&node != &panel.tree().nodes()[0] && trainer.name(node.name).find(part) != std::string_view::npos &&
+            if (&node != &panel.tree().nodes()[0] &&
+                trainer.name(node.name).find(part) != std::string_view::npos &&
                 trainer.name(panel.tree().nodes()[node.parent].name) == parent)
                 return &node;
         return nullptr;
@@ -112,7 +119,8 @@ TEST_F(Traces, FlameGraphPutsGpuWorkUnderTheRangesThatLaunchedIt) {
     ASSERT_TRUE(forward);
     EXPECT_EQ(forward->total_ns, cpu.at("forward").total);
     EXPECT_EQ(forward->count, 40u);
-    EXPECT_EQ(panel.tree().nodes()[0].total_ns, cpu.at("iteration").total + cpu.at("decode image").total);
+    EXPECT_EQ(panel.tree().nodes()[0].total_ns,
+              cpu.at("iteration").total + cpu.at("decode image").total);
 
     panel.side = CallSide::gpu;
     settle(panel, draw);
@@ -148,7 +156,8 @@ TEST_F(Traces, AWalkInPiecesSeesEverySpanOnceWhileTheStoreGrows) {
             store, 777,
             [&](const WalkedSpan& s, const WalkedSpan* parent) {
                 if (s.span.begin_ns < end) ++seen[{s.track, s.row, s.span.begin_ns}];
-                if (parent && (s.span.begin_ns < parent->span.begin_ns || s.span.end_ns > parent->span.end_ns))
+                if (parent && (s.span.begin_ns < parent->span.begin_ns ||
+                               s.span.end_ns > parent->span.end_ns))
                     ++nested_wrong;
             },
             [](const WalkedSpan&, const WalkedSpan*) {});

@@ -1,6 +1,6 @@
 #include "tests/support/arrays.h"
 
-#include "renderer/base/check.h"
+#include "base/check.h"
 
 namespace gs::test {
 
@@ -18,7 +18,8 @@ std::vector<float> Array::floats() const { return {values.begin(), values.end()}
 std::vector<int> Array::ints() const { return {values.begin(), values.end()}; }
 
 Array Array::slice(std::size_t index) const {
-    CHECK(!shape.empty() && index < shape[0], "slice {} of an array of {}", index, shape.empty() ? 0 : shape[0]);
+    CHECK(!shape.empty() && index < shape[0], "slice {} of an array of {}", index,
+          shape.empty() ? 0 : shape[0]);
     Array out;
     out.shape.assign(shape.begin() + 1, shape.end());
     const std::size_t stride = values.size() / shape[0];

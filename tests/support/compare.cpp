@@ -4,9 +4,11 @@ namespace gs::test {
 
 std::string violation(const BandReport& report, const BandLimits& limits) {
     if (!(report.interior_max <= limits.tight))
-        return fmt::format("differs by {} outside the band, {} allowed", report.interior_max, limits.tight);
+        return fmt::format("differs by {} outside the band, {} allowed", report.interior_max,
+                           limits.tight);
     if (!(report.band_max <= limits.flip))
-        return fmt::format("differs by {} inside the band, {} allowed", report.band_max, limits.flip);
+        return fmt::format("differs by {} inside the band, {} allowed", report.band_max,
+                           limits.flip);
     const double all = static_cast<double>(report.interior + report.band);
     if (static_cast<double>(report.band) > limits.band_share * all)
         return fmt::format("{} of {} values lie in the band", report.band, all);

@@ -1,14 +1,14 @@
-// A program that uses the mock CUDA driver step by step as a test tells it, and that can play the other tool that wants
-// CUPTI. Reads a command a line from stdin and answers each with a line:
+// A program that uses the mock CUDA driver step by step as a test tells it, and that can play the
+// other tool that wants CUPTI. Reads a command a line from stdin and answers each with a line:
 //
 //   init               cuInit()                      launch N          N kernels, waited for
-//   range NAME N       the same in an NVTX range     driver N          N kernels by the driver's API, waited for
-//   graph ID           a graph of two kernels        copy              one of every kind of copy, and a fill
-//   poll N             N calls that nobody records
-//   busy / quiet       a thread that launches on     forget            a child that does nothing and is waited for
-//   hold NAME / unhold another tool has CUPTI        subscribe / unsubscribe   another tool tries: CUPTI's answer
-//   hoard N            keeps N of our buffers; 0: gives them back                status   what the mock CUPTI says
-//   quit
+//   range NAME N       the same in an NVTX range     driver N          N kernels by the driver's
+//   API, waited for graph ID           a graph of two kernels        copy              one of every
+//   kind of copy, and a fill poll N             N calls that nobody records busy / quiet       a
+//   thread that launches on     forget            a child that does nothing and is waited for hold
+//   NAME / unhold another tool has CUPTI        subscribe / unsubscribe   another tool tries:
+//   CUPTI's answer hoard N            keeps N of our buffers; 0: gives them back status   what the
+//   mock CUPTI says quit
 
 #include <dlfcn.h>
 #include <sys/wait.h>
@@ -42,13 +42,15 @@ F cupti(const char* name) {
 
 void launch(int count) {
     cuInit(0);
-    for (int i = 0; i < count; ++i) cudaLaunchKernel(&kStep, {7, 2, 1}, {128, 2, 1}, nullptr, 512, nullptr);
+    for (int i = 0; i < count; ++i)
+        cudaLaunchKernel(&kStep, {7, 2, 1}, {128, 2, 1}, nullptr, 512, nullptr);
     cudaStreamSynchronize(nullptr);
 }
 
 void launch_by_driver(int count) {
     cuInit(0);
-    for (int i = 0; i < count; ++i) cuLaunchKernel(&kOther, 3, 1, 1, 64, 1, 1, 0, nullptr, nullptr, nullptr);
+    for (int i = 0; i < count; ++i)
+        cuLaunchKernel(&kOther, 3, 1, 1, 64, 1, 1, 0, nullptr, nullptr, nullptr);
     cuStreamSynchronize(nullptr);
 }
 
@@ -91,9 +93,9 @@ std::string status() {
     MockCuptiStatus s{};
     ask(&s);
     std::ostringstream out;
-    out << "version " << s.version << " subscribed " << s.subscribed << " finalized " << s.finalized << " kinds "
-        << s.kinds << " calls " << s.calls << " domains " << s.domains << " made " << s.made << " delivered "
-        << s.delivered << " dropped " << s.dropped;
+    out << "version " << s.version << " subscribed " << s.subscribed << " finalized " << s.finalized
+        << " kinds " << s.kinds << " calls " << s.calls << " domains " << s.domains << " made "
+        << s.made << " delivered " << s.delivered << " dropped " << s.dropped;
     return out.str();
 }
 
@@ -102,7 +104,8 @@ struct OtherTool {
     void* subscriber = nullptr;
     static void callback(void*, int, std::uint32_t, const void*) {}
     int subscribe() {
-        auto* f = cupti<int (*)(void**, void (*)(void*, int, std::uint32_t, const void*), void*)>("cuptiSubscribe");
+        auto* f = cupti<int (*)(void**, void (*)(void*, int, std::uint32_t, const void*), void*)>(
+            "cuptiSubscribe");
         return f != nullptr ? f(&subscriber, callback, nullptr) : -1;
     }
     int unsubscribe() const {

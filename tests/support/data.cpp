@@ -5,7 +5,8 @@
 namespace gs::test {
 
 fs::path data_folder() {
-    if (const char* folder = std::getenv("GAUSSCOPE_DATA"); folder != nullptr && *folder != '\0') return folder;
+    if (const char* folder = std::getenv("GAUSSCOPE_DATA"); folder != nullptr && *folder != '\0')
+        return folder;
     return fs::path(GAUSSCOPE_SOURCE_DIR).parent_path() / "shared" / "data";
 }
 

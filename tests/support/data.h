@@ -1,10 +1,10 @@
-// Where reference data lies: $GAUSSCOPE_DATA, else <repository>/../shared/data. Tests that need a file that is not
-// there skip.
+// Where reference data lies: $GAUSSCOPE_DATA, else <repository>/../shared/data. Tests that need a
+// file that is not there skip.
 #pragma once
 
 #include <gtest/gtest.h>
 
-#include "renderer/base/file.h"
+#include "base/file.h"
 
 namespace gs::test {
 

@@ -1,5 +1,6 @@
-// Dual: a value and its derivative with respect to one chosen input. Running f on duals gives the exact directional
-// derivative that f_vjp must agree with. Has every operation of math/scalar.h, found by argument.
+// Dual: a value and its derivative with respect to one chosen input. Running f on duals gives the
+// exact directional derivative that f_vjp must agree with. Has every operation of math/scalar.h,
+// found by argument.
 #pragma once
 
 #include <cmath>
@@ -15,7 +16,9 @@ struct Dual {
 
     Dual& operator+=(Dual b) { return *this = {value + b.value, slope + b.slope}; }
     Dual& operator-=(Dual b) { return *this = {value - b.value, slope - b.slope}; }
-    Dual& operator*=(Dual b) { return *this = {value * b.value, slope * b.value + value * b.slope}; }
+    Dual& operator*=(Dual b) {
+        return *this = {value * b.value, slope * b.value + value * b.slope};
+    }
     Dual& operator/=(Dual b) {
         return *this = {value / b.value, (slope * b.value - value * b.slope) / (b.value * b.value)};
     }

@@ -1,14 +1,18 @@
-// A training program shaped like a PyTorch trainer of Gaussians, on the mock CUDA driver: loader threads that fill
-// pinned memory, a main thread that annotates its iterations with NVTX and launches the forward pass, an autograd
-// thread that launches the backward pass without any annotation, reading the loss back each so many iterations
-// (.item()), densification that reallocates, and kernels under the names of gsplat, ATen and CUB. Its times are made
-// up.
+// A training program shaped like a PyTorch trainer of Gaussians, on the mock CUDA driver: loader
+// threads that fill pinned memory, a main thread that annotates its iterations with NVTX and
+// launches the forward pass, an autograd thread that launches the backward pass without any
+// annotation, reading the loss back each so many iterations
+// (.item()), densification that reallocates, and kernels under the names of gsplat, ATen and CUB.
+// Its times are made up.
 //
-//   fake_trainer [--iterations N] [--item-every N] [--densify-every N] [--loaders N] [--graph] [--no-nvtx]
+//   fake_trainer [--iterations N] [--item-every N] [--densify-every N] [--loaders N] [--graph]
+//   [--no-nvtx]
 //                [--truth FILE] [--linger MS] [--exit] [--fork]
 //
-// --truth writes a line for each kernel: correlation, thread id, innermost NVTX range of that thread or "-", symbol.
-// --exit ends by _exit(), as Python's multiprocessing workers do. Exit code 0 when every call succeeded.
+// --truth writes a line for each kernel: correlation, thread id, innermost NVTX range of that
+// thread or "-", symbol.
+// --exit ends by _exit(), as Python's multiprocessing workers do. Exit code 0 when every call
+// succeeded.
 
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -35,21 +39,28 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t us = 1000;
-constexpr mock::Kernel kProject{"_ZN6gsplat36projection_ewa_3dgs_fused_fwd_kernelIfEEvjjPKT_PS1_", 60 * us, 64};
-constexpr mock::Kernel kHarmonics{"_ZN6gsplat30spherical_harmonics_fwd_kernelIfEEvjPKT_PS1_", 25 * us, 40};
+constexpr mock::Kernel kProject{"_ZN6gsplat36projection_ewa_3dgs_fused_fwd_kernelIfEEvjjPKT_PS1_",
+                                60 * us, 64};
+constexpr mock::Kernel kHarmonics{"_ZN6gsplat30spherical_harmonics_fwd_kernelIfEEvjPKT_PS1_",
+                                  25 * us, 40};
 constexpr mock::Kernel kIntersect{"_ZN6gsplat21intersect_tile_kernelIfEEvbjPKT_Pl", 30 * us, 32};
-constexpr mock::Kernel kSort{"_ZN3cub29DeviceRadixSortOnesweepKernelINS_6PolicyImLi256EEEmiEEvPKT0_PT1_", 50 * us, 72};
-constexpr mock::Kernel kRaster{"_ZN6gsplat35rasterize_to_pixels_3dgs_fwd_kernelILj3EfEEvjjPKT0_PS1_", 200 * us, 56,
-                               8192};
+constexpr mock::Kernel kSort{
+    "_ZN3cub29DeviceRadixSortOnesweepKernelINS_6PolicyImLi256EEEmiEEvPKT0_PT1_", 50 * us, 72};
+constexpr mock::Kernel kRaster{
+    "_ZN6gsplat35rasterize_to_pixels_3dgs_fwd_kernelILj3EfEEvjjPKT0_PS1_", 200 * us, 56, 8192};
 constexpr mock::Kernel kElementwise{
-    "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_13BinaryFunctorINS0_10AddFunctorEEENS0_5ArrayIPcLi3EEEEEviT0_"
+    "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_13BinaryFunctorINS0_10AddFunctorEEENS0_"
+    "5ArrayIPcLi3EEEEEviT0_"
     "T1_",
     4 * us, 24};
-constexpr mock::Kernel kReduce{"_ZN2at6native13reduce_kernelILi512ENS0_8ReduceOpIfEEEEvT0_", 9 * us, 38};
-constexpr mock::Kernel kRasterBack{"_ZN6gsplat35rasterize_to_pixels_3dgs_bwd_kernelILj3EfEEvjjPKT0_PS1_", 500 * us, 96,
-                                   12288};
-constexpr mock::Kernel kHarmonicsBack{"_ZN6gsplat30spherical_harmonics_bwd_kernelIfEEvjPKT_PS1_", 40 * us, 48};
-constexpr mock::Kernel kProjectBack{"_ZN6gsplat36projection_ewa_3dgs_fused_bwd_kernelIfEEvjjPKT_PS1_", 110 * us, 80};
+constexpr mock::Kernel kReduce{"_ZN2at6native13reduce_kernelILi512ENS0_8ReduceOpIfEEEEvT0_", 9 * us,
+                               38};
+constexpr mock::Kernel kRasterBack{
+    "_ZN6gsplat35rasterize_to_pixels_3dgs_bwd_kernelILj3EfEEvjjPKT0_PS1_", 500 * us, 96, 12288};
+constexpr mock::Kernel kHarmonicsBack{"_ZN6gsplat30spherical_harmonics_bwd_kernelIfEEvjPKT_PS1_",
+                                      40 * us, 48};
+constexpr mock::Kernel kProjectBack{
+    "_ZN6gsplat36projection_ewa_3dgs_fused_bwd_kernelIfEEvjjPKT_PS1_", 110 * us, 80};
 constexpr mock::Kernel kAdam{"_ZN6gsplat11adam_kernelIfEEvjPT_", 70 * us, 28};
 constexpr mock::Kernel kRelocate{"_ZN6gsplat17relocation_kernelIfEEvjPT_", 45 * us, 34};
 
@@ -95,7 +106,8 @@ std::FILE* truth = nullptr;
 std::mutex truth_mutex;
 std::atomic<int> failures{0};
 thread_local std::vector<const char*> ranges;
-nvtxDomainHandle_t domain{};  // made before there are threads, one of which may be in the midst of it at a fork
+nvtxDomainHandle_t
+    domain{};  // made before there are threads, one of which may be in the midst of it at a fork
 
 void check(int result) {
     if (result != 0) ++failures;
@@ -125,7 +137,8 @@ class Range {
     Range& operator=(const Range&) = delete;
 };
 
-void launch(const mock::Kernel& kernel, unsigned blocks, void* stream = nullptr, std::size_t shared = 0) {
+void launch(const mock::Kernel& kernel, unsigned blocks, void* stream = nullptr,
+            std::size_t shared = 0) {
     check(cudaLaunchKernel(&kernel, {blocks, 1, 1}, {256, 1, 1}, nullptr, shared, stream));
     if (truth == nullptr) return;
     const std::lock_guard lock(truth_mutex);
@@ -225,7 +238,8 @@ class Loader {
 struct Trainer {
     Worker autograd{"pt_autograd_0"};
     Loader loader{options.loaders};
-    void *model = nullptr, *image = nullptr, *loss = nullptr, *pinned = nullptr, *copy_stream = nullptr;
+    void *model = nullptr, *image = nullptr, *loss = nullptr, *pinned = nullptr,
+         *copy_stream = nullptr;
     unsigned blocks = 4000;
     static constexpr std::size_t kImageBytes = 3u << 20;
 
@@ -298,7 +312,8 @@ struct Trainer {
             check(cudaMemcpyAsync(&host, loss, sizeof host, 2, nullptr));
             check(cudaStreamSynchronize(nullptr));
         }
-        if (options.densify_every > 0 && i % options.densify_every == options.densify_every - 1) densify();
+        if (options.densify_every > 0 && i % options.densify_every == options.densify_every - 1)
+            densify();
     }
 };
 

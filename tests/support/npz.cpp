@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "renderer/base/check.h"
+#include "base/check.h"
 
 namespace gs::test {
 namespace {
@@ -14,7 +14,8 @@ using Bytes = std::vector<std::byte>;
 
 template <class T>
 T read_at(const Bytes& bytes, std::size_t offset) {
-    CHECK(offset + sizeof(T) <= bytes.size(), "read past the end, at byte {} of {}", offset, bytes.size());
+    CHECK(offset + sizeof(T) <= bytes.size(), "read past the end, at byte {} of {}", offset,
+          bytes.size());
     T value;
     std::memcpy(&value, bytes.data() + offset, sizeof(T));
     return value;
@@ -66,26 +67,31 @@ std::vector<std::size_t> parse_shape(std::string_view text) {
 NpyHeader parse_npy_header(const Bytes& npy) {
     CHECK(npy.size() > 10 && std::memcmp(npy.data(), "\x93NUMPY", 6) == 0, "not an .npy file");
     const bool wide = read_at<std::uint8_t>(npy, 6) >= 2;
-    const std::size_t length = wide ? read_at<std::uint32_t>(npy, 8) : read_at<std::uint16_t>(npy, 8);
+    const std::size_t length =
+        wide ? read_at<std::uint32_t>(npy, 8) : read_at<std::uint16_t>(npy, 8);
     NpyHeader header;
     header.data_offset = (wide ? 12 : 10) + length;
     CHECK(header.data_offset <= npy.size(), "the .npy header is cut off");
-    const std::string_view text(reinterpret_cast<const char*>(npy.data()) + (wide ? 12 : 10), length);
+    const std::string_view text(reinterpret_cast<const char*>(npy.data()) + (wide ? 12 : 10),
+                                length);
     std::string_view type = after_key(text, "descr");  // ' '<f4', ...
     type = type.substr(type.find('\'') + 1);
     type = type.substr(0, type.find('\''));
     CHECK(type.size() >= 3 && type[0] != '>', "npy type {} is not handled", type);
     header.kind = type[1];
     header.item_bytes = parse_shape(type.substr(2)).at(0) * (header.kind == 'U' ? 4 : 1);
-    header.fortran = after_key(text, "fortran_order").substr(0, 6).find("True") != std::string_view::npos;
+    header.fortran =
+        after_key(text, "fortran_order").substr(0, 6).find("True") != std::string_view::npos;
     header.shape = parse_shape(after_key(text, "shape"));
     return header;
 }
 
 double read_number(const Bytes& b, std::size_t at, char kind, std::size_t size) {
-    if (kind == 'f') return size == 4 ? static_cast<double>(read_at<float>(b, at)) : read_at<double>(b, at);
+    if (kind == 'f')
+        return size == 4 ? static_cast<double>(read_at<float>(b, at)) : read_at<double>(b, at);
     if (kind == 'b' || (kind == 'u' && size == 1)) return read_at<std::uint8_t>(b, at);
-    if (kind == 'u') return size == 2 ? read_at<std::uint16_t>(b, at) : read_at<std::uint32_t>(b, at);
+    if (kind == 'u')
+        return size == 2 ? read_at<std::uint16_t>(b, at) : read_at<std::uint32_t>(b, at);
     CHECK(kind == 'i', "npy type {}{} is not handled", kind, size);
     switch (size) {
         case 1:
@@ -102,7 +108,8 @@ double read_number(const Bytes& b, std::size_t at, char kind, std::size_t size) 
 std::string read_utf32(const Bytes& b, std::size_t at, std::size_t size) {
     std::string text;
     for (std::size_t i = 0; i < size; i += 4)
-        if (const auto code = read_at<std::uint32_t>(b, at + i); code != 0) text.push_back(static_cast<char>(code));
+        if (const auto code = read_at<std::uint32_t>(b, at + i); code != 0)
+            text.push_back(static_cast<char>(code));
     return text;
 }
 
@@ -110,8 +117,10 @@ std::string read_utf32(const Bytes& b, std::size_t at, std::size_t size) {
 std::size_t fortran_index(std::size_t c_index, const std::vector<std::size_t>& shape) {
     std::size_t out = 0, stride = 1, rest = c_index;
     std::vector<std::size_t> position(shape.size());
-    for (std::size_t axis = shape.size(); axis-- > 0; rest /= shape[axis]) position[axis] = rest % shape[axis];
-    for (std::size_t axis = 0; axis < shape.size(); stride *= shape[axis++]) out += position[axis] * stride;
+    for (std::size_t axis = shape.size(); axis-- > 0; rest /= shape[axis])
+        position[axis] = rest % shape[axis];
+    for (std::size_t axis = 0; axis < shape.size(); stride *= shape[axis++])
+        out += position[axis] * stride;
     return out;
 }
 
@@ -124,7 +133,8 @@ Array parse_npy(const Bytes& npy) {
     CHECK(header.data_offset + count * header.item_bytes <= npy.size(), "the .npy data is cut off");
     for (std::size_t i = 0; i < count; ++i) {
         const std::size_t at =
-            header.data_offset + header.item_bytes * (header.fortran ? fortran_index(i, header.shape) : i);
+            header.data_offset +
+            header.item_bytes * (header.fortran ? fortran_index(i, header.shape) : i);
         if (header.kind == 'U')
             out.texts.push_back(read_utf32(npy, at, header.item_bytes));
         else
@@ -141,13 +151,15 @@ std::size_t find_end_of_directory(const Bytes& zip) {
     }
 }
 
-// Data of the directory entry at `entry`; sizes come from the directory, as the local header may lack them.
+// Data of the directory entry at `entry`; sizes come from the directory, as the local header may
+// lack them.
 Bytes entry_data(const Bytes& zip, std::size_t entry) {
     const auto method = read_at<std::uint16_t>(zip, entry + 10);
-    const std::size_t packed = read_at<std::uint32_t>(zip, entry + 20), size = read_at<std::uint32_t>(zip, entry + 24);
+    const std::size_t packed = read_at<std::uint32_t>(zip, entry + 20),
+                      size = read_at<std::uint32_t>(zip, entry + 24);
     const std::size_t local = read_at<std::uint32_t>(zip, entry + 42);
-    const std::size_t data =
-        local + 30 + read_at<std::uint16_t>(zip, local + 26) + read_at<std::uint16_t>(zip, local + 28);
+    const std::size_t data = local + 30 + read_at<std::uint16_t>(zip, local + 26) +
+                             read_at<std::uint16_t>(zip, local + 28);
     CHECK(data + packed <= zip.size(), "a zip entry is cut off");
     if (method == 0) return {zip.data() + data, zip.data() + data + packed};
     CHECK(method == 8, "zip method {} is not handled", method);
@@ -171,12 +183,14 @@ Arrays load_npz(const fs::path& path) {
     std::size_t entry = read_at<std::uint32_t>(zip, end + 16);
     std::map<std::string, Array> arrays;
     for (std::size_t i = 0; i < count; ++i) {
-        CHECK(read_at<std::uint32_t>(zip, entry) == 0x02014B50, "{}: the zip directory is broken", path.string());
+        CHECK(read_at<std::uint32_t>(zip, entry) == 0x02014B50, "{}: the zip directory is broken",
+              path.string());
         const std::size_t name_size = read_at<std::uint16_t>(zip, entry + 28);
         std::string name(reinterpret_cast<const char*>(zip.data()) + entry + 46, name_size);
         if (name.ends_with(".npy")) name.resize(name.size() - 4);
         arrays.emplace(std::move(name), parse_npy(entry_data(zip, entry)));
-        entry += 46 + name_size + read_at<std::uint16_t>(zip, entry + 30) + read_at<std::uint16_t>(zip, entry + 32);
+        entry += 46 + name_size + read_at<std::uint16_t>(zip, entry + 30) +
+                 read_at<std::uint16_t>(zip, entry + 32);
     }
     return {path.string(), std::move(arrays)};
 }

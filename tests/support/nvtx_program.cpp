@@ -1,8 +1,9 @@
-// nvtx_program SCENARIO [ARGUMENT...]: a program that uses NVTX as real ones do, for the tests of the injection
-// library. It knows nothing of gausscope. Scenarios talk to the test over stdin and stdout: at
-// "ready" they wait for a line.
+// nvtx_program SCENARIO [ARGUMENT...]: a program that uses NVTX as real ones do, for the tests of
+// the injection library. It knows nothing of gausscope. Scenarios talk to the test over stdin and
+// stdout: at "ready" they wait for a line.
 //
-// Built with the small client of nvtx_client.h, and a second time with the toolkit's headers where those are found.
+// Built with the small client of nvtx_client.h, and a second time with the toolkit's headers where
+// those are found.
 #ifdef GAUSSCOPE_TOOLKIT_NVTX
 #include <nvtx3/nvToolsExt.h>
 #else
@@ -94,7 +95,8 @@ void domains() {
     e.colorType = NVTX_COLOR_ARGB;
     e.color = 0xFF76B900u;
     nvtxDomainRangePushEx(domain, &e);
-    const nvtxEventAttributes_t inner = registered(nvtxDomainRegisterStringW(domain, L"isect-t\u00EFles \U0001F600"));
+    const nvtxEventAttributes_t inner =
+        registered(nvtxDomainRegisterStringW(domain, L"isect-t\u00EFles \U0001F600"));
     nvtxDomainRangePushEx(domain, &inner);
     nvtxDomainRangePop(domain);
     nvtxDomainRangePop(domain);
@@ -187,7 +189,8 @@ void own_domain(const Arguments&) {
 /// The child of a fork records nothing and disturbs nothing; the parent goes on.
 void forks(const Arguments&) {
     nvtxRangePushA("around the fork");
-    meet();  // so that the library's thread is at rest: sanitizers do not like a fork while another thread allocates
+    meet();  // so that the library's thread is at rest: sanitizers do not like a fork while another
+             // thread allocates
     const pid_t child = ::fork();
     if (child == 0) {
         for (int i = 0; i < 1000; ++i) {
@@ -195,7 +198,8 @@ void forks(const Arguments&) {
             nvtxRangePop();
         }
         const nvtxDomainHandle_t domain = nvtxDomainCreateA("child");
-        const nvtxEventAttributes_t e = registered(nvtxDomainRegisterStringA(domain, "child's string"));
+        const nvtxEventAttributes_t e =
+            registered(nvtxDomainRegisterStringA(domain, "child's string"));
         nvtxDomainRangePushEx(domain, &e);
         nvtxDomainRangePop(domain);
         nvtxNameOsThreadA(own_tid(), "child");
@@ -269,8 +273,9 @@ void unloads(const Arguments& arguments) {
         meet();  // arm or disarm while it is loaded
         reinterpret_cast<UseNvtx>(::dlsym(library, "use_nvtx"))(name);
         ::dlclose(library);
-        if (::dlopen(arguments[1].c_str(), RTLD_NOW | RTLD_NOLOAD) != nullptr) std::abort();  // it is really gone
-        meet();                                                                               // and while it is not
+        if (::dlopen(arguments[1].c_str(), RTLD_NOW | RTLD_NOLOAD) != nullptr)
+            std::abort();  // it is really gone
+        meet();            // and while it is not
     }
     nvtxRangePushA("program again");
     nvtxRangePop();
@@ -284,7 +289,8 @@ void several(const Arguments& arguments) {
     for (std::size_t i = 1; i < arguments.size(); ++i) {
         void* library = ::dlopen(arguments[i].c_str(), RTLD_NOW | RTLD_LOCAL);
         if (library == nullptr) std::abort();
-        reinterpret_cast<UseNvtx>(::dlsym(library, "use_nvtx"))(("from object " + std::to_string(i)).c_str());
+        reinterpret_cast<UseNvtx>(::dlsym(library, "use_nvtx"))(
+            ("from object " + std::to_string(i)).c_str());
     }
     meet();
 }
@@ -293,7 +299,8 @@ void several(const Arguments& arguments) {
 
 /// ARGUMENTS: threads, ranges of each.
 void threads(const Arguments& arguments) {
-    const int count = std::atoi(arguments.at(1).c_str()), ranges = std::atoi(arguments.at(2).c_str());
+    const int count = std::atoi(arguments.at(1).c_str()),
+              ranges = std::atoi(arguments.at(2).c_str());
     std::vector<std::thread> all;
     std::atomic<int> waiting{0};
     for (int t = 0; t < count; ++t) {
@@ -393,9 +400,11 @@ void pointers(const Arguments&) {
     for (int i = 0; i < 3; ++i) {
         meet();
 #ifdef GAUSSCOPE_TOOLKIT_NVTX
-        const bool leads = NVTX_VERSIONED_IDENTIFIER(nvtxGlobals).nvtxRangePushA_impl_fnptr != nullptr;
+        const bool leads =
+            NVTX_VERSIONED_IDENTIFIER(nvtxGlobals).nvtxRangePushA_impl_fnptr != nullptr;
 #else
-        const bool leads = gs::test_nvtx::client.functions[gs_abi::kCore][gs_abi::kRangePushA] != nullptr;
+        const bool leads =
+            gs::test_nvtx::client.functions[gs_abi::kCore][gs_abi::kRangePushA] != nullptr;
 #endif
         std::printf(leads ? "leads somewhere\n" : "leads nowhere\n");
     }

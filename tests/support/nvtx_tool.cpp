@@ -1,5 +1,6 @@
-// Another vendor's NVTX tool, for the tests of chaining: writes a line per call to the file NVTX_TOOL_LOG names. Its
-// handles are small numbers, so a handle that is not its own is told at once.
+// Another vendor's NVTX tool, for the tests of chaining: writes a line per call to the file
+// NVTX_TOOL_LOG names. Its handles are small numbers, so a handle that is not its own is told at
+// once.
 #include <cstdio>
 #include <cstdlib>
 
@@ -16,7 +17,8 @@ int level = 0;
 const char* text_of(const EventAttributes* e) {
     static char text[64];
     if (e->message_type == kMessageAscii) return e->message.ascii;
-    std::snprintf(text, sizeof text, "#%zu", reinterpret_cast<std::uintptr_t>(e->message.registered));
+    std::snprintf(text, sizeof text, "#%zu",
+                  reinterpret_cast<std::uintptr_t>(e->message.registered));
     return text;
 }
 std::size_t number(void* handle) { return reinterpret_cast<std::uintptr_t>(handle); }

@@ -13,12 +13,14 @@ namespace gs::test {
 namespace {
 
 void report(const std::string& what, double value) {
-    if (std::getenv("GAUSSCOPE_TEST_VERBOSE") != nullptr) fmt::print("    {:<40} {:.3g}\n", what, value);
+    if (std::getenv("GAUSSCOPE_TEST_VERBOSE") != nullptr)
+        fmt::print("    {:<40} {:.3g}\n", what, value);
 }
 
 RenderOptions options_of(const RenderCase& c) {
     RenderOptions o;
-    o.background = {static_cast<float>(c.options.background.x), static_cast<float>(c.options.background.y),
+    o.background = {static_cast<float>(c.options.background.x),
+                    static_cast<float>(c.options.background.y),
                     static_cast<float>(c.options.background.z)};
     o.sh_degree = c.options.sh_degree;
     o.antialiased = c.options.antialiased;
@@ -28,9 +30,11 @@ RenderOptions options_of(const RenderCase& c) {
     return o;
 }
 
-void expect_gradients(const reference::Parameters& actual, const reference::Parameters& expected, double tolerance) {
+void expect_gradients(const reference::Parameters& actual, const reference::Parameters& expected,
+                      double tolerance) {
     for (const PlaneGroup& group : plane_groups(expected)) {
-        const auto a = planes_of(actual, group.first, group.last), b = planes_of(expected, group.first, group.last);
+        const auto a = planes_of(actual, group.first, group.last),
+                   b = planes_of(expected, group.first, group.last);
         const double error = relative_l2(a, b);
         report(fmt::format("gradient of {}", group.name), error);
         EXPECT_LE(error, tolerance) << group.name;
@@ -70,32 +74,40 @@ void check_render_file(const RasterizerFactory& make, const std::string& name, s
         EXPECT_LE(color, tolerances.pixel) << "camera " << i;
         EXPECT_LE(alpha, tolerances.pixel) << "camera " << i;
         EXPECT_LE(relative_l2(drawn.depth, c.file["out_depth"].slice(i)), 1e-4) << "camera " << i;
-        const BandReport band = compare_with_band(drawn.color, c.file["out_rgb"].slice(i), fragile, tolerances.pixel);
+        const BandReport band =
+            compare_with_band(drawn.color, c.file["out_rgb"].slice(i), fragile, tolerances.pixel);
         BandLimits limits;
         limits.band_share = 0.1;  // as the files mark them
         EXPECT_EQ(violation(band, limits), "") << "camera " << i;
         if (c.file.has("out_n_contrib")) {
-            EXPECT_EQ(max_abs_difference(drawn.contributors, c.file["out_n_contrib"].slice(i), fragile), 0);
+            EXPECT_EQ(
+                max_abs_difference(drawn.contributors, c.file["out_n_contrib"].slice(i), fragile),
+                0);
         }
-        const DrawnGradients g = run.backward(case_upstream(c.cameras[i].width, c.cameras[i].height));
-        for (std::size_t k = 0; k < gradients.values.size(); ++k) gradients.values[k] += g.parameters.values[k];
+        const DrawnGradients g =
+            run.backward(case_upstream(c.cameras[i].width, c.cameras[i].height));
+        for (std::size_t k = 0; k < gradients.values.size(); ++k)
+            gradients.values[k] += g.parameters.values[k];
         if (c.file.has("out_v_means2d")) {
             const double mean2d = relative_l2(g.mean2d, c.file["out_v_means2d"].slice(i));
             report(fmt::format("camera {} gradient of 2d means", i), mean2d);
             EXPECT_LE(mean2d, tolerances.gradient);
         }
     }
-    if (drawn_cameras == c.cameras.size()) expect_gradients(gradients, expected_gradients(c), tolerances.gradient);
+    if (drawn_cameras == c.cameras.size())
+        expect_gradients(gradients, expected_gradients(c), tolerances.gradient);
 }
 
-void check_brush_file(const RasterizerFactory& make, const std::string& name, const FileTolerances& tolerances) {
+void check_brush_file(const RasterizerFactory& make, const std::string& name,
+                      const FileTolerances& tolerances) {
     GS_NEED_DATA("reference/brush/" + name + ".safetensors");
     RenderCase c = load_brush_case(name);
     RasterRun run(make());
     const Drawn drawn = run.draw(c.scene.to_model(), c.cameras[0], options_of(c));
     std::vector<double> own;
     for (std::size_t i = 0; i < drawn.alpha.size(); ++i)
-        own.insert(own.end(), {drawn.color[3 * i], drawn.color[3 * i + 1], drawn.color[3 * i + 2], drawn.alpha[i]});
+        own.insert(own.end(), {drawn.color[3 * i], drawn.color[3 * i + 1], drawn.color[3 * i + 2],
+                               drawn.alpha[i]});
     const auto oracle = reference::render(c.scene, c.cameras[0], c.options);
     const double pixels = max_abs_difference(own, c.file["out_img"], oracle.fragile);
     report("picture", pixels);
@@ -104,9 +116,11 @@ void check_brush_file(const RasterizerFactory& make, const std::string& name, co
     const auto actual = run.backward(brush_upstream(c)).parameters;
     reference::Parameters expected = expected_brush_gradients(c);
     // The stored mean gradient lacks the path through the view direction; the oracle supplies it.
-    const auto detached = reference::render_backward(c.scene, c.cameras[0], c.options, oracle, brush_upstream(c));
+    const auto detached =
+        reference::render_backward(c.scene, c.cameras[0], c.options, oracle, brush_upstream(c));
     c.options.detach_direction = false;
-    const auto full = reference::render_backward(c.scene, c.cameras[0], c.options, oracle, brush_upstream(c));
+    const auto full =
+        reference::render_backward(c.scene, c.cameras[0], c.options, oracle, brush_upstream(c));
     for (std::size_t k = 0; k < 3 * c.scene.count; ++k)
         expected.values[k] += full.parameters.values[k] - detached.parameters.values[k];
     expect_gradients(actual, expected, tolerances.gradient);
@@ -118,22 +132,27 @@ SceneLimits small_picture() {
     return limits;
 }
 
-void compare_with_oracle(const RasterizerFactory& make, const GaussianModel& model, const Camera& camera,
-                         RenderOptions options, const SceneLimits& limits) {
+void compare_with_oracle(const RasterizerFactory& make, const GaussianModel& model,
+                         const Camera& camera, RenderOptions options, const SceneLimits& limits) {
     options.counters = true;
     RasterRun run(make());
     const Drawn drawn = run.draw(model, camera, options);
     const reference::Parameters scene(model);
     const reference::Options oracle_options = reference_options(options);
     const reference::Picture picture = reference::render(scene, camera, oracle_options);
-    EXPECT_EQ(violation(compare_with_band(drawn.color, picture.color, picture.fragile, limits.band.tight), limits.band),
-              "")
+    EXPECT_EQ(
+        violation(compare_with_band(drawn.color, picture.color, picture.fragile, limits.band.tight),
+                  limits.band),
+        "")
         << "colour";
-    EXPECT_EQ(violation(compare_with_band(drawn.alpha, picture.alpha, picture.fragile, limits.band.tight), limits.band),
-              "")
+    EXPECT_EQ(
+        violation(compare_with_band(drawn.alpha, picture.alpha, picture.fragile, limits.band.tight),
+                  limits.band),
+        "")
         << "alpha";
     EXPECT_LE(max_abs_difference(drawn.depth, picture.depth, picture.fragile), 1e-3) << "depth";
-    EXPECT_EQ(max_abs_difference(drawn.contributors, picture.contributors, picture.fragile), 0) << "contributors";
+    EXPECT_EQ(max_abs_difference(drawn.contributors, picture.contributors, picture.fragile), 0)
+        << "contributors";
 
     const RenderResult& r = drawn.result;
     std::uint64_t isects = 0;
@@ -148,14 +167,16 @@ void compare_with_oracle(const RasterizerFactory& make, const GaussianModel& mod
     EXPECT_EQ(static_cast<int>(longest), r.counters.longest_tile);
     EXPECT_EQ(r.counters.gaussians, model.count);
     EXPECT_LE(r.counters.visible, model.count);
-    const auto blended = std::accumulate(drawn.contributors.begin(), drawn.contributors.end(), std::uint64_t{0});
+    const auto blended =
+        std::accumulate(drawn.contributors.begin(), drawn.contributors.end(), std::uint64_t{0});
     EXPECT_EQ(r.counters.blended_pairs, blended);
     EXPECT_GE(r.counters.evaluated_pairs, r.counters.blended_pairs);
 
     if (!limits.gradients) return;
     const auto v = without_fragile(case_upstream(camera.width, camera.height), picture.fragile);
     const DrawnGradients actual = run.backward(v);
-    const reference::SceneGradient expected = reference::render_backward(scene, camera, oracle_options, picture, v);
+    const reference::SceneGradient expected =
+        reference::render_backward(scene, camera, oracle_options, picture, v);
     for (const int n : actual.taken) EXPECT_LE(n, 1);
     for (const PlaneGroup& group : plane_groups(scene)) {
         EXPECT_LE(relative_l2(planes_of(actual.parameters, group.first, group.last),
@@ -178,18 +199,19 @@ void expect_same(const Drawn& a, const Drawn& b, const std::string& what) {
 }
 
 const std::vector<Poison>& poisons() {
-    static const std::vector<Poison> all = {{"NaN", std::numeric_limits<float>::quiet_NaN()},
-                                            {"signalling NaN", std::numeric_limits<float>::signaling_NaN()},
-                                            {"+Inf", kInf},
-                                            {"-Inf", -kInf},
-                                            {"denormal", std::numeric_limits<float>::denorm_min()},
-                                            {"zero", 0.0f},
-                                            {"largest", std::numeric_limits<float>::max()},
-                                            {"most negative", std::numeric_limits<float>::lowest()},
-                                            {"1e10", 1e10f},
-                                            {"88.7", 88.7f},
-                                            {"-88.7", -88.7f},
-                                            {"-104", -104.0f}};
+    static const std::vector<Poison> all = {
+        {"NaN", std::numeric_limits<float>::quiet_NaN()},
+        {"signalling NaN", std::numeric_limits<float>::signaling_NaN()},
+        {"+Inf", kInf},
+        {"-Inf", -kInf},
+        {"denormal", std::numeric_limits<float>::denorm_min()},
+        {"zero", 0.0f},
+        {"largest", std::numeric_limits<float>::max()},
+        {"most negative", std::numeric_limits<float>::lowest()},
+        {"1e10", 1e10f},
+        {"88.7", 88.7f},
+        {"-88.7", -88.7f},
+        {"-104", -104.0f}};
     return all;
 }
 
@@ -217,15 +239,21 @@ void check_poison(const RasterizerFactory& make, int plane) {
             for (int p = 0; p < model.planes(); ++p)
                 ASSERT_TRUE(std::isfinite(gradients.parameters.at(p, i)) || i == kVictim)
                     << "Gaussian " << i << " plane " << p;
-        const auto projected = reference::project(reference::Parameters(model), kVictim, camera, {});
+        const auto projected =
+            reference::project(reference::Parameters(model), kVictim, camera, {});
         if (!std::isfinite(poison.value) && !projected.visible) {
             expect_same(drawn, without, "a Gaussian that is no Gaussian draws nothing");
-            for (int p = 0; p < model.planes(); ++p) EXPECT_EQ(gradients.parameters.at(p, kVictim), 0);
-            EXPECT_EQ(max_abs_difference(gradients.parameters.values, gradients_without.parameters.values), 0);
+            for (int p = 0; p < model.planes(); ++p)
+                EXPECT_EQ(gradients.parameters.at(p, kVictim), 0);
+            EXPECT_EQ(max_abs_difference(gradients.parameters.values,
+                                         gradients_without.parameters.values),
+                      0);
         }
         const auto reach = reach_of(projected, camera);
-        EXPECT_EQ(max_abs_difference(drawn.color, without.color, reach), 0) << "pixels it cannot reach";
-        EXPECT_EQ(max_abs_difference(drawn.alpha, without.alpha, reach), 0) << "pixels it cannot reach";
+        EXPECT_EQ(max_abs_difference(drawn.color, without.color, reach), 0)
+            << "pixels it cannot reach";
+        EXPECT_EQ(max_abs_difference(drawn.alpha, without.alpha, reach), 0)
+            << "pixels it cannot reach";
     }
 }
 

@@ -1,5 +1,5 @@
-// The checks that every backend passes: stored reference files, the oracle on a scene, poison values. A test program
-// runs them with its backend's factory and tolerances.
+// The checks that every backend passes: stored reference files, the oracle on a scene, poison
+// values. A test program runs them with its backend's factory and tolerances.
 #pragma once
 
 #include <functional>
@@ -18,12 +18,13 @@ using RasterizerFactory = std::function<std::unique_ptr<Rasterizer>()>;
 struct FileTolerances {
     double pixel = 2e-5, gradient = 1e-4;
 };
-/// reference/render/NAME.npz: pictures of its cameras, contributors, and the sum of the gradients. `cameras`: how many
-/// of them are drawn; gradients are compared when that is all.
-void check_render_file(const RasterizerFactory& make, const std::string& name, std::size_t cameras = 1000,
-                       const FileTolerances& tolerances = {});
+/// reference/render/NAME.npz: pictures of its cameras, contributors, and the sum of the gradients.
+/// `cameras`: how many of them are drawn; gradients are compared when that is all.
+void check_render_file(const RasterizerFactory& make, const std::string& name,
+                       std::size_t cameras = 1000, const FileTolerances& tolerances = {});
 /// reference/brush/NAME.safetensors: picture, and gradients where the file has them.
-void check_brush_file(const RasterizerFactory& make, const std::string& name, const FileTolerances& tolerances = {});
+void check_brush_file(const RasterizerFactory& make, const std::string& name,
+                      const FileTolerances& tolerances = {});
 
 struct SceneLimits {
     BandLimits band;
@@ -33,8 +34,9 @@ struct SceneLimits {
 /// Very small pictures have few pixels, so one fragile pixel may be a large share.
 SceneLimits small_picture();
 /// Draws with the backend and the oracle, compares everything there is.
-void compare_with_oracle(const RasterizerFactory& make, const GaussianModel& model, const Camera& camera,
-                         RenderOptions options, const SceneLimits& limits = {});
+void compare_with_oracle(const RasterizerFactory& make, const GaussianModel& model,
+                         const Camera& camera, RenderOptions options,
+                         const SceneLimits& limits = {});
 
 bool all_finite(const std::vector<double>& values);
 /// Same bits in every picture.
@@ -45,8 +47,8 @@ struct Poison {
     float value;
 };
 const std::vector<Poison>& poisons();
-/// One Gaussian of `model` gets each poison in plane `plane`: everything stays finite, and nothing changes but what it
-/// can reach.
+/// One Gaussian of `model` gets each poison in plane `plane`: everything stays finite, and nothing
+/// changes but what it can reach.
 void check_poison(const RasterizerFactory& make, int plane);
 
 }  // namespace gs::test

@@ -40,20 +40,22 @@ ImageF planes_from(const std::vector<double>& interleaved, int width, int height
     out.resize(width, height, channels);
     for (std::size_t i = 0; i < out.pixels(); ++i)
         for (int c = 0; c < channels; ++c)
-            out.plane(c)[i] =
-                static_cast<float>(interleaved[i * static_cast<std::size_t>(channels) + static_cast<std::size_t>(c)]);
+            out.plane(c)[i] = static_cast<float>(
+                interleaved[i * static_cast<std::size_t>(channels) + static_cast<std::size_t>(c)]);
     return out;
 }
 
-std::vector<double> widened(const float* values, std::size_t count) { return {values, values + count}; }
+std::vector<double> widened(const float* values, std::size_t count) {
+    return {values, values + count};
+}
 
 }  // namespace
 
 RasterRun::RasterRun(std::unique_ptr<Rasterizer> rasterizer)
     : rasterizer_(std::move(rasterizer)), state_(rasterizer_->make_state()) {}
 
-Drawn RasterRun::draw(const GaussianModel& model, const Camera& camera, const RenderOptions& options,
-                      bool with_bounds) {
+Drawn RasterRun::draw(const GaussianModel& model, const Camera& camera,
+                      const RenderOptions& options, bool with_bounds) {
     model_ = model;
     camera_ = camera;
     options_ = options;
@@ -65,10 +67,12 @@ Drawn RasterRun::draw(const GaussianModel& model, const Camera& camera, const Re
     out.result = result_;
     const std::size_t pixels = result_.color.pixels();
     for (std::size_t i = 0; i < pixels; ++i)
-        for (int c = 0; c < 3; ++c) out.color.push_back(static_cast<double>(result_.color.plane(c)[i]));
+        for (int c = 0; c < 3; ++c)
+            out.color.push_back(static_cast<double>(result_.color.plane(c)[i]));
     out.alpha = widened(result_.alpha.plane(0), pixels);
     if (options.depth) out.depth = widened(result_.depth.plane(0), pixels);
-    if (options.counters) out.contributors.assign(result_.contributors.begin(), result_.contributors.end());
+    if (options.counters)
+        out.contributors.assign(result_.contributors.begin(), result_.contributors.end());
     return out;
 }
 
@@ -87,13 +91,15 @@ DrawnGradients RasterRun::backward(const reference::PictureGradient& v) {
 reference::Options reference_options(const RenderOptions& options) {
     const RasterRules rules = rules_of(options.compatibility);
     reference::Options out;
-    out.background = {static_cast<double>(options.background.x), static_cast<double>(options.background.y),
+    out.background = {static_cast<double>(options.background.x),
+                      static_cast<double>(options.background.y),
                       static_cast<double>(options.background.z)};
     out.sh_degree = options.sh_degree;
     out.scale_modifier = static_cast<double>(options.scale_modifier);
     out.antialiased = options.antialiased;
     out.blur = static_cast<double>(options.blur);
-    out.near_plane = static_cast<double>(options.near_plane > 0 ? options.near_plane : rules.near_plane);
+    out.near_plane =
+        static_cast<double>(options.near_plane > 0 ? options.near_plane : rules.near_plane);
     out.alpha_max = static_cast<double>(rules.alpha_max);
     out.alpha_min = static_cast<double>(rules.alpha_min);
     out.transmittance_min = static_cast<double>(rules.transmittance_min);
@@ -102,7 +108,8 @@ reference::Options reference_options(const RenderOptions& options) {
     return out;
 }
 
-reference::PictureGradient without_fragile(reference::PictureGradient v, const std::vector<std::uint8_t>& fragile) {
+reference::PictureGradient without_fragile(reference::PictureGradient v,
+                                           const std::vector<std::uint8_t>& fragile) {
     for (std::size_t i = 0; i < fragile.size(); ++i) {
         if (fragile[i] == 0) continue;
         for (std::size_t c = 0; c < 3 && !v.color.empty(); ++c) v.color[3 * i + c] = 0;

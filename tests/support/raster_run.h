@@ -1,4 +1,5 @@
-// Draws a model with a backend and brings pictures and gradients into the oracle's layout, for comparisons.
+// Draws a model with a backend and brings pictures and gradients into the oracle's layout, for
+// comparisons.
 #pragma once
 
 #include <memory>
@@ -43,7 +44,9 @@ class RasterRun {
 
 /// The same picture asked of the oracle.
 reference::Options reference_options(const RenderOptions& options);
-/// The same upstream gradient with nothing at fragile pixels, so that a flipped decision there cannot matter.
-reference::PictureGradient without_fragile(reference::PictureGradient v, const std::vector<std::uint8_t>& fragile);
+/// The same upstream gradient with nothing at fragile pixels, so that a flipped decision there
+/// cannot matter.
+reference::PictureGradient without_fragile(reference::PictureGradient v,
+                                           const std::vector<std::uint8_t>& fragile);
 
 }  // namespace gs::test

@@ -9,10 +9,12 @@
 namespace gs::test {
 namespace {
 
-void fill(reference::Parameters& out, int first_plane, int planes, const Array& from, double (*f)(double)) {
+void fill(reference::Parameters& out, int first_plane, int planes, const Array& from,
+          double (*f)(double)) {
     for (std::size_t i = 0; i < out.count; ++i)
         for (int k = 0; k < planes; ++k)
-            out.at(first_plane + k, i) = f(from[i * static_cast<std::size_t>(planes) + static_cast<std::size_t>(k)]);
+            out.at(first_plane + k, i) =
+                f(from[i * static_cast<std::size_t>(planes) + static_cast<std::size_t>(k)]);
 }
 double same(double x) { return x; }
 double log_of(double x) { return std::log(x); }
@@ -26,7 +28,9 @@ void fill_sh(reference::Parameters& out, const Array& from) {
                 out.sh(static_cast<int>(k), static_cast<int>(c), i) = from[(i * bases + k) * 3 + c];
 }
 
-int degree_of(const Array& sh) { return static_cast<int>(std::lround(std::sqrt(static_cast<double>(sh.dim(1))))) - 1; }
+int degree_of(const Array& sh) {
+    return static_cast<int>(std::lround(std::sqrt(static_cast<double>(sh.dim(1))))) - 1;
+}
 
 Camera camera_from(const Array& view, const Array& k, int width, int height) {
     Camera camera;
@@ -56,9 +60,11 @@ RenderCase load_render_case(const std::string& name) {
     fill(c.scene, kQuats, 4, f["in_quats"], same);
     fill(c.scene, kOpacityLogits, 1, f["in_opacities"], logit_of);
     fill_sh(c.scene, f["in_sh"]);
-    const int width = static_cast<int>(f["in_width"].scalar()), height = static_cast<int>(f["in_height"].scalar());
+    const int width = static_cast<int>(f["in_width"].scalar()),
+              height = static_cast<int>(f["in_height"].scalar());
     for (std::size_t i = 0; i < f["in_viewmats"].dim(0); ++i)
-        c.cameras.push_back(camera_from(f["in_viewmats"].slice(i), f["in_Ks"].slice(i), width, height));
+        c.cameras.push_back(
+            camera_from(f["in_viewmats"].slice(i), f["in_Ks"].slice(i), width, height));
     c.options.background = {f["in_background"][0], f["in_background"][1], f["in_background"][2]};
     c.options.sh_degree = static_cast<int>(f["in_sh_degree"].scalar());
     c.options.antialiased = f["in_antialiased"].scalar() != 0;
@@ -95,7 +101,8 @@ reference::Parameters expected_gradients(const RenderCase& c, const std::string&
     fill(v, kOpacityLogits, 1, c.file["out_v_opacities"], same);
     fill_sh(v, c.file["out_v_sh"]);
     for (std::size_t i = 0; i < v.count; ++i) {
-        for (std::size_t k = 0; k < 3; ++k) v.at(kLogScales + static_cast<int>(k), i) *= c.file["in_scales"][3 * i + k];
+        for (std::size_t k = 0; k < 3; ++k)
+            v.at(kLogScales + static_cast<int>(k), i) *= c.file["in_scales"][3 * i + k];
         const double o = c.file["in_opacities"][i];
         v.at(kOpacityLogits, i) *= o * (1 - o);
     }
@@ -137,13 +144,15 @@ reference::Parameters expected_brush_gradients(const RenderCase& c) {
 reference::PictureGradient brush_upstream(const RenderCase& c) {
     reference::PictureGradient v;
     const Array& image = c.file["v_out_img"];
-    for (std::size_t i = 0; i < image.size(); ++i) (i % 4 < 3 ? v.color : v.alpha).push_back(image[i]);
+    for (std::size_t i = 0; i < image.size(); ++i)
+        (i % 4 < 3 ? v.color : v.alpha).push_back(image[i]);
     return v;
 }
 
 std::vector<double> planes_of(const reference::Parameters& p, int first, int last) {
     const auto at = [&](int plane) {
-        return p.values.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(plane) * p.count);
+        return p.values.begin() +
+               static_cast<std::ptrdiff_t>(static_cast<std::size_t>(plane) * p.count);
     };
     return {at(first), at(last + 1)};
 }

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "renderer/base/check.h"
+#include "base/check.h"
 
 namespace gs::test {
 namespace {
@@ -31,9 +31,11 @@ Arrays load_safetensors(const fs::path& path) {
         if (name == "__metadata__") continue;
         const std::size_t begin = 8 + header_size + entry["data_offsets"][0].get<std::size_t>();
         const std::size_t end = 8 + header_size + entry["data_offsets"][1].get<std::size_t>();
-        CHECK(begin <= end && end <= bytes->size(), "{}: tensor {} lies outside the file", path.string(), name);
+        CHECK(begin <= end && end <= bytes->size(), "{}: tensor {} lies outside the file",
+              path.string(), name);
         const std::string type = entry["dtype"];
-        CHECK(type == "F32" || type == "F64" || type == "I32", "{}: type {} is not handled", path.string(), type);
+        CHECK(type == "F32" || type == "F64" || type == "I32", "{}: type {} is not handled",
+              path.string(), type);
         Array array;
         array.shape = entry["shape"].get<std::vector<std::size_t>>();
         const std::byte* data = bytes->data() + begin;

@@ -1,7 +1,8 @@
-// Reader of .safetensors files (8-byte length, JSON header, raw tensors): the test cases of Brush come in them.
+// Reader of .safetensors files (8-byte length, JSON header, raw tensors): the test cases of Brush
+// come in them.
 #pragma once
 
-#include "renderer/base/file.h"
+#include "base/file.h"
 #include "tests/support/arrays.h"
 
 namespace gs::test {

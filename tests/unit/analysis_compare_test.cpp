@@ -1,4 +1,5 @@
-// Two traces side by side: shifts and their intervals, verdicts, matched iterations, ranges of one trace, the reports.
+// Two traces side by side: shifts and their intervals, verdicts, matched iterations, ranges of one
+// trace, the reports.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -48,7 +49,8 @@ TEST(Shift, OutliersDoNotMoveIt) {
 TEST(Shift, Verdicts) {
     EXPECT_EQ(verdict_of({0.5, 0.4, 0.6}, 10, 0.03), Verdict::slower);
     EXPECT_EQ(verdict_of({-0.5, -0.6, -0.4}, 10, 0.03), Verdict::faster);
-    EXPECT_EQ(verdict_of({0.1, 0.05, 0.2}, 10, 0.03), Verdict::same);  // sure, and not worth the name
+    EXPECT_EQ(verdict_of({0.1, 0.05, 0.2}, 10, 0.03),
+              Verdict::same);  // sure, and not worth the name
     EXPECT_EQ(verdict_of({0.5, -0.1, 1.2}, 10, 0.03), Verdict::ambiguous);
     EXPECT_EQ(verdict_of({0.1, -1, 1.2}, 10, 0.03), Verdict::ambiguous);
     EXPECT_EQ(verdict_of({}, 10, 0.03), Verdict::too_few);
@@ -56,7 +58,8 @@ TEST(Shift, Verdicts) {
 }
 
 /// Iterations of forward and backward, some noise, the backward pass `slow` times as long.
-TraceStore trainer(double slow, int iterations, long first_number, unsigned seed, double extra = 0) {
+TraceStore trainer(double slow, int iterations, long first_number, unsigned seed,
+                   double extra = 0) {
     TraceMaker maker;
     std::mt19937 random(seed);
     double t = 0;
@@ -66,7 +69,8 @@ TraceStore trainer(double slow, int iterations, long first_number, unsigned seed
         maker.range(1, "blend", t + 10, t + 500, 2);
         maker.range(1, "forward", t, t + forward, 1);
         maker.range(1, "backward", t + forward, t + forward + backward, 1);
-        if (extra > 0) maker.range(1, "log", t + forward + backward, t + forward + backward + extra, 1);
+        if (extra > 0)
+            maker.range(1, "log", t + forward + backward, t + forward + backward + extra, 1);
         const double end = t + forward + backward + extra;
         maker.range(1, "iteration", t, end, 0, first_number + i);
         t = end + 50;
@@ -99,7 +103,8 @@ TEST(Compare, FindsTheStageThatGotSlower) {
     EXPECT_NEAR(backward->relative, 0.2, 0.01);
     EXPECT_EQ(row(c, ComparedRow::Kind::range, "forward")->verdict, Verdict::same);
     EXPECT_EQ(row(c, ComparedRow::Kind::cpu_stage, "blend")->verdict, Verdict::same);
-    EXPECT_EQ(row(c, ComparedRow::Kind::gpu_total, "GPU idle"), nullptr);  // no GPU: no row, not a zero
+    EXPECT_EQ(row(c, ComparedRow::Kind::gpu_total, "GPU idle"),
+              nullptr);  // no GPU: no row, not a zero
 }
 
 TEST(Compare, MatchesIterationsByNumber) {
@@ -114,12 +119,13 @@ TEST(Compare, MatchesIterationsByNumber) {
 
 TEST(Compare, TwoRangesOfOneTrace) {
     TraceMaker maker;
-    for (int i = 0; i < 40; ++i) maker.range(1, "iteration", 2000 * i, 2000 * i + (i < 20 ? 1000 : 1500) + i % 5, 0, i);
+    for (int i = 0; i < 40; ++i)
+        maker.range(1, "iteration", 2000 * i, 2000 * i + (i < 20 ? 1000 : 1500) + i % 5, 0, i);
     TraceStore store;
     maker.into(store);
     const std::int64_t middle = TraceMaker::ns(2000 * 20 - 10);
-    const Comparison c =
-        compare({.store = &store, .end_ns = middle}, {.store = &store, .begin_ns = middle}, {.warm_up = 0});
+    const Comparison c = compare({.store = &store, .end_ns = middle},
+                                 {.store = &store, .begin_ns = middle}, {.warm_up = 0});
     ASSERT_FALSE(c.rows.empty());
     EXPECT_EQ(c.rows[0].a.count, 20u);
     EXPECT_EQ(c.rows[0].b.count, 20u);

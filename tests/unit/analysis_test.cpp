@@ -1,5 +1,5 @@
-// Intervals, iterations under the names that trainers give them, breakdowns against numbers worked out by hand, and the
-// occupancy of kernels against CUDA's published calculator.
+// Intervals, iterations under the names that trainers give them, breakdowns against numbers worked
+// out by hand, and the occupancy of kernels against CUDA's published calculator.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,7 +26,8 @@ TEST(Intervals, OperationsAgreeWithCountingMoments) {
             for (int t = 0; t < kEnd; t += static_cast<int>(random() % 9)) {
                 const int length = static_cast<int>(random() % 7);
                 append(sets[s], {t, std::min(kEnd, t + length)});
-                for (int i = t; i < std::min(kEnd, t + length); ++i) bits[s][static_cast<std::size_t>(i)] = true;
+                for (int i = t; i < std::min(kEnd, t + length); ++i)
+                    bits[s][static_cast<std::size_t>(i)] = true;
                 t += length;
             }
         const auto count = [&](auto&& holds) {
@@ -52,7 +53,8 @@ TEST(Intervals, OperationsAgreeWithCountingMoments) {
 Iterations named(const std::vector<std::string>& names, bool payload = false) {
     TraceMaker maker;
     for (std::size_t i = 0; i < names.size(); ++i)
-        maker.range(1, names[i], 1000.0 * static_cast<double>(i), 1000.0 * static_cast<double>(i) + 900, 0,
+        maker.range(1, names[i], 1000.0 * static_cast<double>(i),
+                    1000.0 * static_cast<double>(i) + 900, 0,
                     payload ? static_cast<long>(100 + i) : -1);
     TraceStore store;
     maker.into(store);
@@ -70,7 +72,8 @@ TEST(Iterations, NamesThatTrainersUse) {
     ASSERT_EQ(torch.items.size(), 2u);
     EXPECT_EQ(torch.items[1].number, 8u);
     EXPECT_EQ(torch.name, "ProfilerStep");
-    const Iterations gsplat = named({"iteration", "iteration", "iteration"}, true);  // python's nvtx, payload: index
+    const Iterations gsplat =
+        named({"iteration", "iteration", "iteration"}, true);  // python's nvtx, payload: index
     ASSERT_EQ(gsplat.items.size(), 3u);
     EXPECT_EQ(gsplat.items[2].number, 102u);
     EXPECT_EQ(named({"train_step", "train_step"}).items.size(), 2u);
@@ -83,7 +86,8 @@ TEST(Iterations, OfSeveralNamesTheLoopsOwn) {
     TraceMaker maker;
     for (int i = 0; i < 6; ++i) {
         const double t = 1000 * i;
-        for (int k = 0; k < 4; ++k) maker.range(1, "step", t + 200 * k, t + 200 * k + 150, 2);  // accumulation
+        for (int k = 0; k < 4; ++k)
+            maker.range(1, "step", t + 200 * k, t + 200 * k + 150, 2);  // accumulation
         maker.range(1, "iteration", t, t + 950, 1, i);
         maker.range(2, "iteration", t, t + 30, 0, i);  // another thread's, short
     }
@@ -100,7 +104,8 @@ TEST(Iterations, OfEachProcessItsOwn) {
     TraceStore store;
     for (std::uint32_t p = 0; p < 3; ++p) {
         TraceMaker maker(100 + p);
-        for (int i = 0; i < static_cast<int>(5 + p); ++i) maker.range(1, "iteration", 100 * i, 100 * i + 90, 0, i);
+        for (int i = 0; i < static_cast<int>(5 + p); ++i)
+            maker.range(1, "iteration", 100 * i, 100 * i + 90, 0, i);
         maker.into(store);
     }
     for (std::uint32_t p = 0; p < 3; ++p) {
@@ -125,7 +130,8 @@ TEST(Iterations, StartEndRangesThatOverlap) {
     maker.into(store);
     const Iterations found = find_iterations(store, 0);
     ASSERT_EQ(found.items.size(), 4u);  // the fourth begins inside the third
-    for (std::size_t i = 1; i < found.items.size(); ++i) EXPECT_GE(found.items[i].begin_ns, found.items[i - 1].end_ns);
+    for (std::size_t i = 1; i < found.items.size(); ++i)
+        EXPECT_GE(found.items[i].begin_ns, found.items[i - 1].end_ns);
 }
 
 TEST(Iterations, InferredFromWhatRecursOnAThread) {
@@ -218,9 +224,11 @@ TEST(Breakdown, OfIterationsAddsUpToThatOfTheWhole) {
     loop.iterations = 9;
     const TraceStore store = store_of(loop);
     Iterations iterations = find_iterations(store, 0);
-    for (std::size_t i = 0; i + 1 < iterations.items.size(); ++i) iterations.items[i].end_ns += 1000;  // no gap between
+    for (std::size_t i = 0; i + 1 < iterations.items.size(); ++i)
+        iterations.items[i].end_ns += 1000;  // no gap between
     const auto parts = break_down(store, iterations);
-    const Breakdown whole = break_down(store, 0, iterations.items.front().begin_ns, iterations.items.back().end_ns, 0);
+    const Breakdown whole =
+        break_down(store, 0, iterations.items.front().begin_ns, iterations.items.back().end_ns, 0);
     const auto sum = [&](auto&& of) {
         return std::accumulate(parts.begin(), parts.end(), 0.0,
                                [&](double s, const Breakdown& b) { return s + of(b); });
@@ -231,11 +239,12 @@ TEST(Breakdown, OfIterationsAddsUpToThatOfTheWhole) {
     EXPECT_EQ(sum([](const Breakdown& b) { return b.kernels; }), whole.kernels);
     EXPECT_EQ(sum([](const Breakdown& b) { return b.launches; }), whole.launches);
     for (std::size_t s = 0; s < kStageCount; ++s)
-        EXPECT_NEAR(sum([&](const Breakdown& b) { return b.gpu_ms[s]; }), whole.gpu_ms[s], 1e-6) << kStageNames[s];
+        EXPECT_NEAR(sum([&](const Breakdown& b) { return b.gpu_ms[s]; }), whole.gpu_ms[s], 1e-6)
+            << kStageNames[s];
 }
 
-GpuDeviceEvent device(int major, int minor, std::uint32_t sms, std::uint32_t warps, std::uint32_t blocks,
-                      std::uint32_t shared) {
+GpuDeviceEvent device(int major, int minor, std::uint32_t sms, std::uint32_t warps,
+                      std::uint32_t blocks, std::uint32_t shared) {
     GpuDeviceEvent d;
     d.compute_major = major;
     d.compute_minor = minor;
@@ -249,9 +258,12 @@ GpuDeviceEvent device(int major, int minor, std::uint32_t sms, std::uint32_t war
 
 // Blocks per multiprocessor as CUDA 13.0's occupancy calculator (cuda_occupancy.h) gives them.
 TEST(Occupancy, AgainstTheVendorsCalculator) {
-    const GpuDeviceEvent v100 = device(7, 0, 80, 64, 32, 98304), t4 = device(7, 5, 40, 32, 16, 65536),
-                         a100 = device(8, 0, 108, 64, 32, 167936), rtx3090 = device(8, 6, 82, 48, 16, 102400),
-                         h100 = device(9, 0, 132, 64, 32, 233472), rtx5090 = device(12, 0, 170, 48, 24, 102400);
+    const GpuDeviceEvent v100 = device(7, 0, 80, 64, 32, 98304),
+                         t4 = device(7, 5, 40, 32, 16, 65536),
+                         a100 = device(8, 0, 108, 64, 32, 167936),
+                         rtx3090 = device(8, 6, 82, 48, 16, 102400),
+                         h100 = device(9, 0, 132, 64, 32, 233472),
+                         rtx5090 = device(12, 0, 170, 48, 24, 102400);
     struct Case {
         const GpuDeviceEvent& device;
         KernelShape shape;
@@ -292,11 +304,12 @@ TEST(Occupancy, AgainstTheVendorsCalculator) {
     };
     for (const Case& c : cases) {
         const Occupancy o = occupancy_of(c.shape, c.device);
-        EXPECT_EQ(o.blocks_per_multiprocessor, c.blocks) << c.device.compute_major << "." << c.device.compute_minor
-                                                         << " " << c.shape.threads_per_block << " threads";
+        EXPECT_EQ(o.blocks_per_multiprocessor, c.blocks)
+            << c.device.compute_major << "." << c.device.compute_minor << " "
+            << c.shape.threads_per_block << " threads";
         EXPECT_EQ(name_of(o.limit), std::string(name_of(c.limit)))
-            << c.device.compute_major << "." << c.device.compute_minor << " " << c.shape.threads_per_block
-            << " threads";
+            << c.device.compute_major << "." << c.device.compute_minor << " "
+            << c.shape.threads_per_block << " threads";
     }
 }
 
@@ -310,7 +323,8 @@ TEST(Occupancy, WavesAndWhatIsNotKnown) {
     EXPECT_DOUBLE_EQ(small.used_share, 0.25);
     EXPECT_EQ(occupancy_of({0, 256, 32, 0}, h100).share, 0);
     EXPECT_EQ(occupancy_of({10, 256, 32, 0}, {}).share, 0);
-    EXPECT_EQ(occupancy_of({10, 1024, 255, 0}, h100).share, 0);  // cannot run: too many registers for a block
+    EXPECT_EQ(occupancy_of({10, 1024, 255, 0}, h100).share,
+              0);  // cannot run: too many registers for a block
 }
 
 }  // namespace

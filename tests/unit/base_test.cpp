@@ -7,13 +7,13 @@
 #include <numeric>
 #include <thread>
 
-#include "renderer/base/file.h"
-#include "renderer/base/log.h"
-#include "renderer/base/mailbox.h"
-#include "renderer/base/rng.h"
-#include "renderer/device/buffer.h"
-#include "renderer/device/parallel.h"
-#include "renderer/device/sort.h"
+#include "base/buffer.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mailbox.h"
+#include "base/parallel.h"
+#include "base/rng.h"
+#include "base/sort.h"
 
 namespace gs {
 namespace {
@@ -47,7 +47,8 @@ TEST(Queue, KeepsOrderAndEveryItemAcrossThreads) {
         queue.close();
     });
     int expected = 0;
-    while (const auto item = queue.take_within(std::chrono::milliseconds(5000))) EXPECT_EQ(*item, expected++);
+    while (const auto item = queue.take_within(std::chrono::milliseconds(5000)))
+        EXPECT_EQ(*item, expected++);
     producer.join();
     EXPECT_EQ(expected, kItems);
 }
@@ -129,7 +130,8 @@ TEST(Buffer, KeepsContentWhenGrowingAndStaysAligned) {
     const float* const before = buffer.data();
     buffer.resize_discard(500);
     buffer.resize_discard(1000);
-    EXPECT_EQ(buffer.data(), before) << "shrinking and growing within the high-water mark must not allocate";
+    EXPECT_EQ(buffer.data(), before)
+        << "shrinking and growing within the high-water mark must not allocate";
     const Buffer<float> copy = buffer;
     EXPECT_TRUE(std::equal(copy.begin(), copy.end(), buffer.begin()));
 }
@@ -151,7 +153,8 @@ TEST(RadixSort, EqualsStableSort) {
             Buffer<std::uint32_t> keys(n), values(n);
             std::vector<std::pair<std::uint32_t, std::uint32_t>> expected(n);
             for (std::size_t i = 0; i < n; ++i) {
-                keys[i] = static_cast<std::uint32_t>(random_bits(1, n, i)) % range + (range < 100 ? 1000000u : 0u);
+                keys[i] = static_cast<std::uint32_t>(random_bits(1, n, i)) % range +
+                          (range < 100 ? 1000000u : 0u);
                 values[i] = static_cast<std::uint32_t>(i);
                 expected[i] = {keys[i], values[i]};
             }
@@ -159,7 +162,8 @@ TEST(RadixSort, EqualsStableSort) {
                              [](const auto& a, const auto& b) { return a.first < b.first; });
             sorter.sort(keys, values);
             for (std::size_t i = 0; i < n; ++i)
-                ASSERT_EQ(std::pair(keys[i], values[i]), expected[i]) << n << " keys below " << range;
+                ASSERT_EQ(std::pair(keys[i], values[i]), expected[i])
+                    << n << " keys below " << range;
         }
 }
 

@@ -1,5 +1,6 @@
-// The cost model against numbers worked out by hand, and the CPU's ceilings as far as any machine must have them.
-#include "profiler/cost_model.h"
+// The cost model against numbers worked out by hand, and the CPU's ceilings as far as any machine
+// must have them.
+#include "profiler/analysis/cost_model.h"
 
 #include <gtest/gtest.h>
 
@@ -38,9 +39,10 @@ Ceilings machine() {
 
 TEST(CostModel, BytesOfTheStagesAsLaidOut) {
     const FrameWork f = frame();
-    // Means of the candidates; the rest of the geometry, 16 bases, 59 planes of moments and the last step, and the
-    // records made, of the visible.
-    EXPECT_DOUBLE_EQ(stage_work(f, Stage::project).bytes, 1.5e6 * 12 + 1e6 * (32 + 192 + 59 * 8 + 4 + 48 + 32 + 12));
+    // Means of the candidates; the rest of the geometry, 16 bases, 59 planes of moments and the
+    // last step, and the records made, of the visible.
+    EXPECT_DOUBLE_EQ(stage_work(f, Stage::project).bytes,
+                     1.5e6 * 12 + 1e6 * (32 + 192 + 59 * 8 + 4 + 48 + 32 + 12));
     // 14 bits of tiles: two passes of 2-byte keys with 4-byte values.
     EXPECT_DOUBLE_EQ(stage_work(f, Stage::sort).bytes, 1e6 * 80 + 4e6 * (2 + 2 * 2 * 6));
     EXPECT_DOUBLE_EQ(stage_work(f, Stage::blend).bytes, 48e6 + 4e6 * 5 + 2e6 * 20);
@@ -48,7 +50,8 @@ TEST(CostModel, BytesOfTheStagesAsLaidOut) {
     EXPECT_DOUBLE_EQ(stage_work(f, Stage::loss).bytes, 2e6 * 27);
     EXPECT_DOUBLE_EQ(stage_work(f, Stage::blend_backward).operations, 45 * 80e6);
     // Parameters once in and once out, moments twice: 24 bytes a parameter.
-    const double fused = stage_work(f, Stage::adam).bytes + stage_work(f, Stage::project_backward).bytes;
+    const double fused =
+        stage_work(f, Stage::adam).bytes + stage_work(f, Stage::project_backward).bytes;
     EXPECT_DOUBLE_EQ(fused, 4e6 * 48 + 1e6 * (24 * 59 + 8 + 8 + 24));
     EXPECT_DOUBLE_EQ(stage_work(f, Stage::iteration).bytes, 0);
 }
@@ -69,7 +72,8 @@ TEST(CostModel, TheSlowestLimitMakesTheFloor) {
     const auto floors = stage_floors(frame(), machine(), stages);
     ASSERT_EQ(floors.size(), 3u);
     EXPECT_EQ(floors[0].limit, CostLimit::memory);
-    EXPECT_NEAR(floors[0].floor_ms, (1.5e6 * 12 + 1e6 * 792 + 3e6) / 1e9, 1e-9);  // with what culling reads
+    EXPECT_NEAR(floors[0].floor_ms, (1.5e6 * 12 + 1e6 * 792 + 3e6) / 1e9,
+                1e-9);  // with what culling reads
     EXPECT_EQ(floors[1].limit, CostLimit::arithmetic);
     EXPECT_NEAR(floors[1].floor_ms, 6240e6 / 1e10, 1e-9);
     EXPECT_EQ(floors[2].limit, CostLimit::arithmetic);
@@ -83,14 +87,16 @@ TEST(CostModel, WorkOfStagesThatAreNotMeasuredGoesToTheOneThatDoesIt) {
         return -1.0;
     };
     const double sort = stage_work(f, Stage::sort).bytes, emit = stage_work(f, Stage::emit).bytes,
-                 ranges = stage_work(f, Stage::ranges).bytes, adam = stage_work(f, Stage::adam).bytes,
+                 ranges = stage_work(f, Stage::ranges).bytes,
+                 adam = stage_work(f, Stage::adam).bytes,
                  backward = stage_work(f, Stage::project_backward).bytes;
     EXPECT_DOUBLE_EQ(bytes_of({Stage::sort}, Stage::sort), sort + emit + ranges);
     EXPECT_DOUBLE_EQ(bytes_of({Stage::sort, Stage::emit}, Stage::emit), emit + ranges);
     EXPECT_DOUBLE_EQ(bytes_of({Stage::sort, Stage::emit, Stage::ranges}, Stage::emit), emit);
     EXPECT_DOUBLE_EQ(bytes_of({Stage::adam}, Stage::adam), adam + backward);
     EXPECT_DOUBLE_EQ(bytes_of({Stage::project_backward}, Stage::project_backward), adam + backward);
-    EXPECT_DOUBLE_EQ(bytes_of({Stage::adam, Stage::project_backward}, Stage::project_backward), adam + backward);
+    EXPECT_DOUBLE_EQ(bytes_of({Stage::adam, Stage::project_backward}, Stage::project_backward),
+                     adam + backward);
     EXPECT_DOUBLE_EQ(bytes_of({Stage::adam, Stage::project_backward}, Stage::adam), 0);
 }
 

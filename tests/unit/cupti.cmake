@@ -13,7 +13,7 @@ endforeach()
 # The parts that need no process: the sources themselves, because the library exports nothing.
 file(GLOB cupti_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/profiler/inject/cupti_*.cpp)
 gs_test(cupti_records SOURCES ${CMAKE_CURRENT_LIST_DIR}/cupti_records_test.cpp ${cupti_sources}
-  ${PROJECT_SOURCE_DIR}/profiler/inject/settings.cpp LIBS gs_profiler_core)
+  ${PROJECT_SOURCE_DIR}/profiler/inject/settings.cpp LIBS gs_record)
 target_link_libraries(test_cupti_records PRIVATE ${CMAKE_DL_LIBS})
 gs_test(cupti_headers SOURCES ${CMAKE_CURRENT_LIST_DIR}/cupti_headers_test.cpp)
 if(NVTX_INCLUDE)  # where the toolkit's other headers are

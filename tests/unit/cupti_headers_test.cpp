@@ -45,29 +45,37 @@ SAME(kObjectThread, CUPTI_ACTIVITY_OBJECT_THREAD);
 SAME(kMemoryRelease, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE);
 static_assert(offsetof(CUpti_CallbackData, callbackSite) == 0);
 static_assert(sizeof(SubscriberParams) == sizeof(CUpti_SubscriberParams) &&
-              offsetof(SubscriberParams, name) == offsetof(CUpti_SubscriberParams, subscriberName) &&
-              offsetof(SubscriberParams, old_name) == offsetof(CUpti_SubscriberParams, oldSubscriberName));
+              offsetof(SubscriberParams, name) ==
+                  offsetof(CUpti_SubscriberParams, subscriberName) &&
+              offsetof(SubscriberParams, old_name) ==
+                  offsetof(CUpti_SubscriberParams, oldSubscriberName));
 
 template <class R>
 constexpr bool is_kernel(const KernelLayout& l) {
-    return l.bytes == sizeof(R) && l.registers == offsetof(R, registersPerThread) && l.start == offsetof(R, start) &&
-           l.end == offsetof(R, end) && l.device == offsetof(R, deviceId) && l.context == offsetof(R, contextId) &&
-           l.stream == offsetof(R, streamId) && l.grid == offsetof(R, gridX) && l.grid + 4 == offsetof(R, gridY) &&
-           l.grid + 8 == offsetof(R, gridZ) && l.block == offsetof(R, blockX) && l.block + 4 == offsetof(R, blockY) &&
-           l.static_shared == offsetof(R, staticSharedMemory) && l.dynamic_shared == offsetof(R, dynamicSharedMemory) &&
-           l.local_per_thread == offsetof(R, localMemoryPerThread) && l.correlation == offsetof(R, correlationId) &&
-           l.name == offsetof(R, name) && l.graph == offsetof(R, graphId) && offsetof(R, kind) == 0;
+    return l.bytes == sizeof(R) && l.registers == offsetof(R, registersPerThread) &&
+           l.start == offsetof(R, start) && l.end == offsetof(R, end) &&
+           l.device == offsetof(R, deviceId) && l.context == offsetof(R, contextId) &&
+           l.stream == offsetof(R, streamId) && l.grid == offsetof(R, gridX) &&
+           l.grid + 4 == offsetof(R, gridY) && l.grid + 8 == offsetof(R, gridZ) &&
+           l.block == offsetof(R, blockX) && l.block + 4 == offsetof(R, blockY) &&
+           l.static_shared == offsetof(R, staticSharedMemory) &&
+           l.dynamic_shared == offsetof(R, dynamicSharedMemory) &&
+           l.local_per_thread == offsetof(R, localMemoryPerThread) &&
+           l.correlation == offsetof(R, correlationId) && l.name == offsetof(R, name) &&
+           l.graph == offsetof(R, graphId) && offsetof(R, kind) == 0;
 }
-static_assert(is_kernel<CUpti_ActivityKernel8>(kKernel8) && is_kernel<CUpti_ActivityKernel9>(kKernel9) &&
+static_assert(is_kernel<CUpti_ActivityKernel8>(kKernel8) &&
+              is_kernel<CUpti_ActivityKernel9>(kKernel9) &&
               is_kernel<CUpti_ActivityKernel10>(kKernel10));
 
 template <class R>
 constexpr bool is_copy(const CopyLayout& l) {
-    return l.bytes == sizeof(R) && l.source == offsetof(R, srcKind) && l.target == offsetof(R, dstKind) &&
-           l.flags == offsetof(R, flags) && l.size == offsetof(R, bytes) && l.start == offsetof(R, start) &&
-           l.end == offsetof(R, end) && l.device == offsetof(R, deviceId) && l.context == offsetof(R, contextId) &&
-           l.stream == offsetof(R, streamId) && l.correlation == offsetof(R, correlationId) &&
-           l.graph == offsetof(R, graphId);
+    return l.bytes == sizeof(R) && l.source == offsetof(R, srcKind) &&
+           l.target == offsetof(R, dstKind) && l.flags == offsetof(R, flags) &&
+           l.size == offsetof(R, bytes) && l.start == offsetof(R, start) &&
+           l.end == offsetof(R, end) && l.device == offsetof(R, deviceId) &&
+           l.context == offsetof(R, contextId) && l.stream == offsetof(R, streamId) &&
+           l.correlation == offsetof(R, correlationId) && l.graph == offsetof(R, graphId);
 }
 static_assert(is_copy<CUpti_ActivityMemcpy5>(kCopy5) && is_copy<CUpti_ActivityMemcpy6>(kCopy6) &&
               is_copy<CUpti_ActivityMemcpyPtoP4>(kPeer4));
@@ -75,9 +83,10 @@ static_assert(is_copy<CUpti_ActivityMemcpy5>(kCopy5) && is_copy<CUpti_ActivityMe
 template <class R>
 constexpr bool is_fill(const FillLayout& l) {
     return l.bytes == sizeof(R) && l.size == offsetof(R, bytes) && l.start == offsetof(R, start) &&
-           l.end == offsetof(R, end) && l.device == offsetof(R, deviceId) && l.context == offsetof(R, contextId) &&
-           l.stream == offsetof(R, streamId) && l.correlation == offsetof(R, correlationId) &&
-           l.flags == offsetof(R, flags) && l.memory == offsetof(R, memoryKind) && l.graph == offsetof(R, graphId);
+           l.end == offsetof(R, end) && l.device == offsetof(R, deviceId) &&
+           l.context == offsetof(R, contextId) && l.stream == offsetof(R, streamId) &&
+           l.correlation == offsetof(R, correlationId) && l.flags == offsetof(R, flags) &&
+           l.memory == offsetof(R, memoryKind) && l.graph == offsetof(R, graphId);
 }
 static_assert(is_fill<CUpti_ActivityMemset4>(kFill4));
 
@@ -96,15 +105,18 @@ constexpr bool is_sync(const SyncLayout& l) {
            l.context == offsetof(R, contextId) && l.stream == offsetof(R, streamId) &&
            l.event == offsetof(R, cudaEventId);
 }
-static_assert(is_sync<CUpti_ActivitySynchronization>(kSync1) && is_sync<CUpti_ActivitySynchronization2>(kSync2));
+static_assert(is_sync<CUpti_ActivitySynchronization>(kSync1) &&
+              is_sync<CUpti_ActivitySynchronization2>(kSync2));
 
 template <class R>
 constexpr bool is_overhead(const OverheadLayout& l) {
-    return l.bytes == sizeof(R) && l.type == offsetof(R, overheadKind) && l.object_kind == offsetof(R, objectKind) &&
+    return l.bytes == sizeof(R) && l.type == offsetof(R, overheadKind) &&
+           l.object_kind == offsetof(R, objectKind) &&
            l.thread == offsetof(R, objectId) + offsetof(CUpti_ActivityObjectKindId, pt.threadId) &&
            l.start == offsetof(R, start) && l.end == offsetof(R, end);
 }
-static_assert(is_overhead<CUpti_ActivityOverhead>(kOverhead1) && is_overhead<CUpti_ActivityOverhead2>(kOverhead2) &&
+static_assert(is_overhead<CUpti_ActivityOverhead>(kOverhead1) &&
+              is_overhead<CUpti_ActivityOverhead2>(kOverhead2) &&
               is_overhead<CUpti_ActivityOverhead3>(kOverhead3));
 static_assert(kOverhead2.correlation == offsetof(CUpti_ActivityOverhead2, correlationId) &&
               kOverhead3.correlation == offsetof(CUpti_ActivityOverhead3, correlationId));
@@ -113,19 +125,22 @@ template <class R>
 constexpr bool is_memory(const MemoryLayout& l) {
     return l.bytes == sizeof(R) && l.operation == offsetof(R, memoryOperationType) &&
            l.memory == offsetof(R, memoryKind) && l.correlation == offsetof(R, correlationId) &&
-           l.address == offsetof(R, address) && l.size == offsetof(R, bytes) && l.time == offsetof(R, timestamp) &&
-           l.device == offsetof(R, deviceId) && l.context == offsetof(R, contextId) &&
-           l.stream == offsetof(R, streamId);
+           l.address == offsetof(R, address) && l.size == offsetof(R, bytes) &&
+           l.time == offsetof(R, timestamp) && l.device == offsetof(R, deviceId) &&
+           l.context == offsetof(R, contextId) && l.stream == offsetof(R, streamId);
 }
-static_assert(is_memory<CUpti_ActivityMemory3>(kMemory3) && is_memory<CUpti_ActivityMemory4>(kMemory4));
+static_assert(is_memory<CUpti_ActivityMemory3>(kMemory3) &&
+              is_memory<CUpti_ActivityMemory4>(kMemory4));
 
 template <class R>
 constexpr bool is_graph(const GraphLayout& l) {
-    return l.bytes == sizeof(R) && l.correlation == offsetof(R, correlationId) && l.start == offsetof(R, start) &&
-           l.end == offsetof(R, end) && l.device == offsetof(R, deviceId) && l.graph == offsetof(R, graphId) &&
+    return l.bytes == sizeof(R) && l.correlation == offsetof(R, correlationId) &&
+           l.start == offsetof(R, start) && l.end == offsetof(R, end) &&
+           l.device == offsetof(R, deviceId) && l.graph == offsetof(R, graphId) &&
            l.context == offsetof(R, contextId) && l.stream == offsetof(R, streamId);
 }
-static_assert(is_graph<CUpti_ActivityGraphTrace>(kGraph1) && is_graph<CUpti_ActivityGraphTrace2>(kGraph2));
+static_assert(is_graph<CUpti_ActivityGraphTrace>(kGraph1) &&
+              is_graph<CUpti_ActivityGraphTrace2>(kGraph2));
 
 // The mock's own records.
 namespace rec = mock::records;
@@ -134,7 +149,8 @@ static_assert(sizeof(rec::Kernel9) == sizeof(CUpti_ActivityKernel9) &&
               sizeof(rec::Memcpy5) == sizeof(CUpti_ActivityMemcpy5) &&
               sizeof(rec::Memcpy6) == sizeof(CUpti_ActivityMemcpy6) &&
               sizeof(rec::MemcpyPeer4) == sizeof(CUpti_ActivityMemcpyPtoP4) &&
-              sizeof(rec::Memset4) == sizeof(CUpti_ActivityMemset4) && sizeof(rec::Api) == sizeof(CUpti_ActivityAPI) &&
+              sizeof(rec::Memset4) == sizeof(CUpti_ActivityMemset4) &&
+              sizeof(rec::Api) == sizeof(CUpti_ActivityAPI) &&
               sizeof(rec::Synchronization1) == sizeof(CUpti_ActivitySynchronization) &&
               sizeof(rec::Synchronization2) == sizeof(CUpti_ActivitySynchronization2) &&
               sizeof(rec::Overhead2) == sizeof(CUpti_ActivityOverhead2) &&
@@ -145,7 +161,8 @@ static_assert(sizeof(rec::Kernel9) == sizeof(CUpti_ActivityKernel9) &&
               sizeof(rec::GraphTrace2) == sizeof(CUpti_ActivityGraphTrace2));
 static_assert(offsetof(rec::Kernel9, name) == offsetof(CUpti_ActivityKernel9, name) &&
               offsetof(rec::Kernel9, graph) == offsetof(CUpti_ActivityKernel9, graphId) &&
-              offsetof(rec::MemcpyPeer4, correlation) == offsetof(CUpti_ActivityMemcpyPtoP4, correlationId));
+              offsetof(rec::MemcpyPeer4, correlation) ==
+                  offsetof(CUpti_ActivityMemcpyPtoP4, correlationId));
 
 /// The functions: each of ours takes the same number of arguments of the same sizes.
 template <class... A, class... B>
@@ -156,7 +173,8 @@ constexpr bool alike(Result (*)(A...), CUptiResult (*)(B...)) {
         return ((sizeof(A) == sizeof(B)) && ...);
     }
 }
-#define ALIKE(name) static_assert(alike(decltype(Functions::name){}, static_cast<decltype(&cupti##name)>(nullptr)))
+#define ALIKE(name) \
+    static_assert(alike(decltype(Functions::name){}, static_cast<decltype(&cupti##name)>(nullptr)))
 ALIKE(GetVersion);
 ALIKE(GetTimestamp);
 ALIKE(GetResultString);

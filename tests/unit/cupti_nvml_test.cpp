@@ -1,4 +1,5 @@
-// NVML's counters in a watched program, on a mock NVML: values with their units, and words where there are none.
+// NVML's counters in a watched program, on a mock NVML: values with their units, and words where
+// there are none.
 #include <algorithm>
 #include <cmath>
 
@@ -9,7 +10,8 @@ namespace {
 
 bool said(const Program& program, const std::string& text) {
     const std::vector<std::string> all = program.instants();
-    return std::any_of(all.begin(), all.end(), [&](const std::string& s) { return s.find(text) != std::string::npos; });
+    return std::any_of(all.begin(), all.end(),
+                       [&](const std::string& s) { return s.find(text) != std::string::npos; });
 }
 
 constexpr const char* kOn = "1";
@@ -41,8 +43,9 @@ TEST(Nvml, CountersOfTheGpuInUse) {
 }
 
 TEST(Nvml, NotPermittedIsNotZero) {
-    Program program(program_path(), {},
-                    {{"GAUSSCOPE_NVML", kOn}, {"MOCK_NVML_POWER", "denied"}, {"MOCK_NVML_GPM", "denied"}});
+    Program program(
+        program_path(), {},
+        {{"GAUSSCOPE_NVML", kOn}, {"MOCK_NVML_POWER", "denied"}, {"MOCK_NVML_GPM", "denied"}});
     EXPECT_EQ(program.tell("launch 1"), "ok");
     program.drain_until([&] { return !std::isnan(program.counter("GPU 0 utilisation [%]")); });
     EXPECT_TRUE(said(program, "GPU 0 counters (GPM): not permitted"));
@@ -61,7 +64,8 @@ TEST(Nvml, AnOlderGpuHasNoGpm) {
 TEST(Nvml, AbsentOrDeniedAsAWhole) {
     Program denied(program_path(), {}, {{"GAUSSCOPE_NVML", kOn}, {"MOCK_NVML_INIT", "4"}});
     EXPECT_EQ(denied.tell("launch 1"), "ok");
-    denied.drain_until([&] { return said(denied, "NVML: not permitted (Insufficient Permissions)"); });
+    denied.drain_until(
+        [&] { return said(denied, "NVML: not permitted (Insufficient Permissions)"); });
     Program absent(program_path(), {}, {{"GAUSSCOPE_NVML", kOn}, {"MOCK_NVML_INIT", "9"}});
     EXPECT_EQ(absent.tell("launch 1"), "ok");
     absent.drain_until([&] { return said(absent, "NVML: absent (Driver Not Loaded)"); });

@@ -29,7 +29,8 @@ std::vector<std::string> variables_of(const Environment& own) {
         if (const std::size_t at = text.find('='); at != std::string::npos)
             variables[text.substr(0, at)] = text.substr(at + 1);
     }
-    variables["NVTX_INJECTION64_PATH"] = variables["CUDA_INJECTION64_PATH"] = GAUSSCOPE_INJECT_LIBRARY;
+    variables["NVTX_INJECTION64_PATH"] = variables["CUDA_INJECTION64_PATH"] =
+        GAUSSCOPE_INJECT_LIBRARY;
     variables["LD_LIBRARY_PATH"] = GAUSSCOPE_MOCK_CUDA;
     variables[service::kArmVariable] = "1";
     variables["GAUSSCOPE_NVML"] = "0";
@@ -49,7 +50,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 
 }  // namespace
 
-Program::Program(const std::string& path, std::vector<std::string> arguments, const Environment& environment) {
+Program::Program(const std::string& path, std::vector<std::string> arguments,
+                 const Environment& environment) {
     char folder[] = "/tmp/gs-cupti-test-XXXXXX";
     folder_ = ::mkdtemp(folder);
     ::setenv(service::kDirectoryVariable, folder_.c_str(), 1);
@@ -71,7 +73,8 @@ Program::Program(const std::string& path, std::vector<std::string> arguments, co
     connection_ = std::make_unique<service::Connection>(std::move(*adopted));
 }
 
-void Program::start(const std::string& path, std::vector<std::string> arguments, const Environment& environment) {
+void Program::start(const std::string& path, std::vector<std::string> arguments,
+                    const Environment& environment) {
     std::vector<std::string> variables = variables_of(environment);
     arguments.insert(arguments.begin(), path);
     int down[2], up[2];
@@ -165,7 +168,9 @@ int Program::finish() {
 
 const ServiceStatus& Program::service() const {
     static const ServiceStatus none;
-    return store_.processes().empty() || !store_.processes()[0].service ? none : *store_.processes()[0].service;
+    return store_.processes().empty() || !store_.processes()[0].service
+               ? none
+               : *store_.processes()[0].service;
 }
 
 std::vector<Work> Program::works(GpuWorkKind kind) const {
@@ -219,7 +224,8 @@ std::vector<std::string> Program::instants() const {
 
 double Program::counter(const std::string& name) const {
     for (const CounterSeries& series : store_.counters())
-        if (store_.name(series.name) == name && !series.points.view().empty()) return series.points.view().back().value;
+        if (store_.name(series.name) == name && !series.points.view().empty())
+            return series.points.view().back().value;
     return std::nan("");
 }
 

@@ -1,6 +1,6 @@
-// A program on the mock CUDA driver (tests/support/fake_trainer.cpp, cuda_program.cpp) as a process under the injection
-// library, and what its ring says, read as every client reads it. A process per case: CUDA looks for a tool once.
-// Used by cupti_*_test.cpp.
+// A program on the mock CUDA driver (tests/support/fake_trainer.cpp, cuda_program.cpp) as a process
+// under the injection library, and what its ring says, read as every client reads it. A process per
+// case: CUDA looks for a tool once. Used by cupti_*_test.cpp.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "profiler/service/client.h"
-#include "profiler/store.h"
+#include "profiler/collect/client.h"
+#include "profiler/store/store.h"
 
 namespace gs::cupti_test {
 
@@ -33,9 +33,10 @@ struct Work {
 
 class Program {
   public:
-    /// `path`: which program. Recording from the beginning, loaded through NVTX and CUDA, unless `environment` says
-    /// otherwise (an empty value: not set).
-    Program(const std::string& path, std::vector<std::string> arguments, const Environment& environment = {});
+    /// `path`: which program. Recording from the beginning, loaded through NVTX and CUDA, unless
+    /// `environment` says otherwise (an empty value: not set).
+    Program(const std::string& path, std::vector<std::string> arguments,
+            const Environment& environment = {});
     ~Program();
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;
@@ -64,7 +65,8 @@ class Program {
     const std::filesystem::path& folder() const { return folder_; }
 
   private:
-    void start(const std::string& path, std::vector<std::string> arguments, const Environment& environment);
+    void start(const std::string& path, std::vector<std::string> arguments,
+               const Environment& environment);
     std::filesystem::path folder_;
     pid_t pid_ = -1;
     int to_ = -1, from_ = -1;

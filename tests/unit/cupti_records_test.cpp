@@ -1,4 +1,5 @@
-// The parts of CUPTI's use that need no process: records of every generation and damaged ones, names, buffers.
+// The parts of CUPTI's use that need no process: records of every generation and damaged ones,
+// names, buffers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "profiler/core/ring.h"
+#include "base/record/ring.h"
 #include "profiler/inject/cupti_buffers.h"
 #include "profiler/inject/cupti_names.h"
 #include "profiler/inject/cupti_records.h"
@@ -133,8 +134,10 @@ TEST(CuptiRecords, CopiesAndFills) {
     EXPECT_EQ(d.target, static_cast<std::uint8_t>(abi::MemoryType::device));
     m.target = 7, m.source = 200, m.flags = 0;
     ASSERT_EQ(convert(*converter(24), m, out), Conversion::converted);
-    EXPECT_EQ(detail_of<abi::CopyDetail>(out).target, static_cast<std::uint8_t>(abi::MemoryType::managed));
-    EXPECT_EQ(detail_of<abi::CopyDetail>(out).source, static_cast<std::uint8_t>(abi::MemoryType::unknown));
+    EXPECT_EQ(detail_of<abi::CopyDetail>(out).target,
+              static_cast<std::uint8_t>(abi::MemoryType::managed));
+    EXPECT_EQ(detail_of<abi::CopyDetail>(out).source,
+              static_cast<std::uint8_t>(abi::MemoryType::unknown));
     EXPECT_EQ(out.flags, 0);
 
     rec::MemcpyPeer4 p{};
@@ -178,7 +181,8 @@ TEST(CuptiRecords, CallsWaitsOverheadsMemory) {
     sync.base = {kSynchronization, 3, 10, 20, 6, 2, 17, kNoStream};
     ASSERT_EQ(convert(*c, sync, out), Conversion::converted);
     EXPECT_EQ(out.device, 3);
-    EXPECT_EQ(detail_of<abi::SyncDetail>(out).type, static_cast<std::uint32_t>(abi::SyncType::stream));
+    EXPECT_EQ(detail_of<abi::SyncDetail>(out).type,
+              static_cast<std::uint32_t>(abi::SyncType::stream));
     EXPECT_EQ(detail_of<abi::SyncDetail>(out).event, 0u);
     ASSERT_EQ(convert(*converter(24), sync.base, out), Conversion::converted);
 
@@ -186,10 +190,12 @@ TEST(CuptiRecords, CallsWaitsOverheadsMemory) {
     o.base = {kOverhead, 5u << 16, kObjectThread, 1, 777, 0, 10, 20, 0, 0};
     ASSERT_EQ(convert(*c, o, out), Conversion::converted);
     EXPECT_EQ(out.stream, 777u);
-    EXPECT_EQ(detail_of<abi::OverheadDetail>(out).type, static_cast<std::uint32_t>(abi::OverheadType::function_load));
+    EXPECT_EQ(detail_of<abi::OverheadDetail>(out).type,
+              static_cast<std::uint32_t>(abi::OverheadType::function_load));
     o.base.type = 77u << 16;
     ASSERT_EQ(convert(*c, o, out), Conversion::converted);
-    EXPECT_EQ(detail_of<abi::OverheadDetail>(out).type, static_cast<std::uint32_t>(abi::OverheadType::other));
+    EXPECT_EQ(detail_of<abi::OverheadDetail>(out).type,
+              static_cast<std::uint32_t>(abi::OverheadType::other));
 
     rec::Memory4 m{};
     m.base.kind = kMemory, m.base.operation = 2, m.base.memory = 3;
@@ -290,7 +296,8 @@ TEST(CuptiNames, OneIdForOneName) {
     EXPECT_NE(names->id_of(place), id);
     EXPECT_EQ(names->id_of(nullptr), 0u);
     std::set<StringId> ids;
-    for (int i = 0; i < 6000; ++i) ids.insert(names->id_of(("kernel_" + std::to_string(i)).c_str()));
+    for (int i = 0; i < 6000; ++i)
+        ids.insert(names->id_of(("kernel_" + std::to_string(i)).c_str()));
     EXPECT_EQ(names->id_of("kernel_5"), *std::next(ids.begin(), 5));
 }
 
@@ -307,8 +314,9 @@ TEST(CuptiNames, CallsWorthARecord) {
     EXPECT_EQ(name("cudaGraphLaunch_v10000"), "cudaGraphLaunch");
     EXPECT_EQ(name("cuLibraryLoadData"), "cuLibraryLoadData");
     for (const char* other :
-         {"cudaGetLastError_v3020", "cuCtxGetCurrent", "cudaGraphAddMemcpyNode_v10000", "cudaEventRecord_v3020",
-          "cudaLaunchHostFunc_v10000", "cudaFuncGetAttributes_v3020", "cuMemGetInfo_v2", "nonsense", ""})
+         {"cudaGetLastError_v3020", "cuCtxGetCurrent", "cudaGraphAddMemcpyNode_v10000",
+          "cudaEventRecord_v3020", "cudaLaunchHostFunc_v10000", "cudaFuncGetAttributes_v3020",
+          "cuMemGetInfo_v2", "nonsense", ""})
         EXPECT_EQ(name(other), "") << other;
 }
 

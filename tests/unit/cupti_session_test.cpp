@@ -1,5 +1,6 @@
-// What becomes of CUPTI in a watched program: another tool has it or wants it, buffers run out, records are dropped,
-// damaged or refused. NVTX ranges must go on through all of it, and the trace must say what happened.
+// What becomes of CUPTI in a watched program: another tool has it or wants it, buffers run out,
+// records are dropped, damaged or refused. NVTX ranges must go on through all of it, and the trace
+// must say what happened.
 #include <set>
 #include <thread>
 
@@ -42,8 +43,9 @@ TEST(CuptiSession, CallsThatMatterAndNoOthers) {
     }
     std::multiset<std::string> copies;
     for (const Work& w : program.works(GpuWorkKind::copy)) copies.insert(w.name);
-    EXPECT_EQ(copies, (std::multiset<std::string>{"copy host to device", "copy host to device", "copy device to host",
-                                                  "copy device to device", "copy device to device"}));
+    EXPECT_EQ(copies, (std::multiset<std::string>{"copy host to device", "copy host to device",
+                                                  "copy device to host", "copy device to device",
+                                                  "copy device to device"}));
 }
 
 TEST(CuptiSession, HeldByAnotherTool) {
@@ -68,7 +70,8 @@ TEST(CuptiSession, HeldByAnotherTool) {
 
 // Nobody asks: the first retry comes after a second.
 TEST(CuptiSession, TakenByItselfWhenTheOtherToolHasGone) {
-    Program program(program_path(), {}, {{"MOCK_CUPTI_HELD_BY", "somebody"}, {"MOCK_CUDA_VERSION", "12040"}});
+    Program program(program_path(), {},
+                    {{"MOCK_CUPTI_HELD_BY", "somebody"}, {"MOCK_CUDA_VERSION", "12040"}});
     EXPECT_EQ(program.tell("launch 1"), "ok");
     program.drain_until([&] { return program.service().cupti == CuptiState::held; });
     // CUPTI 12 cannot tell who it is.
@@ -89,9 +92,11 @@ TEST(CuptiSession, ReleasedCompletelyAndTakenAgain) {
     EXPECT_EQ(program.tell("busy"), "ok");
     EXPECT_EQ(program.ask(Op::release_cupti).answer, static_cast<std::uint32_t>(Answer::done));
     EXPECT_EQ(program.tell("quiet"), "ok");
-    // Nothing stays: detached at the end of one of the program's calls, no kind, no call, no callback enabled.
+    // Nothing stays: detached at the end of one of the program's calls, no kind, no call, no
+    // callback enabled.
     EXPECT_EQ(program.status("finalized"), 1);
-    for (const char* what : {"subscribed", "kinds", "calls", "domains"}) EXPECT_EQ(program.status(what), 0) << what;
+    for (const char* what : {"subscribed", "kinds", "calls", "domains"})
+        EXPECT_EQ(program.status(what), 0) << what;
     program.drain_until([&] { return program.service().cupti == CuptiState::released; });
     EXPECT_EQ(program.service().cupti_reason, "on request");
     const std::size_t kernels = program.kernels();
@@ -100,7 +105,8 @@ TEST(CuptiSession, ReleasedCompletelyAndTakenAgain) {
     EXPECT_EQ(program.kernels(), kernels);
     // Now the other tool gets it, and we do not.
     EXPECT_EQ(program.tell("subscribe"), "0");
-    EXPECT_EQ(program.ask(Op::acquire_cupti).answer, static_cast<std::uint32_t>(Answer::not_possible));
+    EXPECT_EQ(program.ask(Op::acquire_cupti).answer,
+              static_cast<std::uint32_t>(Answer::not_possible));
     EXPECT_EQ(program.tell("unsubscribe"), "0");
     EXPECT_EQ(program.ask(Op::acquire_cupti).answer, static_cast<std::uint32_t>(Answer::done));
     EXPECT_EQ(program.tell("range after 3"), "ok");
@@ -111,13 +117,15 @@ TEST(CuptiSession, ReleasedCompletelyAndTakenAgain) {
     EXPECT_EQ(program.finish(), 0);
 }
 
-// A program that makes no CUDA call gives no chance to detach; the other tool gets CUPTI all the same.
+// A program that makes no CUDA call gives no chance to detach; the other tool gets CUPTI all the
+// same.
 TEST(CuptiSession, ReleasedByAnIdleProgram) {
     Program program(program_path(), {});
     EXPECT_EQ(program.tell("launch 3"), "ok");
     program.drain_until([&] { return program.kernels() == 3; });
     EXPECT_EQ(program.ask(Op::release_cupti).answer, static_cast<std::uint32_t>(Answer::done));
-    for (const char* what : {"subscribed", "kinds", "calls", "domains"}) EXPECT_EQ(program.status(what), 0) << what;
+    for (const char* what : {"subscribed", "kinds", "calls", "domains"})
+        EXPECT_EQ(program.status(what), 0) << what;
     EXPECT_EQ(program.tell("subscribe"), "0");
     EXPECT_EQ(program.tell("unsubscribe"), "0");
     EXPECT_EQ(program.ask(Op::acquire_cupti).answer, static_cast<std::uint32_t>(Answer::done));
@@ -138,7 +146,8 @@ TEST(CuptiSession, DisarmedNothingStays) {
     EXPECT_EQ(program.service().cupti_reason, "with the program's next CUDA call");
     EXPECT_EQ(program.tell("launch 1"), "ok");
     EXPECT_EQ(program.status("finalized"), 1);
-    for (const char* what : {"subscribed", "kinds", "calls", "domains"}) EXPECT_EQ(program.status(what), 0) << what;
+    for (const char* what : {"subscribed", "kinds", "calls", "domains"})
+        EXPECT_EQ(program.status(what), 0) << what;
     program.drain_until([&] { return program.service().cupti_reason == "nobody records"; });
     EXPECT_EQ(program.kernels(), 2u);
     EXPECT_EQ(program.ask(Op::arm).answer, static_cast<std::uint32_t>(Answer::done));
@@ -154,7 +163,8 @@ TEST(CuptiSession, DisarmedAndArmedWhileIdle) {
         EXPECT_EQ(program.ask(Op::arm).answer, static_cast<std::uint32_t>(Answer::done));
         program.drain_until([&] { return program.service().cupti == CuptiState::recording; });
         EXPECT_EQ(program.tell("launch 2"), "ok");
-        program.drain_until([&] { return program.kernels() == 2u * static_cast<std::size_t>(round); });
+        program.drain_until(
+            [&] { return program.kernels() == 2u * static_cast<std::size_t>(round); });
         EXPECT_EQ(program.ask(Op::disarm).answer, static_cast<std::uint32_t>(Answer::done));
     }
     EXPECT_EQ(program.status("finalized"), 0);
@@ -166,7 +176,9 @@ TEST(CuptiSession, PausedByTheBudget) {
     EXPECT_EQ(program.tell("busy"), "ok");
     program.drain_until([&] { return program.kernels() > 10; });
     EXPECT_EQ(program.ask(Op::set_budget, 1).answer, static_cast<std::uint32_t>(Answer::done));
-    program.drain_until([&] { return program.service().cupti == CuptiState::paused && program.status("kinds") == 0; });
+    program.drain_until([&] {
+        return program.service().cupti == CuptiState::paused && program.status("kinds") == 0;
+    });
     EXPECT_EQ(program.status("subscribed"), 1);
     EXPECT_EQ(program.ask(Op::set_budget, 0).answer, static_cast<std::uint32_t>(Answer::done));
     program.drain_until([&] { return program.service().cupti == CuptiState::recording; });
@@ -191,8 +203,11 @@ TEST_P(Exhausted, LossIsCountedAndRecordingGoesOn) {
     EXPECT_EQ(program.kernels(), 1u);
     EXPECT_EQ(program.tell("hoard 0"), "0");
     // What was lost is counted exactly: what CUPTI dropped, or what it delivered into the void.
-    const auto lost = [&] { return program.status("dropped") + program.status("delivered") - delivered; };
-    program.drain_until([&] { return static_cast<long>(program.service().cupti_dropped) == lost(); });
+    const auto lost = [&] {
+        return program.status("dropped") + program.status("delivered") - delivered;
+    };
+    program.drain_until(
+        [&] { return static_cast<long>(program.service().cupti_dropped) == lost(); });
     EXPECT_EQ(program.tell("launch 2"), "ok");
     program.drain_until([&] { return program.kernels() == 3; });
     EXPECT_EQ(program.finish(), 0);
@@ -212,18 +227,21 @@ TEST(CuptiSession, WhatCuptiDropsIsTold) {
 
 class Damaged : public testing::TestWithParam<std::pair<const char*, const char*>> {};
 INSTANTIATE_TEST_SUITE_P(Cupti, Damaged,
-                         testing::Values(std::pair("MOCK_CUPTI_CUT", "13000"), std::pair("MOCK_CUPTI_CUT", "12040"),
+                         testing::Values(std::pair("MOCK_CUPTI_CUT", "13000"),
+                                         std::pair("MOCK_CUPTI_CUT", "12040"),
                                          std::pair("MOCK_CUPTI_FORGE", "13000"),
                                          std::pair("MOCK_CUPTI_FORGE", "12040")));
 
 // The program must not crash, and what is whole must come through.
 TEST_P(Damaged, RecordsAreLeftOutAndCounted) {
-    Program program(program_path(), {}, {{GetParam().first, "1"}, {"MOCK_CUDA_VERSION", GetParam().second}});
+    Program program(program_path(), {},
+                    {{GetParam().first, "1"}, {"MOCK_CUDA_VERSION", GetParam().second}});
     for (int i = 0; i < 20; ++i) {
         EXPECT_EQ(program.tell("launch 10"), "ok");
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
-    program.drain_until([&] { return program.kernels() > 0 && program.service().cupti_dropped > 0; });
+    program.drain_until(
+        [&] { return program.kernels() > 0 && program.service().cupti_dropped > 0; });
     EXPECT_EQ(program.finish(), 0);
     // A cut buffer loses its last record, a forged kernel only itself.
     EXPECT_GE(program.kernels() + program.service().cupti_dropped, 200u);
@@ -244,23 +262,30 @@ TEST(CuptiSession, NoCuptiNoKernelsAndAReason) {
         CuptiState state;
         const char* reason;
     } cases[] = {
-        {{{"GAUSSCOPE_CUPTI_LIBRARY", "/nowhere/libcupti.so"}}, CuptiState::unavailable, "no libcupti found"},
+        {{{"GAUSSCOPE_CUPTI_LIBRARY", "/nowhere/libcupti.so"}},
+         CuptiState::unavailable,
+         "no libcupti found"},
         {{{"MOCK_CUPTI_VERSION", "12"}}, CuptiState::unavailable, "older than CUDA 11.8"},
-        {{{"MOCK_CUPTI_REFUSE", "10"}}, CuptiState::unavailable, "kernels: CUPTI_ERROR_NOT_SUPPORTED"},
+        {{{"MOCK_CUPTI_REFUSE", "10"}},
+         CuptiState::unavailable,
+         "kernels: CUPTI_ERROR_NOT_SUPPORTED"},
         {{{"GAUSSCOPE_CUPTI", "0"}}, CuptiState::not_asked, "switched off by GAUSSCOPE_CUPTI=0"},
     };
     for (const auto& c : cases) {
         Program program(program_path(), {}, c.environment);
         EXPECT_EQ(program.tell("range here 2"), "ok");
-        program.drain_until([&] { return has_range(program, "here") && !program.service().cupti_reason.empty(); });
+        program.drain_until(
+            [&] { return has_range(program, "here") && !program.service().cupti_reason.empty(); });
         EXPECT_EQ(program.service().cupti, c.state) << c.reason;
-        EXPECT_NE(program.service().cupti_reason.find(c.reason), std::string::npos) << program.service().cupti_reason;
+        EXPECT_NE(program.service().cupti_reason.find(c.reason), std::string::npos)
+            << program.service().cupti_reason;
         EXPECT_EQ(program.kernels(), 0u);
         EXPECT_EQ(program.finish(), 0);
     }
 }
 
-// No CUDA call so far: nothing is loaded or initialised on the program's behalf, for it may still fork.
+// No CUDA call so far: nothing is loaded or initialised on the program's behalf, for it may still
+// fork.
 TEST(CuptiSession, AProgramThatHasNotUsedCudaIsLeftAlone) {
     Program program(program_path(), {});
     program.drain_until([&] { return !program.service().cupti_reason.empty(); });

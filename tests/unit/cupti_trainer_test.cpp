@@ -1,5 +1,6 @@
-// A trainer shaped like PyTorch's, traced through the injection library and the mock CUPTI: does every kernel come out
-// with the call and the NVTX range it was launched in? The trainer itself writes down what is true.
+// A trainer shaped like PyTorch's, traced through the injection library and the mock CUPTI: does
+// every kernel come out with the call and the NVTX range it was launched in? The trainer itself
+// writes down what is true.
 #include <fstream>
 #include <map>
 #include <set>
@@ -54,18 +55,20 @@ std::ostream& operator<<(std::ostream& out, const Kind& k) { return out << k.nam
 
 class Generation : public testing::TestWithParam<Kind> {};
 
-/// The same on CUPTI 13.0 and 12.4, in any order, by a clock of its own, and with records of an intermediate
-/// generation.
-INSTANTIATE_TEST_SUITE_P(Cupti, Generation,
-                         testing::Values(Kind{"v13", {}}, Kind{"v12", {{"MOCK_CUDA_VERSION", "12040"}}},
-                                         Kind{"v12_8", {{"MOCK_CUDA_VERSION", "12080"}, {"MOCK_CUPTI_VERSION", "26"}}},
-                                         Kind{"shuffled", {{"MOCK_CUPTI_SHUFFLE", "1"}}},
-                                         Kind{"own_clock", {{"MOCK_CUPTI_CLOCK_OFFSET", "3600000000000"}}}),
-                         [](const auto& kind) { return std::string(kind.param.name); });
+/// The same on CUPTI 13.0 and 12.4, in any order, by a clock of its own, and with records of an
+/// intermediate generation.
+INSTANTIATE_TEST_SUITE_P(
+    Cupti, Generation,
+    testing::Values(Kind{"v13", {}}, Kind{"v12", {{"MOCK_CUDA_VERSION", "12040"}}},
+                    Kind{"v12_8", {{"MOCK_CUDA_VERSION", "12080"}, {"MOCK_CUPTI_VERSION", "26"}}},
+                    Kind{"shuffled", {{"MOCK_CUPTI_SHUFFLE", "1"}}},
+                    Kind{"own_clock", {{"MOCK_CUPTI_CLOCK_OFFSET", "3600000000000"}}}),
+    [](const auto& kind) { return std::string(kind.param.name); });
 
 TEST_P(Generation, EveryKernelHasItsCallAndItsRange) {
     const std::string file = truth_file();
-    Program program(trainer_path(), {"--iterations", "20", "--truth", file}, GetParam().environment);
+    Program program(trainer_path(), {"--iterations", "20", "--truth", file},
+                    GetParam().environment);
     ASSERT_EQ(program.finish(), 0);
     const auto truth = truth_of(file);
     std::filesystem::remove(file);
@@ -81,10 +84,12 @@ TEST_P(Generation, EveryKernelHasItsCallAndItsRange) {
         ASSERT_NE(found, truth.end()) << w.detail.correlation;
         EXPECT_TRUE(seen.insert(w.detail.correlation).second) << "twice: " << w.detail.correlation;
         const Launched& t = found->second;
-        EXPECT_NE(t.symbol.find(identifier_of(w.name)), std::string::npos) << t.symbol << " became " << w.name;
+        EXPECT_NE(t.symbol.find(identifier_of(w.name)), std::string::npos)
+            << t.symbol << " became " << w.name;
         EXPECT_EQ(w.tid, t.tid) << w.name;
         EXPECT_LE(w.launch_ns, w.begin_ns) << w.name << ": ran before it was launched";
-        // The autograd thread opens no ranges: its kernels belong to what the main thread was doing.
+        // The autograd thread opens no ranges: its kernels belong to what the main thread was
+        // doing.
         EXPECT_EQ(w.inferred, t.range == "-") << w.name;
         EXPECT_EQ(w.range, t.range == "-" ? "backward" : t.range) << w.name;
         inferred += w.inferred;
@@ -98,9 +103,10 @@ TEST(Trainer, NamesAndNumbersOfKernels) {
     std::map<std::string, Work> by_name;
     for (const Work& w : program.works()) by_name[w.name] = w;
     ASSERT_TRUE(by_name.contains("gsplat::rasterize_to_pixels_3dgs_fwd_kernel<3u, float>"));
-    ASSERT_TRUE(by_name.contains(
-        "at::native::vectorized_elementwise_kernel<4, at::native::BinaryFunctor<at::native::AddFunctor>, "
-        "at::native::Array<char*, 3> >"));
+    ASSERT_TRUE(
+        by_name.contains("at::native::vectorized_elementwise_kernel<4, "
+                         "at::native::BinaryFunctor<at::native::AddFunctor>, "
+                         "at::native::Array<char*, 3> >"));
     const Work& raster = by_name["gsplat::rasterize_to_pixels_3dgs_fwd_kernel<3u, float>"];
     EXPECT_EQ(raster.detail.registers, 56);
     EXPECT_EQ(raster.detail.static_shared, 8192u);
@@ -111,7 +117,8 @@ TEST(Trainer, NamesAndNumbersOfKernels) {
 }
 
 TEST(Trainer, CopiesWaitsAllocationsAndTheGpu) {
-    Program program(trainer_path(), {"--iterations", "10", "--item-every", "5", "--densify-every", "10"});
+    Program program(trainer_path(),
+                    {"--iterations", "10", "--item-every", "5", "--densify-every", "10"});
     ASSERT_EQ(program.finish(), 0);
     std::size_t uploads = 0, items = 0;
     for (const Work& w : program.works(GpuWorkKind::copy)) {
@@ -165,7 +172,8 @@ TEST(Trainer, GraphsNodeByNodeOrAsAWhole) {
         for (const auto& [correlation, count] : nodes) EXPECT_EQ(count, 3);
         EXPECT_TRUE(program.works(GpuWorkKind::graph).empty());
     }
-    Program program(trainer_path(), {"--iterations", "4", "--graph"}, {{"GAUSSCOPE_CUPTI_GRAPHS", "whole"}});
+    Program program(trainer_path(), {"--iterations", "4", "--graph"},
+                    {{"GAUSSCOPE_CUPTI_GRAPHS", "whole"}});
     ASSERT_EQ(program.finish(), 0);
     const std::vector<Work> graphs = program.works(GpuWorkKind::graph);
     ASSERT_EQ(graphs.size(), 4u);
@@ -188,7 +196,8 @@ TEST(Trainer, FoundWhenOnlyNvtxLoadedUs) {
 
 // The driver alone loads us.
 TEST(Trainer, WithoutNvtxKernelsAreThere) {
-    Program program(trainer_path(), {"--iterations", "3", "--no-nvtx"}, {{"NVTX_INJECTION64_PATH", ""}});
+    Program program(trainer_path(), {"--iterations", "3", "--no-nvtx"},
+                    {{"NVTX_INJECTION64_PATH", ""}});
     ASSERT_EQ(program.finish(), 0);
     ASSERT_GE(program.kernels(), 45u);
     for (const Work& w : program.works()) {

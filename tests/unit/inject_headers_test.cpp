@@ -70,7 +70,8 @@ SAME(kMessageUnicode, NVTX_MESSAGE_TYPE_UNICODE);
 SAME(kMessageRegistered, NVTX_MESSAGE_TYPE_REGISTERED);
 
 static_assert(sizeof(EventAttributes) == NVTX_EVENT_ATTRIB_STRUCT_SIZE);
-#define SAME_FIELD(ours, theirs) SAME(offsetof(EventAttributes, ours), offsetof(nvtxEventAttributes_t, theirs))
+#define SAME_FIELD(ours, theirs) \
+    SAME(offsetof(EventAttributes, ours), offsetof(nvtxEventAttributes_t, theirs))
 SAME_FIELD(version, version);
 SAME_FIELD(size, size);
 SAME_FIELD(category, category);
@@ -87,12 +88,15 @@ static_assert(sizeof(Callbacks) == sizeof(NvtxExportTableCallbacks) &&
 static_assert(sizeof(VersionInfo) == sizeof(NvtxExportTableVersionInfo) &&
               offsetof(VersionInfo, set_injection_version) ==
                   offsetof(NvtxExportTableVersionInfo, SetInjectionNvtxVersion));
-static_assert(sizeof(FunctionTable) == sizeof(NvtxFunctionTable) && sizeof(Domain) == sizeof(nvtxDomainHandle_t));
+static_assert(sizeof(FunctionTable) == sizeof(NvtxFunctionTable) &&
+              sizeof(Domain) == sizeof(nvtxDomainHandle_t));
 
 TEST(NvtxAbi, IsThatOfTheHeaders) { SUCCEED(); }  // the compiler has looked
 
 }  // namespace
 }  // namespace gs::inject::nvtx
 #else
-TEST(NvtxAbi, IsThatOfTheHeaders) { GTEST_SKIP() << "the NVTX headers of a CUDA toolkit are not installed"; }
+TEST(NvtxAbi, IsThatOfTheHeaders) {
+    GTEST_SKIP() << "the NVTX headers of a CUDA toolkit are not installed";
+}
 #endif

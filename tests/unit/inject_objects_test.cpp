@@ -1,5 +1,5 @@
-// Shared objects around the injection library: several that use NVTX, some unloaded again; another tool behind it; and
-// what the library itself brings into a foreign process.
+// Shared objects around the injection library: several that use NVTX, some unloaded again; another
+// tool behind it; and what the library itself brings into a foreign process.
 #include "tests/unit/inject_program.h"
 
 #include <fmt/format.h>
@@ -38,7 +38,8 @@ TEST_P(Objects, EveryObjectOfAProcessIsHeard) {
 
 TEST_P(Objects, UnloadedObjectsAreLeftAlone) {
     Program program(GetParam(), {"unloads", GetParam().object}, {{service::kArmVariable, "0"}});
-    // Armed while the object is there, disarmed while it is not; the next one may lie at the same place.
+    // Armed while the object is there, disarmed while it is not; the next one may lie at the same
+    // place.
     for (const bool armed : {true, false, true, false}) {
         ASSERT_EQ(program.wait_until_ready(), "ready\n");
         program.arm(armed);
@@ -58,9 +59,10 @@ TEST_P(Objects, AnotherToolGetsEverythingInItsOwnTerms) {
     const std::filesystem::path log =
         std::filesystem::temp_directory_path() / fmt::format("gs-nvtx-tool-{}.log", ::getpid());
     std::filesystem::remove(log);
-    Program program(
-        GetParam(), {"toggled"},
-        {{service::kArmVariable, "0"}, {"GAUSSCOPE_CHAIN_NVTX", GAUSSCOPE_NVTX_TOOL}, {"NVTX_TOOL_LOG", log.string()}});
+    Program program(GetParam(), {"toggled"},
+                    {{service::kArmVariable, "0"},
+                     {"GAUSSCOPE_CHAIN_NVTX", GAUSSCOPE_NVTX_TOOL},
+                     {"NVTX_TOOL_LOG", log.string()}});
     for (int phase = 0; phase < 5; ++phase) {
         ASSERT_EQ(program.wait_until_ready(), "ready\n");
         if (phase < 4) program.arm(phase % 2 == 0);
@@ -68,7 +70,8 @@ TEST_P(Objects, AnotherToolGetsEverythingInItsOwnTerms) {
     }
     EXPECT_EQ(program.wait(), 0);
     std::string expected =
-        "domain early domain = 1\nstring 1 early string = 2\npush open across\nstart started before\n";
+        "domain early domain = 1\nstring 1 early string = 2\npush open across\nstart started "
+        "before\n";
     for (int phase = 0; phase < 4; ++phase)
         expected += fmt::format("push phase {}\npush in 1 #2\npop in 1\npop\n", phase);
     expected += "end 4711\npop\npush the end\npop\n";
@@ -101,7 +104,8 @@ TEST_P(Objects, GausscopesOwnDomainIsNotRecordedTwice) {
 INSTANTIATE_TEST_SUITE_P(Client, Objects, testing::ValuesIn(Program::builds()), name_of_build);
 
 TEST(InjectLibrary, NeedsNothingButTheCLibrary) {
-    if (std::string(GAUSSCOPE_SANITIZED) != "") GTEST_SKIP() << "sanitizers bring libraries of their own";
+    if (std::string(GAUSSCOPE_SANITIZED) != "")
+        GTEST_SKIP() << "sanitizers bring libraries of their own";
     const std::string dynamic = output_of("readelf -dW " + Program::library());
     ASSERT_NE(dynamic.find("NEEDED"), std::string::npos) << "readelf is missing";
     std::istringstream lines(dynamic);
@@ -116,7 +120,8 @@ TEST(InjectLibrary, NeedsNothingButTheCLibrary) {
 }
 
 TEST(InjectLibrary, ExportsTheEntryPointsOnly) {
-    if (std::string(GAUSSCOPE_SANITIZED) != "") GTEST_SKIP() << "sanitizers export symbols of their own";
+    if (std::string(GAUSSCOPE_SANITIZED) != "")
+        GTEST_SKIP() << "sanitizers export symbols of their own";
     std::istringstream lines(output_of("nm -D --defined-only " + Program::library()));
     std::vector<std::string> names;
     for (std::string address, kind, name; lines >> address >> kind >> name;) names.push_back(name);

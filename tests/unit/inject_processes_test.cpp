@@ -1,4 +1,5 @@
-// Processes under the injection library: armed and disarmed at run time, forked, replaced by exec, ended in every way.
+// Processes under the injection library: armed and disarmed at run time, forked, replaced by exec,
+// ended in every way.
 #include "tests/unit/inject_program.h"
 
 namespace gs::inject_test {
@@ -93,10 +94,12 @@ TEST_P(Process, ABudgetLeavesOutWholeIterations) {
     ASSERT_EQ(program.wait_until_ready(), "ready\n");
     ASSERT_TRUE(program.connection().ask(service::Op::set_budget, 1000));
     program.arm(true);
-    // Long enough for the gate to have closed and opened some times; on a busy machine that is later.
+    // Long enough for the gate to have closed and opened some times; on a busy machine that is
+    // later.
     const auto begin = std::chrono::steady_clock::now();
     const auto least = begin + std::chrono::seconds(1), most = begin + std::chrono::seconds(20);
-    for (auto now = begin; now < least || (now < most && program.drain().last().service->budget_skipped == 0);
+    for (auto now = begin;
+         now < least || (now < most && program.drain().last().service->budget_skipped == 0);
          now = std::chrono::steady_clock::now()) {
         program.drain();
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -108,7 +111,8 @@ TEST_P(Process, ABudgetLeavesOutWholeIterations) {
     EXPECT_LE(seen.last().service->unmatched_ends, 2u);  // of what was open when it was armed
     const std::vector<Seen> iterations = seen.called("iteration");
     ASSERT_GT(iterations.size(), 1u);
-    for (const Seen& s : seen.called("stage")) EXPECT_TRUE(s.depth == 1 || s.begin_ns < iterations.front().begin_ns);
+    for (const Seen& s : seen.called("stage"))
+        EXPECT_TRUE(s.depth == 1 || s.begin_ns < iterations.front().begin_ns);
 }
 
 TEST_P(Process, AForkedChildRecordsNothing) {
@@ -124,7 +128,8 @@ TEST_P(Process, AForkedChildRecordsNothing) {
     EXPECT_EQ(seen.count("in the child's thread"), 0u);
     EXPECT_EQ(seen.last().loss.total(), 0u);
     EXPECT_EQ(seen.last().service->unmatched_ends, 0u);
-    EXPECT_EQ(service::find_producers().size(), 1u);  // the child's exit has not taken the parent's socket away
+    EXPECT_EQ(service::find_producers().size(),
+              1u);  // the child's exit has not taken the parent's socket away
     program.go_on();
     EXPECT_EQ(program.wait(), 0);
     EXPECT_TRUE(service::find_producers().empty());  // the parent's own has

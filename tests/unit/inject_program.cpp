@@ -69,24 +69,29 @@ std::vector<std::string> Recording::threads() const {
 }
 
 std::vector<Program::Build> Program::builds() {
-    std::vector<Build> all{{GAUSSCOPE_NVTX_PROGRAM, GAUSSCOPE_NVTX_OBJECT, GAUSSCOPE_NVTX_OBJECT_2}};
+    std::vector<Build> all{
+        {GAUSSCOPE_NVTX_PROGRAM, GAUSSCOPE_NVTX_OBJECT, GAUSSCOPE_NVTX_OBJECT_2}};
 #ifdef GAUSSCOPE_NVTX_PROGRAM_TOOLKIT
-    all.push_back({GAUSSCOPE_NVTX_PROGRAM_TOOLKIT, GAUSSCOPE_NVTX_OBJECT_TOOLKIT, GAUSSCOPE_NVTX_OBJECT});
+    all.push_back(
+        {GAUSSCOPE_NVTX_PROGRAM_TOOLKIT, GAUSSCOPE_NVTX_OBJECT_TOOLKIT, GAUSSCOPE_NVTX_OBJECT});
 #endif
     return all;
 }
 std::string Program::library() { return GAUSSCOPE_INJECT_LIBRARY; }
 
-Program::Program(const Build& build, std::vector<std::string> arguments, const Environment& environment) {
+Program::Program(const Build& build, std::vector<std::string> arguments,
+                 const Environment& environment) {
     char folder[] = "/tmp/gs-inject-test-XXXXXX";
     folder_ = ::mkdtemp(folder);
     // The client in this test looks there, too.
     ::setenv(service::kDirectoryVariable, folder_.c_str(), 1);
-    std::map<std::string, std::string> variables{
-        {"NVTX_INJECTION64_PATH", library()}, {service::kArmVariable, "1"}, {"GAUSSCOPE_NVML", "0"}};
+    std::map<std::string, std::string> variables{{"NVTX_INJECTION64_PATH", library()},
+                                                 {service::kArmVariable, "1"},
+                                                 {"GAUSSCOPE_NVML", "0"}};
     for (char** v = environ; *v != nullptr; ++v) {
         const std::string text = *v;
-        variables.try_emplace(text.substr(0, text.find('=')), text.substr(std::min(text.find('=') + 1, text.size())));
+        variables.try_emplace(text.substr(0, text.find('=')),
+                              text.substr(std::min(text.find('=') + 1, text.size())));
     }
     for (const auto& [name, value] : environment) variables[name] = value;
     std::vector<std::string> texts;
@@ -103,7 +108,9 @@ Program::Program(const Build& build, std::vector<std::string> arguments, const E
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawn_file_actions_adddup2(&actions, down[0], 0);
     ::posix_spawn_file_actions_adddup2(&actions, up[1], 1);
-    EXPECT_EQ(::posix_spawn(&pid_, build.program.c_str(), &actions, nullptr, argv.data(), words.data()), 0)
+    EXPECT_EQ(
+        ::posix_spawn(&pid_, build.program.c_str(), &actions, nullptr, argv.data(), words.data()),
+        0)
         << build.program;
     ::posix_spawn_file_actions_destroy(&actions);
     ::close(down[0]);

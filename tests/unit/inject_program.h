@@ -1,5 +1,6 @@
-// A program that uses NVTX (tests/support/nvtx_program.cpp) as a process under the injection library, and what its ring
-// says. Every test starts its own: NVTX looks for a tool once in a process. Used by inject_*_test.cpp.
+// A program that uses NVTX (tests/support/nvtx_program.cpp) as a process under the injection
+// library, and what its ring says. Every test starts its own: NVTX looks for a tool once in a
+// process. Used by inject_*_test.cpp.
 #pragma once
 
 #include <fcntl.h>
@@ -17,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-#include "profiler/service/client.h"
+#include "profiler/collect/client.h"
 
 namespace gs::inject_test {
 
@@ -65,13 +66,16 @@ class Program {
     static std::vector<Build> builds();
     static std::string library();
 
-    /// Starts it with `arguments`, recording from its first range on unless `environment` says otherwise.
-    Program(const Build& build, std::vector<std::string> arguments, const Environment& environment = {});
+    /// Starts it with `arguments`, recording from its first range on unless `environment` says
+    /// otherwise.
+    Program(const Build& build, std::vector<std::string> arguments,
+            const Environment& environment = {});
     ~Program();
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;
 
-    /// What it has printed until it is ready for the next step; "gone" at the end when it ended instead.
+    /// What it has printed until it is ready for the next step; "gone" at the end when it ended
+    /// instead.
     std::string wait_until_ready();
     /// Lets it go on.
     void go_on() const { static_cast<void>(!::write(to_, "\n", 1)); }

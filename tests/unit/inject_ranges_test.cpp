@@ -1,4 +1,5 @@
-// What a program tells NVTX is what a reader of its ring sees: names, domains, categories, payloads, threads, nesting.
+// What a program tells NVTX is what a reader of its ring sees: names, domains, categories,
+// payloads, threads, nesting.
 #include "tests/unit/inject_program.h"
 
 #include <bit>

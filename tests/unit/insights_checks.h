@@ -1,11 +1,12 @@
-// What tests ask of insights: a rule's finding, whether a rule was asked and found nothing, why it was not asked.
+// What tests ask of insights: a rule's finding, whether a rule was asked and found nothing, why it
+// was not asked.
 #pragma once
 
 #include <algorithm>
 #include <string>
 #include <string_view>
 
-#include "profiler/insights/finding.h"
+#include "profiler/insights/insight.h"
 #include "tests/unit/trace_maker.h"
 
 namespace gs::test {
@@ -16,8 +17,9 @@ inline const Insight* find(const Insights& insights, std::string_view rule) {
     return nullptr;
 }
 inline bool is_clear(const Insights& insights, std::string_view rule) {
-    return std::any_of(insights.clear.begin(), insights.clear.end(),
-                       [&](const std::string& c) { return c.starts_with(std::string(rule) + " "); });
+    return std::any_of(insights.clear.begin(), insights.clear.end(), [&](const std::string& c) {
+        return c.starts_with(std::string(rule) + " ");
+    });
 }
 inline std::string why(const Insights& insights, std::string_view rule) {
     for (const Unanswered& u : insights.unanswered)

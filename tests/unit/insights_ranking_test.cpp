@@ -1,5 +1,5 @@
-// A trace in the shape of a PyTorch trainer with several faults of different size: the order of the findings, what they
-// point at, the reports; options; several processes.
+// A trace in the shape of a PyTorch trainer with several faults of different size: the order of the
+// findings, what they point at, the reports; options; several processes.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "profiler/insights/finding.h"
+#include "profiler/insights/insight.h"
 #include "tests/unit/trace_maker.h"
 
 namespace gs {
@@ -15,8 +15,9 @@ namespace {
 
 using namespace test;
 
-/// 20 ms an iteration: next(loader) 6 ms, a pageable copy of 1 ms, forward and backward (launched by autograd's thread)
-/// as short kernels, loss.item(), and the optimizer after a pause of 2 ms that it leaves.
+/// 20 ms an iteration: next(loader) 6 ms, a pageable copy of 1 ms, forward and backward (launched
+/// by autograd's thread) as short kernels, loss.item(), and the optimizer after a pause of 2 ms
+/// that it leaves.
 TraceMaker faulty_trainer(std::uint32_t pid = 77) {
     TraceMaker maker(pid);
     maker.device();
@@ -25,7 +26,8 @@ TraceMaker faulty_trainer(std::uint32_t pid = 77) {
     std::uint64_t correlation = 0;
     for (int i = 0; i < 30; ++i) {
         const double t = 20'000.0 * i;
-        const auto launch = [&](std::uint32_t tid, const char* kernel, double begin, double length) {
+        const auto launch = [&](std::uint32_t tid, const char* kernel, double begin,
+                                double length) {
             ++correlation;
             maker.call(tid, "cudaLaunchKernel", t + begin - 8, t + begin - 2, correlation);
             maker.kernel(kernel, t + begin, t + begin + length, correlation);
@@ -33,15 +35,18 @@ TraceMaker faulty_trainer(std::uint32_t pid = 77) {
         maker.range(kMainThread, "next(dataloader)", t, t + 6000, 1);
         ++correlation;
         maker.call(kMainThread, "cudaMemcpyAsync", t + 6000, t + 7000, correlation);
-        maker.copy(t + 6020, t + 7000, 4 << 20, MemoryType::pageable, MemoryType::device, correlation);
-        for (int k = 0; k < 80; ++k) launch(kMainThread, "elementwise_kernel", 7020 + 15 * k, 5);  // 10 us between
+        maker.copy(t + 6020, t + 7000, 4 << 20, MemoryType::pageable, MemoryType::device,
+                   correlation);
+        for (int k = 0; k < 80; ++k)
+            launch(kMainThread, "elementwise_kernel", 7020 + 15 * k, 5);  // 10 us between
         maker.range(kMainThread, "forward", t + 7005, t + 8230, 1);
         for (int k = 0; k < 27; ++k) launch(kAutogradThread, "gemm", 8300 + 301 * k, 300);
         maker.range(kMainThread, "backward", t + 8280, t + 8300, 1);
         maker.copy(t + 16'440, t + 16'442, 4, MemoryType::device, MemoryType::pageable);
         maker.call(kMainThread, "cudaStreamSynchronize", t + 8400, t + 16'450);
         maker.range(kMainThread, "loss.item()", t + 8350, t + 16'460, 1);
-        for (int k = 0; k < 4; ++k) launch(kMainThread, "multi_tensor_apply_kernel", 18'450 + 301 * k, 300);
+        for (int k = 0; k < 4; ++k)
+            launch(kMainThread, "multi_tensor_apply_kernel", 18'450 + 301 * k, 300);
         maker.range(kMainThread, "optimizer", t + 18'400, t + 19'700, 1);
         maker.range(kMainThread, "iteration", t, t + 20'000 - 1, 0, i);
     }
@@ -58,9 +63,10 @@ TEST(Ranking, LargestFirstAndEachAtItsSize) {
     EXPECT_TRUE(order.starts_with("R1 R20 R3 R4 R2 ")) << order;
     EXPECT_EQ(all.iterations, 27u);
     EXPECT_NEAR(all.iteration_ms, 20, 0.01);
-    EXPECT_NEAR(all.findings[1].recoverable_ms, 6.3, 0.2);  // the loader, and what was left of the iteration before it
-    EXPECT_NEAR(all.findings[2].recoverable_ms, 2.0, 0.1);  // after .item()
-    EXPECT_NEAR(all.findings[3].recoverable_ms, 1.0, 0.1);  // the pageable copy
+    EXPECT_NEAR(all.findings[1].recoverable_ms, 6.3,
+                0.2);  // the loader, and what was left of the iteration before it
+    EXPECT_NEAR(all.findings[2].recoverable_ms, 2.0, 0.1);           // after .item()
+    EXPECT_NEAR(all.findings[3].recoverable_ms, 1.0, 0.1);           // the pageable copy
     EXPECT_NEAR(all.findings[4].recoverable_ms, 79 * 8.5e-3, 0.05);  // launches of 10 us
     EXPECT_NE(all.findings[2].text.find("loss.item()"), std::string::npos) << all.findings[2].text;
     for (std::size_t i = 1; i < all.findings.size(); ++i)
@@ -90,7 +96,8 @@ TEST(Ranking, Reports) {
     const auto json = nlohmann::json::parse(insights_json(store, all));
     EXPECT_EQ(json["findings"].size(), all.findings.size());
     EXPECT_EQ(json["findings"][1]["rule"], "R20");
-    EXPECT_NEAR(json["findings"][1]["recoverable_ms"].get<double>(), all.findings[1].recoverable_ms, 1e-9);
+    EXPECT_NEAR(json["findings"][1]["recoverable_ms"].get<double>(), all.findings[1].recoverable_ms,
+                1e-9);
     EXPECT_EQ(json["findings"][1]["confidence"], "measured");
     EXPECT_EQ(json["findings"].size() + json["clear"].size() + json["unanswered"].size(), 24u);
     const std::string text = insights_text(store, all);
@@ -149,10 +156,12 @@ TEST(Ranking, ManyIterationsCostMilliseconds) {
     const TraceStore store = store_of(loop);  // 20480 kernels and as many calls
     const auto begin = std::chrono::steady_clock::now();
     const Insights all = find_insights(store);
-    const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    const double ms =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     EXPECT_EQ(all.iterations, 509u);
     RecordProperty("milliseconds", std::to_string(ms));
-    std::printf("insights of %zu spans: %.1f ms\n", static_cast<std::size_t>(store.span_count()), ms);
+    std::printf("insights of %zu spans: %.1f ms\n", static_cast<std::size_t>(store.span_count()),
+                ms);
 }
 
 }  // namespace

@@ -28,8 +28,8 @@ TEST(Rules, BusyLoopGivesNoneAReason) {
     EXPECT_EQ(rules_of(all), "");
     EXPECT_EQ(all.iterations, 17u);  // of 20, warm-up left out
     EXPECT_NEAR(all.iteration_ms, 9.999, 1e-6);
-    for (const char* rule :
-         {"R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8", "R13", "R14", "R15", "R16", "R18", "R19", "R20"})
+    for (const char* rule : {"R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8", "R13", "R14", "R15",
+                             "R16", "R18", "R19", "R20"})
         EXPECT_TRUE(is_clear(all, rule)) << rule << ": " << why(all, rule);
     EXPECT_NE(why(all, "R9").find("Hopper"), std::string::npos);
     EXPECT_NE(why(all, "R12").find("NVML"), std::string::npos);
@@ -64,9 +64,11 @@ TEST(Rules, R1IdleGpu) {
     ASSERT_NE(idle, nullptr);
     EXPECT_NEAR(idle->recoverable_ms, 6.0, 0.05);
     EXPECT_NEAR(idle->share, 0.6, 0.01);
-    EXPECT_NE(idle->text.find("while the host did something else"), std::string::npos) << idle->text;
+    EXPECT_NE(idle->text.find("while the host did something else"), std::string::npos)
+        << idle->text;
     ASSERT_FALSE(idle->evidence.empty());
-    EXPECT_GT(idle->evidence[0].end_ns - idle->evidence[0].begin_ns, 1'900'000);  // the pause at the iteration's end
+    EXPECT_GT(idle->evidence[0].end_ns - idle->evidence[0].begin_ns,
+              1'900'000);  // the pause at the iteration's end
     EXPECT_EQ(idle->confidence, Confidence::measured);
 }
 
@@ -78,7 +80,8 @@ TEST(Rules, R2LaunchBound) {
     const Insights all = of(loop);
     const Insight* bound = find(all, "R2");
     ASSERT_NE(bound, nullptr) << rules_of(all);
-    EXPECT_NEAR(bound->recoverable_ms, 40 * (8 - 1.5) * 1e-3, 0.03);  // gaps of 8 us; a graph leaves 1.5 of each
+    EXPECT_NEAR(bound->recoverable_ms, 40 * (8 - 1.5) * 1e-3,
+                0.03);  // gaps of 8 us; a graph leaves 1.5 of each
     EXPECT_NE(bound->advice.find("CUDA graph"), std::string::npos);
     Loop queued = loop;  // the same short kernels, but back to back: the host is ahead
     queued.edit = spread(10, 9.5, 300);
@@ -97,7 +100,8 @@ TEST(Rules, R3SyncStall) {
     const Insights all = of(loop);
     const Insight* sync = find(all, "R3");
     ASSERT_NE(sync, nullptr) << rules_of(all);
-    // The GPU's work stays; what goes is the time from the wait's end to the next iteration's first kernel.
+    // The GPU's work stays; what goes is the time from the wait's end to the next iteration's first
+    // kernel.
     EXPECT_NEAR(sync->recoverable_ms, 4.998, 0.3);
     EXPECT_NE(sync->text.find("loss.item"), std::string::npos) << sync->text;
     EXPECT_NE(sync->advice.find(".item()"), std::string::npos);
@@ -106,7 +110,9 @@ TEST(Rules, R3SyncStall) {
     // A wait of another thread, that launches nothing, holds nobody up.
     Loop other = loop;
     other.edit = nullptr;
-    other.more = [](TraceMaker& maker, int, double t) { maker.call(9, "cudaEventSynchronize", t, t + 300); };
+    other.more = [](TraceMaker& maker, int, double t) {
+        maker.call(9, "cudaEventSynchronize", t, t + 300);
+    };
     EXPECT_TRUE(is_clear(of(other), "R3"));
 }
 
@@ -118,8 +124,10 @@ TEST(Rules, R4PageableCopy) {
     };
     const auto copies = [](MemoryType from) {
         return [from](TraceMaker& maker, int, double t) {
-            maker.call(kMainThread, "cudaMemcpyAsync", t + 20, t + 950, 100'000 + static_cast<std::uint64_t>(t));
-            maker.copy(t + 30, t + 1000, 8 << 20, from, MemoryType::device, 100'000 + static_cast<std::uint64_t>(t));
+            maker.call(kMainThread, "cudaMemcpyAsync", t + 20, t + 950,
+                       100'000 + static_cast<std::uint64_t>(t));
+            maker.copy(t + 30, t + 1000, 8 << 20, from, MemoryType::device,
+                       100'000 + static_cast<std::uint64_t>(t));
         };
     };
     loop.more = copies(MemoryType::pageable);
@@ -145,8 +153,9 @@ TEST(Rules, R5CopyAlone) {
     const Insight* alone = find(all, "R5");
     ASSERT_NE(alone, nullptr) << rules_of(all);
     EXPECT_NEAR(alone->recoverable_ms, 0.99, 0.05);
-    EXPECT_NE(alone->text.find("GB/s"), std::string::npos) << alone->text;  // 8 MiB in 1 ms: a seventh of the link
-    Loop hidden;                                                            // the same copy beside kernels
+    EXPECT_NE(alone->text.find("GB/s"), std::string::npos)
+        << alone->text;  // 8 MiB in 1 ms: a seventh of the link
+    Loop hidden;         // the same copy beside kernels
     hidden.more = loop.more;
     EXPECT_TRUE(is_clear(of(hidden), "R5"));
 }
@@ -158,7 +167,9 @@ TEST(Rules, R6AllocatorChurn) {
             kernels[k].launch += 4000, kernels[k].begin += 900, kernels[k].end += 900;
         kernels.resize(36);
     };
-    loop.more = [](TraceMaker& maker, int, double t) { maker.call(kMainThread, "cudaFree", t + 4900, t + 5900); };
+    loop.more = [](TraceMaker& maker, int, double t) {
+        maker.call(kMainThread, "cudaFree", t + 4900, t + 5900);
+    };
     const Insights all = of(loop);
     const Insight* churn = find(all, "R6");
     ASSERT_NE(churn, nullptr) << rules_of(all);
@@ -181,8 +192,10 @@ TEST(Rules, R7LowOccupancy) {
     EXPECT_NE(low->text.find("limited by registers"), std::string::npos);
     EXPECT_NE(low->advice.find("__launch_bounds__"), std::string::npos);
     EXPECT_EQ(low->confidence, Confidence::inferred);
-    EXPECT_NEAR(low->share, 0.75, 0.03);                                              // of the busy time: 1 - 12.5 / 50
-    loop.shape = [](GpuWorkEvent& w) { w.registers = 64, w.grid[0] = 132 * 4 * 8; };  // half of the warps is enough
+    EXPECT_NEAR(low->share, 0.75, 0.03);  // of the busy time: 1 - 12.5 / 50
+    loop.shape = [](GpuWorkEvent& w) {
+        w.registers = 64, w.grid[0] = 132 * 4 * 8;
+    };  // half of the warps is enough
     EXPECT_TRUE(is_clear(of(loop), "R7"));
     loop.shape = [](GpuWorkEvent& w) { w.block[0] = 0; };
     EXPECT_NE(why(of(loop), "R7").find("how kernels were launched"), std::string::npos);
@@ -196,11 +209,15 @@ TEST(Rules, R8SmallGrids) {
     small = find(all, "R8");
     ASSERT_NE(small, nullptr) << rules_of(all);
     EXPECT_NEAR(small->share, 0.75, 0.03);
-    loop.shape = [](GpuWorkEvent& w) { w.grid[0] = 1056 + 100; };  // a second wave that is nine tenths empty
+    loop.shape = [](GpuWorkEvent& w) {
+        w.grid[0] = 1056 + 100;
+    };  // a second wave that is nine tenths empty
     const Insights tail = of(loop);
     ASSERT_NE(find(tail, "R8"), nullptr);
     EXPECT_NEAR(find(tail, "R8")->share, 1 - 1156.0 / 2112, 0.03);
-    loop.shape = [](GpuWorkEvent& w) { w.grid[0] = 1056 * 8 + 100; };  // the same remainder behind eight full ones
+    loop.shape = [](GpuWorkEvent& w) {
+        w.grid[0] = 1056 * 8 + 100;
+    };  // the same remainder behind eight full ones
     EXPECT_TRUE(is_clear(of(loop), "R8"));
 }
 
@@ -229,12 +246,14 @@ TEST(Rules, R9ToR11ByCounters) {
     const Insights many_warps = of(with_counters(12, 80, 15));
     EXPECT_TRUE(is_clear(many_warps, "R11"));
     // Without a counter of the arithmetic units nobody knows.
-    EXPECT_NE(why(of(with_counters(12, 80, -1)), "R10").find("arithmetic units"), std::string::npos);
+    EXPECT_NE(why(of(with_counters(12, 80, -1)), "R10").find("arithmetic units"),
+              std::string::npos);
     Loop refused;
     refused.more = [](TraceMaker& maker, int i, double t) {
         if (i == 0) maker.instant("GPU 0 counters (GPM): not permitted", t);
     };
-    EXPECT_NE(why(of(refused), "R9").find("NVreg_RestrictProfilingToAdminUsers=0"), std::string::npos);
+    EXPECT_NE(why(of(refused), "R9").find("NVreg_RestrictProfilingToAdminUsers=0"),
+              std::string::npos);
 }
 
 TEST(Rules, R9ToR11ByTheCostModel) {
@@ -257,7 +276,8 @@ TEST(Rules, R9ToR11ByTheCostModel) {
     EXPECT_NEAR(find(all, "R10")->recoverable_ms, 0.49, 0.02);
     ASSERT_NE(find(all, "R11"), nullptr);
     EXPECT_NEAR(find(all, "R11")->recoverable_ms, 0.996 - 0.2 / 0.6, 0.02);
-    EXPECT_NE(find(all, "R11")->text.find("project at 20 %"), std::string::npos) << find(all, "R11")->text;
+    EXPECT_NE(find(all, "R11")->text.find("project at 20 %"), std::string::npos)
+        << find(all, "R11")->text;
 }
 
 TEST(Rules, R12Clocks) {
@@ -272,7 +292,8 @@ TEST(Rules, R12Clocks) {
     const Insights slow = clocked(1485, 4);
     ASSERT_NE(find(slow, "R12"), nullptr);
     EXPECT_NEAR(find(slow, "R12")->recoverable_ms, 0.25 * 9.96, 0.1);
-    EXPECT_NE(find(slow, "R12")->text.find("power cap"), std::string::npos) << find(slow, "R12")->text;
+    EXPECT_NE(find(slow, "R12")->text.find("power cap"), std::string::npos)
+        << find(slow, "R12")->text;
     EXPECT_TRUE(is_clear(clocked(1980, 0), "R12"));
 }
 
@@ -288,7 +309,8 @@ TEST(Rules, R13AndR14Overhead) {
     ASSERT_NE(find(compiles, "R13"), nullptr);
     EXPECT_NEAR(find(compiles, "R13")->recoverable_ms, 1.0 / 17, 1e-3);
     EXPECT_TRUE(is_clear(compiles, "R14"));
-    EXPECT_TRUE(is_clear(with(OverheadType::function_load, 0, 2), "R13"));  // while it warms up: in order
+    EXPECT_TRUE(
+        is_clear(with(OverheadType::function_load, 0, 2), "R13"));  // while it warms up: in order
     const Insights full = with(OverheadType::command_buffer_full, 5, 15);
     ASSERT_NE(find(full, "R14"), nullptr);
     EXPECT_NEAR(find(full, "R14")->recoverable_ms, 11.0 / 17, 1e-3);
@@ -301,13 +323,15 @@ TEST(Rules, R15GraphsMissing) {
     loop.period = 1000;
     const auto many = [](int, std::vector<LoopKernel>& kernels) {
         kernels.clear();
-        for (int k = 0; k < 90; ++k) kernels.push_back({"step", 10.0 * k, 10.0 * k + 9, 10.0 * k + 12});
+        for (int k = 0; k < 90; ++k)
+            kernels.push_back({"step", 10.0 * k, 10.0 * k + 9, 10.0 * k + 12});
     };
     loop.edit = many;
     const Insights all = of(loop);
     ASSERT_NE(find(all, "R2"), nullptr) << rules_of(all);
     ASSERT_NE(find(all, "R15"), nullptr);
-    EXPECT_NE(find(all, "R15")->text.find("same 90 kernels"), std::string::npos) << find(all, "R15")->text;
+    EXPECT_NE(find(all, "R15")->text.find("same 90 kernels"), std::string::npos)
+        << find(all, "R15")->text;
     // Another grid in every iteration: no graph would fit.
     std::uint32_t serial = 0;
     loop.shape = [&](GpuWorkEvent& w) { w.grid[0] = 8448 + ++serial; };
@@ -408,7 +432,8 @@ TEST(Rules, R24SelfCost) {
     EXPECT_NEAR(find(costly, "R24")->recoverable_ms, 0.3, 0.02);
     const Insights lossy = serviced(0.001, 500);
     ASSERT_NE(find(lossy, "R24"), nullptr);
-    EXPECT_NE(find(lossy, "R24")->text.find("500 records were lost, 500 of them by CUPTI"), std::string::npos)
+    EXPECT_NE(find(lossy, "R24")->text.find("500 records were lost, 500 of them by CUPTI"),
+              std::string::npos)
         << find(lossy, "R24")->text;
     EXPECT_TRUE(is_clear(serviced(0.001, 0), "R24"));
 }

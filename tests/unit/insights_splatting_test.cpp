@@ -1,4 +1,5 @@
-// The insights' rules of Gaussian splatting: on our own trainer's traces, CPU and GPU, and on a foreign one's.
+// The insights' rules of Gaussian splatting: on our own trainer's traces, CPU and GPU, and on a
+// foreign one's.
 #include <gtest/gtest.h>
 
 #include "tests/unit/insights_checks.h"
@@ -12,7 +13,8 @@ TEST(Rules, R16SortDominates) {
     Loop loop;
     loop.edit = [](int, std::vector<LoopKernel>& kernels) {
         for (std::size_t k = 0; k < 23; ++k)
-            if (k >= 4) kernels[k].name = k < 13 ? "DeviceScanKernel" : k < 18 ? "RadixSort" : "renderCUDA";
+            if (k >= 4)
+                kernels[k].name = k < 13 ? "DeviceScanKernel" : k < 18 ? "RadixSort" : "renderCUDA";
     };
     const Insights all = of(loop);
     const Insight* sort = find(all, "R16");
@@ -30,12 +32,15 @@ TraceStore own_trainer(double sort, double blend, double backward, bool gpu, dou
     if (gpu) maker.device();
     maker.thread(kMainThread, "engine");
     const std::uint32_t stream = 50;
-    if (gpu) maker.batch.tracks.push_back({stream, 77, 0, "CUDA stream training", false, TrackKind::gpu_stream});
+    if (gpu)
+        maker.batch.tracks.push_back(
+            {stream, 77, 0, "CUDA stream training", false, TrackKind::gpu_stream});
     const double step = sort + blend + backward + 100;
     for (int i = 0; i < 20; ++i) {
         double t = step * i + 50;
         const double begin = t;
-        for (const auto& [name, us] : {std::pair{"sort", sort}, {"blend", blend}, {"blend backward", backward}}) {
+        for (const auto& [name, us] :
+             {std::pair{"sort", sort}, {"blend", blend}, {"blend backward", backward}}) {
             if (gpu) {
                 DeviceSpanEvent d;
                 d.span.begin_ns = TraceMaker::ns(t + 20);
@@ -82,12 +87,14 @@ TEST(Rules, R17UnevenTiles) {
     const Insights all = find_insights(own_trainer(100, 1000, 2000, true, 4000));
     const Insight* uneven = find(all, "R17");
     ASSERT_NE(uneven, nullptr) << why(all, "R17");
-    // 132 multiprocessors with 8 blocks of 8 warps each: 189 pairs a block, and the longest of 4000 after them.
+    // 132 multiprocessors with 8 blocks of 8 warps each: 189 pairs a block, and the longest of 4000
+    // after them.
     const double even = 2e5 / (132 * 8);
     EXPECT_NEAR(uneven->recoverable_ms, 3 * (4000 - even) / (4000 + even), 0.05);
     EXPECT_TRUE(is_clear(find_insights(own_trainer(100, 1000, 2000, true, 300)), "R17"));
-    EXPECT_NE(why(find_insights(own_trainer(100, 1000, 2000, false, 4000)), "R17").find("GPUs only"),
-              std::string::npos);
+    EXPECT_NE(
+        why(find_insights(own_trainer(100, 1000, 2000, false, 4000)), "R17").find("GPUs only"),
+        std::string::npos);
     EXPECT_NE(why(of({}), "R17").find("our own trainer"), std::string::npos);
 }
 
@@ -118,7 +125,8 @@ TEST(Rules, R19ManyIntersections) {
     maker.into(store);
     const Insights foreign = find_insights(store);
     ASSERT_NE(find(foreign, "R19"), nullptr);
-    EXPECT_NE(find(foreign, "R19")->title.find("12.0 tiles"), std::string::npos) << find(foreign, "R19")->title;
+    EXPECT_NE(find(foreign, "R19")->title.find("12.0 tiles"), std::string::npos)
+        << find(foreign, "R19")->title;
     EXPECT_EQ(find(foreign, "R19")->confidence, Confidence::inferred);
 }
 

@@ -1,11 +1,12 @@
-// Model files cut at every byte, counts that lie, numbers that are none: an error that names the file and the place.
+// Model files cut at every byte, counts that lie, numbers that are none: an error that names the
+// file and the place.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "renderer/io/capture_io.h"
+#include "renderer/io/captures/capture_io.h"
 #include "tests/unit/io_files.h"
 
 namespace gs::test {
@@ -26,8 +27,9 @@ TEST(BadInput, ColmapBinaryCutAtEveryByte) {
     const TempFolder folder;
     const ColmapFiles files;
     files.write(folder);
-    const std::pair<const char*, std::string> parts[] = {
-        {"cameras.bin", files.cameras()}, {"images.bin", files.images()}, {"points3D.bin", files.points3d()}};
+    const std::pair<const char*, std::string> parts[] = {{"cameras.bin", files.cameras()},
+                                                         {"images.bin", files.images()},
+                                                         {"points3D.bin", files.points3d()}};
     for (const auto& [name, whole] : parts) {
         for (std::size_t cut = 0; cut < whole.size(); ++cut) {
             folder.write(fs::path("sparse/0") / name, whole.substr(0, cut));
@@ -44,11 +46,13 @@ TEST(BadInput, ColmapBinaryCutAtEveryByte) {
 TEST(BadInput, ColmapCountsThatLie) {
     const TempFolder folder;
     const ColmapFiles files;
-    const std::pair<const char*, std::string> parts[] = {
-        {"cameras.bin", files.cameras()}, {"images.bin", files.images()}, {"points3D.bin", files.points3d()}};
+    const std::pair<const char*, std::string> parts[] = {{"cameras.bin", files.cameras()},
+                                                         {"images.bin", files.images()},
+                                                         {"points3D.bin", files.points3d()}};
     for (const auto& [name, whole] : parts)
-        for (const std::uint64_t count : {std::uint64_t{0}, std::uint64_t{2}, std::uint64_t{4}, std::uint64_t{1} << 32,
-                                          std::uint64_t{1} << 60, ~std::uint64_t{0}}) {
+        for (const std::uint64_t count :
+             {std::uint64_t{0}, std::uint64_t{2}, std::uint64_t{4}, std::uint64_t{1} << 32,
+              std::uint64_t{1} << 60, ~std::uint64_t{0}}) {
             files.write(folder);
             Packer packer;
             packer.add(count);
@@ -67,7 +71,8 @@ TEST(BadInput, ColmapCountsThatLie) {
 
 TEST(BadInput, ColmapTextCutAndBroken) {
     const TempFolder folder;
-    const std::string cameras = "1 PINHOLE 24 18 30 31 11 10\n", images = "1 1 0 0 0 0 0 2 1 a.png\n1 2 -1\n";
+    const std::string cameras = "1 PINHOLE 24 18 30 31 11 10\n",
+                      images = "1 1 0 0 0 0 0 2 1 a.png\n1 2 -1\n";
     const auto load = [&](const std::string& c, const std::string& i, const std::string& p) {
         folder.write("sparse/0/cameras.txt", c);
         folder.write("sparse/0/images.txt", i);
@@ -75,8 +80,8 @@ TEST(BadInput, ColmapTextCutAndBroken) {
         return load_capture(folder.path(), cameras_only());
     };
     ASSERT_TRUE(load(cameras, images, "")) << load(cameras, images, "").error().text();
-    for (const char* bad :
-         {"1 PINHOLE 24 18 30 31 11", "x PINHOLE 24 18 30 31 11 10", "1 PINHOL", "1 PINHOLE 24 18 30 31 11 ten"}) {
+    for (const char* bad : {"1 PINHOLE 24 18 30 31 11", "x PINHOLE 24 18 30 31 11 10", "1 PINHOL",
+                            "1 PINHOLE 24 18 30 31 11 ten"}) {
         const auto capture = load(std::string("# note\n") + bad, images, "");
         ASSERT_FALSE(capture) << bad;
         EXPECT_EQ(capture.error().line.value_or(0), 2u);
@@ -86,7 +91,8 @@ TEST(BadInput, ColmapTextCutAndBroken) {
     for (const char* bad : {"1 0 0 3 9 8", "1 0 0 3 9 8 700 0.5", "1 0 0 z 9 8 7 0.5"})
         EXPECT_FALSE(load(cameras, images, bad)) << bad;
     // Cut anywhere: an error or what is left, never a crash.
-    for (std::size_t cut = 0; cut < images.size(); ++cut) static_cast<void>(load(cameras, images.substr(0, cut), ""));
+    for (std::size_t cut = 0; cut < images.size(); ++cut)
+        static_cast<void>(load(cameras, images.substr(0, cut), ""));
 }
 
 TEST(BadInput, PosesThatAreNoNumbersAreSkipped) {
@@ -112,8 +118,12 @@ TEST(BadInput, PosesThatAreNoNumbersAreSkipped) {
 }
 
 TEST(BadInput, CamerasThatCannotBe) {
-    for (const auto& [width, f] :
-         {std::pair<std::uint64_t, double>{0, 30}, {1ull << 40, 30}, {24, 0}, {24, -3}, {24, kNan}, {24, INFINITY}}) {
+    for (const auto& [width, f] : {std::pair<std::uint64_t, double>{0, 30},
+                                   {1ull << 40, 30},
+                                   {24, 0},
+                                   {24, -3},
+                                   {24, kNan},
+                                   {24, INFINITY}}) {
         const TempFolder folder;
         ColmapFiles files;
         files.width = width;
@@ -127,7 +137,8 @@ TEST(BadInput, CamerasThatCannotBe) {
     ColmapFiles files;
     files.model = 99;
     files.write(folder);
-    EXPECT_THAT(load_capture(folder.path(), cameras_only()).error().text(), HasSubstr("unknown model number 99"));
+    EXPECT_THAT(load_capture(folder.path(), cameras_only()).error().text(),
+                HasSubstr("unknown model number 99"));
 }
 
 TEST(BadInput, PointsMissingOrNoNumbers) {
@@ -142,7 +153,8 @@ TEST(BadInput, PointsMissingOrNoNumbers) {
     const auto capture = load_capture(folder.path(), cameras_only());
     ASSERT_TRUE(capture) << capture.error().text();
     EXPECT_TRUE(capture->points_are_random);
-    for (const SparsePoint& p : capture->points) ASSERT_TRUE(std::isfinite(p.position.x + p.position.y + p.position.z));
+    for (const SparsePoint& p : capture->points)
+        ASSERT_TRUE(std::isfinite(p.position.x + p.position.y + p.position.z));
 }
 
 TEST(BadInput, NoCaptureThere) {

@@ -4,7 +4,7 @@
 
 #include <mutex>
 
-#include "renderer/io/capture_io.h"
+#include "renderer/io/captures/capture_io.h"
 #include "tests/unit/io_files.h"
 
 namespace gs::test {
@@ -70,9 +70,11 @@ TEST(Capture, TheModelIsFoundInItsUsualPlaces) {
 
 TEST(Capture, TextModelWithCommentsAndBlanksInNames) {
     const TempFolder folder;
-    folder.write("sparse/0/cameras.txt", "# cameras\n1 SIMPLE_PINHOLE 24 18 30 11 10\n2 PINHOLE 24 18 30 31 11 10\n");
+    folder.write("sparse/0/cameras.txt",
+                 "# cameras\n1 SIMPLE_PINHOLE 24 18 30 11 10\n2 PINHOLE 24 18 30 31 11 10\n");
     folder.write("sparse/0/images.txt",
-                 "# images\n#\n1 1 0 0 0 0 0 2 1 my photo.png\n\n2 1 0 0 0 1 0 2 2 b.png\n1.5 2.5 -1 3 4 17");
+                 "# images\n#\n1 1 0 0 0 0 0 2 1 my photo.png\n\n2 1 0 0 0 1 0 2 2 b.png\n1.5 2.5 "
+                 "-1 3 4 17");
     folder.write("sparse/0/points3D.txt", "1 0 0 3 9 8 7 0.5 1 0\r\n2 nan 0 3 9 8 7 0.5\n");
     put_png(folder / "images/my photo.png", pattern(24, 18, 3));
     put_png(folder / "images/b.png", pattern(24, 18, 3));
@@ -239,7 +241,9 @@ TEST(Capture, MasksAreFoundByEveryUsualName) {
         options.downscale = 2;
         const auto half = load_capture(folder.path(), options);
         EXPECT_EQ(*half->views[0].mask.at(3, 2), 0);
-        EXPECT_EQ(std::count(half->views[0].mask.bytes.begin(), half->views[0].mask.bytes.end(), 255), 12 * 9 - 1);
+        EXPECT_EQ(
+            std::count(half->views[0].mask.bytes.begin(), half->views[0].mask.bytes.end(), 255),
+            12 * 9 - 1);
     }
 }
 
@@ -269,9 +273,11 @@ TEST(Capture, TestViewsByNumberAndByName) {
     files.write_photos(folder);
     CaptureOptions options;
     options.test_every = 4;
-    EXPECT_EQ(load_capture(folder.path(), options)->view_indices(true), (std::vector<std::size_t>{0, 4, 8}));
+    EXPECT_EQ(load_capture(folder.path(), options)->view_indices(true),
+              (std::vector<std::size_t>{0, 4, 8}));
     options.test_views = {"0003", "x/0005.png", "x/0007"};
-    EXPECT_EQ(load_capture(folder.path(), options)->view_indices(true), (std::vector<std::size_t>{3, 5, 7}));
+    EXPECT_EQ(load_capture(folder.path(), options)->view_indices(true),
+              (std::vector<std::size_t>{3, 5, 7}));
     options.test_views = {"0033"};
     const auto wrong = load_capture(folder.path(), options);
     ASSERT_FALSE(wrong);

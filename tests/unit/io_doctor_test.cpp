@@ -1,5 +1,6 @@
-// Every finding of the doctor has a model or capture that it must be found in; the sound ones have none. fix() leaves
-// nothing fixable behind, and takes nothing else away. Real files have no finding of the gravest kind.
+// Every finding of the doctor has a model or capture that it must be found in; the sound ones have
+// none. fix() leaves nothing fixable behind, and takes nothing else away. Real files have no
+// finding of the gravest kind.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,9 +8,9 @@
 #include <functional>
 #include <limits>
 
-#include "renderer/device/parallel.h"
-#include "renderer/io/doctor.h"
-#include "renderer/io/splat_io.h"
+#include "base/parallel.h"
+#include "renderer/doctor/doctor.h"
+#include "renderer/io/splats/splat_io.h"
 #include "tests/support/data.h"
 #include "tests/support/random_scene.h"
 
@@ -24,7 +25,8 @@ GaussianModel sound_splats() {
     GaussianModel m(200, 1);
     for (std::size_t i = 0; i < m.count; ++i) {
         for (int c = 0; c < 3; ++c) {
-            m.at(kMeans + c, i) = static_cast<float>(random_in(1, static_cast<std::uint64_t>(c), i, -1, 1));
+            m.at(kMeans + c, i) =
+                static_cast<float>(random_in(1, static_cast<std::uint64_t>(c), i, -1, 1));
             m.at(kLogScales + c, i) = -4.0f + 0.5f * static_cast<float>(c);
             m.at(kShRest + c, i) = 0.1f;
         }
@@ -39,13 +41,15 @@ Capture sound_capture() {
         View view;
         view.name = "view_" + std::to_string(i) + ".png";
         const double angle = 0.3 * i;
-        view.camera = look_at({4 * std::cos(angle), 4 * std::sin(angle), 1}, {0, 0, 0}, {0, 0, 1}, 320, 240, 0.9);
+        view.camera = look_at({4 * std::cos(angle), 4 * std::sin(angle), 1}, {0, 0, 0}, {0, 0, 1},
+                              320, 240, 0.9);
         view.test = i % 8 == 0;
         c.views.push_back(view);
     }
     for (std::uint64_t i = 0; i < 300; ++i) {
         SparsePoint p;
-        p.position = {static_cast<float>(random_in(2, 0, i, -1, 1)), static_cast<float>(random_in(2, 1, i, -1, 1)),
+        p.position = {static_cast<float>(random_in(2, 0, i, -1, 1)),
+                      static_cast<float>(random_in(2, 1, i, -1, 1)),
                       static_cast<float>(random_in(2, 2, i, -1, 1))};
         c.points.push_back(p);
     }
@@ -53,7 +57,8 @@ Capture sound_capture() {
 }
 
 const Finding* find(const std::vector<Finding>& findings, const std::string& id) {
-    const auto it = std::find_if(findings.begin(), findings.end(), [&](const Finding& f) { return f.id == id; });
+    const auto it = std::find_if(findings.begin(), findings.end(),
+                                 [&](const Finding& f) { return f.id == id; });
     return it == findings.end() ? nullptr : &*it;
 }
 std::string ids_of(const std::vector<Finding>& findings) {
@@ -67,8 +72,9 @@ void expect_complete(const std::vector<Finding>& findings) {
         EXPECT_GT(f.count, 0u) << f.id;
         EXPECT_LE(f.examples.size(), kFindingExamples) << f.id;
     }
-    EXPECT_TRUE(std::is_sorted(findings.begin(), findings.end(),
-                               [](const Finding& a, const Finding& b) { return a.severity > b.severity; }));
+    EXPECT_TRUE(
+        std::is_sorted(findings.begin(), findings.end(),
+                       [](const Finding& a, const Finding& b) { return a.severity > b.severity; }));
 }
 
 struct SplatCase {
@@ -89,10 +95,14 @@ const std::vector<SplatCase>& splat_cases() {
          [](GaussianModel& m) { m.at(kMeans, 17) = kNaN, m.at(kMeans + 2, 18) = -kInf; }},
         {"not-finite-sizes", Severity::error, 2, true,
          [](GaussianModel& m) { m.at(kLogScales, 17) = kNaN, m.at(kLogScales, 18) = kInf; }},
-        {"not-finite-rotations", Severity::error, 1, true, [](GaussianModel& m) { m.at(kQuats + 1, 17) = kInf; }},
-        {"not-finite-opacities", Severity::error, 1, true, [](GaussianModel& m) { m.at(kOpacityLogits, 17) = kNaN; }},
-        {"not-finite-colors", Severity::error, 1, true, [](GaussianModel& m) { m.at(kSh0 + 2, 17) = -kInf; }},
-        {"not-finite-harmonics", Severity::error, 1, true, [](GaussianModel& m) { m.at(kShRest + 8, 17) = kNaN; }},
+        {"not-finite-rotations", Severity::error, 1, true,
+         [](GaussianModel& m) { m.at(kQuats + 1, 17) = kInf; }},
+        {"not-finite-opacities", Severity::error, 1, true,
+         [](GaussianModel& m) { m.at(kOpacityLogits, 17) = kNaN; }},
+        {"not-finite-colors", Severity::error, 1, true,
+         [](GaussianModel& m) { m.at(kSh0 + 2, 17) = -kInf; }},
+        {"not-finite-harmonics", Severity::error, 1, true,
+         [](GaussianModel& m) { m.at(kShRest + 8, 17) = kNaN; }},
         {"degenerate-rotations", Severity::warning, 3, true,
          [](GaussianModel& m) {
              m.at(kQuats, 17) = 0;
@@ -106,7 +116,8 @@ const std::vector<SplatCase>& splat_cases() {
              for (const std::size_t i : {17u, 18u})
                  for (int c = 0; c < 3; ++c) m.at(kLogScales + c, i) = i == 17 ? 8.0f : 300.0f;
          }},
-        {"outliers", Severity::warning, 1, false, [](GaussianModel& m) { m.at(kMeans + 1, 17) = -40; }},
+        {"outliers", Severity::warning, 1, false,
+         [](GaussianModel& m) { m.at(kMeans + 1, 17) = -40; }},
         {"needles", Severity::note, 1, false,
          [](GaussianModel& m) { m.at(kLogScales, 17) = m.at(kLogScales + 1, 17) = -9; }},
         {"blobs", Severity::note, 1, false,
@@ -115,7 +126,8 @@ const std::vector<SplatCase>& splat_cases() {
          }},
         {"invisible", Severity::note, 2, true,
          [](GaussianModel& m) { m.at(kOpacityLogits, 17) = -6, m.at(kOpacityLogits, 18) = -kInf; }},
-        {"duplicates", Severity::warning, 2, true, [](GaussianModel& m) { copy_row(m, 3, 17), copy_row(m, 3, 18); }},
+        {"duplicates", Severity::warning, 2, true,
+         [](GaussianModel& m) { copy_row(m, 3, 17), copy_row(m, 3, 18); }},
         {"shared-positions", Severity::note, 1, false,
          [](GaussianModel& m) { copy_row(m, 3, 17), m.at(kSh0, 17) = 0.5f; }},
         {"unused-harmonics", Severity::note, 9, true,
@@ -177,11 +189,14 @@ TEST(DoctorSplats, NothingFixableIsLeftOfAllAtOnce) {
     GaussianModel m(200 * 16, 1);
     for (std::size_t i = 0; i < m.count; ++i) {
         const GaussianModel one = sound_splats();
-        for (int p = 0; p < m.planes(); ++p) m.at(p, i) = one.at(p, i % 200) + (p < 3 ? 0.001f * float(i / 200) : 0);
+        for (int p = 0; p < m.planes(); ++p)
+            m.at(p, i) = one.at(p, i % 200) + (p < 3 ? 0.001f * float(i / 200) : 0);
     }
     for (int value = 0; value < 400; ++value) {
-        const auto row = static_cast<std::size_t>(random_in(3, 0, static_cast<std::uint64_t>(value), 0, 3199));
-        const auto plane = static_cast<int>(random_in(3, 1, static_cast<std::uint64_t>(value), 0, m.planes() - 1e-3));
+        const auto row =
+            static_cast<std::size_t>(random_in(3, 0, static_cast<std::uint64_t>(value), 0, 3199));
+        const auto plane = static_cast<int>(
+            random_in(3, 1, static_cast<std::uint64_t>(value), 0, m.planes() - 1e-3));
         const float values[] = {kNaN, kInf, -kInf, 0, 90, -90, 1e25f, 20};
         m.at(plane, row) = values[value % 8];
     }
@@ -197,7 +212,8 @@ TEST(DoctorSplats, NothingFixableIsLeftOfAllAtOnce) {
 
 TEST(DoctorSplats, ManyRowsInOnePlaceAndAnyThreadCount) {
     GaussianModel m(100'000, 0);
-    for (std::size_t i = 0; i < m.count; ++i) m.at(kSh0, i) = static_cast<float>(i % 1000), m.at(kOpacityLogits, i) = 1;
+    for (std::size_t i = 0; i < m.count; ++i)
+        m.at(kSh0, i) = static_cast<float>(i % 1000), m.at(kOpacityLogits, i) = 1;
     const int threads = thread_count();
     std::vector<std::string> texts;
     for (const int n : {1, 3}) {
@@ -228,7 +244,8 @@ TEST(DoctorSplats, MemoryIsComparedWithWhatThereIs) {
     q.host_bytes = q.device_bytes = 1 << 20;
     const SplatReport tight = examine(m, q);
     expect_complete(tight.findings);
-    for (const char* id : {"memory-host", "memory-device", "memory-host-training", "memory-device-training"})
+    for (const char* id :
+         {"memory-host", "memory-device", "memory-host-training", "memory-device-training"})
         EXPECT_NE(find(tight.findings, id), nullptr) << id;
     EXPECT_EQ(worst_of(tight.findings), Severity::warning);
 }
@@ -251,7 +268,8 @@ const std::vector<CaptureCase>& capture_cases() {
              for (View& v : c.views) v.test = false;
          }},
         {"few-views", Severity::warning, 2, [](Capture& c) { c.views.resize(2); }},
-        {"photos-left-out", Severity::warning, 6, [](Capture& c) { c.skipped.assign(6, "a.png: no such photo"); }},
+        {"photos-left-out", Severity::warning, 6,
+         [](Capture& c) { c.skipped.assign(6, "a.png: no such photo"); }},
         {"photo-size", Severity::warning, 1,
          [](Capture& c) {
              c.notes = {{"3 photos of another size", CaptureNote::Kind::photo_size}};
@@ -260,9 +278,11 @@ const std::vector<CaptureCase>& capture_cases() {
          [](Capture& c) {
              c.notes = {{"3 photos through another lens", CaptureNote::Kind::lens}};
          }},
-        {"loading", Severity::note, 1, [](Capture& c) { c.notes = {{"2 points resampled from nowhere"}}; }},
+        {"loading", Severity::note, 1,
+         [](Capture& c) { c.notes = {{"2 points resampled from nowhere"}}; }},
         {"photos-without-pose", Severity::note, 1, [](Capture& c) { c.unposed = {"a.jpg"}; }},
-        {"photos-without-pose", Severity::warning, 7, [](Capture& c) { c.unposed.assign(7, "a.jpg"); }},
+        {"photos-without-pose", Severity::warning, 7,
+         [](Capture& c) { c.unposed.assign(7, "a.jpg"); }},
         {"random-points", Severity::note, 300, [](Capture& c) { c.points_are_random = true; }},
         {"few-points", Severity::warning, 99, [](Capture& c) { c.points.resize(99); }},
         {"off-centre", Severity::note, 1, [](Capture& c) { c.views[4].camera.cx += 17; }},
@@ -276,7 +296,8 @@ const std::vector<CaptureCase>& capture_cases() {
          [](Capture& c) {
              for (View& v : c.views) v.camera = v.camera.scaled_to(8800, 6600);
          }},
-        {"duplicate-cameras", Severity::warning, 1, [](Capture& c) { c.views[4].camera = c.views[2].camera; }},
+        {"duplicate-cameras", Severity::warning, 1,
+         [](Capture& c) { c.views[4].camera = c.views[2].camera; }},
         {"looking-away", Severity::warning, 1,
          [](Capture& c) {
              c.views[4].camera = look_at({4, 0, 0}, {9, 0, 0}, {0, 0, 1}, 320, 240, 0.9);
@@ -289,8 +310,8 @@ const std::vector<CaptureCase>& capture_cases() {
         {"no-parallax", Severity::warning, 1,
          [](Capture& c) {
              for (std::size_t i = 0; i < c.views.size(); ++i)
-                 c.views[i].camera =
-                     look_at({4, 1e-5 * static_cast<double>(i), 1}, {0, 0, 0}, {0, 0, 1}, 320, 240, 0.9);
+                 c.views[i].camera = look_at({4, 1e-5 * static_cast<double>(i), 1}, {0, 0, 0},
+                                             {0, 0, 1}, 320, 240, 0.9);
          }},
     };
     return cases;
@@ -317,8 +338,9 @@ TEST(DoctorCapture, FindsWhatIsWrongAndNothingElse) {
 TEST(DoctorRealFiles, HaveNoErrors) {
     GS_NEED_DATA("splats");
     for (const char* name :
-         {"splats/fox_trained/fox_trained_3000.ply", "splats/fox_trained/fox_trained.compressed.ply",
-          "splats/guitar/guitar.compressed.ply", "splats/playbot/playbot_l5.ply", "splats/minimal/minimal-v4.spz",
+         {"splats/fox_trained/fox_trained_3000.ply",
+          "splats/fox_trained/fox_trained.compressed.ply", "splats/guitar/guitar.compressed.ply",
+          "splats/playbot/playbot_l5.ply", "splats/minimal/minimal-v4.spz",
           "splats/playbot/playbot_l4.splat", "splats/khr_gltf/khr_conformance_matrix.glb"}) {
         const fs::path path = data_path(name);
         if (!fs::exists(path)) continue;
@@ -326,7 +348,8 @@ TEST(DoctorRealFiles, HaveNoErrors) {
         ASSERT_TRUE(file) << file.error().text();
         const auto findings = examine(file->model).findings;
         EXPECT_NE(worst_of(findings), Severity::error) << name << ": " << ids_of(findings);
-        for (const Finding& f : examine(fix(file->model).model).findings) EXPECT_FALSE(f.fixable) << name << f.id;
+        for (const Finding& f : examine(fix(file->model).model).findings)
+            EXPECT_FALSE(f.fixable) << name << f.id;
     }
     for (const char* name : {"captures/fox", "captures/sceaux", "captures/lego"}) {
         const fs::path path = data_path(name);

@@ -1,4 +1,5 @@
-// Small captures and pictures on disk for the tests of renderer/io, made anew in a folder that disappears again.
+// Small captures and pictures on disk for the tests of renderer/io, made anew in a folder that
+// disappears again.
 #pragma once
 
 #include <unistd.h>
@@ -9,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "renderer/base/check.h"
-#include "renderer/base/file.h"
-#include "renderer/io/image_io.h"
+#include "base/check.h"
+#include "base/file.h"
+#include "renderer/io/images/image_io.h"
 
 namespace gs::test {
 
@@ -34,7 +35,8 @@ class TempFolder {
     /// Writes a file, making its folder.
     fs::path write(const fs::path& name, std::string_view content) const {
         fs::create_directories((path_ / name).parent_path());
-        // Without the sync of write_text_file (and ext4's, when a file is replaced): thousands of these are written.
+        // Without the sync of write_text_file (and ext4's, when a file is replaced): thousands of
+        // these are written.
         fs::remove(path_ / name);
         std::ofstream file(path_ / name, std::ios::binary | std::ios::trunc);
         file.write(content.data(), static_cast<std::streamsize>(content.size()));
@@ -68,12 +70,14 @@ inline Image8 pattern(int width, int height, int channels, int seed = 0) {
     for (int y = 0; y < height; ++y)
         for (int x = 0; x < width; ++x)
             for (int c = 0; c < channels; ++c)
-                image.bytes.push_back(static_cast<std::uint8_t>((x * 7 + y * 13 + c * 101 + x * y + seed * 37) & 255));
+                image.bytes.push_back(static_cast<std::uint8_t>(
+                    (x * 7 + y * 13 + c * 101 + x * y + seed * 37) & 255));
     return image;
 }
 inline Image8 constant(int width, int height, std::vector<std::uint8_t> pixel) {
     Image8 image{width, height, static_cast<int>(pixel.size()), {}};
-    for (std::size_t i = 0; i < image.pixels(); ++i) image.bytes.insert(image.bytes.end(), pixel.begin(), pixel.end());
+    for (std::size_t i = 0; i < image.pixels(); ++i)
+        image.bytes.insert(image.bytes.end(), pixel.begin(), pixel.end());
     return image;
 }
 inline void put_png(const fs::path& path, const Image8& image) {
@@ -93,7 +97,8 @@ struct ColmapFiles {
 
     std::string cameras() const {
         Packer out;
-        out.add<std::uint64_t>(1).add<std::uint32_t>(7).add<std::int32_t>(model).add(width).add(height);
+        out.add<std::uint64_t>(1).add<std::uint32_t>(7).add<std::int32_t>(model).add(width).add(
+            height);
         for (const double p : params) out.add(p);
         return out.bytes;
     }
@@ -103,7 +108,11 @@ struct ColmapFiles {
         for (std::size_t i = 0; i < names.size(); ++i) {
             out.add<std::uint32_t>(static_cast<std::uint32_t>(i + 1));
             for (const double q : rotation) out.add(q);
-            out.add(0.5 * static_cast<double>(i)).add(0.25).add(2.0).add<std::uint32_t>(7).text(names[i]);
+            out.add(0.5 * static_cast<double>(i))
+                .add(0.25)
+                .add(2.0)
+                .add<std::uint32_t>(7)
+                .text(names[i]);
             out.add<std::uint64_t>(1).add(3.0).add(4.0).add<std::int64_t>(-1);
         }
         return out.bytes;
@@ -125,8 +134,9 @@ struct ColmapFiles {
     }
     void write_photos(const TempFolder& folder) const {
         for (std::size_t i = 0; i < names.size(); ++i)
-            put_png(folder / "images" / names[i],
-                    pattern(static_cast<int>(width), static_cast<int>(height), 3, static_cast<int>(i)));
+            put_png(
+                folder / "images" / names[i],
+                pattern(static_cast<int>(width), static_cast<int>(height), 3, static_cast<int>(i)));
     }
 };
 

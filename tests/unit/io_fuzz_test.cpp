@@ -1,10 +1,10 @@
-// A seeded mutator over every parser: small inputs, real and made, with bytes flipped, numbers replaced, pieces cut,
-// doubled and moved. Whatever comes out, nothing crashes, hangs or allocates without measure; run under ASan and UBSan
-// by ./check.
+// A seeded mutator over every parser: small inputs, real and made, with bytes flipped, numbers
+// replaced, pieces cut, doubled and moved. Whatever comes out, nothing crashes, hangs or allocates
+// without measure; run under ASan and UBSan by ./check.
 #include <gtest/gtest.h>
 
-#include "renderer/io/capture_io.h"
-#include "renderer/io/splat_io.h"
+#include "renderer/io/captures/capture_io.h"
+#include "renderer/io/splats/splat_io.h"
 #include "tests/support/data.h"
 #include "tests/unit/io_files.h"
 #include "tests/unit/io_mutator.h"
@@ -32,7 +32,8 @@ void hammer_colmap(const char* file, const std::string& whole, std::uint64_t rou
             EXPECT_FALSE(capture.error().message.empty());
             return false;
         }
-        for (const View& view : capture->views) EXPECT_EQ(view.photo.bytes.size(), view.photo.pixels() * 3);
+        for (const View& view : capture->views)
+            EXPECT_EQ(view.photo.bytes.size(), view.photo.pixels() * 3);
         return true;
     });
 }
@@ -51,13 +52,15 @@ TEST(Fuzz, ColmapLenses) {
 
 TEST(Fuzz, ColmapText) {
     const TempFolder folder;
-    const std::string cameras = "# c\n1 PINHOLE 24 18 30 31 11 10\n", images = "1 1 0 0 0 0 0 2 1 a.png\n1 2 -1\n",
+    const std::string cameras = "# c\n1 PINHOLE 24 18 30 31 11 10\n",
+                      images = "1 1 0 0 0 0 0 2 1 a.png\n1 2 -1\n",
                       points = "1 0 0 3 9 8 7 0.5 1 0\n2 1 0 3 9 8 7 0.5 1 0\n";
     ColmapFiles{}.write_photos(folder);
     const std::pair<const char*, std::string> parts[] = {
         {"cameras.txt", cameras}, {"images.txt", images}, {"points3D.txt", points}};
     for (const auto& [name, whole] : parts) {
-        for (const auto& [other, content] : parts) folder.write(fs::path("sparse/0") / other, content);
+        for (const auto& [other, content] : parts)
+            folder.write(fs::path("sparse/0") / other, content);
         hammer(whole, 600, [&](const std::string& bytes) {
             folder.write(fs::path("sparse/0") / name, bytes);
             return load_capture(folder.path(), small_options()).has_value();
@@ -69,10 +72,12 @@ TEST(Fuzz, TransformsJson) {
     const TempFolder folder;
     put_png(folder / "a.png", pattern(12, 8, 4));
     const std::string whole =
-        "{\"camera_model\": \"OPENCV\", \"fl_x\": 50, \"k1\": 0.01, \"w\": 12, \"h\": 8, \"ply_file_path\": \"p.ply\", "
+        "{\"camera_model\": \"OPENCV\", \"fl_x\": 50, \"k1\": 0.01, \"w\": 12, \"h\": 8, "
+        "\"ply_file_path\": \"p.ply\", "
         "\"frames\": [{\"file_path\": \"a.png\", "
         "\"transform_matrix\": " +
-        matrix_at(1, 2) + "}, {\"file_path\": \"a\", \"fl_x\": NaN, \"transform_matrix\": " + matrix_at(0, 1) + "}]}";
+        matrix_at(1, 2) +
+        "}, {\"file_path\": \"a\", \"fl_x\": NaN, \"transform_matrix\": " + matrix_at(0, 1) + "}]}";
     hammer(whole, 2000, [&](const std::string& bytes) {
         folder.write("transforms.json", bytes);
         return load_capture(folder.path(), small_options()).has_value();
@@ -82,13 +87,16 @@ TEST(Fuzz, TransformsJson) {
 TEST(Fuzz, PointsPly) {
     const TempFolder folder;
     put_png(folder / "a.png", pattern(12, 8, 3));
-    folder.write("transforms.json", "{\"fl_x\": 50, \"frames\": [{\"file_path\": \"a.png\", \"transform_matrix\": " +
-                                        matrix_at(1, 2) + "}]}");
+    folder.write("transforms.json",
+                 "{\"fl_x\": 50, \"frames\": [{\"file_path\": \"a.png\", \"transform_matrix\": " +
+                     matrix_at(1, 2) + "}]}");
     const std::string head =
-        " 1.0\nelement vertex 2\nproperty float x\nproperty float y\nproperty float z\nproperty uchar red\nproperty "
+        " 1.0\nelement vertex 2\nproperty float x\nproperty float y\nproperty float z\nproperty "
+        "uchar red\nproperty "
         "uchar green\nproperty uchar blue\nend_header\n";
-    for (const std::string& whole : {"ply\nformat ascii" + head + "1 2 3 4 5 6\n7 8 9 10 11 12\n",
-                                     "ply\nformat binary_little_endian" + head + std::string(30, '\1')})
+    for (const std::string& whole :
+         {"ply\nformat ascii" + head + "1 2 3 4 5 6\n7 8 9 10 11 12\n",
+          "ply\nformat binary_little_endian" + head + std::string(30, '\1')})
         hammer(whole, 1000, [&](const std::string& bytes) {
             folder.write("points3d.ply", bytes);
             return load_capture(folder.path(), small_options()).has_value();
@@ -113,8 +121,8 @@ TEST(Fuzz, SplatPly) {
 
 TEST(Fuzz, SplatPlyAscii) {
     std::string whole = "ply\nformat ascii 1.0\nelement vertex 2\n";
-    for (const char* name : {"x", "y", "z", "f_dc_0", "f_dc_1", "f_dc_2", "opacity", "scale_0", "scale_1", "scale_2",
-                             "rot_0", "rot_1", "rot_2", "rot_3"})
+    for (const char* name : {"x", "y", "z", "f_dc_0", "f_dc_1", "f_dc_2", "opacity", "scale_0",
+                             "scale_1", "scale_2", "rot_0", "rot_1", "rot_2", "rot_3"})
         whole += std::string("property float ") + name + "\n";
     whole += "end_header\n1 2 3 .1 .2 .3 -1 -4 -4 -4 1 0 0 0\n1 2 3 .1 .2 .3 -1 -4 -4 -4 1 0 0 0\n";
     hammer_splats(whole, 3000);
@@ -122,7 +130,8 @@ TEST(Fuzz, SplatPlyAscii) {
 
 TEST(Fuzz, RealSplatPly) {
     GS_NEED_DATA("splats/playbot/playbot_l5.ply");
-    // Cut to a size that a mutation a millisecond allows; the count says more than there is, unless it is mended.
+    // Cut to a size that a mutation a millisecond allows; the count says more than there is, unless
+    // it is mended.
     std::string bytes = *read_text_file(data_path("splats/playbot/playbot_l5.ply"));
     const std::size_t count = bytes.find("element vertex ") + 15;
     bytes.replace(count, bytes.find('\n', count) - count, "30");
@@ -137,17 +146,20 @@ void hammer_image(const std::string& whole, std::uint64_t rounds) {
         static_cast<void>(probe_image(folder / "p"));
         const auto image = read_image(folder / "p");
         if (image) {
-            EXPECT_EQ(image->bytes.size(), image->pixels() * static_cast<std::size_t>(image->channels));
+            EXPECT_EQ(image->bytes.size(),
+                      image->pixels() * static_cast<std::size_t>(image->channels));
         }
         return image.has_value();
     });
 }
 
-// Right checksums for whatever chunks are there now, so that mutations reach beyond the first check.
+// Right checksums for whatever chunks are there now, so that mutations reach beyond the first
+// check.
 std::string with_png_checksums(std::string bytes) {
     const auto number = [&](std::size_t at) {
         std::uint32_t value = 0;
-        for (std::size_t i = 0; i < 4; ++i) value = value << 8 | static_cast<std::uint8_t>(bytes[at + i]);
+        for (std::size_t i = 0; i < 4; ++i)
+            value = value << 8 | static_cast<std::uint8_t>(bytes[at + i]);
         return value;
     };
     for (std::size_t at = 8; at + 12 <= bytes.size();) {
@@ -158,7 +170,8 @@ std::string with_png_checksums(std::string bytes) {
             crc ^= static_cast<std::uint8_t>(bytes[i]);
             for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? 0xEDB88320u : 0u);
         }
-        for (std::size_t i = 0; i < 4; ++i) bytes[at + 8 + size + i] = static_cast<char>(~crc >> (24 - 8 * i));
+        for (std::size_t i = 0; i < 4; ++i)
+            bytes[at + 8 + size + i] = static_cast<char>(~crc >> (24 - 8 * i));
         at += 12 + size;
     }
     return bytes;

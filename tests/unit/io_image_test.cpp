@@ -5,7 +5,7 @@
 #include <bit>
 #include <cmath>
 
-#include "renderer/io/image_io.h"
+#include "renderer/io/images/image_io.h"
 #include "tests/support/data.h"
 #include "tests/support/npz.h"
 #include "tests/unit/io_files.h"
@@ -19,8 +19,8 @@ std::string encode_jpeg(const Image8& image, int quality) {
     unsigned long size = 0;
     const int format = image.channels == 1 ? TJPF_GRAY : TJPF_RGB;
     const int sampling = image.channels == 1 ? TJSAMP_GRAY : TJSAMP_444;
-    EXPECT_EQ(tjCompress2(encoder, image.bytes.data(), image.width, 0, image.height, format, &out, &size, sampling,
-                          quality, 0),
+    EXPECT_EQ(tjCompress2(encoder, image.bytes.data(), image.width, 0, image.height, format, &out,
+                          &size, sampling, quality, 0),
               0);
     std::string bytes(reinterpret_cast<char*>(out), size);
     tjFree(out);
@@ -30,17 +30,20 @@ std::string encode_jpeg(const Image8& image, int quality) {
 
 // Writes rows of raw samples with any of PNG's pixel formats.
 void write_raw_png(const fs::path& path, int width, int height, int depth, int colour,
-                   const std::vector<std::vector<png_byte>>& rows, const std::vector<png_color>& palette = {},
+                   const std::vector<std::vector<png_byte>>& rows,
+                   const std::vector<png_color>& palette = {},
                    const std::vector<png_byte>& transparency = {}) {
     FILE* file = std::fopen(path.c_str(), "wb");
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
     png_infop info = png_create_info_struct(png);
     png_init_io(png, file);
-    png_set_IHDR(png, info, static_cast<png_uint_32>(width), static_cast<png_uint_32>(height), depth, colour,
-                 PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_set_IHDR(png, info, static_cast<png_uint_32>(width), static_cast<png_uint_32>(height),
+                 depth, colour, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
+                 PNG_FILTER_TYPE_DEFAULT);
     if (!palette.empty()) png_set_PLTE(png, info, palette.data(), static_cast<int>(palette.size()));
     if (!transparency.empty())
-        png_set_tRNS(png, info, transparency.data(), static_cast<int>(transparency.size()), nullptr);
+        png_set_tRNS(png, info, transparency.data(), static_cast<int>(transparency.size()),
+                     nullptr);
     png_write_info(png, info);
     for (const auto& row : rows) png_write_row(png, row.data());
     png_write_end(png, info);
@@ -81,7 +84,8 @@ TEST(Images, OtherPngKindsBecomeEightBit) {
     EXPECT_EQ(palette->channels, 3);
     EXPECT_EQ(palette->bytes, (std::vector<std::uint8_t>{70, 80, 90, 10, 20, 30, 40, 50, 60}));
 
-    write_raw_png(folder / "clear.png", 2, 1, 8, PNG_COLOR_TYPE_PALETTE, {{1, 0}}, {{10, 20, 30}, {40, 50, 60}}, {0});
+    write_raw_png(folder / "clear.png", 2, 1, 8, PNG_COLOR_TYPE_PALETTE, {{1, 0}},
+                  {{10, 20, 30}, {40, 50, 60}}, {0});
     const auto clear = read_image(folder / "clear.png");
     ASSERT_TRUE(clear) << clear.error().text();
     EXPECT_EQ(clear->bytes, (std::vector<std::uint8_t>{40, 50, 60, 255, 10, 20, 30, 0}));
@@ -104,7 +108,8 @@ TEST(Images, JpegIsDecodedByContentNotByName) {
     const auto read = read_image(folder / "photo.png");
     ASSERT_TRUE(read) << read.error().text();
     ASSERT_EQ(read->bytes.size(), image.bytes.size());
-    for (std::size_t i = 0; i < image.bytes.size(); ++i) ASSERT_NEAR(read->bytes[i], image.bytes[i], 3);
+    for (std::size_t i = 0; i < image.bytes.size(); ++i)
+        ASSERT_NEAR(read->bytes[i], image.bytes[i], 3);
     folder.write("gray.jpg", encode_jpeg(pattern(16, 16, 1), 90));
     EXPECT_EQ(read_image(folder / "gray.jpg")->channels, 1);
     EXPECT_EQ(probe_image(folder / "gray.jpg")->channels, 1);
@@ -113,7 +118,8 @@ TEST(Images, JpegIsDecodedByContentNotByName) {
 TEST(Images, CutAnywhereIsAnError) {
     const TempFolder folder;
     put_png(folder / "whole.png", pattern(40, 30, 3));
-    const std::string jpeg = encode_jpeg(pattern(40, 30, 3), 90), png = *read_text_file(folder / "whole.png");
+    const std::string jpeg = encode_jpeg(pattern(40, 30, 3), 90),
+                      png = *read_text_file(folder / "whole.png");
     for (const std::string& whole : {jpeg, png})
         for (std::size_t cut = 0; cut < whole.size(); cut += 1 + whole.size() / 97) {
             folder.write("cut", whole.substr(0, cut));
@@ -132,7 +138,8 @@ TEST(Images, SizesThatLieAllocateNothing) {
     folder.write("lie.jpg", jpeg);
     const auto read = read_image(folder / "lie.jpg");
     ASSERT_FALSE(read);
-    EXPECT_NE(read.error().message.find("claims 32639 x 32639"), std::string::npos) << read.error().text();
+    EXPECT_NE(read.error().message.find("claims 32639 x 32639"), std::string::npos)
+        << read.error().text();
 }
 
 TEST(Images, WhatIsNoPictureSaysSo) {
@@ -144,7 +151,8 @@ TEST(Images, WhatIsNoPictureSaysSo) {
     EXPECT_EQ(probe_image(folder / "empty.png").error().kind, ErrorKind::malformed);
     EXPECT_EQ(read_image(folder / "absent.png").error().kind, ErrorKind::not_found);
     EXPECT_EQ(probe_image(folder.path()).error().kind, ErrorKind::unreadable);
-    EXPECT_EQ(write_png(folder / "no/such/folder.png", pattern(2, 2, 3)).error().kind, ErrorKind::unwritable);
+    EXPECT_EQ(write_png(folder / "no/such/folder.png", pattern(2, 2, 3)).error().kind,
+              ErrorKind::unwritable);
 }
 
 TEST(Images, ShrinkAveragesExactBlocks) {
@@ -157,7 +165,8 @@ TEST(Images, ShrinkAveragesExactBlocks) {
             for (int c = 0; c < 3; ++c) {
                 double sum = 0, n = 0;
                 for (int sy = 3 * y; sy < std::min(3 * y + 3, 8); ++sy)
-                    for (int sx = 3 * x; sx < std::min(3 * x + 3, 11); ++sx, ++n) sum += image.at(sx, sy)[c];
+                    for (int sx = 3 * x; sx < std::min(3 * x + 3, 11); ++sx, ++n)
+                        sum += image.at(sx, sy)[c];
                 EXPECT_EQ(small.at(x, y)[c], std::lround(sum / n));
             }
     EXPECT_EQ(shrink(pattern(10, 10, 1), 3).width, 3);  // 3.33: one column is left out
@@ -192,7 +201,8 @@ TEST(Images, FloatAndBack) {
 TEST(Images, NpyIsWhatNumpyReads) {
     const TempFolder folder;
     ImageF image(3, 2, 2);
-    for (std::size_t i = 0; i < image.values.size(); ++i) image.values[i] = 0.5f * static_cast<float>(i);
+    for (std::size_t i = 0; i < image.values.size(); ++i)
+        image.values[i] = 0.5f * static_cast<float>(i);
     ASSERT_TRUE(write_npy(folder / "x.npy", image));
     const Array array = load_npy(folder / "x.npy");
     EXPECT_EQ(array.shape, (std::vector<std::size_t>{2, 3, 2}));

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "renderer/io/capture_io.h"
-#include "renderer/io/undistort.h"
+#include "renderer/io/captures/capture_io.h"
+#include "renderer/io/captures/undistort.h"
 #include "tests/support/data.h"
 #include "tests/support/npz.h"
 #include "tests/unit/io_files.h"
@@ -12,7 +12,8 @@
 namespace gs::test {
 namespace {
 
-Camera lens(CameraModel model, std::array<double, 4> distortion, int width = 320, int height = 240, double f = 300) {
+Camera lens(CameraModel model, std::array<double, 4> distortion, int width = 320, int height = 240,
+            double f = 300) {
     Camera camera;
     camera.model = model;
     camera.width = width;
@@ -34,13 +35,15 @@ TEST(Lens, FormulasAgreeWithOpenCv) {
         const char* points;
         const char* k;
     };
-    for (const Case& c : {Case{"pinhole", CameraModel::pinhole, "points_cam", "K"},
-                          Case{"simple_radial", CameraModel::simple_radial, "points_cam", "K"},
-                          Case{"radial", CameraModel::radial, "points_cam", "K"},
-                          Case{"opencv", CameraModel::opencv, "points_cam", "K"},
-                          Case{"opencv_fisheye", CameraModel::opencv_fisheye, "fisheye_points_cam", "fisheye_K"}}) {
+    for (const Case& c :
+         {Case{"pinhole", CameraModel::pinhole, "points_cam", "K"},
+          Case{"simple_radial", CameraModel::simple_radial, "points_cam", "K"},
+          Case{"radial", CameraModel::radial, "points_cam", "K"},
+          Case{"opencv", CameraModel::opencv, "points_cam", "K"},
+          Case{"opencv_fisheye", CameraModel::opencv_fisheye, "fisheye_points_cam", "fisheye_K"}}) {
         SCOPED_TRACE(c.name);
-        const Array &points = data[c.points], &k = data[c.k], &uv = data[std::string(c.name) + "_uv"],
+        const Array &points = data[c.points], &k = data[c.k],
+                    &uv = data[std::string(c.name) + "_uv"],
                     &params = data[std::string(c.name) + "_params"];
         Camera camera;
         camera.model = c.model;
@@ -51,7 +54,8 @@ TEST(Lens, FormulasAgreeWithOpenCv) {
         for (std::size_t i = 0; i < params.size(); ++i) camera.distortion[i] = params[i];
         for (std::size_t i = 0; i < points.dim(0); ++i) {
             const double z = points[3 * i + 2];
-            const Vec2<double> p = project_through_lens(camera, points[3 * i] / z, points[3 * i + 1] / z);
+            const Vec2<double> p =
+                project_through_lens(camera, points[3 * i] / z, points[3 * i + 1] / z);
             ASSERT_NEAR(p.x, uv[2 * i], 1e-6 * std::max(1.0, std::abs(uv[2 * i])));
             ASSERT_NEAR(p.y, uv[2 * i + 1], 1e-6 * std::max(1.0, std::abs(uv[2 * i + 1])));
         }
@@ -69,7 +73,8 @@ TEST(Lens, LimitIsWhereTheRadiusStopsGrowing) {
 TEST(Lens, UndistortedPictureIsCoveredAndNotMuchSmaller) {
     for (const Camera& camera :
          {lens(CameraModel::simple_radial, {-0.2}), lens(CameraModel::radial, {0.15, -0.05}),
-          lens(CameraModel::opencv, {-0.28, 0.07, 0.002, -0.001}), lens(CameraModel::opencv_fisheye, {0.03, -0.01}),
+          lens(CameraModel::opencv, {-0.28, 0.07, 0.002, -0.001}),
+          lens(CameraModel::opencv_fisheye, {0.03, -0.01}),
           lens(CameraModel::opencv_fisheye, {0.01}, 400, 400, 127.0)}) {
         const Camera pinhole = undistorted_camera(camera);
         ASSERT_TRUE(pinhole.valid());
@@ -77,16 +82,20 @@ TEST(Lens, UndistortedPictureIsCoveredAndNotMuchSmaller) {
         EXPECT_GT(pinhole.width, camera.width / 2);
         EXPECT_GT(pinhole.height, camera.height / 2);
         EXPECT_EQ(pinhole.fx, camera.fx);
-        const Undistorted out = undistort(constant(camera.width, camera.height, {90, 10, 250}), {}, camera, pinhole);
+        const Undistorted out =
+            undistort(constant(camera.width, camera.height, {90, 10, 250}), {}, camera, pinhole);
         EXPECT_TRUE(out.mask.empty());
         EXPECT_EQ(out.photo.bytes, constant(pinhole.width, pinhole.height, {90, 10, 250}).bytes);
     }
 }
 
 TEST(Lens, ResamplingPutsEveryRayInItsPlace) {
-    // A photo whose value is a smooth function of the ray comes out as that function of the pinhole's ray.
+    // A photo whose value is a smooth function of the ray comes out as that function of the
+    // pinhole's ray.
     const Camera camera = lens(CameraModel::opencv, {-0.25, 0.05, 0.003, -0.002});
-    const auto value = [](double x, double y) { return 128 + 100 * std::sin(3 * x) * std::cos(2 * y); };
+    const auto value = [](double x, double y) {
+        return 128 + 100 * std::sin(3 * x) * std::cos(2 * y);
+    };
     Image8 photo{camera.width, camera.height, 1, {}};
     for (int row = 0; row < camera.height; ++row)
         for (int column = 0; column < camera.width; ++column) {
@@ -103,7 +112,9 @@ TEST(Lens, ResamplingPutsEveryRayInItsPlace) {
     for (int row = 0; row < out.height; ++row)
         for (int column = 0; column < out.width; ++column)
             ASSERT_NEAR(*out.at(column, row),
-                        value((column + 0.5 - pinhole.cx) / pinhole.fx, (row + 0.5 - pinhole.cy) / pinhole.fy), 1.6)
+                        value((column + 0.5 - pinhole.cx) / pinhole.fx,
+                              (row + 0.5 - pinhole.cy) / pinhole.fy),
+                        1.6)
                 << column << ", " << row;
 }
 
@@ -111,15 +122,19 @@ TEST(Lens, MasksAreResampledWithTheirPhoto) {
     const Camera camera = lens(CameraModel::radial, {0.1, 0.01});
     const Camera pinhole = undistorted_camera(camera);
     Image8 mask = constant(camera.width, camera.height, {255});
-    for (int y = 100; y < 120; ++y) std::fill_n(mask.bytes.begin() + y * camera.width + 60, 30, std::uint8_t{0});
-    const Undistorted out = undistort(constant(camera.width, camera.height, {5}), mask, camera, pinhole);
+    for (int y = 100; y < 120; ++y)
+        std::fill_n(mask.bytes.begin() + y * camera.width + 60, 30, std::uint8_t{0});
+    const Undistorted out =
+        undistort(constant(camera.width, camera.height, {5}), mask, camera, pinhole);
     for (int row = 0; row < pinhole.height; ++row)
         for (int column = 0; column < pinhole.width; ++column) {
-            const Vec2<double> p = project_through_lens(camera, (column + 0.5 - pinhole.cx) / pinhole.fx,
-                                                        (row + 0.5 - pinhole.cy) / pinhole.fy);
+            const Vec2<double> p =
+                project_through_lens(camera, (column + 0.5 - pinhole.cx) / pinhole.fx,
+                                     (row + 0.5 - pinhole.cy) / pinhole.fy);
             // Inside the ignored block, or within a pixel of it.
             const auto in = [&](double margin) {
-                return p.x > 60 - margin && p.x < 90 + margin && p.y > 100 - margin && p.y < 120 + margin;
+                return p.x > 60 - margin && p.x < 90 + margin && p.y > 100 - margin &&
+                       p.y < 120 + margin;
             };
             if (in(0)) {
                 ASSERT_EQ(*out.mask.at(column, row), 0);
@@ -144,8 +159,8 @@ TEST(Lens, AbsurdLensesMarkWhatIsNotCovered) {
     EXPECT_EQ(undistorted_camera(camera).width, camera.width);
 }
 
-// The same photos with their lens (or a fisheye) kept, and as COLMAP undistorted them, show the same along the same
-// rays.
+// The same photos with their lens (or a fisheye) kept, and as COLMAP undistorted them, show the
+// same along the same rays.
 void expect_same_rays(const char* distorted_name) {
     CaptureOptions options;
     const auto straight = load_capture(data_path("captures/fox"), options);
@@ -171,7 +186,8 @@ void expect_same_rays(const char* distorted_name) {
                 ++pixels;
             }
         EXPECT_GT(pixels, 0.6 * view.camera.width * view.camera.height) << view.name;
-        // Another resolution and another JPEG: a few levels. Wrong lens formulas or a shifted centre give 15 and more.
+        // Another resolution and another JPEG: a few levels. Wrong lens formulas or a shifted
+        // centre give 15 and more.
         EXPECT_LT(difference / pixels, 6.0) << view.name;
     }
     EXPECT_GT(compared, 0u);

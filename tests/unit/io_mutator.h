@@ -1,5 +1,5 @@
-// Breaks bytes in the ways files are broken: bits flipped, numbers replaced, pieces cut, doubled and moved. Seeded: the
-// same inputs on every machine. Used by every fuzz test.
+// Breaks bytes in the ways files are broken: bits flipped, numbers replaced, pieces cut, doubled
+// and moved. Seeded: the same inputs on every machine. Used by every fuzz test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-#include "renderer/base/rng.h"
+#include "base/rng.h"
 
 namespace gs::test {
 
@@ -21,7 +21,9 @@ class Mutator {
     }
 
   private:
-    std::uint64_t below(std::uint64_t limit) { return limit == 0 ? 0 : random_bits(seed_, 0, counter_++) % limit; }
+    std::uint64_t below(std::uint64_t limit) {
+        return limit == 0 ? 0 : random_bits(seed_, 0, counter_++) % limit;
+    }
 
     void mutate(std::string& bytes) {
         static const std::string kWords[] = {
@@ -80,7 +82,8 @@ class Mutator {
 template <class Parse>
 void hammer(const std::string& whole, std::uint64_t rounds, Parse&& parse) {
     std::size_t accepted = 0;
-    for (std::uint64_t round = 0; round < rounds; ++round) accepted += parse(Mutator(round)(whole)) ? 1 : 0;
+    for (std::uint64_t round = 0; round < rounds; ++round)
+        accepted += parse(Mutator(round)(whole)) ? 1 : 0;
     ::testing::Test::RecordProperty("accepted", static_cast<int>(accepted));
 }
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "renderer/base/rng.h"
-#include "renderer/io/splat_io.h"
+#include "base/rng.h"
+#include "renderer/io/splats/splat_io.h"
 #include "tests/support/data.h"
 #include "tests/unit/io_files.h"
 
@@ -29,7 +29,8 @@ void expect_same_bits(const GaussianModel& a, const GaussianModel& b) {
     EXPECT_EQ(a.antialiased, b.antialiased);
     for (int p = 0; p < a.planes(); ++p)
         for (std::size_t i = 0; i < a.count; ++i)
-            ASSERT_EQ(std::bit_cast<std::uint32_t>(a.at(p, i)), std::bit_cast<std::uint32_t>(b.at(p, i)))
+            ASSERT_EQ(std::bit_cast<std::uint32_t>(a.at(p, i)),
+                      std::bit_cast<std::uint32_t>(b.at(p, i)))
                 << "plane " << p << " row " << i;
 }
 
@@ -53,7 +54,8 @@ TEST(SplatPly, EveryDegreeComesBackBitForBit) {
         const auto read = read_splats(folder / "m.ply");
         ASSERT_TRUE(read) << read.error().text();
         expect_same_bits(model, read->model);
-        EXPECT_THAT(joined(read->notes), HasSubstr("2 Gaussians have values that are NaN or infinite"));
+        EXPECT_THAT(joined(read->notes),
+                    HasSubstr("2 Gaussians have values that are NaN or infinite"));
     }
 }
 
@@ -67,7 +69,8 @@ TEST(SplatPly, WrittenInTheOriginalColumnOrder) {
          at = text.find("property float ", at + 1))
         names += text.substr(at + 15, text.find('\n', at) - at - 15) + " ";
     EXPECT_EQ(names,
-              "x y z nx ny nz f_dc_0 f_dc_1 f_dc_2 f_rest_0 f_rest_1 f_rest_2 f_rest_3 f_rest_4 f_rest_5 f_rest_6 "
+              "x y z nx ny nz f_dc_0 f_dc_1 f_dc_2 f_rest_0 f_rest_1 f_rest_2 f_rest_3 f_rest_4 "
+              "f_rest_5 f_rest_6 "
               "f_rest_7 f_rest_8 opacity "
               "scale_0 scale_1 scale_2 rot_0 rot_1 rot_2 rot_3 ");
     const std::size_t body = text.find("end_header\n") + 11;
@@ -88,15 +91,16 @@ struct Column {
     const char* type;
     double value;
 };
-const std::vector<Column> kShuffled = {{"rot_3", "double", 0.5}, {"opacity", "float", -1.5}, {"scale_2", "short", -3},
-                                       {"extra", "uchar", 9},    {"x", "int", -70000},       {"z", "double", 0.25},
-                                       {"y", "char", -7},        {"rot_0", "uint8", 1},      {"rot_1", "float32", 0},
-                                       {"rot_2", "float64", 0},  {"scale_0", "float", -4},   {"scale_1", "ushort", 2},
-                                       {"f_dc_2", "float", 3},   {"f_dc_0", "uint", 5},      {"f_dc_1", "float", 4}};
+const std::vector<Column> kShuffled = {
+    {"rot_3", "double", 0.5}, {"opacity", "float", -1.5}, {"scale_2", "short", -3},
+    {"extra", "uchar", 9},    {"x", "int", -70000},       {"z", "double", 0.25},
+    {"y", "char", -7},        {"rot_0", "uint8", 1},      {"rot_1", "float32", 0},
+    {"rot_2", "float64", 0},  {"scale_0", "float", -4},   {"scale_1", "ushort", 2},
+    {"f_dc_2", "float", 3},   {"f_dc_0", "uint", 5},      {"f_dc_1", "float", 4}};
 
 std::string header(const std::string& format, std::size_t count, const std::string& before = "") {
-    std::string out = "ply\nformat " + format + " 1.0\ncomment made by hand\nobj_info x\n" + before +
-                      fmt::format("element vertex {}\n", count);
+    std::string out = "ply\nformat " + format + " 1.0\ncomment made by hand\nobj_info x\n" +
+                      before + fmt::format("element vertex {}\n", count);
     for (const Column& c : kShuffled) out += fmt::format("property {} {}\n", c.type, c.name);
     return out + "end_header\n";
 }
@@ -139,7 +143,8 @@ TEST(SplatPly, AnyOrderTypeAndEncoding) {
     folder.write("ascii.ply", header("ascii", 2) + ascii_row + "\n" + ascii_row);
     folder.write("little.ply", header("binary_little_endian", 2) + row(false) + row(false));
     folder.write("big.ply", header("binary_big_endian", 2) + row(true) + row(true));
-    folder.write("after.ply", header("binary_little_endian", 2, face) + "1234" + row(false) + row(false));
+    folder.write("after.ply",
+                 header("binary_little_endian", 2, face) + "1234" + row(false) + row(false));
     for (const char* name : {"ascii.ply", "little.ply", "big.ply", "after.ply"}) {
         SCOPED_TRACE(name);
         const auto read = read_splats(folder / name);
@@ -179,20 +184,24 @@ TEST(SplatPly, CutCountsAndWrongContentAreErrors) {
     folder.write("word.ply", header("ascii", 1) + "1 2 x 4 5 6 7 8 9 10 11 12 13 14 15\n");
     EXPECT_THAT(read_splats(folder / "word.ply").error().text(), HasSubstr("not a number"));
     folder.write("points.ply",
-                 "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nproperty float "
+                 "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float "
+                 "y\nproperty float "
                  "z\nend_header\n1 2 3\n");
     EXPECT_FALSE(is_splat_file(folder / "points.ply"));
-    EXPECT_THAT(read_splats(folder / "points.ply").error().text(), HasSubstr("no property \"scale_0\""));
+    EXPECT_THAT(read_splats(folder / "points.ply").error().text(),
+                HasSubstr("no property \"scale_0\""));
     EXPECT_EQ(read_splats(folder / "none.ply").error().kind, ErrorKind::not_found);
-    EXPECT_EQ(write_splats(folder / "x.unknown", random_model(1, 0)).error().kind, ErrorKind::usage);
-    EXPECT_EQ(write_splats(folder / "no/such/x.ply", random_model(1, 0)).error().kind, ErrorKind::unwritable);
+    EXPECT_EQ(write_splats(folder / "x.unknown", random_model(1, 0)).error().kind,
+              ErrorKind::usage);
+    EXPECT_EQ(write_splats(folder / "no/such/x.ply", random_model(1, 0)).error().kind,
+              ErrorKind::unwritable);
 }
 
 TEST(SplatPly, TwoDimensionalGaussiansAreFlat) {
     const TempFolder folder;
     std::string text = "ply\nformat ascii 1.0\nelement vertex 1\n";
-    for (const char* name : {"x", "y", "z", "f_dc_0", "f_dc_1", "f_dc_2", "opacity", "scale_0", "scale_1", "rot_0",
-                             "rot_1", "rot_2", "rot_3"})
+    for (const char* name : {"x", "y", "z", "f_dc_0", "f_dc_1", "f_dc_2", "opacity", "scale_0",
+                             "scale_1", "rot_0", "rot_1", "rot_2", "rot_3"})
         text += std::string("property float ") + name + "\n";
     folder.write("flat.ply", text + "end_header\n1 2 3 .1 .2 .3 -1 -4 -5 1 0 0 0\n");
     const auto read = read_splats(folder / "flat.ply");
@@ -214,25 +223,30 @@ TEST(SplatPly, NoGaussiansIsAFileToo) {
 TEST(SplatPly, ReadingCanBeCancelled) {
     const TempFolder folder;
     ASSERT_TRUE(write_splats(folder / "m.ply", random_model(100, 0)));
-    const auto read = read_splats(folder / "m.ply", [](std::string_view, std::size_t, std::size_t) { return false; });
+    const auto read = read_splats(folder / "m.ply",
+                                  [](std::string_view, std::size_t, std::size_t) { return false; });
     ASSERT_FALSE(read);
     EXPECT_EQ(read.error().kind, ErrorKind::cancelled);
 }
 
-// The number after "element vertex" and the number of f_rest columns, straight from the header's text.
+// The number after "element vertex" and the number of f_rest columns, straight from the header's
+// text.
 void expect_header_counts(const fs::path& path, const GaussianModel& model) {
     const std::string text = *read_text_file(path);
     const std::string head = text.substr(0, text.find("end_header"));
     EXPECT_EQ(model.count, std::stoul(head.substr(head.find("element vertex ") + 15)));
     int rest = 0;
-    for (std::size_t at = head.find(" f_rest_"); at != std::string::npos; at = head.find(" f_rest_", at + 1)) ++rest;
+    for (std::size_t at = head.find(" f_rest_"); at != std::string::npos;
+         at = head.find(" f_rest_", at + 1))
+        ++rest;
     EXPECT_EQ(3 * (sh_bases(model.sh_degree) - 1), rest);
 }
 
 TEST(SplatPly, RealFilesSurviveARoundTrip) {
     GS_NEED_DATA("splats/fox_trained/fox_trained_3000.ply");
     const TempFolder folder;
-    for (const char* name : {"fox_trained/fox_trained_3000.ply", "playbot/playbot_l4.ply", "playbot/playbot_l5.ply"}) {
+    for (const char* name :
+         {"fox_trained/fox_trained_3000.ply", "playbot/playbot_l4.ply", "playbot/playbot_l5.ply"}) {
         const fs::path path = data_path(std::string("splats/") + name);
         if (!fs::exists(path)) continue;
         const auto read = read_splats(path);

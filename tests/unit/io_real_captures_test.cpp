@@ -1,19 +1,20 @@
-// The captures under $GAUSSCOPE_DATA/captures. Expected sizes and counts come from the files themselves.
+// The captures under $GAUSSCOPE_DATA/captures. Expected sizes and counts come from the files
+// themselves.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <map>
 #include <set>
 
-#include "renderer/io/capture_io.h"
+#include "renderer/io/captures/capture_io.h"
 #include "tests/support/data.h"
 #include "tests/unit/io_files.h"
 
 namespace gs::test {
 namespace {
 
-// Every photo of the folder is a view, nothing is skipped, pictures fit their cameras, and the points project into the
-// views.
+// Every photo of the folder is a view, nothing is skipped, pictures fit their cameras, and the
+// points project into the views.
 void expect_sound(const Capture& capture) {
     EXPECT_TRUE(capture.skipped.empty()) << capture.skipped.front();
     ASSERT_FALSE(capture.views.empty());
@@ -40,7 +41,9 @@ double visible_share(const Capture& capture) {
     for (const View& view : capture.views)
         for (const SparsePoint& point : capture.points) {
             const Camera& c = view.camera;
-            const Vec3d p = c.rotation * Vec3d{point.position.x, point.position.y, point.position.z} + c.translation;
+            const Vec3d p =
+                c.rotation * Vec3d{point.position.x, point.position.y, point.position.z} +
+                c.translation;
             if (p.z <= 0) continue;
             const double u = c.fx * p.x / p.z + c.cx, v = c.fy * p.y / p.z + c.cy;
             inside += u >= 0 && v >= 0 && u < c.width && v < c.height;
@@ -77,17 +80,20 @@ TEST_P(RealCapture, LoadsWhole) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RealCapture,
-                         ::testing::Values("fox", "fox_distorted", "fox_fisheye_derived", "sceaux", "brighton_aerial"),
+                         ::testing::Values("fox", "fox_distorted", "fox_fisheye_derived", "sceaux",
+                                           "brighton_aerial"),
                          [](const auto& test) { return std::string(test.param); });
 
 TEST(RealCaptures, LensesAreSaidInTheNotes) {
-    for (const auto& [name, lens] : {std::pair{"fox_distorted", "OPENCV"}, {"fox_fisheye_derived", "OPENCV_FISHEYE"}}) {
+    for (const auto& [name, lens] :
+         {std::pair{"fox_distorted", "OPENCV"}, {"fox_fisheye_derived", "OPENCV_FISHEYE"}}) {
         GS_NEED_DATA(std::string("captures/") + name);
         const auto capture = load_capture(data_path(std::string("captures/") + name), {});
         ASSERT_TRUE(capture) << capture.error().text();
         ASSERT_FALSE(capture->notes.empty());
-        EXPECT_NE(capture->notes[0].text.find(std::string("resampled from ") + lens + " to a pinhole"),
-                  std::string::npos)
+        EXPECT_NE(
+            capture->notes[0].text.find(std::string("resampled from ") + lens + " to a pinhole"),
+            std::string::npos)
             << capture->notes[0].text;
     }
 }
@@ -98,8 +104,9 @@ TEST(RealCaptures, FisheyeKeepsItsMask) {
     ASSERT_TRUE(capture) << capture.error().text();
     for (const View& view : capture->views) {
         ASSERT_FALSE(view.mask.empty());
-        const double ignored = static_cast<double>(std::count(view.mask.bytes.begin(), view.mask.bytes.end(), 0)) /
-                               static_cast<double>(view.mask.bytes.size());
+        const double ignored =
+            static_cast<double>(std::count(view.mask.bytes.begin(), view.mask.bytes.end(), 0)) /
+            static_cast<double>(view.mask.bytes.size());
         EXPECT_GT(ignored, 0.0);
         EXPECT_LT(ignored, 0.3);
     }
@@ -132,7 +139,8 @@ TEST(RealCaptures, BinaryAndTextModelsAreTheSame) {
     ASSERT_EQ(binary->points.size(), text->points.size());
     const auto sorted = [](const Capture& capture) {
         std::multimap<float, std::size_t> order;
-        for (std::size_t i = 0; i < capture.points.size(); ++i) order.emplace(capture.points[i].position.x, i);
+        for (std::size_t i = 0; i < capture.points.size(); ++i)
+            order.emplace(capture.points[i].position.x, i);
         return order;
     };
     const auto a = sorted(*binary), b = sorted(*text);
@@ -186,7 +194,8 @@ TEST(RealCaptures, ThreadsDoNotChangeAnything) {
                b = load_capture(data_path("captures/fox_distorted"), four);
     ASSERT_TRUE(a && b);
     EXPECT_EQ(texts_of(a->notes), texts_of(b->notes));
-    for (std::size_t i = 0; i < a->views.size(); ++i) ASSERT_EQ(a->views[i].photo.bytes, b->views[i].photo.bytes);
+    for (std::size_t i = 0; i < a->views.size(); ++i)
+        ASSERT_EQ(a->views[i].photo.bytes, b->views[i].photo.bytes);
 }
 
 }  // namespace

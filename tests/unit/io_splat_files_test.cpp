@@ -1,13 +1,13 @@
-// Every splat file of the reference data against the values an independent program decodes from it (decoded/*.npz), and
-// against what an independent renderer shows of it (renders/*.png).
+// Every splat file of the reference data against the values an independent program decodes from it
+// (decoded/*.npz), and against what an independent renderer shows of it (renders/*.png).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "renderer/io/image_io.h"
-#include "renderer/io/splat_io.h"
+#include "renderer/io/images/image_io.h"
+#include "renderer/io/splats/splat_io.h"
 #include "renderer/raster/rasterizer.h"
 #include "tests/support/data.h"
 #include "tests/support/npz.h"
@@ -29,7 +29,8 @@ void widen(double& worst, double difference) {
 Deviation deviation_of(const GaussianModel& model, const Arrays& expected) {
     Deviation out;
     const Array& index = expected["index"];
-    const auto value = [&](const char* name, std::size_t row, std::size_t column, std::size_t columns) {
+    const auto value = [&](const char* name, std::size_t row, std::size_t column,
+                           std::size_t columns) {
         return expected[name].values[row * columns + column];
     };
     const std::size_t per_channel = static_cast<std::size_t>(sh_bases(model.sh_degree) - 1);
@@ -37,7 +38,8 @@ Deviation deviation_of(const GaussianModel& model, const Arrays& expected) {
         const auto i = static_cast<std::size_t>(index[r]);
         double dot = 0, own = 0, other = 0;
         for (std::size_t c = 0; c < 4; ++c) {
-            const double a = model.at(kQuats + static_cast<int>(c), i), b = value("rotation_wxyz", r, c, 4);
+            const double a = model.at(kQuats + static_cast<int>(c), i),
+                         b = value("rotation_wxyz", r, c, 4);
             dot += a * b;
             own += a * a;
             other += b * b;
@@ -55,13 +57,14 @@ Deviation deviation_of(const GaussianModel& model, const Arrays& expected) {
                 widen(out.f_rest, model.at(kShRest + 3 * static_cast<int>(k) + axis, i) -
                                       value("f_rest", r, c * per_channel + k, 3 * per_channel));
         }
-        widen(out.opacity, sigmoid(model.at(kOpacityLogits, i)) - sigmoid(expected["opacity_logit"][r]));
+        widen(out.opacity,
+              sigmoid(model.at(kOpacityLogits, i)) - sigmoid(expected["opacity_logit"][r]));
     }
     for (int axis = 0; axis < 3; ++axis) {
         double sum = 0;
         for (std::size_t i = 0; i < model.count; ++i) sum += model.at(kMeans + axis, i);
-        widen(out.mean,
-              sum / static_cast<double>(model.count) - expected["position_mean"][static_cast<std::size_t>(axis)]);
+        widen(out.mean, sum / static_cast<double>(model.count) -
+                            expected["position_mean"][static_cast<std::size_t>(axis)]);
     }
     return out;
 }
@@ -83,40 +86,45 @@ TEST_P(DecodedSplats, HaveTheValuesAnotherProgramReads) {
     ASSERT_EQ(3.0 * (sh_bases(read->model.sh_degree) - 1), coefficients);
     const Deviation worst = deviation_of(read->model, expected);
     if (std::getenv("GAUSSCOPE_TEST_VERBOSE") != nullptr)
-        fmt::print("{:34} {:7} position {:.2g} scale {:.2g} rotation {:.2g} opacity {:.2g} f_dc {:.2g} f_rest {:.2g}\n",
-                   name, read->model.count, worst.position, worst.log_scale, worst.rotation, worst.opacity, worst.f_dc,
-                   worst.f_rest);
+        fmt::print(
+            "{:34} {:7} position {:.2g} scale {:.2g} rotation {:.2g} opacity {:.2g} f_dc {:.2g} "
+            "f_rest {:.2g}\n",
+            name, read->model.count, worst.position, worst.log_scale, worst.rotation, worst.opacity,
+            worst.f_dc, worst.f_rest);
     // Both decode the same bytes: only rounding in float may differ.
     EXPECT_LE(worst.position, 2e-6);
     EXPECT_LE(worst.log_scale, 4e-6);
     EXPECT_LE(worst.rotation, 1e-5);
-    EXPECT_LE(worst.opacity, 2e-6);  // the other program keeps opacities of 0 and 1 a millionth away from them
+    EXPECT_LE(worst.opacity,
+              2e-6);  // the other program keeps opacities of 0 and 1 a millionth away from them
     EXPECT_LE(worst.f_dc, 2e-6);
     EXPECT_LE(worst.f_rest, 2e-6);
     EXPECT_LE(worst.mean, 2e-6);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, DecodedSplats,
-                         ::testing::Values("playbot/playbot.sog", "playbot/sog_unbundled_l5",
-                                           "playbot/playbot_l4.compressed.ply", "playbot/playbot_l4.v3.spz",
-                                           "playbot/playbot_l4.v4.spz", "playbot/playbot_l4.splat",
-                                           "playbot/playbot_l5.level0.ksplat", "playbot/playbot_l5.level1.ksplat",
-                                           "playbot/playbot_l5.level2.ksplat", "guitar/guitar.compressed.ply",
-                                           "monkey/monkey_0001.sog", "fox_trained/fox_trained.compressed.ply",
-                                           "fox_trained/fox_trained.v4.spz", "minimal/minimal.splat",
-                                           "minimal/minimal.ksplat", "minimal/minimal-v2.spz", "minimal/minimal-v3.spz",
-                                           "minimal/minimal-v4.spz", "minimal/sh_compressed_64.compressed.ply"),
-                         [](const auto& test) {
-                             std::string name;
-                             for (const char c : fs::path(test.param).filename().string())
-                                 name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-                             return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, DecodedSplats,
+    ::testing::Values("playbot/playbot.sog", "playbot/sog_unbundled_l5",
+                      "playbot/playbot_l4.compressed.ply", "playbot/playbot_l4.v3.spz",
+                      "playbot/playbot_l4.v4.spz", "playbot/playbot_l4.splat",
+                      "playbot/playbot_l5.level0.ksplat", "playbot/playbot_l5.level1.ksplat",
+                      "playbot/playbot_l5.level2.ksplat", "guitar/guitar.compressed.ply",
+                      "monkey/monkey_0001.sog", "fox_trained/fox_trained.compressed.ply",
+                      "fox_trained/fox_trained.v4.spz", "minimal/minimal.splat",
+                      "minimal/minimal.ksplat", "minimal/minimal-v2.spz", "minimal/minimal-v3.spz",
+                      "minimal/minimal-v4.spz", "minimal/sh_compressed_64.compressed.ply"),
+    [](const auto& test) {
+        std::string name;
+        for (const char c : fs::path(test.param).filename().string())
+            name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+        return name;
+    });
 
 // The pictures are in a world turned by 180 degrees about z.
 Camera camera_of(const nlohmann::json& view) {
     const auto turned = [&](const char* key) {
-        return Vec3d{-view[key][0].get<double>(), -view[key][1].get<double>(), view[key][2].get<double>()};
+        return Vec3d{-view[key][0].get<double>(), -view[key][1].get<double>(),
+                     view[key][2].get<double>()};
     };
     return look_at(turned("camera"), turned("look_at"), turned("up"), view["width"], view["height"],
                    view["vertical_fov_deg"].get<double>() * 3.14159265358979323846 / 180);
@@ -153,7 +161,8 @@ TEST(RenderedSplats, LookAsAnotherRendererShowsThem) {
         ModelSource source(scene->model);
         rasterizer->forward(source, camera_of(view), options, *state, drawn);
         const double psnr = psnr_against(drawn.color, *expected);
-        if (std::getenv("GAUSSCOPE_TEST_VERBOSE") != nullptr) fmt::print("{:16} {:.2f} dB\n", name, psnr);
+        if (std::getenv("GAUSSCOPE_TEST_VERBOSE") != nullptr)
+            fmt::print("{:16} {:.2f} dB\n", name, psnr);
         EXPECT_GT(psnr, 40);
     }
 }

@@ -1,8 +1,9 @@
-// A seeded mutator over every splat format: the small real files and files of our own with something in every part.
-// Whatever comes out, nothing crashes, hangs or takes memory without measure; run under ASan and UBSan by ./check.
+// A seeded mutator over every splat format: the small real files and files of our own with
+// something in every part. Whatever comes out, nothing crashes, hangs or takes memory without
+// measure; run under ASan and UBSan by ./check.
 #include <gtest/gtest.h>
 
-#include "renderer/io/splat_io.h"
+#include "renderer/io/splats/splat_io.h"
 #include "tests/support/data.h"
 #include "tests/unit/io_files.h"
 #include "tests/unit/io_mutator.h"
@@ -12,7 +13,8 @@ namespace gs::test {
 namespace {
 
 // Mutations of `whole`, read under the name `file`.
-void hammer_splats(const TempFolder& folder, const fs::path& file, const std::string& whole, std::uint64_t rounds) {
+void hammer_splats(const TempFolder& folder, const fs::path& file, const std::string& whole,
+                   std::uint64_t rounds) {
     hammer(whole, rounds, [&](const std::string& bytes) {
         folder.write(file, bytes);
         static_cast<void>(is_splat_file(folder / file));
@@ -39,7 +41,8 @@ void hammer_own(const char* name, std::uint64_t rounds, int spz_version = 4) {
 void hammer_real(const char* name, std::uint64_t rounds) {
     GS_NEED_DATA(std::string("splats/") + name);
     const TempFolder folder;
-    hammer_splats(folder, fs::path(name).filename(), *read_text_file(data_path(std::string("splats/") + name)), rounds);
+    hammer_splats(folder, fs::path(name).filename(),
+                  *read_text_file(data_path(std::string("splats/") + name)), rounds);
 }
 
 TEST(FuzzSplats, CompressedPly) { hammer_own("m.compressed.ply", 1000); }
@@ -55,7 +58,8 @@ TEST(FuzzSplats, SogFolder) {
     ASSERT_TRUE(write_splats(folder / "sog/meta.json", numbered_splats(20, 1, 1)));
     hammer_splats(folder, "sog/meta.json", *read_text_file(folder / "sog/meta.json"), 800);
     const std::string meta = *read_text_file(folder / "sog/meta.json");
-    for (const char* image : {"means_l.webp", "quats.webp", "sh0.webp", "shN_centroids.webp", "shN_labels.webp"}) {
+    for (const char* image :
+         {"means_l.webp", "quats.webp", "sh0.webp", "shN_centroids.webp", "shN_labels.webp"}) {
         const std::string whole = *read_text_file(folder / "sog" / image);
         hammer(whole, 200, [&](const std::string& bytes) {
             folder.write(fs::path("sog") / image, bytes);
@@ -109,12 +113,14 @@ TEST(FuzzSplats, RealKsplatHeaders) {
     // Mutations of what is not zero in the headers and tables alone.
     const std::string whole = *read_text_file(data_path("splats/playbot/playbot_l5.level1.ksplat"));
     const TempFolder folder;
-    hammer(whole.substr(0, 48) + whole.substr(4096, 48) + whole.substr(5120, 64), 600, [&](std::string bytes) {
-        bytes.resize(160, '\0');
-        folder.write("m.ksplat", bytes.substr(0, 48) + whole.substr(48, 4096 - 48) + bytes.substr(48, 48) +
-                                     whole.substr(4144, 5120 - 4144) + bytes.substr(96, 64) + whole.substr(5184));
-        return read_splats(folder / "m.ksplat").has_value();
-    });
+    hammer(whole.substr(0, 48) + whole.substr(4096, 48) + whole.substr(5120, 64), 600,
+           [&](std::string bytes) {
+               bytes.resize(160, '\0');
+               folder.write("m.ksplat", bytes.substr(0, 48) + whole.substr(48, 4096 - 48) +
+                                            bytes.substr(48, 48) + whole.substr(4144, 5120 - 4144) +
+                                            bytes.substr(96, 64) + whole.substr(5184));
+               return read_splats(folder / "m.ksplat").has_value();
+           });
 }
 
 }  // namespace

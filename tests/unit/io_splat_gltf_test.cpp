@@ -1,9 +1,9 @@
-// glTF: the conformance matrix and the file with an unknown kernel of another program's tests, a scene splat-transform
-// wrote, node transforms against turning a picture's camera.
+// glTF: the conformance matrix and the file with an unknown kernel of another program's tests, a
+// scene splat-transform wrote, node transforms against turning a picture's camera.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "renderer/io/splat_io.h"
+#include "renderer/io/splats/splat_io.h"
 #include "renderer/scene/camera.h"
 #include "renderer/scene/transform.h"
 #include "tests/support/data.h"
@@ -29,7 +29,8 @@ double picture_difference(const GaussianModel& a, const Camera& camera_a, const 
     const Drawn first = run.draw(a, camera_a, {}), second = run.draw(b, camera_b, {});
     double worst = 0;
     for (std::size_t i = 0; i < first.color.size(); ++i)
-        worst = std::max(worst, std::abs(static_cast<double>(first.color[i]) - static_cast<double>(second.color[i])));
+        worst = std::max(worst, std::abs(static_cast<double>(first.color[i]) -
+                                         static_cast<double>(second.color[i])));
     return worst;
 }
 
@@ -51,8 +52,10 @@ TEST(SplatGltf, ConformanceMatrix) {
             EXPECT_EQ(m.at(kMeans + 2, i), 3);
             EXPECT_NEAR(m.at(kSh0 + 2, i), 0.3f, 1e-6);
         }
-        // Rotations by half a turn about x, stored as floats, bytes and shorts, then by half a turn about z.
-        for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(std::abs(m.at(kQuats + 2, i)), 1, 1e-6) << i;
+        // Rotations by half a turn about x, stored as floats, bytes and shorts, then by half a turn
+        // about z.
+        for (std::size_t i = 0; i < 3; ++i)
+            EXPECT_NEAR(std::abs(m.at(kQuats + 2, i)), 1, 1e-6) << i;
         EXPECT_NEAR(m.at(kLogScales, 4), 1, 1e-6);
         EXPECT_NEAR(m.at(kLogScales + 2, 5), -1, 1e-6);
         EXPECT_NEAR(m.at(kLogScales + 1, 6), -3, 1e-6);
@@ -88,7 +91,8 @@ TEST(SplatGltf, WhatSplatTransformWrote) {
     for (int p = 0; p < ply->model.planes(); ++p) {
         if (p >= kQuats && p < kOpacityLogits) continue;
         for (std::size_t i = 0; i < ply->model.count; ++i)
-            ASSERT_NEAR(glb->model.at(p, i), ply->model.at(p, i), 2e-5) << "plane " << p << " row " << i;
+            ASSERT_NEAR(glb->model.at(p, i), ply->model.at(p, i), 2e-5)
+                << "plane " << p << " row " << i;
     }
     const Camera camera = look_at({1.5, -1.2, -1.5}, {0, -0.2, 0}, {0, -1, 0}, 96, 72, 1);
     EXPECT_LT(picture_difference(glb->model, camera, ply->model, camera), 2e-3);
@@ -109,7 +113,8 @@ TEST(SplatGltf, NodesMoveTurnAndScale) {
     EXPECT_LT(picture_difference(model, camera, moved, follows), 2e-3);
     // A mirror and back, by way of covariances.
     GaussianModel mirrored = model.resized(model.capacity, 3);
-    const Affine mirror{{{{-1, 0, 0}, {0, 2, 0}, {0, 0, 1}}}, {}}, back{{{{-1, 0, 0}, {0, 0.5, 0}, {0, 0, 1}}}, {}};
+    const Affine mirror{{{{-1, 0, 0}, {0, 2, 0}, {0, 0, 1}}}, {}},
+        back{{{{-1, 0, 0}, {0, 0.5, 0}, {0, 0, 1}}}, {}};
     transform_rows(mirrored, 0, mirrored.count, mirror);
     transform_rows(mirrored, 0, mirrored.count, back);
     EXPECT_LT(picture_difference(model, camera, mirrored, camera), 2e-3);
@@ -128,8 +133,9 @@ TEST(SplatGltf, TransformsOfNodesAreRead) {
     std::string text = *read_text_file(data_path("splats/khr_gltf/khr_extensible_fallback.gltf"));
     const std::string node = "\"name\":\"extensible_unknown\"";
     ASSERT_NE(text.find(node), std::string::npos);
-    text.replace(text.find(node), node.size(),
-                 "\"translation\":[10,20,30],\"scale\":[2,2,2],\"rotation\":[0,0,0.70710678,0.70710678]");
+    text.replace(
+        text.find(node), node.size(),
+        "\"translation\":[10,20,30],\"scale\":[2,2,2],\"rotation\":[0,0,0.70710678,0.70710678]");
     folder.write("moved.gltf", text);
     const auto read = read_splats(folder / "moved.gltf");
     ASSERT_TRUE(read) << read.error().text();
@@ -143,20 +149,22 @@ TEST(SplatGltf, TransformsOfNodesAreRead) {
 TEST(SplatGltf, NothingLeadsOutside) {
     const TempFolder folder;
     const auto document = [](const std::string& uri, const std::string& nodes) {
-        return "{\"asset\":{\"version\":\"2.0\"},\"extensionsUsed\":[\"KHR_gaussian_splatting\"],\"scenes\":[{"
+        return "{\"asset\":{\"version\":\"2.0\"},\"extensionsUsed\":[\"KHR_gaussian_splatting\"],"
+               "\"scenes\":[{"
                "\"nodes\":[0]}],"
                "\"nodes\":" +
                nodes + ",\"meshes\":[],\"buffers\":[{\"uri\":\"" + uri + "\",\"byteLength\":4}]}";
     };
     folder.write("secret.bin", "1234");
-    for (const char* uri :
-         {"../secret.bin", "/etc/passwd", "%2e%2e/secret.bin", "a/../../secret.bin", "file:///etc/passwd"}) {
+    for (const char* uri : {"../secret.bin", "/etc/passwd", "%2e%2e/secret.bin",
+                            "a/../../secret.bin", "file:///etc/passwd"}) {
         folder.write("inner/m.gltf", document(uri, "[{}]"));
         const auto read = read_splats(folder / "inner/m.gltf");
         ASSERT_FALSE(read) << uri;
         EXPECT_THAT(read.error().text(), HasSubstr("names a buffer")) << uri;
     }
-    folder.write("loop.gltf", document("data:;base64,AAAA", "[{\"children\":[1]},{\"children\":[0]}]"));
+    folder.write("loop.gltf",
+                 document("data:;base64,AAAA", "[{\"children\":[1]},{\"children\":[0]}]"));
     EXPECT_THAT(read_splats(folder / "loop.gltf").error().text(), HasSubstr("two parents"));
 }
 

@@ -1,11 +1,11 @@
-// Splat files that are cut, that lie about their counts, that would unpack to more than there is memory for, or that
-// lead outside their folder: a clear error each, at once.
+// Splat files that are cut, that lie about their counts, that would unpack to more than there is
+// memory for, or that lead outside their folder: a clear error each, at once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
 
-#include "renderer/io/splat_io.h"
-#include "renderer/io/zip_writer.h"
+#include "renderer/io/files/zip_writer.h"
+#include "renderer/io/splats/splat_io.h"
 #include "tests/support/data.h"
 #include "tests/unit/io_files.h"
 #include "tests/unit/io_splat_models.h"
@@ -53,9 +53,10 @@ TEST(HostileSplats, CutAnywhere) {
 TEST(HostileSplats, RealFilesCutAnywhere) {
     GS_NEED_DATA("splats/minimal/minimal.ksplat");
     const TempFolder folder;
-    for (const char* name : {"minimal/minimal-raw.spz", "minimal/minimal-v2.spz", "minimal/minimal-v4.spz",
-                             "minimal/minimal.ksplat", "playbot/playbot_l5.level1.ksplat",
-                             "minimal/sh_compressed_64.compressed.ply", "khr_gltf/khr_conformance_matrix.glb"}) {
+    for (const char* name :
+         {"minimal/minimal-raw.spz", "minimal/minimal-v2.spz", "minimal/minimal-v4.spz",
+          "minimal/minimal.ksplat", "playbot/playbot_l5.level1.ksplat",
+          "minimal/sh_compressed_64.compressed.ply", "khr_gltf/khr_conformance_matrix.glb"}) {
         const std::string whole = bytes_of(data_path(std::string("splats/") + name));
         const fs::path file = fs::path(name).filename();
         for (std::size_t size = 0; size < whole.size(); size += 1 + whole.size() / 200) {
@@ -83,7 +84,8 @@ TEST(HostileSplats, CountsThatLie) {
     // Lies that agree with each other: the table says what the header wants.
     std::string both = with_number(spz4, 8, 0xFFFFFFF0u);
     const std::uint64_t per_stream[] = {9, 1, 3, 3, 4, 9};
-    for (std::size_t s = 0; s < 6; ++s) both = with_number(both, 32 + 16 * s + 8, per_stream[s] * 0xFFFFFFF0ull);
+    for (std::size_t s = 0; s < 6; ++s)
+        both = with_number(both, 32 + 16 * s + 8, per_stream[s] * 0xFFFFFFF0ull);
     EXPECT_THAT(error_of(folder, "b.spz", both), HasSubstr("more than a file"));
 
     ASSERT_TRUE(write_splats(folder / "m.compressed.ply", model, options));
@@ -92,7 +94,9 @@ TEST(HostileSplats, CountsThatLie) {
         std::string lying = ply;
         lying.replace(lying.find(element), std::strlen(element),
                       std::string(element, std::strrchr(element, ' ')) + " 99999999999");
-        EXPECT_THAT(error_of(folder, "n.compressed.ply", lying), ::testing::Not(HasSubstr("was read"))) << element;
+        EXPECT_THAT(error_of(folder, "n.compressed.ply", lying),
+                    ::testing::Not(HasSubstr("was read")))
+            << element;
     }
 }
 
@@ -103,13 +107,15 @@ TEST(HostileSplats, CountsOfRealFilesThatLie) {
     for (const std::size_t at : {4u, 16u, 4096u, 4096u + 4, 4096u + 12, 4096u + 36})
         for (const std::uint32_t value : {0u, 2999u, 70000u, 0x7FFFFFFFu, 0xFFFFFFFFu}) {
             const std::string text = error_of(folder, "m.ksplat", with_number(ksplat, at, value));
-            // More room than there are Gaussians does no harm in the last section, nor do buckets nobody is in.
+            // More room than there are Gaussians does no harm in the last section, nor do buckets
+            // nobody is in.
             if (at != 4096 + 4 && at != 4096 + 36 && at != 4) {
                 EXPECT_THAT(text, ::testing::Not(HasSubstr("was read"))) << at << " " << value;
             }
         }
     const std::string raw = bytes_of(data_path("splats/minimal/minimal-raw.spz"));
-    EXPECT_THAT(error_of(folder, "m.spz", with_number(raw, 8, 0xFFFFFFFFu)), HasSubstr("ends too early"));
+    EXPECT_THAT(error_of(folder, "m.spz", with_number(raw, 8, 0xFFFFFFFFu)),
+                HasSubstr("ends too early"));
     EXPECT_THAT(error_of(folder, "m.spz", with_number(raw, 8, 5u)), HasSubstr("ends too early"));
 }
 
@@ -128,7 +134,8 @@ TEST(HostileSplats, GzipBombs) {
         const std::string& piece = i == 0 ? head : zeros;
         stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(piece.data()));
         stream.avail_in = static_cast<uInt>(piece.size());
-        ASSERT_EQ(::deflate(&stream, i == 256 ? Z_FINISH : Z_NO_FLUSH), i == 256 ? Z_STREAM_END : Z_OK);
+        ASSERT_EQ(::deflate(&stream, i == 256 ? Z_FINISH : Z_NO_FLUSH),
+                  i == 256 ? Z_STREAM_END : Z_OK);
     }
     packed.resize(stream.total_out);
     ::deflateEnd(&stream);
@@ -153,8 +160,8 @@ class SogFolder {
     }
     std::string error_with_image(const char* name, const std::string& bytes) const {
         const std::string whole = bytes_of(folder_ / "sog" / name);
-        const std::string error =
-            (folder_.write(fs::path("sog") / name, bytes), error_of(folder_, "sog/meta.json", meta_));
+        const std::string error = (folder_.write(fs::path("sog") / name, bytes),
+                                   error_of(folder_, "sog/meta.json", meta_));
         folder_.write(fs::path("sog") / name, whole);
         return error;
     }
@@ -168,18 +175,24 @@ class SogFolder {
 
 TEST(HostileSplats, SogThatLiesOrLeadsOutside) {
     const SogFolder sog;
-    EXPECT_THAT(sog.error_with("\"count\":40", "\"count\":4000000000"), HasSubstr("more than a file"));
+    EXPECT_THAT(sog.error_with("\"count\":40", "\"count\":4000000000"),
+                HasSubstr("more than a file"));
     EXPECT_THAT(sog.error_with("\"count\":40", "\"count\":1000000"), HasSubstr("pixels"));
-    EXPECT_THAT(sog.error_with("\"count\":40", "\"count\":-1"), HasSubstr("count is not a whole number"));
-    EXPECT_THAT(sog.error_with("\"count\":40", "\"count\":1e300"), HasSubstr("count is not a whole number"));
+    EXPECT_THAT(sog.error_with("\"count\":40", "\"count\":-1"),
+                HasSubstr("count is not a whole number"));
+    EXPECT_THAT(sog.error_with("\"count\":40", "\"count\":1e300"),
+                HasSubstr("count is not a whole number"));
     EXPECT_THAT(sog.error_with("\"version\":2", "\"version\":3"), HasSubstr("version 3"));
     EXPECT_THAT(sog.error_with("\"bands\":1", "\"bands\":3"), HasSubstr("degree 3"));
-    for (const char* name : {"../quats.webp", "/etc/passwd", "a/../../quats.webp", "..", "C:\\\\quats.webp"})
+    for (const char* name :
+         {"../quats.webp", "/etc/passwd", "a/../../quats.webp", "..", "C:\\\\quats.webp"})
         EXPECT_THAT(sog.error_with("quats.webp", name), HasSubstr("names a file")) << name;
     EXPECT_THAT(sog.error_with("quats.webp", "gone.webp"), HasSubstr("gone.webp"));
     EXPECT_THAT(sog.error_with("\"codebook\":[", "\"codebook\":[\"x\","), HasSubstr("codebook"));
-    std::string deep = "{\"means\":{\"files\":" + std::string(100000, '[') + std::string(100000, ']') + "}}";
-    EXPECT_THAT(error_of(sog.folder(), "sog/meta.json", deep), ::testing::Not(HasSubstr("was read")));
+    std::string deep =
+        "{\"means\":{\"files\":" + std::string(100000, '[') + std::string(100000, ']') + "}}";
+    EXPECT_THAT(error_of(sog.folder(), "sog/meta.json", deep),
+                ::testing::Not(HasSubstr("was read")));
 }
 
 TEST(HostileSplats, ImagesThatWouldFillTheMemory) {
@@ -187,10 +200,11 @@ TEST(HostileSplats, ImagesThatWouldFillTheMemory) {
     // A lossless WebP that says it is 16383 x 16383, of 40 bytes.
     std::string bomb = "RIFF";
     const std::uint32_t size = 4 + 8 + 20, chunk = 20, sides = 16382u | 16382u << 14;
-    bomb +=
-        with_number(std::string(4, '\0'), 0, size) + "WEBPVP8L" + with_number(std::string(4, '\0'), 0, chunk) + '\x2F';
+    bomb += with_number(std::string(4, '\0'), 0, size) + "WEBPVP8L" +
+            with_number(std::string(4, '\0'), 0, chunk) + '\x2F';
     bomb += with_number(std::string(4, '\0'), 0, sides) + std::string(15, '\0');
-    for (const char* image : {"means_l.webp", "quats.webp", "shN_labels.webp", "shN_centroids.webp"})
+    for (const char* image :
+         {"means_l.webp", "quats.webp", "shN_labels.webp", "shN_centroids.webp"})
         EXPECT_THAT(sog.error_with_image(image, bomb), HasSubstr("16383 x 16383")) << image;
     EXPECT_THAT(sog.error_with_image("sh0.webp", ""), HasSubstr("WebP"));
     EXPECT_THAT(sog.error_with_image("sh0.webp", std::string(100, 'x')), HasSubstr("WebP"));
@@ -202,17 +216,23 @@ TEST(HostileSplats, ArchivesThatLie) {
     const std::string whole = bytes_of(folder / "m.sog");
     const std::size_t central = whole.find(std::string("PK\x01\x02", 4));
     ASSERT_NE(central, std::string::npos);
-    EXPECT_THAT(error_of(folder, "m.sog", with_number(whole, central + 24, 0xFFFFFFF0u)), HasSubstr("accepted"));
+    EXPECT_THAT(error_of(folder, "m.sog", with_number(whole, central + 24, 0xFFFFFFF0u)),
+                HasSubstr("accepted"));
     const std::string deflated = with_number<std::uint16_t>(whole, central + 10, 8);
     EXPECT_THAT(error_of(folder, "m.sog", deflated), HasSubstr("damaged"));
     EXPECT_THAT(error_of(folder, "m.sog", with_number(deflated, central + 24, 15u << 20)),
                 HasSubstr("cannot be so long"));
-    EXPECT_THAT(error_of(folder, "m.sog", with_number<std::uint16_t>(whole, central + 8, 1)), HasSubstr("encrypted"));
-    EXPECT_THAT(error_of(folder, "m.sog", with_number(whole, central + 42, 0xFFFFFF00u)), HasSubstr("beyond the end"));
-    EXPECT_THAT(error_of(folder, "m.sog", with_number(whole, central + 16, 0u)), HasSubstr("checksum"));
-    EXPECT_THAT(error_of(folder, "m.sog", with_number(whole, whole.size() - 10, 0xFFFFFF00u)), HasSubstr("directory"));
-    EXPECT_THAT(error_of(folder, "m.sog", with_number<std::uint16_t>(whole, whole.size() - 12, 60000)),
+    EXPECT_THAT(error_of(folder, "m.sog", with_number<std::uint16_t>(whole, central + 8, 1)),
+                HasSubstr("encrypted"));
+    EXPECT_THAT(error_of(folder, "m.sog", with_number(whole, central + 42, 0xFFFFFF00u)),
+                HasSubstr("beyond the end"));
+    EXPECT_THAT(error_of(folder, "m.sog", with_number(whole, central + 16, 0u)),
+                HasSubstr("checksum"));
+    EXPECT_THAT(error_of(folder, "m.sog", with_number(whole, whole.size() - 10, 0xFFFFFF00u)),
                 HasSubstr("directory"));
+    EXPECT_THAT(
+        error_of(folder, "m.sog", with_number<std::uint16_t>(whole, whole.size() - 12, 60000)),
+        HasSubstr("directory"));
 }
 
 TEST(HostileSplats, DeflatedBundlesAreReadToo) {
@@ -269,19 +289,23 @@ TEST(HostileSplats, SetsOfLevelsThatLieOrLeadOutside) {
     fs::create_directories(folder / "set/0_0");
     ASSERT_TRUE(write_splats(folder / "set/0_0/meta.json", numbered_splats(40, 1, 3)));
     const auto set = [&](const std::string& files, const std::string& leaf) {
-        return "{\"lodLevels\":1,\"filenames\":[" + files + "],\"tree\":{\"lods\":{\"0\":" + leaf + "}}}";
+        return "{\"lodLevels\":1,\"filenames\":[" + files + "],\"tree\":{\"lods\":{\"0\":" + leaf +
+               "}}}";
     };
     const std::string good = "{\"file\":0,\"offset\":10,\"count\":30}";
     folder.write("set/lod-meta.json", set("\"0_0/meta.json\"", good));
     const auto read = read_splats(folder / "set");
     ASSERT_TRUE(read) << read.error().text();
     EXPECT_EQ(read->model.count, 30u);
-    for (const char* name : {"\"../set/0_0/meta.json\"", "\"/etc/passwd\"", "7", "\"0_0/meta.json\",\"0_0/meta.json\""})
-        EXPECT_THAT(error_of(folder, "set/lod-meta.json", set(name, good)), ::testing::Not(HasSubstr("was read")))
+    for (const char* name : {"\"../set/0_0/meta.json\"", "\"/etc/passwd\"", "7",
+                             "\"0_0/meta.json\",\"0_0/meta.json\""})
+        EXPECT_THAT(error_of(folder, "set/lod-meta.json", set(name, good)),
+                    ::testing::Not(HasSubstr("was read")))
             << name;
-    for (const char* leaf : {"{\"file\":1,\"offset\":0,\"count\":1}", "{\"file\":0,\"offset\":39,\"count\":2}",
-                             "{\"file\":0,\"offset\":4000000000,\"count\":4000000000}",
-                             "{\"file\":0,\"offset\":-1,\"count\":1}", "{\"file\":0,\"offset\":0,\"count\":1e18}"})
+    for (const char* leaf :
+         {"{\"file\":1,\"offset\":0,\"count\":1}", "{\"file\":0,\"offset\":39,\"count\":2}",
+          "{\"file\":0,\"offset\":4000000000,\"count\":4000000000}",
+          "{\"file\":0,\"offset\":-1,\"count\":1}", "{\"file\":0,\"offset\":0,\"count\":1e18}"})
         EXPECT_THAT(error_of(folder, "set/lod-meta.json", set("\"0_0/meta.json\"", leaf)),
                     ::testing::Not(HasSubstr("was read")))
             << leaf;
@@ -299,11 +323,13 @@ TEST(HostileSplats, GltfThatLies) {
     };
     EXPECT_THAT(with("\"count\":40", "\"count\":4000000000"), HasSubstr("accessor"));
     EXPECT_THAT(with("\"count\":40", "\"count\":41"), HasSubstr("accessor"));
-    EXPECT_THAT(with("\"byteLength\":480", "\"byteLength\":18446744073709551615"), HasSubstr("accessor"));
+    EXPECT_THAT(with("\"byteLength\":480", "\"byteLength\":18446744073709551615"),
+                HasSubstr("accessor"));
     EXPECT_THAT(with("\"byteOffset\":0", "\"byteOffset\":281474976710656"), HasSubstr("accessor"));
     EXPECT_THAT(with("\"componentType\":5126", "\"componentType\":5124"), HasSubstr("accessor"));
     EXPECT_THAT(with("\"bufferView\":0", "\"bufferView\":99"), HasSubstr("accessor"));
-    EXPECT_THAT(with("\"KHR_gaussian_splatting:SCALE\":3", "\"KHR_gaussian_splatting:SCALE\":4"), HasSubstr("SCALE"));
+    EXPECT_THAT(with("\"KHR_gaussian_splatting:SCALE\":3", "\"KHR_gaussian_splatting:SCALE\":4"),
+                HasSubstr("SCALE"));
     EXPECT_THAT(with("m.bin", "gone.bin"), HasSubstr("gone.bin"));
     EXPECT_THAT(with("\"mesh\":0", "\"mesh\":7"), HasSubstr("no Gaussian splats"));
 }

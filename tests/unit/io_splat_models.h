@@ -1,4 +1,5 @@
-// Random Gaussians for the tests of splat formats: ordinary ones and extreme ones, the same on every machine.
+// Random Gaussians for the tests of splat formats: ordinary ones and extreme ones, the same on
+// every machine.
 #pragma once
 
 #include <cmath>
@@ -17,8 +18,9 @@ inline std::string joined(const std::vector<std::string>& lines) {
     return out;
 }
 
-/// Row i lies at x = i / 100 to within a tenth of that, so that it is found again in any order. Sizes, opacities and
-/// colours are what trained scenes have; a twentieth of the opacity logits is infinite.
+/// Row i lies at x = i / 100 to within a tenth of that, so that it is found again in any order.
+/// Sizes, opacities and colours are what trained scenes have; a twentieth of the opacity logits is
+/// infinite.
 inline GaussianModel numbered_splats(std::size_t count, int degree, std::uint64_t seed) {
     GaussianModel m(count, degree);
     for (std::size_t i = 0; i < count; ++i) {
@@ -31,31 +33,36 @@ inline GaussianModel numbered_splats(std::size_t count, int degree, std::uint64_
             m.at(kLogScales + c, i) = in(4 + static_cast<std::uint64_t>(c), -9, 2);
             m.at(kSh0 + c, i) = in(7 + static_cast<std::uint64_t>(c), -1.7, 1.7);
         }
-        for (int c = 0; c < 4; ++c) m.at(kQuats + c, i) = in(10 + static_cast<std::uint64_t>(c), -2, 2);
+        for (int c = 0; c < 4; ++c)
+            m.at(kQuats + c, i) = in(10 + static_cast<std::uint64_t>(c), -2, 2);
         m.at(kOpacityLogits, i) = in(14, -7, 7);
         if (i % 20 == 3) m.at(kOpacityLogits, i) = std::numeric_limits<float>::infinity();
         if (i % 20 == 7) m.at(kOpacityLogits, i) = -std::numeric_limits<float>::infinity();
-        for (int p = kShRest; p < m.planes(); ++p) m.at(p, i) = in(20 + static_cast<std::uint64_t>(p), -0.95, 0.95);
+        for (int p = kShRest; p < m.planes(); ++p)
+            m.at(p, i) = in(20 + static_cast<std::uint64_t>(p), -0.95, 0.95);
     }
     return m;
 }
 
-/// Positions over many orders of magnitude, sizes from nothing to huge, rotations of any length (some of none), colours
-/// and harmonics far out of range.
+/// Positions over many orders of magnitude, sizes from nothing to huge, rotations of any length
+/// (some of none), colours and harmonics far out of range.
 inline GaussianModel extreme_splats(std::size_t count, int degree, std::uint64_t seed) {
     GaussianModel m = numbered_splats(count, degree, seed);
     for (std::size_t i = 0; i < count; ++i) {
-        const auto in = [&](std::uint64_t what, double lo, double hi) { return random_in(seed + 1, what, i, lo, hi); };
+        const auto in = [&](std::uint64_t what, double lo, double hi) {
+            return random_in(seed + 1, what, i, lo, hi);
+        };
         for (int c = 0; c < 3; ++c) {
             const auto what = static_cast<std::uint64_t>(c);
-            m.at(kMeans + c, i) =
-                static_cast<float>((in(what, -1, 1) < 0 ? -1 : 1) * std::pow(10, in(3 + what, -5, 3)));
+            m.at(kMeans + c, i) = static_cast<float>((in(what, -1, 1) < 0 ? -1 : 1) *
+                                                     std::pow(10, in(3 + what, -5, 3)));
             m.at(kLogScales + c, i) = static_cast<float>(in(6 + what, -40, 15));
             m.at(kSh0 + c, i) = static_cast<float>(in(9 + what, -12, 12));
         }
         const double length = std::pow(10, in(12, -25, 18));
         for (int c = 0; c < 4; ++c)
-            m.at(kQuats + c, i) = i % 50 == 0 ? 0.0f : static_cast<float>(length * m.at(kQuats + c, i));
+            m.at(kQuats + c, i) =
+                i % 50 == 0 ? 0.0f : static_cast<float>(length * m.at(kQuats + c, i));
         for (int p = kShRest; p < m.planes(); ++p) m.at(p, i) *= 8;
         if (i % 31 == 0) m.at(kLogScales, i) = -std::numeric_limits<float>::infinity();
     }

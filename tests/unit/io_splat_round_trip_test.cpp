@@ -1,12 +1,12 @@
-// What is written comes back within what the format can hold, for random models of every degree; what it cannot hold is
-// said.
+// What is written comes back within what the format can hold, for random models of every degree;
+// what it cannot hold is said.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "renderer/device/parallel.h"
-#include "renderer/io/splat_io.h"
+#include "base/parallel.h"
+#include "renderer/io/splats/splat_io.h"
 #include "tests/unit/io_files.h"
 #include "tests/unit/io_splat_models.h"
 
@@ -28,25 +28,27 @@ constexpr double kByte = 0.5 / 255 + 1e-6;
 // x runs to 6, y and z over 0.6; a chunk of the compressed PLY spans what 256 rows do.
 const Steps kFormats[] = {
     {"m.ply", 4, 0, 0, 0, 1e-7, 1e-7, 0, 0, true, 3},
-    {"m.compressed.ply", 4, 3.0 / 1023, 0.3 / 1023 + 1e-6, 5.6 / 1023, 4e-3, kByte, 3.5 / 2 / 255 + 1e-5,
-     4.0 / 256 + 1e-6, false, 3},
-    {"m.spz", 4, 0.5 / 65536 + 1e-6, 0.5 / 65536 + 1e-6, 1 / 32.0 + 1e-5, 4e-3, kByte, 0.5 / 255 / 0.15 + 1e-5,
-     0.5 / 128 + 1e-6, true, 3},
-    {"m3.spz", 3, 0.5 / 65536 + 1e-6, 0.5 / 65536 + 1e-6, 1 / 32.0 + 1e-5, 4e-3, kByte, 0.5 / 255 / 0.15 + 1e-5,
-     0.5 / 128 + 1e-6, true, 3},
+    {"m.compressed.ply", 4, 3.0 / 1023, 0.3 / 1023 + 1e-6, 5.6 / 1023, 4e-3, kByte,
+     3.5 / 2 / 255 + 1e-5, 4.0 / 256 + 1e-6, false, 3},
+    {"m.spz", 4, 0.5 / 65536 + 1e-6, 0.5 / 65536 + 1e-6, 1 / 32.0 + 1e-5, 4e-3, kByte,
+     0.5 / 255 / 0.15 + 1e-5, 0.5 / 128 + 1e-6, true, 3},
+    {"m3.spz", 3, 0.5 / 65536 + 1e-6, 0.5 / 65536 + 1e-6, 1 / 32.0 + 1e-5, 4e-3, kByte,
+     0.5 / 255 / 0.15 + 1e-5, 0.5 / 128 + 1e-6, true, 3},
     {"m.splat", 4, 0, 0, 2e-6, 0.012, kByte, 0.5 / 255 / 0.282 + 1e-5, 0, false, 0},
-    // Codebooks: values are spread evenly here, so that steps are even too. Palettes have one entry each below 1024.
-    {"m.sog", 4, 7 * 0.5 * 1.96 / 65535 + 1e-6, 1.3 * 0.5 * 0.53 / 65535 + 1e-6, 11.0 / 256, 0.012, kByte, 3.4 / 256,
-     1.9 / 256, false, 3},
-    {"sog/meta.json", 4, 7 * 0.5 * 1.96 / 65535 + 1e-6, 1.3 * 0.5 * 0.53 / 65535 + 1e-6, 11.0 / 256, 0.012, kByte,
-     3.4 / 256, 1.9 / 256, false, 3},
+    // Codebooks: values are spread evenly here, so that steps are even too. Palettes have one entry
+    // each below 1024.
+    {"m.sog", 4, 7 * 0.5 * 1.96 / 65535 + 1e-6, 1.3 * 0.5 * 0.53 / 65535 + 1e-6, 11.0 / 256, 0.012,
+     kByte, 3.4 / 256, 1.9 / 256, false, 3},
+    {"sog/meta.json", 4, 7 * 0.5 * 1.96 / 65535 + 1e-6, 1.3 * 0.5 * 0.53 / 65535 + 1e-6, 11.0 / 256,
+     0.012, kByte, 3.4 / 256, 1.9 / 256, false, 3},
     {"m.glb", 4, 1e-6, 1e-6, 2e-6, 1e-6, 1e-6, 1e-6, 1e-6, true, 3},
     {"m.gltf", 4, 1e-6, 1e-6, 2e-6, 1e-6, 1e-6, 1e-6, 1e-6, true, 3},
 };
 
 double alpha(float logit) { return 1 / (1 + std::exp(-static_cast<double>(logit))); }
 
-double rotation_difference(const GaussianModel& a, std::size_t i, const GaussianModel& b, std::size_t j) {
+double rotation_difference(const GaussianModel& a, std::size_t i, const GaussianModel& b,
+                           std::size_t j) {
     double dot = 0, aa = 0, bb = 0;
     for (int c = 0; c < 4; ++c) {
         const double x = a.at(kQuats + c, i), y = b.at(kQuats + c, j);
@@ -87,7 +89,8 @@ TEST_P(SplatRoundTrip, WithinTheFormatsSteps) {
     for (int degree = 0; degree <= 3; ++degree)
         for (const std::size_t count : {1u, 2u, 255u, 257u, 600u}) {
             SCOPED_TRACE(fmt::format("degree {}, {} Gaussians", degree, count));
-            const GaussianModel model = numbered_splats(count, degree, 7 * count + static_cast<std::size_t>(degree));
+            const GaussianModel model =
+                numbered_splats(count, degree, 7 * count + static_cast<std::size_t>(degree));
             SplatWriteOptions options;
             options.spz_version = steps.spz_version;
             const auto notes = write_splats(folder / steps.file, model, options);
@@ -97,10 +100,12 @@ TEST_P(SplatRoundTrip, WithinTheFormatsSteps) {
             ASSERT_TRUE(read) << read.error().text();
             ASSERT_EQ(read->model.count, count);
             EXPECT_EQ(read->model.sh_degree, std::min(degree, steps.most_degree));
-            EXPECT_EQ(joined(*notes).find("harmonics of degree") != std::string::npos, degree > steps.most_degree);
+            EXPECT_EQ(joined(*notes).find("harmonics of degree") != std::string::npos,
+                      degree > steps.most_degree);
             std::vector<bool> seen(count, false);
             for (std::size_t j = 0; j < count; ++j) {
-                const auto i = static_cast<std::size_t>(std::lround(read->model.at(kMeans, j) * 100));
+                const auto i =
+                    static_cast<std::size_t>(std::lround(read->model.at(kMeans, j) * 100));
                 ASSERT_LT(i, count);
                 EXPECT_FALSE(seen[i]);
                 seen[i] = true;
@@ -160,23 +165,26 @@ TEST_P(SplatRoundTrip, ExtremesStayFiniteAndAreSaid) {
         }
     // Each coordinate moved by no more than a step, so the sorted ones did too.
     const double range = 2000;
-    const double step = name.ends_with(".spz")                                             ? 0.5 / 4096 + 1e-4
-                        : name == "m.compressed.ply"                                       ? range / 2 / 1023
-                        : name.find("sog") != std::string::npos || name == "sog/meta.json" ? 1001 * 7 / 65535.0
-                                                                                           : 1e-4;
+    const double step = name.ends_with(".spz")       ? 0.5 / 4096 + 1e-4
+                        : name == "m.compressed.ply" ? range / 2 / 1023
+                        : name.find("sog") != std::string::npos || name == "sog/meta.json"
+                            ? 1001 * 7 / 65535.0
+                            : 1e-4;
     for (int axis = 0; axis < 3; ++axis) {
         std::vector<float> before(model.plane(axis), model.plane(axis) + model.count),
             after(read->model.plane(axis), read->model.plane(axis) + model.count);
         std::sort(before.begin(), before.end());
         std::sort(after.begin(), after.end());
-        for (std::size_t i = 0; i < before.size(); ++i) ASSERT_NEAR(before[i], after[i], step) << "axis " << axis;
+        for (std::size_t i = 0; i < before.size(); ++i)
+            ASSERT_NEAR(before[i], after[i], step) << "axis " << axis;
     }
 }
 
 TEST_P(SplatRoundTrip, BrokenRowsAreLeftOutOrKept) {
     const TempFolder folder;
     fs::create_directories(folder / "sog");
-    constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInf = std::numeric_limits<float>::infinity();
+    constexpr float kNan = std::numeric_limits<float>::quiet_NaN(),
+                    kInf = std::numeric_limits<float>::infinity();
     GaussianModel model = numbered_splats(40, 1, 9);
     model.at(kMeans + 1, 3) = kNan;
     model.at(kQuats, 5) = kInf;
@@ -222,8 +230,8 @@ TEST_P(SplatRoundTrip, CanBeCancelled) {
     SplatWriteOptions options;
     options.spz_version = GetParam().spz_version;
     ASSERT_TRUE(write_splats(folder / GetParam().file, model, options));
-    const auto read =
-        read_splats(folder / GetParam().file, [](std::string_view, std::size_t, std::size_t) { return false; });
+    const auto read = read_splats(folder / GetParam().file,
+                                  [](std::string_view, std::size_t, std::size_t) { return false; });
     ASSERT_FALSE(read);
     EXPECT_EQ(read.error().kind, ErrorKind::cancelled);
     fs::remove_all(folder / GetParam().file);
@@ -234,12 +242,13 @@ TEST_P(SplatRoundTrip, CanBeCancelled) {
     EXPECT_FALSE(fs::exists(folder / GetParam().file));
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, SplatRoundTrip, ::testing::ValuesIn(kFormats), [](const auto& test) {
-    std::string name;
-    for (const char c : std::string(test.param.file))
-        name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-    return name;
-});
+INSTANTIATE_TEST_SUITE_P(Formats, SplatRoundTrip, ::testing::ValuesIn(kFormats),
+                         [](const auto& test) {
+                             std::string name;
+                             for (const char c : std::string(test.param.file))
+                                 name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+                             return name;
+                         });
 
 TEST(SplatCsv, HoldsEveryFloatExactly) {
     const TempFolder folder;
@@ -247,7 +256,8 @@ TEST(SplatCsv, HoldsEveryFloatExactly) {
     ASSERT_TRUE(write_splats(folder / "m.csv", model));
     const std::string text = *read_text_file(folder / "m.csv");
     EXPECT_TRUE(text.starts_with("x,y,z,scale_0,"));
-    EXPECT_EQ(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')), model.count + 1);
+    EXPECT_EQ(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')),
+              model.count + 1);
     const char* at = text.c_str() + text.find('\n') + 1;
     for (std::size_t i = 0; i < model.count; ++i) {
         char* end = nullptr;
@@ -259,9 +269,11 @@ TEST(SplatCsv, HoldsEveryFloatExactly) {
 }
 
 // An .spz in one piece with one Gaussian a row of `rows`, as its streams lie in the file.
-std::string plain_spz(std::uint32_t version, std::uint32_t count, int degree, const std::string& streams) {
+std::string plain_spz(std::uint32_t version, std::uint32_t count, int degree,
+                      const std::string& streams) {
     std::string out = "NGSP";
-    out.append(reinterpret_cast<const char*>(&version), 4).append(reinterpret_cast<const char*>(&count), 4);
+    out.append(reinterpret_cast<const char*>(&version), 4)
+        .append(reinterpret_cast<const char*>(&count), 4);
     out += static_cast<char>(degree);
     return out + "\x0c" + std::string(2, '\0') + streams;
 }
@@ -270,8 +282,8 @@ TEST(SplatSpz, OldVersionsAndHighDegrees) {
     const TempFolder folder;
     // Version 1: positions are half floats, 1, -2 and 0.5, with y up and z back.
     const std::string halves{'\x00', '\x3C', '\x00', '\xC0', '\x00', '\x38'};
-    const std::string rest =
-        std::string("\xFF") + std::string(3, '\x80') + std::string(3, '\xA0') + std::string(3, '\x7F');
+    const std::string rest = std::string("\xFF") + std::string(3, '\x80') + std::string(3, '\xA0') +
+                             std::string(3, '\x7F');
     folder.write("1.spz", plain_spz(1, 1, 0, halves + rest));
     const auto one = read_splats(folder / "1.spz");
     ASSERT_TRUE(one) << one.error().text();
@@ -283,7 +295,9 @@ TEST(SplatSpz, OldVersionsAndHighDegrees) {
     EXPECT_NEAR(one->model.at(kQuats, 0), 1, 1e-4);
     // Degree 4 has 24 coefficients a channel, of which 15 are kept.
     const std::string position(9, '\0'), rotation(4, '\0');
-    folder.write("4.spz", plain_spz(3, 1, 4, position + rest.substr(0, 7) + rotation + std::string(72, '\x81')));
+    folder.write(
+        "4.spz",
+        plain_spz(3, 1, 4, position + rest.substr(0, 7) + rotation + std::string(72, '\x81')));
     const auto four = read_splats(folder / "4.spz");
     ASSERT_TRUE(four) << four.error().text();
     EXPECT_EQ(four->model.sh_degree, 3);

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "renderer/io/capture_io.h"
+#include "renderer/io/captures/capture_io.h"
 #include "tests/unit/io_files.h"
 
 namespace gs::test {
@@ -21,16 +21,19 @@ std::string joined(const std::vector<std::string>& lines) {
     for (const std::string& line : lines) out += line + "\n";
     return out;
 }
-std::string frame(const std::string& file, const std::string& more = "", double x = 1, double z = 4) {
-    return fmt::format("{{\"file_path\": \"{}\", {} \"transform_matrix\": {}}}", file, more, matrix_at(x, z));
+std::string frame(const std::string& file, const std::string& more = "", double x = 1,
+                  double z = 4) {
+    return fmt::format("{{\"file_path\": \"{}\", {} \"transform_matrix\": {}}}", file, more,
+                       matrix_at(x, z));
 }
 
 TEST(Transforms, InstantNgpAxesAndIntrinsics) {
     const TempFolder folder;
     put_png(folder / "images/1.png", pattern(40, 30, 3));
-    folder.write("transforms.json",
-                 "{\"fl_x\": 50, \"fl_y\": 51, \"cx\": 19, \"cy\": 16, \"w\": 40, \"h\": 30, \"frames\": [" +
-                     frame("images/1.png") + "]}");
+    folder.write(
+        "transforms.json",
+        "{\"fl_x\": 50, \"fl_y\": 51, \"cx\": 19, \"cy\": 16, \"w\": 40, \"h\": 30, \"frames\": [" +
+            frame("images/1.png") + "]}");
     const auto capture = load_capture(folder.path(), no_split());
     ASSERT_TRUE(capture) << capture.error().text();
     ASSERT_EQ(capture->views.size(), 1u);
@@ -38,7 +41,8 @@ TEST(Transforms, InstantNgpAxesAndIntrinsics) {
     EXPECT_EQ(view.name, "1.png");
     EXPECT_EQ(view.camera.fx, 50);
     EXPECT_EQ(view.camera.cy, 16);
-    // Looks along -z with y up: the world's origin is 4 in front, the world's y is the picture's -y.
+    // Looks along -z with y up: the world's origin is 4 in front, the world's y is the picture's
+    // -y.
     EXPECT_NEAR(view.camera.forward().z, -1, 1e-12);
     EXPECT_NEAR(view.camera.position().x, 1, 1e-12);
     EXPECT_NEAR(view.camera.position().z, 4, 1e-12);
@@ -58,16 +62,21 @@ TEST(Transforms, NerfstudioIntrinsicsOfEveryFrame) {
     put_png(folder / "images/b.png", pattern(60, 60, 3));
     put_png(folder / "m/b.png", constant(60, 60, {0}));
     folder.write("pc.ply",
-                 "ply\nformat ascii 1.0\nelement vertex 2\nproperty double x\nproperty double y\nproperty double "
+                 "ply\nformat ascii 1.0\nelement vertex 2\nproperty double x\nproperty double "
+                 "y\nproperty double "
                  "z\nproperty uint8 red\nproperty uint8 green\n"
                  "property uint8 blue\nend_header\n1 2 3 4 5 6\nnan 0 0 0 0 0\n");
     folder.write(
         "transforms.json",
-        "{\"camera_model\": \"OPENCV\", \"applied_transform\": [[1,0,0,0],[0,0,1,0],[0,-1,0,0]], \"ply_file_path\": "
+        "{\"camera_model\": \"OPENCV\", \"applied_transform\": [[1,0,0,0],[0,0,1,0],[0,-1,0,0]], "
+        "\"ply_file_path\": "
         "\"pc.ply\", \"frames\": [" +
-            frame("images/a.png", "\"fl_x\": 50, \"fl_y\": 50, \"cx\": 20, \"cy\": 15, \"w\": 40, \"h\": 30,") + "," +
+            frame("images/a.png",
+                  "\"fl_x\": 50, \"fl_y\": 50, \"cx\": 20, \"cy\": 15, \"w\": 40, \"h\": 30,") +
+            "," +
             frame("images/b.png",
-                  "\"fl_x\": 70, \"cx\": 30, \"cy\": 31, \"w\": 60, \"h\": 60, \"mask_path\": \"m/b.png\",") +
+                  "\"fl_x\": 70, \"cx\": 30, \"cy\": 31, \"w\": 60, \"h\": 60, \"mask_path\": "
+                  "\"m/b.png\",") +
             "]}");
     const auto capture = load_capture(folder.path(), no_split());
     ASSERT_TRUE(capture) << capture.error().text();
@@ -91,10 +100,11 @@ TEST(Transforms, BlenderTrainAndTestFiles) {
     for (const char* name : {"train/r_0.png", "train/r_1.png", "test/r_0.png"})
         put_png(folder / name, constant(20, 10, {0, 0, 0, 0}));
     const double angle = 0.8;
-    folder.write("transforms_train.json", fmt::format("{{\"camera_angle_x\": {}, \"frames\": [{}, {}]}}", angle,
-                                                      frame("./train/r_0"), frame("./train/r_1")));
-    folder.write("transforms_test.json",
-                 fmt::format("{{\"camera_angle_x\": {}, \"frames\": [{}]}}", angle, frame("./test/r_0")));
+    folder.write("transforms_train.json",
+                 fmt::format("{{\"camera_angle_x\": {}, \"frames\": [{}, {}]}}", angle,
+                             frame("./train/r_0"), frame("./train/r_1")));
+    folder.write("transforms_test.json", fmt::format("{{\"camera_angle_x\": {}, \"frames\": [{}]}}",
+                                                     angle, frame("./test/r_0")));
     CaptureOptions options;
     options.background = {1, 0.5f, 0};
     const auto capture = load_capture(folder.path(), options);
@@ -119,24 +129,29 @@ TEST(Transforms, BadFramesAreSkippedAndNamed) {
     const TempFolder folder;
     put_png(folder / "a.png", pattern(40, 30, 3));
     const std::string bad_pose =
-        "{\"file_path\": \"a2.png\", \"transform_matrix\": [[NaN,0,0,0],[0,1,0,0],[0,0,1,0],[0,0,0,1]]}";
+        "{\"file_path\": \"a2.png\", \"transform_matrix\": "
+        "[[NaN,0,0,0],[0,1,0,0],[0,0,1,0],[0,0,0,1]]}";
     const std::string scaled =
-        "{\"file_path\": \"a3.png\", \"transform_matrix\": [[1,0,0,0],[0,5,0,0],[0,0,1,0],[0,0,0,1]]}";
+        "{\"file_path\": \"a3.png\", \"transform_matrix\": "
+        "[[1,0,0,0],[0,5,0,0],[0,0,1,0],[0,0,0,1]]}";
     const std::string mirrored =
-        "{\"file_path\": \"a4.png\", \"transform_matrix\": [[-1,0,0,0],[0,1,0,0],[0,0,1,0],[0,0,0,1]]}";
-    folder.write("transforms.json", "{\"fl_x\": 50, \"frames\": [" + frame("a.png") + "," + frame("missing.png") + "," +
-                                        bad_pose + "," + scaled + "," + mirrored + ", 7, {}, " +
-                                        frame("eq.png", "\"camera_model\": \"EQUIRECTANGULAR\",") + "," +
-                                        frame("w.png", "\"w\": 1e300,") + "," + frame("f.png", "\"fl_x\": -Infinity,") +
-                                        "," + frame("a.png") + "]}");
+        "{\"file_path\": \"a4.png\", \"transform_matrix\": "
+        "[[-1,0,0,0],[0,1,0,0],[0,0,1,0],[0,0,0,1]]}";
+    folder.write("transforms.json",
+                 "{\"fl_x\": 50, \"frames\": [" + frame("a.png") + "," + frame("missing.png") +
+                     "," + bad_pose + "," + scaled + "," + mirrored + ", 7, {}, " +
+                     frame("eq.png", "\"camera_model\": \"EQUIRECTANGULAR\",") + "," +
+                     frame("w.png", "\"w\": 1e300,") + "," +
+                     frame("f.png", "\"fl_x\": -Infinity,") + "," + frame("a.png") + "]}");
     const auto capture = load_capture(folder.path(), no_split());
     ASSERT_TRUE(capture) << capture.error().text();
     EXPECT_EQ(capture->views.size(), 1u);
     const std::string skipped = joined(capture->skipped);
     for (const char* what :
          {"missing.png: no such photo", "a2.png: transform_matrix holds something",
-          "a3.png: transform_matrix is not a rotation", "a4.png: transform_matrix is not a rotation", "frame 5",
-          "frame 6", "EQUIRECTANGULAR is not supported", "w.png: ", "f.png: ", "a.png: it is listed twice"})
+          "a3.png: transform_matrix is not a rotation",
+          "a4.png: transform_matrix is not a rotation", "frame 5", "frame 6",
+          "EQUIRECTANGULAR is not supported", "w.png: ", "f.png: ", "a.png: it is listed twice"})
         EXPECT_THAT(skipped, HasSubstr(what));
 }
 

@@ -1,4 +1,5 @@
-// What is recorded of steps whose loss comes some steps later, as a device tells it: nothing twice, nothing as zero.
+// What is recorded of steps whose loss comes some steps later, as a device tells it: nothing twice,
+// nothing as zero.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -47,7 +48,8 @@ TEST(LateReports, CurvesHaveWhatIsKnown) {
     for (const CameraRow& row : *cameras) {
         sampled += row.times_sampled;
         told += row.loss_history.size();
-        for (const CurvePoint& point : row.loss_history) EXPECT_NEAR(point.value * point.step, 0.5f, 1e-4f);
+        for (const CurvePoint& point : row.loss_history)
+            EXPECT_NEAR(point.value * point.step, 0.5f, 1e-4f);
     }
     EXPECT_EQ(sampled, 20u);
     EXPECT_EQ(told, 18u);

@@ -6,6 +6,6 @@ gs_test(profiler_device SOURCES ${CMAKE_CURRENT_LIST_DIR}/profiler_device_test.c
 gs_test(profiler_export SOURCES ${CMAKE_CURRENT_LIST_DIR}/profiler_export_test.cpp LIBS gs_profiler)
 target_compile_definitions(test_profiler_export PRIVATE GAUSSCOPE_CHECK_TRACE="${CMAKE_CURRENT_LIST_DIR}/../support/check_trace.py")
 if(NVTX_INCLUDE)
-  gs_test(profiler_nvtx SOURCES ${CMAKE_CURRENT_LIST_DIR}/profiler_nvtx_test.cpp LIBS gs_profiler_core gs_nvtx)
+  gs_test(profiler_nvtx SOURCES ${CMAKE_CURRENT_LIST_DIR}/profiler_nvtx_test.cpp LIBS gs_record gs_nvtx)
 endif()
 gs_test(profiler_gpu_store SOURCES ${CMAKE_CURRENT_LIST_DIR}/profiler_gpu_store_test.cpp LIBS gs_profiler)

@@ -1,5 +1,5 @@
-// The ring across processes: a forked child does not write into its parent's ring, and what a killed process wrote
-// stays readable.
+// The ring across processes: a forked child does not write into its parent's ring, and what a
+// killed process wrote stays readable.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -10,8 +10,8 @@
 #include <functional>
 #include <thread>
 
-#include "profiler/core/scope.h"
-#include "profiler/reader.h"
+#include "base/record/scope.h"
+#include "profiler/collect/reader.h"
 
 namespace gs {
 namespace {
@@ -62,7 +62,8 @@ TEST(Fork, SpanOpenAcrossForkIsClosedInTheParentOnly) {
         if (pid != 0) ::waitpid(pid, &status, 0);
         if (pid == 0) {
             { const Span inner(Stage::load); }
-            start_recording();  // a ring of its own, in which the span from before the fork was never opened
+            start_recording();  // a ring of its own, in which the span from before the fork was
+                                // never opened
             open.~Span();
             ::_exit(0);
         }
@@ -91,7 +92,8 @@ TEST(Fork, SmallBudgetIsKeptAndStillServesManyThreads) {
     const int status = status_of_child([] {
         if (!start_recording({.bytes = 1})) ::_exit(1);
         struct stat status_of_ring {};
-        if (::fstat(ring_fd(), &status_of_ring) != 0 || status_of_ring.st_size > 1 << 20) ::_exit(2);
+        if (::fstat(ring_fd(), &status_of_ring) != 0 || status_of_ring.st_size > 1 << 20)
+            ::_exit(2);
         for (int t = 0; t < 300; ++t) std::thread([] { const Span span(Stage::load); }).join();
         auto reader = TraceReader::attach_own();
         TraceBatch batch;
@@ -101,7 +103,8 @@ TEST(Fork, SmallBudgetIsKeptAndStillServesManyThreads) {
     EXPECT_EQ(status, 0);
 }
 
-/// Starts a child that records and then waits to be killed; the memfd of its ring, opened read-only, once it is ready.
+/// Starts a child that records and then waits to be killed; the memfd of its ring, opened
+/// read-only, once it is ready.
 struct Recording {
     pid_t pid = -1;
     int fd = -1;
@@ -121,7 +124,8 @@ Recording start_recording_child() {
         for (;;) ::pause();
     }
     int child_fd = -1;
-    EXPECT_EQ(::read(channel[0], &child_fd, sizeof child_fd), static_cast<ssize_t>(sizeof child_fd));
+    EXPECT_EQ(::read(channel[0], &child_fd, sizeof child_fd),
+              static_cast<ssize_t>(sizeof child_fd));
     ::close(channel[0]);
     ::close(channel[1]);
     const std::string path = "/proc/" + std::to_string(pid) + "/fd/" + std::to_string(child_fd);

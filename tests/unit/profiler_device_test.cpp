@@ -1,5 +1,6 @@
-// Lanes of GPU streams, written by hand as stage_timer.cpp writes them: what goes in comes out under the stream's name,
-// tied to the span that launched it, and counts for the frame that launched it and for nothing else.
+// Lanes of GPU streams, written by hand as stage_timer.cpp writes them: what goes in comes out
+// under the stream's name, tied to the span that launched it, and counts for the frame that
+// launched it and for nothing else.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -12,11 +13,11 @@
 #include <cmath>
 #include <thread>
 
-#include "profiler/collector.h"
-#include "profiler/core/device_lane.h"
-#include "profiler/core/scope.h"
-#include "profiler/reader.h"
-#include "profiler/store.h"
+#include "base/record/device_lane.h"
+#include "base/record/scope.h"
+#include "profiler/collect/collector.h"
+#include "profiler/collect/reader.h"
+#include "profiler/store/store.h"
 
 namespace gs {
 namespace {
@@ -36,7 +37,8 @@ TraceBatch drain(TraceReader& reader) {
     reader.drain(batch);
     return batch;
 }
-DeviceSpan work(Stage stage, std::uint64_t begin, std::uint64_t end, const LaunchPoint& launch = {}) {
+DeviceSpan work(Stage stage, std::uint64_t begin, std::uint64_t end,
+                const LaunchPoint& launch = {}) {
     return {.begin = begin, .end = end, .name = string_of(stage), .launch = launch};
 }
 
@@ -73,8 +75,9 @@ TEST(DeviceLane, SpansComeOutUnderTheStreamTiedToTheirLaunch) {
     EXPECT_EQ(event.launch_track, batch.spans[0].track);
     EXPECT_EQ(event.launch_ns, batch.spans[0].begin_ns);
     EXPECT_NE(launched_at, 0u);
-    const auto track = std::find_if(batch.tracks.begin(), batch.tracks.end(),
-                                    [&](const TrackInfo& t) { return t.track == event.span.track; });
+    const auto track =
+        std::find_if(batch.tracks.begin(), batch.tracks.end(),
+                     [&](const TrackInfo& t) { return t.track == event.span.track; });
     ASSERT_NE(track, batch.tracks.end());
     EXPECT_EQ(track->name, "CUDA stream one");
     EXPECT_EQ(track->kind, TrackKind::gpu_stream);
@@ -119,7 +122,8 @@ TEST(DeviceLane, LappedRecordsAreCountedAndTheRestIsWhole) {
         lane.write(span);
     }
     const TraceBatch batch = drain(reader);
-    EXPECT_EQ(batch.device_spans.size() + batch.loss.lapped, kSpans + 1);  // the begin was lapped, too
+    EXPECT_EQ(batch.device_spans.size() + batch.loss.lapped,
+              kSpans + 1);  // the begin was lapped, too
     ASSERT_GT(batch.device_spans.size(), 1000u);
     for (std::size_t i = 0; i < batch.device_spans.size(); ++i)
         EXPECT_EQ(batch.device_spans[i].span.payload, kSpans - batch.device_spans.size() + i);
@@ -205,7 +209,8 @@ TEST(DeviceLane, RecordsSurviveKill) {
         for (;;) ::pause();
     }
     int child_fd = -1;
-    ASSERT_EQ(::read(channel[0], &child_fd, sizeof child_fd), static_cast<ssize_t>(sizeof child_fd));
+    ASSERT_EQ(::read(channel[0], &child_fd, sizeof child_fd),
+              static_cast<ssize_t>(sizeof child_fd));
     const std::string path = "/proc/" + std::to_string(pid) + "/fd/" + std::to_string(child_fd);
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     ::kill(pid, SIGKILL);
@@ -249,23 +254,24 @@ struct Frames {
     explicit Frames(std::size_t warm_up = 0) : store({.warm_up = warm_up}) {}
 };
 void cpu(TraceBatch& batch, Stage stage, std::int64_t begin_ms, std::int64_t end_ms, int depth) {
-    batch.spans.push_back(
-        {begin_ms * kMs, end_ms * kMs, 0, 0, string_of(stage), static_cast<std::uint8_t>(depth), false});
+    batch.spans.push_back({begin_ms * kMs, end_ms * kMs, 0, 0, string_of(stage),
+                           static_cast<std::uint8_t>(depth), false});
 }
-void gpu(TraceBatch& batch, Stage stage, std::int64_t begin_ms, std::int64_t end_ms, std::int64_t launch_ms,
-         int depth = 0) {
-    batch.device_spans.push_back(
-        {{begin_ms * kMs, end_ms * kMs, 0, 1, string_of(stage), static_cast<std::uint8_t>(depth), false},
-         launch_ms * kMs,
-         0,
-         0,
-         1});
+void gpu(TraceBatch& batch, Stage stage, std::int64_t begin_ms, std::int64_t end_ms,
+         std::int64_t launch_ms, int depth = 0) {
+    batch.device_spans.push_back({{begin_ms * kMs, end_ms * kMs, 0, 1, string_of(stage),
+                                   static_cast<std::uint8_t>(depth), false},
+                                  launch_ms * kMs,
+                                  0,
+                                  0,
+                                  1});
 }
 
 TEST(DeviceStore, GpuTimeCountsForTheFrameThatLaunchedItHoweverLate) {
     Frames f;
     TraceBatch first = f.next();
-    // Frames of 10 ms on the CPU; the GPU works through them from 25 ms on, 4 ms blend and 2 ms adam each.
+    // Frames of 10 ms on the CPU; the GPU works through them from 25 ms on, 4 ms blend and 2 ms
+    // adam each.
     for (int i = 0; i < 3; ++i) {
         cpu(first, Stage::blend, 10 * i + 1, 10 * i + 2, 1);
         cpu(first, Stage::adam, 10 * i + 3, 10 * i + 4, 1);

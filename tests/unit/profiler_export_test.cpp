@@ -1,4 +1,5 @@
-// The Perfetto export, checked by someone else: protoc decodes it, tests/support/check_trace.py looks at what it means.
+// The Perfetto export, checked by someone else: protoc decodes it, tests/support/check_trace.py
+// looks at what it means.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -8,11 +9,11 @@
 #include <cstdio>
 #include <thread>
 
-#include "profiler/collector.h"
-#include "profiler/core/device_lane.h"
-#include "profiler/core/scope.h"
-#include "profiler/export_perfetto.h"
-#include "profiler/proto_encoder.h"
+#include "base/record/device_lane.h"
+#include "base/record/scope.h"
+#include "profiler/collect/collector.h"
+#include "profiler/files/export_perfetto.h"
+#include "profiler/files/proto_encoder.h"
 
 namespace gs {
 namespace {
@@ -73,9 +74,11 @@ TEST_F(Export, RealRecordingIsAWellFormedTrace) {
     const Checked checked = check(path);
     EXPECT_EQ(checked.code, 0) << checked.output;
     for (const char* expected :
-         {"\"iteration\": 100", "\"blend backward\": 100", "\"decode photo\": 10", "\"engine\"", "\"loader 1\"",
-          "\"payloads\": 201", "\"instants\": 1", "\"other\": 100", "\"lost records\": 1"})
-        EXPECT_NE(checked.output.find(expected), std::string::npos) << expected << " not in " << checked.output;
+         {"\"iteration\": 100", "\"blend backward\": 100", "\"decode photo\": 10", "\"engine\"",
+          "\"loader 1\"", "\"payloads\": 201", "\"instants\": 1", "\"other\": 100",
+          "\"lost records\": 1"})
+        EXPECT_NE(checked.output.find(expected), std::string::npos)
+            << expected << " not in " << checked.output;
 }
 
 TEST_F(Export, GpuStreamsAreTracksOfTheirOwnWithArrowsFromTheLaunch) {
@@ -100,8 +103,10 @@ TEST_F(Export, GpuStreamsAreTracksOfTheirOwnWithArrowsFromTheLaunch) {
     EXPECT_EQ(summary->streams, 1u);
     const Checked checked = check(path);
     EXPECT_EQ(checked.code, 0) << checked.output;
-    for (const char* expected : {"\"streams\": [\"CUDA stream training\"]", "\"flows\": 40", "\"sort\": 40"})
-        EXPECT_NE(checked.output.find(expected), std::string::npos) << expected << " not in " << checked.output;
+    for (const char* expected :
+         {"\"streams\": [\"CUDA stream training\"]", "\"flows\": 40", "\"sort\": 40"})
+        EXPECT_NE(checked.output.find(expected), std::string::npos)
+            << expected << " not in " << checked.output;
 }
 
 TEST_F(Export, NestsEvenWhenTheStoreDoesNot) {
@@ -111,7 +116,8 @@ TEST_F(Export, NestsEvenWhenTheStoreDoesNot) {
     batch.pid = 5;
     batch.tracks.push_back({0, 5, 6, "odd", false});
     const auto add = [&](std::int64_t begin, std::int64_t end, int depth) {
-        batch.spans.push_back({begin * kMs, end * kMs, 0, 0, 0, static_cast<std::uint8_t>(depth), false});
+        batch.spans.push_back(
+            {begin * kMs, end * kMs, 0, 0, 0, static_cast<std::uint8_t>(depth), false});
     };
     add(5, 25, 1);  // outlasts the span around it
     add(10, 20, 0);
@@ -132,9 +138,11 @@ TEST_F(Export, OnlyTheRangeAsked) {
     batch.read_ns = 1'000 * kMs;
     batch.pid = 5;
     batch.tracks.push_back({0, 5, 6, "t", false});
-    for (std::int64_t i = 0; i < 100; ++i) batch.spans.push_back({i * kMs, i * kMs + kMs / 2, 0, 0, 0, 0, false});
+    for (std::int64_t i = 0; i < 100; ++i)
+        batch.spans.push_back({i * kMs, i * kMs + kMs / 2, 0, 0, 0, 0, false});
     store.ingest(batch);
-    const auto summary = export_perfetto(store, folder_ / "range.pftrace", {.begin_ns = 10 * kMs, .end_ns = 19 * kMs});
+    const auto summary = export_perfetto(store, folder_ / "range.pftrace",
+                                         {.begin_ns = 10 * kMs, .end_ns = 19 * kMs});
     ASSERT_TRUE(summary);
     EXPECT_EQ(summary->spans, 10u);
 }
@@ -174,7 +182,8 @@ TEST_F(Export, TheCheckerFindsWhatIsWrong) {
         EXPECT_TRUE(write_text_file(path, trace.bytes()));
         return check(path);
     };
-    const auto event = [](ProtoEncoder& trace, std::uint64_t time, std::uint64_t type, std::uint64_t uuid) {
+    const auto event = [](ProtoEncoder& trace, std::uint64_t time, std::uint64_t type,
+                          std::uint64_t uuid) {
         trace.message(1, [&](ProtoEncoder& p) {
             p.varint(8, time);
             p.varint(10, 1);
@@ -186,10 +195,14 @@ TEST_F(Export, TheCheckerFindsWhatIsWrong) {
         });
     };
     EXPECT_EQ(verdict([](ProtoEncoder&) {}).code, 0);
-    EXPECT_NE(verdict([&](ProtoEncoder& t) { event(t, 5, 2, 9); }).output.find("not begun"), std::string::npos);
-    EXPECT_NE(verdict([&](ProtoEncoder& t) { event(t, 5, 1, 9); }).output.find("never end"), std::string::npos);
-    EXPECT_NE(verdict([&](ProtoEncoder& t) { event(t, 5, 1, 9); }).output.find("does not resolve"), std::string::npos);
-    EXPECT_NE(verdict([&](ProtoEncoder& t) { event(t, 5, 1, 8); }).output.find("not declared"), std::string::npos);
+    EXPECT_NE(verdict([&](ProtoEncoder& t) { event(t, 5, 2, 9); }).output.find("not begun"),
+              std::string::npos);
+    EXPECT_NE(verdict([&](ProtoEncoder& t) { event(t, 5, 1, 9); }).output.find("never end"),
+              std::string::npos);
+    EXPECT_NE(verdict([&](ProtoEncoder& t) { event(t, 5, 1, 9); }).output.find("does not resolve"),
+              std::string::npos);
+    EXPECT_NE(verdict([&](ProtoEncoder& t) { event(t, 5, 1, 8); }).output.find("not declared"),
+              std::string::npos);
     EXPECT_NE(verdict([&](ProtoEncoder& t) {
                   event(t, 5, 1, 9);
                   event(t, 4, 2, 9);

@@ -1,6 +1,6 @@
-// What CUPTI tells, in the order CUPTI tells it, which is none: the store against a simple slow model. Every piece of
-// work must be there once, with its details, under the call that launched it, the range that call was in, and the
-// iteration that range was in, whatever came first.
+// What CUPTI tells, in the order CUPTI tells it, which is none: the store against a simple slow
+// model. Every piece of work must be there once, with its details, under the call that launched it,
+// the range that call was in, and the iteration that range was in, whatever came first.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 #include <numeric>
 #include <set>
 
-#include "profiler/iteration_name.h"
-#include "profiler/store.h"
-#include "renderer/base/rng.h"
+#include "base/rng.h"
+#include "profiler/store/iteration_name.h"
+#include "profiler/store/store.h"
 
 namespace gs {
 namespace {
@@ -21,7 +21,9 @@ std::size_t at(Stage stage) { return static_cast<std::size_t>(stage); }
 
 struct Numbers {
     explicit Numbers(std::uint64_t seed) : seed_(seed) {}
-    std::uint64_t operator()(std::uint64_t below) { return random_bits(seed_, 9, count_++) % below; }
+    std::uint64_t operator()(std::uint64_t below) {
+        return random_bits(seed_, 9, count_++) % below;
+    }
     template <class T>
     void shuffle(std::vector<T>& items, std::size_t window) {
         for (std::size_t i = 0; i + 1 < items.size(); ++i)
@@ -32,8 +34,8 @@ struct Numbers {
     std::uint64_t seed_, count_ = 0;
 };
 
-/// A PyTorch-like process: iterations with a forward range on the main thread, whose kernels are launched there, and a
-/// backward range during which another thread, without ranges, launches.
+/// A PyTorch-like process: iterations with a forward range on the main thread, whose kernels are
+/// launched there, and a backward range during which another thread, without ranges, launches.
 struct Program {
     struct Range {
         std::int64_t begin, end;
@@ -45,9 +47,10 @@ struct Program {
         std::optional<ApiCallEvent> driver;
         std::vector<GpuWorkEvent> works;
     };
-    std::vector<NameInfo> names{{1, "iteration"},        {2, "forward"},        {3, "backward"},
-                                {4, "cudaLaunchKernel"}, {5, "renderCUDA"},     {6, "adam_kernel"},
-                                {7, "cudaGraphLaunch"},  {8, "cuLaunchKernel"}, {9, "unknown_kernel"}};
+    std::vector<NameInfo> names{
+        {1, "iteration"},        {2, "forward"},        {3, "backward"},
+        {4, "cudaLaunchKernel"}, {5, "renderCUDA"},     {6, "adam_kernel"},
+        {7, "cudaGraphLaunch"},  {8, "cuLaunchKernel"}, {9, "unknown_kernel"}};
     std::vector<Range> ranges;
     std::vector<Launch> launches;
 
@@ -65,9 +68,11 @@ struct Program {
                     const std::int64_t call = t += 10 + static_cast<std::int64_t>(number(100));
                     const bool graph = number(8) == 0;
                     t += 20 + static_cast<std::int64_t>(number(30));
-                    launch.call = {call, t, ++correlation, half == 2 ? kMain : kAutograd, graph ? 7u : 4u};
+                    launch.call = {call, t, ++correlation, half == 2 ? kMain : kAutograd,
+                                   graph ? 7u : 4u};
                     if (!graph && number(2) == 0)
-                        launch.driver = ApiCallEvent{call + 3, t - 3, correlation, launch.call.tid, 8, 0, true};
+                        launch.driver =
+                            ApiCallEvent{call + 3, t - 3, correlation, launch.call.tid, 8, 0, true};
                     const auto stream = static_cast<std::uint32_t>(number(3));
                     std::int64_t& free = busy[stream];
                     free = std::max(free, t) + static_cast<std::int64_t>(number(5));
@@ -116,7 +121,8 @@ TraceBatch first_batch(const Program& program) {
     return batch;
 }
 
-/// Hands the program to the store in pieces; ranges in their order, the rest displaced by up to `window`.
+/// Hands the program to the store in pieces; ranges in their order, the rest displaced by up to
+/// `window`.
 TraceStore told(const Program& program, std::uint64_t seed, std::size_t window, std::size_t pieces,
                 TraceStoreOptions options = {.warm_up = 0}) {
     TraceStore store(options);
@@ -132,7 +138,8 @@ TraceStore told(const Program& program, std::uint64_t seed, std::size_t window, 
     number.shuffle(works, window);
     number.shuffle(calls, window);
     const auto part = [&](const auto& items, std::size_t piece, auto take) {
-        for (std::size_t i = items.size() * piece / pieces; i < items.size() * (piece + 1) / pieces; ++i)
+        for (std::size_t i = items.size() * piece / pieces; i < items.size() * (piece + 1) / pieces;
+             ++i)
             take(items[i]);
     };
     for (std::size_t piece = 0; piece < pieces; ++piece) {
@@ -141,7 +148,8 @@ TraceStore told(const Program& program, std::uint64_t seed, std::size_t window, 
         batch.source = 1;
         batch.pid = kPid;
         part(program.ranges, piece, [&](const Program::Range& r) {
-            batch.spans.push_back({r.begin, r.end, 0, 0, r.name, static_cast<std::uint8_t>(r.depth), false});
+            batch.spans.push_back(
+                {r.begin, r.end, 0, 0, r.name, static_cast<std::uint8_t>(r.depth), false});
         });
         part(works, piece, [&](const GpuWorkEvent& w) { batch.gpu_work.push_back(w); });
         part(calls, piece, [&](const ApiCallEvent& c) { batch.api_calls.push_back(c); });
@@ -226,15 +234,20 @@ void expect_frames_as_in(const Program& program, const TraceStore& store) {
         for (const Program::Launch& launch : program.launches) {
             if (launch.call.begin_ns < range.begin || launch.call.begin_ns > range.end) continue;
             for (const GpuWorkEvent& w : launch.works) {
-                const Stage stage = w.name == 5 ? Stage::blend : w.name == 6 ? Stage::adam : Stage::other;
+                const Stage stage = w.name == 5   ? Stage::blend
+                                    : w.name == 6 ? Stage::adam
+                                                  : Stage::other;
                 ns[at(stage)] += static_cast<double>(w.end_ns - w.begin_ns);
                 ++calls;
             }
         }
         EXPECT_EQ(frames[f].number, f);
         for (const Stage stage : {Stage::blend, Stage::adam, Stage::other})
-            EXPECT_NEAR(static_cast<double>(frames[f].gpu_ms[at(stage)]), ns[at(stage)] * 1e-6, 1e-9) << f;
-        EXPECT_EQ(std::accumulate(frames[f].gpu_calls.begin(), frames[f].gpu_calls.end(), 0u), calls);
+            EXPECT_NEAR(static_cast<double>(frames[f].gpu_ms[at(stage)]), ns[at(stage)] * 1e-6,
+                        1e-9)
+                << f;
+        EXPECT_EQ(std::accumulate(frames[f].gpu_calls.begin(), frames[f].gpu_calls.end(), 0u),
+                  calls);
         ++f;
     }
     EXPECT_EQ(f, frames.size());
@@ -243,7 +256,8 @@ void expect_frames_as_in(const Program& program, const TraceStore& store) {
 TEST(GpuStore, AgreesWithTheModelInAnyOrder) {
     for (std::uint64_t seed = 0; seed < 12; ++seed) {
         const Program program(seed, 60);
-        for (const std::size_t window : {std::size_t{1}, std::size_t{10}, std::size_t{200}, std::size_t{100'000}}) {
+        for (const std::size_t window :
+             {std::size_t{1}, std::size_t{10}, std::size_t{200}, std::size_t{100'000}}) {
             const TraceStore store = told(program, seed, window, 1 + seed * 7);
             expect_as_in(program, store);
             expect_frames_as_in(program, store);
@@ -365,7 +379,8 @@ TEST(GpuStore, AStageTimersOwnTimesAreNotCountedTwice) {
     batch.read_ns = 1;
     batch.pid = kPid;
     batch.names = {{1, "iteration"}, {2, "blend"}, {3, "cudaLaunchKernel"}};
-    batch.tracks = {{0, kPid, kMain, "engine"}, {1, kPid, 0, "CUDA stream", false, TrackKind::gpu_stream}};
+    batch.tracks = {{0, kPid, kMain, "engine"},
+                    {1, kPid, 0, "CUDA stream", false, TrackKind::gpu_stream}};
     batch.spans = {{0, 1'000'000, 0, 0, 1, 0, false}};
     batch.device_spans = {{{500'000, 1'500'000, 0, 1, 2, 0, false}, 0, 1, 0, 0}};
     batch.api_calls = {{100, 200, 9, kMain, 3}};
@@ -376,7 +391,9 @@ TEST(GpuStore, AStageTimersOwnTimesAreNotCountedTwice) {
     kernel.name = 2;
     batch.gpu_work = {kernel};
     store.ingest(batch);
-    EXPECT_NEAR(static_cast<double>(store.history(StatScope::iteration)[0].gpu_ms[at(Stage::blend)]), 1.0, 1e-6);
+    EXPECT_NEAR(
+        static_cast<double>(store.history(StatScope::iteration)[0].gpu_ms[at(Stage::blend)]), 1.0,
+        1e-6);
     EXPECT_EQ(store.gpu_statistics(StatScope::call)[0].calls, 1u);
 }
 
@@ -401,8 +418,9 @@ TEST(GpuStore, OverlappingRangesSpreadOverRows) {
     next.async_spans = {{0, 100, 0, 0, 2, false}, {0, 4, 0, 0, 2, false}};
     store.ingest(next);
     expect_rows_in_order(store);
-    const auto track = std::find_if(store.tracks().begin(), store.tracks().end(),
-                                    [](const TraceTrack& t) { return t.kind == TrackKind::overlapping; });
+    const auto track =
+        std::find_if(store.tracks().begin(), store.tracks().end(),
+                     [](const TraceTrack& t) { return t.kind == TrackKind::overlapping; });
     ASSERT_NE(track, store.tracks().end());
     std::vector<std::size_t> sizes;
     for (const auto& row : track->rows) sizes.push_back(row.size());
@@ -420,7 +438,8 @@ TEST(GpuStore, CountersAndStatisticsAreOfTheirProcess) {
         batch.names = {{1, "iteration"}, {2, "loss"}};
         batch.tracks = {{0, pid, pid, "main"}};
         for (std::int64_t i = 0; i < 3; ++i)
-            batch.spans.push_back({i * 100'000'000, i * 100'000'000 + pid * 1'000'000, 0, 0, 1, 0, false});
+            batch.spans.push_back(
+                {i * 100'000'000, i * 100'000'000 + pid * 1'000'000, 0, 0, 1, 0, false});
         batch.counters = {{1, pid * 0.5, 0, 2}};
         store.ingest(batch);
     }
@@ -429,7 +448,8 @@ TEST(GpuStore, CountersAndStatisticsAreOfTheirProcess) {
     EXPECT_EQ(store.counters()[1].points.back().value, 1.0);
     EXPECT_NEAR(store.statistics(StatScope::iteration, 100, 0)[0].mean_ms, 1, 1e-6);
     EXPECT_NEAR(store.statistics(StatScope::iteration, 100, 1)[0].mean_ms, 2, 1e-6);
-    EXPECT_EQ(store.statistics(StatScope::iteration, 100)[0].samples, 4u);  // each warms up by itself
+    EXPECT_EQ(store.statistics(StatScope::iteration, 100)[0].samples,
+              4u);  // each warms up by itself
     EXPECT_NEAR(store.statistics(StatScope::call, 100, 1)[0].mean_ms, 2, 1e-6);
 }
 
@@ -438,8 +458,10 @@ TEST(GpuStore, NamesOfDomainsAreTheirOwn) {
     TraceBatch batch;
     batch.read_ns = 1;
     batch.pid = 1;
-    batch.names = {
-        {1, "render"}, {2, "render", "gsplat", 0x1FF0000}, {3, "slow", "gsplat", 0, 4}, {4, "blend", "mine"}};
+    batch.names = {{1, "render"},
+                   {2, "render", "gsplat", 0x1FF0000},
+                   {3, "slow", "gsplat", 0, 4},
+                   {4, "blend", "mine"}};
     batch.tracks = {{0, 1, 2, "main"}};
     batch.spans = {{0, 1, 0, 0, 1, 0, false}, {1, 2, 0, 0, 2, 0, false}, {2, 3, 0, 0, 4, 0, false}};
     batch.spans[1].category = 4;
@@ -487,7 +509,8 @@ TEST(IterationName, KnowsWhatProgramsSay) {
     EXPECT_EQ(iteration_name("ProfilerStep#12").number, 12u);
     EXPECT_GT(iteration_name("Training Step 5").rank, iteration_name("step_7").rank);
     EXPECT_FALSE(iteration_name("train_step").number);
-    for (const char* other : {"", "forward", "stepper", "iterations of everything", "12", "optimizer step"})
+    for (const char* other :
+         {"", "forward", "stepper", "iterations of everything", "12", "optimizer step"})
         EXPECT_EQ(iteration_name(other).rank, 0) << other;
 }
 

@@ -1,5 +1,6 @@
-// A ring is memory that another program writes. Whatever is in it, the reader returns: no crash, no hang, no unbounded
-// memory. Everything the reader yields also goes through the store, which must stay in order.
+// A ring is memory that another program writes. Whatever is in it, the reader returns: no crash, no
+// hang, no unbounded memory. Everything the reader yields also goes through the store, which must
+// stay in order.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -7,14 +8,14 @@
 
 #include <cstring>
 
-#include "profiler/core/activity_lane.h"
-#include "profiler/core/device_lane.h"
-#include "profiler/core/scope.h"
-#include "profiler/core/service_words.h"
-#include "profiler/reader.h"
-#include "profiler/store.h"
-#include "profiler/symbol.h"
-#include "renderer/base/rng.h"
+#include "base/record/activity_lane.h"
+#include "base/record/device_lane.h"
+#include "base/record/scope.h"
+#include "base/record/service_words.h"
+#include "base/rng.h"
+#include "profiler/collect/reader.h"
+#include "profiler/store/store.h"
+#include "profiler/store/symbol.h"
 
 namespace gs {
 namespace {
@@ -38,15 +39,18 @@ class RingCopy {
         if (sealed) {
             EXPECT_EQ(::fcntl(fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
         }
-        memory_ = static_cast<std::byte*>(::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0));
+        memory_ = static_cast<std::byte*>(
+            ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0));
         // The used front is all that matters; the rest of the pages stays untouched.
         std::vector<std::byte> front(2u << 20);
-        EXPECT_EQ(::pread(ring_fd(), front.data(), front.size(), 0), static_cast<ssize_t>(front.size()));
+        EXPECT_EQ(::pread(ring_fd(), front.data(), front.size(), 0),
+                  static_cast<ssize_t>(front.size()));
         std::memcpy(memory_, front.data(), front.size());
         for (std::size_t i = 0; i < header().lanes_used; ++i) {
             const std::size_t at = lane(i).records_offset, most = 64u << 10;
             if (at != 0) {
-                EXPECT_EQ(::pread(ring_fd(), memory_ + at, most, static_cast<off_t>(at)), static_cast<ssize_t>(most));
+                EXPECT_EQ(::pread(ring_fd(), memory_ + at, most, static_cast<off_t>(at)),
+                          static_cast<ssize_t>(most));
             }
         }
     }
@@ -60,7 +64,9 @@ class RingCopy {
     int fd() const { return fd_; }
     std::byte* memory() { return memory_; }
     abi::RingHeader& header() { return *reinterpret_cast<abi::RingHeader*>(memory_); }
-    abi::Lane& lane(std::size_t i) { return reinterpret_cast<abi::Lane*>(memory_ + sizeof(abi::RingHeader))[i]; }
+    abi::Lane& lane(std::size_t i) {
+        return reinterpret_cast<abi::Lane*>(memory_ + sizeof(abi::RingHeader))[i];
+    }
     abi::Record& record(std::size_t lane_index, std::size_t i) {
         return reinterpret_cast<abi::Record*>(memory_ + lane(lane_index).records_offset)[i];
     }
@@ -71,7 +77,8 @@ class RingCopy {
         return i;
     }
     abi::DeviceRecord& device_record(std::size_t i) {
-        return reinterpret_cast<abi::DeviceRecord*>(memory_ + lane(device_lane()).records_offset)[i];
+        return reinterpret_cast<abi::DeviceRecord*>(memory_ +
+                                                    lane(device_lane()).records_offset)[i];
     }
 
     /// The lane of what CUPTI tells.
@@ -81,7 +88,8 @@ class RingCopy {
         return i;
     }
     abi::ActivityRecord& activity(std::size_t i) {
-        return reinterpret_cast<abi::ActivityRecord*>(memory_ + lane(activity_lane()).records_offset)[i];
+        return reinterpret_cast<abi::ActivityRecord*>(memory_ +
+                                                      lane(activity_lane()).records_offset)[i];
     }
     static constexpr std::size_t kActivities = 320;
 
@@ -201,8 +209,8 @@ TEST(Hostile, ImpossibleHeadersAreRefused) {
 }
 
 TEST(Hostile, LanesAndRecordsThatLie) {
-    const std::uint64_t values[] = {0,          1,     3,         255,          0x7FFFFFFFull, 0xFFFFFFFFull,
-                                    1ull << 40, ~0ull, ~0ull - 7, abi::kHardCap};
+    const std::uint64_t values[] = {
+        0, 1, 3, 255, 0x7FFFFFFFull, 0xFFFFFFFFull, 1ull << 40, ~0ull, ~0ull - 7, abi::kHardCap};
     for (const std::uint64_t value : values) {
         RingCopy ring;
         ring.lane(0).head = value;
@@ -229,8 +237,8 @@ TEST(Hostile, LanesAndRecordsThatLie) {
 }
 
 TEST(Hostile, DeviceLanesAndLaunchesThatLie) {
-    const std::uint64_t values[] = {0,          1,     3,         255,          0x7FFFFFFFull, 0xFFFFFFFFull,
-                                    1ull << 40, ~0ull, ~0ull - 7, abi::kHardCap};
+    const std::uint64_t values[] = {
+        0, 1, 3, 255, 0x7FFFFFFFull, 0xFFFFFFFFull, 1ull << 40, ~0ull, ~0ull - 7, abi::kHardCap};
     for (const std::uint64_t value : values) {
         RingCopy ring;
         for (std::size_t i = 0; i < 300; ++i) {
@@ -240,7 +248,9 @@ TEST(Hostile, DeviceLanesAndLaunchesThatLie) {
             if (i % 6 == 2) r.launch_depth = static_cast<std::uint32_t>(value);
             if (i % 6 == 3) r.launch_generation = static_cast<std::uint32_t>(value);
             if (i % 6 == 4) r.record.begin = value;
-            if (i % 6 == 5) r.launch_lane = static_cast<std::uint32_t>(ring.device_lane());  // launched by itself
+            if (i % 6 == 5)
+                r.launch_lane =
+                    static_cast<std::uint32_t>(ring.device_lane());  // launched by itself
         }
         ring.lane(ring.device_lane()).untimed = value;
         read_everything(ring);
@@ -270,15 +280,17 @@ TEST(Hostile, UntouchedActivitiesReadWell) {
     EXPECT_EQ(batch.memory.size(), RingCopy::kActivities / 8);
     ASSERT_EQ(batch.devices.size(), 1u);
     EXPECT_EQ(batch.devices[0].multiprocessors, 132);
-    EXPECT_EQ(batch.names[batch.gpu_work[0].name - 1].text, "void at::native::kernel<float>(float)");
-    // In time with the ranges: CUPTI's clock is the wall clock here, and all this happened within a minute.
+    EXPECT_EQ(batch.names[batch.gpu_work[0].name - 1].text,
+              "void at::native::kernel<float>(float)");
+    // In time with the ranges: CUPTI's clock is the wall clock here, and all this happened within a
+    // minute.
     const std::int64_t age = batch.read_ns - batch.gpu_work[0].begin_ns;
     EXPECT_LT(std::abs(age), 60'000'000'000);
 }
 
 TEST(Hostile, ActivitiesThatLie) {
-    const std::uint64_t values[] = {0,          1,     3,         255,          0x7FFFFFFFull, 0xFFFFFFFFull,
-                                    1ull << 40, ~0ull, ~0ull - 7, abi::kHardCap};
+    const std::uint64_t values[] = {
+        0, 1, 3, 255, 0x7FFFFFFFull, 0xFFFFFFFFull, 1ull << 40, ~0ull, ~0ull - 7, abi::kHardCap};
     for (const std::uint64_t value : values) {
         RingCopy ring;
         for (std::size_t i = 0; i < RingCopy::kActivities; ++i) {
@@ -295,10 +307,12 @@ TEST(Hostile, ActivitiesThatLie) {
             if (i % 11 == 8) r.detail[i % 4] = value;
             if (i % 11 == 9) r.begin = r.end + value;
         }
-        for (abi::GpuDevice& device : ring.header().devices) device.name = static_cast<std::uint32_t>(value);
+        for (abi::GpuDevice& device : ring.header().devices)
+            device.name = static_cast<std::uint32_t>(value);
         ring.header().cupti_state = static_cast<std::uint32_t>(value);
         ring.header().cupti_reason = static_cast<std::uint32_t>(value);
-        ring.header().service_ticks = ring.header().service_cpu_ns = ring.header().heartbeat_ns = value;
+        ring.header().service_ticks = ring.header().service_cpu_ns = ring.header().heartbeat_ns =
+            value;
         ring.header().budget_ppm = ring.header().duty_ppm = static_cast<std::uint32_t>(value);
         read_everything(ring);
         RingCopy lane;
@@ -384,8 +398,10 @@ TEST(Hostile, RandomDamageAnywhere) {
         const std::size_t span = ring.header().rings_offset + 32768;
         const std::uint64_t changes = 1ull << (seed % 12);
         for (std::uint64_t i = 0; i < changes; ++i) {
-            const std::size_t where = random_bits(seed, 4, i) % (i % 4 == 0 ? sizeof(abi::RingHeader) + 4096 : span);
-            if (where < 48 && seed % 3 != 0) continue;  // else most headers would be refused at once
+            const std::size_t where =
+                random_bits(seed, 4, i) % (i % 4 == 0 ? sizeof(abi::RingHeader) + 4096 : span);
+            if (where < 48 && seed % 3 != 0)
+                continue;  // else most headers would be refused at once
             ring.memory()[where] = static_cast<std::byte>(random_bits(seed, 5, i));
         }
         read_everything(ring);

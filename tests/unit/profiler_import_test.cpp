@@ -1,6 +1,6 @@
-// Traces from files: our own come back as they were, other people's as far as the store can hold them, broken ones are
-// errors with a byte.
-#include "profiler/import.h"
+// Traces from files: our own come back as they were, other people's as far as the store can hold
+// them, broken ones are errors with a byte.
+#include "profiler/files/import.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,9 +9,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "profiler/export_perfetto.h"
-#include "profiler/export_text.h"
-#include "profiler/proto_encoder.h"
+#include "profiler/files/export_perfetto.h"
+#include "profiler/files/export_text.h"
+#include "profiler/files/proto_encoder.h"
 #include "tests/unit/io_mutator.h"
 
 namespace gs {
@@ -42,7 +42,8 @@ TraceStore recorded() {
         batch.spans.push_back({t + 10 * kUs, t + 50 * kUs + 1, 0, 0, 2, 1, false});
         batch.spans.push_back({t + 60 * kUs, t + 70 * kUs, 1ull << 60, 0, 3, 1, true});
         batch.spans.push_back({t, t + 100 * kUs, step, 0, 1, 0, true});
-        batch.device_spans.push_back({{t + 40 * kUs, t + 180 * kUs, 0, 1, 2, 0, false}, t + 20 * kUs, step + 1, 0, 1});
+        batch.device_spans.push_back(
+            {{t + 40 * kUs, t + 180 * kUs, 0, 1, 2, 0, false}, t + 20 * kUs, step + 1, 0, 1});
         batch.counters.push_back({t, 0.1 * static_cast<double>(i), 0, 4});
     }
     batch.spans.push_back({2'000'000, 3'000'000, 0, 2, 3, 0, false});
@@ -68,7 +69,8 @@ void expect_equal(const TraceStore& a, const TraceStore& b) {
                 EXPECT_EQ(spans[i].payload, others[i].payload);
                 EXPECT_EQ(spans[i].has_payload, others[i].has_payload);
                 EXPECT_EQ(a.name(spans[i].name), b.name(others[i].name));
-                const auto by = a.launching_span(t, r, spans[i]), other = b.launching_span(t, r, others[i]);
+                const auto by = a.launching_span(t, r, spans[i]),
+                           other = b.launching_span(t, r, others[i]);
                 ASSERT_EQ(by.span == nullptr, other.span == nullptr);
                 if (by.span == nullptr) continue;
                 EXPECT_EQ(by.span->begin_ns, other.span->begin_ns);
@@ -118,8 +120,10 @@ class Import : public testing::Test {
     }
     ~Import() override { fs::remove_all(folder_); }
 
-    Result<ImportSummary> import(const std::string& bytes, TraceStore& store, const ImportOptions& options = {}) {
-        std::ofstream(folder_ / "t", std::ios::binary) << bytes;  // not write_file(): syncing each would take long
+    Result<ImportSummary> import(const std::string& bytes, TraceStore& store,
+                                 const ImportOptions& options = {}) {
+        std::ofstream(folder_ / "t", std::ios::binary)
+            << bytes;  // not write_file(): syncing each would take long
         return import_trace(folder_ / "t", store, options);
     }
     Error refused(const std::string& bytes, const ImportOptions& options = {}) {
@@ -202,7 +206,8 @@ TEST_F(Import, SpeedscopeEventsNest) {
     EXPECT_EQ(json["shared"]["frames"].size(), 3u);
 }
 
-// An SDK's trace: incremental microseconds on a clock of the sequence, defaults, plain names, a late descriptor.
+// An SDK's trace: incremental microseconds on a clock of the sequence, defaults, plain names, a
+// late descriptor.
 TEST_F(Import, ForeignPerfetto) {
     ProtoEncoder trace;
     const auto packet = [&](auto write) {
@@ -273,7 +278,8 @@ TEST_F(Import, ForeignPerfetto) {
 }
 
 // What torch.profiler writes, shortened.
-const char* const kKineto = R"json({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "GPU"}], "traceEvents": [
+const char* const kKineto =
+    R"json({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "GPU"}], "traceEvents": [
  {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 100, "tid": 101, "ts": 1700000000000000.125, "dur": 50.5,
   "args": {"External id": 1, "Input Dims": [[1, 2], [3]]}},
  {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 100, "tid": 101, "ts": 1700000000000010.0,
@@ -296,7 +302,8 @@ TEST_F(Import, ChromeJsonOfTorch) {
         const auto read = import(file, store);
         ASSERT_TRUE(read) << read.error().text();
         EXPECT_EQ(read->format, "Chrome JSON");
-        EXPECT_EQ(std::tuple(read->spans, read->instants, read->points, read->skipped), std::tuple(3u, 1u, 2u, 1u));
+        EXPECT_EQ(std::tuple(read->spans, read->instants, read->points, read->skipped),
+                  std::tuple(3u, 1u, 2u, 1u));
         EXPECT_EQ(std::tuple(read->processes, read->calls, read->work), std::tuple(1u, 1u, 1u));
         ASSERT_EQ(store.tracks().size(), 5u);
         EXPECT_EQ(store.tracks()[0].name, "python 101");
@@ -354,8 +361,9 @@ TEST_F(Import, HostileFilesAreRefusedWithTheirByte) {
     EXPECT_NE(refused(trace.bytes()).message.find("time"), std::string::npos);
     ImportOptions small;
     small.max_bytes = 100'000;
-    EXPECT_NE(refused(gzipped("[" + std::string(10'000'000, ' ') + "]"), small).message.find("unpacks"),
-              std::string::npos);
+    EXPECT_NE(
+        refused(gzipped("[" + std::string(10'000'000, ' ') + "]"), small).message.find("unpacks"),
+        std::string::npos);
 }
 
 TEST_F(Import, MoreThanIsKeptIsCounted) {

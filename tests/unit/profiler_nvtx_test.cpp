@@ -1,5 +1,6 @@
-// A tool attached to NVTX sees every span as a range of the domain "gausscope". The tool is this test: NVTX, being
-// header-only, asks for an initialiser of this name before it looks for a library to load.
+// A tool attached to NVTX sees every span as a range of the domain "gausscope". The tool is this
+// test: NVTX, being header-only, asks for an initialiser of this name before it looks for a library
+// to load.
 #include <gtest/gtest.h>
 #include <nvtx3/nvToolsExt.h>
 
@@ -7,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "profiler/core/scope.h"
+#include "base/record/scope.h"
 
 namespace {
 
@@ -28,8 +29,10 @@ nvtxStringHandle_t on_string(nvtxDomainHandle_t, const char* text) {
 }
 int on_push(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* event) {
     EXPECT_EQ(domain, reinterpret_cast<nvtxDomainHandle_t>(&seen));
-    std::string text = "push " + seen.strings.at(reinterpret_cast<std::size_t>(event->message.registered) - 1);
-    if (event->payloadType == NVTX_PAYLOAD_TYPE_UNSIGNED_INT64) text += " " + std::to_string(event->payload.ullValue);
+    std::string text =
+        "push " + seen.strings.at(reinterpret_cast<std::size_t>(event->message.registered) - 1);
+    if (event->payloadType == NVTX_PAYLOAD_TYPE_UNSIGNED_INT64)
+        text += " " + std::to_string(event->payload.ullValue);
     seen.events.push_back(text);
     return 0;
 }
@@ -44,10 +47,13 @@ void hook(NvtxFunctionTable table, std::size_t id, F function) {
 }
 
 int attach_tool(NvtxGetExportTableFunc_t get_table) {
-    const auto* callbacks = static_cast<const NvtxExportTableCallbacks*>(get_table(NVTX_ETID_CALLBACKS));
+    const auto* callbacks =
+        static_cast<const NvtxExportTableCallbacks*>(get_table(NVTX_ETID_CALLBACKS));
     NvtxFunctionTable table = nullptr;
     unsigned int size = 0;
-    if (callbacks == nullptr || callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE2, &table, &size) == 0) return 0;
+    if (callbacks == nullptr ||
+        callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE2, &table, &size) == 0)
+        return 0;
     hook(table, NVTX_CBID_CORE2_DomainCreateA, on_domain);
     hook(table, NVTX_CBID_CORE2_DomainRegisterStringA, on_string);
     hook(table, NVTX_CBID_CORE2_DomainRangePushEx, on_push);
@@ -69,7 +75,8 @@ TEST(Nvtx, SpansAreRangesOfTheSameNameAndPayload) {
         const Span inner(Stage::blend);
     }
     { const Span again(Stage::blend); }
-    const std::vector<std::string> expected{"push iteration 3", "push blend", "pop", "pop", "push blend", "pop"};
+    const std::vector<std::string> expected{"push iteration 3", "push blend", "pop", "pop",
+                                            "push blend",       "pop"};
     EXPECT_EQ(seen.events, expected);
     EXPECT_EQ(seen.strings.size(), 2u);
     set_recording(false);

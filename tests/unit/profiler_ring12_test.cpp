@@ -1,5 +1,6 @@
-// The ring's version 1.2, written as the injection library writes it: names with domain and colour, ranges that
-// overlap, kinds of payloads, CUPTI's activity lane, the service's words - and memory that only its owner can write.
+// The ring's version 1.2, written as the injection library writes it: names with domain and colour,
+// ranges that overlap, kinds of payloads, CUPTI's activity lane, the service's words - and memory
+// that only its owner can write.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -10,10 +11,10 @@
 #include <bit>
 #include <cstring>
 
-#include "profiler/core/activity_lane.h"
-#include "profiler/core/scope.h"
-#include "profiler/core/service_words.h"
-#include "profiler/reader.h"
+#include "base/record/activity_lane.h"
+#include "base/record/scope.h"
+#include "base/record/service_words.h"
+#include "profiler/collect/reader.h"
 
 namespace gs {
 namespace {
@@ -30,8 +31,8 @@ TraceBatch drain(TraceReader& reader) {
     return batch;
 }
 const NameInfo* info_of(const TraceBatch& batch, StringId name) {
-    const auto found =
-        std::find_if(batch.names.begin(), batch.names.end(), [&](const NameInfo& n) { return n.name == name; });
+    const auto found = std::find_if(batch.names.begin(), batch.names.end(),
+                                    [&](const NameInfo& n) { return n.name == name; });
     return found == batch.names.end() ? nullptr : &*found;
 }
 
@@ -100,7 +101,8 @@ ActivityLane& activity_lane() {
 TEST(Ring12, ActivitiesAreTimedByCuptisClock) {
     TraceReader reader = own_reader();
     const StringId name = register_string("blend_kernel");
-    set_cupti_clock([]() -> std::uint64_t { return realtime() - 5'000'000; });  // a clock of its own
+    set_cupti_clock(
+        []() -> std::uint64_t { return realtime() - 5'000'000; });  // a clock of its own
     publish_clock_snapshot();
     publish_clock_snapshot();
     ActivityLane& lane = activity_lane();
@@ -118,7 +120,8 @@ TEST(Ring12, ActivitiesAreTimedByCuptisClock) {
     EXPECT_EQ(batch.gpu_work[0].name, name);
     EXPECT_GE(batch.gpu_work[0].begin_ns, static_cast<std::int64_t>(before) - 100'000);
     EXPECT_LE(batch.gpu_work[0].begin_ns, static_cast<std::int64_t>(after) + 100'000);
-    EXPECT_NEAR(static_cast<double>(batch.gpu_work[0].end_ns - batch.gpu_work[0].begin_ns), 1000, 10);
+    EXPECT_NEAR(static_cast<double>(batch.gpu_work[0].end_ns - batch.gpu_work[0].begin_ns), 1000,
+                10);
     set_cupti_clock(nullptr);
 }
 

@@ -1,5 +1,5 @@
-// The ring inside one process: what is recorded comes out whole, in order and under the right thread, whatever the
-// threads do.
+// The ring inside one process: what is recorded comes out whole, in order and under the right
+// thread, whatever the threads do.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -10,10 +10,10 @@
 #include <map>
 #include <thread>
 
-#include "profiler/collector.h"
-#include "profiler/core/scope.h"
-#include "profiler/overhead.h"
-#include "profiler/reader.h"
+#include "base/record/scope.h"
+#include "profiler/collect/collector.h"
+#include "profiler/collect/reader.h"
+#include "profiler/store/overhead.h"
 
 namespace gs {
 namespace {
@@ -152,7 +152,8 @@ TEST(Ring, ManyThreadsKeepTheirOwnRecords) {
         ASSERT_EQ(values.size(), static_cast<std::size_t>(kSpans));
         EXPECT_EQ(names[track], "worker " + std::to_string(values[0] / 1000));
         for (int i = 0; i < kSpans; ++i)
-            EXPECT_EQ(values[static_cast<std::size_t>(i)], values[0] + static_cast<std::uint64_t>(i));
+            EXPECT_EQ(values[static_cast<std::size_t>(i)],
+                      values[0] + static_cast<std::uint64_t>(i));
     }
     EXPECT_EQ(batch.loss.total(), 0u);
 }

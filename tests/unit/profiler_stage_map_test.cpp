@@ -1,4 +1,5 @@
-// Kernel names as profilers show them, plain, demangled and mangled, against the stages a person would give them.
+// Kernel names as profilers show them, plain, demangled and mangled, against the stages a person
+// would give them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "profiler/stage_map.h"
+#include "profiler/store/stage_map.h"
 
 namespace gs::test {
 namespace {
@@ -18,43 +19,63 @@ struct Known {
 };
 // Signatures as cu++filt prints them for the public sources.
 const Known kKnown[] = {
-    {"void renderCUDA<3u>(uint2 const*, unsigned int const*, int, int, float2 const*, float const*, float4 const*, "
+    {"void renderCUDA<3u>(uint2 const*, unsigned int const*, int, int, float2 const*, float "
+     "const*, float4 const*, "
      "float*, unsigned int*, float const*, float*)",
      Stage::blend},
-    {"void renderCUDA<3u>(uint2 const*, unsigned int const*, int, int, float const*, float2 const*, float4 const*, "
-     "float const*, float const*, unsigned int const*, float const*, float3*, float4*, float*, float*)",
+    {"void renderCUDA<3u>(uint2 const*, unsigned int const*, int, int, float const*, float2 "
+     "const*, float4 const*, "
+     "float const*, float const*, unsigned int const*, float const*, float3*, float4*, float*, "
+     "float*)",
      Stage::blend_backward},
-    {"_Z10renderCUDAILj3EEvPK5uint2PKjiiPKfPK6float2PK6float4S5_S5_S3_S5_P6float3PS9_PfSE_", Stage::blend_backward},
-    {"void preprocessCUDA<3>(int, int, int, float const*, glm::vec<3, float, (glm::qualifier)0> const*, float, ...)",
+    {"_Z10renderCUDAILj3EEvPK5uint2PKjiiPKfPK6float2PK6float4S5_S5_S3_S5_P6float3PS9_PfSE_",
+     Stage::blend_backward},
+    {"void preprocessCUDA<3>(int, int, int, float const*, glm::vec<3, float, (glm::qualifier)0> "
+     "const*, float, ...)",
      Stage::project},
-    {"void preprocessCUDA<3>(int, int, int, float3 const*, int const*, float const*, bool const*, ...)",
+    {"void preprocessCUDA<3>(int, int, int, float3 const*, int const*, float const*, bool const*, "
+     "...)",
      Stage::project_backward},
-    {"duplicateWithKeys(int, float2 const*, float const*, unsigned int const*, unsigned long*, unsigned int*, int*, "
+    {"duplicateWithKeys(int, float2 const*, float const*, unsigned int const*, unsigned long*, "
+     "unsigned int*, int*, "
      "dim3)",
      Stage::emit},
     {"identifyTileRanges(int, unsigned long*, uint2*)", Stage::ranges},
-    {"computeCov2DCUDA(int, float3 const*, int const*, float const*, float, float, float, float, float const*, ...)",
+    {"computeCov2DCUDA(int, float3 const*, int const*, float const*, float, float, float, float, "
+     "float const*, ...)",
      Stage::project_backward},
-    {"fusedssimCUDA(int, int, int, float, float, float*, float*, float*, float*, float*, float*)", Stage::loss},
-    {"void gsplat::rasterize_to_pixels_3dgs_fwd_kernel<3u, float>(unsigned int, ...)", Stage::blend},
-    {"void gsplat::rasterize_to_pixels_3dgs_bwd_kernel<3u, float>(unsigned int, ...)", Stage::blend_backward},
+    {"fusedssimCUDA(int, int, int, float, float, float*, float*, float*, float*, float*, float*)",
+     Stage::loss},
+    {"void gsplat::rasterize_to_pixels_3dgs_fwd_kernel<3u, float>(unsigned int, ...)",
+     Stage::blend},
+    {"void gsplat::rasterize_to_pixels_3dgs_bwd_kernel<3u, float>(unsigned int, ...)",
+     Stage::blend_backward},
     {"void gsplat::projection_ewa_3dgs_fused_fwd_kernel<float>(unsigned int, ...)", Stage::project},
-    {"void gsplat::projection_ewa_3dgs_fused_bwd_kernel<float>(unsigned int, ...)", Stage::project_backward},
-    {"void gsplat::spherical_harmonics_bwd_kernel<float>(unsigned int, ...)", Stage::project_backward},
+    {"void gsplat::projection_ewa_3dgs_fused_bwd_kernel<float>(unsigned int, ...)",
+     Stage::project_backward},
+    {"void gsplat::spherical_harmonics_bwd_kernel<float>(unsigned int, ...)",
+     Stage::project_backward},
     {"void gsplat::spherical_harmonics_fwd_kernel<float>(unsigned int, ...)", Stage::project},
     {"void gsplat::intersect_tile_kernel<float>(bool, unsigned int, ...)", Stage::emit},
     {"gsplat::intersect_offset_kernel(unsigned int, long const*, ...)", Stage::ranges},
     {"fast_gs::rasterization::kernels::forward::preprocess_cu(float3 const*, ...)", Stage::project},
     {"fast_gs::rasterization::kernels::backward::blend_backward_cu(...)", Stage::blend_backward},
     {"fast_gs::rasterization::kernels::forward::blend_cu(uint2 const*, ...)", Stage::blend},
-    {"void cub::CUB_200500_900_NS::DeviceRadixSortOnesweepKernel<cub::...>(unsigned int*, ...)", Stage::sort},
-    {"void cub::DeviceScanKernel<cub::DeviceScanPolicy<int>::Policy600, int const*, int*, ...>(...)", Stage::sort},
-    {"void raster_backward_kernel<16, 16, true, false>(at::GenericPackedTensorAccessor<int, 2ul, ...>, ...)",
+    {"void cub::CUB_200500_900_NS::DeviceRadixSortOnesweepKernel<cub::...>(unsigned int*, ...)",
+     Stage::sort},
+    {"void cub::DeviceScanKernel<cub::DeviceScanPolicy<int>::Policy600, int const*, int*, "
+     "...>(...)",
+     Stage::sort},
+    {"void raster_backward_kernel<16, 16, true, false>(at::GenericPackedTensorAccessor<int, 2ul, "
+     "...>, ...)",
      Stage::blend_backward},
-    {"frustum_culling_aabb_kernel(at::GenericPackedTensorAccessor<float, 3ul, ...>, ...)", Stage::cull},
-    {"void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::...FusedAdamMathFunctor<float, 4>>",
+    {"frustum_culling_aabb_kernel(at::GenericPackedTensorAccessor<float, 3ul, ...>, ...)",
+     Stage::cull},
+    {"void at::native::(anonymous "
+     "namespace)::multi_tensor_apply_kernel<at::native::...FusedAdamMathFunctor<float, 4>>",
      Stage::adam},
-    {"void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>>(int, ...)", Stage::other},
+    {"void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>>(int, ...)",
+     Stage::other},
     {"", Stage::other},
 };
 
@@ -78,18 +99,21 @@ TEST(StageMap, EveryBuiltInRuleCanWin) {
 class StageMapFile : public ::testing::Test {
   protected:
     fs::path write(const std::string& text) {
-        const fs::path path = fs::temp_directory_path() / fmt::format("gausscope-stage-map-{}.txt", ::getpid());
+        const fs::path path =
+            fs::temp_directory_path() / fmt::format("gausscope-stage-map-{}.txt", ::getpid());
         EXPECT_TRUE(write_text_file(path, text));
         return path;
     }
     void TearDown() override {
-        fs::remove(fs::temp_directory_path() / fmt::format("gausscope-stage-map-{}.txt", ::getpid()));
+        fs::remove(fs::temp_directory_path() /
+                   fmt::format("gausscope-stage-map-{}.txt", ::getpid()));
     }
 };
 
 TEST_F(StageMapFile, UserRulesComeFirst) {
     StageMap map;
-    const auto added = map.add_file(write("# ours\n\nmy_splat*fwd = blend   # the new one\r\nrenderCUDA=loss\n"));
+    const auto added =
+        map.add_file(write("# ours\n\nmy_splat*fwd = blend   # the new one\r\nrenderCUDA=loss\n"));
     ASSERT_TRUE(added) << added.error().text();
     EXPECT_EQ(map.stage_of("void my_splat_kernel_fwd<3>()"), Stage::blend);
     EXPECT_EQ(map.stage_of("void my_splat_kernel_bwd<3>()"), Stage::other);
@@ -101,7 +125,8 @@ TEST_F(StageMapFile, UserRulesComeFirst) {
 TEST_F(StageMapFile, ErrorsNameTheLine) {
     StageMap map;
     const std::size_t before = map.rules().size();
-    for (const char* text : {"a = blend\nb blend\n", "a = blend\n*** = blend\n", "a = blend\nb = blending\n"}) {
+    for (const char* text :
+         {"a = blend\nb blend\n", "a = blend\n*** = blend\n", "a = blend\nb = blending\n"}) {
         const auto added = map.add_file(write(text));
         ASSERT_FALSE(added) << text;
         EXPECT_EQ(added.error().line, 2u) << text;

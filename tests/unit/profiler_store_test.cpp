@@ -1,10 +1,11 @@
-// TraceStore against numbers worked out by hand: nesting, statistics, shares, percentiles, level of detail, bounds.
+// TraceStore against numbers worked out by hand: nesting, statistics, shares, percentiles, level of
+// detail, bounds.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "profiler/clock_map.h"
-#include "profiler/store.h"
+#include "profiler/collect/clock_map.h"
+#include "profiler/store/store.h"
 
 namespace gs {
 namespace {
@@ -27,8 +28,8 @@ TraceBatch first_batch() {
 
 void add(TraceBatch& batch, Stage stage, std::int64_t begin_ms, std::int64_t end_ms, int depth,
          std::uint64_t payload = 0, std::uint32_t track = 0) {
-    batch.spans.push_back(
-        {begin_ms * kMs, end_ms * kMs, payload, track, id(stage), static_cast<std::uint8_t>(depth), true});
+    batch.spans.push_back({begin_ms * kMs, end_ms * kMs, payload, track, id(stage),
+                           static_cast<std::uint8_t>(depth), true});
 }
 
 /// One iteration of 10 ms from `t`: blend 4 ms, of which sort 1 ms; adam 2 ms.
@@ -181,7 +182,8 @@ TEST(Store, ThreadsHaveNames) {
 TEST(Store, VisibleMergesWhatIsSmallerThanAPixel) {
     TraceStore store;
     TraceBatch batch = first_batch();
-    for (int i = 0; i < 1000; ++i) add(batch, Stage::blend, 2 * i, 2 * i + 1, 0, static_cast<std::uint64_t>(i));
+    for (int i = 0; i < 1000; ++i)
+        add(batch, Stage::blend, 2 * i, 2 * i + 1, 0, static_cast<std::uint64_t>(i));
     store.ingest(batch);
     std::vector<DrawnSpan> drawn;
     store.visible(0, 0, 0, 2000 * kMs, 0, drawn);
@@ -213,7 +215,8 @@ TEST(Store, MemoryIsBoundedAndTheNewestStay) {
         TraceBatch batch;
         batch.read_ns = b + 2;
         batch.pid = 77;
-        for (int i = 0; i < 25; ++i) add_iteration(batch, (b * 25 + i) * 20, static_cast<std::uint64_t>(b * 25 + i));
+        for (int i = 0; i < 25; ++i)
+            add_iteration(batch, (b * 25 + i) * 20, static_cast<std::uint64_t>(b * 25 + i));
         store.ingest(batch);
     }
     EXPECT_LE(store.span_count(), 1000u);
@@ -259,7 +262,8 @@ TEST(StageTable, CsvHasAHeaderAndEmptyFieldsForTheUnavailable) {
     add(batch, Stage::load, 0, 30, 0);
     store.ingest(batch);
     EXPECT_EQ(stage_table_csv(store.statistics(StatScope::call)),
-              "stage,samples,calls,mean_ms,p50_ms,p95_ms,p99_ms,min_ms,max_ms,total_ms,self_mean_ms,share_percent\n"
+              "stage,samples,calls,mean_ms,p50_ms,p95_ms,p99_ms,min_ms,max_ms,total_ms,self_mean_"
+              "ms,share_percent\n"
               "load,1,1,30,30,30,30,30,30,30,,\n");
 }
 

@@ -1,5 +1,6 @@
-// Traces of GPU programs through files: kernels with their details, CUDA calls, several processes with their labels go
-// out and come back; several files come together on one clock. Stores are compared by what they say in words.
+// Traces of GPU programs through files: kernels with their details, CUDA calls, several processes
+// with their labels go out and come back; several files come together on one clock. Stores are
+// compared by what they say in words.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -10,11 +11,11 @@
 #include <bit>
 #include <cstdio>
 
-#include "profiler/export_perfetto.h"
-#include "profiler/export_text.h"
-#include "profiler/import.h"
-#include "profiler/process_labels.h"
-#include "profiler/proto_encoder.h"
+#include "profiler/files/export_perfetto.h"
+#include "profiler/files/export_text.h"
+#include "profiler/files/import.h"
+#include "profiler/files/proto_encoder.h"
+#include "profiler/store/process_labels.h"
 #include "tests/unit/io_mutator.h"
 
 namespace gs {
@@ -22,8 +23,8 @@ namespace {
 
 constexpr std::int64_t kUs = 1000;
 
-GpuWorkEvent kernel(std::int64_t begin, std::int64_t end, std::uint64_t correlation, std::uint32_t name,
-                    std::uint32_t stream) {
+GpuWorkEvent kernel(std::int64_t begin, std::int64_t end, std::uint64_t correlation,
+                    std::uint32_t name, std::uint32_t stream) {
     GpuWorkEvent w;
     w.begin_ns = begin;
     w.end_ns = end;
@@ -82,7 +83,8 @@ TraceBatch process(std::uint32_t pid, int rank, std::int64_t origin, int steps =
     for (int i = 0; i < steps; ++i) {
         const std::int64_t t = origin + i * 1000 * kUs;
         const auto step = static_cast<std::uint64_t>(i);
-        SpanEvent forward{t + 10 * kUs, t + 400 * kUs, std::bit_cast<std::uint64_t>(0.5 + i), 0, 2, 1, true};
+        SpanEvent forward{
+            t + 10 * kUs, t + 400 * kUs, std::bit_cast<std::uint64_t>(0.5 + i), 0, 2, 1, true};
         forward.payload_kind = PayloadKind::real;
         forward.category = 4;
         b.spans.push_back(forward);
@@ -93,7 +95,8 @@ TraceBatch process(std::uint32_t pid, int rank, std::int64_t origin, int steps =
         b.gpu_work.push_back(kernel(t + 40 * kUs, t + 90 * kUs, c, 4, 7));
         b.api_calls.push_back({t + 500 * kUs, t + 510 * kUs, ++c, pid + 1, 3});
         b.gpu_work.push_back(kernel(t + 520 * kUs, t + 540 * kUs, c, 5, 7));
-        b.gpu_work.push_back(kernel(t + 525 * kUs, t + 560 * kUs, c, 5, 7));  // a graph's nodes overlap
+        b.gpu_work.push_back(
+            kernel(t + 525 * kUs, t + 560 * kUs, c, 5, 7));  // a graph's nodes overlap
         b.gpu_work.back().graph = 8;
         b.api_calls.push_back({t + 600 * kUs, t + 620 * kUs, ++c, pid, 8, 11});
         GpuWorkEvent copy = kernel(t + 630 * kUs, t + 640 * kUs, c, 0, 13);
@@ -112,8 +115,10 @@ TraceBatch process(std::uint32_t pid, int rank, std::int64_t origin, int steps =
     return b;
 }
 
-/// Everything a store knows that a file should carry, as sorted lines. `whole`: also what only our Perfetto files hold.
-std::vector<std::string> words_of(const TraceStore& s, bool whole, std::uint32_t only = kAnyProcess) {
+/// Everything a store knows that a file should carry, as sorted lines. `whole`: also what only our
+/// Perfetto files hold.
+std::vector<std::string> words_of(const TraceStore& s, bool whole,
+                                  std::uint32_t only = kAnyProcess) {
     std::vector<std::string> out;
     const std::int64_t zero = s.realtime_offset_ns();
     for (std::uint32_t p = 0; p < s.processes().size(); ++p) {
@@ -124,40 +129,48 @@ std::vector<std::string> words_of(const TraceStore& s, bool whole, std::uint32_t
         if (whole) out.push_back(who + "command " + process.labels.command);
         for (const GpuDeviceEvent& d : process.devices)
             if (whole)
-                out.push_back(who + fmt::format("GPU {} {} {} {} {} {} {}", d.device, d.name, d.uuid, d.compute_major,
-                                                d.multiprocessors, d.blocks_per_multiprocessor, d.memory_bytes));
+                out.push_back(who + fmt::format("GPU {} {} {} {} {} {} {}", d.device, d.name,
+                                                d.uuid, d.compute_major, d.multiprocessors,
+                                                d.blocks_per_multiprocessor, d.memory_bytes));
         for (const SyncEvent& e : process.syncs.view())
-            out.push_back(who + fmt::format("sync {} {} {} {} {}", e.begin_ns + zero, e.end_ns + zero, e.correlation,
-                                            e.stream, static_cast<int>(e.type)));
+            out.push_back(who + fmt::format("sync {} {} {} {} {}", e.begin_ns + zero,
+                                            e.end_ns + zero, e.correlation, e.stream,
+                                            static_cast<int>(e.type)));
         for (const MemoryEvent& e : process.memory.view())
             if (whole)
-                out.push_back(who +
-                              fmt::format("memory {} {} {} {}", e.time_ns + zero, e.bytes, e.address, e.released));
+                out.push_back(who + fmt::format("memory {} {} {} {}", e.time_ns + zero, e.bytes,
+                                                e.address, e.released));
         for (const CounterSeries& c : s.counters())
             for (const CounterPoint& point : c.points.view())
                 if (c.process == p)
-                    out.push_back(who + fmt::format("{} {} {}", s.name(c.name), point.time_ns + zero, point.value));
+                    out.push_back(who + fmt::format("{} {} {}", s.name(c.name),
+                                                    point.time_ns + zero, point.value));
     }
     for (std::size_t t = 0; t < s.tracks().size(); ++t) {
         const TraceTrack& track = s.tracks()[t];
         if (only != kAnyProcess && track.process != only) continue;
         const TraceProcess& process = s.processes()[track.process];
-        const std::string who = fmt::format("{}/{} {} {} row ", process.name, process.pid, track.name, track.tid);
+        const std::string who =
+            fmt::format("{}/{} {} {} row ", process.name, process.pid, track.name, track.tid);
         for (std::size_t r = 0; r < track.rows.size(); ++r)
             for (const TraceSpan& span : track.rows[r].view()) {
-                std::string line = who + fmt::format("{}: {} {}..{} [{}]", r, s.name(span.name), span.begin_ns + zero,
-                                                     span.end_ns + zero, payload_text(span));
+                std::string line =
+                    who + fmt::format("{}: {} {}..{} [{}]", r, s.name(span.name),
+                                      span.begin_ns + zero, span.end_ns + zero, payload_text(span));
                 line += s.domain(span.name);
                 if (whole) line += s.category(span);
                 if (const GpuWork* w = s.gpu_work(t, r, span)) {
-                    line += fmt::format(" {} {} {} {} {} {} {} {} {} {} {} {}", track.device, track.context, w->bytes,
-                                        w->correlation, w->grid[0], w->block[0], w->registers, w->static_shared,
-                                        w->dynamic_shared, w->graph, static_cast<int>(w->source), w->asynchronous);
+                    line +=
+                        fmt::format(" {} {} {} {} {} {} {} {} {} {} {} {}", track.device,
+                                    track.context, w->bytes, w->correlation, w->grid[0],
+                                    w->block[0], w->registers, w->static_shared, w->dynamic_shared,
+                                    w->graph, static_cast<int>(w->source), w->asynchronous);
                     const auto by = s.launching_span(t, r, span);
                     const auto in = s.range_of(t, r, span);
                     line += " by ";
                     line += by.span == nullptr ? "nobody" : s.name(by.span->name);
-                    line += in.span == nullptr ? " nowhere" : " in " + std::string(s.name(in.span->name));
+                    line += in.span == nullptr ? " nowhere"
+                                               : " in " + std::string(s.name(in.span->name));
                     line += in.inferred ? "?" : "";
                 }
                 out.push_back(line);
@@ -169,7 +182,8 @@ std::vector<std::string> words_of(const TraceStore& s, bool whole, std::uint32_t
 
 class TraceFiles : public testing::Test {
   protected:
-    TraceFiles() : folder_(fs::temp_directory_path() / fmt::format("gausscope-files-{}", ::getpid())) {
+    TraceFiles()
+        : folder_(fs::temp_directory_path() / fmt::format("gausscope-files-{}", ::getpid())) {
         fs::create_directories(folder_);
         recorded_.ingest(process(100, 0, 5'000'000));
         recorded_.ingest(process(300, 1, 5'500'000));
@@ -190,8 +204,9 @@ TEST_F(TraceFiles, PerfettoBringsEverythingBack) {
     EXPECT_EQ(words_of(recorded_, true), words_of(back, true));
     ASSERT_EQ(back.history(StatScope::iteration).size(), 10u);
     EXPECT_NEAR(
-        static_cast<double>(back.history(StatScope::iteration)[3].gpu_ms[static_cast<std::size_t>(Stage::blend)]), 0.05,
-        1e-6);
+        static_cast<double>(
+            back.history(StatScope::iteration)[3].gpu_ms[static_cast<std::size_t>(Stage::blend)]),
+        0.05, 1e-6);
 }
 
 TEST_F(TraceFiles, ChromeJsonBringsBackWhatItCanHold) {
@@ -208,19 +223,22 @@ TEST_F(TraceFiles, PerfettoIsWellFormedForOthers) {
     const fs::path path = folder_ / "gpu.pftrace";
     ASSERT_TRUE(export_perfetto(recorded_, path));
     std::FILE* pipe =
-        ::popen(fmt::format("/usr/bin/python3 '{}' '{}' 2>&1", GAUSSCOPE_CHECK_TRACE, path.string()).c_str(), "r");
+        ::popen(fmt::format("/usr/bin/python3 '{}' '{}' 2>&1", GAUSSCOPE_CHECK_TRACE, path.string())
+                    .c_str(),
+                "r");
     std::array<char, 4096> piece{};
     std::string said;
     while (std::fgets(piece.data(), piece.size(), pipe) != nullptr) said += piece.data();
     EXPECT_EQ(WEXITSTATUS(::pclose(pipe)), 0) << said;
     for (const char* expected :
-         {"\"renderCUDA(float)\": 10", R"("adam_kernel": 20)", R"("copy pageable to device": 10)", R"("launched": 40)",
-          R"("gpus": 1)", R"("ranges on the GPU": 4)", R"("rank=1")", R"("CUDA calls of thread 101": 1)",
-          R"("overhead in thread 300": 1)"})
+         {"\"renderCUDA(float)\": 10", R"("adam_kernel": 20)", R"("copy pageable to device": 10)",
+          R"("launched": 40)", R"("gpus": 1)", R"("ranges on the GPU": 4)", R"("rank=1")",
+          R"("CUDA calls of thread 101": 1)", R"("overhead in thread 300": 1)"})
         EXPECT_NE(said.find(expected), std::string::npos) << expected << " not in " << said;
 }
 
-// Byte for byte what one kernel, its call and its range look like to others: tests/unit/golden/kernel.textproto.
+// Byte for byte what one kernel, its call and its range look like to others:
+// tests/unit/golden/kernel.textproto.
 TEST_F(TraceFiles, AKernelAsItHasAlwaysBeenWritten) {
     TraceStore store;
     TraceBatch b = process(100, 0, 5'000'000, 1);
@@ -231,10 +249,11 @@ TEST_F(TraceFiles, AKernelAsItHasAlwaysBeenWritten) {
     b.memory.clear();
     store.ingest(b);
     ASSERT_TRUE(export_perfetto(store, folder_ / "kernel.pftrace"));
-    const fs::path golden = fs::path(GAUSSCOPE_GOLDEN) / "kernel.textproto", proto = GAUSSCOPE_PROTO;
-    const std::string command =
-        fmt::format("protoc --decode=gausscope.perfetto.Trace -I '{}' perfetto_subset.proto < '{}' 2>&1",
-                    proto.string(), (folder_ / "kernel.pftrace").string());
+    const fs::path golden = fs::path(GAUSSCOPE_GOLDEN) / "kernel.textproto",
+                   proto = GAUSSCOPE_PROTO;
+    const std::string command = fmt::format(
+        "protoc --decode=gausscope.perfetto.Trace -I '{}' perfetto_subset.proto < '{}' 2>&1",
+        proto.string(), (folder_ / "kernel.pftrace").string());
     std::FILE* pipe = ::popen(command.c_str(), "r");
     std::array<char, 4096> piece{};
     std::string text;
@@ -284,8 +303,8 @@ TEST_F(TraceFiles, OnlyTheStretchAskedFor) {
     EXPECT_EQ(read->calls, 2u);
 }
 
-// As torch.profiler writes them since it counts from a base; a copy, a fill, a wait, a projected annotation, and a
-// kernel whose rounded times overlap its successor's.
+// As torch.profiler writes them since it counts from a base; a copy, a fill, a wait, a projected
+// annotation, and a kernel whose rounded times overlap its successor's.
 const char* const kTorch =
     R"json({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA H100", "totalGlobalMem": 85,
  "computeMajor": 9, "computeMinor": 0, "maxThreadsPerMultiprocessor": 2048, "numSms": 132, "regsPerMultiprocessor": 65536}],
@@ -313,7 +332,8 @@ TEST_F(TraceFiles, TorchWithABaseTime) {
     TraceStore store;
     const auto read = import_trace(folder_ / "torch.json", store);
     ASSERT_TRUE(read) << read.error().text();
-    EXPECT_EQ(std::tuple(read->processes, read->calls, read->work, read->streams), std::tuple(1u, 2u, 3u, 1u));
+    EXPECT_EQ(std::tuple(read->processes, read->calls, read->work, read->streams),
+              std::tuple(1u, 2u, 3u, 1u));
     EXPECT_EQ(store.realtime_offset_ns(), 1'700'000'000'000'000'000);
     EXPECT_EQ(store.misplaced_spans(), 0u);
     const TraceProcess& process = store.processes()[0];
@@ -323,8 +343,9 @@ TEST_F(TraceFiles, TorchWithABaseTime) {
     EXPECT_EQ(process.devices[0].warps_per_multiprocessor, 64u);
     ASSERT_EQ(process.syncs.size(), 1u);
     EXPECT_EQ(process.syncs.view()[0].type, SyncType::stream);
-    const auto stream = std::find_if(store.tracks().begin(), store.tracks().end(),
-                                     [](const TraceTrack& t) { return t.kind == TrackKind::gpu_stream; });
+    const auto stream =
+        std::find_if(store.tracks().begin(), store.tracks().end(),
+                     [](const TraceTrack& t) { return t.kind == TrackKind::gpu_stream; });
     ASSERT_NE(stream, store.tracks().end());
     ASSERT_EQ(stream->rows.size(), 1u);
     const auto row = stream->rows[0].view();
@@ -341,10 +362,12 @@ TEST_F(TraceFiles, TorchWithABaseTime) {
     EXPECT_TRUE(range.inferred);  // launched from a thread without ranges
     ASSERT_EQ(store.history(StatScope::iteration).size(), 1u);
     EXPECT_EQ(store.history(StatScope::iteration)[0].number, 7u);
-    EXPECT_GT(store.history(StatScope::iteration)[0].gpu_ms[static_cast<std::size_t>(Stage::adam)], 0.0f);
+    EXPECT_GT(store.history(StatScope::iteration)[0].gpu_ms[static_cast<std::size_t>(Stage::adam)],
+              0.0f);
 }
 
-// A foreign Perfetto trace of GPU work: the launching slice is on an ordinary thread track and names render stages.
+// A foreign Perfetto trace of GPU work: the launching slice is on an ordinary thread track and
+// names render stages.
 TEST_F(TraceFiles, ForeignRenderStages) {
     ProtoEncoder trace;
     const auto packet = [&](std::uint64_t time, auto write) {
@@ -414,14 +437,16 @@ TEST_F(TraceFiles, ForeignRenderStages) {
     const auto read = import_trace(folder_ / "foreign.pftrace", store);
     ASSERT_TRUE(read) << read.error().text();
     EXPECT_EQ(std::tuple(read->processes, read->calls, read->work), std::tuple(1u, 1u, 1u));
-    const auto stream = std::find_if(store.tracks().begin(), store.tracks().end(),
-                                     [](const TraceTrack& t) { return t.kind == TrackKind::gpu_stream; });
+    const auto stream =
+        std::find_if(store.tracks().begin(), store.tracks().end(),
+                     [](const TraceTrack& t) { return t.kind == TrackKind::gpu_stream; });
     ASSERT_NE(stream, store.tracks().end());
     EXPECT_EQ(std::pair(stream->device, stream->stream), std::pair(2u, 21u));
     const TraceSpan& span = stream->rows[0].view()[0];
     EXPECT_EQ(store.name(span.name), "foo(int)");
     EXPECT_EQ(span.length_ns(), 40);
-    const auto by = store.launching_span(static_cast<std::size_t>(stream - store.tracks().begin()), 0, span);
+    const auto by =
+        store.launching_span(static_cast<std::size_t>(stream - store.tracks().begin()), 0, span);
     ASSERT_NE(by.span, nullptr);
     EXPECT_EQ(by.span->begin_ns, 100);
     EXPECT_EQ(store.tracks()[by.track].tid, 13u);

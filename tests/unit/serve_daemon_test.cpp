@@ -1,4 +1,5 @@
-// `gausscope serve` behind its threads: what triggers a recording, what is written, what HTTP answers.
+// `gausscope serve` behind its threads: what triggers a recording, what is written, what HTTP
+// answers.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -7,8 +8,8 @@
 #include <cmath>
 #include <thread>
 
-#include "profiler/core/clock.h"
-#include "profiler/import.h"
+#include "base/record/clock.h"
+#include "profiler/files/import.h"
 #include "profiler/serve/daemon.h"
 #include "serve_trace.h"
 
@@ -35,8 +36,9 @@ class ServeTest : public ::testing::Test {
 };
 
 /// `count` iterations of 100 ms from `begin_ms`, then the looks a daemon would take.
-std::vector<Trigger> run(Triggers& triggers, Watch& watch, TraceStore& store, RecordedProcess& process,
-                         std::int64_t begin_ms, std::vector<std::int64_t> lengths_ms) {
+std::vector<Trigger> run(Triggers& triggers, Watch& watch, TraceStore& store,
+                         RecordedProcess& process, std::int64_t begin_ms,
+                         std::vector<std::int64_t> lengths_ms) {
     std::int64_t t = begin_ms;
     TraceBatch batch = process.batch(begin_ms);
     for (const std::int64_t ms : lengths_ms) {
@@ -56,13 +58,15 @@ TEST_F(ServeTest, ASlowStepTriggersAndOnlyThat) {
     RecordedProcess process;
     process.pid = static_cast<std::uint32_t>(::getpid());
     EXPECT_TRUE(run(triggers, watch, store, process, 9'000, {100}).empty());
-    EXPECT_TRUE(run(triggers, watch, store, process, 20'000, std::vector<std::int64_t>(30, 100)).empty());
+    EXPECT_TRUE(
+        run(triggers, watch, store, process, 20'000, std::vector<std::int64_t>(30, 100)).empty());
     EXPECT_TRUE(run(triggers, watch, store, process, 30'000, {100, 290, 100}).empty());
     const auto fired = run(triggers, watch, store, process, 40'000, {100, 320, 100});
     ASSERT_EQ(fired.size(), 1u);
     EXPECT_EQ(fired[0].kind, "slow-step");
     EXPECT_EQ(fired[0].time_ns, 40'420 * kMs);
-    EXPECT_NE(fired[0].reason.find("320 ms, the median is 100 ms"), std::string::npos) << fired[0].reason;
+    EXPECT_NE(fired[0].reason.find("320 ms, the median is 100 ms"), std::string::npos)
+        << fired[0].reason;
 }
 
 TEST_F(ServeTest, AProcessThatVanishedArmedIsACrashOnceAndAnOrderlyEndIsNone) {
@@ -94,7 +98,8 @@ TEST_F(ServeTest, ARecordingHoldsItsStretchAndSaysWhy) {
     store.ingest(batch);
     FlightRecorder recording = recorder();
     ASSERT_TRUE(recording.ask_stretch("because", 12'050 * kMs, 13'950 * kMs));
-    EXPECT_TRUE(recording.write_due(store, 14'000 * kMs).empty());  // records may still be on their way
+    EXPECT_TRUE(
+        recording.write_due(store, 14'000 * kMs).empty());  // records may still be on their way
     const auto written = recording.write_due(store, 15'000 * kMs);
     ASSERT_EQ(written.size(), 1u);
 
@@ -146,7 +151,8 @@ TEST_F(ServeTest, TheFolderStaysWithinItsBoundAndOtherFilesStay) {
     EXPECT_TRUE(fs::exists(newest));
     EXPECT_TRUE(fs::exists(folder / "mine.pftrace"));
     std::size_t others = 0;  // reports go with their traces
-    for (const auto& entry : fs::directory_iterator(folder)) others += entry.path().extension() == ".json" ? 1 : 0;
+    for (const auto& entry : fs::directory_iterator(folder))
+        others += entry.path().extension() == ".json" ? 1 : 0;
     EXPECT_EQ(others, files.size());
     // One that alone exceeds the bound is kept until there is a newer one.
     FlightRecorder tiny = recorder(1);
@@ -166,13 +172,17 @@ TEST(CaptureRequests, SayWhichStretch) {
     EXPECT_EQ(ask("last=2000")->begin_ns, kNow - 2'000 * kMs);
     EXPECT_EQ(ask("ms=1000&at=/10s")->begin_ns, 1'763'730'010'000'000'000);
     EXPECT_EQ(ask("ms=1000&at=%2F10")->begin_ns, 1'763'730'010'000'000'000);
-    EXPECT_NEAR(static_cast<double>(ask("ms=1000&at=1763730060.5")->begin_ns - 1'763'730'060'500'000'000), 0, 1000);
-    for (const char* bad : {"", "ms=", "ms=-1", "ms=x", "ms=1e9", "ms=nan", "ms=1&last=1", "last=5&at=/1s",
-                            "ms=1&at=/0", "ms=1&at=1763730000", "ms=1&at=1863730000", "ms=1&at=/"})
+    EXPECT_NEAR(
+        static_cast<double>(ask("ms=1000&at=1763730060.5")->begin_ns - 1'763'730'060'500'000'000),
+        0, 1000);
+    for (const char* bad :
+         {"", "ms=", "ms=-1", "ms=x", "ms=1e9", "ms=nan", "ms=1&last=1", "last=5&at=/1s",
+          "ms=1&at=/0", "ms=1&at=1763730000", "ms=1&at=1863730000", "ms=1&at=/"})
         EXPECT_FALSE(ask(bad)) << bad;
 }
 
-HttpRequest request_of(const char* method, const char* path, const char* query = "", const char* token = "") {
+HttpRequest request_of(const char* method, const char* path, const char* query = "",
+                       const char* token = "") {
     return {method, path, query, token};
 }
 
@@ -190,7 +200,8 @@ TEST_F(ServeTest, AnswersWhatItShouldAndOnlyWithTheToken) {
         EXPECT_EQ(daemon.answer(request_of("GET", "/traces", "", token)).status, 401) << token;
     }
     EXPECT_EQ(daemon.answer(request_of("POST", "/trace", "ms=nonsense", "secret")).status, 400);
-    EXPECT_EQ(daemon.answer(request_of("GET", "/traces/../../etc/passwd", "", "secret")).status, 404);
+    EXPECT_EQ(daemon.answer(request_of("GET", "/traces/../../etc/passwd", "", "secret")).status,
+              404);
     EXPECT_EQ(daemon.answer(request_of("GET", "/traces/x", "", "secret")).status, 404);
 }
 
@@ -204,7 +215,8 @@ TEST_F(ServeTest, ARequestedCaptureIsWrittenAndServed) {
     store.ingest(batch);
 
     HttpAnswer answer;
-    std::thread client([&] { answer = daemon.answer(request_of("POST", "/trace", "last=1500", "secret")); });
+    std::thread client(
+        [&] { answer = daemon.answer(request_of("POST", "/trace", "last=1500", "secret")); });
     for (int i = 0; i < 100; ++i) {  // the request may come at any moment
         daemon.tick(store, static_cast<std::int64_t>(monotonic_ns()), {});
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -217,7 +229,8 @@ TEST_F(ServeTest, ARequestedCaptureIsWrittenAndServed) {
     const Json list = Json::parse(daemon.answer(request_of("GET", "/traces", "", "secret")).body);
     ASSERT_EQ(list.at("traces").size(), 1u);
     EXPECT_EQ(list.at("traces")[0].at("trace"), name);
-    const HttpAnswer file = daemon.answer(request_of("GET", ("/traces/" + name).c_str(), "", "secret"));
+    const HttpAnswer file =
+        daemon.answer(request_of("GET", ("/traces/" + name).c_str(), "", "secret"));
     TraceStore back;
     ASSERT_TRUE(import_trace(file.file, back));
     const auto iterations = back.history(StatScope::iteration).size();

@@ -1,4 +1,5 @@
-// What `gausscope serve` tells Prometheus: the format, and the figures against ones worked out by hand.
+// What `gausscope serve` tells Prometheus: the format, and the figures against ones worked out by
+// hand.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -20,7 +21,8 @@ std::map<std::string, double> samples_of(const std::string& text) {
     for (std::string line; std::getline(lines, line);) {
         if (line.starts_with("#")) continue;
         const auto space = line.rfind(' ');
-        EXPECT_TRUE(out.emplace(line.substr(0, space), std::stod(line.substr(space + 1))).second) << line;
+        EXPECT_TRUE(out.emplace(line.substr(0, space), std::stod(line.substr(space + 1))).second)
+            << line;
     }
     return out;
 }
@@ -77,9 +79,12 @@ TEST(Metrics, CountsEveryIterationOnceAndItsStages) {
     // The first look only begins the counting, at 10 s; the last one counts up to 15 s.
     EXPECT_EQ(s.at("gausscope_iteration_seconds_count{" + labels + "}"), 50);
     EXPECT_NEAR(s.at("gausscope_iteration_seconds_sum{" + labels + "}"), 5.0, 1e-9);
-    EXPECT_EQ(s.at("gausscope_stage_seconds_count{" + labels + R"(,stage="blend",side="gpu"})"), 50);
-    EXPECT_NEAR(s.at("gausscope_stage_seconds_sum{" + labels + R"(,stage="blend",side="gpu"})"), 2.5, 1e-6);
-    EXPECT_NEAR(s.at("gausscope_stage_seconds_sum{" + labels + R"(,stage="load",side="cpu"})"), 1.25, 1e-6);
+    EXPECT_EQ(s.at("gausscope_stage_seconds_count{" + labels + R"(,stage="blend",side="gpu"})"),
+              50);
+    EXPECT_NEAR(s.at("gausscope_stage_seconds_sum{" + labels + R"(,stage="blend",side="gpu"})"),
+                2.5, 1e-6);
+    EXPECT_NEAR(s.at("gausscope_stage_seconds_sum{" + labels + R"(,stage="load",side="cpu"})"),
+                1.25, 1e-6);
     EXPECT_EQ(s.at("gausscope_kernels_total{" + labels + "}"), 50);
     EXPECT_NEAR(s.at("gausscope_gpu_busy_seconds_total{" + labels + "}"), 2.5, 1e-6);
     EXPECT_NEAR(s.at("gausscope_watched_seconds_total{" + labels + "}"), 5, 1e-6);
@@ -98,7 +103,8 @@ TEST(Metrics, AProcessWithoutAGpuHasNoGpuFigures) {
         for (int i = 0; i < 10; ++i) process.iterate(batch, second * 1000 + 100 * i, 100);
         batch.gpu_work.clear();
         store.ingest(batch);
-        metrics.update(store, watch.look(store, (second + 1) * 1000 * kMs), (second + 1) * 1000 * kMs);
+        metrics.update(store, watch.look(store, (second + 1) * 1000 * kMs),
+                       (second + 1) * 1000 * kMs);
     }
     const std::string text = metrics.text({});
     EXPECT_EQ(text.find("gausscope_gpu_idle_ratio{"), std::string::npos);

@@ -1,9 +1,10 @@
-// A small recorded process for the tests of `serve`: iterations on one thread, each with a range and a kernel.
+// A small recorded process for the tests of `serve`: iterations on one thread, each with a range
+// and a kernel.
 #pragma once
 
 #include <algorithm>
 
-#include "profiler/store.h"
+#include "profiler/store/store.h"
 
 namespace gs::test {
 
@@ -30,7 +31,8 @@ struct RecordedProcess {
         b.written = written;
         return b;
     }
-    /// An iteration of `ms` from `begin`: the host loads for a quarter of it, a kernel runs for half of it.
+    /// An iteration of `ms` from `begin`: the host loads for a quarter of it, a kernel runs for
+    /// half of it.
     void iterate(TraceBatch& b, std::int64_t begin, std::int64_t ms) {
         const std::int64_t quarter = ms * kMs / 4, at = begin * kMs;
         b.spans.push_back({at, at + quarter, 0, 0, 2, 1, false});

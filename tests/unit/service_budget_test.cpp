@@ -1,9 +1,9 @@
-// The budget controller against programs whose cost is known: what recording costs in the long run stays within the
-// budget, and it does not hold back where there is no need.
+// The budget controller against programs whose cost is known: what recording costs in the long run
+// stays within the budget, and it does not hold back where there is no need.
 #include <gtest/gtest.h>
 
-#include "profiler/core/budget.h"
-#include "profiler/core/scope.h"
+#include "base/record/budget.h"
+#include "base/record/scope.h"
 
 namespace gs::service {
 namespace {
@@ -24,7 +24,8 @@ struct Program {
     double run(double seconds) {
         const CostSample begin = now;
         for (double t = 0; t < seconds; t += 0.05) {
-            // Between outermost ranges a program stops at once: iterations are short against a tick.
+            // Between outermost ranges a program stops at once: iterations are short against a
+            // tick.
             if (gate == Gate::open) ring += rate * 0.05;
             now.now_ns += kTick;
             now.process_cpu_ns += kTick;
@@ -66,7 +67,8 @@ TEST_P(Expensive, ConvergesToTheBudgetAndStaysThere) {
     const double later = program.run(400);
     EXPECT_LE(later, 0.01 * 1.3);
     EXPECT_GE(later, 0.01 * 0.5);
-    // The duty cycle does the work in the end, not the bucket: what is on is on for at least half a second.
+    // The duty cycle does the work in the end, not the bucket: what is on is on for at least half a
+    // second.
     const std::uint64_t before = program.switches;
     program.run(100);
     EXPECT_LE(program.switches - before, 300u);

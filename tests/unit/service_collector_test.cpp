@@ -1,6 +1,6 @@
-// Processes under the service, read as `record` and `attach` read them: however they end, however many threads they
-// have, and however slow or many the readers are.
-#include "profiler/service/multi_collector.h"
+// Processes under the service, read as `record` and `attach` read them: however they end, however
+// many threads they have, and however slow or many the readers are.
+#include "profiler/collect/multi_collector.h"
 
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
@@ -157,7 +157,8 @@ TEST(Collecting, AReaderSlowerThanTheWriterKnowsWhatItMissed) {
     connection->drain(after);
     EXPECT_GT(after.spans.size(), 1000u);
     EXPECT_GT(after.loss.lapped, 0u);
-    EXPECT_EQ(after.spans.size() + after.loss.lapped, kSpans + 1);  // the thread's beginning is a record, too
+    EXPECT_EQ(after.spans.size() + after.loss.lapped,
+              kSpans + 1);  // the thread's beginning is a record, too
     EXPECT_EQ(after.spans.back().payload, kSpans - 1);
 }
 
@@ -274,7 +275,8 @@ TEST(Collecting, ItsOwnCostIsInTheTrace) {
     EXPECT_TRUE(eventually([&] {
         collector->drain_into(store);
         for (const CounterSeries& series : store.counters())
-            if (store.name(series.name) == "profiling: processor time %" && series.points.size() > 0) {
+            if (store.name(series.name) == "profiling: processor time %" &&
+                series.points.size() > 0) {
                 const double percent = series.points.view()[0].value;
                 return percent > 0 && percent < 100;
             }
@@ -287,7 +289,8 @@ TEST(Collecting, SaysWhyWhenTheDirectoryIsNotSafe) {
     ::chmod(directory.path().c_str(), 0755);
     const auto collector = MultiCollector::start({});
     ASSERT_FALSE(collector);
-    EXPECT_NE(collector.error().text().find("chmod 700"), std::string::npos) << collector.error().text();
+    EXPECT_NE(collector.error().text().find("chmod 700"), std::string::npos)
+        << collector.error().text();
 }
 
 }  // namespace

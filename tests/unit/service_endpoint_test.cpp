@@ -1,6 +1,6 @@
-// The endpoint as its clients see it: whom it serves, what it hands out, leases, and that nothing a client does hurts
-// the process it lives in.
-#include "profiler/core/endpoint.h"
+// The endpoint as its clients see it: whom it serves, what it hands out, leases, and that nothing a
+// client does hurts the process it lives in.
+#include "base/record/endpoint.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 #include <chrono>
 #include <random>
 
-#include "profiler/core/local_socket.h"
-#include "profiler/service/client.h"
+#include "base/record/local_socket.h"
+#include "profiler/collect/client.h"
 #include "tests/unit/service_process.h"
 
 namespace gs::service {
@@ -33,7 +33,8 @@ Producer only_producer() {
 struct RawClient {
     int fd = -1;
     explicit RawClient(const Producer& producer) {
-        const int directory = open_private_directory(producer.socket.parent_path().c_str(), false, nullptr);
+        const int directory =
+            open_private_directory(producer.socket.parent_path().c_str(), false, nullptr);
         fd = connect_in(directory, producer.socket.filename().c_str());
         ::close(directory);
     }
@@ -137,8 +138,10 @@ TEST(Endpoint, SaysWhyNot) {
     ASSERT_TRUE(refused);
     EXPECT_EQ(refused->answer, static_cast<std::uint32_t>(Answer::not_possible));
     EXPECT_STREQ(refused->text, "there is no CUPTI in a test");
-    EXPECT_EQ(connection->ask(Op::set_budget, 2'000'000)->answer, static_cast<std::uint32_t>(Answer::not_possible));
-    EXPECT_EQ(connection->ask(static_cast<Op>(77))->answer, static_cast<std::uint32_t>(Answer::not_understood));
+    EXPECT_EQ(connection->ask(Op::set_budget, 2'000'000)->answer,
+              static_cast<std::uint32_t>(Answer::not_possible));
+    EXPECT_EQ(connection->ask(static_cast<Op>(77))->answer,
+              static_cast<std::uint32_t>(Answer::not_understood));
     EXPECT_EQ(connection->ask(Op::status)->answer, static_cast<std::uint32_t>(Answer::done));
 }
 
@@ -238,7 +241,8 @@ TEST(Endpoint, TurnsAwayOtherUsers) {
 
 std::size_t open_descriptors(pid_t pid) {
     std::size_t count = 0;
-    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(fmt::format("/proc/{}/fd", pid)))
+    for ([[maybe_unused]] const auto& entry :
+         std::filesystem::directory_iterator(fmt::format("/proc/{}/fd", pid)))
         ++count;
     return count;
 }
@@ -411,12 +415,14 @@ TEST(Endpoint, ATickThatHangsDoesNotKeepTheProgramFromEnding) {
 
 TEST(Labels, ComeFromTheLaunchersVariables) {
     using namespace std::string_literals;
-    const auto torch = Connection::labels_from("RANK=3\0LOCAL_RANK=1\0WORLD_SIZE=8\0SLURM_JOB_ID=42\0SLURM_PROCID=9"s);
+    const auto torch = Connection::labels_from(
+        "RANK=3\0LOCAL_RANK=1\0WORLD_SIZE=8\0SLURM_JOB_ID=42\0SLURM_PROCID=9"s);
     EXPECT_EQ(torch.rank, 3);
     EXPECT_EQ(torch.local_rank, 1);
     EXPECT_EQ(torch.world_size, 8);
     EXPECT_EQ(torch.job, "42");
-    const auto mpi = Connection::labels_from("OMPI_COMM_WORLD_RANK=0\0KUBERNETES_SERVICE_HOST=x\0HOSTNAME=pod-7"s);
+    const auto mpi = Connection::labels_from(
+        "OMPI_COMM_WORLD_RANK=0\0KUBERNETES_SERVICE_HOST=x\0HOSTNAME=pod-7"s);
     EXPECT_EQ(mpi.rank, 0);
     EXPECT_EQ(mpi.pod, "pod-7");
     const auto none = Connection::labels_from("HOSTNAME=desk\0RANK=first\0RANKING=3"s);

@@ -1,5 +1,5 @@
-// A child process under the profiling service, for tests of the service: it records, serves its ring from a runtime
-// directory of the test's own, and does what the test's body says.
+// A child process under the profiling service, for tests of the service: it records, serves its
+// ring from a runtime directory of the test's own, and does what the test's body says.
 #pragma once
 
 #include <fcntl.h>
@@ -15,9 +15,9 @@
 #include <string>
 #include <thread>
 
-#include "profiler/core/endpoint.h"
-#include "profiler/core/protocol.h"
-#include "profiler/core/scope.h"
+#include "base/record/endpoint.h"
+#include "base/record/protocol.h"
+#include "base/record/scope.h"
 
 namespace gs::service {
 
@@ -72,7 +72,8 @@ class Wire {
     int in_, out_;
 };
 
-/// Runs `body` in a forked child and kills it in the end. The child says 'r' when it is ready by itself.
+/// Runs `body` in a forked child and kills it in the end. The child says 'r' when it is ready by
+/// itself.
 class ServedProcess {
   public:
     explicit ServedProcess(const std::function<void(const Wire&)>& body, bool armed = true) {
@@ -112,7 +113,8 @@ class ServedProcess {
     }
 
   private:
-    [[noreturn]] static void run_child(const Wire& wire, const std::function<void(const Wire&)>& body, bool armed) {
+    [[noreturn]] static void run_child(const Wire& wire,
+                                       const std::function<void(const Wire&)>& body, bool armed) {
         static RecorderHost host;
         char why[192] = "";
         start_recording({.armed = armed});

@@ -1,5 +1,6 @@
-// Makes traces for the tests of analysis and insights: ranges, CUDA calls and GPU work by time, and a training loop in
-// the shape of PyTorch's that keeps its GPU busy and gives no rule a reason, to be changed where a test wants one.
+// Makes traces for the tests of analysis and insights: ranges, CUDA calls and GPU work by time, and
+// a training loop in the shape of PyTorch's that keeps its GPU busy and gives no rule a reason, to
+// be changed where a test wants one.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "profiler/store.h"
+#include "profiler/store/store.h"
 
 namespace gs::test {
 
@@ -24,18 +25,23 @@ class TraceMaker {
     }
 
     std::uint32_t name(const std::string& text) {
-        const auto [place, added] = names_.try_emplace(text, static_cast<std::uint32_t>(names_.size() + 1));
+        const auto [place, added] =
+            names_.try_emplace(text, static_cast<std::uint32_t>(names_.size() + 1));
         if (added) batch.names.push_back({.name = place->second, .text = text, .domain = {}});
         return place->second;
     }
     /// The track of a host thread.
     std::uint32_t thread(std::uint32_t tid, const std::string& called = {}) {
-        const auto [place, added] = threads_.try_emplace(tid, static_cast<std::uint32_t>(threads_.size()));
-        if (added) batch.tracks.push_back({place->second, batch.pid, tid, called, false, TrackKind::thread});
+        const auto [place, added] =
+            threads_.try_emplace(tid, static_cast<std::uint32_t>(threads_.size()));
+        if (added)
+            batch.tracks.push_back(
+                {place->second, batch.pid, tid, called, false, TrackKind::thread});
         return place->second;
     }
     /// Ranges of a thread in order of their ends.
-    void range(std::uint32_t tid, const std::string& text, double begin, double end, int depth = 0, long payload = -1) {
+    void range(std::uint32_t tid, const std::string& text, double begin, double end, int depth = 0,
+               long payload = -1) {
         SpanEvent e;
         e.begin_ns = ns(begin);
         e.end_ns = ns(end);
@@ -46,10 +52,12 @@ class TraceMaker {
         e.payload = payload >= 0 ? static_cast<std::uint64_t>(payload) : 0;
         batch.spans.push_back(e);
     }
-    void call(std::uint32_t tid, const std::string& text, double begin, double end, std::uint64_t correlation = 0) {
+    void call(std::uint32_t tid, const std::string& text, double begin, double end,
+              std::uint64_t correlation = 0) {
         batch.api_calls.push_back({ns(begin), ns(end), correlation, tid, name(text), 0, false});
     }
-    GpuWorkEvent& kernel(const std::string& text, double begin, double end, std::uint64_t correlation = 0) {
+    GpuWorkEvent& kernel(const std::string& text, double begin, double end,
+                         std::uint64_t correlation = 0) {
         GpuWorkEvent e;
         e.begin_ns = ns(begin);
         e.end_ns = ns(end);
@@ -64,8 +72,8 @@ class TraceMaker {
         batch.gpu_work.push_back(e);
         return batch.gpu_work.back();
     }
-    GpuWorkEvent& copy(double begin, double end, std::uint64_t bytes, MemoryType from, MemoryType to,
-                       std::uint64_t correlation = 0) {
+    GpuWorkEvent& copy(double begin, double end, std::uint64_t bytes, MemoryType from,
+                       MemoryType to, std::uint64_t correlation = 0) {
         GpuWorkEvent e;
         e.begin_ns = ns(begin);
         e.end_ns = ns(end);
@@ -82,7 +90,9 @@ class TraceMaker {
     void counter(const std::string& text, double at, double value) {
         batch.counters.push_back({ns(at), value, thread(1), name(text)});
     }
-    void instant(const std::string& text, double at) { batch.instants.push_back({ns(at), 0, thread(1), name(text)}); }
+    void instant(const std::string& text, double at) {
+        batch.instants.push_back({ns(at), 0, thread(1), name(text)});
+    }
     void overhead(std::uint32_t tid, OverheadType kind, double begin, double end) {
         batch.overheads.push_back({ns(begin), ns(end), tid, kind});
     }
@@ -105,7 +115,9 @@ class TraceMaker {
         store.ingest(batch);
     }
 
-    static std::int64_t ns(double us) { return static_cast<std::int64_t>(us * 1000 + 0.5) + 1'000'000'000; }
+    static std::int64_t ns(double us) {
+        return static_cast<std::int64_t>(us * 1000 + 0.5) + 1'000'000'000;
+    }
     TraceBatch batch;
 
   private:
@@ -113,13 +125,14 @@ class TraceMaker {
     std::map<std::uint32_t, std::uint32_t> threads_;
 };
 
-/// A kernel of an iteration: when the host launches it and when the GPU does it, from the iteration's begin.
+/// A kernel of an iteration: when the host launches it and when the GPU does it, from the
+/// iteration's begin.
 struct LoopKernel {
     std::string name;
     double launch = 0, begin = 0, end = 0;
 };
-/// The loop: `edit` changes an iteration's kernels, `more` adds to it; times of both are microseconds, t is when the
-/// iteration begins.
+/// The loop: `edit` changes an iteration's kernels, `more` adds to it; times of both are
+/// microseconds, t is when the iteration begins.
 struct Loop {
     int iterations = 20;
     double period = 10'000;
@@ -160,7 +173,8 @@ inline TraceMaker make_loop(const Loop& loop, TraceMaker maker = TraceMaker{}) {
         if (loop.edit) loop.edit(i, kernels);
         for (const LoopKernel& k : kernels) {
             ++correlation;
-            maker.call(kMainThread, "cudaLaunchKernel", t + k.launch, t + k.launch + loop.launch_us, correlation);
+            maker.call(kMainThread, "cudaLaunchKernel", t + k.launch, t + k.launch + loop.launch_us,
+                       correlation);
             GpuWorkEvent& work = maker.kernel(k.name, t + k.begin, t + k.end, correlation);
             if (loop.shape) loop.shape(work);
         }

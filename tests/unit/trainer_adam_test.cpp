@@ -1,11 +1,12 @@
-// Lazy Adam against dense Adam in double: the same parameters whatever each step shows, with changing learning rates.
+// Lazy Adam against dense Adam in double: the same parameters whatever each step shows, with
+// changing learning rates.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
 #include <vector>
 
-#include "renderer/base/rng.h"
+#include "base/rng.h"
 #include "trainer/lazy_adam.h"
 
 namespace gs {
@@ -42,8 +43,10 @@ bool visible(int step, std::size_t row) {
                                                                                       : 0.2f);
 }
 float gradient(int step, int plane, std::size_t row) {
-    const std::uint64_t stream = static_cast<std::uint64_t>(step) * 64 + static_cast<std::uint64_t>(plane);
-    const float size = std::pow(10.0f, -8.0f * random_uniform(3, static_cast<std::uint64_t>(plane), row));
+    const std::uint64_t stream =
+        static_cast<std::uint64_t>(step) * 64 + static_cast<std::uint64_t>(plane);
+    const float size =
+        std::pow(10.0f, -8.0f * random_uniform(3, static_cast<std::uint64_t>(plane), row));
     return size * (random_uniform(2, stream, row) - 0.3f);
 }
 
@@ -51,7 +54,8 @@ struct Dense {
     std::vector<double> p, m, v;
     explicit Dense(const GaussianModel& model) {
         for (int plane = 0; plane < model.planes(); ++plane)
-            for (std::size_t i = 0; i < model.count; ++i) p.push_back(static_cast<double>(model.at(plane, i)));
+            for (std::size_t i = 0; i < model.count; ++i)
+                p.push_back(static_cast<double>(model.at(plane, i)));
         m.assign(p.size(), 0.0);
         v.assign(p.size(), 0.0);
     }
@@ -95,9 +99,12 @@ double worst_error(const GaussianModel& model, const LazyAdam& adam, const Dense
         adam.read(model, block, 0, model.planes(), now);
         for (int p = 0; p < model.planes(); ++p)
             for (std::size_t lane = 0; lane < kBlock && block * kBlock + lane < kRows; ++lane) {
-                const double expected = dense.p[static_cast<std::size_t>(p) * kRows + block * kBlock + lane];
-                const double got = static_cast<double>(now[static_cast<std::size_t>(p) * kBlock + lane]);
-                worst = std::max(worst, std::abs(got - expected) / std::max(1.0, std::abs(expected)));
+                const double expected =
+                    dense.p[static_cast<std::size_t>(p) * kRows + block * kBlock + lane];
+                const double got =
+                    static_cast<double>(now[static_cast<std::size_t>(p) * kBlock + lane]);
+                worst =
+                    std::max(worst, std::abs(got - expected) / std::max(1.0, std::abs(expected)));
             }
     }
     return worst;
@@ -129,7 +136,8 @@ TEST(LazyAdam, LongSleep) {
         adam.end_step();
         for (int p = 0; p < model.planes(); ++p)
             for (std::size_t row = 0; row < kRows; ++row)
-                dense.step(step + 1, p, row, 0.0, rates_at(step)[static_cast<std::size_t>(group_of(p))]);
+                dense.step(step + 1, p, row, 0.0,
+                           rates_at(step)[static_cast<std::size_t>(group_of(p))]);
     }
     run_step(model, adam, 1500, &dense);
     EXPECT_LT(worst_error(model, adam, dense), 1e-5);
@@ -147,8 +155,10 @@ TEST(LazyAdam, ReadingChangesNothing) {
         source.geometry(block, scratch);
         source.sh(block, scratch);
     }
-    EXPECT_EQ(0, std::memcmp(before.values.data(), model.values.data(), model.values.size() * sizeof(float)));
-    EXPECT_EQ(0, std::memcmp(moments.data(), adam.state().moments.data(), moments.size() * sizeof(float)));
+    EXPECT_EQ(0, std::memcmp(before.values.data(), model.values.data(),
+                             model.values.size() * sizeof(float)));
+    EXPECT_EQ(0, std::memcmp(moments.data(), adam.state().moments.data(),
+                             moments.size() * sizeof(float)));
 }
 
 TEST(LazyAdam, SourceReadsWhatFlushStores) {
@@ -171,7 +181,8 @@ TEST(LazyAdam, SourceReadsWhatFlushStores) {
     std::size_t at = 0;
     for (std::size_t block = 0; block < model.blocks(); ++block)
         for (int p = 0; p < model.planes(); ++p)
-            for (std::size_t lane = 0; lane < kBlock; ++lane) ASSERT_EQ(seen[at++], model.at(p, block * kBlock + lane));
+            for (std::size_t lane = 0; lane < kBlock; ++lane)
+                ASSERT_EQ(seen[at++], model.at(p, block * kBlock + lane));
 }
 
 TEST(LazyAdam, PoisonGradientsAreLeftOut) {
@@ -206,12 +217,16 @@ TEST(LazyAdam, BoundsHoldSleepers) {
             alignas(64) float now[kGeometryPlanes * kBlock];
             adam.read(model, row / kBlock, 0, kGeometryPlanes, now);
             const auto at = [&](int p) {
-                return static_cast<double>(now[static_cast<std::size_t>(p) * kBlock + row % kBlock]);
+                return static_cast<double>(
+                    now[static_cast<std::size_t>(p) * kBlock + row % kBlock]);
             };
-            const double sigma = std::exp(std::max({at(kLogScales), at(kLogScales + 1), at(kLogScales + 2)}));
-            const double distance = std::hypot(at(0) - static_cast<double>(b.x), at(1) - static_cast<double>(b.y),
-                                               at(2) - static_cast<double>(b.z));
-            ASSERT_LE(distance + 3.4 * sigma, static_cast<double>(b.radius)) << "row " << row << " step " << step;
+            const double sigma =
+                std::exp(std::max({at(kLogScales), at(kLogScales + 1), at(kLogScales + 2)}));
+            const double distance =
+                std::hypot(at(0) - static_cast<double>(b.x), at(1) - static_cast<double>(b.y),
+                           at(2) - static_cast<double>(b.z));
+            ASSERT_LE(distance + 3.4 * sigma, static_cast<double>(b.radius))
+                << "row " << row << " step " << step;
         }
     }
 }

@@ -1,13 +1,14 @@
-// The loss against scikit-image and PyTorch numbers, a plain double twin, and itself on other thread counts and masks.
+// The loss against scikit-image and PyTorch numbers, a plain double twin, and itself on other
+// thread counts and masks.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "renderer/base/rng.h"
-#include "renderer/device/parallel.h"
-#include "renderer/io/image_io.h"
+#include "base/parallel.h"
+#include "base/rng.h"
+#include "renderer/io/images/image_io.h"
 #include "tests/support/compare.h"
 #include "tests/support/data.h"
 #include "tests/support/npz.h"
@@ -21,7 +22,8 @@ using test::data_path;
 
 ImageF random_picture(int width, int height, std::uint64_t seed) {
     ImageF picture(width, height, 3);
-    for (std::size_t i = 0; i < picture.values.size(); ++i) picture.values[i] = random_uniform(seed, 1, i);
+    for (std::size_t i = 0; i < picture.values.size(); ++i)
+        picture.values[i] = random_uniform(seed, 1, i);
     return picture;
 }
 Image8 random_photo(int width, int height, std::uint64_t seed) {
@@ -44,20 +46,25 @@ struct Twin {
     std::vector<double> blur(const std::vector<double>& in) const {
         std::vector<double> along(in.size(), 0.0), out(in.size(), 0.0);
         const auto at = [&](const std::vector<double>& v, int x, int y) {
-            return x < 0 || y < 0 || x >= width || y >= height ? 0.0 : v[static_cast<std::size_t>(y * width + x)];
+            return x < 0 || y < 0 || x >= width || y >= height
+                       ? 0.0
+                       : v[static_cast<std::size_t>(y * width + x)];
         };
         for (int y = 0; y < height; ++y)
             for (int x = 0; x < width; ++x)
                 for (int k = -5; k <= 5; ++k)
-                    along[static_cast<std::size_t>(y * width + x)] += window[k + 5] * at(in, x + k, y);
+                    along[static_cast<std::size_t>(y * width + x)] +=
+                        window[k + 5] * at(in, x + k, y);
         for (int y = 0; y < height; ++y)
             for (int x = 0; x < width; ++x)
                 for (int k = -5; k <= 5; ++k)
-                    out[static_cast<std::size_t>(y * width + x)] += window[k + 5] * at(along, x, y + k);
+                    out[static_cast<std::size_t>(y * width + x)] +=
+                        window[k + 5] * at(along, x, y + k);
         return out;
     }
     /// Loss over all channels; masked pixels are black and count nowhere.
-    double operator()(const ImageF& picture, const Image8& photo, const Image8& mask, double lambda) const {
+    double operator()(const ImageF& picture, const Image8& photo, const Image8& mask,
+                      double lambda) const {
         double l1 = 0, ssim = 0, n = 0;
         for (int c = 0; c < 3; ++c) {
             const std::size_t size = picture.pixels();
@@ -75,8 +82,8 @@ struct Twin {
             const auto mx = blur(x), my = blur(y), sxx = blur(xx), syy = blur(yy), sxy = blur(xy);
             for (std::size_t i = 0; i < size; ++i) {
                 const double a = (2 * mx[i] * my[i] + 1e-4) * (2 * (sxy[i] - mx[i] * my[i]) + 9e-4);
-                const double b =
-                    (mx[i] * mx[i] + my[i] * my[i] + 1e-4) * (sxx[i] - mx[i] * mx[i] + syy[i] - my[i] * my[i] + 9e-4);
+                const double b = (mx[i] * mx[i] + my[i] * my[i] + 1e-4) *
+                                 (sxx[i] - mx[i] * mx[i] + syy[i] - my[i] * my[i] + 9e-4);
                 ssim += weight[i] * a / b;
             }
         }
@@ -86,7 +93,8 @@ struct Twin {
 
 TEST(Loss, MatchesReferenceMetrics) {
     GS_NEED_DATA("reference/images/image_metrics.json");
-    const auto all = nlohmann::json::parse(std::ifstream(data_path("reference/images/image_metrics.json")));
+    const auto all =
+        nlohmann::json::parse(std::ifstream(data_path("reference/images/image_metrics.json")));
     ASSERT_FALSE(all.empty());
     for (const auto& [name, expected] : all.items()) {
         SCOPED_TRACE(name);
@@ -172,7 +180,8 @@ TEST(Loss, GradientIsTheDerivative) {
         down.values[i] -= step;
         const double wide = static_cast<double>(up.values[i]) - static_cast<double>(down.values[i]);
         const double slope = (twin(up, photo, mask, 0.2) - twin(down, photo, mask, 0.2)) / wide;
-        EXPECT_NEAR(static_cast<double>(gradient.values[i]), slope, 2e-3 * std::abs(slope) + 1e-8) << i;
+        EXPECT_NEAR(static_cast<double>(gradient.values[i]), slope, 2e-3 * std::abs(slope) + 1e-8)
+            << i;
     }
     for (std::size_t i = 300; i < 400; ++i) EXPECT_EQ(gradient.values[i], 0.0f);
 }
@@ -186,7 +195,8 @@ TEST(Loss, ThreadCountChangesNothing) {
     set_thread_count(0);
     const LossTerms b = photo_loss(picture, photo, {}, 0.2, &many);
     EXPECT_EQ(a.loss, b.loss);
-    EXPECT_EQ(0, std::memcmp(one.values.data(), many.values.data(), one.values.size() * sizeof(float)));
+    EXPECT_EQ(
+        0, std::memcmp(one.values.data(), many.values.data(), one.values.size() * sizeof(float)));
 }
 
 TEST(Loss, PoisonStaysNear) {
@@ -203,8 +213,9 @@ TEST(Loss, PoisonStaysNear) {
 TEST(Loss, EverythingMaskedIsNoLoss) {
     const Image8 photo = random_photo(20, 20, 2);
     ImageF gradient;
-    const LossTerms terms = photo_loss(random_picture(20, 20, 1), photo,
-                                       Image8{20, 20, 1, std::vector<std::uint8_t>(400, 0)}, 0.2, &gradient);
+    const LossTerms terms =
+        photo_loss(random_picture(20, 20, 1), photo,
+                   Image8{20, 20, 1, std::vector<std::uint8_t>(400, 0)}, 0.2, &gradient);
     EXPECT_EQ(terms.pixels, 0u);
     EXPECT_TRUE(std::isfinite(terms.loss));
     for (const float g : gradient.values) EXPECT_EQ(g, 0.0f);

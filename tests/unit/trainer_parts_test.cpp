@@ -1,11 +1,12 @@
-// The small parts: settings and their table, schedules, view order, Morton order, initial Gaussians, density control.
+// The small parts: settings and their table, schedules, view order, Morton order, initial
+// Gaussians, density control.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 
-#include "renderer/base/rng.h"
+#include "base/rng.h"
 #include "trainer/density.h"
 #include "trainer/init.h"
 #include "trainer/morton.h"
@@ -107,7 +108,8 @@ TEST(Sampler, EveryEpochShowsEveryView) {
 TEST(Morton, NeighboursStayTogether) {
     std::vector<Vec3f> points;
     for (std::size_t i = 0; i < 4096; ++i)
-        points.push_back({random_uniform(1, 0, i), random_uniform(1, 1, i), random_uniform(1, 2, i)});
+        points.push_back(
+            {random_uniform(1, 0, i), random_uniform(1, 1, i), random_uniform(1, 2, i)});
     points[7] = {std::nanf(""), 0, 0};
     const auto order = morton_order(points);
     EXPECT_EQ(order.back(), 7u);
@@ -119,16 +121,19 @@ TEST(Morton, NeighboursStayTogether) {
         if (i != 7 && i != 8) unsorted += std::sqrt(static_cast<double>(dot(b, b)));
     }
     EXPECT_LT(sorted, 0.3 * unsorted);
-    EXPECT_EQ(morton_order(std::vector<Vec3f>{{1, 1, 1}, {1, 1, 1}}), (std::vector<std::uint32_t>{0, 1}));
+    EXPECT_EQ(morton_order(std::vector<Vec3f>{{1, 1, 1}, {1, 1, 1}}),
+              (std::vector<std::uint32_t>{0, 1}));
     EXPECT_TRUE(morton_order({}).empty());
 }
 
 TEST(Init, ScalesAreNeighbourDistances) {
     Capture capture;
-    // A unit grid: three nearest neighbours at distance 1 for every corner-most and inner point alike.
+    // A unit grid: three nearest neighbours at distance 1 for every corner-most and inner point
+    // alike.
     for (int i = 0; i < 27; ++i) {
         SparsePoint p;
-        p.position = {static_cast<float>(i % 3), static_cast<float>(i / 3 % 3), static_cast<float>(i / 9)};
+        p.position = {static_cast<float>(i % 3), static_cast<float>(i / 3 % 3),
+                      static_cast<float>(i / 9)};
         p.rgb[0] = 255;
         capture.points.push_back(p);
     }
@@ -147,10 +152,12 @@ TEST(Init, ScalesAreNeighbourDistances) {
 
 TEST(Init, DuplicatesGetASize) {
     Capture capture;
-    for (int i = 0; i < 40; ++i) capture.points.push_back({{static_cast<float>(i / 8), 0, 0}, {1, 2, 3}});
+    for (int i = 0; i < 40; ++i)
+        capture.points.push_back({{static_cast<float>(i / 8), 0, 0}, {1, 2, 3}});
     const auto model = gaussians_from_points(capture, 0, 0);
     ASSERT_TRUE(model);
-    for (std::size_t i = 0; i < model->count; ++i) EXPECT_TRUE(std::isfinite(model->at(kLogScales, i)));
+    for (std::size_t i = 0; i < model->count; ++i)
+        EXPECT_TRUE(std::isfinite(model->at(kLogScales, i)));
     Capture one_place;
     for (int i = 0; i < 9; ++i) one_place.points.push_back({{5, 5, 5}, {1, 2, 3}});
     const auto lump = gaussians_from_points(one_place, 0, 0);
@@ -179,7 +186,8 @@ struct Scene {
         statistics.views[row] = 4;
     }
     std::size_t rows_of(float sh) const {
-        return static_cast<std::size_t>(std::count(model.plane(kSh0), model.plane(kSh0) + model.count, sh));
+        return static_cast<std::size_t>(
+            std::count(model.plane(kSh0), model.plane(kSh0) + model.count, sh));
     }
 };
 
@@ -206,7 +214,8 @@ TEST(Density, ClonesSplitsAndPrunes) {
             EXPECT_NEAR(s.model.at(kMeans, i), 5.0, 0.3);
             EXPECT_NE(s.model.at(kMeans, i), 5.0f);
         }
-    for (std::size_t i = s.model.count; i < s.model.capacity; ++i) EXPECT_EQ(s.model.at(kOpacityLogits, i), -100.0f);
+    for (std::size_t i = s.model.count; i < s.model.capacity; ++i)
+        EXPECT_EQ(s.model.at(kOpacityLogits, i), -100.0f);
     for (const float g : s.statistics.gradient_sum) EXPECT_EQ(g, 0.0f);
 }
 
@@ -214,10 +223,12 @@ TEST(Density, LimitKeepsTheHardestPulled) {
     Scene s;
     for (std::size_t i = 0; i < 40; ++i) s.pull(i, 1e-3f + 1e-5f * static_cast<float>(i));
     s.settings.max_gaussians = 45;
-    const DensityReport r = densify_and_prune(s.model, s.adam, s.statistics, s.settings, 1.0, false);
+    const DensityReport r =
+        densify_and_prune(s.model, s.adam, s.statistics, s.settings, 1.0, false);
     EXPECT_EQ(r.wanted, 40u);
     EXPECT_EQ(s.model.count, 45u);
-    for (int i = 0; i < 40; ++i) EXPECT_EQ(s.rows_of(static_cast<float>(100 + i)), i >= 35 ? 2u : 1u);
+    for (int i = 0; i < 40; ++i)
+        EXPECT_EQ(s.rows_of(static_cast<float>(100 + i)), i >= 35 ? 2u : 1u);
 }
 
 TEST(Density, MomentsFollowTheirRows) {
@@ -238,7 +249,8 @@ TEST(Density, MomentsFollowTheirRows) {
     int copies = 0;
     for (std::size_t i = 0; i < s.model.count; ++i) {
         const std::size_t at =
-            (i / kBlock * static_cast<std::size_t>(s.model.planes()) + kSh0) * 2 * kBlock + i % kBlock;
+            (i / kBlock * static_cast<std::size_t>(s.model.planes()) + kSh0) * 2 * kBlock +
+            i % kBlock;
         const float moment = s.adam.state().moments[at];
         const float gradient = std::round(s.model.at(kSh0, i)) - 99.0f;
         copies += moment == 0.0f;

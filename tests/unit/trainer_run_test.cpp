@@ -1,13 +1,13 @@
-// Whole runs on a small synthetic capture: the same bits resumed, on any thread count, and while being watched;
-// checkpoints that lie; steps that are poisoned; settings edited while training.
+// Whole runs on a small synthetic capture: the same bits resumed, on any thread count, and while
+// being watched; checkpoints that lie; steps that are poisoned; settings edited while training.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
 #include <fstream>
 
-#include "renderer/base/rng.h"
-#include "renderer/device/parallel.h"
+#include "base/parallel.h"
+#include "base/rng.h"
 #include "trainer/checkpoint.h"
 #include "trainer/trainer.h"
 
@@ -16,7 +16,8 @@ namespace {
 
 constexpr int kViews = 6;
 
-/// A textured ball of points seen from a ring of cameras; photos are a smooth pattern that moves with the view.
+/// A textured ball of points seen from a ring of cameras; photos are a smooth pattern that moves
+/// with the view.
 std::shared_ptr<Capture> small_capture(int width = 48, int height = 40) {
     auto capture = std::make_shared<Capture>();
     capture->name = "small";
@@ -24,21 +25,23 @@ std::shared_ptr<Capture> small_capture(int width = 48, int height = 40) {
         View view;
         view.name = fmt::format("view{}.png", v);
         const double angle = v * 1.0;
-        view.camera =
-            look_at({3 * std::cos(angle), -0.5, 3 * std::sin(angle)}, {0, 0, 0}, {0, -1, 0}, width, height, 0.9);
+        view.camera = look_at({3 * std::cos(angle), -0.5, 3 * std::sin(angle)}, {0, 0, 0},
+                              {0, -1, 0}, width, height, 0.9);
         view.photo = Image8{width, height, 3, {}};
         for (int y = 0; y < height; ++y)
             for (int x = 0; x < width; ++x)
                 for (int c = 0; c < 3; ++c)
-                    view.photo.bytes.push_back(
-                        static_cast<std::uint8_t>(128 + 100 * std::sin(0.2 * x * (c + 1) + v) * std::cos(0.15 * y)));
+                    view.photo.bytes.push_back(static_cast<std::uint8_t>(
+                        128 + 100 * std::sin(0.2 * x * (c + 1) + v) * std::cos(0.15 * y)));
         view.test = v == 0;
         capture->views.push_back(std::move(view));
     }
     for (std::size_t i = 0; i < 300; ++i) {
         SparsePoint p;
-        p.position = {random_uniform(1, 0, i) - 0.5f, random_uniform(1, 1, i) - 0.5f, random_uniform(1, 2, i) - 0.5f};
-        for (std::uint64_t c = 0; c < 3; ++c) p.rgb[c] = static_cast<std::uint8_t>(random_bits(1, 3 + c, i));
+        p.position = {random_uniform(1, 0, i) - 0.5f, random_uniform(1, 1, i) - 0.5f,
+                      random_uniform(1, 2, i) - 0.5f};
+        for (std::uint64_t c = 0; c < 3; ++c)
+            p.rgb[c] = static_cast<std::uint8_t>(random_bits(1, 3 + c, i));
         capture->points.push_back(p);
     }
     return capture;
@@ -72,8 +75,9 @@ bool same_bits(const GaussianModel& a, const GaussianModel& b) {
 class TrainerRun : public testing::Test {
   protected:
     void SetUp() override {
-        folder_ = fs::temp_directory_path() /
-                  fmt::format("gausscope_trainer_{}", testing::UnitTest::GetInstance()->random_seed());
+        folder_ =
+            fs::temp_directory_path() /
+            fmt::format("gausscope_trainer_{}", testing::UnitTest::GetInstance()->random_seed());
         folder_ += testing::UnitTest::GetInstance()->current_test_info()->name();
         fs::create_directories(folder_);
     }
@@ -123,7 +127,8 @@ TEST_F(TrainerRun, ResumesWithTheSameBits) {
         ASSERT_TRUE(second) << second.error().text();
         EXPECT_EQ((*second)->steps_done(), static_cast<std::uint64_t>(saved_at));
         EXPECT_EQ((*second)->settings().densify_every, 5);
-        for (int i = saved_at; i < 30; ++i) EXPECT_EQ((*second)->step().loss, losses[static_cast<std::size_t>(i)]) << i;
+        for (int i = saved_at; i < 30; ++i)
+            EXPECT_EQ((*second)->step().loss, losses[static_cast<std::size_t>(i)]) << i;
         EXPECT_TRUE(same_bits((*second)->model(), straight->model()));
     }
 }
@@ -164,9 +169,11 @@ TEST_F(TrainerRun, DrawsTheModelItGives) {
     const GaussianModel model = trainer->model();
     const auto rasterizer = make_cpu_rasterizer();
     const Evaluation mine = trainer->evaluate({0, 3}),
-                     plain = evaluate_model(model, *capture, {0, 3}, *rasterizer, trainer->render_options());
+                     plain = evaluate_model(model, *capture, {0, 3}, *rasterizer,
+                                            trainer->render_options());
     ASSERT_EQ(mine.images.size(), plain.images.size());
-    for (std::size_t i = 0; i < mine.images.size(); ++i) EXPECT_EQ(mine.images[i].psnr, plain.images[i].psnr);
+    for (std::size_t i = 0; i < mine.images.size(); ++i)
+        EXPECT_EQ(mine.images[i].psnr, plain.images[i].psnr);
     EXPECT_EQ(mine.images[0].name, "view0.png");
     EXPECT_EQ(evaluate_model(model, *capture, {0, 3}, *rasterizer, trainer->render_options(),
                              [](auto, auto, auto) { return false; })
@@ -196,7 +203,8 @@ TEST_F(TrainerRun, DamagedCheckpointsAreRefused) {
     EXPECT_FALSE(resumes(good + "x"));
     for (std::uint64_t i = 0; i < 150; ++i) {
         std::string bad = good;
-        // The small sections at the front carry the numbers that matter: hit them as often as the arrays.
+        // The small sections at the front carry the numbers that matter: hit them as often as the
+        // arrays.
         const std::size_t range = i % 2 == 0 ? std::min<std::size_t>(bad.size(), 1500) : bad.size();
         const std::size_t at = static_cast<std::size_t>(random_bits(8, 0, i) % range);
         bad[at] = static_cast<char>(bad[at] ^ static_cast<char>(1 + random_bits(8, 1, i) % 255));
@@ -221,7 +229,8 @@ TEST_F(TrainerRun, AnotherCaptureIsRefused) {
 TEST_F(TrainerRun, SplatsOfACheckpointNeedNoCapture) {
     const auto trainer = make(small_capture());
     const fs::path path = folder_ / "run.ckpt";
-    for (int i = 0; i < 12; ++i) trainer->step();  // not a multiple of anything: there are steps pending
+    for (int i = 0; i < 12; ++i)
+        trainer->step();  // not a multiple of anything: there are steps pending
     ASSERT_TRUE(trainer->save_checkpoint(path));
     const auto read = read_checkpoint_model(path);
     ASSERT_TRUE(read) << read.error().text();
@@ -283,7 +292,8 @@ TEST_F(TrainerRun, SettingsEditedWhileTraining) {
 TEST_F(TrainerRun, EverythingMaskedOrRandomBackground) {
     auto capture = small_capture();
     for (View& v : capture->views)
-        v.mask = Image8{v.photo.width, v.photo.height, 1, std::vector<std::uint8_t>(v.photo.pixels(), 0)};
+        v.mask = Image8{v.photo.width, v.photo.height, 1,
+                        std::vector<std::uint8_t>(v.photo.pixels(), 0)};
     const auto masked = make(capture);
     for (int i = 0; i < 6; ++i) EXPECT_TRUE(std::isfinite(masked->step().loss));
     TrainingSettings s = busy_settings();

@@ -18,11 +18,13 @@ void intake(IntakeParams p) {
     if (p.frame != nullptr) {
         const auto* from = reinterpret_cast<const std::uint32_t*>(&in.frame);
         auto* to = reinterpret_cast<std::uint32_t*>(p.frame);
-        for (std::size_t i = threadIdx.x; i < sizeof(FrameConstants) / 4; i += kThreads) to[i] = from[i];
+        for (std::size_t i = threadIdx.x; i < sizeof(FrameConstants) / 4; i += kThreads)
+            to[i] = from[i];
     }
     if (threadIdx.x == 0) *p.clock = in.clock;
     float* rows = p.pending + static_cast<std::size_t>(in.first_row) * kPendingColumns;
-    for (std::uint32_t i = threadIdx.x; i < in.rows * kPendingColumns; i += kThreads) rows[i] = p.rows[i];
+    for (std::uint32_t i = threadIdx.x; i < in.rows * kPendingColumns; i += kThreads)
+        rows[i] = p.rows[i];
 }
 
 struct BoundsParams {
@@ -33,7 +35,8 @@ struct BoundsParams {
 
 /// Smallest and largest over the 16 lanes of a block.
 GS_DEVICE float block_min(float x) {
-    for (int distance = kRows / 2; distance > 0; distance /= 2) x = fminf(x, __shfl_xor_sync(kAllLanes, x, distance));
+    for (int distance = kRows / 2; distance > 0; distance /= 2)
+        x = fminf(x, __shfl_xor_sync(kAllLanes, x, distance));
     return x;
 }
 GS_DEVICE float block_max(float x) { return -block_min(-x); }
@@ -46,16 +49,17 @@ void refresh_bounds(BoundsParams p) {
     const std::uint32_t row = blockIdx.x * kThreads + threadIdx.x;
     const bool used = row < model.count;
     if (p.blocks == Blocks::touched) {
-        const unsigned touched = __ballot_sync(kAllLanes, used && lazy.last_step[row] == lazy.clock->steps + 1);
+        const unsigned touched =
+            __ballot_sync(kAllLanes, used && lazy.last_step[row] == lazy.clock->steps + 1);
         if (touched == 0) return;
         // The other half's block is refreshed along with it: the same values again.
     }
     float x[3] = {0, 0, 0}, reach = 0;
     if (used) {
-        const float* moments =
-            lazy.moments +
-            static_cast<std::size_t>(row / kRows) * static_cast<std::size_t>(lazy.model_planes) * 2 * kBlock +
-            row % kRows;
+        const float* moments = lazy.moments +
+                               static_cast<std::size_t>(row / kRows) *
+                                   static_cast<std::size_t>(lazy.model_planes) * 2 * kBlock +
+                               row % kRows;
         const auto direction = [&](int plane) {
             const float* at = moments + static_cast<std::size_t>(plane) * 2 * kBlock;
             return math::adam_direction(at[0], at[kBlock]);
@@ -68,7 +72,8 @@ void refresh_bounds(BoundsParams p) {
         for (int i = 0; i < 3; ++i) {
             x[i] = value(kMeans + i);
             drifts[i] = direction(kMeans + i) * drift;
-            largest = fmaxf(largest, value(kLogScales + i) + fabsf(direction(kLogScales + i)) * growth);
+            largest =
+                fmaxf(largest, value(kLogScales + i) + fabsf(direction(kLogScales + i)) * growth);
         }
         reach = math::adam_reach(drifts[0], drifts[1], drifts[2], largest);
     }
@@ -78,7 +83,8 @@ void refresh_bounds(BoundsParams p) {
     float centre[3], square = 0;
     bool empty = false;
     for (int i = 0; i < 3; ++i) {
-        const float lo = block_min(counts ? x[i] : infinity), hi = block_max(counts ? x[i] : -infinity);
+        const float lo = block_min(counts ? x[i] : infinity),
+                    hi = block_max(counts ? x[i] : -infinity);
         empty = lo > hi;
         centre[i] = 0.5f * (lo + hi);
         square += (x[i] - centre[i]) * (x[i] - centre[i]);
@@ -86,7 +92,8 @@ void refresh_bounds(BoundsParams p) {
     const float radius = block_max(counts ? sqrtf(square) + reach : 0.0f);
     if (!used || row % kRows != 0) return;
     model.bounds[row / kRows] =
-        empty ? BlockBounds{0, 0, 0, 0} : BlockBounds{centre[0], centre[1], centre[2], radius * 1.0001f};
+        empty ? BlockBounds{0, 0, 0, 0}
+              : BlockBounds{centre[0], centre[1], centre[2], radius * 1.0001f};
 }
 
 struct SettleParams {
@@ -100,16 +107,18 @@ void settle_all(SettleParams p) {
     if (row >= p.model.stride || p.flags->halted != 0) return;
     const std::uint32_t last = lazy.last_step[row], age = lazy.clock->steps - last;
     if (age == 0) return;
-    const float* pending = lazy.pending + static_cast<std::size_t>(last - lazy.clock->base) * kPendingColumns;
+    const float* pending =
+        lazy.pending + static_cast<std::size_t>(last - lazy.clock->base) * kPendingColumns;
     const float decay1 = lazy.decay[2 * age], decay2 = lazy.decay[2 * age + 1];
     float* moments = lazy.moments +
-                     static_cast<std::size_t>(row / kRows) * static_cast<std::size_t>(lazy.model_planes) * 2 * kBlock +
+                     static_cast<std::size_t>(row / kRows) *
+                         static_cast<std::size_t>(lazy.model_planes) * 2 * kBlock +
                      row % kRows;
     for (int plane = 0; plane < lazy.clock->planes; ++plane) {
         float* value = p.model.values + static_cast<std::size_t>(plane) * p.model.stride + row;
         float* at = moments + static_cast<std::size_t>(plane) * 2 * kBlock;
-        const auto settled =
-            math::adam_settled<float>({*value, at[0], at[kBlock]}, pending[learning_group(plane)], decay1, decay2);
+        const auto settled = math::adam_settled<float>(
+            {*value, at[0], at[kBlock]}, pending[learning_group(plane)], decay1, decay2);
         *value = settled.value;
         at[0] = settled.m;
         at[kBlock] = settled.v;
@@ -134,23 +143,28 @@ void launch_intake(const Stream& stream, const IntakeParams& params) {
     launch(stream, "step_intake", {1, kThreads}, intake, params);
 }
 
-void launch_adam_step(const Stream& stream, const FrameLimits& limits, const FrameArrays& frame, const ModelView& model,
-                      const StepInputs* inputs, const RunFlags* flags, const StatisticsView& statistics) {
+void launch_adam_step(const Stream& stream, const FrameLimits& limits, const FrameArrays& frame,
+                      const ModelView& model, const StepInputs* inputs, const RunFlags* flags,
+                      const StatisticsView& statistics) {
     const AdamSink sink{inputs, flags, frame.counts, statistics};
-    launch_project_backward(stream, "adam_step", limits, ProjectBackwardParams<AdamSink>{frame, model, sink});
+    launch_project_backward(stream, "adam_step", limits,
+                            ProjectBackwardParams<AdamSink>{frame, model, sink});
 }
 
-void launch_bounds(const Stream& stream, const ModelView& model, const StepInputs* inputs, Blocks blocks) {
+void launch_bounds(const Stream& stream, const ModelView& model, const StepInputs* inputs,
+                   Blocks blocks) {
     launch(stream, "refresh_bounds", grid_for(model.count, kThreads), refresh_bounds,
            BoundsParams{model, inputs, blocks});
 }
 
 void launch_settle(const Stream& stream, const ModelView& model, const RunFlags* flags) {
-    launch(stream, "settle_all", grid_for(model.stride, kThreads), settle_all, SettleParams{model, flags});
+    launch(stream, "settle_all", grid_for(model.stride, kThreads), settle_all,
+           SettleParams{model, flags});
 }
 
 void launch_read_plane(const Stream& stream, const ModelView& model, int plane, float* out) {
-    launch(stream, "read_plane", grid_for(model.count, kThreads), read_plane, ReadPlaneParams{model, plane, out});
+    launch(stream, "read_plane", grid_for(model.count, kThreads), read_plane,
+           ReadPlaneParams{model, plane, out});
 }
 
 }  // namespace gs::cuda

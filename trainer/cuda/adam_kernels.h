@@ -1,5 +1,6 @@
-// The kernels of lazy Adam beside the step itself: taking in a step's numbers, stepping the visible, refreshing bounds,
-// settling everybody, reading a plane as it is now. Each call only enqueues.
+// The kernels of lazy Adam beside the step itself: taking in a step's numbers, stepping the
+// visible, refreshing bounds, settling everybody, reading a plane as it is now. Each call only
+// enqueues.
 #pragma once
 
 #include "renderer/raster/cuda/pipeline.h"
@@ -18,14 +19,18 @@ struct IntakeParams {
 void launch_intake(const Stream& stream, const IntakeParams& params);
 
 /// Projection backward that ends in an Adam step of every visible Gaussian. After blend backward.
-void launch_adam_step(const Stream& stream, const FrameLimits& limits, const FrameArrays& frame, const ModelView& model,
-                      const StepInputs* inputs, const RunFlags* flags, const StatisticsView& statistics);
+void launch_adam_step(const Stream& stream, const FrameLimits& limits, const FrameArrays& frame,
+                      const ModelView& model, const StepInputs* inputs, const RunFlags* flags,
+                      const StatisticsView& statistics);
 
 enum class Blocks : std::uint32_t { touched, all };  ///< touched: by the step under way
-/// Bounding spheres (model.bounds) of blocks of 16, as adam::bounds. `inputs` say how far sleepers drift.
-void launch_bounds(const Stream& stream, const ModelView& model, const StepInputs* inputs, Blocks blocks);
+/// Bounding spheres (model.bounds) of blocks of 16, as adam::bounds. `inputs` say how far sleepers
+/// drift.
+void launch_bounds(const Stream& stream, const ModelView& model, const StepInputs* inputs,
+                   Blocks blocks);
 
-/// Every row up to date: values, moments and last_step as of the clock. Nothing when the run is halted.
+/// Every row up to date: values, moments and last_step as of the clock. Nothing when the run is
+/// halted.
 void launch_settle(const Stream& stream, const ModelView& model, const RunFlags* flags);
 
 /// Plane `plane` of every row as it reads now, to out[count].

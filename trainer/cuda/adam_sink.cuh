@@ -1,6 +1,7 @@
-// AdamSink: what projection backward ends in during training (raster/cuda/project_backward.cuh): while a Gaussian's
-// gradient is in registers, its parameters and moments are caught up, stepped and stored, and its density statistics
-// gathered. The CPU's twin is adam_block.cpp's Apply with DensityStatistics::add. About 24 bytes of traffic a plane.
+// AdamSink: what projection backward ends in during training (raster/cuda/project_backward.cuh):
+// while a Gaussian's gradient is in registers, its parameters and moments are caught up, stepped
+// and stored, and its density statistics gathered. The CPU's twin is adam_block.cpp's Apply with
+// DensityStatistics::add. About 24 bytes of traffic a plane.
 #pragma once
 
 #include "renderer/device/cuda/kernel.cuh"
@@ -16,7 +17,8 @@ struct AdamSink {
     FrameCounts* counts;  ///< poisoned
     StatisticsView statistics;
 
-    GS_DEVICE void take(const ModelView& model, std::uint32_t gaussian, const GaussianGradient& gradient) const {
+    GS_DEVICE void take(const ModelView& model, std::uint32_t gaussian,
+                        const GaussianGradient& gradient) const {
         if (flags->go == 0) return;
         const int planes = inputs->planes;
         if (!sound(gradient, planes)) {
@@ -47,17 +49,19 @@ struct AdamSink {
         const float* pending;
         float decay1, decay2;
 
-        GS_DEVICE Row(const ModelView& model, std::uint32_t gaussian, const StepInputs& inputs) : in(inputs) {
+        GS_DEVICE Row(const ModelView& model, std::uint32_t gaussian, const StepInputs& inputs)
+            : in(inputs) {
             const LazyView& lazy = model.lazy;
             constexpr std::uint32_t kRows = kBlock;
             const std::uint32_t last = lazy.last_step[gaussian], age = lazy.clock->steps - last;
             values = model.values + gaussian;
             stride = model.stride;
-            moments =
-                lazy.moments +
-                static_cast<std::size_t>(gaussian / kRows) * static_cast<std::size_t>(lazy.model_planes) * 2 * kRows +
-                gaussian % kRows;
-            pending = lazy.pending + static_cast<std::size_t>(last - lazy.clock->base) * kPendingColumns;
+            moments = lazy.moments +
+                      static_cast<std::size_t>(gaussian / kRows) *
+                          static_cast<std::size_t>(lazy.model_planes) * 2 * kRows +
+                      gaussian % kRows;
+            pending =
+                lazy.pending + static_cast<std::size_t>(last - lazy.clock->base) * kPendingColumns;
             decay1 = lazy.decay[2 * age];
             decay2 = lazy.decay[2 * age + 1];
         }
@@ -65,7 +69,8 @@ struct AdamSink {
             float* value = values + static_cast<std::size_t>(p) * stride;
             float* at = moments + static_cast<std::size_t>(p) * 2 * kBlock;
             const int group = learning_group(p);
-            const auto awake = math::adam_settled<float>({*value, at[0], at[kBlock]}, pending[group], decay1, decay2);
+            const auto awake = math::adam_settled<float>({*value, at[0], at[kBlock]},
+                                                         pending[group], decay1, decay2);
             const auto next = math::adam_step(awake, g, in.rates[group], in.epsilon);
             *value = next.value;
             at[0] = next.m;
@@ -94,7 +99,8 @@ struct AdamSink {
     }
 
     GS_DEVICE void gather(std::uint32_t gaussian, const GaussianGradient& gradient) const {
-        const float x = gradient.mean2d[0] * inputs->to_ndc_x, y = gradient.mean2d[1] * inputs->to_ndc_y;
+        const float x = gradient.mean2d[0] * inputs->to_ndc_x,
+                    y = gradient.mean2d[1] * inputs->to_ndc_y;
         statistics.gradient_sum[gaussian] += sqrtf(x * x + y * y);
         statistics.views[gaussian] += 1.0f;
         statistics.radius_px[gaussian] = fmaxf(statistics.radius_px[gaussian], gradient.radius_px);

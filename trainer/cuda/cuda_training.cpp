@@ -1,5 +1,5 @@
-// CudaTraining: the TrainingBackend of a CUDA device, around a StepEngine. Whoever wants to see or change the whole run
-// waits for the steps under way first.
+// CudaTraining: the TrainingBackend of a CUDA device, around a StepEngine. Whoever wants to see or
+// change the whole run waits for the steps under way first.
 #include "trainer/cuda/cuda_training.h"
 
 #include "renderer/raster/cuda/cuda_rasterizer.h"
@@ -12,10 +12,12 @@ namespace gs {
 namespace cuda {
 namespace {
 
-/// The run as the rasterizer of the same device draws it: in place, with the optimizer steps everybody slept through.
+/// The run as the rasterizer of the same device draws it: in place, with the optimizer steps
+/// everybody slept through.
 class RunSource final : public ResidentSource {
   public:
-    RunSource(const ModelView& view, int sh_degree) : view_(view), sh_degree_(std::min(sh_degree, view.sh_degree)) {}
+    RunSource(const ModelView& view, int sh_degree)
+        : view_(view), sh_degree_(std::min(sh_degree, view.sh_degree)) {}
     std::size_t count() const override { return view_.count; }
     int sh_degree() const override { return sh_degree_; }
     ModelView view() const override { return view_; }
@@ -46,7 +48,8 @@ class CudaTraining final : public TrainingBackend {
         engine_->run(plan);
         return engine_->take_outcome().value_or(StepOutcome{});
     }
-    DensityReport densify_and_prune(const TrainingSettings& settings, double extent, bool prune_large) override {
+    DensityReport densify_and_prune(const TrainingSettings& settings, double extent,
+                                    bool prune_large) override {
         wait();
         return density_round_on_device(*engine_, *stream_, settings, extent, prune_large);
     }
@@ -71,7 +74,8 @@ class CudaTraining final : public TrainingBackend {
         RunSource source(engine_->model(), options.sh_degree);
         rasterizer_->forward(source, camera, wanted, *view_state_, result);
     }
-    std::shared_ptr<const DevicePicture> render_for_display(const Camera& camera, const RenderOptions& options,
+    std::shared_ptr<const DevicePicture> render_for_display(const Camera& camera,
+                                                            const RenderOptions& options,
                                                             RenderResult& result) override {
         wait();
         RenderOptions wanted = options;
@@ -124,7 +128,8 @@ GaussianModel CudaTraining::model() const {
 
 std::vector<MemoryUse> CudaTraining::memory() const {
     std::uint64_t photos = 0;
-    for (const View& view : capture_->views) photos += view.photo.bytes.capacity() + view.mask.bytes.capacity();
+    for (const View& view : capture_->views)
+        photos += view.photo.bytes.capacity() + view.mask.bytes.capacity();
     std::vector<MemoryUse> out = engine_->memory();
     out.push_back({"view state", view_state_->bytes(), true, view_state_->high_water()});
     for (MemoryUse& use : out) use.device = true;
@@ -141,7 +146,8 @@ Result<std::unique_ptr<TrainingBackend>> make_cuda_training(int index) {
     if (!device) return tl::make_unexpected(device.error());
     auto rasterizer = make_cuda_rasterizer(index);
     if (!rasterizer) return tl::make_unexpected(rasterizer.error());
-    return std::unique_ptr<TrainingBackend>(std::make_unique<cuda::CudaTraining>(*device, std::move(*rasterizer)));
+    return std::unique_ptr<TrainingBackend>(
+        std::make_unique<cuda::CudaTraining>(*device, std::move(*rasterizer)));
 }
 
 }  // namespace gs

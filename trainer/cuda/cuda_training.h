@@ -1,10 +1,10 @@
-// Training on a CUDA device: TrainingBackend whose arrays live in device memory and whose steps are kernels. No CUDA
-// header comes in from here; app/backend.cpp calls it.
+// Training on a CUDA device: TrainingBackend whose arrays live in device memory and whose steps are
+// kernels. No CUDA header comes in from here; app/backend/backend.cpp calls it.
 #pragma once
 
 #include <memory>
 
-#include "renderer/base/expected.h"
+#include "base/expected.h"
 #include "trainer/training_backend.h"
 
 namespace gs {

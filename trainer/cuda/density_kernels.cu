@@ -24,11 +24,13 @@ GS_DEVICE Fate fate_of_row(const DensityInputs& in, std::uint32_t row, bool may_
     const int planes = plane_count(model.sh_degree);
     float sum = 0;  // NaN or infinite as soon as one of them is
     for (int p = 0; p < planes; ++p) sum += 0.0f * value_of(model, p, row);
-    const float largest = fmaxf(value_of(model, kLogScales, row),
-                                fmaxf(value_of(model, kLogScales + 1, row), value_of(model, kLogScales + 2, row)));
-    return fate_of({value_of(model, kOpacityLogits, row), largest, sum == 0.0f, in.statistics.gradient_sum[row],
-                    in.statistics.views[row], in.statistics.radius_px[row]},
-                   in.rules, may_grow);
+    const float largest =
+        fmaxf(value_of(model, kLogScales, row),
+              fmaxf(value_of(model, kLogScales + 1, row), value_of(model, kLogScales + 2, row)));
+    return fate_of(
+        {value_of(model, kOpacityLogits, row), largest, sum == 0.0f,
+         in.statistics.gradient_sum[row], in.statistics.views[row], in.statistics.radius_px[row]},
+        in.rules, may_grow);
 }
 
 GS_KERNEL(kThreads, 4)
@@ -102,11 +104,13 @@ struct ListRowsParams {
     std::uint64_t seed, step;
     NewRows out;
 };
-GS_DEVICE void add_row(const ListRowsParams& p, std::uint32_t place, std::uint32_t source, Origin origin, Vec3f mean) {
+GS_DEVICE void add_row(const ListRowsParams& p, std::uint32_t place, std::uint32_t source,
+                       Origin origin, Vec3f mean) {
     p.out.source[place] = source;
     p.out.origin[place] = origin;
     const float at[3] = {mean.x, mean.y, mean.z};
-    for (int axis = 0; axis < 3; ++axis) p.out.mean[3 * static_cast<std::size_t>(place) + axis] = at[axis];
+    for (int axis = 0; axis < 3; ++axis)
+        p.out.mean[3 * static_cast<std::size_t>(place) + axis] = at[axis];
     if (!finite_position(mean)) return;
     for (int axis = 0; axis < 3; ++axis) {
         // Most rows do not widen the bounds: a look saves the atomic.
@@ -115,7 +119,8 @@ GS_DEVICE void add_row(const ListRowsParams& p, std::uint32_t place, std::uint32
         if (bits > p.in.counts->hi[axis]) atomicMax(&p.in.counts->hi[axis], bits);
     }
 }
-GS_KERNEL(kThreads, 2)  // a child's place is computed in double precision, which needs the registers
+GS_KERNEL(kThreads,
+          2)  // a child's place is computed in double precision, which needs the registers
 void list_rows(ListRowsParams p) {
     const std::uint32_t row = thread_index();
     const ModelView& model = p.in.model;
@@ -124,7 +129,8 @@ void list_rows(ListRowsParams p) {
     if (fate == Fate::remove) return;
     const std::uint32_t place = p.first[row];
     const auto vector = [&](int plane) {
-        return Vec3f{value_of(model, plane, row), value_of(model, plane + 1, row), value_of(model, plane + 2, row)};
+        return Vec3f{value_of(model, plane, row), value_of(model, plane + 1, row),
+                     value_of(model, plane + 2, row)};
     };
     const Vec3f mean = vector(kMeans);
     if (fate != Fate::split) {
@@ -133,8 +139,8 @@ void list_rows(ListRowsParams p) {
         return;
     }
     const Vec3f log_scale = vector(kLogScales);
-    const Quatd quat{value_of(model, kQuats, row), value_of(model, kQuats + 1, row), value_of(model, kQuats + 2, row),
-                     value_of(model, kQuats + 3, row)};
+    const Quatd quat{value_of(model, kQuats, row), value_of(model, kQuats + 1, row),
+                     value_of(model, kQuats + 2, row), value_of(model, kQuats + 3, row)};
     for (std::uint32_t child = 0; child < 2; ++child)
         add_row(p, place + child, row, child == 0 ? Origin::first_child : Origin::second_child,
                 split_mean(mean, log_scale, quat, row, p.seed, p.step, child));
@@ -175,7 +181,8 @@ void reorder(ReorderParams p) {
     p.to.source[i] = p.from.source[from];
     p.to.origin[i] = p.from.origin[from];
     for (int axis = 0; axis < 3; ++axis)
-        p.to.mean[3 * static_cast<std::size_t>(i) + axis] = p.from.mean[3 * static_cast<std::size_t>(from) + axis];
+        p.to.mean[3 * static_cast<std::size_t>(i) + axis] =
+            p.from.mean[3 * static_cast<std::size_t>(from) + axis];
 }
 
 struct MoveParams {
@@ -195,7 +202,8 @@ GS_DEVICE bool place_of(std::uint32_t rows, int planes, std::uint32_t& row, int&
 GS_DEVICE float* moment_at(const ModelView& model, std::uint32_t row, int plane) {
     constexpr std::uint32_t kRows = kBlock;
     return model.lazy.moments +
-           (static_cast<std::size_t>(row / kRows) * static_cast<std::size_t>(2 * model.lazy.model_planes) +
+           (static_cast<std::size_t>(row / kRows) *
+                static_cast<std::size_t>(2 * model.lazy.model_planes) +
             static_cast<std::size_t>(plane)) *
                kRows +
            row % kRows;
@@ -206,7 +214,8 @@ void gather_values(MoveParams p) {
     std::uint32_t row;
     int plane;
     if (!place_of(p.count, p.planes, row, plane)) return;
-    p.scratch[static_cast<std::size_t>(plane) * p.count + row] = value_of(p.model, p.first + plane, p.rows.source[row]);
+    p.scratch[static_cast<std::size_t>(plane) * p.count + row] =
+        value_of(p.model, p.first + plane, p.rows.source[row]);
 }
 GS_KERNEL(kThreads, 4)
 void store_values(MoveParams p) {
@@ -222,7 +231,9 @@ void gather_moments(MoveParams p) {
     int plane;
     if (!place_of(p.count, p.planes, row, plane)) return;
     p.scratch[static_cast<std::size_t>(plane) * p.count + row] =
-        p.rows.origin[row] == Origin::kept ? *moment_at(p.model, p.rows.source[row], p.first + plane) : 0.0f;
+        p.rows.origin[row] == Origin::kept
+            ? *moment_at(p.model, p.rows.source[row], p.first + plane)
+            : 0.0f;
 }
 GS_KERNEL(kThreads, 4)
 void store_moments(MoveParams p) {
@@ -242,11 +253,13 @@ struct ChildrenParams {
 GS_KERNEL(kThreads, 4)
 void place_children(ChildrenParams p) {
     const std::uint32_t row = thread_index();
-    if (row >= p.count || p.rows.origin[row] == Origin::kept || p.rows.origin[row] == Origin::copy) return;
+    if (row >= p.count || p.rows.origin[row] == Origin::kept || p.rows.origin[row] == Origin::copy)
+        return;
     for (int axis = 0; axis < 3; ++axis) {
         p.model.values[static_cast<std::size_t>(kMeans + axis) * p.model.stride + row] =
             p.rows.mean[3 * static_cast<std::size_t>(row) + axis];
-        p.model.values[static_cast<std::size_t>(kLogScales + axis) * p.model.stride + row] -= p.shrink;
+        p.model.values[static_cast<std::size_t>(kLogScales + axis) * p.model.stride + row] -=
+            p.shrink;
     }
 }
 
@@ -272,54 +285,62 @@ void launch_list_growing(const Stream& stream, const DensityInputs& in, const st
     launch(stream, "density_list_growing", grid_for(in.model.count, kThreads), list_growing,
            ListGrowingParams{in, places, keys, rows});
 }
-void launch_limit(const Stream& stream, const DensityInputs& in, const std::uint32_t* rows, std::uint32_t room,
-                  std::uint32_t wanted) {
-    launch(stream, "density_limit", grid_for(wanted > room ? wanted - room : 0, kThreads), limit_growth,
-           LimitParams{in, rows, room, wanted});
+void launch_limit(const Stream& stream, const DensityInputs& in, const std::uint32_t* rows,
+                  std::uint32_t room, std::uint32_t wanted) {
+    launch(stream, "density_limit", grid_for(wanted > room ? wanted - room : 0, kThreads),
+           limit_growth, LimitParams{in, rows, room, wanted});
 }
 void launch_count_rows(const Stream& stream, const DensityInputs& in) {
     launch(stream, "density_count_rows", grid_for(in.model.count, kThreads), count_rows, in);
 }
-void launch_list_rows(const Stream& stream, const DensityInputs& in, const std::uint32_t* first, std::uint64_t seed,
-                      std::uint64_t step, const NewRows& out) {
+void launch_list_rows(const Stream& stream, const DensityInputs& in, const std::uint32_t* first,
+                      std::uint64_t seed, std::uint64_t step, const NewRows& out) {
     launch(stream, "density_list_rows", grid_for(in.model.count, kThreads), list_rows,
            ListRowsParams{in, first, seed, step, out});
 }
-void launch_morton_keys(const Stream& stream, const DensityCounts* counts, const float* mean, std::uint32_t rows,
-                        std::uint64_t* keys, std::uint32_t* order) {
-    launch(stream, "morton_keys", grid_for(rows, kThreads), morton_keys, MortonParams{counts, mean, rows, keys, order});
+void launch_morton_keys(const Stream& stream, const DensityCounts* counts, const float* mean,
+                        std::uint32_t rows, std::uint64_t* keys, std::uint32_t* order) {
+    launch(stream, "morton_keys", grid_for(rows, kThreads), morton_keys,
+           MortonParams{counts, mean, rows, keys, order});
 }
-void launch_reorder(const Stream& stream, const NewRows& from, const std::uint32_t* order, std::uint32_t rows,
-                    const NewRows& to) {
-    launch(stream, "density_reorder", grid_for(rows, kThreads), reorder, ReorderParams{from, order, rows, to});
+void launch_reorder(const Stream& stream, const NewRows& from, const std::uint32_t* order,
+                    std::uint32_t rows, const NewRows& to) {
+    launch(stream, "density_reorder", grid_for(rows, kThreads), reorder,
+           ReorderParams{from, order, rows, to});
 }
-void launch_gather_values(const Stream& stream, const ModelView& model, const NewRows& rows, std::uint32_t count,
-                          int first, int planes, float* scratch) {
-    launch(stream, "gather_values", grid_for(std::size_t{count} * static_cast<std::size_t>(planes), kThreads),
-           gather_values, MoveParams{model, rows, count, count, first, planes, scratch});
+void launch_gather_values(const Stream& stream, const ModelView& model, const NewRows& rows,
+                          std::uint32_t count, int first, int planes, float* scratch) {
+    launch(stream, "gather_values",
+           grid_for(std::size_t{count} * static_cast<std::size_t>(planes), kThreads), gather_values,
+           MoveParams{model, rows, count, count, first, planes, scratch});
 }
-void launch_store_values(const Stream& stream, const ModelView& model, std::uint32_t count, int first, int planes,
-                         const float* scratch) {
-    launch(stream, "store_values", grid_for(std::size_t{count} * static_cast<std::size_t>(planes), kThreads),
-           store_values, MoveParams{model, {}, count, count, first, planes, const_cast<float*>(scratch)});
+void launch_store_values(const Stream& stream, const ModelView& model, std::uint32_t count,
+                         int first, int planes, const float* scratch) {
+    launch(stream, "store_values",
+           grid_for(std::size_t{count} * static_cast<std::size_t>(planes), kThreads), store_values,
+           MoveParams{model, {}, count, count, first, planes, const_cast<float*>(scratch)});
 }
-void launch_gather_moments(const Stream& stream, const ModelView& model, const NewRows& rows, std::uint32_t count,
-                           int first, int planes, float* scratch) {
-    launch(stream, "gather_moments", grid_for(std::size_t{count} * static_cast<std::size_t>(planes), kThreads),
+void launch_gather_moments(const Stream& stream, const ModelView& model, const NewRows& rows,
+                           std::uint32_t count, int first, int planes, float* scratch) {
+    launch(stream, "gather_moments",
+           grid_for(std::size_t{count} * static_cast<std::size_t>(planes), kThreads),
            gather_moments, MoveParams{model, rows, count, count, first, planes, scratch});
 }
-void launch_store_moments(const Stream& stream, const ModelView& model, std::uint32_t count, std::uint32_t cleared,
-                          int first, int planes, const float* scratch) {
-    launch(stream, "store_moments", grid_for(std::size_t{cleared} * static_cast<std::size_t>(planes), kThreads),
-           store_moments, MoveParams{model, {}, count, cleared, first, planes, const_cast<float*>(scratch)});
+void launch_store_moments(const Stream& stream, const ModelView& model, std::uint32_t count,
+                          std::uint32_t cleared, int first, int planes, const float* scratch) {
+    launch(stream, "store_moments",
+           grid_for(std::size_t{cleared} * static_cast<std::size_t>(planes), kThreads),
+           store_moments,
+           MoveParams{model, {}, count, cleared, first, planes, const_cast<float*>(scratch)});
 }
-void launch_place_children(const Stream& stream, const ModelView& model, const NewRows& rows, std::uint32_t count,
-                           float shrink) {
+void launch_place_children(const Stream& stream, const ModelView& model, const NewRows& rows,
+                           std::uint32_t count, float shrink) {
     launch(stream, "place_children", grid_for(count, kThreads), place_children,
            ChildrenParams{model, rows, count, shrink});
 }
 void launch_lower_opacity(const Stream& stream, const ModelView& model, float most) {
-    launch(stream, "lower_opacity", grid_for(model.count, kThreads), lower_opacity, OpacityParams{model, most});
+    launch(stream, "lower_opacity", grid_for(model.count, kThreads), lower_opacity,
+           OpacityParams{model, most});
 }
 
 }  // namespace gs::cuda

@@ -1,4 +1,5 @@
-// The kernels of a round of density control. density_round.cpp strings them together; each call only enqueues.
+// The kernels of a round of density control. density_round.cpp strings them together; each call
+// only enqueues.
 #pragma once
 
 #include "renderer/device/cuda/runtime.h"
@@ -10,9 +11,10 @@ namespace gs::cuda {
 
 /// Read back once a round.
 struct DensityCounts {
-    std::uint32_t survivors, wanted;      ///< rows not removed; clones and splits there would be without a limit
+    std::uint32_t survivors,
+        wanted;  ///< rows not removed; clones and splits there would be without a limit
     std::uint32_t cloned, split, pruned;  ///< after the limit
-    std::uint32_t lo[3], hi[3];           ///< bounds of the new rows' finite means, as ordered_bits()
+    std::uint32_t lo[3], hi[3];  ///< bounds of the new rows' finite means, as ordered_bits()
 };
 
 struct DensityInputs {
@@ -29,8 +31,8 @@ void launch_decide(const Stream& stream, const DensityInputs& in);
 void launch_list_growing(const Stream& stream, const DensityInputs& in, const std::uint32_t* places,
                          std::uint32_t* keys, std::uint32_t* rows);
 /// Those from `room` on of the sorted list do not grow.
-void launch_limit(const Stream& stream, const DensityInputs& in, const std::uint32_t* rows, std::uint32_t room,
-                  std::uint32_t wanted);
+void launch_limit(const Stream& stream, const DensityInputs& in, const std::uint32_t* rows,
+                  std::uint32_t room, std::uint32_t wanted);
 /// marks[row] = rows that come of it; cloned, split, pruned.
 void launch_count_rows(const Stream& stream, const DensityInputs& in);
 
@@ -41,30 +43,30 @@ struct NewRows {
     float* mean;  ///< [row][3]
 };
 /// `first`: exclusive sum of the counts. Also bounds of means.
-void launch_list_rows(const Stream& stream, const DensityInputs& in, const std::uint32_t* first, std::uint64_t seed,
-                      std::uint64_t step, const NewRows& out);
+void launch_list_rows(const Stream& stream, const DensityInputs& in, const std::uint32_t* first,
+                      std::uint64_t seed, std::uint64_t step, const NewRows& out);
 /// Morton codes and their rows.
-void launch_morton_keys(const Stream& stream, const DensityCounts* counts, const float* mean, std::uint32_t rows,
-                        std::uint64_t* keys, std::uint32_t* order);
-void launch_reorder(const Stream& stream, const NewRows& from, const std::uint32_t* order, std::uint32_t rows,
-                    const NewRows& to);
+void launch_morton_keys(const Stream& stream, const DensityCounts* counts, const float* mean,
+                        std::uint32_t rows, std::uint64_t* keys, std::uint32_t* order);
+void launch_reorder(const Stream& stream, const NewRows& from, const std::uint32_t* order,
+                    std::uint32_t rows, const NewRows& to);
 
 inline constexpr int kGatheredPlanes = 8;  ///< planes that move at once
 /// Planes first .. first + planes - 1 of the rows' sources, to scratch[plane][rows].
-void launch_gather_values(const Stream& stream, const ModelView& model, const NewRows& rows, std::uint32_t count,
-                          int first, int planes, float* scratch);
+void launch_gather_values(const Stream& stream, const ModelView& model, const NewRows& rows,
+                          std::uint32_t count, int first, int planes, float* scratch);
 /// Back to the model's first rows.
-void launch_store_values(const Stream& stream, const ModelView& model, std::uint32_t count, int first, int planes,
-                         const float* scratch);
-/// The same for moments, of which a plane has two (plane 2 p: m, 2 p + 1: v); new Gaussians start with zero. Rows
-/// count .. cleared - 1 become zero.
-void launch_gather_moments(const Stream& stream, const ModelView& model, const NewRows& rows, std::uint32_t count,
-                           int first, int planes, float* scratch);
-void launch_store_moments(const Stream& stream, const ModelView& model, std::uint32_t count, std::uint32_t cleared,
-                          int first, int planes, const float* scratch);
+void launch_store_values(const Stream& stream, const ModelView& model, std::uint32_t count,
+                         int first, int planes, const float* scratch);
+/// The same for moments, of which a plane has two (plane 2 p: m, 2 p + 1: v); new Gaussians start
+/// with zero. Rows count .. cleared - 1 become zero.
+void launch_gather_moments(const Stream& stream, const ModelView& model, const NewRows& rows,
+                           std::uint32_t count, int first, int planes, float* scratch);
+void launch_store_moments(const Stream& stream, const ModelView& model, std::uint32_t count,
+                          std::uint32_t cleared, int first, int planes, const float* scratch);
 /// Children of a split: where they lie, and smaller.
-void launch_place_children(const Stream& stream, const ModelView& model, const NewRows& rows, std::uint32_t count,
-                           float shrink);
+void launch_place_children(const Stream& stream, const ModelView& model, const NewRows& rows,
+                           std::uint32_t count, float shrink);
 /// Opacity logits above `most` become it.
 void launch_lower_opacity(const Stream& stream, const ModelView& model, float most);
 

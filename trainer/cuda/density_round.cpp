@@ -29,7 +29,8 @@ class Round {
 
   private:
     DensityInputs inputs() {
-        return {run_.view(false), run_.statistics(), rules_, counts_.data(), fates_.data(), marks_.data()};
+        return {run_.view(false), run_.statistics(), rules_,
+                counts_.data(),   fates_.data(),     marks_.data()};
     }
     DensityCounts read_counts() {
         DensityCounts out{};
@@ -38,7 +39,9 @@ class Round {
         return out;
     }
     void limit_growth(std::size_t room, std::size_t wanted);
-    NewRows rows(int which) { return {source_[which].data(), origin_[which].data(), mean_[which].data()}; }
+    NewRows rows(int which) {
+        return {source_[which].data(), origin_[which].data(), mean_[which].data()};
+    }
 
     DeviceRun& run_;
     const Stream& stream_;
@@ -53,7 +56,8 @@ class Round {
                                               DeviceBuffer<std::uint32_t>("density control")};
     DeviceBuffer<Origin> origin_[2] = {DeviceBuffer<Origin>("density control"),
                                        DeviceBuffer<Origin>("density control")};
-    DeviceBuffer<float> mean_[2] = {DeviceBuffer<float>("density control"), DeviceBuffer<float>("density control")};
+    DeviceBuffer<float> mean_[2] = {DeviceBuffer<float>("density control"),
+                                    DeviceBuffer<float>("density control")};
     DeviceBuffer<float> scratch_{"density control"};
 };
 
@@ -71,15 +75,18 @@ DensityCounts Round::decide(std::size_t limit) {
 
 /// The ones pulled hardest grow, equal ones by row.
 void Round::limit_growth(std::size_t room, std::size_t wanted) {
-    DeviceBuffer<std::uint32_t> memory[4] = {
-        DeviceBuffer<std::uint32_t>("density control"), DeviceBuffer<std::uint32_t>("density control"),
-        DeviceBuffer<std::uint32_t>("density control"), DeviceBuffer<std::uint32_t>("density control")};
+    DeviceBuffer<std::uint32_t> memory[4] = {DeviceBuffer<std::uint32_t>("density control"),
+                                             DeviceBuffer<std::uint32_t>("density control"),
+                                             DeviceBuffer<std::uint32_t>("density control"),
+                                             DeviceBuffer<std::uint32_t>("density control")};
     for (auto& buffer : memory) buffer.resize_discard(wanted, stream_);
-    Swap<std::uint32_t> keys{{memory[0].data(), memory[1].data()}}, rows{{memory[2].data(), memory[3].data()}};
+    Swap<std::uint32_t> keys{{memory[0].data(), memory[1].data()}},
+        rows{{memory[2].data(), memory[3].data()}};
     primitives_.exclusive_sum(marks_.data(), sums_.data(), run_.count(), stream_);
     launch_list_growing(stream_, inputs(), sums_.data(), keys.now(), rows.now());
     primitives_.sort_pairs(keys, rows, wanted, 32, stream_);
-    launch_limit(stream_, inputs(), rows.now(), static_cast<std::uint32_t>(room), static_cast<std::uint32_t>(wanted));
+    launch_limit(stream_, inputs(), rows.now(), static_cast<std::uint32_t>(room),
+                 static_cast<std::uint32_t>(wanted));
     stream_.synchronize();
 }
 
@@ -111,7 +118,8 @@ void Round::move(std::size_t rows_wanted) {
     const ModelView model = run_.view(false);
     const auto n = static_cast<std::uint32_t>(rows_wanted);
     const std::size_t before = run_.count();
-    const auto cleared = static_cast<std::uint32_t>(std::max(before, (rows_wanted + kBlock - 1) / kBlock * kBlock));
+    const auto cleared =
+        static_cast<std::uint32_t>(std::max(before, (rows_wanted + kBlock - 1) / kBlock * kBlock));
     for (int first = 0; first < run_.planes(); first += kGatheredPlanes) {
         const int planes = std::min(kGatheredPlanes, run_.planes() - first);
         launch_gather_values(stream_, model, rows(1), n, first, planes, scratch_.data());
@@ -120,7 +128,8 @@ void Round::move(std::size_t rows_wanted) {
     launch_place_children(stream_, model, rows(1), n, std::log(kSplitShrink));
     // Rows given up become padding again: they draw nothing.
     for (int p = 0; p < run_.planes() && before > rows_wanted; ++p)
-        launch_fill(stream_, run_.values() + static_cast<std::size_t>(p) * run_.capacity() + rows_wanted,
+        launch_fill(stream_,
+                    run_.values() + static_cast<std::size_t>(p) * run_.capacity() + rows_wanted,
                     std::bit_cast<std::uint32_t>(run_.padding(p)), before - rows_wanted);
     for (int first = 0; first < 2 * run_.planes(); first += kGatheredPlanes) {
         const int planes = std::min(kGatheredPlanes, 2 * run_.planes() - first);
@@ -140,14 +149,17 @@ DensityReport report_of(const DensityCounts& counts) {
     report.wanted = counts.wanted;
     return report;
 }
-std::size_t rows_after(std::size_t count, const DensityCounts& c) { return count - c.pruned + c.cloned + c.split; }
+std::size_t rows_after(std::size_t count, const DensityCounts& c) {
+    return count - c.pruned + c.cloned + c.split;
+}
 
-DensityReport carry_out(StepEngine& engine, const Stream& stream, const TrainingSettings& settings, double extent,
-                        bool prune_large) {
+DensityReport carry_out(StepEngine& engine, const Stream& stream, const TrainingSettings& settings,
+                        double extent, bool prune_large) {
     DeviceRun& run = engine.arrays();
     Round round(engine, stream, density_rules(settings, extent, prune_large));
     const std::size_t before = run.count();
-    const std::size_t limit = std::max<std::size_t>(1, static_cast<std::size_t>(settings.max_gaussians));
+    const std::size_t limit =
+        std::max<std::size_t>(1, static_cast<std::size_t>(settings.max_gaussians));
     DensityReport report;
     DensityCounts counts = round.decide(limit);
     std::size_t wanted = rows_after(before, counts);
@@ -176,8 +188,9 @@ DensityReport carry_out(StepEngine& engine, const Stream& stream, const Training
 
 }  // namespace
 
-DensityReport density_round_on_device(StepEngine& engine, const Stream& stream, const TrainingSettings& settings,
-                                      double extent, bool prune_large) {
+DensityReport density_round_on_device(StepEngine& engine, const Stream& stream,
+                                      const TrainingSettings& settings, double extent,
+                                      bool prune_large) {
     engine.settle();
     DensityReport report;
     try {

@@ -1,5 +1,6 @@
-// Rounds of density control and opacity resets on the device, with the decisions of trainer/density.cpp: a packed count
-// comes back to the host, everything else stays. Not part of a steady step: they wait. Called by CudaTraining.
+// Rounds of density control and opacity resets on the device, with the decisions of
+// trainer/density.cpp: a packed count comes back to the host, everything else stays. Not part of a
+// steady step: they wait. Called by CudaTraining.
 #pragma once
 
 #include "trainer/cuda/step_engine.h"
@@ -7,8 +8,9 @@
 namespace gs::cuda {
 
 /// After engine.drain(). As gs::densify_and_prune.
-DensityReport density_round_on_device(StepEngine& engine, const Stream& stream, const TrainingSettings& settings,
-                                      double extent, bool prune_large);
+DensityReport density_round_on_device(StepEngine& engine, const Stream& stream,
+                                      const TrainingSettings& settings, double extent,
+                                      bool prune_large);
 /// As gs::reset_opacity.
 void reset_opacity_on_device(StepEngine& engine, const Stream& stream);
 

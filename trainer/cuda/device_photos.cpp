@@ -6,12 +6,12 @@ namespace gs::cuda {
 namespace {
 
 bool trainable(const View& view) {
-    return !view.test && !view.photo.empty() && view.photo.channels == 3 && view.photo.width == view.camera.width &&
-           view.photo.height == view.camera.height;
+    return !view.test && !view.photo.empty() && view.photo.channels == 3 &&
+           view.photo.width == view.camera.width && view.photo.height == view.camera.height;
 }
 bool masked(const View& view) {
-    return !view.mask.empty() && view.mask.width == view.photo.width && view.mask.height == view.photo.height &&
-           view.mask.channels == 1;
+    return !view.mask.empty() && view.mask.width == view.photo.width &&
+           view.mask.height == view.photo.height && view.mask.channels == 1;
 }
 std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
@@ -27,8 +27,10 @@ void DevicePhotos::upload(const Capture& capture, const Stream& stream) {
         photo.width = view.photo.width;
         photo.height = view.photo.height;
         photo.masked = masked(view);
-        const auto ignored = photo.masked ? std::count(view.mask.bytes.begin(), view.mask.bytes.end(), 0) : 0;
-        photo.samples = std::max(1.0, 3.0 * (static_cast<double>(view.photo.pixels()) - static_cast<double>(ignored)));
+        const auto ignored =
+            photo.masked ? std::count(view.mask.bytes.begin(), view.mask.bytes.end(), 0) : 0;
+        photo.samples = std::max(
+            1.0, 3.0 * (static_cast<double>(view.photo.pixels()) - static_cast<double>(ignored)));
         photo.photo = total;
         total += aligned(view.photo.bytes.size());
         photo.mask = total;
@@ -39,9 +41,11 @@ void DevicePhotos::upload(const Capture& capture, const Stream& stream) {
         const View& view = capture.views[i];
         const Photo& photo = photos_[i];
         if (photo.width == 0) continue;
-        copy_to_device(bytes_.data() + photo.photo, view.photo.bytes.data(), view.photo.bytes.size(), stream);
+        copy_to_device(bytes_.data() + photo.photo, view.photo.bytes.data(),
+                       view.photo.bytes.size(), stream);
         if (photo.masked)
-            copy_to_device(bytes_.data() + photo.mask, view.mask.bytes.data(), view.mask.bytes.size(), stream);
+            copy_to_device(bytes_.data() + photo.mask, view.mask.bytes.data(),
+                           view.mask.bytes.size(), stream);
     }
     stream.synchronize();
 }

@@ -1,5 +1,5 @@
-// DevicePhotos: the training photos and masks of a capture as bytes in device memory, sent once when a run starts.
-// Owned by StepEngine.
+// DevicePhotos: the training photos and masks of a capture as bytes in device memory, sent once
+// when a run starts. Owned by StepEngine.
 #pragma once
 
 #include <vector>

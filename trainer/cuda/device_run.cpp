@@ -97,15 +97,19 @@ bool DeviceRun::grow(std::size_t capacity, std::string& why) {
         for (std::size_t p = 0; p < planes; ++p) {
             float* plane = values.data() + p * capacity;
             copy_on_device(plane, values_.data() + p * before, before * sizeof(float), stream_);
-            launch_fill(stream_, plane + before, std::bit_cast<std::uint32_t>(padding_[p]), capacity - before);
+            launch_fill(stream_, plane + before, std::bit_cast<std::uint32_t>(padding_[p]),
+                        capacity - before);
         }
         copy_on_device(moments.data(), moments_.data(), moments_.size() * sizeof(float), stream_);
-        fill_bytes(moments.data() + moments_.size(), 0, (moments.size() - moments_.size()) * sizeof(float), stream_);
-        copy_on_device(last_step.data(), last_step_.data(), before * sizeof(std::uint32_t), stream_);
+        fill_bytes(moments.data() + moments_.size(), 0,
+                   (moments.size() - moments_.size()) * sizeof(float), stream_);
+        copy_on_device(last_step.data(), last_step_.data(), before * sizeof(std::uint32_t),
+                       stream_);
         launch_fill(stream_, last_step.data() + before, 0, capacity - before);
         for (int i = 0; i < 3; ++i) {
             copy_on_device(statistics[i].data(), old[i]->data(), before * sizeof(float), stream_);
-            fill_bytes(statistics[i].data() + before, 0, (capacity - before) * sizeof(float), stream_);
+            fill_bytes(statistics[i].data() + before, 0, (capacity - before) * sizeof(float),
+                       stream_);
         }
         stream_.synchronize();
         values_ = std::move(values);
@@ -128,19 +132,22 @@ void DeviceRun::clear_statistics() {
 }
 
 void DeviceRun::clear_moments(int plane) {
-    const std::size_t per_plane = 2 * kBlock, per_block = static_cast<std::size_t>(planes()) * per_plane;
-    launch_fill_rows(stream_, moments_.data() + static_cast<std::size_t>(plane) * per_plane, 0, capacity_ / kBlock,
-                     per_block, per_plane);
+    const std::size_t per_plane = 2 * kBlock,
+                      per_block = static_cast<std::size_t>(planes()) * per_plane;
+    launch_fill_rows(stream_, moments_.data() + static_cast<std::size_t>(plane) * per_plane, 0,
+                     capacity_ / kBlock, per_block, per_plane);
 }
 
-void DeviceRun::set_last_step(std::uint32_t step) { launch_fill(stream_, last_step_.data(), step, last_step_.size()); }
+void DeviceRun::set_last_step(std::uint32_t step) {
+    launch_fill(stream_, last_step_.data(), step, last_step_.size());
+}
 
 std::vector<MemoryUse> DeviceRun::memory() const {
-    return {
-        {"parameters", values_.capacity_bytes() + bounds_.capacity_bytes()},
-        {"Adam moments",
-         moments_.capacity_bytes() + last_step_.capacity_bytes() + pending_.capacity_bytes() + decay_.capacity_bytes()},
-        {"density statistics", gradient_sum_.capacity_bytes() + views_.capacity_bytes() + radius_px_.capacity_bytes()}};
+    return {{"parameters", values_.capacity_bytes() + bounds_.capacity_bytes()},
+            {"Adam moments", moments_.capacity_bytes() + last_step_.capacity_bytes() +
+                                 pending_.capacity_bytes() + decay_.capacity_bytes()},
+            {"density statistics", gradient_sum_.capacity_bytes() + views_.capacity_bytes() +
+                                       radius_px_.capacity_bytes()}};
 }
 
 }  // namespace gs::cuda

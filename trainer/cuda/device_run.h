@@ -1,5 +1,5 @@
-// DeviceRun: what a run has learned, in device memory: parameters, moments, statistics, bounds, and the tables lazy
-// Adam reads. Same layouts as RunArrays. Owned by StepEngine.
+// DeviceRun: what a run has learned, in device memory: parameters, moments, statistics, bounds, and
+// the tables lazy Adam reads. Same layouts as RunArrays. Owned by StepEngine.
 #pragma once
 
 #include <string>
@@ -36,8 +36,8 @@ class DeviceRun {
 
     /// After density control has put `count` rows in place.
     void set_count(std::size_t count) { count_ = count; }
-    /// Room for `capacity` rows, content kept; new rows are padding that draws nothing. False, with the device's words
-    /// in `why`, and nothing changed, when memory is exhausted.
+    /// Room for `capacity` rows, content kept; new rows are padding that draws nothing. False, with
+    /// the device's words in `why`, and nothing changed, when memory is exhausted.
     bool grow(std::size_t capacity, std::string& why);
     void clear_statistics();
     void clear_moments(int plane);

@@ -21,8 +21,8 @@ void fill_rows(FillParams p) {
 
 }  // namespace
 
-void launch_fill_rows(const Stream& stream, void* to, std::uint32_t word, std::size_t rows, std::size_t stride,
-                      std::size_t width) {
+void launch_fill_rows(const Stream& stream, void* to, std::uint32_t word, std::size_t rows,
+                      std::size_t stride, std::size_t width) {
     launch(stream, "fill_rows", grid_for(rows * width, kThreads), fill_rows,
            FillParams{static_cast<std::uint32_t*>(to), word, rows, stride, width});
 }

@@ -1,6 +1,7 @@
-// One thread block per 32 x 16 pixels, channel after channel. Shared memory holds the tile's pixels with ten more on
-// each side, then sums along rows, then in the same place the derivatives of SSIM and their sums along rows. Windows
-// are as in trainer/loss.cpp: separable, eleven taps, zero outside.
+// One thread block per 32 x 16 pixels, channel after channel. Shared memory holds the tile's pixels
+// with ten more on each side, then sums along rows, then in the same place the derivatives of SSIM
+// and their sums along rows. Windows are as in trainer/loss.cpp: separable, eleven taps, zero
+// outside.
 #include "renderer/device/cuda/kernel.cuh"
 #include "renderer/device/cuda/launch.h"
 #include "trainer/cuda/loss.h"
@@ -10,17 +11,22 @@ namespace {
 
 constexpr int kReach = 5, kTaps = 2 * kReach + 1;
 constexpr int kTileWidth = 32, kTileHeight = 16, kThreads = 256;
-constexpr int kInputWidth = kTileWidth + 4 * kReach, kInputHeight = kTileHeight + 4 * kReach;  // 52 x 36
-constexpr int kMapWidth = kTileWidth + 2 * kReach, kMapHeight = kTileHeight + 2 * kReach;      // 42 x 26
-constexpr int kInputs = kInputWidth * kInputHeight, kRowSums = kMapWidth * kInputHeight, kMaps = kMapWidth * kMapHeight;
+constexpr int kInputWidth = kTileWidth + 4 * kReach,
+              kInputHeight = kTileHeight + 4 * kReach;  // 52 x 36
+constexpr int kMapWidth = kTileWidth + 2 * kReach,
+              kMapHeight = kTileHeight + 2 * kReach;  // 42 x 26
+constexpr int kInputs = kInputWidth * kInputHeight, kRowSums = kMapWidth * kInputHeight,
+              kMaps = kMapWidth * kMapHeight;
 constexpr int kSpread = kTileWidth * kMapHeight;
 constexpr int kMapsPerThread = (kMaps + kThreads - 1) / kThreads;
-static_assert(3 * kMaps + 3 * kSpread <= 4 * kRowSums, "derivatives and their sums lie where the row sums were");
+static_assert(3 * kMaps + 3 * kSpread <= 4 * kRowSums,
+              "derivatives and their sums lie where the row sums were");
 
 /// exp(-d^2 / (2 1.5^2)) divided by its sum, d = 0..5.
 GS_DEVICE float tap(int distance) {
-    constexpr float kWindow[kReach + 1] = {0.266011724861794f,  0.213005537711254f,   0.109360689509700f,
-                                           0.0360007721284308f, 0.00759875813523919f, 0.00102838008447911f};
+    constexpr float kWindow[kReach + 1] = {0.266011724861794f,   0.213005537711254f,
+                                           0.109360689509700f,   0.0360007721284308f,
+                                           0.00759875813523919f, 0.00102838008447911f};
     return kWindow[distance];
 }
 GS_DEVICE float tap_at(int k) { return tap(k < kReach ? kReach - k : k - kReach); }
@@ -30,7 +36,8 @@ struct Tile {
     const LossInputs* in;
     int x0, y0;
     GS_DEVICE std::size_t pixel(int x, int y) const {
-        return static_cast<std::size_t>(y) * static_cast<std::size_t>(in->width) + static_cast<std::size_t>(x);
+        return static_cast<std::size_t>(y) * static_cast<std::size_t>(in->width) +
+               static_cast<std::size_t>(x);
     }
     GS_DEVICE bool counts(int x, int y) const {
         return x >= 0 && y >= 0 && x < in->width && y < in->height &&
@@ -51,21 +58,27 @@ GS_DEVICE SsimPoint ssim_point(float mx, float my, float squares, float product)
     const float b1 = m2 + c1, b2 = (squares - m2) + c2;
     const float inverse = 1.0f / (b1 * b2), s = a1 * a2 * inverse;
     const float s_over_b1 = s * inverse * b2, s_over_b2 = s * inverse * b1;
-    return {s, 2.0f * (my * (a2 - a1) * inverse + mx * (s_over_b2 - s_over_b1)), -s_over_b2, 2.0f * a1 * inverse};
+    return {s, 2.0f * (my * (a2 - a1) * inverse + mx * (s_over_b2 - s_over_b1)), -s_over_b2,
+            2.0f * a1 * inverse};
 }
 
 /// Picture and photo of a channel into shared memory, zero where nothing counts.
 template <class Shared>
-GS_DEVICE void load_tile(const Tile& tile, const LossJob& job, int channel, Shared& pictures, Shared& photos) {
-    const std::size_t plane = static_cast<std::size_t>(channel) * static_cast<std::size_t>(tile.in->width) *
+GS_DEVICE void load_tile(const Tile& tile, const LossJob& job, int channel, Shared& pictures,
+                         Shared& photos) {
+    const std::size_t plane = static_cast<std::size_t>(channel) *
+                              static_cast<std::size_t>(tile.in->width) *
                               static_cast<std::size_t>(tile.in->height);
     for (int i = static_cast<int>(threadIdx.x); i < kInputs; i += kThreads) {
-        const int x = tile.x0 - 2 * kReach + i % kInputWidth, y = tile.y0 - 2 * kReach + i / kInputWidth;
+        const int x = tile.x0 - 2 * kReach + i % kInputWidth,
+                  y = tile.y0 - 2 * kReach + i / kInputWidth;
         float picture = 0.0f, photo = 0.0f;
         if (tile.counts(x, y)) {
             const std::size_t pixel = tile.pixel(x, y);
             picture = job.picture[plane + pixel];
-            photo = static_cast<float>(tile.in->photo[3 * pixel + static_cast<std::size_t>(channel)]) / 255.0f;
+            photo =
+                static_cast<float>(tile.in->photo[3 * pixel + static_cast<std::size_t>(channel)]) /
+                255.0f;
         }
         pictures[i] = picture;
         photos[i] = photo;
@@ -100,7 +113,8 @@ GS_DEVICE float sum_down(const Shared& sums, int map, int place) {
     for (int k = 0; k < kTaps; ++k) sum += tap_at(k) * sums[map * kRowSums + place + k * kMapWidth];
     return sum;
 }
-/// Derivatives, kept in registers until everyone has read the sums. Returns the SSIM of the tile's own pixels.
+/// Derivatives, kept in registers until everyone has read the sums. Returns the SSIM of the tile's
+/// own pixels.
 template <class Shared>
 GS_DEVICE float derive(const Tile& tile, const Shared& sums, SsimPoint (&points)[kMapsPerThread]) {
     float ssim = 0;
@@ -111,9 +125,10 @@ GS_DEVICE float derive(const Tile& tile, const Shared& sums, SsimPoint (&points)
         if (i >= kMaps) continue;
         const int column = i % kMapWidth, row = i / kMapWidth;
         if (!tile.counts(tile.x0 - kReach + column, tile.y0 - kReach + row)) continue;
-        points[n] = ssim_point(sum_down(sums, 0, i), sum_down(sums, 1, i), sum_down(sums, 2, i), sum_down(sums, 3, i));
-        const bool own =
-            column >= kReach && column < kReach + kTileWidth && row >= kReach && row < kReach + kTileHeight;
+        points[n] = ssim_point(sum_down(sums, 0, i), sum_down(sums, 1, i), sum_down(sums, 2, i),
+                               sum_down(sums, 3, i));
+        const bool own = column >= kReach && column < kReach + kTileWidth && row >= kReach &&
+                         row < kReach + kTileHeight;
         if (own) ssim += points[n].ssim;
     }
     return ssim;
@@ -143,14 +158,16 @@ template <class Shared>
 GS_DEVICE float spread_down(const Shared& shared, int map, int pixel) {
     float sum = 0;
     GS_UNROLL
-    for (int k = 0; k < kTaps; ++k) sum += tap_at(k) * shared[3 * kMaps + map * kSpread + pixel + k * kTileWidth];
+    for (int k = 0; k < kTaps; ++k)
+        sum += tap_at(k) * shared[3 * kMaps + map * kSpread + pixel + k * kTileWidth];
     return sum;
 }
 
 /// Sum over the block, valid in thread 0. `warps`: shared, [8].
 template <class Shared>
 GS_DEVICE double block_sum(double x, Shared& warps) {
-    for (int distance = 16; distance > 0; distance /= 2) x += __shfl_xor_sync(kAllLanes, x, distance);
+    for (int distance = 16; distance > 0; distance /= 2)
+        x += __shfl_xor_sync(kAllLanes, x, distance);
     __syncthreads();
     if (lane_id() == 0) warps[warp_id()] = x;
     __syncthreads();
@@ -167,7 +184,8 @@ void photo_loss(LossJob job) {
     GS_SHARED(float, sums, 4 * kRowSums);
     GS_SHARED(double, warps, kThreads / kWarp);
     if (job.counts != nullptr && job.counts->overflow != 0) return;
-    const int across = (job.inputs->width + kTileWidth - 1) / kTileWidth, block = static_cast<int>(blockIdx.x);
+    const int across = (job.inputs->width + kTileWidth - 1) / kTileWidth,
+              block = static_cast<int>(blockIdx.x);
     const Tile tile{job.inputs, block % across * kTileWidth, block / across * kTileHeight};
     const float l1_scale = job.inputs->l1_scale, ssim_scale = job.inputs->ssim_scale;
     float l1 = 0, mse = 0, ssim = 0;  // of six pixels and fifteen map values at most
@@ -186,18 +204,21 @@ void photo_loss(LossJob job) {
                                              static_cast<std::size_t>(job.inputs->width) *
                                              static_cast<std::size_t>(job.inputs->height);
         for (int i = static_cast<int>(threadIdx.x); i < kTileWidth * kTileHeight; i += kThreads) {
-            const int column = i % kTileWidth, row = i / kTileWidth, x = tile.x0 + column, y = tile.y0 + row;
+            const int column = i % kTileWidth, row = i / kTileWidth, x = tile.x0 + column,
+                      y = tile.y0 + row;
             if (x >= job.inputs->width || y >= job.inputs->height) continue;
             const bool counts = tile.counts(x, y);
             const int at = (row + 2 * kReach) * kInputWidth + column + 2 * kReach;
-            const float picture = pictures[at], photo = photos[at], difference = counts ? picture - photo : 0.0f;
+            const float picture = pictures[at], photo = photos[at],
+                        difference = counts ? picture - photo : 0.0f;
             l1 += fabsf(difference);
             mse += difference * difference;
             if (job.gradient == nullptr) continue;
             float g = difference > 0.0f ? l1_scale : difference < 0.0f ? -l1_scale : 0.0f;
             if (counts)
-                g += ssim_scale * (spread_down(sums, 0, i) + 2.0f * picture * spread_down(sums, 1, i) +
-                                   photo * spread_down(sums, 2, i));
+                g += ssim_scale *
+                     (spread_down(sums, 0, i) + 2.0f * picture * spread_down(sums, 1, i) +
+                      photo * spread_down(sums, 2, i));
             gradient[tile.pixel(x, y)] = g;
         }
     }

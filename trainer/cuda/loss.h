@@ -1,5 +1,5 @@
-// Loss on the device: the value and gradient of trainer/loss.h, from pictures and photos in device memory. Used by the
-// training step.
+// Loss on the device: the value and gradient of trainer/loss.h, from pictures and photos in device
+// memory. Used by the training step.
 #pragma once
 
 #include "renderer/device/cuda/runtime.h"
@@ -13,12 +13,13 @@ struct LossPartial {
 };
 
 struct LossJob {
-    const LossInputs* inputs;   ///< device memory
-    const float* picture;       ///< [3][height][width]
-    float* gradient;            ///< the same, or null
-    LossPartial* partials;      ///< [loss_blocks(width, height)]
-    const FrameCounts* counts;  ///< of the picture's frame, or null: a frame that did not fit has no loss
-    RunFlags* flags;            ///< or null
+    const LossInputs* inputs;  ///< device memory
+    const float* picture;      ///< [3][height][width]
+    float* gradient;           ///< the same, or null
+    LossPartial* partials;     ///< [loss_blocks(width, height)]
+    const FrameCounts*
+        counts;       ///< of the picture's frame, or null: a frame that did not fit has no loss
+    RunFlags* flags;  ///< or null
     StepResult* result;
 };
 

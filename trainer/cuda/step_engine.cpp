@@ -7,7 +7,12 @@
 namespace gs::cuda {
 
 StepEngine::StepEngine(const Stream& stream)
-    : stream_(stream), timers_(stream), pipeline_(stream), run_(stream), feed_(stream), graphs_(stream) {
+    : stream_(stream),
+      timers_(stream),
+      pipeline_(stream),
+      run_(stream),
+      feed_(stream),
+      graphs_(stream) {
     pipeline_.time(&timers_);
     pipeline_.time(&timers_);
     for (std::size_t i = 0; i < kMostInFlight; ++i) reached_.emplace_back();
@@ -18,7 +23,8 @@ void StepEngine::start(const Capture& capture, RunArrays arrays) {
     tables_ = AdamTables();
     tables_.refresh(clock_);
     // A table longer than that is settled by the first step.
-    const std::size_t table_rows = std::max<std::size_t>(AdamTables::kLongestSleep, clock_.pending[0].size()) + 2;
+    const std::size_t table_rows =
+        std::max<std::size_t>(AdamTables::kLongestSleep, clock_.pending[0].size()) + 2;
     run_.upload(arrays, table_rows);
     photos_.upload(capture, stream_);
     feed_.start(table_rows);
@@ -93,7 +99,8 @@ FrameLimits StepEngine::limits_of(const StepPlan& plan) const {
     limits.isects = room.isects;
     limits.width = camera.width;
     limits.height = camera.height;
-    limits.tiles = ((camera.width + kTileSize - 1) / kTileSize) * ((camera.height + kTileSize - 1) / kTileSize);
+    limits.tiles = ((camera.width + kTileSize - 1) / kTileSize) *
+                   ((camera.height + kTileSize - 1) / kTileSize);
     limits.gradients = true;
     limits.counters = plan.options.counters;
     return limits;
@@ -115,7 +122,8 @@ void StepEngine::fill_inputs(const StepPlan& plan, StepInputs& in) const {
 }
 
 void StepEngine::enqueue(const StepPlan& plan) {
-    Flight flight{plan, clock_, bounds_valid_, next_slot_, static_cast<std::uint32_t>(run_.count())};
+    Flight flight{plan, clock_, bounds_valid_, next_slot_,
+                  static_cast<std::uint32_t>(run_.count())};
     const int planes = plane_count(plan.options.sh_degree);
     if (AdamTables::must_settle(clock_, plan.rates)) {
         clock_.planes = std::min(std::max(clock_.planes, planes), run_.planes());
@@ -123,7 +131,8 @@ void StepEngine::enqueue(const StepPlan& plan) {
         clock_.highest = plan.rates;
     }
     const FrameLimits limits = limits_of(plan);
-    const std::size_t pixels = static_cast<std::size_t>(limits.width) * static_cast<std::size_t>(limits.height);
+    const std::size_t pixels =
+        static_cast<std::size_t>(limits.width) * static_cast<std::size_t>(limits.height);
     picture_.resize_discard(3 * pixels, stream_);
     gradient_.resize_discard(3 * pixels, stream_);
     partials_.resize_discard(loss_blocks(limits.width, limits.height), stream_);
@@ -158,7 +167,8 @@ void StepEngine::enqueue_step(const FrameLimits& limits) {
 
 void StepEngine::enqueue_kernels(const FrameLimits& limits) {
     const StepInputs* inputs = feed_.inputs();
-    launch_intake(stream_, {inputs, feed_.rows(), pipeline_.arrays().constants, run_.clock(), run_.pending()});
+    launch_intake(stream_, {inputs, feed_.rows(), pipeline_.arrays().constants, run_.clock(),
+                            run_.pending()});
     const ModelView model = run_.view(true);
     if (!bounds_valid_) launch_bounds(stream_, model, inputs, Blocks::all);
     bounds_valid_ = true;
@@ -170,13 +180,15 @@ void StepEngine::enqueue_kernels(const FrameLimits& limits) {
     {
         const StageScope scope(&timers_, Stage::loss);
         launch_loss(stream_, limits.width, limits.height,
-                    {&inputs->loss, picture_.data(), gradient_.data(), partials_.data(), pipeline_.arrays().counts,
-                     run_.flags(), result_.data()});
+                    {&inputs->loss, picture_.data(), gradient_.data(), partials_.data(),
+                     pipeline_.arrays().counts, run_.flags(), result_.data()});
     }
-    pipeline_.blend_backward(picture, {gradient_.data(), nullptr, nullptr}, BackwardVariant::sub_tile);
+    pipeline_.blend_backward(picture, {gradient_.data(), nullptr, nullptr},
+                             BackwardVariant::sub_tile);
     // Adam is in it.
     const StageScope scope(&timers_, Stage::project_backward);
-    launch_adam_step(stream_, limits, pipeline_.arrays(), model, inputs, run_.flags(), run_.statistics());
+    launch_adam_step(stream_, limits, pipeline_.arrays(), model, inputs, run_.flags(),
+                     run_.statistics());
     launch_bounds(stream_, model, inputs, Blocks::touched);
 }
 
@@ -210,15 +222,18 @@ void StepEngine::collect() {
     }
 }
 
-/// The host's side of the run as it was before a step that changed nothing, and more room for its view.
+/// The host's side of the run as it was before a step that changed nothing, and more room for its
+/// view.
 void StepEngine::go_back(const Flight& failed) {
     const FrameCounts& needed = readings_[failed.slot].counts;
     rooms_.learn(failed.plan.view_index, needed);
     if (std::max(needed.visible, needed.isects) > kMostRoom)
-        throw DeviceError(fmt::format("view {} needs more than {} pairs of Gaussian and tile, more than this device is "
-                                      "given; the last good step is kept",
-                                      failed.plan.view->name, kMostRoom),
-                          true);
+        throw DeviceError(
+            fmt::format(
+                "view {} needs more than {} pairs of Gaussian and tile, more than this device is "
+                "given; the last good step is kept",
+                failed.plan.view->name, kMostRoom),
+            true);
     clock_ = failed.before;
     bounds_valid_ = failed.bounds_were_valid;
     tables_ = AdamTables();
@@ -227,8 +242,8 @@ void StepEngine::go_back(const Flight& failed) {
     fill_bytes(run_.flags(), 0, sizeof(RunFlags), stream_);
 }
 
-/// The oldest step under way did not fit: it and those behind it have changed nothing and are carried out once more,
-/// one after the other.
+/// The oldest step under way did not fit: it and those behind it have changed nothing and are
+/// carried out once more, one after the other.
 void StepEngine::carry_out_again() {
     stream_.synchronize();
     std::deque<Flight> halted;
@@ -255,7 +270,8 @@ void StepEngine::carry_out_again() {
 std::vector<MemoryUse> StepEngine::memory() const {
     std::vector<MemoryUse> out = run_.memory();
     out.push_back({"forward state", pipeline_.bytes(), true, pipeline_.high_water()});
-    out.push_back({"pictures", picture_.capacity_bytes() + gradient_.capacity_bytes() + partials_.capacity_bytes()});
+    out.push_back({"pictures", picture_.capacity_bytes() + gradient_.capacity_bytes() +
+                                   partials_.capacity_bytes()});
     out.push_back({"photos", photos_.bytes()});
     return out;
 }

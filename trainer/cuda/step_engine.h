@@ -1,7 +1,7 @@
-// StepEngine: training steps on a device, some of them under way at any time. run() enqueues a step and returns; what
-// it measured is known one or two steps later. A step whose frame does not fit stops the run on the device: it and all
-// steps behind it change nothing, and once the host sees it they are carried out again with more room. Owned by
-// CudaTraining.
+// StepEngine: training steps on a device, some of them under way at any time. run() enqueues a step
+// and returns; what it measured is known one or two steps later. A step whose frame does not fit
+// stops the run on the device: it and all steps behind it change nothing, and once the host sees it
+// they are carried out again with more room. Owned by CudaTraining.
 #pragma once
 
 #include <deque>
@@ -28,10 +28,12 @@ class StepEngine {
     void run(const StepPlan& plan);
     /// The oldest outcome nobody has taken yet.
     std::optional<StepOutcome> take_outcome();
-    /// Waits until every step is done, the ones that did not fit included; what reads the model then sees it as it is.
+    /// Waits until every step is done, the ones that did not fit included; what reads the model
+    /// then sees it as it is.
     void drain();
 
-    /// Everybody up to date, steps done or not waited for: drain() first. Bounds are made anew by the next step.
+    /// Everybody up to date, steps done or not waited for: drain() first. Bounds are made anew by
+    /// the next step.
     void settle();
     /// Rows were moved, added or removed, `factor` times as many as before.
     void rows_changed(double factor);
@@ -48,8 +50,9 @@ class StepEngine {
 
   private:
     static constexpr std::size_t kMostInFlight = 3;
-    static constexpr std::uint64_t kTimedEvery = 16;  ///< stages inside a recorded step cannot be timed: that often one
-                                                      ///< is enqueued kernel by kernel
+    static constexpr std::uint64_t kTimedEvery =
+        16;  ///< stages inside a recorded step cannot be timed: that often one
+             ///< is enqueued kernel by kernel
     struct Reading {
         StepResult result;
         FrameCounts counts;

@@ -27,20 +27,24 @@ StepInputs& StepFeed::open() {
 void StepFeed::send(const AdamClock& clock, const AdamTables& tables) {
     StepInputs& in = *reinterpret_cast<StepInputs*>(slot());
     const auto entries = static_cast<std::uint32_t>(clock.pending[0].size());
-    // A step changes the last kLiveEntries rows and adds one; what the device has missed is more than that.
+    // A step changes the last kLiveEntries rows and adds one; what the device has missed is more
+    // than that.
     const bool follows = sent_base_ == clock.base && sent_steps_ <= clock.steps;
-    const std::uint32_t live = static_cast<std::uint32_t>(AdamTables::kLiveEntries) + (clock.steps - sent_steps_);
+    const std::uint32_t live =
+        static_cast<std::uint32_t>(AdamTables::kLiveEntries) + (clock.steps - sent_steps_);
     in.first_row = follows ? entries - std::min(entries, live) : 0;
     in.rows = entries - in.first_row;
     CHECK(kRowsAt + in.rows * kPendingColumns * sizeof(float) <= slot_bytes_, "{} rows", in.rows);
     float* rows = reinterpret_cast<float*>(slot() + kRowsAt);
     for (std::uint32_t i = 0; i < in.rows; ++i)
         for (std::size_t g = 0; g < kPendingColumns; ++g)
-            rows[i * kPendingColumns + g] = g < kLearningGroups ? tables.pending(g)[in.first_row + i] : 0.0f;
+            rows[i * kPendingColumns + g] =
+                g < kLearningGroups ? tables.pending(g)[in.first_row + i] : 0.0f;
     in.clock = {clock.base, clock.steps, clock.planes, 0};
     sent_base_ = clock.base;
     sent_steps_ = clock.steps;
-    copy_to_device(staging_.data(), slot(), kRowsAt + in.rows * kPendingColumns * sizeof(float), stream_);
+    copy_to_device(staging_.data(), slot(), kRowsAt + in.rows * kPendingColumns * sizeof(float),
+                   stream_);
     sent_[current_].record(stream_);
 }
 

@@ -1,5 +1,5 @@
-// StepFeed: the way of a step's numbers to the device: a ring of page-locked records, each with the rows of the
-// optimizer's table that changed, and one copy a step. Owned by StepEngine.
+// StepFeed: the way of a step's numbers to the device: a ring of page-locked records, each with the
+// rows of the optimizer's table that changed, and one copy a step. Owned by StepEngine.
 #pragma once
 
 #include <cstddef>
@@ -20,14 +20,19 @@ class StepFeed {
     void send_all_next() { sent_base_ = ~0u; }
 
     /// The device has the tables of this clock.
-    bool current(const AdamClock& clock) const { return sent_base_ == clock.base && sent_steps_ == clock.steps; }
+    bool current(const AdamClock& clock) const {
+        return sent_base_ == clock.base && sent_steps_ == clock.steps;
+    }
 
-    /// A record to fill in. Polls until a slot is free, which it is unless more than kSlots are under way.
+    /// A record to fill in. Polls until a slot is free, which it is unless more than kSlots are
+    /// under way.
     StepInputs& open();
     /// Adds clock and table, enqueues the copy.
     void send(const AdamClock& clock, const AdamTables& tables);
 
-    const StepInputs* inputs() const { return reinterpret_cast<const StepInputs*>(staging_.data()); }
+    const StepInputs* inputs() const {
+        return reinterpret_cast<const StepInputs*>(staging_.data());
+    }
     const float* rows() const { return reinterpret_cast<const float*>(staging_.data() + kRowsAt); }
 
   private:

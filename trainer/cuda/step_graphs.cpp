@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "renderer/base/log.h"
+#include "base/log.h"
 
 namespace gs::cuda {
 namespace {
@@ -28,12 +28,14 @@ bool StepGraphs::run(const StepShape& shape, const std::function<void()>& enqueu
     if (!enabled_) return false;
     // Graphs of arrays that are no more are of no use.
     if (!entries_.empty() && entries_.front().shape.generation != shape.generation) clear();
-    auto entry = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.shape == shape; });
+    auto entry = std::find_if(entries_.begin(), entries_.end(),
+                              [&](const Entry& e) { return e.shape == shape; });
     if (entry == entries_.end()) {
         if (entries_.size() >= kMostShapes) {
             // The one used least makes room.
-            entry = std::min_element(entries_.begin(), entries_.end(),
-                                     [](const Entry& a, const Entry& b) { return a.uses < b.uses; });
+            entry =
+                std::min_element(entries_.begin(), entries_.end(),
+                                 [](const Entry& a, const Entry& b) { return a.uses < b.uses; });
             destroy(entry->graph);
             recorded_ -= entry->graph != nullptr;
             entries_.erase(entry);
@@ -42,7 +44,9 @@ bool StepGraphs::run(const StepShape& shape, const std::function<void()>& enqueu
         entry = entries_.end() - 1;
     }
     ++entry->uses;
-    if (entry->graph == nullptr && (entry->uses <= kUsesBeforeRecording || !record(*entry, enqueue))) return false;
+    if (entry->graph == nullptr &&
+        (entry->uses <= kUsesBeforeRecording || !record(*entry, enqueue)))
+        return false;
     check(cudaGraphLaunch(entry->graph, stream_.get()), "replaying a step");
     return true;
 }
@@ -51,13 +55,15 @@ bool StepGraphs::run(const StepShape& shape, const std::function<void()>& enqueu
 bool StepGraphs::record(Entry& entry, const std::function<void()>& enqueue) {
     cudaGraph_t graph = nullptr;
     try {
-        check(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal), "recording a step");
+        check(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal),
+              "recording a step");
         enqueue();
         check(cudaStreamEndCapture(stream_.get(), &graph), "recording a step");
         check(cudaGraphInstantiate(&entry.graph, graph, 0), "recording a step");
     } catch (const DeviceError& error) {
         cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-        if (cudaStreamIsCapturing(stream_.get(), &status) == cudaSuccess && status != cudaStreamCaptureStatusNone)
+        if (cudaStreamIsCapturing(stream_.get(), &status) == cudaSuccess &&
+            status != cudaStreamCaptureStatusNone)
             (void)cudaStreamEndCapture(stream_.get(), &graph);
         (void)cudaGetLastError();
         if (graph != nullptr) (void)cudaGraphDestroy(graph);

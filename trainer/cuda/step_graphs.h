@@ -1,6 +1,7 @@
-// StepGraphs: steps recorded as CUDA graphs. A step's kernels and their parameters depend on nothing but the room it is
-// given and where arrays lie (all that changes from step to step is read from device memory), so the steps of one shape
-// are recorded once and replayed. Owned by StepEngine.
+// StepGraphs: steps recorded as CUDA graphs. A step's kernels and their parameters depend on
+// nothing but the room it is given and where arrays lie (all that changes from step to step is read
+// from device memory), so the steps of one shape are recorded once and replayed. Owned by
+// StepEngine.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +29,16 @@ class StepGraphs {
     StepGraphs(const StepGraphs&) = delete;
     StepGraphs& operator=(const StepGraphs&) = delete;
     void enable(bool on);
-    /// True: the step has been enqueued, by replaying or by recording what `enqueue` enqueues. False: the caller does
-    /// it, because a step of this shape is too rare, or recording does not work here (said once in the log).
+    /// True: the step has been enqueued, by replaying or by recording what `enqueue` enqueues.
+    /// False: the caller does it, because a step of this shape is too rare, or recording does not
+    /// work here (said once in the log).
     bool run(const StepShape& shape, const std::function<void()>& enqueue);
     void clear();
     std::size_t size() const { return recorded_; }
 
   private:
-    static constexpr std::uint32_t kUsesBeforeRecording = 8;  ///< recording costs as much as several steps' launches
+    static constexpr std::uint32_t kUsesBeforeRecording =
+        8;  ///< recording costs as much as several steps' launches
     static constexpr std::size_t kMostShapes = 64;
     struct Entry {
         StepShape shape;

@@ -1,6 +1,7 @@
-// What the kernels of a training step read from and write to device memory besides the frame: the step's numbers, the
-// run's flags, the result. The host fills StepInputs in page-locked memory and sends it ahead of each step, so that no
-// kernel parameter changes from one step to the next. Private to trainer/cuda.
+// What the kernels of a training step read from and write to device memory besides the frame: the
+// step's numbers, the run's flags, the result. The host fills StepInputs in page-locked memory and
+// sends it ahead of each step, so that no kernel parameter changes from one step to the next.
+// Private to trainer/cuda.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +36,8 @@ struct StepInputs {
     std::uint32_t first_row, rows;  ///< of LazyView::pending that follow
 };
 
-/// Of the run. A frame that did not fit stops it: no kernel changes parameters, moments or statistics until the host
-/// has made room and clears the flag.
+/// Of the run. A frame that did not fit stops it: no kernel changes parameters, moments or
+/// statistics until the host has made room and clears the flag.
 struct RunFlags {
     std::uint32_t halted;
     std::uint32_t go;  ///< of the step under way: not halted, fits, its loss finite

@@ -1,5 +1,5 @@
-// StepRooms: how much room the next step of a view gets: what that view last needed and a quarter more, else as much as
-// any view did, else a guess. Owned by StepEngine.
+// StepRooms: how much room the next step of a view gets: what that view last needed and a quarter
+// more, else as much as any view did, else a guess. Owned by StepEngine.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,8 @@ class StepRooms {
     /// A step of `view` needed this.
     void learn(std::size_t view, const FrameCounts& counts) {
         const Room before = of(view);
-        rooms_[view] = {room_for(counts.visible, before.visible), room_for(counts.isects, before.isects)};
+        rooms_[view] = {room_for(counts.visible, before.visible),
+                        room_for(counts.isects, before.isects)};
         largest_.visible = std::max(largest_.visible, rooms_[view].visible);
         largest_.isects = std::max(largest_.isects, rooms_[view].isects);
     }

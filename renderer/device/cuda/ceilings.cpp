@@ -16,7 +16,8 @@ class CeilingRun {
     CeilingRun(const CudaDeviceInfo& device, const CeilingEffort& effort)
         : device_(device),
           effort_(effort),
-          blocks_(static_cast<std::uint32_t>(std::max(device.multiprocessors, 1)) * effort.blocks_per_multiprocessor) {}
+          blocks_(static_cast<std::uint32_t>(std::max(device.multiprocessors, 1)) *
+                  effort.blocks_per_multiprocessor) {}
 
     Ceilings run() {
         const auto begin = now();
@@ -34,7 +35,8 @@ class CeilingRun {
 
   private:
     static double now() {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+        return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+            .count();
     }
     /// Seconds on the device, the best of several after one that does not count.
     template <class F>
@@ -45,7 +47,8 @@ class CeilingRun {
             enqueue();
             end_.record(stream_);
             stream_.synchronize();
-            if (i > 0) best = std::min(best, 1e-3 * static_cast<double>(end_.milliseconds_since(begin_)));
+            if (i > 0)
+                best = std::min(best, 1e-3 * static_cast<double>(end_.milliseconds_since(begin_)));
         }
         return best;
     }
@@ -59,17 +62,21 @@ class CeilingRun {
         to.resize_discard(count, stream_);
         fill_bytes(from.data(), 0, count * sizeof(float4), stream_);
         const double moved = 2.0 * static_cast<double>(count * sizeof(float4));
-        // A thread per 16 bytes, and a few threads for all of it: which is faster differs between GPUs.
+        // A thread per 16 bytes, and a few threads for all of it: which is faster differs between
+        // GPUs.
         double best = std::numeric_limits<double>::infinity();
         for (const std::uint32_t blocks :
              {static_cast<std::uint32_t>((count + kCeilingThreads - 1) / kCeilingThreads), blocks_})
-            best = std::min(best, best_seconds([&] { launch_copy(stream_, blocks, from.data(), to.data(), count); }));
+            best = std::min(best, best_seconds([&] {
+                                launch_copy(stream_, blocks, from.data(), to.data(), count);
+                            }));
         out.copy_bytes = moved / best;
     }
     void arithmetic(Ceilings& out) {
         const double turns = threads() * effort_.rounds;
         const auto seconds = [&](Arithmetic kind) {
-            return best_seconds([&] { launch_arithmetic(stream_, kind, blocks_, effort_.rounds, out_.data()); });
+            return best_seconds(
+                [&] { launch_arithmetic(stream_, kind, blocks_, effort_.rounds, out_.data()); });
         };
         out.lane_operations = turns * kCeilingChains / seconds(Arithmetic::multiply_add);
         out.special_operations = turns * kCeilingChains / seconds(Arithmetic::special);
@@ -82,7 +89,8 @@ class CeilingRun {
         to.resize_discard(kSpread, stream_);
         fill_bytes(to.data(), 0, kSpread * sizeof(float), stream_);
         const auto rate = [&](std::uint32_t mask) {
-            const double seconds = best_seconds([&] { launch_atomics(stream_, blocks_, rounds, to.data(), mask); });
+            const double seconds =
+                best_seconds([&] { launch_atomics(stream_, blocks_, rounds, to.data(), mask); });
             return threads() * rounds / seconds;
         };
         out.atomics_spread = rate(kSpread - 1);

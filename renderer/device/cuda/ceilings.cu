@@ -1,5 +1,5 @@
-// Ceilings by bare kernels: each does one thing on all multiprocessors, in chains that do not wait for each other, and
-// writes a result nobody reads so that the compiler leaves it in.
+// Ceilings by bare kernels: each does one thing on all multiprocessors, in chains that do not wait
+// for each other, and writes a result nobody reads so that the compiler leaves it in.
 #include "renderer/device/cuda/ceiling_kernels.h"
 #include "renderer/device/cuda/kernel.cuh"
 #include "renderer/device/cuda/launch.h"
@@ -17,7 +17,8 @@ struct CopyParams {
 };
 void GS_KERNEL(kThreads, 1) copy_kernel(CopyParams p) {
     const std::uint64_t step = std::uint64_t{gridDim.x} * kThreads;
-    for (std::uint64_t i = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; i < p.count; i += step)
+    for (std::uint64_t i = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; i < p.count;
+         i += step)
         p.to[i] = p.from[i];
 }
 
@@ -34,7 +35,8 @@ GS_DEVICE void keep(const LoopParams& p, float value) {
 void GS_KERNEL(kThreads, 1) multiply_add_kernel(LoopParams p) {
     float a[kChains];
     GS_UNROLL
-    for (int k = 0; k < kChains; ++k) a[k] = p.seed + static_cast<float>(threadIdx.x + static_cast<unsigned>(k));
+    for (int k = 0; k < kChains; ++k)
+        a[k] = p.seed + static_cast<float>(threadIdx.x + static_cast<unsigned>(k));
     for (std::uint32_t i = 0; i < p.rounds; ++i) {
         GS_UNROLL
         for (int k = 0; k < kChains; ++k) a[k] = a[k] * 0.999f + p.seed;
@@ -92,10 +94,13 @@ void GS_KERNEL(32, 1) nothing_kernel(NothingParams) {}
 
 }  // namespace
 
-void launch_copy(const Stream& stream, std::uint32_t blocks, const float4* from, float4* to, std::size_t count) {
-    launch(stream, "copy", {blocks, kThreads}, copy_kernel, CopyParams{from, to, std::uint64_t{count}});
+void launch_copy(const Stream& stream, std::uint32_t blocks, const float4* from, float4* to,
+                 std::size_t count) {
+    launch(stream, "copy", {blocks, kThreads}, copy_kernel,
+           CopyParams{from, to, std::uint64_t{count}});
 }
-void launch_arithmetic(const Stream& stream, Arithmetic kind, std::uint32_t blocks, std::uint32_t rounds, float* out) {
+void launch_arithmetic(const Stream& stream, Arithmetic kind, std::uint32_t blocks,
+                       std::uint32_t rounds, float* out) {
     const LoopParams params{0.5f, rounds, out};
     switch (kind) {
         case Arithmetic::multiply_add:
@@ -106,9 +111,12 @@ void launch_arithmetic(const Stream& stream, Arithmetic kind, std::uint32_t bloc
             return launch(stream, "shared memory", {blocks, kThreads}, shared_kernel, params);
     }
 }
-void launch_atomics(const Stream& stream, std::uint32_t blocks, std::uint32_t rounds, float* to, std::uint32_t mask) {
+void launch_atomics(const Stream& stream, std::uint32_t blocks, std::uint32_t rounds, float* to,
+                    std::uint32_t mask) {
     launch(stream, "atomics", {blocks, kThreads}, atomic_kernel, AtomicParams{to, rounds, mask});
 }
-void launch_nothing(const Stream& stream) { launch(stream, "nothing", {1, 32}, nothing_kernel, NothingParams{0}); }
+void launch_nothing(const Stream& stream) {
+    launch(stream, "nothing", {1, 32}, nothing_kernel, NothingParams{0});
+}
 
 }  // namespace gs::cuda

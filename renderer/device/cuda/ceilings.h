@@ -1,12 +1,13 @@
-// What this GPU can do at most: copies, multiply-adds, special functions, shared memory, float additions in memory,
-// launches. No CUDA header comes in from here. Called by bench and by the studio on demand; takes well under a second.
+// What this GPU can do at most: copies, multiply-adds, special functions, shared memory, float
+// additions in memory, launches. No CUDA header comes in from here. Called by bench and by the
+// studio on demand; takes well under a second.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "renderer/base/ceilings.h"
-#include "renderer/base/expected.h"
+#include "base/ceilings.h"
+#include "base/expected.h"
 
 namespace gs {
 

@@ -10,7 +10,8 @@
 #include "renderer/device/cuda/memory_account.h"
 #include "renderer/device/cuda/probe.h"
 
-// What this library holds code for, written by the build: "75;80;90". The emulator runs on anything.
+// What this library holds code for, written by the build: "75;80;90". The emulator runs on
+// anything.
 #ifndef GAUSSCOPE_CUDA_CODE
 #define GAUSSCOPE_CUDA_CODE "any"
 #endif
@@ -20,7 +21,9 @@ namespace {
 
 constexpr int kOldestMajor = 7, kOldestMinor = 5;  // Turing
 
-std::string dotted(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
+std::string dotted(int version) {
+    return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
 
 tl::unexpected<Error> no_cuda(std::string message, std::string advice) {
     return fail(ErrorKind::unsupported, "", std::move(message), std::move(advice));
@@ -34,17 +37,21 @@ tl::unexpected<Error> explain(cudaError_t status) {
     if (cudaRuntimeGetVersion(&runtime) != cudaSuccess) runtime = 0;
     (void)cudaGetLastError();
     if (driver == 0)
-        return no_cuda("no NVIDIA driver", "install the driver of this machine's GPU, or use --backend cpu");
+        return no_cuda("no NVIDIA driver",
+                       "install the driver of this machine's GPU, or use --backend cpu");
     switch (status) {
         case cudaErrorInsufficientDriver:
-            return no_cuda(fmt::format("driver {}, this build needs {}.0 or newer", dotted(driver), runtime / 1000),
+            return no_cuda(fmt::format("driver {}, this build needs {}.0 or newer", dotted(driver),
+                                       runtime / 1000),
                            "update the driver or build with an older toolkit");
         case cudaErrorNoDevice:
-            return no_cuda(fmt::format("driver {} is here, but no NVIDIA GPU is visible", dotted(driver)),
-                           "see nvidia-smi; CUDA_VISIBLE_DEVICES and containers can hide a GPU");
+            return no_cuda(
+                fmt::format("driver {} is here, but no NVIDIA GPU is visible", dotted(driver)),
+                "see nvidia-smi; CUDA_VISIBLE_DEVICES and containers can hide a GPU");
         default:
             return no_cuda(fmt::format("CUDA does not start: {}", cudaGetErrorString(status)),
-                           fmt::format("driver {}, runtime {}; see nvidia-smi", dotted(driver), dotted(runtime)));
+                           fmt::format("driver {}, runtime {}; see nvidia-smi", dotted(driver),
+                                       dotted(runtime)));
     }
 }
 
@@ -59,7 +66,8 @@ std::string uuid_text(const cudaUUID_t& uuid) {
     std::string out = "GPU-";
     for (int i = 0; i < 16; ++i) {
         if (i == 4 || i == 6 || i == 8 || i == 10) out += '-';
-        out += fmt::format("{:02x}", static_cast<unsigned>(static_cast<unsigned char>(uuid.bytes[i])));
+        out +=
+            fmt::format("{:02x}", static_cast<unsigned>(static_cast<unsigned char>(uuid.bytes[i])));
     }
     return out;
 }
@@ -76,7 +84,8 @@ CudaDeviceInfo describe(int index, const cudaDeviceProp& device) {
     info.memory_bus_bits = attribute(cudaDevAttrGlobalMemoryBusWidth, index);
     info.total_bytes = device.totalGlobalMem;
     info.l2_bytes = static_cast<std::uint64_t>(attribute(cudaDevAttrL2CacheSize, index));
-    info.shared_bytes_per_block = static_cast<std::uint64_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, index));
+    info.shared_bytes_per_block =
+        static_cast<std::uint64_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, index));
     info.uuid = uuid_text(device.uuid);
     (void)cudaDriverGetVersion(&info.driver_version);
     (void)cudaRuntimeGetVersion(&info.runtime_version);
@@ -118,29 +127,34 @@ Result<void> check_code(const CudaDeviceInfo& info) {
         status != cudaErrorUnsupportedPtxVersion)
         return explain(status);
     (void)cudaGetLastError();
-    return no_cuda(fmt::format("{} is of architecture {}{}, this build has code for {}", info.name, info.compute_major,
-                               info.compute_minor, GAUSSCOPE_CUDA_CODE),
-                   fmt::format("build with -DGAUSSCOPE_CUDA_ARCHITECTURES={}{} or =release", info.compute_major,
-                               info.compute_minor));
+    return no_cuda(fmt::format("{} is of architecture {}{}, this build has code for {}", info.name,
+                               info.compute_major, info.compute_minor, GAUSSCOPE_CUDA_CODE),
+                   fmt::format("build with -DGAUSSCOPE_CUDA_ARCHITECTURES={}{} or =release",
+                               info.compute_major, info.compute_minor));
 }
 
 Result<CudaDeviceInfo> look_up(int index) {
     int count = 0;
-    if (const cudaError_t status = cudaGetDeviceCount(&count); status != cudaSuccess) return explain(status);
+    if (const cudaError_t status = cudaGetDeviceCount(&count); status != cudaSuccess)
+        return explain(status);
     if (count == 0) return explain(cudaErrorNoDevice);
     if (index < 0 || index >= count)
-        return no_cuda(fmt::format("there is no CUDA device {}, only {}", index, count), "devices are counted from 0");
+        return no_cuda(fmt::format("there is no CUDA device {}, only {}", index, count),
+                       "devices are counted from 0");
     cudaDeviceProp device{};
     if (const cudaError_t status = cudaGetDeviceProperties(&device, index); status != cudaSuccess)
         return explain(status);
     CudaDeviceInfo info = describe(index, device);
-    if (device.major < kOldestMajor || (device.major == kOldestMajor && device.minor < kOldestMinor))
-        return no_cuda(fmt::format("{} is of architecture {}.{}, {}.{} (Turing) is the oldest that works", info.name,
-                                   device.major, device.minor, kOldestMajor, kOldestMinor),
-                       "use --backend cpu");
+    if (device.major < kOldestMajor ||
+        (device.major == kOldestMajor && device.minor < kOldestMinor))
+        return no_cuda(
+            fmt::format("{} is of architecture {}.{}, {}.{} (Turing) is the oldest that works",
+                        info.name, device.major, device.minor, kOldestMajor, kOldestMinor),
+            "use --backend cpu");
     if (const auto code = check_code(info); !code) return tl::unexpected(code.error());
     std::size_t free = 0, total = 0;
-    if (const cudaError_t status = read_memory(index, free, total); status != cudaSuccess) return explain(status);
+    if (const cudaError_t status = read_memory(index, free, total); status != cudaSuccess)
+        return explain(status);
     info.free_bytes = free;
     return info;
 }
@@ -160,17 +174,20 @@ Result<CudaMemory> cuda_memory(int index) {
     const auto info = cuda_device_info(index);
     if (!info) return tl::unexpected(info.error());
     std::size_t free = 0, total = 0;
-    if (const cudaError_t status = read_memory(index, free, total); status != cudaSuccess) return explain(status);
+    if (const cudaError_t status = read_memory(index, free, total); status != cudaSuccess)
+        return explain(status);
     return CudaMemory{free, total, cuda::held_device_bytes().load()};
 }
 
 void cuda_profiler_start() {
     if (!cuda_device_info()) return;
-    if (cudaDeviceSynchronize() != cudaSuccess || cudaProfilerStart() != cudaSuccess) (void)cudaGetLastError();
+    if (cudaDeviceSynchronize() != cudaSuccess || cudaProfilerStart() != cudaSuccess)
+        (void)cudaGetLastError();
 }
 void cuda_profiler_stop() {
     if (!cuda_device_info()) return;
-    if (cudaDeviceSynchronize() != cudaSuccess || cudaProfilerStop() != cudaSuccess) (void)cudaGetLastError();
+    if (cudaDeviceSynchronize() != cudaSuccess || cudaProfilerStop() != cudaSuccess)
+        (void)cudaGetLastError();
 }
 
 }  // namespace gs

@@ -1,5 +1,6 @@
-// Which GPU there is, and the one exception type of everything that can fail on it. No CUDA header comes in from here,
-// so every room may include it; in a build without CUDA the same functions say so (cuda_absent.cpp).
+// Which GPU there is, and the one exception type of everything that can fail on it. No CUDA header
+// comes in from here, so every room may include it; in a build without CUDA the same functions say
+// so (cuda_absent.cpp).
 #pragma once
 
 #if defined(__CUDACC__) && !defined(FMT_USE_CONSTEXPR)
@@ -10,7 +11,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "renderer/base/expected.h"
+#include "base/expected.h"
 
 namespace gs {
 
@@ -27,8 +28,8 @@ struct CudaDeviceInfo {
     std::string uuid;
 };
 
-/// Everything that goes wrong on a device: what failed, with CUDA's own words. `out_of_memory` is told apart because
-/// the trainer can go on with what it has.
+/// Everything that goes wrong on a device: what failed, with CUDA's own words. `out_of_memory` is
+/// told apart because the trainer can go on with what it has.
 class DeviceError : public std::runtime_error {
   public:
     DeviceError(const std::string& what, bool out_of_memory)
@@ -39,8 +40,9 @@ class DeviceError : public std::runtime_error {
     bool out_of_memory_;
 };
 
-/// The device, or why there is none and what to do: built without CUDA, no driver, a driver too old for this build, no
-/// device, a device older than sm_75. Never throws, never prints; cheap after the first call.
+/// The device, or why there is none and what to do: built without CUDA, no driver, a driver too old
+/// for this build, no device, a device older than sm_75. Never throws, never prints; cheap after
+/// the first call.
 Result<CudaDeviceInfo> cuda_device_info(int index = 0);
 /// Bytes free and in all, now. Error as above.
 struct CudaMemory {
@@ -49,8 +51,9 @@ struct CudaMemory {
 };
 Result<CudaMemory> cuda_memory(int index = 0);
 
-/// Opens and closes the window that nsys and ncu look at (cudaProfilerStart / Stop). Both wait for the device first, so
-/// that the window holds the work given between them and no other. Nothing without a device.
+/// Opens and closes the window that nsys and ncu look at (cudaProfilerStart / Stop). Both wait for
+/// the device first, so that the window holds the work given between them and no other. Nothing
+/// without a device.
 void cuda_profiler_start();
 void cuda_profiler_stop();
 

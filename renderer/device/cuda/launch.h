@@ -1,5 +1,5 @@
-// The one launch path. launch(stream, "blend", {blocks, threads}, kernel, params): checked, never the default stream,
-// an empty grid launches nothing.
+// The one launch path. launch(stream, "blend", {blocks, threads}, kernel, params): checked, never
+// the default stream, an empty grid launches nothing.
 #pragma once
 
 #include "renderer/device/cuda/runtime.h"
@@ -18,15 +18,16 @@ constexpr Grid grid_for(std::size_t n, std::uint32_t threads) {
 
 /// `name` appears in errors. Under stream capture the launch becomes a node of the graph.
 template <class Params>
-void launch(const Stream& stream, const char* name, Grid grid, void (*kernel)(Params), const Params& params) {
+void launch(const Stream& stream, const char* name, Grid grid, void (*kernel)(Params),
+            const Params& params) {
     static_assert(std::is_trivially_copyable_v<Params>, "kernels take one plain struct");
     if (grid.blocks == 0) return;
 #ifdef GAUSSCOPE_EMULATED
     ::gs::emulator::launch(stream.get(), name, grid.blocks, grid.threads, kernel, params);
 #else
     void* arguments[] = {const_cast<Params*>(&params)};
-    check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(grid.blocks), dim3(grid.threads), arguments,
-                           grid.shared_bytes, stream.get()),
+    check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(grid.blocks),
+                           dim3(grid.threads), arguments, grid.shared_bytes, stream.get()),
           name);
 #endif
 }

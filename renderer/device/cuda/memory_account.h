@@ -1,4 +1,5 @@
-// What this process holds of device memory, and how such sizes are written in messages. Private to device/cuda.
+// What this process holds of device memory, and how such sizes are written in messages. Private to
+// device/cuda.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,7 +20,8 @@ inline std::atomic<std::uint64_t>& held_device_bytes() {
 inline std::string gibibytes(std::uint64_t bytes) {
     constexpr double kMiB = 1024.0 * 1024.0;
     const double mebibytes = static_cast<double>(bytes) / kMiB;
-    return mebibytes < 100 ? fmt::format("{:.1f} MiB", mebibytes) : fmt::format("{:.1f} GiB", mebibytes / 1024);
+    return mebibytes < 100 ? fmt::format("{:.1f} MiB", mebibytes)
+                           : fmt::format("{:.1f} GiB", mebibytes / 1024);
 }
 
 }  // namespace gs::cuda

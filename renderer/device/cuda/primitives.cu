@@ -1,4 +1,5 @@
-// Sort and scan by CUB, and our own sum, whose order depends on n alone. The emulator has host bodies instead.
+// Sort and scan by CUB, and our own sum, whose order depends on n alone. The emulator has host
+// bodies instead.
 #include "renderer/device/cuda/primitives.h"
 
 #include <algorithm>
@@ -16,7 +17,8 @@ constexpr int kSumThreads = 256;
 constexpr std::size_t kSumItems = 8192;  // one block adds so many
 
 std::uint32_t counted(std::size_t n) {
-    CHECK(n <= std::numeric_limits<std::uint32_t>::max() / 2, "{} items are more than sort and scan are made for", n);
+    CHECK(n <= std::numeric_limits<std::uint32_t>::max() / 2,
+          "{} items are more than sort and scan are made for", n);
     return static_cast<std::uint32_t>(n);
 }
 
@@ -25,7 +27,8 @@ std::size_t sort_bytes(std::size_t n, int end_bit) {
     std::size_t bytes = 0;
     cub::DoubleBuffer<Key> keys(nullptr, nullptr);
     cub::DoubleBuffer<std::uint32_t> values(nullptr, nullptr);
-    check(cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys, values, counted(n), 0, end_bit), "size of a sort");
+    check(cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys, values, counted(n), 0, end_bit),
+          "size of a sort");
     return bytes;
 }
 
@@ -38,15 +41,16 @@ std::size_t scan_bytes(std::size_t n) {
 }
 
 template <class Key>
-void sort(DeviceBuffer<std::byte>& scratch, Swap<Key>& keys, Swap<std::uint32_t>& values, std::size_t n, int end_bit,
-          const Stream& stream) {
+void sort(DeviceBuffer<std::byte>& scratch, Swap<Key>& keys, Swap<std::uint32_t>& values,
+          std::size_t n, int end_bit, const Stream& stream) {
     if (n == 0) return;
     const std::size_t bytes = sort_bytes<Key>(n, end_bit);
     scratch.resize_discard(std::max(bytes, scratch.size()), stream);
     cub::DoubleBuffer<Key> k(keys.now(), keys.buffer[1 - keys.current]);
     cub::DoubleBuffer<std::uint32_t> v(values.now(), values.buffer[1 - values.current]);
     std::size_t available = scratch.size();
-    check(cub::DeviceRadixSort::SortPairs(scratch.data(), available, k, v, counted(n), 0, end_bit, stream.get()),
+    check(cub::DeviceRadixSort::SortPairs(scratch.data(), available, k, v, counted(n), 0, end_bit,
+                                          stream.get()),
           "sort");
     if (k.selector != 0) keys.current = 1 - keys.current;
     if (v.selector != 0) values.current = 1 - values.current;
@@ -58,10 +62,12 @@ struct SumParams {
     std::uint32_t n;
 };
 
-// Thread t adds items t, t + 256, ... of its block's 8192, then the threads' sums are added in halves.
+// Thread t adds items t, t + 256, ... of its block's 8192, then the threads' sums are added in
+// halves.
 void GS_KERNEL(kSumThreads, 1) sum_blocks(SumParams p) {
     GS_SHARED(double, partial, kSumThreads);
-    const std::size_t first = blockIdx.x * kSumItems, end = min(first + kSumItems, std::size_t{p.n});
+    const std::size_t first = blockIdx.x * kSumItems,
+                      end = min(first + kSumItems, std::size_t{p.n});
     double total = 0;
     for (std::size_t i = first + threadIdx.x; i < end; i += kSumThreads) total += p.in[i];
     partial[threadIdx.x] = total;
@@ -76,28 +82,33 @@ void GS_KERNEL(kSumThreads, 1) sum_blocks(SumParams p) {
 std::size_t sum_blocks_of(std::size_t n) { return (n + kSumItems - 1) / kSumItems; }
 
 // Two rows of partial sums, one read and one written.
-std::size_t sum_bytes(std::size_t n) { return n <= kSumItems ? 0 : 2 * sum_blocks_of(n) * sizeof(double); }
+std::size_t sum_bytes(std::size_t n) {
+    return n <= kSumItems ? 0 : 2 * sum_blocks_of(n) * sizeof(double);
+}
 
 }  // namespace
 
-void Primitives::sort_pairs(Swap<std::uint32_t>& keys, Swap<std::uint32_t>& values, std::size_t n, int end_bit,
-                            const Stream& stream) {
+void Primitives::sort_pairs(Swap<std::uint32_t>& keys, Swap<std::uint32_t>& values, std::size_t n,
+                            int end_bit, const Stream& stream) {
     sort(scratch_, keys, values, n, end_bit, stream);
 }
-void Primitives::sort_pairs(Swap<std::uint16_t>& keys, Swap<std::uint32_t>& values, std::size_t n, int end_bit,
-                            const Stream& stream) {
+void Primitives::sort_pairs(Swap<std::uint16_t>& keys, Swap<std::uint32_t>& values, std::size_t n,
+                            int end_bit, const Stream& stream) {
     sort(scratch_, keys, values, n, end_bit, stream);
 }
-void Primitives::sort_pairs(Swap<std::uint64_t>& keys, Swap<std::uint32_t>& values, std::size_t n, int end_bit,
-                            const Stream& stream) {
+void Primitives::sort_pairs(Swap<std::uint64_t>& keys, Swap<std::uint32_t>& values, std::size_t n,
+                            int end_bit, const Stream& stream) {
     sort(scratch_, keys, values, n, end_bit, stream);
 }
 
-void Primitives::exclusive_sum(const std::uint32_t* in, std::uint32_t* out, std::size_t n, const Stream& stream) {
+void Primitives::exclusive_sum(const std::uint32_t* in, std::uint32_t* out, std::size_t n,
+                               const Stream& stream) {
     if (n == 0) return;
     scratch_.resize_discard(std::max(scan_bytes(n), scratch_.size()), stream);
     std::size_t available = scratch_.size();
-    check(cub::DeviceScan::ExclusiveSum(scratch_.data(), available, in, out, counted(n), stream.get()), "scan");
+    check(cub::DeviceScan::ExclusiveSum(scratch_.data(), available, in, out, counted(n),
+                                        stream.get()),
+          "scan");
 }
 
 void Primitives::sum(const double* in, double* out, std::size_t n, const Stream& stream) {
@@ -111,16 +122,19 @@ void Primitives::sum(const double* in, double* out, std::size_t n, const Stream&
     for (int row = 0; n > 0; row = 1 - row) {
         const std::size_t blocks = sum_blocks_of(n);
         double* to = blocks == 1 ? out : rows[row];
-        launch(stream, "sum", {counted(blocks), kSumThreads}, sum_blocks, SumParams{in, to, counted(n)});
+        launch(stream, "sum", {counted(blocks), kSumThreads}, sum_blocks,
+               SumParams{in, to, counted(n)});
         in = to;
         n = blocks == 1 ? 0 : blocks;
     }
 }
 
-void Primitives::reserve(std::size_t sorted_items, std::size_t scanned_items, const Stream& stream) {
-    const std::size_t bytes =
-        std::max({sort_bytes<std::uint16_t>(sorted_items, 16), sort_bytes<std::uint32_t>(sorted_items, 32),
-                  sort_bytes<std::uint64_t>(sorted_items, 64), scan_bytes(scanned_items), sum_bytes(scanned_items)});
+void Primitives::reserve(std::size_t sorted_items, std::size_t scanned_items,
+                         const Stream& stream) {
+    const std::size_t bytes = std::max({sort_bytes<std::uint16_t>(sorted_items, 16),
+                                        sort_bytes<std::uint32_t>(sorted_items, 32),
+                                        sort_bytes<std::uint64_t>(sorted_items, 64),
+                                        scan_bytes(scanned_items), sum_bytes(scanned_items)});
     scratch_.resize_discard(std::max(bytes, scratch_.size()), stream);
 }
 

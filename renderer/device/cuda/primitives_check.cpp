@@ -5,20 +5,22 @@
 #include <numeric>
 #include <vector>
 
-#include "renderer/base/rng.h"
+#include "base/rng.h"
 #include "renderer/device/cuda/primitives.h"
 
 namespace gs {
 namespace cuda {
 namespace {
 
-/// Keys with many equals, so that stability shows. Returns how many places of keys or values are wrong.
+/// Keys with many equals, so that stability shows. Returns how many places of keys or values are
+/// wrong.
 template <class Key>
 std::size_t wrong_after_sort(Primitives& primitives, std::size_t n, std::uint64_t seed, int end_bit,
                              const Stream& stream) {
     std::vector<Key> keys(n);
-    const Key mask = static_cast<Key>(end_bit >= static_cast<int>(8 * sizeof(Key)) ? ~std::uint64_t{0}
-                                                                                   : (std::uint64_t{1} << end_bit) - 1);
+    const Key mask = static_cast<Key>(end_bit >= static_cast<int>(8 * sizeof(Key))
+                                          ? ~std::uint64_t{0}
+                                          : (std::uint64_t{1} << end_bit) - 1);
     for (std::size_t i = 0; i < n; ++i) {
         const std::uint64_t bits = random_bits(seed, 1, i);
         keys[i] = static_cast<Key>(i % 3 == 0 ? bits % 50 : bits) & mask;
@@ -39,15 +41,19 @@ std::size_t wrong_after_sort(Primitives& primitives, std::size_t n, std::uint64_
     copy_to_host(sorted_keys.data(), k.now(), n * sizeof(Key), stream);
     copy_to_host(sorted.data(), v.now(), n * sizeof(std::uint32_t), stream);
     stream.synchronize();
-    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return keys[a] < keys[b]; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return keys[a] < keys[b]; });
     std::size_t wrong = 0;
-    for (std::size_t i = 0; i < n; ++i) wrong += sorted[i] != order[i] || sorted_keys[i] != keys[order[i]] ? 1 : 0;
+    for (std::size_t i = 0; i < n; ++i)
+        wrong += sorted[i] != order[i] || sorted_keys[i] != keys[order[i]] ? 1 : 0;
     return wrong;
 }
 
-std::size_t wrong_after_scan(Primitives& primitives, std::size_t n, std::uint64_t seed, const Stream& stream) {
+std::size_t wrong_after_scan(Primitives& primitives, std::size_t n, std::uint64_t seed,
+                             const Stream& stream) {
     std::vector<std::uint32_t> in(n), expected(n), out(n);
-    for (std::size_t i = 0; i < n; ++i) in[i] = static_cast<std::uint32_t>(random_bits(seed, 2, i) % 100);
+    for (std::size_t i = 0; i < n; ++i)
+        in[i] = static_cast<std::uint32_t>(random_bits(seed, 2, i) % 100);
     std::exclusive_scan(in.begin(), in.end(), expected.begin(), 0u);
     DeviceBuffer<std::uint32_t> values("values");
     values.upload(in, stream);
@@ -59,7 +65,8 @@ std::size_t wrong_after_scan(Primitives& primitives, std::size_t n, std::uint64_
     return wrong;
 }
 
-void check_sum(Primitives& primitives, std::uint64_t seed, const Stream& stream, PrimitivesCheck& out) {
+void check_sum(Primitives& primitives, std::uint64_t seed, const Stream& stream,
+               PrimitivesCheck& out) {
     std::vector<double> in(out.items);
     long double expected = 0;
     for (std::size_t i = 0; i < in.size(); ++i) {
@@ -73,7 +80,8 @@ void check_sum(Primitives& primitives, std::uint64_t seed, const Stream& stream,
     for (int i = 0; i < 2; ++i) primitives.sum(values.data(), sum.data() + i, in.size(), stream);
     sum.download(sums, stream);
     stream.synchronize();
-    out.sum_error = std::abs(sums[0] - static_cast<double>(expected)) / std::abs(static_cast<double>(expected));
+    out.sum_error =
+        std::abs(sums[0] - static_cast<double>(expected)) / std::abs(static_cast<double>(expected));
     out.same_twice = sums[0] == sums[1];
 }
 
@@ -81,7 +89,8 @@ void check_sum(Primitives& primitives, std::uint64_t seed, const Stream& stream,
 }  // namespace cuda
 
 Result<PrimitivesCheck> check_cuda_primitives(std::size_t items, std::uint64_t seed, int index) {
-    if (const auto device = cuda_device_info(index); !device) return tl::unexpected<Error>(device.error());
+    if (const auto device = cuda_device_info(index); !device)
+        return tl::unexpected<Error>(device.error());
     cuda::check(cudaSetDevice(index), "choosing the device");
     const cuda::Stream stream("selftest");
     cuda::Primitives primitives;

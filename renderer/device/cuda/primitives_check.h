@@ -1,11 +1,11 @@
-// Sort, scan and sum of this device against the host's, on random numbers: selftest's way to them. No CUDA header comes
-// in from here.
+// Sort, scan and sum of this device against the host's, on random numbers: selftest's way to them.
+// No CUDA header comes in from here.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "renderer/base/expected.h"
+#include "base/expected.h"
 
 namespace gs {
 

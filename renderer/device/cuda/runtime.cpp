@@ -35,13 +35,14 @@ bool ends_the_process(cudaError_t status) {
 [[noreturn]] void out_of_memory(std::size_t bytes, const char* what) {
     std::size_t free = 0, total = 0;
     if (cudaMemGetInfo(&free, &total) != cudaSuccess) (void)cudaGetLastError();
-    throw DeviceError(fmt::format("out of device memory: {} for '{}', {} of {} free", gibibytes(bytes), what,
-                                  gibibytes(free), gibibytes(total)),
+    throw DeviceError(fmt::format("out of device memory: {} for '{}', {} of {} free",
+                                  gibibytes(bytes), what, gibibytes(free), gibibytes(total)),
                       true);
 }
 
-// For destructors: takes the error, so that it is not found in the next call's place. A lost device has been reported
-// by the call that noticed; at the end of the process the runtime may be gone already.
+// For destructors: takes the error, so that it is not found in the next call's place. A lost device
+// has been reported by the call that noticed; at the end of the process the runtime may be gone
+// already.
 void quietly(cudaError_t status) noexcept {
     if (status != cudaSuccess) (void)cudaGetLastError();
 }
@@ -53,9 +54,10 @@ void check(cudaError_t status, const char* what, std::source_location where) {
     (void)cudaGetLastError();  // taken: the next call starts clean, unless the device is lost
     throw DeviceError(
         fmt::format("{}: {} ({}){}", what, cudaGetErrorString(status), place(where),
-                    ends_the_process(status) ? "; the device is lost to this process, which must be started "
-                                               "again to use it"
-                                             : ""),
+                    ends_the_process(status)
+                        ? "; the device is lost to this process, which must be started "
+                          "again to use it"
+                        : ""),
         status == cudaErrorMemoryAllocation);
 }
 
@@ -74,7 +76,9 @@ Event::Event(Timing timing) {
 Event::~Event() {
     if (event_ != nullptr) quietly(cudaEventDestroy(event_));
 }
-void Event::record(const Stream& stream) { check(cudaEventRecord(event_, stream.get()), "recording an event"); }
+void Event::record(const Stream& stream) {
+    check(cudaEventRecord(event_, stream.get()), "recording an event");
+}
 bool Event::reached() const {
     const cudaError_t status = cudaEventQuery(event_);
     if (status == cudaErrorNotReady) {
@@ -117,7 +121,8 @@ void* allocate_pinned(std::size_t bytes, const char* what) {
     const cudaError_t status = cudaMallocHost(&pointer, bytes);
     if (status == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
-        throw DeviceError(fmt::format("out of page-locked memory: {} for '{}'", gibibytes(bytes), what), true);
+        throw DeviceError(
+            fmt::format("out of page-locked memory: {} for '{}'", gibibytes(bytes), what), true);
     }
     check(status, what);
     return pointer;
@@ -128,15 +133,18 @@ void free_pinned(void* pointer) noexcept {
 
 void copy_to_device(void* to, const void* from, std::size_t bytes, const Stream& stream) {
     if (bytes == 0) return;
-    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream.get()), "copying to the device");
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream.get()),
+          "copying to the device");
 }
 void copy_to_host(void* to, const void* from, std::size_t bytes, const Stream& stream) {
     if (bytes == 0) return;
-    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream.get()), "copying to the host");
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream.get()),
+          "copying to the host");
 }
 void copy_on_device(void* to, const void* from, std::size_t bytes, const Stream& stream) {
     if (bytes == 0) return;
-    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream.get()), "copying on the device");
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream.get()),
+          "copying on the device");
 }
 void fill_bytes(void* to, int byte, std::size_t bytes, const Stream& stream) {
     if (bytes == 0) return;
@@ -147,7 +155,8 @@ void Arena::reset(std::size_t bytes, const Stream& stream) {
     used_ = 0;
     bytes = bytes_of<std::byte>(bytes);
     if (bytes <= region_.size()) return;
-    // The first size is exact: a scene that is only looked at stays with it. Who grows once will grow again.
+    // The first size is exact: a scene that is only looked at stays with it. Who grows once will
+    // grow again.
     const std::size_t spare = region_.size() == 0 ? 0 : bytes / 4;
     try {
         region_.resize_discard(bytes + spare, stream);
@@ -159,7 +168,8 @@ void Arena::reset(std::size_t bytes, const Stream& stream) {
 
 void* Arena::take_bytes(std::size_t bytes) {
     const std::size_t size = bytes_of<std::byte>(bytes);
-    CHECK(size <= region_.size() - used_, "{} of {} bytes are taken, {} more are wanted", used_, region_.size(), size);
+    CHECK(size <= region_.size() - used_, "{} of {} bytes are taken, {} more are wanted", used_,
+          region_.size(), size);
     void* pointer = region_.data() + used_;
     used_ += size;
     high_water_ = std::max(high_water_, used_);

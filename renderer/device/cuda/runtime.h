@@ -1,7 +1,8 @@
-// The device layer's host side: streams, events, memory, each an owner of one CUDA object. Every call is checked here
-// and throws DeviceError with what was being done; destructors never throw. Only device/cuda, raster/cuda, trainer/cuda
-// and present's interop include it. The tests compile all of that against an emulated cuda_runtime.h that also counts
-// calls (tests/support/emulator), which is how "no synchronisation and no allocation in a steady step" is a test.
+// The device layer's host side: streams, events, memory, each an owner of one CUDA object. Every
+// call is checked here and throws DeviceError with what was being done; destructors never throw.
+// Only device/cuda, raster/cuda, trainer/cuda and present's interop include it. The tests compile
+// all of that against an emulated cuda_runtime.h that also counts calls (tests/support/emulator),
+// which is how "no synchronisation and no allocation in a steady step" is a test.
 #pragma once
 
 #if defined(__CUDACC__) && !defined(FMT_USE_CONSTEXPR)
@@ -19,16 +20,18 @@
 #include <utility>
 #include <vector>
 
-#include "renderer/base/check.h"
+#include "base/check.h"
 #include "renderer/device/cuda/device.h"
 
 namespace gs::cuda {
 
-/// Throws DeviceError("<what>: <CUDA's message> (file:line)") unless `status` is success. The sticky error of a failed
-/// launch is taken here, too.
-void check(cudaError_t status, const char* what, std::source_location where = std::source_location::current());
+/// Throws DeviceError("<what>: <CUDA's message> (file:line)") unless `status` is success. The
+/// sticky error of a failed launch is taken here, too.
+void check(cudaError_t status, const char* what,
+           std::source_location where = std::source_location::current());
 
-/// A stream of its own, which never waits for the default stream. `name` must outlive it; traces use it ("training").
+/// A stream of its own, which never waits for the default stream. `name` must outlive it; traces
+/// use it ("training").
 class Stream {
   public:
     explicit Stream(const char* name);
@@ -69,7 +72,8 @@ class Event {
     cudaEvent_t event_ = nullptr;
 };
 
-/// Raw allocation, counted for cuda_memory(). `what` names the purpose in the error: "… growing to 4.2 M Gaussians".
+/// Raw allocation, counted for cuda_memory(). `what` names the purpose in the error: "… growing
+/// to 4.2 M Gaussians".
 void* allocate_device(std::size_t bytes, const char* what);
 void free_device(void* pointer, std::size_t bytes) noexcept;
 void* allocate_pinned(std::size_t bytes, const char* what);
@@ -80,8 +84,8 @@ void copy_to_host(void* to, const void* from, std::size_t bytes, const Stream& s
 void copy_on_device(void* to, const void* from, std::size_t bytes, const Stream& stream);
 void fill_bytes(void* to, int byte, std::size_t bytes, const Stream& stream);
 
-/// An array in device memory. Grows by high-water mark and keeps its capacity, so a steady frame or step allocates
-/// nothing. Growing waits for the stream that uses the old memory.
+/// An array in device memory. Grows by high-water mark and keeps its capacity, so a steady frame or
+/// step allocates nothing. Growing waits for the stream that uses the old memory.
 template <class T>
 class DeviceBuffer {
     static_assert(std::is_trivially_copyable_v<T>, "device memory holds plain data");
@@ -173,15 +177,17 @@ class PinnedBuffer {
     std::size_t size_;
 };
 
-/// One region that a frame's or step's arrays are carved from, in order, from the start each time. What did not fit
-/// makes the region grow at the next reset(), to the high-water mark and a quarter more.
+/// One region that a frame's or step's arrays are carved from, in order, from the start each time.
+/// What did not fit makes the region grow at the next reset(), to the high-water mark and a quarter
+/// more.
 class Arena {
   public:
     /// `what`: its purpose, a literal.
     explicit Arena(const char* what) : region_(what) {}
     /// Starts anew with at least `bytes`. Growing waits for `stream`; a steady frame never grows.
     void reset(std::size_t bytes, const Stream& stream);
-    /// `count` values, aligned to 256 bytes, not initialised. The region must be large enough: reset() was told.
+    /// `count` values, aligned to 256 bytes, not initialised. The region must be large enough:
+    /// reset() was told.
     template <class T>
     T* take(std::size_t count) {
         return static_cast<T*>(take_bytes(count * sizeof(T)));

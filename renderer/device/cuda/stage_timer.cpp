@@ -1,8 +1,8 @@
-// GPU times become ticks of this process in two steps. Within a pair the device measures: the length is elapsed(begin,
-// end). Where it lies is told by an anchor, an event on an idle stream of its own whose host time is known: just before
-// it was recorded. Elapsed times are floats of milliseconds, a quarter of a microsecond apart after four seconds, so
-// there is a new anchor every quarter of a second, and the clocks' rate is measured from the first anchor to the
-// newest.
+// GPU times become ticks of this process in two steps. Within a pair the device measures: the
+// length is elapsed(begin, end). Where it lies is told by an anchor, an event on an idle stream of
+// its own whose host time is known: just before it was recorded. Elapsed times are floats of
+// milliseconds, a quarter of a microsecond apart after four seconds, so there is a new anchor every
+// quarter of a second, and the clocks' rate is measured from the first anchor to the newest.
 #include "renderer/device/cuda/stage_timer.h"
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "profiler/core/clock.h"
-#include "profiler/core/device_lane.h"
-#include "profiler/core/scope.h"
+#include "base/record/clock.h"
+#include "base/record/device_lane.h"
+#include "base/record/scope.h"
 
 namespace gs::cuda {
 namespace {
@@ -24,7 +24,8 @@ constexpr int kMaxDepth = 8;
 constexpr std::uint64_t kRefreshNs = 250'000'000;
 constexpr double kRateBaselineMs = 1000;   ///< shorter than this the host's own rate is better
 constexpr double kRateTolerance = 500e-6;  ///< a GPU's clock runs within this of the host's
-constexpr double kLateNs = 20'000;         ///< an anchor that seems later than this was held up; it tells nothing more
+constexpr double kLateNs =
+    20'000;  ///< an anchor that seems later than this was held up; it tells nothing more
 
 /// GPU milliseconds to ticks.
 class DeviceClock {
@@ -35,7 +36,9 @@ class DeviceClock {
         stream_.synchronize();  // idle and new: microseconds, once
     }
     std::uint64_t newest() const { return newest_; }
-    bool knows(std::uint64_t anchor) const { return newest_ + (pending_ ? 1 : 0) < anchor + kAnchors; }
+    bool knows(std::uint64_t anchor) const {
+        return newest_ + (pending_ ? 1 : 0) < anchor + kAnchors;
+    }
 
     /// Ticks at which `event` was reached; `anchor` was the newest when it was recorded.
     double ticks_at(const Event& event, std::uint64_t anchor) const {
@@ -44,7 +47,8 @@ class DeviceClock {
     }
     double ticks_per_ms() const { return ticks_per_ms_ > 0 ? ticks_per_ms_ : host_ticks_per_ms(); }
 
-    /// Something happened for certain this many ticks later (earlier, when negative) than the clock says.
+    /// Something happened for certain this many ticks later (earlier, when negative) than the clock
+    /// says.
     void shift(double ticks) {
         for (Anchor& anchor : anchors_) anchor.ticks += ticks;
     }
@@ -73,20 +77,23 @@ class DeviceClock {
         const std::uint64_t ns = monotonic_ns() - ns0_, ticks = read_ticks() - ticks0_;
         return ns > 0 ? 1e6 * static_cast<double>(ticks) / static_cast<double>(ns) : 1e6;
     }
-    // The device reaches an anchor after the host records it, never before: a clock that says otherwise is early and is
-    // set right at once. One that says "later" may be right, as the anchor may have waited; it is steered slowly.
+    // The device reaches an anchor after the host records it, never before: a clock that says
+    // otherwise is early and is set right at once. One that says "later" may be right, as the
+    // anchor may have waited; it is steered slowly.
     void settle(Anchor& next) {
         const Anchor& before = anchors_[newest_ % kAnchors];
         const double ms = static_cast<double>(next.event.milliseconds_since(before.event));
         const double recorded = next.ticks, host_rate = host_ticks_per_ms();
         const double predicted = before.ticks + ms * ticks_per_ms();
         const double error = recorded - predicted;
-        next.ticks = error > 0 ? recorded : predicted + std::max(error, -kLateNs * 1e-6 * host_rate) / 8;
+        next.ticks =
+            error > 0 ? recorded : predicted + std::max(error, -kLateNs * 1e-6 * host_rate) / 8;
         if (since_first_ms_ == 0) first_ticks_ = before.ticks;
         since_first_ms_ += ms;
         if (since_first_ms_ > kRateBaselineMs)
-            ticks_per_ms_ = std::clamp((next.ticks - first_ticks_) / since_first_ms_, host_rate * (1 - kRateTolerance),
-                                       host_rate * (1 + kRateTolerance));
+            ticks_per_ms_ =
+                std::clamp((next.ticks - first_ticks_) / since_first_ms_,
+                           host_rate * (1 - kRateTolerance), host_rate * (1 + kRateTolerance));
         ++newest_;
         pending_ = false;
     }
@@ -113,7 +120,10 @@ struct Pair {
 
 struct StageTimers::State {
     explicit State(const Stream& s)
-        : stream(s), lane_name(std::string("CUDA stream ") + s.name()), lane(lane_name.c_str()), pairs(kPairs) {
+        : stream(s),
+          lane_name(std::string("CUDA stream ") + s.name()),
+          lane(lane_name.c_str()),
+          pairs(kPairs) {
         for (std::size_t i = kPairs; i-- > 0;) free.push_back(static_cast<int>(i));
         ended.reserve(kPairs);
         newest_ms.fill(std::numeric_limits<double>::quiet_NaN());
@@ -129,7 +139,8 @@ struct StageTimers::State {
     bool enabled = true;
     std::uint64_t missed = 0, launches = 0;
     std::uint64_t outer_anchor = 0;
-    /// Per depth: where the newest span ended, and where the first one inside the span now open around it began.
+    /// Per depth: where the newest span ended, and where the first one inside the span now open
+    /// around it began.
     std::array<std::uint64_t, kMaxDepth + 1> last_end{}, first_begin{};
     std::array<double, kStageCount> newest_ms;
 
@@ -139,7 +150,8 @@ struct StageTimers::State {
     }
     bool capturing() const {
         cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-        check(cudaStreamIsCapturing(stream.get(), &status), "asking whether a graph is being captured");
+        check(cudaStreamIsCapturing(stream.get(), &status),
+              "asking whether a graph is being captured");
         return status != cudaStreamCaptureStatusNone;
     }
     void write(Pair& pair);
@@ -156,7 +168,9 @@ StageTimers::~StageTimers() {
 
 void StageTimers::enable(bool on) { state_->enabled = on; }
 std::uint64_t StageTimers::missed() const { return state_->missed; }
-double StageTimers::newest_ms(Stage stage) const { return state_->newest_ms[static_cast<std::size_t>(stage)]; }
+double StageTimers::newest_ms(Stage stage) const {
+    return state_->newest_ms[static_cast<std::size_t>(stage)];
+}
 
 int StageTimers::begin(Stage stage, std::uint64_t payload, bool has_payload) {
     State& s = *state_;
@@ -201,7 +215,8 @@ void StageTimers::poll() {
     std::size_t done = 0;
     for (; done < s.ended.size(); ++done) {
         Pair& pair = s.pairs[static_cast<std::size_t>(s.ended[done])];
-        if (!pair.end.reached() || !pair.begin.reached()) break;  // a stream's events are reached in order
+        if (!pair.end.reached() || !pair.begin.reached())
+            break;  // a stream's events are reached in order
         if (s.clock.knows(pair.anchor))
             s.write(pair);
         else
@@ -218,7 +233,8 @@ void StageTimers::State::write(Pair& pair) {
     const double length = ms * clock.ticks_per_ms();
     // Nothing begins before it was launched or ends after it was seen to have ended.
     double start = clock.ticks_at(pair.begin, pair.anchor);
-    const auto launched = static_cast<double>(pair.launched), now = static_cast<double>(read_ticks());
+    const auto launched = static_cast<double>(pair.launched),
+               now = static_cast<double>(read_ticks());
     const double shift = start < launched ? launched - start : std::min(now - length - start, 0.0);
     clock.shift(shift);
     start += shift;
@@ -229,7 +245,8 @@ void StageTimers::State::write(Pair& pair) {
                     .depth = static_cast<std::uint8_t>(pair.depth),
                     .has_payload = pair.has_payload,
                     .launch = pair.launch};
-    // Spans of one depth follow each other and hold those inside, also when the clock was set meanwhile.
+    // Spans of one depth follow each other and hold those inside, also when the clock was set
+    // meanwhile.
     const auto d = static_cast<std::size_t>(pair.depth);
     span.begin = std::max(static_cast<std::uint64_t>(start), last_end[d]);
     span.end = std::max(static_cast<std::uint64_t>(start + length), span.begin);

@@ -1,28 +1,31 @@
-// GPU time per stage: event pairs around a stream's work, polled later, never waited for. StageTimer t(timers, stream,
-// Stage::blend) beside the CPU span of the same stage; what is done is written to the ring as spans of the stream's
-// lane, so timeline, stage statistics, Perfetto export and bench see GPU stages like any others.
+// GPU time per stage: event pairs around a stream's work, polled later, never waited for.
+// StageTimer t(timers, stream, Stage::blend) beside the CPU span of the same stage; what is done is
+// written to the ring as spans of the stream's lane, so timeline, stage statistics, Perfetto export
+// and bench see GPU stages like any others.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
-#include "profiler/core/scope.h"
+#include "base/record/scope.h"
 #include "renderer/device/cuda/runtime.h"
 
 namespace gs::cuda {
 
-/// One per stream, used by the thread that feeds it. When the pool of pairs is exhausted (the GPU is far behind),
-/// stages go untimed and are counted.
+/// One per stream, used by the thread that feeds it. When the pool of pairs is exhausted (the GPU
+/// is far behind), stages go untimed and are counted.
 class StageTimers {
   public:
     explicit StageTimers(const Stream& stream);
     ~StageTimers();
     /// Off: begin() and end() do nothing. On by default.
     void enable(bool on);
-    /// Opens a stage on the stream. `payload` as Span's. Returns a handle for end(), < 0: not timed.
+    /// Opens a stage on the stream. `payload` as Span's. Returns a handle for end(), < 0: not
+    /// timed.
     int begin(Stage stage, std::uint64_t payload = 0, bool has_payload = false);
     void end(int handle);
-    /// Takes what has been reached and writes it to the ring. Never waits. Called once a step or frame.
+    /// Takes what has been reached and writes it to the ring. Never waits. Called once a step or
+    /// frame.
     void poll();
     std::uint64_t missed() const;
     /// Newest GPU milliseconds of a stage; NaN when there is none yet.

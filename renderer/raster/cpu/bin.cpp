@@ -1,11 +1,11 @@
-// Sort: visible Gaussians front to back, then a stable counting sort of their tiles, so every tile's list is front to
-// back.
+// Sort: visible Gaussians front to back, then a stable counting sort of their tiles, so every
+// tile's list is front to back.
 #include <algorithm>
 #include <bit>
 #include <numeric>
 
-#include "renderer/base/check.h"
-#include "renderer/device/parallel.h"
+#include "base/check.h"
+#include "base/parallel.h"
 #include "renderer/raster/cpu/frame.h"
 
 namespace gs::cpu {
@@ -22,7 +22,8 @@ void for_each_tile(const CpuState& state, std::uint32_t slot, F&& f) {
     }
 }
 
-/// Fullest tiles first, so that no thread is left with a long one at the end. Classes of an eighth of an octave.
+/// Fullest tiles first, so that no thread is left with a long one at the end. Classes of an eighth
+/// of an octave.
 void order_tiles(CpuState& state, std::uint32_t tiles) {
     constexpr std::uint32_t kClasses = 257;
     std::uint32_t first[kClasses + 1] = {};
@@ -30,13 +31,15 @@ void order_tiles(CpuState& state, std::uint32_t tiles) {
         const std::uint32_t n = state.tile_begin[tile + 1] - state.tile_begin[tile];
         if (n == 0) return kClasses - 1;
         const std::uint32_t octave = static_cast<std::uint32_t>(std::bit_width(n)) - 1;
-        const std::uint32_t fraction = octave >= 3 ? (n >> (octave - 3)) & 7u : (n << (3 - octave)) & 7u;
+        const std::uint32_t fraction =
+            octave >= 3 ? (n >> (octave - 3)) & 7u : (n << (3 - octave)) & 7u;
         return kClasses - 2 - (octave * 8 + fraction);
     };
     for (std::uint32_t tile = 0; tile < tiles; ++tile) ++first[class_of(tile) + 1];
     for (std::uint32_t c = 0; c < kClasses; ++c) first[c + 1] += first[c];
     state.tile_order.resize_discard(tiles);
-    for (std::uint32_t tile = 0; tile < tiles; ++tile) state.tile_order[first[class_of(tile)]++] = tile;
+    for (std::uint32_t tile = 0; tile < tiles; ++tile)
+        state.tile_order[first[class_of(tile)]++] = tile;
 }
 
 }  // namespace
@@ -55,7 +58,8 @@ void sort_by_depth(CpuState& state) {
         for (std::uint32_t i = 0; i < state.chunk_slots[chunk]; ++i) {
             const std::uint32_t slot = static_cast<std::uint32_t>(chunk * kSlotsPerChunk) + i;
             // Depths are positive, so their bits order as they do.
-            state.depth_keys[first[chunk] + i] = std::bit_cast<std::uint32_t>(state.splats[slot].depth);
+            state.depth_keys[first[chunk] + i] =
+                std::bit_cast<std::uint32_t>(state.splats[slot].depth);
             state.slot_from_rank[first[chunk] + i] = slot;
         }
     });
@@ -65,9 +69,11 @@ void sort_by_depth(CpuState& state) {
 void bin_into_tiles(CpuState& state, bool gradients) {
     const std::size_t visible = state.slot_from_rank.size();
     const std::uint32_t tiles = static_cast<std::uint32_t>(state.tiles_x * state.tiles_y);
-    const std::size_t parts = std::clamp<std::size_t>(visible / 2048, 1, 64), part_size = (visible + parts - 1) / parts;
+    const std::size_t parts = std::clamp<std::size_t>(visible / 2048, 1, 64),
+                      part_size = (visible + parts - 1) / parts;
     const auto ranks_of = [&](std::size_t part) {
-        return std::pair{std::min(visible, part * part_size), std::min(visible, (part + 1) * part_size)};
+        return std::pair{std::min(visible, part * part_size),
+                         std::min(visible, (part + 1) * part_size)};
     };
 
     // Count each part's isects per tile.

@@ -1,5 +1,5 @@
-// Blend forward: one tile at a time, front to back, a vector lane per pixel of a row. State stays in the first-level
-// cache.
+// Blend forward: one tile at a time, front to back, a vector lane per pixel of a row. State stays
+// in the first-level cache.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "renderer/raster/cpu/blend.cpp"
 #include <hwy/foreach_target.h>
@@ -12,7 +12,8 @@ namespace gs::cpu::HWY_NAMESPACE {
 
 /// A row of pixels; its fields lie together so that one address serves all.
 struct PixelRow {
-    alignas(64) float floor[kTileSize];  ///< least log2 alpha that blends; kEnded once the pixel has ended
+    alignas(64) float floor[kTileSize];  ///< least log2 alpha that blends; kEnded once the pixel
+                                         ///< has ended
     alignas(64) float t[kTileSize];      ///< transmittance
     alignas(64) float red[kTileSize], green[kTileSize], blue[kTileSize], depth[kTileSize];
 };
@@ -35,10 +36,11 @@ HWY_INLINE void start(TileState& s, const TileRect& rect, float log2_alpha_min) 
     s.alive_rows = (1u << rect.rows) - 1;
 }
 
-/// Blends one splat into one row. Returns whether a pixel was blended or ended; clears the row's bit in alive_rows when
-/// its last pixel has ended.
+/// Blends one splat into one row. Returns whether a pixel was blended or ended; clears the row's
+/// bit in alive_rows when its last pixel has ended.
 template <bool kDepth, bool kCounters>
-HWY_INLINE bool blend_row(TileState& s, const Splat& splat, const RowTerms& terms, const Rules& rules, int row) {
+HWY_INLINE bool blend_row(TileState& s, const Splat& splat, const RowTerms& terms,
+                          const Rules& rules, int row) {
     const D d;
     bool touched = false;
     PixelRow& at = s.row[row];
@@ -51,20 +53,26 @@ HWY_INLINE bool blend_row(TileState& s, const Splat& splat, const RowTerms& term
         const auto ends = hn::And(open, hn::Le(hn::Sub(t, weight), rules.transmittance_min));
         if (HWY_UNLIKELY(!hn::AllFalse(d, ends))) {
             open = hn::AndNot(ends, open);
-            hn::Store(hn::IfThenElse(ends, hn::Set(d, kEnded), hn::Load(d, at.floor + lane)), d, at.floor + lane);
+            hn::Store(hn::IfThenElse(ends, hn::Set(d, kEnded), hn::Load(d, at.floor + lane)), d,
+                      at.floor + lane);
             if (!row_alive(at.floor)) s.alive_rows &= ~(1u << row);
         }
         const auto w = hn::IfThenElseZero(open, weight);
         hn::Store(hn::Sub(t, w), d, at.t + lane);
-        hn::Store(hn::MulAdd(w, hn::Set(d, splat.red), hn::Load(d, at.red + lane)), d, at.red + lane);
-        hn::Store(hn::MulAdd(w, hn::Set(d, splat.green), hn::Load(d, at.green + lane)), d, at.green + lane);
-        hn::Store(hn::MulAdd(w, hn::Set(d, splat.blue), hn::Load(d, at.blue + lane)), d, at.blue + lane);
+        hn::Store(hn::MulAdd(w, hn::Set(d, splat.red), hn::Load(d, at.red + lane)), d,
+                  at.red + lane);
+        hn::Store(hn::MulAdd(w, hn::Set(d, splat.green), hn::Load(d, at.green + lane)), d,
+                  at.green + lane);
+        hn::Store(hn::MulAdd(w, hn::Set(d, splat.blue), hn::Load(d, at.blue + lane)), d,
+                  at.blue + lane);
         if constexpr (kDepth)
-            hn::Store(hn::MulAdd(w, hn::Set(d, splat.depth), hn::Load(d, at.depth + lane)), d, at.depth + lane);
+            hn::Store(hn::MulAdd(w, hn::Set(d, splat.depth), hn::Load(d, at.depth + lane)), d,
+                      at.depth + lane);
         if constexpr (kCounters) {
             s.blended += hn::CountTrue(d, open);
             for (std::size_t i = 0; i < hn::Lanes(d); ++i)
-                s.contributors[row][static_cast<std::size_t>(lane) + i] += hn::ExtractLane(w, i) > 0.0f;
+                s.contributors[row][static_cast<std::size_t>(lane) + i] +=
+                    hn::ExtractLane(w, i) > 0.0f;
         }
     }
     return touched;
@@ -72,11 +80,13 @@ HWY_INLINE bool blend_row(TileState& s, const Splat& splat, const RowTerms& term
 
 template <bool kDepth>
 HWY_INLINE void finish(const TileState& s, const TileRect& rect, const BlendParams& p) {
-    const std::size_t plane = static_cast<std::size_t>(p.width) * static_cast<std::size_t>(p.height);
+    const std::size_t plane =
+        static_cast<std::size_t>(p.width) * static_cast<std::size_t>(p.height);
     for (int y = 0; y < rect.rows; ++y) {
         const PixelRow& row = s.row[y];
         const std::size_t to =
-            static_cast<std::size_t>(rect.y + y) * static_cast<std::size_t>(p.width) + static_cast<std::size_t>(rect.x);
+            static_cast<std::size_t>(rect.y + y) * static_cast<std::size_t>(p.width) +
+            static_cast<std::size_t>(rect.x);
         for (int x = 0; x < rect.columns; ++x) {
             const std::size_t o = to + static_cast<std::size_t>(x);
             const float t = row.t[x];
@@ -106,12 +116,15 @@ void blend(const BlendParams& params, std::uint32_t tile) {
         s.row_steps += static_cast<std::uint64_t>(hwy::PopCount(rows));
         for (; rows != 0; rows &= rows - 1) {
             const int row = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(rows));
-            touched |= static_cast<std::uint32_t>(blend_row<kDepth, kCounters>(s, splat, terms, rules, row)) << row;
+            touched |= static_cast<std::uint32_t>(
+                           blend_row<kDepth, kCounters>(s, splat, terms, rules, row))
+                       << row;
         }
         if (params.row_mask != nullptr) params.row_mask[k] = static_cast<std::uint16_t>(touched);
     }
     params.list_end[tile] = k - begin;
-    params.pairs_per_tile[tile] = static_cast<std::uint32_t>(s.row_steps) * static_cast<std::uint32_t>(rect.columns);
+    params.pairs_per_tile[tile] =
+        static_cast<std::uint32_t>(s.row_steps) * static_cast<std::uint32_t>(rect.columns);
     if (params.blended_pairs != nullptr) params.blended_pairs[tile] = s.blended;
     finish<kDepth>(s, rect, params);
 }
@@ -130,6 +143,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace gs::cpu {
 HWY_EXPORT(BlendTile);
-void blend_tile(const BlendParams& params, std::uint32_t tile) { HWY_DYNAMIC_DISPATCH(BlendTile)(params, tile); }
+void blend_tile(const BlendParams& params, std::uint32_t tile) {
+    HWY_DYNAMIC_DISPATCH(BlendTile)(params, tile);
+}
 }  // namespace gs::cpu
 #endif

@@ -1,6 +1,7 @@
-// Blend backward: replays each tile front to back over exactly the rows that forward changed, and sums each splat's
-// gradient over the tile's pixels. With T the transmittance before a splat and R what all splats behind it contribute,
-// d loss / d alpha = T (c . g) - R / (1 - alpha); R starts as the whole pixel and loses each splat's own part.
+// Blend backward: replays each tile front to back over exactly the rows that forward changed, and
+// sums each splat's gradient over the tile's pixels. With T the transmittance before a splat and R
+// what all splats behind it contribute, d loss / d alpha = T (c . g) - R / (1 - alpha); R starts as
+// the whole pixel and loses each splat's own part.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "renderer/raster/cpu/blend_backward.cpp"
 #include <hwy/foreach_target.h>
@@ -13,7 +14,8 @@ namespace gs::cpu::HWY_NAMESPACE {
 
 /// A row of pixels; its fields lie together so that one address serves all.
 struct PixelRow {
-    alignas(64) float floor[kTileSize];  ///< least log2 alpha that blends; kEnded once the pixel has ended
+    alignas(64) float floor[kTileSize];  ///< least log2 alpha that blends; kEnded once the pixel
+                                         ///< has ended
     alignas(64) float t[kTileSize];      ///< transmittance
     alignas(64) float rest[kTileSize];   ///< R
     alignas(64) float g_red[kTileSize], g_green[kTileSize], g_blue[kTileSize], g_depth[kTileSize];
@@ -22,7 +24,8 @@ struct PixelRow {
 template <bool kDepth>
 HWY_INLINE void start(PixelRow* rows, const TileRect& rect, const BlendBackwardParams& p) {
     const BlendParams& f = p.forward;
-    const std::size_t plane = static_cast<std::size_t>(f.width) * static_cast<std::size_t>(f.height);
+    const std::size_t plane =
+        static_cast<std::size_t>(f.width) * static_cast<std::size_t>(f.height);
     for (int y = 0; y < kTileSize; ++y)
         for (int x = 0; x < kTileSize; ++x) {
             PixelRow& s = rows[y];
@@ -30,14 +33,15 @@ HWY_INLINE void start(PixelRow* rows, const TileRect& rect, const BlendBackwardP
             s.t[x] = 1.0f;
             s.rest[x] = s.g_red[x] = s.g_green[x] = s.g_blue[x] = s.g_depth[x] = 0.0f;
             if (x >= rect.columns || y >= rect.rows) continue;
-            const std::size_t o = static_cast<std::size_t>(rect.y + y) * static_cast<std::size_t>(f.width) +
-                                  static_cast<std::size_t>(rect.x + x);
+            const std::size_t o =
+                static_cast<std::size_t>(rect.y + y) * static_cast<std::size_t>(f.width) +
+                static_cast<std::size_t>(rect.x + x);
             s.floor[x] = f.log2_alpha_min;
             s.g_red[x] = p.v_color[o];
             s.g_green[x] = p.v_color[plane + o];
             s.g_blue[x] = p.v_color[2 * plane + o];
-            s.rest[x] =
-                f.color[o] * s.g_red[x] + f.color[plane + o] * s.g_green[x] + f.color[2 * plane + o] * s.g_blue[x];
+            s.rest[x] = f.color[o] * s.g_red[x] + f.color[plane + o] * s.g_green[x] +
+                        f.color[2 * plane + o] * s.g_blue[x];
             if (p.v_alpha != nullptr) s.rest[x] -= (1.0f - f.alpha[o]) * p.v_alpha[o];
             if constexpr (kDepth) {
                 s.g_depth[x] = p.v_depth[o];
@@ -56,8 +60,8 @@ struct Sums {
 };
 
 template <bool kDepth>
-HWY_INLINE void replay_row(PixelRow& at, Sums& sums, const Splat& splat, const RowTerms& terms, const Rules& rules,
-                           int row) {
+HWY_INLINE void replay_row(PixelRow& at, Sums& sums, const Splat& splat, const RowTerms& terms,
+                           const Rules& rules, int row) {
     const D d;
     const auto one = hn::Set(d, 1.0f), two = hn::Set(d, 2.0f);
     for (int lane = 0; lane < kTileSize; lane += static_cast<int>(hn::Lanes(d))) {
@@ -69,7 +73,8 @@ HWY_INLINE void replay_row(PixelRow& at, Sums& sums, const Splat& splat, const R
         const auto ends = hn::And(open, hn::Le(hn::Sub(t, weight), rules.transmittance_min));
         if (HWY_UNLIKELY(!hn::AllFalse(d, ends))) {
             open = hn::AndNot(ends, open);
-            hn::Store(hn::IfThenElse(ends, hn::Set(d, kEnded), hn::Load(d, at.floor + lane)), d, at.floor + lane);
+            hn::Store(hn::IfThenElse(ends, hn::Set(d, kEnded), hn::Load(d, at.floor + lane)), d,
+                      at.floor + lane);
         }
         const auto w = hn::IfThenElseZero(open, weight);
         hn::Store(hn::Sub(t, w), d, at.t + lane);
@@ -79,7 +84,8 @@ HWY_INLINE void replay_row(PixelRow& at, Sums& sums, const Splat& splat, const R
         auto cg = hn::Mul(g_red, hn::Set(d, splat.red));
         cg = hn::MulAdd(g_green, hn::Set(d, splat.green), cg);
         cg = hn::MulAdd(g_blue, hn::Set(d, splat.blue), cg);
-        if constexpr (kDepth) cg = hn::MulAdd(hn::Load(d, at.g_depth + lane), hn::Set(d, splat.depth), cg);
+        if constexpr (kDepth)
+            cg = hn::MulAdd(hn::Load(d, at.g_depth + lane), hn::Set(d, splat.depth), cg);
         const auto rest = hn::NegMulAdd(w, cg, hn::Load(d, at.rest + lane));
         hn::Store(rest, d, at.rest + lane);
 
@@ -88,10 +94,11 @@ HWY_INLINE void replay_row(PixelRow& at, Sums& sums, const Splat& splat, const R
         const auto inverse = hn::Mul(estimate, hn::NegMulAdd(remaining, estimate, two));
         const auto v_alpha = hn::NegMulAdd(rest, inverse, hn::Mul(t, cg));
         // The clamp at alpha_max passes no gradient.
-        const auto v = hn::IfThenElseZero(hn::And(open, hn::Lt(raw_alpha, rules.alpha_max)), hn::Mul(v_alpha, alpha));
+        const auto v = hn::IfThenElseZero(hn::And(open, hn::Lt(raw_alpha, rules.alpha_max)),
+                                          hn::Mul(v_alpha, alpha));
 
-        const auto dx = hn::Load(d, terms.dx + lane), dy = hn::Set(d, terms.dy[row]), vx = hn::Mul(v, dx),
-                   vy = hn::Mul(v, dy);
+        const auto dx = hn::Load(d, terms.dx + lane), dy = hn::Set(d, terms.dy[row]),
+                   vx = hn::Mul(v, dx), vy = hn::Mul(v, dy);
         sums.s = hn::Add(sums.s, v);
         sums.sx = hn::Add(sums.sx, vx);
         sums.sy = hn::Add(sums.sy, vy);
@@ -101,7 +108,8 @@ HWY_INLINE void replay_row(PixelRow& at, Sums& sums, const Splat& splat, const R
         sums.red = hn::MulAdd(w, g_red, sums.red);
         sums.green = hn::MulAdd(w, g_green, sums.green);
         sums.blue = hn::MulAdd(w, g_blue, sums.blue);
-        if constexpr (kDepth) sums.depth = hn::MulAdd(w, hn::Load(d, at.g_depth + lane), sums.depth);
+        if constexpr (kDepth)
+            sums.depth = hn::MulAdd(w, hn::Load(d, at.g_depth + lane), sums.depth);
     }
 }
 
@@ -123,7 +131,8 @@ HWY_INLINE void sum_blocks(DF d, V v, float* out) {
         hn::StoreU(v, d, out);
     }
 }
-/// Sums four vectors over their lanes: out[i] = sum of v_i. Interleaving adds lanes of two vectors at a time.
+/// Sums four vectors over their lanes: out[i] = sum of v_i. Interleaving adds lanes of two vectors
+/// at a time.
 HWY_INLINE void sum_four(hn::Vec<D> v0, hn::Vec<D> v1, hn::Vec<D> v2, hn::Vec<D> v3, float* out) {
     const D d;
     const hn::RepartitionToWide<D> wide;

@@ -1,5 +1,6 @@
-// Arithmetic ceilings, with the vectors and the dispatch of the blend kernels: independent multiply-adds, and blending
-// reduced to what a pair cannot do without, its pixels in registers, no lists, no rows left out, no pixel ending.
+// Arithmetic ceilings, with the vectors and the dispatch of the blend kernels: independent
+// multiply-adds, and blending reduced to what a pair cannot do without, its pixels in registers, no
+// lists, no rows left out, no pixel ending.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "renderer/raster/cpu/ceilings.cpp"
 #include <hwy/foreach_target.h>
@@ -9,14 +10,15 @@
 HWY_BEFORE_NAMESPACE();
 namespace gs::cpu::HWY_NAMESPACE {
 
-/// Multiply-adds, one per lane, of `rounds` rounds; the sum keeps the compiler from leaving them out.
+/// Multiply-adds, one per lane, of `rounds` rounds; the sum keeps the compiler from leaving them
+/// out.
 double MultiplyAdds(std::size_t rounds, float* sum) {
     const hn::ScalableTag<float> d;
     const auto scale = hn::Set(d, 0.999f), step = hn::Set(d, 1e-3f);
     // Different from each other, or they would be computed once.
     const auto start = [&](float k) { return hn::Set(d, sum[0] + k); };
-    auto a0 = start(0), a1 = start(1), a2 = start(2), a3 = start(3), a4 = start(4), a5 = start(5), a6 = start(6),
-         a7 = start(7), a8 = start(8), a9 = start(9);
+    auto a0 = start(0), a1 = start(1), a2 = start(2), a3 = start(3), a4 = start(4), a5 = start(5),
+         a6 = start(6), a7 = start(7), a8 = start(8), a9 = start(9);
     for (std::size_t i = 0; i < rounds; ++i) {
         a0 = hn::MulAdd(a0, scale, step);
         a1 = hn::MulAdd(a1, scale, step);
@@ -48,10 +50,13 @@ double BlendPairs(const float* splats, std::size_t count, std::size_t rows, floa
             for (std::size_t k = 0; k < count; ++k) {
                 const float* s = splats + 8 * k;
                 const auto dx = hn::Sub(x, hn::Set(d, s[0]));
-                const auto linear = hn::MulAdd(hn::Set(d, s[1]), y, hn::Set(d, s[2]));  // of this row
-                const auto power = hn::NegMulAdd(dx, hn::MulAdd(hn::Set(d, s[3]), dx, linear), hn::Set(d, s[4]));
+                const auto linear =
+                    hn::MulAdd(hn::Set(d, s[1]), y, hn::Set(d, s[2]));  // of this row
+                const auto power =
+                    hn::NegMulAdd(dx, hn::MulAdd(hn::Set(d, s[3]), dx, linear), hn::Set(d, s[4]));
                 const auto open = hn::Ge(power, floor);
-                const auto weight = hn::IfThenElseZero(open, hn::Mul(hn::Min(exp2(power), alpha_max), t));
+                const auto weight =
+                    hn::IfThenElseZero(open, hn::Mul(hn::Min(exp2(power), alpha_max), t));
                 t = hn::Sub(t, weight);
                 red = hn::MulAdd(weight, hn::Set(d, s[5]), red);
                 green = hn::MulAdd(weight, hn::Set(d, s[6]), green);
@@ -73,8 +78,8 @@ HWY_AFTER_NAMESPACE();
 #include <functional>
 #include <vector>
 
+#include "base/parallel.h"
 #include "renderer/device/ceilings.h"
-#include "renderer/device/parallel.h"
 #include "renderer/raster/ceilings.h"
 
 namespace gs {
@@ -89,7 +94,8 @@ constexpr int kRounds = 25;          ///< short ones: the best is one that nothi
 constexpr std::size_t kSplats = 64;  ///< 2 KiB: they stay in the first cache
 
 double seconds_now() {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
 }
 
 /// Of all threads at once: `work(sum)` says how much it did. The best of several rounds.
@@ -120,7 +126,8 @@ Ceilings measure_cpu_ceilings() {
     Ceilings out;
     out.machine = make_cpu_rasterizer()->name();
     measure_memory_and_tasks(out);
-    out.lane_operations = rate_of([](float* sum) { return HWY_DYNAMIC_DISPATCH(cpu::MultiplyAdds)(100'000, sum); });
+    out.lane_operations =
+        rate_of([](float* sum) { return HWY_DYNAMIC_DISPATCH(cpu::MultiplyAdds)(100'000, sum); });
     std::vector<float> splats(8 * kSplats);
     for (std::size_t k = 0; k < kSplats; ++k) {
         float* s = splats.data() + 8 * k;
@@ -131,8 +138,9 @@ Ceilings measure_cpu_ceilings() {
         s[4] = -5.0f;  // faint: no pixel ends
         s[5] = s[6] = s[7] = 0.5f;
     }
-    out.blend_pairs =
-        rate_of([&](float* sum) { return HWY_DYNAMIC_DISPATCH(cpu::BlendPairs)(splats.data(), kSplats, 3'000, sum); });
+    out.blend_pairs = rate_of([&](float* sum) {
+        return HWY_DYNAMIC_DISPATCH(cpu::BlendPairs)(splats.data(), kSplats, 3'000, sum);
+    });
     out.measured_in_seconds = seconds_now() - begin;
     return out;
 }

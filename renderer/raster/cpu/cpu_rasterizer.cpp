@@ -1,11 +1,12 @@
-// The CPU backend: cull, project, sort, bin, blend, and back. Each stage is a span; each loop is split by index alone.
+// The CPU backend: cull, project, sort, bin, blend, and back. Each stage is a span; each loop is
+// split by index alone.
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
-#include "profiler/core/scope.h"
-#include "renderer/base/check.h"
-#include "renderer/device/parallel.h"
+#include "base/check.h"
+#include "base/parallel.h"
+#include "base/record/scope.h"
 #include "renderer/raster/cpu/frame.h"
 #include "renderer/raster/view_setup.h"
 
@@ -16,18 +17,20 @@ std::size_t CpuState::bytes() const {
     std::size_t span_bytes = 0;
     for (const auto& list : spans) span_bytes += list.capacity() * sizeof(TileSpan);
     return span_bytes + candidate_blocks.capacity_bytes() + candidate_mask.capacity_bytes() +
-           candidate_slot.capacity_bytes() + chunk_slots.capacity_bytes() + splats.capacity_bytes() +
-           coverage.capacity_bytes() + first_emission.capacity_bytes() + isects_of_slot.capacity_bytes() +
-           depth_keys.capacity_bytes() + slot_from_rank.capacity_bytes() + part_tile_counts.capacity_bytes() +
+           candidate_slot.capacity_bytes() + chunk_slots.capacity_bytes() +
+           splats.capacity_bytes() + coverage.capacity_bytes() + first_emission.capacity_bytes() +
+           isects_of_slot.capacity_bytes() + depth_keys.capacity_bytes() +
+           slot_from_rank.capacity_bytes() + part_tile_counts.capacity_bytes() +
            tile_begin.capacity_bytes() + tile_order.capacity_bytes() + list_end.capacity_bytes() +
-           slot_from_isect.capacity_bytes() + isect_from_emission.capacity_bytes() + row_mask.capacity_bytes() +
-           blended_pairs.capacity_bytes() + isect_gradients.capacity_bytes();
+           slot_from_isect.capacity_bytes() + isect_from_emission.capacity_bytes() +
+           row_mask.capacity_bytes() + blended_pairs.capacity_bytes() +
+           isect_gradients.capacity_bytes();
 }
 
 namespace {
 
-BlendParams blend_params(const CpuState& state, const ProjectParams& project, const RenderOptions& options,
-                         const Camera& camera) {
+BlendParams blend_params(const CpuState& state, const ProjectParams& project,
+                         const RenderOptions& options, const Camera& camera) {
     BlendParams p{};
     p.splats = state.splats.data();
     p.slot_from_isect = state.slot_from_isect.data();
@@ -46,7 +49,8 @@ BlendParams blend_params(const CpuState& state, const ProjectParams& project, co
 void gather_isects(const CpuState& state, std::size_t candidate, SplatGradients& out) {
     for (auto& row : out.v) std::fill(std::begin(row), std::end(row), 0.0f);
     std::uint32_t slot = state.candidate_slot[candidate];
-    for (std::uint32_t lanes = state.candidate_mask[candidate]; lanes != 0; lanes &= lanes - 1, ++slot) {
+    for (std::uint32_t lanes = state.candidate_mask[candidate]; lanes != 0;
+         lanes &= lanes - 1, ++slot) {
         const std::size_t lane = static_cast<std::size_t>(std::countr_zero(lanes));
         float sum[12] = {};
         const std::uint32_t first = state.first_emission[slot];
@@ -62,17 +66,21 @@ class CpuRasterizer final : public Rasterizer {
   public:
     std::string name() const override {
         const int threads = thread_count();
-        return fmt::format("CPU ({}, {} thread{})", cpu_instruction_set(), threads, threads == 1 ? "" : "s");
+        return fmt::format("CPU ({}, {} thread{})", cpu_instruction_set(), threads,
+                           threads == 1 ? "" : "s");
     }
-    std::unique_ptr<ForwardState> make_state() const override { return std::make_unique<CpuState>(); }
-    void forward(ParameterSource& source, const Camera& camera, const RenderOptions& options, ForwardState& state,
-                 RenderResult& result) override;
-    void backward(ParameterSource& source, const Camera& camera, const RenderOptions& options, ForwardState& state,
-                  const RenderResult& result, const PixelGradients& gradients, GradientSink& sink) override;
+    std::unique_ptr<ForwardState> make_state() const override {
+        return std::make_unique<CpuState>();
+    }
+    void forward(ParameterSource& source, const Camera& camera, const RenderOptions& options,
+                 ForwardState& state, RenderResult& result) override;
+    void backward(ParameterSource& source, const Camera& camera, const RenderOptions& options,
+                  ForwardState& state, const RenderResult& result, const PixelGradients& gradients,
+                  GradientSink& sink) override;
 };
 
-void blend_all(CpuState& state, const ProjectParams& project, const Camera& camera, const RenderOptions& options,
-               RenderResult& result) {
+void blend_all(CpuState& state, const ProjectParams& project, const Camera& camera,
+               const RenderOptions& options, RenderResult& result) {
     const std::size_t tiles = static_cast<std::size_t>(state.tiles_x * state.tiles_y);
     result.width = camera.width;
     result.height = camera.height;
@@ -102,7 +110,8 @@ void blend_all(CpuState& state, const ProjectParams& project, const Camera& came
     parallel_for(tiles, 1, [&](std::size_t i) { blend_tile(p, state.tile_order[i]); });
 }
 
-void count(const CpuState& state, std::size_t gaussians, const RenderOptions& options, RenderResult& result) {
+void count(const CpuState& state, std::size_t gaussians, const RenderOptions& options,
+           RenderResult& result) {
     const std::size_t tiles = result.pairs_per_tile.size();
     RenderCounters& c = result.counters;
     c = {};
@@ -115,20 +124,24 @@ void count(const CpuState& state, std::size_t gaussians, const RenderOptions& op
         const std::uint32_t n = state.tile_begin[tile + 1] - state.tile_begin[tile];
         const int x = static_cast<int>(tile) % result.tiles_x * kTileSize,
                   y = static_cast<int>(tile) / result.tiles_x * kTileSize;
-        const int pixels = std::min(kTileSize, result.width - x) * std::min(kTileSize, result.height - y);
+        const int pixels =
+            std::min(kTileSize, result.width - x) * std::min(kTileSize, result.height - y);
         result.isects_per_tile[tile] = n;
         c.longest_tile = std::max(c.longest_tile, static_cast<int>(n));
-        c.list_pairs += static_cast<std::uint64_t>(state.list_end[tile]) * static_cast<std::uint64_t>(pixels);
+        c.list_pairs +=
+            static_cast<std::uint64_t>(state.list_end[tile]) * static_cast<std::uint64_t>(pixels);
         c.evaluated_pairs += result.pairs_per_tile[tile];
         if (options.counters) c.blended_pairs += state.blended_pairs[tile];
     }
 }
 
-void CpuRasterizer::forward(ParameterSource& source, const Camera& camera, const RenderOptions& options,
-                            ForwardState& base, RenderResult& result) {
-    CHECK(camera.model == CameraModel::pinhole && camera.valid(), "the rasterizer takes valid pinhole cameras");
-    CHECK(camera.width < 65536 * kTileSize && camera.height < 65536 * kTileSize, "{} x {} px", camera.width,
-          camera.height);
+void CpuRasterizer::forward(ParameterSource& source, const Camera& camera,
+                            const RenderOptions& options, ForwardState& base,
+                            RenderResult& result) {
+    CHECK(camera.model == CameraModel::pinhole && camera.valid(),
+          "the rasterizer takes valid pinhole cameras");
+    CHECK(camera.width < 65536 * kTileSize && camera.height < 65536 * kTileSize, "{} x {} px",
+          camera.width, camera.height);
     CpuState& state = static_cast<CpuState&>(base);
     const ProjectParams params = make_project_params(camera, options, source.sh_degree());
     state.tiles_x = (camera.width + kTileSize - 1) / kTileSize;
@@ -156,8 +169,9 @@ void CpuRasterizer::forward(ParameterSource& source, const Camera& camera, const
     count(state, source.count(), options, result);
 }
 
-void CpuRasterizer::backward(ParameterSource& source, const Camera& camera, const RenderOptions& options,
-                             ForwardState& base, const RenderResult& result, const PixelGradients& gradients,
+void CpuRasterizer::backward(ParameterSource& source, const Camera& camera,
+                             const RenderOptions& options, ForwardState& base,
+                             const RenderResult& result, const PixelGradients& gradients,
                              GradientSink& sink) {
     CHECK(options.gradients, "forward() was told that no gradients are wanted");
     CpuState& state = static_cast<CpuState&>(base);
@@ -197,9 +211,10 @@ void CpuRasterizer::backward(ParameterSource& source, const Camera& camera, cons
         BlockGradients out;
         out.block = block;
         out.mask = mask;
-        for (int p = plane_count(params.sh_degree); p < kMaxPlanes; ++p) std::fill_n(out.planes[p], kBlock, 0.0f);
-        project_block_backward(params, source.geometry(block, geometry_scratch), source.sh(block, sh_scratch), in, mask,
-                               out);
+        for (int p = plane_count(params.sh_degree); p < kMaxPlanes; ++p)
+            std::fill_n(out.planes[p], kBlock, 0.0f);
+        project_block_backward(params, source.geometry(block, geometry_scratch),
+                               source.sh(block, sh_scratch), in, mask, out);
         sink.take(out);
     });
 }

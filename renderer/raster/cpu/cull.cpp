@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "renderer/device/parallel.h"
+#include "base/parallel.h"
 #include "renderer/raster/cpu/frame.h"
 #include "renderer/raster/tile_cover.h"
 #include "renderer/raster/view_setup.h"
@@ -31,16 +31,21 @@ std::uint32_t cover(const ProjectParams& params, const ProjectedBlock& block, st
                     std::vector<TileSpan>& spans, Coverage& coverage) {
     const int tiles_x = (static_cast<int>(params.width) + kTileSize - 1) / kTileSize;
     const int tiles_y = (static_cast<int>(params.height) + kTileSize - 1) / kTileSize;
-    const Vec2f mean{block.x[lane], block.y[lane]}, extent{block.extent_x[lane], block.extent_y[lane]};
-    const TileBox box = tile_box(params.rules, mean, extent, {block.box_x[lane], block.box_y[lane]}, tiles_x, tiles_y);
-    coverage = {static_cast<std::uint32_t>(spans.size()), static_cast<std::uint16_t>(box.rows.first), 0};
+    const Vec2f mean{block.x[lane], block.y[lane]},
+        extent{block.extent_x[lane], block.extent_y[lane]};
+    const TileBox box = tile_box(params.rules, mean, extent, {block.box_x[lane], block.box_y[lane]},
+                                 tiles_x, tiles_y);
+    coverage = {static_cast<std::uint32_t>(spans.size()),
+                static_cast<std::uint16_t>(box.rows.first), 0};
     if (box.empty()) return 0;
     const bool exact = params.rules.exact_tiles && box.several();
     const Sym2<float> conic{block.conic_xx[lane], block.conic_xy[lane], block.conic_yy[lane]};
     std::uint32_t isects = 0;
     for (int row = box.rows.first; row < box.rows.end; ++row) {
-        const TileRange span = exact ? ellipse_row(conic, block.limit[lane], mean, extent, row, tiles_x) : box.columns;
-        spans.push_back({static_cast<std::uint16_t>(span.first), static_cast<std::uint16_t>(span.end)});
+        const TileRange span =
+            exact ? ellipse_row(conic, block.limit[lane], mean, extent, row, tiles_x) : box.columns;
+        spans.push_back(
+            {static_cast<std::uint16_t>(span.first), static_cast<std::uint16_t>(span.end)});
         isects += static_cast<std::uint32_t>(span.end - span.first);
     }
     coverage.rows = static_cast<std::uint16_t>(box.rows.end - box.rows.first);
@@ -53,7 +58,8 @@ void write_splat(const ProjectedBlock& b, std::size_t lane, Splat& out) {
     out.y = b.y[lane];
     out.a = 0.5f * kLog2E * b.conic_xx[lane];
     out.c = 0.5f * kLog2E * b.conic_yy[lane];
-    // Rounding can make the form of a very long needle indefinite, and it would then grow away from its centre.
+    // Rounding can make the form of a very long needle indefinite, and it would then grow away from
+    // its centre.
     const float widest = std::sqrt(4.0f * out.a * out.c) * 0.999999f;
     out.b = std::clamp(kLog2E * b.conic_xy[lane], -widest, widest);
     out.l = b.log2_opacity[lane];
@@ -65,7 +71,8 @@ void write_splat(const ProjectedBlock& b, std::size_t lane, Splat& out) {
     out.reserved = 0.0f;
 }
 
-void project_chunk(ParameterSource& source, const ProjectParams& params, CpuState& state, std::size_t chunk) {
+void project_chunk(ParameterSource& source, const ProjectParams& params, CpuState& state,
+                   std::size_t chunk) {
     alignas(64) float geometry_scratch[kGeometryPlanes * kBlock], sh_scratch[48 * kBlock];
     std::vector<TileSpan>& spans = state.spans[chunk];
     spans.clear();
@@ -76,7 +83,8 @@ void project_chunk(ParameterSource& source, const ProjectParams& params, CpuStat
         const std::size_t block = state.candidate_blocks[candidate];
         const BlockView geometry = source.geometry(block, geometry_scratch);
         ProjectedBlock projected;
-        project_block(params, geometry, std::min(kBlock, source.count() - block * kBlock), projected);
+        project_block(params, geometry, std::min(kBlock, source.count() - block * kBlock),
+                      projected);
         Coverage coverage[kBlock];
         std::uint32_t isects[kBlock];
         for (std::uint32_t lanes = projected.mask; lanes != 0; lanes &= lanes - 1) {
@@ -84,7 +92,8 @@ void project_chunk(ParameterSource& source, const ProjectParams& params, CpuStat
             isects[lane] = cover(params, projected, lane, spans, coverage[lane]);
             if (isects[lane] == 0) projected.mask &= ~(1u << lane);
         }
-        if (projected.mask != 0) shade_block(params, geometry, source.sh(block, sh_scratch), projected);
+        if (projected.mask != 0)
+            shade_block(params, geometry, source.sh(block, sh_scratch), projected);
         state.candidate_mask[candidate] = projected.mask;
         state.candidate_slot[candidate] = slot;
         for (std::uint32_t lanes = projected.mask; lanes != 0; lanes &= lanes - 1, ++slot) {
@@ -99,10 +108,11 @@ void project_chunk(ParameterSource& source, const ProjectParams& params, CpuStat
 
 }  // namespace
 
-ProjectParams make_project_params(const Camera& camera, const RenderOptions& options, int model_sh_degree) {
+ProjectParams make_project_params(const Camera& camera, const RenderOptions& options,
+                                  int model_sh_degree) {
     ProjectParams p{};
-    p.camera = math::make_pinhole<float>(camera.rotation, camera.translation, camera.fx, camera.fy, camera.cx,
-                                         camera.cy, camera.width, camera.height);
+    p.camera = math::make_pinhole<float>(camera.rotation, camera.translation, camera.fx, camera.fy,
+                                         camera.cx, camera.cy, camera.width, camera.height);
     const Vec3d eye = camera.position();
     p.position = {static_cast<float>(eye.x), static_cast<float>(eye.y), static_cast<float>(eye.z)};
     p.width = static_cast<float>(camera.width);
@@ -115,7 +125,8 @@ ProjectParams make_project_params(const Camera& camera, const RenderOptions& opt
     return p;
 }
 
-void cull_blocks(ParameterSource& source, const Camera& camera, const ProjectParams& params, CpuState& state) {
+void cull_blocks(ParameterSource& source, const Camera& camera, const ProjectParams& params,
+                 CpuState& state) {
     const std::size_t blocks = (source.count() + kBlock - 1) / kBlock;
     const std::span<const BlockBounds> bounds = source.bounds();
     state.candidate_blocks.resize_discard(blocks);
@@ -136,7 +147,8 @@ void project_all(ParameterSource& source, const ProjectParams& params, CpuState&
     state.coverage.resize_discard(chunks * kSlotsPerChunk);
     state.isects_of_slot.resize_discard(chunks * kSlotsPerChunk);
     if (state.spans.size() < chunks) state.spans.resize(chunks);
-    parallel_for(chunks, 1, [&](std::size_t chunk) { project_chunk(source, params, state, chunk); });
+    parallel_for(chunks, 1,
+                 [&](std::size_t chunk) { project_chunk(source, params, state, chunk); });
 }
 
 }  // namespace gs::cpu

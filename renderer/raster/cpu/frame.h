@@ -1,24 +1,26 @@
-// What one frame of the CPU backend consists of between its stages, and the parameter structs of the SIMD kernels.
-// Private to raster/cpu. Index words: block (16 Gaussians), slot (visible Gaussian of this frame), isect (slot in a
-// tile).
+// What one frame of the CPU backend consists of between its stages, and the parameter structs of
+// the SIMD kernels. Private to raster/cpu. Index words: block (16 Gaussians), slot (visible
+// Gaussian of this frame), isect (slot in a tile).
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "renderer/device/buffer.h"
-#include "renderer/device/sort.h"
+#include "base/buffer.h"
+#include "base/sort.h"
 #include "renderer/math/project.h"
 #include "renderer/raster/rasterizer.h"
 
 namespace gs::cpu {
 
-inline constexpr std::size_t kBlocksPerChunk = 64;                       ///< one projection task
-inline constexpr std::size_t kSlotsPerChunk = kBlocksPerChunk * kBlock;  ///< slots are numbered chunk * this + local
+inline constexpr std::size_t kBlocksPerChunk = 64;  ///< one projection task
+inline constexpr std::size_t kSlotsPerChunk =
+    kBlocksPerChunk * kBlock;  ///< slots are numbered chunk * this + local
 inline constexpr int kTilePixels = kTileSize * kTileSize;
 inline constexpr float kLog2E = 1.4426950408889634f;
 
-/// A projected Gaussian as blending reads it. log2 alpha = l - (a dx^2 + b dx dy + c dy^2), d = pixel centre - (x, y).
+/// A projected Gaussian as blending reads it. log2 alpha = l - (a dx^2 + b dx dy + c dy^2), d =
+/// pixel centre - (x, y).
 struct Splat {
     float x, y;     ///< px
     float a, b, c;  ///< 1/px^2, conic times log2(e) (a and c halved)
@@ -34,7 +36,8 @@ static_assert(sizeof(Splat) == 48);
 struct TileSpan {
     std::uint16_t x0, x1;
 };
-/// The tiles one slot covers: `rows` spans from row y0 down, stored in its chunk's span list from `first`.
+/// The tiles one slot covers: `rows` spans from row y0 down, stored in its chunk's span list from
+/// `first`.
 struct Coverage {
     std::uint32_t first;
     std::uint16_t y0, rows;
@@ -63,9 +66,10 @@ struct ProjectedBlock {
     alignas(64) float x[kBlock], y[kBlock], depth[kBlock];
     alignas(64) float conic_xx[kBlock], conic_xy[kBlock], conic_yy[kBlock];
     alignas(64) float log2_opacity[kBlock];
-    alignas(64) float limit[kBlock];                       ///< 2 ln(opacity / alpha_min): the conic form at the edge
+    alignas(64) float limit[kBlock];  ///< 2 ln(opacity / alpha_min): the conic form at the edge
     alignas(64) float extent_x[kBlock], extent_y[kBlock];  ///< px, half sizes of that ellipse's box
-    alignas(64) float box_x[kBlock], box_y[kBlock];        ///< px, half sizes of the box that chooses tiles (profile)
+    alignas(64) float box_x[kBlock],
+        box_y[kBlock];  ///< px, half sizes of the box that chooses tiles (profile)
     alignas(64) float color[3][kBlock];
     std::uint32_t mask;
 };
@@ -90,7 +94,7 @@ struct BlendParams {
     std::uint32_t* pairs_per_tile;
     std::uint32_t* list_end;       ///< [tiles] isects looked at before the tile was finished
     std::uint64_t* blended_pairs;  ///< [tiles], or null
-    std::uint16_t* row_mask;       ///< [isects] bit r: a pixel of row r was blended or ended; or null
+    std::uint16_t* row_mask;  ///< [isects] bit r: a pixel of row r was blended or ended; or null
 };
 struct BlendBackwardParams {
     BlendParams forward;
@@ -108,8 +112,9 @@ struct CpuState final : ForwardState {
     Buffer<std::uint32_t> chunk_slots;         ///< [chunk] slots used
     Buffer<Splat> splats;                      ///< [slot]
     Buffer<Coverage> coverage;                 ///< [slot]
-    Buffer<std::uint32_t> first_emission;      ///< [slot] its isects are emissions first .. first + isects_of_slot
-    Buffer<std::uint32_t> isects_of_slot;      ///< [slot]
+    Buffer<std::uint32_t>
+        first_emission;  ///< [slot] its isects are emissions first .. first + isects_of_slot
+    Buffer<std::uint32_t> isects_of_slot;              ///< [slot]
     Buffer<std::uint32_t> depth_keys, slot_from_rank;  ///< visible, front to back
     Buffer<std::uint32_t> part_tile_counts;            ///< [part][tile]
     Buffer<std::uint32_t> tile_begin, tile_order, list_end;
@@ -122,20 +127,26 @@ struct CpuState final : ForwardState {
     int tiles_x = 0, tiles_y = 0;
 
     std::size_t bytes() const override;
-    std::size_t chunks() const { return (candidate_blocks.size() + kBlocksPerChunk - 1) / kBlocksPerChunk; }
+    std::size_t chunks() const {
+        return (candidate_blocks.size() + kBlocksPerChunk - 1) / kBlocksPerChunk;
+    }
 };
 
 // SIMD kernels, dispatched at run time (one file each).
-void project_block(const ProjectParams& params, BlockView geometry, std::size_t lanes, ProjectedBlock& out);
-void shade_block(const ProjectParams& params, BlockView geometry, BlockView sh, ProjectedBlock& block);
+void project_block(const ProjectParams& params, BlockView geometry, std::size_t lanes,
+                   ProjectedBlock& out);
+void shade_block(const ProjectParams& params, BlockView geometry, BlockView sh,
+                 ProjectedBlock& block);
 void blend_tile(const BlendParams& params, std::uint32_t tile);
 void blend_tile_backward(const BlendBackwardParams& params, std::uint32_t tile);
-void project_block_backward(const ProjectParams& params, BlockView geometry, BlockView sh, const SplatGradients& in,
-                            std::uint32_t mask, BlockGradients& out);
+void project_block_backward(const ProjectParams& params, BlockView geometry, BlockView sh,
+                            const SplatGradients& in, std::uint32_t mask, BlockGradients& out);
 
 // Plain C++ stages.
-ProjectParams make_project_params(const Camera& camera, const RenderOptions& options, int model_sh_degree);
-void cull_blocks(ParameterSource& source, const Camera& camera, const ProjectParams& params, CpuState& state);
+ProjectParams make_project_params(const Camera& camera, const RenderOptions& options,
+                                  int model_sh_degree);
+void cull_blocks(ParameterSource& source, const Camera& camera, const ProjectParams& params,
+                 CpuState& state);
 void project_all(ParameterSource& source, const ProjectParams& params, CpuState& state);
 void sort_by_depth(CpuState& state);
 void bin_into_tiles(CpuState& state, bool gradients);

@@ -1,4 +1,5 @@
-// Which instruction set the SIMD kernels run on: the best one found, or one chosen for tests and comparisons.
+// Which instruction set the SIMD kernels run on: the best one found, or one chosen for tests and
+// comparisons.
 #include <hwy/targets.h>
 
 #include "renderer/raster/rasterizer.h"

@@ -1,6 +1,7 @@
-// Pack: 16 floats that behave like one, so that the functions of renderer/math run on a whole block of Gaussians.
-// Made of compiler vectors rather than intrinsics: the templates of renderer/math carry no instruction set of their own
-// and take on that of the kernel they are flattened into (project.cpp), which intrinsics would not allow.
+// Pack: 16 floats that behave like one, so that the functions of renderer/math run on a whole block
+// of Gaussians. Made of compiler vectors rather than intrinsics: the templates of renderer/math
+// carry no instruction set of their own and take on that of the kernel they are flattened into
+// (project.cpp), which intrinsics would not allow.
 #pragma once
 
 #include <cstddef>
@@ -57,15 +58,17 @@ inline Pack ceil(Pack x) {
     return out;
 }
 
-/// e^x, relative error 2e-7. Range reduction by ln 2 in two parts (Cody and Waite), Taylor polynomial of degree 6.
-/// Beyond +-87 the result stays finite and huge or tiny; NaN stays NaN.
+/// e^x, relative error 2e-7. Range reduction by ln 2 in two parts (Cody and Waite), Taylor
+/// polynomial of degree 6. Beyond +-87 the result stays finite and huge or tiny; NaN stays NaN.
 inline Pack exp(Pack x) {
     const Pack bounded = max(min(x, Pack(88.0f)), Pack(-87.0f));
-    const Pack shifted = bounded * Pack(1.44269504f) + Pack(12582912.0f);  // 1.5 * 2^23: rounds to the nearest integer
+    const Pack shifted = bounded * Pack(1.44269504f) +
+                         Pack(12582912.0f);  // 1.5 * 2^23: rounds to the nearest integer
     const Pack whole = shifted - Pack(12582912.0f);
     const Pack f = bounded - whole * Pack(0.693359375f) - whole * Pack(-2.12194440e-4f);
     Pack p(1.0f / 720.0f);
-    for (const float c : {1.0f / 120.0f, 1.0f / 24.0f, 1.0f / 6.0f, 0.5f, 1.0f, 1.0f}) p = p * f + Pack(c);
+    for (const float c : {1.0f / 120.0f, 1.0f / 24.0f, 1.0f / 6.0f, 0.5f, 1.0f, 1.0f})
+        p = p * f + Pack(c);
     const PackMask::Vector exponent = __builtin_convertvector(whole.v, PackMask::Vector);
     PackMask::Vector bits;
     std::memcpy(&bits, &p.v, sizeof(bits));
@@ -74,8 +77,9 @@ inline Pack exp(Pack x) {
     return Pack(x.v == x.v ? p.v : x.v);
 }
 
-/// Natural logarithm of a positive normal number, absolute error 1e-7 near 1. NaN, zero and negative numbers give NaN
-/// or -huge. x = m 2^e with m in [sqrt(1/2), sqrt(2)); ln m = 2 artanh((m - 1) / (m + 1)) by its odd series.
+/// Natural logarithm of a positive normal number, absolute error 1e-7 near 1. NaN, zero and
+/// negative numbers give NaN or -huge. x = m 2^e with m in [sqrt(1/2), sqrt(2)); ln m = 2 artanh((m
+/// - 1) / (m + 1)) by its odd series.
 inline Pack log(Pack x) {
     PackMask::Vector bits;
     std::memcpy(&bits, &x.v, sizeof(bits));
@@ -87,7 +91,8 @@ inline Pack log(Pack x) {
     const Pack e(__builtin_convertvector(exponent, Pack::Vector));
     const Pack s = (m - Pack(1.0f)) / (m + Pack(1.0f)), s2 = s * s;
     Pack p(2.0f / 11.0f);
-    for (const float c : {2.0f / 9.0f, 2.0f / 7.0f, 2.0f / 5.0f, 2.0f / 3.0f, 2.0f}) p = p * s2 + Pack(c);
+    for (const float c : {2.0f / 9.0f, 2.0f / 7.0f, 2.0f / 5.0f, 2.0f / 3.0f, 2.0f})
+        p = p * s2 + Pack(c);
     const Pack value = p * s + e * Pack(0.69314718056f);
     return Pack(x.v > 0.0f ? value.v : (Pack(-1e30f)).v);
 }

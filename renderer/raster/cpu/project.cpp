@@ -1,5 +1,6 @@
 // Projection and its backward for a block of 16 Gaussians: renderer/math run on packs of 16 floats.
-// Each kernel is flattened: the mathematics is inlined into it and compiled for its instruction set.
+// Each kernel is flattened: the mathematics is inlined into it and compiled for its instruction
+// set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "renderer/raster/cpu/project.cpp"
 #include <hwy/foreach_target.h>
@@ -16,10 +17,15 @@
 HWY_BEFORE_NAMESPACE();
 namespace gs::cpu::HWY_NAMESPACE {
 
-HWY_INLINE Pack plane(BlockView view, int p) { return load(view.planes + static_cast<std::size_t>(p) * view.stride); }
-HWY_INLINE Vec3<Pack> plane3(BlockView view, int p) { return {plane(view, p), plane(view, p + 1), plane(view, p + 2)}; }
+HWY_INLINE Pack plane(BlockView view, int p) {
+    return load(view.planes + static_cast<std::size_t>(p) * view.stride);
+}
+HWY_INLINE Vec3<Pack> plane3(BlockView view, int p) {
+    return {plane(view, p), plane(view, p + 1), plane(view, p + 2)};
+}
 HWY_INLINE Quat<Pack> quat_at(BlockView view) {
-    return {plane(view, kQuats), plane(view, kQuats + 1), plane(view, kQuats + 2), plane(view, kQuats + 3)};
+    return {plane(view, kQuats), plane(view, kQuats + 1), plane(view, kQuats + 2),
+            plane(view, kQuats + 3)};
 }
 HWY_INLINE Vec3<Pack> scale_at(BlockView view, float modifier) {
     const Vec3<Pack> log_scale = plane3(view, kLogScales);
@@ -41,11 +47,13 @@ HWY_INLINE math::Pinhole<Pack> broadcast(const math::Pinhole<float>& c) {
     return out;
 }
 
-HWY_FLATTEN void ProjectBlock(const ProjectParams& params, BlockView geometry, std::size_t lanes, ProjectedBlock& out) {
+HWY_FLATTEN void ProjectBlock(const ProjectParams& params, BlockView geometry, std::size_t lanes,
+                              ProjectedBlock& out) {
     const math::Pinhole<Pack> camera = broadcast(params.camera);
     const Pack alpha_min(params.rules.alpha_min), zero(0.0f);
     const auto projected =
-        math::project(camera, plane3(geometry, kMeans), scale_at(geometry, params.scale_modifier), quat_at(geometry));
+        math::project(camera, plane3(geometry, kMeans), scale_at(geometry, params.scale_modifier),
+                      quat_at(geometry));
     const Pack blur(params.blur);
     const auto conic = math::conic_of(projected.cov, projected.det, blur);
     Pack opacity = math::sigmoid(plane(geometry, kOpacityLogits));
@@ -59,9 +67,12 @@ HWY_FLATTEN void ProjectBlock(const ProjectParams& params, BlockView geometry, s
     const Pack depth = projected.camera.z;
     PackMask visible = both(depth > Pack(params.rules.near_plane), depth < Pack(1e10f));
     visible = both(visible, both(conic.det > zero, conic.det < Pack(1e30f)));
-    visible = both(visible, both(limit > zero, both(blurred.xx < Pack(1e15f), blurred.yy < Pack(1e15f))));
-    visible = both(visible, both(projected.mean.x + box.x > zero, projected.mean.x - box.x < Pack(params.width)));
-    visible = both(visible, both(projected.mean.y + box.y > zero, projected.mean.y - box.y < Pack(params.height)));
+    visible =
+        both(visible, both(limit > zero, both(blurred.xx < Pack(1e15f), blurred.yy < Pack(1e15f))));
+    visible = both(visible, both(projected.mean.x + box.x > zero,
+                                 projected.mean.x - box.x < Pack(params.width)));
+    visible = both(visible, both(projected.mean.y + box.y > zero,
+                                 projected.mean.y - box.y < Pack(params.height)));
     visible = both(visible, both(conic.inverse.xx > zero, conic.inverse.yy > zero));
 
     store(projected.mean.x, out.x);
@@ -91,7 +102,8 @@ HWY_INLINE Vec3<Pack> raw_color(int degree, const Pack* basis, BlockView sh) {
     return color;
 }
 
-HWY_FLATTEN void ShadeBlock(const ProjectParams& params, BlockView geometry, BlockView sh, ProjectedBlock& out) {
+HWY_FLATTEN void ShadeBlock(const ProjectParams& params, BlockView geometry, BlockView sh,
+                            ProjectedBlock& out) {
     Pack basis[16];
     math::sh_basis(params.sh_degree, math::normalize(view_ray(params, geometry)), basis);
     const Vec3<Pack> color = raw_color(params.sh_degree, basis, sh);
@@ -102,9 +114,10 @@ HWY_FLATTEN void ShadeBlock(const ProjectParams& params, BlockView geometry, Blo
     out.mask &= bits_of(dot(color, color) < Pack(1e30f));
 }
 
-/// Gradients of the SH coefficients into `out`, and of the mean through the view direction as the result.
-HWY_INLINE Vec3<Pack> shade_backward(const ProjectParams& params, BlockView geometry, BlockView sh, Vec3<Pack> v_color,
-                                     PackMask active, BlockGradients& out) {
+/// Gradients of the SH coefficients into `out`, and of the mean through the view direction as the
+/// result.
+HWY_INLINE Vec3<Pack> shade_backward(const ProjectParams& params, BlockView geometry, BlockView sh,
+                                     Vec3<Pack> v_color, PackMask active, BlockGradients& out) {
     const Pack zero(0.0f);
     Pack basis[16], v_basis[16];
     const Vec3<Pack> ray = view_ray(params, geometry), direction = math::normalize(ray);
@@ -125,13 +138,15 @@ HWY_INLINE Vec3<Pack> shade_backward(const ProjectParams& params, BlockView geom
 HWY_INLINE void store_masked(Pack x, PackMask m, float* to) { store(select(m, x, Pack(0.0f)), to); }
 
 HWY_FLATTEN void ProjectBlockBackward(const ProjectParams& params, BlockView geometry, BlockView sh,
-                                      const SplatGradients& in, std::uint32_t mask, BlockGradients& out) {
+                                      const SplatGradients& in, std::uint32_t mask,
+                                      BlockGradients& out) {
     const math::Pinhole<Pack> camera = broadcast(params.camera);
     const Pack half(0.5f), zero(0.0f), blur(params.blur);
     const PackMask active = mask_from_bits(mask);
     Pack v[10];
     for (int row = 0; row < 10; ++row) v[row] = load(in.v[row]);
-    const Vec3<Pack> mean = plane3(geometry, kMeans), scale = scale_at(geometry, params.scale_modifier);
+    const Vec3<Pack> mean = plane3(geometry, kMeans),
+                     scale = scale_at(geometry, params.scale_modifier);
     const Quat<Pack> quat = quat_at(geometry);
     const auto projected = math::project(camera, mean, scale, quat);
     const auto conic = math::conic_of(projected.cov, projected.det, blur);
@@ -142,7 +157,8 @@ HWY_FLATTEN void ProjectBlockBackward(const ProjectParams& params, BlockView geo
                               conic.inverse.xy * v[1] + conic.inverse.yy * v[2]};
     const Sym2<Pack> v_conic{-half * v[3], -v[4], -half * v[5]};
     const Pack v_compensation = params.antialiased ? v[0] / conic.compensation : zero;
-    const Sym2<Pack> v_cov = math::conic_of_vjp(projected.cov, projected.det, blur, v_conic, v_compensation);
+    const Sym2<Pack> v_cov =
+        math::conic_of_vjp(projected.cov, projected.det, blur, v_conic, v_compensation);
     auto g = math::project_vjp(camera, mean, scale, quat, v_mean2d, v_cov, v[9]);
     g.mean += shade_backward(params, geometry, sh, {v[6], v[7], v[8]}, active, out);
 
@@ -173,19 +189,22 @@ namespace gs::cpu {
 HWY_EXPORT(ProjectBlock);
 HWY_EXPORT(ShadeBlock);
 HWY_EXPORT(ProjectBlockBackward);
-void project_block(const ProjectParams& params, BlockView geometry, std::size_t lanes, ProjectedBlock& out) {
+void project_block(const ProjectParams& params, BlockView geometry, std::size_t lanes,
+                   ProjectedBlock& out) {
     HWY_DYNAMIC_DISPATCH(ProjectBlock)(params, geometry, lanes, out);
 }
-void shade_block(const ProjectParams& params, BlockView geometry, BlockView sh, ProjectedBlock& block) {
+void shade_block(const ProjectParams& params, BlockView geometry, BlockView sh,
+                 ProjectedBlock& block) {
     HWY_DYNAMIC_DISPATCH(ShadeBlock)(params, geometry, sh, block);
 }
-void project_block_backward(const ProjectParams& params, BlockView geometry, BlockView sh, const SplatGradients& in,
-                            std::uint32_t mask, BlockGradients& out) {
+void project_block_backward(const ProjectParams& params, BlockView geometry, BlockView sh,
+                            const SplatGradients& in, std::uint32_t mask, BlockGradients& out) {
     HWY_DYNAMIC_DISPATCH(ProjectBlockBackward)(params, geometry, sh, in, mask, out);
-    // SH gradients of lanes that were not visible are zero times the basis: NaN where the mean is. (Selecting in the
-    // kernel trips g++ 12.)
+    // SH gradients of lanes that were not visible are zero times the basis: NaN where the mean is.
+    // (Selecting in the kernel trips g++ 12.)
     for (std::uint32_t hidden = ~mask & 0xFFFFu; hidden != 0; hidden &= hidden - 1)
-        for (int p = kSh0; p < plane_count(params.sh_degree); ++p) out.planes[p][std::countr_zero(hidden)] = 0.0f;
+        for (int p = kSh0; p < plane_count(params.sh_degree); ++p)
+            out.planes[p][std::countr_zero(hidden)] = 0.0f;
 }
 HWY_EXPORT(InstructionSet);
 const char* instruction_set() { return HWY_DYNAMIC_DISPATCH(InstructionSet)(); }

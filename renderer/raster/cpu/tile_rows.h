@@ -1,5 +1,5 @@
-// What blend and its backward share about a tile: its rectangle, the rows a splat reaches, log2 alpha along a row, the
-// rules. Included once per instruction set, like lanes.h.
+// What blend and its backward share about a tile: its rectangle, the rows a splat reaches, log2
+// alpha along a row, the rules. Included once per instruction set, like lanes.h.
 #if defined(GS_RASTER_CPU_TILE_ROWS_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef GS_RASTER_CPU_TILE_ROWS_H_
 #undef GS_RASTER_CPU_TILE_ROWS_H_
@@ -20,7 +20,8 @@ struct TileRect {
     int x, y, columns, rows;  ///< px; columns and rows are 16 except at the right and bottom edge
 };
 HWY_INLINE TileRect tile_rect(const BlendParams& p, std::uint32_t tile) {
-    const int x = static_cast<int>(tile) % p.tiles_x * kTileSize, y = static_cast<int>(tile) / p.tiles_x * kTileSize;
+    const int x = static_cast<int>(tile) % p.tiles_x * kTileSize,
+              y = static_cast<int>(tile) / p.tiles_x * kTileSize;
     return {x, y, std::min(kTileSize, p.width - x), std::min(kTileSize, p.height - y)};
 }
 
@@ -31,12 +32,15 @@ struct RowTerms {
     alignas(64) float dy[kTileSize];
     alignas(64) float by_row[kTileSize];  ///< l - c dy^2
     alignas(64) float mixed[kTileSize];   ///< -b dy
-    std::uint32_t rows = 0;  ///< bit r: row r reaches log2_alpha_min somewhere between its first and last pixel
+    std::uint32_t rows =
+        0;  ///< bit r: row r reaches log2_alpha_min somewhere between its first and last pixel
 
     HWY_INLINE RowTerms(const Splat& s, const TileRect& rect, float log2_alpha_min) {
         const D d;
-        const float left = static_cast<float>(rect.x) + 0.5f - s.x, top = static_cast<float>(rect.y) + 0.5f - s.y;
-        const auto x0 = hn::Set(d, left), x1 = hn::Set(d, left + static_cast<float>(rect.columns - 1)),
+        const float left = static_cast<float>(rect.x) + 0.5f - s.x,
+                    top = static_cast<float>(rect.y) + 0.5f - s.y;
+        const auto x0 = hn::Set(d, left),
+                   x1 = hn::Set(d, left + static_cast<float>(rect.columns - 1)),
                    y0 = hn::Set(d, top);
         const auto minus_a = hn::Set(d, -s.a);
         for (int i = 0; i < kTileSize; i += static_cast<int>(hn::Lanes(d))) {
@@ -49,12 +53,14 @@ struct RowTerms {
             hn::Store(hn::Mul(hn::Mul(minus_a, x), x), d, by_column + i);
             hn::Store(row, d, by_row + i);
             hn::Store(mix, d, mixed + i);
-            // Lanes as rows: the largest value along the row lies at the densest column, or at the end nearest to it.
+            // Lanes as rows: the largest value along the row lies at the densest column, or at the
+            // end nearest to it.
             const auto densest = hn::Min(hn::Max(hn::Mul(hn::Set(d, s.slope), y), x0), x1);
             const auto largest = hn::MulAdd(hn::MulAdd(minus_a, densest, mix), densest, row);
             alignas(8) std::uint8_t bits[8] = {};
             hn::StoreMaskBits(d, hn::Ge(largest, hn::Set(d, log2_alpha_min - 1e-3f)), bits);
-            rows |= (static_cast<std::uint32_t>(bits[0]) | static_cast<std::uint32_t>(bits[1]) << 8) << i;
+            rows |= (static_cast<std::uint32_t>(bits[0]) | static_cast<std::uint32_t>(bits[1]) << 8)
+                    << i;
         }
     }
 };

@@ -1,7 +1,7 @@
-// From slots to tile lists: visible Gaussians get ranks in the order of memory (compact), are sorted by depth, and list
-// their tiles in that order (count, scan, emit); a stable sort by tile then leaves every tile's list front to back.
-// Costs: compact 12 V bytes, count 12 V, emit 92 V + (4 or 10) I written, the sorts 68 V + 26 I (16-bit keys, two
-// passes).
+// From slots to tile lists: visible Gaussians get ranks in the order of memory (compact), are
+// sorted by depth, and list their tiles in that order (count, scan, emit); a stable sort by tile
+// then leaves every tile's list front to back. Costs: compact 12 V bytes, count 12 V, emit 92 V +
+// (4 or 10) I written, the sorts 68 V + 26 I (16-bit keys, two passes).
 #include <algorithm>
 
 #include "renderer/device/cuda/launch.h"
@@ -34,7 +34,8 @@ struct CompactParams {
 /// A block per chunk, and as many more threads as the tail needs.
 GS_KERNEL(kThreads, 8)
 void compact(CompactParams p) {
-    const std::uint32_t visible = p.chunks == 0 ? 0 : p.chunk_first_rank[p.chunks - 1] + p.chunk_slots[p.chunks - 1];
+    const std::uint32_t visible =
+        p.chunks == 0 ? 0 : p.chunk_first_rank[p.chunks - 1] + p.chunk_slots[p.chunks - 1];
     if (blockIdx.x < p.chunks && threadIdx.x < p.chunk_slots[blockIdx.x]) {
         const std::uint32_t slot = blockIdx.x * kThreads + threadIdx.x;
         const std::uint32_t rank = p.chunk_first_rank[blockIdx.x] + threadIdx.x;
@@ -44,7 +45,8 @@ void compact(CompactParams p) {
             p.slot_from_rank[rank] = slot;
         }
     }
-    for (std::uint32_t i = visible + global_thread(); i < p.visible_limit; i += gridDim.x * kThreads) {
+    for (std::uint32_t i = visible + global_thread(); i < p.visible_limit;
+         i += gridDim.x * kThreads) {
         p.depth_keys[i] = ~0u;
         p.slot_from_rank[i] = ~0u;
     }
@@ -90,7 +92,8 @@ struct EmitParams {
 };
 
 template <class Key>
-GS_DEVICE void put(const EmitParams<Key>& p, std::uint32_t emission, std::uint32_t tile, std::uint32_t slot) {
+GS_DEVICE void put(const EmitParams<Key>& p, std::uint32_t emission, std::uint32_t tile,
+                   std::uint32_t slot) {
     p.tile_keys[emission] = static_cast<Key>(tile);
     if (p.slot_of_emission == nullptr) {
         p.payload[emission] = slot;
@@ -100,11 +103,12 @@ GS_DEVICE void put(const EmitParams<Key>& p, std::uint32_t emission, std::uint32
     p.slot_of_emission[emission] = slot;
 }
 
-/// One lane lists a slot's tiles, row by row, into shared memory from `at`. As many as project counted, to the last
-/// entry: should the two ever disagree, the rest becomes sentinels, which no tile lists.
+/// One lane lists a slot's tiles, row by row, into shared memory from `at`. As many as project
+/// counted, to the last entry: should the two ever disagree, the rest becomes sentinels, which no
+/// tile lists.
 template <class Key, class Shared>
-GS_DEVICE void list_by_lane(const EmitParams<Key>& p, std::uint32_t slot, std::uint32_t at, std::uint32_t end,
-                            Shared& staged) {
+GS_DEVICE void list_by_lane(const EmitParams<Key>& p, std::uint32_t slot, std::uint32_t at,
+                            std::uint32_t end, Shared& staged) {
     const Splat splat = p.splats[slot];
     const Coverage cover = p.coverage[slot];
     const int tiles_x = p.constants->tiles_x;
@@ -117,9 +121,11 @@ GS_DEVICE void list_by_lane(const EmitParams<Key>& p, std::uint32_t slot, std::u
     for (; at < end; ++at) staged[at] = p.tiles | owner;
 }
 
-/// The warp lists a slot's tiles: a lane per row finds the ranges, then all lanes write row after row.
+/// The warp lists a slot's tiles: a lane per row finds the ranges, then all lanes write row after
+/// row.
 template <class Key>
-GS_DEVICE void emit_by_warp(const EmitParams<Key>& p, std::uint32_t slot, std::uint32_t first, std::uint32_t end) {
+GS_DEVICE void emit_by_warp(const EmitParams<Key>& p, std::uint32_t slot, std::uint32_t first,
+                            std::uint32_t end) {
     const Splat splat = p.splats[slot];
     const Coverage cover = p.coverage[slot];
     const int tiles_x = p.constants->tiles_x, lane = lane_id();
@@ -128,10 +134,12 @@ GS_DEVICE void emit_by_warp(const EmitParams<Key>& p, std::uint32_t slot, std::u
         TileRange mine{0, 0};
         if (top + lane < cover.y1) mine = row_tiles(cover, splat, top + lane, tiles_x);
         for (int i = 0; i < kWarp && top + i < cover.y1; ++i) {
-            const int x0 = __shfl_sync(kAllLanes, mine.first, i), x1 = __shfl_sync(kAllLanes, mine.end, i);
+            const int x0 = __shfl_sync(kAllLanes, mine.first, i),
+                      x1 = __shfl_sync(kAllLanes, mine.end, i);
             const std::uint32_t width = static_cast<std::uint32_t>(x1 - x0);
             const std::uint32_t tile = static_cast<std::uint32_t>((top + i) * tiles_x + x0);
-            for (std::uint32_t k = static_cast<std::uint32_t>(lane); k < width && emission + k < end; k += kWarp)
+            for (std::uint32_t k = static_cast<std::uint32_t>(lane);
+                 k < width && emission + k < end; k += kWarp)
                 put(p, emission + k, tile + k, slot);
             emission += width;
         }
@@ -140,8 +148,9 @@ GS_DEVICE void emit_by_warp(const EmitParams<Key>& p, std::uint32_t slot, std::u
         put(p, emission, p.tiles, slot);
 }
 
-/// A thread per rank. Short lists are gathered in shared memory first: the emissions of neighbouring ranks lie side by
-/// side, so the warp then writes them 32 at a time instead of each lane its own few scattered words.
+/// A thread per rank. Short lists are gathered in shared memory first: the emissions of
+/// neighbouring ranks lie side by side, so the warp then writes them 32 at a time instead of each
+/// lane its own few scattered words.
 template <class Key>
 GS_KERNEL(kThreads, 4)
 void emit(EmitParams<Key> p) {
@@ -168,10 +177,12 @@ void emit(EmitParams<Key> p) {
         const std::uint32_t owner_slot = __shfl_sync(kAllLanes, slot, owner);
         if (in) put(p, emission, entry & ((1u << kOwnerShift) - 1u), owner_slot);
     }
-    for (unsigned large = __ballot_sync(kAllLanes, isects > kLaneIsects); large != 0; large &= large - 1) {
+    for (unsigned large = __ballot_sync(kAllLanes, isects > kLaneIsects); large != 0;
+         large &= large - 1) {
         const int from = __ffs(static_cast<int>(large)) - 1;
         const std::uint32_t start = __shfl_sync(kAllLanes, first, from);
-        emit_by_warp(p, __shfl_sync(kAllLanes, slot, from), start, start + __shfl_sync(kAllLanes, isects, from));
+        emit_by_warp(p, __shfl_sync(kAllLanes, slot, from), start,
+                     start + __shfl_sync(kAllLanes, isects, from));
     }
     for (std::uint32_t i = p.counts->isects + rank; i < p.isect_limit; i += gridDim.x * kThreads)
         put(p, i, p.tiles, 0u);
@@ -193,21 +204,24 @@ void run_emit_as(const Stream& stream, const FrameLimits& limits, const FrameArr
                                  limits.isects,
                                  static_cast<std::uint32_t>(limits.tiles)};
     // Enough threads for a lane per rank, and for a tail of a quarter of the isects at a few each.
-    launch(stream, "emit", grid_for(std::max(limits.visible, limits.isects / 16 + 1), kThreads), emit<Key>, params);
+    launch(stream, "emit", grid_for(std::max(limits.visible, limits.isects / 16 + 1), kThreads),
+           emit<Key>, params);
 }
 
 }  // namespace
 
 void run_compact(const Stream& stream, const FrameLimits& limits, const FrameArrays& a) {
-    const CompactParams params{a.counts,       a.splats,        a.chunk_slots,       a.chunk_first_rank,
-                               a.isect_total,  a.depth_keys[0], a.slot_from_rank[0], limits.chunks(),
-                               limits.visible, limits.isects};
+    const CompactParams params{
+        a.counts,       a.splats,        a.chunk_slots,       a.chunk_first_rank,
+        a.isect_total,  a.depth_keys[0], a.slot_from_rank[0], limits.chunks(),
+        limits.visible, limits.isects};
     const Grid tail = grid_for(limits.visible / 16 + 1, kThreads);
     launch(stream, "compact", {std::max(limits.chunks(), tail.blocks), kThreads}, compact, params);
 }
 
 void run_count(const Stream& stream, const FrameLimits& limits, const FrameArrays& a) {
-    const CountParams params{a.counts, a.slot_from_rank[1], a.isects_of_slot, a.emission_of_rank, limits.visible};
+    const CountParams params{a.counts, a.slot_from_rank[1], a.isects_of_slot, a.emission_of_rank,
+                             limits.visible};
     launch(stream, "count", grid_for(limits.visible, kThreads), count, params);
 }
 

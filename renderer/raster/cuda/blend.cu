@@ -1,8 +1,9 @@
-// Blend: a block of 256 threads draws one work item, a warp an 8 x 4 sub-tile of its tile, a lane a pixel. Splats come
-// through shared memory 256 at a time (48 bytes each, gathered; the 48 V bytes of records stay in the second-level
-// cache). Of each 32 of them a lane tests one against the warp's rectangle, exactly, and the warp then walks the bits
-// that are set: some 20 instructions a pixel and splat, two 16-byte broadcasts from shared memory, and one more with
-// the colour when anything is open. So what binds is the instruction rate, and the sub-tile test is what keeps the
+// Blend: a block of 256 threads draws one work item, a warp an 8 x 4 sub-tile of its tile, a lane a
+// pixel. Splats come through shared memory 256 at a time (48 bytes each, gathered; the 48 V bytes
+// of records stay in the second-level cache). Of each 32 of them a lane tests one against the
+// warp's rectangle, exactly, and the warp then walks the bits that are set: some 20 instructions a
+// pixel and splat, two 16-byte broadcasts from shared memory, and one more with the colour when
+// anything is open. So what binds is the instruction rate, and the sub-tile test is what keeps the
 // pairs few.
 #include "renderer/device/cuda/launch.h"
 #include "renderer/raster/cuda/blend.cuh"
@@ -12,14 +13,16 @@ namespace {
 
 inline constexpr int kBatch = kBlendThreads;  ///< splats in shared memory, one a thread
 
-/// The batch in shared memory: three arrays, so that 32 lanes reading 32 splats meet no bank conflict.
+/// The batch in shared memory: three arrays, so that 32 lanes reading 32 splats meet no bank
+/// conflict.
 template <class Shared>
 GS_DEVICE Splat form_at(const Shared& form, const Shared& rest, int i) {
     const float4 u = form[i], v = rest[i];
     return {u.x, u.y, u.z, u.w, v.x, v.y, v.z, v.w, 0.0f, 0.0f, 0.0f, 0.0f};
 }
 
-/// The item alone, for composite: its sums, its transmittance, negative where a pixel ended within it.
+/// The item alone, for composite: its sums, its transmittance, negative where a pixel ended within
+/// it.
 template <bool kDepth, bool kCounters>
 GS_DEVICE void store_partial(const BlendParams& p, std::uint32_t partial, const ThreadPixel& pixel,
                              const PixelState& s) {
@@ -31,7 +34,8 @@ GS_DEVICE void store_partial(const BlendParams& p, std::uint32_t partial, const 
     if constexpr (kDepth) to[4 * kTilePixels] = s.depth;
     if constexpr (kCounters)
         p.partial_contributors[static_cast<std::size_t>(partial) * kTilePixels +
-                               static_cast<std::size_t>(pixel.in_tile)] = static_cast<std::uint16_t>(s.contributors);
+                               static_cast<std::size_t>(pixel.in_tile)] =
+            static_cast<std::uint16_t>(s.contributors);
 }
 
 template <bool kDepth, bool kCounters, bool kGradients>
@@ -57,18 +61,21 @@ void blend(BlendParams p) {
         // Also keeps the batch until every warp has left it.
         if (__syncthreads_and(s.floor >= kEndedFloor) != 0) break;
         if (base + thread < item.end) {
-            const float4* from = reinterpret_cast<const float4*>(p.splats + p.slot_from_isect[base + thread]);
+            const float4* from =
+                reinterpret_cast<const float4*>(p.splats + p.slot_from_isect[base + thread]);
             form[thread] = from[0];
             rest[thread] = from[1];
             colors[thread] = from[2];
         }
         __syncthreads();
-        const int staged = static_cast<int>(min(item.end - base, static_cast<std::uint32_t>(kBatch)));
+        const int staged =
+            static_cast<int>(min(item.end - base, static_cast<std::uint32_t>(kBatch)));
         for (int group = 0; group * kWarp < staged; ++group) {
             std::uint32_t touched = 0;
             if (__all_sync(kAllLanes, s.floor >= kEndedFloor) == 0) {
                 const int mine = group * kWarp + lane;
-                const bool near = mine < staged && reaches(sub_tile, form_at(form, rest, mine), c.log2_alpha_min);
+                const bool near =
+                    mine < staged && reaches(sub_tile, form_at(form, rest, mine), c.log2_alpha_min);
                 for (unsigned bits = __ballot_sync(kAllLanes, near); bits != 0; bits &= bits - 1) {
                     const int i = group * kWarp + __ffs(static_cast<int>(bits)) - 1;
                     const Splat splat = form_at(form, rest, i);
@@ -79,18 +86,21 @@ void blend(BlendParams p) {
                     if constexpr (kCounters) evaluated += pixel.inside ? 1u : 0u;
                     if (!open) continue;
                     const float4 color = colors[i];
-                    blend_into<kDepth, kCounters>(s, power, color.x, color.y, color.z, splat.depth, rules,
-                                                  base - tile_first + static_cast<std::uint32_t>(i));
+                    blend_into<kDepth, kCounters>(
+                        s, power, color.x, color.y, color.z, splat.depth, rules,
+                        base - tile_first + static_cast<std::uint32_t>(i));
                 }
             }
             if constexpr (kGradients)
                 if (lane == 0)
                     p.contributed[contributed_word(item.tile, tile_first,
-                                                   base + static_cast<std::uint32_t>(group * kWarp), warp)] = touched;
+                                                   base + static_cast<std::uint32_t>(group * kWarp),
+                                                   warp)] = touched;
         }
     }
     if constexpr (kGradients) {  // nothing was drawn behind the block's end
-        const std::uint32_t words = base < item.end ? (item.end - base + kWarp - 1) / kWarp * kSubTiles : 0;
+        const std::uint32_t words =
+            base < item.end ? (item.end - base + kWarp - 1) / kWarp * kSubTiles : 0;
         for (std::uint32_t word = thread; word < words; word += kBlendThreads)
             p.contributed[contributed_word(item.tile, tile_first, base, 0) + word] = 0;
     }
@@ -99,7 +109,8 @@ void blend(BlendParams p) {
         if (lane == 0) {
             atomicAdd(reinterpret_cast<unsigned long long*>(&p.counts->evaluated_pairs),
                       static_cast<unsigned long long>(sum));
-            if (p.picture.pairs_per_tile != nullptr) atomicAdd(&p.picture.pairs_per_tile[item.tile], sum);
+            if (p.picture.pairs_per_tile != nullptr)
+                atomicAdd(&p.picture.pairs_per_tile[item.tile], sum);
         }
     }
     if (item.index == 0 && thread == 0 && p.picture.isects_per_tile != nullptr)
@@ -111,15 +122,17 @@ void blend(BlendParams p) {
 
 using Kernel = void (*)(BlendParams);
 Kernel kernel_for(bool depth, bool counters, bool gradients) {
-    static constexpr Kernel kernels[] = {
-        blend<false, false, false>, blend<false, false, true>, blend<false, true, false>, blend<false, true, true>,
-        blend<true, false, false>,  blend<true, false, true>,  blend<true, true, false>,  blend<true, true, true>};
+    static constexpr Kernel kernels[] = {blend<false, false, false>, blend<false, false, true>,
+                                         blend<false, true, false>,  blend<false, true, true>,
+                                         blend<true, false, false>,  blend<true, false, true>,
+                                         blend<true, true, false>,   blend<true, true, true>};
     return kernels[(depth ? 4 : 0) + (counters ? 2 : 0) + (gradients ? 1 : 0)];
 }
 
 }  // namespace
 
-void run_blend(const Stream& stream, const FrameLimits& limits, const FrameArrays& a, const PictureView& picture) {
+void run_blend(const Stream& stream, const FrameLimits& limits, const FrameArrays& a,
+               const PictureView& picture) {
     const BlendParams params{a.constants,
                              a.counts,
                              a.splats,

@@ -1,5 +1,5 @@
-// What the kernels of blend (blend.cu) and composite (composite.cu) share: their parameters, a pixel's start and end,
-// and what is counted of a tile.
+// What the kernels of blend (blend.cu) and composite (composite.cu) share: their parameters, a
+// pixel's start and end, and what is counted of a tile.
 #pragma once
 
 #include "renderer/raster/cuda/blend_pixel.cuh"
@@ -28,14 +28,21 @@ struct BlendParams {
 };
 
 /// Before any Gaussian; pixels outside the picture have ended.
-GS_DEVICE PixelState start_of(const ThreadPixel& pixel, const FrameConstants& c, std::uint32_t isects) {
-    return {1.0f, 0.0f, 0.0f, 0.0f, 0.0f, pixel.inside ? c.log2_alpha_min : kEndedFloor, 0, pixel.inside ? isects : 0};
+GS_DEVICE PixelState start_of(const ThreadPixel& pixel, const FrameConstants& c,
+                              std::uint32_t isects) {
+    return {1.0f, 0.0f,
+            0.0f, 0.0f,
+            0.0f, pixel.inside ? c.log2_alpha_min : kEndedFloor,
+            0,    pixel.inside ? isects : 0};
 }
 
 template <bool kDepth, bool kCounters>
-GS_DEVICE void finish(const BlendParams& p, const FrameConstants& c, const ThreadPixel& pixel, const PixelState& s) {
+GS_DEVICE void finish(const BlendParams& p, const FrameConstants& c, const ThreadPixel& pixel,
+                      const PixelState& s) {
     if (!pixel.inside) return;
-    const std::size_t plane = static_cast<std::size_t>(c.width) * static_cast<std::size_t>(c.height), o = pixel.offset;
+    const std::size_t plane =
+                          static_cast<std::size_t>(c.width) * static_cast<std::size_t>(c.height),
+                      o = pixel.offset;
     p.picture.color[o] = fmaf(s.t, c.background.x, s.red);
     p.picture.color[plane + o] = fmaf(s.t, c.background.y, s.green);
     p.picture.color[2 * plane + o] = fmaf(s.t, c.background.z, s.blue);
@@ -49,7 +56,8 @@ GS_DEVICE void finish(const BlendParams& p, const FrameConstants& c, const Threa
 
 /// Adds a finished tile to the frame's counts. `tile_end`: shared, [1]. All threads call it.
 template <class Shared>
-GS_DEVICE void count_tile(const BlendParams& p, const PixelState& s, const ThreadPixel& pixel, Shared& tile_end) {
+GS_DEVICE void count_tile(const BlendParams& p, const PixelState& s, const ThreadPixel& pixel,
+                          Shared& tile_end) {
     if (threadIdx.x == 0) tile_end[0] = 0;
     __syncthreads();
     const std::uint32_t blended = warp_sum(s.contributors), looked = warp_max(s.looked);
@@ -60,13 +68,15 @@ GS_DEVICE void count_tile(const BlendParams& p, const PixelState& s, const Threa
     }
     const int pixels = __syncthreads_count(pixel.inside);
     if (threadIdx.x == 0)
-        atomicAdd(reinterpret_cast<unsigned long long*>(&p.counts->list_pairs),
-                  static_cast<unsigned long long>(tile_end[0]) * static_cast<unsigned long long>(pixels));
+        atomicAdd(
+            reinterpret_cast<unsigned long long*>(&p.counts->list_pairs),
+            static_cast<unsigned long long>(tile_end[0]) * static_cast<unsigned long long>(pixels));
 }
 
 /// Where plane 0 of a pixel of a partial picture lies; the others follow 256 floats apart.
 GS_DEVICE std::size_t partial_at(std::uint32_t partial, const ThreadPixel& pixel) {
-    return static_cast<std::size_t>(partial) * (kPartialPlanes * kTilePixels) + static_cast<std::size_t>(pixel.in_tile);
+    return static_cast<std::size_t>(partial) * (kPartialPlanes * kTilePixels) +
+           static_cast<std::size_t>(pixel.in_tile);
 }
 
 /// composite.cu: tiles of several items, after all items are drawn.

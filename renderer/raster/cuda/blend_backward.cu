@@ -1,7 +1,8 @@
-// Blend backward, variant B: a block per work item, a warp per 8 x 4 sub-tile, a lane per pixel. Each warp walks only
-// the isects whose contributed bit it set in forward, and folds the nine or ten sums of one (splat, sub-tile) over its
-// lanes in a few shuffles. The tile's eight sub-tiles meet in shared memory, where they are added in the order of
-// warps; nothing is added by atomics, so the same frame gives the same bits.
+// Blend backward, variant B: a block per work item, a warp per 8 x 4 sub-tile, a lane per pixel.
+// Each warp walks only the isects whose contributed bit it set in forward, and folds the nine or
+// ten sums of one (splat, sub-tile) over its lanes in a few shuffles. The tile's eight sub-tiles
+// meet in shared memory, where they are added in the order of warps; nothing is added by atomics,
+// so the same frame gives the same bits.
 #include "renderer/device/cuda/kernel.cuh"
 #include "renderer/device/cuda/launch.h"
 #include "renderer/raster/cuda/blend_backward.cuh"
@@ -13,7 +14,8 @@ namespace {
 inline constexpr int kBatch = 64;  ///< live isects staged at a time
 inline constexpr int kBatchWords = kBatch / 32;
 
-/// Lanes with the bit clear keep a, the others keep b; the one not kept goes to the partner. Returns kept + received.
+/// Lanes with the bit clear keep a, the others keep b; the one not kept goes to the partner.
+/// Returns kept + received.
 GS_DEVICE float exchange(int bit, float a, float b) {
     const bool upper = (lane_id() & bit) != 0;
     const float keep = upper ? b : a, send = upper ? a : b;
@@ -21,10 +23,11 @@ GS_DEVICE float exchange(int bit, float a, float b) {
 }
 GS_DEVICE float fold(int bit, float a) { return a + __shfl_xor_sync(kAllLanes, a, bit); }
 
-/// Sums over the 32 pixels of a sub-tile, all at once. Lane bits 3 and 4 are the pixel's row, and dy is the same along
-/// a row: first v, v dy, v dy^2 and the colours are summed over rows, each ending in the lanes of other rows. Then
-/// every lane makes the moments in x of what it holds (dx is the same along a column), and columns are summed alike.
-/// The lane ends with one of the sums: which one, says target_of().
+/// Sums over the 32 pixels of a sub-tile, all at once. Lane bits 3 and 4 are the pixel's row, and
+/// dy is the same along a row: first v, v dy, v dy^2 and the colours are summed over rows, each
+/// ending in the lanes of other rows. Then every lane makes the moments in x of what it holds (dx
+/// is the same along a column), and columns are summed alike. The lane ends with one of the sums:
+/// which one, says target_of().
 template <bool kDepth>
 GS_DEVICE float sum_sub_tile(const PairGradient& pair, const PixelGradient& g, float dx, float dy) {
     const float vy = pair.v * dy, vyy = vy * dy;
@@ -55,7 +58,8 @@ GS_DEVICE Splat splat_in(const Batch& batch, int i) {
     return {u.x, u.y, u.z, u.w, v.x, v.y, v.z, v.w, w.x, w.y, w.z, w.w};
 }
 
-/// Thread 3 i + part carries 16 bytes of the batch's splat i from memory, one batch ahead, and its slot two ahead.
+/// Thread 3 i + part carries 16 bytes of the batch's splat i from memory, one batch ahead, and its
+/// slot two ahead.
 template <bool kAtomic>
 struct Carrier {
     int i, part;
@@ -64,15 +68,19 @@ struct Carrier {
     std::uint32_t next_slot;  ///< in the batch after
 
     template <class Live>
-    GS_DEVICE void fetch_slot(const BlendBackwardParams& p, const WorkItem& item, const Live& live, int at, int count) {
-        if (i < kBatch && at + i < count) next_slot = p.frame.slot_from_isect[item.first + live[at + i]];
+    GS_DEVICE void fetch_slot(const BlendBackwardParams& p, const WorkItem& item, const Live& live,
+                              int at, int count) {
+        if (i < kBatch && at + i < count)
+            next_slot = p.frame.slot_from_isect[item.first + live[at + i]];
     }
     /// The batch from live isect `at`, whose slots were fetched before.
     template <class Live>
-    GS_DEVICE void fetch(const BlendBackwardParams& p, const WorkItem& item, const Live& live, int at, int count) {
+    GS_DEVICE void fetch(const BlendBackwardParams& p, const WorkItem& item, const Live& live,
+                         int at, int count) {
         if (i < kBatch && at + i < count) {
             splat = reinterpret_cast<const float4*>(p.frame.splats + next_slot)[part];
-            row = kAtomic ? p.frame.first_emission[next_slot] : p.frame.payload[1][item.first + live[at + i]];
+            row = kAtomic ? p.frame.first_emission[next_slot]
+                          : p.frame.payload[1][item.first + live[at + i]];
         }
         fetch_slot(p, item, live, at + kBatch, count);
     }
@@ -83,7 +91,8 @@ template <bool kDepth, class Sums, class Masks>
 GS_DEVICE float4 sum_tile(const Sums& sums, const Masks& masks, int parity, int i, int part) {
     float4 total = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     for (int warp = 0; warp < kSubTiles; ++warp) {
-        if ((masks[(parity * kSubTiles + warp) * kBatchWords + i / 32] >> (i % 32) & 1u) == 0) continue;
+        if ((masks[(parity * kSubTiles + warp) * kBatchWords + i / 32] >> (i % 32) & 1u) == 0)
+            continue;
         const float4 add = sums[(warp * kBatch + i) * 3 + part];
         total = make_float4(total.x + add.x, total.y + add.y, total.z + add.z, total.w + add.w);
     }
@@ -99,7 +108,8 @@ void blend_backward_sub_tile(BlendBackwardParams p) {
     GS_SHARED(std::uint16_t, live, kItemIsects);
     GS_SHARED(float4, batch, kBatch * 3);
     GS_SHARED(std::uint32_t, rows, kAtomic ? kBatch : 1);
-    GS_SHARED(std::uint32_t, masks, 2 * kSubTiles * kBatchWords);  // of this batch and the one before
+    GS_SHARED(std::uint32_t, masks,
+              2 * kSubTiles * kBatchWords);  // of this batch and the one before
     GS_SHARED(float4, sums, kAtomic ? 1 : kSubTiles * kBatch * 3);
     if (p.frame.counts->overflow != 0 || blockIdx.x >= p.frame.counts->items) return;
     const WorkItem item = p.frame.items[p.frame.item_order[blockIdx.x]];
@@ -139,8 +149,10 @@ void blend_backward_sub_tile(BlendBackwardParams p) {
                 const float dx = pixel.x - splat.x, dy = pixel.y - splat.y;
                 const PairGradient pair = replay<kDepth>(state, g, splat, dx, dy, rules);
                 const float sum = sum_sub_tile<kDepth>(pair, g, dx, dy);
-                if (kAtomic && target >= 0) atomicAdd(&p.frame.isect_gradients[rows[kAtomic ? i : 0]].s + target, sum);
-                if (!kAtomic && target >= 0) (&sums[kAtomic ? 0 : (warp * kBatch + i) * 3].x)[target] = sum;
+                if (kAtomic && target >= 0)
+                    atomicAdd(&p.frame.isect_gradients[rows[kAtomic ? i : 0]].s + target, sum);
+                if (!kAtomic && target >= 0)
+                    (&sums[kAtomic ? 0 : (warp * kBatch + i) * 3].x)[target] = sum;
             }
         __syncthreads();
         if (!kAtomic && carries)
@@ -155,7 +167,8 @@ void clear_first_rows(BlendBackwardParams p) {
     const std::uint32_t slot = blockIdx.x * kChunk + threadIdx.x;
     if (p.frame.counts->overflow != 0 || threadIdx.x >= p.frame.chunk_slots[blockIdx.x]) return;
     for (int part = 0; part < 3; ++part)
-        store_row(p.frame.isect_gradients, p.frame.first_emission[slot], part, make_float4(0.0f, 0.0f, 0.0f, 0.0f));
+        store_row(p.frame.isect_gradients, p.frame.first_emission[slot], part,
+                  make_float4(0.0f, 0.0f, 0.0f, 0.0f));
 }
 
 }  // namespace
@@ -169,17 +182,19 @@ void launch_blend_backward_sub_tile(const Stream& stream, const FrameLimits& lim
         launch(stream, "blend backward", grid, blend_backward_sub_tile<false, false>, params);
 }
 
-void launch_blend_backward_atomic(const Stream& stream, const FrameLimits& limits, const BlendBackwardParams& params) {
+void launch_blend_backward_atomic(const Stream& stream, const FrameLimits& limits,
+                                  const BlendBackwardParams& params) {
     launch(stream, "clear first rows", Grid{limits.chunks(), kChunk}, clear_first_rows, params);
     const Grid grid{limits.max_items(), kTilePixels};
     if (params.gradients.depth != nullptr)
         launch(stream, "blend backward, atomic", grid, blend_backward_sub_tile<true, true>, params);
     else
-        launch(stream, "blend backward, atomic", grid, blend_backward_sub_tile<false, true>, params);
+        launch(stream, "blend backward, atomic", grid, blend_backward_sub_tile<false, true>,
+               params);
 }
 
-void launch_blend_backward(const Stream& stream, const FrameLimits& limits, const BlendBackwardParams& params,
-                           BackwardVariant variant) {
+void launch_blend_backward(const Stream& stream, const FrameLimits& limits,
+                           const BlendBackwardParams& params, BackwardVariant variant) {
     switch (variant) {
         case BackwardVariant::sub_tile:
             return launch_blend_backward_sub_tile(stream, limits, params);

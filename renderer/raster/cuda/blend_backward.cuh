@@ -1,7 +1,8 @@
-// What both variants of blend backward share: a pixel's state and its start, one splat replayed over one pixel, and the
-// list of an item's isects that drew anything. The replay goes front to back with forward's arithmetic and decisions,
-// so over the same pixels. With T the transmittance before a splat and R what all splats behind it contribute, d loss /
-// d alpha = T (c . g) - R / (1 - alpha); R starts as the whole pixel and loses each splat's own part.
+// What both variants of blend backward share: a pixel's state and its start, one splat replayed
+// over one pixel, and the list of an item's isects that drew anything. The replay goes front to
+// back with forward's arithmetic and decisions, so over the same pixels. With T the transmittance
+// before a splat and R what all splats behind it contribute, d loss / d alpha = T (c . g) - R / (1
+// - alpha); R starts as the whole pixel and loses each splat's own part.
 #pragma once
 
 #include "renderer/device/cuda/kernel.cuh"
@@ -18,25 +19,29 @@ struct ReplayState {
     float rest;  ///< R
 };
 
-/// A pixel inside the picture as it is before the first isect of an item. `o`: its place in a plane of the picture,
-/// `in_tile`: 16 y + x.
+/// A pixel inside the picture as it is before the first isect of an item. `o`: its place in a plane
+/// of the picture, `in_tile`: 16 y + x.
 template <bool kDepth>
-GS_DEVICE ReplayState start_pixel(const BlendBackwardParams& p, const FrameConstants& c, const WorkItem& item,
-                                  std::uint32_t o, int in_tile, PixelGradient& g) {
-    const std::size_t plane = static_cast<std::size_t>(c.width) * static_cast<std::size_t>(c.height);
+GS_DEVICE ReplayState start_pixel(const BlendBackwardParams& p, const FrameConstants& c,
+                                  const WorkItem& item, std::uint32_t o, int in_tile,
+                                  PixelGradient& g) {
+    const std::size_t plane =
+        static_cast<std::size_t>(c.width) * static_cast<std::size_t>(c.height);
     g.red = p.gradients.color[o];
     g.green = p.gradients.color[plane + o];
     g.blue = p.gradients.color[2 * plane + o];
     ReplayState s{1.0f, p.picture.color[o] * g.red + p.picture.color[plane + o] * g.green +
                             p.picture.color[2 * plane + o] * g.blue};
-    if (p.gradients.alpha != nullptr) s.rest -= p.frame.final_transmittance[o] * p.gradients.alpha[o];
+    if (p.gradients.alpha != nullptr)
+        s.rest -= p.frame.final_transmittance[o] * p.gradients.alpha[o];
     if constexpr (kDepth) {
         g.depth = p.gradients.depth[o];
         s.rest += p.picture.depth[o] * g.depth;
     }
     if (item.partial == ~0u) return s;
-    const float* before =
-        p.frame.partials + static_cast<std::size_t>(item.partial) * kPartialPlanes * kTilePixels + in_tile;
+    const float* before = p.frame.partials +
+                          static_cast<std::size_t>(item.partial) * kPartialPlanes * kTilePixels +
+                          in_tile;
     s.rest -= before[0] * g.red + before[kTilePixels] * g.green + before[2 * kTilePixels] * g.blue;
     s.t = before[3 * kTilePixels];
     if constexpr (kDepth) s.rest -= before[4 * kTilePixels] * g.depth;
@@ -51,16 +56,19 @@ struct PairGradient {
 struct BlendRules {
     float log2_alpha_min, alpha_max, transmittance_min;
     GS_DEVICE explicit BlendRules(const FrameConstants& c)
-        : log2_alpha_min(c.log2_alpha_min), alpha_max(c.rules.alpha_max), transmittance_min(c.transmittance_min) {}
+        : log2_alpha_min(c.log2_alpha_min),
+          alpha_max(c.rules.alpha_max),
+          transmittance_min(c.transmittance_min) {}
 };
 template <bool kDepth>
-GS_DEVICE PairGradient replay(ReplayState& s, const PixelGradient& g, const Splat& splat, float dx, float dy,
-                              const BlendRules& rules) {
+GS_DEVICE PairGradient replay(ReplayState& s, const PixelGradient& g, const Splat& splat, float dx,
+                              float dy, const BlendRules& rules) {
     const float power = log2_alpha(splat, dx, dy);
     const float raw_alpha = exp2f(power), alpha = fminf(raw_alpha, rules.alpha_max);
     const float weight = weight_of(alpha, s.t), behind = transmittance_behind(s.t, weight);
     // A pixel that has ended stays so: behind = 0.
-    const bool reached = power >= rules.log2_alpha_min, open = reached && behind > rules.transmittance_min;
+    const bool reached = power >= rules.log2_alpha_min,
+               open = reached && behind > rules.transmittance_min;
     const float w = open ? weight : 0.0f;
     float cg = g.red * splat.red;
     cg = fmaf(g.green, splat.green, cg);

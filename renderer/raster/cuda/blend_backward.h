@@ -1,5 +1,5 @@
-// Blend backward on the device: what its kernels read and write, and the calls that enqueue them. FramePipeline and the
-// kernel tests call these; project_backward.cuh takes the sums from there.
+// Blend backward on the device: what its kernels read and write, and the calls that enqueue them.
+// FramePipeline and the kernel tests call these; project_backward.cuh takes the sums from there.
 #pragma once
 
 #include "renderer/raster/cuda/pipeline.h"
@@ -7,21 +7,25 @@
 namespace gs::cuda {
 
 struct BlendBackwardParams {
-    FrameArrays frame;              ///< after blend with limits.gradients
-    PictureView picture;            ///< what blend drew: color, and depth when gradients.depth is given
+    FrameArrays frame;    ///< after blend with limits.gradients
+    PictureView picture;  ///< what blend drew: color, and depth when gradients.depth is given
     PictureGradientView gradients;  ///< of the same size
 };
 
-/// Writes FrameArrays::isect_gradients for all emissions of the frame, zeros where an isect drew nothing. Each row is
-/// summed in a fixed order, so the result is the same bits every time. Except sub_tile_atomic: every sub-tile adds its
-/// sums with float atomics, in no particular order, to the row of its splat's first emission, and the splat's other
-/// rows are left as they were (GradientRows::first).
-void launch_blend_backward(const Stream& stream, const FrameLimits& limits, const BlendBackwardParams& params,
-                           BackwardVariant variant);
+/// Writes FrameArrays::isect_gradients for all emissions of the frame, zeros where an isect drew
+/// nothing. Each row is summed in a fixed order, so the result is the same bits every time. Except
+/// sub_tile_atomic: every sub-tile adds its sums with float atomics, in no particular order, to the
+/// row of its splat's first emission, and the splat's other rows are left as they were
+/// (GradientRows::first).
+void launch_blend_backward(const Stream& stream, const FrameLimits& limits,
+                           const BlendBackwardParams& params, BackwardVariant variant);
 
 // The kernels behind the variants, one file each.
-void launch_blend_backward_sub_tile(const Stream& stream, const FrameLimits& limits, const BlendBackwardParams& params);
-void launch_blend_backward_atomic(const Stream& stream, const FrameLimits& limits, const BlendBackwardParams& params);
-void launch_blend_backward_systolic(const Stream& stream, const FrameLimits& limits, const BlendBackwardParams& params);
+void launch_blend_backward_sub_tile(const Stream& stream, const FrameLimits& limits,
+                                    const BlendBackwardParams& params);
+void launch_blend_backward_atomic(const Stream& stream, const FrameLimits& limits,
+                                  const BlendBackwardParams& params);
+void launch_blend_backward_systolic(const Stream& stream, const FrameLimits& limits,
+                                    const BlendBackwardParams& params);
 
 }  // namespace gs::cuda

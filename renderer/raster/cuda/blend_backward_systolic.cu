@@ -1,8 +1,9 @@
-// Blend backward, variant A: a lane per splat. The 256 pixels of a tile pass through a ring of four warps, each lane
-// taking the state {T, R} from the lane before it, so every pixel meets the splats front to back while each lane keeps
-// the sums of its own splat in registers: no reduction, and one row written per splat. A group of 32 live splats needs
-// 256 + 31 turns of one warp; warp w has groups w, w + 4, ... and starts two stages of 32 turns behind warp w - 1, when
-// its first pixels are there; after four warps that is the eight stages a warp is busy, so the ring never waits.
+// Blend backward, variant A: a lane per splat. The 256 pixels of a tile pass through a ring of four
+// warps, each lane taking the state {T, R} from the lane before it, so every pixel meets the splats
+// front to back while each lane keeps the sums of its own splat in registers: no reduction, and one
+// row written per splat. A group of 32 live splats needs 256 + 31 turns of one warp; warp w has
+// groups w, w + 4, ... and starts two stages of 32 turns behind warp w - 1, when its first pixels
+// are there; after four warps that is the eight stages a warp is busy, so the ring never waits.
 #include "renderer/device/cuda/kernel.cuh"
 #include "renderer/device/cuda/launch.h"
 #include "renderer/raster/cuda/blend_backward.cuh"
@@ -25,7 +26,8 @@ struct LaneSplat {
     std::uint32_t row = kNoRow;
 };
 template <bool kDepth>
-GS_DEVICE void gather(IsectGradient& sum, const PairGradient& pair, const PixelGradient& g, float dx, float dy) {
+GS_DEVICE void gather(IsectGradient& sum, const PairGradient& pair, const PixelGradient& g,
+                      float dx, float dy) {
     const float vx = pair.v * dx, vy = pair.v * dy;
     sum.s += pair.v;
     sum.sx += vx;
@@ -71,12 +73,14 @@ void blend_backward_systolic(BlendBackwardParams p) {
         PixelGradient g{};
         ReplayState start{};
         if (x < c.width && y < c.height)
-            start = start_pixel<kDepth>(p, c, item, static_cast<std::uint32_t>(y * c.width + x), pixel, g);
+            start = start_pixel<kDepth>(p, c, item, static_cast<std::uint32_t>(y * c.width + x),
+                                        pixel, g);
         gradients[pixel] = make_float4(g.red, g.green, g.blue, g.depth);
         states[pixel] = make_float2(start.t, start.rest);
     }
     const int count = find_live<kRingThreads>(p, item, words, group_any, live, true);
-    const int groups = (count + kWarp - 1) / kWarp, stages = groups > 0 ? kLag * (groups - 1) + kStages + 1 : 0;
+    const int groups = (count + kWarp - 1) / kWarp,
+              stages = groups > 0 ? kLag * (groups - 1) + kStages + 1 : 0;
     const BlendRules rules(c);
     const float left = static_cast<float>(tile_x) + 0.5f, top = static_cast<float>(tile_y) + 0.5f;
 
@@ -94,14 +98,15 @@ void blend_backward_systolic(BlendBackwardParams p) {
                 waiting_row = kNoRow;
                 if (i < count) {
                     const std::uint32_t isect = item.first + live[i];
-                    const float4* from =
-                        reinterpret_cast<const float4*>(p.frame.splats + p.frame.slot_from_isect[isect]);
+                    const float4* from = reinterpret_cast<const float4*>(
+                        p.frame.splats + p.frame.slot_from_isect[isect]);
                     for (int part = 0; part < 3; ++part) waiting[3 * thread + part] = from[part];
                     waiting_row = p.frame.payload[1][isect];
                 }
             }
             for (int turn = 0; turn < kWarp; ++turn) {
-                if (chunk == 0 && turn == lane) {  // the last pixel has passed, the first of the next group comes
+                if (chunk == 0 &&
+                    turn == lane) {  // the last pixel has passed, the first of the next group comes
                     finish(p.frame.isect_gradients, mine);
                     mine.row = waiting_row;
                     mine.sum = {};
@@ -116,10 +121,12 @@ void blend_backward_systolic(BlendBackwardParams p) {
                     const PixelGradient g{own.x, own.y, own.z, own.w};
                     const float dx = left + static_cast<float>(pixel % kTileSize) - mine.splat.x,
                                 dy = top + static_cast<float>(pixel / kTileSize) - mine.splat.y;
-                    gather<kDepth>(mine.sum, replay<kDepth>(passing, g, mine.splat, dx, dy, rules), g, dx, dy);
+                    gather<kDepth>(mine.sum, replay<kDepth>(passing, g, mine.splat, dx, dy, rules),
+                                   g, dx, dy);
                 }
                 const bool leaves = behind >= 0 ? takes : since >= kStages;
-                if (lane == kWarp - 1 && leaves) states[pixel] = make_float2(passing.t, passing.rest);
+                if (lane == kWarp - 1 && leaves)
+                    states[pixel] = make_float2(passing.t, passing.rest);
             }
         }
         __syncthreads();

@@ -1,6 +1,7 @@
-// What one pixel of blending is: where it lies, what a splat does to it, how the sub-tile test and the end of a pixel
-// are decided. Blend, composite and blend backward include it, so all of them decide on the same bits; nothing here
-// leaves the compiler a multiply-add to fuse in one kernel and not in the other.
+// What one pixel of blending is: where it lies, what a splat does to it, how the sub-tile test and
+// the end of a pixel are decided. Blend, composite and blend backward include it, so all of them
+// decide on the same bits; nothing here leaves the compiler a multiply-add to fuse in one kernel
+// and not in the other.
 #pragma once
 
 #include "renderer/device/cuda/kernel.cuh"
@@ -26,8 +27,10 @@ GS_DEVICE ThreadPixel thread_pixel(const FrameConstants& c, std::uint32_t tile) 
     const int x = static_cast<int>(tile) % c.tiles_x * kTileSize + column,
               y = static_cast<int>(tile) / c.tiles_x * kTileSize + row;
     return {row * kTileSize + column,
-            static_cast<std::uint32_t>(y) * static_cast<std::uint32_t>(c.width) + static_cast<std::uint32_t>(x),
-            static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f, x < c.width && y < c.height};
+            static_cast<std::uint32_t>(y) * static_cast<std::uint32_t>(c.width) +
+                static_cast<std::uint32_t>(x),
+            static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f,
+            x < c.width && y < c.height};
 }
 
 /// Centres of a warp's first and last pixel, px.
@@ -35,48 +38,57 @@ struct SubTile {
     float left, top, right, bottom;
 };
 GS_DEVICE SubTile sub_tile_of(const FrameConstants& c, std::uint32_t tile, int warp) {
-    const float left = static_cast<float>(static_cast<int>(tile) % c.tiles_x * kTileSize + warp % 2 * kSubTileWidth) +
+    const float left = static_cast<float>(static_cast<int>(tile) % c.tiles_x * kTileSize +
+                                          warp % 2 * kSubTileWidth) +
                        0.5f,
-                top = static_cast<float>(static_cast<int>(tile) / c.tiles_x * kTileSize + warp / 2 * kSubTileHeight) +
+                top = static_cast<float>(static_cast<int>(tile) / c.tiles_x * kTileSize +
+                                         warp / 2 * kSubTileHeight) +
                       0.5f;
-    return {left, top, left + static_cast<float>(kSubTileWidth - 1), top + static_cast<float>(kSubTileHeight - 1)};
+    return {left, top, left + static_cast<float>(kSubTileWidth - 1),
+            top + static_cast<float>(kSubTileHeight - 1)};
 }
 
-/// Whether a pixel of the sub-tile can reach log2_alpha_min: the exact minimum of the form over the rectangle. It lies
-/// at the centre when that is inside, else on an edge that faces the centre, and along an edge it is a parabola's
-/// vertex clamped to the edge; both facing edges are tried. Widened by what rounding can do to a pixel's own value:
-/// some 8 ulp of the largest terms of the form, which are largest in a corner. About 50 instructions for 32 splats at a
-/// time.
+/// Whether a pixel of the sub-tile can reach log2_alpha_min: the exact minimum of the form over the
+/// rectangle. It lies at the centre when that is inside, else on an edge that faces the centre, and
+/// along an edge it is a parabola's vertex clamped to the edge; both facing edges are tried.
+/// Widened by what rounding can do to a pixel's own value: some 8 ulp of the largest terms of the
+/// form, which are largest in a corner. About 50 instructions for 32 splats at a time.
 GS_DEVICE bool reaches(const SubTile& r, const Splat& s, float log2_alpha_min) {
-    const float left = r.left - s.x, right = r.right - s.x, top = r.top - s.y, bottom = r.bottom - s.y;
+    const float left = r.left - s.x, right = r.right - s.x, top = r.top - s.y,
+                bottom = r.bottom - s.y;
     const float x = fminf(fmaxf(0.0f, left), right), y = fminf(fmaxf(0.0f, top), bottom);
     const float y_at_x = fminf(fmaxf(__fdividef(-0.5f * s.b * x, s.c), top), bottom),
                 x_at_y = fminf(fmaxf(__fdividef(-0.5f * s.b * y, s.a), left), right);
     const float largest = fmaxf(log2_alpha(s, x, y_at_x), log2_alpha(s, x_at_y, y));
     const float far_x = fmaxf(fabsf(left), fabsf(right)), far_y = fmaxf(fabsf(top), fabsf(bottom));
-    const float terms = s.a * far_x * far_x + s.c * far_y * far_y;             // |b| far_x far_y is no more than both
-    return !(largest + 1e-6f * (2.0f * terms + fabsf(s.l)) < log2_alpha_min);  // NaN is for the pixels to decide
+    const float terms =
+        s.a * far_x * far_x + s.c * far_y * far_y;  // |b| far_x far_y is no more than both
+    return !(largest + 1e-6f * (2.0f * terms + fabsf(s.l)) <
+             log2_alpha_min);  // NaN is for the pixels to decide
 }
 
 /// What a pixel has gathered. `floor`: least log2 alpha that blends; kEndedFloor once it has ended.
 struct PixelState {
     float t, red, green, blue, depth, floor;
-    std::uint32_t contributors, looked;  ///< with counters only; looked: isects of the tile until it ended
+    std::uint32_t contributors,
+        looked;  ///< with counters only; looked: isects of the tile until it ended
 };
 struct PixelRules {
     float alpha_max, transmittance_min;
 };
-GS_DEVICE PixelRules pixel_rules(const FrameConstants& c) { return {c.rules.alpha_max, c.transmittance_min}; }
+GS_DEVICE PixelRules pixel_rules(const FrameConstants& c) {
+    return {c.rules.alpha_max, c.transmittance_min};
+}
 
 /// alpha T, rounded by itself so that it is the same number wherever it is used.
 GS_DEVICE float weight_of(float alpha, float t) { return __fmul_rn(alpha, t); }
 GS_DEVICE float transmittance_behind(float t, float weight) { return __fsub_rn(t, weight); }
 
-/// One Gaussian that reaches the pixel's floor: blended in, or the pixel ends before it. `position`: of the isect
-/// within its tile.
+/// One Gaussian that reaches the pixel's floor: blended in, or the pixel ends before it.
+/// `position`: of the isect within its tile.
 template <bool kDepth, bool kCounters>
-GS_DEVICE void blend_into(PixelState& s, float power, float red, float green, float blue, float depth,
-                          const PixelRules& rules, std::uint32_t position) {
+GS_DEVICE void blend_into(PixelState& s, float power, float red, float green, float blue,
+                          float depth, const PixelRules& rules, std::uint32_t position) {
     const float weight = weight_of(fminf(exp2f(power), rules.alpha_max), s.t);
     const float behind = transmittance_behind(s.t, weight);
     if (behind <= rules.transmittance_min) {

@@ -1,5 +1,5 @@
-// Deterministic compaction inside a thread block of 256, and sums over a warp. Used by project and by the ordering of
-// work items.
+// Deterministic compaction inside a thread block of 256, and sums over a warp. Used by project and
+// by the ordering of work items.
 #pragma once
 
 #include "renderer/device/cuda/kernel.cuh"
@@ -10,7 +10,8 @@ struct BlockRank {
     std::uint32_t rank;   ///< kept threads before this one
     std::uint32_t total;  ///< kept threads of the block
 };
-/// All 256 threads call it. `warp_counts`: shared, [8]; free to use again after the next __syncthreads().
+/// All 256 threads call it. `warp_counts`: shared, [8]; free to use again after the next
+/// __syncthreads().
 template <class Shared>
 GS_DEVICE BlockRank block_rank(bool keep, Shared& warp_counts) {
     const unsigned mask = __ballot_sync(kAllLanes, keep);
@@ -28,11 +29,13 @@ GS_DEVICE BlockRank block_rank(bool keep, Shared& warp_counts) {
 
 /// Sum over the warp, in every lane.
 GS_DEVICE std::uint32_t warp_sum(std::uint32_t x) {
-    for (int distance = 16; distance > 0; distance /= 2) x += __shfl_xor_sync(kAllLanes, x, distance);
+    for (int distance = 16; distance > 0; distance /= 2)
+        x += __shfl_xor_sync(kAllLanes, x, distance);
     return x;
 }
 GS_DEVICE std::uint32_t warp_max(std::uint32_t x) {
-    for (int distance = 16; distance > 0; distance /= 2) x = max(x, __shfl_xor_sync(kAllLanes, x, distance));
+    for (int distance = 16; distance > 0; distance /= 2)
+        x = max(x, __shfl_xor_sync(kAllLanes, x, distance));
     return x;
 }
 /// Sum over the lanes before this one.

@@ -1,8 +1,9 @@
-// Composite: puts the partial pictures of a long tile's items together, front to back, a block per tile. An item was
-// drawn as if nothing lay before it; behind a transmittance T its sums count T times. That is exact unless the pixel
-// ends inside the item, which a product near the limit tells: such a pixel is drawn again from its true T, so it ends
-// at the very Gaussian where an unsplit tile would end it. A pixel ends once, so this happens once a pixel at most, and
-// not at all in the first item. What was summed before each item stays in the partials: backward starts an item from
+// Composite: puts the partial pictures of a long tile's items together, front to back, a block per
+// tile. An item was drawn as if nothing lay before it; behind a transmittance T its sums count T
+// times. That is exact unless the pixel ends inside the item, which a product near the limit tells:
+// such a pixel is drawn again from its true T, so it ends at the very Gaussian where an unsplit
+// tile would end it. A pixel ends once, so this happens once a pixel at most, and not at all in the
+// first item. What was summed before each item stays in the partials: backward starts an item from
 // there.
 #include "renderer/device/cuda/launch.h"
 #include "renderer/raster/cuda/blend.cuh"
@@ -10,14 +11,16 @@
 namespace gs::cuda {
 namespace {
 
-/// Products of up to thousands of rounded factors differ from the serial ones by less than this share.
+/// Products of up to thousands of rounded factors differ from the serial ones by less than this
+/// share.
 constexpr float kProductSlack = 1.001f;
 
-/// Blends the isects [first, end) into the pixels whose floor is open. A warp at a time, straight from global memory.
+/// Blends the isects [first, end) into the pixels whose floor is open. A warp at a time, straight
+/// from global memory.
 template <bool kDepth, bool kCounters>
-GS_DEVICE void replay(const BlendParams& p, const SubTile& sub_tile, const ThreadPixel& pixel, const PixelRules& rules,
-                      float log2_alpha_min, std::uint32_t tile_first, std::uint32_t first, std::uint32_t end,
-                      PixelState& s) {
+GS_DEVICE void replay(const BlendParams& p, const SubTile& sub_tile, const ThreadPixel& pixel,
+                      const PixelRules& rules, float log2_alpha_min, std::uint32_t tile_first,
+                      std::uint32_t first, std::uint32_t end, PixelState& s) {
     for (std::uint32_t base = first; base < end; base += kWarp) {
         if (__all_sync(kAllLanes, s.floor >= kEndedFloor) != 0) return;
         const std::uint32_t mine = base + static_cast<std::uint32_t>(lane_id());
@@ -28,7 +31,8 @@ GS_DEVICE void replay(const BlendParams& p, const SubTile& sub_tile, const Threa
             const Splat splat = p.splats[__shfl_sync(kAllLanes, slot, from)];
             const float power = log2_alpha(splat, pixel.x - splat.x, pixel.y - splat.y);
             if (power >= s.floor)
-                blend_into<kDepth, kCounters>(s, power, splat.red, splat.green, splat.blue, splat.depth, rules,
+                blend_into<kDepth, kCounters>(s, power, splat.red, splat.green, splat.blue,
+                                              splat.depth, rules,
                                               base - tile_first + static_cast<std::uint32_t>(from));
         }
     }
@@ -49,9 +53,11 @@ void composite(BlendParams p) {
     PixelState s = start_of(pixel, c, tile_last - tile_first);
     for (std::uint32_t i = 0; i <= last.index; ++i) {
         const std::uint32_t partial = last.partial - last.index + i;
-        const std::uint32_t first = tile_first + i * p.item_isects, end = min(first + p.item_isects, tile_last);
+        const std::uint32_t first = tile_first + i * p.item_isects,
+                            end = min(first + p.item_isects, tile_last);
         float* at = p.partials + partial_at(partial, pixel);
-        const float red = at[0], green = at[kTilePixels], blue = at[2 * kTilePixels], t = at[3 * kTilePixels];
+        const float red = at[0], green = at[kTilePixels], blue = at[2 * kTilePixels],
+                    t = at[3 * kTilePixels];
         const float depth = kDepth ? at[4 * kTilePixels] : 0.0f;
         const bool running = s.floor < kEndedFloor;
         at[0] = s.red;
@@ -71,13 +77,15 @@ void composite(BlendParams p) {
             s.t *= fabsf(t);
             if (t < 0.0f) s.floor = kEndedFloor;
             if constexpr (kCounters)
-                s.contributors += p.partial_contributors[static_cast<std::size_t>(partial) * kTilePixels +
-                                                         static_cast<std::size_t>(pixel.in_tile)];
+                s.contributors +=
+                    p.partial_contributors[static_cast<std::size_t>(partial) * kTilePixels +
+                                           static_cast<std::size_t>(pixel.in_tile)];
         }
         if (__any_sync(kAllLanes, again) == 0) continue;
         const float floor = s.floor;
         if (!again) s.floor = kEndedFloor;  // looks on
-        replay<kDepth, kCounters>(p, sub_tile, pixel, rules, c.log2_alpha_min, tile_first, first, end, s);
+        replay<kDepth, kCounters>(p, sub_tile, pixel, rules, c.log2_alpha_min, tile_first, first,
+                                  end, s);
         if (!again) s.floor = floor;
     }
     finish<kDepth, kCounters>(p, c, pixel, s);
@@ -88,8 +96,8 @@ void composite(BlendParams p) {
 
 void run_composite(const Stream& stream, const FrameLimits& limits, const BlendParams& params) {
     using Kernel = void (*)(BlendParams);
-    static constexpr Kernel kernels[] = {composite<false, false>, composite<false, true>, composite<true, false>,
-                                         composite<true, true>};
+    static constexpr Kernel kernels[] = {composite<false, false>, composite<false, true>,
+                                         composite<true, false>, composite<true, true>};
     launch(stream, "composite", {limits.max_long_tiles(), kBlendThreads},
            kernels[(limits.depth ? 2 : 0) + (limits.counters ? 1 : 0)], params);
 }

@@ -1,13 +1,13 @@
-// CudaRasterizer: FramePipeline for host results. A frame is enqueued as a whole with its downloads, waited for once,
-// and drawn again with more room when it did not fit.
+// CudaRasterizer: FramePipeline for host results. A frame is enqueued as a whole with its
+// downloads, waited for once, and drawn again with more room when it did not fit.
 #include "renderer/raster/cuda/cuda_rasterizer.h"
 
 #include <algorithm>
 #include <cstring>
 #include <optional>
 
-#include "profiler/core/scope.h"
-#include "renderer/device/parallel.h"
+#include "base/parallel.h"
+#include "base/record/scope.h"
 #include "renderer/raster/cuda/device_model.h"
 #include "renderer/raster/cuda/display.h"
 #include "renderer/raster/cuda/frame_limits.h"
@@ -26,7 +26,8 @@ struct DevicePicture {
     PictureView view;
 
     void resize(const FrameLimits& limits, const Stream& stream) {
-        const std::size_t pixels = static_cast<std::size_t>(limits.width) * static_cast<std::size_t>(limits.height);
+        const std::size_t pixels =
+            static_cast<std::size_t>(limits.width) * static_cast<std::size_t>(limits.height);
         const std::size_t tiles = static_cast<std::size_t>(limits.tiles);
         planes.resize_discard(pixels * (limits.depth ? 5 : 4), stream);
         per_tile.resize_discard(tiles * 2, stream);
@@ -47,8 +48,8 @@ struct DevicePicture {
 struct CudaState final : ForwardState {
     explicit CudaState(std::shared_ptr<const Stream> s) : stream(std::move(s)), pipeline(*stream) {}
     std::size_t bytes() const override {
-        return pipeline.bytes() + picture.bytes() + copied.bytes() + pixel_gradients.capacity_bytes() +
-               gradients.capacity_bytes();
+        return pipeline.bytes() + picture.bytes() + copied.bytes() +
+               pixel_gradients.capacity_bytes() + gradients.capacity_bytes();
     }
 
     std::size_t high_water() const override { return pipeline.high_water(); }
@@ -60,7 +61,8 @@ struct CudaState final : ForwardState {
     ModelView model;  ///< of the last forward()
     PinnedBuffer<FrameConstants> constants{1, "constants of a frame"};
     PinnedBuffer<FrameCounts> counts{1, "counts of a frame"};
-    std::uint32_t visible_room = 0, isect_room = 0;  ///< what the next frame will be given; 0: nothing was drawn yet
+    std::uint32_t visible_room = 0,
+                  isect_room = 0;  ///< what the next frame will be given; 0: nothing was drawn yet
     DeviceBuffer<float> pixel_gradients{"gradients of a picture"};
     DeviceBuffer<float> gradients{"gradients of Gaussians"};
     Buffer<float> host_gradients;
@@ -76,13 +78,15 @@ FrameLimits limits_of(const CudaState& state, const Camera& camera, const Render
     limits.gaussians = state.model.count;
     limits.width = camera.width;
     limits.height = camera.height;
-    limits.tiles = ((camera.width + kTileSize - 1) / kTileSize) * ((camera.height + kTileSize - 1) / kTileSize);
+    limits.tiles = ((camera.width + kTileSize - 1) / kTileSize) *
+                   ((camera.height + kTileSize - 1) / kTileSize);
     limits.gradients = options.gradients;
     limits.depth = options.depth;
     limits.counters = options.counters;
     // The first frame may see everything; how often each will be listed is a guess.
     limits.visible = state.visible_room > 0 ? state.visible_room : stepped(state.model.count);
-    limits.isects = state.isect_room > 0 ? state.isect_room : stepped(std::uint64_t{state.model.count} * 4);
+    limits.isects =
+        state.isect_room > 0 ? state.isect_room : stepped(std::uint64_t{state.model.count} * 4);
     return limits;
 }
 
@@ -91,7 +95,8 @@ void enqueue(CudaState& state, const FrameLimits& limits) {
     const Stream& stream = *state.stream;
     state.picture.resize(limits, stream);
     state.pipeline.prepare(limits);
-    copy_to_device(state.pipeline.arrays().constants, state.constants.data(), sizeof(FrameConstants), stream);
+    copy_to_device(state.pipeline.arrays().constants, state.constants.data(),
+                   sizeof(FrameConstants), stream);
     state.pipeline.project(state.model);
     state.pipeline.sort_and_bin();
     state.pipeline.blend(state.picture.view);
@@ -102,7 +107,8 @@ void enqueue(CudaState& state, const FrameLimits& limits) {
 void draw(CudaState& state, const FrameLimits& limits, RenderResult& result) {
     const Stream& stream = *state.stream;
     enqueue(state, limits);
-    const std::size_t pixels = result.color.pixels(), tiles = static_cast<std::size_t>(limits.tiles);
+    const std::size_t pixels = result.color.pixels(),
+                      tiles = static_cast<std::size_t>(limits.tiles);
     const PictureView& view = state.picture.view;
     fetch(result.color.values.data(), view.color, 3 * pixels, stream);
     fetch(result.alpha.values.data(), view.alpha, pixels, stream);
@@ -150,8 +156,10 @@ void fill_counters(const FrameCounts& counts, std::size_t gaussians, RenderCount
 std::uint32_t grown(std::uint32_t needed, std::uint32_t current, const char* what) {
     if (needed <= current) return current;
     if (needed > kMostRoom)
-        throw DeviceError(fmt::format("a frame of more than {} {} is more than this device is given", kMostRoom, what),
-                          true);
+        throw DeviceError(
+            fmt::format("a frame of more than {} {} is more than this device is given", kMostRoom,
+                        what),
+            true);
     return room_for(needed, current);
 }
 
@@ -159,7 +167,8 @@ class CudaRasterizer final : public Rasterizer {
   public:
     explicit CudaRasterizer(const CudaDeviceInfo& device)
         : device_(device.index),
-          name_(fmt::format("CUDA ({}, sm_{}{})", device.name, device.compute_major, device.compute_minor)) {
+          name_(fmt::format("CUDA ({}, sm_{}{})", device.name, device.compute_major,
+                            device.compute_minor)) {
         use_device();
         stream_ = std::make_shared<const Stream>("raster");
         timers_ = std::make_unique<StageTimers>(*stream_);
@@ -174,13 +183,16 @@ class CudaRasterizer final : public Rasterizer {
         use_device();
         return std::make_unique<DeviceModelSource>(model, bounds, stream_);
     }
-    void forward(ParameterSource& source, const Camera& camera, const RenderOptions& options, ForwardState& base,
-                 RenderResult& result) override;
-    std::shared_ptr<const gs::DevicePicture> forward_for_display(ParameterSource& source, const Camera& camera,
-                                                                 const RenderOptions& options, ForwardState& base,
+    void forward(ParameterSource& source, const Camera& camera, const RenderOptions& options,
+                 ForwardState& base, RenderResult& result) override;
+    std::shared_ptr<const gs::DevicePicture> forward_for_display(ParameterSource& source,
+                                                                 const Camera& camera,
+                                                                 const RenderOptions& options,
+                                                                 ForwardState& base,
                                                                  RenderResult& result) override;
-    void backward(ParameterSource& source, const Camera& camera, const RenderOptions& options, ForwardState& base,
-                  const RenderResult& result, const PixelGradients& gradients, GradientSink& sink) override;
+    void backward(ParameterSource& source, const Camera& camera, const RenderOptions& options,
+                  ForwardState& base, const RenderResult& result, const PixelGradients& gradients,
+                  GradientSink& sink) override;
 
   private:
     /// Makes the frame ready, and calls `draw_once(limits)`, which waits, until it fits.
@@ -198,9 +210,11 @@ class CudaRasterizer final : public Rasterizer {
 };
 
 template <class F>
-void CudaRasterizer::draw_until_it_fits(CudaState& state, ParameterSource& source, const Camera& camera,
-                                        const RenderOptions& options, RenderResult& result, F&& draw_once) {
-    CHECK(camera.model == CameraModel::pinhole && camera.valid(), "the rasterizer takes valid pinhole cameras");
+void CudaRasterizer::draw_until_it_fits(CudaState& state, ParameterSource& source,
+                                        const Camera& camera, const RenderOptions& options,
+                                        RenderResult& result, F&& draw_once) {
+    CHECK(camera.model == CameraModel::pinhole && camera.valid(),
+          "the rasterizer takes valid pinhole cameras");
     use_device();
     const ResidentSource* resident = dynamic_cast<const ResidentSource*>(&source);
     state.model = resident != nullptr ? resident->view() : state.copied.copy(source, *stream_);
@@ -220,8 +234,9 @@ void CudaRasterizer::draw_until_it_fits(CudaState& state, ParameterSource& sourc
     fill_counters(state.counts[0], source.count(), result.counters);
 }
 
-void CudaRasterizer::forward(ParameterSource& source, const Camera& camera, const RenderOptions& options,
-                             ForwardState& base, RenderResult& result) {
+void CudaRasterizer::forward(ParameterSource& source, const Camera& camera,
+                             const RenderOptions& options, ForwardState& base,
+                             RenderResult& result) {
     CudaState& state = static_cast<CudaState&>(base);
     draw_until_it_fits(state, source, camera, options, result, [&](const FrameLimits& limits) {
         size_result(limits, result);
@@ -229,10 +244,9 @@ void CudaRasterizer::forward(ParameterSource& source, const Camera& camera, cons
     });
 }
 
-std::shared_ptr<const gs::DevicePicture> CudaRasterizer::forward_for_display(ParameterSource& source,
-                                                                             const Camera& camera,
-                                                                             const RenderOptions& options,
-                                                                             ForwardState& base, RenderResult& result) {
+std::shared_ptr<const gs::DevicePicture> CudaRasterizer::forward_for_display(
+    ParameterSource& source, const Camera& camera, const RenderOptions& options, ForwardState& base,
+    RenderResult& result) {
     CudaState& state = static_cast<CudaState&>(base);
     draw_until_it_fits(state, source, camera, options, result, [&](const FrameLimits& limits) {
         say_size(limits, result);
@@ -245,16 +259,19 @@ std::shared_ptr<const gs::DevicePicture> CudaRasterizer::forward_for_display(Par
     return packer_->pack(state.picture.view.color, result.width, result.height, *stream_);
 }
 
-PictureGradientView upload(const PixelGradients& gradients, DeviceBuffer<float>& to, const Stream& stream) {
+PictureGradientView upload(const PixelGradients& gradients, DeviceBuffer<float>& to,
+                           const Stream& stream) {
     const std::size_t color = gradients.color.values.size(), alpha = gradients.alpha.values.size(),
                       depth = gradients.depth.values.size();
     to.resize_discard(color + alpha + depth, stream);
     const auto put = [&](const ImageF& from, std::size_t at) -> const float* {
         if (from.values.empty()) return nullptr;
-        copy_to_device(to.data() + at, from.values.data(), from.values.size() * sizeof(float), stream);
+        copy_to_device(to.data() + at, from.values.data(), from.values.size() * sizeof(float),
+                       stream);
         return to.data() + at;
     };
-    return {put(gradients.color, 0), put(gradients.alpha, color), put(gradients.depth, color + alpha)};
+    return {put(gradients.color, 0), put(gradients.alpha, color),
+            put(gradients.depth, color + alpha)};
 }
 
 /// Hands the gradients on in blocks of 16.
@@ -282,8 +299,9 @@ void feed(const StoredGradients& g, std::size_t count, GradientSink& sink) {
     });
 }
 
-void CudaRasterizer::backward(ParameterSource& source, const Camera&, const RenderOptions& options, ForwardState& base,
-                              const RenderResult&, const PixelGradients& gradients, GradientSink& sink) {
+void CudaRasterizer::backward(ParameterSource& source, const Camera&, const RenderOptions& options,
+                              ForwardState& base, const RenderResult&,
+                              const PixelGradients& gradients, GradientSink& sink) {
     CHECK(options.gradients, "forward() was told that no gradients are wanted");
     CHECK(gradients.depth.values.empty() || options.depth, "depth gradients need a depth picture");
     use_device();
@@ -293,12 +311,13 @@ void CudaRasterizer::backward(ParameterSource& source, const Camera&, const Rend
     stored.planes = plane_count(state.model.sh_degree);
     state.gradients.resize_discard(stored.bytes() / sizeof(float), *stream_);
     stored.values = state.gradients.data();
-    state.pipeline.blend_backward(state.picture.view, upload(gradients, state.pixel_gradients, *stream_),
-                                  backward_variant());
+    state.pipeline.blend_backward(
+        state.picture.view, upload(gradients, state.pixel_gradients, *stream_), backward_variant());
     const Span span(Stage::project_backward);
     {
         const StageTimer timer(*timers_, Stage::project_backward);
-        launch_store_gradients(*stream_, state.pipeline.limits(), state.pipeline.arrays(), state.model, stored);
+        launch_store_gradients(*stream_, state.pipeline.limits(), state.pipeline.arrays(),
+                               state.model, stored);
     }
     state.host_gradients.resize_discard(state.gradients.size());
     fetch(state.host_gradients.data(), state.gradients.data(), state.gradients.size(), *stream_);

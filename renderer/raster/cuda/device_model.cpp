@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "renderer/device/parallel.h"
+#include "base/parallel.h"
 
 namespace gs::cuda {
 
-void DeviceModel::upload(std::span<const float> values, std::size_t stride, std::size_t count, int sh_degree,
-                         std::span<const BlockBounds> bounds, const Stream& stream) {
+void DeviceModel::upload(std::span<const float> values, std::size_t stride, std::size_t count,
+                         int sh_degree, std::span<const BlockBounds> bounds, const Stream& stream) {
     CHECK(count < 0xffffffffull, "{} Gaussians", count);
     values_.upload(values, stream);
     const bool bounded = bounds.size() >= (count + kBlock - 1) / kBlock && !bounds.empty();
@@ -23,10 +23,12 @@ void DeviceModel::upload(std::span<const float> values, std::size_t stride, std:
 
 ModelView DeviceModel::view() const { return view_; }
 
-DeviceModelSource::DeviceModelSource(const GaussianModel& model, std::span<const BlockBounds> bounds,
+DeviceModelSource::DeviceModelSource(const GaussianModel& model,
+                                     std::span<const BlockBounds> bounds,
                                      std::shared_ptr<const Stream> stream)
     : host_(model, bounds), stream_(std::move(stream)) {
-    device_.upload(model.values.span(), model.capacity, model.count, model.sh_degree, bounds, *stream_);
+    device_.upload(model.values.span(), model.capacity, model.count, model.sh_degree, bounds,
+                   *stream_);
 }
 
 ModelView CopiedSource::copy(ParameterSource& source, const Stream& stream) {
@@ -43,7 +45,8 @@ ModelView CopiedSource::copy(ParameterSource& source, const Stream& stream) {
         store(source.geometry(block, scratch), 0, kGeometryPlanes);
         store(source.sh(block, scratch), kSh0, planes);
     });
-    device_.upload(values_.span(), stride, source.count(), source.sh_degree(), source.bounds(), stream);
+    device_.upload(values_.span(), stride, source.count(), source.sh_degree(), source.bounds(),
+                   stream);
     return device_.view();
 }
 

@@ -1,10 +1,10 @@
-// Models in device memory as CudaRasterizer gets them: one that was given through source_of() and stays there, and a
-// copy of any other source, read block by block.
+// Models in device memory as CudaRasterizer gets them: one that was given through source_of() and
+// stays there, and a copy of any other source, read block by block.
 #pragma once
 
 #include <memory>
 
-#include "renderer/device/buffer.h"
+#include "base/buffer.h"
 #include "renderer/device/cuda/runtime.h"
 #include "renderer/raster/cuda/frame.h"
 
@@ -25,8 +25,8 @@ class DeviceModel {
     ModelView view_;
 };
 
-/// A source whose parameters lie in device memory: CudaRasterizer draws from them in place. Training draws its own
-/// model through one. Host readers get nothing.
+/// A source whose parameters lie in device memory: CudaRasterizer draws from them in place.
+/// Training draws its own model through one. Host readers get nothing.
 class ResidentSource : public ParameterSource {
   public:
     virtual ModelView view() const = 0;
@@ -48,7 +48,9 @@ class DeviceModelSource final : public ResidentSource {
                       std::shared_ptr<const Stream> stream);
     std::size_t count() const override { return host_.count(); }
     int sh_degree() const override { return host_.sh_degree(); }
-    BlockView geometry(std::size_t block, float* scratch) override { return host_.geometry(block, scratch); }
+    BlockView geometry(std::size_t block, float* scratch) override {
+        return host_.geometry(block, scratch);
+    }
     BlockView sh(std::size_t block, float* scratch) override { return host_.sh(block, scratch); }
     std::span<const BlockBounds> bounds() const override { return host_.bounds(); }
     ModelView view() const override { return device_.view(); }

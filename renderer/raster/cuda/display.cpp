@@ -24,7 +24,8 @@ struct DisplayPacker::Pool {
             written = written_event.get();
             read = read_event.get();
         }
-        void download(const std::function<void(std::span<const std::uint8_t>)>& take) const override {
+        void download(
+            const std::function<void(std::span<const std::uint8_t>)>& take) const override {
             pool->download(*this, take);
         }
     };
@@ -39,7 +40,8 @@ struct DisplayPacker::Pool {
         for (Slot& slot : slots) slot.pool = this;
     }
 
-    void download(const Slot& slot, const std::function<void(std::span<const std::uint8_t>)>& take) {
+    void download(const Slot& slot,
+                  const std::function<void(std::span<const std::uint8_t>)>& take) {
         const std::lock_guard lock(download_mutex);
         const std::size_t row = static_cast<std::size_t>(slot.width) * 4,
                           bytes = row * static_cast<std::size_t>(slot.height);
@@ -48,8 +50,9 @@ struct DisplayPacker::Pool {
             host.emplace(bytes, "picture for the screen, on the host");
         }
         slot.written_event.hold(download_stream);
-        check(cudaMemcpy2DAsync(host->data(), row, slot.pixels, slot.pitch, row, static_cast<std::size_t>(slot.height),
-                                cudaMemcpyDeviceToHost, download_stream.get()),
+        check(cudaMemcpy2DAsync(host->data(), row, slot.pixels, slot.pitch, row,
+                                static_cast<std::size_t>(slot.height), cudaMemcpyDeviceToHost,
+                                download_stream.get()),
               "downloading a picture");
         download_stream.synchronize();
         take({host->data(), bytes});

@@ -33,8 +33,8 @@ GS_KERNEL(kThreads, 8) void pack_rgba(PackParams p) {
 
 }  // namespace
 
-void launch_pack_rgba(const float* color, int width, int height, std::uint32_t* rgba, std::size_t pitch,
-                      const Stream& stream) {
+void launch_pack_rgba(const float* color, int width, int height, std::uint32_t* rgba,
+                      std::size_t pitch, const Stream& stream) {
     PackParams p{};
     p.color = color;
     p.rgba = rgba;

@@ -1,6 +1,6 @@
-// The last stage of a frame that is only looked at: float planes packed to RGBA8 on the device, into a picture on loan
-// (DevicePicture), so that nothing of it crosses to the host. The rasterizer and the training backend own a
-// DisplayPacker each and call pack() after blend.
+// The last stage of a frame that is only looked at: float planes packed to RGBA8 on the device,
+// into a picture on loan (DevicePicture), so that nothing of it crosses to the host. The rasterizer
+// and the training backend own a DisplayPacker each and call pack() after blend.
 #pragma once
 
 #include <memory>
@@ -10,17 +10,19 @@
 
 namespace gs::cuda {
 
-/// The pictures of a pool. One is shown, one has been taken and is about to be shown, one lies in the mailbox, one is
-/// being drawn: more are never on loan unless somebody keeps them.
+/// The pictures of a pool. One is shown, one has been taken and is about to be shown, one lies in
+/// the mailbox, one is being drawn: more are never on loan unless somebody keeps them.
 inline constexpr std::size_t kDisplayPictures = 4;
 
 class DisplayPacker {
   public:
     DisplayPacker();
     ~DisplayPacker();
-    /// Rounds as the host does for pictures of the CPU backend. `color`: device pointer, [3][height][width], written on
-    /// `stream` before. Null when every picture is on loan. Allocates only when pictures grow; never waits otherwise.
-    std::shared_ptr<const DevicePicture> pack(const float* color, int width, int height, const Stream& stream);
+    /// Rounds as the host does for pictures of the CPU backend. `color`: device pointer,
+    /// [3][height][width], written on `stream` before. Null when every picture is on loan.
+    /// Allocates only when pictures grow; never waits otherwise.
+    std::shared_ptr<const DevicePicture> pack(const float* color, int width, int height,
+                                              const Stream& stream);
     std::size_t bytes() const;  ///< device memory of the pool
 
   private:
@@ -29,7 +31,7 @@ class DisplayPacker {
 };
 
 /// Enqueues the packing alone: rgba[y * pitch / 4 + x], red in the lowest byte, alpha 255.
-void launch_pack_rgba(const float* color, int width, int height, std::uint32_t* rgba, std::size_t pitch,
-                      const Stream& stream);
+void launch_pack_rgba(const float* color, int width, int height, std::uint32_t* rgba,
+                      std::size_t pitch, const Stream& stream);
 
 }  // namespace gs::cuda

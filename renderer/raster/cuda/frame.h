@@ -1,24 +1,25 @@
-// What one frame of the CUDA backend consists of between its kernels: device records, device-resident constants, and
-// the arrays of a frame. Private to raster/cuda and trainer/cuda. Index words as on the CPU: chunk (256 Gaussians),
-// slot (a visible Gaussian of this frame: chunk * 256 + local, so slots have gaps), rank (visible, front to back),
-// emission (slot x tile in the order of ranks, all tiles of a slot together), isect (emissions stably sorted by tile),
-// item (up to 1024 consecutive isects of one tile: what one thread block blends).
+// What one frame of the CUDA backend consists of between its kernels: device records,
+// device-resident constants, and the arrays of a frame. Private to raster/cuda and trainer/cuda.
+// Index words as on the CPU: chunk (256 Gaussians), slot (a visible Gaussian of this frame: chunk *
+// 256 + local, so slots have gaps), rank (visible, front to back), emission (slot x tile in the
+// order of ranks, all tiles of a slot together), isect (emissions stably sorted by tile), item (up
+// to 1024 consecutive isects of one tile: what one thread block blends).
 //
-//   project    a thread per Gaussian  splats, coverage, gaussian_from_slot, isects_of_slot; chunk_slots
-//   compact    chunk_slots -> first rank of each chunk; depth_keys, slot_from_rank          FrameCounts::visible
-//   sort       by depth, `limits.visible` keys, tail = sentinel
-//   count      isects_of_slot by rank -> first_emission by exclusive sum                    FrameCounts::isects
-//   emit       tile keys and payload (emission), tail = sentinel
-//   sort       stable by tile, `limits.isects` keys
-//   ranges     tile_begin, slot_from_isect, emission_from_isect; items, longest first       FrameCounts::items
-//   blend      a thread block per item; items of tiles with several leave partial pictures
-//   composite  tiles with several items, front to back; pixels that end inside one are replayed there exactly
-//   blend backward    a thread block per item -> isect_gradients[emission]
-//   project backward  a thread per slot: sums its emissions' rows, ends in a Sink (store, or Adam)
+//   project    a thread per Gaussian  splats, coverage, gaussian_from_slot, isects_of_slot;
+//   chunk_slots compact    chunk_slots -> first rank of each chunk; depth_keys, slot_from_rank
+//   FrameCounts::visible sort       by depth, `limits.visible` keys, tail = sentinel count
+//   isects_of_slot by rank -> first_emission by exclusive sum FrameCounts::isects emit       tile
+//   keys and payload (emission), tail = sentinel sort       stable by tile, `limits.isects` keys
+//   ranges     tile_begin, slot_from_isect, emission_from_isect; items, longest first
+//   FrameCounts::items blend      a thread block per item; items of tiles with several leave
+//   partial pictures composite  tiles with several items, front to back; pixels that end inside one
+//   are replayed there exactly blend backward    a thread block per item ->
+//   isect_gradients[emission] project backward  a thread per slot: sums its emissions' rows, ends
+//   in a Sink (store, or Adam)
 //
-// Counts live on the device; the host knows limits only. A frame that does not fit sets FrameCounts::overflow, and
-// every later kernel of the frame (blend, backward, Adam) then does nothing; the host finds out when it next looks,
-// makes room and draws again.
+// Counts live on the device; the host knows limits only. A frame that does not fit sets
+// FrameCounts::overflow, and every later kernel of the frame (blend, backward, Adam) then does
+// nothing; the host finds out when it next looks, makes room and draws again.
 #pragma once
 
 #include <cstdint>
@@ -29,19 +30,22 @@
 
 namespace gs::cuda {
 
-inline constexpr int kChunk = 256;                            ///< Gaussians one projection block handles
-inline constexpr int kBlocksPerChunk = kChunk / int(kBlock);  ///< 16 blocks of 16, each with a bounding sphere
+inline constexpr int kChunk = 256;  ///< Gaussians one projection block handles
+inline constexpr int kBlocksPerChunk =
+    kChunk / int(kBlock);  ///< 16 blocks of 16, each with a bounding sphere
 inline constexpr int kTilePixels = kTileSize * kTileSize;
-inline constexpr int kSubTileWidth = 8, kSubTileHeight = 4;  ///< pixels of one warp; 2 x 4 sub-tiles a tile
-inline constexpr int kSubTiles = kTilePixels / 32;           ///< 8: warp w covers x 8 (w % 2), y 4 (w / 2)
-inline constexpr int kItemIsects = 1024;                     ///< isects of one work item at most
-inline constexpr int kSizeClasses = 64;                      ///< of work items, for longest first
-inline constexpr int kOrderCounts = kSizeClasses + 2;        ///< items by class; full items; long tiles
+inline constexpr int kSubTileWidth = 8,
+                     kSubTileHeight = 4;            ///< pixels of one warp; 2 x 4 sub-tiles a tile
+inline constexpr int kSubTiles = kTilePixels / 32;  ///< 8: warp w covers x 8 (w % 2), y 4 (w / 2)
+inline constexpr int kItemIsects = 1024;            ///< isects of one work item at most
+inline constexpr int kSizeClasses = 64;             ///< of work items, for longest first
+inline constexpr int kOrderCounts = kSizeClasses + 2;  ///< items by class; full items; long tiles
 inline constexpr int kPartialPlanes = 5;
 inline constexpr float kLog2E = 1.4426950408889634f;
 
-/// A projected Gaussian as blending reads it: three 16-byte loads. log2 alpha = l - (a dx^2 + b dx dy + c dy^2),
-/// d = pixel centre - (x, y). Made exactly as the CPU backend makes its own (raster/cpu/cull.cpp, write_splat).
+/// A projected Gaussian as blending reads it: three 16-byte loads. log2 alpha = l - (a dx^2 + b dx
+/// dy + c dy^2), d = pixel centre - (x, y). Made exactly as the CPU backend makes its own
+/// (raster/cpu/cull.cpp, write_splat).
 struct alignas(16) Splat {
     float x, y;  ///< px
     float a, b;  ///< 1/px^2, conic times log2(e), a and c halved
@@ -54,7 +58,8 @@ struct alignas(16) Splat {
 };
 static_assert(sizeof(Splat) == 48);
 
-/// What counting and emitting tiles needs besides the splat; both use tile_rows.cuh on exactly these numbers.
+/// What counting and emitting tiles needs besides the splat; both use tile_rows.cuh on exactly
+/// these numbers.
 struct alignas(16) Coverage {
     float conic_xx, conic_xy, conic_yy;  ///< inverse of the blurred covariance
     float limit;                         ///< 2 ln(opacity / alpha_min)
@@ -64,8 +69,8 @@ struct alignas(16) Coverage {
 };
 static_assert(sizeof(Coverage) == 32);
 
-/// Sums over the pixels of one isect (blend backward -> project backward). v = d loss / d ln alpha. The CPU backend has
-/// the same record.
+/// Sums over the pixels of one isect (blend backward -> project backward). v = d loss / d ln alpha.
+/// The CPU backend has the same record.
 struct alignas(16) IsectGradient {
     float s, sx, sy, sxx, sxy, syy;  ///< sum of v, v dx, v dy, v dx^2, v dx dy, v dy^2
     float red, green, blue, depth;   ///< sum of weight * d loss / d (colour, depth)
@@ -82,7 +87,8 @@ struct GaussianGradient {
     float radius_px;
 };
 
-/// Constants of a frame in device memory, so that a captured graph reads new ones without being rebuilt.
+/// Constants of a frame in device memory, so that a captured graph reads new ones without being
+/// rebuilt.
 struct FrameConstants {
     math::Pinhole<float> camera;
     Vec3f position;  ///< camera centre, world
@@ -96,8 +102,8 @@ struct FrameConstants {
     ViewSides<float> sides;
 };
 
-/// Optimizer state that a reader must apply to see a Gaussian as it is now: trainer's lazy Adam (trainer/lazy_adam.h).
-/// Layouts are those of AdamState. moments null: parameters are current.
+/// Optimizer state that a reader must apply to see a Gaussian as it is now: trainer's lazy Adam
+/// (trainer/lazy_adam.h). Layouts are those of AdamState. moments null: parameters are current.
 struct LazyClock {
     std::uint32_t base, steps;  ///< step of the tables' first entry, T
     std::int32_t planes;        ///< planes that have or had gradients; the others never moved
@@ -106,8 +112,9 @@ struct LazyClock {
 struct LazyView {
     float* moments = nullptr;            ///< [block][planes of the model][2][16]
     std::uint32_t* last_step = nullptr;  ///< [row]
-    const float* pending = nullptr;      ///< [step - base][8]: means, scales, quats, opacity, sh0, sh rest, -, -
-    const float* decay = nullptr;        ///< [age][2]: beta1^age, beta2^age
+    const float* pending =
+        nullptr;  ///< [step - base][8]: means, scales, quats, opacity, sh0, sh rest, -, -
+    const float* decay = nullptr;  ///< [age][2]: beta1^age, beta2^age
     const LazyClock* clock = nullptr;
     std::int32_t model_planes = 0;
 };
@@ -138,8 +145,11 @@ struct FrameLimits {
     std::uint32_t gaussians = 0, visible = 0, isects = 0;
     int width = 0, height = 0, tiles = 0;
     bool gradients = false, depth = false, counters = false;
-    std::uint32_t item_isects = kItemIsects;  ///< a multiple of 32; tests lower it to split small scenes
-    std::uint32_t max_items() const { return static_cast<std::uint32_t>(tiles) + isects / item_isects; }
+    std::uint32_t item_isects =
+        kItemIsects;  ///< a multiple of 32; tests lower it to split small scenes
+    std::uint32_t max_items() const {
+        return static_cast<std::uint32_t>(tiles) + isects / item_isects;
+    }
     /// A tile of n > item_isects has at most 2 n / item_isects items.
     std::uint32_t max_partials() const { return 2 * (isects / item_isects); }
     std::uint32_t max_long_tiles() const { return isects / item_isects; }
@@ -151,7 +161,8 @@ struct WorkItem {
     std::uint32_t tile;
     std::uint32_t first, end;  ///< isects
     std::uint32_t index;       ///< 0, 1, ... within its tile
-    std::uint32_t partial;     ///< where its partial picture lies (in items); ~0: its tile has only this one
+    std::uint32_t
+        partial;  ///< where its partial picture lies (in items); ~0: its tile has only this one
 };
 
 /// Pictures in device memory, planes of floats as RenderResult has them. Null: not wanted.
@@ -169,8 +180,9 @@ struct PictureGradientView {
     const float* depth = nullptr;  ///< or null
 };
 
-/// Arrays of one frame, carved from an arena for given limits (frame_arrays.cpp). All device pointers. Of pairs, [0] is
-/// before sorting and [1] after; FramePipeline::sort_and_bin() sees to that.
+/// Arrays of one frame, carved from an arena for given limits (frame_arrays.cpp). All device
+/// pointers. Of pairs, [0] is before sorting and [1] after; FramePipeline::sort_and_bin() sees to
+/// that.
 struct FrameArrays {
     FrameConstants* constants;
     FrameCounts* counts;
@@ -185,28 +197,32 @@ struct FrameArrays {
     std::uint32_t* depth_keys[2];       ///< [limits.visible]
     std::uint32_t* slot_from_rank[2];   ///< [limits.visible]
     std::uint32_t* emission_of_rank;    ///< [limits.visible] first emission, by rank
-    std::uint32_t* tile_keys[2];        ///< [limits.isects] 16-bit keys when there are at most 65,535 tiles
-    std::uint32_t* payload[2];          ///< [limits.isects] emission, or slot when no gradients are wanted
-    std::uint32_t* slot_of_emission;    ///< gradients: [limits.isects]
-    std::uint32_t* slot_from_isect;     ///< [limits.isects]
-    std::uint32_t* tile_begin;          ///< [tiles + 1]
-    std::uint32_t* order_counts;        ///< [256 tiles][kOrderCounts] what ordering the items counts
-    WorkItem* items;                    ///< [limits.max_items()] item t is the last of tile t, the full ones follow
-    std::uint32_t* item_order;          ///< [limits.max_items()] longest first
-    std::uint32_t* long_tiles;          ///< [limits.max_long_tiles()] tiles with several items
-    float* partials;                    ///< [partial][5][256 pixels, 16 y + x]: r g b T depth of an item alone (blend),
-                                        ///< then the running sums before it (composite), which is where backward
-                                        ///< starts; T = 0 where the pixel had ended
+    std::uint32_t*
+        tile_keys[2];           ///< [limits.isects] 16-bit keys when there are at most 65,535 tiles
+    std::uint32_t* payload[2];  ///< [limits.isects] emission, or slot when no gradients are wanted
+    std::uint32_t* slot_of_emission;  ///< gradients: [limits.isects]
+    std::uint32_t* slot_from_isect;   ///< [limits.isects]
+    std::uint32_t* tile_begin;        ///< [tiles + 1]
+    std::uint32_t* order_counts;      ///< [256 tiles][kOrderCounts] what ordering the items counts
+    WorkItem* items;  ///< [limits.max_items()] item t is the last of tile t, the full ones follow
+    std::uint32_t* item_order;  ///< [limits.max_items()] longest first
+    std::uint32_t* long_tiles;  ///< [limits.max_long_tiles()] tiles with several items
+    float* partials;  ///< [partial][5][256 pixels, 16 y + x]: r g b T depth of an item alone
+                      ///< (blend), then the running sums before it (composite), which is where
+                      ///< backward starts; T = 0 where the pixel had ended
     std::uint16_t* partial_contributors;  ///< counters: [partial][256]
     float* final_transmittance;           ///< gradients: [height][width]
-    std::uint32_t* contributed;           ///< gradients: bit k of word (group, warp): isect k of the group was blended
-                                          ///< into a pixel of that sub-tile, or ended one; see contributed_word(). In
-                                          ///< tiles of several items also bits of pixels that had ended before the item
-    IsectGradient* isect_gradients;       ///< gradients: [emission]
+    std::uint32_t*
+        contributed;  ///< gradients: bit k of word (group, warp): isect k of the group was blended
+                      ///< into a pixel of that sub-tile, or ended one; see contributed_word(). In
+                      ///< tiles of several items also bits of pixels that had ended before the item
+    IsectGradient* isect_gradients;  ///< gradients: [emission]
 };
 
-/// Where the mask of 32 isects of one tile for sub-tile `warp` lies. Groups of different tiles never share a word.
-GS_HD inline std::size_t contributed_word(std::uint32_t tile, std::uint32_t tile_begin, std::uint32_t isect, int warp) {
+/// Where the mask of 32 isects of one tile for sub-tile `warp` lies. Groups of different tiles
+/// never share a word.
+GS_HD inline std::size_t contributed_word(std::uint32_t tile, std::uint32_t tile_begin,
+                                          std::uint32_t isect, int warp) {
     const std::size_t group = tile_begin / 32 + tile + (isect - tile_begin) / 32;
     return group * kSubTiles + static_cast<std::size_t>(warp);
 }

@@ -22,14 +22,17 @@ struct Taker {
 
 /// 32-bit words that `isects` tile keys need.
 std::size_t key_words(const FrameLimits& limits) {
-    return limits.tiles <= 65535 ? (static_cast<std::size_t>(limits.isects) + 1) / 2 : limits.isects;
+    return limits.tiles <= 65535 ? (static_cast<std::size_t>(limits.isects) + 1) / 2
+                                 : limits.isects;
 }
 
 template <class Take>
 void each_array(const FrameLimits& limits, FrameArrays& a, Take&& take) {
-    const std::size_t slots = static_cast<std::size_t>(limits.chunks()) * kChunk, isects = limits.isects;
+    const std::size_t slots = static_cast<std::size_t>(limits.chunks()) * kChunk,
+                      isects = limits.isects;
     const std::size_t tiles = static_cast<std::size_t>(limits.tiles),
-                      pixels = static_cast<std::size_t>(limits.width) * static_cast<std::size_t>(limits.height);
+                      pixels = static_cast<std::size_t>(limits.width) *
+                               static_cast<std::size_t>(limits.height);
     take(a.constants, 1);
     take(a.counts, 1);
     take(a.isect_total, 1);
@@ -52,8 +55,10 @@ void each_array(const FrameLimits& limits, FrameArrays& a, Take&& take) {
     take(a.items, limits.max_items());
     take(a.item_order, limits.max_items());
     take(a.long_tiles, limits.max_long_tiles());
-    take(a.partials, static_cast<std::size_t>(limits.max_partials()) * kPartialPlanes * kTilePixels);
-    if (limits.counters) take(a.partial_contributors, static_cast<std::size_t>(limits.max_partials()) * kTilePixels);
+    take(a.partials,
+         static_cast<std::size_t>(limits.max_partials()) * kPartialPlanes * kTilePixels);
+    if (limits.counters)
+        take(a.partial_contributors, static_cast<std::size_t>(limits.max_partials()) * kTilePixels);
     if (!limits.gradients) return;
     take(a.slot_of_emission, isects);
     take(a.slot_from_isect, isects);

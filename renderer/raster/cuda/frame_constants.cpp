@@ -5,10 +5,11 @@
 
 namespace gs::cuda {
 
-FrameConstants FramePipeline::constants_of(const Camera& camera, const RenderOptions& options, int model_sh_degree) {
+FrameConstants FramePipeline::constants_of(const Camera& camera, const RenderOptions& options,
+                                           int model_sh_degree) {
     FrameConstants c{};
-    c.camera = math::make_pinhole<float>(camera.rotation, camera.translation, camera.fx, camera.fy, camera.cx,
-                                         camera.cy, camera.width, camera.height);
+    c.camera = math::make_pinhole<float>(camera.rotation, camera.translation, camera.fx, camera.fy,
+                                         camera.cx, camera.cy, camera.width, camera.height);
     const Vec3d eye = camera.position();
     c.position = {static_cast<float>(eye.x), static_cast<float>(eye.y), static_cast<float>(eye.z)};
     c.width = camera.width;
@@ -25,7 +26,8 @@ FrameConstants FramePipeline::constants_of(const Camera& camera, const RenderOpt
     c.background = options.background;
     const ViewSides<double> sides = view_sides(camera);
     for (int i = 0; i < 4; ++i)
-        c.sides.normal[i] = {static_cast<float>(sides.normal[i].x), static_cast<float>(sides.normal[i].y),
+        c.sides.normal[i] = {static_cast<float>(sides.normal[i].x),
+                             static_cast<float>(sides.normal[i].y),
                              static_cast<float>(sides.normal[i].z)};
     return c;
 }

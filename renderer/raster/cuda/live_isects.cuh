@@ -1,5 +1,6 @@
-// The isects of a work item that changed a pixel of their tile, in order: what blend backward walks. All others get
-// their zero row here, so that project backward may add up every row of a splat.
+// The isects of a work item that changed a pixel of their tile, in order: what blend backward
+// walks. All others get their zero row here, so that project backward may add up every row of a
+// splat.
 #pragma once
 
 #include "renderer/device/cuda/kernel.cuh"
@@ -14,14 +15,16 @@ GS_DEVICE void store_row(IsectGradient* rows, std::uint32_t row, int part, float
     reinterpret_cast<float4*>(rows + row)[part] = value;
 }
 
-/// Called by all kThreads threads of the block; ends in a barrier. Fills words[group][sub-tile] with the contributed
-/// masks, live[] with isects relative to item.first, and returns their number. group_any[kItemGroups] is scratch.
+/// Called by all kThreads threads of the block; ends in a barrier. Fills words[group][sub-tile]
+/// with the contributed masks, live[] with isects relative to item.first, and returns their number.
+/// group_any[kItemGroups] is scratch.
 template <int kThreads, class Words, class Any, class Live>
-GS_DEVICE int find_live(const BlendBackwardParams& p, const WorkItem& item, Words& words, Any& group_any, Live& live,
-                        bool clear_dead_rows) {
+GS_DEVICE int find_live(const BlendBackwardParams& p, const WorkItem& item, Words& words,
+                        Any& group_any, Live& live, bool clear_dead_rows) {
     const std::uint32_t count = item.end - item.first;
     const std::uint32_t* masks =
-        p.frame.contributed + contributed_word(item.tile, p.frame.tile_begin[item.tile], item.first, 0);
+        p.frame.contributed +
+        contributed_word(item.tile, p.frame.tile_begin[item.tile], item.first, 0);
     for (std::uint32_t i = threadIdx.x; i < kItemGroups * kSubTiles; i += kThreads) {
         const std::uint32_t group = i / kSubTiles;
         std::uint32_t word = group * 32 < count ? masks[i] : 0;
@@ -40,7 +43,8 @@ GS_DEVICE int find_live(const BlendBackwardParams& p, const WorkItem& item, Word
     }
     for (int group = warp_id(); group < kItemGroups; group += kThreads / kWarp) {
         const std::uint32_t alive = __shfl_sync(kAllLanes, any, group);
-        const std::uint32_t before = __shfl_sync(kAllLanes, up_to, group) - static_cast<std::uint32_t>(__popc(alive));
+        const std::uint32_t before =
+            __shfl_sync(kAllLanes, up_to, group) - static_cast<std::uint32_t>(__popc(alive));
         const std::uint32_t isect = static_cast<std::uint32_t>(32 * group + lane);
         if (isect >= count) continue;
         if ((alive >> lane & 1u) != 0) {

@@ -1,5 +1,6 @@
-// How kernels read a Gaussian: a plane of it through ModelView, with the optimizer steps it slept through applied on
-// the fly where the model is in training. Forward's and backward's projection read through it; nothing is stored.
+// How kernels read a Gaussian: a plane of it through ModelView, with the optimizer steps it slept
+// through applied on the fly where the model is in training. Forward's and backward's projection
+// read through it; nothing is stored.
 #pragma once
 
 #include "renderer/device/cuda/kernel.cuh"
@@ -10,11 +11,16 @@ namespace gs::cuda {
 
 /// The column of LazyView::pending that plane `p` follows.
 GS_DEVICE int learning_group(int p) {
-    return p < kLogScales ? 0 : p < kQuats ? 1 : p < kOpacityLogits ? 2 : p < kSh0 ? 3 : p < kShRest ? 4 : 5;
+    return p < kLogScales       ? 0
+           : p < kQuats         ? 1
+           : p < kOpacityLogits ? 2
+           : p < kSh0           ? 3
+           : p < kShRest        ? 4
+                                : 5;
 }
 
-/// One Gaussian of a model. `kLazy`: ModelView::lazy has moments. Neighbouring threads read neighbouring floats: 4
-/// bytes a plane each, and 8 more of moments when lazy.
+/// One Gaussian of a model. `kLazy`: ModelView::lazy has moments. Neighbouring threads read
+/// neighbouring floats: 4 bytes a plane each, and 8 more of moments when lazy.
 template <bool kLazy>
 class ModelReader {
   public:
@@ -23,17 +29,19 @@ class ModelReader {
         if constexpr (kLazy) {
             const LazyView& lazy = model.lazy;
             constexpr std::uint32_t kRows = kBlock;
-            moments_ =
-                lazy.moments +
-                static_cast<std::size_t>(gaussian / kRows) * static_cast<std::size_t>(lazy.model_planes) * 2 * kRows +
-                gaussian % kRows;
-            pending_ = lazy.pending + static_cast<std::size_t>(lazy.last_step[gaussian] - lazy.clock->base) * 8;
+            moments_ = lazy.moments +
+                       static_cast<std::size_t>(gaussian / kRows) *
+                           static_cast<std::size_t>(lazy.model_planes) * 2 * kRows +
+                       gaussian % kRows;
+            pending_ = lazy.pending +
+                       static_cast<std::size_t>(lazy.last_step[gaussian] - lazy.clock->base) * 8;
             moving_ = lazy.clock->planes;
         }
     }
     GS_DEVICE float plane(int p) const { return moves(p) ? awake(p) : stored(p); }
-    /// For readers of several planes that ask once: a branch before each would make every load wait for the one before.
-    /// Planes of one SH degree move or rest together; geometry and degree 0 always move.
+    /// For readers of several planes that ask once: a branch before each would make every load wait
+    /// for the one before. Planes of one SH degree move or rest together; geometry and degree 0
+    /// always move.
     GS_DEVICE bool moves(int p) const { return kLazy && (p < kShRest || p < moving_); }
     GS_DEVICE float stored(int p) const { return values_[static_cast<std::size_t>(p) * stride_]; }
     /// Of a plane that moves.
@@ -46,9 +54,12 @@ class ModelReader {
     /// Standard deviations, world units.
     GS_DEVICE Vec3f scale(float modifier) const {
         const Vec3f log_scale = vector(kLogScales);
-        return modifier * Vec3f{math::exp(log_scale.x), math::exp(log_scale.y), math::exp(log_scale.z)};
+        return modifier *
+               Vec3f{math::exp(log_scale.x), math::exp(log_scale.y), math::exp(log_scale.z)};
     }
-    GS_DEVICE Quatf quat() const { return {plane(kQuats), plane(kQuats + 1), plane(kQuats + 2), plane(kQuats + 3)}; }
+    GS_DEVICE Quatf quat() const {
+        return {plane(kQuats), plane(kQuats + 1), plane(kQuats + 2), plane(kQuats + 3)};
+    }
     GS_DEVICE float opacity_logit() const { return plane(kOpacityLogits); }
     /// Coefficients of basis k, r g b, by moves(kSh0 + 3 k).
     GS_DEVICE Vec3f awake_sh(int k) const {

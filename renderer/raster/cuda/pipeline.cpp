@@ -14,8 +14,8 @@ constexpr std::uint32_t kMostTiles = 1u << 26;  // a warp's sum of isects stays 
 
 /// Sorts [0] into [1].
 template <class Key>
-void sort_pair(Primitives& primitives, Key* (&keys)[2], std::uint32_t* (&values)[2], std::size_t n, int end_bit,
-               const Stream& stream) {
+void sort_pair(Primitives& primitives, Key* (&keys)[2], std::uint32_t* (&values)[2], std::size_t n,
+               int end_bit, const Stream& stream) {
     Swap<Key> k{{keys[0], keys[1]}};
     Swap<std::uint32_t> v{{values[0], values[1]}};
     if (n > 0) primitives.sort_pairs(k, v, n, end_bit, stream);
@@ -28,19 +28,23 @@ void sort_pair(Primitives& primitives, Key* (&keys)[2], std::uint32_t* (&values)
 void FramePipeline::prepare(const FrameLimits& limits) {
     if (carved_.constants != nullptr && limits == limits_) return;
     CHECK(limits.width > 0 && limits.height > 0 && limits.width <= 65535 * kTileSize &&
-              limits.height <= 65535 * kTileSize && static_cast<std::uint32_t>(limits.tiles) <= kMostTiles,
+              limits.height <= 65535 * kTileSize &&
+              static_cast<std::uint32_t>(limits.tiles) <= kMostTiles,
           "{} x {} px", limits.width, limits.height);
-    CHECK(limits.item_isects % 32 == 0 && limits.item_isects > 0 && limits.item_isects <= kItemIsects);
+    CHECK(limits.item_isects % 32 == 0 && limits.item_isects > 0 &&
+          limits.item_isects <= kItemIsects);
     carved_ = {};
     arena_.reset(frame_bytes(limits), stream_);
-    primitives_.reserve(std::max(limits.visible, limits.isects), std::max(limits.visible, limits.chunks()), stream_);
+    primitives_.reserve(std::max(limits.visible, limits.isects),
+                        std::max(limits.visible, limits.chunks()), stream_);
     limits_ = limits;
     carved_ = arrays_ = carve_frame(limits, arena_);
 }
 
 void FramePipeline::project(const ModelView& model) {
     const StageScope scope(timers_, Stage::project);
-    CHECK(model.count <= limits_.gaussians, "{} Gaussians in a frame made for {}", model.count, limits_.gaussians);
+    CHECK(model.count <= limits_.gaussians, "{} Gaussians in a frame made for {}", model.count,
+          limits_.gaussians);
     arrays_ = carved_;
     fill_bytes(arrays_.counts, 0, sizeof(FrameCounts), stream_);
     fill_bytes(arrays_.isect_total, 0, sizeof(*arrays_.isect_total), stream_);
@@ -60,7 +64,8 @@ void FramePipeline::sort_and_bin() {
         const StageScope scope(timers_, Stage::emit);
         run_count(stream_, limits_, a);
         if (limits_.visible > 0)
-            primitives_.exclusive_sum(a.emission_of_rank, a.emission_of_rank, limits_.visible, stream_);
+            primitives_.exclusive_sum(a.emission_of_rank, a.emission_of_rank, limits_.visible,
+                                      stream_);
         run_emit(stream_, limits_, a);
     }
     {
@@ -74,8 +79,10 @@ void FramePipeline::sort_and_bin() {
 
 void FramePipeline::sort_by_tile() {
     FrameArrays& a = arrays_;
-    const int bits = std::bit_width(static_cast<unsigned>(limits_.tiles));  // the sentinel is `tiles`
-    if (!short_tile_keys(limits_)) return sort_pair(primitives_, a.tile_keys, a.payload, limits_.isects, bits, stream_);
+    const int bits =
+        std::bit_width(static_cast<unsigned>(limits_.tiles));  // the sentinel is `tiles`
+    if (!short_tile_keys(limits_))
+        return sort_pair(primitives_, a.tile_keys, a.payload, limits_.isects, bits, stream_);
     std::uint16_t* keys[2] = {reinterpret_cast<std::uint16_t*>(a.tile_keys[0]),
                               reinterpret_cast<std::uint16_t*>(a.tile_keys[1])};
     sort_pair(primitives_, keys, a.payload, limits_.isects, bits, stream_);
@@ -87,7 +94,8 @@ void FramePipeline::blend(const PictureView& picture) {
     CHECK(picture.color != nullptr && (picture.depth != nullptr) == limits_.depth,
           "a picture has the planes its limits say");
     if (picture.pairs_per_tile != nullptr)
-        fill_bytes(picture.pairs_per_tile, 0, static_cast<std::size_t>(limits_.tiles) * sizeof(std::uint32_t), stream_);
+        fill_bytes(picture.pairs_per_tile, 0,
+                   static_cast<std::size_t>(limits_.tiles) * sizeof(std::uint32_t), stream_);
     run_blend(stream_, limits_, arrays_, picture);
 }
 

@@ -1,6 +1,6 @@
-// FramePipeline: the CUDA stages of one frame, each a method that only enqueues. CudaRasterizer strings them together
-// for pictures (cuda_rasterizer.cpp), CudaTraining for steps (trainer/cuda). Neither allocates nor waits when limits
-// stay.
+// FramePipeline: the CUDA stages of one frame, each a method that only enqueues. CudaRasterizer
+// strings them together for pictures (cuda_rasterizer.cpp), CudaTraining for steps (trainer/cuda).
+// Neither allocates nor waits when limits stay.
 #pragma once
 
 #include "renderer/device/cuda/primitives.h"
@@ -15,28 +15,35 @@ class FramePipeline {
   public:
     explicit FramePipeline(const Stream& stream) : stream_(stream) {}
 
-    /// From now on the stages' GPU time is taken by `timers`, which are the stream's; null: it is not.
+    /// From now on the stages' GPU time is taken by `timers`, which are the stream's; null: it is
+    /// not.
     void time(StageTimers* timers) { timers_ = timers; }
 
-    /// Host side of a frame's constants. The same decisions as the CPU backend's make_project_params.
-    static FrameConstants constants_of(const Camera& camera, const RenderOptions& options, int model_sh_degree);
+    /// Host side of a frame's constants. The same decisions as the CPU backend's
+    /// make_project_params.
+    static FrameConstants constants_of(const Camera& camera, const RenderOptions& options,
+                                       int model_sh_degree);
 
-    /// Makes the arrays for `limits`; their content is lost when the limits are others. Grows (and waits) only when
-    /// they exceed what was ever asked for.
+    /// Makes the arrays for `limits`; their content is lost when the limits are others. Grows (and
+    /// waits) only when they exceed what was ever asked for.
     void prepare(const FrameLimits& limits);
     const FrameLimits& limits() const { return limits_; }
     const FrameArrays& arrays() const { return arrays_; }
 
-    // ---- each enqueues its kernels; `constants` were written to arrays().constants on this stream before
+    // ---- each enqueues its kernels; `constants` were written to arrays().constants on this stream
+    // before
     void project(const ModelView& model);
     void sort_and_bin();
     void blend(const PictureView& picture);
     /// After blend() with limits().gradients, same picture.
-    void blend_backward(const PictureView& picture, const PictureGradientView& gradients, BackwardVariant variant);
+    void blend_backward(const PictureView& picture, const PictureGradientView& gradients,
+                        BackwardVariant variant);
     // project backward is a template on its sink: raster/cuda/project_backward.cuh
 
     std::size_t bytes() const;
-    std::size_t high_water() const { return arena_.high_water(); }  ///< most of the arena that was ever in use
+    std::size_t high_water() const {
+        return arena_.high_water();
+    }  ///< most of the arena that was ever in use
 
   private:
     void sort_by_tile();

@@ -1,8 +1,8 @@
-// Project: a block of 256 threads for a chunk of 256 Gaussians. The chunk's 16 bounding spheres are tested first, and a
-// chunk out of view costs 256 bytes of bounds and nothing more. A thread reads 12 bytes of its mean, then 4 of opacity,
-// and the other 28 of geometry only when both pass; the 192 bytes of SH are read for survivors alone, by neighbouring
-// threads. What is bound here is memory: about 12 N' + V (32 + 192) bytes in, 80 V out, N' = Gaussians of the chunks in
-// view.
+// Project: a block of 256 threads for a chunk of 256 Gaussians. The chunk's 16 bounding spheres are
+// tested first, and a chunk out of view costs 256 bytes of bounds and nothing more. A thread reads
+// 12 bytes of its mean, then 4 of opacity, and the other 28 of geometry only when both pass; the
+// 192 bytes of SH are read for survivors alone, by neighbouring threads. What is bound here is
+// memory: about 12 N' + V (32 + 192) bytes in, 80 V out, N' = Gaussians of the chunks in view.
 #include "renderer/device/cuda/launch.h"
 #include "renderer/math/sh.h"
 #include "renderer/raster/cuda/block_rank.cuh"
@@ -25,7 +25,8 @@ struct ProjectParams {
     unsigned long long* isect_total;
 };
 
-GS_DEVICE bool block_may_show(const FrameConstants& c, const ModelView& model, std::uint32_t block) {
+GS_DEVICE bool block_may_show(const FrameConstants& c, const ModelView& model,
+                              std::uint32_t block) {
     if (static_cast<std::uint64_t>(block) * kBlock >= model.count) return false;
     if (model.bounds == nullptr) return true;
     const BlockBounds b = model.bounds[block];
@@ -35,24 +36,27 @@ GS_DEVICE bool block_may_show(const FrameConstants& c, const ModelView& model, s
     const Vec3f t = c.camera.translation;
     const float terms = fabsf(b.x) + fabsf(b.y) + fabsf(b.z) + fabsf(t.x) + fabsf(t.y) + fabsf(t.z);
     return sphere_may_show(c.sides, c.camera.rotation * Vec3f{b.x, b.y, b.z} + t,
-                           b.radius * fmaxf(1.0f, c.scale_modifier) + 2e-6f * terms, c.rules.near_plane);
+                           b.radius * fmaxf(1.0f, c.scale_modifier) + 2e-6f * terms,
+                           c.rules.near_plane);
 }
 
-/// The decisions of the CPU backend's ProjectBlock, cheapest first. False: draws nothing (every condition is false for
-/// NaN). The splat's colour is left open.
+/// The decisions of the CPU backend's ProjectBlock, cheapest first. False: draws nothing (every
+/// condition is false for NaN). The splat's colour is left open.
 template <bool kLazy>
-GS_DEVICE bool project_gaussian(const FrameConstants& c, const ModelReader<kLazy>& gaussian, Vec3f& mean, Splat& splat,
-                                Coverage& cover) {
+GS_DEVICE bool project_gaussian(const FrameConstants& c, const ModelReader<kLazy>& gaussian,
+                                Vec3f& mean, Splat& splat, Coverage& cover) {
     mean = gaussian.mean();
     const float depth = (c.camera.rotation * mean + c.camera.translation).z;
     if (!(depth > c.rules.near_plane && depth < 1e10f)) return false;
     float opacity = math::sigmoid(gaussian.opacity_logit());
     if (!(opacity > 0.9999f * c.rules.alpha_min)) return false;  // compensation only lowers it
-    const auto projected = math::project(c.camera, mean, gaussian.scale(c.scale_modifier), gaussian.quat());
+    const auto projected =
+        math::project(c.camera, mean, gaussian.scale(c.scale_modifier), gaussian.quat());
     const auto conic = math::conic_of(projected.cov, projected.det, c.blur);
     if (c.antialiased != 0) opacity = opacity * conic.compensation;
     const float limit = 2.0f * math::log(opacity / c.rules.alpha_min);
-    const Sym2<float> blurred{projected.cov.xx + c.blur, projected.cov.xy, projected.cov.yy + c.blur};
+    const Sym2<float> blurred{projected.cov.xx + c.blur, projected.cov.xy,
+                              projected.cov.yy + c.blur};
     const Vec2f extent{math::sqrt(limit * blurred.xx), math::sqrt(limit * blurred.yy)};
     const Vec2f box = profile_box(c.rules, blurred, extent), at = projected.mean;
     if (!(conic.det > 0.0f && conic.det < 1e30f)) return false;
@@ -77,8 +81,10 @@ GS_DEVICE bool project_gaussian(const FrameConstants& c, const ModelReader<kLazy
     splat.y = at.y;
     splat.a = 0.5f * kLog2E * conic.inverse.xx;
     splat.c = 0.5f * kLog2E * conic.inverse.yy;
-    // Rounding can make the form of a very long needle indefinite, and it would then grow away from its centre.
-    const float widest = math::sqrt(4.0f * splat.a * splat.c) * 0.999999f, b = kLog2E * conic.inverse.xy;
+    // Rounding can make the form of a very long needle indefinite, and it would then grow away from
+    // its centre.
+    const float widest = math::sqrt(4.0f * splat.a * splat.c) * 0.999999f,
+                b = kLog2E * conic.inverse.xy;
     splat.b = b < -widest ? -widest : (widest < b ? widest : b);
     splat.l = kLog2E * math::log(opacity);
     splat.depth = depth;
@@ -89,7 +95,8 @@ GS_DEVICE bool project_gaussian(const FrameConstants& c, const ModelReader<kLazy
 
 GS_DEVICE std::uint32_t count_isects(const Coverage& cover, const Splat& splat, int tiles_x) {
     if (cover.exact == 0)
-        return static_cast<std::uint32_t>(cover.x1 - cover.x0) * static_cast<std::uint32_t>(cover.y1 - cover.y0);
+        return static_cast<std::uint32_t>(cover.x1 - cover.x0) *
+               static_cast<std::uint32_t>(cover.y1 - cover.y0);
     std::uint32_t isects = 0;
     for (int row = cover.y0; row < cover.y1; ++row) {
         const TileRange range = row_tiles(cover, splat, row, tiles_x);
@@ -98,8 +105,8 @@ GS_DEVICE std::uint32_t count_isects(const Coverage& cover, const Splat& splat, 
     return isects;
 }
 
-/// A degree known when compiling keeps the bases in registers. Coefficients of one degree move or rest together, and
-/// one question for all of them lets their loads go out at once.
+/// A degree known when compiling keeps the bases in registers. Coefficients of one degree move or
+/// rest together, and one question for all of them lets their loads go out at once.
 template <int kDegree, bool kLazy>
 GS_DEVICE Vec3f color_of(const ModelReader<kLazy>& gaussian, Vec3f direction) {
     float basis[sh_bases(kDegree)];
@@ -137,14 +144,15 @@ void project(ProjectParams p) {
     const std::uint32_t chunk = blockIdx.x, thread = threadIdx.x;
     if (warp_id() == 0) {
         const std::uint32_t lane = static_cast<std::uint32_t>(lane_id());
-        const bool shows = lane < kBlocksPerChunk && block_may_show(c, p.model, chunk * kBlocksPerChunk + lane);
+        const bool shows =
+            lane < kBlocksPerChunk && block_may_show(c, p.model, chunk * kBlocksPerChunk + lane);
         const std::uint32_t mask = __ballot_sync(kAllLanes, shows);
         if (lane == 0) {
             blocks_in_view[0] = mask;
             if (mask == 0) p.chunk_slots[chunk] = 0;
             if (mask != 0)
-                atomicAdd(&p.counts->candidates,
-                          static_cast<std::uint32_t>(__popc(mask)) * static_cast<std::uint32_t>(kBlock));
+                atomicAdd(&p.counts->candidates, static_cast<std::uint32_t>(__popc(mask)) *
+                                                     static_cast<std::uint32_t>(kBlock));
         }
     }
     __syncthreads();
@@ -169,16 +177,18 @@ void project(ProjectParams p) {
     __syncthreads();
     if (thread < shaded.total) {
         const std::uint32_t at = survivors[thread];
-        const Vec3f ray{ray_then_color[at], ray_then_color[kChunk + at], ray_then_color[2 * kChunk + at]};
-        const Vec3f color =
-            color_of(c.sh_degree, ModelReader<kLazy>(p.model, chunk * kChunk + at), math::normalize(ray));
+        const Vec3f ray{ray_then_color[at], ray_then_color[kChunk + at],
+                        ray_then_color[2 * kChunk + at]};
+        const Vec3f color = color_of(c.sh_degree, ModelReader<kLazy>(p.model, chunk * kChunk + at),
+                                     math::normalize(ray));
         ray_then_color[at] = color.x;
         ray_then_color[kChunk + at] = color.y;
         ray_then_color[2 * kChunk + at] = color.z;
     }
     __syncthreads();
     if (visible) {
-        const Vec3f color{ray_then_color[thread], ray_then_color[kChunk + thread], ray_then_color[2 * kChunk + thread]};
+        const Vec3f color{ray_then_color[thread], ray_then_color[kChunk + thread],
+                          ray_then_color[2 * kChunk + thread]};
         splat.red = math::max(color.x, 0.0f);
         splat.green = math::max(color.y, 0.0f);
         splat.blue = math::max(color.z, 0.0f);
@@ -195,12 +205,14 @@ void project(ProjectParams p) {
         p.isects_of_slot[slot] = isects;
     }
     const std::uint32_t of_warp = warp_sum(visible ? isects : 0u);
-    if (lane_id() == 0 && of_warp > 0) atomicAdd(p.isect_total, static_cast<unsigned long long>(of_warp));
+    if (lane_id() == 0 && of_warp > 0)
+        atomicAdd(p.isect_total, static_cast<unsigned long long>(of_warp));
 }
 
 }  // namespace
 
-void run_project(const Stream& stream, const FrameLimits& limits, const FrameArrays& a, const ModelView& model) {
+void run_project(const Stream& stream, const FrameLimits& limits, const FrameArrays& a,
+                 const ModelView& model) {
     const ProjectParams params{model,        a.constants,          a.counts,         a.splats,
                                a.coverage,   a.gaussian_from_slot, a.isects_of_slot, a.chunk_slots,
                                a.isect_total};

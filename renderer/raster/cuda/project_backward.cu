@@ -8,7 +8,8 @@ struct StoringSink {
     StoredGradients out;
     std::int32_t sh_degree;  ///< of the model
 
-    GS_DEVICE void take(const ModelView&, std::uint32_t gaussian, const GaussianGradient& gradient) const {
+    GS_DEVICE void take(const ModelView&, std::uint32_t gaussian,
+                        const GaussianGradient& gradient) const {
         float* to = out.values + gaussian;
         for (int p = 0; p < kGeometryPlanes; ++p, to += out.stride) *to = gradient.geometry[p];
         GS_UNROLL
@@ -26,8 +27,9 @@ struct StoringSink {
 
 }  // namespace
 
-void launch_store_gradients(const Stream& stream, const FrameLimits& limits, const FrameArrays& frame,
-                            const ModelView& model, const StoredGradients& out, GradientRows rows) {
+void launch_store_gradients(const Stream& stream, const FrameLimits& limits,
+                            const FrameArrays& frame, const ModelView& model,
+                            const StoredGradients& out, GradientRows rows) {
     fill_bytes(out.values, 0, out.bytes(), stream);
     launch_project_backward<StoringSink>(stream, "project backward", limits,
                                          {frame, model, {out, model.sh_degree}, rows});

@@ -1,13 +1,16 @@
-// Projection backward: sums over pixels of each visible Gaussian back through conic, projection and spherical harmonics
-// to its parameters, which a sink takes while they are in registers. A block per chunk, a thread per slot.
+// Projection backward: sums over pixels of each visible Gaussian back through conic, projection and
+// spherical harmonics to its parameters, which a sink takes while they are in registers. A block
+// per chunk, a thread per slot.
 //
 // A Sink is a small trivially copyable struct, a kernel parameter, with
-//     GS_DEVICE void take(const ModelView& model, std::uint32_t gaussian, const GaussianGradient& gradient) const;
-// called at most once a Gaussian and frame, by the thread that has it, for visible ones only and in no order; other
-// lanes of the warp may be elsewhere, so it uses no warp collective. It may write what belongs to that Gaussian, the
-// model included: everything of it that projection backward needs has been read. Values may be NaN or infinite where
-// parameters are absurd. basis[k] is 0 above the degree in use. In a frame that overflowed nothing is called. Launch
-// with launch_project_backward().
+//     GS_DEVICE void take(const ModelView& model, std::uint32_t gaussian, const GaussianGradient&
+//     gradient) const;
+// called at most once a Gaussian and frame, by the thread that has it, for visible ones only and in
+// no order; other lanes of the warp may be elsewhere, so it uses no warp collective. It may write
+// what belongs to that Gaussian, the model included: everything of it that projection backward
+// needs has been read. Values may be NaN or infinite where parameters are absurd. basis[k] is 0
+// above the degree in use. In a frame that overflowed nothing is called. Launch with
+// launch_project_backward().
 #pragma once
 
 #include "renderer/device/cuda/kernel.cuh"
@@ -29,7 +32,8 @@ struct ProjectBackwardParams {
 
 /// A channel's coefficients, zero above the degree in use. Those of one degree are read together.
 template <bool kLazy>
-GS_DEVICE void read_channel(const ModelReader<kLazy>& reader, int degree, int channel, float (&sh)[16]) {
+GS_DEVICE void read_channel(const ModelReader<kLazy>& reader, int degree, int channel,
+                            float (&sh)[16]) {
     GS_UNROLL
     for (int d = 0; d < 4; ++d) {
         const int first = d * d, end = sh_bases(d);
@@ -46,11 +50,12 @@ GS_DEVICE void read_channel(const ModelReader<kLazy>& reader, int degree, int ch
     }
 }
 
-/// Colour: SH basis and the gradient before the clamp into `out`; the mean's gradient through the view direction is the
-/// result. Channel by channel, so that each coefficient is read once and a third of them is in registers.
+/// Colour: SH basis and the gradient before the clamp into `out`; the mean's gradient through the
+/// view direction is the result. Channel by channel, so that each coefficient is read once and a
+/// third of them is in registers.
 template <bool kLazy>
-GS_DEVICE Vec3f shade_backward(const FrameConstants& c, const ModelReader<kLazy>& reader, Vec3f mean, Vec3f v_color,
-                               GaussianGradient& out) {
+GS_DEVICE Vec3f shade_backward(const FrameConstants& c, const ModelReader<kLazy>& reader,
+                               Vec3f mean, Vec3f v_color, GaussianGradient& out) {
     const Vec3f ray = mean - c.position, direction = math::normalize(ray);
     GS_UNROLL
     for (int k = 1; k < 16; ++k) out.basis[k] = 0.0f;
@@ -71,8 +76,8 @@ GS_DEVICE Vec3f shade_backward(const FrameConstants& c, const ModelReader<kLazy>
 }
 
 template <bool kLazy>
-GS_DEVICE void gaussian_gradient(const FrameConstants& c, const ModelReader<kLazy>& reader, const SplatSums& sums,
-                                 GaussianGradient& out) {
+GS_DEVICE void gaussian_gradient(const FrameConstants& c, const ModelReader<kLazy>& reader,
+                                 const SplatSums& sums, GaussianGradient& out) {
     const Vec3f mean = reader.mean(), scale = reader.scale(c.scale_modifier);
     const Quatf quat = reader.quat();
     const auto projected = math::project(c.camera, mean, scale, quat);
@@ -84,7 +89,8 @@ GS_DEVICE void gaussian_gradient(const FrameConstants& c, const ModelReader<kLaz
                                conic.inverse.xy * sx + conic.inverse.yy * sy};
     const Sym2<float> v_conic{-0.5f * sums.a.w, -sums.b.x, -0.5f * sums.b.y};
     const float v_compensation = c.antialiased != 0 ? s / conic.compensation : 0.0f;
-    const auto v_cov = math::conic_of_vjp(projected.cov, projected.det, c.blur, v_conic, v_compensation);
+    const auto v_cov =
+        math::conic_of_vjp(projected.cov, projected.det, c.blur, v_conic, v_compensation);
     const auto g = math::project_vjp(c.camera, mean, scale, quat, v_mean2d, v_cov, sums.c.y);
     out.geometry[kLogScales] = g.scale.x * scale.x;
     out.geometry[kLogScales + 1] = g.scale.y * scale.y;
@@ -98,7 +104,8 @@ GS_DEVICE void gaussian_gradient(const FrameConstants& c, const ModelReader<kLaz
     out.mean2d[1] = v_mean2d.y;
     out.radius_px = 3.0f * math::sqrt(math::max(projected.cov.xx, projected.cov.yy) + c.blur);
 
-    const Vec3f through_color = shade_backward(c, reader, mean, {sums.b.z, sums.b.w, sums.c.x}, out);
+    const Vec3f through_color =
+        shade_backward(c, reader, mean, {sums.b.z, sums.b.w, sums.c.x}, out);
     out.geometry[kMeans] = g.mean.x + through_color.x;
     out.geometry[kMeans + 1] = g.mean.y + through_color.y;
     out.geometry[kMeans + 2] = g.mean.z + through_color.z;

@@ -1,5 +1,6 @@
-// Gradients of a frame's Gaussians into device memory, for the host to fetch: CudaRasterizer::backward and the kernel
-// tests. Training does not store them; its sink steps the optimizer in the same kernel (project_backward.cuh).
+// Gradients of a frame's Gaussians into device memory, for the host to fetch:
+// CudaRasterizer::backward and the kernel tests. Training does not store them; its sink steps the
+// optimizer in the same kernel (project_backward.cuh).
 #pragma once
 
 #include "renderer/raster/cuda/pipeline.h"
@@ -16,8 +17,8 @@ constexpr GradientRows rows_of(BackwardVariant variant) {
     return variant == BackwardVariant::sub_tile_atomic ? GradientRows::first : GradientRows::all;
 }
 
-/// [plane][stride]: the model's planes, then mean2d x and y, then radius_px, which is 0 where a Gaussian was not
-/// visible.
+/// [plane][stride]: the model's planes, then mean2d x and y, then radius_px, which is 0 where a
+/// Gaussian was not visible.
 struct StoredGradients {
     float* values;
     std::uint64_t stride;  ///< >= ModelView::count
@@ -25,13 +26,15 @@ struct StoredGradients {
     static constexpr int kExtraPlanes = 3;
     GS_HD float* mean2d() const { return values + static_cast<std::uint64_t>(planes) * stride; }
     GS_HD float* radius_px() const { return mean2d() + 2 * stride; }
-    std::size_t bytes() const { return static_cast<std::size_t>(planes + kExtraPlanes) * stride * sizeof(float); }
+    std::size_t bytes() const {
+        return static_cast<std::size_t>(planes + kExtraPlanes) * stride * sizeof(float);
+    }
 };
 
-/// After launch_blend_backward. Writes the visible Gaussians; the others are zeroed. Nothing in a frame that overflowed
-/// but zeros.
-void launch_store_gradients(const Stream& stream, const FrameLimits& limits, const FrameArrays& frame,
-                            const ModelView& model, const StoredGradients& out,
-                            GradientRows rows = GradientRows::chosen);
+/// After launch_blend_backward. Writes the visible Gaussians; the others are zeroed. Nothing in a
+/// frame that overflowed but zeros.
+void launch_store_gradients(const Stream& stream, const FrameLimits& limits,
+                            const FrameArrays& frame, const ModelView& model,
+                            const StoredGradients& out, GradientRows rows = GradientRows::chosen);
 
 }  // namespace gs::cuda

@@ -1,8 +1,8 @@
-// Where each tile's list begins, and the work items that blending is launched with: a tile of at most `item_isects`
-// isects is one item, a longer one several, so that no block is left working alone at the end. Items are ordered
-// longest first by counting classes of size; everything is counted per 256 tiles and added up in order, so the order is
-// the same every time. Cost: log2(I) dependent loads a tile, some microseconds; reading all keys instead would move 2 I
-// bytes.
+// Where each tile's list begins, and the work items that blending is launched with: a tile of at
+// most `item_isects` isects is one item, a longer one several, so that no block is left working
+// alone at the end. Items are ordered longest first by counting classes of size; everything is
+// counted per 256 tiles and added up in order, so the order is the same every time. Cost: log2(I)
+// dependent loads a tile, some microseconds; reading all keys instead would move 2 I bytes.
 #include "renderer/device/cuda/kernel.cuh"
 #include "renderer/device/cuda/launch.h"
 #include "renderer/raster/cuda/stages.h"
@@ -11,7 +11,8 @@ namespace gs::cuda {
 namespace {
 
 constexpr std::uint32_t kThreads = 256;
-constexpr std::uint32_t kFullItems = kSizeClasses, kLongTiles = kSizeClasses + 1;  // columns of order_counts
+constexpr std::uint32_t kFullItems = kSizeClasses,
+                        kLongTiles = kSizeClasses + 1;  // columns of order_counts
 
 struct RangeParams {
     FrameCounts* counts;
@@ -50,8 +51,10 @@ GS_DEVICE std::uint32_t lower_bound(const Key* keys, std::uint32_t isects, std::
     return lo;
 }
 GS_DEVICE std::uint32_t begin_of(const RangeParams& p, std::uint32_t tile) {
-    return p.short_keys ? lower_bound(static_cast<const std::uint16_t*>(p.tile_keys), p.counts->isects, tile)
-                        : lower_bound(static_cast<const std::uint32_t*>(p.tile_keys), p.counts->isects, tile);
+    return p.short_keys
+               ? lower_bound(static_cast<const std::uint16_t*>(p.tile_keys), p.counts->isects, tile)
+               : lower_bound(static_cast<const std::uint32_t*>(p.tile_keys), p.counts->isects,
+                             tile);
 }
 
 /// A thread per tile: where it begins, and the block's counts.
@@ -100,7 +103,8 @@ void make_items(RangeParams p) {
         all[thread] = sum;
     }
     const bool inside = tile < p.tiles;
-    const std::uint32_t first = inside ? p.tile_begin[tile] : 0, end = inside ? p.tile_begin[tile + 1] : 0;
+    const std::uint32_t first = inside ? p.tile_begin[tile] : 0,
+                        end = inside ? p.tile_begin[tile + 1] : 0;
     const TileWork work = work_of(end - first, p.item_isects);
     full[thread] = work.full;
     size_class[thread] = work.size_class;
@@ -124,7 +128,8 @@ void make_items(RangeParams p) {
         p.items[p.tiles + full_before + i] = {tile, begin, begin + p.item_isects, i, partial + i};
         p.item_order[full_before + i] = p.tiles + full_before + i;
     }
-    p.items[tile] = {tile, end - work.rest, end, work.full, work.full > 0 ? partial + work.full : ~0u};
+    p.items[tile] = {tile, end - work.rest, end, work.full,
+                     work.full > 0 ? partial + work.full : ~0u};
     p.item_order[place] = tile;
     if (work.full > 0) p.long_tiles[long_before] = tile;
 }
@@ -140,7 +145,8 @@ GS_KERNEL(kThreads, 8)
 void look_up_slots(SlotParams p) {
     if (p.counts->overflow != 0) return;
     const std::uint32_t isect = blockIdx.x * kThreads + threadIdx.x;
-    if (isect < p.counts->isects) p.slot_from_isect[isect] = p.slot_of_emission[p.emission_from_isect[isect]];
+    if (isect < p.counts->isects)
+        p.slot_from_isect[isect] = p.slot_of_emission[p.emission_from_isect[isect]];
 }
 
 }  // namespace

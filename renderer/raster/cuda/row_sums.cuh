@@ -1,7 +1,7 @@
-// A splat's sums: the rows of its isects added up, by its thread when they are few, by its warp when they are more, and
-// by the whole block for the splats that cover a good part of the picture, of which one warp could otherwise get
-// several and keep the device waiting. The order of additions depends on the number of rows alone. Used by
-// project_backward.cuh.
+// A splat's sums: the rows of its isects added up, by its thread when they are few, by its warp
+// when they are more, and by the whole block for the splats that cover a good part of the picture,
+// of which one warp could otherwise get several and keep the device waiting. The order of additions
+// depends on the number of rows alone. Used by project_backward.cuh.
 #pragma once
 
 #include "renderer/device/cuda/kernel.cuh"
@@ -21,10 +21,13 @@ struct RowRun {
 struct SplatSums {
     float4 a, b, c;
 };
-GS_DEVICE float4 plus(float4 u, float4 v) { return make_float4(u.x + v.x, u.y + v.y, u.z + v.z, u.w + v.w); }
+GS_DEVICE float4 plus(float4 u, float4 v) {
+    return make_float4(u.x + v.x, u.y + v.y, u.z + v.z, u.w + v.w);
+}
 /// v or zero, by selection and not by branch.
 GS_DEVICE float4 only_if(bool wanted, float4 v) {
-    return make_float4(wanted ? v.x : 0.0f, wanted ? v.y : 0.0f, wanted ? v.z : 0.0f, wanted ? v.w : 0.0f);
+    return make_float4(wanted ? v.x : 0.0f, wanted ? v.y : 0.0f, wanted ? v.z : 0.0f,
+                       wanted ? v.w : 0.0f);
 }
 GS_DEVICE float4 from_lane(float4 v, int lane) {
     return make_float4(__shfl_sync(kAllLanes, v.x, lane), __shfl_sync(kAllLanes, v.y, lane),
@@ -35,8 +38,8 @@ GS_DEVICE SplatSums plus(const SplatSums& u, const SplatSums& v) {
     return {plus(u.a, v.a), plus(u.b, v.b), plus(u.c, v.c)};
 }
 
-/// A run by one thread: kRowsAhead rows at a time without a branch between the loads; those too many are the last row
-/// again, and left out.
+/// A run by one thread: kRowsAhead rows at a time without a branch between the loads; those too
+/// many are the last row again, and left out.
 GS_DEVICE SplatSums sum_by_thread(const IsectGradient* gradients, RowRun run) {
     SplatSums sums{};
     const float4* rows = reinterpret_cast<const float4*>(gradients + run.first);
@@ -50,7 +53,8 @@ GS_DEVICE SplatSums sum_by_thread(const IsectGradient* gradients, RowRun run) {
         GS_UNROLL
         for (std::uint32_t k = 0; k < kRowsAhead; ++k) {
             const bool wanted = i + k < run.count;
-            sums = plus(sums, {only_if(wanted, next[k].a), only_if(wanted, next[k].b), only_if(wanted, next[k].c)});
+            sums = plus(sums, {only_if(wanted, next[k].a), only_if(wanted, next[k].b),
+                               only_if(wanted, next[k].c)});
         }
     }
     return sums;
@@ -64,33 +68,38 @@ GS_DEVICE SplatSums sum_by_warp(const IsectGradient* gradients, RowRun run) {
     for (std::uint32_t i = lane / 4; i < run.count; i += 8 * kRowsAhead) {
         float4 next[kRowsAhead];
         GS_UNROLL
-        for (std::uint32_t k = 0; k < kRowsAhead; ++k) next[k] = values[3 * min(i + 8 * k, run.count - 1)];
+        for (std::uint32_t k = 0; k < kRowsAhead; ++k)
+            next[k] = values[3 * min(i + 8 * k, run.count - 1)];
         GS_UNROLL
-        for (std::uint32_t k = 0; k < kRowsAhead; ++k) sum = plus(sum, only_if(i + 8 * k < run.count, next[k]));
+        for (std::uint32_t k = 0; k < kRowsAhead; ++k)
+            sum = plus(sum, only_if(i + 8 * k < run.count, next[k]));
     }
-    for (int step = 4; step < kWarp; step *= 2) sum = plus(sum, from_lane(sum, static_cast<int>(lane) ^ step));
+    for (int step = 4; step < kWarp; step *= 2)
+        sum = plus(sum, from_lane(sum, static_cast<int>(lane) ^ step));
     return {from_lane(sum, 0), from_lane(sum, 1), from_lane(sum, 2)};
 }
 
-/// The sums of this lane's run, unless that is longer than kWarpRows. By all lanes of a warp; one without a splat has
-/// count 0.
+/// The sums of this lane's run, unless that is longer than kWarpRows. By all lanes of a warp; one
+/// without a splat has count 0.
 GS_DEVICE SplatSums sum_rows(const IsectGradient* gradients, RowRun mine) {
-    SplatSums sums = sum_by_thread(gradients, {mine.first, mine.count > kThreadRows ? 0 : mine.count});
+    SplatSums sums =
+        sum_by_thread(gradients, {mine.first, mine.count > kThreadRows ? 0 : mine.count});
     const bool together = mine.count > kThreadRows && mine.count <= kWarpRows;
     for (unsigned left = __ballot_sync(kAllLanes, together); left != 0; left &= left - 1) {
         const int owner = __ffs(static_cast<int>(left)) - 1;
-        const SplatSums found = sum_by_warp(
-            gradients, {__shfl_sync(kAllLanes, mine.first, owner), __shfl_sync(kAllLanes, mine.count, owner)});
+        const SplatSums found = sum_by_warp(gradients, {__shfl_sync(kAllLanes, mine.first, owner),
+                                                        __shfl_sync(kAllLanes, mine.count, owner)});
         if (owner == lane_id()) sums = found;
     }
     return sums;
 }
 
-/// Completes `sums` of threads whose run is longer than kWarpRows: every warp of the block takes its share of each. By
-/// all kChunk threads of a block. Shared: long_runs [warp], runs [thread], partial [2][warp].
+/// Completes `sums` of threads whose run is longer than kWarpRows: every warp of the block takes
+/// its share of each. By all kChunk threads of a block. Shared: long_runs [warp], runs [thread],
+/// partial [2][warp].
 template <class Masks, class Runs, class Partial>
-GS_DEVICE void sum_long_runs(const IsectGradient* gradients, RowRun mine, SplatSums& sums, Masks& long_runs, Runs& runs,
-                             Partial& partial) {
+GS_DEVICE void sum_long_runs(const IsectGradient* gradients, RowRun mine, SplatSums& sums,
+                             Masks& long_runs, Runs& runs, Partial& partial) {
     constexpr std::uint32_t kWarps = kChunk / kWarp;
     const std::uint32_t warp = static_cast<std::uint32_t>(warp_id());
     const bool is_long = mine.count > kWarpRows;
@@ -101,10 +110,13 @@ GS_DEVICE void sum_long_runs(const IsectGradient* gradients, RowRun mine, SplatS
     std::uint32_t buffer = 0;
     for (std::uint32_t w = 0; w < kWarps; ++w)
         for (unsigned left = long_runs[w]; left != 0; left &= left - 1, buffer ^= kWarps) {
-            const std::uint32_t owner = w * kWarp + static_cast<std::uint32_t>(__ffs(static_cast<int>(left)) - 1);
+            const std::uint32_t owner =
+                w * kWarp + static_cast<std::uint32_t>(__ffs(static_cast<int>(left)) - 1);
             const RowRun run = runs[owner];
-            const std::uint32_t share = (run.count + kWarps - 1) / kWarps, begin = min(warp * share, run.count);
-            const SplatSums part = sum_by_warp(gradients, {run.first + begin, min(share, run.count - begin)});
+            const std::uint32_t share = (run.count + kWarps - 1) / kWarps,
+                                begin = min(warp * share, run.count);
+            const SplatSums part =
+                sum_by_warp(gradients, {run.first + begin, min(share, run.count - begin)});
             if (lane_id() == 0) partial[buffer + warp] = part;
             __syncthreads();
             if (threadIdx.x != owner) continue;

@@ -1,5 +1,6 @@
-// The forward stages' launches, one function per stage, for FramePipeline alone. Each enqueues its kernels on the
-// stream and returns; none allocates or waits. The kernels are in the .cu file named beside it.
+// The forward stages' launches, one function per stage, for FramePipeline alone. Each enqueues its
+// kernels on the stream and returns; none allocates or waits. The kernels are in the .cu file named
+// beside it.
 #pragma once
 
 #include "renderer/device/cuda/runtime.h"
@@ -7,7 +8,8 @@
 
 namespace gs::cuda {
 
-void run_project(const Stream& stream, const FrameLimits& limits, const FrameArrays& a, const ModelView& model);
+void run_project(const Stream& stream, const FrameLimits& limits, const FrameArrays& a,
+                 const ModelView& model);
 
 // bin.cu
 /// After chunk_first_rank: depth keys and slots by rank, sentinels behind them; V, I, overflow.
@@ -22,6 +24,7 @@ constexpr bool short_tile_keys(const FrameLimits& limits) { return limits.tiles 
 void run_ranges(const Stream& stream, const FrameLimits& limits, const FrameArrays& a);
 
 // blend.cu, composite.cu
-void run_blend(const Stream& stream, const FrameLimits& limits, const FrameArrays& a, const PictureView& picture);
+void run_blend(const Stream& stream, const FrameLimits& limits, const FrameArrays& a,
+               const PictureView& picture);
 
 }  // namespace gs::cuda

@@ -25,8 +25,8 @@ constexpr unsigned char kZoneByte = 0xA7;
 
 /// The index of the first byte of a zone that was written, or kZone.
 std::size_t damage(const unsigned char* zone) {
-    return static_cast<std::size_t>(std::find_if(zone, zone + kZone, [](unsigned char b) { return b != kZoneByte; }) -
-                                    zone);
+    return static_cast<std::size_t>(
+        std::find_if(zone, zone + kZone, [](unsigned char b) { return b != kZoneByte; }) - zone);
 }
 
 void verify_zone(std::uintptr_t first, const Allocation& one, const std::string& by) {
@@ -43,11 +43,13 @@ void verify_zone(std::uintptr_t first, const Allocation& one, const std::string&
                         "", 0);
 }
 
-/// Without the sanitizer, separate memory is pages nobody may touch; this says what such a touch was.
+/// Without the sanitizer, separate memory is pages nobody may touch; this says what such a touch
+/// was.
 void explain_fault(int signal_number, siginfo_t* info, void*) {
     const Allocation* const one = Runtime::instance().allocations.holder(info->si_addr, 1);
     if (one != nullptr && one->separate) {
-        constexpr char text[] = "emulator: host code touches device memory; a debugger shows where\n";
+        constexpr char text[] =
+            "emulator: host code touches device memory; a debugger shows where\n";
         [[maybe_unused]] const auto written = write(STDERR_FILENO, text, sizeof text - 1);
     }
     signal(signal_number, SIG_DFL);  // the same access again ends the program
@@ -75,15 +77,16 @@ void* make_block(std::size_t bytes, bool pages) {
 
 void* Allocations::add(std::size_t bytes, bool pinned, bool separate) {
     const bool pages = separate && !pinned && !kAddressSanitizer;
-    const std::size_t wanted = bytes + 2 * kZone, block_bytes = pages ? (wanted + kPage - 1) / kPage * kPage : wanted;
+    const std::size_t wanted = bytes + 2 * kZone,
+                      block_bytes = pages ? (wanted + kPage - 1) / kPage * kPage : wanted;
     void* const block = make_block(block_bytes, pages);
     if (block == nullptr) return nullptr;
     auto* const first = static_cast<unsigned char*>(block) + kZone;
     std::memset(block, kZoneByte, kZone);
     poison(first, bytes);
     std::memset(first + bytes, kZoneByte, kZone);
-    const auto added = all_.insert(
-        {reinterpret_cast<std::uintptr_t>(first), {bytes, pinned, separate && !pinned, block, block_bytes}});
+    const auto added = all_.insert({reinterpret_cast<std::uintptr_t>(first),
+                                    {bytes, pinned, separate && !pinned, block, block_bytes}});
     if (reaches_ == 0) set_reachable(*added.first, false);
     return first;
 }
@@ -91,7 +94,8 @@ void* Allocations::add(std::size_t bytes, bool pinned, bool separate) {
 Allocation Allocations::remove(const char* call, void* pointer, bool pinned) {
     const auto found = all_.find(reinterpret_cast<std::uintptr_t>(pointer));
     if (found == all_.end() || found->second.pinned != pinned) {
-        throw EmulatorError(Fault::bad_pointer, fmt::format("{} of {}, which is no live allocation", call, pointer), "",
+        throw EmulatorError(Fault::bad_pointer,
+                            fmt::format("{} of {}, which is no live allocation", call, pointer), "",
                             0);
     }
     const Allocation one = found->second;
@@ -147,23 +151,29 @@ Allocations::Reach::~Reach() {
     for (const auto& one : allocations_.all_) allocations_.set_reachable(one, false);
 }
 
-/// EmulatorError when one of the words is an address of host memory: on a GPU that ends in an illegal access.
+/// EmulatorError when one of the words is an address of host memory: on a GPU that ends in an
+/// illegal access.
 void check_parameters(const char* kernel, const void* parameters, std::size_t bytes) {
     Runtime& runtime = Runtime::instance();
     const Guard guard(runtime.mutex);
     if (!runtime.separate_memory) return;
-    for (std::size_t offset = 0; offset + sizeof(std::uintptr_t) <= bytes; offset += sizeof(std::uintptr_t)) {
+    for (std::size_t offset = 0; offset + sizeof(std::uintptr_t) <= bytes;
+         offset += sizeof(std::uintptr_t)) {
         std::uintptr_t word = 0;
         std::memcpy(&word, static_cast<const char*>(parameters) + offset, sizeof word);
-        // Below: where no heap, stack or library lies on 64-bit Linux, but small numbers side by side do.
+        // Below: where no heap, stack or library lies on 64-bit Linux, but small numbers side by
+        // side do.
         if (word < 0x500000000000u || word >= 0x800000000000u) continue;
         const auto at = reinterpret_cast<const void*>(word);  // NOLINT: that is the question
         if (runtime.allocations.holder(at, 0) != nullptr) continue;
         unsigned char present = 0;
-        if (mincore(reinterpret_cast<void*>(word / kPage * kPage), 1, &present) != 0) continue;  // nothing is there
-        throw EmulatorError(Fault::host_pointer,
-                            fmt::format("kernel {}: byte {} of its parameters points to host memory", kernel, offset),
-                            "", 0);
+        if (mincore(reinterpret_cast<void*>(word / kPage * kPage), 1, &present) != 0)
+            continue;  // nothing is there
+        throw EmulatorError(
+            Fault::host_pointer,
+            fmt::format("kernel {}: byte {} of its parameters points to host memory", kernel,
+                        offset),
+            "", 0);
     }
 }
 

@@ -1,5 +1,6 @@
-// The memory that cudaMalloc and cudaMallocHost give: poisoned, with zones around it that must stay as they are, and,
-// when memory is separate (emulator.h), out of the host's reach except while device work runs.
+// The memory that cudaMalloc and cudaMallocHost give: poisoned, with zones around it that must stay
+// as they are, and, when memory is separate (emulator.h), out of the host's reach except while
+// device work runs.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +23,8 @@ class Allocations {
     using Map = std::map<std::uintptr_t, Allocation>;
     /// Null when the host has no more.
     void* add(std::size_t bytes, bool pinned, bool separate);
-    /// `pointer` must be one that add() gave for this kind; EmulatorError naming `call` otherwise, and when its zones
-    /// are damaged.
+    /// `pointer` must be one that add() gave for this kind; EmulatorError naming `call` otherwise,
+    /// and when its zones are damaged.
     Allocation remove(const char* call, void* pointer, bool pinned);
     /// The allocation that holds all of it; null when there is none.
     const Allocation* holder(const void* pointer, std::size_t bytes) const;

@@ -78,7 +78,8 @@ void Block::fiber_entry(void* block) {
     for (;;) self.run_threads(*self.running_);
 }
 
-/// Runs the chosen thread, and all that follow it without having been left, on this fiber; returns when chosen anew.
+/// Runs the chosen thread, and all that follow it without having been left, on this fiber; returns
+/// when chosen anew.
 void Block::run_threads(Fiber& fiber) {
     bool more = true;
     while (more) {
@@ -128,8 +129,12 @@ bool Block::choose() {
     const std::uint32_t candidates = warp.unstarted | warp.ready;
     const int after = static_cast<int>(warp.cursor);
     const unsigned lane =
-        forward_ ? static_cast<unsigned>(std::countr_zero(std::rotr(candidates, after + 1)) + after + 1) & 31u
-                 : static_cast<unsigned>(after - 1 - std::countl_zero(std::rotl(candidates, 32 - after))) & 31u;
+        forward_ ? static_cast<unsigned>(std::countr_zero(std::rotr(candidates, after + 1)) +
+                                         after + 1) &
+                       31u
+                 : static_cast<unsigned>(after - 1 -
+                                         std::countl_zero(std::rotl(candidates, 32 - after))) &
+                       31u;
     warp.cursor = lane;
     if ((warp.unstarted & bit(lane)) != 0) {
         warp.unstarted &= ~bit(lane);
@@ -163,8 +168,8 @@ void Block::end_thread() {
 
 void Block::report(Fault fault, const std::string& what, Place where) const {
     throw EmulatorError(fault,
-                        fmt::format("{}: {} (kernel {}, block {}, thread {})", place_text(where), what, launch_.name,
-                                    index_, threadIdx.x),
+                        fmt::format("{}: {} (kernel {}, block {}, thread {})", place_text(where),
+                                    what, launch_.name, index_, threadIdx.x),
                         where.file_name(), where.line());
 }
 

@@ -1,6 +1,7 @@
-// Runs the threads of one thread block as fibers. A fiber runs CUDA threads one after another until one reaches a
-// collective that others are missing from; then the next runnable thread of the warp goes on, then the next warp, in an
-// order that the seed decides. Blocks whose threads never meet a collective so need one fiber and no switches.
+// Runs the threads of one thread block as fibers. A fiber runs CUDA threads one after another until
+// one reaches a collective that others are missing from; then the next runnable thread of the warp
+// goes on, then the next warp, in an order that the seed decides. Blocks whose threads never meet a
+// collective so need one fiber and no switches.
 #pragma once
 
 #include <array>
@@ -53,7 +54,8 @@ class Block {
     SharedMemory& shared() { return shared_; }
 
     // ---- for the running thread
-    std::uint64_t collective(Collective kind, unsigned mask, std::uint64_t value, unsigned source, Place where);
+    std::uint64_t collective(Collective kind, unsigned mask, std::uint64_t value, unsigned source,
+                             Place where);
     int barrier(Barrier kind, int predicate, Place where);
     /// Message with block, thread and place.
     [[noreturn]] void report(Fault fault, const std::string& what, Place where) const;

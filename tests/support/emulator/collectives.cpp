@@ -1,4 +1,5 @@
-// The half of Block that makes threads meet: warp collectives, barriers, and what is said when somebody does not come.
+// The half of Block that makes threads meet: warp collectives, barriers, and what is said when
+// somebody does not come.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,11 +25,13 @@ bool Block::complete(Warp& warp, unsigned mask, unsigned lane) const {
     return true;
 }
 
-std::uint64_t Block::collective(Collective kind, unsigned mask, std::uint64_t value, unsigned source, Place where) {
+std::uint64_t Block::collective(Collective kind, unsigned mask, std::uint64_t value,
+                                unsigned source, Place where) {
     const unsigned thread = threadIdx.x, lane = thread % 32;
     Warp& warp = warps_[thread / 32];
     if ((mask & bit(lane)) == 0) {
-        report(Fault::bad_mask, fmt::format("lane {} calls with mask {:#010x}, which is without it", lane, mask),
+        report(Fault::bad_mask,
+               fmt::format("lane {} calls with mask {:#010x}, which is without it", lane, mask),
                where);
     }
     warp.kind[lane] = kind;
@@ -53,7 +56,8 @@ std::uint64_t reduced(Collective kind, const Warp& warp, unsigned lanes) {
     std::uint32_t all = 0;
     bool first = true;
     for (unsigned rest = lanes; rest != 0; rest &= rest - 1) {
-        const auto v = static_cast<std::uint32_t>(warp.value[static_cast<unsigned>(std::countr_zero(rest))]);
+        const auto v =
+            static_cast<std::uint32_t>(warp.value[static_cast<unsigned>(std::countr_zero(rest))]);
         const auto s = static_cast<std::int32_t>(v), signed_all = static_cast<std::int32_t>(all);
         if (first) {
             all = v;
@@ -107,7 +111,9 @@ void Block::finish(Warp& warp, unsigned lanes, unsigned lane) {
     std::uint64_t common = 0;
     if (kind == Collective::ballot || kind == Collective::any || kind == Collective::all) {
         const std::uint32_t votes = lanes & ~lanes_with(warp, lanes, 0);
-        common = kind == Collective::ballot ? votes : kind == Collective::any ? votes != 0 : votes == lanes;
+        common = kind == Collective::ballot ? votes
+                 : kind == Collective::any  ? votes != 0
+                                            : votes == lanes;
     } else if (kind >= Collective::reduce_add) {
         common = reduced(kind, warp, lanes);
     }
@@ -115,10 +121,12 @@ void Block::finish(Warp& warp, unsigned lanes, unsigned lane) {
         const unsigned one = static_cast<unsigned>(std::countr_zero(rest));
         if (kind == Collective::shuffle) {
             if ((lanes & bit(warp.source[one])) == 0) {
-                report(Fault::absent_source,
-                       fmt::format("lane {} shuffles from lane {}, which {}", one, warp.source[one],
-                                   (warp.ended & bit(warp.source[one])) != 0 ? "has ended" : "is not in the mask"),
-                       warp.where[one]);
+                report(
+                    Fault::absent_source,
+                    fmt::format("lane {} shuffles from lane {}, which {}", one, warp.source[one],
+                                (warp.ended & bit(warp.source[one])) != 0 ? "has ended"
+                                                                          : "is not in the mask"),
+                    warp.where[one]);
             }
             warp.result[one] = warp.value[warp.source[one]];
         } else if (kind == Collective::match_any) {
@@ -223,20 +231,27 @@ void Block::report_stuck() const {
             add(w, static_cast<unsigned>(std::countr_zero(rest)));
         }
     }
-    std::string text =
-        collective ? "lanes of one mask do not meet:" : "threads of the block wait at different barriers:";
-    for (const Waiting& one : places) text += fmt::format(" thread {} waits at {};", one.thread, place_text(one.where));
+    std::string text = collective ? "lanes of one mask do not meet:"
+                                  : "threads of the block wait at different barriers:";
+    for (const Waiting& one : places)
+        text += fmt::format(" thread {} waits at {};", one.thread, place_text(one.where));
     text += fmt::format(" {} of {} threads have ended", launch_.threads - live_, launch_.threads);
     threadIdx.x = places.front().thread;
-    report(collective ? Fault::divergent_collective : Fault::divergent_barrier, text, places.front().where);
+    report(collective ? Fault::divergent_collective : Fault::divergent_barrier, text,
+           places.front().where);
 }
 
-std::string place_text(const Place& where) { return fmt::format("{}:{}", where.file_name(), where.line()); }
+std::string place_text(const Place& where) {
+    return fmt::format("{}:{}", where.file_name(), where.line());
+}
 
-std::uint64_t warp_collective(Collective kind, unsigned mask, std::uint64_t value, unsigned source_lane, Place where) {
+std::uint64_t warp_collective(Collective kind, unsigned mask, std::uint64_t value,
+                              unsigned source_lane, Place where) {
     return current_block()->collective(kind, mask, value, source_lane, where);
 }
-int block_barrier(Barrier kind, int predicate, Place where) { return current_block()->barrier(kind, predicate, where); }
+int block_barrier(Barrier kind, int predicate, Place where) {
+    return current_block()->barrier(kind, predicate, where);
+}
 void trap(Place where) { current_block()->report(Fault::trap, "__trap", where); }
 
 }  // namespace gs::emulator

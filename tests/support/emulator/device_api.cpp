@@ -1,4 +1,5 @@
-// The emulated device: a plausible one, small, of compute capability 9.0 unless a test orders another.
+// The emulated device: a plausible one, small, of compute capability 9.0 unless a test orders
+// another.
 #include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
 
@@ -98,7 +99,9 @@ cudaError_t cudaDriverGetVersion(int* version) {
     Runtime& runtime = Runtime::instance();
     const Guard guard(runtime.mutex);
     runtime.count("cudaDriverGetVersion");
-    *version = runtime.device == Device::no_driver ? 0 : runtime.device == Device::old_driver ? 11040 : 13000;
+    *version = runtime.device == Device::no_driver    ? 0
+               : runtime.device == Device::old_driver ? 11040
+                                                      : 13000;
     return cudaSuccess;
 }
 cudaError_t cudaRuntimeGetVersion(int* version) {
@@ -141,7 +144,8 @@ constexpr ErrorText kErrors[] = {
     {cudaSuccess, "cudaSuccess", "no error"},
     {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
     {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
-    {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
+    {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration",
+     "invalid configuration argument"},
     {cudaErrorInsufficientDriver, "cudaErrorInsufficientDriver",
      "CUDA driver version is insufficient for CUDA runtime version"},
     {cudaErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
@@ -151,14 +155,16 @@ constexpr ErrorText kErrors[] = {
     {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
     {cudaErrorAlreadyMapped, "cudaErrorAlreadyMapped", "resource already mapped"},
     {cudaErrorNotMapped, "cudaErrorNotMapped", "resource not mapped"},
-    {cudaErrorOperatingSystem, "cudaErrorOperatingSystem", "OS call failed or operation not supported on this OS"},
+    {cudaErrorOperatingSystem, "cudaErrorOperatingSystem",
+     "OS call failed or operation not supported on this OS"},
     {cudaErrorStreamCaptureUnsupported, "cudaErrorStreamCaptureUnsupported",
      "operation not permitted when stream is capturing"},
     {cudaErrorStreamCaptureInvalidated, "cudaErrorStreamCaptureInvalidated",
      "operation failed due to a previous error during capture"},
     {cudaErrorStreamCaptureUnmatched, "cudaErrorStreamCaptureUnmatched",
      "capture was not ended in the same stream as it began"},
-    {cudaErrorStreamCaptureUnjoined, "cudaErrorStreamCaptureUnjoined", "capturing stream has unjoined work"},
+    {cudaErrorStreamCaptureUnjoined, "cudaErrorStreamCaptureUnjoined",
+     "capturing stream has unjoined work"},
     {cudaErrorGraphExecUpdateFailure, "cudaErrorGraphExecUpdateFailure",
      "the graph update was not performed because it included changes which violated constraints"},
 };

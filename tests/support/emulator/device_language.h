@@ -1,6 +1,6 @@
-// What CUDA C++ has beyond C++, for the host compiler: function qualifiers, bit and float intrinsics, cached loads and
-// atomics. Collectives: collectives.h. Overloads are exactly those of CUDA, so code that nvcc would reject fails here
-// too.
+// What CUDA C++ has beyond C++, for the host compiler: function qualifiers, bit and float
+// intrinsics, cached loads and atomics. Collectives: collectives.h. Overloads are exactly those of
+// CUDA, so code that nvcc would reject fails here too.
 #pragma once
 
 #include <math.h>
@@ -162,9 +162,13 @@ T atomic_change(T* at, Change change) {
 
 }  // namespace gs::emulator
 
-#define GS_EMULATOR_ATOMICS(T)                                                                                         \
-    inline T atomicExch(T* at, T value) { return std::atomic_ref<T>(*at).exchange(value, std::memory_order_relaxed); } \
-    inline T atomicAdd(T* at, T value) { return std::atomic_ref<T>(*at).fetch_add(value, std::memory_order_relaxed); }
+#define GS_EMULATOR_ATOMICS(T)                                                      \
+    inline T atomicExch(T* at, T value) {                                           \
+        return std::atomic_ref<T>(*at).exchange(value, std::memory_order_relaxed);  \
+    }                                                                               \
+    inline T atomicAdd(T* at, T value) {                                            \
+        return std::atomic_ref<T>(*at).fetch_add(value, std::memory_order_relaxed); \
+    }
 GS_EMULATOR_ATOMICS(int)
 GS_EMULATOR_ATOMICS(unsigned)
 GS_EMULATOR_ATOMICS(unsigned long long)
@@ -174,31 +178,44 @@ inline double atomicAdd(double* at, double value) {
     return std::atomic_ref<double>(*at).fetch_add(value, std::memory_order_relaxed);
 }
 inline int atomicSub(int* at, int value) { return std::atomic_ref<int>(*at).fetch_sub(value); }
-inline unsigned atomicSub(unsigned* at, unsigned value) { return std::atomic_ref<unsigned>(*at).fetch_sub(value); }
-#define GS_EMULATOR_ATOMICS(T)                                                                                         \
-    inline T atomicMin(T* at, T value) {                                                                               \
-        return ::gs::emulator::atomic_change(at, [value](T seen) { return value < seen ? value : seen; });             \
-    }                                                                                                                  \
-    inline T atomicMax(T* at, T value) {                                                                               \
-        return ::gs::emulator::atomic_change(at, [value](T seen) { return seen < value ? value : seen; });             \
-    }                                                                                                                  \
-    inline T atomicAnd(T* at, T value) { return std::atomic_ref<T>(*at).fetch_and(value, std::memory_order_relaxed); } \
-    inline T atomicOr(T* at, T value) { return std::atomic_ref<T>(*at).fetch_or(value, std::memory_order_relaxed); }   \
-    inline T atomicXor(T* at, T value) { return std::atomic_ref<T>(*at).fetch_xor(value, std::memory_order_relaxed); } \
-    inline T atomicCAS(T* at, T expected, T value) {                                                                   \
-        std::atomic_ref<T>(*at).compare_exchange_strong(expected, value);                                              \
-        return expected;                                                                                               \
+inline unsigned atomicSub(unsigned* at, unsigned value) {
+    return std::atomic_ref<unsigned>(*at).fetch_sub(value);
+}
+#define GS_EMULATOR_ATOMICS(T)                                                      \
+    inline T atomicMin(T* at, T value) {                                            \
+        return ::gs::emulator::atomic_change(                                       \
+            at, [value](T seen) { return value < seen ? value : seen; });           \
+    }                                                                               \
+    inline T atomicMax(T* at, T value) {                                            \
+        return ::gs::emulator::atomic_change(                                       \
+            at, [value](T seen) { return seen < value ? value : seen; });           \
+    }                                                                               \
+    inline T atomicAnd(T* at, T value) {                                            \
+        return std::atomic_ref<T>(*at).fetch_and(value, std::memory_order_relaxed); \
+    }                                                                               \
+    inline T atomicOr(T* at, T value) {                                             \
+        return std::atomic_ref<T>(*at).fetch_or(value, std::memory_order_relaxed);  \
+    }                                                                               \
+    inline T atomicXor(T* at, T value) {                                            \
+        return std::atomic_ref<T>(*at).fetch_xor(value, std::memory_order_relaxed); \
+    }                                                                               \
+    inline T atomicCAS(T* at, T expected, T value) {                                \
+        std::atomic_ref<T>(*at).compare_exchange_strong(expected, value);           \
+        return expected;                                                            \
     }
 GS_EMULATOR_ATOMICS(int)
 GS_EMULATOR_ATOMICS(unsigned)
 GS_EMULATOR_ATOMICS(unsigned long long)
 #undef GS_EMULATOR_ATOMICS
 inline long long atomicMin(long long* at, long long value) {
-    return gs::emulator::atomic_change(at, [value](long long seen) { return value < seen ? value : seen; });
+    return gs::emulator::atomic_change(
+        at, [value](long long seen) { return value < seen ? value : seen; });
 }
 inline long long atomicMax(long long* at, long long value) {
-    return gs::emulator::atomic_change(at, [value](long long seen) { return seen < value ? value : seen; });
+    return gs::emulator::atomic_change(
+        at, [value](long long seen) { return seen < value ? value : seen; });
 }
 inline unsigned atomicInc(unsigned* at, unsigned limit) {
-    return gs::emulator::atomic_change(at, [limit](unsigned seen) { return seen >= limit ? 0u : seen + 1; });
+    return gs::emulator::atomic_change(
+        at, [limit](unsigned seen) { return seen >= limit ? 0u : seen + 1; });
 }

@@ -1,17 +1,22 @@
-// The host emulator for CUDA: the same kernels and the same host code as on a GPU, run by tests on the CPU. Link
-// gs_cuda_emulated; everything of renderer/device/cuda, renderer/raster/cuda and trainer/cuda is in it.
+// The host emulator for CUDA: the same kernels and the same host code as on a GPU, run by tests on
+// the CPU. Link gs_cuda_emulated; everything of renderer/device/cuda, renderer/raster/cuda and
+// trainer/cuda is in it.
 //
-//   Execution   a fiber per CUDA thread; warps, lanes and blocks in an order scrambled by set_seed(); blocks on several
+//   Execution   a fiber per CUDA thread; warps, lanes and blocks in an order scrambled by
+//   set_seed(); blocks on several
 //               host threads unless set_deterministic(true)
-//   Checked     barriers that part of a block never reaches, lanes missing from a *_sync mask, shuffles from lanes that
-//               are not there, shared memory out of bounds or used before written (poison: NaN), damage around
-//               allocations, copies outside allocations, misshapen launches: EmulatorError, with file and line
-//   Host side   every runtime call is counted; work is done at once or, with Execution::deferred, only when the host
+//   Checked     barriers that part of a block never reaches, lanes missing from a *_sync mask,
+//   shuffles from lanes that
+//               are not there, shared memory out of bounds or used before written (poison: NaN),
+//               damage around allocations, copies outside allocations, misshapen launches:
+//               EmulatorError, with file and line
+//   Host side   every runtime call is counted; work is done at once or, with Execution::deferred,
+//   only when the host
 //               waits or asks; events can lag; calls can be made to fail
 //
 // Under ASan device memory is plain malloc, so a kernel's stray access is reported exactly.
-// Any test program starts with other settings by environment: GAUSSCOPE_EMULATOR_SEED=n, _LAG=n, _DEFERRED=1,
-// _SEPARATE=1.
+// Any test program starts with other settings by environment: GAUSSCOPE_EMULATOR_SEED=n, _LAG=n,
+// _DEFERRED=1, _SEPARATE=1.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -39,30 +44,32 @@ enum class Fault {
     bad_launch,            ///< block or grid shape
     red_zone,              ///< written outside an allocation
     bad_pointer,           ///< copy, fill or free of what is no allocation
-    host_pointer,          ///< with separate memory: a kernel is given an address of pageable host memory
+    host_pointer,  ///< with separate memory: a kernel is given an address of pageable host memory
     trap,
 };
 
-/// A bug in code under test. Thrown out of the launch, or out of the call that lets deferred work run.
+/// A bug in code under test. Thrown out of the launch, or out of the call that lets deferred work
+/// run.
 class EmulatorError : public std::logic_error {
   public:
-    EmulatorError(Fault fault_kind, const std::string& message, std::string file_name, unsigned line_number);
+    EmulatorError(Fault fault_kind, const std::string& message, std::string file_name,
+                  unsigned line_number);
     Fault fault;
     std::string file;  ///< empty where there is no place
     unsigned line;
 };
-/// What was reported since the last call. A program that ends with reports nobody took prints them and fails, so code
-/// that catches every exception hides no bug.
+/// What was reported since the last call. A program that ends with reports nobody took prints them
+/// and fails, so code that catches every exception hides no bug.
 std::vector<std::string> take_reports();
 
 // ---- how work runs
 void set_seed(std::uint64_t seed);
 /// Blocks one after another on the calling thread.
 void set_deterministic(bool on);
-/// Device memory allocated from here on can be touched by kernels and copies only, as on a GPU: host code that does
-/// ends the program, with a word about it (under ASan: use-after-poison), and kernels get no host pointers. For tests
-/// of the whole backend; off at first, so that a test of one kernel may give it vectors and look at results where they
-/// are.
+/// Device memory allocated from here on can be touched by kernels and copies only, as on a GPU:
+/// host code that does ends the program, with a word about it (under ASan: use-after-poison), and
+/// kernels get no host pointers. For tests of the whole backend; off at first, so that a test of
+/// one kernel may give it vectors and look at results where they are.
 void set_separate_memory(bool on);
 enum class Execution {
     eager,     ///< when it is enqueued
@@ -74,8 +81,9 @@ void set_event_lag(unsigned queries);
 
 // ---- what was called
 using Calls = std::map<std::string, std::uint64_t, std::less<>>;
-/// Runtime calls by name, since the start. "launch" and "launch:<kernel>" count kernels when enqueued (a graph's when
-/// it is launched); "implicit synchronization" counts calls that wait though their name does not say so.
+/// Runtime calls by name, since the start. "launch" and "launch:<kernel>" count kernels when
+/// enqueued (a graph's when it is launched); "implicit synchronization" counts calls that wait
+/// though their name does not say so.
 Calls calls();
 std::uint64_t calls(std::string_view name);
 /// What `later` has more than `earlier`.

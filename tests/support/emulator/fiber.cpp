@@ -1,5 +1,5 @@
-// The switch saves what the calling convention asks a callee to save and nothing more; signal masks and the
-// floating-point environment are left alone, which is what makes it cheap.
+// The switch saves what the calling convention asks a callee to save and nothing more; signal masks
+// and the floating-point environment are left alone, which is what makes it cheap.
 #include "tests/support/emulator/fiber.h"
 
 #include <sys/mman.h>
@@ -21,8 +21,8 @@ constexpr std::size_t kStackBytes = kAddressSanitizer ? 512 * 1024 : 128 * 1024;
 thread_local Fiber* beginning = nullptr;  ///< whose context was switched to last
 thread_local Context* left = nullptr;     ///< context that was switched away from last
 
-/// First thing after a switch: tells the sanitizer, and learns from it where the stack is that was left (the host
-/// thread's own is not known otherwise).
+/// First thing after a switch: tells the sanitizer, and learns from it where the stack is that was
+/// left (the host thread's own is not known otherwise).
 void arrived([[maybe_unused]] void* fake_stack) {
 #ifdef GS_EMULATOR_ASAN
     const void* bottom = nullptr;
@@ -91,7 +91,8 @@ void switch_context(Context& from, Context& to) {
 
 Fiber::Fiber(std::size_t index, void (*entry)(void*), void* argument)
     : entry_(entry), argument_(argument), index_(index) {
-    mapping_ = mmap(nullptr, kStackBytes + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    mapping_ = mmap(nullptr, kStackBytes + kPage, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapping_ == MAP_FAILED) throw std::bad_alloc();
     mprotect(mapping_, kPage, PROT_NONE);  // a kernel that overruns its stack stops here
     context.stack_bottom = static_cast<char*>(mapping_) + kPage;
@@ -111,8 +112,8 @@ Fiber::~Fiber() {
 void Fiber::reset() {
     unguard(context.stack_bottom, context.stack_bytes);
     context.fake_stack = nullptr;
-    // Stack tops at different distances from a page's end, or all of a block's fibers would compete for the same few
-    // sets of the first-level cache.
+    // Stack tops at different distances from a page's end, or all of a block's fibers would compete
+    // for the same few sets of the first-level cache.
     const std::size_t shift = index_ % 16 * 256;
     char* const top = static_cast<char*>(context.stack_bottom) + context.stack_bytes - shift;
 #if defined(__x86_64__)

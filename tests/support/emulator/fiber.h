@@ -1,5 +1,5 @@
-// A stack that execution can be switched to. Block (block.h) runs CUDA threads on these. One host thread only: a fiber
-// is always resumed on the thread it began on.
+// A stack that execution can be switched to. Block (block.h) runs CUDA threads on these. One host
+// thread only: a fiber is always resumed on the thread it began on.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,8 @@ struct Context {
     class Fiber* owner = nullptr;  ///< null: the host thread's
 };
 
-/// Leaves `from` (the running one) and goes on in `to`. Comes back when something switches to `from`.
+/// Leaves `from` (the running one) and goes on in `to`. Comes back when something switches to
+/// `from`.
 void switch_context(Context& from, Context& to);
 
 class Fiber {

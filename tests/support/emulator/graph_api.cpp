@@ -1,5 +1,5 @@
-// Stream capture and graphs of the emulated runtime. A graph is the captured work in the order it was given, which
-// keeps every dependency.
+// Stream capture and graphs of the emulated runtime. A graph is the captured work in the order it
+// was given, which keeps every dependency.
 #include <cuda_runtime_api.h>
 
 #include <utility>
@@ -11,7 +11,8 @@ using namespace gs::emulator;
 cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode) {
     GS_ENTER("cudaStreamBeginCapture");
     CUstream_st* const stream = runtime.stream_of(handle);
-    if (stream == &runtime.default_stream || stream->capture) return runtime.fail(cudaErrorStreamCaptureUnsupported);
+    if (stream == &runtime.default_stream || stream->capture)
+        return runtime.fail(cudaErrorStreamCaptureUnsupported);
     stream->capture = std::make_shared<Capture>();
     stream->capture->origin = stream;
     return cudaSuccess;
@@ -39,14 +40,16 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* 
                                  : cudaStreamCaptureStatusActive;
     return cudaSuccess;
 }
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
+                                 unsigned long long) {
     GS_ENTER("cudaGraphInstantiate");
     if (!runtime.graphs.contains(graph)) return runtime.fail(cudaErrorInvalidValue);
     *executable = new CUgraphExec_st{graph->nodes};
     runtime.executables.insert(*executable);
     return cudaSuccess;
 }
-cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph, cudaGraphExecUpdateResultInfo* result) {
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
+                                cudaGraphExecUpdateResultInfo* result) {
     GS_ENTER("cudaGraphExecUpdate");
     if (!runtime.executables.contains(executable) || !runtime.graphs.contains(graph)) {
         return runtime.fail(cudaErrorInvalidValue);
@@ -55,7 +58,8 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph, c
     for (std::size_t i = 0; same && i < graph->nodes.size(); ++i) {
         same = executable->nodes[i].name == graph->nodes[i].name;
     }
-    *result = {same ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateErrorTopologyChanged, nullptr, nullptr};
+    *result = {same ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateErrorTopologyChanged, nullptr,
+               nullptr};
     if (!same) return runtime.fail(cudaErrorGraphExecUpdateFailure);
     executable->nodes = graph->nodes;
     return cudaSuccess;
@@ -63,7 +67,8 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph, c
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
     GS_ENTER("cudaGraphLaunch");
     if (!runtime.executables.contains(executable)) return runtime.fail(cudaErrorInvalidValue);
-    for (const GraphNode& node : executable->nodes) runtime.enqueue(stream, node.name, node.kernel, node.work);
+    for (const GraphNode& node : executable->nodes)
+        runtime.enqueue(stream, node.name, node.kernel, node.work);
     return cudaSuccess;
 }
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count) {

@@ -23,10 +23,13 @@ Block& block_of_this_host_thread() {
 /// Blocks in scrambled order: i -> (first + i * stride) mod blocks, stride without a common factor.
 struct Order {
     std::uint64_t first, stride, blocks;
-    Order(std::uint64_t seed, unsigned count) : first(seed % count), stride(seed / 7 % count | 1), blocks(count) {
+    Order(std::uint64_t seed, unsigned count)
+        : first(seed % count), stride(seed / 7 % count | 1), blocks(count) {
         while (std::gcd(stride, blocks) != 1) stride += 2;
     }
-    unsigned operator()(std::uint64_t i) const { return static_cast<unsigned>((first + i * stride) % blocks); }
+    unsigned operator()(std::uint64_t i) const {
+        return static_cast<unsigned>((first + i * stride) % blocks);
+    }
 };
 
 void run_grid(Runtime& runtime, const std::string& name, unsigned blocks, unsigned threads,
@@ -45,10 +48,13 @@ void run_grid(Runtime& runtime, const std::string& name, unsigned blocks, unsign
     if (runtime.deterministic || blocks == 1) {
         run(0, blocks);
     } else {
-        // Isolated: while it waits, this thread must not pick up unrelated work that comes back into the runtime.
+        // Isolated: while it waits, this thread must not pick up unrelated work that comes back
+        // into the runtime.
         tbb::this_task_arena::isolate([&] {
             tbb::parallel_for(tbb::blocked_range<std::size_t>(0, blocks),
-                              [&](const tbb::blocked_range<std::size_t>& part) { run(part.begin(), part.end()); });
+                              [&](const tbb::blocked_range<std::size_t>& part) {
+                                  run(part.begin(), part.end());
+                              });
         });
     }
     runtime.statistics.launches += 1;
@@ -67,19 +73,23 @@ void launch(cudaStream_t stream, const char* name, unsigned blocks, unsigned thr
     if (threads == 0 || threads > 1024 || threads % 32 != 0) {
         throw EmulatorError(
             Fault::bad_launch,
-            fmt::format("kernel {}: blocks of {} threads; a multiple of 32 up to 1024 is needed", name, threads), "",
-            0);
+            fmt::format("kernel {}: blocks of {} threads; a multiple of 32 up to 1024 is needed",
+                        name, threads),
+            "", 0);
     }
     if (blocks == 0 || blocks > 0x7fffffffu) {
-        throw EmulatorError(Fault::bad_launch, fmt::format("kernel {}: a grid of {} blocks", name, blocks), "", 0);
+        throw EmulatorError(Fault::bad_launch,
+                            fmt::format("kernel {}: a grid of {} blocks", name, blocks), "", 0);
     }
     if (runtime.device == Device::absent || runtime.device == Device::no_driver) {
-        throw EmulatorError(Fault::bad_launch, fmt::format("kernel {} launched without a device", name), "", 0);
+        throw EmulatorError(Fault::bad_launch,
+                            fmt::format("kernel {} launched without a device", name), "", 0);
     }
-    runtime.enqueue(stream, name, true,
-                    [&runtime, kernel = std::string(name), blocks, threads, body = std::move(thread_body)] {
-                        run_grid(runtime, kernel, blocks, threads, body);
-                    });
+    runtime.enqueue(
+        stream, name, true,
+        [&runtime, kernel = std::string(name), blocks, threads, body = std::move(thread_body)] {
+            run_grid(runtime, kernel, blocks, threads, body);
+        });
 }
 
 }  // namespace gs::emulator

@@ -23,7 +23,8 @@ bool is_the_one(std::uint64_t& countdown) { return countdown != 0 && --countdown
 
 cudaError_t allocate_pinned(Runtime& runtime, void** pointer, std::size_t bytes) {
     *pointer = nullptr;
-    if (is_the_one(runtime.failing_pinned_allocation)) return runtime.fail(cudaErrorMemoryAllocation);
+    if (is_the_one(runtime.failing_pinned_allocation))
+        return runtime.fail(cudaErrorMemoryAllocation);
     if (bytes == 0) return cudaSuccess;
     *pointer = runtime.allocations.add(bytes, true, false);
     return *pointer == nullptr ? runtime.fail(cudaErrorMemoryAllocation) : cudaSuccess;
@@ -34,9 +35,10 @@ cudaError_t allocate_pinned(Runtime& runtime, void** pointer, std::size_t bytes)
 void Runtime::expect_device(const char* call, const void* pointer, std::size_t bytes) const {
     const Allocation* const one = allocations.holder(pointer, bytes);
     if (one != nullptr && !one->pinned) return;
-    throw EmulatorError(Fault::bad_pointer,
-                        fmt::format("{}: {} bytes at {} do not lie in one device allocation", call, bytes, pointer), "",
-                        0);
+    throw EmulatorError(
+        Fault::bad_pointer,
+        fmt::format("{}: {} bytes at {} do not lie in one device allocation", call, bytes, pointer),
+        "", 0);
 }
 
 namespace {
@@ -48,11 +50,13 @@ void expect_host(const Runtime& runtime, const char* call, const void* pointer, 
     if (inside->pinned && runtime.allocations.holder(pointer, bytes) != nullptr) return;
     throw EmulatorError(
         Fault::bad_pointer,
-        fmt::format("{}: {} bytes at {} are no host memory, or too many for their allocation", call, bytes, pointer),
+        fmt::format("{}: {} bytes at {} are no host memory, or too many for their allocation", call,
+                    bytes, pointer),
         "", 0);
 }
 
-cudaMemcpyKind resolved(const Runtime& runtime, const void* to, const void* from, cudaMemcpyKind kind) {
+cudaMemcpyKind resolved(const Runtime& runtime, const void* to, const void* from,
+                        cudaMemcpyKind kind) {
     if (kind != cudaMemcpyDefault) return kind;
     const auto on_device = [&](const void* p) {
         const Allocation* const one = runtime.allocations.holder(p, 1);
@@ -70,19 +74,20 @@ struct Rows {
 
 void copy_rows(void* to, const void* from, const Rows& rows) {
     for (std::size_t y = 0; y < rows.height; ++y) {
-        std::memmove(static_cast<char*>(to) + y * rows.to_pitch, static_cast<const char*>(from) + y * rows.from_pitch,
-                     rows.width);
+        std::memmove(static_cast<char*>(to) + y * rows.to_pitch,
+                     static_cast<const char*>(from) + y * rows.from_pitch, rows.width);
     }
 }
 
-cudaError_t copy_async(Runtime& runtime, const char* call, void* to, const void* from, const Rows& rows,
-                       cudaMemcpyKind asked, cudaStream_t handle) {
+cudaError_t copy_async(Runtime& runtime, const char* call, void* to, const void* from,
+                       const Rows& rows, cudaMemcpyKind asked, cudaStream_t handle) {
     if (rows.width == 0 || rows.height == 0) return cudaSuccess;
     const cudaMemcpyKind kind = resolved(runtime, to, from, asked);
     const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
     const Work carry_out = [&runtime, call, to, from, rows, to_device, from_device] {
-        to_device ? runtime.expect_device(call, to, rows.to_bytes()) : expect_host(runtime, call, to, rows.to_bytes());
+        to_device ? runtime.expect_device(call, to, rows.to_bytes())
+                  : expect_host(runtime, call, to, rows.to_bytes());
         from_device ? runtime.expect_device(call, from, rows.from_bytes())
                     : expect_host(runtime, call, from, rows.from_bytes());
         copy_rows(to, from, rows);
@@ -100,7 +105,8 @@ cudaError_t copy_async(Runtime& runtime, const char* call, void* to, const void*
     if (kind == cudaMemcpyHostToDevice) {
         // Pageable memory is staged before the call returns.
         const auto* const bytes = static_cast<const unsigned char*>(from);
-        auto staged = std::make_shared<std::vector<unsigned char>>(bytes, bytes + rows.from_bytes());
+        auto staged =
+            std::make_shared<std::vector<unsigned char>>(bytes, bytes + rows.from_bytes());
         runtime.enqueue(handle, call, false, [&runtime, call, to, staged, rows] {
             runtime.expect_device(call, to, rows.to_bytes());
             copy_rows(to, staged->data(), rows);
@@ -115,7 +121,8 @@ cudaError_t copy_async(Runtime& runtime, const char* call, void* to, const void*
     return cudaSuccess;
 }
 
-cudaError_t fill_async(Runtime& runtime, const char* call, void* to, int byte, std::size_t bytes, cudaStream_t stream) {
+cudaError_t fill_async(Runtime& runtime, const char* call, void* to, int byte, std::size_t bytes,
+                       cudaStream_t stream) {
     if (bytes == 0) return cudaSuccess;
     runtime.expect_device(call, to, bytes);
     runtime.enqueue(stream, call, false, [&runtime, call, to, byte, bytes] {
@@ -133,9 +140,11 @@ using namespace gs::emulator;
 cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
     GS_ENTER("cudaMalloc");
     *pointer = nullptr;
-    if (is_the_one(runtime.failing_device_allocation)) return runtime.fail(cudaErrorMemoryAllocation);
+    if (is_the_one(runtime.failing_device_allocation))
+        return runtime.fail(cudaErrorMemoryAllocation);
     if (bytes == 0) return cudaSuccess;
-    if (runtime.device_used + bytes > runtime.device_bytes) return runtime.fail(cudaErrorMemoryAllocation);
+    if (runtime.device_used + bytes > runtime.device_bytes)
+        return runtime.fail(cudaErrorMemoryAllocation);
     *pointer = runtime.allocations.add(bytes, false, runtime.separate_memory);
     if (*pointer == nullptr) return runtime.fail(cudaErrorMemoryAllocation);
     runtime.device_used += bytes;
@@ -163,14 +172,17 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
     *total = runtime.device_bytes;
     return cudaSuccess;
 }
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
     GS_ENTER("cudaMemcpyAsync");
     return copy_async(runtime, "cudaMemcpyAsync", to, from, {bytes, bytes, bytes, 1}, kind, stream);
 }
-cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
-                              std::size_t width, std::size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
+                              std::size_t from_pitch, std::size_t width, std::size_t height,
+                              cudaMemcpyKind kind, cudaStream_t stream) {
     GS_ENTER("cudaMemcpy2DAsync");
-    return copy_async(runtime, "cudaMemcpy2DAsync", to, from, {to_pitch, from_pitch, width, height}, kind, stream);
+    return copy_async(runtime, "cudaMemcpy2DAsync", to, from, {to_pitch, from_pitch, width, height},
+                      kind, stream);
 }
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
     GS_ENTER("cudaMemcpy");

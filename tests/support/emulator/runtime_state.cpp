@@ -10,7 +10,8 @@
 namespace gs::emulator {
 
 Runtime& Runtime::instance() {
-    static Runtime* const runtime = new Runtime;  // outlives every static object that still frees something
+    static Runtime* const runtime =
+        new Runtime;  // outlives every static object that still frees something
     return *runtime;
 }
 
@@ -21,7 +22,8 @@ Runtime::Runtime() {
     };
     seed = number("GAUSSCOPE_EMULATOR_SEED", seed);
     separate_memory = number("GAUSSCOPE_EMULATOR_SEPARATE", 0) != 0;
-    execution = number("GAUSSCOPE_EMULATOR_DEFERRED", 0) != 0 ? Execution::deferred : Execution::eager;
+    execution =
+        number("GAUSSCOPE_EMULATOR_DEFERRED", 0) != 0 ? Execution::deferred : Execution::eager;
     event_lag = static_cast<unsigned>(number("GAUSSCOPE_EMULATOR_LAG", 0));
 }
 
@@ -41,7 +43,8 @@ cudaError_t Runtime::enter(const char* name) {
 CUstream_st* Runtime::stream_of(cudaStream_t stream) {
     if (stream == nullptr) return &default_stream;
     if (!streams.contains(stream)) {
-        throw EmulatorError(Fault::bad_pointer, "a stream that does not exist (any more) is used", "", 0);
+        throw EmulatorError(Fault::bad_pointer, "a stream that does not exist (any more) is used",
+                            "", 0);
     }
     return stream;
 }
@@ -60,7 +63,8 @@ void Runtime::enqueue(cudaStream_t handle, std::string name, bool kernel, Work w
     stream->queries_left = event_lag;
     stream->pending.push_back(std::move(work));
     if (execution == Execution::eager || stream == &default_stream) {
-        if (stream == &default_stream) {  // the default stream waits for every stream that was not made to ignore it
+        if (stream == &default_stream) {  // the default stream waits for every stream that was not
+                                          // made to ignore it
             for (CUstream_st* other : streams) {
                 if ((other->flags & cudaStreamNonBlocking) == 0) drain(other);
             }
@@ -105,7 +109,8 @@ void Runtime::drain_for_destructor() {
 
 void Runtime::run_until(EventState& event, std::uint64_t number) {
     const Allocations::Reach reach(allocations);
-    for (auto record = event.pending.find(number); record != event.pending.end(); record = event.pending.find(number)) {
+    for (auto record = event.pending.find(number); record != event.pending.end();
+         record = event.pending.find(number)) {
         CUstream_st* const stream = record->second;
         if (stream->pending.empty()) return;  // thrown away after a failure
         const Work work = std::move(stream->pending.front());
@@ -125,7 +130,8 @@ void Runtime::settle(CUstream_st* stream) {
 
 namespace {
 
-/// A lock of its own: blocks on other host threads report, too, while the runtime is held by the one that launched.
+/// A lock of its own: blocks on other host threads report, too, while the runtime is held by the
+/// one that launched.
 std::mutex& report_mutex() {
     static auto* const mutex = new std::mutex;
     return *mutex;
@@ -133,7 +139,8 @@ std::mutex& report_mutex() {
 
 }  // namespace
 
-EmulatorError::EmulatorError(Fault fault_kind, const std::string& message, std::string file_name, unsigned line_number)
+EmulatorError::EmulatorError(Fault fault_kind, const std::string& message, std::string file_name,
+                             unsigned line_number)
     : std::logic_error(message), fault(fault_kind), file(std::move(file_name)), line(line_number) {
     const std::lock_guard lock(report_mutex());
     Runtime::instance().reports.push_back(message);
@@ -199,13 +206,14 @@ std::uint64_t sum_of(const Calls& calls, std::initializer_list<std::string_view>
 }  // namespace
 
 std::uint64_t allocations(const Calls& calls) {
-    return sum_of(calls, {"cudaMalloc", "cudaFree", "cudaMallocHost", "cudaHostAlloc", "cudaFreeHost",
-                          "cudaStreamCreateWithFlags", "cudaEventCreateWithFlags", "cudaGraphInstantiate",
-                          "cudaGraphicsGLRegisterImage", "cudaGraphicsUnregisterResource"});
+    return sum_of(calls,
+                  {"cudaMalloc", "cudaFree", "cudaMallocHost", "cudaHostAlloc", "cudaFreeHost",
+                   "cudaStreamCreateWithFlags", "cudaEventCreateWithFlags", "cudaGraphInstantiate",
+                   "cudaGraphicsGLRegisterImage", "cudaGraphicsUnregisterResource"});
 }
 std::uint64_t synchronizations(const Calls& calls) {
-    return sum_of(
-        calls, {"cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize", "implicit synchronization"});
+    return sum_of(calls, {"cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize",
+                          "implicit synchronization"});
 }
 
 std::vector<LiveAllocation> live_allocations() {
@@ -220,8 +228,8 @@ std::vector<LiveAllocation> live_allocations() {
 LiveObjects live_objects() {
     Runtime& runtime = Runtime::instance();
     const Guard guard(runtime.mutex);
-    return {runtime.streams.size(), runtime.events.size(), runtime.graphs.size(), runtime.executables.size(),
-            runtime.graphics_resources.size()};
+    return {runtime.streams.size(), runtime.events.size(), runtime.graphs.size(),
+            runtime.executables.size(), runtime.graphics_resources.size()};
 }
 Statistics statistics() {
     Runtime& runtime = Runtime::instance();
@@ -231,14 +239,15 @@ Statistics statistics() {
 
 namespace {
 
-/// The last line of every test program that ran kernels says which backend it exercised; reports that were swallowed on
-/// the way make it fail.
+/// The last line of every test program that ran kernels says which backend it exercised; reports
+/// that were swallowed on the way make it fail.
 struct AtTheEnd {
     ~AtTheEnd() {
         const Statistics done = statistics();
         if (done.launches != 0) {
             std::printf("backends: CUDA kernels (emulated, %llu launches, %llu thread switches)\n",
-                        static_cast<unsigned long long>(done.launches), static_cast<unsigned long long>(done.switches));
+                        static_cast<unsigned long long>(done.launches),
+                        static_cast<unsigned long long>(done.switches));
         }
         const std::vector<std::string> reports = take_reports();
         for (const std::string& report : reports)

@@ -1,5 +1,6 @@
-// What the emulated CUDA runtime holds: streams with their pending work, events, allocations, graphs, the counters and
-// the switches of emulator.h. One lock for all of it; work runs under the lock, on the thread that waits for it.
+// What the emulated CUDA runtime holds: streams with their pending work, events, allocations,
+// graphs, the counters and the switches of emulator.h. One lock for all of it; work runs under the
+// lock, on the thread that waits for it.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -24,9 +25,10 @@ using Work = std::function<void()>;
 
 struct EventState {
     unsigned flags = 0;
-    std::uint64_t recorded = 0;                     ///< records asked for
-    std::map<std::uint64_t, CUstream_st*> pending;  ///< those of them not carried out, and where they are
-    CUstream_st* stream = nullptr;                  ///< of the newest record
+    std::uint64_t recorded = 0;  ///< records asked for
+    std::map<std::uint64_t, CUstream_st*>
+        pending;                    ///< those of them not carried out, and where they are
+    CUstream_st* stream = nullptr;  ///< of the newest record
     std::chrono::steady_clock::time_point time;
     unsigned queries_left = 0;  ///< that still say "not yet"
 };
@@ -103,11 +105,13 @@ class Runtime {
     CUstream_st* stream_of(cudaStream_t stream);
     /// Appends to the stream, or to the graph that is being captured from it.
     void enqueue(cudaStream_t stream, std::string name, bool kernel, Work work);
-    /// True, and the capture is spoiled, when the stream is being captured: it can not be waited for.
+    /// True, and the capture is spoiled, when the stream is being captured: it can not be waited
+    /// for.
     bool spoils_capture(CUstream_st* stream);
     void drain(CUstream_st* stream);
     void drain_all();
-    /// The same for calls that destructors make: while another exception is under way, a second one is dropped.
+    /// The same for calls that destructors make: while another exception is under way, a second one
+    /// is dropped.
     void drain_for_destructor();
     /// Runs work until the event's record `number` is carried out.
     void run_until(EventState& event, std::uint64_t number);
@@ -115,7 +119,8 @@ class Runtime {
     void settle(CUstream_st* stream);
 
     // ---- memory
-    /// EmulatorError unless the range lies in one allocation on the device (or in pinned memory, for a copy).
+    /// EmulatorError unless the range lies in one allocation on the device (or in pinned memory,
+    /// for a copy).
     void expect_device(const char* call, const void* pointer, std::size_t bytes) const;
 };
 
@@ -123,7 +128,8 @@ using Guard = std::lock_guard<std::recursive_mutex>;
 
 }  // namespace gs::emulator
 
-/// The beginning of every API function: `runtime`, locked and counted, or the error of a missing device.
+/// The beginning of every API function: `runtime`, locked and counted, or the error of a missing
+/// device.
 #define GS_ENTER(name)                      \
     Runtime& runtime = Runtime::instance(); \
     const Guard guard(runtime.mutex);       \

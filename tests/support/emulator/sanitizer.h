@@ -22,7 +22,9 @@ namespace gs::emulator {
 inline constexpr bool kAddressSanitizer = true;
 /// Nobody may touch it from here on; and may again.
 inline void guard(const void* from, std::size_t bytes) { __asan_poison_memory_region(from, bytes); }
-inline void unguard(const void* from, std::size_t bytes) { __asan_unpoison_memory_region(from, bytes); }
+inline void unguard(const void* from, std::size_t bytes) {
+    __asan_unpoison_memory_region(from, bytes);
+}
 #else
 inline constexpr bool kAddressSanitizer = false;
 inline void guard(const void*, std::size_t) {}

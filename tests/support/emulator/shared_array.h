@@ -1,7 +1,8 @@
-// What GS_SHARED (kernel.cuh) declares under the emulator: an array in the block's shared memory. All threads of a
-// block that come by the same declaration get the same memory; it starts as poison (NaN as float and as double, 0xCD as
-// bytes), and every name[i] is checked. Code that must also compile for a real array uses name[i], &name[i], name + i,
-// *name, or name as an argument of type T*; a cast to another pointer type is written on &name[0].
+// What GS_SHARED (kernel.cuh) declares under the emulator: an array in the block's shared memory.
+// All threads of a block that come by the same declaration get the same memory; it starts as poison
+// (NaN as float and as double, 0xCD as bytes), and every name[i] is checked. Code that must also
+// compile for a real array uses name[i], &name[i], name + i, *name, or name as an argument of type
+// T*; a cast to another pointer type is written on &name[0].
 #pragma once
 
 #include <cstddef>
@@ -11,8 +12,8 @@
 namespace gs::emulator {
 
 /// The block's memory for this declaration, `bytes` of it.
-void* claim_shared(std::size_t element_bytes, std::size_t count, std::size_t alignment, const char* name,
-                   std::source_location where);
+void* claim_shared(std::size_t element_bytes, std::size_t count, std::size_t alignment,
+                   const char* name, std::source_location where);
 [[noreturn]] void report_shared_index(const char* name, std::size_t index, std::size_t count,
                                       std::source_location where);
 
@@ -30,7 +31,9 @@ template <class T>
 class SharedArray {
   public:
     SharedArray(std::size_t count, const char* name, std::source_location where)
-        : data_(static_cast<T*>(claim_shared(sizeof(T), count, alignof(T), name, where))), count_(count), name_(name) {}
+        : data_(static_cast<T*>(claim_shared(sizeof(T), count, alignof(T), name, where))),
+          count_(count),
+          name_(name) {}
     SharedArray(const SharedArray&) = delete;
     SharedArray& operator=(const SharedArray&) = delete;
     T& operator[](CheckedIndex i) const {

@@ -21,7 +21,8 @@ constexpr std::byte kGapByte{0x5E};
 
 }  // namespace
 
-SharedMemory::SharedMemory() : bytes_(static_cast<std::byte*>(::operator new(kRoom, std::align_val_t(256)))) {}
+SharedMemory::SharedMemory()
+    : bytes_(static_cast<std::byte*>(::operator new(kRoom, std::align_val_t(256)))) {}
 
 SharedMemory::~SharedMemory() {
     unguard(bytes_, used_);
@@ -34,17 +35,18 @@ void SharedMemory::begin() {
     used_ = declared_ = 0;
 }
 
-void* SharedMemory::claim(std::size_t element_bytes, std::size_t count, std::size_t alignment, const char* name,
-                          std::source_location where) {
+void* SharedMemory::claim(std::size_t element_bytes, std::size_t count, std::size_t alignment,
+                          const char* name, std::source_location where) {
     for (const Declaration& known : declarations_) {
         if (known.name != name && std::strcmp(known.name, name) != 0) continue;
         if (!same_place(known.where, where)) continue;
         if (known.element_bytes != element_bytes || known.count != count) {
-            current_block()->report(Fault::shared_mismatch,
-                                    fmt::format("shared array {} declared with {} x {} bytes, by another thread of the "
-                                                "block with {} x {}",
-                                                name, count, element_bytes, known.count, known.element_bytes),
-                                    where);
+            current_block()->report(
+                Fault::shared_mismatch,
+                fmt::format("shared array {} declared with {} x {} bytes, by another thread of the "
+                            "block with {} x {}",
+                            name, count, element_bytes, known.count, known.element_bytes),
+                where);
         }
         return bytes_ + known.offset;
     }
@@ -55,7 +57,9 @@ void* SharedMemory::claim(std::size_t element_bytes, std::size_t count, std::siz
     if (declared_ > kLimit) {
         current_block()->report(
             Fault::shared_too_large,
-            fmt::format("{} bytes of shared memory with array {}, {} is the limit", declared_, name, kLimit), where);
+            fmt::format("{} bytes of shared memory with array {}, {} is the limit", declared_, name,
+                        kLimit),
+            where);
     }
     poison(bytes_ + offset, bytes);
     std::memset(bytes_ + offset + bytes, static_cast<int>(kGapByte), kGap);
@@ -69,25 +73,29 @@ void SharedMemory::verify() const {
     if (kAddressSanitizer) return;  // which has stopped the one who did it
     for (const Declaration& one : declarations_) {
         const std::byte* const gap = bytes_ + one.offset + one.element_bytes * one.count;
-        const std::byte* const damaged = std::find_if(gap, gap + kGap, [](std::byte b) { return b != kGapByte; });
+        const std::byte* const damaged =
+            std::find_if(gap, gap + kGap, [](std::byte b) { return b != kGapByte; });
         if (damaged != gap + kGap) {
             current_block()->report(
                 Fault::shared_overrun,
-                fmt::format("shared memory written {} bytes past the end of array {}", damaged - gap, one.name),
+                fmt::format("shared memory written {} bytes past the end of array {}",
+                            damaged - gap, one.name),
                 one.where);
         }
     }
 }
 
-void* claim_shared(std::size_t element_bytes, std::size_t count, std::size_t alignment, const char* name,
-                   std::source_location where) {
+void* claim_shared(std::size_t element_bytes, std::size_t count, std::size_t alignment,
+                   const char* name, std::source_location where) {
     return current_block()->shared().claim(element_bytes, count, alignment, name, where);
 }
 
-void report_shared_index(const char* name, std::size_t index, std::size_t count, std::source_location where) {
-    current_block()->report(
-        Fault::shared_bounds,
-        fmt::format("index {} of shared array {} of {}", static_cast<std::ptrdiff_t>(index), name, count), where);
+void report_shared_index(const char* name, std::size_t index, std::size_t count,
+                         std::source_location where) {
+    current_block()->report(Fault::shared_bounds,
+                            fmt::format("index {} of shared array {} of {}",
+                                        static_cast<std::ptrdiff_t>(index), name, count),
+                            where);
 }
 
 }  // namespace gs::emulator

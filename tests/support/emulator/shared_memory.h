@@ -1,5 +1,5 @@
-// The shared memory of one block: where GS_SHARED arrays lie, their poison, and the gaps between them that must stay as
-// they are.
+// The shared memory of one block: where GS_SHARED arrays lie, their poison, and the gaps between
+// them that must stay as they are.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ class SharedMemory {
     /// A new block: no declaration yet.
     void begin();
     /// EmulatorError when it does not fit or differs from what was declared at that place.
-    void* claim(std::size_t element_bytes, std::size_t count, std::size_t alignment, const char* name,
-                std::source_location where);
+    void* claim(std::size_t element_bytes, std::size_t count, std::size_t alignment,
+                const char* name, std::source_location where);
     /// After the block: EmulatorError when a gap was written.
     void verify() const;
 

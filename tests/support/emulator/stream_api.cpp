@@ -9,7 +9,8 @@ namespace {
 
 std::shared_ptr<EventState> state_of(Runtime& runtime, cudaEvent_t event) {
     if (!runtime.events.contains(event)) {
-        throw EmulatorError(Fault::bad_pointer, "an event that does not exist (any more) is used", "", 0);
+        throw EmulatorError(Fault::bad_pointer, "an event that does not exist (any more) is used",
+                            "", 0);
     }
     return event->state;
 }
@@ -30,7 +31,9 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
     runtime.streams.insert(*stream);
     return cudaSuccess;
 }
-cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithFlags(stream, cudaStreamDefault); }
+cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+    return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
+}
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {
     return cudaStreamCreateWithFlags(stream, flags);
 }
@@ -40,7 +43,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle) {
     runtime.drain_for_destructor();
     for (CUevent_st* event : runtime.events) {
         if (event->state->stream == stream) event->state->stream = nullptr;
-        std::erase_if(event->state->pending, [&](const auto& record) { return record.second == stream; });
+        std::erase_if(event->state->pending,
+                      [&](const auto& record) { return record.second == stream; });
     }
     if (stream->capture) {
         stream->capture->invalid = true;
@@ -83,19 +87,22 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned
     const std::shared_ptr<EventState> state = state_of(runtime, event);
     for (CUstream_st* capturing : runtime.streams) {
         if (!capturing->capture || !capturing->capture->recorded.contains(state.get())) continue;
-        // An event recorded in a capture: the stream takes part from here on, or what forked off is joined.
+        // An event recorded in a capture: the stream takes part from here on, or what forked off is
+        // joined.
         const std::shared_ptr<Capture> capture = capturing->capture;
         if (stream->capture == nullptr) {
             stream->capture = capture;
         } else if (stream == capture->origin) {
-            for (CUstream_st* joined : capture->recorded[state.get()]) capture->unjoined.erase(joined);
+            for (CUstream_st* joined : capture->recorded[state.get()])
+                capture->unjoined.erase(joined);
         }
         return cudaSuccess;
     }
     if (runtime.spoils_capture(stream)) return runtime.fail(cudaErrorStreamCaptureUnsupported);
     if (state->recorded == 0) return cudaSuccess;
-    runtime.enqueue(handle, "cudaStreamWaitEvent", false,
-                    [&runtime, state, number = state->recorded] { runtime.run_until(*state, number); });
+    runtime.enqueue(
+        handle, "cudaStreamWaitEvent", false,
+        [&runtime, state, number = state->recorded] { runtime.run_until(*state, number); });
     return cudaSuccess;
 }
 
@@ -106,7 +113,9 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
     runtime.events.insert(*event);
     return cudaSuccess;
 }
-cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, cudaEventDefault); }
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+    return cudaEventCreateWithFlags(event, cudaEventDefault);
+}
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
     GS_ENTER("cudaEventDestroy");
     state_of(runtime, event);
@@ -152,12 +161,14 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
     GS_ENTER("cudaEventElapsedTime");
-    const std::shared_ptr<EventState> first = state_of(runtime, start), last = state_of(runtime, end);
+    const std::shared_ptr<EventState> first = state_of(runtime, start),
+                                      last = state_of(runtime, end);
     for (const auto& state : {first, last}) {
         if ((state->flags & cudaEventDisableTiming) != 0 || state->recorded == 0) {
             return runtime.fail(cudaErrorInvalidResourceHandle);
         }
-        if (state->queries_left > 0 || state->pending.contains(state->recorded)) return runtime.fail(cudaErrorNotReady);
+        if (state->queries_left > 0 || state->pending.contains(state->recorded))
+            return runtime.fail(cudaErrorNotReady);
     }
     *milliseconds = std::chrono::duration<float, std::milli>(last->time - first->time).count();
     return cudaSuccess;

@@ -66,11 +66,14 @@ constexpr uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
 constexpr uint3 make_uint3(unsigned x, unsigned y, unsigned z) { return {x, y, z}; }
 constexpr uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
 constexpr ushort2 make_ushort2(unsigned short x, unsigned short y) { return {x, y}; }
-constexpr ushort4 make_ushort4(unsigned short x, unsigned short y, unsigned short z, unsigned short w) {
+constexpr ushort4 make_ushort4(unsigned short x, unsigned short y, unsigned short z,
+                               unsigned short w) {
     return {x, y, z, w};
 }
 constexpr uchar2 make_uchar2(unsigned char x, unsigned char y) { return {x, y}; }
-constexpr uchar3 make_uchar3(unsigned char x, unsigned char y, unsigned char z) { return {x, y, z}; }
+constexpr uchar3 make_uchar3(unsigned char x, unsigned char y, unsigned char z) {
+    return {x, y, z};
+}
 constexpr uchar4 make_uchar4(unsigned char x, unsigned char y, unsigned char z, unsigned char w) {
     return {x, y, z, w};
 }

@@ -22,7 +22,8 @@ constexpr std::uint64_t kLaunchLatency = 3000, kBytesPerNs = 20;
 std::uint64_t now_ns() {
     timespec t{};
     ::clock_gettime(CLOCK_REALTIME, &t);
-    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(t.tv_nsec);
+    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u +
+           static_cast<std::uint64_t>(t.tv_nsec);
 }
 void sleep_until(std::uint64_t time) {
     for (std::uint64_t now = now_ns(); now < time; now = now_ns()) {
@@ -57,7 +58,8 @@ thread_local std::uint32_t last_correlation = 0;
 thread_local std::uint32_t current_device = 0;
 
 std::uint32_t stream_id(void* stream) {
-    return stream == nullptr ? 7 : static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(stream));
+    return stream == nullptr ? 7
+                             : static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(stream));
 }
 
 /// One API call: told at its begin and its end, with its own correlation.
@@ -68,7 +70,8 @@ class CallScope {
         call_.cbid = cbid;
         call_.correlation = last_correlation = next_correlation.fetch_add(1);
         call_.tid = static_cast<std::uint32_t>(::syscall(SYS_gettid));
-        call_.pthread = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(::pthread_self()));
+        call_.pthread =
+            static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(::pthread_self()));
         call_.start = now_ns();
         tell(false);
     }
@@ -109,8 +112,8 @@ void enqueue(mock::Work work, void* stream, std::uint64_t duration, const CallSc
     if (o != nullptr && o->work != nullptr) o->work(work);
 }
 
-void launch(const void* function, const unsigned (&grid)[3], const unsigned (&block)[3], std::size_t shared,
-            void* stream, const CallScope& call) {
+void launch(const void* function, const unsigned (&grid)[3], const unsigned (&block)[3],
+            std::size_t shared, void* stream, const CallScope& call) {
     mock::Work work;
     work.kernel = static_cast<const mock::Kernel*>(function);
     std::copy(std::begin(grid), std::end(grid), work.grid);
@@ -126,7 +129,9 @@ void wait_for(std::uint32_t type, std::uint32_t stream, const CallScope& call) {
         for (const auto& [id, s] : device().streams)
             if (type == 4 || id == stream) until = std::max(until, s.busy_until);
     }
-    mock::Wait wait{type, current_device + 1, type == 4 ? 0xFFFFFFFFu : stream, call.correlation(), now_ns(), 0};
+    mock::Wait wait{
+        type, current_device + 1, type == 4 ? 0xFFFFFFFFu : stream, call.correlation(), now_ns(),
+        0};
     sleep_until(until);
     wait.end = now_ns();
     const mock::Observer* o = observer.load();
@@ -167,7 +172,9 @@ mock::Memory memory_of(const void* address) {
         auto next = ranges.upper_bound(at);
         return next != ranges.begin() && (--next, at < next->first + next->second);
     };
-    return inside(device().memory) ? mock::kDevice : inside(device().pinned) ? mock::kPinned : mock::kPageable;
+    return inside(device().memory)   ? mock::kDevice
+           : inside(device().pinned) ? mock::kPinned
+                                     : mock::kPageable;
 }
 
 int copy(void* to, const void* from, std::size_t bytes, void* stream, const CallScope& call) {
@@ -193,7 +200,9 @@ int copy(void* to, const void* from, std::size_t bytes, void* stream, const Call
 
 extern "C" {
 
-const mock::Observer* mock_cuda_set_observer(const mock::Observer* o) { return observer.exchange(o); }
+const mock::Observer* mock_cuda_set_observer(const mock::Observer* o) {
+    return observer.exchange(o);
+}
 std::uint32_t mock_cuda_last_correlation() { return last_correlation; }
 
 int cuInit(unsigned) {
@@ -201,8 +210,9 @@ int cuInit(unsigned) {
     std::call_once(once, [] {
         const char* path = std::getenv("CUDA_INJECTION64_PATH");
         void* library = path != nullptr ? ::dlopen(path, RTLD_LAZY | RTLD_LOCAL) : nullptr;
-        if (auto* entry =
-                library != nullptr ? reinterpret_cast<int (*)()>(::dlsym(library, "InitializeInjection")) : nullptr)
+        if (auto* entry = library != nullptr
+                              ? reinterpret_cast<int (*)()>(::dlsym(library, "InitializeInjection"))
+                              : nullptr)
             entry();
         initialized = true;
     });
@@ -310,8 +320,8 @@ int cuStreamSynchronize(void* stream) {
     wait_for(3, stream_id(stream), call);
     return 0;
 }
-int cuLaunchKernel(const void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                   unsigned shared, void* stream, void**, void**) {
+int cuLaunchKernel(const void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                   unsigned by, unsigned bz, unsigned shared, void* stream, void**, void**) {
     const CallScope call(true, mock::kCuLaunchKernel);
     launch(function, {gx, gy, gz}, {bx, by, bz}, shared, stream, call);
     return 0;
@@ -326,7 +336,9 @@ int cudaMalloc(void** address, std::size_t bytes) {
 int cudaFree(void* address) {
     cuInit(0);
     CallScope call(false, mock::kCudaFree);
-    return address == nullptr ? 0 : call.result(release(reinterpret_cast<std::uint64_t>(address), call));
+    return address == nullptr
+               ? 0
+               : call.result(release(reinterpret_cast<std::uint64_t>(address), call));
 }
 int cudaMallocHost(void** address, std::size_t bytes) {
     cuInit(0);
@@ -383,12 +395,14 @@ int cudaDeviceSynchronize() {
     wait_for(4, 0, call);
     return 0;
 }
-int cudaLaunchKernel(const void* function, mock_dim3 grid, mock_dim3 block, void**, std::size_t shared, void* stream) {
+int cudaLaunchKernel(const void* function, mock_dim3 grid, mock_dim3 block, void**,
+                     std::size_t shared, void* stream) {
     const CallScope call(false, mock::kCudaLaunchKernel);
     launch(function, {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared, stream, call);
     return 0;
 }
-int mock_cuda_graph_launch(std::uint32_t graph, const mock::Kernel* const* nodes, std::size_t count, void* stream) {
+int mock_cuda_graph_launch(std::uint32_t graph, const mock::Kernel* const* nodes, std::size_t count,
+                           void* stream) {
     const CallScope call(false, mock::kCudaGraphLaunch);
     mock::Work whole;
     whole.kind = mock::WorkKind::graph;

@@ -1,9 +1,11 @@
-// A CUDA driver and runtime without a GPU, for tests of the profiling service: a shared library by the name
-// libcuda.so.1 that programs link, on whose streams fake kernels take believable times. Calls have their real names and
-// signatures as far as they go; a kernel is a MockKernel, which says how long it takes. The mock libcupti and the tests
-// watch through set_observer(). Nothing here says anything about how fast a real GPU or driver is.
+// A CUDA driver and runtime without a GPU, for tests of the profiling service: a shared library by
+// the name libcuda.so.1 that programs link, on whose streams fake kernels take believable times.
+// Calls have their real names and signatures as far as they go; a kernel is a MockKernel, which
+// says how long it takes. The mock libcupti and the tests watch through set_observer(). Nothing
+// here says anything about how fast a real GPU or driver is.
 //
-// Environment: MOCK_CUDA_DEVICES (1), MOCK_CUDA_VERSION (13000). CUDA_INJECTION64_PATH works as in the real driver.
+// Environment: MOCK_CUDA_DEVICES (1), MOCK_CUDA_VERSION (13000). CUDA_INJECTION64_PATH works as in
+// the real driver.
 #pragma once
 
 #include <cstddef>
@@ -72,7 +74,8 @@ struct Allocation {
     std::uint32_t correlation = 0;
 };
 
-/// Called on the thread that makes the call. Work is told when it is launched; it is done at its `end`.
+/// Called on the thread that makes the call. Work is told when it is launched; it is done at its
+/// `end`.
 struct Observer {
     void (*call)(const Call&, bool exit) = nullptr;
     void (*work)(const Work&) = nullptr;
@@ -104,8 +107,8 @@ int cuMemFree_v2(std::uint64_t);
 int cuMemcpyHtoDAsync_v2(std::uint64_t, const void*, std::size_t, void*);
 int cuMemcpyDtoHAsync_v2(void*, std::uint64_t, std::size_t, void*);
 int cuStreamSynchronize(void*);
-int cuLaunchKernel(const void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
-                   void**);
+int cuLaunchKernel(const void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                   unsigned, void*, void**, void**);
 
 int cudaMalloc(void**, std::size_t);
 int cudaFree(void*);
@@ -120,5 +123,6 @@ int cudaStreamSynchronize(void*);
 int cudaDeviceSynchronize();
 int cudaLaunchKernel(const void*, mock_dim3, mock_dim3, void**, std::size_t, void*);
 /// `graph`: a std::uint32_t, its id; its nodes are `count` kernels.
-int mock_cuda_graph_launch(std::uint32_t graph, const mock::Kernel* const* nodes, std::size_t count, void* stream);
+int mock_cuda_graph_launch(std::uint32_t graph, const mock::Kernel* const* nodes, std::size_t count,
+                           void* stream);
 }

@@ -12,18 +12,26 @@ namespace {
 using namespace mock;
 using MockCupti = mock::Cupti;
 
-constexpr int kInvalidParameter = 1, kMaxLimit = 12, kNotInitialized = 15, kInvalidKind = 21, kNotSupported = 27,
-              kMultiple = 39;
+constexpr int kInvalidParameter = 1, kMaxLimit = 12, kNotInitialized = 15, kInvalidKind = 21,
+              kNotSupported = 27, kMultiple = 39;
 
 struct Name {
     std::uint32_t cbid;
     const char* name;
 };
 constexpr Name kRuntimeNames[] = {
-    {10, "cudaGetLastError_v3020"},       {20, "cudaMalloc_v3020"},           {22, "cudaFree_v3020"},
-    {25, "cudaMallocHost_v3020"},         {41, "cudaMemcpyAsync_v3020"},      {51, "cudaMemsetAsync_v3020"},
-    {131, "cudaStreamSynchronize_v3020"}, {161, "cudaMemcpyPeerAsync_v4000"}, {165, "cudaDeviceSynchronize_v3020"},
-    {211, "cudaLaunchKernel_v7000"},      {284, "cudaLaunchHostFunc_v10000"}, {311, "cudaGraphLaunch_v10000"},
+    {10, "cudaGetLastError_v3020"},
+    {20, "cudaMalloc_v3020"},
+    {22, "cudaFree_v3020"},
+    {25, "cudaMallocHost_v3020"},
+    {41, "cudaMemcpyAsync_v3020"},
+    {51, "cudaMemsetAsync_v3020"},
+    {131, "cudaStreamSynchronize_v3020"},
+    {161, "cudaMemcpyPeerAsync_v4000"},
+    {165, "cudaDeviceSynchronize_v3020"},
+    {211, "cudaLaunchKernel_v7000"},
+    {284, "cudaLaunchHostFunc_v10000"},
+    {311, "cudaGraphLaunch_v10000"},
 };
 constexpr Name kDriverNames[] = {
     {126, "cuStreamSynchronize"},  {243, "cuMemAlloc_v2"},        {245, "cuMemFree_v2"},
@@ -105,7 +113,9 @@ int cuptiGetCallbackName(int domain, std::uint32_t cbid, const char** name) {
     *name = nullptr;
     return domain == 2 ? find(kRuntimeNames) : find(kDriverNames);
 }
-int cuptiSubscribe(void** subscriber, Callback callback, void* user) { return subscribe(subscriber, callback, user); }
+int cuptiSubscribe(void** subscriber, Callback callback, void* user) {
+    return subscribe(subscriber, callback, user);
+}
 #if MOCK_CUPTI_DEFAULT_VERSION >= 130000
 struct MockSubscriberParams {
     std::size_t bytes;
@@ -113,9 +123,11 @@ struct MockSubscriberParams {
     char* old_name;
     std::size_t old_room;
 };
-int cuptiSubscribe_v2(void** subscriber, Callback callback, void* user, MockSubscriberParams* params) {
+int cuptiSubscribe_v2(void** subscriber, Callback callback, void* user,
+                      MockSubscriberParams* params) {
     const int result = subscribe(subscriber, callback, user);
-    if (result == kMultiple && params != nullptr && params->old_name != nullptr && params->old_room != 0) {
+    if (result == kMultiple && params != nullptr && params->old_name != nullptr &&
+        params->old_room != 0) {
         const std::lock_guard lock(m().mutex);
         const std::string name = m().holder.empty() ? "CUPTI for somebody" : m().holder;
         params->old_name[name.copy(params->old_name, params->old_room - 1)] = '\0';
@@ -133,7 +145,8 @@ int cuptiUnsubscribe(void* subscriber) {
 int cuptiEnableDomain(std::uint32_t on, void* subscriber, int domain) {
     MockCupti& mock = m();
     const std::lock_guard lock(mock.mutex);
-    if (subscriber != &mock || mock.callback == nullptr || domain < 1 || domain > 2) return kInvalidParameter;
+    if (subscriber != &mock || mock.callback == nullptr || domain < 1 || domain > 2)
+        return kInvalidParameter;
     mock.domains[domain] = on != 0;
     return 0;
 }

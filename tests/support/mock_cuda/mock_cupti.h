@@ -1,11 +1,13 @@
-// A CUPTI without a GPU: shared libraries by the names libcupti.so.13 and libcupti.so.12 that turn what the mock driver
-// does into activity records of that generation, deliver them in buffers from a worker thread, and can be held by
-// another tool, finalised, starved of buffers or made to misbehave. Tests find these functions by dlsym().
+// A CUPTI without a GPU: shared libraries by the names libcupti.so.13 and libcupti.so.12 that turn
+// what the mock driver does into activity records of that generation, deliver them in buffers from
+// a worker thread, and can be held by another tool, finalised, starved of buffers or made to
+// misbehave. Tests find these functions by dlsym().
 //
-// Environment: MOCK_CUPTI_VERSION (of the API), MOCK_CUPTI_HELD_BY (a tool's name), MOCK_CUPTI_SHUFFLE=1 (records in no
-// order), MOCK_CUPTI_DROP_EVERY=N, MOCK_CUPTI_CUT=1 (the last record of a buffer is cut short), MOCK_CUPTI_FORGE=1
-// (records without times, names or a known kind among the others), MOCK_CUPTI_CLOCK_OFFSET (ns), MOCK_CUPTI_REFUSE=K
-// (kind K cannot be enabled).
+// Environment: MOCK_CUPTI_VERSION (of the API), MOCK_CUPTI_HELD_BY (a tool's name),
+// MOCK_CUPTI_SHUFFLE=1 (records in no order), MOCK_CUPTI_DROP_EVERY=N, MOCK_CUPTI_CUT=1 (the last
+// record of a buffer is cut short), MOCK_CUPTI_FORGE=1 (records without times, names or a known
+// kind among the others), MOCK_CUPTI_CLOCK_OFFSET (ns), MOCK_CUPTI_REFUSE=K (kind K cannot be
+// enabled).
 #pragma once
 
 #include <cstdint>
@@ -21,6 +23,7 @@ struct MockCuptiStatus {
 void mock_cupti_status(MockCuptiStatus* status);
 /// Another tool takes CUPTI (null: lets go of it).
 void mock_cupti_hold(const char* tool);
-/// Takes `count` buffers and keeps them; with 0 all are completed, empty. Returns how many are kept.
+/// Takes `count` buffers and keeps them; with 0 all are completed, empty. Returns how many are
+/// kept.
 std::uint32_t mock_cupti_hoard(std::uint32_t count);
 }

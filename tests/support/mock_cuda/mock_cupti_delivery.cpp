@@ -18,7 +18,8 @@ void forge(std::vector<Pending>& records, Record record) {
     std::memcpy(p.bytes.data(), &record, sizeof record);
     records.push_back(std::move(p));
 }
-/// Records a careful reader refuses: no times, an end before the begin, no name, a kind nobody asked for.
+/// Records a careful reader refuses: no times, an end before the begin, no name, a kind nobody
+/// asked for.
 void add_forgeries(std::vector<Pending>& records, bool newer) {
     rec::Kernel10 kernel{};
     kernel.base.kind = 10;
@@ -29,7 +30,9 @@ void add_forgeries(std::vector<Pending>& records, bool newer) {
     };
     add([](rec::Kernel9&) {});
     add([](rec::Kernel9& k) { k.start = 2, k.end = 1; });
-    add([](rec::Kernel9& k) { k.start = 1, k.end = 2, k.device = ~0u, k.context = ~0u, k.grid[1] = -1; });
+    add([](rec::Kernel9& k) {
+        k.start = 1, k.end = 2, k.device = ~0u, k.context = ~0u, k.grid[1] = -1;
+    });
     forge(records, rec::Api{9, ~0u, 0, 0, 0, 0, 0, 0});
     forge(records, rec::Api{5, ~0u, 1, 2, 0, 0, 0, 0});
 }
@@ -58,7 +61,8 @@ std::vector<Pending> take_ready(Cupti& mock, bool forced) {
     return ready;
 }
 
-void give(Cupti& mock, std::uint8_t* buffer, std::size_t size, std::size_t valid, std::uint64_t records) {
+void give(Cupti& mock, std::uint8_t* buffer, std::size_t size, std::size_t valid,
+          std::uint64_t records) {
     {
         const std::lock_guard lock(mock.mutex);
         mock.delivered += records;

@@ -20,7 +20,8 @@ Cupti& m() {
 std::uint64_t now_ns() {
     timespec t{};
     ::clock_gettime(CLOCK_REALTIME, &t);
-    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(t.tv_nsec) + m().offset;
+    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u +
+           static_cast<std::uint64_t>(t.tv_nsec) + m().offset;
 }
 
 namespace {
@@ -166,8 +167,9 @@ void on_work(const Work& w) {
 
 void on_wait(const Wait& w) {
     if (!enabled(38)) return;
-    rec::Synchronization1 r{38,       w.type, w.start + m().offset, w.end + m().offset, w.correlation, w.context,
-                            w.stream, ~0u};
+    rec::Synchronization1 r{
+        38,       w.type, w.start + m().offset, w.end + m().offset, w.correlation, w.context,
+        w.stream, ~0u};
     keep_as<rec::Synchronization2>(at_least(26), r, r.end, offsetof(rec::Synchronization1, end));
 }
 

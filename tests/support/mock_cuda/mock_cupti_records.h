@@ -1,5 +1,6 @@
-// The records of CUPTI's generations 12.x and 13.x as the mock library writes them, field by field and independent of
-// the tables the recorder reads them by. tests/unit/cupti_headers_test.cpp compares the sizes with the real headers.
+// The records of CUPTI's generations 12.x and 13.x as the mock library writes them, field by field
+// and independent of the tables the recorder reads them by. tests/unit/cupti_headers_test.cpp
+// compares the sizes with the real headers.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +51,8 @@ struct [[gnu::packed, gnu::aligned(8)]] MemcpyPeer4 {
     std::uint32_t kind;
     std::uint8_t copy_kind, source, target, flags;
     std::uint64_t bytes, start, end;
-    std::uint32_t device, context, stream, source_device, source_context, target_device, target_context, correlation;
+    std::uint32_t device, context, stream, source_device, source_context, target_device,
+        target_context, correlation;
     void* reserved;
     std::uint64_t graph_node;
     std::uint32_t graph, channel, channel_type, padding;

@@ -1,5 +1,5 @@
-// The mock CUPTI's state, shared by what makes its records (mock_cupti_records.cpp), what delivers them
-// (mock_cupti_delivery.cpp) and its C interface (mock_cupti.cpp).
+// The mock CUPTI's state, shared by what makes its records (mock_cupti_records.cpp), what delivers
+// them (mock_cupti_delivery.cpp) and its C interface (mock_cupti.cpp).
 #pragma once
 
 #include <bitset>
@@ -36,12 +36,16 @@ struct Pending {
 struct Cupti {
     std::mutex mutex;
     std::condition_variable wake, done;
-    std::uint32_t version = static_cast<std::uint32_t>(environment("MOCK_CUPTI_VERSION", MOCK_CUPTI_DEFAULT_VERSION));
+    std::uint32_t version =
+        static_cast<std::uint32_t>(environment("MOCK_CUPTI_VERSION", MOCK_CUPTI_DEFAULT_VERSION));
     std::uint64_t offset = environment("MOCK_CUPTI_CLOCK_OFFSET", 0);
-    std::uint64_t drop_every = environment("MOCK_CUPTI_DROP_EVERY", 0), refuse = environment("MOCK_CUPTI_REFUSE", 0);
-    bool shuffle = environment("MOCK_CUPTI_SHUFFLE", 0) != 0, cut = environment("MOCK_CUPTI_CUT", 0) != 0,
+    std::uint64_t drop_every = environment("MOCK_CUPTI_DROP_EVERY", 0),
+                  refuse = environment("MOCK_CUPTI_REFUSE", 0);
+    bool shuffle = environment("MOCK_CUPTI_SHUFFLE", 0) != 0,
+         cut = environment("MOCK_CUPTI_CUT", 0) != 0,
          forge = environment("MOCK_CUPTI_FORGE", 0) != 0;
-    std::string holder = std::getenv("MOCK_CUPTI_HELD_BY") != nullptr ? std::getenv("MOCK_CUPTI_HELD_BY") : "";
+    std::string holder =
+        std::getenv("MOCK_CUPTI_HELD_BY") != nullptr ? std::getenv("MOCK_CUPTI_HELD_BY") : "";
     Callback callback = nullptr;
     void* user = nullptr;
     Requested requested = nullptr;

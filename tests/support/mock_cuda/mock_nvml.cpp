@@ -1,5 +1,6 @@
-// An NVML without a GPU: libnvidia-ml.so.1 for tests. MOCK_NVML_GPM: "yes" (default), "old" (no Hopper), "denied";
-// MOCK_NVML_POWER=denied; MOCK_NVML_THROTTLE: bits of the throttle reasons; MOCK_NVML_INIT: nvmlInit's result.
+// An NVML without a GPU: libnvidia-ml.so.1 for tests. MOCK_NVML_GPM: "yes" (default), "old" (no
+// Hopper), "denied"; MOCK_NVML_POWER=denied; MOCK_NVML_THROTTLE: bits of the throttle reasons;
+// MOCK_NVML_INIT: nvmlInit's result.
 
 #include <cstdint>
 #include <cstdlib>
@@ -83,7 +84,8 @@ int nvmlGpmMetricsGet(nvml::GpmRequest* request) {
     unsigned earlier = 0, later = 0;
     std::memcpy(&earlier, request->earlier, sizeof earlier);
     std::memcpy(&later, request->later, sizeof later);
-    if (request->version != nvml::kGpmVersion || later != earlier + 1) return 2;  // not two samples in a row
+    if (request->version != nvml::kGpmVersion || later != earlier + 1)
+        return 2;  // not two samples in a row
     for (unsigned i = 0; i < request->count; ++i) {
         nvml::GpmMetric& metric = request->metrics[i];
         metric.result = metric.id == nvml::kGpmTensorActive ? nvml::kNotSupported : 0;

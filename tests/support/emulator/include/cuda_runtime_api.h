@@ -1,5 +1,6 @@
-// The part of the CUDA runtime API that gausscope calls, as the host emulator offers it. Names, values and meaning are
-// those of CUDA 13; the bodies are in tests/support/emulator. Kernel language: cuda_runtime.h.
+// The part of the CUDA runtime API that gausscope calls, as the host emulator offers it. Names,
+// values and meaning are those of CUDA 13; the bodies are in tests/support/emulator. Kernel
+// language: cuda_runtime.h.
 #pragma once
 
 #include <cstddef>
@@ -59,7 +60,10 @@ enum cudaStreamCaptureStatus {
     cudaStreamCaptureStatusActive = 1,
     cudaStreamCaptureStatusInvalidated = 2,
 };
-enum cudaGraphExecUpdateResult { cudaGraphExecUpdateSuccess = 0, cudaGraphExecUpdateErrorTopologyChanged = 2 };
+enum cudaGraphExecUpdateResult {
+    cudaGraphExecUpdateSuccess = 0,
+    cudaGraphExecUpdateErrorTopologyChanged = 2
+};
 enum cudaDeviceAttr {
     cudaDevAttrMaxThreadsPerBlock = 1,
     cudaDevAttrMaxSharedMemoryPerBlock = 8,
@@ -77,10 +81,11 @@ enum cudaDeviceAttr {
 };
 
 inline constexpr unsigned cudaStreamDefault = 0, cudaStreamNonBlocking = 1;
-inline constexpr unsigned cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2;
+inline constexpr unsigned cudaEventDefault = 0, cudaEventBlockingSync = 1,
+                          cudaEventDisableTiming = 2;
 inline constexpr unsigned cudaEventRecordDefault = 0, cudaEventWaitDefault = 0;
-inline constexpr unsigned cudaHostAllocDefault = 0, cudaHostAllocPortable = 1, cudaHostAllocMapped = 2,
-                          cudaHostAllocWriteCombined = 4;
+inline constexpr unsigned cudaHostAllocDefault = 0, cudaHostAllocPortable = 1,
+                          cudaHostAllocMapped = 2, cudaHostAllocWriteCombined = 4;
 
 using cudaStream_t = struct CUstream_st*;
 using cudaEvent_t = struct CUevent_st*;
@@ -96,8 +101,10 @@ struct cudaUUID_t {
 struct cudaDeviceProp {
     char name[256];
     cudaUUID_t uuid;
-    std::size_t totalGlobalMem, sharedMemPerBlock, sharedMemPerBlockOptin, sharedMemPerMultiprocessor;
-    int regsPerBlock, warpSize, maxThreadsPerBlock, maxThreadsPerMultiProcessor, multiProcessorCount;
+    std::size_t totalGlobalMem, sharedMemPerBlock, sharedMemPerBlockOptin,
+        sharedMemPerMultiprocessor;
+    int regsPerBlock, warpSize, maxThreadsPerBlock, maxThreadsPerMultiProcessor,
+        multiProcessorCount;
     int major, minor, l2CacheSize, memoryBusWidth, integrated;
     int pciBusID, pciDeviceID, pciDomainID;
 };
@@ -127,17 +134,19 @@ cudaError_t cudaProfilerStop();
 // ---- memory
 cudaError_t cudaMalloc(void** pointer, std::size_t bytes);
 cudaError_t cudaFree(void* pointer);
-cudaError_t cudaMallocHost(void** pointer, std::size_t bytes, unsigned flags = cudaHostAllocDefault);
+cudaError_t cudaMallocHost(void** pointer, std::size_t bytes,
+                           unsigned flags = cudaHostAllocDefault);
 cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned flags);
 cudaError_t cudaFreeHost(void* pointer);
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind);
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream = nullptr);
-cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
-                              std::size_t width, std::size_t height, cudaMemcpyKind kind,
-                              cudaStream_t stream = nullptr);
-cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t to, std::size_t x_bytes, std::size_t y, const void* from,
-                                     std::size_t from_pitch, std::size_t width_bytes, std::size_t height,
+cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
+                              std::size_t from_pitch, std::size_t width, std::size_t height,
+                              cudaMemcpyKind kind, cudaStream_t stream = nullptr);
+cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t to, std::size_t x_bytes, std::size_t y,
+                                     const void* from, std::size_t from_pitch,
+                                     std::size_t width_bytes, std::size_t height,
                                      cudaMemcpyKind kind, cudaStream_t stream = nullptr);
 cudaError_t cudaMemset(void* to, int byte, std::size_t bytes);
 cudaError_t cudaMemsetAsync(void* to, int byte, std::size_t bytes, cudaStream_t stream = nullptr);
@@ -157,7 +166,8 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, i
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags = cudaEventWaitDefault);
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
+                                unsigned flags = cudaEventWaitDefault);
 cudaError_t cudaEventCreate(cudaEvent_t* event);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
@@ -170,8 +180,10 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status);
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags = 0);
-cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph, cudaGraphExecUpdateResultInfo* result);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
+                                 unsigned long long flags = 0);
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
+                                cudaGraphExecUpdateResultInfo* result);
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream);
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable);

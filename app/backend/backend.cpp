@@ -1,0 +1,48 @@
+#include "app/backend/backend.h"
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "renderer/device/cuda/device.h"
+#include "renderer/raster/cuda/cuda_rasterizer.h"
+#include "trainer/cuda/cuda_training.h"
+
+namespace gs {
+namespace {
+
+Backend cpu_backend() {
+    return {make_cpu_rasterizer()->name(),
+            false,
+            []() -> Result<std::unique_ptr<Rasterizer>> { return make_cpu_rasterizer(); },
+            []() -> Result<std::unique_ptr<TrainingBackend>> {
+                return make_cpu_training(make_cpu_rasterizer());
+            },
+            {}};
+}
+
+Backend cuda_backend(const CudaDeviceInfo& device) {
+    return {
+        fmt::format("CUDA ({}, sm_{}{})", device.name, device.compute_major, device.compute_minor),
+        true, [index = device.index] { return make_cuda_rasterizer(index); },
+        [index = device.index] { return make_cuda_training(index); },
+        [](bool on) { on ? cuda_profiler_start() : cuda_profiler_stop(); }};
+}
+
+}  // namespace
+
+Result<Backend> choose_backend(std::string_view wanted) {
+    if (wanted == "cpu") return cpu_backend();
+    if (wanted != "auto" && wanted != "cuda")
+        return fail(ErrorKind::usage, "", fmt::format("there is no backend \"{}\"", wanted),
+                    "auto, cpu or cuda");
+    const auto device = cuda_device_info();
+    if (device) return cuda_backend(*device);
+    if (wanted == "cuda")
+        return fail(ErrorKind::usage, "",
+                    "the CUDA backend cannot be used: " + device.error().message,
+                    device.error().advice);
+    log_debug("computing on the CPU, not with CUDA: {}", device.error().text());
+    return cpu_backend();
+}
+
+}  // namespace gs

@@ -1,0 +1,139 @@
+#include "app/backend/limits.h"
+
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/log.h"
+#include "renderer/device/cuda/ceilings.h"
+#include "renderer/device/cuda/device.h"
+#include "renderer/raster/ceilings.h"
+
+namespace gs {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Figure {
+    const char* name;
+    double Ceilings::*value;
+};
+constexpr std::array kFigures{
+    Figure{"copy_bytes", &Ceilings::copy_bytes},
+    Figure{"triad_bytes", &Ceilings::triad_bytes},
+    Figure{"lane_operations", &Ceilings::lane_operations},
+    Figure{"special_operations", &Ceilings::special_operations},
+    Figure{"shared_bytes", &Ceilings::shared_bytes},
+    Figure{"atomics_spread", &Ceilings::atomics_spread},
+    Figure{"atomics_contended", &Ceilings::atomics_contended},
+    Figure{"blend_pairs", &Ceilings::blend_pairs},
+    Figure{"launch_seconds", &Ceilings::launch_seconds},
+    Figure{"launch_interval_seconds", &Ceilings::launch_interval_seconds},
+};
+
+Json json_of(const Ceilings& c) {
+    Json out{{"machine", c.machine}, {"cuda", c.cuda}};
+    for (const Figure& f : kFigures)
+        if (std::isfinite(c.*f.value)) out[f.name] = c.*f.value;
+    return out;
+}
+
+/// What the ceilings are keyed by: another GPU, thread count or instruction set has others.
+Result<std::string> machine_name(bool cuda) {
+    if (!cuda) return make_cpu_rasterizer()->name();
+    const auto device = cuda_device_info();
+    if (!device) return tl::unexpected(device.error());
+    return device->name;
+}
+
+Json read_cache(const fs::path& file) {
+    std::error_code error;
+    if (file.empty() || !fs::exists(file, error)) return Json::array();
+    const auto text = read_text_file(file, 1u << 20);
+    Json all = text ? Json::parse(*text, nullptr, false) : Json();
+    return all.is_array() ? all : Json::array();
+}
+
+bool is_of(const Json& entry, const std::string& machine, bool cuda) {
+    return entry.is_object() && entry.value("machine", Json()) == machine &&
+           entry.value("cuda", Json()) == cuda;
+}
+
+}  // namespace
+
+FrameWork frame_work(const RenderCounters& c, int width, int height, int sh_degree, bool cuda,
+                     bool training) {
+    FrameWork work;
+    work.cuda = cuda;
+    work.gaussians = static_cast<double>(c.gaussians);
+    work.candidates = static_cast<double>(c.candidates);
+    work.visible = static_cast<double>(c.visible);
+    work.isects = static_cast<double>(c.isects);
+    if (c.evaluated_pairs > 0) {
+        work.evaluated = static_cast<double>(c.evaluated_pairs);
+        work.blended = static_cast<double>(c.blended_pairs);
+    }
+    work.pixels = static_cast<double>(width) * height;
+    work.tiles = std::ceil(width / static_cast<double>(kTileSize)) *
+                 std::ceil(height / static_cast<double>(kTileSize));
+    work.sh_degree = sh_degree;
+    work.training = training;
+    return work;
+}
+
+std::vector<StageLimit> stage_limits(std::span<const StageStats> times, const FrameWork& work,
+                                     const Ceilings& ceilings) {
+    std::vector<Stage> measured;
+    for (const StageStats& s : times) measured.push_back(s.stage);
+    std::vector<StageLimit> out;
+    const auto floors = stage_floors(work, ceilings, measured);
+    for (std::size_t i = 0; i < floors.size(); ++i)
+        if (std::isfinite(floors[i].floor_ms)) out.push_back({floors[i], times[i].p50_ms});
+    return out;
+}
+
+StageCosts stage_costs(std::span<const StageStats> times, const FrameWork& work,
+                       const Ceilings& ceilings) {
+    StageCosts out;
+    out.machine = ceilings.machine;
+    out.sample = work.training ? "iteration" : "view frame";
+    out.measured = true;
+    out.bytes_per_second = ceilings.copy_bytes;
+    out.operations_per_second = ceilings.lane_operations;
+    for (const StageLimit& l : stage_limits(times, work, ceilings))
+        out.stages.push_back({l.floor.stage, l.measured_ms, l.floor.floor_ms, l.floor.work.bytes,
+                              l.floor.work.operations, name_of(l.floor.limit),
+                              l.floor.work.counted});
+    return out;
+}
+
+Result<Ceilings> machine_ceilings(bool cuda, const fs::path& file, bool remeasure) {
+    const auto machine = machine_name(cuda);
+    if (!machine) return tl::unexpected(machine.error());
+    Json cache = read_cache(file);
+    for (const Json& entry : cache) {
+        if (remeasure || !is_of(entry, *machine, cuda)) continue;
+        Ceilings out;
+        out.machine = *machine;
+        out.cuda = cuda;
+        for (const Figure& f : kFigures)
+            if (const auto value = entry.find(f.name); value != entry.end() && value->is_number())
+                out.*f.value = value->get<double>();
+        return out;
+    }
+    auto measured = cuda ? measure_cuda_ceilings() : Result<Ceilings>(measure_cpu_ceilings());
+    if (!measured) return measured;
+    if (!file.empty()) {
+        Json kept = Json::array();
+        for (const Json& entry : cache)
+            if (!is_of(entry, *machine, cuda)) kept.push_back(entry);
+        kept.push_back(json_of(*measured));
+        std::error_code ignored;
+        fs::create_directories(file.parent_path(), ignored);
+        if (auto written = write_text_file(file, kept.dump(2) + "\n"); !written)
+            log_debug("the ceilings are not kept: {}", written.error().text());
+    }
+    return measured;
+}
+
+}  // namespace gs

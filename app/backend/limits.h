@@ -1,0 +1,45 @@
+// The limit of the machine for what the app has measured: stage times of the trace and counts of a
+// frame against the cost model's floors. One function for bench's table, its JSON and the studio's
+// roofline.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/expected.h"
+#include "base/file.h"
+#include "panels/state/snapshot.h"
+#include "profiler/analysis/cost_model.h"
+#include "profiler/store/statistics.h"
+#include "renderer/raster/rasterizer.h"
+
+namespace gs {
+
+/// Counts of a frame as the cost model takes them. Counters that were not asked for become "not
+/// counted".
+FrameWork frame_work(const RenderCounters& counters, int width, int height, int sh_degree,
+                     bool cuda, bool training);
+
+/// A stage's measured time (median) beside its floor. On CUDA the time is the GPU's, elsewhere the
+/// thread's.
+struct StageLimit {
+    StageFloor floor;
+    double measured_ms = 0;
+    double ratio() const { return measured_ms / floor.floor_ms; }
+};
+/// Stages that have both a time and a floor, in table order.
+std::vector<StageLimit> stage_limits(std::span<const StageStats> times, const FrameWork& work,
+                                     const Ceilings& ceilings);
+
+/// The same as panels show it. The figures' sample is an iteration when `training`, else a view
+/// frame.
+StageCosts stage_costs(std::span<const StageStats> times, const FrameWork& work,
+                       const Ceilings& ceilings);
+
+/// Ceilings of this machine from the cache `file`, or measured now (well under a second) and
+/// written there. `remeasure` ignores the cache. Errors: no CUDA device where `cuda` is asked for.
+/// A cache that cannot be read or written is no error.
+Result<Ceilings> machine_ceilings(bool cuda, const fs::path& file, bool remeasure);
+
+}  // namespace gs

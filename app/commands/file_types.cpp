@@ -1,0 +1,38 @@
+#include "app/commands/file_types.h"
+
+#include "app/session/loading.h"
+#include "profiler/files/trace_file.h"
+#include "renderer/io/splats/splat_io.h"
+
+namespace gs {
+namespace {
+
+FileKind kind_of_file(const std::string& path) {
+    const auto kind = kind_of_path(path);
+    if (!kind) return is_trace_file(path) ? FileKind::trace : FileKind::other;
+    switch (*kind) {
+        case PathKind::capture:
+            return FileKind::capture;
+        case PathKind::splats:
+            return FileKind::splats;
+        case PathKind::checkpoint:
+            return FileKind::checkpoint;
+    }
+    return FileKind::other;
+}
+
+}  // namespace
+
+std::shared_ptr<const FileTypes> file_types() {
+    FileTypes out;
+    out.kind_of = kind_of_file;
+    for (const SplatFormat& format : splat_formats())
+        if (format.write)
+            for (const std::string& extension : format.extensions)
+                // A whole file name is no end of one.
+                if (extension.starts_with('.'))
+                    out.written.push_back({format.description, extension});
+    return std::make_shared<const FileTypes>(std::move(out));
+}
+
+}  // namespace gs

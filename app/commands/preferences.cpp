@@ -1,0 +1,102 @@
+#include "app/commands/preferences.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "base/log.h"
+
+namespace gs {
+namespace {
+
+using nlohmann::json;
+constexpr std::size_t kMostRecent = 12;
+
+fs::path folder_from(const char* variable, const char* under_home) {
+    if (const char* set = std::getenv(variable); set && *set) return fs::path(set) / "gausscope";
+    const char* home = std::getenv("HOME");
+    return fs::path(home && *home ? home : ".") / under_home / "gausscope";
+}
+
+/// The value under `key` when it is there and of the right kind.
+template <class T>
+void take(const json& object, const char* key, T& into) {
+    const auto found = object.find(key);
+    if (found == object.end()) return;
+    if constexpr (std::is_same_v<T, bool>) {
+        if (found->is_boolean()) into = found->template get<bool>();
+    } else if constexpr (std::is_arithmetic_v<T>) {
+        if (found->is_number()) into = found->template get<T>();
+    } else {
+        if (found->is_string()) into = found->template get<T>();
+    }
+}
+template <class E, std::size_t n>
+void take_name(const json& object, const char* key, const std::array<const char*, n>& names,
+               E& into) {
+    std::string name;
+    take(object, key, name);
+    for (std::size_t i = 0; i < n; ++i)
+        if (name == names[i]) into = static_cast<E>(i);
+}
+
+}  // namespace
+
+fs::path config_folder() { return folder_from("XDG_CONFIG_HOME", ".config"); }
+fs::path cache_folder() { return folder_from("XDG_CACHE_HOME", ".cache"); }
+
+Preferences read_preferences(const fs::path& folder) {
+    Preferences out;
+    if (auto layout = read_text_file(folder / "layout.txt", 1 << 20))
+        out.layout = std::move(*layout);
+    const auto text = read_text_file(folder / "studio.json", 1 << 20);
+    const json object = text ? json::parse(*text, nullptr, false) : json();
+    if (!object.is_object()) return out;
+    if (const auto recent = object.find("recent"); recent != object.end() && recent->is_array())
+        for (const json& path : *recent)
+            if (path.is_string() && out.recent.size() < kMostRecent)
+                out.recent.push_back(path.get<std::string>());
+    take(object, "width", out.width);
+    take(object, "height", out.height);
+    out.width = std::clamp(out.width, 320, 16384);
+    out.height = std::clamp(out.height, 240, 16384);
+    take_name(object, "colormap", kColormapNames, out.view.colormap);
+    take_name(object, "navigation", kNavigationNames, out.view.navigation);
+    take(object, "frusta", out.view.frusta);
+    take(object, "overlays", out.view.overlays);
+    take(object, "viewer_budget", out.view.viewer_budget);
+    take(object, "fly_speed", out.view.fly_speed);
+    out.view.viewer_budget = std::clamp(out.view.viewer_budget, 0.0, 0.95);
+    return out;
+}
+
+void write_preferences(const fs::path& folder, const Preferences& preferences) {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    const ViewSettings& view = preferences.view;
+    const json object{{"recent", preferences.recent},
+                      {"width", preferences.width},
+                      {"height", preferences.height},
+                      {"colormap", kColormapNames[static_cast<std::size_t>(view.colormap)]},
+                      {"navigation", kNavigationNames[static_cast<std::size_t>(view.navigation)]},
+                      {"frusta", view.frusta},
+                      {"overlays", view.overlays},
+                      {"viewer_budget", view.viewer_budget},
+                      {"fly_speed", view.fly_speed}};
+    const std::string text = object.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+    for (const auto& [name, content] :
+         {std::pair{"studio.json", &text}, std::pair{"layout.txt", &preferences.layout}})
+        if (auto written = write_text_file(folder / name, *content); !written)
+            log_debug("{}", written.error().text());
+}
+
+void remember_path(std::vector<std::string>& recent, const std::string& path) {
+    std::error_code error;
+    const fs::path absolute = fs::absolute(path, error);
+    const std::string text = error ? path : absolute.lexically_normal().string();
+    std::erase(recent, text);
+    recent.insert(recent.begin(), text);
+    if (recent.size() > kMostRecent) recent.resize(kMostRecent);
+}
+
+}  // namespace gs

@@ -1,0 +1,29 @@
+// Preferences: what the studio remembers between runs, in $XDG_CONFIG_HOME/gausscope (or
+// ~/.config/gausscope): recent paths, view settings, the panels' layout, the window's size. Losing
+// or damaging these files is never an error.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "panels/state/snapshot.h"
+
+namespace gs {
+
+struct Preferences {
+    std::vector<std::string> recent;  ///< newest first, at most 12
+    ViewSettings view;
+    int width = 1600, height = 1000;
+    std::string layout;  ///< the workspace's own text
+};
+
+fs::path config_folder();
+/// $XDG_CACHE_HOME/gausscope or ~/.cache/gausscope: the sample capture.
+fs::path cache_folder();
+Preferences read_preferences(const fs::path& folder);
+void write_preferences(const fs::path& folder, const Preferences& preferences);
+/// Moves `path` (made absolute) to the front of the list.
+void remember_path(std::vector<std::string>& recent, const std::string& path);
+
+}  // namespace gs

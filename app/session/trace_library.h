@@ -1,0 +1,66 @@
+// TraceLibrary: the traces that the studio can show: this session's, opened files, attached
+// processes. A file is read by a thread of its own into a store of its own, which the UI thread
+// takes over when it is complete; attached processes are drained every frame. Lives on the UI
+// thread; the studio's loop (studio.cpp) owns one, commands reach it through UI actions.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/expected.h"
+#include "panels/state/snapshot.h"
+#include "profiler/store/store.h"
+
+namespace gs {
+
+class TraceLibrary {
+  public:
+    /// `own`: this session's store, which outlives the library. `wake` may be called from any
+    /// thread when something is new.
+    TraceLibrary(const TraceStore& own, std::function<void()> wake);
+    /// Waits for files that are being read; reading them is cancelled.
+    ~TraceLibrary();
+    TraceLibrary(const TraceLibrary&) = delete;
+    TraceLibrary& operator=(const TraceLibrary&) = delete;
+
+    /// Begins to read a file and shows it. Once more with the same path: shows what is open.
+    void open(const std::string& path);
+    /// Shows what a process under the profiling service records. Errors: there is no such process,
+    /// or it does not let itself be read.
+    Result<void> attach(std::uint32_t pid);
+    /// `which`: an id, or a name. Errors (kind usage): there is none like this.
+    Result<void> show(std::string_view which);
+    /// Errors (kind usage): none like this; this session, which stays.
+    Result<void> close(std::string_view which);
+
+    /// Takes what has come; call it every frame. True when something was new. Errors of reading are
+    /// logged, once.
+    bool update();
+    /// True while a file is read.
+    bool reading() const;
+    /// Whether reading any file has failed since the last call.
+    bool take_failure();
+
+    const std::vector<TraceEntry>& entries() const { return entries_; }
+    std::uint64_t shown() const { return shown_; }
+    /// Null while the shown file is read.
+    const TraceStore* shown_store() const;
+
+  private:
+    struct Opened;
+    Opened* find(std::string_view which);
+    void add(std::unique_ptr<Opened> opened);
+    void refresh();
+
+    std::function<void()> wake_;
+    std::vector<std::unique_ptr<Opened>> opened_;
+    std::vector<TraceEntry> entries_;
+    std::uint64_t shown_ = 1, next_id_ = 2;
+    bool failed_ = false;
+};
+
+}  // namespace gs

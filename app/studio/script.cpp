@@ -1,0 +1,191 @@
+#include "app/studio/script.h"
+
+#include "base/format.h"
+#include "base/log.h"
+
+namespace gs {
+namespace {
+
+constexpr std::string_view kWaits[] = {"wait-frame", "wait-step",    "wait-loaded",
+                                       "wait-idle",  "wait-seconds", "timeout"};
+
+bool is_wait(std::string_view name) {
+    for (const std::string_view wait : kWaits)
+        if (wait == name) return true;
+    return false;
+}
+
+}  // namespace
+
+void add_script_commands(std::vector<CommandRow>& rows) {
+    rows.push_back({{"wait-frame", "Wait for a picture", "", "", "",
+                     "Scripts only: until the viewport shows what was asked for last."},
+                    nullptr,
+                    {},
+                    0,
+                    0});
+    rows.push_back({{"wait-step", "Wait for a step", "", "", "STEP",
+                     "Scripts only: until training has done STEP steps."},
+                    nullptr,
+                    {},
+                    1,
+                    1});
+    rows.push_back({{"wait-loaded", "Wait for loading", "", "", "",
+                     "Scripts only: until what was opened is loaded."},
+                    nullptr,
+                    {},
+                    0,
+                    0});
+    rows.push_back(
+        {{"wait-idle", "Wait until idle", "", "", "",
+          "Scripts only: until nothing loads, trains or is evaluated, examined or written."},
+         nullptr,
+         {},
+         0,
+         0});
+    rows.push_back({{"wait-seconds", "Wait some seconds", "", "", "SECONDS", "Scripts only."},
+                    nullptr,
+                    {},
+                    1,
+                    1});
+    rows.push_back({{"timeout", "Limit of waits", "", "", "SECONDS",
+                     "Scripts only: the longest that any wait after it may take (600 at first)."},
+                    nullptr,
+                    {},
+                    1,
+                    1});
+}
+
+Result<std::vector<ScriptLine>> parse_script(std::string_view text, const std::string& path,
+                                             const CommandTable& table) {
+    std::vector<ScriptLine> lines;
+    std::uint64_t number = 0;
+    while (!text.empty()) {
+        const std::size_t end = text.find('\n');
+        std::string_view content = text.substr(0, end);
+        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+        ++number;
+        if (!content.empty() && content.back() == '\r') content.remove_suffix(1);
+        std::vector<std::string> words = split_words(content);
+        for (std::size_t i = 0; i < words.size(); ++i)
+            if (words[i].starts_with("#")) words.resize(i);
+        if (words.empty()) continue;
+        ScriptLine line{number, words[0], Arguments(words.begin() + 1, words.end())};
+        const CommandRow* row = table.find(line.name);
+        std::string wrong;
+        if (!row)
+            wrong = fmt::format("there is no command \"{}\"", line.name);
+        else if (line.arguments.size() < row->least || line.arguments.size() > row->most)
+            wrong = fmt::format("usage: {} {}", line.name, row->info.arguments);
+        if (!wrong.empty())
+            return tl::unexpected<Error>(
+                Error{ErrorKind::usage,
+                      path,
+                      wrong,
+                      "gausscope view --help tells where commands are listed",
+                      number,
+                      {}});
+        lines.push_back(std::move(line));
+    }
+    return lines;
+}
+
+Error ScriptRunner::at_line(const ScriptLine& line, Error error) const {
+    error.message = fmt::format("{}: {}{}", line.name, error.path.empty() ? "" : error.path + ": ",
+                                error.message);
+    error.path = path_;
+    error.line = line.number;
+    return error;
+}
+
+void ScriptRunner::take_event(const EngineEvent& event) {
+    if (!event.error || event.command == 0 || failure_) return;
+    for (const auto& [serial, index] : sent_)
+        if (serial == event.command)
+            failure_ =
+                at_line(lines_[index], Error{ErrorKind::malformed, "", event.text, "", {}, {}});
+}
+
+Result<bool> ScriptRunner::ready(StudioState& state) {
+    if (failure_) return tl::unexpected<Error>(*failure_);
+    if (next_ > 0 && lines_[next_ - 1].name == "train.evaluate" && state.status.evaluating)
+        return false;
+    // The line before has to be carried out completely: by the engine, by the window, and with its
+    // pictures on the disk.
+    return state.status.commands_done >= state.last_sent && state.ui_actions.empty() &&
+           state.pictures_written >= state.pictures_asked;
+}
+
+Result<bool> ScriptRunner::wait_is_over(const ScriptLine& line, StudioState& state) {
+    const TrainingStatus& training = state.status.training;
+    if (line.name == "wait-frame")
+        return state.ui_frames >= frames_at_wait_ + 2 && state.frame &&
+               state.frame->request >= state.request_serial;
+    if (line.name == "wait-loaded") {
+        if (training.state == RunState::loading) return false;
+        if (training.state == RunState::empty || training.state == RunState::failed)
+            return fail(ErrorKind::usage, "",
+                        training.message.empty() ? "nothing is being loaded" : training.message);
+        return true;
+    }
+    if (line.name == "wait-idle")
+        return training.state != RunState::loading && training.state != RunState::training &&
+               !state.status.evaluating && state.status.activities.empty();
+    const double number = std::stod(line.arguments[0]);
+    if (line.name == "wait-seconds")
+        return std::chrono::duration<double>(Clock::now() - *waiting_since_).count() >= number;
+    if (training.step >= static_cast<std::uint64_t>(number)) return true;
+    if (training.state != RunState::training && training.state != RunState::loading)
+        return fail(ErrorKind::usage, "",
+                    fmt::format("training is {} at step {}, step {} will not come",
+                                kRunStateNames[static_cast<std::size_t>(training.state)],
+                                training.step, line.arguments[0]));
+    return false;
+}
+
+Result<bool> ScriptRunner::advance(StudioState& state) {
+    while (next_ < lines_.size()) {
+        const ScriptLine& line = lines_[next_];
+        if (!waiting_since_) {
+            waiting_since_ = Clock::now();
+            frames_at_wait_ = state.ui_frames;
+        }
+        auto go = ready(state);
+        if (!go) return go;
+        const bool wait = is_wait(line.name);
+        if (wait && !line.arguments.empty()) {
+            const auto number = number_argument(line.arguments[0], 0, 1e12, "the number");
+            if (!number) return tl::unexpected<Error>(at_line(line, number.error()));
+            if (line.name == "timeout") timeout_seconds_ = *number;
+        }
+        if (*go && wait && line.name != "timeout") {
+            go = wait_is_over(line, state);
+            if (!go) return tl::unexpected<Error>(at_line(line, go.error()));
+        }
+        if (!*go) {
+            if (std::chrono::duration<double>(Clock::now() - *waiting_since_).count() <=
+                timeout_seconds_)
+                return false;
+            return tl::unexpected<Error>(
+                at_line(line, Error{ErrorKind::cancelled,
+                                    "",
+                                    fmt::format("nothing came of it in {:g} s", timeout_seconds_),
+                                    "the command timeout SECONDS allows more",
+                                    {},
+                                    {}}));
+        }
+        if (!wait) {
+            log_debug("script line {}: {}", line.number, line.name);
+            const std::uint64_t before = state.last_sent;
+            if (auto done = table_.run(state, line.name, line.arguments); !done)
+                return tl::unexpected<Error>(at_line(line, done.error()));
+            if (state.last_sent != before) sent_.emplace_back(state.last_sent, next_);
+        }
+        ++next_;
+        waiting_since_.reset();
+    }
+    auto last = ready(state);
+    return last;
+}
+
+}  // namespace gs

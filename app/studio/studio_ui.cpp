@@ -1,0 +1,297 @@
+#include "app/studio/studio_ui.h"
+
+#include <imgui.h>
+#include <imgui/backends/imgui_impl_opengl3.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "app/commands/file_types.h"
+#include "base/check.h"
+#include "base/log.h"
+#include "base/machine.h"
+#include "base/record/scope.h"
+#include "panels/widgets/theme.h"
+#include "panels/workspace.h"
+#include "renderer/present/texture.h"
+
+namespace gs {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr double kMachineInterval =
+    1.0;                             // seconds between looks at memory and at stages against limits
+constexpr double kRateMemory = 0.9;  // of the frame rate's running mean
+
+double seconds_since(Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// What the viewport may show instead of the picture, or beside it.
+const Image8& second_picture(const ViewFrame& frame) {
+    return frame.other ? frame.other->rgba : frame.photo;
+}
+
+}  // namespace
+
+struct StudioUi::Parts {
+    Window& window;
+    const CommandTable& table;
+    Commands commands;
+    const StudioMachine& machine;
+    Workspace workspace;
+    Snapshot snapshot;
+    PresentPath present_path{machine.make_interop};
+    PresentTexture picture{&present_path}, second;
+    std::uint64_t picture_serial = 0;
+    std::string picture_problem;  // said once, not with every frame
+    ImGuiContext* context = nullptr;
+    double scale = 0, last_seconds = 0, mean_seconds = 0, mean_interval = 0;
+    Clock::time_point last_begin{}, last_machine{};
+    bool steering = false;
+
+    Parts(Window& w, const CommandTable& t, const StudioMachine& m)
+        : window(w), table(t), commands(t.infos()), machine(m) {}
+};
+
+StudioUi::StudioUi(Window& window, const CommandTable& table, const Preferences& preferences,
+                   const StudioMachine& machine)
+    : parts_(std::make_unique<Parts>(window, table, machine)) {
+    IMGUI_CHECKVERSION();
+    parts_->context = ImGui::CreateContext();
+    ImGuiIO& io = ImGui::GetIO();
+    io.IniFilename = nullptr;  // the workspace's layout is kept by preferences.cpp
+    io.ConfigWindowsMoveFromTitleBarOnly = true;
+    window.attach_imgui();
+    follow_scale();
+    if (preferences.layout.empty())
+        parts_->workspace.reset_layout();
+    else
+        parts_->workspace.load_layout(preferences.layout);
+    parts_->snapshot.device = machine.device.empty() ? processor_name() : machine.device;
+    parts_->snapshot.file_types = file_types();
+    parts_->snapshot.machine_bytes = available_machine_bytes();
+}
+
+StudioUi::~StudioUi() {
+    parts_->picture.release();
+    parts_->second.release();
+    parts_->window.detach_imgui();
+    ImGui::DestroyContext(parts_->context);
+}
+
+/// Fonts and metrics for the display's scale; made again when the window moves to another display.
+void StudioUi::follow_scale() {
+    const double scale = parts_->window.content_scale();
+    if (std::abs(scale - parts_->scale) < 0.01) return;
+    const bool first = parts_->scale == 0;
+    parts_->scale = scale;
+    if (!first) {
+        ImGui_ImplOpenGL3_DestroyFontsTexture();
+        ImGui::GetIO().Fonts->Clear();
+    }
+    load_fonts(scale);
+    apply_theme(scale);
+    if (!first) ImGui_ImplOpenGL3_CreateFontsTexture();
+}
+
+void StudioUi::upload(const StudioState& state) {
+    if (!state.frame) {
+        parts_->picture.release();
+        parts_->second.release();
+        parts_->picture_serial = 0;
+        return;
+    }
+    if (state.frame->serial == parts_->picture_serial) return;
+    const Span span(Stage::ui_present, state.frame->serial);
+    if (state.frame->picture) {
+        const auto shown = parts_->picture.show(*state.frame->picture);
+        const std::string problem = shown ? std::string() : shown.error().text();
+        if (!problem.empty() && problem != parts_->picture_problem) log_error("{}", problem);
+        parts_->picture_problem = problem;
+    } else {
+        parts_->picture.upload(state.frame->rgba);
+    }
+    parts_->second.upload(second_picture(*state.frame));
+    parts_->picture_serial = state.frame->serial;
+}
+
+/// Memory and stage costs, about once a second.
+void StudioUi::follow_machine(const StudioState& state, const TraceStore& trace) {
+    if (seconds_since(parts_->last_machine) <= kMachineInterval) return;
+    parts_->last_machine = Clock::now();
+    Snapshot& s = parts_->snapshot;
+    const StudioMachine& machine = parts_->machine;
+    s.process_bytes = resident_bytes();
+    if (machine.memory) s.device_memory = machine.memory();
+    s.costs.reset();
+    if (!state.limits || !machine.costs) return;
+    const bool training = state.status.step_cost.width > 0;
+    const FrameCost& work = training ? state.status.step_cost : state.status.frame_cost;
+    if (work.width == 0) return;
+    const StatScope scope = training ? StatScope::iteration : StatScope::view_frame;
+    const auto times = state.limits->cuda ? trace.gpu_statistics(scope) : trace.statistics(scope);
+    s.costs =
+        std::make_shared<const StageCosts>(machine.costs(times, work, *state.limits, training));
+}
+
+/// The colour under the mouse, which panels cannot find out when the picture is in device memory.
+void StudioUi::read_pixel(const StudioState& state) {
+    PixelColor& pixel = parts_->snapshot.frame_pixel;
+    pixel = {};
+    const auto at = parts_->workspace.viewport.pixel();
+    if (!at || !state.frame || !state.frame->picture || !state.view.overlays) return;
+    if (parts_->picture.read_pixel(at->first, at->second, pixel.rgba))
+        pixel.x = at->first, pixel.y = at->second;
+}
+
+void StudioUi::fill_snapshot(const StudioState& state, const TraceStore& trace,
+                             const TraceLibrary& traces, std::span<const std::string> recent) {
+    Snapshot& s = parts_->snapshot;
+    s.scene = state.scene;
+    s.other = state.other;
+    s.curves = state.curves;
+    s.cameras = state.cameras;
+    s.settings = state.settings;
+    s.frame = state.frame;
+    s.training = state.status.training;
+    s.view = state.view;
+    s.doctor = state.doctor;
+    s.levels = state.levels;
+    s.marked = state.marked;
+    s.activities = state.status.activities;
+    s.notices.clear();
+    for (const TimedNotice& n : state.notices) s.notices.push_back(n.notice);
+    s.camera = camera_of(state.navigation, state.width, state.height);
+    s.trace = &trace;
+    s.traces = traces.entries();
+    s.shown_trace = traces.shown();
+    s.recent.assign(recent.begin(), recent.end());
+    s.backend = state.status.backend;
+    s.ui_fps = parts_->mean_interval > 0 ? 1.0 / parts_->mean_interval : 0.0;
+    s.ui_ms = parts_->mean_seconds * 1000;
+    s.dropped_records = trace.loss().total();
+    s.frame_texture = parts_->picture.gl_name();
+    s.second_texture = parts_->second.gl_name();
+    s.present_path = parts_->present_path.description();
+    s.ui_scale = parts_->scale;
+    read_pixel(state);
+    follow_machine(state, trace);
+}
+
+/// Turns what the viewport gathered into the camera of the next request.
+void StudioUi::steer(StudioState& state) {
+    Viewport& viewport = parts_->workspace.viewport;
+    if (viewport.width() > 0 && viewport.height() > 0) {
+        state.width = viewport.width();
+        state.height = viewport.height();
+    }
+    const NavigationInput& input = viewport.input();
+    parts_->steering = input.any();
+    if (!parts_->steering) return;
+    state.navigation = navigate(state.navigation, input);
+    if (!state.navigation.snapped) state.view.capture_view = -1;
+}
+
+void StudioUi::frame(StudioState& state, const TraceStore& trace, const TraceLibrary& traces,
+                     std::span<const std::string> recent) {
+    const Clock::time_point begin = Clock::now();
+    const double interval =
+        std::min(1.0, std::chrono::duration<double>(begin - parts_->last_begin).count());
+    parts_->mean_interval = kRateMemory * parts_->mean_interval + (1 - kRateMemory) * interval;
+    parts_->last_begin = begin;
+
+    upload(state);
+    parts_->window.new_frame();
+    follow_scale();
+    ImGui::NewFrame();
+    fill_snapshot(state, trace, traces, recent);
+    {
+        const Span span(Stage::ui_panels);
+        parts_->workspace.draw(parts_->snapshot, parts_->commands);
+    }
+    ImGui::Render();
+    parts_->window.show(ImGui::GetDrawData());
+    parts_->last_seconds = seconds_since(begin);
+    parts_->mean_seconds =
+        kRateMemory * parts_->mean_seconds + (1 - kRateMemory) * parts_->last_seconds;
+
+    steer(state);
+    for (const auto& [name, arguments] : parts_->commands.take())
+        if (auto done = parts_->table.run(state, name, arguments); !done) {
+            log_error("{}", done.error().text());
+            state.add_notice(true, done.error().text());
+        }
+}
+
+bool StudioUi::wants_next_frame() const {
+    return parts_->steering || parts_->workspace.viewport.steering() || parts_->workspace.busy();
+}
+bool StudioUi::viewport_visible() const { return parts_->workspace.viewport.drawn(); }
+bool StudioUi::typing() const { return ImGui::GetIO().WantTextInput; }
+double StudioUi::last_frame_seconds() const { return parts_->last_seconds; }
+
+Result<void> StudioUi::show_panel(const std::string& name, bool hide) {
+    if (parts_->workspace.show_panel(name, hide)) return {};
+    std::string names;
+    for (const std::string& known : parts_->workspace.panel_names())
+        names += (names.empty() ? "" : ", ") + known;
+    return fail(ErrorKind::usage, "", fmt::format("there is no panel \"{}\"", name),
+                "panels: " + names);
+}
+void StudioUi::show_palette(const std::string& command) { parts_->workspace.palette.show(command); }
+TraceView& StudioUi::trace_view() { return parts_->workspace.trace_view; }
+std::string StudioUi::statistics_csv(const TraceStore& trace) const {
+    return parts_->workspace.statistics.csv(trace);
+}
+void StudioUi::show_trace_layout() { parts_->workspace.show_trace_layout(); }
+bool StudioUi::takes_key(const std::string& chord) const {
+    return parts_->workspace.timeline.takes_key(chord);
+}
+void StudioUi::reset_layout() { parts_->workspace.reset_layout(); }
+void StudioUi::load_layout(std::string_view layout) { parts_->workspace.load_layout(layout); }
+std::string StudioUi::layout() const { return parts_->workspace.save_layout(); }
+
+Image8 StudioUi::window_picture() const {
+    ImDrawData* data = ImGui::GetDrawData();
+    CHECK(data, "a picture of the window before its first frame");
+    const int width = static_cast<int>(data->DisplaySize.x * data->FramebufferScale.x);
+    const int height = static_cast<int>(data->DisplaySize.y * data->FramebufferScale.y);
+    return picture_of(data, std::max(1, width), std::max(1, height));
+}
+
+Image8 StudioUi::overlay_picture(const ViewFrame& frame, const ViewSettings& view) {
+    // A context of its own, with the same fonts: the panels' state is not touched by a frame of
+    // another size.
+    PresentTexture picture, second;
+    picture.upload(frame.rgba);
+    second.upload(second_picture(frame));
+    Snapshot snapshot = parts_->snapshot;
+    snapshot.frame = std::make_shared<const ViewFrame>(frame);
+    snapshot.camera = frame.camera;
+    snapshot.view = view;
+    snapshot.frame_texture = picture.gl_name();
+    snapshot.second_texture = second.gl_name();
+    const int width = pictures_width(view, frame.rgba.width), height = frame.rgba.height;
+    ImGuiContext* context = ImGui::CreateContext(ImGui::GetIO().Fonts);
+    ImGui::SetCurrentContext(context);
+    ImGuiIO& io = ImGui::GetIO();
+    io.IniFilename = nullptr;
+    io.DisplaySize = ImVec2(static_cast<float>(width), static_cast<float>(height));
+    io.DeltaTime = 1.0f / 60;
+    apply_theme(parts_->scale);
+    Viewport viewport;
+    for (int i = 0; i < 2; ++i) {  // sizes settle in the second frame
+        ImGui::NewFrame();
+        viewport.draw_picture(snapshot, width, height);
+        ImGui::Render();
+    }
+    ImDrawData* data = ImGui::GetDrawData();
+    ImGui::SetCurrentContext(parts_->context);
+    const Image8 out = picture_of(data, width, height);
+    ImGui::DestroyContext(context);
+    return out;
+}
+
+}  // namespace gs

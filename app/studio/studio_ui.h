@@ -1,0 +1,76 @@
+// StudioUi: ImGui context, panels and textures on one side, StudioState on the other. Draws one
+// frame of the studio from the state, gathers the commands given in it, and makes off-screen
+// pictures. The studio's loop (studio.cpp) owns one.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "app/commands/commands.h"
+#include "app/commands/preferences.h"
+#include "app/session/trace_library.h"
+#include "app/studio/studio.h"
+#include "app/window/window.h"
+#include "profiler/store/store.h"
+
+namespace gs {
+
+class StudioUi {
+  public:
+    StudioUi(Window& window, const CommandTable& table, const Preferences& preferences,
+             const StudioMachine& machine);
+    ~StudioUi();
+    StudioUi(const StudioUi&) = delete;
+    StudioUi& operator=(const StudioUi&) = delete;
+
+    /// One UI frame: draws the panels, steers the camera, then carries out the commands given.
+    /// Shows it in the window.
+    void frame(StudioState& state, const TraceStore& trace, const TraceLibrary& traces,
+               std::span<const std::string> recent);
+    /// True while the next frame should come without waiting for input (steering by held keys, an
+    /// animation).
+    bool wants_next_frame() const;
+    /// False when the viewport's panel is hidden or behind another one: nobody looks at its
+    /// picture.
+    bool viewport_visible() const;
+    /// True when typed keys belong to a text field.
+    bool typing() const;
+    /// Carries out a UI action; false when it is not one of the panels'. Errors: a panel that does
+    /// not exist.
+    Result<void> show_panel(const std::string& name, bool hide);
+    /// `command`: already chosen, its arguments are asked for.
+    void show_palette(const std::string& command = {});
+    void reset_layout();
+    std::string layout() const;
+    void load_layout(std::string_view layout);
+    /// What the panels about traces share.
+    TraceView& trace_view();
+    /// The timeline where the viewport usually is: for looking at traces without a scene.
+    void show_trace_layout();
+    /// The table of the Statistics panel.
+    std::string statistics_csv(const TraceStore& trace) const;
+    /// True when the timeline has the mouse and uses this key itself.
+    bool takes_key(const std::string& chord) const;
+
+    /// The last frame drawn, as a picture of the whole window.
+    Image8 window_picture() const;
+    /// What the viewport would show of `frame` with these settings: what it is compared with,
+    /// legend, frusta, axes. One picture has the frame's size.
+    Image8 overlay_picture(const ViewFrame& frame, const ViewSettings& view);
+    double last_frame_seconds() const;
+
+  private:
+    void follow_scale();
+    void upload(const StudioState& state);
+    void follow_machine(const StudioState& state, const TraceStore& trace);
+    void read_pixel(const StudioState& state);
+    void fill_snapshot(const StudioState& state, const TraceStore& trace,
+                       const TraceLibrary& traces, std::span<const std::string> recent);
+    void steer(StudioState& state);
+
+    struct Parts;
+    std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace gs

@@ -1,0 +1,133 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace gs {
+namespace {
+
+tl::unexpected<Error> write_error(const fs::path& path, int code) {
+    const char* advice =
+        code == ENOSPC ? "free some space or choose another disk" : "choose another output path";
+    return fail(ErrorKind::unwritable, path.string(),
+                fmt::format("cannot be written: {}", std::strerror(code)), advice);
+}
+
+template <class Container>
+Result<Container> read_all(const fs::path& path, std::uint64_t max_bytes) {
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) {
+        const int code = errno;
+        return fail(code == ENOENT ? ErrorKind::not_found : ErrorKind::unreadable, path.string(),
+                    fmt::format("cannot be opened: {}", std::strerror(code)));
+    }
+    struct Closer {
+        int descriptor;
+        ~Closer() { ::close(descriptor); }
+    } closer{descriptor};
+    struct stat status {};
+    if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode))
+        return fail(ErrorKind::unreadable, path.string(), "is not a regular file");
+    if (static_cast<std::uint64_t>(status.st_size) > max_bytes)
+        return fail(ErrorKind::unreadable, path.string(),
+                    fmt::format("is {} bytes long, more than the {} accepted here", status.st_size,
+                                max_bytes));
+    Container out;
+    out.resize(static_cast<std::size_t>(status.st_size));
+    std::size_t done = 0;
+    while (done < out.size()) {
+        const ssize_t n =
+            ::read(descriptor, reinterpret_cast<char*>(out.data()) + done, out.size() - done);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0)
+            return fail(ErrorKind::unreadable, path.string(),
+                        fmt::format("read failed: {}", std::strerror(errno)));
+        if (n == 0) break;
+        done += static_cast<std::size_t>(n);
+    }
+    out.resize(done);
+    return out;
+}
+
+}  // namespace
+
+Result<std::vector<std::byte>> read_file(const fs::path& path, std::uint64_t max_bytes) {
+    return read_all<std::vector<std::byte>>(path, max_bytes);
+}
+Result<std::string> read_text_file(const fs::path& path, std::uint64_t max_bytes) {
+    return read_all<std::string>(path, max_bytes);
+}
+
+Result<AtomicFile> AtomicFile::create(const fs::path& path) {
+    AtomicFile file;
+    file.final_ = path;
+    file.temporary_ = path;
+    file.temporary_ += fmt::format(".tmp{}", ::getpid());
+    file.descriptor_ =
+        ::open(file.temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (file.descriptor_ < 0) return write_error(path, errno);
+    return file;
+}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept { *this = std::move(other); }
+
+AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
+    if (this != &other) {
+        discard();
+        descriptor_ = std::exchange(other.descriptor_, -1);
+        temporary_ = std::move(other.temporary_);
+        final_ = std::move(other.final_);
+    }
+    return *this;
+}
+
+AtomicFile::~AtomicFile() { discard(); }
+
+void AtomicFile::discard() noexcept {
+    if (descriptor_ < 0) return;
+    ::close(descriptor_);
+    ::unlink(temporary_.c_str());
+    descriptor_ = -1;
+}
+
+Result<void> AtomicFile::append(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+        const ssize_t n = ::write(descriptor_, bytes.data(), bytes.size());
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return write_error(final_, errno);
+        bytes = bytes.subspan(static_cast<std::size_t>(n));
+    }
+    return {};
+}
+
+Result<void> AtomicFile::append(std::string_view text) {
+    return append(std::as_bytes(std::span(text)));
+}
+
+Result<void> AtomicFile::commit() {
+    if (::fsync(descriptor_) != 0) return write_error(final_, errno);
+    ::close(std::exchange(descriptor_, -1));
+    if (::rename(temporary_.c_str(), final_.c_str()) != 0) {
+        const int code = errno;
+        ::unlink(temporary_.c_str());
+        return write_error(final_, code);
+    }
+    return {};
+}
+
+Result<void> write_file(const fs::path& path, std::span<const std::byte> bytes) {
+    auto file = AtomicFile::create(path);
+    if (!file) return tl::unexpected(file.error());
+    if (auto done = file->append(bytes); !done) return done;
+    return file->commit();
+}
+
+Result<void> write_text_file(const fs::path& path, std::string_view text) {
+    return write_file(path, std::as_bytes(std::span(text)));
+}
+
+}  // namespace gs

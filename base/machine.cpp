@@ -1,0 +1,42 @@
+#include "base/machine.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+namespace gs {
+
+std::uint64_t resident_bytes() {
+    std::ifstream file("/proc/self/statm");
+    std::uint64_t total = 0, resident = 0;
+    if (!(file >> total >> resident)) return 0;
+    return resident * static_cast<std::uint64_t>(std::max(0L, ::sysconf(_SC_PAGESIZE)));
+}
+
+std::uint64_t available_machine_bytes() {
+    const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
+    std::uint64_t bytes = pages > 0 && page > 0
+                              ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page)
+                              : 0;
+    for (const char* path :
+         {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+        std::ifstream file(path);
+        std::uint64_t limit = 0;
+        if (file >> limit && limit > 0) bytes = bytes > 0 ? std::min(bytes, limit) : limit;
+    }
+    return bytes;
+}
+
+std::string processor_name() {
+    std::ifstream file("/proc/cpuinfo");
+    std::string line;
+    while (std::getline(file, line)) {
+        if (line.rfind("model name", 0) != 0) continue;
+        const std::size_t colon = line.find(": ");
+        if (colon != std::string::npos) return line.substr(colon + 2);
+    }
+    return "unknown processor";
+}
+
+}  // namespace gs

@@ -1,0 +1,18 @@
+// Facts about the process and the machine for the status bar, the Memory panel and the metrics of
+// `serve`. Called about once a second.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace gs {
+
+/// Resident memory of this process in bytes; 0 when the system does not say.
+std::uint64_t resident_bytes();
+/// Memory this process may use: the machine's, or its container's limit when that is lower; 0 when
+/// unknown.
+std::uint64_t available_machine_bytes();
+/// "Intel(R) Xeon(R) ...", "unknown processor".
+std::string processor_name();
+
+}  // namespace gs

@@ -1,0 +1,31 @@
+// Endpoint: makes this process's ring reachable (protocol.h): a socket and one thread at low
+// priority that answers requests, renews clock snapshots and lets a Host's periodic work run. Made
+// by the gausscope program for its own ring and by the injection library in other programs.
+// Standard library and POSIX only; never throws into its host.
+#pragma once
+
+#include <cstdint>
+
+namespace gs::service {
+
+/// What the endpoint asks of the code it serves. Called from the endpoint's thread only.
+struct Host {
+    virtual ~Host() = default;
+    virtual void set_armed(bool armed) noexcept = 0;
+    virtual void set_budget(std::uint64_t ppm) noexcept = 0;
+    /// False: not possible here; `why` (192 bytes) says why.
+    virtual bool release_cupti(char* why) noexcept = 0;
+    virtual bool acquire_cupti(char* why) noexcept = 0;
+    /// Every 50 ms while armed, every second otherwise: flush CUPTI, sample NVML, steer the budget.
+    virtual void tick(bool armed) noexcept = 0;
+};
+
+/// Starts the thread and the socket for `role` ("own", "nvtx"); false when the system refuses (then
+/// `why` says so, if not null) or one is running already. The thread survives until stop() or the
+/// end of the process; after fork() the child has none. `host` must live until then.
+bool start_endpoint(const char* role, Host& host, char* why = nullptr) noexcept;
+/// Takes the socket away and joins the thread: at once, or after the tick under way, for which it
+/// waits two seconds at most. Called at exit and by tests.
+void stop_endpoint() noexcept;
+
+}  // namespace gs::service

@@ -1,0 +1,158 @@
+#include "base/record/local_socket.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace gs::service {
+namespace {
+
+union ControlMessage {
+    cmsghdr header;
+    char room[CMSG_SPACE(sizeof(int))];
+};
+
+// What makes an open directory unusable, or null.
+const char* flaw_of(const struct stat& status) {
+    if (!S_ISDIR(status.st_mode)) return "it is no directory";
+    const uid_t user = ::geteuid();
+    if (status.st_uid != user && user != 0) return "it belongs to another user";
+    if ((status.st_mode & 077) != 0) return "others may enter it: chmod 700";
+    return nullptr;
+}
+
+/// The first descriptor that came with a message; all others are closed.
+int take_descriptor(msghdr& message) {
+    int found = -1;
+    for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+        const std::size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (std::size_t i = 0; i < count; ++i) {
+            int fd = -1;
+            std::memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
+            if (found < 0)
+                found = fd;
+            else
+                ::close(fd);
+        }
+    }
+    return found;
+}
+
+}  // namespace
+
+bool runtime_directory_path(char* out, std::size_t capacity) noexcept {
+    const auto given = [](const char* variable) {
+        const char* value = std::getenv(variable);
+        return value != nullptr && value[0] == '/' ? value : nullptr;
+    };
+    int length = 0;
+    if (const char* own = given(kDirectoryVariable))
+        length = std::snprintf(out, capacity, "%s", own);
+    else if (const char* user = given("XDG_RUNTIME_DIR"))
+        length = std::snprintf(out, capacity, "%s/gausscope", user);
+    else
+        length =
+            std::snprintf(out, capacity, "/tmp/gausscope-%u", static_cast<unsigned>(::geteuid()));
+    return length > 0 && static_cast<std::size_t>(length) < capacity;
+}
+
+int open_private_directory(const char* path, bool create, char* why) noexcept {
+    if (create) ::mkdir(path, 0700);
+    const int fd = ::open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat status {};
+    const char* flaw = nullptr;
+    if (fd < 0)
+        flaw = errno == ELOOP || errno == ENOTDIR ? "it is a link, or no directory"
+                                                  : std::strerror(errno);
+    else if (::fstat(fd, &status) != 0)
+        flaw = std::strerror(errno);
+    else
+        flaw = flaw_of(status);
+    if (flaw == nullptr) return fd;
+    if (why != nullptr) std::snprintf(why, kWhyBytes, "%.120s cannot be used: %s", path, flaw);
+    if (fd >= 0) ::close(fd);
+    return -1;
+}
+
+sockaddr_un address_in(int directory, const char* name) noexcept {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", directory,
+                  name);
+    return address;
+}
+
+int connect_in(int directory, const char* name) noexcept {
+    const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) return -1;
+    const sockaddr_un address = address_in(directory, name);
+    if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
+    const int error = errno;
+    ::close(fd);
+    errno = error;
+    return -1;
+}
+
+bool trusted_peer(int socket, bool root_may) noexcept {
+    struct {
+        pid_t pid;
+        uid_t uid;
+        gid_t gid;
+    } peer{};  // struct ucred, which only _GNU_SOURCE declares
+    socklen_t bytes = sizeof peer;
+    if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0 || bytes != sizeof peer)
+        return false;
+    const uid_t user = ::geteuid();
+    return peer.uid == user || peer.uid == 0 || (root_may && user == 0);
+}
+
+bool send_reply(int socket, const Reply& reply, int descriptor) noexcept {
+    iovec part{const_cast<Reply*>(&reply), sizeof reply};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    ControlMessage control{};
+    if (descriptor >= 0) {
+        message.msg_control = &control;
+        message.msg_controllen = sizeof control;
+        cmsghdr* c = CMSG_FIRSTHDR(&message);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(sizeof descriptor);
+        std::memcpy(CMSG_DATA(c), &descriptor, sizeof descriptor);
+    }
+    return ::sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) ==
+           static_cast<ssize_t>(sizeof reply);
+}
+
+bool receive_reply(int socket, Reply& reply, int& descriptor) noexcept {
+    iovec part{&reply, sizeof reply};
+    ControlMessage control{};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = &control;
+    message.msg_controllen = sizeof control;
+    descriptor = -1;
+    const ssize_t bytes = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    if (bytes < 0) return false;
+    descriptor = take_descriptor(message);
+    const bool whole =
+        bytes == static_cast<ssize_t>(sizeof reply) && (message.msg_flags & MSG_TRUNC) == 0;
+    if (whole && reply.magic == kProtocolMagic && reply.version == kProtocolVersion) {
+        reply.role[sizeof reply.role - 1] = '\0';
+        reply.text[sizeof reply.text - 1] = '\0';
+        return true;
+    }
+    if (descriptor >= 0) ::close(descriptor);
+    descriptor = -1;
+    return false;
+}
+
+}  // namespace gs::service

@@ -1,0 +1,42 @@
+// What both ends of the service's socket agree on (protocol.h): where sockets lie, whom to trust,
+// and how a message with a descriptor travels. Called by endpoint.cpp in the recording process and
+// by profiler/collect/client.cpp in gausscope. Standard library and POSIX only; nothing throws.
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cstddef>
+
+#include "base/record/protocol.h"
+
+namespace gs::service {
+
+inline constexpr std::size_t kWhyBytes = 192;  ///< room for a reason (endpoint.h)
+
+/// The runtime directory's path, cut to `capacity`; false when that is too short for it.
+bool runtime_directory_path(char* out, std::size_t capacity) noexcept;
+
+/// Opens `path` (O_PATH) after making it (0700) when `create` and it is missing. -1: it cannot be
+/// had, or it is not safe (a link, somebody else's, open to others), and `why` says so. Root may
+/// use the directory of any one user.
+int open_private_directory(const char* path, bool create, char* why) noexcept;
+
+/// The address of `name` in an opened directory, whatever the length of its path; valid while
+/// `directory` is open.
+sockaddr_un address_in(int directory, const char* name) noexcept;
+
+/// Connects to `name` in `directory` without waiting; -1 with errno.
+int connect_in(int directory, const char* name) noexcept;
+
+/// The other end belongs to this user or to root. With `root_may`, and when this process is root's:
+/// to anybody.
+bool trusted_peer(int socket, bool root_may = false) noexcept;
+
+/// One Reply, with `descriptor` when that is not -1. False when it cannot be sent at once.
+bool send_reply(int socket, const Reply& reply, int descriptor) noexcept;
+/// One Reply, and a descriptor (-1: none came). False when none came, it is not one, or the other
+/// end is gone.
+bool receive_reply(int socket, Reply& reply, int& descriptor) noexcept;
+
+}  // namespace gs::service

@@ -1,0 +1,13 @@
+// Spans as NVTX ranges of the domain "gausscope", so that Nsight and other NVTX tools show the same
+// names. Called by the recorder only, and only when a tool listens; without the toolkit's headers
+// it is never so.
+#pragma once
+
+#include "base/record/strings.h"
+
+namespace gs::detail {
+
+/// Creates the domain; true when a tool is attached. `strings` must outlive the recorder.
+bool nvtx_listens(const StringTable& strings) noexcept;
+
+}  // namespace gs::detail

@@ -1,0 +1,92 @@
+#include "base/record/process.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+namespace gs::detail {
+namespace {
+
+bool file_contains_flags(const char* path, const char* first, const char* second) {
+    std::FILE* file = std::fopen(path, "re");
+    if (file == nullptr) return false;
+    static char line[16384];
+    bool found = false;
+    while (!found && std::fgets(line, sizeof line, file) != nullptr) {
+        if (std::strncmp(line, "flags", 5) != 0) continue;
+        found = std::strstr(line, first) != nullptr && std::strstr(line, second) != nullptr;
+        break;
+    }
+    std::fclose(file);
+    return found;
+}
+
+/// Reads a small file of /proc; the number of bytes read.
+std::size_t read_small(const char* path, char* out, std::size_t capacity) {
+    const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return 0;
+    const ssize_t n = ::read(fd, out, capacity - 1);
+    ::close(fd);
+    const std::size_t bytes = n > 0 ? static_cast<std::size_t>(n) : 0;
+    out[bytes] = '\0';
+    return bytes;
+}
+
+/// The file the process runs, without its folder. The system's own name for a process is its main
+/// thread's, and programs rename that one. False where it cannot be told.
+bool program_name(char* out, std::size_t capacity) {
+    char path[4096];
+    const ssize_t bytes = ::readlink("/proc/self/exe", path, sizeof path - 1);
+    if (bytes <= 0) return false;
+    path[bytes] = '\0';
+    const char* slash = std::strrchr(path, '/');
+    const char* name = slash != nullptr ? slash + 1 : path;
+    const std::size_t length = ::strnlen(name, capacity - 1);
+    std::memcpy(out, name, length);
+    out[length] = '\0';
+    return true;
+}
+
+}  // namespace
+
+bool invariant_tsc() {
+#if defined(__x86_64__)
+    return file_contains_flags("/proc/cpuinfo", " constant_tsc", " nonstop_tsc");
+#else
+    return false;
+#endif
+}
+
+void describe_process(abi::RingHeader& h) {
+    char text[1024];
+    h.pid = static_cast<std::uint32_t>(::getpid());
+    if (!program_name(h.process_name, sizeof h.process_name) &&
+        read_small("/proc/self/comm", text, sizeof h.process_name) > 0) {
+        text[std::strcspn(text, "\n")] = '\0';
+        std::memcpy(h.process_name, text, std::strlen(text) + 1);
+    }
+    // Field 22 counted after the command in parentheses, which may itself hold spaces and
+    // parentheses.
+    read_small("/proc/self/stat", text, sizeof text);
+    if (const char* rest = std::strrchr(text, ')')) {
+        unsigned long long start = 0;
+        if (std::sscanf(
+                rest + 1,
+                " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+                &start) == 1)
+            h.process_start = start;
+    }
+    const std::size_t n = read_small("/proc/sys/kernel/random/boot_id", text, sizeof text);
+    std::size_t digits = 0;
+    for (std::size_t i = 0; i < n && digits < 32; ++i) {
+        const char c = text[i];
+        const int value = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+        if (value < 0) continue;
+        h.boot_id[digits / 2] = static_cast<std::uint8_t>(h.boot_id[digits / 2] << 4 | value);
+        ++digits;
+    }
+}
+
+}  // namespace gs::detail

@@ -1,0 +1,43 @@
+// Command: what panels say. Every action of the studio is a named command with text arguments;
+// menus, palette, keys, scripts
+// (--script FILE) and the command line give the same ones. app/commands/commands.cpp holds the
+// table and carries them out.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gs {
+
+/// One row of the command table, as menus, palette and help page show it.
+struct CommandInfo {
+    std::string name;       ///< "train.pause"
+    std::string title;      ///< "Pause training"
+    std::string menu;       ///< "Training"; empty: palette and scripts only
+    std::string key;        ///< "Space", "Ctrl+P"; empty: none
+    std::string arguments;  ///< "STEP", "PATH [WIDTH HEIGHT]"; empty: none
+    std::string help;       ///< one sentence
+};
+
+/// Commands given in this UI frame, in order, plus the table for those who list them.
+class Commands {
+  public:
+    explicit Commands(std::span<const CommandInfo> table = {}) : table_(table) {}
+    void push(std::string name, std::vector<std::string> arguments = {}) {
+        given_.emplace_back(std::move(name), std::move(arguments));
+    }
+    std::span<const CommandInfo> table() const { return table_; }
+    std::vector<std::pair<std::string, std::vector<std::string>>> take() {
+        return std::exchange(given_, {});
+    }
+
+  private:
+    std::span<const CommandInfo> table_;
+    std::vector<std::pair<std::string, std::vector<std::string>>> given_;
+};
+
+}  // namespace gs

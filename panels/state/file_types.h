@@ -1,0 +1,25 @@
+// What files there are that can be opened or written, as the app knows it
+// (app/commands/file_types.cpp asks the readers themselves), for browsers of files.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace gs {
+
+enum class FileKind { folder, capture, splats, checkpoint, trace, other };
+
+/// A format that splats can be written in.
+struct WrittenFormat {
+    std::string description;  ///< "SPZ"
+    std::string extension;    ///< ".spz"
+};
+
+struct FileTypes {
+    /// By content where that tells; called from a thread of its own, for each entry of a folder.
+    std::function<FileKind(const std::string& path)> kind_of;
+    std::vector<WrittenFormat> written;
+};
+
+}  // namespace gs

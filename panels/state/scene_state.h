@@ -1,0 +1,77 @@
+// What goes on around the open scene, for the panels: work in the background, what it had to say,
+// what the doctor found, levels of detail, the Gaussian that is looked at. Parts of Snapshot.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/vec.h"
+#include "renderer/scene/finding.h"
+
+namespace gs {
+
+/// Work beside pictures and training. `name` is what "cancel NAME" takes.
+struct Activity {
+    std::string name;  ///< "load", "compare", "doctor", "mend", "export", "levels"
+    std::string what;  ///< "examining splats"
+    double share = 0;  ///< 0..1
+    double seconds = 0;
+};
+
+/// Something to tell until it was read: an error, or what became of a command.
+struct Notice {
+    std::uint64_t serial = 0;
+    bool error = false;
+    std::string text;
+    std::vector<std::string> lines;  ///< details: what a format lost
+};
+
+/// Memory against what there is. `fits`: Gaussians that could be trained at most, 0: all of the
+/// cap.
+struct MemoryRoom {
+    std::uint64_t free_bytes = 0;  ///< 0: unknown
+    std::uint64_t fits = 0;
+};
+
+struct DoctorReport {
+    std::uint64_t serial = 0;  ///< counts examinations
+    std::vector<Finding> findings;
+    bool planned = false;  ///< the plans below are filled
+    MemoryPlan now, at_cap;
+    std::uint64_t photo_bytes = 0;
+    int width = 0, height = 0;  ///< of the pictures the plan is for
+    MemoryRoom host, device;
+    double seconds = 0;     ///< what examining took
+    bool can_mend = false;  ///< false: a training run, a streamed set
+    std::vector<std::string>
+        mended;  ///< fixes applied, oldest first; doctor.undo takes the last one back
+    std::vector<std::string> changes;  ///< what they changed, one line each
+};
+
+/// A streamed set of levels, as it is drawn now.
+struct LevelsState {
+    struct Level {
+        std::size_t regions = 0;   ///< drawn at this level
+        std::uint64_t drawn = 0;   ///< Gaussians of them
+        std::uint64_t stored = 0;  ///< Gaussians of the whole scene at this level
+    };
+    std::vector<Level> levels;      ///< finest first
+    std::uint64_t environment = 0;  ///< Gaussians that belong to every level
+    std::uint64_t drawn = 0;
+    double pixels = 0;         ///< how far apart Gaussians may lie, after the budget widened it
+    std::size_t files = 0;     ///< read so far
+    std::size_t files_of = 0;  ///< of so many
+    bool over_budget = false;  ///< even the coarsest level is
+};
+
+/// A Gaussian that was asked for by its row.
+struct MarkedGaussian {
+    std::uint64_t row = 0;
+    Vec3f mean{};
+    std::array<Vec3f, 3> axes{};  ///< one standard deviation along each
+    float opacity = 0;
+};
+
+}  // namespace gs

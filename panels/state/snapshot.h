@@ -1,0 +1,200 @@
+// Snapshot: everything panels may know, for one UI frame. The engine publishes immutable parts
+// (shared_ptr<const ...>) through Latest<>; the app assembles them. Panels read it, keep only their
+// own view state, and answer with Commands.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/record/stage.h"
+#include "base/vec.h"
+#include "panels/state/file_types.h"
+#include "panels/state/scene_state.h"
+#include "renderer/maps/view.h"
+#include "renderer/scene/camera.h"
+#include "renderer/scene/image.h"
+
+namespace gs {
+
+class TraceStore;  // profiler/store/store.h
+
+struct CurvePoint {
+    float step, value;
+};
+/// A change made while training, drawn as a mark on every curve.
+struct CurveMark {
+    std::uint64_t step;
+    std::string text;  ///< "lr_means 0.00016 -> 0.0002"
+};
+struct Curves {
+    std::vector<CurvePoint> loss, train_psnr, gaussians, step_ms, test_psnr, test_ssim, lr_means;
+    std::vector<CurveMark> marks;
+};
+
+enum class RunState { empty, loading, ready, training, paused, finished, failed };
+inline constexpr std::array<const char*, 7> kRunStateNames{
+    "empty", "loading", "ready", "training", "paused", "finished", "failed"};
+
+struct TrainingStatus {
+    RunState state = RunState::empty;
+    std::string message;  ///< what is being loaded, or why it failed
+    double progress = 0;  ///< 0..1 while loading
+    std::uint64_t step = 0, total_steps = 0, run_to = 0;
+    /// NaN: not known (yet); a device tells a step's loss a little later.
+    double loss = std::numeric_limits<double>::quiet_NaN(), train_psnr = loss, test_psnr = loss,
+           test_ssim = loss;
+    double step_ms = 0;  ///< mean of the last 50 steps
+    double eta_seconds = 0;
+    std::uint64_t gaussians = 0;
+    double viewer_share = 0;  ///< measured share of engine time spent on view frames, 0..1
+    std::string last_checkpoint;
+};
+
+/// One hyper-parameter as the Training panel shows it; edited with "train.set NAME VALUE".
+struct SettingRow {
+    std::string name, group, help;
+    double value = 0, min = 0, max = 1;
+    bool integer = false, logarithmic = false, live = false;
+};
+
+struct CameraRow {
+    std::size_t view = 0;
+    std::string name;
+    bool test = false;
+    Camera camera;
+    int times_sampled = 0;
+    double psnr = 0, ssim = 0, loss = 0;  ///< newest; NaN: not measured yet
+    std::vector<CurvePoint> psnr_history, loss_history;
+};
+
+struct Histogram {
+    std::string name, unit;  ///< "opacity", "scale"
+    double lo = 0, hi = 1;
+    bool logarithmic = false;
+    std::vector<float> counts;
+};
+struct MemoryRow {
+    std::string category;
+    std::uint64_t bytes = 0;
+    bool device = false;  ///< in the GPU's memory, not the host's
+    std::uint64_t peak =
+        0;  ///< most that was ever in use of it (an arena's high-water mark), 0: not told
+};
+/// A GPU's memory as a whole.
+struct DeviceMemory {
+    std::uint64_t total_bytes = 0, free_bytes = 0;
+    std::uint64_t held_bytes = 0;  ///< allocated by this process
+};
+
+/// What a stage took against the least this machine needs for it. Bytes and operations are of one
+/// sample of the scope.
+struct StageCost {
+    Stage stage = Stage::other;
+    double measured_ms = std::numeric_limits<double>::quiet_NaN();  ///< NaN: not measured
+    double floor_ms =
+        std::numeric_limits<double>::quiet_NaN();  ///< NaN: nothing is known that limits it
+    double bytes = 0, operations = 0;              ///< 0: none, or not counted
+    std::string limit;     ///< what makes the floor: "memory", "arithmetic", "launch", ...
+    bool counted = false;  ///< bytes and operations follow from counts of these frames; false: from
+                           ///< a model's estimate
+    double ratio() const { return measured_ms / floor_ms; }
+};
+struct StageCosts {
+    std::string machine;  ///< "NVIDIA H200"
+    std::string sample;   ///< what one sample is: "iteration"
+    bool measured =
+        false;  ///< the ceilings were measured on this machine; false: they are from its data sheet
+    double bytes_per_second = std::numeric_limits<double>::quiet_NaN();
+    double operations_per_second = std::numeric_limits<double>::quiet_NaN();
+    std::vector<StageCost> stages;
+};
+struct SceneInfo {
+    std::string name, path, format;
+    std::uint64_t gaussians = 0;
+    int sh_degree = 0;
+    Vec3f lo{}, hi{};   ///< bounds of the means
+    double extent = 1;  ///< radius of the cameras, or of the bounds
+    Vec3f center{};
+    Vec3f up{0, -1, 0};  ///< world direction that is up, from the cameras
+    std::size_t train_views = 0, test_views = 0, points = 0;
+    std::vector<std::string> skipped, notes;
+    std::vector<Histogram> histograms;  ///< opacity, scale, anisotropy, SH energy
+    std::vector<MemoryRow> memory;
+};
+
+/// The colour of one pixel of the frame, where the panels cannot see it themselves.
+struct PixelColor {
+    int x = -1, y = -1;
+    std::array<std::uint8_t, 4> rgba{};
+};
+
+/// A trace that the timeline and the panels beside it can show: this session, an opened file, an
+/// attached process.
+struct TraceEntry {
+    std::uint64_t id = 0;  ///< stays the same while it is open
+    std::string name;      ///< "this session", "run.pftrace", "python train.py (1234)"
+    std::string detail;    ///< a file's path; what else is known
+    std::string problem;   ///< why it could not be opened, or why nothing comes any more; empty:
+                           ///< nothing is wrong
+    const TraceStore* store = nullptr;  ///< null while it is read; read by the UI thread only
+    double progress = 1;                ///< below 1 while it is read; NaN: how far is not known
+    bool live = false;                  ///< grows
+    bool own = false;                   ///< this session: it cannot be closed
+};
+
+struct Snapshot {
+    std::shared_ptr<const SceneInfo> scene;
+    std::shared_ptr<const SceneInfo> other;  ///< the second scene, null: none is open
+    std::shared_ptr<const Curves> curves;
+    std::shared_ptr<const std::vector<CameraRow>> cameras;
+    std::shared_ptr<const std::vector<SettingRow>> settings;
+    std::shared_ptr<const ViewFrame> frame;
+    TrainingStatus training;
+    ViewSettings view;
+    std::vector<Activity> activities;            ///< longest running first
+    std::vector<Notice> notices;                 ///< oldest first
+    std::shared_ptr<const DoctorReport> doctor;  ///< null: not examined yet
+    std::shared_ptr<const LevelsState> levels;   ///< null: the scene has no levels
+    std::shared_ptr<const MarkedGaussian> marked;
+    Camera camera;                      ///< the viewport's camera now (the frame's may be older)
+    const TraceStore* trace = nullptr;  ///< of this session; read by the UI thread only
+    std::vector<TraceEntry>
+        traces;  ///< everything that can be shown, this session first; empty: only `trace`
+    std::uint64_t shown_trace = 0;                ///< TraceEntry::id
+    std::shared_ptr<const FileTypes> file_types;  ///< null: every file is just a file
+    std::vector<std::string> recent;              ///< paths opened lately
+    std::string backend, device;                  ///< "CPU (AVX3_SPR, 2 threads)", "Intel Xeon ..."
+    std::string
+        present_path;  ///< how pictures get from the GPU to the screen: "interop"; empty: not used
+    std::optional<DeviceMemory> device_memory;
+    std::shared_ptr<const StageCosts> costs;
+    std::uint64_t process_bytes = 0;  ///< resident memory of the process, 0: unknown
+    std::uint64_t machine_bytes = 0;  ///< memory of the machine (or its container), 0: unknown
+    double ui_fps = 0, ui_ms = 0;
+    std::uint64_t dropped_records = 0;
+    std::uint64_t frame_texture = 0;  ///< GL name of the viewport texture
+    std::uint64_t second_texture =
+        0;  ///< GL name of what the picture is compared with: photo or second scene; 0: none
+    PixelColor frame_pixel;  ///< under the mouse, of a frame whose picture is in device memory
+    double ui_scale = 1;
+
+    const TraceEntry* shown_entry() const {
+        for (const TraceEntry& entry : traces)
+            if (entry.id == shown_trace) return &entry;
+        return nullptr;
+    }
+    /// The trace that timeline, find, statistics, flame graph, compare and insights look at; null:
+    /// none (yet).
+    const TraceStore* shown() const {
+        const TraceEntry* entry = shown_entry();
+        return entry ? entry->store : trace;
+    }
+};
+
+}  // namespace gs

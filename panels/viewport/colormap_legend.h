@@ -1,0 +1,18 @@
+// The legend of a colormap: a bar with ticks, values and unit, drawn over a picture. Called by the
+// viewport.
+#pragma once
+
+#include <imgui.h>
+
+#include <string_view>
+
+#include "panels/state/snapshot.h"
+
+namespace gs {
+
+/// Draws it with its top right corner at `corner`, `height` pixels high; `mark`: a value pointed
+/// at, NaN for none.
+void draw_colormap_legend(ImDrawList& list, ImVec2 corner, float height, Colormap map, double lo,
+                          double hi, bool logarithmic, std::string_view unit, double mark);
+
+}  // namespace gs

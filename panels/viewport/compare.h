@@ -1,0 +1,50 @@
+// The picture and what it is compared with, the photo or a second scene: where both lie in the
+// viewport, and drawing them one beside the other, split, or one instead of the other. Called by
+// the viewport, also for screenshots.
+#pragma once
+
+#include <algorithm>
+
+#include "panels/viewport/overlays.h"
+
+namespace gs {
+
+/// Where the two pictures lie: the same place unless they are beside each other.
+struct PicturePlaces {
+    PictureRect room, other_room;  ///< what each may fill
+    PictureRect picture, other;    ///< the pictures themselves
+    bool beside = false;
+    bool split = false;          ///< there is another one to the right of `divider`
+    bool other_instead = false;  ///< only the other one is shown
+    float divider = 0;           ///< x of the split
+
+    /// The picture that a point lies in; `picture` when in none.
+    const PictureRect& under(ImVec2 point) const {
+        return beside && other.contains(point) ? other : picture;
+    }
+};
+PicturePlaces places_of(const Snapshot& snapshot, PictureRect room);
+
+/// Pixels between two pictures beside each other.
+inline constexpr int kPictureGap = 2;
+/// How wide a viewport is whose pictures are `one` pixels wide, and the reverse.
+inline int pictures_width(const ViewSettings& view, int one) {
+    return view.compare == Compare::beside ? 2 * one + kPictureGap : one;
+}
+inline int picture_width(const ViewSettings& view, int all) {
+    return view.compare == Compare::beside ? std::max(1, (all - kPictureGap) / 2) : all;
+}
+
+/// The frame that `picture` shows: the snapshot's, or the second scene's where that is shown
+/// instead.
+const ViewFrame& shown_frame(const Snapshot& snapshot, const PicturePlaces& places);
+
+/// Both pictures, without what lies over them. `bright`: the divider is pointed at.
+void draw_pictures(ImDrawList& list, const Snapshot& snapshot, const PicturePlaces& places,
+                   bool bright);
+
+/// Overlays of both pictures: draw_viewport_overlays() with the places filled in.
+void draw_overlays(ImDrawList& list, const Snapshot& snapshot, const PicturePlaces& places,
+                   OverlayState state);
+
+}  // namespace gs

@@ -1,0 +1,260 @@
+#include "panels/viewport/overlays.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/format.h"
+#include "panels/viewport/colormap_legend.h"
+#include "panels/viewport/marked_gaussian.h"
+#include "panels/widgets/theme.h"
+
+namespace gs {
+namespace {
+
+constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
+
+bool has_map(const ViewFrame& frame) {
+    return frame.map.width > 0 && frame.map.height > 0 && frame.map.channels > 0;
+}
+
+ImVec2 on_screen(PictureRect picture, const Camera& camera, Pixel p) {
+    return {picture.a.x +
+                static_cast<float>(std::clamp(p.x / camera.width, -50.0, 50.0)) * picture.width(),
+            picture.a.y + static_cast<float>(std::clamp(p.y / camera.height, -50.0, 50.0)) *
+                              picture.height()};
+}
+
+void draw_frusta(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& frame,
+                 PictureRect picture, const OverlayState& state) {
+    const FrustumLines* bright = nullptr;
+    const auto frusta = frusta_in(snapshot, frame);
+    const auto draw = [&](const FrustumLines& one, ImU32 color, float thickness) {
+        for (const auto& [p, q] : one.lines)
+            list.AddLine(on_screen(picture, frame.camera, p), on_screen(picture, frame.camera, q),
+                         color, thickness);
+    };
+    for (const FrustumLines& one : frusta) {
+        if (state.hovered_camera == one.row)
+            bright = &one;
+        else
+            draw(one,
+                 with_alpha(
+                     (*snapshot.cameras)[one.row].test ? kTestCameraColor : kTrainCameraColor, 130),
+                 1);
+    }
+    if (!bright) return;
+    const CameraRow& row = (*snapshot.cameras)[bright->row];
+    draw(*bright, IM_COL32_WHITE, 2);
+    std::string words = row.name + (row.test ? " (test)" : "");
+    if (std::isfinite(row.psnr)) words += fmt::format(", {:.2f} dB", row.psnr);
+    ImVec2 at = on_screen(picture, frame.camera, bright->label);
+    at.x = std::clamp(
+        at.x, picture.a.x,
+        std::max(picture.a.x, picture.b.x - ImGui::CalcTextSize(words.c_str()).x - em()));
+    at.y =
+        std::clamp(at.y - 1.6F * em(), picture.a.y, std::max(picture.a.y, picture.b.y - 2 * em()));
+    draw_chip(list, at, words, row.test ? kTestCameraColor : kTextColor);
+}
+
+void draw_mark(ImDrawList& list, const MarkedGaussian& marked, const Camera& camera,
+               PictureRect picture) {
+    for (const auto& [p, q] : outline_of(marked, camera)) {
+        const ImVec2 a = on_screen(picture, camera, p), b = on_screen(picture, camera, q);
+        list.AddLine(a, b, kWindowColor, 3);
+        list.AddLine(a, b, kWarningColor, 1.5F);
+    }
+    const auto centre = project_point(camera, {marked.mean.x, marked.mean.y, marked.mean.z}, 1e-3);
+    if (!centre) return;
+    const ImVec2 at = on_screen(picture, camera, *centre);
+    list.AddCircle(at, 0.35F * em(), kWarningColor, 0, 2);  // seen however small it is
+    draw_chip(list, {at.x + 0.7F * em(), at.y - 0.7F * em()}, words_of(marked), kWarningColor);
+}
+
+void draw_tile_grid(ImDrawList& list, const ViewFrame& frame, PictureRect picture) {
+    const float cell = static_cast<float>(frame.map_cell) * picture.width() /
+                       static_cast<float>(frame.camera.width);
+    if (frame.map_cell < 2 || !(cell >= 4)) return;
+    const ImU32 color = IM_COL32(255, 255, 255, 40);
+    for (float x = picture.a.x + cell; x < picture.b.x; x += cell)
+        list.AddLine({x, picture.a.y}, {x, picture.b.y}, color);
+    for (float y = picture.a.y + cell; y < picture.b.y; y += cell)
+        list.AddLine({picture.a.x, y}, {picture.b.x, y}, color);
+}
+
+/// The world's axes as the camera sees them, in a corner.
+void draw_axes(ImDrawList& list, const Camera& camera, PictureRect picture) {
+    const float length = 1.5F * em();
+    const ImVec2 origin{picture.a.x + 2.2F * em(), picture.b.y - 2.4F * em()};
+    struct Axis {
+        const char* name;
+        ImU32 color;
+        double x, y, z;
+    };
+    const auto& m = camera.rotation.m;
+    std::array<Axis, 3> axes{{{"x", color_rgb(0xe8704f), m[0][0], m[1][0], m[2][0]},
+                              {"y", color_rgb(0x7fc97f), m[0][1], m[1][1], m[2][1]},
+                              {"z", color_rgb(0x5aa9f0), m[0][2], m[1][2], m[2][2]}}};
+    std::sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.z > b.z; });
+    for (const Axis& axis : axes) {
+        const ImVec2 end{origin.x + length * static_cast<float>(axis.x),
+                         origin.y + length * static_cast<float>(axis.y)};
+        list.AddLine(origin, end, axis.color, 2);
+        list.AddText({end.x + 2, end.y - 0.6F * em()}, axis.color, axis.name);
+    }
+}
+
+/// Where two scenes are compared, how good this one is stands first: there is little room.
+std::string facts_of(const ViewFrame& frame) {
+    std::vector<std::string> words{fmt::format("{} x {}", frame.camera.width, frame.camera.height)};
+    if (frame.step > 0) words.push_back("step " + format_count(static_cast<double>(frame.step)));
+    if (frame.milliseconds > 0) words.push_back(format_ms(frame.milliseconds));
+    if (frame.visible > 0)
+        words.push_back(format_count(static_cast<double>(frame.visible)) + " visible");
+    if (frame.isects > 0)
+        words.push_back(format_short(static_cast<double>(frame.isects)) + " isects");
+    if (frame.psnr > 0 && frame.name.empty())
+        words.push_back(fmt::format("{:.2f} dB", frame.psnr));
+    else if (frame.psnr > 0)
+        words.insert(words.begin(), fmt::format("{:.2f} dB to the photo", frame.psnr));
+    return fmt::format("{}", fmt::join(words, "  "));
+}
+
+std::string statistics_of(const ViewFrame& frame) {
+    const auto n = [](double v) { return format_compact(v); };
+    return fmt::format("min {}  p50 {}  mean {}  p95 {}  max {} {}", n(frame.map_min),
+                       n(frame.map_p50), n(frame.map_mean), n(frame.map_p95), n(frame.map_max),
+                       frame.unit);
+}
+
+/// How near the two scenes' pictures are.
+std::string nearness_of(const ViewFrame& frame) {
+    if (std::isnan(frame.psnr_between)) return {};
+    constexpr double kEqual = 199;  // dB; psnr_of() gives 200 for pictures that do not differ
+    if (frame.psnr_between > kEqual) return "A and B: the same picture";
+    std::string words = fmt::format("A and B: {:.2f} dB", frame.psnr_between);
+    if (std::isfinite(frame.ssim_between))
+        words += fmt::format("  SSIM {:.4f}", frame.ssim_between);
+    return words;
+}
+
+/// Name, facts and statistics of one picture, in lines from a corner of `room`. Returns the y below
+/// them.
+float draw_facts(ImDrawList& list, const ViewFrame& frame, PictureRect room, bool at_right) {
+    const float margin = 0.5F * em(), line = 1.7F * em();
+    float y = room.a.y + margin;
+    const auto put = [&](const std::string& words, ImU32 color) {
+        if (words.empty()) return;
+        const float width = ImGui::CalcTextSize(words.c_str()).x + 0.7F * em();
+        draw_chip(list,
+                  {at_right ? std::max(room.a.x, room.b.x - width - margin) : room.a.x + margin, y},
+                  words, color);
+        y += line;
+    };
+    const bool difference = frame.mode == ViewMode::error && frame.other;
+    if (!frame.name.empty())
+        put(difference ? frame.scene : frame.name + "  " + frame.scene, kTextColor);
+    put(facts_of(frame), kDimColor);
+    if (has_map(frame)) put(statistics_of(frame), kDimColor);
+    return y;
+}
+
+}  // namespace
+
+PictureRect letterbox(PictureRect room, int width, int height) {
+    if (width <= 0 || height <= 0 || room.width() <= 0 || room.height() <= 0) return room;
+    const float scale = std::min(room.width() / static_cast<float>(width),
+                                 room.height() / static_cast<float>(height));
+    const ImVec2 size{std::round(scale * static_cast<float>(width)),
+                      std::round(scale * static_cast<float>(height))};
+    const ImVec2 a{std::floor(room.a.x + (room.width() - size.x) / 2),
+                   std::floor(room.a.y + (room.height() - size.y) / 2)};
+    return {a, {a.x + size.x, a.y + size.y}};
+}
+
+std::vector<FrustumLines> frusta_in(const Snapshot& snapshot, const ViewFrame& frame) {
+    if (!snapshot.view.frusta || !snapshot.cameras || !snapshot.scene) return {};
+    return visible_frusta(frame.camera, *snapshot.cameras,
+                          frustum_size(*snapshot.scene, snapshot.cameras->size()));
+}
+
+double map_value(const ViewFrame& frame, int x, int y) {
+    if (!has_map(frame) || x < 0 || y < 0 || frame.map_cell < 1) return kNoValue;
+    const int mx = x / frame.map_cell, my = y / frame.map_cell;
+    if (mx >= frame.map.width || my >= frame.map.height) return kNoValue;
+    return static_cast<double>(frame.map.at(0, mx, my));
+}
+
+namespace {
+
+/// A pixel's value or colour, in words; empty when it is not known.
+std::string value_text(const ViewFrame& frame, int x, int y, const PixelColor& read) {
+    if (has_map(frame)) return format_number(map_value(frame, x, y), 4) + " " + frame.unit;
+    if (frame.picture && read.x == x && read.y == y)
+        return fmt::format("RGB {} {} {}", read.rgba[0], read.rgba[1], read.rgba[2]);
+    if (frame.rgba.empty() || x < 0 || y < 0 || x >= frame.rgba.width || y >= frame.rgba.height)
+        return {};
+    const std::uint8_t* c = frame.rgba.at(x, y);
+    return fmt::format("RGB {} {} {}", c[0], c[1], c[2]);
+}
+
+}  // namespace
+
+std::string pixel_text(const ViewFrame& frame, int x, int y, const PixelColor& read) {
+    std::string words = fmt::format("({}, {})", x, y);
+    if (has_map(frame) && frame.map_cell > 1)
+        words += fmt::format("  tile ({}, {})", x / frame.map_cell, y / frame.map_cell);
+    const bool both = frame.other && frame.other->mode == frame.mode;
+    const std::string value = value_text(frame, x, y, read);
+    if (!value.empty()) words += (both ? "  " + frame.name : "") + "  " + value;
+    if (both) words += "  " + frame.other->name + "  " + value_text(*frame.other, x, y, {});
+    return words;
+}
+
+void draw_chip(ImDrawList& list, ImVec2 corner, const std::string& words, ImU32 color) {
+    const ImVec2 size = ImGui::CalcTextSize(words.c_str());
+    const float pad = 0.35F * em();
+    list.AddRectFilled(corner, {corner.x + size.x + 2 * pad, corner.y + size.y + pad},
+                       with_alpha(kWindowColor, 205), 3);
+    list.AddText({corner.x + pad, corner.y + pad / 2}, color, words.c_str());
+}
+
+void draw_viewport_overlays(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& frame,
+                            PictureRect picture, const OverlayState& state) {
+    list.PushClipRect(picture.a, picture.b, true);
+    if (snapshot.view.tile_grid) draw_tile_grid(list, frame, picture);
+    draw_frusta(list, snapshot, frame, picture, state);
+    if (snapshot.marked) draw_mark(list, *snapshot.marked, frame.camera, picture);
+    if (snapshot.view.overlays) draw_axes(list, frame.camera, picture);
+    list.PopClipRect();
+    if (!snapshot.view.overlays) return;
+    // Facts and legend stand at the edges of the whole viewport: beside a narrow picture, over a
+    // wide one.
+    const PictureRect room = state.room.value_or(picture);
+    list.PushClipRect(room.a, room.b, true);
+    draw_facts(list, frame, room, false);
+    float legend_top = room.a.y + 0.5F * em();
+    const bool same_room = state.other_room && state.other_room->a.x == room.a.x;
+    if (state.other_room && frame.other) {
+        list.PushClipRect(state.other_room->a, state.other_room->b, false);
+        const float below = draw_facts(list, *frame.other, *state.other_room, same_room);
+        list.PopClipRect();
+        if (same_room) legend_top = below + 0.3F * em();
+    }
+    if (has_map(frame)) {
+        const float height = std::min(16 * em(), 0.6F * room.height());
+        if (height > 6 * em())
+            draw_colormap_legend(list, {room.b.x - 0.5F * em(), legend_top}, height, frame.colormap,
+                                 frame.range_lo, frame.range_hi, frame.logarithmic, frame.unit,
+                                 state.mark);
+    }
+    list.PopClipRect();
+    const std::string nearness = nearness_of(frame);
+    if (nearness.empty()) return;
+    const float middle = (room.a.x + (state.other_room ? *state.other_room : room).b.x) / 2;
+    const float width = ImGui::CalcTextSize(nearness.c_str()).x + 0.7F * em();
+    draw_chip(list, {middle - width / 2, room.b.y - 2 * em()}, nearness, kAccentColor);
+}
+
+}  // namespace gs

@@ -1,0 +1,55 @@
+// What is drawn over the viewport's picture: legend, capture cameras, tile grid, axes, facts about
+// the picture. Called by the viewport, and by the app for screenshots with overlays.
+#pragma once
+
+#include <imgui.h>
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "panels/state/snapshot.h"
+#include "panels/viewport/frusta.h"
+
+namespace gs {
+
+/// The picture on the screen: corners, and the frame it shows.
+struct PictureRect {
+    ImVec2 a{}, b{};
+    float width() const { return b.x - a.x; }
+    float height() const { return b.y - a.y; }
+    bool contains(ImVec2 p) const { return p.x >= a.x && p.x < b.x && p.y >= a.y && p.y < b.y; }
+};
+
+/// The largest rectangle of width : height in the middle of `room`.
+PictureRect letterbox(PictureRect room, int width, int height);
+
+struct OverlayState {
+    std::optional<std::size_t> hovered_camera;  ///< row drawn bright, with its name
+    double mark =
+        std::numeric_limits<double>::quiet_NaN();  ///< value under the mouse, shown in the legend
+    std::optional<PictureRect> room;  ///< where texts may stand when not on the picture alone
+    std::optional<PictureRect>
+        other_room;  ///< the same for the second scene, where that is shown too
+};
+
+/// Everything that ViewSettings::overlays, frusta and tile_grid ask for, over `picture` showing
+/// `frame`.
+void draw_viewport_overlays(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& frame,
+                            PictureRect picture, const OverlayState& state);
+
+/// The cameras of `snapshot` as seen in `frame`; empty when they are switched off.
+std::vector<FrustumLines> frusta_in(const Snapshot& snapshot, const ViewFrame& frame);
+
+/// What the pixel (x, y) of the frame holds, in words: value and unit of a map, or the colour; the
+/// same of the scene it is compared with. `read`: that pixel's colour where the frame's picture is
+/// in device memory.
+std::string pixel_text(const ViewFrame& frame, int x, int y, const PixelColor& read = {});
+/// The map's value at a pixel; NaN where there is none.
+double map_value(const ViewFrame& frame, int x, int y);
+
+/// A short text on a dark chip.
+void draw_chip(ImDrawList& list, ImVec2 corner, const std::string& words, ImU32 color);
+
+}  // namespace gs

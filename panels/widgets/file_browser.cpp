@@ -1,0 +1,316 @@
+#include "panels/widgets/file_browser.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+#include <imgui_stdlib.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+
+#include "base/format.h"
+#include "panels/widgets/fuzzy.h"
+#include "panels/widgets/widgets.h"
+
+namespace gs {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::size_t kMostEntries = 20000;
+
+FileBrowser::Entry entry_of(const fs::directory_entry& item, const FileTypes* types) {
+    FileBrowser::Entry entry;
+    entry.name = item.path().filename().string();
+    struct stat found {};
+    if (::stat(item.path().c_str(), &found) != 0) return entry;
+    entry.is_folder = S_ISDIR(found.st_mode);
+    entry.modified = found.st_mtime;
+    if (!entry.is_folder) entry.bytes = static_cast<std::uint64_t>(found.st_size);
+    if (!entry.is_folder && !S_ISREG(found.st_mode)) return entry;  // a pipe would wait for ever
+    entry.kind = types && types->kind_of ? types->kind_of(item.path().string()) : FileKind::other;
+    if (entry.is_folder && entry.kind == FileKind::other) entry.kind = FileKind::folder;
+    return entry;
+}
+
+bool pressed(ImGuiKey key) { return ImGui::IsKeyPressed(ImGui::GetKeyIndex(key)); }
+
+/// The folder above, or the same at the root.
+std::string parent_of(const std::string& folder) { return fs::path(folder).parent_path().string(); }
+
+}  // namespace
+
+std::string format_date(std::int64_t seconds) {
+    if (seconds <= 0) return "-";
+    const std::time_t time = seconds;
+    std::tm local{};
+    char words[32] = "";
+    if (!localtime_r(&time, &local) ||
+        std::strftime(words, sizeof words, "%d %b %Y %H:%M", &local) == 0)
+        return "-";
+    return words;
+}
+
+const char* name_of(FileKind kind) {
+    constexpr const char* kNames[] = {"folder", "capture", "splats", "checkpoint", "trace", ""};
+    return kNames[static_cast<std::size_t>(kind)];
+}
+
+FileBrowser::~FileBrowser() {
+    if (stop_) *stop_ = true;  // the future waits for its thread
+}
+
+FileBrowser::Listing FileBrowser::read(const std::string& path, const FileTypes* types,
+                                       const std::atomic<bool>& stop) {
+    Listing out;
+    std::error_code error;
+    const fs::path wanted = fs::weakly_canonical(fs::absolute(path, error), error);
+    fs::directory_iterator items(wanted, fs::directory_options::skip_permission_denied, error);
+    if (error) {
+        out.problem = path + ": " + error.message();
+        return out;
+    }
+    out.folder = wanted.string();
+    for (; items != fs::directory_iterator() && !stop; items.increment(error)) {
+        if (error) break;
+        if (items->path().filename().string().starts_with('.')) continue;
+        if (out.entries.size() < kMostEntries)
+            out.entries.push_back(entry_of(*items, types));
+        else
+            ++out.left_out;
+    }
+    return out;
+}
+
+void FileBrowser::enter(const std::string& path, std::shared_ptr<const FileTypes> types) {
+    if (stop_) *stop_ = true;
+    types_ = std::move(types);
+    stop_ = std::make_shared<std::atomic<bool>>(false);
+    reading_ = std::async(std::launch::async, [path, types = types_, stop = stop_] {
+        return read(path, types.get(), *stop);
+    });
+    // Most folders are read before the next frame.
+    if (reading_.wait_for(std::chrono::milliseconds(20)) == std::future_status::ready) update();
+}
+
+void FileBrowser::update() {
+    if (!reading_.valid() ||
+        reading_.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+        return;
+    Listing listing = reading_.get();
+    problem_ = listing.problem;
+    if (!problem_.empty()) return;
+    const bool another = listing.folder != folder_;
+    came_from_ = another      ? fs::path(folder_).filename().string()
+                 : selected() ? selected()->name
+                              : std::string();
+    if (another) filter.clear();
+    folder_ = typed_ = listing.folder;
+    entries_ = std::move(listing.entries);
+    left_out_ = listing.left_out;
+    arranged_ = false;
+    arrange();
+}
+
+void FileBrowser::settle() {
+    if (reading_.valid()) reading_.wait();
+    update();
+}
+
+/// What is shown, in which order; the row that was come from, or else the first one, is stood on.
+void FileBrowser::arrange() {
+    if (arranged_ && arranged_filter_ == filter && arranged_openable_ == openable_only) return;
+    const std::string stood_on = came_from_.empty() && selected() ? selected()->name : came_from_;
+    shown_.clear();
+    for (std::size_t i = 0; i < entries_.size(); ++i)
+        if ((!openable_only || entries_[i].kind != FileKind::other) &&
+            contains_text(entries_[i].name, filter))
+            shown_.push_back(i);
+    std::stable_sort(shown_.begin(), shown_.end(), [&](std::size_t i, std::size_t j) {
+        const Entry &a = entries_[i], &b = entries_[j];
+        if (a.is_folder != b.is_folder) return a.is_folder;
+        const int order =
+            column_ == Column::size   ? (a.bytes < b.bytes ? -1 : a.bytes > b.bytes)
+            : column_ == Column::date ? (a.modified < b.modified ? -1 : a.modified > b.modified)
+            : column_ == Column::kind ? static_cast<int>(a.kind) - static_cast<int>(b.kind)
+                                      : 0;
+        if (order != 0) return descending_ ? order > 0 : order < 0;
+        return descending_ && column_ == Column::name ? b.name < a.name : a.name < b.name;
+    });
+    selected_ = shown_.empty() ? -1 : 0;
+    for (std::size_t row = 0; row < shown_.size(); ++row)
+        if (entries_[shown_[row]].name == stood_on) selected_ = static_cast<int>(row);
+    came_from_.clear();
+    scroll_ = true;
+    arranged_ = true;
+    arranged_filter_ = filter;
+    arranged_openable_ = openable_only;
+}
+
+const FileBrowser::Entry* FileBrowser::selected() const {
+    const bool any = selected_ >= 0 && static_cast<std::size_t>(selected_) < shown_.size();
+    return any && shown_[static_cast<std::size_t>(selected_)] < entries_.size()
+               ? &entries_[shown_[static_cast<std::size_t>(selected_)]]
+               : nullptr;
+}
+
+std::string FileBrowser::path_of(const Entry& entry) const {
+    return (fs::path(folder_) / entry.name).string();
+}
+
+std::optional<std::string> FileBrowser::activate(const Entry& entry) {
+    if (entry.kind == FileKind::folder) {
+        enter(path_of(entry), types_);
+        return std::nullopt;
+    }
+    return path_of(entry);
+}
+
+void FileBrowser::draw_path() {
+    if (ImGui::Button("Up")) enter(parent_of(folder_), types_);
+    tooltip("The folder above (Backspace)");
+    ImGui::SameLine();
+    const char* home = std::getenv("HOME");
+    if (home && ImGui::Button("Home")) enter(home, types_);
+    if (home) ImGui::SameLine();
+    if (ImGui::Button("Refresh")) enter(folder_, types_);
+    ImGui::SetNextItemWidth(-1);
+    if (ImGui::InputText("##folder", &typed_, ImGuiInputTextFlags_EnterReturnsTrue))
+        enter(typed_, types_);
+    tooltip("A folder to go to");
+}
+
+void FileBrowser::draw_filter() {
+    const char* label = "openable";
+    const float check = ImGui::GetFrameHeight() + ImGui::CalcTextSize(label).x + em();
+    if (focus_filter) ImGui::SetKeyboardFocusHere();
+    focus_filter = false;
+    ImGui::SetNextItemWidth(std::max(4 * em(), ImGui::GetContentRegionAvail().x - check));
+    ImGui::InputTextWithHint("##filter", "filter by name", &filter);
+    ImGui::SameLine();
+    ImGui::Checkbox(label, &openable_only);
+    tooltip("Only folders and what can be opened, told by content");
+}
+
+/// Moves the row stood on; the row to activate, -1: none.
+int FileBrowser::keyboard() {
+    if (!ImGui::IsWindowFocused(ImGuiFocusedFlags_ChildWindows) || shown_.empty()) return -1;
+    const int last = static_cast<int>(shown_.size()) - 1, before = selected_;
+    if (pressed(ImGuiKey_DownArrow)) ++selected_;
+    if (pressed(ImGuiKey_UpArrow)) --selected_;
+    if (pressed(ImGuiKey_PageDown)) selected_ += 10;
+    if (pressed(ImGuiKey_PageUp)) selected_ -= 10;
+    selected_ = std::clamp(selected_, 0, last);
+    scroll_ = scroll_ || selected_ != before;
+    return pressed(ImGuiKey_Enter) && !ImGui::GetIO().KeyCtrl ? selected_ : -1;
+}
+
+void FileBrowser::sort_as_asked() {
+    ImGuiTableSortSpecs* specs = ImGui::TableGetSortSpecs();
+    if (!specs || !specs->SpecsDirty || specs->SpecsCount < 1) return;
+    column_ = static_cast<Column>(specs->Specs->ColumnIndex);
+    descending_ = specs->Specs->SortDirection == ImGuiSortDirection_Descending;
+    specs->SpecsDirty = false;
+    arranged_ = false;
+    arrange();
+}
+
+void FileBrowser::draw_row(int row,
+                           const std::function<void(const std::string&, const Entry&)>& menu,
+                           int& activated) {
+    const Entry& entry = entries_[shown_[static_cast<std::size_t>(row)]];
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    ImGui::PushID(row);
+    const ImGuiSelectableFlags flags =
+        ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowDoubleClick;
+    if (ImGui::Selectable("##entry", row == selected_, flags)) {
+        selected_ = row;
+        if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) activated = row;
+    }
+    if (row == selected_ && scroll_) ImGui::SetScrollHereY(), scroll_ = false;
+    if (menu && ImGui::BeginPopupContextItem("##entry menu")) {
+        selected_ = row;
+        if (entry.is_folder && ImGui::MenuItem("Go into this folder"))
+            enter(path_of(entry), types_);
+        menu(path_of(entry), entry);
+        ImGui::EndPopup();
+    }
+    ImGui::SameLine(0.3F * em());
+    const ImU32 color = entry.kind == FileKind::other    ? kFaintColor
+                        : entry.kind == FileKind::folder ? kTextColor
+                                                         : kAccentColor;
+    const std::string name = entry.name + (entry.is_folder ? "/" : "");
+    const std::string words = fitted(name, ImGui::GetContentRegionAvail().x);
+    colored_text(color, words);
+    if (words.size() != name.size()) tooltip(name);
+    ImGui::TableNextColumn();
+    dim_text(name_of(entry.kind));
+    ImGui::TableNextColumn();
+    if (!entry.is_folder) cell_right(format_bytes(static_cast<double>(entry.bytes)), kDimColor);
+    ImGui::TableNextColumn();
+    cell_right(fitted(format_date(entry.modified), ImGui::GetContentRegionAvail().x), kDimColor);
+    ImGui::PopID();
+}
+
+std::optional<std::string> FileBrowser::draw_list(
+    float height, const std::function<void(const std::string&, const Entry&)>& menu) {
+    int activated = keyboard();
+    const ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
+                                  ImGuiTableFlags_Sortable | ImGuiTableFlags_Resizable |
+                                  ImGuiTableFlags_Hideable;
+    if (!ImGui::BeginTable("##entries", 4, flags, {0, height})) return std::nullopt;
+    const bool narrow = ImGui::GetContentRegionAvail().x < 26 * em();
+    const ImGuiTableColumnFlags fixed = ImGuiTableColumnFlags_WidthFixed;
+    const ImGuiTableColumnFlags spare = fixed | (narrow ? ImGuiTableColumnFlags_DefaultHide : 0);
+    ImGui::TableSetupScrollFreeze(0, 1);
+    ImGui::TableSetupColumn("name",
+                            ImGuiTableColumnFlags_WidthStretch | ImGuiTableColumnFlags_DefaultSort);
+    ImGui::TableSetupColumn("kind", spare, 5.2F * em());
+    ImGui::TableSetupColumn("size", fixed, 4.6F * em());
+    ImGui::TableSetupColumn("changed", spare, 8.4F * em());
+    ImGui::TableHeadersRow();
+    sort_as_asked();
+    ImGuiListClipper clipper;
+    clipper.Begin(static_cast<int>(shown_.size()));
+    while (clipper.Step())
+        for (int row = clipper.DisplayStart; row < clipper.DisplayEnd; ++row)
+            draw_row(row, menu, activated);
+    if (scroll_ && selected_ >= 0) {  // beyond what was drawn
+        ImGui::SetScrollY(static_cast<float>(selected_) * ImGui::GetTextLineHeightWithSpacing());
+        scroll_ = false;
+    }
+    ImGui::EndTable();
+    if (activated < 0 || static_cast<std::size_t>(activated) >= shown_.size()) return std::nullopt;
+    const Entry entry = entries_[shown_[static_cast<std::size_t>(activated)]];
+    if (entry.kind == FileKind::other) return std::nullopt;
+    return activate(entry);
+}
+
+std::optional<std::string> FileBrowser::draw(
+    std::shared_ptr<const FileTypes> types, float height,
+    const std::function<void(const std::string&, const Entry&)>& menu) {
+    types_ = std::move(types);
+    update();
+    if (folder_.empty() && problem_.empty() && !busy()) enter(".", types_);
+    draw_path();
+    draw_filter();
+    if (!problem_.empty()) {
+        ImGui::PushTextWrapPos(0);
+        colored_text(kWarningColor, problem_);
+        ImGui::PopTextWrapPos();
+    }
+    if (busy()) dim_text("reading the folder ...");
+    if (left_out_ > 0)
+        dim_text(format_count(static_cast<double>(left_out_)) + " more are not listed");
+    arrange();
+    // Backspace belongs to a field that is typed into.
+    if (ImGui::IsWindowFocused(ImGuiFocusedFlags_ChildWindows) && !ImGui::GetIO().WantTextInput &&
+        pressed(ImGuiKey_Backspace))
+        enter(parent_of(folder_), types_);
+    return draw_list(height, menu);
+}
+
+}  // namespace gs

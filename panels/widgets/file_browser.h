@@ -1,0 +1,102 @@
+// FileBrowser: a folder's content with kind, size and date, narrowed by name and to what can be
+// opened, sorted by any column, walked by mouse or keyboard. A folder is read on a thread of its
+// own, when it is entered or refreshed. Used by the Files panel and by the file dialog.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "panels/state/file_types.h"
+
+namespace gs {
+
+class FileBrowser {
+  public:
+    struct Entry {
+        std::string name;
+        FileKind kind = FileKind::other;
+        bool is_folder = false;
+        std::uint64_t bytes = 0;
+        std::int64_t modified = 0;  ///< seconds since 1970
+    };
+    enum class Column { name, kind, size, date };
+
+    FileBrowser() = default;
+    ~FileBrowser();
+    FileBrowser(const FileBrowser&) = delete;
+    FileBrowser& operator=(const FileBrowser&) = delete;
+
+    /// Begins to read a folder; what is listed stays until that is done. One that cannot be read
+    /// leaves its reason in problem().
+    void enter(const std::string& path, std::shared_ptr<const FileTypes> types);
+    /// Takes what was read meanwhile.
+    void update();
+    /// A folder is being read: frames should go on.
+    bool busy() const { return reading_.valid(); }
+    /// Waits for the folder; for tests.
+    void settle();
+
+    const std::string& folder() const { return folder_; }
+    const std::string& problem() const { return problem_; }
+    const std::vector<Entry>& entries() const { return entries_; }
+    /// Those shown, in their order: indices of entries().
+    const std::vector<std::size_t>& shown() const { return shown_; }
+
+    /// Path field, filter and list. Gives the path of a file or capture that was chosen: by a
+    /// double click, or Enter. `menu` is drawn inside a context menu of an entry.
+    std::optional<std::string> draw(
+        std::shared_ptr<const FileTypes> types, float height,
+        const std::function<void(const std::string& path, const Entry&)>& menu = {});
+    /// The entry that the keyboard stands on.
+    const Entry* selected() const;
+    std::string path_of(const Entry& entry) const;
+
+    std::string filter;
+    bool openable_only = true;
+    bool focus_filter = false;  ///< the filter takes the keyboard with the next frame
+
+  private:
+    struct Listing {
+        std::string folder, problem;
+        std::vector<Entry> entries;
+        std::size_t left_out = 0;
+    };
+    static Listing read(const std::string& path, const FileTypes* types,
+                        const std::atomic<bool>& stop);
+    void arrange();
+    void draw_path();
+    void draw_filter();
+    void draw_row(int row, const std::function<void(const std::string&, const Entry&)>& menu,
+                  int& activated);
+    std::optional<std::string> draw_list(
+        float height, const std::function<void(const std::string&, const Entry&)>& menu);
+    int keyboard();
+    void sort_as_asked();
+    std::optional<std::string> activate(const Entry& entry);
+
+    std::shared_ptr<const FileTypes> types_;
+    std::string folder_, typed_, problem_, came_from_;
+    std::vector<Entry> entries_;
+    std::vector<std::size_t> shown_;
+    std::size_t left_out_ = 0;
+    Column column_ = Column::name;
+    bool descending_ = false, arranged_ = false, scroll_ = false;
+    std::string arranged_filter_;
+    bool arranged_openable_ = true;
+    int selected_ = -1;  ///< a row of shown_
+    std::future<Listing> reading_;
+    std::shared_ptr<std::atomic<bool>> stop_;
+};
+
+/// "21 Nov 2026 13:05" in local time.
+std::string format_date(std::int64_t seconds);
+/// "capture", "splats"; empty for other files.
+const char* name_of(FileKind kind);
+
+}  // namespace gs

@@ -1,0 +1,38 @@
+// Letter keys and a few others over a panel, the same for old and new Dear ImGui (named keys came
+// with 1.87).
+#pragma once
+
+#include <imgui.h>
+
+namespace gs {
+
+/// False while a text field takes keys, or Ctrl or Alt make others of them.
+inline bool keys_are_free() {
+    const ImGuiIO& io = ImGui::GetIO();
+    return !(io.WantTextInput || io.KeyCtrl || io.KeyAlt || io.KeySuper);
+}
+inline ImGuiKey letter_key(char letter) {
+    // Before 1.87 keys have the numbers of the window library, where letters are their ASCII codes.
+    return static_cast<ImGuiKey>(IMGUI_VERSION_NUM >= 18700
+                                     ? static_cast<int>(ImGuiKey_A) + (letter - 'A')
+                                     : static_cast<int>(letter));
+}
+/// True while the letter ('A'..'Z') is held.
+inline bool letter_held(char letter) {
+    return keys_are_free() && ImGui::IsKeyDown(letter_key(letter));
+}
+/// True in the frame in which the letter went down.
+inline bool letter_pressed(char letter) {
+    return keys_are_free() && ImGui::IsKeyPressed(letter_key(letter), false);
+}
+/// The same for keys that ImGui names, again while they are held.
+inline bool key_pressed(ImGuiKey key) {
+#if IMGUI_VERSION_NUM < 18700
+    const int number = ImGui::GetKeyIndex(key);
+    return number >= 0 && keys_are_free() && ImGui::IsKeyPressed(number);
+#else
+    return keys_are_free() && ImGui::IsKeyPressed(key);
+#endif
+}
+
+}  // namespace gs

@@ -1,0 +1,234 @@
+#include "panels/widgets/widgets.h"
+
+#include <imgui_stdlib.h>
+
+#include <algorithm>
+
+namespace gs {
+
+void draw_icon(ImDrawList& list, Icon icon, ImVec2 corner, float size, ImU32 color) {
+    const auto at = [&](float x, float y) {
+        return ImVec2(corner.x + x * size, corner.y + y * size);
+    };
+    const auto bar = [&](float x0, float x1) {
+        list.AddRectFilled(at(x0, 0.2F), at(x1, 0.8F), color, 1);
+    };
+    const auto right = [&](float x0, float x1) {
+        list.AddTriangleFilled(at(x0, 0.18F), at(x1, 0.5F), at(x0, 0.82F), color);
+    };
+    switch (icon) {
+        case Icon::play:
+            right(0.24F, 0.84F);
+            break;
+        case Icon::pause:
+            bar(0.22F, 0.42F);
+            bar(0.58F, 0.78F);
+            break;
+        case Icon::step:
+            bar(0.2F, 0.34F);
+            right(0.44F, 0.88F);
+            break;
+        case Icon::run_to:
+            right(0.14F, 0.62F);
+            bar(0.68F, 0.82F);
+            break;
+        case Icon::stop:
+            list.AddRectFilled(at(0.22F, 0.22F), at(0.78F, 0.78F), color, 1);
+            break;
+        case Icon::previous:
+            list.AddTriangleFilled(at(0.68F, 0.2F), at(0.28F, 0.5F), at(0.68F, 0.8F), color);
+            break;
+        case Icon::next:
+            list.AddTriangleFilled(at(0.32F, 0.2F), at(0.72F, 0.5F), at(0.32F, 0.8F), color);
+            break;
+        case Icon::save:
+            list.AddTriangleFilled(at(0.26F, 0.42F), at(0.74F, 0.42F), at(0.5F, 0.68F), color);
+            list.AddRectFilled(at(0.43F, 0.14F), at(0.57F, 0.46F), color);
+            list.AddRectFilled(at(0.2F, 0.76F), at(0.8F, 0.86F), color);
+            break;
+        case Icon::search:
+            list.AddCircle(at(0.42F, 0.42F), 0.24F * size, color, 0, 0.1F * size);
+            list.AddLine(at(0.6F, 0.6F), at(0.84F, 0.84F), color, 0.12F * size);
+            break;
+    }
+}
+
+bool icon_button(const char* id, Icon icon, const char* hint, bool enabled, ImU32 color) {
+    const float side = ImGui::GetFrameHeight();
+    ImGui::PushID(id);
+    ImGui::BeginDisabled(!enabled);
+    const ImVec2 corner = ImGui::GetCursorScreenPos();
+    const bool clicked = ImGui::Button("##icon", {side, side});
+    const float inset = 0.14F * side;
+    draw_icon(*ImGui::GetWindowDrawList(), icon, {corner.x + inset, corner.y + inset},
+              side - 2 * inset, enabled ? color : kFaintColor);
+    ImGui::EndDisabled();
+    if (ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) ImGui::SetTooltip("%s", hint);
+    ImGui::PopID();
+    return clicked && enabled;
+}
+
+bool icon_text_button(Icon icon, const char* label, const char* hint, bool enabled) {
+    const float side = ImGui::GetFrameHeight(), pad = ImGui::GetStyle().FramePadding.x;
+    const ImVec2 corner = ImGui::GetCursorScreenPos(), size = ImGui::CalcTextSize(label);
+    ImGui::PushID(label);
+    ImGui::BeginDisabled(!enabled);
+    const bool clicked = ImGui::Button("##b", {side + size.x + 1.5F * pad, side});
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const ImU32 color = enabled ? kTextColor : kFaintColor;
+    const float inset = 0.2F * side;
+    draw_icon(list, icon, {corner.x + inset, corner.y + inset}, side - 2 * inset, color);
+    list.AddText({corner.x + side, corner.y + ImGui::GetStyle().FramePadding.y}, color, label);
+    ImGui::EndDisabled();
+    if (ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) ImGui::SetTooltip("%s", hint);
+    ImGui::PopID();
+    return clicked && enabled;
+}
+
+void text(std::string_view words) {
+    ImGui::TextUnformatted(words.data(), words.data() + words.size());
+}
+
+void colored_text(ImU32 color, std::string_view words) {
+    ImGui::PushStyleColor(ImGuiCol_Text, color);
+    text(words);
+    ImGui::PopStyleColor();
+}
+
+void dim_text(std::string_view words) { colored_text(kDimColor, words); }
+
+void cell_right(std::string_view words, ImU32 color) {
+    const float width = ImGui::CalcTextSize(words.data(), words.data() + words.size()).x;
+    const float room = ImGui::GetContentRegionAvail().x;
+    if (room > width) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + room - width);
+    colored_text(color, words);
+}
+
+void table_heading(const char* name, bool right) {
+    if (!ImGui::TableNextColumn()) return;
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float spare = ImGui::GetContentRegionAvail().x - ImGui::CalcTextSize(name).x;
+    ImGui::TableHeader((std::string("##") + name).c_str());
+    ImGui::GetWindowDrawList()->AddText({at.x + (right ? std::max(spare, 0.0F) : 0), at.y},
+                                        kTextColor, name);
+}
+
+bool section(const char* label) {
+    ImGui::PushStyleColor(ImGuiCol_Header, color_rgb(0x20262f));
+    const bool open = ImGui::CollapsingHeader(label, ImGuiTreeNodeFlags_DefaultOpen);
+    ImGui::PopStyleColor();
+    return open;
+}
+
+void fact(std::string_view label, std::string_view value) {
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    dim_text(label);
+    ImGui::TableNextColumn();
+    const std::string shown = fitted(value, ImGui::GetContentRegionAvail().x);
+    text(shown);
+    if (shown.size() != value.size()) tooltip(value);
+}
+
+void tooltip(std::string_view words) {
+    if (words.empty() || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
+    ImGui::BeginTooltip();
+    ImGui::PushTextWrapPos(24 * em());
+    text(words);
+    ImGui::PopTextWrapPos();
+    ImGui::EndTooltip();
+}
+
+void empty_note(std::string_view words) {
+    const ImVec2 room = ImGui::GetContentRegionAvail();
+    const float wrap = std::max(room.x - 2 * em(), 4 * em());
+    const ImVec2 size = ImGui::CalcTextSize(words.data(), words.data() + words.size(), false, wrap);
+    const ImVec2 cursor = ImGui::GetCursorPos();
+    ImGui::SetCursorPos({cursor.x + std::max(0.0F, (room.x - size.x) / 2),
+                         cursor.y + std::max(0.0F, (room.y - size.y) / 2)});
+    ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + wrap);
+    dim_text(words);
+    ImGui::PopTextWrapPos();
+}
+
+std::string fitted(std::string_view words, float width) {
+    if (ImGui::CalcTextSize(words.data(), words.data() + words.size()).x <= width)
+        return std::string(words);
+    std::string out(words);
+    while (!out.empty() && ImGui::CalcTextSize((out + "..").c_str()).x > width) {
+        // A whole UTF-8 character goes at a time.
+        do out.pop_back();
+        while (!out.empty() && (static_cast<unsigned char>(out.back()) & 0xc0) == 0x80);
+    }
+    return out + "..";
+}
+
+std::string fitted_path(std::string_view path, float width) {
+    const auto wide = [&](std::string_view words) {
+        return ImGui::CalcTextSize(words.data(), words.data() + words.size()).x;
+    };
+    if (wide(path) <= width) return std::string(path);
+    std::string_view rest = path;
+    for (std::size_t cut = rest.find('/');
+         cut != std::string_view::npos && cut + 1 < rest.size() && wide(rest) + wide("../") > width;
+         cut = rest.find('/'))
+        rest.remove_prefix(cut + 1);
+    const std::string name = "../" + std::string(rest);
+    if (wide(name) <= width) return name;
+    while (rest.size() > 1 && wide("..") + wide(rest) > width) {
+        do rest.remove_prefix(1);
+        while (rest.size() > 1 && (static_cast<unsigned char>(rest.front()) & 0xc0) == 0x80);
+    }
+    return ".." + std::string(rest);
+}
+
+void choice_command(Commands& commands, const char* id, std::string_view command,
+                    std::span<const char* const> names, std::size_t current, float width,
+                    const char* hint) {
+    ImGui::SetNextItemWidth(width * em());
+    if (ImGui::BeginCombo(id, current < names.size() ? names[current] : "?")) {
+        for (std::size_t i = 0; i < names.size(); ++i)
+            if (ImGui::Selectable(names[i], i == current))
+                commands.push(std::string(command), {names[i]});
+        ImGui::EndCombo();
+    } else {
+        tooltip(hint);
+    }
+}
+
+void toggle_command(Commands& commands, const char* label, std::string_view command, bool on,
+                    const char* hint) {
+    if (on) {
+        ImGui::PushStyleColor(ImGuiCol_Button, ImGui::GetStyleColorVec4(ImGuiCol_Header));
+        ImGui::PushStyleColor(ImGuiCol_ButtonHovered,
+                              ImGui::GetStyleColorVec4(ImGuiCol_HeaderActive));
+    }
+    if (ImGui::Button(label)) commands.push(std::string(command), {on ? "off" : "on"});
+    if (on) ImGui::PopStyleColor(2);
+    tooltip(hint);
+}
+
+void PathPrompt::ask(std::string for_command, std::string with_title, std::string with_path) {
+    command = std::move(for_command);
+    title = std::move(with_title);
+    path = std::move(with_path);
+    opening = true;
+}
+
+void PathPrompt::draw(Commands& commands) {
+    if (opening) ImGui::OpenPopup("##path");
+    if (!ImGui::BeginPopup("##path")) return;
+    dim_text(title);
+    ImGui::SetNextItemWidth(26 * em());
+    if (opening) ImGui::SetKeyboardFocusHere();
+    opening = false;
+    const bool entered = ImGui::InputText("##to", &path, ImGuiInputTextFlags_EnterReturnsTrue);
+    ImGui::SameLine();
+    if ((ImGui::Button("Save") || entered) && !path.empty()) {
+        commands.push(command, {path});
+        ImGui::CloseCurrentPopup();
+    }
+    ImGui::EndPopup();
+}
+
+}  // namespace gs

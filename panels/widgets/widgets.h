@@ -1,0 +1,66 @@
+// Small widgets that several panels share: icons and icon buttons, dim labels, choices that become
+// commands, prompts for paths. Called by panels only.
+#pragma once
+
+#include <imgui.h>
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "panels/state/command.h"
+#include "panels/widgets/theme.h"
+
+namespace gs {
+
+enum class Icon { play, pause, step, run_to, stop, previous, next, save, search };
+
+/// Draws `icon` into the square at `corner` with side `size`.
+void draw_icon(ImDrawList& list, Icon icon, ImVec2 corner, float size, ImU32 color);
+/// A square button with an icon and a tooltip. True when clicked.
+bool icon_button(const char* id, Icon icon, const char* tooltip, bool enabled = true,
+                 ImU32 color = kTextColor);
+/// Icon and text on one button.
+bool icon_text_button(Icon icon, const char* label, const char* tooltip, bool enabled = true);
+
+void text(std::string_view text);
+void dim_text(std::string_view text);
+void colored_text(ImU32 color, std::string_view text);
+/// Right-aligned text in the current table cell.
+void cell_right(std::string_view text, ImU32 color = kTextColor);
+/// A table's heading without the room that ImGui keeps for the sorting arrow: names stay whole in
+/// narrow columns. In a row begun with ImGuiTableRowFlags_Headers.
+void table_heading(const char* name, bool right);
+/// A heading that opens and closes what is below it; open at first.
+bool section(const char* label);
+/// A row "label  value" of a two-column table.
+void fact(std::string_view label, std::string_view value);
+/// Tooltip for the item just drawn, wrapped at a readable width; shown on hover.
+void tooltip(std::string_view text);
+/// Text in the middle of the remaining region, dim, for panels with nothing to show.
+void empty_note(std::string_view text);
+/// As much of `text` as fits `width`, its end replaced by "..".
+std::string fitted(std::string_view text, float width);
+
+/// The same for paths: their beginning goes, the file name stays.
+std::string fitted_path(std::string_view path, float width);
+
+/// A combo box of `names`; a choice gives `command` with the name. `width` in em.
+void choice_command(Commands& commands, const char* id, std::string_view command,
+                    std::span<const char* const> names, std::size_t current, float width,
+                    const char* hint);
+/// A small on/off button that gives `command` with on or off.
+void toggle_command(Commands& commands, const char* label, std::string_view command, bool on,
+                    const char* hint);
+
+/// A field for a path in a popup; gives its command with the path.
+struct PathPrompt {
+    std::string command, title, path;
+    bool opening = false;
+
+    void ask(std::string for_command, std::string with_title, std::string with_path);
+    /// Call every frame in the window that asks.
+    void draw(Commands& commands);
+};
+
+}  // namespace gs

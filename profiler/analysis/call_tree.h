@@ -1,0 +1,54 @@
+// CallTree: where the time went, by call path: every way from an outermost span inwards is one
+// node, whichever thread or moment it was on. For GPU work the path is the ranges it was launched
+// in, then its own name. The flame graph draws it; filled piece by piece by a SpanWalk. Free of
+// ImGui.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "profiler/analysis/span_walk.h"
+
+namespace gs {
+
+struct CallNode {
+    std::uint32_t name = 0;
+    std::uint32_t parent = 0;  ///< index; the root's is itself
+    std::int64_t total_ns = 0, self_ns = 0;
+    std::uint64_t count = 0;
+    Stage stage = Stage::other;
+    TrackKind kind = TrackKind::thread;
+    bool inferred = false;  ///< some of it was put here by time alone (TraceStore::range_of)
+    std::vector<std::uint32_t> children;  ///< the largest first, once the tree is complete
+};
+
+enum class CallSide { cpu, gpu };
+
+class CallTree {
+  public:
+    CallTree() = default;
+    CallTree(const TraceStore& store, TimeRange range, CallSide side, std::uint32_t process);
+    /// False: there is more to do.
+    bool advance(const TraceStore& store, double budget_ms);
+    double share() const { return walk_.share(); }
+    CallSide side() const { return side_; }
+    /// nodes()[0] is the root: everything; its name means nothing.
+    std::span<const CallNode> nodes() const { return nodes_; }
+    std::size_t depth_of(std::uint32_t node) const;
+
+  private:
+    std::uint32_t child(std::uint32_t parent, std::uint32_t name, TrackKind kind, Stage stage);
+    std::uint32_t launched_in(const TraceStore& store, const WalkedSpan& span);
+    void add(std::uint32_t node, const WalkedSpan& span);
+    void finish();
+
+    SpanWalk walk_;
+    CallSide side_ = CallSide::cpu;
+    std::vector<CallNode> nodes_;
+    std::unordered_map<std::uint64_t, std::uint32_t> child_of_;
+    bool finished_ = true;
+};
+
+}  // namespace gs

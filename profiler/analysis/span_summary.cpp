@@ -1,0 +1,150 @@
+#include "profiler/analysis/span_summary.h"
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+
+#include "profiler/store/statistics.h"
+
+namespace gs {
+namespace {
+
+bool same_letter(char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) ==
+           std::tolower(static_cast<unsigned char>(b));
+}
+
+std::uint32_t key_of(const Hit& hit, HitGroup group) {
+    switch (group) {
+        case HitGroup::name:
+            return hit.name;
+        case HitGroup::thread:
+            return hit.track;
+        case HitGroup::parent:
+            return hit.parent;
+        case HitGroup::stage:
+            break;
+    }
+    return static_cast<std::uint32_t>(hit.stage);
+}
+
+/// `hits` are in descending order, so are those of a group: its median is in its middle.
+std::vector<HitFigures::Group> group_hits(const std::vector<Hit>& hits, HitGroup by) {
+    std::unordered_map<std::uint32_t, std::vector<double>> lengths;
+    for (const Hit& hit : hits)
+        lengths[key_of(hit, by)].push_back(static_cast<double>(hit.length_ns));
+    std::vector<HitFigures::Group> groups;
+    for (auto& [key, values] : lengths) {
+        std::reverse(values.begin(), values.end());
+        HitFigures::Group group{key, values.size(), 0, percentile(values, 50), values.back()};
+        for (const double value : values) group.total_ns += value;
+        groups.push_back(group);
+    }
+    std::sort(groups.begin(), groups.end(), [](const auto& a, const auto& b) {
+        return a.total_ns != b.total_ns ? a.total_ns > b.total_ns : a.key < b.key;
+    });
+    return groups;
+}
+
+}  // namespace
+
+Stage stage_of(const TraceStore& store, const TraceTrack& track, std::uint32_t name) {
+    return track.kind == TrackKind::gpu_stream ? store.gpu_stage(name) : store.stage(name);
+}
+
+bool pattern_fits(std::string_view pattern, std::string_view text) {
+    while (!pattern.empty()) {
+        const std::size_t star = pattern.find('*');
+        const std::string_view part = pattern.substr(0, star);
+        const auto found =
+            std::search(text.begin(), text.end(), part.begin(), part.end(), same_letter);
+        if (found == text.end() && !part.empty()) return false;
+        text.remove_prefix(static_cast<std::size_t>(found - text.begin()) + part.size());
+        pattern.remove_prefix(star == pattern.npos ? pattern.size() : star + 1);
+    }
+    return true;
+}
+
+bool NameTable::advance(const TraceStore& store, double budget_ms) {
+    return walk_for(
+        walk_, store, budget_ms, [](const WalkedSpan&, const WalkedSpan*) {},
+        [&](const WalkedSpan& span, const WalkedSpan* parent) {
+            const TraceTrack& track = store.tracks()[span.track];
+            const auto key =
+                std::uint64_t{span.span.name} << 8 | static_cast<std::uint64_t>(track.kind);
+            const auto [found, added] = row_of_.try_emplace(key, rows_.size());
+            const std::int64_t length = span.span.length_ns();
+            if (added)
+                rows_.push_back({span.span.name, stage_of(store, track, span.span.name), track.kind,
+                                 0, 0, 0, length, length});
+            NameFigures& row = rows_[found->second];
+            ++row.count;
+            row.total_ns += span.inside_ns;
+            row.self_ns += span.self_ns();
+            row.min_ns = std::min(row.min_ns, length);
+            row.max_ns = std::max(row.max_ns, length);
+            if (!parent) outer_ns_ += span.inside_ns;
+        });
+}
+
+bool StageSums::advance(const TraceStore& store, double budget_ms) {
+    return walk_for(
+        walk_, store, budget_ms, [](const WalkedSpan&, const WalkedSpan*) {},
+        [&](const WalkedSpan& span, const WalkedSpan*) {
+            const TraceTrack& track = store.tracks()[span.track];
+            ++spans_;
+            if (track.kind == TrackKind::api || track.kind == TrackKind::overhead) return;
+            StageSum& sum = sums_[static_cast<std::size_t>(stage_of(store, track, span.span.name))];
+            const bool gpu = track.kind == TrackKind::gpu_stream;
+            (gpu ? sum.gpu_ns : sum.self_ns) += span.self_ns();
+            ++(gpu ? sum.gpu_count : sum.count);
+        });
+}
+
+HitFigures figures_of(std::vector<Hit> hits) {
+    HitFigures out;
+    std::sort(hits.begin(), hits.end(), [](const Hit& a, const Hit& b) {
+        return a.length_ns != b.length_ns ? a.length_ns > b.length_ns : a.begin_ns < b.begin_ns;
+    });
+    std::vector<double> ascending;
+    ascending.reserve(hits.size());
+    for (auto hit = hits.rbegin(); hit != hits.rend(); ++hit) {
+        ascending.push_back(static_cast<double>(hit->length_ns));
+        out.total_ns += ascending.back();
+    }
+    out.mean_ns = hits.empty() ? 0 : out.total_ns / static_cast<double>(hits.size());
+    for (std::size_t i = 0; i < kHitPercents.size(); ++i)
+        out.percentiles[i] = percentile(ascending, kHitPercents[i]);
+    for (std::size_t i = 0; i < out.groups.size(); ++i)
+        out.groups[i] = group_hits(hits, static_cast<HitGroup>(i));
+    out.longest_first = std::move(hits);
+    return out;
+}
+
+bool SpanSearch::matches(const TraceStore& store, std::uint32_t name) {
+    if (known_.size() <= name) known_.resize(store.name_count(), 0);
+    if (known_.size() <= name) return false;
+    if (known_[name] == 0) known_[name] = pattern_fits(pattern_, store.name(name)) ? 2 : 1;
+    return known_[name] == 2;
+}
+
+bool SpanSearch::advance(const TraceStore& store, double budget_ms) {
+    if (!running_) return true;
+    if (!walk_.done()) {
+        const auto enter = [&](const WalkedSpan& span, const WalkedSpan* parent) {
+            if (!matches(store, span.span.name) || ++found_ > kMostHits) return;
+            hits_.push_back({span.span.begin_ns, span.span.length_ns(), span.track, span.span.name,
+                             parent ? parent->span.name : ~0u, static_cast<std::uint16_t>(span.row),
+                             stage_of(store, store.tracks()[span.track], span.span.name)});
+        };
+        if (!walk_for(walk_, store, budget_ms, enter, [](const WalkedSpan&, const WalkedSpan*) {}))
+            return false;
+        sorting_ = std::async(std::launch::async, figures_of, std::move(hits_));
+    }
+    if (sorting_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
+    figures_ = sorting_.get();
+    running_ = false;
+    return true;
+}
+
+}  // namespace gs

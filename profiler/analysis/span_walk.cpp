@@ -1,0 +1,103 @@
+#include "profiler/analysis/span_walk.h"
+
+#include <algorithm>
+
+namespace gs {
+namespace {
+
+std::span<const TraceSpan> row_of(const TraceTrack& track, std::size_t row) {
+    return track.rows[row].view();
+}
+
+std::size_t first_beginning_after(std::span<const TraceSpan> spans, std::int64_t t) {
+    return static_cast<std::size_t>(
+        std::upper_bound(spans.begin(), spans.end(), t,
+                         [](std::int64_t time, const TraceSpan& s) { return time < s.begin_ns; }) -
+        spans.begin());
+}
+
+std::size_t first_ending_after(std::span<const TraceSpan> spans, std::int64_t t) {
+    return static_cast<std::size_t>(
+        std::upper_bound(spans.begin(), spans.end(), t,
+                         [](std::int64_t time, const TraceSpan& s) { return time < s.end_ns; }) -
+        spans.begin());
+}
+
+double spans_of(const TraceTrack& track) {
+    double count = 0;
+    for (const auto& row : track.rows) count += static_cast<double>(row.size());
+    return count;
+}
+
+}  // namespace
+
+bool TrackChoice::takes(const TraceTrack& track) const {
+    if (process != kAnyProcess && track.process != process) return false;
+    switch (track.kind) {
+        case TrackKind::gpu_stream:
+            return gpu;
+        case TrackKind::api:
+        case TrackKind::overhead:
+            return calls;
+        case TrackKind::thread:
+        case TrackKind::overlapping:
+            break;
+    }
+    return ranges;
+}
+
+bool rows_nest(const TraceTrack& track) {
+    if (track.kind == TrackKind::overlapping) return false;
+    return track.kind != TrackKind::gpu_stream || track.works.empty();
+}
+
+SpanWalk::SpanWalk(const TraceStore& store, TimeRange range, const TrackChoice& choice)
+    : range_(range) {
+    for (std::uint32_t i = 0; i < store.tracks().size(); ++i)
+        if (choice.takes(store.tracks()[i])) {
+            tracks_.push_back(i);
+            steps_all_ += spans_of(store.tracks()[i]);
+        }
+    begin_track(store);
+}
+
+void SpanWalk::begin_track(const TraceStore& store) {
+    cursors_.clear();
+    first_row_ = 0;
+    if (next_track_ >= tracks_.size()) return;
+    if (next_track_ > 0) steps_done_ += spans_of(store.tracks()[tracks_[next_track_ - 1]]);
+    const TraceTrack& track = store.tracks()[tracks_[next_track_]];
+    nests_ = rows_nest(track);
+    for (std::size_t row = 0; row < track.rows.size(); ++row) {
+        const auto spans = row_of(track, row);
+        const std::size_t first = first_ending_after(spans, range_.begin_ns);
+        const std::int64_t after = first < spans.size() ? spans[first].begin_ns - 1 : range_.end_ns;
+        cursors_.push_back({first, after});
+    }
+    if (cursors_.empty()) cursors_.push_back({0, range_.end_ns});
+}
+
+/// Spans may have come or gone since the last piece: the cursors are found again by time.
+void SpanWalk::seek(const TraceStore& store) {
+    if (next_track_ >= tracks_.size()) return;
+    const TraceTrack& track = store.tracks()[tracks_[next_track_]];
+    for (std::size_t row = 0; row < cursors_.size() && row < track.rows.size(); ++row)
+        cursors_[row].at = first_beginning_after(row_of(track, row), cursors_[row].after_ns);
+}
+
+const TraceSpan* SpanWalk::next_of(const TraceTrack& track, std::size_t row,
+                                   std::int64_t end_ns) const {
+    if (row >= cursors_.size() || row >= track.rows.size()) return nullptr;
+    const auto spans = row_of(track, row);
+    const std::size_t at = cursors_[row].at;
+    return at < spans.size() && spans[at].begin_ns < end_ns ? &spans[at] : nullptr;
+}
+
+double SpanWalk::share() const {
+    if (done() || steps_all_ <= 0) return 1;
+    double here = 0;
+    for (const Cursor& cursor : cursors_) here += static_cast<double>(cursor.at);
+    return std::min((steps_done_ + here) / steps_all_, 1.0);
+}
+
+}  // namespace gs

@@ -1,0 +1,168 @@
+#include "profiler/analysis/timeline_facts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "profiler/analysis/occupancy.h"
+
+namespace gs {
+namespace {
+
+constexpr std::int64_t kLaunchReachNs = 1'000'000'000;
+constexpr std::size_t kMostLooked = 20'000;  // pieces of work per row of a stream
+
+std::string time_text(std::int64_t ns) { return format_ns(static_cast<double>(ns)); }
+
+std::string shape_text(const std::uint32_t (&grid)[3]) {
+    return fmt::format("{} x {} x {}", format_count(grid[0]), grid[1], grid[2]);
+}
+
+std::string payload_label(Stage stage) {
+    return stage == Stage::iteration    ? "step"
+           : stage == Stage::view_frame ? "picture"
+           : stage == Stage::ui         ? "frame"
+                                        : "value";
+}
+
+const GpuDeviceEvent* device_of(const TraceStore& trace, const TraceTrack& stream) {
+    for (const GpuDeviceEvent& device : trace.processes()[stream.process].devices)
+        if (device.device == stream.device) return &device;
+    return nullptr;
+}
+
+void add_kernel(const TraceStore& trace, const TraceTrack& stream, const GpuWork& work,
+                std::vector<SpanFact>& out) {
+    if (work.grid[0] == 0) return;
+    out.push_back({"grid", shape_text(work.grid)});
+    out.push_back(
+        {"block", fmt::format("{} x {} x {}", work.block[0], work.block[1], work.block[2])});
+    if (work.registers > 0)
+        out.push_back({"registers", fmt::format("{} a thread", work.registers)});
+    if (work.static_shared + work.dynamic_shared > 0)
+        out.push_back(
+            {"shared memory", fmt::format("{} + {} dynamic", format_bytes(work.static_shared),
+                                          format_bytes(work.dynamic_shared))});
+    if (work.local_per_thread > 0)
+        out.push_back(
+            {"local memory", format_bytes(work.local_per_thread) + " a thread (spilled)"});
+    if (const GpuDeviceEvent* device = device_of(trace, stream)) {
+        const Occupancy occupancy = occupancy_of(shape_of(work), *device);
+        if (occupancy.share > 0) {
+            out.push_back(
+                {"occupancy", fmt::format("{}, limited by {}", format_share(occupancy.share),
+                                          name_of(occupancy.limit))});
+            out.push_back({"waves", fmt::format("{:.2f}", occupancy.waves)});
+        }
+    }
+    if (work.graph != 0) out.push_back({"graph", std::to_string(work.graph)});
+}
+
+void add_copy(const GpuWork& work, std::int64_t length_ns, std::vector<SpanFact>& out) {
+    if (work.bytes > 0) {
+        out.push_back({"bytes", format_bytes(static_cast<double>(work.bytes))});
+        out.push_back({"rate", rate_text(work.bytes, length_ns)});
+    }
+    if (work.kind == GpuWorkKind::copy)
+        out.push_back(
+            {"memory", fmt::format("{} to {}{}", name_of(work.source), name_of(work.target),
+                                   work.asynchronous ? "" : ", the caller waits")});
+}
+
+void add_gpu(const TraceStore& trace, std::size_t track, std::size_t row, const TraceSpan& span,
+             std::vector<SpanFact>& out) {
+    const TraceTrack& stream = trace.tracks()[track];
+    const GpuWork* work = trace.gpu_work(track, row, span);
+    if (work && (work->kind == GpuWorkKind::copy || work->kind == GpuWorkKind::fill))
+        add_copy(*work, span.length_ns(), out);
+    else if (work)
+        add_kernel(trace, stream, *work, out);
+    const auto launch = trace.launching_span(track, row, span);
+    if (launch.span)
+        out.push_back(
+            {"launched",
+             fmt::format("{} before by {} of {}", time_text(span.begin_ns - launch.span->begin_ns),
+                         trace.name(launch.span->name), trace.tracks()[launch.track].name)});
+    else
+        out.push_back({"launched", "by what is not known"});
+    const auto range = trace.range_of(track, row, span);
+    if (range.span)
+        out.push_back({"in range", fmt::format("{}{}", trace.name(range.span->name),
+                                               range.inferred ? " (inferred from the time)" : "")});
+    out.push_back({"on", "the GPU, " + stream.name});
+}
+
+}  // namespace
+
+std::string rate_text(std::uint64_t bytes, std::int64_t length_ns) {
+    if (bytes == 0 || length_ns <= 0) return {};
+    return fmt::format(
+        "{} GB/s", format_number(static_cast<double>(bytes) / static_cast<double>(length_ns), 3));
+}
+
+std::vector<SpanFact> facts_of(const TraceStore& trace, std::size_t track_index, std::size_t row,
+                               const TraceSpan& span) {
+    const TraceTrack& track = trace.tracks()[track_index];
+    std::vector<SpanFact> out;
+    out.push_back({"duration", time_text(span.length_ns())});
+    if (span.has_payload && track.kind != TrackKind::gpu_stream) {
+        const Stage stage = trace.stage(span.name);
+        const bool whole = span.payload_kind == PayloadKind::whole;
+        out.push_back({payload_label(stage), whole ? format_count(static_cast<double>(span.payload))
+                                                   : payload_text(span)});
+    }
+    if (track.kind == TrackKind::gpu_stream) {
+        add_gpu(trace, track_index, row, span, out);
+    } else {
+        const auto works = launched_by(trace, track_index, row, span, 2);
+        if (!works.empty())
+            out.push_back(
+                {"launched",
+                 fmt::format("{}{}, begun {} later, took {}", trace.name(works[0].span->name),
+                             works.size() > 1 ? " and more" : "",
+                             time_text(works[0].span->begin_ns - span.begin_ns),
+                             time_text(works[0].span->length_ns()))});
+        if (const auto category = trace.category(span); !category.empty())
+            out.push_back({"category", std::string(category)});
+        if (const auto domain = trace.domain(span.name); !domain.empty())
+            out.push_back({"NVTX domain", std::string(domain)});
+        out.push_back({"on", track.name});
+    }
+    return out;
+}
+
+std::vector<LaunchedWork> launched_by(const TraceStore& trace, std::size_t track, std::size_t row,
+                                      const TraceSpan& span, std::size_t most) {
+    std::vector<LaunchedWork> out;
+    const std::uint32_t process = trace.tracks()[track].process;
+    for (std::uint32_t s = 0; s < trace.tracks().size(); ++s) {
+        const TraceTrack& stream = trace.tracks()[s];
+        if (stream.kind != TrackKind::gpu_stream || stream.process != process) continue;
+        for (std::uint32_t r = 0; r < stream.launches.size(); ++r) {
+            const auto works = stream.rows[r].view();
+            const auto launches = stream.launches[r].view();
+            auto at =
+                std::lower_bound(works.begin(), works.end(), span.begin_ns,
+                                 [](const TraceSpan& w, std::int64_t t) { return w.begin_ns < t; });
+            for (std::size_t looked = 0;
+                 at != works.end() && looked < kMostLooked && out.size() < most; ++at, ++looked) {
+                if (at->begin_ns > span.end_ns + kLaunchReachNs) break;
+                const auto i = static_cast<std::size_t>(at - works.begin());
+                if (i >= launches.size()) break;
+                const TraceLaunch& launch = launches[i];
+                if (launch.track == track && launch.row == row && span.begin_ns <= launch.time_ns &&
+                    launch.time_ns <= span.end_ns)
+                    out.push_back({s, r, &*at});
+                else if (launch.track == track && launch.time_ns > span.end_ns)
+                    break;  // a stream works in the order of its launches
+            }
+        }
+    }
+    std::sort(out.begin(), out.end(), [](const LaunchedWork& a, const LaunchedWork& b) {
+        return a.span->begin_ns < b.span->begin_ns;
+    });
+    return out;
+}
+
+}  // namespace gs

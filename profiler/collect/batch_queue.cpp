@@ -1,0 +1,43 @@
+#include "profiler/collect/batch_queue.h"
+
+namespace gs {
+namespace {
+
+constexpr std::size_t kMaxPending = 500'000;  // of a kind, in the one batch that waits
+
+template <class Event>
+std::size_t drop_oldest(std::vector<Event>& events) {
+    if (events.size() <= kMaxPending) return 0;
+    const std::size_t excess = events.size() - kMaxPending / 2;
+    events.erase(events.begin(), events.begin() + static_cast<std::ptrdiff_t>(excess));
+    return excess;
+}
+
+template <class... Events>
+std::size_t drop_oldest_of(Events&... kinds) {
+    return (drop_oldest(kinds) + ...);
+}
+
+}  // namespace
+
+std::uint64_t BatchQueue::hand_over(std::shared_ptr<TraceBatch>& batch) {
+    if (batch->read_ns == 0) return 0;
+    if (batches_.try_put(batch)) {
+        batch = std::make_shared<TraceBatch>();
+        return 0;
+    }
+    return drop_oldest_of(batch->spans, batch->device_spans, batch->counters, batch->instants,
+                          batch->async_spans, batch->gpu_work, batch->api_calls, batch->syncs,
+                          batch->memory, batch->overheads);
+}
+
+std::size_t BatchQueue::take_into(TraceStore& store) {
+    std::size_t count = 0;
+    while (const auto batch = batches_.try_take()) {
+        store.ingest(**batch);
+        ++count;
+    }
+    return count;
+}
+
+}  // namespace gs

@@ -1,0 +1,47 @@
+// ClockMap: ticks of a recorder -> nanoseconds of CLOCK_MONOTONIC, from the clock snapshots in its
+// ring. Continuous, never decreasing, and never changing its mind about the past, so that spans
+// read at different times still nest. Used by TraceReader.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/record/abi.h"
+
+namespace gs {
+
+class ClockMap {
+  public:
+    explicit ClockMap(abi::TickClock clock = abi::TickClock::monotonic_ns)
+        : identity_(clock != abi::TickClock::tsc) {}
+
+    /// Takes a newer snapshot; one that cannot be true (time going back, an absurd rate) is
+    /// ignored.
+    void add(const abi::ClockSnapshot& snapshot);
+    /// False until two snapshots (one, when ticks are nanoseconds) are known: nothing can be
+    /// converted yet.
+    bool ready() const { return identity_ || knots_.size() >= 2; }
+    std::int64_t ns_from_ticks(std::uint64_t ticks) const;
+    /// How long so many ticks last, at the newest rate.
+    std::int64_t length_ns(std::uint64_t ticks) const;
+    std::int64_t realtime_offset_ns() const { return realtime_offset_ns_; }
+
+  private:
+    /// From `ticks` on, ns = ns_at + rate * (t - ticks).
+    struct Knot {
+        std::uint64_t ticks;
+        double ns_at;
+        double rate;
+    };
+    static constexpr std::size_t kMaxKnots = 8192;
+
+    bool identity_;
+    std::vector<Knot> knots_;
+    abi::ClockSnapshot first_{}, last_{};
+    bool any_ = false;
+    std::int64_t realtime_offset_ns_ = 0;
+    std::int64_t base_ns_ =
+        0;  ///< knots count from here, so that doubles keep fractions of nanoseconds
+};
+
+}  // namespace gs

@@ -1,0 +1,120 @@
+// MultiCollector: one thread that finds the processes under the profiling service, keeps them
+// recording, reads all their rings every few milliseconds and hands batches over, `source` telling
+// them apart. Made by `record`, `attach`, `serve` and the studio; what Collector is for this
+// process's own ring.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "profiler/collect/batch_queue.h"
+#include "profiler/collect/client.h"
+
+namespace gs::service {
+
+struct MultiCollectorOptions {
+    // ---- which processes: of all that have a socket those that pass every filter that is set
+    bool discover = true;             ///< false: only those that connect by themselves
+    bool accept = false;              ///< a collector socket for new processes (collector_path())
+    std::vector<std::uint32_t> pids;  ///< empty: any
+    std::uint32_t ancestor = 0;       ///< only this process and those it started, 0: any
+    std::string role;                 ///< "own" or "nvtx"; empty: both
+    // ---- what is asked of them
+    bool arm = true;   ///< they record as long as this is here
+    bool past = true;  ///< also what they recorded before, as far as their rings hold it
+    std::optional<std::uint64_t> budget_ppm;      ///< set at the beginning
+    bool release_cupti = false;                   ///< and this asked once
+    std::chrono::milliseconds interval{5};        ///< between two looks while records come
+    std::chrono::milliseconds idle_interval{20};  ///< it grows to this while none do
+};
+
+/// A process as the collecting thread saw it last.
+struct SourceState {
+    std::uint64_t source = 0;  ///< TraceBatch::source
+    std::uint32_t pid = 0;
+    std::string role, name;
+    bool alive = true;
+    std::string note;  ///< what it refused, empty: nothing
+};
+
+class MultiCollector {
+  public:
+    /// Errors: the runtime directory or the collector socket cannot be had. No process at all is
+    /// none.
+    static Result<std::unique_ptr<MultiCollector>> start(MultiCollectorOptions options);
+    ~MultiCollector();
+
+    /// Moves everything handed over so far into `store`; call it from the store's thread, every
+    /// frame or every second. The number of batches taken. Never waits.
+    std::size_t drain_into(TraceStore& store) { return batches_.take_into(store); }
+    /// Looks a last time, stops the thread, gives the leases back and moves everything into
+    /// `store`.
+    void finish(TraceStore& store);
+
+    /// The processes seen so far, the dead included; from the thread that calls drain_into().
+    const std::vector<SourceState>& sources();
+    /// Asks every live process; what one refuses appears as its note.
+    void ask_all(Op op, std::uint64_t value = 0);
+    /// For kCollectorVariable; empty without options.accept.
+    const fs::path& collector_path() const { return collector_path_; }
+
+  private:
+    struct Source {
+        SourceState state;
+        fs::path socket;
+        std::uint64_t process_start = 0;
+        std::uint32_t visible_pid = 0;
+        std::optional<Connection> connection{};  ///< none once everything has been read
+        std::shared_ptr<TraceBatch> pending = std::make_shared<TraceBatch>();
+        std::uint64_t written = 0;
+        std::int64_t silent_since_ns = 0;
+        bool last_look = false;
+    };
+    struct Question {
+        Op op;
+        std::uint64_t value;
+    };
+
+    explicit MultiCollector(MultiCollectorOptions options) : options_(std::move(options)) {}
+    void run();
+    void watch_directory();
+    void find();
+    void greet(std::chrono::milliseconds patience);
+    void take_arrivals();
+    bool wanted(const Producer& producer) const;
+    bool is_known(const Source& source) const;
+    void forget_some();
+    void add(Connection connection);
+    void hear(Source& source);
+    void pass_on_questions();
+    bool read_all();
+    void read(Source& source);
+    void follow_life(Source& source);
+    void give_leases_back();
+    void publish();
+    bool directory_changed();
+
+    MultiCollectorOptions options_;
+    std::optional<CollectorSocket> arrivals_;
+    fs::path collector_path_;
+    int watch_ = -1;
+    std::int64_t last_search_ns_ = 0;
+    std::vector<std::unique_ptr<Source>> all_;  // the thread's
+    std::vector<Connection> greeting_;          // asked for their rings, and have not answered yet
+    std::vector<std::string> refused_;          // sockets that were tried in vain
+    bool changed_ = false;
+    BatchQueue batches_{256};
+    Queue<Question> questions_{64};
+    Latest<std::vector<SourceState>> newest_;
+    std::vector<SourceState> states_;  // the consumer's
+    std::atomic<bool> stop_{false};
+    std::thread thread_;
+};
+
+}  // namespace gs::service

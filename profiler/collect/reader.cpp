@@ -1,0 +1,455 @@
+#include "profiler/collect/reader.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+
+#include "base/record/ring.h"
+#include "profiler/store/symbol.h"
+
+namespace gs {
+namespace {
+
+constexpr std::uint64_t kWord = sizeof(std::uint64_t);
+
+bool inside(std::uint64_t offset, std::uint64_t bytes, std::uint64_t total) {
+    return offset <= total && bytes <= total - offset && offset % kWord == 0;
+}
+
+/// What is wrong with the header, or null. Everything the reader will use as a size, step or offset
+/// is checked here once.
+const char* flaw_of(const abi::RingHeader& h, std::uint64_t file_bytes) {
+    if (h.total_bytes > file_bytes || h.total_bytes > abi::kHardCap)
+        return "its total size is larger than its memory or the cap";
+    if (h.header_bytes < sizeof(abi::RingHeader) || h.header_bytes > h.total_bytes)
+        return "its header size cannot be";
+    if (h.lane_bytes < sizeof(abi::Lane) || h.lane_bytes % kWord != 0 || h.lane_bytes > 65536)
+        return "its lane size cannot be";
+    if (h.record_bytes != sizeof(abi::Record) || h.clock_bytes != sizeof(abi::ClockSnapshot) ||
+        h.string_entry_bytes != sizeof(abi::StringEntry) || h.stack_slots != abi::kStackSlots)
+        return "its record sizes cannot be";
+    if (h.lane_count > 4096 ||
+        !inside(h.lanes_offset, std::uint64_t{h.lane_count} * h.lane_bytes, h.total_bytes))
+        return "its lanes lie outside";
+    if (!inside(h.arena_offset, h.arena_bytes, h.total_bytes))
+        return "its string arena lies outside";
+    if (!inside(h.rings_offset, h.rings_bytes, h.total_bytes)) return "its records lie outside";
+    if (h.tick_clock != static_cast<std::uint32_t>(abi::TickClock::tsc) &&
+        h.tick_clock != static_cast<std::uint32_t>(abi::TickClock::monotonic_ns))
+        return "its clock is unknown";
+    return nullptr;
+}
+
+/// Bytes of the UTF-8 character that starts at text[i], 0 when none does.
+std::size_t character_at(const std::string& text, std::size_t i) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    if (lead < 0x80) return lead >= 0x20 && lead != 0x7F ? 1 : 0;
+    const std::size_t length = lead >= 0xF0 && lead < 0xF5   ? 4
+                               : lead >= 0xE0 && lead < 0xF0 ? 3
+                               : lead >= 0xC2 && lead < 0xE0 ? 2
+                                                             : 0;
+    if (length == 0 || i + length > text.size()) return 0;
+    for (std::size_t k = 1; k < length; ++k)
+        if ((static_cast<unsigned char>(text[i + k]) & 0xC0) != 0x80) return 0;
+    return length;
+}
+
+/// Names end up in files and on screen: control bytes and broken UTF-8 become question marks.
+void make_printable(std::string& text) {
+    for (std::size_t i = 0; i < text.size();) {
+        const std::size_t length = character_at(text, i);
+        if (length == 0) text[i] = '?';
+        i += std::max<std::size_t>(length, 1);
+    }
+}
+
+constexpr std::uint64_t kArenaPublished = offsetof(abi::RingHeader, arena_published);
+constexpr std::uint64_t kClockCount = offsetof(abi::RingHeader, clock_count);
+
+}  // namespace
+
+void TraceReader::Unmap::operator()(const std::byte* memory) const {
+    ::munmap(const_cast<std::byte*>(memory), bytes);
+}
+
+void TraceReader::copy(std::uint64_t offset, void* to, std::size_t bytes) const {
+    auto* from = reinterpret_cast<std::uint64_t*>(const_cast<std::byte*>(memory_.get()) + offset);
+    auto* out = static_cast<std::byte*>(to);
+    for (std::size_t i = 0; i < bytes / kWord; ++i) {
+        const std::uint64_t word = std::atomic_ref(from[i]).load(std::memory_order_relaxed);
+        std::memcpy(out + i * kWord, &word, kWord);
+    }
+}
+
+template <class T>
+T TraceReader::load_acquire(std::uint64_t offset) const {
+    auto* where = reinterpret_cast<T*>(const_cast<std::byte*>(memory_.get()) + offset);
+    return std::atomic_ref(*where).load(std::memory_order_acquire);
+}
+
+Result<TraceReader> TraceReader::attach(int fd) {
+    struct stat status {};
+    if (fd < 0 || ::fstat(fd, &status) != 0)
+        return fail(ErrorKind::unreadable, "", "there is no ring to read");
+    // A ring that may shrink could take pages from under the reader at any moment.
+    const int seals = ::fcntl(fd, F_GET_SEALS);
+    if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
+        return fail(ErrorKind::unsupported, "",
+                    "the ring's memory is not sealed against shrinking");
+    const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
+    if (file_bytes < sizeof(abi::RingHeader))
+        return fail(ErrorKind::malformed, "", "the ring is shorter than its header");
+    const std::size_t map_bytes = std::min<std::uint64_t>(file_bytes, abi::kHardCap);
+    void* memory = ::mmap(nullptr, map_bytes, PROT_READ, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED)
+        return fail(ErrorKind::unreadable, "",
+                    fmt::format("the ring cannot be mapped: {}", std::strerror(errno)));
+
+    TraceReader reader;
+    reader.memory_ = {static_cast<const std::byte*>(memory), Unmap{map_bytes}};
+    const auto magic = reader.load_acquire<std::uint64_t>(0);
+    reader.copy(0, &reader.layout_, sizeof reader.layout_);
+    const abi::RingHeader& h = reader.layout_;
+    if (magic != abi::kMagic)
+        return fail(ErrorKind::malformed, "", "this is no gausscope ring, or it is not ready yet");
+    if (h.version >> 16 != abi::kMajor)
+        return fail(ErrorKind::unsupported, "",
+                    fmt::format("the ring has layout version {}, this program reads {}",
+                                h.version >> 16, abi::kMajor),
+                    "use the gausscope that the recording process came with");
+    if (const char* flaw = flaw_of(h, map_bytes))
+        return fail(ErrorKind::malformed, "", fmt::format("the ring is damaged: {}", flaw));
+    reader.layout_.process_name[sizeof h.process_name - 1] = '\0';
+    reader.clock_ = ClockMap(static_cast<abi::TickClock>(h.tick_clock));
+    reader.lanes_.resize(h.lane_count);
+    reader.start_at_oldest();
+    return reader;
+}
+
+Result<TraceReader> TraceReader::attach_own() {
+    start_recording();
+    return attach(ring_fd());
+}
+
+// What was overwritten before this reader came is history, not its loss.
+void TraceReader::start_at_oldest() {
+    for (std::uint32_t i = 0; i < layout_.lane_count; ++i) {
+        const std::uint64_t at = layout_.lanes_offset + std::uint64_t{i} * layout_.lane_bytes;
+        abi::Lane info;
+        copy(at, &info, offsetof(abi::Lane, stack));
+        if (info.record_capacity != 0 && info.head >= info.record_capacity)
+            lanes_[i].tail = info.head - info.record_capacity + 1;
+    }
+}
+
+void TraceReader::skip_past() {
+    for (std::uint32_t i = 0; i < layout_.lane_count; ++i) {
+        const std::uint64_t at = layout_.lanes_offset + std::uint64_t{i} * layout_.lane_bytes;
+        lanes_[i].tail = load_acquire<std::uint64_t>(at + offsetof(abi::Lane, head));
+    }
+}
+
+bool TraceReader::producer_alive() const {
+    return ::kill(static_cast<pid_t>(layout_.pid), 0) == 0 || errno == EPERM;
+}
+
+void TraceReader::read_strings(TraceBatch& out) {
+    const auto published =
+        std::min(load_acquire<std::uint64_t>(kArenaPublished), layout_.arena_bytes);
+    while (arena_read_ + sizeof(abi::StringEntry) <= published) {
+        abi::StringEntry entry;
+        copy(layout_.arena_offset + arena_read_, &entry, sizeof entry);
+        const std::uint64_t padded = (std::uint64_t{entry.bytes} + 7) & ~std::uint64_t{7};
+        if (entry.bytes > abi::kMaxStringBytes || arena_read_ + sizeof entry + padded > published) {
+            // What follows cannot be found any more; names from here on stay unknown.
+            ++loss_.malformed;
+            arena_read_ = layout_.arena_bytes;
+            return;
+        }
+        std::string text(padded, '\0');
+        copy(layout_.arena_offset + arena_read_ + sizeof entry, text.data(), padded);
+        text.resize(entry.bytes);
+        make_printable(text);
+        arena_read_ += sizeof entry + padded;
+        if (text.starts_with("_Z")) text = readable_symbol(text);
+        const bool in_domain = entry.domain != 0 && entry.domain <= names_.size();
+        names_.push_back(
+            {std::move(text), in_domain ? names_[entry.domain - 1].text : std::string()});
+        const bool category = (entry.flags & 0xFF) == abi::kCategoryName;
+        out.names.push_back({static_cast<std::uint32_t>(names_.size()), names_.back().text,
+                             names_.back().domain, entry.color >> 24 == 1 ? entry.color : 0,
+                             category ? entry.flags >> 8 : 0});
+    }
+}
+
+std::uint32_t TraceReader::known(std::uint32_t name, TraceBatch& out) {
+    if (name > names_.size())
+        read_strings(out);  // a name is published before the first record that bears it
+    return name <= names_.size() ? name : 0;
+}
+
+void TraceReader::read_clocks() {
+    const auto count = load_acquire<std::uint64_t>(kClockCount);
+    if (count <= clocks_read_) return;
+    std::uint64_t first = std::max<std::uint64_t>(clocks_read_, 1);
+    if (clocks_read_ == 0) {
+        abi::ClockSnapshot snapshot;
+        copy(offsetof(abi::RingHeader, first_clock), &snapshot, sizeof snapshot);
+        take_clock(snapshot);
+    }
+    if (count - first > abi::kClockSlots) first = count - abi::kClockSlots;
+    for (std::uint64_t i = first; i < count; ++i) {
+        abi::ClockSnapshot snapshot;
+        copy(offsetof(abi::RingHeader, clocks) + i % abi::kClockSlots * sizeof snapshot, &snapshot,
+             sizeof snapshot);
+        detail::fence(std::memory_order_acquire);
+        const auto now = load_acquire<std::uint64_t>(kClockCount);
+        if (now < i || now - i < abi::kClockSlots)
+            take_clock(snapshot);  // else it was overwritten while being copied
+    }
+    clocks_read_ = count;
+}
+
+// GPU times are to agree with the ranges of threads, so CUPTI's clock is tied to converted ticks.
+void TraceReader::take_clock(const abi::ClockSnapshot& snapshot) {
+    clock_.add(snapshot);
+    if (snapshot.cupti_ns != 0 && clock_.ready())
+        cupti_clock_.add(snapshot.cupti_ns, clock_.ns_from_ticks(snapshot.ticks));
+}
+
+void TraceReader::report_track(const LaneProgress& lane, bool ended, TraceBatch& out) {
+    const std::uint32_t name = known(lane.name, out);
+    const TrackKind kind =
+        lane.kind == abi::LaneKind::device ? TrackKind::gpu_stream : TrackKind::thread;
+    out.tracks.push_back({lane.track, layout_.pid, lane.tid,
+                          name == 0 ? std::string() : names_[name - 1].text, ended, kind});
+}
+
+void TraceReader::new_owner(LaneProgress& lane, std::uint32_t tid, std::uint32_t name,
+                            TraceBatch& out) {
+    lane.track = tracks_++;
+    lane.tid = tid;
+    lane.name = name;
+    report_track(lane, false, out);
+}
+
+void TraceReader::take_record(LaneProgress& lane, const abi::DeviceRecord& device,
+                              TraceBatch& out) {
+    const abi::Record& r = device.record;
+    const auto kind = static_cast<abi::RecordKind>(r.kind);
+    if (kind == abi::RecordKind::thread_begin)
+        return new_owner(lane, static_cast<std::uint32_t>(r.payload), r.name, out);
+    if (lane.track == kNoTrack) new_owner(lane, lane.tid, lane.name, out);
+    const std::int64_t begin = clock_.ns_from_ticks(r.begin), end = clock_.ns_from_ticks(r.end);
+    if (r.end < r.begin || begin < 0 || end > latest_time(out)) {
+        ++loss_.malformed;
+        return;
+    }
+    const std::uint32_t name = known(r.name, out);
+    const bool has_payload = (r.flags & abi::kHasPayload) != 0;
+    const PayloadKind payload_kind = (r.flags & abi::kPayloadIsDouble) != 0 ? PayloadKind::real
+                                     : (r.flags & abi::kPayloadIsSigned) != 0
+                                         ? PayloadKind::signed_whole
+                                         : PayloadKind::whole;
+    const auto category = static_cast<std::uint8_t>(r.flags >> abi::kCategoryShift);
+    switch (kind) {
+        case abi::RecordKind::span:
+            return take_span(lane, device,
+                             {begin, end, r.payload, lane.track, name, r.depth, has_payload,
+                              payload_kind, category},
+                             out);
+        case abi::RecordKind::async_span:
+            out.async_spans.push_back(
+                {begin, end, r.payload, lane.track, name, has_payload, payload_kind, category});
+            return;
+        case abi::RecordKind::counter:
+            out.counters.push_back({begin, std::bit_cast<double>(r.payload), lane.track, name});
+            return;
+        case abi::RecordKind::instant:
+            out.instants.push_back({begin, r.payload, lane.track, name});
+            return;
+        case abi::RecordKind::thread_name:
+            lane.name = r.name;
+            report_track(lane, false, out);
+            return;
+        case abi::RecordKind::thread_end:
+            report_track(lane, true, out);
+            lane.track = kNoTrack;
+            return;
+        default:
+            ++loss_.malformed;
+    }
+}
+
+void TraceReader::take_span(const LaneProgress& lane, const abi::DeviceRecord& r,
+                            const SpanEvent& span, TraceBatch& out) {
+    if (lane.kind == abi::LaneKind::thread) {
+        out.spans.push_back(span);
+        return;
+    }
+    DeviceSpanEvent event{span, 0, r.correlation};
+    const std::int64_t launch = clock_.ns_from_ticks(r.launch_begin);
+    // The launching lane may have changed hands since, or never have been: then who launched it is
+    // not known.
+    const bool known_lane = r.launch_begin != 0 && r.launch_lane < lanes_.size() && launch >= 0 &&
+                            launch <= span.end_ns && r.launch_depth < abi::kStackSlots;
+    if (known_lane && lanes_[r.launch_lane].kind == abi::LaneKind::thread &&
+        lanes_[r.launch_lane].generation == r.launch_generation) {
+        event.launch_ns = launch;
+        event.launch_track = lanes_[r.launch_lane].track;
+        event.launch_depth = static_cast<std::uint8_t>(r.launch_depth);
+    }
+    out.device_spans.push_back(event);
+}
+
+// Threads first: GPU work names the thread that launched it.
+void TraceReader::read_lanes(abi::LaneKind kind, TraceBatch& out) {
+    for (std::uint32_t i = 0; i < layout_.lane_count; ++i) {
+        const std::uint64_t at = layout_.lanes_offset + std::uint64_t{i} * layout_.lane_bytes;
+        LaneProgress& lane = lanes_[i];
+        const auto head = load_acquire<std::uint64_t>(at + offsetof(abi::Lane, head));
+        const bool counts_untimed = kind == abi::LaneKind::device && lane.kind == kind;
+        if (head == lane.tail && !counts_untimed) continue;
+        abi::Lane info;
+        copy(at, &info, offsetof(abi::Lane, head));
+        if (info.kind != static_cast<std::uint32_t>(kind)) {
+            if (info.kind > static_cast<std::uint32_t>(abi::LaneKind::activity) &&
+                kind == abi::LaneKind::thread) {
+                ++loss_.malformed;
+                lane.tail = head;
+            }
+            continue;
+        }
+        if (kind == abi::LaneKind::device) loss_.untimed += info.untimed;
+        if (head == lane.tail) continue;
+        if (lane.kind != kind) lane.track = kNoTrack;
+        lane.kind = kind;
+        read_lane(i, head, info, out);
+    }
+}
+
+std::span<const TraceReader::RawRecord> TraceReader::copy_lane(std::uint32_t index,
+                                                               std::uint64_t head,
+                                                               const abi::Lane& info,
+                                                               TraceBatch& out) {
+    const std::uint64_t at = layout_.lanes_offset + std::uint64_t{index} * layout_.lane_bytes;
+    LaneProgress& lane = lanes_[index];
+    const std::uint64_t record_bytes =
+        lane.kind == abi::LaneKind::thread ? sizeof(abi::Record) : sizeof(abi::DeviceRecord);
+    const std::uint64_t capacity = info.record_capacity, bytes = capacity * record_bytes;
+    const bool possible =
+        head > lane.tail && std::has_single_bit(capacity) && info.record_bytes == record_bytes &&
+        info.records_offset >= layout_.rings_offset &&
+        inside(info.records_offset - layout_.rings_offset, bytes, layout_.rings_bytes) &&
+        info.records_offset % kWord == 0;
+    if (!possible) {
+        ++loss_.malformed;
+        lane.tail = head;
+        return {};
+    }
+    const std::uint64_t first = std::max(lane.tail, head > capacity ? head - capacity : 0);
+    // Lanes share nothing, so all of them together hold no more than there is room for.
+    if (head - first > records_left_) {
+        ++loss_.malformed;
+        lane.tail = head;
+        return {};
+    }
+    records_left_ -= head - first;
+    scratch_.resize(head - first);
+    for (std::uint64_t n = first; n < head; ++n)
+        copy(info.records_offset + n % capacity * record_bytes, &scratch_[n - first], record_bytes);
+    detail::fence(std::memory_order_acquire);
+    const auto head_after = load_acquire<std::uint64_t>(at + offsetof(abi::Lane, head));
+    // Record head_after may be half written; it shares its slot with head_after - capacity.
+    const std::uint64_t whole =
+        head_after >= capacity ? std::min(head_after - capacity + 1, head) : 0;
+    const std::uint64_t start = std::max(first, whole);
+    const bool lost = start > lane.tail;
+    if (lost) loss_.lapped += start - lane.tail;
+    if (lane.kind != abi::LaneKind::activity) {
+        // The lost part may have held the thread's begin: ask the lane who wrote from here on.
+        if (start > info.owner_first) {
+            if (lane.track == kNoTrack || (lost && lane.tail <= info.owner_first))
+                new_owner(lane, info.tid, info.name, out);
+        } else if (lost && info.generation - lane.generation > 1) {
+            // Several owners went by; whose records these are is not known.
+            lane = {start, info.generation, kNoTrack, 0, 0, lane.kind};
+        }
+    }
+    lane.generation = info.generation;
+    lane.tail = head;
+    return std::span<const RawRecord>(scratch_).subspan(start - first);
+}
+
+void TraceReader::read_lane(std::uint32_t index, std::uint64_t head, const abi::Lane& info,
+                            TraceBatch& out) {
+    for (const RawRecord& raw : copy_lane(index, head, info, out)) {
+        if (lanes_[index].kind == abi::LaneKind::activity)
+            activities_.push_back(std::bit_cast<abi::ActivityRecord>(raw));
+        else
+            take_record(lanes_[index], std::bit_cast<abi::DeviceRecord>(raw), out);
+    }
+}
+
+void TraceReader::read_open(std::uint32_t index, TraceBatch& out) {
+    const std::uint64_t at = layout_.lanes_offset + std::uint64_t{index} * layout_.lane_bytes;
+    const std::uint32_t track = lanes_[index].track;
+    if (track == kNoTrack) return;
+    const auto head = load_acquire<std::uint64_t>(at + offsetof(abi::Lane, head));
+    const auto depth = load_acquire<std::uint32_t>(at + offsetof(abi::Lane, depth));
+    const std::uint32_t kept = std::min(depth, abi::kStackSlots);
+    if (kept == 0) return;
+    abi::OpenRange stack[abi::kStackSlots];
+    copy(at + offsetof(abi::Lane, stack), stack, kept * sizeof(abi::OpenRange));
+    detail::fence(std::memory_order_acquire);
+    // Every exit writes a record and every entry changes the depth: both unchanged means the stack
+    // was.
+    if (load_acquire<std::uint64_t>(at + offsetof(abi::Lane, head)) != head ||
+        load_acquire<std::uint32_t>(at + offsetof(abi::Lane, depth)) != depth)
+        return;
+    for (std::uint32_t i = 0; i < kept; ++i)
+        out.open.push_back({clock_.ns_from_ticks(stack[i].begin), stack[i].payload, track,
+                            known(stack[i].name, out), static_cast<std::uint8_t>(i)});
+}
+
+void TraceReader::drain(TraceBatch& out) {
+    read_clocks();
+    if (!clock_.ready()) return;
+    out.read_ns = static_cast<std::int64_t>(monotonic_ns());
+    read_strings(out);
+    loss_.untimed = 0;
+    records_left_ = layout_.rings_bytes / sizeof(abi::Record);
+    read_lanes(abi::LaneKind::thread, out);
+    read_lanes(abi::LaneKind::device, out);
+    read_lanes(abi::LaneKind::activity, out);
+    take_activities(out);
+    out.open.clear();
+    for (std::uint32_t i = 0; i < layout_.lane_count; ++i) read_open(i, out);
+    out.written = 0;
+    for (const LaneProgress& lane : lanes_) out.written += lane.tail;
+    abi::RingHeader now;
+    copy(0, &now, offsetof(abi::RingHeader, first_clock));
+    loss_.dropped = now.dropped_records + now.too_deep;
+    loss_.dropped_strings = now.dropped_strings;
+    loss_.truncated_strings = now.truncated_strings;
+    read_service(now, out);
+    out.loss = loss_;
+    out.pid = layout_.pid;
+    out.process_start = layout_.process_start;
+    out.process_name = layout_.process_name;
+    make_printable(out.process_name);
+    out.realtime_offset_ns = clock_.realtime_offset_ns();
+}
+
+std::int64_t TraceReader::latest_time(const TraceBatch& out) {
+    return out.read_ns + 3'600'000'000'000;
+}
+
+}  // namespace gs

@@ -1,0 +1,50 @@
+// One event of a Chrome JSON trace as it was read, and what the words in it mean. Used by
+// import_chrome.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "profiler/store/event.h"
+
+namespace gs::chrome {
+
+/// A number or text of an event. Microseconds are kept as they are written: a double would round
+/// away nanoseconds.
+struct Scalar {
+    std::string text;
+    double number = 0;
+    bool is_number = false;
+};
+
+struct JsonEvent {
+    std::string name, phase, category, id, thread_name, labels;
+    std::optional<Scalar> begin, length, pid, tid;
+    std::vector<std::pair<std::string, double>> numbers;  ///< of args
+    std::uint64_t payload = 0;
+    std::uint32_t grid[3] = {0, 0, 0}, block[3] = {0, 0, 0};
+    bool has_payload = false;
+    PayloadKind payload_kind = PayloadKind::whole;
+    std::string source, target;  ///< of a copy
+
+    /// A number of args; 0 when there is none, or none that is whole and positive.
+    std::uint64_t number(std::string_view wanted) const;
+    std::uint32_t small(std::string_view wanted) const;
+};
+
+/// "12.3456" microseconds -> 12345 ns. None when that is no time.
+std::optional<std::int64_t> nanoseconds(const Scalar& us);
+
+/// A kernel, copy, fill or graph, as torch.profiler writes them and our export does; without times
+/// and name.
+GpuWorkEvent gpu_work_of(const JsonEvent& event);
+/// "Stream Sync".
+SyncType sync_type(std::string_view name);
+/// Takes one of the numbers torch writes of a device.
+void take_device_property(std::string_view key, const Scalar& value, GpuDeviceEvent& device);
+
+}  // namespace gs::chrome

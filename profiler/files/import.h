@@ -1,0 +1,38 @@
+// Traces from files, ours and other people's, into a TraceStore: Perfetto (TrackEvent) and Chrome
+// JSON, gzipped or not; the content decides which. Called by `gausscope trace`. What a file holds
+// and the store cannot is counted and said; a file that breaks its format is an error with its
+// byte, and nothing of it reaches the store.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "profiler/store/store.h"
+
+namespace gs {
+
+struct ImportOptions {
+    std::uint64_t max_bytes = 1ull << 30;  ///< of the file, and of what it unpacks to
+    std::size_t max_events = 8'000'000;    ///< the rest is skipped and counted
+    /// Told from time to time how much is done, 0 to 1; false ends the import (kind unsupported,
+    /// "stopped").
+    std::function<bool(double)> progress{};
+};
+
+struct ImportSummary {
+    std::string format;  ///< "Perfetto", "Chrome JSON"
+    std::uint64_t spans = 0, instants = 0, points = 0, threads = 0, streams = 0;
+    std::uint64_t processes = 0, calls = 0, work = 0;  ///< CUDA calls; kernels, copies and fills
+    std::uint64_t skipped = 0;                         ///< events the store cannot hold
+    std::vector<std::string> notes;  ///< which those were, and what else a reader should know
+};
+
+/// Into a store that holds something already, the file's processes come beside those that are
+/// there, its times moved by the wall clock where it tells that.
+Result<ImportSummary> import_trace(const fs::path& path, TraceStore& store,
+                                   const ImportOptions& options = {});
+
+}  // namespace gs

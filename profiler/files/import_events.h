@@ -1,0 +1,153 @@
+// ImportEvents: what the file readers find, collected until the whole file has been read: then
+// begins and ends are paired, spans nested, launches joined with GPU work, clocks aligned, and
+// everything goes into the store in order of time, process by process, as live readers would have
+// brought it. Used by import_perfetto and import_chrome.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "profiler/files/import.h"
+
+namespace gs {
+
+/// Times beyond this (73 years) are no times; half of what would overflow when two are added.
+inline constexpr std::int64_t kMaxImportTime = std::int64_t{1} << 61;
+
+/// One begin, end or whole span as it lay in the file.
+struct ImportedEvent {
+    enum class Kind : std::uint8_t { begin, end, whole };
+    std::int64_t begin_ns = 0, end_ns = 0;
+    std::uint64_t payload = 0;
+    std::uint64_t flow = 0;  ///< joins GPU work with the span or call that launched it, 0: none
+    std::uint32_t name = 0;
+    Kind kind = Kind::whole;
+    std::uint8_t depth = 0;
+    bool has_payload = false;
+    PayloadKind payload_kind = PayloadKind::whole;
+    std::uint8_t category = 0;
+    bool driver = false;   ///< a call of the driver's API
+    bool is_call = false;  ///< a CUDA call, whatever track it is on
+};
+
+class ImportEvents {
+  public:
+    explicit ImportEvents(const ImportOptions& options) : options_(options) {}
+
+    /// What is known of a process by the time of finish(). Work whose pid is no process goes to the
+    /// one with most spans.
+    struct Process {
+        std::string name;
+        ProcessLabels labels;
+        bool declared =
+            false;  ///< the file says that this is a process; else a pid may be a device's number
+        std::uint64_t lost = 0;  ///< records the file itself says are missing
+        std::vector<GpuDeviceEvent> devices;
+        std::vector<GpuWorkEvent> work;
+        std::vector<ApiCallEvent> calls;
+        std::vector<SyncEvent> syncs;
+        std::vector<MemoryEvent> memory;
+        std::vector<CounterEvent> points;
+    };
+    Process& process(std::uint32_t pid) {
+        const auto [place, added] = processes_.try_emplace(pid);
+        if (added) order_.push_back(pid);
+        return place->second;
+    }
+
+    /// A new track, described by what info() says by the time of finish(): its pid is its process,
+    /// and spans of API, overhead and overlapping tracks become calls, overhead and overlapping
+    /// ranges.
+    std::uint32_t add_track();
+    TrackInfo& info(std::uint32_t track) { return tracks_[track].info; }
+    std::size_t track_count() const { return tracks_.size(); }
+    std::uint32_t name(std::string_view text, std::string_view domain = {});
+    /// The number of an NVTX category that a domain's ranges bear.
+    std::uint8_t category(std::string_view text, std::string_view domain);
+
+    void add(std::uint32_t track, const ImportedEvent& event);
+    void add_instant(const InstantEvent& event);
+    void add_point(std::uint32_t pid, const CounterEvent& event);
+    /// `event`: a number by which add_submission() may tell which call launched it, 0: none.
+    void add_work(std::uint32_t pid, const GpuWorkEvent& work, std::uint64_t event = 0);
+    void add_call(std::uint32_t pid, const ApiCallEvent& call);
+    /// The flow of a call that launched these pieces of work.
+    std::uint64_t add_submission(const std::vector<std::uint64_t>& events);
+    /// Counts something that is left out; `what` in the plural.
+    void skip(const std::string& what, std::uint64_t count = 1) { skipped_[what] += count; }
+    void note(std::string text) { notes_.push_back(std::move(text)); }
+    /// Called from time to time with the share of the file that has been read; false: stop.
+    bool go_on(double share) {
+        return go_on_ = go_on_ && (!options_.progress || options_.progress(share));
+    }
+    bool stopped() const { return !go_on_; }
+
+    std::int64_t read_ns = 0;
+    std::optional<std::int64_t>
+        realtime_offset_ns;      ///< REALTIME - the file's time; none: not known
+    bool rounded_times = false;  ///< to microseconds, so that neighbours may overlap a little
+
+    ImportSummary finish(TraceStore& store);
+
+  private:
+    struct Track {
+        TrackInfo info;
+        std::vector<ImportedEvent> events;
+    };
+    struct Finished {
+        ImportedEvent event;
+        std::uint32_t track = 0;
+    };
+    /// What a process's batches are made of, each in order of time.
+    struct Delivery {
+        std::uint32_t pid = 0;
+        std::vector<Finished> spans;
+        std::vector<AsyncSpanEvent> asyncs;
+        std::vector<OverheadEvent> overheads;
+        std::vector<OpenSpan> open;
+        std::vector<InstantEvent> instants;
+    };
+    struct Launch {
+        std::int64_t begin_ns = 0;
+        std::uint32_t track = 0;
+        std::uint8_t depth = 0;
+    };
+    bool full();
+    std::uint32_t main_pid() const;
+    void pair(Track& track, std::vector<OpenSpan>& open);
+    void nest(std::vector<ImportedEvent>& spans);
+    void join_submissions();
+    void take_track(Track& track, Delivery& delivery);
+    void shift(TraceStore& store, std::map<std::uint32_t, Delivery>& deliveries);
+    void trim(std::vector<GpuWorkEvent>& work);
+    void adopt_devices(std::uint32_t main, std::map<std::uint32_t, Delivery>& deliveries);
+    void deliver(TraceStore& store, Delivery& delivery, Process& process, std::uint64_t source);
+    TraceBatch first_batch(const Delivery& delivery, Process& process, std::uint64_t source) const;
+    static std::vector<std::int64_t> cuts_of(const Delivery& delivery, const Process& process);
+
+    ImportOptions options_;
+    std::map<std::uint32_t, Process> processes_;  // by pid
+    std::vector<std::uint32_t> order_;            // their pids as the file has them
+    std::vector<Track> tracks_;
+    std::vector<NameInfo> names_;
+    std::unordered_map<std::string, std::uint32_t> id_of_name_;
+    std::map<std::pair<std::string, std::string>, std::uint8_t> categories_;
+    std::vector<InstantEvent> instants_;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> submissions_;  // event, flow
+    std::vector<std::tuple<std::uint64_t, std::uint32_t, std::size_t>>
+        work_events_;  // event, pid, index of its work
+    std::uint64_t flows_ = 0;
+    std::map<std::string, std::uint64_t> skipped_;
+    std::vector<std::string> notes_;
+    std::size_t events_ = 0;
+    bool go_on_ = true;
+};
+
+}  // namespace gs

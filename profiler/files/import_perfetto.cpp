@@ -1,0 +1,373 @@
+// Field numbers: perfetto_subset.proto, and those of Perfetto's own schema beyond it.
+#include "profiler/files/import_perfetto.h"
+
+#include <cmath>
+#include <cstring>
+#include <optional>
+
+#include "profiler/files/perfetto_state.h"
+#include "profiler/files/perfetto_writer.h"
+#include "profiler/store/process_labels.h"
+
+namespace gs {
+namespace {
+
+using namespace perfetto;
+
+constexpr std::size_t kMaxUnits =
+    1'000'000;  ///< sequences, clocks, tracks, interned names: more than any trace has
+
+/// A clock, of one sequence or of all: its reading plus `offset` is time in the trace's reference
+/// clock.
+struct Clock {
+    std::int64_t offset = 0, last = 0;
+    std::int64_t unit = 1;
+    bool incremental = false;
+};
+struct Lane {
+    std::uint32_t track =
+        kNoTrack;  ///< of ImportEvents, once there are slices or a descriptor of a thread
+    std::string_view name;
+    std::uint64_t parent = 0;
+    std::uint32_t pid = 0, tid = 0;
+    bool is_process = false, is_thread = false, is_counter = false;
+    TrackKind kind = TrackKind::thread;
+    bool own_kind = false;     ///< the description says what kind it is, as our own traces do
+    std::string_view moments;  ///< one of our tracks of instants that are more than that
+    bool incremental = false;
+    double unit = 1, sum = 0;
+};
+class Reader {
+  public:
+    explicit Reader(ImportEvents& out) : out_(out) {}
+
+    void read(ProtoReader trace, std::size_t bytes) {
+        constexpr std::uint64_t kBetweenReports = 65536;
+        for (std::uint64_t count = 1; trace.next(); ++count) {
+            if (trace.field() == 1) packet(trace.message());
+            const double share = static_cast<double>(trace.byte()) / static_cast<double>(bytes);
+            if (count % kBetweenReports == 0 && !out_.go_on(share)) return;
+        }
+        describe();
+    }
+
+  private:
+    void packet(ProtoReader p) {
+        std::uint64_t sequence = 0, flags = 0, clock = 0;
+        std::optional<ProtoReader> timestamp, event, stage, interned, defaults, track, clocks;
+        for (; p.next();) switch (p.field()) {
+                case 6:
+                    clocks = p;
+                    break;
+                case 8:
+                    timestamp = p;
+                    break;
+                case 10:
+                    sequence = p.value();
+                    break;
+                case 11:
+                    event = p;
+                    break;
+                case 12:
+                    interned = p;
+                    break;
+                case 13:
+                    flags = p.value();
+                    break;
+                case 58:
+                    clock = p.value();
+                    break;
+                case 59:
+                    defaults = p;
+                    break;
+                case 60:
+                    track = p;
+                    break;
+                case 52:
+                    out_.skip("GPU counter packets");
+                    break;
+                case kRenderStage:
+                    stage = p;
+                    break;
+                default:
+                    break;
+            }
+        if (sequences_.size() >= kMaxUnits && !sequences_.contains(sequence))
+            p.fault("there are too many sequences");
+        SequenceState& state = sequences_[sequence];
+        if ((flags & kStateCleared) != 0) {
+            state = {};
+            state.has_state = true;
+        }
+        if (clocks) take_clocks(clocks->message(), sequence);
+        if (defaults) take_defaults(defaults->message(), state);
+        if (interned) state.take_interned(interned->message());
+        if (track) take_track(track->message());
+        if (!event && !stage) return;
+        if ((flags & 2) != 0 && !state.has_state) return out_.skip("events whose names were lost");
+        if (!timestamp) return out_.skip("events without a time");
+        if (clock == 0) clock = state.clock != 0 ? state.clock : kBoottime;
+        const auto time = reference_time(*timestamp, clock, sequence);
+        if (!time) return out_.skip("events of a clock that nothing relates to the others");
+        if (event) take_event(parse_event(event->message(), state), *event, *time, sequence);
+        if (stage) take_stage(parse_stage(stage->message(), *time, state));
+    }
+
+    // ---- clocks
+    using ClockKey = std::pair<std::uint64_t, std::uint64_t>;  // sequence (0: all), clock
+    static ClockKey key_of(std::uint64_t clock, std::uint64_t sequence) {
+        return {clock >= 64 && clock < 128 ? sequence : 0, clock};
+    }
+    // The reference is MONOTONIC where the first snapshot has it, for that is the store's clock.
+    // Later snapshots only add clocks and restart incremental ones: clocks of one machine drift by
+    // less than matters here.
+    void take_clocks(ProtoReader snapshot, std::uint64_t sequence) {
+        struct Reading {
+            std::uint64_t id = 0, raw = 0;
+            Clock clock;
+        };
+        std::vector<Reading> readings;
+        while (snapshot.next()) {
+            if (snapshot.field() != 1 || readings.size() >= 64) continue;
+            Reading r;
+            for (ProtoReader c = snapshot.message(); c.next();) {
+                if (c.field() == 1) r.id = c.value();
+                if (c.field() == 2) r.raw = c.value();
+                if (c.field() == 3) r.clock.incremental = c.value() != 0;
+                if (c.field() == 4) r.clock.unit = time_of(c, c.value());
+            }
+            r.clock.last = time_of(snapshot, r.raw, r.clock.unit);
+            readings.push_back(r);
+        }
+        std::optional<std::int64_t> now;  // in the reference clock
+        for (const Reading& r : readings)
+            if (const auto known = clocks_.find(key_of(r.id, sequence));
+                known != clocks_.end() && !r.clock.incremental)
+                now = r.clock.last + known->second.offset;
+        if (!now && clocks_.empty())
+            for (const Reading& r : readings)
+                if (!now || r.id == kMonotonic) now = r.clock.last;
+        if (!now || *now < 0 || *now > kMaxImportTime) return;
+        for (Reading& r : readings) {
+            r.clock.offset = *now - r.clock.last;
+            if (r.id == kRealtime && !out_.realtime_offset_ns)
+                out_.realtime_offset_ns = -r.clock.offset;
+            if (r.id == kMonotonic && out_.read_ns == 0) out_.read_ns = *now;
+            if (clocks_.size() >= kMaxUnits) snapshot.fault("there are too many clocks");
+            const ClockKey key = key_of(r.id, sequence);
+            if (r.clock.incremental)
+                clocks_.insert_or_assign(key, r.clock);
+            else
+                clocks_.try_emplace(key, r.clock);
+        }
+    }
+    std::optional<std::int64_t> reference_time(const ProtoReader& at, std::uint64_t id,
+                                               std::uint64_t sequence) {
+        const auto found = clocks_.find(key_of(id, sequence));
+        if (found == clocks_.end())
+            return clocks_.empty() ? std::optional(time_of(at, at.value())) : std::nullopt;
+        Clock& clock = found->second;
+        std::int64_t time = time_of(at, at.value(), clock.unit);
+        if (clock.incremental)
+            clock.last = time = time_of(at, static_cast<std::uint64_t>(clock.last + time));
+        time += clock.offset;
+        if (std::abs(time) > kMaxImportTime) at.fault("a time is beyond what times can be");
+        return time;
+    }
+
+    // ---- what events refer to
+    static void take_defaults(ProtoReader d, SequenceState& state) {
+        while (d.next()) {
+            if (d.field() == 58) state.clock = d.value();
+            if (d.field() == 11)
+                for (ProtoReader e = d.message(); e.next();)
+                    if (e.field() == 11) state.track = e.value();
+        }
+    }
+    Lane& lane_of(const ProtoReader& at, std::uint64_t uuid) {
+        if (lanes_.size() >= kMaxUnits && !lanes_.contains(uuid))
+            at.fault("there are too many tracks");
+        return lanes_[uuid];
+    }
+    std::uint32_t track_of(Lane& lane) {
+        if (lane.track == kNoTrack) lane.track = out_.add_track();
+        return lane.track;
+    }
+    void take_track(ProtoReader t) {
+        Lane lane;
+        std::uint64_t uuid = 0;
+        std::string_view command;
+        std::vector<std::string_view> labels;
+        while (t.next()) {
+            const std::uint32_t field = t.field();
+            if (field == 1) uuid = t.value();
+            if (field == 2) lane.name = t.text();
+            if (field == 5) lane.parent = t.value();
+            if (field == 14) describe_kind(t.text(), lane);
+            if (field == 3 || field == 4) {
+                (field == 3 ? lane.is_process : lane.is_thread) = true;
+                for (ProtoReader d = t.message(); d.next();) {
+                    if (d.field() == 1) lane.pid = static_cast<std::uint32_t>(d.value());
+                    if (d.field() == 2 && field == 4)
+                        lane.tid = static_cast<std::uint32_t>(d.value());
+                    if (d.field() == 2 && field == 3 && command.empty()) command = d.text();
+                    if (d.field() == 8 && field == 3) labels.push_back(d.text());
+                    if (d.field() == (field == 3 ? 6u : 5u)) lane.name = d.text();
+                }
+            }
+            if (field == 8) {
+                lane.is_counter = true;
+                for (ProtoReader c = t.message(); c.next();) {
+                    if (c.field() == 4)
+                        lane.unit = static_cast<double>(static_cast<std::int64_t>(c.value()));
+                    if (c.field() == 5) lane.incremental = c.value() != 0;
+                }
+            }
+        }
+        Lane& known = lane_of(t, uuid);
+        lane.track = known.track;
+        if (lane.name.empty()) lane.name = known.name;
+        known = lane;
+        if (lane.is_thread || lane.own_kind) track_of(known);
+        if (lane.is_process) take_process(known, command, labels);
+    }
+    static void describe_kind(std::string_view text, Lane& lane) {
+        const auto tid_after = [&](const char* prefix) {
+            return small_number_in(text.substr(std::strlen(prefix)));
+        };
+        lane.own_kind = true;
+        if (text == kStreamTrack) {
+            lane.kind = TrackKind::gpu_stream;
+        } else if (text == kOverlappingTrack) {
+            lane.kind = TrackKind::overlapping;
+        } else if (text.starts_with(kCallsTrack)) {
+            lane.kind = TrackKind::api;
+            lane.tid = tid_after(kCallsTrack);
+        } else if (text.starts_with(kOverheadTrack)) {
+            lane.kind = TrackKind::overhead;
+            lane.tid = tid_after(kOverheadTrack);
+        } else {
+            lane.own_kind = false;
+            for (const char* moments : {kSyncTrack, kMemoryTrack, kGpusTrack, kProjectionTrack})
+                if (text == moments) lane.moments = moments;
+        }
+    }
+    void take_process(const Lane& lane, std::string_view command,
+                      const std::vector<std::string_view>& texts) {
+        ImportEvents::Process& process = out_.process(lane.pid);
+        process.declared = true;
+        if (process.name.empty()) process.name = lane.name;
+        ProcessLabels& labels = process.labels;
+        if (!command.empty()) labels.command = command;
+        for (const std::string_view text : texts) read_label(text, labels);
+    }
+
+    // ---- events
+    void take_event(const Event& e, const ProtoReader& at, std::int64_t time,
+                    std::uint64_t sequence) {
+        // What names no track belongs to its sequence.
+        Lane& lane = e.track != 0 || e.has_track ? lane_of(at, e.track) : own_lanes_[sequence];
+        if (e.type == 4) return take_counter(e, lane, time);
+        if (e.type < 1 || e.type > 3)
+            return out_.skip("events of types other than slice, instant and counter");
+        if (!lane.moments.empty()) {
+            const auto parent = lanes_.find(lane.parent);
+            if (e.type == 3 && parent != lanes_.end())
+                take_moment(e, lane.moments, time, out_.process(parent->second.pid));
+            return;
+        }
+        const std::uint32_t track = track_of(lane);
+        const Note* const payload = e.payload();
+        if (e.type == 3) {
+            out_.add_instant({time, payload == nullptr ? 0 : payload->value, track,
+                              out_.name(e.name, e.domain)});
+            return;
+        }
+        ImportedEvent slice;
+        slice.kind = e.type == 1 ? ImportedEvent::Kind::begin : ImportedEvent::Kind::end;
+        slice.begin_ns = slice.end_ns = time;
+        if (e.type == 1) {
+            slice.name = out_.name(e.name, e.domain);
+            if (!e.category.empty()) slice.category = out_.category(e.category, e.domain);
+            if (payload != nullptr) {
+                slice.payload = payload->value;
+                slice.payload_kind = payload->kind;
+                slice.has_payload = true;
+            }
+            slice.driver = e.note("driver") != nullptr;
+            slice.is_call = !e.submitted.empty();
+            slice.flow = e.submitted.empty() ? e.flow : out_.add_submission(e.submitted);
+        }
+        out_.add(track, slice);
+    }
+    void take_stage(StageEvent&& stage) {
+        if (!stage.name.empty()) stage.work.name = out_.name(stage.name);
+        out_.add_work(stage.pid, stage.work, stage.event);
+    }
+    void take_counter(const Event& e, Lane& lane, std::int64_t time) {
+        if (!e.value || !std::isfinite(*e.value))
+            return out_.skip("counter events without a number");
+        double value = *e.value * lane.unit;
+        if (lane.incremental) value = lane.sum += value;
+        // The export's own note of what is missing.
+        if (lane.name == "lost records" && value >= 0 && value < 1e18) {
+            out_.process(pid_of(lane)).lost = static_cast<std::uint64_t>(value);
+            return;
+        }
+        out_.add_point(pid_of(lane),
+                       {time, value, 0, out_.name(lane.name.empty() ? "counter" : lane.name)});
+    }
+
+    // Descriptors may come after events, so tracks get their names last.
+    void describe() {
+        for (auto& [uuid, lane] : lanes_) describe(lane);
+        for (auto& [sequence, lane] : own_lanes_) describe(lane);
+    }
+    std::uint32_t pid_of(const Lane& lane) const {
+        const auto parent = lanes_.find(lane.parent);
+        return lane.pid != 0 || parent == lanes_.end() ? lane.pid : parent->second.pid;
+    }
+    void describe(const Lane& lane) {
+        if (lane.track == kNoTrack) return;
+        const auto parent = lanes_.find(lane.parent);
+        TrackInfo& info = out_.info(lane.track);
+        info.pid = pid_of(lane);
+        info.tid = lane.tid != 0 || parent == lanes_.end() ? lane.tid : parent->second.tid;
+        info.name = lane.name;
+        info.kind = lane.kind;
+        if (!lane.own_kind && !lane.is_thread && lane.name.starts_with("CUDA stream"))
+            info.kind = TrackKind::gpu_stream;
+    }
+
+    ImportEvents& out_;
+    std::map<ClockKey, Clock> clocks_;
+    std::unordered_map<std::uint64_t, SequenceState> sequences_;
+    std::unordered_map<std::uint64_t, Lane> lanes_, own_lanes_;
+};
+
+}  // namespace
+
+bool is_perfetto(std::string_view bytes) {
+    try {
+        ProtoReader trace(bytes, 0);
+        if (!trace.next() || trace.field() != 1 || trace.text().empty()) return false;
+        for (ProtoReader packet = trace.message(); packet.next();) continue;
+        return true;
+    } catch (const ProtoFault&) {
+        // Broken, or JSON after an empty line.
+        const std::size_t text = bytes.find_first_not_of(" \t\r\n");
+        return !bytes.empty() && bytes[0] == '\n' &&
+               (text == bytes.npos || (bytes[text] != '{' && bytes[text] != '['));
+    }
+}
+
+Result<void> import_perfetto(std::string_view bytes, const std::string& path, ImportEvents& out) {
+    try {
+        Reader(out).read(ProtoReader(bytes, 0), bytes.size());
+    } catch (const ProtoFault& fault) {
+        return fail_at_byte(path, fault.byte, fault.what, "the file is damaged or cut off");
+    }
+    return {};
+}
+
+}  // namespace gs

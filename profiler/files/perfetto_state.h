@@ -1,0 +1,83 @@
+// What the packets of a Perfetto sequence refer to by number, and events as read with it. Shared by
+// the parts of the Perfetto import.
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "profiler/files/import_events.h"
+#include "profiler/files/proto_reader.h"
+
+namespace gs::perfetto {
+
+/// Interned data and defaults of one sequence.
+struct SequenceState {
+    using Texts = std::unordered_map<std::uint64_t, std::string_view>;
+    Texts names, annotations, categories, specifications, kernels, arguments;
+    std::unordered_map<std::uint64_t, std::uint32_t> context_pids;
+    std::uint64_t clock = 0, track = 0;  ///< defaults; 0: none
+    bool has_state = false;
+
+    void take_interned(ProtoReader data);
+    static std::string_view text_of(const Texts& texts, std::uint64_t iid) {
+        const auto found = texts.find(iid);
+        return found == texts.end() ? std::string_view() : found->second;
+    }
+};
+
+/// A debug annotation.
+struct Note {
+    std::string_view name, text;
+    std::uint64_t value = 0;
+    PayloadKind kind = PayloadKind::whole;
+};
+
+/// A TrackEvent.
+struct Event {
+    std::uint64_t type = 0, track = 0, flow = 0;
+    std::string_view name, domain, category;
+    std::optional<double> value;
+    std::vector<Note> notes;
+    std::vector<std::uint64_t> submitted;  ///< render stage events that it launched
+    bool has_track = false;
+
+    const Note* note(std::string_view wanted) const;
+    std::uint64_t number(std::string_view wanted) const;
+    /// The first number that is a program's own.
+    const Note* payload() const;
+};
+Event parse_event(ProtoReader message, const SequenceState& state);
+
+/// A render stage event as GPU work of the process `pid` (0: not told), numbered `event`.
+struct StageEvent {
+    GpuWorkEvent work;
+    std::string_view name;
+    std::uint64_t event = 0;
+    std::uint32_t pid = 0;
+};
+StageEvent parse_stage(ProtoReader message, std::int64_t time, const SequenceState& state);
+
+/// Adds what an instant on one of our own tracks (a wait, memory, a GPU) tells of the process;
+/// `moments` names the track.
+void take_moment(const Event& event, std::string_view moments, std::int64_t time,
+                 ImportEvents::Process& process);
+
+/// A number in nanoseconds that may be a time; else a fault.
+std::int64_t time_of(const ProtoReader& at, std::uint64_t value, std::int64_t unit = 1);
+
+/// The number a text begins with, 0 when it begins with none.
+inline std::uint64_t number_in(std::string_view text) {
+    std::uint64_t out = 0;
+    std::from_chars(text.data(), text.data() + text.size(), out);
+    return out;
+}
+inline std::uint32_t small_number_in(std::string_view text) {
+    return static_cast<std::uint32_t>(number_in(text));
+}
+
+}  // namespace gs::perfetto

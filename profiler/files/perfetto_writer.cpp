@@ -1,0 +1,119 @@
+#include "profiler/files/perfetto_writer.h"
+
+#include <array>
+#include <string>
+
+namespace gs::perfetto {
+namespace {
+
+/// The place of `text` in `known`, counted from 1; added when it is new.
+std::uint64_t iid_of(std::vector<std::string>& known, std::string_view text) {
+    const auto found = std::find(known.begin(), known.end(), text);
+    if (found != known.end()) return static_cast<std::uint64_t>(found - known.begin()) + 1;
+    known.emplace_back(text);
+    return known.size();
+}
+
+void write_annotation(ProtoEncoder& e, std::uint64_t iid, const Annotation& annotation) {
+    e.message(kAnnotation, [&](ProtoEncoder& a) {
+        a.varint(1, iid);
+        if (!annotation.text.empty())
+            a.text(6, annotation.text);
+        else if (annotation.kind == PayloadKind::real)
+            a.fixed(5, annotation.value);
+        else
+            a.varint(annotation.kind == PayloadKind::signed_whole ? 4 : 3, annotation.value);
+    });
+}
+
+}  // namespace
+
+const char* payload_name(Stage stage) {
+    return stage == Stage::iteration                          ? "step"
+           : stage == Stage::view_frame || stage == Stage::ui ? "frame"
+                                                              : "value";
+}
+
+std::uint64_t Sequence::intern_name(std::uint32_t name) {
+    intern_text(kNames, name + std::uint64_t{1}, store_.name(name));
+    return name + std::uint64_t{1};
+}
+
+std::uint64_t Sequence::intern_annotation(std::string_view name) {
+    const std::uint64_t iid = iid_of(annotation_names_, name);
+    intern_text(kAnnotationNames, iid, name);
+    return iid;
+}
+
+void Sequence::begin(std::uint64_t uuid, const TraceSpan& span, const Details& details) {
+    event(uuid, span.begin_ns, kSliceBegin, span.name, &span, details);
+}
+
+void Sequence::instant(std::uint64_t uuid, std::int64_t time, std::uint32_t name,
+                       std::span<const Annotation> annotations) {
+    event(uuid, time, kInstant, name, nullptr, {0, annotations, {}, false});
+}
+
+void Sequence::moment(std::uint64_t uuid, std::int64_t time, std::string_view text,
+                      std::span<const Annotation> annotations) {
+    std::vector<std::uint64_t> iids;
+    for (const Annotation& a : annotations) iids.push_back(intern_annotation(a.name));
+    packet(time, kTrackEvent, [&](ProtoEncoder& e) {
+        for (std::size_t i = 0; i < iids.size(); ++i) write_annotation(e, iids[i], annotations[i]);
+        e.varint(kType, kInstant);
+        e.varint(kTrackUuid, uuid);
+        e.text(kName, text);
+    });
+}
+
+void Sequence::end(std::uint64_t uuid, std::int64_t time) {
+    packet(time, kTrackEvent, [&](ProtoEncoder& e) {
+        e.varint(kType, kSliceEnd);
+        e.varint(kTrackUuid, uuid);
+    });
+}
+
+void Sequence::value(std::uint64_t uuid, std::int64_t time, double value) {
+    packet(time, kTrackEvent, [&](ProtoEncoder& e) {
+        e.varint(kType, kCounter);
+        e.varint(kTrackUuid, uuid);
+        e.real(kDoubleValue, value);
+    });
+}
+
+void Sequence::event(std::uint64_t uuid, std::int64_t time, EventType type, std::uint32_t name,
+                     const TraceSpan* span, const Details& details) {
+    std::array<std::uint64_t, 3> categories{};
+    std::size_t category_count = 0;
+    const auto category = [&](std::string_view text) {
+        const std::uint64_t iid = iid_of(categories_, text);
+        intern_text(kCategories, iid, text);
+        categories[category_count++] = iid;
+    };
+    category(details.cuda_call ? "cuda" : name_of(group_of(store_.stage(name))));
+    if (const auto domain = store_.domain(name); !domain.empty())
+        category(kDomainPrefix + std::string(domain));
+    if (span != nullptr)
+        if (const auto own = store_.category(*span); !own.empty())
+            category(kNvtxCategoryPrefix + std::string(own));
+    const std::uint64_t name_iid = intern_name(name);
+    std::vector<std::uint64_t> annotation_iids;
+    for (const Annotation& a : details.annotations)
+        annotation_iids.push_back(intern_annotation(a.name));
+    packet(time, kTrackEvent, [&](ProtoEncoder& e) {
+        for (std::size_t i = 0; i < category_count; ++i) e.varint(kCategoryIid, categories[i]);
+        for (std::size_t i = 0; i < annotation_iids.size(); ++i)
+            write_annotation(e, annotation_iids[i], details.annotations[i]);
+        e.varint(kType, type);
+        e.varint(kNameIid, name_iid);
+        e.varint(kTrackUuid, uuid);
+        if (details.flow != 0) e.fixed(kFlowIds, details.flow);
+        if (!details.submitted.empty())
+            e.message(kGpuCorrelation, [&](ProtoEncoder& c) {
+                for (const std::uint64_t id : details.submitted) c.varint(1, id);
+            });
+        if (details.cuda_call) e.varint(kGpuApi, kCuda);
+    });
+}
+
+}  // namespace gs::perfetto

@@ -1,0 +1,188 @@
+// Packets of a Perfetto trace: the sink that collects them for a file, and packet sequences with
+// their interned names. Field numbers: perfetto_subset.proto. Every track is a sequence of its own;
+// times within a sequence never go back and slices nest, which is what trace readers insist on.
+// Used by the parts of the Perfetto export.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "base/file.h"
+#include "profiler/files/proto_encoder.h"
+#include "profiler/store/store.h"
+
+namespace gs::perfetto {
+
+enum Packet : std::uint32_t {
+    kClockSnapshot = 6,
+    kTimestamp = 8,
+    kSequence = 10,
+    kTrackEvent = 11,
+    kInterned = 12,
+    kFlags = 13,
+    kDropped = 42,
+    kRenderStage = 53,
+    kDefaults = 59,
+    kTrackDescriptor = 60,
+    kGpuInfo = 128
+};
+enum EventField : std::uint32_t {
+    kCategoryIid = 3,
+    kAnnotation = 4,
+    kType = 9,
+    kNameIid = 10,
+    kTrackUuid = 11,
+    kName = 23,
+    kDoubleValue = 44,
+    kFlowIds = 47,
+    kGpuCorrelation = 3000,
+    kGpuApi = 3001
+};
+enum EventType : std::uint64_t { kSliceBegin = 1, kSliceEnd = 2, kInstant = 3, kCounter = 4 };
+enum InternedField : std::uint32_t {
+    kCategories = 1,
+    kNames = 2,
+    kAnnotationNames = 3,
+    kContexts = 23,
+    kGpuSpecifications = 24,
+    kKernels = 1000,
+    kArgNames = 1001
+};
+inline constexpr std::uint64_t kRealtime = 1, kMonotonic = 3, kBoottime = 6;
+inline constexpr std::uint64_t kStateCleared = 1, kNeedsState = 2;
+inline constexpr std::uint64_t kCuda = 4;  ///< of GpuApi and InternedGraphicsContext.Api
+
+// How our own tracks are known again, by their description. The first two are followed by a
+// thread's number.
+inline constexpr const char* kCallsTrack = "CUDA calls of thread ";
+inline constexpr const char* kOverheadTrack = "overhead in thread ";
+inline constexpr const char* kStreamTrack = "GPU stream";
+inline constexpr const char* kOverlappingTrack = "overlapping ranges";
+inline constexpr const char* kProjectionTrack = "ranges on the GPU";
+inline constexpr const char* kSyncTrack = "synchronisations";
+inline constexpr const char* kMemoryTrack = "device memory";
+inline constexpr const char* kGpusTrack = "GPUs";
+/// Categories that begin like this say what NVTX domain or category an event's name belongs to.
+inline constexpr const char* kDomainPrefix = "nvtx domain: ";
+inline constexpr const char* kNvtxCategoryPrefix = "nvtx category: ";
+
+/// Collects packets and passes them on to the file, a megabyte at a time. After an error it
+/// swallows what follows.
+class PacketSink {
+  public:
+    explicit PacketSink(AtomicFile file) : file_(std::move(file)) {}
+
+    template <class F>
+    void packet(F write) {
+        if (error_) return;
+        buffer_.message(1, write);
+        if (buffer_.bytes().size() > (1u << 20)) flush();
+    }
+    Result<std::uint64_t> finish() {
+        flush();
+        if (!error_) {
+            if (auto done = file_.commit(); !done) error_ = done.error();
+        }
+        if (error_) return tl::unexpected(*error_);
+        return bytes_;
+    }
+
+  private:
+    void flush() {
+        if (error_) return;
+        if (auto done = file_.append(std::string_view(buffer_.bytes())); !done)
+            error_ = done.error();
+        bytes_ += buffer_.bytes().size();
+        buffer_.clear();
+    }
+    AtomicFile file_;
+    ProtoEncoder buffer_;
+    std::optional<Error> error_;
+    std::uint64_t bytes_ = 0;
+};
+
+/// A number, or a text, beside an event.
+struct Annotation {
+    const char* name = "";
+    std::uint64_t value = 0;
+    PayloadKind kind = PayloadKind::whole;
+    std::string_view text{};
+};
+/// What an event has beside its name and time.
+struct Details {
+    std::uint64_t flow = 0;  ///< an arrow that starts or ends here, 0: none
+    std::span<const Annotation> annotations{};
+    std::span<const std::uint64_t> submitted{};  ///< render stage events it launched
+    bool cuda_call = false;
+};
+
+/// One packet sequence: writes its state-clearing packet, then events, interning names as they
+/// first appear.
+class Sequence {
+  public:
+    Sequence(PacketSink& sink, const TraceStore& store, std::uint32_t id, bool dropped)
+        : sink_(sink), store_(store), id_(id) {
+        sink_.packet([&](ProtoEncoder& p) {
+            p.varint(kSequence, id_);
+            p.varint(kFlags, kStateCleared);
+            if (dropped) p.varint(kDropped, 1);
+            p.message(kDefaults, [](ProtoEncoder& d) { d.varint(58, kMonotonic); });
+        });
+    }
+
+    void begin(std::uint64_t uuid, const TraceSpan& span, const Details& details);
+    void instant(std::uint64_t uuid, std::int64_t time, std::uint32_t name,
+                 std::span<const Annotation> annotations);
+    /// An instant whose name is none of the store's.
+    void moment(std::uint64_t uuid, std::int64_t time, std::string_view text,
+                std::span<const Annotation> annotations);
+    void end(std::uint64_t uuid, std::int64_t time);
+    void value(std::uint64_t uuid, std::int64_t time, double value);
+    /// A packet of another kind at `time`; `write` gets its fields.
+    template <class F>
+    void packet(std::int64_t time, std::uint32_t field, F write) {
+        sink_.packet([&](ProtoEncoder& p) {
+            p.varint(kTimestamp, static_cast<std::uint64_t>(std::max<std::int64_t>(time, 0)));
+            p.varint(kSequence, id_);
+            p.varint(kFlags, kNeedsState);
+            if (!fresh_.bytes().empty()) p.text(kInterned, fresh_.bytes());
+            p.message(field, write);
+        });
+        fresh_.clear();
+    }
+    /// Declares an interned message once; `write` gets its fields after the iid.
+    template <class F>
+    void intern(InternedField field, std::uint64_t iid, F write) {
+        if (!known_.insert({field, iid}).second) return;
+        fresh_.message(field, [&](ProtoEncoder& s) {
+            s.varint(1, iid);
+            write(s);
+        });
+    }
+    void intern_text(InternedField field, std::uint64_t iid, std::string_view text) {
+        intern(field, iid, [&](ProtoEncoder& s) { s.text(2, text); });
+    }
+    std::uint64_t intern_name(std::uint32_t name);
+    std::uint64_t intern_annotation(std::string_view name);
+
+  private:
+    void event(std::uint64_t uuid, std::int64_t time, EventType type, std::uint32_t name,
+               const TraceSpan* span, const Details& details);
+
+    PacketSink& sink_;
+    const TraceStore& store_;
+    std::uint32_t id_;
+    ProtoEncoder fresh_;  // interned data of the next packet
+    std::set<std::pair<std::uint32_t, std::uint64_t>> known_;
+    std::vector<std::string> annotation_names_, categories_;
+};
+
+/// What a payload of this stage is called.
+const char* payload_name(Stage stage);
+
+}  // namespace gs::perfetto

@@ -1,0 +1,75 @@
+// Insights: what costs time in a trace, and what would make it faster. Rules look at a TraceStore;
+// each gives an Insight, or says why it cannot tell. Used by the Insights panel, `gausscope record
+// --insights`, `gausscope trace
+// --insights` and `serve`.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "profiler/analysis/cost_model.h"
+#include "profiler/store/store.h"
+
+namespace gs {
+
+/// Where to look: a stretch of a track (kNoTrack: of the whole process).
+struct Evidence {
+    std::uint32_t track = kNoTrack;
+    std::size_t row = 0;
+    std::int64_t begin_ns = 0, end_ns = 0;
+    std::string text;  ///< "cudaStreamSynchronize, 4.2 ms"
+};
+
+enum class Confidence { measured, inferred };
+
+struct Insight {
+    std::string rule;    ///< "R3"
+    std::string title;   ///< "The host waits for the GPU 12 times an iteration"
+    std::string text;    ///< what was seen, with its numbers
+    std::string advice;  ///< what to do
+    std::uint32_t process = 0;
+    double recoverable_ms =
+        std::numeric_limits<double>::quiet_NaN();  ///< per iteration; NaN: cannot be told
+    double share = std::numeric_limits<double>::quiet_NaN();  ///< of an iteration, 0..1
+    Confidence confidence = Confidence::measured;
+    std::vector<Evidence> evidence;  ///< the worst first, a few
+};
+
+/// A rule that could not be asked here.
+struct Unanswered {
+    std::string rule, title;
+    std::string why;  ///< "not permitted: ...", "no GPU", "no iterations found"
+};
+
+struct Insights {
+    std::vector<Insight>
+        findings;  ///< by recoverable time, the largest first; what cannot be told last
+    std::vector<Unanswered> unanswered;
+    std::vector<std::string>
+        clear;  ///< rules that were asked and found nothing: "R4 pageable copies"
+    std::uint64_t iterations = 0;  ///< how many the figures are means of
+    double iteration_ms = std::numeric_limits<double>::quiet_NaN();  ///< their median
+};
+
+struct InsightOptions {
+    std::uint32_t process = kAnyProcess;                               ///< kAnyProcess: every one
+    std::int64_t begin_ns = std::numeric_limits<std::int64_t>::min();  ///< only iterations within
+    std::int64_t end_ns = std::numeric_limits<std::int64_t>::max();
+    const TraceStore* baseline = nullptr;  ///< for R22, null: none given
+    std::size_t max_iterations = 512;      ///< the newest
+    /// The least time that stages of one iteration need on this machine (stage_floors()), for R9 to
+    /// R11 where no counters are; only right for our own renderer. Empty: not known.
+    std::vector<StageFloor> floors;
+};
+
+/// Asks every rule. Never throws; costs milliseconds for a live session's store.
+Insights find_insights(const TraceStore& store, const InsightOptions& options = {});
+
+/// {"findings": [...], "unanswered": [...], ...}; NaN as null.
+std::string insights_json(const TraceStore& store, const Insights& insights);
+/// For terminals: a few lines a finding.
+std::string insights_text(const TraceStore& store, const Insights& insights);
+
+}  // namespace gs

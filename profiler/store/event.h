@@ -1,0 +1,158 @@
+// What a reader makes of a ring, as plain structs: times in nanoseconds of CLOCK_MONOTONIC, names
+// and threads by number. A TraceBatch travels from the reader (collector thread) to the TraceStore
+// (its one user).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profiler/store/gpu_event.h"
+
+namespace gs {
+
+/// What a track shows.
+enum class TrackKind : std::uint8_t {
+    thread,       ///< nested ranges of a host thread
+    gpu_stream,   ///< the work of one stream of a GPU
+    api,          ///< CUDA calls of a host thread; tid is that thread's
+    overlapping,  ///< ranges of a process that may overlap (NVTX start/end), spread over rows so
+                  ///< that none do
+    overhead,     ///< time the driver or the tool took, of a host thread
+};
+inline constexpr std::uint32_t kNoTrack = ~0u;
+
+/// A thread that recorded, or a GPU stream; numbered from 0 per reader. A lane that changes hands
+/// gets a new track.
+struct TrackInfo {
+    std::uint32_t track = 0;
+    std::uint32_t pid = 0, tid = 0;
+    std::string name;  ///< empty when the thread was not named
+    bool ended = false;
+    TrackKind kind = TrackKind::thread;
+};
+struct NameInfo {
+    std::uint32_t name = 0;  ///< string id, from 1
+    std::string text;
+    std::string domain = {};  ///< NVTX domain, empty: none
+    std::uint32_t color = 0;  ///< 0xRRGGBB | 1 << 24 when the producer chose one, else 0
+    std::uint32_t category =
+        0;  ///< not 0: `text` is what `domain` calls this category of its ranges
+};
+/// What the 64 bits of a payload are.
+enum class PayloadKind : std::uint8_t { whole, real, signed_whole };
+struct SpanEvent {
+    std::int64_t begin_ns = 0, end_ns = 0;
+    std::uint64_t payload = 0;
+    std::uint32_t track = 0, name = 0;
+    std::uint8_t depth = 0;
+    bool has_payload = false;
+    PayloadKind payload_kind = PayloadKind::whole;
+    std::uint8_t category = 0;  ///< number of an NVTX category of the name's domain, 0: none
+};
+/// A piece of GPU work and the span that launched it: the one of track `launch_track` at depth
+/// `launch_depth` that began at `launch_ns`. launch_track is kNoTrack when that is not known.
+struct DeviceSpanEvent {
+    SpanEvent span;
+    std::int64_t launch_ns = 0;
+    std::uint64_t correlation = 0;  ///< 1, 2, 3, ... per stream in order of launch
+    std::uint32_t launch_track = kNoTrack;
+    std::uint8_t launch_depth = 0;
+};
+struct CounterEvent {
+    std::int64_t time_ns = 0;
+    double value = 0;
+    std::uint32_t track = 0, name = 0;
+};
+struct InstantEvent {
+    std::int64_t time_ns = 0;
+    std::uint64_t payload = 0;
+    std::uint32_t track = 0, name = 0;
+};
+/// A range that need not nest: NVTX start/end.
+struct AsyncSpanEvent {
+    std::int64_t begin_ns = 0, end_ns = 0;
+    std::uint64_t payload = 0;
+    std::uint32_t track = 0, name = 0;  ///< the thread that ended it
+    bool has_payload = false;
+    PayloadKind payload_kind = PayloadKind::whole;
+    std::uint8_t category = 0;
+};
+/// A range that was open when the reader looked: what a thread is doing now, or did when its
+/// process died.
+struct OpenSpan {
+    std::int64_t begin_ns = 0;
+    std::uint64_t payload = 0;
+    std::uint32_t track = 0, name = 0;
+    std::uint8_t depth = 0;
+};
+
+/// Everything lost, by reason; totals since the ring began.
+struct LossCounts {
+    std::uint64_t lapped = 0;     ///< overwritten before the reader came (of this reader)
+    std::uint64_t dropped = 0;    ///< not recorded: the thread got no lane
+    std::uint64_t malformed = 0;  ///< records that cannot be true (of this reader)
+    std::uint64_t untimed =
+        0;  ///< GPU work that was launched and not timed: all event pairs were in use
+    std::uint64_t dropped_strings = 0, truncated_strings = 0;
+    std::uint64_t total() const { return lapped + dropped + malformed + untimed; }
+};
+
+/// How the profiling service does inside a process (abi.h, RingHeader).
+struct ServiceStatus {
+    abi::CuptiState cupti = abi::CuptiState::not_asked;
+    std::string cupti_reason;
+    std::uint64_t cupti_dropped = 0, budget_skipped = 0;
+    std::uint64_t unmatched_ends = 0;  ///< ends of ranges that were not open: the program's mistake
+    std::int64_t service_cpu_ns = 0;   ///< of its own threads
+    std::int64_t slow_path_ns = 0;     ///< of the program's threads
+    double budget = 0;                 ///< share of the program's time, 0: no limit
+    double duty = 1;                   ///< share of the time that recording is on
+    bool armed = false;
+    std::int64_t heartbeat_ns = 0;
+};
+/// Where a process stands in a job. Empty texts and -1: not known.
+struct ProcessLabels {
+    std::string host, job, pod;  ///< SLURM_JOB_ID or the like; Kubernetes pod name
+    int rank = -1, local_rank = -1, world_size = -1;
+    std::string command;  ///< its command line, cut
+    bool empty() const {
+        return host.empty() && job.empty() && pod.empty() && rank < 0 && command.empty();
+    }
+};
+
+struct TraceBatch {
+    std::vector<TrackInfo> tracks;              ///< new or changed
+    std::vector<NameInfo> names;                ///< new
+    std::vector<SpanEvent> spans;               ///< per track in order of their ends
+    std::vector<DeviceSpanEvent> device_spans;  ///< per track and depth in order
+    std::vector<CounterEvent> counters;
+    std::vector<InstantEvent> instants;
+    std::vector<OpenSpan> open;  ///< all that are open now; replaces what was open before
+    LossCounts loss;
+    std::vector<AsyncSpanEvent> async_spans;
+    // ---- what CUPTI told (gpu_event.h), in any order of time
+    std::vector<GpuWorkEvent> gpu_work;
+    std::vector<ApiCallEvent> api_calls;
+    std::vector<SyncEvent> syncs;
+    std::vector<MemoryEvent> memory;
+    std::vector<OverheadEvent> overheads;
+    std::vector<GpuDeviceEvent> devices;   ///< new
+    std::optional<ServiceStatus> service;  ///< of processes under the profiling service
+    ProcessLabels labels;                  ///< when new or changed, else empty
+
+    std::uint64_t written = 0;  ///< records written since the ring began
+    /// Which ring, or which process of a file, this came from; sources number their names and
+    /// tracks independently. Those of one machine (or file) have the upper 32 bits in common. 0:
+    /// the only one.
+    std::uint64_t source = 0;
+    std::uint32_t pid = 0;
+    std::uint64_t process_start = 0;  ///< tells a reused pid from the same process; 0: not known
+    std::string process_name;
+    std::int64_t read_ns = 0;             ///< when the ring was read, 0: an empty batch
+    std::int64_t realtime_offset_ns = 0;  ///< REALTIME - MONOTONIC
+    std::int64_t collector_cpu_ns = 0;    ///< CPU time the collecting thread has used in all
+};
+
+}  // namespace gs

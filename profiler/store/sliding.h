@@ -1,0 +1,58 @@
+// SlidingArray<T>: grows at the back, forgets at the front, and stays contiguous, so that it can be
+// searched and handed out as a span. Rows of spans, histories and counters of the TraceStore are
+// made of it.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace gs {
+
+template <class T>
+class SlidingArray {
+  public:
+    void push_back(const T& value) { items_.push_back(value); }
+    /// Puts values between those that are here: value(i) goes before what is now view()[places[i]],
+    /// places ascending.
+    template <class F>
+    void insert(std::span<const std::size_t> places, F&& value) {
+        std::size_t from = items_.size();
+        items_.resize(from + places.size());
+        for (std::size_t n = places.size(); n-- > 0;) {
+            const std::size_t place = first_ + places[n];
+            const auto at = [this](std::size_t i) {
+                return items_.begin() + static_cast<std::ptrdiff_t>(i);
+            };
+            std::move_backward(at(place), at(from), at(from + n + 1));
+            items_[place + n] = value(n);
+            from = place;
+        }
+    }
+    /// Forgets the oldest `n`. Memory is given back when half of it is unused: amortised constant
+    /// time per item.
+    void drop_front(std::size_t n) {
+        first_ += n < size() ? n : size();
+        if (first_ < 64 || first_ * 2 < items_.size()) return;
+        items_.erase(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(first_));
+        first_ = 0;
+    }
+    /// Keeps at most the newest `n`.
+    void keep_newest(std::size_t n) {
+        if (size() > n) drop_front(size() - n);
+    }
+    std::span<T> items() { return std::span<T>(items_).subspan(first_); }
+    std::span<const T> view() const { return std::span<const T>(items_).subspan(first_); }
+    std::size_t size() const { return items_.size() - first_; }
+    bool empty() const { return size() == 0; }
+    T& back() { return items_.back(); }
+    const T& back() const { return items_.back(); }
+    std::size_t bytes() const { return items_.capacity() * sizeof(T); }
+
+  private:
+    std::vector<T> items_;
+    std::size_t first_ = 0;
+};
+
+}  // namespace gs

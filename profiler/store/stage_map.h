@@ -1,0 +1,45 @@
+// StageMap: from the name of a GPU kernel to the stage of 3D Gaussian Splatting it carries out, so
+// that a trainer that announces nothing still gets a breakdown. A table of patterns, first match
+// wins; a user's file is asked before the built-in table. Used where kernels of foreign processes
+// are read (store, insights, exports).
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/file.h"
+#include "base/record/stage.h"
+
+namespace gs {
+
+/// `pattern`: parts between '*' must occur in the kernel's name in this order, anywhere in it:
+/// "renderCUDA*float3". Case counts. Works on plain, demangled and mangled names, since all contain
+/// the identifiers as they were written.
+struct StageRule {
+    std::string pattern;
+    Stage stage = Stage::other;
+    std::string origin;  ///< "gsplat", "Inria", ..., or the user's file and line
+};
+
+class StageMap {
+  public:
+    /// The built-in table: Inria's rasterizer and its descendants, gsplat, LichtFeld and Faster-GS,
+    /// LiteGS, fused SSIM, CUB's sorts and scans, PyTorch's optimizers, and our own kernels.
+    StageMap();
+    /// Reads rules "pattern = stage", one a line, '#' starts a comment; they go before all others,
+    /// in the file's order. Errors name the line: no '=', an empty pattern, a stage that does not
+    /// exist (the message lists them).
+    Result<void> add_file(const fs::path& path);
+    /// Stage::other when no rule matches.
+    Stage stage_of(std::string_view kernel) const;
+    /// The rule that decided; null when none did.
+    const StageRule* rule_of(std::string_view kernel) const;
+    std::span<const StageRule> rules() const { return rules_; }
+
+  private:
+    std::vector<StageRule> rules_;
+};
+
+}  // namespace gs

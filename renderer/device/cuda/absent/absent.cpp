@@ -1,0 +1,25 @@
+// The device layer of a build without CUDA: it says so.
+#include "renderer/device/cuda/ceilings.h"
+#include "renderer/device/cuda/device.h"
+#include "renderer/device/cuda/primitives_check.h"
+
+namespace gs {
+namespace {
+
+tl::unexpected<Error> built_without() {
+    return fail(ErrorKind::unsupported, "", "this gausscope was built without CUDA",
+                "build it where the CUDA toolkit is (12.0 or newer), or use --backend cpu");
+}
+
+}  // namespace
+
+Result<CudaDeviceInfo> cuda_device_info(int) { return built_without(); }
+Result<CudaMemory> cuda_memory(int) { return built_without(); }
+Result<Ceilings> measure_cuda_ceilings(int, const CeilingEffort&) { return built_without(); }
+Result<PrimitivesCheck> check_cuda_primitives(std::size_t, std::uint64_t, int) {
+    return built_without();
+}
+void cuda_profiler_start() {}
+void cuda_profiler_stop() {}
+
+}  // namespace gs

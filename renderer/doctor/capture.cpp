@@ -1,0 +1,264 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "base/parallel.h"
+#include "renderer/doctor/doctor.h"
+
+namespace gs {
+namespace {
+
+constexpr std::size_t kFewUnposed = 10;  // one photo without pose in so many with one
+constexpr std::size_t kFewPoints = 100, kFewViews = 3;
+constexpr int kTinyPhoto = 64, kHugePhoto = 8192;  // pixels: longest side below, or above
+constexpr double kOffCentre = 0.05;                // of the side
+constexpr double kSmallestScene = 1e-3, kLargestScene = 1e5;
+constexpr double kLeastBaseline = 1e-3;  // of the distance to the points
+constexpr std::size_t kPointsLookedAt = 20000;
+
+using Findings = std::vector<Finding>;
+
+// What is wrong with some of the views: they are counted, the first ones are named.
+struct ViewRule {
+    const char* id;
+    Severity severity;
+    const char* what;
+    const char* consequence;
+    const char* advice;
+};
+
+template <class Wrong>
+void add_views(const Capture& capture, const ViewRule& rule, Wrong&& wrong, Findings& out) {
+    Finding f{rule.id, rule.severity, "", 0, {}, rule.consequence, rule.advice, false};
+    for (std::size_t i = 0; i < capture.views.size(); ++i)
+        if (wrong(i) && f.count++ < kFindingExamples) f.examples.push_back(capture.views[i].name);
+    f.what = fmt::format("{} views {}", f.count, rule.what);
+    if (f.count > 0) out.push_back(std::move(f));
+}
+
+void add_one(const char* id, Severity severity, std::string what, const char* consequence,
+             const char* advice, Findings& out, std::uint64_t count = 1) {
+    out.push_back({id, severity, std::move(what), count, {}, consequence, advice, false});
+}
+
+// What loading left out or had to change.
+void add_loading(const Capture& capture, Findings& out) {
+    if (!capture.skipped.empty()) {
+        const auto shown =
+            static_cast<std::ptrdiff_t>(std::min(capture.skipped.size(), kFindingExamples));
+        out.push_back(
+            {"photos-left-out", Severity::warning,
+             fmt::format("{} photos or poses are left out", capture.skipped.size()),
+             capture.skipped.size(),
+             std::vector<std::string>(capture.skipped.begin(), capture.skipped.begin() + shown),
+             "what only they show is missing", "add the missing photos, or pose them again",
+             false});
+    }
+    if (!capture.unposed.empty()) {
+        // A few are left out by any reconstruction.
+        const bool many = capture.unposed.size() * kFewUnposed > capture.views.size();
+        const auto shown =
+            static_cast<std::ptrdiff_t>(std::min(capture.unposed.size(), kFindingExamples));
+        out.push_back(
+            {"photos-without-pose", many ? Severity::warning : Severity::note,
+             fmt::format("{} photos have no pose", capture.unposed.size()), capture.unposed.size(),
+             std::vector<std::string>(capture.unposed.begin(), capture.unposed.begin() + shown),
+             "what only they show is missing", "pose them too, or take them out of the folder",
+             false});
+    }
+    for (const CaptureNote& note : capture.notes) {
+        if (note.kind == CaptureNote::Kind::photo_size)
+            add_one("photo-size", Severity::warning, note.text,
+                    "right where all photos were scaled, wrong where they were cropped",
+                    "use the photos that were posed", out);
+        else if (note.kind == CaptureNote::Kind::lens)
+            add_one("lens", Severity::note, note.text, "the edges of wide lenses are cut off",
+                    "nothing; undistorting beforehand saves time at loading", out);
+        else
+            add_one("loading", Severity::note, note.text, "the capture is used as it could be read",
+                    "nothing, where that was meant", out);
+    }
+}
+
+void add_counts(const Capture& capture, Findings& out) {
+    const std::size_t tests = capture.view_indices(true).size();
+    if (capture.views.size() == tests)
+        add_one("no-training-views", Severity::error, "every view is a test view",
+                "nothing is left to train on", "hold out fewer views (--test-every, --test-views)",
+                out);
+    else if (tests == 0)
+        add_one("no-test-views", Severity::note, "no view is a test view",
+                "quality cannot be measured", "hold out every eighth view (--test-every 8)", out);
+    if (capture.views.size() < kFewViews)
+        add_one("few-views", Severity::warning,
+                fmt::format("there are only {} views", capture.views.size()),
+                "geometry cannot be found from fewer than three", "take and pose more photos", out,
+                capture.views.size());
+    if (capture.points_are_random)
+        add_one("random-points", Severity::note,
+                "no sparse points came with it: training starts from random ones",
+                "more steps until geometry is found, more floaters",
+                "export the points of the reconstruction too", out, capture.points.size());
+    else if (capture.points.size() < kFewPoints)
+        add_one(
+            "few-points", Severity::warning,
+            fmt::format("there are only {} sparse points", capture.points.size()),
+            "training starts from next to nothing, and density control has to find the rest",
+            "reconstruct with more features, or leave the points away to start from random ones",
+            out, capture.points.size());
+}
+
+void add_pictures(const Capture& capture, Findings& out) {
+    const auto camera = [&](std::size_t i) -> const Camera& { return capture.views[i].camera; };
+    const auto longest = [&](std::size_t i) { return std::max(camera(i).width, camera(i).height); };
+    add_views(
+        capture,
+        {"off-centre", Severity::note, "have a principal point more than 5 % off the centre",
+         "honoured here; programs that assume the centre show these views shifted",
+         "check that the photos were not cropped after they were posed"},
+        [&](std::size_t i) {
+            const Camera& c = camera(i);
+            return std::abs(c.cx - 0.5 * c.width) > kOffCentre * c.width ||
+                   std::abs(c.cy - 0.5 * c.height) > kOffCentre * c.height;
+        },
+        out);
+    add_views(
+        capture,
+        {"tiny-photos", Severity::warning, "are smaller than 64 pixels",
+         "there is hardly anything to learn from them",
+         "use the photos in their full size, or a smaller --downscale"},
+        [&](std::size_t i) { return longest(i) < kTinyPhoto; }, out);
+    add_views(
+        capture,
+        {"huge-photos", Severity::note, "are larger than 8192 pixels",
+         "steps are slow and memory goes to pictures rather than Gaussians",
+         "shrink them while loading (--downscale)"},
+        [&](std::size_t i) { return longest(i) > kHugePhoto; }, out);
+    std::map<std::array<int, 2>, std::size_t> sizes;
+    for (std::size_t i = 0; i < capture.views.size(); ++i)
+        ++sizes[{camera(i).width, camera(i).height}];
+    if (sizes.size() > 1) {
+        add_one("mixed-sizes", Severity::note,
+                fmt::format("the photos are of {} different sizes", sizes.size()),
+                "large photos weigh more in training than small ones",
+                "nothing, where several cameras were used", out, sizes.size());
+        for (const auto& [size, views] : sizes)
+            if (out.back().examples.size() < kFindingExamples)
+                out.back().examples.push_back(
+                    fmt::format("{} x {} ({} views)", size[0], size[1], views));
+    }
+}
+
+void add_duplicate_cameras(const Capture& capture, Findings& out) {
+    std::vector<std::uint8_t> repeats(capture.views.size(), 0);
+    std::map<std::array<double, 12>, std::size_t> seen;
+    for (std::size_t i = 0; i < capture.views.size(); ++i) {
+        const Camera& c = capture.views[i].camera;
+        std::array<double, 12> pose{c.translation.x, c.translation.y, c.translation.z};
+        for (std::size_t k = 0; k < 9; ++k) pose[3 + k] = c.rotation.m[k / 3][k % 3];
+        repeats[i] = seen.emplace(pose, i).second ? 0 : 1;
+    }
+    add_views(
+        capture,
+        {"duplicate-cameras", Severity::warning, "have exactly the pose of an earlier one",
+         "they add no parallax; where one is a test view, its score is no test",
+         "remove repeated photos, and check the poses if the photos differ"},
+        [&](std::size_t i) { return repeats[i] != 0; }, out);
+}
+
+double distance_between(Vec3d a, Vec3d b) { return std::hypot(a.x - b.x, a.y - b.y, a.z - b.z); }
+
+struct Box {
+    Vec3d lo{}, hi{};
+    bool any = false;
+    void add(Vec3d p) {
+        if (!any) lo = hi = p;
+        any = true;
+        lo = {std::min(lo.x, p.x), std::min(lo.y, p.y), std::min(lo.z, p.z)};
+        hi = {std::max(hi.x, p.x), std::max(hi.y, p.y), std::max(hi.z, p.z)};
+    }
+    double extent() const { return std::max({hi.x - lo.x, hi.y - lo.y, hi.z - lo.z}); }
+    Vec3d centre() const { return 0.5 * (lo + hi); }
+};
+
+std::vector<Vec3d> points_looked_at(const Capture& capture) {
+    std::vector<Vec3d> out;
+    const std::size_t stride = capture.points.size() / kPointsLookedAt + 1;
+    for (std::size_t i = 0; i < capture.points.size(); i += stride) {
+        const Vec3f p = capture.points[i].position;
+        out.push_back({p.x, p.y, p.z});
+    }
+    return out;
+}
+
+bool sees_any(const Camera& c, const std::vector<Vec3d>& points) {
+    return std::any_of(points.begin(), points.end(), [&](Vec3d world) {
+        const Vec3d p = c.rotation * world + c.translation;
+        if (!(p.z > 0)) return false;
+        const double u = c.fx * p.x / p.z + c.cx, v = c.fy * p.y / p.z + c.cy;
+        return u >= 0 && v >= 0 && u < c.width && v < c.height;
+    });
+}
+
+void add_geometry(const Capture& capture, Findings& out) {
+    Box cameras;
+    for (const View& v : capture.views) cameras.add(v.camera.position());
+    if (!cameras.any) return;
+    const std::vector<Vec3d> points =
+        capture.points_are_random ? std::vector<Vec3d>() : points_looked_at(capture);
+    const double baseline = cameras.extent();
+    std::vector<double> distances;
+    for (const Vec3d p : points) distances.push_back(distance_between(p, cameras.centre()));
+    double distance = 0;
+    if (!distances.empty()) {
+        std::nth_element(distances.begin(),
+                         distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 2),
+                         distances.end());
+        distance = distances[distances.size() / 2];
+    }
+    const double world = std::max(baseline, distance);
+    if (world > 0 && (world < kSmallestScene || world > kLargestScene))
+        add_one("world-scale", Severity::warning,
+                fmt::format("cameras and points are {:.3g} units apart", world),
+                "near planes, learning rates of positions and flying speed expect 0.001 to 100,000 "
+                "units",
+                "scale the reconstruction to metres or so; geographic coordinates need an origin "
+                "nearby",
+                out);
+    if (capture.views.size() > 1 && distance > 0 && baseline < kLeastBaseline * distance)
+        add_one("no-parallax", Severity::warning,
+                fmt::format("the cameras lie within {:.3g} units, the points {:.3g} away", baseline,
+                            distance),
+                "depth cannot be found from photos taken from one place",
+                "move the camera between photos", out);
+    if (points.empty()) return;
+    std::vector<std::uint8_t> blind(capture.views.size(), 0);
+    parallel_for(capture.views.size(), 1, [&](std::size_t i) {
+        blind[i] = sees_any(capture.views[i].camera, points) ? 0 : 1;
+    });
+    add_views(
+        capture,
+        {"looking-away", Severity::warning, "look away from every point",
+         "their poses are probably wrong, and wrong poses make floaters and blur",
+         "check the axes of the poses, or leave these photos away"},
+        [&](std::size_t i) { return blind[i] != 0; }, out);
+}
+
+}  // namespace
+
+std::vector<Finding> examine(const Capture& capture) {
+    Findings out;
+    add_counts(capture, out);
+    add_loading(capture, out);
+    add_pictures(capture, out);
+    add_duplicate_cameras(capture, out);
+    add_geometry(capture, out);
+    std::stable_sort(out.begin(), out.end(),
+                     [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+    return out;
+}
+
+}  // namespace gs

@@ -1,0 +1,57 @@
+#include "renderer/doctor/doctor.h"
+
+#include <algorithm>
+#include <fstream>
+
+namespace gs {
+namespace {
+
+// Bytes of the arrays of one frame, as the CUDA backend lays them out (raster/cuda/frame.h); the
+// CPU's are of the same kind. A Gaussian: splat, coverage, three numbers; two pairs to sort by
+// depth and a first emission.
+constexpr std::uint64_t kFramePerGaussian = 48 + 32 + 3 * 4 + 5 * 4;
+// A pair: keys and payloads before and after sorting, the slot, 10 bytes of partial pictures.
+constexpr std::uint64_t kFramePerIsect = 4 * 4 + 4 + 10;
+// With gradients besides: the slot of the emission, the mask of what was blended, the gradient's
+// record.
+constexpr std::uint64_t kGradientsPerIsect = 4 + 1 + 48;
+constexpr std::uint64_t kFramePerPixel = 5 * 4;  // colour, alpha, depth
+constexpr std::uint64_t kGradientsPerPixel =
+    7 * 4 + 3;  // picture, its gradient, transmittance; the photo's bytes
+constexpr std::uint64_t kOptimizerPerGaussian = 4 + 3 * 4;
+
+}  // namespace
+
+Severity worst_of(std::span<const Finding> findings) {
+    Severity worst = Severity::note;
+    for (const Finding& f : findings) worst = std::max(worst, f.severity);
+    return worst;
+}
+
+MemoryPlan plan_memory(std::uint64_t gaussians, int sh_degree, double isects_per_gaussian,
+                       int width, int height) {
+    MemoryPlan out;
+    const auto planes = static_cast<std::uint64_t>(plane_count(sh_degree));
+    const std::uint64_t pixels =
+        static_cast<std::uint64_t>(width) * static_cast<std::uint64_t>(height);
+    out.gaussians = gaussians;
+    out.isects = static_cast<std::uint64_t>(isects_per_gaussian * static_cast<double>(gaussians));
+    out.parameters = gaussians * planes * 4;
+    out.optimizer = gaussians * (planes * 8 + kOptimizerPerGaussian);
+    out.frame_view =
+        gaussians * kFramePerGaussian + out.isects * kFramePerIsect + pixels * kFramePerPixel;
+    out.frame_train =
+        out.frame_view + out.isects * kGradientsPerIsect + pixels * kGradientsPerPixel;
+    return out;
+}
+
+std::uint64_t available_host_bytes() {
+    std::ifstream file("/proc/meminfo");
+    for (std::string word; file >> word;) {
+        std::uint64_t kibibytes = 0;
+        if (word == "MemAvailable:" && file >> kibibytes) return kibibytes * 1024;
+    }
+    return 0;
+}
+
+}  // namespace gs

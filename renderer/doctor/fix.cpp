@@ -1,0 +1,150 @@
+// Mending: repeated until nothing is left, because what is removed changes the box that sizes are
+// judged by.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/parallel.h"
+#include "renderer/doctor/rows.h"
+#include "renderer/io/splats/rows.h"
+#include "renderer/io/splats/values.h"
+
+namespace gs {
+namespace {
+
+using namespace doctor;
+
+constexpr std::size_t kGrain = 16384;
+
+using Changes = std::map<std::string, std::size_t>;  // what -> how many Gaussians
+
+GaussianModel rows_kept(const GaussianModel& model, const std::vector<std::uint8_t>& gone) {
+    std::vector<std::size_t> kept;
+    for (std::size_t i = 0; i < model.count; ++i)
+        if (gone[i] == 0) kept.push_back(i);
+    GaussianModel out = GaussianModel::to_fill(kept.size(), model.sh_degree);
+    out.antialiased = model.antialiased;
+    parallel_for(static_cast<std::size_t>(model.planes()), 1, [&](std::size_t p) {
+        const float* from = model.plane(static_cast<int>(p));
+        float* to = out.plane(static_cast<int>(p));
+        for (std::size_t k = 0; k < kept.size(); ++k) to[k] = from[kept[k]];
+    });
+    return out;
+}
+
+void repair_row(GaussianModel& m, std::size_t i, Repair repair) {
+    if (repair == Repair::raise_sizes)
+        for (int p = kLogScales; p < kQuats; ++p)
+            if (m.at(p, i) < kSmallestLogScale) m.at(p, i) = kRaisedLogScale;
+    if (repair == Repair::normalise) {
+        const UnitQuat unit = unit_quat(m.at(kQuats, i), m.at(kQuats + 1, i), m.at(kQuats + 2, i),
+                                        m.at(kQuats + 3, i));
+        for (int c = 0; c < 4; ++c) m.at(kQuats + c, i) = unit.q[c];
+    }
+}
+
+class Mender {
+  public:
+    Mender(const GaussianModel& model, std::span<const std::string> ids)
+        : model_(model), ids_(ids) {}
+    /// False when there was nothing left to do, or the meter was cancelled.
+    bool round(Meter& meter);
+    /// What a round adds to its meter.
+    std::size_t marks() const {
+        return (kScanMarks + (wanted("duplicates") ? kRepeatMarks : 0)) * model_.count;
+    }
+    Fixed result() {
+        Fixed out{std::move(model_), {}};
+        for (const auto& [what, n] : changes_)
+            out.changes.push_back(fmt::format("{} {}", grouped(n), what));
+        out.changes.insert(out.changes.end(), notes_.begin(), notes_.end());
+        return out;
+    }
+
+  private:
+    bool wanted(std::string_view id) const {
+        return ids_.empty() || std::find(ids_.begin(), ids_.end(), id) != ids_.end();
+    }
+    bool mend_rows(const std::vector<std::uint16_t>& faults);
+    bool remove_copies(Meter& meter);
+
+    GaussianModel model_;
+    std::span<const std::string> ids_;
+    Changes changes_;
+    std::vector<std::string> notes_;
+};
+
+bool Mender::mend_rows(const std::vector<std::uint16_t>& faults) {
+    std::vector<std::uint8_t> gone(model_.count, 0);
+    bool removed = false, changed = false;
+    for (std::size_t i = 0; i < model_.count; ++i) {
+        if (faults[i] == 0) continue;
+        for (unsigned f = 0; f < kRowFaults; ++f) {
+            const RowRule& rule = row_rules()[f];
+            if ((faults[i] >> f & 1u) == 0 || rule.repair == Repair::none || !wanted(rule.id) ||
+                gone[i] != 0)
+                continue;
+            ++changes_[fmt::format("Gaussians {}", rule.repaired)];
+            changed = true;
+            if (rule.repair == Repair::remove)
+                gone[i] = 1, removed = true;
+            else
+                repair_row(model_, i, rule.repair);
+        }
+    }
+    if (removed) model_ = rows_kept(model_, gone);
+    return changed;
+}
+
+bool Mender::remove_copies(Meter& meter) {
+    if (!wanted("duplicates")) return false;
+    const Repeats repeats = find_repeats(model_, meter);
+    if (repeats.copies.empty() || meter.cancelled()) return false;
+    std::vector<std::uint8_t> gone(model_.count, 0);
+    for (const std::uint32_t row : repeats.copies) gone[row] = 1;
+    changes_["Gaussians that are exact copies removed"] += repeats.copies.size();
+    model_ = rows_kept(model_, gone);
+    return true;
+}
+
+bool Mender::round(Meter& meter) {
+    std::vector<std::uint16_t> faults;
+    const RowScan scan = scan_rows(model_, 1, 1, &faults, meter);
+    if (meter.cancelled()) return false;
+    bool changed = mend_rows(faults);
+    changed = remove_copies(meter) || changed;
+    if (!changed && model_.count > 0 && scan.used_degree < model_.sh_degree &&
+        wanted("unused-harmonics")) {
+        notes_.push_back(fmt::format("degree of the harmonics lowered from {} to {}",
+                                     model_.sh_degree, scan.used_degree));
+        model_ = model_.resized(model_.count, scan.used_degree);
+        changed = true;
+    }
+    return changed;
+}
+
+}  // namespace
+
+// Every round removes rows or repairs what stays repaired, so this ends.
+Fixed fix(const GaussianModel& model, std::span<const std::string> ids) {
+    Mender mender(model, ids);
+    for (Meter meter; mender.round(meter);) {
+    }
+    return mender.result();
+}
+
+Result<Fixed> fix(const GaussianModel& model, std::span<const std::string> ids,
+                  const Progress& progress) {
+    Mender mender(model, ids);
+    for (bool more = true; more;) {
+        const auto done = run_metered(progress, mender.marks(), [&](Meter& meter) -> Result<void> {
+            more = mender.round(meter);
+            return {};
+        });
+        if (!done) return tl::unexpected(done.error());
+    }
+    return mender.result();
+}
+
+}  // namespace gs

@@ -1,0 +1,234 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "renderer/doctor/rows.h"
+#include "renderer/io/splats/rows.h"
+
+namespace gs {
+namespace doctor {
+
+const std::array<RowRule, kRowFaults>& row_rules() {
+    constexpr const char* kNothing = "they draw nothing, and some other programs fail on them";
+    constexpr const char* kBroken =
+        "a fix removes them; many of them mean a damaged file or a run that diverged";
+    constexpr auto kError = Severity::error, kWarning = Severity::warning, kNote = Severity::note;
+    static constexpr const char* kRemoved = "with values that are no numbers removed";
+    static const std::array<RowRule, kRowFaults> rules{{
+        {"not-finite-positions", kError, "have a position that is NaN or infinite", kNothing,
+         kBroken, Repair::remove, kRemoved},
+        {"not-finite-sizes", kError, "have a size that is NaN or infinite", kNothing, kBroken,
+         Repair::remove, kRemoved},
+        {"not-finite-rotations", kError, "have a rotation that is NaN or infinite", kNothing,
+         kBroken, Repair::remove, kRemoved},
+        {"not-finite-opacities", kError, "have an opacity that is NaN", kNothing, kBroken,
+         Repair::remove, kRemoved},
+        {"not-finite-colors", kError, "have a colour that is NaN or infinite", kNothing, kBroken,
+         Repair::remove, kRemoved},
+        {"not-finite-harmonics", kError, "have harmonics that are NaN or infinite", kNothing,
+         kBroken, Repair::remove, kRemoved},
+        {"degenerate-rotations", kWarning,
+         "have a quaternion of length zero, or too long to be squared",
+         "they draw nothing here; other programs differ",
+         "a fix normalises them, length zero becomes no rotation", Repair::normalise,
+         "quaternions normalised"},
+        {"zero-sizes", kNote, "have an axis whose size is zero in single precision",
+         "they are drawn as flat as can be, and training cannot change that axis",
+         "a fix makes the axis 1e-13 long, which looks the same", Repair::raise_sizes,
+         "given a size that single precision can hold"},
+        {"huge-sizes", kWarning, "are more than 1000 times as large as the scene",
+         "they lie over every picture and cost time in every tile", "a fix removes them",
+         Repair::remove, "larger than 1000 scenes removed"},
+        {"outliers", kWarning, "lie more than 10 extents away from the box of 99.9 % of the scene",
+         "framing, and formats that quantise positions, suffer for them",
+         "cut them off in an editor if they are noise", Repair::none, ""},
+        {"needles", kNote, "are needles: the longest axis over 100 times the middle one",
+         "from close up and from new directions they show as streaks",
+         "train with more views, or with a lower learning rate for scales", Repair::none, ""},
+        {"blobs", kNote, "are blobs: a standard deviation of more than 10 % of the scene",
+         "each covers much of a picture: slow, and a haze when seen from inside",
+         "usual for sky and far walls; elsewhere, remove them in an editor", Repair::none, ""},
+        {"invisible", kNote, "are too transparent to be drawn (opacity below 1/255)",
+         "memory and time for nothing", "a fix removes them; the picture stays the same",
+         Repair::remove, "too transparent to be drawn removed"},
+    }};
+    return rules;
+}
+
+}  // namespace doctor
+
+namespace {
+
+using namespace doctor;
+
+constexpr double kSmallestScene = 1e-3, kLargestScene = 1e5;
+
+std::vector<std::string> row_names(const std::vector<std::size_t>& rows) {
+    std::vector<std::string> out;
+    for (const std::size_t row : rows) out.push_back(fmt::format("#{}", row));
+    return out;
+}
+
+void add_row_findings(const RowScan& scan, std::vector<Finding>& out) {
+    for (std::size_t f = 0; f < kRowFaults; ++f) {
+        const FaultTally& tally = scan.faults[f];
+        const RowRule& rule = row_rules()[f];
+        if (tally.count > 0)
+            out.push_back({rule.id, rule.severity,
+                           fmt::format("{} Gaussians {}",
+                                       grouped(static_cast<std::size_t>(tally.count)), rule.what),
+                           tally.count, row_names(tally.rows), rule.consequence, rule.advice,
+                           rule.repair != Repair::none});
+    }
+}
+
+void add_repeats(const GaussianModel& model, Meter& meter, std::vector<Finding>& out) {
+    const Repeats repeats = find_repeats(model, meter);
+    const auto examples = [](const std::vector<std::uint32_t>& rows) {
+        return row_names({rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                           rows.size(), kFindingExamples))});
+    };
+    if (!repeats.copies.empty())
+        out.push_back(
+            {"duplicates", Severity::warning,
+             fmt::format("{} Gaussians are exact copies of earlier ones",
+                         grouped(repeats.copies.size())),
+             repeats.copies.size(), examples(repeats.copies),
+             "they double memory and time, and make what they cover more opaque than meant",
+             "a fix removes the copies; compare the pictures, for they may be meant", true});
+    if (!repeats.places.empty())
+        out.push_back({"shared-positions", Severity::note,
+                       fmt::format("{} Gaussians lie exactly where an earlier one does",
+                                   grouped(repeats.places.size())),
+                       repeats.places.size(), examples(repeats.places),
+                       "their order in depth is arbitrary, so colours may differ between programs",
+                       "usual in files that quantise positions; nothing needs doing", false});
+}
+
+void add_scene_findings(const GaussianModel& model, const RowScan& scan,
+                        std::vector<Finding>& out) {
+    if (model.count == 0)
+        out.push_back({"empty",
+                       Severity::warning,
+                       "there are no Gaussians in it",
+                       1,
+                       {},
+                       "nothing is drawn",
+                       "check where the file came from",
+                       false});
+    if (model.count > 0 && scan.used_degree < model.sh_degree)
+        out.push_back({"unused-harmonics",
+                       Severity::note,
+                       fmt::format("harmonics of degree {} are stored, those above {} are all zero",
+                                   model.sh_degree, scan.used_degree),
+                       static_cast<std::uint64_t>(model.planes() - plane_count(scan.used_degree)),
+                       {},
+                       fmt::format("{} bytes a Gaussian for nothing",
+                                   4 * (model.planes() - plane_count(scan.used_degree))),
+                       "a fix lowers the degree; the picture stays the same",
+                       true});
+    if (scan.box.extent > 0 &&
+        (scan.box.extent < kSmallestScene || scan.box.extent > kLargestScene))
+        out.push_back({"world-scale",
+                       Severity::warning,
+                       fmt::format("the scene is {:.3g} units across", scan.box.extent),
+                       1,
+                       {},
+                       "near planes, flying speed and the steps of quantising formats expect 0.001 "
+                       "to 100,000 units",
+                       "scale it to metres or so",
+                       false});
+}
+
+// How many Gaussians fit, from what one more costs.
+std::string what_fits(const MemoryPlan& plan, std::uint64_t needed, std::uint64_t available,
+                      int degree) {
+    const double share =
+        static_cast<double>(available) / static_cast<double>(std::max<std::uint64_t>(needed, 1));
+    std::string out =
+        fmt::format("about {} Gaussians fit",
+                    grouped(static_cast<std::size_t>(share * static_cast<double>(plan.gaussians))));
+    if (degree > 0)
+        out += fmt::format("; degree 0 saves {:.0f} % of the parameters",
+                           100.0 * (1 - static_cast<double>(plane_count(0)) / plane_count(degree)));
+    return out + "; smaller pictures need shorter lists";
+}
+
+void add_memory(const MemoryPlan& plan, const SplatQuestions& q, int degree, bool training,
+                std::vector<Finding>& out) {
+    constexpr double kGiB = 1024.0 * 1024 * 1024;
+    const auto compare = [&](const char* id, const char* where, std::uint64_t needed,
+                             std::uint64_t available) {
+        if (available == 0 || needed <= available) return;
+        out.push_back(
+            {id,
+             training ? Severity::note : Severity::warning,
+             fmt::format(
+                 "{} {} Gaussians at {} x {} takes about {:.1f} GiB, {:.1f} GiB are free {}",
+                 training ? "training" : "viewing",
+                 grouped(static_cast<std::size_t>(plan.gaussians)), q.width, q.height,
+                 static_cast<double>(needed) / kGiB, static_cast<double>(available) / kGiB, where),
+             1,
+             {},
+             "it will slow down to swapping or stop for lack of memory",
+             what_fits(plan, needed, available, degree) +
+                 (training ? "; set --max-gaussians, or --downscale the photos" : ""),
+             false});
+    };
+    // The model is in host memory already.
+    compare(training ? "memory-host-training" : "memory-host", "in the machine",
+            training ? plan.to_train() : plan.frame_view, q.host_bytes);
+    compare(training ? "memory-device-training" : "memory-device", "on the device",
+            training ? plan.to_train() : plan.to_view(), q.device_bytes);
+}
+
+SplatReport examine_metered(const GaussianModel& model, const SplatQuestions& questions,
+                            Meter& meter) {
+    SplatReport out;
+    const RowScan scan = scan_rows(model, questions.width, questions.height, nullptr, meter);
+    add_row_findings(scan, out.findings);
+    add_repeats(model, meter, out.findings);
+    add_scene_findings(model, scan, out.findings);
+    const double isects = model.count == 0 ? 0 : scan.isects / static_cast<double>(model.count);
+    out.now = plan_memory(model.count, model.sh_degree, isects, questions.width, questions.height);
+    out.at_cap = questions.cap == 0
+                     ? out.now
+                     : plan_memory(std::max<std::uint64_t>(questions.cap, model.count),
+                                   model.sh_degree, isects, questions.width, questions.height);
+    add_memory(out.now, questions, model.sh_degree, false, out.findings);
+    if (questions.cap > 0) add_memory(out.at_cap, questions, model.sh_degree, true, out.findings);
+    for (const std::string& note : questions.notes)
+        out.findings.push_back({"reader",
+                                Severity::note,
+                                note,
+                                1,
+                                {},
+                                "the model holds what the file could give",
+                                "nothing, where that was meant",
+                                false});
+    std::stable_sort(out.findings.begin(), out.findings.end(),
+                     [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+    return out;
+}
+
+}  // namespace
+
+SplatReport examine(const GaussianModel& model, const SplatQuestions& questions) {
+    Meter meter;
+    return examine_metered(model, questions, meter);
+}
+
+Result<SplatReport> examine(const GaussianModel& model, const SplatQuestions& questions,
+                            const Progress& progress) {
+    SplatReport out;
+    const auto done = run_metered(progress, (kScanMarks + kRepeatMarks) * model.count,
+                                  [&](Meter& meter) -> Result<void> {
+                                      out = examine_metered(model, questions, meter);
+                                      return {};
+                                  });
+    if (!done) return tl::unexpected(done.error());
+    return out;
+}
+
+}  // namespace gs

@@ -1,0 +1,61 @@
+#include <algorithm>
+
+#include "base/parallel.h"
+#include "base/record/scope.h"
+#include "renderer/io/captures/capture_io.h"
+#include "renderer/io/captures/photo_load.h"
+#include "renderer/io/captures/undistort.h"
+#include "renderer/io/images/image_io.h"
+
+namespace gs {
+
+Result<CaptureForecast> forecast_capture(const fs::path& path, const CaptureOptions& options) {
+    const Span span{Stage::load};
+    auto source = read_capture_source(path);
+    if (!source) return tl::unexpected(source.error());
+    if (auto prepared = prepare_frames(*source, options); !prepared)
+        return tl::unexpected(prepared.error());
+    const std::size_t count = source->frames.size();
+    // One slot a frame, so that the sums do not depend on threads.
+    struct Need {
+        int width = 0, height = 0;
+        std::uint64_t resident = 0, decoding = 0;
+    };
+    std::vector<Need> needs(count);
+    parallel_for(count, 4, [&](std::size_t i) {
+        const auto size = probe_image(source->frames[i].photo);
+        const auto plan = size ? plan_view(source->frames[i], size->width, size->height, options)
+                               : tl::unexpected(size.error());
+        if (!plan) return;
+        const auto area = [](const Camera& c) {
+            return static_cast<std::uint64_t>(c.width) * static_cast<std::uint64_t>(c.height);
+        };
+        // RGB and perhaps a mask stay. While decoding: the file's pixels, the RGB copy, the
+        // undistorted one and two masks.
+        const bool masked =
+            is_distorted(plan->lens) || !source->frames[i].mask.empty() || size->channels == 4;
+        needs[i] = {plan->scaled.width, plan->scaled.height, area(plan->scaled) * (masked ? 4 : 3),
+                    area(plan->lens) * static_cast<std::uint64_t>(size->channels + 4) +
+                        area(plan->pinhole) * 4};
+    });
+    CaptureForecast out;
+    std::uint64_t largest = 0;
+    for (const Need& need : needs) {
+        if (need.width == 0) continue;
+        ++out.photos;
+        if (static_cast<std::int64_t>(need.width) * need.height >
+            static_cast<std::int64_t>(out.width) * out.height) {
+            out.width = need.width;
+            out.height = need.height;
+        }
+        out.photo_bytes += options.photos ? need.resident : 0;
+        largest = std::max(largest, need.decoding);
+    }
+    const auto threads =
+        static_cast<std::uint64_t>(options.threads > 0 ? options.threads : thread_count());
+    out.decode_bytes = options.photos ? largest * std::min<std::uint64_t>(threads, count) : 0;
+    out.points = source->points.size();
+    return out;
+}
+
+}  // namespace gs

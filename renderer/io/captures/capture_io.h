@@ -1,0 +1,48 @@
+// Loading captures: COLMAP sparse models (binary, text) and transforms.json (instant-ngp,
+// nerfstudio, NeRF-synthetic).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/expected.h"
+#include "base/file.h"
+#include "base/progress.h"
+#include "renderer/scene/capture.h"
+
+namespace gs {
+
+struct CaptureOptions {
+    int downscale = 1;   ///< photos are shrunk by exactly this factor (area average); 0 = auto
+                         ///< (longest side <= 1600)
+    int max_side = 0;    ///< further limit for the longest side in pixels; 0 = none
+    int test_every = 8;  ///< every n-th view by name, starting with the first, is a test view; 0 =
+                         ///< none. A capture's own test file wins
+    std::vector<std::string>
+        test_views;  ///< names (with or without extension) that are the test views instead
+    Vec3f background{0, 0, 0};  ///< photos with alpha are composited over this
+    std::string masks;       ///< folder of masks; empty = "masks" beside the photos where present
+    bool photos = true;      ///< false: cameras and points only
+    int threads = 0;         ///< for decoding; 0 = all cores
+    std::uint64_t seed = 0;  ///< for random points when the capture has none
+    Progress progress;
+};
+
+/// What loading would need, read from headers only.
+struct CaptureForecast {
+    std::size_t photos = 0;
+    int width = 0, height = 0;       ///< of the largest photo after scaling
+    std::uint64_t photo_bytes = 0;   ///< resident after loading
+    std::uint64_t decode_bytes = 0;  ///< peak on top of that, while decoding
+    std::size_t points = 0;
+};
+
+/// True when the folder (or the .json file) looks like a capture of a kind we read.
+bool is_capture(const fs::path& path);
+Result<CaptureForecast> forecast_capture(const fs::path& path, const CaptureOptions& options);
+/// Errors: no capture there, a model file malformed (with byte or line), no view left. Single bad
+/// photos are skipped and named.
+Result<Capture> load_capture(const fs::path& path, const CaptureOptions& options);
+
+}  // namespace gs

@@ -1,0 +1,115 @@
+#include "renderer/io/captures/capture_source.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+
+#include "renderer/io/captures/capture_io.h"
+#include "renderer/io/captures/test_split.h"
+#include "renderer/io/files/input_file.h"
+
+namespace gs {
+namespace {
+
+void drop_missing(CaptureSource& source, bool photos) {
+    if (!photos) return;
+    std::error_code ignored;
+    std::erase_if(source.frames, [&](const Frame& frame) {
+        if (fs::is_regular_file(frame.photo, ignored)) return false;
+        source.skipped.push_back(fmt::format("{}: no such photo", frame.name));
+        return true;
+    });
+}
+
+// Names that photos end in; what is in such a file is not looked at.
+bool has_photo_name(const fs::path& path) {
+    std::string end = path.extension().string();
+    std::transform(end.begin(), end.end(), end.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return end == ".jpg" || end == ".jpeg" || end == ".png";
+}
+
+// "r_0_depth" beside "r_0": what belongs to a photo is none itself. A number after it makes another
+// photo.
+bool belongs_to_a_photo(const std::string& stem, const std::set<std::string>& posed) {
+    for (std::size_t at = stem.find_first_of("._"); at != std::string::npos;
+         at = stem.find_first_of("._", at + 1))
+        if (at + 1 < stem.size() && std::isalpha(static_cast<unsigned char>(stem[at + 1])) != 0 &&
+            posed.count(stem.substr(0, at)) > 0)
+            return true;
+    return false;
+}
+
+// Photos in the folders of the posed ones that no frame names.
+void find_unposed(CaptureSource& source) {
+    std::map<fs::path, std::pair<std::set<std::string>, std::set<std::string>>>
+        folders;  // names, stems
+    for (const Frame& frame : source.frames)
+        for (const fs::path& file : {frame.photo, frame.mask}) {
+            if (file.empty()) continue;
+            auto& [names, stems] = folders[file.parent_path()];
+            names.insert(file.filename().string());
+            if (file == frame.photo) stems.insert(file.stem().string());
+        }
+    std::error_code ignored;
+    for (const auto& [folder, posed] : folders)
+        for (auto it = fs::directory_iterator(folder, ignored); it != fs::end(it);
+             it.increment(ignored)) {
+            const fs::path& path = it->path();
+            if (has_photo_name(path) && posed.first.count(path.filename().string()) == 0 &&
+                !posed.second.empty() && !belongs_to_a_photo(path.stem().string(), posed.second) &&
+                it->is_regular_file(ignored))
+                source.unposed.push_back(path.lexically_relative(source.photo_folder).string());
+        }
+    std::sort(source.unposed.begin(), source.unposed.end());
+}
+
+}  // namespace
+
+bool is_capture(const fs::path& path) {
+    if (!find_colmap_model(path).empty()) return true;
+    const fs::path json = find_transforms(path);
+    if (json.empty() || json != path) return !json.empty();
+    // Many other things are .json files too.
+    const auto file = InputFile::open(json);
+    if (!file) return false;
+    std::string head(std::min<std::uint64_t>(file->size(), 1 << 20), '\0');
+    return file->read_at(0, std::as_writable_bytes(std::span(head))) &&
+           head.find("\"frames\"") != std::string::npos;
+}
+
+Result<CaptureSource> read_capture_source(const fs::path& path) {
+    std::error_code ignored;
+    if (!fs::exists(path, ignored))
+        return fail(ErrorKind::not_found, path.string(), "does not exist");
+    if (const fs::path model = find_colmap_model(path); !model.empty())
+        return read_colmap(path, model);
+    if (const fs::path json = find_transforms(path); !json.empty()) return read_transforms(json);
+    return fail(ErrorKind::not_found, path.string(),
+                "is not a capture: it has neither a COLMAP model (sparse/0) nor a transforms.json",
+                "give the folder that holds images/ and sparse/, or a transforms.json");
+}
+
+tl::unexpected<Error> no_view_left(const CaptureSource& source,
+                                   const std::vector<std::string>& skipped) {
+    std::string why = fmt::format("no view is left, {} skipped", skipped.size());
+    for (std::size_t i = 0; i < std::min<std::size_t>(3, skipped.size()); ++i)
+        why += fmt::format("; {}", skipped[i]);
+    return fail(ErrorKind::malformed, source.root.string(), why,
+                fmt::format("photos are expected in {}", source.photo_folder.string()));
+}
+
+Result<void> prepare_frames(CaptureSource& source, const CaptureOptions& options) {
+    if (options.downscale < 0 || options.max_side < 0)
+        return fail(ErrorKind::usage, "", "downscale and max-side must not be negative",
+                    "use 1 for full size, 0 for automatic");
+    find_unposed(source);
+    drop_missing(source, options.photos);
+    std::sort(source.frames.begin(), source.frames.end(),
+              [](const Frame& a, const Frame& b) { return a.name < b.name; });
+    if (source.frames.empty()) return no_view_left(source, source.skipped);
+    return assign_test_views(source, options);
+}
+
+}  // namespace gs

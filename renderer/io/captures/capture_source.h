@@ -1,0 +1,59 @@
+// What a capture's model files say, before any photo is decoded: the common form that the COLMAP
+// and transforms.json readers produce and that load_capture and forecast_capture consume.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/expected.h"
+#include "base/file.h"
+#include "renderer/scene/capture.h"
+
+namespace gs {
+
+struct CaptureOptions;
+
+/// One photo as listed. `camera` is the lens as written in the file; its size may be 0 x 0 where
+/// only the photo knows it.
+struct Frame {
+    std::string name;      ///< relative to the photo folder
+    fs::path photo, mask;  ///< mask: named by the model file itself, usually empty
+    Camera camera;
+    /// Where given, focal lengths follow from the photo's size: 0.5 * side / tan(angle / 2).
+    std::optional<double> angle_x, angle_y;
+    bool centred = false;  ///< the principal point is the centre of the picture, whatever its size
+    bool test = false;     ///< from a file of test frames
+};
+
+struct CaptureSource {
+    std::string format;
+    fs::path root;          ///< the capture's folder
+    fs::path photo_folder;  ///< names are relative to it
+    std::vector<Frame> frames;
+    std::vector<SparsePoint> points;
+    bool has_test_file = false;  ///< frames[].test is meant
+    bool blender = false;        ///< NeRF-synthetic: objects lie within [-1.3, 1.3]^3
+    std::vector<std::string> skipped, notes;
+    std::vector<std::string> unposed;  ///< filled by prepare_frames()
+};
+
+/// The model files of a capture, found by what is there. Errors: not_found when there is no
+/// capture, malformed with a place.
+Result<CaptureSource> read_capture_source(const fs::path& path);
+/// Drops frames without a photo (unless photos are not wanted), sorts by name, decides which are
+/// test views. Errors: usage, for wrong options; malformed, when no view is left.
+Result<void> prepare_frames(CaptureSource& source, const CaptureOptions& options);
+tl::unexpected<Error> no_view_left(const CaptureSource& source,
+                                   const std::vector<std::string>& skipped);
+
+/// Folder with cameras, images (and points3D) as .bin or .txt: `path`/sparse/0, `path`/sparse,
+/// `path` itself, ...; empty if none.
+fs::path find_colmap_model(const fs::path& path);
+Result<CaptureSource> read_colmap(const fs::path& root, const fs::path& model);
+
+/// The transforms.json to read: `path` itself or the one in it; empty if none.
+fs::path find_transforms(const fs::path& path);
+Result<CaptureSource> read_transforms(const fs::path& json);
+
+}  // namespace gs

@@ -1,0 +1,52 @@
+// COLMAP sparse models as they are in the files. Private to renderer/io: colmap_binary.cpp and
+// colmap_text.cpp fill this, colmap.cpp turns it into a CaptureSource. Layout:
+// https://colmap.github.io/format.html.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/expected.h"
+#include "base/file.h"
+#include "renderer/scene/capture.h"
+
+namespace gs {
+
+struct ColmapCamera {
+    int model = -1;  ///< COLMAP's own number
+    std::uint64_t width = 0, height = 0;
+    std::vector<double> params;
+};
+struct ColmapImage {
+    std::uint32_t camera = 0;
+    Quatd rotation{1, 0, 0, 0};  ///< camera_from_world
+    Vec3d translation{};
+    std::string name;
+};
+struct ColmapModel {
+    std::map<std::uint32_t, ColmapCamera> cameras;
+    std::vector<ColmapImage> images;
+    std::vector<SparsePoint> points;
+    std::size_t bad_points = 0;  ///< dropped because a coordinate is not finite
+};
+
+struct ColmapLens {
+    const char* name;
+    int params;
+};
+/// COLMAP's camera models by number; nullptr for a number it does not have.
+const ColmapLens* colmap_lens(int model);
+/// Number of a model by its name in text files, -1 when unknown.
+int colmap_lens_number(std::string_view name);
+/// Adds the point unless a coordinate is NaN or infinite.
+void add_point(ColmapModel& model, double x, double y, double z, const std::uint8_t (&rgb)[3]);
+
+Result<void> read_cameras_binary(const fs::path& path, ColmapModel& model);
+Result<void> read_images_binary(const fs::path& path, ColmapModel& model);
+Result<void> read_points_binary(const fs::path& path, ColmapModel& model);
+Result<void> read_cameras_text(const fs::path& path, ColmapModel& model);
+Result<void> read_images_text(const fs::path& path, ColmapModel& model);
+Result<void> read_points_text(const fs::path& path, ColmapModel& model);
+
+}  // namespace gs

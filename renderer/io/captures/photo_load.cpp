@@ -1,0 +1,247 @@
+#include "renderer/io/captures/photo_load.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "renderer/io/captures/undistort.h"
+#include "renderer/io/images/codecs.h"
+
+namespace gs {
+namespace {
+
+constexpr int kAutoSide = 1600;
+
+tl::unexpected<Error> because(const Frame& frame, std::string why) {
+    return fail(ErrorKind::malformed, frame.photo.string(), std::move(why));
+}
+
+// The lens for a photo of this size: from its own intrinsics, scaled where the photo was resized
+// since.
+Result<Camera> lens_for(const Frame& frame, int width, int height) {
+    Camera camera = frame.camera;
+    if (camera.width == 0 || camera.height == 0) {
+        camera.width = width;
+        camera.height = height;
+        if (frame.angle_x) camera.fx = 0.5 * width / std::tan(0.5 * *frame.angle_x);
+        if (frame.angle_y) camera.fy = 0.5 * height / std::tan(0.5 * *frame.angle_y);
+        if (!frame.angle_y && frame.angle_x) camera.fy = camera.fx;
+        if (!frame.angle_x && frame.angle_y) camera.fx = camera.fy;
+        if (frame.centred) {
+            camera.cx = 0.5 * width;
+            camera.cy = 0.5 * height;
+        }
+    } else if (width != camera.width || height != camera.height) {
+        // Whole pixels: the same aspect means that one side follows from the other within rounding.
+        const double by_width = static_cast<double>(width) / camera.width,
+                     by_height = static_cast<double>(height) / camera.height;
+        if (std::abs(by_width * camera.height - height) > 1 &&
+            std::abs(by_height * camera.width - width) > 1)
+            return because(
+                frame,
+                fmt::format("the photo is {} x {} pixels but its camera {} x {}, another aspect",
+                            width, height, camera.width, camera.height));
+        camera = camera.scaled_to(width, height);
+    }
+    if (!camera.valid())
+        return because(frame,
+                       "its camera is not usable: a size or focal length is not positive, or a "
+                       "number is not finite");
+    return camera;
+}
+
+int factor_for(const Camera& camera, const CaptureOptions& options) {
+    const int longest = std::max(camera.width, camera.height);
+    return options.downscale > 0 ? options.downscale : (longest + kAutoSide - 1) / kAutoSide;
+}
+
+// Grey to RGB; alpha over the background. Straight alpha, as PNG defines it.
+Image8 composited(const Image8& photo, Vec3f background) {
+    if (photo.channels == 3) return photo;
+    Image8 out{photo.width, photo.height, 3, {}};
+    out.bytes.resize(out.pixels() * 3);
+    const float over[3] = {255 * background.x, 255 * background.y, 255 * background.z};
+    const std::uint8_t* in = photo.bytes.data();
+    for (std::size_t i = 0; i < out.pixels(); ++i, in += photo.channels) {
+        std::uint8_t* rgb = out.bytes.data() + 3 * i;
+        if (photo.channels == 1) {
+            rgb[0] = rgb[1] = rgb[2] = in[0];
+            continue;
+        }
+        const float alpha = static_cast<float>(in[3]) / 255.0f;
+        for (int c = 0; c < 3; ++c)
+            rgb[c] = static_cast<std::uint8_t>(
+                std::clamp(alpha * static_cast<float>(in[c]) + (1 - alpha) * over[c], 0.0f,
+                           255.0f) +
+                0.5f);
+    }
+    return out;
+}
+
+fs::path mask_file(const Frame& frame, const MaskFolder& masks) {
+    std::error_code ignored;
+    const auto found = [&](const fs::path& path) {
+        return !path.empty() && fs::is_regular_file(path, ignored);
+    };
+    if (!masks.chosen && found(frame.mask)) return frame.mask;
+    if (!masks.folder.empty()) {
+        const fs::path name(frame.name);
+        for (const fs::path& candidate :
+             {fs::path(name).replace_extension(".png"), fs::path(frame.name + ".png"),
+              name.filename().replace_extension(".png"),
+              fs::path(name.filename().string() + ".png"), fs::path("mask.png")})
+            if (found(masks.folder / candidate)) return masks.folder / candidate;
+    }
+    return found(frame.mask) ? frame.mask : fs::path();
+}
+
+// One channel, 0 or 255, of the photo's size.
+Result<Image8> read_mask(const fs::path& path, int width, int height) {
+    const auto bytes = read_file(path, 1ull << 31);
+    if (!bytes) return tl::unexpected(bytes.error());
+    const auto image = decode_image(*bytes, path.string());
+    if (!image) return tl::unexpected(image.error());
+    const double stretch =
+        static_cast<double>(image->width) * height / (static_cast<double>(image->height) * width);
+    if (std::abs(stretch - 1) > 0.02)
+        return fail(
+            ErrorKind::malformed, path.string(),
+            fmt::format("the mask is {} x {} pixels, another aspect than the photo's {} x {}",
+                        image->width, image->height, width, height));
+    // Only 0 means ignore, except that JPEG leaves noise around black.
+    const int threshold = is_jpeg(*bytes) ? 128 : 1;
+    Image8 out{width, height, 1, {}};
+    out.bytes.resize(out.pixels());
+    const int colours = std::min(image->channels, 3);
+    for (int y = 0; y < height; ++y)
+        for (int x = 0; x < width; ++x) {
+            const std::uint8_t* p = image->at(
+                static_cast<int>((static_cast<std::int64_t>(x) * image->width) / width),
+                static_cast<int>((static_cast<std::int64_t>(y) * image->height) / height));
+            const bool keep =
+                *std::max_element(p, p + colours) >= threshold && (image->channels < 4 || p[3] > 0);
+            out.bytes[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) +
+                      static_cast<std::size_t>(x)] = keep ? 255 : 0;
+        }
+    return out;
+}
+
+// A pixel of the smaller mask stays 255 only where all pixels it is made of are: mixed ones hold
+// ignored colour.
+Image8 shrunk_mask(const Image8& mask, double step_x, double step_y, int width, int height) {
+    Image8 out{width, height, 1, {}};
+    out.bytes.assign(out.pixels(), 255);
+    for (int y = 0; y < height; ++y) {
+        const int y0 = static_cast<int>(y * step_y),
+                  y1 = std::min(static_cast<int>(std::ceil((y + 1) * step_y - 1e-9)), mask.height);
+        for (int x = 0; x < width; ++x) {
+            const int x0 = static_cast<int>(x * step_x),
+                      x1 = std::min(static_cast<int>(std::ceil((x + 1) * step_x - 1e-9)),
+                                    mask.width);
+            bool keep = true;
+            for (int my = y0; my < y1 && keep; ++my)
+                keep = std::find(mask.at(x0, my), mask.at(x0, my) + (x1 - x0), 0) ==
+                       mask.at(x0, my) + (x1 - x0);
+            if (!keep)
+                out.bytes[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) +
+                          static_cast<std::size_t>(x)] = 0;
+        }
+    }
+    return out;
+}
+
+Image8 scaled_mask(const Image8& mask, const ViewPlan& plan) {
+    const int width = shrunk_size(mask.width, plan.factor),
+              height = shrunk_size(mask.height, plan.factor);
+    const Image8 out = shrunk_mask(mask, plan.factor, plan.factor, width, height);
+    if (width == plan.scaled.width && height == plan.scaled.height) return out;
+    return shrunk_mask(out, static_cast<double>(width) / plan.scaled.width,
+                       static_cast<double>(height) / plan.scaled.height, plan.scaled.width,
+                       plan.scaled.height);
+}
+
+Image8 scaled_photo(const Image8& photo, const ViewPlan& plan) {
+    Image8 out = plan.factor > 1 ? shrink(photo, plan.factor) : photo;
+    return resize_area(out, plan.scaled.width, plan.scaled.height);
+}
+
+LoadedView described(const Frame& frame, const ViewPlan& plan) {
+    LoadedView out;
+    out.view.name = frame.name;
+    out.view.camera = plan.scaled;
+    out.view.test = frame.test;
+    out.factor = plan.factor;
+    if (is_distorted(plan.lens)) out.lens = plan.lens.model;
+    if (frame.camera.width > 0 &&
+        (frame.camera.width != plan.lens.width || frame.camera.height != plan.lens.height)) {
+        out.listed_width = frame.camera.width;
+        out.listed_height = frame.camera.height;
+    }
+    return out;
+}
+
+}  // namespace
+
+Result<ViewPlan> plan_view(const Frame& frame, int width, int height,
+                           const CaptureOptions& options) {
+    auto lens = lens_for(frame, width, height);
+    if (!lens) return tl::unexpected(lens.error());
+    ViewPlan plan;
+    plan.lens = plan.pinhole = *lens;
+    plan.pinhole.model = CameraModel::pinhole;
+    if (is_distorted(*lens)) plan.pinhole = undistorted_camera(*lens);
+    plan.factor = factor_for(plan.pinhole, options);
+    plan.scaled = plan.pinhole;
+    plan.scaled.width = shrunk_size(plan.pinhole.width, plan.factor);
+    plan.scaled.height = shrunk_size(plan.pinhole.height, plan.factor);
+    for (double* value : {&plan.scaled.fx, &plan.scaled.fy, &plan.scaled.cx, &plan.scaled.cy})
+        *value /= plan.factor;
+    const int longest = std::max(plan.scaled.width, plan.scaled.height);
+    if (options.max_side > 0 && longest > options.max_side) {
+        const double scale = static_cast<double>(options.max_side) / longest;
+        const auto smaller = [&](int side) {
+            return std::clamp(static_cast<int>(std::lround(side * scale)), 1, side);
+        };
+        plan.scaled =
+            plan.scaled.scaled_to(smaller(plan.scaled.width), smaller(plan.scaled.height));
+    }
+    return plan;
+}
+
+Result<LoadedView> load_view(const Frame& frame, const CaptureOptions& options,
+                             const MaskFolder& masks) {
+    auto decoded = read_image(frame.photo);
+    if (!decoded) return tl::unexpected(decoded.error());
+    const auto plan = plan_view(frame, decoded->width, decoded->height, options);
+    if (!plan) return tl::unexpected(plan.error());
+    LoadedView out = described(frame, *plan);
+
+    Image8 mask;
+    if (const fs::path file = mask_file(frame, masks); !file.empty()) {
+        if (auto read = read_mask(file, decoded->width, decoded->height))
+            mask = std::move(*read);
+        else
+            out.mask_problem = read.error().text();
+    }
+    Image8 photo = composited(*decoded, options.background);
+    *decoded = {};
+    if (is_distorted(plan->lens)) {
+        Undistorted straight = undistort(photo, mask, plan->lens, plan->pinhole);
+        photo = std::move(straight.photo);
+        mask = std::move(straight.mask);
+    }
+    out.view.photo = scaled_photo(photo, *plan);
+    if (!mask.empty()) out.view.mask = scaled_mask(mask, *plan);
+    return out;
+}
+
+Result<LoadedView> load_view_camera(const Frame& frame, const CaptureOptions& options) {
+    auto size = probe_image(frame.photo);
+    if (!size && (frame.camera.width == 0 || frame.camera.height == 0))
+        return tl::unexpected(size.error());
+    const auto plan = plan_view(frame, size ? size->width : frame.camera.width,
+                                size ? size->height : frame.camera.height, options);
+    if (!plan) return tl::unexpected(plan.error());
+    return described(frame, *plan);
+}
+
+}  // namespace gs

@@ -1,0 +1,43 @@
+// From one listed frame to one View: decode, composite, undistort, scale, mask. Called by
+// load_capture on loader threads and, without pixels, by forecast_capture.
+#pragma once
+
+#include "renderer/io/captures/capture_io.h"
+#include "renderer/io/captures/capture_source.h"
+
+namespace gs {
+
+/// Where masks are looked for; empty folder: nowhere.
+struct MaskFolder {
+    fs::path folder;
+    bool chosen = false;  ///< named by the user, so it wins over masks named by the model file
+};
+
+struct LoadedView {
+    View view;
+    CameraModel lens = CameraModel::pinhole;  ///< what was resampled, pinhole if nothing was
+    int listed_width = 0,
+        listed_height = 0;     ///< the size in the model file when the photo has another, else 0
+    int factor = 1;            ///< the integer factor it was shrunk by
+    std::string mask_problem;  ///< why its mask was not used
+};
+
+/// Size and intrinsics of the photo and of the view made of it.
+struct ViewPlan {
+    Camera lens;     ///< as the photo is
+    Camera pinhole;  ///< undistorted, full size
+    Camera scaled;   ///< what the View gets
+    int factor = 1;
+};
+
+/// For a photo of width x height pixels. The error's text alone matters: it becomes the reason why
+/// the frame is skipped.
+Result<ViewPlan> plan_view(const Frame& frame, int width, int height,
+                           const CaptureOptions& options);
+Result<LoadedView> load_view(const Frame& frame, const CaptureOptions& options,
+                             const MaskFolder& masks);
+/// The camera alone, for a capture loaded without photos; the photo's header is read where it is
+/// there.
+Result<LoadedView> load_view_camera(const Frame& frame, const CaptureOptions& options);
+
+}  // namespace gs

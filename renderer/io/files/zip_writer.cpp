@@ -1,0 +1,82 @@
+#include "renderer/io/files/zip_writer.h"
+
+#include <zlib.h>
+
+#include "base/bytes.h"
+
+namespace gs {
+namespace {
+
+constexpr std::uint16_t kVersion = 20,
+                        kDate = 0x21;  // 1 January 1980: the same bytes whenever they are written
+
+class Record {
+  public:
+    template <class T>
+    Record& put(T value) {
+        bytes_.resize(bytes_.size() + sizeof(T));
+        store_as(bytes_.data() + bytes_.size() - sizeof(T), value);
+        return *this;
+    }
+    Record& put(const std::string& text) {
+        for (const char c : text) bytes_.push_back(static_cast<std::byte>(c));
+        return *this;
+    }
+    const std::vector<std::byte>& bytes() const { return bytes_; }
+
+  private:
+    std::vector<std::byte> bytes_;
+};
+
+}  // namespace
+
+Result<void> ZipWriter::add(const std::string& name, std::span<const std::byte> bytes) {
+    if (at_ + bytes.size() + directory_.size() > 0xFFFFFFFFull - (1 << 20))
+        return fail(ErrorKind::unsupported, "", "the bundle would be larger than 4 GiB",
+                    "write a folder: DIR/meta.json");
+    const auto size = static_cast<std::uint32_t>(bytes.size());
+    const auto crc = static_cast<std::uint32_t>(
+        ::crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+    const auto common = [&](Record& record) {
+        record.put(kVersion)
+            .put(std::uint16_t{0})
+            .put(std::uint16_t{0})
+            .put(std::uint16_t{0})
+            .put(kDate);
+        record.put(crc)
+            .put(size)
+            .put(size)
+            .put(static_cast<std::uint16_t>(name.size()))
+            .put(std::uint16_t{0});
+    };
+    Record local, central;
+    local.put(0x04034B50u);
+    common(local);
+    local.put(name);
+    central.put(0x02014B50u).put(kVersion);
+    common(central);
+    central.put(std::uint16_t{0})
+        .put(std::uint16_t{0})
+        .put(std::uint16_t{0})
+        .put(0u)
+        .put(static_cast<std::uint32_t>(at_));
+    central.put(name);
+    if (auto done = file_.append(local.bytes()); !done) return done;
+    if (auto done = file_.append(bytes); !done) return done;
+    at_ += local.bytes().size() + bytes.size();
+    directory_.insert(directory_.end(), central.bytes().begin(), central.bytes().end());
+    ++entries_;
+    return {};
+}
+
+Result<void> ZipWriter::finish() {
+    Record end;
+    end.put(0x06054B50u).put(std::uint16_t{0}).put(std::uint16_t{0}).put(entries_).put(entries_);
+    end.put(static_cast<std::uint32_t>(directory_.size()))
+        .put(static_cast<std::uint32_t>(at_))
+        .put(std::uint16_t{0});
+    if (auto done = file_.append(directory_); !done) return done;
+    return file_.append(end.bytes());
+}
+
+}  // namespace gs

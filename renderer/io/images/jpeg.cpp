@@ -1,0 +1,93 @@
+#include <turbojpeg.h>
+
+#include <memory>
+#include <string_view>
+
+#include "renderer/io/images/codecs.h"
+
+namespace gs {
+namespace {
+
+struct Destroy {
+    void operator()(void* handle) const { tjDestroy(handle); }
+};
+using Decoder = std::unique_ptr<void, Destroy>;
+
+const unsigned char* as_uchar(std::span<const std::byte> bytes) {
+    return reinterpret_cast<const unsigned char*>(bytes.data());
+}
+
+// The end-of-image marker, looked for near the end because cameras append previews and padding.
+bool has_end_marker(std::span<const std::byte> bytes) {
+    const std::size_t begin = bytes.size() > 65536 ? bytes.size() - 65536 : 0;
+    for (std::size_t i = bytes.size(); i-- > begin + 1;)
+        if (bytes[i] == std::byte{0xD9} && bytes[i - 1] == std::byte{0xFF}) return true;
+    return false;
+}
+
+// libjpeg goes on after damage and fills the rest with grey. Only its complaints about bytes that
+// belong to no segment (some cameras write them) leave the picture whole.
+bool harmless(std::string_view warning, std::span<const std::byte> bytes) {
+    return warning.find("extraneous bytes") != std::string_view::npos && has_end_marker(bytes);
+}
+
+struct Header {
+    ImageSize size;
+    int colour_space = 0;
+};
+
+Result<Header> read_header(void* decoder, std::span<const std::byte> bytes,
+                           const std::string& path) {
+    int width = 0, height = 0, subsampling = 0, colour_space = 0;
+    if (tjDecompressHeader3(decoder, as_uchar(bytes), static_cast<unsigned long>(bytes.size()),
+                            &width, &height, &subsampling, &colour_space) != 0)
+        return fail(ErrorKind::malformed, path,
+                    fmt::format("is not a readable JPEG: {}", tjGetErrorStr2(decoder)),
+                    "copy or export the photo again");
+    if (width <= 0 || height <= 0)
+        return fail(ErrorKind::malformed, path, "is a JPEG of size zero");
+    return Header{{width, height, colour_space == TJCS_GRAY ? 1 : 3}, colour_space};
+}
+
+}  // namespace
+
+bool is_jpeg(std::span<const std::byte> bytes) {
+    return bytes.size() >= 3 && bytes[0] == std::byte{0xFF} && bytes[1] == std::byte{0xD8} &&
+           bytes[2] == std::byte{0xFF};
+}
+
+Result<ImageSize> probe_jpeg(std::span<const std::byte> bytes, const std::string& path) {
+    const Decoder decoder(tjInitDecompress());
+    const auto header = read_header(decoder.get(), bytes, path);
+    if (!header) return tl::unexpected(header.error());
+    return header->size;
+}
+
+Result<Image8> decode_jpeg(std::span<const std::byte> bytes, const std::string& path) {
+    const Decoder decoder(tjInitDecompress());
+    const auto header = read_header(decoder.get(), bytes, path);
+    if (!header) return tl::unexpected(header.error());
+    const auto [width, height, channels] = header->size;
+    const std::uint64_t pixels =
+        static_cast<std::uint64_t>(width) * static_cast<std::uint64_t>(height);
+    // A block of 64 samples takes at least one bit, so a true JPEG holds at most 512 pixels a byte.
+    if (pixels > kMaxImagePixels || pixels > 1024 * static_cast<std::uint64_t>(bytes.size()))
+        return fail(ErrorKind::malformed, path,
+                    fmt::format("claims {} x {} pixels in {} bytes", width, height, bytes.size()));
+    if (header->colour_space == TJCS_CMYK || header->colour_space == TJCS_YCCK)
+        return fail(ErrorKind::unsupported, path, "is a CMYK JPEG", "convert the photo to RGB");
+    Image8 image{width, height, channels, {}};
+    image.bytes.resize(static_cast<std::size_t>(pixels) * static_cast<std::size_t>(channels));
+    // TJFLAG_LIMITSCANS: a progressive file may ask for thousands of passes over the whole picture.
+    if (tjDecompress2(decoder.get(), as_uchar(bytes), static_cast<unsigned long>(bytes.size()),
+                      image.bytes.data(), width, 0, height, channels == 1 ? TJPF_GRAY : TJPF_RGB,
+                      TJFLAG_LIMITSCANS) != 0) {
+        const std::string message = tjGetErrorStr2(decoder.get());
+        if (tjGetErrorCode(decoder.get()) != TJERR_WARNING || !harmless(message, bytes))
+            return fail(ErrorKind::malformed, path, fmt::format("is a damaged JPEG: {}", message),
+                        "copy or export the photo again");
+    }
+    return image;
+}
+
+}  // namespace gs

@@ -1,0 +1,52 @@
+#include <algorithm>
+
+#include "renderer/io/files/input_file.h"
+#include "renderer/io/images/codecs.h"
+
+namespace gs {
+namespace {
+
+tl::unexpected<Error> unknown_format(const std::string& path) {
+    return fail(ErrorKind::unsupported, path, "is neither a JPEG nor a PNG picture",
+                "convert it to JPEG or PNG");
+}
+
+Result<ImageSize> probe_bytes(std::span<const std::byte> bytes, const std::string& path) {
+    if (is_jpeg(bytes)) return probe_jpeg(bytes, path);
+    if (is_png(bytes)) return probe_png(bytes, path);
+    return unknown_format(path);
+}
+
+}  // namespace
+
+Result<Image8> decode_image(std::span<const std::byte> bytes, const std::string& path) {
+    if (bytes.empty()) return fail(ErrorKind::malformed, path, "is empty");
+    if (is_jpeg(bytes)) return decode_jpeg(bytes, path);
+    if (is_png(bytes)) return decode_png(bytes, path);
+    return unknown_format(path);
+}
+
+Result<Image8> read_image(const fs::path& path) {
+    const auto bytes = read_file(path, 1ull << 31);
+    if (!bytes) return tl::unexpected(bytes.error());
+    return decode_image(*bytes, path.string());
+}
+
+Result<ImageSize> probe_image(const fs::path& path) {
+    const auto file = InputFile::open(path);
+    if (!file) return tl::unexpected(file.error());
+    if (file->size() == 0) return fail(ErrorKind::malformed, path.string(), "is empty");
+    // Headers are near the front, but a JPEG may carry a large preview or colour profile first.
+    Result<ImageSize> size = unknown_format(path.string());
+    for (std::uint64_t window = 64 << 10;; window *= 16) {
+        const std::uint64_t wanted = std::min<std::uint64_t>(window, file->size());
+        std::vector<std::byte> head(wanted);
+        if (auto read = file->read_at(0, head); !read) return tl::unexpected(read.error());
+        size = probe_bytes(head, path.string());
+        if (size || wanted == file->size() || size.error().kind == ErrorKind::unsupported ||
+            window >= (16 << 20))
+            return size;
+    }
+}
+
+}  // namespace gs

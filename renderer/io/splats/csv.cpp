@@ -1,0 +1,70 @@
+// .csv: every parameter of every Gaussian as text that gives the same float again; columns as in
+// 3DGS files. For spreadsheets and scripts; not read back.
+#include <fmt/compile.h>
+
+#include <cstring>
+
+#include "renderer/io/files/records.h"
+#include "renderer/io/splats/formats.h"
+
+namespace gs {
+namespace {
+
+struct Column {
+    std::string name;
+    int plane;
+};
+
+std::vector<Column> columns_of(const GaussianModel& model) {
+    std::vector<Column> out = {{"x", kMeans}, {"y", kMeans + 1}, {"z", kMeans + 2}};
+    for (int i = 0; i < 3; ++i) out.push_back({fmt::format("scale_{}", i), kLogScales + i});
+    for (int i = 0; i < 4; ++i) out.push_back({fmt::format("rot_{}", i), kQuats + i});
+    out.push_back({"opacity", kOpacityLogits});
+    for (int i = 0; i < 3; ++i) out.push_back({fmt::format("f_dc_{}", i), kSh0 + i});
+    const int per_channel = sh_bases(model.sh_degree) - 1;
+    for (int i = 0; i < 3 * per_channel; ++i)
+        out.push_back(
+            {fmt::format("f_rest_{}", i), kShRest + 3 * (i % per_channel) + i / per_channel});
+    return out;
+}
+
+}  // namespace
+
+bool recognises_splat_csv(FirstBytes first_bytes, const fs::path&) {
+    return first_bytes.size() > 6 && std::memcmp(first_bytes.data(), "x,y,z,", 6) == 0;
+}
+
+Result<SplatNotes> write_splat_csv(const fs::path& path, const GaussianModel& model,
+                                   const SplatWriteOptions& options) {
+    auto file = AtomicFile::create(path);
+    if (!file) return tl::unexpected(file.error());
+    const std::vector<Column> columns = columns_of(model);
+    std::string header;
+    for (const Column& column : columns) header += (header.empty() ? "" : ",") + column.name;
+    if (auto done = file->append(header + "\n"); !done) return tl::unexpected(done.error());
+    constexpr std::size_t kRows = 2048, kPieces = 16;
+    std::vector<std::string> pieces(kPieces);
+    for (std::size_t start = 0; start < model.count; start += kRows * kPieces) {
+        const std::size_t batch = std::min(kRows * kPieces, model.count - start);
+        parallel_ranges(batch, kRows, [&](std::size_t begin, std::size_t end) {
+            std::string& text = pieces[begin / kRows];
+            text.clear();
+            for (std::size_t i = start + begin; i < start + end; ++i)
+                for (std::size_t c = 0; c < columns.size(); ++c)
+                    fmt::format_to(std::back_inserter(text), FMT_COMPILE("{}{}"),
+                                   model.at(columns[c].plane, i),
+                                   c + 1 == columns.size() ? '\n' : ',');
+        });
+        for (std::size_t p = 0; p * kRows < batch; ++p)
+            if (auto done = file->append(pieces[p]); !done) return tl::unexpected(done.error());
+        if (!keep_going(options.progress, start + batch, model.count))
+            return writing_cancelled(path);
+    }
+    if (auto done = file->commit(); !done) return tl::unexpected(done.error());
+    SplatNotes notes;
+    if (model.antialiased)
+        notes.emplace_back("a CSV does not say that the Gaussians were trained antialiased");
+    return notes;
+}
+
+}  // namespace gs

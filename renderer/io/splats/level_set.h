@@ -1,0 +1,63 @@
+// Streamed sets of levels (lod-meta.json, as splat-transform writes them): the same scene at
+// several levels of detail, cut into SOG files, and a tree whose leaves are regions that say which
+// rows of which file they are at each level. read_splats() gathers one level; the studio draws each
+// region at the level that suits its distance.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "renderer/io/splats/splat_io.h"
+
+namespace gs {
+
+/// Rows of one of the set's files.
+struct LevelPiece {
+    std::uint32_t level = 0, file = 0;
+    std::size_t offset = 0, count = 0;
+};
+
+struct LevelRegion {
+    Vec3f lo{}, hi{};      ///< what it covers, with PLY axes
+    bool bounded = false;  ///< false: the file does not say what it covers
+    std::uint32_t first = 0,
+                  pieces = 0;  ///< its pieces within LevelSet::pieces, at least one, finest first
+};
+
+struct LevelSet {
+    fs::path path;  ///< the lod-meta.json
+    std::size_t levels = 0;
+    std::vector<std::string> files;  ///< names relative to its folder
+    std::string environment;         ///< one more file, part of every level; empty: there is none
+    std::vector<LevelRegion> regions;
+    std::vector<LevelPiece> pieces;
+
+    std::span<const LevelPiece> pieces_of(const LevelRegion& region) const {
+        return std::span(pieces).subspan(region.first, region.pieces);
+    }
+    /// The region at `level`; where it has none, at the next coarser one, or else the coarsest it
+    /// has.
+    const LevelPiece& piece(const LevelRegion& region, std::size_t level) const;
+    /// Gaussians of the whole scene at `level`, without the environment.
+    std::uint64_t gaussians(std::size_t level) const;
+};
+
+/// The lod-meta.json that a file or folder is; nothing when it is something else.
+std::optional<fs::path> level_set_at(const fs::path& path);
+/// Errors: unreadable, malformed; levels that claim more than the files on disk can hold.
+Result<LevelSet> read_level_set(const fs::path& lod_meta);
+/// One of its files (or the environment), whole. Errors: of a SOG.
+Result<SplatFile> read_level_file(const LevelSet& set, const std::string& name,
+                                  const Progress& progress);
+
+/// Rows of one model into another one; of harmonics that `from` has not, zeros.
+void copy_rows(const GaussianModel& from, std::size_t offset, std::size_t count, GaussianModel& to,
+               std::size_t at);
+/// Errors: malformed, when `piece` names rows that its file has not.
+Result<void> check_piece(const LevelSet& set, const LevelPiece& piece, const GaussianModel& file);
+
+}  // namespace gs

@@ -1,0 +1,173 @@
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "renderer/io/files/records.h"
+#include "renderer/io/files/text_reader.h"
+#include "renderer/io/splats/ply.h"
+
+namespace gs {
+namespace {
+
+template <class T, bool swapped>
+float load(const std::byte* p) {
+    std::array<std::byte, sizeof(T)> raw;
+    std::memcpy(raw.data(), p, sizeof(T));
+    if constexpr (swapped) std::reverse(raw.begin(), raw.end());
+    return static_cast<float>(std::bit_cast<T>(raw));
+}
+
+// Rows of the element lie `stride` bytes apart from `rows`.
+template <class T, bool swapped>
+void copy_column(const std::byte* rows, std::size_t stride, std::size_t count, float* target) {
+    for (std::size_t i = 0; i < count; ++i) target[i] = load<T, swapped>(rows + i * stride);
+}
+
+using CopyColumn = void (*)(const std::byte*, std::size_t, std::size_t, float*);
+
+template <bool swapped>
+CopyColumn copier(PlyType type) {
+    switch (type) {
+        case PlyType::i8:
+            return copy_column<std::int8_t, swapped>;
+        case PlyType::u8:
+            return copy_column<std::uint8_t, swapped>;
+        case PlyType::i16:
+            return copy_column<std::int16_t, swapped>;
+        case PlyType::u16:
+            return copy_column<std::uint16_t, swapped>;
+        case PlyType::i32:
+            return copy_column<std::int32_t, swapped>;
+        case PlyType::u32:
+            return copy_column<std::uint32_t, swapped>;
+        case PlyType::f32:
+            return copy_column<float, swapped>;
+        case PlyType::f64:
+            return copy_column<double, swapped>;
+    }
+    return nullptr;
+}
+
+Result<void> read_binary(const InputFile& file, const PlyHeader& header, const PlyElement& element,
+                         std::span<const PlyColumn> columns, const Progress& progress) {
+    const auto offset = ply_element_offset(file, header, element);
+    if (!offset) return tl::unexpected(offset.error());
+    const bool swapped = header.encoding == PlyEncoding::big_endian;
+    const std::size_t stride = element.row_bytes, count = element.count;
+    std::vector<CopyColumn> copiers;
+    for (const PlyColumn& column : columns) {
+        const PlyType type = element.properties[static_cast<std::size_t>(column.property)].type;
+        copiers.push_back(swapped ? copier<true>(type) : copier<false>(type));
+    }
+    const std::size_t tile =
+        std::max<std::size_t>(1, (std::size_t{1} << 15) / stride);  // what a level-1 cache holds
+    return read_records(
+        file, *offset, stride, count, progress,
+        [&](const std::byte* rows, std::size_t first, std::size_t n) {
+            for (std::size_t t = 0; t < n; t += tile)
+                for (std::size_t c = 0; c < columns.size(); ++c) {
+                    const std::uint32_t at =
+                        element.properties[static_cast<std::size_t>(columns[c].property)].offset;
+                    copiers[c](rows + t * stride + at, stride, std::min(tile, n - t),
+                               columns[c].target + first + t);
+                }
+        });
+}
+
+// Comments and blank lines are not part of ASCII bodies; elements follow each other one row a line.
+Result<void> read_ascii(const InputFile& file, const PlyHeader& header, const PlyElement& element,
+                        std::span<const PlyColumn> columns, const Progress& progress) {
+    std::string text(file.size(), '\0');
+    if (auto read = file.read_at(0, std::as_writable_bytes(std::span(text))); !read)
+        return tl::unexpected(read.error());
+    LineReader lines(text);
+    std::string_view line;
+    const auto cut = [&] {
+        return fail_at_line(file.path(), lines.number(),
+                            fmt::format("the file ends before the last row of {}", element.name),
+                            "the file is cut");
+    };
+    while (lines.next(line) && trimmed(line) != "end_header") {
+    }
+    for (const PlyElement& e : header.elements) {
+        if (&e == &element) break;
+        for (std::uint64_t i = 0; i < e.count; ++i)
+            if (!lines.next(line)) return cut();
+    }
+    std::vector<double> row(element.properties.size());
+    for (std::size_t i = 0; i < element.count; ++i) {
+        do {
+            if (!lines.next(line)) return cut();
+        } while (trimmed(line).empty());
+        for (std::size_t p = 0; p < row.size(); ++p)
+            if (!parse_next(line, row[p]))
+                return fail_at_line(file.path(), lines.number(),
+                                    fmt::format("property \"{}\" is missing or not a number",
+                                                element.properties[p].name),
+                                    "the file is cut or damaged");
+        for (const PlyColumn& column : columns)
+            column.target[i] = static_cast<float>(row[static_cast<std::size_t>(column.property)]);
+        if (i % 65536 == 65535 && !keep_going(progress, i + 1, element.count))
+            return reading_cancelled(file.path());
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<std::uint64_t> ply_element_offset(const InputFile& file, const PlyHeader& header,
+                                         const PlyElement& element) {
+    std::uint64_t at = header.body_at;
+    for (const PlyElement& e : header.elements) {
+        if (e.has_list)
+            return fail(ErrorKind::unsupported, file.path(),
+                        fmt::format("element {} has list properties before or in the {} data",
+                                    e.name, element.name),
+                        "export it without faces");
+        if (&e == &element) return at;
+        if (e.row_bytes > 0 && e.count > (file.size() - std::min(at, file.size())) / e.row_bytes)
+            return fail_at_byte(
+                file.path(), at,
+                fmt::format("claims {} rows of {}, more than the file holds", e.count, e.name),
+                "the file is cut or damaged");
+        at += e.count * e.row_bytes;
+    }
+    return at;
+}
+
+Result<void> check_ply_size(const InputFile& file, const PlyHeader& header,
+                            const PlyElement& element) {
+    const std::uint64_t body = file.size() - std::min(header.body_at, file.size());
+    std::uint64_t row = element.row_bytes;
+    if (header.encoding == PlyEncoding::ascii) {
+        row = 2 * element.properties.size();  // a digit and a separator
+        // The last separator may be missing.
+        if (element.properties.empty() || element.count <= (body + 1) / row) return {};
+    } else {
+        const auto offset = ply_element_offset(file, header, element);
+        if (!offset) return tl::unexpected(offset.error());
+        const std::uint64_t rest = file.size() - std::min(*offset, file.size());
+        if (row == 0 || element.count <= rest / row) return {};
+    }
+    return fail_at_byte(file.path(), file.size(),
+                        fmt::format("the file ends too early: {} rows of {} need {} bytes or more "
+                                    "each, but only {} bytes follow the header",
+                                    element.count, element.name, row, body),
+                        "the file is cut or its count is wrong; copy it again");
+}
+
+Result<void> read_ply_columns(const InputFile& file, const PlyHeader& header,
+                              const PlyElement& element, std::span<const PlyColumn> columns,
+                              const Progress& progress) {
+    if (element.count == 0 || columns.empty()) return {};
+    if (element.has_list)
+        return fail(ErrorKind::unsupported, file.path(),
+                    fmt::format("element {} has list properties", element.name),
+                    "export it without them");
+    if (auto fits = check_ply_size(file, header, element); !fits) return fits;
+    return header.encoding == PlyEncoding::ascii
+               ? read_ascii(file, header, element, columns, progress)
+               : read_binary(file, header, element, columns, progress);
+}
+
+}  // namespace gs

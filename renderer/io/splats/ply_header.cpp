@@ -1,0 +1,183 @@
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "renderer/io/files/text_reader.h"
+#include "renderer/io/splats/ply.h"
+
+namespace gs {
+namespace {
+
+constexpr std::size_t kLargestHeader = 1 << 20;
+
+struct TypeName {
+    std::string_view name;
+    PlyType type;
+};
+constexpr std::array<TypeName, 16> kTypeNames = {{{"char", PlyType::i8},
+                                                  {"int8", PlyType::i8},
+                                                  {"uchar", PlyType::u8},
+                                                  {"uint8", PlyType::u8},
+                                                  {"short", PlyType::i16},
+                                                  {"int16", PlyType::i16},
+                                                  {"ushort", PlyType::u16},
+                                                  {"uint16", PlyType::u16},
+                                                  {"int", PlyType::i32},
+                                                  {"int32", PlyType::i32},
+                                                  {"uint", PlyType::u32},
+                                                  {"uint32", PlyType::u32},
+                                                  {"float", PlyType::f32},
+                                                  {"float32", PlyType::f32},
+                                                  {"double", PlyType::f64},
+                                                  {"float64", PlyType::f64}}};
+
+bool parse_type(std::string_view word, PlyType& out) {
+    const auto* found = std::find_if(kTypeNames.begin(), kTypeNames.end(),
+                                     [&](const TypeName& t) { return t.name == word; });
+    if (found == kTypeNames.end()) return false;
+    out = found->type;
+    return true;
+}
+
+std::uint32_t bytes_of(PlyType type) {
+    switch (type) {
+        case PlyType::i8:
+        case PlyType::u8:
+            return 1;
+        case PlyType::i16:
+        case PlyType::u16:
+            return 2;
+        case PlyType::f64:
+            return 8;
+        default:
+            return 4;
+    }
+}
+
+// Why the line is wrong, empty when it is right.
+std::string parse_property(std::string_view line, PlyElement& element) {
+    PlyProperty property;
+    std::string_view type = next_word(line);
+    if (type == "list") {
+        PlyType count;
+        if (!parse_type(next_word(line), count)) return "unknown type of a list's count";
+        property.list = element.has_list = true;
+        type = next_word(line);
+    }
+    if (!parse_type(type, property.type)) return fmt::format("unknown property type \"{}\"", type);
+    property.name = next_word(line);
+    if (property.name.empty()) return "a property without a name";
+    if (element.find(property.name) >= 0)
+        return fmt::format("property \"{}\" appears twice", property.name);
+    property.offset = element.row_bytes;
+    element.row_bytes += bytes_of(property.type);
+    element.properties.push_back(std::move(property));
+    return {};
+}
+
+std::string parse_format(std::string_view line, PlyHeader& header) {
+    const std::string_view format = next_word(line);
+    if (format == "ascii")
+        header.encoding = PlyEncoding::ascii;
+    else if (format == "binary_little_endian")
+        header.encoding = PlyEncoding::little_endian;
+    else if (format == "binary_big_endian")
+        header.encoding = PlyEncoding::big_endian;
+    else
+        return fmt::format("unknown format \"{}\"", format);
+    return {};
+}
+
+std::string parse_line(std::string_view line, PlyHeader& header, bool& has_format) {
+    const std::string_view keyword = next_word(line);
+    if (keyword == "comment" || keyword == "obj_info") {
+        header.comments.emplace_back(trimmed(line));
+        return {};
+    }
+    if (keyword == "format") {
+        has_format = true;
+        return parse_format(line, header);
+    }
+    if (keyword == "element") {
+        PlyElement element;
+        element.name = next_word(line);
+        if (element.name.empty() || !parse_next(line, element.count))
+            return "an element needs a name and a count";
+        header.elements.push_back(std::move(element));
+        return {};
+    }
+    if (keyword == "property")
+        return header.elements.empty() ? "a property before any element"
+                                       : parse_property(line, header.elements.back());
+    return keyword.empty() ? "" : fmt::format("unknown keyword \"{}\"", keyword.substr(0, 40));
+}
+
+}  // namespace
+
+int PlyElement::find(std::string_view property) const {
+    for (std::size_t i = 0; i < properties.size(); ++i)
+        if (properties[i].name == property) return static_cast<int>(i);
+    return -1;
+}
+
+const PlyElement* PlyHeader::find(std::string_view element) const {
+    for (const PlyElement& e : elements)
+        if (e.name == element) return &e;
+    return nullptr;
+}
+
+bool PlyHeader::says_antialiased() const {
+    return std::any_of(comments.begin(), comments.end(), [](std::string text) {
+        std::transform(text.begin(), text.end(), text.begin(),
+                       [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+        const auto mode = text.find("splatrendermode");
+        if (mode != std::string::npos) return text.find("mip", mode) != std::string::npos;
+        const auto word = text.find("antialiased");
+        if (word == std::string::npos) return false;
+        const std::string rest = text.substr(word);
+        return rest.find('0') == std::string::npos && rest.find("false") == std::string::npos;
+    });
+}
+
+Result<PlyHeader> parse_ply_header(std::string_view text, const std::string& path) {
+    LineReader lines(text);
+    std::string_view line;
+    if (!lines.next(line) || trimmed(line) != "ply")
+        return fail_at_line(path, 1, "is not a PLY file: the first line is not \"ply\"");
+    PlyHeader header;
+    bool has_format = false;
+    while (lines.next(line)) {
+        if (trimmed(line) == "end_header") {
+            if (!has_format)
+                return fail_at_line(path, lines.number(), "the header names no format");
+            header.body_at =
+                static_cast<std::uint64_t>(line.data() - text.data()) + line.size() + 1;
+            return header;
+        }
+        if (const std::string problem = parse_line(line, header, has_format); !problem.empty())
+            return fail_at_line(path, lines.number(), problem, "the header is damaged");
+        if (header.elements.size() > 100 ||
+            (!header.elements.empty() && header.elements.back().properties.size() > 10000))
+            return fail_at_line(
+                path, lines.number(),
+                "the header lists more elements or properties than any program writes");
+    }
+    return fail_at_line(path, lines.number(), "the header has no end_header line",
+                        "the file is cut");
+}
+
+Result<PlyHeader> read_ply_header(const InputFile& file) {
+    // Small pieces first: a million-row file should not cost a megabyte to recognise.
+    for (std::size_t window = 16384;; window *= 8) {
+        std::string text(std::min<std::uint64_t>({window, kLargestHeader, file.size()}), '\0');
+        if (auto read = file.read_at(0, std::as_writable_bytes(std::span(text))); !read)
+            return tl::unexpected(read.error());
+        if (text.substr(0, 3) != "ply")
+            return fail_at_line(file.path(), 1, "is not a PLY file: the first line is not \"ply\"");
+        const bool whole = text.find("end_header") != std::string::npos ||
+                           text.size() == file.size() || text.size() == kLargestHeader;
+        if (whole) return parse_ply_header(text, file.path());
+    }
+}
+
+}  // namespace gs

@@ -1,0 +1,105 @@
+// ViewSettings: how a picture for people is drawn; ViewFrame: the picture. Settings are changed by
+// commands, frames are made by the engine and shown by the viewport.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+
+#include "base/vec.h"
+#include "renderer/scene/camera.h"
+#include "renderer/scene/image.h"
+
+namespace gs {
+
+class DevicePicture;  // renderer/device/device_picture.h; nobody who only shows frames looks into
+                      // it
+
+enum class ViewMode { color, depth, alpha, contributors, isects, pairs, error, photo };
+inline constexpr std::array<const char*, 8> kViewModeNames{
+    "color", "depth", "alpha", "contributors", "isects", "pairs", "error", "photo"};
+enum class DrawStyle { splats, points, ellipsoids };
+inline constexpr std::array<const char*, 3> kDrawStyleNames{"splats", "points", "ellipsoids"};
+enum class Colormap { viridis, inferno, cividis, turbo, gray, diverging };
+inline constexpr std::array<const char*, 6> kColormapNames{"viridis", "inferno", "cividis",
+                                                           "turbo",   "gray",    "diverging"};
+enum class RangeMode { automatic, manual, percentile };
+inline constexpr std::array<const char*, 3> kRangeModeNames{"auto", "manual", "percentile"};
+/// How the picture and the other one that it is compared with share the viewport.
+enum class Compare { off, beside, split, toggle };
+inline constexpr std::array<const char*, 4> kCompareNames{"off", "beside", "split", "toggle"};
+enum class CompareWith { photo, scene };
+inline constexpr std::array<const char*, 2> kCompareWithNames{"photo", "scene"};
+enum class Navigation { orbit, trackball, fly };
+inline constexpr std::array<const char*, 3> kNavigationNames{"orbit", "trackball", "fly"};
+
+/// How the viewport is drawn. Owned by the app, changed by commands ("view.mode depth"), shown by
+/// the viewport panel.
+struct ViewSettings {
+    ViewMode mode = ViewMode::color;
+    DrawStyle style = DrawStyle::splats;
+    Colormap colormap = Colormap::viridis;
+    RangeMode range = RangeMode::automatic;
+    double range_lo = 0, range_hi = 1;  ///< in the map's own unit
+    double percentile = 99;             ///< upper; the lower is 100 - this
+    bool logarithmic = false;
+    Compare compare = Compare::off;
+    CompareWith with = CompareWith::photo;  ///< the scene counts while a second one is open
+    double split = 0.5;                     ///< 0..1 across the picture
+    bool show_photo = false;  ///< in compare mode toggle: the other picture instead of this one
+    bool swapped = false;     ///< two scenes: B is this picture, A the other one
+    bool signed_error =
+        false;  ///< mode error: this picture minus the other one, not the size of the difference
+    bool tile_grid = false;     ///< lines every `ViewFrame::map_cell` pixels over tile maps
+    Vec3f background{0, 0, 0};  ///< 0..1, behind the splats of the free camera
+    bool frusta = true;
+    bool overlays = true;  ///< legend, value under mouse, axes
+    Navigation navigation = Navigation::orbit;
+    int sh_degree = 3;
+    double scale_modifier = 1;
+    double fly_speed = 1;         ///< scene extents per second
+    double viewer_budget = 0.25;  ///< share of engine time view frames may take while training
+    double lod_budget = 2e6;      ///< streamed sets: Gaussians drawn at most
+    double lod_pixels =
+        2;  ///< the same: how far apart the Gaussians of a region may lie on the screen
+    int lod_level = -1;     ///< the same: this level everywhere; -1: by distance and budget
+    int capture_view = -1;  ///< index of the capture camera the viewport is snapped to, -1: free
+};
+
+/// One picture for the viewport, as the engine made it: in `rgba`, or left in device memory in
+/// `picture`. `map` holds the scalar behind a heatmap, in its own unit.
+struct ViewFrame {
+    std::uint64_t serial = 0;
+    std::uint64_t request = 0;  ///< number of the view request it answers
+    std::uint64_t step = 0;     ///< training step it shows
+    ViewMode mode = ViewMode::color;
+    Camera camera;
+    Image8 rgba;  ///< 4 channels, the colormap applied for maps; empty when `picture` holds the
+                  ///< colours
+    std::shared_ptr<const DevicePicture> picture;  ///< null: `rgba` is the picture
+    ImageF map;  ///< 1 plane at picture size for depth, alpha, contributors, error; at tile size
+                 ///< for isects, pairs
+    int map_cell = 1;                   ///< pixels per map value: 1, or the tile size
+    double range_lo = 0, range_hi = 1;  ///< range the colormap was applied with
+    double map_min = 0, map_max = 0, map_mean = 0, map_p50 = 0, map_p95 = 0;
+    std::string unit;                       ///< "world units", "Gaussians", "pairs", "|error|"
+    Colormap colormap = Colormap::viridis;  ///< applied to the map
+    bool logarithmic = false;               ///< the same
+    Image8 photo;             ///< the capture's photo for this camera, RGB; empty for a free camera
+    double psnr = 0;          ///< against the photo, 0 when there is none
+    double milliseconds = 0;  ///< what the engine spent on it
+    std::uint64_t visible = 0, isects = 0;
+    // ---- where two scenes are compared
+    std::string name;   ///< which of them this is: "A", "B"; empty: only one is drawn
+    std::string scene;  ///< "playbot.sog"; in mode error what was subtracted: "A - B"
+    std::shared_ptr<const ViewFrame>
+        other;  ///< the other scene from the same camera; its map has the same range
+    double psnr_between =
+        std::numeric_limits<double>::quiet_NaN();  ///< of one picture against the other, dB
+    double ssim_between =
+        std::numeric_limits<double>::quiet_NaN();  ///< NaN: not measured while the camera moves
+};
+
+}  // namespace gs
