@@ -4,8 +4,8 @@
 #include <cstdlib>
 
 #include "app/commands/preferences.h"
+#include "app/commands/script.h"
 #include "app/session/trace_library.h"
-#include "app/studio/script.h"
 #include "app/studio/studio_ui.h"
 #include "app/window/window.h"
 #include "base/log.h"

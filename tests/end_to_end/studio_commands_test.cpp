@@ -1,7 +1,7 @@
 // The command table and scripts: consistent, complete, and clear about mistakes.
 #include <set>
 
-#include "app/studio/script.h"
+#include "app/commands/script.h"
 #include "panels/state/command_names.h"
 #include "studio_harness.h"
 

@@ -1,4 +1,4 @@
-#include "app/studio/script.h"
+#include "app/commands/script.h"
 
 #include "base/format.h"
 #include "base/log.h"
