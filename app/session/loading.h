@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/session/session_types.h"
-#include "app/session/task.h"
+#include "base/task.h"
 #include "renderer/io/splats/level_set.h"
 #include "renderer/scene/capture.h"
 #include "renderer/scene/gaussian_model.h"

@@ -1,19 +1,25 @@
-// Task<T>: work on a thread of its own that can be cancelled and tells how far it is. The engine
-// starts one for whatever takes long (loading, examining, mending, exporting, changing levels) and
-// looks for its result between two steps.
+// Task<T>: work on a thread of its own that can be cancelled and tells how far it is. Reports and
+// result come back through mailboxes: its owner looks for them between two steps or two frames. The
+// engine starts one for whatever takes long (loading, examining, fixing, exporting, changing
+// levels), the panels for what a frame may not wait for (reading a folder, insights).
 #pragma once
+
+#include <fmt/format.h>
 
 #include <atomic>
 #include <chrono>
 #include <exception>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
+#include "base/expected.h"
 #include "base/mailbox.h"
+#include "base/progress.h"
 #include "base/record/scope.h"
-#include "renderer/io/captures/capture_io.h"
 
 namespace gs {
 
@@ -27,19 +33,19 @@ class Task {
   public:
     using Work = std::function<Result<T>(const Progress&)>;
 
-    /// Starts at once. `what` is shown until the work itself reports; `ring` is called after each
+    /// Starts at once. `what` is shown until the work itself reports; `wake` is called after each
     /// report and at the end, from the task's thread. What the work throws (out of memory, mostly)
     /// becomes an error.
-    Task(const char* thread_name, std::string what, Work work, std::function<void()> ring)
+    Task(const char* thread_name, std::string what, Work work, std::function<void()> wake = {})
         : newest_{std::move(what), 0}, begin_(std::chrono::steady_clock::now()) {
-        thread_ = std::thread([this, thread_name, work = std::move(work), ring = std::move(ring)] {
+        thread_ = std::thread([this, thread_name, work = std::move(work), wake = std::move(wake)] {
             name_this_thread(thread_name);
             const Progress progress = [&](std::string_view what_now, std::size_t done,
                                           std::size_t total) {
                 progress_.put(
                     {std::string(what_now),
                      total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 0.0});
-                ring();
+                if (wake) wake();
                 return !cancelled_;
             };
             Result<T> result = fail(ErrorKind::cancelled, "", "was cancelled");
@@ -49,7 +55,7 @@ class Task {
                 result = fail(ErrorKind::unreadable, "", fmt::format("stopped: {}", error.what()));
             }
             result_.put(std::move(result));
-            ring();
+            if (wake) wake();
         });
     }
     /// Cancels and waits.
