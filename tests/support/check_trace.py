@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 TABLES = ("event_names", "event_categories", "debug_annotation_names", "graphics_contexts", "gpu_specifications", "compute_kernels", "compute_arg_names")
-DEFAULT_PROTO = pathlib.Path(__file__).resolve().parents[2] / "profiler"
+DEFAULT_PROTO = pathlib.Path(__file__).resolve().parents[2] / "profiler" / "files"
 
 
 def decode(path, proto_dir):
