@@ -10,6 +10,7 @@ namespace gs {
 
 struct FilesPanel {
     void draw(const Snapshot& snapshot, Commands& commands);
+    bool busy() const { return browser.busy(); }
 
     FileBrowser browser;
 

@@ -35,7 +35,7 @@ std::string Workspace::save_layout() const {
     number("right_split", sizes_.right_split);
     number("bottom_split", sizes_.bottom_split);
     for (const Slot& slot : slots_)
-        out += fmt::format("panel {}={}{}\n", slot.name,
+        out += fmt::format("panel {}={}{}\n", slot.row->name,
                            kRegionNames[static_cast<std::size_t>(slot.region)],
                            slot.front || slot.raise ? " front" : "");
     return out;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "panels/notices.h"
+#include "panels/viewport/viewport.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
@@ -25,41 +26,12 @@ bool same_name(std::string_view a, std::string_view b) {
 }  // namespace
 
 Workspace::Workspace() {
-    const auto add = [&](const char* name, Region home, auto& panel) {
-        slots_.push_back(
-            {name, home, [&panel](const Snapshot& s, Commands& c) { panel.draw(s, c); }, home});
-    };
-    add("Scene", Region::left, scene);
-    add("Files", Region::left, files);
-    add("Cameras", Region::left_lower, cameras);
-    slots_.push_back({"Viewport", Region::centre, [this](const Snapshot& s, Commands& c) {
-                          const bool nothing = !s.scene && s.training.state == RunState::empty;
-                          if (nothing)
-                              welcome.draw(s, c);
-                          else
-                              viewport.draw(s, c);
-                      }});
-    add("Training", Region::right, training);
-    add("Stages", Region::right_lower, stages);
-    add("Insights", Region::right_lower, insights);
-    add("Memory", Region::right_lower, memory);
-    add("Doctor", Region::right_lower, doctor);
-    add("Timeline", Region::bottom, timeline);
-    add("Find", Region::bottom, find_panel);
-    add("Statistics", Region::bottom, statistics);
-    add("Flame graph", Region::bottom, flame);
-    add("Compare", Region::bottom, compare_panel);
-    add("Images", Region::bottom, images);
-    add("Log", Region::bottom, log);
-    add("Plots", Region::bottom_right, plots);
-    add("Help", Region::hidden, help);
-    for (const char* name : {"Scene", "Doctor", "Insights", "Memory", "Stages", "Training"})
-        find(name)->scrolls = true;
+    for (const PanelRow& row : panel_rows()) slots_.push_back({&row, row.make(trace_view)});
 }
 
 Workspace::Slot* Workspace::find(std::string_view name) {
     for (Slot& slot : slots_)
-        if (same_name(slot.name, name)) return &slot;
+        if (same_name(slot.row->name, name)) return &slot;
     return nullptr;
 }
 const Workspace::Slot* Workspace::find(std::string_view name) const {
@@ -76,7 +48,7 @@ bool Workspace::show_panel(std::string_view name, bool hide) {
     if (!slot) return false;
     if (hide) return move_panel(name, Region::hidden);
     if (slot->region == Region::hidden)
-        slot->region = slot->home == Region::hidden ? Region::centre : slot->home;
+        slot->region = slot->row->home == Region::hidden ? Region::centre : slot->row->home;
     slot->raise = true;
     return true;
 }
@@ -96,28 +68,32 @@ bool Workspace::move_panel(std::string_view name, Region region) {
 
 void Workspace::reset_layout() {
     sizes_ = {};
-    for (Slot& slot : slots_) slot.region = slot.home;
-    for (const char* first :
-         {"Scene", "Cameras", "Viewport", "Training", "Stages", "Timeline", "Plots"})
-        show_panel(first);
+    for (Slot& slot : slots_) {
+        slot.region = slot.row->home;
+        slot.raise = (slot.row->how & PanelRow::kFront) != 0;
+    }
 }
 
 void Workspace::show_trace_layout() {
     reset_layout();
-    for (const char* name : {"Scene", "Cameras", "Training", "Plots"})
-        move_panel(name, Region::hidden);
-    move_panel("Timeline", Region::centre);
-    move_panel("Insights", Region::right);
+    for (Slot& slot : slots_)
+        if (slot.row->traces != slot.row->home) move_panel(slot.row->name, slot.row->traces);
 }
 
 bool Workspace::busy() const {
-    return timeline.busy() || find_panel.busy() || statistics.busy() || flame.busy() ||
-           insights.busy() || files.browser.busy() || file_dialog.busy();
+    return file_dialog.busy() || std::any_of(slots_.begin(), slots_.end(),
+                                             [](const Slot& slot) { return slot.panel->busy(); });
+}
+
+bool Workspace::draw_panel(std::string_view name, const Snapshot& snapshot, Commands& commands) {
+    Slot* slot = find(name);
+    if (slot) slot->panel->draw(snapshot, commands);
+    return slot != nullptr;
 }
 
 std::vector<std::string> Workspace::panel_names() const {
     std::vector<std::string> names;
-    for (const Slot& slot : slots_) names.emplace_back(slot.name);
+    for (const Slot& slot : slots_) names.emplace_back(slot.row->name);
     return names;
 }
 
@@ -160,7 +136,7 @@ void Workspace::lay_out(Box room) {
 
 void Workspace::tab_menu(Slot& slot) {
     if (!ImGui::BeginPopupContextItem()) return;
-    dim_text(slot.name);
+    dim_text(slot.row->name);
     for (std::size_t i = 0; i < static_cast<std::size_t>(Region::hidden); ++i) {
         const auto region = static_cast<Region>(i);
         const std::string label = std::string("Move to ") + kRegionNames[i];
@@ -179,16 +155,17 @@ void Workspace::draw_tab(Slot& slot, bool closable, const Snapshot& snapshot, Co
     bool open = true;
     const ImGuiTabItemFlags flags = slot.raise ? ImGuiTabItemFlags_SetSelected : 0;
     slot.raise = false;
-    const bool front = ImGui::BeginTabItem(slot.name, closable ? &open : nullptr, flags);
+    const bool front = ImGui::BeginTabItem(slot.row->name, closable ? &open : nullptr, flags);
     const Region before = slot.region;
     tab_menu(slot);
     slot.front = front;
     if (front) {
-        ImGui::PushID(slot.name);
-        ImGui::BeginChild("##body", {0, 0}, false,
-                          slot.scrolls ? 0 : ImGuiWindowFlags_NoScrollWithMouse);
+        ImGui::PushID(slot.row->name);
+        ImGui::BeginChild(
+            "##body", {0, 0}, false,
+            (slot.row->how & PanelRow::kScrolls) != 0 ? 0 : ImGuiWindowFlags_NoScrollWithMouse);
         if (ImGui::GetContentRegionAvail().x > 1 && ImGui::GetContentRegionAvail().y > 1)
-            slot.draw(snapshot, commands);
+            slot.panel->draw(snapshot, commands);
         ImGui::EndChild();
         ImGui::PopID();
         ImGui::EndTabItem();
@@ -215,8 +192,8 @@ void Workspace::draw_region(Region region, const Snapshot& snapshot, Commands& c
         // Slots may change their region while they are drawn; each is drawn once.
         for (Slot& slot : slots_)
             if (slot.region == region)
-                draw_tab(slot, region != Region::centre || same_name(slot.name, "Help"), snapshot,
-                         commands);
+                draw_tab(slot, region != Region::centre || same_name(slot.row->name, "Help"),
+                         snapshot, commands);
         ImGui::EndTabBar();
     }
     ImGui::End();
@@ -281,11 +258,12 @@ void Workspace::draw(const Snapshot& snapshot, Commands& commands) {
     ImGui::GetBackgroundDrawList()->AddRectFilled({0, 0}, display, kWindowColor);
     const float top = top_bar_.height(), foot = status_bar_.height();
     std::vector<PanelItem> items;
-    for (const Slot& slot : slots_) items.push_back({slot.name, slot.region != Region::hidden});
+    for (const Slot& slot : slots_)
+        items.push_back({slot.row->name, slot.region != Region::hidden});
     top_bar_.draw(snapshot, commands, palette, items);
     const Box room{0, top, display.x, std::max(display.y - top - foot, 1.0F)};
     lay_out(room);
-    viewport.begin_frame();
+    panel<Viewport>().begin_frame();
     for (std::size_t i = 0; i < static_cast<std::size_t>(Region::hidden); ++i)
         draw_region(static_cast<Region>(i), snapshot, commands);
     draw_splitters(room);

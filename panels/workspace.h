@@ -4,43 +4,22 @@
 #pragma once
 
 #include <array>
-#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "panels/cameras_panel.h"
-#include "panels/compare_panel.h"
-#include "panels/doctor_panel.h"
-#include "panels/files_panel.h"
-#include "panels/find_panel.h"
-#include "panels/flame_panel.h"
-#include "panels/help_panel.h"
-#include "panels/images_panel.h"
-#include "panels/insights_panel.h"
-#include "panels/log_panel.h"
-#include "panels/memory_panel.h"
+#include "base/check.h"
 #include "panels/palette.h"
-#include "panels/plots_panel.h"
-#include "panels/scene_panel.h"
-#include "panels/stages_panel.h"
+#include "panels/panel_table.h"
 #include "panels/state/command.h"
 #include "panels/state/snapshot.h"
 #include "panels/state/trace_view.h"
-#include "panels/statistics_panel.h"
 #include "panels/status_bar.h"
-#include "panels/timeline/timeline_panel.h"
 #include "panels/top_bar.h"
-#include "panels/training_panel.h"
-#include "panels/viewport/viewport.h"
-#include "panels/welcome.h"
 #include "panels/widgets/file_dialog.h"
 
 namespace gs {
-
-enum class Region { left, left_lower, centre, right, right_lower, bottom, bottom_right, hidden };
-inline constexpr std::array<const char*, 8> kRegionNames{
-    "left", "left lower", "centre", "right", "right lower", "bottom", "bottom right", "hidden"};
 
 class Workspace {
   public:
@@ -69,39 +48,29 @@ class Workspace {
     std::string save_layout() const;
     void load_layout(std::string_view text);
 
-    Viewport viewport;
+    /// One panel alone, into the current window. False: no such panel.
+    bool draw_panel(std::string_view name, const Snapshot& snapshot, Commands& commands);
+    /// The panel of this type; the table has one of each.
+    template <class P>
+    P& panel() {
+        HeldPanel<P>* held = nullptr;
+        for (const Slot& slot : slots_)
+            if (!held) held = dynamic_cast<HeldPanel<P>*>(slot.panel.get());
+        CHECK(held, "the table of panels has none of this type");
+        return held->panel;
+    }
+
+    TraceView trace_view;  ///< what the panels about traces share
     Palette palette;
     FileDialog file_dialog;
-    WelcomePanel welcome;
-    ScenePanel scene;
-    CamerasPanel cameras;
-    DoctorPanel doctor;
-    FilesPanel files;
-    TrainingPanel training;
-    StagesPanel stages;
-    MemoryPanel memory;
-    TraceView trace_view;
-    InsightsPanel insights{trace_view};
-    TimelinePanel timeline{trace_view};
-    FindPanel find_panel{trace_view};
-    StatisticsPanel statistics{trace_view};
-    FlamePanel flame{trace_view};
-    ComparePanel compare_panel{trace_view};
-    PlotsPanel plots;
-    ImagesPanel images;
-    LogPanel log;
-    HelpPanel help;
 
   private:
     struct Slot {
-        const char* name;
-        Region home;
-        std::function<void(const Snapshot&, Commands&)> draw;
-        Region region = home;
+        const PanelRow* row;
+        std::unique_ptr<AnyPanel> panel;
+        Region region = row->home;
         bool raise = false;  ///< becomes the front tab at the next frame
         bool front = false;
-        bool scrolls = false;  ///< the wheel scrolls the panel's own region; elsewhere it zooms or
-                               ///< scrolls lists
     };
     /// Sizes as shares of the display or of the column, so that a layout fits any window.
     struct Sizes {

@@ -12,6 +12,9 @@
 #include "base/log.h"
 #include "base/machine.h"
 #include "base/record/scope.h"
+#include "panels/statistics_panel.h"
+#include "panels/timeline/timeline_panel.h"
+#include "panels/viewport/viewport.h"
 #include "panels/widgets/theme.h"
 #include "panels/workspace.h"
 #include "renderer/present/texture.h"
@@ -140,7 +143,7 @@ void StudioUi::follow_machine(const StudioState& state, const TraceStore& trace)
 void StudioUi::read_pixel(const StudioState& state) {
     PixelColor& pixel = parts_->snapshot.frame_pixel;
     pixel = {};
-    const auto at = parts_->workspace.viewport.pixel();
+    const auto at = parts_->workspace.panel<Viewport>().pixel();
     if (!at || !state.frame || !state.frame->picture || !state.view.overlays) return;
     if (parts_->picture.read_pixel(at->first, at->second, pixel.rgba))
         pixel.x = at->first, pixel.y = at->second;
@@ -182,7 +185,7 @@ void StudioUi::fill_snapshot(const StudioState& state, const TraceStore& trace,
 
 /// Turns what the viewport gathered into the camera of the next request.
 void StudioUi::steer(StudioState& state) {
-    Viewport& viewport = parts_->workspace.viewport;
+    Viewport& viewport = parts_->workspace.panel<Viewport>();
     if (viewport.width() > 0 && viewport.height() > 0) {
         state.width = viewport.width();
         state.height = viewport.height();
@@ -226,9 +229,10 @@ void StudioUi::frame(StudioState& state, const TraceStore& trace, const TraceLib
 }
 
 bool StudioUi::wants_next_frame() const {
-    return parts_->steering || parts_->workspace.viewport.steering() || parts_->workspace.busy();
+    return parts_->steering || parts_->workspace.panel<Viewport>().steering() ||
+           parts_->workspace.busy();
 }
-bool StudioUi::viewport_visible() const { return parts_->workspace.viewport.drawn(); }
+bool StudioUi::viewport_visible() const { return parts_->workspace.panel<Viewport>().drawn(); }
 bool StudioUi::typing() const { return ImGui::GetIO().WantTextInput; }
 double StudioUi::last_frame_seconds() const { return parts_->last_seconds; }
 
@@ -243,11 +247,11 @@ Result<void> StudioUi::show_panel(const std::string& name, bool hide) {
 void StudioUi::show_palette(const std::string& command) { parts_->workspace.palette.show(command); }
 TraceView& StudioUi::trace_view() { return parts_->workspace.trace_view; }
 std::string StudioUi::statistics_csv(const TraceStore& trace) const {
-    return parts_->workspace.statistics.csv(trace);
+    return parts_->workspace.panel<StatisticsPanel>().csv(trace);
 }
 void StudioUi::show_trace_layout() { parts_->workspace.show_trace_layout(); }
 bool StudioUi::takes_key(const std::string& chord) const {
-    return parts_->workspace.timeline.takes_key(chord);
+    return parts_->workspace.panel<TimelinePanel>().takes_key(chord);
 }
 void StudioUi::reset_layout() { parts_->workspace.reset_layout(); }
 void StudioUi::load_layout(std::string_view layout) { parts_->workspace.load_layout(layout); }

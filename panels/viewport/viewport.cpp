@@ -171,6 +171,10 @@ void Viewport::draw_picture(const Snapshot& snapshot, int width, int height) con
 }
 
 void Viewport::draw(const Snapshot& snapshot, Commands& commands) {
+    if (!snapshot.scene && snapshot.training.state == RunState::empty) {
+        welcome_.draw(snapshot, commands);
+        return;
+    }
     drawn_ = true;
     draw_viewport_toolbar(snapshot, commands);
     const ImVec2 corner = ImGui::GetCursorScreenPos(), size = ImGui::GetContentRegionAvail();

@@ -1,6 +1,6 @@
 // Viewport: the picture of the scene, the photo beside it, what lies over it, and steering. Input
 // becomes commands, or the NavigationInput that the app applies to its camera. The engine renders
-// at width() x height().
+// at width() x height(). Where nothing is open it welcomes.
 #pragma once
 
 #include <optional>
@@ -10,6 +10,7 @@
 #include "panels/state/snapshot.h"
 #include "panels/viewport/compare.h"
 #include "panels/viewport/navigation.h"
+#include "panels/viewport/welcome.h"
 
 namespace gs {
 
@@ -53,6 +54,7 @@ class Viewport {
     float dragged_ = 0;
     std::optional<std::size_t> hovered_camera_;
     std::optional<std::pair<int, int>> pixel_;
+    WelcomePanel welcome_;
 };
 
 /// The row of choices above the picture (viewport_toolbar.cpp).

@@ -5,8 +5,17 @@
 #include <algorithm>
 #include <set>
 
+#include "panels/cameras_panel.h"
+#include "panels/doctor_panel.h"
+#include "panels/files_panel.h"
+#include "panels/images_panel.h"
 #include "panels/notices.h"
+#include "panels/stages_panel.h"
 #include "panels/state/command_names.h"
+#include "panels/timeline/timeline_panel.h"
+#include "panels/training_panel.h"
+#include "panels/viewport/viewport.h"
+#include "panels/viewport/welcome.h"
 #include "panels/workspace.h"
 #include "tests/panels/fake_snapshot.h"
 #include "tests/panels/headless.h"

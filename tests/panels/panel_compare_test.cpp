@@ -6,8 +6,11 @@
 #include <fstream>
 
 #include "base/file.h"
+#include "panels/compare_panel.h"
+#include "panels/files_panel.h"
 #include "panels/state/command_names.h"
 #include "panels/viewport/compare.h"
+#include "panels/viewport/viewport.h"
 #include "panels/workspace.h"
 #include "tests/panels/fake_snapshot.h"
 #include "tests/panels/headless.h"

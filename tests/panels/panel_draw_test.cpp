@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "panels/state/command_names.h"
+#include "panels/viewport/viewport.h"
 #include "panels/workspace.h"
 #include "tests/panels/fake_snapshot.h"
 #include "tests/panels/headless.h"
@@ -162,8 +163,8 @@ TEST_F(EveryPanel, NothingIsWiderThanTheWindow) {
         Workspace workspace;
         const Snapshot snapshot = fake_snapshot(*store);
         for (int i = 0; i < 4; ++i) ui.frame([&] { workspace.draw(snapshot, commands); });
-        EXPECT_GT(workspace.viewport.width(), size.x * 0.45F);
-        EXPECT_GT(workspace.viewport.height(), size.y * 0.45F);
+        EXPECT_GT(workspace.panel<Viewport>().width(), size.x * 0.45F);
+        EXPECT_GT(workspace.panel<Viewport>().height(), size.y * 0.45F);
     }
 }
 

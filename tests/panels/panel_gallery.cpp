@@ -14,6 +14,7 @@
 
 #include "app/window/window.h"
 #include "base/log.h"
+#include "panels/compare_panel.h"
 #include "panels/widgets/theme.h"
 #include "panels/workspace.h"
 #include "renderer/io/images/image_io.h"
@@ -142,8 +143,8 @@ class Gallery {
         add("after.pftrace", &after_);
         snapshot_.shown_trace = 2;
         workspace_.show_trace_layout();
-        workspace_.compare_panel.sides = {{{2, 0, {}}, {3, 0, {}}}};
-        workspace_.compare_panel.compare_now();
+        workspace_.panel<gs::ComparePanel>().sides = {{{2, 0, {}}, {3, 0, {}}}};
+        workspace_.panel<gs::ComparePanel>().compare_now();
         if (!options_.find.empty()) workspace_.trace_view.find = options_.find;
         const std::int64_t begin = before_.begin_ns(), length = before_.end_ns() - begin;
         if (options_.select)

@@ -8,6 +8,10 @@
 #include <limits>
 #include <set>
 
+#include "panels/memory_panel.h"
+#include "panels/stages_panel.h"
+#include "panels/timeline/timeline_panel.h"
+#include "panels/viewport/overlays.h"
 #include "panels/workspace.h"
 #include "tests/panels/fake_snapshot.h"
 #include "tests/panels/headless.h"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "panels/timeline/timeline_panel.h"
 #include "profiler/analysis/timeline_facts.h"
 #include "tests/panels/trace_fixture.h"
 

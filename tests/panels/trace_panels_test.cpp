@@ -5,6 +5,11 @@
 #include <algorithm>
 #include <set>
 
+#include "panels/compare_panel.h"
+#include "panels/find_panel.h"
+#include "panels/flame_panel.h"
+#include "panels/statistics_panel.h"
+#include "panels/timeline/timeline_panel.h"
 #include "tests/panels/trace_fixture.h"
 
 namespace gs::test {

@@ -1,4 +1,4 @@
-#include "panels/welcome.h"
+#include "panels/viewport/welcome.h"
 
 #include <imgui.h>
 #include <imgui_stdlib.h>

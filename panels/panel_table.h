@@ -1,0 +1,72 @@
+// The panels there are: one row each, with its name, where it lies and what makes it. The workspace
+// makes them all and lays them out; menus, commands and stored layouts know them by name. A new
+// panel is a file beside this one and a row in panel_table.cpp (docs/development.md).
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <type_traits>
+
+#include "panels/state/command.h"
+#include "panels/state/snapshot.h"
+#include "panels/state/trace_view.h"
+
+namespace gs {
+
+enum class Region { left, left_lower, centre, right, right_lower, bottom, bottom_right, hidden };
+inline constexpr std::array<const char*, 8> kRegionNames{
+    "left", "left lower", "centre", "right", "right lower", "bottom", "bottom right", "hidden"};
+
+/// A panel as the workspace sees it.
+class AnyPanel {
+  public:
+    virtual ~AnyPanel() = default;
+    /// Into the current window, which is the panel's tab.
+    virtual void draw(const Snapshot& snapshot, Commands& commands) = 0;
+    /// True while it works something out in pieces: the next frame should come soon.
+    virtual bool busy() const { return false; }
+};
+
+/// Any struct with draw(), and with busy() where it has something to work out. Those that look at a
+/// trace are made with the TraceView that they share.
+template <class P>
+class HeldPanel final : public AnyPanel {
+  public:
+    explicit HeldPanel(TraceView& view) : panel(make(view)) {}
+    void draw(const Snapshot& snapshot, Commands& commands) override {
+        panel.draw(snapshot, commands);
+    }
+    bool busy() const override {
+        if constexpr (requires { panel.busy(); })
+            return panel.busy();
+        else
+            return false;
+    }
+    P panel;
+
+  private:
+    static P make([[maybe_unused]] TraceView& view) {
+        if constexpr (std::is_constructible_v<P, TraceView&>)
+            return P(view);
+        else
+            return P();
+    }
+};
+
+struct PanelRow {
+    const char* name;
+    Region home;    ///< where it lies at first
+    Region traces;  ///< where it lies in the layout for looking at traces
+    unsigned how;   ///< of the two below
+    std::unique_ptr<AnyPanel> (*make)(TraceView& view);
+
+    static constexpr unsigned kFront = 1;    ///< at first in front of its region's tabs
+    static constexpr unsigned kScrolls = 2;  ///< the wheel scrolls the panel's own region; in the
+                                             ///< others it zooms or scrolls lists
+};
+
+/// In the order of their tabs.
+std::span<const PanelRow> panel_rows();
+
+}  // namespace gs
