@@ -18,23 +18,17 @@ using Given = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
 class Headless {
   public:
-    explicit Headless(float width = 1600, float height = 1000, double scale = 1)
-        : context_(ImGui::CreateContext()) {
-        ImGuiIO& io = ImGui::GetIO();
-        io.IniFilename = nullptr;
-        io.DisplaySize = {width, height};
-        io.DeltaTime = 1.0F / 60;
-        io.BackendFlags |= ImGuiBackendFlags_RendererHasVtxOffset;  // as the program's renderer:
-                                                                    // lists of any length
-        load_fonts(scale);
-        apply_theme(scale);
-        unsigned char* pixels = nullptr;
-        int w = 0, h = 0;
-        io.Fonts->GetTexDataAsRGBA32(&pixels, &w, &h);
+    explicit Headless(float width = 1600, float height = 1000, double scale = 1) {
+        begin(width, height, scale);
     }
     ~Headless() { ImGui::DestroyContext(context_); }
     Headless(const Headless&) = delete;
     Headless& operator=(const Headless&) = delete;
+    /// As made anew: no window, table or scroll bar remembers what was drawn before.
+    void restart(float width, float height, double scale = 1) {
+        ImGui::DestroyContext(context_);
+        begin(width, height, scale);
+    }
 
     /// One frame; returns the number of vertices drawn.
     int frame(const std::function<void()>& draw) {
@@ -69,7 +63,21 @@ class Headless {
     }
 
   private:
-    ImGuiContext* context_;
+    void begin(float width, float height, double scale) {
+        context_ = ImGui::CreateContext();
+        ImGuiIO& io = ImGui::GetIO();
+        io.IniFilename = nullptr;
+        io.DisplaySize = {width, height};
+        io.DeltaTime = 1.0F / 60;
+        // As the program's renderer: lists of any length.
+        io.BackendFlags |= ImGuiBackendFlags_RendererHasVtxOffset;
+        load_fonts(scale);
+        apply_theme(scale);
+        unsigned char* pixels = nullptr;
+        int w = 0, h = 0;
+        io.Fonts->GetTexDataAsRGBA32(&pixels, &w, &h);
+    }
+    ImGuiContext* context_ = nullptr;
 };
 
 }  // namespace gs::test

@@ -11,4 +11,7 @@ if(GAUSSCOPE_STUDIO)
     ${CMAKE_CURRENT_LIST_DIR}/panel_parts_test.cpp ${CMAKE_CURRENT_LIST_DIR}/panel_gpu_test.cpp LIBS gs_fake_snapshot)
   gs_test(insights_panel SOURCES ${CMAKE_CURRENT_LIST_DIR}/insights_panel_test.cpp LIBS gs_panels)
   gs_test(trace_panels SOURCES ${CMAKE_CURRENT_LIST_DIR}/trace_panels_test.cpp ${CMAKE_CURRENT_LIST_DIR}/timeline_test.cpp LIBS gs_fake_snapshot)
+  gs_test(panel_pictures SOURCES ${CMAKE_CURRENT_LIST_DIR}/panel_pictures_test.cpp ${CMAKE_CURRENT_LIST_DIR}/stored_pictures.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/software_canvas.cpp LIBS gs_fake_snapshot gs_io gs_reference PNG::PNG)
+  target_compile_definitions(test_panel_pictures PRIVATE GAUSSCOPE_PICTURES="${CMAKE_CURRENT_LIST_DIR}/pictures" GAUSSCOPE_BUILD="${CMAKE_BINARY_DIR}")
 endif()

@@ -29,6 +29,9 @@ class Traces : public testing::Test {
         fill_trainer(trainer, {});
         fill_trainer(slower, {.iterations = 36, .slower = 1.3});
         snapshot = fake_snapshot(own);
+        add_traces();
+    }
+    void add_traces() {
         const auto entry = [&](std::uint64_t id, const char* name, const TraceStore* store) {
             TraceEntry e;
             e.id = id;

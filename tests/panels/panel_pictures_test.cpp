@@ -1,0 +1,211 @@
+// Every panel drawn in software from made-up data, compared with its stored picture. Panels come
+// from the workspace's own table: a new one needs a picture, too.
+//     GAUSSCOPE_STORE_PICTURES=1 build/tests/test_panel_pictures      stores what is drawn now
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "panels/compare_panel.h"
+#include "panels/log_panel.h"
+#include "panels/stages_panel.h"
+#include "panels/workspace.h"
+#include "renderer/io/images/image_io.h"
+#include "tests/panels/software_canvas.h"
+#include "tests/panels/stored_pictures.h"
+#include "tests/panels/trace_fixture.h"
+
+namespace gs::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kNow = 1'763'730'000;  // seconds since 1970; of made-up lines and files
+
+/// Files of fixed names, sizes and dates, in a folder of a fixed name: the panel shows it.
+fs::path made_up_folder() {
+    const fs::path folder = "/tmp/gausscope-panel-pictures";
+    fs::remove_all(folder);
+    fs::create_directories(folder / "captures");
+    fs::create_directories(folder / "runs");
+    int day = 0;
+    for (const auto& [name, bytes] : std::initializer_list<std::pair<const char*, int>>{
+             {"garden.spz", 123456}, {"garden.ply", 9'876'543}, {"before.pftrace", 4096}}) {
+        std::ofstream(folder / name) << '.';
+        fs::resize_file(folder / name, static_cast<std::uintmax_t>(bytes));
+        const timespec when{kNow - 86'400 * ++day, 0};
+        const timespec times[2] = {when, when};
+        ::utimensat(AT_FDCWD, (folder / name).c_str(), times, 0);
+    }
+    for (const char* name : {"captures", "runs"}) {
+        const timespec times[2] = {{kNow, 0}, {kNow, 0}};
+        ::utimensat(AT_FDCWD, (folder / name).c_str(), times, 0);
+    }
+    return folder;
+}
+
+FileTypes made_up_types() {
+    FileTypes types;
+    types.kind_of = [](const std::string& path) {
+        return path.ends_with(".pftrace")                               ? FileKind::trace
+               : path.ends_with("garden.ply") || path.ends_with(".spz") ? FileKind::splats
+                                                                        : FileKind::other;
+    };
+    return types;
+}
+
+/// As wide as its region usually is.
+ImVec2 size_of(const PanelRow& row) {
+    switch (row.home) {
+        case Region::left:
+        case Region::left_lower:
+            return {260, 400};
+        case Region::right:
+        case Region::right_lower:
+            return {340, 400};
+        case Region::bottom:
+            return {720, 240};
+        case Region::bottom_right:
+            return {420, 260};
+        case Region::hidden:
+            return {480, 260};
+        default:
+            return {600, 340};
+    }
+}
+
+class Pictures : public Traces {
+  protected:
+    void SetUp() override {
+        if (const std::string why = why_no_pictures(); !why.empty()) GTEST_SKIP() << why;
+        setenv("TZ", "UTC", 1);
+        setenv("HOME", "/tmp", 1);
+        tzset();
+        fs::current_path(made_up_folder());
+        // Tiles of one colour each: they lie well in a PNG.
+        snapshot = fake_snapshot(own, ViewMode::isects);
+        add_traces();
+        snapshot.frame_texture = 1;
+        snapshot.file_types = std::make_shared<FileTypes>(made_up_types());
+        snapshot.notices.clear();
+    }
+    void make_ui(float width, float height, double scale = 1) {
+        ui.restart(width, height, scale);
+        workspace.emplace();
+        workspace->reset_layout();
+        workspace->trace_view.find = "gsplat";
+        auto& compare = workspace->panel<ComparePanel>();
+        compare.sides = {{{2, 0, {}}, {3, 0, {}}}};
+        compare.compare_now();
+        auto& log = workspace->panel<LogPanel>();
+        log.refresh();
+        log.lines.clear();
+        for (int i = 0; i < 8; ++i)
+            log.lines.push_back({0, (kNow + 7 * i) * 1000 + 41 * i,
+                                 i == 5 ? LogLevel::warning : LogLevel::info,
+                                 i == 5 ? "images/frame_00101.jpg: truncated JPEG at byte 40960"
+                                        : "step " + std::to_string(1000 * i) + ": loss 0.04"});
+    }
+    /// Frames until nothing is worked out any more; then what they show.
+    Image8 settled(const std::function<void()>& draw) {
+        for (int i = 0; i < 4; ++i) ui.frame(draw);
+        for (int i = 0; i < 4000 && workspace->busy(); ++i) {
+            ui.frame(draw);
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        for (int i = 0; i < 4; ++i) ui.frame(draw);
+        return drawn_in_software(*ImGui::GetDrawData(), {{1, snapshot.frame->rgba}});
+    }
+    Image8 picture_of(const char* name) {
+        return settled([&] {
+            ImGui::SetNextWindowPos({0, 0});
+            ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
+            ImGui::Begin("alone", nullptr, ImGuiWindowFlags_NoDecoration);
+            workspace->draw_panel(name, snapshot, commands);
+            ImGui::End();
+        });
+    }
+    Image8 whole_picture() {
+        return settled([&] { workspace->draw(snapshot, commands); });
+    }
+
+    std::optional<Workspace> workspace;
+};
+
+std::string file_name_of(std::string name) {
+    for (char& c : name) c = c == ' ' ? '_' : static_cast<char>(std::tolower(c));
+    return name;
+}
+
+TEST_F(Pictures, EveryPanelLooksAsStored) {
+    for (const PanelRow& row : panel_rows()) {
+        const ImVec2 size = size_of(row);
+        make_ui(size.x, size.y);
+        // A file's trace is shown by those that look at traces; costs are of our own.
+        snapshot.shown_trace = row.name == std::string("Stages") ? 1 : 2;
+        expect_as_stored(file_name_of(row.name), picture_of(row.name));
+    }
+}
+
+TEST_F(Pictures, AnEmptyStudioLooksAsStored) {
+    make_ui(600, 340);
+    Snapshot nothing;
+    nothing.recent = snapshot.recent;
+    nothing.frame = snapshot.frame;
+    snapshot = nothing;
+    expect_as_stored("welcome", picture_of("Viewport"));
+}
+
+TEST_F(Pictures, ASelectionInTheTimelineLooksAsStored) {
+    make_ui(760, 340);
+    const std::int64_t middle = trainer.begin_ns() + (trainer.end_ns() - trainer.begin_ns()) / 2;
+    workspace->trace_view.selection = TimeRange{middle, middle + 6'000'000};
+    workspace->trace_view.jump = TracePlace{{middle - 4'000'000, middle + 9'000'000}};
+    expect_as_stored("timeline_selection", picture_of("Timeline"));
+}
+
+TEST_F(Pictures, AGpuLooksAsStored) {
+    put_on_gpu(snapshot);
+    TraceStore run;
+    fill_store(run, 20, 5'000'000'000'000, true);
+    snapshot.traces[0].store = snapshot.trace = &run;
+    snapshot.shown_trace = 1;
+    for (const bool limits : {false, true}) {
+        make_ui(340, 400);
+        if (limits) workspace->panel<StagesPanel>().view = StagesPanel::View::limits;
+        expect_as_stored(limits ? "stages_limits" : "stages_gpu", picture_of("Stages"));
+    }
+    make_ui(340, 300);
+    expect_as_stored("memory_gpu", picture_of("Memory"));
+}
+
+// The viewport has a picture of its own.
+TEST_F(Pictures, TheWholeWindowLooksAsStored) {
+    snapshot.shown_trace = 1;
+    snapshot.frame_texture = 0;
+    make_ui(1024, 700);
+    expect_as_stored("studio", whole_picture());
+}
+
+TEST_F(Pictures, ThePaletteLooksAsStored) {
+    make_ui(560, 360);
+    workspace->palette.show();
+    expect_as_stored("palette", settled([&] { workspace->palette.draw(commands); }));
+}
+
+TEST_F(Pictures, TheWholeWindowAtTwiceTheScaleLooksAsStored) {
+    snapshot.shown_trace = 1;
+    snapshot.frame_texture = 0;
+    make_ui(2048, 1400, 2);
+    // Shrunk: what would overlap or be cut shows all the same.
+    expect_as_stored("studio_2x", shrink(whole_picture(), 4));
+}
+
+}  // namespace
+}  // namespace gs::test

@@ -1,0 +1,190 @@
+#include "tests/panels/stored_pictures.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <imgui.h>
+#include <png.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "renderer/io/images/image_io.h"
+#include "renderer/reference/loss.h"
+
+namespace gs::test {
+namespace {
+
+constexpr double kLeastSsim = 0.98;
+constexpr int kBlock = 64;
+constexpr const char* kFont =
+    "/usr/share/fonts/truetype/roboto/unhinted/RobotoTTF/Roboto-Regular.ttf";
+
+fs::path stored_folder() { return GAUSSCOPE_PICTURES; }
+fs::path version_file() { return stored_folder() / "imgui_version.txt"; }
+bool storing() { return std::getenv("GAUSSCOPE_STORE_PICTURES") != nullptr; }
+
+reference::Image values_of(const Image8& image) {
+    reference::Image out{image.width, image.height, image.channels, {}};
+    for (const std::uint8_t byte : image.bytes) out.values.push_back(byte / 255.0);
+    return out;
+}
+
+/// The SSIM of the block that looks least like the stored one, and where it is.
+struct WorstBlock {
+    double ssim = 1;
+    int x = 0, y = 0;
+};
+WorstBlock worst_block(const Image8& a, const Image8& b) {
+    const std::vector<double> map = reference::ssim_map(values_of(a), values_of(b));
+    WorstBlock worst;
+    for (int y = 0; y < a.height; y += kBlock)
+        for (int x = 0; x < a.width; x += kBlock) {
+            const int right = std::min(x + kBlock, a.width),
+                      bottom = std::min(y + kBlock, a.height);
+            double sum = 0;
+            for (int row = y; row < bottom; ++row)
+                for (int k = (row * a.width + x) * 3; k < (row * a.width + right) * 3; ++k)
+                    sum += map[static_cast<std::size_t>(k)];
+            const double mean = sum / (3.0 * (right - x) * (bottom - y));
+            if (mean < worst.ssim) worst = {mean, x, y};
+        }
+    return worst;
+}
+
+/// The stored picture, faint, with what changed in red.
+Image8 difference_of(const Image8& stored, const Image8& now) {
+    Image8 out = stored;
+    for (std::size_t i = 0; i < out.bytes.size(); i += 3) {
+        int change = 0;
+        for (std::size_t c = 0; c < 3; ++c)
+            change = std::max(change, std::abs(stored.bytes[i + c] - now.bytes[i + c]));
+        const int gray = (stored.bytes[i] + stored.bytes[i + 1] + stored.bytes[i + 2]) / 6;
+        out.bytes[i] = static_cast<std::uint8_t>(change > 4 ? std::min(255, 96 + change) : gray);
+        out.bytes[i + 1] = out.bytes[i + 2] = static_cast<std::uint8_t>(change > 4 ? 0 : gray);
+    }
+    return out;
+}
+
+using Rgb = std::array<std::uint8_t, 3>;
+
+Rgb rgb_of(const Image8& image, std::size_t pixel) {
+    return {image.bytes[3 * pixel], image.bytes[3 * pixel + 1], image.bytes[3 * pixel + 2]};
+}
+int distance(const Rgb& a, const Rgb& b) {
+    int sum = 0;
+    for (std::size_t c = 0; c < 3; ++c) sum += (a[c] - b[c]) * (a[c] - b[c]);
+    return sum;
+}
+
+/// The picture in 64 colours at most: the most frequent ones, then those that lie far from all of
+/// them, so that a rare colour stays itself. A PNG of them is a sixth as large.
+struct FewColors {
+    std::vector<Rgb> palette;
+    std::vector<std::uint8_t> indices;
+    int width, height;
+
+    explicit FewColors(const Image8& image) : width(image.width), height(image.height) {
+        std::map<Rgb, std::size_t> count;
+        std::vector<Rgb> pixels(image.pixels());
+        for (std::size_t i = 0; i < pixels.size(); ++i) {
+            pixels[i] = rgb_of(image, i);
+            for (std::uint8_t& value : pixels[i])
+                value = static_cast<std::uint8_t>(std::min(255, (value + 4) / 8 * 8));
+            ++count[pixels[i]];
+        }
+        std::vector<Rgb> all;
+        for (const auto& [color, times] : count) all.push_back(color);
+        std::stable_sort(all.begin(), all.end(),
+                         [&](const Rgb& a, const Rgb& b) { return count[a] > count[b]; });
+        for (int reach = 64;; reach *= 2) {
+            palette.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(
+                                                          std::min<std::size_t>(all.size(), 32)));
+            for (const Rgb& color : all)
+                if (std::all_of(palette.begin(), palette.end(),
+                                [&](const Rgb& p) { return distance(p, color) > reach; }))
+                    palette.push_back(color);
+            if (palette.size() <= 64) break;
+        }
+        std::map<Rgb, std::uint8_t> nearest;
+        for (const auto& [color, times] : count) {
+            const auto at =
+                std::min_element(palette.begin(), palette.end(), [&](const Rgb& a, const Rgb& b) {
+                    return distance(a, color) < distance(b, color);
+                });
+            nearest[color] = static_cast<std::uint8_t>(at - palette.begin());
+        }
+        for (const Rgb& color : pixels) indices.push_back(nearest[color]);
+    }
+    Image8 image() const {
+        Image8 out{width, height, 3, {}};
+        for (const std::uint8_t index : indices)
+            out.bytes.insert(out.bytes.end(), palette[index].begin(), palette[index].end());
+        return out;
+    }
+    void store(const fs::path& path) const {
+        png_image png{};
+        png.version = PNG_IMAGE_VERSION;
+        png.width = static_cast<png_uint_32>(width);
+        png.height = static_cast<png_uint_32>(height);
+        png.format = PNG_FORMAT_RGB_COLORMAP;
+        png.colormap_entries = static_cast<png_uint_32>(palette.size());
+        EXPECT_TRUE(
+            png_image_write_to_file(&png, path.c_str(), 0, indices.data(), 0, palette.data()))
+            << path << ": " << png.message;
+    }
+};
+
+void write(const fs::path& path, const Image8& picture) {
+    const auto written = write_png(path, picture);
+    EXPECT_TRUE(written) << (written ? "" : written.error().text());
+}
+
+}  // namespace
+
+std::string why_no_pictures() {
+    std::string version;
+    std::getline(std::ifstream(version_file()), version);
+    if (!fs::exists(kFont)) return fmt::format("{} is not there: fonts-roboto-unhinted", kFont);
+    if (!storing() && version != IMGUI_VERSION)
+        return fmt::format("the pictures were made with ImGui {}, this is " IMGUI_VERSION, version);
+    return {};
+}
+
+void expect_as_stored(const std::string& name, const Image8& drawn) {
+    const FewColors few(drawn);
+    const fs::path stored_path = stored_folder() / (name + ".png");
+    if (storing()) {
+        few.store(stored_path);
+        std::ofstream(version_file()) << IMGUI_VERSION << "\n";
+        return;
+    }
+    const Image8 picture = few.image();
+    const fs::path folder = fs::path(GAUSSCOPE_BUILD) / "panel_pictures";
+    const std::string advice =
+        "; look at it, and store it with GAUSSCOPE_STORE_PICTURES=1 "
+        "build/tests/test_panel_pictures";
+    fs::create_directories(folder);
+    const auto stored = read_image(stored_path);
+    if (!stored || stored->width != picture.width || stored->height != picture.height ||
+        stored->channels != 3) {
+        write(folder / (name + ".png"), picture);
+        ADD_FAILURE() << (stored ? "another size than " : "no picture ") << stored_path.string()
+                      << ": " << (folder / (name + ".png")).string() << advice;
+        return;
+    }
+    if (stored->bytes == picture.bytes) return;
+    const WorstBlock worst = worst_block(*stored, picture);
+    if (worst.ssim >= kLeastSsim) return;
+    write(folder / (name + ".png"), picture);
+    write(folder / (name + "_difference.png"), difference_of(*stored, picture));
+    ADD_FAILURE() << fmt::format("{} looks otherwise, most at ({}, {}), SSIM {:.4f}: ", name,
+                                 worst.x, worst.y, worst.ssim)
+                  << (folder / (name + ".png")).string() << ", "
+                  << (folder / (name + "_difference.png")).string() << advice;
+}
+
+}  // namespace gs::test
