@@ -1,5 +1,7 @@
 #include "base/record/device_lane.h"
 
+#include <atomic>
+
 namespace gs {
 
 using detail::store;

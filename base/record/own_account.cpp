@@ -1,5 +1,7 @@
 #include "base/record/own_account.h"
 
+#include <atomic>
+
 #include "base/record/scope.h"
 
 namespace gs::service {

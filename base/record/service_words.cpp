@@ -1,5 +1,7 @@
 #include "base/record/service_words.h"
 
+#include <atomic>
+
 #include <sched.h>
 
 namespace gs {

@@ -1,5 +1,7 @@
 #include "profiler/collect/batch_queue.h"
 
+#include <vector>
+
 namespace gs {
 namespace {
 

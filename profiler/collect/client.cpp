@@ -1,17 +1,21 @@
 #include "profiler/collect/client.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <optional>
+#include <system_error>
 #include <thread>
+#include <utility>
 
 #include "base/record/local_socket.h"
 

@@ -1,5 +1,6 @@
 #include "profiler/collect/multi_collector.h"
 
+#include <fmt/format.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/inotify.h>
@@ -7,7 +8,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <fstream>
+#include <utility>
 
 #include "base/log.h"
 #include "base/record/clock.h"

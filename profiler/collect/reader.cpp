@@ -1,6 +1,7 @@
 #include "profiler/collect/reader.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/record/ring.h"
 #include "profiler/store/symbol.h"

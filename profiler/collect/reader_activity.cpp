@@ -1,7 +1,12 @@
 // TraceReader's other half: what CUPTI told a process (activity lanes), its GPUs, and how the
 // service does in it.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <string>
+#include <utility>
 
 #include "profiler/collect/reader.h"
 

@@ -3,7 +3,10 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <system_error>
+#include <utility>
 
 namespace gs::serve {
 namespace {

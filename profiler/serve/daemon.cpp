@@ -2,6 +2,10 @@
 
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include "base/log.h"
 #include "base/record/clock.h"

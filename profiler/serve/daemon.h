@@ -8,6 +8,7 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/mailbox.h"
 #include "profiler/serve/capture_request.h"

@@ -7,7 +7,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <system_error>
+#include <utility>
 
 #include "base/log.h"
 #include "profiler/files/export_perfetto.h"

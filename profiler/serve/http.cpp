@@ -5,6 +5,7 @@
 #include <array>
 #include <exception>
 #include <string_view>
+#include <utility>
 
 #include "base/log.h"
 

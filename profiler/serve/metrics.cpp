@@ -1,7 +1,9 @@
 #include "profiler/serve/metrics.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace gs::serve {
 namespace {

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 namespace gs::serve {
 namespace {

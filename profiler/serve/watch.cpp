@@ -1,6 +1,7 @@
 #include "profiler/serve/watch.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace gs::serve {
 
