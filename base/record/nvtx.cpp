@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "base/record/scope.h"
+#include "base/record/strings.h"
 
 #ifdef GAUSSCOPE_HAVE_NVTX
 #include <nvtx3/nvToolsExt.h>
@@ -11,7 +12,6 @@ namespace gs::detail {
 namespace {
 
 constinit nvtxDomainHandle_t domain = nullptr;
-constinit const StringTable* names = nullptr;
 // Tools take a registered string as a pointer: no copying and hashing per range. Two threads may
 // both register a name once.
 constinit std::atomic<nvtxStringHandle_t> handles[StringTable::kMaxStrings + 1] = {};
@@ -21,7 +21,7 @@ nvtxStringHandle_t handle_of(StringId name) {
     nvtxStringHandle_t handle = handles[name].load(std::memory_order_acquire);
     if (handle != nullptr) return handle;
     char text[abi::kMaxStringBytes + 1];
-    names->copy_text(name, text);
+    string_table.copy_text(name, text);
     handle = nvtxDomainRegisterStringA(domain, text[0] != '\0' ? text : "?");
     handles[name].store(handle, std::memory_order_release);
     return handle;
@@ -29,8 +29,7 @@ nvtxStringHandle_t handle_of(StringId name) {
 
 }  // namespace
 
-bool nvtx_listens(const StringTable& strings) noexcept {
-    names = &strings;
+bool nvtx_listens() noexcept {
     if (domain == nullptr)
         domain = nvtxDomainCreateA("gausscope");  // null when no tool is attached
     return domain != nullptr;
@@ -57,7 +56,7 @@ void nvtx_pop() noexcept { nvtxDomainRangePop(domain); }
 
 namespace gs::detail {
 
-bool nvtx_listens(const StringTable&) noexcept { return false; }
+bool nvtx_listens() noexcept { return false; }
 void nvtx_push(StringId, std::uint64_t, bool) noexcept {}
 void nvtx_pop() noexcept {}
 

@@ -3,11 +3,9 @@
 // it is never so.
 #pragma once
 
-#include "base/record/strings.h"
-
 namespace gs::detail {
 
-/// Creates the domain; true when a tool is attached. `strings` must outlive the recorder.
-bool nvtx_listens(const StringTable& strings) noexcept;
+/// Creates the domain; true when a tool is attached.
+bool nvtx_listens() noexcept;
 
 }  // namespace gs::detail

@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstdio>
 #include <cstring>
+#include <new>
 
 #include "base/record/nvtx.h"
 #include "base/record/process.h"
@@ -35,11 +36,9 @@ struct Recorder {
     std::atomic_flag starting = ATOMIC_FLAG_INIT;
     // Guards lanes being taken and given back; held for nanoseconds, never while recording.
     pthread_mutex_t lanes = PTHREAD_MUTEX_INITIALIZER;
-    StringTable strings;
     bool fork_handler = false;
     std::uint32_t number = 0;  // of this ring; a fork ends it
 };
-// In .bss apart from two words; the string table is most of it.
 constinit Recorder recorder;
 
 struct LanesLock {
@@ -120,13 +119,13 @@ void forget_in_child() noexcept {
     recorder.header = nullptr;
     recorder.fd = -1;
     ++recorder.number;
-    recorder.strings.reset();
+    string_table.detach();
     recorder.starting.clear();
     ::pthread_mutex_init(&recorder.lanes, nullptr);
 }
 
 void register_stages(abi::RingHeader& header) {
-    for (const char* name : kStageNames) recorder.strings.add({.text = name});
+    for (const char* name : kStageNames) string_table.add({.text = name});
     header.first_stage_string = string_of(Stage{});
     header.stage_count = static_cast<std::uint32_t>(kStageCount);
 }
@@ -145,7 +144,7 @@ bool create_ring(const RecordingOptions& options) {
     lay_out(*header, bytes);
     describe_process(*header);
     recorder.header = header;
-    recorder.strings.attach(*header);
+    string_table.attach(*header);
     if (options.stages) register_stages(*header);
     publish_clock_snapshot();
     // A second one soon, so that readers have a first rate: error 1e-4 here, steered away as
@@ -158,7 +157,7 @@ bool create_ring(const RecordingOptions& options) {
     publish(header->magic, abi::kMagic);
     if (!recorder.fork_handler)
         recorder.fork_handler = ::pthread_atfork(nullptr, nullptr, forget_in_child) == 0;
-    nvtx_active = options.stages && nvtx_listens(recorder.strings);
+    nvtx_active = options.stages && nvtx_listens();
     return true;
 }
 
@@ -320,10 +319,6 @@ void name_lane(ThreadLane& t, StringId name) noexcept {
     write_record(t, abi::RecordKind::thread_name, now, now, 0, t.name, 0);
 }
 
-const abi::StringEntry* string_entry(StringId name) noexcept {
-    return recorder.strings.entry(name);
-}
-
 std::uint32_t ring_number() noexcept { return recorder.number; }
 
 std::uint32_t index_of(const abi::Lane& lane) noexcept {
@@ -403,9 +398,7 @@ StringId register_string(const StringKey& key) noexcept {
     if (recorder_state.load(std::memory_order_acquire) ==
         static_cast<int>(RecorderState::unstarted))
         start_recording();
-    if (key.text == nullptr || ring_fd() < 0) return 0;
-    const LanesLock lock;
-    return recorder.strings.add(key);
+    return ring_fd() < 0 ? 0 : string_table.add(key);
 }
 
 void name_this_thread(const char* name) noexcept {

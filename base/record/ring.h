@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "base/record/abi.h"
 #include "base/record/clock.h"
@@ -40,22 +41,26 @@ bool is_recording() noexcept;
 /// The memfd, owned by the recorder; dup() it to keep it. -1: no ring.
 int ring_fd() noexcept;
 
-/// A name and what else its entry says; entries that differ in any of it are different names.
+/// A name and what else its entry says. Entries that differ in text, domain or flags are different
+/// names; the first colour that one comes with is its colour.
 struct StringKey {
-    const char* text = nullptr;
+    std::string_view text{};
     StringId domain = 0;      ///< name of its NVTX domain, 0: none
     std::uint32_t color = 0;  ///< abi::StringEntry::color
     std::uint32_t flags = 0;  ///< abi::StringEntry::flags
+    bool numbered = false;    ///< may be one of very many that differ in their numbers only
 };
 /// The id of a name, the same for the same key. Cut to abi::kMaxStringBytes (counted); 0 when the
-/// arena is full (counted) or there is no ring. Takes a lock: register once, not per span.
+/// arena is full (counted) or there is no ring. A new name takes a lock: register once, not per
+/// span.
 StringId register_string(const StringKey& key) noexcept;
 inline StringId register_string(const char* text, StringId domain = 0,
                                 std::uint32_t color = 0) noexcept {
+    if (text == nullptr) return 0;
     return register_string(StringKey{.text = text, .domain = domain, .color = color});
 }
 /// Names category `number` (1..255 can be told from a record) of `domain`.
-inline StringId register_category(const char* text, StringId domain,
+inline StringId register_category(std::string_view text, StringId domain,
                                   std::uint32_t number) noexcept {
     return register_string(
         StringKey{.text = text, .domain = domain, .flags = abi::kCategoryName | number << 8});
@@ -118,8 +123,6 @@ abi::RingHeader* ring_header() noexcept;
 ThreadLane& this_threads_lane() noexcept;
 /// Calls the thread `name` in traces from now on; only for the calling thread's lane.
 void name_lane(ThreadLane& thread, StringId name) noexcept;
-/// What the arena holds of a name that register_string() has returned; null after a fork.
-const abi::StringEntry* string_entry(StringId name) noexcept;
 
 /// Gets this thread a lane, starting the recorder if nobody has. False: this record is lost (and
 /// counted).

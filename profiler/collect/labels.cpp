@@ -1,12 +1,17 @@
 // Where a process stands in a job: from its environment as it was when the process began, and its
 // command line.
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <system_error>
 
+#include "base/record/utf8.h"
 #include "profiler/collect/client.h"
 
 namespace gs::service {
@@ -63,9 +68,7 @@ std::string command_line(std::uint32_t pid) {
     for (char& c : text)
         if (static_cast<unsigned char>(c) < 0x20) c = ' ';
     if (text.size() <= kCommandBytes) return text;
-    std::size_t end = kCommandBytes;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-    return text.substr(0, end) + "…";
+    return std::string(whole_characters(text, kCommandBytes)) + "…";
 }
 
 }  // namespace

@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
+
+#include <initializer_list>
+#include "base/record/strings.h"
 
 namespace gs::inject::cupti {
 namespace {
@@ -77,21 +81,6 @@ void shorten(std::string_view name, char* out, std::size_t room) noexcept {
         if (copy_with_levels(name, levels, out, room) < room) return;
 }
 
-std::uint64_t hash_of(const char* text, std::size_t length) noexcept {
-    constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15u;
-    std::uint64_t hash = length * kFactor;
-    for (; length >= 8; text += 8, length -= 8) {
-        std::uint64_t word;
-        std::memcpy(&word, text, 8);
-        hash = (hash ^ word) * kFactor;
-        hash ^= hash >> 29;
-    }
-    std::uint64_t word = 0;
-    std::memcpy(&word, text, length);
-    hash = (hash ^ word) * kFactor;
-    return (hash ^ hash >> 32) | 1;  // 0 is an empty slot
-}
-
 bool starts_with_any(std::string_view text,
                      std::initializer_list<std::string_view> prefixes) noexcept {
     return std::any_of(prefixes.begin(), prefixes.end(),
@@ -125,19 +114,14 @@ void readable_kernel_name(const char* symbol, char* out, std::size_t room) noexc
     std::free(demangled);
 }
 
-StringId KernelNames::id_of(const char* symbol) noexcept {
+StringId kernel_name(const char* symbol) noexcept {
     if (symbol == nullptr) return 0;
-    const std::uint64_t hash = hash_of(symbol, ::strnlen(symbol, kLongestSymbol));
-    std::uint32_t i = static_cast<std::uint32_t>(hash >> 8) % kSlots;
-    while (slots_[i].hash != 0 && slots_[i].hash != hash) i = (i + 1) % kSlots;
-    if (slots_[i].hash == hash) return slots_[i].id;
+    const std::string_view whole(symbol, ::strnlen(symbol, kLongestSymbol));
+    if (const StringId known = detail::string_table.find_alias(whole)) return known;
     char text[gs::abi::kMaxStringBytes + 1];
     readable_kernel_name(symbol, text, sizeof text);
-    const StringId id = register_string(text);
-    if (id != 0 && used_ < kSlots * 3 / 4) {
-        slots_[i] = {hash, id};
-        ++used_;
-    }
+    const StringId id = register_string({.text = text, .numbered = true});
+    detail::string_table.add_alias(whole, id);
     return id;
 }
 

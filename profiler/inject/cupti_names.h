@@ -17,21 +17,9 @@ namespace gs::inject::cupti {
 /// with the terminator.
 void readable_kernel_name(const char* symbol, char* out, std::size_t room) noexcept;
 
-/// A kernel's string id, found by its text, for CUPTI's pointers may be reused after a module is
-/// unloaded.
-class KernelNames {
-  public:
-    StringId id_of(const char* symbol) noexcept;
-
-  private:
-    static constexpr std::uint32_t kSlots = 4096;
-    struct Slot {
-        std::uint64_t hash;
-        StringId id;
-    };
-    Slot slots_[kSlots] = {};
-    std::uint32_t used_ = 0;
-};
+/// A kernel's string id; 0: no symbol, or no room. Found by the symbol's text, for CUPTI's pointers
+/// may be reused after a module is unloaded.
+StringId kernel_name(const char* symbol) noexcept;
 
 /// The calls worth a record: those that launch, copy, wait, allocate or load. Known by name, for
 /// their numbers grow with every toolkit.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
 
 namespace gs::inject::cupti {
 namespace {
@@ -157,7 +158,7 @@ Conversion RecordConverter::kernel(const std::uint8_t* r, abi::ActivityRecord& o
     set_place(out, l, r);
     const std::uint32_t context = word(r, l.context);
     learn_context(context, out.device);
-    out.name = kernels_.id_of(std::bit_cast<const char*>(wide(r, l.name)));
+    out.name = kernel_name(std::bit_cast<const char*>(wide(r, l.name)));
     abi::KernelDetail d{};
     d.grid_x = word(r, l.grid);
     d.grid_y = narrow<std::uint16_t>(word(r, l.grid + 4u));

@@ -43,7 +43,6 @@ class RecordConverter {
     void learn_context(std::uint32_t context, std::uint8_t device) noexcept;
 
     const Layouts* layouts_ = nullptr;
-    KernelNames kernels_;
     ApiCalls calls_;
     StringId copy_names_[3][3] = {}, fill_name_ = 0, graph_name_ = 0;
     std::uint8_t devices_[64] = {};  ///< of contexts 0 to 63, plus 1; 0: not seen yet

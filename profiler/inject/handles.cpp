@@ -28,17 +28,17 @@ bool is_called(const DomainEntry& domain, const char* text) {
     return std::strcmp(domain.text, text) == 0;
 }
 
-bool holds(const StringSlot& slot, const Text& text, std::uint32_t domain, nvtx::String chained) {
-    return slot.bytes == text.bytes && slot.domain == domain && slot.chained == chained &&
-           std::memcmp(slot.text, text.data, text.bytes) == 0;
+bool holds(const StringSlot& slot, std::string_view text, std::uint32_t domain,
+           nvtx::String chained) {
+    return slot.domain == domain && slot.chained == chained &&
+           std::string_view(slot.text, slot.bytes) == text;
 }
 
 }  // namespace
 
-DomainEntry& domain_entry(const Text& text, nvtx::Domain chained) noexcept {
+DomainEntry& domain_entry(std::string_view text, nvtx::Domain chained) noexcept {
     char name[sizeof DomainEntry::text] = {};
-    if (text.bytes != 0)
-        std::memcpy(name, text.data, text.bytes < sizeof name - 1 ? text.bytes : sizeof name - 1);
+    text.copy(name, sizeof name - 1);
     const Locked held;
     for (std::uint32_t i = 1; i < domain_count; ++i)
         if (is_called(domains[i], name) && domains[i].chained == chained) return domains[i];
@@ -53,21 +53,22 @@ DomainEntry& domain_entry(const Text& text, nvtx::Domain chained) noexcept {
     return domain;
 }
 
-StringSlot& string_entry(const Text& text, std::uint32_t domain, nvtx::String chained) noexcept {
+StringSlot& string_entry(std::string_view text, std::uint32_t domain,
+                         nvtx::String chained) noexcept {
     const Locked held;
     // Programs register a name once and keep the handle; the search is for those that do not.
     for (std::uint32_t i = 1; i < string_count; ++i)
         if (holds(strings[i], text, domain, chained)) return strings[i];
     char* copy =
-        string_count < kStrings ? static_cast<char*>(std::malloc(text.bytes + 1)) : nullptr;
+        string_count < kStrings ? static_cast<char*>(std::malloc(text.size() + 1)) : nullptr;
     if (copy == nullptr) {
         detail::count(&abi::RingHeader::dropped_strings);
         return strings[0];
     }
-    if (text.bytes != 0) std::memcpy(copy, text.data, text.bytes);
+    text.copy(copy, text.size());
     StringSlot& slot = strings[string_count++];
     slot.text = copy;
-    slot.bytes = static_cast<std::uint32_t>(text.bytes);
+    slot.bytes = static_cast<std::uint32_t>(text.size());
     slot.domain = domain;
     slot.chained = chained;
     return slot;

@@ -3,7 +3,9 @@
 // never freed: programs keep handles in statics and use them until the very end. Used by hooks.cpp.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <string_view>
 
 #include "profiler/inject/names.h"
 #include "profiler/inject/nvtx_abi.h"
@@ -45,9 +47,10 @@ inline StringSlot* string_slot(nvtx::String handle) noexcept {
 
 /// The domain called `text`; one and the same for the same text and `chained`. When there are too
 /// many, the last entry.
-DomainEntry& domain_entry(const Text& text, nvtx::Domain chained) noexcept;
+DomainEntry& domain_entry(std::string_view text, nvtx::Domain chained) noexcept;
 /// A handle for `text`; one and the same for the same text, domain and `chained`.
-StringSlot& string_entry(const Text& text, std::uint32_t domain, nvtx::String chained) noexcept;
+StringSlot& string_entry(std::string_view text, std::uint32_t domain,
+                         nvtx::String chained) noexcept;
 
 /// The name an event with this registered string has.
 StringId name_of(StringSlot& slot, std::uint32_t color) noexcept;

@@ -156,13 +156,13 @@ void end_default(RangeId id) {
 template <class Char>
 struct Spelled {  ///< a name in either width as UTF-8
     explicit Spelled(const Char* given) : text(text_of(given)) {}
-    Text text;
+    std::string_view text;
 };
 template <>
 struct Spelled<wchar_t> {
     explicit Spelled(const wchar_t* given) : narrow(given), text(narrow.text()) {}
     Narrow narrow;
-    Text text;
+    std::string_view text;
 };
 
 template <bool kChained, class Char, std::uint32_t kNumber>

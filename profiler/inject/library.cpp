@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "base/record/budget.h"
 #include "base/record/endpoint.h"
@@ -103,7 +104,6 @@ void at_exit() {
 // nothing.
 void in_child() noexcept {
     forget_ranges();
-    forget_names();
     forget_handles();
     forget_modules();
     cupti::forget_in_child();

@@ -286,19 +286,17 @@ TEST(CuptiNames, TooLongNamesKeepTheirIdentifier) {
 }
 
 TEST(CuptiNames, OneIdForOneName) {
-    auto names = std::make_unique<KernelNames>();
-    const StringId id = names->id_of("_Z5blendPKfPf");
+    const StringId id = kernel_name("_Z5blendPKfPf");
     EXPECT_NE(id, 0u);
     // CUPTI may give the same name at another place, and another name at the same place.
     char place[64] = "_Z5blendPKfPf";
-    EXPECT_EQ(names->id_of(place), id);
+    EXPECT_EQ(kernel_name(place), id);
     std::strcpy(place, "_Z4sortPj");
-    EXPECT_NE(names->id_of(place), id);
-    EXPECT_EQ(names->id_of(nullptr), 0u);
+    EXPECT_NE(kernel_name(place), id);
+    EXPECT_EQ(kernel_name(nullptr), 0u);
     std::set<StringId> ids;
-    for (int i = 0; i < 6000; ++i)
-        ids.insert(names->id_of(("kernel_" + std::to_string(i)).c_str()));
-    EXPECT_EQ(names->id_of("kernel_5"), *std::next(ids.begin(), 5));
+    for (int i = 0; i < 6000; ++i) ids.insert(kernel_name(("kernel_" + std::to_string(i)).c_str()));
+    EXPECT_EQ(kernel_name("kernel_5"), *std::next(ids.begin(), 5));
 }
 
 TEST(CuptiNames, CallsWorthARecord) {
