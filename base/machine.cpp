@@ -14,6 +14,11 @@ std::uint64_t resident_bytes() {
     return resident * static_cast<std::uint64_t>(std::max(0L, ::sysconf(_SC_PAGESIZE)));
 }
 
+std::string host_name() {
+    char name[256] = {};
+    return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
 std::uint64_t available_machine_bytes() {
     const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
     std::uint64_t bytes = pages > 0 && page > 0

@@ -12,6 +12,8 @@ std::uint64_t resident_bytes();
 /// Memory this process may use: the machine's, or its container's limit when that is lower; 0 when
 /// unknown.
 std::uint64_t available_machine_bytes();
+/// The machine's name in its network; empty when unknown.
+std::string host_name();
 /// "Intel(R) Xeon(R) ...", "unknown processor".
 std::string processor_name();
 

@@ -15,7 +15,6 @@ namespace gs::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr std::size_t kBytesPerSpan = 96;  // in the store, between a range's 32 and a kernel's 144
 constexpr std::size_t kShown = 8;
 
 struct NameTotal {
@@ -248,8 +247,7 @@ Json ProcessRecording::json() {
                 {"top_gpu", totals_json(store_, contents.gpu)},
                 {"notes", remarks()}});
     if (!written_.empty()) out["trace"] = written_.string();
-    if (options_.insights)
-        out["insights"] = Json::parse(insights_json(store_, find_insights(store_)));
+    if (options_.insights) out["insights"] = insights_json(store_, find_insights(store_));
     return out;
 }
 

@@ -21,9 +21,6 @@
 namespace gs::cli {
 namespace {
 
-constexpr std::size_t kBytesPerSpan =
-    96;  ///< in the store, between a range's 32 and a kernel's 144
-
 double seconds_of(const timeval& time) {
     return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }

@@ -49,7 +49,7 @@ Result<Json> print_insights(const TraceStore& store, const std::string& baseline
     }
     const Insights insights = find_insights(store, options);
     fmt::print("{}", insights_text(store, insights));
-    return Json::parse(insights_json(store, insights));
+    return insights_json(store, insights);
 }
 
 int compare_traces(const std::string& a, const std::string& b, bool json) {

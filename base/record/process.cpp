@@ -67,17 +67,7 @@ void describe_process(abi::RingHeader& h) {
         text[std::strcspn(text, "\n")] = '\0';
         std::memcpy(h.process_name, text, std::strlen(text) + 1);
     }
-    // Field 22 counted after the command in parentheses, which may itself hold spaces and
-    // parentheses.
-    read_small("/proc/self/stat", text, sizeof text);
-    if (const char* rest = std::strrchr(text, ')')) {
-        unsigned long long start = 0;
-        if (std::sscanf(
-                rest + 1,
-                " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-                &start) == 1)
-            h.process_start = start;
-    }
+    h.process_start = process_stat(0).start;
     const std::size_t n = read_small("/proc/sys/kernel/random/boot_id", text, sizeof text);
     std::size_t digits = 0;
     for (std::size_t i = 0; i < n && digits < 32; ++i) {
@@ -90,3 +80,26 @@ void describe_process(abi::RingHeader& h) {
 }
 
 }  // namespace gs::detail
+
+namespace gs {
+
+ProcessStat process_stat(std::uint32_t pid) noexcept {
+    char path[40] = "/proc/self/stat", text[1024];
+    if (pid != 0) std::snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    if (detail::read_small(path, text, sizeof text) == 0) return {};
+    // The fields from the third on follow the command in parentheses, which may itself hold spaces
+    // and parentheses.
+    const char* rest = std::strrchr(text, ')');
+    ProcessStat out;
+    unsigned long long start = 0;
+    if (rest == nullptr ||
+        std::sscanf(
+            rest + 1,
+            " %c %u %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+            &out.state, &out.parent, &start) != 3)
+        return {};
+    out.start = start;
+    return out;
+}
+
+}  // namespace gs

@@ -1,5 +1,8 @@
-// What a ring's header says about its process and machine. Called once, when the recorder starts.
+// What the system tells of processes: what a ring's header says about its own (once, when the
+// recorder starts), and what those who watch others ask.
 #pragma once
+
+#include <cstdint>
 
 #include "base/record/abi.h"
 
@@ -13,3 +16,16 @@ bool invariant_tsc();
 void describe_process(abi::RingHeader& header);
 
 }  // namespace gs::detail
+
+namespace gs {
+
+/// What /proc/PID/stat says of a process; all zero when it says nothing: there is none.
+struct ProcessStat {
+    char state = 0;  ///< 'R', 'S', ...; 'Z' and 'X': dead, and only its parent has not asked yet
+    std::uint32_t parent = 0;
+    std::uint64_t start = 0;  ///< in clock ticks since the machine's start (abi.h, process_start)
+};
+/// 0: this process, also where /proc numbers processes otherwise than we do.
+ProcessStat process_stat(std::uint32_t pid) noexcept;
+
+}  // namespace gs

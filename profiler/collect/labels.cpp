@@ -1,7 +1,6 @@
 // Where a process stands in a job: from its environment as it was when the process began, and its
 // command line.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -11,6 +10,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/machine.h"
 #include "base/record/utf8.h"
 #include "profiler/collect/client.h"
 
@@ -54,11 +54,6 @@ std::string file_of(std::uint32_t pid, const char* name) {
     }
     std::fclose(file);
     return out;
-}
-
-std::string host_name() {
-    char name[256] = {};
-    return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
 /// Arguments are separated by zeros; cut in the middle of no character.

@@ -22,19 +22,6 @@ template <class T>
 T detail_of(const abi::ActivityRecord& record) {
     return std::bit_cast<T>(record.detail);
 }
-MemoryType memory_type(std::uint8_t value) {
-    return value <= static_cast<std::uint8_t>(MemoryType::managed) ? static_cast<MemoryType>(value)
-                                                                   : MemoryType::unknown;
-}
-SyncType sync_type(std::uint32_t value) {
-    return value <= static_cast<std::uint32_t>(SyncType::context) ? static_cast<SyncType>(value)
-                                                                  : SyncType::unknown;
-}
-OverheadType overhead_type(std::uint32_t value) {
-    return value <= static_cast<std::uint32_t>(OverheadType::command_buffer_full)
-               ? static_cast<OverheadType>(value)
-               : OverheadType::other;
-}
 GpuWorkKind work_kind(abi::ActivityKind kind) {
     return kind == abi::ActivityKind::kernel ? GpuWorkKind::kernel
            : kind == abi::ActivityKind::copy ? GpuWorkKind::copy
@@ -97,17 +84,18 @@ void TraceReader::take_activity(const abi::ActivityRecord& r, TraceBatch& out) {
         case abi::ActivityKind::synchronization: {
             const auto d = detail_of<abi::SyncDetail>(r);
             out.syncs.push_back(
-                {begin, end, r.correlation, d.context, r.stream, sync_type(d.type)});
+                {begin, end, r.correlation, d.context, r.stream, enumerator<SyncType>(d.type)});
             return;
         }
         case abi::ActivityKind::overhead:
             out.overheads.push_back(
-                {begin, end, r.stream, overhead_type(detail_of<abi::OverheadDetail>(r).type)});
+                {begin, end, r.stream,
+                 enumerator<OverheadType>(detail_of<abi::OverheadDetail>(r).type)});
             return;
         case abi::ActivityKind::memory: {
             const auto d = detail_of<abi::MemoryDetail>(r);
             out.memory.push_back({begin, d.bytes, d.address, r.correlation, r.device,
-                                  memory_type(d.type), (r.flags & abi::kReleases) != 0});
+                                  enumerator<MemoryType>(d.type), (r.flags & abi::kReleases) != 0});
             return;
         }
         default:
@@ -129,8 +117,8 @@ void TraceReader::take_gpu_work(const abi::ActivityRecord& r, std::int64_t begin
     if (work.kind == GpuWorkKind::copy || work.kind == GpuWorkKind::fill) {
         const auto d = detail_of<abi::CopyDetail>(r);
         work.bytes = d.bytes;
-        work.source = memory_type(d.source);
-        work.target = memory_type(d.target);
+        work.source = enumerator<MemoryType>(d.source);
+        work.target = enumerator<MemoryType>(d.target);
         work.context = d.context;
         work.graph = d.graph;
     } else {

@@ -105,15 +105,11 @@ void write_lane(PacketSink& sink, const TraceTrack& track, std::uint64_t uuid, s
     });
 }
 
-bool is_written(const TraceSpan& span, const PerfettoOptions& options) {
-    return span.end_ns >= options.begin_ns && span.begin_ns <= options.end_ns;
-}
-
 /// The arrow that `span` of GPU stream `t` ends, 0: none.
 std::uint64_t flow_to(const TraceStore& store, std::size_t t, std::size_t row,
                       const TraceSpan& span, const PerfettoOptions& options) {
     const auto by = store.launching_span(t, row, span);
-    return by.span == nullptr || !is_written(*by.span, options)
+    return by.span == nullptr || !options.covers(*by.span)
                ? 0
                : flow_id(by.track, by.row, by.span->begin_ns);
 }
@@ -124,7 +120,7 @@ Flows flows_of(const TraceStore& store, const PerfettoOptions& options) {
         if (store.tracks()[t].kind != TrackKind::gpu_stream) continue;
         for (std::size_t r = 0; r < store.tracks()[t].rows.size(); ++r)
             for (const TraceSpan& span : store.tracks()[t].rows[r].view())
-                if (is_written(span, options)) flows.insert(flow_to(store, t, r, span, options));
+                if (options.covers(span)) flows.insert(flow_to(store, t, r, span, options));
     }
     flows.erase(0);
     return flows;

@@ -15,6 +15,9 @@ namespace gs {
 struct PerfettoOptions {
     std::int64_t begin_ns = std::numeric_limits<std::int64_t>::min();
     std::int64_t end_ns = std::numeric_limits<std::int64_t>::max();
+    bool covers(const TraceSpan& span) const {
+        return span.end_ns >= begin_ns && span.begin_ns <= end_ns;
+    }
 };
 
 struct PerfettoSummary {

@@ -168,10 +168,6 @@ class StageWriter {
     std::vector<std::string> arguments_;
 };
 
-bool is_written(const TraceSpan& span, const PerfettoOptions& options) {
-    return span.end_ns >= options.begin_ns && span.begin_ns <= options.end_ns;
-}
-
 }  // namespace
 
 std::size_t SpanKeyHash::operator()(const SpanKey& key) const {
@@ -189,7 +185,7 @@ Submissions submissions_of(const TraceStore& store, const PerfettoOptions& optio
         for (std::size_t r = 0; r < store.tracks()[t].works.size(); ++r) {
             const auto row = store.tracks()[t].rows[r].view();
             for (std::size_t i = 0; i < row.size(); ++i) {
-                if (!is_written(row[i], options)) continue;
+                if (!options.covers(row[i])) continue;
                 const auto by = store.launching_span(t, r, row[i]);
                 if (by.span == nullptr) continue;
                 const SpanKey key{by.track, static_cast<std::uint32_t>(by.row), by.span->begin_ns};
@@ -215,7 +211,7 @@ std::uint64_t write_render_stages(Sequence& out, const TraceStore& store, std::s
         if (earliest == rows.size()) return count;
         const std::size_t index = next[earliest]++;
         const TraceSpan& span = rows[earliest].view()[index];
-        if (!is_written(span, options)) continue;
+        if (!options.covers(span)) continue;
         writer.write(earliest, index, span);
         ++count;
     }

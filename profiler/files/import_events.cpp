@@ -18,13 +18,6 @@ constexpr std::int64_t kRoundingNs = 1000;
 /// their ends.
 constexpr std::size_t kPiece = 1024;
 
-OverheadType overhead_type(std::string_view text) {
-    for (std::uint32_t i = 0; i <= static_cast<std::uint32_t>(OverheadType::command_buffer_full);
-         ++i)
-        if (name_of(static_cast<OverheadType>(i)) == text) return static_cast<OverheadType>(i);
-    return OverheadType::other;
-}
-
 }  // namespace
 
 std::uint32_t ImportEvents::add_track() {
@@ -197,8 +190,8 @@ void ImportEvents::take_track(Track& track, Delivery& delivery) {
                                            e.has_payload, e.payload_kind, e.category});
                 break;
             case TrackKind::overhead:
-                delivery.overheads.push_back(
-                    {e.begin_ns, e.end_ns, info.tid, overhead_type(names_[e.name - 1].text)});
+                delivery.overheads.push_back({e.begin_ns, e.end_ns, info.tid,
+                                              enumerator<OverheadType>(names_[e.name - 1].text)});
                 break;
             default:
                 delivery.spans.push_back({e, info.track});

@@ -8,17 +8,6 @@
 namespace gs::perfetto {
 namespace {
 
-MemoryType memory_type(std::string_view text) {
-    for (std::uint8_t i = 0; i <= static_cast<std::uint8_t>(MemoryType::managed); ++i)
-        if (name_of(static_cast<MemoryType>(i)) == text) return static_cast<MemoryType>(i);
-    return MemoryType::unknown;
-}
-
-template <class E>
-E enumerator(std::uint64_t value, E last) {
-    return value <= static_cast<std::uint64_t>(last) ? static_cast<E>(value) : E{};
-}
-
 std::uint32_t small(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 std::int64_t bounded_time(std::uint64_t value) {
     return static_cast<std::int64_t>(std::min(value, static_cast<std::uint64_t>(kMaxImportTime)));
@@ -74,8 +63,8 @@ bool take_extra(ProtoReader x, GpuWorkEvent& work) {
     if (name == "bytes") work.bytes = number_in(value);
     if (name == "queued_ns") work.queued_ns = bounded_time(number_in(value));
     if (name == "submitted_ns") work.submitted_ns = bounded_time(number_in(value));
-    if (name == "source") work.source = memory_type(value);
-    if (name == "target") work.target = memory_type(value);
+    if (name == "source") work.source = enumerator<MemoryType>(value);
+    if (name == "target") work.target = enumerator<MemoryType>(value);
     if (name == "asynchronous") work.asynchronous = value != "0";
     return name == "stream";
 }
@@ -274,12 +263,11 @@ void take_moment(const Event& e, std::string_view moments, std::int64_t time,
     if (moments == kSyncTrack && process.syncs.size() < kMost) {
         process.syncs.push_back({time, time + bounded_time(e.number("length_ns")),
                                  e.number("correlation"), number("context"), number("stream"),
-                                 enumerator(e.number("type"), SyncType::context)});
+                                 enumerator<SyncType>(e.number("type"))});
     } else if (moments == kMemoryTrack && process.memory.size() < kMost) {
         process.memory.push_back({time, e.number("bytes"), e.number("address"),
                                   e.number("correlation"), number("device"),
-                                  enumerator(e.number("type"), MemoryType::managed),
-                                  e.name == "release"});
+                                  enumerator<MemoryType>(e.number("type")), e.name == "release"});
     } else if (moments == kGpusTrack && process.devices.size() < kMostDevices) {
         const Note* const uuid = e.note("uuid");
         process.devices.push_back(

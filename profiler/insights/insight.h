@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -67,8 +68,8 @@ struct InsightOptions {
 /// Asks every rule. Never throws; costs milliseconds for a live session's store.
 Insights find_insights(const TraceStore& store, const InsightOptions& options = {});
 
-/// {"findings": [...], "unanswered": [...], ...}; NaN as null.
-std::string insights_json(const TraceStore& store, const Insights& insights);
+/// {"findings": [...], "unanswered": [...], ...}; NaN as null. Names in it may be of any bytes.
+nlohmann::ordered_json insights_json(const TraceStore& store, const Insights& insights);
 /// For terminals: a few lines a finding.
 std::string insights_text(const TraceStore& store, const Insights& insights);
 

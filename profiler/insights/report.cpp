@@ -97,7 +97,7 @@ std::string insights_text(const TraceStore& store, const Insights& insights) {
     return out;
 }
 
-std::string insights_json(const TraceStore& store, const Insights& insights) {
+nlohmann::ordered_json insights_json(const TraceStore& store, const Insights& insights) {
     Json findings = Json::array(), unanswered = Json::array();
     for (const Insight& f : insights.findings)
         findings.push_back({{"rule", f.rule},
@@ -115,8 +115,7 @@ std::string insights_json(const TraceStore& store, const Insights& insights) {
                 {"iteration_ms", finite(insights.iteration_ms)},
                 {"findings", findings},
                 {"clear", insights.clear},
-                {"unanswered", unanswered}}
-        .dump(2, ' ', false, Json::error_handler_t::replace);
+                {"unanswered", unanswered}};
 }
 
 }  // namespace gs

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/machine.h"
 #include "profiler/files/export_perfetto.h"
 #include "profiler/insights/insight.h"
 
@@ -24,10 +24,9 @@ constexpr std::string_view kPrefix = "gausscope-", kTraceEnd = ".pftrace", kRepo
 
 std::int64_t nanoseconds(double seconds) { return static_cast<std::int64_t>(seconds * 1e9); }
 
-std::string host_name() {
-    std::array<char, 65> name{};
-    return ::gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data()
-                                                                               : "host";
+std::string host() {
+    std::string name = host_name();
+    return name.empty() ? "host" : name;
 }
 
 fs::path report_of(const fs::path& trace) {
@@ -55,7 +54,7 @@ Result<FlightRecorder> FlightRecorder::open(RecorderOptions options) {
 fs::path FlightRecorder::new_path(const std::string& kind) {
     const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
     const std::string stem =
-        fmt::format("{}{:%Y%m%dT%H%M%SZ}-{}-{}", kPrefix, fmt::gmtime(now), host_name(), kind);
+        fmt::format("{}{:%Y%m%dT%H%M%SZ}-{}-{}", kPrefix, fmt::gmtime(now), host(), kind);
     // Two in one second, or a clock that was set back: nothing that exists is overwritten.
     fs::path path = options_.folder / (stem + std::string(kTraceEnd));
     while (fs::exists(path))
@@ -113,15 +112,17 @@ bool FlightRecorder::write(const TraceStore& store, const Recording& recording) 
     options.begin_ns = recording.begin_ns;
     options.end_ns = recording.end_ns;
     const std::int64_t to_realtime = store.realtime_offset_ns();
-    const nlohmann::ordered_json report{{"trace", recording.path.filename().string()},
-                                        {"kind", recording.kind},
-                                        {"reason", recording.reason},
-                                        {"host", host_name()},
-                                        {"begin_realtime_ns", recording.begin_ns + to_realtime},
-                                        {"end_realtime_ns", recording.end_ns + to_realtime},
-                                        {"insights", nlohmann::ordered_json::parse(insights_json(
-                                                         store, find_insights(store, options)))}};
-    const auto said = write_text_file(report_of(recording.path), report.dump(2) + "\n");
+    const nlohmann::ordered_json report{
+        {"trace", recording.path.filename().string()},
+        {"kind", recording.kind},
+        {"reason", recording.reason},
+        {"host", host()},
+        {"begin_realtime_ns", recording.begin_ns + to_realtime},
+        {"end_realtime_ns", recording.end_ns + to_realtime},
+        {"insights", insights_json(store, find_insights(store, options))}};
+    const auto said = write_text_file(
+        report_of(recording.path),
+        report.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
     if (!said) log_error("{}", said.error().text());
     log_info("recorded {} ({} spans): {}", recording.path.string(), trace->spans, recording.reason);
     return true;

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
-#include <iterator>
 #include <utility>
+
+#include "base/record/process.h"
 
 namespace gs::serve {
 namespace {
@@ -26,13 +26,8 @@ std::string title_of(const TraceProcess& process) {
 /// Gone, or dead and only waiting for its parent to ask how it ended.
 bool is_gone(std::uint32_t pid) {
     if (::kill(static_cast<pid_t>(pid), 0) != 0) return errno == ESRCH;
-    std::ifstream stat(fmt::format("/proc/{}/stat", pid));
-    const std::string text((std::istreambuf_iterator<char>(stat)),
-                           std::istreambuf_iterator<char>());
-    // The state follows the name, which is in parentheses and may hold any.
-    const std::size_t name_end = text.rfind(") ");
-    return name_end != std::string::npos &&
-           (text[name_end + 2] == 'Z' || text[name_end + 2] == 'X');
+    const char state = process_stat(pid).state;
+    return state == 'Z' || state == 'X';
 }
 
 }  // namespace

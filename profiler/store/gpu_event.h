@@ -18,6 +18,29 @@ using abi::MemoryType, abi::OverheadType, abi::SyncType;
 
 std::string_view name_of(MemoryType type);    ///< "pageable"
 std::string_view name_of(OverheadType type);  ///< "loading a module"
+
+/// The last value of each; the first is what is not known.
+template <class E>
+inline constexpr E kLast = E{};
+template <>
+inline constexpr MemoryType kLast<MemoryType> = MemoryType::managed;
+template <>
+inline constexpr SyncType kLast<SyncType> = SyncType::context;
+template <>
+inline constexpr OverheadType kLast<OverheadType> = OverheadType::command_buffer_full;
+/// From a number that anybody may have written.
+template <class E>
+constexpr E enumerator(std::uint64_t value) {
+    return value <= static_cast<std::uint64_t>(kLast<E>) ? static_cast<E>(value) : E{};
+}
+/// The one that name_of() calls `name`.
+template <class E>
+E enumerator(std::string_view name) {
+    for (std::uint64_t i = 0; i <= static_cast<std::uint64_t>(kLast<E>); ++i)
+        if (name_of(static_cast<E>(i)) == name) return static_cast<E>(i);
+    return E{};
+}
+
 /// What work without a name of its own is called: "copy pageable to device", "fill".
 std::string work_text(GpuWorkKind kind, MemoryType source, MemoryType target);
 

@@ -133,6 +133,9 @@ struct TraceInstant {
     std::uint32_t track = 0, name = 0;
 };
 
+/// That a span takes in the store on average: between a range's 32 and a kernel's 144.
+inline constexpr std::size_t kBytesPerSpan = 96;
+
 struct TraceStoreOptions {
     std::size_t max_spans = 2'000'000;  ///< 32 bytes each; the oldest go first
     std::size_t max_frames = 8192;      ///< history length, per scope

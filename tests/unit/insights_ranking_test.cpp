@@ -93,7 +93,7 @@ TEST(Ranking, Reports) {
     TraceStore store;
     faulty_trainer().into(store);
     const Insights all = find_insights(store);
-    const auto json = nlohmann::json::parse(insights_json(store, all));
+    const nlohmann::json json = insights_json(store, all);
     EXPECT_EQ(json["findings"].size(), all.findings.size());
     EXPECT_EQ(json["findings"][1]["rule"], "R20");
     EXPECT_NEAR(json["findings"][1]["recoverable_ms"].get<double>(), all.findings[1].recoverable_ms,
@@ -112,7 +112,7 @@ TEST(Ranking, Reports) {
         }
     }
     const Insights none = find_insights(TraceStore{});
-    const auto empty = nlohmann::json::parse(insights_json(TraceStore{}, none));
+    const nlohmann::json empty = insights_json(TraceStore{}, none);
     EXPECT_TRUE(empty["iteration_ms"].is_null());
     EXPECT_NE(insights_text(TraceStore{}, none).find("no iterations"), std::string::npos);
 }
