@@ -20,7 +20,7 @@
 #include "base/log.h"
 #include "base/parallel.h"
 #include "base/record/scope.h"
-#include "profiler/collect/collector.h"
+#include "profiler/collect/multi_collector.h"
 #include "profiler/store/overhead.h"
 #include "renderer/io/splats/splat_io.h"
 #include "renderer/raster/cuda/backward_variant.h"
@@ -166,7 +166,7 @@ std::vector<StageTime> BenchRun::times_of(const TraceStore& store, std::size_t n
 // stages.
 std::vector<StageTime> BenchRun::time_frames(std::size_t frames) {
     TraceStore store;
-    Collector collector({.past = false});
+    const auto collector = service::MultiCollector::of_own_ring(false);
     const auto source = rasterizer_->source_of(model_);
     const auto state = rasterizer_->make_state();
     RenderResult result;
@@ -192,25 +192,25 @@ std::vector<StageTime> BenchRun::time_frames(std::size_t frames) {
             }
             rasterizer_->backward(*source, camera, options, *state, result, gradients, sink);
         }
-        collector.drain_into(store);
+        collector->drain_into(store);
         progress.update(i + 1, all, what_);
     }
-    collector.finish(store);
+    collector->finish(store);
     return times_of(store, frames);
 }
 
 std::vector<StageTime> BenchRun::time_steps() {
     TraceStore store;
-    Collector collector({.past = false});
+    const auto collector = service::MultiCollector::of_own_ring(false);
     ProgressLine progress("bench");
     const std::size_t steps = static_cast<std::size_t>(trainer_->settings().steps);
     for (std::size_t i = 0; i < steps && !interrupted(); ++i) {
         trainer_->step();
-        if (i % 64 == 0) collector.drain_into(store);
+        if (i % 64 == 0) collector->drain_into(store);
         progress.update(i + 1, steps, what_);
     }
     model_ = trainer_->model();  // waits for the device
-    collector.finish(store);
+    collector->finish(store);
     return times_of(store, static_cast<std::size_t>(a_.repeats));
 }
 

@@ -14,7 +14,7 @@
 #include "app/cli/train_settings.h"
 #include "base/log.h"
 #include "base/record/scope.h"
-#include "profiler/collect/collector.h"
+#include "profiler/collect/multi_collector.h"
 #include "profiler/files/export_perfetto.h"
 #include "renderer/device/cuda/device.h"
 #include "renderer/io/splats/splat_io.h"
@@ -67,7 +67,7 @@ class TrainRun {
     NamedValues given_;
     std::unique_ptr<Trainer> trainer_;
     ProfileWindow profile_;
-    Collector collector_;
+    std::unique_ptr<service::MultiCollector> collector_ = service::MultiCollector::of_own_ring();
     TraceStore store_;
     StepLog steps_;
     StepReport last_, measured_;  // the newest, and the newest whose loss is known
@@ -178,7 +178,7 @@ void TrainRun::train() {
     while (!trainer_->finished() && !interrupted() && step()) {
         steps_.add(last_);
         if (last_.measured_step != 0) measured_ = last_;
-        if (last_.step % kDrainSteps == 0) collector_.drain_into(store_);
+        if (last_.step % kDrainSteps == 0) collector_->drain_into(store_);
         if (progress.due(last_.step, total()))
             progress.update(last_.step, total(),
                             fmt::format("{}{:.1f} ms/step  {} Gaussians", loss_text(),
@@ -258,7 +258,7 @@ void TrainRun::save_model() {
 
 void TrainRun::save_records() {
     save_one("steps", folder_ / "metrics.csv", [&](const fs::path& p) { return steps_.write(p); });
-    collector_.finish(store_);
+    collector_->finish(store_);
     if (!a_.trace.empty())
         save_one("trace", a_.trace, [&](const fs::path& p) -> Result<void> {
             auto written = export_perfetto(store_, p);

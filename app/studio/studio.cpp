@@ -10,7 +10,7 @@
 #include "app/window/window.h"
 #include "base/log.h"
 #include "base/record/scope.h"
-#include "profiler/collect/collector.h"
+#include "profiler/collect/multi_collector.h"
 #include "profiler/files/export_perfetto.h"
 #include "renderer/io/images/image_io.h"
 
@@ -106,7 +106,7 @@ class Studio {
     StudioState state_;
     StudioUi ui_;
     TraceStore trace_;
-    Collector collector_;
+    std::unique_ptr<service::MultiCollector> collector_ = service::MultiCollector::of_own_ring();
     TraceLibrary traces_;
     std::optional<ScriptRunner> script_;
     std::uint64_t scene_seen_ = 0;
@@ -279,7 +279,7 @@ void Studio::carry_out(const ShowTime& action) {
 }
 
 void Studio::carry_out(const SaveTrace& action) {
-    collector_.drain_into(trace_);
+    collector_->drain_into(trace_);
     const TraceStore* shown = traces_.shown_store();
     if (auto saved = export_perfetto(shown ? *shown : trace_, action.path); !saved) {
         complain(saved.error().text());
@@ -320,7 +320,7 @@ void Studio::save_and_close() {
         window_.wait_events(0.02);
         gather();
     }
-    collector_.finish(trace_);
+    collector_->finish(trace_);
     if (!options_.trace.empty()) {
         if (auto saved = export_perfetto(trace_, options_.trace); saved)
             log_info("wrote {}", options_.trace);
@@ -352,7 +352,7 @@ int Studio::run(std::vector<ScriptLine> script) {
     log_info("{}", window_.description());
     while (!quit_) {
         wait();
-        collector_.drain_into(trace_);
+        collector_->drain_into(trace_);
         published_ |= traces_.update();
         const bool draw = gather();
         handle_input();

@@ -1,7 +1,7 @@
 // BatchQueue: between a collecting thread and the owner of a TraceStore. The collecting thread
 // fills a batch and hands it over; when the owner is behind it goes on filling the same one, and
-// when it has stopped taking any, the oldest go, so memory stays bounded. Used by Collector (this
-// process's ring) and service::MultiCollector (other processes').
+// when it has stopped taking any, the oldest go, so memory stays bounded. Used by
+// service::MultiCollector.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
 #include "profiler/collect/multi_collector.h"
 
-#include <fmt/format.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/inotify.h>
@@ -8,12 +7,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
-#include <fstream>
 #include <utility>
 
 #include "base/log.h"
 #include "base/record/clock.h"
+#include "base/record/process.h"
+#include "base/record/ring.h"
 
 namespace gs::service {
 namespace {
@@ -21,25 +20,16 @@ namespace {
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kAfterlife =
     kSecond;  // a process whose endpoint has gone is read for so long, if it still lives
+constexpr std::int64_t kClockInterval = kSecond / 10;
 constexpr auto kFirstPatience = std::chrono::seconds(2);
 constexpr std::size_t kMaxSources = 1024;
 
 std::int64_t now_ns() { return static_cast<std::int64_t>(monotonic_ns()); }
 
-std::uint32_t parent_of(std::uint32_t pid) {
-    std::ifstream file(fmt::format("/proc/{}/stat", pid));
-    std::string text;
-    std::getline(file, text);
-    // The command in parentheses may hold spaces and parentheses.
-    const std::size_t at = text.rfind(')');
-    if (at == std::string::npos || at + 4 > text.size()) return 0;
-    return static_cast<std::uint32_t>(std::strtoul(text.c_str() + at + 4, nullptr, 10));
-}
-
 bool descends_from(std::uint32_t pid, std::uint32_t ancestor) {
     for (int generation = 0; pid > 1 && generation < 64; ++generation) {
         if (pid == ancestor) return true;
-        pid = parent_of(pid);
+        pid = process_stat(pid).parent;
     }
     return false;
 }
@@ -51,8 +41,6 @@ bool process_exists(std::uint32_t pid) {
 }  // namespace
 
 Result<std::unique_ptr<MultiCollector>> MultiCollector::start(MultiCollectorOptions options) {
-    const auto folder = runtime_directory();
-    if (!folder) return tl::unexpected(folder.error());
     std::unique_ptr<MultiCollector> out(new MultiCollector(std::move(options)));
     if (out->options_.accept) {
         auto socket = CollectorSocket::open();
@@ -61,14 +49,29 @@ Result<std::unique_ptr<MultiCollector>> MultiCollector::start(MultiCollectorOpti
         out->collector_path_ = out->arrivals_->path();
     }
     if (out->options_.discover) {
+        const auto folder = runtime_directory();
+        if (!folder) return tl::unexpected(folder.error());
         out->watch_ = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
         if (out->watch_ >= 0)
             ::inotify_add_watch(out->watch_, folder->c_str(), IN_MOVED_TO | IN_CREATE);
         out->find();
         out->greet(kFirstPatience);  // what runs now is known when this returns
     }
+    if (out->options_.own) {
+        auto reader = TraceReader::attach_own();
+        if (!reader) return tl::unexpected(reader.error());
+        if (!out->options_.past) reader->skip_past();
+        out->own_ = std::make_unique<OwnRing>(OwnRing{std::move(*reader)});
+    }
     out->thread_ = std::thread([collector = out.get()] { collector->run(); });
     return out;
+}
+
+std::unique_ptr<MultiCollector> MultiCollector::of_own_ring(bool past) {
+    auto out = start({.own = true, .discover = false, .past = past});
+    if (out) return std::move(*out);
+    log_warning("nothing will be measured: {}", out.error().text());
+    return std::unique_ptr<MultiCollector>(new MultiCollector({}));
 }
 
 MultiCollector::~MultiCollector() {
@@ -88,10 +91,11 @@ void MultiCollector::run() {
         pass_on_questions();
         interval = read_all() ? options_.interval : std::min(interval * 2, options_.idle_interval);
         publish();
-        std::this_thread::sleep_for(interval);
+        if (!stop_) std::this_thread::sleep_for(interval);
     }
     take_arrivals();
     greet({});
+    if (own_) own_->clock_ns = 0;  // the last records are converted by the newest clock
     read_all();
     give_leases_back();
 }
@@ -232,7 +236,7 @@ void MultiCollector::give_leases_back() {
 // ---- reading ----
 
 bool MultiCollector::read_all() {
-    bool busy = false;
+    bool busy = own_ && read_own(*own_);
     for (const auto& source : all_) {
         if (!source->connection) continue;
         const std::uint64_t before = source->written;
@@ -243,12 +247,29 @@ bool MultiCollector::read_all() {
     return busy;
 }
 
+// Nobody else may be there to publish this process's clocks.
+bool MultiCollector::read_own(OwnRing& own) {
+    if (now_ns() - own.clock_ns > kClockInterval) {
+        publish_clock_snapshot();
+        own.clock_ns = now_ns();
+    }
+    const std::uint64_t before = own.written;
+    own.reader.drain(*own.pending);
+    own.written = own.pending->written;
+    hand_over(own.reader, own.pending);
+    return own.written != before;
+}
+
+void MultiCollector::hand_over(TraceReader& reader, std::shared_ptr<TraceBatch>& pending) {
+    pending->collector_cpu_ns = static_cast<std::int64_t>(clock_ns(CLOCK_THREAD_CPUTIME_ID));
+    reader.count_lost(batches_.hand_over(pending));
+}
+
 void MultiCollector::read(Source& source) {
     hear(source);
     source.connection->drain(*source.pending);
     source.written = source.pending->written;
-    source.pending->collector_cpu_ns = static_cast<std::int64_t>(clock_ns(CLOCK_THREAD_CPUTIME_ID));
-    source.connection->reader().count_lost(batches_.hand_over(source.pending));
+    hand_over(source.connection->reader(), source.pending);
     if (source.last_look && source.pending->read_ns == 0) source.connection.reset();
 }
 
@@ -282,10 +303,12 @@ void MultiCollector::finish(TraceStore& store) {
     stop_ = true;
     if (thread_.joinable()) thread_.join();
     batches_.take_into(store);
-    for (const auto& source : all_) {
-        store.ingest(*source->pending);
-        source->pending = std::make_shared<TraceBatch>();
-    }
+    const auto empty = [&](std::shared_ptr<TraceBatch>& pending) {
+        store.ingest(*pending);
+        pending = std::make_shared<TraceBatch>();
+    };
+    if (own_) empty(own_->pending);
+    for (const auto& source : all_) empty(source->pending);
 }
 
 }  // namespace gs::service

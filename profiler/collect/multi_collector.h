@@ -1,7 +1,8 @@
-// MultiCollector: one thread that finds the processes under the profiling service, keeps them
-// recording, reads all their rings every few milliseconds and hands batches over, `source` telling
-// them apart. Made by `record`, `attach`, `serve` and the studio; what Collector is for this
-// process's own ring.
+// Collector: one thread that reads rings every few milliseconds and hands batches over through a
+// queue, so that the thread that shows or saves measurements never reads a ring itself. Rings of
+// this process (`train`, `bench`, the studio), or of all processes under the profiling service,
+// which it finds and keeps recording (`record`, `attach`, `serve`, the studio); `source` tells them
+// apart.
 #pragma once
 
 #include <atomic>
@@ -20,16 +21,17 @@
 namespace gs::service {
 
 struct MultiCollectorOptions {
-    // ---- which processes: of all that have a socket those that pass every filter that is set
-    bool discover = true;             ///< false: only those that connect by themselves
-    bool accept = false;              ///< a collector socket for new processes (collector_path())
-    std::vector<std::uint32_t> pids;  ///< empty: any
-    std::uint32_t ancestor = 0;       ///< only this process and those it started, 0: any
-    std::string role;                 ///< "own" or "nvtx"; empty: both
+    bool own = false;  ///< this process's own ring, started if need be
+    // ---- which others: of all that have a socket those that pass every filter that is set
+    bool discover = true;               ///< false: only those that connect by themselves
+    bool accept = false;                ///< a collector socket for new processes (collector_path())
+    std::vector<std::uint32_t> pids{};  ///< empty: any
+    std::uint32_t ancestor = 0;         ///< only this process and those it started, 0: any
+    std::string role{};                 ///< "own" or "nvtx"; empty: both
     // ---- what is asked of them
     bool arm = true;   ///< they record as long as this is here
     bool past = true;  ///< also what they recorded before, as far as their rings hold it
-    std::optional<std::uint64_t> budget_ppm;      ///< set at the beginning
+    std::optional<std::uint64_t> budget_ppm{};    ///< set at the beginning
     bool release_cupti = false;                   ///< and this asked once
     std::chrono::milliseconds interval{5};        ///< between two looks while records come
     std::chrono::milliseconds idle_interval{20};  ///< it grows to this while none do
@@ -46,9 +48,11 @@ struct SourceState {
 
 class MultiCollector {
   public:
-    /// Errors: the runtime directory or the collector socket cannot be had. No process at all is
-    /// none.
+    /// Errors: the runtime directory, the collector socket or the own ring cannot be had. No
+    /// process at all is none.
     static Result<std::unique_ptr<MultiCollector>> start(MultiCollectorOptions options);
+    /// Of this process alone. `past`: also what it recorded before, as far as the ring holds it.
+    static std::unique_ptr<MultiCollector> of_own_ring(bool past = true);
     ~MultiCollector();
 
     /// Moves everything handed over so far into `store`; call it from the store's thread, every
@@ -58,6 +62,8 @@ class MultiCollector {
     /// `store`.
     void finish(TraceStore& store);
 
+    /// False where the system refused this process a ring: then there is nothing to collect.
+    bool has_own_ring() const { return own_ != nullptr; }
     /// The processes seen so far, the dead included; from the thread that calls drain_into().
     const std::vector<SourceState>& sources();
     /// Asks every live process; what one refuses appears as its note.
@@ -77,6 +83,12 @@ class MultiCollector {
         std::int64_t silent_since_ns = 0;
         bool last_look = false;
     };
+    struct OwnRing {
+        TraceReader reader;
+        std::shared_ptr<TraceBatch> pending = std::make_shared<TraceBatch>();
+        std::uint64_t written = 0;
+        std::int64_t clock_ns = 0;  ///< when a clock snapshot was published last
+    };
     struct Question {
         Op op;
         std::uint64_t value;
@@ -95,7 +107,9 @@ class MultiCollector {
     void hear(Source& source);
     void pass_on_questions();
     bool read_all();
+    bool read_own(OwnRing& own);
     void read(Source& source);
+    void hand_over(TraceReader& reader, std::shared_ptr<TraceBatch>& pending);
     void follow_life(Source& source);
     void give_leases_back();
     void publish();
@@ -106,6 +120,7 @@ class MultiCollector {
     fs::path collector_path_;
     int watch_ = -1;
     std::int64_t last_search_ns_ = 0;
+    std::unique_ptr<OwnRing> own_;
     std::vector<std::unique_ptr<Source>> all_;  // the thread's
     std::vector<Connection> greeting_;          // asked for their rings, and have not answered yet
     std::vector<std::string> refused_;          // sockets that were tried in vain

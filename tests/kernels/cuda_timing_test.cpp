@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "base/record/scope.h"
-#include "profiler/collect/collector.h"
 #include "profiler/collect/reader.h"
 #include "profiler/store/store.h"
 #include "renderer/device/cuda/ceilings.h"
@@ -15,6 +14,7 @@
 #include "renderer/device/cuda/launch.h"
 #include "renderer/device/cuda/stage_timer.h"
 #include "tests/support/emulator/emulator.h"
+#include "tests/support/own_ring.h"
 
 namespace gs::cuda {
 namespace {

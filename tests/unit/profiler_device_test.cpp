@@ -15,7 +15,6 @@
 
 #include "base/record/device_lane.h"
 #include "base/record/scope.h"
-#include "profiler/collect/collector.h"
 #include "profiler/collect/reader.h"
 #include "profiler/store/store.h"
 

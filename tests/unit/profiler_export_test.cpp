@@ -11,9 +11,10 @@
 
 #include "base/record/device_lane.h"
 #include "base/record/scope.h"
-#include "profiler/collect/collector.h"
+#include "profiler/collect/multi_collector.h"
 #include "profiler/files/export_perfetto.h"
 #include "profiler/files/proto_encoder.h"
+#include "tests/support/own_ring.h"
 
 namespace gs {
 namespace {
@@ -45,7 +46,7 @@ class Export : public testing::Test {
 };
 
 TEST_F(Export, RealRecordingIsAWellFormedTrace) {
-    Collector collector;
+    const auto collector = service::MultiCollector::of_own_ring();
     TraceStore store;
     const StringId own_name = register_string("a \"quoted\" n\xC3\xA4me");
     std::thread engine([&] {
@@ -65,7 +66,7 @@ TEST_F(Export, RealRecordingIsAWellFormedTrace) {
     });
     engine.join();
     loader.join();
-    collector.finish(store);
+    collector->finish(store);
     const fs::path path = folder_ / "real.pftrace";
     const auto summary = export_perfetto(store, path);
     ASSERT_TRUE(summary) << summary.error().text();

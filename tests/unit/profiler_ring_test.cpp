@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "base/record/scope.h"
-#include "profiler/collect/collector.h"
+#include "profiler/collect/multi_collector.h"
 #include "profiler/collect/reader.h"
 #include "profiler/store/overhead.h"
 
@@ -281,8 +281,8 @@ TEST(Ring, ManyReadersReadTheSame) {
 }
 
 TEST(Collector, HandsOverEverythingInOrder) {
-    Collector collector;
-    ASSERT_TRUE(collector.available());
+    const auto collector = service::MultiCollector::of_own_ring();
+    ASSERT_TRUE(collector->has_own_ring());
     TraceStore store;
     constexpr std::uint64_t kSteps = 2000;
     std::thread([&] {
@@ -292,8 +292,8 @@ TEST(Collector, HandsOverEverythingInOrder) {
             const Span blend(Stage::blend);
         }
     }).join();
-    collector.drain_into(store);
-    collector.finish(store);
+    collector->drain_into(store);
+    collector->finish(store);
     const auto history = store.history(StatScope::iteration);
     ASSERT_GE(history.size(), kSteps);
     for (std::size_t i = 0; i < kSteps; ++i) {
@@ -307,11 +307,11 @@ TEST(Collector, HandsOverEverythingInOrder) {
 
 TEST(Collector, MayLeaveOutThePast) {
     { const Span before(Stage::cull, 1); }
-    Collector collector({.past = false});
+    const auto collector = service::MultiCollector::of_own_ring(false);
     TraceStore store;
     name_this_thread("main");
     { const Span after(Stage::cull, 2); }
-    collector.finish(store);
+    collector->finish(store);
     ASSERT_EQ(store.span_count(), 1u);
     const auto stats = store.statistics(StatScope::call);
     ASSERT_EQ(stats.size(), 1u);
