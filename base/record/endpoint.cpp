@@ -17,10 +17,10 @@
 #include <cstring>
 
 #include "base/record/local_socket.h"
-#include "base/record/own_account.h"
+#include "base/record/overhead_counters.h"
 #include "base/record/process.h"
 #include "base/record/ring.h"
-#include "base/record/service_words.h"
+#include "base/record/service_status.h"
 
 namespace gs::service {
 namespace {
@@ -47,10 +47,9 @@ struct Endpoint {
     Host* host = nullptr;
     char role[8] = {};
     char name[48] = {};  // of the socket; empty: there is none, only a collector
-    int directory = -1, listener = -1, wake = -1, ring = -1;
+    int directory = -1, listener = -1, wake = -1;
     Client clients[kClients];
-    Reply card;             // what every Reply begins as
-    bool reopened = false;  // `ring` is a descriptor of our own
+    Reply card;  // what every Reply begins as
     bool always = false, armed = false;
     pid_t pid = 0;
     pthread_t thread{};
@@ -73,9 +72,6 @@ void close_all() {
     close_and_forget(endpoint.listener);
     close_and_forget(endpoint.wake);
     close_and_forget(endpoint.directory);
-    if (endpoint.reopened) close_and_forget(endpoint.ring);
-    endpoint.ring = -1;
-    endpoint.reopened = false;
 }
 
 // In a forked child: the thread is the parent's, and so are the leases; a client must see them end
@@ -92,22 +88,6 @@ void reset() noexcept {
 }
 
 // ---- what clients get ----
-
-/// The ring for other processes. Where the kernel knows no seal against further writing
-/// (before 5.1), a descriptor that was opened for reading.
-int ring_for_clients() {
-#ifndef F_SEAL_FUTURE_WRITE
-#define F_SEAL_FUTURE_WRITE 0x0010
-#endif
-    const int own = ring_fd();
-    if (own < 0 || endpoint.ring >= 0) return own < 0 ? -1 : endpoint.ring;
-    const int seals = ::fcntl(own, F_GET_SEALS);
-    if (seals >= 0 && (seals & F_SEAL_FUTURE_WRITE) != 0) return endpoint.ring = own;
-    char path[40];
-    std::snprintf(path, sizeof path, "/proc/self/fd/%d", own);
-    endpoint.reopened = true;
-    return endpoint.ring = ::open(path, O_RDONLY | O_CLOEXEC);
-}
 
 std::uint32_t leases() {
     std::uint32_t count = 0;
@@ -150,8 +130,7 @@ Reply cupti_reply(bool (Host::*change)(char*) noexcept) {
 Reply answer_to(const Request& request, Client& client) {
     switch (static_cast<Op>(request.op)) {
         case Op::hello:
-            return ring_for_clients() >= 0 ? reply_with(Answer::done)
-                                           : refusal("this process has no ring");
+            return ring_fd() >= 0 ? reply_with(Answer::done) : refusal("this process has no ring");
         case Op::arm:
         case Op::disarm:
             client.lease = static_cast<Op>(request.op) == Op::arm;
@@ -215,7 +194,7 @@ void hear(Client& client) {
     const Reply reply =
         understood ? answer_to(request, client) : reply_with(Answer::not_understood);
     const bool hands_over = understood && static_cast<Op>(request.op) == Op::hello;
-    if (!send_reply(client.fd, reply, hands_over ? ring_for_clients() : -1)) hang_up(client);
+    if (!send_reply(client.fd, reply, hands_over ? ring_fd() : -1)) hang_up(client);
 }
 
 // ---- the socket ----
@@ -291,7 +270,7 @@ void renew_lost_socket() {
 /// Tells a reader that waits for new processes of this one (kCollectorVariable).
 void report_to_collector() {
     const char* path = std::getenv(kCollectorVariable);
-    if (path == nullptr || path[0] != '/' || ring_for_clients() < 0) return;
+    if (path == nullptr || path[0] != '/' || ring_fd() < 0) return;
     char folder[512];
     const char* slash = std::strrchr(path, '/');
     const int length =
@@ -302,7 +281,7 @@ void report_to_collector() {
     const int fd = connect_in(directory, slash + 1);
     ::close(directory);
     if (fd < 0) return;
-    if (trusted_peer(fd) && send_reply(fd, reply_with(Answer::done), ring_for_clients()))
+    if (trusted_peer(fd) && send_reply(fd, reply_with(Answer::done), ring_fd()))
         endpoint.clients[0] = {.fd = fd, .lease = false, .spoke = true, .since = monotonic_ns()};
     else
         ::close(fd);
@@ -312,7 +291,7 @@ void report_to_collector() {
 
 struct Schedule {
     std::uint64_t tick = 0, clock = 0;
-    OwnAccount account{};
+    OverheadCounters overhead{};
 
     void keep(std::uint64_t now) {
         if (now >= clock) {
@@ -324,7 +303,7 @@ struct Schedule {
         endpoint.host->tick(endpoint.armed);
         set_service_cpu_ns(clock_ns(CLOCK_THREAD_CPUTIME_ID));
         if (endpoint.armed)
-            account.write(now);
+            overhead.write(now);
         else
             renew_lost_socket();
         tick = now + (endpoint.armed ? kTickArmed : kTickIdle);

@@ -12,10 +12,11 @@
 #include <cstring>
 #include <new>
 
+#include "base/record/mutex.h"
 #include "base/record/nvtx.h"
 #include "base/record/process.h"
 #include "base/record/scope.h"
-#include "base/record/service_words.h"
+#include "base/record/service_status.h"
 #include "base/record/strings.h"
 
 namespace gs {
@@ -40,11 +41,6 @@ struct Recorder {
     std::uint32_t number = 0;  // of this ring; a fork ends it
 };
 constinit Recorder recorder;
-
-struct LanesLock {
-    LanesLock() { ::pthread_mutex_lock(&recorder.lanes); }
-    ~LanesLock() { ::pthread_mutex_unlock(&recorder.lanes); }
-};
 
 abi::Lane* lane_at(std::uint32_t index) {
     auto* base = reinterpret_cast<std::byte*>(recorder.header) + recorder.header->lanes_offset;
@@ -80,14 +76,14 @@ void lay_out(abi::RingHeader& h, std::uint64_t total) {
 
 /// Leaves this mapping the only one through which the memory can be written: seals it (Linux 5.1),
 /// and opens it anew without the right to write, which is all there is on older kernels. The
-/// descriptor to hand out.
+/// descriptor to hand out, in place of `fd`; -1 when neither is possible.
 int seal_against_writing(int fd) {
     constexpr int kSealFutureWrite = 0x0010;  // F_SEAL_FUTURE_WRITE: older headers lack it
-    static_cast<void>(::fcntl(fd, F_ADD_SEALS, kSealFutureWrite));
+    const bool sealed = ::fcntl(fd, F_ADD_SEALS, kSealFutureWrite) == 0;
     char path[64];
     std::snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     const int readable = ::open(path, O_RDONLY | O_CLOEXEC);
-    if (readable < 0) return fd;
+    if (readable < 0 && sealed) return fd;
     ::close(fd);
     return readable;
 }
@@ -258,7 +254,7 @@ struct LaneReturner {
         if (t.lane != nullptr && recorder.header != nullptr) {
             const std::uint64_t now = read_ticks();
             write_record(t, abi::RecordKind::thread_end, now, now, 0, t.name, 0);
-            const LanesLock lock;
+            const Locked lock(recorder.lanes);
             publish(t.lane->depth, 0u);
             t.lane->released_at = now;
             publish(t.lane->state, static_cast<std::uint32_t>(abi::LaneState::released));
@@ -302,7 +298,7 @@ bool take_lane(ThreadLane& t) noexcept {
     }
     lane_returner.used = true;  // registers its destructor with this thread
     {
-        const LanesLock lock;
+        const Locked lock(recorder.lanes);
         if (abi::Lane* lane = some_lane(abi::LaneKind::thread)) occupy(t, lane);
     }
     if (t.lane != nullptr) return true;
@@ -331,7 +327,7 @@ bool take_wide_lane(abi::LaneKind kind, WideLane& ref) noexcept {
         count_dropped();
         return false;
     }
-    const LanesLock lock;
+    const Locked lock(recorder.lanes);
     abi::Lane* lane = some_lane(kind);
     if (lane == nullptr) {
         ref.refused = 1000;
@@ -349,7 +345,7 @@ bool take_wide_lane(abi::LaneKind kind, WideLane& ref) noexcept {
 
 void release_wide_lane(WideLane& ref) noexcept {
     if (ref.lane != nullptr && recorder.header != nullptr && ref.ring == recorder.number) {
-        const LanesLock lock;
+        const Locked lock(recorder.lanes);
         ref.lane->released_at = read_ticks();
         publish(ref.lane->state, static_cast<std::uint32_t>(abi::LaneState::released));
     }

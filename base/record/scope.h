@@ -64,16 +64,6 @@ inline void record_instant(StringId name, std::uint64_t payload = 0,
     detail::write_record(t, abi::RecordKind::instant, now, now, payload, name, flags);
 }
 
-/// A range that may overlap others, told when it is over: begin and end in ticks. `flags` as
-/// abi::Record::flags.
-inline void record_async_span(StringId name, std::uint64_t begin, std::uint64_t end,
-                              std::uint64_t payload = 0, std::uint16_t flags = 0) noexcept {
-    detail::ThreadLane& t = detail::thread_lane;
-    if (detail::ready(t))
-        detail::write_record_at(t, 255, abi::RecordKind::async_span, begin, end, payload, name,
-                                flags);
-}
-
 /// Names the calling thread in traces ("engine", "ui", "loader 2"), and for the system (15
 /// characters of it).
 void name_this_thread(const char* name) noexcept;

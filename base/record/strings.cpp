@@ -2,7 +2,8 @@
 
 #include <cstring>
 
-#include "base/record/service_words.h"
+#include "base/record/mutex.h"
+#include "base/record/service_status.h"
 #include "base/record/utf8.h"
 
 namespace gs::detail {
@@ -10,12 +11,6 @@ namespace gs::detail {
 constinit StringTable string_table;
 
 namespace {
-
-struct Locked {
-    explicit Locked(pthread_mutex_t& mutex) noexcept : lock(mutex) { ::pthread_mutex_lock(&lock); }
-    ~Locked() { ::pthread_mutex_unlock(&lock); }
-    pthread_mutex_t& lock;
-};
 
 __extension__ using Wide = unsigned __int128;
 

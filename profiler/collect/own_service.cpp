@@ -7,7 +7,7 @@
 #include "base/record/endpoint.h"
 #include "base/record/local_socket.h"
 #include "base/record/ring.h"
-#include "base/record/service_words.h"
+#include "base/record/service_status.h"
 
 namespace gs::service {
 namespace {

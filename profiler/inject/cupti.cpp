@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "base/record/clock.h"
-#include "base/record/service_words.h"
+#include "base/record/service_status.h"
 #include "profiler/inject/cupti_session.h"
 #include "profiler/inject/cupti_sink.h"
 #include "profiler/inject/settings.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/record/service_words.h"
+#include "base/record/service_status.h"
 #include "profiler/inject/cupti_library.h"
 
 namespace gs::inject::cupti {

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdio>
 
-#include "base/record/service_words.h"
+#include "base/record/service_status.h"
 #include "profiler/inject/cupti_devices.h"
 #include "profiler/inject/cupti_names.h"
 #include "profiler/inject/cupti_sink.h"

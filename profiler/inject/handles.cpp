@@ -5,7 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/record/service_words.h"
+#include "base/record/mutex.h"
+#include "base/record/service_status.h"
 
 namespace gs::inject {
 
@@ -18,11 +19,6 @@ constexpr char kOwnDomain[] = "gausscope";
 
 constinit std::uint32_t domain_count = 1, string_count = 1;
 constinit pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-struct Locked {
-    Locked() noexcept { ::pthread_mutex_lock(&lock); }
-    ~Locked() { ::pthread_mutex_unlock(&lock); }
-};
 
 bool is_called(const DomainEntry& domain, const char* text) {
     return std::strcmp(domain.text, text) == 0;
@@ -39,7 +35,7 @@ bool holds(const StringSlot& slot, std::string_view text, std::uint32_t domain,
 DomainEntry& domain_entry(std::string_view text, nvtx::Domain chained) noexcept {
     char name[sizeof DomainEntry::text] = {};
     text.copy(name, sizeof name - 1);
-    const Locked held;
+    const detail::Locked held(lock);
     for (std::uint32_t i = 1; i < domain_count; ++i)
         if (is_called(domains[i], name) && domains[i].chained == chained) return domains[i];
     if (domain_count == kDomains) return domains[kDomains - 1];
@@ -55,7 +51,7 @@ DomainEntry& domain_entry(std::string_view text, nvtx::Domain chained) noexcept 
 
 StringSlot& string_entry(std::string_view text, std::uint32_t domain,
                          nvtx::String chained) noexcept {
-    const Locked held;
+    const detail::Locked held(lock);
     // Programs register a name once and keep the handle; the search is for those that do not.
     for (std::uint32_t i = 1; i < string_count; ++i)
         if (holds(strings[i], text, domain, chained)) return strings[i];

@@ -12,7 +12,7 @@
 #include "base/record/budget.h"
 #include "base/record/endpoint.h"
 #include "base/record/protocol.h"
-#include "base/record/service_words.h"
+#include "base/record/service_status.h"
 #include "profiler/inject/chain.h"
 #include "profiler/inject/cupti.h"
 #include "profiler/inject/handles.h"

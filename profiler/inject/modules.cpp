@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "base/record/mutex.h"
 #include "profiler/inject/chain.h"
 #include "profiler/inject/hooks.h"
 
@@ -27,11 +28,6 @@ constinit int module_count = 0;
 constinit bool armed_now = false, chained_now = false;
 constinit int ticks_to_settle = 0;  // 0: all is as it should be
 constinit pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-struct Locked {
-    Locked() noexcept { ::pthread_mutex_lock(&lock); }
-    ~Locked() { ::pthread_mutex_unlock(&lock); }
-};
 
 /// Several threads call through it meanwhile; NVTX reads it once per call.
 void set(nvtx::Function& pointer, nvtx::Function value) {
@@ -151,7 +147,7 @@ bool attach_module(nvtx::GetExportTable get_export_table) noexcept {
             static_cast<const nvtx::VersionInfo*>(get_export_table(nvtx::kVersionInfo)))
         if (version->set_injection_version != nullptr)
             version->set_injection_version(nvtx::kVersion);
-    const Locked held;
+    const detail::Locked held(lock);
     ::dl_iterate_phdr(locate, &m);
     // Without a place in the list, or not to be found again: hooked for good.
     const bool armed = armed_now;
@@ -169,14 +165,14 @@ bool attach_module(nvtx::GetExportTable get_export_table) noexcept {
 }
 
 void point_modules(bool armed, bool chained) noexcept {
-    const Locked held;
+    const detail::Locked held(lock);
     armed_now = armed;
     chained_now = chained;
     point_all();
 }
 
 void settle_modules() noexcept {
-    const Locked held;
+    const detail::Locked held(lock);
     if (ticks_to_settle > 0 && --ticks_to_settle == 0) point_all();
 }
 

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "base/record/service_words.h"
+#include "base/record/service_status.h"
 #include "base/record/strings.h"
 
 namespace gs::inject {

@@ -7,7 +7,8 @@
 
 #include <atomic>
 
-#include "base/record/service_words.h"
+#include "base/record/mutex.h"
+#include "base/record/service_status.h"
 
 namespace gs::inject {
 namespace {
@@ -38,12 +39,10 @@ constinit std::uint32_t next_thread_name = 0;
 constinit pthread_mutex_t names_lock = PTHREAD_MUTEX_INITIALIZER;
 
 StringId given_name(std::uint32_t tid) {
-    StringId name = 0;
-    ::pthread_mutex_lock(&names_lock);
+    const detail::Locked held(names_lock);
     for (const ThreadName& known : thread_names)
-        if (known.tid == tid) name = known.name;
-    ::pthread_mutex_unlock(&names_lock);
-    return name;
+        if (known.tid == tid) return known.name;
+    return 0;
 }
 
 /// What the program calls the thread, else what the system does.
@@ -297,13 +296,14 @@ std::uint64_t end(std::uint64_t id) noexcept {
 }
 
 void name_thread(std::uint32_t tid, StringId name) noexcept {
-    ::pthread_mutex_lock(&names_lock);
-    ThreadName* place = nullptr;
-    for (ThreadName& known : thread_names)
-        if (known.tid == tid) place = &known;
-    if (place == nullptr) place = &thread_names[next_thread_name++ % kThreadNames];
-    *place = {tid, name};
-    ::pthread_mutex_unlock(&names_lock);
+    {
+        const detail::Locked held(names_lock);
+        ThreadName* place = nullptr;
+        for (ThreadName& known : thread_names)
+            if (known.tid == tid) place = &known;
+        if (place == nullptr) place = &thread_names[next_thread_name++ % kThreadNames];
+        *place = {tid, name};
+    }
     // Every thread looks its name up before it writes again.
     std::uint32_t now = period.load(std::memory_order_relaxed), next = 0;
     do {

@@ -11,7 +11,7 @@
 #include "base/record/activity_lane.h"
 #include "base/record/device_lane.h"
 #include "base/record/scope.h"
-#include "base/record/service_words.h"
+#include "base/record/service_status.h"
 #include "base/rng.h"
 #include "profiler/collect/reader.h"
 #include "profiler/store/store.h"

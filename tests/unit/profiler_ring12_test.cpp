@@ -13,7 +13,7 @@
 
 #include "base/record/activity_lane.h"
 #include "base/record/scope.h"
-#include "base/record/service_words.h"
+#include "base/record/service_status.h"
 #include "profiler/collect/reader.h"
 
 namespace gs {
@@ -61,8 +61,10 @@ TEST(Ring12, OverlappingRangesAndPayloadKindsComeOut) {
     const std::uint64_t begin = read_ticks();
     {
         const Span nested(Stage::load);  // does not nest with the range
-        record_async_span(name, begin, read_ticks(), std::bit_cast<std::uint64_t>(-2.5),
-                          abi::kHasPayload | abi::kPayloadIsDouble | 9 << abi::kCategoryShift);
+        detail::write_record_at(
+            detail::thread_lane, 255, abi::RecordKind::async_span, begin, read_ticks(),
+            std::bit_cast<std::uint64_t>(-2.5), name,
+            abi::kHasPayload | abi::kPayloadIsDouble | 9 << abi::kCategoryShift);
     }
     const TraceBatch batch = drain(reader);
     ASSERT_EQ(batch.async_spans.size(), 1u);

@@ -1,6 +1,6 @@
-// OwnAccount: what the service costs and loses in this process, as counters in its own ring, so
-// that every trace of it shows them over time: processor time of the service's thread, records lost
-// or left out, the share of time that recording is on. Written by the endpoint's thread.
+// OverheadCounters: what the service costs and loses in this process, as counters in its own ring,
+// so that every trace of it shows them over time: processor time of the service's thread, records
+// lost or left out, the share of time that recording is on. Written by the endpoint's thread.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace gs::service {
 
-class OwnAccount {
+class OverheadCounters {
   public:
     /// Once a second while recording; nothing otherwise.
     void write(std::uint64_t now_ns) noexcept;

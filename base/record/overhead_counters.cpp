@@ -1,4 +1,4 @@
-#include "base/record/own_account.h"
+#include "base/record/overhead_counters.h"
 
 #include <atomic>
 
@@ -15,7 +15,7 @@ std::uint64_t word(std::uint64_t& where) {
 
 }  // namespace
 
-void OwnAccount::write(std::uint64_t now_ns) noexcept {
+void OverheadCounters::write(std::uint64_t now_ns) noexcept {
     if (last_ns_ != 0 && now_ns - last_ns_ < kSecond) return;
     abi::RingHeader* h = detail::ring_header();
     if (h == nullptr || !is_recording()) return;

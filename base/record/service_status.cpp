@@ -1,4 +1,4 @@
-#include "base/record/service_words.h"
+#include "base/record/service_status.h"
 
 #include <atomic>
 
