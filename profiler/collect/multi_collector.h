@@ -96,7 +96,6 @@ class MultiCollector {
 
     explicit MultiCollector(MultiCollectorOptions options) : options_(std::move(options)) {}
     void run();
-    void watch_directory();
     void find();
     void greet(std::chrono::milliseconds patience);
     void take_arrivals();
