@@ -11,6 +11,7 @@
 
 #include "base/record/scope.h"
 #include "base/rng.h"
+#include "base/try.h"
 #include "trainer/checkpoint.h"
 #include "trainer/schedule.h"
 #include "trainer/trainer_state.h"
@@ -113,21 +114,19 @@ class Reader {
     }
     template <class T>
     Result<void> numbers(Tag tag, const char* what, T& out) {
-        const auto payload = section(tag, what);
-        if (!payload) return tl::unexpected(payload.error());
-        if (payload->size() != sizeof(T)) return broken(what, "has the wrong size");
-        std::memcpy(&out, payload->data(), sizeof(T));
+        GS_TRY(const auto payload, section(tag, what));
+        if (payload.size() != sizeof(T)) return broken(what, "has the wrong size");
+        std::memcpy(&out, payload.data(), sizeof(T));
         return {};
     }
     /// Exactly `count` values into something with resize_discard() or of that size already.
     template <class T>
     Result<void> array(Tag tag, const char* what, std::size_t count, Buffer<T>& out) {
-        const auto payload = section(tag, what);
-        if (!payload) return tl::unexpected(payload.error());
-        if (payload->size() / sizeof(T) != count || payload->size() % sizeof(T) != 0)
+        GS_TRY(const auto payload, section(tag, what));
+        if (payload.size() / sizeof(T) != count || payload.size() % sizeof(T) != 0)
             return broken(what, "has the wrong size");
         out.resize_discard(count);
-        std::memcpy(out.data(), payload->data(), payload->size());
+        std::memcpy(out.data(), payload.data(), payload.size());
         return {};
     }
     tl::unexpected<Error> broken(const char* what, const char* how) const {
@@ -202,7 +201,7 @@ Result<void> read_arrays(Reader& reader, const RunNumbers& n, GaussianModel& mod
     model.sh_degree = static_cast<int>(n.sh_degree);
     model.antialiased = n.antialiased != 0;
     const auto planes = static_cast<std::size_t>(model.planes());
-    if (auto r = reader.array(Tag::model, "model", planes * capacity, model.values); !r) return r;
+    GS_TRY_VOID(reader.array(Tag::model, "model", planes * capacity, model.values));
 
     adam.steps = n.steps;
     adam.base = n.base;
@@ -210,15 +209,12 @@ Result<void> read_arrays(Reader& reader, const RunNumbers& n, GaussianModel& mod
     std::copy_n(n.highest, kLearningGroups, adam.highest.begin());
     const std::size_t entries = n.steps - n.base + 1;
     Buffer<double> tables;
-    if (auto r =
-            reader.array(Tag::adam_tables, "optimizer table", entries * kLearningGroups, tables);
-        !r)
-        return r;
+    GS_TRY_VOID(
+        reader.array(Tag::adam_tables, "optimizer table", entries * kLearningGroups, tables));
     for (std::size_t g = 0; g < adam.pending.size(); ++g)
         adam.pending[g].assign(tables.data() + g * entries, tables.data() + (g + 1) * entries);
-    if (auto r = reader.array(Tag::moments, "moments", 2 * planes * capacity, adam.moments); !r)
-        return r;
-    if (auto r = reader.array(Tag::last_step, "step", capacity, adam.last_step); !r) return r;
+    GS_TRY_VOID(reader.array(Tag::moments, "moments", 2 * planes * capacity, adam.moments));
+    GS_TRY_VOID(reader.array(Tag::last_step, "step", capacity, adam.last_step));
     for (const std::uint32_t step : adam.last_step)
         if (step < n.base || step > n.steps)
             return reader.broken("step", "names a step that never was");
@@ -226,7 +222,7 @@ Result<void> read_arrays(Reader& reader, const RunNumbers& n, GaussianModel& mod
     Buffer<float>* const rows[3] = {&statistics.gradient_sum, &statistics.views,
                                     &statistics.radius_px};
     for (Buffer<float>* row : rows)
-        if (auto r = reader.array(Tag::statistics, "statistics", capacity, *row); !r) return r;
+        GS_TRY_VOID(reader.array(Tag::statistics, "statistics", capacity, *row));
     if (!reader.at_end()) return reader.broken("statistics", "is followed by something unknown");
     return {};
 }
@@ -239,32 +235,26 @@ struct Contents {
 
 /// The whole file. `capture`: the one it has to belong to; null: any.
 Result<Contents> read_contents(const fs::path& path, const Capture* capture) {
-    const auto bytes = read_file(path);
-    if (!bytes) return tl::unexpected(bytes.error());
-    Reader reader(path.string(), *bytes);
-    if (auto r = reader.magic(); !r) return tl::unexpected(r.error());
-    const auto text = reader.section(Tag::settings, "settings");
-    if (!text) return tl::unexpected(text.error());
-    const auto settings =
-        parse_settings(reader, {reinterpret_cast<const char*>(text->data()), text->size()});
-    if (!settings) return tl::unexpected(settings.error());
+    GS_TRY(const auto bytes, read_file(path));
+    Reader reader(path.string(), bytes);
+    GS_TRY_VOID(reader.magic());
+    GS_TRY(const auto text, reader.section(Tag::settings, "settings"));
+    GS_TRY(const auto settings,
+           parse_settings(reader, {reinterpret_cast<const char*>(text.data()), text.size()}));
     Contents out;
-    out.settings = *settings;
+    out.settings = settings;
     CaptureNumbers from{};
-    if (auto r = reader.numbers(Tag::capture, "capture", from); !r)
-        return tl::unexpected(r.error());
+    GS_TRY_VOID(reader.numbers(Tag::capture, "capture", from));
     const CaptureNumbers given = capture ? numbers_of(*capture) : from;
     if (from.views != given.views || from.fingerprint != given.fingerprint)
         return fail(ErrorKind::usage, path.string(),
                     "the checkpoint was made with another capture than " + capture->path,
                     "load the same photos, with the same downscale and test views");
-    if (auto r = reader.numbers(Tag::run, "run", out.numbers); !r) return tl::unexpected(r.error());
+    GS_TRY_VOID(reader.numbers(Tag::run, "run", out.numbers));
     if (!plausible(out.numbers, reader.size()))
         return reader.broken("run", "has impossible numbers");
-    if (auto r = read_arrays(reader, out.numbers, out.arrays.model, out.arrays.adam,
-                             out.arrays.statistics);
-        !r)
-        return tl::unexpected(r.error());
+    GS_TRY_VOID(
+        read_arrays(reader, out.numbers, out.arrays.model, out.arrays.adam, out.arrays.statistics));
     return out;
 }
 
@@ -275,9 +265,8 @@ Result<void> Trainer::save_checkpoint(const fs::path& path) const {
     const State& s = *state_;
     const RunArrays arrays = s.backend->arrays();
     const AdamState& adam = arrays.adam;
-    auto file = AtomicFile::create(path);
-    if (!file) return tl::unexpected(file.error());
-    Writer out(*file);
+    GS_TRY(auto file, AtomicFile::create(path));
+    Writer out(file);
     out.raw(std::as_bytes(std::span(kMagic)));
     out.section(Tag::settings, std::as_bytes(std::span<const char>(settings_text(s.settings))));
     out.section(Tag::capture, bytes_of(numbers_of(*s.capture)));
@@ -303,36 +292,33 @@ Result<void> Trainer::save_checkpoint(const fs::path& path) const {
          {&arrays.statistics.gradient_sum, &arrays.statistics.views, &arrays.statistics.radius_px})
         out.section(Tag::statistics, bytes_of(*row));
     if (!out.result) return out.result;
-    return file->commit();
+    return file.commit();
 }
 
 Result<std::unique_ptr<Trainer>> Trainer::resume(const fs::path& checkpoint,
                                                  std::shared_ptr<const Capture> capture,
                                                  std::unique_ptr<TrainingBackend> backend) {
     const Span span(Stage::checkpoint);
-    auto contents = read_contents(checkpoint, capture.get());
-    if (!contents) return tl::unexpected(contents.error());
+    GS_TRY(auto contents, read_contents(checkpoint, capture.get()));
     std::vector<std::size_t> views = trainable_views(*capture);
     if (views.empty())
         return fail(ErrorKind::usage, capture->path, "the capture has no photo to train on");
-    auto state =
-        std::make_unique<State>(std::move(capture), contents->settings, std::move(backend));
-    state->backend->start(state->capture, std::move(contents->arrays));
-    state->extent = contents->numbers.extent;
-    state->sampler = Sampler(std::move(views), static_cast<std::uint64_t>(contents->settings.seed),
-                             contents->numbers.drawn);
+    auto state = std::make_unique<State>(std::move(capture), contents.settings, std::move(backend));
+    state->backend->start(state->capture, std::move(contents.arrays));
+    state->extent = contents.numbers.extent;
+    state->sampler = Sampler(std::move(views), static_cast<std::uint64_t>(contents.settings.seed),
+                             contents.numbers.drawn);
     return std::unique_ptr<Trainer>(new Trainer(std::move(state)));
 }
 
 Result<CheckpointModel> read_checkpoint_model(const fs::path& checkpoint) {
     const Span span(Stage::checkpoint);
-    auto contents = read_contents(checkpoint, nullptr);
-    if (!contents) return tl::unexpected(contents.error());
+    GS_TRY(auto contents, read_contents(checkpoint, nullptr));
     CheckpointModel out;
-    out.model = std::move(contents->arrays.model);
-    out.steps = contents->numbers.steps;
-    out.sh_degree = std::min(sh_degree_at(contents->settings, out.steps), out.model.sh_degree);
-    LazyAdam(out.model, std::move(contents->arrays.adam)).flush(out.model);
+    out.model = std::move(contents.arrays.model);
+    out.steps = contents.numbers.steps;
+    out.sh_degree = std::min(sh_degree_at(contents.settings, out.steps), out.model.sh_degree);
+    LazyAdam(out.model, std::move(contents.arrays.adam)).flush(out.model);
     return out;
 }
 

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/record/scope.h"
 #include "base/rng.h"
+#include "base/try.h"
 #include "trainer/init.h"
 #include "trainer/metrics.h"
 #include "trainer/schedule.h"
@@ -126,10 +127,8 @@ Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<const Capture> 
         return fail(ErrorKind::usage, capture->path, "the capture has no photo to train on",
                     "hold out fewer test views, or check the photos");
     const auto degree = static_cast<int>(std::clamp(settings.sh_degree, 0.0, 3.0));
-    Result<GaussianModel> model = gaussians_from_points(*capture, degree, 0);
-    if (!model) return tl::unexpected(model.error());
     RunArrays arrays;
-    arrays.model = std::move(*model);
+    GS_TRY(arrays.model, gaussians_from_points(*capture, degree, 0));
     arrays.model.antialiased = settings.antialiased != 0;
     arrays.adam = initial_adam_state(arrays.model);
     arrays.statistics.clear(arrays.model.capacity);

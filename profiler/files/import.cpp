@@ -1,9 +1,9 @@
 #include "profiler/files/import.h"
 
-#include <zlib.h>
+#include <span>
+#include <vector>
 
-#include <array>
-
+#include "base/inflate.h"
 #include "profiler/files/import_chrome.h"
 #include "profiler/files/import_perfetto.h"
 
@@ -12,34 +12,25 @@ namespace {
 
 Result<std::string> unpack(const std::string& packed, const std::string& path,
                            std::uint64_t max_bytes) {
-    struct Inflater {
-        z_stream stream{};
-        bool ready = inflateInit2(&stream, 16 + MAX_WBITS) == Z_OK;
-        ~Inflater() { inflateEnd(&stream); }
-    } inflater;
-    z_stream& z = inflater.stream;
-    if (!inflater.ready) return fail(ErrorKind::unreadable, path, "cannot be unpacked");
-    z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
-    z.avail_in = static_cast<uInt>(packed.size());
+    Inflater inflater(Inflater::Format::gzip);
+    std::span<const std::byte> in = std::as_bytes(std::span(packed));
     std::string out;
-    std::vector<char> piece(1 << 16);
+    std::vector<std::byte> piece(1 << 16);
     for (;;) {
-        z.next_out = reinterpret_cast<Bytef*>(piece.data());
-        z.avail_out = static_cast<uInt>(piece.size());
-        const int code = inflate(&z, Z_NO_FLUSH);
-        const std::uint64_t byte = packed.size() - z.avail_in;
-        const std::size_t made = piece.size() - z.avail_out;
+        std::span<std::byte> room(piece);
+        const Inflater::State state = inflater.step(in, room);
+        const std::uint64_t byte = packed.size() - in.size();
+        const std::size_t made = piece.size() - room.size();
         if (made > max_bytes - out.size())
             return fail(ErrorKind::unsupported, path,
                         fmt::format("unpacks to more than the {} bytes accepted here", max_bytes));
-        out.append(piece.data(), made);
-        if (code == Z_STREAM_END) {
-            if (z.avail_in == 0) return out;
-            if (inflateReset(&z) != Z_OK)
-                return fail_at_byte(path, byte, "cannot be unpacked");  // another member
-        } else if (code != Z_OK || (made == 0 && z.avail_in == 0)) {
+        out.append(reinterpret_cast<const char*>(piece.data()), made);
+        if (state == Inflater::State::damaged ||
+            (state == Inflater::State::more && made == 0 && in.empty()))
             return fail_at_byte(path, byte, "cannot be unpacked", "the file is damaged or cut off");
-        }
+        if (state == Inflater::State::more) continue;
+        if (in.empty()) return out;
+        inflater.restart();  // another member
     }
 }
 

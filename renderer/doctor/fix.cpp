@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/parallel.h"
+#include "base/try.h"
 #include "renderer/doctor/rows.h"
 #include "renderer/io/splats/rows.h"
 #include "renderer/io/splats/values.h"
@@ -138,11 +139,10 @@ Result<Fixed> fix(const GaussianModel& model, std::span<const std::string> ids,
                   const Progress& progress) {
     Mender mender(model, ids);
     for (bool more = true; more;) {
-        const auto done = run_metered(progress, mender.marks(), [&](Meter& meter) -> Result<void> {
+        GS_TRY_VOID(run_metered(progress, mender.marks(), [&](Meter& meter) -> Result<void> {
             more = mender.round(meter);
             return {};
-        });
-        if (!done) return tl::unexpected(done.error());
+        }));
     }
     return mender.result();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/try.h"
 #include "renderer/doctor/rows.h"
 #include "renderer/io/splats/rows.h"
 
@@ -222,12 +223,11 @@ SplatReport examine(const GaussianModel& model, const SplatQuestions& questions)
 Result<SplatReport> examine(const GaussianModel& model, const SplatQuestions& questions,
                             const Progress& progress) {
     SplatReport out;
-    const auto done = run_metered(progress, (kScanMarks + kRepeatMarks) * model.count,
-                                  [&](Meter& meter) -> Result<void> {
-                                      out = examine_metered(model, questions, meter);
-                                      return {};
-                                  });
-    if (!done) return tl::unexpected(done.error());
+    GS_TRY_VOID(run_metered(progress, (kScanMarks + kRepeatMarks) * model.count,
+                            [&](Meter& meter) -> Result<void> {
+                                out = examine_metered(model, questions, meter);
+                                return {};
+                            }));
     return out;
 }
 

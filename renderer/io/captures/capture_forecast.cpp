@@ -2,6 +2,7 @@
 
 #include "base/parallel.h"
 #include "base/record/scope.h"
+#include "base/try.h"
 #include "renderer/io/captures/capture_io.h"
 #include "renderer/io/captures/photo_load.h"
 #include "renderer/io/captures/undistort.h"
@@ -11,11 +12,9 @@ namespace gs {
 
 Result<CaptureForecast> forecast_capture(const fs::path& path, const CaptureOptions& options) {
     const Span span{Stage::load};
-    auto source = read_capture_source(path);
-    if (!source) return tl::unexpected(source.error());
-    if (auto prepared = prepare_frames(*source, options); !prepared)
-        return tl::unexpected(prepared.error());
-    const std::size_t count = source->frames.size();
+    GS_TRY(auto source, read_capture_source(path));
+    GS_TRY_VOID(prepare_frames(source, options));
+    const std::size_t count = source.frames.size();
     // One slot a frame, so that the sums do not depend on threads.
     struct Need {
         int width = 0, height = 0;
@@ -23,8 +22,8 @@ Result<CaptureForecast> forecast_capture(const fs::path& path, const CaptureOpti
     };
     std::vector<Need> needs(count);
     parallel_for(count, 4, [&](std::size_t i) {
-        const auto size = probe_image(source->frames[i].photo);
-        const auto plan = size ? plan_view(source->frames[i], size->width, size->height, options)
+        const auto size = probe_image(source.frames[i].photo);
+        const auto plan = size ? plan_view(source.frames[i], size->width, size->height, options)
                                : tl::unexpected(size.error());
         if (!plan) return;
         const auto area = [](const Camera& c) {
@@ -33,7 +32,7 @@ Result<CaptureForecast> forecast_capture(const fs::path& path, const CaptureOpti
         // RGB and perhaps a mask stay. While decoding: the file's pixels, the RGB copy, the
         // undistorted one and two masks.
         const bool masked =
-            is_distorted(plan->lens) || !source->frames[i].mask.empty() || size->channels == 4;
+            is_distorted(plan->lens) || !source.frames[i].mask.empty() || size->channels == 4;
         needs[i] = {plan->scaled.width, plan->scaled.height, area(plan->scaled) * (masked ? 4 : 3),
                     area(plan->lens) * static_cast<std::uint64_t>(size->channels + 4) +
                         area(plan->pinhole) * 4};
@@ -54,7 +53,7 @@ Result<CaptureForecast> forecast_capture(const fs::path& path, const CaptureOpti
     const auto threads =
         static_cast<std::uint64_t>(options.threads > 0 ? options.threads : thread_count());
     out.decode_bytes = options.photos ? largest * std::min<std::uint64_t>(threads, count) : 0;
-    out.points = source->points.size();
+    out.points = source.points.size();
     return out;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/try.h"
 #include "renderer/io/captures/capture_source.h"
 
 namespace gs {
@@ -111,14 +112,12 @@ Result<std::string> read_model(const fs::path& folder, ColmapModel& model,
     const auto file = [&](const char* stem) {
         return folder / fmt::format("{}.{}", stem, extension);
     };
-    if (auto r = (binary ? read_cameras_binary : read_cameras_text)(file("cameras"), model); !r)
-        return tl::unexpected(r.error());
-    if (auto r = (binary ? read_images_binary : read_images_text)(file("images"), model); !r)
-        return tl::unexpected(r.error());
+    GS_TRY_VOID((binary ? read_cameras_binary : read_cameras_text)(file("cameras"), model));
+    GS_TRY_VOID((binary ? read_images_binary : read_images_text)(file("images"), model));
     if (!fs::exists(file("points3D"), ignored))
         notes.push_back(fmt::format("{} is missing", file("points3D").filename().string()));
-    else if (auto r = (binary ? read_points_binary : read_points_text)(file("points3D"), model); !r)
-        return tl::unexpected(r.error());
+    else
+        GS_TRY_VOID((binary ? read_points_binary : read_points_text)(file("points3D"), model));
     return std::string(binary ? "COLMAP binary" : "COLMAP text");
 }
 
@@ -160,9 +159,7 @@ fs::path find_colmap_model(const fs::path& path) {
 Result<CaptureSource> read_colmap(const fs::path& root, const fs::path& folder) {
     CaptureSource source;
     ColmapModel model;
-    auto format = read_model(folder, model, source.notes);
-    if (!format) return tl::unexpected(format.error());
-    source.format = *format;
+    GS_TRY(source.format, read_model(folder, model, source.notes));
     source.photo_folder = find_photo_folder(root, model.images);
     // Given the model's own folder (CAPTURE/sparse/0), the capture is where its photos are.
     source.root = source.photo_folder.parent_path() == root || source.photo_folder == root

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/try.h"
 #include "renderer/io/captures/colmap.h"
 #include "renderer/io/files/byte_reader.h"
 
@@ -34,19 +35,17 @@ Result<void> expect_end(const ByteReader& reader, const std::string& path, const
 }  // namespace
 
 Result<void> read_cameras_binary(const fs::path& path, ColmapModel& model) {
-    const auto bytes = read_file(path);
-    if (!bytes) return tl::unexpected(bytes.error());
-    ByteReader reader(*bytes, path.string());
-    const auto count = read_count(reader, path.string(), kCameraBytes, "cameras");
-    if (!count) return tl::unexpected(count.error());
-    for (std::uint64_t i = 0; i < *count; ++i) {
+    GS_TRY(const auto bytes, read_file(path));
+    ByteReader reader(bytes, path.string());
+    GS_TRY(const auto count, read_count(reader, path.string(), kCameraBytes, "cameras"));
+    for (std::uint64_t i = 0; i < count; ++i) {
         const auto id = reader.read<std::uint32_t>();
         ColmapCamera camera;
         const std::size_t model_at = reader.position();
         camera.model = reader.read<std::int32_t>();
         camera.width = reader.read<std::uint64_t>();
         camera.height = reader.read<std::uint64_t>();
-        if (!reader.ok()) return reader.failure(fmt::format("camera {} of {}", i + 1, *count));
+        if (!reader.ok()) return reader.failure(fmt::format("camera {} of {}", i + 1, count));
         const ColmapLens* lens = colmap_lens(camera.model);
         if (lens == nullptr)
             return fail_at_byte(
@@ -54,19 +53,17 @@ Result<void> read_cameras_binary(const fs::path& path, ColmapModel& model) {
                 fmt::format("camera {} has the unknown model number {}", id, camera.model),
                 "the file is damaged, or written by a newer COLMAP");
         for (int p = 0; p < lens->params; ++p) camera.params.push_back(reader.read<double>());
-        if (!reader.ok()) return reader.failure(fmt::format("camera {} of {}", i + 1, *count));
+        if (!reader.ok()) return reader.failure(fmt::format("camera {} of {}", i + 1, count));
         model.cameras[id] = std::move(camera);
     }
     return expect_end(reader, path.string(), "cameras");
 }
 
 Result<void> read_images_binary(const fs::path& path, ColmapModel& model) {
-    const auto bytes = read_file(path);
-    if (!bytes) return tl::unexpected(bytes.error());
-    ByteReader reader(*bytes, path.string());
-    const auto count = read_count(reader, path.string(), kImageBytes, "images");
-    if (!count) return tl::unexpected(count.error());
-    for (std::uint64_t i = 0; i < *count; ++i) {
+    GS_TRY(const auto bytes, read_file(path));
+    ByteReader reader(bytes, path.string());
+    GS_TRY(const auto count, read_count(reader, path.string(), kImageBytes, "images"));
+    for (std::uint64_t i = 0; i < count; ++i) {
         ColmapImage image;
         reader.read<std::uint32_t>();  // its own number, needed by nobody here
         for (double* q :
@@ -78,20 +75,18 @@ Result<void> read_images_binary(const fs::path& path, ColmapModel& model) {
         image.name = reader.read_zero_terminated();
         const auto key_points = reader.read<std::uint64_t>();
         if (reader.ok()) reader.skip(key_points, kKeyPointBytes);
-        if (!reader.ok()) return reader.failure(fmt::format("image {} of {}", i + 1, *count));
+        if (!reader.ok()) return reader.failure(fmt::format("image {} of {}", i + 1, count));
         model.images.push_back(std::move(image));
     }
     return expect_end(reader, path.string(), "images");
 }
 
 Result<void> read_points_binary(const fs::path& path, ColmapModel& model) {
-    const auto bytes = read_file(path);
-    if (!bytes) return tl::unexpected(bytes.error());
-    ByteReader reader(*bytes, path.string());
-    const auto count = read_count(reader, path.string(), kPointBytes, "points");
-    if (!count) return tl::unexpected(count.error());
-    model.points.reserve(static_cast<std::size_t>(*count));
-    for (std::uint64_t i = 0; i < *count; ++i) {
+    GS_TRY(const auto bytes, read_file(path));
+    ByteReader reader(bytes, path.string());
+    GS_TRY(const auto count, read_count(reader, path.string(), kPointBytes, "points"));
+    model.points.reserve(static_cast<std::size_t>(count));
+    for (std::uint64_t i = 0; i < count; ++i) {
         reader.read<std::uint64_t>();  // number
         const auto x = reader.read<double>(), y = reader.read<double>(), z = reader.read<double>();
         std::uint8_t rgb[3];
@@ -99,7 +94,7 @@ Result<void> read_points_binary(const fs::path& path, ColmapModel& model) {
         reader.read<double>();  // reprojection error
         const auto track = reader.read<std::uint64_t>();
         if (reader.ok()) reader.skip(track, kTrackBytes);
-        if (!reader.ok()) return reader.failure(fmt::format("point {} of {}", i + 1, *count));
+        if (!reader.ok()) return reader.failure(fmt::format("point {} of {}", i + 1, count));
         add_point(model, x, y, z, rgb);
     }
     return expect_end(reader, path.string(), "points");

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/try.h"
 #include "renderer/io/captures/colmap.h"
 #include "renderer/io/files/text_reader.h"
 
@@ -20,9 +21,8 @@ bool next_record(LineReader& lines, std::string_view& line) {
 }  // namespace
 
 Result<void> read_cameras_text(const fs::path& path, ColmapModel& model) {
-    const auto text = read_text_file(path);
-    if (!text) return tl::unexpected(text.error());
-    LineReader lines(*text);
+    GS_TRY(const auto text, read_text_file(path));
+    LineReader lines(text);
     std::string_view line;
     while (next_record(lines, line)) {
         std::uint32_t id = 0;
@@ -52,9 +52,8 @@ Result<void> read_cameras_text(const fs::path& path, ColmapModel& model) {
 }
 
 Result<void> read_images_text(const fs::path& path, ColmapModel& model) {
-    const auto text = read_text_file(path);
-    if (!text) return tl::unexpected(text.error());
-    LineReader lines(*text);
+    GS_TRY(const auto text, read_text_file(path));
+    LineReader lines(text);
     std::string_view line;
     while (next_record(lines, line)) {
         ColmapImage image;
@@ -91,9 +90,8 @@ Result<void> read_images_text(const fs::path& path, ColmapModel& model) {
 }
 
 Result<void> read_points_text(const fs::path& path, ColmapModel& model) {
-    const auto text = read_text_file(path);
-    if (!text) return tl::unexpected(text.error());
-    LineReader lines(*text);
+    GS_TRY(const auto text, read_text_file(path));
+    LineReader lines(text);
     std::string_view line;
     while (next_record(lines, line)) {
         std::uint64_t id = 0;

@@ -3,22 +3,20 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/try.h"
 #include "renderer/io/splats/ply.h"
 
 namespace gs {
 
 Result<std::vector<SparsePoint>> read_ply_points(const fs::path& path,
                                                  std::vector<std::string>& notes) {
-    const auto file = InputFile::open(path);
-    if (!file) return tl::unexpected(file.error());
-    const auto header = read_ply_header(*file);
-    if (!header) return tl::unexpected(header.error());
-    const PlyElement* vertex = header->find("vertex");
+    GS_TRY(const auto file, InputFile::open(path));
+    GS_TRY(const auto header, read_ply_header(file));
+    const PlyElement* vertex = header.find("vertex");
     if (vertex == nullptr || vertex->find("x") < 0 || vertex->find("y") < 0 ||
         vertex->find("z") < 0)
         return fail(ErrorKind::malformed, path.string(), "has no vertex element with x, y and z");
-    if (auto fits = check_ply_size(*file, *header, *vertex); !fits)
-        return tl::unexpected(fits.error());
+    GS_TRY_VOID(check_ply_size(file, header, *vertex));
 
     constexpr const char* kNames[6] = {"x", "y", "z", "red", "green", "blue"};
     const bool coloured =
@@ -30,8 +28,7 @@ Result<std::vector<SparsePoint>> read_ply_points(const fs::path& path,
         planes[i].resize(vertex->count);
         columns.push_back({vertex->find(kNames[i]), planes[i].data()});
     }
-    if (auto read = read_ply_columns(*file, *header, *vertex, columns); !read)
-        return tl::unexpected(read.error());
+    GS_TRY_VOID(read_ply_columns(file, header, *vertex, columns));
     // Colours are bytes, or fractions of one where they are stored as real numbers.
     const bool fractions =
         coloured &&

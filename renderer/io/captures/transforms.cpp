@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/try.h"
 #include "renderer/io/captures/capture_source.h"
 #include "renderer/io/captures/ply_points.h"
 
@@ -35,11 +36,10 @@ void replace_not_finite(std::string& text) {
 }
 
 Result<Json> parse_file(const fs::path& path) {
-    auto text = read_text_file(path, 1ull << 30);
-    if (!text) return tl::unexpected(text.error());
-    replace_not_finite(*text);
+    GS_TRY(auto text, read_text_file(path, 1ull << 30));
+    replace_not_finite(text);
     try {
-        Json json = Json::parse(*text);
+        Json json = Json::parse(text);
         if (!json.is_object()) return fail_at_byte(path.string(), 0, "is JSON, but not an object");
         return json;
     } catch (const Json::parse_error& error) {
@@ -260,9 +260,8 @@ Result<void> read_points(const Json& file, CaptureSource& source) {
          {named, std::string("points3d.ply"), std::string("points3D.ply"),
           std::string("sparse_pc.ply")}) {
         if (candidate.empty() || !fs::is_regular_file(source.root / candidate, ignored)) continue;
-        auto points = read_ply_points(source.root / candidate, source.notes);
-        if (!points) return tl::unexpected(points.error());
-        source.points = std::move(*points);
+        GS_TRY(auto points, read_ply_points(source.root / candidate, source.notes));
+        source.points = std::move(points);
         return {};
     }
     return {};
@@ -279,33 +278,29 @@ fs::path find_transforms(const fs::path& path) {
 }
 
 Result<CaptureSource> read_transforms(const fs::path& path) {
-    const auto json = parse_file(path);
-    if (!json) return tl::unexpected(json.error());
+    GS_TRY(const auto json, parse_file(path));
     CaptureSource source;
     source.format = path.filename().string();
     source.root = path.parent_path().empty() ? fs::path(".") : path.parent_path();
-    if (auto read = read_frames(*json, path, false, source); !read)
-        return tl::unexpected(read.error());
-    if (json->contains("applied_transform"))
+    GS_TRY_VOID(read_frames(json, path, false, source));
+    if (json.contains("applied_transform"))
         source.notes.emplace_back(
             "applied_transform is left as it is: poses and points stay in the file's own world");
 
     std::error_code ignored;
     const fs::path test = source.root / "transforms_test.json";
     if (path.filename() == "transforms_train.json") {
-        source.blender = !json->contains("fl_x") && json->contains("camera_angle_x");
+        source.blender = !json.contains("fl_x") && json.contains("camera_angle_x");
         if (fs::is_regular_file(test, ignored)) {
-            const auto test_json = parse_file(test);
-            if (!test_json) return tl::unexpected(test_json.error());
-            if (auto read = read_frames(*test_json, test, true, source); !read)
-                return tl::unexpected(read.error());
+            GS_TRY(const auto test_json, parse_file(test));
+            GS_TRY_VOID(read_frames(test_json, test, true, source));
             source.has_test_file = true;
             source.format += " + transforms_test.json";
         }
         if (fs::is_regular_file(source.root / "transforms_val.json", ignored))
             source.notes.emplace_back("transforms_val.json is not used");
     }
-    if (auto read = read_points(*json, source); !read) return tl::unexpected(read.error());
+    GS_TRY_VOID(read_points(json, source));
     settle_names(source);
     return source;
 }

@@ -6,6 +6,8 @@
 #include <map>
 
 #include "base/bytes.h"
+#include "base/inflate.h"
+#include "base/try.h"
 #include "renderer/io/files/input_file.h"
 
 namespace gs {
@@ -109,8 +111,7 @@ class Zip final : public FileSet {
         std::byte local[kLocalBytes];
         if (entry.header_at + kLocalBytes > file_.size())
             return damaged(name, entry, "it lies beyond the end");
-        if (auto read = file_.read_at(entry.header_at, local); !read)
-            return tl::unexpected(read.error());
+        GS_TRY_VOID(file_.read_at(entry.header_at, local));
         if (load_as<std::uint32_t>(local) != kLocalSignature)
             return damaged(name, entry, "it has no header");
         const std::uint64_t at = entry.header_at + kLocalBytes +
@@ -119,7 +120,7 @@ class Zip final : public FileSet {
         if (at > file_.size() || entry.packed > file_.size() - at)
             return damaged(name, entry, "it goes beyond the end");
         std::vector<std::byte> out(entry.packed);
-        if (auto read = file_.read_at(at, out); !read) return tl::unexpected(read.error());
+        GS_TRY_VOID(file_.read_at(at, out));
         return out;
     }
     Result<std::vector<std::byte>> inflated(const std::string& name, const Entry& entry,
@@ -128,16 +129,10 @@ class Zip final : public FileSet {
         if (entry.unpacked > kMostExpansion * (entry.packed + 1))
             return damaged(name, entry, "it cannot be so long");
         std::vector<std::byte> out(entry.unpacked);
-        z_stream stream{};
-        if (::inflateInit2(&stream, -MAX_WBITS) != Z_OK)
-            return damaged(name, entry, "zlib has no memory");
-        stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(packed.data()));
-        stream.avail_in = static_cast<uInt>(packed.size());
-        stream.next_out = reinterpret_cast<Bytef*>(out.data());
-        stream.avail_out = static_cast<uInt>(out.size());
-        const int code = ::inflate(&stream, Z_FINISH);
-        const bool whole = code == Z_STREAM_END && stream.total_out == out.size();
-        ::inflateEnd(&stream);
+        Inflater inflater(Inflater::Format::raw);
+        std::span<const std::byte> in = packed;
+        std::span<std::byte> room = out;
+        const bool whole = inflater.step(in, room) == Inflater::State::ended && room.empty();
         if (!whole) return damaged(name, entry, "it cannot be unpacked");
         return out;
     }
@@ -150,8 +145,7 @@ class Zip final : public FileSet {
 Result<std::uint64_t> find_end(const InputFile& file, std::vector<std::byte>& record) {
     const std::uint64_t window = std::min<std::uint64_t>(file.size(), kEndBytes + kLongestComment);
     std::vector<std::byte> tail(window);
-    if (auto read = file.read_at(file.size() - window, tail); !read)
-        return tl::unexpected(read.error());
+    GS_TRY_VOID(file.read_at(file.size() - window, tail));
     for (std::size_t at = window < kEndBytes ? 0 : window - kEndBytes + 1; at-- > 0;)
         if (load_as<std::uint32_t>(tail.data() + at) == kEndSignature) {
             record.assign(tail.begin() + static_cast<std::ptrdiff_t>(at),
@@ -164,20 +158,19 @@ Result<std::uint64_t> find_end(const InputFile& file, std::vector<std::byte>& re
 
 Result<std::map<std::string, Entry>> read_directory(const InputFile& file) {
     std::vector<std::byte> end;
-    const auto end_at = find_end(file, end);
-    if (!end_at) return tl::unexpected(end_at.error());
+    GS_TRY(const auto end_at, find_end(file, end));
     const std::size_t count = load_as<std::uint16_t>(end.data() + 10);
     const std::uint64_t size = load_as<std::uint32_t>(end.data() + 12),
                         at = load_as<std::uint32_t>(end.data() + 16);
     if (count == 0xFFFF || at == 0xFFFFFFFF)
         return fail(ErrorKind::unsupported, file.path(), "is a zip64 archive",
                     "pack it without zip64");
-    if (count > kMostEntries || at > *end_at || size > *end_at - at)
-        return fail_at_byte(file.path(), *end_at,
+    if (count > kMostEntries || at > end_at || size > end_at - at)
+        return fail_at_byte(file.path(), end_at,
                             "the directory of the archive does not fit into it",
                             "the file is damaged");
     std::vector<std::byte> directory(size);
-    if (auto read = file.read_at(at, directory); !read) return tl::unexpected(read.error());
+    GS_TRY_VOID(file.read_at(at, directory));
     std::map<std::string, Entry> out;
     for (std::size_t entry = 0, p = 0; entry < count; ++entry) {
         const std::byte* from = directory.data() + p;
@@ -223,11 +216,9 @@ std::unique_ptr<FileSet> open_folder(const fs::path& folder) {
 }
 
 Result<std::unique_ptr<FileSet>> open_zip(const fs::path& path) {
-    auto file = InputFile::open(path);
-    if (!file) return tl::unexpected(file.error());
-    auto entries = read_directory(*file);
-    if (!entries) return tl::unexpected(entries.error());
-    return std::make_unique<Zip>(std::move(*file), std::move(*entries));
+    GS_TRY(auto file, InputFile::open(path));
+    GS_TRY(auto entries, read_directory(file));
+    return std::make_unique<Zip>(std::move(file), std::move(entries));
 }
 
 }  // namespace gs

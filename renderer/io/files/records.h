@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/parallel.h"
 #include "base/progress.h"
+#include "base/try.h"
 #include "renderer/io/files/input_file.h"
 
 namespace gs {
@@ -89,8 +90,7 @@ Result<void> write_records(AtomicFile& file, const fs::path& path, std::size_t r
         parallel_ranges(in_batch, piece, [&](std::size_t begin, std::size_t end) {
             encode(bytes.data() + begin * record_bytes, start + begin, end - begin);
         });
-        if (auto done = file.append(std::span(bytes).first(in_batch * record_bytes)); !done)
-            return done;
+        GS_TRY_VOID(file.append(std::span(bytes).first(in_batch * record_bytes)));
         if (!keep_going(progress, start + in_batch, count)) return writing_cancelled(path);
     }
     return {};

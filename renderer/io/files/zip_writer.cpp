@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include "base/bytes.h"
+#include "base/try.h"
 
 namespace gs {
 namespace {
@@ -61,8 +62,8 @@ Result<void> ZipWriter::add(const std::string& name, std::span<const std::byte> 
         .put(0u)
         .put(static_cast<std::uint32_t>(at_));
     central.put(name);
-    if (auto done = file_.append(local.bytes()); !done) return done;
-    if (auto done = file_.append(bytes); !done) return done;
+    GS_TRY_VOID(file_.append(local.bytes()));
+    GS_TRY_VOID(file_.append(bytes));
     at_ += local.bytes().size() + bytes.size();
     directory_.insert(directory_.end(), central.bytes().begin(), central.bytes().end());
     ++entries_;
@@ -75,7 +76,7 @@ Result<void> ZipWriter::finish() {
     end.put(static_cast<std::uint32_t>(directory_.size()))
         .put(static_cast<std::uint32_t>(at_))
         .put(std::uint16_t{0});
-    if (auto done = file_.append(directory_); !done) return done;
+    GS_TRY_VOID(file_.append(directory_));
     return file_.append(end.bytes());
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/try.h"
 #include "renderer/io/images/codecs.h"
 
 namespace gs {
@@ -58,23 +59,21 @@ bool is_jpeg(std::span<const std::byte> bytes) {
 
 Result<ImageSize> probe_jpeg(std::span<const std::byte> bytes, const std::string& path) {
     const Decoder decoder(tjInitDecompress());
-    const auto header = read_header(decoder.get(), bytes, path);
-    if (!header) return tl::unexpected(header.error());
-    return header->size;
+    GS_TRY(const auto header, read_header(decoder.get(), bytes, path));
+    return header.size;
 }
 
 Result<Image8> decode_jpeg(std::span<const std::byte> bytes, const std::string& path) {
     const Decoder decoder(tjInitDecompress());
-    const auto header = read_header(decoder.get(), bytes, path);
-    if (!header) return tl::unexpected(header.error());
-    const auto [width, height, channels] = header->size;
+    GS_TRY(const auto header, read_header(decoder.get(), bytes, path));
+    const auto [width, height, channels] = header.size;
     const std::uint64_t pixels =
         static_cast<std::uint64_t>(width) * static_cast<std::uint64_t>(height);
     // A block of 64 samples takes at least one bit, so a true JPEG holds at most 512 pixels a byte.
     if (pixels > kMaxImagePixels || pixels > 1024 * static_cast<std::uint64_t>(bytes.size()))
         return fail(ErrorKind::malformed, path,
                     fmt::format("claims {} x {} pixels in {} bytes", width, height, bytes.size()));
-    if (header->colour_space == TJCS_CMYK || header->colour_space == TJCS_YCCK)
+    if (header.colour_space == TJCS_CMYK || header.colour_space == TJCS_YCCK)
         return fail(ErrorKind::unsupported, path, "is a CMYK JPEG", "convert the photo to RGB");
     Image8 image{width, height, channels, {}};
     image.bytes.resize(static_cast<std::size_t>(pixels) * static_cast<std::size_t>(channels));

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/try.h"
 #include "renderer/io/files/input_file.h"
 #include "renderer/io/images/codecs.h"
 
@@ -27,23 +28,21 @@ Result<Image8> decode_image(std::span<const std::byte> bytes, const std::string&
 }
 
 Result<Image8> read_image(const fs::path& path) {
-    const auto bytes = read_file(path, 1ull << 31);
-    if (!bytes) return tl::unexpected(bytes.error());
-    return decode_image(*bytes, path.string());
+    GS_TRY(const auto bytes, read_file(path, 1ull << 31));
+    return decode_image(bytes, path.string());
 }
 
 Result<ImageSize> probe_image(const fs::path& path) {
-    const auto file = InputFile::open(path);
-    if (!file) return tl::unexpected(file.error());
-    if (file->size() == 0) return fail(ErrorKind::malformed, path.string(), "is empty");
+    GS_TRY(const auto file, InputFile::open(path));
+    if (file.size() == 0) return fail(ErrorKind::malformed, path.string(), "is empty");
     // Headers are near the front, but a JPEG may carry a large preview or colour profile first.
     Result<ImageSize> size = unknown_format(path.string());
     for (std::uint64_t window = 64 << 10;; window *= 16) {
-        const std::uint64_t wanted = std::min<std::uint64_t>(window, file->size());
+        const std::uint64_t wanted = std::min<std::uint64_t>(window, file.size());
         std::vector<std::byte> head(wanted);
-        if (auto read = file->read_at(0, head); !read) return tl::unexpected(read.error());
+        GS_TRY_VOID(file.read_at(0, head));
         size = probe_bytes(head, path.string());
-        if (size || wanted == file->size() || size.error().kind == ErrorKind::unsupported ||
+        if (size || wanted == file.size() || size.error().kind == ErrorKind::unsupported ||
             window >= (16 << 20))
             return size;
     }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/try.h"
 #include "renderer/io/images/image_io.h"
 
 namespace gs {
@@ -91,11 +92,10 @@ Result<void> write_npy(const fs::path& path, const ImageF& image) {
         const float* plane = image.plane(static_cast<int>(c));
         for (std::size_t i = 0; i < image.pixels(); ++i) values[i * channels + c] = plane[i];
     }
-    auto file = AtomicFile::create(path);
-    if (!file) return tl::unexpected(file.error());
-    if (auto done = file->append(preamble + header); !done) return done;
-    if (auto done = file->append(std::as_bytes(std::span(values))); !done) return done;
-    return file->commit();
+    GS_TRY(auto file, AtomicFile::create(path));
+    GS_TRY_VOID(file.append(preamble + header));
+    GS_TRY_VOID(file.append(std::as_bytes(std::span(values))));
+    return file.commit();
 }
 
 }  // namespace gs

@@ -1,5 +1,6 @@
 #include <bit>
 
+#include "base/try.h"
 #include "renderer/io/files/records.h"
 #include "renderer/io/splats/formats.h"
 #include "renderer/io/splats/ply.h"
@@ -53,8 +54,7 @@ Result<Parts> find_parts(const PlyHeader& header, const std::string& path) {
 // bounds[column][chunk]
 Result<std::vector<std::vector<float>>> read_chunks(const InputFile& file, const PlyHeader& header,
                                                     const Parts& parts) {
-    if (auto fits = check_ply_size(file, header, *parts.chunk); !fits)
-        return tl::unexpected(fits.error());
+    GS_TRY_VOID(check_ply_size(file, header, *parts.chunk));
     std::vector<std::vector<float>> bounds(kChunkColumns.size(),
                                            std::vector<float>(parts.chunk->count, 0.0f));
     const std::size_t used = kChunkColumns.size() - (parts.chunk_colors ? 0 : kColorColumns);
@@ -70,8 +70,7 @@ Result<std::vector<std::vector<float>>> read_chunks(const InputFile& file, const
     if (!parts.chunk_colors)
         for (std::size_t c = kChunkColumns.size() - 3; c < kChunkColumns.size(); ++c)
             std::fill(bounds[c].begin(), bounds[c].end(), 1.0f);
-    if (auto read = read_ply_columns(file, header, *parts.chunk, columns); !read)
-        return tl::unexpected(read.error());
+    GS_TRY_VOID(read_ply_columns(file, header, *parts.chunk, columns));
     return bounds;
 }
 
@@ -134,8 +133,7 @@ Result<void> read_sh(const InputFile& file, const PlyHeader& header, const Parts
     for (int i = 0; i < 3 * per_channel; ++i)
         columns.push_back({parts.sh->find(fmt::format("f_rest_{}", i)),
                            model.plane(kShRest + 3 * (i % per_channel) + i / per_channel)});
-    if (auto read = read_ply_columns(file, header, *parts.sh, columns, progress); !read)
-        return read;
+    GS_TRY_VOID(read_ply_columns(file, header, *parts.sh, columns, progress));
     parallel_ranges(model.count, 65536, [&](std::size_t begin, std::size_t end) {
         for (int p = kShRest; p < model.planes(); ++p)
             for (std::size_t i = begin; i < end; ++i) {
@@ -168,38 +166,30 @@ bool recognises_compressed_ply(FirstBytes first_bytes, const fs::path&) {
 }
 
 Result<SplatFile> read_compressed_ply(const fs::path& path, const SplatReadOptions& options) {
-    const auto file = InputFile::open(path);
-    if (!file) return tl::unexpected(file.error());
-    const auto header = read_ply_header(*file);
-    if (!header) return tl::unexpected(header.error());
-    const auto parts = find_parts(*header, path.string());
-    if (!parts) return tl::unexpected(parts.error());
-    for (const PlyElement* element : {parts->vertex, parts->sh})
-        if (element != nullptr)
-            if (auto fits = check_ply_size(*file, *header, *element); !fits)
-                return tl::unexpected(fits.error());
-    const auto bounds = read_chunks(*file, *header, *parts);
-    if (!bounds) return tl::unexpected(bounds.error());
-    const auto at = ply_element_offset(*file, *header, *parts->vertex);
-    if (!at) return tl::unexpected(at.error());
+    GS_TRY(const auto file, InputFile::open(path));
+    GS_TRY(const auto header, read_ply_header(file));
+    GS_TRY(const auto parts, find_parts(header, path.string()));
+    for (const PlyElement* element : {parts.vertex, parts.sh})
+        if (element != nullptr) GS_TRY_VOID(check_ply_size(file, header, *element));
+    GS_TRY(const auto bounds, read_chunks(file, header, parts));
+    GS_TRY(const auto at, ply_element_offset(file, header, *parts.vertex));
 
     SplatFile out{
-        GaussianModel::to_fill(parts->vertex->count, degree_of(parts->sh)), "compressed PLY", {}};
-    out.model.antialiased = header->says_antialiased();
-    if (parts->sh != nullptr && out.model.sh_degree == 0)
+        GaussianModel::to_fill(parts.vertex->count, degree_of(parts.sh)), "compressed PLY", {}};
+    out.model.antialiased = header.says_antialiased();
+    if (parts.sh != nullptr && out.model.sh_degree == 0)
         out.notes.push_back(
             fmt::format("the {} columns of sh are not those of degree 1 to 3 and are ignored",
-                        parts->sh->properties.size()));
-    const Decoder decode(*parts, *bounds, out.model);
-    const std::size_t stride = parts->vertex->row_bytes;
-    auto done = read_records(*file, *at, stride, out.model.count, options.progress,
+                        parts.sh->properties.size()));
+    const Decoder decode(parts, bounds, out.model);
+    const std::size_t stride = parts.vertex->row_bytes;
+    GS_TRY_VOID(read_records(file, at, stride, out.model.count, options.progress,
                              [&](const std::byte* rows, std::size_t first, std::size_t n) {
                                  for (std::size_t i = 0; i < n; ++i)
                                      decode(rows + i * stride, first + i);
-                             });
-    if (done && out.model.sh_degree > 0)
-        done = read_sh(*file, *header, *parts, out.model, options.progress);
-    if (!done) return tl::unexpected(done.error());
+                             }));
+    if (out.model.sh_degree > 0)
+        GS_TRY_VOID(read_sh(file, header, parts, out.model, options.progress));
     note_not_finite(out.model, out.notes);
     return out;
 }

@@ -1,3 +1,4 @@
+#include "base/try.h"
 #include "renderer/io/files/records.h"
 #include "renderer/io/splats/formats.h"
 #include "renderer/io/splats/ply_compressed.h"
@@ -94,7 +95,7 @@ void encode(const GaussianModel& model, std::size_t i, const float* bounds, std:
 Result<void> write_body(AtomicFile& file, const fs::path& path, const GaussianModel& model,
                         const SplatRows& rows, const Progress& progress, Tally& clamped) {
     const std::vector<float> bounds = chunk_bounds(model, rows);
-    if (auto done = file.append(std::as_bytes(std::span(bounds))); !done) return done;
+    GS_TRY_VOID(file.append(std::as_bytes(std::span(bounds))));
     auto done = write_records(
         file, path, 16, rows.size(), progress,
         [&](std::byte* out, std::size_t first, std::size_t n) {
@@ -127,13 +128,11 @@ Result<SplatNotes> write_compressed_ply(const fs::path& path, const GaussianMode
     SplatNotes notes;
     SplatRows rows = drawable_rows(model, notes);
     sort_along_curve(model, rows);
-    auto file = AtomicFile::create(path);
-    if (!file) return tl::unexpected(file.error());
+    GS_TRY(auto file, AtomicFile::create(path));
     Tally clamped, scales;
-    auto done = file->append(header_of(model, rows.size()));
-    if (done) done = write_body(*file, path, model, rows, options.progress, clamped);
-    if (done) done = file->commit();
-    if (!done) return tl::unexpected(done.error());
+    GS_TRY_VOID(file.append(header_of(model, rows.size())));
+    GS_TRY_VOID(write_body(file, path, model, rows, options.progress, clamped));
+    GS_TRY_VOID(file.commit());
     parallel_for(rows.size(), 16384, [&](std::size_t r) {
         for (int axis = 0; axis < 3; ++axis)
             if (std::abs(model.at(kLogScales + axis, rows[r])) > kScaleLimit) scales.add(1);

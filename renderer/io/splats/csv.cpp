@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "base/try.h"
 #include "renderer/io/files/records.h"
 #include "renderer/io/splats/formats.h"
 
@@ -36,12 +37,11 @@ bool recognises_splat_csv(FirstBytes first_bytes, const fs::path&) {
 
 Result<SplatNotes> write_splat_csv(const fs::path& path, const GaussianModel& model,
                                    const SplatWriteOptions& options) {
-    auto file = AtomicFile::create(path);
-    if (!file) return tl::unexpected(file.error());
+    GS_TRY(auto file, AtomicFile::create(path));
     const std::vector<Column> columns = columns_of(model);
     std::string header;
     for (const Column& column : columns) header += (header.empty() ? "" : ",") + column.name;
-    if (auto done = file->append(header + "\n"); !done) return tl::unexpected(done.error());
+    GS_TRY_VOID(file.append(header + "\n"));
     constexpr std::size_t kRows = 2048, kPieces = 16;
     std::vector<std::string> pieces(kPieces);
     for (std::size_t start = 0; start < model.count; start += kRows * kPieces) {
@@ -55,12 +55,11 @@ Result<SplatNotes> write_splat_csv(const fs::path& path, const GaussianModel& mo
                                    model.at(columns[c].plane, i),
                                    c + 1 == columns.size() ? '\n' : ',');
         });
-        for (std::size_t p = 0; p * kRows < batch; ++p)
-            if (auto done = file->append(pieces[p]); !done) return tl::unexpected(done.error());
+        for (std::size_t p = 0; p * kRows < batch; ++p) GS_TRY_VOID(file.append(pieces[p]));
         if (!keep_going(options.progress, start + batch, model.count))
             return writing_cancelled(path);
     }
-    if (auto done = file->commit(); !done) return tl::unexpected(done.error());
+    GS_TRY_VOID(file.commit());
     SplatNotes notes;
     if (model.antialiased)
         notes.emplace_back("a CSV does not say that the Gaussians were trained antialiased");

@@ -3,6 +3,7 @@
 // draw a file while it arrives, so the converter puts what is large and opaque first.
 #include <cmath>
 
+#include "base/try.h"
 #include "renderer/io/files/records.h"
 #include "renderer/io/splats/formats.h"
 #include "renderer/io/splats/rows.h"
@@ -70,21 +71,19 @@ bool recognises_dot_splat(FirstBytes first_bytes, const fs::path& path) {
 }
 
 Result<SplatFile> read_dot_splat(const fs::path& path, const SplatReadOptions& options) {
-    const auto file = InputFile::open(path);
-    if (!file) return tl::unexpected(file.error());
-    if (file->size() % kRecord != 0)
+    GS_TRY(const auto file, InputFile::open(path));
+    if (file.size() % kRecord != 0)
         return fail_at_byte(
-            path.string(), file->size() / kRecord * kRecord,
+            path.string(), file.size() / kRecord * kRecord,
             fmt::format("the file ends inside a record ({} bytes are no multiple of {})",
-                        file->size(), kRecord),
+                        file.size(), kRecord),
             "the file is cut, or it is not a .splat file");
-    SplatFile out{GaussianModel::to_fill(file->size() / kRecord, 0), ".splat", {}};
-    const auto done = read_records(*file, 0, kRecord, out.model.count, options.progress,
-                                   [&](const std::byte* bytes, std::size_t first, std::size_t n) {
-                                       for (std::size_t i = 0; i < n; ++i)
-                                           decode(bytes + i * kRecord, first + i, out.model);
-                                   });
-    if (!done) return tl::unexpected(done.error());
+    SplatFile out{GaussianModel::to_fill(file.size() / kRecord, 0), ".splat", {}};
+    GS_TRY_VOID(read_records(file, 0, kRecord, out.model.count, options.progress,
+                             [&](const std::byte* bytes, std::size_t first, std::size_t n) {
+                                 for (std::size_t i = 0; i < n; ++i)
+                                     decode(bytes + i * kRecord, first + i, out.model);
+                             }));
     note_not_finite(out.model, out.notes);
     return out;
 }
@@ -94,19 +93,17 @@ Result<SplatNotes> write_dot_splat(const fs::path& path, const GaussianModel& mo
     SplatNotes notes;
     SplatRows rows = drawable_rows(model, notes);
     sort_by_importance(model, rows);
-    auto file = AtomicFile::create(path);
-    if (!file) return tl::unexpected(file.error());
+    GS_TRY(auto file, AtomicFile::create(path));
     Tally clamped;
-    auto done = write_records(*file, path, kRecord, rows.size(), options.progress,
+    GS_TRY_VOID(write_records(file, path, kRecord, rows.size(), options.progress,
                               [&](std::byte* out, std::size_t first, std::size_t n) {
                                   std::size_t found = 0;
                                   for (std::size_t i = 0; i < n; ++i)
                                       found +=
                                           encode(model, rows[first + i], out + i * kRecord) ? 1 : 0;
                                   clamped.add(found);
-                              });
-    if (done) done = file->commit();
-    if (!done) return tl::unexpected(done.error());
+                              }));
+    GS_TRY_VOID(file.commit());
     if (model.sh_degree > 0)
         notes.push_back(fmt::format(
             "spherical harmonics of degree {} are left out: .splat holds one colour each",

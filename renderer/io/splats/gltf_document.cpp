@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/json_text.h"
+#include "base/try.h"
 #include "renderer/io/files/file_set.h"
 #include "renderer/io/files/records.h"
 #include "renderer/io/splats/values.h"
@@ -107,7 +108,7 @@ Result<void> GltfDocument::read_binary_chunks(InputFile file) {
     if (file.size() < sizeof head)
         return fail_at_byte(path_, file.size(), "the file ends inside the header",
                             "the file is cut");
-    if (auto read = file.read_at(0, head); !read) return read;
+    GS_TRY_VOID(file.read_at(0, head));
     if (load_as<std::uint32_t>(head + 4) != 2)
         return fail(ErrorKind::unsupported, path_,
                     fmt::format("is glTF {}; 2 is read", load_as<std::uint32_t>(head + 4)));
@@ -116,7 +117,7 @@ Result<void> GltfDocument::read_binary_chunks(InputFile file) {
         return fail_at_byte(path_, 12, "the JSON chunk does not fit into the file",
                             "the file is cut or damaged");
     std::vector<std::byte> text(json_size);
-    if (auto read = file.read_at(sizeof head, text); !read) return read;
+    GS_TRY_VOID(file.read_at(sizeof head, text));
     auto json = parse_json_object(text, path_);
     if (!json) {
         if (json.error().byte) *json.error().byte += sizeof head;
@@ -125,7 +126,7 @@ Result<void> GltfDocument::read_binary_chunks(InputFile file) {
     json_ = std::move(*json);
     const std::uint64_t at = sizeof head + json_size;
     if (at + 8 > file.size()) return {};
-    if (auto read = file.read_at(at, std::span(head).first(8)); !read) return read;
+    GS_TRY_VOID(file.read_at(at, std::span(head).first(8)));
     const std::uint64_t size = load_as<std::uint32_t>(head);
     if (load_as<std::uint32_t>(head + 4) != kBinaryChunk) return {};
     if (size > file.size() - at - 8)
@@ -160,10 +161,9 @@ Result<GltfDocument::Buffer> GltfDocument::open_buffer(const std::string& uri) c
         return fail(ErrorKind::malformed, path_,
                     fmt::format("names a buffer \"{}\", {}", name, problem),
                     "the file is damaged, or made to do harm");
-    auto file = InputFile::open(fs::path(path_).parent_path() / name);
-    if (!file) return tl::unexpected(file.error());
-    out.size = file->size();
-    out.file.emplace(std::move(*file));
+    GS_TRY(auto file, InputFile::open(fs::path(path_).parent_path() / name));
+    out.size = file.size();
+    out.file.emplace(std::move(file));
     return out;
 }
 
@@ -181,9 +181,8 @@ Result<void> GltfDocument::open_buffers() {
         if (!uri.is_string())
             return fail(ErrorKind::malformed, path_, fmt::format("buffer {} names no data", i),
                         "the file is damaged");
-        auto buffer = open_buffer(uri.get_ref<const std::string&>());
-        if (!buffer) return tl::unexpected(buffer.error());
-        buffers_.push_back(std::move(*buffer));
+        GS_TRY(auto buffer, open_buffer(uri.get_ref<const std::string&>()));
+        buffers_.push_back(std::move(buffer));
     }
     return {};
 }
@@ -191,25 +190,18 @@ Result<void> GltfDocument::open_buffers() {
 Result<GltfDocument> GltfDocument::open(const fs::path& path) {
     GltfDocument out;
     out.path_ = path.string();
-    auto file = InputFile::open(path);
-    if (!file) return tl::unexpected(file.error());
-    out.file_bytes_ = file->size();
+    GS_TRY(auto file, InputFile::open(path));
+    out.file_bytes_ = file.size();
     std::byte magic[4] = {};
-    if (auto read =
-            file->read_at(0, std::span(magic).first(std::min<std::uint64_t>(4, file->size())));
-        !read)
-        return tl::unexpected(read.error());
+    GS_TRY_VOID(file.read_at(0, std::span(magic).first(std::min<std::uint64_t>(4, file.size()))));
     if (load_as<std::uint32_t>(magic) == kMagic) {
-        if (auto read = out.read_binary_chunks(std::move(*file)); !read)
-            return tl::unexpected(read.error());
+        GS_TRY_VOID(out.read_binary_chunks(std::move(file)));
     } else {
-        const auto text = read_file(path, 1ull << 32);
-        if (!text) return tl::unexpected(text.error());
-        auto json = parse_json_object(*text, out.path_);
-        if (!json) return tl::unexpected(json.error());
-        out.json_ = std::move(*json);
+        GS_TRY(const auto text, read_file(path, 1ull << 32));
+        GS_TRY(auto json, parse_json_object(text, out.path_));
+        out.json_ = std::move(json);
     }
-    if (auto opened = out.open_buffers(); !opened) return tl::unexpected(opened.error());
+    GS_TRY_VOID(out.open_buffers());
     return out;
 }
 
@@ -296,13 +288,10 @@ Result<void> GltfDocument::read(const Accessor& accessor, std::span<float* const
     }
     // The last row may end before its stride does.
     const std::uint64_t at = buffer.offset + accessor.offset;
-    if (auto done =
-            read_records(*buffer.file, at, accessor.stride, accessor.count - 1, progress, decode);
-        !done)
-        return done;
+    GS_TRY_VOID(
+        read_records(*buffer.file, at, accessor.stride, accessor.count - 1, progress, decode));
     std::vector<std::byte> last(size * static_cast<std::size_t>(accessor.components));
-    if (auto read = buffer.file->read_at(at + (accessor.count - 1) * accessor.stride, last); !read)
-        return read;
+    GS_TRY_VOID(buffer.file->read_at(at + (accessor.count - 1) * accessor.stride, last));
     decode(last.data(), accessor.count - 1, 1);
     return {};
 }

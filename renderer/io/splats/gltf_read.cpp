@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/json_text.h"
+#include "base/try.h"
 #include "renderer/io/files/records.h"
 #include "renderer/io/splats/formats.h"
 #include "renderer/io/splats/gltf_document.h"
@@ -70,8 +71,7 @@ class Walk {
         if (roots.is_array()) {
             for (auto root = roots.rbegin(); root != roots.rend(); ++root)
                 open_.push_back({&*root, turn});
-            while (!open_.empty())
-                if (auto done = visit(); !done) return tl::unexpected(done.error());
+            while (!open_.empty()) GS_TRY_VOID(visit());
         } else {
             // A library without a scene: every mesh once.
             const Json& meshes = member(json, "meshes");
@@ -135,13 +135,12 @@ Result<std::optional<GltfDocument::Accessor>> attribute(const GltfDocument& docu
         if (!number)
             return fail(ErrorKind::malformed, document.path(),
                         fmt::format("attribute {} is no accessor", key), "");
-        auto accessor = document.accessor(*number);
-        if (!accessor) return tl::unexpected(accessor.error());
-        if (accessor->components < least || accessor->components > most)
+        GS_TRY(auto accessor, document.accessor(*number));
+        if (accessor.components < least || accessor.components > most)
             return fail(ErrorKind::malformed, document.path(),
-                        fmt::format("attribute {} has {} numbers a row", key, accessor->components),
+                        fmt::format("attribute {} has {} numbers a row", key, accessor.components),
                         "the file is damaged");
-        return std::optional(*accessor);
+        return std::optional(accessor);
     }
     return std::optional<GltfDocument::Accessor>();
 }
@@ -174,27 +173,23 @@ class Reader {
         std::size_t count = 0;
         int degree = 0;
         for (Placement& placement : placements_) {
-            const auto position = attribute(document_, *placement.primitive, "POSITION", 3, 3);
-            if (!position) return tl::unexpected(position.error());
-            if (!*position) return missing("POSITION");
+            GS_TRY(const auto position,
+                   attribute(document_, *placement.primitive, "POSITION", 3, 3));
+            if (!position) return missing("POSITION");
             placement.first = count;
-            placement.count = (*position)->count;
-            if (!(*position)->has_data && placement.count > 0)
+            placement.count = position->count;
+            if (!position->has_data && placement.count > 0)
                 return fail(ErrorKind::unsupported, document_.path(),
                             "holds its Gaussians in a compressed form",
                             "export it without a compression extension");
             placement.degree = degree_of(*placement.primitive);
             count += placement.count;
             degree = std::max(degree, placement.degree);
-            if (auto possible =
-                    check_plausible_count(count, document_.bytes(), document_.path(), 0);
-                !possible)
-                return tl::unexpected(possible.error());
+            GS_TRY_VOID(check_plausible_count(count, document_.bytes(), document_.path(), 0));
         }
         out_.model = GaussianModel::to_fill(count, degree);
         out_.format = "glTF (KHR_gaussian_splatting)";
-        for (const Placement& placement : placements_)
-            if (auto done = read(placement); !done) return tl::unexpected(done.error());
+        for (const Placement& placement : placements_) GS_TRY_VOID(read(placement));
         finish_sizes();
         for (const Placement& p : placements_)
             transform_rows(out_.model, p.first, p.count, p.place);
@@ -213,37 +208,33 @@ class Reader {
     // such attribute.
     Result<bool> read_planes(const Placement& placement, const std::string& name,
                              std::initializer_list<int> planes, int most) {
-        const auto found =
-            attribute(document_, *placement.primitive, name, static_cast<int>(planes.size()), most);
-        if (!found) return tl::unexpected(found.error());
-        if (!*found) return false;
-        if ((*found)->count != placement.count)
-            return fail(ErrorKind::malformed, document_.path(),
-                        fmt::format("has {} positions but {} of {}", placement.count,
-                                    (*found)->count, name),
-                        "the file is damaged");
+        GS_TRY(const auto found, attribute(document_, *placement.primitive, name,
+                                           static_cast<int>(planes.size()), most));
+        if (!found) return false;
+        if (found->count != placement.count)
+            return fail(
+                ErrorKind::malformed, document_.path(),
+                fmt::format("has {} positions but {} of {}", placement.count, found->count, name),
+                "the file is damaged");
         std::vector<float*> targets;
         for (const int plane : planes) targets.push_back(out_.model.plane(plane) + placement.first);
-        if (auto done = document_.read(**found, targets, progress_); !done)
-            return tl::unexpected(done.error());
-        if (name == "SCALE" && (*found)->is_signed_integer()) logarithms_ = true;
+        GS_TRY_VOID(document_.read(*found, targets, progress_));
+        if (name == "SCALE" && found->is_signed_integer()) logarithms_ = true;
         return true;
     }
     Result<void> need(const Placement& placement, const std::string& name,
                       std::initializer_list<int> planes) {
-        const auto done = read_planes(placement, name, planes, static_cast<int>(planes.size()));
-        if (!done) return tl::unexpected(done.error());
-        if (!*done) return missing(name);
+        GS_TRY(const auto done,
+               read_planes(placement, name, planes, static_cast<int>(planes.size())));
+        if (!done) return missing(name);
         return {};
     }
     Result<void> read(const Placement& p) {
-        if (auto done = need(p, "POSITION", {kMeans, kMeans + 1, kMeans + 2}); !done) return done;
-        if (auto done = need(p, "SCALE", {kLogScales, kLogScales + 1, kLogScales + 2}); !done)
-            return done;
-        if (auto done = need(p, "ROTATION", {kQuats + 1, kQuats + 2, kQuats + 3, kQuats}); !done)
-            return done;
-        if (auto done = read_opacity(p); !done) return done;
-        if (auto done = read_color(p); !done) return done;
+        GS_TRY_VOID(need(p, "POSITION", {kMeans, kMeans + 1, kMeans + 2}));
+        GS_TRY_VOID(need(p, "SCALE", {kLogScales, kLogScales + 1, kLogScales + 2}));
+        GS_TRY_VOID(need(p, "ROTATION", {kQuats + 1, kQuats + 2, kQuats + 3, kQuats}));
+        GS_TRY_VOID(read_opacity(p));
+        GS_TRY_VOID(read_color(p));
         for (int degree = 1, k = 0; degree <= out_.model.sh_degree; ++degree)
             for (int n = 0; n < 2 * degree + 1; ++n, ++k) {
                 const int plane = kShRest + 3 * k;
@@ -258,13 +249,11 @@ class Reader {
         return {};
     }
     Result<void> read_opacity(const Placement& p) {
-        auto done = read_planes(p, "OPACITY", {kOpacityLogits}, 1);
-        if (!done) return tl::unexpected(done.error());
-        if (!*done) {
+        GS_TRY(bool there, read_planes(p, "OPACITY", {kOpacityLogits}, 1));
+        if (!there) {
             // Drafts had it as the alpha of the colour.
-            done = read_planes(p, "COLOR_0", {kSh0, kSh0 + 1, kSh0 + 2, kOpacityLogits}, 4);
-            if (!done) return tl::unexpected(done.error());
-            if (!*done) return missing("OPACITY");
+            GS_TRY(there, read_planes(p, "COLOR_0", {kSh0, kSh0 + 1, kSh0 + 2, kOpacityLogits}, 4));
+            if (!there) return missing("OPACITY");
         }
         parallel_for(p.count, 16384, [&](std::size_t i) {
             float& value = out_.model.at(kOpacityLogits, p.first + i);
@@ -273,12 +262,10 @@ class Reader {
         return {};
     }
     Result<void> read_color(const Placement& p) {
-        auto done = read_planes(p, sh_name(0, 0), {kSh0, kSh0 + 1, kSh0 + 2}, 3);
-        if (!done) return tl::unexpected(done.error());
-        if (*done) return {};
-        done = read_planes(p, "COLOR_0", {kSh0, kSh0 + 1, kSh0 + 2}, 4);
-        if (!done) return tl::unexpected(done.error());
-        if (!*done) return missing(sh_name(0, 0));
+        GS_TRY(bool there, read_planes(p, sh_name(0, 0), {kSh0, kSh0 + 1, kSh0 + 2}, 3));
+        if (there) return {};
+        GS_TRY(there, read_planes(p, "COLOR_0", {kSh0, kSh0 + 1, kSh0 + 2}, 4));
+        if (!there) return missing(sh_name(0, 0));
         for (int c = 0; c < 3; ++c)
             for (std::size_t i = p.first; i < p.first + p.count; ++i)
                 out_.model.at(kSh0 + c, i) = sh0_of_color(out_.model.at(kSh0 + c, i));
@@ -350,14 +337,12 @@ bool recognises_splat_gltf(FirstBytes first_bytes, const fs::path& path) {
 }
 
 Result<SplatFile> read_splat_gltf(const fs::path& path, const SplatReadOptions& options) {
-    const auto document = GltfDocument::open(path);
-    if (!document) return tl::unexpected(document.error());
-    auto placements = Walk(*document).run();
-    if (!placements) return tl::unexpected(placements.error());
-    if (placements->empty())
+    GS_TRY(const auto document, GltfDocument::open(path));
+    GS_TRY(auto placements, Walk(document).run());
+    if (placements.empty())
         return fail(ErrorKind::unsupported, path.string(), "has no Gaussian splats in its scene",
                     "it is a glTF of meshes");
-    return Reader(*document, *placements, options.progress).run();
+    return Reader(document, placements, options.progress).run();
 }
 
 }  // namespace gs

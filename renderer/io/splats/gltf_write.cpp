@@ -1,6 +1,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/try.h"
 #include "renderer/io/files/records.h"
 #include "renderer/io/splats/formats.h"
 #include "renderer/io/splats/rows.h"
@@ -184,26 +185,22 @@ Result<SplatNotes> write_splat_gltf(const fs::path& path, const GaussianModel& m
         return fail(ErrorKind::unsupported, path.string(),
                     "would be larger than the 4 GiB a .glb can be",
                     "write a .gltf, whose buffer is a file of its own");
-    auto file = AtomicFile::create(path);
-    if (!file) return tl::unexpected(file.error());
-    Result<void> done;
+    GS_TRY(auto file, AtomicFile::create(path));
     if (binary) {
         const std::uint32_t head[5] = {kMagic, 2, static_cast<std::uint32_t>(whole),
                                        static_cast<std::uint32_t>(json.size()), kJsonChunk};
         const std::uint32_t chunk[2] = {static_cast<std::uint32_t>(bytes), kBinaryChunk};
-        done = file->append(std::as_bytes(std::span(head)));
-        if (done) done = file->append(json);
-        if (done) done = file->append(std::as_bytes(std::span(chunk)));
-        if (done) done = write_buffer(*file, path, model, rows, attributes, options.progress);
+        GS_TRY_VOID(file.append(std::as_bytes(std::span(head))));
+        GS_TRY_VOID(file.append(json));
+        GS_TRY_VOID(file.append(std::as_bytes(std::span(chunk))));
+        GS_TRY_VOID(write_buffer(file, path, model, rows, attributes, options.progress));
     } else {
-        auto buffer = AtomicFile::create(buffer_path);
-        if (!buffer) return tl::unexpected(buffer.error());
-        done = write_buffer(*buffer, path, model, rows, attributes, options.progress);
-        if (done) done = buffer->commit();
-        if (done) done = file->append(json);
+        GS_TRY(auto buffer, AtomicFile::create(buffer_path));
+        GS_TRY_VOID(write_buffer(buffer, path, model, rows, attributes, options.progress));
+        GS_TRY_VOID(buffer.commit());
+        GS_TRY_VOID(file.append(json));
     }
-    if (done) done = file->commit();
-    if (!done) return tl::unexpected(done.error());
+    GS_TRY_VOID(file.commit());
     if (model.antialiased)
         notes.emplace_back("glTF does not say that the Gaussians were trained antialiased");
     return notes;

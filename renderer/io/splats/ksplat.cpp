@@ -4,6 +4,7 @@
 // spherical harmonics are bytes). Read only.
 #include <cstring>
 
+#include "base/try.h"
 #include "renderer/io/files/records.h"
 #include "renderer/io/splats/formats.h"
 #include "renderer/io/splats/rows.h"
@@ -52,7 +53,7 @@ Result<Header> read_header(const InputFile& file) {
     if (file.size() < kHeader)
         return fail_at_byte(file.path(), file.size(), "the file ends inside the header",
                             "the file is cut");
-    if (auto read = file.read_at(0, bytes); !read) return tl::unexpected(read.error());
+    GS_TRY_VOID(file.read_at(0, bytes));
     if (bytes[0] != std::byte{0} || bytes[1] == std::byte{0})
         return fail(ErrorKind::unsupported, file.path(),
                     fmt::format("is ksplat version {}.{}; 0.1 and later are read",
@@ -80,7 +81,7 @@ Result<Header> read_header(const InputFile& file) {
 
 Result<Section> read_section_header(const InputFile& file, std::uint64_t at) {
     std::byte bytes[44];
-    if (auto read = file.read_at(at, bytes); !read) return tl::unexpected(read.error());
+    GS_TRY_VOID(file.read_at(at, bytes));
     const auto number = [&](std::size_t offset) { return load_as<std::uint32_t>(bytes + offset); };
     Section out;
     out.count = number(0);
@@ -111,10 +112,7 @@ Result<void> read_tables(const InputFile& file, int level, Section& section) {
     if (section.count > 0 && (section.buckets == 0 || section.bucket_bytes < 12))
         return malformed("a section has no buckets");
     section.bucket_ends.resize(section.partial_buckets);
-    if (auto read =
-            file.read_at(section.at, std::as_writable_bytes(std::span(section.bucket_ends)));
-        !read)
-        return read;
+    GS_TRY_VOID(file.read_at(section.at, std::as_writable_bytes(std::span(section.bucket_ends))));
     std::uint64_t end = std::uint64_t{section.full_buckets} * section.bucket_size;
     for (std::uint32_t& size : section.bucket_ends) {
         end += size;
@@ -123,9 +121,7 @@ Result<void> read_tables(const InputFile& file, int level, Section& section) {
     if (end < section.count) return malformed("the buckets hold fewer Gaussians than the section");
     section.centers.resize(3 * std::size_t{section.buckets});
     std::vector<std::byte> raw(std::size_t{section.bucket_bytes} * section.buckets);
-    if (auto read = file.read_at(section.at + 4 * std::uint64_t{section.partial_buckets}, raw);
-        !read)
-        return read;
+    GS_TRY_VOID(file.read_at(section.at + 4 * std::uint64_t{section.partial_buckets}, raw));
     for (std::size_t b = 0; b < section.buckets; ++b)
         std::memcpy(section.centers.data() + 3 * b, raw.data() + b * section.bucket_bytes, 12);
     return {};
@@ -197,23 +193,20 @@ Result<std::vector<Section>> read_sections(const InputFile& file, const Header& 
     std::uint64_t at = kHeader + std::uint64_t{kSectionHeader} * header.sections, count = 0;
     for (std::uint32_t s = 0; s < header.sections; ++s) {
         const std::uint64_t header_at = kHeader + std::uint64_t{kSectionHeader} * s;
-        auto section = read_section_header(file, header_at);
-        if (!section) return tl::unexpected(section.error());
-        section->at = at;
-        const std::uint64_t record = kLayouts[header.level].record(*section);
+        GS_TRY(auto section, read_section_header(file, header_at));
+        section.at = at;
+        const std::uint64_t record = kLayouts[header.level].record(section);
         // Room for more than there are need not be in the file after the last record.
-        if (at > file.size() ||
-            section->tables_bytes() + record * section->count > file.size() - at)
+        if (at > file.size() || section.tables_bytes() + record * section.count > file.size() - at)
             return fail_at_byte(
                 file.path(), header_at,
                 fmt::format("section {} claims {} Gaussians, more than the file holds", s,
-                            section->count),
+                            section.count),
                 "the file is cut or damaged; copy it again");
-        at += section->tables_bytes() + record * section->room;
-        count += section->count;
-        if (auto read = read_tables(file, header.level, *section); !read)
-            return tl::unexpected(read.error());
-        out.push_back(std::move(*section));
+        at += section.tables_bytes() + record * section.room;
+        count += section.count;
+        GS_TRY_VOID(read_tables(file, header.level, section));
+        out.push_back(std::move(section));
     }
     if (count != header.count)
         return fail_at_byte(
@@ -238,29 +231,25 @@ bool recognises_ksplat(FirstBytes first_bytes, const fs::path& path) {
 }
 
 Result<SplatFile> read_ksplat(const fs::path& path, const SplatReadOptions& options) {
-    const auto file = InputFile::open(path);
-    if (!file) return tl::unexpected(file.error());
-    const auto header = read_header(*file);
-    if (!header) return tl::unexpected(header.error());
-    const auto sections = read_sections(*file, *header);
-    if (!sections) return tl::unexpected(sections.error());
+    GS_TRY(const auto file, InputFile::open(path));
+    GS_TRY(const auto header, read_header(file));
+    GS_TRY(const auto sections, read_sections(file, header));
     int degree = 0;
-    for (const Section& section : *sections)
+    for (const Section& section : sections)
         if (section.count > 0) degree = std::max(degree, section.degree);
-    SplatFile out{GaussianModel::to_fill(header->count, degree),
-                  fmt::format("ksplat level {}", header->level),
+    SplatFile out{GaussianModel::to_fill(header.count, degree),
+                  fmt::format("ksplat level {}", header.level),
                   {}};
     std::size_t before = 0;
-    for (const Section& section : *sections) {
-        const std::size_t record = kLayouts[header->level].record(section);
-        const Decoder decode{*header, section, out.model};
-        const auto done = read_records(
-            *file, section.at + section.tables_bytes(), record, section.count, options.progress,
-            [&](const std::byte* bytes, std::size_t first, std::size_t n) {
-                for (std::size_t i = 0; i < n; ++i)
-                    decode(bytes + i * record, first + i, before + first + i);
-            });
-        if (!done) return tl::unexpected(done.error());
+    for (const Section& section : sections) {
+        const std::size_t record = kLayouts[header.level].record(section);
+        const Decoder decode{header, section, out.model};
+        GS_TRY_VOID(read_records(file, section.at + section.tables_bytes(), record, section.count,
+                                 options.progress,
+                                 [&](const std::byte* bytes, std::size_t first, std::size_t n) {
+                                     for (std::size_t i = 0; i < n; ++i)
+                                         decode(bytes + i * record, first + i, before + first + i);
+                                 }));
         before += section.count;
     }
     note_not_finite(out.model, out.notes);

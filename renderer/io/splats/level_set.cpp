@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/json_text.h"
+#include "base/try.h"
 #include "renderer/io/files/file_set.h"
 #include "renderer/io/files/input_file.h"
 #include "renderer/io/splats/formats.h"
@@ -83,7 +84,7 @@ Result<void> walk(const Json& root, const std::string& name, LevelSet& out) {
                 open.emplace_back(&*it, bound);
         const Json& lods = member(*node, "lods");
         if (!lods.is_object()) continue;
-        if (auto added = add_leaf(lods, bound, name, out); !added) return added;
+        GS_TRY_VOID(add_leaf(lods, bound, name, out));
     }
     return {};
 }
@@ -104,7 +105,7 @@ Result<void> add_file_names(const Json& json, const std::string& name, LevelSet&
         if (!file.is_string())
             return malformed(name, "\"filenames\" holds something that is no name");
         out.files.push_back(file.get<std::string>());
-        if (auto fine = check(out.files.back()); !fine) return fine;
+        GS_TRY_VOID(check(out.files.back()));
     }
     const Json& environment = member(json, "environment");
     if (!environment.is_string()) return {};
@@ -123,9 +124,7 @@ Result<void> check_counts(const LevelSet& set) {
         if (const fs::path folder = root / fs::path(file).parent_path(); seen.insert(folder).second)
             all += open_folder(folder)->size();
     for (std::size_t level = 0; level < set.levels; ++level)
-        if (auto possible = check_plausible_count(set.gaussians(level), all, set.path.string(), 0);
-            !possible)
-            return possible;
+        GS_TRY_VOID(check_plausible_count(set.gaussians(level), all, set.path.string(), 0));
     return {};
 }
 
@@ -158,20 +157,17 @@ std::optional<fs::path> level_set_at(const fs::path& path) {
 Result<LevelSet> read_level_set(const fs::path& lod_meta) {
     const auto folder = open_folder(folder_of(lod_meta));
     const std::string meta_name = lod_meta.filename().string();
-    const auto bytes = folder->read(meta_name, kLargestMeta);
-    if (!bytes) return tl::unexpected(bytes.error());
+    GS_TRY(const auto bytes, folder->read(meta_name, kLargestMeta));
     const std::string name = folder->describe(meta_name);
-    const auto json = parse_json_object(*bytes, name);
-    if (!json) return tl::unexpected(json.error());
+    GS_TRY(const auto json, parse_json_object(bytes, name));
     LevelSet out;
     out.path = lod_meta;
-    if (auto named = add_file_names(*json, name, out); !named) return tl::unexpected(named.error());
-    const auto levels = whole_number(member(*json, "lodLevels"), kMostLevels);
+    GS_TRY_VOID(add_file_names(json, name, out));
+    const auto levels = whole_number(member(json, "lodLevels"), kMostLevels);
     if (!levels || *levels == 0) return malformed(name, "\"lodLevels\" is not a number of levels");
     out.levels = *levels;
-    if (auto done = walk(member(*json, "tree"), name, out); !done)
-        return tl::unexpected(done.error());
-    if (auto possible = check_counts(out); !possible) return tl::unexpected(possible.error());
+    GS_TRY_VOID(walk(member(json, "tree"), name, out));
+    GS_TRY_VOID(check_counts(out));
     return out;
 }
 

@@ -1,4 +1,5 @@
 // One level of a streamed set (level_set.h) as a model. Read only.
+#include "base/try.h"
 #include "renderer/io/files/records.h"
 #include "renderer/io/splats/formats.h"
 #include "renderer/io/splats/level_set.h"
@@ -30,11 +31,10 @@ class LevelReader {
         const std::span<const Place> places(places_);
         for (std::size_t begin = 0, end = 0; begin < places.size(); begin = end) {
             while (end < places.size() && places[end].piece.file == places[begin].piece.file) ++end;
-            if (auto done = read_file(places.subspan(begin, end - begin)); !done)
-                return tl::unexpected(done.error());
+            GS_TRY_VOID(read_file(places.subspan(begin, end - begin)));
             done_ = end;
         }
-        if (auto done = add_environment(); !done) return tl::unexpected(done.error());
+        GS_TRY_VOID(add_environment());
         return std::move(out_);
     }
 
@@ -56,25 +56,23 @@ class LevelReader {
     }
 
     Result<void> read_file(std::span<const Place> places) {
-        auto part = read_part(set_.files[places.front().piece.file], places.size());
-        if (!part) return tl::unexpected(part.error());
-        make_room(part->model, count_);
+        GS_TRY(auto part, read_part(set_.files[places.front().piece.file], places.size()));
+        make_room(part.model, count_);
         for (const Place& place : places) {
-            if (auto fine = check_piece(set_, place.piece, part->model); !fine) return fine;
-            copy_rows(part->model, place.piece.offset, place.piece.count, out_.model, place.at);
+            GS_TRY_VOID(check_piece(set_, place.piece, part.model));
+            copy_rows(part.model, place.piece.offset, place.piece.count, out_.model, place.at);
         }
         return {};
     }
 
     Result<void> add_environment() {
         if (set_.environment.empty()) return {};
-        auto part = read_part(set_.environment, 0);
-        if (!part) return tl::unexpected(part.error());
+        GS_TRY(auto part, read_part(set_.environment, 0));
         const std::size_t before = out_.model.count;
-        make_room(part->model, before + part->model.count);
-        copy_rows(part->model, 0, part->model.count, out_.model, before);
+        make_room(part.model, before + part.model.count);
+        copy_rows(part.model, 0, part.model.count, out_.model, before);
         out_.notes.push_back(
-            fmt::format("{} Gaussians are the environment of every level", part->model.count));
+            fmt::format("{} Gaussians are the environment of every level", part.model.count));
         return {};
     }
 
@@ -106,12 +104,11 @@ bool recognises_splat_lods(FirstBytes first_bytes, const fs::path&) {
 }
 
 Result<SplatFile> read_splat_lods(const fs::path& path, const SplatReadOptions& options) {
-    const auto set = read_level_set(path);
-    if (!set) return tl::unexpected(set.error());
-    if (options.lod < 0 || static_cast<std::size_t>(options.lod) >= set->levels)
+    GS_TRY(const auto set, read_level_set(path));
+    if (options.lod < 0 || static_cast<std::size_t>(options.lod) >= set.levels)
         return fail(ErrorKind::usage, path.string(), fmt::format("has no level {}", options.lod),
-                    fmt::format("0 is the finest, {} the coarsest", set->levels - 1));
-    return LevelReader(*set, static_cast<std::size_t>(options.lod), options.progress).read();
+                    fmt::format("0 is the finest, {} the coarsest", set.levels - 1));
+    return LevelReader(set, static_cast<std::size_t>(options.lod), options.progress).read();
 }
 
 }  // namespace gs

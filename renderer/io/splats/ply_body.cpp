@@ -2,6 +2,7 @@
 #include <bit>
 #include <cstring>
 
+#include "base/try.h"
 #include "renderer/io/files/records.h"
 #include "renderer/io/files/text_reader.h"
 #include "renderer/io/splats/ply.h"
@@ -50,8 +51,7 @@ CopyColumn copier(PlyType type) {
 
 Result<void> read_binary(const InputFile& file, const PlyHeader& header, const PlyElement& element,
                          std::span<const PlyColumn> columns, const Progress& progress) {
-    const auto offset = ply_element_offset(file, header, element);
-    if (!offset) return tl::unexpected(offset.error());
+    GS_TRY(const auto offset, ply_element_offset(file, header, element));
     const bool swapped = header.encoding == PlyEncoding::big_endian;
     const std::size_t stride = element.row_bytes, count = element.count;
     std::vector<CopyColumn> copiers;
@@ -62,7 +62,7 @@ Result<void> read_binary(const InputFile& file, const PlyHeader& header, const P
     const std::size_t tile =
         std::max<std::size_t>(1, (std::size_t{1} << 15) / stride);  // what a level-1 cache holds
     return read_records(
-        file, *offset, stride, count, progress,
+        file, offset, stride, count, progress,
         [&](const std::byte* rows, std::size_t first, std::size_t n) {
             for (std::size_t t = 0; t < n; t += tile)
                 for (std::size_t c = 0; c < columns.size(); ++c) {
@@ -78,8 +78,7 @@ Result<void> read_binary(const InputFile& file, const PlyHeader& header, const P
 Result<void> read_ascii(const InputFile& file, const PlyHeader& header, const PlyElement& element,
                         std::span<const PlyColumn> columns, const Progress& progress) {
     std::string text(file.size(), '\0');
-    if (auto read = file.read_at(0, std::as_writable_bytes(std::span(text))); !read)
-        return tl::unexpected(read.error());
+    GS_TRY_VOID(file.read_at(0, std::as_writable_bytes(std::span(text))));
     LineReader lines(text);
     std::string_view line;
     const auto cut = [&] {
@@ -144,9 +143,8 @@ Result<void> check_ply_size(const InputFile& file, const PlyHeader& header,
         // The last separator may be missing.
         if (element.properties.empty() || element.count <= (body + 1) / row) return {};
     } else {
-        const auto offset = ply_element_offset(file, header, element);
-        if (!offset) return tl::unexpected(offset.error());
-        const std::uint64_t rest = file.size() - std::min(*offset, file.size());
+        GS_TRY(const auto offset, ply_element_offset(file, header, element));
+        const std::uint64_t rest = file.size() - std::min(offset, file.size());
         if (row == 0 || element.count <= rest / row) return {};
     }
     return fail_at_byte(file.path(), file.size(),
@@ -164,7 +162,7 @@ Result<void> read_ply_columns(const InputFile& file, const PlyHeader& header,
         return fail(ErrorKind::unsupported, file.path(),
                     fmt::format("element {} has list properties", element.name),
                     "export it without them");
-    if (auto fits = check_ply_size(file, header, element); !fits) return fits;
+    GS_TRY_VOID(check_ply_size(file, header, element));
     return header.encoding == PlyEncoding::ascii
                ? read_ascii(file, header, element, columns, progress)
                : read_binary(file, header, element, columns, progress);

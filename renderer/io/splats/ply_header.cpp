@@ -2,6 +2,7 @@
 #include <array>
 #include <cctype>
 
+#include "base/try.h"
 #include "renderer/io/files/text_reader.h"
 #include "renderer/io/splats/ply.h"
 
@@ -170,8 +171,7 @@ Result<PlyHeader> read_ply_header(const InputFile& file) {
     // Small pieces first: a million-row file should not cost a megabyte to recognise.
     for (std::size_t window = 16384;; window *= 8) {
         std::string text(std::min<std::uint64_t>({window, kLargestHeader, file.size()}), '\0');
-        if (auto read = file.read_at(0, std::as_writable_bytes(std::span(text))); !read)
-            return tl::unexpected(read.error());
+        GS_TRY_VOID(file.read_at(0, std::as_writable_bytes(std::span(text))));
         if (text.substr(0, 3) != "ply")
             return fail_at_line(file.path(), 1, "is not a PLY file: the first line is not \"ply\"");
         const bool whole = text.find("end_header") != std::string::npos ||

@@ -6,6 +6,7 @@
 #include <array>
 #include <cctype>
 
+#include "base/try.h"
 #include "renderer/io/files/records.h"
 #include "renderer/io/splats/formats.h"
 #include "renderer/io/splats/ply.h"
@@ -134,47 +135,40 @@ bool recognises_splat_ply(std::span<const std::byte> first_bytes, const fs::path
 }
 
 Result<SplatFile> read_splat_ply(const fs::path& path, const SplatReadOptions& options) {
-    const auto file = InputFile::open(path);
-    if (!file) return tl::unexpected(file.error());
-    const auto header = read_ply_header(*file);
-    if (!header) return tl::unexpected(header.error());
-    const PlyElement* vertex = header->find("vertex");
+    GS_TRY(const auto file, InputFile::open(path));
+    GS_TRY(const auto header, read_ply_header(file));
+    const PlyElement* vertex = header.find("vertex");
     if (vertex == nullptr)
         return fail(ErrorKind::malformed, path.string(), "has no vertex element");
     SplatFile out;
-    auto layout = plan_layout(*vertex, path.string(), out.notes);
-    if (!layout) return tl::unexpected(layout.error());
-    if (auto fits = check_ply_size(*file, *header, *vertex); !fits)
-        return tl::unexpected(fits.error());
+    GS_TRY(auto layout, plan_layout(*vertex, path.string(), out.notes));
+    GS_TRY_VOID(check_ply_size(file, header, *vertex));
 
-    out.format = fmt::format("3DGS PLY ({})", header->encoding == PlyEncoding::ascii ? "ASCII"
-                                              : header->encoding == PlyEncoding::little_endian
+    out.format = fmt::format("3DGS PLY ({})", header.encoding == PlyEncoding::ascii ? "ASCII"
+                                              : header.encoding == PlyEncoding::little_endian
                                                   ? "binary"
                                                   : "binary, big-endian");
-    out.model = GaussianModel::to_fill(vertex->count, layout->sh_degree);
-    out.model.antialiased = header->says_antialiased();
-    for (std::size_t c = 0; c < layout->columns.size(); ++c)
-        layout->columns[c].target = out.model.plane(layout->planes[c]);
-    if (auto read = read_ply_columns(*file, *header, *vertex, layout->columns, options.progress);
-        !read)
-        return tl::unexpected(read.error());
-    if (layout->flat) std::fill_n(out.model.plane(kLogScales + 2), out.model.count, kFlatLogScale);
-    if (layout->byte_colours)
+    out.model = GaussianModel::to_fill(vertex->count, layout.sh_degree);
+    out.model.antialiased = header.says_antialiased();
+    for (std::size_t c = 0; c < layout.columns.size(); ++c)
+        layout.columns[c].target = out.model.plane(layout.planes[c]);
+    GS_TRY_VOID(read_ply_columns(file, header, *vertex, layout.columns, options.progress));
+    if (layout.flat) std::fill_n(out.model.plane(kLogScales + 2), out.model.count, kFlatLogScale);
+    if (layout.byte_colours)
         for (int c = 0; c < 3; ++c)
             for (std::size_t i = 0; i < out.model.count; ++i) {
                 float& value = out.model.at(kSh0 + c, i);
                 value = sh0_of_color(value / 255.0f);
             }
-    note_ignored(*vertex, *layout, out.notes);
+    note_ignored(*vertex, layout, out.notes);
     note_not_finite(out.model, out.notes);
     return out;
 }
 
 Result<SplatNotes> write_splat_ply(const fs::path& path, const GaussianModel& model,
                                    const SplatWriteOptions& options) {
-    auto file = AtomicFile::create(path);
-    if (!file) return tl::unexpected(file.error());
-    if (auto done = file->append(header_of(model)); !done) return tl::unexpected(done.error());
+    GS_TRY(auto file, AtomicFile::create(path));
+    GS_TRY_VOID(file.append(header_of(model)));
     const std::vector<int> planes = written_planes(model);
     const auto rows = [&](std::byte* out, std::size_t first, std::size_t n) {
         for (std::size_t i = first; i < first + n; ++i)
@@ -183,10 +177,9 @@ Result<SplatNotes> write_splat_ply(const fs::path& path, const GaussianModel& mo
                 out += sizeof(float);
             }
     };
-    auto done = write_records(*file, path, planes.size() * sizeof(float), model.count,
-                              options.progress, rows);
-    if (done) done = file->commit();
-    if (!done) return tl::unexpected(done.error());
+    GS_TRY_VOID(write_records(file, path, planes.size() * sizeof(float), model.count,
+                              options.progress, rows));
+    GS_TRY_VOID(file.commit());
     return SplatNotes{};
 }
 

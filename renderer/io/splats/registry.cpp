@@ -5,6 +5,7 @@
 #include <new>
 
 #include "base/record/scope.h"
+#include "base/try.h"
 #include "renderer/io/files/input_file.h"
 #include "renderer/io/splats/formats.h"
 
@@ -62,19 +63,17 @@ const SplatFormat* format_by_content(std::span<const std::byte> head, const fs::
 }
 
 Result<std::vector<std::byte>> first_bytes_of(const fs::path& path) {
-    const auto file = InputFile::open(path);
-    if (!file) return tl::unexpected(file.error());
-    std::vector<std::byte> head(std::min<std::uint64_t>(kFirstBytes, file->size()));
-    if (auto read = file->read_at(0, head); !read) return tl::unexpected(read.error());
+    GS_TRY(const auto file, InputFile::open(path));
+    std::vector<std::byte> head(std::min<std::uint64_t>(kFirstBytes, file.size()));
+    GS_TRY_VOID(file.read_at(0, head));
     return head;
 }
 
 // Content first; the name decides only for what cannot be told by content, so that its reader can
 // say what is wrong.
 Result<const SplatFormat*> format_of(const fs::path& path) {
-    const auto head = first_bytes_of(path);
-    if (!head) return tl::unexpected(head.error());
-    if (const SplatFormat* found = format_by_content(*head, path)) return found;
+    GS_TRY(const auto head, first_bytes_of(path));
+    if (const SplatFormat* found = format_by_content(head, path)) return found;
     if (const SplatFormat* found = format_by_name(path, readable)) return found;
     return fail(ErrorKind::unsupported, path.string(), "is not a splat file of a known format",
                 fmt::format("known: {}", splat_extensions(false)));
@@ -147,13 +146,12 @@ bool is_splat_file(const fs::path& path) {
 Result<SplatFile> read_splats(const fs::path& path, const SplatReadOptions& options) {
     const Span span{Stage::load};
     const fs::path file = file_in(path);
-    const auto format = format_of(file);
-    if (!format) return tl::unexpected(format.error());
-    if ((*format)->read == nullptr)
+    GS_TRY(const SplatFormat* format, format_of(file));
+    if (format->read == nullptr)
         return fail(ErrorKind::unsupported, file.string(),
-                    fmt::format("{} files are written, not read", (*format)->description));
+                    fmt::format("{} files are written, not read", format->description));
     try {
-        return (*format)->read(file, options);
+        return format->read(file, options);
     } catch (const std::bad_alloc&) {
         return fail(ErrorKind::unreadable, file.string(), "does not fit into memory",
                     "close other programs, or convert it on a machine with more memory");
@@ -178,8 +176,7 @@ Result<SplatNotes> write_splats(const fs::path& path, const GaussianModel& model
 }
 
 Result<void> write_splats(const fs::path& path, const GaussianModel& model) {
-    const auto written = write_splats(path, model, SplatWriteOptions{});
-    if (!written) return tl::unexpected(written.error());
+    GS_TRY_VOID(write_splats(path, model, SplatWriteOptions{}));
     return {};
 }
 

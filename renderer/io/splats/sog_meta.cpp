@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/json_text.h"
+#include "base/try.h"
 #include "renderer/io/splats/limits.h"
 #include "renderer/io/splats/values.h"
 
@@ -99,12 +100,10 @@ void read_tables_2(MetaReader& reader, SogMeta& out) {
 }  // namespace
 
 Result<SogMeta> read_sog_meta(const FileSet& files, const std::string& meta_name) {
-    const auto bytes = files.read(meta_name, kLargestMeta);
-    if (!bytes) return tl::unexpected(bytes.error());
+    GS_TRY(const auto bytes, files.read(meta_name, kLargestMeta));
     const std::string name = files.describe(meta_name);
-    const auto json = parse_json_object(*bytes, name);
-    if (!json) return tl::unexpected(json.error());
-    MetaReader reader(*json, name);
+    GS_TRY(const auto json, parse_json_object(bytes, name));
+    MetaReader reader(json, name);
     SogMeta out;
     const Json& version = reader.part("version");
     out.version = version.is_null() ? 1 : static_cast<int>(whole_number(version, 1000).value_or(0));
@@ -135,8 +134,7 @@ Result<SogMeta> read_sog_meta(const FileSet& files, const std::string& meta_name
         out.labels_file = reader.file("shN", 1);
     }
     if (!reader.ok()) return reader.failure();
-    if (auto possible = check_plausible_count(out.count, files.size(), name, 0); !possible)
-        return tl::unexpected(possible.error());
+    GS_TRY_VOID(check_plausible_count(out.count, files.size(), name, 0));
     return out;
 }
 

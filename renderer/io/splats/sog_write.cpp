@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "base/try.h"
 #include "renderer/io/files/meter.h"
 #include "renderer/io/files/zip_writer.h"
 #include "renderer/io/images/webp.h"
@@ -53,8 +54,7 @@ class SogEncoder {
         scales();
         rotations();
         colors();
-        if (model_.sh_degree > 0)
-            if (auto done = harmonics(meter); !done) return done;
+        if (model_.sh_degree > 0) GS_TRY_VOID(harmonics(meter));
         return pack(meter);
     }
 
@@ -216,14 +216,13 @@ class SogEncoder {
 
 Result<void> write_bundle(const fs::path& path, const SogEncoder& sog,
                           std::span<const std::byte> meta) {
-    auto file = AtomicFile::create(path);
-    if (!file) return tl::unexpected(file.error());
-    ZipWriter zip(*file);
+    GS_TRY(auto file, AtomicFile::create(path));
+    ZipWriter zip(file);
     auto done = zip.add("meta.json", meta);
     for (const NamedImage& image : sog.images)
         if (done) done = zip.add(image.name, image.packed);
     if (done) done = zip.finish();
-    if (done) done = file->commit();
+    if (done) done = file.commit();
     return done;
 }
 
@@ -231,8 +230,7 @@ Result<void> write_bundle(const fs::path& path, const SogEncoder& sog,
 Result<void> write_folder(const fs::path& path, const SogEncoder& sog,
                           std::span<const std::byte> meta) {
     for (const NamedImage& image : sog.images)
-        if (auto done = write_file(path.parent_path() / image.name, image.packed); !done)
-            return done;
+        GS_TRY_VOID(write_file(path.parent_path() / image.name, image.packed));
     return write_file(path, meta);
 }
 
@@ -247,13 +245,11 @@ Result<SplatNotes> write_sog(const fs::path& path, const GaussianModel& model,
                     "has more Gaussians than a WebP image has pixels");
     sort_along_curve(model, rows);
     SogEncoder sog(model, rows);
-    auto done = run_metered(options.progress, kWork, [&](Meter& meter) { return sog.run(meter); });
-    if (!done) return tl::unexpected(done.error());
+    GS_TRY_VOID(run_metered(options.progress, kWork, [&](Meter& meter) { return sog.run(meter); }));
     const std::string meta = sog.meta.dump();
     const auto bytes = std::as_bytes(std::span(meta));
-    done = path.filename() == "meta.json" ? write_folder(path, sog, bytes)
-                                          : write_bundle(path, sog, bytes);
-    if (!done) return tl::unexpected(done.error());
+    GS_TRY_VOID(path.filename() == "meta.json" ? write_folder(path, sog, bytes)
+                                               : write_bundle(path, sog, bytes));
     if (sog.clamped_scales.count() > 0)
         notes.push_back(fmt::format("{} sizes are clamped to e^-30..e^30",
                                     grouped(sog.clamped_scales.count())));

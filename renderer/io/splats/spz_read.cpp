@@ -1,6 +1,7 @@
 #include <functional>
 #include <vector>
 
+#include "base/try.h"
 #include "renderer/io/files/meter.h"
 #include "renderer/io/splats/formats.h"
 #include "renderer/io/splats/limits.h"
@@ -155,7 +156,7 @@ Result<void> read_stream(const SpzFile& spz, SpzStream stream, ByteStream& from,
     std::vector<std::byte> bytes(std::min(batch, model.count) * record);
     for (std::size_t first = 0; first < model.count; first += batch) {
         const std::size_t n = std::min(batch, model.count - first);
-        if (auto read = from.read(std::span(bytes).first(n * record)); !read) return read;
+        GS_TRY_VOID(from.read(std::span(bytes).first(n * record)));
         parallel_ranges(n, 16384, [&](std::size_t begin, std::size_t end) {
             decode(spz, stream, bytes.data() + begin * record, first + begin, end - begin, model);
         });
@@ -172,10 +173,7 @@ std::size_t row_bytes(const SpzHeader& header) {
 }
 
 Result<GaussianModel> make_model(const SpzFile& spz) {
-    if (auto possible =
-            check_plausible_count(spz.header.count, spz.file.size(), spz.file.path(), 8);
-        !possible)
-        return tl::unexpected(possible.error());
+    GS_TRY_VOID(check_plausible_count(spz.header.count, spz.file.size(), spz.file.path(), 8));
     GaussianModel model = GaussianModel::to_fill(spz.header.count, spz.sh_degree);
     model.antialiased = (spz.header.flags & kSpzAntialiased) != 0;
     return model;
@@ -187,17 +185,15 @@ Result<GaussianModel> read_in_one(SpzFile& spz, bool gzip, const Progress& progr
     const auto stream =
         gzip ? gzip_stream(file, 0, file.size()) : plain_stream(file, 0, file.size());
     std::byte head[kSpzHeaderBytes];
-    if (auto read = stream->read(head); !read) return tl::unexpected(read.error());
-    const auto header = parse_header(head, file.path());
-    if (!header) return tl::unexpected(header.error());
-    spz.header = *header;
-    spz.sh_degree = std::min(header->sh_degree, 3);
-    const std::uint64_t needed =
-        kSpzHeaderBytes + std::uint64_t{header->count} * row_bytes(*header);
+    GS_TRY_VOID(stream->read(head));
+    GS_TRY(const auto header, parse_header(head, file.path()));
+    spz.header = header;
+    spz.sh_degree = std::min(header.sh_degree, 3);
+    const std::uint64_t needed = kSpzHeaderBytes + std::uint64_t{header.count} * row_bytes(header);
     if (!gzip && needed > file.size())
         return fail_at_byte(file.path(), file.size(),
                             fmt::format("the file ends too early: {} Gaussians need {} bytes",
-                                        header->count, needed),
+                                        header.count, needed),
                             "the file is cut or its count is wrong; copy it again");
     auto model = make_model(spz);
     if (!model) return model;
@@ -206,10 +202,8 @@ Result<GaussianModel> read_in_one(SpzFile& spz, bool gzip, const Progress& progr
         return keep_going(progress, done += rows, kSpzStreams * model->count);
     };
     for (int s = 0; s < kSpzStreams; ++s)
-        if (auto read = read_stream(spz, static_cast<SpzStream>(s), *stream, *model, advance);
-            !read)
-            return tl::unexpected(read.error());
-    if (auto ended = stream->finish(); !ended) return tl::unexpected(ended.error());
+        GS_TRY_VOID(read_stream(spz, static_cast<SpzStream>(s), *stream, *model, advance));
+    GS_TRY_VOID(stream->finish());
     return model;
 }
 
@@ -218,10 +212,8 @@ Result<void> read_extensions(SpzFile& spz) {
     std::uint64_t at = kSpzHeader4Bytes;
     while (at + 8 <= spz.toc) {
         std::byte head[12] = {};
-        if (auto read = spz.file.read_at(
-                at, std::span(head).first(std::min<std::uint64_t>(12, spz.toc - at)));
-            !read)
-            return read;
+        GS_TRY_VOID(
+            spz.file.read_at(at, std::span(head).first(std::min<std::uint64_t>(12, spz.toc - at))));
         const auto type = load_as<std::uint32_t>(head), size = load_as<std::uint32_t>(head + 4);
         if (size > spz.toc - at - 8)
             return fail_at_byte(spz.file.path(), at, "an extension is longer than the room it has",
@@ -250,7 +242,7 @@ struct Frame {
 Result<std::vector<Frame>> read_toc(const SpzFile& spz, std::size_t streams) {
     const InputFile& file = spz.file;
     std::vector<std::byte> table(16 * streams);
-    if (auto read = file.read_at(spz.toc, table); !read) return tl::unexpected(read.error());
+    GS_TRY_VOID(file.read_at(spz.toc, table));
     std::vector<Frame> out;
     std::uint64_t at = spz.toc + table.size();
     std::size_t entry = 0;
@@ -283,11 +275,10 @@ Result<GaussianModel> read_version_4(SpzFile& spz, const Progress& progress) {
     if (spz.file.size() < sizeof head)
         return fail_at_byte(spz.file.path(), spz.file.size(), "the file ends inside the header",
                             "the file is cut");
-    if (auto read = spz.file.read_at(0, head); !read) return tl::unexpected(read.error());
-    const auto header = parse_header(head, spz.file.path());
-    if (!header) return tl::unexpected(header.error());
-    spz.header = *header;
-    spz.sh_degree = std::min(header->sh_degree, 3);
+    GS_TRY_VOID(spz.file.read_at(0, head));
+    GS_TRY(const auto header, parse_header(head, spz.file.path()));
+    spz.header = header;
+    spz.sh_degree = std::min(header.sh_degree, 3);
     spz.toc = load_as<std::uint32_t>(head + 16);
     const auto streams = static_cast<std::size_t>(head[15]);
     if (spz.toc < kSpzHeader4Bytes || spz.toc + 16 * streams > spz.file.size())
@@ -295,16 +286,14 @@ Result<GaussianModel> read_version_4(SpzFile& spz, const Progress& progress) {
                             fmt::format("the table of {} streams at byte {} is not inside the file",
                                         streams, spz.toc),
                             "the file is cut or damaged");
-    if ((header->flags & kSpzHasExtensions) != 0)
-        if (auto read = read_extensions(spz); !read) return tl::unexpected(read.error());
-    const auto frames = read_toc(spz, streams);
-    if (!frames) return tl::unexpected(frames.error());
+    if ((header.flags & kSpzHasExtensions) != 0) GS_TRY_VOID(read_extensions(spz));
+    GS_TRY(const auto frames, read_toc(spz, streams));
     auto model = make_model(spz);
     if (!model) return model;
     const auto unpack = [&](Meter& meter) {
         FirstError error;
-        parallel_for(frames->size(), 1, [&](std::size_t f) {
-            const Frame& frame = (*frames)[f];
+        parallel_for(frames.size(), 1, [&](std::size_t f) {
+            const Frame& frame = frames[f];
             const auto stream = zstd_stream(spz.file, frame.begin, frame.end);
             auto read = read_stream(spz, frame.stream, *stream, *model, [&](std::size_t rows) {
                 meter.add(rows);
@@ -315,8 +304,7 @@ Result<GaussianModel> read_version_4(SpzFile& spz, const Progress& progress) {
         });
         return error.result();
     };
-    if (auto done = run_metered(progress, frames->size() * model->count, unpack); !done)
-        return tl::unexpected(done.error());
+    GS_TRY_VOID(run_metered(progress, frames.size() * model->count, unpack));
     return model;
 }
 
@@ -335,21 +323,19 @@ bool recognises_spz(FirstBytes first_bytes, const fs::path& path) {
 }
 
 Result<SplatFile> read_spz(const fs::path& path, const SplatReadOptions& options) {
-    const auto file = InputFile::open(path);
-    if (!file) return tl::unexpected(file.error());
-    if (file->size() < kSpzHeaderBytes)
-        return fail_at_byte(path.string(), file->size(), "the file ends inside the header",
+    GS_TRY(const auto file, InputFile::open(path));
+    if (file.size() < kSpzHeaderBytes)
+        return fail_at_byte(path.string(), file.size(), "the file ends inside the header",
                             "the file is cut");
     std::byte head[8];
-    if (auto read = file->read_at(0, head); !read) return tl::unexpected(read.error());
+    GS_TRY_VOID(file.read_at(0, head));
     const bool gzip = head[0] == std::byte{0x1F} && head[1] == std::byte{0x8B};
-    SpzFile spz{*file, {}, 0, true, 0, {}};
+    SpzFile spz{file, {}, 0, true, 0, {}};
     const bool in_streams =
         !gzip && load_as<std::uint32_t>(head) == kSpzMagic && load_as<std::uint32_t>(head + 4) >= 4;
-    auto model = in_streams ? read_version_4(spz, options.progress)
-                            : read_in_one(spz, gzip, options.progress);
-    if (!model) return tl::unexpected(model.error());
-    SplatFile out{std::move(*model),
+    GS_TRY(auto model, in_streams ? read_version_4(spz, options.progress)
+                                  : read_in_one(spz, gzip, options.progress));
+    SplatFile out{std::move(model),
                   fmt::format("SPZ {} ({})", spz.header.version,
                               in_streams ? "zstd"
                               : gzip     ? "gzip"

@@ -1,10 +1,12 @@
 #include "renderer/io/splats/spz_streams.h"
 
-#include <zlib.h>
 #include <zstd.h>
 
 #include <algorithm>
 #include <vector>
+
+#include "base/inflate.h"
+#include "base/try.h"
 
 namespace gs {
 namespace {
@@ -26,7 +28,7 @@ class Source {
     /// The next bytes; empty at the end.
     Result<std::span<const std::byte>> next() {
         buffer_.resize(std::min<std::uint64_t>(kBuffer, end_ - at_));
-        if (auto read = file_.read_at(at_, buffer_); !read) return tl::unexpected(read.error());
+        GS_TRY_VOID(file_.read_at(at_, buffer_));
         at_ += buffer_.size();
         return std::span<const std::byte>(buffer_);
     }
@@ -66,17 +68,12 @@ class PlainStream final : public ByteStream {
 
 class GzipStream final : public ByteStream {
   public:
-    explicit GzipStream(Source source) : source_(std::move(source)) {
-        ready_ = ::inflateInit2(&stream_, MAX_WBITS + 16) == Z_OK;
-    }
-    ~GzipStream() override { ::inflateEnd(&stream_); }
-    GzipStream(const GzipStream&) = delete;
-    GzipStream& operator=(const GzipStream&) = delete;
+    explicit GzipStream(Source source) : source_(std::move(source)) {}
 
     Result<void> read(std::span<std::byte> out) override {
         while (!out.empty()) {
             if (ended_) return source_.cut();
-            if (auto done = step(out); !done) return done;
+            GS_TRY_VOID(step(out));
         }
         return {};
     }
@@ -84,7 +81,7 @@ class GzipStream final : public ByteStream {
         std::vector<std::byte> rest(kBuffer);
         for (std::size_t passed = 0; !ended_ && passed < kPassedOver;) {
             std::span<std::byte> out(rest);
-            if (auto done = step(out); !done) return done;
+            GS_TRY_VOID(step(out));
             passed += rest.size() - out.size();
         }
         return {};
@@ -93,29 +90,21 @@ class GzipStream final : public ByteStream {
   private:
     // Inflates some more into `out`, which shrinks by what was written.
     Result<void> step(std::span<std::byte>& out) {
-        if (!ready_) return source_.damaged("zlib has no memory");
-        if (stream_.avail_in == 0 && !source_.ended()) {
-            const auto more = source_.next();
-            if (!more) return tl::unexpected(more.error());
-            stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(more->data()));
-            stream_.avail_in = static_cast<uInt>(more->size());
+        if (in_.empty() && !source_.ended()) {
+            GS_TRY(in_, source_.next());
         }
-        const std::size_t room = std::min<std::size_t>(out.size(), 1u << 30);
-        stream_.next_out = reinterpret_cast<Bytef*>(out.data());
-        stream_.avail_out = static_cast<uInt>(room);
-        const int code = ::inflate(&stream_, Z_NO_FLUSH);
-        out = out.subspan(room - stream_.avail_out);
-        if (code == Z_STREAM_END)
-            ended_ = true;
-        else if (code == Z_BUF_ERROR && source_.ended())
+        const std::size_t before_out = out.size(), before_in = in_.size();
+        const Inflater::State state = inflater_.step(in_, out);
+        if (state == Inflater::State::damaged) return source_.damaged(inflater_.message());
+        ended_ = state == Inflater::State::ended;
+        if (!ended_ && out.size() == before_out && in_.size() == before_in && source_.ended())
             return source_.cut();
-        else if (code != Z_OK && code != Z_BUF_ERROR)
-            return source_.damaged(stream_.msg != nullptr ? stream_.msg : "gzip");
         return {};
     }
     Source source_;
-    z_stream stream_{};
-    bool ready_ = false, ended_ = false;
+    Inflater inflater_{Inflater::Format::gzip};
+    std::span<const std::byte> in_;
+    bool ended_ = false;
 };
 
 class ZstdStream final : public ByteStream {
@@ -127,7 +116,7 @@ class ZstdStream final : public ByteStream {
         ZSTD_outBuffer to{out.data(), out.size(), 0};
         while (to.pos < to.size) {
             if (ended_) return source_.cut();
-            if (auto done = step(to); !done) return done;
+            GS_TRY_VOID(step(to));
         }
         return {};
     }
@@ -136,7 +125,7 @@ class ZstdStream final : public ByteStream {
         ZSTD_outBuffer to{rest, sizeof rest, 0};
         while (!ended_) {
             to.pos = 0;
-            if (auto done = step(to); !done) return done;
+            GS_TRY_VOID(step(to));
             if (to.pos > 0) return source_.damaged("a stream holds more than the header says");
         }
         return {};
@@ -146,9 +135,8 @@ class ZstdStream final : public ByteStream {
     Result<void> step(ZSTD_outBuffer& to) {
         if (stream_ == nullptr) return source_.damaged("zstd has no memory");
         if (in_.pos == in_.size && !source_.ended()) {
-            const auto more = source_.next();
-            if (!more) return tl::unexpected(more.error());
-            in_ = {more->data(), more->size(), 0};
+            GS_TRY(const auto more, source_.next());
+            in_ = {more.data(), more.size(), 0};
         }
         const std::size_t before_out = to.pos, before_in = in_.pos;
         const std::size_t code = ::ZSTD_decompressStream(stream_.get(), &to, &in_);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/try.h"
 #include "renderer/io/files/meter.h"
 #include "renderer/io/splats/formats.h"
 #include "renderer/io/splats/rows.h"
@@ -146,10 +147,7 @@ class GzipWriter {
             stream_.next_out = reinterpret_cast<Bytef*>(buffer_.data());
             stream_.avail_out = static_cast<uInt>(buffer_.size());
             ::deflate(&stream_, last ? Z_FINISH : Z_NO_FLUSH);
-            if (auto done =
-                    file_.append(std::span(buffer_).first(buffer_.size() - stream_.avail_out));
-                !done)
-                return done;
+            GS_TRY_VOID(file_.append(std::span(buffer_).first(buffer_.size() - stream_.avail_out)));
         } while (stream_.avail_out == 0);
         return {};
     }
@@ -175,7 +173,7 @@ Result<void> encode_stream(const Encoder& encode, const SpzHeader& header, SpzSt
         parallel_ranges(n, 16384, [&](std::size_t begin, std::size_t end) {
             encode(stream, bytes.data() + begin * record, first + begin, end - begin);
         });
-        if (auto done = take(std::span<const std::byte>(bytes), first + n); !done) return done;
+        GS_TRY_VOID(take(std::span<const std::byte>(bytes), first + n));
     }
     return {};
 }
@@ -183,13 +181,12 @@ Result<void> encode_stream(const Encoder& encode, const SpzHeader& header, SpzSt
 Result<void> write_gzip(AtomicFile& file, const fs::path& path, const Encoder& encode,
                         const SpzHeader& header, const Progress& progress) {
     GzipWriter gzip(file);
-    if (auto done = gzip.append(header_bytes(header, kSpzHeaderBytes, 0), false); !done)
-        return done;
+    GS_TRY_VOID(gzip.append(header_bytes(header, kSpzHeaderBytes, 0), false));
     for (int s = 0; s < kSpzStreams; ++s) {
         auto done = encode_stream(
             encode, header, static_cast<SpzStream>(s),
             [&](std::span<const std::byte> bytes, std::size_t rows) -> Result<void> {
-                if (auto written = gzip.append(bytes, false); !written) return written;
+                GS_TRY_VOID(gzip.append(bytes, false));
                 if (!keep_going(progress, static_cast<std::size_t>(s) * header.count + rows,
                                 std::size_t{kSpzStreams} * header.count))
                     return writing_cancelled(path);
@@ -230,17 +227,15 @@ Result<ZstdFrame> zstd_frame(const Encoder& encode, const SpzHeader& header, Spz
         return {};
     };
     std::size_t packed = 0;
-    auto done =
-        encode_stream(encode, header, stream,
-                      [&](std::span<const std::byte> bytes, std::size_t rows) -> Result<void> {
-                          if (auto pumped = pump(bytes, ZSTD_e_continue); !pumped) return pumped;
-                          meter.add(rows - packed);
-                          packed = rows;
-                          if (meter.cancelled()) return writing_cancelled(path);
-                          return {};
-                      });
-    if (done) done = pump({}, ZSTD_e_end);
-    if (!done) return tl::unexpected(done.error());
+    const auto take = [&](std::span<const std::byte> bytes, std::size_t rows) -> Result<void> {
+        GS_TRY_VOID(pump(bytes, ZSTD_e_continue));
+        meter.add(rows - packed);
+        packed = rows;
+        if (meter.cancelled()) return writing_cancelled(path);
+        return {};
+    };
+    GS_TRY_VOID(encode_stream(encode, header, stream, take));
+    GS_TRY_VOID(pump({}, ZSTD_e_end));
     return out;
 }
 
@@ -262,15 +257,13 @@ Result<void> write_zstd(AtomicFile& file, const fs::path& path, const Encoder& e
         });
         return error.result();
     };
-    if (auto done = run_metered(progress, streams.size() * header.count, pack); !done) return done;
-    if (auto done = file.append(header_bytes(header, kSpzHeader4Bytes, streams.size())); !done)
-        return done;
+    GS_TRY_VOID(run_metered(progress, streams.size() * header.count, pack));
+    GS_TRY_VOID(file.append(header_bytes(header, kSpzHeader4Bytes, streams.size())));
     for (const ZstdFrame& frame : frames) {
         const std::uint64_t entry[2] = {frame.bytes.size(), frame.unpacked};
-        if (auto done = file.append(std::as_bytes(std::span(entry))); !done) return done;
+        GS_TRY_VOID(file.append(std::as_bytes(std::span(entry))));
     }
-    for (const ZstdFrame& frame : frames)
-        if (auto done = file.append(frame.bytes); !done) return done;
+    for (const ZstdFrame& frame : frames) GS_TRY_VOID(file.append(frame.bytes));
     return {};
 }
 
@@ -308,14 +301,12 @@ Result<SplatNotes> write_spz(const fs::path& path, const GaussianModel& model,
     header.sh_degree = model.sh_degree;
     header.fractional_bits = choose_fractional_bits(model, rows);
     header.flags = model.antialiased ? kSpzAntialiased : 0;
-    auto file = AtomicFile::create(path);
-    if (!file) return tl::unexpected(file.error());
+    GS_TRY(auto file, AtomicFile::create(path));
     Losses losses;
     const Encoder encode(model, rows, header, losses);
-    auto done = header.version == 3 ? write_gzip(*file, path, encode, header, options.progress)
-                                    : write_zstd(*file, path, encode, header, options.progress);
-    if (done) done = file->commit();
-    if (!done) return tl::unexpected(done.error());
+    GS_TRY_VOID(header.version == 3 ? write_gzip(file, path, encode, header, options.progress)
+                                    : write_zstd(file, path, encode, header, options.progress));
+    GS_TRY_VOID(file.commit());
     note_losses(losses, header, notes);
     return notes;
 }
