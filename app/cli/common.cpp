@@ -120,7 +120,12 @@ Result<std::shared_ptr<const Capture>> load_with_progress(const std::string& pat
     auto capture = load_capture(path, options);
     progress.finish();
     if (!capture) return tl::unexpected(capture.error());
-    for (const CaptureNote& note : capture->notes) log_info("{}", note.text);
+    for (const CaptureNote& note : capture->notes) {
+        if (note.kind == CaptureNote::Kind::mask)
+            log_warning("{}", note.text);
+        else
+            log_info("{}", note.text);
+    }
     for (const std::string& skipped : capture->skipped) log_warning("skipped {}", skipped);
     const std::size_t tests = capture->view_indices(true).size();
     log_info("{}: {}, {} training and {} test views, {} points{}", capture->name, capture->format,

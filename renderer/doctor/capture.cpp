@@ -46,16 +46,21 @@ void add_one(const char* id, Severity severity, std::string what, const char* co
 
 // What loading left out or had to change.
 void add_loading(const Capture& capture, Findings& out) {
-    if (!capture.skipped.empty()) {
-        const auto shown =
-            static_cast<std::ptrdiff_t>(std::min(capture.skipped.size(), kFindingExamples));
-        out.push_back(
-            {"photos-left-out", Severity::warning,
-             fmt::format("{} photos or poses are left out", capture.skipped.size()),
-             capture.skipped.size(),
-             std::vector<std::string>(capture.skipped.begin(), capture.skipped.begin() + shown),
-             "what only they show is missing", "add the missing photos, or pose them again",
-             false});
+    std::vector<std::string> left_out = capture.skipped;
+    left_out.insert(left_out.end(), capture.missing.begin(), capture.missing.end());
+    if (!left_out.empty()) {
+        const bool all = !capture.missing.empty() && capture.missing.size() == capture.views.size();
+        Finding f{"photos-left-out",
+                  all ? Severity::error : Severity::warning,
+                  fmt::format("{} photos or poses are left out", left_out.size()),
+                  left_out.size(),
+                  {},
+                  all ? "nothing is left to train on" : "what only they show is missing",
+                  "add the missing photos, or pose them again",
+                  false};
+        left_out.resize(std::min(left_out.size(), kFindingExamples));
+        f.examples = std::move(left_out);
+        out.push_back(std::move(f));
     }
     if (!capture.unposed.empty()) {
         // A few are left out by any reconstruction.
@@ -77,6 +82,12 @@ void add_loading(const Capture& capture, Findings& out) {
         else if (note.kind == CaptureNote::Kind::lens)
             add_one("lens", Severity::note, note.text, "the edges of wide lenses are cut off",
                     "nothing; undistorting beforehand saves time at loading", out);
+        else if (note.kind == CaptureNote::Kind::mask)
+            add_one(
+                "masks", Severity::warning, note.text,
+                "what they should hide is trained like everything else",
+                "name each mask after its photo (or its name plus .png), with the photo's aspect",
+                out);
         else
             add_one("loading", Severity::note, note.text, "the capture is used as it could be read",
                     "nothing, where that was meant", out);

@@ -32,9 +32,10 @@ struct SparsePoint {
 struct CaptureNote {
     enum class Kind {
         other,
-        lens,
-        photo_size
-    };  ///< lens: resampled; photo_size: not the size its camera is listed with
+        lens,        ///< resampled
+        photo_size,  ///< not the size its camera is listed with
+        mask         ///< masks that are there and do not count
+    };
     std::string text;
     Kind kind = Kind::other;
 };
@@ -51,6 +52,8 @@ struct Capture {
     std::vector<SparsePoint> points;
     bool points_are_random = false;    ///< no points came with the capture
     std::vector<std::string> skipped;  ///< "NAME: why", one line per photo or frame left out
+    std::vector<std::string> missing;  ///< "NAME: why", photos that could not be loaded with their
+                                       ///< views, where only cameras were asked for
     std::vector<std::string> unposed;  ///< photos beside those of the views that no pose names
     std::vector<CaptureNote>
         notes;  ///< what loading did: resampled lenses, downscaling, rejected points

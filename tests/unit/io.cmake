@@ -4,4 +4,5 @@ gs_test(io
     ${CMAKE_CURRENT_LIST_DIR}/io_transforms_test.cpp ${CMAKE_CURRENT_LIST_DIR}/io_ply_test.cpp ${CMAKE_CURRENT_LIST_DIR}/io_bad_input_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/io_real_captures_test.cpp
   LIBS gs_io PkgConfig::TURBOJPEG PNG::PNG)
+gs_test(io_memory SOURCES ${CMAKE_CURRENT_LIST_DIR}/io_memory_test.cpp LIBS gs_io)
 gs_test(io_fuzz SOURCES ${CMAKE_CURRENT_LIST_DIR}/io_fuzz_test.cpp LIBS gs_io)

@@ -264,6 +264,46 @@ TEST(Capture, AMaskOfTheWrongShapeIsNamedAndLeftOut) {
     EXPECT_EQ(load_capture(folder.path(), options).error().kind, ErrorKind::not_found);
 }
 
+TEST(Capture, MasksThatDoNotCountAreSaid) {
+    const TempFolder folder;
+    ColmapFiles files;
+    files.write(folder);
+    files.write_photos(folder);
+    const auto notes = [&](CaptureOptions options) {
+        std::string out;
+        for (const bool photos : {true, false}) {
+            options.photos = photos;
+            const auto capture = load_capture(folder.path(), options);
+            if (!capture) return capture.error().text();
+            std::string masks;
+            for (const CaptureNote& note : capture->notes)
+                if (note.kind == CaptureNote::Kind::mask) masks += note.text + "\n";
+            EXPECT_TRUE(photos || masks == out) << "without photos: " << masks;
+            out = masks;
+        }
+        return out;
+    };
+    EXPECT_EQ(notes(no_split()), "");
+    put_png(folder / "masks/nobody.png", constant(24, 18, {0}));
+    EXPECT_EQ(notes(no_split()), "masks not used: " + (folder / "masks").string() +
+                                     " holds none that is named after a photo\n");
+    CaptureOptions options = no_split();
+    options.masks = (folder / "empty").string();
+    fs::create_directories(options.masks);
+    EXPECT_THAT(notes(options), HasSubstr("empty holds none that is named after a photo"));
+    // Another size of the same aspect is resampled, another aspect is not used; both are said.
+    put_png(folder / "masks/a.png", constant(48, 36, {1}));
+    EXPECT_EQ(notes(no_split()), "");
+    EXPECT_THAT(joined(texts_of(load_capture(folder.path(), no_split())->notes)),
+                HasSubstr("1 masks are not of their photo's size: resampled"));
+    put_png(folder / "masks/b.png", constant(20, 20, {0}));
+    EXPECT_THAT(notes(no_split()), HasSubstr("another aspect than the photo's 24 x 18"));
+    if (::geteuid() == 0) return;  // who may read everything
+    fs::permissions(folder / "masks", fs::perms::none);
+    EXPECT_THAT(notes(no_split()), HasSubstr("cannot be read (Permission denied)"));
+    fs::permissions(folder / "masks", fs::perms::owner_all);
+}
+
 TEST(Capture, TestViewsByNumberAndByName) {
     const TempFolder folder;
     ColmapFiles files;
@@ -331,7 +371,8 @@ TEST(Capture, BadPhotosAreSkippedNamedAndCounted) {
     EXPECT_EQ(capture->views.size(), 1u);
     ASSERT_EQ(capture->skipped.size(), 3u);
     const std::string skipped = joined(capture->skipped);
-    for (const char* what : {"b.png: ", "damaged PNG", "c.png: is empty", "d.png: no such photo"})
+    for (const char* what : {"b.png: is a damaged PNG: the file ends too early, at byte 41 (copy",
+                             "c.png: is empty", "d.png: no such photo"})
         EXPECT_THAT(skipped, HasSubstr(what));
     fs::remove_all(folder / "images");
     const auto none = load_capture(folder.path(), no_split());
@@ -350,6 +391,17 @@ TEST(Capture, WithoutPhotosCamerasAndPointsLoad) {
     EXPECT_EQ(capture->views.size(), 3u);
     EXPECT_TRUE(capture->views[0].photo.empty());
     EXPECT_EQ(capture->views[0].camera.width, 24);
+    // Nobody decoded a photo, but who has none is known.
+    EXPECT_THAT(capture->missing,
+                testing::ElementsAre("a.png: no such photo", "b.png: no such photo",
+                                     "c.png: no such photo"));
+    files.write_photos(folder);
+    folder.write("images/b.png", "no picture");
+    const auto with_photos = load_capture(folder.path(), options);
+    ASSERT_TRUE(with_photos) << with_photos.error().text();
+    EXPECT_EQ(with_photos->views.size(), 3u);
+    ASSERT_EQ(with_photos->missing.size(), 1u);
+    EXPECT_THAT(with_photos->missing[0], testing::StartsWith("b.png: "));
 }
 
 TEST(Capture, ProgressCountsAndCancels) {

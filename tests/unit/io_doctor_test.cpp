@@ -270,6 +270,17 @@ const std::vector<CaptureCase>& capture_cases() {
         {"few-views", Severity::warning, 2, [](Capture& c) { c.views.resize(2); }},
         {"photos-left-out", Severity::warning, 6,
          [](Capture& c) { c.skipped.assign(6, "a.png: no such photo"); }},
+        {"photos-left-out", Severity::warning, 3,
+         [](Capture& c) {
+             c.skipped.assign(1, "a.png: no such photo");
+             c.missing.assign(2, "b.png: no such photo");
+         }},
+        {"photos-left-out", Severity::error, 16,
+         [](Capture& c) { c.missing.assign(c.views.size(), "a.png: no such photo"); }},
+        {"masks", Severity::warning, 1,
+         [](Capture& c) {
+             c.notes = {{"masks not used: none", CaptureNote::Kind::mask}};
+         }},
         {"photo-size", Severity::warning, 1,
          [](Capture& c) {
              c.notes = {{"3 photos of another size", CaptureNote::Kind::photo_size}};

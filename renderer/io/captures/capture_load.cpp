@@ -5,10 +5,12 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include "base/parallel.h"
 #include "base/record/scope.h"
+#include "base/try.h"
 #include "renderer/io/captures/capture_io.h"
 #include "renderer/io/captures/photo_load.h"
 #include "renderer/io/captures/random_points.h"
@@ -21,13 +23,25 @@ constexpr std::size_t kRandomPoints = 100000;
 
 using Slots = std::vector<std::optional<Result<LoadedView>>>;
 
-// A photo too large for the machine's memory is one more bad photo, not the end.
-Result<LoadedView> load_one(const Frame& frame, const CaptureOptions& options,
-                            const MaskFolder& masks) try {
-    return options.photos ? load_view(frame, options, masks) : load_view_camera(frame, options);
+// A photo too large for the machine's memory is one more bad photo, not the end: its slot stays
+// empty, since even an error's words need memory.
+void load_one(const Frame& frame, const CaptureOptions& options, const MaskFolder& masks,
+              std::optional<Result<LoadedView>>& slot) try {
+    slot =
+        options.photos ? load_view(frame, options, masks) : load_view_camera(frame, options, masks);
 } catch (const std::bad_alloc&) {
-    return fail(ErrorKind::unreadable, frame.photo.string(), "not enough memory to decode it",
-                "use fewer threads");
+    slot.reset();
+}
+
+// False where the system has no room for another thread.
+template <class Work>
+bool start_thread(std::vector<std::jthread>& threads, const Work& work, std::size_t number) try {
+    threads.emplace_back(work, number);
+    return true;
+} catch (const std::system_error&) {
+    return false;
+} catch (const std::bad_alloc&) {
+    return false;
 }
 
 // Loads every frame into its slot on `threads` threads while this one reports. False when
@@ -40,10 +54,12 @@ bool load_views(const CaptureSource& source, const CaptureOptions& options, cons
     std::mutex mutex;
     std::condition_variable progressed;
     const auto work = [&](std::size_t number) {
-        name_this_thread(fmt::format("loader {}", number + 1).c_str());
+        char name[32];
+        *fmt::format_to_n(name, sizeof name - 1, "loader {}", number + 1).out = '\0';
+        name_this_thread(name);
         for (std::size_t i = next++; i < slots.size() && !cancelled; i = next++) {
             const Span span{Stage::decode_photo, i};
-            slots[i] = load_one(source.frames[i], options, masks);
+            load_one(source.frames[i], options, masks, slots[i]);
             const std::lock_guard lock(mutex);
             ++done;
             progressed.notify_one();
@@ -53,7 +69,8 @@ bool load_views(const CaptureSource& source, const CaptureOptions& options, cons
     std::vector<std::jthread> threads;
     for (std::size_t t = 0;
          t < std::min(static_cast<std::size_t>(std::max(wanted, 1)), slots.size()); ++t)
-        threads.emplace_back(work, t);
+        if (!start_thread(threads, work, t)) break;
+    if (threads.empty()) work(0);
     std::size_t seen = 0;
     while (seen < slots.size() && !cancelled) {
         {
@@ -93,28 +110,52 @@ void count_events(const LoadedView& loaded, bool photos, Tally& tally) {
     if (loaded.factor > 1 && photos)
         count(fmt::format("photos shrunk by {} to {} x {}", loaded.factor, camera.width,
                           camera.height));
-    if (!loaded.mask_problem.empty()) count(fmt::format("mask not used: {}", loaded.mask_problem));
-    if (!loaded.view.mask.empty()) count("views have a mask");
+    if (!loaded.mask_problem.empty())
+        count(fmt::format("mask not used: {}", loaded.mask_problem), Kind::mask);
+    if (loaded.has_mask) count("views have a mask");
+    if (loaded.mask_resampled) count("masks are not of their photo's size: resampled");
 }
 
-void collect(CaptureSource& source, Slots& slots, bool photos, Capture& capture) {
+// Masks that somebody put there, and of which none counts.
+void note_unused_masks(const MaskFolder& masks, bool any_mask, bool any_problem, Capture& capture) {
+    if (masks.folder.empty()) return;
+    std::error_code error;
+    const fs::directory_iterator readable(masks.folder, error);
+    if (error)
+        capture.notes.push_back({fmt::format("masks not used: {} cannot be read ({})",
+                                             masks.folder.string(), error.message()),
+                                 CaptureNote::Kind::mask});
+    else if (!any_mask && !any_problem)
+        capture.notes.push_back(
+            {fmt::format("masks not used: {} holds none that is named after a photo",
+                         masks.folder.string()),
+             CaptureNote::Kind::mask});
+}
+
+void collect(CaptureSource& source, Slots& slots, bool photos, const MaskFolder& masks,
+             Capture& capture) {
     Tally tally;
+    bool any_mask = false, any_problem = false;
     for (std::size_t i = 0; i < slots.size(); ++i) {
+        if (!slots[i])
+            slots[i] = fail(ErrorKind::unreadable, "", "not enough memory to decode it",
+                            "use fewer threads");
         Result<LoadedView>& loaded = *slots[i];
         if (!loaded) {
-            const Error& error = loaded.error();
-            // The name says which photo; the rest of the error says why.
-            Error reason = error;
-            reason.path.clear();
-            capture.skipped.push_back(fmt::format("{}: {}", source.frames[i].name, reason.text()));
+            capture.skipped.push_back(why_skipped(source.frames[i], loaded.error()));
             continue;
         }
+        if (!loaded->photo_problem.empty())
+            capture.missing.push_back(std::move(loaded->photo_problem));
+        any_mask |= loaded->has_mask;
+        any_problem |= !loaded->mask_problem.empty();
         count_events(*loaded, photos, tally);
         capture.views.push_back(std::move(loaded->view));
         slots[i].reset();
     }
     for (const auto& [what, happened] : tally)
         capture.notes.push_back({fmt::format("{} {}", happened.times, what), happened.kind});
+    note_unused_masks(masks, any_mask, any_problem, capture);
 }
 
 void ensure_points(const CaptureSource& source, std::uint64_t seed, Capture& capture) {
@@ -148,31 +189,28 @@ Result<MaskFolder> find_masks(const CaptureSource& source, const CaptureOptions&
 
 Result<Capture> load_capture(const fs::path& path, const CaptureOptions& options) {
     const Span span{Stage::load};
-    auto source = read_capture_source(path);
-    if (!source) return tl::unexpected(source.error());
-    if (auto prepared = prepare_frames(*source, options); !prepared)
-        return tl::unexpected(prepared.error());
-    const auto masks = find_masks(*source, options);
-    if (!masks) return tl::unexpected(masks.error());
+    GS_TRY(auto source, read_capture_source(path));
+    GS_TRY_VOID(prepare_frames(source, options));
+    GS_TRY(const auto masks, find_masks(source, options));
 
-    Slots slots(source->frames.size());
-    if (!load_views(*source, options, *masks, slots))
+    Slots slots(source.frames.size());
+    if (!load_views(source, options, masks, slots))
         return fail(ErrorKind::cancelled, path.string(), "loading was cancelled");
 
     Capture capture;
-    capture.path = source->root.string();
-    capture.name = fs::absolute(source->root).lexically_normal().filename().string();
+    capture.path = source.root.string();
+    capture.name = fs::absolute(source.root).lexically_normal().filename().string();
     if (capture.name.empty())
         capture.name =
-            fs::absolute(source->root).lexically_normal().parent_path().filename().string();
-    capture.format = source->format;
-    capture.skipped = std::move(source->skipped);
-    for (std::string& note : source->notes) capture.notes.push_back({std::move(note)});
-    capture.unposed = std::move(source->unposed);
-    capture.points = std::move(source->points);
-    collect(*source, slots, options.photos, capture);
-    if (capture.views.empty()) return no_view_left(*source, capture.skipped);
-    ensure_points(*source, options.seed, capture);
+            fs::absolute(source.root).lexically_normal().parent_path().filename().string();
+    capture.format = source.format;
+    capture.skipped = std::move(source.skipped);
+    for (std::string& note : source.notes) capture.notes.push_back({std::move(note)});
+    capture.unposed = std::move(source.unposed);
+    capture.points = std::move(source.points);
+    collect(source, slots, options.photos, masks, capture);
+    if (capture.views.empty()) return no_view_left(source, capture.skipped);
+    ensure_points(source, options.seed, capture);
     return capture;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/try.h"
 #include "renderer/io/captures/undistort.h"
 #include "renderer/io/images/codecs.h"
 
@@ -94,31 +95,36 @@ fs::path mask_file(const Frame& frame, const MaskFolder& masks) {
     return found(frame.mask) ? frame.mask : fs::path();
 }
 
-// One channel, 0 or 255, of the photo's size.
-Result<Image8> read_mask(const fs::path& path, int width, int height) {
-    const auto bytes = read_file(path, 1ull << 31);
-    if (!bytes) return tl::unexpected(bytes.error());
-    const auto image = decode_image(*bytes, path.string());
-    if (!image) return tl::unexpected(image.error());
+Result<void> check_mask_aspect(const fs::path& path, int mask_width, int mask_height, int width,
+                               int height) {
     const double stretch =
-        static_cast<double>(image->width) * height / (static_cast<double>(image->height) * width);
+        static_cast<double>(mask_width) * height / (static_cast<double>(mask_height) * width);
     if (std::abs(stretch - 1) > 0.02)
         return fail(
             ErrorKind::malformed, path.string(),
             fmt::format("the mask is {} x {} pixels, another aspect than the photo's {} x {}",
-                        image->width, image->height, width, height));
+                        mask_width, mask_height, width, height));
+    return {};
+}
+
+// One channel, 0 or 255, of the photo's size.
+Result<Image8> read_mask(const fs::path& path, int width, int height, bool& resampled) {
+    GS_TRY(const auto bytes, read_file(path, 1ull << 31));
+    GS_TRY(const auto image, decode_image(bytes, path.string()));
+    GS_TRY_VOID(check_mask_aspect(path, image.width, image.height, width, height));
+    resampled = image.width != width || image.height != height;
     // Only 0 means ignore, except that JPEG leaves noise around black.
-    const int threshold = is_jpeg(*bytes) ? 128 : 1;
+    const int threshold = is_jpeg(bytes) ? 128 : 1;
     Image8 out{width, height, 1, {}};
     out.bytes.resize(out.pixels());
-    const int colours = std::min(image->channels, 3);
+    const int colours = std::min(image.channels, 3);
     for (int y = 0; y < height; ++y)
         for (int x = 0; x < width; ++x) {
-            const std::uint8_t* p = image->at(
-                static_cast<int>((static_cast<std::int64_t>(x) * image->width) / width),
-                static_cast<int>((static_cast<std::int64_t>(y) * image->height) / height));
+            const std::uint8_t* p =
+                image.at(static_cast<int>((static_cast<std::int64_t>(x) * image.width) / width),
+                         static_cast<int>((static_cast<std::int64_t>(y) * image.height) / height));
             const bool keep =
-                *std::max_element(p, p + colours) >= threshold && (image->channels < 4 || p[3] > 0);
+                *std::max_element(p, p + colours) >= threshold && (image.channels < 4 || p[3] > 0);
             out.bytes[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) +
                       static_cast<std::size_t>(x)] = keep ? 255 : 0;
         }
@@ -181,14 +187,20 @@ LoadedView described(const Frame& frame, const ViewPlan& plan) {
 
 }  // namespace
 
+std::string why_skipped(const Frame& frame, const Error& error) {
+    std::string out = fmt::format("{}: {}", frame.name, error.message);
+    if (error.byte) out += fmt::format(", at byte {}", *error.byte);
+    if (!error.advice.empty()) out += fmt::format(" ({})", error.advice);
+    return out;
+}
+
 Result<ViewPlan> plan_view(const Frame& frame, int width, int height,
                            const CaptureOptions& options) {
-    auto lens = lens_for(frame, width, height);
-    if (!lens) return tl::unexpected(lens.error());
+    GS_TRY(auto lens, lens_for(frame, width, height));
     ViewPlan plan;
-    plan.lens = plan.pinhole = *lens;
+    plan.lens = plan.pinhole = lens;
     plan.pinhole.model = CameraModel::pinhole;
-    if (is_distorted(*lens)) plan.pinhole = undistorted_camera(*lens);
+    if (is_distorted(lens)) plan.pinhole = undistorted_camera(lens);
     plan.factor = factor_for(plan.pinhole, options);
     plan.scaled = plan.pinhole;
     plan.scaled.width = shrunk_size(plan.pinhole.width, plan.factor);
@@ -209,39 +221,57 @@ Result<ViewPlan> plan_view(const Frame& frame, int width, int height,
 
 Result<LoadedView> load_view(const Frame& frame, const CaptureOptions& options,
                              const MaskFolder& masks) {
-    auto decoded = read_image(frame.photo);
-    if (!decoded) return tl::unexpected(decoded.error());
-    const auto plan = plan_view(frame, decoded->width, decoded->height, options);
-    if (!plan) return tl::unexpected(plan.error());
-    LoadedView out = described(frame, *plan);
+    GS_TRY(auto decoded, read_image(frame.photo));
+    GS_TRY(const auto plan, plan_view(frame, decoded.width, decoded.height, options));
+    LoadedView out = described(frame, plan);
 
     Image8 mask;
     if (const fs::path file = mask_file(frame, masks); !file.empty()) {
-        if (auto read = read_mask(file, decoded->width, decoded->height))
+        if (auto read = read_mask(file, decoded.width, decoded.height, out.mask_resampled))
             mask = std::move(*read);
         else
             out.mask_problem = read.error().text();
     }
-    Image8 photo = composited(*decoded, options.background);
-    *decoded = {};
-    if (is_distorted(plan->lens)) {
-        Undistorted straight = undistort(photo, mask, plan->lens, plan->pinhole);
+    Image8 photo = composited(decoded, options.background);
+    decoded = {};
+    if (is_distorted(plan.lens)) {
+        Undistorted straight = undistort(photo, mask, plan.lens, plan.pinhole);
         photo = std::move(straight.photo);
         mask = std::move(straight.mask);
     }
-    out.view.photo = scaled_photo(photo, *plan);
-    if (!mask.empty()) out.view.mask = scaled_mask(mask, *plan);
+    out.view.photo = scaled_photo(photo, plan);
+    if (!mask.empty()) out.view.mask = scaled_mask(mask, plan);
+    out.has_mask = !mask.empty();
     return out;
 }
 
-Result<LoadedView> load_view_camera(const Frame& frame, const CaptureOptions& options) {
-    auto size = probe_image(frame.photo);
+Result<LoadedView> load_view_camera(const Frame& frame, const CaptureOptions& options,
+                                    const MaskFolder& masks) {
+    const auto size = probe_image(frame.photo);
     if (!size && (frame.camera.width == 0 || frame.camera.height == 0))
         return tl::unexpected(size.error());
-    const auto plan = plan_view(frame, size ? size->width : frame.camera.width,
-                                size ? size->height : frame.camera.height, options);
-    if (!plan) return tl::unexpected(plan.error());
-    return described(frame, *plan);
+    GS_TRY(const auto plan, plan_view(frame, size ? size->width : frame.camera.width,
+                                      size ? size->height : frame.camera.height, options));
+    LoadedView out = described(frame, plan);
+    if (!size) {
+        out.photo_problem = size.error().kind == ErrorKind::not_found
+                                ? frame.name + ": no such photo"
+                                : why_skipped(frame, size.error());
+        return out;
+    }
+    const fs::path file = mask_file(frame, masks);
+    if (file.empty()) return out;
+    const auto mask = probe_image(file);
+    const Result<void> fits =
+        mask ? check_mask_aspect(file, mask->width, mask->height, size->width, size->height)
+             : tl::unexpected(mask.error());
+    if (fits) {
+        out.has_mask = true;
+        out.mask_resampled = mask->width != size->width || mask->height != size->height;
+    } else {
+        out.mask_problem = fits.error().text();
+    }
+    return out;
 }
 
 }  // namespace gs

@@ -17,9 +17,12 @@ struct LoadedView {
     View view;
     CameraModel lens = CameraModel::pinhole;  ///< what was resampled, pinhole if nothing was
     int listed_width = 0,
-        listed_height = 0;     ///< the size in the model file when the photo has another, else 0
-    int factor = 1;            ///< the integer factor it was shrunk by
-    std::string mask_problem;  ///< why its mask was not used
+        listed_height = 0;      ///< the size in the model file when the photo has another, else 0
+    int factor = 1;             ///< the integer factor it was shrunk by
+    std::string photo_problem;  ///< why the photo could not be loaded, where only cameras are
+    std::string mask_problem;   ///< why its mask was not used
+    bool has_mask = false;
+    bool mask_resampled = false;  ///< it is not of the photo's size
 };
 
 /// Size and intrinsics of the photo and of the view made of it.
@@ -30,14 +33,18 @@ struct ViewPlan {
     int factor = 1;
 };
 
+/// "NAME: why, at byte N (advice)".
+std::string why_skipped(const Frame& frame, const Error& error);
+
 /// For a photo of width x height pixels. The error's text alone matters: it becomes the reason why
 /// the frame is skipped.
 Result<ViewPlan> plan_view(const Frame& frame, int width, int height,
                            const CaptureOptions& options);
 Result<LoadedView> load_view(const Frame& frame, const CaptureOptions& options,
                              const MaskFolder& masks);
-/// The camera alone, for a capture loaded without photos; the photo's header is read where it is
-/// there.
-Result<LoadedView> load_view_camera(const Frame& frame, const CaptureOptions& options);
+/// The camera alone, for a capture loaded without photos; the headers of photo and mask are read
+/// where they are there.
+Result<LoadedView> load_view_camera(const Frame& frame, const CaptureOptions& options,
+                                    const MaskFolder& masks);
 
 }  // namespace gs

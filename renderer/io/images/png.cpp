@@ -5,6 +5,7 @@
 #include <csetjmp>
 #include <cstring>
 
+#include "base/try.h"
 #include "renderer/io/images/codecs.h"
 
 namespace gs {
@@ -73,7 +74,15 @@ bool finish(Reading& state) {
     return true;
 }
 
+// The library says so in its own words, or, before it can, with nothing at all.
+bool lacked_memory(const Reading& state) {
+    return state.info == nullptr || std::strstr(state.message, "emory") != nullptr;
+}
+
 tl::unexpected<Error> damaged(const Reading& state, const std::string& path) {
+    if (lacked_memory(state))
+        return fail(ErrorKind::unreadable, path, "not enough memory to decode it",
+                    "use fewer threads");
     return tl::unexpected<Error>(Error{ErrorKind::malformed,
                                        path,
                                        fmt::format("is a damaged PNG: {}", state.message),
@@ -101,13 +110,13 @@ bool is_png(std::span<const std::byte> bytes) {
 
 Result<ImageSize> probe_png(std::span<const std::byte> bytes, const std::string& path) {
     Reading state;
-    if (auto opened = open_png(state, bytes, path); !opened) return tl::unexpected(opened.error());
+    GS_TRY_VOID(open_png(state, bytes, path));
     return ImageSize{state.image.width, state.image.height, state.image.channels};
 }
 
 Result<Image8> decode_png(std::span<const std::byte> bytes, const std::string& path) {
     Reading state;
-    if (auto opened = open_png(state, bytes, path); !opened) return tl::unexpected(opened.error());
+    GS_TRY_VOID(open_png(state, bytes, path));
     // Deflate reaches at most 1032 : 1.
     if (state.image.pixels() > kMaxImagePixels ||
         state.raw_bytes > 1040 * static_cast<std::uint64_t>(bytes.size()))

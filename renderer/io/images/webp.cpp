@@ -18,6 +18,11 @@ tl::unexpected<Error> damaged(const std::string& name, const char* what) {
                 "the file is cut or damaged");
 }
 
+tl::unexpected<Error> too_large_for_memory(const std::string& name) {
+    return fail(ErrorKind::unreadable, name, "does not fit into memory",
+                "close other programs, or convert it on a machine with more memory");
+}
+
 struct Ticker {
     const WebpTick* tick;
     int last = 0;
@@ -59,11 +64,12 @@ Result<WebpImage> decode_webp(std::span<const std::byte> bytes, const std::strin
     config.output.u.RGBA = {out.rgba.data(), 4 * out.width, out.rgba.size()};
     const std::unique_ptr<WebPIDecoder, void (*)(WebPIDecoder*)> decoder(
         ::WebPIDecode(nullptr, 0, &config), &::WebPIDelete);
-    if (decoder == nullptr) return damaged(name, "there is no memory for it");
+    if (decoder == nullptr) return too_large_for_memory(name);
     for (std::size_t at = 0; at < bytes.size();) {
         const std::size_t n = std::min(kFedAtOnce, bytes.size() - at);
         const VP8StatusCode code = ::WebPIUpdate(decoder.get(), data, at + n);
         if (code == VP8_STATUS_OK) return out;
+        if (code == VP8_STATUS_OUT_OF_MEMORY) return too_large_for_memory(name);
         if (code != VP8_STATUS_SUSPENDED) return damaged(name, "its data is damaged");
         at += n;
         if (tick && !tick(n)) return fail(ErrorKind::cancelled, name, "reading was cancelled");

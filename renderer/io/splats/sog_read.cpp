@@ -1,4 +1,5 @@
 #include "base/json_text.h"
+#include "base/try.h"
 #include "renderer/io/files/meter.h"
 #include "renderer/io/images/webp.h"
 #include "renderer/io/splats/formats.h"
@@ -10,7 +11,8 @@
 namespace gs {
 namespace {
 
-constexpr std::uint64_t kLargestImageFile = 1ull << 31;
+// Four bytes a pixel hardly compressed, and what a container may hold besides.
+constexpr std::uint64_t kMostBytesAPixel = 8, kMostOtherBytes = 1 << 20;
 constexpr std::uint64_t kLongestSide = 16383;  // of a WebP image
 
 // The images of a SOG, in the order they are unpacked: the large ones first.
@@ -53,8 +55,6 @@ std::string file_of(const SogMeta& meta, int image) {
 
 Result<void> unpack_image(Sog& sog, int which, Meter& meter) {
     const std::string name = beside(sog.meta_name, file_of(sog.meta, which));
-    const auto bytes = sog.files.read(name, kLargestImageFile);
-    if (!bytes) return tl::unexpected(bytes.error());
     // Writers round the sides up to multiples of four; an image far larger than what is in it is an
     // attack.
     std::uint64_t least = sog.meta.count, most = 2 * least + 16 * kLongestSide;
@@ -62,12 +62,13 @@ Result<void> unpack_image(Sog& sog, int which, Meter& meter) {
         least = 1;
         most = kSogLargestPalette * static_cast<std::uint64_t>(sh_bases(3) - 1) + kLongestSide;
     }
-    auto image = decode_webp(*bytes, sog.files.describe(name), least, most, [&](std::size_t n) {
-        meter.add(n);
-        return !meter.cancelled();
-    });
-    if (!image) return tl::unexpected(image.error());
-    sog.images[which] = std::move(*image);
+    GS_TRY(const auto bytes, sog.files.read(name, kMostBytesAPixel * most + kMostOtherBytes));
+    GS_TRY(auto image,
+           decode_webp(bytes, sog.files.describe(name), least, most, [&](std::size_t n) {
+               meter.add(n);
+               return !meter.cancelled();
+           }));
+    sog.images[which] = std::move(image);
     return {};
 }
 
@@ -173,12 +174,10 @@ bool describes_sog(std::string_view text) {
 
 Result<SplatFile> read_sog_files(const FileSet& files, const std::string& meta_name,
                                  const SplatReadOptions& options) {
-    auto meta = read_sog_meta(files, meta_name);
-    if (!meta) return tl::unexpected(meta.error());
-    Sog sog{files, meta_name, std::move(*meta), {}, {}, 0, {}, {}};
-    auto done = unpack_images(sog, options.progress);
-    if (done) done = unpack_palette(sog);
-    if (!done) return tl::unexpected(done.error());
+    GS_TRY(auto meta, read_sog_meta(files, meta_name));
+    Sog sog{files, meta_name, std::move(meta), {}, {}, 0, {}, {}};
+    GS_TRY_VOID(unpack_images(sog, options.progress));
+    GS_TRY_VOID(unpack_palette(sog));
     SplatFile out{GaussianModel::to_fill(sog.meta.count, sog.degree),
                   fmt::format("SOG {}", sog.meta.version),
                   {}};
@@ -210,12 +209,10 @@ bool recognises_sog(FirstBytes first_bytes, const fs::path& path) {
 
 Result<SplatFile> read_sog(const fs::path& path, const SplatReadOptions& options) {
     std::byte head[4] = {};
-    const auto file = InputFile::open(path);
-    if (!file) return tl::unexpected(file.error());
-    if (file->size() < sizeof head)
-        return fail_at_byte(path.string(), file->size(), "the file is too short",
-                            "the file is cut");
-    if (auto read = file->read_at(0, head); !read) return tl::unexpected(read.error());
+    GS_TRY(const auto file, InputFile::open(path));
+    if (file.size() < sizeof head)
+        return fail_at_byte(path.string(), file.size(), "the file is too short", "the file is cut");
+    GS_TRY_VOID(file.read_at(0, head));
     if (head[0] != std::byte{'P'}) {
         const auto folder =
             open_folder(path.parent_path().empty() ? fs::path(".") : path.parent_path());
@@ -223,11 +220,10 @@ Result<SplatFile> read_sog(const fs::path& path, const SplatReadOptions& options
         if (out) out->format += " (folder)";
         return out;
     }
-    const auto zip = open_zip(path);
-    if (!zip) return tl::unexpected(zip.error());
+    GS_TRY(const auto zip, open_zip(path));
     // People zip the folder as well as what is in it.
-    const std::string meta = (*zip)->find("meta.json");
-    auto out = read_sog_files(**zip, meta.empty() ? "meta.json" : meta, options);
+    const std::string meta = zip->find("meta.json");
+    auto out = read_sog_files(*zip, meta.empty() ? "meta.json" : meta, options);
     if (out) out->format += " (bundle)";
     return out;
 }
