@@ -2,15 +2,48 @@
 // a window, a trace of some seconds; and giving CUPTI back or taking it.
 #include <fmt/core.h>
 
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "app/cli/commands.h"
 #include "app/cli/common.h"
 #include "app/cli/recording.h"
+#include "app/cli/studio.h"
+#include "app/cli/subcommand.h"
+#include "base/try.h"
 
 namespace gs::cli {
 namespace {
+
+struct AttachArguments {
+    std::uint32_t pid = 0;  ///< 0: list who there is
+    std::string output;
+    double seconds = 0;  ///< headless: until stopped when 0
+    std::optional<double> budget_percent;
+    int memory_mib = 1024;
+    bool release_cupti = false, acquire_cupti = false, insights = false;
+};
+
+void add_options(CLI::App& app, AttachArguments& a) {
+    app.add_option("PID", a.pid, "the process; none: list them")->check(whole_from(1));
+    app.add_option("-o,--output", a.output, "with --headless: the trace [process-PID-DATE.pftrace]")
+        ->option_text("FILE");
+    app.add_option("--seconds", a.seconds,
+                   "with --headless: end after this time, 0 = when stopped [0]")
+        ->check(number_from(0, 1e9))
+        ->option_text("S");
+    app.add_option("--budget", a.budget_percent,
+                   "share of its time that recording may cost, 0 = no limit")
+        ->check(number_from(0, 100))
+        ->option_text("PERCENT");
+    app.add_option("--memory", a.memory_mib, "with --headless: memory for the measurements [1024]")
+        ->check(whole_from(1, 1 << 20))
+        ->option_text("MIB");
+    app.add_flag("--insights", a.insights,
+                 "with --headless: say what costs time and what would help");
+    app.add_flag("--release-cupti", a.release_cupti, "make it give CUPTI back, and stop");
+    app.add_flag("--acquire-cupti", a.acquire_cupti, "make it take CUPTI again, and stop");
+}
 
 using Json = nlohmann::ordered_json;
 using service::Answer;
@@ -64,10 +97,10 @@ void print_producer(const Connection& c) {
                state_name(c.card().cupti_state), command);
 }
 
-int list(bool json) {
+Result<int> list(bool json) {
     Json found = Json::array();
     bool any = false;
-    if (const auto folder = service::runtime_directory(); !folder) return report(folder.error());
+    GS_TRY_VOID(service::runtime_directory());
     for (const Producer& producer : service::find_producers()) {
         const auto connection = Connection::open(producer);
         if (!connection) {
@@ -109,7 +142,7 @@ Result<Connection> connect(std::uint32_t pid) {
 }
 
 /// Asks all rings of the process; done when one of them agrees.
-int ask(std::uint32_t pid, Op op, const char* done) {
+Result<int> ask(std::uint32_t pid, Op op, const char* done) {
     std::string why;
     for (const Producer& producer : service::list_producers()) {
         if (producer.pid != pid) continue;
@@ -122,17 +155,15 @@ int ask(std::uint32_t pid, Op op, const char* done) {
         }
         why = reply ? reply->text : reply.error().text();
     }
-    return report(
-        {ErrorKind::unreadable, "", fmt::format("process {} says no: {}", pid, why), "", {}, {}});
+    return fail(ErrorKind::unreadable, "", fmt::format("process {} says no: {}", pid, why));
 }
 
-int record_headless(const Arguments& arguments) {
-    const AttachArguments& a = arguments.attach;
+Result<int> record_headless(const AttachArguments& a, const CommonArguments& common) {
     const fs::path output =
         a.output.empty()
             ? default_trace_name({fmt::format("process-{}", a.pid)}, std::time(nullptr))
             : a.output;
-    if (const auto ready = prepare_output_file(output); !ready) return report(ready.error());
+    GS_TRY_VOID(prepare_output_file(output));
     RecordingOptions options;
     options.memory_mib = a.memory_mib;
     options.insights = a.insights;
@@ -140,50 +171,59 @@ int record_headless(const Arguments& arguments) {
     options.collector.past = a.seconds <= 0;  // "ten seconds" are those from now on
     if (a.budget_percent)
         options.collector.budget_ppm = static_cast<std::uint64_t>(*a.budget_percent * 10'000 + 0.5);
-    auto recording = ProcessRecording::start(std::move(options));
-    if (!recording) return report(recording.error());
+    GS_TRY(auto recording, ProcessRecording::start(std::move(options)));
     catch_interrupts();
     const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(a.seconds);
     bool alive = true;
     while (!interrupted() && alive &&
            (a.seconds <= 0 || std::chrono::steady_clock::now() < until)) {
-        (*recording)->take();
-        const auto& sources = (*recording)->collector().sources();
+        recording->take();
+        const auto& sources = recording->collector().sources();
         alive = sources.empty() ||
                 std::any_of(sources.begin(), sources.end(), [](const auto& s) { return s.alive; });
         std::this_thread::sleep_for(kLook);
     }
-    (*recording)->finish();
-    const auto written = (*recording)->write(output);
-    (*recording)
-        ->print(alive ? std::vector<std::string>()
-                      : std::vector<std::string>{"the process has ended"});
-    if (arguments.common.json) {
+    recording->finish();
+    const auto written = recording->write(output);
+    recording->print(alive ? std::vector<std::string>()
+                           : std::vector<std::string>{"the process has ended"});
+    if (common.json) {
         Json json{{"command", "attach"}, {"pid", a.pid}};
-        json.update((*recording)->json());
+        json.update(recording->json());
         print_json(json);
     }
-    return written ? kDone : report(written.error());
+    GS_TRY_VOID(written);
+    return kDone;
+}
+
+Result<int> run(const AttachArguments& a, const CommonArguments& common) {
+    if (a.pid == 0 && (a.release_cupti || a.acquire_cupti))
+        return fail(ErrorKind::usage, "", "whose CUPTI? a PID is missing",
+                    "`gausscope attach` lists who can be attached to");
+    if (a.pid == 0) return list(common.json);
+    GS_TRY(auto connection, connect(a.pid));
+    if (a.release_cupti) return ask(a.pid, Op::release_cupti, "CUPTI is free for another tool");
+    if (a.acquire_cupti) return ask(a.pid, Op::acquire_cupti, "CUPTI is taken again");
+    if (common.headless) return record_headless(a, common);
+    if (a.budget_percent)
+        GS_TRY_VOID(connection.ask(Op::set_budget,
+                                   static_cast<std::uint64_t>(*a.budget_percent * 10'000 + 0.5)));
+    ViewArguments view;
+    view.attach = {a.pid};
+    return open_studio(view, common);
 }
 
 }  // namespace
 
-int run_attach(const Arguments& arguments) {
-    const AttachArguments& a = arguments.attach;
-    if (a.pid == 0) return list(arguments.common.json);
-    auto connection = connect(a.pid);
-    if (!connection) return report(connection.error());
-    if (a.release_cupti) return ask(a.pid, Op::release_cupti, "CUPTI is free for another tool");
-    if (a.acquire_cupti) return ask(a.pid, Op::acquire_cupti, "CUPTI is taken again");
-    if (arguments.common.headless) return record_headless(arguments);
-    if (a.budget_percent)
-        if (const auto set = connection->ask(
-                Op::set_budget, static_cast<std::uint64_t>(*a.budget_percent * 10'000 + 0.5));
-            !set)
-            return report(set.error());
-    Arguments view = arguments;
-    view.view.attach = {a.pid};
-    return run_view(view);
+Subcommand attach_command() {
+    return subcommand<AttachArguments>(
+        "attach", "look into a process under the profiling service while it runs",
+        "  gausscope attach                                       who can be attached to\n"
+        "  gausscope attach 1234                                  the studio on it\n"
+        "  gausscope attach 1234 --headless --seconds 10 -o t.pftrace\n"
+        "  gausscope attach 1234 --release-cupti                  let torch.profiler or nsys have "
+        "it\n",
+        add_options, run);
 }
 
 }  // namespace gs::cli

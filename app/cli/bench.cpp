@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,17 +11,18 @@
 
 #include "app/cli/bench_limits.h"
 #include "app/cli/bench_report.h"
-#include "app/cli/bench_service.h"
 #include "app/cli/cameras.h"
-#include "app/cli/commands.h"
 #include "app/cli/common.h"
 #include "app/cli/progress.h"
 #include "app/cli/proof_scene.h"
+#include "app/cli/subcommand.h"
 #include "app/cli/verify.h"
 #include "base/log.h"
 #include "base/parallel.h"
 #include "base/record/scope.h"
+#include "base/try.h"
 #include "profiler/collect/multi_collector.h"
+#include "profiler/collect/own_service.h"
 #include "profiler/store/overhead.h"
 #include "renderer/io/splats/splat_io.h"
 #include "renderer/raster/cuda/backward_variant.h"
@@ -29,6 +31,39 @@
 
 namespace gs::cli {
 namespace {
+
+struct BenchArguments {
+    std::string scene, capture, compare, output;
+    CaptureArguments loading;
+    int repeats = 30;
+    int width = 0, height = 0;
+    double tolerance = 0.05;
+};
+
+void add_options(CLI::App& app, BenchArguments& a) {
+    app.add_option("SCENE", a.scene, "splat file; none: random Gaussians, always the same");
+    app.add_option("--capture", a.capture,
+                   "draw from the cameras of this capture, against its photos")
+        ->option_text("DIR");
+    app.add_option("--repeats", a.repeats, "timed frames [30]")
+        ->check(whole_from(3, 100000))
+        ->option_text("N");
+    app.add_option("--width", a.width, "picture width")
+        ->check(picture_side())
+        ->option_text("PIXELS");
+    app.add_option("--height", a.height, "picture height")
+        ->check(picture_side())
+        ->option_text("PIXELS");
+    app.add_option("--compare", a.compare,
+                   "JSON of an earlier bench: fail when a stage is slower beyond doubt")
+        ->option_text("BASE");
+    app.add_option("--tolerance", a.tolerance,
+                   "slower by less than this share is not a failure [0.05]")
+        ->check(number_from(0, 10))
+        ->option_text("X");
+    app.add_option("-o,--output", a.output, "write the JSON here too")->option_text("FILE");
+    add_loading(app, a.loading);
+}
 
 using Json = nlohmann::ordered_json;
 constexpr int kWarmUpFrames = 5, kWarmUpSteps = 200;
@@ -43,9 +78,9 @@ class NoSink final : public GradientSink {
 
 class BenchRun {
   public:
-    explicit BenchRun(const Arguments& arguments)
-        : a_(arguments.bench), common_(arguments.common) {}
-    int run();
+    explicit BenchRun(const BenchArguments& a, const CommonArguments& common)
+        : a_(a), common_(common) {}
+    Result<int> run();
 
   private:
     Result<void> prepare();
@@ -59,7 +94,7 @@ class BenchRun {
     void count();
     void print() const;
     Json json() const;
-    int compare();
+    Result<int> compare();
 
     const BenchArguments& a_;
     const CommonArguments& common_;
@@ -82,23 +117,13 @@ class BenchRun {
 };
 
 Result<void> BenchRun::prepare() {
-    auto backend = backend_of(common_);
-    if (!backend) return tl::unexpected(backend.error());
-    backend_ = std::move(*backend);
-    auto rasterizer = backend_->make_rasterizer();
-    if (!rasterizer) return tl::unexpected(rasterizer.error());
-    rasterizer_ = std::move(*rasterizer);
-    if (!a_.output.empty())
-        if (auto ready = prepare_output_file(a_.output); !ready) return ready;
-    if (!a_.compare.empty())
-        if (auto base = compare_with_base(a_.compare, {}, a_.tolerance); !base)
-            return tl::unexpected(base.error());
+    GS_TRY(backend_, backend_of(common_));
+    GS_TRY(rasterizer_, backend_->make_rasterizer());
+    if (!a_.output.empty()) GS_TRY_VOID(prepare_output_file(a_.output));
+    if (!a_.compare.empty()) GS_TRY_VOID(compare_with_base(a_.compare, {}, a_.tolerance));
     if (!a_.capture.empty()) {
-        const auto options = capture_options(a_.loading, common_);
-        if (!options) return tl::unexpected(options.error());
-        auto capture = load_with_progress(a_.capture, *options);
-        if (!capture) return tl::unexpected(capture.error());
-        capture_ = std::move(*capture);
+        GS_TRY(const auto options, capture_options(a_.loading, common_));
+        GS_TRY(capture_, load_with_progress(a_.capture, options));
         cameras_ = cameras_of(*capture_, false);
     }
     training_ = capture_ && a_.scene.empty();
@@ -109,9 +134,8 @@ Result<void> BenchRun::load_scene() {
     const int width = a_.width > 0 ? a_.width : 1280,
               height = a_.height > 0 ? a_.height : width * 9 / 16;
     if (!a_.scene.empty()) {
-        auto scene = read_splats(a_.scene);
-        if (!scene) return tl::unexpected(scene.error());
-        model_ = std::move(scene->model);
+        GS_TRY(auto scene, read_splats(a_.scene));
+        model_ = std::move(scene.model);
         what_ = a_.scene;
         options_.antialiased = model_.antialiased;
         if (cameras_.empty()) cameras_ = orbit_cameras(orbit_of(model_), 16, width, height);
@@ -125,11 +149,8 @@ Result<void> BenchRun::load_scene() {
         what_ = "training " + a_.capture;
         const TrainingSettings settings =
             scaled_to_steps(TrainingSettings(), kWarmUpSteps + a_.repeats);
-        auto computes = backend_->make_training();
-        if (!computes) return tl::unexpected(computes.error());
-        auto trainer = Trainer::create(capture_, settings, std::move(*computes));
-        if (!trainer) return tl::unexpected(trainer.error());
-        trainer_ = std::move(*trainer);
+        GS_TRY(auto computes, backend_->make_training());
+        GS_TRY(trainer_, Trainer::create(capture_, settings, std::move(computes)));
         model_ = trainer_->model();
     }
     if (model_.count == 0)
@@ -276,9 +297,7 @@ void BenchRun::count() {
 
 Result<void> BenchRun::measure_machine() {
     span_ = measure_span_overhead();
-    auto ceilings = machine_ceilings(backend_->cuda, {}, true);
-    if (!ceilings) return tl::unexpected(ceilings.error());
-    ceilings_ = std::move(*ceilings);
+    GS_TRY(ceilings_, machine_ceilings(backend_->cuda, {}, true));
     // A GPU's stages by their time on the GPU, a CPU's by their time on the thread.
     std::vector<StageStats> times;
     for (const StageTime& s : stages_) {
@@ -365,44 +384,53 @@ void BenchRun::print() const {
         fmt::print("  {:<42} {:8.3f}  ({:.3f} .. {:.3f})\n", s.name, s.ms_p50, s.ms_lo, s.ms_hi);
 }
 
-int BenchRun::compare() {
-    const auto result = compare_with_base(a_.compare, stages_, a_.tolerance);
-    if (!result) return report(result.error());
+Result<int> BenchRun::compare() {
+    GS_TRY(auto result, compare_with_base(a_.compare, stages_, a_.tolerance));
     fmt::print("\nagainst {}:\n", a_.compare);
-    for (const std::string& line : result->lines) fmt::print("{}\n", line);
-    if (result->slower.empty()) return kDone;
-    fmt::print(stderr, "error: {} stages are slower than in {}\n", result->slower.size(),
+    for (const std::string& line : result.lines) fmt::print("{}\n", line);
+    if (result.slower.empty()) return kDone;
+    fmt::print(stderr, "error: {} stages are slower than in {}\n", result.slower.size(),
                a_.compare);
     return kGate;
 }
 
-int BenchRun::run() {
+Result<int> BenchRun::run() {
     catch_interrupts();
-    if (auto ready = prepare(); !ready) return report(ready.error());
+    GS_TRY_VOID(prepare());
     if (!verify()) return kGate;
     stages_ = training_ ? time_steps() : time_frames(static_cast<std::size_t>(a_.repeats));
     count();
-    if (auto measured = measure_machine(); !measured) return report(measured.error());
+    GS_TRY_VOID(measure_machine());
     if (backend_->cuda && !training_)
         if (auto compared = compare_backward_variants(); !compared) return kGate;
     if (interrupted())
-        return report(
-            {ErrorKind::cancelled, "", "stopped before all frames were timed", "", {}, {}});
+        return fail(ErrorKind::cancelled, "", "stopped before all frames were timed", "");
     print();
-    const int code = a_.compare.empty() ? kDone : compare();
+    int code = kDone;
+    if (!a_.compare.empty()) {
+        GS_TRY(code, compare());
+    }
     const Json result = json();
-    if (!a_.output.empty())
-        if (auto written = write_text_file(a_.output, result.dump(2) + "\n"); !written)
-            return report(written.error());
+    if (!a_.output.empty()) GS_TRY_VOID(write_text_file(a_.output, result.dump(2) + "\n"));
     if (common_.json) print_json(result);
     return code;
 }
 
+Result<int> run(const BenchArguments& a, const CommonArguments& common) {
+    const service::OwnService service;  // it runs for long: it can be attached to
+    return BenchRun(a, common).run();
+}
+
 }  // namespace
 
-int run_bench(const Arguments& arguments) {
-    if (arguments.bench.scene == "service") return run_bench_service(arguments);
-    return BenchRun(arguments).run();
+Subcommand bench_command() {
+    return subcommand<BenchArguments>(
+        "bench", "time per stage, counters and the machine's limits",
+        "  gausscope bench                                    the built-in scene\n"
+        "  gausscope bench scene.ply --capture photos/ --json > base.json\n"
+        "  gausscope bench scene.ply --capture photos/ --compare base.json    exit "
+        "code 3 when slower\n",
+        add_options, run);
 }
 
 }  // namespace gs::cli

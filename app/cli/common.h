@@ -1,21 +1,14 @@
-// What the subcommands share: exit codes, how errors and results are printed, turning arguments
-// into options, Ctrl-C.
+// What the subcommands share: exit codes, how errors and results are printed, output that is
+// proven writable, Ctrl-C.
 #pragma once
 
-#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "app/backend/backend.h"
-#include "app/cli/arguments.h"
 #include "base/expected.h"
 #include "base/file.h"
-#include "renderer/io/captures/capture_io.h"
-#include "renderer/raster/rasterizer.h"
-#include "renderer/scene/capture.h"
-#include "trainer/settings.h"
 
 namespace gs::cli {
 
@@ -32,21 +25,6 @@ void print_json(const nlohmann::ordered_json& object);
 /// A number as JSON, null when it is not finite.
 nlohmann::ordered_json number(double value);
 
-/// Threads, log level.
-void apply(const CommonArguments& common);
-/// What --backend names. Errors (usage): cuda where it cannot be used, with the reason.
-Result<Backend> backend_of(const CommonArguments& common);
-/// Its rasterizer, for who needs no more.
-Result<std::unique_ptr<Rasterizer>> make_rasterizer(const CommonArguments& common);
-
-Result<CaptureOptions> capture_options(const CaptureArguments& arguments,
-                                       const CommonArguments& common);
-/// Loads with a progress bar, prints the memory forecast before and what was skipped after.
-Result<std::shared_ptr<const Capture>> load_with_progress(const std::string& path,
-                                                          CaptureOptions options);
-/// "r,g,b" -> numbers; empty -> black.
-Result<Vec3f> parse_color(const std::string& text);
-Result<RenderOptions> picture_options(const PictureArguments& arguments);
 std::vector<std::string> split(std::string_view text, char separator);
 /// "1.2 GiB".
 std::string human_bytes(std::uint64_t bytes);

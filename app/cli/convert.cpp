@@ -1,17 +1,46 @@
 #include <fmt/core.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/commands.h"
 #include "app/cli/common.h"
 #include "app/cli/convert_verify.h"
 #include "app/cli/progress.h"
+#include "app/cli/subcommand.h"
 #include "base/log.h"
+#include "base/try.h"
 #include "renderer/io/splats/splat_io.h"
 
 namespace gs::cli {
 namespace {
+
+struct ConvertArguments {
+    std::string input, output;
+    int lod = 0;          ///< level of a streamed set, 0 = finest
+    int spz_version = 4;  ///< 3 or 4
+    std::string verify;   ///< a capture or a file of cameras; empty: not verified
+};
+
+void add_options(CLI::App& app, ConvertArguments& a) {
+    app.add_option("IN", a.input, "splat file, or a folder with meta.json or lod-meta.json")
+        ->required();
+    app.add_option("OUT", a.output,
+                   "file to write; its end chooses the format: .ply .compressed.ply .splat .spz "
+                   ".sog meta.json .glb "
+                   ".gltf .csv")
+        ->required();
+    app.add_option("--lod", a.lod, "level of a streamed set, 0 is the finest [0]")
+        ->check(whole_from(0, 63))
+        ->option_text("N");
+    app.add_option("--spz-version", a.spz_version, "3 (gzip) or 4 (zstd) [4]")
+        ->check(whole_from(3, 4))
+        ->option_text("N");
+    app.add_option("--verify", a.verify,
+                   "draw source and result from the views of a capture or a file of cameras, "
+                   "print the difference")
+        ->option_text("VIEWS");
+}
 
 using Json = nlohmann::ordered_json;
 
@@ -54,57 +83,60 @@ Result<SplatFile> read_with_progress(const std::string& path, int lod) {
     return scene;
 }
 
-Result<ConversionCost> verify(const Arguments& arguments, const GaussianModel& source) {
-    const ConvertArguments& a = arguments.convert;
-    auto result = read_with_progress(a.output, 0);
-    if (!result) return tl::unexpected(result.error());
-    return verify_conversion(source, result->model, a.verify, arguments.common);
+Result<ConversionCost> verify(const ConvertArguments& a, const CommonArguments& common,
+                              const GaussianModel& source) {
+    GS_TRY(auto result, read_with_progress(a.output, 0));
+    return verify_conversion(source, result.model, a.verify, common);
 }
 
-}  // namespace
-
-int run_convert(const Arguments& arguments) {
-    const ConvertArguments& a = arguments.convert;
+Result<int> run(const ConvertArguments& a, const CommonArguments& common) {
     catch_interrupts();
     const fs::path output(a.output);
     // A SOG as a folder is given by the meta.json in it.
     if (output.filename() == "meta.json" && output.has_parent_path())
-        if (auto ready = prepare_output_folder(output.parent_path()); !ready)
-            return report(ready.error());
-    if (auto ready = prepare_output_file(output); !ready) return report(ready.error());
-    const auto scene = read_with_progress(a.input, a.lod);
-    if (!scene) return report(scene.error());
-    for (const std::string& note : scene->notes) log_info("{}: {}", a.input, note);
+        GS_TRY_VOID(prepare_output_folder(output.parent_path()));
+    GS_TRY_VOID(prepare_output_file(output));
+    GS_TRY(auto scene, read_with_progress(a.input, a.lod));
+    for (const std::string& note : scene.notes) log_info("{}: {}", a.input, note);
 
     SplatWriteOptions options;
     options.spz_version = a.spz_version;
     ProgressLine line("write");
     options.progress = told_by(line);
-    const auto written = write_splats(a.output, scene->model, options);
+    const auto written = write_splats(a.output, scene.model, options);
     line.finish();
-    if (!written) return report(written.error());
+    if (!written) return tl::unexpected(written.error());
     const std::uint64_t bytes = splat_bytes(a.output);
-    fmt::print("{}: {} Gaussians, degree {}, {}\n", a.output, scene->model.count,
-               scene->model.sh_degree, human_bytes(bytes));
+    fmt::print("{}: {} Gaussians, degree {}, {}\n", a.output, scene.model.count,
+               scene.model.sh_degree, human_bytes(bytes));
     for (const std::string& note : *written) fmt::print("  note: {}\n", note);
 
     Json out{{"command", "convert"},
              {"input", a.input},
              {"output", a.output},
-             {"format", scene->format},
-             {"gaussians", scene->model.count},
-             {"sh_degree", scene->model.sh_degree},
+             {"format", scene.format},
+             {"gaussians", scene.model.count},
+             {"sh_degree", scene.model.sh_degree},
              {"bytes", bytes},
-             {"notes", scene->notes},
+             {"notes", scene.notes},
              {"lost", *written}};
     if (!a.verify.empty()) {
-        const auto cost = verify(arguments, scene->model);
-        if (!cost) return report(cost.error());
-        print_cost(*cost);
-        out["verify"] = cost_json(*cost);
+        GS_TRY(const auto cost, verify(a, common, scene.model));
+        print_cost(cost);
+        out["verify"] = cost_json(cost);
     }
-    if (arguments.common.json) print_json(out);
+    if (common.json) print_json(out);
     return kDone;
+}
+
+}  // namespace
+
+Subcommand convert_command() {
+    return subcommand<ConvertArguments>("convert", "between splat formats",
+                                        "  gausscope convert in.ply out.spz\n"
+                                        "  gausscope convert in.ply out.sog --verify captures/fox\n"
+                                        "  gausscope convert scene/lod-meta.json out.ply --lod 2\n",
+                                        add_options, run);
 }
 
 }  // namespace gs::cli

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/cli/arguments.h"
+#include "app/cli/options.h"
 #include "base/expected.h"
 #include "renderer/scene/gaussian_model.h"
 

@@ -1,17 +1,34 @@
 #include <fmt/core.h>
 
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/commands.h"
 #include "app/cli/common.h"
 #include "app/cli/progress.h"
 #include "app/cli/results.h"
+#include "app/cli/subcommand.h"
 #include "base/log.h"
+#include "base/try.h"
 #include "renderer/io/splats/splat_io.h"
 
 namespace gs::cli {
 namespace {
+
+struct EvalArguments {
+    std::string scene, capture;
+    CaptureArguments loading;
+    PictureArguments picture;
+    bool all_views = false;
+};
+
+void add_options(CLI::App& app, EvalArguments& a) {
+    app.add_option("SCENE", a.scene, "splat file")->required();
+    app.add_option("CAPTURE", a.capture, "capture with the photos")->required();
+    app.add_flag("--all", a.all_views, "all photos, not only the test photos");
+    add_loading(app, a.loading);
+    add_picture(app, a.picture);
+}
 
 using Json = nlohmann::ordered_json;
 
@@ -29,42 +46,30 @@ Json steps_of(const fs::path& scene) {
     return same ? metrics["steps"] : Json(nullptr);
 }
 
-}  // namespace
-
-int run_eval(const Arguments& arguments) {
-    const EvalArguments& a = arguments.eval;
+Result<int> run(const EvalArguments& a, const CommonArguments& common) {
     auto loading = a.loading;
     loading.background = a.picture.background;
-    const auto options = capture_options(loading, arguments.common);
-    if (!options) return report(options.error());
-    auto picture = picture_options(a.picture);
-    if (!picture) return report(picture.error());
-    auto rasterizer = make_rasterizer(arguments.common);
-    if (!rasterizer) return report(rasterizer.error());
+    GS_TRY(auto options, capture_options(loading, common));
+    GS_TRY(auto picture, picture_options(a.picture));
+    GS_TRY(auto rasterizer, make_rasterizer(common));
     catch_interrupts();
-    const auto scene = read_splats(a.scene);
-    if (!scene) return report(scene.error());
-    for (const std::string& note : scene->notes) log_info("{}: {}", a.scene, note);
-    picture->antialiased |= scene->model.antialiased;
-    const auto capture = load_with_progress(a.capture, *options);
-    if (!capture) return report(capture.error());
-    auto views = (*capture)->view_indices(true);
+    GS_TRY(auto scene, read_splats(a.scene));
+    for (const std::string& note : scene.notes) log_info("{}: {}", a.scene, note);
+    picture.antialiased |= scene.model.antialiased;
+    GS_TRY(auto capture, load_with_progress(a.capture, options));
+    auto views = capture->view_indices(true);
     if (a.all_views) {
-        views.resize((*capture)->views.size());
+        views.resize(capture->views.size());
         for (std::size_t i = 0; i < views.size(); ++i) views[i] = i;
     }
     if (views.empty())
-        return report({ErrorKind::usage,
-                       a.capture,
-                       "there are no test views",
-                       "add --all, --test-every N or --test-views",
-                       {},
-                       {}});
+        return fail(ErrorKind::usage, a.capture, "there are no test views",
+                    "add --all, --test-every N or --test-views");
 
     ProgressLine progress("evaluate");
     const auto begin = std::chrono::steady_clock::now();
     const Evaluation result =
-        evaluate_model(scene->model, **capture, views, **rasterizer, *picture,
+        evaluate_model(scene.model, *capture, views, *rasterizer, picture,
                        [&](std::string_view, std::size_t done, std::size_t total) {
                            progress.update(done, total, "");
                            return !interrupted();
@@ -73,15 +78,15 @@ int run_eval(const Arguments& arguments) {
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     print_scores(result);
-    if (arguments.common.json) {
+    if (common.json) {
         Json out{{"command", "eval"},
                  {"scene", a.scene},
                  {"capture", a.capture},
-                 {"backend", (*rasterizer)->name()},
+                 {"backend", rasterizer->name()},
                  {"steps", steps_of(a.scene)},
                  {"seconds", seconds},
-                 {"gaussians", scene->model.count},
-                 {"profile", name_of(picture->compatibility)}};
+                 {"gaussians", scene.model.count},
+                 {"profile", name_of(picture.compatibility)}};
         out["test"] = score_json(result);
         print_json(out);
     }
@@ -89,6 +94,16 @@ int run_eval(const Arguments& arguments) {
     fmt::print(stderr, "error: stopped after {} of {} photos\n", result.images.size(),
                views.size());
     return kFailed;
+}
+
+}  // namespace
+
+Subcommand eval_command() {
+    return subcommand<EvalArguments>(
+        "eval", "PSNR and SSIM of a scene against the photos of a capture",
+        "  gausscope eval out/point_cloud.ply photos/\n"
+        "  gausscope eval out/point_cloud.ply photos/ --downscale 3 --test-views 0012 --json\n",
+        add_options, run);
 }
 
 }  // namespace gs::cli

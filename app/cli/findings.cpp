@@ -8,6 +8,7 @@
 #include "app/cli/common.h"
 #include "base/log.h"
 #include "renderer/device/cuda/device.h"
+#include "trainer/settings.h"
 
 namespace gs::cli {
 

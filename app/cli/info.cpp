@@ -1,20 +1,41 @@
 #include <fmt/core.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/commands.h"
 #include "app/cli/common.h"
 #include "app/cli/findings.h"
 #include "app/cli/progress.h"
+#include "app/cli/subcommand.h"
 #include "base/parallel.h"
+#include "base/try.h"
 #include "renderer/io/splats/level_set.h"
 
 namespace gs::cli {
 namespace {
+
+struct InfoArguments {
+    std::string path;
+    CaptureArguments loading;
+    bool photos = false;  ///< decode every photo too
+    bool strict = false;  ///< exit code 3 when something is found
+    int lod = 0;          ///< level of a streamed set, 0 = finest
+    std::string fix;      ///< where the mended splats go, empty: nowhere
+};
+
+void add_options(CLI::App& app, InfoArguments& a) {
+    app.add_option("PATH", a.path, "capture folder or splat file")->required();
+    app.add_flag("--photos", a.photos, "decode every photo, to find broken ones");
+    app.add_flag("--strict", a.strict, "exit code 3 when a warning or an error is found");
+    app.add_option("--lod", a.lod, "level of a streamed set, 0 is the finest [0]")
+        ->check(whole_from(0));
+    app.add_option("--fix", a.fix, "write the splats, mended, to this file");
+    add_loading(app, a.loading);
+}
 
 using Json = nlohmann::ordered_json;
 
@@ -38,8 +59,8 @@ Json percentiles_of(Buffer<float> values) {
     return {{"min", least}, {"p5", p5}, {"p50", p50}, {"p95", p95}, {"max", most}};
 }
 
-int exit_code(const Arguments& arguments, const std::vector<Finding>& findings) {
-    return arguments.info.strict && worst_of(findings) != Severity::note ? kGate : kDone;
+int exit_code(const InfoArguments& a, const std::vector<Finding>& findings) {
+    return a.strict && worst_of(findings) != Severity::note ? kGate : kDone;
 }
 
 struct Statistics {
@@ -78,16 +99,15 @@ void print_range(const char* name, const Json& r) {
 Result<Json> write_fixed(const GaussianModel& model, const std::string& path) {
     const Fixed fixed = fix(model);
     SplatWriteOptions options;
-    auto lost = write_splats(path, fixed.model, options);
-    if (!lost) return tl::unexpected(lost.error());
+    GS_TRY(auto lost, write_splats(path, fixed.model, options));
     fmt::print("{}: {} Gaussians, of {}\n", path, fixed.model.count, model.count);
     for (const std::string& change : fixed.changes) fmt::print("  fixed: {}\n", change);
     if (fixed.changes.empty()) fmt::print("  nothing had to be fixed\n");
-    for (const std::string& note : *lost) fmt::print("  note: {}\n", note);
+    for (const std::string& note : lost) fmt::print("  note: {}\n", note);
     return Json{{"path", path},
                 {"gaussians", fixed.model.count},
                 {"changes", fixed.changes},
-                {"lost", *lost}};
+                {"lost", lost}};
 }
 
 Json splat_json(const std::string& path, const SplatFile& scene, const Statistics& statistics,
@@ -117,24 +137,23 @@ Json splat_json(const std::string& path, const SplatFile& scene, const Statistic
     return out;
 }
 
-int splat_info(const Arguments& arguments) {
-    const std::string& path = arguments.info.path;
+Result<int> splat_info(const InfoArguments& a, const CommonArguments& common) {
+    const std::string& path = a.path;
     ProgressLine line("read");
     SplatReadOptions options;
-    options.lod = arguments.info.lod;
+    options.lod = a.lod;
     options.progress = told_by(line);
     const auto scene = read_splats(path, options);
     line.finish();
-    if (!scene) return report(scene.error());
-    if (arguments.info.lod > 0 && !level_set_at(path))
-        return report(
-            {ErrorKind::usage, path, "has no levels of detail", "leave --lod away", {}, {}});
+    if (!scene) return tl::unexpected(scene.error());
+    if (a.lod > 0 && !level_set_at(path))
+        return fail(ErrorKind::usage, path, "has no levels of detail", "leave --lod away");
     const GaussianModel& model = scene->model;
     const Statistics statistics = statistics_of(model);
     ProgressLine examining("examine");
     const auto examined = examine(model, questions_here(scene->notes), told_by(examining));
     examining.finish();
-    if (!examined) return report(examined.error());
+    if (!examined) return tl::unexpected(examined.error());
     const SplatReport& doctor = *examined;
     Vec3f lo{}, hi{};
 
@@ -151,13 +170,11 @@ int splat_info(const Arguments& arguments) {
     print_memory(doctor);
     print_findings(doctor.findings);
     Json out = splat_json(path, *scene, statistics, doctor);
-    if (!arguments.info.fix.empty()) {
-        auto fixed = write_fixed(model, arguments.info.fix);
-        if (!fixed) return report(fixed.error());
-        out["fixed"] = std::move(*fixed);
+    if (!a.fix.empty()) {
+        GS_TRY(out["fixed"], write_fixed(model, a.fix));
     }
-    if (arguments.common.json) print_json(out);
-    return exit_code(arguments, doctor.findings);
+    if (common.json) print_json(out);
+    return exit_code(a, doctor.findings);
 }
 
 struct Group {
@@ -193,8 +210,8 @@ bool point_bounds(const Capture& capture, Vec3f& lo, Vec3f& hi) {
     return true;
 }
 
-Json capture_json(const Arguments& arguments, const Capture& capture,
-                  const CaptureForecast* forecast, const std::vector<Finding>& findings) {
+Json capture_json(const InfoArguments& a, const Capture& capture, const CaptureForecast* forecast,
+                  const std::vector<Finding>& findings) {
     const std::size_t tests = capture.view_indices(true).size();
     Vec3f lo{}, hi{};
     const bool bounded = point_bounds(capture, lo, hi);
@@ -213,14 +230,14 @@ Json capture_json(const Arguments& arguments, const Capture& capture,
     }
     Json out{{"command", "info"},
              {"kind", "capture"},
-             {"path", arguments.info.path},
+             {"path", a.path},
              {"format", capture.format},
              {"views", capture.views.size()},
              {"train_views", capture.views.size() - tests},
              {"test_views", tests},
              {"points", capture.points.size()},
              {"points_are_random", capture.points_are_random},
-             {"photos_decoded", arguments.info.photos}};
+             {"photos_decoded", a.photos}};
     out["bounds"] = bounded
                         ? Json{{"lo", triple(lo.x, lo.y, lo.z)}, {"hi", triple(hi.x, hi.y, hi.z)}}
                         : Json(nullptr);
@@ -234,31 +251,26 @@ Json capture_json(const Arguments& arguments, const Capture& capture,
     return out;
 }
 
-int capture_info(const Arguments& arguments) {
-    if (!arguments.info.fix.empty())
-        return report({ErrorKind::usage,
-                       arguments.info.path,
-                       "--fix mends splat files, this is a capture",
-                       "what is advised for captures is done to the photos and poses",
-                       {},
-                       {}});
-    auto options = capture_options(arguments.info.loading, arguments.common);
-    if (!options) return report(options.error());
-    const auto forecast = forecast_capture(arguments.info.path, *options);
-    options->photos = arguments.info.photos;
+Result<int> capture_info(const InfoArguments& a, const CommonArguments& common) {
+    if (!a.fix.empty())
+        return fail(ErrorKind::usage, a.path, "--fix mends splat files, this is a capture",
+                    "what is advised for captures is done to the photos and poses");
+    GS_TRY(auto options, capture_options(a.loading, common));
+    const auto forecast = forecast_capture(a.path, options);
+    options.photos = a.photos;
     ProgressLine line("read");
-    options->progress = told_by(line);
-    const auto capture = load_capture(arguments.info.path, *options);
+    options.progress = told_by(line);
+    const auto capture = load_capture(a.path, options);
     line.finish();
-    if (!capture) return report(capture.error());
+    if (!capture) return tl::unexpected(capture.error());
     const std::size_t tests = capture->view_indices(true).size();
     const auto findings = examine(*capture);
     Vec3f lo{}, hi{};
     const bool bounded = point_bounds(*capture, lo, hi);
 
-    fmt::print("{}\n  {}, {} views ({} training, {} test), {} points{}\n", arguments.info.path,
-               capture->format, capture->views.size(), capture->views.size() - tests, tests,
-               capture->points.size(), capture->points_are_random ? " (random)" : "");
+    fmt::print("{}\n  {}, {} views ({} training, {} test), {} points{}\n", a.path, capture->format,
+               capture->views.size(), capture->views.size() - tests, tests, capture->points.size(),
+               capture->points_are_random ? " (random)" : "");
     const auto groups = cameras_of(*capture);
     for (std::size_t i = 0; i < std::min<std::size_t>(groups.size(), 8); ++i)
         fmt::print("  camera       {}  ({} views)\n", groups[i].text, groups[i].views);
@@ -271,34 +283,33 @@ int capture_info(const Arguments& arguments) {
                    human_bytes(forecast->photo_bytes), human_bytes(forecast->decode_bytes));
     for (const std::string& skipped : capture->skipped) fmt::print("  skipped: {}\n", skipped);
     print_findings(findings);
-    if (arguments.common.json)
-        print_json(capture_json(arguments, *capture, forecast ? &*forecast : nullptr, findings));
-    return exit_code(arguments, findings);
+    if (common.json)
+        print_json(capture_json(a, *capture, forecast ? &*forecast : nullptr, findings));
+    return exit_code(a, findings);
+}
+
+Result<int> run(const InfoArguments& a, const CommonArguments& common) {
+    const std::string& path = a.path;
+    catch_interrupts();
+    std::error_code error;
+    if (!fs::exists(path, error))
+        return fail(ErrorKind::not_found, path, "there is nothing of this name", "check the path");
+    if (is_capture(path)) return capture_info(a, common);
+    // Of a file that is no splat file, the readers say best what is wrong.
+    if (fs::is_regular_file(path, error) || is_splat_file(path)) return splat_info(a, common);
+    return fail(ErrorKind::unsupported, path, "neither a capture nor a splat file",
+                "captures hold sparse/0 (COLMAP) or transforms.json; splat files are " +
+                    splat_extensions(false));
 }
 
 }  // namespace
 
-int run_info(const Arguments& arguments) {
-    const std::string& path = arguments.info.path;
-    catch_interrupts();
-    std::error_code error;
-    if (!fs::exists(path, error))
-        return report({ErrorKind::not_found,
-                       path,
-                       "there is nothing of this name",
-                       "check the path",
-                       {},
-                       {}});
-    if (is_capture(path)) return capture_info(arguments);
-    // Of a file that is no splat file, the readers say best what is wrong.
-    if (fs::is_regular_file(path, error) || is_splat_file(path)) return splat_info(arguments);
-    return report({ErrorKind::unsupported,
-                   path,
-                   "neither a capture nor a splat file",
-                   "captures hold sparse/0 (COLMAP) or transforms.json; splat files are " +
-                       splat_extensions(false),
-                   {},
-                   {}});
+Subcommand info_command() {
+    return subcommand<InfoArguments>(
+        "info", "what is in a capture or splat file, and what is wrong with it",
+        "  gausscope info photos/\n  gausscope info scene.ply --json\n  gausscope info "
+        "photos/ --photos      decode every photo as well\n",
+        add_options, run);
 }
 
 }  // namespace gs::cli

@@ -6,20 +6,46 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <array>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "app/cli/commands.h"
 #include "app/cli/common.h"
 #include "app/cli/recording.h"
+#include "app/cli/subcommand.h"
 #include "base/record/protocol.h"
+#include "base/try.h"
 
 extern char** environ;
 
 namespace gs::cli {
 namespace {
+
+struct RecordArguments {
+    std::string output;         ///< empty: named after the command
+    std::string chain;          ///< another NVTX tool that gets the calls, too
+    double budget_percent = 0;  ///< 0: none
+    int memory_mib = 1024;
+    bool insights = false, no_cupti = false;
+};
+
+void add_options(CLI::App& app, RecordArguments& a) {
+    app.add_option("-o,--output", a.output, "the trace [NAME-DATE.pftrace]")->option_text("FILE");
+    app.add_flag("--insights", a.insights, "and say what costs time and what would help");
+    app.add_option("--budget", a.budget_percent,
+                   "share of a process's time that recording may cost, 0 = no limit [0]")
+        ->check(number_from(0, 100))
+        ->option_text("PERCENT");
+    app.add_option("--memory", a.memory_mib,
+                   "memory for the measurements; then the oldest go [1024]")
+        ->check(whole_from(1, 1 << 20))
+        ->option_text("MIB");
+    app.add_option("--chain", a.chain, "another NVTX tool's library, which gets all calls too")
+        ->option_text("LIBRARY");
+    app.add_flag("--no-cupti", a.no_cupti, "no kernels and CUDA calls: leave CUPTI to the program");
+}
 
 constexpr auto kLook = std::chrono::milliseconds(10);
 constexpr std::array kForwarded{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
@@ -145,15 +171,14 @@ std::vector<std::string> notes_on(ProcessRecording& recording, int exit_code) {
     return notes;
 }
 
-}  // namespace
-
-int run_record(const Arguments& arguments) {
-    const RecordArguments& a = arguments.record;
-    const auto library = injection_library();
-    if (!library) return report(library.error());
+Result<int> run(const RecordArguments& a, const CommonArguments& common) {
+    if (common.command.empty())
+        return fail(ErrorKind::usage, "", "there is no command to record",
+                    "gausscope record [OPTIONS] -- COMMAND...");
+    GS_TRY(const fs::path library, injection_library());
     const fs::path output =
-        a.output.empty() ? default_trace_name(a.command, std::time(nullptr)) : a.output;
-    if (const auto ready = prepare_output_file(output); !ready) return report(ready.error());
+        a.output.empty() ? default_trace_name(common.command, std::time(nullptr)) : a.output;
+    GS_TRY_VOID(prepare_output_file(output));
     RecordingOptions options;
     options.memory_mib = a.memory_mib;
     options.insights = a.insights;
@@ -161,27 +186,45 @@ int run_record(const Arguments& arguments) {
     options.collector.accept = true;
     if (a.budget_percent > 0)
         options.collector.budget_ppm = static_cast<std::uint64_t>(a.budget_percent * 10'000 + 0.5);
-    auto recording = ProcessRecording::start(std::move(options));
-    if (!recording) return report(recording.error());
+    GS_TRY(auto recording, ProcessRecording::start(std::move(options)));
 
     forward_signals();
-    const auto pid = start_command(
-        a.command, environment_for(a, *library, (*recording)->collector().collector_path()));
-    if (!pid) return report(pid.error());
-    child_pid = *pid;
-    const int exit_code = wait_for(*pid, **recording);
-    (*recording)->finish();
-    const bool any = (*recording)->found_any();
-    const auto written = any ? (*recording)->write(output) : Result<void>();
-    (*recording)->print(notes_on(**recording, exit_code));
-    if (arguments.common.json) {
+    GS_TRY(const pid_t pid,
+           start_command(common.command,
+                         environment_for(a, library, recording->collector().collector_path())));
+    child_pid = pid;
+    const int exit_code = wait_for(pid, *recording);
+    recording->finish();
+    const bool any = recording->found_any();
+    const auto written = any ? recording->write(output) : Result<void>();
+    recording->print(notes_on(*recording, exit_code));
+    if (common.json) {
         nlohmann::ordered_json json{
-            {"command", "record"}, {"ran", a.command}, {"exit_code", exit_code}};
-        json.update((*recording)->json());
+            {"command", "record"}, {"ran", common.command}, {"exit_code", exit_code}};
+        json.update(recording->json());
         print_json(json);
     }
-    if (!written) return report(written.error());
+    if (!written) {
+        report(written.error());
+        return kFailed;  // the command has run
+    }
     return exit_code;
+}
+
+}  // namespace
+
+Subcommand record_command() {
+    return subcommand<RecordArguments>(
+        "record",
+        "run a program that uses NVTX or CUDA (record [OPTIONS] -- COMMAND...) and write what it "
+        "did as a trace",
+        "  gausscope record -- python train.py --config c.yaml\n"
+        "  gausscope record -o run.pftrace --insights -- torchrun --nproc-per-node 4 train.py\n"
+        "  gausscope record --budget 1 -- ./trainer         recording takes 1 % of its time at "
+        "most\n"
+        "The exit code is the command's. Its processes need no change; those they start are "
+        "recorded, too.\n",
+        add_options, run);
 }
 
 }  // namespace gs::cli

@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -7,15 +8,64 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/cameras.h"
-#include "app/cli/commands.h"
 #include "app/cli/common.h"
 #include "app/cli/progress.h"
+#include "app/cli/subcommand.h"
 #include "base/log.h"
+#include "base/try.h"
 #include "renderer/io/images/image_io.h"
 #include "renderer/io/splats/splat_io.h"
 
 namespace gs::cli {
 namespace {
+
+struct RenderArguments {
+    std::string scene, output;
+    std::string cameras, capture, path;  ///< cameras alone, or capture and/or path
+    std::string format = "png";          ///< png | npy
+    std::string maps;  ///< comma separated: color,alpha,depth,contributors,isects,pairs, or "all";
+                       ///< empty: color for png, all for npy
+    int width = 0, height = 0;
+    double fov = 50;  ///< degrees, vertical, of --path
+    CaptureArguments loading;
+    PictureArguments picture;
+    bool test_only = false;
+};
+
+void add_options(CLI::App& app, RenderArguments& a) {
+    app.add_option("SCENE", a.scene, "splat file")->required();
+    app.add_option("-o,--output", a.output, "folder for the files")->required()->option_text("DIR");
+    const char* from = "Cameras";
+    app.add_option("--cameras", a.cameras, "JSON list of cameras")
+        ->group(from)
+        ->option_text("FILE");
+    app.add_option("--capture", a.capture,
+                   "the cameras of a capture; with --path, the circle they suggest")
+        ->group(from)
+        ->option_text("DIR");
+    app.add_option("--path", a.path, "orbit:N, N pictures around the scene")
+        ->group(from)
+        ->option_text("PATH");
+    app.add_option("--format", a.format, "png, or npy (float32, exact)")
+        ->check(CLI::IsMember({"png", "npy"}))
+        ->option_text("png|npy");
+    app.add_option("--maps", a.maps,
+                   "what to write: color, alpha, depth, contributors, isects, pairs, comma "
+                   "separated, or all")
+        ->option_text("NAME,...");
+    app.add_option("--width", a.width, "picture width; the camera's own without")
+        ->check(picture_side())
+        ->option_text("PIXELS");
+    app.add_option("--height", a.height, "picture height; follows the width without")
+        ->check(picture_side())
+        ->option_text("PIXELS");
+    app.add_option("--fov", a.fov, "vertical field of view of --path, degrees [50]")
+        ->check(number_from(1, 170))
+        ->option_text("X");
+    app.add_flag("--test-only", a.test_only, "of --capture only the test photos' cameras");
+    add_loading(app, a.loading);
+    add_picture(app, a.picture);
+}
 
 using Json = nlohmann::ordered_json;
 constexpr std::array<const char*, 6> kMaps{"color",        "alpha",  "depth",
@@ -56,9 +106,9 @@ ImageF map_of(const std::string& name, const RenderResult& r) {
 
 class RenderRun {
   public:
-    explicit RenderRun(const Arguments& arguments)
-        : a_(arguments.render), common_(arguments.common) {}
-    int run();
+    explicit RenderRun(const RenderArguments& a, const CommonArguments& common)
+        : a_(a), common_(common) {}
+    Result<int> run();
 
   private:
     Result<void> prepare();
@@ -82,28 +132,19 @@ class RenderRun {
 
 Result<void> RenderRun::prepare() {
     // Numbers are asked for to be used: npy writes everything unless told otherwise.
-    auto maps = parse_maps(a_.maps.empty() ? (a_.format == "npy" ? "all" : "color") : a_.maps);
-    if (!maps) return tl::unexpected(maps.error());
-    maps_ = std::move(*maps);
-    auto options = picture_options(a_.picture);
-    if (!options) return tl::unexpected(options.error());
-    options_ = *options;
+    GS_TRY(maps_, parse_maps(a_.maps.empty() ? (a_.format == "npy" ? "all" : "color") : a_.maps));
+    GS_TRY(options_, picture_options(a_.picture));
     options_.counters = std::any_of(maps_.begin(), maps_.end(), [](const std::string& m) {
         return m == "contributors" || m == "pairs";
     });
-    auto rasterizer = make_rasterizer(common_);
-    if (!rasterizer) return tl::unexpected(rasterizer.error());
-    rasterizer_ = std::move(*rasterizer);
-    if (auto ready = prepare_output_folder(a_.output); !ready) return ready;
+    GS_TRY(rasterizer_, make_rasterizer(common_));
+    GS_TRY_VOID(prepare_output_folder(a_.output));
 
-    auto scene = read_splats(a_.scene);
-    if (!scene) return tl::unexpected(scene.error());
-    for (const std::string& note : scene->notes) log_info("{}: {}", a_.scene, note);
-    model_ = std::move(scene->model);
+    GS_TRY(auto scene, read_splats(a_.scene));
+    for (const std::string& note : scene.notes) log_info("{}: {}", a_.scene, note);
+    model_ = std::move(scene.model);
     options_.antialiased |= model_.antialiased;
-    auto cameras = choose_cameras();
-    if (!cameras) return tl::unexpected(cameras.error());
-    cameras_ = std::move(*cameras);
+    GS_TRY(cameras_, choose_cameras());
     for (NamedCamera& c : cameras_) c.camera = sized(c.camera);
     return {};
 }
@@ -112,13 +153,10 @@ Result<std::vector<NamedCamera>> RenderRun::choose_cameras() {
     if (!a_.cameras.empty()) return read_cameras(a_.cameras);
     std::optional<Capture> capture;
     if (!a_.capture.empty()) {
-        auto options = capture_options(a_.loading, common_);
-        if (!options) return tl::unexpected(options.error());
-        options->photos = false;
-        auto loaded = load_capture(a_.capture, *options);
-        if (!loaded) return tl::unexpected(loaded.error());
-        for (const std::string& skipped : loaded->skipped) log_warning("skipped {}", skipped);
-        capture = std::move(*loaded);
+        GS_TRY(auto options, capture_options(a_.loading, common_));
+        options.photos = false;
+        GS_TRY(capture, load_capture(a_.capture, options));
+        for (const std::string& skipped : capture->skipped) log_warning("skipped {}", skipped);
     }
     if (a_.path.empty()) {
         auto cameras = cameras_of(*capture, a_.test_only);
@@ -126,13 +164,12 @@ Result<std::vector<NamedCamera>> RenderRun::choose_cameras() {
             return fail(ErrorKind::usage, a_.capture, "no camera is left", "leave out --test-only");
         return cameras;
     }
-    const auto count = parse_path(a_.path);
-    if (!count) return tl::unexpected(count.error());
+    GS_TRY(auto count, parse_path(a_.path));
     Orbit orbit = capture ? orbit_of(*capture) : orbit_of(model_);
     if (!capture) orbit.fov_y = a_.fov * 3.14159265358979 / 180;
     const int width = a_.width > 0 ? a_.width : 1280,
               height = a_.height > 0 ? a_.height : width * 9 / 16;
-    return orbit_cameras(orbit, *count, width, std::max(height, 1));
+    return orbit_cameras(orbit, count, width, std::max(height, 1));
 }
 
 Camera RenderRun::sized(const Camera& camera) const {
@@ -147,11 +184,10 @@ Result<fs::path> RenderRun::write_one(const fs::path& stem, const std::string& m
     fs::path path = stem;
     path += (map == "color" ? "" : "_" + map) + "." + a_.format;
     const ImageF values = map == "color" ? ImageF() : map_of(map, result_);
-    Result<void> done;
     if (a_.format == "npy") {
-        done = write_npy(path, map == "color" ? result_.color : values);
+        GS_TRY_VOID(write_npy(path, map == "color" ? result_.color : values));
     } else if (map == "color") {
-        done = write_png(path, to_bytes(result_.color));
+        GS_TRY_VOID(write_png(path, to_bytes(result_.color)));
     } else {
         // Gray from 0 to the largest value, which goes into the index.
         const float largest =
@@ -161,18 +197,16 @@ Result<fs::path> RenderRun::write_one(const fs::path& stem, const std::string& m
         ImageF gray(values.width, values.height, 1);
         for (std::size_t i = 0; i < gray.pixels(); ++i) gray.values[i] = values.values[i] / largest;
         ranges[map] = largest;
-        done = write_png(path, to_bytes(gray));
+        GS_TRY_VOID(write_png(path, to_bytes(gray)));
     }
-    if (!done) return tl::unexpected(done.error());
     return path;
 }
 
 Result<Json> RenderRun::write_maps(const NamedCamera& camera) {
     Json files = Json::object(), white = Json::object();
     for (const std::string& map : maps_) {
-        auto path = write_one(fs::path(a_.output) / camera.name, map, white);
-        if (!path) return tl::unexpected(path.error());
-        files[map] = path->filename().string();
+        GS_TRY(const fs::path path, write_one(fs::path(a_.output) / camera.name, map, white));
+        files[map] = path.filename().string();
     }
     Json entry{{"name", camera.name},
                {"width", result_.width},
@@ -197,17 +231,15 @@ Result<void> RenderRun::draw_all() {
         draw_ms_ +=
             std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
                 .count();
-        auto entry = write_maps(cameras_[i]);
-        if (!entry) return tl::unexpected(entry.error());
-        written_.push_back(std::move(*entry));
+        GS_TRY(written_.emplace_back(), write_maps(cameras_[i]));
         progress.update(i + 1, cameras_.size(), cameras_[i].name);
     }
     return {};
 }
 
-int RenderRun::run() {
+Result<int> RenderRun::run() {
     catch_interrupts();
-    if (auto ready = prepare(); !ready) return report(ready.error());
+    GS_TRY_VOID(prepare());
     if (auto drawn = draw_all(); !drawn) {
         report(drawn.error());
         return kFailed;
@@ -227,18 +259,25 @@ int RenderRun::run() {
     return kDone;
 }
 
+Result<int> run(const RenderArguments& a, const CommonArguments& common) {
+    if (a.cameras.empty() == (a.capture.empty() && a.path.empty()))
+        return fail(ErrorKind::usage, "",
+                    "cameras come from --cameras, or from --capture and --path",
+                    "for example --path orbit:60");
+    return RenderRun(a, common).run();
+}
+
 }  // namespace
 
-int run_render(const Arguments& arguments) {
-    const RenderArguments& a = arguments.render;
-    if (a.cameras.empty() == (a.capture.empty() && a.path.empty()))
-        return report({ErrorKind::usage,
-                       "",
-                       "cameras come from --cameras, or from --capture and --path",
-                       "for example --path orbit:60",
-                       {},
-                       {}});
-    return RenderRun(arguments).run();
+Subcommand render_command() {
+    return subcommand<RenderArguments>(
+        "render", "pictures, depth and maps of a scene to files",
+        "  gausscope render scene.ply --path orbit:120 -o frames/\n"
+        "  gausscope render scene.ply --capture photos/ -o pictures/ "
+        "--maps color,depth --format npy\n"
+        "  gausscope render scene.ply --cameras cameras.json -o pictures/  "
+        "   (docs/cli.md has the format)\n",
+        add_options, run);
 }
 
 }  // namespace gs::cli

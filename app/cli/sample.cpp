@@ -1,38 +1,52 @@
 #include <fmt/core.h>
 
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/commands.h"
 #include "app/cli/common.h"
 #include "app/cli/progress.h"
+#include "app/cli/subcommand.h"
 #include "app/sample/sample_capture.h"
+#include "base/try.h"
 
 namespace gs::cli {
+namespace {
 
-int run_sample(const Arguments& arguments) {
-    const SampleArguments& a = arguments.sample;
+struct SampleArguments {
+    std::string folder;
+    int views = 48, width = 640, height = 480, points = 20000;
+    bool force = false;
+};
+
+void add_options(CLI::App& app, SampleArguments& a) {
+    app.add_option("DIR", a.folder, "folder to write to")->required();
+    app.add_option("--views", a.views, "photos [48]")->check(whole_from(1, 1000))->option_text("N");
+    app.add_option("--width", a.width, "photo width [640]")
+        ->check(whole_from(16, 8192))
+        ->option_text("PIXELS");
+    app.add_option("--height", a.height, "photo height [480]")
+        ->check(whole_from(16, 8192))
+        ->option_text("PIXELS");
+    app.add_option("--points", a.points, "sparse points, about [20000]")
+        ->check(whole_from(1, 10000000))
+        ->option_text("N");
+    app.add_flag("--force", a.force, "write into a folder that is not empty");
+}
+
+Result<int> run(const SampleArguments& a, const CommonArguments& common) {
     const fs::path folder = a.folder;
     std::error_code error;
     if (fs::exists(folder, error) && !fs::is_directory(folder, error))
-        return report({ErrorKind::usage,
-                       a.folder,
-                       "there is a file of this name",
-                       "name another folder",
-                       {},
-                       {}});
+        return fail(ErrorKind::usage, a.folder, "there is a file of this name",
+                    "name another folder");
     if (!a.force && fs::is_directory(folder, error) && !fs::is_empty(folder, error) && !error)
-        return report({ErrorKind::usage,
-                       a.folder,
-                       "the folder is not empty",
-                       "name another one, or add --force",
-                       {},
-                       {}});
-    if (auto ready = prepare_output_folder(folder); !ready) return report(ready.error());
+        return fail(ErrorKind::usage, a.folder, "the folder is not empty",
+                    "name another one, or add --force");
+    GS_TRY_VOID(prepare_output_folder(folder));
 
     catch_interrupts();
     ProgressLine progress("sample");
-    SampleOptions options{a.views, a.width, a.height, a.points, arguments.common.seed.value_or(42),
-                          {}};
+    SampleOptions options{a.views, a.width, a.height, a.points, common.seed.value_or(42), {}};
     options.progress = [&](std::string_view what, std::size_t done, std::size_t total) {
         progress.update(done, total, what);
         return !interrupted();
@@ -45,7 +59,7 @@ int run_sample(const Arguments& arguments) {
     }
     fmt::print("{}: {} photos of {} x {}, {} points, in {:.1f} s\n", a.folder, written->views,
                a.width, a.height, written->points, written->seconds);
-    if (arguments.common.json)
+    if (common.json)
         print_json({{"command", "sample"},
                     {"path", a.folder},
                     {"views", written->views},
@@ -54,6 +68,14 @@ int run_sample(const Arguments& arguments) {
                     {"points", written->points},
                     {"seconds", written->seconds}});
     return kDone;
+}
+
+}  // namespace
+
+Subcommand sample_command() {
+    return subcommand<SampleArguments>(
+        "sample", "write the built-in sample capture: posed photos and sparse points",
+        "  gausscope sample diorama/ && gausscope diorama/\n", add_options, run);
 }
 
 }  // namespace gs::cli

@@ -1,17 +1,27 @@
 #include <fmt/core.h>
 
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "app/cli/commands.h"
 #include "app/cli/common.h"
 #include "app/cli/selftest_checks.h"
+#include "app/cli/subcommand.h"
+#include "base/try.h"
 #include "renderer/device/cuda/device.h"
 
 namespace gs::cli {
 namespace {
+
+struct SelftestArguments {
+    bool quick = false;
+};
+
+void add_options(CLI::App& app, SelftestArguments& a) {
+    app.add_flag("--quick", a.quick, "smaller scenes");
+}
 
 using Json = nlohmann::ordered_json;
 
@@ -41,31 +51,23 @@ struct Checked {
 Result<Checked> backends(const CommonArguments& common) {
     Checked out;
     const auto take = [](std::string_view name, std::optional<Backend>& to) -> Result<void> {
-        auto backend = choose_backend(name);
-        if (!backend) return tl::unexpected(backend.error());
-        to = std::move(*backend);
+        GS_TRY(to, choose_backend(name));
         return {};
     };
-    if (common.backend != "cuda")
-        if (auto taken = take("cpu", out.cpu); !taken) return tl::unexpected(taken.error());
+    if (common.backend != "cuda") GS_TRY_VOID(take("cpu", out.cpu));
     if (common.backend == "cuda" || (common.backend == "auto" && cuda_device_info()))
-        if (auto taken = take("cuda", out.cuda); !taken) return tl::unexpected(taken.error());
+        GS_TRY_VOID(take("cuda", out.cuda));
     return out;
 }
 
-}  // namespace
-
-int run_selftest(const Arguments& arguments) {
-    apply(arguments.common);
-    const auto chosen = backends(arguments.common);
-    if (!chosen) return report(chosen.error());
-    const SelftestEffort effort =
-        arguments.selftest.quick ? SelftestEffort::quick() : SelftestEffort{};
+Result<int> run(const SelftestArguments& a, const CommonArguments& common) {
+    GS_TRY(auto chosen, backends(common));
+    const SelftestEffort effort = a.quick ? SelftestEffort::quick() : SelftestEffort{};
     CheckList checks;
     add_reference_checks(checks);
     std::string names;
     Json checked = Json::array();
-    for (const auto* backend : {&chosen->cpu, &chosen->cuda}) {
+    for (const auto* backend : {&chosen.cpu, &chosen.cuda}) {
         if (!*backend) continue;
         add_backend_checks(checks, **backend, effort);
         (*backend)->cuda ? add_cuda_checks(checks, **backend, effort)
@@ -73,8 +75,8 @@ int run_selftest(const Arguments& arguments) {
         names += (names.empty() ? "" : ", ") + (*backend)->name;
         checked.push_back((*backend)->cuda ? "cuda" : "cpu");
     }
-    if (!chosen->cuda && arguments.common.backend == "auto") checks.push_back(no_cuda);
-    add_gl_checks(checks, chosen->cuda ? *chosen->cuda : *chosen->cpu);
+    if (!chosen.cuda && common.backend == "auto") checks.push_back(no_cuda);
+    add_gl_checks(checks, chosen.cuda ? *chosen.cuda : *chosen.cpu);
 
     fmt::print("{}\n\n", names);
     std::size_t failed = 0, absent = 0;
@@ -96,7 +98,7 @@ int run_selftest(const Arguments& arguments) {
     }
     fmt::print("\nbackends checked: {}\n{} checks, {} failed, {} absent\n", names, checks.size(),
                failed, absent);
-    if (arguments.common.json)
+    if (common.json)
         print_json({{"command", "selftest"},
                     {"backend", names},
                     {"backends_checked", checked},
@@ -104,6 +106,15 @@ int run_selftest(const Arguments& arguments) {
                     {"failed", failed},
                     {"absent", absent}});
     return failed > 0 ? kGate : kDone;
+}
+
+}  // namespace
+
+Subcommand selftest_command() {
+    return subcommand<SelftestArguments>(
+        "selftest",
+        "check this machine: every stage against the reference, gradients, determinism, OpenGL",
+        "  gausscope selftest\n", add_options, run);
 }
 
 }  // namespace gs::cli

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <sys/resource.h>
 
+#include <CLI/CLI.hpp>
 #include <array>
 #include <chrono>
 #include <fstream>
@@ -10,16 +11,66 @@
 #include <random>
 #include <thread>
 
-#include "app/cli/commands.h"
 #include "app/cli/common.h"
+#include "app/cli/subcommand.h"
 #include "base/log.h"
 #include "base/machine.h"
 #include "base/record/clock.h"
+#include "base/try.h"
 #include "profiler/collect/multi_collector.h"
 #include "profiler/serve/daemon.h"
 
 namespace gs::cli {
 namespace {
+
+struct ServeArguments {
+    std::string listen = "127.0.0.1:9465", folder = "gausscope-recordings", token_file;
+    int max_disk_mib = 1024, memory_mib = 256;
+    double before_s = 20, after_s = 2, cooldown_s = 60, step_factor = 3, budget_percent = 1;
+    double seconds = 0;  ///< 0: until stopped
+    bool no_rules = false;
+};
+
+void add_options(CLI::App& app, ServeArguments& a) {
+    app.add_option("--listen", a.listen, "address and port of the HTTP interface [127.0.0.1:9465]")
+        ->option_text("HOST:PORT");
+    app.add_option("--dir", a.folder, "where recordings go [gausscope-recordings]")
+        ->option_text("DIR");
+    app.add_option("--max-disk", a.max_disk_mib,
+                   "recordings may use this much; the oldest go first [1024]")
+        ->check(whole_from(1, 1 << 24))
+        ->option_text("MIB");
+    app.add_option("--memory", a.memory_mib, "memory for the recent past of all processes [256]")
+        ->check(whole_from(1, 1 << 20))
+        ->option_text("MIB");
+    app.add_option("--before", a.before_s, "seconds before a trigger that a recording holds [20]")
+        ->check(number_from(0.1, 600))
+        ->option_text("S");
+    app.add_option("--after", a.after_s, "seconds after it [2]")
+        ->check(number_from(0, 60))
+        ->option_text("S");
+    app.add_option("--cooldown", a.cooldown_s,
+                   "least seconds between two recordings of one kind [60]")
+        ->check(number_from(0, 86400))
+        ->option_text("S");
+    app.add_option("--slow-step", a.step_factor,
+                   "a step this many times the median triggers, 0 = never [3]")
+        ->check(number_from(0, 1000))
+        ->option_text("X");
+    app.add_flag("--no-rules", a.no_rules,
+                 "do not record when a rule of the insights fires for the first time");
+    app.add_option("--token-file", a.token_file,
+                   "file with the token that requests for recordings need; none: one is made and "
+                   "its place said")
+        ->option_text("FILE");
+    app.add_option("--budget", a.budget_percent,
+                   "share of a process's time that recording may cost [1]")
+        ->check(number_from(0, 100))
+        ->option_text("PERCENT");
+    app.add_option("--seconds", a.seconds, "end after this time, 0 = when stopped [0]")
+        ->check(number_from(0, 1e9))
+        ->option_text("S");
+}
 
 double seconds_of(const timeval& time) {
     return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
@@ -59,12 +110,10 @@ Result<std::string> token_of(const std::string& file) {
                         "put any secret text into it");
         return *text;
     }
-    const auto folder = service::runtime_directory();
-    if (!folder) return tl::unexpected(folder.error());
-    const fs::path path = *folder / "serve.token";
+    GS_TRY(auto folder, service::runtime_directory());
+    const fs::path path = folder / "serve.token";
     std::string token = new_token();
-    if (const auto written = write_text_file(path, token + "\n"); !written)
-        return tl::unexpected(written.error());
+    GS_TRY_VOID(write_text_file(path, token + "\n"));
     std::error_code error;
     fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write, error);
     log_info("requests for recordings need the token in {}", path.string());
@@ -103,41 +152,51 @@ void run_until_stopped(const ServeArguments& a, serve::Daemon& daemon,
     }
 }
 
-}  // namespace
-
-int run_serve(const Arguments& arguments) {
-    const ServeArguments& a = arguments.serve;
+Result<int> run(const ServeArguments& a, const CommonArguments& common) {
     catch_interrupts();
-    auto token = token_of(a.token_file);
-    if (!token) return report(token.error());
-    auto recorder = serve::FlightRecorder::open(recorder_options(a));
-    if (!recorder) return report(recorder.error());
-    auto collector = service::MultiCollector::start(collector_options(a));
-    if (!collector) return report(collector.error());
+    GS_TRY(auto token, token_of(a.token_file));
+    GS_TRY(auto recorder, serve::FlightRecorder::open(recorder_options(a)));
+    GS_TRY(auto collector, service::MultiCollector::start(collector_options(a)));
     serve::Daemon daemon(
-        {.triggers = {.step_factor = a.step_factor, .rules = !a.no_rules}, .token = *token},
-        std::move(*recorder));
-    auto server = serve::HttpServer::listen(
-        a.listen, [&](const serve::HttpRequest& request) { return daemon.answer(request); });
-    if (!server) return report(server.error());
+        {.triggers = {.step_factor = a.step_factor, .rules = !a.no_rules}, .token = token},
+        std::move(recorder));
+    GS_TRY(auto server, serve::HttpServer::listen(a.listen, [&](const serve::HttpRequest& request) {
+               return daemon.answer(request);
+           }));
     fmt::print("metrics at http://{}/metrics (port {}), recordings in {}\n", a.listen,
-               server->port(), a.folder);
+               server.port(), a.folder);
     std::fflush(stdout);
 
     TraceStoreOptions options;
     options.max_spans = (static_cast<std::size_t>(a.memory_mib) << 20) / kBytesPerSpan;
     TraceStore store(options);
-    run_until_stopped(a, daemon, **collector, store);
-    (*collector)->finish(store);
+    run_until_stopped(a, daemon, *collector, store);
+    collector->finish(store);
     daemon.finish(store);
     fmt::print("{} recordings written to {}\n", daemon.recordings(), a.folder);
-    if (arguments.common.json)
+    if (common.json)
         print_json({{"command", "serve"},
-                    {"port", server->port()},
+                    {"port", server.port()},
                     {"folder", a.folder},
                     {"recordings", daemon.recordings()},
                     {"processes", store.processes().size()}});
     return kDone;
+}
+
+}  // namespace
+
+Subcommand serve_command() {
+    return subcommand<ServeArguments>(
+        "serve",
+        "watch this machine's processes all the time: metrics, and a "
+        "trace when something goes wrong",
+        "  gausscope serve                                      metrics "
+        "at http://127.0.0.1:9465/metrics\n"
+        "  gausscope serve --listen 0.0.0.0:9465 --dir "
+        "/var/lib/gausscope     on a cluster's node (docs/serve.md)\n"
+        "  curl -X POST -H \"Authorization: Bearer $(cat TOKENFILE)\" "
+        "'http://127.0.0.1:9465/trace?last=10000'\n",
+        add_options, run);
 }
 
 }  // namespace gs::cli

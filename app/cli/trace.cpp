@@ -1,18 +1,53 @@
 // `gausscope trace FILE`: what a trace says, and the same trace in another format.
 #include <fmt/core.h>
 
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/commands.h"
 #include "app/cli/common.h"
+#include "app/cli/subcommand.h"
 #include "app/cli/trace_insights.h"
 #include "app/cli/trace_report.h"
+#include "base/try.h"
 #include "profiler/files/export_perfetto.h"
 #include "profiler/files/export_text.h"
 #include "profiler/files/import.h"
 
 namespace gs::cli {
 namespace {
+
+struct TraceArguments {
+    std::string file;
+    std::string output;  ///< its end chooses the format; empty: none
+    std::vector<std::string>
+        others;  ///< read beside it on one clock; with `compare`: the second trace
+    std::string stage_map;
+    std::string baseline;
+    bool insights = false, compare = false;
+};
+
+void add_options(CLI::App& app, TraceArguments& a) {
+    app.add_option("FILE", a.file, "Perfetto trace or Chrome JSON, gzipped or not")->required();
+    CLI::Option* other =
+        app.add_option("OTHERS", a.others,
+                       "more files of the same job, aligned by the wall clock; with --compare: the "
+                       "trace that FILE is compared with");
+    app.add_flag("--compare", a.compare, "stages of FILE and OTHER side by side, with what differs")
+        ->needs(other);
+    app.add_flag("--insights", a.insights, "what costs time, and what would make it faster");
+    app.add_option("--baseline", a.baseline,
+                   "with --insights: an earlier trace, to find what got slower")
+        ->option_text("FILE");
+    app.add_option("-o,--export", a.output,
+                   "write it here too; the end chooses: .pftrace, .json (Chrome), "
+                   ".speedscope.json, .folded, .csv "
+                   "(stage table)")
+        ->option_text("OUT");
+    app.add_option("--stage-map", a.stage_map,
+                   "lines \"pattern = stage\" that name the stage of kernels, asked before the "
+                   "built-in table")
+        ->option_text("FILE");
+}
 
 using Json = nlohmann::ordered_json;
 
@@ -55,13 +90,10 @@ Result<ImportSummary> read_all(const TraceArguments& a, TraceStore& store) {
     return all;
 }
 
-}  // namespace
-
-int run_trace(const Arguments& arguments) {
-    const TraceArguments& a = arguments.trace;
+Result<int> run(const TraceArguments& a, const CommonArguments& common) {
     if (a.compare && a.others.size() != 1)
-        return report(fail(ErrorKind::usage, a.file, "--compare takes exactly two traces").value());
-    if (a.compare) return compare_traces(a.file, a.others[0], arguments.common.json);
+        return fail(ErrorKind::usage, a.file, "--compare takes exactly two traces");
+    if (a.compare) return compare_traces(a.file, a.others[0], common.json);
     TraceStoreOptions options;
     options.max_spans = ImportOptions{}.max_events;
     options.max_calls = kAllCalls;
@@ -69,25 +101,36 @@ int run_trace(const Arguments& arguments) {
     TraceStore store(options);
     if (!a.stage_map.empty()) {
         StageMap map;
-        if (const auto added = map.add_file(a.stage_map); !added) return report(added.error());
+        GS_TRY_VOID(map.add_file(a.stage_map));
         store.set_stage_map(std::move(map));
     }
-    const auto read = read_all(a, store);
-    if (!read) return report(read.error());
-    print_trace(a.file, *read, store);
+    GS_TRY(auto read, read_all(a, store));
+    print_trace(a.file, read, store);
     if (!a.output.empty()) {
-        if (const auto written = export_to(store, a.output); !written)
-            return report(written.error());
+        GS_TRY_VOID(export_to(store, a.output));
         fmt::print("  written: {}\n", a.output);
     }
-    Json out = trace_json(a.file, *read, store);
+    Json out = trace_json(a.file, read, store);
     if (a.insights) {
-        const auto insights = print_insights(store, a.baseline);
-        if (!insights) return report(insights.error());
-        out["insights"] = *insights;
+        GS_TRY(out["insights"], print_insights(store, a.baseline));
     }
-    if (arguments.common.json) print_json(out);
+    if (common.json) print_json(out);
     return kDone;
+}
+
+}  // namespace
+
+Subcommand trace_command() {
+    return subcommand<TraceArguments>(
+        "trace", "what is in a trace, and the same trace in another format",
+        "  gausscope trace run.pftrace\n"
+        "  gausscope trace torch_trace.json.gz --export run.pftrace\n"
+        "  gausscope trace run.pftrace --export run.folded      for flame graphs\n"
+        "  gausscope trace run.pftrace --insights               what costs time, what would help\n"
+        "  gausscope trace before.pftrace after.pftrace --compare\n"
+        "  gausscope trace rank0.pftrace rank1.pftrace -o all.pftrace   several ranks on one "
+        "clock\n",
+        add_options, run);
 }
 
 }  // namespace gs::cli

@@ -1,26 +1,71 @@
 #include <fmt/core.h>
 
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <functional>
 #include <new>
 #include <nlohmann/json.hpp>
 
 #include "app/backend/profile_window.h"
-#include "app/cli/commands.h"
 #include "app/cli/common.h"
 #include "app/cli/findings.h"
 #include "app/cli/progress.h"
 #include "app/cli/results.h"
+#include "app/cli/studio.h"
+#include "app/cli/subcommand.h"
 #include "app/cli/train_settings.h"
 #include "base/log.h"
 #include "base/record/scope.h"
 #include "profiler/collect/multi_collector.h"
+#include "profiler/collect/own_service.h"
 #include "profiler/files/export_perfetto.h"
 #include "renderer/device/cuda/device.h"
 #include "renderer/io/splats/splat_io.h"
 
 namespace gs::cli {
 namespace {
+
+struct TrainArguments {
+    std::string capture, output;
+    CaptureArguments loading;
+    std::vector<std::pair<std::string, double>>
+        settings;  ///< named by the table in trainer/settings.h, as given
+    std::uint64_t eval_every = 0, save_every = 5000;
+    std::string resume;  ///< a checkpoint, or "auto"
+    std::string trace;
+    std::string profile_steps;  ///< "A:B", empty: none
+    bool view = false;
+    WindowArguments window;
+};
+
+void add_options(CLI::App& app, TrainArguments& a) {
+    app.add_option("CAPTURE", a.capture, "folder with sparse/0 (COLMAP) or transforms.json")
+        ->required();
+    app.add_option("-o,--output", a.output, "folder for the results")
+        ->required()
+        ->option_text("DIR");
+    app.add_option("--resume", a.resume,
+                   "continue a checkpoint; auto: the one in DIR, if there is one")
+        ->option_text("FILE|auto");
+    app.add_option("--eval-every", a.eval_every,
+                   "measure the test photos every N steps, 0 = at the end only")
+        ->check(whole_from(0, kMostSteps))
+        ->option_text("N");
+    app.add_option("--save-every", a.save_every,
+                   "save a checkpoint every N steps, 0 = at the end only [5000]")
+        ->check(whole_from(0, kMostSteps))
+        ->option_text("N");
+    app.add_option("--trace", a.trace, "write the timeline as a Perfetto trace")
+        ->option_text("FILE");
+    app.add_option("--profile-steps", a.profile_steps,
+                   "mark steps A to B for nsys and ncu (--capture-range=cudaProfilerApi)")
+        ->option_text("A:B");
+    app.add_flag("--view", a.view, "open the studio on it");
+    add_window(app, a.window);
+    add_loading(app, a.loading);
+    add_background(app, a.loading.background, "Capture");
+    add_settings(app, a.settings);
+}
 
 using Json = nlohmann::ordered_json;
 constexpr std::uint64_t kDrainSteps = 64;            // how often the collector's batches are taken
@@ -33,11 +78,8 @@ double now_seconds() {
 
 class TrainRun {
   public:
-    explicit TrainRun(const Arguments& arguments)
-        : a_(arguments.train),
-          common_(arguments.common),
-          folder_(a_.output),
-          store_(store_options(a_)) {}
+    TrainRun(const TrainArguments& a, const CommonArguments& common)
+        : a_(a), common_(common), folder_(a_.output), store_(store_options(a_)) {}
     int run();
 
   private:
@@ -325,21 +367,41 @@ int TrainRun::run() {
     return stopped_ || lost_ || moved_ ? kFailed : kDone;
 }
 
+ViewArguments to_view(const TrainArguments& a) {
+    ViewArguments view;
+    view.path = a.capture;
+    view.output = a.output;
+    view.loading = a.loading;
+    view.settings = a.settings;
+    view.window = a.window;
+    view.training = {a.eval_every, a.save_every, a.resume, a.trace};
+    return view;
+}
+
+Result<int> run(const TrainArguments& a, const CommonArguments& common) {
+    if (!a.view && !a.window.script.empty())
+        return fail(ErrorKind::usage, "", "--script drives the studio", "add --view");
+    const service::OwnService service;  // it runs for long: it can be attached to
+    if (a.view) return open_studio(to_view(a), common);
+    return TrainRun(a, common).run();
+}
+
 }  // namespace
 
-int run_train(const Arguments& arguments) {
-    if (!arguments.train.view && !arguments.view.script.empty())
-        return report({ErrorKind::usage, "", "--script drives the studio", "add --view", {}, {}});
-    if (arguments.train.view) {
-        Arguments view = arguments;
-        const TrainArguments& t = arguments.train;
-        view.view.path = t.capture;
-        view.view.output = t.output;
-        view.view.loading = t.loading;
-        view.view.settings = t.settings;
-        return run_view(view);
-    }
-    return TrainRun(arguments).run();
+Subcommand train_command() {
+    return subcommand<TrainArguments>(
+        "train", "train Gaussians from a capture",
+        "  gausscope train photos/ -o out/                       30,000 steps, as the 3DGS paper\n"
+        "  gausscope train photos/ -o out/ --steps 3000          a quick one: the schedule shrinks "
+        "with it\n"
+        "  gausscope train photos/ -o out/ --resume auto         go on where the last run stopped\n"
+        "  gausscope train photos/ -o out/ --view                watch it in the studio\n"
+        "  gausscope train photos/ -o out/ --trace t.pftrace     and see where the time went, in "
+        "ui.perfetto.dev\n"
+        "Ctrl-C saves a checkpoint and says where. The folder gets point_cloud.ply, "
+        "checkpoint.gsc, metrics.json, "
+        "metrics.csv.\n",
+        add_options, run);
 }
 
 }  // namespace gs::cli

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/cli/arguments.h"
+#include "app/cli/options.h"
 #include "base/expected.h"
 #include "trainer/settings.h"
 

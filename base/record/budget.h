@@ -12,7 +12,7 @@
 //    the price lies between 70 and 95 % of the budget. Recording ends between outermost ranges, so
 //    an iteration is told whole or not at all.
 //
-// Prices: a record costs twice two reads of the clock, which is what span_bench and `bench service`
+// Prices: a record costs twice two reads of the clock, which is what span_bench and service_bench
 // hold the recorder to; the service's processor time is measured. What CUPTI takes on the launching
 // threads cannot be measured from inside; kActivityNs stands for it.
 #pragma once

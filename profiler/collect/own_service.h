@@ -1,6 +1,6 @@
 // OwnService: makes a gausscope program's own ring reachable (role "own"), so that `gausscope
-// attach` and `serve` work on a running `gausscope train`, `view` or `bench`. Made by main.cpp for
-// as long as such a command runs.
+// attach` and `serve` work on a running `gausscope train`, `view` or `bench`. Made by those
+// commands for as long as they run.
 #pragma once
 
 namespace gs::service {

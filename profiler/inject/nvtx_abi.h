@@ -2,7 +2,7 @@
 // so that the library builds without the CUDA toolkit. Numbers and layouts are those of NVTX's
 // public headers (nvtx3/nvtxDetail/ nvtxTypes.h, nvToolsExt.h); tests/unit/inject_headers_test.cpp
 // compares every one of them with the real headers where they are installed. Used by
-// profiler/inject and by the small NVTX client (nvtx_client.h).
+// profiler/inject and by the tests' small NVTX client (tests/support/nvtx_client.h).
 //
 // How a tool gets in: NVTX is header-only. The first NVTX call of every program or shared object
 // that uses it - each has its own copy of the pointers - loads the library that

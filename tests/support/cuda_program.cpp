@@ -22,7 +22,7 @@
 #include <string>
 #include <thread>
 
-#include "profiler/inject/nvtx_client.h"
+#include "tests/support/nvtx_client.h"
 #include "tests/support/mock_cuda/mock_cuda.h"
 #include "tests/support/mock_cuda/mock_cupti.h"
 

@@ -31,7 +31,7 @@
 #include <thread>
 #include <vector>
 
-#include "profiler/inject/nvtx_client.h"
+#include "tests/support/nvtx_client.h"
 #include "tests/support/mock_cuda/mock_cuda.h"
 
 namespace {

@@ -7,7 +7,7 @@
 #ifdef GAUSSCOPE_TOOLKIT_NVTX
 #include <nvtx3/nvToolsExt.h>
 #else
-#include "profiler/inject/nvtx_client.h"
+#include "tests/support/nvtx_client.h"
 #endif
 
 #include <dlfcn.h>

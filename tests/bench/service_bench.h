@@ -1,19 +1,17 @@
-// `gausscope bench service`: what the profiling service costs on this machine, against its targets
+// service_bench: what the profiling service costs on this machine, against its targets
 // (docs/profiling.md). Every measurement runs in a process of its own that loads the injection
-// library as a foreign program would; this process reads it as `record` does. Called by bench.cpp.
+// library as a foreign program would; this process reads it as `record` does.
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "app/cli/arguments.h"
 #include "base/expected.h"
 #include "base/file.h"
 
-namespace gs::cli {
+namespace gs::bench {
 
 /// One line of the table. `target`: the most (the least, with `at_least`) it may be; none: for
 /// comparison only.
@@ -43,6 +41,4 @@ struct Bootstrap {
 };
 Bootstrap bootstrap_median(const std::vector<double>& values);
 
-int run_bench_service(const Arguments& arguments);
-
-}  // namespace gs::cli
+}  // namespace gs::bench

@@ -10,15 +10,15 @@
 #include <map>
 #include <thread>
 
-#include "app/cli/bench_service.h"
-#include "app/cli/common.h"
 #include "base/record/clock.h"
 #include "base/rng.h"
+#include "base/try.h"
 #include "profiler/collect/multi_collector.h"
+#include "tests/bench/service_bench.h"
 
 extern char** environ;
 
-namespace gs::cli {
+namespace gs::bench {
 namespace {
 
 using service::Connection;
@@ -42,7 +42,8 @@ class Trainer {
         ::posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0);
         ::posix_spawn_file_actions_addopen(&quiet, 2, (folder_ + "/log").c_str(),
                                            O_WRONLY | O_CREAT, 0600);
-        if (::posix_spawn(&pid_, "/proc/self/exe", &quiet, nullptr, arguments.data(), environ) != 0)
+        if (::posix_spawn(&pid_, GAUSSCOPE_PROGRAM, &quiet, nullptr, arguments.data(), environ) !=
+            0)
             pid_ = -1;
         ::posix_spawn_file_actions_destroy(&quiet);
     }
@@ -106,13 +107,12 @@ Result<service::Producer> wait_for(Trainer& trainer) {
 /// Waits until steps come, and a little longer.
 Result<void> warm_up(Trainer& trainer, const service::Producer& producer) {
     Steps steps;
-    auto connection = Connection::open(producer);
-    if (!connection) return tl::unexpected(connection.error());
+    GS_TRY(auto connection, Connection::open(producer));
     while (steps.size() < 20) {
         if (trainer.ended())
             return fail(ErrorKind::unreadable, "", "the trainer ended: " + trainer.last_words());
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
-        take_steps(*connection, steps);
+        take_steps(connection, steps);
     }
     return {};
 }
@@ -126,15 +126,14 @@ Result<Stretch> let_run(const service::Producer& producer, bool watched) {
     } else {
         service::MultiCollectorOptions options;
         options.pids = {producer.pid};
-        auto collector = service::MultiCollector::start(std::move(options));
-        if (!collector) return tl::unexpected(collector.error());
+        GS_TRY(auto collector, service::MultiCollector::start(std::move(options)));
         TraceStore store({.max_spans = 200'000});
         const auto until = std::chrono::steady_clock::now() + length;
         while (std::chrono::steady_clock::now() < until) {
-            (*collector)->drain_into(store);
+            collector->drain_into(store);
             std::this_thread::sleep_for(std::chrono::milliseconds(16));
         }
-        (*collector)->finish(store);
+        collector->finish(store);
     }
     out.end = static_cast<std::int64_t>(monotonic_ns());
     return out;
@@ -163,20 +162,17 @@ Bootstrap bootstrap_median(const std::vector<double>& values) {
 
 Result<ServiceFigures> measure_trainer(const std::string& capture, int pairs) {
     Trainer trainer(capture);
-    const auto producer = wait_for(trainer);
-    if (!producer) return tl::unexpected(producer.error());
-    if (auto warm = warm_up(trainer, *producer); !warm) return tl::unexpected(warm.error());
+    GS_TRY(const auto producer, wait_for(trainer));
+    GS_TRY_VOID(warm_up(trainer, producer));
     Steps steps;
     std::vector<Stretch> stretches;
     for (int pair = 0; pair < pairs; ++pair)
         for (const bool second : {false, true}) {
             // Which comes first changes from pair to pair: a run gets slower as it grows.
-            const auto stretch = let_run(*producer, second == (pair % 2 == 0));
-            if (!stretch) return tl::unexpected(stretch.error());
-            stretches.push_back(*stretch);
-            auto connection = Connection::open(*producer);
-            if (!connection) return tl::unexpected(connection.error());
-            take_steps(*connection, steps);
+            GS_TRY(const auto stretch, let_run(producer, second == (pair % 2 == 0)));
+            stretches.push_back(stretch);
+            GS_TRY(auto connection, Connection::open(producer));
+            take_steps(connection, steps);
         }
     std::vector<double> ratios;
     double unwatched_ms = 0;
@@ -198,4 +194,4 @@ Result<ServiceFigures> measure_trainer(const std::string& capture, int pairs) {
                      ratios.size(), b.lo, b.hi, unwatched_ms)}};
 }
 
-}  // namespace gs::cli
+}  // namespace gs::bench

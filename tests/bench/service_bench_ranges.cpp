@@ -11,14 +11,14 @@
 #include <functional>
 #include <thread>
 
-#include "app/cli/bench_service.h"
-#include "app/cli/recording.h"
 #include "base/record/clock.h"
 #include "base/record/protocol.h"
+#include "base/try.h"
 #include "profiler/collect/multi_collector.h"
-#include "profiler/inject/nvtx_client.h"
+#include "tests/bench/service_bench.h"
+#include "tests/support/nvtx_client.h"
 
-namespace gs::cli {
+namespace gs::bench {
 namespace {
 
 using service::MultiCollector;
@@ -49,14 +49,14 @@ class Pipe {
 class Worker {
   public:
     /// `armed`: it records from its first range on.
-    Worker(const fs::path& library, bool armed, const std::function<void(const Pipe&)>& body) {
+    Worker(bool armed, const std::function<void(const Pipe&)>& body) {
         int down[2], up[2];
         if (::pipe(down) != 0 || ::pipe(up) != 0) return;
         pid_ = ::fork();
         if (pid_ == 0) {
             ::close(down[1]);
             ::close(up[0]);
-            ::setenv("NVTX_INJECTION64_PATH", library.c_str(), 1);
+            ::setenv("NVTX_INJECTION64_PATH", GAUSSCOPE_INJECT, 1);
             ::setenv(service::kArmVariable, armed ? "1" : "0", 1);
             ::unsetenv(service::kCollectorVariable);
             body(Pipe(down[0], up[1]));
@@ -184,21 +184,20 @@ RangeTimes measure_pairs() {
     return out;
 }
 
-Result<RangeTimes> recorded_pairs(const fs::path& library) {
-    Worker worker(library, true, [](const Pipe& pipe) { pipe.send(measure_pairs()); });
+Result<RangeTimes> recorded_pairs() {
+    Worker worker(true, [](const Pipe& pipe) { pipe.send(measure_pairs()); });
     service::MultiCollectorOptions options;
     options.pids = {worker.pid()};
-    auto collector = MultiCollector::start(std::move(options));
-    if (!collector) return tl::unexpected(collector.error());
+    GS_TRY(auto collector, MultiCollector::start(std::move(options)));
     TraceStore store({.max_spans = 100'000});
-    while (!worker.pipe().has_data(5)) (*collector)->drain_into(store);
+    while (!worker.pipe().has_data(5)) collector->drain_into(store);
     RangeTimes out;
     if (!worker.pipe().receive(out)) return no_answer();
     return out;
 }
 
-Result<double> idle_pair(const fs::path& library) {
-    Worker worker(library, false, [](const Pipe& pipe) {
+Result<double> idle_pair() {
+    Worker worker(false, [](const Pipe& pipe) {
         const Ranges ranges;
         pipe.send(ns_per([&] { ranges.handle(); }));
     });
@@ -213,10 +212,9 @@ struct RateResult {
     double lost = 0, cpu = 0, rate = 0;
 };
 
-Result<RateResult> at_rate(const fs::path& library, double rate,
-                           std::chrono::milliseconds interval) {
+Result<RateResult> at_rate(double rate, std::chrono::milliseconds interval) {
     constexpr double kSeconds = 4;
-    Worker worker(library, true, [rate](const Pipe& pipe) {
+    Worker worker(true, [rate](const Pipe& pipe) {
         const Ranges ranges;
         char go = 0;
         ranges.handle();
@@ -238,19 +236,18 @@ Result<RateResult> at_rate(const fs::path& library, double rate,
     service::MultiCollectorOptions options;
     options.pids = {worker.pid()};
     options.interval = options.idle_interval = interval;
-    auto collector = MultiCollector::start(std::move(options));
-    if (!collector) return tl::unexpected(collector.error());
+    GS_TRY(auto collector, MultiCollector::start(std::move(options)));
     TraceStore store({.max_spans = 100'000});
-    while (!worker.pipe().has_data(0) && (*collector)->drain_into(store) == 0)
+    while (!worker.pipe().has_data(0) && collector->drain_into(store) == 0)
         std::this_thread::yield();
     const auto cpu_before = store.collector_cpu_ns();
     const std::uint64_t begin = monotonic_ns();
     worker.pipe().send('g');
-    while (!worker.pipe().has_data(5)) (*collector)->drain_into(store);
+    while (!worker.pipe().has_data(5)) collector->drain_into(store);
     RateResult out;
     if (!worker.pipe().receive(out.rate)) return no_answer();
     const double wall = static_cast<double>(monotonic_ns() - begin);
-    (*collector)->finish(store);
+    collector->finish(store);
     out.cpu = static_cast<double>(store.collector_cpu_ns() - cpu_before) / wall;
     out.lost = static_cast<double>(store.loss().lapped);
     return out;
@@ -259,55 +256,45 @@ Result<RateResult> at_rate(const fs::path& library, double rate,
 }  // namespace
 
 Result<ServiceFigures> measure_ranges() {
-    const auto library = injection_library();
-    if (!library) return tl::unexpected(library.error());
-    const auto idle = idle_pair(*library);
-    if (!idle) return tl::unexpected(idle.error());
-    const auto times = recorded_pairs(*library);
-    if (!times) return tl::unexpected(times.error());
+    GS_TRY(const auto idle, idle_pair());
+    GS_TRY(const auto times, recorded_pairs());
     const double cores = std::max(1u, std::thread::hardware_concurrency());
     return ServiceFigures{
-        {"two clock reads", "ns", times->timer_pair, {}, false, "what no recorder can be without"},
-        {"range, idle", "ns", *idle, 1.0, false, "library loaded, nobody watches"},
-        {"range, registered string", "ns", times->handle, 30.0, false,
+        {"two clock reads", "ns", times.timer_pair, {}, false, "what no recorder can be without"},
+        {"range, idle", "ns", idle, 1.0, false, "library loaded, nobody watches"},
+        {"range, registered string", "ns", times.handle, 30.0, false,
          "push and pop, recorded and read"},
-        {"  over two clock reads", "x", times->handle / times->timer_pair, 2.0, false, ""},
-        {"range, text of 32 characters", "ns", times->text, 50.0, false, ""},
-        {"range, nvtxRangePushA", "ns", times->plain, 50.0, false, "13 characters"},
-        {"range, 99.9 % stay below", "ns", times->tail, 1000.0, false,
+        {"  over two clock reads", "x", times.handle / times.timer_pair, 2.0, false, ""},
+        {"range, text of 32 characters", "ns", times.text, 50.0, false, ""},
+        {"range, nvtxRangePushA", "ns", times.plain, 50.0, false, "13 characters"},
+        {"range, 99.9 % stay below", "ns", times.tail, 1000.0, false,
          "two reads of CLOCK_MONOTONIC included"},
-        {"threads beside each other", "x", times->together / (cores * times->alone), 0.95, true,
+        {"threads beside each other", "x", times.together / (cores * times.alone), 0.95, true,
          fmt::format("{:.0f} threads, each as fast as one alone: 1", cores)},
     };
 }
 
 Result<ServiceFigures> measure_rates() {
-    const auto library = injection_library();
-    if (!library) return tl::unexpected(library.error());
-    const auto fast = at_rate(*library, 1e6, std::chrono::milliseconds(10));
-    if (!fast) return tl::unexpected(fast.error());
-    const auto usual = at_rate(*library, 1e5, service::MultiCollectorOptions{}.interval);
-    if (!usual) return tl::unexpected(usual.error());
+    GS_TRY(const auto fast, at_rate(1e6, std::chrono::milliseconds(10)));
+    GS_TRY(const auto usual, at_rate(1e5, service::MultiCollectorOptions{}.interval));
     return ServiceFigures{
-        {"lost at 1,000,000 ranges a second", "records", fast->lost, 0.0, false,
-         fmt::format("looked at every 10 ms, {:.0f} a second came", fast->rate)},
+        {"lost at 1,000,000 ranges a second", "records", fast.lost, 0.0, false,
+         fmt::format("looked at every 10 ms, {:.0f} a second came", fast.rate)},
         {"reading 1,000,000 ranges a second",
          "% of a core",
-         100 * fast->cpu,
+         100 * fast.cpu,
          {},
          false,
          "the collector's thread"},
-        {"reading 100,000 ranges a second", "% of a core", 100 * usual->cpu, 1.0, false,
-         fmt::format("the collector's thread; {:.0f} a second came, {:.0f} lost", usual->rate,
-                     usual->lost)},
+        {"reading 100,000 ranges a second", "% of a core", 100 * usual.cpu, 1.0, false,
+         fmt::format("the collector's thread; {:.0f} a second came, {:.0f} lost", usual.rate,
+                     usual.lost)},
     };
 }
 
 Result<ServiceFigures> measure_residue() {
-    const auto library = injection_library();
-    if (!library) return tl::unexpected(library.error());
     constexpr int kPairs = 12;
-    Worker worker(*library, false, [](const Pipe& pipe) {
+    Worker worker(false, [](const Pipe& pipe) {
         const Ranges ranges;
         char go = 0;
         do {
@@ -323,13 +310,12 @@ Result<ServiceFigures> measure_residue() {
                 // Armed for a while, with something recorded, then let go.
                 service::MultiCollectorOptions options;
                 options.pids = {worker.pid()};
-                auto collector = MultiCollector::start(std::move(options));
-                if (!collector) return tl::unexpected(collector.error());
+                GS_TRY(auto collector, MultiCollector::start(std::move(options)));
                 double recorded = 0;
                 worker.pipe().send('g');
                 if (!worker.pipe().receive(recorded)) return no_answer();
                 TraceStore store({.max_spans = 100'000});
-                (*collector)->finish(store);
+                collector->finish(store);
                 std::this_thread::sleep_for(
                     std::chrono::milliseconds(150));  // disarmed with the next tick
             }
@@ -346,4 +332,4 @@ Result<ServiceFigures> measure_residue() {
          fmt::format("median of {} pairs, 95 % between {:.3f} and {:.3f}", kPairs, b.lo, b.hi)}};
 }
 
-}  // namespace gs::cli
+}  // namespace gs::bench

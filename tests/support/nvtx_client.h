@@ -1,7 +1,7 @@
-// A program's side of NVTX, as far as `gausscope bench service` and the tests need it, so that they
-// run without the CUDA toolkit: the same functions under the same names, and the same way in (one
+// A program's side of NVTX, as far as service_bench and the tests need it, so that they run
+// without the CUDA toolkit: the same functions under the same names, and the same way in (one
 // set of pointers per program or shared object, the first call loads the tool). Where the toolkit
-// is, the tests' scripted program (tests/support/ nvtx_program.cpp) is built with its headers, too,
+// is, the tests' scripted program (nvtx_program.cpp) is built with its headers, too,
 // and every test runs with both. No part of the injection library.
 #pragma once
 

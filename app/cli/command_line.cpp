@@ -1,0 +1,109 @@
+#include "app/cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+
+#include "app/cli/common.h"
+#include "base/record/scope.h"
+
+namespace gs::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+constexpr std::array kCommonWithValue{"--backend", "--seed", "--config", "--threads"};
+constexpr const char* kVersion = "gausscope " GAUSSCOPE_VERSION;
+constexpr const char* kAbout =
+    "gausscope trains, shows and explains 3D Gaussian Splatting.\n`gausscope PATH` opens the "
+    "studio on a capture or splat file.";
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  gausscope sample diorama/ && gausscope train diorama/ -o out/ --view\n"
+    "  gausscope train photos/ -o out/ && gausscope eval out/point_cloud.ply photos/\n"
+    "  gausscope COMMAND --help        options and examples of one command\n"
+    "Exit codes: 0 done, 1 failed or stopped while running, 2 wrong usage or unusable input, 3 a "
+    "gate fell short.";
+
+bool is_one_of(const std::string& word, std::span<const Subcommand> subcommands) {
+    return std::any_of(subcommands.begin(), subcommands.end(),
+                       [&](const Subcommand& s) { return word == s.name; });
+}
+
+// `gausscope PATH` means `gausscope view PATH`: when no subcommand stands before the first argument
+// that is no option.
+void add_view(Words& words, std::span<const Subcommand> subcommands) {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        const std::string& word = words[i];
+        if (word == "-h" || word == "--help" || word == "--help-all" || word == "--version") return;
+        if (is_one_of(word, subcommands)) return;
+        if (std::find(kCommonWithValue.begin(), kCommonWithValue.end(), word) !=
+            kCommonWithValue.end()) {
+            ++i;
+            continue;
+        }
+        if (word.empty() || word[0] != '-') break;
+    }
+    words.insert(words.begin(), "view");
+}
+
+/// Cuts off what stands after "--": it belongs to the command that `record` runs.
+Words take_command(Words& words) {
+    if (std::find(words.begin(), words.end(), "record") == words.end()) return {};
+    const auto mark = std::find(words.begin(), words.end(), "--");
+    if (mark == words.end()) return {};
+    Words command(mark + 1, words.end());
+    words.erase(mark, words.end());
+    return command;
+}
+
+int complain(const CLI::App& root, const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return root.exit(error);  // help or version was asked for
+    std::string text = error.what();
+    // Of two things that are wrong, what was written says more than what was left out.
+    if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
+        for (const std::string& word : root.remaining(true))
+            if (word.starts_with("-")) {
+                text = "The following argument was not expected: " + word;
+                break;
+            }
+    const auto chosen = root.get_subcommands();
+    const std::string name =
+        chosen.empty() ? "gausscope" : "gausscope " + chosen.front()->get_name();
+    fmt::print(stderr, "error: {} ({} --help shows what there is)\n", text, name);
+    return kUsage;
+}
+
+}  // namespace
+
+int run_command_line(int argc, const char* const* argv, std::span<const Subcommand> subcommands) {
+    CLI::App root(kAbout, "gausscope");
+    root.footer(kFooter);
+    root.set_version_flag("--version", kVersion);
+    root.require_subcommand(1);
+    root.get_formatter()->column_width(34);
+    CommonArguments common;
+    add_common(root, common);
+    Subcommand::Run run;
+    for (const Subcommand& subcommand : subcommands) {
+        CLI::App& app = *root.add_subcommand(subcommand.name, subcommand.description);
+        app.footer(std::string("Examples:\n") + subcommand.examples);
+        app.callback([&run, chosen = subcommand.add_options(app)] { run = chosen; });
+        add_common(app, common);
+    }
+    Words words(argv + 1, argv + argc);
+    add_view(words, subcommands);
+    common.command = take_command(words);
+    std::reverse(words.begin(), words.end());  // as CLI11 wants them
+    try {
+        root.parse(words);
+    } catch (const CLI::ParseError& error) {
+        return complain(root, error);
+    }
+    apply(common);
+    name_this_thread("main");
+    const Result<int> code = run(common);
+    return code ? *code : report(code.error());
+}
+
+}  // namespace gs::cli

@@ -1,0 +1,289 @@
+#include "app/cli/options.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+
+#include "app/cli/common.h"
+#include "app/cli/progress.h"
+#include "base/log.h"
+#include "base/parallel.h"
+#include "base/try.h"
+
+namespace gs::cli {
+namespace {
+
+Result<double> parse_number(const std::string& text, const char* what) {
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    if (text.empty() || *end != 0 || !std::isfinite(value))
+        return fail(ErrorKind::usage, "", fmt::format("\"{}\" is not a number ({})", text, what));
+    return value;
+}
+
+Result<int> parse_downscale(const std::string& text) {
+    if (text == "auto") return 0;
+    const auto value = parse_number(text, "--downscale");
+    if (!value || *value < 1 || *value > 64 || *value != std::floor(*value))
+        return fail(
+            ErrorKind::usage, "",
+            fmt::format("--downscale {} is neither auto nor a whole number from 1 to 64", text));
+    return static_cast<int>(*value);
+}
+
+void say_forecast(const std::string& path, const CaptureOptions& options) {
+    const auto forecast = forecast_capture(path, options);
+    if (!forecast) return;  // loading will say why, with the same words
+    log_info("{} photos of up to {} x {}, {} points; needs {}, {} more while decoding",
+             forecast->photos, forecast->width, forecast->height, forecast->points,
+             human_bytes(forecast->photo_bytes), human_bytes(forecast->decode_bytes));
+    const auto pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    if (pages > 0 && page > 0 &&
+        forecast->photo_bytes + forecast->decode_bytes >
+            static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page))
+        log_warning(
+            "that is more than the {} of memory that are free; --downscale 2 needs a quarter",
+            human_bytes(static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page)));
+}
+
+}  // namespace
+
+CLI::Validator number_from(double least, double most) {
+    return {[=](std::string& text) {
+                char* end = nullptr;
+                const double value = std::strtod(text.c_str(), &end);
+                const bool good = !text.empty() && *end == 0 && value >= least && value <= most;
+                return good ? std::string()
+                            : fmt::format("{} is not a number from {} to {}", text, least, most);
+            },
+            ""};
+}
+
+CLI::Validator whole_from(double least, double most) {
+    return {[=](std::string& text) {
+                char* end = nullptr;
+                const double value = std::strtod(text.c_str(), &end);
+                const bool good = !text.empty() && *end == 0 && value >= least && value <= most &&
+                                  value == std::floor(value);
+                return good ? std::string()
+                            : fmt::format("{} is not a whole number from {:.0f} to {:.0f}", text,
+                                          least, most);
+            },
+            ""};
+}
+
+CLI::Validator picture_side() { return whole_from(1, 32768); }
+
+void add_common(CLI::App& app, CommonArguments& a) {
+    const char* group = "Common options";
+    app.add_option("--backend", a.backend, "what computes: auto, cpu or cuda")
+        ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
+        ->group(group)
+        ->option_text("NAME");
+    app.add_flag("--headless", a.headless, "no window, draw off screen")->group(group);
+    app.add_option("--seed", a.seed, "seed of everything random; the same seed gives the same bits")
+        ->check(whole_from(0, kMostSteps))
+        ->group(group)
+        ->option_text("N");
+    app.add_flag("--json", a.json, "the last line on stdout is one JSON object")->group(group);
+    app.add_option("--config", a.config,
+                   "training settings from a file: JSON, or lines of name = value")
+        ->group(group)
+        ->option_text("FILE");
+    app.add_option("--threads", a.threads,
+                   "threads to use, 0 = all cores; results do not depend on it")
+        ->check(whole_from(0, 1024))
+        ->group(group)
+        ->option_text("N");
+    app.add_flag("-v,--verbose", a.verbose, "say more on stderr")->group(group);
+}
+
+void add_loading(CLI::App& app, CaptureArguments& a) {
+    const char* group = "Capture";
+    app.add_option("--downscale", a.downscale,
+                   "shrink photos by this whole factor; auto: longest side at most 1600 (default)")
+        ->group(group)
+        ->option_text("N|auto");
+    app.add_option("--max-side", a.max_side, "and to at most this many pixels on the longest side")
+        ->check(picture_side())
+        ->group(group)
+        ->option_text("PIXELS");
+    app.add_option("--masks", a.masks,
+                   "folder of masks, 0 = ignore the pixel; default: masks/ beside the photos")
+        ->group(group)
+        ->option_text("DIR");
+    app.add_option("--test-every", a.test_every,
+                   "every N-th photo is held out for testing, 0 = none (default 8)")
+        ->check(whole_from(0, 1000000))
+        ->group(group)
+        ->option_text("N");
+    app.add_option("--test-views", a.test_views, "hold out these photos instead, comma separated")
+        ->group(group)
+        ->option_text("NAME,...");
+}
+
+void add_background(CLI::App& app, std::string& background, const char* group) {
+    app.add_option(
+           "--background", background,
+           "behind everything, and under transparent photos: r,g,b from 0 to 1, black or white")
+        ->group(group)
+        ->option_text("R,G,B");
+}
+
+namespace {
+
+std::string flag_of(const SettingField& field) {
+    std::string flag = std::string("--") + field.name;
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    return flag;
+}
+
+}  // namespace
+
+void add_settings(CLI::App& app, std::vector<std::pair<std::string, double>>& out) {
+    const TrainingSettings defaults;
+    for (const SettingField& field : setting_fields()) {
+        const std::string name = field.name;
+        if (name == "seed") continue;
+        const std::string help =
+            std::string(field.help) + fmt::format(" [{:g}]", defaults.*field.value);
+        CLI::Option* option;
+        if (field.integer && field.min == 0 && field.max == 1)
+            option = app.add_flag_function(
+                flag_of(field) + ",--no-" + flag_of(field).substr(2) + "{false}",
+                [&out, name](std::int64_t n) { out.emplace_back(name, n > 0 ? 1.0 : 0.0); }, help);
+        else
+            option =
+                app.add_option_function<double>(
+                       flag_of(field), [&out, name](double v) { out.emplace_back(name, v); }, help)
+                    ->check(field.integer ? whole_from(field.min, field.max)
+                                          : number_from(field.min, field.max))
+                    ->option_text("X");
+        option->group(field.group);
+    }
+}
+
+void add_picture(CLI::App& app, PictureArguments& a) {
+    const char* group = "Picture";
+    add_background(app, a.background, group);
+    app.add_option("--sh-degree", a.sh_degree, "ignore spherical harmonics above this degree")
+        ->check(whole_from(0, 3))
+        ->group(group)
+        ->option_text("N");
+    app.add_option("--scale", a.scale, "multiply every Gaussian's size")
+        ->check(number_from(0.001, 100))
+        ->group(group)
+        ->option_text("X");
+    app.add_option("--profile", a.profile, "rules of which program: tight (ours), gsplat, inria")
+        ->check(CLI::IsMember({"tight", "gsplat", "inria"}))
+        ->group(group)
+        ->option_text("NAME");
+    app.add_flag("--antialiased", a.antialiased,
+                 "opacity compensation for the pixel blur, for scenes trained with it")
+        ->group(group);
+}
+
+void add_window(CLI::App& app, WindowArguments& a) {
+    const char* group = "Studio";
+    app.add_option("--script", a.script,
+                   "run the commands of this file, one a line (docs/studio.md)")
+        ->group(group)
+        ->option_text("FILE");
+    app.add_option("--width", a.width, "window width")
+        ->check(picture_side())
+        ->group(group)
+        ->option_text("PIXELS");
+    app.add_option("--height", a.height, "window height")
+        ->check(picture_side())
+        ->group(group)
+        ->option_text("PIXELS");
+    app.add_option("--ui-scale", a.scale, "size of text and controls, 0 = what the display says")
+        ->check(number_from(0, 8))
+        ->group(group)
+        ->option_text("X");
+}
+
+void apply(const CommonArguments& common) {
+    set_thread_count(common.threads);
+    set_log_level(common.verbose > 0 ? LogLevel::debug : LogLevel::info);
+}
+
+Result<Backend> backend_of(const CommonArguments& common) { return choose_backend(common.backend); }
+
+Result<std::unique_ptr<Rasterizer>> make_rasterizer(const CommonArguments& common) {
+    GS_TRY(const auto backend, backend_of(common));
+    return backend.make_rasterizer();
+}
+
+Result<CaptureOptions> capture_options(const CaptureArguments& arguments,
+                                       const CommonArguments& common) {
+    CaptureOptions options;
+    GS_TRY(options.downscale, parse_downscale(arguments.downscale));
+    GS_TRY(options.background, parse_color(arguments.background));
+    options.max_side = arguments.max_side;
+    options.masks = arguments.masks;
+    options.test_views = split(arguments.test_views, ',');
+    if (arguments.test_every) options.test_every = *arguments.test_every;
+    options.threads = common.threads;
+    options.seed = common.seed.value_or(0);
+    return options;
+}
+
+Result<std::shared_ptr<const Capture>> load_with_progress(const std::string& path,
+                                                          CaptureOptions options) {
+    say_forecast(path, options);
+    ProgressLine progress("load");
+    options.progress = [&](std::string_view what, std::size_t done, std::size_t total) {
+        progress.update(done, total, std::string(what));
+        return !interrupted();
+    };
+    auto capture = load_capture(path, options);
+    progress.finish();
+    if (!capture) return tl::unexpected(capture.error());
+    for (const CaptureNote& note : capture->notes) {
+        if (note.kind == CaptureNote::Kind::mask)
+            log_warning("{}", note.text);
+        else
+            log_info("{}", note.text);
+    }
+    for (const std::string& skipped : capture->skipped) log_warning("skipped {}", skipped);
+    const std::size_t tests = capture->view_indices(true).size();
+    log_info("{}: {}, {} training and {} test views, {} points{}", capture->name, capture->format,
+             capture->views.size() - tests, tests, capture->points.size(),
+             capture->skipped.empty() ? "" : fmt::format(", {} skipped", capture->skipped.size()));
+    return std::make_shared<const Capture>(std::move(*capture));
+}
+
+Result<Vec3f> parse_color(const std::string& text) {
+    if (text.empty()) return Vec3f{0, 0, 0};
+    if (text == "black") return Vec3f{0, 0, 0};
+    if (text == "white") return Vec3f{1, 1, 1};
+    const auto parts = split(text, ',');
+    if (parts.size() != 3)
+        return fail(ErrorKind::usage, "", fmt::format("background \"{}\" is not r,g,b", text),
+                    "three numbers from 0 to 1, for example 1,1,1");
+    float rgb[3];
+    for (std::size_t i = 0; i < 3; ++i) {
+        GS_TRY(const double value, parse_number(parts[i], "--background"));
+        if (value < 0 || value > 1)
+            return fail(ErrorKind::usage, "",
+                        fmt::format("background component {} is outside 0 .. 1", parts[i]));
+        rgb[i] = static_cast<float>(value);
+    }
+    return Vec3f{rgb[0], rgb[1], rgb[2]};
+}
+
+Result<RenderOptions> picture_options(const PictureArguments& arguments) {
+    RenderOptions options;
+    GS_TRY(options.background, parse_color(arguments.background));
+    GS_TRY(options.compatibility, compatibility_from_name(arguments.profile));
+    options.sh_degree = arguments.sh_degree;
+    options.scale_modifier = static_cast<float>(arguments.scale);
+    options.antialiased = arguments.antialiased;
+    return options;
+}
+
+}  // namespace gs::cli

@@ -1,0 +1,93 @@
+// The options that several subcommands have: what they are called, what they say, and what they
+// become. A subcommand's own options stand in its own file.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/backend/backend.h"
+#include "base/expected.h"
+#include "renderer/io/captures/capture_io.h"
+#include "renderer/raster/rasterizer.h"
+#include "renderer/scene/capture.h"
+#include "trainer/settings.h"
+
+namespace CLI {
+class App;
+class Validator;
+}  // namespace CLI
+
+namespace gs::cli {
+
+/// Every subcommand's.
+struct CommonArguments {
+    std::string backend = "auto";  ///< auto | cpu | cuda
+    bool headless = false;
+    bool json = false;  ///< last line on stdout: one JSON object
+    std::optional<std::uint64_t> seed;
+    std::string config;  ///< file of training settings, JSON or key = value lines
+    int threads = 0;     ///< 0: all cores
+    int verbose = 0;
+    std::vector<std::string> command;  ///< what stood after "--"; for `record`
+};
+void add_common(CLI::App& app, CommonArguments& a);
+/// Threads, log level.
+void apply(const CommonArguments& common);
+/// What --backend names. Errors (usage): cuda where it cannot be used, with the reason.
+Result<Backend> backend_of(const CommonArguments& common);
+/// Its rasterizer, for who needs no more.
+Result<std::unique_ptr<Rasterizer>> make_rasterizer(const CommonArguments& common);
+
+/// How a capture is loaded: the same options wherever a CAPTURE is given.
+struct CaptureArguments {
+    std::string downscale = "auto";  ///< a whole number or "auto"
+    int max_side = 0;
+    std::string masks;
+    std::optional<int> test_every;
+    std::string test_views;  ///< names, comma separated
+    std::string background;  ///< "r,g,b", each 0..1; empty: black
+};
+void add_loading(CLI::App& app, CaptureArguments& a);
+void add_background(CLI::App& app, std::string& background, const char* group);
+Result<CaptureOptions> capture_options(const CaptureArguments& arguments,
+                                       const CommonArguments& common);
+/// Loads with a progress bar, prints the memory forecast before and what was skipped after.
+Result<std::shared_ptr<const Capture>> load_with_progress(const std::string& path,
+                                                          CaptureOptions options);
+/// "r,g,b" -> numbers; empty -> black.
+Result<Vec3f> parse_color(const std::string& text);
+
+/// How pictures are made; eval and render.
+struct PictureArguments {
+    std::string background, profile = "tight";
+    int sh_degree = 3;
+    double scale = 1;
+    bool antialiased = false;
+};
+void add_picture(CLI::App& app, PictureArguments& a);
+Result<RenderOptions> picture_options(const PictureArguments& arguments);
+
+/// The studio's window; view and train --view.
+struct WindowArguments {
+    std::string script;
+    int width = 0, height = 0;  ///< 0: default
+    double scale = 0;           ///< 0: what the display says
+};
+void add_window(CLI::App& app, WindowArguments& a);
+
+/// One option per row of the settings table, kept as given. The seed is a common option.
+void add_settings(CLI::App& app, std::vector<std::pair<std::string, double>>& out);
+
+/// A finite number from `least` to `most`.
+CLI::Validator number_from(double least, double most);
+/// The same without a fraction.
+CLI::Validator whole_from(double least, double most = std::numeric_limits<std::uint32_t>::max());
+inline constexpr double kMostSteps = 9007199254740992;  ///< what a double counts exactly
+CLI::Validator picture_side();
+
+}  // namespace gs::cli

@@ -1,0 +1,124 @@
+#include "app/cli/studio.h"
+
+#include <span>
+
+#include "app/backend/limits.h"
+#include "app/cli/common.h"
+#include "app/cli/train_settings.h"
+#include "app/commands/preferences.h"
+#include "app/studio/studio.h"
+#include "base/try.h"
+#include "profiler/files/trace_file.h"
+#include "renderer/device/cuda/device.h"
+
+namespace gs::cli {
+namespace {
+
+std::optional<DeviceMemory> device_memory() {
+    const auto memory = cuda_memory();
+    if (!memory) return std::nullopt;
+    return DeviceMemory{memory->total_bytes, memory->free_bytes, memory->held_bytes};
+}
+
+/// Everything of the studio that depends on what computes.
+void use_backend(const Backend& backend, StudioOptions& studio) {
+    studio.session.backend = backend.name;
+    studio.session.on_device = backend.cuda;
+    studio.session.make_rasterizer = backend.make_rasterizer;
+    studio.session.make_training = backend.make_training;
+    studio.session.set_profiling = backend.set_profiling;
+    studio.session.limits = [cuda = backend.cuda](bool again) {
+        return machine_ceilings(cuda, config_folder() / "ceilings.json", again);
+    };
+    studio.machine.costs = [cuda = backend.cuda](std::span<const StageStats> times,
+                                                 const FrameCost& cost, const Ceilings& limits,
+                                                 bool training) {
+        FrameWork work =
+            frame_work(cost.counters, cost.width, cost.height, cost.sh_degree, cuda, training);
+        work.gradients = training;
+        return stage_costs(times, work, limits);
+    };
+    if (!backend.cuda) return;
+    if (const auto device = cuda_device_info()) {
+        studio.machine.device = device->name;
+        studio.machine.cuda_device = device->index;
+    }
+    studio.machine.make_interop = make_cuda_texture_interop;
+    studio.machine.memory = device_memory;
+    studio.session.free_device_bytes = [] {
+        const auto memory = device_memory();
+        return memory ? memory->free_bytes : 0;
+    };
+}
+
+Result<void> check_paths(const ViewArguments& a) {
+    std::vector<std::string> paths{a.path, a.compare};
+    paths.insert(paths.end(), a.traces.begin(), a.traces.end());
+    std::error_code error;
+    for (const std::string& path : paths)
+        if (!path.empty() && !fs::exists(path, error))
+            return fail(ErrorKind::not_found, path, "there is nothing of this name",
+                        "check the path");
+    return {};
+}
+
+/// The first path may be a trace, too.
+void use_traces(const ViewArguments& a, StudioOptions& studio) {
+    studio.traces = a.traces;
+    if (!is_trace_file(a.path)) return;
+    studio.traces.insert(studio.traces.begin(), a.path);
+    studio.path.clear();
+}
+
+/// A checkpoint opened beside its capture goes on where it stopped.
+void train_in(StudioOptions& studio, const TrainingInStudio& training) {
+    studio.train = true;
+    studio.trace = training.trace;
+    if (training.eval_every > 0) studio.session.evaluate_every = training.eval_every;
+    studio.session.checkpoint_every = training.save_every;
+    const fs::path newest = fs::path(studio.session.output_dir) / "checkpoint.gsc";
+    std::error_code error;
+    if (training.resume.empty() || (training.resume == "auto" && !fs::exists(newest, error)))
+        return;
+    studio.capture = studio.path;
+    studio.path = training.resume == "auto" ? newest.string() : training.resume;
+}
+
+}  // namespace
+
+Result<int> open_studio(const ViewArguments& a, const CommonArguments& common) {
+    GS_TRY(const auto given, given_settings(a.settings, a.loading.background, common));
+    GS_TRY(const auto settings, make_settings(given));
+    GS_TRY(auto options, capture_options(a.loading, common));
+    options.background = {static_cast<float>(settings.background_r),
+                          static_cast<float>(settings.background_g),
+                          static_cast<float>(settings.background_b)};
+    GS_TRY(const auto backend, backend_of(common));
+    GS_TRY_VOID(check_paths(a));
+    if (!a.compare.empty() && a.path.empty())
+        return fail(ErrorKind::usage, "", "--compare needs something to compare with",
+                    "gausscope view A --compare B");
+    if (!a.output.empty()) GS_TRY_VOID(prepare_output_folder(a.output));
+
+    StudioOptions studio;
+    studio.path = a.path;
+    studio.capture = a.capture;
+    studio.compare = a.compare;
+    studio.attach = a.attach;
+    use_traces(a, studio);
+    studio.headless = common.headless;
+    studio.script = a.window.script;
+    studio.width = a.window.width;
+    studio.height = a.window.height;
+    studio.scale = a.window.scale;
+    use_backend(backend, studio);
+    studio.session.settings = settings;
+    studio.session.capture = options;
+    studio.session.output_dir = a.output;
+    if (a.training) train_in(studio, *a.training);
+    catch_interrupts();
+    studio.interrupted = interrupted;
+    return run_studio(studio);
+}
+
+}  // namespace gs::cli

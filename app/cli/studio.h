@@ -1,0 +1,35 @@
+// Opens the studio for the subcommands that show something: view, train --view and attach.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/cli/options.h"
+#include "base/expected.h"
+
+namespace gs::cli {
+
+/// What `train --view` adds: the first path is a capture, and training starts at once.
+struct TrainingInStudio {
+    std::uint64_t eval_every = 0, save_every = 0;
+    std::string resume;  ///< a checkpoint, or "auto": the one in the output folder
+    std::string trace;
+};
+struct ViewArguments {
+    std::string path, capture, compare, output;
+    std::vector<std::string> traces;    ///< opened beside the first path
+    std::vector<std::uint32_t> attach;  ///< processes under the profiling service to show live
+    CaptureArguments loading;
+    std::vector<std::pair<std::string, double>> settings;
+    WindowArguments window;
+    std::optional<TrainingInStudio> training;
+};
+
+/// Runs until the window is closed or the script ends; the exit code. Errors (usage): paths that
+/// are not there, settings that make no sense, a backend that cannot be used.
+Result<int> open_studio(const ViewArguments& a, const CommonArguments& common);
+
+}  // namespace gs::cli

@@ -1,0 +1,11 @@
+// Stands in for studio.cpp in builds with GAUSSCOPE_STUDIO=OFF.
+#include "app/cli/studio.h"
+
+namespace gs::cli {
+
+Result<int> open_studio(const ViewArguments&, const CommonArguments&) {
+    return fail(ErrorKind::usage, "", "this build has no studio",
+                "configure with -DGAUSSCOPE_STUDIO=ON; train, eval, render work without");
+}
+
+}  // namespace gs::cli

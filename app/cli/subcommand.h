@@ -1,0 +1,51 @@
+// A subcommand: its name and help, its options, and what runs with them. Each of the 13 is one file
+// that declares its options beside its code and gives itself away by one function; main.cpp lists
+// them, command_line.cpp reads the words and runs the one that was named.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "app/cli/options.h"
+#include "base/expected.h"
+
+namespace gs::cli {
+
+struct Subcommand {
+    /// The exit code, or the error that main prints with the code that goes with it (report()).
+    using Run = std::function<Result<int>(const CommonArguments&)>;
+    const char* name;
+    const char* description;
+    const char* examples;  ///< end its help
+    /// Adds the options to its part of the command line; what comes back runs with what they said.
+    std::function<Run(CLI::App&)> add_options;
+};
+
+/// A subcommand whose options are a plain struct: `add_options` binds them to it, `run` reads it.
+template <class Options>
+Subcommand subcommand(const char* name, const char* description, const char* examples,
+                      void (*add_options)(CLI::App&, Options&),
+                      Result<int> (*run)(const Options&, const CommonArguments&)) {
+    const auto add = [=](CLI::App& app) -> Subcommand::Run {
+        auto options = std::make_shared<Options>();
+        add_options(app, *options);
+        return [=](const CommonArguments& common) { return run(*options, common); };
+    };
+    return {name, description, examples, add};
+}
+
+Subcommand view_command();
+Subcommand train_command();
+Subcommand eval_command();
+Subcommand render_command();
+Subcommand convert_command();
+Subcommand info_command();
+Subcommand sample_command();
+Subcommand bench_command();
+Subcommand selftest_command();
+Subcommand trace_command();
+Subcommand serve_command();
+Subcommand record_command();
+Subcommand attach_command();
+
+}  // namespace gs::cli
