@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes a folder and a tar.gz that run on other machines: the program, the shared libraries it needs, fonts, licences.
+"""Makes a folder and a tar.gz that run on other machines: the program, the shared libraries it needs, licences.
 
 bundle.py PROGRAM INJECTION FOLDER      writes FOLDER/ and FOLDER.tar.gz; INJECTION is the library for other programs
 
@@ -24,12 +24,8 @@ FALLBACK = re.compile(r"^(libstdc\+\+|libgcc_s|libz|libzstd|libEGL|libGLdispatch
 DRIVER = re.compile(r"^(libcuda|libnvidia.*|libnvcuvid|libEGL_.*|libGLX_.*|lib.*_dri|libgallium.*)\.so")
 LARGEST = 40 << 20  # bytes, packed
 
-# Where panels/widgets/theme.cpp looks: <folder of the program>/../share/gausscope/fonts.
-FONTS = pathlib.Path("/usr/share/fonts/truetype")
-FONT_FILES = ["roboto/unhinted/RobotoTTF/Roboto-Regular.ttf", "roboto/unhinted/RobotoTTF/Roboto-Medium.ttf",
-              "dejavu/DejaVuSansMono.ttf"]
-# Packages that end up inside the program itself: headers and static libraries.
-INSIDE = ["libimgui-dev", "libcli11-dev", "nlohmann-json3-dev", "libexpected-dev", "libnanoflann-dev", "python3-glad"]
+# Packages that end up inside the program itself: headers, static libraries, fonts.
+INSIDE = ["fonts-roboto-unhinted", "fonts-dejavu-core", "libimgui-dev", "libcli11-dev", "nlohmann-json3-dev", "libexpected-dev", "libnanoflann-dev", "python3-glad"]
 COMMON_LICENSES = pathlib.Path("/usr/share/common-licenses")
 
 README = """gausscope {version}: trains, shows and explains 3D Gaussian Splatting
@@ -136,12 +132,8 @@ def main() -> int:
     copy_libraries(libraries, folder / "lib")
     subprocess.run(["strip", "--strip-unneeded", "-o", str(folder / "lib" / injection.name), str(injection)], check=True)
 
-    fonts = {FONTS / name: folder / "share/gausscope/fonts" / name for name in FONT_FILES}
-    for font, to in fonts.items():
-        to.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(font, to)
     cuda = b"cudaLaunchKernel" in program.read_bytes() or b".nv_fatbin" in program.read_bytes()
-    owners = {package_of(file) for file in [*libraries.values(), *(f.resolve() for f in fonts)]}
+    owners = {package_of(file) for file in libraries.values()}
     copy_licenses(owners | set(INSIDE), folder / "share/licenses", cuda)
 
     version = output_of(str(folder / "bin/gausscope"), "--version").split()[-1]

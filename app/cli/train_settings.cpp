@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/common.h"
+#include "base/assets.h"
 
 namespace gs::cli {
 namespace {
@@ -76,7 +77,11 @@ Result<NamedValues> from_lines(const std::string& path, const std::string& text)
 }  // namespace
 
 Result<NamedValues> read_config(const std::string& path) {
-    const auto text = read_text_file(path, kMaxConfigBytes);
+    const std::string preset = fmt::format("presets/{}.cfg", path);
+    const auto presets = assets_in("presets");
+    const bool is_preset = std::find(presets.begin(), presets.end(), preset) != presets.end();
+    auto text = read_text_file(path, kMaxConfigBytes);
+    if (!text && text.error().kind == ErrorKind::not_found && is_preset) text = asset(preset).text;
     if (!text) return tl::unexpected(text.error());
     const std::size_t first = text->find_first_not_of(" \t\r\n");
     auto values = first != std::string::npos && (*text)[first] == '{' ? from_json(path, *text)

@@ -16,7 +16,8 @@ namespace gs::cli {
 using NamedValues = std::vector<std::pair<std::string, double>>;
 
 /// JSON (an object of numbers and booleans, or one with such an object under "settings", as
-/// metrics.json has) or lines of `name = value` with # comments. Errors name the line.
+/// metrics.json has) or lines of `name = value` with # comments. Where there is no such file,
+/// "quick" is assets/presets/quick.cfg. Errors name the line.
 Result<NamedValues> read_config(const std::string& path);
 /// Everything that was said: config file, flags, --background, --seed, in this order.
 Result<NamedValues> given_settings(const NamedValues& flags, const std::string& background,

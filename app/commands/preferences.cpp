@@ -1,7 +1,6 @@
 #include "app/commands/preferences.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
@@ -11,12 +10,6 @@ namespace {
 
 using nlohmann::json;
 constexpr std::size_t kMostRecent = 12;
-
-fs::path folder_from(const char* variable, const char* under_home) {
-    if (const char* set = std::getenv(variable); set && *set) return fs::path(set) / "gausscope";
-    const char* home = std::getenv("HOME");
-    return fs::path(home && *home ? home : ".") / under_home / "gausscope";
-}
 
 /// The value under `key` when it is there and of the right kind.
 template <class T>
@@ -41,9 +34,6 @@ void take_name(const json& object, const char* key, const std::array<const char*
 }
 
 }  // namespace
-
-fs::path config_folder() { return folder_from("XDG_CONFIG_HOME", ".config"); }
-fs::path cache_folder() { return folder_from("XDG_CACHE_HOME", ".cache"); }
 
 Preferences read_preferences(const fs::path& folder) {
     Preferences out;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/file.h"
+#include "base/assets.h"
 #include "panels/state/snapshot.h"
 
 namespace gs {
@@ -18,9 +18,6 @@ struct Preferences {
     std::string layout;  ///< the workspace's own text
 };
 
-fs::path config_folder();
-/// $XDG_CACHE_HOME/gausscope or ~/.cache/gausscope: the sample capture.
-fs::path cache_folder();
 Preferences read_preferences(const fs::path& folder);
 void write_preferences(const fs::path& folder, const Preferences& preferences);
 /// Moves `path` (made absolute) to the front of the list.

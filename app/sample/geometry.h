@@ -3,6 +3,7 @@
 // render.cpp; scene.cpp makes the shapes.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -30,6 +31,9 @@ enum class Material : std::uint8_t {
     lamp,
     sail,
 };
+inline constexpr std::array kMaterialNames{
+    "ground", "plinth", "brick",   "shingle", "plank", "window", "bark", "foliage",
+    "metal",  "wire",   "checker", "stripes", "gloss", "mosaic", "lamp", "sail"};
 
 struct Shape {
     ShapeKind kind = ShapeKind::sphere;

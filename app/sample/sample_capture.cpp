@@ -8,6 +8,7 @@
 #include "app/sample/scene.h"
 #include "base/parallel.h"
 #include "base/rng.h"
+#include "base/try.h"
 #include "renderer/io/images/image_io.h"
 
 namespace gs {
@@ -100,6 +101,7 @@ Camera sample_camera(const SampleOptions& options, int view) {
 
 Result<SampleReport> write_sample_capture(const fs::path& folder, const SampleOptions& options) {
     const auto start = std::chrono::steady_clock::now();
+    GS_TRY(auto shapes, sample::make_scene());
     for (const fs::path& sub : {folder / "images", folder / "sparse" / "0"}) {
         std::error_code error;
         fs::create_directories(sub, error);
@@ -107,7 +109,7 @@ Result<SampleReport> write_sample_capture(const fs::path& folder, const SampleOp
             return fail(ErrorKind::unwritable, sub.string(),
                         "the folder could not be made: " + error.message());
     }
-    const sample::Geometry geometry(sample::make_scene());
+    const sample::Geometry geometry(std::move(shapes));
     const auto count = static_cast<std::size_t>(options.views);
     std::vector<SampleView> views(count);
     std::mutex mutex;

@@ -1,8 +1,14 @@
 #include "app/sample/scene.h"
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <sstream>
 
+#include "base/assets.h"
+#include "base/format.h"
 #include "base/rng.h"
+#include "base/try.h"
 
 namespace gs::sample {
 namespace {
@@ -68,9 +74,8 @@ void add_ground(Builder& b) {
 
 // Walls, two roof slopes, gables of narrowing boards, chimney, door, windows. Local x runs along
 // the ridge.
-void add_house(Builder& b) {
-    const Vec3f at{-0.75f, 0.75f, 0};
-    const Mat3f axes = turned(-0.35f), world = transpose(axes);
+void add_house(Builder& b, Vec3f at, float angle) {
+    const Mat3f axes = turned(angle), world = transpose(axes);
     const auto place = [&](Vec3f local) { return at + world * local; };
     b.box(Material::brick, place({0, 0, 0.36f}), axes, {0.62f, 0.42f, 0.36f});
     for (int i = 0; i < 8; ++i) {
@@ -120,19 +125,18 @@ void add_branch(Builder& b, Vec3f from, Vec3f direction, float size, int depth) 
 }
 
 // Rods along the rim with two sagging wires, open where the path leaves the plinth.
-void add_fence(Builder& b) {
-    constexpr int kPosts = 34;
-    constexpr float kRim = 2.12f;
+void add_fence(Builder& b, float rim, int posts) {
     const auto post = [&](int i) {
-        const float angle =
-            0.30f * kPi + 1.25f * kPi * static_cast<float>(i) / (kPosts - 1) - 0.15f * kPi;
-        return Vec3f{kRim * std::cos(angle), kRim * std::sin(angle), 0};
+        const float angle = 0.30f * kPi +
+                            1.25f * kPi * static_cast<float>(i) / static_cast<float>(posts - 1) -
+                            0.15f * kPi;
+        return Vec3f{rim * std::cos(angle), rim * std::sin(angle), 0};
     };
-    for (int i = 0; i < kPosts; ++i) {
+    for (int i = 0; i < posts; ++i) {
         const Vec3f foot = post(i);
         b.rod(Material::metal, foot, foot + Vec3f{0, 0, 0.36f}, 0.014f);
         b.sphere(Material::metal, foot + Vec3f{0, 0, 0.38f}, 0.024f);
-        if (i + 1 == kPosts) continue;
+        if (i + 1 == posts) continue;
         for (const float z : {0.14f, 0.30f}) {
             const Vec3f a = foot + Vec3f{0, 0, z}, c = post(i + 1) + Vec3f{0, 0, z};
             const Vec3f sag = 0.5f * (a + c) - Vec3f{0, 0, 0.018f};
@@ -142,8 +146,7 @@ void add_fence(Builder& b) {
     }
 }
 
-void add_windmill(Builder& b) {
-    const Vec3f at{1.25f, 0.95f, 0};
+void add_windmill(Builder& b, Vec3f at) {
     for (int i = 0; i < 4; ++i) {
         const float angle = 0.5f * kPi * (static_cast<float>(i) + 0.5f), c = std::cos(angle),
                     s = std::sin(angle);
@@ -172,8 +175,8 @@ void add_windmill(Builder& b) {
     }
 }
 
-void add_wheel(Builder& b) {
-    const Vec3f hub{1.45f, -0.35f, 0.37f};
+void add_wheel(Builder& b, Vec3f at) {
+    const Vec3f hub{at.x, at.y, 0.37f};
     const Mat3f axes = facing(normalized({0.55f, -0.8f, 0.16f})), world = transpose(axes);
     constexpr int kSegments = 36, kSpokes = 12;
     const auto rim = [&](int i, int n) {
@@ -193,20 +196,9 @@ void add_lamp(Builder& b, Vec3f foot) {
     b.sphere(Material::lamp, foot + Vec3f{0.22f, 0.055f, 0.83f}, 0.065f);
 }
 
-void add_toys(Builder& b) {
-    b.sphere(Material::gloss, {0.35f, -1.35f, 0.26f}, 0.26f);
-    b.sphere(Material::mosaic, {-1.25f, -1.15f, 0.33f}, 0.33f);
-    b.box(Material::checker, {0.98f, -1.38f, 0.17f}, turned(0.5f), {0.17f, 0.17f, 0.17f}, 0);
-    b.box(Material::checker, {1.36f, -1.10f, 0.15f}, turned(-0.3f), {0.15f, 0.15f, 0.15f}, 1);
-    b.box(Material::checker, {1.13f, -1.27f, 0.46f}, turned(1.0f), {0.12f, 0.12f, 0.12f}, 0.5f);
-    b.rod(Material::stripes, {-0.62f, -1.70f, 0.03f}, {-0.62f, -1.70f, 0.85f}, 0.035f);
-    b.sphere(Material::gloss, {-0.62f, -1.70f, 0.92f}, 0.06f);
-    b.rod(Material::stripes, {-1.75f, -0.25f, 0.05f}, {-1.25f, -0.42f, 0.05f}, 0.05f);
-}
-
 // Tufts: blades that lean out from one foot.
-void add_grass(Builder& b) {
-    for (int tuft = 0; tuft < 26; ++tuft) {
+void add_grass(Builder& b, int tufts) {
+    for (int tuft = 0; tuft < tufts; ++tuft) {
         const float angle = 2 * kPi * b.random(), r = 2.0f * std::sqrt(b.random());
         const Vec3f foot{r * std::cos(angle), r * std::sin(angle), 0};
         const float path = std::abs(foot.y + 0.35f * std::sin(1.6f * foot.x + 0.6f) + 0.55f);
@@ -220,21 +212,80 @@ void add_grass(Builder& b) {
     }
 }
 
+/// What a line of the scene may be: how many numbers it takes, and what it adds. Things that are of
+/// one material take its name first.
+struct Thing {
+    const char* name;
+    std::size_t numbers;
+    bool material;
+    void (*add)(Builder& b, Material material, const float* n);
+};
+int whole(float value) { return static_cast<int>(std::clamp(value, 0.0f, 1000.0f)); }
+// clang-format off
+constexpr Thing kThings[] = {
+    {"ground",   0, false, [](Builder& b, Material, const float*) { add_ground(b); }},
+    {"house",    3, false, [](Builder& b, Material, const float* n) { add_house(b, {n[0], n[1], 0}, n[2]); }},
+    {"tree",     6, false, [](Builder& b, Material, const float* n) {
+        add_branch(b, {n[0], n[1], -0.02f}, normalized({n[2], n[3], 1}), n[4], std::min(whole(n[5]), 5)); }},
+    {"fence",    2, false, [](Builder& b, Material, const float* n) { add_fence(b, n[0], whole(n[1])); }},
+    {"windmill", 2, false, [](Builder& b, Material, const float* n) { add_windmill(b, {n[0], n[1], 0}); }},
+    {"wheel",    2, false, [](Builder& b, Material, const float* n) { add_wheel(b, {n[0], n[1], 0}); }},
+    {"lamp",     2, false, [](Builder& b, Material, const float* n) { add_lamp(b, {n[0], n[1], 0}); }},
+    {"ball",     4, true,  [](Builder& b, Material m, const float* n) { b.sphere(m, {n[0], n[1], n[2]}, n[3]); }},
+    {"cube",     6, true,  [](Builder& b, Material m, const float* n) {
+        b.box(m, {n[0], n[1], n[2]}, turned(n[3]), {n[4], n[4], n[4]}, n[5]); }},
+    {"stick",    7, true,  [](Builder& b, Material m, const float* n) {
+        b.rod(m, {n[0], n[1], n[2]}, {n[3], n[4], n[5]}, n[6]); }},
+    {"grass",    1, false, [](Builder& b, Material, const float* n) { add_grass(b, whole(n[0])); }},
+};
+// clang-format on
+constexpr std::size_t kMostNumbers = 7;
+
+Result<void> add_line(Builder& b, const std::string& path, std::uint64_t number,
+                      const std::vector<std::string>& words) {
+    const auto thing = std::find_if(std::begin(kThings), std::end(kThings),
+                                    [&](const Thing& t) { return words[0] == t.name; });
+    if (thing == std::end(kThings))
+        return fail_at_line(path, number, fmt::format("there is no thing \"{}\"", words[0]));
+    const std::size_t first = thing->material ? 2 : 1;
+    if (words.size() != first + thing->numbers)
+        return fail_at_line(path, number,
+                            fmt::format("{} takes {}{} numbers", thing->name,
+                                        thing->material ? "a material and " : "", thing->numbers));
+    Material material{};
+    if (thing->material) {
+        const auto name = std::find_if(kMaterialNames.begin(), kMaterialNames.end(),
+                                       [&](const char* m) { return words[1] == m; });
+        if (name == kMaterialNames.end())
+            return fail_at_line(path, number, fmt::format("there is no material \"{}\"", words[1]));
+        material = static_cast<Material>(name - kMaterialNames.begin());
+    }
+    float numbers[kMostNumbers] = {};
+    for (std::size_t i = 0; i < thing->numbers; ++i) {
+        const std::string& word = words[first + i];
+        const auto read = std::from_chars(word.data(), word.data() + word.size(), numbers[i]);
+        if (read.ec != std::errc() || read.ptr != word.data() + word.size() ||
+            !std::isfinite(numbers[i]))
+            return fail_at_line(path, number, fmt::format("\"{}\" is no number", word));
+    }
+    thing->add(b, material, numbers);
+    return {};
+}
+
 }  // namespace
 
-std::vector<Shape> make_scene() {
+Result<std::vector<Shape>> make_scene() {
+    const Asset file = asset("sample/diorama.scene");
     Builder b;
-    add_ground(b);
-    add_house(b);
-    add_branch(b, {0.38f, 0.98f, -0.02f}, normalized({0.05f, -0.03f, 1}), 0.52f, 3);
-    add_fence(b);
-    add_windmill(b);
-    add_wheel(b);
-    add_lamp(b, {-0.35f, -0.12f, 0});
-    add_lamp(b, {0.75f, -0.05f, 0});
-    add_toys(b);
-    add_grass(b);
-    return b.shapes;
+    std::istringstream text(file.text);
+    std::string line;
+    for (std::uint64_t number = 1; std::getline(text, line); ++number) {
+        const auto words = split_words(std::string_view(line).substr(0, line.find('#')));
+        if (!words.empty()) GS_TRY_VOID(add_line(b, file.origin, number, words));
+    }
+    if (b.shapes.empty())
+        return fail(ErrorKind::malformed, file.origin, "there is nothing in the scene");
+    return std::move(b.shapes);
 }
 
 }  // namespace gs::sample

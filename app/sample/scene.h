@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "app/sample/geometry.h"
+#include "base/expected.h"
 
 namespace gs::sample {
 
 inline constexpr float kSceneRadius = 2.3f;
 inline constexpr Vec3f kSceneCenter{0, 0, 0.55f};
 
-std::vector<Shape> make_scene();
+/// What assets/sample/diorama.scene says. Errors (of a user's own file): the line.
+Result<std::vector<Shape>> make_scene();
 
 }  // namespace gs::sample

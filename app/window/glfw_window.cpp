@@ -9,11 +9,13 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <span>
 #include <utility>
 
-#include "app/window/icon.h"
 #include "app/window/window.h"
+#include "base/assets.h"
 #include "base/log.h"
+#include "renderer/io/images/codecs.h"
 
 namespace gs {
 namespace {
@@ -57,14 +59,20 @@ std::string chord_of(int key, int mods) {
     return out + name;
 }
 
+void set_icon(GLFWwindow* window) {
+    const char* path = "icon/gausscope-128.png";
+    auto icon = decode_image(std::as_bytes(std::span(embedded_asset(path))), path);
+    if (!icon || icon->channels != 4) return;  // a window does without
+    const GLFWimage image{icon->width, icon->height, icon->bytes.data()};
+    glfwSetWindowIcon(window, 1, &image);
+}
+
 class GlfwWindow final : public Window {
   public:
     GlfwWindow(GLFWwindow* window, double scale) : window_(window), forced_scale_(scale) {
         glfwSetWindowUserPointer(window_, this);
         install_callbacks();
-        const IconPixels icon = window_icon();
-        const GLFWimage image{icon.size, icon.size, const_cast<unsigned char*>(icon.rgba.data())};
-        glfwSetWindowIcon(window_, 1, &image);
+        set_icon(window_);
     }
     ~GlfwWindow() override {
         glfwDestroyWindow(window_);

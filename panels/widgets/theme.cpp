@@ -1,9 +1,9 @@
 #include "panels/widgets/theme.h"
 
-#include <array>
 #include <cmath>
-#include <filesystem>
-#include <string>
+#include <string_view>
+
+#include "base/assets.h"
 
 namespace gs {
 namespace {
@@ -14,50 +14,16 @@ constexpr float kTextSize = 15, kTitleSize = 20, kMonoSize = 13.5F;
 constexpr ImWchar kGlyphs[] = {0x20,   0x24f,  0x370,  0x3ff,  0x400, 0x52f,
                                0x2010, 0x2026, 0x2190, 0x2193, 0};
 
-struct FontFile {
-    const char* path;
-    float size = 1;  ///< factor: families differ in how large and wide they look at the same height
-};
-constexpr std::array kTextFonts{FontFile{"roboto/unhinted/RobotoTTF/Roboto-Regular.ttf"},
-                                FontFile{"roboto/hinted/Roboto-Regular.ttf"},
-                                FontFile{"noto/NotoSans-Regular.ttf", 0.95F},
-                                FontFile{"dejavu/DejaVuSansCondensed.ttf", 0.92F},
-                                FontFile{"dejavu/DejaVuSans.ttf", 0.87F},
-                                FontFile{"liberation/LiberationSans-Regular.ttf"}};
-constexpr std::array kTitleFonts{FontFile{"roboto/unhinted/RobotoTTF/Roboto-Medium.ttf"},
-                                 FontFile{"roboto/hinted/Roboto-Medium.ttf"},
-                                 FontFile{"noto/NotoSans-Medium.ttf", 0.95F},
-                                 FontFile{"dejavu/DejaVuSansCondensed.ttf", 0.92F},
-                                 FontFile{"dejavu/DejaVuSans.ttf", 0.87F},
-                                 FontFile{"liberation/LiberationSans-Regular.ttf"}};
-constexpr std::array kMonoFonts{FontFile{"dejavu/DejaVuSansMono.ttf"},
-                                FontFile{"noto/NotoSansMono-Regular.ttf"},
-                                FontFile{"liberation/LiberationMono-Regular.ttf"}};
-
-// A bundle carries its fonts beside the program.
-std::string bundled_fonts() {
-    std::error_code error;
-    const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-    return (program.parent_path().parent_path() / "share/gausscope/fonts/").string();
-}
-
-ImFont* load_first(const auto& files, float pixels) {
+/// The file stays in the program: the atlas must not free it.
+void load_font(const char* name, float pixels) {
     ImFontConfig config;
     config.OversampleH = 2;
     config.OversampleV = 1;
-    for (const std::string& folder : {bundled_fonts(), std::string("/usr/share/fonts/truetype/"),
-                                      std::string("/usr/local/share/fonts/truetype/")})
-        for (const FontFile& file : files) {
-            const std::string path = folder + file.path;
-            std::error_code error;
-            if (!std::filesystem::is_regular_file(path, error)) continue;
-            return ImGui::GetIO().Fonts->AddFontFromFileTTF(
-                path.c_str(), std::round(file.size * pixels), &config, kGlyphs);
-        }
-    // ImGui's own bitmap font, at whole multiples of its size.
-    config = {};
-    config.SizePixels = std::max(13.0F, std::floor(pixels / 13) * 13);
-    return ImGui::GetIO().Fonts->AddFontDefault(&config);
+    config.FontDataOwnedByAtlas = false;
+    const std::string_view bytes = embedded_asset(name);
+    ImGui::GetIO().Fonts->AddFontFromMemoryTTF(const_cast<char*>(bytes.data()),
+                                               static_cast<int>(bytes.size()), std::round(pixels),
+                                               &config, kGlyphs);
 }
 
 ImFont* font(int index) {
@@ -142,9 +108,9 @@ constexpr unsigned kStageColors[] = {
 void load_fonts(double scale) {
     const float s = static_cast<float>(scale);
     ImGui::GetIO().Fonts->Clear();
-    load_first(kTextFonts, kTextSize * s);
-    load_first(kTitleFonts, kTitleSize * s);
-    load_first(kMonoFonts, kMonoSize * s);
+    load_font("fonts/Roboto-Regular.ttf", kTextSize * s);
+    load_font("fonts/Roboto-Medium.ttf", kTitleSize * s);
+    load_font("fonts/DejaVuSansMono.ttf", kMonoSize * s);
 }
 
 void apply_theme(double scale) {

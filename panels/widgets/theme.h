@@ -9,9 +9,9 @@
 
 namespace gs {
 
-/// Text, title and fixed-width fonts at `scale` times their size into the current context's atlas,
-/// from the system's font folders (Roboto, Noto Sans, DejaVu Sans), or ImGui's own when there is
-/// none. Call before the atlas is built.
+/// Text, title and fixed-width fonts at `scale` times their size into the current context's atlas:
+/// Roboto and DejaVu Sans Mono, which are built in, so that text is the same on every machine. Call
+/// before the atlas is built.
 void load_fonts(double scale);
 /// Colours and metrics of the current context at `scale`.
 void apply_theme(double scale);

@@ -1,6 +1,6 @@
 // StageMap: from the name of a GPU kernel to the stage of 3D Gaussian Splatting it carries out, so
 // that a trainer that announces nothing still gets a breakdown. A table of patterns, first match
-// wins; a user's file is asked before the built-in table. Used where kernels of foreign processes
+// wins; a user's file is asked before the stored ones. Used where kernels of foreign processes
 // are read (store, insights, exports).
 #pragma once
 
@@ -25,12 +25,13 @@ struct StageRule {
 
 class StageMap {
   public:
-    /// The built-in table: Inria's rasterizer and its descendants, gsplat, LichtFeld and Faster-GS,
-    /// LiteGS, fused SSIM, CUB's sorts and scans, PyTorch's optimizers, and our own kernels.
+    /// The rules of assets/stage_maps (Inria's rasterizer and its descendants, gsplat, LichtFeld
+    /// and Faster-GS, LiteGS, fused SSIM, CUB, PyTorch, our own kernels), read once a program.
+    /// Files of the user below assets/stage_maps in the configuration folder count as well.
     StageMap();
-    /// Reads rules "pattern = stage", one a line, '#' starts a comment; they go before all others,
-    /// in the file's order. Errors name the line: no '=', an empty pattern, a stage that does not
-    /// exist (the message lists them).
+    /// Reads rules "pattern = stage", one a line; '#' starts a comment, "[NAME]" tells who the
+    /// rules below are from. They go before all others, in the file's order. Errors name the line:
+    /// no '=', an empty pattern, a stage that does not exist (the message lists them).
     Result<void> add_file(const fs::path& path);
     /// Stage::other when no rule matches.
     Stage stage_of(std::string_view kernel) const;
