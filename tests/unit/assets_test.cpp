@@ -1,0 +1,73 @@
+// What is built in is there; what the user puts into the configuration folder comes first.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/assets.h"
+#include "profiler/store/stage_map.h"
+
+namespace gs {
+namespace {
+
+class Assets : public ::testing::Test {
+  protected:
+    Assets() : home_(fs::temp_directory_path() / fmt::format("gausscope-assets-{}", ::getpid())) {
+        ::setenv("XDG_CONFIG_HOME", home_.c_str(), 1);
+    }
+    ~Assets() override {
+        ::unsetenv("XDG_CONFIG_HOME");
+        fs::remove_all(home_);
+    }
+    fs::path put(const std::string& path, const std::string& text) {
+        const fs::path file = home_ / "gausscope/assets" / path;
+        fs::create_directories(file.parent_path());
+        EXPECT_TRUE(write_text_file(file, text));
+        return file;
+    }
+
+  private:
+    fs::path home_;
+};
+
+TEST_F(Assets, are_built_in) {
+    EXPECT_THAT(asset("presets/quick.cfg").text, ::testing::HasSubstr("steps = 3000"));
+    EXPECT_EQ(asset("presets/quick.cfg").origin, "built-in presets/quick.cfg");
+    EXPECT_THAT(assets_in("presets"),
+                ::testing::ElementsAre("presets/paper.cfg", "presets/quick.cfg"));
+    EXPECT_THAT(embedded_assets("no such folder"), ::testing::IsEmpty());
+}
+
+TEST_F(Assets, of_the_user_come_first) {
+    const fs::path own = put("presets/quick.cfg", "steps = 12\n");
+    put("presets/mine.cfg", "steps = 7\n");
+    EXPECT_EQ(asset("presets/quick.cfg").text, "steps = 12\n");
+    EXPECT_EQ(asset("presets/quick.cfg").origin, own.string());
+    EXPECT_THAT(embedded_asset("presets/quick.cfg"), ::testing::HasSubstr("steps = 3000"));
+    EXPECT_THAT(
+        assets_in("presets"),
+        ::testing::ElementsAre("presets/mine.cfg", "presets/paper.cfg", "presets/quick.cfg"));
+}
+
+/// Stage maps are read once a program: each of these looks in a process of its own.
+[[noreturn]] void exit_with_stage_of(const char* kernel) {
+    std::_Exit(static_cast<int>(StageMap().stage_of(kernel)));
+}
+
+TEST_F(Assets, a_stage_map_of_the_user_counts_when_it_can_be_read) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    put("stage_maps/inria.txt", "renderCUDA = loss\n");
+    EXPECT_EXIT(exit_with_stage_of("renderCUDA"),
+                ::testing::ExitedWithCode(static_cast<int>(Stage::loss)), "");
+}
+
+TEST_F(Assets, a_stage_map_that_is_wrong_is_told_and_left_out) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    put("stage_maps/inria.txt", "# mine\nrenderCUDA to loss\n");
+    EXPECT_EXIT(exit_with_stage_of("renderCUDA"),
+                ::testing::ExitedWithCode(static_cast<int>(Stage::blend)),
+                "inria.txt:2: a rule is");
+}
+
+}  // namespace
+}  // namespace gs
