@@ -2,8 +2,7 @@
 // the per-image tables.
 #pragma once
 
-#include <cmath>
-
+#include "renderer/math/psnr.h"
 #include "renderer/scene/image.h"
 #include "trainer/loss.h"
 
@@ -15,11 +14,7 @@ struct PictureScore {
     double l1 = 0;
 };
 
-/// Equal pictures would give infinity, which neither JSON nor a plot can hold: 200 dB stands for
-/// it.
-inline double psnr_of(double mse) {
-    return mse > 1e-20 ? -10.0 * std::log10(mse) : (std::isnan(mse) ? 0.0 : 200.0);
-}
+using math::psnr_of;
 
 /// Clamps `picture` to 0..1, as a written picture would be, and scores it. Masked pixels do not
 /// count.

@@ -15,6 +15,7 @@
 #include "base/try.h"
 #include "renderer/io/images/image_io.h"
 #include "renderer/io/splats/splat_io.h"
+#include "renderer/maps/scalar_map.h"
 
 namespace gs::cli {
 namespace {
@@ -81,27 +82,17 @@ Result<std::vector<std::string>> parse_maps(const std::string& text) {
     return maps;
 }
 
-template <class T>
-ImageF plane_of(const Buffer<T>& values, int width, int height) {
-    ImageF out(width, height, 1);
-    for (std::size_t i = 0; i < out.pixels(); ++i) out.values[i] = static_cast<float>(values[i]);
-    return out;
+ViewMode mode_of(const std::string& map) {
+    return static_cast<ViewMode>(std::find(kViewModeNames.begin(), kViewModeNames.end(), map) -
+                                 kViewModeNames.begin());
 }
 
-// Sum of weight * depth -> expected depth; 0 where nothing is.
-ImageF expected_depth(const RenderResult& r) {
-    ImageF out(r.width, r.height, 1);
-    for (std::size_t i = 0; i < out.pixels(); ++i)
-        out.values[i] = r.alpha.values[i] > 0 ? r.depth.values[i] / r.alpha.values[i] : 0;
-    return out;
-}
-
-ImageF map_of(const std::string& name, const RenderResult& r) {
-    if (name == "alpha") return plane_of(r.alpha.values, r.width, r.height);
-    if (name == "depth") return expected_depth(r);
-    if (name == "contributors") return plane_of(r.contributors, r.width, r.height);
-    if (name == "isects") return plane_of(r.isects_per_tile, r.tiles_x, r.tiles_y);
-    return plane_of(r.pairs_per_tile, r.tiles_x, r.tiles_y);
+// A map as files hold it: 0 where there is no value.
+ImageF map_of(const std::string& name, const RenderResult& result) {
+    ImageF map = scalar_map(result, mode_of(name)).values;
+    for (float& value : map.values)
+        if (std::isnan(value)) value = 0;
+    return map;
 }
 
 class RenderRun {
@@ -135,7 +126,7 @@ Result<void> RenderRun::prepare() {
     GS_TRY(maps_, parse_maps(a_.maps.empty() ? (a_.format == "npy" ? "all" : "color") : a_.maps));
     GS_TRY(options_, picture_options(a_.picture));
     options_.counters = std::any_of(maps_.begin(), maps_.end(), [](const std::string& m) {
-        return m == "contributors" || m == "pairs";
+        return needs_counters(mode_of(m));
     });
     GS_TRY(rasterizer_, make_rasterizer(common_));
     GS_TRY_VOID(prepare_output_folder(a_.output));

@@ -1,10 +1,32 @@
 // The engine's comparing half: a second scene (splats, a checkpoint, a run's result) is opened
 // beside the first, which may be training, and drawn from the same camera.
+#include <algorithm>
+
 #include "app/session/engine.h"
 #include "app/session/scene_info.h"
-#include "app/session/view_frame.h"
+#include "base/parallel.h"
+#include "base/record/scope.h"
+#include "renderer/maps/view_frame.h"
+#include "trainer/loss.h"
 
 namespace gs {
+namespace {
+
+/// SSIM of two pictures, as training measures it (trainer/loss.h).
+double ssim_between(const RenderResult& a, const RenderResult& b) {
+    const Span span(Stage::pack);
+    const auto clamped = [](const ImageF& color) {
+        ImageF out = color;
+        parallel_ranges(out.values.size(), 1 << 16, [&](std::size_t begin, std::size_t end) {
+            for (std::size_t i = begin; i < end; ++i)
+                out.values[i] = std::clamp(out.values[i], 0.0f, 1.0f);
+        });
+        return out;
+    };
+    return photo_loss(clamped(a.color), clamped(b.color), {}, 0.0, nullptr).ssim;
+}
+
+}  // namespace
 
 void Engine::adopt_beside(LoadedScene scene) {
     beside_.emplace(std::move(scene));

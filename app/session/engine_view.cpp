@@ -4,11 +4,12 @@
 #include <cmath>
 
 #include "app/session/engine.h"
-#include "app/session/view_frame.h"
 #include "base/log.h"
 #include "base/record/scope.h"
 #include "renderer/io/images/image_io.h"
 #include "renderer/maps/draw_styles.h"
+#include "renderer/maps/scalar_map.h"
+#include "renderer/maps/view_frame.h"
 
 namespace gs {
 namespace {

@@ -2,7 +2,7 @@
 // colormap, the photo beside it. Called by the engine for view frames and pictures.
 #pragma once
 
-#include "panels/state/snapshot.h"
+#include "renderer/maps/view.h"
 #include "renderer/raster/rasterizer.h"
 
 namespace gs {
@@ -18,10 +18,5 @@ void fill_view_frame(const RenderResult& result, const ViewSettings& settings, c
 void fill_compared_frames(const RenderResult& result, const RenderResult& other_result,
                           const ViewSettings& settings, const Image8& photo, ViewFrame& frame,
                           ViewFrame& other);
-/// SSIM of two pictures, as training measures it (trainer/loss.h).
-double ssim_between(const RenderResult& a, const RenderResult& b);
-
-/// True when the mode needs RenderOptions::counters.
-bool needs_counters(ViewMode mode);
 
 }  // namespace gs

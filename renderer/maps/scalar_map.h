@@ -1,0 +1,23 @@
+// The maps of a drawn frame: the numbers behind the modes depth, alpha, contributors, isects and
+// pairs, for the viewport (view_frame.h) and for `gausscope render --maps`.
+#pragma once
+
+#include "renderer/maps/view.h"
+#include "renderer/raster/rasterizer.h"
+
+namespace gs {
+
+struct ScalarMap {
+    ImageF values;          ///< one plane; empty where the mode is none of a frame's own maps
+    int cell = 1;           ///< pixels a value stands for, along each side: 1, or the tile size
+    const char* unit = "";  ///< "world units", "alpha", "Gaussians", "isects per tile", ...
+};
+/// `result` holds what the mode needs (RenderOptions::depth, counters). Depth is the expected
+/// depth, sum of weight x depth over alpha, wherever anything was drawn, and NaN elsewhere: there
+/// is none.
+ScalarMap scalar_map(const RenderResult& result, ViewMode mode);
+
+/// True when the mode needs RenderOptions::counters.
+bool needs_counters(ViewMode mode);
+
+}  // namespace gs
