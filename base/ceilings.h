@@ -1,6 +1,6 @@
 // Ceilings: what a machine can do at most, measured by bare loops. The floors of
 // profiler/analysis/cost_model.h divide by these; bench prints them, the studio's roofline is drawn
-// from them. Filled by raster/ceilings.h (CPU) and device/cuda/ceilings.h (CUDA).
+// from them. Filled by raster/cpu/ceilings.h and device/cuda/ceilings.h.
 #pragma once
 
 #include <limits>

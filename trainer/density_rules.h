@@ -9,7 +9,7 @@
 #include "base/host_device.h"
 #include "base/rng.h"
 #include "base/vec.h"
-#include "renderer/math/scalar.h"
+#include "renderer/math/project.h"
 
 namespace gs {
 
@@ -73,10 +73,8 @@ GS_HD inline Vec3f split_mean(Vec3f mean, Vec3f log_scale, Quatd q, std::uint64_
         d[axis] = static_cast<double>(standard_normal(seed, step, (row * 2 + child) * 4 + axis)) *
                   math::exp(static_cast<double>(scales[axis]));
     const double length = math::sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z);
-    const double w = q.w / length, x = q.x / length, y = q.y / length, z = q.z / length;
-    const Mat3d rotation{{{1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)},
-                          {2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)},
-                          {2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)}}};
+    const Mat3d rotation =
+        math::unit_quat_to_rotation(Quatd{q.w / length, q.x / length, q.y / length, q.z / length});
     const Vec3d offset = rotation * Vec3d{d[0], d[1], d[2]};
     return {static_cast<float>(mean.x + offset.x), static_cast<float>(mean.y + offset.y),
             static_cast<float>(mean.z + offset.z)};

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "renderer/device/cuda/ceilings.h"
 #include "renderer/device/cuda/device.h"
-#include "renderer/raster/ceilings.h"
+#include "renderer/raster/cpu/ceilings.h"
 
 namespace gs {
 namespace {

@@ -25,7 +25,6 @@
 #include "profiler/collect/own_service.h"
 #include "profiler/store/overhead.h"
 #include "renderer/io/splats/splat_io.h"
-#include "renderer/raster/cuda/backward_variant.h"
 #include "trainer/loss.h"
 #include "trainer/trainer.h"
 
@@ -237,14 +236,13 @@ std::vector<StageTime> BenchRun::time_steps() {
 
 // The same frames with every way of gathering; each is verified before it is timed.
 Result<void> BenchRun::compare_backward_variants() {
-    using cuda::BackwardVariant;
     const auto blend_backward =
         [](const std::vector<StageTime>& times) -> std::optional<StageTime> {
         for (const StageTime& s : times)
             if (s.gpu && s.stage == Stage::blend_backward) return s;
         return std::nullopt;
     };
-    const BackwardVariant before = cuda::backward_variant();
+    const RenderOptions before = options_;
     const std::size_t frames = static_cast<std::size_t>(a_.repeats);
     Result<void> outcome;
     const std::pair<BackwardVariant, const char*> variants[] = {
@@ -253,7 +251,7 @@ Result<void> BenchRun::compare_backward_variants() {
         {BackwardVariant::sub_tile_atomic, "sub-tile with atomics (not deterministic)"}};
     backward_variants_.clear();
     for (const auto& [variant, name] : variants) {
-        cuda::choose_backward_variant(variant);
+        options_.backward = variant;
         if (!verify()) {
             outcome = fail(ErrorKind::malformed, "",
                            "the gradients of a variant of blend backward are wrong");
@@ -264,7 +262,7 @@ Result<void> BenchRun::compare_backward_variants() {
         timed->name = name;
         backward_variants_.push_back(std::move(*timed));
     }
-    cuda::choose_backward_variant(before);
+    options_ = before;
     return outcome;
 }
 

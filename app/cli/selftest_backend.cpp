@@ -3,11 +3,11 @@
 
 #include <cmath>
 
+#include "app/cli/gradient_store.h"
 #include "app/cli/proof_scene.h"
 #include "app/cli/selftest_checks.h"
 #include "app/cli/verify.h"
 #include "renderer/io/images/image_io.h"
-#include "renderer/raster/cuda/backward_variant.h"
 #include "renderer/reference/adam.h"
 #include "renderer/reference/loss.h"
 #include "renderer/reference/rasterize.h"
@@ -154,22 +154,6 @@ CheckRow check_loss_gradient() {
             value <= kLossLimit && relative <= kGradientLimit};
 }
 
-/// Gradients as they come, for the reference's optimizer.
-class GradientStore final : public GradientSink {
-  public:
-    explicit GradientStore(const reference::Parameters& like)
-        : gradients(like.count, like.sh_degree) {}
-    void take(const BlockGradients& g) override {
-        for (std::size_t lane = 0; lane < kBlock; ++lane) {
-            const std::size_t i = g.block * kBlock + lane;
-            if ((g.mask >> lane & 1) == 0 || i >= gradients.count) continue;
-            for (int p = 0; p < gradients.planes(); ++p)
-                gradients.at(p, i) = static_cast<double>(g.planes[p][lane]);
-        }
-    }
-    reference::Parameters gradients;
-};
-
 /// One dense step of the reference on gradients of the CPU's rasterizer.
 void dense_step(reference::Parameters& parameters, reference::Adam& adam, const StepPlan& plan) {
     const auto rasterizer = make_cpu_rasterizer();
@@ -273,11 +257,8 @@ void add_backend_checks(CheckList& list, const Backend& backend, const SelftestE
         list.push_back([b, v = variations(effort.gaussians).front(), effort]() mutable {
             v.width = side(v.width, effort);
             v.height = side(v.height, effort);
-            const auto before = cuda::backward_variant();
-            cuda::choose_backward_variant(cuda::BackwardVariant::systolic);
-            const CheckRow row = check_against_reference(*b, v, ", systolic backward");
-            cuda::choose_backward_variant(before);
-            return row;
+            v.options.backward = BackwardVariant::systolic;
+            return check_against_reference(*b, v, ", systolic backward");
         });
     if (!backend.cuda) list.push_back(check_loss_gradient);
     list.push_back([b, effort] { return check_loss(*b, effort); });

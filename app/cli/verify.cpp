@@ -4,26 +4,12 @@
 #include <cmath>
 #include <vector>
 
+#include "app/cli/gradient_store.h"
 #include "renderer/math/sh.h"
 #include "renderer/reference/rasterize.h"
 
 namespace gs::cli {
 namespace {
-
-// Where gradients go: zero for what was not visible. Each block is written by one thread, once.
-class GradientStore final : public GradientSink {
-  public:
-    explicit GradientStore(const GaussianModel& like) : gradients(like.count, like.sh_degree) {}
-    void take(const BlockGradients& g) override {
-        for (std::size_t lane = 0; lane < kBlock; ++lane) {
-            const std::size_t i = g.block * kBlock + lane;
-            if ((g.mask >> lane & 1) == 0 || i >= gradients.count) continue;
-            for (int p = 0; p < gradients.planes(); ++p)
-                gradients.at(p, i) = static_cast<double>(g.planes[p][lane]);
-        }
-    }
-    reference::Parameters gradients;
-};
 
 reference::Options reference_options(const RenderOptions& o) {
     const RasterRules rules = rules_of(o.compatibility);

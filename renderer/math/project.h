@@ -37,11 +37,10 @@ GS_HD Pinhole<T> make_pinhole(const Mat3<double>& rotation, Vec3<double> transla
     return p;
 }
 
-/// Rotation matrix of a quaternion of any length but zero.
+/// Rotation matrix of a quaternion of length 1. Source: standard, e.g. Shoemake 1985.
 template <class T>
-GS_HD Mat3<T> quat_to_rotation(Quat<T> q) {
-    const T inverse = T(1.0f) / sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z);
-    const T w = q.w * inverse, x = q.x * inverse, y = q.y * inverse, z = q.z * inverse;
+GS_HD Mat3<T> unit_quat_to_rotation(Quat<T> q) {
+    const T w = q.w, x = q.x, y = q.y, z = q.z;
     const T one = T(1.0f), two = T(2.0f);
     Mat3<T> r;
     r.m[0][0] = one - two * (y * y + z * z);
@@ -54,6 +53,13 @@ GS_HD Mat3<T> quat_to_rotation(Quat<T> q) {
     r.m[2][1] = two * (y * z + w * x);
     r.m[2][2] = one - two * (x * x + y * y);
     return r;
+}
+/// Of any length but zero.
+template <class T>
+GS_HD Mat3<T> quat_to_rotation(Quat<T> q) {
+    const T inverse = T(1.0f) / sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z);
+    return unit_quat_to_rotation(
+        Quat<T>{q.w * inverse, q.x * inverse, q.y * inverse, q.z * inverse});
 }
 /// Gradient with respect to the raw quaternion.
 template <class T>
@@ -198,6 +204,26 @@ GS_HD Conic<T> conic_of(Sym2<T> cov, T det, T blur) {
     out.inverse = {(cov.yy + blur) * inverse, -cov.xy * inverse, (cov.xx + blur) * inverse};
     out.compensation = sqrt(max(det * inverse, T(0.000025f)));
     return out;
+}
+/// What a frame bounds Gaussians by: nothing nearer, and nothing beside the picture.
+template <class T>
+struct FrameBounds {
+    T near_plane, width, height;  ///< px but the first
+};
+/// Whether a projected Gaussian can draw. `limit`: 2 ln(opacity / least alpha); `box`: half sizes
+/// of its footprint, px. Every condition is false for NaN, so poison parameters fall out here.
+template <class T>
+GS_HD auto visible(const FrameBounds<T>& frame, const Projection<T>& p, const Conic<T>& conic,
+                   T blur, T limit, Vec2<T> box) {
+    const T zero(0.0f);
+    const auto in_depth = both(p.camera.z > frame.near_plane, p.camera.z < T(1e10f));
+    const auto of_size = both(limit > zero, both(p.cov.xx + blur < T(1e15f),  //
+                                                 p.cov.yy + blur < T(1e15f)));
+    const auto regular = both(both(conic.det > zero, conic.det < T(1e30f)),
+                              both(conic.inverse.xx > zero, conic.inverse.yy > zero));
+    const auto beside_x = both(p.mean.x + box.x > zero, p.mean.x - box.x < frame.width);
+    const auto beside_y = both(p.mean.y + box.y > zero, p.mean.y - box.y < frame.height);
+    return both(both(both(in_depth, of_size), regular), both(beside_x, beside_y));
 }
 /// Where only the covariance is known.
 template <class T>

@@ -33,10 +33,5 @@ template <class T>
 GS_HD T sigmoid(T x) {
     return T(1.0f) / (T(1.0f) + exp(-x));
 }
-/// d sigmoid / dx, from the function's value s.
-template <class T>
-GS_HD T sigmoid_vjp(T s, T v_s) {
-    return v_s * s * (T(1.0f) - s);
-}
 
 }  // namespace gs::math

@@ -46,6 +46,15 @@ RasterRules rules_of(Compatibility compatibility);
 const char* name_of(Compatibility compatibility);
 Result<Compatibility> compatibility_from_name(std::string_view name);
 
+/// The ways blend backward gathers on CUDA. Results agree to rounding.
+enum class BackwardVariant {
+    sub_tile,  ///< B: a warp per sub-tile walks the contributed bits, lane = pixel, one reduction
+               ///< per splat
+    systolic,  ///< A: lane = splat, pixel states travel from lane to lane
+    sub_tile_atomic,  ///< B, its sums added by float atomics: shows what determinism costs, never
+                      ///< the default
+};
+
 struct RenderOptions {
     Vec3f background{0, 0, 0};
     int sh_degree = 3;  ///< bases above this are ignored; limited by the model's own degree
@@ -57,6 +66,7 @@ struct RenderOptions {
     Compatibility compatibility = Compatibility::tight;
     bool depth = true;      ///< fill RenderResult::depth
     bool gradients = true;  ///< keep what backward() needs; false is a little faster
+    BackwardVariant backward = BackwardVariant::sub_tile;  ///< bench and selftest try the others
     bool counters =
         false;  ///< fill contributors, evaluated_pairs (isects_per_tile is always there)
 };

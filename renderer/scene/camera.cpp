@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "renderer/math/project.h"
+
 namespace gs {
 namespace {
 
@@ -38,10 +40,8 @@ Camera Camera::scaled_to(int new_width, int new_height) const {
 
 Mat3d rotation_from_quat(Quatd q) {
     const double length = std::sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z);
-    const double w = q.w / length, x = q.x / length, y = q.y / length, z = q.z / length;
-    return {{{1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)},
-             {2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)},
-             {2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)}}};
+    return math::unit_quat_to_rotation(
+        Quatd{q.w / length, q.x / length, q.y / length, q.z / length});
 }
 
 Quatd quat_from_rotation(const Mat3d& r) {

@@ -52,7 +52,7 @@ class PipelineFrame {
         picture_.alpha = pixels_.data() + 3 * pixels;
         picture_.depth = pixels_.data() + 4 * pixels;
         pipeline_.project(view_);
-        pipeline_.sort_and_bin();
+        pipeline_.list_tiles();
         pipeline_.blend(picture_);
         copy_to_host(&counts_, pipeline_.arrays().counts, sizeof counts_, stream_);
         stream_.synchronize();
@@ -257,8 +257,8 @@ TEST(CudaBackward, AsOnTheCpu) {
     }
 }
 
-/// What bench and selftest do: one choice for blend backward and for who adds up its rows.
-TEST(CudaBackward, TheRasterizerFollowsTheChoice) {
+/// What bench and selftest do: one option for blend backward and for who adds up its rows.
+TEST(CudaBackward, TheRasterizerFollowsTheOption) {
     const GaussianModel model = random_model({});
     const Camera camera = random_camera(35, 0, 60, 40);
     const auto v = case_upstream(camera.width, camera.height);
@@ -266,12 +266,12 @@ TEST(CudaBackward, TheRasterizerFollowsTheChoice) {
     run.draw(model, camera, {});
     const std::vector<double> expected = run.backward(v).parameters.values;
     for (const Way way : {Way::systolic, Way::sub_tile_atomic}) {
-        choose_backward_variant(way);
+        run.gather(way);
         const std::vector<double> actual = run.backward(v).parameters.values;
         EXPECT_LE(relative_l2(actual, expected), 1e-5);
         EXPECT_NE(actual, expected);  // another order of additions
     }
-    choose_backward_variant(Way::sub_tile);
+    run.gather(Way::sub_tile);
     EXPECT_EQ(run.backward(v).parameters.values, expected);
 }
 

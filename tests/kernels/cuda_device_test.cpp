@@ -96,7 +96,7 @@ TEST(CudaDevice, HeldBytesAreCounted) {
         buffer.resize_discard(1000, stream);
         EXPECT_EQ(cuda_memory()->held_bytes, before->held_bytes + 4000);
         DeviceBuffer<float> other(std::move(buffer));
-        other.resize_keep(2000, stream);
+        other.resize_discard(2000, stream);
         EXPECT_EQ(cuda_memory()->held_bytes, before->held_bytes + 8000);
         EXPECT_LT(cuda_memory()->free_bytes, before->free_bytes);
     }
@@ -111,17 +111,20 @@ TEST(CudaDevice, OutOfMemoryNamesThePurpose) {
     const std::vector<float> values{1, 2, 3};
     moments.upload(values, stream);
     emu::set_device_bytes(300 * kMiB);
-    const std::string said = error_of([&] { moments.resize_keep(400 * kMiB / 4, stream); }, true);
+    const std::string said =
+        error_of([&] { moments.resize_discard(400 * kMiB / 4, stream); }, true);
     emu::set_device_bytes(std::size_t{16} << 30);
     EXPECT_THAT(said, HasSubstr("out of device memory: 0.4 GiB for 'Adam moments', "));
     EXPECT_THAT(said, HasSubstr(" of 0.3 GiB free"));
-    // Nothing has changed, and the error was taken.
+    // The error was taken; what the buffer held is gone, and it can be used again.
     EXPECT_EQ(cudaGetLastError(), cudaSuccess);
-    std::vector<float> kept(3);
-    ASSERT_EQ(moments.size(), 3u);
-    moments.download(kept, stream);
+    EXPECT_EQ(moments.size(), 0u);
+    EXPECT_EQ(moments.capacity_bytes(), 0u);
+    moments.upload(values, stream);
+    std::vector<float> again(3);
+    moments.download(again, stream);
     stream.synchronize();
-    EXPECT_EQ(kept, values);
+    EXPECT_EQ(again, values);
 
     emu::fail_pinned_allocation(1);
     EXPECT_EQ(error_of([] { PinnedBuffer<char>(3 * kMiB, "loss read-back"); }, true),
@@ -135,7 +138,7 @@ TEST(CudaDevice, BuffersKeepTheirRoom) {
     buffer.resize_discard(100, stream);
     const emu::Calls before = emu::calls();
     buffer.resize_discard(10, stream);
-    buffer.resize_keep(100, stream);
+    buffer.resize_discard(100, stream);
     EXPECT_TRUE(emu::difference(before, emu::calls()).empty());
     EXPECT_EQ(buffer.capacity_bytes(), 400u);
     buffer.upload({}, stream);

@@ -38,7 +38,7 @@ void ForwardFrame::bin(const cuda::ModelView& model) {
     pipeline.prepare(limits);
     cuda::copy_to_device(pipeline.arrays().constants, &constants, sizeof(constants), stream);
     pipeline.project(model);
-    pipeline.sort_and_bin();
+    pipeline.list_tiles();
 }
 
 void ForwardFrame::blend() { pipeline.blend(picture); }

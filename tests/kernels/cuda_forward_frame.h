@@ -16,7 +16,7 @@ class ForwardFrame {
 
     ForwardFrame(const GaussianModel& model, const Camera& camera, const RenderOptions& options,
                  const cuda::FrameLimits& limits);
-    /// project, sort_and_bin.
+    /// project, list_tiles.
     void bin(const cuda::ModelView& model);
     void bin() { bin(model_.view()); }
     void blend();

@@ -62,13 +62,6 @@ Quat<T> quat(const std::vector<T>& x, std::size_t at = 0) {
     return {x[at], x[at + 1], x[at + 2], x[at + 3]};
 }
 
-TEST(Vjp, Sigmoid) {
-    for (const double x : {-100.0, -20.0, -1.0, 0.0, 0.3, 5.0, 40.0}) {
-        const double s = math::sigmoid(x);
-        EXPECT_NEAR(math::sigmoid_vjp(s, 1.7), 1.7 * math::sigmoid(Dual(x, 1)).slope, 1e-15);
-    }
-}
-
 TEST(Vjp, Normalize) {
     Random random(1);
     for (int i = 0; i < 50; ++i) {

@@ -30,6 +30,8 @@ class RasterRun {
                bool with_bounds = false);
     /// Of the last draw(), with its arguments.
     DrawnGradients backward(const reference::PictureGradient& v);
+    /// How the next backward() gathers (CUDA).
+    void gather(BackwardVariant way) { options_.backward = way; }
 
   private:
     std::unique_ptr<Rasterizer> rasterizer_;

@@ -7,7 +7,7 @@
 #include <array>
 #include <cmath>
 
-#include "renderer/raster/ceilings.h"
+#include "renderer/raster/cpu/ceilings.h"
 
 namespace gs {
 namespace {

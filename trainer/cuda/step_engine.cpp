@@ -175,7 +175,7 @@ void StepEngine::enqueue_kernels(const FrameLimits& limits) {
     PictureView picture;
     picture.color = picture_.data();
     pipeline_.project(model);
-    pipeline_.sort_and_bin();
+    pipeline_.list_tiles();
     pipeline_.blend(picture);
     {
         const StageScope scope(&timers_, Stage::loss);

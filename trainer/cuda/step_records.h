@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "renderer/raster/cuda/frame.h"
+#include "renderer/raster/cuda/model_view.h"
 
 namespace gs::cuda {
 

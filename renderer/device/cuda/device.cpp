@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/try.h"
 #include "renderer/device/cuda/memory_account.h"
 #include "renderer/device/cuda/probe.h"
 
@@ -151,7 +152,7 @@ Result<CudaDeviceInfo> look_up(int index) {
             fmt::format("{} is of architecture {}.{}, {}.{} (Turing) is the oldest that works",
                         info.name, device.major, device.minor, kOldestMajor, kOldestMinor),
             "use --backend cpu");
-    if (const auto code = check_code(info); !code) return tl::unexpected(code.error());
+    GS_TRY_VOID(check_code(info));
     std::size_t free = 0, total = 0;
     if (const cudaError_t status = read_memory(index, free, total); status != cudaSuccess)
         return explain(status);
@@ -171,8 +172,7 @@ Result<CudaDeviceInfo> cuda_device_info(int index) {
 }
 
 Result<CudaMemory> cuda_memory(int index) {
-    const auto info = cuda_device_info(index);
-    if (!info) return tl::unexpected(info.error());
+    GS_TRY_VOID(cuda_device_info(index));
     std::size_t free = 0, total = 0;
     if (const cudaError_t status = read_memory(index, free, total); status != cudaSuccess)
         return explain(status);

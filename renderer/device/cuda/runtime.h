@@ -118,18 +118,6 @@ class DeviceBuffer {
         }
         size_ = size;
     }
-    /// Content is kept, what is new is not initialised. On an error nothing has changed.
-    void resize_keep(std::size_t size, const Stream& stream) {
-        if (size > capacity_) {
-            T* larger = static_cast<T*>(allocate_device(size * sizeof(T), what_));
-            if (size_ > 0) copy_on_device(larger, data_, size_ * sizeof(T), stream);
-            if (data_ != nullptr) stream.synchronize();
-            free_device(data_, capacity_ * sizeof(T));
-            data_ = larger;
-            capacity_ = size;
-        }
-        size_ = size;
-    }
     void upload(std::span<const T> from, const Stream& stream) {
         resize_discard(from.size(), stream);
         if (!from.empty()) copy_to_device(data_, from.data(), from.size_bytes(), stream);

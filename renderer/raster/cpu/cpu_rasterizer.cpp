@@ -1,4 +1,4 @@
-// The CPU backend: cull, project, sort, bin, blend, and back. Each stage is a span; each loop is
+// The CPU backend: cull, project, sort, emit, blend, and back. Each stage is a span; each loop is
 // split by index alone.
 #include <algorithm>
 #include <bit>
@@ -160,7 +160,7 @@ void CpuRasterizer::forward(ParameterSource& source, const Camera& camera,
     }
     {
         const Span span(Stage::emit);
-        bin_into_tiles(state, options.gradients);
+        emit_isects(state, options.gradients);
     }
     {
         const Span span(Stage::blend);

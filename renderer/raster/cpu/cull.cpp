@@ -1,12 +1,8 @@
-// Cull and project: which Gaussians this camera sees, where they fall, and which tiles they touch.
+// Cull: which blocks of 16 Gaussians this camera may see, by their bounding spheres.
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstring>
 
-#include "base/parallel.h"
 #include "renderer/raster/cpu/frame.h"
-#include "renderer/raster/tile_cover.h"
 #include "renderer/raster/view_setup.h"
 
 namespace gs::cpu {
@@ -26,104 +22,7 @@ struct Frustum {
     }
 };
 
-/// Appends the tile spans of one lane; returns its isect count.
-std::uint32_t cover(const ProjectParams& params, const ProjectedBlock& block, std::size_t lane,
-                    std::vector<TileSpan>& spans, Coverage& coverage) {
-    const int tiles_x = (static_cast<int>(params.width) + kTileSize - 1) / kTileSize;
-    const int tiles_y = (static_cast<int>(params.height) + kTileSize - 1) / kTileSize;
-    const Vec2f mean{block.x[lane], block.y[lane]},
-        extent{block.extent_x[lane], block.extent_y[lane]};
-    const TileBox box = tile_box(params.rules, mean, extent, {block.box_x[lane], block.box_y[lane]},
-                                 tiles_x, tiles_y);
-    coverage = {static_cast<std::uint32_t>(spans.size()),
-                static_cast<std::uint16_t>(box.rows.first), 0};
-    if (box.empty()) return 0;
-    const bool exact = params.rules.exact_tiles && box.several();
-    const Sym2<float> conic{block.conic_xx[lane], block.conic_xy[lane], block.conic_yy[lane]};
-    std::uint32_t isects = 0;
-    for (int row = box.rows.first; row < box.rows.end; ++row) {
-        const TileRange span =
-            exact ? ellipse_row(conic, block.limit[lane], mean, extent, row, tiles_x) : box.columns;
-        spans.push_back(
-            {static_cast<std::uint16_t>(span.first), static_cast<std::uint16_t>(span.end)});
-        isects += static_cast<std::uint32_t>(span.end - span.first);
-    }
-    coverage.rows = static_cast<std::uint16_t>(box.rows.end - box.rows.first);
-    if (isects == 0) spans.resize(coverage.first);
-    return isects;
-}
-
-void write_splat(const ProjectedBlock& b, std::size_t lane, Splat& out) {
-    out.x = b.x[lane];
-    out.y = b.y[lane];
-    out.a = 0.5f * kLog2E * b.conic_xx[lane];
-    out.c = 0.5f * kLog2E * b.conic_yy[lane];
-    // Rounding can make the form of a very long needle indefinite, and it would then grow away from
-    // its centre.
-    const float widest = std::sqrt(4.0f * out.a * out.c) * 0.999999f;
-    out.b = std::clamp(kLog2E * b.conic_xy[lane], -widest, widest);
-    out.l = b.log2_opacity[lane];
-    out.red = b.color[0][lane];
-    out.green = b.color[1][lane];
-    out.blue = b.color[2][lane];
-    out.depth = b.depth[lane];
-    out.slope = -0.5f * out.b / out.a;
-    out.reserved = 0.0f;
-}
-
-void project_chunk(ParameterSource& source, const ProjectParams& params, CpuState& state,
-                   std::size_t chunk) {
-    alignas(64) float geometry_scratch[kGeometryPlanes * kBlock], sh_scratch[48 * kBlock];
-    std::vector<TileSpan>& spans = state.spans[chunk];
-    spans.clear();
-    std::uint32_t slot = static_cast<std::uint32_t>(chunk * kSlotsPerChunk);
-    const std::size_t begin = chunk * kBlocksPerChunk,
-                      end = std::min(begin + kBlocksPerChunk, state.candidate_blocks.size());
-    for (std::size_t candidate = begin; candidate < end; ++candidate) {
-        const std::size_t block = state.candidate_blocks[candidate];
-        const BlockView geometry = source.geometry(block, geometry_scratch);
-        ProjectedBlock projected;
-        project_block(params, geometry, std::min(kBlock, source.count() - block * kBlock),
-                      projected);
-        Coverage coverage[kBlock];
-        std::uint32_t isects[kBlock];
-        for (std::uint32_t lanes = projected.mask; lanes != 0; lanes &= lanes - 1) {
-            const std::size_t lane = static_cast<std::size_t>(std::countr_zero(lanes));
-            isects[lane] = cover(params, projected, lane, spans, coverage[lane]);
-            if (isects[lane] == 0) projected.mask &= ~(1u << lane);
-        }
-        if (projected.mask != 0)
-            shade_block(params, geometry, source.sh(block, sh_scratch), projected);
-        state.candidate_mask[candidate] = projected.mask;
-        state.candidate_slot[candidate] = slot;
-        for (std::uint32_t lanes = projected.mask; lanes != 0; lanes &= lanes - 1, ++slot) {
-            const std::size_t lane = static_cast<std::size_t>(std::countr_zero(lanes));
-            write_splat(projected, lane, state.splats[slot]);
-            state.coverage[slot] = coverage[lane];
-            state.isects_of_slot[slot] = isects[lane];
-        }
-    }
-    state.chunk_slots[chunk] = slot - static_cast<std::uint32_t>(chunk * kSlotsPerChunk);
-}
-
 }  // namespace
-
-ProjectParams make_project_params(const Camera& camera, const RenderOptions& options,
-                                  int model_sh_degree) {
-    ProjectParams p{};
-    p.camera = math::make_pinhole<float>(camera.rotation, camera.translation, camera.fx, camera.fy,
-                                         camera.cx, camera.cy, camera.width, camera.height);
-    const Vec3d eye = camera.position();
-    p.position = {static_cast<float>(eye.x), static_cast<float>(eye.y), static_cast<float>(eye.z)};
-    p.width = static_cast<float>(camera.width);
-    p.height = static_cast<float>(camera.height);
-    p.rules = rules_for(options);
-    p.blur = options.blur;
-    p.scale_modifier = options.scale_modifier;
-    p.antialiased = options.antialiased;
-    p.sh_degree = used_sh_degree(options, model_sh_degree);
-    return p;
-}
 
 void cull_blocks(ParameterSource& source, const Camera& camera, const ProjectParams& params,
                  CpuState& state) {
@@ -136,19 +35,6 @@ void cull_blocks(ParameterSource& source, const Camera& camera, const ProjectPar
         if (bounds.size() < blocks || frustum.may_show(bounds[block], params.scale_modifier))
             state.candidate_blocks[kept++] = static_cast<std::uint32_t>(block);
     state.candidate_blocks.resize_discard(kept);
-}
-
-void project_all(ParameterSource& source, const ProjectParams& params, CpuState& state) {
-    const std::size_t candidates = state.candidate_blocks.size(), chunks = state.chunks();
-    state.candidate_mask.resize_discard(candidates);
-    state.candidate_slot.resize_discard(candidates);
-    state.chunk_slots.resize_discard(chunks);
-    state.splats.resize_discard(chunks * kSlotsPerChunk);
-    state.coverage.resize_discard(chunks * kSlotsPerChunk);
-    state.isects_of_slot.resize_discard(chunks * kSlotsPerChunk);
-    if (state.spans.size() < chunks) state.spans.resize(chunks);
-    parallel_for(chunks, 1,
-                 [&](std::size_t chunk) { project_chunk(source, params, state, chunk); });
 }
 
 }  // namespace gs::cpu

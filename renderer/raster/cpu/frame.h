@@ -133,22 +133,22 @@ struct CpuState final : ForwardState {
 };
 
 // SIMD kernels, dispatched at run time (one file each).
-void project_block(const ProjectParams& params, BlockView geometry, std::size_t lanes,
-                   ProjectedBlock& out);
-void shade_block(const ProjectParams& params, BlockView geometry, BlockView sh,
-                 ProjectedBlock& block);
 void blend_tile(const BlendParams& params, std::uint32_t tile);
 void blend_tile_backward(const BlendBackwardParams& params, std::uint32_t tile);
 void project_block_backward(const ProjectParams& params, BlockView geometry, BlockView sh,
                             const SplatGradients& in, std::uint32_t mask, BlockGradients& out);
 
-// Plain C++ stages.
+// The stages before blending, a file each.
 ProjectParams make_project_params(const Camera& camera, const RenderOptions& options,
                                   int model_sh_degree);
 void cull_blocks(ParameterSource& source, const Camera& camera, const ProjectParams& params,
                  CpuState& state);
 void project_all(ParameterSource& source, const ProjectParams& params, CpuState& state);
 void sort_by_depth(CpuState& state);
-void bin_into_tiles(CpuState& state, bool gradients);
+/// Lists the tiles of every visible Gaussian, so that each tile's list is front to back.
+void emit_isects(CpuState& state, bool gradients);
+/// From part_tile_counts to the first isect of each tile, and of each part within it (which
+/// replaces the counts). Returns the number of isects.
+std::size_t find_ranges(CpuState& state, std::size_t parts);
 
 }  // namespace gs::cpu

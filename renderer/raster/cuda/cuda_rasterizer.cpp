@@ -98,7 +98,7 @@ void enqueue(CudaState& state, const FrameLimits& limits) {
     copy_to_device(state.pipeline.arrays().constants, state.constants.data(),
                    sizeof(FrameConstants), stream);
     state.pipeline.project(state.model);
-    state.pipeline.sort_and_bin();
+    state.pipeline.list_tiles();
     state.pipeline.blend(state.picture.view);
     fetch(state.counts.data(), state.pipeline.arrays().counts, 1, stream);
 }
@@ -312,12 +312,12 @@ void CudaRasterizer::backward(ParameterSource& source, const Camera&, const Rend
     state.gradients.resize_discard(stored.bytes() / sizeof(float), *stream_);
     stored.values = state.gradients.data();
     state.pipeline.blend_backward(
-        state.picture.view, upload(gradients, state.pixel_gradients, *stream_), backward_variant());
+        state.picture.view, upload(gradients, state.pixel_gradients, *stream_), options.backward);
     const Span span(Stage::project_backward);
     {
         const StageTimer timer(*timers_, Stage::project_backward);
         launch_store_gradients(*stream_, state.pipeline.limits(), state.pipeline.arrays(),
-                               state.model, stored);
+                               state.model, stored, rows_of(options.backward));
     }
     state.host_gradients.resize_discard(state.gradients.size());
     fetch(state.host_gradients.data(), state.gradients.data(), state.gradients.size(), *stream_);

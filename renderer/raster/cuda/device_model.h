@@ -7,6 +7,7 @@
 #include "base/buffer.h"
 #include "renderer/device/cuda/runtime.h"
 #include "renderer/raster/cuda/frame.h"
+#include "renderer/raster/cuda/model_view.h"
 
 namespace gs::cuda {
 

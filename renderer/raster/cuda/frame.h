@@ -45,7 +45,7 @@ inline constexpr float kLog2E = 1.4426950408889634f;
 
 /// A projected Gaussian as blending reads it: three 16-byte loads. log2 alpha = l - (a dx^2 + b dx
 /// dy + c dy^2), d = pixel centre - (x, y). Made exactly as the CPU backend makes its own
-/// (raster/cpu/cull.cpp, write_splat).
+/// (raster/cpu/project.cpp, write_splat).
 struct alignas(16) Splat {
     float x, y;  ///< px
     float a, b;  ///< 1/px^2, conic times log2(e), a and c halved
@@ -102,33 +102,6 @@ struct FrameConstants {
     ViewSides<float> sides;
 };
 
-/// Optimizer state that a reader must apply to see a Gaussian as it is now: trainer's lazy Adam
-/// (trainer/lazy_adam.h). Layouts are those of AdamState. moments null: parameters are current.
-struct LazyClock {
-    std::uint32_t base, steps;  ///< step of the tables' first entry, T
-    std::int32_t planes;        ///< planes that have or had gradients; the others never moved
-    std::uint32_t reserved;
-};
-struct LazyView {
-    float* moments = nullptr;            ///< [block][planes of the model][2][16]
-    std::uint32_t* last_step = nullptr;  ///< [row]
-    const float* pending =
-        nullptr;  ///< [step - base][8]: means, scales, quats, opacity, sh0, sh rest, -, -
-    const float* decay = nullptr;  ///< [age][2]: beta1^age, beta2^age
-    const LazyClock* clock = nullptr;
-    std::int32_t model_planes = 0;
-};
-
-/// Parameters in device memory, laid out as GaussianModel lays them out.
-struct ModelView {
-    float* values = nullptr;  ///< [planes][stride]
-    std::uint64_t stride = 0;
-    std::uint32_t count = 0;
-    std::int32_t sh_degree = 0;
-    BlockBounds* bounds = nullptr;  ///< [blocks], or null: nothing is culled by block
-    LazyView lazy;
-};
-
 struct FrameCounts {
     std::uint32_t visible, isects;  ///< V, I as they are, also when they do not fit
     std::uint32_t overflow;         ///< 1: visible > limits.visible or isects > limits.isects
@@ -181,7 +154,7 @@ struct PictureGradientView {
 };
 
 /// Arrays of one frame, carved from an arena for given limits (frame_arrays.cpp). All device
-/// pointers. Of pairs, [0] is before sorting and [1] after; FramePipeline::sort_and_bin() sees to
+/// pointers. Of pairs, [0] is before sorting and [1] after; FramePipeline::list_tiles() sees to
 /// that.
 struct FrameArrays {
     FrameConstants* constants;

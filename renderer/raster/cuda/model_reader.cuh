@@ -6,6 +6,7 @@
 #include "renderer/device/cuda/kernel.cuh"
 #include "renderer/math/adam.h"
 #include "renderer/raster/cuda/frame.h"
+#include "renderer/raster/cuda/model_view.h"
 
 namespace gs::cuda {
 

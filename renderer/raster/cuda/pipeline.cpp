@@ -1,8 +1,5 @@
 #include "renderer/raster/cuda/pipeline.h"
 
-#include <bit>
-#include <utility>
-
 #include "renderer/raster/cuda/blend_backward.h"
 #include "renderer/raster/cuda/frame_arrays.h"
 #include "renderer/raster/cuda/stages.h"
@@ -11,17 +8,6 @@ namespace gs::cuda {
 namespace {
 
 constexpr std::uint32_t kMostTiles = 1u << 26;  // a warp's sum of isects stays within 32 bits
-
-/// Sorts [0] into [1].
-template <class Key>
-void sort_pair(Primitives& primitives, Key* (&keys)[2], std::uint32_t* (&values)[2], std::size_t n,
-               int end_bit, const Stream& stream) {
-    Swap<Key> k{{keys[0], keys[1]}};
-    Swap<std::uint32_t> v{{values[0], values[1]}};
-    if (n > 0) primitives.sort_pairs(k, v, n, end_bit, stream);
-    if (n > 0 && k.current == 0) std::swap(keys[0], keys[1]);
-    if (n > 0 && v.current == 0) std::swap(values[0], values[1]);
-}
 
 }  // namespace
 
@@ -51,42 +37,22 @@ void FramePipeline::project(const ModelView& model) {
     run_project(stream_, limits_, arrays_, model);
 }
 
-void FramePipeline::sort_and_bin() {
-    FrameArrays& a = arrays_;
+void FramePipeline::list_tiles() {
     {
         const StageScope scope(timers_, Stage::sort);
-        if (limits_.chunks() > 0)
-            primitives_.exclusive_sum(a.chunk_slots, a.chunk_first_rank, limits_.chunks(), stream_);
-        run_compact(stream_, limits_, a);
-        sort_pair(primitives_, a.depth_keys, a.slot_from_rank, limits_.visible, 32, stream_);
+        run_sort_by_depth(stream_, limits_, arrays_, primitives_);
     }
     {
         const StageScope scope(timers_, Stage::emit);
-        run_count(stream_, limits_, a);
-        if (limits_.visible > 0)
-            primitives_.exclusive_sum(a.emission_of_rank, a.emission_of_rank, limits_.visible,
-                                      stream_);
-        run_emit(stream_, limits_, a);
+        run_emit(stream_, limits_, arrays_, primitives_);
     }
     {
         const StageScope scope(timers_, Stage::sort);
-        sort_by_tile();
+        run_sort_by_tile(stream_, limits_, arrays_, primitives_);
     }
     const StageScope scope(timers_, Stage::ranges);
-    if (!limits_.gradients) a.slot_from_isect = a.payload[1];
-    run_ranges(stream_, limits_, a);
-}
-
-void FramePipeline::sort_by_tile() {
-    FrameArrays& a = arrays_;
-    const int bits =
-        std::bit_width(static_cast<unsigned>(limits_.tiles));  // the sentinel is `tiles`
-    if (!short_tile_keys(limits_))
-        return sort_pair(primitives_, a.tile_keys, a.payload, limits_.isects, bits, stream_);
-    std::uint16_t* keys[2] = {reinterpret_cast<std::uint16_t*>(a.tile_keys[0]),
-                              reinterpret_cast<std::uint16_t*>(a.tile_keys[1])};
-    sort_pair(primitives_, keys, a.payload, limits_.isects, bits, stream_);
-    for (int i = 0; i < 2; ++i) a.tile_keys[i] = reinterpret_cast<std::uint32_t*>(keys[i]);
+    if (!limits_.gradients) arrays_.slot_from_isect = arrays_.payload[1];
+    run_ranges(stream_, limits_, arrays_);
 }
 
 void FramePipeline::blend(const PictureView& picture) {

@@ -6,8 +6,8 @@
 #include "renderer/device/cuda/primitives.h"
 #include "renderer/device/cuda/runtime.h"
 #include "renderer/device/cuda/stage_timer.h"
-#include "renderer/raster/cuda/backward_variant.h"
 #include "renderer/raster/cuda/frame.h"
+#include "renderer/raster/cuda/model_view.h"
 
 namespace gs::cuda {
 
@@ -33,7 +33,8 @@ class FramePipeline {
     // ---- each enqueues its kernels; `constants` were written to arrays().constants on this stream
     // before
     void project(const ModelView& model);
-    void sort_and_bin();
+    /// Sort, emit, sort, ranges: from visible Gaussians to every tile's list, front to back.
+    void list_tiles();
     void blend(const PictureView& picture);
     /// After blend() with limits().gradients, same picture.
     void blend_backward(const PictureView& picture, const PictureGradientView& gradients,
@@ -46,8 +47,6 @@ class FramePipeline {
     }  ///< most of the arena that was ever in use
 
   private:
-    void sort_by_tile();
-
     const Stream& stream_;
     StageTimers* timers_ = nullptr;
     FrameLimits limits_;

@@ -40,8 +40,8 @@ GS_DEVICE bool block_may_show(const FrameConstants& c, const ModelView& model,
                            c.rules.near_plane);
 }
 
-/// The decisions of the CPU backend's ProjectBlock, cheapest first. False: draws nothing (every
-/// condition is false for NaN). The splat's colour is left open.
+/// The decisions of the CPU backend's ProjectBlock (math::visible), after the cheapest of them
+/// alone. False: draws nothing. The splat's colour is left open.
 template <bool kLazy>
 GS_DEVICE bool project_gaussian(const FrameConstants& c, const ModelReader<kLazy>& gaussian,
                                 Vec3f& mean, Splat& splat, Coverage& cover) {
@@ -59,11 +59,9 @@ GS_DEVICE bool project_gaussian(const FrameConstants& c, const ModelReader<kLazy
                               projected.cov.yy + c.blur};
     const Vec2f extent{math::sqrt(limit * blurred.xx), math::sqrt(limit * blurred.yy)};
     const Vec2f box = profile_box(c.rules, blurred, extent), at = projected.mean;
-    if (!(conic.det > 0.0f && conic.det < 1e30f)) return false;
-    if (!(limit > 0.0f && blurred.xx < 1e15f && blurred.yy < 1e15f)) return false;
-    if (!(at.x + box.x > 0.0f && at.x - box.x < static_cast<float>(c.width))) return false;
-    if (!(at.y + box.y > 0.0f && at.y - box.y < static_cast<float>(c.height))) return false;
-    if (!(conic.inverse.xx > 0.0f && conic.inverse.yy > 0.0f)) return false;
+    const math::FrameBounds<float> frame{c.rules.near_plane, static_cast<float>(c.width),
+                                         static_cast<float>(c.height)};
+    if (!math::visible(frame, projected, conic, c.blur, limit, box)) return false;
 
     const TileBox tiles = tile_box(c.rules, at, extent, box, c.tiles_x, c.tiles_y);
     if (tiles.empty()) return false;

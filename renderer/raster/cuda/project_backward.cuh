@@ -27,7 +27,7 @@ struct ProjectBackwardParams {
     FrameArrays frame;  ///< after blend backward
     ModelView model;    ///< unchanged since project
     Sink sink;
-    GradientRows rows = GradientRows::chosen;
+    GradientRows rows = GradientRows::all;
 };
 
 /// A channel's coefficients, zero above the degree in use. Those of one degree are read together.
@@ -136,7 +136,6 @@ void project_backward(ProjectBackwardParams<Sink> p) {
 template <class Sink>
 void launch_project_backward(const Stream& stream, const char* name, const FrameLimits& limits,
                              ProjectBackwardParams<Sink> params) {
-    if (params.rows == GradientRows::chosen) params.rows = rows_of(backward_variant());
     const Grid grid{limits.chunks(), kChunk};
     if (params.model.lazy.moments != nullptr)
         launch(stream, name, grid, project_backward<Sink, true>, params);

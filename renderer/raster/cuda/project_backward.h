@@ -9,9 +9,8 @@ namespace gs::cuda {
 
 /// Which rows of isect_gradients make up a splat's sums.
 enum class GradientRows : std::uint32_t {
-    chosen,  ///< as backward_variant() has them
-    all,     ///< those of all its emissions
-    first,   ///< its first emission's alone
+    all,    ///< those of all its emissions
+    first,  ///< its first emission's alone
 };
 constexpr GradientRows rows_of(BackwardVariant variant) {
     return variant == BackwardVariant::sub_tile_atomic ? GradientRows::first : GradientRows::all;
@@ -35,6 +34,6 @@ struct StoredGradients {
 /// frame that overflowed but zeros.
 void launch_store_gradients(const Stream& stream, const FrameLimits& limits,
                             const FrameArrays& frame, const ModelView& model,
-                            const StoredGradients& out, GradientRows rows = GradientRows::chosen);
+                            const StoredGradients& out, GradientRows rows = GradientRows::all);
 
 }  // namespace gs::cuda

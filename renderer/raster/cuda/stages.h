@@ -3,20 +3,28 @@
 // beside it.
 #pragma once
 
+#include "renderer/device/cuda/primitives.h"
 #include "renderer/device/cuda/runtime.h"
 #include "renderer/raster/cuda/frame.h"
+#include "renderer/raster/cuda/model_view.h"
 
 namespace gs::cuda {
 
 void run_project(const Stream& stream, const FrameLimits& limits, const FrameArrays& a,
                  const ModelView& model);
 
-// bin.cu
-/// After chunk_first_rank: depth keys and slots by rank, sentinels behind them; V, I, overflow.
-void run_compact(const Stream& stream, const FrameLimits& limits, const FrameArrays& a);
-/// isects by rank, for the scan that makes emission_of_rank of them.
-void run_count(const Stream& stream, const FrameLimits& limits, const FrameArrays& a);
-void run_emit(const Stream& stream, const FrameLimits& limits, const FrameArrays& a);
+// sort.cu: pairs [0] into [1]
+/// By depth: slots of all chunks into ranks, front to back; V, I, overflow.
+void run_sort_by_depth(const Stream& stream, const FrameLimits& limits, FrameArrays& a,
+                       Primitives& primitives);
+/// By tile, stably.
+void run_sort_by_tile(const Stream& stream, const FrameLimits& limits, FrameArrays& a,
+                      Primitives& primitives);
+
+// emit.cu
+/// Tile keys and payload by emission, in the order of ranks; sentinels behind them.
+void run_emit(const Stream& stream, const FrameLimits& limits, FrameArrays& a,
+              Primitives& primitives);
 /// Whether tile keys are 16 bits wide, and the key of what is behind the last isect.
 constexpr bool short_tile_keys(const FrameLimits& limits) { return limits.tiles <= 65535; }
 

@@ -1,7 +1,6 @@
-// From slots to tile lists: visible Gaussians get ranks in the order of memory (compact), are
-// sorted by depth, and list their tiles in that order (count, scan, emit); a stable sort by tile
-// then leaves every tile's list front to back. Costs: compact 12 V bytes, count 12 V, emit 92 V +
-// (4 or 10) I written, the sorts 68 V + 26 I (16-bit keys, two passes).
+// Emit: visible Gaussians, front to back, list their tiles (count, scan, emit); the stable sort by
+// tile that follows leaves every tile's list front to back. Costs: count 12 V bytes, emit 92 V + (4
+// or 10) I written.
 #include <algorithm>
 
 #include "renderer/device/cuda/launch.h"
@@ -19,44 +18,6 @@ constexpr std::uint32_t kStaged = kWarp * kLaneIsects;  ///< of a warp
 constexpr int kOwnerShift = 27;                         ///< tiles are fewer than 2^26
 
 GS_DEVICE std::uint32_t global_thread() { return blockIdx.x * blockDim.x + threadIdx.x; }
-
-struct CompactParams {
-    FrameCounts* counts;
-    const Splat* splats;                    ///< [slot]
-    const std::uint32_t* chunk_slots;       ///< [chunks]
-    const std::uint32_t* chunk_first_rank;  ///< [chunks]
-    const unsigned long long* isect_total;
-    std::uint32_t* depth_keys;      ///< [visible_limit]
-    std::uint32_t* slot_from_rank;  ///< [visible_limit]
-    std::uint32_t chunks, visible_limit, isect_limit;
-};
-
-/// A block per chunk, and as many more threads as the tail needs.
-GS_KERNEL(kThreads, 8)
-void compact(CompactParams p) {
-    const std::uint32_t visible =
-        p.chunks == 0 ? 0 : p.chunk_first_rank[p.chunks - 1] + p.chunk_slots[p.chunks - 1];
-    if (blockIdx.x < p.chunks && threadIdx.x < p.chunk_slots[blockIdx.x]) {
-        const std::uint32_t slot = blockIdx.x * kThreads + threadIdx.x;
-        const std::uint32_t rank = p.chunk_first_rank[blockIdx.x] + threadIdx.x;
-        if (rank < p.visible_limit) {
-            // Depths are positive, so their bits order as they do.
-            p.depth_keys[rank] = __float_as_uint(p.splats[slot].depth);
-            p.slot_from_rank[rank] = slot;
-        }
-    }
-    for (std::uint32_t i = visible + global_thread(); i < p.visible_limit;
-         i += gridDim.x * kThreads) {
-        p.depth_keys[i] = ~0u;
-        p.slot_from_rank[i] = ~0u;
-    }
-    if (global_thread() == 0) {
-        const unsigned long long isects = *p.isect_total;
-        p.counts->visible = visible;
-        p.counts->isects = isects < ~0u ? static_cast<std::uint32_t>(isects) : ~0u;
-        p.counts->overflow = visible > p.visible_limit || isects > p.isect_limit ? 1u : 0u;
-    }
-}
 
 struct CountParams {
     const FrameCounts* counts;
@@ -210,22 +171,13 @@ void run_emit_as(const Stream& stream, const FrameLimits& limits, const FrameArr
 
 }  // namespace
 
-void run_compact(const Stream& stream, const FrameLimits& limits, const FrameArrays& a) {
-    const CompactParams params{
-        a.counts,       a.splats,        a.chunk_slots,       a.chunk_first_rank,
-        a.isect_total,  a.depth_keys[0], a.slot_from_rank[0], limits.chunks(),
-        limits.visible, limits.isects};
-    const Grid tail = grid_for(limits.visible / 16 + 1, kThreads);
-    launch(stream, "compact", {std::max(limits.chunks(), tail.blocks), kThreads}, compact, params);
-}
-
-void run_count(const Stream& stream, const FrameLimits& limits, const FrameArrays& a) {
+void run_emit(const Stream& stream, const FrameLimits& limits, FrameArrays& a,
+              Primitives& primitives) {
     const CountParams params{a.counts, a.slot_from_rank[1], a.isects_of_slot, a.emission_of_rank,
                              limits.visible};
     launch(stream, "count", grid_for(limits.visible, kThreads), count, params);
-}
-
-void run_emit(const Stream& stream, const FrameLimits& limits, const FrameArrays& a) {
+    if (limits.visible > 0)
+        primitives.exclusive_sum(a.emission_of_rank, a.emission_of_rank, limits.visible, stream);
     if (short_tile_keys(limits))
         run_emit_as<std::uint16_t>(stream, limits, a);
     else

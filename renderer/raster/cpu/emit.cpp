@@ -1,10 +1,10 @@
-// Sort: visible Gaussians front to back, then a stable counting sort of their tiles, so every
-// tile's list is front to back.
+// Emit: a stable counting sort of the visible Gaussians' tiles, in depth order, so every tile's
+// list is front to back.
 #include <algorithm>
-#include <bit>
 #include <numeric>
+#include <utility>
+#include <vector>
 
-#include "base/check.h"
 #include "base/parallel.h"
 #include "renderer/raster/cpu/frame.h"
 
@@ -22,51 +22,9 @@ void for_each_tile(const CpuState& state, std::uint32_t slot, F&& f) {
     }
 }
 
-/// Fullest tiles first, so that no thread is left with a long one at the end. Classes of an eighth
-/// of an octave.
-void order_tiles(CpuState& state, std::uint32_t tiles) {
-    constexpr std::uint32_t kClasses = 257;
-    std::uint32_t first[kClasses + 1] = {};
-    const auto class_of = [&](std::uint32_t tile) {
-        const std::uint32_t n = state.tile_begin[tile + 1] - state.tile_begin[tile];
-        if (n == 0) return kClasses - 1;
-        const std::uint32_t octave = static_cast<std::uint32_t>(std::bit_width(n)) - 1;
-        const std::uint32_t fraction =
-            octave >= 3 ? (n >> (octave - 3)) & 7u : (n << (3 - octave)) & 7u;
-        return kClasses - 2 - (octave * 8 + fraction);
-    };
-    for (std::uint32_t tile = 0; tile < tiles; ++tile) ++first[class_of(tile) + 1];
-    for (std::uint32_t c = 0; c < kClasses; ++c) first[c + 1] += first[c];
-    state.tile_order.resize_discard(tiles);
-    for (std::uint32_t tile = 0; tile < tiles; ++tile)
-        state.tile_order[first[class_of(tile)]++] = tile;
-}
-
 }  // namespace
 
-void sort_by_depth(CpuState& state) {
-    const std::size_t chunks = state.chunks();
-    std::size_t visible = 0;
-    std::vector<std::size_t> first(chunks);
-    for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
-        first[chunk] = visible;
-        visible += state.chunk_slots[chunk];
-    }
-    state.depth_keys.resize_discard(visible);
-    state.slot_from_rank.resize_discard(visible);
-    parallel_for(chunks, 4, [&](std::size_t chunk) {
-        for (std::uint32_t i = 0; i < state.chunk_slots[chunk]; ++i) {
-            const std::uint32_t slot = static_cast<std::uint32_t>(chunk * kSlotsPerChunk) + i;
-            // Depths are positive, so their bits order as they do.
-            state.depth_keys[first[chunk] + i] =
-                std::bit_cast<std::uint32_t>(state.splats[slot].depth);
-            state.slot_from_rank[first[chunk] + i] = slot;
-        }
-    });
-    state.sorter.sort(state.depth_keys, state.slot_from_rank);
-}
-
-void bin_into_tiles(CpuState& state, bool gradients) {
+void emit_isects(CpuState& state, bool gradients) {
     const std::size_t visible = state.slot_from_rank.size();
     const std::uint32_t tiles = static_cast<std::uint32_t>(state.tiles_x * state.tiles_y);
     const std::size_t parts = std::clamp<std::size_t>(visible / 2048, 1, 64),
@@ -94,19 +52,7 @@ void bin_into_tiles(CpuState& state, bool gradients) {
         part_isects[part] = emission;
     });
 
-    // First isect of each tile, and of each part within it.
-    state.tile_begin.resize_discard(tiles + 1);
-    std::uint64_t total = 0;
-    for (std::uint32_t tile = 0; tile < tiles; ++tile) {
-        state.tile_begin[tile] = static_cast<std::uint32_t>(total);
-        for (std::size_t part = 0; part < parts; ++part) {
-            std::uint32_t& count = state.part_tile_counts[part * tiles + tile];
-            total += std::exchange(count, static_cast<std::uint32_t>(total));
-        }
-    }
-    CHECK(total < (1ull << 32), "{} isects do not fit 32-bit indices", total);
-    state.tile_begin[tiles] = static_cast<std::uint32_t>(total);
-    order_tiles(state, tiles);
+    const std::size_t total = find_ranges(state, parts);
 
     // Scatter, in depth order within each tile.
     std::exclusive_scan(part_isects.begin(), part_isects.end(), part_isects.begin(), 0u);

@@ -1,0 +1,50 @@
+// Ranges: where each tile's list begins, and the order in which tiles are blended.
+#include <bit>
+#include <utility>
+
+#include "base/check.h"
+#include "renderer/raster/cpu/frame.h"
+
+namespace gs::cpu {
+namespace {
+
+/// Fullest tiles first, so that no thread is left with a long one at the end. Classes of an eighth
+/// of an octave.
+void order_tiles(CpuState& state, std::uint32_t tiles) {
+    constexpr std::uint32_t kClasses = 257;
+    std::uint32_t first[kClasses + 1] = {};
+    const auto class_of = [&](std::uint32_t tile) {
+        const std::uint32_t n = state.tile_begin[tile + 1] - state.tile_begin[tile];
+        if (n == 0) return kClasses - 1;
+        const std::uint32_t octave = static_cast<std::uint32_t>(std::bit_width(n)) - 1;
+        const std::uint32_t fraction =
+            octave >= 3 ? (n >> (octave - 3)) & 7u : (n << (3 - octave)) & 7u;
+        return kClasses - 2 - (octave * 8 + fraction);
+    };
+    for (std::uint32_t tile = 0; tile < tiles; ++tile) ++first[class_of(tile) + 1];
+    for (std::uint32_t c = 0; c < kClasses; ++c) first[c + 1] += first[c];
+    state.tile_order.resize_discard(tiles);
+    for (std::uint32_t tile = 0; tile < tiles; ++tile)
+        state.tile_order[first[class_of(tile)]++] = tile;
+}
+
+}  // namespace
+
+std::size_t find_ranges(CpuState& state, std::size_t parts) {
+    const std::uint32_t tiles = static_cast<std::uint32_t>(state.tiles_x * state.tiles_y);
+    state.tile_begin.resize_discard(tiles + 1);
+    std::uint64_t total = 0;
+    for (std::uint32_t tile = 0; tile < tiles; ++tile) {
+        state.tile_begin[tile] = static_cast<std::uint32_t>(total);
+        for (std::size_t part = 0; part < parts; ++part) {
+            std::uint32_t& count = state.part_tile_counts[part * tiles + tile];
+            total += std::exchange(count, static_cast<std::uint32_t>(total));
+        }
+    }
+    CHECK(total < (1ull << 32), "{} isects do not fit 32-bit indices", total);
+    state.tile_begin[tiles] = static_cast<std::uint32_t>(total);
+    order_tiles(state, tiles);
+    return total;
+}
+
+}  // namespace gs::cpu
