@@ -1,5 +1,4 @@
-// The emulated CUDA backend under poison values, under other schedules, beside the CPU backend, and
-// with options that must not change the picture.
+// The emulated CUDA backend beside the CPU backend, and under other schedules.
 #include <gtest/gtest.h>
 
 #include "tests/kernels/cuda_forward.h"
@@ -9,25 +8,6 @@
 
 namespace gs::test {
 namespace {
-
-class CudaPoison : public ::testing::TestWithParam<int> {};
-TEST_P(CudaPoison, StaysInItsPlace) { check_poison(emulated_cuda, GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Cuda, CudaPoison,
-                         ::testing::Values(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 30, 58));
-
-TEST(CudaForwardRobust, AllParametersPoisoned) {
-    const Camera camera = random_camera(21, 0, 40, 30);
-    RasterRun run(emulated_cuda());
-    for (const Poison& poison : poisons()) {
-        SCOPED_TRACE(poison.name);
-        SceneRecipe recipe;
-        recipe.count = 50;
-        GaussianModel model = random_model(recipe);
-        model.values.fill(poison.value);
-        const Drawn drawn = run.draw(model, camera, {}, true);
-        EXPECT_TRUE(all_finite(drawn.color) && all_finite(drawn.alpha));
-    }
-}
 
 /// Absurd parameters in any combination, with and without blur: the same Gaussians and tiles as on
 /// the CPU.
@@ -105,6 +85,22 @@ TEST(CudaForwardRobust, AgreesWithTheCpuBackend) {
     }
 }
 
+/// Single precision may keep a block that the CPU drops, hardly more.
+TEST(CudaForwardRobust, DropsTheBlocksThatTheCpuDrops) {
+    SceneRecipe recipe;
+    recipe.count = 3000;
+    recipe.extent = 20;
+    const GaussianModel model = random_model(recipe);
+    for (std::uint64_t i = 0; i < 6; ++i) {
+        const Camera camera = random_camera(10, i, 60, 45, i < 3 ? 5.0 : 15.0);
+        RasterRun run(emulated_cuda()), cpu(make_cpu_rasterizer());
+        const auto kept = run.draw(model, camera, {}, true).result.counters.candidates,
+                   candidates = cpu.draw(model, camera, {}, true).result.counters.candidates;
+        EXPECT_GE(kept + kBlock, candidates);
+        EXPECT_LE(kept, candidates + 2 * kBlock);
+    }
+}
+
 TEST(CudaForwardRobust, SameBitsUnderEverySchedule) {
     SceneRecipe recipe;
     recipe.count = 1500;
@@ -136,53 +132,6 @@ TEST(CudaForwardRobust, SameBitsUnderEverySchedule) {
     }
     emulator::set_seed(0);
     emulator::set_deterministic(false);
-}
-
-TEST(CudaForwardRobust, StateAndResultAreReusable) {
-    SceneRecipe large, small;
-    large.count = 1000;
-    small.count = 30;
-    const GaussianModel a = random_model(large), b = random_model(small);
-    const Camera wide = random_camera(24, 0, 75, 45), narrow = random_camera(24, 1, 33, 61);
-    RasterRun reused(emulated_cuda());
-    for (int round = 0; round < 2; ++round)
-        for (const auto& [model, camera] :
-             {std::pair{&a, &wide}, {&b, &narrow}, {&b, &wide}, {&a, &narrow}}) {
-            RasterRun fresh(emulated_cuda());
-            const Drawn drawn = reused.draw(*model, *camera, {});
-            expect_same(drawn, fresh.draw(*model, *camera, {}), "reused");
-            const auto v = case_upstream(camera->width, camera->height);
-            EXPECT_EQ(reused.backward(v).parameters.values, fresh.backward(v).parameters.values);
-        }
-}
-
-TEST(CudaForwardRobust, OptionsThatOnlySaveWork) {
-    const GaussianModel model = random_model({});
-    const Camera camera = random_camera(28, 0, 80, 60);
-    RasterRun run(emulated_cuda());
-    RenderOptions all, none;
-    all.counters = true;
-    none.gradients = false;
-    expect_same(run.draw(model, camera, all), run.draw(model, camera, none),
-                "counters and gradients");
-    none.depth = false;
-    const Drawn a = run.draw(model, camera, all), b = run.draw(model, camera, none);
-    EXPECT_EQ(max_abs_difference(a.color, b.color), 0);
-    EXPECT_EQ(max_abs_difference(a.alpha, b.alpha), 0);
-}
-
-/// Reversed means other ranks before sorting and other chunks; equal depths do not occur.
-TEST(CudaForwardRobust, OrderInMemoryDoesNotMatter) {
-    SceneRecipe recipe;
-    recipe.count = 700;
-    const GaussianModel model = random_model(recipe);
-    GaussianModel reversed = model;
-    for (int p = 0; p < model.planes(); ++p)
-        for (std::size_t i = 0; i < model.count; ++i)
-            reversed.at(p, i) = model.at(p, model.count - 1 - i);
-    const Camera camera = random_camera(27, 0, 80, 60);
-    RasterRun run(emulated_cuda());
-    expect_same(run.draw(model, camera, {}), run.draw(reversed, camera, {}), "reversed");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The helpers that prove other things are proven first: readers, comparisons, dual numbers.
 #include <gtest/gtest.h>
 
+#include "tests/support/bad_data.h"
 #include "tests/support/compare.h"
 #include "tests/support/data.h"
 #include "tests/support/dual.h"
@@ -27,6 +28,16 @@ TEST(Support, SafetensorsHasShapes) {
     const Arrays file = load_safetensors(data_path("reference/brush/tiny_case.safetensors"));
     EXPECT_EQ(file["means"].size(), 3 * file["opacities"].size());
     EXPECT_EQ(file["out_img"].dim(2), 4u);
+}
+
+// A file that lacks an array fails the test that asks for it, and no other.
+TEST(Support, WhatAFileLacksIsThrown) {
+    const Arrays file("some.npz", {{"a", Array{{2}, {1, 2}, {}}}});
+    EXPECT_EQ(file["a"].size(), 2u);
+    EXPECT_THROW(file["out_v_depths"], BadData);
+    EXPECT_THROW(file["a"].scalar(), BadData);
+    EXPECT_THROW(file["a"].dim(1), BadData);
+    EXPECT_THROW(file["a"].slice(2), BadData);
 }
 
 TEST(Support, RelativeL2AndMasks) {

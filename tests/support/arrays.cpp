@@ -1,16 +1,18 @@
 #include "tests/support/arrays.h"
 
-#include "base/check.h"
+#include "tests/support/bad_data.h"
 
 namespace gs::test {
 
 std::size_t Array::dim(std::size_t axis) const {
-    CHECK(axis < shape.size(), "the array has {} axes, axis {} was asked for", shape.size(), axis);
+    REQUIRE_DATA(axis < shape.size(), "the array has {} axes, axis {} was asked for", shape.size(),
+                 axis);
     return shape[axis];
 }
 
 double Array::scalar() const {
-    CHECK(values.size() == 1, "a scalar was expected, the array has {} values", values.size());
+    REQUIRE_DATA(values.size() == 1, "a scalar was expected, the array has {} values",
+                 values.size());
     return values[0];
 }
 
@@ -18,8 +20,8 @@ std::vector<float> Array::floats() const { return {values.begin(), values.end()}
 std::vector<int> Array::ints() const { return {values.begin(), values.end()}; }
 
 Array Array::slice(std::size_t index) const {
-    CHECK(!shape.empty() && index < shape[0], "slice {} of an array of {}", index,
-          shape.empty() ? 0 : shape[0]);
+    REQUIRE_DATA(!shape.empty() && index < shape[0], "slice {} of an array of {}", index,
+                 shape.empty() ? 0 : shape[0]);
     Array out;
     out.shape.assign(shape.begin() + 1, shape.end());
     const std::size_t stride = values.size() / shape[0];
@@ -30,7 +32,7 @@ Array Array::slice(std::size_t index) const {
 
 const Array& Arrays::operator[](const std::string& name) const {
     const auto found = arrays_.find(name);
-    CHECK(found != arrays_.end(), "{} holds no array \"{}\"", path_, name);
+    REQUIRE_DATA(found != arrays_.end(), "{} holds no array \"{}\"", path_, name);
     return found->second;
 }
 

@@ -1,6 +1,6 @@
 // Named arrays as reference files hold them (.npz, .safetensors), widened to double, which is exact
 // for every type they use. Tests read inputs and expected numbers from here. A missing name or
-// wrong shape is a broken data file: CHECK.
+// wrong shape is a broken data file: BadData.
 #pragma once
 
 #include <cstddef>

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "base/check.h"
+#include "tests/support/bad_data.h"
 
 namespace gs::test {
 namespace {
@@ -14,8 +14,8 @@ using Bytes = std::vector<std::byte>;
 
 template <class T>
 T read_at(const Bytes& bytes, std::size_t offset) {
-    CHECK(offset + sizeof(T) <= bytes.size(), "read past the end, at byte {} of {}", offset,
-          bytes.size());
+    REQUIRE_DATA(offset + sizeof(T) <= bytes.size(), "read past the end, at byte {} of {}", offset,
+                 bytes.size());
     T value;
     std::memcpy(&value, bytes.data() + offset, sizeof(T));
     return value;
@@ -24,14 +24,14 @@ T read_at(const Bytes& bytes, std::size_t offset) {
 Bytes inflate_raw(const std::byte* data, std::size_t size, std::size_t expected) {
     Bytes out(expected);
     z_stream stream{};
-    CHECK(inflateInit2(&stream, -MAX_WBITS) == Z_OK, "zlib could not start");
+    REQUIRE_DATA(inflateInit2(&stream, -MAX_WBITS) == Z_OK, "zlib could not start");
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(data));
     stream.avail_in = static_cast<uInt>(size);
     stream.next_out = reinterpret_cast<Bytef*>(out.data());
     stream.avail_out = static_cast<uInt>(expected);
     const int status = inflate(&stream, Z_FINISH);
     inflateEnd(&stream);
-    CHECK(status == Z_STREAM_END, "deflated data is broken");
+    REQUIRE_DATA(status == Z_STREAM_END, "deflated data is broken");
     return out;
 }
 
@@ -47,7 +47,7 @@ struct NpyHeader {
 // What follows 'key': in the dictionary.
 std::string_view after_key(std::string_view text, std::string_view key) {
     const std::size_t at = text.find(fmt::format("'{}':", key));
-    CHECK(at != std::string_view::npos, "the .npy header has no {}: {}", key, text);
+    REQUIRE_DATA(at != std::string_view::npos, "the .npy header has no {}: {}", key, text);
     return text.substr(at + key.size() + 3);
 }
 
@@ -65,19 +65,20 @@ std::vector<std::size_t> parse_shape(std::string_view text) {
 }
 
 NpyHeader parse_npy_header(const Bytes& npy) {
-    CHECK(npy.size() > 10 && std::memcmp(npy.data(), "\x93NUMPY", 6) == 0, "not an .npy file");
+    REQUIRE_DATA(npy.size() > 10 && std::memcmp(npy.data(), "\x93NUMPY", 6) == 0,
+                 "not an .npy file");
     const bool wide = read_at<std::uint8_t>(npy, 6) >= 2;
     const std::size_t length =
         wide ? read_at<std::uint32_t>(npy, 8) : read_at<std::uint16_t>(npy, 8);
     NpyHeader header;
     header.data_offset = (wide ? 12 : 10) + length;
-    CHECK(header.data_offset <= npy.size(), "the .npy header is cut off");
+    REQUIRE_DATA(header.data_offset <= npy.size(), "the .npy header is cut off");
     const std::string_view text(reinterpret_cast<const char*>(npy.data()) + (wide ? 12 : 10),
                                 length);
     std::string_view type = after_key(text, "descr");  // ' '<f4', ...
     type = type.substr(type.find('\'') + 1);
     type = type.substr(0, type.find('\''));
-    CHECK(type.size() >= 3 && type[0] != '>', "npy type {} is not handled", type);
+    REQUIRE_DATA(type.size() >= 3 && type[0] != '>', "npy type {} is not handled", type);
     header.kind = type[1];
     header.item_bytes = parse_shape(type.substr(2)).at(0) * (header.kind == 'U' ? 4 : 1);
     header.fortran =
@@ -92,7 +93,7 @@ double read_number(const Bytes& b, std::size_t at, char kind, std::size_t size) 
     if (kind == 'b' || (kind == 'u' && size == 1)) return read_at<std::uint8_t>(b, at);
     if (kind == 'u')
         return size == 2 ? read_at<std::uint16_t>(b, at) : read_at<std::uint32_t>(b, at);
-    CHECK(kind == 'i', "npy type {}{} is not handled", kind, size);
+    REQUIRE_DATA(kind == 'i', "npy type {}{} is not handled", kind, size);
     switch (size) {
         case 1:
             return read_at<std::int8_t>(b, at);
@@ -130,7 +131,8 @@ Array parse_npy(const Bytes& npy) {
     out.shape = header.shape;
     std::size_t count = 1;
     for (const std::size_t n : header.shape) count *= n;
-    CHECK(header.data_offset + count * header.item_bytes <= npy.size(), "the .npy data is cut off");
+    REQUIRE_DATA(header.data_offset + count * header.item_bytes <= npy.size(),
+                 "the .npy data is cut off");
     for (std::size_t i = 0; i < count; ++i) {
         const std::size_t at =
             header.data_offset +
@@ -144,10 +146,10 @@ Array parse_npy(const Bytes& npy) {
 }
 
 std::size_t find_end_of_directory(const Bytes& zip) {
-    CHECK(zip.size() >= 22, "too short for a zip");
+    REQUIRE_DATA(zip.size() >= 22, "too short for a zip");
     for (std::size_t i = zip.size() - 22;; --i) {
         if (read_at<std::uint32_t>(zip, i) == 0x06054B50) return i;
-        CHECK(i > 0, "not a zip");
+        REQUIRE_DATA(i > 0, "not a zip");
     }
 }
 
@@ -160,15 +162,15 @@ Bytes entry_data(const Bytes& zip, std::size_t entry) {
     const std::size_t local = read_at<std::uint32_t>(zip, entry + 42);
     const std::size_t data = local + 30 + read_at<std::uint16_t>(zip, local + 26) +
                              read_at<std::uint16_t>(zip, local + 28);
-    CHECK(data + packed <= zip.size(), "a zip entry is cut off");
+    REQUIRE_DATA(data + packed <= zip.size(), "a zip entry is cut off");
     if (method == 0) return {zip.data() + data, zip.data() + data + packed};
-    CHECK(method == 8, "zip method {} is not handled", method);
+    REQUIRE_DATA(method == 8, "zip method {} is not handled", method);
     return inflate_raw(zip.data() + data, packed, size);
 }
 
 Bytes bytes_of(const fs::path& path) {
     auto bytes = read_file(path);
-    CHECK(bytes.has_value(), "{}", bytes.error().text());
+    REQUIRE_DATA(bytes.has_value(), "{}", bytes.error().text());
     return std::move(*bytes);
 }
 
@@ -183,8 +185,8 @@ Arrays load_npz(const fs::path& path) {
     std::size_t entry = read_at<std::uint32_t>(zip, end + 16);
     std::map<std::string, Array> arrays;
     for (std::size_t i = 0; i < count; ++i) {
-        CHECK(read_at<std::uint32_t>(zip, entry) == 0x02014B50, "{}: the zip directory is broken",
-              path.string());
+        REQUIRE_DATA(read_at<std::uint32_t>(zip, entry) == 0x02014B50,
+                     "{}: the zip directory is broken", path.string());
         const std::size_t name_size = read_at<std::uint16_t>(zip, entry + 28);
         std::string name(reinterpret_cast<const char*>(zip.data()) + entry + 46, name_size);
         if (name.ends_with(".npy")) name.resize(name.size() - 4);

@@ -8,7 +8,7 @@
 namespace gs::test {
 
 /// Types f4 f8 i1 i2 i4 i8 u1 u2 u4 b1 and U (text), little-endian, C or Fortran order. A broken
-/// file fails a CHECK.
+/// file throws BadData.
 Arrays load_npz(const fs::path& path);
 /// One .npy file.
 Array load_npy(const fs::path& path);

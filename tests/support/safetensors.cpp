@@ -3,7 +3,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "base/check.h"
+#include "tests/support/bad_data.h"
 
 namespace gs::test {
 namespace {
@@ -19,11 +19,11 @@ std::vector<double> widen(const std::byte* data, std::size_t bytes) {
 
 Arrays load_safetensors(const fs::path& path) {
     const auto bytes = read_file(path);
-    CHECK(bytes.has_value(), "{}", bytes.error().text());
+    REQUIRE_DATA(bytes.has_value(), "{}", bytes.error().text());
     std::uint64_t header_size = 0;
-    CHECK(bytes->size() >= 8, "{} is too short", path.string());
+    REQUIRE_DATA(bytes->size() >= 8, "{} is too short", path.string());
     std::memcpy(&header_size, bytes->data(), 8);
-    CHECK(header_size <= bytes->size() - 8, "{} has a broken header", path.string());
+    REQUIRE_DATA(header_size <= bytes->size() - 8, "{} has a broken header", path.string());
     const char* text = reinterpret_cast<const char*>(bytes->data()) + 8;
     const auto header = nlohmann::json::parse(text, text + header_size);
     std::map<std::string, Array> arrays;
@@ -31,11 +31,11 @@ Arrays load_safetensors(const fs::path& path) {
         if (name == "__metadata__") continue;
         const std::size_t begin = 8 + header_size + entry["data_offsets"][0].get<std::size_t>();
         const std::size_t end = 8 + header_size + entry["data_offsets"][1].get<std::size_t>();
-        CHECK(begin <= end && end <= bytes->size(), "{}: tensor {} lies outside the file",
-              path.string(), name);
+        REQUIRE_DATA(begin <= end && end <= bytes->size(), "{}: tensor {} lies outside the file",
+                     path.string(), name);
         const std::string type = entry["dtype"];
-        CHECK(type == "F32" || type == "F64" || type == "I32", "{}: type {} is not handled",
-              path.string(), type);
+        REQUIRE_DATA(type == "F32" || type == "F64" || type == "I32", "{}: type {} is not handled",
+                     path.string(), type);
         Array array;
         array.shape = entry["shape"].get<std::vector<std::size_t>>();
         const std::byte* data = bytes->data() + begin;

@@ -7,7 +7,7 @@
 
 namespace gs::test {
 
-/// Tensors of type F32, F64, I32. A broken file fails a CHECK.
+/// Tensors of type F32, F64, I32. A broken file throws BadData.
 Arrays load_safetensors(const fs::path& path);
 
 }  // namespace gs::test

@@ -1,0 +1,64 @@
+// What only the CPU backend promises: the same picture from every instruction set, the same bits
+// for any number of threads.
+#include <gtest/gtest.h>
+
+#include "base/parallel.h"
+#include "tests/support/random_scene.h"
+#include "tests/support/raster_checks.h"
+#include "tests/support/render_case.h"
+
+namespace gs::test {
+namespace {
+
+TEST(CpuRaster, EveryInstructionSet) {
+    const std::vector<std::string> sets = cpu_instruction_sets();
+    ASSERT_FALSE(sets.empty());
+    SceneRecipe recipe;
+    recipe.count = 700;
+    for (const std::string& name : sets) {
+        SCOPED_TRACE(name);
+        ASSERT_TRUE(choose_cpu_instruction_set(name));
+        EXPECT_EQ(cpu_instruction_set(), name);
+        RenderOptions options;
+        options.antialiased = true;
+        options.background = {0.3f, 0.2f, 0.1f};
+        compare_with_oracle(make_cpu_rasterizer, random_model(recipe),
+                            random_camera(11, 0, 150, 110), options);
+    }
+    EXPECT_TRUE(choose_cpu_instruction_set(""));
+}
+
+TEST(CpuRaster, SameBitsForAnyNumberOfThreads) {
+    SceneRecipe recipe;
+    recipe.count = 5000;
+    recipe.scale_hi = 0.12f;
+    const GaussianModel model = random_model(recipe);
+    const Camera camera = random_camera(23, 0, 230, 170);
+    const auto v = case_upstream(camera.width, camera.height);
+    RenderOptions options;
+    options.counters = true;
+    Drawn first;
+    DrawnGradients first_gradients;
+    for (const int threads : {1, 2, 3}) {
+        set_thread_count(threads);
+        RasterRun run(make_cpu_rasterizer());
+        const Drawn drawn = run.draw(model, camera, options);
+        const DrawnGradients gradients = run.backward(v);
+        if (threads == 1) {
+            first = drawn;
+            first_gradients = gradients;
+            continue;
+        }
+        expect_same(drawn, first, fmt::format("{} threads", threads));
+        EXPECT_EQ(drawn.contributors, first.contributors);
+        EXPECT_EQ(max_abs_difference(drawn.result.isects_per_tile, first.result.isects_per_tile),
+                  0);
+        EXPECT_EQ(max_abs_difference(drawn.result.pairs_per_tile, first.result.pairs_per_tile), 0);
+        EXPECT_EQ(gradients.parameters.values, first_gradients.parameters.values);
+        EXPECT_EQ(gradients.mean2d, first_gradients.mean2d);
+    }
+    set_thread_count(0);
+}
+
+}  // namespace
+}  // namespace gs::test
