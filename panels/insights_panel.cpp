@@ -28,7 +28,7 @@ double milliseconds_since(std::chrono::steady_clock::time_point begin) {
 /// The newest iterations of a trace, as far as they are not too many spans to copy.
 TimeRange newest_stretch(const TraceStore& trace) {
     const std::int64_t begin = trace.begin_ns(), end = trace.end_ns();
-    const auto frames = trace.history(StatScope::iteration);
+    const auto frames = trace.frames().history(StatScope::iteration);
     std::int64_t from = begin;
     if (frames.size() > kIterations)
         from = std::max(from, frames[frames.size() - kIterations].begin_ns);
@@ -150,7 +150,7 @@ void InsightsPanel::ask(const Snapshot& snapshot, const TraceStore& trace, const
                           });
     asked_ = asked;
     asked_at_ = ImGui::GetTime();
-    asked_spans_ = trace.records_written() + trace.span_count();
+    asked_spans_ = trace.sources().records_written() + trace.span_count();
 }
 
 void InsightsPanel::refresh(const Snapshot& snapshot, const TraceStore& trace) {
@@ -161,7 +161,7 @@ void InsightsPanel::refresh(const Snapshot& snapshot, const TraceStore& trace) {
     if (only_selection) now.selection = view_.selection;
     if (now.store != answered_.store || now.trace != answered_.trace) result_.reset();
     const bool other = !(now == answered_) || answered_at_ < 0;
-    const bool news = trace.records_written() + trace.span_count() != asked_spans_;
+    const bool news = trace.sources().records_written() + trace.span_count() != asked_spans_;
     const double interval =
         std::max(kInterval, result_ ? result_->copy_ms * 1e-3 / kMostShare : 0.0);
     if (other || (news && !now.selection && ImGui::GetTime() - asked_at_ > interval))

@@ -61,8 +61,7 @@ struct InsightsPanel {
     std::optional<Result> result_;
     Asked asked_, answered_;
     double asked_at_ = -1e9, answered_at_ = -1e9;
-    std::uint64_t asked_spans_ =
-        0;  // TraceStore::records_written() then: nothing new, nothing to ask
+    std::uint64_t asked_spans_ = 0;  // Sources::records_written() then: nothing new, nothing to ask
 };
 
 }  // namespace gs

@@ -206,7 +206,7 @@ void StagesPanel::draw_table(const TraceStore& trace) {
                 return descending ? comes_before(b, a, column) : comes_before(a, b, column);
             });
         }
-        for (const Row& row : sorted) draw_row(row, trace.read_ns());
+        for (const Row& row : sorted) draw_row(row, trace.sources().read_ns());
         ImGui::EndTable();
     }
     ImGui::PopStyleVar();
@@ -217,7 +217,7 @@ void StagesPanel::draw_table(const TraceStore& trace) {
 void StagesPanel::share_gpu_time(const TraceStore& trace) {
     double busy_ms = 0;
     std::size_t used = 0;
-    const auto frames = trace.history(scope);
+    const auto frames = trace.frames().history(scope);
     for (std::size_t i = frames.size(); i-- > 0 && used < static_cast<std::size_t>(last_n);) {
         if (frames[i].warm_up || frames[i].incomplete || !frames[i].gpu_complete) continue;
         busy_ms += static_cast<double>(frames[i].gpu_busy_ms);
@@ -231,9 +231,10 @@ void StagesPanel::refresh(const TraceStore& trace) {
     // can follow.
     const double now = ImGui::GetTime();
     const bool changed = scope != rows_scope_ || last_n != rows_window_;
-    if (!changed && (trace.records_written() == rows_written_ || now < rows_time_ + 0.2)) return;
-    cpu_rows_ = trace.statistics(scope, static_cast<std::size_t>(last_n));
-    gpu_rows_ = trace.gpu_statistics(scope, static_cast<std::size_t>(last_n));
+    if (!changed && (trace.sources().records_written() == rows_written_ || now < rows_time_ + 0.2))
+        return;
+    cpu_rows_ = trace.frames().statistics(scope, static_cast<std::size_t>(last_n));
+    gpu_rows_ = trace.frames().gpu_statistics(scope, static_cast<std::size_t>(last_n));
     share_gpu_time(trace);
     rows_.clear();
     for (std::size_t i = 0; i < kStageCount; ++i) {
@@ -252,12 +253,12 @@ void StagesPanel::refresh(const TraceStore& trace) {
     }
     rows_scope_ = scope;
     rows_window_ = last_n;
-    rows_written_ = trace.records_written();
+    rows_written_ = trace.sources().records_written();
     rows_time_ = now;
 }
 
 void StagesPanel::draw_history(const TraceStore& trace) {
-    const auto samples = trace.history(scope);
+    const auto samples = trace.frames().history(scope);
     for (auto& layer : layers_) layer.clear();
     if (samples.empty()) return;
     range.begin(
@@ -296,7 +297,7 @@ void StagesPanel::draw_times(const TraceStore& trace) {
     if (ImGui::Button("CSV"))
         ImGui::SetClipboardText(stage_table_csv(cpu_rows_, gpu_rows_).c_str());
     tooltip("Copies the table as CSV");
-    draw_controls(trace.history(scope).size());
+    draw_controls(trace.frames().history(scope).size());
     if (rows_.empty()) {
         empty_note(scope == StatScope::iteration
                        ? "No iteration has been measured yet: start training"

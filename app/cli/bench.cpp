@@ -175,7 +175,7 @@ bool BenchRun::verify() {
 }
 
 std::vector<StageTime> BenchRun::times_of(const TraceStore& store, std::size_t newest) const {
-    const auto history = store.history(StatScope::iteration);
+    const auto history = store.frames().history(StatScope::iteration);
     const auto kept = history.last(std::min(history.size(), newest));
     std::vector<StageTime> out = stage_times(kept, Stage::iteration);
     for (StageTime& stage : gpu_stage_times(kept)) out.push_back(std::move(stage));

@@ -193,13 +193,13 @@ std::vector<std::string> ProcessRecording::remarks() {
     for (const service::SourceState& source : collector_->sources())
         if (!source.note.empty())
             out.push_back(fmt::format("{} ({}): {}", source.name, source.pid, source.note));
-    if (store_.forgotten_spans() > 0)
+    if (store_.timeline().forgotten() > 0)
         out.push_back(fmt::format(
             "the oldest {} spans had to go: {} MiB of memory were full (--memory gives more)",
-            store_.forgotten_spans(), options_.memory_mib));
-    if (store_.misplaced_spans() > 0)
+            store_.timeline().forgotten(), options_.memory_mib));
+    if (store_.timeline().misplaced() > 0)
         out.push_back(
-            fmt::format("{} spans fit no row and were left out", store_.misplaced_spans()));
+            fmt::format("{} spans fit no row and were left out", store_.timeline().misplaced()));
     const Contents contents(store_);
     if (!found_any() || contents.gpu_count + contents.range_count > 0) return out;
     out.push_back(
@@ -241,8 +241,8 @@ Json ProcessRecording::json() {
     out.update({{"ranges", contents.range_count},
                 {"gpu_work", contents.gpu_count},
                 {"cuda_calls", contents.api_count},
-                {"lost", store_.loss().total()},
-                {"forgotten", store_.forgotten_spans()},
+                {"lost", store_.sources().loss().total()},
+                {"forgotten", store_.timeline().forgotten()},
                 {"top_ranges", totals_json(store_, contents.ranges)},
                 {"top_gpu", totals_json(store_, contents.gpu)},
                 {"notes", remarks()}});

@@ -50,7 +50,7 @@ void print_scores(const Evaluation& evaluation) {
 
 nlohmann::ordered_json stages_json(const TraceStore& store, StatScope scope) {
     nlohmann::ordered_json out = nlohmann::ordered_json::array();
-    for (const StageStats& s : store.statistics(scope, 1024))
+    for (const StageStats& s : store.frames().statistics(scope, 1024))
         out.push_back({{"name", name_of(s.stage)},
                        {"ms_mean", number(s.mean_ms)},
                        {"ms_p50", number(s.p50_ms)},

@@ -79,7 +79,7 @@ double seconds_of(const timeval& time) {
 serve::DaemonFigures figures_of(const TraceStore& store, service::MultiCollector& collector,
                                 double start_time_s) {
     serve::DaemonFigures figures;
-    figures.collector_cpu_s = static_cast<double>(store.collector_cpu_ns()) * 1e-9;
+    figures.collector_cpu_s = static_cast<double>(store.sources().collector_cpu_ns()) * 1e-9;
     rusage usage{};
     ::getrusage(RUSAGE_SELF, &usage);
     figures.cpu_s = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);

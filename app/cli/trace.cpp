@@ -52,8 +52,9 @@ void add_options(CLI::App& app, TraceArguments& a) {
 using Json = nlohmann::ordered_json;
 
 Result<void> export_table(const TraceStore& store, const fs::path& path) {
-    return write_text_file(path, stage_table_csv(store.statistics(StatScope::call, kAllCalls),
-                                                 store.gpu_statistics(StatScope::call, kAllCalls)));
+    return write_text_file(
+        path, stage_table_csv(store.frames().statistics(StatScope::call, kAllCalls),
+                              store.frames().gpu_statistics(StatScope::call, kAllCalls)));
 }
 
 Result<void> export_to(const TraceStore& store, const fs::path& path) {

@@ -72,7 +72,7 @@ void add_work(const TraceStore& store, const TraceTrack& track, Tally& stages, T
         const auto spans = track.rows[r].view();
         const auto works = track.works[r].view();
         for (std::size_t i = 0; i < spans.size(); ++i) {
-            const Stage stage = store.gpu_stage(spans[i].name);
+            const Stage stage = store.names().gpu_stage(spans[i].name);
             if (works[i].kind == GpuWorkKind::copy || works[i].kind == GpuWorkKind::fill) {
                 copies.add(spans[i].name, stage, spans[i], works[i].bytes, store);
                 continue;
@@ -222,18 +222,18 @@ void print_trace(const std::string& path, const ImportSummary& read, const Trace
     if (read.calls > 0) fmt::print(", {} CUDA calls", read.calls);
     fmt::print("\n");
     for (std::uint32_t p = 0; p < store.processes().size(); ++p) print_process(store, p);
-    print_stages("stages, CPU", store.statistics(StatScope::call, kAllCalls));
+    print_stages("stages, CPU", store.frames().statistics(StatScope::call, kAllCalls));
     const GpuTotals gpu = gpu_totals(store);
     if (gpu.stages.empty())
-        print_stages("stages, GPU", store.gpu_statistics(StatScope::call, kAllCalls));
+        print_stages("stages, GPU", store.frames().gpu_statistics(StatScope::call, kAllCalls));
     print_times("kernels by stage", gpu.stages, kStageCount, gpu.kernel_ms, false);
     print_times("kernels", gpu.kernels, kTopKernels, gpu.kernel_ms, true);
     print_copies(gpu.copies);
     print_times("CUDA calls", gpu.calls, kTopCalls, 0, false);
-    if (store.misplaced_spans() > 0)
-        fmt::print("  left out: {} spans that fit no row\n", store.misplaced_spans());
-    if (store.forgotten_spans() > 0)
-        fmt::print("  left out: the oldest {} spans\n", store.forgotten_spans());
+    if (store.timeline().misplaced() > 0)
+        fmt::print("  left out: {} spans that fit no row\n", store.timeline().misplaced());
+    if (store.timeline().forgotten() > 0)
+        fmt::print("  left out: the oldest {} spans\n", store.timeline().forgotten());
     for (const std::string& note : read.notes) fmt::print("  note: {}\n", note);
 }
 
@@ -253,7 +253,7 @@ Json trace_json(const std::string& path, const ImportSummary& read, const TraceS
     return {{"command", "trace"},
             {"path", path},
             {"format", read.format},
-            {"process", store.process_name()},
+            {"process", store.sources().process_name()},
             {"begin_ns", store.begin_ns()},
             {"end_ns", store.end_ns()},
             {"spans", read.spans},
@@ -263,15 +263,15 @@ Json trace_json(const std::string& path, const ImportSummary& read, const TraceS
             {"counter_values", read.points},
             {"processes", processes},
             {"tracks", tracks},
-            {"stages", stages_json(store.statistics(StatScope::call, kAllCalls))},
-            {"gpu_stages", stages_json(store.gpu_statistics(StatScope::call, kAllCalls))},
+            {"stages", stages_json(store.frames().statistics(StatScope::call, kAllCalls))},
+            {"gpu_stages", stages_json(store.frames().gpu_statistics(StatScope::call, kAllCalls))},
             {"kernels_by_stage", times_json(gpu.stages, false, false)},
             {"kernels", times_json(gpu.kernels, true, false)},
             {"copies", times_json(gpu.copies, false, true)},
             {"calls", times_json(gpu.calls, false, false)},
-            {"lost", store.loss().total()},
-            {"misplaced", store.misplaced_spans()},
-            {"forgotten", store.forgotten_spans()},
+            {"lost", store.sources().loss().total()},
+            {"misplaced", store.timeline().misplaced()},
+            {"forgotten", store.timeline().forgotten()},
             {"skipped", read.skipped},
             {"notes", read.notes}};
 }

@@ -134,7 +134,8 @@ void StudioUi::follow_machine(const StudioState& state, const TraceStore& trace)
     const FrameCost& work = training ? state.status.step_cost : state.status.frame_cost;
     if (work.width == 0) return;
     const StatScope scope = training ? StatScope::iteration : StatScope::view_frame;
-    const auto times = state.limits->cuda ? trace.gpu_statistics(scope) : trace.statistics(scope);
+    const auto times = state.limits->cuda ? trace.frames().gpu_statistics(scope)
+                                          : trace.frames().statistics(scope);
     s.costs =
         std::make_shared<const StageCosts>(machine.costs(times, work, *state.limits, training));
 }
@@ -174,7 +175,7 @@ void StudioUi::fill_snapshot(const StudioState& state, const TraceStore& trace,
     s.backend = state.status.backend;
     s.ui_fps = parts_->mean_interval > 0 ? 1.0 / parts_->mean_interval : 0.0;
     s.ui_ms = parts_->mean_seconds * 1000;
-    s.dropped_records = trace.loss().total();
+    s.dropped_records = trace.sources().loss().total();
     s.frame_texture = parts_->picture.gl_name();
     s.second_texture = parts_->second.gl_name();
     s.present_path = parts_->present_path.description();

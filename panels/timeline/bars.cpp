@@ -20,7 +20,7 @@ constexpr double kLookAgain = 3.0;  // seconds between two searches for iteratio
 /// The store's own frames where there are any; else what can be told from ranges and kernels that
 /// recur.
 void TimelinePanel::gather_bars(const TraceStore& trace) {
-    const auto frames = trace.history(StatScope::iteration);
+    const auto frames = trace.frames().history(StatScope::iteration);
     std::uint32_t process = selected_ && selected_->track < trace.tracks().size()
                                 ? trace.tracks()[selected_->track].process
                             : frames.empty() ? 0

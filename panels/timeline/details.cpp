@@ -40,8 +40,8 @@ void TimelinePanel::span_tooltip(const TraceStore& trace) const {
     const auto spans =
         place.row < track.rows.size() ? track.rows[place.row].view() : std::span<const TraceSpan>();
     const ImU32 color =
-        mix(stage_color(place.kind == TrackKind::gpu_stream ? trace.gpu_stage(block.name)
-                                                            : trace.stage(block.name)),
+        mix(stage_color(place.kind == TrackKind::gpu_stream ? trace.names().gpu_stage(block.name)
+                                                            : trace.names().stage(block.name)),
             kTextColor, 0.4F);
     if (block.count > 1) {
         text(fmt::format("{} spans too small to tell apart", format_count(block.count)));
@@ -58,7 +58,7 @@ void TimelinePanel::span_tooltip(const TraceStore& trace) const {
     } else if (pointed_->open) {
         colored_text(color, name);
         text("still running, for " +
-             format_ns(static_cast<double>(trace.read_ns() - block.begin_ns)));
+             format_ns(static_cast<double>(trace.sources().read_ns() - block.begin_ns)));
     } else if (block.first < spans.size()) {
         colored_text(color, name);
         const auto facts = facts_of(trace, place.track, place.row, spans[block.first]);

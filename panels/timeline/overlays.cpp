@@ -128,7 +128,7 @@ void TimelinePanel::draw_sums(const TraceStore&, const TimelineCanvas& canvas, f
 void TimelinePanel::draw_arrows(const TraceStore& trace, const TimelineCanvas& canvas) const {
     const auto of = [&](std::uint32_t track, std::size_t row, const TraceSpan& span) {
         if (trace.tracks()[track].kind == TrackKind::gpu_stream) {
-            const auto launch = trace.launching_span(track, row, span);
+            const auto launch = trace.timeline().launching_span(track, row, span);
             if (launch.span)
                 draw_arrow(canvas, launch.track, launch.row, *launch.span, track, row, span);
         } else {

@@ -32,7 +32,7 @@ bool is_word(char c) {
 }
 
 ImU32 gpu_color(const TraceStore& trace, std::uint32_t name) {
-    const Stage stage = trace.gpu_stage(name);
+    const Stage stage = trace.names().gpu_stage(name);
     if (stage != Stage::other) return stage_color(stage);
     const std::string_view text = trace.name(name);
     if (text.starts_with("copy") || text.starts_with("Memcpy")) return kCopyColor;
@@ -41,9 +41,9 @@ ImU32 gpu_color(const TraceStore& trace, std::uint32_t name) {
 }
 
 ImU32 range_color(const TraceStore& trace, std::uint32_t name) {
-    const Stage stage = trace.stage(name);
+    const Stage stage = trace.names().stage(name);
     if (stage != Stage::other) return stage_color(stage);
-    if (const std::uint32_t chosen = trace.color(name); chosen != 0)
+    if (const std::uint32_t chosen = trace.names().color(name); chosen != 0)
         return color_rgb(chosen & 0xffffff);
     return name_color(trace.name(name));
 }
@@ -66,7 +66,7 @@ ImU32 SpanColors::of(const TraceStore& trace, TrackKind kind, std::uint32_t name
                                                                                      : 0;
     std::vector<ImU32>& known = known_[side];
     if (known.size() <= name)
-        known.resize(std::max<std::size_t>(trace.name_count(), name + std::size_t{1}), 0);
+        known.resize(std::max<std::size_t>(trace.names().size(), name + std::size_t{1}), 0);
     if (known[name] == 0)
         known[name] = side == 2   ? gpu_color(trace, name)
                       : side == 1 ? call_color(api_kind_of(trace.name(name)))

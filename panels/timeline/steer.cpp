@@ -112,7 +112,7 @@ void TimelinePanel::click(const TraceStore& trace) {
     follow = false;
     if (place.projected || pointed_->open || block.count > 1) {
         const std::int64_t end =
-            pointed_->open ? std::max(trace.read_ns(), block.begin_ns + 1) : block.end_ns;
+            pointed_->open ? std::max(trace.sources().read_ns(), block.begin_ns + 1) : block.end_ns;
         zoom_to(block.begin_ns, end);
         return;
     }

@@ -146,13 +146,13 @@ void TimelinePanel::draw_controls(const Snapshot& snapshot, const TraceStore& tr
                     "Writes everything as a Perfetto trace (ui.perfetto.dev)"))
         prompt.ask("trace.save", "Perfetto trace to write", "gausscope.perfetto-trace");
     ImGui::SameLine();
-    const std::string state =
-        fmt::format("{} shown, {} spans{}{}", format_ns(span_ns),
-                    format_short(static_cast<double>(trace.span_count())),
-                    trace.forgotten_spans() > 0 ? ", older ones forgotten" : "",
-                    trace.loss().total() > 0
-                        ? ", " + format_short(static_cast<double>(trace.loss().total())) + " lost"
-                        : std::string());
+    const std::string state = fmt::format(
+        "{} shown, {} spans{}{}", format_ns(span_ns),
+        format_short(static_cast<double>(trace.span_count())),
+        trace.timeline().forgotten() > 0 ? ", older ones forgotten" : "",
+        trace.sources().loss().total() > 0
+            ? ", " + format_short(static_cast<double>(trace.sources().loss().total())) + " lost"
+            : std::string());
     dim_text(fitted(state, ImGui::GetContentRegionAvail().x));
 }
 
@@ -173,7 +173,8 @@ TimelineCanvas TimelinePanel::lay_out(float strip) const {
 void TimelinePanel::settle_time(const TraceStore& trace, TimelineCanvas& canvas) {
     canvas.ns_per_px = span_ns / static_cast<double>(canvas.w);
     if (follow)
-        begin_ns = std::max(trace.end_ns(), trace.read_ns()) - static_cast<std::int64_t>(span_ns);
+        begin_ns = std::max(trace.end_ns(), trace.sources().read_ns()) -
+                   static_cast<std::int64_t>(span_ns);
     canvas.begin = begin_ns;
     if (canvas.ns_per_px >= 2) {
         const auto pixel = static_cast<std::int64_t>(canvas.ns_per_px);
@@ -208,7 +209,7 @@ void TimelinePanel::draw_ruler(const TraceStore& trace, const TimelineCanvas& ca
 
 /// Hatched where records were lost: what is not drawn there may have happened all the same.
 void TimelinePanel::draw_loss(const TraceStore& trace, const TimelineCanvas& canvas) const {
-    const auto losses = trace.losses();
+    const auto losses = trace.sources().losses();
     const auto first =
         std::upper_bound(losses.begin(), losses.end(), canvas.begin,
                          [](std::int64_t t, const LossStretch& l) { return t < l.end_ns; });

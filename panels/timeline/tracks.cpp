@@ -208,11 +208,11 @@ void TimelinePanel::draw_track(const TraceStore& trace, const TimelineRow& row,
 
 void TimelinePanel::draw_open(const TraceStore& trace, std::uint32_t index,
                               const TimelineCanvas& canvas, float y) {
-    for (const OpenSpan& open : trace.open_spans()) {
+    for (const OpenSpan& open : trace.sources().open_spans()) {
         if (open.track != index) continue;
         SpanBlock block;
         block.begin_ns = open.begin_ns;
-        block.end_ns = std::max(trace.read_ns(), open.begin_ns);
+        block.end_ns = std::max(trace.sources().read_ns(), open.begin_ns);
         block.name = open.name;
         const Place place{index, open.depth, y + static_cast<float>(open.depth) * row_height(),
                           trace.tracks()[index].kind, false};
@@ -319,7 +319,7 @@ void TimelinePanel::draw_block_label(const TraceStore& trace, const SpanBlock& b
     std::string label = name;
     const TraceTrack& track = trace.tracks()[place.track];
     if (!place.projected && place.kind == TrackKind::thread && place.row < track.rows.size() &&
-        group_of(trace.stage(block.name)) == StageGroup::frame) {
+        group_of(trace.names().stage(block.name)) == StageGroup::frame) {
         const auto spans = track.rows[place.row].view();
         const bool known =
             block.first < spans.size() && spans[block.first].begin_ns == block.begin_ns;

@@ -40,7 +40,7 @@ void add_self_times(const TraceTrack& track, Stretch stretch, const StageOf& sta
 }
 
 void add_stream(const TraceStore& store, const TraceTrack& track, Stretch stretch, Breakdown& out) {
-    const auto stage_of = [&](std::uint32_t name) { return store.gpu_stage(name); };
+    const auto stage_of = [&](std::uint32_t name) { return store.names().gpu_stage(name); };
     // Rows of a stream whose work CUPTI told hold work beside work; else stages are nested in
     // stages.
     const bool told = !track.works.empty();
@@ -87,7 +87,7 @@ Breakdown within(const TraceStore& store, std::uint32_t process, Stretch stretch
     if (track_index < store.tracks().size())
         add_self_times(
             store.tracks()[track_index], stretch,
-            [&](std::uint32_t name) { return store.stage(name); }, out.cpu_self_ms);
+            [&](std::uint32_t name) { return store.names().stage(name); }, out.cpu_self_ms);
     return out;
 }
 

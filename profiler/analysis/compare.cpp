@@ -36,7 +36,7 @@ void add_ranges(const CompareSide& side, Sampled& out) {
                  spans_within(spans.view(), items[i].begin_ns, items[i].end_ns)) {
                 // Ranges that are stages have rows of their own; the iteration's range is the first
                 // row.
-                if (side.store->stage(span.name) != Stage::other ||
+                if (side.store->names().stage(span.name) != Stage::other ||
                     span.begin_ns < items[i].begin_ns)
                     continue;
                 if (span.begin_ns == items[i].begin_ns && span.end_ns == items[i].end_ns) continue;

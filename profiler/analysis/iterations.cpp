@@ -34,7 +34,7 @@ class NameRanks {
     static constexpr std::int8_t kUnasked = -1;
     int rank_of(std::uint32_t name) const {
         const int rank = iteration_name(store_.name(name)).rank;
-        return rank > 0 ? rank + 1 : store_.stage(name) == Stage::view_frame ? 1 : 0;
+        return rank > 0 ? rank + 1 : store_.names().stage(name) == Stage::view_frame ? 1 : 0;
     }
     const TraceStore& store_;
     std::vector<std::int8_t> known_;

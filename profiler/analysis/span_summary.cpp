@@ -49,7 +49,8 @@ std::vector<HitFigures::Group> group_hits(const std::vector<Hit>& hits, HitGroup
 }  // namespace
 
 Stage stage_of(const TraceStore& store, const TraceTrack& track, std::uint32_t name) {
-    return track.kind == TrackKind::gpu_stream ? store.gpu_stage(name) : store.stage(name);
+    return track.kind == TrackKind::gpu_stream ? store.names().gpu_stage(name)
+                                               : store.names().stage(name);
 }
 
 bool pattern_fits(std::string_view pattern, std::string_view text) {
@@ -122,7 +123,7 @@ HitFigures figures_of(std::vector<Hit> hits) {
 }
 
 bool SpanSearch::matches(const TraceStore& store, std::uint32_t name) {
-    if (known_.size() <= name) known_.resize(store.name_count(), 0);
+    if (known_.size() <= name) known_.resize(store.names().size(), 0);
     if (known_.size() <= name) return false;
     if (known_[name] == 0) known_[name] = pattern_fits(pattern_, store.name(name)) ? 2 : 1;
     return known_[name] == 2;

@@ -73,12 +73,12 @@ void add_copy(const GpuWork& work, std::int64_t length_ns, std::vector<SpanFact>
 void add_gpu(const TraceStore& trace, std::size_t track, std::size_t row, const TraceSpan& span,
              std::vector<SpanFact>& out) {
     const TraceTrack& stream = trace.tracks()[track];
-    const GpuWork* work = trace.gpu_work(track, row, span);
+    const GpuWork* work = trace.timeline().gpu_work(track, row, span);
     if (work && (work->kind == GpuWorkKind::copy || work->kind == GpuWorkKind::fill))
         add_copy(*work, span.length_ns(), out);
     else if (work)
         add_kernel(trace, stream, *work, out);
-    const auto launch = trace.launching_span(track, row, span);
+    const auto launch = trace.timeline().launching_span(track, row, span);
     if (launch.span)
         out.push_back(
             {"launched",
@@ -107,7 +107,7 @@ std::vector<SpanFact> facts_of(const TraceStore& trace, std::size_t track_index,
     std::vector<SpanFact> out;
     out.push_back({"duration", time_text(span.length_ns())});
     if (span.has_payload && track.kind != TrackKind::gpu_stream) {
-        const Stage stage = trace.stage(span.name);
+        const Stage stage = trace.names().stage(span.name);
         const bool whole = span.payload_kind == PayloadKind::whole;
         out.push_back({payload_label(stage), whole ? format_count(static_cast<double>(span.payload))
                                                    : payload_text(span)});
@@ -123,9 +123,10 @@ std::vector<SpanFact> facts_of(const TraceStore& trace, std::size_t track_index,
                              works.size() > 1 ? " and more" : "",
                              time_text(works[0].span->begin_ns - span.begin_ns),
                              time_text(works[0].span->length_ns()))});
-        if (const auto category = trace.category(span); !category.empty())
+        if (const auto category = trace.names().category(span.name, span.category);
+            !category.empty())
             out.push_back({"category", std::string(category)});
-        if (const auto domain = trace.domain(span.name); !domain.empty())
+        if (const auto domain = trace.names().domain(span.name); !domain.empty())
             out.push_back({"NVTX domain", std::string(domain)});
         out.push_back({"on", track.name});
     }

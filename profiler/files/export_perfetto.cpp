@@ -41,7 +41,7 @@ using Flows = std::set<std::uint64_t>;
 void write_clocks(PacketSink& sink, const TraceStore& store) {
     const auto boot_offset = static_cast<std::int64_t>(clock_ns(CLOCK_BOOTTIME)) -
                              static_cast<std::int64_t>(monotonic_ns());
-    const std::int64_t now = std::max<std::int64_t>(store.read_ns(), 0);
+    const std::int64_t now = std::max<std::int64_t>(store.sources().read_ns(), 0);
     sink.packet([&](ProtoEncoder& p) {
         p.varint(kSequence, 1);
         p.message(kClockSnapshot, [&](ProtoEncoder& s) {
@@ -52,7 +52,7 @@ void write_clocks(PacketSink& sink, const TraceStore& store) {
                 });
             };
             clock(kMonotonic, now);
-            clock(kRealtime, now + store.realtime_offset_ns());
+            clock(kRealtime, now + store.sources().realtime_offset_ns());
             clock(kBoottime, now + boot_offset);
             s.varint(2, kMonotonic);
         });
@@ -108,7 +108,7 @@ void write_lane(PacketSink& sink, const TraceTrack& track, std::uint64_t uuid, s
 /// The arrow that `span` of GPU stream `t` ends, 0: none.
 std::uint64_t flow_to(const TraceStore& store, std::size_t t, std::size_t row,
                       const TraceSpan& span, const PerfettoOptions& options) {
-    const auto by = store.launching_span(t, row, span);
+    const auto by = store.timeline().launching_span(t, row, span);
     return by.span == nullptr || !options.covers(*by.span)
                ? 0
                : flow_id(by.track, by.row, by.span->begin_ns);
@@ -145,9 +145,10 @@ class DetailsOf {
             out.flow = id;
         std::size_t count = 0;
         if (span.has_payload)
-            annotations_[count++] = {
-                track.kind == TrackKind::api ? "result" : payload_name(store_.stage(span.name)),
-                span.payload, span.payload_kind};
+            annotations_[count++] = {track.kind == TrackKind::api
+                                         ? "result"
+                                         : payload_name(store_.names().stage(span.name)),
+                                     span.payload, span.payload_kind};
         if (track.kind == TrackKind::api) {
             out.cuda_call = true;
             if (const auto found =
@@ -353,7 +354,7 @@ void write_instants(PacketSink& sink, const TraceStore& store, std::uint32_t& se
     Sequence out(sink, store, sequence++, false);
     for (const TraceInstant& i : instants) {
         if (i.track >= store.tracks().size() || !is_within(i.time_ns, options)) continue;
-        const Annotation payload{payload_name(store.stage(i.name)), i.payload};
+        const Annotation payload{payload_name(store.names().stage(i.name)), i.payload};
         out.instant(track_uuid(i.track), i.time_ns, i.name,
                     std::span(&payload, i.payload != 0 ? 1 : 0));
     }
@@ -385,8 +386,8 @@ void write_counters(PacketSink& sink, const TraceStore& store, std::uint32_t& se
         declare(p, uuid, "lost records");
         Sequence out(sink, store, sequence++, false);
         const std::uint64_t lost =
-            store.processes()[p].loss.total() + (p == 0 ? store.forgotten_spans() : 0);
-        out.value(uuid, store.read_ns(), static_cast<double>(lost));
+            store.processes()[p].loss.total() + (p == 0 ? store.timeline().forgotten() : 0);
+        out.value(uuid, store.sources().read_ns(), static_cast<double>(lost));
     }
 }
 
@@ -413,7 +414,7 @@ Result<PerfettoSummary> export_perfetto(const TraceStore& store, const fs::path&
             continue;
         }
         if (track.works.empty()) write_lane(sink, track, track_uuid(t), pid);
-        Sequence out(sink, store, sequence++, store.loss().lapped > 0);
+        Sequence out(sink, store, sequence++, store.sources().loss().lapped > 0);
         summary.spans += track.works.empty() ? write_spans(out, store, t, track_uuid(t), 0,
                                                            track.rows.size(), details, options)
                                              : write_render_stages(out, store, t, options, pid);

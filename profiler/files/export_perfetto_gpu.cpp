@@ -186,7 +186,7 @@ Submissions submissions_of(const TraceStore& store, const PerfettoOptions& optio
             const auto row = store.tracks()[t].rows[r].view();
             for (std::size_t i = 0; i < row.size(); ++i) {
                 if (!options.covers(row[i])) continue;
-                const auto by = store.launching_span(t, r, row[i]);
+                const auto by = store.timeline().launching_span(t, r, row[i]);
                 if (by.span == nullptr) continue;
                 const SpanKey key{by.track, static_cast<std::uint32_t>(by.row), by.span->begin_ns};
                 out[key].push_back(render_stage_id(t, r, i));

@@ -173,7 +173,7 @@ std::map<SpanKey, std::size_t> launches_of(const TraceStore& store) {
         for (std::size_t r = 0;
              r < store.tracks()[t].launches.size() && store.tracks()[t].works.empty(); ++r)
             for (const TraceSpan& span : store.tracks()[t].rows[r].view())
-                if (const auto by = store.launching_span(t, r, span); by.span != nullptr)
+                if (const auto by = store.timeline().launching_span(t, r, span); by.span != nullptr)
                     out.try_emplace({by.track, by.row, by.span->begin_ns}, out.size() + 1);
     return out;
 }
@@ -306,7 +306,7 @@ class ChromeWriter {
         event(category_of(work.kind), t, span.name, span.begin_ns, span.length_ns(),
               arguments_of(track, work).text());
         // A call is known by the numbers of what it launched; its span has none.
-        if (const auto by = store_.launching_span(t, row, span);
+        if (const auto by = store_.timeline().launching_span(t, row, span);
             by.span != nullptr && work.correlation != 0)
             correlations_.try_emplace({by.track, by.row, by.span->begin_ns}, work.correlation);
     }
@@ -337,8 +337,8 @@ class ChromeWriter {
         }
     }
     std::string range_category(std::uint32_t name) const {
-        const std::string_view domain = store_.domain(name);
-        return domain.empty() ? std::string(name_of(group_of(store_.stage(name))))
+        const std::string_view domain = store_.names().domain(name);
+        return domain.empty() ? std::string(name_of(group_of(store_.names().stage(name))))
                               : "nvtx:" + std::string(domain);
     }
     void event(const std::string& category, std::size_t t, std::uint32_t name,
@@ -360,7 +360,8 @@ class ChromeWriter {
         }
         const bool gpu = track.kind == TrackKind::gpu_stream;
         SpanKey key{t, v.row, v.span->begin_ns};
-        if (const auto by = store_.launching_span(t, v.row, *v.span); gpu && by.span != nullptr)
+        if (const auto by = store_.timeline().launching_span(t, v.row, *v.span);
+            gpu && by.span != nullptr)
             key = {by.track, by.row, by.span->begin_ns};
         if (const auto found = launches_.find(key); found != launches_.end())
             args.add("correlation", found->second);
@@ -409,7 +410,7 @@ Result<void> export_chrome(const TraceStore& store, const fs::path& path) {
     TextSink out(std::move(*file));
     out.put(fmt::format(
         R"({{"displayTimeUnit": "ms", "baseTimeNanoseconds": {}, "deviceProperties": [{}], "traceEvents": [)",
-        store.realtime_offset_ns(), device_properties(store)));
+        store.sources().realtime_offset_ns(), device_properties(store)));
     ChromeWriter(out, store).write();
     out.put("\n]}\n");
     return out.finish();

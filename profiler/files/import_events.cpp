@@ -222,7 +222,7 @@ void ImportEvents::shift(TraceStore& store, std::map<std::uint32_t, Delivery>& d
     if (store.processes().empty()) return;
     if (!realtime_offset_ns)
         return note("the file does not tell the wall clock: it begins where it says, unaligned");
-    const std::int64_t by = *realtime_offset_ns - store.realtime_offset_ns();
+    const std::int64_t by = *realtime_offset_ns - store.sources().realtime_offset_ns();
     if (std::abs(by) > kMaxImportTime)
         return note("the wall clocks are too far apart to be aligned");
     const auto both = [by](auto& items) {
@@ -255,7 +255,7 @@ void ImportEvents::shift(TraceStore& store, std::map<std::uint32_t, Delivery>& d
         moment(process.points);
     }
     if (read_ns != 0) read_ns += by;
-    realtime_offset_ns = store.realtime_offset_ns();
+    realtime_offset_ns = store.sources().realtime_offset_ns();
 }
 
 /// Work of one stream that overlaps its successor by what rounding makes.

@@ -90,11 +90,11 @@ void Sequence::event(std::uint64_t uuid, std::int64_t time, EventType type, std:
         intern_text(kCategories, iid, text);
         categories[category_count++] = iid;
     };
-    category(details.cuda_call ? "cuda" : name_of(group_of(store_.stage(name))));
-    if (const auto domain = store_.domain(name); !domain.empty())
+    category(details.cuda_call ? "cuda" : name_of(group_of(store_.names().stage(name))));
+    if (const auto domain = store_.names().domain(name); !domain.empty())
         category(kDomainPrefix + std::string(domain));
     if (span != nullptr)
-        if (const auto own = store_.category(*span); !own.empty())
+        if (const auto own = store_.names().category(span->name, span->category); !own.empty())
             category(kNvtxCategoryPrefix + std::string(own));
     const std::uint64_t name_iid = intern_name(name);
     std::vector<std::uint64_t> annotation_iids;

@@ -156,7 +156,7 @@ std::vector<Sequence> sequences_of(const Subject& s) {
     std::size_t at = 0;
     for (const Work& w : s.works) {
         // By the time of the launch where that is known: work of one iteration may run in the next.
-        const TraceSpan* launch = s.store.launching_span(w.track, w.row, *w.span).span;
+        const TraceSpan* launch = s.store.timeline().launching_span(w.track, w.row, *w.span).span;
         const std::int64_t t = launch ? launch->begin_ns : w.span->begin_ns;
         while (at > 0 && t < s.iterations.items[at].begin_ns) --at;
         while (at + 1 < out.size() && t >= s.iterations.items[at].end_ns) ++at;

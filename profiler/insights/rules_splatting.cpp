@@ -40,7 +40,8 @@ std::vector<Evidence> stage_evidence(const Subject& s, Stage stage) {
         for (std::uint32_t r = 0; r < track.rows.size(); ++r)
             for (const TraceSpan& span :
                  spans_within(track.rows[r].view(), s.whole.begin, s.whole.end))
-                if ((gpu ? s.store.gpu_stage(span.name) : s.store.stage(span.name)) == stage)
+                if ((gpu ? s.store.names().gpu_stage(span.name)
+                         : s.store.names().stage(span.name)) == stage)
                     found.push_back({&span, nullptr, t, r});
     }
     std::vector<Evidence> out;
@@ -167,7 +168,7 @@ std::vector<double> threads_of(const Subject& s, Stage stage) {
     std::vector<double> out;
     for (const Work& w : s.works)
         if (w.detail && w.detail->kind == GpuWorkKind::kernel &&
-            s.store.gpu_stage(w.span->name) == stage)
+            s.store.names().gpu_stage(w.span->name) == stage)
             out.push_back(static_cast<double>(w.detail->grid[0]) * w.detail->grid[1] *
                           w.detail->grid[2] * w.detail->block[0] * w.detail->block[1] *
                           w.detail->block[2]);

@@ -193,7 +193,7 @@ void Subject::gather_data() {
     const auto is_data = [&](std::uint32_t name) {
         if (name >= known.size()) known.resize(name + std::size_t{64}, -1);
         if (known[name] < 0) {
-            const Stage stage = store.stage(name);
+            const Stage stage = store.names().stage(name);
             known[name] =
                 stage == Stage::decode_photo || stage == Stage::load || gets_data(store.name(name))
                     ? 1
@@ -258,7 +258,7 @@ Gap Subject::explained(const Interval& at, const Work* next, const std::vector<c
     const std::int64_t half = at.length() / 2;
     const Overlaps overlaps = overlaps_of(at, active);
     const TraceSpan* launch =
-        next ? store.launching_span(next->track, next->row, *next->span).span : nullptr;
+        next ? store.timeline().launching_span(next->track, next->row, *next->span).span : nullptr;
     if (length_within(driver, at) > half) {
         gap.cause = GapCause::driver;
     } else if (length_within(data, at) > half) {
@@ -301,8 +301,8 @@ std::string Subject::iteration_at(std::int64_t t) const {
 
 std::string Subject::caller_of(const Call& call) const {
     const std::uint32_t thread =
-        store.track_of(process, store.tracks()[call.track].tid, TrackKind::thread);
-    const auto range = store.innermost_at(thread, call.span->begin_ns);
+        store.timeline().track_of(process, store.tracks()[call.track].tid, TrackKind::thread);
+    const auto range = store.timeline().innermost_at(thread, call.span->begin_ns);
     return range.span == nullptr ? std::string() : std::string(store.name(range.span->name));
 }
 

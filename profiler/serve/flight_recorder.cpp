@@ -111,7 +111,7 @@ bool FlightRecorder::write(const TraceStore& store, const Recording& recording) 
     InsightOptions options;
     options.begin_ns = recording.begin_ns;
     options.end_ns = recording.end_ns;
-    const std::int64_t to_realtime = store.realtime_offset_ns();
+    const std::int64_t to_realtime = store.sources().realtime_offset_ns();
     const nlohmann::ordered_json report{
         {"trace", recording.path.filename().string()},
         {"kind", recording.kind},

@@ -73,7 +73,7 @@ void Triggers::crash(Known& known, const TraceStore& store, const News& news, st
     if (now_ns - process.service->heartbeat_ns < kSilenceNs || !is_gone(process.pid)) return;
     known.reported_dead = true;
     std::string open;
-    for (const OpenSpan& span : store.open_spans())
+    for (const OpenSpan& span : store.sources().open_spans())
         if (span.track < store.tracks().size() &&
             store.tracks()[span.track].process == news.process)
             open += fmt::format("{}{}", open.empty() ? ", inside " : " > ", store.name(span.name));

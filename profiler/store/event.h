@@ -21,6 +21,7 @@ enum class TrackKind : std::uint8_t {
                   ///< that none do
     overhead,     ///< time the driver or the tool took, of a host thread
 };
+inline constexpr std::size_t kTrackKinds = 5;
 inline constexpr std::uint32_t kNoTrack = ~0u;
 
 /// A thread that recorded, or a GPU stream; numbered from 0 per reader. A lane that changes hands

@@ -55,4 +55,13 @@ class SlidingArray {
     std::size_t first_ = 0;
 };
 
+/// A copy of those that `keep` accepts.
+template <class T, class Keep>
+SlidingArray<T> filtered(const SlidingArray<T>& all, const Keep& keep) {
+    SlidingArray<T> out;
+    for (const T& item : all.view())
+        if (keep(item)) out.push_back(item);
+    return out;
+}
+
 }  // namespace gs

@@ -53,7 +53,7 @@ struct FrameSample {
 
 /// A stage over some frames (or calls). Figures are over the frames in which the stage occurred;
 /// share is over all of them. CPU and GPU time come in tables of their own:
-/// TraceStore::statistics() and gpu_statistics().
+/// FrameBook::statistics() and gpu_statistics().
 struct StageStats {
     Stage stage = Stage::other;
     std::uint64_t samples = 0;  ///< frames (or calls) the figures are made of

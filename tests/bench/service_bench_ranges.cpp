@@ -240,7 +240,7 @@ Result<RateResult> at_rate(double rate, std::chrono::milliseconds interval) {
     TraceStore store({.max_spans = 100'000});
     while (!worker.pipe().has_data(0) && collector->drain_into(store) == 0)
         std::this_thread::yield();
-    const auto cpu_before = store.collector_cpu_ns();
+    const auto cpu_before = store.sources().collector_cpu_ns();
     const std::uint64_t begin = monotonic_ns();
     worker.pipe().send('g');
     while (!worker.pipe().has_data(5)) collector->drain_into(store);
@@ -248,8 +248,8 @@ Result<RateResult> at_rate(double rate, std::chrono::milliseconds interval) {
     if (!worker.pipe().receive(out.rate)) return no_answer();
     const double wall = static_cast<double>(monotonic_ns() - begin);
     collector->finish(store);
-    out.cpu = static_cast<double>(store.collector_cpu_ns() - cpu_before) / wall;
-    out.lost = static_cast<double>(store.loss().lapped);
+    out.cpu = static_cast<double>(store.sources().collector_cpu_ns() - cpu_before) / wall;
+    out.lost = static_cast<double>(store.sources().loss().lapped);
     return out;
 }
 

@@ -108,7 +108,7 @@ TEST_F(StageTimersTest, StagesAppearWithTheirTimesAndTheSpanThatLaunchedThem) {
     TraceStore store({.warm_up = 0});
     auto fresh = TraceReader::attach_own();
     drain_ring(*fresh, store);
-    const auto rows = store.gpu_statistics(StatScope::iteration);
+    const auto rows = store.frames().gpu_statistics(StatScope::iteration);
     ASSERT_EQ(rows.size(), 2u);
     EXPECT_GE(rows[1].p50_ms, 2.99);
 }

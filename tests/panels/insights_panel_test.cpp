@@ -146,16 +146,18 @@ TEST(Excerpt, AnswersAsTheWholeDoesWithinItsTime) {
             for (const TraceSpan& span : part.tracks()[t].rows[r].view()) {
                 EXPECT_GE(span.end_ns, begin);
                 EXPECT_LE(span.begin_ns, end);
-                const TraceSpan* same = whole.span_at(t, r, (span.begin_ns + span.end_ns) / 2);
+                const TraceSpan* same =
+                    whole.timeline().span_at(t, r, (span.begin_ns + span.end_ns) / 2);
                 ASSERT_NE(same, nullptr);
                 EXPECT_EQ(same->begin_ns, span.begin_ns);
                 EXPECT_EQ(part.name(span.name), whole.name(same->name));
-                const GpuWork *a = part.gpu_work(t, r, span), *b = whole.gpu_work(t, r, *same);
+                const GpuWork *a = part.timeline().gpu_work(t, r, span),
+                              *b = whole.timeline().gpu_work(t, r, *same);
                 ASSERT_EQ(a == nullptr, b == nullptr);
                 if (a == nullptr) continue;
                 EXPECT_EQ(a->correlation, b->correlation);
-                const auto launch = part.launching_span(t, r, span),
-                           there = whole.launching_span(t, r, *same);
+                const auto launch = part.timeline().launching_span(t, r, span),
+                           there = whole.timeline().launching_span(t, r, *same);
                 if (there.span->end_ns <= begin) continue;  // it was launched before
                 ASSERT_NE(launch.span, nullptr);
                 EXPECT_EQ(launch.span->begin_ns, there.span->begin_ns);

@@ -232,7 +232,7 @@ TEST_F(Gpu, streams_stand_below_the_thread_that_feeds_them_and_point_back) {
     };
     EXPECT_EQ(place("CUDA stream training"), place("engine") + 1);
 
-    const auto& iterations = store.history(StatScope::iteration);
+    const auto& iterations = store.frames().history(StatScope::iteration);
     timeline.zoom_to(iterations[20].begin_ns, iterations[21].end_ns);
     // Somewhere in the GPU's row: what is under the mouse is outlined at its launcher, and a click
     // zooms to it.

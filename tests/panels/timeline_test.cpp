@@ -114,7 +114,7 @@ TEST_F(Traces, FactsOfAKernelAndACopy) {
     EXPECT_EQ(rate_text(100, 0), "");
 
     // The other way: the call knows what it launched.
-    const auto launch = trainer.launching_span(stream, 0, kernel);
+    const auto launch = trainer.timeline().launching_span(stream, 0, kernel);
     ASSERT_TRUE(launch.span);
     const auto works = launched_by(trainer, launch.track, launch.row, *launch.span);
     ASSERT_EQ(works.size(), 1u);

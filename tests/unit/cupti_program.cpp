@@ -180,7 +180,7 @@ std::vector<Work> Program::works(GpuWorkKind kind) const {
         if (track.kind != TrackKind::gpu_stream) continue;
         for (std::size_t r = 0; r < track.rows.size(); ++r)
             for (const TraceSpan& span : track.rows[r].view()) {
-                const GpuWork* detail = store_.gpu_work(t, r, span);
+                const GpuWork* detail = store_.timeline().gpu_work(t, r, span);
                 if (detail == nullptr || detail->kind != kind) continue;
                 Work w{std::string(store_.name(span.name)),
                        "",
@@ -195,7 +195,7 @@ std::vector<Work> Program::works(GpuWorkKind kind) const {
                 const auto range = store_.range_of(t, r, span);
                 if (range.span != nullptr) w.range = store_.name(range.span->name);
                 w.inferred = range.inferred;
-                const auto launch = store_.launching_span(t, r, span);
+                const auto launch = store_.timeline().launching_span(t, r, span);
                 if (launch.span != nullptr) {
                     w.launch_ns = launch.span->begin_ns;
                     w.tid = store_.tracks()[launch.track].tid;

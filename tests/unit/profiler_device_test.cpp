@@ -106,7 +106,7 @@ TEST(DeviceLane, UntimedWorkIsCountedAsLost) {
         EXPECT_GE(batch.loss.total(), 5u);
         TraceStore store;
         store.ingest(batch);
-        EXPECT_EQ(store.loss().untimed, before + 5);
+        EXPECT_EQ(store.sources().loss().untimed, before + 5);
     }
     EXPECT_EQ(drain(reader).loss.untimed, before + 5);  // also when nobody writes there any more
 }
@@ -284,7 +284,7 @@ TEST(DeviceStore, GpuTimeCountsForTheFrameThatLaunchedItHoweverLate) {
     }
     f.store.ingest(second);
 
-    const auto history = f.store.history(StatScope::iteration);
+    const auto history = f.store.frames().history(StatScope::iteration);
     ASSERT_EQ(history.size(), 3u);  // the GPU's spans made no frames
     for (const FrameSample& frame : history) {
         EXPECT_FLOAT_EQ(frame.gpu_ms[at(Stage::blend)], 4);
@@ -295,16 +295,16 @@ TEST(DeviceStore, GpuTimeCountsForTheFrameThatLaunchedItHoweverLate) {
     EXPECT_TRUE(history[0].gpu_complete);
     EXPECT_TRUE(history[1].gpu_complete);
     EXPECT_FALSE(history[2].gpu_complete);  // nothing launched after it has been seen
-    const auto rows = f.store.gpu_statistics(StatScope::iteration);
+    const auto rows = f.store.frames().gpu_statistics(StatScope::iteration);
     ASSERT_EQ(rows.size(), 2u);
     EXPECT_EQ(rows[0].stage, Stage::blend);
     EXPECT_EQ(rows[0].samples, 2u);
     EXPECT_NEAR(rows[0].p50_ms, 4, 1e-6);
     EXPECT_NEAR(rows[0].share, 8.0 / 18.0, 1e-6);
     EXPECT_TRUE(std::isnan(rows[0].self_mean_ms));
-    EXPECT_NEAR(f.store.statistics(StatScope::iteration)[1].p50_ms, 1, 1e-6);
-    EXPECT_EQ(f.store.statistics(StatScope::call)[1].calls, 3u);
-    EXPECT_EQ(f.store.gpu_statistics(StatScope::call)[0].calls, 3u);
+    EXPECT_NEAR(f.store.frames().statistics(StatScope::iteration)[1].p50_ms, 1, 1e-6);
+    EXPECT_EQ(f.store.frames().statistics(StatScope::call)[1].calls, 3u);
+    EXPECT_EQ(f.store.frames().gpu_statistics(StatScope::call)[0].calls, 3u);
 }
 
 TEST(DeviceStore, GpuTimeThatComesBeforeItsFrameWaitsForIt) {
@@ -313,13 +313,13 @@ TEST(DeviceStore, GpuTimeThatComesBeforeItsFrameWaitsForIt) {
     gpu(first, Stage::sort, 2, 5, 1);
     gpu(first, Stage::iteration, 1, 6, 0);  // a stage named like a frame makes none
     f.store.ingest(first);
-    EXPECT_TRUE(f.store.history(StatScope::iteration).empty());
+    EXPECT_TRUE(f.store.frames().history(StatScope::iteration).empty());
     TraceBatch second = f.next();
     cpu(second, Stage::iteration, 0, 9, 0);
     f.store.ingest(second);
-    ASSERT_EQ(f.store.history(StatScope::iteration).size(), 1u);
-    EXPECT_FLOAT_EQ(f.store.history(StatScope::iteration)[0].gpu_ms[at(Stage::sort)], 3);
-    EXPECT_TRUE(f.store.history(StatScope::view_frame).empty());
+    ASSERT_EQ(f.store.frames().history(StatScope::iteration).size(), 1u);
+    EXPECT_FLOAT_EQ(f.store.frames().history(StatScope::iteration)[0].gpu_ms[at(Stage::sort)], 3);
+    EXPECT_TRUE(f.store.frames().history(StatScope::view_frame).empty());
 }
 
 TEST(DeviceStore, LaunchIsFoundAgainForTheArrow) {
@@ -334,13 +334,14 @@ TEST(DeviceStore, LaunchIsFoundAgainForTheArrow) {
     f.store.ingest(batch);
     const auto spans = f.store.tracks()[1].rows[0].view();
     ASSERT_EQ(spans.size(), 3u);
-    const auto second = f.store.launching_span(1, 0, spans[1]);
+    const auto second = f.store.timeline().launching_span(1, 0, spans[1]);
     ASSERT_NE(second.span, nullptr);
     EXPECT_EQ(second.span->begin_ns, 4 * kMs);
     EXPECT_EQ(second.track, 0u);
     EXPECT_EQ(second.row, 1u);
-    EXPECT_EQ(f.store.launching_span(1, 0, spans[2]).span, nullptr);
-    EXPECT_EQ(f.store.launching_span(0, 0, f.store.tracks()[0].rows[0].view()[0]).span, nullptr);
+    EXPECT_EQ(f.store.timeline().launching_span(1, 0, spans[2]).span, nullptr);
+    EXPECT_EQ(f.store.timeline().launching_span(0, 0, f.store.tracks()[0].rows[0].view()[0]).span,
+              nullptr);
 }
 
 TEST(DeviceStore, ArrowsStayRightWhenOldSpansGo) {
@@ -363,7 +364,7 @@ TEST(DeviceStore, ArrowsStayRightWhenOldSpansGo) {
     ASSERT_EQ(stream.rows[0].size(), stream.launches[0].size());
     std::size_t found = 0;
     for (const TraceSpan& span : stream.rows[0].view())
-        if (const auto by = store.launching_span(1, 0, span); by.span != nullptr) {
+        if (const auto by = store.timeline().launching_span(1, 0, span); by.span != nullptr) {
             EXPECT_EQ(by.span->begin_ns, span.begin_ns - 6 * kMs);
             ++found;
         }

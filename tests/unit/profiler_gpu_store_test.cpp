@@ -186,7 +186,7 @@ void each_work(const TraceStore& store, F f) {
 
 void expect_as_in(const Program& program, const TraceStore& store) {
     expect_rows_in_order(store);
-    EXPECT_EQ(store.misplaced_spans(), 0u);
+    EXPECT_EQ(store.timeline().misplaced(), 0u);
     std::map<std::uint32_t, const Program::Launch*> launch_of_grid;
     std::map<std::uint32_t, const GpuWorkEvent*> work_of_grid;
     for (const Program::Launch& launch : program.launches)
@@ -196,7 +196,7 @@ void expect_as_in(const Program& program, const TraceStore& store) {
         }
     std::set<std::uint32_t> seen;
     each_work(store, [&](std::size_t t, std::size_t r, const TraceSpan& span) {
-        const GpuWork* work = store.gpu_work(t, r, span);
+        const GpuWork* work = store.timeline().gpu_work(t, r, span);
         ASSERT_NE(work, nullptr);
         ASSERT_TRUE(seen.insert(work->grid[0]).second);
         ASSERT_TRUE(work_of_grid.contains(work->grid[0]));
@@ -206,7 +206,7 @@ void expect_as_in(const Program& program, const TraceStore& store) {
         EXPECT_EQ(span.end_ns, model.end_ns);
         EXPECT_EQ(store.tracks()[t].stream, model.stream);
         EXPECT_EQ(store.name(span.name), program.names[model.name - 1].text);
-        const auto by = store.launching_span(t, r, span);
+        const auto by = store.timeline().launching_span(t, r, span);
         ASSERT_NE(by.span, nullptr);
         EXPECT_EQ(by.span->begin_ns, launch.call.begin_ns);
         EXPECT_EQ(by.row, 0u);  // the runtime's call, not the driver's inside it
@@ -224,7 +224,7 @@ void expect_as_in(const Program& program, const TraceStore& store) {
 }
 
 void expect_frames_as_in(const Program& program, const TraceStore& store) {
-    const auto frames = store.history(StatScope::iteration);
+    const auto frames = store.frames().history(StatScope::iteration);
     std::size_t f = 0;
     for (const Program::Range& range : program.ranges) {
         if (range.depth != 0) continue;
@@ -276,13 +276,13 @@ TEST(GpuStore, ForgettingKeepsDetailsWithTheirSpans) {
     }
     const TraceStore store = told(program, 3, 50, 200, {.max_spans = 5000, .warm_up = 0});
     EXPECT_LE(store.span_count(), 5000u);
-    EXPECT_GT(store.forgotten_spans(), 10'000u);
+    EXPECT_GT(store.timeline().forgotten(), 10'000u);
     expect_rows_in_order(store);
     std::size_t works = 0, tied = 0;
     each_work(store, [&](std::size_t t, std::size_t r, const TraceSpan& span) {
-        const GpuWork* work = store.gpu_work(t, r, span);
+        const GpuWork* work = store.timeline().gpu_work(t, r, span);
         ASSERT_TRUE(correlations[span.begin_ns].contains(work->correlation));
-        const auto by = store.launching_span(t, r, span);
+        const auto by = store.timeline().launching_span(t, r, span);
         ++works;
         if (by.span == nullptr) return;  // forgotten, being older
         EXPECT_EQ(by.span->begin_ns, call_of[work->correlation]);
@@ -313,8 +313,8 @@ TEST(GpuStore, ProgramsWithoutCallsOrRangesStillShowTheirKernels) {
     const TraceSpan& span = store.tracks()[0].rows[0].view()[0];
     EXPECT_EQ(store.name(span.name), "copy pageable to device");
     EXPECT_EQ(store.tracks()[0].name, "GPU 1 stream 7");
-    EXPECT_EQ(store.gpu_work(0, 0, span)->bytes, 4096u);
-    EXPECT_EQ(store.launching_span(0, 0, span).span, nullptr);
+    EXPECT_EQ(store.timeline().gpu_work(0, 0, span)->bytes, 4096u);
+    EXPECT_EQ(store.timeline().launching_span(0, 0, span).span, nullptr);
     EXPECT_EQ(store.range_of(0, 0, span).span, nullptr);
 }
 
@@ -352,7 +352,7 @@ TEST(GpuStore, TwoRingsOfOneProcessAreOneProcess) {
     ASSERT_EQ(store.processes().size(), 1u);
     EXPECT_EQ(store.processes()[0].written, 30u);
     EXPECT_EQ(store.processes()[0].loss.total(), 3u);
-    EXPECT_EQ(store.loss().total(), 3u);
+    EXPECT_EQ(store.sources().loss().total(), 3u);
     std::vector<std::string> names;
     each_work(store, [&](std::size_t t, std::size_t r, const TraceSpan& span) {
         const auto range = store.range_of(t, r, span);
@@ -360,8 +360,8 @@ TEST(GpuStore, TwoRingsOfOneProcessAreOneProcess) {
         EXPECT_FALSE(range.inferred);
     });
     EXPECT_EQ(names, (std::vector<std::string>{"library range", "iteration"}));
-    ASSERT_EQ(store.history(StatScope::iteration).size(), 1u);
-    EXPECT_EQ(store.history(StatScope::iteration)[0].gpu_calls[at(Stage::blend)], 2u);
+    ASSERT_EQ(store.frames().history(StatScope::iteration).size(), 1u);
+    EXPECT_EQ(store.frames().history(StatScope::iteration)[0].gpu_calls[at(Stage::blend)], 2u);
     // The same number at another time is another process, on another machine too.
     TraceBatch later = own;
     later.source = 3;
@@ -391,10 +391,10 @@ TEST(GpuStore, AStageTimersOwnTimesAreNotCountedTwice) {
     kernel.name = 2;
     batch.gpu_work = {kernel};
     store.ingest(batch);
-    EXPECT_NEAR(
-        static_cast<double>(store.history(StatScope::iteration)[0].gpu_ms[at(Stage::blend)]), 1.0,
-        1e-6);
-    EXPECT_EQ(store.gpu_statistics(StatScope::call)[0].calls, 1u);
+    EXPECT_NEAR(static_cast<double>(
+                    store.frames().history(StatScope::iteration)[0].gpu_ms[at(Stage::blend)]),
+                1.0, 1e-6);
+    EXPECT_EQ(store.frames().gpu_statistics(StatScope::call)[0].calls, 1u);
 }
 
 TEST(GpuStore, OverlappingRangesSpreadOverRows) {
@@ -426,7 +426,7 @@ TEST(GpuStore, OverlappingRangesSpreadOverRows) {
     for (const auto& row : track->rows) sizes.push_back(row.size());
     EXPECT_EQ(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}), 6u);
     EXPECT_LE(sizes.size(), 4u);
-    EXPECT_EQ(store.misplaced_spans(), 0u);
+    EXPECT_EQ(store.timeline().misplaced(), 0u);
 }
 
 TEST(GpuStore, CountersAndStatisticsAreOfTheirProcess) {
@@ -446,11 +446,11 @@ TEST(GpuStore, CountersAndStatisticsAreOfTheirProcess) {
     ASSERT_EQ(store.counters().size(), 2u);
     EXPECT_EQ(store.counters()[1].process, 1u);
     EXPECT_EQ(store.counters()[1].points.back().value, 1.0);
-    EXPECT_NEAR(store.statistics(StatScope::iteration, 100, 0)[0].mean_ms, 1, 1e-6);
-    EXPECT_NEAR(store.statistics(StatScope::iteration, 100, 1)[0].mean_ms, 2, 1e-6);
-    EXPECT_EQ(store.statistics(StatScope::iteration, 100)[0].samples,
+    EXPECT_NEAR(store.frames().statistics(StatScope::iteration, 100, 0)[0].mean_ms, 1, 1e-6);
+    EXPECT_NEAR(store.frames().statistics(StatScope::iteration, 100, 1)[0].mean_ms, 2, 1e-6);
+    EXPECT_EQ(store.frames().statistics(StatScope::iteration, 100)[0].samples,
               4u);  // each warms up by itself
-    EXPECT_NEAR(store.statistics(StatScope::call, 100, 1)[0].mean_ms, 2, 1e-6);
+    EXPECT_NEAR(store.frames().statistics(StatScope::call, 100, 1)[0].mean_ms, 2, 1e-6);
 }
 
 TEST(GpuStore, NamesOfDomainsAreTheirOwn) {
@@ -473,12 +473,12 @@ TEST(GpuStore, NamesOfDomainsAreTheirOwn) {
     EXPECT_EQ(store.name(row[0].name), "render");
     EXPECT_EQ(store.name(row[1].name), "render");
     EXPECT_NE(row[0].name, row[1].name);
-    EXPECT_EQ(store.domain(row[1].name), "gsplat");
-    EXPECT_EQ(store.color(row[1].name), 0x1FF0000u);
-    EXPECT_EQ(store.category(row[1]), "slow");
-    EXPECT_EQ(store.category(row[0]), "");
+    EXPECT_EQ(store.names().domain(row[1].name), "gsplat");
+    EXPECT_EQ(store.names().color(row[1].name), 0x1FF0000u);
+    EXPECT_EQ(store.names().category(row[1].name, row[1].category), "slow");
+    EXPECT_EQ(store.names().category(row[0].name, row[0].category), "");
     EXPECT_EQ(payload_text(row[1]), "-3");
-    EXPECT_EQ(store.stage(row[2].name), Stage::blend);
+    EXPECT_EQ(store.names().stage(row[2].name), Stage::blend);
 }
 
 TEST(GpuStore, TheStageMapIsAskedOnceAndCanChange) {
@@ -493,14 +493,14 @@ TEST(GpuStore, TheStageMapIsAskedOnceAndCanChange) {
     batch.gpu_work = {w};
     store.ingest(batch);
     const std::uint32_t name = store.tracks()[0].rows[0].view()[0].name;
-    EXPECT_EQ(store.gpu_stage(name), Stage::other);
+    EXPECT_EQ(store.names().gpu_stage(name), Stage::other);
     const fs::path file = fs::temp_directory_path() / "gausscope-stages.txt";
     ASSERT_TRUE(write_text_file(file, "my_ = blend\n"));
     StageMap map;
     ASSERT_TRUE(map.add_file(file));
     fs::remove(file);
     store.set_stage_map(std::move(map));
-    EXPECT_EQ(store.gpu_stage(name), Stage::blend);
+    EXPECT_EQ(store.names().gpu_stage(name), Stage::blend);
 }
 
 TEST(IterationName, KnowsWhatProgramsSay) {

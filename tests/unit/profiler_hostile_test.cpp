@@ -149,13 +149,13 @@ void read_everything(RingCopy& ring) {
         store.ingest(batch);
     }
     expect_in_order(store);
-    store.statistics(StatScope::call);
-    store.gpu_statistics(StatScope::call);
+    store.frames().statistics(StatScope::call);
+    store.frames().gpu_statistics(StatScope::call);
     EXPECT_LE(store.tracks().size(), 65536u);
     for (std::size_t t = 0; t < store.tracks().size(); ++t)
         for (std::size_t r = 0; r < store.tracks()[t].rows.size(); ++r)
             for (const TraceSpan& span : store.tracks()[t].rows[r].view()) {
-                store.launching_span(t, r, span);
+                store.timeline().launching_span(t, r, span);
                 store.range_of(t, r, span);
             }
 }

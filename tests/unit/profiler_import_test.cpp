@@ -69,8 +69,8 @@ void expect_equal(const TraceStore& a, const TraceStore& b) {
                 EXPECT_EQ(spans[i].payload, others[i].payload);
                 EXPECT_EQ(spans[i].has_payload, others[i].has_payload);
                 EXPECT_EQ(a.name(spans[i].name), b.name(others[i].name));
-                const auto by = a.launching_span(t, r, spans[i]),
-                           other = b.launching_span(t, r, others[i]);
+                const auto by = a.timeline().launching_span(t, r, spans[i]),
+                           other = b.timeline().launching_span(t, r, others[i]);
                 ASSERT_EQ(by.span == nullptr, other.span == nullptr);
                 if (by.span == nullptr) continue;
                 EXPECT_EQ(by.span->begin_ns, other.span->begin_ns);
@@ -95,8 +95,8 @@ void expect_equal(const TraceStore& a, const TraceStore& b) {
         EXPECT_EQ(a.instants()[i].track, b.instants()[i].track);
         EXPECT_EQ(a.name(a.instants()[i].name), b.name(b.instants()[i].name));
     }
-    EXPECT_EQ(a.process_name(), b.process_name());
-    EXPECT_EQ(a.loss().total(), b.loss().total());
+    EXPECT_EQ(a.sources().process_name(), b.sources().process_name());
+    EXPECT_EQ(a.sources().loss().total(), b.sources().loss().total());
 }
 
 std::string gzipped(const std::string& bytes) {
@@ -152,9 +152,9 @@ TEST_F(Import, OwnPerfettoExportComesBack) {
         EXPECT_EQ(std::pair(read->threads, read->streams), pair_of<std::uint64_t>(2, 1));
         EXPECT_EQ(read->skipped, 0u);
         expect_equal(store, back);
-        EXPECT_EQ(back.realtime_offset_ns(), store.realtime_offset_ns());
-        EXPECT_EQ(back.history(StatScope::iteration).size(), 10u);
-        EXPECT_GT(back.history(StatScope::iteration)[5].gpu_busy_ms, 0);
+        EXPECT_EQ(back.sources().realtime_offset_ns(), store.sources().realtime_offset_ns());
+        EXPECT_EQ(back.frames().history(StatScope::iteration).size(), 10u);
+        EXPECT_GT(back.frames().history(StatScope::iteration)[5].gpu_busy_ms, 0);
     }
 }
 
@@ -273,8 +273,8 @@ TEST_F(Import, ForeignPerfetto) {
     const TraceSpan inner = store.tracks()[0].rows[1].view()[0];
     EXPECT_EQ(std::pair(inner.begin_ns, inner.end_ns), pair_of<std::int64_t>(4'015'000, 4'020'000));
     EXPECT_EQ(store.name(inner.name), "inner");
-    ASSERT_EQ(store.open_spans().size(), 1u);
-    EXPECT_EQ(store.name(store.open_spans()[0].name), "still");
+    ASSERT_EQ(store.sources().open_spans().size(), 1u);
+    EXPECT_EQ(store.name(store.sources().open_spans()[0].name), "still");
 }
 
 // What torch.profiler writes, shortened.
@@ -308,7 +308,7 @@ TEST_F(Import, ChromeJsonOfTorch) {
         ASSERT_EQ(store.tracks().size(), 5u);
         EXPECT_EQ(store.tracks()[0].name, "python 101");
         EXPECT_EQ(store.tracks()[1].name, "PyTorch Profiler");
-        EXPECT_EQ(store.process_name(), "python");
+        EXPECT_EQ(store.sources().process_name(), "python");
         EXPECT_EQ(store.processes()[0].pid, 100u);
         ASSERT_EQ(store.processes()[0].devices.size(), 1u);
         EXPECT_EQ(store.processes()[0].devices[0].name, "GPU");
@@ -318,7 +318,7 @@ TEST_F(Import, ChromeJsonOfTorch) {
         const TraceSpan& kernel = stream.rows[0].view()[0];
         EXPECT_EQ(kernel.begin_ns, 1'700'000'000'000'100'001);
         EXPECT_EQ(kernel.length_ns(), 20'002);
-        const auto by = store.launching_span(4, 0, kernel);
+        const auto by = store.timeline().launching_span(4, 0, kernel);
         ASSERT_NE(by.span, nullptr);
         EXPECT_EQ(store.name(by.span->name), "cudaLaunchKernel");
         EXPECT_EQ(store.name(store.range_of(4, 0, kernel).span->name), "aten::mm");

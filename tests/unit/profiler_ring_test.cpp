@@ -294,7 +294,7 @@ TEST(Collector, HandsOverEverythingInOrder) {
     }).join();
     collector->drain_into(store);
     collector->finish(store);
-    const auto history = store.history(StatScope::iteration);
+    const auto history = store.frames().history(StatScope::iteration);
     ASSERT_GE(history.size(), kSteps);
     for (std::size_t i = 0; i < kSteps; ++i) {
         const FrameSample& sample = history[history.size() - kSteps + i];
@@ -302,7 +302,7 @@ TEST(Collector, HandsOverEverythingInOrder) {
         ASSERT_EQ(sample.calls[static_cast<std::size_t>(Stage::blend)], 1u);
     }
     EXPECT_EQ(store.tracks()[history.back().track].name, "engine");
-    EXPECT_GT(store.collector_cpu_ns(), 0);
+    EXPECT_GT(store.sources().collector_cpu_ns(), 0);
 }
 
 TEST(Collector, MayLeaveOutThePast) {
@@ -313,10 +313,10 @@ TEST(Collector, MayLeaveOutThePast) {
     { const Span after(Stage::cull, 2); }
     collector->finish(store);
     ASSERT_EQ(store.span_count(), 1u);
-    const auto stats = store.statistics(StatScope::call);
+    const auto stats = store.frames().statistics(StatScope::call);
     ASSERT_EQ(stats.size(), 1u);
     EXPECT_EQ(stats[0].stage, Stage::cull);
-    EXPECT_EQ(store.loss().lapped, 0u);
+    EXPECT_EQ(store.sources().loss().lapped, 0u);
 }
 
 TEST(Overhead, IsMeasuredWithoutTouchingTheTrace) {

@@ -58,7 +58,7 @@ TEST(Store, FrameHoldsTotalAndSelfTimesOfItsStages) {
     add_iteration(batch, 100, 7);
     add(batch, Stage::blend, 100, 150, 0, 0, 1);  // another thread: not part of the iteration
     store.ingest(batch);
-    const auto history = store.history(StatScope::iteration);
+    const auto history = store.frames().history(StatScope::iteration);
     ASSERT_EQ(history.size(), 1u);
     const FrameSample& s = history[0];
     EXPECT_EQ(s.number, 7u);
@@ -85,7 +85,7 @@ TEST(Store, StatisticsOverTheLastFramesWithoutWarmUp) {
         t += 2 * ms + 1;
     }
     store.ingest(batch);
-    const auto rows = store.statistics(StatScope::iteration, 100);
+    const auto rows = store.frames().statistics(StatScope::iteration, 100);
     ASSERT_EQ(rows.size(), 2u);
     const StageStats& blend = rows[1];
     EXPECT_EQ(blend.stage, Stage::blend);
@@ -103,7 +103,7 @@ TEST(Store, StatisticsOverTheLastFramesWithoutWarmUp) {
     EXPECT_NEAR(rows[0].self_mean_ms, 2.5, 1e-6);
     EXPECT_NEAR(blend.age_s(blend.newest_ns + 2'000'000'000), 2, 1e-9);
 
-    const auto last_two = store.statistics(StatScope::iteration, 2);
+    const auto last_two = store.frames().statistics(StatScope::iteration, 2);
     EXPECT_NEAR(last_two[1].mean_ms, 3.5, 1e-9);
 }
 
@@ -115,7 +115,7 @@ TEST(Store, RareStageIsAveragedWhereItHappensAndSharedOverAll) {
         add(batch, Stage::iteration, 100 * i, 100 * i + 80, 0);
     }
     store.ingest(batch);
-    const auto rows = store.statistics(StatScope::iteration);
+    const auto rows = store.frames().statistics(StatScope::iteration);
     ASSERT_EQ(rows.size(), 2u);
     EXPECT_EQ(rows[1].samples, 1u);
     EXPECT_NEAR(rows[1].mean_ms, 40, 1e-6);
@@ -133,10 +133,10 @@ TEST(Store, FramesAcrossBatchesAndScopesAreSeparate) {
     add(second, Stage::blend, 3, 4, 1);
     add(second, Stage::view_frame, 0, 5, 0, 12);
     store.ingest(second);
-    EXPECT_TRUE(store.history(StatScope::iteration).empty());
-    ASSERT_EQ(store.history(StatScope::view_frame).size(), 1u);
-    EXPECT_EQ(store.history(StatScope::view_frame)[0].calls[at(Stage::blend)], 2u);
-    EXPECT_EQ(store.history(StatScope::view_frame)[0].number, 12u);
+    EXPECT_TRUE(store.frames().history(StatScope::iteration).empty());
+    ASSERT_EQ(store.frames().history(StatScope::view_frame).size(), 1u);
+    EXPECT_EQ(store.frames().history(StatScope::view_frame)[0].calls[at(Stage::blend)], 2u);
+    EXPECT_EQ(store.frames().history(StatScope::view_frame)[0].number, 12u);
 }
 
 TEST(Store, FramesAroundLostRecordsAreNotCounted) {
@@ -145,16 +145,16 @@ TEST(Store, FramesAroundLostRecordsAreNotCounted) {
     add_iteration(batch, 0, 1);
     batch.loss.lapped = 5;
     store.ingest(batch);
-    EXPECT_TRUE(store.history(StatScope::iteration)[0].incomplete);
-    EXPECT_TRUE(store.statistics(StatScope::iteration).empty());
+    EXPECT_TRUE(store.frames().history(StatScope::iteration)[0].incomplete);
+    EXPECT_TRUE(store.frames().statistics(StatScope::iteration).empty());
     TraceBatch next;
     next.read_ns = 2;
     next.pid = 77;
     next.loss.lapped = 5;
     add_iteration(next, 20, 2);
     store.ingest(next);
-    EXPECT_FALSE(store.history(StatScope::iteration)[1].incomplete);
-    EXPECT_EQ(store.loss().lapped, 5u);
+    EXPECT_FALSE(store.frames().history(StatScope::iteration)[1].incomplete);
+    EXPECT_EQ(store.sources().loss().lapped, 5u);
 }
 
 TEST(Store, CallsCountEverySpanAnywhere) {
@@ -163,7 +163,7 @@ TEST(Store, CallsCountEverySpanAnywhere) {
     add(batch, Stage::load, 0, 30, 0);
     add(batch, Stage::load, 40, 50, 0, 0, 1);
     store.ingest(batch);
-    const auto rows = store.statistics(StatScope::call);
+    const auto rows = store.frames().statistics(StatScope::call);
     ASSERT_EQ(rows.size(), 1u);
     EXPECT_EQ(rows[0].stage, Stage::load);
     EXPECT_NEAR(rows[0].mean_ms, 20, 1e-9);
@@ -186,24 +186,24 @@ TEST(Store, VisibleMergesWhatIsSmallerThanAPixel) {
         add(batch, Stage::blend, 2 * i, 2 * i + 1, 0, static_cast<std::uint64_t>(i));
     store.ingest(batch);
     std::vector<DrawnSpan> drawn;
-    store.visible(0, 0, 0, 2000 * kMs, 0, drawn);
+    store.timeline().visible(0, 0, 0, 2000 * kMs, 0, drawn);
     EXPECT_EQ(drawn.size(), 1000u);
     drawn.clear();
-    store.visible(0, 0, 0, 2000 * kMs, 100 * kMs, drawn);
+    store.timeline().visible(0, 0, 0, 2000 * kMs, 100 * kMs, drawn);
     EXPECT_LE(drawn.size(), 21u);
     std::uint32_t count = 0;
     for (const DrawnSpan& d : drawn) count += d.count;
     EXPECT_EQ(count, 1000u);
     drawn.clear();
     // [10.5, 13] ms: span 5 lasts from 10 to 11, span 6 from 12 to 13.
-    store.visible(0, 0, 10 * kMs + kMs / 2, 13 * kMs, 0, drawn);
+    store.timeline().visible(0, 0, 10 * kMs + kMs / 2, 13 * kMs, 0, drawn);
     ASSERT_EQ(drawn.size(), 2u);
     EXPECT_EQ(drawn[0].payload, 5u);
     EXPECT_EQ(drawn[1].payload, 6u);
-    ASSERT_NE(store.span_at(0, 0, 10 * kMs), nullptr);
-    EXPECT_EQ(store.span_at(0, 0, 11 * kMs + 1), nullptr);
-    store.visible(9, 0, 0, 1, 0, drawn);
-    store.visible(0, 9, 0, 1, 0, drawn);
+    ASSERT_NE(store.timeline().span_at(0, 0, 10 * kMs), nullptr);
+    EXPECT_EQ(store.timeline().span_at(0, 0, 11 * kMs + 1), nullptr);
+    store.timeline().visible(9, 0, 0, 1, 0, drawn);
+    store.timeline().visible(0, 9, 0, 1, 0, drawn);
     EXPECT_EQ(drawn.size(), 2u);
 }
 
@@ -221,9 +221,9 @@ TEST(Store, MemoryIsBoundedAndTheNewestStay) {
     }
     EXPECT_LE(store.span_count(), 1000u);
     EXPECT_GT(store.span_count(), 800u);
-    EXPECT_EQ(store.span_count() + store.forgotten_spans(), 50u * 25 * 4);
-    EXPECT_EQ(store.history(StatScope::iteration).size(), 16u);
-    EXPECT_EQ(store.history(StatScope::iteration).back().number, 1249u);
+    EXPECT_EQ(store.span_count() + store.timeline().forgotten(), 50u * 25 * 4);
+    EXPECT_EQ(store.frames().history(StatScope::iteration).size(), 16u);
+    EXPECT_EQ(store.frames().history(StatScope::iteration).back().number, 1249u);
     EXPECT_EQ(store.end_ns(), (1249 * 20 + 10) * kMs);
 }
 
@@ -235,7 +235,7 @@ TEST(Store, OverlapsAreNotStored) {
     add(batch, Stage::blend, 18, 30, 0);
     add(batch, Stage::blend, 40, 50, 200);
     store.ingest(batch);
-    EXPECT_EQ(store.misplaced_spans(), 2u);
+    EXPECT_EQ(store.timeline().misplaced(), 2u);
     const auto row = store.tracks()[0].rows[0].view();
     ASSERT_EQ(row.size(), 2u);
     EXPECT_EQ(row[1].begin_ns, 20 * kMs);
@@ -253,7 +253,7 @@ TEST(Store, TwoProcessesKeepTheirNumbersApart) {
     store.ingest(other);
     ASSERT_EQ(store.tracks().size(), 3u);
     EXPECT_EQ(store.name(store.tracks()[2].rows[0].view()[0].name), "their range");
-    EXPECT_EQ(store.stage(store.tracks()[2].rows[0].view()[0].name), Stage::other);
+    EXPECT_EQ(store.names().stage(store.tracks()[2].rows[0].view()[0].name), Stage::other);
 }
 
 TEST(StageTable, CsvHasAHeaderAndEmptyFieldsForTheUnavailable) {
@@ -261,7 +261,7 @@ TEST(StageTable, CsvHasAHeaderAndEmptyFieldsForTheUnavailable) {
     TraceBatch batch = first_batch();
     add(batch, Stage::load, 0, 30, 0);
     store.ingest(batch);
-    EXPECT_EQ(stage_table_csv(store.statistics(StatScope::call)),
+    EXPECT_EQ(stage_table_csv(store.frames().statistics(StatScope::call)),
               "stage,samples,calls,mean_ms,p50_ms,p95_ms,p99_ms,min_ms,max_ms,total_ms,self_mean_"
               "ms,share_percent\n"
               "load,1,1,30,30,30,30,30,30,30,,\n");

@@ -120,7 +120,7 @@ TraceBatch process(std::uint32_t pid, int rank, std::int64_t origin, int steps =
 std::vector<std::string> words_of(const TraceStore& s, bool whole,
                                   std::uint32_t only = kAnyProcess) {
     std::vector<std::string> out;
-    const std::int64_t zero = s.realtime_offset_ns();
+    const std::int64_t zero = s.sources().realtime_offset_ns();
     for (std::uint32_t p = 0; p < s.processes().size(); ++p) {
         if (only != kAnyProcess && p != only) continue;
         const TraceProcess& process = s.processes()[p];
@@ -157,15 +157,15 @@ std::vector<std::string> words_of(const TraceStore& s, bool whole,
                 std::string line =
                     who + fmt::format("{}: {} {}..{} [{}]", r, s.name(span.name),
                                       span.begin_ns + zero, span.end_ns + zero, payload_text(span));
-                line += s.domain(span.name);
-                if (whole) line += s.category(span);
-                if (const GpuWork* w = s.gpu_work(t, r, span)) {
+                line += s.names().domain(span.name);
+                if (whole) line += s.names().category(span.name, span.category);
+                if (const GpuWork* w = s.timeline().gpu_work(t, r, span)) {
                     line +=
                         fmt::format(" {} {} {} {} {} {} {} {} {} {} {} {}", track.device,
                                     track.context, w->bytes, w->correlation, w->grid[0],
                                     w->block[0], w->registers, w->static_shared, w->dynamic_shared,
                                     w->graph, static_cast<int>(w->source), w->asynchronous);
-                    const auto by = s.launching_span(t, r, span);
+                    const auto by = s.timeline().launching_span(t, r, span);
                     const auto in = s.range_of(t, r, span);
                     line += " by ";
                     line += by.span == nullptr ? "nobody" : s.name(by.span->name);
@@ -202,11 +202,11 @@ TEST_F(TraceFiles, PerfettoBringsEverythingBack) {
     EXPECT_EQ(read->skipped, 0u);
     EXPECT_EQ(std::tuple(read->processes, read->calls, read->work), std::tuple(2u, 50u, 40u));
     EXPECT_EQ(words_of(recorded_, true), words_of(back, true));
-    ASSERT_EQ(back.history(StatScope::iteration).size(), 10u);
-    EXPECT_NEAR(
-        static_cast<double>(
-            back.history(StatScope::iteration)[3].gpu_ms[static_cast<std::size_t>(Stage::blend)]),
-        0.05, 1e-6);
+    ASSERT_EQ(back.frames().history(StatScope::iteration).size(), 10u);
+    EXPECT_NEAR(static_cast<double>(back.frames()
+                                        .history(StatScope::iteration)[3]
+                                        .gpu_ms[static_cast<std::size_t>(Stage::blend)]),
+                0.05, 1e-6);
 }
 
 TEST_F(TraceFiles, ChromeJsonBringsBackWhatItCanHold) {
@@ -334,8 +334,8 @@ TEST_F(TraceFiles, TorchWithABaseTime) {
     ASSERT_TRUE(read) << read.error().text();
     EXPECT_EQ(std::tuple(read->processes, read->calls, read->work, read->streams),
               std::tuple(1u, 2u, 3u, 1u));
-    EXPECT_EQ(store.realtime_offset_ns(), 1'700'000'000'000'000'000);
-    EXPECT_EQ(store.misplaced_spans(), 0u);
+    EXPECT_EQ(store.sources().realtime_offset_ns(), 1'700'000'000'000'000'000);
+    EXPECT_EQ(store.timeline().misplaced(), 0u);
     const TraceProcess& process = store.processes()[0];
     EXPECT_EQ(std::tuple(process.pid, process.name, process.labels.rank, process.labels.world_size),
               std::tuple(9u, std::string("python"), 3, 8));
@@ -352,7 +352,8 @@ TEST_F(TraceFiles, TorchWithABaseTime) {
     ASSERT_EQ(row.size(), 3u);
     EXPECT_EQ(row[1].end_ns, row[2].begin_ns);
     const auto t = static_cast<std::size_t>(stream - store.tracks().begin());
-    const GpuWork &copy = *store.gpu_work(t, 0, row[0]), &kern = *store.gpu_work(t, 0, row[1]);
+    const GpuWork &copy = *store.timeline().gpu_work(t, 0, row[0]),
+                  &kern = *store.timeline().gpu_work(t, 0, row[1]);
     EXPECT_EQ(std::tuple(copy.kind, copy.bytes, copy.source, copy.target),
               std::tuple(GpuWorkKind::copy, 512u, MemoryType::pinned, MemoryType::device));
     EXPECT_EQ(std::tuple(kern.grid[0], kern.block[1], kern.registers, kern.dynamic_shared),
@@ -360,9 +361,11 @@ TEST_F(TraceFiles, TorchWithABaseTime) {
     const auto range = store.range_of(t, 0, row[1]);
     ASSERT_NE(range.span, nullptr);
     EXPECT_TRUE(range.inferred);  // launched from a thread without ranges
-    ASSERT_EQ(store.history(StatScope::iteration).size(), 1u);
-    EXPECT_EQ(store.history(StatScope::iteration)[0].number, 7u);
-    EXPECT_GT(store.history(StatScope::iteration)[0].gpu_ms[static_cast<std::size_t>(Stage::adam)],
+    ASSERT_EQ(store.frames().history(StatScope::iteration).size(), 1u);
+    EXPECT_EQ(store.frames().history(StatScope::iteration)[0].number, 7u);
+    EXPECT_GT(store.frames()
+                  .history(StatScope::iteration)[0]
+                  .gpu_ms[static_cast<std::size_t>(Stage::adam)],
               0.0f);
 }
 
@@ -445,8 +448,8 @@ TEST_F(TraceFiles, ForeignRenderStages) {
     const TraceSpan& span = stream->rows[0].view()[0];
     EXPECT_EQ(store.name(span.name), "foo(int)");
     EXPECT_EQ(span.length_ns(), 40);
-    const auto by =
-        store.launching_span(static_cast<std::size_t>(stream - store.tracks().begin()), 0, span);
+    const auto by = store.timeline().launching_span(
+        static_cast<std::size_t>(stream - store.tracks().begin()), 0, span);
     ASSERT_NE(by.span, nullptr);
     EXPECT_EQ(by.span->begin_ns, 100);
     EXPECT_EQ(store.tracks()[by.track].tid, 13u);

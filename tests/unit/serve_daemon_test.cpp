@@ -106,7 +106,8 @@ TEST_F(ServeTest, ARecordingHoldsItsStretchAndSaysWhy) {
     TraceStore back;
     const auto read = import_trace(written[0].path, back);
     ASSERT_TRUE(read) << read.error().text();
-    EXPECT_EQ(back.history(StatScope::iteration).size(), 20u);  // those that touch the stretch
+    EXPECT_EQ(back.frames().history(StatScope::iteration).size(),
+              20u);  // those that touch the stretch
     auto report = read_text_file(fs::path(written[0].path).replace_extension(".json"));
     ASSERT_TRUE(report);
     const Json json = Json::parse(*report);
@@ -233,7 +234,7 @@ TEST_F(ServeTest, ARequestedCaptureIsWrittenAndServed) {
         daemon.answer(request_of("GET", ("/traces/" + name).c_str(), "", "secret"));
     TraceStore back;
     ASSERT_TRUE(import_trace(file.file, back));
-    const auto iterations = back.history(StatScope::iteration).size();
+    const auto iterations = back.frames().history(StatScope::iteration).size();
     EXPECT_GE(iterations, 14u);
     EXPECT_LE(iterations, 17u);
 }

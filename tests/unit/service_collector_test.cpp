@@ -59,10 +59,10 @@ TEST(Collecting, LastRecordsAndOpenRangesOfAKilledProcessAreRead) {
     EXPECT_TRUE(eventually([&] { return ended(*collector); }));
     collector->finish(store);
     EXPECT_EQ(spans_named(store, "blend"), 500u);
-    ASSERT_EQ(store.open_spans().size(), 2u);
-    EXPECT_EQ(store.name(store.open_spans()[0].name), "iteration");
-    EXPECT_EQ(store.open_spans()[1].payload, 99u);
-    EXPECT_EQ(store.loss().total(), 0u);
+    ASSERT_EQ(store.sources().open_spans().size(), 2u);
+    EXPECT_EQ(store.name(store.sources().open_spans()[0].name), "iteration");
+    EXPECT_EQ(store.sources().open_spans()[1].payload, 99u);
+    EXPECT_EQ(store.sources().loss().total(), 0u);
     ASSERT_EQ(store.processes().size(), 1u);
     EXPECT_FALSE(store.processes()[0].labels.command.empty());
 }
@@ -93,7 +93,7 @@ TEST(Collecting, AProcessThatLeavesAtOnceIsReadToItsEnd) {
     collector->finish(store);
     EXPECT_EQ(store.processes().size(), static_cast<std::size_t>(kProcesses));
     EXPECT_EQ(spans_named(store, "blend"), 100u * kProcesses);
-    EXPECT_EQ(store.loss().total(), 0u);
+    EXPECT_EQ(store.sources().loss().total(), 0u);
 }
 
 TEST(Collecting, ManyThreadsThatComeAndGo) {
@@ -118,7 +118,7 @@ TEST(Collecting, ManyThreadsThatComeAndGo) {
     TraceStore store;
     collector->finish(store);
     EXPECT_EQ(spans_named(store, "blend"), 3u * 64 * 50);
-    EXPECT_EQ(store.loss().total(), 0u);
+    EXPECT_EQ(store.sources().loss().total(), 0u);
 }
 
 TEST(Collecting, TwoReadersSeeTheSame) {
@@ -179,7 +179,7 @@ TEST(Collecting, AConsumerThatStopsTakingCostsBoundedMemory) {
     TraceStore store({.max_spans = 4'000'000});
     collector->finish(store);
     // Every record is in the store or counted: none vanished.
-    const std::size_t known = spans_named(store, "blend") + store.loss().total();
+    const std::size_t known = spans_named(store, "blend") + store.sources().loss().total();
     EXPECT_GE(known, 3'000'000u);
     EXPECT_LE(known, 3'000'001u);  // the thread's beginning, where that was lost
 }

@@ -1,0 +1,50 @@
+#include "profiler/store/name_book.h"
+
+#include <algorithm>
+
+#include "profiler/store/iteration_name.h"
+
+namespace gs {
+
+NameBook::NameBook() {
+    for (const char* text : kStageNames) intern(text);
+    unknown_ = intern("?");
+}
+
+std::uint32_t NameBook::intern(std::string_view text, std::string_view domain) {
+    std::string key(text);
+    if (!domain.empty()) key.append(1, '\x1f').append(domain);
+    const auto [place, added] =
+        index_of_.try_emplace(std::move(key), static_cast<std::uint32_t>(names_.size()));
+    if (!added) return place->second;
+    Name name{std::string(text), std::string(domain), 0, Stage::other, iteration_name(text).rank};
+    const auto stage = std::find(std::begin(kStageNames), std::end(kStageNames), text);
+    if (stage != std::end(kStageNames))
+        name.stage = static_cast<Stage>(stage - std::begin(kStageNames));
+    names_.push_back(std::move(name));
+    return place->second;
+}
+
+std::string_view NameBook::category(std::uint32_t name, std::uint32_t number) const {
+    if (number == 0) return {};
+    const auto found = categories_.find({std::string(domain(name)), number});
+    return found == categories_.end() ? std::string_view() : std::string_view(found->second);
+}
+
+Stage NameBook::gpu_stage(std::uint32_t name) const {
+    if (name >= names_.size()) return Stage::other;
+    if (gpu_stages_.size() < names_.size()) gpu_stages_.resize(names_.size(), kStageCount);
+    std::uint16_t& known = gpu_stages_[name];
+    if (known == kStageCount)
+        known = static_cast<std::uint16_t>(names_[name].stage != Stage::other
+                                               ? names_[name].stage
+                                               : stage_map_.stage_of(names_[name].text));
+    return static_cast<Stage>(known);
+}
+
+void NameBook::set_stage_map(StageMap map) {
+    stage_map_ = std::move(map);
+    gpu_stages_.clear();
+}
+
+}  // namespace gs

@@ -1,0 +1,192 @@
+#include "profiler/store/sources.h"
+
+#include <algorithm>
+
+namespace gs {
+namespace {
+
+void take_names(TraceSource& source, const TraceBatch& batch, NameBook& names) {
+    if (source.name_of_id.empty()) source.name_of_id.push_back(names.unknown());
+    for (const NameInfo& name : batch.names) {
+        if (name.name >= source.name_of_id.size())
+            source.name_of_id.resize(name.name + 1, names.unknown());
+        if (name.category != 0) {
+            names.set_category(name.domain, name.category, name.text);
+            continue;
+        }
+        const std::uint32_t index = names.intern(name.text, name.domain);
+        source.name_of_id[name.name] = index;
+        if (name.color != 0) names.set_color(index, name.color);
+    }
+}
+
+void take_track(TraceSource& source, const TrackInfo& info, std::uint32_t pid, Timeline& timeline) {
+    const auto [place, added] = source.track_of_id.try_emplace(info.track, kNoTrack);
+    if (added) place->second = timeline.add(source.process, pid, info.tid, info.kind);
+    if (place->second == kNoTrack) return;
+    TraceTrack& track = timeline.track(place->second);
+    track.pid = info.pid;
+    track.tid = info.tid;
+    track.ended = info.ended;
+    track.kind = info.kind;
+    if (!info.name.empty()) track.name = info.name;
+    if (track.name.empty())
+        track.name =
+            info.kind == TrackKind::thread ? "thread " + std::to_string(info.tid) : "GPU stream";
+}
+
+void add_losses(LossCounts& to, const LossCounts& loss) {
+    to.lapped += loss.lapped;
+    to.dropped += loss.dropped;
+    to.malformed += loss.malformed;
+    to.untimed += loss.untimed;
+    to.dropped_strings += loss.dropped_strings;
+    to.truncated_strings += loss.truncated_strings;
+}
+
+}  // namespace
+
+// Two rings of one process are one process: its ranges may be in one and its GPU work in the other.
+std::uint32_t Sources::process_of(const TraceBatch& batch) {
+    const ProcessKey key = batch.pid != 0
+                               ? ProcessKey{batch.source >> 32, batch.pid, batch.process_start}
+                               : ProcessKey{~0ull, batch.source, 0};
+    const auto [place, added] =
+        process_of_key_.try_emplace(key, static_cast<std::uint32_t>(processes_.size()));
+    if (added) {
+        TraceProcess& process = processes_.emplace_back();
+        process.source = batch.source;
+        process.pid = batch.pid;
+    }
+    return place->second;
+}
+
+TraceSource& Sources::take(const TraceBatch& batch, NameBook& names, Timeline& timeline) {
+    // Batches without a source (this process alone) are told apart by their process.
+    const std::uint64_t key = batch.source != 0 ? batch.source : 1ull << 63 | batch.pid;
+    const auto [place, added] = sources_.try_emplace(key);
+    TraceSource& source = place->second;
+    if (added) source.process = process_of(batch);
+    take_names(source, batch, names);
+    const std::uint32_t pid = processes_[source.process].pid;
+    for (const TrackInfo& track : batch.tracks) take_track(source, track, pid, timeline);
+    return source;
+}
+
+void Sources::take_state(TraceSource& source, const TraceBatch& batch, std::size_t keep) {
+    take_losses(source, batch, keep);
+    source.loss = batch.loss;
+    source.written = batch.written;
+    take_process(processes_[source.process], batch, keep);
+    take_open(source, batch);
+    total_losses(source.process);
+    read_ns_ = std::max(read_ns_, batch.read_ns);
+    realtime_offset_ns_ = batch.realtime_offset_ns;
+    collector_cpu_ns_ = std::max(collector_cpu_ns_, batch.collector_cpu_ns);
+}
+
+/// Between what was read last time and the oldest that is still there now. What was overwritten
+/// before the first look is the past, not a loss.
+void Sources::take_losses(const TraceSource& source, const TraceBatch& batch, std::size_t keep) {
+    const std::int64_t before = processes_[source.process].read_ns;
+    const std::uint64_t lapped =
+        batch.loss.lapped - std::min(source.loss.lapped, batch.loss.lapped);
+    const std::uint64_t dropped =
+        batch.loss.dropped - std::min(source.loss.dropped, batch.loss.dropped);
+    if (before == 0 || lapped + dropped == 0) return;
+    std::int64_t end = batch.read_ns;
+    if (dropped == 0)
+        for (const SpanEvent& span : batch.spans) end = std::min(end, span.end_ns);
+    losses_.push_back({before, std::max(before, end), lapped + dropped, source.process});
+    losses_.keep_newest(keep);
+}
+
+void Sources::take_process(TraceProcess& process, const TraceBatch& batch, std::size_t keep) {
+    if (process.name.empty() || &process == &processes_.front()) process.name = batch.process_name;
+    if (!batch.labels.empty()) process.labels = batch.labels;
+    // Of two rings the one that knows of CUPTI speaks for the process.
+    if (batch.service && (!process.service || batch.service->cupti != abi::CuptiState::not_asked ||
+                          process.service->cupti == abi::CuptiState::not_asked)) {
+        const bool another = process.service &&
+                             process.service->cupti == abi::CuptiState::not_asked &&
+                             batch.service->cupti != abi::CuptiState::not_asked;
+        if (!process.service_first || another) process.service_first = batch.service;
+        process.service = batch.service;
+    }
+    for (const GpuDeviceEvent& device : batch.devices) {
+        const auto known =
+            std::find_if(process.devices.begin(), process.devices.end(),
+                         [&](const GpuDeviceEvent& d) { return d.device == device.device; });
+        if (known != process.devices.end())
+            *known = device;
+        else if (process.devices.size() < 256)
+            process.devices.push_back(device);
+    }
+    for (const SyncEvent& sync : batch.syncs) process.syncs.push_back(sync);
+    for (const MemoryEvent& event : batch.memory) process.memory.push_back(event);
+    process.syncs.keep_newest(keep);
+    process.memory.keep_newest(keep);
+    process.read_ns = std::max(process.read_ns, batch.read_ns);
+}
+
+void Sources::take_open(TraceSource& source, const TraceBatch& batch) {
+    source.open.clear();
+    for (OpenSpan open : batch.open) {
+        open.track = source.track(open.track);
+        if (open.track == kNoTrack) continue;
+        open.name = source.name(open.name);
+        source.open.push_back(open);
+    }
+    open_.clear();
+    for (const auto& [key, any] : sources_)
+        open_.insert(open_.end(), any.open.begin(), any.open.end());
+}
+
+void Sources::total_losses(std::uint32_t process) {
+    TraceProcess& of = processes_[process];
+    loss_ = of.loss = {};
+    written_ = of.written = 0;
+    for (const auto& [key, source] : sources_) {
+        add_losses(loss_, source.loss);
+        written_ += source.written;
+        if (source.process != process) continue;
+        add_losses(of.loss, source.loss);
+        of.written += source.written;
+    }
+}
+
+void Sources::clear() {
+    for (TraceProcess& process : processes_) {
+        process.syncs = {};
+        process.memory = {};
+    }
+    losses_ = {};
+}
+
+std::size_t Sources::bytes() const {
+    std::size_t total = 0;
+    for (const TraceProcess& process : processes_)
+        total += process.syncs.bytes() + process.memory.bytes();
+    return total;
+}
+
+Sources Sources::excerpt(std::int64_t begin, std::int64_t end) const {
+    Sources out;
+    for (const TraceProcess& p : processes_) {
+        TraceProcess& copy = out.processes_.emplace_back();
+        static_cast<ProcessFacts&>(copy) = p;
+        copy.syncs = filtered(
+            p.syncs, [&](const SyncEvent& s) { return s.end_ns > begin && s.begin_ns < end; });
+        copy.memory = filtered(
+            p.memory, [&](const MemoryEvent& m) { return m.time_ns >= begin && m.time_ns <= end; });
+    }
+    out.open_ = open_;
+    out.loss_ = loss_;
+    out.written_ = written_;
+    out.read_ns_ = read_ns_;
+    out.realtime_offset_ns_ = realtime_offset_ns_;
+    out.collector_cpu_ns_ = collector_cpu_ns_;
+    return out;
+}
+
+}  // namespace gs

@@ -1,0 +1,173 @@
+// Timeline: the spans of a trace by thread or GPU stream and row, in order of time, with what is
+// known of GPU work beside them. A part of the TraceStore; panels, exports and analyses search it.
+//
+// Where its parts are: timeline.cpp finds and forgets, timeline_rows.cpp puts spans into rows.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "profiler/store/event.h"
+#include "profiler/store/sliding.h"
+
+namespace gs {
+
+/// A finished span. `name` is an index into the NameBook.
+struct TraceSpan {
+    std::int64_t begin_ns = 0, end_ns = 0;
+    std::uint64_t payload = 0;
+    std::uint32_t name = 0;
+    bool has_payload = false;
+    PayloadKind payload_kind = PayloadKind::whole;
+    std::uint8_t category = 0;  ///< see NameBook::category()
+    std::int64_t length_ns() const { return end_ns - begin_ns; }
+};
+/// "-3", "0.5"; empty without a payload.
+std::string payload_text(const TraceSpan& span);
+
+/// The span that launched a piece of GPU work: of tracks()[track], row `row`, begun at `time_ns`.
+/// track is kNoTrack when it is not known. Timeline::launching_span() finds it.
+struct TraceLaunch {
+    std::int64_t time_ns = 0;
+    std::uint32_t track = kNoTrack;
+    std::uint8_t row = 0;
+};
+
+/// What is known of a piece of GPU work beyond its span, where CUPTI or a file told. Numbers not
+/// told are zero.
+struct GpuWork {
+    std::uint64_t correlation = 0;
+    std::uint64_t bytes = 0;                       ///< copies and fills
+    std::int64_t queued_ns = 0, submitted_ns = 0;  ///< 0: not told
+    std::uint32_t grid[3] = {0, 0, 0};
+    std::uint16_t block[3] = {0, 0, 0};
+    std::uint16_t registers = 0;                          ///< a thread
+    std::uint32_t static_shared = 0, dynamic_shared = 0;  ///< bytes
+    std::uint32_t local_per_thread = 0, graph = 0;
+    GpuWorkKind kind = GpuWorkKind::kernel;
+    MemoryType source = MemoryType::unknown, target = MemoryType::unknown;
+    bool asynchronous = true;
+};
+
+/// Whose a track is, and what it is called.
+struct TrackFacts {
+    std::uint32_t pid = 0, tid = 0;
+    std::string name;  ///< "engine", "thread 1234", "CUDA stream training"
+    bool ended = false;
+    TrackKind kind = TrackKind::thread;
+    std::uint32_t process = 0;  ///< index into TraceStore::processes()
+    std::uint32_t device = 0, context = 0,
+                  stream = 0;  ///< of GPU streams that CUPTI or a file described
+};
+/// One thread's, or one GPU stream's, timeline. Spans of a row do not overlap and are in order of
+/// time. Rows are nesting depths; of API tracks row 0 is the runtime and the next the driver inside
+/// it; where work of a stream or ranges of an overlapping track run at the same time, they are on
+/// the first row that has room.
+struct TraceTrack : TrackFacts {
+    std::vector<SlidingArray<TraceSpan>> rows;
+    std::vector<SlidingArray<TraceLaunch>>
+        launches;  ///< of GPU streams: [row][span], beside `rows`
+    std::vector<SlidingArray<GpuWork>>
+        works;  ///< of GPU streams with details: [row][span], beside `rows`; else empty
+    std::int64_t newest_launch_ns = 0;  ///< of GPU streams
+};
+
+/// What a view of a row draws: one span, or several that are too small to tell apart.
+struct DrawnSpan {
+    std::int64_t begin_ns = 0, end_ns = 0;
+    std::uint64_t payload = 0;
+    std::uint32_t name = 0;  ///< of the first, when several
+    std::uint32_t count = 1;
+    bool has_payload = false;
+    std::uint32_t first = 0;  ///< the (first) span is rows[row].view()[first]
+};
+
+/// A span and where it lies.
+struct FoundSpan {
+    const TraceSpan* span = nullptr;  ///< null: there is none, or it is no longer kept
+    std::uint32_t track = kNoTrack;
+    std::size_t row = 0;
+    bool inferred = false;  ///< see TraceStore::range_of()
+};
+
+/// A span on its way into a track's rows, with what lies beside it on GPU streams.
+struct StagedSpan {
+    static constexpr std::uint8_t kNoRow = 255;
+    TraceSpan span;
+    TraceLaunch launch;
+    std::uint64_t correlation = 0;
+    std::uint32_t work = 0;  ///< index into the works given to Timeline::settle()
+    std::uint8_t first_row = 0;
+    std::uint8_t row = kNoRow;  ///< where it went
+};
+
+class Timeline {
+  public:
+    const std::vector<TraceTrack>& tracks() const { return tracks_; }
+    /// The track of a thread (kind thread or api) of a process, kNoTrack when there is none. Where
+    /// several threads had the number one after the other: the newest.
+    std::uint32_t track_of(std::uint32_t process, std::uint32_t tid, TrackKind kind) const;
+    /// The thread with most time in outermost ranges of a process.
+    std::uint32_t busiest_thread(std::uint32_t process) const;
+    /// Begin of the oldest and end of the newest span kept; 0, 0 when there is none.
+    std::int64_t begin_ns() const;
+    std::int64_t end_ns() const { return end_ns_; }
+    std::uint64_t span_count() const { return span_count_; }
+    std::uint64_t forgotten() const { return forgotten_; }  ///< dropped for want of memory
+    /// Overlapped their neighbours, nested too deep, or belonged to more tracks than are kept.
+    std::uint64_t misplaced() const { return misplaced_; }
+
+    // ---- searches. A track or row that is none has no spans.
+    /// Appends the spans of one row that overlap [t0, t1], at most a few per `merge_ns` (the time a
+    /// pixel covers; 0: every one): O(drawn * log(spans)).
+    void visible(std::size_t track, std::size_t row, std::int64_t t0, std::int64_t t1,
+                 std::int64_t merge_ns, std::vector<DrawnSpan>& out) const;
+    /// The span of a row at time t, null when none.
+    const TraceSpan* span_at(std::size_t track, std::size_t row, std::int64_t t) const;
+    /// The innermost range of a thread's track at time t.
+    FoundSpan innermost_at(std::uint32_t track, std::int64_t t) const;
+    /// The same of a thread by its number: it may have ranges in two rings, and its number may have
+    /// been another's before.
+    FoundSpan innermost_of_thread(std::uint32_t process, std::uint32_t tid, std::int64_t t) const;
+    /// Of `span`, which is one of a GPU stream's rows[row].view(): its launch as it was told and
+    /// its details, null when it was told none; and the span that launched it, where its arrow
+    /// begins.
+    const TraceLaunch* launch_of(std::size_t track, std::size_t row, const TraceSpan& span) const;
+    const GpuWork* gpu_work(std::size_t track, std::size_t row, const TraceSpan& span) const;
+    FoundSpan launching_span(std::size_t track, std::size_t row, const TraceSpan& span) const;
+
+    // ---- for those who fill it
+    /// A new track of which only these are known; kNoTrack when there are too many.
+    std::uint32_t add(std::uint32_t process, std::uint32_t pid, std::uint32_t tid, TrackKind kind);
+    TraceTrack& track(std::uint32_t index) { return tracks_[index]; }
+    /// Puts a span that comes in order into its row, its begin moved to where the row ends when
+    /// need be. False: it cannot be there.
+    bool place(std::uint32_t track, TraceSpan& span, std::uint8_t depth);
+    /// Puts spans that come in any order between those that are there, each on the first row from
+    /// its first_row that has room; sets StagedSpan::row. Sorts `staged`.
+    void settle(std::uint32_t track, std::vector<StagedSpan>& staged,
+                std::span<const GpuWork> works);
+    void count_misplaced() { ++misplaced_; }
+    /// Drops the oldest until `keep` spans are left, at a time that is the same for all tracks.
+    void forget_oldest(std::uint64_t keep);
+    void clear();
+    std::size_t bytes() const;
+    /// A copy with the same tracks and their spans in [begin, end].
+    Timeline excerpt(std::int64_t begin_ns, std::int64_t end_ns) const;
+
+  private:
+    void count(std::uint32_t track, std::size_t row, const TraceSpan& span);
+
+    std::vector<TraceTrack> tracks_;
+    std::vector<std::int64_t> outer_ns_;  // beside tracks_: time in row 0, ever
+    std::vector<std::uint32_t> busiest_;  // by process
+    std::unordered_map<std::uint64_t, std::vector<std::uint32_t>>
+        tracks_of_tid_[kTrackKinds];  // by kind, process and tid
+    std::uint64_t span_count_ = 0, forgotten_ = 0, misplaced_ = 0;
+    std::int64_t end_ns_ = 0;
+};
+
+}  // namespace gs
