@@ -1,4 +1,4 @@
-// Field numbers: perfetto_subset.proto, and those of Perfetto's own schema beyond it.
+// Field numbers: tests/support/perfetto_subset.proto, and those of Perfetto's own schema beyond it.
 #include "profiler/files/import_perfetto.h"
 
 #include <cmath>

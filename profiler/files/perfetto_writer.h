@@ -1,7 +1,7 @@
 // Packets of a Perfetto trace: the sink that collects them for a file, and packet sequences with
-// their interned names. Field numbers: perfetto_subset.proto. Every track is a sequence of its own;
-// times within a sequence never go back and slices nest, which is what trace readers insist on.
-// Used by the parts of the Perfetto export.
+// their interned names. Field numbers: tests/support/perfetto_subset.proto. Every track is a
+// sequence of its own; times within a sequence never go back and slices nest, which is what trace
+// readers insist on. Used by the parts of the Perfetto export.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks a Perfetto trace as gausscope writes them: check_trace.py TRACE [--proto DIR]. Prints what is wrong, exit code 1 if anything is.
 
-Decoded with protoc and profiler/files/perfetto_subset.proto, then: no unknown fields, a clock snapshot first, tracks declared once
+Decoded with protoc and the perfetto_subset.proto beside this file, then: no unknown fields, a clock snapshot first, tracks declared once
 and before use, interned ids resolvable in their sequence, time never going back in a sequence, every slice ended, none ended
 that was not begun, no negative lengths (that follows), render stages whose numbers are unique and that launching calls name, and
 resolve. On success prints counts as JSON."""
@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 TABLES = ("event_names", "event_categories", "debug_annotation_names", "graphics_contexts", "gpu_specifications", "compute_kernels", "compute_arg_names")
-DEFAULT_PROTO = pathlib.Path(__file__).resolve().parents[2] / "profiler" / "files"
+DEFAULT_PROTO = pathlib.Path(__file__).resolve().parent
 
 
 def decode(path, proto_dir):
