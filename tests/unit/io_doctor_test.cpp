@@ -10,9 +10,11 @@
 
 #include "base/parallel.h"
 #include "renderer/doctor/doctor.h"
+#include "renderer/io/captures/capture_io.h"
 #include "renderer/io/splats/splat_io.h"
 #include "tests/support/data.h"
 #include "tests/support/random_scene.h"
+#include "tests/unit/io_files.h"
 
 namespace gs::test {
 namespace {
@@ -329,6 +331,30 @@ const std::vector<CaptureCase>& capture_cases() {
 }
 
 TEST(DoctorCapture, NothingIsFoundInASoundOne) { EXPECT_EQ(ids_of(examine(sound_capture())), ""); }
+
+// As `info` loads it.
+TEST(DoctorCapture, MissingPhotosAreFoundWithoutDecodingAny) {
+    const TempFolder folder;
+    ColmapFiles files;
+    files.names = {"a.png", "b.png", "c.png", "d.png"};
+    files.write(folder);
+    files.write_photos(folder);
+    CaptureOptions options;
+    options.photos = false;
+    const auto left_out = [&]() -> std::pair<std::uint64_t, Severity> {
+        const auto capture = load_capture(folder.path(), options);
+        EXPECT_TRUE(capture) << capture.error().text();
+        for (const Finding& f : examine(*capture))
+            if (f.id == "photos-left-out") return {f.count, f.severity};
+        return {0, Severity::note};
+    };
+    EXPECT_EQ(left_out(), std::pair(std::uint64_t{0}, Severity::note));
+    fs::remove(folder / "images/b.png");
+    folder.write("images/c.png", "cut");
+    EXPECT_EQ(left_out(), std::pair(std::uint64_t{2}, Severity::warning));
+    fs::remove_all(folder / "images");
+    EXPECT_EQ(left_out(), std::pair(std::uint64_t{4}, Severity::error));
+}
 
 TEST(DoctorCapture, FindsWhatIsWrongAndNothingElse) {
     for (const CaptureCase& c : capture_cases()) {
