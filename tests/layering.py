@@ -84,8 +84,8 @@ APP = {
     "app/sample": [],
     "app/backend": [],
     "app/session": ["app/backend", "app/sample"],
-    "app/commands": ["app/session", "app/backend", "app/sample"],
-    "app/studio": ["app/session", "app/commands", "app/window", "app/backend"],
+    "app/studio": ["app/session", "app/window", "app/backend"],
+    "app/commands": ["app/session", "app/studio"],
     "app/cli": ["app/backend", "app/sample", "app/session", "app/commands", "app/studio", "app/window"],
     "app": ["app/cli"],
 }

@@ -5,7 +5,8 @@
 #include "app/backend/limits.h"
 #include "app/cli/common.h"
 #include "app/cli/train_settings.h"
-#include "app/commands/preferences.h"
+#include "app/commands/commands.h"
+#include "app/studio/preferences.h"
 #include "app/studio/studio.h"
 #include "base/try.h"
 #include "profiler/files/trace_file.h"
@@ -118,7 +119,7 @@ Result<int> open_studio(const ViewArguments& a, const CommonArguments& common) {
     if (a.training) train_in(studio, *a.training);
     catch_interrupts();
     studio.interrupted = interrupted;
-    return run_studio(studio);
+    return run_studio(studio, all_commands());
 }
 
 }  // namespace gs::cli

@@ -1,9 +1,11 @@
-// Commands of the doctor and of what runs in the background: examine, mend, take back, look at a
+// Commands of the doctor and of what runs in the background: examine, fix, take back, look at a
 // Gaussian, cancel.
-#include <algorithm>
 #include <limits>
 
 #include "app/commands/commands.h"
+#include "app/session/engine.h"
+#include "app/studio/arguments.h"
+#include "base/try.h"
 
 namespace gs {
 namespace {
@@ -11,71 +13,65 @@ namespace {
 using A = const Arguments&;
 using S = StudioState&;
 
-Result<void> examine_again(S state, A) { return send(state, ExamineCommand{}); }
-Result<void> fix_finding(S state, A arguments) {
-    const bool all = arguments.empty() || arguments[0] == "all";
-    return send(state, MendCommand{all ? "" : arguments[0]});
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
+Result<void> examine(S state, A) {
+    return send(state, [](Engine& e) { e.examine(); });
 }
-Result<void> undo_fix(S state, A) { return send(state, UndoMendCommand{}); }
-Result<void> look_at_gaussian(S state, A arguments) {
-    const std::string& text = arguments[0];
-    const auto row =
-        integer_argument(text.starts_with('#') ? text.substr(1) : text, 0,
-                         std::numeric_limits<std::int64_t>::max(), "the Gaussian's row");
-    if (!row) return tl::unexpected<Error>(row.error());
-    return send(state, MarkCommand{static_cast<std::uint64_t>(*row)});
+Result<void> fix(S state, A a) {
+    const std::string name = a.empty() || a[0] == "all" ? "" : a[0];
+    return send(state, [name](Engine& e) { e.fix(name); });
+}
+Result<void> undo_fix(S state, A) {
+    return send(state, [](Engine& e) { e.undo_fix(); });
+}
+Result<void> look_at_gaussian(S state, A a) {
+    const std::string row_text = a[0].starts_with('#') ? a[0].substr(1) : a[0];
+    GS_TRY(const auto row, integer_argument(row_text, 0, kMost, "the Gaussian's row"));
+    return send(state, [row](Engine& e) { e.mark(static_cast<std::uint64_t>(row)); });
 }
 Result<void> unmark(S state, A) {
     state.marked.reset();
     return {};
 }
-Result<void> cancel(S state, A arguments) {
-    return send(state, CancelCommand{arguments.empty() ? std::string() : arguments[0]});
+Result<void> cancel(S state, A a) {
+    return send(state, [name = a.empty() ? "" : a[0]](Engine& e) { e.cancel(name); });
 }
-Result<void> dismiss(S state, A arguments) {
-    if (arguments.empty()) {
+Result<void> dismiss(S state, A a) {
+    if (a.empty()) {
         state.notices.clear();
         return {};
     }
-    const auto serial = integer_argument(arguments[0], 0, std::numeric_limits<std::int64_t>::max(),
-                                         "the notice's number");
-    if (!serial) return tl::unexpected<Error>(serial.error());
+    GS_TRY(const auto serial, integer_argument(a[0], 0, kMost, "the notice's number"));
     std::erase_if(state.notices, [&](const TimedNotice& n) {
-        return n.notice.serial == static_cast<std::uint64_t>(*serial);
+        return n.notice.serial == static_cast<std::uint64_t>(serial);
     });
     return {};
 }
 
+// clang-format off
+const CommandRow kRows[] = {
+    {"doctor.examine", "Examine the scene",          "Doctor", "",       "",
+     "Looks again for what is wrong; of a training run, also in the model as it is now.", examine},
+    {"doctor.fix",     "Mend the splats",            "Doctor", "",       "[NAME]",
+     "Mends one finding of the doctor, or everything that can be mended; the file stays as it "
+     "is.", fix},
+    {"doctor.undo",    "Take the last mending back", "Doctor", "Ctrl+Z", "",
+     "The splats are as they were before the last doctor.fix.", undo_fix},
+    {"view.gaussian",  "Look at a Gaussian",         "",       "",       "ROW",
+     "Turns to the Gaussian of this row and marks it.", look_at_gaussian},
+    {"view.unmark",    "Remove the mark",            "View",   "U",      "",
+     "The Gaussian that was looked at is marked no longer.", unmark},
+    {"cancel",         "Cancel what goes on",        "Doctor", "",       "[NAME]",
+     "Ends loading, examining, mending or exporting: all, or load, compare, doctor, mend, "
+     "export, levels.", cancel},
+    {"notice.dismiss", "Dismiss notices",            "",       "",       "[NUMBER]",
+     "Takes one notice off the picture, or all.", dismiss},
+};
+// clang-format on
+
 }  // namespace
 
-void add_doctor_commands(std::vector<CommandRow>& rows) {
-    const auto add = [&](CommandInfo info, Result<void> (*run)(S, A), std::size_t least,
-                         std::size_t most) {
-        rows.push_back({std::move(info), run, {}, least, most});
-    };
-    add({"doctor.examine", "Examine the scene", "Doctor", "", "",
-         "Looks again for what is wrong; of a training run, also in the model as it is now."},
-        examine_again, 0, 0);
-    add({"doctor.fix", "Mend the splats", "Doctor", "", "[NAME]",
-         "Mends one finding of the doctor, or everything that can be mended; the file stays as it "
-         "is."},
-        fix_finding, 0, 1);
-    add({"doctor.undo", "Take the last mending back", "Doctor", "Ctrl+Z", "",
-         "The splats are as they were before the last doctor.fix."},
-        undo_fix, 0, 0);
-    add({"view.gaussian", "Look at a Gaussian", "", "", "ROW",
-         "Turns to the Gaussian of this row and marks it."},
-        look_at_gaussian, 1, 1);
-    add({"view.unmark", "Remove the mark", "View", "U", "",
-         "The Gaussian that was looked at is marked no longer."},
-        unmark, 0, 0);
-    add({"cancel", "Cancel what goes on", "Doctor", "", "[NAME]",
-         "Ends loading, examining, mending or exporting: all, or load, compare, doctor, mend, "
-         "export, levels."},
-        cancel, 0, 1);
-    add({"notice.dismiss", "Dismiss notices", "", "", "[NUMBER]",
-         "Takes one notice off the picture, or all."},
-        dismiss, 0, 1);
-}
+std::span<const CommandRow> doctor_commands() { return kRows; }
 
 }  // namespace gs

@@ -1,9 +1,12 @@
-// Commands of the File, Window and Help menus: open, save, pictures, panels.
-#include <algorithm>
+// Commands of files: open, close, export, pictures, quit.
 #include <array>
+#include <cctype>
 
 #include "app/commands/commands.h"
-#include "base/log.h"
+#include "app/session/engine.h"
+#include "app/studio/arguments.h"
+#include "app/studio/studio.h"
+#include "base/try.h"
 #include "panels/viewport/compare.h"
 #include "profiler/files/trace_file.h"
 
@@ -13,170 +16,92 @@ namespace {
 using A = const Arguments&;
 using S = StudioState&;
 
-constexpr std::array<const char*, 4> kLogLevels{"debug", "info", "warning", "error"};
 constexpr std::array<const char*, 2> kPictureKinds{"plain", "overlays"};
+constexpr int kFramesBeforePicture = 3;
 
-Result<void> ask(S state, UiAction action) {
-    state.ui_actions.push_back(std::move(action));
-    return {};
+Result<void> send_open(S state, OpenRequest request) {
+    return send(state, [request = std::move(request)](Engine& e) { e.open(request); });
 }
-
-Result<void> open(S state, A arguments) {
-    if (arguments.size() == 1 && is_trace_file(arguments[0]))
-        return ask(state, OpenTrace{arguments[0]});
-    return send(state,
-                OpenCommand{arguments[0], arguments.size() > 1 ? arguments[1] : "", false, false});
+Result<void> open(S state, A a) {
+    if (a.size() == 1 && is_trace_file(a[0]))
+        return ask(state, [path = a[0]](Studio& s) { return s.open_trace(path); });
+    OpenRequest request{a[0]};
+    if (a.size() > 1) request.capture = a[1];
+    return send_open(state, std::move(request));
 }
 Result<void> open_sample(S state, A) {
-    return send(state, OpenCommand{state.sample_dir, "", false, true});
+    OpenRequest request{state.sample_dir};
+    request.make_sample = true;
+    return send_open(state, std::move(request));
 }
-Result<void> close(S state, A) { return send(state, CloseCommand{}); }
-Result<void> export_splats(S state, A arguments) {
-    return send(state, ExportCommand{arguments[0]});
+Result<void> close(S state, A) {
+    return send(state, [](Engine& e) { e.close(); });
 }
-Result<void> save_trace(S state, A arguments) { return ask(state, SaveTrace{arguments[0]}); }
-Result<void> quit(S state, A) { return ask(state, QuitStudio{}); }
+Result<void> export_splats(S state, A a) {
+    return send(state, [path = a[0]](Engine& e) { e.export_splats(path); });
+}
+Result<void> save_trace(S state, A a) {
+    return ask(state, [path = a[0]](Studio& s) { return s.save_trace(path); });
+}
+Result<void> quit(S state, A) {
+    return ask(state, [](Studio& s) { return s.quit(); });
+}
 
-Result<void> screenshot(S state, A arguments) {
+Result<void> screenshot(S state, A a) {
+    PictureRequest picture{{}, a[0], false};
+    std::vector<std::string> size(a.begin() + 1, a.end());
+    if (!size.empty() && !std::isdigit(static_cast<unsigned char>(size.back().front()))) {
+        GS_TRY(const std::size_t kind, choice_argument(size.back(), kPictureKinds));
+        picture.overlays = kind == 1;
+        size.pop_back();
+    }
+    if (size.size() == 1) return fail(ErrorKind::usage, "", "a size is given as WIDTH HEIGHT");
     int width = state.width, height = state.height;
-    bool overlays = false;
-    std::vector<std::string> sizes(arguments.begin() + 1, arguments.end());
-    if (!sizes.empty() && !std::isdigit(static_cast<unsigned char>(sizes.back().front()))) {
-        const auto kind = choice_argument(sizes.back(), kPictureKinds);
-        if (!kind) return tl::unexpected<Error>(kind.error());
-        overlays = *kind == 1;
-        sizes.pop_back();
+    if (size.size() == 2) {
+        GS_TRY(const auto w, integer_argument(size[0], 1, 16384, "the width"));
+        GS_TRY(const auto h, integer_argument(size[1], 1, 16384, "the height"));
+        width =
+            picture.overlays ? picture_width(state.view, static_cast<int>(w)) : static_cast<int>(w);
+        height = static_cast<int>(h);
     }
-    if (sizes.size() == 1) return fail(ErrorKind::usage, "", "a size is given as WIDTH HEIGHT");
-    if (sizes.size() == 2) {
-        const auto w = integer_argument(sizes[0], 1, 16384, "the width"),
-                   h = integer_argument(sizes[1], 1, 16384, "the height");
-        if (!w || !h) return tl::unexpected<Error>(w ? h.error() : w.error());
-        width = overlays ? picture_width(state.view, static_cast<int>(*w)) : static_cast<int>(*w);
-        height = static_cast<int>(*h);
-    }
+    picture.request = view_request_of(state, width, height);
+    GS_TRY_VOID(send(state, [picture](Engine& e) { e.picture(picture); }));
     ++state.pictures_asked;
-    auto sent =
-        send(state, PictureCommand{view_request_of(state, width, height), arguments[0], overlays});
-    if (!sent) ++state.pictures_written;
-    return sent;
-}
-Result<void> screenshot_window(S state, A arguments) {
-    return ask(state, WindowPicture{arguments[0]});
-}
-
-Result<void> panel(S state, A arguments) {
-    if (arguments.size() > 1 && arguments[1] != "hide")
-        return fail(
-            ErrorKind::usage, "",
-            fmt::format("a panel can be shown, or hidden with \"hide\", not \"{}\"", arguments[1]));
-    return ask(state, ShowPanel{arguments[0], arguments.size() > 1});
-}
-Result<void> palette(S state, A) { return ask(state, ShowPalette{}); }
-Result<void> browse(S state, A arguments) { return ask(state, ShowPalette{arguments[0]}); }
-Result<void> help(S state, A) { return ask(state, ShowPanel{"Help", false}); }
-Result<void> reset_layout(S state, A) { return ask(state, ResetLayout{}); }
-Result<void> log_level(S, A arguments) {
-    const auto level = choice_argument(arguments[0], kLogLevels);
-    if (!level) return tl::unexpected<Error>(level.error());
-    set_log_level(static_cast<LogLevel>(*level));
     return {};
 }
+Result<void> screenshot_window(S state, A a) {
+    state.ui_actions.push_back(
+        {[path = a[0]](Studio& s) { return s.window_picture(path); }, kFramesBeforePicture});
+    return {};
+}
+
+// clang-format off
+const CommandRow kRows[] = {
+    {"open",              "Open...",                         "File", "Ctrl+O",
+     "PATH [CAPTURE]",
+     "Opens a capture, a splat file, a checkpoint or a trace; CAPTURE gives photos to compare "
+     "with.", open},
+    {"open.sample",       "Open the sample capture",         "File", "",             "",
+     "Makes the built-in sample capture (no download) and opens it.", open_sample},
+    {"close",             "Close",                           "File", "Ctrl+W",       "",
+     "Closes the scene; unsaved training is saved first. Also cancels loading.", close},
+    {"export",            "Export splats...",                "File", "Ctrl+E",       "PATH",
+     "Writes the model as a splat file that other programs read: .ply, .spz, .sog, .glb, "
+     "...", export_splats},
+    {"screenshot",        "Save the viewport's picture...",  "File", "F12",
+     "PATH [WIDTH HEIGHT] [plain|overlays]",
+     "Writes the viewport as PNG, at any size, with or without overlays.", screenshot},
+    {"screenshot.window", "Save a picture of the window...", "File", "Shift+F12",    "PATH",
+     "Writes the whole window as PNG.", screenshot_window},
+    {"trace.save",        "Save the timeline...",            "File", "Ctrl+Shift+T", "PATH",
+     "Writes all measurements as a Perfetto trace.", save_trace},
+    {"quit",              "Quit",                            "File", "Ctrl+Q",       "",
+     "Saves unsaved training and ends the program.", quit},
+};
+// clang-format on
 
 }  // namespace
 
-void add_file_commands(std::vector<CommandRow>& rows) {
-    rows.push_back({{"open", "Open...", "File", "Ctrl+O", "PATH [CAPTURE]",
-                     "Opens a capture, a splat file, a checkpoint or a trace; CAPTURE gives photos "
-                     "to compare with."},
-                    open,
-                    {},
-                    1,
-                    2});
-    rows.push_back({{"open.sample", "Open the sample capture", "File", "", "",
-                     "Makes the built-in sample capture (no download) and opens it."},
-                    open_sample,
-                    {},
-                    0,
-                    0});
-    rows.push_back({{"close", "Close", "File", "Ctrl+W", "",
-                     "Closes the scene; unsaved training is saved first. Also cancels loading."},
-                    close,
-                    {},
-                    0,
-                    0});
-    rows.push_back(
-        {{"export", "Export splats...", "File", "Ctrl+E", "PATH",
-          "Writes the model as a splat file that other programs read: .ply, .spz, .sog, .glb, ..."},
-         export_splats,
-         {},
-         1,
-         1});
-    rows.push_back({{"screenshot", "Save the viewport's picture...", "File", "F12",
-                     "PATH [WIDTH HEIGHT] [plain|overlays]",
-                     "Writes the viewport as PNG, at any size, with or without overlays."},
-                    screenshot,
-                    {},
-                    1,
-                    4});
-    rows.push_back({{"screenshot.window", "Save a picture of the window...", "File", "Shift+F12",
-                     "PATH", "Writes the whole window as PNG."},
-                    screenshot_window,
-                    {},
-                    1,
-                    1});
-    rows.push_back({{"trace.save", "Save the timeline...", "File", "Ctrl+Shift+T", "PATH",
-                     "Writes all measurements as a Perfetto trace."},
-                    save_trace,
-                    {},
-                    1,
-                    1});
-    rows.push_back(
-        {{"quit", "Quit", "File", "Ctrl+Q", "", "Saves unsaved training and ends the program."},
-         quit,
-         {},
-         0,
-         0});
-}
-
-void add_window_commands(std::vector<CommandRow>& rows) {
-    rows.push_back({{"palette", "Command palette", "Window", "Ctrl+P", "",
-                     "Finds and runs any command by name."},
-                    palette,
-                    {},
-                    0,
-                    0});
-    rows.push_back({{"browse", "Ask for a command's path", "", "", "COMMAND",
-                     "Opens the file browser for open, scene.compare or export, the palette for "
-                     "any other command."},
-                    browse,
-                    {},
-                    1,
-                    1});
-    rows.push_back({{"panel", "Show a panel", "", "", "NAME [hide]",
-                     "Shows a panel and brings it to the front, or hides it."},
-                    panel,
-                    {},
-                    1,
-                    2});
-    rows.push_back({{"layout.reset", "Reset the layout", "Window", "", "",
-                     "Puts all panels back where they were on the first start."},
-                    reset_layout,
-                    {},
-                    0,
-                    0});
-    rows.push_back({{"log.level", "Set the log level", "", "", "LEVEL",
-                     "debug, info, warning or error: what reaches the terminal."},
-                    log_level,
-                    {},
-                    1,
-                    1});
-    rows.push_back(
-        {{"help", "Commands and keys", "Help", "F1", "", "Lists every command with its key."},
-         help,
-         {},
-         0,
-         0});
-}
+std::span<const CommandRow> file_commands() { return kRows; }
 
 }  // namespace gs

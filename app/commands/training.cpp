@@ -1,5 +1,8 @@
 // Commands of the Training menu: start, pause, step, edit, evaluate, save.
 #include "app/commands/commands.h"
+#include "app/session/engine.h"
+#include "app/studio/arguments.h"
+#include "base/try.h"
 
 namespace gs {
 namespace {
@@ -7,124 +10,93 @@ namespace {
 using A = const Arguments&;
 using S = StudioState&;
 
-Result<void> start(S state, A) { return send(state, StartCommand{}); }
-Result<void> pause(S state, A) { return send(state, PauseCommand{}); }
-Result<void> toggle(S state, A) {
-    if (state.status.training.state == RunState::training) return send(state, PauseCommand{});
-    return send(state, StartCommand{});
+constexpr std::int64_t kMostSteps = 1'000'000'000;
+
+Result<void> start(S state, A) {
+    return send(state, [](Engine& e) { e.carry_out(StartCommand{}); });
 }
-Result<void> step(S state, A arguments) {
-    StepCommand command;
-    if (!arguments.empty()) {
-        const auto count = integer_argument(arguments[0], 1, 1'000'000'000, "the number of steps");
-        if (!count) return tl::unexpected<Error>(count.error());
-        command.steps = static_cast<std::uint64_t>(*count);
-    }
-    return send(state, command);
+Result<void> pause(S state, A) {
+    return send(state, [](Engine& e) { e.carry_out(PauseCommand{}); });
 }
-Result<void> run_to(S state, A arguments) {
-    const auto goal = integer_argument(arguments[0], 1, 1'000'000'000, "the step");
-    if (!goal) return tl::unexpected<Error>(goal.error());
-    return send(state, RunToCommand{static_cast<std::uint64_t>(*goal)});
+Result<void> toggle(S state, A a) {
+    return state.status.training.state == RunState::training ? pause(state, a) : start(state, a);
 }
-Result<void> stop(S state, A) { return send(state, StopCommand{}); }
-Result<void> set(S state, A arguments) {
-    const SettingField* field = find_setting(arguments[0]);
+Result<void> step(S state, A a) {
+    GS_TRY(const auto count,
+           integer_argument(a.empty() ? "1" : a[0], 1, kMostSteps, "the number of steps"));
+    return send(
+        state, [count](Engine& e) { e.carry_out(StepCommand{static_cast<std::uint64_t>(count)}); });
+}
+Result<void> run_to(S state, A a) {
+    GS_TRY(const auto goal, integer_argument(a[0], 1, kMostSteps, "the step"));
+    return send(state,
+                [goal](Engine& e) { e.carry_out(RunToCommand{static_cast<std::uint64_t>(goal)}); });
+}
+Result<void> stop(S state, A) {
+    return send(state, [](Engine& e) { e.carry_out(StopCommand{}); });
+}
+Result<void> set(S state, A a) {
+    const SettingField* field = find_setting(a[0]);
     if (!field)
-        return fail(ErrorKind::usage, "", fmt::format("there is no setting \"{}\"", arguments[0]),
+        return fail(ErrorKind::usage, "", fmt::format("there is no setting \"{}\"", a[0]),
                     "the Training panel lists them");
-    const auto value = number_argument(arguments[1], field->min, field->max, arguments[0]);
-    if (!value) return tl::unexpected<Error>(value.error());
-    return send(state, SetCommand{arguments[0], *value});
+    GS_TRY(const double value, number_argument(a[1], field->min, field->max, a[0]));
+    return send(state, [name = a[0], value](Engine& e) { e.carry_out(SetCommand{name, value}); });
 }
-Result<void> profile_steps(S state, A arguments) {
-    const auto first = integer_argument(arguments[0], 1, 1'000'000'000, "the first step");
-    if (!first) return tl::unexpected<Error>(first.error());
-    const auto last = integer_argument(arguments.back(), *first, 1'000'000'000, "the last step");
-    if (!last) return tl::unexpected<Error>(last.error());
-    return send(state, ProfileStepsCommand{static_cast<std::uint64_t>(*first),
-                                           static_cast<std::uint64_t>(*last)});
+Result<void> profile_steps(S state, A a) {
+    GS_TRY(const auto first, integer_argument(a[0], 1, kMostSteps, "the first step"));
+    GS_TRY(const auto last, integer_argument(a.back(), first, kMostSteps, "the last step"));
+    return send(state, [first, last](Engine& e) {
+        e.carry_out(ProfileStepsCommand{static_cast<std::uint64_t>(first),
+                                        static_cast<std::uint64_t>(last)});
+    });
 }
-Result<void> measure_limits(S state, A arguments) {
-    if (!arguments.empty() && arguments[0] != "again")
-        return fail(
-            ErrorKind::usage, "",
-            fmt::format("limits.measure takes \"again\" or nothing, not \"{}\"", arguments[0]));
-    return send(state, MeasureLimitsCommand{!arguments.empty()});
+Result<void> measure_limits(S state, A a) {
+    if (!a.empty() && a[0] != "again")
+        return fail(ErrorKind::usage, "",
+                    fmt::format("limits.measure takes \"again\" or nothing, not \"{}\"", a[0]));
+    return send(state,
+                [again = !a.empty()](Engine& e) { e.carry_out(MeasureLimitsCommand{again}); });
 }
-Result<void> checkpoint(S state, A arguments) {
-    return send(state, CheckpointCommand{arguments.empty() ? "" : arguments[0]});
+Result<void> checkpoint(S state, A a) {
+    return send(
+        state, [path = a.empty() ? "" : a[0]](Engine& e) { e.carry_out(CheckpointCommand{path}); });
 }
-Result<void> evaluate(S state, A) { return send(state, EvaluateCommand{}); }
+Result<void> evaluate(S state, A) {
+    return send(state, [](Engine& e) { e.carry_out(EvaluateCommand{}); });
+}
+
+// clang-format off
+const CommandRow kRows[] = {
+    {"train.start",         "Start",                        "Training", "",       "",
+     "Trains until the last step.", start},
+    {"train.pause",         "Pause",                        "Training", "",       "",
+     "Pauses after the current step.", pause},
+    {"train.toggle",        "Start or pause",               "Training", "Space",  "",
+     "Starts training, or pauses it.", toggle},
+    {"train.step",          "Single step",                  "Training", ".",      "[COUNT]",
+     "Does one step (or COUNT) and pauses.", step},
+    {"train.run-to",        "Run to step",                  "Training", "",       "STEP",
+     "Trains up to STEP and pauses there.", run_to},
+    {"train.evaluate",      "Evaluate",                     "Training", "Ctrl+T", "",
+     "Measures PSNR and SSIM of the test views now.", evaluate},
+    {"train.checkpoint",    "Save checkpoint",              "Training", "Ctrl+S", "[PATH]",
+     "Saves everything needed to go on later, to PATH or the output folder.", checkpoint},
+    {"train.stop",          "End the run",                  "Training", "",       "",
+     "Saves a checkpoint and ends the run; the model stays on view.", stop},
+    {"train.set",           "Change a setting",             "",         "",       "NAME VALUE",
+     "Changes a hyper-parameter while training; logged and marked on the curves.", set},
+    {"train.profile-steps", "Profile steps",                "",         "",       "FIRST [LAST]",
+     "Marks these training steps for nsys and ncu "
+     "(--capture-range=cudaProfilerApi).", profile_steps},
+    {"limits.measure",      "Measure the machine's limits", "Training", "",       "[again]",
+     "Finds what this machine can do at most, for the Limits view of Stages; a second, in which "
+     "training waits.", measure_limits},
+};
+// clang-format on
 
 }  // namespace
 
-void add_training_commands(std::vector<CommandRow>& rows) {
-    const std::string menu = "Training";
-    rows.push_back(
-        {{"train.start", "Start", menu, "", "", "Trains until the last step."}, start, {}, 0, 0});
-    rows.push_back({{"train.pause", "Pause", menu, "", "", "Pauses after the current step."},
-                    pause,
-                    {},
-                    0,
-                    0});
-    rows.push_back(
-        {{"train.toggle", "Start or pause", menu, "Space", "", "Starts training, or pauses it."},
-         toggle,
-         {},
-         0,
-         0});
-    rows.push_back({{"train.step", "Single step", menu, ".", "[COUNT]",
-                     "Does one step (or COUNT) and pauses."},
-                    step,
-                    {},
-                    0,
-                    1});
-    rows.push_back(
-        {{"train.run-to", "Run to step", menu, "", "STEP", "Trains up to STEP and pauses there."},
-         run_to,
-         {},
-         1,
-         1});
-    rows.push_back({{"train.evaluate", "Evaluate", menu, "Ctrl+T", "",
-                     "Measures PSNR and SSIM of the test views now."},
-                    evaluate,
-                    {},
-                    0,
-                    0});
-    rows.push_back({{"train.checkpoint", "Save checkpoint", menu, "Ctrl+S", "[PATH]",
-                     "Saves everything needed to go on later, to PATH or the output folder."},
-                    checkpoint,
-                    {},
-                    0,
-                    1});
-    rows.push_back({{"train.stop", "End the run", menu, "", "",
-                     "Saves a checkpoint and ends the run; the model stays on view."},
-                    stop,
-                    {},
-                    0,
-                    0});
-    rows.push_back({{"train.set", "Change a setting", "", "", "NAME VALUE",
-                     "Changes a hyper-parameter while training; logged and marked on the curves."},
-                    set,
-                    {},
-                    2,
-                    2});
-    rows.push_back(
-        {{"train.profile-steps", "Profile steps", "", "", "FIRST [LAST]",
-          "Marks these training steps for nsys and ncu (--capture-range=cudaProfilerApi)."},
-         profile_steps,
-         {},
-         1,
-         2});
-    rows.push_back({{"limits.measure", "Measure the machine's limits", menu, "", "[again]",
-                     "Finds what this machine can do at most, for the Limits view of Stages; a "
-                     "second, in which training "
-                     "waits."},
-                    measure_limits,
-                    {},
-                    0,
-                    1});
-}
+std::span<const CommandRow> training_commands() { return kRows; }
 
 }  // namespace gs

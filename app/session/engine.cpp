@@ -62,7 +62,7 @@ bool Engine::take_commands() {
     while (auto command = in_.commands.try_take()) {
         any = true;
         current_command_ = command->serial;
-        std::visit([this](const auto& action) { carry_out(action); }, command->action);
+        command->run(*this);
         commands_done_ = command->serial;
         current_command_ = 0;
         status_changed_ = true;
@@ -71,22 +71,22 @@ bool Engine::take_commands() {
     return any;
 }
 
-void Engine::carry_out(const OpenCommand& command) {
-    std::unique_ptr<Loader>& loader = command.beside ? beside_loader_ : loader_;
-    if (command.beside && !scene_ && !loader_)
+void Engine::open(const OpenRequest& request) {
+    std::unique_ptr<Loader>& loader = request.beside ? beside_loader_ : loader_;
+    if (request.beside && !scene_ && !loader_)
         return report_error("nothing is open to compare with: open a capture or splats first");
     loader.reset();
-    OpenCommand with_capture = command;
+    OpenRequest with_capture = request;
     // A splat file or checkpoint opened beside a capture belongs to it, unless another one is
     // named.
-    if (!command.beside && with_capture.capture.empty() && scene_ && scene_->capture) {
-        const auto kind = kind_of_path(command.path);
+    if (!request.beside && with_capture.capture.empty() && scene_ && scene_->capture) {
+        const auto kind = kind_of_path(request.path);
         if (kind && *kind != PathKind::capture) with_capture.capture = scene_->capture->path;
     }
     loader = std::make_unique<Loader>(std::move(with_capture), current_command_, options_, bell());
 }
 
-void Engine::carry_out(const CloseCommand&) {
+void Engine::close() {
     if (loader_) report_done("loading was cancelled");
     loader_.reset();
     save_unsaved_progress("before closing");
@@ -118,10 +118,10 @@ bool Engine::follow_loader(std::unique_ptr<Loader>& loader) {
     auto result = loader->task.take();
     if (!result) return any;
     const std::unique_ptr<Loader> done = std::move(loader);
-    if (*result && done->command.beside)
+    if (*result && done->request.beside)
         adopt_beside(std::move(**result));
     else if (*result)
-        adopt(std::move(**result), done->command);
+        adopt(std::move(**result), done->request);
     else
         loading_failed(result->error(), *done);
     status_changed_ = true;
@@ -131,17 +131,17 @@ bool Engine::follow_loader(std::unique_ptr<Loader>& loader) {
 
 void Engine::loading_failed(const Error& error, const Loader& loader) {
     const bool cancelled = error.kind == ErrorKind::cancelled;
-    if (!scene_ && !loader.command.beside) {
+    if (!scene_ && !loader.request.beside) {
         state_ = cancelled ? RunState::empty : RunState::failed;
         message_ = cancelled ? "" : error.text();
     }
     if (cancelled)
-        report_done("opening " + loader.command.path + " was cancelled");
+        report_done("opening " + loader.request.path + " was cancelled");
     else
         report_error(error.text(), loader.serial);
 }
 
-void Engine::adopt(LoadedScene scene, const OpenCommand& command) {
+void Engine::adopt(LoadedScene scene, const OpenRequest& request) {
     save_unsaved_progress("before opening another scene");
     forget_checkup();
     change_.reset();
@@ -176,7 +176,7 @@ void Engine::adopt(LoadedScene scene, const OpenCommand& command) {
     out_.curves.put(record_.curves());
     out_.settings.put(
         std::make_shared<const std::vector<SettingRow>>(setting_rows(options_.settings)));
-    if (command.train) carry_out(StartCommand{});
+    if (request.train) carry_out(StartCommand{});
     if (!scene_->levels)
         start_checkup(false);  // a set is examined when the first view has chosen its levels
 }

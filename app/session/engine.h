@@ -26,14 +26,11 @@ class Engine {
     /// Returns soon after `stop` becomes true (and the bell was rung).
     void run(const std::atomic<bool>& stop);
 
-  private:
-    using Clock = std::chrono::steady_clock;
-
-    // engine.cpp: turns, commands, loading, what is published.
-    bool turn();
-    bool take_commands();
-    void carry_out(const OpenCommand& command);
-    void carry_out(const CloseCommand& command);
+    // ---- what commands ask for (app/commands); answers and errors go into the outbox
+    void open(const OpenRequest& request);
+    void close();
+    /// Lets go of the scene that was opened beside the first.
+    void end_compare();
     void carry_out(const StartCommand& command);
     void carry_out(const PauseCommand& command);
     void carry_out(const StepCommand& command);
@@ -44,11 +41,33 @@ class Engine {
     void carry_out(const MeasureLimitsCommand& command);
     void carry_out(const CheckpointCommand& command);
     void carry_out(const EvaluateCommand& command);
-    void carry_out(const PictureCommand& command);
-    void carry_out(const FocusCommand& command);
+    void export_splats(const std::string& path);
+    /// Ends what goes on in the background: Activity::name, or everything when empty.
+    void cancel(const std::string& name);
+    /// Examines the scene (and the model of a training run as it is now).
+    void examine();
+    /// Mends what the doctor calls `name`, or everything when empty. Splats that do not train.
+    void fix(const std::string& name);
+    /// Takes the last mending back.
+    void undo_fix();
+    /// Looks at one Gaussian; answered through SessionOutbox::marked.
+    void mark(std::uint64_t row);
+    /// One picture at exactly the requested size, whatever it costs; it comes back through
+    /// SessionOutbox::pictures.
+    void picture(const PictureRequest& request);
+    /// What lies at this place of the picture (fractions of its width and height); answered through
+    /// SessionOutbox::focus.
+    void focus(ViewRequest request, double x, double y);
+
+  private:
+    using Clock = std::chrono::steady_clock;
+
+    // engine.cpp: turns, commands, loading, what is published.
+    bool turn();
+    bool take_commands();
     bool follow_loader(std::unique_ptr<Loader>& loader);
     void loading_failed(const Error& error, const Loader& loader);
-    void adopt(LoadedScene scene, const OpenCommand& command);
+    void adopt(LoadedScene scene, const OpenRequest& request);
     void report_error(const std::string& text, std::uint64_t command = 0);
     /// `notice`: shown, not only logged. `lines`: its details.
     void report_done(const std::string& text, bool notice = false,
@@ -69,8 +88,6 @@ class Engine {
     std::string output_dir() const;
 
     // engine_background.cpp: what runs beside pictures and training.
-    void carry_out(const ExportCommand& command);
-    void carry_out(const CancelCommand& command);
     bool follow_export();
     std::vector<Activity> activities() const;
     std::function<void()> bell();
@@ -89,10 +106,6 @@ class Engine {
         std::uint64_t serial;
         Task<Mended> task;
     };
-    void carry_out(const ExamineCommand& command);
-    void carry_out(const MendCommand& command);
-    void carry_out(const UndoMendCommand& command);
-    void carry_out(const MarkCommand& command);
     /// `asked`: by the user, so a large model of a run may be copied for it.
     void start_checkup(bool asked);
     void start_mending(std::vector<std::string> fixes, const char* verb);
@@ -119,7 +132,6 @@ class Engine {
     void publish_levels();
 
     // engine_compare.cpp: a second scene beside the first.
-    void carry_out(const EndCompareCommand& command);
     void adopt_beside(LoadedScene scene);
     void close_beside();
     bool compares_scenes(const ViewSettings& settings) const;

@@ -16,14 +16,14 @@ void Engine::tell_status() {
     if (seconds_since(last_status_) > 0.02) last_status_ = {};
 }
 
-void Engine::carry_out(const ExportCommand& command) {
+void Engine::export_splats(const std::string& path) {
     if (!scene_) return report_error("nothing is open that could be exported");
     if (export_) return report_error(fmt::format("{} is being written", export_->path));
     std::shared_ptr<const GaussianModel> model = scene_->model;
     if (scene_->trainer) model = std::make_shared<const GaussianModel>(scene_->trainer->model());
     export_ = std::make_unique<Export>(
-        command.path, model->count, current_command_,
-        [model, path = command.path](const Progress& progress) -> Result<SplatNotes> {
+        path, model->count, current_command_,
+        [model, path](const Progress& progress) -> Result<SplatNotes> {
             const Span span(Stage::export_splats);
             SplatWriteOptions options;
             options.progress = [&](std::string_view, std::size_t done, std::size_t total) {
@@ -72,19 +72,19 @@ std::vector<Activity> Engine::activities() const {
     return out;
 }
 
-void Engine::carry_out(const CancelCommand& command) {
+void Engine::cancel(const std::string& name) {
     bool any = false;
-    const auto cancel = [&](const char* name, auto* task) {
-        if (!task || (!command.name.empty() && command.name != name)) return;
+    const auto end = [&](const char* activity, auto* task) {
+        if (!task || (!name.empty() && name != activity)) return;
         task->cancel();
         any = true;
     };
-    cancel("load", loader_ ? &loader_->task : nullptr);
-    cancel("compare", beside_loader_ ? &beside_loader_->task : nullptr);
-    cancel("doctor", checkup_.get());
-    cancel("mend", mending_ ? &mending_->task : nullptr);
-    cancel("export", export_ ? &export_->task : nullptr);
-    cancel("levels", change_.get());
+    end("load", loader_ ? &loader_->task : nullptr);
+    end("compare", beside_loader_ ? &beside_loader_->task : nullptr);
+    end("doctor", checkup_.get());
+    end("mend", mending_ ? &mending_->task : nullptr);
+    end("export", export_ ? &export_->task : nullptr);
+    end("levels", change_.get());
     if (!any) report_done("nothing was going on that could be cancelled");
 }
 

@@ -51,7 +51,7 @@ void Engine::close_beside() {
     out_.other.put(nullptr);
 }
 
-void Engine::carry_out(const EndCompareCommand&) {
+void Engine::end_compare() {
     if (!beside_ && !beside_loader_) return report_error("nothing is being compared");
     close_beside();
     report_done("the comparison has ended");

@@ -85,7 +85,7 @@ bool Engine::follow_checkup() {
     return any;
 }
 
-void Engine::carry_out(const ExamineCommand&) {
+void Engine::examine() {
     if (!scene_) return report_error("nothing is open that could be examined");
     start_checkup(true);
 }
@@ -97,21 +97,21 @@ std::string Engine::may_mend() const {
     return {};
 }
 
-void Engine::carry_out(const MendCommand& command) {
+void Engine::fix(const std::string& name) {
     if (const std::string problem = may_mend(); !problem.empty()) return report_error(problem);
     const auto fixable = [&](const Finding& f) {
-        return f.fixable && (command.name.empty() || f.id == command.name);
+        return f.fixable && (name.empty() || f.id == name);
     };
-    if (!command.name.empty() && !report_.findings.empty() &&
+    if (!name.empty() && !report_.findings.empty() &&
         std::none_of(report_.findings.begin(), report_.findings.end(), fixable))
         return report_error(
-            fmt::format("the doctor has found no \"{}\" that could be mended", command.name));
+            fmt::format("the doctor has found no \"{}\" that could be mended", name));
     std::vector<std::string> fixes = mending_done_.fixes;
-    fixes.push_back(command.name);
+    fixes.push_back(name);
     start_mending(std::move(fixes), "mended");
 }
 
-void Engine::carry_out(const UndoMendCommand&) {
+void Engine::undo_fix() {
     if (mending_done_.fixes.empty())
         return report_error("nothing was mended that could be taken back");
     std::vector<std::string> fixes = mending_done_.fixes;
@@ -184,19 +184,17 @@ void Engine::forget_checkup() {
     out_.marked.put(nullptr);
 }
 
-void Engine::carry_out(const MarkCommand& command) {
+void Engine::mark(std::uint64_t row) {
     if (!scene_) return report_error("nothing is open");
     const GaussianModel& model = current_model(*scene_);
-    if (command.row >= model.count)
-        return report_error(fmt::format("there is no Gaussian #{}: the last one is #{}",
-                                        command.row,
+    if (row >= model.count)
+        return report_error(fmt::format("there is no Gaussian #{}: the last one is #{}", row,
                                         model.count - std::min<std::size_t>(1, model.count)));
-    const auto i = static_cast<std::size_t>(command.row);
-    MarkedGaussian marked{command.row, model.mean(i), {}, 0};
+    const auto i = static_cast<std::size_t>(row);
+    MarkedGaussian marked{row, model.mean(i), {}, 0};
     if (!std::isfinite(marked.mean.x + marked.mean.y + marked.mean.z))
         return report_error(fmt::format(
-            "Gaussian #{} has a position that is no number: there is nothing to look at",
-            command.row));
+            "Gaussian #{} has a position that is no number: there is nothing to look at", row));
     marked.opacity = 1 / (1 + std::exp(-model.at(kOpacityLogits, i)));
     float q[4], length = 0;
     for (int c = 0; c < 4; ++c) q[c] = model.at(kQuats + c, i), length += q[c] * q[c];

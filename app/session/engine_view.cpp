@@ -190,36 +190,36 @@ std::shared_ptr<ViewFrame> Engine::draw(const ViewRequest& request, double scale
     return frame;
 }
 
-void Engine::carry_out(const FocusCommand& command) {
+void Engine::focus(ViewRequest request, double x, double y) {
     if (!scene_) return report_error("nothing is open");
-    ViewRequest request = command.request;
     request.settings.mode = ViewMode::depth;
     request.settings.style = DrawStyle::splats;
     const auto frame = draw(request, 0.5, false);
     const ImageF& depth = frame->map;
-    const int x = std::clamp(static_cast<int>(command.x * depth.width), 0, depth.width - 1);
-    const int y = std::clamp(static_cast<int>(command.y * depth.height), 0, depth.height - 1);
-    const double z = static_cast<double>(depth.at(0, x, y));
+    const int column = std::clamp(static_cast<int>(x * depth.width), 0, depth.width - 1);
+    const int row = std::clamp(static_cast<int>(y * depth.height), 0, depth.height - 1);
+    const double z = static_cast<double>(depth.at(0, column, row));
     if (!std::isfinite(z)) return report_done("nothing lies at this pixel");
     const Camera& camera = frame->camera;
-    const Vec3d at{(x + 0.5 - camera.cx) / camera.fx * z, (y + 0.5 - camera.cy) / camera.fy * z, z};
+    const Vec3d at{(column + 0.5 - camera.cx) / camera.fx * z,
+                   (row + 0.5 - camera.cy) / camera.fy * z, z};
     out_.focus.put(transpose(camera.rotation) * (at - camera.translation));
     wake_();
 }
 
-void Engine::carry_out(const PictureCommand& command) {
+void Engine::picture(const PictureRequest& request) {
     if (!scene_) return report_error("nothing is open that a picture could be taken of");
-    const Camera& camera = command.request.camera;
+    const Camera& camera = request.request.camera;
     if (camera.width < 1 || camera.height < 1 || camera.width > 16384 || camera.height > 16384)
         return report_error(
             fmt::format("a picture of {} x {} pixels is not possible (1 to 16384 each)",
                         camera.width, camera.height));
     const Clock::time_point begin = Clock::now();
-    auto frame = draw(command.request, 1.0, true);
+    auto frame = draw(request.request, 1.0, true);
     frame->milliseconds = seconds_since(begin) * 1000;
 
     out_.pictures.try_put(
-        std::make_shared<const Picture>(Picture{current_command_, command, std::move(frame)}));
+        std::make_shared<const Picture>(Picture{current_command_, request, std::move(frame)}));
     wake_();
 }
 

@@ -42,9 +42,9 @@ Result<std::unique_ptr<TrainingBackend>> training_of(const SessionOptions& optio
     return make_cpu_training(std::move(*rasterizer));
 }
 
-Result<LoadedScene> load_training_scene(const OpenCommand& command, const SessionOptions& options,
+Result<LoadedScene> load_training_scene(const OpenRequest& request, const SessionOptions& options,
                                         CaptureOptions capture_options) {
-    auto capture = load_capture(command.path, capture_options);
+    auto capture = load_capture(request.path, capture_options);
     if (!capture) return tl::unexpected<Error>(capture.error());
     LoadedScene scene;
     scene.capture = std::make_shared<const Capture>(std::move(*capture));
@@ -60,13 +60,13 @@ Result<LoadedScene> load_training_scene(const OpenCommand& command, const Sessio
     return scene;
 }
 
-Result<LoadedScene> load_checkpoint_scene(const OpenCommand& command, const SessionOptions& options,
+Result<LoadedScene> load_checkpoint_scene(const OpenRequest& request, const SessionOptions& options,
                                           CaptureOptions capture_options) {
-    if (command.capture.empty())
-        return fail(ErrorKind::usage, command.path,
+    if (request.capture.empty())
+        return fail(ErrorKind::usage, request.path,
                     "this is a checkpoint; its capture is needed to go on",
                     "open the capture first, or give it: open CHECKPOINT CAPTURE");
-    auto capture = load_capture(command.capture, capture_options);
+    auto capture = load_capture(request.capture, capture_options);
     if (!capture) return tl::unexpected<Error>(capture.error());
     LoadedScene scene;
     scene.capture = std::make_shared<const Capture>(std::move(*capture));
@@ -75,7 +75,7 @@ Result<LoadedScene> load_checkpoint_scene(const OpenCommand& command, const Sess
     scene.notes = texts_of(scene.capture->notes);
     auto backend = training_of(options);
     if (!backend) return tl::unexpected<Error>(backend.error());
-    auto trainer = Trainer::resume(command.path, scene.capture, std::move(*backend));
+    auto trainer = Trainer::resume(request.path, scene.capture, std::move(*backend));
     if (!trainer) return tl::unexpected<Error>(trainer.error());
     scene.trainer = std::move(*trainer);
     return scene;
@@ -85,12 +85,12 @@ std::shared_ptr<const GaussianModel> share(GaussianModel model) {
     return std::make_shared<const GaussianModel>(std::move(model));
 }
 
-Result<LoadedScene> load_splat_file(const OpenCommand& command, const SessionOptions& options,
+Result<LoadedScene> load_splat_file(const OpenRequest& request, const SessionOptions& options,
                                     const Progress& progress) {
-    auto file = read_splats(command.path, progress);
+    auto file = read_splats(request.path, progress);
     if (!file) return tl::unexpected<Error>(file.error());
     LoadedScene scene;
-    scene.name = name_of_path(command.path);
+    scene.name = name_of_path(request.path);
     scene.format = file->format;
     scene.notes = file->notes;
     if (auto shown = show_model(scene, share(std::move(file->model)), options); !shown)
@@ -99,14 +99,14 @@ Result<LoadedScene> load_splat_file(const OpenCommand& command, const SessionOpt
 }
 
 /// A streamed set: its coarsest level, at first.
-Result<LoadedScene> load_level_scene(const OpenCommand& command, const fs::path& meta,
+Result<LoadedScene> load_level_scene(const OpenRequest& request, const fs::path& meta,
                                      const SessionOptions& options, const Progress& progress) {
     auto set = read_level_set(meta);
     if (!set) return tl::unexpected<Error>(set.error());
     auto gathered = gather_levels(*set, coarsest_levels(*set), {}, progress);
     if (!gathered) return tl::unexpected<Error>(gathered.error());
     LoadedScene scene;
-    scene.name = name_of_path(command.path);
+    scene.name = name_of_path(request.path);
     // A file that every set has names none.
     if (scene.name == meta.filename())
         scene.name = name_of_path(meta.parent_path().string()) + "/" + scene.name;
@@ -117,13 +117,13 @@ Result<LoadedScene> load_level_scene(const OpenCommand& command, const fs::path&
     return scene;
 }
 
-Result<LoadedScene> load_splat_scene(const OpenCommand& command, const SessionOptions& options,
+Result<LoadedScene> load_splat_scene(const OpenRequest& request, const SessionOptions& options,
                                      CaptureOptions capture_options) {
-    const auto levels = command.beside ? std::nullopt : level_set_at(command.path);
-    auto scene = levels ? load_level_scene(command, *levels, options, capture_options.progress)
-                        : load_splat_file(command, options, capture_options.progress);
-    if (scene && !command.capture.empty()) {
-        auto capture = load_capture(command.capture, capture_options);
+    const auto levels = request.beside ? std::nullopt : level_set_at(request.path);
+    auto scene = levels ? load_level_scene(request, *levels, options, capture_options.progress)
+                        : load_splat_file(request, options, capture_options.progress);
+    if (scene && !request.capture.empty()) {
+        auto capture = load_capture(request.capture, capture_options);
         if (!capture) return tl::unexpected<Error>(capture.error());
         scene->capture = std::make_shared<const Capture>(std::move(*capture));
     }
@@ -151,45 +151,45 @@ std::optional<fs::path> result_in(const fs::path& folder) {
 }
 
 /// A finished model to draw beside the open scene.
-Result<LoadedScene> load_beside(const OpenCommand& command, const SessionOptions& options,
+Result<LoadedScene> load_beside(const OpenRequest& request, const SessionOptions& options,
                                 const CaptureOptions& capture_options) {
-    const auto result = result_in(command.path);
-    OpenCommand one = command;
+    const auto result = result_in(request.path);
+    OpenRequest one = request;
     if (result) one.path = result->string();
     const auto kind = kind_of_path(one.path);
     if (!kind) return tl::unexpected<Error>(kind.error());
     if (*kind == PathKind::capture)
-        return fail(ErrorKind::unsupported, command.path,
+        return fail(ErrorKind::unsupported, request.path,
                     "a capture has photos but no splats to compare with",
                     "give a splat file, a checkpoint, or the folder of a training run");
     auto scene = *kind == PathKind::checkpoint ? load_checkpoint_model(one.path, options)
                                                : load_splat_scene(one, options, capture_options);
-    if (scene && result) scene->name = name_of_path(command.path) + "/" + scene->name;
+    if (scene && result) scene->name = name_of_path(request.path) + "/" + scene->name;
     return scene;
 }
 
-Result<LoadedScene> load_any(const OpenCommand& command, const SessionOptions& options,
+Result<LoadedScene> load_any(const OpenRequest& request, const SessionOptions& options,
                              const Progress& progress) {
-    if (command.make_sample && !is_capture(command.path)) {
+    if (request.make_sample && !is_capture(request.path)) {
         SampleOptions sample;
         sample.progress = progress;
-        if (auto made = write_sample_capture(command.path, sample); !made)
+        if (auto made = write_sample_capture(request.path, sample); !made)
             return tl::unexpected<Error>(made.error());
     }
     CaptureOptions capture_options = options.capture;
     capture_options.progress = progress;
-    if (command.beside) return load_beside(command, options, capture_options);
-    const auto kind = kind_of_path(command.path);
+    if (request.beside) return load_beside(request, options, capture_options);
+    const auto kind = kind_of_path(request.path);
     if (!kind) return tl::unexpected<Error>(kind.error());
     switch (*kind) {
         case PathKind::capture:
-            return load_training_scene(command, options, std::move(capture_options));
+            return load_training_scene(request, options, std::move(capture_options));
         case PathKind::checkpoint:
-            return load_checkpoint_scene(command, options, std::move(capture_options));
+            return load_checkpoint_scene(request, options, std::move(capture_options));
         case PathKind::splats:
-            return load_splat_scene(command, options, std::move(capture_options));
+            return load_splat_scene(request, options, std::move(capture_options));
     }
-    return fail(ErrorKind::unsupported, command.path, "unknown kind of file");
+    return fail(ErrorKind::unsupported, request.path, "unknown kind of file");
 }
 
 }  // namespace
@@ -206,13 +206,13 @@ Result<void> show_model(LoadedScene& scene, std::shared_ptr<const GaussianModel>
     return {};
 }
 
-Result<LoadedScene> load_scene(const OpenCommand& command, const SessionOptions& options,
+Result<LoadedScene> load_scene(const OpenRequest& request, const SessionOptions& options,
                                const Progress& progress) {
     const Span span(Stage::load);
     const auto begin = std::chrono::steady_clock::now();
-    auto scene = load_any(command, options, progress);
+    auto scene = load_any(request, options, progress);
     if (scene) {
-        scene->path = command.path;
+        scene->path = request.path;
         scene->seconds =
             std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     }
@@ -235,13 +235,13 @@ Result<PathKind> kind_of_path(const std::string& path) {
                     splat_extensions(false)));
 }
 
-Loader::Loader(OpenCommand of, std::uint64_t number, const SessionOptions& options,
+Loader::Loader(OpenRequest of, std::uint64_t number, const SessionOptions& options,
                std::function<void()> ring)
-    : command(std::move(of)),
+    : request(std::move(of)),
       serial(number),
       task(
-          "loader", "opening " + command.path,
-          [copy = command, options](const Progress& progress) -> Result<LoadedScene> {
+          "loader", "opening " + request.path,
+          [copy = request, options](const Progress& progress) -> Result<LoadedScene> {
               auto scene = load_scene(copy, options, progress);
               if (!scene && scene.error().path.empty()) scene.error().path = copy.path;
               return scene;

@@ -43,17 +43,17 @@ Result<PathKind> kind_of_path(const std::string& path);
 /// Makes `scene` ready to be drawn with `model`. Errors: of the backend.
 Result<void> show_model(LoadedScene& scene, std::shared_ptr<const GaussianModel> model,
                         const SessionOptions& options);
-/// Reads what `command` names.
-Result<LoadedScene> load_scene(const OpenCommand& command, const SessionOptions& options,
+/// Reads what `request` names.
+Result<LoadedScene> load_scene(const OpenRequest& request, const SessionOptions& options,
                                const Progress& progress);
 
 /// A scene being loaded.
 struct Loader {
     /// `ring` is called after each report (from the loading thread).
-    Loader(OpenCommand of, std::uint64_t number, const SessionOptions& options,
+    Loader(OpenRequest of, std::uint64_t number, const SessionOptions& options,
            std::function<void()> ring);
 
-    OpenCommand command;
+    OpenRequest request;
     std::uint64_t serial;
     Task<LoadedScene> task;
 };

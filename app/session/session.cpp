@@ -23,8 +23,8 @@ Session::~Session() {
     thread_.join();
 }
 
-std::uint64_t Session::send(EngineAction action) {
-    if (!in_->commands.try_put({sent_ + 1, std::move(action)})) return 0;
+std::uint64_t Session::send(EngineJob job) {
+    if (!in_->commands.try_put({sent_ + 1, std::move(job)})) return 0;
     in_->bell.put({});
     return ++sent_;
 }

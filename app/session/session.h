@@ -26,14 +26,14 @@ struct SessionOutbox {
     Latest<std::shared_ptr<const std::vector<CameraRow>>> cameras;
     Latest<std::shared_ptr<const std::vector<SettingRow>>> settings;
     Latest<EngineStatus> status;
-    Latest<Vec3d> focus;  ///< world point, answers to FocusCommand
+    Latest<Vec3d> focus;  ///< world point, answers to Engine::focus
     Latest<std::shared_ptr<const DoctorReport>> doctor;
     Latest<std::shared_ptr<const LevelsState>> levels;
     Latest<std::shared_ptr<const MarkedGaussian>>
-        marked;               ///< answers to MarkCommand; null: none any more
-    Latest<Ceilings> limits;  ///< answers to MeasureLimitsCommand
+        marked;               ///< answers to Engine::mark; null: none any more
+    Latest<Ceilings> limits;  ///< answers to Engine::measure_limits
     Queue<EngineEvent> events{4096};
-    Queue<std::shared_ptr<const Picture>> pictures{16};  ///< answers to PictureCommand
+    Queue<std::shared_ptr<const Picture>> pictures{16};  ///< answers to Engine::picture
 };
 
 /// The engine's side of the mailboxes. `bell` ends the engine's sleep after anything was put into
@@ -49,15 +49,15 @@ class Session {
     /// Starts the engine thread. `wake` is called from it after something was published (to end the
     /// UI's sleep).
     explicit Session(SessionOptions options, std::function<void()> wake = {});
-    /// Cancels loading, ends the current step, stops the thread. Nothing is saved: send StopCommand
-    /// first for that.
+    /// Cancels loading, ends the current step, stops the thread. Nothing is saved: send a
+    /// job for that first.
     ~Session();
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
-    /// Queues a command and returns its serial number (1, 2, ...), which EngineStatus and
+    /// Queues a job and returns its serial number (1, 2, ...), which EngineStatus and
     /// EngineEvent refer to; 0 when the queue is full.
-    std::uint64_t send(EngineAction action);
+    std::uint64_t send(EngineJob job);
     void request_view(ViewRequest request);
     SessionOutbox& out() { return *out_; }
 

@@ -1,5 +1,5 @@
-// What crosses between the UI and the engine thread: commands and view requests in, status and
-// events out. Plain values.
+// What crosses between the UI and the engine thread: jobs and view requests in, status and events
+// out.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "base/ceilings.h"
@@ -21,9 +20,9 @@
 
 namespace gs {
 
-/// Opens a capture, splat file or checkpoint (found out from the content). `capture` belongs to a
+/// A capture, splat file or checkpoint to open (found out from the content). `capture` belongs to a
 /// splat file or checkpoint.
-struct OpenCommand {
+struct OpenRequest {
     std::string path;
     std::string capture;
     bool train = false;        ///< start training as soon as it is loaded
@@ -31,9 +30,7 @@ struct OpenCommand {
     bool beside = false;  ///< keeps what is open and draws this beside it: splats, a checkpoint or
                           ///< a run's folder
 };
-/// Lets go of the scene that was opened beside the first.
-struct EndCompareCommand {};
-struct CloseCommand {};
+
 struct StartCommand {};
 struct PauseCommand {};
 struct StepCommand {
@@ -62,25 +59,6 @@ struct MeasureLimitsCommand {
 struct CheckpointCommand {
     std::string path;  ///< empty: the output folder
 };
-struct ExportCommand {
-    std::string path;
-};
-/// Ends what goes on in the background: Activity::name, or everything.
-struct CancelCommand {
-    std::string name;
-};
-/// Examines the scene (and the model of a training run as it is now).
-struct ExamineCommand {};
-/// Mends what the doctor calls `name`, or everything when empty. Splats that do not train.
-struct MendCommand {
-    std::string name;
-};
-/// Takes the last mending back.
-struct UndoMendCommand {};
-/// Looks at one Gaussian; answered through SessionOutbox::marked.
-struct MarkCommand {
-    std::uint64_t row = 0;
-};
 /// Measures all test views (or all views when there is none).
 struct EvaluateCommand {};
 
@@ -93,28 +71,18 @@ struct ViewRequest {
 };
 /// One picture at exactly the requested size, whatever it costs; it comes back through
 /// SessionOutbox::pictures.
-struct PictureCommand {
+struct PictureRequest {
     ViewRequest request;
     std::string path;  ///< where the UI will write it
     bool overlays = false;
 };
 
-/// What lies at this place of the picture (fractions of its width and height); answered through
-/// SessionOutbox::focus.
-struct FocusCommand {
-    ViewRequest request;
-    double x = 0.5, y = 0.5;
-};
-
-using EngineAction =
-    std::variant<OpenCommand, CloseCommand, StartCommand, PauseCommand, StepCommand, RunToCommand,
-                 StopCommand, SetCommand, ProfileStepsCommand, MeasureLimitsCommand,
-                 CheckpointCommand, ExportCommand, EvaluateCommand, PictureCommand, FocusCommand,
-                 EndCompareCommand, CancelCommand, ExamineCommand, MendCommand, UndoMendCommand,
-                 MarkCommand>;
+class Engine;  // app/session/engine.h
+/// What the engine is asked to do, on its thread, between two steps.
+using EngineJob = std::function<void(Engine&)>;
 struct EngineCommand {
     std::uint64_t serial = 0;
-    EngineAction action;
+    EngineJob run;
 };
 
 /// Counts of the newest training step or view frame: what the cost model goes by.
@@ -147,7 +115,7 @@ struct EngineEvent {
 
 struct Picture {
     std::uint64_t command = 0;
-    PictureCommand asked;
+    PictureRequest asked;
     std::shared_ptr<const ViewFrame> frame;
 };
 

@@ -1,13 +1,13 @@
 #include "app/session/trace_library.h"
 
 #include <algorithm>
-#include <atomic>
 #include <charconv>
 #include <limits>
-#include <optional>
-#include <thread>
 
+#include "base/file.h"
 #include "base/log.h"
+#include "base/task.h"
+#include "base/try.h"
 #include "profiler/collect/multi_collector.h"
 #include "profiler/files/import.h"
 
@@ -27,25 +27,39 @@ std::int64_t now_ns() {
 
 }  // namespace
 
-/// A file or a process. The reading thread has `reading`, `result` and `store` until `done`; then
-/// they are the UI thread's.
+namespace {
+
+struct ReadTrace {
+    std::unique_ptr<TraceStore> store;
+    ImportSummary summary;
+};
+
+Result<ReadTrace> read_trace(const std::string& path, const Progress& progress) {
+    ImportOptions import;
+    import.progress = [&](double share) { constexpr double kParts = 1e6;
+    const bool known = share >= 0;  // not when NaN
+    return progress("", known ? static_cast<std::size_t>(kParts * std::min(share, 1.0)) : 0,
+                    static_cast<std::size_t>(kParts));
+};
+TraceStoreOptions options;
+options.max_spans = import.max_events;
+options.max_calls = options.max_points = std::size_t{1} << 20;
+ReadTrace out{std::make_unique<TraceStore>(options), {}};
+GS_TRY(out.summary, import_trace(path, *out.store, import));
+return out;
+}  // namespace
+
+}  // namespace gs
+
+/// A file or a process.
 struct TraceLibrary::Opened {
     TraceEntry entry;
     std::unique_ptr<TraceStore> store;
-    // ---- files
-    std::optional<Result<ImportSummary>> result;
-    std::atomic<bool> done{false}, cancelled{false};
-    std::atomic<double> share{std::numeric_limits<double>::quiet_NaN()};
-    std::thread reader;
+    std::unique_ptr<Task<ReadTrace>> reading;  // a file that is not complete yet
     // ---- processes
     std::unique_ptr<service::MultiCollector> collector;
     std::int64_t since_ns = 0;
     bool heard = false;
-
-    ~Opened() {
-        cancelled = true;
-        if (reader.joinable()) reader.join();
-    }
 };
 
 TraceLibrary::TraceLibrary(const TraceStore& own, std::function<void()> wake)
@@ -59,8 +73,8 @@ TraceLibrary::TraceLibrary(const TraceStore& own, std::function<void()> wake)
 }
 
 TraceLibrary::~TraceLibrary() {
-    for (const auto& opened : opened_)
-        opened->cancelled = true;  // all at once, before the first is waited for
+    for (const auto& opened : opened_)  // all at once, before the first is waited for
+        if (opened->reading) opened->reading->cancel();
 }
 
 void TraceLibrary::refresh() {
@@ -86,32 +100,19 @@ void TraceLibrary::open(const std::string& path) {
     auto opened = std::make_unique<Opened>();
     opened->entry.name = fs::path(full).filename().string();
     opened->entry.detail = full;
-    opened->entry.progress = opened->share;
-    Opened* mine = opened.get();
+    opened->entry.progress = std::numeric_limits<double>::quiet_NaN();
+    opened->reading = std::make_unique<Task<ReadTrace>>(
+        "trace reader", "reading",
+        [full](const Progress& progress) { return read_trace(full, progress); }, wake_);
     add(std::move(opened));
-    mine->reader = std::thread([this, mine, full] {
-        ImportOptions import;
-        import.progress = [mine](double share) { mine->share = share;
-        return !mine->cancelled;
-        };
-        TraceStoreOptions options;
-        options.max_spans = import.max_events;
-        options.max_calls = options.max_points = std::size_t{1} << 20;
-        auto store = std::make_unique<TraceStore>(options);
-        mine->result = import_trace(full, *store, import);
-        mine->store = std::move(store);
-        mine->done = true;
-        wake_();
-});
 }
 
 Result<void> TraceLibrary::attach(std::uint32_t pid) {
     service::MultiCollectorOptions options;
     options.pids = {pid};
-    auto collector = service::MultiCollector::start(std::move(options));
-    if (!collector) return tl::unexpected<Error>(collector.error());
+    GS_TRY(auto collector, service::MultiCollector::start(std::move(options)));
     auto opened = std::make_unique<Opened>();
-    opened->collector = std::move(*collector);
+    opened->collector = std::move(collector);
     TraceStoreOptions kept;
     kept.max_spans = kLiveSpans;
     opened->store = std::make_unique<TraceStore>(kept);
@@ -161,39 +162,49 @@ Result<void> TraceLibrary::close(std::string_view which) {
     return {};
 }
 
+/// What came of an attached process.
+bool TraceLibrary::follow(Opened& o) {
+    TraceEntry& entry = o.entry;
+    const bool came = o.collector->drain_into(*o.store) > 0;
+    o.heard |= came;
+    for (const service::SourceState& source : o.collector->sources()) {
+        if (!source.name.empty()) entry.name = fmt::format("{} ({})", source.name, source.pid);
+        entry.live = source.alive;
+        entry.problem = source.alive ? source.note : "the process has ended";
+    }
+    if (!o.heard && o.collector->sources().empty() && now_ns() - o.since_ns > kSilentNs)
+        entry.problem =
+            "no such process under the profiling service; start it with `gausscope record`";
+    return came;
+}
+
+/// How far reading a file is; its end.
+bool TraceLibrary::follow_reading(Opened& o) {
+    TraceEntry& entry = o.entry;
+    const bool any = o.reading->update();
+    if (const double share = o.reading->newest().share; share > 0) entry.progress = share;
+    auto result = o.reading->take();
+    if (!result) return any;
+    o.reading.reset();
+    entry.progress = 1;
+    if (*result) {
+        o.store = std::move((*result)->store);
+        entry.store = o.store.get();
+        for (const std::string& note : (*result)->summary.notes)
+            log_info("{}: {}", entry.name, note);
+    } else {
+        entry.problem = result->error().text();
+        log_error("{}", entry.problem);
+        failed_ = true;
+    }
+    return true;
+}
+
 bool TraceLibrary::update() {
     bool any = false;
-    for (const auto& o : opened_) {
-        TraceEntry& entry = o->entry;
-        if (o->collector) {
-            const bool came = o->collector->drain_into(*o->store) > 0;
-            any |= came;
-            o->heard |= came;
-            for (const service::SourceState& source : o->collector->sources()) {
-                if (!source.name.empty())
-                    entry.name = fmt::format("{} ({})", source.name, source.pid);
-                entry.live = source.alive;
-                entry.problem = source.alive ? source.note : "the process has ended";
-            }
-            if (!o->heard && o->collector->sources().empty() && now_ns() - o->since_ns > kSilentNs)
-                entry.problem =
-                    "no such process under the profiling service; start it with `gausscope record`";
-        } else if (o->reader.joinable()) {
-            entry.progress = o->share;
-            any = true;
-            if (!o->done) continue;
-            o->reader.join();
-            entry.progress = 1;
-            if (*o->result) {
-                entry.store = o->store.get();
-                for (const std::string& note : (*o->result)->notes)
-                    log_info("{}: {}", entry.name, note);
-            } else {
-                entry.problem = o->result->error().text();
-                log_error("{}", entry.problem);
-                failed_ = true;
-            }
-        }
+    for (const auto& opened : opened_) {
+        if (opened->collector) any |= follow(*opened);
+        if (opened->reading) any |= follow_reading(*opened);
     }
     if (any || !opened_.empty()) refresh();
     return any;
@@ -207,7 +218,7 @@ const TraceStore* TraceLibrary::shown_store() const {
 
 bool TraceLibrary::reading() const {
     return std::any_of(opened_.begin(), opened_.end(),
-                       [](const auto& o) { return o->reader.joinable(); });
+                       [](const auto& o) { return o->reading != nullptr; });
 }
 bool TraceLibrary::take_failure() { return std::exchange(failed_, false); }
 

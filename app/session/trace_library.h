@@ -55,6 +55,8 @@ class TraceLibrary {
     Opened* find(std::string_view which);
     void add(std::unique_ptr<Opened> opened);
     void refresh();
+    bool follow(Opened& process);
+    bool follow_reading(Opened& file);
 
     std::function<void()> wake_;
     std::vector<std::unique_ptr<Opened>> opened_;

@@ -1,16 +1,14 @@
 #include "app/studio/studio.h"
 
-#include <chrono>
-#include <cstdlib>
+#include <array>
+#include <fstream>
+#include <tuple>
 
-#include "app/commands/preferences.h"
-#include "app/commands/script.h"
-#include "app/session/trace_library.h"
-#include "app/studio/studio_ui.h"
+#include "app/session/engine.h"
 #include "app/window/window.h"
 #include "base/log.h"
 #include "base/record/scope.h"
-#include "profiler/collect/multi_collector.h"
+#include "base/try.h"
 #include "profiler/files/export_perfetto.h"
 #include "renderer/io/images/image_io.h"
 
@@ -51,73 +49,38 @@ bool same_pose(const Camera& a, const Camera& b) {
     return key(a) == key(b);
 }
 
-class Studio {
-  public:
-    Studio(const StudioOptions& options, Window& window, Preferences preferences)
-        : options_(options),
-          window_(window),
-          preferences_(std::move(preferences)),
-          session_(options.session, [&window] { window.wake(); }),
-          state_(session_),
-          ui_(window, table_, preferences_, options.machine),
-          traces_(trace_, [&window] { window.wake(); }) {
-        state_.view = preferences_.view;
-        state_.sample_dir = (cache_folder() / "sample").string();
-    }
+/// Up to 16 MiB of text, from a file or a pipe.
+Result<std::string> read_script(const std::string& path) {
+    constexpr std::size_t kMost = 16 << 20;
+    std::error_code error;
+    if (fs::is_directory(path, error)) return fail(ErrorKind::unreadable, path, "is a folder");
+    std::ifstream file(path, std::ios::binary);
+    if (!file) return fail(ErrorKind::not_found, path, "cannot be opened");
+    std::string text(kMost + 1, '\0');
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    if (file.bad()) return fail(ErrorKind::unreadable, path, "cannot be read");
+    text.resize(static_cast<std::size_t>(file.gcount()));
+    if (text.size() > kMost)
+        return fail(ErrorKind::unreadable, path, "is longer than a script may be (16 MiB)");
+    return text;
+}
 
-    int run(std::vector<ScriptLine> script);
+}  // namespace
 
-  private:
-    void wait();
-    bool gather();
-    void take_events();
-    void take_pictures();
-    void handle_input();
-    void follow_scene();
-    void request_view();
-    void advance_script();
-    void carry_out_ui_actions();
-    void carry_out(const ShowPanel& action);
-    void carry_out(const ShowPalette& action) { ui_.show_palette(action.command); }
-    void carry_out(const ResetLayout&) { ui_.reset_layout(), trace_layout_ = false; }
-    void carry_out(const SaveTrace& action);
-    void carry_out(const WindowPicture& action);
-    void carry_out(const QuitStudio&) { quit_ = true; }
-    void carry_out(const OpenTrace& action);
-    void carry_out(const AttachProcess& action) { check(traces_.attach(action.pid)); }
-    void carry_out(const ShowTrace& action) { check(traces_.show(action.which)); }
-    void carry_out(const CloseTrace& action) { check(traces_.close(action.which)); }
-    void carry_out(const SaveStatistics& action);
-    void carry_out(const FindSpans& action);
-    void carry_out(const ShowTime& action);
-    void carry_out(const SelectTime& action) { ui_.trace_view().selection = action.range; }
-    /// What a UI action could not do is said; a script ends with it.
-    void check(const Result<void>& done);
-    void open_start_paths();
-    void run_command(const std::string& name, const Arguments& arguments);
-    void complain(const std::string& text);
-    void save_and_close();
-
-    const StudioOptions& options_;
-    Window& window_;
-    Preferences preferences_;
-    CommandTable table_;
-    Session session_;
-    StudioState state_;
-    StudioUi ui_;
-    TraceStore trace_;
-    std::unique_ptr<service::MultiCollector> collector_ = service::MultiCollector::of_own_ring();
-    TraceLibrary traces_;
-    std::optional<ScriptRunner> script_;
-    std::uint64_t scene_seen_ = 0;
-    ViewRequest sent_;
-    bool sent_any_ = false, quit_ = false, opened_anything_ = false;
-    int exit_code_ = 0, frames_to_draw_ = kSettleFrames;
-    bool published_ = false;
-    bool trace_layout_ =
-        false;  ///< shown for looking at traces only; preferences_.layout is the user's own
-    Clock::time_point last_draw_{}, last_move_{}, last_title_{};
-};
+Studio::Studio(const StudioOptions& options, const CommandTable& table, Window& window,
+               Preferences preferences)
+    : options_(options),
+      table_(table),
+      window_(window),
+      preferences_(std::move(preferences)),
+      session_(options.session, [&window] { window.wake(); }),
+      state_(session_),
+      ui_(window, table_, preferences_, options.machine),
+      traces_(trace_, [&window] { window.wake(); }),
+      frames_to_draw_(kSettleFrames) {
+    state_.view = preferences_.view;
+    state_.sample_dir = (cache_folder() / "sample").string();
+}
 
 void Studio::wait() {
     double patience = kIdleWait;
@@ -151,6 +114,7 @@ bool Studio::gather() {
 void Studio::take_events() {
     while (auto event = session_.out().events.try_take()) {
         if (script_) script_->take_event(*event);
+        if (event->error && event->command == 1 && !options_.path.empty()) nothing_to_show();
         if (event->notice) state_.add_notice(event->error, event->text, event->lines);
         published_ = true;
     }
@@ -159,7 +123,7 @@ void Studio::take_events() {
 
 void Studio::take_pictures() {
     while (auto picture = session_.out().pictures.try_take()) {
-        const PictureCommand& asked = (*picture)->asked;
+        const PictureRequest& asked = (*picture)->asked;
         const ViewFrame& frame = *(*picture)->frame;
         const Image8 image =
             asked.overlays ? ui_.overlay_picture(frame, asked.request.settings) : frame.rgba;
@@ -190,15 +154,15 @@ void Studio::handle_input() {
     for (const std::string& path : window_.take_dropped_files()) run_command("open", {path});
     for (const KeyPress& key : window_.take_keys()) {
         const CommandRow* row = table_.find_key(key.chord);
-        if (!row || (key.repeat && row->info.name.rfind("train.", 0) == 0)) continue;
+        if (!row || (key.repeat && row->name.rfind("train.", 0) == 0)) continue;
         const bool text_key = key.chord.find('+') == std::string::npos &&
                               (key.chord.size() == 1 || key.chord[0] != 'F');
         if ((ui_.typing() && text_key) || ui_.takes_key(key.chord)) continue;
         // A command that needs arguments is finished in the palette.
-        if (row->least > 0)
-            ui_.show_palette(row->info.name);
+        if (argument_count(row->arguments).least > 0)
+            ui_.show_palette(row->name);
         else
-            run_command(row->info.name, {});
+            run_command(row->name, {});
     }
     if (window_.close_requested() || (options_.interrupted && options_.interrupted())) quit_ = true;
 }
@@ -209,7 +173,6 @@ void Studio::follow_scene() {
     if (trace_layout_) ui_.load_layout(preferences_.layout);
     trace_layout_ = false;
     sent_any_ = false;  // the engine waits for a request that knows this scene
-    opened_anything_ = true;
     state_.view.capture_view = -1;
     state_.navigation = first_view(*state_.scene);
     if (state_.cameras && !state_.cameras->empty()) run_command("view.capture", {"0"});
@@ -253,59 +216,52 @@ void Studio::check(const Result<void>& done) {
     if (script_) exit_code_ = 1, quit_ = true;
 }
 
-void Studio::carry_out(const ShowPanel& action) { check(ui_.show_panel(action.name, action.hide)); }
-
-void Studio::carry_out(const OpenTrace& action) {
-    traces_.open(action.path);
-    check(ui_.show_panel("Timeline", false));
-    remember_path(preferences_.recent, action.path);
+void Studio::nothing_to_show() {
+    if (options_.headless && !script_) exit_code_ = 2, quit_ = true;
 }
 
-void Studio::carry_out(const SaveStatistics& action) {
-    const TraceStore* shown = traces_.shown_store();
-    const auto written = write_text_file(action.path, ui_.statistics_csv(shown ? *shown : trace_));
-    check(written);
-    if (written) log_info("wrote {}", action.path);
-}
-
-void Studio::carry_out(const FindSpans& action) {
-    ui_.trace_view().find = action.name;
-    check(ui_.show_panel("Find", false));
-}
-
-void Studio::carry_out(const ShowTime& action) {
-    ui_.trace_view().jump = action.place;
-    check(ui_.show_panel("Timeline", false));
-}
-
-void Studio::carry_out(const SaveTrace& action) {
+const TraceStore& Studio::shown_trace() {
     collector_->drain_into(trace_);
     const TraceStore* shown = traces_.shown_store();
-    if (auto saved = export_perfetto(shown ? *shown : trace_, action.path); !saved) {
-        complain(saved.error().text());
-        if (script_) exit_code_ = 1, quit_ = true;
-    } else {
-        log_info("wrote {}", action.path);
-    }
+    return shown ? *shown : trace_;
 }
 
-void Studio::carry_out(const WindowPicture& action) {
-    if (auto written = write_png(action.path, ui_.window_picture()); !written) {
-        complain(written.error().text());
-        if (script_) exit_code_ = 1, quit_ = true;
-    } else {
-        log_info("wrote {}", action.path);
-    }
+Result<void> Studio::quit() {
+    quit_ = true;
+    return {};
+}
+
+Result<void> Studio::reset_layout() {
+    ui_.reset_layout();
+    trace_layout_ = false;
+    return {};
+}
+
+Result<void> Studio::open_trace(const std::string& path) {
+    traces_.open(path);
+    remember_path(preferences_.recent, path);
+    return ui_.show_panel("Timeline", false);
+}
+
+Result<void> Studio::save_trace(const std::string& path) {
+    GS_TRY_VOID(export_perfetto(shown_trace(), path));
+    log_info("wrote {}", path);
+    return {};
+}
+
+Result<void> Studio::window_picture(const std::string& path) {
+    GS_TRY_VOID(write_png(path, ui_.window_picture()));
+    log_info("wrote {}", path);
+    return {};
 }
 
 void Studio::carry_out_ui_actions() {
     std::deque<UiAction> actions = std::exchange(state_.ui_actions, {});
     for (UiAction& action : actions) {
-        if (auto* picture = std::get_if<WindowPicture>(&action);
-            picture && picture->settle_frames-- > 0)
-            state_.ui_actions.push_back(*picture);
+        if (action.frames_before-- > 0)
+            state_.ui_actions.push_back(std::move(action));
         else
-            std::visit([this](const auto& a) { carry_out(a); }, action);
+            check(action.run(*this));
     }
     if (!actions.empty()) frames_to_draw_ = kSettleFrames;
 }
@@ -313,7 +269,7 @@ void Studio::carry_out_ui_actions() {
 /// Unsaved training is saved by the engine on closing; the window stays responsive only to the
 /// system until then.
 void Studio::save_and_close() {
-    const std::uint64_t serial = session_.send(CloseCommand{});
+    const std::uint64_t serial = session_.send([](Engine& e) { e.close(); });
     const Clock::time_point begin = Clock::now();
     while (serial != 0 && state_.status.commands_done < serial &&
            seconds_since(begin) < kShutdownSeconds) {
@@ -333,27 +289,34 @@ void Studio::save_and_close() {
 }
 
 void Studio::open_start_paths() {
-    if (!options_.path.empty())
+    const auto open = [&](OpenRequest request) {
         state_.last_sent =
-            session_.send(OpenCommand{options_.path, options_.capture, options_.train, false});
-    if (!options_.compare.empty())
-        state_.last_sent = session_.send(OpenCommand{options_.compare, "", false, false, true});
-    for (const std::string& path : options_.traces) carry_out(OpenTrace{path});
-    for (const std::uint32_t pid : options_.attach) carry_out(AttachProcess{pid});
+            session_.send([request = std::move(request)](Engine& e) { e.open(request); });
+    };
+    if (!options_.path.empty())
+        open({options_.path, options_.capture, options_.train, false, false});
+    if (!options_.compare.empty()) open({options_.compare, "", false, false, true});
+    for (const std::string& path : options_.traces) check(open_trace(path));
+    for (const std::uint32_t pid : options_.attach)
+        if (const auto attached = traces_.attach(pid); !attached) {
+            check(attached);
+            nothing_to_show();
+        }
     if (!options_.path.empty() || (options_.traces.empty() && options_.attach.empty())) return;
     preferences_.layout = ui_.layout();
     ui_.show_trace_layout();
     trace_layout_ = true;
 }
 
-int Studio::run(std::vector<ScriptLine> script) {
-    if (!script.empty()) script_.emplace(std::move(script), options_.script, table_);
+int Studio::run(std::optional<std::vector<ScriptLine>> script) {
+    if (script) script_.emplace(std::move(*script), options_.script, table_);
     open_start_paths();
     log_info("{}", window_.description());
     while (!quit_) {
         wait();
         collector_->drain_into(trace_);
         published_ |= traces_.update();
+        if (traces_.take_failure()) nothing_to_show();
         const bool draw = gather();
         handle_input();
         if (window_.minimized()) request_view();
@@ -374,13 +337,10 @@ int Studio::run(std::vector<ScriptLine> script) {
     return exit_code_;
 }
 
-}  // namespace
-
-int run_studio(const StudioOptions& options) {
-    const CommandTable table;
-    std::vector<ScriptLine> script;
+int run_studio(const StudioOptions& options, const CommandTable& table) {
+    std::optional<std::vector<ScriptLine>> script;
     if (!options.script.empty()) {
-        const auto text = read_text_file(options.script, 16 << 20);
+        const auto text = read_script(options.script);
         auto lines = text ? parse_script(*text, options.script, table)
                           : Result<std::vector<ScriptLine>>(tl::unexpected<Error>(text.error()));
         if (!lines) {
@@ -404,7 +364,7 @@ int run_studio(const StudioOptions& options) {
         return 2;
     }
     name_this_thread("ui");
-    Studio studio(options, **window, std::move(preferences));
+    Studio studio(options, table, **window, std::move(preferences));
     return studio.run(std::move(script));
 }
 

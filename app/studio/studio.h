@@ -1,54 +1,89 @@
-// The studio: window, panels, engine thread and commands put together. `gausscope view` and
-// `gausscope train --view` run it.
+// The studio: window, panels, engine thread and commands put together, one UI frame after another.
+// Commands reach the window side through it (StudioState::ui_actions).
 #pragma once
 
-#include <functional>
+#include <chrono>
+#include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "app/session/session_types.h"
-#include "profiler/store/statistics.h"
-#include "renderer/present/interop.h"
+#include "app/session/trace_library.h"
+#include "app/studio/command_table.h"
+#include "app/studio/options.h"
+#include "app/studio/preferences.h"
+#include "app/studio/script.h"
+#include "app/studio/studio_state.h"
+#include "app/studio/studio_ui.h"
+#include "profiler/collect/multi_collector.h"
+#include "profiler/store/store.h"
 
 namespace gs {
 
-/// What the studio shows of the machine that computes, from the backend that was chosen
-/// (app/backend/backend.h). Each may be empty: then that is not shown.
-struct StudioMachine {
-    std::string device;    ///< "NVIDIA H200"; empty: the processor
-    int cuda_device = -1;  ///< CUDA's number of it; headless, OpenGL draws there too where it can
-    MakeTextureInterop make_interop = nullptr;  ///< for pictures in device memory
-    std::function<std::optional<DeviceMemory>()> memory;
-    /// Times of stages against what this machine can do at most. `training`: of a step, not of a
-    /// picture alone.
-    std::function<StageCosts(std::span<const StageStats> times, const FrameCost& work,
-                             const Ceilings& limits, bool training)>
-        costs;
-};
-
-struct StudioOptions {
-    std::string path;     ///< capture, splat file or checkpoint to open; empty: an empty studio
-    std::string capture;  ///< photos for a splat file or checkpoint
-    std::string compare;  ///< splats, a checkpoint or a run's folder to draw beside it
-    std::vector<std::string> traces;    ///< trace files to open
-    std::vector<std::uint32_t> attach;  ///< processes under the profiling service to show live
-    bool train = false;                 ///< start training as soon as it is loaded
-    bool headless = false;              ///< EGL instead of a window
-    std::string script;  ///< file of commands to run; the studio ends with the script when headless
-    std::string trace;   ///< write a Perfetto trace here at the end
-    int width = 0, height = 0;  ///< logical pixels; 0: as last time, or 1600 x 1000
-    double scale = 0;           ///< pixels per logical pixel; 0: what the display says
-    SessionOptions session;
-    StudioMachine machine;
-    bool remember = true;             ///< read and write layout, recent files and view settings
-    bool (*interrupted)() = nullptr;  ///< true once Ctrl-C was pressed: the studio saves and ends
-};
-
 /// Runs until the window is closed, `quit`, or the end of a headless script. Returns the program's
-/// exit code: 0; 1 when a script failed or nothing could be opened headless; 2 when there is
-/// neither a display nor EGL or the script is not usable.
-int run_studio(const StudioOptions& options);
+/// exit code: 0; 1 when a script failed; 2 when there is neither a display nor EGL, the script is
+/// not usable, or what a headless studio without a script was to open is not.
+int run_studio(const StudioOptions& options, const CommandTable& table);
+
+class Studio {
+  public:
+    Studio(const StudioOptions& options, const CommandTable& table, Window& window,
+           Preferences preferences);
+    /// The exit code. `script`: none, when the studio is driven by hand.
+    int run(std::optional<std::vector<ScriptLine>> script);
+
+    // ---- for commands, between two frames
+    StudioUi& ui() { return ui_; }
+    TraceLibrary& traces() { return traces_; }
+    /// What the timeline shows; this session's while that is being read.
+    const TraceStore& shown_trace();
+    Result<void> quit();
+    Result<void> reset_layout();
+    Result<void> open_trace(const std::string& path);
+    Result<void> save_trace(const std::string& path);
+    /// Writes the last frame drawn.
+    Result<void> window_picture(const std::string& path);
+
+  private:
+    using Clock = std::chrono::steady_clock;
+
+    void wait();
+    bool gather();
+    void take_events();
+    void take_pictures();
+    void handle_input();
+    void follow_scene();
+    void request_view();
+    void advance_script();
+    void carry_out_ui_actions();
+    /// What could not be done is said; a script ends with it.
+    void check(const Result<void>& done);
+    /// What was to be shown cannot be: a headless studio without a script ends with it.
+    void nothing_to_show();
+    void open_start_paths();
+    void run_command(const std::string& name, const Arguments& arguments);
+    void complain(const std::string& text);
+    void save_and_close();
+
+    const StudioOptions& options_;
+    const CommandTable& table_;
+    Window& window_;
+    Preferences preferences_;
+    Session session_;
+    StudioState state_;
+    StudioUi ui_;
+    TraceStore trace_;
+    std::unique_ptr<service::MultiCollector> collector_ = service::MultiCollector::of_own_ring();
+    TraceLibrary traces_;
+    std::optional<ScriptRunner> script_;
+    std::uint64_t scene_seen_ = 0;
+    ViewRequest sent_;
+    bool sent_any_ = false, quit_ = false;
+    int exit_code_ = 0, frames_to_draw_;
+    bool published_ = false;
+    bool trace_layout_ =
+        false;  ///< shown for looking at traces only; preferences_.layout is the user's own
+    Clock::time_point last_draw_{}, last_move_{};
+};
 
 }  // namespace gs

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "app/commands/file_types.h"
+#include "app/studio/file_types.h"
 #include "base/check.h"
 #include "base/log.h"
 #include "base/machine.h"

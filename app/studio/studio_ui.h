@@ -7,10 +7,11 @@
 #include <string>
 #include <string_view>
 
-#include "app/commands/commands.h"
-#include "app/commands/preferences.h"
 #include "app/session/trace_library.h"
-#include "app/studio/studio.h"
+#include "app/studio/command_table.h"
+#include "app/studio/options.h"
+#include "app/studio/preferences.h"
+#include "app/studio/studio_state.h"
 #include "app/window/window.h"
 #include "profiler/store/store.h"
 

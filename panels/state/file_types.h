@@ -1,5 +1,5 @@
 // What files there are that can be opened or written, as the app knows it
-// (app/commands/file_types.cpp asks the readers themselves), for browsers of files.
+// (app/studio/file_types.cpp asks the readers themselves), for browsers of files.
 #pragma once
 
 #include <functional>

@@ -1,18 +1,18 @@
 // The command table and scripts: consistent, complete, and clear about mistakes.
 #include <set>
 
-#include "app/commands/script.h"
-#include "panels/state/command_names.h"
+#include "app/studio/script.h"
 #include "studio_harness.h"
 
 namespace gs {
 namespace {
 
+namespace jobs = testing::jobs;
 using testing::SessionHarness;
 using testing::tiny_capture;
 
 TEST(Commands, have_unique_names_and_keys_and_all_have_help) {
-    const CommandTable table;
+    const CommandTable table = all_commands();
     std::set<std::string> names, keys;
     for (const CommandInfo& info : table.infos()) {
         EXPECT_TRUE(names.insert(info.name).second) << info.name;
@@ -28,15 +28,44 @@ TEST(Commands, have_unique_names_and_keys_and_all_have_help) {
     EXPECT_FALSE(table.find_key(""));
 }
 
-TEST(Commands, hold_everything_that_panels_say) {
-    const CommandTable table;
-    for (const PanelCommand& command : kPanelCommands)
-        EXPECT_TRUE(table.find(command.name)) << command.name;
+TEST(Commands, take_as_many_arguments_as_their_text_says) {
+    const auto count = [](const char* text) {
+        const ArgumentCount c = argument_count(text);
+        return std::pair(c.least, c.most);
+    };
+    using Pair = std::pair<std::size_t, std::size_t>;
+    EXPECT_EQ(count(""), Pair(0, 0));
+    EXPECT_EQ(count("PATH"), Pair(1, 1));
+    EXPECT_EQ(count("R G B"), Pair(3, 3));
+    EXPECT_EQ(count("INDEX|NAME"), Pair(1, 1));
+    EXPECT_EQ(count("[on|off]"), Pair(0, 1));
+    EXPECT_EQ(count("[BEGIN END]"), Pair(0, 2));
+    EXPECT_EQ(count("PATH [WIDTH HEIGHT] [plain|overlays]"), Pair(1, 4));
+    EXPECT_EQ(count("X Y Z [UP_X UP_Y UP_Z | FOV]"), Pair(3, 6));
+    EXPECT_EQ(count("X [A | B C]"), Pair(1, 3));
+}
+
+TEST(Commands, for_each_choice_are_named_after_it) {
+    const CommandTable table = all_commands();
+    const auto expect_all = [&](const std::string& command, std::span<const char* const> names,
+                                auto value_of) {
+        SessionHarness h;
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            const CommandRow* row = table.find(command + "." + names[i]);
+            ASSERT_TRUE(row) << command << "." << names[i];
+            ASSERT_TRUE(row->run(h.state, {}));
+            EXPECT_EQ(static_cast<std::size_t>(value_of(h.state.view)), i) << row->name;
+        }
+    };
+    expect_all("view.mode", kViewModeNames, [](const ViewSettings& v) { return v.mode; });
+    expect_all("view.style", kDrawStyleNames, [](const ViewSettings& v) { return v.style; });
+    expect_all("view.navigation", kNavigationNames,
+               [](const ViewSettings& v) { return v.navigation; });
 }
 
 TEST(Commands, say_what_is_wrong_with_their_arguments) {
     SessionHarness h;
-    const CommandTable table;
+    const CommandTable table = all_commands();
     const auto error_of = [&](const char* name, Arguments arguments) {
         const auto done = table.run(h.state, name, arguments);
         return done ? std::string() : done.error().text();
@@ -48,6 +77,8 @@ TEST(Commands, say_what_is_wrong_with_their_arguments) {
     EXPECT_NE(error_of("train.set", {"lr_nothing", "1"}).find("lr_nothing"), std::string::npos);
     EXPECT_NE(error_of("view.range", {"manual", "2", "1"}).find("below"), std::string::npos);
     EXPECT_NE(error_of("wait-idle", {}).find("scripts"), std::string::npos);
+    EXPECT_NE(error_of("quit", {"now"}).find("quit takes no arguments, not 1"), std::string::npos);
+    EXPECT_NE(error_of("panel", {}).find("1 to 2 arguments"), std::string::npos);
     EXPECT_NE(error_of("view.next", {}), "");
     EXPECT_EQ(error_of("view.mode", {"depth"}), "");
     EXPECT_EQ(h.state.view.mode, ViewMode::depth);
@@ -58,7 +89,7 @@ TEST(Commands, say_what_is_wrong_with_their_arguments) {
 }
 
 TEST(Script, is_checked_as_a_whole_before_it_starts) {
-    const CommandTable table;
+    const CommandTable table = all_commands();
     const auto lines =
         parse_script("# a comment\n\nopen \"a b/c\"   # trailing\r\nwait-step 5\n", "s.txt", table);
     ASSERT_TRUE(lines);
@@ -74,7 +105,7 @@ TEST(Script, is_checked_as_a_whole_before_it_starts) {
 }
 
 Result<bool> run_script(SessionHarness& h, const std::string& text) {
-    const CommandTable table;
+    const CommandTable table = all_commands();
     auto lines = parse_script(text, "s.txt", table);
     if (!lines) return tl::unexpected<Error>(lines.error());
     ScriptRunner runner(std::move(*lines), "s.txt", table);

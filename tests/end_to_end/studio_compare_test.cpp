@@ -9,6 +9,7 @@
 namespace gs {
 namespace {
 
+namespace jobs = testing::jobs;
 using testing::SessionHarness;
 using testing::tiny_capture;
 
@@ -90,20 +91,20 @@ class Comparing : public ::testing::Test {
         then = frame_of(h, ViewSettings());
         splats = (h.folder.path() / "four.ply").string();
         checkpoint = (h.folder.path() / "run" / "checkpoint.gsc").string();
-        h.session.send(ExportCommand{splats});
-        ASSERT_TRUE(h.until_done(h.session.send(CheckpointCommand{checkpoint})));
+        h.session.send(jobs::export_splats(splats));
+        ASSERT_TRUE(h.until_done(h.session.send(jobs::save_checkpoint(checkpoint))));
         run_to(12);
         ASSERT_TRUE(h.errors.empty());
     }
     void run_to(std::uint64_t step) {
-        h.session.send(RunToCommand{step});
+        h.session.send(jobs::run_to(step));
         ASSERT_TRUE(h.until([&] {
             return h.run_state() == RunState::paused && h.state.status.training.step == step;
         }));
     }
     bool beside(const std::string& path) {
         const auto before = h.state.other;
-        h.session.send(OpenCommand{path, "", false, false, true});
+        h.session.send(jobs::open_beside(path));
         return h.until([&] {
             return (h.state.other && h.state.other != before) || !h.errors.empty();
         }) && h.errors.empty();
@@ -217,19 +218,19 @@ TEST_F(Comparing, goes_on_while_the_first_scene_trains_and_changes_no_bit_of_it)
     const auto checkpoint_at_30 = [&](const char* name) {
         run_to(30);
         const std::string path = (h.folder.path() / name).string();
-        EXPECT_TRUE(h.until_done(h.session.send(CheckpointCommand{path})));
+        EXPECT_TRUE(h.until_done(h.session.send(jobs::save_checkpoint(path))));
         const auto bytes = read_text_file(path);
         return bytes ? *bytes : std::string();
     };
-    h.session.send(OpenCommand{checkpoint, tiny_capture(), false, false});
+    h.session.send(jobs::open(checkpoint, tiny_capture()));
     ASSERT_TRUE(h.until(
         [&] { return h.state.status.training.step == 4 && h.run_state() == RunState::paused; }));
     const std::string alone = checkpoint_at_30("alone.gsc");
-    h.session.send(OpenCommand{checkpoint, tiny_capture(), false, false});
+    h.session.send(jobs::open(checkpoint, tiny_capture()));
     ASSERT_TRUE(h.until(
         [&] { return h.state.status.training.step == 4 && h.run_state() == RunState::paused; }));
     ASSERT_TRUE(beside(splats));
-    h.session.send(RunToCommand{30});
+    h.session.send(jobs::run_to(30));
     int seen = 0;
     ASSERT_TRUE(h.until([&] {
         ViewSettings settings = side_by_side();
@@ -285,28 +286,28 @@ TEST_F(Comparing, commands_open_swap_and_end_it) {
     EXPECT_FALSE(h.state.view.swapped);
     EXPECT_FALSE(frame_of(h, side_by_side())->other) << "asked for, but there is no second scene";
     EXPECT_TRUE(h.errors.empty());
-    h.session.send(EndCompareCommand{});
+    h.session.send(jobs::end_compare());
     ASSERT_TRUE(h.until([&] { return h.errors.size() == 1; }));
 }
 
 TEST(ComparingNothing, needs_an_open_scene_and_closing_ends_it) {
     SessionHarness h(quiet_options());
-    h.session.send(OpenCommand{tiny_capture(), "", false, false, true});
+    h.session.send(jobs::open_beside(tiny_capture()));
     ASSERT_TRUE(h.until([&] { return h.errors.size() == 1; }));
     h.errors.clear();
     ASSERT_TRUE(h.open(tiny_capture()));
     const std::string splats = (h.folder.path() / "zero.ply").string();
-    ASSERT_TRUE(h.until_done(h.session.send(ExportCommand{splats})));
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::export_splats(splats))));
     // Both at once, as the command line does.
-    h.session.send(OpenCommand{splats, "", false, false});
-    h.session.send(OpenCommand{splats, "", false, false, true});
+    h.session.send(jobs::open(splats));
+    h.session.send(jobs::open_beside(splats));
     ASSERT_TRUE(h.until([&] { return h.state.other && h.state.scene->name == "zero.ply"; }));
     const auto frame = frame_of(h, side_by_side());
     ASSERT_TRUE(frame->other);
     EXPECT_EQ(frame->rgba.bytes, frame->other->rgba.bytes);
     EXPECT_GT(frame->psnr_between, 150) << "the same scene twice";
     EXPECT_NEAR(frame->ssim_between, 1, 1e-6);
-    h.session.send(CloseCommand{});
+    h.session.send(jobs::close());
     ASSERT_TRUE(
         h.until([&] { return h.state.other == nullptr && h.run_state() == RunState::empty; }));
     EXPECT_TRUE(h.errors.empty());

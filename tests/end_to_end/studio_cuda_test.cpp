@@ -10,6 +10,7 @@
 namespace gs {
 namespace {
 
+namespace jobs = testing::jobs;
 using testing::SessionHarness;
 using testing::tiny_capture;
 
@@ -108,13 +109,13 @@ TEST(CudaSession, two_scenes_compare_as_on_the_cpu) {
     SessionHarness cpu(cpu_options()), cuda(cuda_options());
     ASSERT_TRUE(cpu.open(tiny_capture()));
     ASSERT_TRUE(cuda.open(tiny_capture()));
-    cpu.session.send(RunToCommand{5});
+    cpu.session.send(jobs::run_to(5));
     ASSERT_TRUE(cpu.until([&] { return cpu.state.status.training.step == 5; }));
     const std::string splats = (cpu.folder.path() / "five.ply").string();
-    ASSERT_TRUE(cpu.until_done(cpu.session.send(ExportCommand{splats})));
+    ASSERT_TRUE(cpu.until_done(cpu.session.send(jobs::export_splats(splats))));
     ASSERT_TRUE(cpu.open(tiny_capture()));
     for (SessionHarness* h : {&cpu, &cuda}) {
-        h->session.send(OpenCommand{splats, "", false, false, true});
+        h->session.send(jobs::open_beside(splats));
         ASSERT_TRUE(h->until([&] { return h->state.other != nullptr; }));
         EXPECT_EQ(h->state.view.with, CompareWith::scene);
     }
@@ -135,7 +136,7 @@ TEST(CudaSession, trains_on_command_and_losses_that_come_late_are_unknown_not_ze
     for (SessionHarness* h : {&cpu, &cuda}) {
         ASSERT_TRUE(h->open(tiny_capture()));
         EXPECT_TRUE(std::isnan(h->state.status.training.loss));
-        h->session.send(RunToCommand{6});
+        h->session.send(jobs::run_to(6));
         ASSERT_TRUE(h->until([&] {
             const TrainingStatus& t = h->state.status.training;
             EXPECT_TRUE(std::isnan(t.loss) || t.loss > 0) << "at step " << t.step;
@@ -160,13 +161,11 @@ TEST(CudaSession, pictures_focus_and_evaluation_work_as_on_the_cpu) {
     std::vector<Vec3d> points;
     for (SessionHarness* h : {&cpu, &cuda}) {
         ASSERT_TRUE(h->open(tiny_capture()));
-        PictureCommand picture{view_request_of(h->state, 61, 43), "x.png", false};
-        h->session.send(picture);
-        FocusCommand focus;
-        focus.request = view_request_of(h->state, 64, 48);
-        focus.request.settings.capture_view = 1;
-        h->session.send(focus);
-        h->session.send(EvaluateCommand{});
+        h->session.send(jobs::picture({view_request_of(h->state, 61, 43), "x.png", false}));
+        ViewRequest from_camera_1 = view_request_of(h->state, 64, 48);
+        from_camera_1.settings.capture_view = 1;
+        h->session.send(jobs::focus(from_camera_1, 0.5, 0.5));
+        h->session.send(jobs::evaluate());
         const NavigationState before = h->state.navigation;
         ASSERT_TRUE(h->until(
             [&] { return h->pictures.size() == 1 && h->state.status.training.test_psnr > 0; }));
@@ -188,7 +187,7 @@ TEST(CudaSession, splat_files_stay_on_the_device_and_frames_kept_do_not_hold_the
     SessionHarness h(cuda_options());
     ASSERT_TRUE(h.open(tiny_capture()));
     const std::string splats = (h.folder.path() / "start.ply").string();
-    ASSERT_TRUE(h.until_done(h.session.send(ExportCommand{splats})));
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::export_splats(splats))));
     const auto trained = frame_of(h, ViewMode::color);
     ASSERT_TRUE(h.open(splats));
     ASSERT_TRUE(h.state.scene);
@@ -211,7 +210,7 @@ TEST(CudaSession, splat_files_stay_on_the_device_and_frames_kept_do_not_hold_the
     const auto used = emulator::difference(calls, emulator::calls());
     EXPECT_LE(used.count("cudaMalloc") ? used.at("cudaMalloc") : 0, 3u)
         << "the pool's own pictures, at most";
-    ASSERT_TRUE(h.until_done(h.session.send(CloseCommand{})));
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::close())));
     EXPECT_EQ(h.run_state(), RunState::empty);
     kept.clear();
 }
@@ -219,10 +218,10 @@ TEST(CudaSession, splat_files_stay_on_the_device_and_frames_kept_do_not_hold_the
 TEST(CudaSession, checkpoints_go_from_one_backend_to_the_other) {
     SessionHarness cuda(cuda_options()), cpu(cpu_options());
     ASSERT_TRUE(cuda.open(tiny_capture()));
-    cuda.session.send(StepCommand{3});
+    cuda.session.send(jobs::steps(3));
     ASSERT_TRUE(cuda.until([&] { return cuda.state.status.training.step == 3; }));
     const std::string checkpoint = (cuda.folder.path() / "three.gsc").string();
-    ASSERT_TRUE(cuda.until_done(cuda.session.send(CheckpointCommand{checkpoint})));
+    ASSERT_TRUE(cuda.until_done(cuda.session.send(jobs::save_checkpoint(checkpoint))));
     ASSERT_TRUE(cuda.errors.empty());
     ASSERT_TRUE(cpu.open(tiny_capture()));
     ASSERT_TRUE(cpu.open(checkpoint));
@@ -235,7 +234,7 @@ TEST(CudaSession, a_device_without_memory_left_keeps_the_scene_that_is_open) {
     SessionHarness h(cuda_options());
     ASSERT_TRUE(h.open(tiny_capture()));
     emulator::fail_device_allocation(3);
-    h.session.send(OpenCommand{tiny_capture(), "", false, false});
+    h.session.send(jobs::open(tiny_capture()));
     ASSERT_TRUE(h.until([&] { return !h.errors.empty(); }));
     emulator::fail_device_allocation(0);
     EXPECT_NE(h.errors[0].text.find("memory"), std::string::npos) << h.errors[0].text;

@@ -13,6 +13,7 @@ namespace gs {
 namespace {
 
 using test::random_in;
+namespace jobs = testing::jobs;
 using testing::SessionHarness;
 using testing::tiny_capture;
 
@@ -58,9 +59,9 @@ struct Doctor : ::testing::Test {
                    h.state.status.activities.empty();
         });
     }
-    bool done_and_examined(EngineAction action) {
+    bool done_and_examined(EngineJob job) {
         const std::uint64_t before = serial();
-        return h.until_done(h.session.send(std::move(action))) && report_after(before);
+        return h.until_done(h.session.send(std::move(job))) && report_after(before);
     }
     std::uint64_t serial() const { return h.state.doctor ? h.state.doctor->serial : 0; }
 
@@ -93,32 +94,32 @@ TEST_F(Doctor, examines_what_is_opened_without_being_asked) {
 
 TEST_F(Doctor, mends_and_takes_back_one_after_the_other) {
     ASSERT_TRUE(open_spoilt());
-    ASSERT_TRUE(done_and_examined(MendCommand{"duplicates"}));
+    ASSERT_TRUE(done_and_examined(jobs::fix("duplicates")));
     EXPECT_EQ(h.state.scene->gaussians, 398u);
     EXPECT_FALSE(find(h, "duplicates"));
     EXPECT_TRUE(find(h, "invisible"));
     EXPECT_EQ(h.state.doctor->mended, std::vector<std::string>{"duplicates"});
-    ASSERT_TRUE(done_and_examined(MendCommand{}));
+    ASSERT_TRUE(done_and_examined(jobs::fix()));
     EXPECT_EQ(h.state.scene->gaussians, 391u);
     for (const Finding& f : h.state.doctor->findings) EXPECT_FALSE(f.fixable) << f.id;
     EXPECT_GE(h.state.doctor->changes.size(), 3u);
 
     const std::string mended = (h.folder.path() / "mended.ply").string();
-    ASSERT_TRUE(h.until_done(h.session.send(ExportCommand{mended})));
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::export_splats(mended))));
     const auto written = read_splats(mended);
     ASSERT_TRUE(written);
     EXPECT_EQ(written->model.count, 391u) << "what is shown is exported";
     EXPECT_EQ(read_splats(path)->model.count, 400u) << "the file stays as it is";
 
     for (const std::uint64_t left : {398u, 400u}) {
-        ASSERT_TRUE(done_and_examined(UndoMendCommand{}));
+        ASSERT_TRUE(done_and_examined(jobs::undo_fix()));
         EXPECT_EQ(h.state.scene->gaussians, left);
     }
     EXPECT_TRUE(h.state.doctor->mended.empty());
     EXPECT_EQ(find(h, "not-finite-positions")->count, 3u);
     EXPECT_TRUE(h.errors.empty()) << h.errors[0].text;
-    h.session.send(UndoMendCommand{});
-    h.session.send(MendCommand{"needles"});
+    h.session.send(jobs::undo_fix());
+    h.session.send(jobs::fix("needles"));
     ASSERT_TRUE(h.until([&] { return h.errors.size() == 2; }));
 }
 
@@ -130,7 +131,7 @@ TEST_F(Doctor, the_picture_is_of_the_mended_splats_and_the_camera_stays) {
     h.session.request_view(request);
     ASSERT_TRUE(h.until([&] { return h.state.frame && h.state.frame->request == 1; }));
     const std::uint64_t first = h.state.frame->serial;
-    ASSERT_TRUE(h.until_done(h.session.send(MendCommand{"duplicates"})));
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::fix("duplicates"))));
     ASSERT_TRUE(h.until([&] { return h.state.frame->serial > first; }))
         << "drawn again without being asked";
     EXPECT_EQ(h.state.status.scene_serial, scene) << "another scene would move the camera";
@@ -139,7 +140,7 @@ TEST_F(Doctor, the_picture_is_of_the_mended_splats_and_the_camera_stays) {
 
 TEST_F(Doctor, a_gaussian_is_looked_at_by_its_row) {
     ASSERT_TRUE(open_spoilt());
-    ASSERT_TRUE(h.until_done(h.session.send(MarkCommand{8})));
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::mark(8))));
     ASSERT_TRUE(h.until([&] { return h.state.marked != nullptr; }));
     const GaussianModel splats = spoilt_splats(400);
     EXPECT_EQ(h.state.marked->row, 8u);
@@ -148,8 +149,8 @@ TEST_F(Doctor, a_gaussian_is_looked_at_by_its_row) {
                 1e-6f);
     const Vec3d target = h.state.navigation.target;
     EXPECT_NEAR(target.x, static_cast<double>(splats.at(kMeans, 8)), 1e-6);
-    h.session.send(MarkCommand{5});
-    h.session.send(MarkCommand{400});
+    h.session.send(jobs::mark(5));
+    h.session.send(jobs::mark(400));
     ASSERT_TRUE(h.until([&] { return h.errors.size() == 2; }));
     EXPECT_NE(h.errors[0].text.find("no number"), std::string::npos);
     EXPECT_NE(h.errors[1].text.find("#399"), std::string::npos);
@@ -158,13 +159,13 @@ TEST_F(Doctor, a_gaussian_is_looked_at_by_its_row) {
 TEST_F(Doctor, training_runs_are_examined_but_not_mended) {
     ASSERT_TRUE(h.open(tiny_capture()));
     ASSERT_TRUE(report_after(0));
-    h.session.send(StepCommand{2});
+    h.session.send(jobs::steps(2));
     ASSERT_TRUE(h.until([&] { return h.state.status.training.step == 2; }));
     const std::uint64_t before = serial();
-    h.session.send(ExamineCommand{});
+    h.session.send(jobs::examine());
     ASSERT_TRUE(report_after(before));
     for (const Finding& f : h.state.doctor->findings) EXPECT_FALSE(f.fixable) << f.id;
-    h.session.send(MendCommand{});
+    h.session.send(jobs::fix());
     ASSERT_TRUE(h.until([&] { return !h.errors.empty(); }));
     EXPECT_NE(h.errors[0].text.find("export"), std::string::npos);
 }
@@ -173,25 +174,26 @@ TEST_F(Doctor, what_goes_on_is_listed_and_can_be_cancelled) {
     path = (h.folder.path() / "large.ply").string();
     ASSERT_TRUE(write_splats(path, spoilt_splats(300'000)));
     ASSERT_TRUE(h.open(path));
-    h.session.send(ExportCommand{(h.folder.path() / "large.sog").string()});
+    h.session.send(jobs::export_splats((h.folder.path() / "large.sog").string()));
     ASSERT_TRUE(h.until([&] {
         return std::any_of(h.state.status.activities.begin(), h.state.status.activities.end(),
                            [](const Activity& a) { return a.name == "export"; });
     }));
-    h.session.send(CancelCommand{});
+    h.session.send(jobs::cancel());
     ASSERT_TRUE(h.until([&] { return h.state.status.activities.empty(); }));
     EXPECT_FALSE(fs::exists(h.folder.path() / "large.sog"));
     EXPECT_EQ(h.state.scene->gaussians, 300'000u) << "cancelling closes nothing";
     // Closing and opening meanwhile leave nothing behind.
-    h.session.send(ExamineCommand{});
-    h.session.send(MendCommand{});
-    ASSERT_TRUE(h.until_done(h.session.send(CloseCommand{})));
+    h.session.send(jobs::examine());
+    h.session.send(jobs::fix());
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::close())));
     ASSERT_TRUE(h.until([&] { return h.state.status.activities.empty() && !h.state.doctor; }));
 }
 
 TEST_F(Doctor, notices_tell_of_exports_and_errors) {
     ASSERT_TRUE(open_spoilt());
-    ASSERT_TRUE(h.until_done(h.session.send(ExportCommand{(h.folder.path() / "x.spz").string()})));
+    ASSERT_TRUE(
+        h.until_done(h.session.send(jobs::export_splats((h.folder.path() / "x.spz").string()))));
     const auto told =
         std::find_if(h.notes.begin(), h.notes.end(), [](const EngineEvent& e) { return e.notice; });
     ASSERT_NE(told, h.notes.end());

@@ -1,6 +1,9 @@
 // The whole studio with OpenGL: headless through EGL, and in a window where there is a display.
 // Pictures it writes are looked at: they must have the size asked for and show something.
+#include <sys/stat.h>
+
 #include <cstdlib>
+#include <fstream>
 #include <set>
 
 #include "app/studio/studio.h"
@@ -19,6 +22,8 @@ namespace {
 
 using testing::TemporaryFolder;
 using testing::tiny_capture;
+
+int run_with_commands(const StudioOptions& options) { return run_studio(options, all_commands()); }
 
 std::size_t distinct_colors(const Image8& image) {
     std::set<std::uint32_t> colors;
@@ -69,7 +74,7 @@ void drive_through(bool headless) {
         "train.pause\nwait-idle\nview.frame-all\nview.style ellipsoids\nwait-frame\n"
         "screenshot.window " +
         at + "window.png\ntrace.save " + at + "trace.perfetto\nquit\n";
-    EXPECT_EQ(run_studio(studio_options(folder.path(), script, headless)), 0);
+    EXPECT_EQ(run_with_commands(studio_options(folder.path(), script, headless)), 0);
     expect_picture(at + "isects.png", 160, 120, 2);
     expect_picture(at + "plain.png", 320, 200, 100);
     expect_picture(at + "overlays.png", 320, 200, 100);
@@ -84,7 +89,7 @@ TEST(Headless, an_empty_studio_draws_and_quits) {
     const TemporaryFolder folder;
     const std::string window = (folder.path() / "empty.png").string();
     EXPECT_EQ(
-        run_studio(studio_options(
+        run_with_commands(studio_options(
             folder.path(), "wait-seconds 0.1\nscreenshot.window " + window + "\nquit\n", true)),
         0);
     expect_picture(window, 900, 640, 5);
@@ -108,9 +113,9 @@ TEST(Headless, two_scenes_share_the_picture) {
         options.path = tiny_capture();
         return options;
     };
-    ASSERT_EQ(run_studio(options_of("wait-loaded\nexport " + at +
-                                    "start.ply\ntrain.run-to 60\nwait-step 60\n" + "export " + at +
-                                    "trained.ply\n")),
+    ASSERT_EQ(run_with_commands(options_of("wait-loaded\nexport " + at +
+                                           "start.ply\ntrain.run-to 60\nwait-step 60\n" +
+                                           "export " + at + "trained.ply\n")),
               0);
     StudioOptions options = options_of(
         "wait-loaded\nview.camera 0 -2 -4 0 0 0\nview.overlays off\nview.frusta off\nview.split "
@@ -130,7 +135,7 @@ TEST(Headless, two_scenes_share_the_picture) {
         at + "b.png 320 200\n");
     options.path = at + "trained.ply";
     options.compare = at + "start.ply";
-    ASSERT_EQ(run_studio(options), 0);
+    ASSERT_EQ(run_with_commands(options), 0);
     const auto picture = [&](const char* name) {
         auto image = read_image(at + name);
         EXPECT_TRUE(image) << name;
@@ -156,15 +161,47 @@ TEST(Headless, two_scenes_share_the_picture) {
 
 TEST(Headless, scripts_that_fail_give_exit_codes) {
     const TemporaryFolder folder;
-    EXPECT_EQ(run_studio(studio_options(folder.path(), "open /nonexistent\nwait-loaded\n", true)),
-              1);
     EXPECT_EQ(
-        run_studio(studio_options(folder.path(), "screenshot.window /proc/nowhere.png\n", true)),
+        run_with_commands(studio_options(folder.path(), "open /nonexistent\nwait-loaded\n", true)),
         1);
-    EXPECT_EQ(run_studio(studio_options(folder.path(), "no.such.command\n", true)), 2);
+    EXPECT_EQ(run_with_commands(
+                  studio_options(folder.path(), "screenshot.window /proc/nowhere.png\n", true)),
+              1);
+    EXPECT_EQ(run_with_commands(studio_options(folder.path(), "no.such.command\n", true)), 2);
     StudioOptions options = studio_options(folder.path(), "", true);
     options.script = "/nonexistent/script";
-    EXPECT_EQ(run_studio(options), 2);
+    EXPECT_EQ(run_with_commands(options), 2);
+}
+
+TEST(Headless, a_script_of_comments_ends) {
+    const TemporaryFolder folder;
+    EXPECT_EQ(run_with_commands(studio_options(folder.path(), "", true)), 0);
+    EXPECT_EQ(run_with_commands(studio_options(folder.path(), "# nothing\n\n", true)), 0);
+}
+
+TEST(Headless, what_cannot_be_opened_ends_a_studio_without_a_script) {
+    const TemporaryFolder folder;
+    StudioOptions options = studio_options(folder.path(), "", true);
+    options.script.clear();
+    options.path = (folder.path() / "broken.ply").string();
+    ASSERT_TRUE(write_text_file(options.path, "ply\nformat ascii 1.0\nend"));
+    EXPECT_EQ(run_with_commands(options), 2);
+    options.path.clear();
+    options.traces = {(folder.path() / "broken.pftrace").string()};
+    ASSERT_TRUE(write_text_file(options.traces[0], "no trace"));
+    EXPECT_EQ(run_with_commands(options), 2);
+}
+
+TEST(Headless, a_script_may_come_from_a_pipe) {
+    const TemporaryFolder folder;
+    StudioOptions options = studio_options(folder.path(), "", true);
+    options.script = (folder.path() / "pipe").string();
+    ASSERT_EQ(::mkfifo(options.script.c_str(), 0600), 0);
+    std::thread writer([&] {
+        std::ofstream(options.script) << "wait-seconds 0.01\nopen /nonexistent\nwait-loaded\n";
+    });
+    EXPECT_EQ(run_with_commands(options), 1) << "the second line was read";
+    writer.join();
 }
 
 TEST(Headless, pictures_follow_the_scale) {
@@ -173,7 +210,7 @@ TEST(Headless, pictures_follow_the_scale) {
     StudioOptions options = studio_options(
         folder.path(), "wait-seconds 0.1\nscreenshot.window " + window + "\nquit\n", true);
     options.scale = 2;
-    EXPECT_EQ(run_studio(options), 0);
+    EXPECT_EQ(run_with_commands(options), 0);
     expect_picture(window, 1800, 1280, 5);
 }
 

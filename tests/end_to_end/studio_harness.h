@@ -11,7 +11,7 @@
 
 #include "app/commands/commands.h"
 #include "app/sample/sample_capture.h"
-#include "app/session/session.h"
+#include "app/session/engine.h"
 #include "base/file.h"
 
 namespace gs::testing {
@@ -53,6 +53,74 @@ inline const std::string& tiny_capture() {
     return path;
 }
 
+/// What tests ask of the engine, as session.send() takes it.
+namespace jobs {
+inline EngineJob open(OpenRequest request) {
+    return [request = std::move(request)](Engine& e) { e.open(request); };
+}
+inline EngineJob open(const std::string& path, const std::string& capture = {},
+                      bool train = false) {
+    return open(OpenRequest{path, capture, train, false, false});
+}
+inline EngineJob open_beside(const std::string& path) {
+    return open(OpenRequest{path, "", false, false, true});
+}
+inline EngineJob close() {
+    return [](Engine& e) { e.close(); };
+}
+inline EngineJob end_compare() {
+    return [](Engine& e) { e.end_compare(); };
+}
+inline EngineJob start() {
+    return [](Engine& e) { e.carry_out(StartCommand{}); };
+}
+inline EngineJob pause() {
+    return [](Engine& e) { e.carry_out(PauseCommand{}); };
+}
+inline EngineJob steps(std::uint64_t count) {
+    return [count](Engine& e) { e.carry_out(StepCommand{count}); };
+}
+inline EngineJob run_to(std::uint64_t step) {
+    return [step](Engine& e) { e.carry_out(RunToCommand{step}); };
+}
+inline EngineJob set(const std::string& name, double value) {
+    return [name, value](Engine& e) { e.carry_out(SetCommand{name, value}); };
+}
+inline EngineJob save_checkpoint(const std::string& path) {
+    return [path](Engine& e) { e.carry_out(CheckpointCommand{path}); };
+}
+inline EngineJob evaluate() {
+    return [](Engine& e) { e.carry_out(EvaluateCommand{}); };
+}
+inline EngineJob measure_limits(bool again = false) {
+    return [again](Engine& e) { e.carry_out(MeasureLimitsCommand{again}); };
+}
+inline EngineJob export_splats(const std::string& path) {
+    return [path](Engine& e) { e.export_splats(path); };
+}
+inline EngineJob cancel(const std::string& name = {}) {
+    return [name](Engine& e) { e.cancel(name); };
+}
+inline EngineJob examine() {
+    return [](Engine& e) { e.examine(); };
+}
+inline EngineJob fix(const std::string& name = {}) {
+    return [name](Engine& e) { e.fix(name); };
+}
+inline EngineJob undo_fix() {
+    return [](Engine& e) { e.undo_fix(); };
+}
+inline EngineJob mark(std::uint64_t row) {
+    return [row](Engine& e) { e.mark(row); };
+}
+inline EngineJob picture(const PictureRequest& request) {
+    return [request](Engine& e) { e.picture(request); };
+}
+inline EngineJob focus(const ViewRequest& request, double x, double y) {
+    return [request, x, y](Engine& e) { e.focus(request, x, y); };
+}
+}  // namespace jobs
+
 struct SessionHarness {
     explicit SessionHarness(SessionOptions options = {})
         : session(with_folder(std::move(options))), state(session) {
@@ -86,7 +154,7 @@ struct SessionHarness {
         return until([&] { return state.status.training.state == wanted; });
     }
     bool open(const std::string& path, bool train = false) {
-        const std::uint64_t serial = session.send(OpenCommand{path, "", train, false});
+        const std::uint64_t serial = session.send(jobs::open(path, "", train));
         const std::uint64_t before = state.status.scene_serial;
         return until([&] {
             return state.status.commands_done >= serial && state.status.scene_serial > before;

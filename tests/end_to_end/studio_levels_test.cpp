@@ -11,6 +11,7 @@
 namespace gs {
 namespace {
 
+namespace jobs = testing::jobs;
 using testing::SessionHarness;
 
 constexpr std::size_t kRegions = 8, kLevels = 3;
@@ -206,7 +207,7 @@ TEST(LevelsInTheStudio, switch_with_the_camera_and_the_budget) {
     // Examined once the levels were chosen, not mended.
     ASSERT_TRUE(h.until([&] { return h.state.doctor != nullptr; }));
     EXPECT_FALSE(h.state.doctor->can_mend);
-    h.session.send(MendCommand{});
+    h.session.send(jobs::fix());
     ASSERT_TRUE(h.until([&] { return !h.errors.empty(); }));
     // Another scene has no levels.
     ASSERT_TRUE(h.open(testing::tiny_capture()));

@@ -7,6 +7,7 @@
 namespace gs {
 namespace {
 
+namespace jobs = testing::jobs;
 using testing::SessionHarness;
 using testing::tiny_capture;
 
@@ -44,15 +45,15 @@ TEST(Session, starts_pauses_steps_and_runs_to_a_step) {
     options.settings.steps = 1e6;  // never finished in the meantime
     SessionHarness h(options);
     ASSERT_TRUE(h.open(tiny_capture()));
-    h.session.send(StepCommand{1});
+    h.session.send(jobs::steps(1));
     ASSERT_TRUE(h.until(
         [&] { return h.run_state() == RunState::paused && h.state.status.training.step == 1; }));
-    h.session.send(RunToCommand{6});
+    h.session.send(jobs::run_to(6));
     ASSERT_TRUE(h.until(
         [&] { return h.run_state() == RunState::paused && h.state.status.training.step == 6; }));
-    h.session.send(StartCommand{});
+    h.session.send(jobs::start());
     ASSERT_TRUE(h.until([&] { return h.state.status.training.step > 10; }));
-    ASSERT_TRUE(h.until_done(h.session.send(PauseCommand{})));
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::pause())));
     EXPECT_EQ(h.run_state(), RunState::paused);
     const std::uint64_t step = h.state.status.training.step;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -74,7 +75,7 @@ TEST(Session, a_whole_run_finishes_evaluates_and_saves) {
     ASSERT_TRUE(h.until([&] { return h.state.curves && h.state.curves->test_psnr.size() == 2; }));
     EXPECT_GT(h.state.status.training.test_psnr, 3.0);
     EXPECT_TRUE(fs::exists(h.state.status.training.last_checkpoint));
-    h.session.send(StartCommand{});
+    h.session.send(jobs::start());
     ASSERT_TRUE(h.until([&] { return !h.errors.empty(); }));
     EXPECT_NE(h.errors[0].text.find("ended"), std::string::npos);
 }
@@ -82,13 +83,13 @@ TEST(Session, a_whole_run_finishes_evaluates_and_saves) {
 TEST(Session, live_edits_take_effect_are_marked_and_checked) {
     SessionHarness h(quiet_options());
     ASSERT_TRUE(h.open(tiny_capture()));
-    h.session.send(StepCommand{1});
+    h.session.send(jobs::steps(1));
     ASSERT_TRUE(h.until([&] { return h.state.status.training.step == 1; }));
-    ASSERT_TRUE(h.until_done(h.session.send(SetCommand{"lr_sh0", 1e-3})));
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::set("lr_sh0", 1e-3))));
     ASSERT_TRUE(h.until([&] { return h.state.curves && h.state.curves->marks.size() == 1; }));
     EXPECT_EQ(h.state.curves->marks[0].step, 1u);
     EXPECT_NE(h.state.curves->marks[0].text.find("lr_sh0 0.0025 -> 0.001"), std::string::npos);
-    const std::uint64_t bad = h.session.send(SetCommand{"lr_sh0", -5});
+    const std::uint64_t bad = h.session.send(jobs::set("lr_sh0", -5));
     ASSERT_TRUE(h.until([&] { return !h.errors.empty(); }));
     EXPECT_EQ(h.errors[0].command, bad);
 }
@@ -96,7 +97,7 @@ TEST(Session, live_edits_take_effect_are_marked_and_checked) {
 TEST(Session, every_mode_and_style_gives_a_picture) {
     SessionHarness h(quiet_options());
     ASSERT_TRUE(h.open(tiny_capture()));
-    h.session.send(StepCommand{5});
+    h.session.send(jobs::steps(5));
     ASSERT_TRUE(h.until([&] { return h.state.status.training.step == 5; }));
     std::uint64_t serial = 0;
     for (int mode = 0; mode < static_cast<int>(kViewModeNames.size()); ++mode) {
@@ -144,7 +145,7 @@ TEST(Session, heatmaps_arrive_while_training_from_a_free_camera) {
 std::string checkpoint_after(std::uint64_t steps, bool move_camera) {
     SessionHarness h(quiet_options());
     EXPECT_TRUE(h.open(tiny_capture()));
-    h.session.send(RunToCommand{steps});
+    h.session.send(jobs::run_to(steps));
     int moves = 0;
     EXPECT_TRUE(h.until([&] {
         if (move_camera) {
@@ -157,7 +158,7 @@ std::string checkpoint_after(std::uint64_t steps, bool move_camera) {
         return h.run_state() == RunState::paused && h.state.status.training.step == steps;
     }));
     const fs::path file = h.folder.path() / "run.gsc";
-    EXPECT_TRUE(h.until_done(h.session.send(CheckpointCommand{file.string()})));
+    EXPECT_TRUE(h.until_done(h.session.send(jobs::save_checkpoint(file.string()))));
     EXPECT_TRUE(h.errors.empty());
     const auto bytes = read_text_file(file);
     EXPECT_TRUE(bytes);
@@ -173,54 +174,54 @@ TEST(Session, moving_the_camera_changes_no_bit_of_the_training) {
 TEST(Session, saved_runs_go_on_and_exported_splats_open) {
     SessionHarness h(quiet_options());
     ASSERT_TRUE(h.open(tiny_capture()));
-    h.session.send(StepCommand{4});
+    h.session.send(jobs::steps(4));
     ASSERT_TRUE(h.until([&] { return h.state.status.training.step == 4; }));
     const std::string checkpoint = (h.folder.path() / "four.gsc").string(),
                       splats = (h.folder.path() / "four.ply").string();
-    h.session.send(CheckpointCommand{checkpoint});
-    ASSERT_TRUE(h.until_done(h.session.send(ExportCommand{splats})));
+    h.session.send(jobs::save_checkpoint(checkpoint));
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::export_splats(splats))));
     ASSERT_TRUE(h.errors.empty()) << h.errors[0].text;
-    h.session.send(StepCommand{3});
+    h.session.send(jobs::steps(3));
     ASSERT_TRUE(h.until([&] { return h.state.status.training.step == 7; }));
     ASSERT_TRUE(h.open(checkpoint));
     EXPECT_EQ(h.state.status.training.step, 4u);
     EXPECT_EQ(h.run_state(), RunState::paused);
     ASSERT_TRUE(h.open(splats));
     EXPECT_FALSE(h.state.status.can_train);
-    h.session.send(StartCommand{});
+    h.session.send(jobs::start());
     ASSERT_TRUE(h.until([&] { return !h.errors.empty(); }));
-    ASSERT_TRUE(h.until_done(h.session.send(EvaluateCommand{})));
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::evaluate())));
     ASSERT_TRUE(h.until(
         [&] { return !h.state.status.evaluating && h.state.status.training.test_psnr > 0; }));
 }
 
 TEST(Session, bad_paths_and_outputs_are_reported_and_nothing_is_lost) {
     SessionHarness h(quiet_options());
-    h.session.send(OpenCommand{(h.folder.path() / "nothing").string(), "", false, false});
+    h.session.send(jobs::open((h.folder.path() / "nothing").string()));
     ASSERT_TRUE(h.until([&] { return !h.errors.empty(); }));
     EXPECT_TRUE(h.until_state(RunState::failed));
     h.errors.clear();
     ASSERT_TRUE(h.open(tiny_capture()));
     const std::string junk = (h.folder.path() / "junk.ply").string();
     std::ofstream(junk) << "ply\nformat ascii 1.0\nelement vertex 99999999999\nend_header\n";
-    h.session.send(OpenCommand{junk, "", false, false});
+    h.session.send(jobs::open(junk));
     ASSERT_TRUE(h.until([&] { return !h.errors.empty(); }));
     EXPECT_TRUE(h.until_state(RunState::ready));
     h.errors.clear();
-    h.session.send(ExportCommand{"/proc/nowhere/out.ply"});
-    h.session.send(CheckpointCommand{"/proc/nowhere/out.gsc"});
+    h.session.send(jobs::export_splats("/proc/nowhere/out.ply"));
+    h.session.send(jobs::save_checkpoint("/proc/nowhere/out.gsc"));
     ASSERT_TRUE(h.until([&] { return h.errors.size() == 2; }));
-    h.session.send(StepCommand{1});
+    h.session.send(jobs::steps(1));
     ASSERT_TRUE(h.until([&] { return h.state.status.training.step == 1; }));
 }
 
 TEST(Session, pictures_come_at_the_size_asked_for) {
     SessionHarness h(quiet_options());
     ASSERT_TRUE(h.open(tiny_capture()));
-    PictureCommand command{view_request_of(h.state, 333, 222), "x.png", false};
-    h.session.send(command);
-    command.request.camera.width = 0;
-    h.session.send(command);
+    PictureRequest picture{view_request_of(h.state, 333, 222), "x.png", false};
+    h.session.send(jobs::picture(picture));
+    picture.request.camera.width = 0;
+    h.session.send(jobs::picture(picture));
     ASSERT_TRUE(h.until([&] { return h.pictures.size() == 1 && h.errors.size() == 1; }));
     EXPECT_EQ(h.pictures[0]->frame->rgba.width, 333);
     EXPECT_EQ(h.pictures[0]->frame->rgba.height, 222);
@@ -229,7 +230,7 @@ TEST(Session, pictures_come_at_the_size_asked_for) {
 TEST(Session, shuts_down_while_loading_and_while_training) {
     for (int i = 0; i < 3; ++i) {
         SessionHarness h(quiet_options());
-        h.session.send(OpenCommand{tiny_capture(), "", true, false});
+        h.session.send(jobs::open(tiny_capture(), "", true));
         if (i > 0) std::this_thread::sleep_for(std::chrono::milliseconds(15 * i));
     }
     SessionHarness h(quiet_options());
@@ -240,16 +241,16 @@ TEST(Session, shuts_down_while_loading_and_while_training) {
 TEST(Session, closing_saves_what_was_not_saved) {
     SessionHarness h(quiet_options());
     ASSERT_TRUE(h.open(tiny_capture()));
-    h.session.send(StepCommand{2});
+    h.session.send(jobs::steps(2));
     ASSERT_TRUE(h.until([&] { return h.state.status.training.step == 2; }));
-    ASSERT_TRUE(h.until_done(h.session.send(CloseCommand{})));
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::close())));
     EXPECT_EQ(h.run_state(), RunState::empty);
     EXPECT_TRUE(fs::exists(h.state.status.training.last_checkpoint));
 }
 
 TEST(Session, limits_are_measured_on_command_and_kept) {
     SessionHarness plain(quiet_options());
-    plain.session.send(MeasureLimitsCommand{});
+    plain.session.send(jobs::measure_limits());
     ASSERT_TRUE(plain.until([&] { return !plain.errors.empty(); }));
     EXPECT_FALSE(plain.state.limits);
 
@@ -261,9 +262,9 @@ TEST(Session, limits_are_measured_on_command_and_kept) {
         return limits;
     };
     SessionHarness h(options);
-    h.session.send(MeasureLimitsCommand{});
+    h.session.send(jobs::measure_limits());
     ASSERT_TRUE(h.until([&] { return h.state.limits && h.state.limits->machine == "as before"; }));
-    h.session.send(MeasureLimitsCommand{true});
+    h.session.send(jobs::measure_limits(true));
     ASSERT_TRUE(h.until([&] { return h.state.limits->machine == "measured again"; }));
     EXPECT_TRUE(h.errors.empty());
 }
@@ -273,7 +274,7 @@ TEST(Session, what_the_cost_model_needs_is_told_of_steps_and_frames) {
     ASSERT_TRUE(h.open(tiny_capture()));
     EXPECT_EQ(h.state.status.step_cost.width, 0) << "no step yet";
     EXPECT_TRUE(std::isnan(h.state.status.training.loss)) << "not known is not zero";
-    h.session.send(StepCommand{2});
+    h.session.send(jobs::steps(2));
     ASSERT_TRUE(h.until(
         [&] { return h.state.status.training.step == 2 && h.state.status.step_cost.width > 0; }));
     EXPECT_EQ(h.state.status.step_cost.width, 80);
@@ -312,7 +313,7 @@ TEST(Session, a_failing_device_stops_training_but_keeps_the_model) {
     ASSERT_TRUE(h.until_state(RunState::failed));
     EXPECT_NE(h.state.status.training.message.find("the device is gone"), std::string::npos);
     const std::string splats = (h.folder.path() / "rescued.ply").string();
-    ASSERT_TRUE(h.until_done(h.session.send(ExportCommand{splats})));
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::export_splats(splats))));
     EXPECT_TRUE(fs::exists(splats));
 }
 

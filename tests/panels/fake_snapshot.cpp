@@ -5,8 +5,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "app/commands/commands.h"
 #include "base/rng.h"
-#include "panels/state/command_names.h"
 #include "renderer/maps/colormap.h"
 
 namespace gs::test {
@@ -371,25 +371,8 @@ void put_on_gpu(Snapshot& s) {
 }
 
 std::vector<CommandInfo> fake_table() {
-    std::vector<CommandInfo> table;
-    for (const PanelCommand& command : kPanelCommands) {
-        CommandInfo info;
-        info.name = command.name;
-        info.arguments = command.arguments;
-        info.title = std::string(command.name);
-        for (char& c : info.title)
-            if (c == '.' || c == '-') c = ' ';
-        info.title[0] = static_cast<char>(std::toupper(info.title[0]));
-        info.menu = info.name.starts_with("view.")    ? "View"
-                    : info.name.starts_with("train.") ? "Training"
-                    : info.name.starts_with("p")      ? "Help"
-                                                      : "File";
-        info.help = "What " + info.name + " does, in one sentence.";
-        if (info.name == "palette") info.key = "Ctrl+P";
-        if (info.name == "train.start") info.key = "Space";
-        table.push_back(std::move(info));
-    }
-    return table;
+    const CommandTable table = all_commands();
+    return {table.infos().begin(), table.infos().end()};
 }
 
 void put_beside(Snapshot& snapshot) {

@@ -21,6 +21,7 @@ void fill_store(TraceStore& store, int iterations, std::int64_t end_ns, bool gpu
 void put_on_gpu(Snapshot& snapshot);
 /// A second scene beside the first, in the frame, too.
 void put_beside(Snapshot& snapshot);
+/// The commands that there are.
 std::vector<CommandInfo> fake_table();
 
 }  // namespace gs::test

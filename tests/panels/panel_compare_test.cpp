@@ -8,7 +8,6 @@
 #include "base/file.h"
 #include "panels/compare_panel.h"
 #include "panels/files_panel.h"
-#include "panels/state/command_names.h"
 #include "panels/viewport/compare.h"
 #include "panels/viewport/viewport.h"
 #include "panels/workspace.h"
@@ -156,9 +155,9 @@ TEST_F(ComparePanel, TheDividerIsDraggedAndTheBarSwapsAndEnds) {
     EXPECT_TRUE(names.contains("scene.swap"));
     EXPECT_TRUE(names.contains("scene.end-compare"));
     for (const std::string& name : names)
-        EXPECT_TRUE(std::any_of(kPanelCommands.begin(), kPanelCommands.end(),
-                                [&](const PanelCommand& c) { return c.name == name; }))
-            << name;
+        EXPECT_TRUE(std::any_of(table.begin(), table.end(), [&](const CommandInfo& c) {
+            return c.name == name;
+        })) << name;
 }
 
 TEST_F(ComparePanel, AFilesMenuOffersTheComparison) {

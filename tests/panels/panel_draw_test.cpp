@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "panels/state/command_names.h"
 #include "panels/viewport/viewport.h"
 #include "panels/workspace.h"
 #include "tests/panels/fake_snapshot.h"

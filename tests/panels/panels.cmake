@@ -1,6 +1,6 @@
 if(GAUSSCOPE_STUDIO)
   add_library(gs_fake_snapshot STATIC EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/fake_snapshot.cpp ${CMAKE_CURRENT_LIST_DIR}/fake_trainer.cpp)
-  target_link_libraries(gs_fake_snapshot PUBLIC gs_options gs_panels)
+  target_link_libraries(gs_fake_snapshot PUBLIC gs_options gs_panels gs_commands)
 
   # For looking at panels without an engine; its first lines list the options.
   add_executable(panel_gallery EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/panel_gallery.cpp)

@@ -1,4 +1,4 @@
-#include "app/commands/preferences.h"
+#include "app/studio/preferences.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

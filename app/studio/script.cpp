@@ -1,60 +1,32 @@
-#include "app/commands/script.h"
+#include "app/studio/script.h"
 
+#include "app/studio/arguments.h"
 #include "base/format.h"
 #include "base/log.h"
 
 namespace gs {
 namespace {
 
-constexpr std::string_view kWaits[] = {"wait-frame", "wait-step",    "wait-loaded",
-                                       "wait-idle",  "wait-seconds", "timeout"};
-
-bool is_wait(std::string_view name) {
-    for (const std::string_view wait : kWaits)
-        if (wait == name) return true;
-    return false;
-}
+// clang-format off
+const CommandRow kRows[] = {
+    {"wait-frame",   "Wait for a picture", "", "", "",
+     "Scripts only: until the viewport shows what was asked for last.", nullptr},
+    {"wait-step",    "Wait for a step",    "", "", "STEP",
+     "Scripts only: until training has done STEP steps.", nullptr},
+    {"wait-loaded",  "Wait for loading",   "", "", "",
+     "Scripts only: until what was opened is loaded.", nullptr},
+    {"wait-idle",    "Wait until idle",    "", "", "",
+     "Scripts only: until nothing loads, trains or is evaluated, examined or written.", nullptr},
+    {"wait-seconds", "Wait some seconds",  "", "", "SECONDS",
+     "Scripts only.", nullptr},
+    {"timeout",      "Limit of waits",     "", "", "SECONDS",
+     "Scripts only: the longest that any wait after it may take (600 at first).", nullptr},
+};
+// clang-format on
 
 }  // namespace
 
-void add_script_commands(std::vector<CommandRow>& rows) {
-    rows.push_back({{"wait-frame", "Wait for a picture", "", "", "",
-                     "Scripts only: until the viewport shows what was asked for last."},
-                    nullptr,
-                    {},
-                    0,
-                    0});
-    rows.push_back({{"wait-step", "Wait for a step", "", "", "STEP",
-                     "Scripts only: until training has done STEP steps."},
-                    nullptr,
-                    {},
-                    1,
-                    1});
-    rows.push_back({{"wait-loaded", "Wait for loading", "", "", "",
-                     "Scripts only: until what was opened is loaded."},
-                    nullptr,
-                    {},
-                    0,
-                    0});
-    rows.push_back(
-        {{"wait-idle", "Wait until idle", "", "", "",
-          "Scripts only: until nothing loads, trains or is evaluated, examined or written."},
-         nullptr,
-         {},
-         0,
-         0});
-    rows.push_back({{"wait-seconds", "Wait some seconds", "", "", "SECONDS", "Scripts only."},
-                    nullptr,
-                    {},
-                    1,
-                    1});
-    rows.push_back({{"timeout", "Limit of waits", "", "", "SECONDS",
-                     "Scripts only: the longest that any wait after it may take (600 at first)."},
-                    nullptr,
-                    {},
-                    1,
-                    1});
-}
+std::span<const CommandRow> script_commands() { return kRows; }
 
 Result<std::vector<ScriptLine>> parse_script(std::string_view text, const std::string& path,
                                              const CommandTable& table) {
@@ -75,8 +47,8 @@ Result<std::vector<ScriptLine>> parse_script(std::string_view text, const std::s
         std::string wrong;
         if (!row)
             wrong = fmt::format("there is no command \"{}\"", line.name);
-        else if (line.arguments.size() < row->least || line.arguments.size() > row->most)
-            wrong = fmt::format("usage: {} {}", line.name, row->info.arguments);
+        else if (!argument_count(row->arguments).allows(line.arguments.size()))
+            wrong = fmt::format("usage: {} {}", line.name, row->arguments);
         if (!wrong.empty())
             return tl::unexpected<Error>(
                 Error{ErrorKind::usage,
@@ -152,7 +124,7 @@ Result<bool> ScriptRunner::advance(StudioState& state) {
         }
         auto go = ready(state);
         if (!go) return go;
-        const bool wait = is_wait(line.name);
+        const bool wait = !table_.find(line.name)->run;
         if (wait && !line.arguments.empty()) {
             const auto number = number_argument(line.arguments[0], 0, 1e12, "the number");
             if (!number) return tl::unexpected<Error>(at_line(line, number.error()));

@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "app/commands/commands.h"
+#include "app/studio/command_table.h"
+#include "app/studio/studio_state.h"
 
 namespace gs {
 
@@ -16,6 +17,9 @@ struct ScriptLine {
     std::string name;
     Arguments arguments;
 };
+
+/// What only scripts know: waits, and their limit. They have no function; ScriptRunner is it.
+std::span<const CommandRow> script_commands();
 
 /// Errors (kind usage, with path and line): unknown commands, wrong numbers of arguments.
 Result<std::vector<ScriptLine>> parse_script(std::string_view text, const std::string& path,

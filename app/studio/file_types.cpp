@@ -1,4 +1,4 @@
-#include "app/commands/file_types.h"
+#include "app/studio/file_types.h"
 
 #include "app/session/loading.h"
 #include "profiler/files/trace_file.h"

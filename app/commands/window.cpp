@@ -1,0 +1,70 @@
+// Commands of the Window and Help menus: palette, panels, layout, log.
+#include <array>
+
+#include "app/commands/commands.h"
+#include "app/studio/arguments.h"
+#include "app/studio/studio.h"
+#include "base/log.h"
+#include "base/try.h"
+
+namespace gs {
+namespace {
+
+using A = const Arguments&;
+using S = StudioState&;
+
+constexpr std::array<const char*, 4> kLogLevels{"debug", "info", "warning", "error"};
+
+Result<void> show_palette(S state, std::string command) {
+    return ask(state, [command = std::move(command)](Studio& s) -> Result<void> {
+        s.ui().show_palette(command);
+        return {};
+    });
+}
+Result<void> palette(S state, A) { return show_palette(state, {}); }
+Result<void> browse(S state, A a) { return show_palette(state, a[0]); }
+
+Result<void> show_panel(S state, std::string name, bool hide) {
+    return ask(state,
+               [name = std::move(name), hide](Studio& s) { return s.ui().show_panel(name, hide); });
+}
+Result<void> panel(S state, A a) {
+    if (a.size() > 1 && a[1] != "hide")
+        return fail(ErrorKind::usage, "",
+                    fmt::format("a panel can be shown, or hidden with \"hide\", not \"{}\"", a[1]));
+    return show_panel(state, a[0], a.size() > 1);
+}
+Result<void> help(S state, A) { return show_panel(state, "Help", false); }
+
+Result<void> reset_layout(S state, A) {
+    return ask(state, [](Studio& s) { return s.reset_layout(); });
+}
+Result<void> log_level(S, A a) {
+    GS_TRY(const std::size_t level, choice_argument(a[0], kLogLevels));
+    set_log_level(static_cast<LogLevel>(level));
+    return {};
+}
+
+// clang-format off
+const CommandRow kRows[] = {
+    {"palette",      "Command palette",          "Window", "Ctrl+P", "",
+     "Finds and runs any command by name.", palette},
+    {"browse",       "Ask for a command's path", "",       "",       "COMMAND",
+     "Opens the file browser for open, scene.compare or export, the palette for any other "
+     "command.", browse},
+    {"panel",        "Show a panel",             "",       "",       "NAME [hide]",
+     "Shows a panel and brings it to the front, or hides it.", panel},
+    {"layout.reset", "Reset the layout",         "Window", "",       "",
+     "Puts all panels back where they were on the first start.", reset_layout},
+    {"log.level",    "Set the log level",        "",       "",       "LEVEL",
+     "debug, info, warning or error: what reaches the terminal.", log_level},
+    {"help",         "Commands and keys",        "Help",   "F1",     "",
+     "Lists every command with its key.", help},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const CommandRow> window_commands() { return kRows; }
+
+}  // namespace gs

@@ -1,0 +1,51 @@
+#include "app/studio/arguments.h"
+
+#include <charconv>
+#include <cmath>
+
+namespace gs {
+
+Result<double> number_argument(const std::string& text, double least, double most,
+                               std::string_view what) {
+    double value = 0;
+    const char* end = text.data() + text.size();
+    const auto [stopped, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc() || stopped != end || !std::isfinite(value))
+        return fail(ErrorKind::usage, "",
+                    fmt::format("{} must be a number, not \"{}\"", what, text));
+    if (value < least || value > most)
+        return fail(ErrorKind::usage, "",
+                    fmt::format("{} must lie between {:g} and {:g}, not be {:g}", what, least, most,
+                                value));
+    return value;
+}
+
+Result<std::int64_t> integer_argument(const std::string& text, std::int64_t least,
+                                      std::int64_t most, std::string_view what) {
+    std::int64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [stopped, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc() || stopped != end)
+        return fail(ErrorKind::usage, "",
+                    fmt::format("{} must be a whole number, not \"{}\"", what, text));
+    if (value < least || value > most)
+        return fail(
+            ErrorKind::usage, "",
+            fmt::format("{} must lie between {} and {}, not be {}", what, least, most, value));
+    return value;
+}
+
+Result<bool> switch_argument(const std::string& text) {
+    if (text == "on" || text == "1" || text == "true") return true;
+    if (text == "off" || text == "0" || text == "false") return false;
+    return fail(ErrorKind::usage, "", fmt::format("\"{}\" is neither on nor off", text));
+}
+
+Result<std::size_t> choice_argument(const std::string& text, std::span<const char* const> choices) {
+    for (std::size_t i = 0; i < choices.size(); ++i)
+        if (text == choices[i]) return i;
+    return fail(ErrorKind::usage, "",
+                fmt::format("\"{}\" is not one of: {}", text, fmt::join(choices, ", ")));
+}
+
+}  // namespace gs

@@ -1,0 +1,25 @@
+// The arguments of commands, from text: used by the functions in app/commands and by scripts.
+// Errors are kind usage and say what was expected.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/expected.h"
+
+namespace gs {
+
+/// A finite number within the bounds.
+Result<double> number_argument(const std::string& text, double least, double most,
+                               std::string_view what);
+/// A whole number within the bounds.
+Result<std::int64_t> integer_argument(const std::string& text, std::int64_t least,
+                                      std::int64_t most, std::string_view what);
+/// "on" or "off".
+Result<bool> switch_argument(const std::string& text);
+/// The index in a list of names.
+Result<std::size_t> choice_argument(const std::string& text, std::span<const char* const> choices);
+
+}  // namespace gs

@@ -1,0 +1,110 @@
+#include "app/studio/studio_state.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gs {
+namespace {
+
+template <class T>
+bool take(Latest<T>& mailbox, T& into) {
+    auto value = mailbox.take();
+    if (value) into = std::move(*value);
+    return value.has_value();
+}
+
+/// A second scene is shown as soon as it is there; what it leaves behind is the picture alone.
+void follow_other(const StudioState& state, ViewSettings& view) {
+    const bool shown = view.with == CompareWith::scene;
+    if (state.other && (!shown || view.compare == Compare::off)) view.compare = Compare::split;
+    if (!state.other && shown) view.compare = Compare::off;
+    view.with = state.other ? CompareWith::scene : CompareWith::photo;
+    view.swapped = false;
+}
+
+/// Turned to the Gaussian, and as near as lets its surroundings be seen.
+NavigationState look_near(const NavigationState& from, const MarkedGaussian& marked) {
+    const Vec3d at{marked.mean.x, marked.mean.y, marked.mean.z};
+    NavigationState out = gs::focus(from, at);
+    double largest = 0;
+    for (const Vec3f& axis : marked.axes)
+        largest = std::max(largest, std::sqrt(static_cast<double>(dot(axis, axis))));
+    out.distance = std::max(8 * largest, 0.1 * from.extent);
+    return out;
+}
+
+constexpr std::size_t kMostNotices = 3;
+constexpr double kShortNotice = 6, kLongNotice = 30;  // seconds
+
+}  // namespace
+
+void StudioState::add_notice(bool error, std::string text, std::vector<std::string> lines) {
+    if (notices.size() >= kMostNotices) notices.erase(notices.begin());
+    notices.push_back({{++notices_told, error, std::move(text), std::move(lines)},
+                       std::chrono::steady_clock::now()});
+}
+
+bool StudioState::drop_old_notices() {
+    const auto now = std::chrono::steady_clock::now();
+    return std::erase_if(notices, [&](const TimedNotice& n) {
+               const bool detailed = n.notice.error || !n.notice.lines.empty();
+               return std::chrono::duration<double>(now - n.since).count() >
+                      (detailed ? kLongNotice : kShortNotice);
+           }) > 0;
+}
+
+bool StudioState::take_published() {
+    SessionOutbox& out = session.out();
+    bool any = take(out.frame, frame);
+    any |= take(out.scene, scene);
+    any |= take(out.curves, curves);
+    any |= take(out.cameras, cameras);
+    any |= take(out.settings, settings);
+    any |= take(out.status, status);
+    if (auto published = out.other.take()) {
+        other = std::move(*published);
+        follow_other(*this, view);
+        any = true;
+    }
+    any |= take(out.doctor, doctor);
+    any |= take(out.levels, levels);
+    if (auto published = out.marked.take()) {
+        marked = std::move(*published);
+        if (marked) navigation = look_near(navigation, *marked);
+        if (marked) view.capture_view = -1;
+        any = true;
+    }
+    if (auto measured = out.limits.take()) {
+        limits = std::move(*measured);
+        any = true;
+    }
+    if (auto point = out.focus.take()) {
+        navigation = gs::focus(navigation, *point);
+        view.capture_view = -1;
+        any = true;
+    }
+    return any;
+}
+
+Result<void> send(StudioState& state, EngineJob job) {
+    const std::uint64_t serial = state.session.send(std::move(job));
+    if (serial == 0)
+        return fail(ErrorKind::usage, "",
+                    "the engine has more commands waiting than it can hold; try again in a moment");
+    state.last_sent = serial;
+    return {};
+}
+
+Result<void> ask(StudioState& state, std::function<Result<void>(Studio&)> run) {
+    state.ui_actions.push_back({std::move(run)});
+    return {};
+}
+
+ViewRequest view_request_of(const StudioState& state, int width, int height) {
+    ViewRequest request;
+    request.camera = camera_of(state.navigation, width, height);
+    request.settings = state.view;
+    return request;
+}
+
+}  // namespace gs

@@ -1,0 +1,75 @@
+// StudioState: everything commands may read and change. Lives on the UI thread and needs no window,
+// so that tests can drive it.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/session/session.h"
+#include "panels/viewport/navigation.h"
+
+namespace gs {
+
+class Studio;  // app/studio/studio.h
+
+/// What a command asks of the window side; the studio carries these out in order, after the frame.
+struct UiAction {
+    std::function<Result<void>(Studio&)> run;
+    int frames_before = 0;  ///< drawn first: popups and tabs need a few to take their place
+};
+
+/// A notice and since when it is shown.
+struct TimedNotice {
+    Notice notice;
+    std::chrono::steady_clock::time_point since;
+};
+
+struct StudioState {
+    explicit StudioState(Session& s) : session(s) {}
+
+    Session& session;
+    ViewSettings view;
+    NavigationState navigation;     ///< where the viewport looks from
+    int width = 800, height = 600;  ///< pixels the viewport has room for
+    std::shared_ptr<const SceneInfo> scene;
+    std::shared_ptr<const SceneInfo> other;  ///< the second scene, null: none is open
+    std::shared_ptr<const DoctorReport> doctor;
+    std::shared_ptr<const LevelsState> levels;
+    std::shared_ptr<const MarkedGaussian> marked;
+    std::vector<TimedNotice> notices;  ///< oldest first, a few
+    std::uint64_t notices_told = 0;
+    std::shared_ptr<const Curves> curves;
+    std::shared_ptr<const std::vector<CameraRow>> cameras;
+    std::shared_ptr<const std::vector<SettingRow>> settings;
+    std::shared_ptr<const ViewFrame> frame;
+    EngineStatus status;
+    std::optional<Ceilings> limits;  ///< what this machine can do at most, once that was measured
+    std::string sample_dir;          ///< where open.sample puts the sample capture
+    std::deque<UiAction> ui_actions;
+    std::uint64_t last_sent = 0;       ///< serial of the last engine command
+    std::uint64_t request_serial = 0;  ///< of the last view request
+    std::uint64_t ui_frames = 0;       ///< UI frames drawn
+    std::uint64_t pictures_asked = 0, pictures_written = 0;
+
+    /// Takes whatever the engine has published; true when anything was new.
+    bool take_published();
+    void add_notice(bool error, std::string text, std::vector<std::string> lines = {});
+    /// Takes away what was shown long enough; true when there was any. Errors and details stay
+    /// longer.
+    bool drop_old_notices();
+};
+
+/// Gives the engine a job; an error when it cannot take one.
+Result<void> send(StudioState& state, EngineJob job);
+/// Leaves something to the window side, after this frame.
+Result<void> ask(StudioState& state, std::function<Result<void>(Studio&)> run);
+
+/// The request that shows what the viewport shows, at a size of one's own.
+ViewRequest view_request_of(const StudioState& state, int width, int height);
+
+}  // namespace gs
