@@ -3,6 +3,7 @@
 #include <exception>
 
 #include "app/session/scene_info.h"
+#include "base/format.h"
 #include "base/log.h"
 
 namespace gs {
@@ -17,7 +18,11 @@ constexpr double kStatusInterval = 0.1, kCurvesInterval = 0.25, kCamerasInterval
 
 Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
                std::function<void()> wake)
-    : options_(std::move(options)), in_(in), out_(out), wake_(wake ? std::move(wake) : [] {}) {
+    : options_(std::move(options)),
+      in_(in),
+      out_(out),
+      wake_(wake ? std::move(wake) : [] {}),
+      jobs_([this] { in_.bell.put({}); }) {
     backend_ = options_.backend;
     if (backend_.empty())
         if (const auto rasterizer = options_.make_rasterizer()) backend_ = (*rasterizer)->name();
@@ -44,12 +49,10 @@ void Engine::run(const std::atomic<bool>& stop) {
 
 bool Engine::turn() {
     bool busy = take_commands();
-    busy |= follow_loader(loader_);
-    busy |= follow_loader(beside_loader_);
-    busy |= follow_checkup();
-    busy |= follow_mending();
-    busy |= follow_export();
-    busy |= follow_levels();
+    if (const Jobs::News news = jobs_.follow(); news != Jobs::News::none) {
+        tell_status(news == Jobs::News::results);
+        busy = true;
+    }
     busy |= evaluate_once();
     if (!evaluation_) busy |= train_once();
     busy |= draw_when_due();
@@ -72,27 +75,39 @@ bool Engine::take_commands() {
 }
 
 void Engine::open(const OpenRequest& request) {
-    std::unique_ptr<Loader>& loader = request.beside ? beside_loader_ : loader_;
-    if (request.beside && !scene_ && !loader_)
+    if (request.beside && !scene_ && !jobs_.running("load"))
         return report_error("nothing is open to compare with: open a capture or splats first");
-    loader.reset();
-    OpenRequest with_capture = request;
+    OpenRequest full = request;
     // A splat file or checkpoint opened beside a capture belongs to it, unless another one is
     // named.
-    if (!request.beside && with_capture.capture.empty() && scene_ && scene_->capture) {
+    if (!request.beside && full.capture.empty() && scene_ && scene_->capture) {
         const auto kind = kind_of_path(request.path);
-        if (kind && *kind != PathKind::capture) with_capture.capture = scene_->capture->path;
+        if (kind && *kind != PathKind::capture) full.capture = scene_->capture->path;
     }
-    loader = std::make_unique<Loader>(std::move(with_capture), current_command_, options_, bell());
+    jobs_.start<LoadedScene>(
+        {request.beside ? "compare" : "load", "opening " + request.path},
+        [full, options = options_](const Progress& progress) {
+            return load_scene(full, options, progress);
+        },
+        [this, full](LoadedScene scene) {
+            if (full.beside)
+                adopt_beside(std::move(scene));
+            else
+                adopt(std::move(scene), full.train);
+        },
+        [this, full, command = current_command_](const Error& error) {
+            loading_failed(error, full, command);
+        });
+    status_changed_ = true;
 }
 
 void Engine::close() {
-    if (loader_) report_done("loading was cancelled");
-    loader_.reset();
+    if (jobs_.running("load")) report_done("loading was cancelled");
+    jobs_.drop("load");
     save_unsaved_progress("before closing");
     close_beside();
     forget_checkup();
-    change_.reset();
+    jobs_.drop("levels");
     levels_ = {};
     out_.levels.put(nullptr);
     scene_.reset();
@@ -111,40 +126,22 @@ void Engine::close() {
     out_.frame.put(nullptr);
 }
 
-bool Engine::follow_loader(std::unique_ptr<Loader>& loader) {
-    if (!loader) return false;
-    const bool any = loader->task.update();
-    if (any) tell_status();
-    auto result = loader->task.take();
-    if (!result) return any;
-    const std::unique_ptr<Loader> done = std::move(loader);
-    if (*result && done->request.beside)
-        adopt_beside(std::move(**result));
-    else if (*result)
-        adopt(std::move(**result), done->request);
-    else
-        loading_failed(result->error(), *done);
-    status_changed_ = true;
-    last_status_ = {};
-    return true;
-}
-
-void Engine::loading_failed(const Error& error, const Loader& loader) {
+void Engine::loading_failed(const Error& error, const OpenRequest& request, std::uint64_t command) {
     const bool cancelled = error.kind == ErrorKind::cancelled;
-    if (!scene_ && !loader.request.beside) {
+    if (!scene_ && !request.beside) {
         state_ = cancelled ? RunState::empty : RunState::failed;
         message_ = cancelled ? "" : error.text();
     }
     if (cancelled)
-        report_done("opening " + loader.request.path + " was cancelled");
+        report_done("opening " + request.path + " was cancelled");
     else
-        report_error(error.text(), loader.serial);
+        report_error(error.text(), command);
 }
 
-void Engine::adopt(LoadedScene scene, const OpenRequest& request) {
+void Engine::adopt(LoadedScene scene, bool train) {
     save_unsaved_progress("before opening another scene");
     forget_checkup();
-    change_.reset();
+    jobs_.drop("levels");
     levels_ = {};
     scene_.reset();  // as a whole: its parts refer to each other
     scene_.emplace(std::move(scene));
@@ -176,7 +173,7 @@ void Engine::adopt(LoadedScene scene, const OpenRequest& request) {
     out_.curves.put(record_.curves());
     out_.settings.put(
         std::make_shared<const std::vector<SettingRow>>(setting_rows(options_.settings)));
-    if (request.train) carry_out(StartCommand{});
+    if (train) carry_out(StartCommand{});
     if (!scene_->levels)
         start_checkup(false);  // a set is examined when the first view has chosen its levels
 }
@@ -194,6 +191,42 @@ void Engine::report_done(const std::string& text, bool notice, std::vector<std::
     out_.events.try_put(
         {command != 0 ? command : current_command_, false, text, notice, std::move(lines)});
     wake_();
+}
+
+void Engine::tell_status(bool at_once) {
+    status_changed_ = true;
+    if (at_once || seconds_since(last_status_) > 0.02) last_status_ = {};
+}
+
+void Engine::cancel(const std::string& name) {
+    if (!jobs_.cancel(name)) report_done("nothing was going on that could be cancelled");
+}
+
+void Engine::export_splats(const std::string& path) {
+    if (!scene_) return report_error("nothing is open that could be exported");
+    if (const TaskProgress* running = jobs_.progress_of("export"))
+        return report_error(running->what + " goes on: one export at a time");
+    std::shared_ptr<const GaussianModel> model = scene_->model;
+    if (scene_->trainer) model = std::make_shared<const GaussianModel>(scene_->trainer->model());
+    const std::uint64_t command = current_command_;
+    jobs_.start<SplatNotes>(
+        {"export", "writing " + path, command},
+        [model, path](const Progress& progress) -> Result<SplatNotes> {
+            const Span span(Stage::export_splats);
+            SplatWriteOptions options;
+            options.progress = [&](std::string_view, std::size_t done, std::size_t total) {
+                return progress("writing " + path, done, total);
+            };
+            return write_splats(path, *model, options);
+        },
+        [this, path, count = model->count, command](SplatNotes notes) {
+            report_done(fmt::format("exported {} Gaussians to {} ({})",
+                                    format_count(static_cast<double>(count)), path,
+                                    format_bytes(static_cast<double>(splat_bytes(path)))),
+                        true, std::move(notes), command);
+        },
+        [this, command](const Error& error) { report_error(error.text(), command); });
+    status_changed_ = true;
 }
 
 void Engine::stop_after_exception(const char* what) {
@@ -218,10 +251,11 @@ std::uint64_t Engine::gaussian_count() const {
 void Engine::publish_status() {
     EngineStatus status;
     TrainingStatus& training = status.training;
-    const Loader* loading = loader_ ? loader_.get() : beside_loader_.get();
+    const TaskProgress* loading = jobs_.progress_of("load");
+    if (!loading) loading = jobs_.progress_of("compare");
     training.state = loading ? RunState::loading : state_;
-    training.message = loading ? loading->task.newest().what : message_;
-    training.progress = loading ? loading->task.newest().share : 0;
+    training.message = loading ? loading->what : message_;
+    training.progress = loading ? loading->share : 0;
     training.step = steps_done();
     training.total_steps = static_cast<std::uint64_t>(options_.settings.steps);
     training.run_to = run_to_;
@@ -249,9 +283,8 @@ void Engine::publish_status() {
     training.viewer_share = budget_.share();
     training.last_checkpoint = last_checkpoint_;
     // An export is done when it is written, and so is what came after it.
-    status.commands_done = export_ ? std::min(commands_done_, export_->serial - 1) : commands_done_;
-    if (mending_) status.commands_done = std::min(status.commands_done, mending_->serial - 1);
-    status.activities = activities();
+    status.commands_done = jobs_.done(commands_done_);
+    status.activities = jobs_.activities();
     status.scene_serial = scene_serial_;
     status.evaluating = evaluation_.has_value();
     status.can_train = scene_ && scene_->trainer && !run_ended_;

@@ -9,6 +9,7 @@
 
 #include "app/backend/profile_window.h"
 #include "app/session/checkup.h"
+#include "app/session/jobs.h"
 #include "app/session/levels.h"
 #include "app/session/loading.h"
 #include "app/session/run_record.h"
@@ -65,9 +66,8 @@ class Engine {
     // engine.cpp: turns, commands, loading, what is published.
     bool turn();
     bool take_commands();
-    bool follow_loader(std::unique_ptr<Loader>& loader);
-    void loading_failed(const Error& error, const Loader& loader);
-    void adopt(LoadedScene scene, const OpenRequest& request);
+    void loading_failed(const Error& error, const OpenRequest& request, std::uint64_t command);
+    void adopt(LoadedScene scene, bool train);
     void report_error(const std::string& text, std::uint64_t command = 0);
     /// `notice`: shown, not only logged. `lines`: its details.
     void report_done(const std::string& text, bool notice = false,
@@ -87,31 +87,16 @@ class Engine {
     void save_unsaved_progress(const char* why);
     std::string output_dir() const;
 
-    // engine_background.cpp: what runs beside pictures and training.
-    bool follow_export();
-    std::vector<Activity> activities() const;
-    std::function<void()> bell();
-    void tell_status();
+    /// Soon; `at_once`: with this turn.
+    void tell_status(bool at_once);
 
     // engine_doctor.cpp: examining and mending.
-    struct Mending {
-        Mending(std::vector<std::string> which, const char* how, std::uint64_t number,
-                Task<Mended>::Work work, std::function<void()> ring)
-            : fixes(std::move(which)),
-              verb(how),
-              serial(number),
-              task("doctor", "mending", std::move(work), ring) {}
-        std::vector<std::string> fixes;
-        const char* verb;
-        std::uint64_t serial;
-        Task<Mended> task;
-    };
     /// `asked`: by the user, so a large model of a run may be copied for it.
     void start_checkup(bool asked);
     void start_mending(std::vector<std::string> fixes, const char* verb);
-    bool follow_checkup();
-    bool follow_mending();
-    void adopt_mended(Mended mended, const Mending& job);
+    void adopt_report(DoctorReport report);
+    void adopt_mended(Mended mended, std::vector<std::string> fixes, const char* verb,
+                      std::uint64_t command);
     /// The same scene with another model; camera and photos stay.
     void replace_model(LoadedScene scene);
     void publish_report();
@@ -125,9 +110,7 @@ class Engine {
         LevelChoice choice;
         LevelFiles files;
     };
-    using LevelChange = Task<ShownLevels>;
     void choose_levels_for(const ViewRequest& request);
-    bool follow_levels();
     void show_levels(ShownLevels shown);
     void publish_levels();
 
@@ -164,33 +147,17 @@ class Engine {
     std::function<void()> wake_;
 
     std::optional<LoadedScene> scene_, beside_;
-    std::unique_ptr<Loader> loader_, beside_loader_;
-    std::unique_ptr<Task<DoctorReport>> checkup_;
-    std::unique_ptr<Mending> mending_;
     DoctorReport report_;
     struct {
         std::shared_ptr<const GaussianModel>
             original;  // as it was opened; null while nothing is mended
         std::vector<std::string> fixes, changes;
     } mending_done_;
-    std::unique_ptr<LevelChange> change_;
     struct {
         LevelChoice shown, wanted,
             refused;  // wanted: being gathered; refused: could not be, or was cancelled
         LevelFiles files;
     } levels_;
-    struct Export {
-        Export(std::string to, std::uint64_t count, std::uint64_t number,
-               Task<SplatNotes>::Work work, std::function<void()> ring)
-            : path(std::move(to)),
-              gaussians(count),
-              serial(number),
-              task("export", "writing " + path, std::move(work), std::move(ring)) {}
-        std::string path;
-        std::uint64_t gaussians, serial;
-        Task<SplatNotes> task;
-    };
-    std::unique_ptr<Export> export_;
     RunRecord record_;
     SceneInfo info_;
     RunState state_ = RunState::empty;
@@ -237,6 +204,8 @@ class Engine {
     bool status_changed_ = true, curves_changed_ = false, cameras_changed_ = false;
     std::uint64_t described_step_ = 0;
     double describe_seconds_ = 0;
+
+    Jobs jobs_;  // last: they end before what they refer to
 };
 
 }  // namespace gs

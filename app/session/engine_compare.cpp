@@ -43,7 +43,7 @@ void Engine::adopt_beside(LoadedScene scene) {
 }
 
 void Engine::close_beside() {
-    beside_loader_.reset();
+    jobs_.drop("compare");
     beside_.reset();
     beside_result_ = {};
     beside_drawn_ = {};
@@ -52,7 +52,7 @@ void Engine::close_beside() {
 }
 
 void Engine::end_compare() {
-    if (!beside_ && !beside_loader_) return report_error("nothing is being compared");
+    if (!beside_ && !jobs_.running("compare")) return report_error("nothing is being compared");
     close_beside();
     report_done("the comparison has ended");
 }

@@ -18,7 +18,7 @@ constexpr std::uint64_t kCopiedUnasked = 1'000'000;
 }  // namespace
 
 void Engine::start_checkup(bool asked) {
-    checkup_.reset();
+    jobs_.drop("doctor");
     if (!scene_) return;
     CheckupSubject subject;
     subject.capture = scene_->capture;
@@ -39,12 +39,18 @@ void Engine::start_checkup(bool asked) {
     q.cap = static_cast<std::uint64_t>(std::max(0.0, options_.settings.max_gaussians));
     q.host_bytes = available_host_bytes();
     if (options_.free_device_bytes) q.device_bytes = options_.free_device_bytes();
-    checkup_ = std::make_unique<Task<DoctorReport>>(
-        "doctor", "examining",
+    jobs_.start<DoctorReport>(
+        {"doctor", "examining"},
         [subject = std::move(subject)](const Progress& progress) {
             return examine_scene(subject, progress);
         },
-        bell());
+        [this](DoctorReport report) { adopt_report(std::move(report)); },
+        [this](const Error& error) {
+            if (error.kind == ErrorKind::cancelled)
+                report_done("examining was cancelled");
+            else
+                report_error(error.text());
+        });
     status_changed_ = true;
 }
 
@@ -57,32 +63,18 @@ void Engine::publish_report() {
     wake_();
 }
 
-bool Engine::follow_checkup() {
-    if (!checkup_) return false;
-    bool any = checkup_->update();
-    if (auto result = checkup_->take()) {
-        checkup_.reset();
-        any = true;
-        if (*result) {
-            const std::uint64_t serial = report_.serial;
-            report_ = std::move(**result);
-            report_.serial = serial + 1;
-            publish_report();
-            const auto count = [&](Severity s) {
-                return std::count_if(report_.findings.begin(), report_.findings.end(),
-                                     [&](const Finding& f) { return f.severity == s; });
-            };
-            report_done(fmt::format("examined {}: {} errors, {} warnings, {} notes ({:.2f} s)",
-                                    scene_->name, count(Severity::error), count(Severity::warning),
-                                    count(Severity::note), report_.seconds));
-        } else if (result->error().kind == ErrorKind::cancelled) {
-            report_done("examining was cancelled");
-        } else {
-            report_error(result->error().text());
-        }
-    }
-    if (any) tell_status();
-    return any;
+void Engine::adopt_report(DoctorReport report) {
+    const std::uint64_t serial = report_.serial;
+    report_ = std::move(report);
+    report_.serial = serial + 1;
+    publish_report();
+    const auto count = [&](Severity s) {
+        return std::count_if(report_.findings.begin(), report_.findings.end(),
+                             [&](const Finding& f) { return f.severity == s; });
+    };
+    report_done(fmt::format("examined {}: {} errors, {} warnings, {} notes ({:.2f} s)",
+                            scene_->name, count(Severity::error), count(Severity::warning),
+                            count(Severity::note), report_.seconds));
 }
 
 void Engine::examine() {
@@ -120,47 +112,39 @@ void Engine::undo_fix() {
 }
 
 void Engine::start_mending(std::vector<std::string> fixes, const char* verb) {
-    if (mending_) return report_error("splats are being mended already");
+    if (jobs_.running("mend")) return report_error("splats are being mended already");
     if (!mending_done_.original) mending_done_.original = scene_->model;
-    mending_ = std::make_unique<Mending>(
-        fixes, verb, current_command_,
+    const std::uint64_t command = current_command_;
+    jobs_.start<Mended>(
+        {"mend", "mending", command},
         [scene = std::make_shared<LoadedScene>(same_scene(*scene_)),
          original = mending_done_.original, fixes, options = options_](const Progress& progress) {
             return mend_scene(std::move(*scene), original, fixes, options, progress);
         },
-        bell());
+        [this, fixes, verb, command](Mended mended) {
+            adopt_mended(std::move(mended), fixes, verb, command);
+        },
+        [this, command](const Error& error) {
+            if (error.kind == ErrorKind::cancelled)
+                report_done("mending was cancelled, the splats are as before");
+            else
+                report_error(error.text(), command);
+        });
     status_changed_ = true;
 }
 
-bool Engine::follow_mending() {
-    if (!mending_) return false;
-    bool any = mending_->task.update();
-    if (auto result = mending_->task.take()) {
-        const auto job = std::move(mending_);
-        any = true;
-        if (*result) {
-            adopt_mended(std::move(**result), *job);
-        } else if (result->error().kind == ErrorKind::cancelled) {
-            report_done("mending was cancelled, the splats are as before");
-        } else {
-            report_error(result->error().text(), job->serial);
-        }
-    }
-    if (any) tell_status();
-    return any;
-}
-
-void Engine::adopt_mended(Mended mended, const Mending& job) {
+void Engine::adopt_mended(Mended mended, std::vector<std::string> fixes, const char* verb,
+                          std::uint64_t command) {
     const std::uint64_t before = gaussian_count();
     replace_model(std::move(mended.scene));
-    mending_done_.fixes = job.fixes;
+    if (fixes.empty()) mending_done_.original.reset();
+    mending_done_.fixes = std::move(fixes);
     mending_done_.changes = mended.changes;
-    if (job.fixes.empty()) mending_done_.original.reset();
     const auto words = [](std::uint64_t n) { return format_count(static_cast<double>(n)); };
-    for (const std::string& change : mended.changes) log_info("{}: {}", job.verb, change);
-    report_done(fmt::format("{}: {} Gaussians, {} before", job.verb, words(gaussian_count()),
-                            words(before)),
-                true, {}, job.serial);
+    for (const std::string& change : mended.changes) log_info("{}: {}", verb, change);
+    report_done(
+        fmt::format("{}: {} Gaussians, {} before", verb, words(gaussian_count()), words(before)),
+        true, {}, command);
     publish_report();
     start_checkup(true);
     last_status_ = {};
@@ -176,8 +160,8 @@ void Engine::replace_model(LoadedScene scene) {
 }
 
 void Engine::forget_checkup() {
-    checkup_.reset();
-    mending_.reset();
+    jobs_.drop("doctor");
+    jobs_.drop("mend");
     mending_done_ = {};
     report_ = {};
     out_.doctor.put(nullptr);

@@ -18,49 +18,38 @@ LevelWish wish_of(const ViewSettings& settings) {
 }  // namespace
 
 void Engine::choose_levels_for(const ViewRequest& request) {
-    if (!scene_ || !scene_->levels || change_) return;
+    if (!scene_ || !scene_->levels || jobs_.running("levels")) return;
     const LevelSet& set = *scene_->levels;
     LevelChoice choice =
         choose_levels(set, camera_of(request, 1.0, false), wish_of(request.settings));
     if (choice == levels_.shown || choice == levels_.refused) return;
     levels_.wanted = choice;
     levels_.refused = {};
-    change_ = std::make_unique<LevelChange>(
-        "levels", "reading levels",
+    jobs_.start<ShownLevels>(
+        {"levels", "reading levels"},
         [scene = std::make_shared<LoadedScene>(same_scene(*scene_)), choice = std::move(choice),
          files = levels_.files,
          options = options_](const Progress& progress) -> Result<ShownLevels> {
-            auto gathered = gather_levels(*scene->levels, choice, files, progress);
-            if (!gathered) return tl::unexpected<Error>(gathered.error());
-            ShownLevels out{std::move(*scene), choice, std::move(gathered->files)};
-            auto model = std::make_shared<const GaussianModel>(std::move(gathered->model));
-            if (auto shown = show_model(out.scene, std::move(model), options); !shown)
-                return tl::unexpected<Error>(shown.error());
+            GS_TRY(auto gathered, gather_levels(*scene->levels, choice, files, progress));
+            ShownLevels out{std::move(*scene), choice, std::move(gathered.files)};
+            auto model = std::make_shared<const GaussianModel>(std::move(gathered.model));
+            GS_TRY_VOID(show_model(out.scene, std::move(model), options));
             return out;
         },
-        bell());
+        [this](ShownLevels shown) {
+            show_levels(std::move(shown));
+            if (request_) choose_levels_for(*request_);  // the camera may have moved on
+            if (!jobs_.running("levels") && !report_.planned && !jobs_.running("doctor"))
+                start_checkup(false);
+            last_status_ = {};
+        },
+        [this](const Error& error) {
+            levels_.refused = levels_.wanted;
+            if (error.kind != ErrorKind::cancelled) report_error(error.text());
+            last_status_ = {};
+        });
     publish_status();  // before the picture of this request, so that who waits for both waits long
                        // enough
-}
-
-bool Engine::follow_levels() {
-    if (!change_) return false;
-    bool any = change_->update();
-    if (auto result = change_->take()) {
-        change_.reset();
-        any = true;
-        if (*result) {
-            show_levels(std::move(**result));
-            if (request_) choose_levels_for(*request_);  // the camera may have moved on
-            if (!change_ && !report_.planned && !checkup_) start_checkup(false);
-        } else {
-            levels_.refused = levels_.wanted;
-            if (result->error().kind != ErrorKind::cancelled) report_error(result->error().text());
-        }
-        last_status_ = {};
-    }
-    if (any) tell_status();
-    return any;
 }
 
 void Engine::show_levels(ShownLevels shown) {

@@ -215,6 +215,8 @@ Result<LoadedScene> load_scene(const OpenRequest& request, const SessionOptions&
         scene->path = request.path;
         scene->seconds =
             std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    } else if (scene.error().path.empty()) {
+        scene.error().path = request.path;
     }
     return scene;
 }
@@ -234,18 +236,5 @@ Result<PathKind> kind_of_path(const std::string& path) {
         fmt::format("captures hold sparse/0 (COLMAP) or transforms.json; splat files are {}",
                     splat_extensions(false)));
 }
-
-Loader::Loader(OpenRequest of, std::uint64_t number, const SessionOptions& options,
-               std::function<void()> ring)
-    : request(std::move(of)),
-      serial(number),
-      task(
-          "loader", "opening " + request.path,
-          [copy = request, options](const Progress& progress) -> Result<LoadedScene> {
-              auto scene = load_scene(copy, options, progress);
-              if (!scene && scene.error().path.empty()) scene.error().path = copy.path;
-              return scene;
-          },
-          std::move(ring)) {}
 
 }  // namespace gs

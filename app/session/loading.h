@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/session/session_types.h"
-#include "base/task.h"
+#include "base/progress.h"
 #include "renderer/io/splats/level_set.h"
 #include "renderer/scene/capture.h"
 #include "renderer/scene/gaussian_model.h"
@@ -46,16 +46,5 @@ Result<void> show_model(LoadedScene& scene, std::shared_ptr<const GaussianModel>
 /// Reads what `request` names.
 Result<LoadedScene> load_scene(const OpenRequest& request, const SessionOptions& options,
                                const Progress& progress);
-
-/// A scene being loaded.
-struct Loader {
-    /// `ring` is called after each report (from the loading thread).
-    Loader(OpenRequest of, std::uint64_t number, const SessionOptions& options,
-           std::function<void()> ring);
-
-    OpenRequest request;
-    std::uint64_t serial;
-    Task<LoadedScene> task;
-};
 
 }  // namespace gs

@@ -23,8 +23,8 @@ namespace gs {
 /// A capture, splat file or checkpoint to open (found out from the content). `capture` belongs to a
 /// splat file or checkpoint.
 struct OpenRequest {
-    std::string path;
-    std::string capture;
+    std::string path{};
+    std::string capture{};
     bool train = false;        ///< start training as soon as it is loaded
     bool make_sample = false;  ///< write the sample capture to `path` first, unless it is there
     bool beside = false;  ///< keeps what is open and draws this beside it: splats, a checkpoint or

@@ -13,6 +13,7 @@
 #include "app/studio/preferences.h"
 #include "app/studio/studio_state.h"
 #include "app/window/window.h"
+#include "panels/state/trace_view.h"
 #include "profiler/store/store.h"
 
 namespace gs {

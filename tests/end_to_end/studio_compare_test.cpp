@@ -262,7 +262,7 @@ TEST_F(Comparing, what_cannot_be_opened_leaves_everything_as_it_was) {
 }
 
 TEST_F(Comparing, commands_open_swap_and_end_it) {
-    const CommandTable table;
+    const CommandTable table = all_commands();
     const auto fails = [&](const char* name, const Arguments& arguments) {
         return !table.run(h.state, name, arguments);
     };

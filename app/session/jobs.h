@@ -1,0 +1,121 @@
+// Jobs: what the engine has running beside pictures and training (loading, examining, fixing,
+// writing, changing levels). A job's work runs on a thread of its own; what is to be done with its
+// result runs on the engine's, from follow(), between two steps.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/task.h"
+#include "base/try.h"
+#include "panels/state/scene_state.h"
+
+namespace gs {
+
+/// What a job is called, and for whom it works.
+struct JobLabel {
+    const char* name;           ///< Activity::name; there is one job of a name at a time
+    std::string what;           ///< shown until the work itself reports
+    std::uint64_t command = 0;  ///< that is done when the job is; 0: the job belongs to none
+};
+
+class Jobs {
+  public:
+    enum class News { none, reports, results };
+
+    /// `wake` is called from a job's thread when there is something to follow.
+    explicit Jobs(std::function<void()> wake) : wake_(std::move(wake)) {}
+
+    /// Starts `work`; an earlier job of the same name is dropped. On the engine's thread, `on_done`
+    /// gets what it gave, `on_error` why it gave nothing (cancelled, too).
+    template <class T>
+    void start(JobLabel label, std::function<Result<T>(const Progress&)> work,
+               std::function<void(T)> on_done, std::function<void(const Error&)> on_error) {
+        drop(label.name);
+        // What is to be done travels back with the value it is to be done with.
+        auto whole = [work = std::move(work),
+                      on_done = std::move(on_done)](const Progress& progress) -> Result<Done> {
+            GS_TRY(T value, work(progress));
+            auto held = std::make_shared<T>(std::move(value));
+            return Done([held, on_done] { on_done(std::move(*held)); });
+        };
+        auto task = std::make_unique<Task<Done>>(label.name, label.what, std::move(whole), wake_);
+        jobs_.push_back({std::move(label), std::move(on_error), std::move(task)});
+    }
+    const TaskProgress* progress_of(std::string_view name) const {
+        for (const Job& job : jobs_)
+            if (job.label.name == name) return &job.task->newest();
+        return nullptr;
+    }
+    bool running(std::string_view name) const { return progress_of(name) != nullptr; }
+    /// Asks one job to end, or all when empty; what follows is its own on_error. False: there is
+    /// none.
+    bool cancel(std::string_view name) {
+        bool any = false;
+        for (Job& job : jobs_)
+            if (name.empty() || name == job.label.name) job.task->cancel(), any = true;
+        return any;
+    }
+    /// Ends a job at once, and nothing follows.
+    void drop(std::string_view name) {
+        std::erase_if(jobs_, [&](const Job& job) { return job.label.name == name; });
+    }
+    /// Takes reports and results, and does what follows of results.
+    News follow() {
+        News news = News::none;
+        for (Job& job : jobs_)
+            if (job.task->update()) news = News::reports;
+        for (std::size_t i = 0; i < jobs_.size();) {
+            auto result = jobs_[i].task->take();
+            if (!result) {
+                ++i;
+                continue;
+            }
+            news = News::results;
+            // What follows may start and drop jobs.
+            const Job ended = std::move(jobs_[i]);
+            jobs_.erase(jobs_.begin() + static_cast<std::ptrdiff_t>(i));
+            if (*result)
+                (**result)();
+            else
+                ended.on_error(result->error());
+            i = 0;
+        }
+        return news;
+    }
+    /// Longest running first.
+    std::vector<Activity> activities() const {
+        std::vector<Activity> out;
+        for (const Job& job : jobs_)
+            out.push_back({job.label.name, job.task->newest().what, job.task->newest().share,
+                           job.task->seconds()});
+        std::stable_sort(out.begin(), out.end(), [](const Activity& a, const Activity& b) {
+            return a.seconds > b.seconds;
+        });
+        return out;
+    }
+    /// Of commands up to `carried_out`, the last before any whose job still runs.
+    std::uint64_t done(std::uint64_t carried_out) const {
+        for (const Job& job : jobs_)
+            if (job.label.command > 0) carried_out = std::min(carried_out, job.label.command - 1);
+        return carried_out;
+    }
+
+  private:
+    using Done = std::function<void()>;
+    struct Job {
+        JobLabel label;
+        std::function<void(const Error&)> on_error;
+        std::unique_ptr<Task<Done>> task;
+    };
+    std::function<void()> wake_;
+    std::vector<Job> jobs_;
+};
+
+}  // namespace gs
