@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "base/record/local_socket.h"
+#include "base/try.h"
 
 namespace gs::service {
 namespace {
@@ -25,17 +26,6 @@ namespace {
 constexpr int kPatienceSeconds = 2;
 constexpr auto kGreetingPatience =
     std::chrono::seconds(10);  // at nice 19, on a machine that has more to do
-
-/// A descriptor that is closed at the end of its scope.
-struct Descriptor {
-    int fd = -1;
-    explicit Descriptor(int opened) : fd(opened) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() {
-        if (fd >= 0) ::close(fd);
-    }
-};
 
 /// "1234.nvtx.sock", "1234-2.own.sock" -> a producer.
 std::optional<Producer> producer_of(const fs::path& socket) {
@@ -55,10 +45,10 @@ std::optional<Producer> producer_of(const fs::path& socket) {
     return out;
 }
 
-Result<int> open_directory(const fs::path& path) {
+Result<Descriptor> open_directory(const fs::path& path) {
     char why[kWhyBytes];
-    const int fd = open_private_directory(path.c_str(), true, why);
-    if (fd < 0)
+    Descriptor fd(open_private_directory(path.c_str(), true, why));
+    if (!fd)
         return fail(ErrorKind::unreadable, path.string(), why,
                     fmt::format("name another one in {}", kDirectoryVariable));
     return fd;
@@ -102,9 +92,7 @@ Result<fs::path> runtime_directory() {
     char path[512];
     if (!runtime_directory_path(path, sizeof path))
         return fail(ErrorKind::usage, "", "the path of the runtime directory is too long");
-    const auto fd = open_directory(path);
-    if (!fd) return tl::unexpected(fd.error());
-    ::close(*fd);
+    GS_TRY(const Descriptor is_safe, open_directory(path));
     return fs::path(path);
 }
 
@@ -123,52 +111,47 @@ std::vector<Producer> find_producers() {
     std::erase_if(out, [](const Producer& producer) {
         const Descriptor directory(
             open_private_directory(producer.socket.parent_path().c_str(), false, nullptr));
-        const Descriptor socket(connect_in(directory.fd, producer.socket.filename().c_str()));
-        if (socket.fd >= 0) return !trusted_peer(socket.fd, true);
+        const Descriptor socket(connect_in(directory.get(), producer.socket.filename().c_str()));
+        if (socket) return !trusted_peer(socket.get(), true);
         const bool dead = errno == ECONNREFUSED;
-        if (dead) ::unlinkat(directory.fd, producer.socket.filename().c_str(), 0);
+        if (dead) ::unlinkat(directory.get(), producer.socket.filename().c_str(), 0);
         return dead || errno == ENOENT;
     });
     return out;
 }
 
 Result<Connection> Connection::begin(const Producer& producer) {
-    const auto directory = open_directory(producer.socket.parent_path());
-    if (!directory) return tl::unexpected(directory.error());
-    const Descriptor closes(*directory);
+    GS_TRY(const Descriptor directory, open_directory(producer.socket.parent_path()));
     const std::string name = producer.socket.filename().string();
     Connection out;
     out.producer_ = producer;
-    out.socket_ = connect_patiently(*directory, name.c_str());
-    if (out.socket_ < 0) {
+    out.socket_ = Descriptor(connect_patiently(directory.get(), name.c_str()));
+    if (!out.socket_) {
         const int why = errno;
-        if (why == ECONNREFUSED) ::unlinkat(*directory, name.c_str(), 0);
+        if (why == ECONNREFUSED) ::unlinkat(directory.get(), name.c_str(), 0);
         const bool gone = why == ECONNREFUSED || why == ENOENT;
         return fail(gone ? ErrorKind::not_found : ErrorKind::unreadable, producer.socket.string(),
                     gone ? fmt::format("process {} is not there any more", producer.pid)
                          : std::strerror(why));
     }
-    if (auto said = out.say_hello(true); !said) return tl::unexpected(said.error());
+    GS_TRY_VOID(out.say_hello(true));
     return out;
 }
 
 Result<Connection> Connection::open(const Producer& producer) {
-    auto out = begin(producer);
-    if (!out) return out;
-    const auto greeted = out->greeted(kGreetingPatience);
-    if (!greeted) return tl::unexpected(greeted.error());
-    if (*greeted) return out;
+    GS_TRY(Connection out, begin(producer));
+    GS_TRY(const bool greeted, out.greeted(kGreetingPatience));
+    if (greeted) return out;
     return fail(ErrorKind::unreadable, producer.socket.string(), "it does not answer",
                 "it may be stopped, or its machine very busy");
 }
 
 Result<Connection> Connection::adopt(int socket) {
     Connection out;
-    out.socket_ = socket;
-    if (auto said = out.say_hello(false); !said) return tl::unexpected(said.error());
-    const auto greeted = out.greeted(kGreetingPatience);
-    if (!greeted) return tl::unexpected(greeted.error());
-    if (!*greeted) return fail(ErrorKind::unreadable, "", "it connected and said nothing");
+    out.socket_ = Descriptor(socket);
+    GS_TRY_VOID(out.say_hello(false));
+    GS_TRY(const bool greeted, out.greeted(kGreetingPatience));
+    if (!greeted) return fail(ErrorKind::unreadable, "", "it connected and said nothing");
     out.producer_.role = out.card_.role;
     out.producer_.pid = out.card_.pid;
     return out;
@@ -176,10 +159,10 @@ Result<Connection> Connection::adopt(int socket) {
 
 Result<void> Connection::say_hello(bool asks) {
     const std::string where = producer_.socket.string();
-    if (!trusted_peer(socket_, true))
+    if (!trusted_peer(socket_.get(), true))
         return fail(ErrorKind::unreadable, where, "the process belongs to another user",
                     "attach as that user, or as root");
-    make_patient(socket_);
+    make_patient(socket_.get());
     if (asks && !tell(Op::hello))
         return fail(ErrorKind::unreadable, where,
                     fmt::format("it cannot be asked: {}", std::strerror(errno)));
@@ -189,34 +172,33 @@ Result<void> Connection::say_hello(bool asks) {
 // The first Reply, which carries the ring.
 Result<bool> Connection::greeted(std::chrono::milliseconds patience) {
     const std::string where = producer_.socket.string();
-    pollfd waiting{socket_, POLLIN, 0};
+    pollfd waiting{socket_.get(), POLLIN, 0};
     if (::poll(&waiting, 1, static_cast<int>(patience.count())) <= 0) return false;
     int descriptor = -1;
-    if (!receive_reply(socket_, card_, descriptor))
+    if (!receive_reply(socket_.get(), card_, descriptor))
         return fail(alive() ? ErrorKind::unreadable : ErrorKind::not_found, where,
                     "it gives no answer that makes sense",
                     "it may have ended, or be of another gausscope's version");
     const Descriptor ring(descriptor);
-    if (ring.fd < 0) return fail(ErrorKind::unsupported, where, card_.text);
-    auto reader = TraceReader::attach(ring.fd);
-    if (!reader) return tl::unexpected(reader.error());
-    reader_ = std::make_unique<TraceReader>(std::move(*reader));
+    if (!ring) return fail(ErrorKind::unsupported, where, card_.text);
+    GS_TRY(TraceReader reader, TraceReader::attach(ring.get()));
+    reader_ = std::make_unique<TraceReader>(std::move(reader));
     source_ = next_source();
-    visible_pid_ = pid_of_peer(socket_);
+    visible_pid_ = pid_of_peer(socket_.get());
     labels_ = labels_of(visible_pid_);
     return true;
 }
 
 bool Connection::tell(Op op, std::uint64_t value) {
     const Request request{.op = static_cast<std::uint32_t>(op), .value = value};
-    return ::send(socket_, &request, sizeof request, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+    return ::send(socket_.get(), &request, sizeof request, MSG_NOSIGNAL | MSG_DONTWAIT) ==
            static_cast<ssize_t>(sizeof request);
 }
 
 std::optional<Reply> Connection::take_answer() {
-    pollfd waiting{socket_, POLLIN, 0};
+    pollfd waiting{socket_.get(), POLLIN, 0};
     int descriptor = -1;
-    if (::poll(&waiting, 1, 0) <= 0 || !receive_reply(socket_, card_, descriptor))
+    if (::poll(&waiting, 1, 0) <= 0 || !receive_reply(socket_.get(), card_, descriptor))
         return std::nullopt;
     if (descriptor >= 0) ::close(descriptor);
     return card_;
@@ -225,9 +207,9 @@ std::optional<Reply> Connection::take_answer() {
 Result<Reply> Connection::ask(Op op, std::uint64_t value) {
     const Request request{.op = static_cast<std::uint32_t>(op), .value = value};
     int descriptor = -1;
-    const bool sent = ::send(socket_, &request, sizeof request, MSG_NOSIGNAL) ==
+    const bool sent = ::send(socket_.get(), &request, sizeof request, MSG_NOSIGNAL) ==
                       static_cast<ssize_t>(sizeof request);
-    if (!sent || !receive_reply(socket_, card_, descriptor))
+    if (!sent || !receive_reply(socket_.get(), card_, descriptor))
         return fail(ErrorKind::unreadable, producer_.socket.string(),
                     fmt::format("process {} does not answer", producer_.pid));
     if (descriptor >= 0) ::close(descriptor);
@@ -236,7 +218,7 @@ Result<Reply> Connection::ask(Op op, std::uint64_t value) {
 
 bool Connection::alive() const {
     char byte = 0;
-    const ssize_t bytes = ::recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    const ssize_t bytes = ::recv(socket_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     return bytes > 0 || (bytes < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
@@ -248,59 +230,29 @@ void Connection::drain(TraceBatch& out) {
     told_labels_ = true;
 }
 
-Connection::Connection(Connection&& other) noexcept { *this = std::move(other); }
-
-Connection& Connection::operator=(Connection&& other) noexcept {
-    std::swap(socket_, other.socket_);
-    std::swap(producer_, other.producer_);
-    std::swap(card_, other.card_);
-    std::swap(visible_pid_, other.visible_pid_);
-    std::swap(source_, other.source_);
-    std::swap(labels_, other.labels_);
-    std::swap(told_labels_, other.told_labels_);
-    std::swap(reader_, other.reader_);
-    return *this;
-}
-
-Connection::~Connection() {
-    if (socket_ >= 0) ::close(socket_);
-}
-
 // ---- processes that come by themselves ----
 
 Result<CollectorSocket> CollectorSocket::open() {
-    const auto folder = runtime_directory();
-    if (!folder) return tl::unexpected(folder.error());
-    const auto directory = open_directory(*folder);
-    if (!directory) return tl::unexpected(directory.error());
-    const Descriptor closes(*directory);
+    GS_TRY(const fs::path folder, runtime_directory());
+    GS_TRY(const Descriptor directory, open_directory(folder));
     CollectorSocket out;
     const std::string name = fmt::format("{}.collector", ::getpid());
-    ::unlinkat(*directory, name.c_str(), 0);
+    ::unlinkat(directory.get(), name.c_str(), 0);
     const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    const sockaddr_un address = address_in(*directory, name.c_str());
-    out.socket_ = fd;
+    const sockaddr_un address = address_in(directory.get(), name.c_str());
+    out.socket_ = Descriptor(fd);
     if (fd < 0 || ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
         ::listen(fd, SOMAXCONN) != 0)
-        return fail(ErrorKind::unwritable, folder->string(),
+        return fail(ErrorKind::unwritable, folder.string(),
                     fmt::format("no socket there: {}", std::strerror(errno)));
-    out.path_ = *folder / name;
+    out.path_ = folder / name;
     return out;
 }
 
-int CollectorSocket::accept() { return ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC); }
-
-CollectorSocket::CollectorSocket(CollectorSocket&& other) noexcept { *this = std::move(other); }
-
-CollectorSocket& CollectorSocket::operator=(CollectorSocket&& other) noexcept {
-    std::swap(socket_, other.socket_);
-    std::swap(path_, other.path_);
-    return *this;
-}
+int CollectorSocket::accept() { return ::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC); }
 
 CollectorSocket::~CollectorSocket() {
-    if (socket_ >= 0) ::close(socket_);
-    if (!path_.empty()) ::unlink(path_.c_str());
+    if (socket_) ::unlink(path_.c_str());
 }
 
 }  // namespace gs::service

@@ -13,6 +13,7 @@
 #include "base/expected.h"
 #include "base/file.h"
 #include "base/record/protocol.h"
+#include "profiler/collect/descriptor.h"
 #include "profiler/collect/reader.h"
 #include "profiler/store/event.h"
 
@@ -75,14 +76,10 @@ class Connection {
     /// The same from the text of its environment (NAME=value, zeros between).
     static ProcessLabels labels_from(std::string_view environment);
 
-    Connection(Connection&&) noexcept;
-    Connection& operator=(Connection&&) noexcept;
-    ~Connection();
-
   private:
     Connection() = default;
     Result<void> say_hello(bool asks);
-    int socket_ = -1;
+    Descriptor socket_;
     Producer producer_;
     Reply card_;
     std::uint32_t visible_pid_ = 0;
@@ -98,16 +95,16 @@ class CollectorSocket {
   public:
     static Result<CollectorSocket> open();
     const fs::path& path() const { return path_; }
-    int descriptor() const { return socket_; }
+    int descriptor() const { return socket_.get(); }
     /// A process that has connected, -1: none has.
     int accept();
-    CollectorSocket(CollectorSocket&&) noexcept;
-    CollectorSocket& operator=(CollectorSocket&&) noexcept;
+    CollectorSocket(CollectorSocket&&) noexcept = default;
+    CollectorSocket& operator=(CollectorSocket&&) noexcept = default;
     ~CollectorSocket();
 
   private:
     CollectorSocket() = default;
-    int socket_ = -1;
+    Descriptor socket_;
     fs::path path_;
 };
 

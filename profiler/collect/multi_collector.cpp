@@ -2,8 +2,6 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <sys/inotify.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,8 +9,8 @@
 
 #include "base/log.h"
 #include "base/record/clock.h"
-#include "base/record/process.h"
 #include "base/record/ring.h"
+#include "base/try.h"
 
 namespace gs::service {
 namespace {
@@ -26,14 +24,6 @@ constexpr std::size_t kMaxSources = 1024;
 
 std::int64_t now_ns() { return static_cast<std::int64_t>(monotonic_ns()); }
 
-bool descends_from(std::uint32_t pid, std::uint32_t ancestor) {
-    for (int generation = 0; pid > 1 && generation < 64; ++generation) {
-        if (pid == ancestor) return true;
-        pid = process_stat(pid).parent;
-    }
-    return false;
-}
-
 bool process_exists(std::uint32_t pid) {
     return pid != 0 && (::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM);
 }
@@ -41,60 +31,49 @@ bool process_exists(std::uint32_t pid) {
 }  // namespace
 
 Result<std::unique_ptr<MultiCollector>> MultiCollector::start(MultiCollectorOptions options) {
-    std::unique_ptr<MultiCollector> out(new MultiCollector(std::move(options)));
-    if (out->options_.accept) {
-        auto socket = CollectorSocket::open();
-        if (!socket) return tl::unexpected(socket.error());
-        out->arrivals_ = std::move(*socket);
-        out->collector_path_ = out->arrivals_->path();
-    }
-    if (out->options_.discover) {
-        const auto folder = runtime_directory();
-        if (!folder) return tl::unexpected(folder.error());
-        out->watch_ = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-        if (out->watch_ >= 0)
-            ::inotify_add_watch(out->watch_, folder->c_str(), IN_MOVED_TO | IN_CREATE);
-        out->find();
-        out->greet(kFirstPatience);  // what runs now is known when this returns
-    }
+    GS_TRY(Discovery discovery, Discovery::start(options));
+    std::unique_ptr<MultiCollector> out(
+        new MultiCollector(std::move(options), std::move(discovery)));
     if (out->options_.own) {
-        auto reader = TraceReader::attach_own();
-        if (!reader) return tl::unexpected(reader.error());
-        if (!out->options_.past) reader->skip_past();
-        out->own_ = std::make_unique<OwnRing>(OwnRing{std::move(*reader)});
+        GS_TRY(TraceReader reader, TraceReader::attach_own());
+        if (!out->options_.past) reader.skip_past();
+        out->own_ = std::make_unique<OwnRing>(OwnRing{std::move(reader)});
     }
+    out->take_new(kFirstPatience);  // what runs now is known when this returns
     out->thread_ = std::thread([collector = out.get()] { collector->run(); });
     return out;
 }
 
 std::unique_ptr<MultiCollector> MultiCollector::of_own_ring(bool past) {
-    auto out = start({.own = true, .discover = false, .past = past});
-    if (out) return std::move(*out);
-    log_warning("nothing will be measured: {}", out.error().text());
-    return std::unique_ptr<MultiCollector>(new MultiCollector({}));
+    MultiCollectorOptions options;
+    options.discover = false;
+    options.own = true;
+    options.past = past;
+    auto out = start(options);
+    if (!out) {
+        log_warning("nothing will be measured: {}", out.error().text());
+        options.own = false;
+        out = start(options);
+    }
+    return std::move(*out);
 }
 
 MultiCollector::~MultiCollector() {
     stop_ = true;
     if (thread_.joinable()) thread_.join();
-    if (watch_ >= 0) ::close(watch_);
 }
 
 void MultiCollector::run() {
     ::pthread_setname_np(::pthread_self(), "gs-collector");
     auto interval = options_.interval;
     while (!stop_) {
-        take_arrivals();
-        if (options_.discover && (directory_changed() || now_ns() - last_search_ns_ > kSecond))
-            find();
-        greet({});
+        take_new();
         pass_on_questions();
         interval = read_all() ? options_.interval : std::min(interval * 2, options_.idle_interval);
         publish();
         if (!stop_) std::this_thread::sleep_for(interval);
     }
-    take_arrivals();
-    greet({});
+    take_new();
     if (own_) own_->clock_ns = 0;  // the last records are converted by the newest clock
     read_all();
     give_leases_back();
@@ -102,76 +81,13 @@ void MultiCollector::run() {
 
 // ---- who is there ----
 
-bool MultiCollector::directory_changed() {
-    if (watch_ < 0) return false;
-    char events[4096];
-    bool any = false;
-    while (::read(watch_, events, sizeof events) > 0) any = true;
-    return any;
-}
-
-bool MultiCollector::wanted(const Producer& producer) const {
-    if (producer.pid == static_cast<std::uint32_t>(::getpid())) return false;
-    if (!options_.role.empty() && options_.role != producer.role) return false;
-    if (!options_.pids.empty() &&
-        std::find(options_.pids.begin(), options_.pids.end(), producer.pid) == options_.pids.end())
-        return false;
-    return options_.ancestor == 0 || descends_from(producer.pid, options_.ancestor);
-}
-
-void MultiCollector::find() {
-    last_search_ns_ = now_ns();
-    for (const Producer& producer : list_producers()) {
-        const std::string path = producer.socket.string();
-        const bool known =
-            std::any_of(all_.begin(), all_.end(),
-                        [&](const auto& source) {
-                            return source->state.alive && source->socket == producer.socket;
-                        }) ||
-            std::any_of(greeting_.begin(), greeting_.end(), [&](const Connection& c) {
-                return c.producer().socket == producer.socket;
-            });
-        if (known || !wanted(producer) ||
-            std::find(refused_.begin(), refused_.end(), path) != refused_.end())
-            continue;
-        auto connection = Connection::begin(producer);
-        if (connection) {
-            greeting_.push_back(std::move(*connection));
-        } else if (connection.error().kind != ErrorKind::not_found) {
-            log_warning("process {} cannot be read: {}", producer.pid, connection.error().text());
-            refused_.push_back(path);
-        }
-    }
-}
-
-// `patience` is for each.
-void MultiCollector::greet(std::chrono::milliseconds patience) {
-    std::vector<Connection> waiting;
-    for (Connection& connection : greeting_) {
-        const auto greeted = connection.greeted(patience);
-        if (greeted && !*greeted) {
-            waiting.push_back(std::move(connection));
-        } else if (greeted) {
-            add(std::move(connection));
-        } else if (greeted.error().kind != ErrorKind::not_found) {
-            log_warning("process {} cannot be read: {}", connection.producer().pid,
-                        greeted.error().text());
-            refused_.push_back(connection.producer().socket.string());
-        }
-    }
-    greeting_ = std::move(waiting);
-}
-
-void MultiCollector::take_arrivals() {
-    if (!arrivals_) return;
-    for (int socket = arrivals_->accept(); socket >= 0; socket = arrivals_->accept()) {
-        auto connection = Connection::adopt(socket);
-        if (connection)
-            add(std::move(*connection));
-        else
-            log_warning("a process that wanted to be read cannot be: {}",
-                        connection.error().text());
-    }
+void MultiCollector::take_new(std::chrono::milliseconds patience) {
+    const auto is_read = [&](const fs::path& socket) {
+        return std::any_of(all_.begin(), all_.end(), [&](const auto& source) {
+            return source->state.alive && source->socket == socket;
+        });
+    };
+    for (Connection& connection : discovery_.look(is_read, patience)) add(std::move(connection));
 }
 
 // One process may be found twice: it came by itself, and it has a socket.

@@ -17,21 +17,16 @@
 
 #include "profiler/collect/batch_queue.h"
 #include "profiler/collect/client.h"
+#include "profiler/collect/discovery.h"
 
 namespace gs::service {
 
-struct MultiCollectorOptions {
-    bool own = false;  ///< this process's own ring, started if need be
-    // ---- which others: of all that have a socket those that pass every filter that is set
-    bool discover = true;               ///< false: only those that connect by themselves
-    bool accept = false;                ///< a collector socket for new processes (collector_path())
-    std::vector<std::uint32_t> pids{};  ///< empty: any
-    std::uint32_t ancestor = 0;         ///< only this process and those it started, 0: any
-    std::string role{};                 ///< "own" or "nvtx"; empty: both
+struct MultiCollectorOptions : DiscoveryOptions {
+    bool own = false;  ///< this process's own ring, too, started if need be
     // ---- what is asked of them
     bool arm = true;   ///< they record as long as this is here
     bool past = true;  ///< also what they recorded before, as far as their rings hold it
-    std::optional<std::uint64_t> budget_ppm{};    ///< set at the beginning
+    std::optional<std::uint64_t> budget_ppm;      ///< set at the beginning
     bool release_cupti = false;                   ///< and this asked once
     std::chrono::milliseconds interval{5};        ///< between two looks while records come
     std::chrono::milliseconds idle_interval{20};  ///< it grows to this while none do
@@ -69,7 +64,7 @@ class MultiCollector {
     /// Asks every live process; what one refuses appears as its note.
     void ask_all(Op op, std::uint64_t value = 0);
     /// For kCollectorVariable; empty without options.accept.
-    const fs::path& collector_path() const { return collector_path_; }
+    const fs::path& collector_path() const { return discovery_.collector_path(); }
 
   private:
     struct Source {
@@ -94,12 +89,10 @@ class MultiCollector {
         std::uint64_t value;
     };
 
-    explicit MultiCollector(MultiCollectorOptions options) : options_(std::move(options)) {}
+    MultiCollector(MultiCollectorOptions options, Discovery discovery)
+        : options_(std::move(options)), discovery_(std::move(discovery)) {}
     void run();
-    void find();
-    void greet(std::chrono::milliseconds patience);
-    void take_arrivals();
-    bool wanted(const Producer& producer) const;
+    void take_new(std::chrono::milliseconds patience = {});
     bool is_known(const Source& source) const;
     void forget_some();
     void add(Connection connection);
@@ -112,17 +105,11 @@ class MultiCollector {
     void follow_life(Source& source);
     void give_leases_back();
     void publish();
-    bool directory_changed();
 
     MultiCollectorOptions options_;
-    std::optional<CollectorSocket> arrivals_;
-    fs::path collector_path_;
-    int watch_ = -1;
-    std::int64_t last_search_ns_ = 0;
+    Discovery discovery_;
     std::unique_ptr<OwnRing> own_;
     std::vector<std::unique_ptr<Source>> all_;  // the thread's
-    std::vector<Connection> greeting_;          // asked for their rings, and have not answered yet
-    std::vector<std::string> refused_;          // sockets that were tried in vain
     bool changed_ = false;
     BatchQueue batches_{256};
     Queue<Question> questions_{64};

@@ -1,0 +1,122 @@
+#include "profiler/collect/discovery.h"
+
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "base/record/clock.h"
+#include "base/record/process.h"
+#include "base/try.h"
+
+namespace gs::service {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+std::int64_t now_ns() { return static_cast<std::int64_t>(monotonic_ns()); }
+
+template <class Range, class T>
+bool contains(const Range& range, const T& value) {
+    return std::find(range.begin(), range.end(), value) != range.end();
+}
+
+bool descends_from(std::uint32_t pid, std::uint32_t ancestor) {
+    for (int generation = 0; pid > 1 && generation < 64; ++generation) {
+        if (pid == ancestor) return true;
+        pid = process_stat(pid).parent;
+    }
+    return false;
+}
+
+}  // namespace
+
+Result<Discovery> Discovery::start(const DiscoveryOptions& options) {
+    Discovery out(options);
+    if (options.accept) {
+        GS_TRY(out.arrivals_, CollectorSocket::open());
+        out.collector_path_ = out.arrivals_->path();
+    }
+    if (options.discover) {
+        GS_TRY(const fs::path folder, runtime_directory());
+        out.watch_ = Descriptor(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+        if (out.watch_)
+            ::inotify_add_watch(out.watch_.get(), folder.c_str(), IN_MOVED_TO | IN_CREATE);
+    }
+    return out;
+}
+
+std::vector<Connection> Discovery::look(const std::function<bool(const fs::path&)>& is_read,
+                                        std::chrono::milliseconds patience) {
+    std::vector<Connection> out;
+    take_arrivals(out);
+    if (options_.discover && is_time_to_find()) find(is_read);
+    greet(patience, out);
+    return out;
+}
+
+/// The directory has changed, or was not looked at for a second.
+bool Discovery::is_time_to_find() {
+    char events[4096];
+    bool changed = false;
+    while (watch_ && ::read(watch_.get(), events, sizeof events) > 0) changed = true;
+    return changed || now_ns() - last_search_ns_ > kSecond;
+}
+
+bool Discovery::wanted(const Producer& producer) const {
+    if (producer.pid == static_cast<std::uint32_t>(::getpid())) return false;
+    if (!options_.role.empty() && options_.role != producer.role) return false;
+    if (!options_.pids.empty() && !contains(options_.pids, producer.pid)) return false;
+    return options_.ancestor == 0 || descends_from(producer.pid, options_.ancestor);
+}
+
+void Discovery::refuse(const Producer& producer, const Error& why) {
+    if (why.kind == ErrorKind::not_found) return;
+    log_warning("process {} cannot be read: {}", producer.pid, why.text());
+    refused_.push_back(producer.socket);
+}
+
+void Discovery::find(const std::function<bool(const fs::path&)>& is_read) {
+    last_search_ns_ = now_ns();
+    for (const Producer& producer : list_producers()) {
+        const auto is_its = [&](const Connection& c) {
+            return c.producer().socket == producer.socket;
+        };
+        if (is_read(producer.socket) || contains(refused_, producer.socket) || !wanted(producer) ||
+            std::any_of(greeting_.begin(), greeting_.end(), is_its))
+            continue;
+        auto connection = Connection::begin(producer);
+        if (connection)
+            greeting_.push_back(std::move(*connection));
+        else
+            refuse(producer, connection.error());
+    }
+}
+
+void Discovery::greet(std::chrono::milliseconds patience, std::vector<Connection>& out) {
+    std::vector<Connection> waiting;
+    for (Connection& connection : greeting_) {
+        const auto greeted = connection.greeted(patience);
+        if (greeted)
+            (*greeted ? out : waiting).push_back(std::move(connection));
+        else
+            refuse(connection.producer(), greeted.error());
+    }
+    greeting_ = std::move(waiting);
+}
+
+void Discovery::take_arrivals(std::vector<Connection>& out) {
+    if (!arrivals_) return;
+    for (int socket = arrivals_->accept(); socket >= 0; socket = arrivals_->accept()) {
+        auto connection = Connection::adopt(socket);
+        if (connection)
+            out.push_back(std::move(*connection));
+        else
+            log_warning("a process that wanted to be read cannot be: {}",
+                        connection.error().text());
+    }
+}
+
+}  // namespace gs::service

@@ -1,0 +1,58 @@
+// Discovery: finds the processes that are to be read: those that have a socket, and those that
+// connect by themselves. Gives each of them once, as a connection that has its ring. Used by the
+// collector's thread; but for the first look it waits for nobody.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profiler/collect/client.h"
+#include "profiler/collect/descriptor.h"
+
+namespace gs::service {
+
+/// Of all that have a socket those that pass every filter that is set, never this process.
+struct DiscoveryOptions {
+    bool discover = true;               ///< false: only those that connect by themselves
+    bool accept = false;                ///< a collector socket for new processes (collector_path())
+    std::vector<std::uint32_t> pids{};  ///< empty: any
+    std::uint32_t ancestor = 0;         ///< only this process and those it started, 0: any
+    std::string role{};                 ///< "own" or "nvtx"; empty: both
+};
+
+class Discovery {
+  public:
+    /// Errors: the runtime directory or the collector socket cannot be had.
+    static Result<Discovery> start(const DiscoveryOptions& options);
+
+    /// The new ones. `is_read` tells of a socket whether its process is being read: such are left
+    /// alone. Waits `patience` for each that has not answered yet; who does not answer then is
+    /// asked again by the next look.
+    std::vector<Connection> look(const std::function<bool(const fs::path&)>& is_read,
+                                 std::chrono::milliseconds patience = {});
+    /// For kCollectorVariable; empty without options.accept.
+    const fs::path& collector_path() const { return collector_path_; }
+
+  private:
+    explicit Discovery(const DiscoveryOptions& options) : options_(options) {}
+    bool is_time_to_find();
+    bool wanted(const Producer& producer) const;
+    void find(const std::function<bool(const fs::path&)>& is_read);
+    void take_arrivals(std::vector<Connection>& out);
+    void greet(std::chrono::milliseconds patience, std::vector<Connection>& out);
+    void refuse(const Producer& producer, const Error& why);
+
+    DiscoveryOptions options_;
+    std::optional<CollectorSocket> arrivals_;
+    fs::path collector_path_;
+    Descriptor watch_;  // of the directory
+    std::int64_t last_search_ns_ = 0;
+    std::vector<Connection> greeting_;  // asked for their rings, and have not answered yet
+    std::vector<fs::path> refused_;     // sockets that were tried in vain
+};
+
+}  // namespace gs::service
