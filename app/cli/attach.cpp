@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "app/cli/common.h"
 #include "app/cli/recording.h"
+#include "app/cli/report.h"
 #include "app/cli/studio.h"
 #include "app/cli/subcommand.h"
 #include "base/try.h"
@@ -45,7 +45,6 @@ void add_options(CLI::App& app, AttachArguments& a) {
     app.add_flag("--acquire-cupti", a.acquire_cupti, "make it take CUPTI again, and stop");
 }
 
-using Json = nlohmann::ordered_json;
 using service::Answer;
 using service::Connection;
 using service::Op;
@@ -89,33 +88,25 @@ Json producer_json(const Connection& c) {
     return out;
 }
 
-void print_producer(const Connection& c) {
-    const ProcessLabels& l = c.labels();
-    std::string command = l.command.size() > 60 ? l.command.substr(0, 57) + "..." : l.command;
-    fmt::print("{:>8}  {:<5} {:<16} {:>4}  {:>6}  {:<20} {}\n", c.producer().pid, c.producer().role,
-               c.card().text, l.rank >= 0 ? std::to_string(l.rank) : "", c.card().leases,
-               state_name(c.card().cupti_state), command);
-}
-
-Result<int> list(bool json) {
+Result<int> list(const CommonArguments& common) {
+    constexpr Column kColumns[] = {{"pid", "{pid}"},
+                                   {"role", "{role}", true},
+                                   {"process", "{name}", true},
+                                   {"rank", "{rank?}"},
+                                   {"readers", "{leases}"},
+                                   {"CUPTI", "{cupti}", true},
+                                   {"command", "{command?:short}", true}};
     Json found = Json::array();
-    bool any = false;
     GS_TRY_VOID(service::runtime_directory());
     for (const Producer& producer : service::find_producers()) {
-        const auto connection = Connection::open(producer);
-        if (!connection) {
+        if (const auto connection = Connection::open(producer))
+            found.push_back(producer_json(*connection));
+        else
             fmt::print(stderr, "{:>8}  {}\n", producer.pid, connection.error().text());
-            continue;
-        }
-        if (!any)
-            fmt::print("{:>8}  {:<5} {:<16} {:>4}  {:>6}  {:<20} {}\n", "pid", "role", "process",
-                       "rank", "readers", "CUPTI", "command");
-        any = true;
-        print_producer(*connection);
-        found.push_back(producer_json(*connection));
     }
-    if (!any) fmt::print("no process is under the profiling service; {}\n", kHow);
-    if (json) print_json({{"command", "attach"}, {"processes", found}});
+    say_table(found, kColumns);
+    if (found.empty()) fmt::print("no process is under the profiling service; {}\n", kHow);
+    if (common.json) print_json({{"command", "attach"}, {"processes", found}});
     return kDone;
 }
 
@@ -200,7 +191,7 @@ Result<int> run(const AttachArguments& a, const CommonArguments& common) {
     if (a.pid == 0 && (a.release_cupti || a.acquire_cupti))
         return fail(ErrorKind::usage, "", "whose CUPTI? a PID is missing",
                     "`gausscope attach` lists who can be attached to");
-    if (a.pid == 0) return list(common.json);
+    if (a.pid == 0) return list(common);
     GS_TRY(auto connection, connect(a.pid));
     if (a.release_cupti) return ask(a.pid, Op::release_cupti, "CUPTI is free for another tool");
     if (a.acquire_cupti) return ask(a.pid, Op::acquire_cupti, "CUPTI is taken again");

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -64,7 +63,6 @@ void add_options(CLI::App& app, BenchArguments& a) {
     add_loading(app, a.loading);
 }
 
-using Json = nlohmann::ordered_json;
 constexpr int kWarmUpFrames = 5, kWarmUpSteps = 200;
 constexpr std::size_t kVerifyGaussians = 20000;  // the reference is serial
 constexpr int kVerifySide = 160;
@@ -91,9 +89,10 @@ class BenchRun {
     Result<void> compare_backward_variants();
     Result<void> measure_machine();
     void count();
-    void print() const;
+    Json subject() const;
     Json json() const;
-    Result<int> compare();
+    void print(const Json& out) const;
+    int compare() const;
 
     const BenchArguments& a_;
     const CommonArguments& common_;
@@ -111,7 +110,8 @@ class BenchRun {
     Ceilings ceilings_;
     std::vector<StageLimit> limits_;
     std::vector<StageTime> backward_variants_;  ///< blend backward every way there is, on CUDA
-    std::string what_;
+    std::string what_, scene_id_;
+    Json base_;  ///< of --compare
     bool training_ = false;
 };
 
@@ -119,14 +119,18 @@ Result<void> BenchRun::prepare() {
     GS_TRY(backend_, backend_of(common_));
     GS_TRY(rasterizer_, backend_->make_rasterizer());
     if (!a_.output.empty()) GS_TRY_VOID(prepare_output_file(a_.output));
-    if (!a_.compare.empty()) GS_TRY_VOID(compare_with_base(a_.compare, {}, a_.tolerance));
+    if (!a_.compare.empty()) {
+        GS_TRY(base_, read_base(a_.compare));
+    }
     if (!a_.capture.empty()) {
         GS_TRY(const auto options, capture_options(a_.loading, common_));
         GS_TRY(capture_, load_with_progress(a_.capture, options));
         cameras_ = cameras_of(*capture_, false);
     }
     training_ = capture_ && a_.scene.empty();
-    return load_scene();
+    GS_TRY_VOID(load_scene());
+    scene_id_ = training_ ? identity_of(*capture_) : identity_of(model_);
+    return a_.compare.empty() ? Result<void>() : check_same_subject(a_.compare, base_, subject());
 }
 
 Result<void> BenchRun::load_scene() {
@@ -320,11 +324,24 @@ double pairs_per_second(const std::vector<StageTime>& stages, const char* stage,
     return std::numeric_limits<double>::quiet_NaN();
 }
 
-Json BenchRun::json() const {
+/// What was timed, as far as times of two runs can only be compared when it is the same.
+Json BenchRun::subject() const {
     const Camera& c = cameras_.front().camera;
-    Json out{{"command", "bench"},        {"scene", what_},       {"backend", rasterizer_->name()},
-             {"threads", thread_count()}, {"width", c.width},     {"height", c.height},
-             {"views", cameras_.size()},  {"training", training_}};
+    return {{"command", "bench"},
+            {"scene", what_},
+            {"backend", rasterizer_->name()},
+            {"threads", thread_count()},
+            {"width", c.width},
+            {"height", c.height},
+            {"views", cameras_.size()},
+            {"training", training_},
+            {"cuda", backend_->cuda},
+            {"scene_id", scene_id_},
+            {"views_id", identity_of(cameras_)}};
+}
+
+Json BenchRun::json() const {
+    Json out = subject();
     out["verified"] = {{"color", verified_.color},
                        {"alpha", verified_.alpha},
                        {"gradient", number(verified_.gradient)},
@@ -356,34 +373,38 @@ Json BenchRun::json() const {
     return out;
 }
 
-void BenchRun::print() const {
-    const Camera& c = cameras_.front().camera;
-    fmt::print("{}, {} x {}, {}\n", what_, c.width, c.height, rasterizer_->name());
-    fmt::print("verified against the reference: colour {:.1e}, alpha {:.1e}, gradient {:.1e}\n\n",
-               verified_.color, verified_.alpha, verified_.gradient);
-    print_stage_times(stages_);
-    fmt::print("\nN {}  V {}  I {}  list pairs {:.1f} M  E {:.1f} M  B {:.1f} M  longest tile {}\n",
-               counters_.gaussians, counters_.visible, counters_.isects,
-               1e-6 * static_cast<double>(counters_.list_pairs),
-               1e-6 * static_cast<double>(counters_.evaluated_pairs),
-               1e-6 * static_cast<double>(counters_.blended_pairs), counters_.longest_tile);
+void BenchRun::print(const Json& out) const {
+    constexpr Column kStages[] = {{"stage", "{name}", true},
+                                  {"p50 ms", "{ms_p50:.3f}"},
+                                  {"95 % interval", "{ms_p50_lo:.3f} .. {ms_p50_hi:.3f}"},
+                                  {"p95 ms", "{ms_p95:.3f}"},
+                                  {"share", "{share:percent}"}};
+    say("{scene}, {width} x {height}, {backend}", out);
+    say("verified against the reference: colour {color:.1e}, alpha {alpha:.1e}, gradient "
+        "{gradient:.1e}\n",
+        out["verified"]);
+    say_table(out["stages"], kStages);
+    say("\nN {gaussians}  V {visible}  I {isects}  list pairs {list_pairs:rate}  E "
+        "{evaluated_pairs:rate}  B {blended_pairs:rate}  longest tile {longest_tile}",
+        out["counters"]);
     if (!backend_->cuda)
-        fmt::print("blend {:.2f} G list pairs/s per core, its backward {:.2f}\n",
-                   1e-9 * pairs_per_second(stages_, "blend", counters_.list_pairs),
-                   1e-9 * pairs_per_second(stages_, "blend backward", counters_.list_pairs));
+        say("blend {blend_list_pairs_per_second_per_core:rate}list pairs/s per core, its backward "
+            "{blend_backward_list_pairs_per_second_per_core:rate}",
+            out);
     if (span_.recorded)
-        fmt::print("a span costs {:.1f} ns ({:.1f} ns while off), two timer reads {:.1f} ns\n",
-                   span_.span_ns, span_.disarmed_ns, span_.timer_pair_ns);
-    print_ceilings(ceilings_);
-    print_limits(limits_);
+        say("a span costs {span_ns:.1f} ns ({disarmed_span_ns:.1f} ns while off), two timer reads "
+            "{timer_pair_ns:.1f} ns",
+            out);
+    say_ceilings(out["ceilings"]);
+    say_limits(out["limits"]);
     if (backward_variants_.empty()) return;
     fmt::print("\nblend backward on this GPU, milliseconds:\n");
-    for (const StageTime& s : backward_variants_)
-        fmt::print("  {:<42} {:8.3f}  ({:.3f} .. {:.3f})\n", s.name, s.ms_p50, s.ms_lo, s.ms_hi);
+    for (const Json& variant : out["blend_backward_variants"])
+        say("  {name:<42} {ms_p50:8.3f}  ({ms_p50_lo:.3f} .. {ms_p50_hi:.3f})", variant);
 }
 
-Result<int> BenchRun::compare() {
-    GS_TRY(auto result, compare_with_base(a_.compare, stages_, a_.tolerance));
+int BenchRun::compare() const {
+    const Comparison result = compare_with_base(base_, stages_, a_.tolerance);
     fmt::print("\nagainst {}:\n", a_.compare);
     for (const std::string& line : result.lines) fmt::print("{}\n", line);
     if (result.slower.empty()) return kDone;
@@ -403,12 +424,9 @@ Result<int> BenchRun::run() {
         if (auto compared = compare_backward_variants(); !compared) return kGate;
     if (interrupted())
         return fail(ErrorKind::cancelled, "", "stopped before all frames were timed", "");
-    print();
-    int code = kDone;
-    if (!a_.compare.empty()) {
-        GS_TRY(code, compare());
-    }
     const Json result = json();
+    print(result);
+    const int code = a_.compare.empty() ? kDone : compare();
     if (!a_.output.empty()) GS_TRY_VOID(write_text_file(a_.output, result.dump(2) + "\n"));
     if (common_.json) print_json(result);
     return code;

@@ -2,56 +2,48 @@
 
 #include <fmt/core.h>
 
-#include <cmath>
-#include <nlohmann/json.hpp>
-
 #include "app/cli/common.h"
 
 namespace gs::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-/// "4.81 T", "310 G", "-" for what was not measured.
-std::string rate(double value) {
-    if (!std::isfinite(value)) return "-";
-    const char* prefix[] = {"", "k", "M", "G", "T", "P"};
-    std::size_t i = 0;
-    for (; value >= 1000 && i < 5; ++i) value /= 1000;
-    return fmt::format("{:.3g} {}", value, prefix[i]);
+std::string microseconds(const Json& seconds) {
+    return seconds.is_null() ? std::string("not measured")
+                             : fmt::format("{:.1f} us", 1e6 * seconds.get<double>());
 }
 
 }  // namespace
 
-void print_ceilings(const Ceilings& c) {
-    fmt::print("\nceilings of {}, measured in {:.2f} s\n", c.machine, c.measured_in_seconds);
-    fmt::print("  copy {}B/s", rate(c.copy_bytes));
-    if (std::isfinite(c.triad_bytes)) fmt::print(", triad {}B/s", rate(c.triad_bytes));
-    fmt::print(", multiply-adds {}/s", rate(c.lane_operations));
-    if (std::isfinite(c.blend_pairs)) fmt::print(", bare blending {}pairs/s", rate(c.blend_pairs));
-    if (c.cuda)
-        fmt::print(
-            "\n  special functions {}/s, shared memory {}B/s, float atomics {}/s apart, {}/s on "
-            "one address",
-            rate(c.special_operations), rate(c.shared_bytes), rate(c.atomics_spread),
-            rate(c.atomics_contended));
-    const auto microseconds = [](double seconds) {
-        return std::isfinite(seconds) ? fmt::format("{:.1f} us", 1e6 * seconds)
-                                      : std::string("not measured");
-    };
-    fmt::print("\n  {}: {} alone, {} in a row\n",
-               c.cuda ? "an empty kernel" : "an empty parallel loop",
-               microseconds(c.launch_seconds), microseconds(c.launch_interval_seconds));
+void say_ceilings(const Json& c) {
+    say("\nceilings of {machine}, measured in {measured_in_seconds:.2f} s", c);
+    std::string line = "  copy {copy_bytes_per_second:rate}B/s";
+    if (!c["triad_bytes_per_second"].is_null()) line += ", triad {triad_bytes_per_second:rate}B/s";
+    line += ", multiply-adds {lane_operations_per_second:rate}/s";
+    if (!c["blend_pairs_per_second"].is_null())
+        line += ", bare blending {blend_pairs_per_second:rate}pairs/s";
+    say(line, c);
+    const bool cuda = c["cuda"];
+    if (cuda)
+        say("  special functions {special_operations_per_second:rate}/s, shared memory "
+            "{shared_bytes_per_second:rate}B/s, float atomics {atomics_spread_per_second:rate}/s "
+            "apart, {atomics_contended_per_second:rate}/s on one address",
+            c);
+    fmt::print("  {}: {} alone, {} in a row\n", cuda ? "an empty kernel" : "an empty parallel loop",
+               microseconds(c["launch_seconds"]), microseconds(c["launch_interval_seconds"]));
 }
 
-void print_limits(std::span<const StageLimit> limits) {
-    fmt::print("\n{:<18} {:>9} {:>9} {:>7} {:>10} {:>12}  {}\n", "stage", "p50 ms", "floor ms",
-               "ratio", "bytes", "operations", "bound by");
-    for (const StageLimit& l : limits)
-        fmt::print("{:<18} {:9.3f} {:9.3f} {:7.2f} {:>10} {:>12}  {}{}\n", name_of(l.floor.stage),
-                   l.measured_ms, l.floor.floor_ms, l.ratio(), rate(l.floor.work.bytes),
-                   rate(l.floor.work.operations), name_of(l.floor.limit),
-                   l.floor.work.counted ? "" : " (not all was counted)");
+void say_limits(const Json& limits) {
+    constexpr Column kColumns[] = {{"stage", "{name}", true},
+                                   {"p50 ms", "{measured_ms:.3f}"},
+                                   {"floor ms", "{floor_ms:.3f}"},
+                                   {"ratio", "{ratio:.2f}"},
+                                   {"bytes", "{bytes:rate}"},
+                                   {"operations", "{operations:rate}"},
+                                   {"bound by", "{bound_by}{uncounted}", true}};
+    Json rows = limits;
+    for (Json& row : rows) row["uncounted"] = row["counted"] ? "" : " (not all was counted)";
+    fmt::print("\n");
+    say_table(rows, kColumns);
     fmt::print(
         "times are measured; bytes, operations and floors follow from the counts above and the "
         "records' layout\n");

@@ -2,18 +2,20 @@
 // what the machine can do at most. Called by bench.cpp.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <span>
 
 #include "app/backend/limits.h"
+#include "app/cli/report.h"
 
 namespace gs::cli {
 
-void print_ceilings(const Ceilings& ceilings);
-void print_limits(std::span<const StageLimit> limits);
 /// Figures that were not measured are null. Times are measured, everything else is derived from
 /// counts and layouts.
-nlohmann::ordered_json ceilings_json(const Ceilings& ceilings);
-nlohmann::ordered_json limits_json(std::span<const StageLimit> limits);
+Json ceilings_json(const Ceilings& ceilings);
+Json limits_json(std::span<const StageLimit> limits);
+
+/// The same as text.
+void say_ceilings(const Json& ceilings);
+void say_limits(const Json& limits);
 
 }  // namespace gs::cli

@@ -3,15 +3,35 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/try.h"
 
 namespace gs::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+/// FNV-1a over 32-bit words.
+class Identity {
+  public:
+    void add(std::uint32_t word) { hash_ = (hash_ ^ word) * 0x100000001b3ull; }
+    void add(float value) { add(std::bit_cast<std::uint32_t>(value)); }
+    void add(double value) { add(static_cast<float>(value)); }
+    void add(const Vec3d& v) { add(v.x), add(v.y), add(v.z); }
+    std::string text() const { return fmt::format("{:016x}", hash_); }
+
+  private:
+    std::uint64_t hash_ = 0xcbf29ce484222325ull;
+};
+void add_camera(Identity& id, const Camera& c) {
+    for (const int side : {c.width, c.height}) id.add(static_cast<std::uint32_t>(side));
+    for (const double value : {c.fx, c.fy, c.cx, c.cy}) id.add(value);
+    for (const auto& row : c.rotation.m)
+        for (const double value : row) id.add(value);
+    id.add(c.translation);
+}
+
 constexpr double kTooShortMs = 0.02;  // below this the timer and the scheduler are what is measured
 
 // The last line that is a JSON object, or the whole text: output of --json, or a file of -o.
@@ -97,6 +117,29 @@ std::vector<StageTime> gpu_stage_times(std::span<const FrameSample> frames) {
     return out;
 }
 
+std::string identity_of(const GaussianModel& model) {
+    Identity id;
+    id.add(static_cast<std::uint32_t>(model.count));
+    for (int plane = 0; plane < model.planes(); ++plane)
+        for (std::size_t i = 0; i < model.count; ++i) id.add(model.at(plane, i));
+    return id.text();
+}
+
+std::string identity_of(std::span<const NamedCamera> cameras) {
+    Identity id;
+    for (const NamedCamera& named : cameras) add_camera(id, named.camera);
+    return id.text();
+}
+
+std::string identity_of(const Capture& capture) {
+    Identity id;
+    for (const SparsePoint& point : capture.points) {
+        id.add(point.position.x), id.add(point.position.y), id.add(point.position.z);
+    }
+    for (const View& view : capture.views) add_camera(id, view.camera);
+    return id.text();
+}
+
 Json stage_times_json(const std::vector<StageTime>& stages) {
     Json out = Json::array();
     for (const StageTime& s : stages)
@@ -113,30 +156,40 @@ Json stage_times_json(const std::vector<StageTime>& stages) {
     return out;
 }
 
-void print_stage_times(const std::vector<StageTime>& stages) {
-    fmt::print("{:<22} {:>9} {:>21} {:>9} {:>7}\n", "stage", "p50 ms", "95 % interval", "p95 ms",
-               "share");
-    for (const StageTime& s : stages)
-        fmt::print("{:<22} {:9.3f} {:>21} {:9.3f} {:6.1f} %\n", s.name, s.ms_p50,
-                   fmt::format("{:.3f} .. {:.3f}", s.ms_lo, s.ms_hi), s.ms_p95, 100 * s.share);
+Result<Json> read_base(const std::string& path) {
+    GS_TRY(const std::string text, read_text_file(path, 64u << 20));
+    Json object = object_in(text);
+    if (!object.is_object() || !object.contains("stages") || !object["stages"].is_array() ||
+        object["stages"].empty() || object.value("command", Json()) != "bench")
+        return fail(ErrorKind::malformed, path, "this is not the JSON of an earlier bench",
+                    "make one with: gausscope bench ... --json > base.json");
+    return object;
 }
 
-Result<Comparison> compare_with_base(const std::string& base, const std::vector<StageTime>& now,
-                                     double tolerance) {
-    const auto text = read_text_file(base, 64u << 20);
-    if (!text) return tl::unexpected(text.error());
-    const Json object = object_in(*text);
-    if (!object.is_object() || !object.contains("stages") || !object["stages"].is_array() ||
-        object["stages"].empty())
-        return fail(ErrorKind::malformed, base, "this is not the JSON of an earlier bench",
-                    "make one with: gausscope bench ... --json > base.json");
+Result<void> check_same_subject(const std::string& path, const Json& base, const Json& now) {
+    struct Sign {
+        const char *key, *what;
+    };
+    constexpr Sign kSigns[] = {{"training", "another kind of work"}, {"width", "another size"},
+                               {"height", "another size"},           {"scene_id", "another scene"},
+                               {"views_id", "other cameras"},        {"cuda", "another backend"}};
+    for (const auto& [key, what] : kSigns)
+        if (!base.contains(key) || base[key] != now[key])
+            return fail(ErrorKind::usage, path, fmt::format("this base timed {}", what),
+                        "compare with a bench of the same scene, cameras, size and backend");
+    return {};
+}
+
+Comparison compare_with_base(const Json& base, const std::vector<StageTime>& now,
+                             double tolerance) {
+    const Json& stages = base["stages"];
     Comparison out;
     for (const StageTime& s : now) {
         const auto same = [&](const Json& b) {
             return b.is_object() && b.value("name", "") == s.name;
         };
-        const auto it = std::find_if(object["stages"].begin(), object["stages"].end(), same);
-        if (it == object["stages"].end() || !(*it)["ms_p50"].is_number()) {
+        const auto it = std::find_if(stages.begin(), stages.end(), same);
+        if (it == stages.end() || !it->contains("ms_p50") || !(*it)["ms_p50"].is_number()) {
             out.lines.push_back(fmt::format("{:<22} not in the base", s.name));
             continue;
         }

@@ -3,11 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "app/cli/cameras.h"
+#include "app/cli/report.h"
 #include "base/expected.h"
 #include "profiler/store/statistics.h"
 
@@ -32,8 +33,7 @@ std::vector<StageTime> gpu_stage_times(std::span<const FrameSample> frames);
 /// "Performance Evaluation", 2.2). `values` get sorted.
 void median_interval(std::vector<double>& values, double& median, double& lo, double& hi);
 
-nlohmann::ordered_json stage_times_json(const std::vector<StageTime>& stages);
-void print_stage_times(const std::vector<StageTime>& stages);
+Json stage_times_json(const std::vector<StageTime>& stages);
 
 /// A stage is slower beyond doubt when its interval lies above the base's and its median is more
 /// than `tolerance` above too.
@@ -41,9 +41,17 @@ struct Comparison {
     std::vector<std::string> lines;   ///< one per stage, for people
     std::vector<std::string> slower;  ///< names
 };
-/// `base`: the JSON of an earlier bench, as a file (its last line is taken). Errors: no such file,
-/// no stages in it.
-Result<Comparison> compare_with_base(const std::string& base, const std::vector<StageTime>& now,
-                                     double tolerance);
+Comparison compare_with_base(const Json& base, const std::vector<StageTime>& now, double tolerance);
+
+/// The JSON of an earlier bench, from a file (its last line is taken). Errors: no such file, no
+/// stages in it.
+Result<Json> read_base(const std::string& path);
+/// Errors (usage): `base` timed something else than `now` says: other work, another scene, other
+/// cameras, sizes or another backend, so that its times say nothing about these.
+Result<void> check_same_subject(const std::string& path, const Json& base, const Json& now);
+/// A name for exactly these Gaussians, and for these cameras in this order.
+std::string identity_of(const GaussianModel& model);
+std::string identity_of(std::span<const NamedCamera> cameras);
+std::string identity_of(const Capture& capture);
 
 }  // namespace gs::cli

@@ -1,31 +1,12 @@
 #include "app/cli/findings.h"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
-#include <nlohmann/json.hpp>
-
-#include "app/cli/common.h"
 #include "base/log.h"
 #include "renderer/device/cuda/device.h"
 #include "trainer/settings.h"
 
 namespace gs::cli {
-
-using Json = nlohmann::ordered_json;
-
-void print_findings(std::span<const Finding> findings) {
-    for (const Finding& f : findings) {
-        fmt::print("  {}: {}\n", name_of(f.severity), f.what);
-        if (f.id == "reader" || f.id == "loading") continue;
-        if (!f.examples.empty())
-            fmt::print("    such as     {}{}\n", fmt::join(f.examples, ", "),
-                       f.count > f.examples.size() ? ", ..." : "");
-        fmt::print("    means       {}\n    advice      {}{}\n", f.consequence, f.advice,
-                   f.fixable ? " (--fix OUT)" : "");
-    }
-    if (findings.empty()) fmt::print("  nothing wrong was found\n");
-}
 
 Json findings_json(std::span<const Finding> findings) {
     Json out = Json::array();
@@ -39,6 +20,20 @@ Json findings_json(std::span<const Finding> findings) {
                        {"advice", f.advice},
                        {"fixable", f.fixable}});
     return out;
+}
+
+void say_findings(const Json& findings) {
+    for (const Json& f : findings) {
+        say("  {severity}: {what}", f);
+        if (f["id"] == "reader" || f["id"] == "loading") continue;
+        if (!f["examples"].empty())
+            say(f["count"] > f["examples"].size() ? "    such as     {examples:list}, ..."
+                                                  : "    such as     {examples:list}",
+                f);
+        say("    means       {consequence}", f);
+        say(f["fixable"] ? "    advice      {advice} (--fix OUT)" : "    advice      {advice}", f);
+    }
+    if (findings.empty()) fmt::print("  nothing wrong was found\n");
 }
 
 void warn_of_findings(std::span<const Finding> findings) {
@@ -56,20 +51,30 @@ SplatQuestions questions_here(std::vector<std::string> reader_notes) {
     return out;
 }
 
-void print_memory(const SplatReport& report) {
-    const auto line = [](const char* name, const MemoryPlan& plan) {
-        fmt::print("  {:<12} {} to view, {} to train with {} Gaussians (estimated)\n", name,
-                   human_bytes(plan.to_view()), human_bytes(plan.to_train()), plan.gaussians);
-    };
-    line("memory", report.now);
-    if (report.at_cap.gaussians != report.now.gaussians) line("  at the cap", report.at_cap);
-}
+namespace {
 
-Json memory_json(const MemoryPlan& plan) {
+Json plan_json(const MemoryPlan& plan) {
     return {{"gaussians", plan.gaussians},   {"isects", plan.isects},
             {"parameters", plan.parameters}, {"optimizer", plan.optimizer},
             {"frame_view", plan.frame_view}, {"frame_train", plan.frame_train},
             {"to_view", plan.to_view()},     {"to_train", plan.to_train()}};
+}
+
+}  // namespace
+
+Json memory_json(const SplatReport& report) {
+    return {{"now", plan_json(report.now)}, {"at_cap", plan_json(report.at_cap)}};
+}
+
+void say_memory(const Json& memory) {
+    constexpr const char* kLine =
+        "{to_view:bytes} to view, {to_train:bytes} to train with {gaussians} Gaussians (estimated)";
+    const auto line = [](const char* name, const Json& plan) {
+        fmt::print("  {:<12} {}\n", name, filled(kLine, plan));
+    };
+    line("memory", memory["now"]);
+    if (memory["at_cap"]["gaussians"] != memory["now"]["gaussians"])
+        line("  at the cap", memory["at_cap"]);
 }
 
 }  // namespace gs::cli

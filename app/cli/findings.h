@@ -2,21 +2,21 @@
 // info and train.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <span>
 
+#include "app/cli/report.h"
 #include "renderer/doctor/doctor.h"
 
 namespace gs::cli {
 
-void print_findings(std::span<const Finding> findings);
-nlohmann::ordered_json findings_json(std::span<const Finding> findings);
+Json findings_json(std::span<const Finding> findings);
+void say_findings(const Json& findings);
 /// One line on stderr for each warning and error.
 void warn_of_findings(std::span<const Finding> findings);
 /// What `info` compares the model with: this machine's free memory, a device's where one can be
 /// used, and the default cap of training.
 SplatQuestions questions_here(std::vector<std::string> reader_notes);
-void print_memory(const SplatReport& report);
-nlohmann::ordered_json memory_json(const MemoryPlan& plan);
+Json memory_json(const SplatReport& report);
+void say_memory(const Json& memory);
 
 }  // namespace gs::cli

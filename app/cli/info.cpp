@@ -37,8 +37,6 @@ void add_options(CLI::App& app, InfoArguments& a) {
     add_loading(app, a.loading);
 }
 
-using Json = nlohmann::ordered_json;
-
 Json triple(double x, double y, double z) { return Json::array({number(x), number(y), number(z)}); }
 
 /// Of the values that are not NaN.
@@ -88,11 +86,34 @@ Statistics statistics_of(const GaussianModel& m) {
     return out;
 }
 
-void print_range(const char* name, const Json& r) {
-    if (!r.is_null())
-        fmt::print("  {:<12} min {:.4g}  5% {:.4g}  median {:.4g}  95% {:.4g}  max {:.4g}\n", name,
-                   r["min"].get<double>(), r["p5"].get<double>(), r["p50"].get<double>(),
-                   r["p95"].get<double>(), r["max"].get<double>());
+void say_range(const char* name, const Json& range) {
+    if (!range.is_null())
+        fmt::print("  {:<12} {}\n", name,
+                   filled("min {min:.4g}  5% {p5:.4g}  median {p50:.4g}  95% {p95:.4g}  max "
+                          "{max:.4g}",
+                          range));
+}
+
+void say_bounds(const Json& report) {
+    if (!report["bounds"].is_null())
+        say("  bounds       ({bounds.lo.0:.4g}, {bounds.lo.1:.4g}, {bounds.lo.2:.4g}) .. "
+            "({bounds.hi.0:.4g}, {bounds.hi.1:.4g}, {bounds.hi.2:.4g})",
+            report);
+}
+
+/// "PATH stays as it is", whatever other name --fix has for it. A SOG folder is written by its
+/// meta.json.
+Result<void> not_the_source(const std::string& path, const std::string& fix) {
+    std::error_code error;
+    fs::path folder = fs::path(fix).parent_path();
+    if (folder.empty()) folder = ".";
+    const bool same =
+        fs::equivalent(path, fix, error) ||
+        (fs::path(fix).filename() == "meta.json" && fs::equivalent(path, folder, error));
+    if (same)
+        return fail(ErrorKind::usage, fix, "--fix would overwrite what is examined",
+                    "name another file; PATH stays as it is");
+    return {};
 }
 
 // Writes the mended splats where --fix says; nothing else is written.
@@ -127,54 +148,48 @@ Json splat_json(const std::string& path, const SplatFile& scene, const Statistic
     out["bounds"] = bounded
                         ? Json{{"lo", triple(lo.x, lo.y, lo.z)}, {"hi", triple(hi.x, hi.y, hi.z)}}
                         : Json(nullptr);
-    out.update(
-        {{"opacity", statistics.opacity},
-         {"scale", statistics.scale},
-         {"anisotropy", statistics.anisotropy},
-         {"memory", {{"now", memory_json(doctor.now)}, {"at_cap", memory_json(doctor.at_cap)}}},
-         {"notes", scene.notes},
-         {"findings", findings_json(doctor.findings)}});
+    out.update({{"opacity", statistics.opacity},
+                {"scale", statistics.scale},
+                {"anisotropy", statistics.anisotropy},
+                {"memory", memory_json(doctor)},
+                {"notes", scene.notes},
+                {"findings", findings_json(doctor.findings)}});
     return out;
 }
 
 Result<int> splat_info(const InfoArguments& a, const CommonArguments& common) {
-    const std::string& path = a.path;
+    if (!a.fix.empty()) GS_TRY_VOID(not_the_source(a.path, a.fix));
     ProgressLine line("read");
     SplatReadOptions options;
     options.lod = a.lod;
     options.progress = told_by(line);
-    const auto scene = read_splats(path, options);
+    const auto scene = read_splats(a.path, options);
     line.finish();
     if (!scene) return tl::unexpected(scene.error());
-    if (a.lod > 0 && !level_set_at(path))
-        return fail(ErrorKind::usage, path, "has no levels of detail", "leave --lod away");
+    if (a.lod > 0 && !level_set_at(a.path))
+        return fail(ErrorKind::usage, a.path, "has no levels of detail", "leave --lod away");
     const GaussianModel& model = scene->model;
     const Statistics statistics = statistics_of(model);
     ProgressLine examining("examine");
     const auto examined = examine(model, questions_here(scene->notes), told_by(examining));
     examining.finish();
     if (!examined) return tl::unexpected(examined.error());
-    const SplatReport& doctor = *examined;
-    Vec3f lo{}, hi{};
-
-    fmt::print("{}\n  {}, {} Gaussians, degree {}{}, {} in memory, {} on disk\n", path,
-               scene->format, model.count, model.sh_degree,
-               model.antialiased ? ", antialiased" : "", human_bytes(model.bytes()),
-               human_bytes(splat_bytes(path)));
-    if (bounds_of(model, lo, hi))
-        fmt::print("  bounds       ({:.4g}, {:.4g}, {:.4g}) .. ({:.4g}, {:.4g}, {:.4g})\n", lo.x,
-                   lo.y, lo.z, hi.x, hi.y, hi.z);
-    print_range("opacity", statistics.opacity);
-    print_range("scale", statistics.scale);
-    print_range("anisotropy", statistics.anisotropy);
-    print_memory(doctor);
-    print_findings(doctor.findings);
-    Json out = splat_json(path, *scene, statistics, doctor);
+    Json out = splat_json(a.path, *scene, statistics, *examined);
+    say(model.antialiased ? "{path}\n  {format}, {gaussians} Gaussians, degree {sh_degree}, "
+                            "antialiased, {bytes_in_memory:bytes} in memory, {bytes_on_disk:bytes} "
+                            "on disk"
+                          : "{path}\n  {format}, {gaussians} Gaussians, degree {sh_degree}, "
+                            "{bytes_in_memory:bytes} in memory, {bytes_on_disk:bytes} on disk",
+        out);
+    say_bounds(out);
+    for (const char* name : {"opacity", "scale", "anisotropy"}) say_range(name, out[name]);
+    say_memory(out["memory"]);
+    say_findings(out["findings"]);
     if (!a.fix.empty()) {
         GS_TRY(out["fixed"], write_fixed(model, a.fix));
     }
     if (common.json) print_json(out);
-    return exit_code(a, doctor.findings);
+    return exit_code(a, examined->findings);
 }
 
 struct Group {
@@ -263,28 +278,26 @@ Result<int> capture_info(const InfoArguments& a, const CommonArguments& common) 
     const auto capture = load_capture(a.path, options);
     line.finish();
     if (!capture) return tl::unexpected(capture.error());
-    const std::size_t tests = capture->view_indices(true).size();
     const auto findings = examine(*capture);
-    Vec3f lo{}, hi{};
-    const bool bounded = point_bounds(*capture, lo, hi);
-
-    fmt::print("{}\n  {}, {} views ({} training, {} test), {} points{}\n", a.path, capture->format,
-               capture->views.size(), capture->views.size() - tests, tests, capture->points.size(),
-               capture->points_are_random ? " (random)" : "");
+    const Json out = capture_json(a, *capture, forecast ? &*forecast : nullptr, findings);
+    say(capture->points_are_random
+            ? "{path}\n  {format}, {views} views ({train_views} training, {test_views} test), "
+              "{points} points (random)"
+            : "{path}\n  {format}, {views} views ({train_views} training, {test_views} test), "
+              "{points} points",
+        out);
     const auto groups = cameras_of(*capture);
     for (std::size_t i = 0; i < std::min<std::size_t>(groups.size(), 8); ++i)
         fmt::print("  camera       {}  ({} views)\n", groups[i].text, groups[i].views);
     if (groups.size() > 8) fmt::print("  camera       and {} more\n", groups.size() - 8);
-    if (bounded)
-        fmt::print("  bounds       ({:.4g}, {:.4g}, {:.4g}) .. ({:.4g}, {:.4g}, {:.4g})\n", lo.x,
-                   lo.y, lo.z, hi.x, hi.y, hi.z);
+    say_bounds(out);
     if (forecast)
-        fmt::print("  memory       {} of photos, {} more while decoding\n",
-                   human_bytes(forecast->photo_bytes), human_bytes(forecast->decode_bytes));
+        say("  memory       {photo_bytes:bytes} of photos, {decode_bytes:bytes} more while "
+            "decoding",
+            out);
     for (const std::string& skipped : capture->skipped) fmt::print("  skipped: {}\n", skipped);
-    print_findings(findings);
-    if (common.json)
-        print_json(capture_json(a, *capture, forecast ? &*forecast : nullptr, findings));
+    say_findings(out["findings"]);
+    if (common.json) print_json(out);
     return exit_code(a, findings);
 }
 
@@ -292,7 +305,12 @@ Result<int> run(const InfoArguments& a, const CommonArguments& common) {
     const std::string& path = a.path;
     catch_interrupts();
     std::error_code error;
-    if (!fs::exists(path, error))
+    const bool there = fs::exists(path, error);
+    if (there && fs::is_directory(path, error)) fs::directory_iterator(path, error);
+    if (error == std::errc::permission_denied)
+        return fail(ErrorKind::unreadable, path, "may not be read: permission denied",
+                    "its permissions, or those of a folder above it, forbid it");
+    if (!there)
         return fail(ErrorKind::not_found, path, "there is nothing of this name", "check the path");
     if (is_capture(path)) return capture_info(a, common);
     // Of a file that is no splat file, the readers say best what is wrong.

@@ -83,16 +83,23 @@ Result<NamedValues> read_config(const std::string& path) {
     auto text = read_text_file(path, kMaxConfigBytes);
     if (!text && text.error().kind == ErrorKind::not_found && is_preset) text = asset(preset).text;
     if (!text) return tl::unexpected(text.error());
+    // The mark some editors begin with.
+    if (text->starts_with("\xef\xbb\xbf")) text->erase(0, 3);
     const std::size_t first = text->find_first_not_of(" \t\r\n");
     auto values = first != std::string::npos && (*text)[first] == '{' ? from_json(path, *text)
                                                                       : from_lines(path, *text);
     if (!values) return values;
     TrainingSettings scratch;
-    for (const auto& [name, value] : *values)
+    for (const auto& [name, value] : *values) {
+        const SettingField* field = find_setting(name);
+        if (field != nullptr && field->integer && value != std::floor(value))
+            return fail(ErrorKind::malformed, path,
+                        fmt::format("{} is {}, which is not a whole number", name, value));
         if (auto set = set_setting(scratch, name, value); !set) {
             set.error().path = path;
             return tl::unexpected(set.error());
         }
+    }
     return values;
 }
 

@@ -25,6 +25,13 @@ struct SampleView {
 
 std::string view_name(std::size_t i) { return fmt::format("view_{:03}.png", i); }
 
+/// An earlier sample with more views leaves photos that no longer belong to any camera.
+void forget_photos_from(const fs::path& folder, std::size_t first) {
+    std::error_code error;
+    for (std::size_t i = first; fs::remove(folder / "images" / view_name(i), error); ++i) {
+    }
+}
+
 std::vector<std::uint32_t> pixels_to_probe(const SampleOptions& o, std::size_t view) {
     const auto pixels = static_cast<std::uint64_t>(o.width) * static_cast<std::uint64_t>(o.height);
     // Half of the pixels see the background, so twice as many are asked.
@@ -109,6 +116,7 @@ Result<SampleReport> write_sample_capture(const fs::path& folder, const SampleOp
             return fail(ErrorKind::unwritable, sub.string(),
                         "the folder could not be made: " + error.message());
     }
+    forget_photos_from(folder, static_cast<std::size_t>(options.views));
     const sample::Geometry geometry(std::move(shapes));
     const auto count = static_cast<std::size_t>(options.views);
     std::vector<SampleView> views(count);

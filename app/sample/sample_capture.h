@@ -22,7 +22,8 @@ struct SampleReport {
 };
 
 /// Writes FOLDER/images/view_NNN.png (RGBA) and FOLDER/sparse/0/{cameras,images,points3D}.txt,
-/// replacing files of these names. Errors: unwritable, cancelled.
+/// replacing files of these names and removing photos of an earlier sample that had more. Errors:
+/// unwritable, cancelled.
 Result<SampleReport> write_sample_capture(const fs::path& folder, const SampleOptions& options);
 /// The cameras of the spiral.
 Camera sample_camera(const SampleOptions& options, int view);

@@ -1,5 +1,6 @@
 #include "profiler/serve/http.h"
 
+#include <arpa/inet.h>
 #include <civetweb.h>
 
 #include <array>
@@ -88,7 +89,37 @@ struct HttpServer::State {
     }
 };
 
+namespace {
+
+/// What is wrong with HOST:PORT before anybody tries to listen there; empty: nothing.
+std::string wrong_with(const std::string& address) {
+    const std::size_t colon = address.rfind(':');
+    const std::string port = address.substr(colon == std::string::npos ? 0 : colon + 1);
+    const bool digits = !port.empty() && port.size() <= 5 &&
+                        port.find_first_not_of("0123456789") == std::string::npos;
+    if (!digits || std::stoi(port) > 65535) return fmt::format("\"{}\" is no port", port);
+    if (colon == std::string::npos) return {};
+    std::string host = address.substr(0, colon);
+    in6_addr parsed{};
+    if (host.starts_with('[') && host.ends_with(']')) {
+        host = host.substr(1, host.size() - 2);
+        if (::inet_pton(AF_INET6, host.c_str(), &parsed) != 1)
+            return fmt::format("\"{}\" is no IPv6 address", host);
+        constexpr unsigned kIpv6 = 8;
+        return mg_check_feature(kIpv6) != 0 ? "" : "the HTTP library was built without IPv6";
+    }
+    return ::inet_pton(AF_INET, host.c_str(), &parsed) == 1
+               ? ""
+               : fmt::format("\"{}\" is no IP address", host);
+}
+
+}  // namespace
+
 Result<HttpServer> HttpServer::listen(const std::string& address, Handler handler) {
+    if (const std::string wrong = wrong_with(address); !wrong.empty())
+        return fail(
+            ErrorKind::usage, address, "cannot listen here: " + wrong,
+            "an IP address and a port, for example 127.0.0.1:9465, or 0.0.0.0:9465 for all");
     HttpServer server;
     State& state = *server.state_;
     state.handler = std::move(handler);

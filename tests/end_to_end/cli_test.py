@@ -39,6 +39,40 @@ class Usage(Case):
         self.expect(2, "info", self.folder / "nothing", says="nothing")
         self.expect(2, "info", self.folder, says="neither a capture nor a splat file")
 
+    def test_ranges_refuse_nan_fractions_and_signs(self):
+        train = ["train", self.capture, "-o", self.folder / "o"]
+        for arguments in (["render", "x.ply", "-o", self.folder / "o", "--path", "orbit:1", "--fov", "nan"],
+                          ["render", "x.ply", "-o", self.folder / "o", "--path", "orbit:1", "--scale", "nan"],
+                          ["bench", "--tolerance", "nan"], ["serve", "--seconds", "nan"], ["record", "--budget", "nan", "--", "true"],
+                          ["attach", "--seconds", "nan"], ["attach", "abc"], ["sample", self.folder / "s", "--views", "2.5"],
+                          [*train, "--save-every", "-1"], [*train, "--eval-every", "-1"], [*train, "--seed", "-1"],
+                          [*train, "--steps", "2.7"], [*train, "--lr-means", "nan"], [*train, "--downscale", "nan"]):
+            result = self.expect(2, *arguments)
+            self.assertRegex(result.err, r"is not a (whole )?number from \d|is neither auto nor a whole number", arguments)
+            self.assertLess(len(result.err), 200, result.err)
+        self.assertFalse((self.folder / "o").exists())
+
+    def test_messages_name_what_is_wrong(self):
+        self.expect(2, "train", "--nosuch", "x", says="not expected: --nosuch")
+        self.expect(2, "attach", "--release-cupti", says="PID")
+        token = self.folder / "token"
+        token.write_text("secret")
+        for address, says in (("foo:9", '"foo" is no IP address'), (":1234", '"" is no IP address'), ("127.0.0.1:x", '"x" is no port'),
+                              ("127.0.0.1:65536", "no port"), ("[::zz]:1", "no IPv6 address")):
+            self.expect(2, "serve", "--listen", address, "--dir", self.folder / "r", "--token-file", token, says=[says, "0.0.0.0:9465"])
+        self.expect(2, "sample", "/proc/gausscope", says="name another folder")
+
+    def test_a_folder_that_may_not_be_read_is_named(self):
+        if os.getuid() != 0:
+            self.skipTest("needs another user to be refused as")
+        capture = self.copy_of_capture()
+        capture.chmod(0o700)
+        for folder in (self.shared, self.folder):
+            folder.chmod(0o755)
+        result = subprocess.run([GAUSSCOPE, "info", str(capture)], capture_output=True, user=65534, text=True)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("permission denied", result.stderr)
+
     @mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES="-1")
     def test_no_cuda_is_said_plainly(self):
         for command in (["train", self.capture, "-o", self.folder], ["bench"], ["selftest"]):
@@ -58,6 +92,11 @@ class Usage(Case):
         self.expect(2, "train", self.capture, "-o", out, "--config", bad, says="steps")
         bad.write_text('{"lambda_dssim": 7}')
         self.expect(2, "train", self.capture, "-o", out, "--config", bad, says=["bad.cfg", "lambda_dssim"])
+        bad.write_text("steps = 2.7\n")
+        self.expect(2, "train", self.capture, "-o", out, "--config", bad, says=["bad.cfg", "not a whole number"])
+        good.write_bytes(b"\xef\xbb\xbfsteps = 3\n")
+        marked = self.expect(0, "train", self.capture, "-o", self.folder / "marked", "--config", good, "--json").json
+        self.assertEqual(marked["steps"], 3)
         again = self.expect(0, "train", self.capture, "-o", self.folder / "again", "--config", out / "metrics.json", "--json").json
         self.assertEqual(again["settings"], made["settings"])
 
@@ -83,6 +122,28 @@ class Files(Case):
         file = self.folder / "file"
         file.write_text("x")
         self.expect(2, "sample", file, says="a file of this name")
+
+    def test_a_smaller_sample_leaves_no_photos_of_a_larger_one(self):
+        copy = self.copy_of_capture()
+        self.expect(0, "sample", copy, "--force", "--views", 3, "--width", 32, "--height", 24, "--points", 50)
+        self.assertEqual(sorted(p.name for p in (copy / "images").iterdir()), [f"view_{i:03}.png" for i in range(3)])
+
+    def test_fix_spares_what_is_examined(self):
+        out, _ = self.trained()
+        scene = out / "point_cloud.ply"
+        before = scene.read_bytes()
+        link, hard, other = self.folder / "link.ply", self.folder / "hard.ply", self.folder / "elsewhere"
+        link.symlink_to(scene)
+        os.link(scene, hard)
+        other.symlink_to(out)
+        for same in (scene, link, hard, other / "point_cloud.ply", out / ".." / "trained" / "point_cloud.ply"):
+            self.expect(2, "info", scene, "--fix", same, says=["would overwrite", "name another file"])
+            self.expect(2, "info", same, "--fix", scene, says="would overwrite")
+        self.assertEqual(scene.read_bytes(), before)
+        self.assertTrue(link.is_symlink())
+        self.expect(0, "convert", scene, self.folder / "sog" / "meta.json")
+        self.expect(2, "info", self.folder / "sog", "--fix", self.folder / "sog" / "meta.json", says="would overwrite")
+        self.expect(0, "info", self.folder / "sog", "--fix", self.folder / "sog" / "fixed.ply")
 
     def test_convert_and_info_of_splats(self):
         out, made = self.trained()
@@ -417,6 +478,19 @@ class Bench(Case):
         self.expect(0, *arguments, "--compare", base)
         base.write_text("{}")
         self.expect(2, *arguments, "--compare", base, says="base.json")
+        self.expect(2, *arguments, "--compare", out / "metrics.json", says="not the JSON of an earlier bench")
+        # A gate does not judge by times of something else; it says so before it times anything.
+        base.write_text(json.dumps(faster))
+        fixed = self.folder / "fixed.ply"
+        self.expect(0, "info", out / "point_cloud.ply", "--fix", fixed)
+        data = bytearray(fixed.read_bytes())
+        data[-1] ^= 1
+        fixed.write_bytes(data)
+        capture = ["--capture", self.capture]
+        for others, says in ((["bench", fixed, *capture], "another scene"), (["bench", *capture], "another kind of work"),
+                             (["bench", out / "point_cloud.ply"], "another size"), ([*arguments, "--downscale", 2], "another size"),
+                             (["bench", out / "point_cloud.ply", "--width", 96, "--height", 72], "other cameras")):
+            self.expect(2, *others, "--compare", base, says=["base.json", says])
 
     def test_training_steps_and_selftest(self):
         made = self.expect(0, "bench", "--capture", self.capture, "--repeats", 5, "--json").json

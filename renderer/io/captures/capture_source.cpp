@@ -14,10 +14,13 @@ namespace {
 
 void drop_missing(CaptureSource& source, bool photos) {
     if (!photos) return;
-    std::error_code ignored;
+    std::error_code error;
     std::erase_if(source.frames, [&](const Frame& frame) {
-        if (fs::is_regular_file(frame.photo, ignored)) return false;
-        source.skipped.push_back(fmt::format("{}: no such photo", frame.name));
+        if (fs::is_regular_file(frame.photo, error)) return false;
+        source.skipped.push_back(fmt::format("{}: {}", frame.name,
+                                             error == std::errc::permission_denied
+                                                 ? "its folder may not be read"
+                                                 : "no such photo"));
         return true;
     });
 }
@@ -80,9 +83,13 @@ bool is_capture(const fs::path& path) {
 }
 
 Result<CaptureSource> read_capture_source(const fs::path& path) {
-    std::error_code ignored;
-    if (!fs::exists(path, ignored))
-        return fail(ErrorKind::not_found, path.string(), "does not exist");
+    std::error_code error;
+    const bool there = fs::exists(path, error);
+    if (there && fs::is_directory(path, error)) fs::directory_iterator(path, error);
+    if (error == std::errc::permission_denied)
+        return fail(ErrorKind::unreadable, path.string(), "may not be read: permission denied",
+                    "its permissions, or those of a folder above it, forbid it");
+    if (!there) return fail(ErrorKind::not_found, path.string(), "does not exist");
     if (const fs::path model = find_colmap_model(path); !model.empty())
         return read_colmap(path, model);
     if (const fs::path json = find_transforms(path); !json.empty()) return read_transforms(json);

@@ -1,0 +1,122 @@
+#include "app/cli/report.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "app/cli/common.h"
+#include "base/check.h"
+
+namespace gs::cli {
+namespace {
+
+/// "4.81 T", "310 G".
+std::string rate(double value) {
+    const char* prefix[] = {"", "k", "M", "G", "T", "P"};
+    std::size_t i = 0;
+    for (; value >= 1000 && i < 5; ++i) value /= 1000;
+    return fmt::format("{:.3g} {}", value, prefix[i]);
+}
+
+std::string shortened(const std::string& text) {
+    constexpr std::size_t kMost = 64;
+    return text.size() <= kMost ? text : text.substr(0, kMost - 3) + "...";
+}
+
+std::string joined(const Json& list) {
+    std::string out;
+    for (const Json& item : list)
+        out +=
+            (out.empty() ? "" : ", ") + (item.is_string() ? item.get<std::string>() : item.dump());
+    return out;
+}
+
+const Json& value_at(std::string_view path, const Json& from) {
+    static const Json kAbsent = "";
+    const std::size_t dot = path.find('.');
+    std::string name(path.substr(0, dot));
+    const bool may_be_absent = name.ends_with('?');
+    if (may_be_absent) name.pop_back();
+    if (may_be_absent && !from.contains(name)) return kAbsent;
+    const Json& found = from.is_array() ? from.at(std::stoul(name)) : from.at(name);
+    return dot == std::string_view::npos ? found : value_at(path.substr(dot + 1), found);
+}
+
+std::string text_of(const Json& value, std::string_view how) {
+    if (value.is_null()) return "-";
+    if (how == "list") return joined(value);
+    if (how == "percent") return fmt::format("{:.1f} %", 100 * value.get<double>());
+    if (how == "short") return shortened(value.get<std::string>());
+    if (how == "rate") return rate(value.get<double>());
+    if (how == "bytes") return human_bytes(value.get<std::uint64_t>());
+    const std::string format = fmt::format("{{:{}}}", how);
+    if (value.is_string()) return fmt::format(fmt::runtime(format), value.get<std::string>());
+    const bool as_real = value.is_number_float() || how.ends_with('f') || how.ends_with('g');
+    if (as_real) return fmt::format(fmt::runtime(format), value.get<double>());
+    if (value.is_number_unsigned())
+        return fmt::format(fmt::runtime(format), value.get<std::uint64_t>());
+    if (value.is_number_integer())
+        return fmt::format(fmt::runtime(format), value.get<std::int64_t>());
+    return value.dump();
+}
+
+/// Printed width: bytes that begin a character of UTF-8.
+std::size_t width_of(const std::string& text) {
+    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+        return (static_cast<unsigned char>(c) >> 6) != 2;
+    }));
+}
+
+void say_row(const std::vector<std::string>& cells, std::span<const Column> columns,
+             const std::vector<std::size_t>& widths, const TableStyle& style) {
+    std::string line = style.indent;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+        const std::string space(widths[c] - width_of(cells[c]), ' ');
+        line += (c == 0 ? "" : "  ") + (columns[c].left ? cells[c] + space : space + cells[c]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    fmt::print(style.to, "{}\n", line);
+}
+
+}  // namespace
+
+std::string filled(std::string_view pattern, const Json& from) {
+    std::string out;
+    while (!pattern.empty()) {
+        const std::size_t open = pattern.find('{');
+        out += pattern.substr(0, open);
+        if (open == std::string_view::npos) break;
+        const std::size_t close = pattern.find('}', open);
+        CHECK(close != std::string_view::npos, "a pattern ends within braces");
+        const std::string_view inside = pattern.substr(open + 1, close - open - 1);
+        const std::size_t colon = std::min(inside.find(':'), inside.size());
+        out += text_of(value_at(inside.substr(0, colon), from),
+                       inside.substr(std::min(colon + 1, inside.size())));
+        pattern.remove_prefix(close + 1);
+    }
+    return out;
+}
+
+void say(std::string_view pattern, const Json& from, std::FILE* to) {
+    fmt::print(to, "{}\n", filled(pattern, from));
+}
+
+void say_table(const Json& rows, std::span<const Column> columns, const TableStyle& style) {
+    if (rows.empty()) return;
+    std::vector<std::vector<std::string>> lines(1);
+    for (const Column& column : columns) lines[0].emplace_back(column.title);
+    for (std::size_t r = 0; r < std::min(rows.size(), style.most); ++r) {
+        std::vector<std::string>& cells = lines.emplace_back();
+        for (const Column& column : columns) cells.push_back(filled(column.pattern, rows[r]));
+    }
+    std::vector<std::size_t> widths(columns.size());
+    for (const auto& cells : lines)
+        for (std::size_t c = 0; c < cells.size(); ++c)
+            widths[c] = std::max(widths[c], width_of(cells[c]));
+    for (const auto& cells : lines) say_row(cells, columns, widths, style);
+    if (rows.size() > style.most)
+        fmt::print(style.to, "{}and {} more\n", style.indent, rows.size() - style.most);
+}
+
+}  // namespace gs::cli

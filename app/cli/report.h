@@ -1,0 +1,38 @@
+// What a subcommand found, told once: as one JSON object (--json prints it as the last line), and
+// as text for people that is made from the same object: lines with its values filled in, tables of
+// its rows. So both say the same, and there is one body for both.
+#pragma once
+
+#include <cstdio>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace gs::cli {
+
+using Json = nlohmann::ordered_json;
+
+/// `pattern` with values of `from` in it: "{path}: {views} photos, in {seconds:.1f} s". A dot goes
+/// into an object or, with a number, a list: "{bounds.lo.0}"; what may be absent has a question
+/// mark: "{rank?}". After the colon stands a format of fmt, or "bytes" (1.2 GiB), "rate" (4.81 T),
+/// "percent" (of a share), "short" (cut at 64 letters) or "list" (a, b, c). null is "-".
+std::string filled(std::string_view pattern, const Json& from);
+/// The same, printed, with a line end.
+void say(std::string_view pattern, const Json& from, std::FILE* to = stdout);
+
+struct Column {
+    const char* title;
+    const char* pattern;  ///< of a row
+    bool left = false;    ///< text; numbers stand at the right
+};
+struct TableStyle {
+    const char* indent = "";
+    std::size_t most = std::numeric_limits<std::size_t>::max();  ///< rows; then "and N more"
+    std::FILE* to = stdout;
+};
+/// A line per row under the titles, columns as wide as what is in them. Nothing without rows.
+void say_table(const Json& rows, std::span<const Column> columns, const TableStyle& style = {});
+
+}  // namespace gs::cli
