@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "panels/widgets/fuzzy.h"
+#include "panels/widgets/keys.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
@@ -99,8 +100,8 @@ void Palette::draw_search(Commands& commands) {
     rank(commands);
     const int last = static_cast<int>(found_.size()) - 1;
     bool moved = false;
-    if (ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_DownArrow))) ++selected_, moved = true;
-    if (ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_UpArrow))) --selected_, moved = true;
+    if (named_key_pressed(ImGuiKey_DownArrow)) ++selected_, moved = true;
+    if (named_key_pressed(ImGuiKey_UpArrow)) --selected_, moved = true;
     selected_ = std::clamp(selected_, 0, std::max(last, 0));
     ImGui::BeginChild("##list", {0, 0});
     const CommandInfo* chosen = nullptr;

@@ -10,7 +10,7 @@ namespace {
 
 /// The part of the picture between two shares of its width.
 void image_part(ImDrawList& list, std::uint64_t name, PictureRect picture, float from, float to) {
-    list.AddImage(reinterpret_cast<ImTextureID>(static_cast<std::uintptr_t>(name)),
+    list.AddImage((ImTextureID)(std::uintptr_t)name,
                   {picture.a.x + from * picture.width(), picture.a.y},
                   {picture.a.x + to * picture.width(), picture.b.y}, {from, 0}, {to, 1});
 }

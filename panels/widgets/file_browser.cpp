@@ -13,6 +13,7 @@
 
 #include "base/format.h"
 #include "panels/widgets/fuzzy.h"
+#include "panels/widgets/keys.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
@@ -34,8 +35,6 @@ FileBrowser::Entry entry_of(const fs::directory_entry& item, const FileTypes* ty
     if (entry.is_folder && entry.kind == FileKind::other) entry.kind = FileKind::folder;
     return entry;
 }
-
-bool pressed(ImGuiKey key) { return ImGui::IsKeyPressed(ImGui::GetKeyIndex(key)); }
 
 /// The folder above, or the same at the root.
 std::string parent_of(const std::string& folder) { return fs::path(folder).parent_path().string(); }
@@ -198,13 +197,13 @@ void FileBrowser::draw_filter() {
 int FileBrowser::keyboard() {
     if (!ImGui::IsWindowFocused(ImGuiFocusedFlags_ChildWindows) || shown_.empty()) return -1;
     const int last = static_cast<int>(shown_.size()) - 1, before = selected_;
-    if (pressed(ImGuiKey_DownArrow)) ++selected_;
-    if (pressed(ImGuiKey_UpArrow)) --selected_;
-    if (pressed(ImGuiKey_PageDown)) selected_ += 10;
-    if (pressed(ImGuiKey_PageUp)) selected_ -= 10;
+    if (named_key_pressed(ImGuiKey_DownArrow)) ++selected_;
+    if (named_key_pressed(ImGuiKey_UpArrow)) --selected_;
+    if (named_key_pressed(ImGuiKey_PageDown)) selected_ += 10;
+    if (named_key_pressed(ImGuiKey_PageUp)) selected_ -= 10;
     selected_ = std::clamp(selected_, 0, last);
     scroll_ = scroll_ || selected_ != before;
-    return pressed(ImGuiKey_Enter) && !ImGui::GetIO().KeyCtrl ? selected_ : -1;
+    return named_key_pressed(ImGuiKey_Enter) && !ImGui::GetIO().KeyCtrl ? selected_ : -1;
 }
 
 void FileBrowser::sort_as_asked() {
@@ -308,7 +307,7 @@ std::optional<std::string> FileBrowser::draw(
     arrange();
     // Backspace belongs to a field that is typed into.
     if (ImGui::IsWindowFocused(ImGuiFocusedFlags_ChildWindows) && !ImGui::GetIO().WantTextInput &&
-        pressed(ImGuiKey_Backspace))
+        named_key_pressed(ImGuiKey_Backspace))
         enter(parent_of(folder_), types_);
     return draw_list(height, menu);
 }

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/format.h"
+#include "panels/widgets/keys.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
@@ -146,7 +147,7 @@ void FileDialog::draw(const Snapshot& snapshot, Commands& commands) {
     }
     text(title_);
     ImGui::SameLine(ImGui::GetContentRegionAvail().x - 3.6F * em());
-    if (ImGui::SmallButton("Cancel") || ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape))) {
+    if (ImGui::SmallButton("Cancel") || named_key_pressed(ImGuiKey_Escape)) {
         visible_ = false;
         ImGui::CloseCurrentPopup();
     }

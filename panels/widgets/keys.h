@@ -25,14 +25,16 @@ inline bool letter_held(char letter) {
 inline bool letter_pressed(char letter) {
     return keys_are_free() && ImGui::IsKeyPressed(letter_key(letter), false);
 }
-/// The same for keys that ImGui names, again while they are held.
-inline bool key_pressed(ImGuiKey key) {
+/// A key that ImGui names went down or repeats while it is held, whoever it is meant for.
+inline bool named_key_pressed(ImGuiKey key) {
 #if IMGUI_VERSION_NUM < 18700
     const int number = ImGui::GetKeyIndex(key);
-    return number >= 0 && keys_are_free() && ImGui::IsKeyPressed(number);
+    return number >= 0 && ImGui::IsKeyPressed(number);
 #else
-    return keys_are_free() && ImGui::IsKeyPressed(key);
+    return ImGui::IsKeyPressed(key);
 #endif
 }
+/// The same, where keys_are_free.
+inline bool key_pressed(ImGuiKey key) { return keys_are_free() && named_key_pressed(key); }
 
 }  // namespace gs

@@ -5,7 +5,9 @@
 
 #include <array>
 #include <exception>
+#include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "base/log.h"
@@ -47,6 +49,17 @@ void send(mg_connection* connection, const HttpAnswer& answer, bool head_only) {
         "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n",
         answer.status, phrase_of(answer.status), answer.content_type.c_str(), answer.body.size());
     if (!head_only) mg_write(connection, answer.body.data(), answer.body.size());
+}
+
+/// CivetWeb writes its errors there. Up to 1.15 the code is a pointer, later a member, and others
+/// stand between.
+template <typename Errors>
+Errors errors_to(unsigned& code, std::span<char> text) {
+    Errors errors{};
+    if constexpr (std::is_pointer_v<decltype(errors.code)>) errors.code = &code;
+    errors.text = text.data();
+    errors.text_buffer_size = text.size();
+    return errors;
 }
 
 }  // namespace
@@ -141,7 +154,7 @@ Result<HttpServer> HttpServer::listen(const std::string& address, Handler handle
                        static_cast<const char*>(nullptr)};
     unsigned code = 0;
     std::array<char, 256> text{};
-    mg_error_data error{&code, text.data(), text.size()};
+    auto error = errors_to<mg_error_data>(code, text);
     mg_init_data init{&callbacks, &state, options.data()};
     state.context = mg_start2(&init, &error);
     if (state.context == nullptr)

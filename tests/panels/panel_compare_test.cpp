@@ -47,10 +47,8 @@ class ComparePanel : public testing::Test {
         const ImDrawData* data = ImGui::GetDrawData();
         for (int i = 0; i < data->CmdListsCount; ++i)
             for (const ImDrawCmd& command : data->CmdLists[i]->CmdBuffer) {
-                if (command.TextureId == reinterpret_cast<ImTextureID>(std::uintptr_t{1}))
-                    ++count.first;
-                if (command.TextureId == reinterpret_cast<ImTextureID>(std::uintptr_t{2}))
-                    ++count.second;
+                if (command.TextureId == (ImTextureID)(std::uintptr_t)1) ++count.first;
+                if (command.TextureId == (ImTextureID)(std::uintptr_t)2) ++count.second;
             }
         return count;
     }

@@ -35,7 +35,7 @@ class Export : public testing::Test {
     Checked check(const fs::path& trace) {
         Checked out;
         const std::string command =
-            fmt::format("/usr/bin/python3 '{}' '{}' 2>&1", GAUSSCOPE_CHECK_TRACE, trace.string());
+            fmt::format("python3 '{}' '{}' 2>&1", GAUSSCOPE_CHECK_TRACE, trace.string());
         std::FILE* pipe = ::popen(command.c_str(), "r");
         std::array<char, 4096> piece{};
         while (std::fgets(piece.data(), piece.size(), pipe) != nullptr) out.output += piece.data();

@@ -222,10 +222,8 @@ TEST_F(TraceFiles, ChromeJsonBringsBackWhatItCanHold) {
 TEST_F(TraceFiles, PerfettoIsWellFormedForOthers) {
     const fs::path path = folder_ / "gpu.pftrace";
     ASSERT_TRUE(export_perfetto(recorded_, path));
-    std::FILE* pipe =
-        ::popen(fmt::format("/usr/bin/python3 '{}' '{}' 2>&1", GAUSSCOPE_CHECK_TRACE, path.string())
-                    .c_str(),
-                "r");
+    std::FILE* pipe = ::popen(
+        fmt::format("python3 '{}' '{}' 2>&1", GAUSSCOPE_CHECK_TRACE, path.string()).c_str(), "r");
     std::array<char, 4096> piece{};
     std::string said;
     while (std::fgets(piece.data(), piece.size(), pipe) != nullptr) said += piece.data();

@@ -4,7 +4,7 @@
 # The bundle's program is linked once more, for where it looks for libraries: first beside itself, then in the system, last
 # in lib/fallback. DT_RPATH and not DT_RUNPATH, because it must hold for what its libraries need, too.
 add_executable(gausscope_bundled EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/app/main.cpp)
-target_link_libraries(gausscope_bundled PRIVATE gs_cli)
+target_link_libraries(gausscope_bundled PRIVATE gs_program)
 set(system /usr/lib64:/usr/lib)
 if(CMAKE_LIBRARY_ARCHITECTURE)
   set(system /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}:${system})
@@ -16,6 +16,6 @@ set_target_properties(gausscope_bundled PROPERTIES
 
 set(GAUSSCOPE_BUNDLE gausscope-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR})
 add_custom_target(bundle
-  COMMAND /usr/bin/python3 ${PROJECT_SOURCE_DIR}/tools/bundle.py $<TARGET_FILE:gausscope_bundled>
+  COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/bundle.py $<TARGET_FILE:gausscope_bundled>
     $<TARGET_FILE:gausscope_inject> ${CMAKE_BINARY_DIR}/bundle/${GAUSSCOPE_BUNDLE}
   DEPENDS gausscope_bundled gausscope_inject VERBATIM USES_TERMINAL)

@@ -34,7 +34,7 @@ if(CMAKE_CUDA_COMPILER)
     -Xptxas=-v -diag-suppress=1835 -Xcompiler=-Wall,-Wextra,-Wshadow,-Wno-parentheses>
     $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${GAUSSCOPE_WERROR}>>:-Werror=all-warnings -Xcompiler=-Werror>)
   # The launcher keeps what ptxas -v says beside the object, for tools/kernel_table.py.
-  set(launcher /usr/bin/python3 ${PROJECT_SOURCE_DIR}/tools/ptxas_log.py)
+  set(launcher ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/ptxas_log.py)
   if(CCACHE)
     list(APPEND launcher ${CCACHE})
   endif()

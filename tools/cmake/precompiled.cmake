@@ -1,25 +1,49 @@
-# gs_precompile(TARGET...): the targets read the standard library, fmt and expected from one precompiled header instead of
-# parsing them anew in every file. Sources still include what they use; a build without it (GAUSSCOPE_PRECOMPILE=OFF)
-# compiles the same code.
+# gs_precompile(KIND TARGET...): the targets read the standard library, fmt and expected from one precompiled header instead of
+# parsing them anew in every file; test programs read GoogleTest from theirs, too. Sources still include what they use; a build
+# without it (GAUSSCOPE_PRECOMPILE=OFF) compiles the same code. KIND also says what optimisation is worth its time:
+#
+#   computing   the build's own
+#   interface   the build's own; none under sanitizers: waits for people and files
+#   test        little; none under sanitizers: most of a test's code runs once
 option(GAUSSCOPE_PRECOMPILE "Precompile the standard library's and fmt's headers" ON)
-function(gs_precompile)
-  if(NOT GAUSSCOPE_PRECOMPILE)
-    return()
+function(gs_precompile kind)
+  if(NOT kind STREQUAL computing AND GAUSSCOPE_SANITIZE)
+    set(optimise -O0)
+  elseif(kind STREQUAL test)
+    set(optimise -O1)
+  else()
+    set(kind computing)
+    set(optimise)
   endif()
-  if(NOT TARGET gs_precompiled)
-    file(WRITE ${CMAKE_BINARY_DIR}/precompiled.cpp "")
-    add_library(gs_precompiled STATIC ${CMAKE_BINARY_DIR}/precompiled.cpp)
-    target_link_libraries(gs_precompiled PRIVATE gs_options fmt::fmt)
-    target_compile_options(gs_precompiled PRIVATE -fpch-preprocess)
-    target_precompile_headers(gs_precompiled PRIVATE
+  set(header gs_precompiled_${kind})
+  if(kind STREQUAL computing)
+    set(header gs_precompiled)
+  endif()
+  if(GAUSSCOPE_PRECOMPILE AND NOT TARGET ${header})
+    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/${header}.cpp CONTENT "")
+    add_library(${header} STATIC ${CMAKE_BINARY_DIR}/${header}.cpp)
+    target_link_libraries(${header} PRIVATE gs_options fmt::fmt)
+    target_compile_options(${header} PRIVATE -fpch-preprocess ${optimise})
+    target_precompile_headers(${header} PRIVATE
       <algorithm> <array> <atomic> <bit> <charconv> <chrono> <cmath> <condition_variable> <cstdint> <cstring> <deque>
       <filesystem> <functional> <future> <limits> <map> <memory> <mutex> <numeric> <optional> <set> <span> <string>
       <string_view> <thread> <tuple> <unordered_map> <utility> <variant> <vector> <fmt/format.h> <tl/expected.hpp>)
+    if(kind STREQUAL test)
+      set_target_properties(${header} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+      target_link_libraries(${header} PRIVATE GTest::gtest GTest::gmock)
+      target_precompile_headers(${header} PRIVATE <fstream> <sstream> <gmock/gmock.h> <gtest/gtest.h>)
+    endif()
+  endif()
+  if(kind STREQUAL test)  # programs: what a library's header says of position independence would not be theirs
+    set_target_properties(${ARGN} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   endif()
   foreach(target IN LISTS ARGN)
-    # GCC 12 takes what it has from a precompiled header for our own code, and warns of what std::string does inside.
-    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess
-      -Wno-array-bounds -Wno-stringop-overread -Wno-stringop-overflow -Wno-restrict>)
-    target_precompile_headers(${target} REUSE_FROM gs_precompiled)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${optimise}>)
+    if(GAUSSCOPE_PRECOMPILE)
+      # GCC 12 takes what it has from a precompiled header for our own code, and warns of what std::string does inside.
+      target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess
+        -Wno-array-bounds -Wno-stringop-overread -Wno-stringop-overflow -Wno-restrict>)
+      target_precompile_headers(${target} REUSE_FROM ${header})
+    endif()
   endforeach()
 endfunction()

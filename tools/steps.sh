@@ -1,0 +1,60 @@
+# Sourced by ./check and ./demo in the repository's folder: where they build, the compiler cache, and phases, each of which says
+# what it cost and, when anything in it fails, that it was the one.
+#
+#   BUILD_DIR=folder   the build folder (default build), from the repository's folder
+#   JOBS=4             processes (default: all cores)
+root=$PWD
+program=${0##*/}
+jobs=${JOBS:-$(nproc)}
+build=$(realpath -m -- "${BUILD_DIR:-build}")
+
+# A phase ends where the next begins. CPU time is that of all processes a phase ran to their end.
+phases=()
+phase=
+cpu_ticks() { local stat; read -r -a stat </proc/$$/stat; echo $((stat[13] + stat[14] + stat[15] + stat[16])); }
+ticks_a_second=$(getconf CLK_TCK)
+end_phase() {
+  [ -z "$phase" ] && return
+  phases+=("$(printf '%6d s %8d CPU-s   %s' $((SECONDS - phase_start)) $((($(cpu_ticks) - phase_ticks) / ticks_a_second)) "$phase")")
+  phase=
+}
+begin() {
+  end_phase
+  phase=$1 phase_start=$SECONDS phase_ticks=$(cpu_ticks)
+  printf '\n== %s\n' "$phase"
+}
+failure=
+fail() { failure=$1; exit 1; }
+on_exit() {
+  local status=$?
+  [ $status = 0 ] && return
+  printf '\n%s: FAILED in "%s": %s\n' "$program" "${phase:-start}" "${failure:-exit code $status}" >&2
+}
+trap on_exit EXIT
+trap 'failure=interrupted; exit 130' INT TERM
+summary() {
+  end_phase
+  printf '\n== summary\n'
+  printf '%s\n' "${phases[@]}"
+  printf '%6d s %8d CPU-s   in all\n' "$SECONDS" $(($(cpu_ticks) / ticks_a_second))
+}
+
+# The compiler cache works for every checkout alike. Where its folder cannot be written (a home that is read-only or absent),
+# it lies in the build folder.
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
+use_cache() {
+  command -v ccache >/dev/null || return 0
+  local folder
+  folder=$(ccache --get-config cache_dir 2>/dev/null) || folder=
+  if [ -z "$folder" ] || ! mkdir -p "$folder" 2>/dev/null || [ ! -w "$folder" ]; then
+    export CCACHE_DIR=$build/ccache
+  fi
+}
+
+# configure FOLDER OPTION...: its log lies in FOLDER.
+configure() {
+  local folder=$1
+  shift
+  mkdir -p "$folder"
+  cmake -S "$root" -B "$folder" -G Ninja "$@" >"$folder/configure.log" 2>&1 || { cat "$folder/configure.log"; fail 'configure'; }
+}
