@@ -12,6 +12,10 @@
 #include <thread>
 #include <vector>
 
+#include "panels/find_panel.h"
+#include "panels/flame_panel.h"
+#include "panels/statistics_panel.h"
+#include "panels/timeline/timeline_panel.h"
 #include "panels/workspace.h"
 #include "tests/panels/fake_trainer.h"
 #include "tests/panels/headless.h"
@@ -58,12 +62,12 @@ class Bench {
         while (timeline.busy()) one_frame(draw);
         const Times all = frames(draw, [](int) {});
         const std::int64_t begin = store_.begin_ns(), length = store_.end_ns() - begin;
-        timeline.zoom_to(begin + length / 2,
-                         begin + length / 2 + std::min<std::int64_t>(length / 3, 2'000'000));
+        timeline.axis.zoom_to(begin + length / 2,
+                              begin + length / 2 + std::min<std::int64_t>(length / 3, 2'000'000));
         const Times close = frames(draw, [](int) {});
-        timeline.zoom_to(begin, begin + length / 2);
+        timeline.axis.zoom_to(begin, begin + length / 2);
         const Times moving =
-            frames(draw, [&](int i) { timeline.begin_ns = begin + i * (length / 200); });
+            frames(draw, [&](int i) { timeline.axis.begin_ns = begin + i * (length / 200); });
         StatisticsPanel statistics(view_);
         FindPanel find(view_);
         FlamePanel flame(view_);

@@ -232,29 +232,29 @@ TEST_F(Click, TimelineSelectsWhatIsClickedAndZooms) {
     TimelinePanel timeline(view);
     const auto draw = alone(timeline);
     ui.frame(draw);
-    const double before = timeline.span_ns;
-    EXPECT_TRUE(timeline.follow);
+    const double before = timeline.axis.span_ns;
+    EXPECT_TRUE(timeline.axis.follow);
     // A click selects, two zoom in.
     for (float y = 90; y < 240 && !timeline.selected(); y += 9) ui.click({300, y}, draw);
     ASSERT_TRUE(timeline.selected());
-    EXPECT_FALSE(timeline.follow);
-    EXPECT_EQ(timeline.span_ns, before);
+    EXPECT_FALSE(timeline.axis.follow);
+    EXPECT_EQ(timeline.axis.span_ns, before);
     press('F', draw);
-    EXPECT_LT(timeline.span_ns, before);
-    EXPECT_NEAR(timeline.span_ns, 1.3 * static_cast<double>(timeline.selected()->span.length_ns()),
-                1);
-    const double zoomed = timeline.span_ns;
+    EXPECT_LT(timeline.axis.span_ns, before);
+    EXPECT_NEAR(timeline.axis.span_ns,
+                1.3 * static_cast<double>(timeline.selected()->span.length_ns()), 1);
+    const double zoomed = timeline.axis.span_ns;
     ui.move_mouse({300, 200});
     ImGui::GetIO().MouseWheel = -3;
     ui.frame(draw);
-    EXPECT_GT(timeline.span_ns, zoomed);
-    const std::int64_t at = timeline.begin_ns;
+    EXPECT_GT(timeline.axis.span_ns, zoomed);
+    const std::int64_t at = timeline.axis.begin_ns;
     ui.drag({300, 300}, {340, 300}, draw);
-    EXPECT_LT(timeline.begin_ns, at);
+    EXPECT_LT(timeline.axis.begin_ns, at);
     ImGui::GetIO().KeysDown['D'] = true;
-    const std::int64_t moved = timeline.begin_ns;
+    const std::int64_t moved = timeline.axis.begin_ns;
     for (int i = 0; i < 5; ++i) ui.frame(draw);
-    EXPECT_GT(timeline.begin_ns, moved);
+    EXPECT_GT(timeline.axis.begin_ns, moved);
 }
 
 TEST_F(Click, FilesOpenFolders) {

@@ -132,7 +132,7 @@ TEST_F(Traces, KeysWalkMeasureAndZoom) {
     const auto draw = alone(timeline);
     ui.move_mouse({700, 400});
     for (int i = 0; i < 3; ++i) ui.frame(draw);
-    EXPECT_FALSE(timeline.follow) << "a file is shown whole";
+    EXPECT_FALSE(timeline.axis.follow) << "a file is shown whole";
     const std::uint32_t stream = stream_of(trainer, 7);
     const auto spans = trainer.tracks()[stream].rows[0].view();
     timeline.select(trainer, stream, 0, spans[1].begin_ns);
@@ -145,7 +145,7 @@ TEST_F(Traces, KeysWalkMeasureAndZoom) {
     EXPECT_EQ(timeline.selected()->span.begin_ns, spans[1].begin_ns)
         << "there is none before the first";
     press('F', draw);
-    EXPECT_NEAR(timeline.span_ns, 1.3 * static_cast<double>(spans[1].length_ns()), 1);
+    EXPECT_NEAR(timeline.axis.span_ns, 1.3 * static_cast<double>(spans[1].length_ns()), 1);
     press('M', draw);
     ASSERT_TRUE(view.selection);
     EXPECT_EQ(*view.selection, (TimeRange{spans[1].begin_ns, spans[1].end_ns}));
@@ -157,13 +157,13 @@ TEST_F(Traces, KeysWalkMeasureAndZoom) {
     EXPECT_FALSE(timeline.selected());
     EXPECT_FALSE(timeline.takes_key("Escape")) << "nothing is left for it to end";
     press('F', draw);
-    EXPECT_NEAR(timeline.span_ns, 1.02 * static_cast<double>(trainer.end_ns() - trainer.begin_ns()),
-                1);
-    const double whole = timeline.span_ns;
+    EXPECT_NEAR(timeline.axis.span_ns,
+                1.02 * static_cast<double>(trainer.end_ns() - trainer.begin_ns()), 1);
+    const double whole = timeline.axis.span_ns;
     io.KeysDown['W'] = true;
     for (int i = 0; i < 10; ++i) ui.frame(draw);
     io.KeysDown['W'] = false;
-    EXPECT_LT(timeline.span_ns, whole);
+    EXPECT_LT(timeline.axis.span_ns, whole);
 }
 
 TEST_F(Traces, AShiftDragMeasures) {
@@ -171,18 +171,18 @@ TEST_F(Traces, AShiftDragMeasures) {
     const auto draw = alone(timeline);
     ui.move_mouse({700, 400});
     for (int i = 0; i < 3; ++i) ui.frame(draw);
-    timeline.zoom_to(trainer.begin_ns(), trainer.end_ns());
+    timeline.axis.zoom_to(trainer.begin_ns(), trainer.end_ns());
     ui.frame(draw);
-    const std::int64_t before = timeline.begin_ns;
+    const std::int64_t before = timeline.axis.begin_ns;
     ImGui::GetIO().KeyShift = true;
     ui.drag({500, 600}, {900, 610}, draw);
     ImGui::GetIO().KeyShift = false;
-    EXPECT_EQ(timeline.begin_ns, before) << "it does not pan";
+    EXPECT_EQ(timeline.axis.begin_ns, before) << "it does not pan";
     ASSERT_TRUE(view.selection);
     settle(timeline, draw);
     // 400 of the pixels that the whole view has.
     const double share = 400.0 / 1280;
-    EXPECT_NEAR(view.selection->length_ns() / timeline.span_ns, share, 0.08);
+    EXPECT_NEAR(view.selection->length_ns() / timeline.axis.span_ns, share, 0.08);
     // The sum by stage against a plain one of GPU work.
     std::map<Stage, std::int64_t> wanted;
     for (const auto& [name, sum] : plain_sums(trainer, *view.selection, true))

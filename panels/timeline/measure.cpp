@@ -1,5 +1,5 @@
-// What lies over the timeline's rows: the selected stretch of time with what it went into, arrows
-// between launches and work.
+#include "panels/timeline/measure.h"
+
 #include <fmt/format.h>
 #include <imgui.h>
 
@@ -8,8 +8,6 @@
 
 #include "base/format.h"
 #include "panels/timeline/metrics.h"
-#include "panels/timeline/timeline_panel.h"
-#include "profiler/analysis/timeline_facts.h"
 
 namespace gs {
 namespace {
@@ -19,19 +17,22 @@ constexpr std::size_t kSumsShown = 8;  // stages of a selection
 
 }  // namespace
 
-/// Where a row of spans is on the screen, also when it is scrolled out of view; nothing when it is
-/// not shown.
-std::optional<float> TimelinePanel::screen_y(std::uint32_t track, std::size_t row) const {
-    for (const Drawn& drawn : drawn_)
-        if (drawn.track == track)
-            return drawn.y + (drawn.folded ? 0 : static_cast<float>(row) * row_height());
-    return std::nullopt;
+bool TimeMeasure::drop() {
+    if (anchor_)
+        anchor_.reset();
+    else if (on)
+        on = false;
+    else if (view_.selection)
+        view_.selection.reset();
+    else
+        return false;
+    return true;
 }
 
-void TimelinePanel::draw_selection(const TraceStore& trace, const TimelineCanvas& canvas) {
+bool TimeMeasure::draw(const TraceStore& trace, const TimelineCanvas& canvas) {
     if (!view_.selection) {
         sums_of_.reset();
-        return;
+        return true;
     }
     const TimeRange range = *view_.selection;
     if (sums_of_ != range) {
@@ -39,7 +40,6 @@ void TimelinePanel::draw_selection(const TraceStore& trace, const TimelineCanvas
         sums_ = StageSums(trace, range);
     }
     const bool complete = sums_.advance(trace, kSliceMs);
-    busy_ |= !complete;
     const float left = canvas.clamped_x(range.begin_ns), right = canvas.clamped_x(range.end_ns);
     canvas.list->PushClipRect({canvas.x, canvas.y - ruler_height()},
                               {canvas.right(), canvas.bottom()}, true);
@@ -52,19 +52,14 @@ void TimelinePanel::draw_selection(const TraceStore& trace, const TimelineCanvas
     for (const float x : {left, right})
         canvas.list->AddLine({x, canvas.y - 0.4F * em()}, {x, canvas.bottom()}, kAccentColor, 1.5F);
     canvas.list->PopClipRect();
-    draw_sums(trace, canvas, left, right);
+    draw_note(canvas, left, right);
+    return complete;
 }
 
-/// A note at the selection's top: how long it is, and its stages.
-void TimelinePanel::draw_sums(const TraceStore&, const TimelineCanvas& canvas, float left,
-                              float right) const {
-    if (right < canvas.x || left > canvas.right()) return;
-    struct Line {
-        std::string text, value;
-        ImU32 color;
-    };
+/// How long the stretch is, and its stages, those with the most time first.
+std::vector<TimeMeasure::Line> TimeMeasure::lines() const {
     const double length = sums_of_->length_ns();
-    std::vector<Line> lines{
+    std::vector<Line> out{
         {format_ns(length),
          sums_.done() ? format_short(static_cast<double>(sums_.spans())) + " spans" : "adding up",
          kTextColor}};
@@ -84,11 +79,17 @@ void TimelinePanel::draw_sums(const TraceStore&, const TimelineCanvas& canvas, f
         if (sum.gpu_ns > 0)
             value +=
                 (value.empty() ? "GPU " : ", GPU ") + format_ns(static_cast<double>(sum.gpu_ns));
-        lines.push_back(
-            {kStageNames[stages[i]], value, stage_color(static_cast<Stage>(stages[i]))});
+        out.push_back({kStageNames[stages[i]], value, stage_color(static_cast<Stage>(stages[i]))});
     }
     if (stages.size() > kSumsShown)
-        lines.push_back({fmt::format("{} more", stages.size() - kSumsShown), "", kDimColor});
+        out.push_back({fmt::format("{} more", stages.size() - kSumsShown), "", kDimColor});
+    return out;
+}
+
+/// A note at the stretch's top.
+void TimeMeasure::draw_note(const TimelineCanvas& canvas, float left, float right) const {
+    if (right < canvas.x || left > canvas.right()) return;
+    std::vector<Line> lines = this->lines();
     float names = 0, values = 0;
     for (const Line& line : lines) {
         names = std::max(names, ImGui::CalcTextSize(line.text.c_str()).x);
@@ -121,53 +122,6 @@ void TimelinePanel::draw_sums(const TraceStore&, const TimelineCanvas& canvas, f
                      line.value.c_str());
         y += 1.15F * em();
     }
-}
-
-/// From the span under the mouse, and from the selected one: to what launched it, or to what it
-/// launched.
-void TimelinePanel::draw_arrows(const TraceStore& trace, const TimelineCanvas& canvas) const {
-    const auto of = [&](std::uint32_t track, std::size_t row, const TraceSpan& span) {
-        if (trace.tracks()[track].kind == TrackKind::gpu_stream) {
-            const auto launch = trace.timeline().launching_span(track, row, span);
-            if (launch.span)
-                draw_arrow(canvas, launch.track, launch.row, *launch.span, track, row, span);
-        } else {
-            for (const LaunchedWork& work : launched_by(trace, track, row, span, 4))
-                draw_arrow(canvas, track, row, span, work.track, work.row, *work.span);
-        }
-    };
-    if (pointed_ && !pointed_->open && !pointed_->place.projected && pointed_->block.count == 1) {
-        const auto spans = trace.tracks()[pointed_->place.track].rows[pointed_->place.row].view();
-        if (pointed_->block.first < spans.size())
-            of(pointed_->place.track, pointed_->place.row, spans[pointed_->block.first]);
-    }
-    if (!selected_ || selected_->track >= trace.tracks().size()) return;
-    if (const TraceSpan* span =
-            kept_span(trace, selected_->track, selected_->row, selected_->span.begin_ns))
-        of(selected_->track, selected_->row, *span);
-}
-
-/// A line from where the launch began to where the work began, and the launch's outline.
-void TimelinePanel::draw_arrow(const TimelineCanvas& canvas, std::uint32_t from_track,
-                               std::size_t from_row, const TraceSpan& from, std::uint32_t to_track,
-                               std::size_t to_row, const TraceSpan& to) const {
-    const auto from_y = screen_y(from_track, from_row), to_y = screen_y(to_track, to_row);
-    if (!from_y || !to_y) return;
-    const float thick = std::max(1.5F, 0.1F * em()), height = row_height();
-    const float left = canvas.clamped_x(from.begin_ns),
-                right = std::max(canvas.clamped_x(from.end_ns), left + 2);
-    canvas.list->PushClipRect({canvas.x, canvas.y}, {canvas.right(), canvas.bottom()}, true);
-    canvas.list->AddRect({left, *from_y - 1}, {right, *from_y + height}, kTextColor, 2, 0, thick);
-    const bool below = *to_y > *from_y;
-    const ImVec2 a{left, below ? *from_y + height : *from_y};
-    const ImVec2 b{canvas.clamped_x(to.begin_ns), below ? *to_y : *to_y + height - 1};
-    const float bend = 0.5F * (b.y - a.y), tip = 0.3F * em(),
-                back = below ? -1.4F * tip : 1.4F * tip;
-    canvas.list->AddBezierCubic(a, {a.x, a.y + bend}, {b.x, b.y - bend}, b, kTextColor, thick);
-    // Corners in the order that ImGui fills without a seam.
-    const ImVec2 one{b.x - tip, b.y + back}, two{b.x + tip, b.y + back};
-    canvas.list->AddTriangleFilled(b, below ? one : two, below ? two : one, kTextColor);
-    canvas.list->PopClipRect();
 }
 
 }  // namespace gs

@@ -1,0 +1,34 @@
+// Arrows over the timeline's rows, from launches to the work that they launched. Used by the
+// timeline only.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "panels/timeline/paint.h"
+#include "profiler/store/store.h"
+
+namespace gs {
+
+/// Where the tracks of a frame are on the screen.
+struct TrackPlaces {
+    struct Place {
+        std::uint32_t track = 0;
+        float y = 0;  ///< of its first row of spans
+        std::size_t lanes = 0;
+        bool folded = false;
+    };
+    std::vector<Place> items;
+
+    /// Null: the track is not shown.
+    const Place* of(std::uint32_t track) const;
+    /// Where a row of spans is, also when it is scrolled out of view.
+    std::optional<float> y_of(std::uint32_t track, std::size_t row) const;
+};
+
+/// From `span` to what launched it, or to what it launched.
+void draw_arrows(const TraceStore& trace, const TimelineCanvas& canvas, const TrackPlaces& places,
+                 std::uint32_t track, std::size_t row, const TraceSpan& span);
+
+}  // namespace gs

@@ -1,0 +1,38 @@
+// TimeAxis: which stretch of time the timeline shows, and moving it: zoom, pan, follow the newest.
+// Beside it what shows the time itself: the ruler, and where records were lost. Used by the
+// timeline only.
+#pragma once
+
+#include <cstdint>
+
+#include "panels/timeline/paint.h"
+#include "profiler/store/store.h"
+
+namespace gs {
+
+struct TimeAxis {
+    std::int64_t begin_ns = 0;  ///< left edge
+    double span_ns = 200e6;     ///< width of what is shown
+    bool follow = true;         ///< the right edge stays at the newest measurement
+
+    std::int64_t end_ns() const { return begin_ns + static_cast<std::int64_t>(span_ns); }
+    /// Shows [from, to] with a margin and stops following.
+    void zoom_to(std::int64_t from_ns, std::int64_t to_ns, double margin = 0.3);
+    void zoom_to_all(const TraceStore& trace) { zoom_to(trace.begin_ns(), trace.end_ns(), 0.02); }
+    /// What is at `centre` stays where it is.
+    void zoom_at(double factor, std::int64_t centre_ns);
+    /// Later, or earlier where negative; stops following.
+    void pan(double by_ns);
+    /// Moves so that the stretch is in view, in the middle where it was not; keeps the zoom.
+    void bring_into_view(std::int64_t from_ns, std::int64_t to_ns);
+    /// Tells the canvas what it shows. The left edge lies on whole pixels of time, so that nothing
+    /// trembles while it moves on.
+    void settle(const TraceStore& trace, TimelineCanvas& canvas);
+};
+
+/// `live`: times count from a fixed moment; else from the trace's begin.
+void draw_ruler(const TraceStore& trace, bool live, const TimelineCanvas& canvas);
+/// Hatched where records were lost: what is not drawn there may have happened all the same.
+void draw_losses(const TraceStore& trace, const TimelineCanvas& canvas);
+
+}  // namespace gs

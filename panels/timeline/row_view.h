@@ -1,0 +1,67 @@
+// TimelineRowView: the timeline's rows on the screen: names at the left with their menus, spans,
+// counters, instants, arrows; scrolling. Which rows there are is TimelineRows'. Used by the
+// timeline only.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "panels/timeline/arrows.h"
+#include "panels/timeline/paint.h"
+#include "panels/timeline/rows.h"
+#include "panels/timeline/selection.h"
+#include "panels/timeline/spans.h"
+#include "profiler/analysis/range_projection.h"
+
+namespace gs {
+
+class TimelineRowView {
+  public:
+    /// A button with a menu: which rows are shown, and how.
+    void draw_choices();
+    void draw_filter();
+    /// `live`: the newest launches may still be on their way. `clicks`: the mouse has not been
+    /// dragged, a click is one. False while ranges are still being worked out: the next frame
+    /// should come soon.
+    bool draw(const TraceStore& trace, const TimelineCanvas& canvas, const SpanSelection& selection,
+              bool live, bool clicks);
+    /// Downwards, in pixels.
+    void scroll_by(float pixels) { scroll_ += pixels; }
+    /// Rows stay within the canvas.
+    void keep_in(const TimelineCanvas& canvas);
+    void forget();
+
+    TimelineRows& rows() { return rows_; }
+    SpanPainter& spans() { return spans_; }
+    const SpanPainter& spans() const { return spans_; }
+
+  private:
+    /// What the rows of one frame are drawn with.
+    struct Frame {
+        const TraceStore& trace;
+        const TimelineCanvas& canvas;
+        const SpanSelection& selection;
+        bool clicks;
+    };
+    bool update_projections(const TraceStore& trace, bool live);
+    const RangeProjection* projection_of(std::uint32_t track) const;
+    float height_of(const Frame& frame, const TimelineRow& row) const;
+    void draw_row(const Frame& frame, const TimelineRow& row, float y, float height);
+    void draw_label(const Frame& frame, const TimelineRow& row, float y);
+    void steer_label(const Frame& frame, const TimelineRow& row, float y, float height);
+    void row_menu(const TimelineRow& row);
+    void draw_instants(const Frame& frame) const;
+    void draw_arrows_of_frame(const Frame& frame) const;
+
+    TimelineRows rows_;
+    SpanPainter spans_;
+    std::vector<RangeProjection> projections_;
+    TrackPlaces places_;  // of this frame
+    std::string filter_;
+    bool ranges_ = true;  // as the GPU saw them, above its work
+    bool calls_ = true, counters_ = true;
+    float scroll_ = 0, content_height_ = 0;  // pixels
+};
+
+}  // namespace gs

@@ -1,0 +1,72 @@
+#include "panels/timeline/tooltip.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "panels/widgets/widgets.h"
+#include "profiler/analysis/timeline_facts.h"
+
+namespace gs {
+namespace {
+
+constexpr std::size_t kTooltipFacts = 9;
+constexpr std::uint32_t kMostCounted =
+    200'000;  // spans of a block that are added up while the mouse rests on it
+
+/// The share of a block's time that its spans take, exactly.
+std::string busy_text(std::span<const TraceSpan> spans, const SpanBlock& block) {
+    if (block.count > kMostCounted) return {};
+    std::int64_t busy = 0;
+    for (std::uint32_t i = 0; i < block.count && block.first + i < spans.size(); ++i)
+        busy += spans[block.first + i].length_ns();
+    return fmt::format(", busy {}", format_share(static_cast<double>(busy) /
+                                                 static_cast<double>(std::max<std::int64_t>(
+                                                     block.end_ns - block.begin_ns, 1))));
+}
+
+}  // namespace
+
+void span_tooltip(const TraceStore& trace, const PointedSpan& pointed) {
+    const SpanBlock& block = pointed.block;
+    const SpanPlace& place = pointed.place;
+    const TraceTrack& track = trace.tracks()[place.track];
+    const std::string_view name = trace.name(block.name);
+    ImGui::BeginTooltip();
+    ImGui::PushTextWrapPos(32 * em());
+    const auto spans =
+        place.row < track.rows.size() ? track.rows[place.row].view() : std::span<const TraceSpan>();
+    const ImU32 color =
+        mix(stage_color(place.kind == TrackKind::gpu_stream ? trace.names().gpu_stage(block.name)
+                                                            : trace.names().stage(block.name)),
+            kTextColor, 0.4F);
+    if (block.count > 1) {
+        text(fmt::format("{} spans too small to tell apart", format_count(block.count)));
+        dim_text(fmt::format("within {}{}; many of them {}",
+                             format_ns(static_cast<double>(block.end_ns - block.begin_ns)),
+                             place.projected ? std::string() : busy_text(spans, block),
+                             short_name(name)));
+        dim_text("click zooms in");
+    } else if (place.projected) {
+        colored_text(color, name);
+        text(format_ns(static_cast<double>(block.end_ns - block.begin_ns)) +
+             " of GPU time, first to last piece of work");
+        dim_text("the range as the GPU saw it; click zooms to it");
+    } else if (pointed.open) {
+        colored_text(color, name);
+        text("still running, for " +
+             format_ns(static_cast<double>(trace.sources().read_ns() - block.begin_ns)));
+    } else if (block.first < spans.size()) {
+        colored_text(color, name);
+        const auto facts = facts_of(trace, place.track, place.row, spans[block.first]);
+        for (std::size_t i = 0; i < std::min(facts.size(), kTooltipFacts); ++i)
+            dim_text(facts[i].label + ": " + facts[i].value);
+        dim_text("click selects, double click zooms");
+    }
+    ImGui::PopTextWrapPos();
+    ImGui::EndTooltip();
+}
+
+}  // namespace gs
