@@ -80,6 +80,9 @@ class Task {
     }
     /// Once, when the work has ended.
     std::optional<Result<T>> take() { return result_.take(); }
+    std::optional<Result<T>> take_within(std::chrono::milliseconds patience) {
+        return result_.take_within(patience);
+    }
 
   private:
     std::atomic<bool> cancelled_{false};

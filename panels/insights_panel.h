@@ -5,11 +5,11 @@
 #pragma once
 
 #include <cstdint>
-#include <future>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "base/task.h"
 #include "panels/state/command.h"
 #include "panels/state/snapshot.h"
 #include "panels/state/trace_view.h"
@@ -28,7 +28,7 @@ struct InsightsPanel {
     /// What is shown now; null before the first refresh.
     const Insights* shown() const { return result_ ? &result_->insights : nullptr; }
     /// True while an answer is being worked out.
-    bool busy() const { return pending_.valid(); }
+    bool busy() const { return pending_ != nullptr; }
 
   private:
     struct Asked {
@@ -39,7 +39,7 @@ struct InsightsPanel {
         bool operator==(const Asked&) const = default;
     };
     /// An answer, with what it took.
-    struct Result {
+    struct Answer {
         Insights insights;
         double worker_ms = 0, copy_ms = 0;
         std::int64_t made_of_ns = 0;  ///< length of the copied stretch
@@ -57,8 +57,8 @@ struct InsightsPanel {
     void draw_footer() const;
 
     TraceView& view_;
-    std::future<Result> pending_;
-    std::optional<Result> result_;
+    std::unique_ptr<Task<Answer>> pending_;
+    std::optional<Answer> result_;
     Asked asked_, answered_;
     double asked_at_ = -1e9, answered_at_ = -1e9;
     std::uint64_t asked_spans_ = 0;  // Sources::records_written() then: nothing new, nothing to ask

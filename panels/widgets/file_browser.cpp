@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <thread>
 
 #include "base/format.h"
 #include "panels/widgets/fuzzy.h"
@@ -57,12 +58,8 @@ const char* name_of(FileKind kind) {
     return kNames[static_cast<std::size_t>(kind)];
 }
 
-FileBrowser::~FileBrowser() {
-    if (stop_) *stop_ = true;  // the future waits for its thread
-}
-
 FileBrowser::Listing FileBrowser::read(const std::string& path, const FileTypes* types,
-                                       const std::atomic<bool>& stop) {
+                                       const Progress& progress) {
     Listing out;
     std::error_code error;
     const fs::path wanted = fs::weakly_canonical(fs::absolute(path, error), error);
@@ -72,7 +69,8 @@ FileBrowser::Listing FileBrowser::read(const std::string& path, const FileTypes*
         return out;
     }
     out.folder = wanted.string();
-    for (; items != fs::directory_iterator() && !stop; items.increment(error)) {
+    for (; items != fs::directory_iterator() && progress(path, out.entries.size(), 0);
+         items.increment(error)) {
         if (error) break;
         if (items->path().filename().string().starts_with('.')) continue;
         if (out.entries.size() < kMostEntries)
@@ -84,23 +82,32 @@ FileBrowser::Listing FileBrowser::read(const std::string& path, const FileTypes*
 }
 
 void FileBrowser::enter(const std::string& path, std::shared_ptr<const FileTypes> types) {
-    if (stop_) *stop_ = true;
     types_ = std::move(types);
-    stop_ = std::make_shared<std::atomic<bool>>(false);
-    reading_ = std::async(std::launch::async, [path, types = types_, stop = stop_] {
-        return read(path, types.get(), *stop);
-    });
+    reading_ = std::make_unique<Task<Listing>>("folder", path,
+                                               [path, types = types_](const Progress& progress) {
+                                                   return read(path, types.get(), progress);
+                                               });
     // Most folders are read before the next frame.
-    if (reading_.wait_for(std::chrono::milliseconds(20)) == std::future_status::ready) update();
+    if (auto listing = reading_->take_within(std::chrono::milliseconds(20)))
+        reading_.reset(), show(std::move(*listing));
 }
 
 void FileBrowser::update() {
-    if (!reading_.valid() ||
-        reading_.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
-        return;
-    Listing listing = reading_.get();
-    problem_ = listing.problem;
+    auto listing = reading_ ? reading_->take() : std::nullopt;
+    if (listing) reading_.reset(), show(std::move(*listing));
+}
+
+void FileBrowser::settle() {
+    while (reading_) {
+        update();
+        if (reading_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+}
+
+void FileBrowser::show(Result<Listing> read) {
+    problem_ = read ? read->problem : read.error().text();
     if (!problem_.empty()) return;
+    Listing& listing = *read;
     const bool another = listing.folder != folder_;
     came_from_ = another      ? fs::path(folder_).filename().string()
                  : selected() ? selected()->name
@@ -111,11 +118,6 @@ void FileBrowser::update() {
     left_out_ = listing.left_out;
     arranged_ = false;
     arrange();
-}
-
-void FileBrowser::settle() {
-    if (reading_.valid()) reading_.wait();
-    update();
 }
 
 /// What is shown, in which order; the row that was come from, or else the first one, is stood on.

@@ -3,15 +3,14 @@
 // own, when it is entered or refreshed. Used by the Files panel and by the file dialog.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
-#include <future>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/task.h"
 #include "panels/state/file_types.h"
 
 namespace gs {
@@ -27,18 +26,13 @@ class FileBrowser {
     };
     enum class Column { name, kind, size, date };
 
-    FileBrowser() = default;
-    ~FileBrowser();
-    FileBrowser(const FileBrowser&) = delete;
-    FileBrowser& operator=(const FileBrowser&) = delete;
-
     /// Begins to read a folder; what is listed stays until that is done. One that cannot be read
     /// leaves its reason in problem().
     void enter(const std::string& path, std::shared_ptr<const FileTypes> types);
     /// Takes what was read meanwhile.
     void update();
     /// A folder is being read: frames should go on.
-    bool busy() const { return reading_.valid(); }
+    bool busy() const { return reading_ != nullptr; }
     /// Waits for the folder; for tests.
     void settle();
 
@@ -67,8 +61,8 @@ class FileBrowser {
         std::vector<Entry> entries;
         std::size_t left_out = 0;
     };
-    static Listing read(const std::string& path, const FileTypes* types,
-                        const std::atomic<bool>& stop);
+    static Listing read(const std::string& path, const FileTypes* types, const Progress& progress);
+    void show(Result<Listing> read);
     void arrange();
     void draw_path();
     void draw_filter();
@@ -90,8 +84,7 @@ class FileBrowser {
     std::string arranged_filter_;
     bool arranged_openable_ = true;
     int selected_ = -1;  ///< a row of shown_
-    std::future<Listing> reading_;
-    std::shared_ptr<std::atomic<bool>> stop_;
+    std::unique_ptr<Task<Listing>> reading_;
 };
 
 /// "21 Nov 2026 13:05" in local time.

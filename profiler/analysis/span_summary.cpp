@@ -140,10 +140,14 @@ bool SpanSearch::advance(const TraceStore& store, double budget_ms) {
         };
         if (!walk_for(walk_, store, budget_ms, enter, [](const WalkedSpan&, const WalkedSpan*) {}))
             return false;
-        sorting_ = std::async(std::launch::async, figures_of, std::move(hits_));
+        auto hits = std::make_shared<std::vector<Hit>>(std::move(hits_));
+        sorting_ = std::make_unique<Task<HitFigures>>(
+            "find", "sorting", [hits](const Progress&) { return figures_of(std::move(*hits)); });
     }
-    if (sorting_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
-    figures_ = sorting_.get();
+    auto sorted = sorting_->take();
+    if (!sorted) return false;
+    if (*sorted) figures_ = std::move(**sorted);
+    sorting_.reset();
     running_ = false;
     return true;
 }

@@ -6,12 +6,13 @@
 
 #include <array>
 #include <cstdint>
-#include <future>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/record/stage.h"
+#include "base/task.h"
 #include "profiler/analysis/span_walk.h"
 
 namespace gs {
@@ -124,7 +125,7 @@ class SpanSearch {
     std::vector<Hit> hits_;
     std::uint64_t found_ = 0;
     bool running_ = false;
-    std::future<HitFigures> sorting_;
+    std::unique_ptr<Task<HitFigures>> sorting_;
     HitFigures figures_;
 };
 
