@@ -44,17 +44,7 @@ std::vector<StageFloor> floors_of(const Snapshot& snapshot, const TraceStore& tr
     std::vector<StageFloor> out;
     if (&trace != snapshot.trace || !snapshot.costs || snapshot.costs->sample != "iteration")
         return out;
-    for (const StageCost& cost : snapshot.costs->stages) {
-        StageFloor floor;
-        floor.stage = cost.stage;
-        floor.floor_ms = cost.floor_ms;
-        floor.work.counted = cost.counted;
-        for (const CostLimit limit :
-             {CostLimit::memory, CostLimit::arithmetic, CostLimit::special,
-              CostLimit::shared_memory, CostLimit::pairs, CostLimit::launch})
-            if (cost.limit == name_of(limit)) floor.limit = limit;
-        out.push_back(floor);
-    }
+    for (const StageCost& cost : snapshot.costs->stages) out.push_back(cost.floor);
     return out;
 }
 
@@ -116,14 +106,15 @@ void gain_bar(const Insight& i) {
 }  // namespace
 
 void InsightsPanel::take_answer() {
-    if (!pending_.valid() ||
-        pending_.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
-        return;
-    const double copied = result_ ? result_->copy_ms : 0;
-    result_ = pending_.get();
-    if (result_->copy_ms == 0) result_->copy_ms = copied;
+    auto answer = pending_ ? pending_->take() : std::nullopt;
+    if (!answer) return;
+    pending_.reset();
     answered_ = asked_;
     answered_at_ = ImGui::GetTime();
+    if (!*answer) return;  // there was no memory for it: the last one stays
+    const double copied = result_ ? result_->copy_ms : 0;
+    result_ = std::move(**answer);
+    if (result_->copy_ms == 0) result_->copy_ms = copied;
 }
 
 void InsightsPanel::ask(const Snapshot& snapshot, const TraceStore& trace, const Asked& asked) {
@@ -138,16 +129,17 @@ void InsightsPanel::ask(const Snapshot& snapshot, const TraceStore& trace, const
         options.end_ns = asked.selection->end_ns;
     }
     const double copy_ms = milliseconds_since(begin);
-    pending_ = std::async(std::launch::async,
-                          [copy, options, copy_ms, length = stretch.end_ns - stretch.begin_ns] {
-                              const auto started = std::chrono::steady_clock::now();
-                              Result out;
-                              out.insights = find_insights(*copy, options);
-                              out.worker_ms = milliseconds_since(started);
-                              out.copy_ms = copy_ms;
-                              out.made_of_ns = length;
-                              return out;
-                          });
+    pending_ = std::make_unique<Task<Answer>>(
+        "insights", "asking the rules",
+        [copy, options, copy_ms, length = stretch.end_ns - stretch.begin_ns](const Progress&) {
+            const auto started = std::chrono::steady_clock::now();
+            Answer out;
+            out.insights = find_insights(*copy, options);
+            out.worker_ms = milliseconds_since(started);
+            out.copy_ms = copy_ms;
+            out.made_of_ns = length;
+            return out;
+        });
     asked_ = asked;
     asked_at_ = ImGui::GetTime();
     asked_spans_ = trace.sources().records_written() + trace.span_count();
@@ -155,7 +147,7 @@ void InsightsPanel::ask(const Snapshot& snapshot, const TraceStore& trace, const
 
 void InsightsPanel::refresh(const Snapshot& snapshot, const TraceStore& trace) {
     take_answer();
-    if (pending_.valid()) return;
+    if (pending_) return;
     if (process != kAnyProcess && process >= trace.processes().size()) process = kAnyProcess;
     Asked now{&trace, snapshot.shown_trace, process, {}};
     if (only_selection) now.selection = view_.selection;

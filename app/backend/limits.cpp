@@ -81,11 +81,11 @@ FrameWork frame_work(const RenderCounters& c, int width, int height, int sh_degr
     return work;
 }
 
-std::vector<StageLimit> stage_limits(std::span<const StageStats> times, const FrameWork& work,
-                                     const Ceilings& ceilings) {
+std::vector<StageCost> stage_limits(std::span<const StageStats> times, const FrameWork& work,
+                                    const Ceilings& ceilings) {
     std::vector<Stage> measured;
     for (const StageStats& s : times) measured.push_back(s.stage);
-    std::vector<StageLimit> out;
+    std::vector<StageCost> out;
     const auto floors = stage_floors(work, ceilings, measured);
     for (std::size_t i = 0; i < floors.size(); ++i)
         if (std::isfinite(floors[i].floor_ms)) out.push_back({floors[i], times[i].p50_ms});
@@ -100,10 +100,7 @@ StageCosts stage_costs(std::span<const StageStats> times, const FrameWork& work,
     out.measured = true;
     out.bytes_per_second = ceilings.copy_bytes;
     out.operations_per_second = ceilings.lane_operations;
-    for (const StageLimit& l : stage_limits(times, work, ceilings))
-        out.stages.push_back({l.floor.stage, l.measured_ms, l.floor.floor_ms, l.floor.work.bytes,
-                              l.floor.work.operations, name_of(l.floor.limit),
-                              l.floor.work.counted});
+    out.stages = stage_limits(times, work, ceilings);
     return out;
 }
 

@@ -21,16 +21,10 @@ namespace gs {
 FrameWork frame_work(const RenderCounters& counters, int width, int height, int sh_degree,
                      bool cuda, bool training);
 
-/// A stage's measured time (median) beside its floor. On CUDA the time is the GPU's, elsewhere the
-/// thread's.
-struct StageLimit {
-    StageFloor floor;
-    double measured_ms = 0;
-    double ratio() const { return measured_ms / floor.floor_ms; }
-};
+/// Measured times are medians. On CUDA the time is the GPU's, elsewhere the thread's.
 /// Stages that have both a time and a floor, in table order.
-std::vector<StageLimit> stage_limits(std::span<const StageStats> times, const FrameWork& work,
-                                     const Ceilings& ceilings);
+std::vector<StageCost> stage_limits(std::span<const StageStats> times, const FrameWork& work,
+                                    const Ceilings& ceilings);
 
 /// The same as panels show it. The figures' sample is an iteration when `training`, else a view
 /// frame.

@@ -108,7 +108,7 @@ class BenchRun {
     RenderCounters counters_;
     SpanOverhead span_;
     Ceilings ceilings_;
-    std::vector<StageLimit> limits_;
+    std::vector<StageCost> limits_;
     std::vector<StageTime> backward_variants_;  ///< blend backward every way there is, on CUDA
     std::string what_, scene_id_;
     Json base_;  ///< of --compare

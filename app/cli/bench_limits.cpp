@@ -65,9 +65,9 @@ Json ceilings_json(const Ceilings& c) {
             {"measured_in_seconds", number(c.measured_in_seconds)}};
 }
 
-Json limits_json(std::span<const StageLimit> limits) {
+Json limits_json(std::span<const StageCost> limits) {
     Json out = Json::array();
-    for (const StageLimit& l : limits)
+    for (const StageCost& l : limits)
         out.push_back({{"name", name_of(l.floor.stage)},
                        {"measured_ms", number(l.measured_ms)},
                        {"floor_ms", number(l.floor.floor_ms)},

@@ -12,7 +12,7 @@ namespace gs::cli {
 /// Figures that were not measured are null. Times are measured, everything else is derived from
 /// counts and layouts.
 Json ceilings_json(const Ceilings& ceilings);
-Json limits_json(std::span<const StageLimit> limits);
+Json limits_json(std::span<const StageCost> limits);
 
 /// The same as text.
 void say_ceilings(const Json& ceilings);

@@ -16,6 +16,7 @@
 #include "base/vec.h"
 #include "panels/state/file_types.h"
 #include "panels/state/scene_state.h"
+#include "profiler/analysis/cost_model.h"
 #include "renderer/maps/view.h"
 #include "renderer/scene/camera.h"
 #include "renderer/scene/image.h"
@@ -92,19 +93,7 @@ struct DeviceMemory {
     std::uint64_t held_bytes = 0;  ///< allocated by this process
 };
 
-/// What a stage took against the least this machine needs for it. Bytes and operations are of one
-/// sample of the scope.
-struct StageCost {
-    Stage stage = Stage::other;
-    double measured_ms = std::numeric_limits<double>::quiet_NaN();  ///< NaN: not measured
-    double floor_ms =
-        std::numeric_limits<double>::quiet_NaN();  ///< NaN: nothing is known that limits it
-    double bytes = 0, operations = 0;              ///< 0: none, or not counted
-    std::string limit;     ///< what makes the floor: "memory", "arithmetic", "launch", ...
-    bool counted = false;  ///< bytes and operations follow from counts of these frames; false: from
-                           ///< a model's estimate
-    double ratio() const { return measured_ms / floor_ms; }
-};
+/// Measured times against the limits of the machine.
 struct StageCosts {
     std::string machine;  ///< "NVIDIA H200"
     std::string sample;   ///< what one sample is: "iteration"

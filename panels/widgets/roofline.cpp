@@ -145,18 +145,21 @@ class Labels {
 
 void cost_tooltip(const StageCosts& costs, const StageCost& cost) {
     ImGui::BeginTooltip();
-    colored_text(mix(stage_color(cost.stage), kTextColor, 0.4F), name_of(cost.stage));
+    colored_text(mix(stage_color(cost.floor.stage), kTextColor, 0.4F), name_of(cost.floor.stage));
     text(fmt::format("{} measured, {} at least: {}", format_ms(cost.measured_ms),
-                     format_ms(cost.floor_ms), ratio_text(cost.ratio())));
+                     format_ms(cost.floor.floor_ms), ratio_text(cost.ratio())));
     const double seconds = cost.measured_ms * 1e-3;
-    if (cost.bytes > 0)
-        dim_text(fmt::format("{}, {}B/s of {}B/s", format_bytes(cost.bytes),
-                             rate(cost.bytes / seconds), rate(costs.bytes_per_second)));
-    if (cost.operations > 0)
-        dim_text(fmt::format("{} operations, {}/s of {}/s", rate(cost.operations),
-                             rate(cost.operations / seconds), rate(costs.operations_per_second)));
-    if (!cost.limit.empty()) dim_text("bound by " + cost.limit);
-    dim_text(cost.counted ? "bytes and operations counted" : "bytes and operations estimated");
+    if (cost.floor.work.bytes > 0)
+        dim_text(fmt::format("{}, {}B/s of {}B/s", format_bytes(cost.floor.work.bytes),
+                             rate(cost.floor.work.bytes / seconds), rate(costs.bytes_per_second)));
+    if (cost.floor.work.operations > 0)
+        dim_text(fmt::format("{} operations, {}/s of {}/s", rate(cost.floor.work.operations),
+                             rate(cost.floor.work.operations / seconds),
+                             rate(costs.operations_per_second)));
+    if (cost.floor.limit != CostLimit::none)
+        dim_text(std::string("bound by ") + name_of(cost.floor.limit));
+    dim_text(cost.floor.work.counted ? "bytes and operations counted"
+                                     : "bytes and operations estimated");
     ImGui::EndTooltip();
 }
 
@@ -181,11 +184,12 @@ std::vector<RooflinePoint> roofline_points(const StageCosts& costs, RooflineRang
         if (!positive(cost.measured_ms)) continue;
         RooflinePoint point;
         point.index = i;
-        point.attained = cost.operations / (cost.measured_ms * 1e-3);
-        point.intensity = cost.operations / cost.bytes;
-        if (!positive(cost.operations) && positive(cost.bytes) && positive(bandwidth))
+        point.attained = cost.floor.work.operations / (cost.measured_ms * 1e-3);
+        point.intensity = cost.floor.work.operations / cost.floor.work.bytes;
+        if (!positive(cost.floor.work.operations) && positive(cost.floor.work.bytes) &&
+            positive(bandwidth))
             point.edge = RooflinePoint::Edge::left;
-        else if (!positive(cost.bytes) && positive(point.attained))
+        else if (!positive(cost.floor.work.bytes) && positive(point.attained))
             point.edge = RooflinePoint::Edge::right;
         else if (!positive(point.attained) || !positive(point.intensity))
             continue;
@@ -199,8 +203,8 @@ std::vector<RooflinePoint> roofline_points(const StageCosts& costs, RooflineRang
         const StageCost& cost = costs.stages[point.index];
         if (point.edge == RooflinePoint::Edge::left) {
             point.intensity = range.x_lo;
-            point.attained =
-                roof_at(costs, range.x_lo) * (cost.bytes / bandwidth) / (cost.measured_ms * 1e-3);
+            point.attained = roof_at(costs, range.x_lo) * (cost.floor.work.bytes / bandwidth) /
+                             (cost.measured_ms * 1e-3);
         } else if (point.edge == RooflinePoint::Edge::right) {
             point.intensity = range.x_hi;
         }
@@ -216,11 +220,12 @@ std::vector<RooflinePoint> roofline_points(const StageCosts& costs, RooflineRang
 std::string costs_csv(const StageCosts& costs) {
     std::string csv = "stage,measured_ms,floor_ms,ratio,bytes,operations,bound_by,counted\n";
     for (const StageCost& cost : costs.stages)
-        csv += fmt::format("{},{},{},{},{},{},{},{}\n", csv_cell(name_of(cost.stage)),
-                           csv_number(cost.measured_ms), csv_number(cost.floor_ms),
-                           csv_number(cost.ratio()), csv_number(cost.bytes),
-                           csv_number(cost.operations), csv_cell(cost.limit),
-                           cost.counted ? "yes" : "no");
+        csv += fmt::format(
+            "{},{},{},{},{},{},{},{}\n", csv_cell(name_of(cost.floor.stage)),
+            csv_number(cost.measured_ms), csv_number(cost.floor.floor_ms), csv_number(cost.ratio()),
+            csv_number(cost.floor.work.bytes), csv_number(cost.floor.work.operations),
+            csv_cell(cost.floor.limit == CostLimit::none ? "" : name_of(cost.floor.limit)),
+            cost.floor.work.counted ? "yes" : "no");
     return csv;
 }
 
@@ -263,12 +268,12 @@ void Roofline::draw_plot(const StageCosts& costs, float height) {
         const float away = std::hypot(at.x - mouse.x, at.y - mouse.y);
         if (ImGui::IsItemHovered() && away < nearest) nearest = away, under = &point;
     }
-    if (under) hovering_ = costs.stages[under->index].stage;
+    if (under) hovering_ = costs.stages[under->index].floor.stage;
     const float r = 0.32F * em();
     Labels labels(list, axes);
     for (const RooflinePoint& point : points) labels.cover(place_of(point), r);
     for (const RooflinePoint& point : points) {
-        const Stage stage = costs.stages[point.index].stage;
+        const Stage stage = costs.stages[point.index].floor.stage;
         const bool bright = hovered_ == stage;
         draw_marker(list, place_of(point), point.edge, bright ? 1.3F * r : r, stage_color(stage),
                     bright);
@@ -291,23 +296,23 @@ void Roofline::draw_table(const StageCosts& costs) {
         for (int column = 0; column < 5; ++column)
             table_heading(ImGui::TableGetColumnName(column), column > 0 && column < 4);
         for (const StageCost& cost : costs.stages) {
-            const bool bright = hovered_ == cost.stage;
+            const bool bright = hovered_ == cost.floor.stage;
             ImGui::TableNextRow();
             if (bright) ImGui::TableSetBgColor(ImGuiTableBgTarget_RowBg0, kFieldColor);
             ImGui::TableNextColumn();
             const ImVec2 at = ImGui::GetCursorScreenPos();
-            ImGui::Selectable(fmt::format("##{}", name_of(cost.stage)).c_str(), false,
+            ImGui::Selectable(fmt::format("##{}", name_of(cost.floor.stage)).c_str(), false,
                               ImGuiSelectableFlags_SpanAllColumns);
             if (ImGui::IsItemHovered()) {
-                hovering_ = cost.stage;
+                hovering_ = cost.floor.stage;
                 cost_tooltip(costs, cost);
             }
             ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + 0.2F * em()},
                                                       {at.x + 0.55F * em(), at.y + 0.85F * em()},
-                                                      stage_color(cost.stage), 2);
+                                                      stage_color(cost.floor.stage), 2);
             ImGui::SameLine(0, 0);
             ImGui::SetCursorScreenPos({at.x + 0.8F * em(), at.y});
-            text(fitted(name_of(cost.stage), ImGui::GetContentRegionAvail().x));
+            text(fitted(name_of(cost.floor.stage), ImGui::GetContentRegionAvail().x));
             const double ratio = cost.ratio();
             const auto plain = [](double ms) {
                 return positive(ms) ? format_number(ms, 3) : std::string("-");
@@ -315,7 +320,8 @@ void Roofline::draw_table(const StageCosts& costs) {
             ImGui::TableNextColumn();
             cell_right(plain(cost.measured_ms));
             ImGui::TableNextColumn();
-            cell_right((cost.counted || !positive(cost.floor_ms) ? "" : "~") + plain(cost.floor_ms),
+            cell_right((cost.floor.work.counted || !positive(cost.floor.floor_ms) ? "" : "~") +
+                           plain(cost.floor.floor_ms),
                        kDimColor);
             ImGui::TableNextColumn();
             cell_right(ratio_text(ratio), !positive(ratio) ? kDimColor
@@ -323,8 +329,7 @@ void Roofline::draw_table(const StageCosts& costs) {
                                           : ratio > 5      ? kWarningColor
                                                            : kTextColor);
             ImGui::TableNextColumn();
-            dim_text(cost.limit.empty() ? "-"
-                                        : fitted(cost.limit, ImGui::GetContentRegionAvail().x));
+            dim_text(fitted(name_of(cost.floor.limit), ImGui::GetContentRegionAvail().x));
         }
         ImGui::EndTable();
     }

@@ -52,6 +52,13 @@ struct StageFloor {
     CostLimit limit = CostLimit::none;
 };
 
+/// What a stage took against the least this machine needs for it, of one sample of the scope.
+struct StageCost {
+    StageFloor floor;
+    double measured_ms = std::numeric_limits<double>::quiet_NaN();  ///< NaN: not measured
+    double ratio() const { return measured_ms / floor.floor_ms; }
+};
+
 StageWork stage_work(const FrameWork& frame, Stage stage);
 
 /// Floors of the `measured` stages, in their order. Work whose stage is not among them counts for

@@ -339,6 +339,19 @@ void fill_store(TraceStore& store, int iterations, std::int64_t end_ns, bool gpu
     store.ingest(batch);
 }
 
+StageCost cost_of(Stage stage, double measured_ms, double floor_ms, double bytes, double operations,
+                  CostLimit limit, bool counted) {
+    StageCost cost;
+    cost.measured_ms = measured_ms;
+    cost.floor.stage = stage;
+    cost.floor.floor_ms = floor_ms;
+    cost.floor.limit = limit;
+    cost.floor.work.bytes = bytes;
+    cost.floor.work.operations = operations;
+    cost.floor.work.counted = counted;
+    return cost;
+}
+
 void put_on_gpu(Snapshot& s) {
     s.backend = "CUDA (NVIDIA H200, sm_90)";
     s.device = "NVIDIA H200";
@@ -357,16 +370,17 @@ void put_on_gpu(Snapshot& s) {
     costs.measured = true;
     costs.bytes_per_second = 4.1e12;
     costs.operations_per_second = 5.6e13;
-    costs.stages = {{Stage::cull, 0.05, 0.021, 3.2e6, 2.4e6, "launch", true},
-                    {Stage::project, 0.325, 0.21, 8.6e8, 1.1e9, "memory", true},
-                    {Stage::emit, 0.137, 0.05, 2.1e8, 9.0e7, "memory", false},
-                    {Stage::sort, 0.275, 0.19, 7.9e8, 0, "memory", true},
-                    {Stage::ranges, 0.025, 0.004, 1.6e7, 0, "memory", true},
-                    {Stage::blend, 1.01, 0.55, 1.9e8, 3.1e10, "arithmetic", true},
-                    {Stage::loss, 0.3, 0.1, 2.0e8, 5.6e9, "arithmetic", false},
-                    {Stage::blend_backward, 1.85, 1.2, 4.4e8, 6.7e10, "arithmetic", true},
-                    {Stage::project_backward, 0.49, 0.32, 1.3e9, 2.2e9, "memory", true},
-                    {Stage::adam, NAN, NAN, 0, 0, "", false}};
+    costs.stages = {
+        cost_of(Stage::cull, 0.05, 0.021, 3.2e6, 2.4e6, CostLimit::launch, true),
+        cost_of(Stage::project, 0.325, 0.21, 8.6e8, 1.1e9, CostLimit::memory, true),
+        cost_of(Stage::emit, 0.137, 0.05, 2.1e8, 9.0e7, CostLimit::memory, false),
+        cost_of(Stage::sort, 0.275, 0.19, 7.9e8, 0, CostLimit::memory, true),
+        cost_of(Stage::ranges, 0.025, 0.004, 1.6e7, 0, CostLimit::memory, true),
+        cost_of(Stage::blend, 1.01, 0.55, 1.9e8, 3.1e10, CostLimit::arithmetic, true),
+        cost_of(Stage::loss, 0.3, 0.1, 2.0e8, 5.6e9, CostLimit::arithmetic, false),
+        cost_of(Stage::blend_backward, 1.85, 1.2, 4.4e8, 6.7e10, CostLimit::arithmetic, true),
+        cost_of(Stage::project_backward, 0.49, 0.32, 1.3e9, 2.2e9, CostLimit::memory, true),
+        cost_of(Stage::adam, NAN, NAN, 0, 0, CostLimit::none, false)};
     s.costs = std::make_shared<StageCosts>(std::move(costs));
 }
 

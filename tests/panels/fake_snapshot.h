@@ -19,6 +19,8 @@ Snapshot fake_snapshot(const TraceStore& store, ViewMode mode = ViewMode::isects
 void fill_store(TraceStore& store, int iterations, std::int64_t end_ns, bool gpu = false);
 /// The same run on a GPU: its name, memory, stage costs.
 void put_on_gpu(Snapshot& snapshot);
+StageCost cost_of(Stage stage, double measured_ms, double floor_ms, double bytes, double operations,
+                  CostLimit limit, bool counted);
 /// A second scene beside the first, in the frame, too.
 void put_beside(Snapshot& snapshot);
 /// The commands that there are.

@@ -65,10 +65,11 @@ StageCosts costs_of(std::vector<StageCost> stages, double bandwidth = 1e12, doub
 
 TEST(Roofline, stages_stand_where_their_counts_say) {
     // 1 ms each: 1e9 bytes take all of the bandwidth, 1e10 operations all of the arithmetic.
-    const StageCosts costs = costs_of({{Stage::project, 1, 1, 1e9, 1e9, "memory", true},
-                                       {Stage::blend, 2, 1, 1e8, 1e10, "arithmetic", true},
-                                       {Stage::sort, 4, 1, 1e9, 0, "memory", true},
-                                       {Stage::loss, 1, 0.5, 0, 5e9, "arithmetic", true}});
+    const StageCosts costs =
+        costs_of({cost_of(Stage::project, 1, 1, 1e9, 1e9, CostLimit::memory, true),
+                  cost_of(Stage::blend, 2, 1, 1e8, 1e10, CostLimit::arithmetic, true),
+                  cost_of(Stage::sort, 4, 1, 1e9, 0, CostLimit::memory, true),
+                  cost_of(Stage::loss, 1, 0.5, 0, 5e9, CostLimit::arithmetic, true)});
     RooflineRange range;
     const auto points = roofline_points(costs, range);
     ASSERT_EQ(points.size(), 4u);
@@ -93,19 +94,24 @@ TEST(Roofline, stages_stand_where_their_counts_say) {
 TEST(Roofline, what_is_not_known_has_no_place) {
     RooflineRange range;
     EXPECT_TRUE(roofline_points(costs_of({}), range).empty());
-    EXPECT_TRUE(roofline_points(costs_of({{Stage::blend, kNaN, 1, 1e9, 1e9, "", true},
-                                          {Stage::sort, 0, 1, 1e9, 0, "", true},
-                                          {Stage::emit, 1, kNaN, 0, 0, "", false},
-                                          {Stage::cull, -1, 1, 1, 1, "", true},
-                                          {Stage::loss, kInf, 1, 1, 1, "", true},
-                                          {Stage::adam, 1, 1, kNaN, kNaN, "", true}}),
-                                range)
-                    .empty());
     EXPECT_TRUE(
-        roofline_points(costs_of({{Stage::blend, 1, 1, 1e9, 1e9, "", true}}, kNaN, kNaN), range)
+        roofline_points(costs_of({cost_of(Stage::blend, kNaN, 1, 1e9, 1e9, CostLimit::none, true),
+                                  cost_of(Stage::sort, 0, 1, 1e9, 0, CostLimit::none, true),
+                                  cost_of(Stage::emit, 1, kNaN, 0, 0, CostLimit::none, false),
+                                  cost_of(Stage::cull, -1, 1, 1, 1, CostLimit::none, true),
+                                  cost_of(Stage::loss, kInf, 1, 1, 1, CostLimit::none, true),
+                                  cost_of(Stage::adam, 1, 1, kNaN, kNaN, CostLimit::none, true)}),
+                        range)
+            .empty());
+    EXPECT_TRUE(
+        roofline_points(
+            costs_of({cost_of(Stage::blend, 1, 1, 1e9, 1e9, CostLimit::none, true)}, kNaN, kNaN),
+            range)
             .empty());
     EXPECT_EQ(
-        roofline_points(costs_of({{Stage::blend, 1, 1, 1e9, 1e9, "", true}}, 1e12, kNaN), range)
+        roofline_points(
+            costs_of({cost_of(Stage::blend, 1, 1, 1e9, 1e9, CostLimit::none, true)}, 1e12, kNaN),
+            range)
             .size(),
         1u)
         << "one ceiling is enough";
@@ -114,8 +120,9 @@ TEST(Roofline, what_is_not_known_has_no_place) {
 }
 
 TEST(Roofline, csv_leaves_the_unknown_empty) {
-    const std::string csv = costs_csv(costs_of({{Stage::blend, 2, 1, 1e8, 1e10, "arithmetic", true},
-                                                {Stage::adam, kNaN, kNaN, 0, 0, "", false}}));
+    const std::string csv =
+        costs_csv(costs_of({cost_of(Stage::blend, 2, 1, 1e8, 1e10, CostLimit::arithmetic, true),
+                            cost_of(Stage::adam, kNaN, kNaN, 0, 0, CostLimit::none, false)}));
     EXPECT_NE(csv.find("blend,2,1,2,1"), std::string::npos) << csv;
     EXPECT_NE(csv.find("\nadam,,,,0,0,,no\n"), std::string::npos) << csv;
 }
@@ -148,10 +155,10 @@ TEST_F(Gpu, limits_without_costs_say_so_and_nonsense_is_drawn) {
     nonsense.bytes_per_second = -1;
     nonsense.operations_per_second = kNaN;
     nonsense.machine = std::string(300, 'x') + "%s\xff";
-    for (StageCost& cost : nonsense.stages)
-        cost.bytes = kInf, cost.measured_ms = 1e-300, cost.limit = "%n";
+    for (StageCost& cost : nonsense.stages) cost.floor.work.bytes = kInf, cost.measured_ms = 1e-300;
     StageCosts huge = *snapshot.costs;
-    for (StageCost& cost : huge.stages) cost.bytes = 1e300, cost.operations = 1e-300;
+    for (StageCost& cost : huge.stages)
+        cost.floor.work.bytes = 1e300, cost.floor.work.operations = 1e-300;
     for (const auto& costs :
          {std::shared_ptr<const StageCosts>(), std::make_shared<const StageCosts>(),
           std::make_shared<const StageCosts>(nonsense), std::make_shared<const StageCosts>(huge)}) {
@@ -233,7 +240,7 @@ TEST_F(Gpu, streams_stand_below_the_thread_that_feeds_them_and_point_back) {
     EXPECT_EQ(place("CUDA stream training"), place("engine") + 1);
 
     const auto& iterations = store.frames().history(StatScope::iteration);
-    timeline.zoom_to(iterations[20].begin_ns, iterations[21].end_ns);
+    timeline.axis.zoom_to(iterations[20].begin_ns, iterations[21].end_ns);
     // Somewhere in the GPU's row: what is under the mouse is outlined at its launcher, and a click
     // zooms to it.
     int pointed = 0;
@@ -243,14 +250,14 @@ TEST_F(Gpu, streams_stand_below_the_thread_that_feeds_them_and_point_back) {
         pointed += timeline.pointed_at() == TrackKind::gpu_stream ? 1 : 0;
     }
     EXPECT_GT(pointed, 0);
-    const double before = timeline.span_ns;
-    for (float y = 90; y < 260 && timeline.span_ns >= before; y += 4) {
+    const double before = timeline.axis.span_ns;
+    for (float y = 90; y < 260 && timeline.axis.span_ns >= before; y += 4) {
         ui.move_mouse({300, y});
         ui.frame(draw);
         if (timeline.pointed_at() == TrackKind::gpu_stream)
             for (int i = 0; i < 2; ++i) ui.click({300, y}, draw);
     }
-    EXPECT_LT(timeline.span_ns, before);
+    EXPECT_LT(timeline.axis.span_ns, before);
 }
 
 TEST_F(Gpu, work_whose_launcher_is_forgotten_is_drawn_without_it) {
@@ -262,7 +269,7 @@ TEST_F(Gpu, work_whose_launcher_is_forgotten_is_drawn_without_it) {
     TraceView view;
     TimelinePanel timeline(view);
     const auto draw = alone(timeline);
-    timeline.zoom_to(small.begin_ns(), small.end_ns());
+    timeline.axis.zoom_to(small.begin_ns(), small.end_ns());
     for (float x = 100; x < 500; x += 3)
         for (float y = 90; y < 200; y += 9) {
             ui.move_mouse({x, y});
