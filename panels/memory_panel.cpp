@@ -19,14 +19,14 @@ ImU32 category_color(std::size_t index) {
     return kColors[index % std::size(kColors)];
 }
 
-std::uint64_t sum_of(const std::vector<MemoryRow>& rows) {
+std::uint64_t sum_of(const std::vector<MemoryUse>& rows) {
     std::uint64_t sum = 0;
-    for (const MemoryRow& row : rows) sum += row.bytes;
+    for (const MemoryUse& row : rows) sum += row.bytes;
     return sum;
 }
 
 /// Parts of `whole`: what the rows take, then `rest` in grey, then what is free.
-void share_bar(const std::vector<MemoryRow>& rows, double whole, double rest = 0) {
+void share_bar(const std::vector<MemoryUse>& rows, double whole, double rest = 0) {
     const ImVec2 corner = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x, height = 0.9F * em();
     ImGui::Dummy({width, height});
@@ -81,7 +81,7 @@ class Table {
                        kDimColor);
     }
     /// Rows with their colours; of an arena also what of it was ever used.
-    void lines(const std::vector<MemoryRow>& rows, std::uint64_t total) const {
+    void lines(const std::vector<MemoryUse>& rows, std::uint64_t total) const {
         for (std::size_t i = 0; i < rows.size(); ++i) {
             line(rows[i].category, rows[i].bytes, category_color(i), total);
             if (rows[i].peak > 0)
@@ -94,7 +94,7 @@ class Table {
     bool open_;
 };
 
-void draw_host(const Snapshot& snapshot, const std::vector<MemoryRow>& rows) {
+void draw_host(const Snapshot& snapshot, const std::vector<MemoryUse>& rows) {
     const std::uint64_t total = sum_of(rows);
     share_bar(rows, static_cast<double>(total));
     const Table table("##host");
@@ -104,7 +104,7 @@ void draw_host(const Snapshot& snapshot, const std::vector<MemoryRow>& rows) {
     if (snapshot.machine_bytes > 0) table.line("machine", snapshot.machine_bytes);
 }
 
-void draw_device(const Snapshot& snapshot, const std::vector<MemoryRow>& rows) {
+void draw_device(const Snapshot& snapshot, const std::vector<MemoryUse>& rows) {
     const std::uint64_t total = sum_of(rows);
     const auto& whole = snapshot.device_memory;
     // Of the device: ours by category, what else is taken (other processes, the driver), what is
@@ -128,10 +128,10 @@ void draw_device(const Snapshot& snapshot, const std::vector<MemoryRow>& rows) {
     table.line(snapshot.device.empty() ? "device" : snapshot.device, whole->total_bytes);
 }
 
-std::string memory_csv(const std::vector<MemoryRow>& host, const std::vector<MemoryRow>& device) {
+std::string memory_csv(const std::vector<MemoryUse>& host, const std::vector<MemoryUse>& device) {
     std::string csv = "where,category,bytes,most_in_use\n";
-    const auto add = [&](const char* where, const std::vector<MemoryRow>& rows) {
-        for (const MemoryRow& row : rows)
+    const auto add = [&](const char* where, const std::vector<MemoryUse>& rows) {
+        for (const MemoryUse& row : rows)
             csv += fmt::format("{},{},{},{}\n", where, csv_cell(row.category), row.bytes,
                                row.peak > 0 ? fmt::format("{}", row.peak) : std::string());
     };
@@ -143,9 +143,9 @@ std::string memory_csv(const std::vector<MemoryRow>& host, const std::vector<Mem
 }  // namespace
 
 void MemoryPanel::draw(const Snapshot& snapshot, Commands&) {
-    std::vector<MemoryRow> host, device;
+    std::vector<MemoryUse> host, device;
     if (snapshot.scene)
-        for (const MemoryRow& row : snapshot.scene->memory)
+        for (const MemoryUse& row : snapshot.scene->memory)
             (row.device ? device : host).push_back(row);
     if (snapshot.trace) host.push_back({"measurements", snapshot.trace->bytes()});
     const bool on_device = !device.empty() || snapshot.device_memory.has_value();

@@ -33,7 +33,7 @@ void facts(const SceneInfo& scene, const TrainingStatus& training) {
                         number(scene.hi.y), number(scene.lo.z), number(scene.hi.z)));
     fact("extent", format_number(scene.extent, 4) + " world units");
     std::uint64_t bytes = 0;
-    for (const MemoryRow& row : scene.memory) bytes += row.bytes;
+    for (const MemoryUse& row : scene.memory) bytes += row.bytes;
     if (bytes > 0) fact("memory", format_bytes(static_cast<double>(bytes)));
     ImGui::EndTable();
 }

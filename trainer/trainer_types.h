@@ -6,14 +6,9 @@
 #include <string>
 #include <vector>
 
-namespace gs {
+#include "base/memory_use.h"
 
-struct MemoryUse {
-    std::string category;  ///< "parameters", "Adam moments", "forward state", "photos", ...
-    std::uint64_t bytes = 0;
-    bool device = false;     ///< in the GPU's memory
-    std::uint64_t peak = 0;  ///< of a reservation: the most that was ever in use, 0: not told
-};
+namespace gs {
 
 struct ImageScore {
     std::size_t view = 0;

@@ -31,8 +31,7 @@ Result<void> look_at_gaussian(S state, A a) {
     return send(state, [row](Engine& e) { e.mark(static_cast<std::uint64_t>(row)); });
 }
 Result<void> unmark(S state, A) {
-    state.marked.reset();
-    return {};
+    return send(state, [](Engine& e) { e.unmark(); });
 }
 Result<void> cancel(S state, A a) {
     return send(state, [name = a.empty() ? "" : a[0]](Engine& e) { e.cancel(name); });

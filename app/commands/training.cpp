@@ -19,7 +19,7 @@ Result<void> pause(S state, A) {
     return send(state, [](Engine& e) { e.carry_out(PauseCommand{}); });
 }
 Result<void> toggle(S state, A a) {
-    return state.status.training.state == RunState::training ? pause(state, a) : start(state, a);
+    return state.training.state == RunState::training ? pause(state, a) : start(state, a);
 }
 Result<void> step(S state, A a) {
     GS_TRY(const auto count,

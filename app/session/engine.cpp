@@ -31,8 +31,8 @@ Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
 Engine::~Engine() = default;
 
 void Engine::run(const std::atomic<bool>& stop) {
-    out_.settings.put(
-        std::make_shared<const std::vector<SettingRow>>(setting_rows(options_.settings)));
+    changed().settings =
+        std::make_shared<const std::vector<SettingRow>>(setting_rows(options_.settings));
     while (!stop) {
         bool busy = false;
         try {
@@ -109,7 +109,7 @@ void Engine::close() {
     forget_checkup();
     jobs_.drop("levels");
     levels_ = {};
-    out_.levels.put(nullptr);
+    changed().levels = nullptr;
     scene_.reset();
     evaluation_.reset();
     result_ = {};
@@ -120,10 +120,10 @@ void Engine::close() {
     state_ = RunState::empty;
     message_.clear();
     ++scene_serial_;
-    out_.scene.put(nullptr);
-    out_.cameras.put(record_.cameras());
-    out_.curves.put(record_.curves());
-    out_.frame.put(nullptr);
+    changed().scene = nullptr;
+    changed().cameras = record_.cameras();
+    changed().curves = record_.curves();
+    changed().frame = nullptr;
 }
 
 void Engine::loading_failed(const Error& error, const OpenRequest& request, std::uint64_t command) {
@@ -169,10 +169,10 @@ void Engine::adopt(LoadedScene scene, bool train) {
     for (const std::string& note : scene_->notes) log_info("{}: {}", scene_->name, note);
     info_ = describe_scene(*scene_);
     publish_scene();
-    out_.cameras.put(record_.cameras());
-    out_.curves.put(record_.curves());
-    out_.settings.put(
-        std::make_shared<const std::vector<SettingRow>>(setting_rows(options_.settings)));
+    changed().cameras = record_.cameras();
+    changed().curves = record_.curves();
+    changed().settings =
+        std::make_shared<const std::vector<SettingRow>>(setting_rows(options_.settings));
     if (train) carry_out(StartCommand{});
     if (!scene_->levels)
         start_checkup(false);  // a set is examined when the first view has chosen its levels
@@ -249,8 +249,10 @@ std::uint64_t Engine::gaussian_count() const {
 }
 
 void Engine::publish_status() {
-    EngineStatus status;
-    TrainingStatus& training = status.training;
+    EngineStatus& status = changed().status;
+    TrainingStatus& training = view_.training;
+    status.step_cost = {};
+    training = {};
     const TaskProgress* loading = jobs_.progress_of("load");
     if (!loading) loading = jobs_.progress_of("compare");
     training.state = loading ? RunState::loading : state_;
@@ -284,16 +286,14 @@ void Engine::publish_status() {
     training.last_checkpoint = last_checkpoint_;
     // An export is done when it is written, and so is what came after it.
     status.commands_done = jobs_.done(commands_done_);
-    status.activities = jobs_.activities();
+    view_.activities = jobs_.activities();
     status.scene_serial = scene_serial_;
     status.evaluating = evaluation_.has_value();
     status.can_train = scene_ && scene_->trainer && !run_ended_;
     status.output_dir = output_dir();
-    status.backend = backend_;
-    out_.status.put(std::move(status));
+    view_.backend = backend_;
     last_status_ = Clock::now();
     status_changed_ = false;
-    wake_();
 }
 
 void Engine::publish_scene() {
@@ -316,20 +316,20 @@ void Engine::publish_scene() {
     described_step_ = steps_done();
     describe_seconds_ = seconds_since(begin);
     last_scene_ = Clock::now();
-    out_.scene.put(std::make_shared<const SceneInfo>(info_));
+    changed().scene = std::make_shared<const SceneInfo>(info_);
 }
 
 bool Engine::publish_when_due() {
     bool any = false;
     if (cameras_changed_ && seconds_since(last_cameras_) > kCamerasInterval) {
-        out_.cameras.put(record_.cameras());
+        changed().cameras = record_.cameras();
         last_cameras_ = Clock::now();
         cameras_changed_ = false;
         any = true;
     }
     if (curves_changed_ &&
         (seconds_since(last_curves_) > kCurvesInterval || state_ != RunState::training)) {
-        out_.curves.put(record_.curves());
+        changed().curves = record_.curves();
         last_curves_ = Clock::now();
         curves_changed_ = false;
         any = true;
@@ -343,6 +343,10 @@ bool Engine::publish_when_due() {
         any = true;
     }
     if (status_changed_ && seconds_since(last_status_) > kStatusInterval) publish_status();
+    if (std::exchange(view_changed_, false)) {
+        out_.view.put(view_);
+        wake_();
+    }
     return any;
 }
 

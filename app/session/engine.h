@@ -51,8 +51,9 @@ class Engine {
     void fix(const std::string& name);
     /// Takes the last mending back.
     void undo_fix();
-    /// Looks at one Gaussian; answered through SessionOutbox::marked.
+    /// Looks at one Gaussian; answered through SessionView::marked.
     void mark(std::uint64_t row);
+    void unmark() { changed().marked = nullptr; }
     /// One picture at exactly the requested size, whatever it costs; it comes back through
     /// SessionOutbox::pictures.
     void picture(const PictureRequest& request);
@@ -72,6 +73,11 @@ class Engine {
     /// `notice`: shown, not only logged. `lines`: its details.
     void report_done(const std::string& text, bool notice = false,
                      std::vector<std::string> lines = {}, std::uint64_t command = 0);
+    /// What is published next, to be changed.
+    Published& changed() {
+        view_changed_ = true;
+        return view_;
+    }
     void publish_status();
     void publish_scene();
     bool publish_when_due();
@@ -145,6 +151,8 @@ class Engine {
     SessionInbox& in_;
     SessionOutbox& out_;
     std::function<void()> wake_;
+    Published view_;
+    bool view_changed_ = false;
 
     std::optional<LoadedScene> scene_, beside_;
     DoctorReport report_;

@@ -37,7 +37,7 @@ void Engine::adopt_beside(LoadedScene scene) {
     info.memory = {{"parameters", beside_->model->bytes(), options_.on_device},
                    {"forward state", beside_->state->bytes(), options_.on_device,
                     beside_->state->high_water()}};
-    out_.other.put(std::make_shared<const SceneInfo>(std::move(info)));
+    changed().other = std::make_shared<const SceneInfo>(std::move(info));
     report_done(fmt::format("comparing with {} ({}), opened in {:.2f} s", beside_->name,
                             beside_->format, beside_->seconds));
 }
@@ -48,7 +48,7 @@ void Engine::close_beside() {
     beside_result_ = {};
     beside_drawn_ = {};
     request_is_new_ = true;
-    out_.other.put(nullptr);
+    changed().other = nullptr;
 }
 
 void Engine::end_compare() {

@@ -59,8 +59,7 @@ void Engine::publish_report() {
     report_.mended = mending_done_.fixes;
     report_.changes = mending_done_.changes;
     for (Finding& f : report_.findings) f.fixable = f.fixable && report_.can_mend;
-    out_.doctor.put(std::make_shared<const DoctorReport>(report_));
-    wake_();
+    changed().doctor = std::make_shared<const DoctorReport>(report_);
 }
 
 void Engine::adopt_report(DoctorReport report) {
@@ -153,7 +152,7 @@ void Engine::adopt_mended(Mended mended, std::vector<std::string> fixes, const c
 void Engine::replace_model(LoadedScene scene) {
     scene_.reset();  // as a whole: its parts refer to each other
     scene_.emplace(std::move(scene));
-    out_.marked.put(nullptr);
+    changed().marked = nullptr;
     model_copy_ = {};
     request_is_new_ = true;
     publish_scene();
@@ -164,8 +163,8 @@ void Engine::forget_checkup() {
     jobs_.drop("mend");
     mending_done_ = {};
     report_ = {};
-    out_.doctor.put(nullptr);
-    out_.marked.put(nullptr);
+    changed().doctor = nullptr;
+    changed().marked = nullptr;
 }
 
 void Engine::mark(std::uint64_t row) {
@@ -192,8 +191,7 @@ void Engine::mark(std::uint64_t row) {
         marked.axes[static_cast<std::size_t>(axis)] =
             (std::isfinite(size) ? size : 0.0f) * columns[axis];
     }
-    out_.marked.put(std::make_shared<const MarkedGaussian>(marked));
-    wake_();
+    changed().marked = std::make_shared<const MarkedGaussian>(marked);
 }
 
 }  // namespace gs

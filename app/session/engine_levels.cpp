@@ -68,9 +68,10 @@ void Engine::show_levels(ShownLevels shown) {
 }
 
 void Engine::publish_levels() {
-    out_.levels.put(scene_ && scene_->levels ? std::make_shared<const LevelsState>(describe_levels(
-                                                   *scene_->levels, levels_.shown, levels_.files))
-                                             : nullptr);
+    changed().levels = scene_ && scene_->levels
+                           ? std::make_shared<const LevelsState>(
+                                 describe_levels(*scene_->levels, levels_.shown, levels_.files))
+                           : nullptr;
 }
 
 }  // namespace gs

@@ -70,7 +70,8 @@ void Engine::carry_out(const SetCommand& command) {
         curves_changed_ = true;
     }
     report_done(fmt::format("step {}: {} {:g} -> {:g}", steps_done(), command.name, before, after));
-    out_.settings.put(std::make_shared<const std::vector<SettingRow>>(setting_rows(changed)));
+    this->changed().settings =
+        std::make_shared<const std::vector<SettingRow>>(setting_rows(changed));
 }
 
 void Engine::carry_out(const ProfileStepsCommand& command) {
@@ -90,7 +91,7 @@ void Engine::carry_out(const MeasureLimitsCommand& command) {
     auto limits = options_.limits(command.again);
     if (!limits) return report_error(limits.error().text());
     report_done("measured what " + limits->machine + " can do at most");
-    out_.limits.put(std::move(*limits));
+    changed().limits = std::move(*limits);
 }
 
 void Engine::carry_out(const CheckpointCommand& command) { save_checkpoint(command.path); }

@@ -53,9 +53,8 @@ bool Engine::draw_when_due() {
     frame_scale_ = scale;
     last_frame_ = Clock::now();
     request_is_new_ = false;
-    out_.frame.put(frame);
+    changed().frame = frame;
     status_changed_ = true;
-    wake_();
     return true;
 }
 

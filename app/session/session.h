@@ -18,20 +18,8 @@ namespace gs {
 
 /// What the engine hands out. Each mailbox has one reader, the UI thread.
 struct SessionOutbox {
-    Latest<std::shared_ptr<const ViewFrame>> frame;
-    Latest<std::shared_ptr<const SceneInfo>> scene;
-    Latest<std::shared_ptr<const SceneInfo>>
-        other;  ///< the scene opened beside it; null: none any more
-    Latest<std::shared_ptr<const Curves>> curves;
-    Latest<std::shared_ptr<const std::vector<CameraRow>>> cameras;
-    Latest<std::shared_ptr<const std::vector<SettingRow>>> settings;
-    Latest<EngineStatus> status;
+    Latest<Published> view;
     Latest<Vec3d> focus;  ///< world point, answers to Engine::focus
-    Latest<std::shared_ptr<const DoctorReport>> doctor;
-    Latest<std::shared_ptr<const LevelsState>> levels;
-    Latest<std::shared_ptr<const MarkedGaussian>>
-        marked;               ///< answers to Engine::mark; null: none any more
-    Latest<Ceilings> limits;  ///< answers to Engine::measure_limits
     Queue<EngineEvent> events{4096};
     Queue<std::shared_ptr<const Picture>> pictures{16};  ///< answers to Engine::picture
 };

@@ -92,15 +92,18 @@ struct FrameCost {
 };
 
 struct EngineStatus {
-    TrainingStatus training;
     std::uint64_t commands_done = 0;  ///< serial of the last command carried out (or refused)
     std::uint64_t scene_serial = 0;   ///< counts scenes opened; 0: none yet
     bool evaluating = false;
     bool can_train = false;
     std::string output_dir;  ///< where checkpoints go
-    std::string backend;
     FrameCost step_cost, frame_cost;
-    std::vector<Activity> activities;
+};
+
+/// What the engine publishes, all at once: what panels see, and what the studio goes by.
+struct Published : SessionView {
+    EngineStatus status;
+    std::optional<Ceilings> limits;  ///< what this machine can do at most, once that was measured
 };
 
 /// Something to tell: an error with the command that caused it, or a success worth a line ("saved

@@ -89,7 +89,7 @@ Result<bool> ScriptRunner::ready(StudioState& state) {
 }
 
 Result<bool> ScriptRunner::wait_is_over(const ScriptLine& line, StudioState& state) {
-    const TrainingStatus& training = state.status.training;
+    const TrainingStatus& training = state.training;
     if (line.name == "wait-frame")
         return state.ui_frames >= frames_at_wait_ + 2 && state.frame &&
                state.frame->request >= state.request_serial;
@@ -102,7 +102,7 @@ Result<bool> ScriptRunner::wait_is_over(const ScriptLine& line, StudioState& sta
     }
     if (line.name == "wait-idle")
         return training.state != RunState::loading && training.state != RunState::training &&
-               !state.status.evaluating && state.status.activities.empty();
+               !state.status.evaluating && state.activities.empty();
     const double number = std::stod(line.arguments[0]);
     if (line.name == "wait-seconds")
         return std::chrono::duration<double>(Clock::now() - *waiting_since_).count() >= number;

@@ -6,13 +6,6 @@
 namespace gs {
 namespace {
 
-template <class T>
-bool take(Latest<T>& mailbox, T& into) {
-    auto value = mailbox.take();
-    if (value) into = std::move(*value);
-    return value.has_value();
-}
-
 /// A second scene is shown as soon as it is there; what it leaves behind is the picture alone.
 void follow_other(const StudioState& state, ViewSettings& view) {
     const bool shown = view.with == CompareWith::scene;
@@ -54,31 +47,17 @@ bool StudioState::drop_old_notices() {
 }
 
 bool StudioState::take_published() {
-    SessionOutbox& out = session.out();
-    bool any = take(out.frame, frame);
-    any |= take(out.scene, scene);
-    any |= take(out.curves, curves);
-    any |= take(out.cameras, cameras);
-    any |= take(out.settings, settings);
-    any |= take(out.status, status);
-    if (auto published = out.other.take()) {
-        other = std::move(*published);
-        follow_other(*this, view);
+    bool any = false;
+    if (auto newest = session.out().view.take()) {
+        const Published before = std::exchange(static_cast<Published&>(*this), std::move(*newest));
+        if (other != before.other) follow_other(*this, view);
+        if (marked && marked != before.marked) {
+            navigation = look_near(navigation, *marked);
+            view.capture_view = -1;
+        }
         any = true;
     }
-    any |= take(out.doctor, doctor);
-    any |= take(out.levels, levels);
-    if (auto published = out.marked.take()) {
-        marked = std::move(*published);
-        if (marked) navigation = look_near(navigation, *marked);
-        if (marked) view.capture_view = -1;
-        any = true;
-    }
-    if (auto measured = out.limits.take()) {
-        limits = std::move(*measured);
-        any = true;
-    }
-    if (auto point = out.focus.take()) {
+    if (auto point = session.out().focus.take()) {
         navigation = gs::focus(navigation, *point);
         view.capture_view = -1;
         any = true;

@@ -1,5 +1,5 @@
-// StudioState: everything commands may read and change. Lives on the UI thread and needs no window,
-// so that tests can drive it.
+// StudioState: everything commands may read and change: what the engine published last, and what
+// the studio adds. Lives on the UI thread and needs no window, so that tests can drive it.
 #pragma once
 
 #include <chrono>
@@ -29,27 +29,16 @@ struct TimedNotice {
     std::chrono::steady_clock::time_point since;
 };
 
-struct StudioState {
+struct StudioState : Published {
     explicit StudioState(Session& s) : session(s) {}
 
     Session& session;
     ViewSettings view;
-    NavigationState navigation;     ///< where the viewport looks from
-    int width = 800, height = 600;  ///< pixels the viewport has room for
-    std::shared_ptr<const SceneInfo> scene;
-    std::shared_ptr<const SceneInfo> other;  ///< the second scene, null: none is open
-    std::shared_ptr<const DoctorReport> doctor;
-    std::shared_ptr<const LevelsState> levels;
-    std::shared_ptr<const MarkedGaussian> marked;
+    NavigationState navigation;        ///< where the viewport looks from
+    int width = 800, height = 600;     ///< pixels the viewport has room for
     std::vector<TimedNotice> notices;  ///< oldest first, a few
     std::uint64_t notices_told = 0;
-    std::shared_ptr<const Curves> curves;
-    std::shared_ptr<const std::vector<CameraRow>> cameras;
-    std::shared_ptr<const std::vector<SettingRow>> settings;
-    std::shared_ptr<const ViewFrame> frame;
-    EngineStatus status;
-    std::optional<Ceilings> limits;  ///< what this machine can do at most, once that was measured
-    std::string sample_dir;          ///< where open.sample puts the sample capture
+    std::string sample_dir;  ///< where open.sample puts the sample capture
     std::deque<UiAction> ui_actions;
     std::uint64_t last_sent = 0;       ///< serial of the last engine command
     std::uint64_t request_serial = 0;  ///< of the last view request

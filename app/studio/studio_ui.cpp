@@ -153,18 +153,8 @@ void StudioUi::read_pixel(const StudioState& state) {
 void StudioUi::fill_snapshot(const StudioState& state, const TraceStore& trace,
                              const TraceLibrary& traces, std::span<const std::string> recent) {
     Snapshot& s = parts_->snapshot;
-    s.scene = state.scene;
-    s.other = state.other;
-    s.curves = state.curves;
-    s.cameras = state.cameras;
-    s.settings = state.settings;
-    s.frame = state.frame;
-    s.training = state.status.training;
+    static_cast<SessionView&>(s) = state;
     s.view = state.view;
-    s.doctor = state.doctor;
-    s.levels = state.levels;
-    s.marked = state.marked;
-    s.activities = state.status.activities;
     s.notices.clear();
     for (const TimedNotice& n : state.notices) s.notices.push_back(n.notice);
     s.camera = camera_of(state.navigation, state.width, state.height);
@@ -172,7 +162,6 @@ void StudioUi::fill_snapshot(const StudioState& state, const TraceStore& trace,
     s.traces = traces.entries();
     s.shown_trace = traces.shown();
     s.recent.assign(recent.begin(), recent.end());
-    s.backend = state.status.backend;
     s.ui_fps = parts_->mean_interval > 0 ? 1.0 / parts_->mean_interval : 0.0;
     s.ui_ms = parts_->mean_seconds * 1000;
     s.dropped_records = trace.sources().loss().total();

@@ -1,6 +1,6 @@
-// Snapshot: everything panels may know, for one UI frame. The engine publishes immutable parts
-// (shared_ptr<const ...>) through Latest<>; the app assembles them. Panels read it, keep only their
-// own view state, and answer with Commands.
+// Snapshot: everything panels may know, for one UI frame: the SessionView that the engine published
+// last, and what the studio adds. Panels read it, keep only their own view state, and answer with
+// Commands.
 #pragma once
 
 #include <array>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/memory_use.h"
 #include "base/record/stage.h"
 #include "base/vec.h"
 #include "panels/state/file_types.h"
@@ -80,13 +81,6 @@ struct Histogram {
     bool logarithmic = false;
     std::vector<float> counts;
 };
-struct MemoryRow {
-    std::string category;
-    std::uint64_t bytes = 0;
-    bool device = false;  ///< in the GPU's memory, not the host's
-    std::uint64_t peak =
-        0;  ///< most that was ever in use of it (an arena's high-water mark), 0: not told
-};
 /// A GPU's memory as a whole.
 struct DeviceMemory {
     std::uint64_t total_bytes = 0, free_bytes = 0;
@@ -114,7 +108,7 @@ struct SceneInfo {
     std::size_t train_views = 0, test_views = 0, points = 0;
     std::vector<std::string> skipped, notes;
     std::vector<Histogram> histograms;  ///< opacity, scale, anisotropy, SH energy
-    std::vector<MemoryRow> memory;
+    std::vector<MemoryUse> memory;
 };
 
 /// The colour of one pixel of the frame, where the panels cannot see it themselves.
@@ -137,20 +131,25 @@ struct TraceEntry {
     bool own = false;                   ///< this session: it cannot be closed
 };
 
-struct Snapshot {
-    std::shared_ptr<const SceneInfo> scene;
+/// What the engine shows of itself: immutable parts, published together (app/session/session.h).
+struct SessionView {
+    std::shared_ptr<const SceneInfo> scene;  ///< null: nothing is open
     std::shared_ptr<const SceneInfo> other;  ///< the second scene, null: none is open
     std::shared_ptr<const Curves> curves;
     std::shared_ptr<const std::vector<CameraRow>> cameras;
     std::shared_ptr<const std::vector<SettingRow>> settings;
     std::shared_ptr<const ViewFrame> frame;
+    std::shared_ptr<const DoctorReport> doctor;    ///< null: not examined yet
+    std::shared_ptr<const LevelsState> levels;     ///< null: the scene has no levels
+    std::shared_ptr<const MarkedGaussian> marked;  ///< null: none
     TrainingStatus training;
+    std::vector<Activity> activities;  ///< longest running first
+    std::string backend;               ///< "CPU (AVX3_SPR, 2 threads)"
+};
+
+struct Snapshot : SessionView {
     ViewSettings view;
-    std::vector<Activity> activities;            ///< longest running first
-    std::vector<Notice> notices;                 ///< oldest first
-    std::shared_ptr<const DoctorReport> doctor;  ///< null: not examined yet
-    std::shared_ptr<const LevelsState> levels;   ///< null: the scene has no levels
-    std::shared_ptr<const MarkedGaussian> marked;
+    std::vector<Notice> notices;        ///< oldest first
     Camera camera;                      ///< the viewport's camera now (the frame's may be older)
     const TraceStore* trace = nullptr;  ///< of this session; read by the UI thread only
     std::vector<TraceEntry>
@@ -158,7 +157,7 @@ struct Snapshot {
     std::uint64_t shown_trace = 0;                ///< TraceEntry::id
     std::shared_ptr<const FileTypes> file_types;  ///< null: every file is just a file
     std::vector<std::string> recent;              ///< paths opened lately
-    std::string backend, device;                  ///< "CPU (AVX3_SPR, 2 threads)", "Intel Xeon ..."
+    std::string device;                           ///< "Intel Xeon ..."
     std::string
         present_path;  ///< how pictures get from the GPU to the screen: "interop"; empty: not used
     std::optional<DeviceMemory> device_memory;

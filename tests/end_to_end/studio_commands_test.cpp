@@ -130,7 +130,7 @@ TEST(Script, trains_and_saves_with_waits) {
     ASSERT_TRUE(ended) << ended.error().text();
     EXPECT_TRUE(*ended);
     EXPECT_TRUE(fs::exists(out));
-    EXPECT_EQ(h.state.status.training.step, 3u);
+    EXPECT_EQ(h.state.training.step, 3u);
 }
 
 TEST(Script, stops_at_the_line_that_failed) {

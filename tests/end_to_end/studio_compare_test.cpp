@@ -98,9 +98,8 @@ class Comparing : public ::testing::Test {
     }
     void run_to(std::uint64_t step) {
         h.session.send(jobs::run_to(step));
-        ASSERT_TRUE(h.until([&] {
-            return h.run_state() == RunState::paused && h.state.status.training.step == step;
-        }));
+        ASSERT_TRUE(h.until(
+            [&] { return h.run_state() == RunState::paused && h.state.training.step == step; }));
     }
     bool beside(const std::string& path) {
         const auto before = h.state.other;
@@ -223,12 +222,12 @@ TEST_F(Comparing, goes_on_while_the_first_scene_trains_and_changes_no_bit_of_it)
         return bytes ? *bytes : std::string();
     };
     h.session.send(jobs::open(checkpoint, tiny_capture()));
-    ASSERT_TRUE(h.until(
-        [&] { return h.state.status.training.step == 4 && h.run_state() == RunState::paused; }));
+    ASSERT_TRUE(
+        h.until([&] { return h.state.training.step == 4 && h.run_state() == RunState::paused; }));
     const std::string alone = checkpoint_at_30("alone.gsc");
     h.session.send(jobs::open(checkpoint, tiny_capture()));
-    ASSERT_TRUE(h.until(
-        [&] { return h.state.status.training.step == 4 && h.run_state() == RunState::paused; }));
+    ASSERT_TRUE(
+        h.until([&] { return h.state.training.step == 4 && h.run_state() == RunState::paused; }));
     ASSERT_TRUE(beside(splats));
     h.session.send(jobs::run_to(30));
     int seen = 0;

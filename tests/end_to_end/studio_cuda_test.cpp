@@ -68,7 +68,7 @@ TEST(CudaSession, frames_equal_the_cpu_s_and_colours_stay_on_the_device) {
     SessionHarness cpu(cpu_options()), cuda(cuda_options());
     ASSERT_TRUE(cpu.open(tiny_capture()));
     ASSERT_TRUE(cuda.open(tiny_capture()));
-    EXPECT_EQ(cuda.state.status.backend, "CUDA (emulated)");
+    EXPECT_EQ(cuda.state.backend, "CUDA (emulated)");
     for (int mode = 0; mode < static_cast<int>(kViewModeNames.size()); ++mode) {
         const auto a = frame_of(cpu, static_cast<ViewMode>(mode)),
                    b = frame_of(cuda, static_cast<ViewMode>(mode));
@@ -110,7 +110,7 @@ TEST(CudaSession, two_scenes_compare_as_on_the_cpu) {
     ASSERT_TRUE(cpu.open(tiny_capture()));
     ASSERT_TRUE(cuda.open(tiny_capture()));
     cpu.session.send(jobs::run_to(5));
-    ASSERT_TRUE(cpu.until([&] { return cpu.state.status.training.step == 5; }));
+    ASSERT_TRUE(cpu.until([&] { return cpu.state.training.step == 5; }));
     const std::string splats = (cpu.folder.path() / "five.ply").string();
     ASSERT_TRUE(cpu.until_done(cpu.session.send(jobs::export_splats(splats))));
     ASSERT_TRUE(cpu.open(tiny_capture()));
@@ -135,17 +135,17 @@ TEST(CudaSession, trains_on_command_and_losses_that_come_late_are_unknown_not_ze
     SessionHarness cpu(cpu_options()), cuda(cuda_options());
     for (SessionHarness* h : {&cpu, &cuda}) {
         ASSERT_TRUE(h->open(tiny_capture()));
-        EXPECT_TRUE(std::isnan(h->state.status.training.loss));
+        EXPECT_TRUE(std::isnan(h->state.training.loss));
         h->session.send(jobs::run_to(6));
         ASSERT_TRUE(h->until([&] {
-            const TrainingStatus& t = h->state.status.training;
+            const TrainingStatus& t = h->state.training;
             EXPECT_TRUE(std::isnan(t.loss) || t.loss > 0) << "at step " << t.step;
             return t.state == RunState::paused && t.step == 6;
         }));
     }
     ASSERT_TRUE(cuda.until([&] { return cuda.state.curves && !cuda.state.curves->loss.empty(); }));
     for (const CurvePoint& point : cuda.state.curves->loss) EXPECT_GT(point.value, 0) << point.step;
-    EXPECT_GT(cuda.state.status.training.loss, 0);
+    EXPECT_GT(cuda.state.training.loss, 0);
     EXPECT_GT(cuda.state.status.step_cost.width, 0);
     EXPECT_GT(cuda.state.status.step_cost.counters.isects, 0u);
     // The same steps were taken: pictures of the trained models agree.
@@ -167,10 +167,10 @@ TEST(CudaSession, pictures_focus_and_evaluation_work_as_on_the_cpu) {
         h->session.send(jobs::focus(from_camera_1, 0.5, 0.5));
         h->session.send(jobs::evaluate());
         const NavigationState before = h->state.navigation;
-        ASSERT_TRUE(h->until(
-            [&] { return h->pictures.size() == 1 && h->state.status.training.test_psnr > 0; }));
+        ASSERT_TRUE(
+            h->until([&] { return h->pictures.size() == 1 && h->state.training.test_psnr > 0; }));
         EXPECT_EQ(h->pictures[0]->frame->rgba.width, 61) << "what goes to a file is on the host";
-        scores.push_back(h->state.status.training.test_psnr);
+        scores.push_back(h->state.training.test_psnr);
         points.push_back(h->state.navigation.target);
         EXPECT_NE(std::make_tuple(before.target.x, before.target.y),
                   std::make_tuple(points.back().x, points.back().y));
@@ -193,7 +193,7 @@ TEST(CudaSession, splat_files_stay_on_the_device_and_frames_kept_do_not_hold_the
     ASSERT_TRUE(h.state.scene);
     ASSERT_TRUE(h.until([&] { return h.state.scene->name == "start.ply"; }));
     EXPECT_TRUE(std::any_of(h.state.scene->memory.begin(), h.state.scene->memory.end(),
-                            [](const MemoryRow& row) { return row.device && row.bytes > 0; }));
+                            [](const MemoryUse& row) { return row.device && row.bytes > 0; }));
     const auto first = frame_of(h, ViewMode::color);
     ASSERT_TRUE(first->picture);
     EXPECT_LE(largest_difference(colors_of(*trained), colors_of(*first)), 1);
@@ -219,13 +219,13 @@ TEST(CudaSession, checkpoints_go_from_one_backend_to_the_other) {
     SessionHarness cuda(cuda_options()), cpu(cpu_options());
     ASSERT_TRUE(cuda.open(tiny_capture()));
     cuda.session.send(jobs::steps(3));
-    ASSERT_TRUE(cuda.until([&] { return cuda.state.status.training.step == 3; }));
+    ASSERT_TRUE(cuda.until([&] { return cuda.state.training.step == 3; }));
     const std::string checkpoint = (cuda.folder.path() / "three.gsc").string();
     ASSERT_TRUE(cuda.until_done(cuda.session.send(jobs::save_checkpoint(checkpoint))));
     ASSERT_TRUE(cuda.errors.empty());
     ASSERT_TRUE(cpu.open(tiny_capture()));
     ASSERT_TRUE(cpu.open(checkpoint));
-    EXPECT_EQ(cpu.state.status.training.step, 3u);
+    EXPECT_EQ(cpu.state.training.step, 3u);
     const auto a = frame_of(cpu, ViewMode::color), b = frame_of(cuda, ViewMode::color);
     EXPECT_LE(largest_difference(colors_of(*a), colors_of(*b)), 1);
 }

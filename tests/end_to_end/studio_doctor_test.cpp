@@ -55,8 +55,7 @@ struct Doctor : ::testing::Test {
     /// Waits for an examination beyond `serial`, and until nothing goes on.
     bool report_after(std::uint64_t serial) {
         return h.until([&] {
-            return h.state.doctor && h.state.doctor->serial > serial &&
-                   h.state.status.activities.empty();
+            return h.state.doctor && h.state.doctor->serial > serial && h.state.activities.empty();
         });
     }
     bool done_and_examined(EngineJob job) {
@@ -160,7 +159,7 @@ TEST_F(Doctor, training_runs_are_examined_but_not_mended) {
     ASSERT_TRUE(h.open(tiny_capture()));
     ASSERT_TRUE(report_after(0));
     h.session.send(jobs::steps(2));
-    ASSERT_TRUE(h.until([&] { return h.state.status.training.step == 2; }));
+    ASSERT_TRUE(h.until([&] { return h.state.training.step == 2; }));
     const std::uint64_t before = serial();
     h.session.send(jobs::examine());
     ASSERT_TRUE(report_after(before));
@@ -176,18 +175,18 @@ TEST_F(Doctor, what_goes_on_is_listed_and_can_be_cancelled) {
     ASSERT_TRUE(h.open(path));
     h.session.send(jobs::export_splats((h.folder.path() / "large.sog").string()));
     ASSERT_TRUE(h.until([&] {
-        return std::any_of(h.state.status.activities.begin(), h.state.status.activities.end(),
+        return std::any_of(h.state.activities.begin(), h.state.activities.end(),
                            [](const Activity& a) { return a.name == "export"; });
     }));
     h.session.send(jobs::cancel());
-    ASSERT_TRUE(h.until([&] { return h.state.status.activities.empty(); }));
+    ASSERT_TRUE(h.until([&] { return h.state.activities.empty(); }));
     EXPECT_FALSE(fs::exists(h.folder.path() / "large.sog"));
     EXPECT_EQ(h.state.scene->gaussians, 300'000u) << "cancelling closes nothing";
     // Closing and opening meanwhile leave nothing behind.
     h.session.send(jobs::examine());
     h.session.send(jobs::fix());
     ASSERT_TRUE(h.until_done(h.session.send(jobs::close())));
-    ASSERT_TRUE(h.until([&] { return h.state.status.activities.empty() && !h.state.doctor; }));
+    ASSERT_TRUE(h.until([&] { return h.state.activities.empty() && !h.state.doctor; }));
 }
 
 TEST_F(Doctor, notices_tell_of_exports_and_errors) {

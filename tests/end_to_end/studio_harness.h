@@ -142,7 +142,7 @@ struct SessionHarness {
     }
     void gather() {
         state.take_published();
-        if (state.status.training.state == RunState::training) ++seen_training;
+        if (state.training.state == RunState::training) ++seen_training;
         while (auto event = session.out().events.try_take())
             (event->error ? errors : notes).push_back(*event);
         while (auto picture = session.out().pictures.try_take()) pictures.push_back(*picture);
@@ -151,7 +151,7 @@ struct SessionHarness {
         return until([&] { return state.status.commands_done >= serial; });
     }
     bool until_state(RunState wanted) {
-        return until([&] { return state.status.training.state == wanted; });
+        return until([&] { return state.training.state == wanted; });
     }
     bool open(const std::string& path, bool train = false) {
         const std::uint64_t serial = session.send(jobs::open(path, "", train));
@@ -160,7 +160,7 @@ struct SessionHarness {
             return state.status.commands_done >= serial && state.status.scene_serial > before;
         });
     }
-    RunState run_state() const { return state.status.training.state; }
+    RunState run_state() const { return state.training.state; }
 
     TemporaryFolder folder;
     Session session;

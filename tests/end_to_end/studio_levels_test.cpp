@@ -184,8 +184,7 @@ TEST(LevelsInTheStudio, switch_with_the_camera_and_the_budget) {
     EXPECT_EQ(h.state.scene->gaussians, kRegions * 25) << "the coarsest first";
     const auto settled = [&](std::uint64_t request) {
         return h.until([&] {
-            return h.state.frame && h.state.frame->request == request &&
-                   h.state.status.activities.empty();
+            return h.state.frame && h.state.frame->request == request && h.state.activities.empty();
         });
     };
     h.session.request_view(seen_from(h, -1, 1e9, 1));

@@ -46,19 +46,19 @@ TEST(Session, starts_pauses_steps_and_runs_to_a_step) {
     SessionHarness h(options);
     ASSERT_TRUE(h.open(tiny_capture()));
     h.session.send(jobs::steps(1));
-    ASSERT_TRUE(h.until(
-        [&] { return h.run_state() == RunState::paused && h.state.status.training.step == 1; }));
+    ASSERT_TRUE(
+        h.until([&] { return h.run_state() == RunState::paused && h.state.training.step == 1; }));
     h.session.send(jobs::run_to(6));
-    ASSERT_TRUE(h.until(
-        [&] { return h.run_state() == RunState::paused && h.state.status.training.step == 6; }));
+    ASSERT_TRUE(
+        h.until([&] { return h.run_state() == RunState::paused && h.state.training.step == 6; }));
     h.session.send(jobs::start());
-    ASSERT_TRUE(h.until([&] { return h.state.status.training.step > 10; }));
+    ASSERT_TRUE(h.until([&] { return h.state.training.step > 10; }));
     ASSERT_TRUE(h.until_done(h.session.send(jobs::pause())));
     EXPECT_EQ(h.run_state(), RunState::paused);
-    const std::uint64_t step = h.state.status.training.step;
+    const std::uint64_t step = h.state.training.step;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     h.gather();
-    EXPECT_EQ(h.state.status.training.step, step);
+    EXPECT_EQ(h.state.training.step, step);
     EXPECT_TRUE(h.errors.empty());
     ASSERT_TRUE(h.until([&] { return h.state.curves && !h.state.curves->loss.empty(); }));
 }
@@ -71,10 +71,10 @@ TEST(Session, a_whole_run_finishes_evaluates_and_saves) {
     ASSERT_TRUE(h.open(tiny_capture(), true));
     ASSERT_TRUE(
         h.until([&] { return h.run_state() == RunState::finished && !h.state.status.evaluating; }));
-    EXPECT_EQ(h.state.status.training.step, 12u);
+    EXPECT_EQ(h.state.training.step, 12u);
     ASSERT_TRUE(h.until([&] { return h.state.curves && h.state.curves->test_psnr.size() == 2; }));
-    EXPECT_GT(h.state.status.training.test_psnr, 3.0);
-    EXPECT_TRUE(fs::exists(h.state.status.training.last_checkpoint));
+    EXPECT_GT(h.state.training.test_psnr, 3.0);
+    EXPECT_TRUE(fs::exists(h.state.training.last_checkpoint));
     h.session.send(jobs::start());
     ASSERT_TRUE(h.until([&] { return !h.errors.empty(); }));
     EXPECT_NE(h.errors[0].text.find("ended"), std::string::npos);
@@ -84,7 +84,7 @@ TEST(Session, live_edits_take_effect_are_marked_and_checked) {
     SessionHarness h(quiet_options());
     ASSERT_TRUE(h.open(tiny_capture()));
     h.session.send(jobs::steps(1));
-    ASSERT_TRUE(h.until([&] { return h.state.status.training.step == 1; }));
+    ASSERT_TRUE(h.until([&] { return h.state.training.step == 1; }));
     ASSERT_TRUE(h.until_done(h.session.send(jobs::set("lr_sh0", 1e-3))));
     ASSERT_TRUE(h.until([&] { return h.state.curves && h.state.curves->marks.size() == 1; }));
     EXPECT_EQ(h.state.curves->marks[0].step, 1u);
@@ -98,7 +98,7 @@ TEST(Session, every_mode_and_style_gives_a_picture) {
     SessionHarness h(quiet_options());
     ASSERT_TRUE(h.open(tiny_capture()));
     h.session.send(jobs::steps(5));
-    ASSERT_TRUE(h.until([&] { return h.state.status.training.step == 5; }));
+    ASSERT_TRUE(h.until([&] { return h.state.training.step == 5; }));
     std::uint64_t serial = 0;
     for (int mode = 0; mode < static_cast<int>(kViewModeNames.size()); ++mode) {
         for (const DrawStyle style :
@@ -128,7 +128,7 @@ TEST(Session, heatmaps_arrive_while_training_from_a_free_camera) {
     options.settings.steps = 100000;
     SessionHarness h(options);
     ASSERT_TRUE(h.open(tiny_capture(), true));
-    ASSERT_TRUE(h.until([&] { return h.state.status.training.step > 3; }));
+    ASSERT_TRUE(h.until([&] { return h.state.training.step > 3; }));
     std::uint64_t serial = 0;
     for (const ViewMode mode :
          {ViewMode::contributors, ViewMode::isects, ViewMode::pairs, ViewMode::depth}) {
@@ -139,7 +139,7 @@ TEST(Session, heatmaps_arrive_while_training_from_a_free_camera) {
         EXPECT_EQ(h.run_state(), RunState::training);
         EXPECT_EQ(h.state.frame->mode, mode);
     }
-    EXPECT_TRUE(h.until([&] { return h.state.status.training.viewer_share > 0.0; }));
+    EXPECT_TRUE(h.until([&] { return h.state.training.viewer_share > 0.0; }));
 }
 
 std::string checkpoint_after(std::uint64_t steps, bool move_camera) {
@@ -155,7 +155,7 @@ std::string checkpoint_after(std::uint64_t steps, bool move_camera) {
             request.serial = static_cast<std::uint64_t>(++moves);
             h.session.request_view(request);
         }
-        return h.run_state() == RunState::paused && h.state.status.training.step == steps;
+        return h.run_state() == RunState::paused && h.state.training.step == steps;
     }));
     const fs::path file = h.folder.path() / "run.gsc";
     EXPECT_TRUE(h.until_done(h.session.send(jobs::save_checkpoint(file.string()))));
@@ -175,24 +175,24 @@ TEST(Session, saved_runs_go_on_and_exported_splats_open) {
     SessionHarness h(quiet_options());
     ASSERT_TRUE(h.open(tiny_capture()));
     h.session.send(jobs::steps(4));
-    ASSERT_TRUE(h.until([&] { return h.state.status.training.step == 4; }));
+    ASSERT_TRUE(h.until([&] { return h.state.training.step == 4; }));
     const std::string checkpoint = (h.folder.path() / "four.gsc").string(),
                       splats = (h.folder.path() / "four.ply").string();
     h.session.send(jobs::save_checkpoint(checkpoint));
     ASSERT_TRUE(h.until_done(h.session.send(jobs::export_splats(splats))));
     ASSERT_TRUE(h.errors.empty()) << h.errors[0].text;
     h.session.send(jobs::steps(3));
-    ASSERT_TRUE(h.until([&] { return h.state.status.training.step == 7; }));
+    ASSERT_TRUE(h.until([&] { return h.state.training.step == 7; }));
     ASSERT_TRUE(h.open(checkpoint));
-    EXPECT_EQ(h.state.status.training.step, 4u);
+    EXPECT_EQ(h.state.training.step, 4u);
     EXPECT_EQ(h.run_state(), RunState::paused);
     ASSERT_TRUE(h.open(splats));
     EXPECT_FALSE(h.state.status.can_train);
     h.session.send(jobs::start());
     ASSERT_TRUE(h.until([&] { return !h.errors.empty(); }));
     ASSERT_TRUE(h.until_done(h.session.send(jobs::evaluate())));
-    ASSERT_TRUE(h.until(
-        [&] { return !h.state.status.evaluating && h.state.status.training.test_psnr > 0; }));
+    ASSERT_TRUE(
+        h.until([&] { return !h.state.status.evaluating && h.state.training.test_psnr > 0; }));
 }
 
 TEST(Session, bad_paths_and_outputs_are_reported_and_nothing_is_lost) {
@@ -212,7 +212,7 @@ TEST(Session, bad_paths_and_outputs_are_reported_and_nothing_is_lost) {
     h.session.send(jobs::save_checkpoint("/proc/nowhere/out.gsc"));
     ASSERT_TRUE(h.until([&] { return h.errors.size() == 2; }));
     h.session.send(jobs::steps(1));
-    ASSERT_TRUE(h.until([&] { return h.state.status.training.step == 1; }));
+    ASSERT_TRUE(h.until([&] { return h.state.training.step == 1; }));
 }
 
 TEST(Session, pictures_come_at_the_size_asked_for) {
@@ -235,17 +235,17 @@ TEST(Session, shuts_down_while_loading_and_while_training) {
     }
     SessionHarness h(quiet_options());
     ASSERT_TRUE(h.open(tiny_capture(), true));
-    ASSERT_TRUE(h.until([&] { return h.state.status.training.step > 1; }));
+    ASSERT_TRUE(h.until([&] { return h.state.training.step > 1; }));
 }
 
 TEST(Session, closing_saves_what_was_not_saved) {
     SessionHarness h(quiet_options());
     ASSERT_TRUE(h.open(tiny_capture()));
     h.session.send(jobs::steps(2));
-    ASSERT_TRUE(h.until([&] { return h.state.status.training.step == 2; }));
+    ASSERT_TRUE(h.until([&] { return h.state.training.step == 2; }));
     ASSERT_TRUE(h.until_done(h.session.send(jobs::close())));
     EXPECT_EQ(h.run_state(), RunState::empty);
-    EXPECT_TRUE(fs::exists(h.state.status.training.last_checkpoint));
+    EXPECT_TRUE(fs::exists(h.state.training.last_checkpoint));
 }
 
 TEST(Session, limits_are_measured_on_command_and_kept) {
@@ -273,13 +273,13 @@ TEST(Session, what_the_cost_model_needs_is_told_of_steps_and_frames) {
     SessionHarness h(quiet_options());
     ASSERT_TRUE(h.open(tiny_capture()));
     EXPECT_EQ(h.state.status.step_cost.width, 0) << "no step yet";
-    EXPECT_TRUE(std::isnan(h.state.status.training.loss)) << "not known is not zero";
+    EXPECT_TRUE(std::isnan(h.state.training.loss)) << "not known is not zero";
     h.session.send(jobs::steps(2));
-    ASSERT_TRUE(h.until(
-        [&] { return h.state.status.training.step == 2 && h.state.status.step_cost.width > 0; }));
+    ASSERT_TRUE(
+        h.until([&] { return h.state.training.step == 2 && h.state.status.step_cost.width > 0; }));
     EXPECT_EQ(h.state.status.step_cost.width, 80);
     EXPECT_GT(h.state.status.step_cost.counters.isects, 0u);
-    EXPECT_GT(h.state.status.training.loss, 0);
+    EXPECT_GT(h.state.training.loss, 0);
     h.session.request_view(request_for(h));
     ASSERT_TRUE(h.until([&] { return h.state.status.frame_cost.width == 160; }));
     EXPECT_GT(h.state.status.frame_cost.counters.visible, 0u);
@@ -311,7 +311,7 @@ TEST(Session, a_failing_device_stops_training_but_keeps_the_model) {
     SessionHarness h(options);
     ASSERT_TRUE(h.open(tiny_capture(), true));
     ASSERT_TRUE(h.until_state(RunState::failed));
-    EXPECT_NE(h.state.status.training.message.find("the device is gone"), std::string::npos);
+    EXPECT_NE(h.state.training.message.find("the device is gone"), std::string::npos);
     const std::string splats = (h.folder.path() / "rescued.ply").string();
     ASSERT_TRUE(h.until_done(h.session.send(jobs::export_splats(splats))));
     EXPECT_TRUE(fs::exists(splats));
