@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/json_write.h"
 #include "base/log.h"
 #include "renderer/device/cuda/ceilings.h"
 #include "renderer/device/cuda/device.h"
@@ -127,7 +128,7 @@ Result<Ceilings> machine_ceilings(bool cuda, const fs::path& file, bool remeasur
         kept.push_back(json_of(*measured));
         std::error_code ignored;
         fs::create_directories(file.parent_path(), ignored);
-        if (auto written = write_text_file(file, kept.dump(2) + "\n"); !written)
+        if (auto written = write_text_file(file, json_text(kept, 2) + "\n"); !written)
             log_debug("the ceilings are not kept: {}", written.error().text());
     }
     return measured;

@@ -16,6 +16,7 @@
 #include "app/cli/proof_scene.h"
 #include "app/cli/subcommand.h"
 #include "app/cli/verify.h"
+#include "base/json_write.h"
 #include "base/log.h"
 #include "base/parallel.h"
 #include "base/record/scope.h"
@@ -427,7 +428,7 @@ Result<int> BenchRun::run() {
     const Json result = json();
     print(result);
     const int code = a_.compare.empty() ? kDone : compare();
-    if (!a_.output.empty()) GS_TRY_VOID(write_text_file(a_.output, result.dump(2) + "\n"));
+    if (!a_.output.empty()) GS_TRY_VOID(write_text_file(a_.output, json_text(result, 2) + "\n"));
     if (common_.json) print_json(result);
     return code;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/json_write.h"
 #include "base/log.h"
 
 namespace gs {
@@ -73,7 +74,7 @@ void write_preferences(const fs::path& folder, const Preferences& preferences) {
                       {"overlays", view.overlays},
                       {"viewer_budget", view.viewer_budget},
                       {"fly_speed", view.fly_speed}};
-    const std::string text = object.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+    const std::string text = json_text(object, 2) + "\n";
     for (const auto& [name, content] :
          {std::pair{"studio.json", &text}, std::pair{"layout.txt", &preferences.layout}})
         if (auto written = write_text_file(folder / name, *content); !written)

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/json_write.h"
 #include "profiler/analysis/compare.h"
 
 namespace gs {
@@ -86,11 +87,11 @@ std::string comparison_json(const Comparison& c) {
              {"relative", finite(r.relative)},
              {"matched", r.matched},
              {"verdict", name_of(r.verdict)}});
-    return Json{{"a", {{"name", c.a.name}, {"iterations", c.how_a}}},
-                {"b", {{"name", c.b.name}, {"iterations", c.how_b}}},
-                {"matched_iterations", c.matched.size()},
-                {"rows", rows}}
-        .dump(2);
+    return json_text(Json{{"a", {{"name", c.a.name}, {"iterations", c.how_a}}},
+                          {"b", {{"name", c.b.name}, {"iterations", c.how_b}}},
+                          {"matched_iterations", c.matched.size()},
+                          {"rows", rows}},
+                     2);
 }
 
 }  // namespace gs

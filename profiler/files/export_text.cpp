@@ -11,14 +11,13 @@
 #include <set>
 #include <tuple>
 
+#include "base/json_write.h"
 #include "profiler/store/process_labels.h"
 
 namespace gs {
 namespace {
 
-std::string json_text(std::string_view text) {
-    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string json_string(std::string_view text) { return json_text(nlohmann::json(text)); }
 
 /// Collects text and passes it on to the file, a megabyte at a time. After an error it swallows
 /// what follows.
@@ -138,7 +137,7 @@ Result<void> export_speedscope(const TraceStore& store, const fs::path& path) {
         R"({"$schema": "https://www.speedscope.app/file-format-schema.json", "exporter": "gausscope",)");
     out.put(R"( "shared": {"frames": [)");
     for (const std::uint32_t name : names)
-        out.item(fmt::format(R"({{"name": {}}})", json_text(store.name(name))));
+        out.item(fmt::format(R"({{"name": {}}})", json_string(store.name(name))));
     out.put("]}, \"profiles\": [");
     // Times from the begin of the trace: its readers keep them as doubles.
     const std::int64_t origin = store.begin_ns();
@@ -147,7 +146,7 @@ Result<void> export_speedscope(const TraceStore& store, const fs::path& path) {
         out.item(fmt::format(
             R"({{"type": "evented", "name": {}, "unit": "nanoseconds", "startValue": 0, )"
             R"("endValue": {}, "events": [)",
-            json_text(track.name), store.end_ns() - origin));
+            json_string(track.name), store.end_ns() - origin));
         out.begin_list();
         const auto event = [&](char type, const Visited& v, std::int64_t time) {
             out.item(fmt::format(R"({{"type": "{}", "frame": {}, "at": {}}})", type,
@@ -213,8 +212,10 @@ Members arguments_of(const TraceTrack& track, const GpuWork& work) {
     if (work.kind == GpuWorkKind::copy || work.kind == GpuWorkKind::fill) {
         out.add("bytes", work.bytes);
         if (!work.asynchronous) out.add("synchronous", 1);
-        if (work.source != MemoryType::unknown) out.add("source", json_text(name_of(work.source)));
-        if (work.target != MemoryType::unknown) out.add("target", json_text(name_of(work.target)));
+        if (work.source != MemoryType::unknown)
+            out.add("source", json_string(name_of(work.source)));
+        if (work.target != MemoryType::unknown)
+            out.add("target", json_string(name_of(work.target)));
         return out;
     }
     out.add("grid", fmt::format("[{}, {}, {}]", work.grid[0], work.grid[1], work.grid[2]))
@@ -245,14 +246,14 @@ class ChromeWriter {
             if (i.track < places_.size())
                 out_.item(fmt::format(
                     R"({{"ph": "i", "s": "t", "name": {}, {}, "ts": {}, "args": {{"value": {}}}}})",
-                    json_text(store_.name(i.name)), places_[i.track], microseconds(i.time_ns),
+                    json_string(store_.name(i.name)), places_[i.track], microseconds(i.time_ns),
                     i.payload));
         for (const CounterSeries& series : store_.counters())
             for (const CounterPoint& point : series.points.view())
                 if (std::isfinite(point.value))
                     out_.item(fmt::format(
                         R"({{"ph": "C", "name": {}, "pid": {}, "ts": {}, "args": {{"value": {}}}}})",
-                        json_text(store_.name(series.name)), pids_[series.process],
+                        json_string(store_.name(series.name)), pids_[series.process],
                         microseconds(point.time_ns), point.value));
         for (std::size_t p = 0; p < pids_.size(); ++p) write_syncs(p);
     }
@@ -284,7 +285,7 @@ class ChromeWriter {
     void description(const char* what, const std::string& place, const char* key,
                      std::string_view value) {
         out_.item(fmt::format(R"({{"ph": "M", "name": "{}", {}, "args": {{"{}": {}}}}})", what,
-                              place, key, json_text(value)));
+                              place, key, json_string(value)));
     }
     void write_track(std::size_t t) {
         const TraceTrack& track = store_.tracks()[t];
@@ -317,8 +318,8 @@ class ChromeWriter {
         for (const char phase : {'b', 'e'})
             out_.item(fmt::format(
                 R"({{"ph": "{}", "cat": {}, "id": {}, "name": {}, {}, "ts": {}, "args": {{{}}}}})",
-                phase, json_text(range_category(span.name)), overlapping_,
-                json_text(store_.name(span.name)), places_[t],
+                phase, json_string(range_category(span.name)), overlapping_,
+                json_string(store_.name(span.name)), places_[t],
                 microseconds(phase == 'b' ? span.begin_ns : span.end_ns),
                 phase == 'b' ? payload : ""));
     }
@@ -345,8 +346,8 @@ class ChromeWriter {
                std::int64_t begin_ns, std::int64_t length_ns, const std::string& args) {
         out_.item(fmt::format(
             R"({{"ph": "X", "cat": {}, "name": {}, {}, "ts": {}, "dur": {}, "args": {{{}}}}})",
-            json_text(category), json_text(store_.name(name)), places_[t], microseconds(begin_ns),
-            microseconds(length_ns), args));
+            json_string(category), json_string(store_.name(name)), places_[t],
+            microseconds(begin_ns), microseconds(length_ns), args));
     }
     void span(std::size_t t, const Visited& v) {
         const TraceTrack& track = store_.tracks()[t];
@@ -388,7 +389,7 @@ std::string device_properties(const TraceStore& store) {
         for (const GpuDeviceEvent& d : process.devices) {
             Members m;
             m.add("id", d.device)
-                .add("name", json_text(d.name))
+                .add("name", json_string(d.name))
                 .add("totalGlobalMem", d.memory_bytes)
                 .add("computeMajor", d.compute_major)
                 .add("computeMinor", d.compute_minor)

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json_write.h"
 #include "base/log.h"
 #include "base/record/clock.h"
 
@@ -16,7 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 HttpAnswer json_answer(int status, const Json& object) {
-    return {status, "application/json", object.dump() + "\n", {}};
+    return {status, "application/json", json_text(object) + "\n", {}};
 }
 HttpAnswer error_answer(int status, const std::string& text) {
     return json_answer(status, {{"error", text}});

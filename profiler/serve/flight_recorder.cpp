@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/json_write.h"
 #include "base/log.h"
 #include "base/machine.h"
 #include "profiler/files/export_perfetto.h"
@@ -120,9 +121,7 @@ bool FlightRecorder::write(const TraceStore& store, const Recording& recording) 
         {"begin_realtime_ns", recording.begin_ns + to_realtime},
         {"end_realtime_ns", recording.end_ns + to_realtime},
         {"insights", insights_json(store, find_insights(store, options))}};
-    const auto said = write_text_file(
-        report_of(recording.path),
-        report.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    const auto said = write_text_file(report_of(recording.path), json_text(report, 2) + "\n");
     if (!said) log_error("{}", said.error().text());
     log_info("recorded {} ({} spans): {}", recording.path.string(), trace->spans, recording.reason);
     return true;

@@ -1,6 +1,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/json_write.h"
 #include "base/try.h"
 #include "renderer/io/files/records.h"
 #include "renderer/io/splats/formats.h"
@@ -176,9 +177,8 @@ Result<SplatNotes> write_splat_gltf(const fs::path& path, const GaussianModel& m
     buffer_path.replace_extension(".bin");
     std::uint64_t bytes = 0;
     std::string json =
-        describe(model, rows, attributes,
-                 binary ? "" : percent_escaped(buffer_path.filename().string()), bytes)
-            .dump();
+        json_text(describe(model, rows, attributes,
+                           binary ? "" : percent_escaped(buffer_path.filename().string()), bytes));
     json.resize((json.size() + 3) / 4 * 4, ' ');
     const std::uint64_t whole = 12 + 8 + json.size() + 8 + bytes;
     if (binary && whole > kLargestGlb)

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/json_text.h"
+#include "base/json_write.h"
 #include "base/try.h"
 #include "renderer/io/splats/limits.h"
 #include "renderer/io/splats/values.h"
@@ -109,7 +110,7 @@ Result<SogMeta> read_sog_meta(const FileSet& files, const std::string& meta_name
     out.version = version.is_null() ? 1 : static_cast<int>(whole_number(version, 1000).value_or(0));
     if (out.version != 1 && out.version != 2)
         return fail(ErrorKind::unsupported, name,
-                    fmt::format("is SOG version {}; 1 and 2 are read", version.dump()));
+                    fmt::format("is SOG version {}; 1 and 2 are read", json_text(version)));
     const Json& means = reader.part("means");
     out.count = out.version == 1
                     ? reader.whole(element(member(means, "shape"), 0), "means.shape[0]", 1ull << 32)

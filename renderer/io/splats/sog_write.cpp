@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "base/json_write.h"
 #include "base/try.h"
 #include "renderer/io/files/meter.h"
 #include "renderer/io/files/zip_writer.h"
@@ -246,7 +247,7 @@ Result<SplatNotes> write_sog(const fs::path& path, const GaussianModel& model,
     sort_along_curve(model, rows);
     SogEncoder sog(model, rows);
     GS_TRY_VOID(run_metered(options.progress, kWork, [&](Meter& meter) { return sog.run(meter); }));
-    const std::string meta = sog.meta.dump();
+    const std::string meta = json_text(sog.meta);
     const auto bytes = std::as_bytes(std::span(meta));
     GS_TRY_VOID(path.filename() == "meta.json" ? write_folder(path, sog, bytes)
                                                : write_bundle(path, sog, bytes));
