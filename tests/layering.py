@@ -17,7 +17,7 @@ ROOMS = {
     "renderer/math": ("pure functions, `f` beside `f_vjp`, on any scalar, host and device", ["base"]),
     "renderer/scene": ("GaussianModel, Camera, Image, Capture, Finding", ["base", "renderer/math"]),
     "renderer/device": ("what a device is to the rest", ["base", "base/record"]),
-    "renderer/device/cuda": ("CUDA: runtime, launch, memory, timers", ["base", "base/record"]),
+    "renderer/device/cuda": ("CUDA: runtime, launch, memory, timers", ["base", "base/record", "renderer/device"]),
     "renderer/io/files": ("records, archives, bytes and text of files", ["base"]),
     "renderer/io/images": ("pictures: JPEG, PNG, WebP", ["base", "renderer/scene", "renderer/io/files"]),
     "renderer/io/splats": ("splat files, a pair of files a format, and sets of levels",

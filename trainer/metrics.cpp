@@ -12,7 +12,21 @@ PictureScore score_picture(ImageF& picture, const Image8& photo, const Image8& m
             picture.values[i] = std::clamp(picture.values[i], 0.0f, 1.0f);
     });
     const LossTerms terms = photo_loss(picture, photo, mask, 0.0, nullptr);
-    return {psnr_of(terms.mse), terms.ssim, terms.l1};
+    if (terms.pixels == 0) return {};
+    return {psnr_of(terms), terms.ssim, terms.l1};
+}
+
+void Evaluation::add(const Evaluation& more) {
+    images.insert(images.end(), more.images.begin(), more.images.end());
+    seconds += more.seconds;
+    const auto mean = [&](double ImageScore::*value) {
+        double sum = 0, n = 0;
+        for (const ImageScore& image : images)
+            if (std::isfinite(image.*value)) sum += image.*value, ++n;
+        return n > 0 ? sum / n : kNotMeasured;
+    };
+    psnr = mean(&ImageScore::psnr);
+    ssim = mean(&ImageScore::ssim);
 }
 
 }  // namespace gs

@@ -5,16 +5,23 @@
 #include "renderer/math/psnr.h"
 #include "renderer/scene/image.h"
 #include "trainer/loss.h"
+#include "trainer/trainer_types.h"
 
 namespace gs {
 
+/// NaN where every pixel is masked.
 struct PictureScore {
-    double psnr = 0;  ///< dB, peak 1
-    double ssim = 0;  ///< zero padded, all channels
-    double l1 = 0;
+    double psnr = kNotMeasured;  ///< dB, peak 1
+    double ssim = kNotMeasured;  ///< zero padded, all channels
+    double l1 = kNotMeasured;
 };
 
 using math::psnr_of;
+
+/// Of a loss; NaN when every pixel was masked.
+inline double psnr_of(const LossTerms& terms) {
+    return terms.pixels > 0 ? psnr_of(terms.mse) : kNotMeasured;
+}
 
 /// Clamps `picture` to 0..1, as a written picture would be, and scores it. Masked pixels do not
 /// count.

@@ -1,4 +1,4 @@
-#include "app/backend/profile_window.h"
+#include "trainer/profile_window.h"
 
 #include <fmt/format.h>
 
@@ -45,7 +45,7 @@ void ProfileWindow::close() {
     set_profiling_(false);
 }
 
-Result<std::pair<std::uint64_t, std::uint64_t>> parse_profile_steps(std::string_view text) {
+Result<ProfileSteps> parse_profile_steps(std::string_view text) {
     std::uint64_t first = 0, last = 0;
     const char* end = text.data() + text.size();
     auto read = std::from_chars(text.data(), end, first);

@@ -1,6 +1,5 @@
 // ProfileWindow: tells Nsight Systems and Nsight Compute which training steps to look at
-// (--profile-steps A:B, and the studio's "train.profile-steps A B"). Held by whoever drives the
-// trainer: the train command, the engine.
+// (--profile-steps A:B, and the studio's "train.profile-steps A B"). Held by the run.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +35,9 @@ class ProfileWindow {
     bool open_ = false;
 };
 
+/// The first and the last, counted from 1.
+using ProfileSteps = std::pair<std::uint64_t, std::uint64_t>;
 /// "100:120" or "100" -> the steps. Errors: usage.
-Result<std::pair<std::uint64_t, std::uint64_t>> parse_profile_steps(std::string_view text);
+Result<ProfileSteps> parse_profile_steps(std::string_view text);
 
 }  // namespace gs

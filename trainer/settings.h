@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/expected.h"
+#include "base/vec.h"
 
 namespace gs {
 
@@ -64,6 +65,12 @@ std::span<const SettingField> setting_fields();
 const SettingField* find_setting(std::string_view name);
 /// Checks the range. Error kind usage, naming field, value and range.
 Result<void> set_setting(TrainingSettings& settings, std::string_view name, double value);
+
+/// What is behind the Gaussians, 0..1.
+inline Vec3f background_of(const TrainingSettings& s) {
+    return {static_cast<float>(s.background_r), static_cast<float>(s.background_g),
+            static_cast<float>(s.background_b)};
+}
 
 /// The same recipe for a run of `steps` iterations. 30,000 and more: unchanged, 3DGS's own
 /// schedule. Shorter runs keep the order of its phases: SH degrees rise every steps / 30,

@@ -54,21 +54,17 @@ Evaluation score_views(const Capture& capture, const std::vector<std::size_t>& v
                        const std::function<PictureScore(const View&)>& score_of,
                        const Progress& progress) {
     const Clock::time_point start = Clock::now();
-    Evaluation out;
+    Evaluation out, scores;
     for (const std::size_t v : views) {
         const View& view = capture.views.at(v);
-        if (progress && !progress("evaluating " + view.name, out.images.size(), views.size()))
+        if (progress && !progress("evaluating " + view.name, scores.images.size(), views.size()))
             break;
         if (!has_photo(view)) continue;
         const PictureScore score = score_of(view);
-        out.images.push_back({v, view.name, score.psnr, score.ssim, score.l1});
-        out.psnr += score.psnr;
-        out.ssim += score.ssim;
+        scores.images.push_back({v, view.name, score.psnr, score.ssim, score.l1});
     }
-    const double n = std::max(1.0, static_cast<double>(out.images.size()));
-    out.psnr /= n;
-    out.ssim /= n;
-    out.seconds = milliseconds_since(start) / 1000.0;
+    scores.seconds = milliseconds_since(start) / 1000.0;
+    out.add(scores);
     return out;
 }
 
@@ -95,9 +91,7 @@ int Trainer::State::sh_degree() const {
 
 RenderOptions Trainer::State::options() const {
     RenderOptions o;
-    o.background = {static_cast<float>(settings.background_r),
-                    static_cast<float>(settings.background_g),
-                    static_cast<float>(settings.background_b)};
+    o.background = background_of(settings);
     o.sh_degree = sh_degree();
     o.antialiased = settings.antialiased != 0;
     return o;
@@ -166,6 +160,7 @@ StepReport Trainer::step() {
     const StepOutcome outcome = s.backend->step(plan);
     StepReport report;
     report.view = plan.view_index;
+    report.lr_means = plan.rates[kGroupMeans] / s.extent;
     s.take(outcome, report);
     s.control_density(report);
     report.step = s.steps();
@@ -183,7 +178,7 @@ void Trainer::State::take(const StepOutcome& outcome, StepReport& report) {
     report.loss = outcome.terms.loss;
     report.l1 = outcome.terms.l1;
     report.ssim = outcome.terms.ssim;
-    report.psnr = psnr_of(outcome.terms.mse);
+    report.psnr = psnr_of(outcome.terms);
     report.counters = outcome.counters;
     record_counts(outcome.counters, capture->views[outcome.view_index].camera);
     const bool sound = std::isfinite(outcome.terms.loss);

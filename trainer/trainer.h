@@ -4,7 +4,6 @@
 #pragma once
 
 #include <functional>
-#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,18 +21,19 @@ namespace gs {
 /// Of one step. A device works behind the host: what it measured then belongs to an earlier step,
 /// or is not known yet.
 struct StepReport {
-    static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
     std::uint64_t step = 0;   ///< iterations done, this one included
     std::size_t view = 0;     ///< index into capture->views
     double milliseconds = 0;  ///< wall time of this step
     std::size_t gaussians = 0;
     bool densified = false;
+    double lr_means = 0;  ///< of this step, x scene extent
     /// Step that the fields below belong to: `step` on the CPU, one to three before it on a device;
     /// 0: nothing new is known, and the numbers are NaN. Each step is reported at most once.
     std::uint64_t measured_step = 0;
     std::size_t measured_view = 0;  ///< its view
-    double loss = kUnknown, l1 = kUnknown, ssim = kUnknown;
-    double psnr = kUnknown;  ///< of its training view before the step, dB
+    double loss = kNotMeasured, l1 = kNotMeasured, ssim = kNotMeasured;
+    double psnr = kNotMeasured;  ///< of its training view before the step, dB; NaN, too, when that
+                                 ///< is masked entirely
     RenderCounters counters;
 };
 

@@ -1,8 +1,9 @@
 // Plain values that a training run is told about with. The trainer and its backends fill them, app
-// shows them.
+// shows them. A number that nobody could measure is NaN, never 0.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -10,16 +11,22 @@
 
 namespace gs {
 
+inline constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
+
+/// How close a picture is to its photo; not measured where a mask leaves nothing of it.
 struct ImageScore {
     std::size_t view = 0;
     std::string name;
-    double psnr = 0, ssim = 0, l1 = 0;
+    double psnr = kNotMeasured, ssim = kNotMeasured, l1 = kNotMeasured;
 };
 struct Evaluation {
     std::uint64_t step = 0;
-    double psnr = 0, ssim = 0;  ///< means over images
+    double psnr = kNotMeasured, ssim = kNotMeasured;  ///< means over the images that were measured
     double seconds = 0;
     std::vector<ImageScore> images;
+
+    /// Appends the images of `more`, of the same step, and takes the means anew.
+    void add(const Evaluation& more);
 };
 
 }  // namespace gs

@@ -1,10 +1,14 @@
 #include "app/cli/common.h"
 
 #include <fmt/core.h>
+
 #include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+
+#include "base/json_write.h"
+#include "base/try.h"
 
 namespace gs::cli {
 namespace {
@@ -29,15 +33,11 @@ int report(const Error& error) {
 }
 
 void print_json(const nlohmann::ordered_json& object) {
-    // Names of files may hold any bytes; JSON may not.
-    fmt::print("{}\n",
-               object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    fmt::print("{}\n", json_text(object));
     std::fflush(stdout);
 }
 
-nlohmann::ordered_json number(double value) {
-    return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
-}
+nlohmann::ordered_json number(double value) { return json_number(value); }
 
 std::vector<std::string> split(std::string_view text, char separator) {
     std::vector<std::string> out;
@@ -61,14 +61,25 @@ std::string human_bytes(std::uint64_t bytes) {
     return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
-Result<void> prepare_output_folder(const fs::path& folder) {
+NewFolders::~NewFolders() {
+    std::error_code not_empty;
+    for (const fs::path& folder : folders_) fs::remove(folder, not_empty);
+}
+
+Result<NewFolders> prepare_output_folder(const fs::path& folder) {
     std::error_code error;
+    std::vector<fs::path> missing;
+    for (fs::path part = folder; !part.empty() && !fs::exists(part, error);
+         part = part.parent_path())
+        missing.push_back(part);
+    NewFolders made(std::move(missing));
     fs::create_directories(folder, error);
     if (error)
         return fail(ErrorKind::unwritable, folder.string(),
                     "the folder could not be made: " + error.message(),
                     "choose another place with -o");
-    return prepare_output_file(folder / ".gausscope-write-test");
+    GS_TRY_VOID(prepare_output_file(folder / ".gausscope-write-test"));
+    return made;
 }
 
 Result<void> prepare_output_file(const fs::path& file) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/expected.h"
@@ -29,8 +30,26 @@ std::vector<std::string> split(std::string_view text, char separator);
 /// "1.2 GiB".
 std::string human_bytes(std::uint64_t bytes);
 
-/// Makes the folder and proves that a file can be written there, before hours are spent.
-Result<void> prepare_output_folder(const fs::path& folder);
+/// Folders that were made for results: those still empty at the end go again, so that a command
+/// that was refused leaves nothing.
+class NewFolders {
+  public:
+    explicit NewFolders(std::vector<fs::path> innermost_first)
+        : folders_(std::move(innermost_first)) {}
+    NewFolders(NewFolders&& other) noexcept : folders_(std::exchange(other.folders_, {})) {}
+    NewFolders& operator=(NewFolders&& other) noexcept {
+        std::swap(folders_, other.folders_);
+        return *this;
+    }
+    ~NewFolders();
+
+  private:
+    std::vector<fs::path> folders_;
+};
+
+/// Makes the folder and proves that a file can be written there, before hours are spent. To be kept
+/// until something was written.
+[[nodiscard]] Result<NewFolders> prepare_output_folder(const fs::path& folder);
 /// The same for one file.
 Result<void> prepare_output_file(const fs::path& file);
 

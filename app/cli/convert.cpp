@@ -93,8 +93,10 @@ Result<int> run(const ConvertArguments& a, const CommonArguments& common) {
     catch_interrupts();
     const fs::path output(a.output);
     // A SOG as a folder is given by the meta.json in it.
-    if (output.filename() == "meta.json" && output.has_parent_path())
-        GS_TRY_VOID(prepare_output_folder(output.parent_path()));
+    std::optional<NewFolders> made;
+    if (output.filename() == "meta.json" && output.has_parent_path()) {
+        GS_TRY(made, prepare_output_folder(output.parent_path()));
+    }
     GS_TRY_VOID(prepare_output_file(output));
     GS_TRY(auto scene, read_with_progress(a.input, a.lod));
     for (const std::string& note : scene.notes) log_info("{}: {}", a.input, note);

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/try.h"
 #include "renderer/io/splats/splat_io.h"
+#include "trainer/run_files.h"
 
 namespace gs::cli {
 namespace {

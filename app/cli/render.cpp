@@ -111,6 +111,7 @@ class RenderRun {
 
     const RenderArguments& a_;
     const CommonArguments& common_;
+    std::optional<NewFolders> made_;
     std::vector<std::string> maps_;
     GaussianModel model_;
     std::vector<NamedCamera> cameras_;
@@ -129,7 +130,7 @@ Result<void> RenderRun::prepare() {
         return needs_counters(mode_of(m));
     });
     GS_TRY(rasterizer_, make_rasterizer(common_));
-    GS_TRY_VOID(prepare_output_folder(a_.output));
+    GS_TRY(made_, prepare_output_folder(a_.output));
 
     GS_TRY(auto scene, read_splats(a_.scene));
     for (const std::string& note : scene.notes) log_info("{}: {}", a_.scene, note);

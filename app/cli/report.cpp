@@ -7,6 +7,7 @@
 
 #include "app/cli/common.h"
 #include "base/check.h"
+#include "base/json_write.h"
 
 namespace gs::cli {
 namespace {
@@ -27,8 +28,8 @@ std::string shortened(const std::string& text) {
 std::string joined(const Json& list) {
     std::string out;
     for (const Json& item : list)
-        out +=
-            (out.empty() ? "" : ", ") + (item.is_string() ? item.get<std::string>() : item.dump());
+        out += (out.empty() ? "" : ", ") +
+               (item.is_string() ? item.get<std::string>() : json_text(item));
     return out;
 }
 
@@ -58,7 +59,7 @@ std::string text_of(const Json& value, std::string_view how) {
         return fmt::format(fmt::runtime(format), value.get<std::uint64_t>());
     if (value.is_number_integer())
         return fmt::format(fmt::runtime(format), value.get<std::int64_t>());
-    return value.dump();
+    return json_text(value);
 }
 
 /// Printed width: bytes that begin a character of UTF-8.

@@ -42,9 +42,10 @@ Result<int> run(const SampleArguments& a, const CommonArguments& common) {
     if (!a.force && fs::is_directory(folder, error) && !fs::is_empty(folder, error) && !error)
         return fail(ErrorKind::usage, a.folder, "the folder is not empty",
                     "name another one, or add --force");
-    if (auto ready = prepare_output_folder(folder); !ready) {
-        ready.error().advice = "name another folder";
-        return tl::unexpected(ready.error());
+    auto made = prepare_output_folder(folder);
+    if (!made) {
+        made.error().advice = "name another folder";
+        return tl::unexpected(made.error());
     }
 
     catch_interrupts();

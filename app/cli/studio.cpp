@@ -1,8 +1,10 @@
 #include "app/cli/studio.h"
 
+#include <nlohmann/json.hpp>
 #include <span>
 
 #include "app/backend/limits.h"
+#include "app/backend/stage_times.h"
 #include "app/cli/common.h"
 #include "app/cli/train_settings.h"
 #include "app/commands/commands.h"
@@ -14,6 +16,8 @@
 
 namespace gs::cli {
 namespace {
+
+constexpr std::uint64_t kEvaluateEvery = 1000;  // steps: the plots shall have points
 
 std::optional<DeviceMemory> device_memory() {
     const auto memory = cuda_memory();
@@ -27,7 +31,8 @@ void use_backend(const Backend& backend, StudioOptions& studio) {
     studio.session.on_device = backend.cuda;
     studio.session.make_rasterizer = backend.make_rasterizer;
     studio.session.make_training = backend.make_training;
-    studio.session.set_profiling = backend.set_profiling;
+    studio.session.run.set_profiling = backend.set_profiling;
+    studio.session.run.stage_times = newest_stage_times;
     studio.session.limits = [cuda = backend.cuda](bool again) {
         return machine_ceilings(cuda, config_folder() / "ceilings.json", again);
     };
@@ -75,8 +80,10 @@ void use_traces(const ViewArguments& a, StudioOptions& studio) {
 void train_in(StudioOptions& studio, const TrainingInStudio& training) {
     studio.train = true;
     studio.trace = training.trace;
-    if (training.eval_every > 0) studio.session.evaluate_every = training.eval_every;
-    studio.session.checkpoint_every = training.save_every;
+    RunOptions& run = studio.session.run;
+    run.evaluate_every = training.eval_every.value_or(run.evaluate_every);
+    run.save_every = training.save_every;
+    run.profile_steps = training.profile_steps;
     const fs::path newest = fs::path(studio.session.output_dir) / "checkpoint.gsc";
     std::error_code error;
     if (training.resume.empty() || (training.resume == "auto" && !fs::exists(newest, error)))
@@ -91,15 +98,16 @@ Result<int> open_studio(const ViewArguments& a, const CommonArguments& common) {
     GS_TRY(const auto given, given_settings(a.settings, a.loading.background, common));
     GS_TRY(const auto settings, make_settings(given));
     GS_TRY(auto options, capture_options(a.loading, common));
-    options.background = {static_cast<float>(settings.background_r),
-                          static_cast<float>(settings.background_g),
-                          static_cast<float>(settings.background_b)};
+    options.background = background_of(settings);
     GS_TRY(const auto backend, backend_of(common));
     GS_TRY_VOID(check_paths(a));
     if (!a.compare.empty() && a.path.empty())
         return fail(ErrorKind::usage, "", "--compare needs something to compare with",
                     "gausscope view A --compare B");
-    if (!a.output.empty()) GS_TRY_VOID(prepare_output_folder(a.output));
+    std::optional<NewFolders> made;
+    if (!a.output.empty()) {
+        GS_TRY(made, prepare_output_folder(a.output));
+    }
 
     StudioOptions studio;
     studio.path = a.path;
@@ -116,6 +124,7 @@ Result<int> open_studio(const ViewArguments& a, const CommonArguments& common) {
     studio.session.settings = settings;
     studio.session.capture = options;
     studio.session.output_dir = a.output;
+    studio.session.run.evaluate_every = kEvaluateEvery;
     if (a.training) train_in(studio, *a.training);
     catch_interrupts();
     studio.interrupted = interrupted;

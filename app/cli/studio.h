@@ -9,14 +9,17 @@
 
 #include "app/cli/options.h"
 #include "base/expected.h"
+#include "trainer/profile_window.h"
 
 namespace gs::cli {
 
 /// What `train --view` adds: the first path is a capture, and training starts at once.
 struct TrainingInStudio {
-    std::uint64_t eval_every = 0, save_every = 0;
+    std::optional<std::uint64_t> eval_every;
+    std::uint64_t save_every = 0;
     std::string resume;  ///< a checkpoint, or "auto": the one in the output folder
     std::string trace;
+    std::optional<ProfileSteps> profile_steps;
 };
 struct ViewArguments {
     std::string path, capture, compare, output;

@@ -2,11 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <functional>
-#include <new>
 #include <nlohmann/json.hpp>
 
-#include "app/backend/profile_window.h"
+#include "app/backend/stage_times.h"
 #include "app/cli/common.h"
 #include "app/cli/findings.h"
 #include "app/cli/progress.h"
@@ -15,12 +13,11 @@
 #include "app/cli/subcommand.h"
 #include "app/cli/train_settings.h"
 #include "base/log.h"
-#include "base/record/scope.h"
+#include "base/try.h"
 #include "profiler/collect/multi_collector.h"
 #include "profiler/collect/own_service.h"
 #include "profiler/files/export_perfetto.h"
-#include "renderer/device/cuda/device.h"
-#include "renderer/io/splats/splat_io.h"
+#include "trainer/run.h"
 
 namespace gs::cli {
 namespace {
@@ -30,7 +27,8 @@ struct TrainArguments {
     CaptureArguments loading;
     std::vector<std::pair<std::string, double>>
         settings;  ///< named by the table in trainer/settings.h, as given
-    std::uint64_t eval_every = 0, save_every = 5000;
+    std::optional<std::uint64_t> eval_every;  ///< none: at the end only, in the studio every 1,000
+    std::uint64_t save_every = 5000;
     std::string resume;  ///< a checkpoint, or "auto"
     std::string trace;
     std::string profile_steps;  ///< "A:B", empty: none
@@ -47,8 +45,9 @@ void add_options(CLI::App& app, TrainArguments& a) {
     app.add_option("--resume", a.resume,
                    "continue a checkpoint; auto: the one in DIR, if there is one")
         ->option_text("FILE|auto");
-    app.add_option("--eval-every", a.eval_every,
-                   "measure the test photos every N steps, 0 = at the end only")
+    app.add_option(
+           "--eval-every", a.eval_every,
+           "measure the test photos every N steps, 0 = at the end only [0; with --view 1000]")
         ->check(whole_from(0, kMostSteps))
         ->option_text("N");
     app.add_option("--save-every", a.save_every,
@@ -67,314 +66,179 @@ void add_options(CLI::App& app, TrainArguments& a) {
     add_settings(app, a.settings);
 }
 
-using Json = nlohmann::ordered_json;
-constexpr std::uint64_t kDrainSteps = 64;            // how often the collector's batches are taken
-constexpr std::size_t kSpansWithoutTrace = 200'000;  // enough for stage statistics
+constexpr std::uint64_t kDrainSteps = 64;  // how often the collector's batches are taken
 
-double now_seconds() {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
-        .count();
+Result<std::optional<ProfileSteps>> profile_steps_of(const TrainArguments& a) {
+    if (a.profile_steps.empty()) return std::nullopt;
+    GS_TRY(const ProfileSteps steps, parse_profile_steps(a.profile_steps));
+    return steps;
 }
 
-class TrainRun {
+/// What a trace of the whole run is made of.
+struct Recording {
+    std::unique_ptr<service::MultiCollector> collector = service::MultiCollector::of_own_ring();
+    TraceStore store;
+
+    Result<void> write(const fs::path& path) {
+        collector->finish(store);
+        GS_TRY_VOID(export_perfetto(store, path));
+        return {};
+    }
+};
+
+class TrainCommand {
   public:
-    TrainRun(const TrainArguments& a, const CommonArguments& common)
-        : a_(a), common_(common), folder_(a_.output), store_(store_options(a_)) {}
-    int run();
+    TrainCommand(const TrainArguments& a, const CommonArguments& common) : a_(a), common_(common) {}
+    Result<int> run();
 
   private:
-    static TraceStoreOptions store_options(const TrainArguments& a) {
-        TraceStoreOptions options;
-        if (a.trace.empty()) options.max_spans = kSpansWithoutTrace;
-        return options;
-    }
     Result<void> prepare();
-    Result<void> start_or_resume(const CaptureOptions& options);
+    /// The checkpoint to go on from; empty: none.
+    Result<fs::path> checkpoint() const;
+    Result<std::unique_ptr<Trainer>> make_trainer(const fs::path& checkpoint,
+                                                  const CaptureOptions& options);
     void train();
-    bool step();
-    void evaluate(bool last);
-    void autosave();
-    void save_model();
-    void save_records();
-    void save_one(const char* what, const fs::path& path,
-                  const std::function<Result<void>(const fs::path&)>& write);
-    Json summary() const;
-    std::string loss_text() const {
-        return measured_.measured_step == 0 ? "" : fmt::format("loss {:.4f}  ", measured_.loss);
-    }
+    void print_results() const;
 
     const TrainArguments& a_;
     const CommonArguments& common_;
-    fs::path folder_;
     NamedValues given_;
-    std::unique_ptr<Trainer> trainer_;
-    ProfileWindow profile_;
-    std::unique_ptr<service::MultiCollector> collector_ = service::MultiCollector::of_own_ring();
-    TraceStore store_;
-    StepLog steps_;
-    StepReport last_, measured_;  // the newest, and the newest whose loss is known
-    std::vector<Evaluation> evaluations_;
-    Json files_ = Json::object();
-    std::string resumed_from_, backend_;
-    std::uint64_t first_step_ = 0;
-    double begin_ = now_seconds(), load_seconds_ = 0, train_seconds_ = 0;
-    bool stopped_ = false, lost_ = false, moved_ = false, exhausted_ = false;
+    Backend backend_;
+    std::optional<NewFolders> made_;  // goes again when nothing is written into it
+    std::optional<Recording> recording_;
+    std::optional<Run> run_;
+    const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-Result<void> TrainRun::prepare() {
-    auto given = given_settings(a_.settings, a_.loading.background, common_);
-    if (!given) return tl::unexpected(given.error());
-    given_ = std::move(*given);
-    auto settings = make_settings(given_);
-    if (!settings) return tl::unexpected(settings.error());
-    auto options = capture_options(a_.loading, common_);
-    if (!options) return tl::unexpected(options.error());
-    if (!a_.profile_steps.empty()) {
-        const auto steps = parse_profile_steps(a_.profile_steps);
-        const auto backend = backend_of(common_);
-        if (!steps || !backend) return tl::unexpected(steps ? backend.error() : steps.error());
-        profile_ = ProfileWindow(steps->first, steps->second, backend->set_profiling);
-    }
-    options->background = {static_cast<float>(settings->background_r),
-                           static_cast<float>(settings->background_g),
-                           static_cast<float>(settings->background_b)};
+Result<void> TrainCommand::prepare() {
+    GS_TRY(given_, given_settings(a_.settings, a_.loading.background, common_));
+    GS_TRY(const TrainingSettings settings, make_settings(given_));
+    GS_TRY(CaptureOptions options, capture_options(a_.loading, common_));
+    options.background = background_of(settings);
+    RunOptions run;
+    GS_TRY(run.profile_steps, profile_steps_of(a_));
+    GS_TRY(backend_, backend_of(common_));
     // Output first: an hour of training must not end at a folder that cannot be written.
-    if (auto ready = prepare_output_folder(folder_); !ready) return ready;
-    if (!a_.trace.empty())
-        if (auto ready = prepare_output_file(a_.trace); !ready) return ready;
-    return start_or_resume(*options);
-}
+    GS_TRY(made_, prepare_output_folder(a_.output));
+    if (!a_.trace.empty()) GS_TRY_VOID(prepare_output_file(a_.trace));
+    GS_TRY(const fs::path from, checkpoint());
+    GS_TRY(std::unique_ptr<Trainer> trainer, make_trainer(from, options));
 
-Result<void> TrainRun::start_or_resume(const CaptureOptions& options) {
-    fs::path checkpoint = a_.resume;
-    if (a_.resume == "auto") {
-        checkpoint = folder_ / "checkpoint.gsc";
-        if (!fs::exists(checkpoint)) checkpoint.clear();
-        if (checkpoint.empty())
-            log_info("{} has no checkpoint yet: starting anew", folder_.string());
-    } else if (!a_.resume.empty() && !fs::exists(checkpoint)) {
-        return fail(ErrorKind::not_found, a_.resume, "there is no such checkpoint",
-                    "--resume auto takes the one in the output folder");
-    }
-    const auto backend = backend_of(common_);
-    if (!backend) return tl::unexpected(backend.error());
-    backend_ = backend->name;
-    auto computes = backend->make_training();
-    if (!computes) return tl::unexpected(computes.error());
-    auto capture = load_with_progress(a_.capture, options);
-    if (!capture) return tl::unexpected(capture.error());
-    warn_of_findings(examine(**capture));
-
-    if (checkpoint.empty()) {
-        const auto settings = make_settings(given_);
-        auto trainer = Trainer::create(*capture, *settings, std::move(*computes));
-        if (!trainer) return tl::unexpected(trainer.error());
-        trainer_ = std::move(*trainer);
-    } else {
-        auto trainer = Trainer::resume(checkpoint, *capture, std::move(*computes));
-        if (!trainer) return tl::unexpected(trainer.error());
-        trainer_ = std::move(*trainer);
-        TrainingSettings settings = trainer_->settings();
-        if (auto changed = change_settings(settings, given_); !changed) return changed;
-        trainer_->set_settings(settings);
-        resumed_from_ = checkpoint.string();
-        steps_.take_earlier(folder_ / "metrics.csv", trainer_->steps_done());
-        log_info("going on from step {} of {}", trainer_->steps_done(), resumed_from_);
-    }
-    first_step_ = trainer_->steps_done();
-    load_seconds_ = now_seconds() - begin_;
+    run.capture = a_.capture;
+    run.folder = a_.output;
+    run.evaluate_every = a_.eval_every.value_or(0);
+    run.save_every = a_.save_every;
+    run.backend = backend_.name;
+    run.resumed_from = from.string();
+    run.stage_times = newest_stage_times;
+    run.set_profiling = backend_.set_profiling;
+    run.trace = a_.trace;
+    run.write_trace = [this](const fs::path& path) { return recording_->write(path); };
+    run.load_seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    run_.emplace(std::move(trainer), std::move(run));
     return {};
 }
 
-// False when memory ran out: the model as it stands can still be saved, but not a checkpoint in the
-// middle of a step.
-bool TrainRun::step() {
-    try {
-        profile_.before_step(trainer_->steps_done() + 1);
-        last_ = trainer_->step();
-        profile_.after_step(last_.step);
-        return true;
-    } catch (const std::bad_alloc&) {
-        log_error(
-            "out of memory after step {} with {} Gaussians; train with --max-gaussians or smaller "
-            "photos (--downscale)",
-            last_.step, last_.gaussians);
-        exhausted_ = true;
-        return false;
-    } catch (const DeviceError& error) {
-        // The last good step is kept: what can still be read from the device is saved.
-        log_error(
-            "after step {} with {} Gaussians: {}{}", last_.step, last_.gaussians, error.what(),
-            error.out_of_memory() ? "; train with --max-gaussians or smaller photos (--downscale)"
-                                  : "");
-        return false;
+Result<fs::path> TrainCommand::checkpoint() const {
+    if (a_.resume.empty()) return fs::path();
+    const bool automatic = a_.resume == "auto";
+    const fs::path file = automatic ? fs::path(a_.output) / "checkpoint.gsc" : fs::path(a_.resume);
+    if (fs::exists(file)) return file;
+    if (!automatic)
+        return fail(ErrorKind::not_found, a_.resume, "there is no such checkpoint",
+                    "--resume auto takes the one in the output folder");
+    log_info("{} has no checkpoint yet: starting anew", a_.output);
+    return fs::path();
+}
+
+Result<std::unique_ptr<Trainer>> TrainCommand::make_trainer(const fs::path& checkpoint,
+                                                            const CaptureOptions& options) {
+    GS_TRY(auto computes, backend_.make_training());
+    GS_TRY(const auto capture, load_with_progress(a_.capture, options));
+    warn_of_findings(examine(*capture));
+    if (checkpoint.empty()) {
+        GS_TRY(const TrainingSettings settings, make_settings(given_));
+        return Trainer::create(capture, settings, std::move(computes));
     }
+    GS_TRY(auto trainer, Trainer::resume(checkpoint, capture, std::move(computes)));
+    TrainingSettings settings = trainer->settings();
+    GS_TRY_VOID(change_settings(settings, given_));
+    trainer->set_settings(settings);
+    log_info("going on from step {} of {}", trainer->steps_done(), checkpoint.string());
+    return trainer;
 }
 
-void TrainRun::train() {
-    const double begin = now_seconds();
-    const auto total = [&] { return static_cast<std::size_t>(trainer_->settings().steps); };
-    log_info("{} steps from {} Gaussians on {}", total() - static_cast<std::size_t>(first_step_),
-             trainer_->gaussian_count(), backend_);
-    ProgressLine progress("train");
-    while (!trainer_->finished() && !interrupted() && step()) {
-        steps_.add(last_);
-        if (last_.measured_step != 0) measured_ = last_;
-        if (last_.step % kDrainSteps == 0) collector_->drain_into(store_);
-        if (progress.due(last_.step, total()))
-            progress.update(last_.step, total(),
-                            fmt::format("{}{:.1f} ms/step  {} Gaussians", loss_text(),
-                                        last_.milliseconds, last_.gaussians));
-        const bool more = !trainer_->finished();
-        if (more && a_.eval_every > 0 && last_.step % a_.eval_every == 0) evaluate(false);
-        if (more && a_.save_every > 0 && last_.step % a_.save_every == 0) autosave();
-    }
-    profile_.close();
-    progress.finish();
-    stopped_ = !trainer_->finished();
-    train_seconds_ = now_seconds() - begin;
-}
-
-void TrainRun::evaluate(bool last) {
-    const auto views = trainer_->capture().view_indices(true);
-    if (views.empty()) {
-        if (last) log_warning("there are no test views to measure (see --test-every)");
-        return;
-    }
-    ProgressLine progress("evaluate");
-    evaluations_.push_back(
-        trainer_->evaluate(views, [&](std::string_view, std::size_t done, std::size_t total) {
-            progress.update(done, total, "");
-            return !interrupted();
-        }));
-    progress.finish();
-    const Evaluation& e = evaluations_.back();
-    if (!last)
-        log_info("step {}: PSNR {:.3f} dB, SSIM {:.4f}, {} Gaussians", e.step, e.psnr, e.ssim,
-                 trainer_->gaussian_count());
-}
-
-void TrainRun::autosave() {
-    std::error_code ignored;
-    fs::create_directories(folder_, ignored);
-    if (auto saved = trainer_->save_checkpoint(folder_ / "checkpoint.gsc"); !saved)
-        log_warning("no checkpoint at step {}, training goes on: {}", last_.step,
-                    saved.error().text());
-    else if (auto written = steps_.write(folder_ / "metrics.csv"); !written)
-        log_warning("{}", written.error().text());
-}
-
-void TrainRun::save_one(const char* what, const fs::path& path,
-                        const std::function<Result<void>(const fs::path&)>& write) {
-    const auto where = write_or_rescue(path, [&](const fs::path& p) -> Result<void> {
-        try {
-            return write(p);
-        } catch (const std::bad_alloc&) {
-            return fail(ErrorKind::unwritable, p.string(), "not enough memory to write it");
-        } catch (const DeviceError& error) {
-            return fail(ErrorKind::unwritable, p.string(), error.what());
+void TrainCommand::train() {
+    const Trainer& trainer = run_->trainer();
+    const auto total = [&] { return static_cast<std::size_t>(trainer.settings().steps); };
+    log_info("{} steps from {} Gaussians on {}", total() - trainer.steps_done(),
+             trainer.gaussian_count(), backend_.name);
+    ProgressLine steps("train"), photos("evaluate");
+    for (Run::Did did = Run::Did::step; did != Run::Did::nothing && !interrupted();) {
+        did = run_->step();
+        const StepReport& last = run_->last_step();
+        if (recording_ && last.step % kDrainSteps == 0)
+            recording_->collector->drain_into(recording_->store);
+        if (did == Run::Did::step && steps.due(last.step, total())) {
+            const StepReport& known = run_->measured_step();
+            steps.update(
+                last.step, total(),
+                fmt::format("{}{:.1f} ms/step  {} Gaussians",
+                            known.step == 0 ? "" : fmt::format("loss {:.4f}  ", known.loss),
+                            last.milliseconds, last.gaussians));
+        } else if (did == Run::Did::photo) {
+            photos.update(run_->evaluating()->done(), run_->evaluating()->total(), "");
+        } else if (did == Run::Did::evaluation && !run_->ended()) {
+            const Evaluation& e = run_->evaluation();
+            log_info("step {}: PSNR {:.3f} dB, SSIM {:.4f}, {} Gaussians", e.step, e.psnr, e.ssim,
+                     trainer.gaussian_count());
         }
-    });
-    if (!where) {
-        log_error("{}", where.error().text());
-        lost_ = true;
-        return;
     }
-    if (*where != path) {
-        log_error("{} could not be written; it is in {} instead", path.string(), where->string());
-        moved_ = true;
+    run_->finish();
+}
+
+void TrainCommand::print_results() const {
+    const Trainer& trainer = run_->trainer();
+    const RunFiles& files = run_->files();
+    const auto summary = run_->summary();
+    if (!trainer.finished()) {
+        fmt::print("stopped at step {}; {}\n", trainer.steps_done(),
+                   run_->failure().empty()
+                       ? "checkpoint: " + files.at("checkpoint") + " (go on with --resume auto)"
+                       : "the model as it was: " + files.at("splats"));
+    } else {
+        print_scores(run_->evaluation());
+        const auto begin = summary.value("resumed_at_step", std::uint64_t{0});
+        fmt::print("{} steps in {:.1f} s, {} Gaussians: {}\n", trainer.steps_done() - begin,
+                   summary["seconds"].get<double>(), trainer.gaussian_count(), files.at("splats"));
     }
-    files_[what] = where->string();
+    if (common_.json) print_json(summary);
 }
 
-// Before anything else is done with it: the model is what the hours were spent on.
-void TrainRun::save_model() {
-    save_one("splats", folder_ / "point_cloud.ply", [&](const fs::path& p) {
-        const Span span(Stage::export_splats);
-        return write_splats(p, trainer_->model());
-    });
-    if (!exhausted_)
-        save_one("checkpoint", folder_ / "checkpoint.gsc",
-                 [&](const fs::path& p) { return trainer_->save_checkpoint(p); });
-}
-
-void TrainRun::save_records() {
-    save_one("steps", folder_ / "metrics.csv", [&](const fs::path& p) { return steps_.write(p); });
-    collector_->finish(store_);
-    if (!a_.trace.empty())
-        save_one("trace", a_.trace, [&](const fs::path& p) -> Result<void> {
-            auto written = export_perfetto(store_, p);
-            if (!written) return tl::unexpected(written.error());
-            return {};
-        });
-    save_one("metrics", folder_ / "metrics.json",
-             [&](const fs::path& p) { return write_text_file(p, summary().dump(2) + "\n"); });
-}
-
-Json TrainRun::summary() const {
-    const TrainingSettings& settings = trainer_->settings();
-    Json out{{"command", "train"},
-             {"capture", a_.capture},
-             {"output", a_.output},
-             {"backend", backend_}};
-    out.update({{"steps", trainer_->steps_done()},
-                {"seconds", number(train_seconds_)},
-                {"load_seconds", number(load_seconds_)},
-                {"total_seconds", number(now_seconds() - begin_)},
-                {"gaussians", trainer_->gaussian_count()},
-                {"interrupted", stopped_}});
-    if (!resumed_from_.empty())
-        out.update({{"resumed_from", resumed_from_}, {"resumed_at_step", first_step_}});
-    out["train"] = {{"loss", number(measured_.loss)},
-                    {"l1", number(measured_.l1)},
-                    {"ssim", number(measured_.ssim)},
-                    {"psnr", number(measured_.psnr)}};
-    out["test"] = score_json(evaluations_.empty() ? Evaluation() : evaluations_.back());
-    out["evaluations"] = Json::array();
-    for (const Evaluation& e : evaluations_)
-        out["evaluations"].push_back({{"step", e.step},
-                                      {"psnr", number(e.psnr)},
-                                      {"ssim", number(e.ssim)},
-                                      {"seconds", number(e.seconds)}});
-    out["stages"] = stages_json(store_, StatScope::iteration);
-    out["memory"] = Json::array();
-    for (const MemoryUse& m : trainer_->memory())
-        out["memory"].push_back({{"category", m.category}, {"bytes", m.bytes}});
-    out.update({{"settings", settings_json(settings)},
-                {"skipped", trainer_->capture().skipped},
-                {"files", files_}});
-    return out;
-}
-
-int TrainRun::run() {
+Result<int> TrainCommand::run() {
     catch_interrupts();
-    if (auto ready = prepare(); !ready) return report(ready.error());
+    if (!a_.trace.empty()) recording_.emplace();
+    GS_TRY_VOID(prepare());
     train();
-    save_model();
-    if (!stopped_) evaluate(true);
-    save_records();
-    if (!stopped_ && !evaluations_.empty()) print_scores(evaluations_.back());
-    const std::string splats = files_.value("splats", ""),
-                      checkpoint = files_.value("checkpoint", "");
-    if (stopped_)
-        fmt::print("stopped at step {}; {}\n", trainer_->steps_done(),
-                   exhausted_ ? "the model as it was: " + splats
-                              : "checkpoint: " + checkpoint + " (go on with --resume auto)");
-    else
-        fmt::print("{} steps in {:.1f} s, {} Gaussians: {}\n", trainer_->steps_done() - first_step_,
-                   train_seconds_, trainer_->gaussian_count(), splats);
-    if (common_.json) print_json(summary());
-    return stopped_ || lost_ || moved_ ? kFailed : kDone;
+    print_results();
+    const bool all = run_->trainer().finished() && run_->failure().empty();
+    return all && run_->files().in_place() ? kDone : kFailed;
 }
 
-ViewArguments to_view(const TrainArguments& a) {
+Result<ViewArguments> to_view(const TrainArguments& a) {
     ViewArguments view;
     view.path = a.capture;
     view.output = a.output;
     view.loading = a.loading;
     view.settings = a.settings;
     view.window = a.window;
-    view.training = {a.eval_every, a.save_every, a.resume, a.trace};
+    TrainingInStudio& training = view.training.emplace();
+    training.eval_every = a.eval_every;
+    training.save_every = a.save_every;
+    training.resume = a.resume;
+    training.trace = a.trace;
+    GS_TRY(training.profile_steps, profile_steps_of(a));
     return view;
 }
 
@@ -382,8 +246,9 @@ Result<int> run(const TrainArguments& a, const CommonArguments& common) {
     if (!a.view && !a.window.script.empty())
         return fail(ErrorKind::usage, "", "--script drives the studio", "add --view");
     const service::OwnService service;  // it runs for long: it can be attached to
-    if (a.view) return open_studio(to_view(a), common);
-    return TrainRun(a, common).run();
+    if (!a.view) return TrainCommand(a, common).run();
+    GS_TRY(const ViewArguments view, to_view(a));
+    return open_studio(view, common);
 }
 
 }  // namespace

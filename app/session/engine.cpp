@@ -54,7 +54,7 @@ bool Engine::turn() {
         busy = true;
     }
     busy |= evaluate_once();
-    if (!evaluation_) busy |= train_once();
+    busy |= train_once();
     busy |= draw_when_due();
     busy |= publish_when_due();
     return busy;
@@ -104,7 +104,7 @@ void Engine::open(const OpenRequest& request) {
 void Engine::close() {
     if (jobs_.running("load")) report_done("loading was cancelled");
     jobs_.drop("load");
-    save_unsaved_progress("before closing");
+    finish_run();
     close_beside();
     forget_checkup();
     jobs_.drop("levels");
@@ -139,7 +139,7 @@ void Engine::loading_failed(const Error& error, const OpenRequest& request, std:
 }
 
 void Engine::adopt(LoadedScene scene, bool train) {
-    save_unsaved_progress("before opening another scene");
+    finish_run();
     forget_checkup();
     jobs_.drop("levels");
     levels_ = {};
@@ -154,13 +154,14 @@ void Engine::adopt(LoadedScene scene, bool train) {
                        // knows this one
     ++scene_serial_;
     run_to_ = 0;
-    run_ended_ = false;
     message_.clear();
     state_ =
         scene_->trainer && scene_->trainer->steps_done() > 0 ? RunState::paused : RunState::ready;
-    saved_step_ = steps_done();
     record_.begin(scene_->capture ? camera_rows(*scene_->capture) : std::vector<CameraRow>());
     if (scene_->trainer) {
+        scene_->run->options().tell = [this](LogLevel level, const std::string& text) {
+            tell(level, text);
+        };
         options_.settings = scene_->trainer->settings();
         if (options_.backend.empty()) backend_ = scene_->trainer->rasterizer().name();
     }
@@ -229,16 +230,13 @@ void Engine::export_splats(const std::string& path) {
     status_changed_ = true;
 }
 
+/// Of a picture, say; a step that fails is the run's own concern.
 void Engine::stop_after_exception(const char* what) {
+    // Or the same would fail again and again.
     evaluation_.reset();
-    if (state_ == RunState::training) {
-        state_ = RunState::failed;
-        message_ = fmt::format("training stopped at step {}: {}", steps_done(), what);
-        report_error(message_ + "; the model of the last good step is kept: save or export it");
-    } else {
-        request_.reset();  // or the same picture would fail again and again
-        report_error(what);
-    }
+    request_.reset();
+    described_step_ = steps_done();
+    report_error(what);
     status_changed_ = true;
     last_status_ = {};
 }
@@ -261,7 +259,7 @@ void Engine::publish_status() {
     training.step = steps_done();
     training.total_steps = static_cast<std::uint64_t>(options_.settings.steps);
     training.run_to = run_to_;
-    const StepReport& last = record_.last_step();
+    const StepReport last = scene_ && scene_->run ? scene_->run->measured_step() : StepReport();
     if (last.measured_step > 0) {  // what is not known stays NaN
         training.loss = last.loss;
         training.train_psnr = last.psnr;
@@ -283,14 +281,15 @@ void Engine::publish_status() {
     training.eta_seconds = left * training.step_ms / 1000.0 / std::max(0.05, 1.0 - budget_.share());
     training.gaussians = gaussian_count();
     training.viewer_share = budget_.share();
+    if (scene_ && scene_->run) last_checkpoint_ = scene_->run->files().at("checkpoint");
     training.last_checkpoint = last_checkpoint_;
     // An export is done when it is written, and so is what came after it.
     status.commands_done = jobs_.done(commands_done_);
     view_.activities = jobs_.activities();
     status.scene_serial = scene_serial_;
-    status.evaluating = evaluation_.has_value();
-    status.can_train = scene_ && scene_->trainer && !run_ended_;
-    status.output_dir = output_dir();
+    status.evaluating = evaluating();
+    status.can_train = scene_ && scene_->run && !scene_->run->ended();
+    status.output_dir = scene_ ? output_folder(options_, scene_->name) : options_.output_dir;
     view_.backend = backend_;
     last_status_ = Clock::now();
     status_changed_ = false;

@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 
-#include "app/backend/profile_window.h"
 #include "app/session/checkup.h"
 #include "app/session/jobs.h"
 #include "app/session/levels.h"
@@ -87,11 +86,13 @@ class Engine {
     bool may_train(const char* verb);
     bool train_once();
     void pause(RunState state);
-    void start_evaluation();
     bool evaluate_once();
-    bool save_checkpoint(std::string path);
-    void save_unsaved_progress(const char* why);
-    std::string output_dir() const;
+    bool evaluating() const;
+    void tell_evaluation(const Evaluation& evaluation);
+    /// What the run tells: an error, something to be shown, or a line for the log.
+    void tell(LogLevel level, const std::string& text);
+    /// Before the scene goes: the run leaves everything it has.
+    void finish_run();
 
     /// Soon; `at_once`: with this turn.
     void tell_status(bool at_once);
@@ -172,17 +173,8 @@ class Engine {
     std::string message_;
     std::uint64_t current_command_ = 0, commands_done_ = 0, scene_serial_ = 0;
     std::uint64_t run_to_ = 0;  // 0: to the end
-    bool run_ended_ = false;    // after StopCommand
-    ProfileWindow profile_;
-    std::uint64_t saved_step_ = 0;
     std::string last_checkpoint_, backend_;
-
-    struct EvaluationJob {
-        std::vector<std::size_t> views;
-        std::size_t next = 0;
-        Evaluation result;
-    };
-    std::optional<EvaluationJob> evaluation_;
+    std::optional<EvaluationJob> evaluation_;  // where nothing trains
 
     ViewBudget budget_;
     std::optional<ViewRequest> request_;

@@ -1,20 +1,18 @@
-// The engine's training half: steps, pauses, live edits, evaluation in slices, checkpoints and
-// exports.
-#include <algorithm>
+// The engine's training half: when the run goes on and when it rests, live edits, evaluation where
+// nothing trains. What a run does and leaves behind is trainer/run.h.
 #include <cmath>
 
 #include "app/session/engine.h"
 #include "app/session/scene_info.h"
 #include "base/log.h"
-#include "base/record/scope.h"
 
 namespace gs {
 
 bool Engine::may_train(const char* verb) {
-    if (scene_ && scene_->trainer && !run_ended_ && !scene_->trainer->finished()) return true;
+    if (scene_ && scene_->run && !scene_->run->ended() && !scene_->trainer->finished()) return true;
     if (!scene_)
         report_error(fmt::format("cannot {}: no capture is open", verb));
-    else if (!scene_->trainer)
+    else if (!scene_->run)
         report_error(fmt::format("cannot {}: {} is a splat file; open a capture to train", verb,
                                  scene_->name));
     else
@@ -48,9 +46,8 @@ void Engine::carry_out(const RunToCommand& command) {
 }
 
 void Engine::carry_out(const StopCommand&) {
-    if (!scene_ || !scene_->trainer) return report_error("nothing is training");
-    save_unsaved_progress("at the end of the run");
-    run_ended_ = true;
+    if (!scene_ || !scene_->run) return report_error("nothing is training");
+    finish_run();
     pause(RunState::finished);
 }
 
@@ -79,9 +76,9 @@ void Engine::carry_out(const ProfileStepsCommand& command) {
     if (command.last <= steps_done())
         return report_error(
             fmt::format("step {} is done already: nothing is left to profile", command.last));
-    if (!options_.set_profiling)
+    if (!options_.run.set_profiling)
         return report_error("cannot profile steps: nothing runs on a CUDA device");
-    profile_ = ProfileWindow(command.first, command.last, options_.set_profiling);
+    scene_->run->profile({command.first, command.last});
     report_done(
         fmt::format("steps {} to {} will be marked for nsys and ncu", command.first, command.last));
 }
@@ -94,114 +91,98 @@ void Engine::carry_out(const MeasureLimitsCommand& command) {
     changed().limits = std::move(*limits);
 }
 
-void Engine::carry_out(const CheckpointCommand& command) { save_checkpoint(command.path); }
+void Engine::carry_out(const CheckpointCommand& command) {
+    if (!scene_ || !scene_->run)
+        return report_error("cannot save a checkpoint: nothing is training");
+    if (const auto saved = scene_->run->save_checkpoint(command.path); !saved)
+        report_error(saved.error().text());
+}
 
 void Engine::carry_out(const EvaluateCommand&) {
     if (!scene_ || !scene_->capture) return report_error("cannot evaluate: no capture is open");
-    start_evaluation();
+    if (scene_->run) {
+        scene_->run->evaluate();
+    } else {
+        auto views = scene_->capture->view_indices(true);
+        if (views.empty()) views = scene_->capture->view_indices(false);
+        evaluation_.emplace(std::move(views), 0);
+    }
+    status_changed_ = true;
+    last_status_ = {};
 }
 
+/// A step, or a photo of the run's evaluation.
 bool Engine::train_once() {
-    if (state_ != RunState::training) return false;
+    if (!scene_ || !scene_->run) return false;
+    Run& run = *scene_->run;
+    if (state_ != RunState::training && !run.evaluating()) return false;
     const Clock::time_point begin = Clock::now();
-    profile_.before_step(steps_done() + 1);
-    const StepReport report = scene_->trainer->step();
-    profile_.after_step(report.step);
-    const TrainingSettings& s = options_.settings;
-    const double share = std::min(1.0, static_cast<double>(report.step) / std::max(1.0, s.steps));
-    record_.add_step(report, s.lr_means * std::pow(s.lr_means_final / s.lr_means, share));
-    status_changed_ = curves_changed_ = cameras_changed_ = true;
-
-    const auto due = [&](std::uint64_t every) { return every > 0 && report.step % every == 0; };
-    if (due(options_.checkpoint_every)) save_checkpoint({});
-    const bool finished = scene_->trainer->finished();
-    if (finished || (run_to_ > 0 && report.step >= run_to_)) {
-        pause(finished ? RunState::finished : RunState::paused);
-        if (finished) save_unsaved_progress("at the end of the run");
+    const Run::Did did = run.step();
+    if (did == Run::Did::evaluation) tell_evaluation(run.evaluation());
+    if (did == Run::Did::step) {
+        record_.add_step(run.last_step());
+        status_changed_ = curves_changed_ = cameras_changed_ = true;
     }
-    if (finished || due(options_.evaluate_every)) start_evaluation();
+    if (state_ == RunState::training && did != Run::Did::photo) {
+        message_ = run.failure();
+        if (!message_.empty())
+            pause(RunState::failed);
+        else if (run.ended())
+            pause(RunState::finished);
+        else if (run_to_ > 0 && steps_done() >= run_to_)
+            pause(RunState::paused);
+    }
     budget_.add_work(seconds_since(begin), request_ ? request_->settings.viewer_budget : 0.0);
     return true;
 }
 
 void Engine::pause(RunState state) {
-    profile_.close();  // what is done while paused is no step
+    scene_->run->pause();  // what is done while paused is no step
     state_ = state;
     run_to_ = 0;
     status_changed_ = curves_changed_ = cameras_changed_ = true;
     last_status_ = last_cameras_ = {};
 }
 
-void Engine::start_evaluation() {
-    EvaluationJob job;
-    job.views = scene_->capture->view_indices(true);
-    if (job.views.empty()) job.views = scene_->capture->view_indices(false);
-    job.result.step = steps_done();
-    evaluation_ = std::move(job);
-    status_changed_ = true;
-    last_status_ = {};
+bool Engine::evaluating() const {
+    return evaluation_ || (scene_ && scene_->run && scene_->run->evaluating());
 }
 
 bool Engine::evaluate_once() {
     if (!evaluation_) return false;
-    EvaluationJob& job = *evaluation_;
     const Clock::time_point begin = Clock::now();
-    if (job.next < job.views.size()) {
-        const std::vector<std::size_t> one{job.views[job.next++]};
-        RenderOptions options = render_options(*scene_, {});
-        Evaluation slice = scene_->trainer ? scene_->trainer->evaluate(one)
-                                           : evaluate_model(*scene_->model, *scene_->capture, one,
-                                                            *scene_->rasterizer, options);
-        std::move(slice.images.begin(), slice.images.end(), std::back_inserter(job.result.images));
-        const double seconds = seconds_since(begin);
-        job.result.seconds += seconds;
-        budget_.add_work(seconds, request_ ? request_->settings.viewer_budget : 0.0);
-        return true;
-    }
-    const double n = static_cast<double>(std::max<std::size_t>(1, job.result.images.size()));
-    for (const ImageScore& score : job.result.images) {
-        job.result.psnr += score.psnr / n;
-        job.result.ssim += score.ssim / n;
-    }
-    record_.add_evaluation(job.result);
-    report_done(fmt::format("step {}: PSNR {:.2f} dB, SSIM {:.4f} over {} views ({:.2f} s)",
-                            job.result.step, job.result.psnr, job.result.ssim,
-                            job.result.images.size(), job.result.seconds));
+    const bool more = evaluation_->measure_next([&](const std::vector<std::size_t>& views) {
+        return evaluate_model(*scene_->model, *scene_->capture, views, *scene_->rasterizer,
+                              render_options(*scene_, {}));
+    });
+    budget_.add_work(seconds_since(begin), request_ ? request_->settings.viewer_budget : 0.0);
+    if (more) return true;
+    tell_evaluation(evaluation_->result());
     evaluation_.reset();
+    return true;
+}
+
+void Engine::tell_evaluation(const Evaluation& evaluation) {
+    record_.add_evaluation(evaluation);
+    if (!std::isnan(evaluation.psnr))
+        report_done(fmt::format("step {}: PSNR {:.2f} dB, SSIM {:.4f} over {} views ({:.2f} s)",
+                                evaluation.step, evaluation.psnr, evaluation.ssim,
+                                evaluation.images.size(), evaluation.seconds));
     status_changed_ = curves_changed_ = cameras_changed_ = true;
     last_status_ = last_cameras_ = last_curves_ = {};
-    return true;
 }
 
-std::string Engine::output_dir() const {
-    if (!options_.output_dir.empty()) return options_.output_dir;
-    return scene_ ? (fs::path("gausscope-out") / scene_->name).string()
-                  : std::string("gausscope-out");
+void Engine::tell(LogLevel level, const std::string& text) {
+    if (level == LogLevel::error)
+        report_error(text);
+    else
+        report_done(text, level == LogLevel::warning);
 }
 
-bool Engine::save_checkpoint(std::string path) {
-    if (!scene_ || !scene_->trainer) {
-        report_error("cannot save a checkpoint: nothing is training");
-        return false;
-    }
-    if (path.empty()) path = (fs::path(output_dir()) / "checkpoint.gsc").string();
-    std::error_code ignored;  // save_checkpoint says it better when the folder cannot be made
-    if (const fs::path parent = fs::path(path).parent_path(); !parent.empty())
-        fs::create_directories(parent, ignored);
-    if (auto saved = scene_->trainer->save_checkpoint(path); !saved) {
-        report_error(saved.error().text());
-        return false;
-    }
-    saved_step_ = steps_done();
-    last_checkpoint_ = path;
-    report_done(fmt::format("saved step {} to {}", saved_step_, path));
-    return true;
-}
-
-void Engine::save_unsaved_progress(const char* why) {
-    if (!scene_ || !scene_->trainer || steps_done() == saved_step_) return;
-    log_info("saving {}", why);
-    save_checkpoint({});
+void Engine::finish_run() {
+    if (!scene_ || !scene_->run) return;
+    scene_->run->finish();
+    last_checkpoint_ = scene_->run->files().at("checkpoint");
 }
 
 }  // namespace gs

@@ -31,7 +31,7 @@ bool Engine::draw_when_due() {
     }
     if (!request_ || !scene_ || request_->camera.width <= 0 || request_->camera.height <= 0)
         return false;
-    const bool training = state_ == RunState::training || evaluation_.has_value();
+    const bool training = state_ == RunState::training || evaluating();
     const bool same_model = frame_step_ == steps_done() && frame_scene_ == scene_serial_;
     const bool coarse = frame_scale_ < 0.99 && !request_->moving && !training;
     const bool refresh = !same_model && (!training || frame_scene_ != scene_serial_ ||

@@ -42,6 +42,17 @@ Result<std::unique_ptr<TrainingBackend>> training_of(const SessionOptions& optio
     return make_cpu_training(std::move(*rasterizer));
 }
 
+void begin_run(LoadedScene& scene, std::unique_ptr<Trainer> trainer, const SessionOptions& options,
+               const std::string& capture, const std::string& checkpoint) {
+    RunOptions run = options.run;
+    run.capture = capture;
+    run.folder = output_folder(options, scene.name);
+    run.backend = options.backend.empty() ? trainer->rasterizer().name() : options.backend;
+    run.resumed_from = checkpoint;
+    scene.run = std::make_unique<Run>(std::move(trainer), std::move(run));
+    scene.trainer = &scene.run->trainer();
+}
+
 Result<LoadedScene> load_training_scene(const OpenRequest& request, const SessionOptions& options,
                                         CaptureOptions capture_options) {
     auto capture = load_capture(request.path, capture_options);
@@ -56,7 +67,7 @@ Result<LoadedScene> load_training_scene(const OpenRequest& request, const Sessio
     if (!backend) return tl::unexpected<Error>(backend.error());
     auto trainer = Trainer::create(scene.capture, options.settings, std::move(*backend));
     if (!trainer) return tl::unexpected<Error>(trainer.error());
-    scene.trainer = std::move(*trainer);
+    begin_run(scene, std::move(*trainer), options, request.path, {});
     return scene;
 }
 
@@ -77,7 +88,7 @@ Result<LoadedScene> load_checkpoint_scene(const OpenRequest& request, const Sess
     if (!backend) return tl::unexpected<Error>(backend.error());
     auto trainer = Trainer::resume(request.path, scene.capture, std::move(*backend));
     if (!trainer) return tl::unexpected<Error>(trainer.error());
-    scene.trainer = std::move(*trainer);
+    begin_run(scene, std::move(*trainer), options, request.capture, request.path);
     return scene;
 }
 
@@ -194,6 +205,11 @@ Result<LoadedScene> load_any(const OpenRequest& request, const SessionOptions& o
 
 }  // namespace
 
+std::string output_folder(const SessionOptions& options, const std::string& name) {
+    return options.output_dir.empty() ? (fs::path("gausscope-out") / name).string()
+                                      : options.output_dir;
+}
+
 Result<void> show_model(LoadedScene& scene, std::shared_ptr<const GaussianModel> model,
                         const SessionOptions& options) {
     scene.model = std::move(model);
@@ -215,6 +231,7 @@ Result<LoadedScene> load_scene(const OpenRequest& request, const SessionOptions&
         scene->path = request.path;
         scene->seconds =
             std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        if (scene->run) scene->run->options().load_seconds = scene->seconds;
     } else if (scene.error().path.empty()) {
         scene.error().path = request.path;
     }

@@ -13,7 +13,7 @@
 #include "renderer/io/splats/level_set.h"
 #include "renderer/scene/capture.h"
 #include "renderer/scene/gaussian_model.h"
-#include "trainer/trainer.h"
+#include "trainer/run.h"
 
 namespace gs {
 
@@ -22,7 +22,8 @@ namespace gs {
 struct LoadedScene {
     std::string name, path, format;
     std::shared_ptr<const Capture> capture;  ///< may be null
-    std::unique_ptr<Trainer> trainer;        ///< null: nothing to train
+    std::unique_ptr<Run> run;                ///< null: nothing to train
+    Trainer* trainer = nullptr;              ///< the run's
     // ---- used when there is no trainer; each refers to those above it
     std::shared_ptr<const GaussianModel> model;
     Buffer<BlockBounds> bounds;
@@ -40,6 +41,8 @@ struct LoadedScene {
 enum class PathKind { capture, splats, checkpoint };
 Result<PathKind> kind_of_path(const std::string& path);
 
+/// Where a run of the scene `name` leaves its files.
+std::string output_folder(const SessionOptions& options, const std::string& name);
 /// Makes `scene` ready to be drawn with `model`. Errors: of the backend.
 Result<void> show_model(LoadedScene& scene, std::shared_ptr<const GaussianModel> model,
                         const SessionOptions& options);

@@ -1,5 +1,7 @@
 #include "app/session/run_record.h"
 
+#include <cmath>
+
 namespace gs {
 namespace {
 
@@ -17,6 +19,12 @@ void append(std::vector<CurvePoint>& curve, std::uint64_t step, double value, st
     curve.push_back({static_cast<float>(step), static_cast<float>(value)});
 }
 
+/// What was not measured (a photo that is masked out entirely) is no point.
+void append_known(std::vector<CurvePoint>& curve, std::uint64_t step, double value,
+                  std::size_t limit) {
+    if (std::isfinite(value)) append(curve, step, value, limit);
+}
+
 }  // namespace
 
 void RunRecord::begin(std::vector<CameraRow> rows) {
@@ -24,8 +32,7 @@ void RunRecord::begin(std::vector<CameraRow> rows) {
     rows_ = std::move(rows);
 }
 
-void RunRecord::add_step(const StepReport& report, double lr_means) {
-    if (report.measured_step != 0) last_ = report;
+void RunRecord::add_step(const StepReport& report) {
     recent_ms_.push_back(report.milliseconds);
     if (recent_ms_.size() > kRecentSteps) recent_ms_.pop_front();
     if (report.view < rows_.size()) ++rows_[report.view].times_sampled;
@@ -36,15 +43,15 @@ void RunRecord::add_step(const StepReport& report, double lr_means) {
             row.loss = report.loss;
             row.psnr = report.psnr;
             row.ssim = report.ssim;
-            append(row.loss_history, report.measured_step, report.loss, kMostRowPoints);
-            append(row.psnr_history, report.measured_step, report.psnr, kMostRowPoints);
+            append_known(row.loss_history, report.measured_step, report.loss, kMostRowPoints);
+            append_known(row.psnr_history, report.measured_step, report.psnr, kMostRowPoints);
         }
         sum_.loss += report.loss;
-        sum_.psnr += report.psnr;
-        ++measured_in_sum_;
+        ++sum_.losses;
+        if (std::isfinite(report.psnr)) sum_.psnr += report.psnr, ++sum_.psnrs;
     }
     sum_.milliseconds += report.milliseconds;
-    if (++in_sum_ < stride_ || measured_in_sum_ == 0) return;
+    if (++sum_.steps < stride_ || sum_.losses == 0 || sum_.psnrs == 0) return;
     // All step curves have the same points, so they are merged together and the stride doubles
     // once.
     if (curves_.loss.size() >= kMostCurvePoints) {
@@ -53,28 +60,27 @@ void RunRecord::add_step(const StepReport& report, double lr_means) {
             merge_pairs(*curve);
         stride_ *= 2;
     }
-    const double n = static_cast<double>(in_sum_), measured = static_cast<double>(measured_in_sum_);
-    append(curves_.loss, report.step, sum_.loss / measured, kMostCurvePoints);
-    append(curves_.train_psnr, report.step, sum_.psnr / measured, kMostCurvePoints);
+    const auto mean = [](double sum, std::uint64_t n) { return sum / static_cast<double>(n); };
+    append(curves_.loss, report.step, mean(sum_.loss, sum_.losses), kMostCurvePoints);
+    append(curves_.train_psnr, report.step, mean(sum_.psnr, sum_.psnrs), kMostCurvePoints);
     append(curves_.gaussians, report.step, static_cast<double>(report.gaussians), kMostCurvePoints);
-    append(curves_.step_ms, report.step, sum_.milliseconds / n, kMostCurvePoints);
-    append(curves_.lr_means, report.step, lr_means, kMostCurvePoints);
+    append(curves_.step_ms, report.step, mean(sum_.milliseconds, sum_.steps), kMostCurvePoints);
+    append(curves_.lr_means, report.step, report.lr_means, kMostCurvePoints);
     sum_ = Sum();
-    in_sum_ = measured_in_sum_ = 0;
 }
 
 void RunRecord::add_evaluation(const Evaluation& evaluation) {
     evaluation_ = evaluation;
-    append(curves_.test_psnr, evaluation.step, evaluation.psnr, kMostCurvePoints);
-    append(curves_.test_ssim, evaluation.step, evaluation.ssim, kMostCurvePoints);
+    append_known(curves_.test_psnr, evaluation.step, evaluation.psnr, kMostCurvePoints);
+    append_known(curves_.test_ssim, evaluation.step, evaluation.ssim, kMostCurvePoints);
     for (const ImageScore& score : evaluation.images) {
         if (score.view >= rows_.size()) continue;
         CameraRow& row = rows_[score.view];
         row.psnr = score.psnr;
         row.ssim = score.ssim;
         row.loss = score.l1;
-        append(row.psnr_history, evaluation.step, score.psnr, kMostRowPoints);
-        append(row.loss_history, evaluation.step, score.l1, kMostRowPoints);
+        append_known(row.psnr_history, evaluation.step, score.psnr, kMostRowPoints);
+        append_known(row.loss_history, evaluation.step, score.l1, kMostRowPoints);
     }
 }
 

@@ -1,6 +1,6 @@
-// RunRecord: what a training run leaves for the plots and tables: curves, marks, a row per camera.
-// Owned by the engine, published as copies; bounded, because neighbouring points are merged when a
-// curve gets long.
+// RunRecord: what the plots and tables show of a run: curves, marks, a row per camera. (What a run
+// leaves on disk is trainer/run.h.) Owned by the engine, published as copies; bounded, because
+// neighbouring points are merged when a curve gets long.
 #pragma once
 
 #include <deque>
@@ -15,7 +15,7 @@ namespace gs {
 class RunRecord {
   public:
     void begin(std::vector<CameraRow> rows);
-    void add_step(const StepReport& report, double lr_means);
+    void add_step(const StepReport& report);
     void add_evaluation(const Evaluation& evaluation);
     void add_mark(std::uint64_t step, std::string text);
 
@@ -24,20 +24,18 @@ class RunRecord {
         return std::make_shared<const std::vector<CameraRow>>(rows_);
     }
     double mean_step_ms() const;  ///< of the last 50 steps
-    /// The last one whose loss is known.
-    const StepReport& last_step() const { return last_; }
     const Evaluation& last_evaluation() const { return evaluation_; }
 
   private:
     Curves curves_;
     std::vector<CameraRow> rows_;
-    StepReport last_;
     Evaluation evaluation_;
     std::deque<double> recent_ms_;
     struct Sum {
         double loss = 0, psnr = 0, milliseconds = 0;
+        std::uint64_t steps = 0, losses = 0, psnrs = 0;  // how many of them were told
     } sum_;  // of the steps since the last point on the curves
-    std::uint64_t in_sum_ = 0, measured_in_sum_ = 0, stride_ = 1;
+    std::uint64_t stride_ = 1;
 };
 
 }  // namespace gs

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "renderer/math/scalar.h"
+#include "trainer/trainer_types.h"
 
 namespace gs {
 namespace {
@@ -162,7 +163,6 @@ void describe_model(const GaussianModel& model, SceneInfo& info) {
 }
 
 std::vector<CameraRow> camera_rows(const Capture& capture) {
-    constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
     std::vector<CameraRow> rows;
     for (std::size_t i = 0; i < capture.views.size(); ++i) {
         const View& view = capture.views[i];

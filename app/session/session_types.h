@@ -15,6 +15,7 @@
 #include "panels/state/snapshot.h"
 #include "renderer/io/captures/capture_io.h"
 #include "renderer/raster/rasterizer.h"
+#include "trainer/run.h"
 #include "trainer/settings.h"
 #include "trainer/training_backend.h"
 
@@ -40,7 +41,7 @@ struct StepCommand {
 struct RunToCommand {
     std::uint64_t step = 0;
 };
-/// Saves a checkpoint and splats, then ends the run: training cannot go on, the model stays on
+/// Ends the run: everything a run leaves behind is saved, training cannot go on, the model stays on
 /// view.
 struct StopCommand {};
 struct SetCommand {
@@ -128,9 +129,8 @@ struct SessionOptions {
     CaptureOptions capture;
     std::string output_dir;  ///< empty: "gausscope-out/NAME" under the current folder, made when
                              ///< first needed
-    std::uint64_t evaluate_every = 1000;    ///< steps; 0: only on command
-    std::uint64_t checkpoint_every = 5000;  ///< steps; 0: only on command
-    std::string backend;                    ///< Backend::name; empty: a rasterizer's own
+    RunOptions run;  ///< how runs go; their capture, folder and backend are filled in by the engine
+    std::string backend;  ///< Backend::name; empty: a rasterizer's own
     std::function<Result<std::unique_ptr<Rasterizer>>()> make_rasterizer = make_cpu_rasterizer;
     bool on_device = false;  ///< these compute in a GPU's memory
     /// Empty: the CPU's, around make_rasterizer().
@@ -139,7 +139,6 @@ struct SessionOptions {
     /// Empty: not known here.
     std::function<Result<Ceilings>(bool again)> limits;
     std::function<std::uint64_t()> free_device_bytes;  ///< of the device; empty on the CPU
-    std::function<void(bool on)> set_profiling;        ///< Backend::set_profiling; empty on the CPU
 };
 
 }  // namespace gs

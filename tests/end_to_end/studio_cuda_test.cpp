@@ -17,8 +17,8 @@ using testing::tiny_capture;
 SessionOptions cpu_options() {
     SessionOptions options;
     options.settings.steps = 200;
-    options.evaluate_every = 0;
-    options.checkpoint_every = 0;
+    options.run.evaluate_every = 0;
+    options.run.save_every = 0;
     return options;
 }
 SessionOptions cuda_options() {

@@ -42,8 +42,8 @@ StudioOptions studio_options(const fs::path& folder, const std::string& script, 
     options.height = 640;
     options.script = (folder / "script.txt").string();
     options.session.settings.steps = 5000;
-    options.session.evaluate_every = 0;
-    options.session.checkpoint_every = 0;
+    options.session.run.evaluate_every = 0;
+    options.session.run.save_every = 0;
     options.session.output_dir = (folder / "out").string();
     EXPECT_TRUE(write_text_file(options.script, script));
     return options;

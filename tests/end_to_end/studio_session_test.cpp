@@ -14,8 +14,8 @@ using testing::tiny_capture;
 SessionOptions quiet_options() {
     SessionOptions options;
     options.settings.steps = 200;
-    options.evaluate_every = 0;
-    options.checkpoint_every = 0;
+    options.run.evaluate_every = 0;
+    options.run.save_every = 0;
     return options;
 }
 ViewRequest request_for(const SessionHarness& h, ViewMode mode = ViewMode::color,
@@ -66,7 +66,7 @@ TEST(Session, starts_pauses_steps_and_runs_to_a_step) {
 TEST(Session, a_whole_run_finishes_evaluates_and_saves) {
     SessionOptions options = quiet_options();
     options.settings.steps = 12;
-    options.evaluate_every = 6;
+    options.run.evaluate_every = 6;
     SessionHarness h(options);
     ASSERT_TRUE(h.open(tiny_capture(), true));
     ASSERT_TRUE(

@@ -8,57 +8,16 @@
 
 #include "base/parallel.h"
 #include "base/rng.h"
+#include "small_run.h"
 #include "trainer/checkpoint.h"
 #include "trainer/trainer.h"
 
 namespace gs {
 namespace {
 
-constexpr int kViews = 6;
-
-/// A textured ball of points seen from a ring of cameras; photos are a smooth pattern that moves
-/// with the view.
-std::shared_ptr<Capture> small_capture(int width = 48, int height = 40) {
-    auto capture = std::make_shared<Capture>();
-    capture->name = "small";
-    for (int v = 0; v < kViews; ++v) {
-        View view;
-        view.name = fmt::format("view{}.png", v);
-        const double angle = v * 1.0;
-        view.camera = look_at({3 * std::cos(angle), -0.5, 3 * std::sin(angle)}, {0, 0, 0},
-                              {0, -1, 0}, width, height, 0.9);
-        view.photo = Image8{width, height, 3, {}};
-        for (int y = 0; y < height; ++y)
-            for (int x = 0; x < width; ++x)
-                for (int c = 0; c < 3; ++c)
-                    view.photo.bytes.push_back(static_cast<std::uint8_t>(
-                        128 + 100 * std::sin(0.2 * x * (c + 1) + v) * std::cos(0.15 * y)));
-        view.test = v == 0;
-        capture->views.push_back(std::move(view));
-    }
-    for (std::size_t i = 0; i < 300; ++i) {
-        SparsePoint p;
-        p.position = {random_uniform(1, 0, i) - 0.5f, random_uniform(1, 1, i) - 0.5f,
-                      random_uniform(1, 2, i) - 0.5f};
-        for (std::uint64_t c = 0; c < 3; ++c)
-            p.rgb[c] = static_cast<std::uint8_t>(random_bits(1, 3 + c, i));
-        capture->points.push_back(p);
-    }
-    return capture;
-}
-
-TrainingSettings busy_settings() {
-    TrainingSettings s;
-    s.steps = 30;
-    s.sh_interval = 8;
-    s.densify_from = 4;
-    s.densify_until = 28;
-    s.densify_every = 5;
-    s.densify_gradient = 1e-5;
-    s.opacity_reset_every = 13;
-    s.max_gaussians = 2000;
-    return s;
-}
+using testing::busy_settings;
+using testing::kViews;
+using testing::small_capture;
 
 std::unique_ptr<Trainer> make(const std::shared_ptr<Capture>& capture,
                               const TrainingSettings& settings = busy_settings()) {
@@ -72,13 +31,13 @@ bool same_bits(const GaussianModel& a, const GaussianModel& b) {
            std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(float)) == 0;
 }
 
-class TrainerRun : public testing::Test {
+class TrainerRun : public ::testing::Test {
   protected:
     void SetUp() override {
         folder_ =
             fs::temp_directory_path() /
-            fmt::format("gausscope_trainer_{}", testing::UnitTest::GetInstance()->random_seed());
-        folder_ += testing::UnitTest::GetInstance()->current_test_info()->name();
+            fmt::format("gausscope_trainer_{}", ::testing::UnitTest::GetInstance()->random_seed());
+        folder_ += ::testing::UnitTest::GetInstance()->current_test_info()->name();
         fs::create_directories(folder_);
     }
     void TearDown() override {
@@ -300,6 +259,35 @@ TEST_F(TrainerRun, EverythingMaskedOrRandomBackground) {
     s.random_background = 1;
     const auto trainer = make(small_capture(), s);
     for (int i = 0; i < 6; ++i) EXPECT_TRUE(std::isfinite(trainer->step().loss));
+}
+
+TEST_F(TrainerRun, AStepTellsTheRateItHad) {
+    TrainingSettings s = busy_settings();
+    const auto trainer = make(small_capture(), s);
+    EXPECT_DOUBLE_EQ(trainer->step().lr_means, s.lr_means);
+    for (int i = 1; i < 29; ++i) trainer->step();
+    EXPECT_NEAR(trainer->step().lr_means, s.lr_means_final, 0.2 * s.lr_means_final);
+    s.lr_means = 0;  // stands still, and is no NaN
+    EXPECT_EQ(make(small_capture(), s)->step().lr_means, 0);
+}
+
+TEST_F(TrainerRun, WhatIsMaskedEntirelyIsNotMeasured) {
+    auto capture = small_capture();
+    const auto mask_out = [](View& v) {
+        v.mask = Image8{v.photo.width, v.photo.height, 1,
+                        std::vector<std::uint8_t>(v.photo.pixels(), 0)};
+    };
+    mask_out(capture->views[3]);
+    const auto trainer = make(capture);
+    const Evaluation all = trainer->evaluate({0, 3, 4}), others = trainer->evaluate({0, 4}),
+                     none = trainer->evaluate({3});
+    ASSERT_EQ(all.images.size(), 3u);
+    EXPECT_TRUE(std::isnan(all.images[1].psnr) && std::isnan(all.images[1].ssim));
+    EXPECT_EQ(all.psnr, others.psnr);
+    EXPECT_EQ(all.ssim, others.ssim);
+    EXPECT_TRUE(std::isnan(none.psnr));
+    for (View& v : capture->views) mask_out(v);
+    EXPECT_TRUE(std::isnan(make(capture)->step().psnr));
 }
 
 TEST_F(TrainerRun, MemoryIsAccountedFor) {

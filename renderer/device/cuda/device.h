@@ -1,6 +1,5 @@
-// Which GPU there is, and the one exception type of everything that can fail on it. No CUDA header
-// comes in from here, so every room may include it; in a build without CUDA the same functions say
-// so (cuda_absent.cpp).
+// Which GPU there is. No CUDA header comes in from here; in a build without CUDA the same functions
+// say so (cuda_absent.cpp). What goes wrong on a device is a DeviceError.
 #pragma once
 
 #if defined(__CUDACC__) && !defined(FMT_USE_CONSTEXPR)
@@ -8,10 +7,10 @@
 #endif
 
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 
 #include "base/expected.h"
+#include "renderer/device/device_error.h"
 
 namespace gs {
 
@@ -26,18 +25,6 @@ struct CudaDeviceInfo {
     std::uint64_t shared_bytes_per_block = 0;     ///< largest a kernel may ask for
     int driver_version = 0, runtime_version = 0;  ///< 13000 is 13.0
     std::string uuid;
-};
-
-/// Everything that goes wrong on a device: what failed, with CUDA's own words. `out_of_memory` is
-/// told apart because the trainer can go on with what it has.
-class DeviceError : public std::runtime_error {
-  public:
-    DeviceError(const std::string& what, bool out_of_memory)
-        : std::runtime_error(what), out_of_memory_(out_of_memory) {}
-    bool out_of_memory() const { return out_of_memory_; }
-
-  private:
-    bool out_of_memory_;
 };
 
 /// The device, or why there is none and what to do: built without CUDA, no driver, a driver too old

@@ -1,0 +1,21 @@
+// DeviceError: everything that goes wrong on a device, with its own words. Thrown by whatever
+// computes on one; caught where a run or a picture can be given up without losing the rest.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace gs {
+
+/// `out_of_memory` is told apart because the trainer can go on with what it has.
+class DeviceError : public std::runtime_error {
+  public:
+    DeviceError(const std::string& what, bool out_of_memory)
+        : std::runtime_error(what), out_of_memory_(out_of_memory) {}
+    bool out_of_memory() const { return out_of_memory_; }
+
+  private:
+    bool out_of_memory_;
+};
+
+}  // namespace gs

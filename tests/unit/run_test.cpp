@@ -1,0 +1,232 @@
+// Run: what a run leaves behind when it ends, is stopped, or fails; when it measures and saves.
+#include "trainer/run.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "renderer/device/device_error.h"
+#include "small_run.h"
+#include "trainer/checkpoint.h"
+
+namespace gs {
+namespace {
+
+using testing::busy_settings;
+using testing::small_capture;
+using Json = nlohmann::ordered_json;
+using TrainingRun = Run;  // a test has a Run of its own
+
+const std::set<std::string> kFour{"checkpoint.gsc", "metrics.csv", "metrics.json",
+                                  "point_cloud.ply"};
+
+/// Fails in its n-th forward pass as `fail` says.
+class FailingRasterizer final : public Rasterizer {
+  public:
+    FailingRasterizer(int good, std::function<void()> fail) : good_(good), fail_(std::move(fail)) {}
+    std::string name() const override { return "failing"; }
+    std::unique_ptr<ForwardState> make_state() const override { return inner_->make_state(); }
+    void forward(ParameterSource& source, const Camera& camera, const RenderOptions& options,
+                 ForwardState& state, RenderResult& result) override {
+        if (good_-- == 0) fail_();
+        inner_->forward(source, camera, options, state, result);
+    }
+    void backward(ParameterSource& source, const Camera& camera, const RenderOptions& options,
+                  ForwardState& state, const RenderResult& result, const PixelGradients& gradients,
+                  GradientSink& sink) override {
+        inner_->backward(source, camera, options, state, result, gradients, sink);
+    }
+
+  private:
+    std::unique_ptr<Rasterizer> inner_ = make_cpu_rasterizer();
+    int good_;
+    std::function<void()> fail_;
+};
+
+class RunTest : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        folder_ = fs::temp_directory_path() /
+                  fmt::format("gausscope_run_{}_{}", ::getpid(),
+                              ::testing::UnitTest::GetInstance()->current_test_info()->name());
+        fs::create_directories(folder_);
+    }
+    void TearDown() override {
+        std::error_code ignored;
+        fs::remove_all(folder_, ignored);
+    }
+    std::unique_ptr<TrainingRun> make(
+        std::unique_ptr<Rasterizer> rasterizer = make_cpu_rasterizer(),
+        std::shared_ptr<Capture> capture = small_capture()) {
+        options_.folder = folder_ / "out";
+        options_.tell = [this](LogLevel level, const std::string& text) {
+            if (level >= LogLevel::warning) told_.push_back(text);
+        };
+        auto trainer = Trainer::create(std::move(capture), busy_settings(), std::move(rasterizer));
+        EXPECT_TRUE(trainer);
+        return std::make_unique<TrainingRun>(std::move(*trainer), options_);
+    }
+    static void drive(TrainingRun& run) {
+        while (run.step() != TrainingRun::Did::nothing) continue;
+    }
+    std::set<std::string> names(const fs::path& folder) {
+        std::set<std::string> out;
+        std::error_code none;
+        for (const auto& entry : fs::directory_iterator(folder, none))
+            out.insert(entry.path().filename().string());
+        return out;
+    }
+    Json metrics() {
+        const auto text = read_text_file(folder_ / "out" / "metrics.json");
+        return text ? Json::parse(*text) : Json();
+    }
+
+    fs::path folder_;
+    RunOptions options_;
+    std::vector<std::string> told_;
+};
+
+TEST_F(RunTest, AWholeRunLeavesFourFiles) {
+    options_.evaluate_every = 10;
+    options_.stage_times = [] { return Json{{{"name", "blend"}}}; };
+    const auto run = make();
+    drive(*run);
+    EXPECT_TRUE(run->ended() && run->failure().empty() && run->files().in_place());
+    EXPECT_EQ(names(folder_ / "out"), kFour);
+    const Json m = metrics();
+    EXPECT_EQ(m["steps"], 30);
+    EXPECT_EQ(m["interrupted"], false);
+    EXPECT_EQ(m["test"]["images"].size(), 1u);
+    EXPECT_EQ(m["stages"][0]["name"], "blend");
+    ASSERT_EQ(m["evaluations"].size(), 3u);
+    EXPECT_EQ(m["evaluations"][0]["step"], 10);
+    EXPECT_EQ(m["evaluations"][2]["step"], 30);
+    EXPECT_EQ(m["files"]["splats"], (folder_ / "out" / "point_cloud.ply").string());
+    EXPECT_TRUE(told_.empty()) << told_[0];
+    EXPECT_EQ(run->step(), TrainingRun::Did::nothing);
+}
+
+TEST_F(RunTest, NothingIsMeasuredOrSavedInBetweenUnlessAskedFor) {
+    options_.save_every = 0;
+    const auto run = make();
+    for (int i = 0; i < 29; ++i) EXPECT_EQ(run->step(), TrainingRun::Did::step);
+    EXPECT_FALSE(fs::exists(folder_ / "out"));
+    EXPECT_FALSE(run->evaluating());
+    drive(*run);
+    EXPECT_EQ(metrics()["evaluations"].size(), 1u) << "0 is at the end only, not never";
+}
+
+TEST_F(RunTest, FinishedInTheMiddleItIsSavedOnceAndGoesOnFromThere) {
+    const auto run = make();
+    for (int i = 0; i < 7; ++i) run->step();
+    run->finish();
+    EXPECT_EQ(names(folder_ / "out"), kFour);
+    EXPECT_EQ(metrics()["interrupted"], true);
+    EXPECT_TRUE(metrics()["test"]["psnr"].is_null());
+    EXPECT_EQ(run->step(), TrainingRun::Did::nothing);
+    fs::remove_all(folder_ / "out");
+    run->finish();
+    EXPECT_FALSE(fs::exists(folder_ / "out")) << "saved already";
+}
+
+TEST_F(RunTest, NoStepNoFiles) {
+    make()->finish();
+    EXPECT_FALSE(fs::exists(folder_ / "out"));
+}
+
+TEST_F(RunTest, WhateverFailsTheModelIsSavedAtOnce) {
+    const struct {
+        const char* what;
+        std::function<void()> fail;
+        bool checkpoint;
+    } kFailures[] = {
+        {"memory", [] { throw std::bad_alloc(); }, false},
+        {"it is gone", [] { throw DeviceError("it is gone", false); }, true},
+        {"max-gaussians", [] { throw DeviceError("no room", true); }, true},
+        {"something else", [] { throw std::runtime_error("something else"); }, false},
+    };
+    for (const auto& failure : kFailures) {
+        SCOPED_TRACE(failure.what);
+        fs::remove_all(folder_ / "out");
+        const auto run = make(std::make_unique<FailingRasterizer>(9, failure.fail));
+        drive(*run);
+        EXPECT_EQ(run->trainer().steps_done(), 9u);
+        EXPECT_NE(run->failure().find(failure.what), std::string::npos) << run->failure();
+        EXPECT_FALSE(run->ended()) << "it may be tried again";
+        std::set<std::string> expected = kFour;
+        if (!failure.checkpoint) expected.erase("checkpoint.gsc");
+        EXPECT_EQ(names(folder_ / "out"), expected);
+        drive(*run);  // the failure was a passing one
+        EXPECT_EQ(metrics()["steps"], 30);
+        EXPECT_EQ(names(folder_ / "out"), kFour);
+    }
+}
+
+TEST_F(RunTest, AnEvaluationThatFailsDoesNotEndTheRun) {
+    options_.evaluate_every = 10;
+    const auto run = make(
+        std::make_unique<FailingRasterizer>(10, [] { throw std::runtime_error("no picture"); }));
+    drive(*run);
+    EXPECT_EQ(metrics()["steps"], 30);
+    EXPECT_EQ(metrics()["evaluations"].size(), 2u);
+    ASSERT_EQ(told_.size(), 1u);
+    EXPECT_NE(told_[0].find("no picture"), std::string::npos);
+}
+
+TEST_F(RunTest, WhatCannotBeWrittenGoesToTheTemporaryFolder) {
+    fs::create_directories(folder_ / "tmp");
+    ASSERT_TRUE(write_text_file(folder_ / "out", "a file where the folder should be"));
+    const char* before = std::getenv("TMPDIR");
+    const std::string kept = before ? before : "";
+    ::setenv("TMPDIR", (folder_ / "tmp").c_str(), 1);
+    const auto run = make();
+    drive(*run);
+    before ? ::setenv("TMPDIR", kept.c_str(), 1) : ::unsetenv("TMPDIR");
+    EXPECT_FALSE(run->files().in_place());
+    EXPECT_EQ(run->files().at("splats").rfind((folder_ / "tmp").string(), 0), 0u);
+    EXPECT_EQ(names(fs::path(run->files().at("metrics")).parent_path()), kFour);
+    EXPECT_EQ(told_.size(), 4u);
+}
+
+TEST_F(RunTest, MeasuredOnDemandAndWithoutHeldOutPhotos) {
+    auto capture = small_capture();
+    capture->views[0].test = false;
+    const auto run = make(make_cpu_rasterizer(), capture);
+    run->step();
+    run->evaluate();
+    TrainingRun::Did did = TrainingRun::Did::photo;
+    while (did == TrainingRun::Did::photo) did = run->step();
+    EXPECT_EQ(did, TrainingRun::Did::evaluation);
+    EXPECT_EQ(run->evaluation().images.size(), 6u);
+    EXPECT_EQ(run->trainer().steps_done(), 1u);
+    drive(*run);
+    EXPECT_TRUE(metrics()["test"]["images"].empty()) << "photos it was trained on are no test";
+    EXPECT_EQ(told_.size(), 1u);
+}
+
+TEST_F(RunTest, StepsAreMarkedForProfilers) {
+    std::vector<bool> calls;
+    options_.set_profiling = [&](bool on) { calls.push_back(on); };
+    options_.profile_steps = {3, 4};
+    const auto run = make();
+    for (int i = 0; i < 2; ++i) run->step();
+    EXPECT_TRUE(calls.empty());
+    run->step();
+    EXPECT_EQ(calls, std::vector<bool>{true});
+    run->pause();
+    run->step();
+    EXPECT_EQ(calls, (std::vector<bool>{true, false, true, false}));
+}
+
+TEST_F(RunTest, BytesThatAreNotUtf8EndNoRun) {
+    auto capture = small_capture();
+    capture->views[0].name = "caf\xe9.png";
+    options_.capture = "photos\xff";
+    const auto run = make(make_cpu_rasterizer(), capture);
+    drive(*run);
+    EXPECT_EQ(metrics()["test"]["images"][0]["name"], "caf\xef\xbf\xbd.png");
+}
+
+}  // namespace
+}  // namespace gs

@@ -1,0 +1,228 @@
+#include "trainer/run.h"
+
+#include <new>
+
+#include "base/json_write.h"
+#include "base/record/scope.h"
+#include "base/try.h"
+#include "renderer/device/device_error.h"
+#include "renderer/io/splats/splat_io.h"
+
+namespace gs {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+constexpr const char* kNeedsLess =
+    "; fewer Gaussians (--max-gaussians) or smaller photos (--downscale) need less";
+
+double seconds_since(Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+}  // namespace
+
+bool EvaluationJob::measure_next(const Measure& measure) {
+    if (next_ < views_.size()) result_.add(measure({views_[next_++]}));
+    return next_ < views_.size();
+}
+
+Run::Run(std::unique_ptr<Trainer> trainer, RunOptions options)
+    : trainer_(std::move(trainer)),
+      options_(std::move(options)),
+      first_step_(trainer_->steps_done()),
+      saved_step_(first_step_) {
+    if (!options_.tell)
+        options_.tell = [](LogLevel level, const std::string& text) { write_log(level, text); };
+    if (options_.profile_steps) profile(*options_.profile_steps);
+    if (!options_.resumed_from.empty())
+        steps_.take_earlier(options_.folder / "metrics.csv", first_step_);
+}
+
+Run::~Run() = default;
+
+void Run::tell(LogLevel level, const std::string& text) const { options_.tell(level, text); }
+
+Run::Did Run::step() {
+    const Clock::time_point begin = Clock::now();
+    const bool measures = evaluation_.has_value();
+    const Did did = measures ? measure_photo() : train();
+    if (!ended_) seconds_ += seconds_since(begin);
+    if (measures || ended_ || !failure_.empty() || !trainer_->finished()) return did;
+    end();
+    return did == Did::nothing && evaluation_ ? measure_photo() : did;
+}
+
+/// A step, and what is due after it unless it was the last.
+Run::Did Run::train() {
+    if (ended_ || trainer_->finished() || !take_step()) return Did::nothing;
+    if (trainer_->finished()) return Did::step;
+    const auto due = [&](std::uint64_t every) { return every > 0 && last_.step % every == 0; };
+    if (due(options_.save_every)) {
+        if (const auto saved = save_checkpoint(); !saved)
+            tell(LogLevel::warning, fmt::format("no checkpoint at step {}, training goes on: {}",
+                                                last_.step, saved.error().text()));
+        else if (const auto log = steps_.write(options_.folder / "metrics.csv"); !log)
+            tell(LogLevel::warning, log.error().text());
+    }
+    if (due(options_.evaluate_every) && !trainer_->capture().view_indices(true).empty()) evaluate();
+    return Did::step;
+}
+
+/// False when it failed.
+bool Run::take_step() {
+    failure_.clear();
+    try {
+        profile_.before_step(trainer_->steps_done() + 1);
+        last_ = trainer_->step();
+        profile_.after_step(last_.step);
+    } catch (const std::bad_alloc&) {
+        // In the middle of a step: the model can be looked at, but not gone on from.
+        rescue(std::string("out of memory") + kNeedsLess, false);
+        return false;
+    } catch (const DeviceError& error) {
+        // The last good step is kept: what can still be read from the device is saved.
+        rescue(std::string(error.what()) + (error.out_of_memory() ? kNeedsLess : ""), true);
+        return false;
+    } catch (const std::exception& error) {
+        rescue(error.what(), false);
+        return false;
+    }
+    steps_.add(last_);
+    if (last_.measured_step != 0) measured_ = last_;
+    return true;
+}
+
+void Run::rescue(const std::string& why, bool checkpoint) {
+    failure_ = fmt::format("training stopped after step {} with {} Gaussians: {}",
+                           trainer_->steps_done(), trainer_->gaussian_count(), why);
+    tell(LogLevel::error, failure_);
+    profile_.close();
+    save_model(checkpoint);
+    save_records();
+    if (const std::string splats = files_.at("splats"); !splats.empty())
+        tell(LogLevel::warning, "the model as it was is in " + splats);
+}
+
+/// After the last step.
+void Run::end() {
+    ended_ = true;
+    profile_.close();
+    save_model(true);
+    if (!trainer_->capture().view_indices(true).empty()) return evaluate();
+    tell(LogLevel::warning, "there are no test views to measure (see --test-every)");
+    save_records();
+}
+
+void Run::finish() {
+    evaluation_.reset();
+    profile_.close();
+    if (!std::exchange(ended_, true) && trainer_->steps_done() != saved_step_) save_model(true);
+    if (records_due_) save_records();
+}
+
+void Run::evaluate() {
+    auto views = trainer_->capture().view_indices(true);
+    if (views.empty()) views = trainer_->capture().view_indices(false);
+    evaluation_.emplace(std::move(views), trainer_->steps_done());
+}
+
+Run::Did Run::measure_photo() {
+    try {
+        if (evaluation_->measure_next([&](const auto& views) { return trainer_->evaluate(views); }))
+            return Did::photo;
+        newest_ = evaluation_->result();
+    } catch (const std::exception& error) {
+        tell(LogLevel::error, fmt::format("step {}: the photos could not be measured: {}",
+                                          trainer_->steps_done(), error.what()));
+        newest_ = {};
+    }
+    evaluation_.reset();
+    if (!newest_.images.empty() && trainer_->capture().views[newest_.images[0].view].test) {
+        if (!evaluations_.empty() && evaluations_.back().step == newest_.step)
+            evaluations_.pop_back();
+        evaluations_.push_back(newest_);
+    }
+    if (ended_) save_records();
+    return Did::evaluation;
+}
+
+Result<fs::path> Run::save_checkpoint(fs::path path) {
+    if (path.empty()) path = options_.folder / "checkpoint.gsc";
+    GS_TRY_VOID(
+        write_into_folder(path, [&](const fs::path& p) { return trainer_->save_checkpoint(p); }));
+    files_.note("checkpoint", path);
+    tell(LogLevel::debug,
+         fmt::format("saved step {} to {}", trainer_->steps_done(), path.string()));
+    return path;
+}
+
+/// Before anything else is done with it: the model is what the hours were spent on.
+void Run::save_model(bool checkpoint) {
+    saved_step_ = trainer_->steps_done();
+    records_due_ = true;
+    if (options_.stage_times) stages_ = std::make_unique<Json>(options_.stage_times());
+    files_.leave(
+        "splats", options_.folder / "point_cloud.ply",
+        [&](const fs::path& p) {
+            const Span span(Stage::export_splats);
+            return write_splats(p, trainer_->model());
+        },
+        options_.tell);
+    if (checkpoint)
+        files_.leave(
+            "checkpoint", options_.folder / "checkpoint.gsc",
+            [&](const fs::path& p) { return trainer_->save_checkpoint(p); }, options_.tell);
+    tell(LogLevel::debug,
+         fmt::format("saved step {} to {}", saved_step_, options_.folder.string()));
+}
+
+void Run::save_records() {
+    records_due_ = false;
+    const auto leave = [&](const char* what, const fs::path& path, const WriteFile& write) {
+        files_.leave(what, path, write, options_.tell);
+    };
+    leave("steps", options_.folder / "metrics.csv",
+          [&](const fs::path& p) { return steps_.write(p); });
+    if (!options_.trace.empty()) leave("trace", options_.trace, options_.write_trace);
+    leave("metrics", options_.folder / "metrics.json",
+          [&](const fs::path& p) { return write_text_file(p, json_text(summary(), 2) + "\n"); });
+}
+
+Json Run::summary() const {
+    const std::uint64_t steps = trainer_->steps_done();
+    Json out{{"command", "train"},
+             {"capture", options_.capture},
+             {"output", options_.folder.string()},
+             {"backend", options_.backend},
+             {"steps", steps},
+             {"seconds", json_number(seconds_)},
+             {"load_seconds", json_number(options_.load_seconds)},
+             {"total_seconds", json_number(options_.load_seconds + seconds_since(begin_))},
+             {"gaussians", trainer_->gaussian_count()},
+             {"interrupted", !trainer_->finished()}};
+    if (!options_.resumed_from.empty())
+        out.update({{"resumed_from", options_.resumed_from}, {"resumed_at_step", first_step_}});
+    out["train"] = {{"loss", json_number(measured_.loss)},
+                    {"l1", json_number(measured_.l1)},
+                    {"ssim", json_number(measured_.ssim)},
+                    {"psnr", json_number(measured_.psnr)}};
+    out["test"] = score_json(evaluations_.empty() ? Evaluation() : evaluations_.back());
+    out["evaluations"] = Json::array();
+    for (const Evaluation& e : evaluations_)
+        out["evaluations"].push_back({{"step", e.step},
+                                      {"psnr", json_number(e.psnr)},
+                                      {"ssim", json_number(e.ssim)},
+                                      {"seconds", json_number(e.seconds)}});
+    out["stages"] = stages_ ? *stages_ : Json::array();
+    out["memory"] = Json::array();
+    for (const MemoryUse& m : trainer_->memory())
+        out["memory"].push_back({{"category", m.category}, {"bytes", m.bytes}});
+    out["settings"] = settings_json(trainer_->settings());
+    out["skipped"] = trainer_->capture().skipped;
+    out["files"] = Json::object();
+    for (const auto& [what, where] : files_.all()) out["files"][what] = where;
+    return out;
+}
+
+}  // namespace gs

@@ -1,0 +1,135 @@
+// Run: a training run from its first step to what it leaves behind. It owns the trainer, knows when
+// to measure the test photos and when to save, and writes the model at once when memory or the
+// device fails: a run is never lost. The command line and the studio's engine drive the same Run,
+// one piece of work after another, on one thread.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "trainer/profile_window.h"
+#include "trainer/run_files.h"
+#include "trainer/trainer.h"
+
+namespace gs {
+
+struct RunOptions {
+    std::string capture;               ///< as it was named
+    fs::path folder;                   ///< where the files go; made when first needed
+    std::uint64_t evaluate_every = 0;  ///< steps between measurements of the test photos; 0: at the
+                                       ///< end only
+    std::uint64_t save_every = 5000;   ///< steps between checkpoints; 0: at the end only
+    std::string backend;               ///< its name
+    std::string resumed_from;          ///< the checkpoint that the trainer goes on from, or empty
+    double load_seconds = 0;           ///< what came before the first step
+    /// Times of the stages, for metrics.json; asked once, after the last step. Empty: not told.
+    std::function<nlohmann::ordered_json()> stage_times;
+    /// Steps to mark for nsys and ncu; `set_profiling` opens and closes their window, empty on the
+    /// CPU.
+    std::optional<ProfileSteps> profile_steps;
+    std::function<void(bool on)> set_profiling;
+    fs::path trace;         ///< a trace is written here at the end; empty: none
+    WriteFile write_trace;  ///< writes it
+    Tell tell;              ///< empty: the log
+};
+
+/// Photos measured one after another, so that something else can be done in between. Run measures
+/// with it, and the engine where nothing trains.
+class EvaluationJob {
+  public:
+    using Measure = std::function<Evaluation(const std::vector<std::size_t>& views)>;
+
+    EvaluationJob(std::vector<std::size_t> views, std::uint64_t step) : views_(std::move(views)) {
+        result_.step = step;
+    }
+    /// One photo; false when that was the last.
+    bool measure_next(const Measure& measure);
+    std::size_t done() const { return next_; }
+    std::size_t total() const { return views_.size(); }
+    const Evaluation& result() const { return result_; }
+
+  private:
+    std::vector<std::size_t> views_;
+    std::size_t next_ = 0;
+    Evaluation result_;
+};
+
+class Run {
+  public:
+    enum class Did { nothing, step, photo, evaluation };
+
+    Run(std::unique_ptr<Trainer> trainer, RunOptions options);
+    ~Run();
+
+    /// The next piece of work: a photo while the test photos are measured (`evaluation`: the last
+    /// of them), else a step with what is due after it. After the last step the model is saved,
+    /// then measured, then the records are written. Never throws: when a step fails, failure() says
+    /// why and everything that could still be read is in files; another call tries to go on.
+    Did step();
+    /// Ends the run here and saves everything as it is, unless it is saved already.
+    void finish();
+    /// No step will be taken any more.
+    bool ended() const { return ended_; }
+    /// Why the last step failed; empty: it did not.
+    const std::string& failure() const { return failure_; }
+
+    /// Begins to measure the test photos, or all photos when none is held out.
+    void evaluate();
+    /// What is being measured; null: nothing.
+    const EvaluationJob* evaluating() const { return evaluation_ ? &*evaluation_ : nullptr; }
+    /// The newest; without images when nothing was measured yet.
+    const Evaluation& evaluation() const { return newest_; }
+
+    /// Into `path`; empty: the run's folder. Where it went.
+    Result<fs::path> save_checkpoint(fs::path path = {});
+    /// Marks other steps for nsys and ncu.
+    void profile(ProfileSteps steps) {
+        profile_ = ProfileWindow(steps.first, steps.second, options_.set_profiling);
+    }
+    /// What is done until the next step belongs to no step.
+    void pause() { profile_.close(); }
+
+    Trainer& trainer() const { return *trainer_; }
+    RunOptions& options() { return options_; }
+    const StepReport& last_step() const { return last_; }
+    const StepReport& measured_step() const { return measured_; }  ///< newest whose loss is known
+    /// "splats", "checkpoint", "steps", "trace", "metrics".
+    const RunFiles& files() const { return files_; }
+    /// What metrics.json holds.
+    nlohmann::ordered_json summary() const;
+
+  private:
+    Did train();
+    bool take_step();
+    Did measure_photo();
+    void end();
+    void rescue(const std::string& why, bool checkpoint);
+    void save_model(bool checkpoint);
+    void save_records();
+    void tell(LogLevel level, const std::string& text) const;
+
+    std::unique_ptr<Trainer> trainer_;
+    RunOptions options_;
+    ProfileWindow profile_;
+    StepLog steps_;
+    StepReport last_, measured_;
+    std::optional<EvaluationJob> evaluation_;
+    Evaluation newest_;
+    std::vector<Evaluation> evaluations_;  // of photos that are held out
+    RunFiles files_;
+    std::unique_ptr<nlohmann::ordered_json> stages_;  // null: not asked yet
+    std::string failure_;
+    std::uint64_t first_step_, saved_step_;  // steps done: at the beginning, and in the files
+    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+    double seconds_ = 0;
+    bool ended_ = false, records_due_ = false;
+};
+
+}  // namespace gs

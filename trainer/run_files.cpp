@@ -1,0 +1,124 @@
+#include "trainer/run_files.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <new>
+
+#include "base/json_write.h"
+#include "trainer/settings.h"
+
+namespace gs {
+namespace {
+
+constexpr std::string_view kHeader =
+    "step,loss,l1,ssim,psnr,milliseconds,gaussians,visible,isects\n";
+
+fs::path rescue_folder() {
+    std::error_code error;
+    const fs::path base = fs::temp_directory_path(error);
+    return (error ? fs::path("/tmp") : base) / fmt::format("gausscope-rescue-{}", getpid());
+}
+
+}  // namespace
+
+Result<void> write_into_folder(const fs::path& path, const WriteFile& write) {
+    std::error_code ignored;  // write() says it better when the folder cannot be made
+    if (!path.parent_path().empty()) fs::create_directories(path.parent_path(), ignored);
+    try {
+        return write(path);
+    } catch (const std::bad_alloc&) {
+        return fail(ErrorKind::unwritable, path.string(), "not enough memory to write it");
+    } catch (const std::exception& error) {
+        return fail(ErrorKind::unwritable, path.string(), error.what());
+    }
+}
+
+nlohmann::ordered_json score_json(const Evaluation& evaluation) {
+    nlohmann::ordered_json images = nlohmann::ordered_json::array();
+    for (const ImageScore& s : evaluation.images)
+        images.push_back({{"name", s.name},
+                          {"psnr", json_number(s.psnr)},
+                          {"ssim", json_number(s.ssim)},
+                          {"l1", json_number(s.l1)}});
+    return {{"psnr", json_number(evaluation.psnr)},
+            {"ssim", json_number(evaluation.ssim)},
+            {"images", std::move(images)}};
+}
+
+nlohmann::ordered_json settings_json(const TrainingSettings& settings) {
+    nlohmann::ordered_json out;
+    for (const SettingField& field : setting_fields()) out[field.name] = settings.*field.value;
+    return out;
+}
+
+std::string StepLog::row_of(const Waiting& w, const StepReport* r) {
+    std::string measured = ",,,", counted = ",";
+    if (r != nullptr) {
+        measured = fmt::format("{:.7g},{:.7g},{:.6g},{}", r->loss, r->l1, r->ssim,
+                               std::isfinite(r->psnr) ? fmt::format("{:.5g}", r->psnr) : "");
+        counted = fmt::format("{},{}", r->counters.visible, r->counters.isects);
+    }
+    return fmt::format("{},{},{:.4g},{},{}\n", w.step, measured, w.milliseconds, w.gaussians,
+                       counted);
+}
+
+void StepLog::add(const StepReport& r) {
+    waiting_.push_back({r.step, r.milliseconds, r.gaussians});
+    while (!waiting_.empty() && waiting_.front().step <= r.measured_step) {
+        const Waiting& first = waiting_.front();
+        rows_ += row_of(first, first.step == r.measured_step ? &r : nullptr);
+        waiting_.pop_front();
+    }
+}
+
+void StepLog::take_earlier(const fs::path& csv, std::uint64_t last_step) {
+    const auto text = read_text_file(csv);
+    if (!text || text->compare(0, kHeader.size(), kHeader) != 0) return;
+    for (std::size_t begin = kHeader.size(); begin < text->size();) {
+        const std::size_t end = text->find('\n', begin);
+        if (end == std::string::npos ||
+            std::strtoull(text->c_str() + begin, nullptr, 10) > last_step)
+            return;
+        rows_.append(*text, begin, end + 1 - begin);
+        begin = end + 1;
+    }
+}
+
+Result<void> StepLog::write(const fs::path& csv) const {
+    std::string text = std::string(kHeader) + rows_;
+    for (const Waiting& waiting : waiting_) text += row_of(waiting, nullptr);
+    return write_text_file(csv, text);
+}
+
+bool RunFiles::leave(const std::string& what, const fs::path& path, const WriteFile& write,
+                     const Tell& tell) {
+    fs::path where = path;
+    if (const auto written = write_into_folder(path, write); !written) {
+        in_place_ = false;
+        where = rescue_folder() / path.filename();
+        if (!write_into_folder(where, write)) {
+            tell(LogLevel::error, written.error().text());
+            return false;
+        }
+        tell(LogLevel::error, fmt::format("{} could not be written; it is in {} instead",
+                                          path.string(), where.string()));
+    }
+    note(what, where);
+    return true;
+}
+
+void RunFiles::note(const std::string& what, const fs::path& where) {
+    std::erase_if(files_, [&](const auto& file) { return file.first == what; });
+    files_.emplace_back(what, where.string());
+}
+
+std::string RunFiles::at(const std::string& what) const {
+    for (const auto& [name, where] : files_)
+        if (name == what) return where;
+    return {};
+}
+
+}  // namespace gs

@@ -1,0 +1,72 @@
+// What a run leaves behind, one by one: the log of its steps, its scores as JSON, and writing files
+// so that nothing is lost when the output folder cannot take them any more. Called by Run; `eval`
+// tells its scores the same way.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "trainer/trainer.h"
+
+namespace gs {
+
+/// {psnr, ssim, images: [{name, psnr, ssim, l1}]}; what was not measured is null.
+nlohmann::ordered_json score_json(const Evaluation& evaluation);
+/// {name: value} of every setting.
+nlohmann::ordered_json settings_json(const TrainingSettings& settings);
+
+/// metrics.csv: a row per step, in order. What a device measures comes some steps later; the row
+/// waits for it. A field that was not measured is empty.
+class StepLog {
+  public:
+    void add(const StepReport& report);
+    /// Takes the rows up to and including `last_step` of the file of an earlier part of the run,
+    /// where there is one.
+    void take_earlier(const fs::path& csv, std::uint64_t last_step);
+    Result<void> write(const fs::path& csv) const;
+
+  private:
+    struct Waiting {
+        std::uint64_t step;
+        double milliseconds;
+        std::size_t gaussians;
+    };
+    static std::string row_of(const Waiting& waiting, const StepReport* measured);
+    std::string rows_;
+    std::deque<Waiting> waiting_;
+};
+
+using WriteFile = std::function<Result<void>(const fs::path&)>;
+/// write(path) after making its folder. Errors: of write(), or what it threw.
+Result<void> write_into_folder(const fs::path& path, const WriteFile& write);
+/// Takes what there is to say; `debug` is a success that some want to see.
+using Tell = std::function<void(LogLevel, const std::string&)>;
+
+/// Which files a run has left, and where.
+class RunFiles {
+  public:
+    /// Writes `what`. When that fails, a file of the same name in "gausscope-rescue-PID" of the
+    /// system's temporary folder; what did not go as wanted is told. False: it is lost.
+    bool leave(const std::string& what, const fs::path& path, const WriteFile& write,
+               const Tell& tell);
+    /// Written without leave().
+    void note(const std::string& what, const fs::path& where);
+    /// Where `what` is; empty: nowhere.
+    std::string at(const std::string& what) const;
+    /// All of them are where they should be.
+    bool in_place() const { return in_place_; }
+    const std::vector<std::pair<std::string, std::string>>& all() const { return files_; }
+
+  private:
+    std::vector<std::pair<std::string, std::string>> files_;  // what, where
+    bool in_place_ = true;
+};
+
+}  // namespace gs
