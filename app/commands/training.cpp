@@ -83,7 +83,7 @@ const CommandRow kRows[] = {
     {"train.checkpoint",    "Save checkpoint",              "Training", "Ctrl+S", "[PATH]",
      "Saves everything needed to go on later, to PATH or the output folder.", checkpoint},
     {"train.stop",          "End the run",                  "Training", "",       "",
-     "Saves a checkpoint and ends the run; the model stays on view.", stop},
+     "Ends the run and saves all that a run leaves behind; the model stays on view.", stop},
     {"train.set",           "Change a setting",             "",         "",       "NAME VALUE",
      "Changes a hyper-parameter while training; logged and marked on the curves.", set},
     {"train.profile-steps", "Profile steps",                "",         "",       "FIRST [LAST]",

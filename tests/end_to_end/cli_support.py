@@ -8,6 +8,7 @@ import struct
 import subprocess
 import tempfile
 import unittest
+import zlib
 
 GAUSSCOPE = os.environ.get("GAUSSCOPE", "build/gausscope")
 SANITIZER_SIGNS = ("AddressSanitizer", "runtime error:", "LeakSanitizer", "CHECK failed")
@@ -27,7 +28,7 @@ class Run:
 def run(*arguments, env=None, timeout=300):
     done = subprocess.run([GAUSSCOPE, *map(str, arguments)], capture_output=True, timeout=timeout,
                           env={**os.environ, **(env or {})})
-    return Run(done.returncode, done.stdout.decode(), done.stderr.decode(errors="replace"))
+    return Run(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
 
 
 class Case(unittest.TestCase):
@@ -78,6 +79,15 @@ def npy_shape(path):
     assert header["descr"] == "<f4" and not header["fortran_order"], header
     count = (len(data) - 10 - size) // 4
     return header["shape"], struct.unpack(f"<{count}f", data[10 + size:])
+
+
+def write_gray_png(path, width, height, value):
+    """A grayscale PNG of one value: a mask."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    rows = (b"\0" + bytes([value]) * width) * height
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)) +
+                     chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
 def ply_count(path):

@@ -11,7 +11,7 @@ import time
 import unittest
 from unittest import mock
 
-from cli_support import GAUSSCOPE, Case, npy_shape, ply_count, run
+from cli_support import GAUSSCOPE, Case, npy_shape, ply_count, run, write_gray_png
 
 
 class Usage(Case):
@@ -254,6 +254,74 @@ class Training(Case):
         two, _ = self.trained("--threads", 2)
         self.assertEqual(bits, (two / "point_cloud.ply").read_bytes())
 
+    FOUR = ["checkpoint.gsc", "metrics.csv", "metrics.json", "point_cloud.ply"]
+
+    def in_studio(self, out, script, *arguments):
+        """`train --view` without a display, driven by a script."""
+        file = self.folder / "script.txt"
+        file.write_text(script)
+        config = {"XDG_CONFIG_HOME": str(self.folder / "config"), "XDG_CACHE_HOME": str(self.folder / "cache")}
+        return self.expect(0, "train", self.capture, "-o", out, "--view", "--headless", "--script", file, *arguments, env=config)
+
+    def test_the_studio_leaves_the_same_files(self):
+        plain, seen = self.folder / "plain", self.folder / "seen"
+        arguments = ["--steps", 20, "--eval-every", 10, "--test-every", 4]
+        self.expect(0, "train", self.capture, "-o", plain, *arguments)
+        self.in_studio(seen, "wait-loaded\nwait-step 20\nwait-idle\nquit\n", *arguments)
+        for folder in (plain, seen):
+            self.assertEqual(sorted(p.name for p in folder.iterdir()), self.FOUR)
+        for name in ("point_cloud.ply", "checkpoint.gsc"):
+            self.assertEqual((plain / name).read_bytes(), (seen / name).read_bytes(), name)
+        first, second = (json.loads((folder / "metrics.json").read_text()) for folder in (plain, seen))
+        self.assertEqual(list(first), list(second))
+        for key in ("command", "capture", "backend", "steps", "gaussians", "interrupted", "train", "test", "settings", "skipped"):
+            self.assertEqual(first[key], second[key], key)
+        self.assertEqual([e["step"] for e in second["evaluations"]], [10, 20])
+        self.assertIn("blend", [s["name"] for s in second["stages"]])
+        rows = [(folder / "metrics.csv").read_text().splitlines() for folder in (plain, seen)]
+        self.assertEqual(*([[r.split(",")[:5] for r in part] for part in rows]))
+
+    def test_stopped_in_the_studio(self):
+        for name, end in (("stop", "train.stop\nquit\n"), ("quit", "quit\n")):
+            out = self.folder / name
+            self.in_studio(out, "wait-loaded\nwait-step 3\n" + end, "--steps", 100000, "--eval-every", 0)
+            self.assertEqual(sorted(p.name for p in out.iterdir()), self.FOUR, name)
+            made = json.loads((out / "metrics.json").read_text())
+            self.assertTrue(made["interrupted"], name)
+            self.assertEqual(ply_count(out / "point_cloud.ply"), made["gaussians"], name)
+            self.assertEqual(len((out / "metrics.csv").read_text().splitlines()), made["steps"] + 1, name)
+
+    def test_evaluations_are_where_they_were_asked_for(self):
+        _, made = self.trained("--eval-every", 8)
+        self.assertEqual([e["step"] for e in made["evaluations"]], [8, 16, 20])
+        _, made = self.trained("--eval-every", 0)
+        self.assertEqual([e["step"] for e in made["evaluations"]], [20])
+
+    def test_names_that_are_not_utf8(self):
+        capture = self.copy_of_capture()
+        (capture / "images" / "view_000.png").rename(os.fsdecode(os.fsencode(capture / "images") + b"/caf\xe9.png"))
+        images = capture / "sparse" / "0" / "images.txt"
+        images.write_bytes(images.read_bytes().replace(b"view_000.png", b"caf\xe9.png"))
+        out = self.folder / os.fsdecode(b"out\xff")
+        made = self.expect(0, "train", capture, "-o", out, "--steps", 5, "--test-every", 2, "--json").json
+        self.assertEqual(sorted(p.name for p in out.iterdir()), self.FOUR)
+        self.assertIn("caf\ufffd.png", [i["name"] for i in made["test"]["images"]])
+        self.assertTrue(made["output"].endswith("out\ufffd"), made["output"])
+        self.assertEqual(json.loads((out / "metrics.json").read_text())["test"], made["test"])
+
+    def test_a_photo_that_is_masked_out_has_no_score(self):
+        capture = self.copy_of_capture()
+        (capture / "masks").mkdir()
+        write_gray_png(capture / "masks" / "view_000.png", 96, 72, 0)
+        result = self.expect(0, "train", capture, "-o", self.folder / "o", "--steps", 5, "--test-every", 4, "--json")
+        masked, other = result.json["test"]["images"]
+        self.assertEqual((masked["name"], masked["psnr"], masked["ssim"], masked["l1"]), ("view_000.png", None, None, None))
+        self.assertEqual(result.json["test"]["psnr"], other["psnr"])
+        self.assertTrue(any(line.split() == ["view_000.png", "-", "-"] for line in result.out.splitlines()), result.out)
+        found = self.expect(0, "eval", self.folder / "o" / "point_cloud.ply", capture, "--test-every", 4, "--json").json["test"]
+        self.assertIsNone(found["images"][0]["psnr"])
+        self.assertAlmostEqual(found["psnr"], other["psnr"], 3)
+
     def test_test_views_by_name(self):
         _, made = self.trained("--test-views", "view_003,view_005")
         self.assertEqual([i["name"] for i in made["test"]["images"]], ["view_003.png", "view_005.png"])
@@ -318,6 +386,16 @@ class Output(Case):
         self.expect(2, "train", self.capture, "-o", "/proc/gausscope", says="/proc/gausscope")
         self.expect(2, "train", self.capture, "-o", self.folder / "o", "--trace", "/proc/x/t.pftrace", says="/proc/x")
         self.expect(2, "convert", self.capture / "x.ply", file / "y.ply")
+
+    def test_what_is_refused_leaves_no_folder(self):
+        made = self.folder / "made"
+        self.expect(2, "train", "/nonexistent", "-o", made / "deep" / "er")
+        self.expect(2, "train", self.capture, "-o", made, "--resume", self.folder / "none.gsc")
+        self.expect(2, "render", self.folder / "none.ply", "-o", made, "--path", "orbit:2")
+        self.assertFalse(made.exists())
+        made.mkdir()
+        self.expect(2, "train", "/nonexistent", "-o", made)
+        self.assertTrue(made.exists(), "it was there before")
 
     def test_full_disk_does_not_lose_the_model(self):
         disk = self.folder / "disk"
@@ -507,6 +585,13 @@ class Bench(Case):
     def test_steps_to_profile(self):
         for bad in ("20:10", "x", "0:5", "5:"):
             self.expect(2, "train", self.capture, "-o", self.folder / "o", "--profile-steps", bad, says="100:120")
+            self.expect(2, "train", self.capture, "-o", self.folder / "o", "--profile-steps", bad, "--view", "--headless",
+                        says="100:120")
+        script = self.folder / "script.txt"
+        script.write_text("wait-loaded\nwait-idle\nquit\n")
+        for view in ([], ["--view", "--headless", "--script", script]):
+            self.expect(0, "train", self.capture, "-o", self.folder / "o", "--steps", 3, "--profile-steps", "2:3", "--backend", "cpu",
+                        *view, says="steps 2 to 3 are not marked")
 
 
 if __name__ == "__main__":
