@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <unordered_map>
 
 #include "app/cli/common.h"
+#include "profiler/analysis/span_summary.h"
 #include "profiler/files/export_perfetto.h"
 #include "profiler/insights/insight.h"
 
@@ -17,38 +17,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr std::size_t kShown = 8;
 
-struct NameTotal {
-    std::uint32_t name = 0;
-    std::uint64_t calls = 0;
-    double ms = 0;
-};
-
-/// Time by name over all tracks of a kind, the longest first. Ranges inside ranges count for both.
-std::vector<NameTotal> totals_by_name(const TraceStore& store, TrackKind kind) {
-    std::unordered_map<std::uint32_t, NameTotal> totals;
-    for (const TraceTrack& track : store.tracks()) {
-        if (track.kind != kind) continue;
-        for (const auto& row : track.rows)
-            for (const TraceSpan& span : row.view()) {
-                NameTotal& total = totals[span.name];
-                total.name = span.name;
-                ++total.calls;
-                total.ms += static_cast<double>(span.length_ns()) * 1e-6;
-            }
-    }
-    std::vector<NameTotal> out;
-    for (const auto& [name, total] : totals) out.push_back(total);
-    std::sort(out.begin(), out.end(),
-              [](const NameTotal& a, const NameTotal& b) { return a.ms > b.ms; });
-    return out;
-}
-
-std::uint64_t calls_of(const std::vector<NameTotal>& totals) {
-    std::uint64_t calls = 0;
-    for (const NameTotal& total : totals) calls += total.calls;
-    return calls;
-}
-
 std::uint64_t tracks_of(const TraceStore& store, TrackKind kind) {
     return static_cast<std::uint64_t>(
         std::count_if(store.tracks().begin(), store.tracks().end(), [&](const auto& t) {
@@ -57,37 +25,42 @@ std::uint64_t tracks_of(const TraceStore& store, TrackKind kind) {
         }));
 }
 
+/// What is in a trace, by name. Ranges inside ranges count for both.
 struct Contents {
-    std::vector<NameTotal> ranges, gpu;
+    std::vector<NameFigures> ranges, gpu;
     std::uint64_t range_count = 0, gpu_count = 0, api_count = 0;
-    explicit Contents(const TraceStore& store)
-        : ranges(totals_by_name(store, TrackKind::thread)),
-          gpu(totals_by_name(store, TrackKind::gpu_stream)),
-          range_count(calls_of(ranges) + calls_of(totals_by_name(store, TrackKind::overlapping))),
-          gpu_count(calls_of(gpu)),
-          api_count(calls_of(totals_by_name(store, TrackKind::api))) {}
+    explicit Contents(const TraceStore& store) {
+        for (const NameFigures& f : totals_by_name(store)) {
+            if (f.kind == TrackKind::thread) ranges.push_back(f);
+            if (f.kind == TrackKind::gpu_stream) gpu.push_back(f);
+            if (f.kind == TrackKind::gpu_stream) gpu_count += f.count;
+            if (f.kind == TrackKind::api) api_count += f.count;
+            if (f.kind == TrackKind::thread || f.kind == TrackKind::overlapping)
+                range_count += f.count;
+        }
+    }
 };
 
 void print_totals(const TraceStore& store, const char* title,
-                  const std::vector<NameTotal>& totals) {
+                  const std::vector<NameFigures>& totals) {
     if (totals.empty()) return;
     fmt::print(stderr, "  {:<48} {:>9} {:>12} {:>10}   milliseconds\n", title, "calls", "total",
                "mean");
     for (std::size_t i = 0; i < std::min(totals.size(), kShown); ++i) {
         std::string name(store.name(totals[i].name));
         if (name.size() > 46) name = name.substr(0, 43) + "...";
-        fmt::print(stderr, "    {:<46} {:>9} {:>12.2f} {:>10.4f}\n", name, totals[i].calls,
-                   totals[i].ms, totals[i].ms / static_cast<double>(totals[i].calls));
+        fmt::print(stderr, "    {:<46} {:>9} {:>12.2f} {:>10.4f}\n", name, totals[i].count,
+                   totals[i].total_ms(), totals[i].mean_ns() * 1e-6);
     }
     if (totals.size() > kShown) fmt::print(stderr, "    and {} more\n", totals.size() - kShown);
 }
 
-Json totals_json(const TraceStore& store, const std::vector<NameTotal>& totals) {
+Json totals_json(const TraceStore& store, const std::vector<NameFigures>& totals) {
     Json out = Json::array();
     for (std::size_t i = 0; i < std::min<std::size_t>(totals.size(), 100); ++i)
         out.push_back({{"name", store.name(totals[i].name)},
-                       {"calls", totals[i].calls},
-                       {"ms_total", number(totals[i].ms)}});
+                       {"calls", totals[i].count},
+                       {"ms_total", number(totals[i].total_ms())}});
     return out;
 }
 

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/common.h"
+#include "profiler/analysis/span_summary.h"
 #include "profiler/store/process_labels.h"
 
 namespace gs::cli {
@@ -39,49 +39,30 @@ std::string cut(std::string_view name) {
                                      : std::string(name.substr(0, kNameWidth - 3)) + "...";
 }
 
-/// Adds up by name; the largest total first.
-class Tally {
-  public:
-    void add(std::uint32_t name, Stage stage, const TraceSpan& span, std::uint64_t bytes,
-             const TraceStore& store) {
-        NamedTime& row = rows_[name];
-        const double ms = static_cast<double>(span.length_ns()) * 1e-6;
-        row.name = store.name(name);
-        row.stage = stage;
-        ++row.count;
-        row.bytes += bytes;
-        row.total_ms += ms;
-        row.max_ms = std::max(row.max_ms, ms);
-    }
-    std::vector<NamedTime> sorted() const {
-        std::vector<NamedTime> out;
-        for (const auto& [name, row] : rows_) out.push_back(row);
-        std::stable_sort(out.begin(), out.end(), [](const NamedTime& a, const NamedTime& b) {
-            return a.total_ms > b.total_ms;
-        });
-        return out;
-    }
+NamedTime named(const TraceStore& store, const NameFigures& f) {
+    return {store.name(f.name),
+            f.stage,
+            f.count,
+            f.bytes,
+            f.total_ms(),
+            static_cast<double>(f.max_ns) * 1e-6};
+}
 
-  private:
-    std::map<std::uint32_t, NamedTime> rows_;
-};
-
-void add_work(const TraceStore& store, const TraceTrack& track, Tally& stages, Tally& kernels,
-              Tally& copies) {
-    for (std::size_t r = 0; r < track.works.size(); ++r) {
-        const auto spans = track.rows[r].view();
-        const auto works = track.works[r].view();
-        for (std::size_t i = 0; i < spans.size(); ++i) {
-            const Stage stage = store.names().gpu_stage(spans[i].name);
-            if (works[i].kind == GpuWorkKind::copy || works[i].kind == GpuWorkKind::fill) {
-                copies.add(spans[i].name, stage, spans[i], works[i].bytes, store);
-                continue;
-            }
-            kernels.add(spans[i].name, stage, spans[i], 0, store);
-            // A stage's name index is its number.
-            stages.add(static_cast<std::uint32_t>(stage), stage, spans[i], 0, store);
-        }
+/// Kernels by stage, the largest total first.
+std::vector<NamedTime> by_stage(const std::vector<NamedTime>& kernels) {
+    std::vector<NamedTime> out;
+    for (const NamedTime& kernel : kernels) {
+        auto row = std::find_if(out.begin(), out.end(),
+                                [&](const NamedTime& r) { return r.stage == kernel.stage; });
+        if (row == out.end()) row = out.insert(out.end(), {name_of(kernel.stage), kernel.stage});
+        row->count += kernel.count;
+        row->total_ms += kernel.total_ms;
+        row->max_ms = std::max(row->max_ms, kernel.max_ms);
     }
+    std::stable_sort(out.begin(), out.end(), [](const NamedTime& a, const NamedTime& b) {
+        return a.total_ms > b.total_ms;
+    });
+    return out;
 }
 
 Json stages_json(const std::vector<StageStats>& stats) {
@@ -201,16 +182,15 @@ Json process_json(const TraceProcess& process) {
 }  // namespace
 
 GpuTotals gpu_totals(const TraceStore& store) {
-    Tally stages, kernels, copies, calls;
-    for (const TraceTrack& track : store.tracks()) {
-        add_work(store, track, stages, kernels, copies);
-        if (track.kind != TrackKind::api) continue;
-        for (const auto& row : track.rows)
-            for (const TraceSpan& span : row.view())
-                calls.add(span.name, Stage::other, span, 0, store);
+    GpuTotals out;
+    for (const NameFigures& f : totals_by_name(store)) {
+        if (f.kind == TrackKind::api) out.calls.push_back(named(store, f));
+        if (!f.work) continue;
+        const bool moves = *f.work == GpuWorkKind::copy || *f.work == GpuWorkKind::fill;
+        (moves ? out.copies : out.kernels).push_back(named(store, f));
+        if (!moves) out.kernel_ms += f.total_ms();
     }
-    GpuTotals out{stages.sorted(), kernels.sorted(), copies.sorted(), calls.sorted(), 0};
-    for (const NamedTime& row : out.stages) out.kernel_ms += row.total_ms;
+    out.stages = by_stage(out.kernels);
     return out;
 }
 

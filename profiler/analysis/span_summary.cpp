@@ -67,25 +67,45 @@ bool pattern_fits(std::string_view pattern, std::string_view text) {
 }
 
 bool NameTable::advance(const TraceStore& store, double budget_ms) {
-    return walk_for(
-        walk_, store, budget_ms, [](const WalkedSpan&, const WalkedSpan*) {},
-        [&](const WalkedSpan& span, const WalkedSpan* parent) {
-            const TraceTrack& track = store.tracks()[span.track];
-            const auto key =
-                std::uint64_t{span.span.name} << 8 | static_cast<std::uint64_t>(track.kind);
-            const auto [found, added] = row_of_.try_emplace(key, rows_.size());
-            const std::int64_t length = span.span.length_ns();
-            if (added)
-                rows_.push_back({span.span.name, stage_of(store, track, span.span.name), track.kind,
-                                 0, 0, 0, length, length});
-            NameFigures& row = rows_[found->second];
-            ++row.count;
-            row.total_ns += span.inside_ns;
-            row.self_ns += span.self_ns();
-            row.min_ns = std::min(row.min_ns, length);
-            row.max_ns = std::max(row.max_ns, length);
-            if (!parent) outer_ns_ += span.inside_ns;
-        });
+    const auto enter = [&](WalkedSpan& span, const WalkedSpan*) {
+        const TraceTrack& track = store.tracks()[span.track];
+        const GpuWork* work = store.timeline().gpu_work(span.track, span.row, *span.kept);
+        const auto key = std::uint64_t{span.span.name} << 8 |
+                         static_cast<std::uint64_t>(track.kind) << 4 |
+                         (work ? static_cast<std::uint64_t>(work->kind) + 1 : 0);
+        const auto [found, added] = row_of_.try_emplace(key, rows_.size());
+        span.value = found->second;
+        const std::int64_t length = span.span.length_ns();
+        if (added) {
+            NameFigures& row = rows_.emplace_back();
+            row.name = span.span.name;
+            row.stage = stage_of(store, track, span.span.name);
+            row.kind = track.kind;
+            row.min_ns = row.max_ns = length;
+            if (work) row.work = work->kind;
+        }
+        NameFigures& row = rows_[found->second];
+        ++row.count;
+        row.total_ns += span.inside_ns;
+        row.min_ns = std::min(row.min_ns, length);
+        row.max_ns = std::max(row.max_ns, length);
+        if (work) row.bytes += work->bytes;
+    };
+    return walk_for(walk_, store, budget_ms, enter,
+                    [&](const WalkedSpan& span, const WalkedSpan* parent) {
+                        rows_[span.value].self_ns += span.self_ns();
+                        if (!parent) outer_ns_ += span.inside_ns;
+                    });
+}
+
+std::vector<NameFigures> totals_by_name(const TraceStore& store) {
+    NameTable table(store, kAllTime, {});
+    while (!table.advance(store, 1000)) continue;
+    std::vector<NameFigures> out = table.rows();
+    std::sort(out.begin(), out.end(), [](const NameFigures& a, const NameFigures& b) {
+        return a.total_ns != b.total_ns ? a.total_ns > b.total_ns : a.name < b.name;
+    });
+    return out;
 }
 
 bool StageSums::advance(const TraceStore& store, double budget_ms) {

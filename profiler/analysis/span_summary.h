@@ -1,5 +1,5 @@
-// Figures over many spans: a table by name (Statistics), a list of hits with their distribution
-// (Find), a tree of call paths (Flame graph), sums by stage (the timeline's measure). Each is
+// Figures over many spans: a table by name (Statistics, and what `record` and `trace` print), a
+// list of hits with their distribution (Find), sums by stage (the timeline's measure). Each is
 // filled by a SpanWalk piece by piece and knows when it is complete. Free of ImGui, so that tests
 // can check every figure.
 #pragma once
@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -20,14 +21,17 @@ namespace gs {
 /// GPU work by the stage map, ranges by their own name.
 Stage stage_of(const TraceStore& store, const TraceTrack& track, std::uint32_t name);
 
-/// Statistics by name.
+/// Statistics of one name on tracks of one kind, and of one kind of GPU work where that is known.
 struct NameFigures {
     std::uint32_t name = 0;
     Stage stage = Stage::other;
     TrackKind kind = TrackKind::thread;
     std::uint64_t count = 0;
     std::int64_t total_ns = 0, self_ns = 0, min_ns = 0,
-                 max_ns = 0;  ///< total and self within the range
+                 max_ns = 0;               ///< total and self within the range
+    std::optional<GpuWorkKind> work = {};  ///< of GPU work with details
+    std::uint64_t bytes = 0;               ///< of copies and fills
+    double total_ms() const { return static_cast<double>(total_ns) * 1e-6; }
     double mean_ns() const {
         return count > 0 ? static_cast<double>(total_ns) / static_cast<double>(count) : 0;
     }
@@ -51,6 +55,9 @@ class NameTable {
     std::unordered_map<std::uint64_t, std::size_t> row_of_;
     std::int64_t outer_ns_ = 0;
 };
+
+/// The whole trace by name, the longest total first.
+std::vector<NameFigures> totals_by_name(const TraceStore& store);
 
 /// Time and number of spans by stage within a range: host and GPU.
 struct StageSum {

@@ -93,6 +93,18 @@ const TraceSpan* SpanWalk::next_of(const TraceTrack& track, std::size_t row,
     return at < spans.size() && spans[at].begin_ns < end_ns ? &spans[at] : nullptr;
 }
 
+const TraceSpan* SpanWalk::next_from(const TraceTrack& track, std::size_t& row,
+                                     std::int64_t end_ns) const {
+    const TraceSpan* first = next_of(track, row, end_ns);
+    for (std::size_t deeper = row + 1; deeper < cursors_.size(); ++deeper) {
+        const TraceSpan* span = next_of(track, deeper, end_ns);
+        if (!span || (first && span->end_ns > first->begin_ns)) continue;
+        first = span;
+        row = deeper;
+    }
+    return first;
+}
+
 double SpanWalk::share() const {
     if (done() || steps_all_ <= 0) return 1;
     double here = 0;

@@ -66,6 +66,10 @@ class SpanWalk {
     void seek(const TraceStore& store);
     /// The next span of `row` that begins before `end_ns`; null when there is none.
     const TraceSpan* next_of(const TraceTrack& track, std::size_t row, std::int64_t end_ns) const;
+    /// The next span of `row`, or of the rows below it where that comes first: what it lay inside
+    /// was lost, or is still open. Sets `row` to its row.
+    const TraceSpan* next_from(const TraceTrack& track, std::size_t& row,
+                               std::int64_t end_ns) const;
     std::int64_t inside(const TraceSpan& span) const {
         return std::max<std::int64_t>(
             std::min(span.end_ns, range_.end_ns) - std::max(span.begin_ns, range_.begin_ns), 0);
@@ -75,10 +79,12 @@ class SpanWalk {
     void step(const TraceStore& store, Enter&& enter, Leave&& leave) {
         const TraceTrack& track = store.tracks()[tracks_[next_track_]];
         const bool outermost = open_.empty();
-        const std::size_t row = outermost ? first_row_ : open_.back().row + std::size_t{1};
+        std::size_t row = outermost ? first_row_ : open_.back().row + std::size_t{1};
         const std::int64_t end =
             outermost ? range_.end_ns : std::min(open_.back().span.end_ns, range_.end_ns);
-        const TraceSpan* span = outermost || nests_ ? next_of(track, row, end) : nullptr;
+        const TraceSpan* span = nests_      ? next_from(track, row, end)
+                                : outermost ? next_of(track, row, end)
+                                            : nullptr;
         if (span) {
             cursors_[row].after_ns = span->begin_ns;
             ++cursors_[row].at;

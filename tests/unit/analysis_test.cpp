@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
+#include <map>
 #include <numeric>
 #include <random>
 
 #include "profiler/analysis/breakdown.h"
 #include "profiler/analysis/intervals.h"
 #include "profiler/analysis/occupancy.h"
+#include "profiler/analysis/span_summary.h"
 #include "tests/unit/trace_maker.h"
 
 namespace gs {
@@ -48,6 +51,36 @@ TEST(Intervals, OperationsAgreeWithCountingMoments) {
         EXPECT_EQ(length_within(sets[2], {10, 90}) + length_of(gaps_of(sets[2], {10, 90})), 80);
         for (std::size_t i = 1; i < all.size(); ++i) EXPECT_LT(all[i - 1].end, all[i].begin);
     }
+}
+
+TEST(Totals, SpansWhoseParentWasLostOrIsStillOpenCountToo) {
+    TraceMaker maker;
+    maker.range(1, "forward", 0, 10, 1);  // its iteration was lost
+    maker.range(1, "blend", 22, 24, 2);
+    maker.range(1, "forward", 20, 30, 1);
+    maker.range(1, "iteration", 15, 40);
+    maker.range(1, "forward", 50, 60, 1);  // its iteration is still open
+    maker.call(1, "cuLaunchKernel", 51, 53, 1);
+    maker.batch.api_calls.back().driver = true;  // with no call of the runtime around it
+    maker.copy(60, 70, 4096, MemoryType::pinned, MemoryType::device, 1);
+    TraceStore store;
+    maker.into(store);
+    std::map<std::string_view, NameFigures> by_name;
+    std::int64_t before = std::numeric_limits<std::int64_t>::max();
+    for (const NameFigures& f : totals_by_name(store)) {
+        EXPECT_TRUE(by_name.emplace(store.name(f.name), f).second);
+        EXPECT_LE(f.total_ns, before);
+        before = f.total_ns;
+    }
+    ASSERT_EQ(by_name.size(), 5u);
+    EXPECT_EQ(by_name["forward"].count, 3u);
+    EXPECT_EQ(by_name["forward"].total_ns, 30'000);
+    EXPECT_EQ(by_name["forward"].self_ns, 28'000);
+    EXPECT_EQ(by_name["iteration"].self_ns, 15'000);
+    EXPECT_EQ(by_name["cuLaunchKernel"].total_ns, 2'000);
+    const NameFigures& copy = by_name["copy host to device"];
+    EXPECT_EQ(copy.work, GpuWorkKind::copy);
+    EXPECT_EQ(copy.bytes, 4096u);
 }
 
 Iterations named(const std::vector<std::string>& names, bool payload = false) {
