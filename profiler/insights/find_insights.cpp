@@ -2,12 +2,47 @@
 #include <cmath>
 #include <map>
 
-#include "profiler/insights/subject.h"
+#include "profiler/insights/rules.h"
 
 namespace gs {
 namespace {
 
 using namespace insights;
+
+struct Rule {
+    const char* id;
+    const char* title;  ///< what is looked for
+    Answer (*ask)(const Subject&);
+    bool needs_iterations = true;
+};
+// clang-format off
+constexpr Rule kRules[] = {
+    {"R1",  "idle GPU",                         idle_gpu},
+    {"R2",  "launch-bound",                     launch_bound},
+    {"R3",  "synchronisation stalls",           sync_stalls},
+    {"R4",  "pageable copies",                  pageable_copies},
+    {"R5",  "copies that are not overlapped",   copies_alone},
+    {"R6",  "allocation in the loop",           allocator_churn},
+    {"R7",  "low theoretical occupancy",        low_occupancy},
+    {"R8",  "small grids and tails",            small_grids},
+    {"R9",  "limited by memory",                memory_bound},
+    {"R10", "limited by arithmetic",            compute_bound},
+    {"R11", "limited by latency",               latency_bound},
+    {"R12", "clocks and throttling",            clocks},
+    {"R13", "compiling or loading in the loop", compiling},
+    {"R14", "full command buffers",             command_buffer},
+    {"R15", "CUDA graphs missing",              graphs_missing},
+    {"R16", "sorting dominates",                sort_dominated},
+    {"R17", "uneven tiles",                     uneven_tiles},
+    {"R18", "backward blending",                backward_blending},
+    {"R19", "too many intersections",           many_isects},
+    {"R20", "data loading",                     data_loading},
+    {"R21", "density control",                  density_spikes},
+    {"R22", "regression against a baseline",    regression},
+    {"R23", "straggling rank",                  stragglers},
+    {"R24", "the profiler's own cost",          own_cost, false},
+};
+// clang-format on
 
 /// What became of a rule over all processes.
 struct Outcome {
@@ -15,17 +50,6 @@ struct Outcome {
     bool found = false, asked = false;
     std::string why;
 };
-
-std::vector<const Rule*> all_rules() {
-    std::vector<const Rule*> out;
-    for (const auto rules : {idle_rules(), transfer_rules(), kernel_rules(), bound_rules(),
-                             driver_rules(), splatting_rules(), process_rules()})
-        for (const Rule& rule : rules) out.push_back(&rule);
-    const auto number = [](const Rule* r) { return std::atoi(r->id + 1); };
-    std::sort(out.begin(), out.end(),
-              [&](const Rule* a, const Rule* b) { return number(a) < number(b); });
-    return out;
-}
 
 void ask(const Subject& subject, Outcome& outcome, Insights& out) {
     const Rule& rule = *outcome.rule;
@@ -60,7 +84,7 @@ bool has_spans(const TraceStore& store, std::uint32_t process) {
 Insights find_insights(const TraceStore& store, const InsightOptions& options) {
     Insights out;
     std::vector<Outcome> outcomes;
-    for (const Rule* rule : all_rules()) outcomes.push_back({.rule = rule, .why = {}});
+    for (const Rule& rule : kRules) outcomes.push_back({.rule = &rule, .why = {}});
     for (std::uint32_t p = 0; p < store.processes().size(); ++p) {
         if (options.process != kAnyProcess ? p != options.process : !has_spans(store, p)) continue;
         const Subject subject(store, p, options);

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "profiler/insights/gpu_counters.h"
-#include "profiler/insights/subject.h"
+#include "profiler/insights/rules.h"
 
 namespace gs::insights {
 namespace {
@@ -172,20 +172,17 @@ Answer from_counters(const Subject& s, const Counters& c, Bound wanted) {
     return {{std::move(i)}, {}};
 }
 
-template <Bound wanted>
-Answer ask(const Subject& s) {
+Answer ask(const Subject& s, Bound wanted) {
     if (const auto counters = counters_of(s)) return from_counters(s, *counters, wanted);
     if (!s.options.floors.empty()) return from_model(s, wanted);
     const std::string why = why_no_counters(s);
     return cannot_tell(why.empty() ? kNoCounters : why);
 }
 
-constexpr Rule kRules[] = {{"R9", "limited by memory", ask<Bound::memory>},
-                           {"R10", "limited by arithmetic", ask<Bound::compute>},
-                           {"R11", "limited by latency", ask<Bound::latency>}};
-
 }  // namespace
 
-std::span<const Rule> bound_rules() { return kRules; }
+Answer memory_bound(const Subject& s) { return ask(s, Bound::memory); }
+Answer compute_bound(const Subject& s) { return ask(s, Bound::compute); }
+Answer latency_bound(const Subject& s) { return ask(s, Bound::latency); }
 
 }  // namespace gs::insights

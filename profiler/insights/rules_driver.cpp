@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "profiler/insights/gpu_counters.h"
-#include "profiler/insights/subject.h"
+#include "profiler/insights/rules.h"
 
 namespace gs::insights {
 namespace {
@@ -34,6 +34,8 @@ std::string reasons_in(std::uint64_t bits) {
         if ((bits & bit) != 0) out += (out.empty() ? "" : ", ") + std::string(name);
     return out;
 }
+
+}  // namespace
 
 Answer clocks(const Subject& s) {
     const auto points = counter_points(s, GpuCounter::clock_mhz);
@@ -90,6 +92,8 @@ Answer clocks(const Subject& s) {
     return {{std::move(i)}, {}};
 }
 
+namespace {
+
 struct Overhead {
     const TraceSpan* span = nullptr;
     std::uint32_t track = 0;
@@ -140,6 +144,8 @@ Answer overhead_answer(const Subject& s, const std::vector<Overhead>& found, con
 
 constexpr const char* kNoOverheads = "the driver's own time was not recorded (CUPTI tells it)";
 
+}  // namespace
+
 Answer compiling(const Subject& s) {
     if (!has_overheads(s)) return cannot_tell(kNoOverheads);
     return overhead_answer(s, overheads(s, loads_code),
@@ -161,13 +167,5 @@ Answer command_buffer(const Subject& s) {
         "The host is far ahead of the GPU, which by itself is good. Launch less often (fuse, CUDA "
         "graphs), use fewer streams, or let the host work on something else meanwhile.");
 }
-
-constexpr Rule kRules[] = {{"R12", "clocks and throttling", clocks},
-                           {"R13", "compiling or loading in the loop", compiling},
-                           {"R14", "full command buffers", command_buffer}};
-
-}  // namespace
-
-std::span<const Rule> driver_rules() { return kRules; }
 
 }  // namespace gs::insights

@@ -1,7 +1,7 @@
 // R1 idle GPU, R2 launch-bound, R15 graphs missing.
 #include <set>
 
-#include "profiler/insights/subject.h"
+#include "profiler/insights/rules.h"
 
 namespace gs::insights {
 namespace {
@@ -15,6 +15,8 @@ constexpr std::uint32_t kGraphLaunches = 50;  // R15, identical, per iteration
 constexpr double kSameSequenceShare = 0.5;    // R15, of the iterations
 /// What is left between two kernels of a CUDA graph: about the least gap that counts as one.
 constexpr std::int64_t kGraphGapNs = 1'500;
+
+}  // namespace
 
 Answer idle_gpu(const Subject& s) {
     if (!s.activity.has_gpu) return cannot_tell(kNoGpuWork);
@@ -58,6 +60,8 @@ Answer idle_gpu(const Subject& s) {
     out.found.push_back(std::move(i));
     return out;
 }
+
+namespace {
 
 struct Launching {
     double kernel_us = 0, launch_us = 0;  ///< medians; launch_us 0: calls were not recorded
@@ -126,6 +130,8 @@ std::vector<Evidence> launch_gaps(const Subject& s) {
     return out;
 }
 
+}  // namespace
+
 Answer launch_bound(const Subject& s) {
     if (!s.activity.has_gpu) return cannot_tell(kNoGpuWork);
     const Launching l = look_at_launches(s);
@@ -142,6 +148,8 @@ Answer launch_bound(const Subject& s) {
     out.found.push_back(std::move(i));
     return out;
 }
+
+namespace {
 
 /// What an iteration launches, in order, as one number; and how many kernels that is.
 struct Sequence {
@@ -172,6 +180,8 @@ std::vector<Sequence> sequences_of(const Subject& s) {
     }
     return out;
 }
+
+}  // namespace
 
 Answer graphs_missing(const Subject& s) {
     if (!s.activity.has_gpu) return cannot_tell(kNoGpuWork);
@@ -208,13 +218,5 @@ Answer graphs_missing(const Subject& s) {
     out.found.push_back(std::move(i));
     return out;
 }
-
-constexpr Rule kRules[] = {{"R1", "idle GPU", idle_gpu},
-                           {"R2", "launch-bound", launch_bound},
-                           {"R15", "CUDA graphs missing", graphs_missing}};
-
-}  // namespace
-
-std::span<const Rule> idle_rules() { return kRules; }
 
 }  // namespace gs::insights

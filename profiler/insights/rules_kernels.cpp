@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "profiler/analysis/occupancy.h"
-#include "profiler/insights/subject.h"
+#include "profiler/insights/rules.h"
 
 namespace gs::insights {
 namespace {
@@ -128,6 +128,8 @@ const char* occupancy_advice(OccupancyLimit limit) {
     }
 }
 
+}  // namespace
+
 Answer low_occupancy(const Subject& s) {
     if (const std::string why = why_none(s); !why.empty()) return cannot_tell(why);
     const std::vector<KernelUse> uses = uses_of(s);
@@ -186,12 +188,5 @@ Answer small_grids(const Subject& s) {
         "their own, or blocks that take work until there is none (persistent kernels).";
     return {{std::move(*found)}, {}};
 }
-
-constexpr Rule kRules[] = {{"R7", "low theoretical occupancy", low_occupancy},
-                           {"R8", "small grids and tails", small_grids}};
-
-}  // namespace
-
-std::span<const Rule> kernel_rules() { return kRules; }
 
 }  // namespace gs::insights

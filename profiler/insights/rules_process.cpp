@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "profiler/analysis/compare.h"
-#include "profiler/insights/subject.h"
+#include "profiler/insights/rules.h"
 #include "profiler/store/statistics.h"
 
 namespace gs::insights {
@@ -15,6 +15,8 @@ constexpr double kStraggler = 1.10;    // R23, times the median of the ranks
 constexpr double kSameKernels = 0.05;  // R23, ours: kernel times that differ by less are equal
 constexpr double kSelfCost =
     0.01;  // R24: the profiling service's budget (references: less than 1 %)
+
+}  // namespace
 
 Answer data_loading(const Subject& s) {
     // Where a GPU works meanwhile, loading costs nothing: only its idle time counts.
@@ -86,6 +88,8 @@ Answer regression(const Subject& s) {
     return {{std::move(i)}, {}};
 }
 
+namespace {
+
 // ---- R23 ----
 
 struct RankLoad {
@@ -140,6 +144,8 @@ RankLoad load_of(const TraceStore& store, std::uint32_t process, const InsightOp
     return out;
 }
 
+}  // namespace
+
 Answer stragglers(const Subject& s) {
     std::vector<RankLoad> loads;
     for (std::uint32_t p = 0; p < s.store.processes().size(); ++p) {
@@ -175,6 +181,8 @@ Answer stragglers(const Subject& s) {
                                       mine->slowest.milliseconds())});
     return {{std::move(i)}, {}};
 }
+
+namespace {
 
 // ---- R24 ----
 
@@ -229,6 +237,8 @@ SelfCost self_cost(const Subject& s) {
     return out;
 }
 
+}  // namespace
+
 Answer own_cost(const Subject& s) {
     const TraceProcess& p = s.traced();
     if (!p.service && p.written == 0 && p.loss.total() == 0)
@@ -259,14 +269,5 @@ Answer own_cost(const Subject& s) {
     i.evidence.push_back({kNoTrack, 0, s.store.begin_ns(), s.store.end_ns(), "the whole trace"});
     return {{std::move(i)}, {}};
 }
-
-constexpr Rule kRules[] = {{"R20", "data loading", data_loading},
-                           {"R22", "regression against a baseline", regression},
-                           {"R23", "straggling rank", stragglers},
-                           {"R24", "the profiler's own cost", own_cost, false}};
-
-}  // namespace
-
-std::span<const Rule> process_rules() { return kRules; }
 
 }  // namespace gs::insights

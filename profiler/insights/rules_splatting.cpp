@@ -3,7 +3,7 @@
 // map; on the CPU as on the GPU.
 #include <cmath>
 
-#include "profiler/insights/subject.h"
+#include "profiler/insights/rules.h"
 
 namespace gs::insights {
 namespace {
@@ -63,6 +63,8 @@ Confidence stage_confidence(const Subject& s) {
                : Confidence::measured;
 }
 
+}  // namespace
+
 Answer sort_dominated(const Subject& s) {
     const double forward = forward_ms(s), sort = s.stage_ms(Stage::sort);
     if (!(forward > 0) || !(s.stage_ms(Stage::blend) > 0)) return cannot_tell(kNoStages);
@@ -86,6 +88,8 @@ Answer sort_dominated(const Subject& s) {
     return {{std::move(i)}, {}};
 }
 
+namespace {
+
 /// A counter of our trainer's over the iterations, in order; empty: not recorded.
 std::vector<double> counted(const Subject& s, std::string_view name) {
     std::vector<double> out;
@@ -101,6 +105,8 @@ double mean(std::span<const double> values) {
     for (const double v : values) sum += v;
     return sum / static_cast<double>(values.size());
 }
+
+}  // namespace
 
 Answer uneven_tiles(const Subject& s) {
     const std::vector<double> longest = counted(s, "longest tile list"),
@@ -162,6 +168,8 @@ Answer backward_blending(const Subject& s) {
     return {{std::move(i)}, {}};
 }
 
+namespace {
+
 /// Threads of the kernels of a stage, per iteration in order of time: what foreign trainers tell of
 /// their counts.
 std::vector<double> threads_of(const Subject& s, Stage stage) {
@@ -196,6 +204,8 @@ double growth(const std::vector<double>& values) {
     const std::span<const double> all(values);
     return mean(all.last(third)) / mean(all.first(third));
 }
+
+}  // namespace
 
 Answer many_isects(const Subject& s) {
     const Counts c = counts_of(s);
@@ -232,6 +242,8 @@ Answer many_isects(const Subject& s) {
     return {{std::move(i)}, {}};
 }
 
+namespace {
+
 bool controls_density(std::string_view name) {
     for (const char* word :
          {"densif", "prune", "relocat", "density", "opacity_reset", "reset_opacity", "add_new_gs"})
@@ -251,6 +263,8 @@ bool controls_density(const Subject& s, std::size_t iteration) {
             if (controls_density(s.store.name(span.name))) return true;
     return false;
 }
+
+}  // namespace
 
 Answer density_spikes(const Subject& s) {
     double over = 0;
@@ -300,15 +314,5 @@ Answer density_spikes(const Subject& s) {
     }
     return {{std::move(found)}, {}};
 }
-
-constexpr Rule kRules[] = {{"R16", "sorting dominates", sort_dominated},
-                           {"R17", "uneven tiles", uneven_tiles},
-                           {"R18", "backward blending", backward_blending},
-                           {"R19", "too many intersections", many_isects},
-                           {"R21", "density control", density_spikes}};
-
-}  // namespace
-
-std::span<const Rule> splatting_rules() { return kRules; }
 
 }  // namespace gs::insights

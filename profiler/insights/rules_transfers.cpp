@@ -2,7 +2,7 @@
 // in the loop.
 #include <map>
 
-#include "profiler/insights/subject.h"
+#include "profiler/insights/rules.h"
 
 namespace gs::insights {
 namespace {
@@ -54,6 +54,8 @@ double scalar_fetches(const Subject& s) {
             ++count;
     return static_cast<double>(count) / s.count();
 }
+
+}  // namespace
 
 Answer sync_stalls(const Subject& s) {
     if (!s.activity.has_api && s.activity.sync.empty())
@@ -108,6 +110,8 @@ Answer sync_stalls(const Subject& s) {
     return out;
 }
 
+namespace {
+
 bool pageable(const Work& w) {
     return w.detail != nullptr && w.detail->kind == GpuWorkKind::copy &&
            w.detail->bytes > kStagedBytes &&
@@ -154,6 +158,8 @@ bool has_copy_details(const Subject& s) {
 constexpr const char* kNoCopyDetails =
     "the trace does not tell copies from kernels (recorded without CUPTI)";
 
+}  // namespace
+
 Answer pageable_copies(const Subject& s) {
     if (!s.activity.has_gpu) return cannot_tell(kNoGpuWork);
     if (!has_copy_details(s)) return cannot_tell(kNoCopyDetails);
@@ -186,6 +192,8 @@ Answer pageable_copies(const Subject& s) {
     return out;
 }
 
+namespace {
+
 /// Peak of the link to the host in one direction, bytes a second, by the generation of the GPU:
 /// PCIe 3 x16, 4 x16, 5 x16 as the vendor's data sheets have them.
 double link_peak(const Subject& s) {
@@ -206,6 +214,8 @@ double link_rate(const Subject& s) {
         }
     return seconds > 0 ? bytes / seconds : std::numeric_limits<double>::quiet_NaN();
 }
+
+}  // namespace
 
 Answer copies_alone(const Subject& s) {
     if (!s.activity.has_gpu) return cannot_tell(kNoGpuWork);
@@ -283,14 +293,5 @@ Answer allocator_churn(const Subject& s) {
     out.found.push_back(std::move(i));
     return out;
 }
-
-constexpr Rule kRules[] = {{"R3", "synchronisation stalls", sync_stalls},
-                           {"R4", "pageable copies", pageable_copies},
-                           {"R5", "copies that are not overlapped", copies_alone},
-                           {"R6", "allocation in the loop", allocator_churn}};
-
-}  // namespace
-
-std::span<const Rule> transfer_rules() { return kRules; }
 
 }  // namespace gs::insights

@@ -125,21 +125,6 @@ inline constexpr const char* kNoGpuWork = "no GPU work was recorded";
 inline constexpr const char* kNoIterations =
     "no iterations found: put an NVTX range called \"iteration\" around the body of the loop";
 
-struct Rule {
-    const char* id;
-    const char* title;  ///< what is looked for: "pageable copies"
-    Answer (*ask)(const Subject&);
-    bool needs_iterations = true;
-};
-// A file per group: rules_idle.cpp, rules_transfers.cpp, ...
-std::span<const Rule> idle_rules();
-std::span<const Rule> transfer_rules();
-std::span<const Rule> kernel_rules();
-std::span<const Rule> bound_rules();
-std::span<const Rule> driver_rules();
-std::span<const Rule> splatting_rules();
-std::span<const Rule> process_rules();
-
 /// An Insight with its recoverable time per iteration and that time's share.
 Insight insight(const Subject& subject, std::string title, double recoverable_ms,
                 Confidence confidence);

@@ -1,0 +1,41 @@
+// The rules of the insights: each a function that looks at a process and answers. The table that
+// names and numbers them is in find_insights.cpp; what they look for, docs/insights.md.
+#pragma once
+
+#include "profiler/insights/subject.h"
+
+namespace gs::insights {
+
+// ---- rules_idle.cpp
+Answer idle_gpu(const Subject& s);
+Answer launch_bound(const Subject& s);
+Answer graphs_missing(const Subject& s);
+// ---- rules_transfers.cpp
+Answer sync_stalls(const Subject& s);
+Answer pageable_copies(const Subject& s);
+Answer copies_alone(const Subject& s);
+Answer allocator_churn(const Subject& s);
+// ---- rules_kernels.cpp
+Answer low_occupancy(const Subject& s);
+Answer small_grids(const Subject& s);
+// ---- rules_bound.cpp
+Answer memory_bound(const Subject& s);
+Answer compute_bound(const Subject& s);
+Answer latency_bound(const Subject& s);
+// ---- rules_driver.cpp
+Answer clocks(const Subject& s);
+Answer compiling(const Subject& s);
+Answer command_buffer(const Subject& s);
+// ---- rules_splatting.cpp
+Answer sort_dominated(const Subject& s);
+Answer uneven_tiles(const Subject& s);
+Answer backward_blending(const Subject& s);
+Answer many_isects(const Subject& s);
+Answer density_spikes(const Subject& s);
+// ---- rules_process.cpp
+Answer data_loading(const Subject& s);
+Answer regression(const Subject& s);
+Answer stragglers(const Subject& s);
+Answer own_cost(const Subject& s);
+
+}  // namespace gs::insights
