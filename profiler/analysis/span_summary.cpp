@@ -1,18 +1,15 @@
 #include "profiler/analysis/span_summary.h"
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 
+#include "base/text.h"
 #include "profiler/store/statistics.h"
 
 namespace gs {
 namespace {
 
-bool same_letter(char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) ==
-           std::tolower(static_cast<unsigned char>(b));
-}
+bool same_letter(char a, char b) { return lower_case(a) == lower_case(b); }
 
 std::uint32_t key_of(const Hit& hit, HitGroup group) {
     switch (group) {

@@ -1,20 +1,14 @@
 #include "profiler/files/trace_file.h"
 
-#include <algorithm>
-#include <cctype>
 #include <fstream>
 #include <string>
+
+#include "base/text.h"
 
 namespace gs {
 namespace {
 
 constexpr std::size_t kSniffed = 4096;  // bytes of a JSON file that tell a trace from anything else
-
-std::string lower(std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return text;
-}
 
 /// A trace is a list of events, or an object that has one; captures and splats are objects without.
 bool sniff_json(const fs::path& path) {
@@ -34,7 +28,7 @@ bool sniff_json(const fs::path& path) {
 }  // namespace
 
 bool is_trace_file(const fs::path& path) {
-    std::string name = lower(path.filename().string());
+    std::string name = lower_case(path.filename().string());
     const bool zipped = name.ends_with(".gz");
     if (zipped) name.resize(name.size() - 3);
     for (const char* end : {".pftrace", ".perfetto-trace", ".perfetto"})

@@ -1,9 +1,9 @@
 #include "profiler/insights/subject.h"
 
 #include <algorithm>
-#include <cctype>
 #include <numeric>
 
+#include "base/text.h"
 #include "profiler/store/statistics.h"
 
 namespace gs::insights {
@@ -35,9 +35,7 @@ bool contains_word(std::string_view name, std::string_view word) {
 /// Ranges in which a program gets its next batch: words, as they are written in PyTorch's and other
 /// loaders.
 bool gets_data(std::string_view name) {
-    std::string lower;
-    for (const char c : name.substr(0, 64))
-        lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const std::string lower = lower_case(name.substr(0, 64));
     if (lower.find("dataloader") != std::string::npos ||
         lower.find("data_loader") != std::string::npos)
         return true;

@@ -1,9 +1,10 @@
 #include "profiler/store/iteration_name.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <string>
+
+#include "base/text.h"
 
 namespace gs {
 namespace {
@@ -32,8 +33,7 @@ IterationName iteration_name(std::string_view text) {
     if (stop == 0 || stop > kLongest) return {};
     std::string word;
     for (const char c : text.substr(0, stop))
-        if (c != ' ' && c != '_' && c != '-' && c != '.')
-            word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        if (c != ' ' && c != '_' && c != '-' && c != '.') word += lower_case(c);
     const auto known = std::find_if(std::begin(kKnown), std::end(kKnown),
                                     [&](const Known& k) { return k.word == word; });
     if (known == std::end(kKnown)) return {};

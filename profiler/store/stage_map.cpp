@@ -5,6 +5,7 @@
 #include "base/assets.h"
 #include "base/check.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "base/try.h"
 
 namespace gs {
@@ -19,12 +20,6 @@ bool matches(std::string_view pattern, std::string_view name) {
         name.remove_prefix(at + star);
         pattern.remove_prefix(star + 1);
     }
-}
-
-std::string_view trimmed(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(" \t\r");
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
 std::string all_stages() {

@@ -1,10 +1,10 @@
 #include "renderer/io/captures/capture_source.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <set>
 
+#include "base/text.h"
 #include "renderer/io/captures/capture_io.h"
 #include "renderer/io/captures/test_split.h"
 #include "renderer/io/files/input_file.h"
@@ -27,9 +27,7 @@ void drop_missing(CaptureSource& source, bool photos) {
 
 // Names that photos end in; what is in such a file is not looked at.
 bool has_photo_name(const fs::path& path) {
-    std::string end = path.extension().string();
-    std::transform(end.begin(), end.end(), end.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const std::string end = lower_case(path.extension().string());
     return end == ".jpg" || end == ".jpeg" || end == ".png";
 }
 

@@ -6,11 +6,9 @@
 #include <cstdint>
 #include <string_view>
 
-namespace gs {
+#include "base/text.h"
 
-inline bool is_blank(char c) {
-    return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
-}
+namespace gs {
 
 /// Takes the next blank-separated word off the front of `line`; empty at the end.
 inline std::string_view next_word(std::string_view& line) {
@@ -21,12 +19,6 @@ inline std::string_view next_word(std::string_view& line) {
     const std::string_view word = line.substr(begin, end - begin);
     line.remove_prefix(end);
     return word;
-}
-
-inline std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-    while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-    return text;
 }
 
 /// The whole word as a number; false when it is not one or does not fit. A leading + is accepted;

@@ -3,6 +3,7 @@
 // draw a file while it arrives, so the converter puts what is large and opaque first.
 #include <cmath>
 
+#include "base/text.h"
 #include "base/try.h"
 #include "renderer/io/files/records.h"
 #include "renderer/io/splats/formats.h"
@@ -60,8 +61,7 @@ bool plausible(const std::byte* record) {
 }  // namespace
 
 bool recognises_dot_splat(FirstBytes first_bytes, const fs::path& path) {
-    std::string extension = path.extension().string();
-    for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const std::string extension = lower_case(path.extension().string());
     std::error_code ignored;
     const std::uint64_t size = fs::file_size(path, ignored);
     if (extension != ".splat" || ignored || size == 0 || size % kRecord != 0) return false;

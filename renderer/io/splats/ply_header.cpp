@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "base/try.h"
 #include "renderer/io/files/text_reader.h"
@@ -128,9 +127,8 @@ const PlyElement* PlyHeader::find(std::string_view element) const {
 }
 
 bool PlyHeader::says_antialiased() const {
-    return std::any_of(comments.begin(), comments.end(), [](std::string text) {
-        std::transform(text.begin(), text.end(), text.begin(),
-                       [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return std::any_of(comments.begin(), comments.end(), [](const std::string& comment) {
+        const std::string text = lower_case(comment);
         const auto mode = text.find("splatrendermode");
         if (mode != std::string::npos) return text.find("mip", mode) != std::string::npos;
         const auto word = text.find("antialiased");

@@ -1,10 +1,10 @@
 // Every splat format there is. A new one is a file of its own and a row here.
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <new>
 
 #include "base/record/scope.h"
+#include "base/text.h"
 #include "base/try.h"
 #include "renderer/io/files/input_file.h"
 #include "renderer/io/splats/formats.h"
@@ -13,13 +13,6 @@ namespace gs {
 namespace {
 
 constexpr std::size_t kFirstBytes = 16384;
-
-std::string lower_name(const fs::path& path) {
-    std::string out = path.filename().string();
-    std::transform(out.begin(), out.end(), out.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return out;
-}
 
 // How much of the name the format knows: its longest extension at the end, 0 for none.
 std::size_t match_length(const SplatFormat& format, const std::string& name) {
@@ -33,7 +26,7 @@ std::size_t match_length(const SplatFormat& format, const std::string& name) {
 // Of the formats that `usable` accepts the one that knows most of the name; null when none does.
 template <class Usable>
 const SplatFormat* format_by_name(const fs::path& path, Usable usable) {
-    const std::string name = lower_name(path);
+    const std::string name = lower_case(path.filename().string());
     const SplatFormat* best = nullptr;
     for (const SplatFormat& format : splat_formats())
         if (usable(format) &&
@@ -183,7 +176,7 @@ Result<void> write_splats(const fs::path& path, const GaussianModel& model) {
 std::uint64_t splat_bytes(const fs::path& path) {
     std::error_code ignored;
     const fs::path file = file_in(path);
-    const std::string name = lower_name(file);
+    const std::string name = lower_case(file.filename().string());
     std::uint64_t sum = 0;
     if (name != "meta.json" && name != "lod-meta.json") {
         for (const fs::path& part :
