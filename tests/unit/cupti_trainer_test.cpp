@@ -75,7 +75,7 @@ TEST_P(Generation, EveryKernelHasItsCallAndItsRange) {
     const std::vector<Work> works = program.works();
     ASSERT_GT(truth.size(), 250u);
     EXPECT_EQ(works.size(), truth.size());
-    EXPECT_EQ(program.store().loss().total(), 0u);
+    EXPECT_EQ(program.store().sources().loss().total(), 0u);
     EXPECT_EQ(program.service().cupti_dropped, 0u);
     std::set<std::uint64_t> seen;
     std::size_t inferred = 0;
@@ -210,7 +210,7 @@ TEST(Trainer, AForkedChildDisturbsNothing) {
     Program program(trainer_path(), {"--iterations", "5", "--fork"});
     ASSERT_EQ(program.finish(), 0);
     EXPECT_EQ(program.works().size(), 5u * 16);
-    EXPECT_EQ(program.store().loss().total(), 0u);
+    EXPECT_EQ(program.store().sources().loss().total(), 0u);
 }
 
 // Nobody waits for the end of the program to be told what it did.
@@ -225,7 +225,7 @@ TEST(Trainer, EndsWithoutNotice) {
     Program program(trainer_path(), {"--iterations", "40", "--exit"});
     ASSERT_EQ(program.finish(), 0);
     EXPECT_LE(program.works().size(), 40u * 16 + 4 * 6);
-    EXPECT_EQ(program.store().loss().total(), 0u);
+    EXPECT_EQ(program.store().sources().loss().total(), 0u);
     EXPECT_EQ(program.service().cupti_dropped, 0u);
 }
 
