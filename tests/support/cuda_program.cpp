@@ -22,9 +22,9 @@
 #include <string>
 #include <thread>
 
-#include "tests/support/nvtx_client.h"
 #include "tests/support/mock_cuda/mock_cuda.h"
 #include "tests/support/mock_cuda/mock_cupti.h"
+#include "tests/support/nvtx_client.h"
 
 namespace {
 

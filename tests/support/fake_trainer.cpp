@@ -31,8 +31,8 @@
 #include <thread>
 #include <vector>
 
-#include "tests/support/nvtx_client.h"
 #include "tests/support/mock_cuda/mock_cuda.h"
+#include "tests/support/nvtx_client.h"
 
 namespace {
 
