@@ -2,7 +2,7 @@
 // listens on a SOCK_SEQPACKET UNIX socket in a directory that only its user can enter; a client
 // asks with one Request and gets one Reply, which may carry the ring's memfd (SCM_RIGHTS). Used by
 // base/record/endpoint.* (in the recording process, the injection library included: standard
-// library and POSIX only) and profiler/service/client.* (in gausscope).
+// library and POSIX only) and profiler/collect/client.* (in gausscope).
 //
 //   directory  $GAUSSCOPE_RUNTIME_DIR, else $XDG_RUNTIME_DIR/gausscope, else /tmp/gausscope-<uid>;
 //   mode 0700, owned by

@@ -1,5 +1,5 @@
 // Which GPU there is. No CUDA header comes in from here; in a build without CUDA the same functions
-// say so (cuda_absent.cpp). What goes wrong on a device is a DeviceError.
+// say so (absent/absent.cpp). What goes wrong on a device is a DeviceError.
 #pragma once
 
 #if defined(__CUDACC__) && !defined(FMT_USE_CONSTEXPR)
