@@ -26,8 +26,12 @@ class Run:
 
 
 def run(*arguments, env=None, timeout=300):
-    done = subprocess.run([GAUSSCOPE, *map(str, arguments)], capture_output=True, timeout=timeout,
-                          env={**os.environ, **(env or {})})
+    words = [GAUSSCOPE, *map(str, arguments)]
+    environment = {**os.environ, **(env or {})}
+    if {"view", "--view", "selftest"} & set(words):
+        # An OpenGL driver leaves memory behind and is unloaded before a leak check looks (studio_gl_test.cpp).
+        environment["ASAN_OPTIONS"] = environment.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+    done = subprocess.run(words, capture_output=True, timeout=timeout, env=environment)
     return Run(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
 
 
