@@ -20,6 +20,7 @@
 #include "base/mailbox.h"
 #include "base/progress.h"
 #include "base/record/scope.h"
+#include "base/seconds.h"
 
 namespace gs {
 
@@ -75,9 +76,7 @@ class Task {
         return report.has_value();
     }
     const TaskProgress& newest() const { return newest_; }
-    double seconds() const {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-    }
+    double seconds() const { return seconds_since(begin_); }
     /// Once, when the work has ended.
     std::optional<Result<T>> take() { return result_.take(); }
     std::optional<Result<T>> take_within(std::chrono::milliseconds patience) {

@@ -12,7 +12,7 @@
 namespace gs {
 namespace {
 
-constexpr std::size_t kMostLines = 5000;
+constexpr std::size_t kMostKept = 5000;
 constexpr const char* kLevels[] = {"debug", "info", "warning", "error"};
 
 ImU32 level_color(LogLevel level) {
@@ -44,7 +44,7 @@ bool LogPanel::refresh() {
     if (fresh.empty()) return false;
     taken_ = fresh.back().serial;
     lines.insert(lines.end(), fresh.begin(), fresh.end());
-    while (lines.size() > kMostLines) lines.pop_front();
+    while (lines.size() > kMostKept) lines.pop_front();
     return true;
 }
 

@@ -12,7 +12,7 @@ namespace gs {
 namespace {
 
 constexpr double kMoment = 0.4;  // seconds that something may take unseen
-constexpr std::size_t kMostLines = 8;
+constexpr std::size_t kMostNotices = 8;
 
 void activity(const Activity& one, Commands& commands, float width) {
     ImGui::PushID(one.name.c_str());
@@ -39,9 +39,10 @@ void notice(const Notice& one, Commands& commands, float width) {
     ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + width - cross - em());
     ImGui::BeginGroup();
     colored_text(one.error ? kErrorColor : kGoodColor, one.text);
-    for (std::size_t i = 0; i < std::min(one.lines.size(), kMostLines); ++i) dim_text(one.lines[i]);
-    if (one.lines.size() > kMostLines)
-        dim_text(fmt::format("and {} more, see the log", one.lines.size() - kMostLines));
+    for (std::size_t i = 0; i < std::min(one.lines.size(), kMostNotices); ++i)
+        dim_text(one.lines[i]);
+    if (one.lines.size() > kMostNotices)
+        dim_text(fmt::format("and {} more, see the log", one.lines.size() - kMostNotices));
     ImGui::EndGroup();
     ImGui::PopTextWrapPos();
     ImGui::SameLine(width - cross);

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Fails on an #include that the house forbids, on a circle of rooms, and on a stale table in docs/architecture.md.
+"""Fails on an #include that the house forbids, on a circle of rooms, on two types of one name, and on a stale table in
+docs/architecture.md.
 
 layering.py [ROOT]            checks
 layering.py [ROOT] --write    writes the table into docs/architecture.md
@@ -183,6 +184,29 @@ def folders_of(arrows: dict) -> dict:
     return top
 
 
+def twins(root: pathlib.Path):
+    """Types that two files define under one name: the linker keeps one of their functions and says nothing."""
+    places: dict = {}
+    for file in sorted(root.rglob("*")):
+        path = file.relative_to(root).as_posix()
+        if file.suffix not in SUFFIXES or path.startswith(("build", "out", ".", "tests/")) or "/absent/" in path:
+            continue
+        depth, names = 0, []  # names: (depth, name) of the namespaces around the line
+        for line in file.read_text(encoding="utf-8").splitlines():
+            code = line.split("//")[0]
+            if space := re.match(r"namespace\s*([\w:]*)\s*\{", code):
+                names.append((depth, space.group(1)))
+            elif depth == (names[-1][0] + 1 if names else 0) and all(name for _, name in names):
+                if found := re.match(r"(?:struct|class|enum class|enum) (\w+)(?: final)?\b(?!::)(?!.*;\s*$)", code):
+                    places.setdefault("::".join([*(name for _, name in names), found.group(1)]), set()).add(path)
+            depth += code.count("{") - code.count("}")
+            while names and depth <= names[-1][0]:
+                names.pop()
+    for name, files in places.items():
+        if len(files) > 1:
+            yield f"{name} is two types: {', '.join(sorted(files))}"
+
+
 def table() -> str:
     rows = ["| room | is | may include |", "| --- | --- | --- |"]
     for room, (what, allowed) in ROOMS.items():
@@ -220,6 +244,7 @@ def main() -> int:
         if way := circle(graph):
             found.append("a circle: " + " -> ".join(way))
             found += [f"  {graph[a][b]}" for a, b in zip(way, way[1:])]
+    found += twins(root)
     found += document(root, "--write" in sys.argv)
     for line in found:
         print(line)

@@ -4,6 +4,7 @@
 
 #include "base/json_write.h"
 #include "base/record/scope.h"
+#include "base/seconds.h"
 #include "base/try.h"
 #include "renderer/device/device_error.h"
 #include "renderer/io/splats/splat_io.h"
@@ -15,10 +16,6 @@ using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 constexpr const char* kNeedsLess =
     "; fewer Gaussians (--max-gaussians) or smaller photos (--downscale) need less";
-
-double seconds_since(Clock::time_point begin) {
-    return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 }  // namespace
 

@@ -4,12 +4,12 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/report.h"
 #include "base/file.h"
 
 namespace gs::cli {
 namespace {
 
-using Json = nlohmann::json;
 constexpr double kDegree = 3.14159265358979323846 / 180;
 
 double length(Vec3d v) { return std::sqrt(dot(v, v)); }

@@ -7,6 +7,7 @@
 #include "app/cli/common.h"
 #include "app/cli/convert_verify.h"
 #include "app/cli/progress.h"
+#include "app/cli/report.h"
 #include "app/cli/subcommand.h"
 #include "base/log.h"
 #include "base/try.h"
@@ -41,8 +42,6 @@ void add_options(CLI::App& app, ConvertArguments& a) {
                    "print the difference")
         ->option_text("VIEWS");
 }
-
-using Json = nlohmann::ordered_json;
 
 void print_cost(const ConversionCost& cost) {
     const auto worst = std::min_element(

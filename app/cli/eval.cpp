@@ -6,9 +6,11 @@
 
 #include "app/cli/common.h"
 #include "app/cli/progress.h"
+#include "app/cli/report.h"
 #include "app/cli/results.h"
 #include "app/cli/subcommand.h"
 #include "base/log.h"
+#include "base/seconds.h"
 #include "base/try.h"
 #include "renderer/io/splats/splat_io.h"
 #include "trainer/run_files.h"
@@ -30,8 +32,6 @@ void add_options(CLI::App& app, EvalArguments& a) {
     add_loading(app, a.loading);
     add_picture(app, a.picture);
 }
-
-using Json = nlohmann::ordered_json;
 
 // A splat file does not say how long it was trained; the metrics that train wrote beside it do.
 Json steps_of(const fs::path& scene) {
@@ -76,8 +76,7 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
                            return !interrupted();
                        });
     progress.finish();
-    const double seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const double seconds = seconds_since(begin);
     print_scores(result);
     if (common.json) {
         Json out{{"command", "eval"},

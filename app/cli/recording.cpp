@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/common.h"
+#include "app/cli/report.h"
 #include "profiler/analysis/span_summary.h"
 #include "profiler/files/export_perfetto.h"
 #include "profiler/insights/insight.h"
@@ -14,7 +15,6 @@
 namespace gs::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 constexpr std::size_t kShown = 8;
 
 std::uint64_t tracks_of(const TraceStore& store, TrackKind kind) {

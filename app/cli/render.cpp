@@ -10,6 +10,7 @@
 #include "app/cli/cameras.h"
 #include "app/cli/common.h"
 #include "app/cli/progress.h"
+#include "app/cli/report.h"
 #include "app/cli/subcommand.h"
 #include "base/log.h"
 #include "base/try.h"
@@ -68,7 +69,6 @@ void add_options(CLI::App& app, RenderArguments& a) {
     add_picture(app, a.picture);
 }
 
-using Json = nlohmann::ordered_json;
 constexpr std::array<const char*, 6> kMaps{"color",        "alpha",  "depth",
                                            "contributors", "isects", "pairs"};
 

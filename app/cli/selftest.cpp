@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "app/cli/common.h"
+#include "app/cli/report.h"
 #include "app/cli/selftest_checks.h"
 #include "app/cli/subcommand.h"
 #include "base/try.h"
@@ -22,8 +23,6 @@ struct SelftestArguments {
 void add_options(CLI::App& app, SelftestArguments& a) {
     app.add_flag("--quick", a.quick, "smaller scenes");
 }
-
-using Json = nlohmann::ordered_json;
 
 // What a check throws is its result: one broken stage must not hide the others.
 CheckRow carry_out(const std::function<CheckRow()>& check) {

@@ -141,11 +141,11 @@ service::MultiCollectorOptions collector_options(const ServeArguments& a) {
 
 void run_until_stopped(const ServeArguments& a, serve::Daemon& daemon,
                        service::MultiCollector& collector, TraceStore& store) {
-    const auto begin = static_cast<std::int64_t>(monotonic_ns());
+    const auto begin = now_ns();
     const double start_time_s = static_cast<double>(clock_ns(CLOCK_REALTIME)) * 1e-9;
     while (!interrupted()) {
         collector.drain_into(store);
-        const auto now = static_cast<std::int64_t>(monotonic_ns());
+        const auto now = now_ns();
         daemon.tick(store, now, figures_of(store, collector, start_time_s));
         if (a.seconds > 0 && static_cast<double>(now - begin) * 1e-9 >= a.seconds) return;
         std::this_thread::sleep_for(std::chrono::milliseconds(100));

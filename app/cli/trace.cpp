@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/common.h"
+#include "app/cli/report.h"
 #include "app/cli/subcommand.h"
 #include "app/cli/trace_insights.h"
 #include "app/cli/trace_report.h"
@@ -48,8 +49,6 @@ void add_options(CLI::App& app, TraceArguments& a) {
                    "built-in table")
         ->option_text("FILE");
 }
-
-using Json = nlohmann::ordered_json;
 
 Result<void> export_table(const TraceStore& store, const fs::path& path) {
     return write_text_file(

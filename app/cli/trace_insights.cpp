@@ -5,14 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/common.h"
+#include "app/cli/report.h"
 #include "profiler/analysis/compare.h"
 #include "profiler/files/import.h"
 #include "profiler/insights/insight.h"
 
 namespace gs::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Result<TraceStore> read(const std::string& path) {
     TraceStoreOptions options;

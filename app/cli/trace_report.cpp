@@ -7,13 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/common.h"
+#include "app/cli/report.h"
 #include "profiler/analysis/span_summary.h"
 #include "profiler/store/process_labels.h"
 
 namespace gs::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 constexpr std::size_t kTopKernels = 15, kTopCalls = 10, kNameWidth = 64;
 
 const char* kind_text(TrackKind kind) {

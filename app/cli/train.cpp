@@ -13,6 +13,7 @@
 #include "app/cli/subcommand.h"
 #include "app/cli/train_settings.h"
 #include "base/log.h"
+#include "base/seconds.h"
 #include "base/try.h"
 #include "profiler/collect/multi_collector.h"
 #include "profiler/collect/own_service.h"
@@ -134,8 +135,7 @@ Result<void> TrainCommand::prepare() {
     run.set_profiling = backend_.set_profiling;
     run.trace = a_.trace;
     run.write_trace = [this](const fs::path& path) { return recording_->write(path); };
-    run.load_seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    run.load_seconds = seconds_since(begin_);
     run_.emplace(std::move(trainer), std::move(run));
     return {};
 }

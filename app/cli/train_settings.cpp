@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/common.h"
+#include "app/cli/report.h"
 #include "base/assets.h"
 
 namespace gs::cli {
 namespace {
 
-using Json = nlohmann::json;
 constexpr std::uint64_t kMaxConfigBytes = 1 << 20;
 
 Result<NamedValues> from_json(const std::string& path, const std::string& text) {

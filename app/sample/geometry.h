@@ -5,12 +5,15 @@
 
 #include <array>
 #include <cstdint>
+#include <numbers>
 #include <span>
 #include <vector>
 
 #include "base/vec.h"
 
 namespace gs::sample {
+
+inline constexpr float kPi = std::numbers::pi_v<float>;
 
 enum class ShapeKind : std::uint8_t { sphere, capsule, box, cylinder, leaf };
 enum class Material : std::uint8_t {

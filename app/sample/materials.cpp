@@ -8,8 +8,6 @@
 namespace gs::sample {
 namespace {
 
-constexpr float kPi = 3.14159265f;
-
 Vec3f mix(Vec3f a, Vec3f b, float t) { return a + t * (b - a); }
 float smooth(float lo, float hi, float x) {
     const float t = std::clamp((x - lo) / (hi - lo), 0.0f, 1.0f);

@@ -8,6 +8,7 @@
 #include "app/sample/scene.h"
 #include "base/parallel.h"
 #include "base/rng.h"
+#include "base/seconds.h"
 #include "base/try.h"
 #include "renderer/io/images/image_io.h"
 
@@ -93,10 +94,10 @@ Result<void> write_model(const fs::path& folder, const std::vector<SampleView>& 
 }  // namespace
 
 Camera sample_camera(const SampleOptions& options, int view) {
-    constexpr double kPi = 3.14159265358979, kTurns = 3, kFovY = 40 * kPi / 180;
+    constexpr double kHalfTurn = 3.14159265358979, kTurns = 3, kFovY = 40 * kHalfTurn / 180;
     const double share = (view + 0.5) / options.views;
-    const double azimuth = 2 * kPi * kTurns * share - 1.9;
-    const double elevation = (9 + 51 * share) * kPi / 180;
+    const double azimuth = 2 * kHalfTurn * kTurns * share - 1.9;
+    const double elevation = (9 + 51 * share) * kHalfTurn / 180;
     const double distance = 6.7 + 0.3 * std::sin(7 * azimuth);
     const Vec3d target{sample::kSceneCenter.x, sample::kSceneCenter.y,
                        sample::kSceneCenter.z - 0.1 - 0.3 * share};
@@ -147,8 +148,7 @@ Result<SampleReport> write_sample_capture(const fs::path& folder, const SampleOp
     if (failure) return tl::unexpected(*failure);
     if (auto written = write_model(folder, views); !written) return tl::unexpected(written.error());
 
-    SampleReport report{
-        count, 0, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
+    SampleReport report{count, 0, seconds_since(start)};
     for (const SampleView& view : views) report.points += view.observations.size();
     return report;
 }

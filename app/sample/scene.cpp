@@ -13,8 +13,6 @@
 namespace gs::sample {
 namespace {
 
-constexpr float kPi = 3.14159265f;
-
 Mat3f axes_of(Vec3f x, Vec3f y, Vec3f z) {
     return {{{x.x, x.y, x.z}, {y.x, y.y, y.z}, {z.x, z.y, z.z}}};
 }

@@ -1,4 +1,5 @@
 #include "app/session/checkup.h"
+#include "base/seconds.h"
 
 #include <algorithm>
 #include <chrono>
@@ -61,7 +62,7 @@ Result<DoctorReport> examine_scene(const CheckupSubject& subject, const Progress
     }
     std::stable_sort(out.findings.begin(), out.findings.end(),
                      [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
-    out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    out.seconds = seconds_since(begin);
     return out;
 }
 

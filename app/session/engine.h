@@ -144,9 +144,6 @@ class Engine {
         return scene_ && scene_->trainer ? scene_->trainer->steps_done() : 0;
     }
     std::uint64_t gaussian_count() const;
-    static double seconds_since(Clock::time_point begin) {
-        return std::chrono::duration<double>(Clock::now() - begin).count();
-    }
 
     SessionOptions options_;
     SessionInbox& in_;

@@ -5,6 +5,7 @@
 #include "app/session/engine.h"
 #include "app/session/scene_info.h"
 #include "base/log.h"
+#include "base/seconds.h"
 
 namespace gs {
 

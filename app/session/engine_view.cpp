@@ -6,6 +6,7 @@
 #include "app/session/engine.h"
 #include "base/log.h"
 #include "base/record/scope.h"
+#include "base/seconds.h"
 #include "renderer/io/images/image_io.h"
 #include "renderer/maps/draw_styles.h"
 #include "renderer/maps/scalar_map.h"

@@ -8,6 +8,7 @@
 #include "app/session/levels.h"
 #include "base/log.h"
 #include "base/record/scope.h"
+#include "base/seconds.h"
 #include "renderer/io/splats/splat_io.h"
 #include "trainer/checkpoint.h"
 
@@ -229,8 +230,7 @@ Result<LoadedScene> load_scene(const OpenRequest& request, const SessionOptions&
     auto scene = load_any(request, options, progress);
     if (scene) {
         scene->path = request.path;
-        scene->seconds =
-            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        scene->seconds = seconds_since(begin);
         if (scene->run) scene->run->options().load_seconds = scene->seconds;
     } else if (scene.error().path.empty()) {
         scene.error().path = request.path;

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/record/clock.h"
 #include "base/task.h"
 #include "base/try.h"
 #include "profiler/collect/multi_collector.h"
@@ -19,27 +20,17 @@ constexpr std::size_t kLiveSpans = 4'000'000;  // kept of attached processes
 constexpr std::int64_t kSilentNs =
     3'000'000'000;  // a process that was never seen is missed after this
 
-std::int64_t now_ns() {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(
-               std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-}
-
-}  // namespace
-
-namespace {
-
 struct ReadTrace {
     std::unique_ptr<TraceStore> store;
     ImportSummary summary;
 };
 
 Result<ReadTrace> read_trace(const std::string& path, const Progress& progress) {
+    constexpr double kParts = 1e6;
     ImportOptions import;
-    import.progress = [&](double share) { constexpr double kParts = 1e6;
-    const bool known = share >= 0;  // not when NaN
-    return progress("", known ? static_cast<std::size_t>(kParts * std::min(share, 1.0)) : 0,
-                    static_cast<std::size_t>(kParts));
+    import.progress = [&](double share) {
+        const double known = share >= 0 ? std::min(share, 1.0) : 0;  // not when NaN
+    return progress("", static_cast<std::size_t>(kParts * known), static_cast<std::size_t>(kParts));
 };
 TraceStoreOptions options;
 options.max_spans = import.max_events;

@@ -3,6 +3,7 @@
 #include "app/studio/arguments.h"
 #include "base/format.h"
 #include "base/log.h"
+#include "base/seconds.h"
 
 namespace gs {
 namespace {
@@ -104,8 +105,7 @@ Result<bool> ScriptRunner::wait_is_over(const ScriptLine& line, StudioState& sta
         return training.state != RunState::loading && training.state != RunState::training &&
                !state.status.evaluating && state.activities.empty();
     const double number = std::stod(line.arguments[0]);
-    if (line.name == "wait-seconds")
-        return std::chrono::duration<double>(Clock::now() - *waiting_since_).count() >= number;
+    if (line.name == "wait-seconds") return seconds_since(*waiting_since_) >= number;
     if (training.step >= static_cast<std::uint64_t>(number)) return true;
     if (training.state != RunState::training && training.state != RunState::loading)
         return fail(ErrorKind::usage, "",
@@ -135,9 +135,7 @@ Result<bool> ScriptRunner::advance(StudioState& state) {
             if (!go) return tl::unexpected<Error>(at_line(line, go.error()));
         }
         if (!*go) {
-            if (std::chrono::duration<double>(Clock::now() - *waiting_since_).count() <=
-                timeout_seconds_)
-                return false;
+            if (seconds_since(*waiting_since_) <= timeout_seconds_) return false;
             return tl::unexpected<Error>(
                 at_line(line, Error{ErrorKind::cancelled,
                                     "",

@@ -8,6 +8,7 @@
 #include "app/window/window.h"
 #include "base/log.h"
 #include "base/record/scope.h"
+#include "base/seconds.h"
 #include "base/try.h"
 #include "profiler/files/export_perfetto.h"
 #include "renderer/io/images/image_io.h"
@@ -21,10 +22,6 @@ constexpr double kSettleSeconds = 0.15;  // the camera rests when it has not mov
 constexpr int kSettleFrames =
     3;  // ImGui needs a few frames after input until everything has its place
 constexpr double kShutdownSeconds = 120;  // the longest that saving at the end may take
-
-double seconds_since(Clock::time_point begin) {
-    return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 /// What of a request decides the picture.
 auto picture_key(const ViewRequest& r) {

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/machine.h"
 #include "base/record/scope.h"
+#include "base/seconds.h"
 #include "panels/statistics_panel.h"
 #include "panels/timeline/timeline_panel.h"
 #include "panels/viewport/viewport.h"
@@ -26,10 +27,6 @@ using Clock = std::chrono::steady_clock;
 constexpr double kMachineInterval =
     1.0;                             // seconds between looks at memory and at stages against limits
 constexpr double kRateMemory = 0.9;  // of the frame rate's running mean
-
-double seconds_since(Clock::time_point begin) {
-    return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 /// What the viewport may show instead of the picture, or beside it.
 const Image8& second_picture(const ViewFrame& frame) {

@@ -23,6 +23,8 @@ inline std::uint64_t clock_ns(clockid_t clock) noexcept {
 }
 /// CLOCK_MONOTONIC in nanoseconds: the common clock of every trace.
 inline std::uint64_t monotonic_ns() noexcept { return clock_ns(CLOCK_MONOTONIC); }
+/// The same, signed, as everything that reads a trace counts.
+inline std::int64_t now_ns() noexcept { return static_cast<std::int64_t>(monotonic_ns()); }
 
 inline std::uint64_t read_ticks() noexcept {
 #if defined(__x86_64__)

@@ -48,9 +48,9 @@ std::span<const TraceSpan> spans_within(std::span<const TraceSpan> row, std::int
     return {first, last};
 }
 
-Activity activity_of(const TraceStore& store, std::uint32_t process, std::int64_t begin,
-                     std::int64_t end) {
-    Activity out;
+ProcessActivity activity_of(const TraceStore& store, std::uint32_t process, std::int64_t begin,
+                            std::int64_t end) {
+    ProcessActivity out;
     std::vector<Intervals> kernels, copies, sync, api;
     ApiKinds kind_of(store);
     const auto any = [](std::size_t) { return true; };

@@ -22,7 +22,7 @@ class ApiKinds {
     std::vector<std::int8_t> known_;
 };
 
-struct Activity {
+struct ProcessActivity {
     Intervals kernels;     ///< at least one kernel runs
     Intervals copies;      ///< at least one copy or fill
     Intervals busy;        ///< any work of a GPU
@@ -32,8 +32,8 @@ struct Activity {
     bool has_api = false;  ///< so were calls
 };
 /// Sets are clipped to [begin, end].
-Activity activity_of(const TraceStore& store, std::uint32_t process, std::int64_t begin_ns,
-                     std::int64_t end_ns);
+ProcessActivity activity_of(const TraceStore& store, std::uint32_t process, std::int64_t begin_ns,
+                            std::int64_t end_ns);
 
 /// Visits a thread's CUDA calls that overlap [begin, end]: the runtime's, then those of the driver
 /// that are not inside one of the runtime's. visit(row, span).

@@ -61,7 +61,7 @@ void add_stream(const TraceStore& store, const TraceTrack& track, Stretch stretc
 }
 
 Breakdown within(const TraceStore& store, std::uint32_t process, Stretch stretch,
-                 std::uint32_t track_index, const Activity& activity, ApiKinds& kind_of) {
+                 std::uint32_t track_index, const ProcessActivity& activity, ApiKinds& kind_of) {
     Breakdown out;
     const Interval whole{stretch.begin, stretch.end};
     out.wall_ms = ms(whole.length());
@@ -96,7 +96,7 @@ Breakdown within(const TraceStore& store, std::uint32_t process, Stretch stretch
 Breakdown break_down(const TraceStore& store, std::uint32_t process, std::int64_t begin_ns,
                      std::int64_t end_ns, std::uint32_t track) {
     ApiKinds kind_of(store);
-    const Activity activity = activity_of(store, process, begin_ns, end_ns);
+    const ProcessActivity activity = activity_of(store, process, begin_ns, end_ns);
     return within(store, process, {begin_ns, end_ns}, track, activity, kind_of);
 }
 
@@ -104,7 +104,7 @@ std::vector<Breakdown> break_down(const TraceStore& store, const Iterations& ite
     std::vector<Breakdown> out;
     if (iterations.items.empty()) return out;
     ApiKinds kind_of(store);
-    const Activity activity =
+    const ProcessActivity activity =
         activity_of(store, iterations.process, iterations.items.front().begin_ns,
                     iterations.items.back().end_ns);
     out.reserve(iterations.items.size());

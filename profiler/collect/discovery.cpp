@@ -14,9 +14,7 @@
 namespace gs::service {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
-
-std::int64_t now_ns() { return static_cast<std::int64_t>(monotonic_ns()); }
+constexpr std::int64_t kSearchInterval = 1'000'000'000;
 
 template <class Range, class T>
 bool contains(const Range& range, const T& value) {
@@ -62,7 +60,7 @@ bool Discovery::is_time_to_find() {
     char events[4096];
     bool changed = false;
     while (watch_ && ::read(watch_.get(), events, sizeof events) > 0) changed = true;
-    return changed || now_ns() - last_search_ns_ > kSecond;
+    return changed || now_ns() - last_search_ns_ > kSearchInterval;
 }
 
 bool Discovery::wanted(const Producer& producer) const {

@@ -22,8 +22,6 @@ constexpr std::int64_t kClockInterval = kSecond / 10;
 constexpr auto kFirstPatience = std::chrono::seconds(2);
 constexpr std::size_t kMaxSources = 1024;
 
-std::int64_t now_ns() { return static_cast<std::int64_t>(monotonic_ns()); }
-
 bool process_exists(std::uint32_t pid) {
     return pid != 0 && (::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM);
 }

@@ -424,7 +424,7 @@ void TraceReader::read_open(std::uint32_t index, TraceBatch& out) {
 void TraceReader::drain(TraceBatch& out) {
     read_clocks();
     if (!clock_.ready()) return;
-    out.read_ns = static_cast<std::int64_t>(monotonic_ns());
+    out.read_ns = now_ns();
     read_strings(out);
     loss_.untimed = 0;
     records_left_ = layout_.rings_bytes / sizeof(abi::Record);

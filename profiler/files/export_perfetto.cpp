@@ -39,8 +39,7 @@ std::uint64_t flow_id(std::uint64_t track, std::size_t row, std::int64_t begin_n
 using Flows = std::set<std::uint64_t>;
 
 void write_clocks(PacketSink& sink, const TraceStore& store) {
-    const auto boot_offset = static_cast<std::int64_t>(clock_ns(CLOCK_BOOTTIME)) -
-                             static_cast<std::int64_t>(monotonic_ns());
+    const auto boot_offset = static_cast<std::int64_t>(clock_ns(CLOCK_BOOTTIME)) - now_ns();
     const std::int64_t now = std::max<std::int64_t>(store.sources().read_ns(), 0);
     sink.packet([&](ProtoEncoder& p) {
         p.varint(kSequence, 1);

@@ -6,6 +6,9 @@
 
 namespace gs::insights {
 
+/// Ours: of the iteration; a change that gains less is not worth its work.
+inline constexpr double kGainShare = 0.005;
+
 // ---- rules_idle.cpp
 Answer idle_gpu(const Subject& s);
 Answer launch_bound(const Subject& s);

@@ -16,7 +16,6 @@ constexpr double kLeastWaves = 1;      // R8
 constexpr double kLargeTail = 0.25;    // R8, of the time of all waves
 constexpr double kKernelShare =
     0.03;  // ours: kernels below this share of an iteration are not looked at
-constexpr double kGainShare = 0.005;      // ours: of the iteration; less is not worth a change
 constexpr std::int64_t kLeastNs = 5'000;  // R8, ours: what a kernel takes that does nothing, mostly
 
 /// The launches of one kernel with one occupancy.

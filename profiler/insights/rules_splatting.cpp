@@ -16,7 +16,6 @@ constexpr double kIsectsPerGaussian = 8;    // R19
 constexpr double kGrowthOverGaussians =
     1.2;                      // R19, ours: intersections grew by this much more than Gaussians
 constexpr double kSpike = 3;  // R21, times the median
-constexpr double kGainShare = 0.005;  // ours: less of an iteration is not worth a change
 
 constexpr std::array kForward{Stage::cull, Stage::project, Stage::emit,
                               Stage::sort, Stage::ranges,  Stage::blend};

@@ -74,7 +74,7 @@ struct Subject {
     Interval whole;                     ///< from the first one's begin to the last one's end
     double iteration_ms = 0;            ///< median
     double mean_ms = 0;  ///< what times per iteration are parts of: these are means, too
-    Activity activity;
+    ProcessActivity activity;
     std::vector<Work> works;  ///< by begin
     std::vector<Call>
         calls;  ///< by begin; of the runtime, and of the driver where it was called directly

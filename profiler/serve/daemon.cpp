@@ -50,7 +50,7 @@ Daemon::Daemon(DaemonOptions options, FlightRecorder recorder)
       folder_(recorder_.options().folder),
       triggers_(options_.triggers) {
     text_.store(std::make_shared<const std::string>(metrics_.text({})));
-    ticked_ns_ = static_cast<std::int64_t>(monotonic_ns());
+    ticked_ns_ = now_ns();
 }
 
 void Daemon::tick(const TraceStore& store, std::int64_t now_ns, const DaemonFigures& figures) {
@@ -96,7 +96,7 @@ HttpAnswer Daemon::answer(const HttpRequest& request) {
     if (request.path == "/metrics" && reads) return {200, kOpenMetricsType, *text_.load(), {}};
     if (request.path == "/" && reads) return {200, "text/plain; charset=utf-8", kHelp, {}};
     if (request.path == "/healthz" && reads) {
-        const bool works = static_cast<std::int64_t>(monotonic_ns()) - ticked_ns_ < kSilenceNs;
+        const bool works = now_ns() - ticked_ns_ < kSilenceNs;
         return {works ? 200 : 503,
                 "text/plain; charset=utf-8",
                 works ? "ok\n" : "the collector is stuck\n",

@@ -57,7 +57,7 @@ std::string readable_symbol(const std::string& mangled) {
     int status = -1;
     const bool tame = references_in(mangled) <= kMaxReferences;
     const std::unique_ptr<char, decltype(&std::free)> whole(
-        tame ? abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status) : nullptr,
+        tame ? ::abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status) : nullptr,
         &std::free);
     if (status == 0 && whole != nullptr) return std::string(whole.get()).substr(0, kLongest);
     const std::string name = qualified_name(mangled);

@@ -7,6 +7,7 @@
 
 #include "base/parallel.h"
 #include "renderer/doctor/doctor.h"
+#include "renderer/doctor/rows.h"
 
 namespace gs {
 namespace {
@@ -15,10 +16,11 @@ constexpr std::size_t kFewUnposed = 10;  // one photo without pose in so many wi
 constexpr std::size_t kFewPoints = 100, kFewViews = 3;
 constexpr int kTinyPhoto = 64, kHugePhoto = 8192;  // pixels: longest side below, or above
 constexpr double kOffCentre = 0.05;                // of the side
-constexpr double kSmallestScene = 1e-3, kLargestScene = 1e5;
-constexpr double kLeastBaseline = 1e-3;  // of the distance to the points
+constexpr double kLeastBaseline = 1e-3;            // of the distance to the points
 constexpr std::size_t kPointsLookedAt = 20000;
 
+using doctor::kLargestScene;
+using doctor::kSmallestScene;
 using Findings = std::vector<Finding>;
 
 // What is wrong with some of the views: they are counted, the first ones are named.

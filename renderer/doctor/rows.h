@@ -1,5 +1,5 @@
-// What the doctor looks at in each Gaussian: shared by examine() (doctor_splats.cpp) and fix()
-// (doctor_fix.cpp), so that both mean the same by it.
+// What the doctor looks at in each Gaussian: shared by examine() (splats.cpp) and fix()
+// (fix.cpp), so that both mean the same by it.
 #pragma once
 
 #include <array>
@@ -10,6 +10,9 @@
 #include "renderer/io/files/meter.h"
 
 namespace gs::doctor {
+
+/// World units: scenes outside are hardly meant so.
+inline constexpr double kSmallestScene = 1e-3, kLargestScene = 1e5;
 
 /// Bits of a row. The first six are values that are NaN or infinite; a row with one of them is not
 /// judged further.

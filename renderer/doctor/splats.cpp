@@ -63,8 +63,6 @@ namespace {
 
 using namespace doctor;
 
-constexpr double kSmallestScene = 1e-3, kLargestScene = 1e5;
-
 std::vector<std::string> row_names(const std::vector<std::size_t>& rows) {
     std::vector<std::string> out;
     for (const std::size_t row : rows) out.push_back(fmt::format("#{}", row));

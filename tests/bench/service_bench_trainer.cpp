@@ -119,7 +119,7 @@ Result<void> warm_up(Trainer& trainer, const service::Producer& producer) {
 
 /// One stretch; watched as `attach` does it.
 Result<Stretch> let_run(const service::Producer& producer, bool watched) {
-    Stretch out{static_cast<std::int64_t>(monotonic_ns()), 0, watched};
+    Stretch out{now_ns(), 0, watched};
     const auto length = std::chrono::duration<double>(kStretchSeconds);
     if (!watched) {
         std::this_thread::sleep_for(length);
@@ -135,7 +135,7 @@ Result<Stretch> let_run(const service::Producer& producer, bool watched) {
         }
         collector->finish(store);
     }
-    out.end = static_cast<std::int64_t>(monotonic_ns());
+    out.end = now_ns();
     return out;
 }
 

@@ -235,10 +235,10 @@ TEST(CudaSession, a_device_without_memory_left_keeps_the_scene_that_is_open) {
     ASSERT_TRUE(h.open(tiny_capture()));
     emulator::fail_device_allocation(3);
     h.session.send(jobs::open(tiny_capture()));
-    ASSERT_TRUE(h.until([&] { return !h.errors.empty(); }));
+    // What is said and the state come one after the other.
+    ASSERT_TRUE(h.until([&] { return !h.errors.empty() && h.run_state() == RunState::ready; }));
     emulator::fail_device_allocation(0);
     EXPECT_NE(h.errors[0].text.find("memory"), std::string::npos) << h.errors[0].text;
-    EXPECT_EQ(h.run_state(), RunState::ready);
     EXPECT_TRUE(frame_of(h, ViewMode::color)->picture);
 }
 

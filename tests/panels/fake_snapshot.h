@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -11,6 +12,9 @@
 #include "profiler/store/store.h"
 
 namespace gs::test {
+
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// A snapshot with everything in it. `store` must outlive it.
 Snapshot fake_snapshot(const TraceStore& store, ViewMode mode = ViewMode::isects);

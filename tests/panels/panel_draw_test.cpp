@@ -13,9 +13,6 @@
 namespace gs::test {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
 /// Numbers no run should give, everywhere.
 Snapshot nonsense(const TraceStore& store) {
     Snapshot s = fake_snapshot(store);

@@ -19,9 +19,6 @@
 namespace gs::test {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
 class Gpu : public testing::Test {
   protected:
     Gpu() : table(fake_table()), commands(table) {

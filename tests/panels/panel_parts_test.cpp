@@ -14,12 +14,12 @@
 #include "panels/widgets/plot.h"
 #include "panels/workspace.h"
 #include "renderer/maps/colormap.h"
+#include "tests/panels/fake_snapshot.h"
 
 namespace gs {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
+using test::kNaN;
 /// CIE L* of an sRGB colour.
 double lightness(Rgb8 c) {
     const auto linear = [](double v) {

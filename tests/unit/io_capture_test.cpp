@@ -12,18 +12,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-CaptureOptions no_split() {
-    CaptureOptions options;
-    options.test_every = 0;
-    return options;
-}
-
-std::string joined(const std::vector<std::string>& lines) {
-    std::string out;
-    for (const std::string& line : lines) out += line + "\n";
-    return out;
-}
-
 TEST(Capture, ColmapBinaryIsReadAsWritten) {
     const TempFolder folder;
     ColmapFiles files;

@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/file.h"
+#include "renderer/io/captures/capture_io.h"
 #include "renderer/io/images/image_io.h"
 
 namespace gs::test {
@@ -141,6 +142,17 @@ struct ColmapFiles {
 };
 
 /// A camera-to-world matrix as text, at (0, 0, z), looking along -z (OpenGL).
+/// A line each.
+inline std::string joined(const std::vector<std::string>& lines) {
+    std::string out;
+    for (const std::string& line : lines) out += line + "\n";
+    return out;
+}
+inline CaptureOptions no_split() {
+    CaptureOptions options;
+    options.test_every = 0;
+    return options;
+}
 inline std::string matrix_at(double x, double z) {
     return fmt::format("[[1,0,0,{}],[0,1,0,0],[0,0,1,{}],[0,0,0,1]]", x, z);
 }

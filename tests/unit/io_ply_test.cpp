@@ -34,12 +34,6 @@ void expect_same_bits(const GaussianModel& a, const GaussianModel& b) {
                 << "plane " << p << " row " << i;
 }
 
-std::string joined(const std::vector<std::string>& lines) {
-    std::string out;
-    for (const std::string& line : lines) out += line + "\n";
-    return out;
-}
-
 TEST(SplatPly, EveryDegreeComesBackBitForBit) {
     const TempFolder folder;
     for (int degree = 0; degree <= 3; ++degree) {

@@ -16,12 +16,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string joined(const std::vector<std::string>& lines) {
-    std::string out;
-    for (const std::string& line : lines) out += line + "\n";
-    return out;
-}
-
 // Pixel differences of two models from one camera.
 double picture_difference(const GaussianModel& a, const Camera& camera_a, const GaussianModel& b,
                           const Camera& camera_b) {

@@ -12,12 +12,6 @@
 
 namespace gs::test {
 
-inline std::string joined(const std::vector<std::string>& lines) {
-    std::string out;
-    for (const std::string& line : lines) out += line + "\n";
-    return out;
-}
-
 /// Row i lies at x = i / 100 to within a tenth of that, so that it is found again in any order.
 /// Sizes, opacities and colours are what trained scenes have; a twentieth of the opacity logits is
 /// infinite.

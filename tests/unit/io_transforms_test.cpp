@@ -11,16 +11,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-CaptureOptions no_split() {
-    CaptureOptions options;
-    options.test_every = 0;
-    return options;
-}
-std::string joined(const std::vector<std::string>& lines) {
-    std::string out;
-    for (const std::string& line : lines) out += line + "\n";
-    return out;
-}
 std::string frame(const std::string& file, const std::string& more = "", double x = 1,
                   double z = 4) {
     return fmt::format("{{\"file_path\": \"{}\", {} \"transform_matrix\": {}}}", file, more,

@@ -42,13 +42,13 @@ std::vector<SpanEvent> spans_with_name(const TraceBatch& batch, StringId name) {
 
 TEST(Ring, SpanHasNamePayloadDepthAndTime) {
     TraceReader reader = own_reader();
-    const auto before = static_cast<std::int64_t>(monotonic_ns());
+    const auto before = now_ns();
     {
         const Span outer(Stage::iteration, 42);
         const Span inner(Stage::blend);
         std::this_thread::sleep_for(std::chrono::milliseconds(3));
     }
-    const auto after = static_cast<std::int64_t>(monotonic_ns());
+    const auto after = now_ns();
     const TraceBatch batch = drain(reader);
     ASSERT_EQ(batch.spans.size(), 2u);
     const SpanEvent &inner = batch.spans[0], &outer = batch.spans[1];

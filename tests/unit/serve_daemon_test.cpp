@@ -190,7 +190,7 @@ HttpRequest request_of(const char* method, const char* path, const char* query =
 TEST_F(ServeTest, AnswersWhatItShouldAndOnlyWithTheToken) {
     TraceStore store;
     Daemon daemon({.triggers = {}, .token = "secret"}, recorder());
-    daemon.tick(store, static_cast<std::int64_t>(monotonic_ns()), {});
+    daemon.tick(store, now_ns(), {});
     EXPECT_EQ(daemon.answer(request_of("GET", "/healthz")).status, 200);
     EXPECT_TRUE(daemon.answer(request_of("GET", "/metrics")).body.ends_with("# EOF\n"));
     EXPECT_EQ(daemon.answer(request_of("POST", "/metrics")).status, 404);
@@ -210,7 +210,7 @@ TEST_F(ServeTest, ARequestedCaptureIsWrittenAndServed) {
     TraceStore store;
     Daemon daemon({.triggers = {.rules = false}, .token = "secret"}, recorder());
     RecordedProcess process;
-    const auto now = static_cast<std::int64_t>(monotonic_ns());
+    const auto now = now_ns();
     TraceBatch batch = process.batch(now / kMs);
     for (int i = 0; i < 20; ++i) process.iterate(batch, now / kMs - 2000 + 100 * i, 100);
     store.ingest(batch);
@@ -219,7 +219,7 @@ TEST_F(ServeTest, ARequestedCaptureIsWrittenAndServed) {
     std::thread client(
         [&] { answer = daemon.answer(request_of("POST", "/trace", "last=1500", "secret")); });
     for (int i = 0; i < 100; ++i) {  // the request may come at any moment
-        daemon.tick(store, static_cast<std::int64_t>(monotonic_ns()), {});
+        daemon.tick(store, now_ns(), {});
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     client.join();

@@ -147,9 +147,9 @@ std::vector<std::size_t> shares(const Regions& regions, std::size_t entries) {
     return out;
 }
 
-Palette one_each(std::size_t count, std::size_t dimensions, const VectorSource& source) {
-    Palette out{count, dimensions, std::vector<float>(count * dimensions),
-                std::vector<std::uint16_t>(count)};
+VectorPalette one_each(std::size_t count, std::size_t dimensions, const VectorSource& source) {
+    VectorPalette out{count, dimensions, std::vector<float>(count * dimensions),
+                      std::vector<std::uint16_t>(count)};
     parallel_for(count, 1024, [&](std::size_t i) {
         source(i, out.values.data() + i * dimensions);
         out.labels[i] = static_cast<std::uint16_t>(i);
@@ -218,8 +218,8 @@ std::uint8_t nearest_entry(const std::array<float, 256>& codebook, float value) 
     return static_cast<std::uint8_t>(value - codebook[i - 1] <= codebook[i] - value ? i - 1 : i);
 }
 
-Palette fit_palette(std::size_t count, std::size_t dimensions, std::size_t entries,
-                    const VectorSource& source, const PaletteProgress& progress) {
+VectorPalette fit_palette(std::size_t count, std::size_t dimensions, std::size_t entries,
+                          const VectorSource& source, const PaletteProgress& progress) {
     if (count <= entries) return one_each(count, dimensions, source);
     const auto wanted =
         static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(entries))));
@@ -227,8 +227,8 @@ Palette fit_palette(std::size_t count, std::size_t dimensions, std::size_t entri
     const std::vector<std::size_t> share = shares(regions, entries);
     std::vector<std::size_t> first(share.size() + 1, 0);
     std::partial_sum(share.begin(), share.end(), first.begin() + 1);
-    Palette out{first.back(), dimensions, std::vector<float>(first.back() * dimensions),
-                std::vector<std::uint16_t>(count)};
+    VectorPalette out{first.back(), dimensions, std::vector<float>(first.back() * dimensions),
+                      std::vector<std::uint16_t>(count)};
     std::atomic<std::size_t> done{0};
     std::atomic<bool> stopped{progress && !progress(0.1)};
     parallel_for(share.size(), 1, [&](std::size_t r) {

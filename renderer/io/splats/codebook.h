@@ -17,7 +17,7 @@ std::array<float, 256> fit_codebook(std::span<const float> values);
 /// The entry nearest to the value.
 std::uint8_t nearest_entry(const std::array<float, 256>& codebook, float value);
 
-struct Palette {
+struct VectorPalette {
     std::size_t entries = 0, dimensions = 0;
     std::vector<float> values;          ///< [entry][dimension]
     std::vector<std::uint16_t> labels;  ///< of each vector
@@ -30,7 +30,7 @@ using PaletteProgress = std::function<bool(double)>;
 /// At most `entries` (up to 65536) vectors for `count`, by k-means in two levels: first into
 /// regions, then each region by itself, so that the time is bounded by count * sqrt(entries). One
 /// vector each when there are as few.
-Palette fit_palette(std::size_t count, std::size_t dimensions, std::size_t entries,
-                    const VectorSource& source, const PaletteProgress& progress);
+VectorPalette fit_palette(std::size_t count, std::size_t dimensions, std::size_t entries,
+                          const VectorSource& source, const PaletteProgress& progress);
 
 }  // namespace gs

@@ -12,7 +12,6 @@ namespace gs {
 namespace {
 
 using Json = nlohmann::json;
-constexpr std::uint32_t kMagic = 0x46546C67, kJsonChunk = 0x4E4F534A, kBinaryChunk = 0x004E4942;
 constexpr std::uint64_t kLargestNumber = 1ull << 48;
 
 std::size_t bytes_of_type(int component_type) {
@@ -113,7 +112,8 @@ Result<void> GltfDocument::read_binary_chunks(InputFile file) {
         return fail(ErrorKind::unsupported, path_,
                     fmt::format("is glTF {}; 2 is read", load_as<std::uint32_t>(head + 4)));
     const std::uint64_t json_size = load_as<std::uint32_t>(head + 12);
-    if (load_as<std::uint32_t>(head + 16) != kJsonChunk || json_size > file.size() - sizeof head)
+    if (load_as<std::uint32_t>(head + 16) != kGltfJsonChunk ||
+        json_size > file.size() - sizeof head)
         return fail_at_byte(path_, 12, "the JSON chunk does not fit into the file",
                             "the file is cut or damaged");
     std::vector<std::byte> text(json_size);
@@ -128,7 +128,7 @@ Result<void> GltfDocument::read_binary_chunks(InputFile file) {
     if (at + 8 > file.size()) return {};
     GS_TRY_VOID(file.read_at(at, std::span(head).first(8)));
     const std::uint64_t size = load_as<std::uint32_t>(head);
-    if (load_as<std::uint32_t>(head + 4) != kBinaryChunk) return {};
+    if (load_as<std::uint32_t>(head + 4) != kGltfBinaryChunk) return {};
     if (size > file.size() - at - 8)
         return fail_at_byte(path_, at,
                             fmt::format("the binary chunk claims {} bytes, {} are left", size,
@@ -194,7 +194,7 @@ Result<GltfDocument> GltfDocument::open(const fs::path& path) {
     out.file_bytes_ = file.size();
     std::byte magic[4] = {};
     GS_TRY_VOID(file.read_at(0, std::span(magic).first(std::min<std::uint64_t>(4, file.size()))));
-    if (load_as<std::uint32_t>(magic) == kMagic) {
+    if (load_as<std::uint32_t>(magic) == kGltfMagic) {
         GS_TRY_VOID(out.read_binary_chunks(std::move(file)));
     } else {
         GS_TRY(const auto text, read_file(path, 1ull << 32));

@@ -1,7 +1,8 @@
 // A glTF 2.0 file (text or binary) as JSON with its buffers, which stay on disk where they can:
-// columns of numbers are read from them a piece at a time. Used by splat_gltf_read.cpp.
+// columns of numbers are read from them a piece at a time. Used by gltf_read.cpp.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -10,6 +11,10 @@
 #include "renderer/io/files/input_file.h"
 
 namespace gs {
+
+/// "glTF", "JSON" and "BIN\0" as the numbers that begin a binary file and its chunks.
+inline constexpr std::uint32_t kGltfMagic = 0x46546C67, kGltfJsonChunk = 0x4E4F534A,
+                               kGltfBinaryChunk = 0x004E4942;
 
 class GltfDocument {
   public:

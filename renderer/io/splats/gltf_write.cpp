@@ -5,14 +5,14 @@
 #include "base/try.h"
 #include "renderer/io/files/records.h"
 #include "renderer/io/splats/formats.h"
+#include "renderer/io/splats/gltf_document.h"
 #include "renderer/io/splats/rows.h"
 #include "renderer/io/splats/values.h"
 
 namespace gs {
 namespace {
 
-using Json = nlohmann::ordered_json;
-constexpr std::uint32_t kMagic = 0x46546C67, kJsonChunk = 0x4E4F534A, kBinaryChunk = 0x004E4942;
+using OrderedJson = nlohmann::ordered_json;
 constexpr std::uint64_t kLargestGlb = 0xFFFFFFFFull;
 
 /// Odd powers of x and y in the bases 1..15, together: their coefficients change sign when both
@@ -80,7 +80,7 @@ void encode(const GaussianModel& model, const Attribute& attribute, std::size_t 
 }
 
 // POSITION must say its bounds.
-void add_bounds(const GaussianModel& model, const SplatRows& rows, Json& accessor) {
+void add_bounds(const GaussianModel& model, const SplatRows& rows, OrderedJson& accessor) {
     float lo[3] = {kInfinite, kInfinite, kInfinite}, hi[3] = {-kInfinite, -kInfinite, -kInfinite};
     for (const std::uint32_t i : rows)
         for (int axis = 0; axis < 3; ++axis) {
@@ -89,23 +89,24 @@ void add_bounds(const GaussianModel& model, const SplatRows& rows, Json& accesso
             hi[axis] = std::max(hi[axis], value);
         }
     if (rows.empty()) return;
-    accessor["min"] = Json::array({lo[0], lo[1], lo[2]});
-    accessor["max"] = Json::array({hi[0], hi[1], hi[2]});
+    accessor["min"] = OrderedJson::array({lo[0], lo[1], lo[2]});
+    accessor["max"] = OrderedJson::array({hi[0], hi[1], hi[2]});
 }
 
-Json describe(const GaussianModel& model, const SplatRows& rows,
-              const std::vector<Attribute>& attributes, const std::string& buffer_name,
-              std::uint64_t& bytes) {
-    Json views = Json::array(), accessors = Json::array(), names = Json::object();
+OrderedJson describe(const GaussianModel& model, const SplatRows& rows,
+                     const std::vector<Attribute>& attributes, const std::string& buffer_name,
+                     std::uint64_t& bytes) {
+    OrderedJson views = OrderedJson::array(), accessors = OrderedJson::array(),
+                names = OrderedJson::object();
     bytes = 0;
     for (const Attribute& attribute : attributes) {
         const std::uint64_t length = 4 * static_cast<std::uint64_t>(attribute.floats) * rows.size();
         const bool color = attribute.plane == -1;
         names[attribute.name] = accessors.size();
-        Json accessor{{"bufferView", views.size()},
-                      {"componentType", color ? 5121 : 5126},
-                      {"count", rows.size()},
-                      {"type", attribute.type}};
+        OrderedJson accessor{{"bufferView", views.size()},
+                             {"componentType", color ? 5121 : 5126},
+                             {"count", rows.size()},
+                             {"type", attribute.type}};
         if (color) accessor["normalized"] = true;
         if (attribute.plane == kMeans) add_bounds(model, rows, accessor);
         accessors.push_back(std::move(accessor));
@@ -113,24 +114,25 @@ Json describe(const GaussianModel& model, const SplatRows& rows,
             {{"buffer", 0}, {"byteOffset", bytes}, {"byteLength", length}, {"target", 34962}});
         bytes += length;
     }
-    Json buffer{{"byteLength", bytes}};
+    OrderedJson buffer{{"byteLength", bytes}};
     if (!buffer_name.empty()) buffer["uri"] = buffer_name;
-    const Json extension{{"kernel", "ellipse"},
-                         {"colorSpace", "srgb_rec709_display"},
-                         {"projection", "perspective"},
-                         {"sortingMethod", "cameraDistance"}};
-    Json primitive{{"mode", 0},
-                   {"attributes", names},
-                   {"extensions", {{"KHR_gaussian_splatting", extension}}}};
+    const OrderedJson extension{{"kernel", "ellipse"},
+                                {"colorSpace", "srgb_rec709_display"},
+                                {"projection", "perspective"},
+                                {"sortingMethod", "cameraDistance"}};
+    OrderedJson primitive{{"mode", 0},
+                          {"attributes", names},
+                          {"extensions", {{"KHR_gaussian_splatting", extension}}}};
     return {{"asset", {{"version", "2.0"}, {"generator", "gausscope"}}},
-            {"extensionsUsed", Json::array({"KHR_gaussian_splatting"})},
+            {"extensionsUsed", OrderedJson::array({"KHR_gaussian_splatting"})},
             {"scene", 0},
-            {"scenes", Json::array({Json{{"nodes", Json::array({0})}}})},
-            {"nodes", Json::array({Json{{"mesh", 0}}})},
-            {"meshes", Json::array({Json{{"primitives", Json::array({primitive})}}})},
+            {"scenes", OrderedJson::array({OrderedJson{{"nodes", OrderedJson::array({0})}}})},
+            {"nodes", OrderedJson::array({OrderedJson{{"mesh", 0}}})},
+            {"meshes",
+             OrderedJson::array({OrderedJson{{"primitives", OrderedJson::array({primitive})}}})},
             {"accessors", accessors},
             {"bufferViews", views},
-            {"buffers", Json::array({buffer})}};
+            {"buffers", OrderedJson::array({buffer})}};
 }
 
 Result<void> write_buffer(AtomicFile& file, const fs::path& path, const GaussianModel& model,
@@ -187,9 +189,9 @@ Result<SplatNotes> write_splat_gltf(const fs::path& path, const GaussianModel& m
                     "write a .gltf, whose buffer is a file of its own");
     GS_TRY(auto file, AtomicFile::create(path));
     if (binary) {
-        const std::uint32_t head[5] = {kMagic, 2, static_cast<std::uint32_t>(whole),
-                                       static_cast<std::uint32_t>(json.size()), kJsonChunk};
-        const std::uint32_t chunk[2] = {static_cast<std::uint32_t>(bytes), kBinaryChunk};
+        const std::uint32_t head[5] = {kGltfMagic, 2, static_cast<std::uint32_t>(whole),
+                                       static_cast<std::uint32_t>(json.size()), kGltfJsonChunk};
+        const std::uint32_t chunk[2] = {static_cast<std::uint32_t>(bytes), kGltfBinaryChunk};
         GS_TRY_VOID(file.append(std::as_bytes(std::span(head))));
         GS_TRY_VOID(file.append(json));
         GS_TRY_VOID(file.append(std::as_bytes(std::span(chunk))));

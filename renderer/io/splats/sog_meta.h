@@ -1,6 +1,6 @@
 // meta.json of SOG, both versions, as tables: what each byte of each image stands for. Source:
 // PlayCanvas' format. Version 1 spreads a byte evenly between bounds; version 2 looks it up in a
-// codebook. Read by splat_sog_read.cpp.
+// codebook. Read by sog_read.cpp.
 #pragma once
 
 #include <array>
@@ -16,6 +16,8 @@ inline constexpr std::size_t kSogPaletteColumns =
 inline constexpr std::size_t kSogLargestPalette = 65536;  ///< labels have 16 bits
 inline constexpr std::uint8_t kSogFirstQuatTag =
     252;  ///< alpha of a rotation: 252 + its largest component (w x y z)
+
+inline constexpr std::size_t kSogLongestSide = 16383;  ///< pixels of a WebP image
 
 struct SogMeta {
     int version = 2;

@@ -13,7 +13,6 @@ namespace {
 
 // Four bytes a pixel hardly compressed, and what a container may hold besides.
 constexpr std::uint64_t kMostBytesAPixel = 8, kMostOtherBytes = 1 << 20;
-constexpr std::uint64_t kLongestSide = 16383;  // of a WebP image
 
 // The images of a SOG, in the order they are unpacked: the large ones first.
 enum Image { kQuatsImage, kMeansLow, kMeansHigh, kScales, kSh0Image, kLabels, kCentroids, kImages };
@@ -57,10 +56,10 @@ Result<void> unpack_image(Sog& sog, int which, Meter& meter) {
     const std::string name = beside(sog.meta_name, file_of(sog.meta, which));
     // Writers round the sides up to multiples of four; an image far larger than what is in it is an
     // attack.
-    std::uint64_t least = sog.meta.count, most = 2 * least + 16 * kLongestSide;
+    std::uint64_t least = sog.meta.count, most = 2 * least + 16 * kSogLongestSide;
     if (which == kCentroids) {
         least = 1;
-        most = kSogLargestPalette * static_cast<std::uint64_t>(sh_bases(3) - 1) + kLongestSide;
+        most = kSogLargestPalette * static_cast<std::uint64_t>(sh_bases(3) - 1) + kSogLongestSide;
     }
     GS_TRY(const auto bytes, sog.files.read(name, kMostBytesAPixel * most + kMostOtherBytes));
     GS_TRY(auto image,

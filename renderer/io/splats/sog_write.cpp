@@ -14,9 +14,8 @@
 namespace gs {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 constexpr float kScaleLimit = 30;  // logarithms beyond are clamped: JSON has no infinities
-constexpr std::size_t kLongestSide = 16383;
 // Shares of the work, about, for the progress.
 constexpr std::size_t kWork = 1000, kPaletteWork = 600, kImagesWork = 400;
 
@@ -44,7 +43,7 @@ class SogEncoder {
   public:
     SogEncoder(const GaussianModel& model, const SplatRows& rows) : model_(model), rows_(rows) {}
 
-    Json meta{{"version", 2}, {"asset", {{"generator", "gausscope"}}}};
+    OrderedJson meta{{"version", 2}, {"asset", {{"generator", "gausscope"}}}};
     std::vector<NamedImage> images;
     Tally clamped_scales;
 
@@ -70,7 +69,7 @@ class SogEncoder {
     }
 
     void positions() {
-        Json mins = Json::array(), maxs = Json::array();
+        OrderedJson mins = OrderedJson::array(), maxs = OrderedJson::array();
         WebpImage low = blank(rows_.size()), high = low;
         for (int axis = 0; axis < 3; ++axis) {
             float lo = kInfinite, hi = -kInfinite;
@@ -94,12 +93,12 @@ class SogEncoder {
         }
         meta["means"] = {{"mins", mins},
                          {"maxs", maxs},
-                         {"files", Json::array({"means_l.webp", "means_u.webp"})}};
+                         {"files", OrderedJson::array({"means_l.webp", "means_u.webp"})}};
         add("means_l.webp", std::move(low));
         add("means_u.webp", std::move(high));
     }
     // Three planes through one codebook into the first three bytes of `image`.
-    Json through_codebook(int plane, float limit, WebpImage& image) {
+    OrderedJson through_codebook(int plane, float limit, WebpImage& image) {
         std::vector<float> values(3 * rows_.size());
         parallel_for(rows_.size(), 16384, [&](std::size_t r) {
             for (int c = 0; c < 3; ++c) {
@@ -117,9 +116,9 @@ class SogEncoder {
     }
     void scales() {
         WebpImage image = blank(rows_.size());
-        Json codebook = through_codebook(kLogScales, kScaleLimit, image);
+        OrderedJson codebook = through_codebook(kLogScales, kScaleLimit, image);
         meta["scales"] = {{"codebook", std::move(codebook)},
-                          {"files", Json::array({"scales.webp"})}};
+                          {"files", OrderedJson::array({"scales.webp"})}};
         add("scales.webp", std::move(image));
     }
     void rotations() {
@@ -131,16 +130,17 @@ class SogEncoder {
                 if (c != q.largest) pixel[k++] = byte_of(q.q[c] * kHalfSqrt2 + 0.5f);
             pixel[3] = static_cast<std::uint8_t>(kSogFirstQuatTag + q.largest);
         });
-        meta["quats"] = {{"files", Json::array({"quats.webp"})}};
+        meta["quats"] = {{"files", OrderedJson::array({"quats.webp"})}};
         add("quats.webp", std::move(image));
     }
     void colors() {
         WebpImage image = blank(rows_.size());
-        Json codebook = through_codebook(kSh0, std::numeric_limits<float>::max(), image);
+        OrderedJson codebook = through_codebook(kSh0, std::numeric_limits<float>::max(), image);
         each(image, [&](std::size_t i, std::uint8_t* pixel) {
             pixel[3] = byte_of_logit(model_.at(kOpacityLogits, i));
         });
-        meta["sh0"] = {{"codebook", std::move(codebook)}, {"files", Json::array({"sh0.webp"})}};
+        meta["sh0"] = {{"codebook", std::move(codebook)},
+                       {"files", OrderedJson::array({"sh0.webp"})}};
         add("sh0.webp", std::move(image));
     }
     // A power of two times 1024, 64 Ki at most: what other writers choose.
@@ -153,7 +153,7 @@ class SogEncoder {
         const auto dimensions = static_cast<std::size_t>(model_.planes() - kShRest);
         std::size_t told = 0;
         std::mutex mutex;
-        const Palette palette = fit_palette(
+        const VectorPalette palette = fit_palette(
             rows_.size(), dimensions, palette_size(),
             [&](std::size_t r, float* out) {
                 for (std::size_t d = 0; d < dimensions; ++d)
@@ -186,7 +186,7 @@ class SogEncoder {
         meta["shN"] = {{"count", palette.entries},
                        {"bands", model_.sh_degree},
                        {"codebook", codebook},
-                       {"files", Json::array({"shN_centroids.webp", "shN_labels.webp"})}};
+                       {"files", OrderedJson::array({"shN_centroids.webp", "shN_labels.webp"})}};
         add("shN_centroids.webp", std::move(centroids));
         add("shN_labels.webp", std::move(labels));
         return {};
@@ -241,7 +241,7 @@ Result<SplatNotes> write_sog(const fs::path& path, const GaussianModel& model,
                              const SplatWriteOptions& options) {
     SplatNotes notes;
     SplatRows rows = drawable_rows(model, notes);
-    if (rows.size() > kLongestSide * (kLongestSide - 3))
+    if (rows.size() > kSogLongestSide * (kSogLongestSide - 3))
         return fail(ErrorKind::unsupported, path.string(),
                     "has more Gaussians than a WebP image has pixels");
     sort_along_curve(model, rows);

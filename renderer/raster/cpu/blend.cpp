@@ -11,14 +11,14 @@ HWY_BEFORE_NAMESPACE();
 namespace gs::cpu::HWY_NAMESPACE {
 
 /// A row of pixels; its fields lie together so that one address serves all.
-struct PixelRow {
+struct ForwardRow {
     alignas(64) float floor[kTileSize];  ///< least log2 alpha that blends; kEnded once the pixel
                                          ///< has ended
     alignas(64) float t[kTileSize];      ///< transmittance
     alignas(64) float red[kTileSize], green[kTileSize], blue[kTileSize], depth[kTileSize];
 };
 struct TileState {
-    PixelRow row[kTileSize];
+    ForwardRow row[kTileSize];
     std::uint16_t contributors[kTileSize][kTileSize];
     std::uint32_t alive_rows = 0;
     std::uint64_t row_steps = 0, blended = 0;
@@ -27,7 +27,7 @@ struct TileState {
 HWY_INLINE void start(TileState& s, const TileRect& rect, float log2_alpha_min) {
     for (int y = 0; y < kTileSize; ++y)
         for (int x = 0; x < kTileSize; ++x) {
-            PixelRow& row = s.row[y];
+            ForwardRow& row = s.row[y];
             row.floor[x] = x < rect.columns && y < rect.rows ? log2_alpha_min : kEnded;
             row.t[x] = 1.0f;
             row.red[x] = row.green[x] = row.blue[x] = row.depth[x] = 0.0f;
@@ -43,7 +43,7 @@ HWY_INLINE bool blend_row(TileState& s, const Splat& splat, const RowTerms& term
                           const Rules& rules, int row) {
     const D d;
     bool touched = false;
-    PixelRow& at = s.row[row];
+    ForwardRow& at = s.row[row];
     for (int lane = 0; lane < kTileSize; lane += static_cast<int>(hn::Lanes(d))) {
         const auto power = log2_alpha(terms, lane, row), t = hn::Load(d, at.t + lane);
         auto open = hn::Ge(power, hn::Load(d, at.floor + lane));
@@ -83,7 +83,7 @@ HWY_INLINE void finish(const TileState& s, const TileRect& rect, const BlendPara
     const std::size_t plane =
         static_cast<std::size_t>(p.width) * static_cast<std::size_t>(p.height);
     for (int y = 0; y < rect.rows; ++y) {
-        const PixelRow& row = s.row[y];
+        const ForwardRow& row = s.row[y];
         const std::size_t to =
             static_cast<std::size_t>(rect.y + y) * static_cast<std::size_t>(p.width) +
             static_cast<std::size_t>(rect.x);

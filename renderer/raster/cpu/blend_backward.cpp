@@ -13,7 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace gs::cpu::HWY_NAMESPACE {
 
 /// A row of pixels; its fields lie together so that one address serves all.
-struct PixelRow {
+struct BackwardRow {
     alignas(64) float floor[kTileSize];  ///< least log2 alpha that blends; kEnded once the pixel
                                          ///< has ended
     alignas(64) float t[kTileSize];      ///< transmittance
@@ -22,13 +22,13 @@ struct PixelRow {
 };
 
 template <bool kDepth>
-HWY_INLINE void start(PixelRow* rows, const TileRect& rect, const BlendBackwardParams& p) {
+HWY_INLINE void start(BackwardRow* rows, const TileRect& rect, const BlendBackwardParams& p) {
     const BlendParams& f = p.forward;
     const std::size_t plane =
         static_cast<std::size_t>(f.width) * static_cast<std::size_t>(f.height);
     for (int y = 0; y < kTileSize; ++y)
         for (int x = 0; x < kTileSize; ++x) {
-            PixelRow& s = rows[y];
+            BackwardRow& s = rows[y];
             s.floor[x] = kEnded;
             s.t[x] = 1.0f;
             s.rest[x] = s.g_red[x] = s.g_green[x] = s.g_blue[x] = s.g_depth[x] = 0.0f;
@@ -60,7 +60,7 @@ struct Sums {
 };
 
 template <bool kDepth>
-HWY_INLINE void replay_row(PixelRow& at, Sums& sums, const Splat& splat, const RowTerms& terms,
+HWY_INLINE void replay_row(BackwardRow& at, Sums& sums, const Splat& splat, const RowTerms& terms,
                            const Rules& rules, int row) {
     const D d;
     const auto one = hn::Set(d, 1.0f), two = hn::Set(d, 2.0f);
@@ -158,7 +158,7 @@ void blend_backward(const BlendBackwardParams& params, std::uint32_t tile) {
     const BlendParams& f = params.forward;
     const TileRect rect = tile_rect(f, tile);
     const Rules rules(f);
-    PixelRow pixels[kTileSize];
+    BackwardRow pixels[kTileSize];
     start<kDepth>(pixels, rect, params);
     const std::uint32_t begin = f.tile_begin[tile], end = begin + f.list_end[tile];
     for (std::uint32_t k = begin; k < end; ++k) {

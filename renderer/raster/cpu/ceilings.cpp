@@ -85,6 +85,7 @@ HWY_AFTER_NAMESPACE();
 
 #include "base/buffer.h"
 #include "base/parallel.h"
+#include "base/seconds.h"
 #include "renderer/raster/cpu/ceilings.h"
 
 namespace gs {
@@ -131,7 +132,7 @@ constexpr std::size_t kGrain = 1u << 20;   // floats, 4 MiB a task
 double seconds_of(auto&& work) {
     const auto begin = std::chrono::steady_clock::now();
     work();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return seconds_since(begin);
 }
 double best_seconds(int rounds, auto&& work) {
     double best = std::numeric_limits<double>::infinity();

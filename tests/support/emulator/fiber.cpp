@@ -15,7 +15,7 @@
 namespace gs::emulator {
 namespace {
 
-constexpr std::size_t kPage = 4096;
+constexpr std::size_t kGuardPage = 4096;
 constexpr std::size_t kStackBytes = kAddressSanitizer ? 512 * 1024 : 128 * 1024;
 
 thread_local Fiber* beginning = nullptr;  ///< whose context was switched to last
@@ -91,11 +91,11 @@ void switch_context(Context& from, Context& to) {
 
 Fiber::Fiber(std::size_t index, void (*entry)(void*), void* argument)
     : entry_(entry), argument_(argument), index_(index) {
-    mapping_ = mmap(nullptr, kStackBytes + kPage, PROT_READ | PROT_WRITE,
+    mapping_ = mmap(nullptr, kStackBytes + kGuardPage, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapping_ == MAP_FAILED) throw std::bad_alloc();
-    mprotect(mapping_, kPage, PROT_NONE);  // a kernel that overruns its stack stops here
-    context.stack_bottom = static_cast<char*>(mapping_) + kPage;
+    mprotect(mapping_, kGuardPage, PROT_NONE);  // a kernel that overruns its stack stops here
+    context.stack_bottom = static_cast<char*>(mapping_) + kGuardPage;
     context.stack_bytes = kStackBytes;
     context.owner = this;
     reset();
@@ -106,7 +106,7 @@ Fiber::~Fiber() {
 #if !defined(__x86_64__)
     delete static_cast<ucontext_t*>(first_);
 #endif
-    munmap(mapping_, kStackBytes + kPage);
+    munmap(mapping_, kStackBytes + kGuardPage);
 }
 
 void Fiber::reset() {
