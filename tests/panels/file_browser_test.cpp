@@ -40,8 +40,6 @@ class Browser : public testing::Test {
         types = made;
         snapshot.file_types = types;
         snapshot.recent = {(root / "b.splats").string()};
-        // A window's backend would say which of its keys are these.
-        for (int key = 0; key < ImGuiKey_COUNT; ++key) ImGui::GetIO().KeyMap[key] = 256 + key;
     }
     ~Browser() override { fs::remove_all(root); }
     void put(const std::string& name, std::size_t bytes) {
@@ -63,13 +61,6 @@ class Browser : public testing::Test {
             draw();
             ImGui::End();
         };
-    }
-    void press(ImGuiKey key, const std::function<void()>& draw) {
-        const int index = ImGui::GetKeyIndex(key);
-        ImGui::GetIO().KeysDown[index] = true;
-        ui.frame(draw);
-        ImGui::GetIO().KeysDown[index] = false;
-        ui.frame(draw);
     }
 
     Headless ui{700, 500};
@@ -111,23 +102,23 @@ TEST_F(Browser, IsWalkedByTheKeyboard) {
     browser.settle();
     ui.frame(draw);
     ui.frame(draw);
-    press(ImGuiKey_DownArrow, draw);
+    ui.press(ImGuiKey_DownArrow, draw);
     ASSERT_TRUE(browser.selected());
     EXPECT_EQ(browser.selected()->name, "inner");
-    press(ImGuiKey_Enter, draw);
+    ui.press(ImGuiKey_Enter, draw);
     browser.settle();
     EXPECT_EQ(browser.folder(), (root / "inner").string());
     EXPECT_TRUE(chosen.empty());
-    press(ImGuiKey_Backspace, draw);
+    ui.press(ImGuiKey_Backspace, draw);
     browser.settle();
     ui.frame(draw);
     EXPECT_EQ(browser.folder(), root.string());
     EXPECT_EQ(browser.selected()->name, "inner") << "where it came from";
-    press(ImGuiKey_UpArrow, draw);
-    press(ImGuiKey_Enter, draw);
+    ui.press(ImGuiKey_UpArrow, draw);
+    ui.press(ImGuiKey_Enter, draw);
     EXPECT_EQ(chosen, std::vector<std::string>{(root / "a_capture").string()})
         << "a capture opens, it is not entered";
-    for (int i = 0; i < 9; ++i) press(ImGuiKey_DownArrow, draw);
+    for (int i = 0; i < 9; ++i) ui.press(ImGuiKey_DownArrow, draw);
     EXPECT_EQ(browser.selected()->name, "run.gsc");
 }
 
@@ -150,8 +141,8 @@ TEST_F(Browser, TheDialogAnswersTheCommandThatAsked) {
     dialog.ask("open", snapshot);
     const auto draw = [&] { dialog.draw(snapshot, commands); };
     for (int i = 0; i < 10 && (i < 3 || dialog.busy()); ++i) ui.frame(draw);
-    for (int i = 0; i < 3; ++i) press(ImGuiKey_DownArrow, draw);
-    press(ImGuiKey_Enter, draw);
+    for (int i = 0; i < 3; ++i) ui.press(ImGuiKey_DownArrow, draw);
+    ui.press(ImGuiKey_Enter, draw);
     const auto given = commands.take();
     ASSERT_EQ(given.size(), 1u);
     EXPECT_EQ(given[0].first, "open");
@@ -165,7 +156,7 @@ TEST_F(Browser, ExportsUnderANameWithAFormat) {
     for (int i = 0; i < 10 && (i < 4 || dialog.busy()); ++i) ui.frame(draw);
     // The name stands in the field that has the keyboard; ".ply" is none of these formats, so that
     // nothing is written.
-    press(ImGuiKey_Enter, draw);
+    ui.press(ImGuiKey_Enter, draw);
     EXPECT_TRUE(commands.take().empty());
 }
 

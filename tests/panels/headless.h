@@ -61,14 +61,41 @@ class Headless {
         ImGui::GetIO().MouseDown[button] = false;
         frame(draw);
     }
+    /// As a window's backend says it, before ImGui 1.87 and since.
+    void hold(ImGuiKey key, bool down = true) {
+#if IMGUI_VERSION_NUM < 18700
+        ImGui::GetIO().KeysDown[kFirstNamed + key] = down;
+#else
+        ImGui::GetIO().AddKeyEvent(key, down);
+#endif
+    }
+    void hold(char letter, bool down = true) {
+#if IMGUI_VERSION_NUM < 18700
+        ImGui::GetIO().KeysDown[static_cast<int>(letter)] = down;
+#else
+        hold(static_cast<ImGuiKey>(ImGuiKey_A + (letter - 'A')), down);
+#endif
+    }
+    /// A letter or a key, for a frame.
+    template <class Key>
+    void press(Key key, const std::function<void()>& draw) {
+        hold(key);
+        frame(draw);
+        hold(key, false);
+        frame(draw);
+    }
 
   private:
+    static constexpr int kFirstNamed = 256;  // what keys with a name are numbered from
     void begin(float width, float height, double scale) {
         context_ = ImGui::CreateContext();
         ImGuiIO& io = ImGui::GetIO();
         io.IniFilename = nullptr;
         io.DisplaySize = {width, height};
         io.DeltaTime = 1.0F / 60;
+#if IMGUI_VERSION_NUM < 18700
+        for (int key = 0; key < ImGuiKey_COUNT; ++key) io.KeyMap[key] = kFirstNamed + key;
+#endif
         // As the program's renderer: lists of any length.
         io.BackendFlags |= ImGuiBackendFlags_RendererHasVtxOffset;
         load_fonts(scale);

@@ -59,12 +59,6 @@ class Click : public testing::Test {
         }
         return all;
     }
-    void press(char letter, const std::function<void()>& draw) {
-        ImGui::GetIO().KeysDown[static_cast<int>(letter)] = true;
-        ui.frame(draw);
-        ImGui::GetIO().KeysDown[static_cast<int>(letter)] = false;
-        ui.frame(draw);
-    }
     static bool has(const Given& given, const std::string& name) {
         return std::any_of(given.begin(), given.end(),
                            [&](const auto& g) { return g.first == name; });
@@ -188,7 +182,8 @@ TEST_F(Click, DraggingThePictureTurnsAndPans) {
     ImGui::GetIO().MouseWheel = 2;
     ui.frame(draw);
     EXPECT_EQ(viewport.input().zoom, 2);
-    ImGui::GetIO().KeysDown['W'] = ImGui::GetIO().KeysDown['A'] = true;
+    ui.hold('W');
+    ui.hold('A');
     ui.frame(draw);
     EXPECT_EQ(viewport.input().move.z, 1);
     EXPECT_EQ(viewport.input().move.x, -1);
@@ -239,7 +234,7 @@ TEST_F(Click, TimelineSelectsWhatIsClickedAndZooms) {
     ASSERT_TRUE(timeline.selected());
     EXPECT_FALSE(timeline.axis.follow);
     EXPECT_EQ(timeline.axis.span_ns, before);
-    press('F', draw);
+    ui.press('F', draw);
     EXPECT_LT(timeline.axis.span_ns, before);
     EXPECT_NEAR(timeline.axis.span_ns,
                 1.3 * static_cast<double>(timeline.selected()->span.length_ns()), 1);
@@ -251,7 +246,7 @@ TEST_F(Click, TimelineSelectsWhatIsClickedAndZooms) {
     const std::int64_t at = timeline.axis.begin_ns;
     ui.drag({300, 300}, {340, 300}, draw);
     EXPECT_LT(timeline.axis.begin_ns, at);
-    ImGui::GetIO().KeysDown['D'] = true;
+    ui.hold('D');
     const std::int64_t moved = timeline.axis.begin_ns;
     for (int i = 0; i < 5; ++i) ui.frame(draw);
     EXPECT_GT(timeline.axis.begin_ns, moved);

@@ -171,19 +171,10 @@ TEST(Palette, RunsWhatIsTyped) {
     Palette palette;
     palette.show();
     const auto draw = [&] { palette.draw(commands); };
-    const auto enter = [&] {
-        ImGuiIO& io = ImGui::GetIO();
-        const int key = io.KeyMap[ImGuiKey_Enter];
-        io.KeysDown[key] = true;
-        ui.frame(draw);
-        io.KeysDown[key] = false;
-        ui.frame(draw);
-    };
-    ImGui::GetIO().KeyMap[ImGuiKey_Enter] = 13;
     for (int i = 0; i < 3; ++i) ui.frame(draw);
     ImGui::GetIO().AddInputCharactersUTF8("frame all");
     for (int i = 0; i < 2; ++i) ui.frame(draw);
-    enter();
+    ui.press(ImGuiKey_Enter, draw);
     EXPECT_EQ(commands.take(), (Given{{"view.frame-all", {}}}));
     EXPECT_FALSE(palette.visible());
 
@@ -191,7 +182,7 @@ TEST(Palette, RunsWhatIsTyped) {
     for (int i = 0; i < 3; ++i) ui.frame(draw);
     ImGui::GetIO().AddInputCharactersUTF8("7000");
     for (int i = 0; i < 2; ++i) ui.frame(draw);
-    enter();
+    ui.press(ImGuiKey_Enter, draw);
     EXPECT_EQ(commands.take(), (Given{{"train.run-to", {"7000"}}}));
 }
 

@@ -122,12 +122,6 @@ TEST_F(Traces, FactsOfAKernelAndACopy) {
 }
 
 TEST_F(Traces, KeysWalkMeasureAndZoom) {
-    ImGuiIO& io = ImGui::GetIO();
-    io.KeyMap[ImGuiKey_RightArrow] = 300;
-    io.KeyMap[ImGuiKey_LeftArrow] = 301;
-    io.KeyMap[ImGuiKey_Escape] = 302;
-    io.KeyMap[ImGuiKey_UpArrow] = 303;
-    io.KeyMap[ImGuiKey_DownArrow] = 304;
     TimelinePanel timeline(view);
     const auto draw = alone(timeline);
     ui.move_mouse({700, 400});
@@ -137,32 +131,32 @@ TEST_F(Traces, KeysWalkMeasureAndZoom) {
     const auto spans = trainer.tracks()[stream].rows[0].view();
     timeline.select(trainer, stream, 0, spans[1].begin_ns);
     ASSERT_TRUE(timeline.selected());
-    press(300, draw);
+    ui.press(ImGuiKey_RightArrow, draw);
     EXPECT_EQ(timeline.selected()->span.begin_ns, spans[1 + kTrainerKernels].begin_ns)
         << "the next of its name";
-    press(301, draw);
-    press(301, draw);
+    ui.press(ImGuiKey_LeftArrow, draw);
+    ui.press(ImGuiKey_LeftArrow, draw);
     EXPECT_EQ(timeline.selected()->span.begin_ns, spans[1].begin_ns)
         << "there is none before the first";
-    press('F', draw);
+    ui.press('F', draw);
     EXPECT_NEAR(timeline.axis.span_ns, 1.3 * static_cast<double>(spans[1].length_ns()), 1);
-    press('M', draw);
+    ui.press('M', draw);
     ASSERT_TRUE(view.selection);
     EXPECT_EQ(*view.selection, (TimeRange{spans[1].begin_ns, spans[1].end_ns}));
     EXPECT_TRUE(timeline.takes_key("Escape"));
-    press(302, draw);
+    ui.press(ImGuiKey_Escape, draw);
     EXPECT_FALSE(view.selection);
     EXPECT_TRUE(timeline.selected());
-    press(302, draw);
+    ui.press(ImGuiKey_Escape, draw);
     EXPECT_FALSE(timeline.selected());
     EXPECT_FALSE(timeline.takes_key("Escape")) << "nothing is left for it to end";
-    press('F', draw);
+    ui.press('F', draw);
     EXPECT_NEAR(timeline.axis.span_ns,
                 1.02 * static_cast<double>(trainer.end_ns() - trainer.begin_ns()), 1);
     const double whole = timeline.axis.span_ns;
-    io.KeysDown['W'] = true;
+    ui.hold('W');
     for (int i = 0; i < 10; ++i) ui.frame(draw);
-    io.KeysDown['W'] = false;
+    ui.hold('W', false);
     EXPECT_LT(timeline.axis.span_ns, whole);
 }
 

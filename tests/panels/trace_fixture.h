@@ -66,12 +66,6 @@ class Traces : public testing::Test {
         EXPECT_FALSE(panel.busy());
         ui.frame(draw);
     }
-    void press(int key, const std::function<void()>& draw) {
-        ImGui::GetIO().KeysDown[key] = true;
-        ui.frame(draw);
-        ImGui::GetIO().KeysDown[key] = false;
-        ui.frame(draw);
-    }
     std::uint32_t track_called(const TraceStore& store, const char* name,
                                TrackKind kind = TrackKind::thread) const {
         for (std::uint32_t i = 0; i < store.tracks().size(); ++i)

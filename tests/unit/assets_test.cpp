@@ -26,7 +26,6 @@ class Assets : public ::testing::Test {
         return file;
     }
 
-  private:
     fs::path home_;
 };
 
@@ -49,22 +48,25 @@ TEST_F(Assets, of_the_user_come_first) {
         ::testing::ElementsAre("presets/mine.cfg", "presets/paper.cfg", "presets/quick.cfg"));
 }
 
-/// Stage maps are read once a program: each of these looks in a process of its own.
-[[noreturn]] void exit_with_stage_of(const char* kernel) {
-    std::_Exit(static_cast<int>(StageMap().stage_of(kernel)));
+/// Stage maps are read once a program: each of these looks in a process of its own, whose folder
+/// nobody else removes.
+[[noreturn]] void exit_with_stage_of(const char* kernel, const fs::path& home) {
+    const auto stage = StageMap().stage_of(kernel);
+    fs::remove_all(home);
+    std::_Exit(static_cast<int>(stage));
 }
 
 TEST_F(Assets, a_stage_map_of_the_user_counts_when_it_can_be_read) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     put("stage_maps/inria.txt", "renderCUDA = loss\n");
-    EXPECT_EXIT(exit_with_stage_of("renderCUDA"),
+    EXPECT_EXIT(exit_with_stage_of("renderCUDA", home_),
                 ::testing::ExitedWithCode(static_cast<int>(Stage::loss)), "");
 }
 
 TEST_F(Assets, a_stage_map_that_is_wrong_is_told_and_left_out) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     put("stage_maps/inria.txt", "# mine\nrenderCUDA to loss\n");
-    EXPECT_EXIT(exit_with_stage_of("renderCUDA"),
+    EXPECT_EXIT(exit_with_stage_of("renderCUDA", home_),
                 ::testing::ExitedWithCode(static_cast<int>(Stage::blend)),
                 "inria.txt:2: a rule is");
 }
