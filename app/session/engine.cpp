@@ -113,9 +113,7 @@ void Engine::close() {
     changed().levels = nullptr;
     scene_.reset();
     evaluation_.reset();
-    result_ = {};
-    model_copy_ = {};
-    photo_ = {};
+    viewer_.forget_scene();
     record_.begin({});
     info_ = {};
     state_ = RunState::empty;
@@ -149,10 +147,7 @@ void Engine::adopt(LoadedScene scene, bool train) {
     if (scene_->levels) levels_.shown = coarsest_levels(*scene_->levels);
     publish_levels();
     evaluation_.reset();
-    photo_ = {};
-    model_copy_ = {};
-    request_.reset();  // it looks from where the last scene was seen: the UI asks anew once it
-                       // knows this one
+    viewer_.forget_scene();
     ++scene_serial_;
     run_to_ = 0;
     message_.clear();
@@ -178,6 +173,68 @@ void Engine::adopt(LoadedScene scene, bool train) {
     if (train) carry_out(StartCommand{});
     if (!scene_->levels)
         start_checkup(false);  // a set is examined when the first view has chosen its levels
+}
+
+void Engine::adopt_beside(LoadedScene scene) {
+    beside_.emplace(std::move(scene));
+    viewer_.forget_beside();
+    SceneInfo info = describe_scene(*beside_);
+    describe_model(*beside_->model, info);
+    info.memory = {{"parameters", beside_->model->bytes(), options_.on_device},
+                   {"forward state", beside_->state->bytes(), options_.on_device,
+                    beside_->state->high_water()}};
+    changed().other = std::make_shared<const SceneInfo>(std::move(info));
+    report_done(fmt::format("comparing with {} ({}), opened in {:.2f} s", beside_->name,
+                            beside_->format, beside_->seconds));
+}
+
+void Engine::close_beside() {
+    jobs_.drop("compare");
+    beside_.reset();
+    viewer_.forget_beside();
+    changed().other = nullptr;
+}
+
+void Engine::end_compare() {
+    if (!beside_ && !jobs_.running("compare")) return report_error("nothing is being compared");
+    close_beside();
+    report_done("the comparison has ended");
+}
+
+bool Engine::draw_when_due() {
+    if (auto request = in_.view.take()) {
+        viewer_.look(std::move(*request));
+        choose_levels_for(*viewer_.request());
+    }
+    const auto frame = scene_ ? viewer_.draw_when_due(shown()) : nullptr;
+    if (!frame) return false;
+    changed().frame = frame;
+    status_changed_ = true;
+    return true;
+}
+
+Shown Engine::shown() {
+    return {*scene_, beside_ ? &*beside_ : nullptr, state_ == RunState::training, evaluating()};
+}
+
+void Engine::focus(const ViewRequest& request, double x, double y) {
+    if (!scene_) return report_error("nothing is open");
+    const auto point = viewer_.focus(shown(), request, x, y);
+    if (!point) return report_done("nothing lies at this pixel");
+    out_.focus.put(*point);
+    wake_();
+}
+
+void Engine::picture(const PictureRequest& request) {
+    if (!scene_) return report_error("nothing is open that a picture could be taken of");
+    const Camera& camera = request.request.camera;
+    if (camera.width < 1 || camera.height < 1 || camera.width > 16384 || camera.height > 16384)
+        return report_error(
+            fmt::format("a picture of {} x {} pixels is not possible (1 to 16384 each)",
+                        camera.width, camera.height));
+    out_.pictures.try_put(std::make_shared<const Picture>(
+        Picture{current_command_, request, viewer_.picture(shown(), request.request)}));
+    wake_();
 }
 
 void Engine::report_error(const std::string& text, std::uint64_t command) {
@@ -235,16 +292,11 @@ void Engine::export_splats(const std::string& path) {
 void Engine::stop_after_exception(const char* what) {
     // Or the same would fail again and again.
     evaluation_.reset();
-    request_.reset();
+    viewer_.look_away();
     described_step_ = steps_done();
     report_error(what);
     status_changed_ = true;
     last_status_ = {};
-}
-
-std::uint64_t Engine::gaussian_count() const {
-    if (!scene_) return 0;
-    return scene_->trainer ? scene_->trainer->gaussian_count() : scene_->model->count;
 }
 
 void Engine::publish_status() {
@@ -275,13 +327,13 @@ void Engine::publish_status() {
         training.test_psnr = record_.last_evaluation().psnr;
         training.test_ssim = record_.last_evaluation().ssim;
     }
-    status.frame_cost = frame_cost_;
+    status.frame_cost = viewer_.frame_cost();
     training.step_ms = record_.mean_step_ms();
     const std::uint64_t goal = run_to_ > 0 ? run_to_ : training.total_steps;
     const double left = goal > training.step ? static_cast<double>(goal - training.step) : 0.0;
-    training.eta_seconds = left * training.step_ms / 1000.0 / std::max(0.05, 1.0 - budget_.share());
-    training.gaussians = gaussian_count();
-    training.viewer_share = budget_.share();
+    training.eta_seconds = left * training.step_ms / 1000.0 / std::max(0.05, 1.0 - viewer_.share());
+    training.gaussians = scene_ ? scene_->gaussian_count() : 0;
+    training.viewer_share = viewer_.share();
     if (scene_ && scene_->run) last_checkpoint_ = scene_->run->files().at("checkpoint");
     training.last_checkpoint = last_checkpoint_;
     // An export is done when it is written, and so is what came after it.

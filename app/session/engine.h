@@ -1,6 +1,7 @@
 // Engine: what the engine thread does, one turn after another: commands, a finished load, one
 // training step, a picture for the viewport when the budget allows. Sole owner of the scene; lives
-// entirely on the engine thread (session.cpp starts it).
+// entirely on the engine thread (session.cpp starts it). What pictures need beside the scene is the
+// Viewer's (viewer.h).
 #pragma once
 
 #include <chrono>
@@ -13,7 +14,7 @@
 #include "app/session/loading.h"
 #include "app/session/run_record.h"
 #include "app/session/session.h"
-#include "app/session/view_budget.h"
+#include "app/session/viewer.h"
 #include "renderer/io/splats/splat_io.h"
 
 namespace gs {
@@ -58,7 +59,7 @@ class Engine {
     void picture(const PictureRequest& request);
     /// What lies at this place of the picture (fractions of its width and height); answered through
     /// SessionOutbox::focus.
-    void focus(ViewRequest request, double x, double y);
+    void focus(const ViewRequest& request, double x, double y);
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -121,29 +122,13 @@ class Engine {
     void show_levels(ShownLevels shown);
     void publish_levels();
 
-    // engine_compare.cpp: a second scene beside the first.
+    // engine.cpp: a second scene beside the first; pictures.
     void adopt_beside(LoadedScene scene);
     void close_beside();
-    bool compares_scenes(const ViewSettings& settings) const;
-    void draw_both(const ViewRequest& request, double scale, const Image8& photo, ViewFrame& frame);
-
-    // engine_view.cpp
     bool draw_when_due();
-    std::shared_ptr<ViewFrame> draw(const ViewRequest& request, double scale, bool exact_size);
-    Camera camera_of(const ViewRequest& request, double scale, bool exact_size) const;
-    double scale_for(const ViewRequest& request) const;
-    void render(LoadedScene& scene, const Camera& camera, const RenderOptions& options,
-                const ViewSettings& settings, RenderResult& result);
-    std::shared_ptr<const DevicePicture> render_for_display(const Camera& camera,
-                                                            const RenderOptions& options);
-    RenderOptions render_options(const LoadedScene& scene, const ViewSettings& settings) const;
-    const Image8& photo_for(int view, int width, int height);
-    const GaussianModel& current_model(LoadedScene& scene);
+    Shown shown();
 
-    std::uint64_t steps_done() const {
-        return scene_ && scene_->trainer ? scene_->trainer->steps_done() : 0;
-    }
-    std::uint64_t gaussian_count() const;
+    std::uint64_t steps_done() const { return scene_ ? scene_->steps_done() : 0; }
 
     SessionOptions options_;
     SessionInbox& in_;
@@ -173,30 +158,7 @@ class Engine {
     std::string last_checkpoint_, backend_;
     std::optional<EvaluationJob> evaluation_;  // where nothing trains
 
-    ViewBudget budget_;
-    std::optional<ViewRequest> request_;
-    bool request_is_new_ = false;
-    std::uint64_t frame_serial_ = 0, frame_step_ = 0, frame_scene_ = 0;
-    double frame_scale_ = 1, seconds_per_pixel_ = 0;
-    Clock::time_point last_frame_{};
-    RenderResult result_, beside_result_;
-    FrameCost frame_cost_;  // of the last view frame
-    // What beside_result_ shows: it does not change while the first scene trains and the camera
-    // rests.
-    struct {
-        std::uint64_t request = 0;
-        double scale = 0;
-    } beside_drawn_;
-    struct {
-        int view = -1, width = 0, height = 0;
-        std::uint64_t scene = 0;
-        Image8 photo;
-    } photo_;
-    struct {
-        std::uint64_t step = 0, scene = 0;
-        GaussianModel model;
-    } model_copy_;
-
+    Viewer viewer_;
     Clock::time_point last_status_{}, last_curves_{}, last_cameras_{}, last_scene_{};
     bool status_changed_ = true, curves_changed_ = false, cameras_changed_ = false;
     std::uint64_t described_step_ = 0;

@@ -134,16 +134,16 @@ void Engine::start_mending(std::vector<std::string> fixes, const char* verb) {
 
 void Engine::adopt_mended(Mended mended, std::vector<std::string> fixes, const char* verb,
                           std::uint64_t command) {
-    const std::uint64_t before = gaussian_count();
+    const std::uint64_t before = scene_->gaussian_count();
     replace_model(std::move(mended.scene));
     if (fixes.empty()) mending_done_.original.reset();
     mending_done_.fixes = std::move(fixes);
     mending_done_.changes = mended.changes;
     const auto words = [](std::uint64_t n) { return format_count(static_cast<double>(n)); };
     for (const std::string& change : mended.changes) log_info("{}: {}", verb, change);
-    report_done(
-        fmt::format("{}: {} Gaussians, {} before", verb, words(gaussian_count()), words(before)),
-        true, {}, command);
+    report_done(fmt::format("{}: {} Gaussians, {} before", verb, words(scene_->gaussian_count()),
+                            words(before)),
+                true, {}, command);
     publish_report();
     start_checkup(true);
     last_status_ = {};
@@ -153,8 +153,7 @@ void Engine::replace_model(LoadedScene scene) {
     scene_.reset();  // as a whole: its parts refer to each other
     scene_.emplace(std::move(scene));
     changed().marked = nullptr;
-    model_copy_ = {};
-    request_is_new_ = true;
+    viewer_.forget_model();
     publish_scene();
 }
 
@@ -169,7 +168,7 @@ void Engine::forget_checkup() {
 
 void Engine::mark(std::uint64_t row) {
     if (!scene_) return report_error("nothing is open");
-    const GaussianModel& model = current_model(*scene_);
+    const GaussianModel& model = viewer_.current_model(*scene_);
     if (row >= model.count)
         return report_error(fmt::format("there is no Gaussian #{}: the last one is #{}", row,
                                         model.count - std::min<std::size_t>(1, model.count)));

@@ -21,7 +21,7 @@ void Engine::choose_levels_for(const ViewRequest& request) {
     if (!scene_ || !scene_->levels || jobs_.running("levels")) return;
     const LevelSet& set = *scene_->levels;
     LevelChoice choice =
-        choose_levels(set, camera_of(request, 1.0, false), wish_of(request.settings));
+        choose_levels(set, camera_of(*scene_, request, 1.0, false), wish_of(request.settings));
     if (choice == levels_.shown || choice == levels_.refused) return;
     levels_.wanted = choice;
     levels_.refused = {};
@@ -38,7 +38,8 @@ void Engine::choose_levels_for(const ViewRequest& request) {
         },
         [this](ShownLevels shown) {
             show_levels(std::move(shown));
-            if (request_) choose_levels_for(*request_);  // the camera may have moved on
+            if (viewer_.request())
+                choose_levels_for(*viewer_.request());  // the camera may have moved on
             if (!jobs_.running("levels") && !report_.planned && !jobs_.running("doctor"))
                 start_checkup(false);
             last_status_ = {};
@@ -56,7 +57,7 @@ void Engine::show_levels(ShownLevels shown) {
     replace_model(std::move(shown.scene));
     levels_.shown = std::move(shown.choice);
     levels_.files = std::move(shown.files);
-    const double budget = request_ ? request_->settings.lod_budget : 0;
+    const double budget = viewer_.request() ? viewer_.request()->settings.lod_budget : 0;
     drop_files(*scene_->levels, levels_.shown, static_cast<std::uint64_t>(kBudgetsKept * budget),
                levels_.files);
     publish_levels();

@@ -133,7 +133,7 @@ bool Engine::train_once() {
         else if (run_to_ > 0 && steps_done() >= run_to_)
             pause(RunState::paused);
     }
-    budget_.add_work(seconds_since(begin), request_ ? request_->settings.viewer_budget : 0.0);
+    viewer_.add_work(seconds_since(begin));
     return true;
 }
 
@@ -156,7 +156,7 @@ bool Engine::evaluate_once() {
         return evaluate_model(*scene_->model, *scene_->capture, views, *scene_->rasterizer,
                               render_options(*scene_, {}));
     });
-    budget_.add_work(seconds_since(begin), request_ ? request_->settings.viewer_budget : 0.0);
+    viewer_.add_work(seconds_since(begin));
     if (more) return true;
     tell_evaluation(evaluation_->result());
     evaluation_.reset();

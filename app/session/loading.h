@@ -35,6 +35,11 @@ struct LoadedScene {
     int sh_degree = 3;  ///< highest that is drawn: what a checkpoint's training had reached
     std::vector<std::string> notes;
     double seconds = 0;  ///< what loading took
+
+    std::uint64_t steps_done() const { return trainer ? trainer->steps_done() : 0; }
+    std::uint64_t gaussian_count() const {
+        return trainer ? trainer->gaussian_count() : model->count;
+    }
 };
 
 /// What a path is, from its content. Errors: not_found, unsupported.

@@ -1,0 +1,288 @@
+#include "app/session/viewer.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/parallel.h"
+#include "base/record/scope.h"
+#include "base/seconds.h"
+#include "renderer/io/images/image_io.h"
+#include "renderer/maps/draw_styles.h"
+#include "renderer/maps/scalar_map.h"
+#include "renderer/maps/view_frame.h"
+#include "trainer/loss.h"
+
+namespace gs {
+namespace {
+
+// Seconds a picture should take at most; it gets fewer pixels otherwise.
+constexpr double kMovingPatience = 0.030, kTrainingPatience = 0.15;
+// Between two pictures of the same view that differ only by training.
+constexpr double kRefreshInterval = 0.25;
+// Few sizes, so that buffers and textures settle.
+constexpr std::array<double, 6> kScales{1.0, 0.71, 0.5, 0.35, 0.25, 0.18};
+
+bool compares_scenes(const Shown& shown, const ViewSettings& settings) {
+    return shown.beside && settings.with == CompareWith::scene &&
+           (settings.compare != Compare::off || settings.mode == ViewMode::error);
+}
+
+/// SSIM of two pictures, as training measures it (trainer/loss.h).
+double ssim_between(const RenderResult& a, const RenderResult& b) {
+    const Span span(Stage::pack);
+    const auto clamped = [](const ImageF& color) {
+        ImageF out = color;
+        parallel_ranges(out.values.size(), 1 << 16, [&](std::size_t begin, std::size_t end) {
+            for (std::size_t i = begin; i < end; ++i)
+                out.values[i] = std::clamp(out.values[i], 0.0f, 1.0f);
+        });
+        return out;
+    };
+    return photo_loss(clamped(a.color), clamped(b.color), {}, 0.0, nullptr).ssim;
+}
+
+}  // namespace
+
+Camera camera_of(const LoadedScene& scene, const ViewRequest& request, double scale,
+                 bool exact_size) {
+    const int index = request.settings.capture_view;
+    Camera camera = request.camera;
+    double fit = scale;
+    if (index >= 0 && scene.capture &&
+        static_cast<std::size_t>(index) < scene.capture->views.size()) {
+        camera = scene.capture->views[static_cast<std::size_t>(index)].camera;
+        const double room = std::min(static_cast<double>(request.camera.width) / camera.width,
+                                     static_cast<double>(request.camera.height) / camera.height);
+        // Photos are not enlarged, so what is measured against them is not either.
+        const bool measured =
+            request.settings.mode == ViewMode::error || request.settings.mode == ViewMode::photo;
+        fit = scale * (exact_size && !measured ? room : std::min(1.0, room));
+    }
+    const auto size = [&](int full) {
+        return std::max(1, static_cast<int>(std::lround(full * fit)));
+    };
+    return camera.scaled_to(size(camera.width), size(camera.height));
+}
+
+RenderOptions render_options(const LoadedScene& scene, const ViewSettings& settings) {
+    RenderOptions options;
+    if (scene.trainer) {
+        options = scene.trainer->render_options();
+    } else {
+        options.sh_degree = std::min(scene.model->sh_degree, scene.sh_degree);
+        options.antialiased = scene.model->antialiased;
+    }
+    if (settings.capture_view < 0) options.background = settings.background;
+    options.sh_degree = std::min(options.sh_degree, settings.sh_degree);
+    options.scale_modifier = static_cast<float>(settings.scale_modifier);
+    options.counters = needs_counters(settings.mode);
+    options.gradients = false;
+    options.depth = settings.mode == ViewMode::depth;
+    return options;
+}
+
+void Viewer::look(ViewRequest request) {
+    request_ = std::move(request);
+    request_is_new_ = true;
+}
+
+void Viewer::forget_scene() {
+    request_.reset();
+    result_ = {};
+    photo_ = {};
+    model_copy_ = {};
+}
+
+void Viewer::forget_model() {
+    model_copy_ = {};
+    request_is_new_ = true;
+}
+
+void Viewer::forget_beside() {
+    beside_result_ = {};
+    beside_drawn_ = {};
+    request_is_new_ = true;
+}
+
+void Viewer::add_work(double seconds) {
+    budget_.add_work(seconds, request_ ? request_->settings.viewer_budget : 0.0);
+}
+
+std::shared_ptr<ViewFrame> Viewer::draw_when_due(const Shown& shown) {
+    if (!request_ || request_->camera.width <= 0 || request_->camera.height <= 0) return nullptr;
+    const bool training = shown.training || shown.evaluating;
+    const std::uint64_t step = shown.scene.steps_done();
+    const bool coarse = frame_scale_ < 0.99 && !request_->moving && !training;
+    const bool refresh =
+        frame_step_ != step && (!training || seconds_since(last_frame_) > kRefreshInterval);
+    if (!request_is_new_ && !coarse && !refresh) return nullptr;
+    if (training && !budget_.may_draw()) return nullptr;
+
+    const double scale = scale_for(shown, *request_);
+    const Clock::time_point begin = Clock::now();
+    auto frame = draw(shown, *request_, scale, false);
+    const double seconds = seconds_since(begin);
+    const double pixels =
+        static_cast<double>(frame->camera.width) * static_cast<double>(frame->camera.height);
+    seconds_per_pixel_ = seconds / std::max(1.0, pixels);
+    budget_.add_view(seconds, training);
+    frame->milliseconds = seconds * 1000;
+    frame_step_ = step;
+    frame_scale_ = scale;
+    last_frame_ = Clock::now();
+    request_is_new_ = false;
+    return frame;
+}
+
+std::shared_ptr<ViewFrame> Viewer::picture(const Shown& shown, const ViewRequest& request) {
+    const Clock::time_point begin = Clock::now();
+    auto frame = draw(shown, request, 1.0, true);
+    frame->milliseconds = seconds_since(begin) * 1000;
+    return frame;
+}
+
+std::optional<Vec3d> Viewer::focus(const Shown& shown, ViewRequest request, double x, double y) {
+    request.settings.mode = ViewMode::depth;
+    request.settings.style = DrawStyle::splats;
+    const auto frame = draw(shown, request, 0.5, false);
+    const ImageF& depth = frame->map;
+    const int column = std::clamp(static_cast<int>(x * depth.width), 0, depth.width - 1);
+    const int row = std::clamp(static_cast<int>(y * depth.height), 0, depth.height - 1);
+    const double z = static_cast<double>(depth.at(0, column, row));
+    if (!std::isfinite(z)) return std::nullopt;
+    const Camera& camera = frame->camera;
+    const Vec3d at{(column + 0.5 - camera.cx) / camera.fx * z,
+                   (row + 0.5 - camera.cy) / camera.fy * z, z};
+    return transpose(camera.rotation) * (at - camera.translation);
+}
+
+const GaussianModel& Viewer::current_model(const LoadedScene& scene) {
+    if (!scene.trainer) return *scene.model;
+    if (model_copy_.step != scene.steps_done() || model_copy_.model.count == 0)
+        model_copy_ = {scene.steps_done(), scene.trainer->model()};
+    return model_copy_.model;
+}
+
+double Viewer::scale_for(const Shown& shown, const ViewRequest& request) const {
+    // While a run rests and is measured, its pictures are drawn in full.
+    const bool training = shown.training || (shown.evaluating && !shown.scene.run);
+    if (!request.moving && !training) return 1.0;
+    const double patience = request.moving ? kMovingPatience : kTrainingPatience;
+    const double pixels = static_cast<double>(request.camera.width) * request.camera.height;
+    for (const double scale : kScales)
+        if (pixels * scale * scale * seconds_per_pixel_ <= patience) return scale;
+    return kScales.back();
+}
+
+const Image8& Viewer::photo_for(const LoadedScene& scene, int view, int width, int height) {
+    static const Image8 kNone;
+    if (view < 0 || !scene.capture || static_cast<std::size_t>(view) >= scene.capture->views.size())
+        return kNone;
+    const Image8& photo = scene.capture->views[static_cast<std::size_t>(view)].photo;
+    if (photo.empty() || width > photo.width || height > photo.height) return kNone;
+    if (photo.width == width && photo.height == height) return photo;
+    if (photo_.view != view || photo_.width != width || photo_.height != height)
+        photo_ = {view, width, height, resize_area(photo, width, height)};
+    return photo_.photo;
+}
+
+void Viewer::render(LoadedScene& scene, const Camera& camera, const RenderOptions& options,
+                    const ViewSettings& settings, RenderResult& result) {
+    // Maps of the rasterizer's own work (contributors, isects, pairs) exist for splats only.
+    const bool drawable = settings.mode == ViewMode::color || settings.mode == ViewMode::depth ||
+                          settings.mode == ViewMode::alpha;
+    if (settings.style != DrawStyle::splats && drawable) {
+        draw_model_as(settings.style, current_model(scene), camera, options.background,
+                      options.scale_modifier, result);
+    } else if (scene.trainer) {
+        model_copy_ = {};
+        scene.trainer->render(camera, options, result);
+    } else {
+        scene.rasterizer->forward(*scene.source, camera, options, *scene.state, result);
+    }
+}
+
+std::shared_ptr<const DevicePicture> Viewer::render_for_display(LoadedScene& scene,
+                                                                const Camera& camera,
+                                                                const RenderOptions& options) {
+    if (!scene.trainer)
+        return scene.rasterizer->forward_for_display(*scene.source, camera, options, *scene.state,
+                                                     result_);
+    model_copy_ = {};
+    return scene.trainer->render_for_display(camera, options, result_);
+}
+
+std::shared_ptr<ViewFrame> Viewer::draw(const Shown& shown, const ViewRequest& request,
+                                        double scale, bool exact_size) {
+    const Span span(Stage::view_frame, frame_serial_ + 1);
+    auto frame = std::make_shared<ViewFrame>();
+    frame->camera = camera_of(shown.scene, request, scale, exact_size);
+    frame->serial = ++frame_serial_;
+    frame->request = request.serial;
+    frame->step = shown.scene.steps_done();
+    frame->mode = request.settings.mode;
+    const RenderOptions options = render_options(shown.scene, request.settings);
+    const Image8& photo = photo_for(shown.scene, request.settings.capture_view, frame->camera.width,
+                                    frame->camera.height);
+    const bool both = compares_scenes(shown, request.settings);
+    // Colours alone may stay on the device. Maps and comparisons need their numbers on the host,
+    // and so does a picture that will be written to a file.
+    const bool only_looked_at = !exact_size && photo.empty() && !both &&
+                                request.settings.mode == ViewMode::color &&
+                                request.settings.style == DrawStyle::splats;
+    if (only_looked_at) frame->picture = render_for_display(shown.scene, frame->camera, options);
+    if (frame->picture) {
+        frame->visible = result_.counters.visible;
+        frame->isects = result_.counters.isects;
+    } else {
+        render(shown.scene, frame->camera, options, request.settings, result_);
+        if (both)
+            draw_both(shown, request, scale, photo, *frame);
+        else
+            fill_view_frame(result_, request.settings, photo, *frame);
+    }
+    frame_cost_ = {result_.counters, frame->camera.width, frame->camera.height, options.sh_degree};
+    if (both) frame_cost_ = {};  // stage times are of two pictures then, these counts of one
+    frame->photo = photo;
+    return frame;
+}
+
+/// `result_` shows the first scene already; draws the second and fills both pictures.
+void Viewer::draw_both(const Shown& shown, const ViewRequest& request, double scale,
+                       const Image8& photo, ViewFrame& frame) {
+    const bool drawn = request.serial != 0 && beside_drawn_.request == request.serial &&
+                       beside_drawn_.scale == scale;
+    if (!drawn) {
+        RenderOptions options = render_options(*shown.beside, request.settings);
+        options.background =
+            render_options(shown.scene, request.settings).background;  // one ground for both
+        render(*shown.beside, frame.camera, options, request.settings, beside_result_);
+    }
+    beside_drawn_ = {request.serial, scale};
+    auto other = std::make_shared<ViewFrame>(frame);
+    frame.name = "A";
+    frame.scene = shown.scene.name;
+    other->name = "B";
+    other->scene = shown.beside->name;
+    other->step = 0;
+    const bool swapped = request.settings.swapped;
+    if (swapped) {
+        std::swap(frame.name, other->name);
+        std::swap(frame.scene, other->scene);
+        std::swap(frame.step, other->step);
+    }
+    const RenderResult &first = swapped ? beside_result_ : result_,
+                       &second = swapped ? result_ : beside_result_;
+    fill_compared_frames(first, second, request.settings, photo, frame, *other);
+    if (request.settings.mode == ViewMode::error) {
+        const std::string words = frame.name + " - " + other->name;
+        frame.scene = request.settings.signed_error ? words : "|" + words + "|";
+    }
+    // Costs about as much as drawing: where nobody waits for it.
+    if (!request.moving && !shown.training)
+        frame.ssim_between = other->ssim_between = ssim_between(first, second);
+    frame.other = std::move(other);
+}
+
+}  // namespace gs

@@ -1,0 +1,96 @@
+// Viewer: which picture of the open scene is drawn when, how large, and what goes into it, a second
+// scene beside it included. The engine (engine.h) owns one, hands in what is open with each call,
+// and publishes what comes back.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "app/session/loading.h"
+#include "app/session/view_budget.h"
+
+namespace gs {
+
+/// What there is to be drawn, and what goes on meanwhile.
+struct Shown {
+    LoadedScene& scene;
+    LoadedScene* beside = nullptr;  ///< to compare with
+    bool training = false, evaluating = false;
+};
+
+/// The camera of a picture: the request's, or the photo's that it asks for. `exact_size`: as large
+/// as was asked, where a picture of the viewport shows a photo at most at its own size.
+Camera camera_of(const LoadedScene& scene, const ViewRequest& request, double scale,
+                 bool exact_size);
+RenderOptions render_options(const LoadedScene& scene, const ViewSettings& settings);
+
+class Viewer {
+  public:
+    /// What the viewport wants to see from now on.
+    void look(ViewRequest request);
+    const std::optional<ViewRequest>& request() const { return request_; }
+    /// Nothing is drawn until the next look().
+    void look_away() { request_.reset(); }
+    /// The viewport's next picture; null when it shows what there is, or training comes first.
+    std::shared_ptr<ViewFrame> draw_when_due(const Shown& shown);
+    /// At exactly the requested size, whatever it costs.
+    std::shared_ptr<ViewFrame> picture(const Shown& shown, const ViewRequest& request);
+    /// The world point at this place of the picture (fractions of its width and height), if any.
+    std::optional<Vec3d> focus(const Shown& shown, ViewRequest request, double x, double y);
+    /// A copy when it trains, kept until the next step.
+    const GaussianModel& current_model(const LoadedScene& scene);
+
+    /// The scene goes, and where it was looked at from: the UI asks anew once it knows the next.
+    void forget_scene();
+    /// The scene has another model.
+    void forget_model();
+    /// The second scene comes, or goes.
+    void forget_beside();
+
+    /// `seconds` were spent on anything but pictures for the viewport.
+    void add_work(double seconds);
+    /// The share of the engine's time that pictures took while training.
+    double share() const { return budget_.share(); }
+    const FrameCost& frame_cost() const { return frame_cost_; }  ///< of the last picture
+
+  private:
+    using Clock = std::chrono::steady_clock;
+
+    std::shared_ptr<ViewFrame> draw(const Shown& shown, const ViewRequest& request, double scale,
+                                    bool exact_size);
+    void draw_both(const Shown& shown, const ViewRequest& request, double scale,
+                   const Image8& photo, ViewFrame& frame);
+    double scale_for(const Shown& shown, const ViewRequest& request) const;
+    void render(LoadedScene& scene, const Camera& camera, const RenderOptions& options,
+                const ViewSettings& settings, RenderResult& result);
+    std::shared_ptr<const DevicePicture> render_for_display(LoadedScene& scene,
+                                                            const Camera& camera,
+                                                            const RenderOptions& options);
+    const Image8& photo_for(const LoadedScene& scene, int view, int width, int height);
+
+    ViewBudget budget_;
+    std::optional<ViewRequest> request_;
+    bool request_is_new_ = false;
+    std::uint64_t frame_serial_ = 0, frame_step_ = 0;
+    double frame_scale_ = 1, seconds_per_pixel_ = 0;
+    Clock::time_point last_frame_{};
+    RenderResult result_, beside_result_;
+    FrameCost frame_cost_;
+    // What beside_result_ shows: it does not change while the first scene trains and the camera
+    // rests.
+    struct {
+        std::uint64_t request = 0;
+        double scale = 0;
+    } beside_drawn_;
+    struct {
+        int view = -1, width = 0, height = 0;
+        Image8 photo;
+    } photo_;
+    struct {
+        std::uint64_t step = 0;
+        GaussianModel model;
+    } model_copy_;
+};
+
+}  // namespace gs
