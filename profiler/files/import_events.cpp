@@ -18,6 +18,97 @@ constexpr std::int64_t kRoundingNs = 1000;
 /// their ends.
 constexpr std::size_t kPiece = 1024;
 
+/// What pairing found amiss.
+struct Pairing {
+    std::uint64_t ends_alone = 0, too_deep = 0, overlapping = 0;
+};
+
+/// Whole spans say nothing of their depth: it follows from what surrounds them. Returns how many
+/// overlap others without lying inside.
+std::uint64_t nest(std::vector<ImportedEvent>& spans) {
+    std::stable_sort(
+        spans.begin(), spans.end(), [](const ImportedEvent& a, const ImportedEvent& b) {
+            return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.end_ns > b.end_ns;
+        });
+    std::vector<ImportedEvent> done, stack;
+    std::uint64_t overlapping = 0;
+    for (ImportedEvent span : spans) {
+        const auto follows = [&](const ImportedEvent& outer) {
+            return outer.end_ns <= span.begin_ns ||
+                   (outer.end_ns < span.end_ns && outer.end_ns - span.begin_ns <= kRoundingNs);
+        };
+        for (; !stack.empty() && follows(stack.back()); stack.pop_back()) {
+            span.begin_ns = std::max(span.begin_ns, stack.back().end_ns);
+            done.push_back(stack.back());
+        }
+        overlapping += !stack.empty() && stack.back().end_ns < span.end_ns ? 1 : 0;
+        span.depth = static_cast<std::uint8_t>(std::min(stack.size(), kMaxDepth));
+        stack.push_back(span);
+    }
+    for (; !stack.empty(); stack.pop_back()) done.push_back(stack.back());
+    spans = std::move(done);
+    return overlapping;
+}
+
+/// Leaves finished spans only, in order of their ends, with depths.
+Pairing pair(std::vector<ImportedEvent>& events, const TrackInfo& info,
+             std::vector<OpenSpan>& open) {
+    Pairing found;
+    std::vector<ImportedEvent> done, stack;
+    const auto earlier = [](const ImportedEvent& a, const ImportedEvent& b) {
+        return a.begin_ns < b.begin_ns;
+    };
+    if (!std::is_sorted(events.begin(), events.end(), earlier))
+        std::stable_sort(events.begin(), events.end(), earlier);
+    bool whole = false;
+    for (ImportedEvent event : events) {
+        if (event.kind == Kind::begin) {
+            event.depth = static_cast<std::uint8_t>(std::min(stack.size(), kMaxDepth));
+            stack.push_back(event);
+        } else if (event.kind == Kind::whole) {
+            whole = true;
+            done.push_back(event);
+        } else if (stack.empty()) {
+            ++found.ends_alone;
+        } else {
+            stack.back().end_ns = event.begin_ns;
+            done.push_back(stack.back());
+            stack.pop_back();
+        }
+    }
+    for (const ImportedEvent& event : stack)
+        if (event.depth < kMaxDepth)
+            open.push_back({event.begin_ns, event.payload, info.track, event.name, event.depth});
+    const bool nests = info.kind == TrackKind::thread || info.kind == TrackKind::gpu_stream;
+    if (whole && nests) found.overlapping = nest(done);
+    const auto deep = [](const ImportedEvent& e) { return e.depth >= kMaxDepth; };
+    found.too_deep = static_cast<std::uint64_t>(std::count_if(done.begin(), done.end(), deep));
+    done.erase(std::remove_if(done.begin(), done.end(), deep), done.end());
+    events = std::move(done);
+    return found;
+}
+
+/// Work of one stream that overlaps its successor by what rounding makes.
+void trim(std::vector<GpuWorkEvent>& work) {
+    std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, GpuWorkEvent*> last;
+    for (GpuWorkEvent& w : work) {
+        GpuWorkEvent*& before = last[{w.device, w.context, w.stream}];
+        if (before != nullptr && before->end_ns > w.begin_ns &&
+            before->end_ns - w.begin_ns < kRoundingNs)
+            before->end_ns = std::max(before->begin_ns, w.begin_ns);
+        before = &w;
+    }
+}
+
+/// Ends of the pieces a process is handed over in, from when each of its events is due.
+std::vector<std::int64_t> cuts_of(std::vector<std::int64_t> times) {
+    std::sort(times.begin(), times.end());
+    std::vector<std::int64_t> cuts;
+    for (std::size_t i = kPiece; i < times.size(); i += kPiece) cuts.push_back(times[i - 1]);
+    cuts.push_back(std::numeric_limits<std::int64_t>::max());
+    return cuts;
+}
+
 }  // namespace
 
 std::uint32_t ImportEvents::add_track() {
@@ -88,73 +179,6 @@ std::uint64_t ImportEvents::add_submission(const std::vector<std::uint64_t>& eve
     return flow;
 }
 
-// Leaves finished spans only, in order of their ends, with depths.
-void ImportEvents::pair(Track& track, std::vector<OpenSpan>& open) {
-    std::vector<ImportedEvent> done, stack;
-    const auto earlier = [](const ImportedEvent& a, const ImportedEvent& b) {
-        return a.begin_ns < b.begin_ns;
-    };
-    if (!std::is_sorted(track.events.begin(), track.events.end(), earlier))
-        std::stable_sort(track.events.begin(), track.events.end(), earlier);
-    bool whole = false;
-    for (ImportedEvent event : track.events) {
-        if (event.kind == Kind::begin) {
-            event.depth = static_cast<std::uint8_t>(std::min(stack.size(), kMaxDepth));
-            stack.push_back(event);
-        } else if (event.kind == Kind::whole) {
-            whole = true;
-            done.push_back(event);
-        } else if (stack.empty()) {
-            skip("ends without a begin");
-        } else {
-            stack.back().end_ns = event.begin_ns;
-            done.push_back(stack.back());
-            stack.pop_back();
-        }
-    }
-    for (const ImportedEvent& event : stack)
-        if (event.depth < kMaxDepth)
-            open.push_back(
-                {event.begin_ns, event.payload, track.info.track, event.name, event.depth});
-    const bool nests =
-        track.info.kind == TrackKind::thread || track.info.kind == TrackKind::gpu_stream;
-    if (whole && nests) nest(done);
-    const auto deep = [](const ImportedEvent& e) { return e.depth >= kMaxDepth; };
-    skip("spans nested too deep",
-         static_cast<std::uint64_t>(std::count_if(done.begin(), done.end(), deep)));
-    done.erase(std::remove_if(done.begin(), done.end(), deep), done.end());
-    track.events = std::move(done);
-}
-
-// Whole spans say nothing of their depth: it follows from what surrounds them.
-void ImportEvents::nest(std::vector<ImportedEvent>& spans) {
-    std::stable_sort(
-        spans.begin(), spans.end(), [](const ImportedEvent& a, const ImportedEvent& b) {
-            return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.end_ns > b.end_ns;
-        });
-    std::vector<ImportedEvent> done, stack;
-    std::uint64_t overlapping = 0;
-    for (ImportedEvent span : spans) {
-        const auto follows = [&](const ImportedEvent& outer) {
-            return outer.end_ns <= span.begin_ns ||
-                   (outer.end_ns < span.end_ns && outer.end_ns - span.begin_ns <= kRoundingNs);
-        };
-        for (; !stack.empty() && follows(stack.back()); stack.pop_back()) {
-            span.begin_ns = std::max(span.begin_ns, stack.back().end_ns);
-            done.push_back(stack.back());
-        }
-        overlapping += !stack.empty() && stack.back().end_ns < span.end_ns ? 1 : 0;
-        span.depth = static_cast<std::uint8_t>(std::min(stack.size(), kMaxDepth));
-        stack.push_back(span);
-    }
-    for (; !stack.empty(); stack.pop_back()) done.push_back(stack.back());
-    if (overlapping > 0)
-        note(fmt::format(
-            "{} spans overlap others of their track without lying inside; they are on deeper rows",
-            overlapping));
-    spans = std::move(done);
-}
-
 /// Work and the calls that launched it get the same number: the work's own where the file has one.
 void ImportEvents::join_submissions() {
     if (submissions_.empty()) return;
@@ -177,8 +201,14 @@ void ImportEvents::join_submissions() {
 }
 
 void ImportEvents::take_track(Track& track, Delivery& delivery) {
-    pair(track, delivery.open);
     const TrackInfo& info = track.info;
+    const Pairing found = pair(track.events, info, delivery.open);
+    skip("ends without a begin", found.ends_alone);
+    skip("spans nested too deep", found.too_deep);
+    if (found.overlapping > 0)
+        note(fmt::format(
+            "{} spans overlap others of their track without lying inside; they are on deeper rows",
+            found.overlapping));
     for (const ImportedEvent& e : track.events) switch (e.is_call ? TrackKind::api : info.kind) {
             case TrackKind::api:
                 process(delivery.pid)
@@ -258,31 +288,6 @@ void ImportEvents::shift(TraceStore& store, std::map<std::uint32_t, Delivery>& d
     realtime_offset_ns = store.sources().realtime_offset_ns();
 }
 
-/// Work of one stream that overlaps its successor by what rounding makes.
-void ImportEvents::trim(std::vector<GpuWorkEvent>& work) {
-    std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, GpuWorkEvent*> last;
-    for (GpuWorkEvent& w : work) {
-        GpuWorkEvent*& before = last[{w.device, w.context, w.stream}];
-        if (before != nullptr && before->end_ns > w.begin_ns &&
-            before->end_ns - w.begin_ns < kRoundingNs)
-            before->end_ns = std::max(before->begin_ns, w.begin_ns);
-        before = &w;
-    }
-}
-
-/// Ends of the pieces a process is handed over in.
-std::vector<std::int64_t> ImportEvents::cuts_of(const Delivery& delivery, const Process& process) {
-    std::vector<std::int64_t> times;
-    for (const Finished& f : delivery.spans) times.push_back(f.event.end_ns);
-    for (const ApiCallEvent& call : process.calls) times.push_back(call.end_ns);
-    for (const GpuWorkEvent& work : process.work) times.push_back(work.begin_ns);
-    std::sort(times.begin(), times.end());
-    std::vector<std::int64_t> cuts;
-    for (std::size_t i = kPiece; i < times.size(); i += kPiece) cuts.push_back(times[i - 1]);
-    cuts.push_back(std::numeric_limits<std::int64_t>::max());
-    return cuts;
-}
-
 TraceBatch ImportEvents::first_batch(const Delivery& delivery, Process& process,
                                      std::uint64_t source) const {
     TraceBatch batch;
@@ -313,9 +318,13 @@ void ImportEvents::deliver(TraceStore& store, Delivery& delivery, Process& proce
     batch.names.clear();
     batch.tracks.clear();
     batch.devices.clear();
+    std::vector<std::int64_t> due;
+    for (const Finished& f : delivery.spans) due.push_back(f.event.end_ns);
+    for (const ApiCallEvent& one : process.calls) due.push_back(one.end_ns);
+    for (const GpuWorkEvent& one : process.work) due.push_back(one.begin_ns);
     std::uint64_t number = 0;
     std::size_t span = 0, call = 0, work = 0;
-    for (const std::int64_t cut : cuts_of(delivery, process)) {
+    for (const std::int64_t cut : cuts_of(std::move(due))) {
         batch.spans.clear();
         batch.device_spans.clear();
         batch.api_calls.clear();

@@ -121,16 +121,12 @@ class ImportEvents {
     };
     bool full();
     std::uint32_t main_pid() const;
-    void pair(Track& track, std::vector<OpenSpan>& open);
-    void nest(std::vector<ImportedEvent>& spans);
     void join_submissions();
     void take_track(Track& track, Delivery& delivery);
     void shift(TraceStore& store, std::map<std::uint32_t, Delivery>& deliveries);
-    void trim(std::vector<GpuWorkEvent>& work);
     void adopt_devices(std::uint32_t main, std::map<std::uint32_t, Delivery>& deliveries);
     void deliver(TraceStore& store, Delivery& delivery, Process& process, std::uint64_t source);
     TraceBatch first_batch(const Delivery& delivery, Process& process, std::uint64_t source) const;
-    static std::vector<std::int64_t> cuts_of(const Delivery& delivery, const Process& process);
 
     ImportOptions options_;
     std::map<std::uint32_t, Process> processes_;  // by pid

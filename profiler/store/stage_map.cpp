@@ -75,9 +75,8 @@ std::vector<StageRule> stored_rules() {
         auto rules = parse_rules(file.origin, file.text);
         if (!rules) {
             log_warning("{}", rules.error().text());
-            const bool replaces =
-                std::find(built_in.begin(), built_in.end(), name) != built_in.end();
-            rules = replaces ? parse_rules(name, embedded_asset(name)) : std::vector<StageRule>();
+            if (std::find(built_in.begin(), built_in.end(), name) == built_in.end()) continue;
+            rules = parse_rules(name, embedded_asset(name));
             CHECK(rules.has_value(), "{}", rules.error().text());
         }
         all.insert(all.end(), rules->begin(), rules->end());
