@@ -16,22 +16,22 @@ using S = StudioState&;
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
 Result<void> examine(S state, A) {
-    return send(state, [](Engine& e) { e.examine(); });
+    return send(state, [](Engine& e) { e.doctor().examine(); });
 }
 Result<void> fix(S state, A a) {
     const std::string name = a.empty() || a[0] == "all" ? "" : a[0];
-    return send(state, [name](Engine& e) { e.fix(name); });
+    return send(state, [name](Engine& e) { e.doctor().fix(name); });
 }
 Result<void> undo_fix(S state, A) {
-    return send(state, [](Engine& e) { e.undo_fix(); });
+    return send(state, [](Engine& e) { e.doctor().undo(); });
 }
 Result<void> look_at_gaussian(S state, A a) {
     const std::string row_text = a[0].starts_with('#') ? a[0].substr(1) : a[0];
     GS_TRY(const auto row, integer_argument(row_text, 0, kMost, "the Gaussian's row"));
-    return send(state, [row](Engine& e) { e.mark(static_cast<std::uint64_t>(row)); });
+    return send(state, [row](Engine& e) { e.doctor().mark(static_cast<std::uint64_t>(row)); });
 }
 Result<void> unmark(S state, A) {
-    return send(state, [](Engine& e) { e.unmark(); });
+    return send(state, [](Engine& e) { e.doctor().unmark(); });
 }
 Result<void> cancel(S state, A a) {
     return send(state, [name = a.empty() ? "" : a[0]](Engine& e) { e.cancel(name); });

@@ -1,6 +1,6 @@
 // Checkup: what the doctor (renderer/doctor/doctor.h) does for the studio. Pure functions that the
-// engine runs as tasks (engine_doctor.cpp): examining the open scene, and mending its splats again
-// from what was opened.
+// SceneDoctor (scene_doctor.h) runs as tasks: examining the open scene, and mending its splats
+// again from what was opened.
 #pragma once
 
 #include <memory>

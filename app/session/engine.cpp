@@ -21,9 +21,11 @@ Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
                std::function<void()> wake)
     : options_(std::move(options)),
       in_(in),
-      out_(out),
-      wake_(wake ? std::move(wake) : [] {}),
-      jobs_([this] { in_.bell.put({}); }) {
+      tell_(out, std::move(wake)),
+      doctor_(
+          {options_, scene_, jobs_, tell_, [this](LoadedScene s) { replace_model(std::move(s)); }},
+          viewer_),
+      jobs_([&in] { in.bell.put({}); }) {
     backend_ = options_.backend;
     if (backend_.empty())
         if (const auto rasterizer = options_.make_rasterizer()) backend_ = (*rasterizer)->name();
@@ -32,8 +34,7 @@ Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
 Engine::~Engine() = default;
 
 void Engine::run(const std::atomic<bool>& stop) {
-    changed().settings =
-        std::make_shared<const std::vector<SettingRow>>(setting_rows(options_.settings));
+    tell_.changed().settings = setting_rows(options_.settings);
     while (!stop) {
         bool busy = false;
         try {
@@ -65,10 +66,10 @@ bool Engine::take_commands() {
     bool any = false;
     while (auto command = in_.commands.try_take()) {
         any = true;
-        current_command_ = command->serial;
+        tell_.command = command->serial;
         command->run(*this);
         commands_done_ = command->serial;
-        current_command_ = 0;
+        tell_.command = 0;
         status_changed_ = true;
         last_status_ = {};
     }
@@ -77,7 +78,7 @@ bool Engine::take_commands() {
 
 void Engine::open(const OpenRequest& request) {
     if (request.beside && !scene_ && !jobs_.running("load"))
-        return report_error("nothing is open to compare with: open a capture or splats first");
+        return tell_.error("nothing is open to compare with: open a capture or splats first");
     OpenRequest full = request;
     // A splat file or checkpoint opened beside a capture belongs to it, unless another one is
     // named.
@@ -96,21 +97,21 @@ void Engine::open(const OpenRequest& request) {
             else
                 adopt(std::move(scene), full.train);
         },
-        [this, full, command = current_command_](const Error& error) {
+        [this, full, command = tell_.command](const Error& error) {
             loading_failed(error, full, command);
         });
     status_changed_ = true;
 }
 
 void Engine::close() {
-    if (jobs_.running("load")) report_done("loading was cancelled");
+    if (jobs_.running("load")) tell_.done("loading was cancelled");
     jobs_.drop("load");
     finish_run();
     close_beside();
-    forget_checkup();
+    doctor_.forget();
     jobs_.drop("levels");
     levels_ = {};
-    changed().levels = nullptr;
+    tell_.changed().levels = nullptr;
     scene_.reset();
     evaluation_.reset();
     viewer_.forget_scene();
@@ -119,10 +120,10 @@ void Engine::close() {
     state_ = RunState::empty;
     message_.clear();
     ++scene_serial_;
-    changed().scene = nullptr;
-    changed().cameras = record_.cameras();
-    changed().curves = record_.curves();
-    changed().frame = nullptr;
+    tell_.changed().scene = nullptr;
+    tell_.changed().cameras = record_.cameras();
+    tell_.changed().curves = record_.curves();
+    tell_.changed().frame = nullptr;
 }
 
 void Engine::loading_failed(const Error& error, const OpenRequest& request, std::uint64_t command) {
@@ -132,14 +133,14 @@ void Engine::loading_failed(const Error& error, const OpenRequest& request, std:
         message_ = cancelled ? "" : error.text();
     }
     if (cancelled)
-        report_done("opening " + request.path + " was cancelled");
+        tell_.done("opening " + request.path + " was cancelled");
     else
-        report_error(error.text(), command);
+        tell_.error(error.text(), command);
 }
 
 void Engine::adopt(LoadedScene scene, bool train) {
     finish_run();
-    forget_checkup();
+    doctor_.forget();
     jobs_.drop("levels");
     levels_ = {};
     scene_.reset();  // as a whole: its parts refer to each other
@@ -156,23 +157,30 @@ void Engine::adopt(LoadedScene scene, bool train) {
     record_.begin(scene_->capture ? camera_rows(*scene_->capture) : std::vector<CameraRow>());
     if (scene_->trainer) {
         scene_->run->options().tell = [this](LogLevel level, const std::string& text) {
-            tell(level, text);
+            tell_.of_run(level, text);
         };
         options_.settings = scene_->trainer->settings();
         if (options_.backend.empty()) backend_ = scene_->trainer->rasterizer().name();
     }
-    report_done(
+    tell_.done(
         fmt::format("opened {} ({}) in {:.2f} s", scene_->name, scene_->format, scene_->seconds));
     for (const std::string& note : scene_->notes) log_info("{}: {}", scene_->name, note);
     info_ = describe_scene(*scene_);
     publish_scene();
-    changed().cameras = record_.cameras();
-    changed().curves = record_.curves();
-    changed().settings =
-        std::make_shared<const std::vector<SettingRow>>(setting_rows(options_.settings));
+    tell_.changed().cameras = record_.cameras();
+    tell_.changed().curves = record_.curves();
+    tell_.changed().settings = setting_rows(options_.settings);
     if (train) carry_out(StartCommand{});
     if (!scene_->levels)
-        start_checkup(false);  // a set is examined when the first view has chosen its levels
+        doctor_.start(false);  // a set is examined when the first view has chosen its levels
+}
+
+void Engine::replace_model(LoadedScene scene) {
+    scene_.reset();  // as a whole: its parts refer to each other
+    scene_.emplace(std::move(scene));
+    tell_.changed().marked = nullptr;
+    viewer_.forget_model();
+    publish_scene();
 }
 
 void Engine::adopt_beside(LoadedScene scene) {
@@ -183,22 +191,22 @@ void Engine::adopt_beside(LoadedScene scene) {
     info.memory = {{"parameters", beside_->model->bytes(), options_.on_device},
                    {"forward state", beside_->state->bytes(), options_.on_device,
                     beside_->state->high_water()}};
-    changed().other = std::make_shared<const SceneInfo>(std::move(info));
-    report_done(fmt::format("comparing with {} ({}), opened in {:.2f} s", beside_->name,
-                            beside_->format, beside_->seconds));
+    tell_.changed().other = std::make_shared<const SceneInfo>(std::move(info));
+    tell_.done(fmt::format("comparing with {} ({}), opened in {:.2f} s", beside_->name,
+                           beside_->format, beside_->seconds));
 }
 
 void Engine::close_beside() {
     jobs_.drop("compare");
     beside_.reset();
     viewer_.forget_beside();
-    changed().other = nullptr;
+    tell_.changed().other = nullptr;
 }
 
 void Engine::end_compare() {
-    if (!beside_ && !jobs_.running("compare")) return report_error("nothing is being compared");
+    if (!beside_ && !jobs_.running("compare")) return tell_.error("nothing is being compared");
     close_beside();
-    report_done("the comparison has ended");
+    tell_.done("the comparison has ended");
 }
 
 bool Engine::draw_when_due() {
@@ -208,7 +216,7 @@ bool Engine::draw_when_due() {
     }
     const auto frame = scene_ ? viewer_.draw_when_due(shown()) : nullptr;
     if (!frame) return false;
-    changed().frame = frame;
+    tell_.changed().frame = frame;
     status_changed_ = true;
     return true;
 }
@@ -218,38 +226,20 @@ Shown Engine::shown() {
 }
 
 void Engine::focus(const ViewRequest& request, double x, double y) {
-    if (!scene_) return report_error("nothing is open");
+    if (!scene_) return tell_.error("nothing is open");
     const auto point = viewer_.focus(shown(), request, x, y);
-    if (!point) return report_done("nothing lies at this pixel");
-    out_.focus.put(*point);
-    wake_();
+    if (!point) return tell_.done("nothing lies at this pixel");
+    tell_.focus(*point);
 }
 
 void Engine::picture(const PictureRequest& request) {
-    if (!scene_) return report_error("nothing is open that a picture could be taken of");
+    if (!scene_) return tell_.error("nothing is open that a picture could be taken of");
     const Camera& camera = request.request.camera;
     if (camera.width < 1 || camera.height < 1 || camera.width > 16384 || camera.height > 16384)
-        return report_error(
+        return tell_.error(
             fmt::format("a picture of {} x {} pixels is not possible (1 to 16384 each)",
                         camera.width, camera.height));
-    out_.pictures.try_put(std::make_shared<const Picture>(
-        Picture{current_command_, request, viewer_.picture(shown(), request.request)}));
-    wake_();
-}
-
-void Engine::report_error(const std::string& text, std::uint64_t command) {
-    log_error("{}", text);
-    out_.events.try_put({command != 0 ? command : current_command_, true, text, true});
-    wake_();
-}
-
-void Engine::report_done(const std::string& text, bool notice, std::vector<std::string> lines,
-                         std::uint64_t command) {
-    log_info("{}", text);
-    for (const std::string& line : lines) log_info("  {}", line);
-    out_.events.try_put(
-        {command != 0 ? command : current_command_, false, text, notice, std::move(lines)});
-    wake_();
+    tell_.picture({tell_.command, request, viewer_.picture(shown(), request.request)});
 }
 
 void Engine::tell_status(bool at_once) {
@@ -258,16 +248,16 @@ void Engine::tell_status(bool at_once) {
 }
 
 void Engine::cancel(const std::string& name) {
-    if (!jobs_.cancel(name)) report_done("nothing was going on that could be cancelled");
+    if (!jobs_.cancel(name)) tell_.done("nothing was going on that could be cancelled");
 }
 
 void Engine::export_splats(const std::string& path) {
-    if (!scene_) return report_error("nothing is open that could be exported");
+    if (!scene_) return tell_.error("nothing is open that could be exported");
     if (const TaskProgress* running = jobs_.progress_of("export"))
-        return report_error(running->what + " goes on: one export at a time");
+        return tell_.error(running->what + " goes on: one export at a time");
     std::shared_ptr<const GaussianModel> model = scene_->model;
     if (scene_->trainer) model = std::make_shared<const GaussianModel>(scene_->trainer->model());
-    const std::uint64_t command = current_command_;
+    const std::uint64_t command = tell_.command;
     jobs_.start<SplatNotes>(
         {"export", "writing " + path, command},
         [model, path](const Progress& progress) -> Result<SplatNotes> {
@@ -279,12 +269,12 @@ void Engine::export_splats(const std::string& path) {
             return write_splats(path, *model, options);
         },
         [this, path, count = model->count, command](SplatNotes notes) {
-            report_done(fmt::format("exported {} Gaussians to {} ({})",
-                                    format_count(static_cast<double>(count)), path,
-                                    format_bytes(static_cast<double>(splat_bytes(path)))),
-                        true, std::move(notes), command);
+            tell_.done(fmt::format("exported {} Gaussians to {} ({})",
+                                   format_count(static_cast<double>(count)), path,
+                                   format_bytes(static_cast<double>(splat_bytes(path)))),
+                       true, std::move(notes), command);
         },
-        [this, command](const Error& error) { report_error(error.text(), command); });
+        [this, command](const Error& error) { tell_.error(error.text(), command); });
     status_changed_ = true;
 }
 
@@ -294,14 +284,15 @@ void Engine::stop_after_exception(const char* what) {
     evaluation_.reset();
     viewer_.look_away();
     described_step_ = steps_done();
-    report_error(what);
+    tell_.error(what);
     status_changed_ = true;
     last_status_ = {};
 }
 
 void Engine::publish_status() {
-    EngineStatus& status = changed().status;
-    TrainingStatus& training = view_.training;
+    Published& view = tell_.changed();
+    EngineStatus& status = view.status;
+    TrainingStatus& training = view.training;
     status.step_cost = {};
     training = {};
     const TaskProgress* loading = jobs_.progress_of("load");
@@ -338,12 +329,12 @@ void Engine::publish_status() {
     training.last_checkpoint = last_checkpoint_;
     // An export is done when it is written, and so is what came after it.
     status.commands_done = jobs_.done(commands_done_);
-    view_.activities = jobs_.activities();
+    view.activities = jobs_.activities();
     status.scene_serial = scene_serial_;
     status.evaluating = evaluating();
     status.can_train = scene_ && scene_->run && !scene_->run->ended();
     status.output_dir = scene_ ? output_folder(options_, scene_->name) : options_.output_dir;
-    view_.backend = backend_;
+    view.backend = backend_;
     last_status_ = Clock::now();
     status_changed_ = false;
 }
@@ -368,20 +359,20 @@ void Engine::publish_scene() {
     described_step_ = steps_done();
     describe_seconds_ = seconds_since(begin);
     last_scene_ = Clock::now();
-    changed().scene = std::make_shared<const SceneInfo>(info_);
+    tell_.changed().scene = std::make_shared<const SceneInfo>(info_);
 }
 
 bool Engine::publish_when_due() {
     bool any = false;
     if (cameras_changed_ && seconds_since(last_cameras_) > kCamerasInterval) {
-        changed().cameras = record_.cameras();
+        tell_.changed().cameras = record_.cameras();
         last_cameras_ = Clock::now();
         cameras_changed_ = false;
         any = true;
     }
     if (curves_changed_ &&
         (seconds_since(last_curves_) > kCurvesInterval || state_ != RunState::training)) {
-        changed().curves = record_.curves();
+        tell_.changed().curves = record_.curves();
         last_curves_ = Clock::now();
         curves_changed_ = false;
         any = true;
@@ -395,10 +386,7 @@ bool Engine::publish_when_due() {
         any = true;
     }
     if (status_changed_ && seconds_since(last_status_) > kStatusInterval) publish_status();
-    if (std::exchange(view_changed_, false)) {
-        out_.view.put(view_);
-        wake_();
-    }
+    tell_.publish();
     return any;
 }
 

@@ -1,19 +1,21 @@
 // Engine: what the engine thread does, one turn after another: commands, a finished load, one
 // training step, a picture for the viewport when the budget allows. Sole owner of the scene; lives
 // entirely on the engine thread (session.cpp starts it). What pictures need beside the scene is the
-// Viewer's (viewer.h).
+// Viewer's (viewer.h), examining and mending are the SceneDoctor's (scene_doctor.h); what is to be
+// known of it goes through the Teller (teller.h).
 #pragma once
 
 #include <chrono>
 #include <memory>
 #include <optional>
 
-#include "app/session/checkup.h"
 #include "app/session/jobs.h"
 #include "app/session/levels.h"
 #include "app/session/loading.h"
 #include "app/session/run_record.h"
+#include "app/session/scene_doctor.h"
 #include "app/session/session.h"
+#include "app/session/teller.h"
 #include "app/session/viewer.h"
 #include "renderer/io/splats/splat_io.h"
 
@@ -45,21 +47,15 @@ class Engine {
     void export_splats(const std::string& path);
     /// Ends what goes on in the background: Activity::name, or everything when empty.
     void cancel(const std::string& name);
-    /// Examines the scene (and the model of a training run as it is now).
-    void examine();
-    /// Mends what the doctor calls `name`, or everything when empty. Splats that do not train.
-    void fix(const std::string& name);
-    /// Takes the last mending back.
-    void undo_fix();
-    /// Looks at one Gaussian; answered through SessionView::marked.
-    void mark(std::uint64_t row);
-    void unmark() { changed().marked = nullptr; }
     /// One picture at exactly the requested size, whatever it costs; it comes back through
     /// SessionOutbox::pictures.
     void picture(const PictureRequest& request);
     /// What lies at this place of the picture (fractions of its width and height); answered through
     /// SessionOutbox::focus.
     void focus(const ViewRequest& request, double x, double y);
+
+    /// Examining, mending and marking are its commands.
+    SceneDoctor& doctor() { return doctor_; }
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -69,15 +65,8 @@ class Engine {
     bool take_commands();
     void loading_failed(const Error& error, const OpenRequest& request, std::uint64_t command);
     void adopt(LoadedScene scene, bool train);
-    void report_error(const std::string& text, std::uint64_t command = 0);
-    /// `notice`: shown, not only logged. `lines`: its details.
-    void report_done(const std::string& text, bool notice = false,
-                     std::vector<std::string> lines = {}, std::uint64_t command = 0);
-    /// What is published next, to be changed.
-    Published& changed() {
-        view_changed_ = true;
-        return view_;
-    }
+    /// The same scene with another model; camera and photos stay.
+    void replace_model(LoadedScene scene);
     void publish_status();
     void publish_scene();
     bool publish_when_due();
@@ -90,27 +79,11 @@ class Engine {
     bool evaluate_once();
     bool evaluating() const;
     void tell_evaluation(const Evaluation& evaluation);
-    /// What the run tells: an error, something to be shown, or a line for the log.
-    void tell(LogLevel level, const std::string& text);
     /// Before the scene goes: the run leaves everything it has.
     void finish_run();
 
     /// Soon; `at_once`: with this turn.
     void tell_status(bool at_once);
-
-    // engine_doctor.cpp: examining and mending.
-    /// `asked`: by the user, so a large model of a run may be copied for it.
-    void start_checkup(bool asked);
-    void start_mending(std::vector<std::string> fixes, const char* verb);
-    void adopt_report(DoctorReport report);
-    void adopt_mended(Mended mended, std::vector<std::string> fixes, const char* verb,
-                      std::uint64_t command);
-    /// The same scene with another model; camera and photos stay.
-    void replace_model(LoadedScene scene);
-    void publish_report();
-    void forget_checkup();
-    /// Why not; empty: it may.
-    std::string may_mend() const;
 
     // engine_levels.cpp: streamed sets.
     struct ShownLevels {
@@ -132,18 +105,9 @@ class Engine {
 
     SessionOptions options_;
     SessionInbox& in_;
-    SessionOutbox& out_;
-    std::function<void()> wake_;
-    Published view_;
-    bool view_changed_ = false;
+    Teller tell_;
 
     std::optional<LoadedScene> scene_, beside_;
-    DoctorReport report_;
-    struct {
-        std::shared_ptr<const GaussianModel>
-            original;  // as it was opened; null while nothing is mended
-        std::vector<std::string> fixes, changes;
-    } mending_done_;
     struct {
         LevelChoice shown, wanted,
             refused;  // wanted: being gathered; refused: could not be, or was cancelled
@@ -153,12 +117,13 @@ class Engine {
     SceneInfo info_;
     RunState state_ = RunState::empty;
     std::string message_;
-    std::uint64_t current_command_ = 0, commands_done_ = 0, scene_serial_ = 0;
+    std::uint64_t commands_done_ = 0, scene_serial_ = 0;
     std::uint64_t run_to_ = 0;  // 0: to the end
     std::string last_checkpoint_, backend_;
     std::optional<EvaluationJob> evaluation_;  // where nothing trains
 
     Viewer viewer_;
+    SceneDoctor doctor_;
     Clock::time_point last_status_{}, last_curves_{}, last_cameras_{}, last_scene_{};
     bool status_changed_ = true, curves_changed_ = false, cameras_changed_ = false;
     std::uint64_t described_step_ = 0;

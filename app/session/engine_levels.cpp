@@ -40,13 +40,12 @@ void Engine::choose_levels_for(const ViewRequest& request) {
             show_levels(std::move(shown));
             if (viewer_.request())
                 choose_levels_for(*viewer_.request());  // the camera may have moved on
-            if (!jobs_.running("levels") && !report_.planned && !jobs_.running("doctor"))
-                start_checkup(false);
+            if (!jobs_.running("levels")) doctor_.start_first();
             last_status_ = {};
         },
         [this](const Error& error) {
             levels_.refused = levels_.wanted;
-            if (error.kind != ErrorKind::cancelled) report_error(error.text());
+            if (error.kind != ErrorKind::cancelled) tell_.error(error.text());
             last_status_ = {};
         });
     publish_status();  // before the picture of this request, so that who waits for both waits long
@@ -61,18 +60,14 @@ void Engine::show_levels(ShownLevels shown) {
     drop_files(*scene_->levels, levels_.shown, static_cast<std::uint64_t>(kBudgetsKept * budget),
                levels_.files);
     publish_levels();
-    // Rows are others now.
-    for (Finding& f : report_.findings)
-        std::erase_if(f.examples,
-                      [](const std::string& example) { return example.starts_with('#'); });
-    if (report_.planned) publish_report();
+    doctor_.forget_rows();
 }
 
 void Engine::publish_levels() {
-    changed().levels = scene_ && scene_->levels
-                           ? std::make_shared<const LevelsState>(
-                                 describe_levels(*scene_->levels, levels_.shown, levels_.files))
-                           : nullptr;
+    tell_.changed().levels = scene_ && scene_->levels
+                                 ? std::make_shared<const LevelsState>(describe_levels(
+                                       *scene_->levels, levels_.shown, levels_.files))
+                                 : nullptr;
 }
 
 }  // namespace gs

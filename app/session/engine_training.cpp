@@ -12,12 +12,12 @@ namespace gs {
 bool Engine::may_train(const char* verb) {
     if (scene_ && scene_->run && !scene_->run->ended() && !scene_->trainer->finished()) return true;
     if (!scene_)
-        report_error(fmt::format("cannot {}: no capture is open", verb));
+        tell_.error(fmt::format("cannot {}: no capture is open", verb));
     else if (!scene_->run)
-        report_error(fmt::format("cannot {}: {} is a splat file; open a capture to train", verb,
-                                 scene_->name));
+        tell_.error(fmt::format("cannot {}: {} is a splat file; open a capture to train", verb,
+                                scene_->name));
     else
-        report_error(fmt::format("cannot {}: the run has ended at step {}", verb, steps_done()));
+        tell_.error(fmt::format("cannot {}: the run has ended at step {}", verb, steps_done()));
     return false;
 }
 
@@ -39,15 +39,15 @@ void Engine::carry_out(const StepCommand& command) {
 void Engine::carry_out(const RunToCommand& command) {
     if (!may_train("train")) return;
     if (command.step <= steps_done())
-        return report_error(fmt::format("cannot run to step {}: step {} is done already",
-                                        command.step, steps_done()));
+        return tell_.error(fmt::format("cannot run to step {}: step {} is done already",
+                                       command.step, steps_done()));
     run_to_ = command.step;
     state_ = RunState::training;
     message_.clear();
 }
 
 void Engine::carry_out(const StopCommand&) {
-    if (!scene_ || !scene_->run) return report_error("nothing is training");
+    if (!scene_ || !scene_->run) return tell_.error("nothing is training");
     finish_run();
     pause(RunState::finished);
 }
@@ -55,52 +55,51 @@ void Engine::carry_out(const StopCommand&) {
 void Engine::carry_out(const SetCommand& command) {
     TrainingSettings changed = options_.settings;
     if (auto set = set_setting(changed, command.name, command.value); !set)
-        return report_error(set.error().text());
+        return tell_.error(set.error().text());
     const SettingField* field = find_setting(command.name);
     const double before = options_.settings.*field->value, after = changed.*field->value;
     if (before == after) return;
     if (!field->live && steps_done() > 0)
-        return report_error(fmt::format("{} cannot change while a run goes on", command.name));
+        return tell_.error(fmt::format("{} cannot change while a run goes on", command.name));
     options_.settings = changed;
     if (scene_ && scene_->trainer) {
         scene_->trainer->set_settings(changed);
         record_.add_mark(steps_done(), fmt::format("{} {:g} -> {:g}", command.name, before, after));
         curves_changed_ = true;
     }
-    report_done(fmt::format("step {}: {} {:g} -> {:g}", steps_done(), command.name, before, after));
-    this->changed().settings =
-        std::make_shared<const std::vector<SettingRow>>(setting_rows(changed));
+    tell_.done(fmt::format("step {}: {} {:g} -> {:g}", steps_done(), command.name, before, after));
+    tell_.changed().settings = setting_rows(changed);
 }
 
 void Engine::carry_out(const ProfileStepsCommand& command) {
     if (!may_train("profile steps")) return;
     if (command.last <= steps_done())
-        return report_error(
+        return tell_.error(
             fmt::format("step {} is done already: nothing is left to profile", command.last));
     if (!options_.run.set_profiling)
-        return report_error("cannot profile steps: nothing runs on a CUDA device");
+        return tell_.error("cannot profile steps: nothing runs on a CUDA device");
     scene_->run->profile({command.first, command.last});
-    report_done(
+    tell_.done(
         fmt::format("steps {} to {} will be marked for nsys and ncu", command.first, command.last));
 }
 
 void Engine::carry_out(const MeasureLimitsCommand& command) {
-    if (!options_.limits) return report_error("this machine's limits cannot be measured here");
+    if (!options_.limits) return tell_.error("this machine's limits cannot be measured here");
     auto limits = options_.limits(command.again);
-    if (!limits) return report_error(limits.error().text());
-    report_done("measured what " + limits->machine + " can do at most");
-    changed().limits = std::move(*limits);
+    if (!limits) return tell_.error(limits.error().text());
+    tell_.done("measured what " + limits->machine + " can do at most");
+    tell_.changed().limits = std::move(*limits);
 }
 
 void Engine::carry_out(const CheckpointCommand& command) {
     if (!scene_ || !scene_->run)
-        return report_error("cannot save a checkpoint: nothing is training");
+        return tell_.error("cannot save a checkpoint: nothing is training");
     if (const auto saved = scene_->run->save_checkpoint(command.path); !saved)
-        report_error(saved.error().text());
+        tell_.error(saved.error().text());
 }
 
 void Engine::carry_out(const EvaluateCommand&) {
-    if (!scene_ || !scene_->capture) return report_error("cannot evaluate: no capture is open");
+    if (!scene_ || !scene_->capture) return tell_.error("cannot evaluate: no capture is open");
     if (scene_->run) {
         scene_->run->evaluate();
     } else {
@@ -166,18 +165,11 @@ bool Engine::evaluate_once() {
 void Engine::tell_evaluation(const Evaluation& evaluation) {
     record_.add_evaluation(evaluation);
     if (!std::isnan(evaluation.psnr))
-        report_done(fmt::format("step {}: PSNR {:.2f} dB, SSIM {:.4f} over {} views ({:.2f} s)",
-                                evaluation.step, evaluation.psnr, evaluation.ssim,
-                                evaluation.images.size(), evaluation.seconds));
+        tell_.done(fmt::format("step {}: PSNR {:.2f} dB, SSIM {:.4f} over {} views ({:.2f} s)",
+                               evaluation.step, evaluation.psnr, evaluation.ssim,
+                               evaluation.images.size(), evaluation.seconds));
     status_changed_ = curves_changed_ = cameras_changed_ = true;
     last_status_ = last_cameras_ = last_curves_ = {};
-}
-
-void Engine::tell(LogLevel level, const std::string& text) {
-    if (level == LogLevel::error)
-        report_error(text);
-    else
-        report_done(text, level == LogLevel::warning);
 }
 
 void Engine::finish_run() {

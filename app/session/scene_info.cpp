@@ -177,12 +177,12 @@ std::vector<CameraRow> camera_rows(const Capture& capture) {
     return rows;
 }
 
-std::vector<SettingRow> setting_rows(const TrainingSettings& settings) {
+std::shared_ptr<const std::vector<SettingRow>> setting_rows(const TrainingSettings& settings) {
     std::vector<SettingRow> rows;
     for (const SettingField& field : setting_fields())
         rows.push_back({field.name, field.group, field.help, settings.*field.value, field.min,
                         field.max, field.integer, field.logarithmic, field.live});
-    return rows;
+    return std::make_shared<const std::vector<SettingRow>>(std::move(rows));
 }
 
 }  // namespace gs

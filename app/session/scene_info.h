@@ -13,6 +13,6 @@ SceneInfo describe_scene(const LoadedScene& scene);
 /// counts of `model`.
 void describe_model(const GaussianModel& model, SceneInfo& info);
 std::vector<CameraRow> camera_rows(const Capture& capture);
-std::vector<SettingRow> setting_rows(const TrainingSettings& settings);
+std::shared_ptr<const std::vector<SettingRow>> setting_rows(const TrainingSettings& settings);
 
 }  // namespace gs

@@ -102,16 +102,16 @@ inline EngineJob cancel(const std::string& name = {}) {
     return [name](Engine& e) { e.cancel(name); };
 }
 inline EngineJob examine() {
-    return [](Engine& e) { e.examine(); };
+    return [](Engine& e) { e.doctor().examine(); };
 }
 inline EngineJob fix(const std::string& name = {}) {
-    return [name](Engine& e) { e.fix(name); };
+    return [name](Engine& e) { e.doctor().fix(name); };
 }
 inline EngineJob undo_fix() {
-    return [](Engine& e) { e.undo_fix(); };
+    return [](Engine& e) { e.doctor().undo(); };
 }
 inline EngineJob mark(std::uint64_t row) {
-    return [row](Engine& e) { e.mark(row); };
+    return [row](Engine& e) { e.doctor().mark(row); };
 }
 inline EngineJob picture(const PictureRequest& request) {
     return [request](Engine& e) { e.picture(request); };

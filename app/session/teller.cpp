@@ -1,0 +1,48 @@
+#include "app/session/teller.h"
+
+#include <utility>
+
+namespace gs {
+
+Teller::Teller(SessionOutbox& out, std::function<void()> wake)
+    : out_(out), wake_(wake ? std::move(wake) : [] {}) {}
+
+void Teller::publish() {
+    if (!std::exchange(changed_, false)) return;
+    out_.view.put(view_);
+    wake_();
+}
+
+void Teller::error(const std::string& text, std::uint64_t of_command) {
+    log_error("{}", text);
+    out_.events.try_put({of_command != 0 ? of_command : command, true, text, true});
+    wake_();
+}
+
+void Teller::done(const std::string& text, bool notice, std::vector<std::string> lines,
+                  std::uint64_t of_command) {
+    log_info("{}", text);
+    for (const std::string& line : lines) log_info("  {}", line);
+    out_.events.try_put(
+        {of_command != 0 ? of_command : command, false, text, notice, std::move(lines)});
+    wake_();
+}
+
+void Teller::of_run(LogLevel level, const std::string& text) {
+    if (level == LogLevel::error)
+        error(text);
+    else
+        done(text, level == LogLevel::warning);
+}
+
+void Teller::focus(const Vec3d& point) {
+    out_.focus.put(point);
+    wake_();
+}
+
+void Teller::picture(Picture picture) {
+    out_.pictures.try_put(std::make_shared<const Picture>(std::move(picture)));
+    wake_();
+}
+
+}  // namespace gs

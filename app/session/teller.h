@@ -1,0 +1,44 @@
+// Teller: how the engine and its parts tell what they did: what is shown, published as a whole with
+// the end of a turn, and events, one after the other. Lives on the engine thread.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/session/session.h"
+#include "base/log.h"
+
+namespace gs {
+
+class Teller {
+  public:
+    /// `wake` is called after anything went out.
+    Teller(SessionOutbox& out, std::function<void()> wake);
+
+    /// What is published next, to be changed.
+    Published& changed() {
+        changed_ = true;
+        return view_;
+    }
+    /// With the end of a turn; nothing goes out when nothing has changed.
+    void publish();
+    void error(const std::string& text, std::uint64_t of_command = 0);
+    /// `notice`: shown, not only logged. `lines`: its details.
+    void done(const std::string& text, bool notice = false, std::vector<std::string> lines = {},
+              std::uint64_t of_command = 0);
+    /// What a run tells: an error, something to be shown, or a line for the log.
+    void of_run(LogLevel level, const std::string& text);
+    void focus(const Vec3d& point);
+    void picture(Picture picture);
+
+    std::uint64_t command = 0;  ///< that is being carried out: what is told is of it; 0: of none
+
+  private:
+    SessionOutbox& out_;
+    std::function<void()> wake_;
+    Published view_;
+    bool changed_ = false;
+};
+
+}  // namespace gs
