@@ -1,10 +1,7 @@
 #include "profiler/collect/reader.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,6 +11,7 @@
 #include <utility>
 
 #include "base/record/ring.h"
+#include "base/try.h"
 #include "profiler/store/symbol.h"
 
 namespace gs {
@@ -77,47 +75,11 @@ constexpr std::uint64_t kClockCount = offsetof(abi::RingHeader, clock_count);
 
 }  // namespace
 
-void TraceReader::Unmap::operator()(const std::byte* memory) const {
-    ::munmap(const_cast<std::byte*>(memory), bytes);
-}
-
-void TraceReader::copy(std::uint64_t offset, void* to, std::size_t bytes) const {
-    auto* from = reinterpret_cast<std::uint64_t*>(const_cast<std::byte*>(memory_.get()) + offset);
-    auto* out = static_cast<std::byte*>(to);
-    for (std::size_t i = 0; i < bytes / kWord; ++i) {
-        const std::uint64_t word = std::atomic_ref(from[i]).load(std::memory_order_relaxed);
-        std::memcpy(out + i * kWord, &word, kWord);
-    }
-}
-
-template <class T>
-T TraceReader::load_acquire(std::uint64_t offset) const {
-    auto* where = reinterpret_cast<T*>(const_cast<std::byte*>(memory_.get()) + offset);
-    return std::atomic_ref(*where).load(std::memory_order_acquire);
-}
-
 Result<TraceReader> TraceReader::attach(int fd) {
-    struct stat status {};
-    if (fd < 0 || ::fstat(fd, &status) != 0)
-        return fail(ErrorKind::unreadable, "", "there is no ring to read");
-    // A ring that may shrink could take pages from under the reader at any moment.
-    const int seals = ::fcntl(fd, F_GET_SEALS);
-    if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
-        return fail(ErrorKind::unsupported, "",
-                    "the ring's memory is not sealed against shrinking");
-    const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
-    if (file_bytes < sizeof(abi::RingHeader))
-        return fail(ErrorKind::malformed, "", "the ring is shorter than its header");
-    const std::size_t map_bytes = std::min<std::uint64_t>(file_bytes, abi::kHardCap);
-    void* memory = ::mmap(nullptr, map_bytes, PROT_READ, MAP_SHARED, fd, 0);
-    if (memory == MAP_FAILED)
-        return fail(ErrorKind::unreadable, "",
-                    fmt::format("the ring cannot be mapped: {}", std::strerror(errno)));
-
     TraceReader reader;
-    reader.memory_ = {static_cast<const std::byte*>(memory), Unmap{map_bytes}};
-    const auto magic = reader.load_acquire<std::uint64_t>(0);
-    reader.copy(0, &reader.layout_, sizeof reader.layout_);
+    GS_TRY(reader.memory_, RingMemory::map(fd));
+    const auto magic = reader.memory_.load_acquire<std::uint64_t>(0);
+    reader.memory_.copy(0, &reader.layout_, sizeof reader.layout_);
     const abi::RingHeader& h = reader.layout_;
     if (magic != abi::kMagic)
         return fail(ErrorKind::malformed, "", "this is no gausscope ring, or it is not ready yet");
@@ -126,12 +88,19 @@ Result<TraceReader> TraceReader::attach(int fd) {
                     fmt::format("the ring has layout version {}, this program reads {}",
                                 h.version >> 16, abi::kMajor),
                     "use the gausscope that the recording process came with");
-    if (const char* flaw = flaw_of(h, map_bytes))
+    if (const char* flaw = flaw_of(h, reader.memory_.bytes()))
         return fail(ErrorKind::malformed, "", fmt::format("the ring is damaged: {}", flaw));
     reader.layout_.process_name[sizeof h.process_name - 1] = '\0';
     reader.clock_ = ClockMap(static_cast<abi::TickClock>(h.tick_clock));
     reader.lanes_.resize(h.lane_count);
-    reader.start_at_oldest();
+    // What was overwritten before this reader came is history, not its loss.
+    for (std::uint32_t i = 0; i < h.lane_count; ++i) {
+        abi::Lane info;
+        reader.memory_.copy(h.lanes_offset + std::uint64_t{i} * h.lane_bytes, &info,
+                            offsetof(abi::Lane, stack));
+        if (info.record_capacity != 0 && info.head >= info.record_capacity)
+            reader.lanes_[i].tail = info.head - info.record_capacity + 1;
+    }
     return reader;
 }
 
@@ -140,21 +109,10 @@ Result<TraceReader> TraceReader::attach_own() {
     return attach(ring_fd());
 }
 
-// What was overwritten before this reader came is history, not its loss.
-void TraceReader::start_at_oldest() {
-    for (std::uint32_t i = 0; i < layout_.lane_count; ++i) {
-        const std::uint64_t at = layout_.lanes_offset + std::uint64_t{i} * layout_.lane_bytes;
-        abi::Lane info;
-        copy(at, &info, offsetof(abi::Lane, stack));
-        if (info.record_capacity != 0 && info.head >= info.record_capacity)
-            lanes_[i].tail = info.head - info.record_capacity + 1;
-    }
-}
-
 void TraceReader::skip_past() {
     for (std::uint32_t i = 0; i < layout_.lane_count; ++i) {
         const std::uint64_t at = layout_.lanes_offset + std::uint64_t{i} * layout_.lane_bytes;
-        lanes_[i].tail = load_acquire<std::uint64_t>(at + offsetof(abi::Lane, head));
+        lanes_[i].tail = memory_.load_acquire<std::uint64_t>(at + offsetof(abi::Lane, head));
     }
 }
 
@@ -164,10 +122,10 @@ bool TraceReader::producer_alive() const {
 
 void TraceReader::read_strings(TraceBatch& out) {
     const auto published =
-        std::min(load_acquire<std::uint64_t>(kArenaPublished), layout_.arena_bytes);
+        std::min(memory_.load_acquire<std::uint64_t>(kArenaPublished), layout_.arena_bytes);
     while (arena_read_ + sizeof(abi::StringEntry) <= published) {
         abi::StringEntry entry;
-        copy(layout_.arena_offset + arena_read_, &entry, sizeof entry);
+        memory_.copy(layout_.arena_offset + arena_read_, &entry, sizeof entry);
         const std::uint64_t padded = (std::uint64_t{entry.bytes} + 7) & ~std::uint64_t{7};
         if (entry.bytes > abi::kMaxStringBytes || arena_read_ + sizeof entry + padded > published) {
             // What follows cannot be found any more; names from here on stay unknown.
@@ -176,7 +134,7 @@ void TraceReader::read_strings(TraceBatch& out) {
             return;
         }
         std::string text(padded, '\0');
-        copy(layout_.arena_offset + arena_read_ + sizeof entry, text.data(), padded);
+        memory_.copy(layout_.arena_offset + arena_read_ + sizeof entry, text.data(), padded);
         text.resize(entry.bytes);
         make_printable(text);
         arena_read_ += sizeof entry + padded;
@@ -198,21 +156,21 @@ std::uint32_t TraceReader::known(std::uint32_t name, TraceBatch& out) {
 }
 
 void TraceReader::read_clocks() {
-    const auto count = load_acquire<std::uint64_t>(kClockCount);
+    const auto count = memory_.load_acquire<std::uint64_t>(kClockCount);
     if (count <= clocks_read_) return;
     std::uint64_t first = std::max<std::uint64_t>(clocks_read_, 1);
     if (clocks_read_ == 0) {
         abi::ClockSnapshot snapshot;
-        copy(offsetof(abi::RingHeader, first_clock), &snapshot, sizeof snapshot);
+        memory_.copy(offsetof(abi::RingHeader, first_clock), &snapshot, sizeof snapshot);
         take_clock(snapshot);
     }
     if (count - first > abi::kClockSlots) first = count - abi::kClockSlots;
     for (std::uint64_t i = first; i < count; ++i) {
         abi::ClockSnapshot snapshot;
-        copy(offsetof(abi::RingHeader, clocks) + i % abi::kClockSlots * sizeof snapshot, &snapshot,
-             sizeof snapshot);
+        memory_.copy(offsetof(abi::RingHeader, clocks) + i % abi::kClockSlots * sizeof snapshot,
+                     &snapshot, sizeof snapshot);
         detail::fence(std::memory_order_acquire);
-        const auto now = load_acquire<std::uint64_t>(kClockCount);
+        const auto now = memory_.load_acquire<std::uint64_t>(kClockCount);
         if (now < i || now - i < abi::kClockSlots)
             take_clock(snapshot);  // else it was overwritten while being copied
     }
@@ -316,11 +274,11 @@ void TraceReader::read_lanes(abi::LaneKind kind, TraceBatch& out) {
     for (std::uint32_t i = 0; i < layout_.lane_count; ++i) {
         const std::uint64_t at = layout_.lanes_offset + std::uint64_t{i} * layout_.lane_bytes;
         LaneProgress& lane = lanes_[i];
-        const auto head = load_acquire<std::uint64_t>(at + offsetof(abi::Lane, head));
+        const auto head = memory_.load_acquire<std::uint64_t>(at + offsetof(abi::Lane, head));
         const bool counts_untimed = kind == abi::LaneKind::device && lane.kind == kind;
         if (head == lane.tail && !counts_untimed) continue;
         abi::Lane info;
-        copy(at, &info, offsetof(abi::Lane, head));
+        memory_.copy(at, &info, offsetof(abi::Lane, head));
         if (info.kind != static_cast<std::uint32_t>(kind)) {
             if (info.kind > static_cast<std::uint32_t>(abi::LaneKind::activity) &&
                 kind == abi::LaneKind::thread) {
@@ -366,9 +324,10 @@ std::span<const TraceReader::RawRecord> TraceReader::copy_lane(std::uint32_t ind
     records_left_ -= head - first;
     scratch_.resize(head - first);
     for (std::uint64_t n = first; n < head; ++n)
-        copy(info.records_offset + n % capacity * record_bytes, &scratch_[n - first], record_bytes);
+        memory_.copy(info.records_offset + n % capacity * record_bytes, &scratch_[n - first],
+                     record_bytes);
     detail::fence(std::memory_order_acquire);
-    const auto head_after = load_acquire<std::uint64_t>(at + offsetof(abi::Lane, head));
+    const auto head_after = memory_.load_acquire<std::uint64_t>(at + offsetof(abi::Lane, head));
     // Record head_after may be half written; it shares its slot with head_after - capacity.
     const std::uint64_t whole =
         head_after >= capacity ? std::min(head_after - capacity + 1, head) : 0;
@@ -404,17 +363,17 @@ void TraceReader::read_open(std::uint32_t index, TraceBatch& out) {
     const std::uint64_t at = layout_.lanes_offset + std::uint64_t{index} * layout_.lane_bytes;
     const std::uint32_t track = lanes_[index].track;
     if (track == kNoTrack) return;
-    const auto head = load_acquire<std::uint64_t>(at + offsetof(abi::Lane, head));
-    const auto depth = load_acquire<std::uint32_t>(at + offsetof(abi::Lane, depth));
+    const auto head = memory_.load_acquire<std::uint64_t>(at + offsetof(abi::Lane, head));
+    const auto depth = memory_.load_acquire<std::uint32_t>(at + offsetof(abi::Lane, depth));
     const std::uint32_t kept = std::min(depth, abi::kStackSlots);
     if (kept == 0) return;
     abi::OpenRange stack[abi::kStackSlots];
-    copy(at + offsetof(abi::Lane, stack), stack, kept * sizeof(abi::OpenRange));
+    memory_.copy(at + offsetof(abi::Lane, stack), stack, kept * sizeof(abi::OpenRange));
     detail::fence(std::memory_order_acquire);
     // Every exit writes a record and every entry changes the depth: both unchanged means the stack
     // was.
-    if (load_acquire<std::uint64_t>(at + offsetof(abi::Lane, head)) != head ||
-        load_acquire<std::uint32_t>(at + offsetof(abi::Lane, depth)) != depth)
+    if (memory_.load_acquire<std::uint64_t>(at + offsetof(abi::Lane, head)) != head ||
+        memory_.load_acquire<std::uint32_t>(at + offsetof(abi::Lane, depth)) != depth)
         return;
     for (std::uint32_t i = 0; i < kept; ++i)
         out.open.push_back({clock_.ns_from_ticks(stack[i].begin), stack[i].payload, track,
@@ -437,7 +396,7 @@ void TraceReader::drain(TraceBatch& out) {
     out.written = 0;
     for (const LaneProgress& lane : lanes_) out.written += lane.tail;
     abi::RingHeader now;
-    copy(0, &now, offsetof(abi::RingHeader, first_clock));
+    memory_.copy(0, &now, offsetof(abi::RingHeader, first_clock));
     loss_.dropped = now.dropped_records + now.too_deep;
     loss_.dropped_strings = now.dropped_strings;
     loss_.truncated_strings = now.truncated_strings;
@@ -448,10 +407,6 @@ void TraceReader::drain(TraceBatch& out) {
     out.process_name = layout_.process_name;
     make_printable(out.process_name);
     out.realtime_offset_ns = clock_.realtime_offset_ns();
-}
-
-std::int64_t TraceReader::latest_time(const TraceBatch& out) {
-    return out.read_ns + 3'600'000'000'000;
 }
 
 }  // namespace gs

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,9 +13,13 @@
 #include "base/record/abi.h"
 #include "profiler/collect/clock_map.h"
 #include "profiler/collect/cupti_clock.h"
+#include "profiler/collect/ring_memory.h"
 #include "profiler/store/event.h"
 
 namespace gs {
+
+/// An hour ahead of the reader: nothing later is something a recorder wrote.
+inline std::int64_t latest_time(const TraceBatch& out) { return out.read_ns + 3'600'000'000'000; }
 
 class TraceReader {
   public:
@@ -46,10 +49,6 @@ class TraceReader {
     TraceReader& operator=(TraceReader&&) noexcept = default;
 
   private:
-    struct Unmap {
-        std::size_t bytes;
-        void operator()(const std::byte* memory) const;
-    };
     /// What the reader knows of a lane.
     struct LaneProgress {
         std::uint64_t tail = 0;        ///< next record to read
@@ -68,12 +67,9 @@ class TraceReader {
     };
 
     TraceReader() = default;
-    void start_at_oldest();
     void read_strings(TraceBatch& out);
     void read_clocks();
     void take_clock(const abi::ClockSnapshot& snapshot);
-    /// An hour ahead of the reader: nothing later is something a recorder wrote.
-    static std::int64_t latest_time(const TraceBatch& out);
     void read_lane(std::uint32_t index, std::uint64_t head, const abi::Lane& info, TraceBatch& out);
     void read_open(std::uint32_t index, TraceBatch& out);
     void read_lanes(abi::LaneKind kind, TraceBatch& out);
@@ -88,20 +84,13 @@ class TraceReader {
     // ---- reader_activity.cpp
     void take_activities(TraceBatch& out);
     void take_activity(const abi::ActivityRecord& record, TraceBatch& out);
-    void take_gpu_work(const abi::ActivityRecord& record, std::int64_t begin, std::int64_t end,
-                       TraceBatch& out);
     void read_devices(TraceBatch& out);
     void read_service(const abi::RingHeader& now, TraceBatch& out);
     std::int64_t activity_time(std::uint64_t cupti_ns) const;
     /// The id itself when its text is known, else 0.
     std::uint32_t known(std::uint32_t name, TraceBatch& out);
 
-    /// A copy of `bytes` at `offset`, by relaxed 8-byte loads: the producer may be writing there.
-    void copy(std::uint64_t offset, void* to, std::size_t bytes) const;
-    template <class T>
-    T load_acquire(std::uint64_t offset) const;
-
-    std::unique_ptr<const std::byte, Unmap> memory_;
+    RingMemory memory_;
     abi::RingHeader layout_{};  ///< validated copy; sizes and offsets are taken from here only
     ClockMap clock_;
     std::uint64_t clocks_read_ = 0;

@@ -29,6 +29,41 @@ GpuWorkKind work_kind(abi::ActivityKind kind) {
                                              : GpuWorkKind::graph;
 }
 
+GpuWorkEvent gpu_work_of(const abi::ActivityRecord& r, std::int64_t begin, std::int64_t end,
+                         std::uint32_t name) {
+    GpuWorkEvent work;
+    work.begin_ns = begin;
+    work.end_ns = end;
+    work.correlation = r.correlation;
+    work.name = name;
+    work.device = r.device;
+    work.stream = r.stream;
+    work.kind = work_kind(static_cast<abi::ActivityKind>(r.kind));
+    work.asynchronous = (r.flags & abi::kAsynchronous) != 0;
+    if (work.kind == GpuWorkKind::copy || work.kind == GpuWorkKind::fill) {
+        const auto d = detail_of<abi::CopyDetail>(r);
+        work.bytes = d.bytes;
+        work.source = enumerator<MemoryType>(d.source);
+        work.target = enumerator<MemoryType>(d.target);
+        work.context = d.context;
+        work.graph = d.graph;
+    } else {
+        const auto d = detail_of<abi::KernelDetail>(r);
+        std::copy_n(std::to_array<std::uint32_t>({d.grid_x, d.grid_y, d.grid_z}).begin(), 3,
+                    work.grid);
+        std::copy_n(std::to_array<std::uint32_t>({d.block_x, d.block_y, d.block_z}).begin(), 3,
+                    work.block);
+        work.registers = d.registers;
+        work.static_shared = d.static_shared;
+        work.dynamic_shared = d.dynamic_shared;
+        work.local_per_thread = d.local_per_thread;
+        work.graph = d.graph;
+        work.context = d.context;
+        work.asynchronous = true;
+    }
+    return work;
+}
+
 std::string uuid_text(const std::uint8_t (&uuid)[16]) {
     std::string out = "GPU-";
     for (std::size_t i = 0; i < sizeof uuid; ++i) {
@@ -75,7 +110,8 @@ void TraceReader::take_activity(const abi::ActivityRecord& r, TraceBatch& out) {
         case abi::ActivityKind::copy:
         case abi::ActivityKind::fill:
         case abi::ActivityKind::graph:
-            return take_gpu_work(r, begin, end, out);
+            out.gpu_work.push_back(gpu_work_of(r, begin, end, known(r.name, out)));
+            return;
         case abi::ActivityKind::api:
             out.api_calls.push_back({begin, end, r.correlation, r.stream, known(r.name, out),
                                      detail_of<abi::ApiDetail>(r).result,
@@ -103,47 +139,12 @@ void TraceReader::take_activity(const abi::ActivityRecord& r, TraceBatch& out) {
     }
 }
 
-void TraceReader::take_gpu_work(const abi::ActivityRecord& r, std::int64_t begin, std::int64_t end,
-                                TraceBatch& out) {
-    GpuWorkEvent work;
-    work.begin_ns = begin;
-    work.end_ns = end;
-    work.correlation = r.correlation;
-    work.name = known(r.name, out);
-    work.device = r.device;
-    work.stream = r.stream;
-    work.kind = work_kind(static_cast<abi::ActivityKind>(r.kind));
-    work.asynchronous = (r.flags & abi::kAsynchronous) != 0;
-    if (work.kind == GpuWorkKind::copy || work.kind == GpuWorkKind::fill) {
-        const auto d = detail_of<abi::CopyDetail>(r);
-        work.bytes = d.bytes;
-        work.source = enumerator<MemoryType>(d.source);
-        work.target = enumerator<MemoryType>(d.target);
-        work.context = d.context;
-        work.graph = d.graph;
-    } else {
-        const auto d = detail_of<abi::KernelDetail>(r);
-        std::copy_n(std::to_array<std::uint32_t>({d.grid_x, d.grid_y, d.grid_z}).begin(), 3,
-                    work.grid);
-        std::copy_n(std::to_array<std::uint32_t>({d.block_x, d.block_y, d.block_z}).begin(), 3,
-                    work.block);
-        work.registers = d.registers;
-        work.static_shared = d.static_shared;
-        work.dynamic_shared = d.dynamic_shared;
-        work.local_per_thread = d.local_per_thread;
-        work.graph = d.graph;
-        work.context = d.context;
-        work.asynchronous = true;
-    }
-    out.gpu_work.push_back(work);
-}
-
 void TraceReader::read_devices(TraceBatch& out) {
     if (layout_.version < (1u << 16 | 2)) return;  // before 1.2 these bytes meant nothing
     for (std::uint32_t i = 0; i < abi::kGpuSlots; ++i) {
         if ((devices_told_ >> i & 1) != 0) continue;
         abi::GpuDevice d;
-        copy(offsetof(abi::RingHeader, devices) + i * sizeof d, &d, sizeof d);
+        memory_.copy(offsetof(abi::RingHeader, devices) + i * sizeof d, &d, sizeof d);
         const std::uint32_t name = known(d.name, out);
         if (name == 0) continue;
         devices_told_ |= 1u << i;
