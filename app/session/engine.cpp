@@ -22,16 +22,18 @@ Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
     : options_(std::move(options)),
       in_(in),
       tell_(out, std::move(wake)),
-      doctor_(
-          {options_, scene_, jobs_, tell_, [this](LoadedScene s) { replace_model(std::move(s)); }},
-          viewer_),
+      doctor_(lent(), viewer_),
+      levels_(lent(), viewer_, doctor_),
       jobs_([&in] { in.bell.put({}); }) {
     backend_ = options_.backend;
     if (backend_.empty())
         if (const auto rasterizer = options_.make_rasterizer()) backend_ = (*rasterizer)->name();
 }
 
-Engine::~Engine() = default;
+Lent Engine::lent() {
+    return {options_, scene_, jobs_, tell_,
+            [this](LoadedScene scene) { replace_model(std::move(scene)); }};
+}
 
 void Engine::run(const std::atomic<bool>& stop) {
     tell_.changed().settings = setting_rows(options_.settings);
@@ -109,10 +111,8 @@ void Engine::close() {
     finish_run();
     close_beside();
     doctor_.forget();
-    jobs_.drop("levels");
-    levels_ = {};
-    tell_.changed().levels = nullptr;
     scene_.reset();
+    levels_.begin();
     evaluation_.reset();
     viewer_.forget_scene();
     record_.begin({});
@@ -141,12 +141,9 @@ void Engine::loading_failed(const Error& error, const OpenRequest& request, std:
 void Engine::adopt(LoadedScene scene, bool train) {
     finish_run();
     doctor_.forget();
-    jobs_.drop("levels");
-    levels_ = {};
     scene_.reset();  // as a whole: its parts refer to each other
     scene_.emplace(std::move(scene));
-    if (scene_->levels) levels_.shown = coarsest_levels(*scene_->levels);
-    publish_levels();
+    levels_.begin();
     evaluation_.reset();
     viewer_.forget_scene();
     ++scene_serial_;
@@ -212,7 +209,8 @@ void Engine::end_compare() {
 bool Engine::draw_when_due() {
     if (auto request = in_.view.take()) {
         viewer_.look(std::move(*request));
-        choose_levels_for(*viewer_.request());
+        // Told before this picture, so that who waits for both waits long enough.
+        if (levels_.choose()) publish_status();
     }
     const auto frame = scene_ ? viewer_.draw_when_due(shown()) : nullptr;
     if (!frame) return false;

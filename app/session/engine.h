@@ -1,8 +1,9 @@
 // Engine: what the engine thread does, one turn after another: commands, a finished load, one
 // training step, a picture for the viewport when the budget allows. Sole owner of the scene; lives
-// entirely on the engine thread (session.cpp starts it). What pictures need beside the scene is the
-// Viewer's (viewer.h), examining and mending are the SceneDoctor's (scene_doctor.h); what is to be
-// known of it goes through the Teller (teller.h).
+// entirely on the engine thread (session.cpp starts it). What pictures need beside the
+// scene is the Viewer's (viewer.h), examining and mending are the SceneDoctor's (scene_doctor.h),
+// streamed sets the StreamedLevels' (streamed_levels.h); what is to be known of it goes through the
+// Teller (teller.h).
 #pragma once
 
 #include <chrono>
@@ -10,11 +11,11 @@
 #include <optional>
 
 #include "app/session/jobs.h"
-#include "app/session/levels.h"
 #include "app/session/loading.h"
 #include "app/session/run_record.h"
 #include "app/session/scene_doctor.h"
 #include "app/session/session.h"
+#include "app/session/streamed_levels.h"
 #include "app/session/teller.h"
 #include "app/session/viewer.h"
 #include "renderer/io/splats/splat_io.h"
@@ -25,7 +26,6 @@ class Engine {
   public:
     Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
            std::function<void()> wake);
-    ~Engine();
     /// Returns soon after `stop` becomes true (and the bell was rung).
     void run(const std::atomic<bool>& stop);
 
@@ -65,6 +65,7 @@ class Engine {
     bool take_commands();
     void loading_failed(const Error& error, const OpenRequest& request, std::uint64_t command);
     void adopt(LoadedScene scene, bool train);
+    Lent lent();
     /// The same scene with another model; camera and photos stay.
     void replace_model(LoadedScene scene);
     void publish_status();
@@ -85,16 +86,6 @@ class Engine {
     /// Soon; `at_once`: with this turn.
     void tell_status(bool at_once);
 
-    // engine_levels.cpp: streamed sets.
-    struct ShownLevels {
-        LoadedScene scene;
-        LevelChoice choice;
-        LevelFiles files;
-    };
-    void choose_levels_for(const ViewRequest& request);
-    void show_levels(ShownLevels shown);
-    void publish_levels();
-
     // engine.cpp: a second scene beside the first; pictures.
     void adopt_beside(LoadedScene scene);
     void close_beside();
@@ -108,11 +99,6 @@ class Engine {
     Teller tell_;
 
     std::optional<LoadedScene> scene_, beside_;
-    struct {
-        LevelChoice shown, wanted,
-            refused;  // wanted: being gathered; refused: could not be, or was cancelled
-        LevelFiles files;
-    } levels_;
     RunRecord record_;
     SceneInfo info_;
     RunState state_ = RunState::empty;
@@ -124,6 +110,7 @@ class Engine {
 
     Viewer viewer_;
     SceneDoctor doctor_;
+    StreamedLevels levels_;
     Clock::time_point last_status_{}, last_curves_{}, last_cameras_{}, last_scene_{};
     bool status_changed_ = true, curves_changed_ = false, cameras_changed_ = false;
     std::uint64_t described_step_ = 0;

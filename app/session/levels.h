@@ -1,6 +1,6 @@
 // Levels of detail in the studio: which level of a streamed set each region is drawn at, and the
-// model that is gathered for it. Pure functions; the engine calls the choice for each new view and
-// runs the gathering as a task (engine_levels.cpp).
+// model that is gathered for it. Pure functions; StreamedLevels (streamed_levels.h) calls the
+// choice for each new view and runs the gathering as a task.
 #pragma once
 
 #include <map>

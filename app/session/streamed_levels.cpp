@@ -1,0 +1,76 @@
+#include "app/session/streamed_levels.h"
+
+#include <algorithm>
+
+namespace gs {
+namespace {
+
+// Files that were read are kept while they hold no more Gaussians than this many budgets.
+constexpr double kBudgetsKept = 3;
+
+LevelWish wish_of(const ViewSettings& settings) {
+    return {settings.lod_budget, settings.lod_pixels, settings.lod_level};
+}
+
+}  // namespace
+
+void StreamedLevels::begin() {
+    lent_.jobs.drop("levels");
+    shown_ =
+        lent_.scene && lent_.scene->levels ? coarsest_levels(*lent_.scene->levels) : LevelChoice();
+    refused_ = {};
+    files_.clear();
+    publish();
+}
+
+bool StreamedLevels::choose() {
+    const auto& request = viewer_.request();
+    if (!request || !lent_.scene || !lent_.scene->levels || lent_.jobs.running("levels"))
+        return false;
+    const LoadedScene& scene = *lent_.scene;
+    LevelChoice choice = choose_levels(*scene.levels, camera_of(scene, *request, 1.0, false),
+                                       wish_of(request->settings));
+    if (choice == shown_ || choice == refused_) return false;
+    refused_ = {};
+    lent_.jobs.start<Gathered>(
+        {"levels", "reading levels"},
+        [same = std::make_shared<LoadedScene>(same_scene(scene)), choice, files = files_,
+         options = lent_.options](const Progress& progress) -> Result<Gathered> {
+            GS_TRY(auto gathered, gather_levels(*same->levels, choice, files, progress));
+            Gathered out{std::move(*same), choice, std::move(gathered.files)};
+            auto model = std::make_shared<const GaussianModel>(std::move(gathered.model));
+            GS_TRY_VOID(show_model(out.scene, std::move(model), options));
+            return out;
+        },
+        [this](Gathered gathered) {
+            show(std::move(gathered));
+            choose();  // the camera may have moved on
+            if (!lent_.jobs.running("levels")) doctor_.start_first();
+        },
+        [this, choice](const Error& error) {
+            refused_ = choice;
+            if (error.kind != ErrorKind::cancelled) lent_.tell.error(error.text());
+        });
+    return true;
+}
+
+void StreamedLevels::show(Gathered gathered) {
+    lent_.replace_model(std::move(gathered.scene));
+    shown_ = std::move(gathered.choice);
+    files_ = std::move(gathered.files);
+    const double budget = viewer_.request() ? viewer_.request()->settings.lod_budget : 0;
+    drop_files(*lent_.scene->levels, shown_, static_cast<std::uint64_t>(kBudgetsKept * budget),
+               files_);
+    publish();
+    doctor_.forget_rows();
+}
+
+void StreamedLevels::publish() {
+    auto& levels = lent_.tell.changed().levels;
+    levels = nullptr;
+    if (lent_.scene && lent_.scene->levels)
+        levels = std::make_shared<const LevelsState>(
+            describe_levels(*lent_.scene->levels, shown_, files_));
+}
+
+}  // namespace gs
