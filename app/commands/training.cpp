@@ -13,10 +13,10 @@ using S = StudioState&;
 constexpr std::int64_t kMostSteps = 1'000'000'000;
 
 Result<void> start(S state, A) {
-    return send(state, [](Engine& e) { e.carry_out(StartCommand{}); });
+    return send(state, [](Engine& e) { e.training().start(); });
 }
 Result<void> pause(S state, A) {
-    return send(state, [](Engine& e) { e.carry_out(PauseCommand{}); });
+    return send(state, [](Engine& e) { e.training().pause(); });
 }
 Result<void> toggle(S state, A a) {
     return state.training.state == RunState::training ? pause(state, a) : start(state, a);
@@ -24,16 +24,16 @@ Result<void> toggle(S state, A a) {
 Result<void> step(S state, A a) {
     GS_TRY(const auto count,
            integer_argument(a.empty() ? "1" : a[0], 1, kMostSteps, "the number of steps"));
-    return send(
-        state, [count](Engine& e) { e.carry_out(StepCommand{static_cast<std::uint64_t>(count)}); });
+    return send(state,
+                [count](Engine& e) { e.training().step(static_cast<std::uint64_t>(count)); });
 }
 Result<void> run_to(S state, A a) {
     GS_TRY(const auto goal, integer_argument(a[0], 1, kMostSteps, "the step"));
     return send(state,
-                [goal](Engine& e) { e.carry_out(RunToCommand{static_cast<std::uint64_t>(goal)}); });
+                [goal](Engine& e) { e.training().run_to(static_cast<std::uint64_t>(goal)); });
 }
 Result<void> stop(S state, A) {
-    return send(state, [](Engine& e) { e.carry_out(StopCommand{}); });
+    return send(state, [](Engine& e) { e.training().stop(); });
 }
 Result<void> set(S state, A a) {
     const SettingField* field = find_setting(a[0]);
@@ -41,29 +41,27 @@ Result<void> set(S state, A a) {
         return fail(ErrorKind::usage, "", fmt::format("there is no setting \"{}\"", a[0]),
                     "the Training panel lists them");
     GS_TRY(const double value, number_argument(a[1], field->min, field->max, a[0]));
-    return send(state, [name = a[0], value](Engine& e) { e.carry_out(SetCommand{name, value}); });
+    return send(state, [name = a[0], value](Engine& e) { e.training().set(name, value); });
 }
 Result<void> profile_steps(S state, A a) {
     GS_TRY(const auto first, integer_argument(a[0], 1, kMostSteps, "the first step"));
     GS_TRY(const auto last, integer_argument(a.back(), first, kMostSteps, "the last step"));
     return send(state, [first, last](Engine& e) {
-        e.carry_out(ProfileStepsCommand{static_cast<std::uint64_t>(first),
-                                        static_cast<std::uint64_t>(last)});
+        e.training().profile(static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(last));
     });
 }
 Result<void> measure_limits(S state, A a) {
     if (!a.empty() && a[0] != "again")
         return fail(ErrorKind::usage, "",
                     fmt::format("limits.measure takes \"again\" or nothing, not \"{}\"", a[0]));
-    return send(state,
-                [again = !a.empty()](Engine& e) { e.carry_out(MeasureLimitsCommand{again}); });
+    return send(state, [again = !a.empty()](Engine& e) { e.measure_limits(again); });
 }
 Result<void> checkpoint(S state, A a) {
-    return send(
-        state, [path = a.empty() ? "" : a[0]](Engine& e) { e.carry_out(CheckpointCommand{path}); });
+    return send(state,
+                [path = a.empty() ? "" : a[0]](Engine& e) { e.training().save_checkpoint(path); });
 }
 Result<void> evaluate(S state, A) {
-    return send(state, [](Engine& e) { e.carry_out(EvaluateCommand{}); });
+    return send(state, [](Engine& e) { e.training().evaluate(); });
 }
 
 // clang-format off

@@ -11,9 +11,8 @@ namespace gs {
 namespace {
 
 constexpr auto kSleep = std::chrono::milliseconds(1000),
-               kShortSleep = std::chrono::milliseconds(50);  // the bell ends both
-constexpr double kStatusInterval = 0.1, kCurvesInterval = 0.25, kCamerasInterval = 1.0,
-                 kSceneInterval = 4.0;  // seconds
+               kShortSleep = std::chrono::milliseconds(50);    // the bell ends both
+constexpr double kStatusInterval = 0.1, kSceneInterval = 4.0;  // seconds
 
 }  // namespace
 
@@ -22,6 +21,7 @@ Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
     : options_(std::move(options)),
       in_(in),
       tell_(out, std::move(wake)),
+      training_(lent(), options_.settings, viewer_),
       doctor_(lent(), viewer_),
       levels_(lent(), viewer_, doctor_),
       jobs_([&in] { in.bell.put({}); }) {
@@ -36,7 +36,6 @@ Lent Engine::lent() {
 }
 
 void Engine::run(const std::atomic<bool>& stop) {
-    tell_.changed().settings = setting_rows(options_.settings);
     while (!stop) {
         bool busy = false;
         try {
@@ -47,18 +46,18 @@ void Engine::run(const std::atomic<bool>& stop) {
         }
         if (!busy && !stop)
             in_.bell.take_within(
-                status_changed_ || curves_changed_ || cameras_changed_ ? kShortSleep : kSleep);
+                tell_.status.changed || training_.something_to_publish() ? kShortSleep : kSleep);
     }
 }
 
 bool Engine::turn() {
     bool busy = take_commands();
     if (const Jobs::News news = jobs_.follow(); news != Jobs::News::none) {
-        tell_status(news == Jobs::News::results);
-        busy = true;
+        busy = tell_.status.changed = true;
+        if (news == Jobs::News::results || seconds_since(tell_.status.last) > 0.02)
+            tell_.status.at_once();
     }
-    busy |= evaluate_once();
-    busy |= train_once();
+    busy |= training_.work();
     busy |= draw_when_due();
     busy |= publish_when_due();
     return busy;
@@ -72,8 +71,7 @@ bool Engine::take_commands() {
         command->run(*this);
         commands_done_ = command->serial;
         tell_.command = 0;
-        status_changed_ = true;
-        last_status_ = {};
+        tell_.status.at_once();
     }
     return any;
 }
@@ -100,74 +98,48 @@ void Engine::open(const OpenRequest& request) {
                 adopt(std::move(scene), full.train);
         },
         [this, full, command = tell_.command](const Error& error) {
-            loading_failed(error, full, command);
+            const bool cancelled = error.kind == ErrorKind::cancelled;
+            if (!scene_ && !full.beside) training_.not_opened(cancelled ? "" : error.text());
+            if (cancelled)
+                tell_.done("opening " + full.path + " was cancelled");
+            else
+                tell_.error(error.text(), command);
         });
-    status_changed_ = true;
 }
 
 void Engine::close() {
     if (jobs_.running("load")) tell_.done("loading was cancelled");
     jobs_.drop("load");
-    finish_run();
+    training_.finish();
     close_beside();
     doctor_.forget();
     scene_.reset();
     levels_.begin();
-    evaluation_.reset();
+    training_.begin();
     viewer_.forget_scene();
-    record_.begin({});
     info_ = {};
-    state_ = RunState::empty;
-    message_.clear();
     ++scene_serial_;
     tell_.changed().scene = nullptr;
-    tell_.changed().cameras = record_.cameras();
-    tell_.changed().curves = record_.curves();
     tell_.changed().frame = nullptr;
 }
 
-void Engine::loading_failed(const Error& error, const OpenRequest& request, std::uint64_t command) {
-    const bool cancelled = error.kind == ErrorKind::cancelled;
-    if (!scene_ && !request.beside) {
-        state_ = cancelled ? RunState::empty : RunState::failed;
-        message_ = cancelled ? "" : error.text();
-    }
-    if (cancelled)
-        tell_.done("opening " + request.path + " was cancelled");
-    else
-        tell_.error(error.text(), command);
-}
-
 void Engine::adopt(LoadedScene scene, bool train) {
-    finish_run();
+    training_.finish();
     doctor_.forget();
     scene_.reset();  // as a whole: its parts refer to each other
     scene_.emplace(std::move(scene));
     levels_.begin();
-    evaluation_.reset();
+    training_.begin();
     viewer_.forget_scene();
     ++scene_serial_;
-    run_to_ = 0;
-    message_.clear();
-    state_ =
-        scene_->trainer && scene_->trainer->steps_done() > 0 ? RunState::paused : RunState::ready;
-    record_.begin(scene_->capture ? camera_rows(*scene_->capture) : std::vector<CameraRow>());
-    if (scene_->trainer) {
-        scene_->run->options().tell = [this](LogLevel level, const std::string& text) {
-            tell_.of_run(level, text);
-        };
-        options_.settings = scene_->trainer->settings();
-        if (options_.backend.empty()) backend_ = scene_->trainer->rasterizer().name();
-    }
+    if (scene_->trainer && options_.backend.empty())
+        backend_ = scene_->trainer->rasterizer().name();
     tell_.done(
         fmt::format("opened {} ({}) in {:.2f} s", scene_->name, scene_->format, scene_->seconds));
     for (const std::string& note : scene_->notes) log_info("{}: {}", scene_->name, note);
     info_ = describe_scene(*scene_);
     publish_scene();
-    tell_.changed().cameras = record_.cameras();
-    tell_.changed().curves = record_.curves();
-    tell_.changed().settings = setting_rows(options_.settings);
-    if (train) carry_out(StartCommand{});
+    if (train) training_.start();
     if (!scene_->levels)
         doctor_.start(false);  // a set is examined when the first view has chosen its levels
 }
@@ -215,12 +187,12 @@ bool Engine::draw_when_due() {
     const auto frame = scene_ ? viewer_.draw_when_due(shown()) : nullptr;
     if (!frame) return false;
     tell_.changed().frame = frame;
-    status_changed_ = true;
+    tell_.status.changed = true;
     return true;
 }
 
 Shown Engine::shown() {
-    return {*scene_, beside_ ? &*beside_ : nullptr, state_ == RunState::training, evaluating()};
+    return {*scene_, beside_ ? &*beside_ : nullptr, training_.running(), training_.evaluating()};
 }
 
 void Engine::focus(const ViewRequest& request, double x, double y) {
@@ -240,9 +212,12 @@ void Engine::picture(const PictureRequest& request) {
     tell_.picture({tell_.command, request, viewer_.picture(shown(), request.request)});
 }
 
-void Engine::tell_status(bool at_once) {
-    status_changed_ = true;
-    if (at_once || seconds_since(last_status_) > 0.02) last_status_ = {};
+void Engine::measure_limits(bool again) {
+    if (!options_.limits) return tell_.error("this machine's limits cannot be measured here");
+    auto limits = options_.limits(again);
+    if (!limits) return tell_.error(limits.error().text());
+    tell_.done("measured what " + limits->machine + " can do at most");
+    tell_.changed().limits = std::move(*limits);
 }
 
 void Engine::cancel(const std::string& name) {
@@ -273,68 +248,37 @@ void Engine::export_splats(const std::string& path) {
                        true, std::move(notes), command);
         },
         [this, command](const Error& error) { tell_.error(error.text(), command); });
-    status_changed_ = true;
 }
 
 /// Of a picture, say; a step that fails is the run's own concern.
 void Engine::stop_after_exception(const char* what) {
     // Or the same would fail again and again.
-    evaluation_.reset();
+    training_.drop_evaluation();
     viewer_.look_away();
-    described_step_ = steps_done();
+    if (scene_) described_step_ = scene_->steps_done();
     tell_.error(what);
-    status_changed_ = true;
-    last_status_ = {};
+    tell_.status.at_once();
 }
 
 void Engine::publish_status() {
     Published& view = tell_.changed();
     EngineStatus& status = view.status;
-    TrainingStatus& training = view.training;
-    status.step_cost = {};
-    training = {};
+    training_.describe(view);
     const TaskProgress* loading = jobs_.progress_of("load");
     if (!loading) loading = jobs_.progress_of("compare");
-    training.state = loading ? RunState::loading : state_;
-    training.message = loading ? loading->what : message_;
-    training.progress = loading ? loading->share : 0;
-    training.step = steps_done();
-    training.total_steps = static_cast<std::uint64_t>(options_.settings.steps);
-    training.run_to = run_to_;
-    const StepReport last = scene_ && scene_->run ? scene_->run->measured_step() : StepReport();
-    if (last.measured_step > 0) {  // what is not known stays NaN
-        training.loss = last.loss;
-        training.train_psnr = last.psnr;
-        const Capture& capture = scene_->trainer->capture();
-        if (last.measured_view < capture.views.size()) {
-            const Camera& camera = capture.views[last.measured_view].camera;
-            status.step_cost = {last.counters, camera.width, camera.height,
-                                scene_->trainer->render_options().sh_degree};
-        }
-    }
-    if (!record_.last_evaluation().images.empty()) {
-        training.test_psnr = record_.last_evaluation().psnr;
-        training.test_ssim = record_.last_evaluation().ssim;
+    if (loading) {
+        view.training.state = RunState::loading;
+        view.training.message = loading->what;
+        view.training.progress = loading->share;
     }
     status.frame_cost = viewer_.frame_cost();
-    training.step_ms = record_.mean_step_ms();
-    const std::uint64_t goal = run_to_ > 0 ? run_to_ : training.total_steps;
-    const double left = goal > training.step ? static_cast<double>(goal - training.step) : 0.0;
-    training.eta_seconds = left * training.step_ms / 1000.0 / std::max(0.05, 1.0 - viewer_.share());
-    training.gaussians = scene_ ? scene_->gaussian_count() : 0;
-    training.viewer_share = viewer_.share();
-    if (scene_ && scene_->run) last_checkpoint_ = scene_->run->files().at("checkpoint");
-    training.last_checkpoint = last_checkpoint_;
     // An export is done when it is written, and so is what came after it.
     status.commands_done = jobs_.done(commands_done_);
     view.activities = jobs_.activities();
     status.scene_serial = scene_serial_;
-    status.evaluating = evaluating();
-    status.can_train = scene_ && scene_->run && !scene_->run->ended();
     status.output_dir = scene_ ? output_folder(options_, scene_->name) : options_.output_dir;
     view.backend = backend_;
-    last_status_ = Clock::now();
-    status_changed_ = false;
+    tell_.status.told();
 }
 
 void Engine::publish_scene() {
@@ -354,36 +298,23 @@ void Engine::publish_scene() {
     }
     if (beside_)
         info_.memory.push_back({"second scene", beside_->model->bytes(), options_.on_device});
-    described_step_ = steps_done();
+    described_step_ = scene_->steps_done();
     describe_seconds_ = seconds_since(begin);
     last_scene_ = Clock::now();
     tell_.changed().scene = std::make_shared<const SceneInfo>(info_);
 }
 
 bool Engine::publish_when_due() {
-    bool any = false;
-    if (cameras_changed_ && seconds_since(last_cameras_) > kCamerasInterval) {
-        tell_.changed().cameras = record_.cameras();
-        last_cameras_ = Clock::now();
-        cameras_changed_ = false;
-        any = true;
-    }
-    if (curves_changed_ &&
-        (seconds_since(last_curves_) > kCurvesInterval || state_ != RunState::training)) {
-        tell_.changed().curves = record_.curves();
-        last_curves_ = Clock::now();
-        curves_changed_ = false;
-        any = true;
-    }
+    bool any = training_.publish_when_due();
     // Histograms need a copy of the model; they may not take more than about a fiftieth of the
     // time.
-    if (scene_ && described_step_ != steps_done() &&
-        (state_ != RunState::training ||
+    if (scene_ && described_step_ != scene_->steps_done() &&
+        (!training_.running() ||
          seconds_since(last_scene_) > std::max(kSceneInterval, 50 * describe_seconds_))) {
         publish_scene();
         any = true;
     }
-    if (status_changed_ && seconds_since(last_status_) > kStatusInterval) publish_status();
+    if (tell_.status.due(kStatusInterval)) publish_status();
     tell_.publish();
     return any;
 }

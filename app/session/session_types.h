@@ -32,37 +32,6 @@ struct OpenRequest {
                           ///< a run's folder
 };
 
-struct StartCommand {};
-struct PauseCommand {};
-struct StepCommand {
-    std::uint64_t steps = 1;
-};
-/// Trains up to (and including) step `step`, then pauses.
-struct RunToCommand {
-    std::uint64_t step = 0;
-};
-/// Ends the run: everything a run leaves behind is saved, training cannot go on, the model stays on
-/// view.
-struct StopCommand {};
-struct SetCommand {
-    std::string name;
-    double value = 0;
-};
-/// Marks steps `first` to `last` for nsys and ncu.
-struct ProfileStepsCommand {
-    std::uint64_t first = 1, last = 1;
-};
-/// Measures what this machine can do at most, unless that is known already; nothing else is
-/// computed meanwhile.
-struct MeasureLimitsCommand {
-    bool again = false;  ///< measures although it is known
-};
-struct CheckpointCommand {
-    std::string path;  ///< empty: the output folder
-};
-/// Measures all test views (or all views when there is none).
-struct EvaluateCommand {};
-
 /// What the viewport wants to see. `camera.width`, `camera.height` are the pixels it has room for.
 struct ViewRequest {
     Camera camera;

@@ -2,14 +2,32 @@
 // the end of a turn, and events, one after the other. Lives on the engine thread.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "app/session/session.h"
 #include "base/log.h"
+#include "base/seconds.h"
 
 namespace gs {
+
+/// What is published now and then while it changes.
+struct Paced {
+    bool changed = false;
+    std::chrono::steady_clock::time_point last{};
+
+    void at_once() {
+        changed = true;
+        last = {};
+    }
+    bool due(double interval) const { return changed && seconds_since(last) > interval; }
+    void told() {
+        changed = false;
+        last = std::chrono::steady_clock::now();
+    }
+};
 
 class Teller {
   public:
@@ -33,6 +51,7 @@ class Teller {
     void picture(Picture picture);
 
     std::uint64_t command = 0;  ///< that is being carried out: what is told is of it; 0: of none
+    Paced status{.changed = true};  ///< Published::status and training
 
   private:
     SessionOutbox& out_;

@@ -72,28 +72,28 @@ inline EngineJob end_compare() {
     return [](Engine& e) { e.end_compare(); };
 }
 inline EngineJob start() {
-    return [](Engine& e) { e.carry_out(StartCommand{}); };
+    return [](Engine& e) { e.training().start(); };
 }
 inline EngineJob pause() {
-    return [](Engine& e) { e.carry_out(PauseCommand{}); };
+    return [](Engine& e) { e.training().pause(); };
 }
 inline EngineJob steps(std::uint64_t count) {
-    return [count](Engine& e) { e.carry_out(StepCommand{count}); };
+    return [count](Engine& e) { e.training().step(count); };
 }
 inline EngineJob run_to(std::uint64_t step) {
-    return [step](Engine& e) { e.carry_out(RunToCommand{step}); };
+    return [step](Engine& e) { e.training().run_to(step); };
 }
 inline EngineJob set(const std::string& name, double value) {
-    return [name, value](Engine& e) { e.carry_out(SetCommand{name, value}); };
+    return [name, value](Engine& e) { e.training().set(name, value); };
 }
 inline EngineJob save_checkpoint(const std::string& path) {
-    return [path](Engine& e) { e.carry_out(CheckpointCommand{path}); };
+    return [path](Engine& e) { e.training().save_checkpoint(path); };
 }
 inline EngineJob evaluate() {
-    return [](Engine& e) { e.carry_out(EvaluateCommand{}); };
+    return [](Engine& e) { e.training().evaluate(); };
 }
 inline EngineJob measure_limits(bool again = false) {
-    return [again](Engine& e) { e.carry_out(MeasureLimitsCommand{again}); };
+    return [again](Engine& e) { e.measure_limits(again); };
 }
 inline EngineJob export_splats(const std::string& path) {
     return [path](Engine& e) { e.export_splats(path); };

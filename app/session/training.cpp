@@ -1,0 +1,260 @@
+#include "app/session/training.h"
+
+#include <cmath>
+
+#include "app/session/scene_info.h"
+#include "base/seconds.h"
+
+namespace gs {
+namespace {
+
+constexpr double kCurvesInterval = 0.25, kCamerasInterval = 1.0;  // seconds
+
+}  // namespace
+
+Training::Training(Lent lent, TrainingSettings& settings, Viewer& viewer)
+    : lent_(std::move(lent)), settings_(settings), viewer_(viewer) {
+    lent_.tell.changed().settings = setting_rows(settings_);
+}
+
+void Training::begin() {
+    const LoadedScene* scene = lent_.scene ? &*lent_.scene : nullptr;
+    evaluation_.reset();
+    run_to_ = 0;
+    message_.clear();
+    state_ = !scene ? RunState::empty : steps_done() > 0 ? RunState::paused : RunState::ready;
+    record_.begin(scene && scene->capture ? camera_rows(*scene->capture)
+                                          : std::vector<CameraRow>());
+    Published& view = lent_.tell.changed();
+    view.cameras = record_.cameras();
+    view.curves = record_.curves();
+    if (!scene || !scene->run) return;
+    scene->run->options().tell = [&tell = lent_.tell](LogLevel level, const std::string& text) {
+        tell.of_run(level, text);
+    };
+    settings_ = scene->trainer->settings();
+    view.settings = setting_rows(settings_);
+}
+
+void Training::not_opened(std::string why) {
+    state_ = why.empty() ? RunState::empty : RunState::failed;
+    message_ = std::move(why);
+}
+
+bool Training::may_train(const char* verb) {
+    if (lent_.scene && lent_.scene->run && !lent_.scene->run->ended() &&
+        !lent_.scene->trainer->finished())
+        return true;
+    if (!lent_.scene)
+        lent_.tell.error(fmt::format("cannot {}: no capture is open", verb));
+    else if (!lent_.scene->run)
+        lent_.tell.error(fmt::format("cannot {}: {} is a splat file; open a capture to train", verb,
+                                     lent_.scene->name));
+    else
+        lent_.tell.error(
+            fmt::format("cannot {}: the run has ended at step {}", verb, steps_done()));
+    return false;
+}
+
+void Training::start() {
+    if (!may_train("train")) return;
+    run_to_ = 0;
+    state_ = RunState::training;
+    message_.clear();
+}
+
+void Training::pause() {
+    if (state_ == RunState::training) rest(RunState::paused);
+}
+
+void Training::step(std::uint64_t count) { run_to(steps_done() + count); }
+
+void Training::run_to(std::uint64_t step) {
+    if (!may_train("train")) return;
+    if (step <= steps_done())
+        return lent_.tell.error(
+            fmt::format("cannot run to step {}: step {} is done already", step, steps_done()));
+    run_to_ = step;
+    state_ = RunState::training;
+    message_.clear();
+}
+
+void Training::stop() {
+    if (!lent_.scene || !lent_.scene->run) return lent_.tell.error("nothing is training");
+    finish();
+    rest(RunState::finished);
+}
+
+void Training::set(const std::string& name, double value) {
+    TrainingSettings changed = settings_;
+    if (auto set = set_setting(changed, name, value); !set)
+        return lent_.tell.error(set.error().text());
+    const SettingField* field = find_setting(name);
+    const double before = settings_.*field->value, after = changed.*field->value;
+    if (before == after) return;
+    if (!field->live && steps_done() > 0)
+        return lent_.tell.error(fmt::format("{} cannot change while a run goes on", name));
+    settings_ = changed;
+    if (lent_.scene && lent_.scene->trainer) {
+        lent_.scene->trainer->set_settings(changed);
+        record_.add_mark(steps_done(), fmt::format("{} {:g} -> {:g}", name, before, after));
+        curves_.changed = true;
+    }
+    lent_.tell.done(fmt::format("step {}: {} {:g} -> {:g}", steps_done(), name, before, after));
+    lent_.tell.changed().settings = setting_rows(changed);
+}
+
+void Training::profile(std::uint64_t first, std::uint64_t last) {
+    if (!may_train("profile steps")) return;
+    if (last <= steps_done())
+        return lent_.tell.error(
+            fmt::format("step {} is done already: nothing is left to profile", last));
+    if (!lent_.options.run.set_profiling)
+        return lent_.tell.error("cannot profile steps: nothing runs on a CUDA device");
+    lent_.scene->run->profile({first, last});
+    lent_.tell.done(fmt::format("steps {} to {} will be marked for nsys and ncu", first, last));
+}
+
+void Training::save_checkpoint(const std::string& path) {
+    if (!lent_.scene || !lent_.scene->run)
+        return lent_.tell.error("cannot save a checkpoint: nothing is training");
+    if (const auto saved = lent_.scene->run->save_checkpoint(path); !saved)
+        lent_.tell.error(saved.error().text());
+}
+
+void Training::evaluate() {
+    if (!lent_.scene || !lent_.scene->capture)
+        return lent_.tell.error("cannot evaluate: no capture is open");
+    if (lent_.scene->run) {
+        lent_.scene->run->evaluate();
+    } else {
+        auto views = lent_.scene->capture->view_indices(true);
+        if (views.empty()) views = lent_.scene->capture->view_indices(false);
+        evaluation_.emplace(std::move(views), 0);
+    }
+}
+
+/// A step, or a photo of the run's evaluation.
+bool Training::train_once() {
+    if (!lent_.scene || !lent_.scene->run) return false;
+    Run& run = *lent_.scene->run;
+    if (state_ != RunState::training && !run.evaluating()) return false;
+    const auto begin = std::chrono::steady_clock::now();
+    const Run::Did did = run.step();
+    if (did == Run::Did::evaluation) tell_evaluation(run.evaluation());
+    if (did == Run::Did::step) {
+        record_.add_step(run.last_step());
+        lent_.tell.status.changed = curves_.changed = cameras_.changed = true;
+    }
+    if (state_ == RunState::training && did != Run::Did::photo) {
+        message_ = run.failure();
+        if (!message_.empty())
+            rest(RunState::failed);
+        else if (run.ended())
+            rest(RunState::finished);
+        else if (run_to_ > 0 && steps_done() >= run_to_)
+            rest(RunState::paused);
+    }
+    viewer_.add_work(seconds_since(begin));
+    return true;
+}
+
+void Training::rest(RunState state) {
+    lent_.scene->run->pause();  // what is done while paused is no step
+    state_ = state;
+    run_to_ = 0;
+    lent_.tell.status.at_once();
+    cameras_.at_once();
+    curves_.changed = true;
+}
+
+bool Training::evaluating() const {
+    return evaluation_ || (lent_.scene && lent_.scene->run && lent_.scene->run->evaluating());
+}
+
+bool Training::work() {
+    if (!evaluation_) return train_once();
+    const auto begin = std::chrono::steady_clock::now();
+    const bool more = evaluation_->measure_next([&](const std::vector<std::size_t>& views) {
+        return evaluate_model(*lent_.scene->model, *lent_.scene->capture, views,
+                              *lent_.scene->rasterizer, render_options(*lent_.scene, {}));
+    });
+    viewer_.add_work(seconds_since(begin));
+    if (more) return true;
+    tell_evaluation(evaluation_->result());
+    evaluation_.reset();
+    return true;
+}
+
+void Training::tell_evaluation(const Evaluation& evaluation) {
+    record_.add_evaluation(evaluation);
+    if (!std::isnan(evaluation.psnr))
+        lent_.tell.done(fmt::format("step {}: PSNR {:.2f} dB, SSIM {:.4f} over {} views ({:.2f} s)",
+                                    evaluation.step, evaluation.psnr, evaluation.ssim,
+                                    evaluation.images.size(), evaluation.seconds));
+    lent_.tell.status.at_once();
+    cameras_.at_once();
+    curves_.at_once();
+}
+
+void Training::finish() {
+    if (!lent_.scene || !lent_.scene->run) return;
+    lent_.scene->run->finish();
+    last_checkpoint_ = lent_.scene->run->files().at("checkpoint");
+}
+
+void Training::describe(Published& view) const {
+    EngineStatus& status = view.status;
+    TrainingStatus& training = view.training;
+    const LoadedScene* scene = lent_.scene ? &*lent_.scene : nullptr;
+    const Run* run = scene ? scene->run.get() : nullptr;
+    status.step_cost = {};
+    training = {};
+    training.state = state_;
+    training.message = message_;
+    training.step = steps_done();
+    training.total_steps = static_cast<std::uint64_t>(settings_.steps);
+    training.run_to = run_to_;
+    const StepReport last = run ? run->measured_step() : StepReport();
+    if (last.measured_step > 0) {  // what is not known stays NaN
+        training.loss = last.loss;
+        training.train_psnr = last.psnr;
+        const Capture& capture = scene->trainer->capture();
+        if (last.measured_view < capture.views.size()) {
+            const Camera& camera = capture.views[last.measured_view].camera;
+            status.step_cost = {last.counters, camera.width, camera.height,
+                                scene->trainer->render_options().sh_degree};
+        }
+    }
+    if (!record_.last_evaluation().images.empty()) {
+        training.test_psnr = record_.last_evaluation().psnr;
+        training.test_ssim = record_.last_evaluation().ssim;
+    }
+    training.step_ms = record_.mean_step_ms();
+    const std::uint64_t goal = run_to_ > 0 ? run_to_ : training.total_steps;
+    const double left = goal > training.step ? static_cast<double>(goal - training.step) : 0.0;
+    training.viewer_share = viewer_.share();
+    training.eta_seconds =
+        left * training.step_ms / 1000.0 / std::max(0.05, 1.0 - training.viewer_share);
+    training.gaussians = scene ? scene->gaussian_count() : 0;
+    training.last_checkpoint = run ? run->files().at("checkpoint") : last_checkpoint_;
+    status.evaluating = evaluating();
+    status.can_train = run && !run->ended();
+}
+
+bool Training::publish_when_due() {
+    bool any = false;
+    if (cameras_.due(kCamerasInterval)) {
+        lent_.tell.changed().cameras = record_.cameras();
+        cameras_.told();
+        any = true;
+    }
+    if (curves_.due(running() ? kCurvesInterval : 0)) {
+        lent_.tell.changed().curves = record_.curves();
+        curves_.told();
+        any = true;
+    }
+    return any;
+}
+
+}  // namespace gs

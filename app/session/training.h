@@ -1,0 +1,74 @@
+// Training: the engine's training part: when the run goes on and when it rests, live edits,
+// evaluation where nothing trains, and what is shown of all that. What a run does and leaves behind
+// is trainer/run.h. Owned by the engine; commands call it there.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "app/session/lent.h"
+#include "app/session/run_record.h"
+#include "app/session/viewer.h"
+
+namespace gs {
+
+class Training {
+  public:
+    /// `settings`: the session's, edited here.
+    Training(Lent lent, TrainingSettings& settings, Viewer& viewer);
+
+    // ---- commands
+    void start();
+    void pause();
+    void step(std::uint64_t count);
+    /// Trains up to (and including) step `step`, then pauses.
+    void run_to(std::uint64_t step);
+    /// Ends the run: everything a run leaves behind is saved, training cannot go on, the model
+    /// stays on view.
+    void stop();
+    void set(const std::string& name, double value);
+    /// Marks steps `first` to `last` for nsys and ncu.
+    void profile(std::uint64_t first, std::uint64_t last);
+    /// Empty: into the output folder.
+    void save_checkpoint(const std::string& path);
+    /// Measures all test views (or all views when there is none).
+    void evaluate();
+
+    /// Another scene is open, or none.
+    void begin();
+    /// Nothing is open, and `why` not; empty: that was wanted.
+    void not_opened(std::string why);
+    /// Before the scene goes: the run leaves everything it has.
+    void finish();
+    /// A step, or a photo of an evaluation. False: there was nothing to do.
+    bool work();
+    bool running() const { return state_ == RunState::training; }
+    bool evaluating() const;
+    /// After a failure.
+    void drop_evaluation() { evaluation_.reset(); }
+    /// Its part of the status.
+    void describe(Published& view) const;
+    /// Curves and rows of cameras. True: something was.
+    bool publish_when_due();
+    bool something_to_publish() const { return curves_.changed || cameras_.changed; }
+
+  private:
+    bool may_train(const char* verb);
+    bool train_once();
+    void rest(RunState state);
+    void tell_evaluation(const Evaluation& evaluation);
+    std::uint64_t steps_done() const { return lent_.scene ? lent_.scene->steps_done() : 0; }
+
+    Lent lent_;
+    TrainingSettings& settings_;
+    Viewer& viewer_;
+    RunRecord record_;
+    RunState state_ = RunState::empty;
+    std::string message_;
+    std::uint64_t run_to_ = 0;  // 0: to the end
+    std::string last_checkpoint_;
+    std::optional<EvaluationJob> evaluation_;  // where nothing trains
+    Paced curves_, cameras_;
+};
+
+}  // namespace gs
