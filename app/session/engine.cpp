@@ -98,12 +98,9 @@ void Engine::open(const OpenRequest& request) {
                 adopt(std::move(scene), full.train);
         },
         [this, full, command = tell_.command](const Error& error) {
-            const bool cancelled = error.kind == ErrorKind::cancelled;
-            if (!scene_ && !full.beside) training_.not_opened(cancelled ? "" : error.text());
-            if (cancelled)
-                tell_.done("opening " + full.path + " was cancelled");
-            else
-                tell_.error(error.text(), command);
+            if (!scene_ && !full.beside)
+                training_.not_opened(error.kind == ErrorKind::cancelled ? "" : error.text());
+            tell_.failed(error, "opening " + full.path + " was cancelled", command);
         });
 }
 

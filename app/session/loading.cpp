@@ -254,4 +254,17 @@ Result<PathKind> kind_of_path(const std::string& path) {
                     splat_extensions(false)));
 }
 
+LoadedScene same_scene(const LoadedScene& scene) {
+    LoadedScene out;
+    out.name = scene.name;
+    out.path = scene.path;
+    out.format = scene.format;
+    out.capture = scene.capture;
+    out.levels = scene.levels;
+    out.sh_degree = scene.sh_degree;
+    out.notes = scene.notes;
+    out.seconds = scene.seconds;
+    return out;
+}
+
 }  // namespace gs

@@ -51,6 +51,8 @@ std::string output_folder(const SessionOptions& options, const std::string& name
 /// Makes `scene` ready to be drawn with `model`. Errors: of the backend.
 Result<void> show_model(LoadedScene& scene, std::shared_ptr<const GaussianModel> model,
                         const SessionOptions& options);
+/// What names a scene and lets it be drawn, without what belongs to one model.
+LoadedScene same_scene(const LoadedScene& scene);
 /// Reads what `request` names.
 Result<LoadedScene> load_scene(const OpenRequest& request, const SessionOptions& options,
                                const Progress& progress);

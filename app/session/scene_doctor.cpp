@@ -5,13 +5,106 @@
 
 #include "base/format.h"
 #include "base/log.h"
+#include "base/seconds.h"
+#include "base/try.h"
+#include "renderer/doctor/doctor.h"
 
 namespace gs {
+
+struct Mended {
+    LoadedScene scene;
+    std::vector<std::string> changes;
+};
+
 namespace {
 
 // Gaussians of a run that are copied (from a device, perhaps) to be examined without being asked:
 // 0.2 GB.
 constexpr std::uint64_t kCopiedUnasked = 1'000'000;
+
+struct CheckupSubject {
+    std::shared_ptr<const GaussianModel> model;  // null: not examined
+    std::shared_ptr<const Capture> capture;      // null: none
+    bool trained = true;  // false: training starts there, and only its memory is of interest
+    SplatQuestions questions;
+};
+
+/// Gaussians that training has room for: its memory grows in proportion, but for what pixels take.
+MemoryRoom room_in(std::uint64_t free_bytes, const MemoryPlan& plan) {
+    MemoryRoom out{free_bytes, 0};
+    if (free_bytes == 0 || plan.gaussians == 0 || plan.to_train() <= free_bytes) return out;
+    const double share = static_cast<double>(free_bytes) / static_cast<double>(plan.to_train());
+    const std::uint64_t digits = 10'000;  // it is an estimate
+    out.fits =
+        static_cast<std::uint64_t>(share * static_cast<double>(plan.gaussians)) / digits * digits;
+    return out;
+}
+
+/// Photos are held beside it where training computes; a device keeps them on the host.
+std::uint64_t bytes_of_photos(const Capture& capture) {
+    std::uint64_t sum = 0;
+    for (const View& view : capture.views) sum += view.photo.bytes.size() + view.mask.bytes.size();
+    return sum;
+}
+
+void examine_model(const CheckupSubject& subject, SplatReport splats, DoctorReport& out) {
+    out.planned = true;
+    out.now = splats.now;
+    out.at_cap = splats.at_cap;
+    out.host = room_in(subject.questions.host_bytes, out.at_cap);
+    out.device = room_in(subject.questions.device_bytes, out.at_cap);
+    const auto wanted = [&](const Finding& f) {
+        return subject.trained || f.id.starts_with("memory");
+    };
+    std::copy_if(std::make_move_iterator(splats.findings.begin()),
+                 std::make_move_iterator(splats.findings.end()), std::back_inserter(out.findings),
+                 wanted);
+}
+
+/// Everything but serial, mended and changes. Errors: cancelled.
+Result<DoctorReport> examine_scene(const CheckupSubject& subject, const Progress& progress) {
+    const auto begin = std::chrono::steady_clock::now();
+    DoctorReport out;
+    out.width = subject.questions.width;
+    out.height = subject.questions.height;
+    if (subject.capture) {
+        if (progress && !progress("examining the capture", 0, 1))
+            return fail(ErrorKind::cancelled, "", "was cancelled");
+        out.findings = examine(*subject.capture);
+        out.photo_bytes = bytes_of_photos(*subject.capture);
+    }
+    if (subject.model) {
+        const Progress told = [&](std::string_view, std::size_t done, std::size_t total) {
+            return !progress || progress("examining splats", done, total);
+        };
+        GS_TRY(auto splats, examine(*subject.model, subject.questions, told));
+        examine_model(subject, std::move(splats), out);
+    }
+    std::stable_sort(out.findings.begin(), out.findings.end(),
+                     [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+    out.seconds = seconds_since(begin);
+    return out;
+}
+
+/// `original` with `fixes` applied one after the other ("": everything that can be mended), ready
+/// to be drawn as `scene`. None: the original again.
+Result<Mended> mend_scene(LoadedScene scene, std::shared_ptr<const GaussianModel> original,
+                          const std::vector<std::string>& fixes, const SessionOptions& options,
+                          const Progress& progress) {
+    const Progress told = [&](std::string_view, std::size_t done, std::size_t total) {
+        return !progress || progress("mending splats", done, total);
+    };
+    Mended out{std::move(scene), {}};
+    for (const std::string& name : fixes) {
+        const std::vector<std::string> ids =
+            name.empty() ? std::vector<std::string>() : std::vector{name};
+        GS_TRY(auto fixed, fix(*original, ids, told));
+        out.changes.insert(out.changes.end(), fixed.changes.begin(), fixed.changes.end());
+        original = std::make_shared<const GaussianModel>(std::move(fixed.model));
+    }
+    GS_TRY_VOID(show_model(out.scene, std::move(original), options));
+    return out;
+}
 
 }  // namespace
 
@@ -43,12 +136,7 @@ void SceneDoctor::start(bool asked) {
             return examine_scene(subject, progress);
         },
         [this](DoctorReport report) { adopt_report(std::move(report)); },
-        [this](const Error& error) {
-            if (error.kind == ErrorKind::cancelled)
-                lent_.tell.done("examining was cancelled");
-            else
-                lent_.tell.error(error.text());
-        });
+        [this](const Error& error) { lent_.tell.failed(error, "examining was cancelled"); });
 }
 
 void SceneDoctor::publish() {
@@ -123,10 +211,7 @@ void SceneDoctor::start_mending(std::vector<std::string> fixes, const char* verb
             adopt(std::move(mended), fixes, verb, command);
         },
         [this, command](const Error& error) {
-            if (error.kind == ErrorKind::cancelled)
-                lent_.tell.done("mending was cancelled, the splats are as before");
-            else
-                lent_.tell.error(error.text(), command);
+            lent_.tell.failed(error, "mending was cancelled, the splats are as before", command);
         });
 }
 

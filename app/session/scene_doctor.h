@@ -1,5 +1,5 @@
 // SceneDoctor: the engine's doctoring part: examining what is open, mending splats and taking that
-// back, each as a task (checkup.h) beside pictures and training, and looking at one Gaussian. The
+// back, each as a task beside pictures and training, and looking at one Gaussian. The
 // model as it was opened is kept while a mended one is shown. Owned by the engine; commands call it
 // there.
 #pragma once
@@ -8,11 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "app/session/checkup.h"
 #include "app/session/lent.h"
 #include "app/session/viewer.h"
+#include "panels/state/scene_state.h"
 
 namespace gs {
+
+struct Mended;
 
 class SceneDoctor {
   public:

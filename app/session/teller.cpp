@@ -28,13 +28,6 @@ void Teller::done(const std::string& text, bool notice, std::vector<std::string>
     wake_();
 }
 
-void Teller::of_run(LogLevel level, const std::string& text) {
-    if (level == LogLevel::error)
-        error(text);
-    else
-        done(text, level == LogLevel::warning);
-}
-
 void Teller::focus(const Vec3d& point) {
     out_.focus.put(point);
     wake_();
