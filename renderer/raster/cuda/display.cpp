@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <mutex>
-#include <optional>
 
 namespace gs::cuda {
 namespace {
@@ -34,7 +34,7 @@ struct DisplayPacker::Pool {
     // Downloads: whoever shows pictures without interop; one at a time.
     std::mutex download_mutex;
     Stream download_stream{"display download"};
-    std::optional<PinnedBuffer<std::uint8_t>> host;
+    std::unique_ptr<PinnedBuffer<std::uint8_t>> host;
 
     Pool() {
         for (Slot& slot : slots) slot.pool = this;
@@ -47,7 +47,8 @@ struct DisplayPacker::Pool {
                           bytes = row * static_cast<std::size_t>(slot.height);
         if (!host || host->size() < bytes) {
             host.reset();
-            host.emplace(bytes, "picture for the screen, on the host");
+            host = std::make_unique<PinnedBuffer<std::uint8_t>>(
+                bytes, "picture for the screen, on the host");
         }
         slot.written_event.hold(download_stream);
         check(cudaMemcpy2DAsync(host->data(), row, slot.pixels, slot.pitch, row,
