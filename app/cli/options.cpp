@@ -208,7 +208,7 @@ void add_window(CLI::App& app, WindowArguments& a) {
 
 void apply(const CommonArguments& common) {
     set_thread_count(common.threads);
-    set_log_level(common.verbose > 0 ? LogLevel::debug : LogLevel::info);
+    set_log_level(common.verbose ? LogLevel::debug : LogLevel::info);
 }
 
 Result<Backend> backend_of(const CommonArguments& common) { return choose_backend(common.backend); }

@@ -32,7 +32,7 @@ struct CommonArguments {
     std::optional<std::uint64_t> seed;
     std::string config;  ///< file of training settings, JSON or key = value lines
     int threads = 0;     ///< 0: all cores
-    int verbose = 0;
+    bool verbose = false;
     std::vector<std::string> command;  ///< what stood after "--"; for `record`
 };
 void add_common(CLI::App& app, CommonArguments& a);

@@ -76,6 +76,13 @@ class Headless {
         hold(static_cast<ImGuiKey>(ImGuiKey_A + (letter - 'A')), down);
 #endif
     }
+    void hold_shift(bool down = true) {
+#if IMGUI_VERSION_NUM < 18700
+        ImGui::GetIO().KeyShift = down;
+#else
+        ImGui::GetIO().AddKeyEvent(ImGuiMod_Shift, down);
+#endif
+    }
     /// A letter or a key, for a frame.
     template <class Key>
     void press(Key key, const std::function<void()>& draw) {

@@ -156,7 +156,7 @@ TEST_F(Click, WelcomeOffersTheSample) {
 
 TEST_F(Click, ToolbarGivesViewCommands) {
     Viewport viewport;
-    const auto given = click_all_over(alone(viewport), 495, 90, 11);
+    const auto given = click_all_over(alone(viewport), 495, 130, 11);
     for (const char* name :
          {"view.frame-all", "view.frusta", "view.overlays", "view.next", "view.previous"})
         EXPECT_TRUE(has(given, name)) << name;

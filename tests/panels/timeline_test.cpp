@@ -168,9 +168,9 @@ TEST_F(Traces, AShiftDragMeasures) {
     timeline.axis.zoom_to(trainer.begin_ns(), trainer.end_ns());
     ui.frame(draw);
     const std::int64_t before = timeline.axis.begin_ns;
-    ImGui::GetIO().KeyShift = true;
+    ui.hold_shift();
     ui.drag({500, 600}, {900, 610}, draw);
-    ImGui::GetIO().KeyShift = false;
+    ui.hold_shift(false);
     EXPECT_EQ(timeline.axis.begin_ns, before) << "it does not pan";
     ASSERT_TRUE(view.selection);
     settle(timeline, draw);

@@ -7,12 +7,13 @@
 namespace gs {
 namespace {
 
-// What the kernels are compiled for (CMakeLists.txt), best first. The scalar one runs everywhere.
-constexpr std::int64_t kCompiled[] = {HWY_AVX3, HWY_AVX2, HWY_NEON, HWY_SCALAR};
+// What the kernels are compiled for (CMakeLists.txt), best first. The last runs everywhere: scalar
+// code, or SSE2 since Highway 1.1.
+constexpr std::int64_t kCompiled[] = {HWY_AVX3, HWY_AVX2, HWY_STATIC_TARGET};
 
 std::int64_t supported_targets() {
     hwy::SetSupportedTargetsForTest(0);  // forget an earlier choice
-    return hwy::SupportedTargets() | HWY_SCALAR;
+    return hwy::SupportedTargets() | HWY_STATIC_TARGET;
 }
 
 }  // namespace
