@@ -39,14 +39,14 @@ summary() {
   printf '%6d s %8d CPU-s   in all\n' "$SECONDS" $(($(cpu_ticks) / ticks_a_second))
 }
 
-# The compiler cache works for every checkout alike. Where its folder cannot be written (a home that is read-only or absent),
-# it lies in the build folder.
+# The compiler cache works for every checkout alike. Where its folder cannot be written (a home that is read-only or absent, or
+# what another user left in it), it lies in the build folder.
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
 use_cache() {
   command -v ccache >/dev/null || return 0
   local folder
   folder=$(ccache --get-config cache_dir 2>/dev/null) || folder=
-  if [ -z "$folder" ] || ! mkdir -p "$folder" 2>/dev/null || [ ! -w "$folder" ]; then
+  if [ -z "$folder" ] || ! mkdir -p "$folder/tmp" 2>/dev/null || [ ! -w "$folder" ] || [ ! -w "$folder/tmp" ]; then
     export CCACHE_DIR=$build/ccache
   fi
 }
