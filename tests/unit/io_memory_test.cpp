@@ -11,8 +11,6 @@
 #include "renderer/io/images/webp.h"
 #include "tests/unit/io_files.h"
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-
 namespace {
 
 std::atomic<std::size_t> refuse_from{~std::size_t{0}};
@@ -81,5 +79,3 @@ TEST(ShortOfMemory, LoadingThreadsWithNoneSkipTheirPhotos) {
 
 }  // namespace
 }  // namespace gs::test
-
-#endif
