@@ -12,7 +12,7 @@ namespace gs {
 namespace {
 
 constexpr double kMoment = 0.4;  // seconds that something may take unseen
-constexpr std::size_t kMostNotices = 8;
+constexpr std::size_t kMostLinesShown = 8;
 
 void activity(const Activity& one, Commands& commands, float width) {
     ImGui::PushID(one.name.c_str());
@@ -39,10 +39,10 @@ void notice(const Notice& one, Commands& commands, float width) {
     ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + width - cross - em());
     ImGui::BeginGroup();
     colored_text(one.error ? kErrorColor : kGoodColor, one.text);
-    for (std::size_t i = 0; i < std::min(one.lines.size(), kMostNotices); ++i)
+    for (std::size_t i = 0; i < std::min(one.lines.size(), kMostLinesShown); ++i)
         dim_text(one.lines[i]);
-    if (one.lines.size() > kMostNotices)
-        dim_text(fmt::format("and {} more, see the log", one.lines.size() - kMostNotices));
+    if (one.lines.size() > kMostLinesShown)
+        dim_text(fmt::format("and {} more, see the log", one.lines.size() - kMostLinesShown));
     ImGui::EndGroup();
     ImGui::PopTextWrapPos();
     ImGui::SameLine(width - cross);

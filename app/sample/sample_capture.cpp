@@ -94,6 +94,7 @@ Result<void> write_model(const fs::path& folder, const std::vector<SampleView>& 
 }  // namespace
 
 Camera sample_camera(const SampleOptions& options, int view) {
+    // Radians; more digits would be other files than those that results are stored for.
     constexpr double kHalfTurn = 3.14159265358979, kTurns = 3, kFovY = 40 * kHalfTurn / 180;
     const double share = (view + 0.5) / options.views;
     const double azimuth = 2 * kHalfTurn * kTurns * share - 1.9;

@@ -8,6 +8,7 @@
 #include "base/seconds.h"
 #include "base/try.h"
 #include "renderer/doctor/doctor.h"
+#include "renderer/scene/camera.h"
 
 namespace gs {
 
@@ -263,17 +264,18 @@ void SceneDoctor::mark(std::uint64_t row) {
         return lent_.tell.error(fmt::format(
             "Gaussian #{} has a position that is no number: there is nothing to look at", row));
     marked.opacity = 1 / (1 + std::exp(-model.at(kOpacityLogits, i)));
-    float q[4], length = 0;
-    for (int c = 0; c < 4; ++c) q[c] = model.at(kQuats + c, i), length += q[c] * q[c];
-    if (!(length > 0) || !std::isfinite(length)) q[0] = 1, q[1] = q[2] = q[3] = 0, length = 1;
-    const float w = q[0], x = q[1], y = q[2], z = q[3], s = 2 / length;
-    const Vec3f columns[3] = {{1 - s * (y * y + z * z), s * (x * y + w * z), s * (x * z - w * y)},
-                              {s * (x * y - w * z), 1 - s * (x * x + z * z), s * (y * z + w * x)},
-                              {s * (x * z + w * y), s * (y * z - w * x), 1 - s * (x * x + y * y)}};
-    for (int axis = 0; axis < 3; ++axis) {
-        const float size = std::exp(model.at(kLogScales + axis, i));
-        marked.axes[static_cast<std::size_t>(axis)] =
-            (std::isfinite(size) ? size : 0.0f) * columns[axis];
+    Quatd quat{model.at(kQuats, i), model.at(kQuats + 1, i), model.at(kQuats + 2, i),
+               model.at(kQuats + 3, i)};
+    const double square = quat.w * quat.w + quat.x * quat.x + quat.y * quat.y + quat.z * quat.z;
+    if (!(square > 0) || !std::isfinite(square)) quat = {1, 0, 0, 0};
+    const Mat3d rotation = rotation_from_quat(quat);
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+        const double size = std::exp(model.at(kLogScales + static_cast<int>(axis), i));
+        const auto along = [&](int coordinate) {
+            return static_cast<float>((std::isfinite(size) ? size : 0.0) *
+                                      rotation.m[coordinate][axis]);
+        };
+        marked.axes[axis] = {along(0), along(1), along(2)};
     }
     lent_.tell.changed().marked = std::make_shared<const MarkedGaussian>(marked);
 }

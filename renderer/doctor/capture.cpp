@@ -7,7 +7,6 @@
 
 #include "base/parallel.h"
 #include "renderer/doctor/doctor.h"
-#include "renderer/doctor/rows.h"
 
 namespace gs {
 namespace {
@@ -19,8 +18,6 @@ constexpr double kOffCentre = 0.05;                // of the side
 constexpr double kLeastBaseline = 1e-3;            // of the distance to the points
 constexpr std::size_t kPointsLookedAt = 20000;
 
-using doctor::kLargestScene;
-using doctor::kSmallestScene;
 using Findings = std::vector<Finding>;
 
 // What is wrong with some of the views: they are counted, the first ones are named.

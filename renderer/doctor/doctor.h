@@ -15,6 +15,9 @@
 
 namespace gs {
 
+/// World units: a scene outside is hardly meant so.
+inline constexpr double kSmallestScene = 1e-3, kLargestScene = 1e5;
+
 /// note where there is none.
 Severity worst_of(std::span<const Finding> findings);
 

@@ -11,9 +11,6 @@
 
 namespace gs::doctor {
 
-/// World units: scenes outside are hardly meant so.
-inline constexpr double kSmallestScene = 1e-3, kLargestScene = 1e5;
-
 /// Bits of a row. The first six are values that are NaN or infinite; a row with one of them is not
 /// judged further.
 enum RowFault : unsigned {

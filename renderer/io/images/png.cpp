@@ -32,7 +32,6 @@ void on_error(png_structp png, png_const_charp text) {
     std::strncpy(state->message, text, sizeof state->message - 1);
     std::longjmp(*png_set_longjmp_fn(png, std::longjmp, sizeof(jmp_buf)), 1);
 }
-void pass_over_warning(png_structp, png_const_charp) {}
 
 void read_bytes(png_structp png, png_bytep out, std::size_t size) {
     auto* state = static_cast<Reading*>(png_get_io_ptr(png));
@@ -42,7 +41,8 @@ void read_bytes(png_structp png, png_bytep out, std::size_t size) {
 }
 
 bool start(Reading& state) {
-    state.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &state, on_error, pass_over_warning);
+    state.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &state, on_error,
+                                       [](png_structp, png_const_charp) {});
     if (state.png == nullptr) return false;
     state.info = png_create_info_struct(state.png);
     if (state.info == nullptr) return false;

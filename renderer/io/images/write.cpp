@@ -29,10 +29,10 @@ void collect(png_structp png, png_bytep data, std::size_t size) {
     out.insert(out.end(), bytes, bytes + size);
 }
 void flush(png_structp) {}
-void no_warning(png_structp, png_const_charp) {}
 
 bool encode(Writing& state, int width, int height, int colour_type) {
-    state.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, no_warning);
+    state.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr,
+                                        [](png_structp, png_const_charp) {});
     if (state.png == nullptr) return false;
     state.info = png_create_info_struct(state.png);
     if (state.info == nullptr) return false;
