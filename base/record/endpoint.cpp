@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -291,12 +292,16 @@ void report_to_collector() {
 
 struct Schedule {
     std::uint64_t tick = 0, clock = 0;
+    // Between two clock snapshots. It doubles from the first millisecond on: a reader goes on at
+    // the rate it knows, for no longer than it has known it.
+    std::uint64_t clock_pause = kMillisecond;
     OverheadCounters overhead{};
 
     void keep(std::uint64_t now) {
         if (now >= clock) {
             publish_clock_snapshot();
-            clock = now + (endpoint.armed ? kClockArmed : kTickIdle);
+            clock_pause = std::min(2 * clock_pause, endpoint.armed ? kClockArmed : kTickIdle);
+            clock = now + clock_pause;
         }
         if (now < tick) return;
         settle_arming(true);

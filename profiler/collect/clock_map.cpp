@@ -39,17 +39,24 @@ void ClockMap::add(const abi::ClockSnapshot& s) {
             {s.ticks, static_cast<double>(s.monotonic_ns - first_.monotonic_ns), rate});
         return;
     }
-    // Keep what was promised up to here, and aim to meet the measured clock in one second.
-    const Knot& back = knots_.back();
-    const double promised = back.ns_at + back.rate * static_cast<double>(s.ticks - back.ticks);
+    Knot& back = knots_.back();
+    const auto since = static_cast<double>(s.ticks - back.ticks);
     const double measured =
         static_cast<double>(static_cast<std::int64_t>(s.monotonic_ns) - base_ns_);
-    const double correction = std::clamp((measured - promised) / 1e9, -0.5, 0.5);
+    // Nothing was told since the snapshot before: the clock between the two is as it was measured.
+    if (told_ <= back.ticks && plausible((measured - back.ns_at) / since))
+        back.rate = (measured - back.ns_at) / since;
+    // Else keep what was promised up to here, and aim to meet the measured clock in as long as it
+    // is known, one second at most.
+    const double promised = back.ns_at + back.rate * since;
+    const double correction =
+        std::clamp((measured - promised) / std::min(measured, 1e9), -0.5, 0.5);
     if (knots_.size() >= kMaxKnots) knots_.erase(knots_.begin(), knots_.begin() + kMaxKnots / 2);
     knots_.push_back({s.ticks, promised, rate * (1.0 + correction)});
 }
 
-std::int64_t ClockMap::ns_from_ticks(std::uint64_t ticks) const {
+std::int64_t ClockMap::ns_from_ticks(std::uint64_t ticks) {
+    told_ = std::max(told_, ticks);
     constexpr auto kLimit = std::int64_t{1} << 62;
     if (identity_)
         return ticks >= static_cast<std::uint64_t>(kLimit) ? kLimit

@@ -21,7 +21,7 @@ class ClockMap {
     /// False until two snapshots (one, when ticks are nanoseconds) are known: nothing can be
     /// converted yet.
     bool ready() const { return identity_ || knots_.size() >= 2; }
-    std::int64_t ns_from_ticks(std::uint64_t ticks) const;
+    std::int64_t ns_from_ticks(std::uint64_t ticks);
     /// How long so many ticks last, at the newest rate.
     std::int64_t length_ns(std::uint64_t ticks) const;
     std::int64_t realtime_offset_ns() const { return realtime_offset_ns_; }
@@ -39,6 +39,7 @@ class ClockMap {
     std::vector<Knot> knots_;
     abi::ClockSnapshot first_{}, last_{};
     bool any_ = false;
+    std::uint64_t told_ = 0;  ///< the newest ticks that were converted
     std::int64_t realtime_offset_ns_ = 0;
     std::int64_t base_ns_ =
         0;  ///< knots count from here, so that doubles keep fractions of nanoseconds

@@ -296,5 +296,19 @@ TEST(ClockMap, IsContinuousMonotoneAndMeetsTheMeasuredClock) {
     EXPECT_GE(map.ns_from_ticks(~0ull), previous);
 }
 
+// The first two snapshots of a ring are a third of a millisecond apart: their rate alone would be
+// off by more than a kernel takes before the next one is read.
+TEST(ClockMap, IsAsMeasuredWhereNothingWasToldYet) {
+    ClockMap map(abi::TickClock::tsc);
+    const auto snapshot = [](std::uint64_t ns, std::uint64_t error) {
+        return abi::ClockSnapshot{ns * 2, ns + error, ns, 0, 10};
+    };
+    map.add(snapshot(1'000'000'000, 0));
+    map.add(snapshot(1'000'300'000, 200));
+    map.add(snapshot(1'040'000'000, 0));
+    for (std::uint64_t ns = 1'000'300'000; ns <= 1'080'000'000; ns += 1'000'000)
+        EXPECT_NEAR(static_cast<double>(map.ns_from_ticks(ns * 2)), static_cast<double>(ns), 201.0);
+}
+
 }  // namespace
 }  // namespace gs
