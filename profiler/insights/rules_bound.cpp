@@ -10,9 +10,9 @@ namespace gs::insights {
 namespace {
 
 // Start values: the table of docs/insights.md.
-constexpr double kBound = 0.60;        // of a peak
-constexpr double kLatency = 0.40;      // below this of either: neither limits
-constexpr double kLowOccupancy = 0.5;  // R11
+constexpr double kBound = 0.60;    // of a peak
+constexpr double kLatency = 0.40;  // below this of either: neither limits
+constexpr double kFewWarps = 0.5;  // R11
 constexpr double kStageShare =
     0.05;  // ours: stages below this share of an iteration are not looked at
 
@@ -118,13 +118,13 @@ Answer from_model(const Subject& s, Bound wanted) {
 }
 
 /// Means of the GPU's counters over the iterations: of the GPU as a whole, not of a kernel.
-struct Counters {
+struct KernelCounters {
     double memory = 0, compute = 0, occupancy = 0;
     bool compute_known = false;
 };
 
-std::optional<Counters> counters_of(const Subject& s) {
-    Counters c;
+std::optional<KernelCounters> counters_of(const Subject& s) {
+    KernelCounters c;
     c.memory = counter_mean(s, GpuCounter::memory);
     c.occupancy = counter_mean(s, GpuCounter::occupancy);
     for (const GpuCounter unit : {GpuCounter::throughput, GpuCounter::tensor})
@@ -137,15 +137,15 @@ std::optional<Counters> counters_of(const Subject& s) {
     return std::isfinite(c.memory) ? std::optional(c) : std::nullopt;
 }
 
-std::optional<Bound> bound_of(const Counters& c) {
+std::optional<Bound> bound_of(const KernelCounters& c) {
     if (c.memory > kBound && c.memory >= c.compute) return Bound::memory;
     if (c.compute > kBound) return Bound::compute;
-    const bool few_warps = !std::isfinite(c.occupancy) || c.occupancy < kLowOccupancy;
+    const bool few_warps = !std::isfinite(c.occupancy) || c.occupancy < kFewWarps;
     if (c.memory < kLatency && c.compute < kLatency && few_warps) return Bound::latency;
     return std::nullopt;
 }
 
-Answer from_counters(const Subject& s, const Counters& c, Bound wanted) {
+Answer from_counters(const Subject& s, const KernelCounters& c, Bound wanted) {
     if (wanted == Bound::compute && !c.compute_known)
         return cannot_tell("these counters do not tell how busy the arithmetic units are");
     if (bound_of(c) != wanted) return {};

@@ -185,8 +185,8 @@ class Attach(Service):
         self.assertTrue(self.trace.exists())
 
     def test_our_own_trainer(self):
-        with subprocess.Popen([GAUSSCOPE, "train", str(self.capture), "-o", str(self.folder / "out"), "--steps", "1000000"],
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as trainer:
+        with subprocess.Popen([GAUSSCOPE, "train", str(self.capture), "-o", str(self.folder / "out"), "--steps", "1000000",
+                               "--threads", "1"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as trainer:
             try:
                 wait_until("the trainer", lambda: trainer.pid in self.listed())
                 self.assertEqual(self.listed()[trainer.pid]["role"], "own")

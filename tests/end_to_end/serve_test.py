@@ -91,8 +91,8 @@ class Node(unittest.TestCase):
         return f"http://127.0.0.1:{port}"
 
     def train(self):
-        return self.start(GAUSSCOPE, "train", self.capture, "-o", self.path("out"), "--steps", "1000000", "--save-every",
-                          "0", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return self.start(GAUSSCOPE, "train", self.capture, "-o", self.path("out"), "--steps", "1000000", "--threads", "1",
+                          "--save-every", "0", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def iterations(self, address):
         found = samples(get(address + "/metrics")[1].decode(), "gausscope_iteration_seconds_count")

@@ -28,6 +28,8 @@ Image8 picture(double warmth) {
     image.width = kWidth;
     image.height = kHeight;
     image.channels = 4;
+    image.bytes.resize(std::size_t{4} * kWidth * kHeight);
+    std::uint8_t* to = image.bytes.data();
     for (int y = 0; y < kHeight; ++y)
         for (int x = 0; x < kWidth; ++x) {
             const double dx = (x - 480) / 300.0, dy = (y - 340) / 220.0, r = dx * dx + dy * dy;
@@ -37,8 +39,10 @@ Image8 picture(double warmth) {
             const auto byte = [&](double v) {
                 return static_cast<std::uint8_t>(255 * std::min(1.0, std::max(0.0, v + grain)));
             };
-            image.bytes.insert(image.bytes.end(), {byte(light * warmth), byte(light * 0.8),
-                                                   byte(light * (r < 1 ? 0.5 : 1.0)), 255});
+            *to++ = byte(light * warmth);
+            *to++ = byte(light * 0.8);
+            *to++ = byte(light * (r < 1 ? 0.5 : 1.0));
+            *to++ = 255;
         }
     return image;
 }

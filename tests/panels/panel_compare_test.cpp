@@ -105,18 +105,20 @@ TEST_F(ComparePanel, DrawsTheRightPicturesInEveryWay) {
 }
 
 TEST_F(ComparePanel, DrawsEveryModeInAnyRoom) {
-    for (const ImVec2 size : {ImVec2{1, 1}, ImVec2{60, 40}, ImVec2{300, 200}, ImVec2{1600, 900}}) {
-        ImGui::GetIO().DisplaySize = size;
-        for (const ViewMode mode : {ViewMode::color, ViewMode::isects, ViewMode::error})
+    for (const ViewMode mode : {ViewMode::color, ViewMode::isects, ViewMode::error}) {
+        show(mode);
+        snapshot.view.signed_error = true;
+        for (const ImVec2 size :
+             {ImVec2{1, 1}, ImVec2{60, 40}, ImVec2{300, 200}, ImVec2{1600, 900}}) {
+            ImGui::GetIO().DisplaySize = size;
             for (std::size_t compare = 0; compare < kCompareNames.size(); ++compare) {
-                show(mode);
                 snapshot.view.compare = static_cast<Compare>(compare);
-                snapshot.view.signed_error = true;
                 Viewport viewport;
                 const auto draw = alone(viewport);
                 ui.move_mouse({size.x * 0.7F, size.y * 0.7F});
                 for (int i = 0; i < 3; ++i) ui.frame(draw);
             }
+        }
     }
     EXPECT_TRUE(commands.take().empty());
 }

@@ -129,18 +129,19 @@ TEST_F(EveryPanel, DrawsEveryModeAndState) {
     const auto table = fake_table();
     Commands commands(table);
     Workspace workspace;
-    Snapshot snapshot = fake_snapshot(*store);
-    for (std::size_t state = 0; state < kRunStateNames.size(); ++state)
-        for (std::size_t compare = 0; compare < kCompareNames.size(); ++compare)
-            for (const ViewMode mode : {ViewMode::color, ViewMode::isects, ViewMode::depth}) {
-                snapshot = fake_snapshot(*store, mode);
+    Snapshot snapshot;
+    for (const ViewMode mode : {ViewMode::color, ViewMode::isects, ViewMode::depth}) {
+        snapshot = fake_snapshot(*store, mode);
+        snapshot.view.tile_grid = true;
+        snapshot.frame_texture = snapshot.second_texture = 1;
+        for (std::size_t state = 0; state < kRunStateNames.size(); ++state)
+            for (std::size_t compare = 0; compare < kCompareNames.size(); ++compare) {
                 snapshot.training.state = static_cast<RunState>(state);
                 snapshot.view.compare = static_cast<Compare>(compare);
                 snapshot.view.range = static_cast<RangeMode>(compare % 3);
-                snapshot.view.tile_grid = true;
-                snapshot.frame_texture = snapshot.second_texture = 1;
                 for (int i = 0; i < 2; ++i) ui.frame([&] { workspace.draw(snapshot, commands); });
             }
+    }
     snapshot.frame.reset();
     ui.frame([&] { workspace.draw(snapshot, commands); });
 }

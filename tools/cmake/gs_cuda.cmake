@@ -16,6 +16,7 @@ else()
 endif()
 
 add_library(gs_cuda STATIC ${sources})
+set_target_properties(gs_cuda PROPERTIES UNITY_BUILD OFF)  # host files share names with the CPU's and among themselves
 target_link_libraries(gs_cuda PUBLIC gs_raster gs_trainer)
 if(GAUSSCOPE_STUDIO)
   target_link_libraries(gs_cuda PUBLIC gs_present PRIVATE glad)

@@ -4,13 +4,13 @@
 #
 #   computing   the build's own
 #   interface   the build's own; none under sanitizers: waits for people and files
-#   test        little; none under sanitizers: most of a test's code runs once
+#   test        none: most of a test's code runs once
 option(GAUSSCOPE_PRECOMPILE "Precompile the standard library's and fmt's headers" ON)
 function(gs_precompile kind)
   if(NOT kind STREQUAL computing AND GAUSSCOPE_SANITIZE)
     set(optimise -O0)
   elseif(kind STREQUAL test)
-    set(optimise -O1)
+    set(optimise -O0)
   else()
     set(kind computing)
     set(optimise)

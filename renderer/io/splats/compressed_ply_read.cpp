@@ -80,9 +80,10 @@ float fraction(std::uint32_t word, int shift, int bits) {
 }
 float between(float lo, float hi, float t) { return lo * (1 - t) + hi * t; }
 
-class Decoder {
+class ChunkDecoder {
   public:
-    Decoder(const Parts& parts, const std::vector<std::vector<float>>& bounds, GaussianModel& model)
+    ChunkDecoder(const Parts& parts, const std::vector<std::vector<float>>& bounds,
+                 GaussianModel& model)
         : parts_(parts), bounds_(bounds), model_(model) {}
 
     void operator()(const std::byte* row, std::size_t i) const {
@@ -181,7 +182,7 @@ Result<SplatFile> read_compressed_ply(const fs::path& path, const SplatReadOptio
         out.notes.push_back(
             fmt::format("the {} columns of sh are not those of degree 1 to 3 and are ignored",
                         parts.sh->properties.size()));
-    const Decoder decode(parts, bounds, out.model);
+    const ChunkDecoder decode(parts, bounds, out.model);
     const std::size_t stride = parts.vertex->row_bytes;
     GS_TRY_VOID(read_records(file, at, stride, out.model.count, options.progress,
                              [&](const std::byte* rows, std::size_t first, std::size_t n) {

@@ -21,7 +21,7 @@ std::string numbered(const char* stem, int i) { return fmt::format("{}{}", stem,
 // The logarithm of a thickness that no pixel sees.
 constexpr float kFlatLogScale = -16;
 
-struct Layout {
+struct PlyLayout {
     std::vector<PlyColumn> columns;  // target holds nothing yet
     std::vector<int> planes;         // plane of each column
     int sh_degree = 0;
@@ -30,7 +30,7 @@ struct Layout {
 };
 
 // f_rest_0.. are channel-major: all of red's coefficients, then green's, then blue's.
-void add_sh_rest(const PlyElement& vertex, Layout& layout, std::vector<std::string>& notes) {
+void add_sh_rest(const PlyElement& vertex, PlyLayout& layout, std::vector<std::string>& notes) {
     int count = 0;
     while (vertex.find(numbered("f_rest_", count)) >= 0) ++count;
     const int per_channel = count / 3;
@@ -49,13 +49,13 @@ void add_sh_rest(const PlyElement& vertex, Layout& layout, std::vector<std::stri
         }
 }
 
-Result<Layout> plan_layout(const PlyElement& vertex, const std::string& path,
-                           std::vector<std::string>& notes) {
+Result<PlyLayout> plan_layout(const PlyElement& vertex, const std::string& path,
+                              std::vector<std::string>& notes) {
     static constexpr std::array<const char*, 14> kNames = {
         "x",     "y",     "z",     "scale_0", "scale_1", "scale_2", "rot_0",
         "rot_1", "rot_2", "rot_3", "opacity", "f_dc_0",  "f_dc_1",  "f_dc_2"};
     static constexpr std::array<const char*, 3> kColours = {"red", "green", "blue"};
-    Layout layout;
+    PlyLayout layout;
     layout.byte_colours = vertex.find("f_dc_0") < 0 && vertex.find("red") >= 0;
     for (std::size_t i = 0; i < kNames.size(); ++i) {
         const char* name = layout.byte_colours && i >= kSh0 ? kColours[i - kSh0] : kNames[i];
@@ -77,7 +77,8 @@ Result<Layout> plan_layout(const PlyElement& vertex, const std::string& path,
     return layout;
 }
 
-void note_ignored(const PlyElement& vertex, const Layout& layout, std::vector<std::string>& notes) {
+void note_ignored(const PlyElement& vertex, const PlyLayout& layout,
+                  std::vector<std::string>& notes) {
     std::string names;
     std::size_t ignored = 0;
     for (std::size_t p = 0; p < vertex.properties.size(); ++p) {

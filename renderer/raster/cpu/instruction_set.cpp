@@ -7,13 +7,13 @@
 namespace gs {
 namespace {
 
-// What the kernels are compiled for (CMakeLists.txt), best first. The last runs everywhere: scalar
-// code, or SSE2 since Highway 1.1.
+// What the kernels may be compiled for, best first; HWY_TARGETS (third_party/CMakeLists.txt) is
+// what they are. The last runs everywhere: scalar code, or SSE2 since Highway 1.1.
 constexpr std::int64_t kCompiled[] = {HWY_AVX3, HWY_AVX2, HWY_STATIC_TARGET};
 
 std::int64_t supported_targets() {
     hwy::SetSupportedTargetsForTest(0);  // forget an earlier choice
-    return hwy::SupportedTargets() | HWY_STATIC_TARGET;
+    return (hwy::SupportedTargets() & HWY_TARGETS) | HWY_STATIC_TARGET;
 }
 
 }  // namespace
