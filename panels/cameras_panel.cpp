@@ -34,12 +34,13 @@ void camera_line(const CameraRow& row, bool snapped, Commands& commands) {
         commands.push("view.capture", {std::to_string(row.view)});
     camera_tooltip(row);
     const float middle = at.y + 0.55F * em();
-    ImGui::GetWindowDrawList()->AddCircleFilled({at.x + 0.4F * em(), middle}, 0.22F * em(),
-                                                row.test ? kTestCameraColor : kTrainCameraColor);
+    ImGui::GetWindowDrawList()->AddCircleFilled(
+        {at.x + 0.4F * em(), middle}, 0.22F * em(),
+        row.test ? theme().test_camera : theme().train_camera);
     ImGui::SameLine(1.1F * em());
     text(fitted_path(row.name, ImGui::GetContentRegionAvail().x));
     ImGui::TableNextColumn();
-    cell_right(std::isfinite(row.psnr) ? fmt::format("{:.2f}", row.psnr) : "-", kDimColor);
+    cell_right(std::isfinite(row.psnr) ? fmt::format("{:.2f}", row.psnr) : "-", theme().dim);
     ImGui::PopID();
 }
 

@@ -21,9 +21,9 @@ const TraceEntry* entry_of(const Snapshot& snapshot, std::uint64_t id) {
 }
 
 ImU32 verdict_color(Verdict verdict) {
-    return verdict == Verdict::faster   ? kGoodColor
-           : verdict == Verdict::slower ? kWarningColor
-                                        : kDimColor;
+    return verdict == Verdict::faster   ? theme().good
+           : verdict == Verdict::slower ? theme().warning
+                                        : theme().dim;
 }
 
 /// The difference with its interval: "-1.20 ms (-1.31 to -1.08)".
@@ -120,7 +120,7 @@ void ComparePanel::draw_row(const ComparedRow& row, double most) {
     ImGui::TableNextColumn();
     const std::string kind = kind_text(row.kind);
     colored_text(
-        row.stage == Stage::other ? kTextColor : mix(stage_color(row.stage), kTextColor, 0.4F),
+        row.stage == Stage::other ? theme().text : mix(stage_color(row.stage), theme().text, 0.4F),
         fitted(kind.empty() || row.name.starts_with(kind) ? row.name : kind + " " + row.name,
                ImGui::GetContentRegionAvail().x));
     ImGui::TableNextColumn();

@@ -12,9 +12,9 @@ namespace gs {
 namespace {
 
 ImU32 severity_color(Severity severity) {
-    return severity == Severity::error     ? kErrorColor
-           : severity == Severity::warning ? kWarningColor
-                                           : kDimColor;
+    return severity == Severity::error     ? theme().error
+           : severity == Severity::warning ? theme().warning
+                                           : theme().dim;
 }
 
 void wrapped(ImU32 color, std::string_view words) {
@@ -28,7 +28,7 @@ void line(const char* label, std::string_view words) {
     if (words.empty()) return;
     dim_text(label);
     ImGui::SameLine(4.6F * em());
-    wrapped(kTextColor, words);
+    wrapped(theme().text, words);
 }
 
 bool busy(const Snapshot& snapshot, std::string_view name) {
@@ -58,7 +58,7 @@ void plan_row(const char* name, const MemoryPlan& plan, bool training, const Doc
         return room.free_bytes > 0 && needed > room.free_bytes;
     };
     const bool wide = over(report.device) || (report.device.free_bytes == 0 && over(report.host));
-    cell_right(format_bytes(static_cast<double>(needed)), wide ? kWarningColor : kTextColor);
+    cell_right(format_bytes(static_cast<double>(needed)), wide ? theme().warning : theme().text);
     if (ImGui::IsItemHovered())
         tooltip(fmt::format(
             "parameters {}\n{}lists and pictures of a frame {}{}",
@@ -78,7 +78,7 @@ void room_row(const char* name, const MemoryRoom& room) {
     ImGui::TableNextColumn();
     dim_text(name);
     ImGui::TableNextColumn();
-    cell_right(format_bytes(static_cast<double>(room.free_bytes)), kDimColor);
+    cell_right(format_bytes(static_cast<double>(room.free_bytes)), theme().dim);
 }
 
 }  // namespace
@@ -121,8 +121,8 @@ void DoctorPanel::draw_head(const Snapshot& snapshot, Commands& commands) const 
     tooltip("The splats as they were before " + (report->mended.back().empty()
                                                      ? "everything was mended"
                                                      : report->mended.back() + " were mended"));
-    wrapped(kGoodColor, "Mended, but not saved: export the splats to keep it.");
-    for (const std::string& change : report->changes) wrapped(kDimColor, "  " + change);
+    wrapped(theme().good, "Mended, but not saved: export the splats to keep it.");
+    for (const std::string& change : report->changes) wrapped(theme().dim, "  " + change);
 }
 
 void DoctorPanel::draw_finding(const Snapshot& snapshot, const Finding& f,
@@ -185,8 +185,8 @@ void DoctorPanel::draw_memory(const Snapshot& snapshot, Commands& commands) cons
     std::uint64_t fits = 0;
     for (const MemoryRoom& room : {report.host, report.device})
         if (room.fits > 0) fits = fits == 0 ? room.fits : std::min(fits, room.fits);
-    if (fits == 0) return wrapped(kDimColor, "Training up to the cap fits.");
-    wrapped(kWarningColor,
+    if (fits == 0) return wrapped(theme().dim, "Training up to the cap fits.");
+    wrapped(theme().warning,
             fmt::format("Training up to the cap does not fit; about {} Gaussians do.",
                         format_count(static_cast<double>(fits))));
     const std::string set =
@@ -212,7 +212,7 @@ void DoctorPanel::draw(const Snapshot& snapshot, Commands& commands) {
             if (ImGui::Button("Cancel")) commands.push("cancel", {a.name});
         }
     if (!snapshot.doctor) return;
-    if (snapshot.doctor->findings.empty()) colored_text(kGoodColor, "Nothing wrong was found.");
+    if (snapshot.doctor->findings.empty()) colored_text(theme().good, "Nothing wrong was found.");
     int index = 0;
     for (const Finding& f : snapshot.doctor->findings) {
         ImGui::PushID(index++);

@@ -102,7 +102,7 @@ void FindPanel::make_histogram() {
 
 void FindPanel::draw_histogram() {
     if (histogram_log_ != logarithmic) make_histogram();
-    histogram("##durations", histogram_, kAccentColor, 5.5F * em(), "spans");
+    histogram("##durations", histogram_, theme().accent, 5.5F * em(), "spans");
 }
 
 void FindPanel::draw_groups(const TraceStore& trace) const {
@@ -161,10 +161,10 @@ void FindPanel::draw_hits(const TraceStore& trace, Commands&) {
             ImGui::SetCursorPos(at);
             cell_right(stretch(static_cast<double>(hit.length_ns)));
             ImGui::TableNextColumn();
-            cell_right(stretch(static_cast<double>(hit.begin_ns - begin)), kDimColor);
+            cell_right(stretch(static_cast<double>(hit.begin_ns - begin)), theme().dim);
             ImGui::TableNextColumn();
             colored_text(
-                mix(stage_color(hit.stage), kTextColor, 0.55F),
+                mix(stage_color(hit.stage), theme().text, 0.55F),
                 fitted(short_name(trace.name(hit.name)), ImGui::GetContentRegionAvail().x));
             ImGui::TableNextColumn();
             dim_text(fitted(group_name(trace, HitGroup::thread, hit.track),

@@ -44,11 +44,11 @@ void FlamePanel::draw_box(const TraceStore& trace, std::uint32_t index, float x,
     const CallNode& node = made_.nodes()[index];
     any_box_ = true;
     const float right = std::max(x + width - (width > 3 ? 1.0F : 0.0F), x + 0.5F);
-    ImU32 color = index == 0 ? kFieldColor : colors_.of(trace, node.kind, node.name);
+    ImU32 color = index == 0 ? theme().field : colors_.of(trace, node.kind, node.name);
     const bool lit =
         !highlight.empty() && index != 0 && contains_text(trace.name(node.name), highlight);
-    if (!highlight.empty() && !lit) color = mix(color, kPanelColor, 0.65F);
-    if (above) color = mix(color, kPanelColor, 0.45F);
+    if (!highlight.empty() && !lit) color = mix(color, theme().panel, 0.65F);
+    if (above) color = mix(color, theme().panel, 0.45F);
     const bool hovered =
         ImGui::IsItemHovered() &&
         ImGui::IsMouseHoveringRect({x, y}, {std::max(right, x + 2), y + box_height()});
@@ -137,7 +137,7 @@ void FlamePanel::draw_tooltip(const TraceStore& trace, std::uint32_t index) cons
     };
     ImGui::BeginTooltip();
     ImGui::PushTextWrapPos(32 * em());
-    colored_text(mix(stage_color(node.stage), kTextColor, 0.4F), trace.name(node.name));
+    colored_text(mix(stage_color(node.stage), theme().text, 0.4F), trace.name(node.name));
     text(fmt::format("total {}, {} of all", format_ns(static_cast<double>(node.total_ns)),
                      of(node.total_ns, nodes[0].total_ns)));
     text(fmt::format("self {}, {} of it", format_ns(static_cast<double>(node.self_ns)),

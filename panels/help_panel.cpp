@@ -35,11 +35,11 @@ void row(std::string_view left, std::string_view key, std::string_view right,
     ImGui::TableNextColumn();
     ImGui::TextWrapped("%.*s", static_cast<int>(left.size()), left.data());
     ImGui::TableNextColumn();
-    colored_text(kAccentColor, key);
+    colored_text(theme().accent, key);
     ImGui::TableNextColumn();
     ImGui::PushTextWrapPos(0);
     dim_text(right);
-    if (!command.empty()) colored_text(kFaintColor, command);
+    if (!command.empty()) colored_text(theme().faint, command);
     ImGui::PopTextWrapPos();
 }
 

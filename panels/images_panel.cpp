@@ -106,7 +106,8 @@ void ImagesPanel::draw_row(const CameraRow& row, bool snapped, Commands& command
     ImGui::SameLine(0.3F * em());
     text(fitted_path(row.name, ImGui::GetContentRegionAvail().x));
     ImGui::TableNextColumn();
-    colored_text(row.test ? kTestCameraColor : kTrainCameraColor, row.test ? "test" : "train");
+    colored_text(row.test ? theme().test_camera : theme().train_camera,
+                 row.test ? "test" : "train");
     const auto number = [](double value, int digits) {
         ImGui::TableNextColumn();
         cell_right(std::isfinite(value) ? fmt::format("{:.{}f}", value, digits) : "-");
@@ -115,9 +116,9 @@ void ImagesPanel::draw_row(const CameraRow& row, bool snapped, Commands& command
     number(row.ssim, 4);
     number(row.loss, 5);
     ImGui::TableNextColumn();
-    cell_right(format_count(row.times_sampled), kDimColor);
+    cell_right(format_count(row.times_sampled), theme().dim);
     ImGui::TableNextColumn();
-    sparkline(row.psnr_history, row.test ? kTestCameraColor : kTrainCameraColor);
+    sparkline(row.psnr_history, row.test ? theme().test_camera : theme().train_camera);
     ImGui::PopID();
 }
 

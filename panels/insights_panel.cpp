@@ -49,7 +49,7 @@ std::vector<StageFloor> floors_of(const Snapshot& snapshot, const TraceStore& tr
 }
 
 ImU32 gain_color(double share) {
-    return share >= 0.10 ? kErrorColor : share >= 0.02 ? kWarningColor : kAccentColor;
+    return share >= 0.10 ? theme().error : share >= 0.02 ? theme().warning : theme().accent;
 }
 
 std::string process_label(const TraceProcess& p) {
@@ -83,7 +83,7 @@ void gain_bar(const Insight& i) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x - 0.4F * em(), height = 0.4F * em();
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    list.AddRectFilled(at, {at.x + width, at.y + height}, kFieldColor, 2);
+    list.AddRectFilled(at, {at.x + width, at.y + height}, theme().field, 2);
     if (known && i.share > 0)
         list.AddRectFilled(
             at, {at.x + width * static_cast<float>(std::min(1.0, i.share)), at.y + height},
@@ -96,7 +96,7 @@ void gain_bar(const Insight& i) {
     ImGui::SameLine(
         std::max(ImGui::GetCursorPosX(),
                  ImGui::GetContentRegionMax().x - ImGui::CalcTextSize(badge).x - 0.4F * em()));
-    colored_text(i.confidence == Confidence::measured ? kGoodColor : kDimColor, badge);
+    colored_text(i.confidence == Confidence::measured ? theme().good : theme().dim, badge);
     tooltip(
         i.confidence == Confidence::measured
             ? "The time is a sum of measurements."
@@ -196,7 +196,7 @@ void InsightsPanel::draw_evidence(const TraceStore& trace, const Insight& insigh
             break;
         const std::string id = fmt::format(
             "{}##evidence{}", fitted(e.text, ImGui::GetContentRegionAvail().x - em()), i);
-        ImGui::PushStyleColor(ImGuiCol_Text, kAccentColor);
+        ImGui::PushStyleColor(ImGuiCol_Text, theme().accent);
         if (ImGui::Selectable(id.c_str())) {
             view_.jump = TracePlace{{e.begin_ns, e.end_ns}, e.track, e.row};
             commands.push("panel", {"Timeline"});
@@ -219,7 +219,7 @@ void InsightsPanel::draw_card(const TraceStore& trace, const Insight& insight, s
     list.ChannelsSetCurrent(1);
     ImGui::Dummy({0, 0.15F * em()});
     ImGui::Indent(0.5F * em());
-    wrapped(insight.title, kTextColor);
+    wrapped(insight.title, theme().text);
     gain_bar(insight);
     ImGui::SetNextItemOpen(index < kOpenCards, ImGuiCond_Once);
     if (ImGui::TreeNodeEx(
@@ -227,8 +227,8 @@ void InsightsPanel::draw_card(const TraceStore& trace, const Insight& insight, s
             ImGuiTreeNodeFlags_NoTreePushOnOpen | ImGuiTreeNodeFlags_SpanAvailWidth)) {
         if (trace.processes().size() > 1 && insight.process < trace.processes().size())
             dim_text(process_label(trace.processes()[insight.process]));
-        wrapped(insight.text, kDimColor);
-        wrapped(insight.advice, kTextColor);
+        wrapped(insight.text, theme().dim);
+        wrapped(insight.advice, theme().text);
         draw_evidence(trace, insight, commands);
     }
     ImGui::Unindent(0.5F * em());
@@ -237,7 +237,7 @@ void InsightsPanel::draw_card(const TraceStore& trace, const Insight& insight, s
     const float bottom = ImGui::GetCursorScreenPos().y - ImGui::GetStyle().ItemSpacing.y;
     list.AddRectFilled(corner, {corner.x + width, bottom}, color_rgb(0x20262f), 4);
     list.AddRectFilled(corner, {corner.x + 0.2F * em(), bottom},
-                       std::isfinite(insight.share) ? gain_color(insight.share) : kFaintColor, 2);
+                       std::isfinite(insight.share) ? gain_color(insight.share) : theme().faint, 2);
     list.ChannelsMerge();
     ImGui::Dummy({0, 0.1F * em()});
     ImGui::PopID();
@@ -250,7 +250,7 @@ void InsightsPanel::draw_cards(const TraceStore& trace, Commands& commands) {
     if (insights.findings.empty() && insights.iterations > 0)
         wrapped(fmt::format("None of the {} rules that could be asked found anything.",
                             insights.clear.size()),
-                kGoodColor);
+                theme().good);
 }
 
 /// What found nothing, and what could not be asked, folded.
@@ -270,7 +270,7 @@ void InsightsPanel::draw_rest() const {
         for (; i < insights.unanswered.size() && insights.unanswered[i].why == why; ++i)
             text(insights.unanswered[i].rule + " " + insights.unanswered[i].title);
         ImGui::Indent(0.8F * em());
-        wrapped(why, kDimColor);
+        wrapped(why, theme().dim);
         ImGui::Unindent(0.8F * em());
     }
     ImGui::TreePop();

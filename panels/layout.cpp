@@ -1,5 +1,5 @@
-// The workspace's layout as text: "key value" lines, readable and editable; unknown lines are
-// skipped.
+// The workspace's layout as text: "size KEY=SHARE" and "panel NAME=REGION [front]" lines, readable
+// and editable (assets/layouts); unknown lines are skipped.
 #include <fmt/format.h>
 
 #include <algorithm>

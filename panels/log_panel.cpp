@@ -18,15 +18,15 @@ constexpr const char* kLevels[] = {"debug", "info", "warning", "error"};
 ImU32 level_color(LogLevel level) {
     switch (level) {
         case LogLevel::debug:
-            return kFaintColor;
+            return theme().faint;
         case LogLevel::info:
-            return kTextColor;
+            return theme().text;
         case LogLevel::warning:
-            return kWarningColor;
+            return theme().warning;
         case LogLevel::error:
-            return kErrorColor;
+            return theme().error;
     }
-    return kTextColor;
+    return theme().text;
 }
 
 std::string clock_of(std::int64_t time_ms) {
@@ -85,7 +85,7 @@ void LogPanel::draw(const Snapshot&, Commands&) {
     while (clipper.Step())
         for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
             const LogLine& line = *shown[static_cast<std::size_t>(i)];
-            colored_text(kFaintColor, clock_of(line.time_ms));
+            colored_text(theme().faint, clock_of(line.time_ms));
             ImGui::SameLine();
             colored_text(level_color(line.level),
                          std::string_view(line.text).substr(0, line.text.find('\n')));

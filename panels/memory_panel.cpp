@@ -32,7 +32,7 @@ void share_bar(const std::vector<MemoryUse>& rows, double whole, double rest = 0
     ImGui::Dummy({width, height});
     if (!(whole > 0)) return;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    list.AddRectFilled(corner, {corner.x + width, corner.y + height}, kFieldColor, 2);
+    list.AddRectFilled(corner, {corner.x + width, corner.y + height}, theme().field, 2);
     float x = corner.x;
     const auto part = [&](double bytes, ImU32 color) {
         const float w = std::min(width * static_cast<float>(bytes / whole), corner.x + width - x);
@@ -41,7 +41,7 @@ void share_bar(const std::vector<MemoryUse>& rows, double whole, double rest = 0
     };
     for (std::size_t i = 0; i < rows.size(); ++i)
         part(static_cast<double>(rows[i].bytes), category_color(i));
-    part(rest, kFaintColor);
+    part(rest, theme().faint);
 }
 
 class Table {
@@ -78,7 +78,7 @@ class Table {
         ImGui::TableNextColumn();
         if (total > 0)
             cell_right(format_share(static_cast<double>(bytes) / static_cast<double>(total)),
-                       kDimColor);
+                       theme().dim);
     }
     /// Rows with their colours; of an arena also what of it was ever used.
     void lines(const std::vector<MemoryUse>& rows, std::uint64_t total) const {
@@ -122,9 +122,9 @@ void draw_device(const Snapshot& snapshot, const std::vector<MemoryUse>& rows) {
     if (!whole) return;
     table.line("held by gausscope", whole->held_bytes, 0, 0,
                "everything that this process has allocated on the device");
-    table.line("taken in all", taken, kFaintColor, whole->total_bytes,
+    table.line("taken in all", taken, theme().faint, whole->total_bytes,
                "by every process, and by the driver");
-    table.line("free", whole->free_bytes, kFieldColor, whole->total_bytes);
+    table.line("free", whole->free_bytes, theme().field, whole->total_bytes);
     table.line(snapshot.device.empty() ? "device" : snapshot.device, whole->total_bytes);
 }
 

@@ -23,9 +23,9 @@ void activity(const Activity& one, Commands& commands, float width) {
     const ImVec2 a = ImGui::GetItemRectMin(), b = ImGui::GetItemRectMax();
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float y = a.y + ImGui::GetStyle().FramePadding.y;
-    list.AddText({a.x + 0.4F * em(), y}, kTextColor, words.c_str());
+    list.AddText({a.x + 0.4F * em(), y}, theme().text, words.c_str());
     const std::string share = fmt::format("{:.0f} %", 100 * std::clamp(one.share, 0.0, 1.0));
-    list.AddText({b.x - ImGui::CalcTextSize(share.c_str()).x - 0.4F * em(), y}, kDimColor,
+    list.AddText({b.x - ImGui::CalcTextSize(share.c_str()).x - 0.4F * em(), y}, theme().dim,
                  share.c_str());
     tooltip(fmt::format("{}, for {} now", one.what, format_duration(one.seconds)));
     ImGui::SameLine();
@@ -38,7 +38,7 @@ void notice(const Notice& one, Commands& commands, float width) {
     const float cross = ImGui::CalcTextSize("x").x + 2 * ImGui::GetStyle().FramePadding.x;
     ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + width - cross - em());
     ImGui::BeginGroup();
-    colored_text(one.error ? kErrorColor : kGoodColor, one.text);
+    colored_text(one.error ? theme().error : theme().good, one.text);
     for (std::size_t i = 0; i < std::min(one.lines.size(), kMostLinesShown); ++i)
         dim_text(one.lines[i]);
     if (one.lines.size() > kMostLinesShown)

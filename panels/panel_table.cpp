@@ -27,30 +27,29 @@ std::unique_ptr<AnyPanel> made(TraceView& view) {
     return std::make_unique<HeldPanel<P>>(view);
 }
 
-constexpr unsigned kBack = 0, kFront = PanelRow::kFront, kScrolls = PanelRow::kScrolls;
 using enum Region;
 
 // clang-format off
 constexpr PanelRow kPanels[] = {
-    // name         at first      with traces   how                made by
-    {"Scene",       left,         hidden,       kFront | kScrolls, made<ScenePanel>},
-    {"Files",       left,         left,         kBack,             made<FilesPanel>},
-    {"Cameras",     left_lower,   hidden,       kFront,            made<CamerasPanel>},
-    {"Viewport",    centre,       centre,       kFront,            made<Viewport>},
-    {"Training",    right,        hidden,       kFront | kScrolls, made<TrainingPanel>},
-    {"Stages",      right_lower,  right_lower,  kFront | kScrolls, made<StagesPanel>},
-    {"Insights",    right_lower,  right,        kScrolls,          made<InsightsPanel>},
-    {"Memory",      right_lower,  right_lower,  kScrolls,          made<MemoryPanel>},
-    {"Doctor",      right_lower,  right_lower,  kScrolls,          made<DoctorPanel>},
-    {"Timeline",    bottom,       centre,       kFront,            made<TimelinePanel>},
-    {"Find",        bottom,       bottom,       kBack,             made<FindPanel>},
-    {"Statistics",  bottom,       bottom,       kBack,             made<StatisticsPanel>},
-    {"Flame graph", bottom,       bottom,       kBack,             made<FlamePanel>},
-    {"Compare",     bottom,       bottom,       kBack,             made<ComparePanel>},
-    {"Images",      bottom,       bottom,       kBack,             made<ImagesPanel>},
-    {"Log",         bottom,       bottom,       kBack,             made<LogPanel>},
-    {"Plots",       bottom_right, hidden,       kFront,            made<PlotsPanel>},
-    {"Help",        hidden,       hidden,       kBack,             made<HelpPanel>},
+    // name         at home       scrolls made by
+    {"Scene",        left,         true,   made<ScenePanel>},
+    {"Files",        left,         false,  made<FilesPanel>},
+    {"Cameras",      left_lower,   false,  made<CamerasPanel>},
+    {"Viewport",     centre,       false,  made<Viewport>},
+    {"Training",     right,        true,   made<TrainingPanel>},
+    {"Stages",       right_lower,  true,   made<StagesPanel>},
+    {"Insights",     right_lower,  true,   made<InsightsPanel>},
+    {"Memory",       right_lower,  true,   made<MemoryPanel>},
+    {"Doctor",       right_lower,  true,   made<DoctorPanel>},
+    {"Timeline",     bottom,       false,  made<TimelinePanel>},
+    {"Find",         bottom,       false,  made<FindPanel>},
+    {"Statistics",   bottom,       false,  made<StatisticsPanel>},
+    {"Flame graph",  bottom,       false,  made<FlamePanel>},
+    {"Compare",      bottom,       false,  made<ComparePanel>},
+    {"Images",       bottom,       false,  made<ImagesPanel>},
+    {"Log",          bottom,       false,  made<LogPanel>},
+    {"Plots",        bottom_right, false,  made<PlotsPanel>},
+    {"Help",         hidden,       false,  made<HelpPanel>},
 };
 // clang-format on
 

@@ -56,14 +56,10 @@ class HeldPanel final : public AnyPanel {
 
 struct PanelRow {
     const char* name;
-    Region home;    ///< where it lies at first
-    Region traces;  ///< where it lies in the layout for looking at traces
-    unsigned how;   ///< of the two below
+    Region home;  ///< where it lies when no layout (assets/layouts) says otherwise
+    bool
+        scrolls;  ///< the wheel scrolls the panel's region; in the others it zooms or scrolls lists
     std::unique_ptr<AnyPanel> (*make)(TraceView& view);
-
-    static constexpr unsigned kFront = 1;    ///< at first in front of its region's tabs
-    static constexpr unsigned kScrolls = 2;  ///< the wheel scrolls the panel's own region; in the
-                                             ///< others it zooms or scrolls lists
 };
 
 /// In the order of their tabs.

@@ -73,7 +73,7 @@ void levels_table(const LevelsState& levels) {
     for (const char* name : {"regions", "drawn", "of"}) table_heading(name, true);
     const auto cell = [](std::uint64_t n) {
         ImGui::TableNextColumn();
-        cell_right(format_count(static_cast<double>(n)), n > 0 ? kTextColor : kFaintColor);
+        cell_right(format_count(static_cast<double>(n)), n > 0 ? theme().text : theme().faint);
     };
     for (std::size_t i = 0; i < levels.levels.size(); ++i) {
         const LevelsState::Level& level = levels.levels[i];
@@ -126,7 +126,7 @@ void levels_of(const Snapshot& snapshot, Commands& commands) {
     levels_table(levels);
     const std::string drawn = format_count(static_cast<double>(levels.drawn)) + " Gaussians drawn";
     if (levels.over_budget)
-        colored_text(kWarningColor, drawn + ", more than the budget");
+        colored_text(theme().warning, drawn + ", more than the budget");
     else
         dim_text(drawn);
     if (levels.environment > 0)
@@ -151,8 +151,8 @@ void ScenePanel::draw(const Snapshot& snapshot, Commands& commands) {
     facts(scene, snapshot.training);
     if (snapshot.other) beside(*snapshot.other);
     if (snapshot.levels) levels_of(snapshot, commands);
-    notes("Notes", scene.notes, kDimColor);
-    notes("Skipped photos", scene.skipped, kWarningColor);
+    notes("Notes", scene.notes, theme().dim);
+    notes("Skipped photos", scene.skipped, theme().warning);
     if (scene.histograms.empty()) return;
     ImGui::Separator();
     dim_text("Distributions of the Gaussians");

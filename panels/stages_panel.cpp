@@ -146,21 +146,21 @@ void StagesPanel::draw_row(const Row& row, std::int64_t now_ns) const {
                                 ? ", without inner spans " + format_ms(stats.self_mean_ms)
                                 : std::string()));
     if (ImGui::TableNextColumn())
-        cell_right(milliseconds(mean_of(row.cpu)), shows_gpu() ? kDimColor : kTextColor);
+        cell_right(milliseconds(mean_of(row.cpu)), shows_gpu() ? theme().dim : theme().text);
     if (ImGui::TableNextColumn())
-        cell_right(milliseconds(mean_of(row.gpu)), shows_gpu() ? kTextColor : kDimColor);
+        cell_right(milliseconds(mean_of(row.gpu)), shows_gpu() ? theme().text : theme().dim);
     for (const double value : {stats.p50_ms, stats.p95_ms, stats.p99_ms})
         if (ImGui::TableNextColumn()) cell_right(milliseconds(known ? value : NAN));
     ImGui::TableNextColumn();
     cell_right(!known                                          ? "-"
                : stats.share >= 0.9995 && stats.share < 1.0005 ? "100 %"
                                                                : format_share(stats.share),
-               kDimColor);
+               theme().dim);
     ImGui::TableNextColumn();
-    cell_right(known ? format_count(static_cast<double>(stats.samples)) : "-", kDimColor);
+    cell_right(known ? format_count(static_cast<double>(stats.samples)) : "-", theme().dim);
     ImGui::TableNextColumn();
     const double age = known ? stats.age_s(now_ns) : NAN;
-    cell_right(age_text(age), age > 10 ? kFaintColor : kDimColor);
+    cell_right(age_text(age), age > 10 ? theme().faint : theme().dim);
 }
 
 void StagesPanel::draw_table(const TraceStore& trace) {

@@ -12,7 +12,7 @@ namespace {
 
 struct Item {
     std::string words, hint;
-    ImU32 color = kDimColor;
+    ImU32 color = theme().dim;
     const char* panel = nullptr;  ///< shown by a click
 };
 
@@ -29,7 +29,7 @@ void add_doctor(const Snapshot& s, std::vector<Item>& items) {
     if (errors > 0) words += fmt::format(" {} error{}", errors, errors == 1 ? "" : "s");
     if (warnings > 0) words += fmt::format(" {} warning{}", warnings, warnings == 1 ? "" : "s");
     items.push_back({words, "what is wrong with what is open; a click shows it",
-                     errors > 0 ? kErrorColor : kWarningColor, "Doctor"});
+                     errors > 0 ? theme().error : theme().warning, "Doctor"});
 }
 
 std::vector<Item> items_of(const Snapshot& s) {
@@ -46,20 +46,21 @@ std::vector<Item> items_of(const Snapshot& s) {
                          format_bytes(static_cast<double>(m.total_bytes))),
              fmt::format("device memory that gausscope holds; {} of it is free",
                          format_bytes(static_cast<double>(m.free_bytes))),
-             tight ? kWarningColor : kDimColor});
+             tight ? theme().warning : theme().dim});
     }
     if (!s.present_path.empty()) {
         const bool upload = s.present_path.starts_with("upload");
         items.push_back({upload ? "upload" : s.present_path,
                          "how pictures get from the GPU to the screen: " + s.present_path,
-                         upload ? kWarningColor : kDimColor});
+                         upload ? theme().warning : theme().dim});
     }
     if (s.process_bytes > 0) {
         std::string words = "memory " + format_bytes(static_cast<double>(s.process_bytes));
         if (s.machine_bytes > 0)
             words += " of " + format_bytes(static_cast<double>(s.machine_bytes));
         const bool tight = s.machine_bytes > 0 && s.process_bytes > s.machine_bytes / 10 * 9;
-        items.push_back({words, "resident memory of gausscope", tight ? kWarningColor : kDimColor});
+        items.push_back(
+            {words, "resident memory of gausscope", tight ? theme().warning : theme().dim});
     }
     if (s.ui_fps > 0)
         items.push_back({fmt::format("UI {:.0f} fps, {}", s.ui_fps, format_ms(s.ui_ms)),
@@ -75,10 +76,10 @@ std::vector<Item> items_of(const Snapshot& s) {
                      "share of the engine's time that went into pictures for the viewport, "
                      "measured, and the budget for it while "
                      "training",
-                     over ? kWarningColor : kDimColor});
+                     over ? theme().warning : theme().dim});
     items.push_back({"dropped " + format_count(static_cast<double>(s.dropped_records)) + " records",
                      "measurements that were overwritten before they could be read",
-                     s.dropped_records > 0 ? kWarningColor : kDimColor});
+                     s.dropped_records > 0 ? theme().warning : theme().dim});
     add_doctor(s, items);
     return items;
 }
@@ -92,7 +93,7 @@ void StatusBar::draw(const Snapshot& snapshot, Commands& commands) {
     ImGui::SetNextWindowPos({0, display.y - height()});
     ImGui::SetNextWindowSize({display.x, height()});
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0.6F * em(), 0.2F * em()});
-    ImGui::PushStyleColor(ImGuiCol_WindowBg, kWindowColor);
+    ImGui::PushStyleColor(ImGuiCol_WindowBg, theme().window);
     ImGui::Begin("##status", nullptr,
                  ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
                      ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus);
@@ -101,7 +102,7 @@ void StatusBar::draw(const Snapshot& snapshot, Commands& commands) {
         const float width = ImGui::CalcTextSize(item.words.c_str()).x;
         if (!first) {
             ImGui::SameLine(0, 0.7F * em());
-            colored_text(kFaintColor, "|");
+            colored_text(theme().faint, "|");
             ImGui::SameLine(0, 0.7F * em());
         }
         if (ImGui::GetCursorPosX() + width > display.x - 0.5F * em()) break;
@@ -115,7 +116,7 @@ void StatusBar::draw(const Snapshot& snapshot, Commands& commands) {
         const std::string words = fitted(snapshot.training.message, room);
         if (room > 6 * em()) {
             ImGui::SameLine(display.x - ImGui::CalcTextSize(words.c_str()).x - 0.6F * em());
-            colored_text(snapshot.training.state == RunState::failed ? kErrorColor : kDimColor,
+            colored_text(snapshot.training.state == RunState::failed ? theme().error : theme().dim,
                          words);
         }
     }

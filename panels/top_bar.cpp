@@ -14,14 +14,14 @@ namespace {
 ImU32 state_color(RunState state) {
     switch (state) {
         case RunState::training:
-            return kGoodColor;
+            return theme().good;
         case RunState::paused:
         case RunState::loading:
-            return kWarningColor;
+            return theme().warning;
         case RunState::failed:
-            return kErrorColor;
+            return theme().error;
         default:
-            return kDimColor;
+            return theme().dim;
     }
 }
 
@@ -109,7 +109,7 @@ void TopBar::transport(const Snapshot& snapshot, Commands& commands, Palette& pa
     if (running) {
         if (icon_button("pause", Icon::pause, "Pause after this step"))
             commands.push("train.pause");
-    } else if (icon_button("start", Icon::play, "Train", can_run, kGoodColor)) {
+    } else if (icon_button("start", Icon::play, "Train", can_run, theme().good)) {
         commands.push("train.start");
     }
     ImGui::SameLine(0, 2);
@@ -135,10 +135,10 @@ void TopBar::figures(const Snapshot& snapshot, float end) {
         const double share =
             std::clamp(static_cast<double>(t.step) / static_cast<double>(t.total_steps), 0.0, 1.0);
         const ImVec2 a{x, y - 0.12F * em()}, b{x + width, y + 1.2F * em()};
-        list.AddRectFilled(a, b, kFieldColor, 3);
+        list.AddRectFilled(a, b, theme().field, 3);
         list.AddRectFilled(a, {a.x + width * static_cast<float>(share), b.y}, color_rgb(0x2f5f8f),
                            3);
-        list.AddText({x + (width - ImGui::CalcTextSize(steps.c_str()).x) / 2, y}, kTextColor,
+        list.AddText({x + (width - ImGui::CalcTextSize(steps.c_str()).x) / 2, y}, theme().text,
                      steps.c_str());
         x += width + em();
     }
@@ -154,10 +154,10 @@ void TopBar::figures(const Snapshot& snapshot, float end) {
         }));
     for (const Figure& f : all) {
         const float width = figure_width(f.label, f.value);
-        list.AddText({x, y}, kFaintColor, f.label.c_str());
+        list.AddText({x, y}, theme().faint, f.label.c_str());
         list.AddText(
             {x + (f.label.empty() ? 0 : ImGui::CalcTextSize(f.label.c_str()).x + 0.35F * em()), y},
-            kTextColor, f.value.c_str());
+            theme().text, f.value.c_str());
         if (ImGui::IsWindowHovered() &&
             ImGui::IsMouseHoveringRect({x, y}, {x + width, y + 1.2F * em()}))
             ImGui::SetTooltip("%s", f.hint.c_str());
@@ -172,7 +172,7 @@ void TopBar::draw(const Snapshot& snapshot, Commands& commands, Palette& palette
     ImGui::SetNextWindowSize({width, height()});
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0.35F * em(), 0});
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {0.4F * em(), 0.3F * em()});
-    ImGui::PushStyleColor(ImGuiCol_WindowBg, kWindowColor);
+    ImGui::PushStyleColor(ImGuiCol_WindowBg, theme().window);
     ImGui::Begin("##top", nullptr,
                  ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
                      ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus |
@@ -182,7 +182,7 @@ void TopBar::draw(const Snapshot& snapshot, Commands& commands, Palette& palette
         const float palette_width = 8.2F * em();
         if (snapshot.scene) {
             ImGui::SetCursorPosX(ImGui::GetCursorPosX() + 0.4F * em());
-            ImGui::PushStyleColor(ImGuiCol_Text, kAccentColor);
+            ImGui::PushStyleColor(ImGuiCol_Text, theme().accent);
             text(fitted(snapshot.scene->name, 9 * em()));
             ImGui::PopStyleColor();
             tooltip(snapshot.scene->path);

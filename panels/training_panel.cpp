@@ -29,7 +29,7 @@ void TrainingPanel::draw_state(const Snapshot& snapshot) {
     }
     if (t.state == RunState::failed) {
         ImGui::PushTextWrapPos(0);
-        colored_text(kErrorColor, t.message);
+        colored_text(theme().error, t.message);
         ImGui::PopTextWrapPos();
     }
     if (!ImGui::BeginTable("##state", 4, ImGuiTableFlags_SizingStretchSame)) return;

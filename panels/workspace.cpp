@@ -1,9 +1,11 @@
 #include "panels/workspace.h"
 
+#include <fmt/format.h>
 #include <imgui.h>
 
 #include <algorithm>
 
+#include "base/assets.h"
 #include "panels/notices.h"
 #include "panels/viewport/viewport.h"
 #include "panels/widgets/widgets.h"
@@ -66,18 +68,28 @@ bool Workspace::move_panel(std::string_view name, Region region) {
     return true;
 }
 
-void Workspace::reset_layout() {
+Result<void> Workspace::show_layout(std::string_view name) {
+    const std::string path = fmt::format("layouts/{}.layout", name);
+    const std::vector<std::string> there = assets_in("layouts");
+    if (std::find(there.begin(), there.end(), path) == there.end()) {
+        std::string names;
+        for (const std::string& other : there)
+            names += (names.empty() ? "" : ", ") + fs::path(other).stem().string();
+        return fail(ErrorKind::usage, "", fmt::format("there is no layout \"{}\"", name),
+                    "there are: " + names);
+    }
     sizes_ = {};
     for (Slot& slot : slots_) {
         slot.region = slot.row->home;
-        slot.raise = (slot.row->how & PanelRow::kFront) != 0;
+        slot.raise = false;
     }
+    load_layout(asset(path).text);
+    return {};
 }
 
-void Workspace::show_trace_layout() {
-    reset_layout();
-    for (Slot& slot : slots_)
-        if (slot.row->traces != slot.row->home) move_panel(slot.row->name, slot.row->traces);
+void Workspace::reset_layout() {
+    const auto shown = show_layout("studio");
+    CHECK(shown.has_value(), "the studio's layout is built in");
 }
 
 bool Workspace::busy() const {
@@ -161,9 +173,8 @@ void Workspace::draw_tab(Slot& slot, bool closable, const Snapshot& snapshot, Co
     slot.front = front;
     if (front) {
         ImGui::PushID(slot.row->name);
-        ImGui::BeginChild(
-            "##body", {0, 0}, false,
-            (slot.row->how & PanelRow::kScrolls) != 0 ? 0 : ImGuiWindowFlags_NoScrollWithMouse);
+        ImGui::BeginChild("##body", {0, 0}, false,
+                          slot.row->scrolls ? 0 : ImGuiWindowFlags_NoScrollWithMouse);
         if (ImGui::GetContentRegionAvail().x > 1 && ImGui::GetContentRegionAvail().y > 1)
             slot.panel->draw(snapshot, commands);
         ImGui::EndChild();
@@ -213,7 +224,7 @@ void Workspace::splitter(const char* id, Box where, bool vertical, float span, d
         ImGui::SetMouseCursor(vertical ? ImGuiMouseCursor_ResizeEW : ImGuiMouseCursor_ResizeNS);
         ImGui::GetWindowDrawList()->AddRectFilled({where.x, where.y},
                                                   {where.x + where.w, where.y + where.h},
-                                                  with_alpha(kAccentColor, active ? 220 : 120));
+                                                  with_alpha(theme().accent, active ? 220 : 120));
     }
     if (active) {
         const float by = vertical ? ImGui::GetIO().MouseDelta.x : ImGui::GetIO().MouseDelta.y;
@@ -255,7 +266,7 @@ void Workspace::draw_splitters(Box room) {
 
 void Workspace::draw(const Snapshot& snapshot, Commands& commands) {
     const ImVec2 display = ImGui::GetIO().DisplaySize;
-    ImGui::GetBackgroundDrawList()->AddRectFilled({0, 0}, display, kWindowColor);
+    ImGui::GetBackgroundDrawList()->AddRectFilled({0, 0}, display, theme().window);
     const float top = top_bar_.height(), foot = status_bar_.height();
     std::vector<PanelItem> items;
     for (const Slot& slot : slots_)

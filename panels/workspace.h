@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/expected.h"
 #include "panels/palette.h"
 #include "panels/panel_table.h"
 #include "panels/state/command.h"
@@ -35,10 +36,10 @@ class Workspace {
     bool show_panel(std::string_view name, bool hide = false);
     bool shown(std::string_view name) const;
     bool move_panel(std::string_view name, Region region);
-    void reset_layout();
-    /// The timeline in the middle and what analyses traces around it, for looking at traces without
-    /// a scene.
-    void show_trace_layout();
+    /// A layout of assets/layouts or of the user's own: "studio", "traces" (the timeline in the
+    /// middle). usage: there is none of that name.
+    Result<void> show_layout(std::string_view name);
+    void reset_layout();  ///< to "studio"
     std::vector<std::string> panel_names() const;
     /// True while a panel works something out in pieces: the next frame should come soon.
     bool busy() const;

@@ -36,8 +36,14 @@ Result<void> panel(S state, A a) {
 }
 Result<void> help(S state, A) { return show_panel(state, "Help", false); }
 
+Result<void> layout(S state, A a) {
+    return ask(state, [name = a[0]](Studio& s) { return s.show_layout(name); });
+}
+Result<void> save_layout(S state, A a) {
+    return ask(state, [name = a[0]](Studio& s) { return s.save_layout(name); });
+}
 Result<void> reset_layout(S state, A) {
-    return ask(state, [](Studio& s) { return s.reset_layout(); });
+    return ask(state, [](Studio& s) { return s.show_layout("studio"); });
 }
 Result<void> log_level(S, A a) {
     GS_TRY(const std::size_t level, choice_argument(a[0], kLogLevels));
@@ -54,6 +60,11 @@ const CommandRow kRows[] = {
      "command.", browse},
     {"panel",        "Show a panel",             "",       "",       "NAME [hide]",
      "Shows a panel and brings it to the front, or hides it.", panel},
+    {"layout",       "Show a layout",            "Window", "",       "NAME",
+     "Puts the panels where the layout has them: studio, traces, or one of your own.", layout},
+    {"layout.save",  "Save the layout",          "Window", "",       "NAME",
+     "Keeps where the panels lie under a name, for layout. The name studio is the one that "
+     "layout.reset goes back to.", save_layout},
     {"layout.reset", "Reset the layout",         "Window", "",       "",
      "Puts all panels back where they were on the first start.", reset_layout},
     {"log.level",    "Set the log level",        "",       "",       "LEVEL",

@@ -228,9 +228,24 @@ Result<void> Studio::quit() {
     return {};
 }
 
-Result<void> Studio::reset_layout() {
-    ui_.reset_layout();
+Result<void> Studio::show_layout(const std::string& name) {
+    GS_TRY_VOID(ui_.show_layout(name));
     trace_layout_ = false;
+    return {};
+}
+
+Result<void> Studio::save_layout(const std::string& name) {
+    const bool plain = !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+        return std::isalnum(c) != 0 || c == '-' || c == '_';
+    });
+    if (!plain)
+        return fail(ErrorKind::usage, "", fmt::format("\"{}\" is no name for a layout", name),
+                    "letters, digits, - and _");
+    const fs::path path = config_folder() / "assets" / "layouts" / (name + ".layout");
+    std::error_code ignored;  // writing says what is wrong
+    fs::create_directories(path.parent_path(), ignored);
+    GS_TRY_VOID(write_text_file(path, ui_.layout()));
+    log_info("wrote {}", path.string());
     return {};
 }
 
@@ -301,7 +316,7 @@ void Studio::open_start_paths() {
         }
     if (!options_.path.empty() || (options_.traces.empty() && options_.attach.empty())) return;
     preferences_.layout = ui_.layout();
-    ui_.show_trace_layout();
+    check(ui_.show_layout("traces"));
     trace_layout_ = true;
 }
 

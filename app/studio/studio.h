@@ -38,7 +38,9 @@ class Studio {
     /// What the timeline shows; this session's while that is being read.
     const TraceStore& shown_trace();
     Result<void> quit();
-    Result<void> reset_layout();
+    Result<void> show_layout(const std::string& name);
+    /// Into the user's assets, where show_layout() finds it. usage: a name that is no file's.
+    Result<void> save_layout(const std::string& name);
     Result<void> open_trace(const std::string& path);
     Result<void> save_trace(const std::string& path);
     /// Writes the last frame drawn.

@@ -236,11 +236,12 @@ TraceView& StudioUi::trace_view() { return parts_->workspace.trace_view; }
 std::string StudioUi::statistics_csv(const TraceStore& trace) const {
     return parts_->workspace.panel<StatisticsPanel>().csv(trace);
 }
-void StudioUi::show_trace_layout() { parts_->workspace.show_trace_layout(); }
 bool StudioUi::takes_key(const std::string& chord) const {
     return parts_->workspace.panel<TimelinePanel>().takes_key(chord);
 }
-void StudioUi::reset_layout() { parts_->workspace.reset_layout(); }
+Result<void> StudioUi::show_layout(std::string_view name) {
+    return parts_->workspace.show_layout(name);
+}
 void StudioUi::load_layout(std::string_view layout) { parts_->workspace.load_layout(layout); }
 std::string StudioUi::layout() const { return parts_->workspace.save_layout(); }
 

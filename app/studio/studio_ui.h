@@ -43,13 +43,12 @@ class StudioUi {
     Result<void> show_panel(const std::string& name, bool hide);
     /// `command`: already chosen, its arguments are asked for.
     void show_palette(const std::string& command = {});
-    void reset_layout();
+    /// A layout of assets/layouts or of the user's own. usage: there is none of that name.
+    Result<void> show_layout(std::string_view name);
     std::string layout() const;
     void load_layout(std::string_view layout);
     /// What the panels about traces share.
     TraceView& trace_view();
-    /// The timeline where the viewport usually is: for looking at traces without a scene.
-    void show_trace_layout();
     /// The table of the Statistics panel.
     std::string statistics_csv(const TraceStore& trace) const;
     /// True when the timeline has the mouse and uses this key itself.

@@ -20,16 +20,16 @@ void draw_arrow(const TimelineCanvas& canvas, std::optional<float> from_y, const
     const float left = canvas.clamped_x(from.begin_ns),
                 right = std::max(canvas.clamped_x(from.end_ns), left + 2);
     canvas.list->PushClipRect({canvas.x, canvas.y}, {canvas.right(), canvas.bottom()}, true);
-    canvas.list->AddRect({left, *from_y - 1}, {right, *from_y + height}, kTextColor, 2, 0, thick);
+    canvas.list->AddRect({left, *from_y - 1}, {right, *from_y + height}, theme().text, 2, 0, thick);
     const bool below = *to_y > *from_y;
     const ImVec2 a{left, below ? *from_y + height : *from_y};
     const ImVec2 b{canvas.clamped_x(to.begin_ns), below ? *to_y : *to_y + height - 1};
     const float bend = 0.5F * (b.y - a.y), tip = 0.3F * em(),
                 back = below ? -1.4F * tip : 1.4F * tip;
-    canvas.list->AddBezierCubic(a, {a.x, a.y + bend}, {b.x, b.y - bend}, b, kTextColor, thick);
+    canvas.list->AddBezierCubic(a, {a.x, a.y + bend}, {b.x, b.y - bend}, b, theme().text, thick);
     // Corners in the order that ImGui fills without a seam.
     const ImVec2 one{b.x - tip, b.y + back}, two{b.x + tip, b.y + back};
-    canvas.list->AddTriangleFilled(b, below ? one : two, below ? two : one, kTextColor);
+    canvas.list->AddTriangleFilled(b, below ? one : two, below ? two : one, theme().text);
     canvas.list->PopClipRect();
 }
 

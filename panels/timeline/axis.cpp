@@ -80,10 +80,10 @@ void draw_ruler(const TraceStore& trace, bool live, const TimelineCanvas& canvas
         const std::int64_t t = first + static_cast<std::int64_t>(static_cast<double>(k) * step);
         const float x = canvas.x_of(t);
         if (x > canvas.right()) break;
-        canvas.list->AddLine({x, y + 0.9F * em()}, {x, canvas.bottom()}, kGridColor);
+        canvas.list->AddLine({x, y + 0.9F * em()}, {x, canvas.bottom()}, theme().grid);
         const std::string label = relative_time(t - period, step);
         if (x + ImGui::CalcTextSize(label.c_str()).x < canvas.right())
-            canvas.list->AddText({x + 2, y}, kDimColor, label.c_str());
+            canvas.list->AddText({x + 2, y}, theme().dim, label.c_str());
     }
 }
 
@@ -101,8 +101,8 @@ void draw_losses(const TraceStore& trace, const TimelineCanvas& canvas) {
         drawn_to = right;
         const float top = canvas.y - 0.3F * em();
         canvas.list->AddRectFilled({left, canvas.y}, {right, canvas.bottom()},
-                                   with_alpha(kWarningColor, 22));
-        canvas.list->AddRectFilled({left, top}, {right, canvas.y}, kWarningColor);
+                                   with_alpha(theme().warning, 22));
+        canvas.list->AddRectFilled({left, top}, {right, canvas.y}, theme().warning);
         if (ImGui::IsWindowHovered() &&
             ImGui::IsMouseHoveringRect({left, top - 3}, {right, canvas.y + 3}))
             ImGui::SetTooltip(

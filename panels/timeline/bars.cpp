@@ -71,9 +71,10 @@ std::span<const IterationBars::Bar> IterationBars::in_view(const TimelineCanvas&
 
 void IterationBars::draw(const TimelineCanvas& canvas, float y, TimeAxis& axis) {
     const float bottom = y + bars_height() - 2, label = canvas.x - canvas.labels;
-    canvas.list->AddText({label, y + 0.2F * em()}, kDimColor, "iterations");
+    canvas.list->AddText({label, y + 0.2F * em()}, theme().dim, "iterations");
     if (bars_.empty()) {
-        canvas.list->AddText({canvas.x, y + 0.2F * em()}, kFaintColor, "none found in this trace");
+        canvas.list->AddText({canvas.x, y + 0.2F * em()}, theme().faint,
+                             "none found in this trace");
         return;
     }
     // The newest at the right; which of them are in view below are brighter.
@@ -90,7 +91,7 @@ void IterationBars::draw(const TimelineCanvas& canvas, float y, TimeAxis& axis) 
         return bottom - range * static_cast<float>(std::min(ms / top, 1.0));
     };
     canvas.list->AddText(
-        {label, y + 1.2F * em()}, kFaintColor,
+        {label, y + 1.2F * em()}, theme().faint,
         fitted("median " + format_ms(median), canvas.labels - 0.3F * em()).c_str());
     const bool in_bars = ImGui::IsWindowHovered() &&
                          ImGui::IsMouseHoveringRect({canvas.x, y}, {canvas.right(), bottom});
@@ -101,12 +102,12 @@ void IterationBars::draw(const TimelineCanvas& canvas, float y, TimeAxis& axis) 
         const bool hovered =
             in_bars && ImGui::GetMousePos().x >= left && ImGui::GetMousePos().x < left + bar;
         const bool slow = b.milliseconds() > (target_ms_ > 0 ? target_ms_ : 1.5 * median);
-        const ImU32 color = hovered        ? kTextColor
-                            : b.incomplete ? kFaintColor
-                            : slow
-                                ? (in_view ? kWarningColor : mix(kWarningColor, kPanelColor, 0.35F))
-                            : in_view ? kAccentColor
-                                      : color_rgb(0x3c5878);
+        const ImU32 color =
+            hovered        ? theme().text
+            : b.incomplete ? theme().faint
+            : slow    ? (in_view ? theme().warning : mix(theme().warning, theme().panel, 0.35F))
+            : in_view ? theme().accent
+                      : color_rgb(0x3c5878);
         canvas.list->AddRectFilled({left, std::min(y_of(b.milliseconds()), bottom - 1)},
                                    {left + bar - 1, bottom}, color);
         if (!hovered) continue;
@@ -118,10 +119,10 @@ void IterationBars::draw(const TimelineCanvas& canvas, float y, TimeAxis& axis) 
         if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) axis.zoom_to(b.begin_ns, b.end_ns);
     }
     canvas.list->AddLine({canvas.x, y_of(median)}, {canvas.right(), y_of(median)},
-                         with_alpha(kTextColor, 90));
+                         with_alpha(theme().text, 90));
     if (target_ms_ > 0)
         canvas.list->AddLine({canvas.x, y_of(target_ms_)}, {canvas.right(), y_of(target_ms_)},
-                             kGoodColor);
+                             theme().good);
     draw_target_menu(in_bars, median);
 }
 

@@ -59,14 +59,14 @@ void draw_counter(const TraceStore& trace, std::uint32_t index, const TimelineCa
         const float next =
             i + 1 < columns.size() ? columns[i + 1].first : canvas.clamped_x(trace.end_ns());
         canvas.list->AddRectFilled({x, y_of(column.last)}, {std::max(next, x + 1), floor_y},
-                                   with_alpha(kAccentColor, 60));
+                                   with_alpha(theme().accent, 60));
         canvas.list->AddLine({x, y_of(column.last)}, {std::max(next, x + 1), y_of(column.last)},
-                             kAccentColor);
+                             theme().accent);
         if (column.hi > column.lo)
-            canvas.list->AddLine({x, y_of(column.hi)}, {x, y_of(column.lo)}, kAccentColor);
+            canvas.list->AddLine({x, y_of(column.hi)}, {x, y_of(column.lo)}, theme().accent);
     }
     const std::string most = format_short(all.hi);
-    canvas.list->AddText({canvas.x + 2, y - 1}, kDimColor, most.c_str());
+    canvas.list->AddText({canvas.x + 2, y - 1}, theme().dim, most.c_str());
     const ImVec2 mouse = ImGui::GetMousePos();
     if (!canvas.hovered || mouse.y < y || mouse.y > y + height || mouse.x < canvas.x) return;
     const auto after =

@@ -44,13 +44,14 @@ bool TimeMeasure::draw(const TraceStore& trace, const TimelineCanvas& canvas) {
     canvas.list->PushClipRect({canvas.x, canvas.y - ruler_height()},
                               {canvas.right(), canvas.bottom()}, true);
     // What is outside steps back.
-    const ImU32 veil = with_alpha(kWindowColor, 130);
+    const ImU32 veil = with_alpha(theme().window, 130);
     if (left > canvas.x)
         canvas.list->AddRectFilled({canvas.x, canvas.y}, {left, canvas.bottom()}, veil);
     if (right < canvas.right())
         canvas.list->AddRectFilled({right, canvas.y}, {canvas.right(), canvas.bottom()}, veil);
     for (const float x : {left, right})
-        canvas.list->AddLine({x, canvas.y - 0.4F * em()}, {x, canvas.bottom()}, kAccentColor, 1.5F);
+        canvas.list->AddLine({x, canvas.y - 0.4F * em()}, {x, canvas.bottom()}, theme().accent,
+                             1.5F);
     canvas.list->PopClipRect();
     draw_note(canvas, left, right);
     return complete;
@@ -62,7 +63,7 @@ std::vector<TimeMeasure::Line> TimeMeasure::lines() const {
     std::vector<Line> out{
         {format_ns(length),
          sums_.done() ? format_short(static_cast<double>(sums_.spans())) + " spans" : "adding up",
-         kTextColor}};
+         theme().text}};
     std::vector<std::size_t> stages;
     for (std::size_t s = 0; s < kStageCount; ++s)
         if (sums_.sums()[s].self_ns + sums_.sums()[s].gpu_ns > 0) stages.push_back(s);
@@ -82,7 +83,7 @@ std::vector<TimeMeasure::Line> TimeMeasure::lines() const {
         out.push_back({kStageNames[stages[i]], value, stage_color(static_cast<Stage>(stages[i]))});
     }
     if (stages.size() > kSumsShown)
-        out.push_back({fmt::format("{} more", stages.size() - kSumsShown), "", kDimColor});
+        out.push_back({fmt::format("{} more", stages.size() - kSumsShown), "", theme().dim});
     return out;
 }
 
@@ -109,17 +110,18 @@ void TimeMeasure::draw_note(const TimelineCanvas& canvas, float left, float righ
                         : std::max(canvas.x + 2, canvas.right() - width - 2);
     const ImVec2 a{std::round(x), canvas.y + 2};
     ImDrawList& list = *canvas.list;
-    list.AddRectFilled(a, {a.x + width, a.y + height}, with_alpha(kPanelColor, 240), 3);
-    list.AddRect(a, {a.x + width, a.y + height}, kGridColor, 3);
+    list.AddRectFilled(a, {a.x + width, a.y + height}, with_alpha(theme().panel, 240), 3);
+    list.AddRect(a, {a.x + width, a.y + height}, theme().grid, 3);
     float y = a.y + pad;
     for (const Line& line : lines) {
         if (&line != &lines.front())
             list.AddRectFilled({a.x + pad, y + 0.25F * em()},
                                {a.x + pad + 0.5F * em(), y + 0.85F * em()}, line.color, 2);
         const float at = &line == &lines.front() ? a.x + pad : a.x + pad + swatch;
-        list.AddText({at, y}, &line == &lines.front() ? kTextColor : kDimColor, line.text.c_str());
-        list.AddText({a.x + width - pad - ImGui::CalcTextSize(line.value.c_str()).x, y}, kTextColor,
-                     line.value.c_str());
+        list.AddText({at, y}, &line == &lines.front() ? theme().text : theme().dim,
+                     line.text.c_str());
+        list.AddText({a.x + width - pad - ImGui::CalcTextSize(line.value.c_str()).x, y},
+                     theme().text, line.value.c_str());
         y += 1.15F * em();
     }
 }

@@ -128,7 +128,7 @@ bool TimelineRowView::draw(const TraceStore& trace, const TimelineCanvas& canvas
     draw_arrows_of_frame(frame);
     canvas.list->PopClipRect();
     if (rows.empty())
-        canvas.list->AddText({canvas.x, canvas.y + em()}, kDimColor, "no row fits the filter");
+        canvas.list->AddText({canvas.x, canvas.y + em()}, theme().dim, "no row fits the filter");
     return complete;
 }
 
@@ -136,7 +136,7 @@ void TimelineRowView::draw_row(const Frame& frame, const TimelineRow& row, float
     const TimelineCanvas& canvas = frame.canvas;
     if (row.kind == Kind::process)
         canvas.list->AddRectFilled({canvas.x - canvas.labels, y}, {canvas.right(), y + height - 2},
-                                   kFieldColor);
+                                   theme().field);
     draw_label(frame, row, y);
     steer_label(frame, row, y, height);
     canvas.list->PushClipRect({canvas.x, canvas.y}, {canvas.right(), canvas.bottom()}, true);
@@ -149,7 +149,8 @@ void TimelineRowView::draw_row(const Frame& frame, const TimelineRow& row, float
     canvas.list->PopClipRect();
     const float line = std::round(y + height - 0.5F * row_gap());
     if (row.kind == Kind::track || row.kind == Kind::counter)
-        canvas.list->AddLine({canvas.x - canvas.labels, line}, {canvas.right(), line}, kGridColor);
+        canvas.list->AddLine({canvas.x - canvas.labels, line}, {canvas.right(), line},
+                             theme().grid);
 }
 
 void TimelineRowView::row_menu(const TimelineRow& row) {
@@ -177,10 +178,10 @@ void TimelineRowView::draw_label(const Frame& frame, const TimelineRow& row, flo
         const float s = 0.22F * em(), cx = x + s, cy = text_y + 0.6F * em();
         if (row.folded)
             canvas.list->AddTriangleFilled({cx - s, cy - s}, {cx + s, cy}, {cx - s, cy + s},
-                                           kFaintColor);
+                                           theme().faint);
         else
             canvas.list->AddTriangleFilled({cx - s, cy - s}, {cx + s, cy - s}, {cx, cy + s},
-                                           kFaintColor);
+                                           theme().faint);
     }
     x += 0.7F * em();
     const bool track = row.kind == Kind::track;
@@ -190,15 +191,15 @@ void TimelineRowView::draw_label(const Frame& frame, const TimelineRow& row, flo
     const bool call = track && trace.tracks()[row.index].kind == TrackKind::api;
     std::string label = row.label;
     if (gpu && row.kind == Kind::track) {
-        canvas.list->AddText({x, text_y}, kGoodColor, "GPU");
+        canvas.list->AddText({x, text_y}, theme().good, "GPU");
         x += ImGui::CalcTextSize("GPU ").x;
     } else if (row.kind == Kind::device && !row.detail.empty()) {
         label += ": " + row.detail;
     }
-    const ImU32 color = faint                      ? kFaintColor
-                        : row.kind == Kind::device ? kGoodColor
-                        : call                     ? kDimColor
-                                                   : kTextColor;
+    const ImU32 color = faint                      ? theme().faint
+                        : row.kind == Kind::device ? theme().good
+                        : call                     ? theme().dim
+                                                   : theme().text;
     const float room = (row.kind == Kind::process ? canvas.right() : canvas.x) - x - 0.5F * em();
     canvas.list->AddText({x, text_y}, color, fitted(label, room).c_str());
 }
@@ -239,9 +240,9 @@ void TimelineRowView::draw_instants(const Frame& frame) const {
         if (!at || at->y < canvas.y - row_height() || at->y > canvas.bottom()) continue;
         last_x[instant.track] = x;
         canvas.list->AddTriangleFilled({x - size, at->y - 1}, {x + size, at->y - 1},
-                                       {x, at->y + 1.4F * size}, kWarningColor);
+                                       {x, at->y + 1.4F * size}, theme().warning);
         canvas.list->AddLine({x, at->y}, {x, at->y + static_cast<float>(at->lanes) * row_height()},
-                             with_alpha(kWarningColor, 90));
+                             with_alpha(theme().warning, 90));
         if (canvas.hovered &&
             ImGui::IsMouseHoveringRect({x - size - 1, at->y - 2}, {x + size + 1, at->y + 2 * size}))
             ImGui::SetTooltip(

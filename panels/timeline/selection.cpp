@@ -98,7 +98,7 @@ void SpanSelection::draw_details(const TraceStore& trace, const TimelineCanvas& 
                       ImGuiWindowFlags_AlwaysUseWindowPadding);
     const std::string name(trace.name(span_->span.name));
     colored_text(mix(colors.of(trace, trace.tracks()[span_->track].kind, span_->span.name),
-                     kTextColor, 0.45F),
+                     theme().text, 0.45F),
                  fitted(name, width - 15 * em()));
     if (ImGui::IsItemHovered()) tooltip(name);
     const bool ended = draw_buttons(trace, width, axis, commands);

@@ -137,9 +137,9 @@ void SpanPainter::draw_blocks(const TraceStore& trace, const TimelineCanvas& can
 ImU32 SpanPainter::block_color(const TraceStore& trace, const SpanBlock& block,
                                const SpanPlace& place) {
     ImU32 color = colors_.of(trace, place.kind, block.name);
-    if (place.projected) color = mix(color, kPanelColor, 0.35F);
+    if (place.projected) color = mix(color, theme().panel, 0.35F);
     if (block.count > 1)
-        color = mix(kPanelColor, color, 0.3F + 0.6F * std::round(8 * block.busy) / 8);
+        color = mix(theme().panel, color, 0.3F + 0.6F * std::round(8 * block.busy) / 8);
     return color;
 }
 
@@ -172,7 +172,7 @@ void SpanPainter::draw_block(const TraceStore& trace, const SpanBlock& block,
     canvas.list->AddRectFilled({left, top}, {end, bottom},
                                hovered ? mix(color, IM_COL32_WHITE, 0.3F) : color,
                                wide ? 2.0F : 0.0F);
-    if (open) canvas.list->AddLine({end, top}, {end, bottom}, kTextColor);
+    if (open) canvas.list->AddLine({end, top}, {end, bottom}, theme().text);
     if (is_selected(block, place))
         canvas.list->AddRect({left - 1, top - 1}, {std::max(end, left + 2) + 1, bottom + 1},
                              IM_COL32_WHITE, wide ? 2.0F : 0.0F, 0, std::max(1.5F, 0.1F * em()));

@@ -41,7 +41,7 @@ void span_tooltip(const TraceStore& trace, const PointedSpan& pointed) {
     const ImU32 color =
         mix(stage_color(place.kind == TrackKind::gpu_stream ? trace.names().gpu_stage(block.name)
                                                             : trace.names().stage(block.name)),
-            kTextColor, 0.4F);
+            theme().text, 0.4F);
     if (block.count > 1) {
         text(fmt::format("{} spans too small to tell apart", format_count(block.count)));
         dim_text(fmt::format("within {}{}; many of them {}",

@@ -28,8 +28,8 @@ void draw_colormap_legend(ImDrawList& list, ImVec2 corner, float height, Colorma
     const float width = std::max(bar + widest + 0.6F * em(), unit_size.x) + 2 * pad;
     const float left = corner.x - width;
     list.AddRectFilled({left, corner.y}, {corner.x, corner.y + height},
-                       with_alpha(kWindowColor, 215), 4);
-    list.AddText({left + pad, corner.y + 0.3F * em()}, kDimColor, unit.data(),
+                       with_alpha(theme().window, 215), 4);
+    list.AddText({left + pad, corner.y + 0.3F * em()}, theme().dim, unit.data(),
                  unit.data() + unit.size());
     const float top = corner.y + 2.0F * em(), bottom = corner.y + height - 0.9F * em();
     const int steps = std::max(2, static_cast<int>(bottom - top));
@@ -47,8 +47,9 @@ void draw_colormap_legend(ImDrawList& list, ImVec2 corner, float height, Colorma
     for (const double tick : ticks) {
         const float y = std::round(y_of(tick));
         const std::string label = tick_label(tick, logarithmic ? std::min(step, tick) : step);
-        list.AddLine({left + pad + bar, y}, {left + pad + bar + 0.25F * em(), y}, kDimColor);
-        list.AddText({left + pad + bar + 0.4F * em(), y - 0.5F * em()}, kTextColor, label.c_str());
+        list.AddLine({left + pad + bar, y}, {left + pad + bar + 0.25F * em(), y}, theme().dim);
+        list.AddText({left + pad + bar + 0.4F * em(), y - 0.5F * em()}, theme().text,
+                     label.c_str());
     }
     if (std::isnan(mark)) return;
     const float y = y_of(mark);

@@ -21,15 +21,15 @@ void draw_other(ImDrawList& list, const Snapshot& snapshot, PictureRect picture,
         image_part(list, snapshot.second_texture, picture, 0, 1);
         if (!snapshot.frame->other)
             draw_chip(list, {picture.a.x + 0.5F * em(), picture.b.y - 2 * em()}, "photo",
-                      kDimColor);
+                      theme().dim);
         return;
     }
-    list.AddRect(room.a, room.b, kGridColor);
+    list.AddRect(room.a, room.b, theme().grid);
     const char* words = "No photo here: go to a capture camera";
     const ImVec2 size = ImGui::CalcTextSize(words);
     if (size.x < room.width())
         list.AddText({(room.a.x + room.b.x - size.x) / 2, (room.a.y + room.b.y - size.y) / 2},
-                     kDimColor, words);
+                     theme().dim, words);
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ void draw_pictures(ImDrawList& list, const Snapshot& snapshot, const PicturePlac
         (places.divider - places.picture.a.x) / std::max(1.0F, places.picture.width());
     image_part(list, snapshot.second_texture, places.picture, share, 1);
     list.AddLine({places.divider, places.picture.a.y}, {places.divider, places.picture.b.y},
-                 bright ? kAccentColor : IM_COL32_WHITE, 2);
+                 bright ? theme().accent : IM_COL32_WHITE, 2);
 }
 
 void draw_overlays(ImDrawList& list, const Snapshot& snapshot, const PicturePlaces& places,

@@ -41,7 +41,8 @@ void draw_frusta(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& fr
         else
             draw(one,
                  with_alpha(
-                     (*snapshot.cameras)[one.row].test ? kTestCameraColor : kTrainCameraColor, 130),
+                     (*snapshot.cameras)[one.row].test ? theme().test_camera : theme().train_camera,
+                     130),
                  1);
     }
     if (!bright) return;
@@ -55,21 +56,21 @@ void draw_frusta(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& fr
         std::max(picture.a.x, picture.b.x - ImGui::CalcTextSize(words.c_str()).x - em()));
     at.y =
         std::clamp(at.y - 1.6F * em(), picture.a.y, std::max(picture.a.y, picture.b.y - 2 * em()));
-    draw_chip(list, at, words, row.test ? kTestCameraColor : kTextColor);
+    draw_chip(list, at, words, row.test ? theme().test_camera : theme().text);
 }
 
 void draw_mark(ImDrawList& list, const MarkedGaussian& marked, const Camera& camera,
                PictureRect picture) {
     for (const auto& [p, q] : outline_of(marked, camera)) {
         const ImVec2 a = on_screen(picture, camera, p), b = on_screen(picture, camera, q);
-        list.AddLine(a, b, kWindowColor, 3);
-        list.AddLine(a, b, kWarningColor, 1.5F);
+        list.AddLine(a, b, theme().window, 3);
+        list.AddLine(a, b, theme().warning, 1.5F);
     }
     const auto centre = project_point(camera, {marked.mean.x, marked.mean.y, marked.mean.z}, 1e-3);
     if (!centre) return;
     const ImVec2 at = on_screen(picture, camera, *centre);
-    list.AddCircle(at, 0.35F * em(), kWarningColor, 0, 2);  // seen however small it is
-    draw_chip(list, {at.x + 0.7F * em(), at.y - 0.7F * em()}, words_of(marked), kWarningColor);
+    list.AddCircle(at, 0.35F * em(), theme().warning, 0, 2);  // seen however small it is
+    draw_chip(list, {at.x + 0.7F * em(), at.y - 0.7F * em()}, words_of(marked), theme().warning);
 }
 
 void draw_tile_grid(ImDrawList& list, const ViewFrame& frame, PictureRect picture) {
@@ -154,9 +155,9 @@ float draw_facts(ImDrawList& list, const ViewFrame& frame, PictureRect room, boo
     };
     const bool difference = frame.mode == ViewMode::error && frame.other;
     if (!frame.name.empty())
-        put(difference ? frame.scene : frame.name + "  " + frame.scene, kTextColor);
-    put(facts_of(frame), kDimColor);
-    if (has_map(frame)) put(statistics_of(frame), kDimColor);
+        put(difference ? frame.scene : frame.name + "  " + frame.scene, theme().text);
+    put(facts_of(frame), theme().dim);
+    if (has_map(frame)) put(statistics_of(frame), theme().dim);
     return y;
 }
 
@@ -216,7 +217,7 @@ void draw_chip(ImDrawList& list, ImVec2 corner, const std::string& words, ImU32 
     const ImVec2 size = ImGui::CalcTextSize(words.c_str());
     const float pad = 0.35F * em();
     list.AddRectFilled(corner, {corner.x + size.x + 2 * pad, corner.y + size.y + pad},
-                       with_alpha(kWindowColor, 205), 3);
+                       with_alpha(theme().window, 205), 3);
     list.AddText({corner.x + pad, corner.y + pad / 2}, color, words.c_str());
 }
 
@@ -254,7 +255,7 @@ void draw_viewport_overlays(ImDrawList& list, const Snapshot& snapshot, const Vi
     if (nearness.empty()) return;
     const float middle = (room.a.x + (state.other_room ? *state.other_room : room).b.x) / 2;
     const float width = ImGui::CalcTextSize(nearness.c_str()).x + 0.7F * em();
-    draw_chip(list, {middle - width / 2, room.b.y - 2 * em()}, nearness, kAccentColor);
+    draw_chip(list, {middle - width / 2, room.b.y - 2 * em()}, nearness, theme().accent);
 }
 
 }  // namespace gs

@@ -16,7 +16,7 @@ namespace {
 void draw_cross(ImDrawList& list, ImVec2 at) {
     const float arm = 0.45F * em();
     for (const auto& [color, thickness] :
-         {std::pair{kWindowColor, 3.0F}, std::pair{IM_COL32_WHITE, 1.0F}}) {
+         {std::pair{theme().window, 3.0F}, std::pair{IM_COL32_WHITE, 1.0F}}) {
         list.AddLine({at.x - arm, at.y}, {at.x + arm, at.y}, color, thickness);
         list.AddLine({at.x, at.y - arm}, {at.x, at.y + arm}, color, thickness);
     }
@@ -144,7 +144,7 @@ void Viewport::point_at(const Snapshot& snapshot, const PicturePlaces& places,
     const std::string words = pixel_text(frame, x, y, snapshot.frame_pixel);
     const float width = ImGui::CalcTextSize(words.c_str()).x + em();
     draw_chip(list, {std::max(under.a.x, under.b.x - width - 0.3F * em()), under.b.y - 2 * em()},
-              words, kTextColor);
+              words, theme().text);
 }
 
 void Viewport::draw_scene(const Snapshot& snapshot, Commands& commands, PictureRect room) {

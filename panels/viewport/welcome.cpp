@@ -34,7 +34,7 @@ void recent_rows(const Snapshot& snapshot, Commands& commands) {
         ImGui::PushID(static_cast<int>(i));
         if (ImGui::Selectable("##recent")) commands.push("open", {path});
         ImGui::SameLine(0.4F * em());
-        colored_text(kAccentColor, fitted_path(path, ImGui::GetContentRegionAvail().x));
+        colored_text(theme().accent, fitted_path(path, ImGui::GetContentRegionAvail().x));
         ImGui::PopID();
     }
 }
@@ -42,7 +42,7 @@ void recent_rows(const Snapshot& snapshot, Commands& commands) {
 void key_row(const char* key, const char* what) {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
-    colored_text(kAccentColor, key);
+    colored_text(theme().accent, key);
     ImGui::TableNextColumn();
     dim_text(what);
 }

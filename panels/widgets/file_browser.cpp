@@ -240,9 +240,9 @@ void FileBrowser::draw_row(int row,
         ImGui::EndPopup();
     }
     ImGui::SameLine(0.3F * em());
-    const ImU32 color = entry.kind == FileKind::other    ? kFaintColor
-                        : entry.kind == FileKind::folder ? kTextColor
-                                                         : kAccentColor;
+    const ImU32 color = entry.kind == FileKind::other    ? theme().faint
+                        : entry.kind == FileKind::folder ? theme().text
+                                                         : theme().accent;
     const std::string name = entry.name + (entry.is_folder ? "/" : "");
     const std::string words = fitted(name, ImGui::GetContentRegionAvail().x);
     colored_text(color, words);
@@ -250,9 +250,9 @@ void FileBrowser::draw_row(int row,
     ImGui::TableNextColumn();
     dim_text(name_of(entry.kind));
     ImGui::TableNextColumn();
-    if (!entry.is_folder) cell_right(format_bytes(static_cast<double>(entry.bytes)), kDimColor);
+    if (!entry.is_folder) cell_right(format_bytes(static_cast<double>(entry.bytes)), theme().dim);
     ImGui::TableNextColumn();
-    cell_right(fitted(format_date(entry.modified), ImGui::GetContentRegionAvail().x), kDimColor);
+    cell_right(fitted(format_date(entry.modified), ImGui::GetContentRegionAvail().x), theme().dim);
     ImGui::PopID();
 }
 
@@ -300,7 +300,7 @@ std::optional<std::string> FileBrowser::draw(
     draw_filter();
     if (!problem_.empty()) {
         ImGui::PushTextWrapPos(0);
-        colored_text(kWarningColor, problem_);
+        colored_text(theme().warning, problem_);
         ImGui::PopTextWrapPos();
     }
     if (busy()) dim_text("reading the folder ...");

@@ -128,7 +128,7 @@ void FileDialog::draw_writing(const Snapshot& snapshot, Commands& commands) {
     if (!known)
         dim_text("the end of the name says the format");
     else if (there)
-        colored_text(kWarningColor, "replaces the file of this name");
+        colored_text(theme().warning, "replaces the file of this name");
     if ((pressed || entered) && known)
         answer((fs::path(browser_.folder()) / name_).string(), commands);
 }

@@ -97,14 +97,14 @@ void draw_axes(const Area& area, const PlotLook& look) {
     float free_below = area.b.y + 2 * em();  // labels go upwards and never touch
     for (const double tick : y_ticks) {
         const float y = std::round(area.y(tick));
-        area.list.AddLine({area.a.x, y}, {area.b.x, y}, kGridColor);
+        area.list.AddLine({area.a.x, y}, {area.b.x, y}, theme().grid);
         const std::string label =
             tick_label(tick, area.logarithmic ? std::min(y_step, tick) : y_step);
         const ImVec2 size = ImGui::CalcTextSize(label.c_str());
         if (y - size.y / 2 < area.a.y - 0.9F * em() ||
             y + size.y / 2 > std::min(area.b.y + 0.5F * em(), free_below))
             continue;
-        area.list.AddText({area.a.x - size.x - 0.35F * em(), y - size.y / 2}, kDimColor,
+        area.list.AddText({area.a.x - size.x - 0.35F * em(), y - size.y / 2}, theme().dim,
                           label.c_str());
         free_below = y - size.y / 2;
     }
@@ -115,14 +115,14 @@ void draw_axes(const Area& area, const PlotLook& look) {
     const float name_begin = area.b.x - ImGui::CalcTextSize(look.x_name.c_str()).x;
     for (const double tick : x_ticks) {
         const float x = std::round(area.x(tick));
-        area.list.AddLine({x, area.a.y}, {x, area.b.y}, kGridColor);
+        area.list.AddLine({x, area.a.y}, {x, area.b.y}, theme().grid);
         const std::string label = tick_label(tick, x_step);
         const float half = ImGui::CalcTextSize(label.c_str()).x / 2;
         if (x - half < free_from || x + half > name_begin - 0.4F * em()) continue;
-        area.list.AddText({x - half, area.b.y + 0.15F * em()}, kDimColor, label.c_str());
+        area.list.AddText({x - half, area.b.y + 0.15F * em()}, theme().dim, label.c_str());
         free_from = x + half + 0.5F * em();
     }
-    area.list.AddText({name_begin, area.b.y + 0.15F * em()}, kFaintColor, look.x_name.c_str());
+    area.list.AddText({name_begin, area.b.y + 0.15F * em()}, theme().faint, look.x_name.c_str());
 }
 
 /// One vertical stroke a pixel column where points are denser than pixels, lines between points
@@ -193,14 +193,14 @@ void draw_marks(const Area& area, std::span<const CurveMark> marks, bool hovered
         const auto step = static_cast<double>(mark.step);
         if (step < area.x_lo || step > area.x_hi) continue;
         const float x = area.x(step);
-        area.list.AddLine({x, area.a.y}, {x, area.b.y}, with_alpha(kWarningColor, 120));
+        area.list.AddLine({x, area.a.y}, {x, area.b.y}, with_alpha(theme().warning, 120));
         area.list.AddTriangleFilled({x - 0.25F * em(), area.a.y}, {x + 0.25F * em(), area.a.y},
-                                    {x, area.a.y + 0.4F * em()}, kWarningColor);
+                                    {x, area.a.y + 0.4F * em()}, theme().warning);
         if (hovered && std::abs(ImGui::GetMousePos().x - x) < 0.35F * em()) under = &mark;
     }
     if (under) {
         ImGui::BeginTooltip();
-        colored_text(kWarningColor, "step " + format_count(static_cast<double>(under->step)));
+        colored_text(theme().warning, "step " + format_count(static_cast<double>(under->step)));
         text(under->text);
         ImGui::EndTooltip();
     }
@@ -210,7 +210,7 @@ void draw_hover(const Area& area, std::span<const PlotLine> lines, const PlotLoo
                 const PlotRange& x, bool hovered) {
     if (!(x.hover >= area.x_lo && x.hover <= area.x_hi)) return;
     const float at = area.x(x.hover);
-    area.list.AddLine({at, area.a.y}, {at, area.b.y}, with_alpha(kTextColor, 90));
+    area.list.AddLine({at, area.a.y}, {at, area.b.y}, with_alpha(theme().text, 90));
     if (hovered) ImGui::BeginTooltip();
     if (hovered) dim_text(look.x_name + " " + format_count(std::round(x.hover)));
     double total = 0;
@@ -225,7 +225,7 @@ void draw_hover(const Area& area, std::span<const PlotLine> lines, const PlotLoo
                 area.list.AddCircleFilled(dot, 0.22F * em(), line.color);
         }
         if (!hovered || (look.stacked && value == 0)) continue;
-        colored_text(mix(line.color, kTextColor, 0.35F), line.name);
+        colored_text(mix(line.color, theme().text, 0.35F), line.name);
         ImGui::SameLine();
         text(format_number(value, 5) + (look.unit.empty() ? "" : " " + look.unit));
     }
@@ -236,7 +236,7 @@ void draw_hover(const Area& area, std::span<const PlotLine> lines, const PlotLoo
 void draw_legend(const Area& area, std::span<const PlotLine> lines, const PlotLook& look) {
     const float top = area.a.y - 1.35F * em();
     const std::string title = look.title + (look.unit.empty() ? "" : " (" + look.unit + ")");
-    area.list.AddText({area.a.x, top}, kTextColor, title.c_str());
+    area.list.AddText({area.a.x, top}, theme().text, title.c_str());
     float x = area.a.x + ImGui::CalcTextSize(title.c_str()).x + em();
     if (!look.legend) return;
     for (const PlotLine& line : lines) {
@@ -244,7 +244,7 @@ void draw_legend(const Area& area, std::span<const PlotLine> lines, const PlotLo
         if (x + width + em() > area.b.x) break;
         area.list.AddRectFilled({x, top + 0.3F * em()}, {x + 0.6F * em(), top + 0.8F * em()},
                                 line.color, 2);
-        area.list.AddText({x + 0.8F * em(), top}, kDimColor, line.name.c_str());
+        area.list.AddText({x + 0.8F * em(), top}, theme().dim, line.name.c_str());
         x += width + 1.8F * em();
     }
 }
@@ -330,8 +330,8 @@ void histogram(const char* id, const Histogram& data, ImU32 color, float height,
     }
     const std::string title = data.name + (data.unit.empty() ? "" : " (" + data.unit + ")") +
                               (data.logarithmic ? ", log" : "");
-    list.AddText(corner, kDimColor, title.c_str());
-    list.AddLine({corner.x, floor}, {corner.x + size.x, floor}, kFaintColor);
+    list.AddText(corner, theme().dim, title.c_str());
+    list.AddLine({corner.x, floor}, {corner.x + size.x, floor}, theme().faint);
     const auto bins = static_cast<double>(data.counts.size());
     const float slot =
         data.counts.empty() ? size.x : size.x / static_cast<float>(data.counts.size());
@@ -343,7 +343,7 @@ void histogram(const char* id, const Histogram& data, ImU32 color, float height,
         const bool under = ImGui::IsItemHovered() && ImGui::GetMousePos().x >= left &&
                            ImGui::GetMousePos().x < left + slot;
         list.AddRectFilled({left, floor - bar}, {std::max(left + slot - 1, left + 1), floor},
-                           under ? kTextColor : color);
+                           under ? theme().text : color);
         if (!under) continue;
         const double from = colormap_value(static_cast<double>(i) / bins, data.lo, data.hi,
                                            data.logarithmic),
@@ -355,9 +355,9 @@ void histogram(const char* id, const Histogram& data, ImU32 color, float height,
             format_share(static_cast<double>(data.counts[i]) / std::max(sum, 1.0)).c_str());
     }
     const std::string left = format_number(data.lo, 3), right = format_number(data.hi, 3);
-    list.AddText({corner.x, floor + 1}, kFaintColor, left.c_str());
-    list.AddText({corner.x + size.x - ImGui::CalcTextSize(right.c_str()).x, floor + 1}, kFaintColor,
-                 right.c_str());
+    list.AddText({corner.x, floor + 1}, theme().faint, left.c_str());
+    list.AddText({corner.x + size.x - ImGui::CalcTextSize(right.c_str()).x, floor + 1},
+                 theme().faint, right.c_str());
 }
 
 }  // namespace gs

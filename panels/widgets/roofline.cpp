@@ -51,28 +51,29 @@ void draw_grid(const Axes& axes, ImDrawList& list) {
     for (const double tick :
          ticks(axes.range.x_lo, axes.range.x_hi, axes.b.x - axes.a.x, 4 * em())) {
         const float x = std::round(axes.x(tick));
-        list.AddLine({x, axes.a.y}, {x, axes.b.y}, kGridColor);
+        list.AddLine({x, axes.a.y}, {x, axes.b.y}, theme().grid);
         const std::string label = rate(tick);
         const float half = ImGui::CalcTextSize(label.c_str()).x / 2;
         if (x - half < free_from || x + half > axes.b.x - 4.4F * em()) continue;
-        list.AddText({x - half, axes.b.y + 0.15F * em()}, kDimColor, label.c_str());
+        list.AddText({x - half, axes.b.y + 0.15F * em()}, theme().dim, label.c_str());
         free_from = x + half + 0.5F * em();
     }
     const char* name = "ops / byte";
-    list.AddText({axes.b.x - ImGui::CalcTextSize(name).x, axes.b.y + 0.15F * em()}, kFaintColor,
+    list.AddText({axes.b.x - ImGui::CalcTextSize(name).x, axes.b.y + 0.15F * em()}, theme().faint,
                  name);
     float free_below = axes.b.y + 2 * em();
     for (const double tick :
          ticks(axes.range.y_lo, axes.range.y_hi, axes.b.y - axes.a.y, 1.9F * em())) {
         const float y = std::round(axes.y(tick));
-        list.AddLine({axes.a.x, y}, {axes.b.x, y}, kGridColor);
+        list.AddLine({axes.a.x, y}, {axes.b.x, y}, theme().grid);
         const std::string label = rate(tick);
         const ImVec2 size = ImGui::CalcTextSize(label.c_str());
         if (y + size.y / 2 > free_below || y - size.y / 2 < axes.a.y - 0.6F * em()) continue;
-        list.AddText({axes.a.x - size.x - 0.35F * em(), y - size.y / 2}, kDimColor, label.c_str());
+        list.AddText({axes.a.x - size.x - 0.35F * em(), y - size.y / 2}, theme().dim,
+                     label.c_str());
         free_below = y - size.y / 2;
     }
-    list.AddText({axes.a.x + 0.3F * em(), axes.a.y}, kFaintColor, "ops/s");
+    list.AddText({axes.a.x + 0.3F * em(), axes.a.y}, theme().faint, "ops/s");
 }
 
 void draw_ceilings(const Axes& axes, const StageCosts& costs, ImDrawList& list) {
@@ -82,19 +83,20 @@ void draw_ceilings(const Axes& axes, const StageCosts& costs, ImDrawList& list) 
     if (positive(bandwidth)) {
         const double end = positive(peak) ? std::min(ridge, axes.range.x_hi) : axes.range.x_hi;
         list.AddLine({axes.a.x, axes.y(bandwidth * axes.range.x_lo)},
-                     {axes.x(end), axes.y(bandwidth * end)}, kWarningColor, thick);
+                     {axes.x(end), axes.y(bandwidth * end)}, theme().warning, thick);
     }
     if (positive(peak)) {
         const double begin =
             positive(bandwidth) ? std::max(ridge, axes.range.x_lo) : axes.range.x_lo;
-        list.AddLine({axes.x(begin), axes.y(peak)}, {axes.b.x, axes.y(peak)}, kWarningColor, thick);
+        list.AddLine({axes.x(begin), axes.y(peak)}, {axes.b.x, axes.y(peak)}, theme().warning,
+                     thick);
     }
 }
 
 void draw_marker(ImDrawList& list, ImVec2 at, RooflinePoint::Edge edge, float r, ImU32 color,
                  bool bright) {
     const float out = r + std::max(1.0F, 0.1F * em());
-    const ImU32 rim = bright ? kTextColor : kWindowColor;
+    const ImU32 rim = bright ? theme().text : theme().window;
     if (edge == RooflinePoint::Edge::none) {
         list.AddCircleFilled(at, out, rim);
         return list.AddCircleFilled(at, r, color);
@@ -145,7 +147,7 @@ class Labels {
 
 void cost_tooltip(const StageCosts& costs, const StageCost& cost) {
     ImGui::BeginTooltip();
-    colored_text(mix(stage_color(cost.floor.stage), kTextColor, 0.4F), name_of(cost.floor.stage));
+    colored_text(mix(stage_color(cost.floor.stage), theme().text, 0.4F), name_of(cost.floor.stage));
     text(fmt::format("{} measured, {} at least: {}", format_ms(cost.measured_ms),
                      format_ms(cost.floor.floor_ms), ratio_text(cost.ratio())));
     const double seconds = cost.measured_ms * 1e-3;
@@ -250,7 +252,7 @@ void Roofline::draw_plot(const StageCosts& costs, float height) {
               {}};
     const std::vector<RooflinePoint> points = roofline_points(costs, axes.range);
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    list.AddRectFilled(axes.a, axes.b, kWindowColor);
+    list.AddRectFilled(axes.a, axes.b, theme().window);
     draw_grid(axes, list);
     list.PushClipRect(axes.a, axes.b, true);
     draw_ceilings(axes, costs, list);
@@ -277,7 +279,7 @@ void Roofline::draw_plot(const StageCosts& costs, float height) {
         const bool bright = hovered_ == stage;
         draw_marker(list, place_of(point), point.edge, bright ? 1.3F * r : r, stage_color(stage),
                     bright);
-        labels.place(place_of(point), r, name_of(stage), bright ? kTextColor : kDimColor);
+        labels.place(place_of(point), r, name_of(stage), bright ? theme().text : theme().dim);
     }
     if (under) cost_tooltip(costs, costs.stages[under->index]);
 }
@@ -298,7 +300,7 @@ void Roofline::draw_table(const StageCosts& costs) {
         for (const StageCost& cost : costs.stages) {
             const bool bright = hovered_ == cost.floor.stage;
             ImGui::TableNextRow();
-            if (bright) ImGui::TableSetBgColor(ImGuiTableBgTarget_RowBg0, kFieldColor);
+            if (bright) ImGui::TableSetBgColor(ImGuiTableBgTarget_RowBg0, theme().field);
             ImGui::TableNextColumn();
             const ImVec2 at = ImGui::GetCursorScreenPos();
             ImGui::Selectable(fmt::format("##{}", name_of(cost.floor.stage)).c_str(), false,
@@ -322,12 +324,12 @@ void Roofline::draw_table(const StageCosts& costs) {
             ImGui::TableNextColumn();
             cell_right((cost.floor.work.counted || !positive(cost.floor.floor_ms) ? "" : "~") +
                            plain(cost.floor.floor_ms),
-                       kDimColor);
+                       theme().dim);
             ImGui::TableNextColumn();
-            cell_right(ratio_text(ratio), !positive(ratio) ? kDimColor
-                                          : ratio <= 2     ? kGoodColor
-                                          : ratio > 5      ? kWarningColor
-                                                           : kTextColor);
+            cell_right(ratio_text(ratio), !positive(ratio) ? theme().dim
+                                          : ratio <= 2     ? theme().good
+                                          : ratio > 5      ? theme().warning
+                                                           : theme().text);
             ImGui::TableNextColumn();
             dim_text(fitted(name_of(cost.floor.limit), ImGui::GetContentRegionAvail().x));
         }

@@ -1,9 +1,16 @@
 #include "panels/widgets/theme.h"
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <map>
+#include <optional>
+#include <sstream>
 #include <string_view>
 
 #include "base/assets.h"
+#include "base/log.h"
+#include "base/text.h"
 
 namespace gs {
 namespace {
@@ -31,79 +38,113 @@ ImFont* font(int index) {
     return index < fonts.Size ? fonts[index] : ImGui::GetFont();
 }
 
-void set_color(ImGuiCol index, ImU32 color) {
-    ImGui::GetStyle().Colors[index] = ImGui::ColorConvertU32ToFloat4(color);
+/// RRGGBB or RRGGBBAA.
+std::optional<ImU32> parse_color(std::string_view text) {
+    unsigned value = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+    if (read.ec != std::errc() || read.ptr != text.data() + text.size()) return {};
+    if (text.size() == 6) return color_rgb(value);
+    if (text.size() == 8) return color_rgb(value >> 8, value & 255);
+    return {};
+}
+
+/// Lines of a theme into `out`; a message for each that cannot be understood.
+class ThemeReader {
+  public:
+    explicit ThemeReader(Theme& out) : out_(out) {}
+    void read(const Asset& file) {
+        std::istringstream lines(file.text);
+        std::string line;
+        for (int number = 1; std::getline(lines, line); ++number) {
+            const std::string_view words =
+                trimmed(std::string_view(line).substr(0, std::min(line.find('#'), line.size())));
+            if (!words.empty() && !take(words))
+                log_warning("{}:{}: \"{}\" is no colour of a theme", file.origin, number, words);
+        }
+    }
+
+    /// ImGui's colours, now that those they name are what they stay.
+    void finish() {
+        for (const auto& [name, value] : interface_)
+            out_.interface.emplace_back(name, color_of(value).value_or(0));
+    }
+
+  private:
+    bool take(std::string_view words) {
+        if (words.front() == '[') {
+            section_ = words;
+            return section_ == "[interface]" || section_ == "[stages]";
+        }
+        const std::size_t equals = words.find('=');
+        if (equals == std::string_view::npos) return false;
+        const std::string name(trimmed(words.substr(0, equals)));
+        const std::string value(trimmed(words.substr(equals + 1)));
+        const std::optional<ImU32> color = color_of(value);
+        if (!color) return false;
+        if (section_ == "[interface]") {
+            interface_.emplace_back(name, value);
+            return true;
+        }
+        if (section_ == "[stages]") {
+            const auto stage = std::find(std::begin(kStageNames), std::end(kStageNames), name);
+            if (stage == std::end(kStageNames)) return false;
+            out_.stages[static_cast<std::size_t>(stage - std::begin(kStageNames))] = *color;
+            return true;
+        }
+        const auto target = named_.find(name);
+        if (target == named_.end()) return false;
+        *target->second = *color;
+        return true;
+    }
+
+    std::optional<ImU32> color_of(const std::string& value) const {
+        const auto named = named_.find(value);
+        return named != named_.end() ? *named->second : parse_color(value);
+    }
+
+    Theme& out_;
+    std::string section_;
+    std::vector<std::pair<std::string, std::string>> interface_;  // values as written
+    const std::map<std::string, ImU32*, std::less<>> named_{{"text", &out_.text},
+                                                            {"dim", &out_.dim},
+                                                            {"faint", &out_.faint},
+                                                            {"grid", &out_.grid},
+                                                            {"window", &out_.window},
+                                                            {"panel", &out_.panel},
+                                                            {"field", &out_.field},
+                                                            {"accent", &out_.accent},
+                                                            {"good", &out_.good},
+                                                            {"warning", &out_.warning},
+                                                            {"error", &out_.error},
+                                                            {"train_camera", &out_.train_camera},
+                                                            {"test_camera", &out_.test_camera}};
+};
+
+/// The built-in theme, and over it what the user's file says.
+Theme read_theme() {
+    constexpr const char* kPath = "themes/dark.theme";
+    Theme out{};
+    ThemeReader reader(out);
+    reader.read({kPath, std::string(embedded_asset(kPath))});
+    if (const Asset own = asset(kPath); own.text != embedded_asset(kPath)) reader.read(own);
+    reader.finish();
+    return out;
 }
 
 void set_colors() {
     ImGui::StyleColorsDark();
-    set_color(ImGuiCol_Text, kTextColor);
-    set_color(ImGuiCol_TextDisabled, kFaintColor);
-    set_color(ImGuiCol_WindowBg, kPanelColor);
-    set_color(ImGuiCol_ChildBg, 0);
-    set_color(ImGuiCol_PopupBg, color_rgb(0x20252e, 250));
-    set_color(ImGuiCol_Border, color_rgb(0x303743));
-    set_color(ImGuiCol_FrameBg, kFieldColor);
-    set_color(ImGuiCol_FrameBgHovered, color_rgb(0x303845));
-    set_color(ImGuiCol_FrameBgActive, color_rgb(0x38424f));
-    set_color(ImGuiCol_MenuBarBg, kWindowColor);
-    set_color(ImGuiCol_ScrollbarBg, 0);
-    set_color(ImGuiCol_ScrollbarGrab, color_rgb(0x39414e));
-    set_color(ImGuiCol_ScrollbarGrabHovered, color_rgb(0x4a5463));
-    set_color(ImGuiCol_ScrollbarGrabActive, color_rgb(0x5a6678));
-    set_color(ImGuiCol_CheckMark, kAccentColor);
-    set_color(ImGuiCol_SliderGrab, color_rgb(0x3f7fc0));
-    set_color(ImGuiCol_SliderGrabActive, kAccentColor);
-    set_color(ImGuiCol_Button, color_rgb(0x2b323d));
-    set_color(ImGuiCol_ButtonHovered, color_rgb(0x374150));
-    set_color(ImGuiCol_ButtonActive, color_rgb(0x2f6aa8));
-    set_color(ImGuiCol_Header, color_rgb(0x2a4763));
-    set_color(ImGuiCol_HeaderHovered, color_rgb(0x2c3a4a));
-    set_color(ImGuiCol_HeaderActive, color_rgb(0x34597d));
-    set_color(ImGuiCol_Separator, color_rgb(0x2b313c));
-    set_color(ImGuiCol_Tab, kWindowColor);
-    set_color(ImGuiCol_TabHovered, color_rgb(0x303b4a));
-    set_color(ImGuiCol_TabActive, color_rgb(0x2a4058));
-    set_color(ImGuiCol_TabUnfocused, kWindowColor);
-    set_color(ImGuiCol_TabUnfocusedActive, color_rgb(0x2a4058));
-    set_color(ImGuiCol_TableHeaderBg, color_rgb(0x20252e));
-    set_color(ImGuiCol_TableBorderStrong, color_rgb(0x2b313c));
-    set_color(ImGuiCol_TableBorderLight, color_rgb(0x242a33));
-    set_color(ImGuiCol_TableRowBgAlt, IM_COL32(255, 255, 255, 6));
-    set_color(ImGuiCol_PlotHistogram, color_rgb(0x3f7fc0));
-    set_color(ImGuiCol_TextSelectedBg, color_rgb(0x2f6aa8));
-    set_color(ImGuiCol_NavHighlight, kAccentColor);
-    set_color(ImGuiCol_ModalWindowDimBg, IM_COL32(0, 0, 0, 110));
+    for (const auto& [name, color] : theme().interface)
+        for (int i = 0; i < ImGuiCol_COUNT; ++i)
+            if (name == ImGui::GetStyleColorName(i))
+                ImGui::GetStyle().Colors[i] = ImGui::ColorConvertU32ToFloat4(color);
 }
 
-constexpr unsigned kStageColors[] = {
-    0x8c8c9c,  // load
-    0xb0b0bc,  // decode photo
-    0x70707c,  // init
-    0x465266,  // iteration
-    0x574a78,  // view frame
-    0x8fd3f4,  // cull
-    0x3b9ddd,  // project
-    0xb3c7f7,  // emit
-    0x1f6fb4,  // sort
-    0x7fb3d5,  // ranges
-    0x3558c4,  // blend
-    0xe6c84f,  // loss
-    0xd55e00,  // blend backward
-    0xf2a65e,  // project backward
-    0x009e73,  // adam
-    0x8fd694,  // density control
-    0xcc79a7,  // evaluation
-    0xa0785a,  // checkpoint
-    0xc9ab86,  // export
-    0xb497e7,  // pack
-    0x3f565f,  // ui frame
-    0x7897a3,  // panels
-    0xaac3cc,  // present
-    0x808080,  // other
-};
-
 }  // namespace
+
+const Theme& theme() {
+    static const Theme kTheme = read_theme();
+    return kTheme;
+}
 
 void load_fonts(double scale) {
     const float s = static_cast<float>(scale);
@@ -151,9 +192,8 @@ ImU32 mix(ImU32 a, ImU32 b, float share) {
 }
 
 ImU32 stage_color(Stage stage) {
-    static_assert(std::size(kStageColors) == kStageCount);
     const auto index = static_cast<std::size_t>(stage);
-    return color_rgb(kStageColors[index < kStageCount ? index : kStageCount - 1]);
+    return theme().stages[index < kStageCount ? index : kStageCount - 1];
 }
 
 ImU32 text_on(ImU32 background) {

@@ -5,6 +5,11 @@
 
 #include <imgui.h>
 
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "base/record/stage.h"
 
 namespace gs {
@@ -32,19 +37,15 @@ constexpr ImU32 with_alpha(ImU32 color, unsigned alpha) {
 /// `share` of b mixed into a, opaque.
 ImU32 mix(ImU32 a, ImU32 b, float share);
 
-inline constexpr ImU32 kTextColor = color_rgb(0xdfe3ea);
-inline constexpr ImU32 kDimColor = color_rgb(0x98a1b0);
-inline constexpr ImU32 kFaintColor = color_rgb(0x5c6575);
-inline constexpr ImU32 kGridColor = color_rgb(0x2b313c);
-inline constexpr ImU32 kWindowColor = color_rgb(0x14171c);
-inline constexpr ImU32 kPanelColor = color_rgb(0x1a1e25);
-inline constexpr ImU32 kFieldColor = color_rgb(0x262c36);
-inline constexpr ImU32 kAccentColor = color_rgb(0x4ea1f3);
-inline constexpr ImU32 kGoodColor = color_rgb(0x35b48a);
-inline constexpr ImU32 kWarningColor = color_rgb(0xe6b450);
-inline constexpr ImU32 kErrorColor = color_rgb(0xe8704f);
-inline constexpr ImU32 kTrainCameraColor = color_rgb(0x7fb4e6);
-inline constexpr ImU32 kTestCameraColor = color_rgb(0xe69f3c);
+/// The colours that panels draw with: those of assets/themes/dark.theme, or of the user's file of
+/// that name. Read when first asked for.
+struct Theme {
+    ImU32 text, dim, faint, grid, window, panel, field, accent, good, warning, error, train_camera,
+        test_camera;
+    std::array<ImU32, kStageCount> stages;
+    std::vector<std::pair<std::string, ImU32>> interface;  ///< ImGui's, by its own names
+};
+const Theme& theme();
 
 /// The stage's colour in tables, timeline and plots: neighbours differ in lightness, groups in hue
 /// (forward blue, backward orange, optimisation green), in hues that the common colour deficiencies

@@ -61,7 +61,7 @@ bool icon_button(const char* id, Icon icon, const char* hint, bool enabled, ImU3
     const bool clicked = ImGui::Button("##icon", {side, side});
     const float inset = 0.14F * side;
     draw_icon(*ImGui::GetWindowDrawList(), icon, {corner.x + inset, corner.y + inset},
-              side - 2 * inset, enabled ? color : kFaintColor);
+              side - 2 * inset, enabled ? color : theme().faint);
     ImGui::EndDisabled();
     if (ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) ImGui::SetTooltip("%s", hint);
     ImGui::PopID();
@@ -75,7 +75,7 @@ bool icon_text_button(Icon icon, const char* label, const char* hint, bool enabl
     ImGui::BeginDisabled(!enabled);
     const bool clicked = ImGui::Button("##b", {side + size.x + 1.5F * pad, side});
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const ImU32 color = enabled ? kTextColor : kFaintColor;
+    const ImU32 color = enabled ? theme().text : theme().faint;
     const float inset = 0.2F * side;
     draw_icon(list, icon, {corner.x + inset, corner.y + inset}, side - 2 * inset, color);
     list.AddText({corner.x + side, corner.y + ImGui::GetStyle().FramePadding.y}, color, label);
@@ -95,7 +95,7 @@ void colored_text(ImU32 color, std::string_view words) {
     ImGui::PopStyleColor();
 }
 
-void dim_text(std::string_view words) { colored_text(kDimColor, words); }
+void dim_text(std::string_view words) { colored_text(theme().dim, words); }
 
 void cell_right(std::string_view words, ImU32 color) {
     const float width = ImGui::CalcTextSize(words.data(), words.data() + words.size()).x;
@@ -110,7 +110,7 @@ void table_heading(const char* name, bool right) {
     const float spare = ImGui::GetContentRegionAvail().x - ImGui::CalcTextSize(name).x;
     ImGui::TableHeader((std::string("##") + name).c_str());
     ImGui::GetWindowDrawList()->AddText({at.x + (right ? std::max(spare, 0.0F) : 0), at.y},
-                                        kTextColor, name);
+                                        theme().text, name);
 }
 
 bool section(const char* label) {

@@ -19,7 +19,7 @@ enum class Icon { play, pause, step, run_to, stop, previous, next, save, search 
 void draw_icon(ImDrawList& list, Icon icon, ImVec2 corner, float size, ImU32 color);
 /// A square button with an icon and a tooltip. True when clicked.
 bool icon_button(const char* id, Icon icon, const char* tooltip, bool enabled = true,
-                 ImU32 color = kTextColor);
+                 ImU32 color = theme().text);
 /// Icon and text on one button.
 bool icon_text_button(Icon icon, const char* label, const char* tooltip, bool enabled = true);
 
@@ -27,7 +27,7 @@ void text(std::string_view text);
 void dim_text(std::string_view text);
 void colored_text(ImU32 color, std::string_view text);
 /// Right-aligned text in the current table cell.
-void cell_right(std::string_view text, ImU32 color = kTextColor);
+void cell_right(std::string_view text, ImU32 color = theme().text);
 /// A table's heading without the room that ImGui keeps for the sorting arrow: names stay whole in
 /// narrow columns. In a row begun with ImGuiTableRowFlags_Headers.
 void table_heading(const char* name, bool right);

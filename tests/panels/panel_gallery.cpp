@@ -142,7 +142,7 @@ class Gallery {
         add("before.pftrace", &before_);
         add("after.pftrace", &after_);
         snapshot_.shown_trace = 2;
-        workspace_.show_trace_layout();
+        (void)workspace_.show_layout("traces");
         workspace_.panel<gs::ComparePanel>().sides = {{{2, 0, {}}, {3, 0, {}}}};
         workspace_.panel<gs::ComparePanel>().compare_now();
         if (!options_.find.empty()) workspace_.trace_view.find = options_.find;

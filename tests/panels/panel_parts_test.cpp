@@ -7,6 +7,7 @@
 #include <limits>
 #include <numbers>
 
+#include "base/assets.h"
 #include "base/format.h"
 #include "panels/viewport/frusta.h"
 #include "panels/viewport/navigation.h"
@@ -347,6 +348,29 @@ TEST(Layout, RoundTrip) {
     EXPECT_FALSE(b.shown("Memory"));
     EXPECT_TRUE(b.shown("plots"));
     EXPECT_FALSE(a.show_panel("no such panel"));
+}
+
+TEST(Layout, TheStoredOnesNameEveryPanel) {
+    Workspace workspace;
+    for (const char* name : {"studio", "traces"}) {
+        ASSERT_TRUE(workspace.show_layout(name)) << name;
+        const std::string text(embedded_asset(std::string("layouts/") + name + ".layout"));
+        for (const std::string& panel : workspace.panel_names())
+            EXPECT_NE(text.find("\npanel " + panel + "="), std::string::npos)
+                << name << ' ' << panel;
+    }
+    const auto unknown = workspace.show_layout("no such layout");
+    ASSERT_FALSE(unknown);
+    EXPECT_NE(unknown.error().text().find("studio"), std::string::npos) << "says which there are";
+}
+
+TEST(Theme, HasEveryColour) {
+    const Theme& t = theme();
+    for (const ImU32 color : {t.text, t.dim, t.faint, t.grid, t.window, t.panel, t.field, t.accent,
+                              t.good, t.warning, t.error, t.train_camera, t.test_camera})
+        EXPECT_NE(color, 0U);
+    for (std::size_t i = 0; i < kStageCount; ++i) EXPECT_NE(t.stages[i], 0U) << kStageNames[i];
+    for (const auto& [name, color] : t.interface) EXPECT_FALSE(name.empty());
 }
 
 TEST(Layout, DamagedTextChangesNothingElse) {

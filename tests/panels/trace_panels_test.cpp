@@ -206,7 +206,7 @@ TEST_F(Traces, CompareSaysWhatGotSlower) {
 TEST_F(Traces, EveryTracePanelDrawsEveryTrace) {
     Workspace workspace;
     const auto draw = [&] { workspace.draw(snapshot, commands); };
-    workspace.show_trace_layout();
+    ASSERT_TRUE(workspace.show_layout("traces"));
     TraceEntry reading;
     reading.id = 9;
     reading.name = "big.pftrace";
