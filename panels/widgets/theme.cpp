@@ -8,7 +8,6 @@
 #include <sstream>
 #include <string_view>
 
-#include "base/assets.h"
 #include "base/log.h"
 #include "base/text.h"
 
@@ -53,6 +52,7 @@ class ThemeReader {
   public:
     explicit ThemeReader(Theme& out) : out_(out) {}
     void read(const Asset& file) {
+        section_.clear();
         std::istringstream lines(file.text);
         std::string line;
         for (int number = 1; std::getline(lines, line); ++number) {
@@ -120,17 +120,6 @@ class ThemeReader {
                                                             {"test_camera", &out_.test_camera}};
 };
 
-/// The built-in theme, and over it what the user's file says.
-Theme read_theme() {
-    constexpr const char* kPath = "themes/dark.theme";
-    Theme out{};
-    ThemeReader reader(out);
-    reader.read({kPath, std::string(embedded_asset(kPath))});
-    if (const Asset own = asset(kPath); own.text != embedded_asset(kPath)) reader.read(own);
-    reader.finish();
-    return out;
-}
-
 void set_colors() {
     ImGui::StyleColorsDark();
     for (const auto& [name, color] : theme().interface)
@@ -141,8 +130,18 @@ void set_colors() {
 
 }  // namespace
 
+Theme read_theme(std::span<const Asset> files) {
+    Theme out{};
+    ThemeReader reader(out);
+    for (const Asset& file : files) reader.read(file);
+    reader.finish();
+    return out;
+}
+
 const Theme& theme() {
-    static const Theme kTheme = read_theme();
+    constexpr const char* kPath = "themes/dark.theme";
+    static const Theme kTheme =
+        read_theme(std::array{Asset{kPath, std::string(embedded_asset(kPath))}, asset(kPath)});
     return kTheme;
 }
 

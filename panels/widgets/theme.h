@@ -6,10 +6,12 @@
 #include <imgui.h>
 
 #include <array>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/assets.h"
 #include "base/record/stage.h"
 
 namespace gs {
@@ -46,6 +48,9 @@ struct Theme {
     std::vector<std::pair<std::string, ImU32>> interface;  ///< ImGui's, by its own names
 };
 const Theme& theme();
+/// What the files say, the later over the earlier; a line that cannot be understood is told and
+/// left out.
+Theme read_theme(std::span<const Asset> files);
 
 /// The stage's colour in tables, timeline and plots: neighbours differ in lightness, groups in hue
 /// (forward blue, backward orange, optimisation green), in hues that the common colour deficiencies

@@ -373,6 +373,19 @@ TEST(Theme, HasEveryColour) {
     for (const auto& [name, color] : t.interface) EXPECT_FALSE(name.empty());
 }
 
+TEST(Theme, AUsersFileChangesWhatItNames) {
+    const Asset built_in{"built-in",
+                         "text = ffffff\naccent = 0000ff\n[interface]\nText = text\n"
+                         "CheckMark = accent\n[stages]\nblend = 010203\n"};
+    const Asset own{"own", "accent = ff000080  # half\nno line\nnothing = 123456\ntext = green\n"};
+    const Theme t = read_theme(std::array{built_in, own});
+    EXPECT_EQ(t.text, color_rgb(0xffffff));
+    EXPECT_EQ(t.accent, color_rgb(0xff0000, 0x80));
+    EXPECT_EQ(t.stages[static_cast<std::size_t>(Stage::blend)], color_rgb(0x010203));
+    EXPECT_THAT(t.interface, testing::ElementsAre(testing::Pair("Text", t.text),
+                                                  testing::Pair("CheckMark", t.accent)));
+}
+
 TEST(Layout, DamagedTextChangesNothingElse) {
     Workspace workspace;
     workspace.reset_layout();
