@@ -25,7 +25,7 @@ DRIVER = re.compile(r"^(libcuda|libnvidia.*|libnvcuvid|libEGL_.*|libGLX_.*|lib.*
 LARGEST = 40 << 20  # bytes, packed
 
 # Packages that end up inside the program itself: headers, static libraries, fonts.
-INSIDE = ["fonts-roboto-unhinted", "fonts-dejavu-core", "libimgui-dev", "libcli11-dev", "nlohmann-json3-dev", "libexpected-dev", "libnanoflann-dev", "python3-glad"]
+INSIDE = ["fonts-roboto-unhinted", "fonts-dejavu-core", "libimgui-dev", "libcli11-dev", "nlohmann-json3-dev", "libexpected-dev", "libnanoflann-dev", "libprotozero-dev", "python3-glad"]
 COMMON_LICENSES = pathlib.Path("/usr/share/common-licenses")
 
 README = """gausscope {version}: trains, shows and explains 3D Gaussian Splatting

@@ -41,31 +41,28 @@ using Flows = std::set<std::uint64_t>;
 void write_clocks(PacketSink& sink, const TraceStore& store) {
     const auto boot_offset = static_cast<std::int64_t>(clock_ns(CLOCK_BOOTTIME)) - now_ns();
     const std::int64_t now = std::max<std::int64_t>(store.sources().read_ns(), 0);
-    sink.packet([&](ProtoEncoder& p) {
-        p.varint(kSequence, 1);
-        p.message(kClockSnapshot, [&](ProtoEncoder& s) {
-            const auto clock = [&](std::uint64_t id, std::int64_t time) {
-                s.message(1, [&](ProtoEncoder& c) {
-                    c.varint(1, id);
-                    c.varint(2, static_cast<std::uint64_t>(std::max<std::int64_t>(time, 0)));
-                });
-            };
-            clock(kMonotonic, now);
-            clock(kRealtime, now + store.sources().realtime_offset_ns());
-            clock(kBoottime, now + boot_offset);
-            s.varint(2, kMonotonic);
-        });
+    sink.packet([&](pbf_writer& p) {
+        p.add_uint64(kSequence, 1);
+        pbf_writer s(p, kClockSnapshot);
+        const auto clock = [&](std::uint64_t id, std::int64_t time) {
+            pbf_writer c(s, 1);
+            c.add_uint64(1, id);
+            c.add_uint64(2, static_cast<std::uint64_t>(std::max<std::int64_t>(time, 0)));
+        };
+        clock(kMonotonic, now);
+        clock(kRealtime, now + store.sources().realtime_offset_ns());
+        clock(kBoottime, now + boot_offset);
+        s.add_uint64(2, kMonotonic);
     });
 }
 
 template <class F>
 void write_track(PacketSink& sink, std::uint64_t uuid, F describe) {
-    sink.packet([&](ProtoEncoder& p) {
-        p.varint(kSequence, 1);
-        p.message(kTrackDescriptor, [&](ProtoEncoder& t) {
-            t.varint(1, uuid);
-            describe(t);
-        });
+    sink.packet([&](pbf_writer& p) {
+        p.add_uint64(kSequence, 1);
+        pbf_writer t(p, kTrackDescriptor);
+        t.add_uint64(1, uuid);
+        describe(t);
     });
 }
 
@@ -73,34 +70,33 @@ void write_process(PacketSink& sink, const TraceStore& store, std::uint32_t inde
                    std::uint32_t pid) {
     const TraceProcess& process = store.processes()[index];
     const ProcessLabels& labels = process.labels;
-    write_track(sink, process_uuid(index), [&](ProtoEncoder& t) {
-        t.message(3, [&](ProtoEncoder& d) {
-            d.varint(1, pid);
-            if (!labels.command.empty()) d.text(2, labels.command);
-            d.text(6, process.name);
-            for (const std::string& label : label_texts(labels)) d.text(8, label);
-        });
+    write_track(sink, process_uuid(index), [&](pbf_writer& t) {
+        pbf_writer d(t, 3);
+        d.add_uint64(1, pid);
+        if (!labels.command.empty()) d.add_string(2, labels.command);
+        d.add_string(6, process.name);
+        for (const std::string& label : label_texts(labels)) d.add_string(8, label);
     });
 }
 
 /// A thread, or a track of its own under the process.
 void write_lane(PacketSink& sink, const TraceTrack& track, std::uint64_t uuid, std::uint32_t pid) {
-    write_track(sink, uuid, [&](ProtoEncoder& t) {
+    write_track(sink, uuid, [&](pbf_writer& t) {
         if (track.kind == TrackKind::thread) {
-            t.message(4, [&](ProtoEncoder& d) {
-                d.varint(1, pid);
-                d.varint(2, track.tid);
-                d.text(5, track.name);
-            });
+            pbf_writer d(t, 4);
+            d.add_uint64(1, pid);
+            d.add_uint64(2, track.tid);
+            d.add_string(5, track.name);
             return;
         }
-        t.text(2, track.name);
-        t.varint(5, process_uuid(track.process));
+        t.add_string(2, track.name);
+        t.add_uint64(5, process_uuid(track.process));
         // What the import knows it by.
-        t.text(14, track.kind == TrackKind::api        ? kCallsTrack + std::to_string(track.tid)
-                   : track.kind == TrackKind::overhead ? kOverheadTrack + std::to_string(track.tid)
-                   : track.kind == TrackKind::overlapping ? std::string(kOverlappingTrack)
-                                                          : std::string(kStreamTrack));
+        t.add_string(14, track.kind == TrackKind::api ? kCallsTrack + std::to_string(track.tid)
+                         : track.kind == TrackKind::overhead
+                             ? kOverheadTrack + std::to_string(track.tid)
+                         : track.kind == TrackKind::overlapping ? std::string(kOverlappingTrack)
+                                                                : std::string(kStreamTrack));
     });
 }
 
@@ -232,10 +228,10 @@ void write_projection(PacketSink& sink, const TraceStore& store, std::size_t t,
     }
     if (levels.empty()) return;
     const std::uint64_t uuid = hash64(track_uuid(t) + 1) | 1;
-    write_track(sink, uuid, [&](ProtoEncoder& d) {
-        d.text(2, "ranges on " + store.tracks()[t].name);
-        d.varint(5, process_uuid(store.tracks()[t].process));
-        d.text(14, kProjectionTrack);
+    write_track(sink, uuid, [&](pbf_writer& d) {
+        d.add_string(2, "ranges on " + store.tracks()[t].name);
+        d.add_uint64(5, process_uuid(store.tracks()[t].process));
+        d.add_string(14, kProjectionTrack);
     });
     Sequence out(sink, store, sequence++, false);
     write_nested(out, uuid, std::vector<std::span<const TraceSpan>>(levels.begin(), levels.end()),
@@ -330,10 +326,10 @@ class MomentWriter {
         std::stable_sort(in_order.begin(), in_order.end(),
                          [&](const T* a, const T* b) { return time(*a) < time(*b); });
         const std::uint64_t uuid = hash64(process_uuid(process) + which) | 1;
-        write_track(sink_, uuid, [&](ProtoEncoder& t) {
-            t.text(2, name);
-            t.varint(5, process_uuid(process));
-            t.text(14, name);
+        write_track(sink_, uuid, [&](pbf_writer& t) {
+            t.add_string(2, name);
+            t.add_uint64(5, process_uuid(process));
+            t.add_string(14, name);
         });
         Sequence out(sink_, store_, sequence_++, false);
         for (const T* e : in_order) write(out, uuid, *e);
@@ -362,10 +358,10 @@ void write_instants(PacketSink& sink, const TraceStore& store, std::uint32_t& se
 void write_counters(PacketSink& sink, const TraceStore& store, std::uint32_t& sequence,
                     const PerfettoOptions& options) {
     const auto declare = [&](std::uint32_t process, std::uint64_t uuid, std::string_view name) {
-        write_track(sink, uuid, [&](ProtoEncoder& t) {
-            t.text(2, name);
-            t.varint(5, process_uuid(process));
-            t.text(8, "");
+        write_track(sink, uuid, [&](pbf_writer& t) {
+            t.add_string(2, name);
+            t.add_uint64(5, process_uuid(process));
+            t.add_string(8, "");
         });
     };
     for (const CounterSeries& series : store.counters()) {

@@ -26,13 +26,12 @@ constexpr std::array<const char*, 4> kKindNames{"Kernel", "Memcpy", "Memset", "G
 constexpr std::uint64_t kCompute = 2;
 constexpr std::uint64_t kFirstQueue = 16;  ///< iids of queues come after those of the kinds of work
 
-void write_dimensions(ProtoEncoder& e, std::uint32_t field, std::uint64_t x, std::uint64_t y,
+void write_dimensions(pbf_writer& e, std::uint32_t field, std::uint64_t x, std::uint64_t y,
                       std::uint64_t z) {
-    e.message(field, [&](ProtoEncoder& d) {
-        d.varint(1, x);
-        d.varint(2, y);
-        d.varint(3, z);
-    });
+    pbf_writer d(e, field);
+    d.add_uint64(1, x);
+    d.add_uint64(2, y);
+    d.add_uint64(3, z);
 }
 
 /// One argument of a launch: a whole number, or a share that only doubles hold.
@@ -79,16 +78,16 @@ class StageWriter {
                                                     : std::vector<Argument>{};
         for (const Argument& a : arguments)
             out_.intern_text(kArgNames, argument_iid(a.name), a.name);
-        out_.packet(span.begin_ns, kRenderStage, [&](ProtoEncoder& e) {
-            e.varint(kEventId, render_stage_id(track_index_, row, index));
-            e.varint(kDuration, static_cast<std::uint64_t>(span.length_ns()));
-            e.varint(kContext, context_);
+        out_.packet(span.begin_ns, kRenderStage, [&](pbf_writer& e) {
+            e.add_uint64(kEventId, render_stage_id(track_index_, row, index));
+            e.add_uint64(kDuration, static_cast<std::uint64_t>(span.length_ns()));
+            e.add_uint64(kContext, context_);
             write_extra(e, work);
-            e.varint(kGpuId, track_.device);
-            e.varint(kQueueIid, queue_);
-            e.varint(kStageIid, kind + 1);
-            if (work.kind == GpuWorkKind::kernel) e.varint(kKernelIid, name);
-            e.varint(kEventNameIid, name);
+            e.add_uint64(kGpuId, track_.device);
+            e.add_uint64(kQueueIid, queue_);
+            e.add_uint64(kStageIid, kind + 1);
+            if (work.kind == GpuWorkKind::kernel) e.add_uint64(kKernelIid, name);
+            e.add_uint64(kEventNameIid, name);
             if (work.kind == GpuWorkKind::kernel) write_launch(e, work, arguments);
         });
     }
@@ -102,32 +101,32 @@ class StageWriter {
         return arguments_.size();
     }
     void declare(std::uint64_t kind, const TraceSpan& span, const GpuWork& work) {
-        out_.intern(kGpuSpecifications, kind + 1, [&](ProtoEncoder& s) {
-            s.text(2, kKindNames[kind]);
-            s.varint(4, kCompute);
+        out_.intern(kGpuSpecifications, kind + 1, [&](pbf_writer& s) {
+            s.add_string(2, kKindNames[kind]);
+            s.add_uint64(4, kCompute);
         });
-        out_.intern(kGpuSpecifications, queue_, [&](ProtoEncoder& s) {
-            s.text(2, fmt::format("stream {}", track_.stream));
-            s.text(3, track_.name);
-            s.varint(4, kCompute);
+        out_.intern(kGpuSpecifications, queue_, [&](pbf_writer& s) {
+            s.add_string(2, fmt::format("stream {}", track_.stream));
+            s.add_string(3, track_.name);
+            s.add_uint64(4, kCompute);
         });
-        out_.intern(kContexts, context_, [&](ProtoEncoder& c) {
-            c.varint(2, pid_);
-            c.varint(3, kCuda);
+        out_.intern(kContexts, context_, [&](pbf_writer& c) {
+            c.add_uint64(2, pid_);
+            c.add_uint64(3, kCuda);
         });
         if (work.kind != GpuWorkKind::kernel) return;
-        out_.intern(kKernels, span.name + std::uint64_t{1}, [&](ProtoEncoder& k) {
-            k.text(3, store_.name(span.name));
+        out_.intern(kKernels, span.name + std::uint64_t{1}, [&](pbf_writer& k) {
+            k.add_string(3, store_.name(span.name));
             if (device_ != nullptr)
-                k.text(4, fmt::format("sm_{}{}", device_->compute_major, device_->compute_minor));
+                k.add_string(
+                    4, fmt::format("sm_{}{}", device_->compute_major, device_->compute_minor));
         });
     }
-    void write_extra(ProtoEncoder& e, const GpuWork& work) const {
+    void write_extra(pbf_writer& e, const GpuWork& work) const {
         const auto extra = [&](const char* name, std::string_view value) {
-            e.message(kExtraData, [&](ProtoEncoder& x) {
-                x.text(1, name);
-                x.text(2, value);
-            });
+            pbf_writer x(e, kExtraData);
+            x.add_string(1, name);
+            x.add_string(2, value);
         };
         extra("device", std::to_string(track_.device));
         extra("context", std::to_string(track_.context));
@@ -142,20 +141,18 @@ class StageWriter {
         if (work.target != MemoryType::unknown) extra("target", name_of(work.target));
         extra("asynchronous", work.asynchronous ? "1" : "0");
     }
-    void write_launch(ProtoEncoder& e, const GpuWork& work,
-                      const std::vector<Argument>& arguments) {
-        e.message(kLaunch, [&](ProtoEncoder& l) {
-            write_dimensions(l, 1, work.grid[0], work.grid[1], work.grid[2]);
-            write_dimensions(l, 2, work.block[0], work.block[1], work.block[2]);
-            for (const Argument& a : arguments)
-                l.message(3, [&](ProtoEncoder& x) {
-                    x.varint(1, argument_iid(a.name));
-                    if (a.whole)
-                        x.varint(4, static_cast<std::uint64_t>(a.value));
-                    else
-                        x.real(5, a.value);
-                });
-        });
+    void write_launch(pbf_writer& e, const GpuWork& work, const std::vector<Argument>& arguments) {
+        pbf_writer l(e, kLaunch);
+        write_dimensions(l, 1, work.grid[0], work.grid[1], work.grid[2]);
+        write_dimensions(l, 2, work.block[0], work.block[1], work.block[2]);
+        for (const Argument& a : arguments) {
+            pbf_writer x(l, 3);
+            x.add_uint64(1, argument_iid(a.name));
+            if (a.whole)
+                x.add_uint64(4, static_cast<std::uint64_t>(a.value));
+            else
+                x.add_double(5, a.value);
+        }
     }
 
     Sequence& out_;
@@ -227,17 +224,16 @@ void write_gpus(PacketSink& sink, const TraceStore& store) {
             if (std::none_of(devices.begin(), devices.end(), same)) devices.push_back(&d);
         }
     if (devices.empty()) return;
-    sink.packet([&](ProtoEncoder& p) {
-        p.varint(kSequence, 1);
-        p.message(kGpuInfo, [&](ProtoEncoder& info) {
-            for (const GpuDeviceEvent* d : devices)
-                info.message(1, [&](ProtoEncoder& g) {
-                    g.text(1, d->name);
-                    g.text(2, "NVIDIA");
-                    g.text(4, fmt::format("sm_{}{}", d->compute_major, d->compute_minor));
-                    g.text(5, d->uuid);
-                });
-        });
+    sink.packet([&](pbf_writer& p) {
+        p.add_uint64(kSequence, 1);
+        pbf_writer info(p, kGpuInfo);
+        for (const GpuDeviceEvent* d : devices) {
+            pbf_writer g(info, 1);
+            g.add_string(1, d->name);
+            g.add_string(2, "NVIDIA");
+            g.add_string(4, fmt::format("sm_{}{}", d->compute_major, d->compute_minor));
+            g.add_string(5, d->uuid);
+        }
     });
 }
 

@@ -349,7 +349,7 @@ class Reader {
 
 bool is_perfetto(std::string_view bytes) {
     try {
-        ProtoReader trace(bytes, 0);
+        ProtoReader trace(bytes);
         if (!trace.next() || trace.field() != 1 || trace.text().empty()) return false;
         for (ProtoReader packet = trace.message(); packet.next();) continue;
         return true;
@@ -363,7 +363,7 @@ bool is_perfetto(std::string_view bytes) {
 
 Result<void> import_perfetto(std::string_view bytes, const std::string& path, ImportEvents& out) {
     try {
-        Reader(out).read(ProtoReader(bytes, 0), bytes.size());
+        Reader(out).read(ProtoReader(bytes), bytes.size());
     } catch (const ProtoFault& fault) {
         return fail_at_byte(path, fault.byte, fault.what, "the file is damaged or cut off");
     }

@@ -14,16 +14,15 @@ std::uint64_t iid_of(std::vector<std::string>& known, std::string_view text) {
     return known.size();
 }
 
-void write_annotation(ProtoEncoder& e, std::uint64_t iid, const Annotation& annotation) {
-    e.message(kAnnotation, [&](ProtoEncoder& a) {
-        a.varint(1, iid);
-        if (!annotation.text.empty())
-            a.text(6, annotation.text);
-        else if (annotation.kind == PayloadKind::real)
-            a.fixed(5, annotation.value);
-        else
-            a.varint(annotation.kind == PayloadKind::signed_whole ? 4 : 3, annotation.value);
-    });
+void write_annotation(pbf_writer& e, std::uint64_t iid, const Annotation& annotation) {
+    pbf_writer a(e, kAnnotation);
+    a.add_uint64(1, iid);
+    if (!annotation.text.empty())
+        a.add_string(6, annotation.text);
+    else if (annotation.kind == PayloadKind::real)
+        a.add_fixed64(5, annotation.value);
+    else
+        a.add_uint64(annotation.kind == PayloadKind::signed_whole ? 4 : 3, annotation.value);
 }
 
 }  // namespace
@@ -58,26 +57,26 @@ void Sequence::moment(std::uint64_t uuid, std::int64_t time, std::string_view te
                       std::span<const Annotation> annotations) {
     std::vector<std::uint64_t> iids;
     for (const Annotation& a : annotations) iids.push_back(intern_annotation(a.name));
-    packet(time, kTrackEvent, [&](ProtoEncoder& e) {
+    packet(time, kTrackEvent, [&](pbf_writer& e) {
         for (std::size_t i = 0; i < iids.size(); ++i) write_annotation(e, iids[i], annotations[i]);
-        e.varint(kType, kInstant);
-        e.varint(kTrackUuid, uuid);
-        e.text(kName, text);
+        e.add_uint64(kType, kInstant);
+        e.add_uint64(kTrackUuid, uuid);
+        e.add_string(kName, text);
     });
 }
 
 void Sequence::end(std::uint64_t uuid, std::int64_t time) {
-    packet(time, kTrackEvent, [&](ProtoEncoder& e) {
-        e.varint(kType, kSliceEnd);
-        e.varint(kTrackUuid, uuid);
+    packet(time, kTrackEvent, [&](pbf_writer& e) {
+        e.add_uint64(kType, kSliceEnd);
+        e.add_uint64(kTrackUuid, uuid);
     });
 }
 
 void Sequence::value(std::uint64_t uuid, std::int64_t time, double value) {
-    packet(time, kTrackEvent, [&](ProtoEncoder& e) {
-        e.varint(kType, kCounter);
-        e.varint(kTrackUuid, uuid);
-        e.real(kDoubleValue, value);
+    packet(time, kTrackEvent, [&](pbf_writer& e) {
+        e.add_uint64(kType, kCounter);
+        e.add_uint64(kTrackUuid, uuid);
+        e.add_double(kDoubleValue, value);
     });
 }
 
@@ -100,19 +99,19 @@ void Sequence::event(std::uint64_t uuid, std::int64_t time, EventType type, std:
     std::vector<std::uint64_t> annotation_iids;
     for (const Annotation& a : details.annotations)
         annotation_iids.push_back(intern_annotation(a.name));
-    packet(time, kTrackEvent, [&](ProtoEncoder& e) {
-        for (std::size_t i = 0; i < category_count; ++i) e.varint(kCategoryIid, categories[i]);
+    packet(time, kTrackEvent, [&](pbf_writer& e) {
+        for (std::size_t i = 0; i < category_count; ++i) e.add_uint64(kCategoryIid, categories[i]);
         for (std::size_t i = 0; i < annotation_iids.size(); ++i)
             write_annotation(e, annotation_iids[i], details.annotations[i]);
-        e.varint(kType, type);
-        e.varint(kNameIid, name_iid);
-        e.varint(kTrackUuid, uuid);
-        if (details.flow != 0) e.fixed(kFlowIds, details.flow);
-        if (!details.submitted.empty())
-            e.message(kGpuCorrelation, [&](ProtoEncoder& c) {
-                for (const std::uint64_t id : details.submitted) c.varint(1, id);
-            });
-        if (details.cuda_call) e.varint(kGpuApi, kCuda);
+        e.add_uint64(kType, type);
+        e.add_uint64(kNameIid, name_iid);
+        e.add_uint64(kTrackUuid, uuid);
+        if (details.flow != 0) e.add_fixed64(kFlowIds, details.flow);
+        if (!details.submitted.empty()) {
+            pbf_writer c(e, kGpuCorrelation);
+            for (const std::uint64_t id : details.submitted) c.add_uint64(1, id);
+        }
+        if (details.cuda_call) e.add_uint64(kGpuApi, kCuda);
     });
 }
 

@@ -7,16 +7,19 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <protozero/pbf_writer.hpp>
 #include <set>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/file.h"
-#include "profiler/files/proto_encoder.h"
 #include "profiler/store/store.h"
 
 namespace gs::perfetto {
+
+using protozero::pbf_writer;
 
 enum Packet : std::uint32_t {
     kClockSnapshot = 6,
@@ -80,8 +83,12 @@ class PacketSink {
     template <class F>
     void packet(F write) {
         if (error_) return;
-        buffer_.message(1, write);
-        if (buffer_.bytes().size() > (1u << 20)) flush();
+        {
+            pbf_writer trace(buffer_);
+            pbf_writer packet(trace, 1);
+            write(packet);
+        }
+        if (buffer_.size() > (1u << 20)) flush();
     }
     Result<std::uint64_t> finish() {
         flush();
@@ -95,13 +102,12 @@ class PacketSink {
   private:
     void flush() {
         if (error_) return;
-        if (auto done = file_.append(std::string_view(buffer_.bytes())); !done)
-            error_ = done.error();
-        bytes_ += buffer_.bytes().size();
+        if (auto done = file_.append(std::string_view(buffer_)); !done) error_ = done.error();
+        bytes_ += buffer_.size();
         buffer_.clear();
     }
     AtomicFile file_;
-    ProtoEncoder buffer_;
+    std::string buffer_;
     std::optional<Error> error_;
     std::uint64_t bytes_ = 0;
 };
@@ -127,11 +133,12 @@ class Sequence {
   public:
     Sequence(PacketSink& sink, const TraceStore& store, std::uint32_t id, bool dropped)
         : sink_(sink), store_(store), id_(id) {
-        sink_.packet([&](ProtoEncoder& p) {
-            p.varint(kSequence, id_);
-            p.varint(kFlags, kStateCleared);
-            if (dropped) p.varint(kDropped, 1);
-            p.message(kDefaults, [](ProtoEncoder& d) { d.varint(58, kMonotonic); });
+        sink_.packet([&](pbf_writer& p) {
+            p.add_uint64(kSequence, id_);
+            p.add_uint64(kFlags, kStateCleared);
+            if (dropped) p.add_uint64(kDropped, 1);
+            pbf_writer d(p, kDefaults);
+            d.add_uint64(58, kMonotonic);
         });
     }
 
@@ -146,12 +153,13 @@ class Sequence {
     /// A packet of another kind at `time`; `write` gets its fields.
     template <class F>
     void packet(std::int64_t time, std::uint32_t field, F write) {
-        sink_.packet([&](ProtoEncoder& p) {
-            p.varint(kTimestamp, static_cast<std::uint64_t>(std::max<std::int64_t>(time, 0)));
-            p.varint(kSequence, id_);
-            p.varint(kFlags, kNeedsState);
-            if (!fresh_.bytes().empty()) p.text(kInterned, fresh_.bytes());
-            p.message(field, write);
+        sink_.packet([&](pbf_writer& p) {
+            p.add_uint64(kTimestamp, static_cast<std::uint64_t>(std::max<std::int64_t>(time, 0)));
+            p.add_uint64(kSequence, id_);
+            p.add_uint64(kFlags, kNeedsState);
+            if (!fresh_.empty()) p.add_string(kInterned, fresh_);
+            pbf_writer fields(p, field);
+            write(fields);
         });
         fresh_.clear();
     }
@@ -159,13 +167,13 @@ class Sequence {
     template <class F>
     void intern(InternedField field, std::uint64_t iid, F write) {
         if (!known_.insert({field, iid}).second) return;
-        fresh_.message(field, [&](ProtoEncoder& s) {
-            s.varint(1, iid);
-            write(s);
-        });
+        pbf_writer interned(fresh_);
+        pbf_writer s(interned, field);
+        s.add_uint64(1, iid);
+        write(s);
     }
     void intern_text(InternedField field, std::uint64_t iid, std::string_view text) {
-        intern(field, iid, [&](ProtoEncoder& s) { s.text(2, text); });
+        intern(field, iid, [&](pbf_writer& s) { s.add_string(2, text); });
     }
     std::uint64_t intern_name(std::uint32_t name);
     std::uint64_t intern_annotation(std::string_view name);
@@ -177,7 +185,7 @@ class Sequence {
     PacketSink& sink_;
     const TraceStore& store_;
     std::uint32_t id_;
-    ProtoEncoder fresh_;  // interned data of the next packet
+    std::string fresh_;  // interned data of the next packet
     std::set<std::pair<std::uint32_t, std::uint64_t>> known_;
     std::vector<std::string> annotation_names_, categories_;
 };

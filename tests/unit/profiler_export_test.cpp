@@ -7,17 +7,19 @@
 
 #include <array>
 #include <cstdio>
+#include <protozero/pbf_writer.hpp>
 #include <thread>
 
 #include "base/record/device_lane.h"
 #include "base/record/scope.h"
 #include "profiler/collect/multi_collector.h"
 #include "profiler/files/export_perfetto.h"
-#include "profiler/files/proto_encoder.h"
 #include "tests/support/own_ring.h"
 
 namespace gs {
 namespace {
+
+using protozero::pbf_writer;
 
 constexpr std::int64_t kMs = 1'000'000;
 
@@ -161,70 +163,63 @@ TEST_F(Export, EmptyStoreAndUnwritablePath) {
 
 TEST_F(Export, TheCheckerFindsWhatIsWrong) {
     const auto verdict = [&](auto build) {
-        ProtoEncoder trace;
-        trace.message(1, [](ProtoEncoder& p) {
-            p.varint(10, 1);
-            p.varint(13, 1);
-            p.message(6, [](ProtoEncoder& s) {
-                for (const std::uint64_t clock : {1, 3})
-                    s.message(1, [&](ProtoEncoder& c) {
-                        c.varint(1, clock);
-                        c.varint(2, 1);
-                    });
-            });
-            p.message(59, [](ProtoEncoder& d) { d.varint(58, 3); });
-        });
-        trace.message(1, [](ProtoEncoder& p) {
-            p.varint(10, 1);
-            p.message(60, [](ProtoEncoder& t) { t.varint(1, 9); });
-        });
+        std::string bytes;
+        pbf_writer trace(bytes);
+        {
+            pbf_writer p(trace, 1);
+            p.add_uint64(10, 1);
+            p.add_uint64(13, 1);
+            {
+                pbf_writer s(p, 6);
+                for (const std::uint64_t clock : {1, 3}) {
+                    pbf_writer c(s, 1);
+                    c.add_uint64(1, clock);
+                    c.add_uint64(2, 1);
+                }
+            }
+            pbf_writer d(p, 59);
+            d.add_uint64(58, 3);
+        }
+        {
+            pbf_writer p(trace, 1);
+            p.add_uint64(10, 1);
+            pbf_writer t(p, 60);
+            t.add_uint64(1, 9);
+        }
         build(trace);
         const fs::path path = folder_ / "bad.pftrace";
-        EXPECT_TRUE(write_text_file(path, trace.bytes()));
+        EXPECT_TRUE(write_text_file(path, bytes));
         return check(path);
     };
-    const auto event = [](ProtoEncoder& trace, std::uint64_t time, std::uint64_t type,
+    const auto event = [](pbf_writer& trace, std::uint64_t time, std::uint64_t type,
                           std::uint64_t uuid) {
-        trace.message(1, [&](ProtoEncoder& p) {
-            p.varint(8, time);
-            p.varint(10, 1);
-            p.varint(13, 2);
-            p.message(11, [&](ProtoEncoder& e) {
-                e.varint(9, type);
-                e.varint(11, uuid);
-            });
-        });
+        pbf_writer p(trace, 1);
+        p.add_uint64(8, time);
+        p.add_uint64(10, 1);
+        p.add_uint64(13, 2);
+        pbf_writer e(p, 11);
+        e.add_uint64(9, type);
+        e.add_uint64(11, uuid);
     };
-    EXPECT_EQ(verdict([](ProtoEncoder&) {}).code, 0);
-    EXPECT_NE(verdict([&](ProtoEncoder& t) { event(t, 5, 2, 9); }).output.find("not begun"),
+    EXPECT_EQ(verdict([](pbf_writer&) {}).code, 0);
+    EXPECT_NE(verdict([&](pbf_writer& t) { event(t, 5, 2, 9); }).output.find("not begun"),
               std::string::npos);
-    EXPECT_NE(verdict([&](ProtoEncoder& t) { event(t, 5, 1, 9); }).output.find("never end"),
+    EXPECT_NE(verdict([&](pbf_writer& t) { event(t, 5, 1, 9); }).output.find("never end"),
               std::string::npos);
-    EXPECT_NE(verdict([&](ProtoEncoder& t) { event(t, 5, 1, 9); }).output.find("does not resolve"),
+    EXPECT_NE(verdict([&](pbf_writer& t) { event(t, 5, 1, 9); }).output.find("does not resolve"),
               std::string::npos);
-    EXPECT_NE(verdict([&](ProtoEncoder& t) { event(t, 5, 1, 8); }).output.find("not declared"),
+    EXPECT_NE(verdict([&](pbf_writer& t) { event(t, 5, 1, 8); }).output.find("not declared"),
               std::string::npos);
-    EXPECT_NE(verdict([&](ProtoEncoder& t) {
+    EXPECT_NE(verdict([&](pbf_writer& t) {
                   event(t, 5, 1, 9);
                   event(t, 4, 2, 9);
               }).output.find("goes back"),
               std::string::npos);
-    EXPECT_NE(verdict([](ProtoEncoder& t) {
-                  t.message(1, [](ProtoEncoder& p) { p.varint(99, 1); });
+    EXPECT_NE(verdict([](pbf_writer& t) {
+                  pbf_writer p(t, 1);
+                  p.add_uint64(99, 1);
               }).output.find("unknown field"),
               std::string::npos);
-}
-
-TEST(ProtoEncoder, LongMessagesHaveLongLengths) {
-    for (const std::size_t size : {0u, 1u, 120u, 127u, 128u, 129u, 16383u, 16384u, 2097152u}) {
-        ProtoEncoder direct, nested;
-        const std::string content(size, 'x');
-        ProtoEncoder inner;
-        inner.text(7, content);
-        direct.text(3, inner.bytes());
-        nested.message(3, [&](ProtoEncoder& m) { m.text(7, content); });
-        ASSERT_EQ(direct.bytes(), nested.bytes()) << size;
-    }
 }
 
 }  // namespace

@@ -8,14 +8,16 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <protozero/pbf_writer.hpp>
 
 #include "profiler/files/export_perfetto.h"
 #include "profiler/files/export_text.h"
-#include "profiler/files/proto_encoder.h"
 #include "tests/unit/io_mutator.h"
 
 namespace gs {
 namespace {
+
+using protozero::pbf_writer;
 
 constexpr std::int64_t kUs = 1000;
 
@@ -209,40 +211,39 @@ TEST_F(Import, SpeedscopeEventsNest) {
 // An SDK's trace: incremental microseconds on a clock of the sequence, defaults, plain names, a
 // late descriptor.
 TEST_F(Import, ForeignPerfetto) {
-    ProtoEncoder trace;
+    std::string bytes;
+    pbf_writer trace(bytes);
     const auto packet = [&](auto write) {
-        trace.message(1, [&](ProtoEncoder& p) {
-            p.varint(10, 9);
-            write(p);
-        });
+        pbf_writer p(trace, 1);
+        p.add_uint64(10, 9);
+        write(p);
     };
-    packet([](ProtoEncoder& p) {
-        p.varint(13, 1);
-        p.message(6, [](ProtoEncoder& s) {
+    packet([](pbf_writer& p) {
+        p.add_uint64(13, 1);
+        {
+            pbf_writer s(p, 6);
             const auto clock = [&](std::uint64_t id, std::uint64_t time) {
-                s.message(1, [&](ProtoEncoder& c) {
-                    c.varint(1, id);
-                    c.varint(2, time);
-                    if (id == 64) c.varint(3, 1), c.varint(4, 1000);
-                });
+                pbf_writer c(s, 1);
+                c.add_uint64(1, id);
+                c.add_uint64(2, time);
+                if (id == 64) c.add_uint64(3, 1), c.add_uint64(4, 1000);
             };
             clock(6, 5'000'000);
             clock(3, 4'000'000);
             clock(64, 100);
-        });
-        p.message(59, [](ProtoEncoder& d) {
-            d.varint(58, 64);
-            d.message(11, [](ProtoEncoder& e) { e.varint(11, 77); });
-        });
+        }
+        pbf_writer d(p, 59);
+        d.add_uint64(58, 64);
+        pbf_writer e(d, 11);
+        e.add_uint64(11, 77);
     });
     const auto event = [&](std::uint64_t delta, std::uint64_t type, std::string_view name) {
-        packet([&](ProtoEncoder& p) {
-            p.varint(8, delta);
-            p.varint(13, 2);
-            p.message(11, [&](ProtoEncoder& e) {
-                e.varint(9, type);
-                if (!name.empty()) e.text(23, name);
-            });
+        packet([&](pbf_writer& p) {
+            p.add_uint64(8, delta);
+            p.add_uint64(13, 2);
+            pbf_writer e(p, 11);
+            e.add_uint64(9, type);
+            if (!name.empty()) e.add_string(23, name);
         });
     };
     event(10, 1, "outer");
@@ -251,18 +252,16 @@ TEST_F(Import, ForeignPerfetto) {
     event(5, 2, "");
     event(5, 2, "");       // one end too many
     event(5, 1, "still");  // and a begin without an end
-    packet([](ProtoEncoder& p) {
-        p.message(60, [](ProtoEncoder& t) {
-            t.varint(1, 77);
-            t.message(4, [](ProtoEncoder& d) {
-                d.varint(1, 3);
-                d.varint(2, 4);
-                d.text(5, "worker");
-            });
-        });
+    packet([](pbf_writer& p) {
+        pbf_writer t(p, 60);
+        t.add_uint64(1, 77);
+        pbf_writer d(t, 4);
+        d.add_uint64(1, 3);
+        d.add_uint64(2, 4);
+        d.add_string(5, "worker");
     });
     TraceStore store;
-    const auto read = import(trace.bytes(), store);
+    const auto read = import(bytes, store);
     ASSERT_TRUE(read) << read.error().text();
     EXPECT_EQ(read->spans, 2u);
     EXPECT_EQ(read->skipped, 1u);
@@ -353,12 +352,15 @@ TEST_F(Import, HostileFilesAreRefusedWithTheirByte) {
     EXPECT_TRUE(refused(R"({"traceEvents": [{"ph": "X", "ts": 1)").byte);
     EXPECT_TRUE(refused(R"({"nothing": 1})").byte);
     EXPECT_TRUE(refused(std::string(1'000'000, '[')).byte);
-    ProtoEncoder trace;
-    trace.message(1, [](ProtoEncoder& p) {
-        p.varint(8, ~0ull);
-        p.message(11, [](ProtoEncoder& e) { e.varint(9, 1); });
-    });
-    EXPECT_NE(refused(trace.bytes()).message.find("time"), std::string::npos);
+    std::string bytes;
+    pbf_writer trace(bytes);
+    {
+        pbf_writer p(trace, 1);
+        p.add_uint64(8, ~0ull);
+        pbf_writer e(p, 11);
+        e.add_uint64(9, 1);
+    }
+    EXPECT_NE(refused(bytes).message.find("time"), std::string::npos);
     ImportOptions small;
     small.max_bytes = 100'000;
     EXPECT_NE(

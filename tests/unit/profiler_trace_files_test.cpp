@@ -10,16 +10,18 @@
 #include <array>
 #include <bit>
 #include <cstdio>
+#include <protozero/pbf_writer.hpp>
 
 #include "profiler/files/export_perfetto.h"
 #include "profiler/files/export_text.h"
 #include "profiler/files/import.h"
-#include "profiler/files/proto_encoder.h"
 #include "profiler/store/process_labels.h"
 #include "tests/unit/io_mutator.h"
 
 namespace gs {
 namespace {
+
+using protozero::pbf_writer;
 
 constexpr std::int64_t kUs = 1000;
 
@@ -370,70 +372,66 @@ TEST_F(TraceFiles, TorchWithABaseTime) {
 // A foreign Perfetto trace of GPU work: the launching slice is on an ordinary thread track and
 // names render stages.
 TEST_F(TraceFiles, ForeignRenderStages) {
-    ProtoEncoder trace;
+    std::string bytes;
+    pbf_writer trace(bytes);
     const auto packet = [&](std::uint64_t time, auto write) {
-        trace.message(1, [&](ProtoEncoder& p) {
-            p.varint(8, time);
-            p.varint(10, 5);
-            write(p);
-        });
+        pbf_writer p(trace, 1);
+        p.add_uint64(8, time);
+        p.add_uint64(10, 5);
+        write(p);
     };
-    packet(0, [](ProtoEncoder& p) {
-        p.varint(13, 1);
-        p.message(60, [](ProtoEncoder& t) {
-            t.varint(1, 77);
-            t.message(4, [](ProtoEncoder& d) {
-                d.varint(1, 12);
-                d.varint(2, 13);
-                d.text(5, "python");
-            });
-        });
-        p.message(12, [](ProtoEncoder& i) {
-            i.message(23, [](ProtoEncoder& c) {
-                c.varint(1, 1);
-                c.varint(2, 12);
-            });
-            const auto specification = [&](std::uint64_t iid, std::string_view name) {
-                i.message(24, [&](ProtoEncoder& s) {
-                    s.varint(1, iid);
-                    s.text(2, name);
-                });
-            };
-            specification(1, "Kernel");
-            specification(2, "Stream #21");
-            i.message(1000, [](ProtoEncoder& k) {
-                k.varint(1, 4);
-                k.text(2, "_Z3fooi");
-                k.text(3, "foo(int)");
-            });
-        });
+    packet(0, [](pbf_writer& p) {
+        p.add_uint64(13, 1);
+        {
+            pbf_writer t(p, 60);
+            t.add_uint64(1, 77);
+            pbf_writer d(t, 4);
+            d.add_uint64(1, 12);
+            d.add_uint64(2, 13);
+            d.add_string(5, "python");
+        }
+        pbf_writer i(p, 12);
+        {
+            pbf_writer c(i, 23);
+            c.add_uint64(1, 1);
+            c.add_uint64(2, 12);
+        }
+        const auto specification = [&](std::uint64_t iid, std::string_view name) {
+            pbf_writer s(i, 24);
+            s.add_uint64(1, iid);
+            s.add_string(2, name);
+        };
+        specification(1, "Kernel");
+        specification(2, "Stream #21");
+        pbf_writer k(i, 1000);
+        k.add_uint64(1, 4);
+        k.add_string(2, "_Z3fooi");
+        k.add_string(3, "foo(int)");
     });
-    packet(100, [](ProtoEncoder& p) {
-        p.message(11, [](ProtoEncoder& e) {
-            e.varint(9, 1);
-            e.varint(11, 77);
-            e.text(23, "cudaLaunchKernel");
-            e.message(3000, [](ProtoEncoder& c) { c.varint(1, 900); });
-        });
+    packet(100, [](pbf_writer& p) {
+        pbf_writer e(p, 11);
+        e.add_uint64(9, 1);
+        e.add_uint64(11, 77);
+        e.add_string(23, "cudaLaunchKernel");
+        pbf_writer c(e, 3000);
+        c.add_uint64(1, 900);
     });
-    packet(120, [](ProtoEncoder& p) {
-        p.message(11, [](ProtoEncoder& e) {
-            e.varint(9, 2);
-            e.varint(11, 77);
-        });
+    packet(120, [](pbf_writer& p) {
+        pbf_writer e(p, 11);
+        e.add_uint64(9, 2);
+        e.add_uint64(11, 77);
     });
-    packet(150, [](ProtoEncoder& p) {
-        p.message(53, [](ProtoEncoder& s) {
-            s.varint(1, 900);
-            s.varint(2, 40);
-            s.varint(5, 1);
-            s.varint(11, 2);
-            s.varint(13, 2);
-            s.varint(14, 1);
-            s.varint(19, 4);
-        });
+    packet(150, [](pbf_writer& p) {
+        pbf_writer s(p, 53);
+        s.add_uint64(1, 900);
+        s.add_uint64(2, 40);
+        s.add_uint64(5, 1);
+        s.add_uint64(11, 2);
+        s.add_uint64(13, 2);
+        s.add_uint64(14, 1);
+        s.add_uint64(19, 4);
     });
-    ASSERT_TRUE(write_text_file(folder_ / "foreign.pftrace", trace.bytes()));
+    ASSERT_TRUE(write_text_file(folder_ / "foreign.pftrace", bytes));
     TraceStore store;
     const auto read = import_trace(folder_ / "foreign.pftrace", store);
     ASSERT_TRUE(read) << read.error().text();
