@@ -3,12 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <tuple>
 #include <unordered_map>
-
-#include "profiler/store/iteration_name.h"
 
 namespace gs {
 namespace {
@@ -19,95 +16,57 @@ constexpr double kRegularShare = 0.8;  ///< of the periods must lie within [1/2,
 constexpr std::size_t kOuterRows = 3;  ///< of a thread, searched for what recurs
 constexpr double kSameCount = 0.03;    ///< kernels whose counts differ by less are of one loop
 
-/// iteration_name() for the names of a store, each asked once. A viewer that trains nothing has its
-/// pictures.
-class NameRanks {
-  public:
-    explicit NameRanks(const TraceStore& store) : store_(store) {}
-    int operator()(std::uint32_t name) {
-        if (name >= known_.size()) known_.resize(name + std::size_t{64}, kUnasked);
-        if (known_[name] == kUnasked) known_[name] = static_cast<std::int8_t>(rank_of(name));
-        return known_[name];
-    }
-
-  private:
-    static constexpr std::int8_t kUnasked = -1;
-    int rank_of(std::uint32_t name) const {
-        const int rank = iteration_name(store_.name(name)).rank;
-        return rank > 0 ? rank + 1 : store_.names().stage(name) == Stage::view_frame ? 1 : 0;
-    }
-    const TraceStore& store_;
-    std::vector<std::int8_t> known_;
-};
-
-/// Spans of one track that bear one of the names: of one row, or of all where ranges may overlap.
+/// A row that bears names of iterations, with those of its spans that are kept.
 struct Candidate {
-    int rank = 0;
-    std::size_t row = 0;
-    std::uint32_t track = kNoTrack;
-    bool nests = true;
+    IterationRow at;
     std::vector<const TraceSpan*> spans;
     std::int64_t total_ns = 0;
 };
 
-using CandidateKey = std::tuple<int, std::uint32_t, std::size_t>;  // rank, track, row
-
-std::map<CandidateKey, Candidate> named_candidates(const TraceStore& store, std::uint32_t process) {
-    std::map<CandidateKey, Candidate> found;
-    NameRanks rank(store);
-    for (std::uint32_t t = 0; t < store.tracks().size(); ++t) {
-        const TraceTrack& track = store.tracks()[t];
-        if (track.process != process) continue;
-        if (track.kind != TrackKind::thread && track.kind != TrackKind::overlapping) continue;
-        const bool nests = track.kind == TrackKind::thread;
-        for (std::size_t r = 0; r < track.rows.size(); ++r)
-            for (const TraceSpan& span : track.rows[r].view()) {
-                const int at = rank(span.name);
-                if (at == 0) continue;
-                Candidate& c = found[{at, t, nests ? r : 0}];
-                c.rank = at;
-                c.track = t;
-                c.row = r;
-                c.nests = nests;
-                c.spans.push_back(&span);
-                c.total_ns += span.length_ns();
+Candidate candidate(const TraceStore& store, const IterationRow& at) {
+    Candidate out{at, {}, 0};
+    const auto& rows = store.tracks()[at.track].rows;
+    const std::size_t stop = at.nests ? std::min(at.row + 1, rows.size()) : rows.size();
+    for (std::size_t r = at.row; r < stop; ++r)
+        for (const TraceSpan& span : rows[r].view())
+            if (store.names().iteration_rank(span.name) == at.rank) {
+                out.spans.push_back(&span);
+                out.total_ns += span.length_ns();
             }
-    }
-    return found;
+    out.at.recurs = out.spans.size() > 1;
+    return out;
 }
 
-/// The better name; then the one that recurs (a range around the whole loop may bear the same
-/// name); then threads before start/end ranges; then the outer row of a thread; then what covers
-/// more time.
+/// Of two threads that do the same the one it takes more time on.
 bool better(const Candidate& a, const Candidate& b) {
-    const bool a_recurs = a.spans.size() > 1, b_recurs = b.spans.size() > 1;
-    if (a_recurs != b_recurs) return a_recurs;
-    if (a.rank != b.rank) return a.rank > b.rank;
-    if (a.nests != b.nests) return a.nests;
-    if (a.track == b.track && a.row != b.row) return a.row < b.row;
-    return a.total_ns > b.total_ns;
+    const int order = rather(a.at, b.at);
+    return order != 0 ? order > 0 : a.total_ns > b.total_ns;
 }
 
 Iterations from_names(const TraceStore& store, std::uint32_t process) {
     Iterations out;
     out.process = process;
-    auto candidates = named_candidates(store, process);
-    Candidate* best = nullptr;
-    for (auto& [key, candidate] : candidates)
-        if (best == nullptr || better(candidate, *best)) best = &candidate;
-    if (best == nullptr) return out;
-    std::sort(best->spans.begin(), best->spans.end(),
+    const auto known = store.frames().iteration_rows(process);
+    std::vector<IterationRow> rows(known.begin(), known.end());
+    std::sort(rows.begin(), rows.end(), [](const IterationRow& a, const IterationRow& b) {
+        return std::tie(a.rank, a.track, a.row) < std::tie(b.rank, b.track, b.row);
+    });
+    Candidate best;
+    for (const IterationRow& row : rows)
+        if (Candidate found = candidate(store, row);
+            !found.spans.empty() && (best.spans.empty() || better(found, best)))
+            best = std::move(found);
+    if (best.spans.empty()) return out;
+    std::sort(best.spans.begin(), best.spans.end(),
               [](const TraceSpan* a, const TraceSpan* b) { return a->begin_ns < b->begin_ns; });
-    out.track = best->track;
-    for (const TraceSpan* span : best->spans) {
+    out.track = best.at.track;
+    for (const TraceSpan* span : best.spans) {
         if (!out.items.empty() && span->begin_ns < out.items.back().end_ns)
             continue;  // start/end ranges may overlap
-        const bool numbered = span->has_payload && span->payload_kind == PayloadKind::whole;
-        const auto in_name = iteration_name(store.name(span->name)).number;
-        const std::uint64_t number = numbered ? span->payload : in_name.value_or(out.items.size());
-        out.items.push_back({number, span->begin_ns, span->end_ns});
+        const auto number = iteration_number(store.names(), *span);
+        out.items.push_back({number.value_or(out.items.size()), span->begin_ns, span->end_ns});
     }
-    const std::string_view text = store.name(best->spans.front()->name);
+    const std::string_view text = store.name(best.spans.front()->name);
     const std::size_t end = text.find_first_of("0123456789#[(:=");
     out.name = text.substr(0, end == 0 ? std::string_view::npos : end);
     while (!out.name.empty() && out.name.back() == ' ') out.name.pop_back();

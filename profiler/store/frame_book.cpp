@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "profiler/store/iteration_name.h"
-
 namespace gs {
 namespace {
 
@@ -38,31 +36,30 @@ void FrameBook::take_call(SlidingArray<Call>& calls, std::uint32_t process, cons
 
 void FrameBook::take_range(const Timeline& timeline, const NameBook& names, std::uint32_t track,
                            const TraceSpan& span, std::size_t depth, bool lossy) {
-    const std::uint32_t of = timeline.tracks()[track].process;
+    const TraceTrack& on = timeline.tracks()[track];
     const Stage stage = names.stage(span.name);
-    take_call(calls_[index(stage)], of, span);
-    if (is_iteration(names, of, track, span))
+    take_call(calls_[index(stage)], on.process, span);
+    Process& of = process(on.process);
+    if (of.rows.take(on, track, depth, names.iteration_rank(span.name))) {
+        of.iterations_on = track;
         take_frame(StatScope::iteration, timeline, names, track, span, depth, lossy);
+    }
     for (const StatScope scope : {StatScope::view_frame, StatScope::ui_frame})
         if (stage == frame_stage_of(scope))
             take_frame(scope, timeline, names, track, span, depth, lossy);
 }
 
-bool FrameBook::is_iteration(const NameBook& names, std::uint32_t of, std::uint32_t track,
-                             const TraceSpan& span) {
-    const int rank = names.iteration_rank(span.name);
-    Process& state = process(of);
-    if (rank < state.iteration_rank) return false;
-    state.iteration_rank = rank;
-    state.iterations_on = track;
-    return true;
+void FrameBook::take_overlapping(const Timeline& timeline, const NameBook& names,
+                                 std::uint32_t track, const TraceSpan& span) {
+    const TraceTrack& on = timeline.tracks()[track];
+    process(on.process).rows.take(on, track, 0, names.iteration_rank(span.name));
 }
 
 std::uint64_t FrameBook::frame_number(StatScope scope, const NameBook& names, std::uint32_t of,
                                       const TraceSpan& span) {
-    if (span.has_payload || scope != StatScope::iteration) return span.payload;
+    if (scope != StatScope::iteration) return span.payload;
     std::uint64_t& next = process(of).next_iteration;
-    const std::uint64_t number = iteration_name(names.text(span.name)).number.value_or(next);
+    const std::uint64_t number = iteration_number(names, span).value_or(next);
     next = number + 1;
     return number;
 }
@@ -269,8 +266,11 @@ std::size_t FrameBook::bytes() const {
 
 FrameBook FrameBook::excerpt() const {
     FrameBook out(options_);
-    for (const Process& state : processes_)
-        out.processes_.emplace_back().iterations_on = state.iterations_on;
+    for (const Process& state : processes_) {
+        Process& copy = out.processes_.emplace_back();
+        copy.iterations_on = state.iterations_on;
+        copy.rows = state.rows;
+    }
     return out;
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "profiler/store/iteration_rows.h"
 #include "profiler/store/name_book.h"
 #include "profiler/store/sliding.h"
 #include "profiler/store/statistics.h"
@@ -34,11 +35,19 @@ class FrameBook {
     std::uint32_t iterations_on(std::uint32_t process) const {
         return process < processes_.size() ? processes_[process].iterations_on : kNoTrack;
     }
+    /// Where ranges of a process bear names of iterations.
+    std::span<const IterationRow> iteration_rows(std::uint32_t process) const {
+        return process < processes_.size() ? processes_[process].rows.all()
+                                           : std::span<const IterationRow>();
+    }
 
     // ---- for the store that fills it
     /// A range that has just been placed on its track. `lossy`: records were lost around it.
     void take_range(const Timeline& timeline, const NameBook& names, std::uint32_t track,
                     const TraceSpan& span, std::size_t depth, bool lossy);
+    /// A range that may overlap others has just been placed.
+    void take_overlapping(const Timeline& timeline, const NameBook& names, std::uint32_t track,
+                          const TraceSpan& span);
     /// GPU work that has just been placed. `by_api`: told by CUPTI, whose times do not count for a
     /// process whose own stage timer tells them.
     void take_gpu_call(const Timeline& timeline, const NameBook& names, std::uint32_t track,
@@ -51,7 +60,7 @@ class FrameBook {
     void restart_warm_up();
     void clear();
     std::size_t bytes() const;
-    /// Without frames, yet knowing iterations_on().
+    /// Without frames, yet knowing iterations_on() and iteration_rows().
     FrameBook excerpt() const;
 
   private:
@@ -74,15 +83,13 @@ class FrameBook {
         SlidingArray<DeviceWork> waiting[kFrameScopes];
         std::size_t warm_up_left[kFrameScopes] = {};
         std::uint32_t iterations_on = kNoTrack;
-        int iteration_rank = 1;            ///< names that are less than this make no frames
+        IterationRows rows;
         std::uint64_t next_iteration = 0;  ///< for those without a number
         bool times_itself = false;         ///< its own stage timer tells GPU time
     };
 
     Process& process(std::uint32_t index);
     void take_call(SlidingArray<Call>& calls, std::uint32_t process, const TraceSpan& span);
-    bool is_iteration(const NameBook& names, std::uint32_t process, std::uint32_t track,
-                      const TraceSpan& span);
     void take_frame(StatScope scope, const Timeline& timeline, const NameBook& names,
                     std::uint32_t track, const TraceSpan& span, std::size_t depth, bool lossy);
     std::uint64_t frame_number(StatScope scope, const NameBook& names, std::uint32_t process,

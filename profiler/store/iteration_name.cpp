@@ -14,14 +14,14 @@ struct Known {
     int rank;
 };
 constexpr Known kKnown[] = {{"iteration", kBestIterationRank},
-                            {"profilerstep", 3},
-                            {"trainstep", 2},
-                            {"trainingstep", 2},
-                            {"trainiteration", 2},
-                            {"trainingiteration", 2},
-                            {"trainiter", 2},
-                            {"iter", 1},
-                            {"step", 1}};
+                            {"profilerstep", 4},
+                            {"trainstep", 3},
+                            {"trainingstep", 3},
+                            {"trainiteration", 3},
+                            {"trainingiteration", 3},
+                            {"trainiter", 3},
+                            {"iter", 2},
+                            {"step", 2}};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 

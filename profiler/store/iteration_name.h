@@ -13,7 +13,8 @@ struct IterationName {
                    ///< its iterations.
     std::optional<std::uint64_t> number;  ///< "ProfilerStep#12" -> 12, "iteration[40,44)" -> 40
 };
-inline constexpr int kBestIterationRank = 4;  ///< "iteration"
+inline constexpr int kPictureRank = 1;  ///< of a viewer, which counts where nothing is trained
+inline constexpr int kBestIterationRank = 5;  ///< "iteration"
 
 /// Case does not count, nor does what follows the word's digits: iteration, iter, step, train_step,
 /// training step, train_iteration, ProfilerStep#N, iteration[a,b).

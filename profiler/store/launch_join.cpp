@@ -66,6 +66,8 @@ void LaunchJoin::take_activity(const TraceSource& source, const TraceBatch& batc
     settle(parts, [&](std::uint32_t track, const StagedSpan& s) {
         if (s.correlation != 0)
             remember_launch(of, s.correlation, {s.span.begin_ns, track, s.row}, s.first_row > 0);
+        if (parts.timeline.tracks()[track].kind == TrackKind::overlapping)
+            parts.frames.take_overlapping(parts.timeline, parts.names, track, s.span);
     });
     stage_gpu_work(source, batch, parts);
     settle(parts, [&](std::uint32_t track, const StagedSpan& s) {

@@ -21,6 +21,7 @@ std::uint32_t NameBook::intern(std::string_view text, std::string_view domain) {
     const auto stage = std::find(std::begin(kStageNames), std::end(kStageNames), text);
     if (stage != std::end(kStageNames))
         name.stage = static_cast<Stage>(stage - std::begin(kStageNames));
+    if (name.stage == Stage::view_frame) name.iteration_rank = kPictureRank;
     names_.push_back(std::move(name));
     return place->second;
 }

@@ -32,7 +32,7 @@ class NameBook {
     Stage stage(std::uint32_t name) const { return at(name).stage; }
     /// The stage of GPU work: of its own name, or of the kernel of that name by the stage map.
     Stage gpu_stage(std::uint32_t name) const;
-    /// Of iteration_name.h.
+    /// Of iteration_name.h; 0: it names no iteration.
     int iteration_rank(std::uint32_t name) const { return at(name).iteration_rank; }
     std::uint32_t unknown() const { return unknown_; }  ///< "?"
 

@@ -133,6 +133,53 @@ TEST(Iterations, OfSeveralNamesTheLoopsOwn) {
     EXPECT_NEAR(found.items[3].milliseconds(), 0.95, 1e-9);
 }
 
+// What the store takes for a frame when it ends is what is found when all has been seen.
+TEST(Iterations, FramesOfTheStoreAreTheSame) {
+    TraceMaker maker;
+    for (int i = 0; i < 6; ++i) {
+        const double t = 1000 * i;
+        maker.range(1, "step", t, t + 900, 1, 7 + i);
+        maker.batch.spans.back().payload_kind = PayloadKind::signed_whole;
+        maker.range(1, "step", t + 910, t + 990, 2);  // deeper, in what is no step
+        maker.range(1, "save", t + 905, t + 995, 1);
+    }
+    maker.range(1, "iteration", 0, 6000, 0);  // around the whole loop, under a better name
+    TraceStore store;
+    maker.into(store);
+    const Iterations found = find_iterations(store, 0);
+    const auto frames = store.frames().history(StatScope::iteration);
+    ASSERT_EQ(found.items.size(), 6u);
+    ASSERT_EQ(frames.size(), 6u);
+    for (std::size_t i = 0; i < 6; ++i) {
+        EXPECT_EQ(frames[i].begin_ns, found.items[i].begin_ns);
+        EXPECT_EQ(frames[i].number, 7 + i);
+        EXPECT_EQ(found.items[i].number, 7 + i);
+    }
+    EXPECT_EQ(store.frames().iterations_on(0), found.track);
+    // A part of the trace knows the rows, too; what recurs is asked of what it holds.
+    const TraceStore part = store.excerpt(frames[2].begin_ns, frames[4].end_ns);
+    EXPECT_EQ(find_iterations(part, 0).items.size(), 3u);
+}
+
+TEST(Iterations, FramesOfThreadsThatDoTheSameAllCount) {
+    TraceMaker maker;
+    for (int i = 0; i < 6; ++i)  // a thread for each two
+        maker.range(static_cast<std::uint32_t>(1 + i / 2), "iteration", 1000 * i, 1000 * i + 900);
+    TraceStore store;
+    maker.into(store);
+    EXPECT_EQ(store.frames().history(StatScope::iteration).size(), 6u);
+}
+
+TEST(Iterations, RangesOnAGpuStreamAreNone) {
+    TraceMaker maker;
+    for (int i = 0; i < 6; ++i) maker.range(1, "iteration", 1000 * i, 1000 * i + 900);
+    maker.batch.tracks[0].kind = TrackKind::gpu_stream;
+    TraceStore store;
+    maker.into(store);
+    EXPECT_TRUE(store.frames().history(StatScope::iteration).empty());
+    EXPECT_TRUE(store.frames().iteration_rows(0).empty());
+}
+
 TEST(Iterations, OfEachProcessItsOwn) {
     TraceStore store;
     for (std::uint32_t p = 0; p < 3; ++p) {
