@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <string>
 
 #include "base/record/scope.h"
@@ -309,6 +310,21 @@ Result<std::unique_ptr<Trainer>> Trainer::resume(const fs::path& checkpoint,
     state->sampler = Sampler(std::move(views), static_cast<std::uint64_t>(contents.settings.seed),
                              contents.numbers.drawn);
     return std::unique_ptr<Trainer>(new Trainer(std::move(state)));
+}
+
+std::optional<std::uint64_t> checkpoint_steps(const fs::path& checkpoint) {
+    // The sections before the model are small.
+    std::vector<std::byte> bytes(64 << 10);
+    std::ifstream file(checkpoint, std::ios::binary);
+    file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    bytes.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+    Reader reader(checkpoint.string(), bytes);
+    CaptureNumbers capture{};
+    RunNumbers run{};
+    if (!reader.magic() || !reader.section(Tag::settings, "settings") ||
+        !reader.numbers(Tag::capture, "capture", capture) || !reader.numbers(Tag::run, "run", run))
+        return std::nullopt;
+    return run.steps;
 }
 
 Result<CheckpointModel> read_checkpoint_model(const fs::path& checkpoint) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/expected.h"
 #include "base/file.h"
@@ -17,5 +18,7 @@ struct CheckpointModel {
 };
 /// Errors: unreadable, malformed (with the byte).
 Result<CheckpointModel> read_checkpoint_model(const fs::path& checkpoint);
+/// The steps done, from the file's first sections; nullopt: it is no checkpoint.
+std::optional<std::uint64_t> checkpoint_steps(const fs::path& checkpoint);
 
 }  // namespace gs

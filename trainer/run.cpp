@@ -32,8 +32,62 @@ Run::Run(std::unique_ptr<Trainer> trainer, RunOptions options)
     if (!options_.tell)
         options_.tell = [](LogLevel level, const std::string& text) { write_log(level, text); };
     if (options_.profile_steps) profile(*options_.profile_steps);
-    if (!options_.resumed_from.empty())
-        steps_.take_earlier(options_.folder / "metrics.csv", first_step_);
+    if (!options_.resumed_from.empty()) recall();
+    if (!options_.taken) return;
+    options_.folder = options_.taken->path();
+    save_description();
+}
+
+/// What the run had on record when the checkpoint was made, which lies beside it.
+void Run::recall() {
+    const fs::path from = fs::path(options_.resumed_from).parent_path();
+    steps_.take_earlier(from / "metrics.csv", first_step_);
+    auto before = read_run_description(from, first_step_);
+    if (!before) return;
+    marks_ = std::move(before->marks);
+    evaluations_ = std::move(before->evaluations);
+    if (!evaluations_.empty()) newest_ = evaluations_.back();
+}
+
+Result<void> Run::take_folder() {
+    if (options_.taken) return {};
+    const auto take_new = [&] {
+        return RunFolder::take_new(options_.runs, trainer_->capture().name, options_.tell);
+    };
+    Result<RunFolder> taken =
+        options_.folder.empty()
+            ? take_new()
+            : RunFolder::take(options_.folder, options_.resumed_from, trainer_->steps_done(),
+                              options_.overwrite, options_.tell);
+    if (!taken && options_.elsewhere && !options_.folder.empty()) {
+        const std::string why = taken.error().message;
+        if (taken = take_new(); taken)
+            tell(LogLevel::warning,
+                 fmt::format("{}: {}; this run goes to {}", options_.folder.string(), why,
+                             taken->path().string()));
+    }
+    if (!taken) return tl::unexpected(taken.error());
+    options_.taken = std::make_shared<RunFolder>(std::move(*taken));
+    options_.folder = options_.taken->path();
+    save_description();
+    return {};
+}
+
+void Run::mark(std::string text) { marks_.push_back({trainer_->steps_done(), std::move(text)}); }
+
+Result<void> Run::write_description(const fs::path& path) const {
+    std::error_code error;
+    const fs::path capture = fs::absolute(options_.capture, error);
+    const RunDescription description{error ? options_.capture : capture.lexically_normal().string(),
+                                     options_.loading, marks_, evaluations_};
+    return write_text_file(path, json_text(to_json(description), 1) + "\n");
+}
+
+/// While the run goes on; a failure is told, and ends nothing.
+void Run::save_description() {
+    const auto written = write_into_folder(options_.folder / "run.json",
+                                           [&](const fs::path& p) { return write_description(p); });
+    if (!written) tell(LogLevel::warning, written.error().text());
 }
 
 Run::~Run() = default;
@@ -52,7 +106,13 @@ Run::Did Run::step() {
 
 /// A step, and what is due after it unless it was the last.
 Run::Did Run::train() {
-    if (ended_ || trainer_->finished() || !take_step()) return Did::nothing;
+    if (ended_ || trainer_->finished()) return Did::nothing;
+    if (const auto taken = take_folder(); !taken) {
+        failure_ = taken.error().text();
+        tell(LogLevel::error, failure_);
+        return Did::nothing;
+    }
+    if (!take_step()) return Did::nothing;
     if (trainer_->finished()) return Did::step;
     const auto due = [&](std::uint64_t every) { return every > 0 && last_.step % every == 0; };
     if (due(options_.save_every)) {
@@ -145,7 +205,11 @@ Run::Did Run::measure_photo() {
 }
 
 Result<fs::path> Run::save_checkpoint(fs::path path) {
-    if (path.empty()) path = options_.folder / "checkpoint.gsc";
+    if (path.empty()) {
+        GS_TRY_VOID(take_folder());
+        save_description();
+        path = options_.folder / "checkpoint.gsc";
+    }
     GS_TRY_VOID(
         write_into_folder(path, [&](const fs::path& p) { return trainer_->save_checkpoint(p); }));
     files_.note("checkpoint", path);
@@ -179,6 +243,8 @@ void Run::save_records() {
     const auto leave = [&](const char* what, const fs::path& path, const WriteFile& write) {
         files_.leave(what, path, write, options_.tell);
     };
+    leave("run", options_.folder / "run.json",
+          [&](const fs::path& p) { return write_description(p); });
     leave("steps", options_.folder / "metrics.csv",
           [&](const fs::path& p) { return steps_.write(p); });
     if (!options_.trace.empty()) leave("trace", options_.trace, options_.write_trace);

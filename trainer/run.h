@@ -16,13 +16,20 @@
 #include "base/log.h"
 #include "trainer/profile_window.h"
 #include "trainer/run_files.h"
+#include "trainer/run_folder.h"
 #include "trainer/trainer.h"
 
 namespace gs {
 
 struct RunOptions {
-    std::string capture;               ///< as it was named
-    fs::path folder;                   ///< where the files go; made when first needed
+    std::string capture;  ///< as it was named
+    fs::path folder;      ///< where the files go; taken before the first step.
+                          ///< Empty: a new one below `runs`
+    fs::path runs = "runs";
+    bool overwrite = false;  ///< another run in `folder` is removed, not refused
+    bool elsewhere = false;  ///< where `folder` cannot be taken, a new one below `runs` is
+    std::shared_ptr<RunFolder> taken;  ///< by who could not wait for the run; null: it takes it
+    CaptureOptions loading;            ///< how the capture's photos were read
     std::uint64_t evaluate_every = 0;  ///< steps between measurements of the test photos; 0: at the
                                        ///< end only
     std::uint64_t save_every = 5000;   ///< steps between checkpoints; 0: at the end only
@@ -80,6 +87,19 @@ class Run {
     /// Why the last step failed; empty: it did not.
     const std::string& failure() const { return failure_; }
 
+    /// Takes the run's folder, so that nobody else writes into it; done before the first step at
+    /// the latest. Errors: of RunFolder.
+    Result<void> take_folder();
+    /// Empty: it was not taken yet.
+    fs::path taken_folder() const { return options_.taken ? options_.taken->path() : fs::path(); }
+    /// Puts it on record that something happened at this step.
+    void mark(std::string text);
+    const std::vector<RunMark>& marks() const { return marks_; }
+    /// Of photos that are held out, in order; with what came before it was resumed.
+    const std::vector<Evaluation>& evaluations() const { return evaluations_; }
+    /// The steps before it was resumed.
+    const std::vector<StepReport>& earlier_steps() const { return steps_.earlier(); }
+
     /// Begins to measure the test photos, or all photos when none is held out.
     void evaluate();
     /// What is being measured; null: nothing.
@@ -100,7 +120,7 @@ class Run {
     RunOptions& options() { return options_; }
     const StepReport& last_step() const { return last_; }
     const StepReport& measured_step() const { return measured_; }  ///< newest whose loss is known
-    /// "splats", "checkpoint", "steps", "trace", "metrics".
+    /// "splats", "checkpoint", "run", "steps", "trace", "metrics".
     const RunFiles& files() const { return files_; }
     /// What metrics.json holds.
     nlohmann::ordered_json summary() const;
@@ -113,6 +133,9 @@ class Run {
     void rescue(const std::string& why, bool checkpoint);
     void save_model(bool checkpoint);
     void save_records();
+    void recall();
+    Result<void> write_description(const fs::path& path) const;
+    void save_description();
     void tell(LogLevel level, const std::string& text) const;
 
     std::unique_ptr<Trainer> trainer_;
@@ -122,7 +145,8 @@ class Run {
     StepReport last_, measured_;
     std::optional<EvaluationJob> evaluation_;
     Evaluation newest_;
-    std::vector<Evaluation> evaluations_;  // of photos that are held out
+    std::vector<RunMark> marks_;
+    std::vector<Evaluation> evaluations_;
     RunFiles files_;
     std::unique_ptr<nlohmann::ordered_json> stages_;  // null: not asked yet
     std::string failure_;

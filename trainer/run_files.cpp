@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <new>
@@ -14,7 +15,42 @@ namespace gs {
 namespace {
 
 constexpr std::string_view kHeader =
-    "step,loss,l1,ssim,psnr,milliseconds,gaussians,visible,isects\n";
+    "step,loss,l1,ssim,psnr,milliseconds,gaussians,visible,isects,view,lr_means\n";
+
+/// The numbers of a row; NaN where a field is empty.
+std::vector<double> fields_of(std::string_view row) {
+    std::vector<double> out;
+    while (true) {
+        const std::size_t end = std::min(row.find(','), row.size());
+        double value = kNotMeasured;
+        std::from_chars(row.data(), row.data() + end, value);
+        out.push_back(value);
+        if (end == row.size()) return out;
+        row.remove_prefix(end + 1);
+    }
+}
+
+/// A row of metrics.csv; step 0: it is damaged.
+StepReport report_of(std::string_view row) {
+    StepReport r;
+    const std::vector<double> f = fields_of(row);
+    const auto count = [&](std::size_t i) {
+        return f[i] >= 0 && f[i] < 1e15 ? static_cast<std::uint64_t>(f[i]) : 0;
+    };
+    if (f.size() != 11) return r;
+    r.step = count(0);
+    r.milliseconds = f[5];
+    r.gaussians = count(6);
+    r.view = r.measured_view = count(9);
+    r.lr_means = f[10];
+    if (!std::isfinite(f[1])) return r;
+    r.measured_step = r.step;
+    r.loss = f[1];
+    r.l1 = f[2];
+    r.ssim = f[3];
+    r.psnr = f[4];
+    return r;
+}
 
 fs::path rescue_folder() {
     std::error_code error;
@@ -61,12 +97,12 @@ std::string StepLog::row_of(const Waiting& w, const StepReport* r) {
                                std::isfinite(r->psnr) ? fmt::format("{:.5g}", r->psnr) : "");
         counted = fmt::format("{},{}", r->counters.visible, r->counters.isects);
     }
-    return fmt::format("{},{},{:.4g},{},{}\n", w.step, measured, w.milliseconds, w.gaussians,
-                       counted);
+    return fmt::format("{},{},{:.4g},{},{},{},{:.6g}\n", w.step, measured, w.milliseconds,
+                       w.gaussians, counted, w.view, w.lr_means);
 }
 
 void StepLog::add(const StepReport& r) {
-    waiting_.push_back({r.step, r.milliseconds, r.gaussians});
+    waiting_.push_back({r.step, r.milliseconds, r.gaussians, r.view, r.lr_means});
     while (!waiting_.empty() && waiting_.front().step <= r.measured_step) {
         const Waiting& first = waiting_.front();
         rows_ += row_of(first, first.step == r.measured_step ? &r : nullptr);
@@ -82,7 +118,11 @@ void StepLog::take_earlier(const fs::path& csv, std::uint64_t last_step) {
         if (end == std::string::npos ||
             std::strtoull(text->c_str() + begin, nullptr, 10) > last_step)
             return;
-        rows_.append(*text, begin, end + 1 - begin);
+        const std::string_view row(text->data() + begin, end - begin);
+        if (StepReport report = report_of(row); report.step != 0) {
+            rows_.append(row).append("\n");
+            earlier_.push_back(std::move(report));
+        }
         begin = end + 1;
     }
 }

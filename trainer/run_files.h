@@ -31,14 +31,18 @@ class StepLog {
     /// where there is one.
     void take_earlier(const fs::path& csv, std::uint64_t last_step);
     Result<void> write(const fs::path& csv) const;
+    /// What was taken from the file, as it was reported at the time.
+    const std::vector<StepReport>& earlier() const { return earlier_; }
 
   private:
     struct Waiting {
         std::uint64_t step;
         double milliseconds;
-        std::size_t gaussians;
+        std::size_t gaussians, view;
+        double lr_means;
     };
     static std::string row_of(const Waiting& waiting, const StepReport* measured);
+    std::vector<StepReport> earlier_;
     std::string rows_;
     std::deque<Waiting> waiting_;
 };

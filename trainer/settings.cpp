@@ -78,4 +78,21 @@ TrainingSettings scaled_to_steps(TrainingSettings settings, double steps) {
     return settings;
 }
 
+Result<void> change_settings(TrainingSettings& settings, const NamedValues& given) {
+    for (const auto& [name, value] : given) {
+        const SettingField* field = find_setting(name);
+        if (field == nullptr)
+            return fail(ErrorKind::usage, "",
+                        fmt::format("there is no training setting \"{}\"", name));
+        if (!field->live && settings.*field->value != value)
+            return fail(
+                ErrorKind::usage, "",
+                fmt::format("{} is {} in the checkpoint and cannot change in a run that goes on",
+                            name, settings.*field->value),
+                "leave it out, or train anew without --resume");
+        if (auto set = set_setting(settings, name, value); !set) return set;
+    }
+    return {};
+}
+
 }  // namespace gs

@@ -8,6 +8,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/expected.h"
 #include "base/vec.h"
@@ -80,5 +82,9 @@ inline Vec3f background_of(const TrainingSettings& s) {
 /// the time when everything still moves: without it there are nearly twice as many Gaussians and no
 /// better picture (docs/training.md has the measurements).
 TrainingSettings scaled_to_steps(TrainingSettings settings, double steps);
+
+using NamedValues = std::vector<std::pair<std::string, double>>;
+/// For a run that goes on. Errors (usage): what cannot change any more.
+Result<void> change_settings(TrainingSettings& settings, const NamedValues& given);
 
 }  // namespace gs

@@ -26,6 +26,7 @@
 #include "profiler/store/overhead.h"
 #include "renderer/io/splats/splat_io.h"
 #include "trainer/loss.h"
+#include "trainer/run_folder.h"
 #include "trainer/trainer.h"
 
 namespace gs::cli {
@@ -40,7 +41,8 @@ struct BenchArguments {
 };
 
 void add_options(CLI::App& app, BenchArguments& a) {
-    app.add_option("SCENE", a.scene, "splat file; none: random Gaussians, always the same");
+    app.add_option("SCENE", a.scene,
+                   "splat file, checkpoint or run; none: random Gaussians, always the same");
     app.add_option("--capture", a.capture,
                    "draw from the cameras of this capture, against its photos")
         ->option_text("DIR");
@@ -138,7 +140,7 @@ Result<void> BenchRun::load_scene() {
     const int width = a_.width > 0 ? a_.width : 1280,
               height = a_.height > 0 ? a_.height : width * 9 / 16;
     if (!a_.scene.empty()) {
-        GS_TRY(auto scene, read_splats(a_.scene));
+        GS_TRY(auto scene, read_any_splats(a_.scene));
         model_ = std::move(scene.model);
         what_ = a_.scene;
         options_.antialiased = model_.antialiased;

@@ -95,6 +95,8 @@ Result<void> prepare_output_file(const fs::path& file) {
 void catch_interrupts() {
     std::signal(SIGINT, on_interrupt);
     std::signal(SIGTERM, on_interrupt);
+    // nohup and daemons have it ignored: it stays so.
+    if (std::signal(SIGHUP, on_interrupt) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
 }
 
 bool interrupted() { return interrupt_count > 0; }

@@ -53,7 +53,8 @@ class NewFolders {
 /// The same for one file.
 Result<void> prepare_output_file(const fs::path& file);
 
-/// From now on Ctrl-C (SIGINT, SIGTERM) only sets a flag; a second one ends the process at once.
+/// From now on Ctrl-C (SIGINT, SIGTERM) and a closed terminal (SIGHUP) only sets a flag; a second
+/// one ends the process at once.
 void catch_interrupts();
 bool interrupted();
 

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/try.h"
 #include "renderer/io/splats/splat_io.h"
+#include "trainer/run_folder.h"
 
 namespace gs::cli {
 namespace {
@@ -24,7 +25,8 @@ struct ConvertArguments {
 };
 
 void add_options(CLI::App& app, ConvertArguments& a) {
-    app.add_option("IN", a.input, "splat file, or a folder with meta.json or lod-meta.json")
+    app.add_option("IN", a.input,
+                   "splat file, checkpoint, run, or a folder with meta.json or lod-meta.json")
         ->required();
     app.add_option("OUT", a.output,
                    "file to write; its end chooses the format: .ply .compressed.ply .splat .spz "
@@ -77,7 +79,7 @@ Result<SplatFile> read_with_progress(const std::string& path, int lod) {
     SplatReadOptions options;
     options.lod = lod;
     options.progress = told_by(line);
-    auto scene = read_splats(path, options);
+    auto scene = read_any_splats(path, options);
     line.finish();
     return scene;
 }

@@ -14,6 +14,7 @@
 #include "base/try.h"
 #include "renderer/io/splats/splat_io.h"
 #include "trainer/run_files.h"
+#include "trainer/run_folder.h"
 
 namespace gs::cli {
 namespace {
@@ -26,8 +27,8 @@ struct EvalArguments {
 };
 
 void add_options(CLI::App& app, EvalArguments& a) {
-    app.add_option("SCENE", a.scene, "splat file")->required();
-    app.add_option("CAPTURE", a.capture, "capture with the photos")->required();
+    app.add_option("SCENE", a.scene, "splat file, checkpoint or a run's folder")->required();
+    app.add_option("CAPTURE", a.capture, "capture with the photos [of a run: its own]");
     app.add_flag("--all", a.all_views, "all photos, not only the test photos");
     add_loading(app, a.loading);
     add_picture(app, a.picture);
@@ -47,24 +48,48 @@ Json steps_of(const fs::path& scene) {
     return same ? metrics["steps"] : Json(nullptr);
 }
 
+struct Photos {
+    std::string capture;
+    CaptureOptions loading;
+};
+
+/// Those given, or those that the run was trained from, as it read them.
+Result<Photos> photos_of(const EvalArguments& a, const CommonArguments& common) {
+    CaptureArguments given = a.loading;
+    given.background = a.picture.background;
+    Photos out{a.capture, {}};
+    GS_TRY(out.loading, capture_options(given, common));
+    if (!a.capture.empty()) return out;
+    std::error_code error;
+    const fs::path scene = a.scene;
+    const auto run =
+        read_run_description(fs::is_directory(scene, error) ? scene : scene.parent_path());
+    if (!run)
+        return fail(ErrorKind::usage, a.scene, "does not say what it was trained from",
+                    "name the photos: gausscope eval SCENE CAPTURE");
+    out.capture = run->capture;
+    if (!(a.loading == CaptureArguments())) return out;
+    out.loading = run->loading;
+    out.loading.threads = common.threads;
+    return out;
+}
+
 Result<int> run(const EvalArguments& a, const CommonArguments& common) {
-    auto loading = a.loading;
-    loading.background = a.picture.background;
-    GS_TRY(auto options, capture_options(loading, common));
+    GS_TRY(const Photos photos, photos_of(a, common));
     GS_TRY(auto picture, picture_options(a.picture));
     GS_TRY(auto rasterizer, make_rasterizer(common));
     catch_interrupts();
-    GS_TRY(auto scene, read_splats(a.scene));
+    GS_TRY(auto scene, read_any_splats(a.scene));
     for (const std::string& note : scene.notes) log_info("{}: {}", a.scene, note);
     picture.antialiased |= scene.model.antialiased;
-    GS_TRY(auto capture, load_with_progress(a.capture, options));
+    GS_TRY(auto capture, load_with_progress(photos.capture, photos.loading));
     auto views = capture->view_indices(true);
     if (a.all_views) {
         views.resize(capture->views.size());
         for (std::size_t i = 0; i < views.size(); ++i) views[i] = i;
     }
     if (views.empty())
-        return fail(ErrorKind::usage, a.capture, "there are no test views",
+        return fail(ErrorKind::usage, photos.capture, "there are no test views",
                     "add --all, --test-every N or --test-views");
 
     ProgressLine progress("evaluate");
@@ -81,7 +106,7 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
     if (common.json) {
         Json out{{"command", "eval"},
                  {"scene", a.scene},
-                 {"capture", a.capture},
+                 {"capture", photos.capture},
                  {"backend", rasterizer->name()},
                  {"steps", steps_of(a.scene)},
                  {"seconds", seconds},
@@ -101,6 +126,7 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
 Subcommand eval_command() {
     return subcommand<EvalArguments>(
         "eval", "PSNR and SSIM of a scene against the photos of a capture",
+        "  gausscope eval runs/photos-2026-11-22-1\n"
         "  gausscope eval out/point_cloud.ply photos/\n"
         "  gausscope eval out/point_cloud.ply photos/ --downscale 3 --test-views 0012 --json\n",
         add_options, run);

@@ -14,6 +14,7 @@
 #include "base/parallel.h"
 #include "base/try.h"
 #include "renderer/io/splats/level_set.h"
+#include "trainer/run_folder.h"
 
 namespace gs::cli {
 namespace {
@@ -28,7 +29,8 @@ struct InfoArguments {
 };
 
 void add_options(CLI::App& app, InfoArguments& a) {
-    app.add_option("PATH", a.path, "capture folder or splat file")->required();
+    app.add_option("PATH", a.path, "capture folder, splat file, checkpoint or a run's folder")
+        ->required();
     app.add_flag("--photos", a.photos, "decode every photo, to find broken ones");
     app.add_flag("--strict", a.strict, "exit code 3 when a warning or an error is found");
     app.add_option("--lod", a.lod, "level of a streamed set, 0 is the finest [0]")
@@ -163,7 +165,7 @@ Result<int> splat_info(const InfoArguments& a, const CommonArguments& common) {
     SplatReadOptions options;
     options.lod = a.lod;
     options.progress = told_by(line);
-    const auto scene = read_splats(a.path, options);
+    const auto scene = read_any_splats(a.path, options);
     line.finish();
     if (!scene) return tl::unexpected(scene.error());
     if (a.lod > 0 && !level_set_at(a.path))
@@ -314,7 +316,8 @@ Result<int> run(const InfoArguments& a, const CommonArguments& common) {
         return fail(ErrorKind::not_found, path, "there is nothing of this name", "check the path");
     if (is_capture(path)) return capture_info(a, common);
     // Of a file that is no splat file, the readers say best what is wrong.
-    if (fs::is_regular_file(path, error) || is_splat_file(path)) return splat_info(a, common);
+    if (fs::is_regular_file(path, error) || is_splat_file(path) || run_in(path))
+        return splat_info(a, common);
     return fail(ErrorKind::unsupported, path, "neither a capture nor a splat file",
                 "captures hold sparse/0 (COLMAP) or transforms.json; splat files are " +
                     splat_extensions(false));

@@ -51,6 +51,7 @@ struct CaptureArguments {
     std::optional<int> test_every;
     std::string test_views;  ///< names, comma separated
     std::string background;  ///< "r,g,b", each 0..1; empty: black
+    bool operator==(const CaptureArguments&) const = default;
 };
 void add_loading(CLI::App& app, CaptureArguments& a);
 void add_background(CLI::App& app, std::string& background, const char* group);

@@ -17,6 +17,7 @@
 #include "renderer/io/images/image_io.h"
 #include "renderer/io/splats/splat_io.h"
 #include "renderer/maps/scalar_map.h"
+#include "trainer/run_folder.h"
 
 namespace gs::cli {
 namespace {
@@ -35,7 +36,7 @@ struct RenderArguments {
 };
 
 void add_options(CLI::App& app, RenderArguments& a) {
-    app.add_option("SCENE", a.scene, "splat file")->required();
+    app.add_option("SCENE", a.scene, "splat file, checkpoint or a run's folder")->required();
     app.add_option("-o,--output", a.output, "folder for the files")->required()->option_text("DIR");
     const char* from = "Cameras";
     app.add_option("--cameras", a.cameras, "JSON list of cameras")
@@ -132,7 +133,7 @@ Result<void> RenderRun::prepare() {
     GS_TRY(rasterizer_, make_rasterizer(common_));
     GS_TRY(made_, prepare_output_folder(a_.output));
 
-    GS_TRY(auto scene, read_splats(a_.scene));
+    GS_TRY(auto scene, read_any_splats(a_.scene));
     for (const std::string& note : scene.notes) log_info("{}: {}", a_.scene, note);
     model_ = std::move(scene.model);
     options_.antialiased |= model_.antialiased;

@@ -13,6 +13,8 @@
 #include "base/try.h"
 #include "profiler/files/trace_file.h"
 #include "renderer/device/cuda/device.h"
+#include "trainer/checkpoint.h"
+#include "trainer/run_folder.h"
 
 namespace gs::cli {
 namespace {
@@ -76,7 +78,6 @@ void use_traces(const ViewArguments& a, StudioOptions& studio) {
     studio.path.clear();
 }
 
-/// A checkpoint opened beside its capture goes on where it stopped.
 void train_in(StudioOptions& studio, const TrainingInStudio& training) {
     studio.train = true;
     studio.trace = training.trace;
@@ -84,12 +85,18 @@ void train_in(StudioOptions& studio, const TrainingInStudio& training) {
     run.evaluate_every = training.eval_every.value_or(run.evaluate_every);
     run.save_every = training.save_every;
     run.profile_steps = training.profile_steps;
-    const fs::path newest = fs::path(studio.session.output_dir) / "checkpoint.gsc";
-    std::error_code error;
-    if (training.resume.empty() || (training.resume == "auto" && !fs::exists(newest, error)))
-        return;
-    studio.capture = studio.path;
-    studio.path = training.resume == "auto" ? newest.string() : training.resume;
+}
+
+/// Before the window opens: the folder that was asked for can be this run's. What --overwrite
+/// removes goes now, so that no later run of this studio removes anything.
+Result<void> try_folder(const ViewArguments& a) {
+    if (!a.training) return {};
+    const fs::path checkpoint = checkpoint_steps(a.path) ? fs::path(a.path) : fs::path();
+    const auto silent = [](LogLevel, const std::string&) {};
+    GS_TRY(const RunFolder taken,
+           RunFolder::take(a.output, checkpoint, checkpoint_steps(checkpoint).value_or(0),
+                           a.training->overwrite, silent));
+    return {};
 }
 
 }  // namespace
@@ -107,6 +114,7 @@ Result<int> open_studio(const ViewArguments& a, const CommonArguments& common) {
     std::optional<NewFolders> made;
     if (!a.output.empty()) {
         GS_TRY(made, prepare_output_folder(a.output));
+        GS_TRY_VOID(try_folder(a));
     }
 
     StudioOptions studio;
@@ -121,6 +129,7 @@ Result<int> open_studio(const ViewArguments& a, const CommonArguments& common) {
     studio.height = a.window.height;
     studio.scale = a.window.scale;
     use_backend(backend, studio);
+    studio.settings = given;
     studio.session.settings = settings;
     studio.session.capture = options;
     studio.session.output_dir = a.output;

@@ -17,7 +17,7 @@ namespace gs::cli {
 struct TrainingInStudio {
     std::optional<std::uint64_t> eval_every;
     std::uint64_t save_every = 0;
-    std::string resume;  ///< a checkpoint, or "auto": the one in the output folder
+    bool overwrite = false;  ///< another run in the output folder is removed
     std::string trace;
     std::optional<ProfileSteps> profile_steps;
 };

@@ -18,6 +18,7 @@
 #include "profiler/collect/multi_collector.h"
 #include "profiler/collect/own_service.h"
 #include "profiler/files/export_perfetto.h"
+#include "trainer/checkpoint.h"
 #include "trainer/run.h"
 
 namespace gs::cli {
@@ -30,7 +31,8 @@ struct TrainArguments {
         settings;  ///< named by the table in trainer/settings.h, as given
     std::optional<std::uint64_t> eval_every;  ///< none: at the end only, in the studio every 1,000
     std::uint64_t save_every = 5000;
-    std::string resume;  ///< a checkpoint, or "auto"
+    std::string resume;  ///< a run's folder, a checkpoint, or "auto"
+    bool overwrite = false;
     std::string trace;
     std::string profile_steps;  ///< "A:B", empty: none
     bool view = false;
@@ -38,14 +40,17 @@ struct TrainArguments {
 };
 
 void add_options(CLI::App& app, TrainArguments& a) {
-    app.add_option("CAPTURE", a.capture, "folder with sparse/0 (COLMAP) or transforms.json")
-        ->required();
-    app.add_option("-o,--output", a.output, "folder for the results")
-        ->required()
+    app.add_option(
+        "CAPTURE", a.capture,
+        "folder with sparse/0 (COLMAP) or transforms.json; with --resume: the run's own");
+    app.add_option("-o,--output", a.output,
+                   "folder for the results [a new one, runs/NAME-DATE-N; with --resume the run's]")
         ->option_text("DIR");
     app.add_option("--resume", a.resume,
-                   "continue a checkpoint; auto: the one in DIR, if there is one")
-        ->option_text("FILE|auto");
+                   "go on with a run's folder or a checkpoint; auto: the run in DIR, if there is "
+                   "one")
+        ->option_text("RUN|FILE|auto");
+    app.add_flag("--overwrite", a.overwrite, "remove another run that is in DIR");
     app.add_option(
            "--eval-every", a.eval_every,
            "measure the test photos every N steps, 0 = at the end only [0; with --view 1000]")
@@ -87,6 +92,63 @@ struct Recording {
     }
 };
 
+/// What a run is made from, and where it goes.
+struct RunSource {
+    std::string capture;
+    CaptureOptions loading;
+    fs::path checkpoint;  ///< to go on from; empty: none
+    fs::path folder;      ///< empty: a new one
+};
+
+/// The checkpoint that --resume names; empty: none is there, and none has to be.
+Result<fs::path> checkpoint_of(const TrainArguments& a) {
+    if (a.resume.empty()) return fs::path();
+    const bool automatic = a.resume == "auto";
+    if (automatic && a.output.empty())
+        return fail(ErrorKind::usage, "", "--resume auto goes on with the run in -o DIR",
+                    "add -o, or name the run: --resume DIR");
+    const fs::path named = automatic ? a.output : a.resume;
+    const auto run = run_in(named);
+    const fs::path file = run ? run->checkpoint : automatic ? fs::path() : named;
+    std::error_code error;
+    if (fs::is_regular_file(file, error)) return file;
+    if (!automatic)
+        return fail(ErrorKind::not_found, a.resume, "there is no such checkpoint or run",
+                    "--resume auto takes the one in the output folder");
+    log_info("{} has no checkpoint yet: starting anew", a.output);
+    return fs::path();
+}
+
+tl::unexpected<Error> nothing_to_train_on() {
+    return fail(ErrorKind::usage, "", "nothing to train on",
+                "gausscope train CAPTURE, or --resume RUN");
+}
+
+Result<RunSource> run_source(const TrainArguments& a, const CommonArguments& common,
+                             Vec3f background) {
+    RunSource out;
+    GS_TRY(out.loading, capture_options(a.loading, common));
+    out.loading.background = background;
+    GS_TRY(out.checkpoint, checkpoint_of(a));
+    out.capture = a.capture;
+    out.folder = a.output;
+    if (a.output.empty() && !out.checkpoint.empty()) out.folder = out.checkpoint.parent_path();
+    if (!a.capture.empty()) return out;
+    if (out.checkpoint.empty()) return nothing_to_train_on();
+    auto description = read_run_description(out.checkpoint.parent_path());
+    if (!description)
+        return fail(ErrorKind::usage, out.checkpoint.string(),
+                    "does not say what it was trained from",
+                    "name the capture: gausscope train CAPTURE --resume ...");
+    if (!(a.loading == CaptureArguments()))
+        return fail(ErrorKind::usage, "", "a run goes on with its photos as it read them",
+                    "leave the options of loading out, or name the capture");
+    out.capture = description->capture;
+    out.loading = description->loading;
+    out.loading.threads = common.threads;
+    return out;
+}
+
 class TrainCommand {
   public:
     TrainCommand(const TrainArguments& a, const CommonArguments& common) : a_(a), common_(common) {}
@@ -94,15 +156,14 @@ class TrainCommand {
 
   private:
     Result<void> prepare();
-    /// The checkpoint to go on from; empty: none.
-    Result<fs::path> checkpoint() const;
-    Result<std::unique_ptr<Trainer>> make_trainer(const fs::path& checkpoint,
-                                                  const CaptureOptions& options);
+    Result<std::unique_ptr<Trainer>> make_trainer(const RunSource& source);
+    Result<std::shared_ptr<RunFolder>> take_folder();
     void train();
     void print_results() const;
 
     const TrainArguments& a_;
     const CommonArguments& common_;
+    RunSource source_;
     NamedValues given_;
     Backend backend_;
     std::optional<NewFolders> made_;  // goes again when nothing is written into it
@@ -114,23 +175,24 @@ class TrainCommand {
 Result<void> TrainCommand::prepare() {
     GS_TRY(given_, given_settings(a_.settings, a_.loading.background, common_));
     GS_TRY(const TrainingSettings settings, make_settings(given_));
-    GS_TRY(CaptureOptions options, capture_options(a_.loading, common_));
-    options.background = background_of(settings);
+    GS_TRY(source_, run_source(a_, common_, background_of(settings)));
     RunOptions run;
     GS_TRY(run.profile_steps, profile_steps_of(a_));
     GS_TRY(backend_, backend_of(common_));
     // Output first: an hour of training must not end at a folder that cannot be written.
-    GS_TRY(made_, prepare_output_folder(a_.output));
     if (!a_.trace.empty()) GS_TRY_VOID(prepare_output_file(a_.trace));
-    GS_TRY(const fs::path from, checkpoint());
-    GS_TRY(std::unique_ptr<Trainer> trainer, make_trainer(from, options));
+    if (!source_.folder.empty()) {
+        GS_TRY(made_, prepare_output_folder(source_.folder));
+    }
+    GS_TRY(run.taken, take_folder());
+    GS_TRY(std::unique_ptr<Trainer> trainer, make_trainer(source_));
 
-    run.capture = a_.capture;
-    run.folder = a_.output;
+    run.capture = source_.capture;
+    run.loading = source_.loading;
     run.evaluate_every = a_.eval_every.value_or(0);
     run.save_every = a_.save_every;
     run.backend = backend_.name;
-    run.resumed_from = from.string();
+    run.resumed_from = source_.checkpoint.string();
     run.stage_times = newest_stage_times;
     run.set_profiling = backend_.set_profiling;
     run.trace = a_.trace;
@@ -140,32 +202,36 @@ Result<void> TrainCommand::prepare() {
     return {};
 }
 
-Result<fs::path> TrainCommand::checkpoint() const {
-    if (a_.resume.empty()) return fs::path();
-    const bool automatic = a_.resume == "auto";
-    const fs::path file = automatic ? fs::path(a_.output) / "checkpoint.gsc" : fs::path(a_.resume);
-    if (fs::exists(file)) return file;
-    if (!automatic)
-        return fail(ErrorKind::not_found, a_.resume, "there is no such checkpoint",
-                    "--resume auto takes the one in the output folder");
-    log_info("{} has no checkpoint yet: starting anew", a_.output);
-    return fs::path();
+Result<std::shared_ptr<RunFolder>> TrainCommand::take_folder() {
+    const Tell tell = [](LogLevel level, const std::string& text) { write_log(level, text); };
+    if (!source_.folder.empty()) {
+        GS_TRY(RunFolder taken, RunFolder::take(source_.folder, source_.checkpoint,
+                                                checkpoint_steps(source_.checkpoint).value_or(0),
+                                                a_.overwrite, tell));
+        return std::make_shared<RunFolder>(std::move(taken));
+    }
+    const fs::path name = fs::absolute(source_.capture).lexically_normal();
+    GS_TRY(RunFolder taken,
+           RunFolder::take_new("runs", (name.has_filename() ? name : name.parent_path()).stem(),
+                               tell));
+    made_.emplace(std::vector<fs::path>{taken.path(), "runs"});
+    log_info("results go to {}", taken.path().string());
+    return std::make_shared<RunFolder>(std::move(taken));
 }
 
-Result<std::unique_ptr<Trainer>> TrainCommand::make_trainer(const fs::path& checkpoint,
-                                                            const CaptureOptions& options) {
+Result<std::unique_ptr<Trainer>> TrainCommand::make_trainer(const RunSource& source) {
     GS_TRY(auto computes, backend_.make_training());
-    GS_TRY(const auto capture, load_with_progress(a_.capture, options));
+    GS_TRY(const auto capture, load_with_progress(source.capture, source.loading));
     warn_of_findings(examine(*capture));
-    if (checkpoint.empty()) {
+    if (source.checkpoint.empty()) {
         GS_TRY(const TrainingSettings settings, make_settings(given_));
         return Trainer::create(capture, settings, std::move(computes));
     }
-    GS_TRY(auto trainer, Trainer::resume(checkpoint, capture, std::move(computes)));
+    GS_TRY(auto trainer, Trainer::resume(source.checkpoint, capture, std::move(computes)));
     TrainingSettings settings = trainer->settings();
     GS_TRY_VOID(change_settings(settings, given_));
     trainer->set_settings(settings);
-    log_info("going on from step {} of {}", trainer->steps_done(), checkpoint.string());
+    log_info("going on from step {} of {}", trainer->steps_done(), source.checkpoint.string());
     return trainer;
 }
 
@@ -220,6 +286,11 @@ Result<int> TrainCommand::run() {
     catch_interrupts();
     if (!a_.trace.empty()) recording_.emplace();
     GS_TRY_VOID(prepare());
+    if (const Trainer& trainer = run_->trainer(); trainer.finished()) {
+        fmt::print("nothing is left to do: {} has {} of {} steps (--steps asks for more)\n",
+                   run_->taken_folder().string(), trainer.steps_done(), trainer.settings().steps);
+        return kDone;
+    }
     train();
     print_results();
     const bool all = run_->trainer().finished() && run_->failure().empty();
@@ -228,7 +299,10 @@ Result<int> TrainCommand::run() {
 
 Result<ViewArguments> to_view(const TrainArguments& a) {
     ViewArguments view;
-    view.path = a.capture;
+    GS_TRY(const fs::path checkpoint, checkpoint_of(a));
+    if (a.capture.empty() && checkpoint.empty()) return nothing_to_train_on();
+    view.path = checkpoint.empty() ? a.capture : checkpoint.string();
+    if (!checkpoint.empty()) view.capture = a.capture;
     view.output = a.output;
     view.loading = a.loading;
     view.settings = a.settings;
@@ -236,7 +310,7 @@ Result<ViewArguments> to_view(const TrainArguments& a) {
     TrainingInStudio& training = view.training.emplace();
     training.eval_every = a.eval_every;
     training.save_every = a.save_every;
-    training.resume = a.resume;
+    training.overwrite = a.overwrite;
     training.trace = a.trace;
     GS_TRY(training.profile_steps, profile_steps_of(a));
     return view;
@@ -256,16 +330,17 @@ Result<int> run(const TrainArguments& a, const CommonArguments& common) {
 Subcommand train_command() {
     return subcommand<TrainArguments>(
         "train", "train Gaussians from a capture",
-        "  gausscope train photos/ -o out/                       30,000 steps, as the 3DGS paper\n"
+        "  gausscope train photos/                               30,000 steps, as the 3DGS paper, "
+        "into runs/photos-DATE-1\n"
         "  gausscope train photos/ -o out/ --steps 3000          a quick one: the schedule shrinks "
         "with it\n"
-        "  gausscope train photos/ -o out/ --resume auto         go on where the last run stopped\n"
+        "  gausscope train --resume runs/photos-2026-11-22-1     go on where it stopped\n"
         "  gausscope train photos/ -o out/ --view                watch it in the studio\n"
         "  gausscope train photos/ -o out/ --trace t.pftrace     and see where the time went, in "
         "ui.perfetto.dev\n"
         "Ctrl-C saves a checkpoint and says where. The folder gets point_cloud.ply, "
-        "checkpoint.gsc, metrics.json, "
-        "metrics.csv.\n",
+        "checkpoint.gsc, run.json, metrics.json, "
+        "metrics.csv. What another run left there is never replaced unless --overwrite says so.\n",
         add_options, run);
 }
 

@@ -13,8 +13,6 @@
 
 namespace gs::cli {
 
-using NamedValues = std::vector<std::pair<std::string, double>>;
-
 /// JSON (an object of numbers and booleans, or one with such an object under "settings", as
 /// metrics.json has) or lines of `name = value` with # comments. Where there is no such file,
 /// "quick" is assets/presets/quick.cfg. Errors name the line.
@@ -24,7 +22,5 @@ Result<NamedValues> given_settings(const NamedValues& flags, const std::string& 
                                    const CommonArguments& common);
 /// Defaults, shrunk to the number of steps asked for, then what was given.
 Result<TrainingSettings> make_settings(const NamedValues& given);
-/// For a run that goes on. Errors (usage): what cannot change any more.
-Result<void> change_settings(TrainingSettings& settings, const NamedValues& given);
 
 }  // namespace gs::cli

@@ -9,9 +9,10 @@ namespace gs::cli {
 namespace {
 
 void add_options(CLI::App& app, ViewArguments& a) {
-    app.add_option("PATH", a.path,
-                   "splat file, capture folder, checkpoint or trace; none: an empty studio that "
-                   "takes dropped files");
+    app.add_option(
+        "PATH", a.path,
+        "splat file, capture folder, run, checkpoint or trace; none: an empty studio that "
+        "takes dropped files");
     app.add_option("TRACE", a.traces, "traces to open beside it (.pftrace, .json, gzipped or not)");
     app.add_option("--capture", a.capture, "photos that belong to a splat file or checkpoint")
         ->option_text("DIR");

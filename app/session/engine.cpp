@@ -80,11 +80,11 @@ void Engine::open(const OpenRequest& request) {
     if (request.beside && !scene_ && !jobs_.running("load"))
         return tell_.error("nothing is open to compare with: open a capture or splats first");
     OpenRequest full = request;
-    // A splat file or checkpoint opened beside a capture belongs to it, unless another one is
-    // named.
+    // What is opened beside a capture belongs to it, unless another one is named or known.
     if (!request.beside && full.capture.empty() && scene_ && scene_->capture) {
         const auto kind = kind_of_path(request.path);
-        if (kind && *kind != PathKind::capture) full.capture = scene_->capture->path;
+        const bool knows = kind && *kind != PathKind::splats && knows_its_capture(request.path);
+        if (kind && *kind != PathKind::capture && !knows) full.capture = scene_->capture->path;
     }
     jobs_.start<LoadedScene>(
         {request.beside ? "compare" : "load", "opening " + request.path},
@@ -273,7 +273,7 @@ void Engine::publish_status() {
     status.commands_done = jobs_.done(commands_done_);
     view.activities = jobs_.activities();
     status.scene_serial = scene_serial_;
-    status.output_dir = scene_ ? output_folder(options_, scene_->name) : options_.output_dir;
+    status.run_folder = scene_ && scene_->run ? scene_->run->taken_folder().string() : "";
     view.backend = backend_;
     tell_.status.told();
 }

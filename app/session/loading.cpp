@@ -1,7 +1,6 @@
 #include "app/session/loading.h"
 
 #include <chrono>
-#include <fstream>
 #include <optional>
 
 #include "app/sample/sample_capture.h"
@@ -9,18 +8,13 @@
 #include "base/log.h"
 #include "base/record/scope.h"
 #include "base/seconds.h"
+#include "base/try.h"
 #include "renderer/io/splats/splat_io.h"
 #include "trainer/checkpoint.h"
+#include "trainer/run_folder.h"
 
 namespace gs {
 namespace {
-
-/// Checkpoints begin with these letters and a version (trainer/checkpoint.cpp).
-bool is_checkpoint(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    char first[6] = {};
-    return file.read(first, sizeof first) && std::string_view(first, sizeof first) == "GSCKPT";
-}
 
 /// So that a damaged splat file is reported by its reader, with the place.
 bool has_splat_extension(const fs::path& path) {
@@ -43,15 +37,51 @@ Result<std::unique_ptr<TrainingBackend>> training_of(const SessionOptions& optio
     return make_cpu_training(std::move(*rasterizer));
 }
 
+/// What was asked for; a run that goes on stays where it is; empty: a new folder. Where another run
+/// turns out to be there, the run goes elsewhere.
+fs::path folder_for(const SessionOptions& options, const fs::path& checkpoint) {
+    if (!options.output_dir.empty()) return options.output_dir;
+    if (checkpoint.empty()) return {};
+    return checkpoint.has_parent_path() ? checkpoint.parent_path() : fs::path(".");
+}
+
 void begin_run(LoadedScene& scene, std::unique_ptr<Trainer> trainer, const SessionOptions& options,
-               const std::string& capture, const std::string& checkpoint) {
+               const CaptureOptions& loading, const OpenRequest& from) {
     RunOptions run = options.run;
-    run.capture = capture;
-    run.folder = output_folder(options, scene.name);
+    const bool resumes = !from.capture.empty();
+    run.capture = resumes ? from.capture : from.path;
+    run.resumed_from = resumes ? from.path : "";
+    run.folder = folder_for(options, run.resumed_from);
+    if (!options.output_dir.empty()) run.runs = fs::path(options.output_dir).parent_path();
+    run.elsewhere = true;
+    run.loading = loading;
+    run.loading.progress = {};
     run.backend = options.backend.empty() ? trainer->rasterizer().name() : options.backend;
-    run.resumed_from = checkpoint;
     scene.run = std::make_unique<Run>(std::move(trainer), std::move(run));
     scene.trainer = &scene.run->trainer();
+}
+
+/// A checkpoint with its capture and how that was read: what the request says, else what the run
+/// wrote beside it.
+Result<OpenRequest> with_capture(OpenRequest request, CaptureOptions& loading) {
+    const auto run = read_run_description(fs::path(request.path).parent_path());
+    if (run) {
+        const CaptureOptions before = std::exchange(loading, run->loading);
+        loading.threads = before.threads;
+        loading.progress = before.progress;
+    }
+    if (!request.capture.empty()) return request;
+    if (!run)
+        return fail(ErrorKind::usage, request.path,
+                    "this is a checkpoint; its capture is needed to go on",
+                    "open the capture first, or give it: open CHECKPOINT CAPTURE");
+    std::error_code error;
+    if (!fs::exists(run->capture, error))
+        return fail(ErrorKind::not_found, run->capture,
+                    "the photos that this run was trained from are not there any more",
+                    fmt::format("say where they are now: open {} CAPTURE", request.path));
+    request.capture = run->capture;
+    return request;
 }
 
 Result<LoadedScene> load_training_scene(const OpenRequest& request, const SessionOptions& options,
@@ -68,16 +98,13 @@ Result<LoadedScene> load_training_scene(const OpenRequest& request, const Sessio
     if (!backend) return tl::unexpected<Error>(backend.error());
     auto trainer = Trainer::create(scene.capture, options.settings, std::move(*backend));
     if (!trainer) return tl::unexpected<Error>(trainer.error());
-    begin_run(scene, std::move(*trainer), options, request.path, {});
+    begin_run(scene, std::move(*trainer), options, capture_options, {request.path, {}});
     return scene;
 }
 
-Result<LoadedScene> load_checkpoint_scene(const OpenRequest& request, const SessionOptions& options,
+Result<LoadedScene> load_checkpoint_scene(const OpenRequest& asked, const SessionOptions& options,
                                           CaptureOptions capture_options) {
-    if (request.capture.empty())
-        return fail(ErrorKind::usage, request.path,
-                    "this is a checkpoint; its capture is needed to go on",
-                    "open the capture first, or give it: open CHECKPOINT CAPTURE");
+    GS_TRY(const OpenRequest request, with_capture(asked, capture_options));
     auto capture = load_capture(request.capture, capture_options);
     if (!capture) return tl::unexpected<Error>(capture.error());
     LoadedScene scene;
@@ -89,7 +116,11 @@ Result<LoadedScene> load_checkpoint_scene(const OpenRequest& request, const Sess
     if (!backend) return tl::unexpected<Error>(backend.error());
     auto trainer = Trainer::resume(request.path, scene.capture, std::move(*backend));
     if (!trainer) return tl::unexpected<Error>(trainer.error());
-    begin_run(scene, std::move(*trainer), options, request.capture, request.path);
+    TrainingSettings settings = (*trainer)->settings();
+    GS_TRY_VOID(change_settings(settings, request.settings));
+    (*trainer)->set_settings(settings);
+    begin_run(scene, std::move(*trainer), options, capture_options,
+              {.path = request.path, .capture = request.capture});
     return scene;
 }
 
@@ -154,20 +185,12 @@ Result<LoadedScene> load_checkpoint_model(const std::string& path, const Session
     return scene;
 }
 
-/// What a training run left in its folder; nothing when this is no such folder.
-std::optional<fs::path> result_in(const fs::path& folder) {
-    std::error_code ignored;
-    for (const char* name : {"checkpoint.gsc", "point_cloud.ply"})
-        if (fs::is_regular_file(folder / name, ignored)) return folder / name;
-    return std::nullopt;
-}
-
 /// A finished model to draw beside the open scene.
 Result<LoadedScene> load_beside(const OpenRequest& request, const SessionOptions& options,
                                 const CaptureOptions& capture_options) {
-    const auto result = result_in(request.path);
+    const auto result = run_in(request.path);
     OpenRequest one = request;
-    if (result) one.path = result->string();
+    if (result) one.path = result->model().string();
     const auto kind = kind_of_path(one.path);
     if (!kind) return tl::unexpected<Error>(kind.error());
     if (*kind == PathKind::capture)
@@ -178,6 +201,17 @@ Result<LoadedScene> load_beside(const OpenRequest& request, const SessionOptions
                                                : load_splat_scene(one, options, capture_options);
     if (scene && result) scene->name = name_of_path(request.path) + "/" + scene->name;
     return scene;
+}
+
+/// A run's folder: the run goes on, or its splats are shown beside their photos.
+Result<LoadedScene> load_run(OpenRequest request, const SessionOptions& options,
+                             CaptureOptions capture_options) {
+    const RunContents run = *run_in(request.path);
+    request.path = run.model().string();
+    if (!run.checkpoint.empty())
+        return load_checkpoint_scene(request, options, std::move(capture_options));
+    if (auto with = with_capture(request, capture_options)) request = std::move(*with);
+    return load_splat_scene(request, options, std::move(capture_options));
 }
 
 Result<LoadedScene> load_any(const OpenRequest& request, const SessionOptions& options,
@@ -200,16 +234,13 @@ Result<LoadedScene> load_any(const OpenRequest& request, const SessionOptions& o
             return load_checkpoint_scene(request, options, std::move(capture_options));
         case PathKind::splats:
             return load_splat_scene(request, options, std::move(capture_options));
+        case PathKind::run:
+            return load_run(request, options, std::move(capture_options));
     }
     return fail(ErrorKind::unsupported, request.path, "unknown kind of file");
 }
 
 }  // namespace
-
-std::string output_folder(const SessionOptions& options, const std::string& name) {
-    return options.output_dir.empty() ? (fs::path("gausscope-out") / name).string()
-                                      : options.output_dir;
-}
 
 Result<void> show_model(LoadedScene& scene, std::shared_ptr<const GaussianModel> model,
                         const SessionOptions& options) {
@@ -243,15 +274,22 @@ Result<PathKind> kind_of_path(const std::string& path) {
     if (!fs::exists(path, ignored))
         return fail(ErrorKind::not_found, path, "there is no such file or folder");
     if (!fs::is_directory(path, ignored)) {
-        if (is_checkpoint(path)) return PathKind::checkpoint;
+        if (checkpoint_steps(path)) return PathKind::checkpoint;
         if (is_splat_file(path) || has_splat_extension(path)) return PathKind::splats;
     }
     if (is_capture(path)) return PathKind::capture;
+    if (run_in(path)) return PathKind::run;
     if (is_splat_file(path)) return PathKind::splats;  // a folder with a SOG in it
     return fail(
-        ErrorKind::unsupported, path, "neither a capture nor a splat file nor a checkpoint",
+        ErrorKind::unsupported, path, "neither a capture nor a splat file nor a run",
         fmt::format("captures hold sparse/0 (COLMAP) or transforms.json; splat files are {}",
                     splat_extensions(false)));
+}
+
+bool knows_its_capture(const std::string& path) {
+    const fs::path folder = run_in(path) ? fs::path(path) : fs::path(path).parent_path();
+    std::error_code ignored;
+    return fs::is_regular_file(folder / "run.json", ignored);
 }
 
 LoadedScene same_scene(const LoadedScene& scene) {

@@ -43,11 +43,11 @@ struct LoadedScene {
 };
 
 /// What a path is, from its content. Errors: not_found, unsupported.
-enum class PathKind { capture, splats, checkpoint };
+enum class PathKind { capture, splats, checkpoint, run };
 Result<PathKind> kind_of_path(const std::string& path);
 
-/// Where a run of the scene `name` leaves its files.
-std::string output_folder(const SessionOptions& options, const std::string& name);
+/// The checkpoint or run at `path` says what capture it belongs to.
+bool knows_its_capture(const std::string& path);
 /// Makes `scene` ready to be drawn with `model`. Errors: of the backend.
 Result<void> show_model(LoadedScene& scene, std::shared_ptr<const GaussianModel> model,
                         const SessionOptions& options);

@@ -28,6 +28,7 @@ struct OpenRequest {
     std::string capture{};
     bool train = false;        ///< start training as soon as it is loaded
     bool make_sample = false;  ///< write the sample capture to `path` first, unless it is there
+    NamedValues settings{};    ///< what changes in a run that goes on
     bool beside = false;  ///< keeps what is open and draws this beside it: splats, a checkpoint or
                           ///< a run's folder
 };
@@ -66,7 +67,7 @@ struct EngineStatus {
     std::uint64_t scene_serial = 0;   ///< counts scenes opened; 0: none yet
     bool evaluating = false;
     bool can_train = false;
-    std::string output_dir;  ///< where checkpoints go
+    std::string run_folder;  ///< that of the run, once it has one
     FrameCost step_cost, frame_cost;
 };
 
@@ -96,8 +97,7 @@ struct Picture {
 struct SessionOptions {
     TrainingSettings settings;
     CaptureOptions capture;
-    std::string output_dir;  ///< empty: "gausscope-out/NAME" under the current folder, made when
-                             ///< first needed
+    std::string output_dir;  ///< of the first run; empty: a new one below runs/, as for all others
     RunOptions run;  ///< how runs go; their capture, folder and backend are filled in by the engine
     std::string backend;  ///< Backend::name; empty: a rasterizer's own
     std::function<Result<std::unique_ptr<Rasterizer>>()> make_rasterizer = make_cpu_rasterizer;

@@ -34,6 +34,16 @@ void Training::begin() {
     };
     settings_ = scene->trainer->settings();
     view.settings = setting_rows(settings_);
+    recall(*scene->run);
+}
+
+/// The plots and tables of a run that goes on begin with what they showed when it was left.
+void Training::recall(const Run& run) {
+    for (const StepReport& step : run.earlier_steps()) record_.add_step(step);
+    for (const Evaluation& evaluation : run.evaluations()) record_.add_evaluation(evaluation);
+    for (const RunMark& mark : run.marks()) record_.add_mark(mark.step, mark.text);
+    curves_.at_once();
+    cameras_.at_once();
 }
 
 void Training::not_opened(std::string why) {
@@ -97,7 +107,9 @@ void Training::set(const std::string& name, double value) {
     settings_ = changed;
     if (lent_.scene && lent_.scene->trainer) {
         lent_.scene->trainer->set_settings(changed);
-        record_.add_mark(steps_done(), fmt::format("{} {:g} -> {:g}", name, before, after));
+        std::string text = fmt::format("{} {:g} -> {:g}", name, before, after);
+        if (lent_.scene->run) lent_.scene->run->mark(text);
+        record_.add_mark(steps_done(), std::move(text));
         curves_.changed = true;
     }
     lent_.tell.done(fmt::format("step {}: {} {:g} -> {:g}", steps_done(), name, before, after));

@@ -56,6 +56,7 @@ class Training {
     bool may_train(const char* verb);
     bool train_once();
     void rest(RunState state);
+    void recall(const Run& run);
     void tell_evaluation(const Evaluation& evaluation);
     std::uint64_t steps_done() const { return lent_.scene ? lent_.scene->steps_done() : 0; }
 

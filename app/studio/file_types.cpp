@@ -16,6 +16,7 @@ FileKind kind_of_file(const std::string& path) {
         case PathKind::splats:
             return FileKind::splats;
         case PathKind::checkpoint:
+        case PathKind::run:
             return FileKind::checkpoint;
     }
     return FileKind::other;

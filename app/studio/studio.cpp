@@ -164,7 +164,15 @@ void Studio::handle_input() {
     if (window_.close_requested() || (options_.interrupted && options_.interrupted())) quit_ = true;
 }
 
+/// A run is among what was used last as soon as it has a folder.
+void Studio::follow_run() {
+    if (state_.status.run_folder == run_seen_) return;
+    run_seen_ = state_.status.run_folder;
+    if (!run_seen_.empty()) remember_path(preferences_.recent, run_seen_);
+}
+
 void Studio::follow_scene() {
+    follow_run();
     if (state_.status.scene_serial == scene_seen_ || !state_.scene) return;
     scene_seen_ = state_.status.scene_serial;
     if (trace_layout_) ui_.load_layout(preferences_.layout);
@@ -306,8 +314,11 @@ void Studio::open_start_paths() {
             session_.send([request = std::move(request)](Engine& e) { e.open(request); });
     };
     if (!options_.path.empty())
-        open({options_.path, options_.capture, options_.train, false, false});
-    if (!options_.compare.empty()) open({options_.compare, "", false, false, true});
+        open({.path = options_.path,
+              .capture = options_.capture,
+              .train = options_.train,
+              .settings = options_.settings});
+    if (!options_.compare.empty()) open({.path = options_.compare, .beside = true});
     for (const std::string& path : options_.traces) check(open_trace(path));
     for (const std::uint32_t pid : options_.attach)
         if (const auto attached = traces_.attach(pid); !attached) {

@@ -55,6 +55,7 @@ class Studio {
     void take_pictures();
     void handle_input();
     void follow_scene();
+    void follow_run();
     void request_view();
     void advance_script();
     void carry_out_ui_actions();
@@ -79,6 +80,7 @@ class Studio {
     TraceLibrary traces_;
     std::optional<ScriptRunner> script_;
     std::uint64_t scene_seen_ = 0;
+    std::string run_seen_;
     ViewRequest sent_;
     bool sent_any_ = false, quit_ = false;
     int exit_code_ = 0, frames_to_draw_;

@@ -25,13 +25,13 @@ class Run:
         return json.loads(self.out.strip().splitlines()[-1])
 
 
-def run(*arguments, env=None, timeout=300):
+def run(*arguments, env=None, timeout=300, cwd=None):
     words = [GAUSSCOPE, *map(str, arguments)]
     environment = {**os.environ, **(env or {})}
     if {"view", "--view", "selftest"} & set(words):
         # An OpenGL driver leaves memory behind and is unloaded before a leak check looks (studio_gl_test.cpp).
         environment["ASAN_OPTIONS"] = environment.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
-    done = subprocess.run(words, capture_output=True, timeout=timeout, env=environment)
+    done = subprocess.run(words, capture_output=True, timeout=timeout, env=environment, cwd=cwd)
     return Run(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
 
 
@@ -71,7 +71,7 @@ class Case(unittest.TestCase):
     def trained(self, *arguments):
         """A short training; the folder with its results and the JSON."""
         out = self.folder / "trained"
-        return out, self.expect(0, "train", self.capture, "-o", out, "--steps", 20, "--json", *arguments).json
+        return out, self.expect(0, "train", self.capture, "-o", out, "--overwrite", "--steps", 20, "--json", *arguments).json
 
 
 def npy_shape(path):

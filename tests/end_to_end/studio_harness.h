@@ -13,29 +13,11 @@
 #include "app/sample/sample_capture.h"
 #include "app/session/engine.h"
 #include "base/file.h"
+#include "tests/support/temporary_folder.h"
 
 namespace gs::testing {
 
-/// A folder that goes away with the test.
-class TemporaryFolder {
-  public:
-    TemporaryFolder() {
-        static int count = 0;
-        path_ =
-            fs::temp_directory_path() / fmt::format("gausscope_studio_{}_{}", ::getpid(), count++);
-        fs::create_directories(path_);
-    }
-    ~TemporaryFolder() {
-        std::error_code ignored;
-        fs::remove_all(path_, ignored);
-    }
-    TemporaryFolder(const TemporaryFolder&) = delete;
-    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-    const fs::path& path() const { return path_; }
-
-  private:
-    fs::path path_;
-};
+using test::TemporaryFolder;
 
 /// The sample capture with 9 small photos, made once per test program.
 inline const std::string& tiny_capture() {
@@ -60,10 +42,10 @@ inline EngineJob open(OpenRequest request) {
 }
 inline EngineJob open(const std::string& path, const std::string& capture = {},
                       bool train = false) {
-    return open(OpenRequest{path, capture, train, false, false});
+    return open(OpenRequest{.path = path, .capture = capture, .train = train});
 }
 inline EngineJob open_beside(const std::string& path) {
-    return open(OpenRequest{path, "", false, false, true});
+    return open(OpenRequest{.path = path, .beside = true});
 }
 inline EngineJob close() {
     return [](Engine& e) { e.close(); };

@@ -14,39 +14,23 @@
 #include "base/file.h"
 #include "renderer/io/captures/capture_io.h"
 #include "renderer/io/images/image_io.h"
+#include "tests/support/temporary_folder.h"
 
 namespace gs::test {
 
-class TempFolder {
+class TempFolder : public TemporaryFolder {
   public:
-    TempFolder() {
-        std::string pattern = (fs::temp_directory_path() / "gausscope_io_XXXXXX").string();
-        CHECK(::mkdtemp(pattern.data()) != nullptr);
-        path_ = pattern;
-    }
-    ~TempFolder() {
-        std::error_code ignored;
-        fs::remove_all(path_, ignored);
-    }
-    TempFolder(const TempFolder&) = delete;
-    TempFolder& operator=(const TempFolder&) = delete;
-
-    fs::path operator/(const fs::path& name) const { return path_ / name; }
-    const fs::path& path() const { return path_; }
     /// Writes a file, making its folder.
     fs::path write(const fs::path& name, std::string_view content) const {
-        fs::create_directories((path_ / name).parent_path());
+        fs::create_directories((path() / name).parent_path());
         // Without the sync of write_text_file (and ext4's, when a file is replaced): thousands of
         // these are written.
-        fs::remove(path_ / name);
-        std::ofstream file(path_ / name, std::ios::binary | std::ios::trunc);
+        fs::remove(path() / name);
+        std::ofstream file(path() / name, std::ios::binary | std::ios::trunc);
         file.write(content.data(), static_cast<std::streamsize>(content.size()));
         CHECK(file.good());
-        return path_ / name;
+        return path() / name;
     }
-
-  private:
-    fs::path path_;
 };
 
 /// Appends values as they lie in memory.

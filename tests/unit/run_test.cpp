@@ -18,8 +18,8 @@ using testing::small_capture;
 using Json = nlohmann::ordered_json;
 using TrainingRun = Run;  // a test has a Run of its own
 
-const std::set<std::string> kFour{"checkpoint.gsc", "metrics.csv", "metrics.json",
-                                  "point_cloud.ply"};
+const std::set<std::string> kFiles{"checkpoint.gsc", "metrics.csv", "metrics.json",
+                                   "point_cloud.ply", "run.json"};
 
 /// Fails in its n-th forward pass as `fail` says.
 class FailingRasterizer final : public Rasterizer {
@@ -75,6 +75,7 @@ class RunTest : public ::testing::Test {
         std::error_code none;
         for (const auto& entry : fs::directory_iterator(folder, none))
             out.insert(entry.path().filename().string());
+        out.erase("run.lock");  // there as long as the run
         return out;
     }
     Json metrics() {
@@ -87,13 +88,13 @@ class RunTest : public ::testing::Test {
     std::vector<std::string> told_;
 };
 
-TEST_F(RunTest, AWholeRunLeavesFourFiles) {
+TEST_F(RunTest, AWholeRunLeavesItsFiles) {
     options_.evaluate_every = 10;
     options_.stage_times = [] { return Json{{{"name", "blend"}}}; };
     const auto run = make();
     drive(*run);
     EXPECT_TRUE(run->ended() && run->failure().empty() && run->files().in_place());
-    EXPECT_EQ(names(folder_ / "out"), kFour);
+    EXPECT_EQ(names(folder_ / "out"), kFiles);
     const Json m = metrics();
     EXPECT_EQ(m["steps"], 30);
     EXPECT_EQ(m["interrupted"], false);
@@ -111,7 +112,7 @@ TEST_F(RunTest, NothingIsMeasuredOrSavedInBetweenUnlessAskedFor) {
     options_.save_every = 0;
     const auto run = make();
     for (int i = 0; i < 29; ++i) EXPECT_EQ(run->step(), TrainingRun::Did::step);
-    EXPECT_FALSE(fs::exists(folder_ / "out"));
+    EXPECT_EQ(names(folder_ / "out"), std::set<std::string>{"run.json"});
     EXPECT_FALSE(run->evaluating());
     drive(*run);
     EXPECT_EQ(metrics()["evaluations"].size(), 1u) << "0 is at the end only, not never";
@@ -121,7 +122,7 @@ TEST_F(RunTest, FinishedInTheMiddleItIsSavedOnceAndGoesOnFromThere) {
     const auto run = make();
     for (int i = 0; i < 7; ++i) run->step();
     run->finish();
-    EXPECT_EQ(names(folder_ / "out"), kFour);
+    EXPECT_EQ(names(folder_ / "out"), kFiles);
     EXPECT_EQ(metrics()["interrupted"], true);
     EXPECT_TRUE(metrics()["test"]["psnr"].is_null());
     EXPECT_EQ(run->step(), TrainingRun::Did::nothing);
@@ -154,12 +155,12 @@ TEST_F(RunTest, WhateverFailsTheModelIsSavedAtOnce) {
         EXPECT_EQ(run->trainer().steps_done(), 9u);
         EXPECT_NE(run->failure().find(failure.what), std::string::npos) << run->failure();
         EXPECT_FALSE(run->ended()) << "it may be tried again";
-        std::set<std::string> expected = kFour;
+        std::set<std::string> expected = kFiles;
         if (!failure.checkpoint) expected.erase("checkpoint.gsc");
         EXPECT_EQ(names(folder_ / "out"), expected);
         drive(*run);  // the failure was a passing one
         EXPECT_EQ(metrics()["steps"], 30);
-        EXPECT_EQ(names(folder_ / "out"), kFour);
+        EXPECT_EQ(names(folder_ / "out"), kFiles);
     }
 }
 
@@ -176,17 +177,69 @@ TEST_F(RunTest, AnEvaluationThatFailsDoesNotEndTheRun) {
 
 TEST_F(RunTest, WhatCannotBeWrittenGoesToTheTemporaryFolder) {
     fs::create_directories(folder_ / "tmp");
-    ASSERT_TRUE(write_text_file(folder_ / "out", "a file where the folder should be"));
+    const auto run = make();
+    ASSERT_TRUE(run->take_folder());
+    fs::remove_all(folder_ / "out");
+    ASSERT_TRUE(write_text_file(folder_ / "out", "a file where the folder was"));
     const char* before = std::getenv("TMPDIR");
     const std::string kept = before ? before : "";
     ::setenv("TMPDIR", (folder_ / "tmp").c_str(), 1);
-    const auto run = make();
     drive(*run);
     before ? ::setenv("TMPDIR", kept.c_str(), 1) : ::unsetenv("TMPDIR");
     EXPECT_FALSE(run->files().in_place());
     EXPECT_EQ(run->files().at("splats").rfind((folder_ / "tmp").string(), 0), 0u);
-    EXPECT_EQ(names(fs::path(run->files().at("metrics")).parent_path()), kFour);
-    EXPECT_EQ(told_.size(), 4u);
+    EXPECT_EQ(names(fs::path(run->files().at("metrics")).parent_path()), kFiles);
+    EXPECT_EQ(told_.size(), 5u);
+}
+
+TEST_F(RunTest, DoesNotBeginWhereItCannotWrite) {
+    ASSERT_TRUE(write_text_file(folder_ / "out", "a file where the folder should be"));
+    const auto run = make();
+    drive(*run);
+    EXPECT_EQ(run->trainer().steps_done(), 0u);
+    EXPECT_NE(run->failure().find((folder_ / "out").string()), std::string::npos);
+    fs::remove(folder_ / "out");
+    drive(*run);
+    EXPECT_EQ(metrics()["steps"], 30) << "it may be tried again";
+}
+
+TEST_F(RunTest, GoesElsewhereWhereAnotherRunIs) {
+    { drive(*make()); }
+    options_.elsewhere = true;
+    options_.runs = folder_ / "runs";
+    const auto run = make();
+    for (int i = 0; i < 2; ++i) run->step();
+    run->finish();
+    EXPECT_EQ(metrics()["steps"], 30);
+    EXPECT_EQ(run->taken_folder().parent_path(), folder_ / "runs");
+    EXPECT_EQ(names(run->taken_folder()), kFiles);
+    ASSERT_EQ(told_.size(), 1u);
+    EXPECT_NE(told_[0].find("holds a run of 30 steps; this run goes to"), std::string::npos);
+}
+
+TEST_F(RunTest, GoesOnWithWhatWasOnRecord) {
+    options_.evaluate_every = 5;
+    {
+        const auto run = make();
+        for (int i = 0; i < 3; ++i) run->step();
+        run->mark("something");
+        while (run->last_step().step < 12) run->step();
+        run->finish();
+    }
+    options_.resumed_from = (folder_ / "out" / "checkpoint.gsc").string();
+    options_.folder = folder_ / "out";
+    auto trainer = Trainer::resume(options_.resumed_from, small_capture(), make_cpu_rasterizer());
+    ASSERT_TRUE(trainer);
+    TrainingRun run(std::move(*trainer), options_);
+    ASSERT_EQ(run.earlier_steps().size(), 12u);
+    EXPECT_EQ(run.earlier_steps()[11].step, 12u);
+    EXPECT_GT(run.earlier_steps()[11].loss, 0);
+    EXPECT_GT(run.earlier_steps()[11].lr_means, 0);
+    ASSERT_EQ(run.marks().size(), 1u);
+    EXPECT_EQ(run.marks()[0].step, 3u);
+    EXPECT_EQ(run.evaluations().size(), 2u);
+    drive(run);
+    EXPECT_EQ(metrics()["evaluations"].size(), 6u);
 }
 
 TEST_F(RunTest, MeasuredOnDemandAndWithoutHeldOutPhotos) {

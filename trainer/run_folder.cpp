@@ -1,0 +1,292 @@
+#include "trainer/run_folder.h"
+
+#include <fcntl.h>
+#include <fmt/chrono.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <charconv>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "base/json_text.h"
+#include "base/json_write.h"
+#include "base/try.h"
+#include "trainer/checkpoint.h"
+
+namespace gs {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr const char* kLockFile = "run.lock";
+constexpr const char* kOwnFiles[] = {"checkpoint.gsc", "point_cloud.ply", "metrics.json",
+                                     "metrics.csv", "run.json"};
+constexpr std::uint64_t kLargestDescription = 256 << 20;
+
+bool is_file(const fs::path& path) {
+    std::error_code ignored;
+    return fs::is_regular_file(path, ignored);
+}
+
+bool same_file(const fs::path& a, const fs::path& b) {
+    std::error_code ignored;
+    return !a.empty() && fs::equivalent(a, b, ignored);
+}
+
+/// The process that wrote its number there; 0: none did.
+int written_process(int file) {
+    char text[16] = {};
+    const ssize_t size = ::pread(file, text, sizeof text - 1, 0);
+    int process = 0;
+    if (size > 0) std::from_chars(text, text + size, process);
+    return process;
+}
+
+/// "NAME.tmpPID" of processes that are no more.
+void remove_half_written(const fs::path& folder) {
+    std::error_code ignored;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+        const std::string extension = entry.path().extension().string();
+        int process = 0;
+        if (!extension.starts_with(".tmp")) continue;
+        const char* end = extension.data() + extension.size();
+        const auto read = std::from_chars(extension.data() + 4, end, process);
+        if (read.ec == std::errc() && read.ptr == end && ::kill(process, 0) != 0 && errno == ESRCH)
+            fs::remove(entry.path(), ignored);
+    }
+}
+
+Json numbers(const std::vector<ImageScore>& images, double ImageScore::*value) {
+    Json out = Json::array();
+    for (const ImageScore& image : images) out.push_back(json_number(image.*value));
+    return out;
+}
+
+double number_or_none(const nlohmann::json& json) {
+    return json.is_number() ? json.get<double>() : kNotMeasured;
+}
+std::string text_of(const nlohmann::json& json) {
+    return json.is_string() ? json.get<std::string>() : std::string();
+}
+int integer_of(const nlohmann::json& json, int otherwise) {
+    return json.is_number_integer() ? json.get<int>() : otherwise;
+}
+
+Evaluation evaluation_of(const nlohmann::json& json) {
+    Evaluation out;
+    out.step = whole_number(member(json, "step"), ~std::uint64_t{0} >> 1).value_or(0);
+    out.psnr = number_or_none(member(json, "psnr"));
+    out.ssim = number_or_none(member(json, "ssim"));
+    out.seconds = number_or_none(member(json, "seconds"));
+    const nlohmann::json& views = member(json, "views");
+    for (std::size_t i = 0; views.is_array() && i < views.size(); ++i) {
+        ImageScore& image = out.images.emplace_back();
+        image.view = whole_number(views[i], 1u << 30).value_or(1u << 30);
+        image.name = text_of(element(member(json, "names"), i));
+        image.psnr = number_or_none(element(member(json, "image_psnr"), i));
+        image.ssim = number_or_none(element(member(json, "image_ssim"), i));
+        image.l1 = number_or_none(element(member(json, "image_l1"), i));
+    }
+    return out;
+}
+
+CaptureOptions loading_of(const nlohmann::json& json) {
+    CaptureOptions out;
+    out.downscale = std::clamp(integer_of(member(json, "downscale"), 1), 0, 64);
+    out.max_side = std::max(0, integer_of(member(json, "max_side"), 0));
+    out.test_every = std::max(0, integer_of(member(json, "test_every"), out.test_every));
+    out.masks = text_of(member(json, "masks"));
+    out.seed = whole_number(member(json, "seed"), ~std::uint64_t{0} >> 1).value_or(0);
+    for (const nlohmann::json& name : member(json, "test_views"))
+        if (name.is_string()) out.test_views.push_back(name.get<std::string>());
+    if (const auto background = number_list(member(json, "background"), 3, 3))
+        out.background = {(*background)[0], (*background)[1], (*background)[2]};
+    return out;
+}
+
+/// The run that would be lost: another one, or a later step of this one; empty: none would.
+std::string run_that_is_there(const fs::path& folder, const fs::path& resumed_from,
+                              std::uint64_t step) {
+    const auto there = run_in(folder);
+    std::error_code ignored;
+    const bool its_own = !resumed_from.empty() &&
+                         fs::equivalent(fs::absolute(resumed_from).parent_path(), folder, ignored);
+    if (!there || (its_own && there->steps.value_or(0) <= step)) return {};
+    return there->steps ? fmt::format("it holds a run of {} steps", *there->steps)
+                        : "it holds a run";
+}
+
+}  // namespace
+
+Json to_json(const RunDescription& d) {
+    const CaptureOptions& l = d.loading;
+    Json marks = Json::array(), evaluations = Json::array();
+    for (const RunMark& mark : d.marks) marks.push_back({{"step", mark.step}, {"text", mark.text}});
+    for (const Evaluation& e : d.evaluations) {
+        Json views = Json::array(), names = Json::array();
+        for (const ImageScore& image : e.images) {
+            views.push_back(image.view);
+            names.push_back(image.name);
+        }
+        evaluations.push_back({{"step", e.step},
+                               {"psnr", json_number(e.psnr)},
+                               {"ssim", json_number(e.ssim)},
+                               {"seconds", json_number(e.seconds)},
+                               {"views", std::move(views)},
+                               {"names", std::move(names)},
+                               {"image_psnr", numbers(e.images, &ImageScore::psnr)},
+                               {"image_ssim", numbers(e.images, &ImageScore::ssim)},
+                               {"image_l1", numbers(e.images, &ImageScore::l1)}});
+    }
+    return {{"format", "gausscope run 1"},
+            {"capture", d.capture},
+            {"loading",
+             {{"downscale", l.downscale},
+              {"max_side", l.max_side},
+              {"test_every", l.test_every},
+              {"test_views", l.test_views},
+              {"background", {l.background.x, l.background.y, l.background.z}},
+              {"masks", l.masks},
+              {"seed", l.seed}}},
+            {"marks", std::move(marks)},
+            {"evaluations", std::move(evaluations)}};
+}
+
+Result<RunDescription> read_run_description(const fs::path& folder, std::uint64_t last_step) {
+    const fs::path path = folder / "run.json";
+    GS_TRY(const std::string text, read_text_file(path, kLargestDescription));
+    GS_TRY(const nlohmann::json json,
+           parse_json_object(std::as_bytes(std::span(text)), path.string()));
+    if (text_of(member(json, "format")) != "gausscope run 1")
+        return fail(ErrorKind::unsupported, path.string(), "is no run of this version");
+    RunDescription out;
+    out.capture = text_of(member(json, "capture"));
+    out.loading = loading_of(member(json, "loading"));
+    for (const nlohmann::json& mark : member(json, "marks")) {
+        const auto step = whole_number(member(mark, "step"), last_step);
+        if (step) out.marks.push_back({*step, text_of(member(mark, "text"))});
+    }
+    for (const nlohmann::json& json_of_one : member(json, "evaluations")) {
+        Evaluation one = evaluation_of(json_of_one);
+        if (one.step <= last_step) out.evaluations.push_back(std::move(one));
+    }
+    return out;
+}
+
+std::optional<RunContents> run_in(const fs::path& path) {
+    RunContents out;
+    out.folder = path;
+    if (is_file(path / "checkpoint.gsc")) out.checkpoint = path / "checkpoint.gsc";
+    if (is_file(path / "point_cloud.ply")) out.splats = path / "point_cloud.ply";
+    if (out.model().empty()) return std::nullopt;
+    if (!out.checkpoint.empty()) out.steps = checkpoint_steps(out.checkpoint);
+    return out;
+}
+
+Result<SplatFile> read_any_splats(const fs::path& path, const SplatReadOptions& options) {
+    const auto run = run_in(path);
+    const fs::path& file = run ? run->model() : path;
+    if (!checkpoint_steps(file)) return read_splats(file, options);
+    GS_TRY(CheckpointModel checkpoint, read_checkpoint_model(file));
+    return SplatFile{
+        std::move(checkpoint.model), fmt::format("checkpoint of step {}", checkpoint.steps), {}};
+}
+
+RunFolder& RunFolder::operator=(RunFolder&& other) noexcept {
+    std::swap(folder_, other.folder_);
+    std::swap(lock_, other.lock_);
+    return *this;
+}
+
+RunFolder::~RunFolder() {
+    if (lock_ < 0) return;
+    ::unlink((folder_ / kLockFile).c_str());  // while it is held: nobody else's goes
+    ::close(lock_);
+}
+
+/// A lock of the system, which ends with the process; the file says whose it is.
+Result<void> RunFolder::lock(const Tell& tell) {
+    const fs::path path = folder_ / kLockFile;
+    while (true) {
+        lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+        if (lock_ < 0)
+            return fail(ErrorKind::unwritable, folder_.string(),
+                        fmt::format("cannot be written to: {}", std::strerror(errno)),
+                        "choose another place with -o");
+        const int before = written_process(lock_);
+        if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+            const bool taken = errno == EWOULDBLOCK;
+            ::close(std::exchange(lock_, -1));
+            // A file system without locks cannot tell; the run is not refused for it.
+            if (!taken) return {};
+            return fail(ErrorKind::usage, folder_.string(),
+                        fmt::format("process {} trains into this folder", before),
+                        "choose another folder, or end that run");
+        }
+        struct stat held {
+        }, there{};
+        if (::fstat(lock_, &held) == 0 && ::stat(path.c_str(), &there) == 0 &&
+            held.st_ino == there.st_ino) {
+            if (before != 0)
+                tell(
+                    LogLevel::warning,
+                    fmt::format("{}: process {} did not end its run in order; what it had saved is "
+                                "kept",
+                                folder_.string(), before));
+            const std::string own = fmt::format("{}\n", ::getpid());
+            if (::ftruncate(lock_, 0) != 0 || ::pwrite(lock_, own.data(), own.size(), 0) < 0)
+                tell(LogLevel::debug, "the lock of the run's folder says nothing of its process");
+            return {};
+        }
+        ::close(std::exchange(lock_, -1));  // its owner removed it in between
+    }
+}
+
+Result<RunFolder> RunFolder::take(const fs::path& folder, const fs::path& resumed_from,
+                                  std::uint64_t step, bool overwrite, const Tell& tell) {
+    RunFolder out;
+    out.folder_ = folder;
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error)
+        return fail(ErrorKind::unwritable, folder.string(),
+                    "the folder could not be made: " + error.message(),
+                    "choose another place with -o");
+    GS_TRY_VOID(out.lock(tell));
+    remove_half_written(folder);
+    const std::string there = run_that_is_there(folder, resumed_from, step);
+    if (there.empty()) return out;
+    if (!overwrite)
+        return fail(ErrorKind::usage, folder.string(), there,
+                    "--resume auto goes on with it, --overwrite replaces it, another -o leaves it "
+                    "alone");
+    for (const char* name : kOwnFiles)
+        if (!same_file(resumed_from, folder / name)) fs::remove(folder / name, error);
+    return out;
+}
+
+Result<RunFolder> RunFolder::take_new(const fs::path& parent, const std::string& name,
+                                      const Tell& tell) {
+    std::string plain;
+    for (const char c : name)
+        plain += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' ? c : '-';
+    const std::time_t now = std::time(nullptr);
+    std::tm local{};
+    localtime_r(&now, &local);
+    const std::string stem = fmt::format("{}-{:%Y-%m-%d}", plain.empty() ? "run" : plain, local);
+    std::error_code error;
+    fs::create_directories(parent, error);
+    for (int n = 1; n < 100'000; ++n) {
+        const fs::path folder = parent / fmt::format("{}-{}", stem, n);
+        if (fs::create_directory(folder, error)) return take(folder, {}, 0, false, tell);
+        if (error) break;
+    }
+    return fail(ErrorKind::unwritable, parent.string(),
+                "no folder could be made for the run" + (error ? ": " + error.message() : ""),
+                "choose another place with -o");
+}
+
+}  // namespace gs

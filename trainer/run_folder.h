@@ -1,0 +1,81 @@
+// RunFolder: the folder of one training run. It is one run's alone: nothing is written over what
+// another run left, and while a process trains into it no other one does. run.json in it says what
+// the run was made from, so that the folder's path alone is enough to look at it and to go on.
+// Taken by Run before its first step; read by whoever opens a run.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/expected.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "renderer/io/captures/capture_io.h"
+#include "renderer/io/splats/splat_io.h"
+#include "trainer/run_files.h"
+
+namespace gs {
+
+/// Something that happened at a step ("lr_means 0.00016 -> 0.0002").
+struct RunMark {
+    std::uint64_t step = 0;
+    std::string text;
+};
+
+/// run.json.
+struct RunDescription {
+    std::string capture;     ///< an absolute path
+    CaptureOptions loading;  ///< how its photos were read; threads and progress are not kept
+    std::vector<RunMark> marks;
+    std::vector<Evaluation> evaluations;
+};
+nlohmann::ordered_json to_json(const RunDescription& description);
+/// Errors: not_found, malformed. Marks and evaluations after `last_step` are left out: a run that
+/// goes on from an older checkpoint has not had them.
+Result<RunDescription> read_run_description(const fs::path& folder,
+                                            std::uint64_t last_step = ~std::uint64_t{0});
+
+/// What a run has left in its folder.
+struct RunContents {
+    fs::path folder;
+    fs::path checkpoint, splats;         ///< empty: there is none
+    std::optional<std::uint64_t> steps;  ///< of the checkpoint
+    /// The newest that can be looked at; empty: none.
+    const fs::path& model() const { return checkpoint.empty() ? splats : checkpoint; }
+};
+/// The run that `path` is the folder of; nullopt: it is none.
+std::optional<RunContents> run_in(const fs::path& path);
+
+/// A splat file, a checkpoint, or the newest model of a run's folder. Errors: as read_splats() and
+/// read_checkpoint_model().
+Result<SplatFile> read_any_splats(const fs::path& path, const SplatReadOptions& options = {});
+
+class RunFolder {
+  public:
+    /// Makes the folder where it is missing, and takes it until destruction. What a killed process
+    /// left half-written goes. `resumed_from`: the checkpoint that the run goes on from, of
+    /// `step`; or empty.
+    /// Errors (usage): another process trains into it; it holds another run, or a later step of
+    /// this one, and not `overwrite`, which removes what is there. Unwritable.
+    static Result<RunFolder> take(const fs::path& folder, const fs::path& resumed_from,
+                                  std::uint64_t step, bool overwrite, const Tell& tell);
+    /// PARENT/NAME-YYYY-MM-DD-N with the first N that is free, taken.
+    static Result<RunFolder> take_new(const fs::path& parent, const std::string& name,
+                                      const Tell& tell);
+
+    RunFolder(RunFolder&& other) noexcept { *this = std::move(other); }
+    RunFolder& operator=(RunFolder&& other) noexcept;
+    ~RunFolder();
+    const fs::path& path() const { return folder_; }
+
+  private:
+    RunFolder() = default;
+    Result<void> lock(const Tell& tell);
+    fs::path folder_;
+    int lock_ = -1;
+};
+
+}  // namespace gs
