@@ -8,6 +8,7 @@
 #include "base/try.h"
 #include "renderer/device/device_error.h"
 #include "renderer/io/splats/splat_io.h"
+#include "trainer/checkpoint.h"
 
 namespace gs {
 namespace {
@@ -209,6 +210,10 @@ Result<fs::path> Run::save_checkpoint(fs::path path) {
         GS_TRY_VOID(take_folder());
         save_description();
         path = options_.folder / "checkpoint.gsc";
+    } else if (const auto there = checkpoint_steps(path);
+               there && path.string() != files_.at("checkpoint")) {
+        return fail(ErrorKind::usage, path.string(),
+                    fmt::format("is a checkpoint of {} steps", *there), "choose another name");
     }
     GS_TRY_VOID(
         write_into_folder(path, [&](const fs::path& p) { return trainer_->save_checkpoint(p); }));

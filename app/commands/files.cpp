@@ -79,7 +79,7 @@ Result<void> screenshot_window(S state, A a) {
 const CommandRow kRows[] = {
     {"open",              "Open...",                         "File", "Ctrl+O",
      "PATH [CAPTURE]",
-     "Opens a capture, a splat file, a checkpoint or a trace; CAPTURE gives photos to compare "
+     "Opens a capture, a splat file, a run, a checkpoint or a trace; CAPTURE gives photos to compare "
      "with.", open},
     {"open.sample",       "Open the sample capture",         "File", "",             "",
      "Makes the built-in sample capture (no download) and opens it.", open_sample},

@@ -79,7 +79,7 @@ const CommandRow kRows[] = {
     {"train.evaluate",      "Evaluate",                     "Training", "Ctrl+T", "",
      "Measures PSNR and SSIM of the test views now.", evaluate},
     {"train.checkpoint",    "Save checkpoint",              "Training", "Ctrl+S", "[PATH]",
-     "Saves everything needed to go on later, to PATH or the output folder.", checkpoint},
+     "Saves everything needed to go on later, to PATH or the run's folder.", checkpoint},
     {"train.stop",          "End the run",                  "Training", "",       "",
      "Ends the run and saves all that a run leaves behind; the model stays on view.", stop},
     {"train.set",           "Change a setting",             "",         "",       "NAME VALUE",

@@ -217,6 +217,20 @@ TEST_F(RunTest, GoesElsewhereWhereAnotherRunIs) {
     EXPECT_NE(told_[0].find("holds a run of 30 steps; this run goes to"), std::string::npos);
 }
 
+TEST_F(RunTest, ACheckpointOfAnotherRunIsNotReplacedByName) {
+    const fs::path other = folder_ / "other.gsc";
+    const auto run = make();
+    run->step();
+    ASSERT_TRUE(run->save_checkpoint(other));
+    run->step();
+    EXPECT_TRUE(run->save_checkpoint(other)) << "its own";
+    const auto second = make();
+    second->step();
+    const auto refused = second->save_checkpoint(other);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().text().find("2 steps"), std::string::npos);
+}
+
 TEST_F(RunTest, GoesOnWithWhatWasOnRecord) {
     options_.evaluate_every = 5;
     {
