@@ -36,6 +36,12 @@ struct Figure {
     int rank;  ///< the largest is left out first
 };
 
+/// " at 1,000" when that was steps ago.
+std::string measured_at(const TrainingStatus& t) {
+    if (t.test_step == t.step) return {};
+    return " at " + format_count(static_cast<double>(t.test_step));
+}
+
 std::vector<Figure> figures_of(const Snapshot& snapshot) {
     const TrainingStatus& t = snapshot.training;
     std::vector<Figure> out;
@@ -47,10 +53,12 @@ std::vector<Figure> figures_of(const Snapshot& snapshot) {
         if (t.step_ms > 0)
             out.push_back({"", format_ms(t.step_ms) + "/it", "mean of the last 50 iterations", 1});
         if (t.test_psnr > 0)
-            out.push_back({"PSNR", format_db(t.test_psnr),
-                           "mean over the test photos at the last evaluation", 0});
+            out.push_back({"test", format_db(t.test_psnr) + measured_at(t),
+                           "PSNR, mean over the test photos when they were measured last", 0});
         else if (t.step > 0)  // "-" while no step has told its own yet
-            out.push_back({"PSNR", format_db(t.train_psnr), "of training photos, newest", 0});
+            out.push_back({"train", format_db(t.train_psnr),
+                           "PSNR of the newest training photo; test photos were not measured yet",
+                           0});
     }
     const std::uint64_t count = t.gaussians > 0  ? t.gaussians
                                 : snapshot.scene ? snapshot.scene->gaussians

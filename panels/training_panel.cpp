@@ -45,6 +45,9 @@ void TrainingPanel::draw_state(const Snapshot& snapshot) {
     cell("speed", t.step_ms > 0 ? format_ms(t.step_ms) : "-");
     cell("ETA", t.eta_seconds > 0 ? format_duration(t.eta_seconds) : "-");
     cell("test", t.test_psnr > 0 ? format_db(t.test_psnr) : "-");
+    if (t.test_psnr > 0)
+        tooltip("PSNR over the test photos after step " +
+                format_count(static_cast<double>(t.test_step)));
     ImGui::EndTable();
 }
 

@@ -175,8 +175,14 @@ void Run::end() {
 void Run::finish() {
     evaluation_.reset();
     profile_.close();
+    stopped_ = !trainer_->finished();
     if (!std::exchange(ended_, true) && trainer_->steps_done() != saved_step_) save_model(true);
     if (records_due_) save_records();
+}
+
+void Run::change(const TrainingSettings& settings) {
+    trainer_->set_settings(settings);
+    if (!stopped_ && !trainer_->finished()) ended_ = false;
 }
 
 void Run::evaluate() {

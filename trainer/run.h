@@ -109,6 +109,8 @@ class Run {
 
     /// Into `path`; empty: the run's folder. Where it went.
     Result<fs::path> save_checkpoint(fs::path path = {});
+    /// From the next step on. A run that has had all its steps goes on when there are more now.
+    void change(const TrainingSettings& settings);
     /// Marks other steps for nsys and ncu.
     void profile(ProfileSteps steps) {
         profile_ = ProfileWindow(steps.first, steps.second, options_.set_profiling);
@@ -153,7 +155,7 @@ class Run {
     std::uint64_t first_step_, saved_step_;  // steps done: at the beginning, and in the files
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
     double seconds_ = 0;
-    bool ended_ = false, records_due_ = false;
+    bool ended_ = false, stopped_ = false, records_due_ = false;
 };
 
 }  // namespace gs

@@ -121,7 +121,7 @@ Result<fs::path> checkpoint_of(const TrainArguments& a) {
 
 tl::unexpected<Error> nothing_to_train_on() {
     return fail(ErrorKind::usage, "", "nothing to train on",
-                "gausscope train CAPTURE, or --resume RUN");
+                "gausscope train CAPTURE, or --resume RUN; see --help");
 }
 
 Result<RunSource> run_source(const TrainArguments& a, const CommonArguments& common,

@@ -131,6 +131,35 @@ void describe_cameras(const Capture& capture, SceneInfo& info) {
     info.extent = radius > 0 ? 1.1 * radius : 1.0;
 }
 
+/// Cameras tell what they look at, not how far away it is: a drone's path is small beside the
+/// ground below it. The middle of the points and the distance that nine in ten of them keep.
+void describe_points(const Capture& capture, SceneInfo& info) {
+    constexpr std::size_t kEnough = 20;
+    info.radius = info.extent;
+    if (capture.points.size() < kEnough) return;
+    const auto quantile = [](std::vector<float>& values, double share) {
+        const auto at = values.begin() +
+                        static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+        std::nth_element(values.begin(), at, values.end());
+        return *at;
+    };
+    std::vector<float> x, y, z, away;
+    for (const SparsePoint& point : capture.points) {
+        x.push_back(point.position.x);
+        y.push_back(point.position.y);
+        z.push_back(point.position.z);
+    }
+    const Vec3f middle{quantile(x, 0.5), quantile(y, 0.5), quantile(z, 0.5)};
+    for (const SparsePoint& point : capture.points) {
+        const Vec3f d = point.position - middle;
+        away.push_back(std::sqrt(dot(d, d)));
+    }
+    const double radius = quantile(away, 0.9);
+    if (!(radius > 0) || !std::isfinite(radius)) return;
+    info.center = middle;
+    info.radius = radius;
+}
+
 }  // namespace
 
 SceneInfo describe_scene(const LoadedScene& scene) {
@@ -145,12 +174,14 @@ SceneInfo describe_scene(const LoadedScene& scene) {
         info.points = scene.capture->points.size();
         info.skipped = scene.capture->skipped;
         describe_cameras(*scene.capture, info);
+        describe_points(*scene.capture, info);
     } else {
         Vec3f lo{}, hi{};
         robust_bounds(*scene.model, lo, hi);
         const Vec3f half = 0.5f * (hi - lo);
         info.center = 0.5f * (lo + hi);
         info.extent = std::max(1e-6, std::sqrt(static_cast<double>(dot(half, half))));
+        info.radius = info.extent;
     }
     return info;
 }

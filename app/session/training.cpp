@@ -105,10 +105,12 @@ void Training::set(const std::string& name, double value) {
     if (!field->live && steps_done() > 0)
         return lent_.tell.error(fmt::format("{} cannot change while a run goes on", name));
     settings_ = changed;
-    if (lent_.scene && lent_.scene->trainer) {
-        lent_.scene->trainer->set_settings(changed);
+    if (lent_.scene && lent_.scene->run) {
+        Run& run = *lent_.scene->run;
+        run.change(changed);
+        if (state_ == RunState::finished && !run.ended()) rest(RunState::paused);
         std::string text = fmt::format("{} {:g} -> {:g}", name, before, after);
-        if (lent_.scene->run) lent_.scene->run->mark(text);
+        run.mark(text);
         record_.add_mark(steps_done(), std::move(text));
         curves_.changed = true;
     }
@@ -240,6 +242,7 @@ void Training::describe(Published& view) const {
     }
     if (!record_.last_evaluation().images.empty()) {
         training.test_psnr = record_.last_evaluation().psnr;
+        training.test_step = record_.last_evaluation().step;
         training.test_ssim = record_.last_evaluation().ssim;
     }
     training.step_ms = record_.mean_step_ms();
@@ -251,7 +254,7 @@ void Training::describe(Published& view) const {
     training.gaussians = scene ? scene->gaussian_count() : 0;
     training.last_checkpoint = run ? run->files().at("checkpoint") : last_checkpoint_;
     status.evaluating = evaluating();
-    status.can_train = run && !run->ended();
+    status.can_train = run && !run->ended() && !scene->trainer->finished();
 }
 
 bool Training::publish_when_due() {

@@ -51,6 +51,7 @@ struct TrainingStatus {
     /// NaN: not known (yet); a device tells a step's loss a little later.
     double loss = std::numeric_limits<double>::quiet_NaN(), train_psnr = loss, test_psnr = loss,
            test_ssim = loss;
+    std::uint64_t test_step = 0;  ///< that the test photos were measured after
     double step_ms = 0;  ///< mean of the last 50 steps
     double eta_seconds = 0;
     std::uint64_t gaussians = 0;
@@ -104,6 +105,7 @@ struct SceneInfo {
     Vec3f lo{}, hi{};   ///< bounds of the means
     double extent = 1;  ///< radius of the cameras, or of the bounds
     Vec3f center{};
+    double radius = 1;   ///< around `center`: what there is to see, from the sparse points
     Vec3f up{0, -1, 0};  ///< world direction that is up, from the cameras
     std::size_t train_views = 0, test_views = 0, points = 0;
     std::vector<std::string> skipped, notes;

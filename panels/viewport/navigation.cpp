@@ -152,7 +152,7 @@ Camera camera_of(const NavigationState& state, int width, int height) {
 
 NavigationState frame_all(NavigationState state, const SceneInfo& scene) {
     state.snapped = false;
-    state.extent = scene.extent > 0 && std::isfinite(scene.extent) ? scene.extent : 1;
+    state.extent = scene.radius > 0 && std::isfinite(scene.radius) ? scene.radius : 1;
     state.target = {static_cast<double>(scene.center.x), static_cast<double>(scene.center.y),
                     static_cast<double>(scene.center.z)};
     state.distance = 1.1 * state.extent / std::sin(0.5 * state.fov_y);

@@ -32,7 +32,7 @@ struct NavigationInput {
     double zoom = 0;                ///< wheel notches, positive towards the scene
     Vec3d move{};                   ///< keys: right, down, forward, each -1..1
     bool fast = false;              ///< shift held: five times the speed
-    double fly_speed = 1;           ///< scene extents per second
+    double fly_speed = 1;           ///< radii of the scene per second
     double dt = 0;                  ///< seconds since the last frame
     double height_px =
         1;  ///< of the picture on the screen: one height of panning moves one picture height
@@ -48,7 +48,7 @@ NavigationState navigate(NavigationState state, const NavigationInput& input);
 /// a snapped camera the largest of its own aspect that fits.
 Camera camera_of(const NavigationState& state, int width, int height);
 
-/// Looks at the whole scene from the present direction: a sphere of radius `scene.extent` around
+/// Looks at the whole scene from the present direction: a sphere of radius `scene.radius` around
 /// its centre fits the picture.
 NavigationState frame_all(NavigationState state, const SceneInfo& scene);
 /// A first view of a scene: from its side, a little above, everything in the picture.

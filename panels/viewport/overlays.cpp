@@ -221,6 +221,16 @@ void draw_chip(ImDrawList& list, ImVec2 corner, const std::string& words, ImU32 
     list.AddText({corner.x + pad, corner.y + pad / 2}, color, words.c_str());
 }
 
+namespace {
+
+/// Why the picture is not of the mode that was asked for; empty: it is.
+std::string what_is_not_shown(const ViewFrame& frame) {
+    if (frame.mode != ViewMode::error || has_map(frame)) return {};
+    return "No error from here: go to a capture camera, or open a second scene";
+}
+
+}  // namespace
+
 void draw_viewport_overlays(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& frame,
                             PictureRect picture, const OverlayState& state) {
     list.PushClipRect(picture.a, picture.b, true);
@@ -251,11 +261,14 @@ void draw_viewport_overlays(ImDrawList& list, const Snapshot& snapshot, const Vi
                                  state.mark);
     }
     list.PopClipRect();
-    const std::string nearness = nearness_of(frame);
-    if (nearness.empty()) return;
     const float middle = (room.a.x + (state.other_room ? *state.other_room : room).b.x) / 2;
-    const float width = ImGui::CalcTextSize(nearness.c_str()).x + 0.7F * em();
-    draw_chip(list, {middle - width / 2, room.b.y - 2 * em()}, nearness, theme().accent);
+    const auto centred = [&](const std::string& words, float y, ImU32 color) {
+        if (words.empty()) return;
+        const float width = ImGui::CalcTextSize(words.c_str()).x + 0.7F * em();
+        draw_chip(list, {middle - width / 2, y}, words, color);
+    };
+    centred(nearness_of(frame), room.b.y - 2 * em(), theme().accent);
+    centred(what_is_not_shown(frame), room.a.y + 2.5F * em(), theme().warning);
 }
 
 }  // namespace gs

@@ -169,7 +169,8 @@ std::optional<std::string> FileBrowser::activate(const Entry& entry) {
     return path_of(entry);
 }
 
-void FileBrowser::draw_path() {
+/// A file that was typed is chosen, a folder is gone to.
+std::optional<std::string> FileBrowser::draw_path() {
     if (ImGui::Button("Up")) enter(parent_of(folder_), types_);
     tooltip("The folder above (Backspace)");
     ImGui::SameLine();
@@ -178,9 +179,16 @@ void FileBrowser::draw_path() {
     if (home) ImGui::SameLine();
     if (ImGui::Button("Refresh")) enter(folder_, types_);
     ImGui::SetNextItemWidth(-1);
-    if (ImGui::InputText("##folder", &typed_, ImGuiInputTextFlags_EnterReturnsTrue))
-        enter(typed_, types_);
-    tooltip("A folder to go to");
+    path_entered_ = ImGui::InputText("##folder", &typed_, ImGuiInputTextFlags_EnterReturnsTrue);
+    tooltip("A folder to go to, or a file to open");
+    if (!path_entered_) return std::nullopt;
+    std::error_code ignored;
+    const bool file = fs::is_regular_file(typed_, ignored);
+    if (file || (types_ && types_->kind_of && fs::is_directory(typed_, ignored) &&
+                 types_->kind_of(typed_) != FileKind::other))
+        return typed_;
+    enter(typed_, types_);
+    return std::nullopt;
 }
 
 void FileBrowser::draw_filter() {
@@ -205,7 +213,10 @@ int FileBrowser::keyboard() {
     if (named_key_pressed(ImGuiKey_PageUp)) selected_ -= 10;
     selected_ = std::clamp(selected_, 0, last);
     scroll_ = scroll_ || selected_ != before;
-    return named_key_pressed(ImGuiKey_Enter) && !ImGui::GetIO().KeyCtrl ? selected_ : -1;
+    // An Enter that the path's field has taken is not the list's.
+    return named_key_pressed(ImGuiKey_Enter) && !ImGui::GetIO().KeyCtrl && !path_entered_
+               ? selected_
+               : -1;
 }
 
 void FileBrowser::sort_as_asked() {
@@ -296,7 +307,7 @@ std::optional<std::string> FileBrowser::draw(
     types_ = std::move(types);
     update();
     if (folder_.empty() && problem_.empty() && !busy()) enter(".", types_);
-    draw_path();
+    const std::optional<std::string> typed = draw_path();
     draw_filter();
     if (!problem_.empty()) {
         ImGui::PushTextWrapPos(0);
@@ -311,7 +322,8 @@ std::optional<std::string> FileBrowser::draw(
     if (ImGui::IsWindowFocused(ImGuiFocusedFlags_ChildWindows) && !ImGui::GetIO().WantTextInput &&
         named_key_pressed(ImGuiKey_Backspace))
         enter(parent_of(folder_), types_);
-    return draw_list(height, menu);
+    auto chosen = draw_list(height, menu);
+    return typed ? typed : chosen;
 }
 
 }  // namespace gs

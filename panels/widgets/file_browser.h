@@ -64,7 +64,7 @@ class FileBrowser {
     static Listing read(const std::string& path, const FileTypes* types, const Progress& progress);
     void show(Result<Listing> read);
     void arrange();
-    void draw_path();
+    std::optional<std::string> draw_path();
     void draw_filter();
     void draw_row(int row, const std::function<void(const std::string&, const Entry&)>& menu,
                   int& activated);
@@ -76,6 +76,7 @@ class FileBrowser {
 
     std::shared_ptr<const FileTypes> types_;
     std::string folder_, typed_, problem_, came_from_;
+    bool path_entered_ = false;  // in this frame
     std::vector<Entry> entries_;
     std::vector<std::size_t> shown_;
     std::size_t left_out_ = 0;

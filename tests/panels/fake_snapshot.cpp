@@ -134,7 +134,7 @@ SceneInfo scene() {
     s.sh_degree = 3;
     s.lo = {-6.1F, -2.2F, -5.4F};
     s.hi = {6.4F, 1.1F, 5.9F};
-    s.extent = 4.6;
+    s.extent = s.radius = 4.6;
     s.train_views = 42;
     s.test_views = 6;
     s.points = 52114;
@@ -438,6 +438,7 @@ Snapshot fake_snapshot(const TraceStore& store, ViewMode mode) {
     s.training.loss = 0.0412;
     s.training.train_psnr = 30.11;
     s.training.test_psnr = 28.93;
+    s.training.test_step = 12000;
     s.training.test_ssim = 0.912;
     s.training.step_ms = 36.4;
     s.training.eta_seconds = 641;

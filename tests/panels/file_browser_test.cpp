@@ -122,6 +122,37 @@ TEST_F(Browser, IsWalkedByTheKeyboard) {
     EXPECT_EQ(browser.selected()->name, "run.gsc");
 }
 
+TEST_F(Browser, EnterInThePathDoesOneThing) {
+    FileBrowser browser;
+    std::vector<std::string> chosen;
+    const auto draw = window([&] {
+        if (const auto path = browser.draw(types, 0)) chosen.push_back(*path);
+    });
+    const auto type = [&](const fs::path& path) {
+        browser.enter(root.string(), types);
+        browser.settle();
+        ui.frame(draw);
+        ui.click({60, 1.9F * em() + ImGui::GetFrameHeight()}, draw);
+        ASSERT_TRUE(ImGui::GetIO().WantTextInput) << "the field of the path";
+        ui.hold_ctrl();
+        ui.press(ImGuiKey_A, draw);
+        ui.hold_ctrl(false);
+        for (const char c : path.string())
+            ImGui::GetIO().AddInputCharacter(static_cast<unsigned char>(c));
+        ui.frame(draw);
+        ui.press(ImGuiKey_Enter, draw);
+        browser.settle();
+        ui.frame(draw);
+    };
+    type(root / "inner");
+    EXPECT_EQ(browser.folder(), (root / "inner").string());
+    EXPECT_TRUE(chosen.empty()) << "nothing in the folder is opened unasked";
+    type(root / "b.splats");
+    EXPECT_EQ(chosen, std::vector<std::string>{(root / "b.splats").string()});
+    type(root / "a_capture");
+    EXPECT_EQ(chosen.size(), 2u) << "a capture opens, it is not entered";
+}
+
 TEST_F(Browser, KeepsWhatItHasWhenAFolderCannotBeRead) {
     FileBrowser browser;
     browser.enter(root.string(), types);

@@ -83,6 +83,13 @@ class Headless {
         ImGui::GetIO().AddKeyEvent(ImGuiMod_Shift, down);
 #endif
     }
+    void hold_ctrl(bool down = true) {
+#if IMGUI_VERSION_NUM < 18700
+        ImGui::GetIO().KeyCtrl = down;
+#else
+        ImGui::GetIO().AddKeyEvent(ImGuiMod_Ctrl, down);
+#endif
+    }
     /// A letter or a key, for a frame.
     template <class Key>
     void press(Key key, const std::function<void()>& draw) {

@@ -17,7 +17,7 @@ namespace {
 Snapshot nonsense(const TraceStore& store) {
     Snapshot s = fake_snapshot(store);
     SceneInfo scene = *s.scene;
-    scene.extent = kNaN;
+    scene.extent = scene.radius = kNaN;
     scene.lo = {NAN, -INFINITY, 1e30F};
     scene.hi = {INFINITY, NAN, -1e30F};
     scene.gaussians = std::numeric_limits<std::uint64_t>::max();

@@ -128,7 +128,7 @@ TEST(Colormap, TileMapsAreEnlarged) {
 
 SceneInfo a_scene() {
     SceneInfo scene;
-    scene.extent = 3;
+    scene.extent = scene.radius = 3;
     scene.center = {1, 0.5F, -2};
     return scene;
 }

@@ -203,6 +203,25 @@ TEST_F(RunTest, DoesNotBeginWhereItCannotWrite) {
     EXPECT_EQ(metrics()["steps"], 30) << "it may be tried again";
 }
 
+TEST_F(RunTest, MoreStepsGoOnWithARunThatHadAll) {
+    const auto run = make();
+    drive(*run);
+    TrainingSettings more = run->trainer().settings();
+    more.steps = 33;
+    run->change(more);
+    EXPECT_FALSE(run->ended());
+    drive(*run);
+    EXPECT_TRUE(run->ended());
+    EXPECT_EQ(metrics()["steps"], 33);
+    EXPECT_EQ(checkpoint_steps(folder_ / "out" / "checkpoint.gsc"), 33u);
+    more.steps = 40;
+    run->change(more);
+    run->step();
+    run->finish();
+    run->change(more);
+    EXPECT_TRUE(run->ended()) << "it was stopped";
+}
+
 TEST_F(RunTest, GoesElsewhereWhereAnotherRunIs) {
     { drive(*make()); }
     options_.elsewhere = true;
