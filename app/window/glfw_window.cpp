@@ -12,6 +12,7 @@
 #include <span>
 #include <utility>
 
+#include "app/window/mouse_queue.h"
 #include "app/window/window.h"
 #include "base/assets.h"
 #include "base/log.h"
@@ -104,6 +105,12 @@ class GlfwWindow final : public Window {
     void new_frame() override {
         ImGui_ImplOpenGL3_NewFrame();
         ImGui_ImplGlfw_NewFrame();
+#if IMGUI_VERSION_NUM < 18700
+        mouse_.feed(ImGui::GetIO());
+        activity_ = activity_ || !mouse_.empty();
+#else
+        mouse_ = {};  // ImGui has a queue of its own
+#endif
     }
     void show(ImDrawData* draw_data) override {
         int width = 0, height = 0;
@@ -170,11 +177,18 @@ class GlfwWindow final : public Window {
             for (int i = 0; i < count; ++i) of(w).dropped_.emplace_back(paths[i]);
         });
         glfwSetCharCallback(window_, [](GLFWwindow* w, unsigned) { of(w).activity_ = true; });
-        glfwSetCursorPosCallback(window_,
-                                 [](GLFWwindow* w, double, double) { of(w).activity_ = true; });
-        glfwSetCursorEnterCallback(window_, [](GLFWwindow* w, int) { of(w).activity_ = true; });
-        glfwSetMouseButtonCallback(window_,
-                                   [](GLFWwindow* w, int, int, int) { of(w).activity_ = true; });
+        glfwSetCursorPosCallback(window_, [](GLFWwindow* w, double x, double y) {
+            of(w).activity_ = true;
+            of(w).mouse_.move(x, y);
+        });
+        glfwSetCursorEnterCallback(window_, [](GLFWwindow* w, int entered) {
+            of(w).activity_ = true;
+            if (entered == 0) of(w).mouse_.leave();
+        });
+        glfwSetMouseButtonCallback(window_, [](GLFWwindow* w, int button, int action, int) {
+            of(w).activity_ = true;
+            of(w).mouse_.button(button, action == GLFW_PRESS);
+        });
         glfwSetScrollCallback(window_,
                               [](GLFWwindow* w, double, double) { of(w).activity_ = true; });
         glfwSetWindowFocusCallback(window_, [](GLFWwindow* w, int) { of(w).activity_ = true; });
@@ -192,6 +206,7 @@ class GlfwWindow final : public Window {
     std::string title_;
     std::vector<std::string> dropped_;
     std::vector<KeyPress> keys_;
+    MouseQueue mouse_;
     std::vector<int> pressed_;        // since the last frame
     std::vector<KeyEvent> released_;  // waiting for the end of the frame
 };
