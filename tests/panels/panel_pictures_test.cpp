@@ -29,8 +29,9 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kNow = 1'763'730'000;  // seconds since 1970; of made-up lines and files
 
 /// Files of fixed names, sizes and dates, in a folder of a fixed name: the panel shows it.
+const fs::path kMadeUpFolder = "/tmp/gausscope-panel-pictures";
 fs::path made_up_folder() {
-    const fs::path folder = "/tmp/gausscope-panel-pictures";
+    const fs::path& folder = kMadeUpFolder;
     fs::remove_all(folder);
     fs::create_directories(folder / "captures");
     fs::create_directories(folder / "runs");
@@ -94,6 +95,11 @@ class Pictures : public Traces {
         snapshot.frame_texture = 1;
         snapshot.file_types = std::make_shared<FileTypes>(made_up_types());
         snapshot.notices.clear();
+    }
+    /// Left there it would be in the way of another user's.
+    void TearDown() override {
+        fs::current_path("/");
+        fs::remove_all(kMadeUpFolder);
     }
     void make_ui(float width, float height, double scale = 1) {
         ui.restart(width, height, scale);
