@@ -121,7 +121,10 @@ void DoctorPanel::draw_head(const Snapshot& snapshot, Commands& commands) const 
     tooltip("The splats as they were before " + (report->mended.back().empty()
                                                      ? "everything was mended"
                                                      : report->mended.back() + " were mended"));
-    wrapped(theme().good, "Mended, but not saved: export the splats to keep it.");
+    if (report->unsaved)
+        wrapped(theme().warning, "Mended, but not saved: export the splats to keep it.");
+    else
+        wrapped(theme().good, "Mended, and exported.");
     for (const std::string& change : report->changes) wrapped(theme().dim, "  " + change);
 }
 

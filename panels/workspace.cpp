@@ -7,6 +7,7 @@
 
 #include "base/assets.h"
 #include "panels/notices.h"
+#include "panels/quit_question.h"
 #include "panels/viewport/viewport.h"
 #include "panels/widgets/widgets.h"
 
@@ -287,6 +288,7 @@ void Workspace::draw(const Snapshot& snapshot, Commands& commands) {
     }
     palette.draw(commands);
     file_dialog.draw(snapshot, commands);
+    draw_quit_question(snapshot, commands);
 }
 
 }  // namespace gs

@@ -43,8 +43,14 @@ Result<void> export_splats(S state, A a) {
 Result<void> save_trace(S state, A a) {
     return ask(state, [path = a[0]](Studio& s) { return s.save_trace(path); });
 }
-Result<void> quit(S state, A) {
-    return ask(state, [](Studio& s) { return s.quit(); });
+Result<void> quit(S state, A a) {
+    constexpr std::array kAnswers{"now", "stay"};
+    QuitAnswer answer = QuitAnswer::none;
+    if (!a.empty()) {
+        GS_TRY(const std::size_t chosen, choice_argument(a[0], kAnswers));
+        answer = chosen == 0 ? QuitAnswer::now : QuitAnswer::stay;
+    }
+    return ask(state, [answer](Studio& s) { return s.quit(answer); });
 }
 
 Result<void> screenshot(S state, A a) {
@@ -95,8 +101,9 @@ const CommandRow kRows[] = {
      "Writes the whole window as PNG.", screenshot_window},
     {"trace.save",        "Save the timeline...",            "File", "Ctrl+Shift+T", "PATH",
      "Writes all measurements as a Perfetto trace.", save_trace},
-    {"quit",              "Quit",                            "File", "Ctrl+Q",       "",
-     "Saves unsaved training and ends the program.", quit},
+    {"quit",              "Quit",                            "File", "Ctrl+Q",       "[now|stay]",
+     "Saves unsaved training and ends the program; asks first when something else would be lost. "
+     "now: does not ask. stay: the answer to that.", quit},
 };
 // clang-format on
 

@@ -238,9 +238,10 @@ void Engine::export_splats(const std::string& path) {
             };
             return write_splats(path, *model, options);
         },
-        [this, path, count = model->count, command](SplatNotes notes) {
+        [this, path, model, command](SplatNotes notes) {
+            doctor_.exported(model);
             tell_.done(fmt::format("exported {} Gaussians to {} ({})",
-                                   format_count(static_cast<double>(count)), path,
+                                   format_count(static_cast<double>(model->count)), path,
                                    format_bytes(static_cast<double>(splat_bytes(path)))),
                        true, std::move(notes), command);
         },

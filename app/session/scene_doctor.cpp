@@ -144,6 +144,8 @@ void SceneDoctor::publish() {
     report_.can_mend = may_mend().empty();
     report_.mended = mended_.fixes;
     report_.changes = mended_.changes;
+    report_.unsaved =
+        !mended_.fixes.empty() && (!lent_.scene || lent_.scene->model != mended_.exported);
     for (Finding& f : report_.findings) f.fixable = f.fixable && report_.can_mend;
     lent_.tell.changed().doctor = std::make_shared<const DoctorReport>(report_);
 }
@@ -230,6 +232,11 @@ void SceneDoctor::adopt(Mended mended, std::vector<std::string> fixes, const cha
                     true, {}, command);
     publish();
     start(true);
+}
+
+void SceneDoctor::exported(const std::shared_ptr<const GaussianModel>& model) {
+    mended_.exported = model;
+    if (!mended_.fixes.empty()) publish();
 }
 
 void SceneDoctor::forget() {

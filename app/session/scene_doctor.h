@@ -36,6 +36,8 @@ class SceneDoctor {
     void start_first();
     /// The scene goes.
     void forget();
+    /// `model` was written to a file.
+    void exported(const std::shared_ptr<const GaussianModel>& model);
     /// Rows of the model are others now.
     void forget_rows();
 
@@ -54,6 +56,7 @@ class SceneDoctor {
     struct {
         std::shared_ptr<const GaussianModel> original;  // as it was opened; null: nothing is mended
         std::vector<std::string> fixes, changes;
+        std::shared_ptr<const GaussianModel> exported;  // newest that is in a file
     } mended_;
 };
 

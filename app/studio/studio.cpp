@@ -161,7 +161,10 @@ void Studio::handle_input() {
         else
             run_command(row->name, {});
     }
-    if (window_.close_requested() || (options_.interrupted && options_.interrupted())) quit_ = true;
+    if (options_.interrupted && options_.interrupted()) quit_ = true;
+    if (!window_.close_requested()) return;
+    window_.stay_open();
+    check(quit(QuitAnswer::none));
 }
 
 /// A run is among what was used last as soon as it has a folder.
@@ -231,8 +234,12 @@ const TraceStore& Studio::shown_trace() {
     return shown ? *shown : trace_;
 }
 
-Result<void> Studio::quit() {
-    quit_ = true;
+Result<void> Studio::quit(QuitAnswer answer) {
+    const bool would_lose = state_.doctor && state_.doctor->unsaved;
+    const bool asks = answer == QuitAnswer::none && would_lose && !script_;
+    quit_ = !asks && answer != QuitAnswer::stay;
+    state_.asks_to_quit = asks;
+    frames_to_draw_ = kSettleFrames;
     return {};
 }
 

@@ -25,6 +25,8 @@ namespace gs {
 /// not usable, or what a headless studio without a script was to open is not.
 int run_studio(const StudioOptions& options, const CommandTable& table);
 
+enum class QuitAnswer { none, now, stay };
+
 class Studio {
   public:
     Studio(const StudioOptions& options, const CommandTable& table, Window& window,
@@ -37,7 +39,8 @@ class Studio {
     TraceLibrary& traces() { return traces_; }
     /// What the timeline shows; this session's while that is being read.
     const TraceStore& shown_trace();
-    Result<void> quit();
+    /// Ends the program, unless something would be lost and nobody was asked yet.
+    Result<void> quit(QuitAnswer answer);
     Result<void> show_layout(const std::string& name);
     /// Into the user's assets, where show_layout() finds it. usage: a name that is no file's.
     Result<void> save_layout(const std::string& name);

@@ -38,7 +38,8 @@ struct StudioState : Published {
     int width = 800, height = 600;     ///< pixels the viewport has room for
     std::vector<TimedNotice> notices;  ///< oldest first, a few
     std::uint64_t notices_told = 0;
-    std::string sample_dir;  ///< where open.sample puts the sample capture
+    bool asks_to_quit = false;  ///< something would be lost
+    std::string sample_dir;     ///< where open.sample puts the sample capture
     std::deque<UiAction> ui_actions;
     std::uint64_t last_sent = 0;       ///< serial of the last engine command
     std::uint64_t request_serial = 0;  ///< of the last view request

@@ -154,6 +154,7 @@ void StudioUi::fill_snapshot(const StudioState& state, const TraceStore& trace,
     s.view = state.view;
     s.notices.clear();
     for (const TimedNotice& n : state.notices) s.notices.push_back(n.notice);
+    s.asks_to_quit = state.asks_to_quit;
     s.camera = camera_of(state.navigation, state.width, state.height);
     s.trace = &trace;
     s.traces = traces.entries();

@@ -167,6 +167,7 @@ class HeadlessWindow final : public Window {
     std::vector<std::string> take_dropped_files() override { return {}; }
     std::vector<KeyPress> take_keys() override { return {}; }
     bool close_requested() const override { return false; }
+    void stay_open() override {}
     bool minimized() const override { return false; }
     double content_scale() const override { return scale_; }
     void set_title(const std::string&) override {}

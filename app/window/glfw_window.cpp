@@ -128,6 +128,7 @@ class GlfwWindow final : public Window {
     std::vector<std::string> take_dropped_files() override { return std::exchange(dropped_, {}); }
     std::vector<KeyPress> take_keys() override { return std::exchange(keys_, {}); }
     bool close_requested() const override { return glfwWindowShouldClose(window_) != 0; }
+    void stay_open() override { glfwSetWindowShouldClose(window_, GLFW_FALSE); }
     bool minimized() const override {
         int width = 0, height = 0;
         glfwGetFramebufferSize(window_, &width, &height);

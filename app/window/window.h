@@ -52,6 +52,8 @@ class Window {
     virtual std::vector<std::string> take_dropped_files() = 0;
     virtual std::vector<KeyPress> take_keys() = 0;
     virtual bool close_requested() const = 0;
+    /// The request is answered: it is none any more.
+    virtual void stay_open() = 0;
     virtual bool minimized() const = 0;
     virtual double content_scale() const = 0;
     virtual void set_title(const std::string& title) = 0;

@@ -48,6 +48,7 @@ struct DoctorReport {
     std::vector<std::string>
         mended;  ///< fixes applied, oldest first; doctor.undo takes the last one back
     std::vector<std::string> changes;  ///< what they changed, one line each
+    bool unsaved = false;              ///< mended since the splats were opened or exported
 };
 
 /// A streamed set of levels, as it is drawn now.

@@ -52,7 +52,7 @@ struct TrainingStatus {
     double loss = std::numeric_limits<double>::quiet_NaN(), train_psnr = loss, test_psnr = loss,
            test_ssim = loss;
     std::uint64_t test_step = 0;  ///< that the test photos were measured after
-    double step_ms = 0;  ///< mean of the last 50 steps
+    double step_ms = 0;           ///< mean of the last 50 steps
     double eta_seconds = 0;
     std::uint64_t gaussians = 0;
     double viewer_share = 0;  ///< measured share of engine time spent on view frames, 0..1
@@ -152,6 +152,7 @@ struct SessionView {
 struct Snapshot : SessionView {
     ViewSettings view;
     std::vector<Notice> notices;        ///< oldest first
+    bool asks_to_quit = false;          ///< the program is to end, and something would be lost
     Camera camera;                      ///< the viewport's camera now (the frame's may be older)
     const TraceStore* trace = nullptr;  ///< of this session; read by the UI thread only
     std::vector<TraceEntry>

@@ -198,6 +198,7 @@ void FileBrowser::draw_filter() {
     focus_filter = false;
     ImGui::SetNextItemWidth(std::max(4 * em(), ImGui::GetContentRegionAvail().x - check));
     ImGui::InputTextWithHint("##filter", "filter by name", &filter);
+    filtering_ = ImGui::IsItemActive() || ImGui::IsItemDeactivated();
     ImGui::SameLine();
     ImGui::Checkbox(label, &openable_only);
     tooltip("Only folders and what can be opened, told by content");
@@ -213,10 +214,9 @@ int FileBrowser::keyboard() {
     if (named_key_pressed(ImGuiKey_PageUp)) selected_ -= 10;
     selected_ = std::clamp(selected_, 0, last);
     scroll_ = scroll_ || selected_ != before;
-    // An Enter that the path's field has taken is not the list's.
-    return named_key_pressed(ImGuiKey_Enter) && !ImGui::GetIO().KeyCtrl && !path_entered_
-               ? selected_
-               : -1;
+    // Enter in another field than the filter is that field's.
+    const bool typing = (ImGui::GetIO().WantTextInput || path_entered_) && !filtering_;
+    return named_key_pressed(ImGuiKey_Enter) && !ImGui::GetIO().KeyCtrl && !typing ? selected_ : -1;
 }
 
 void FileBrowser::sort_as_asked() {

@@ -76,7 +76,7 @@ class FileBrowser {
 
     std::shared_ptr<const FileTypes> types_;
     std::string folder_, typed_, problem_, came_from_;
-    bool path_entered_ = false;  // in this frame
+    bool path_entered_ = false, filtering_ = false;  // in this frame
     std::vector<Entry> entries_;
     std::vector<std::size_t> shown_;
     std::size_t left_out_ = 0;

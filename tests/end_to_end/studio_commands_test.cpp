@@ -77,7 +77,8 @@ TEST(Commands, say_what_is_wrong_with_their_arguments) {
     EXPECT_NE(error_of("train.set", {"lr_nothing", "1"}).find("lr_nothing"), std::string::npos);
     EXPECT_NE(error_of("view.range", {"manual", "2", "1"}).find("below"), std::string::npos);
     EXPECT_NE(error_of("wait-idle", {}).find("scripts"), std::string::npos);
-    EXPECT_NE(error_of("quit", {"now"}).find("quit takes no arguments, not 1"), std::string::npos);
+    EXPECT_NE(error_of("layout.reset", {"now"}).find("layout.reset takes no arguments, not 1"),
+              std::string::npos);
     EXPECT_NE(error_of("panel", {}).find("1 to 2 arguments"), std::string::npos);
     EXPECT_NE(error_of("view.next", {}), "");
     EXPECT_EQ(error_of("view.mode", {"depth"}), "");

@@ -104,10 +104,12 @@ TEST_F(Doctor, mends_and_takes_back_one_after_the_other) {
     EXPECT_GE(h.state.doctor->changes.size(), 3u);
 
     const std::string mended = (h.folder.path() / "mended.ply").string();
+    EXPECT_TRUE(h.state.doctor->unsaved);
     ASSERT_TRUE(h.until_done(h.session.send(jobs::export_splats(mended))));
     const auto written = read_splats(mended);
     ASSERT_TRUE(written);
     EXPECT_EQ(written->model.count, 391u) << "what is shown is exported";
+    EXPECT_TRUE(h.until([&] { return !h.state.doctor->unsaved; })) << "and nothing would be lost";
     EXPECT_EQ(read_splats(path)->model.count, 400u) << "the file stays as it is";
 
     for (const std::uint64_t left : {398u, 400u}) {

@@ -191,6 +191,22 @@ TEST_F(Browser, ExportsUnderANameWithAFormat) {
     EXPECT_TRUE(commands.take().empty());
 }
 
+TEST_F(Browser, EnterInTheNameGoesIntoNoFolder) {
+    FileDialog dialog;
+    snapshot.recent.clear();
+    fs::current_path(root);
+    dialog.ask("export", snapshot);
+    const auto draw = [&] { dialog.draw(snapshot, commands); };
+    for (int i = 0; i < 10 && (i < 4 || dialog.busy()); ++i) ui.frame(draw);
+    for (const char c : std::string("m.splats"))
+        ImGui::GetIO().AddInputCharacter(static_cast<unsigned char>(c));
+    ui.frame(draw);
+    ui.press(ImGuiKey_Enter, draw);
+    const Given given = commands.take();
+    ASSERT_EQ(given.size(), 1u);
+    EXPECT_EQ(fs::path(given[0].second.at(0)).parent_path().filename(), root.filename());
+}
+
 TEST_F(Browser, ThePaletteLeavesPathsToTheDialog) {
     Workspace workspace;
     workspace.reset_layout();

@@ -11,6 +11,7 @@
 #include "panels/files_panel.h"
 #include "panels/images_panel.h"
 #include "panels/notices.h"
+#include "panels/quit_question.h"
 #include "panels/stages_panel.h"
 #include "panels/timeline/timeline_panel.h"
 #include "panels/training_panel.h"
@@ -281,6 +282,33 @@ TEST_F(Click, CsvIsCopied) {
     EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 49);
     EXPECT_NE(csv.find("images/frame_00038.jpg,train,,,"), std::string::npos)
         << "unmeasured is empty, not zero";
+}
+
+TEST(QuitQuestion, IsAskedAndAnswered) {
+    Headless ui(500, 300);
+    TraceStore store;
+    const auto table = fake_table();
+    Commands commands(table);
+    Snapshot snapshot = fake_snapshot(store);
+    const auto draw = [&] { draw_quit_question(snapshot, commands); };
+    const auto vertices = [&] { return ui.frame(draw); };
+    EXPECT_EQ(vertices(), 0);
+    snapshot.asks_to_quit = true;
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    EXPECT_GT(vertices(), 0);
+    std::set<std::string> given;
+    for (float y = 60; y < 260; y += 8)
+        for (float x = 60; x < 440; x += 12) {
+            ui.click({x, y}, draw);
+            for (const auto& [name, arguments] : commands.take())
+                given.insert(name + " " + arguments.at(0));
+        }
+    EXPECT_EQ(given, (std::set<std::string>{"browse export", "quit now", "quit stay"}));
+    ui.press(ImGuiKey_Escape, draw);
+    EXPECT_EQ(commands.take(), (Given{{"quit", {"stay"}}}));
+    snapshot.asks_to_quit = false;
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    EXPECT_EQ(vertices(), 0);
 }
 
 /// Everything here happens between two frames, as at three of them a second.

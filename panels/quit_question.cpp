@@ -1,0 +1,36 @@
+#include "panels/quit_question.h"
+
+#include <imgui.h>
+
+#include "panels/widgets/keys.h"
+#include "panels/widgets/theme.h"
+#include "panels/widgets/widgets.h"
+
+namespace gs {
+
+void draw_quit_question(const Snapshot& snapshot, Commands& commands) {
+    constexpr const char* kTitle = "Not saved##quit";
+    if (snapshot.asks_to_quit && !ImGui::IsPopupOpen(kTitle)) ImGui::OpenPopup(kTitle);
+    const ImVec2 display = ImGui::GetIO().DisplaySize;
+    ImGui::SetNextWindowPos({display.x / 2, display.y / 2}, ImGuiCond_Always, {0.5F, 0.5F});
+    if (!ImGui::BeginPopupModal(kTitle, nullptr,
+                                ImGuiWindowFlags_AlwaysAutoResize | ImGuiWindowFlags_NoMove))
+        return;
+    if (!snapshot.asks_to_quit) ImGui::CloseCurrentPopup();
+    text("The splats were mended and are in no file:");
+    if (snapshot.doctor)
+        for (const std::string& change : snapshot.doctor->changes) dim_text("  " + change);
+    ImGui::Dummy({0, 0.4F * em()});
+    const bool escape = named_key_pressed(ImGuiKey_Escape);
+    if (ImGui::Button("Export...")) {
+        commands.push("quit", {"stay"});
+        commands.push("browse", {"export"});
+    }
+    ImGui::SameLine();
+    if (ImGui::Button("Close without saving")) commands.push("quit", {"now"});
+    ImGui::SameLine();
+    if (ImGui::Button("Stay") || escape) commands.push("quit", {"stay"});
+    ImGui::EndPopup();
+}
+
+}  // namespace gs
