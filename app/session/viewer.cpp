@@ -225,6 +225,7 @@ std::shared_ptr<ViewFrame> Viewer::draw(const Shown& shown, const ViewRequest& r
     const RenderOptions options = render_options(shown.scene, request.settings);
     const Image8& photo = photo_for(shown.scene, request.settings.capture_view, frame->camera.width,
                                     frame->camera.height);
+    frame->shrunk = &photo == &photo_.photo;
     const bool both = compares_scenes(shown, request.settings);
     // Colours alone may stay on the device. Maps and comparisons need their numbers on the host,
     // and so does a picture that will be written to a file.
@@ -266,6 +267,7 @@ void Viewer::draw_both(const Shown& shown, const ViewRequest& request, double sc
     other->name = "B";
     other->scene = shown.beside->name;
     other->step = 0;
+    other->shrunk = frame.shrunk;
     const bool swapped = request.settings.swapped;
     if (swapped) {
         std::swap(frame.name, other->name);

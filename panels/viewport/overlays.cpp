@@ -115,10 +115,13 @@ std::string facts_of(const ViewFrame& frame) {
         words.push_back(format_count(static_cast<double>(frame.visible)) + " visible");
     if (frame.isects > 0)
         words.push_back(format_short(static_cast<double>(frame.isects)) + " isects");
-    if (frame.psnr > 0 && frame.name.empty())
-        words.push_back(fmt::format("{:.2f} dB", frame.psnr));
-    else if (frame.psnr > 0)
-        words.insert(words.begin(), fmt::format("{:.2f} dB to the photo", frame.psnr));
+    if (frame.psnr <= 0) return fmt::format("{}", fmt::join(words, "  "));
+    std::string score = fmt::format("{:.2f} dB", frame.psnr);
+    if (frame.shrunk) score = "~" + score + " at this size";
+    if (frame.name.empty())
+        words.push_back(score);
+    else
+        words.insert(words.begin(), score + " to the photo");
     return fmt::format("{}", fmt::join(words, "  "));
 }
 

@@ -89,6 +89,7 @@ struct ViewFrame {
     bool logarithmic = false;               ///< the same
     Image8 photo;             ///< the capture's photo for this camera, RGB; empty for a free camera
     double psnr = 0;          ///< against the photo, 0 when there is none
+    bool shrunk = false;      ///< the photo was, to the picture's size: psnr is not the model's
     double milliseconds = 0;  ///< what the engine spent on it
     std::uint64_t visible = 0, isects = 0;
     // ---- where two scenes are compared

@@ -684,7 +684,7 @@ class Bench(Case):
         script = self.folder / "script.txt"
         script.write_text("wait-loaded\nwait-idle\nquit\n")
         for view in ([], ["--view", "--headless", "--script", script]):
-            self.expect(0, "train", self.capture, "-o", self.folder / "o", "--steps", 3, "--profile-steps", "2:3", "--backend", "cpu",
+            self.expect(0, "train", self.capture, "-o", self.folder / "o", "--overwrite", "--steps", 3, "--profile-steps", "2:3", "--backend", "cpu",
                         *view, says="steps 2 to 3 are not marked")
 
 

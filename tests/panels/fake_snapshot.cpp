@@ -214,6 +214,7 @@ DoctorReport doctor() {
     r.seconds = 0.31;
     r.can_mend = true;
     r.mended = {"duplicates"};
+    r.unsaved = true;
     r.changes = {"12 Gaussians that are exact copies removed"};
     return r;
 }
