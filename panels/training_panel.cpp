@@ -112,10 +112,16 @@ void TrainingPanel::draw_setting(const SettingRow& row, bool changeable, Command
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     ImGui::AlignTextToFramePadding();
-    dim_text(fitted(row.name, ImGui::GetContentRegionAvail().x));
-    const std::string limits =
-        fmt::format("{}\n{} to {}{}", row.help, format_number(row.min), format_number(row.max),
-                    row.live ? "" : "\nfixed once training has started");
+    // What the user made otherwise stands out, and goes back by its name.
+    const bool changed = row.name != "steps" && row.value != row.usual;
+    const std::string name = fitted(row.name, ImGui::GetContentRegionAvail().x);
+    const std::string limits = fmt::format(
+        "{}\n{} to {}, usually {}{}{}", row.help, format_number(row.min), format_number(row.max),
+        format_number(row.usual), changed ? "; a right click on the name goes back to that" : "",
+        row.live ? "" : "\nfixed once training has started");
+    changed ? colored_text(theme().accent, name) : dim_text(name);
+    const bool back = changed && changeable && ImGui::IsItemClicked(ImGuiMouseButton_Right);
+    if (back) commands.push("train.set", {row.name, argument(row.usual)});
     tooltip(limits);
     ImGui::TableNextColumn();
     ImGui::PushID(row.name.c_str());

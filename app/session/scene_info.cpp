@@ -209,10 +209,12 @@ std::vector<CameraRow> camera_rows(const Capture& capture) {
 }
 
 std::shared_ptr<const std::vector<SettingRow>> setting_rows(const TrainingSettings& settings) {
+    const TrainingSettings usual = scaled_to_steps({}, settings.steps);
     std::vector<SettingRow> rows;
     for (const SettingField& field : setting_fields())
         rows.push_back({field.name, field.group, field.help, settings.*field.value, field.min,
-                        field.max, field.integer, field.logarithmic, field.live});
+                        field.max, field.integer, field.logarithmic, field.live,
+                        usual.*field.value});
     return std::make_shared<const std::vector<SettingRow>>(std::move(rows));
 }
 

@@ -64,6 +64,7 @@ struct SettingRow {
     std::string name, group, help;
     double value = 0, min = 0, max = 1;
     bool integer = false, logarithmic = false, live = false;
+    double usual = 0;  ///< the default in a run of so many steps
 };
 
 struct CameraRow {

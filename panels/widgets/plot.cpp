@@ -188,7 +188,7 @@ void draw_stack(const Area& area, std::span<const PlotLine> lines) {
 }
 
 void draw_marks(const Area& area, std::span<const CurveMark> marks, bool hovered) {
-    const CurveMark* under = nullptr;
+    std::vector<const CurveMark*> under;
     for (const CurveMark& mark : marks) {
         const auto step = static_cast<double>(mark.step);
         if (step < area.x_lo || step > area.x_hi) continue;
@@ -196,14 +196,18 @@ void draw_marks(const Area& area, std::span<const CurveMark> marks, bool hovered
         area.list.AddLine({x, area.a.y}, {x, area.b.y}, with_alpha(theme().warning, 120));
         area.list.AddTriangleFilled({x - 0.25F * em(), area.a.y}, {x + 0.25F * em(), area.a.y},
                                     {x, area.a.y + 0.4F * em()}, theme().warning);
-        if (hovered && std::abs(ImGui::GetMousePos().x - x) < 0.35F * em()) under = &mark;
+        if (hovered && std::abs(ImGui::GetMousePos().x - x) < 0.35F * em()) under.push_back(&mark);
     }
-    if (under) {
-        ImGui::BeginTooltip();
-        colored_text(theme().warning, "step " + format_count(static_cast<double>(under->step)));
-        text(under->text);
-        ImGui::EndTooltip();
+    if (under.empty()) return;
+    ImGui::BeginTooltip();
+    const CurveMark* before = nullptr;
+    for (const CurveMark* mark : under) {
+        if (!before || before->step != mark->step)
+            colored_text(theme().warning, "step " + format_count(static_cast<double>(mark->step)));
+        text(mark->text);
+        before = mark;
     }
+    ImGui::EndTooltip();
 }
 
 void draw_hover(const Area& area, std::span<const PlotLine> lines, const PlotLook& look,

@@ -151,7 +151,7 @@ SceneInfo scene() {
 }
 
 std::vector<SettingRow> settings() {
-    return {
+    std::vector<SettingRow> rows{
         {"lr_means", "Learning rates", "Step of the means, times the scene's extent.", 1.6e-4, 0,
          0.01, false, true, true},
         {"lr_sh0", "Learning rates", "Step of the base colour.", 2.5e-3, 0, 0.1, false, true, true},
@@ -167,6 +167,9 @@ std::vector<SettingRow> settings() {
         {"max_gaussians", "Density", "Growth stops there.", 5e6, 1, 5e7, true, true, true},
         {"random_background", "Background", "A new background every step.", 0, 0, 1, true, false,
          true}};
+    for (SettingRow& row : rows) row.usual = row.value;
+    rows[0].usual = 2e-4;  // one that was changed
+    return rows;
 }
 
 DoctorReport doctor() {

@@ -284,6 +284,20 @@ TEST_F(Click, CsvIsCopied) {
         << "unmeasured is empty, not zero";
 }
 
+TEST_F(Click, AChangedSettingGoesBackByItsName) {
+    TrainingPanel panel;
+    const auto draw = alone(panel);
+    ui.frame(draw);
+    Given given;
+    for (float y = 150; y < 690; y += 7) {
+        ui.click({40, y}, draw, 1);
+        for (auto& one : commands.take()) given.push_back(std::move(one));
+    }
+    ASSERT_FALSE(given.empty()) << "the one that is not as usual";
+    for (const auto& one : given)
+        EXPECT_EQ(one, (Given::value_type{"train.set", {"lr_means", "0.0002"}}));
+}
+
 TEST(QuitQuestion, IsAskedAndAnswered) {
     Headless ui(500, 300);
     TraceStore store;
