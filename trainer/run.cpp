@@ -36,12 +36,15 @@ Run::Run(std::unique_ptr<Trainer> trainer, RunOptions options)
     if (!options_.resumed_from.empty()) recall();
     if (!options_.taken) return;
     options_.folder = options_.taken->path();
+    options_.taken->clear();
     save_description();
 }
 
 /// What the run had on record when the checkpoint was made, which lies beside it.
 void Run::recall() {
-    const fs::path from = fs::path(options_.resumed_from).parent_path();
+    const fs::path checkpoint = options_.resumed_from;
+    if (checkpoint.filename() != "checkpoint.gsc") return;  // it may be of any run
+    const fs::path from = checkpoint.parent_path();
     steps_.take_earlier(from / "metrics.csv", first_step_);
     auto before = read_run_description(from, first_step_);
     if (!before) return;
@@ -51,7 +54,14 @@ void Run::recall() {
 }
 
 Result<void> Run::take_folder() {
-    if (options_.taken) return {};
+    if (options_.taken && options_.taken->held()) return {};
+    if (options_.taken && options_.taken->moved()) {
+        tell(LogLevel::warning, fmt::format("{} was moved away under the run, which goes elsewhere",
+                                            options_.folder.string()));
+        options_.runs = options_.folder.parent_path();
+        options_.folder.clear();
+    }
+    options_.taken.reset();  // where it was removed it is made again
     const auto take_new = [&] {
         return RunFolder::take_new(options_.runs, trainer_->capture().name, options_.tell);
     };
@@ -70,6 +80,7 @@ Result<void> Run::take_folder() {
     if (!taken) return tl::unexpected(taken.error());
     options_.taken = std::make_shared<RunFolder>(std::move(*taken));
     options_.folder = options_.taken->path();
+    options_.taken->clear();
     save_description();
     return {};
 }
@@ -79,8 +90,10 @@ void Run::mark(std::string text) { marks_.push_back({trainer_->steps_done(), std
 Result<void> Run::write_description(const fs::path& path) const {
     std::error_code error;
     const fs::path capture = fs::absolute(options_.capture, error);
-    const RunDescription description{error ? options_.capture : capture.lexically_normal().string(),
-                                     options_.loading, marks_, evaluations_};
+    RunDescription description{error ? options_.capture : capture.lexically_normal().string(),
+                               options_.loading, marks_, evaluations_};
+    std::string& masks = description.loading.masks;
+    if (!masks.empty()) masks = fs::absolute(masks, error).lexically_normal().string();
     return write_text_file(path, json_text(to_json(description), 1) + "\n");
 }
 
@@ -216,10 +229,12 @@ Result<fs::path> Run::save_checkpoint(fs::path path) {
         GS_TRY_VOID(take_folder());
         save_description();
         path = options_.folder / "checkpoint.gsc";
-    } else if (const auto there = checkpoint_steps(path);
-               there && path.string() != files_.at("checkpoint")) {
+    } else if (std::error_code ignored;
+               fs::exists(path, ignored) && path.string() != files_.at("checkpoint")) {
+        const auto there = checkpoint_steps(path);
         return fail(ErrorKind::usage, path.string(),
-                    fmt::format("is a checkpoint of {} steps", *there), "choose another name");
+                    there ? fmt::format("is a checkpoint of {} steps", *there) : "is there already",
+                    "choose another name");
     }
     GS_TRY_VOID(
         write_into_folder(path, [&](const fs::path& p) { return trainer_->save_checkpoint(p); }));
@@ -233,6 +248,8 @@ Result<fs::path> Run::save_checkpoint(fs::path path) {
 void Run::save_model(bool checkpoint) {
     saved_step_ = trainer_->steps_done();
     records_due_ = true;
+    // Where it cannot be, each file goes where it can.
+    if (const auto taken = take_folder(); !taken) tell(LogLevel::error, taken.error().text());
     if (options_.stage_times) stages_ = std::make_unique<Json>(options_.stage_times());
     files_.leave(
         "splats", options_.folder / "point_cloud.ply",

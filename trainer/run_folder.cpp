@@ -51,7 +51,9 @@ void remove_half_written(const fs::path& folder) {
     for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
         const std::string extension = entry.path().extension().string();
         int process = 0;
-        if (!extension.starts_with(".tmp")) continue;
+        const bool own = std::any_of(std::begin(kOwnFiles), std::end(kOwnFiles),
+                                     [&](const char* n) { return entry.path().stem() == n; });
+        if (!own || !extension.starts_with(".tmp")) continue;
         const char* end = extension.data() + extension.size();
         const auto read = std::from_chars(extension.data() + 4, end, process);
         if (read.ec == std::errc() && read.ptr == end && ::kill(process, 0) != 0 && errno == ESRCH)
@@ -111,10 +113,9 @@ CaptureOptions loading_of(const nlohmann::json& json) {
 std::string run_that_is_there(const fs::path& folder, const fs::path& resumed_from,
                               std::uint64_t step) {
     const auto there = run_in(folder);
-    std::error_code ignored;
-    const bool its_own = !resumed_from.empty() &&
-                         fs::equivalent(fs::absolute(resumed_from).parent_path(), folder, ignored);
-    if (!there || (its_own && there->steps.value_or(0) <= step)) return {};
+    // Other checkpoints that lie there may be of any run.
+    const bool its_own = same_file(resumed_from, folder / "checkpoint.gsc");
+    if (!there || (its_own && there->steps && *there->steps <= step)) return {};
     return there->steps ? fmt::format("it holds a run of {} steps", *there->steps)
                         : "it holds a run";
 }
@@ -181,7 +182,7 @@ std::optional<RunContents> run_in(const fs::path& path) {
     out.folder = path;
     if (is_file(path / "checkpoint.gsc")) out.checkpoint = path / "checkpoint.gsc";
     if (is_file(path / "point_cloud.ply")) out.splats = path / "point_cloud.ply";
-    if (out.model().empty()) return std::nullopt;
+    if (out.checkpoint.empty() && out.splats.empty()) return std::nullopt;
     if (!out.checkpoint.empty()) out.steps = checkpoint_steps(out.checkpoint);
     return out;
 }
@@ -197,21 +198,41 @@ Result<SplatFile> read_any_splats(const fs::path& path, const SplatReadOptions& 
 
 RunFolder& RunFolder::operator=(RunFolder&& other) noexcept {
     std::swap(folder_, other.folder_);
+    std::swap(resumed_from_, other.resumed_from_);
+    std::swap(replaces_, other.replaces_);
     std::swap(lock_, other.lock_);
     return *this;
 }
 
 RunFolder::~RunFolder() {
     if (lock_ < 0) return;
-    ::unlink((folder_ / kLockFile).c_str());  // while it is held: nobody else's goes
+    if (held()) ::unlink((folder_ / kLockFile).c_str());  // while it is locked: nobody else's goes
     ::close(lock_);
+}
+
+bool RunFolder::held() const {
+    struct stat own = {}, there = {};
+    if (lock_ < 0) return true;  // on a file system that cannot tell
+    return ::fstat(lock_, &own) == 0 && ::stat((folder_ / kLockFile).c_str(), &there) == 0 &&
+           own.st_dev == there.st_dev && own.st_ino == there.st_ino;
+}
+
+bool RunFolder::moved() const {
+    return !held() && (is_file(folder_ / kLockFile) || run_in(folder_));
+}
+
+void RunFolder::clear() {
+    std::error_code ignored;
+    if (!std::exchange(replaces_, false)) return;
+    for (const char* name : kOwnFiles)
+        if (!same_file(resumed_from_, folder_ / name)) fs::remove(folder_ / name, ignored);
 }
 
 /// A lock of the system, which ends with the process; the file says whose it is.
 Result<void> RunFolder::lock(const Tell& tell) {
     const fs::path path = folder_ / kLockFile;
     while (true) {
-        lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+        lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
         if (lock_ < 0)
             return fail(ErrorKind::unwritable, folder_.string(),
                         fmt::format("cannot be written to: {}", std::strerror(errno)),
@@ -226,10 +247,7 @@ Result<void> RunFolder::lock(const Tell& tell) {
                         fmt::format("process {} trains into this folder", before),
                         "choose another folder, or end that run");
         }
-        struct stat held {
-        }, there{};
-        if (::fstat(lock_, &held) == 0 && ::stat(path.c_str(), &there) == 0 &&
-            held.st_ino == there.st_ino) {
+        if (held()) {
             if (before != 0)
                 tell(
                     LogLevel::warning,
@@ -261,10 +279,10 @@ Result<RunFolder> RunFolder::take(const fs::path& folder, const fs::path& resume
     if (there.empty()) return out;
     if (!overwrite)
         return fail(ErrorKind::usage, folder.string(), there,
-                    "--resume auto goes on with it, --overwrite replaces it, another -o leaves it "
-                    "alone");
-    for (const char* name : kOwnFiles)
-        if (!same_file(resumed_from, folder / name)) fs::remove(folder / name, error);
+                    std::string(run_in(folder)->steps ? "--resume auto goes on with it, " : "") +
+                        "--overwrite replaces it, another -o leaves it alone");
+    out.resumed_from_ = resumed_from;
+    out.replaces_ = true;
     return out;
 }
 
@@ -282,7 +300,7 @@ Result<RunFolder> RunFolder::take_new(const fs::path& parent, const std::string&
     for (int n = 1; n < 100'000; ++n) {
         const fs::path folder = parent / fmt::format("{}-{}", stem, n);
         if (fs::create_directory(folder, error)) return take(folder, {}, 0, false, tell);
-        if (error) break;
+        if (error && error != std::errc::file_exists) break;
     }
     return fail(ErrorKind::unwritable, parent.string(),
                 "no folder could be made for the run" + (error ? ": " + error.message() : ""),

@@ -44,7 +44,9 @@ struct RunContents {
     fs::path checkpoint, splats;         ///< empty: there is none
     std::optional<std::uint64_t> steps;  ///< of the checkpoint
     /// The newest that can be looked at; empty: none.
-    const fs::path& model() const { return checkpoint.empty() ? splats : checkpoint; }
+    const fs::path& model() const {
+        return checkpoint.empty() || (!steps && !splats.empty()) ? splats : checkpoint;
+    }
 };
 /// The run that `path` is the folder of; nullopt: it is none.
 std::optional<RunContents> run_in(const fs::path& path);
@@ -59,7 +61,7 @@ class RunFolder {
     /// left half-written goes. `resumed_from`: the checkpoint that the run goes on from, of
     /// `step`; or empty.
     /// Errors (usage): another process trains into it; it holds another run, or a later step of
-    /// this one, and not `overwrite`, which removes what is there. Unwritable.
+    /// this one, and not `overwrite`. Unwritable.
     static Result<RunFolder> take(const fs::path& folder, const fs::path& resumed_from,
                                   std::uint64_t step, bool overwrite, const Tell& tell);
     /// PARENT/NAME-YYYY-MM-DD-N with the first N that is free, taken.
@@ -70,11 +72,19 @@ class RunFolder {
     RunFolder& operator=(RunFolder&& other) noexcept;
     ~RunFolder();
     const fs::path& path() const { return folder_; }
+    /// Removes the run that `overwrite` gave away: once this one can begin, and not before.
+    void clear();
+    /// It lies where it was taken; else it was removed, or moved away.
+    bool held() const;
+    /// Not held, and another run lies there now.
+    bool moved() const;
 
   private:
     RunFolder() = default;
     Result<void> lock(const Tell& tell);
     fs::path folder_;
+    fs::path resumed_from_;  // stays when the rest is cleared
+    bool replaces_ = false;
     int lock_ = -1;
 };
 

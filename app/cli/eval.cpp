@@ -13,6 +13,7 @@
 #include "base/seconds.h"
 #include "base/try.h"
 #include "renderer/io/splats/splat_io.h"
+#include "trainer/checkpoint.h"
 #include "trainer/run_files.h"
 #include "trainer/run_folder.h"
 
@@ -36,6 +37,8 @@ void add_options(CLI::App& app, EvalArguments& a) {
 
 // A splat file does not say how long it was trained; the metrics that train wrote beside it do.
 Json steps_of(const fs::path& scene) {
+    if (const auto run = run_in(scene); run && run->steps) return *run->steps;
+    if (const auto steps = checkpoint_steps(scene)) return *steps;
     const auto text = read_text_file(scene.parent_path() / "metrics.json", 64 << 20);
     if (!text) return nullptr;
     const Json metrics = Json::parse(*text, nullptr, false);
@@ -69,14 +72,17 @@ Result<Photos> photos_of(const EvalArguments& a, const CommonArguments& common) 
                     "name the photos: gausscope eval SCENE CAPTURE");
     out.capture = run->capture;
     if (!(a.loading == CaptureArguments())) return out;
+    const Vec3f asked = out.loading.background;
     out.loading = run->loading;
     out.loading.threads = common.threads;
+    if (!a.picture.background.empty()) out.loading.background = asked;
     return out;
 }
 
 Result<int> run(const EvalArguments& a, const CommonArguments& common) {
     GS_TRY(const Photos photos, photos_of(a, common));
     GS_TRY(auto picture, picture_options(a.picture));
+    picture.background = photos.loading.background;
     GS_TRY(auto rasterizer, make_rasterizer(common));
     catch_interrupts();
     GS_TRY(auto scene, read_any_splats(a.scene));

@@ -132,19 +132,31 @@ Result<RunSource> run_source(const TrainArguments& a, const CommonArguments& com
     GS_TRY(out.checkpoint, checkpoint_of(a));
     out.capture = a.capture;
     out.folder = a.output;
-    if (a.output.empty() && !out.checkpoint.empty()) out.folder = out.checkpoint.parent_path();
-    if (!a.capture.empty()) return out;
-    if (out.checkpoint.empty()) return nothing_to_train_on();
-    auto description = read_run_description(out.checkpoint.parent_path());
-    if (!description)
+    if (out.checkpoint.empty()) {
+        if (a.capture.empty()) return nothing_to_train_on();
+        return out;
+    }
+    const fs::path own =
+        out.checkpoint.has_parent_path() ? out.checkpoint.parent_path() : fs::path(".");
+    if (a.output.empty()) out.folder = own;
+    const auto run = read_run_description(own);
+    if (!run && a.capture.empty())
         return fail(ErrorKind::usage, out.checkpoint.string(),
                     "does not say what it was trained from",
                     "name the capture: gausscope train CAPTURE --resume ...");
-    if (!(a.loading == CaptureArguments()))
+    if (!run) return out;
+    if (!(a.loading == CaptureArguments()) && a.capture.empty())
         return fail(ErrorKind::usage, "", "a run goes on with its photos as it read them",
                     "leave the options of loading out, or name the capture");
-    out.capture = description->capture;
-    out.loading = description->loading;
+    std::error_code error;
+    if (a.capture.empty())
+        out.capture = run->capture;
+    else if (fs::exists(run->capture, error) && !fs::equivalent(run->capture, a.capture, error))
+        return fail(ErrorKind::usage, own.string(), "was trained from " + run->capture,
+                    "for another capture use another folder");
+    // The same photos at another place are read as before, unless something else is said.
+    if (a.loading == CaptureArguments()) out.loading = run->loading;
+    out.loading.background = run->loading.background;
     out.loading.threads = common.threads;
     return out;
 }
@@ -271,7 +283,8 @@ void TrainCommand::print_results() const {
     if (!trainer.finished()) {
         fmt::print("stopped at step {}; {}\n", trainer.steps_done(),
                    run_->failure().empty()
-                       ? "checkpoint: " + files.at("checkpoint") + " (go on with --resume auto)"
+                       ? "checkpoint: " + files.at("checkpoint") + " (go on with --resume " +
+                             run_->taken_folder().string() + ")"
                        : "the model as it was: " + files.at("splats"));
     } else {
         print_scores(run_->evaluation());

@@ -52,7 +52,9 @@ void begin_run(LoadedScene& scene, std::unique_ptr<Trainer> trainer, const Sessi
     run.capture = resumes ? from.capture : from.path;
     run.resumed_from = resumes ? from.path : "";
     run.folder = folder_for(options, run.resumed_from);
-    if (!options.output_dir.empty()) run.runs = fs::path(options.output_dir).parent_path();
+    const fs::path asked = options.output_dir;
+    if (!asked.empty())
+        run.runs = (asked.has_filename() ? asked : asked.parent_path()).parent_path();
     run.elsewhere = true;
     run.loading = loading;
     run.loading.progress = {};

@@ -235,8 +235,9 @@ void SceneDoctor::adopt(Mended mended, std::vector<std::string> fixes, const cha
 }
 
 void SceneDoctor::exported(const std::shared_ptr<const GaussianModel>& model) {
+    if (mended_.fixes.empty()) return;
     mended_.exported = model;
-    if (!mended_.fixes.empty()) publish();
+    publish();
 }
 
 void SceneDoctor::forget() {

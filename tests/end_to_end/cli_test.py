@@ -410,9 +410,36 @@ class Runs(Case):
         shutil.copy(older, out / "older.gsc")
         self.expect(2, "train", "--resume", out / "older.gsc", "--steps", 40, says="holds a run of 30 steps")
         self.small(self.capture, "-o", out, "--resume", older, "--steps", 40, code=2, says="holds a run of 30 steps")
+        self.expect(2, "train", "/nonexistent", "-o", out, "--overwrite")
+        self.expect(0, "info", out)
+        other = self.copy_of_capture()
+        self.expect(2, "train", other, "-o", out, "--resume", "auto", "--steps", 40, says="was trained from")
         made = self.small(self.capture, "-o", out, "--steps", 7, "--overwrite", "--json").json
         self.assertEqual(made["steps"], 7)
         self.assertNotEqual(before["checkpoint.gsc"], (out / "checkpoint.gsc").read_bytes())
+
+    def test_a_moved_capture_is_read_as_before(self):
+        white = ["--background", "white", "--downscale", 2]
+        out, _ = self.trained(*white)
+        found = self.expect(0, "eval", out, "--json").json
+        self.assertEqual(found["steps"], 20)
+        self.assertAlmostEqual(found["test"]["psnr"], json.loads((out / "metrics.json").read_text())["test"]["psnr"], 3)
+        moved = self.copy_of_capture()
+        run = json.loads((out / "run.json").read_text())
+        run["capture"] = str(self.folder / "gone")
+        (out / "run.json").write_text(json.dumps(run))
+        self.expect(2, "train", "--resume", out, "--steps", 40, says="gone")
+        self.expect(0, "train", moved, "--resume", out, "--steps", 40)
+        self.expect(0, "train", self.capture, "-o", self.folder / "straight", *white, "--steps", 20)
+        self.expect(0, "train", "--resume", self.folder / "straight", "--steps", 40)
+        self.assertEqual((out / "point_cloud.ply").read_bytes(), (self.folder / "straight" / "point_cloud.ply").read_bytes())
+        self.assertEqual(json.loads((out / "run.json").read_text())["loading"]["background"], [1, 1, 1])
+
+    def test_from_inside_its_folder(self):
+        out, _ = self.trained()
+        self.expect(0, "train", "--resume", "checkpoint.gsc", "--steps", 25, cwd=out)
+        self.assertEqual(sorted(path.name for path in out.iterdir()), Training.FILES)
+        self.assertEqual(json.loads((out / "metrics.json").read_text())["steps"], 25)
 
     def test_two_at_once(self):
         out = self.folder / "out"

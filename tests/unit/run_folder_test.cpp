@@ -61,11 +61,13 @@ TEST_F(RunFolders, of_a_killed_process_is_taken_over) {
     put(fmt::format("checkpoint.gsc.tmp{}", child).c_str());
     put(fmt::format("metrics.json.tmp{}", ::getpid()).c_str());  // its writer lives
     put("notes.tmpx");
+    put(fmt::format("notes.txt.tmp{}", child).c_str());  // no run's
     ASSERT_TRUE(take());
     EXPECT_THAT(told_, HasSubstr(fmt::format("process {} did not end", child)));
     EXPECT_FALSE(fs::exists(folder_ / fmt::format("checkpoint.gsc.tmp{}", child)));
     EXPECT_TRUE(fs::exists(folder_ / fmt::format("metrics.json.tmp{}", ::getpid())));
     EXPECT_TRUE(fs::exists(folder_ / "notes.tmpx"));
+    EXPECT_TRUE(fs::exists(folder_ / fmt::format("notes.txt.tmp{}", child)));
 }
 
 TEST_F(RunFolders, another_run_is_replaced_only_when_told) {
@@ -74,7 +76,10 @@ TEST_F(RunFolders, another_run_is_replaced_only_when_told) {
     ASSERT_FALSE(take());
     EXPECT_THAT(take().error().text(), HasSubstr("--overwrite"));
     EXPECT_TRUE(fs::exists(folder_ / "point_cloud.ply"));
-    ASSERT_TRUE(take({}, 0, true));
+    auto taken = take({}, 0, true);
+    ASSERT_TRUE(taken);
+    EXPECT_TRUE(fs::exists(folder_ / "point_cloud.ply")) << "until the new run can begin";
+    taken->clear();
     EXPECT_FALSE(fs::exists(folder_ / "point_cloud.ply"));
     EXPECT_TRUE(fs::exists(folder_ / "notes.txt")) << "is no run's";
 }
@@ -94,6 +99,7 @@ TEST_F(RunFolders, a_later_step_is_not_replaced_by_an_earlier_one) {
     EXPECT_EQ(run_in(folder_)->steps, 5u);
     const auto refused = take(early, 3);
     ASSERT_FALSE(refused);
+    EXPECT_FALSE(take(early, 9)) << "another checkpoint there may be of any run";
     EXPECT_THAT(refused.error().text(), HasSubstr("5 steps"));
     EXPECT_TRUE(take(newest, 5));
     EXPECT_FALSE(take(temporary_.path() / "elsewhere.gsc", 9)) << "it is another run's";

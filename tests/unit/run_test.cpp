@@ -203,6 +203,21 @@ TEST_F(RunTest, DoesNotBeginWhereItCannotWrite) {
     EXPECT_EQ(metrics()["steps"], 30) << "it may be tried again";
 }
 
+TEST_F(RunTest, MovedAwayItDoesNotWriteIntoTheNextRunOfThatName) {
+    const auto first = make();
+    for (int i = 0; i < 3; ++i) first->step();
+    fs::rename(folder_ / "out", folder_ / "moved");
+    const auto second = make();
+    for (int i = 0; i < 5; ++i) second->step();
+    second->finish();
+    first->finish();
+    EXPECT_EQ(checkpoint_steps(folder_ / "out" / "checkpoint.gsc"), 5u);
+    EXPECT_EQ(metrics()["steps"], 5);
+    EXPECT_EQ(first->taken_folder().parent_path(), folder_);
+    EXPECT_EQ(checkpoint_steps(first->taken_folder() / "checkpoint.gsc"), 3u);
+    EXPECT_TRUE(fs::exists(folder_ / "out" / "run.lock")) << "it is the other's";
+}
+
 TEST_F(RunTest, MoreStepsGoOnWithARunThatHadAll) {
     const auto run = make();
     drive(*run);
