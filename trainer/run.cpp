@@ -121,11 +121,12 @@ Run::Did Run::step() {
 /// A step, and what is due after it unless it was the last.
 Run::Did Run::train() {
     if (ended_ || trainer_->finished()) return Did::nothing;
-    if (const auto taken = take_folder(); !taken) {
+    if (const auto taken = begun_ ? Result<void>() : take_folder(); !taken) {
         failure_ = taken.error().text();
         tell(LogLevel::error, failure_);
         return Did::nothing;
     }
+    begun_ = true;
     if (!take_step()) return Did::nothing;
     if (trainer_->finished()) return Did::step;
     const auto due = [&](std::uint64_t every) { return every > 0 && last_.step % every == 0; };
@@ -248,8 +249,7 @@ Result<fs::path> Run::save_checkpoint(fs::path path) {
 void Run::save_model(bool checkpoint) {
     saved_step_ = trainer_->steps_done();
     records_due_ = true;
-    // Where it cannot be, each file goes where it can.
-    if (const auto taken = take_folder(); !taken) tell(LogLevel::error, taken.error().text());
+    (void)take_folder();  // where that fails, each file says so and goes where it can
     if (options_.stage_times) stages_ = std::make_unique<Json>(options_.stage_times());
     files_.leave(
         "splats", options_.folder / "point_cloud.ply",

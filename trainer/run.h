@@ -155,7 +155,7 @@ class Run {
     std::uint64_t first_step_, saved_step_;  // steps done: at the beginning, and in the files
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
     double seconds_ = 0;
-    bool ended_ = false, stopped_ = false, records_due_ = false;
+    bool begun_ = false, ended_ = false, stopped_ = false, records_due_ = false;
 };
 
 }  // namespace gs
