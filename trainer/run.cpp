@@ -37,6 +37,7 @@ Run::Run(std::unique_ptr<Trainer> trainer, RunOptions options)
     if (!options_.taken) return;
     options_.folder = options_.taken->path();
     options_.taken->clear();
+    begun_ = true;
     save_description();
 }
 
@@ -81,6 +82,7 @@ Result<void> Run::take_folder() {
     options_.taken = std::make_shared<RunFolder>(std::move(*taken));
     options_.folder = options_.taken->path();
     options_.taken->clear();
+    begun_ = true;
     save_description();
     return {};
 }
@@ -126,7 +128,6 @@ Run::Did Run::train() {
         tell(LogLevel::error, failure_);
         return Did::nothing;
     }
-    begun_ = true;
     if (!take_step()) return Did::nothing;
     if (trainer_->finished()) return Did::step;
     const auto due = [&](std::uint64_t every) { return every > 0 && last_.step % every == 0; };
