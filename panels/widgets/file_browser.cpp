@@ -184,7 +184,7 @@ std::optional<std::string> FileBrowser::draw_path() {
     if (!path_entered_) return std::nullopt;
     std::error_code ignored;
     const bool file = fs::is_regular_file(typed_, ignored);
-    if (file || (types_ && types_->kind_of && fs::is_directory(typed_, ignored) &&
+    if (file || (!for_writing && types_ && types_->kind_of && fs::is_directory(typed_, ignored) &&
                  types_->kind_of(typed_) != FileKind::other))
         return typed_;
     enter(typed_, types_);

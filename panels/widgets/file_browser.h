@@ -53,6 +53,7 @@ class FileBrowser {
 
     std::string filter;
     bool openable_only = true;
+    bool for_writing = false;   ///< a typed folder is gone to, whatever it holds
     bool focus_filter = false;  ///< the filter takes the keyboard with the next frame
 
   private:

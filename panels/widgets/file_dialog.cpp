@@ -55,6 +55,7 @@ void FileDialog::ask(const std::string& command, const Snapshot& snapshot) {
     browser_.filter.clear();
     browser_.openable_only = true;
     browser_.focus_filter = !writes_;
+    browser_.for_writing = writes_;
     // Where something was opened lately; the current folder at first.
     const fs::path lately =
         snapshot.recent.empty() ? fs::path() : fs::path(snapshot.recent.front()).parent_path();
@@ -110,8 +111,13 @@ void FileDialog::draw_writing(const Snapshot& snapshot, Commands& commands) {
     const auto chosen = browser_.draw(snapshot.file_types, -foot);
     const FileBrowser::Entry* selected = browser_.selected();
     // A file that is chosen gives its name.
-    if (selected && !selected->is_folder && (selected->name != stood_on || chosen))
+    if (chosen)
+        name_ = fs::path(*chosen).filename().string();
+    else if (selected && !selected->is_folder && selected->name != stood_on)
         name_ = selected->name;
+    if (const fs::path folder = chosen ? fs::path(*chosen).parent_path() : fs::path();
+        !folder.empty() && folder != browser_.folder())
+        browser_.enter(folder.string(), snapshot.file_types);
     ImGui::SetNextItemWidth(-17 * em());
     if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
     const bool entered = ImGui::InputText("##name", &name_, ImGuiInputTextFlags_EnterReturnsTrue);
