@@ -313,11 +313,15 @@ Result<std::unique_ptr<Trainer>> Trainer::resume(const fs::path& checkpoint,
 }
 
 std::optional<std::uint64_t> checkpoint_steps(const fs::path& checkpoint) {
-    // The sections before the model are small.
-    std::vector<std::byte> bytes(64 << 10);
+    // Folders full of other files are asked, too: of those only the first bytes are read.
     std::ifstream file(checkpoint, std::ios::binary);
+    char magic[sizeof kMagic] = {};
+    if (!file.read(magic, sizeof magic) || std::memcmp(magic, kMagic, sizeof magic) != 0)
+        return std::nullopt;
+    file.seekg(0);
+    std::vector<std::byte> bytes(64 << 10);  // the sections before the model are small
     file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    bytes.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+    bytes.resize(static_cast<std::size_t>(file.gcount()));
     Reader reader(checkpoint.string(), bytes);
     CaptureNumbers capture{};
     RunNumbers run{};

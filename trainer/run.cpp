@@ -82,6 +82,7 @@ Result<void> Run::take_folder() {
     options_.taken = std::make_shared<RunFolder>(std::move(*taken));
     options_.folder = options_.taken->path();
     options_.taken->clear();
+    options_.overwrite = false;  // that was about what lay there before
     begun_ = true;
     save_description();
     return {};

@@ -31,6 +31,14 @@ struct RunDescription {
     CaptureOptions loading;  ///< how its photos were read; threads and progress are not kept
     std::vector<RunMark> marks;
     std::vector<Evaluation> evaluations;
+
+    /// Its photos as it read them, by the threads and with the progress of `here`.
+    CaptureOptions loading_here(const CaptureOptions& here) const {
+        CaptureOptions out = loading;
+        out.threads = here.threads;
+        out.progress = here.progress;
+        return out;
+    }
 };
 nlohmann::ordered_json to_json(const RunDescription& description);
 /// Errors: not_found, malformed. Marks and evaluations after `last_step` are left out: a run that
@@ -54,6 +62,11 @@ std::optional<RunContents> run_in(const fs::path& path);
 /// A splat file, a checkpoint, or the newest model of a run's folder. Errors: as read_splats() and
 /// read_checkpoint_model().
 Result<SplatFile> read_any_splats(const fs::path& path, const SplatReadOptions& options = {});
+
+/// The folder it lies in; "." when it was named without one.
+inline fs::path folder_of_checkpoint(const fs::path& checkpoint) {
+    return checkpoint.has_parent_path() ? checkpoint.parent_path() : fs::path(".");
+}
 
 class RunFolder {
   public:

@@ -53,7 +53,7 @@ class NewFolders {
 /// The same for one file.
 Result<void> prepare_output_file(const fs::path& file);
 
-/// From now on Ctrl-C (SIGINT, SIGTERM) and a closed terminal (SIGHUP) only sets a flag; a second
+/// From now on Ctrl-C (SIGINT, SIGTERM) and a closed terminal (SIGHUP) only set a flag; a second
 /// one ends the process at once.
 void catch_interrupts();
 bool interrupted();

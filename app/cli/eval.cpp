@@ -73,8 +73,7 @@ Result<Photos> photos_of(const EvalArguments& a, const CommonArguments& common) 
     out.capture = run->capture;
     if (!(a.loading == CaptureArguments())) return out;
     const Vec3f asked = out.loading.background;
-    out.loading = run->loading;
-    out.loading.threads = common.threads;
+    out.loading = run->loading_here(out.loading);
     if (!a.picture.background.empty()) out.loading.background = asked;
     return out;
 }

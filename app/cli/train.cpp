@@ -136,8 +136,7 @@ Result<RunSource> run_source(const TrainArguments& a, const CommonArguments& com
         if (a.capture.empty()) return nothing_to_train_on();
         return out;
     }
-    const fs::path own =
-        out.checkpoint.has_parent_path() ? out.checkpoint.parent_path() : fs::path(".");
+    const fs::path own = folder_of_checkpoint(out.checkpoint);
     if (a.output.empty()) out.folder = own;
     const auto run = read_run_description(own);
     if (!run && a.capture.empty())
@@ -155,9 +154,8 @@ Result<RunSource> run_source(const TrainArguments& a, const CommonArguments& com
         return fail(ErrorKind::usage, own.string(), "was trained from " + run->capture,
                     "for another capture use another folder");
     // The same photos at another place are read as before, unless something else is said.
-    if (a.loading == CaptureArguments()) out.loading = run->loading;
+    if (a.loading == CaptureArguments()) out.loading = run->loading_here(out.loading);
     out.loading.background = run->loading.background;
-    out.loading.threads = common.threads;
     return out;
 }
 

@@ -41,8 +41,7 @@ Result<std::unique_ptr<TrainingBackend>> training_of(const SessionOptions& optio
 /// turns out to be there, the run goes elsewhere.
 fs::path folder_for(const SessionOptions& options, const fs::path& checkpoint) {
     if (!options.output_dir.empty()) return options.output_dir;
-    if (checkpoint.empty()) return {};
-    return checkpoint.has_parent_path() ? checkpoint.parent_path() : fs::path(".");
+    return checkpoint.empty() ? fs::path() : folder_of_checkpoint(checkpoint);
 }
 
 void begin_run(LoadedScene& scene, std::unique_ptr<Trainer> trainer, const SessionOptions& options,
@@ -67,11 +66,7 @@ void begin_run(LoadedScene& scene, std::unique_ptr<Trainer> trainer, const Sessi
 /// wrote beside it.
 Result<OpenRequest> with_capture(OpenRequest request, CaptureOptions& loading) {
     const auto run = read_run_description(fs::path(request.path).parent_path());
-    if (run) {
-        const CaptureOptions before = std::exchange(loading, run->loading);
-        loading.threads = before.threads;
-        loading.progress = before.progress;
-    }
+    if (run) loading = run->loading_here(loading);
     if (!request.capture.empty()) return request;
     if (!run)
         return fail(ErrorKind::usage, request.path,

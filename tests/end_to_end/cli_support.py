@@ -7,11 +7,20 @@ import shutil
 import struct
 import subprocess
 import tempfile
+import time
 import unittest
 import zlib
 
 GAUSSCOPE = os.environ.get("GAUSSCOPE", "build/gausscope")
 SANITIZER_SIGNS = ("AddressSanitizer", "runtime error:", "LeakSanitizer", "CHECK failed")
+
+
+RUN_FILES = ["checkpoint.gsc", "metrics.csv", "metrics.json", "point_cloud.ply", "run.json"]
+
+
+def wait_for(path, process):
+    while not path.exists() and process.poll() is None:
+        time.sleep(0.005)
 
 
 class Run:

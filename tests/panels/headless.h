@@ -76,20 +76,13 @@ class Headless {
         hold(static_cast<ImGuiKey>(ImGuiKey_A + (letter - 'A')), down);
 #endif
     }
-    void hold_shift(bool down = true) {
 #if IMGUI_VERSION_NUM < 18700
-        ImGui::GetIO().KeyShift = down;
+    void hold_shift(bool down = true) { ImGui::GetIO().KeyShift = down; }
+    void hold_ctrl(bool down = true) { ImGui::GetIO().KeyCtrl = down; }
 #else
-        ImGui::GetIO().AddKeyEvent(ImGuiMod_Shift, down);
+    void hold_shift(bool down = true) { ImGui::GetIO().AddKeyEvent(ImGuiMod_Shift, down); }
+    void hold_ctrl(bool down = true) { ImGui::GetIO().AddKeyEvent(ImGuiMod_Ctrl, down); }
 #endif
-    }
-    void hold_ctrl(bool down = true) {
-#if IMGUI_VERSION_NUM < 18700
-        ImGui::GetIO().KeyCtrl = down;
-#else
-        ImGui::GetIO().AddKeyEvent(ImGuiMod_Ctrl, down);
-#endif
-    }
     /// A letter or a key, for a frame.
     template <class Key>
     void press(Key key, const std::function<void()>& draw) {

@@ -1,0 +1,180 @@
+"""Runs from outside: interrupted, gone on with, and none lost to another. Run: cli_runs_test.py GROUP"""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import unittest
+
+from cli_support import GAUSSCOPE, RUN_FILES, Case, wait_for
+
+
+class Interruptions(Case):
+    STEPS = 400
+
+    def start(self, out, *arguments):
+        return subprocess.Popen([GAUSSCOPE, "train", str(self.capture), "-o", str(out), "--steps", str(self.STEPS),
+                                 "--save-every", "20", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def test_interrupt_saves_and_resume_gives_the_same_bits(self):
+        straight, broken = self.folder / "straight", self.folder / "broken"
+        self.expect(0, "train", self.capture, "-o", straight, "--steps", self.STEPS)
+        process = self.start(broken)
+        wait_for(broken / "checkpoint.gsc", process)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+        if process.returncode == 0:
+            self.skipTest("training ended before it could be interrupted")
+        self.assertEqual(process.returncode, 1, err.decode())
+        self.assertIn("checkpoint.gsc", out.decode())
+        made = self.expect(0, "train", self.capture, "-o", broken, "--steps", self.STEPS, "--resume", "auto", "--json").json
+        self.assertGreaterEqual(made["resumed_at_step"], 20)
+        self.assertEqual((straight / "point_cloud.ply").read_bytes(), (broken / "point_cloud.ply").read_bytes())
+        rows = (broken / "metrics.csv").read_text().splitlines()[1:]
+        self.assertEqual([int(r.split(",")[0]) for r in rows], list(range(1, self.STEPS + 1)))
+
+    def test_resume_from_nothing_and_from_rubbish(self):
+        out = self.folder / "out"
+        self.expect(2, "train", self.capture, "-o", out, "--resume", self.folder / "none.gsc", says="none.gsc")
+        self.expect(0, "train", self.capture, "-o", out, "--resume", "auto", "--steps", 5)
+        cut = self.folder / "cut.gsc"
+        cut.write_bytes((out / "checkpoint.gsc").read_bytes()[:-100])
+        self.expect(2, "train", self.capture, "-o", self.folder / "other", "--resume", cut, says="cut.gsc")
+        cut.write_bytes(b"rubbish" * 100)
+        self.expect(2, "train", self.capture, "-o", self.folder / "other", "--resume", cut, says="cut.gsc")
+        self.expect(2, "train", self.capture, "-o", out, "--resume", "auto", "--sh-degree", 1, says="sh_degree")
+
+    def test_deleted_output_folder_does_not_end_the_run(self):
+        out = self.folder / "gone"
+        process = self.start(out)
+        wait_for(out / "checkpoint.gsc", process)
+        shutil.rmtree(out, ignore_errors=True)
+        _, err = process.communicate(timeout=300)
+        self.assertEqual(process.returncode, 0, err.decode())
+        self.assertTrue((out / "point_cloud.ply").exists())
+
+
+class Runs(Case):
+    """Nothing that one run left is lost to another."""
+
+    def small(self, *arguments, code=0, **options):
+        return self.expect(code, "train", *arguments, "--downscale", 4, cwd=self.folder, **options)
+
+    def test_every_training_has_a_folder_of_its_own(self):
+        first = self.small(self.capture, "--steps", 5, "--json")
+        self.small(self.capture, "--steps", 4)
+        runs = sorted((self.folder / "runs").iterdir())
+        self.assertEqual([path.name[-2:] for path in runs], ["-1", "-2"])
+        self.assertTrue(runs[0].name.startswith(self.capture.name))
+        self.assertEqual(self.folder / first.json["output"], runs[0])
+        self.assertIn(runs[0].name, first.err)
+        self.expect(2, "train", "/nonexistent", cwd=self.folder)
+        self.assertEqual(len(list((self.folder / "runs").iterdir())), 2)
+
+    def test_another_run_is_not_replaced(self):
+        out = self.folder / "out"
+        self.small(self.capture, "-o", out, "--steps", 20)
+        before = {path.name: path.read_bytes() for path in out.iterdir()}
+        script = self.folder / "script.txt"
+        script.write_text("quit\n")
+        for how in ([], ["--view", "--headless", "--script", script]):
+            self.small(self.capture, "-o", out, "--steps", 1, *how, code=2, says=["holds a run of 20 steps", "--overwrite"])
+        older = self.folder / "older.gsc"
+        shutil.copy(out / "checkpoint.gsc", older)
+        self.small("--resume", out, "--steps", 30, code=2, says="leave the options of loading out")
+        self.expect(0, "train", "--resume", out, "--steps", 30)
+        shutil.copy(older, out / "older.gsc")
+        self.expect(2, "train", "--resume", out / "older.gsc", "--steps", 40, says="holds a run of 30 steps")
+        self.small(self.capture, "-o", out, "--resume", older, "--steps", 40, code=2, says="holds a run of 30 steps")
+        self.expect(2, "train", "/nonexistent", "-o", out, "--overwrite")
+        self.expect(0, "info", out)
+        other = self.copy_of_capture()
+        self.expect(2, "train", other, "-o", out, "--resume", "auto", "--steps", 40, says="was trained from")
+        made = self.small(self.capture, "-o", out, "--steps", 7, "--overwrite", "--json").json
+        self.assertEqual(made["steps"], 7)
+        self.assertNotEqual(before["checkpoint.gsc"], (out / "checkpoint.gsc").read_bytes())
+
+    def test_a_moved_capture_is_read_as_before(self):
+        white = ["--background", "white", "--downscale", 2]
+        out, _ = self.trained(*white)
+        found = self.expect(0, "eval", out, "--json").json
+        self.assertEqual(found["steps"], 20)
+        self.assertAlmostEqual(found["test"]["psnr"], json.loads((out / "metrics.json").read_text())["test"]["psnr"], 3)
+        moved = self.copy_of_capture()
+        run = json.loads((out / "run.json").read_text())
+        run["capture"] = str(self.folder / "gone")
+        (out / "run.json").write_text(json.dumps(run))
+        self.expect(2, "train", "--resume", out, "--steps", 40, says="gone")
+        self.expect(0, "train", moved, "--resume", out, "--steps", 40)
+        self.expect(0, "train", self.capture, "-o", self.folder / "straight", *white, "--steps", 20)
+        self.expect(0, "train", "--resume", self.folder / "straight", "--steps", 40)
+        self.assertEqual((out / "point_cloud.ply").read_bytes(), (self.folder / "straight" / "point_cloud.ply").read_bytes())
+        self.assertEqual(json.loads((out / "run.json").read_text())["loading"]["background"], [1, 1, 1])
+
+    def test_from_inside_its_folder(self):
+        out, _ = self.trained()
+        self.expect(0, "train", "--resume", "checkpoint.gsc", "--steps", 25, cwd=out)
+        self.assertEqual(sorted(path.name for path in out.iterdir()), RUN_FILES)
+        self.assertEqual(json.loads((out / "metrics.json").read_text())["steps"], 25)
+
+    def test_two_at_once(self):
+        out = self.folder / "out"
+        first = subprocess.Popen([GAUSSCOPE, "train", str(self.capture), "-o", str(out), "--steps", "100000", "--save-every", "0"],
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            wait_for(out / "run.json", first)
+            self.expect(2, "train", self.capture, "-o", out, "--steps", 1, "--overwrite", says=[f"process {first.pid} trains into"])
+        finally:
+            first.kill()
+            first.wait()
+        (out / f"checkpoint.gsc.tmp{first.pid}").write_text("half")
+        after = self.expect(0, "train", self.capture, "-o", out, "--steps", 3)
+        self.assertIn(f"process {first.pid} did not end its run", after.err)
+        self.assertEqual(sorted(path.name for path in out.iterdir()), RUN_FILES)
+
+    def test_a_closed_terminal_saves(self):
+        out = self.folder / "out"
+        process = subprocess.Popen([GAUSSCOPE, "train", str(self.capture), "-o", str(out), "--steps", "100000"],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_for(out / "run.json", process)
+        process.send_signal(signal.SIGHUP)
+        self.assertEqual(process.wait(timeout=120), 1)
+        if json.loads((out / "metrics.json").read_text())["steps"] > 0:
+            self.assertTrue((out / "checkpoint.gsc").exists())
+
+    def test_a_run_is_enough(self):
+        """Its folder alone: looked at, measured, converted, and gone on with."""
+        out, made = self.trained("--downscale", 2, "--test-every", 4, "--eval-every", 10)
+        (out / "point_cloud.ply").unlink()
+        self.expect(0, "info", out)
+        self.expect(0, "convert", out, self.folder / "o.splat")
+        self.expect(0, "render", out, "-o", self.folder / "r", "--path", "orbit:2", "--width", 32, "--height", 24)
+        found = self.expect(0, "eval", out, "--json").json
+        self.assertAlmostEqual(found["test"]["psnr"], made["test"]["psnr"], 3)
+        self.assertIn("nothing is left to do", self.expect(0, "train", "--resume", out).out)
+        script = self.folder / "script.txt"
+        script.write_text("wait-loaded\ntrain.set lr_means 0.0002\ntrain.run-to 25\nwait-step 25\nquit\n")
+        config = {"XDG_CONFIG_HOME": str(self.folder / "config"), "XDG_CACHE_HOME": str(self.folder / "cache")}
+        self.expect(0, "view", out, "--headless", "--script", script, "--steps", 30, env=config)
+        self.assertEqual(json.loads((out / "metrics.json").read_text())["steps"], 25)
+        run = json.loads((out / "run.json").read_text())
+        self.assertEqual([(m["step"], m["text"]) for m in run["marks"]], [(20, "lr_means 0.00016 -> 0.0002")])
+        self.assertEqual([e["step"] for e in run["evaluations"]], [10, 20])
+        self.assertEqual(len((out / "metrics.csv").read_text().splitlines()), 26)
+        recent = json.loads((self.folder / "config" / "gausscope" / "studio.json").read_text())["recent"]
+        self.assertIn(str(out), recent)
+
+    def test_the_studio_does_not_replace_its_own_runs(self):
+        config = {"XDG_CONFIG_HOME": str(self.folder / "config"), "XDG_CACHE_HOME": str(self.folder / "cache")}
+        for steps in (6, 3):
+            script = self.folder / "script.txt"
+            script.write_text(f"wait-loaded\ntrain.run-to {steps}\nwait-step {steps}\nquit\n")
+            self.expect(0, "view", self.capture, "--headless", "--script", script, env=config, cwd=self.folder)
+        steps = [json.loads((path / "metrics.json").read_text())["steps"] for path in sorted((self.folder / "runs").iterdir())]
+        self.assertEqual(steps, [6, 3])
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("GAUSSCOPE", "build/gausscope")
+    unittest.main(argv=[sys.argv[0], *sys.argv[1:]], verbosity=1)
