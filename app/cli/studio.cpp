@@ -80,6 +80,7 @@ void use_traces(const ViewArguments& a, StudioOptions& studio) {
 
 void train_in(StudioOptions& studio, const TrainingInStudio& training) {
     studio.train = true;
+    studio.overwrite = training.overwrite;  // what is opened first; no later run removes anything
     studio.trace = training.trace;
     RunOptions& run = studio.session.run;
     run.evaluate_every = training.eval_every.value_or(run.evaluate_every);
@@ -87,8 +88,7 @@ void train_in(StudioOptions& studio, const TrainingInStudio& training) {
     run.profile_steps = training.profile_steps;
 }
 
-/// Before the window opens: the folder that was asked for can be this run's. What --overwrite
-/// removes goes now, so that no later run of this studio removes anything.
+/// Before the window opens: the folder that was asked for can be this run's.
 Result<void> try_folder(const ViewArguments& a) {
     if (!a.training) return {};
     const fs::path checkpoint = checkpoint_steps(a.path) ? fs::path(a.path) : fs::path();

@@ -55,6 +55,7 @@ void begin_run(LoadedScene& scene, std::unique_ptr<Trainer> trainer, const Sessi
     if (!asked.empty())
         run.runs = (asked.has_filename() ? asked : asked.parent_path()).parent_path();
     run.elsewhere = true;
+    run.overwrite = from.overwrite;
     run.loading = loading;
     run.loading.progress = {};
     run.backend = options.backend.empty() ? trainer->rasterizer().name() : options.backend;
@@ -95,7 +96,8 @@ Result<LoadedScene> load_training_scene(const OpenRequest& request, const Sessio
     if (!backend) return tl::unexpected<Error>(backend.error());
     auto trainer = Trainer::create(scene.capture, options.settings, std::move(*backend));
     if (!trainer) return tl::unexpected<Error>(trainer.error());
-    begin_run(scene, std::move(*trainer), options, capture_options, {request.path, {}});
+    begin_run(scene, std::move(*trainer), options, capture_options,
+              {.path = request.path, .overwrite = request.overwrite});
     return scene;
 }
 
@@ -117,7 +119,7 @@ Result<LoadedScene> load_checkpoint_scene(const OpenRequest& asked, const Sessio
     GS_TRY_VOID(change_settings(settings, request.settings));
     (*trainer)->set_settings(settings);
     begin_run(scene, std::move(*trainer), options, capture_options,
-              {.path = request.path, .capture = request.capture});
+              {.path = request.path, .capture = request.capture, .overwrite = request.overwrite});
     return scene;
 }
 

@@ -28,6 +28,7 @@ struct OpenRequest {
     std::string capture{};
     bool train = false;        ///< start training as soon as it is loaded
     bool make_sample = false;  ///< write the sample capture to `path` first, unless it is there
+    bool overwrite = false;    ///< another run in the output folder is removed
     NamedValues settings{};    ///< what changes in a run that goes on
     bool beside = false;  ///< keeps what is open and draws this beside it: splats, a checkpoint or
                           ///< a run's folder

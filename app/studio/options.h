@@ -34,6 +34,7 @@ struct StudioOptions {
     std::vector<std::string> traces;    ///< trace files to open
     std::vector<std::uint32_t> attach;  ///< processes under the profiling service to show live
     bool train = false;                 ///< start training as soon as it is loaded
+    bool overwrite = false;             ///< another run in the output folder is removed
     NamedValues settings;               ///< what changes in a run that goes on
     bool headless = false;              ///< EGL instead of a window
     std::string script;  ///< commands to run, a file or a pipe; headless, the studio ends with them

@@ -324,6 +324,7 @@ void Studio::open_start_paths() {
         open({.path = options_.path,
               .capture = options_.capture,
               .train = options_.train,
+              .overwrite = options_.overwrite,
               .settings = options_.settings});
     if (!options_.compare.empty()) open({.path = options_.compare, .beside = true});
     for (const std::string& path : options_.traces) check(open_trace(path));

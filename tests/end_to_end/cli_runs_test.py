@@ -94,6 +94,10 @@ class Runs(Case):
         made = self.small(self.capture, "-o", out, "--steps", 7, "--overwrite", "--json").json
         self.assertEqual(made["steps"], 7)
         self.assertNotEqual(before["checkpoint.gsc"], (out / "checkpoint.gsc").read_bytes())
+        script.write_text("wait-loaded\nwait-step 9\nwait-idle\nquit\n")
+        self.small(self.capture, "-o", out, "--steps", 9, "--overwrite", "--view", "--headless", "--script", script)
+        self.assertEqual(json.loads((out / "metrics.json").read_text())["steps"], 9)
+        self.assertEqual(sorted(path.name for path in out.iterdir()), RUN_FILES)
 
     def test_a_moved_capture_is_read_as_before(self):
         white = ["--background", "white", "--downscale", 2]
