@@ -97,7 +97,7 @@ class Runs(Case):
         script.write_text("wait-loaded\nwait-step 9\nwait-idle\nquit\n")
         self.small(self.capture, "-o", out, "--steps", 9, "--overwrite", "--view", "--headless", "--script", script)
         self.assertEqual(json.loads((out / "metrics.json").read_text())["steps"], 9)
-        self.assertEqual(sorted(path.name for path in out.iterdir()), RUN_FILES)
+        self.assertEqual(sorted(path.name for path in out.iterdir()), sorted([*RUN_FILES, "older.gsc"]), "what is no run's stays")
 
     def test_a_moved_capture_is_read_as_before(self):
         white = ["--background", "white", "--downscale", 2]
