@@ -13,12 +13,6 @@
 namespace gs {
 namespace {
 
-const CommandInfo* find(const Commands& commands, std::string_view name) {
-    for (const CommandInfo& info : commands.table())
-        if (info.name == name) return &info;
-    return nullptr;
-}
-
 /// Arguments that must be given: those outside brackets.
 bool needs_arguments(const CommandInfo& info) {
     return !info.arguments.empty() && info.arguments.front() != '[';
@@ -120,7 +114,7 @@ void Palette::draw_search(Commands& commands) {
 }
 
 void Palette::draw_arguments(Commands& commands) {
-    const CommandInfo* info = find(commands, command_);
+    const CommandInfo* info = commands.find(command_);
     if (!info) {
         command_.clear();
         return;
@@ -164,6 +158,8 @@ void Palette::draw(Commands& commands) {
         draw_search(commands);
     else
         draw_arguments(commands);
+    keep_arrows();
+    if (escape_leaves()) close();
     ImGui::EndPopup();
 }
 

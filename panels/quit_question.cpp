@@ -21,7 +21,6 @@ void draw_quit_question(const Snapshot& snapshot, Commands& commands) {
     if (snapshot.doctor)
         for (const std::string& change : snapshot.doctor->changes) dim_text("  " + change);
     ImGui::Dummy({0, 0.4F * em()});
-    const bool escape = named_key_pressed(ImGuiKey_Escape);
     if (ImGui::Button("Export...")) {
         commands.push("quit", {"stay"});
         commands.push("browse", {"export"});
@@ -29,7 +28,7 @@ void draw_quit_question(const Snapshot& snapshot, Commands& commands) {
     ImGui::SameLine();
     if (ImGui::Button("Close without saving")) commands.push("quit", {"now"});
     ImGui::SameLine();
-    if (ImGui::Button("Stay") || escape) commands.push("quit", {"stay"});
+    if (ImGui::Button("Stay") || escape_leaves()) commands.push("quit", {"stay"});
     ImGui::EndPopup();
 }
 

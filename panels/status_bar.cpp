@@ -94,7 +94,7 @@ void StatusBar::draw(const Snapshot& snapshot, Commands& commands) {
     ImGui::SetNextWindowSize({display.x, height()});
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0.6F * em(), 0.2F * em()});
     ImGui::PushStyleColor(ImGuiCol_WindowBg, theme().window);
-    ImGui::Begin("##status", nullptr,
+    ImGui::Begin("status##status", nullptr,
                  ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
                      ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus);
     bool first = true;

@@ -181,7 +181,7 @@ void TopBar::draw(const Snapshot& snapshot, Commands& commands, Palette& palette
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0.35F * em(), 0});
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {0.4F * em(), 0.3F * em()});
     ImGui::PushStyleColor(ImGuiCol_WindowBg, theme().window);
-    ImGui::Begin("##top", nullptr,
+    ImGui::Begin("menu##top", nullptr,
                  ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
                      ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus |
                      ImGuiWindowFlags_MenuBar);

@@ -9,6 +9,7 @@
 #include "panels/notices.h"
 #include "panels/quit_question.h"
 #include "panels/viewport/viewport.h"
+#include "panels/widgets/keys.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
@@ -194,8 +195,8 @@ void Workspace::draw_region(Region region, const Snapshot& snapshot, Commands& c
     ImGui::SetNextWindowPos({where.x, where.y});
     ImGui::SetNextWindowSize({std::max(where.w, 2.0F), std::max(where.h, 2.0F)});
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0.35F * em(), 0.2F * em()});
-    const std::string id =
-        std::string("##region ") + kRegionNames[static_cast<std::size_t>(region)];
+    // Ctrl+Tab, which goes from region to region, shows what stands before the ##.
+    const std::string id = std::string(kRegionNames[static_cast<std::size_t>(region)]) + "##region";
     ImGui::Begin(id.c_str(), nullptr, kFixed);
     if (!any_in(region)) {
         empty_note("Open a panel from the Panels menu, or reset the layout there");
@@ -218,7 +219,7 @@ void Workspace::splitter(const char* id, Box where, bool vertical, float span, d
     ImGui::SetNextWindowPos({where.x, where.y});
     ImGui::SetNextWindowSize({where.w, where.h});
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
-    ImGui::Begin(id, nullptr, kFixed | ImGuiWindowFlags_NoBackground);
+    ImGui::Begin(id, nullptr, kFixed | ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
     ImGui::InvisibleButton("##grip", {where.w, where.h});
     const bool active = ImGui::IsItemActive();
     if (active || ImGui::IsItemHovered()) {
@@ -268,6 +269,7 @@ void Workspace::draw_splitters(Box room) {
 void Workspace::draw(const Snapshot& snapshot, Commands& commands) {
     const ImVec2 display = ImGui::GetIO().DisplaySize;
     ImGui::GetBackgroundDrawList()->AddRectFilled({0, 0}, display, theme().window);
+    share_arrows();
     const float top = top_bar_.height(), foot = status_bar_.height();
     std::vector<PanelItem> items;
     for (const Slot& slot : slots_)

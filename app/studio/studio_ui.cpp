@@ -16,6 +16,7 @@
 #include "panels/statistics_panel.h"
 #include "panels/timeline/timeline_panel.h"
 #include "panels/viewport/viewport.h"
+#include "panels/widgets/keys.h"
 #include "panels/widgets/theme.h"
 #include "panels/workspace.h"
 #include "renderer/present/texture.h"
@@ -238,7 +239,7 @@ std::string StudioUi::statistics_csv(const TraceStore& trace) const {
     return parts_->workspace.panel<StatisticsPanel>().csv(trace);
 }
 bool StudioUi::takes_key(const std::string& chord) const {
-    return parts_->workspace.panel<TimelinePanel>().takes_key(chord);
+    return keyboard_takes(chord) || parts_->workspace.panel<TimelinePanel>().takes_key(chord);
 }
 Result<void> StudioUi::show_layout(std::string_view name) {
     return parts_->workspace.show_layout(name);

@@ -51,7 +51,7 @@ class StudioUi {
     TraceView& trace_view();
     /// The table of the Statistics panel.
     std::string statistics_csv(const TraceStore& trace) const;
-    /// True when the timeline has the mouse and uses this key itself.
+    /// True when a text field, a popup or the panel under the mouse has a use of its own for it.
     bool takes_key(const std::string& chord) const;
 
     /// The last frame drawn, as a picture of the whole window.

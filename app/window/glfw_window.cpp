@@ -6,7 +6,6 @@
 #include <imgui/backends/imgui_impl_glfw.h>
 #include <imgui/backends/imgui_impl_opengl3.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <span>
@@ -120,7 +119,7 @@ class GlfwWindow final : public Window {
         glClear(GL_COLOR_BUFFER_BIT);
         ImGui_ImplOpenGL3_RenderDrawData(draw_data);
         glfwSwapBuffers(window_);
-        pressed_.clear();
+        pressed_ = false;
         for (const KeyEvent& key : std::exchange(released_, {})) forward(key);
     }
 
@@ -159,17 +158,15 @@ class GlfwWindow final : public Window {
         ImGui_ImplGlfw_KeyCallback(window_, e.key, e.scancode, e.action, e.mods);
     }
     /// A key that goes down and up between two frames would never be seen down by an ImGui that
-    /// looks once per frame (before 1.87): its release waits until the frame is drawn.
+    /// looks once per frame (before 1.87): its release waits until the frame is drawn. So do those
+    /// after it: the F of Ctrl+F must not be seen without its Ctrl.
     void take_key(const KeyEvent& event) {
         activity_ = true;
-        if (event.action == GLFW_RELEASE) {
-            const bool fresh =
-                std::find(pressed_.begin(), pressed_.end(), event.key) != pressed_.end();
-            return fresh ? released_.push_back(event) : forward(event);
-        }
+        if (event.action == GLFW_RELEASE)
+            return pressed_ ? released_.push_back(event) : forward(event);
         if (std::string chord = chord_of(event.key, event.mods); !chord.empty())
             keys_.push_back({std::move(chord), event.action == GLFW_REPEAT});
-        pressed_.push_back(event.key);
+        pressed_ = true;
         forward(event);
     }
     void install_callbacks() {
@@ -208,7 +205,7 @@ class GlfwWindow final : public Window {
     std::vector<std::string> dropped_;
     std::vector<KeyPress> keys_;
     MouseQueue mouse_;
-    std::vector<int> pressed_;        // since the last frame
+    bool pressed_ = false;            // since the last frame
     std::vector<KeyEvent> released_;  // waiting for the end of the frame
 };
 

@@ -30,6 +30,12 @@ class Commands {
         given_.emplace_back(std::move(name), std::move(arguments));
     }
     std::span<const CommandInfo> table() const { return table_; }
+    /// Null: there is none of that name.
+    const CommandInfo* find(std::string_view name) const {
+        for (const CommandInfo& info : table_)
+            if (info.name == name) return &info;
+        return nullptr;
+    }
     std::vector<std::pair<std::string, std::vector<std::string>>> take() {
         return std::exchange(given_, {});
     }

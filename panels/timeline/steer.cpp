@@ -112,6 +112,8 @@ void TimelinePanel::steer_keys(const TraceStore& trace, const TimelineCanvas& ca
     }
     // The last thing that was chosen goes first.
     if (key_pressed(ImGuiKey_Escape) && !measure_.drop()) selection_.reset();
+    keep_arrows();
+    if (ImGui::GetIO().NavVisible) return;
     if (key_pressed(ImGuiKey_RightArrow)) walk(trace, 1);
     if (key_pressed(ImGuiKey_LeftArrow)) walk(trace, -1);
     if (key_pressed(ImGuiKey_UpArrow)) rows_.scroll_by(-3 * row_height());

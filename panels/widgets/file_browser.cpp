@@ -206,7 +206,9 @@ void FileBrowser::draw_filter() {
 
 /// Moves the row stood on; the row to activate, -1: none.
 int FileBrowser::keyboard() {
-    if (!ImGui::IsWindowFocused(ImGuiFocusedFlags_ChildWindows) || shown_.empty()) return -1;
+    if (!ImGui::IsWindowFocused(ImGuiFocusedFlags_ChildWindows) || shown_.empty() || popup_above())
+        return -1;
+    keep_arrows();
     const int last = static_cast<int>(shown_.size()) - 1, before = selected_;
     if (named_key_pressed(ImGuiKey_DownArrow)) ++selected_;
     if (named_key_pressed(ImGuiKey_UpArrow)) --selected_;

@@ -153,14 +153,15 @@ void FileDialog::draw(const Snapshot& snapshot, Commands& commands) {
     }
     text(title_);
     ImGui::SameLine(ImGui::GetContentRegionAvail().x - 3.6F * em());
-    if (ImGui::SmallButton("Cancel") || named_key_pressed(ImGuiKey_Escape)) {
-        visible_ = false;
-        ImGui::CloseCurrentPopup();
-    }
+    const bool cancelled = ImGui::SmallButton("Cancel");
     if (writes_)
         draw_writing(snapshot, commands);
     else
         draw_opening(snapshot, commands);
+    if (escape_leaves() || cancelled) {
+        visible_ = false;
+        ImGui::CloseCurrentPopup();
+    }
     ImGui::EndPopup();
 }
 

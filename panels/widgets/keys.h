@@ -1,8 +1,10 @@
 // Letter keys and a few others over a panel, the same for old and new Dear ImGui (named keys came
-// with 1.87).
+// with 1.87), and whose keys they are: a field's, a popup's, a panel's or the commands'.
 #pragma once
 
 #include <imgui.h>
+
+#include <string_view>
 
 namespace gs {
 
@@ -36,5 +38,19 @@ inline bool named_key_pressed(ImGuiKey key) {
 }
 /// The same, where keys_are_free.
 inline bool key_pressed(ImGuiKey key) { return keys_are_free() && named_key_pressed(key); }
+
+/// A popup lies over the one (or the panel) that is being drawn.
+bool popup_above();
+/// Inside a popup, at its end: Escape goes to it, and not to a combo that lay over it when the key
+/// went down. The popup closes itself then, whatever in it had the keyboard.
+bool escape_leaves();
+/// A panel that walks with the arrow keys itself calls this with every frame in which it has them:
+/// ImGui's own moving of the focus rests in the next one.
+void keep_arrows();
+/// Before the panels of a frame: arrow keys move the focus unless one of them keeps them.
+void share_arrows();
+/// A text field, a popup or the item that the keyboard stands on has a use of its own for the key
+/// ("Ctrl+P"): it is no command then.
+bool keyboard_takes(std::string_view chord);
 
 }  // namespace gs

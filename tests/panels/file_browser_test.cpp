@@ -1,6 +1,7 @@
 // The browser of files: folders and kinds, filter, order, keyboard; the dialog that asks for a
 // command's path.
 #include <gtest/gtest.h>
+#include <imgui_internal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 
 #include "panels/palette.h"
 #include "panels/widgets/file_dialog.h"
+#include "panels/widgets/keys.h"
 #include "panels/workspace.h"
 #include "tests/panels/headless.h"
 
@@ -205,6 +207,28 @@ TEST_F(Browser, EnterInTheNameGoesIntoNoFolder) {
     const Given given = commands.take();
     ASSERT_EQ(given.size(), 1u);
     EXPECT_EQ(fs::path(given[0].second.at(0)).parent_path().filename(), root.filename());
+}
+
+TEST_F(Browser, EscapeInTheDialogsComboLeavesTheDialog) {
+    FileDialog dialog;
+    dialog.ask("export", snapshot);
+    const auto draw = [&] {
+        share_arrows();
+        dialog.draw(snapshot, commands);
+    };
+    for (int i = 0; i < 10 && (i < 5 || dialog.busy()); ++i) ui.frame(draw);
+    const auto open_popups = [] { return ImGui::GetCurrentContext()->OpenPopupStack.Size; };
+    // The formats' combo stands at the right of the name, above the buttons.
+    const ImVec2 middle{ImGui::GetIO().DisplaySize.x / 2, ImGui::GetIO().DisplaySize.y / 2};
+    const float right = std::min(26 * em(), middle.x - em()),
+                below = std::min(17 * em(), middle.y - em());
+    for (float y = below - 4; y > 0 && open_popups() < 2; y -= 5)
+        ui.click({middle.x + right - 12 * em(), middle.y + y}, draw);
+    ASSERT_EQ(open_popups(), 2);
+    ui.press(ImGuiKey_Escape, draw);
+    EXPECT_EQ(open_popups(), 1) << "the dialog stays";
+    ui.press(ImGuiKey_Escape, draw);
+    EXPECT_EQ(open_popups(), 0);
 }
 
 TEST_F(Browser, ThePaletteLeavesPathsToTheDialog) {

@@ -1,0 +1,59 @@
+#include "panels/widgets/keys.h"
+
+#include <algorithm>
+#include <array>
+
+namespace gs {
+namespace {
+
+constexpr ImGuiConfigFlags kMoving = ImGuiConfigFlags_NavEnableKeyboard;
+
+template <std::size_t n>
+bool one_of(std::string_view key, const std::array<std::string_view, n>& keys) {
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+/// What a text field does with Ctrl held.
+constexpr std::array<std::string_view, 12> kEditing{"A",    "C",   "V",    "X",     "Y",  "Z",
+                                                    "Home", "End", "Left", "Right", "Up", "Delete"};
+/// What moves the focus, and what acts on the item that has it.
+constexpr std::array<std::string_view, 12> kWalking{"Tab",  "Left",   "Right",    "Up",
+                                                    "Down", "Space",  "Enter",    "Home",
+                                                    "End",  "PageUp", "PageDown", "Escape"};
+
+}  // namespace
+
+bool popup_above() { return ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId); }
+
+bool escape_leaves() {
+    // ImGui closes what lies above before this frame is drawn, so the last one is asked.
+    bool& covered = *ImGui::GetStateStorage()->GetBoolRef(ImGui::GetID("##covered"));
+    const bool was_covered = covered;
+    covered = popup_above();
+    return !was_covered && named_key_pressed(ImGuiKey_Escape);
+}
+
+void keep_arrows() {
+    if (!ImGui::GetIO().NavVisible) ImGui::GetIO().ConfigFlags &= ~kMoving;
+}
+
+void share_arrows() {
+    // Without a window there is no keyboard either.
+    if (ImGui::GetKeyIndex(ImGuiKey_Space) >= 0) ImGui::GetIO().ConfigFlags |= kMoving;
+}
+
+bool keyboard_takes(std::string_view chord) {
+    const std::size_t plus = chord.rfind('+');
+    const std::string_view key = plus == std::string_view::npos ? chord : chord.substr(plus + 1);
+    const bool plain = chord.find("Ctrl+") == std::string_view::npos &&
+                       chord.find("Alt+") == std::string_view::npos;
+    const bool function_key = key.size() > 1 && key[0] == 'F' && key[1] >= '0' && key[1] <= '9';
+    if (function_key) return false;
+    if (ImGui::GetIO().WantTextInput) return plain || one_of(key, kEditing);
+    if (ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel))
+        return plain;
+    if (key == "Escape" && ImGui::IsAnyItemActive()) return true;
+    return ImGui::GetIO().NavVisible && plain && one_of(key, kWalking);
+}
+
+}  // namespace gs
