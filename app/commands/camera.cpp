@@ -97,11 +97,11 @@ Result<void> place_camera(S state, A a) {
 // clang-format off
 const CommandRow kRows[] = {
     {"view.navigation.orbit",     "Steer by: orbit",         "View", "Ctrl+1", "",
-     "The same as view.navigation orbit.", navigation_is<Navigation::orbit>},
+     "Dragging turns around what is looked at, the horizon stays level.", navigation_is<Navigation::orbit>},
     {"view.navigation.trackball", "Steer by: trackball",     "View", "Ctrl+2", "",
-     "The same as view.navigation trackball.", navigation_is<Navigation::trackball>},
+     "Dragging turns freely, as a ball under the hand.", navigation_is<Navigation::trackball>},
     {"view.navigation.fly",       "Steer by: fly",           "View", "Ctrl+3", "",
-     "The same as view.navigation fly.", navigation_is<Navigation::fly>},
+     "Dragging looks around from where the camera stands; W A S D Q E fly.", navigation_is<Navigation::fly>},
     {"view.navigation",           "Navigation",              "",     "",       "MODE",
      "orbit, trackball or fly (W A S D Q E).", navigation},
     {"view.fly-speed",            "Flying speed",            "",     "",       "EXTENTS",

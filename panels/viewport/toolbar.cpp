@@ -6,71 +6,189 @@
 
 #include "base/format.h"
 #include "panels/viewport/viewport.h"
+#include "panels/widgets/item_row.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
 namespace {
 
-/// Goes on in the same line where `width` em still fit, else begins the next one.
-void flow(float width) {
-    ImGui::SameLine();
-    if (ImGui::GetContentRegionAvail().x < width * em()) ImGui::NewLine();
-}
-
 bool is_map(ViewMode mode) { return mode != ViewMode::color && mode != ViewMode::photo; }
 
-void number_command(Commands& commands, const char* id, double value, float width,
-                    const char* format, const char* hint, const auto& give) {
-    ImGui::SetNextItemWidth(width * em());
+void number_command(Commands& commands, const char* label, double value, const char* format,
+                    const auto& give) {
+    ImGui::SetNextItemWidth(5 * em());
     double edited = value;
-    if (ImGui::InputDouble(id, &edited, 0, 0, format, ImGuiInputTextFlags_EnterReturnsTrue) &&
+    if (ImGui::InputDouble(label, &edited, 0, 0, format, ImGuiInputTextFlags_EnterReturnsTrue) &&
         std::isfinite(edited))
         give(commands, edited);
-    tooltip(hint);
 }
 
+std::string words_of_range(const ViewSettings& view) {
+    if (view.range == RangeMode::manual)
+        return format_compact(view.range_lo) + " .. " + format_compact(view.range_hi);
+    if (view.range == RangeMode::percentile)
+        return fmt::format("{} .. {} %", format_number(100 - view.percentile, 4),
+                           format_number(view.percentile, 4));
+    return "auto range";
+}
+
+/// The numbers of a range stand in its list, so that the row keeps its places.
 void draw_range(const ViewSettings& view, Commands& commands) {
+    ImGui::SetNextItemWidth(7 * em());
+    if (!ImGui::BeginCombo("##range", words_of_range(view).c_str(), ImGuiComboFlags_HeightLarge)) {
+        tooltip("Range of the colormap: all values, percentiles, or by hand");
+        return;
+    }
+    for (std::size_t i = 0; i < kRangeModeNames.size(); ++i)
+        if (ImGui::Selectable(kRangeModeNames[i], i == static_cast<std::size_t>(view.range),
+                              ImGuiSelectableFlags_DontClosePopups))
+            commands.push("view.range", {kRangeModeNames[i]});
+    ImGui::Separator();
+    if (view.range == RangeMode::manual) {
+        const auto push = [](Commands& c, double lo, double hi) {
+            if (lo < hi) c.push("view.range", {"manual", argument(lo), argument(hi)});
+        };
+        number_command(commands, "lower end", view.range_lo, "%.4g",
+                       [&](Commands& c, double lo) { push(c, lo, view.range_hi); });
+        number_command(commands, "upper end", view.range_hi, "%.4g",
+                       [&](Commands& c, double hi) { push(c, view.range_lo, hi); });
+        dim_text("in the map's unit; Enter takes them");
+    } else if (view.range == RangeMode::percentile) {
+        number_command(commands, "upper percentile", view.percentile, "%.4g %%",
+                       [](Commands& c, double p) {
+                           c.push("view.percentile", {argument(std::clamp(p, 50.0, 100.0))});
+                       });
+        dim_text("the lower one is 100 % minus it; Enter takes it");
+    } else {
+        dim_text("from the smallest to the largest value");
+    }
+    ImGui::EndCombo();
+}
+
+/// Colours of a map: the same places whatever is shown, without effect on what has no map.
+void draw_map(ItemRow& row, const ViewSettings& view, Commands& commands) {
     const bool signs = view.mode == ViewMode::error && view.signed_error;  // has colours of its own
-    if (!signs) {
-        flow(6.2F);
+    const bool tiles = view.mode == ViewMode::isects || view.mode == ViewMode::pairs;
+    ImGui::BeginDisabled(!is_map(view.mode) || signs);
+    if (row.place(6, "colormap"))
         choice_command(commands, "##colormap", "view.colormap", kColormapNames,
                        static_cast<std::size_t>(view.colormap), 6,
                        "Colormap; viridis, inferno and cividis are perceptual, cividis is safest "
                        "for colour-blind eyes");
+    ImGui::EndDisabled();
+    ImGui::BeginDisabled(!is_map(view.mode));
+    if (row.place(7, "range")) draw_range(view, commands);
+    ImGui::EndDisabled();
+    ImGui::BeginDisabled(!is_map(view.mode) || signs);
+    if (row.place(2.6F, "logarithmic"))
+        toggle_command(commands, "log", "view.log", view.logarithmic, "Logarithmic colours (L)");
+    ImGui::EndDisabled();
+    ImGui::BeginDisabled(!tiles && view.mode != ViewMode::error);
+    if (row.place(4, view.mode == ViewMode::error ? "difference" : "tiles")) {
+        if (view.mode == ViewMode::error)
+            toggle_command(commands, "signed", "view.signed", view.signed_error,
+                           "This picture minus the other one: orange where it is brighter, blue "
+                           "where it is darker (Shift+E)");
+        else
+            toggle_command(commands, "grid", "view.tile-grid", view.tile_grid,
+                           "Lines between the tiles of isects and pairs (G)");
     }
-    flow(6.6F);
-    choice_command(commands, "##range", "view.range", kRangeModeNames,
-                   static_cast<std::size_t>(view.range), 6.4F,
-                   "Range of the colormap: all values, percentiles, or by hand");
-    if (view.range == RangeMode::manual) {
-        flow(9.4F);
-        const auto push = [](Commands& c, double lo, double hi) {
-            if (lo < hi) c.push("view.range", {"manual", argument(lo), argument(hi)});
-        };
-        number_command(commands, "##lo", view.range_lo, 4.4F, "%.4g",
-                       "Lower end, in the map's unit; Enter takes it",
-                       [&](Commands& c, double lo) { push(c, lo, view.range_hi); });
-        ImGui::SameLine(0, 3);
-        number_command(commands, "##hi", view.range_hi, 4.4F, "%.4g",
-                       "Upper end, in the map's unit; Enter takes it",
-                       [&](Commands& c, double hi) { push(c, view.range_lo, hi); });
-    } else if (view.range == RangeMode::percentile) {
-        flow(4.8F);
-        number_command(commands, "##percentile", view.percentile, 4.4F, "%.4g %%",
-                       "Upper percentile; the lower is 100 minus this", [](Commands& c, double p) {
-                           c.push("view.percentile", {argument(std::clamp(p, 50.0, 100.0))});
-                       });
-    }
-    if (signs) return;
-    flow(2.4F);
-    toggle_command(commands, "log", "view.log", view.logarithmic, "Logarithmic colours");
+    ImGui::EndDisabled();
 }
 
-void draw_more(const ViewSettings& view, Commands& commands) {
-    flow(3);
-    if (ImGui::Button("More")) ImGui::OpenPopup("##more");
-    tooltip("Background, SH degree, size of the Gaussians, speed");
-    if (!ImGui::BeginPopup("##more")) return;
+void draw_place(ItemRow& row, const Snapshot& snapshot, Commands& commands) {
+    if (!row.place(11.2F, "camera")) return;
+    const ViewSettings& view = snapshot.view;
+    const bool any = snapshot.cameras && !snapshot.cameras->empty();
+    if (icon_button("previous", Icon::previous, "Previous capture camera ([)", any))
+        commands.push("view.previous");
+    ImGui::SameLine(0, 2);
+    if (icon_button("next", Icon::next, "Next capture camera (])", any)) commands.push("view.next");
+    ImGui::SameLine();
+    std::string name = "free camera";
+    if (any && view.capture_view >= 0)
+        for (const CameraRow& camera : *snapshot.cameras)
+            if (static_cast<int>(camera.view) == view.capture_view) name = camera.name;
+    ImGui::AlignTextToFramePadding();
+    dim_text(fitted_path(name, 7.5F * em()));
+    tooltip(name);
+}
+
+/// What belongs to a second scene, in the list of ways to compare.
+void draw_second_scene(const Snapshot& snapshot, Commands& commands) {
+    ImGui::Separator();
+    for (std::size_t i = 0; i < kCompareWithNames.size(); ++i)
+        if (ImGui::Selectable((std::string("with ") + kCompareWithNames[i]).c_str(),
+                              i == static_cast<std::size_t>(snapshot.view.with)))
+            commands.push("view.with", {kCompareWithNames[i]});
+    ImGui::Separator();
+    if (ImGui::Selectable("swap A and B (X)")) commands.push("scene.swap");
+    if (ImGui::Selectable("end the comparison")) commands.push("scene.end-compare");
+    tooltip("Closes " + snapshot.other->name);
+}
+
+void draw_compare(ItemRow& row, const Snapshot& snapshot, Commands& commands) {
+    const ViewSettings& view = snapshot.view;
+    const bool scenes = snapshot.other && view.with == CompareWith::scene;
+    const bool photos = snapshot.cameras && !snapshot.cameras->empty();
+    if (!row.place(7.4F, "compare")) return;
+    ImGui::SetNextItemWidth(7.4F * em());
+    const std::string what = scenes ? "A | B: " : "photo: ";
+    ImGui::BeginDisabled(!snapshot.other && !photos);
+    if (ImGui::BeginCombo("##compare",
+                          (what + kCompareNames[static_cast<std::size_t>(view.compare)]).c_str())) {
+        for (std::size_t i = 0; i < kCompareNames.size(); ++i)
+            if (ImGui::Selectable((what + kCompareNames[i]).c_str(),
+                                  i == static_cast<std::size_t>(view.compare)))
+                commands.push("view.compare", {kCompareNames[i]});
+        if (snapshot.other) draw_second_scene(snapshot, commands);
+        ImGui::EndCombo();
+    }
+    ImGui::EndDisabled();
+    tooltip(scenes   ? "Compare with " + snapshot.other->name
+            : photos ? "Compare with the photo of the capture camera"
+                     : "There are no photos to compare with; a second scene is opened with "
+                       "Ctrl+Shift+O");
+}
+
+void draw_toggle(ItemRow& row, const Snapshot& snapshot, Commands& commands) {
+    if (!row.place(4, "toggle")) return;
+    const bool scenes = snapshot.other && snapshot.view.with == CompareWith::scene;
+    ImGui::BeginDisabled(snapshot.view.compare != Compare::toggle);
+    toggle_command(commands, scenes ? "other" : "photo", "view.show-photo",
+                   snapshot.view.show_photo,
+                   "The other picture instead of this one, while comparing by toggle (P)");
+    ImGui::EndDisabled();
+}
+
+void draw_items(ItemRow row, const Snapshot& snapshot, Commands& commands) {
+    const ViewSettings& view = snapshot.view;
+    if (row.place(7, "shows"))
+        choice_command(commands, "##mode", "view.mode", kViewModeNames,
+                       static_cast<std::size_t>(view.mode), 7, "What the picture shows");
+    draw_compare(row, snapshot, commands);
+    draw_place(row, snapshot, commands);
+    draw_map(row, view, commands);
+    if (row.place(5, "camera")) {
+        if (ImGui::Button("Frame all")) commands.push("view.frame-all");
+        tooltip("Moves back until the whole scene is in view (Home)");
+    }
+    if (row.place(6.2F, "drawn as"))
+        choice_command(commands, "##style", "view.style", kDrawStyleNames,
+                       static_cast<std::size_t>(view.style), 6.2F, "How Gaussians are drawn");
+    if (row.place(5, "cameras"))
+        toggle_command(commands, "cameras", "view.frusta", view.frusta,
+                       "Shows the capture cameras (C)");
+    if (row.place(5.2F, "overlays"))
+        toggle_command(commands, "overlays", "view.overlays", view.overlays,
+                       "Legend, figures, axes and the value under the mouse (O)");
+    draw_toggle(row, snapshot, commands);
+    if (row.place(6, "steered by"))
+        choice_command(commands, "##navigation", "view.navigation", kNavigationNames,
+                       static_cast<std::size_t>(view.navigation), 6, "How the mouse steers");
+}
+
+void draw_settings(const ViewSettings& view, Commands& commands) {
     float rgb[3] = {view.background.x, view.background.y, view.background.z};
     if (ImGui::ColorEdit3("background", rgb, ImGuiColorEditFlags_Float))
         commands.push("view.background",
@@ -87,94 +205,22 @@ void draw_more(const ViewSettings& view, Commands& commands) {
     if (ImGui::SliderFloat("flying speed", &speed, 0.01F, 10, "%.2f extents/s",
                            ImGuiSliderFlags_AlwaysClamp | ImGuiSliderFlags_Logarithmic))
         commands.push("view.fly-speed", {fmt::format("{:.3f}", speed)});
-    ImGui::EndPopup();
-}
-
-void draw_place(const Snapshot& snapshot, Commands& commands) {
-    const ViewSettings& view = snapshot.view;
-    const bool any = snapshot.cameras && !snapshot.cameras->empty();
-    flow(12.5F);
-    if (icon_button("previous", Icon::previous, "Previous capture camera", any))
-        commands.push("view.previous");
-    ImGui::SameLine(0, 2);
-    if (icon_button("next", Icon::next, "Next capture camera", any)) commands.push("view.next");
-    ImGui::SameLine();
-    std::string name = "free camera";
-    if (any && view.capture_view >= 0)
-        for (const CameraRow& row : *snapshot.cameras)
-            if (static_cast<int>(row.view) == view.capture_view) name = row.name;
-    ImGui::AlignTextToFramePadding();
-    dim_text(fitted_path(name, 9 * em()));
-    tooltip(name);
-}
-
-void draw_compare(const Snapshot& snapshot, Commands& commands) {
-    const ViewSettings& view = snapshot.view;
-    const bool scenes = snapshot.other && view.with == CompareWith::scene;
-    flow(6);
-    ImGui::SetNextItemWidth(7.2F * em());
-    const std::string what = scenes ? "A | B: " : "photo: ";
-    if (ImGui::BeginCombo("##compare",
-                          (what + kCompareNames[static_cast<std::size_t>(view.compare)]).c_str())) {
-        for (std::size_t i = 0; i < kCompareNames.size(); ++i)
-            if (ImGui::Selectable((what + kCompareNames[i]).c_str(),
-                                  i == static_cast<std::size_t>(view.compare)))
-                commands.push("view.compare", {kCompareNames[i]});
-        ImGui::EndCombo();
-    }
-    tooltip(scenes ? "Compare with " + snapshot.other->name
-                   : "Compare with the photo of the capture camera");
-    if (view.compare == Compare::toggle) {
-        flow(4);
-        toggle_command(commands, scenes ? "other" : "photo", "view.show-photo", view.show_photo,
-                       "The other picture instead of this one");
-    }
-    if (view.mode == ViewMode::error) {
-        flow(3.4F);
-        toggle_command(commands, "signed", "view.signed", view.signed_error,
-                       "This picture minus the other one: orange where it is brighter, blue where "
-                       "it is darker");
-    }
-    if (!snapshot.other) return;
-    flow(5.6F);
-    choice_command(commands, "##with", "view.with", kCompareWithNames,
-                   static_cast<std::size_t>(view.with), 5.4F, "What the picture is compared with");
-    flow(3.2F);
-    if (ImGui::Button("Swap")) commands.push("scene.swap");
-    tooltip("Exchanges the sides of A and B");
-    flow(2.8F);
-    if (ImGui::Button("End")) commands.push("scene.end-compare");
-    tooltip("Ends the comparison: closes " + snapshot.other->name);
 }
 
 }  // namespace
 
 void draw_viewport_toolbar(const Snapshot& snapshot, Commands& commands) {
-    const ViewSettings& view = snapshot.view;
-    choice_command(commands, "##mode", "view.mode", kViewModeNames,
-                   static_cast<std::size_t>(view.mode), 7, "What the picture shows");
-    flow(6.4F);
-    choice_command(commands, "##style", "view.style", kDrawStyleNames,
-                   static_cast<std::size_t>(view.style), 6.2F, "How Gaussians are drawn");
-    if (is_map(view.mode)) draw_range(view, commands);
-    draw_compare(snapshot, commands);
-    flow(6);
-    choice_command(commands, "##navigation", "view.navigation", kNavigationNames,
-                   static_cast<std::size_t>(view.navigation), 6, "How the mouse steers");
-    flow(2.6F);
-    if (ImGui::Button("All")) commands.push("view.frame-all");
-    tooltip("Moves back until the whole scene is in view");
-    flow(5);
-    toggle_command(commands, "cameras", "view.frusta", view.frusta, "Shows the capture cameras");
-    flow(2.8F);
-    toggle_command(commands, "info", "view.overlays", view.overlays,
-                   "Legend, axes and value under the mouse");
-    if (view.mode == ViewMode::isects || view.mode == ViewMode::pairs) {
-        flow(2.8F);
-        toggle_command(commands, "grid", "view.tile-grid", view.tile_grid, "Lines between tiles");
-    }
-    draw_more(view, commands);
-    draw_place(snapshot, commands);
+    const float more = 3.2F * em(), room = ImGui::GetContentRegionAvail().x - more;
+    const ImVec2 corner = ImGui::GetCursorPos();
+    draw_items(ItemRow(room), snapshot, commands);
+    ImGui::SetCursorPos({corner.x + std::max(room, 0.0F), corner.y});
+    if (ImGui::Button("More", {more, 0})) ImGui::OpenPopup("##more");
+    tooltip("What did not fit into this row; background, SH degree, size of the Gaussians, speed");
+    if (!ImGui::BeginPopup("##more")) return;
+    draw_items(ItemRow::rest(room), snapshot, commands);
+    ImGui::Separator();
+    draw_settings(snapshot.view, commands);
+    ImGui::EndPopup();
 }
 
 }  // namespace gs

@@ -187,9 +187,13 @@ void choice_command(Commands& commands, const char* id, std::string_view command
                     const char* hint) {
     ImGui::SetNextItemWidth(width * em());
     if (ImGui::BeginCombo(id, current < names.size() ? names[current] : "?")) {
-        for (std::size_t i = 0; i < names.size(); ++i)
+        for (std::size_t i = 0; i < names.size(); ++i) {
             if (ImGui::Selectable(names[i], i == current))
                 commands.push(std::string(command), {names[i]});
+            // Most choices are commands of their own, too, which say what they are.
+            const CommandInfo* own = commands.find(std::string(command) + "." + names[i]);
+            if (own) tooltip(own->key.empty() ? own->help : own->help + " (" + own->key + ")");
+        }
         ImGui::EndCombo();
     } else {
         tooltip(hint);

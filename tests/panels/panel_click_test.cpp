@@ -160,11 +160,49 @@ TEST_F(Click, WelcomeOffersTheSample) {
 }
 
 TEST_F(Click, ToolbarGivesViewCommands) {
+    ui.restart(1400, 700);
     Viewport viewport;
-    const auto given = click_all_over(alone(viewport), 495, 90, 11, {2, 698});
+    const auto given = click_all_over(alone(viewport), 1390, 60, 11, {2, 698});
     for (const char* name :
          {"view.frame-all", "view.frusta", "view.overlays", "view.next", "view.previous"})
         EXPECT_TRUE(has(given, name)) << name;
+}
+
+TEST_F(Click, WhatTheToolbarHasNoRoomForStandsInItsMenu) {
+    Viewport viewport;
+    const auto draw = alone(viewport);
+    ui.frame(draw);
+    Given given;
+    for (float y = 20; y < 400; y += 9)
+        for (float x = 200; x < 495; x += 25) {
+            ui.click({480, 15}, draw);  // More
+            ui.click({x, y}, draw);
+            for (int i = 0; i < 2; ++i) ui.click({2, 698}, draw);
+            for (auto& one : commands.take()) given.push_back(std::move(one));
+        }
+    for (const char* name : {"view.frame-all", "view.frusta", "view.overlays"})
+        EXPECT_TRUE(has(given, name)) << name;
+}
+
+TEST_F(Click, ThePictureKeepsItsPlaceWhateverTheToolbarShows) {
+    put_beside(snapshot);
+    for (const double scale : {1.0, 2.0})
+        for (const float width : {300.0F, 500.0F, 900.0F, 1400.0F}) {
+            ui.restart(width, 700, scale);
+            Viewport viewport;
+            const auto draw = alone(viewport);
+            ui.frame(draw);
+            const int height = viewport.height();
+            EXPECT_GT(height, 700 - static_cast<int>(40 * scale)) << "one row";
+            for (std::size_t mode = 0; mode < kViewModeNames.size(); ++mode)
+                for (std::size_t range = 0; range < kRangeModeNames.size(); ++range) {
+                    snapshot.view.mode = static_cast<ViewMode>(mode);
+                    snapshot.view.range = static_cast<RangeMode>(range);
+                    snapshot.view.compare = static_cast<Compare>(mode % kCompareNames.size());
+                    ui.frame(draw);
+                    EXPECT_EQ(viewport.height(), height) << width << " " << mode << " " << range;
+                }
+        }
 }
 
 TEST_F(Click, DraggingThePictureTurnsAndPans) {

@@ -146,12 +146,13 @@ TEST_F(ComparePanel, TheDividerIsDraggedAndTheBarSwapsAndEnds) {
     EXPECT_GT(std::stod(given.back().second.at(0)), 0.55);
 
     std::set<std::string> names;
-    for (float y = 10; y < 70; y += 12)
-        for (float x = 5; x < 900; x += 12) {
-            ui.click({x, y}, draw);
-            ui.click({899, 699}, draw);  // closes what popped up
-            for (const auto& [name, arguments] : commands.take()) names.insert(name);
-        }
+    // The list of ways to compare is opened anew for each of its rows.
+    for (float y = 20; y < 320; y += 8) {
+        ui.click({9.5F * em(), 14}, draw);
+        ui.click({9.5F * em(), y}, draw);
+        ui.click({899, 699}, draw);  // closes what is still open
+        for (const auto& [name, arguments] : commands.take()) names.insert(name);
+    }
     EXPECT_TRUE(names.contains("scene.swap"));
     EXPECT_TRUE(names.contains("scene.end-compare"));
     for (const std::string& name : names)

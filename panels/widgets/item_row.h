@@ -1,0 +1,28 @@
+// ItemRow: one row of widgets with places of their own, however narrow the window is. What does not
+// fit stands in a menu instead. The same function draws both: once with ItemRow(room), once, inside
+// the menu's popup, with ItemRow::rest(room). Used by the viewport's toolbar.
+#pragma once
+
+#include <imgui.h>
+
+namespace gs {
+
+class ItemRow {
+  public:
+    /// From the cursor on, `room` pixels wide.
+    explicit ItemRow(float room) : room_(room), corner_(ImGui::GetCursorPos()) {}
+    /// What the row had no room for, one below the other.
+    static ItemRow rest(float room);
+
+    /// The place of the next item, `width` em; false: it is not drawn here. The items after one
+    /// that does not fit do not fit either: their order stays. `name` stands before it in the menu.
+    bool place(float width, const char* name);
+
+  private:
+    float room_;
+    ImVec2 corner_;
+    float at_ = 0;
+    bool full_ = false, menu_ = false;
+};
+
+}  // namespace gs
