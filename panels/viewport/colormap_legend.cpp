@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "panels/widgets/plot.h"
 #include "panels/widgets/theme.h"
@@ -10,22 +11,45 @@
 
 namespace gs {
 
+namespace {
+
+constexpr float kBar = 0.9F, kPad = 0.5F;  // em
+
+struct Ticks {
+    std::vector<double> values;
+    std::vector<std::string> labels;
+};
+Ticks ticks_of(float height, double lo, double hi, bool logarithmic) {
+    const double first = logarithmic ? colormap_value(0, lo, hi, true) : lo;
+    Ticks out;
+    out.values = plot_ticks(first, hi, std::max(2, static_cast<int>(height / (2.6F * em()))),
+                            logarithmic && first > 0);
+    const double step = out.values.size() > 1 ? out.values[1] - out.values[0] : hi - lo;
+    for (const double tick : out.values)
+        out.labels.push_back(tick_label(tick, logarithmic ? std::min(step, tick) : step));
+    return out;
+}
+float width_of(const Ticks& ticks, std::string_view unit) {
+    float widest = ImGui::CalcTextSize("0.00").x;
+    for (const std::string& label : ticks.labels)
+        widest = std::max(widest, ImGui::CalcTextSize(label.c_str()).x);
+    const float unit_width = ImGui::CalcTextSize(unit.data(), unit.data() + unit.size()).x;
+    return std::max((kBar + 0.6F) * em() + widest, unit_width) + 2 * kPad * em();
+}
+bool has_range(double lo, double hi) { return std::isfinite(lo) && std::isfinite(hi) && hi > lo; }
+
+}  // namespace
+
+float colormap_legend_width(float height, double lo, double hi, bool logarithmic,
+                            std::string_view unit) {
+    return has_range(lo, hi) ? width_of(ticks_of(height, lo, hi, logarithmic), unit) : 0;
+}
+
 void draw_colormap_legend(ImDrawList& list, ImVec2 corner, float height, Colormap map, double lo,
                           double hi, bool logarithmic, std::string_view unit, double mark) {
-    if (!std::isfinite(lo) || !std::isfinite(hi) || !(hi > lo)) return;
-    const double first = logarithmic ? colormap_value(0, lo, hi, true) : lo;
-    const auto ticks = plot_ticks(first, hi, std::max(2, static_cast<int>(height / (2.6F * em()))),
-                                  logarithmic && first > 0);
-    const double step = ticks.size() > 1 ? ticks[1] - ticks[0] : hi - lo;
-    float widest = ImGui::CalcTextSize("0.00").x;
-    for (const double tick : ticks)
-        widest = std::max(
-            widest,
-            ImGui::CalcTextSize(tick_label(tick, logarithmic ? std::min(step, tick) : step).c_str())
-                .x);
-    const ImVec2 unit_size = ImGui::CalcTextSize(unit.data(), unit.data() + unit.size());
-    const float bar = 0.9F * em(), pad = 0.5F * em();
-    const float width = std::max(bar + widest + 0.6F * em(), unit_size.x) + 2 * pad;
+    if (!has_range(lo, hi)) return;
+    const Ticks ticks = ticks_of(height, lo, hi, logarithmic);
+    const float bar = kBar * em(), pad = kPad * em(), width = width_of(ticks, unit);
     const float left = corner.x - width;
     list.AddRectFilled({left, corner.y}, {corner.x, corner.y + height},
                        with_alpha(theme().window, 215), 4);
@@ -44,12 +68,11 @@ void draw_colormap_legend(ImDrawList& list, ImVec2 corner, float height, Colorma
                             std::clamp(colormap_position(value, lo, hi, logarithmic), 0.0, 1.0)) *
                             (bottom - top);
     };
-    for (const double tick : ticks) {
-        const float y = std::round(y_of(tick));
-        const std::string label = tick_label(tick, logarithmic ? std::min(step, tick) : step);
+    for (std::size_t i = 0; i < ticks.values.size(); ++i) {
+        const float y = std::round(y_of(ticks.values[i]));
         list.AddLine({left + pad + bar, y}, {left + pad + bar + 0.25F * em(), y}, theme().dim);
         list.AddText({left + pad + bar + 0.4F * em(), y - 0.5F * em()}, theme().text,
-                     label.c_str());
+                     ticks.labels[i].c_str());
     }
     if (std::isnan(mark)) return;
     const float y = y_of(mark);

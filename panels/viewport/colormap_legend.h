@@ -10,6 +10,9 @@
 
 namespace gs {
 
+/// How wide it is.
+float colormap_legend_width(float height, double lo, double hi, bool logarithmic,
+                            std::string_view unit);
 /// Draws it with its top right corner at `corner`, `height` pixels high; `mark`: a value pointed
 /// at, NaN for none.
 void draw_colormap_legend(ImDrawList& list, ImVec2 corner, float height, Colormap map, double lo,

@@ -15,13 +15,9 @@ void image_part(ImDrawList& list, std::uint64_t name, PictureRect picture, float
                   {picture.a.x + to * picture.width(), picture.b.y}, {from, 0}, {to, 1});
 }
 
-/// A photo's only caption; scenes are named among their facts.
 void draw_other(ImDrawList& list, const Snapshot& snapshot, PictureRect picture, PictureRect room) {
     if (snapshot.second_texture != 0) {
         image_part(list, snapshot.second_texture, picture, 0, 1);
-        if (!snapshot.frame->other)
-            draw_chip(list, {picture.a.x + 0.5F * em(), picture.b.y - 2 * em()}, "photo",
-                      theme().dim);
         return;
     }
     list.AddRect(room.a, room.b, theme().grid);
@@ -76,8 +72,10 @@ void draw_pictures(ImDrawList& list, const Snapshot& snapshot, const PicturePlac
 void draw_overlays(ImDrawList& list, const Snapshot& snapshot, const PicturePlaces& places,
                    OverlayState state) {
     state.room = places.room;
-    if (snapshot.frame->other && (places.beside || places.split))
-        state.other_room = places.other_room;
+    if (places.beside || places.split) state.other_room = places.other_room;
+    if (places.split) state.divider = places.divider;
+    state.photo = !snapshot.frame->other && snapshot.second_texture != 0;
+    state.photo_instead = state.photo && places.other_instead;
     draw_viewport_overlays(list, snapshot, shown_frame(snapshot, places), places.picture, state);
 }
 

@@ -15,6 +15,11 @@ namespace {
 
 constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
+/// Where draw_axes() draws.
+PictureRect axes_place(PictureRect picture) {
+    return {{picture.a.x, picture.b.y - 4.6F * em()}, {picture.a.x + 4.4F * em(), picture.b.y}};
+}
+
 bool has_map(const ViewFrame& frame) {
     return frame.map.width > 0 && frame.map.height > 0 && frame.map.channels > 0;
 }
@@ -107,7 +112,7 @@ void draw_axes(ImDrawList& list, const Camera& camera, PictureRect picture) {
 }
 
 /// Where two scenes are compared, how good this one is stands first: there is little room.
-std::string facts_of(const ViewFrame& frame) {
+std::vector<std::string> facts_of(const ViewFrame& frame) {
     std::vector<std::string> words{fmt::format("{} x {}", frame.camera.width, frame.camera.height)};
     if (frame.step > 0) words.push_back("step " + format_count(static_cast<double>(frame.step)));
     if (frame.milliseconds > 0) words.push_back(format_ms(frame.milliseconds));
@@ -115,21 +120,20 @@ std::string facts_of(const ViewFrame& frame) {
         words.push_back(format_count(static_cast<double>(frame.visible)) + " visible");
     if (frame.isects > 0)
         words.push_back(format_short(static_cast<double>(frame.isects)) + " isects");
-    if (frame.psnr <= 0) return fmt::format("{}", fmt::join(words, "  "));
+    if (frame.psnr <= 0) return words;
     std::string score = fmt::format("{:.2f} dB", frame.psnr);
     if (frame.shrunk) score = "~" + score + " at this size";
     if (frame.name.empty())
         words.push_back(score);
     else
         words.insert(words.begin(), score + " to the photo");
-    return fmt::format("{}", fmt::join(words, "  "));
+    return words;
 }
 
-std::string statistics_of(const ViewFrame& frame) {
+std::vector<std::string> statistics_of(const ViewFrame& frame) {
     const auto n = [](double v) { return format_compact(v); };
-    return fmt::format("min {}  p50 {}  mean {}  p95 {}  max {} {}", n(frame.map_min),
-                       n(frame.map_p50), n(frame.map_mean), n(frame.map_p95), n(frame.map_max),
-                       frame.unit);
+    return {"min " + n(frame.map_min), "p50 " + n(frame.map_p50), "mean " + n(frame.map_mean),
+            "p95 " + n(frame.map_p95), "max " + n(frame.map_max) + " " + frame.unit};
 }
 
 /// How near the two scenes' pictures are.
@@ -143,25 +147,20 @@ std::string nearness_of(const ViewFrame& frame) {
     return words;
 }
 
-/// Name, facts and statistics of one picture, in lines from a corner of `room`. Returns the y below
-/// them.
-float draw_facts(ImDrawList& list, const ViewFrame& frame, PictureRect room, bool at_right) {
-    const float margin = 0.5F * em(), line = 1.7F * em();
-    float y = room.a.y + margin;
-    const auto put = [&](const std::string& words, ImU32 color) {
-        if (words.empty()) return;
-        const float width = ImGui::CalcTextSize(words.c_str()).x + 0.7F * em();
-        draw_chip(list,
-                  {at_right ? std::max(room.a.x, room.b.x - width - margin) : room.a.x + margin, y},
-                  words, color);
-        y += line;
+/// Name, facts and statistics of one picture, in lines of at most `width` from a corner of `room`.
+void put_facts(Chips& chips, const ViewFrame& frame, PictureRect room, float width, bool at_right) {
+    const float margin = 0.5F * em();
+    const ImVec2 at{at_right ? room.b.x - margin : room.a.x + margin, room.a.y + margin};
+    const auto put = [&](std::span<const std::string> words, ImU32 color) {
+        for (const std::string& line : wrapped(words, width))
+            chips.put(at, at_right ? Chips::Side::right : Chips::Side::left, Chips::Way::down, line,
+                      color);
     };
     const bool difference = frame.mode == ViewMode::error && frame.other;
     if (!frame.name.empty())
-        put(difference ? frame.scene : frame.name + "  " + frame.scene, theme().text);
+        put(std::array{difference ? frame.scene : frame.name + "  " + frame.scene}, theme().text);
     put(facts_of(frame), theme().dim);
     if (has_map(frame)) put(statistics_of(frame), theme().dim);
-    return y;
 }
 
 }  // namespace
@@ -192,9 +191,16 @@ double map_value(const ViewFrame& frame, int x, int y) {
 
 namespace {
 
+/// 0.01234, 12.34, 11,870, 1.23 M: counts in full.
+std::string words_of_value(double value) {
+    const double size = std::abs(value);
+    if (size >= 999.5 && size < 1e9 && value == std::round(value)) return format_count(value);
+    return size >= 9999.5 ? format_short(value) : format_number(value, 4);
+}
+
 /// A pixel's value or colour, in words; empty when it is not known.
 std::string value_text(const ViewFrame& frame, int x, int y, const PixelColor& read) {
-    if (has_map(frame)) return format_number(map_value(frame, x, y), 4) + " " + frame.unit;
+    if (has_map(frame)) return words_of_value(map_value(frame, x, y)) + " " + frame.unit;
     if (frame.picture && read.x == x && read.y == y)
         return fmt::format("RGB {} {} {}", read.rgba[0], read.rgba[1], read.rgba[2]);
     if (frame.rgba.empty() || x < 0 || y < 0 || x >= frame.rgba.width || y >= frame.rgba.height)
@@ -213,15 +219,11 @@ std::string pixel_text(const ViewFrame& frame, int x, int y, const PixelColor& r
     const std::string value = value_text(frame, x, y, read);
     if (!value.empty()) words += (both ? "  " + frame.name : "") + "  " + value;
     if (both) words += "  " + frame.other->name + "  " + value_text(*frame.other, x, y, {});
+    if (!both && x >= 0 && y >= 0 && x < frame.photo.width && y < frame.photo.height) {
+        const std::uint8_t* c = frame.photo.at(x, y);
+        words += fmt::format("  photo RGB {} {} {}", c[0], c[1], c[2]);
+    }
     return words;
-}
-
-void draw_chip(ImDrawList& list, ImVec2 corner, const std::string& words, ImU32 color) {
-    const ImVec2 size = ImGui::CalcTextSize(words.c_str());
-    const float pad = 0.35F * em();
-    list.AddRectFilled(corner, {corner.x + size.x + 2 * pad, corner.y + size.y + pad},
-                       with_alpha(theme().window, 205), 3);
-    list.AddText({corner.x + pad, corner.y + pad / 2}, color, words.c_str());
 }
 
 namespace {
@@ -230,6 +232,67 @@ namespace {
 std::string what_is_not_shown(const ViewFrame& frame) {
     if (frame.mode != ViewMode::error || has_map(frame)) return {};
     return "No error from here: go to a capture camera, or open a second scene";
+}
+
+/// The legend, at the top right of `room`, below what stands there already.
+void put_legend(ImDrawList& list, Chips& chips, const ViewFrame& frame, PictureRect room,
+                double mark) {
+    const float height = std::min(16 * em(), 0.6F * room.height()), margin = 0.5F * em();
+    if (!has_map(frame) || height <= 6 * em()) return;
+    const float width = colormap_legend_width(height, frame.range_lo, frame.range_hi,
+                                              frame.logarithmic, frame.unit);
+    PictureRect place{{room.b.x - margin - width, room.a.y + margin},
+                      {room.b.x - margin, room.a.y + margin + height}};
+    for (const PictureRect& taken : chips.taken())
+        if (place.touches(taken))
+            place.a.y = taken.b.y + 0.3F * em(), place.b.y = place.a.y + height;
+    draw_colormap_legend(list, {place.b.x, place.a.y}, height, frame.colormap, frame.range_lo,
+                         frame.range_hi, frame.logarithmic, frame.unit, mark);
+    chips.keep_clear(place);
+}
+
+/// Which side of a split is which; scenes are named among their facts.
+void put_side_names(Chips& chips, const OverlayState& state, PictureRect picture) {
+    const float margin = 0.5F * em(), y = picture.b.y - 2 * em();
+    using Side = Chips::Side;
+    const auto put = [&](float x, Side side, const char* words) {
+        chips.put({x, y}, side, Chips::Way::up, words, theme().dim);
+    };
+    if (state.photo_instead) put(picture.a.x + margin, Side::left, "photo");
+    if (!state.photo || !state.divider) return;
+    if (*state.divider - picture.a.x > 4 * em())
+        put(*state.divider - margin, Side::right, "render");
+    if (picture.b.x - *state.divider > 4 * em()) put(*state.divider + margin, Side::left, "photo");
+}
+
+/// What stands at the edges of the whole viewport: beside a narrow picture, over a wide one.
+void put_texts(ImDrawList& list, const ViewFrame& frame, PictureRect picture,
+               const OverlayState& state) {
+    Chips chips(list);
+    const float margin = 0.5F * em();
+    const PictureRect room = state.room.value_or(picture);
+    const PictureRect other = state.other_room.value_or(room);
+    chips.keep_clear(axes_place(picture));
+    const bool scenes = state.other_room && frame.other, same_room = other.a.x == room.a.x;
+    const float half = (room.width() - 3 * margin) / 2;
+    const float free = has_map(frame) ? std::max(0.6F * room.width(), room.width() - 8 * em())
+                                      : room.width() - 2 * margin;
+    list.PushClipRect(room.a, {other.b.x, room.b.y}, true);
+    put_facts(chips, frame, room, scenes && same_room ? half : free, false);
+    if (scenes) put_facts(chips, *frame.other, other, same_room ? half : free, same_room);
+    put_legend(list, chips, frame, room, state.mark);
+    put_side_names(chips, state, picture);
+    if (state.photo && !state.divider && state.other_room)
+        chips.put({other.a.x + margin, other.b.y - 2 * em()}, Chips::Side::left, Chips::Way::up,
+                  "photo", theme().dim);
+    const float middle = (room.a.x + other.b.x) / 2;
+    chips.put({middle, room.b.y - 2 * em()}, Chips::Side::middle, Chips::Way::up,
+              nearness_of(frame), theme().accent);
+    chips.put({other.b.x - margin, room.b.y - 2 * em()}, Chips::Side::right, Chips::Way::up,
+              state.value, theme().text);
+    chips.put({middle, room.a.y + 2.5F * em()}, Chips::Side::middle, Chips::Way::down,
+              what_is_not_shown(frame), theme().warning);
+    list.PopClipRect();
 }
 
 }  // namespace
@@ -242,36 +305,7 @@ void draw_viewport_overlays(ImDrawList& list, const Snapshot& snapshot, const Vi
     if (snapshot.marked) draw_mark(list, *snapshot.marked, frame.camera, picture);
     if (snapshot.view.overlays) draw_axes(list, frame.camera, picture);
     list.PopClipRect();
-    if (!snapshot.view.overlays) return;
-    // Facts and legend stand at the edges of the whole viewport: beside a narrow picture, over a
-    // wide one.
-    const PictureRect room = state.room.value_or(picture);
-    list.PushClipRect(room.a, room.b, true);
-    draw_facts(list, frame, room, false);
-    float legend_top = room.a.y + 0.5F * em();
-    const bool same_room = state.other_room && state.other_room->a.x == room.a.x;
-    if (state.other_room && frame.other) {
-        list.PushClipRect(state.other_room->a, state.other_room->b, false);
-        const float below = draw_facts(list, *frame.other, *state.other_room, same_room);
-        list.PopClipRect();
-        if (same_room) legend_top = below + 0.3F * em();
-    }
-    if (has_map(frame)) {
-        const float height = std::min(16 * em(), 0.6F * room.height());
-        if (height > 6 * em())
-            draw_colormap_legend(list, {room.b.x - 0.5F * em(), legend_top}, height, frame.colormap,
-                                 frame.range_lo, frame.range_hi, frame.logarithmic, frame.unit,
-                                 state.mark);
-    }
-    list.PopClipRect();
-    const float middle = (room.a.x + (state.other_room ? *state.other_room : room).b.x) / 2;
-    const auto centred = [&](const std::string& words, float y, ImU32 color) {
-        if (words.empty()) return;
-        const float width = ImGui::CalcTextSize(words.c_str()).x + 0.7F * em();
-        draw_chip(list, {middle - width / 2, y}, words, color);
-    };
-    centred(nearness_of(frame), room.b.y - 2 * em(), theme().accent);
-    centred(what_is_not_shown(frame), room.a.y + 2.5F * em(), theme().warning);
+    if (snapshot.view.overlays) put_texts(list, frame, picture, state);
 }
 
 }  // namespace gs

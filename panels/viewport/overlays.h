@@ -10,17 +10,10 @@
 #include <vector>
 
 #include "panels/state/snapshot.h"
+#include "panels/viewport/chips.h"
 #include "panels/viewport/frusta.h"
 
 namespace gs {
-
-/// The picture on the screen: corners, and the frame it shows.
-struct PictureRect {
-    ImVec2 a{}, b{};
-    float width() const { return b.x - a.x; }
-    float height() const { return b.y - a.y; }
-    bool contains(ImVec2 p) const { return p.x >= a.x && p.x < b.x && p.y >= a.y && p.y < b.y; }
-};
 
 /// The largest rectangle of width : height in the middle of `room`.
 PictureRect letterbox(PictureRect room, int width, int height);
@@ -29,9 +22,13 @@ struct OverlayState {
     std::optional<std::size_t> hovered_camera;  ///< row drawn bright, with its name
     double mark =
         std::numeric_limits<double>::quiet_NaN();  ///< value under the mouse, shown in the legend
+    std::string value;                             ///< what is under the mouse, in words
     std::optional<PictureRect> room;  ///< where texts may stand when not on the picture alone
     std::optional<PictureRect>
-        other_room;  ///< the same for the second scene, where that is shown too
+        other_room;                ///< the same for what is shown beside it, or under the split
+    std::optional<float> divider;  ///< x of the split
+    bool photo = false;            ///< the other picture is the photo
+    bool photo_instead = false;    ///< and the only one that is shown
 };
 
 /// Everything that ViewSettings::overlays, frusta and tile_grid ask for, over `picture` showing
@@ -48,8 +45,5 @@ std::vector<FrustumLines> frusta_in(const Snapshot& snapshot, const ViewFrame& f
 std::string pixel_text(const ViewFrame& frame, int x, int y, const PixelColor& read = {});
 /// The map's value at a pixel; NaN where there is none.
 double map_value(const ViewFrame& frame, int x, int y);
-
-/// A short text on a dark chip.
-void draw_chip(ImDrawList& list, ImVec2 corner, const std::string& words, ImU32 color);
 
 }  // namespace gs

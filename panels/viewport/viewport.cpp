@@ -141,10 +141,7 @@ void Viewport::point_at(const Snapshot& snapshot, const PicturePlaces& places,
     const PictureRect& twin = &under == &places.other ? places.picture : places.other;
     if (places.beside)
         draw_cross(list, {mouse.x - under.a.x + twin.a.x, mouse.y - under.a.y + twin.a.y});
-    const std::string words = pixel_text(frame, x, y, snapshot.frame_pixel);
-    const float width = ImGui::CalcTextSize(words.c_str()).x + em();
-    draw_chip(list, {std::max(under.a.x, under.b.x - width - 0.3F * em()), under.b.y - 2 * em()},
-              words, theme().text);
+    state.value = pixel_text(frame, x, y, snapshot.frame_pixel);
 }
 
 void Viewport::draw_scene(const Snapshot& snapshot, Commands& commands, PictureRect room) {

@@ -82,8 +82,10 @@ Bounds y_bounds(std::span<const PlotLine> lines, const PlotLook& look, const Plo
         return {bounds.lo / air, bounds.hi * air};
     }
     if (look.stacked || look.from_zero) bounds.lo = std::min(0.0, bounds.lo);
+    // One value alone has a range around it that its labels have room for.
+    const double least = bounds.hi > bounds.lo ? 1e-9 : 0.02;
     const double span =
-        std::max(bounds.hi - bounds.lo, 1e-9 * std::max(std::abs(bounds.hi), 1e-30));
+        std::max(bounds.hi - bounds.lo, least * std::max(std::abs(bounds.hi), 1e-30));
     if (!(look.stacked || look.from_zero)) bounds.lo -= 0.06 * span;
     bounds.hi += 0.08 * span;
     return bounds;

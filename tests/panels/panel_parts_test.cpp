@@ -11,11 +11,13 @@
 #include "base/format.h"
 #include "panels/viewport/frusta.h"
 #include "panels/viewport/navigation.h"
+#include "panels/viewport/overlays.h"
 #include "panels/widgets/fuzzy.h"
 #include "panels/widgets/plot.h"
 #include "panels/workspace.h"
 #include "renderer/maps/colormap.h"
 #include "tests/panels/fake_snapshot.h"
+#include "tests/panels/headless.h"
 
 namespace gs {
 namespace {
@@ -442,6 +444,42 @@ TEST(Fuzzy, PrefersBeginningsAndRuns) {
     EXPECT_GE(fuzzy_score("TRAIN pause", "train.pause"), 0);
     EXPECT_TRUE(contains_text("Checkpoint saved", "SAVED"));
     EXPECT_FALSE(contains_text("short", "longer than it"));
+}
+
+TEST(Chips, LieNowhereOverOneAnother) {
+    test::Headless ui(400, 300);
+    ui.frame([] {
+        Chips chips(*ImGui::GetForegroundDrawList());
+        chips.keep_clear({{0, 250}, {60, 300}});
+        for (const char* words : {"A and B: 28.40 dB", "(12, 40)  11,870 pairs", "photo"})
+            for (const auto side : {Chips::Side::left, Chips::Side::middle, Chips::Side::right})
+                chips.put({200, 270}, side, Chips::Way::up, words, theme().text);
+        chips.put({5, 270}, Chips::Side::left, Chips::Way::up, "render", theme().text);
+        chips.put({200, 10}, Chips::Side::middle, Chips::Way::down, "", theme().text);
+        const auto& all = chips.taken();
+        EXPECT_EQ(all.size(), 11u);
+        for (std::size_t i = 0; i < all.size(); ++i)
+            for (std::size_t j = 0; j < i; ++j) EXPECT_FALSE(all[i].touches(all[j])) << i << j;
+        const std::vector<std::string> words{"960 x 640", "step 12,400", "11.3 ms", "29.84 dB"};
+        EXPECT_EQ(wrapped(words, 1e6F),
+                  (std::vector<std::string>{"960 x 640  step 12,400  11.3 ms  29.84 dB"}));
+        EXPECT_EQ(wrapped(words, 1), words) << "no word is cut";
+    });
+}
+
+TEST(Overlays, CountsUnderTheMouseAreWrittenInFull) {
+    ViewFrame frame;
+    frame.mode = ViewMode::pairs;
+    frame.camera.width = frame.camera.height = 32;
+    frame.map_cell = 16;
+    frame.unit = "pairs";
+    frame.map = ImageF(2, 2, 1);
+    frame.map.at(0, 0, 0) = 11870;
+    frame.map.at(0, 1, 0) = 12.5F;
+    frame.map.at(0, 0, 1) = 23456.75F;
+    EXPECT_NE(pixel_text(frame, 1, 1).find("  11,870 pairs"), std::string::npos);
+    EXPECT_NE(pixel_text(frame, 17, 1).find("  12.5 pairs"), std::string::npos);
+    EXPECT_NE(pixel_text(frame, 1, 17).find("  23.5 k pairs"), std::string::npos);
 }
 
 TEST(Plot, Ticks) {
