@@ -68,47 +68,9 @@ std::vector<Figure> figures_of(const Snapshot& snapshot) {
     return out;
 }
 
-void menu_item(const CommandInfo& info, Commands& commands, Palette& palette) {
-    const std::string key = info.key;
-    if (ImGui::MenuItem(info.title.c_str(), key.empty() ? nullptr : key.c_str())) {
-        const bool asks = !info.arguments.empty() && info.arguments.front() != '[';
-        if (asks)
-            palette.show(info.name);
-        else
-            commands.push(info.name);
-    }
-    tooltip(info.help);
-}
-
 }  // namespace
 
 float TopBar::height() const { return 1.9F * em() + 2; }
-
-void TopBar::menus(Commands& commands, Palette& palette, std::span<const PanelItem> panels) {
-    std::vector<std::string_view> names;
-    for (const CommandInfo& info : commands.table())
-        if (!info.menu.empty() && std::find(names.begin(), names.end(), info.menu) == names.end())
-            names.push_back(info.menu);
-    const auto panels_menu = [&] {
-        if (!ImGui::BeginMenu("Panels")) return;
-        for (const PanelItem& item : panels)
-            if (ImGui::MenuItem(item.name, nullptr, item.shown))
-                commands.push("panel", item.shown ? std::vector<std::string>{item.name, "hide"}
-                                                  : std::vector<std::string>{item.name});
-        ImGui::Separator();
-        if (ImGui::MenuItem("Reset the layout")) commands.push("layout.reset");
-        ImGui::EndMenu();
-    };
-    bool panels_drawn = false;
-    for (const std::string_view name : names) {
-        if (name == "Help") panels_menu(), panels_drawn = true;
-        if (!ImGui::BeginMenu(std::string(name).c_str())) continue;
-        for (const CommandInfo& info : commands.table())
-            if (info.menu == name) menu_item(info, commands, palette);
-        ImGui::EndMenu();
-    }
-    if (!panels_drawn) panels_menu();
-}
 
 void TopBar::transport(const Snapshot& snapshot, Commands& commands, Palette& palette) {
     const RunState state = snapshot.training.state;
@@ -133,10 +95,13 @@ void TopBar::figures(const Snapshot& snapshot, float end) {
     float x = ImGui::GetCursorScreenPos().x + 0.4F * em();
     const float y = ImGui::GetCursorScreenPos().y + ImGui::GetStyle().FramePadding.y;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const char* state = kRunStateNames[static_cast<std::size_t>(t.state)];
-    list.AddText({x, y}, state_color(t.state), state);
-    x += ImGui::CalcTextSize("training").x + 0.7F * em();
-    if (t.total_steps > 0 && x + 12 * em() < end) {
+    const bool trains = !snapshot.nothing_to_train();
+    if (trains) {
+        const char* state = kRunStateNames[static_cast<std::size_t>(t.state)];
+        list.AddText({x, y}, state_color(t.state), state);
+        x += ImGui::CalcTextSize("training").x + 0.7F * em();
+    }
+    if (trains && t.total_steps > 0 && x + 12 * em() < end) {
         const std::string steps = "step " + format_count(static_cast<double>(t.step)) + " / " +
                                   format_count(static_cast<double>(t.total_steps));
         const float width = std::max(11 * em(), ImGui::CalcTextSize(steps.c_str()).x + em());
@@ -186,7 +151,7 @@ void TopBar::draw(const Snapshot& snapshot, Commands& commands, Palette& palette
                      ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus |
                      ImGuiWindowFlags_MenuBar);
     if (ImGui::BeginMenuBar()) {
-        menus(commands, palette, panels);
+        draw_menus(snapshot, commands, palette, panels);
         const float palette_width = 8.2F * em();
         if (snapshot.scene) {
             ImGui::SetCursorPosX(ImGui::GetCursorPosX() + 0.4F * em());
@@ -198,7 +163,10 @@ void TopBar::draw(const Snapshot& snapshot, Commands& commands, Palette& palette
         if (snapshot.scene || snapshot.training.state != RunState::empty) {
             if (ImGui::GetCursorPosX() + 8 * em() < width - palette_width) {
                 ImGui::SetCursorPosX(ImGui::GetCursorPosX() + 0.3F * em());
-                transport(snapshot, commands, palette);
+                if (snapshot.nothing_to_train())
+                    dim_text("no photos to train on");
+                else
+                    transport(snapshot, commands, palette);
                 figures(snapshot, width - palette_width - 0.5F * em());
             }
         }

@@ -1,4 +1,4 @@
-// The bar above everything: menus made from the command table, scene name, transport buttons,
+// The bar above everything: menus, scene name, transport buttons,
 // progress, key figures, and the palette's button. What does not fit is left out, least important
 // first. Drawn by the workspace.
 #pragma once
@@ -7,16 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "panels/menus.h"
 #include "panels/palette.h"
 #include "panels/state/command.h"
 #include "panels/state/snapshot.h"
 
 namespace gs {
-
-struct PanelItem {
-    const char* name;
-    bool shown;
-};
 
 class TopBar {
   public:
@@ -25,7 +21,6 @@ class TopBar {
               std::span<const PanelItem> panels);
 
   private:
-    void menus(Commands& commands, Palette& palette, std::span<const PanelItem> panels);
     void transport(const Snapshot& snapshot, Commands& commands, Palette& palette);
     void figures(const Snapshot& snapshot, float end);
 };

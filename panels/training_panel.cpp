@@ -190,6 +190,12 @@ void TrainingPanel::draw(const Snapshot& snapshot, Commands& commands) {
         empty_note("Open a capture to train on it");
         return;
     }
+    if (snapshot.nothing_to_train()) {
+        empty_note(
+            "There is nothing to train: these splats came without photos. Open a capture instead, "
+            "or these with their capture: open SPLATS CAPTURE");
+        return;
+    }
     draw_state(snapshot);
     draw_buttons(snapshot, commands);
     draw_files(snapshot, commands);

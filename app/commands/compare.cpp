@@ -38,12 +38,12 @@ const auto signed_error = set_switch<&ViewSettings::signed_error>;
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"scene.compare",     "Compare with another scene...", "File", "Ctrl+Shift+O", "PATH",
+    {"scene.compare",     "Compare with another scene...", "File 1", "Ctrl+Shift+O", "PATH",
      "Opens splats, a checkpoint or a run's folder beside the open scene, seen from the same "
      "camera.", compare_scene},
-    {"scene.swap",        "Swap the compared scenes",      "View", "X",            "",
+    {"scene.swap",        "Swap the compared scenes",      "View 4", "X",            "",
      "Exchanges the sides of A and B.", swap},
-    {"scene.end-compare", "End the comparison",            "File", "",             "",
+    {"scene.end-compare", "End the comparison",            "File 4", "",             "",
      "Closes the second scene.", end_compare},
     {"view.compare",      "Compare side by side or split", "",     "",             "MODE",
      "off, beside, split or toggle.", compare},
@@ -51,9 +51,9 @@ const CommandRow kRows[] = {
      "photo or scene: what the picture is compared with while a second scene is open.", with},
     {"view.split",        "Where the split is",            "",     "",             "SHARE",
      "0 (left) to 1 (right) of the picture.", split},
-    {"view.show-photo",   "The other picture",             "View", "P",            "[on|off]",
+    {"view.show-photo",   "The other picture",             "View 4", "P",            "[on|off]",
      "Which of the two compare mode toggle shows: the photo or second scene when on.", show_photo},
-    {"view.signed",       "Signed difference",             "View", "Shift+E",      "[on|off]",
+    {"view.signed",       "Signed difference",             "View 4", "Shift+E",      "[on|off]",
      "Mode error shows this picture minus the other one instead of the size of the "
      "difference.", signed_error},
 };

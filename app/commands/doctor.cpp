@@ -50,18 +50,18 @@ Result<void> dismiss(S state, A a) {
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"doctor.examine", "Examine the scene",          "Doctor", "",       "",
+    {"doctor.examine", "Examine the scene",          "Doctor 1", "",       "",
      "Looks again for what is wrong; of a training run, also in the model as it is now.", examine},
-    {"doctor.fix",     "Mend the splats",            "Doctor", "",       "[NAME]",
+    {"doctor.fix",     "Mend the splats",            "Doctor 1", "",       "[NAME]",
      "Mends one finding of the doctor, or everything that can be mended; the file stays as it "
      "is.", fix},
-    {"doctor.undo",    "Take the last mending back", "Doctor", "Ctrl+Z", "",
+    {"doctor.undo",    "Take the last mending back", "Doctor 1", "Ctrl+Z", "",
      "The splats are as they were before the last doctor.fix.", undo_fix},
     {"view.gaussian",  "Look at a Gaussian",         "",       "",       "ROW",
      "Turns to the Gaussian of this row and marks it.", look_at_gaussian},
-    {"view.unmark",    "Remove the mark",            "View",   "U",      "",
+    {"view.unmark",    "Remove the mark",            "View 4",   "U",      "",
      "The Gaussian that was looked at is marked no longer.", unmark},
-    {"cancel",         "Cancel what goes on",        "Doctor", "",       "[NAME]",
+    {"cancel",         "Cancel what goes on",        "Doctor 2", "",       "[NAME]",
      "Ends loading, examining, mending or exporting: all, or load, compare, doctor, mend, "
      "export, levels.", cancel},
     {"notice.dismiss", "Dismiss notices",            "",       "",       "[NUMBER]",

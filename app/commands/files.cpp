@@ -83,25 +83,25 @@ Result<void> screenshot_window(S state, A a) {
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"open",              "Open...",                         "File", "Ctrl+O",
+    {"open",              "Open...",                         "File 1", "Ctrl+O",
      "PATH [CAPTURE]",
      "Opens a capture, a splat file, a run, a checkpoint or a trace; CAPTURE gives photos to compare "
      "with.", open},
-    {"open.sample",       "Open the sample capture",         "File", "",             "",
+    {"open.sample",       "Open the sample capture",         "File 1", "",             "",
      "Makes the built-in sample capture (no download) and opens it.", open_sample},
-    {"close",             "Close",                           "File", "Ctrl+W",       "",
+    {"close",             "Close",                           "File 4", "Ctrl+W",       "",
      "Closes the scene; unsaved training is saved first. Also cancels loading.", close},
-    {"export",            "Export splats...",                "File", "Ctrl+E",       "PATH",
+    {"export",            "Export splats...",                "File 3", "Ctrl+E",       "PATH",
      "Writes the model as a splat file that other programs read: .ply, .spz, .sog, .glb, "
      "...", export_splats},
-    {"screenshot",        "Save the viewport's picture...",  "File", "F12",
+    {"screenshot",        "Save the viewport's picture...",  "File 3", "F12",
      "PATH [WIDTH HEIGHT] [plain|overlays]",
      "Writes the viewport as PNG, at any size, with or without overlays.", screenshot},
-    {"screenshot.window", "Save a picture of the window...", "File", "Shift+F12",    "PATH",
+    {"screenshot.window", "Save a picture of the window...", "File 3", "Shift+F12",    "PATH",
      "Writes the whole window as PNG.", screenshot_window},
-    {"trace.save",        "Save the timeline...",            "File", "Ctrl+Shift+T", "PATH",
+    {"trace.save",        "Save the timeline...",            "File 3", "Ctrl+Shift+T", "PATH",
      "Writes all measurements as a Perfetto trace.", save_trace},
-    {"quit",              "Quit",                            "File", "Ctrl+Q",       "[now|stay]",
+    {"quit",              "Quit",                            "File 5", "Ctrl+Q",       "[now|stay]",
      "Saves unsaved training and ends the program; asks first when something else would be lost. "
      "now: does not ask. stay: the answer to that.", quit},
 };

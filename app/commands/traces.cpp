@@ -80,18 +80,18 @@ Result<void> select_time(S state, A a) {
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"trace.open",      "Open a trace...",          "File", "",       "PATH",
+    {"trace.open",      "Open a trace...",          "File 2", "",       "PATH",
      "Reads a Perfetto or Chrome trace (.pftrace, .json, gzipped or not) and shows it in the "
      "timeline.", open},
-    {"trace.attach",    "Attach to a process...",   "File", "",       "PID",
+    {"trace.attach",    "Attach to a process...",   "File 2", "",       "PID",
      "Shows live what a process under the profiling service records.", attach},
     {"trace.show",      "Show a trace",             "",     "",       "TRACE",
      "Which open trace the timeline shows, by name or number.", show},
     {"trace.close",     "Close a trace",            "",     "",       "TRACE",
      "Closes an opened trace or lets go of a process; stops reading a file.", close},
-    {"statistics.save", "Save the statistics...",   "File", "",       "PATH",
+    {"statistics.save", "Save the statistics...",   "File 3", "",       "PATH",
      "Writes the table of the Statistics panel as CSV.", save_statistics},
-    {"trace.find",      "Find in the trace",        "View", "Ctrl+F", "[NAME]",
+    {"trace.find",      "Find in the trace",        "View 5", "Ctrl+F", "[NAME]",
      "Lists the spans of a name with their distribution.", find},
     {"timeline.show",   "Show a moment",            "",     "",       "BEGIN END [TRACK ROW]",
      "Shows this stretch of time (nanoseconds); with a track, selects its span that begins "

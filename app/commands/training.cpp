@@ -66,28 +66,28 @@ Result<void> evaluate(S state, A) {
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"train.start",         "Start",                        "Training", "",       "",
+    {"train.start",         "Start",                        "Training 1", "",       "",
      "Trains until the last step.", start},
-    {"train.pause",         "Pause",                        "Training", "",       "",
+    {"train.pause",         "Pause",                        "Training 1", "",       "",
      "Pauses after the current step.", pause},
-    {"train.toggle",        "Start or pause",               "Training", "Space",  "",
+    {"train.toggle",        "Start or pause",               "Training 1", "Space",  "",
      "Starts training, or pauses it.", toggle},
-    {"train.step",          "Single step",                  "Training", ".",      "[COUNT]",
+    {"train.step",          "Single step",                  "Training 1", ".",      "[COUNT]",
      "Does one step (or COUNT) and pauses.", step},
-    {"train.run-to",        "Run to step",                  "Training", "",       "STEP",
+    {"train.run-to",        "Run to step",                  "Training 1", "",       "STEP",
      "Trains up to STEP and pauses there.", run_to},
-    {"train.evaluate",      "Evaluate",                     "Training", "Ctrl+T", "",
+    {"train.evaluate",      "Evaluate",                     "Training 2", "Ctrl+T", "",
      "Measures PSNR and SSIM of the test views now.", evaluate},
-    {"train.checkpoint",    "Save checkpoint",              "Training", "Ctrl+S", "[PATH]",
+    {"train.checkpoint",    "Save checkpoint",              "Training 2", "Ctrl+S", "[PATH]",
      "Saves everything needed to go on later, to PATH or the run's folder.", checkpoint},
-    {"train.stop",          "End the run",                  "Training", "",       "",
+    {"train.stop",          "End the run",                  "Training 3", "",       "",
      "Ends the run and saves all that a run leaves behind; the model stays on view.", stop},
     {"train.set",           "Change a setting",             "",         "",       "NAME VALUE",
      "Changes a hyper-parameter while training; logged and marked on the curves.", set},
     {"train.profile-steps", "Profile steps",                "",         "",       "FIRST [LAST]",
      "Marks these training steps for nsys and ncu "
      "(--capture-range=cudaProfilerApi).", profile_steps},
-    {"limits.measure",      "Measure the machine's limits", "Training", "",       "[again]",
+    {"limits.measure",      "Measure the machine's limits", "Training 4", "",       "[again]",
      "Finds what this machine can do at most, for the Limits view of Stages; a second, in which "
      "training waits.", measure_limits},
 };

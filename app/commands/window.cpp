@@ -53,23 +53,23 @@ Result<void> log_level(S, A a) {
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"palette",      "Command palette",          "Window", "Ctrl+P", "",
+    {"palette",      "Command palette",          "Window 1", "Ctrl+P", "",
      "Finds and runs any command by name.", palette},
     {"browse",       "Ask for a command's path", "",       "",       "COMMAND",
      "Opens the file browser for open, scene.compare or export, the palette for any other "
      "command.", browse},
     {"panel",        "Show a panel",             "",       "",       "NAME [hide]",
      "Shows a panel and brings it to the front, or hides it.", panel},
-    {"layout",       "Show a layout",            "Window", "",       "NAME",
+    {"layout",       "Show a layout",            "Window 2", "",       "NAME",
      "Puts the panels where the layout has them: studio, traces, or one of your own.", layout},
-    {"layout.save",  "Save the layout",          "Window", "",       "NAME",
+    {"layout.save",  "Save the layout",          "Window 2", "",       "NAME",
      "Keeps where the panels lie under a name, for layout. The name studio is the one that "
      "layout.reset goes back to.", save_layout},
-    {"layout.reset", "Reset the layout",         "Window", "",       "",
+    {"layout.reset", "Reset the layout",         "Window 2", "",       "",
      "Puts all panels back where they were on the first start.", reset_layout},
     {"log.level",    "Set the log level",        "",       "",       "LEVEL",
      "debug, info, warning or error: what reaches the terminal.", log_level},
-    {"help",         "Commands and keys",        "Help",   "F1",     "",
+    {"help",         "Commands and keys",        "Help 1",   "F1",     "",
      "Lists every command with its key.", help},
 };
 // clang-format on

@@ -16,7 +16,7 @@ namespace gs {
 struct CommandInfo {
     std::string name;       ///< "train.pause"
     std::string title;      ///< "Pause training"
-    std::string menu;       ///< "Training"; empty: palette and scripts only
+    std::string menu;       ///< "View/Show 1" (menus.h); empty: palette and scripts only
     std::string key;        ///< "Space", "Ctrl+P"; empty: none
     std::string arguments;  ///< "STEP", "PATH [WIDTH HEIGHT]"; empty: none
     std::string help;       ///< one sentence

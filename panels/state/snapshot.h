@@ -176,6 +176,8 @@ struct Snapshot : SessionView {
     PixelColor frame_pixel;  ///< under the mouse, of a frame whose picture is in device memory
     double ui_scale = 1;
 
+    /// Splats alone: no photos to train on.
+    bool nothing_to_train() const { return scene && scene->train_views == 0; }
     const TraceEntry* shown_entry() const {
         for (const TraceEntry& entry : traces)
             if (entry.id == shown_trace) return &entry;

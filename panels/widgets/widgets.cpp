@@ -151,6 +151,33 @@ void empty_note(std::string_view words) {
     ImGui::PopTextWrapPos();
 }
 
+std::vector<std::string> short_names(std::span<const std::string> paths) {
+    // The end of a path after so many of its slashes; one at its end does not count.
+    const auto end_of = [](std::string_view path, std::size_t slashes) {
+        while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
+        std::size_t from = path.size();
+        for (std::size_t i = 0; i < slashes && from != 0 && from != std::string_view::npos; ++i)
+            from = path.rfind('/', from - 1);
+        return std::string(from == std::string_view::npos || from == 0 ? path
+                                                                       : path.substr(from + 1));
+    };
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+        // What every run calls the same says nothing without its folder.
+        std::size_t slashes = end_of(paths[i], 1) == "checkpoint.gsc" ? 2 : 1;
+        const auto unlike_others = [&] {
+            for (std::size_t k = 0; k < paths.size(); ++k)
+                if (k != i && paths[k] != paths[i] &&
+                    end_of(paths[k], slashes) == end_of(paths[i], slashes))
+                    return false;
+            return true;
+        };
+        while (!unlike_others() && end_of(paths[i], slashes).size() < paths[i].size()) ++slashes;
+        names.push_back(end_of(paths[i], slashes));
+    }
+    return names;
+}
+
 std::string fitted(std::string_view words, float width) {
     if (ImGui::CalcTextSize(words.data(), words.data() + words.size()).x <= width)
         return std::string(words);

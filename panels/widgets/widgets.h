@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "panels/state/command.h"
 #include "panels/widgets/theme.h"
@@ -39,9 +40,11 @@ void fact(std::string_view label, std::string_view value);
 void tooltip(std::string_view text);
 /// Text in the middle of the remaining region, dim, for panels with nothing to show.
 void empty_note(std::string_view text);
+/// Names of paths that tell them apart: with as many of their folders as that takes, "room/dense".
+std::vector<std::string> short_names(std::span<const std::string> paths);
+
 /// As much of `text` as fits `width`, its end replaced by "..".
 std::string fitted(std::string_view text, float width);
-
 /// The same for paths: their beginning goes, the file name stays.
 std::string fitted_path(std::string_view path, float width);
 

@@ -1,0 +1,210 @@
+#include "panels/menus.h"
+
+#include <imgui.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "panels/widgets/widgets.h"
+
+namespace gs {
+namespace {
+
+struct MenuRow {
+    MenuPlace place;
+    const CommandInfo* info;
+};
+
+template <class E, std::size_t n>
+std::optional<bool> chosen(std::string_view command, std::string_view prefix,
+                           const std::array<const char*, n>& names, E now) {
+    if (!command.starts_with(prefix)) return std::nullopt;
+    return command.substr(prefix.size()) == names[static_cast<std::size_t>(now)];
+}
+
+struct Switch {
+    std::string_view command;
+    bool ViewSettings::*field;
+};
+constexpr Switch kSwitches[] = {
+    {"view.log", &ViewSettings::logarithmic},       {"view.frusta", &ViewSettings::frusta},
+    {"view.overlays", &ViewSettings::overlays},     {"view.tile-grid", &ViewSettings::tile_grid},
+    {"view.show-photo", &ViewSettings::show_photo}, {"view.signed", &ViewSettings::signed_error}};
+
+// ---- what commands need
+bool has_scene(const Snapshot& s) { return s.scene != nullptr; }
+bool has_other(const Snapshot& s) { return s.other != nullptr; }
+bool has_frame(const Snapshot& s) { return s.frame != nullptr; }
+bool has_cameras(const Snapshot& s) { return s.cameras && !s.cameras->empty(); }
+bool is_open(const Snapshot& s) { return s.scene || s.training.state == RunState::loading; }
+bool runs(const Snapshot& s) { return s.training.state == RunState::training; }
+bool stands(const Snapshot& s) {
+    const RunState state = s.training.state;
+    return !s.nothing_to_train() && (state == RunState::ready || state == RunState::paused);
+}
+bool can_run(const Snapshot& s) { return runs(s) || stands(s); }
+bool has_run(const Snapshot& s) {
+    return can_run(s) || (!s.nothing_to_train() && s.training.state == RunState::finished);
+}
+bool can_mend(const Snapshot& s) { return s.doctor && s.doctor->can_mend; }
+bool was_mended(const Snapshot& s) { return s.doctor && !s.doctor->mended.empty(); }
+bool works(const Snapshot& s) { return !s.activities.empty(); }
+bool is_snapped(const Snapshot& s) { return s.view.capture_view >= 0; }
+bool is_marked(const Snapshot& s) { return s.marked != nullptr; }
+bool shows_error(const Snapshot& s) { return s.view.mode == ViewMode::error; }
+bool toggles(const Snapshot& s) { return s.view.compare == Compare::toggle; }
+bool shows_map(const Snapshot& s) {
+    return s.view.mode != ViewMode::color && s.view.mode != ViewMode::photo;
+}
+
+struct Need {
+    std::string_view command;
+    bool (*met)(const Snapshot&);
+};
+constexpr Need kNeeds[] = {
+    {"close", is_open},
+    {"export", has_scene},
+    {"screenshot", has_frame},
+    {"scene.compare", has_scene},
+    {"scene.end-compare", has_other},
+    {"scene.swap", has_other},
+    {"train.start", stands},
+    {"train.pause", runs},
+    {"train.toggle", has_run},
+    {"train.step", can_run},
+    {"train.run-to", can_run},
+    {"train.evaluate", has_run},
+    {"train.checkpoint", has_run},
+    {"train.stop", can_run},
+    {"doctor.examine", has_scene},
+    {"doctor.fix", can_mend},
+    {"doctor.undo", was_mended},
+    {"cancel", works},
+    {"view.log", shows_map},
+    {"view.signed", shows_error},
+    {"view.show-photo", toggles},
+    {"view.next", has_cameras},
+    {"view.previous", has_cameras},
+    {"view.free", is_snapped},
+    {"view.frame-all", has_scene},
+    {"view.unmark", is_marked},
+};
+
+void draw_recent_list(const Snapshot& snapshot, Commands& commands) {
+    if (!ImGui::BeginMenu("Open recent", !snapshot.recent.empty())) return;
+    const auto names = short_names(snapshot.recent);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        ImGui::PushID(static_cast<int>(i));
+        if (ImGui::MenuItem(names[i].c_str())) commands.push("open", {snapshot.recent[i]});
+        tooltip(snapshot.recent[i]);
+        ImGui::PopID();
+    }
+    ImGui::EndMenu();
+}
+
+void draw_menu_row(const MenuRow& row, const Snapshot& snapshot, Commands& commands,
+                   Palette& palette) {
+    const CommandInfo& info = *row.info;
+    const bool on = switched_on(info.name, snapshot).value_or(false);
+    // In the list Show, "Show: depth" is depth.
+    const std::size_t colon = row.place.list.empty() ? std::string::npos : info.title.find(": ");
+    const char* title = info.title.c_str() + (colon == std::string::npos ? 0 : colon + 2);
+    if (ImGui::MenuItem(title, info.key.empty() ? nullptr : info.key.c_str(), on,
+                        applies(info.name, snapshot))) {
+        const bool asks = !info.arguments.empty() && info.arguments.front() != '[';
+        if (asks)
+            palette.show(info.name);
+        else
+            commands.push(info.name);
+    }
+    tooltip(info.help);
+    if (info.name == "open") draw_recent_list(snapshot, commands);
+}
+
+void draw_menu_rows(std::span<const MenuRow> items, const Snapshot& snapshot, Commands& commands,
+                    Palette& palette) {
+    std::vector<std::string_view> lists;  // drawn already, where the first of them stands
+    for (const MenuRow& item : items) {
+        if (&item != &items.front() && item.place.group != (&item - 1)->place.group)
+            ImGui::Separator();
+        const std::string_view list = item.place.list;
+        if (list.empty()) {
+            draw_menu_row(item, snapshot, commands, palette);
+        } else if (std::find(lists.begin(), lists.end(), list) == lists.end()) {
+            lists.push_back(list);
+            if (!ImGui::BeginMenu(std::string(list).c_str())) continue;
+            for (const MenuRow& other : items)
+                if (other.place.list == list) draw_menu_row(other, snapshot, commands, palette);
+            ImGui::EndMenu();
+        }
+    }
+}
+
+void draw_panel_list(Commands& commands, std::span<const PanelItem> panels) {
+    if (!ImGui::BeginMenu("Panels")) return;
+    for (const PanelItem& item : panels)
+        if (ImGui::MenuItem(item.name, nullptr, item.shown))
+            commands.push("panel", item.shown ? std::vector<std::string>{item.name, "hide"}
+                                              : std::vector<std::string>{item.name});
+    ImGui::Separator();
+    if (ImGui::MenuItem("Reset the layout")) commands.push("layout.reset");
+    ImGui::EndMenu();
+}
+
+}  // namespace
+
+MenuPlace menu_place(std::string_view text) {
+    MenuPlace place;
+    if (const std::size_t blank = text.rfind(' '); blank != std::string_view::npos) {
+        for (const char c : text.substr(blank + 1)) place.group = 10 * place.group + (c - '0');
+        text = text.substr(0, blank);
+    }
+    const std::size_t slash = text.find('/');
+    place.menu = text.substr(0, slash);
+    if (slash != std::string_view::npos) place.list = text.substr(slash + 1);
+    return place;
+}
+
+std::optional<bool> switched_on(std::string_view command, const Snapshot& snapshot) {
+    const ViewSettings& view = snapshot.view;
+    if (auto on = chosen(command, "view.mode.", kViewModeNames, view.mode)) return on;
+    if (auto on = chosen(command, "view.style.", kDrawStyleNames, view.style)) return on;
+    if (auto on = chosen(command, "view.navigation.", kNavigationNames, view.navigation)) return on;
+    for (const Switch& one : kSwitches)
+        if (one.command == command) return view.*one.field;
+    return std::nullopt;
+}
+
+bool applies(std::string_view command, const Snapshot& snapshot) {
+    for (const Need& need : kNeeds)
+        if (need.command == command) return need.met(snapshot);
+    return true;
+}
+
+void draw_menus(const Snapshot& snapshot, Commands& commands, Palette& palette,
+                std::span<const PanelItem> panels) {
+    std::vector<std::string_view> menus;
+    std::vector<MenuRow> all;
+    for (const CommandInfo& info : commands.table()) {
+        if (info.menu.empty()) continue;
+        all.push_back({menu_place(info.menu), &info});
+        if (std::find(menus.begin(), menus.end(), all.back().place.menu) == menus.end())
+            menus.push_back(all.back().place.menu);
+    }
+    std::stable_sort(all.begin(), all.end(), [](const MenuRow& a, const MenuRow& b) {
+        return a.place.group < b.place.group;
+    });
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0.5F * em(), 0.4F * em()});
+    for (const std::string_view menu : menus) {
+        if (menu == "Help") draw_panel_list(commands, panels);
+        if (!ImGui::BeginMenu(std::string(menu).c_str())) continue;
+        std::vector<MenuRow> items;
+        std::copy_if(all.begin(), all.end(), std::back_inserter(items),
+                     [&](const MenuRow& item) { return item.place.menu == menu; });
+        draw_menu_rows(items, snapshot, commands, palette);
+        ImGui::EndMenu();
+    }
+    ImGui::PopStyleVar();
+}
+
+}  // namespace gs
