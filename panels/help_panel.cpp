@@ -12,7 +12,7 @@
 namespace gs {
 namespace {
 
-constexpr std::array<std::pair<const char*, const char*>, 13> kMouse{{
+constexpr std::array<std::pair<const char*, const char*>, 15> kMouse{{
     {"left drag", "turn (orbit, trackball) or look around (fly)"},
     {"middle or right drag, Shift + left drag", "move sideways"},
     {"Ctrl + left drag", "roll"},
@@ -25,7 +25,9 @@ constexpr std::array<std::pair<const char*, const char*>, 13> kMouse{{
     {"drag over a plot or the timeline", "move in time"},
     {"double click on a plot", "fit everything again"},
     {"W S A D over the timeline", "zoom in, out, move left, right"},
-    {"click on a span", "zoom to it"},
+    {"click, double click on a span", "select it, zoom to it"},
+    {"double click on a tab", "its region over all others, and back again"},
+    {"drag a tab", "to another region"},
     {"right click on a tab", "move the panel to another region, or hide it"},
 }};
 

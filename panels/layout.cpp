@@ -28,12 +28,12 @@ std::string Workspace::save_layout() const {
     const auto number = [&](const char* key, double value) {
         out += fmt::format("size {}={:.5f}\n", key, value);
     };
-    number("left", sizes_.left);
-    number("right", sizes_.right);
-    number("bottom", sizes_.bottom);
-    number("left_split", sizes_.left_split);
-    number("right_split", sizes_.right_split);
-    number("bottom_split", sizes_.bottom_split);
+    number("left", regions_.sizes.left);
+    number("right", regions_.sizes.right);
+    number("bottom", regions_.sizes.bottom);
+    number("left_split", regions_.sizes.left_split);
+    number("right_split", regions_.sizes.right_split);
+    number("bottom_split", regions_.sizes.bottom_split);
     for (const Slot& slot : slots_)
         out += fmt::format("panel {}={}{}\n", slot.row->name,
                            kRegionNames[static_cast<std::size_t>(slot.region)],
@@ -44,12 +44,12 @@ std::string Workspace::save_layout() const {
 void Workspace::load_layout(std::string_view text) {
     if (take_line(text) != kHeader) return;
     const auto size_of = [&](std::string_view key) -> double* {
-        if (key == "left") return &sizes_.left;
-        if (key == "right") return &sizes_.right;
-        if (key == "bottom") return &sizes_.bottom;
-        if (key == "left_split") return &sizes_.left_split;
-        if (key == "right_split") return &sizes_.right_split;
-        return key == "bottom_split" ? &sizes_.bottom_split : nullptr;
+        if (key == "left") return &regions_.sizes.left;
+        if (key == "right") return &regions_.sizes.right;
+        if (key == "bottom") return &regions_.sizes.bottom;
+        if (key == "left_split") return &regions_.sizes.left_split;
+        if (key == "right_split") return &regions_.sizes.right_split;
+        return key == "bottom_split" ? &regions_.sizes.bottom_split : nullptr;
     };
     while (!text.empty()) {
         const std::string_view line = take_line(text);

@@ -170,6 +170,8 @@ std::optional<bool> switched_on(std::string_view command, const Snapshot& snapsh
     if (auto on = chosen(command, "view.mode.", kViewModeNames, view.mode)) return on;
     if (auto on = chosen(command, "view.style.", kDrawStyleNames, view.style)) return on;
     if (auto on = chosen(command, "view.navigation.", kNavigationNames, view.navigation)) return on;
+    if (command == "window.full-screen") return snapshot.full_screen;
+    if (command == "view.only") return snapshot.picture_only;
     for (const Switch& one : kSwitches)
         if (one.command == command) return view.*one.field;
     return std::nullopt;

@@ -15,13 +15,6 @@
 namespace gs {
 namespace {
 
-constexpr float kGap = 0.25F;  // between regions, em
-constexpr ImGuiWindowFlags kFixed =
-    ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoMove |
-    ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoSavedSettings |
-    ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoScrollbar |
-    ImGuiWindowFlags_NoScrollWithMouse;
-
 bool same_name(std::string_view a, std::string_view b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                       [](char x, char y) { return std::tolower(x) == std::tolower(y); });
@@ -42,9 +35,16 @@ const Workspace::Slot* Workspace::find(std::string_view name) const {
     return const_cast<Workspace*>(this)->find(name);
 }
 
-bool Workspace::any_in(Region region) const {
-    return std::any_of(slots_.begin(), slots_.end(),
-                       [&](const Slot& slot) { return slot.region == region; });
+UsedRegions Workspace::used() const {
+    UsedRegions out{};
+    for (const Slot& slot : slots_) out[static_cast<std::size_t>(slot.region)] = true;
+    return out;
+}
+
+std::optional<Region> Workspace::region_of(std::string_view name) const {
+    if (name.empty()) return regions_.at(ImGui::GetMousePos());
+    const Slot* slot = find(name);
+    return slot && slot->region != Region::hidden ? std::optional(slot->region) : std::nullopt;
 }
 
 bool Workspace::show_panel(std::string_view name, bool hide) {
@@ -54,6 +54,8 @@ bool Workspace::show_panel(std::string_view name, bool hide) {
     if (slot->region == Region::hidden)
         slot->region = slot->row->home == Region::hidden ? Region::centre : slot->row->home;
     slot->raise = true;
+    if (maximised != slot->region) maximised.reset();
+    picture_only = picture_only && same_name(name, "Viewport");
     return true;
 }
 
@@ -80,7 +82,8 @@ Result<void> Workspace::show_layout(std::string_view name) {
         return fail(ErrorKind::usage, "", fmt::format("there is no layout \"{}\"", name),
                     "there are: " + names);
     }
-    sizes_ = {};
+    regions_.sizes = {};
+    maximised.reset();
     for (Slot& slot : slots_) {
         slot.region = slot.row->home;
         slot.raise = false;
@@ -111,43 +114,6 @@ std::vector<std::string> Workspace::panel_names() const {
     return names;
 }
 
-void Workspace::lay_out(Box room) {
-    const float gap = kGap * em();
-    const bool left = any_in(Region::left), left_lower = any_in(Region::left_lower);
-    const bool right = any_in(Region::right), right_lower = any_in(Region::right_lower);
-    const bool bottom = any_in(Region::bottom), bottom_right = any_in(Region::bottom_right);
-    const auto share = [](float whole, double part) {
-        return std::floor(whole * static_cast<float>(part));
-    };
-    const float left_w = left || left_lower ? share(room.w, sizes_.left) : 0;
-    const float right_w = right || right_lower ? share(room.w, sizes_.right) : 0;
-    const float bottom_h = bottom || bottom_right ? share(room.h, sizes_.bottom) : 0;
-    const auto column = [&](Box whole, Region upper_region, Region lower_region, bool upper,
-                            bool lower, double split) {
-        const float upper_h = upper && lower ? share(whole.h, split) : upper ? whole.h : 0;
-        box(upper_region) = {whole.x, whole.y, whole.w, upper_h};
-        box(lower_region) = {whole.x, whole.y + upper_h + (upper && lower ? gap : 0), whole.w,
-                             whole.h - upper_h - (upper && lower ? gap : 0)};
-    };
-    const float body_h = room.h - bottom_h - (bottom_h > 0 ? gap : 0);
-    // The right column reaches down to the status bar: its tables are tall. The bottom runs under
-    // left and centre.
-    column({room.x + room.w - right_w, room.y, right_w, room.h}, Region::right, Region::right_lower,
-           right, right_lower, sizes_.right_split);
-    column({room.x, room.y, left_w, body_h}, Region::left, Region::left_lower, left, left_lower,
-           sizes_.left_split);
-    const float centre_x = room.x + left_w + (left_w > 0 ? gap : 0);
-    const float inner_w = room.w - right_w - (right_w > 0 ? gap : 0);
-    box(Region::centre) = {centre_x, room.y, room.x + inner_w - centre_x, body_h};
-    const float bottom_w = bottom && bottom_right ? share(inner_w, sizes_.bottom_split)
-                           : bottom               ? inner_w
-                                                  : 0;
-    const float bottom_y = room.y + room.h - bottom_h;
-    box(Region::bottom) = {room.x, bottom_y, bottom_w, bottom_h};
-    const float after = bottom_w + (bottom && bottom_right ? gap : 0);
-    box(Region::bottom_right) = {room.x + after, bottom_y, inner_w - after, bottom_h};
-}
-
 void Workspace::tab_menu(Slot& slot) {
     if (!ImGui::BeginPopupContextItem()) return;
     dim_text(slot.row->name);
@@ -160,6 +126,8 @@ void Workspace::tab_menu(Slot& slot) {
         }
     }
     ImGui::Separator();
+    if (ImGui::MenuItem("Maximise", "double click", maximised.has_value()))
+        maximised = maximised ? std::nullopt : std::optional(slot.region);
     if (ImGui::MenuItem("Hide")) slot.region = Region::hidden;
     if (ImGui::MenuItem("Reset the layout")) reset_layout();
     ImGui::EndPopup();
@@ -171,6 +139,10 @@ void Workspace::draw_tab(Slot& slot, bool closable, const Snapshot& snapshot, Co
     slot.raise = false;
     const bool front = ImGui::BeginTabItem(slot.row->name, closable ? &open : nullptr, flags);
     const Region before = slot.region;
+    if (ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left))
+        maximised = maximised ? std::nullopt : std::optional(slot.region);
+    if (ImGui::IsItemActive() && ImGui::IsMouseDragging(ImGuiMouseButton_Left, em()))
+        dragged_ = &slot;
     tab_menu(slot);
     slot.front = front;
     if (front) {
@@ -187,18 +159,19 @@ void Workspace::draw_tab(Slot& slot, bool closable, const Snapshot& snapshot, Co
 }
 
 void Workspace::draw_region(Region region, const Snapshot& snapshot, Commands& commands) {
-    const Box& where = box(region);
-    if (!any_in(region) || where.w < 2 || where.h < 2) {
+    const RegionBox& where = regions_.box(region);
+    const bool any = regions_.used(region);
+    if (!any || where.w < 2 || where.h < 2) {
         // An empty centre still shows where things can go.
-        if (region != Region::centre) return;
+        if (region != Region::centre || maximised) return;
     }
     ImGui::SetNextWindowPos({where.x, where.y});
     ImGui::SetNextWindowSize({std::max(where.w, 2.0F), std::max(where.h, 2.0F)});
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0.35F * em(), 0.2F * em()});
     // Ctrl+Tab, which goes from region to region, shows what stands before the ##.
     const std::string id = std::string(kRegionNames[static_cast<std::size_t>(region)]) + "##region";
-    ImGui::Begin(id.c_str(), nullptr, kFixed);
-    if (!any_in(region)) {
+    ImGui::Begin(id.c_str(), nullptr, kFixedWindow);
+    if (!any) {
         empty_note("Open a panel from the Panels menu, or reset the layout there");
     } else if (ImGui::BeginTabBar(
                    "##tabs", ImGuiTabBarFlags_FittingPolicyScroll | ImGuiTabBarFlags_NoTooltip)) {
@@ -213,77 +186,65 @@ void Workspace::draw_region(Region region, const Snapshot& snapshot, Commands& c
     ImGui::PopStyleVar();
 }
 
-void Workspace::splitter(const char* id, Box where, bool vertical, float span, double& share,
-                         bool grows_back) {
-    if (where.w < 1 || where.h < 1 || span < 1) return;
-    ImGui::SetNextWindowPos({where.x, where.y});
-    ImGui::SetNextWindowSize({where.w, where.h});
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
-    ImGui::Begin(id, nullptr, kFixed | ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
-    ImGui::InvisibleButton("##grip", {where.w, where.h});
-    const bool active = ImGui::IsItemActive();
-    if (active || ImGui::IsItemHovered()) {
-        ImGui::SetMouseCursor(vertical ? ImGuiMouseCursor_ResizeEW : ImGuiMouseCursor_ResizeNS);
-        ImGui::GetWindowDrawList()->AddRectFilled({where.x, where.y},
-                                                  {where.x + where.w, where.y + where.h},
-                                                  with_alpha(theme().accent, active ? 220 : 120));
-    }
-    if (active) {
-        const float by = vertical ? ImGui::GetIO().MouseDelta.x : ImGui::GetIO().MouseDelta.y;
-        share = std::clamp(share + static_cast<double>((grows_back ? -by : by) / span), 0.06, 0.9);
-    }
-    ImGui::End();
-    ImGui::PopStyleVar();
+void Workspace::draw_panels(const Snapshot& snapshot, Commands& commands) {
+    const ImVec2 display = ImGui::GetIO().DisplaySize;
+    const float top = top_bar_.height(), foot = status_bar_.height();
+    std::vector<PanelItem> items;
+    for (const Slot& slot : slots_)
+        items.push_back({slot.row->name, slot.region != Region::hidden});
+    top_bar_.draw(snapshot, commands, palette, items);
+    if (maximised && !used()[static_cast<std::size_t>(*maximised)]) maximised.reset();
+    regions_.lay_out({0, top, display.x, std::max(display.y - top - foot, 1.0F)}, used(),
+                     maximised);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(Region::hidden); ++i)
+        draw_region(static_cast<Region>(i), snapshot, commands);
+    if (!maximised) regions_.draw_splitters();
+    drag_tab();
+    const RegionBox& below = regions_.box(maximised.value_or(Region::centre));
+    draw_notices(snapshot, commands, below.x, below.y + below.h, below.w);
+    status_bar_.draw(snapshot, commands);
 }
 
-void Workspace::draw_splitters(Box room) {
-    const float gap = kGap * em();
-    const Box &left = box(Region::left), &left_lower = box(Region::left_lower),
-              &centre = box(Region::centre), &right = box(Region::right),
-              &right_lower = box(Region::right_lower), &bottom = box(Region::bottom),
-              &bottom_right = box(Region::bottom_right);
-    if (left.w > 0)
-        splitter("##split left", {centre.x - gap, centre.y, gap, centre.h}, true, room.w,
-                 sizes_.left, false);
-    if (right.w > 0)
-        splitter("##split right", {right.x - gap, room.y, gap, room.h}, true, room.w, sizes_.right,
-                 true);
-    const float bottom_h = std::max(bottom.h, bottom_right.h);
-    const float inner_w = room.w - (right.w > 0 ? right.w + gap : 0);
-    if (bottom_h > 0)
-        splitter("##split bottom", {room.x, room.y + room.h - bottom_h - gap, inner_w, gap}, false,
-                 room.h, sizes_.bottom, true);
-    if (any_in(Region::left) && any_in(Region::left_lower))
-        splitter("##split left column", {left.x, left_lower.y - gap, left.w, gap}, false, centre.h,
-                 sizes_.left_split, false);
-    if (any_in(Region::right) && any_in(Region::right_lower))
-        splitter("##split right column", {right.x, right_lower.y - gap, right.w, gap}, false,
-                 room.h, sizes_.right_split, false);
-    if (any_in(Region::bottom) && any_in(Region::bottom_right))
-        splitter("##split bottom row", {bottom_right.x - gap, bottom.y, gap, bottom.h}, true,
-                 inner_w, sizes_.bottom_split, false);
-    // Shares of both sides leave room for the centre.
-    if (sizes_.left + sizes_.right > 0.85) sizes_.right = std::max(0.06, 0.85 - sizes_.left);
+/// A tab that is dragged goes to the region it is let go over.
+void Workspace::drag_tab() {
+    if (!dragged_) return;
+    const ImVec2 mouse = ImGui::GetMousePos();
+    const auto target = regions_.drop_at(mouse);
+    if (target) {
+        const RegionBox place = regions_.drop_box(*target);
+        ImDrawList& list = *ImGui::GetForegroundDrawList();
+        const ImVec2 a{place.x, place.y}, b{place.x + place.w, place.y + place.h};
+        list.AddRectFilled(a, b, with_alpha(theme().accent, 50));
+        list.AddRect(a, b, theme().accent, 0, 0, 2);
+        list.AddText({mouse.x + em(), mouse.y}, theme().text, dragged_->row->name);
+    }
+    if (named_key_pressed(ImGuiKey_Escape)) dragged_ = nullptr;
+    if (!dragged_ || ImGui::IsMouseDown(ImGuiMouseButton_Left)) return;
+    if (target && *target != dragged_->region) dragged_->region = *target, dragged_->raise = true;
+    dragged_ = nullptr;
+}
+
+void Workspace::draw_picture_alone(const Snapshot& snapshot, Commands& commands) {
+    ImGui::SetNextWindowPos({0, 0});
+    ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
+    ImGui::Begin("picture##alone", nullptr, kFixedWindow);
+    panel<Viewport>().draw_alone(snapshot, commands);
+    ImGui::End();
+    ImGui::PopStyleVar();
 }
 
 void Workspace::draw(const Snapshot& snapshot, Commands& commands) {
     const ImVec2 display = ImGui::GetIO().DisplaySize;
     ImGui::GetBackgroundDrawList()->AddRectFilled({0, 0}, display, theme().window);
     share_arrows();
-    const float top = top_bar_.height(), foot = status_bar_.height();
-    std::vector<PanelItem> items;
-    for (const Slot& slot : slots_)
-        items.push_back({slot.row->name, slot.region != Region::hidden});
-    top_bar_.draw(snapshot, commands, palette, items);
-    const Box room{0, top, display.x, std::max(display.y - top - foot, 1.0F)};
-    lay_out(room);
     panel<Viewport>().begin_frame();
-    for (std::size_t i = 0; i < static_cast<std::size_t>(Region::hidden); ++i)
-        draw_region(static_cast<Region>(i), snapshot, commands);
-    draw_splitters(room);
-    const Box& centre = box(Region::centre);
-    draw_notices(snapshot, commands, centre.x, centre.y + centre.h, centre.w);
-    status_bar_.draw(snapshot, commands);
+    if (picture_only) {
+        draw_picture_alone(snapshot, commands);
+        draw_notices(snapshot, commands, 0, display.y, display.x);
+    } else {
+        draw_panels(snapshot, commands);
+    }
     if (FileDialog::serves(palette.command())) {
         file_dialog.ask(palette.command(), snapshot);
         palette.dismiss();

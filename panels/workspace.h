@@ -3,8 +3,8 @@
 // and stores its layout between runs.
 #pragma once
 
-#include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +13,7 @@
 #include "base/expected.h"
 #include "panels/palette.h"
 #include "panels/panel_table.h"
+#include "panels/regions.h"
 #include "panels/state/command.h"
 #include "panels/state/snapshot.h"
 #include "panels/state/trace_view.h"
@@ -40,6 +41,8 @@ class Workspace {
     /// middle). usage: there is none of that name.
     Result<void> show_layout(std::string_view name);
     void reset_layout();  ///< to "studio"
+    /// Where the panel lies, or, without a name, what the mouse is over; nullopt: nowhere.
+    std::optional<Region> region_of(std::string_view name) const;
     std::vector<std::string> panel_names() const;
     /// True while a panel works something out in pieces: the next frame should come soon.
     bool busy() const;
@@ -64,6 +67,8 @@ class Workspace {
     TraceView trace_view;  ///< what the panels about traces share
     Palette palette;
     FileDialog file_dialog;
+    std::optional<Region> maximised;  ///< over all others
+    bool picture_only = false;        ///< nothing but the viewport's picture
 
   private:
     struct Slot {
@@ -73,30 +78,19 @@ class Workspace {
         bool raise = false;  ///< becomes the front tab at the next frame
         bool front = false;
     };
-    /// Sizes as shares of the display or of the column, so that a layout fits any window.
-    struct Sizes {
-        double left = 0.16, right = 0.26, bottom = 0.30;
-        double left_split = 0.5, right_split = 0.5, bottom_split = 0.62;
-    };
-    struct Box {
-        float x = 0, y = 0, w = 0, h = 0;
-    };
-
     Slot* find(std::string_view name);
     const Slot* find(std::string_view name) const;
-    bool any_in(Region region) const;
-    void lay_out(Box room);
+    UsedRegions used() const;
+    void draw_panels(const Snapshot& snapshot, Commands& commands);
+    void draw_picture_alone(const Snapshot& snapshot, Commands& commands);
     void draw_region(Region region, const Snapshot& snapshot, Commands& commands);
     void draw_tab(Slot& slot, bool closable, const Snapshot& snapshot, Commands& commands);
     void tab_menu(Slot& slot);
-    void splitter(const char* id, Box box, bool vertical, float span, double& share,
-                  bool grows_back);
-    void draw_splitters(Box room);
-    Box& box(Region region) { return boxes_[static_cast<std::size_t>(region)]; }
+    void drag_tab();
 
     std::vector<Slot> slots_;
-    Sizes sizes_;
-    std::array<Box, 8> boxes_{};
+    Regions regions_;
+    Slot* dragged_ = nullptr;  ///< its tab is held by the mouse
     TopBar top_bar_;
     StatusBar status_bar_;
 };

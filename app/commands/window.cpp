@@ -1,5 +1,6 @@
 // Commands of the Window and Help menus: palette, panels, layout, log.
 #include <array>
+#include <optional>
 
 #include "app/commands/commands.h"
 #include "app/studio/arguments.h"
@@ -45,6 +46,28 @@ Result<void> save_layout(S state, A a) {
 Result<void> reset_layout(S state, A) {
     return ask(state, [](Studio& s) { return s.show_layout("studio"); });
 }
+Result<std::optional<bool>> switch_or_none(A a) {
+    if (a.empty()) return std::optional<bool>();
+    GS_TRY(const bool on, switch_argument(a[0]));
+    return std::optional(on);
+}
+Result<void> full_screen(S state, A a) {
+    GS_TRY(const auto on, switch_or_none(a));
+    return ask(state, [on](Studio& s) -> Result<void> {
+        s.full_screen(on);
+        return {};
+    });
+}
+Result<void> picture_only(S state, A a) {
+    GS_TRY(const auto on, switch_or_none(a));
+    return ask(state, [on](Studio& s) -> Result<void> {
+        s.ui().show_picture_only(on);
+        return {};
+    });
+}
+Result<void> maximise(S state, A a) {
+    return ask(state, [name = a.empty() ? "" : a[0]](Studio& s) { return s.ui().maximise(name); });
+}
 Result<void> log_level(S, A a) {
     GS_TRY(const std::size_t level, choice_argument(a[0], kLogLevels));
     set_log_level(static_cast<LogLevel>(level));
@@ -67,6 +90,13 @@ const CommandRow kRows[] = {
      "layout.reset goes back to.", save_layout},
     {"layout.reset", "Reset the layout",         "Window 2", "",       "",
      "Puts all panels back where they were on the first start.", reset_layout},
+    {"window.full-screen", "Full screen",        "Window 3", "F11",        "[on|off]",
+     "Fills the screen with the window.", full_screen},
+    {"view.only",    "Picture only",             "Window 3", "Shift+F11",  "[on|off]",
+     "Nothing but the viewport's picture; Escape brings the panels back.", picture_only},
+    {"panel.maximise", "Maximise a panel",       "Window 3", "Ctrl+Space", "[NAME]",
+     "The panel (or what the mouse is over) over all others, and back again; so does a double click "
+     "on its tab.", maximise},
     {"log.level",    "Set the log level",        "",       "",       "LEVEL",
      "debug, info, warning or error: what reaches the terminal.", log_level},
     {"help",         "Commands and keys",        "Help 1",   "F1",     "",

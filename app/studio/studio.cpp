@@ -152,7 +152,7 @@ void Studio::handle_input() {
     for (const KeyPress& key : window_.take_keys()) {
         const CommandRow* row = table_.find_key(key.chord);
         if (!row || (key.repeat && row->name.rfind("train.", 0) == 0)) continue;
-        if (ui_.takes_key(key.chord)) continue;
+        if (ui_.takes_key(key.chord) || (key.chord == "Escape" && ui_.uncover())) continue;
         // A command that needs arguments is finished in the palette.
         if (argument_count(row->arguments).least > 0)
             ui_.show_palette(row->name);

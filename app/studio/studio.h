@@ -42,6 +42,10 @@ class Studio {
     /// Ends the program, unless something would be lost and nobody was asked yet.
     Result<void> quit(QuitAnswer answer);
     Result<void> show_layout(const std::string& name);
+    /// Without a choice, the other way round.
+    void full_screen(std::optional<bool> on) {
+        window_.set_full_screen(on.value_or(!window_.full_screen()));
+    }
     /// Into the user's assets, where show_layout() finds it. usage: a name that is no file's.
     Result<void> save_layout(const std::string& name);
     Result<void> open_trace(const std::string& path);

@@ -156,6 +156,8 @@ void StudioUi::fill_snapshot(const StudioState& state, const TraceStore& trace,
     s.notices.clear();
     for (const TimedNotice& n : state.notices) s.notices.push_back(n.notice);
     s.asks_to_quit = state.asks_to_quit;
+    s.full_screen = parts_->window.full_screen();
+    s.picture_only = parts_->workspace.picture_only;
     s.camera = camera_of(state.navigation, state.width, state.height);
     s.trace = &trace;
     s.traces = traces.entries();
@@ -232,6 +234,24 @@ Result<void> StudioUi::show_panel(const std::string& name, bool hide) {
         names += (names.empty() ? "" : ", ") + known;
     return fail(ErrorKind::usage, "", fmt::format("there is no panel \"{}\"", name),
                 "panels: " + names);
+}
+Result<void> StudioUi::maximise(const std::string& name) {
+    Workspace& workspace = parts_->workspace;
+    const auto region = workspace.region_of(name);
+    if (!name.empty() && !region)
+        return fail(ErrorKind::usage, "", fmt::format("\"{}\" is no panel that is shown", name));
+    if (!name.empty()) workspace.show_panel(name);
+    const bool restores = workspace.maximised && (name.empty() || workspace.maximised == region);
+    workspace.maximised = restores ? std::nullopt : region;
+    return {};
+}
+void StudioUi::show_picture_only(std::optional<bool> on) {
+    parts_->workspace.picture_only = on.value_or(!parts_->workspace.picture_only);
+}
+bool StudioUi::uncover() {
+    Workspace& workspace = parts_->workspace;
+    if (workspace.picture_only) return workspace.picture_only = false, true;
+    return std::exchange(workspace.maximised, std::nullopt).has_value();
 }
 void StudioUi::show_palette(const std::string& command) { parts_->workspace.palette.show(command); }
 TraceView& StudioUi::trace_view() { return parts_->workspace.trace_view; }

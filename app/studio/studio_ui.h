@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -51,6 +52,13 @@ class StudioUi {
     TraceView& trace_view();
     /// The table of the Statistics panel.
     std::string statistics_csv(const TraceStore& trace) const;
+    /// The panel's region over all others, or all in their places again; without a name the one
+    /// that the mouse is over. usage: there is no such panel to see.
+    Result<void> maximise(const std::string& name);
+    /// Nothing but the picture; without a choice, the other way round.
+    void show_picture_only(std::optional<bool> on);
+    /// Brings the panels back that something stands before; false: nothing does.
+    bool uncover();
     /// True when a text field, a popup or the panel under the mouse has a use of its own for it.
     bool takes_key(const std::string& chord) const;
 

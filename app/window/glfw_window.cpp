@@ -139,6 +139,22 @@ class GlfwWindow final : public Window {
         glfwGetWindowContentScale(window_, &x, &y);
         return x > 0 ? static_cast<double>(x) : 1.0;
     }
+    bool full_screen() const override { return glfwGetWindowMonitor(window_) != nullptr; }
+    void set_full_screen(bool on) override {
+        if (on == full_screen()) return;
+        activity_ = true;
+        if (!on) {
+            glfwSetWindowMonitor(window_, nullptr, place_.x, place_.y, place_.width, place_.height,
+                                 GLFW_DONT_CARE);
+            return;
+        }
+        GLFWmonitor* monitor = monitor_below();
+        const GLFWvidmode* mode = monitor ? glfwGetVideoMode(monitor) : nullptr;
+        if (!mode) return;
+        glfwGetWindowPos(window_, &place_.x, &place_.y);
+        glfwGetWindowSize(window_, &place_.width, &place_.height);
+        glfwSetWindowMonitor(window_, monitor, 0, 0, mode->width, mode->height, mode->refreshRate);
+    }
     void set_title(const std::string& title) override {
         if (title == title_) return;
         title_ = title;
@@ -149,6 +165,23 @@ class GlfwWindow final : public Window {
   private:
     static GlfwWindow& of(GLFWwindow* window) {
         return *static_cast<GlfwWindow*>(glfwGetWindowUserPointer(window));
+    }
+
+    /// The monitor that the window's middle is on; the first one where that is nowhere.
+    GLFWmonitor* monitor_below() const {
+        int x = 0, y = 0, width = 0, height = 0, count = 0;
+        glfwGetWindowPos(window_, &x, &y);
+        glfwGetWindowSize(window_, &width, &height);
+        GLFWmonitor** monitors = glfwGetMonitors(&count);
+        for (int i = 0; i < count; ++i) {
+            int left = 0, top = 0;
+            glfwGetMonitorPos(monitors[i], &left, &top);
+            const GLFWvidmode* mode = glfwGetVideoMode(monitors[i]);
+            const int mx = x + width / 2 - left, my = y + height / 2 - top;
+            if (mode && mx >= 0 && my >= 0 && mx < mode->width && my < mode->height)
+                return monitors[i];
+        }
+        return glfwGetPrimaryMonitor();
     }
 
     struct KeyEvent {
@@ -198,7 +231,12 @@ class GlfwWindow final : public Window {
             window_, [](GLFWwindow* w, float, float) { of(w).activity_ = true; });
     }
 
+    struct Place {
+        int x = 0, y = 0, width = 0, height = 0;
+    };
+
     GLFWwindow* window_;
+    Place place_;  // where it was before it filled the screen
     double forced_scale_;
     bool activity_ = true;
     std::string title_;

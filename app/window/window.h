@@ -56,6 +56,9 @@ class Window {
     virtual void stay_open() = 0;
     virtual bool minimized() const = 0;
     virtual double content_scale() const = 0;
+    /// Fills the screen, or takes its old place again. Without a screen: nothing.
+    virtual void set_full_screen(bool) {}
+    virtual bool full_screen() const { return false; }
     virtual void set_title(const std::string& title) = 0;
     virtual std::string description() const = 0;  ///< "window, OpenGL 4.5, llvmpipe ..."
 };

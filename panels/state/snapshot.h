@@ -152,8 +152,9 @@ struct SessionView {
 
 struct Snapshot : SessionView {
     ViewSettings view;
-    std::vector<Notice> notices;        ///< oldest first
-    bool asks_to_quit = false;          ///< the program is to end, and something would be lost
+    std::vector<Notice> notices;  ///< oldest first
+    bool asks_to_quit = false;    ///< the program is to end, and something would be lost
+    bool full_screen = false, picture_only = false;  ///< the window fills the screen; no panels
     Camera camera;                      ///< the viewport's camera now (the frame's may be older)
     const TraceStore* trace = nullptr;  ///< of this session; read by the UI thread only
     std::vector<TraceEntry>

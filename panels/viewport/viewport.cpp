@@ -168,12 +168,17 @@ void Viewport::draw_picture(const Snapshot& snapshot, int width, int height) con
 }
 
 void Viewport::draw(const Snapshot& snapshot, Commands& commands) {
+    const bool anything = snapshot.scene || snapshot.training.state != RunState::empty;
+    if (anything) draw_viewport_toolbar(snapshot, commands);
+    draw_alone(snapshot, commands);
+}
+
+void Viewport::draw_alone(const Snapshot& snapshot, Commands& commands) {
     if (!snapshot.scene && snapshot.training.state == RunState::empty) {
         welcome_.draw(snapshot, commands);
         return;
     }
     drawn_ = true;
-    draw_viewport_toolbar(snapshot, commands);
     const ImVec2 corner = ImGui::GetCursorScreenPos(), size = ImGui::GetContentRegionAvail();
     if (size.x < 2 || size.y < 2) return;
     width_px_ = picture_width(snapshot.view, std::max(1, static_cast<int>(size.x)));

@@ -19,6 +19,8 @@ class Viewport {
     /// Once per UI frame, whether the viewport is drawn or not: forgets the last frame's input.
     void begin_frame();
     void draw(const Snapshot& snapshot, Commands& commands);
+    /// The same without the row above the picture.
+    void draw_alone(const Snapshot& snapshot, Commands& commands);
 
     /// Only the picture of snapshot.frame, with what it is compared with and the overlays, filling
     /// width x height pixels from the display's corner, without toolbar or input: screenshots.

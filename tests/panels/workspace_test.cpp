@@ -1,0 +1,117 @@
+// The workspace under the hand: a region over all others, tabs dragged to others, the picture
+// alone.
+#include "panels/workspace.h"
+
+#include <gtest/gtest.h>
+#include <imgui_internal.h>
+
+#include "panels/viewport/viewport.h"
+#include "tests/panels/fake_snapshot.h"
+#include "tests/panels/headless.h"
+
+namespace gs::test {
+namespace {
+
+class TheWorkspace : public testing::Test {
+  protected:
+    TheWorkspace() : table(fake_table()), commands(table) {
+        fill_store(store, 30, 5'000'000'000'000);
+        snapshot = fake_snapshot(store, ViewMode::color);
+        workspace.reset_layout();
+        for (int i = 0; i < 4; ++i) ui.frame(draw);
+    }
+    static ImGuiWindow& window(const char* region) {
+        return *ImGui::FindWindowByName((std::string(region) + "##region").c_str());
+    }
+    /// The middle of a region's first tab.
+    static ImVec2 first_tab(const char* region) {
+        return {window(region).Pos.x + 2.5F * em(), window(region).Pos.y + em()};
+    }
+    static ImVec2 middle(const char* region) {
+        const ImGuiWindow& w = window(region);
+        return {w.Pos.x + w.Size.x / 2, w.Pos.y + w.Size.y / 2};
+    }
+    void double_click(ImVec2 at) {
+        for (int i = 0; i < 2; ++i) ui.click(at, draw);
+        for (int i = 0; i < 40; ++i) ui.frame(draw);  // the next click is no part of it
+    }
+
+    Headless ui;
+    TraceStore store;
+    std::vector<CommandInfo> table;
+    Commands commands;
+    Snapshot snapshot;
+    Workspace workspace;
+    const std::function<void()> draw = [this] { workspace.draw(snapshot, commands); };
+};
+
+TEST_F(TheWorkspace, ADoubleClickOnATabPutsItsRegionOverAllOthersAndBack) {
+    const int width = workspace.panel<Viewport>().width();
+    const ImVec2 small = window("bottom").Size;
+    double_click(first_tab("bottom"));
+    ASSERT_EQ(workspace.maximised, Region::bottom);
+    EXPECT_GE(window("bottom").Size.x, 1599);
+    EXPECT_FALSE(workspace.panel<Viewport>().drawn());
+    double_click(first_tab("bottom"));
+    EXPECT_FALSE(workspace.maximised);
+    EXPECT_EQ(window("bottom").Size.x, small.x);
+    EXPECT_EQ(workspace.panel<Viewport>().width(), width);
+}
+
+TEST_F(TheWorkspace, WhatIsShownIsSeen) {
+    workspace.maximised = Region::bottom;
+    ui.frame(draw);
+    EXPECT_TRUE(workspace.show_panel("Log"));
+    EXPECT_EQ(workspace.maximised, Region::bottom) << "it lies there";
+    EXPECT_TRUE(workspace.show_panel("Scene"));
+    EXPECT_FALSE(workspace.maximised);
+    workspace.picture_only = true;
+    EXPECT_TRUE(workspace.show_panel("Viewport"));
+    EXPECT_TRUE(workspace.picture_only);
+    EXPECT_TRUE(workspace.show_panel("Scene"));
+    EXPECT_FALSE(workspace.picture_only);
+    workspace.maximised = Region::bottom_right;
+    EXPECT_TRUE(workspace.move_panel("Plots", Region::left));
+    ui.frame(draw);
+    EXPECT_FALSE(workspace.maximised) << "nothing is left in it";
+}
+
+TEST_F(TheWorkspace, ATabIsDraggedToAnotherRegion) {
+    ASSERT_EQ(workspace.region_of("Plots"), Region::bottom_right);
+    ui.drag(first_tab("bottom right"), middle("left"), draw);
+    ui.frame(draw);
+    EXPECT_EQ(workspace.region_of("Plots"), Region::left);
+    // That left an empty region, whose place takes another one.
+    const ImGuiWindow& bottom = window("bottom");
+    ui.drag(first_tab("left"), {bottom.Pos.x + 0.9F * bottom.Size.x, middle("bottom").y}, draw);
+    ui.frame(draw);
+    EXPECT_EQ(workspace.region_of("Scene"), Region::bottom_right);
+}
+
+TEST_F(TheWorkspace, EscapeEndsADragAndTheTabStays) {
+    const ImVec2 from = first_tab("bottom right"), to = middle("left");
+    ui.move_mouse(from);
+    ui.frame(draw);
+    ImGui::GetIO().MouseDown[0] = true;
+    ui.frame(draw);
+    ui.move_mouse(to);
+    for (int i = 0; i < 2; ++i) ui.frame(draw);
+    ui.press(ImGuiKey_Escape, draw);
+    ImGui::GetIO().MouseDown[0] = false;
+    for (int i = 0; i < 2; ++i) ui.frame(draw);
+    EXPECT_EQ(workspace.region_of("Plots"), Region::bottom_right);
+}
+
+TEST_F(TheWorkspace, ThePictureAloneFillsTheWindow) {
+    workspace.picture_only = true;
+    for (int i = 0; i < 2; ++i) ui.frame(draw);
+    EXPECT_TRUE(workspace.panel<Viewport>().drawn());
+    EXPECT_EQ(workspace.panel<Viewport>().width(), 1600);
+    EXPECT_EQ(workspace.panel<Viewport>().height(), 1000);
+    workspace.palette.show();
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    EXPECT_TRUE(ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel));
+}
+
+}  // namespace
+}  // namespace gs::test
