@@ -66,7 +66,7 @@ bool TimelineRowView::update_projections(const TraceStore& trace, bool live) {
     if (!ranges_) return true;
     for (std::uint32_t i = 0; i < trace.tracks().size(); ++i) {
         const TraceTrack& track = trace.tracks()[i];
-        if (track.kind != TrackKind::gpu_stream || track.works.empty()) continue;
+        if (!track.described()) continue;
         const bool known = std::any_of(projections_.begin(), projections_.end(),
                                        [&](const RangeProjection& p) { return p.track() == i; });
         if (!known) projections_.emplace_back(i);

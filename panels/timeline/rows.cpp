@@ -17,10 +17,6 @@ std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
     return h * 0xbf58476d1ce4e5b9ULL;
 }
 
-bool described(const TraceTrack& track) {
-    return track.kind == TrackKind::gpu_stream && !track.works.empty();
-}
-
 std::string process_label(const TraceProcess& process) {
     std::string label = process.name.empty() ? "process" : process.name;
     if (process.pid != 0) label += fmt::format(" ({})", process.pid);
@@ -69,7 +65,7 @@ TimelineRows::Node TimelineRows::track_node(const TraceStore& trace, std::uint32
         row.label.erase(0, 12);
     // Which GPU it is says the row above.
     if (const std::string gpu = fmt::format("GPU {} ", track.device);
-        described(track) && row.label.starts_with(gpu))
+        track.described() && row.label.starts_with(gpu))
         row.label.erase(0, gpu.size());
     if (row.label.empty()) row.label = fmt::format("thread {}", track.tid);
     row.detail = track.kind == TrackKind::gpu_stream ? "what the GPU did, by its own clock"
@@ -91,7 +87,7 @@ TimelineRows::Node TimelineRows::thread_node(const TraceStore& trace, std::uint3
     }
     for (const std::uint32_t other : tracks) {
         const TraceTrack& track = trace.tracks()[other];
-        if (track.kind == TrackKind::gpu_stream && !described(track) && feeder_of(track) == thread)
+        if (track.kind == TrackKind::gpu_stream && !track.described() && feeder_of(track) == thread)
             node.below.push_back(track_node(trace, other));
     }
     return node;
@@ -131,7 +127,7 @@ TimelineRows::Node TimelineRows::process_node(const TraceStore& trace,
         const TraceTrack& track = trace.tracks()[i];
         Node made = track_node(trace, i);
         if (placed.contains(made.row.key)) continue;
-        if (described(track)) {
+        if (track.described()) {
             add_stream(about, std::move(made), track, devices);
         } else if ((track.kind != TrackKind::api && track.kind != TrackKind::overhead) || calls_) {
             if (track.kind == TrackKind::api)

@@ -43,7 +43,7 @@ void add_stream(const TraceStore& store, const TraceTrack& track, Stretch stretc
     const auto stage_of = [&](std::uint32_t name) { return store.names().gpu_stage(name); };
     // Rows of a stream whose work CUPTI told hold work beside work; else stages are nested in
     // stages.
-    const bool told = !track.works.empty();
+    const bool told = track.described();
     if (!told) add_self_times(track, stretch, stage_of, out.gpu_ms);
     for (std::size_t r = 0; r < track.rows.size(); ++r) {
         const auto row = track.rows[r].view();

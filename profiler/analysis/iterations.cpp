@@ -175,7 +175,7 @@ Iterations from_kernels(const TraceStore& store, std::uint32_t process) {
         if (track.process != process || track.kind != TrackKind::gpu_stream || track.rows.empty())
             continue;
         const auto spans = track.rows[0].view();
-        const auto works = track.works.empty() ? std::span<const GpuWork>() : track.works[0].view();
+        const auto works = track.described() ? track.works[0].view() : std::span<const GpuWork>();
         for (std::size_t i = 0; i < spans.size(); ++i)
             if (i >= works.size() || works[i].kind == GpuWorkKind::kernel ||
                 works[i].kind == GpuWorkKind::graph)

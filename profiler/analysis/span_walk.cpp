@@ -47,8 +47,7 @@ bool TrackChoice::takes(const TraceTrack& track) const {
 }
 
 bool rows_nest(const TraceTrack& track) {
-    if (track.kind == TrackKind::overlapping) return false;
-    return track.kind != TrackKind::gpu_stream || track.works.empty();
+    return track.kind != TrackKind::overlapping && !track.described();
 }
 
 SpanWalk::SpanWalk(const TraceStore& store, TimeRange range, const TrackChoice& choice)

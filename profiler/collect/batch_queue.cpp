@@ -28,9 +28,9 @@ std::uint64_t BatchQueue::hand_over(std::shared_ptr<TraceBatch>& batch) {
         batch = std::make_shared<TraceBatch>();
         return 0;
     }
-    return drop_oldest_of(batch->spans, batch->device_spans, batch->counters, batch->instants,
-                          batch->async_spans, batch->gpu_work, batch->api_calls, batch->syncs,
-                          batch->memory, batch->overheads);
+    return drop_oldest_of(batch->spans, batch->counters, batch->instants, batch->async_spans,
+                          batch->gpu_work, batch->api_calls, batch->syncs, batch->memory,
+                          batch->overheads);
 }
 
 std::size_t BatchQueue::take_into(TraceStore& store) {

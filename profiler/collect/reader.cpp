@@ -254,19 +254,16 @@ void TraceReader::take_span(const LaneProgress& lane, const abi::DeviceRecord& r
         out.spans.push_back(span);
         return;
     }
-    DeviceSpanEvent event{span, 0, r.correlation};
     const std::int64_t launch = clock_.ns_from_ticks(r.launch_begin);
+    TraceLaunch by;
     // The launching lane may have changed hands since, or never have been: then who launched it is
     // not known.
     const bool known_lane = r.launch_begin != 0 && r.launch_lane < lanes_.size() && launch >= 0 &&
                             launch <= span.end_ns && r.launch_depth < abi::kStackSlots;
     if (known_lane && lanes_[r.launch_lane].kind == abi::LaneKind::thread &&
-        lanes_[r.launch_lane].generation == r.launch_generation) {
-        event.launch_ns = launch;
-        event.launch_track = lanes_[r.launch_lane].track;
-        event.launch_depth = static_cast<std::uint8_t>(r.launch_depth);
-    }
-    out.device_spans.push_back(event);
+        lanes_[r.launch_lane].generation == r.launch_generation)
+        by = {launch, lanes_[r.launch_lane].track, static_cast<std::uint8_t>(r.launch_depth)};
+    out.gpu_work.push_back(stage_work(span, by, r.correlation));
 }
 
 // Threads first: GPU work names the thread that launched it.

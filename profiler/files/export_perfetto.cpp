@@ -408,12 +408,12 @@ Result<PerfettoSummary> export_perfetto(const TraceStore& store, const fs::path&
             summary.spans += write_rows_apart(sink, store, t, sequence, details, options, pid);
             continue;
         }
-        if (track.works.empty()) write_lane(sink, track, track_uuid(t), pid);
+        if (!track.described()) write_lane(sink, track, track_uuid(t), pid);
         Sequence out(sink, store, sequence++, store.sources().loss().lapped > 0);
-        summary.spans += track.works.empty() ? write_spans(out, store, t, track_uuid(t), 0,
-                                                           track.rows.size(), details, options)
-                                             : write_render_stages(out, store, t, options, pid);
-        if (!track.works.empty()) write_projection(sink, store, t, sequence, options);
+        summary.spans += track.described() ? write_render_stages(out, store, t, options, pid)
+                                           : write_spans(out, store, t, track_uuid(t), 0,
+                                                         track.rows.size(), details, options);
+        if (track.described()) write_projection(sink, store, t, sequence, options);
     }
     write_instants(sink, store, sequence, options);
     MomentWriter moments(sink, store, sequence, options);

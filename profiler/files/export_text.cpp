@@ -170,7 +170,7 @@ std::map<SpanKey, std::size_t> launches_of(const TraceStore& store) {
     std::map<SpanKey, std::size_t> out;
     for (std::size_t t = 0; t < store.tracks().size(); ++t)
         for (std::size_t r = 0;
-             r < store.tracks()[t].launches.size() && store.tracks()[t].works.empty(); ++r)
+             r < store.tracks()[t].launches.size() && !store.tracks()[t].described(); ++r)
             for (const TraceSpan& span : store.tracks()[t].rows[r].view())
                 if (const auto by = store.timeline().launching_span(t, r, span); by.span != nullptr)
                     out.try_emplace({by.track, by.row, by.span->begin_ns}, out.size() + 1);
@@ -289,7 +289,7 @@ class ChromeWriter {
     }
     void write_track(std::size_t t) {
         const TraceTrack& track = store_.tracks()[t];
-        if (!track.works.empty()) {
+        if (track.described()) {
             for (std::size_t r = 0; r < track.rows.size(); ++r)
                 for (std::size_t i = 0; i < track.rows[r].size(); ++i) write_work(t, r, i);
         } else if (track.kind == TrackKind::overlapping) {

@@ -309,10 +309,11 @@ TraceBatch ImportEvents::first_batch(const Delivery& delivery, Process& process,
 
 void ImportEvents::deliver(TraceStore& store, Delivery& delivery, Process& process,
                            std::uint64_t source) {
-    std::unordered_map<std::uint64_t, Launch> launches;
+    std::unordered_map<std::uint64_t, TraceLaunch> launches;
     for (const Finished& f : delivery.spans)
         if (f.event.flow != 0 && tracks_[f.track].info.kind == TrackKind::thread)
-            launches.try_emplace(f.event.flow, Launch{f.event.begin_ns, f.track, f.event.depth});
+            launches.try_emplace(f.event.flow,
+                                 TraceLaunch{f.event.begin_ns, f.track, f.event.depth});
     TraceBatch batch = first_batch(delivery, process, source);
     store.ingest(batch);
     batch.names.clear();
@@ -326,7 +327,6 @@ void ImportEvents::deliver(TraceStore& store, Delivery& delivery, Process& proce
     std::size_t span = 0, call = 0, work = 0;
     for (const std::int64_t cut : cuts_of(std::move(due))) {
         batch.spans.clear();
-        batch.device_spans.clear();
         batch.api_calls.clear();
         batch.gpu_work.clear();
         for (; span < delivery.spans.size() && delivery.spans[span].event.end_ns <= cut; ++span) {
@@ -338,9 +338,9 @@ void ImportEvents::deliver(TraceStore& store, Delivery& delivery, Process& proce
                 continue;
             }
             const auto found = launches.find(e.flow);
-            const Launch by =
-                e.flow == 0 || found == launches.end() ? Launch{0, kNoTrack, 0} : found->second;
-            batch.device_spans.push_back({event, by.begin_ns, ++number, by.track, by.depth});
+            const bool told = e.flow != 0 && found != launches.end();
+            batch.gpu_work.push_back(
+                stage_work(event, told ? found->second : TraceLaunch{}, ++number));
         }
         for (; call < process.calls.size() && process.calls[call].end_ns <= cut; ++call)
             batch.api_calls.push_back(process.calls[call]);

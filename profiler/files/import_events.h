@@ -114,11 +114,6 @@ class ImportEvents {
         std::vector<OpenSpan> open;
         std::vector<InstantEvent> instants;
     };
-    struct Launch {
-        std::int64_t begin_ns = 0;
-        std::uint32_t track = 0;
-        std::uint8_t depth = 0;
-    };
     bool full();
     std::uint32_t main_pid() const;
     void join_submissions();

@@ -144,7 +144,7 @@ void Subject::gather_works() {
         // Of our own stage timer, rows are stages within stages; what CUPTI told is work in every
         // row.
         const std::size_t rows =
-            track.works.empty() ? std::min<std::size_t>(1, track.rows.size()) : track.rows.size();
+            track.described() ? track.rows.size() : std::min<std::size_t>(1, track.rows.size());
         for (std::uint32_t r = 0; r < rows; ++r) {
             const auto row = track.rows[r].view();
             const auto details =

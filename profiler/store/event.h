@@ -22,7 +22,6 @@ enum class TrackKind : std::uint8_t {
     overhead,     ///< time the driver or the tool took, of a host thread
 };
 inline constexpr std::size_t kTrackKinds = 5;
-inline constexpr std::uint32_t kNoTrack = ~0u;
 
 /// A thread that recorded, or a GPU stream; numbered from 0 per reader. A lane that changes hands
 /// gets a new track.
@@ -41,8 +40,6 @@ struct NameInfo {
     std::uint32_t category =
         0;  ///< not 0: `text` is what `domain` calls this category of its ranges
 };
-/// What the 64 bits of a payload are.
-enum class PayloadKind : std::uint8_t { whole, real, signed_whole };
 struct SpanEvent {
     std::int64_t begin_ns = 0, end_ns = 0;
     std::uint64_t payload = 0;
@@ -52,15 +49,22 @@ struct SpanEvent {
     PayloadKind payload_kind = PayloadKind::whole;
     std::uint8_t category = 0;  ///< number of an NVTX category of the name's domain, 0: none
 };
-/// A piece of GPU work and the span that launched it: the one of track `launch_track` at depth
-/// `launch_depth` that began at `launch_ns`. launch_track is kNoTrack when that is not known.
-struct DeviceSpanEvent {
-    SpanEvent span;
-    std::int64_t launch_ns = 0;
-    std::uint64_t correlation = 0;  ///< 1, 2, 3, ... per stream in order of launch
-    std::uint32_t launch_track = kNoTrack;
-    std::uint8_t launch_depth = 0;
-};
+/// A span of a stream's track as a stage timer measured it; `launch` by the source's numbers.
+inline GpuWorkEvent stage_work(const SpanEvent& span, const TraceLaunch& launch = {},
+                               std::uint64_t correlation = 0) {
+    return {.begin_ns = span.begin_ns,
+            .end_ns = span.end_ns,
+            .correlation = correlation,
+            .name = span.name,
+            .kind = GpuWorkKind::stage,
+            .track = span.track,
+            .launch = launch,
+            .payload = span.payload,
+            .depth = span.depth,
+            .has_payload = span.has_payload,
+            .payload_kind = span.payload_kind,
+            .category = span.category};
+}
 struct CounterEvent {
     std::int64_t time_ns = 0;
     double value = 0;
@@ -124,16 +128,15 @@ struct ProcessLabels {
 };
 
 struct TraceBatch {
-    std::vector<TrackInfo> tracks;              ///< new or changed
-    std::vector<NameInfo> names;                ///< new
-    std::vector<SpanEvent> spans;               ///< per track in order of their ends
-    std::vector<DeviceSpanEvent> device_spans;  ///< per track and depth in order
+    std::vector<TrackInfo> tracks;  ///< new or changed
+    std::vector<NameInfo> names;    ///< new
+    std::vector<SpanEvent> spans;   ///< per track in order of their ends
     std::vector<CounterEvent> counters;
     std::vector<InstantEvent> instants;
     std::vector<OpenSpan> open;  ///< all that are open now; replaces what was open before
     LossCounts loss;
     std::vector<AsyncSpanEvent> async_spans;
-    // ---- what CUPTI told (gpu_event.h), in any order of time
+    // ---- gpu_event.h; what CUPTI told comes in any order of time
     std::vector<GpuWorkEvent> gpu_work;
     std::vector<ApiCallEvent> api_calls;
     std::vector<SyncEvent> syncs;

@@ -120,12 +120,16 @@ namespace {
 template <class Work>
 bool launched_in(const Timeline& timeline, const FrameSample& frame, const Work& work,
                  std::size_t scope) {
-    if (!work.by_api) return frame.track == work.launch_track;
-    // A backward pass is launched from threads of its own, and is its iteration's all the same.
     const auto& tracks = timeline.tracks();
+    if (!tracks[work.track].described()) return frame.track == work.launch_track;
+    // A backward pass is launched from threads of its own, and is its iteration's all the same.
     if (frame.process != tracks[work.track].process) return false;
     return scope == index(StatScope::iteration) ||
            tracks[frame.track].tid == tracks[work.launch_track].tid;
+}
+
+Stage stage_of(const TraceTrack& on, const NameBook& names, const TraceSpan& span) {
+    return on.described() ? names.gpu_stage(span.name) : names.stage(span.name);
 }
 
 template <class Work>
@@ -140,28 +144,22 @@ void add_gpu_time(const Timeline& timeline, FrameSample& frame, const Work& work
 }  // namespace
 
 void FrameBook::take_gpu_call(const Timeline& timeline, const NameBook& names, std::uint32_t track,
-                              const TraceSpan& span, bool by_api) {
-    const std::uint32_t of = timeline.tracks()[track].process;
-    if (!by_api) process(of).times_itself = true;
-    if (by_api && process(of).times_itself) return;
-    const Stage stage = by_api ? names.gpu_stage(span.name) : names.stage(span.name);
-    take_call(gpu_calls_[index(stage)], of, span);
+                              const TraceSpan& span) {
+    const TraceTrack& on = timeline.tracks()[track];
+    if (!on.described()) process(on.process).times_itself = true;
+    if (on.described() && process(on.process).times_itself) return;
+    take_call(gpu_calls_[index(stage_of(on, names, span))], on.process, span);
 }
 
 // Adds the work to the frame that launched it, or keeps it until that ends. A stream works in
 // order: what was launched in earlier frames has ended, too.
 void FrameBook::take_launched(const Timeline& timeline, const NameBook& names, std::uint32_t track,
-                              const TraceSpan& span, const TraceLaunch& launch, bool outermost,
-                              bool by_api) {
-    Process& state = process(timeline.tracks()[track].process);
-    if (by_api && state.times_itself) return;
-    const DeviceWork work{launch.time_ns,
-                          milliseconds_of(span),
-                          track,
-                          launch.track,
-                          by_api ? names.gpu_stage(span.name) : names.stage(span.name),
-                          outermost,
-                          by_api};
+                              const TraceSpan& span, const TraceLaunch& launch, bool outermost) {
+    const TraceTrack& on = timeline.tracks()[track];
+    Process& state = process(on.process);
+    if (on.described() && state.times_itself) return;
+    const DeviceWork work{launch.time_ns, milliseconds_of(span),     track,
+                          launch.track,   stage_of(on, names, span), outermost};
     for (std::size_t scope = 0; scope < kFrameScopes; ++scope) {
         std::span<FrameSample> frames = frames_[scope].items();
         if (frames.size() > kMaxFramesBehind) frames = frames.last(kMaxFramesBehind);

@@ -48,14 +48,13 @@ class FrameBook {
     /// A range that may overlap others has just been placed.
     void take_overlapping(const Timeline& timeline, const NameBook& names, std::uint32_t track,
                           const TraceSpan& span);
-    /// GPU work that has just been placed. `by_api`: told by CUPTI, whose times do not count for a
-    /// process whose own stage timer tells them.
+    /// GPU work that has just been placed. Of a process whose own stage timer tells its times, the
+    /// work that CUPTI told of it does not count.
     void take_gpu_call(const Timeline& timeline, const NameBook& names, std::uint32_t track,
-                       const TraceSpan& span, bool by_api);
+                       const TraceSpan& span);
     /// The same work once its launch is known. `outermost`: not inside other work of its stream.
     void take_launched(const Timeline& timeline, const NameBook& names, std::uint32_t track,
-                       const TraceSpan& span, const TraceLaunch& launch, bool outermost,
-                       bool by_api);
+                       const TraceSpan& span, const TraceLaunch& launch, bool outermost);
     /// The next frames are warm-up again.
     void restart_warm_up();
     void clear();
@@ -76,8 +75,6 @@ class FrameBook {
         std::uint32_t track = 0, launch_track = 0;
         Stage stage = Stage::other;
         bool outermost = false;
-        bool by_api = false;  ///< it counts for the process's iteration, whichever thread launched
-                              ///< it
     };
     struct Process {
         SlidingArray<DeviceWork> waiting[kFrameScopes];

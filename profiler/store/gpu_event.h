@@ -1,8 +1,8 @@
-// What a reader learns of a process's GPU and CUDA calls from CUPTI's activity records or from a
-// trace file, as plain structs: work on a device, calls of the CUDA API, overhead, and the devices
-// themselves. Times are nanoseconds of CLOCK_MONOTONIC, names by number as everywhere in a
-// TraceBatch (event.h). Numbers a source does not tell are zero where zero cannot be true
-// (registers, blocks), and "unknown" where it could.
+// What a reader learns of a process's GPU and CUDA calls from its own stage timer, from CUPTI's
+// activity records or from a trace file, as plain structs: work on a device, calls of the CUDA API,
+// overhead, and the devices themselves. Times are nanoseconds of CLOCK_MONOTONIC, names by number
+// as everywhere in a TraceBatch (event.h). Numbers a source does not tell are zero where zero
+// cannot be true (registers, blocks), and "unknown" where it could.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,11 @@
 
 namespace gs {
 
-enum class GpuWorkKind : std::uint8_t { kernel, copy, fill, graph };
+inline constexpr std::uint32_t kNoTrack = ~0u;
+/// What the 64 bits of a payload are.
+enum class PayloadKind : std::uint8_t { whole, real, signed_whole };
+
+enum class GpuWorkKind : std::uint8_t { kernel, copy, fill, graph, stage };
 using abi::MemoryType, abi::OverheadType, abi::SyncType;
 
 std::string_view name_of(MemoryType type);    ///< "pageable"
@@ -44,13 +48,23 @@ E enumerator(std::string_view name) {
 /// What work without a name of its own is called: "copy pageable to device", "fill".
 std::string work_text(GpuWorkKind kind, MemoryType source, MemoryType target);
 
-/// One kernel, copy, fill or whole graph as a device carried it out.
+/// The span that launched a piece of GPU work: of track `track`, row (depth) `row`, begun at
+/// `time_ns`. track is kNoTrack when it is not known.
+struct TraceLaunch {
+    std::int64_t time_ns = 0;
+    std::uint32_t track = kNoTrack;
+    std::uint8_t row = 0;
+};
+
+/// One kernel, copy, fill or whole graph as a device carried it out; or a stage of a program, as
+/// its own stage timer measured it on a stream.
 struct GpuWorkEvent {
     std::int64_t begin_ns = 0, end_ns = 0;
     std::int64_t queued_ns = 0, submitted_ns = 0;  ///< 0: not told
-    std::uint64_t correlation = 0;  ///< of the API call that launched it; 0: not told
+    std::uint64_t correlation = 0;  ///< of the API call that launched it, 0: not told; of stages
+                                    ///< 1, 2, 3, ... per stream in order of launch
     std::uint64_t bytes = 0;        ///< copies and fills
-    std::uint32_t name = 0;         ///< the kernel's; 0: work_text() says
+    std::uint32_t name = 0;         ///< the kernel's or stage's; 0: work_text() says
     std::uint32_t device = 0, context = 0, stream = 0;
     std::uint32_t grid[3] = {0, 0, 0}, block[3] = {0, 0, 0};
     std::uint32_t registers = 0;                                                ///< a thread
@@ -59,6 +73,14 @@ struct GpuWorkEvent {
     GpuWorkKind kind = GpuWorkKind::kernel;
     MemoryType source = MemoryType::unknown, target = MemoryType::unknown;  ///< copies
     bool asynchronous = true;  ///< as it was asked for; a pageable copy may wait all the same
+    // ---- of stages, which come per track and depth in order, and tell their stream by its track
+    std::uint32_t track = kNoTrack;
+    TraceLaunch launch = {};  ///< by the source's numbers; other work is joined by its correlation
+    std::uint64_t payload = 0;
+    std::uint8_t depth = 0;
+    bool has_payload = false;
+    PayloadKind payload_kind = PayloadKind::whole;
+    std::uint8_t category = 0;
 };
 
 enum class ApiKind : std::uint8_t {

@@ -41,26 +41,7 @@ LaunchJoin::Process& LaunchJoin::process(std::uint32_t index) {
 
 // GPU work never makes a frame of its own, not even under the name of one: it belongs to the frame
 // that launched it.
-void LaunchJoin::take_timed(const TraceSource& source, const TraceBatch& batch,
-                            const TraceParts& parts) {
-    for (const DeviceSpanEvent& d : batch.device_spans) {
-        const std::uint32_t index = source.track(d.span.track);
-        if (index >= parts.timeline.tracks().size()) continue;
-        TraceTrack& track = parts.timeline.track(index);
-        TraceSpan span = source.span(d.span);
-        const std::size_t row = d.span.depth;
-        if (track.kind != TrackKind::gpu_stream || !parts.timeline.place(index, span, d.span.depth))
-            continue;
-        if (track.launches.size() <= row) track.launches.resize(row + 1);
-        const TraceLaunch launch{d.launch_ns, source.track(d.launch_track), d.launch_depth};
-        track.launches[row].push_back(launch);
-        parts.frames.take_gpu_call(parts.timeline, parts.names, index, span, false);
-        if (launch.track != kNoTrack) take_launched(index, row, span, launch, false, parts);
-    }
-}
-
-void LaunchJoin::take_activity(const TraceSource& source, const TraceBatch& batch,
-                               const TraceParts& parts) {
+void LaunchJoin::take(const TraceSource& source, const TraceBatch& batch, const TraceParts& parts) {
     const std::uint32_t of = source.process;
     stage_host(source, batch, parts);
     settle(parts, [&](std::uint32_t track, const StagedSpan& s) {
@@ -71,9 +52,9 @@ void LaunchJoin::take_activity(const TraceSource& source, const TraceBatch& batc
     });
     stage_gpu_work(source, batch, parts);
     settle(parts, [&](std::uint32_t track, const StagedSpan& s) {
-        parts.frames.take_gpu_call(parts.timeline, parts.names, track, s.span, true);
+        parts.frames.take_gpu_call(parts.timeline, parts.names, track, s.span);
         if (s.launch.track != kNoTrack)
-            take_launched(track, s.row, s.span, s.launch, true, parts);
+            take_launched(track, s.row, s.span, s.launch, parts);
         else if (s.correlation != 0)
             process(of).unlaunched.push_back({s.correlation, s.span.begin_ns, track, s.row});
     });
@@ -152,9 +133,28 @@ void LaunchJoin::stage_host(const TraceSource& source, const TraceBatch& batch,
     }
 }
 
+/// Work that a stage timer measured: its stream, depth and launch are known.
+void LaunchJoin::place_stage(const TraceSource& source, const GpuWorkEvent& e,
+                             const TraceParts& parts) {
+    const std::uint32_t index = source.track(e.track);
+    if (index >= parts.timeline.tracks().size()) return;
+    TraceTrack& track = parts.timeline.track(index);
+    TraceSpan span = source.span(e);
+    if (track.kind != TrackKind::gpu_stream || !parts.timeline.place(index, span, e.depth)) return;
+    if (track.launches.size() <= e.depth) track.launches.resize(e.depth + std::size_t{1});
+    const TraceLaunch launch{e.launch.time_ns, source.track(e.launch.track), e.launch.row};
+    track.launches[e.depth].push_back(launch);
+    parts.frames.take_gpu_call(parts.timeline, parts.names, index, span);
+    if (launch.track != kNoTrack) take_launched(index, e.depth, span, launch, parts);
+}
+
 void LaunchJoin::stage_gpu_work(const TraceSource& source, const TraceBatch& batch,
                                 const TraceParts& parts) {
     for (const GpuWorkEvent& e : batch.gpu_work) {
+        if (e.kind == GpuWorkKind::stage) {
+            place_stage(source, e, parts);
+            continue;
+        }
         const std::uint32_t name = e.name != 0
                                        ? source.name(e.name)
                                        : parts.names.intern(work_text(e.kind, e.source, e.target));
@@ -201,10 +201,10 @@ TraceLaunch LaunchJoin::find_launch(std::uint32_t of, std::uint64_t correlation)
 }
 
 void LaunchJoin::take_launched(std::uint32_t index, std::size_t row, const TraceSpan& span,
-                               const TraceLaunch& launch, bool by_api, const TraceParts& parts) {
+                               const TraceLaunch& launch, const TraceParts& parts) {
     TraceTrack& track = parts.timeline.track(index);
     track.newest_launch_ns = std::max(track.newest_launch_ns, launch.time_ns);
-    parts.frames.take_launched(parts.timeline, parts.names, index, span, launch, row == 0, by_api);
+    parts.frames.take_launched(parts.timeline, parts.names, index, span, launch, row == 0);
 }
 
 void LaunchJoin::find_late_launches(std::uint32_t of, const TraceParts& parts) {
@@ -230,7 +230,7 @@ void LaunchJoin::find_late_launches(std::uint32_t of, const TraceParts& parts) {
             ++at;
         if (at >= stop) continue;  // forgotten meanwhile
         track.launches[work.row].items()[at] = launch;
-        take_launched(work.track, work.row, spans[at], launch, true, parts);
+        take_launched(work.track, work.row, spans[at], launch, parts);
     }
     if (rest.size() != unlaunched.size()) unlaunched = std::move(rest);
 }

@@ -27,11 +27,9 @@ struct TraceParts {
 
 class LaunchJoin {
   public:
-    /// Work that the stage timer of a program measured.
-    void take_timed(const TraceSource& source, const TraceBatch& batch, const TraceParts& parts);
-    /// Everything that comes in any order: API calls, overhead, ranges that may overlap, and GPU
-    /// work with its details.
-    void take_activity(const TraceSource& source, const TraceBatch& batch, const TraceParts& parts);
+    /// GPU work, and everything else that comes in any order: API calls, overhead, ranges that may
+    /// overlap. After the batch's spans of threads.
+    void take(const TraceSource& source, const TraceBatch& batch, const TraceParts& parts);
     /// Forgets what was launched; tracks of streams stay known.
     void clear();
     std::size_t bytes() const;
@@ -64,6 +62,7 @@ class LaunchJoin {
     template <class F>
     void settle(const TraceParts& parts, F each);
     void stage_host(const TraceSource& source, const TraceBatch& batch, const TraceParts& parts);
+    void place_stage(const TraceSource& source, const GpuWorkEvent& e, const TraceParts& parts);
     void stage_gpu_work(const TraceSource& source, const TraceBatch& batch,
                         const TraceParts& parts);
     std::uint32_t stream_track(std::uint32_t process, std::uint32_t pid, const GpuWorkEvent& work,
@@ -72,7 +71,7 @@ class LaunchJoin {
                          bool driver);
     TraceLaunch find_launch(std::uint32_t process, std::uint64_t correlation) const;
     void take_launched(std::uint32_t track, std::size_t row, const TraceSpan& span,
-                       const TraceLaunch& launch, bool by_api, const TraceParts& parts);
+                       const TraceLaunch& launch, const TraceParts& parts);
     void find_late_launches(std::uint32_t process, const TraceParts& parts);
 
     std::vector<Process> processes_;

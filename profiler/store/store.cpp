@@ -16,9 +16,7 @@ void TraceStore::ingest(const TraceBatch& batch) {
         if (timeline_.place(track, span, e.depth))
             frames_.take_range(timeline_, names_, track, span, e.depth, lossy);
     }
-    const TraceParts parts{names_, timeline_, frames_};
-    launches_.take_timed(source, batch, parts);
-    launches_.take_activity(source, batch, parts);
+    launches_.take(source, batch, {names_, timeline_, frames_});
     for (const CounterEvent& e : batch.counters)
         counters_.add(source.process, source.name(e.name), {e.time_ns, e.value},
                       options_.max_points);

@@ -28,14 +28,6 @@ struct TraceSpan {
 /// "-3", "0.5"; empty without a payload.
 std::string payload_text(const TraceSpan& span);
 
-/// The span that launched a piece of GPU work: of tracks()[track], row `row`, begun at `time_ns`.
-/// track is kNoTrack when it is not known. Timeline::launching_span() finds it.
-struct TraceLaunch {
-    std::int64_t time_ns = 0;
-    std::uint32_t track = kNoTrack;
-    std::uint8_t row = 0;
-};
-
 /// What is known of a piece of GPU work beyond its span, where CUPTI or a file told. Numbers not
 /// told are zero.
 struct GpuWork {
@@ -73,6 +65,9 @@ struct TraceTrack : TrackFacts {
     std::vector<SlidingArray<GpuWork>>
         works;  ///< of GPU streams with details: [row][span], beside `rows`; else empty
     std::int64_t newest_launch_ns = 0;  ///< of GPU streams
+    /// A GPU stream whose work CUPTI or a file told, piece by piece. Of others a stage timer
+    /// measured the stages, which nest and bear the names of ranges.
+    bool described() const { return !works.empty(); }
 };
 
 /// What a view of a row draws: one span, or several that are too small to tell apart.

@@ -77,31 +77,31 @@ TEST_F(StageTimersTest, StagesAppearWithTheirTimesAndTheSpanThatLaunchedThem) {
         timers.poll();
     }
     const TraceBatch batch = drain();
-    ASSERT_EQ(batch.device_spans.size(), 10u);
+    ASSERT_EQ(batch.gpu_work.size(), 10u);
     std::int64_t last_end = 0;
     for (std::size_t i = 0; i < 10; ++i) {
-        const DeviceSpanEvent& e = batch.device_spans[i];
+        const GpuWorkEvent& e = batch.gpu_work[i];
         const bool blend = i % 2 == 1;
-        EXPECT_EQ(e.span.name, string_of(blend ? Stage::blend : Stage::sort));
-        EXPECT_EQ(e.span.has_payload, blend);
+        EXPECT_EQ(e.name, string_of(blend ? Stage::blend : Stage::sort));
+        EXPECT_EQ(e.has_payload, blend);
         EXPECT_EQ(e.correlation, i + 1);
-        const double ms = static_cast<double>(e.span.end_ns - e.span.begin_ns) * 1e-6;
+        const double ms = static_cast<double>(e.end_ns - e.begin_ns) * 1e-6;
         EXPECT_GE(ms, blend ? 2.99 : 0.99);
-        EXPECT_GE(e.span.begin_ns, last_end);
-        EXPECT_GE(e.span.begin_ns, e.launch_ns);
-        EXPECT_LE(e.span.end_ns, batch.read_ns);
-        last_end = e.span.end_ns;
+        EXPECT_GE(e.begin_ns, last_end);
+        EXPECT_GE(e.begin_ns, e.launch.time_ns);
+        EXPECT_LE(e.end_ns, batch.read_ns);
+        last_end = e.end_ns;
         // The launching span is in the same batch, with the same begin.
         const auto launched = [&](const SpanEvent& s) {
-            return s.track == e.launch_track && s.depth == e.launch_depth &&
-                   s.begin_ns == e.launch_ns;
+            return s.track == e.launch.track && s.depth == e.launch.row &&
+                   s.begin_ns == e.launch.time_ns;
         };
         const auto cpu = std::find_if(batch.spans.begin(), batch.spans.end(), launched);
         ASSERT_NE(cpu, batch.spans.end());
-        EXPECT_EQ(cpu->name, e.span.name);
+        EXPECT_EQ(cpu->name, e.name);
         // The emulator works while launching, so the two are the same time by two clocks.
-        EXPECT_NEAR(static_cast<double>(e.span.begin_ns - cpu->begin_ns), 0, 1e6);
-        EXPECT_NEAR(static_cast<double>(e.span.end_ns - cpu->end_ns), 0, 1e6);
+        EXPECT_NEAR(static_cast<double>(e.begin_ns - cpu->begin_ns), 0, 1e6);
+        EXPECT_NEAR(static_cast<double>(e.end_ns - cpu->end_ns), 0, 1e6);
     }
     EXPECT_GE(timers.newest_ms(Stage::blend), 2.99);
     EXPECT_EQ(timers.missed(), 0u);
@@ -125,11 +125,11 @@ TEST_F(StageTimersTest, NestedStagesStayInside) {
     }
     timers.poll();
     const TraceBatch batch = drain();
-    ASSERT_EQ(batch.device_spans.size(), 4u);
-    const SpanEvent& outer = batch.device_spans[3].span;
+    ASSERT_EQ(batch.gpu_work.size(), 4u);
+    const GpuWorkEvent& outer = batch.gpu_work[3];
     EXPECT_EQ(outer.depth, 0);
     for (std::size_t i = 0; i < 3; ++i) {
-        const SpanEvent& inner = batch.device_spans[i].span;
+        const GpuWorkEvent& inner = batch.gpu_work[i];
         EXPECT_EQ(inner.depth, 1);
         EXPECT_GE(inner.begin_ns, outer.begin_ns);
         EXPECT_LE(inner.end_ns, outer.end_ns);
@@ -154,7 +154,7 @@ TEST_F(StageTimersTest, NobodyWaitsAndNothingIsAllocated) {
     EXPECT_EQ(emulator::synchronizations(made), 0u);
     EXPECT_EQ(made.count("cudaEventCreateWithFlags"), 0u);
     EXPECT_EQ(timers.missed(), 0u);
-    EXPECT_GT(drain().device_spans.size(), 5u);
+    EXPECT_GT(drain().gpu_work.size(), 5u);
 }
 
 TEST_F(StageTimersTest, AnExhaustedPoolCountsWhatItMisses) {
@@ -217,13 +217,13 @@ TEST_F(StageTimersTest, StaysRightOverManyAnchors) {
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     const TraceBatch batch = drain();
-    ASSERT_GT(batch.device_spans.size(), 50u);
+    ASSERT_GT(batch.gpu_work.size(), 50u);
     std::vector<double> late;
     std::int64_t last_end = 0;
-    for (const DeviceSpanEvent& e : batch.device_spans) {
-        EXPECT_GE(e.span.begin_ns, last_end);
-        last_end = e.span.end_ns;
-        late.push_back(static_cast<double>(e.span.begin_ns - e.launch_ns) * 1e-3);
+    for (const GpuWorkEvent& e : batch.gpu_work) {
+        EXPECT_GE(e.begin_ns, last_end);
+        last_end = e.end_ns;
+        late.push_back(static_cast<double>(e.begin_ns - e.launch.time_ns) * 1e-3);
     }
     std::sort(late.begin(), late.end());
     // Begun when launched, in the emulator: microseconds of the calls between, whatever the anchors

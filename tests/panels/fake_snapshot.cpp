@@ -269,8 +269,8 @@ struct Writer {
         if (gpu) {
             gpu_now = std::max(gpu_now, now + 8'000);
             const std::int64_t end = gpu_now + static_cast<std::int64_t>(ms * 1e6 / kFaster);
-            batch.device_spans.push_back(
-                {{gpu_now, end, 0, kStream, name, 0, false}, now, ++launches, track, depth});
+            batch.gpu_work.push_back(stage_work({gpu_now, end, 0, kStream, name, 0, false},
+                                                {now, track, depth}, ++launches));
             gpu_now = end + 2'000;
         }
         now += length;

@@ -42,15 +42,13 @@ TraceStore own_trainer(double sort, double blend, double backward, bool gpu, dou
         for (const auto& [name, us] :
              {std::pair{"sort", sort}, {"blend", blend}, {"blend backward", backward}}) {
             if (gpu) {
-                DeviceSpanEvent d;
-                d.span.begin_ns = TraceMaker::ns(t + 20);
-                d.span.end_ns = TraceMaker::ns(t + 20 + us);
-                d.span.track = stream;
-                d.span.name = maker.name(name);
-                d.launch_ns = TraceMaker::ns(t);
-                d.launch_track = maker.thread(kMainThread);
-                d.launch_depth = 1;
-                maker.batch.device_spans.push_back(d);
+                SpanEvent d;
+                d.begin_ns = TraceMaker::ns(t + 20);
+                d.end_ns = TraceMaker::ns(t + 20 + us);
+                d.track = stream;
+                d.name = maker.name(name);
+                maker.batch.gpu_work.push_back(
+                    stage_work(d, {TraceMaker::ns(t), maker.thread(kMainThread), 1}));
                 maker.range(kMainThread, name, t, t + 2, 1);
             } else {
                 maker.range(kMainThread, name, t, t + us, 1);

@@ -63,20 +63,19 @@ TEST(DeviceLane, SpansComeOutUnderTheStreamTiedToTheirLaunch) {
         lane.write(span);
     }
     const TraceBatch batch = drain(reader);
-    ASSERT_EQ(batch.device_spans.size(), 1u);
-    const DeviceSpanEvent& event = batch.device_spans[0];
-    EXPECT_EQ(event.span.name, string_of(Stage::blend));
-    EXPECT_EQ(event.span.payload, 17u);
-    EXPECT_TRUE(event.span.has_payload);
+    ASSERT_EQ(batch.gpu_work.size(), 1u);
+    const GpuWorkEvent& event = batch.gpu_work[0];
+    EXPECT_EQ(event.name, string_of(Stage::blend));
+    EXPECT_EQ(event.payload, 17u);
+    EXPECT_TRUE(event.has_payload);
     EXPECT_EQ(event.correlation, 1u);
-    EXPECT_EQ(event.launch_depth, 1u);
+    EXPECT_EQ(event.launch.row, 1u);
     ASSERT_EQ(batch.spans.size(), 2u);  // and the GPU's is not among them
-    EXPECT_EQ(event.launch_track, batch.spans[0].track);
-    EXPECT_EQ(event.launch_ns, batch.spans[0].begin_ns);
+    EXPECT_EQ(event.launch.track, batch.spans[0].track);
+    EXPECT_EQ(event.launch.time_ns, batch.spans[0].begin_ns);
     EXPECT_NE(launched_at, 0u);
-    const auto track =
-        std::find_if(batch.tracks.begin(), batch.tracks.end(),
-                     [&](const TrackInfo& t) { return t.track == event.span.track; });
+    const auto track = std::find_if(batch.tracks.begin(), batch.tracks.end(),
+                                    [&](const TrackInfo& t) { return t.track == event.track; });
     ASSERT_NE(track, batch.tracks.end());
     EXPECT_EQ(track->name, "CUDA stream one");
     EXPECT_EQ(track->kind, TrackKind::gpu_stream);
@@ -89,8 +88,8 @@ TEST(DeviceLane, LaunchOutsideOfAnyRangeIsNotTied) {
     DeviceLane lane("CUDA stream untied");
     lane.write(work_now(Stage::sort, launch_point()));
     const TraceBatch batch = drain(reader);
-    ASSERT_EQ(batch.device_spans.size(), 1u);
-    EXPECT_EQ(batch.device_spans[0].launch_track, kNoTrack);
+    ASSERT_EQ(batch.gpu_work.size(), 1u);
+    EXPECT_EQ(batch.gpu_work[0].launch.track, kNoTrack);
 }
 
 TEST(DeviceLane, UntimedWorkIsCountedAsLost) {
@@ -121,11 +120,11 @@ TEST(DeviceLane, LappedRecordsAreCountedAndTheRestIsWhole) {
         lane.write(span);
     }
     const TraceBatch batch = drain(reader);
-    EXPECT_EQ(batch.device_spans.size() + batch.loss.lapped,
+    EXPECT_EQ(batch.gpu_work.size() + batch.loss.lapped,
               kSpans + 1);  // the begin was lapped, too
-    ASSERT_GT(batch.device_spans.size(), 1000u);
-    for (std::size_t i = 0; i < batch.device_spans.size(); ++i)
-        EXPECT_EQ(batch.device_spans[i].span.payload, kSpans - batch.device_spans.size() + i);
+    ASSERT_GT(batch.gpu_work.size(), 1000u);
+    for (std::size_t i = 0; i < batch.gpu_work.size(); ++i)
+        EXPECT_EQ(batch.gpu_work[i].payload, kSpans - batch.gpu_work.size() + i);
 }
 
 TEST(DeviceLane, ConcurrentReaderSeesWholeRecordsOnly) {
@@ -143,8 +142,8 @@ TEST(DeviceLane, ConcurrentReaderSeesWholeRecordsOnly) {
     std::uint64_t seen = 0, last = 0;
     while (seen < 20'000) {
         const TraceBatch batch = drain(reader);
-        for (const DeviceSpanEvent& e : batch.device_spans) {
-            ASSERT_EQ(e.span.payload, e.correlation * 3);
+        for (const GpuWorkEvent& e : batch.gpu_work) {
+            ASSERT_EQ(e.payload, e.correlation * 3);
             ASSERT_GT(e.correlation, last);
             last = e.correlation;
             ++seen;
@@ -164,14 +163,14 @@ TEST(DeviceLane, LanesAreGivenBackAndThreadsDoNotGetThem) {
     const TraceBatch batch = drain(reader);
     EXPECT_EQ(batch.loss.dropped, 0u);
     EXPECT_EQ(batch.loss.malformed, 0u);
-    EXPECT_EQ(batch.spans.size() + batch.device_spans.size() + batch.loss.lapped, 600u);
+    EXPECT_EQ(batch.spans.size() + batch.gpu_work.size() + batch.loss.lapped, 600u);
 }
 
 TEST(DeviceLane, NothingIsWrittenWhileRecordingIsOffNorInAForkedChild) {
     TraceReader reader = own_reader();
     DeviceLane lane("CUDA stream off");
     lane.write(work_now(Stage::sort));
-    EXPECT_EQ(drain(reader).device_spans.size(), 1u);
+    EXPECT_EQ(drain(reader).gpu_work.size(), 1u);
     set_recording(false);
     lane.write(work_now(Stage::sort));
     set_recording(true);
@@ -184,14 +183,14 @@ TEST(DeviceLane, NothingIsWrittenWhileRecordingIsOffNorInAForkedChild) {
         auto own = TraceReader::attach_own();
         TraceBatch batch;
         own->drain(batch);
-        ::_exit(batch.device_spans.size() == 1 && batch.loss.untimed == 7 ? 0 : 2);
+        ::_exit(batch.gpu_work.size() == 1 && batch.loss.untimed == 7 ? 0 : 2);
     }
     int status = -1;
     ::waitpid(pid, &status, 0);
     EXPECT_EQ(status, 0);
-    EXPECT_TRUE(drain(reader).device_spans.empty());
+    EXPECT_TRUE(drain(reader).gpu_work.empty());
     lane.write(work_now(Stage::sort));
-    EXPECT_EQ(drain(reader).device_spans.size(), 1u);
+    EXPECT_EQ(drain(reader).gpu_work.size(), 1u);
 }
 
 TEST(DeviceLane, RecordsSurviveKill) {
@@ -221,12 +220,12 @@ TEST(DeviceLane, RecordsSurviveKill) {
     ASSERT_TRUE(reader) << reader.error().text();
     TraceBatch batch;
     reader->drain(batch);
-    EXPECT_EQ(batch.device_spans.size(), 500u);
+    EXPECT_EQ(batch.gpu_work.size(), 500u);
     // The launching range never ended, so what is known of it comes from the open ranges.
     ASSERT_EQ(batch.open.size(), 1u);
-    for (const DeviceSpanEvent& e : batch.device_spans) {
-        EXPECT_EQ(e.launch_track, batch.open[0].track);
-        EXPECT_EQ(e.launch_ns, batch.open[0].begin_ns);
+    for (const GpuWorkEvent& e : batch.gpu_work) {
+        EXPECT_EQ(e.launch.track, batch.open[0].track);
+        EXPECT_EQ(e.launch.time_ns, batch.open[0].begin_ns);
     }
 }
 
@@ -258,12 +257,9 @@ void cpu(TraceBatch& batch, Stage stage, std::int64_t begin_ms, std::int64_t end
 }
 void gpu(TraceBatch& batch, Stage stage, std::int64_t begin_ms, std::int64_t end_ms,
          std::int64_t launch_ms, int depth = 0) {
-    batch.device_spans.push_back({{begin_ms * kMs, end_ms * kMs, 0, 1, string_of(stage),
-                                   static_cast<std::uint8_t>(depth), false},
-                                  launch_ms * kMs,
-                                  0,
-                                  0,
-                                  1});
+    batch.gpu_work.push_back(stage_work({begin_ms * kMs, end_ms * kMs, 0, 1, string_of(stage),
+                                         static_cast<std::uint8_t>(depth), false},
+                                        {launch_ms * kMs, 0, 1}));
 }
 
 TEST(DeviceStore, GpuTimeCountsForTheFrameThatLaunchedItHoweverLate) {
@@ -356,7 +352,7 @@ TEST(DeviceStore, ArrowsStayRightWhenOldSpansGo) {
             const std::int64_t t = (b * 50 + i) * 10;
             cpu(batch, Stage::iteration, t, t + 5, 0);
             gpu(batch, Stage::blend, t + 6, t + 8, t, 0);
-            batch.device_spans.back().launch_depth = 0;
+            batch.gpu_work.back().launch.row = 0;
         }
         store.ingest(batch);
     }

@@ -382,14 +382,13 @@ TEST(GpuStore, AStageTimersOwnTimesAreNotCountedTwice) {
     batch.tracks = {{0, kPid, kMain, "engine"},
                     {1, kPid, 0, "CUDA stream", false, TrackKind::gpu_stream}};
     batch.spans = {{0, 1'000'000, 0, 0, 1, 0, false}};
-    batch.device_spans = {{{500'000, 1'500'000, 0, 1, 2, 0, false}, 0, 1, 0, 0}};
     batch.api_calls = {{100, 200, 9, kMain, 3}};
     GpuWorkEvent kernel;
     kernel.begin_ns = 500'100;
     kernel.end_ns = 1'499'000;
     kernel.correlation = 9;
     kernel.name = 2;
-    batch.gpu_work = {kernel};
+    batch.gpu_work = {kernel, stage_work({500'000, 1'500'000, 0, 1, 2, 0, false}, {0, 0, 0}, 1)};
     store.ingest(batch);
     EXPECT_NEAR(static_cast<double>(
                     store.frames().history(StatScope::iteration)[0].gpu_ms[at(Stage::blend)]),

@@ -44,8 +44,8 @@ TraceStore recorded() {
         batch.spans.push_back({t + 10 * kUs, t + 50 * kUs + 1, 0, 0, 2, 1, false});
         batch.spans.push_back({t + 60 * kUs, t + 70 * kUs, 1ull << 60, 0, 3, 1, true});
         batch.spans.push_back({t, t + 100 * kUs, step, 0, 1, 0, true});
-        batch.device_spans.push_back(
-            {{t + 40 * kUs, t + 180 * kUs, 0, 1, 2, 0, false}, t + 20 * kUs, step + 1, 0, 1});
+        batch.gpu_work.push_back(stage_work({t + 40 * kUs, t + 180 * kUs, 0, 1, 2, 0, false},
+                                            {t + 20 * kUs, 0, 1}, step + 1));
         batch.counters.push_back({t, 0.1 * static_cast<double>(i), 0, 4});
     }
     batch.spans.push_back({2'000'000, 3'000'000, 0, 2, 3, 0, false});
