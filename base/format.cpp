@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -27,6 +28,21 @@ std::string format_count(double count) {
     for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3)
         digits.insert(static_cast<std::size_t>(at), 1, ',');
     return count < -0.5 ? fmt::format("-{}", digits) : digits;
+}
+
+std::string counted(std::uint64_t count, std::string_view noun, std::string_view have) {
+    std::string out = fmt::format("{} {}{}", format_count(static_cast<double>(count)), noun,
+                                  count == 1 ? "" : "s");
+    if (have.empty()) return out;
+    const std::size_t verb_end = std::min(have.find(' '), have.size());
+    const std::string_view verb = have.substr(0, verb_end);
+    if (count != 1)
+        out += fmt::format(" {}", verb);
+    else if (verb == "have" || verb == "are")
+        out += verb == "have" ? " has" : " is";
+    else
+        out += fmt::format(" {}s", verb);
+    return out + std::string(have.substr(verb_end));
 }
 
 std::string format_short(double count) {

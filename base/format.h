@@ -12,6 +12,9 @@ namespace gs {
 
 /// 12400 -> "12,400".
 std::string format_count(double count);
+/// (3000, "view") -> "3,000 views", (1, "view") -> "1 view". With what is said of them, which
+/// begins with its verb: (1, "view", "have no pose") -> "1 view has no pose".
+std::string counted(std::uint64_t count, std::string_view noun, std::string_view have = {});
 /// 1234567 -> "1.23 M"; for places that are narrow.
 std::string format_short(double count);
 /// 1536 -> "1.5 KiB".

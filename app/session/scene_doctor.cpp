@@ -156,11 +156,12 @@ void SceneDoctor::adopt_report(DoctorReport report) {
     report_.serial = serial + 1;
     publish();
     const auto count = [&](Severity s) {
-        return std::count_if(report_.findings.begin(), report_.findings.end(),
-                             [&](const Finding& f) { return f.severity == s; });
+        const auto n = std::count_if(report_.findings.begin(), report_.findings.end(),
+                                     [&](const Finding& f) { return f.severity == s; });
+        return counted(static_cast<std::uint64_t>(n), name_of(s));
     };
-    lent_.tell.done(fmt::format("examined {}: {} errors, {} warnings, {} notes ({:.2f} s)",
-                                lent_.scene->name, count(Severity::error), count(Severity::warning),
+    lent_.tell.done(fmt::format("examined {}: {}, {}, {} ({:.2f} s)", lent_.scene->name,
+                                count(Severity::error), count(Severity::warning),
                                 count(Severity::note), report_.seconds));
 }
 
@@ -225,11 +226,11 @@ void SceneDoctor::adopt(Mended mended, std::vector<std::string> fixes, const cha
     if (fixes.empty()) mended_.original.reset();
     mended_.fixes = std::move(fixes);
     mended_.changes = mended.changes;
-    const auto words = [](std::uint64_t n) { return format_count(static_cast<double>(n)); };
     for (const std::string& change : mended.changes) log_info("{}: {}", verb, change);
-    lent_.tell.done(fmt::format("{}: {} Gaussians, {} before", verb,
-                                words(lent_.scene->gaussian_count()), words(before)),
-                    true, {}, command);
+    lent_.tell.done(
+        fmt::format("{}: {}, {} before", verb, counted(lent_.scene->gaussian_count(), "Gaussian"),
+                    format_count(static_cast<double>(before))),
+        true, {}, command);
     publish();
     start(true);
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/format.h"
 #include "base/parallel.h"
 #include "renderer/doctor/doctor.h"
 
@@ -34,7 +35,7 @@ void add_views(const Capture& capture, const ViewRule& rule, Wrong&& wrong, Find
     Finding f{rule.id, rule.severity, "", 0, {}, rule.consequence, rule.advice, false};
     for (std::size_t i = 0; i < capture.views.size(); ++i)
         if (wrong(i) && f.count++ < kFindingExamples) f.examples.push_back(capture.views[i].name);
-    f.what = fmt::format("{} views {}", f.count, rule.what);
+    f.what = counted(f.count, "view", rule.what);
     if (f.count > 0) out.push_back(std::move(f));
 }
 
@@ -51,7 +52,7 @@ void add_loading(const Capture& capture, Findings& out) {
         const bool all = !capture.missing.empty() && capture.missing.size() == capture.views.size();
         Finding f{"photos-left-out",
                   all ? Severity::error : Severity::warning,
-                  fmt::format("{} photos or poses are left out", left_out.size()),
+                  counted(left_out.size(), "view", "are left out"),
                   left_out.size(),
                   {},
                   all ? "nothing is left to train on" : "what only they show is missing",
@@ -68,7 +69,7 @@ void add_loading(const Capture& capture, Findings& out) {
             static_cast<std::ptrdiff_t>(std::min(capture.unposed.size(), kFindingExamples));
         out.push_back(
             {"photos-without-pose", many ? Severity::warning : Severity::note,
-             fmt::format("{} photos have no pose", capture.unposed.size()), capture.unposed.size(),
+             counted(capture.unposed.size(), "photo", "have no pose"), capture.unposed.size(),
              std::vector<std::string>(capture.unposed.begin(), capture.unposed.begin() + shown),
              "what only they show is missing", "pose them too, or take them out of the folder",
              false});
@@ -104,7 +105,7 @@ void add_counts(const Capture& capture, Findings& out) {
                 "quality cannot be measured", "hold out every eighth view (--test-every 8)", out);
     if (capture.views.size() < kFewViews)
         add_one("few-views", Severity::warning,
-                fmt::format("there are only {} views", capture.views.size()),
+                fmt::format("no more than {}", counted(capture.views.size(), "view")),
                 "geometry cannot be found from fewer than three", "take and pose more photos", out,
                 capture.views.size());
     if (capture.points_are_random)
@@ -115,7 +116,7 @@ void add_counts(const Capture& capture, Findings& out) {
     else if (capture.points.size() < kFewPoints)
         add_one(
             "few-points", Severity::warning,
-            fmt::format("there are only {} sparse points", capture.points.size()),
+            fmt::format("no more than {}", counted(capture.points.size(), "sparse point")),
             "training starts from next to nothing, and density control has to find the rest",
             "reconstruct with more features, or leave the points away to start from random ones",
             out, capture.points.size());
@@ -158,7 +159,7 @@ void add_pictures(const Capture& capture, Findings& out) {
         for (const auto& [size, views] : sizes)
             if (out.back().examples.size() < kFindingExamples)
                 out.back().examples.push_back(
-                    fmt::format("{} x {} ({} views)", size[0], size[1], views));
+                    fmt::format("{} x {} ({})", size[0], size[1], counted(views, "view")));
     }
 }
 
@@ -233,8 +234,10 @@ void add_geometry(const Capture& capture, Findings& out) {
     if (world > 0 && (world < kSmallestScene || world > kLargestScene))
         add_one("world-scale", Severity::warning,
                 fmt::format("cameras and points are {:.3g} units apart", world),
-                "near planes, learning rates of positions and flying speed expect 0.001 to 100,000 "
-                "units",
+                world < kSmallestScene
+                    ? "nothing nearer to a camera than 0.01 units is drawn or trained"
+                    : "learning rates of positions and flying speed are made for up to 100,000 "
+                      "units",
                 "scale the reconstruction to metres or so; geographic coordinates need an origin "
                 "nearby",
                 out);

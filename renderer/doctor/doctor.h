@@ -15,8 +15,10 @@
 
 namespace gs {
 
-/// World units: a scene outside is hardly meant so.
-inline constexpr double kSmallestScene = 1e-3, kLargestScene = 1e5;
+/// World units. A scene that is smaller than a few times the distance (kNearestDrawn) below which
+/// nothing is drawn shows parts of itself, or nothing; a larger one is hardly meant so.
+inline constexpr double kNearestDrawn = 0.01, kSmallestScene = 5 * kNearestDrawn,
+                        kLargestScene = 1e5;
 
 /// note where there is none.
 Severity worst_of(std::span<const Finding> findings);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/format.h"
 #include "base/parallel.h"
 #include "base/try.h"
 #include "renderer/doctor/rows.h"
@@ -18,7 +19,7 @@ using namespace doctor;
 
 constexpr std::size_t kGrain = 16384;
 
-using Changes = std::map<std::string, std::size_t>;  // what -> how many Gaussians
+using Changes = std::map<std::string, std::uint64_t>;  // what -> how many Gaussians
 
 GaussianModel rows_kept(const GaussianModel& model, const std::vector<std::uint8_t>& gone) {
     std::vector<std::size_t> kept;
@@ -58,7 +59,7 @@ class Mender {
     Fixed result() {
         Fixed out{std::move(model_), {}};
         for (const auto& [what, n] : changes_)
-            out.changes.push_back(fmt::format("{} {}", grouped(n), what));
+            out.changes.push_back(fmt::format("{} {}", counted(n, "Gaussian"), what));
         out.changes.insert(out.changes.end(), notes_.begin(), notes_.end());
         return out;
     }
@@ -86,7 +87,7 @@ bool Mender::mend_rows(const std::vector<std::uint16_t>& faults) {
             if ((faults[i] >> f & 1u) == 0 || rule.repair == Repair::none || !wanted(rule.id) ||
                 gone[i] != 0)
                 continue;
-            ++changes_[fmt::format("Gaussians {}", rule.repaired)];
+            ++changes_[rule.repaired];
             changed = true;
             if (rule.repair == Repair::remove)
                 gone[i] = 1, removed = true;
@@ -104,7 +105,7 @@ bool Mender::remove_copies(Meter& meter) {
     if (repeats.copies.empty() || meter.cancelled()) return false;
     std::vector<std::uint8_t> gone(model_.count, 0);
     for (const std::uint32_t row : repeats.copies) gone[row] = 1;
-    changes_["Gaussians that are exact copies removed"] += repeats.copies.size();
+    changes_["removed as copies"] += repeats.copies.size();
     model_ = rows_kept(model_, gone);
     return true;
 }

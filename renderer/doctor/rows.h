@@ -43,8 +43,8 @@ struct RowRule {
 };
 const std::array<RowRule, kRowFaults>& row_rules();
 
-/// The box of 99.9 % of the finite means, from a sample of rows; of the sample at least one is cut
-/// at each side.
+/// The box of 99.9 % of the finite means that lie near the middle of all (rows_of_crowd()), from a
+/// sample of rows; of the sample at least one is cut at each side.
 struct SceneBox {
     Vec3f lo{}, hi{};
     double extent = 0;  ///< longest side; 0: fewer than two places, nothing is judged by size

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/format.h"
 #include "base/try.h"
 #include "renderer/doctor/rows.h"
 #include "renderer/io/splats/rows.h"
@@ -33,7 +34,7 @@ const std::array<RowRule, kRowFaults>& row_rules() {
          "have a quaternion of length zero, or too long to be squared",
          "they draw nothing here; other programs differ",
          "a fix normalises them, length zero becomes no rotation", Repair::normalise,
-         "quaternions normalised"},
+         "given a quaternion of length one"},
         {"zero-sizes", kNote, "have an axis whose size is zero in single precision",
          "they are drawn as flat as can be, and training cannot change that axis",
          "a fix makes the axis 1e-13 long, which looks the same", Repair::raise_sizes,
@@ -41,7 +42,7 @@ const std::array<RowRule, kRowFaults>& row_rules() {
         {"huge-sizes", kWarning, "are more than 1000 times as large as the scene",
          "they lie over every picture and cost time in every tile", "a fix removes them",
          Repair::remove, "larger than 1000 scenes removed"},
-        {"outliers", kWarning, "lie more than 10 extents away from the box of 99.9 % of the scene",
+        {"outliers", kWarning, "lie more than 10 extents away from the scene",
          "framing, and formats that quantise positions, suffer for them",
          "cut them off in an editor if they are noise", Repair::none, ""},
         {"needles", kNote, "are needles: the longest axis over 100 times the middle one",
@@ -74,9 +75,7 @@ void add_row_findings(const RowScan& scan, std::vector<Finding>& out) {
         const FaultTally& tally = scan.faults[f];
         const RowRule& rule = row_rules()[f];
         if (tally.count > 0)
-            out.push_back({rule.id, rule.severity,
-                           fmt::format("{} Gaussians {}",
-                                       grouped(static_cast<std::size_t>(tally.count)), rule.what),
+            out.push_back({rule.id, rule.severity, counted(tally.count, "Gaussian", rule.what),
                            tally.count, row_names(tally.rows), rule.consequence, rule.advice,
                            rule.repair != Repair::none});
     }
@@ -91,18 +90,17 @@ void add_repeats(const GaussianModel& model, Meter& meter, std::vector<Finding>&
     if (!repeats.copies.empty())
         out.push_back(
             {"duplicates", Severity::warning,
-             fmt::format("{} Gaussians are exact copies of earlier ones",
-                         grouped(repeats.copies.size())),
+             counted(repeats.copies.size(), "Gaussian", "repeat an earlier one exactly"),
              repeats.copies.size(), examples(repeats.copies),
              "they double memory and time, and make what they cover more opaque than meant",
              "a fix removes the copies; compare the pictures, for they may be meant", true});
     if (!repeats.places.empty())
-        out.push_back({"shared-positions", Severity::note,
-                       fmt::format("{} Gaussians lie exactly where an earlier one does",
-                                   grouped(repeats.places.size())),
-                       repeats.places.size(), examples(repeats.places),
-                       "their order in depth is arbitrary, so colours may differ between programs",
-                       "usual in files that quantise positions; nothing needs doing", false});
+        out.push_back(
+            {"shared-positions", Severity::note,
+             counted(repeats.places.size(), "Gaussian", "lie exactly where an earlier one does"),
+             repeats.places.size(), examples(repeats.places),
+             "their order in depth is arbitrary, so colours may differ between programs",
+             "usual in files that quantise positions; nothing needs doing", false});
 }
 
 void add_scene_findings(const GaussianModel& model, const RowScan& scan,
@@ -129,15 +127,20 @@ void add_scene_findings(const GaussianModel& model, const RowScan& scan,
                        true});
     if (scan.box.extent > 0 &&
         (scan.box.extent < kSmallestScene || scan.box.extent > kLargestScene))
-        out.push_back({"world-scale",
-                       Severity::warning,
-                       fmt::format("the scene is {:.3g} units across", scan.box.extent),
-                       1,
-                       {},
-                       "near planes, flying speed and the steps of quantising formats expect 0.001 "
-                       "to 100,000 units",
-                       "scale it to metres or so",
-                       false});
+        out.push_back(
+            {"world-scale",
+             Severity::warning,
+             fmt::format("the scene is {:.3g} units across", scan.box.extent),
+             1,
+             {},
+             scan.box.extent < kSmallestScene
+                 ? fmt::format("nothing nearer to a camera than {} units is drawn: of "
+                               "most pictures parts are missing, or all is",
+                               kNearestDrawn)
+                 : "far planes, flying speed and the steps of quantising formats are made "
+                   "for up to 100,000 units",
+             "scale it to metres or so",
+             false});
 }
 
 // How many Gaussians fit, from what one more costs.
@@ -197,15 +200,17 @@ SplatReport examine_metered(const GaussianModel& model, const SplatQuestions& qu
                                    model.sh_degree, isects, questions.width, questions.height);
     add_memory(out.now, questions, model.sh_degree, false, out.findings);
     if (questions.cap > 0) add_memory(out.at_cap, questions, model.sh_degree, true, out.findings);
+    // What is no number was counted above, of the model as it is now.
     for (const std::string& note : questions.notes)
-        out.findings.push_back({"reader",
-                                Severity::note,
-                                note,
-                                1,
-                                {},
-                                "the model holds what the file could give",
-                                "nothing, where that was meant",
-                                false});
+        if (!note.ends_with(kNotFiniteNote))
+            out.findings.push_back({"reader",
+                                    Severity::note,
+                                    note,
+                                    1,
+                                    {},
+                                    "the model holds what the file could give",
+                                    "nothing, where that was meant",
+                                    false});
     std::stable_sort(out.findings.begin(), out.findings.end(),
                      [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
     return out;

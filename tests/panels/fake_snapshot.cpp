@@ -193,7 +193,7 @@ DoctorReport doctor() {
                    false},
                   {"photos-left-out",
                    Severity::warning,
-                   "1 photos or poses are left out",
+                   "1 view is left out",
                    1,
                    {"images/frame_00101.jpg: truncated JPEG at byte 40960"},
                    "what only they show is missing",
@@ -218,7 +218,7 @@ DoctorReport doctor() {
     r.can_mend = true;
     r.mended = {"duplicates"};
     r.unsaved = true;
-    r.changes = {"12 Gaussians that are exact copies removed"};
+    r.changes = {"12 Gaussians removed as copies"};
     return r;
 }
 

@@ -413,6 +413,12 @@ TEST(Format, Numbers) {
     EXPECT_EQ(format_count(-1234567), "-1,234,567");
     EXPECT_EQ(format_count(999), "999");
     EXPECT_EQ(format_count(kNaN), "-");
+    EXPECT_EQ(counted(0, "error"), "0 errors");
+    EXPECT_EQ(counted(1, "error"), "1 error");
+    EXPECT_EQ(counted(12400, "view", "have no pose"), "12,400 views have no pose");
+    EXPECT_EQ(counted(1, "view", "have no pose"), "1 view has no pose");
+    EXPECT_EQ(counted(1, "photo", "are large"), "1 photo is large");
+    EXPECT_EQ(counted(1, "view", "look away"), "1 view looks away");
     EXPECT_EQ(format_bytes(1536), "1.50 KiB");
     EXPECT_EQ(format_bytes(12), "12 B");
     EXPECT_EQ(format_ns(12400), "12.4 us");

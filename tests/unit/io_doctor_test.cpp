@@ -173,6 +173,64 @@ TEST(DoctorSplats, FindsWhatIsWrongAndNothingElse) {
     }
 }
 
+// 3,000 in a scene of 12 units, as a user planted them: three far away, three axes as large as a
+// town.
+TEST(DoctorSplats, WhatStraysDoesNotHideItselfNorWhatIsHuge) {
+    GaussianModel m(3000, 0);
+    for (std::size_t i = 0; i < m.count; ++i) {
+        for (int c = 0; c < 3; ++c) {
+            m.at(kMeans + c, i) =
+                static_cast<float>(random_in(5, static_cast<std::uint64_t>(c), i, -6, 6));
+            m.at(kLogScales + c, i) = -3;
+        }
+        m.at(kOpacityLogits, i) = 1;
+    }
+    EXPECT_EQ(ids_of(examine(m).findings), "");
+    for (const std::size_t i : {100u, 200u, 300u}) {
+        m.at(kMeans + 1, i) = 500;
+        m.at(kLogScales, i + 7) = 12;  // e^12 = 1.6e5
+    }
+    const auto findings = examine(m).findings;
+    const Finding *outliers = find(findings, "outliers"), *huge = find(findings, "huge-sizes");
+    ASSERT_TRUE(outliers != nullptr && huge != nullptr) << ids_of(findings);
+    EXPECT_EQ(outliers->count, 3u);
+    EXPECT_EQ(outliers->examples[0], "#100");
+    EXPECT_EQ(huge->count, 3u);
+    EXPECT_EQ(huge->examples[0], "#107");
+    EXPECT_EQ(fix(m, std::vector<std::string>{"huge-sizes"}).model.count, 2997u);
+    // A twentieth of it may lie where a distant background does, and is no outlier.
+    for (std::size_t i = 0; i < m.count; i += 20) m.at(kMeans + 2, i) = 40;
+    const auto far = examine(m).findings;
+    ASSERT_NE(find(far, "outliers"), nullptr);
+    EXPECT_EQ(find(far, "outliers")->count, 3u);
+}
+
+TEST(DoctorSplats, AWorldThatIsTooSmallToBeDrawnIsTold) {
+    GaussianModel m = sound_splats();  // 2 units across
+    for (std::size_t i = 0; i < m.count; ++i)
+        for (int c = 0; c < 3; ++c) m.at(kMeans + c, i) *= 6.5e-4f, m.at(kLogScales + c, i) -= 7.3f;
+    const auto findings = examine(m).findings;
+    ASSERT_EQ(ids_of(findings), "world-scale ");
+    EXPECT_NE(findings[0].consequence.find("0.01 units"), std::string::npos);
+}
+
+TEST(DoctorSplats, OneIsSpokenOfAsOneAndNumbersThatAreNoneAreToldOnce) {
+    GaussianModel m = sound_splats();
+    m.at(kMeans, 17) = kNaN;
+    m.at(kQuats, 18) = 0;
+    SplatQuestions q;
+    q.notes = {"1 Gaussian has values that are NaN or infinite", "scale_2 is missing"};
+    const auto findings = examine(m, q).findings;
+    ASSERT_EQ(ids_of(findings), "not-finite-positions degenerate-rotations reader ");
+    EXPECT_EQ(findings[0].what, "1 Gaussian has a position that is NaN or infinite");
+    EXPECT_EQ(findings[2].what, "scale_2 is missing");
+    const Fixed fixed = fix(m);
+    EXPECT_EQ(fixed.changes,
+              (std::vector<std::string>{"1 Gaussian given a quaternion of length one",
+                                        "1 Gaussian with values that are no numbers removed"}));
+    EXPECT_EQ(ids_of(examine(fixed.model, q).findings), "reader ");
+}
+
 TEST(DoctorSplats, FixMendsWhatItSaysAndNothingElse) {
     for (const SplatCase& c : splat_cases()) {
         GaussianModel m = sound_splats();

@@ -203,7 +203,7 @@ TEST_P(SplatRoundTrip, BrokenRowsAreLeftOutOrKept) {
         return;
     }
     EXPECT_EQ(read->model.count, 35u);
-    EXPECT_THAT(joined(*notes), HasSubstr("5 Gaussians with NaN or infinite values are left out"));
+    EXPECT_THAT(joined(*notes), HasSubstr("NaN or infinite values: 5 Gaussians are left out"));
 }
 
 TEST_P(SplatRoundTrip, TheSameBytesOnAnyNumberOfThreads) {

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "base/format.h"
 #include "base/parallel.h"
 #include "base/sort.h"
 #include "renderer/io/splats/values.h"
@@ -60,8 +61,7 @@ void note_not_finite(const GaussianModel& model, SplatNotes& notes) {
         bad.add(found);
     });
     if (bad.count() > 0)
-        notes.push_back(
-            fmt::format("{} Gaussians have values that are NaN or infinite", grouped(bad.count())));
+        notes.push_back(counted(bad.count(), "Gaussian", "have ") + kNotFiniteNote);
 }
 
 SplatRows drawable_rows(const GaussianModel& model, SplatNotes& notes) {
@@ -73,8 +73,8 @@ SplatRows drawable_rows(const GaussianModel& model, SplatNotes& notes) {
     for (std::size_t i = 0; i < model.count; ++i)
         if (good[i] != 0) rows.push_back(static_cast<std::uint32_t>(i));
     if (rows.size() < model.count)
-        notes.push_back(fmt::format("{} Gaussians with NaN or infinite values are left out",
-                                    grouped(model.count - rows.size())));
+        notes.push_back("NaN or infinite values: " +
+                        counted(model.count - rows.size(), "Gaussian", "are left out"));
     return rows;
 }
 

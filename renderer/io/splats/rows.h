@@ -11,8 +11,9 @@ namespace gs {
 
 using SplatRows = std::vector<std::uint32_t>;
 
-/// A line in the notes when there are NaN or infinite values (other than opacity logits, where
-/// infinity has a meaning).
+inline constexpr const char* kNotFiniteNote = "values that are NaN or infinite";
+/// A line in the notes, which ends with kNotFiniteNote, when there are NaN or infinite values
+/// (other than opacity logits, where infinity has a meaning).
 void note_not_finite(const GaussianModel& model, SplatNotes& notes);
 /// Rows that mean something: no NaN, no infinite position, rotation, colour or size. Infinite
 /// opacity logits and sizes of zero (-infinity) do. What is left out is counted in the notes.
