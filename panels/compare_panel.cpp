@@ -176,7 +176,7 @@ void ComparePanel::draw_table(Commands&) {
     ImGui::TableSetupColumn("B", ImGuiTableColumnFlags_WidthFixed, 4.6F * em());
     ImGui::TableSetupColumn("B - A, ms (95 %)", ImGuiTableColumnFlags_WidthFixed, 10 * em());
     ImGui::TableSetupColumn("%", ImGuiTableColumnFlags_WidthFixed, 3.6F * em());
-    ImGui::TableSetupColumn("verdict", ImGuiTableColumnFlags_WidthFixed, 4 * em());
+    ImGui::TableSetupColumn("verdict", ImGuiTableColumnFlags_WidthFixed, 5 * em());
     ImGui::TableHeadersRow();
     double most = 1e-9;
     for (const ComparedRow& row : result_->rows)
@@ -272,6 +272,11 @@ void ComparePanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (result_->rows.empty()) {
         empty_note("No iterations were found on one of the sides");
         return;
+    }
+    if (const std::string quiet = quiet_text(*result_); !quiet.empty()) {
+        ImGui::PushTextWrapPos(0);
+        colored_text(theme().warning, quiet);
+        ImGui::PopTextWrapPos();
     }
     draw_table(commands);
     draw_matched(snapshot, commands);

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "base/log.h"
+#include "base/machine_use.h"
 #include "base/record/scope.h"
 #include "base/rng.h"
 #include "base/try.h"
@@ -153,6 +154,7 @@ StepPlan Trainer::State::next_plan() {
 }
 
 StepReport Trainer::step() {
+    record_machine_use();
     State& s = *state_;
     const Clock::time_point start = Clock::now();
     const Span span(Stage::iteration, s.steps() + 1);

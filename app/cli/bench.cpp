@@ -16,11 +16,14 @@
 #include "app/cli/proof_scene.h"
 #include "app/cli/subcommand.h"
 #include "app/cli/verify.h"
+#include "base/format.h"
 #include "base/json_write.h"
 #include "base/log.h"
+#include "base/machine_use.h"
 #include "base/parallel.h"
 #include "base/record/scope.h"
 #include "base/try.h"
+#include "profiler/analysis/machine_use.h"
 #include "profiler/collect/multi_collector.h"
 #include "profiler/collect/own_service.h"
 #include "profiler/store/overhead.h"
@@ -88,7 +91,7 @@ class BenchRun {
     bool verify();
     std::vector<StageTime> time_frames(std::size_t frames);
     std::vector<StageTime> time_steps();
-    std::vector<StageTime> times_of(const TraceStore& store, std::size_t newest) const;
+    std::vector<StageTime> times_of(const TraceStore& store, std::size_t newest);
     Result<void> compare_backward_variants();
     Result<void> measure_machine();
     void count();
@@ -109,6 +112,7 @@ class BenchRun {
     Verification verified_;
     std::vector<StageTime> stages_;
     RenderCounters counters_;
+    MachineUse machine_;  ///< while stages_ were timed
     SpanOverhead span_;
     Ceilings ceilings_;
     std::vector<StageCost> limits_;
@@ -181,9 +185,12 @@ bool BenchRun::verify() {
     return verified_.ok();
 }
 
-std::vector<StageTime> BenchRun::times_of(const TraceStore& store, std::size_t newest) const {
+std::vector<StageTime> BenchRun::times_of(const TraceStore& store, std::size_t newest) {
     const auto history = store.frames().history(StatScope::iteration);
     const auto kept = history.last(std::min(history.size(), newest));
+    if (stages_.empty() && !kept.empty())
+        machine_ =
+            machine_use(store, kept.front().process, kept.front().begin_ns, kept.back().end_ns);
     std::vector<StageTime> out = stage_times(kept, Stage::iteration);
     for (StageTime& stage : gpu_stage_times(kept)) out.push_back(std::move(stage));
     return out;
@@ -204,6 +211,7 @@ std::vector<StageTime> BenchRun::time_frames(std::size_t frames) {
     ProgressLine progress("bench");
     const std::size_t all = frames + kWarmUpFrames;
     for (std::size_t i = 0; i < all && !interrupted(); ++i) {
+        record_machine_use();
         const std::size_t view = i % cameras_.size();
         const Camera& camera = cameras_[view].camera;
         {
@@ -351,6 +359,12 @@ Json BenchRun::json() const {
                        {"pixels", verified_.pixels},
                        {"fragile", verified_.fragile}};
     out["stages"] = stage_times_json(stages_);
+    out["machine"] = {{"threads_waited", number(machine_.waited)},
+                      {"involuntary_switches_per_second", number(machine_.switches)},
+                      {"cpus_used", number(machine_.cpus_used)},
+                      {"cpus", number(machine_.cpus)},
+                      {"load_average", number(machine_.load)},
+                      {"cpu_clock_ghz", number(machine_.clock_ghz)}};
     out["counters"] = {{"gaussians", counters_.gaussians},
                        {"candidates", counters_.candidates},
                        {"visible", counters_.visible},
@@ -387,6 +401,8 @@ void BenchRun::print(const Json& out) const {
         "{gradient:.1e}\n",
         out["verified"]);
     say_table(out["stages"], kStages);
+    if (machine_.waited > kQuiet)
+        fmt::print("the machine was not quiet: {}\n", machine_text(machine_));
     say("\nN {gaussians}  V {visible}  I {isects}  list pairs {list_pairs:rate}  E "
         "{evaluated_pairs:rate}  B {blended_pairs:rate}  longest tile {longest_tile}",
         out["counters"]);
@@ -407,12 +423,15 @@ void BenchRun::print(const Json& out) const {
 }
 
 int BenchRun::compare() const {
-    const Comparison result = compare_with_base(base_, stages_, a_.tolerance);
+    const Comparison result = compare_with_base(base_, stages_, a_.tolerance, machine_.doubt());
     fmt::print("\nagainst {}:\n", a_.compare);
     for (const std::string& line : result.lines) fmt::print("{}\n", line);
+    if (!result.undecided.empty())
+        fmt::print(stderr, "warning: not decided for {}: the machine was not quiet: {}\n",
+                   counted(result.undecided.size(), "stage"), machine_text(machine_));
     if (result.slower.empty()) return kDone;
-    fmt::print(stderr, "error: {} stages are slower than in {}\n", result.slower.size(),
-               a_.compare);
+    fmt::print(stderr, "error: {} slower than in {}\n",
+               counted(result.slower.size(), "stage", "are"), a_.compare);
     return kGate;
 }
 

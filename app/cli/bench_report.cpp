@@ -180,8 +180,8 @@ Result<void> check_same_subject(const std::string& path, const Json& base, const
     return {};
 }
 
-Comparison compare_with_base(const Json& base, const std::vector<StageTime>& now,
-                             double tolerance) {
+Comparison compare_with_base(const Json& base, const std::vector<StageTime>& now, double tolerance,
+                             double waited) {
     const Json& stages = base["stages"];
     Comparison out;
     for (const StageTime& s : now) {
@@ -194,12 +194,18 @@ Comparison compare_with_base(const Json& base, const std::vector<StageTime>& now
             continue;
         }
         const double was = (*it)["ms_p50"].get<double>(), was_hi = it->value("ms_p50_hi", was);
-        const bool slower =
-            s.ms_lo > was_hi && s.ms_p50 > was * (1 + tolerance) && s.ms_p50 > kTooShortMs;
+        const auto slower_by = [&](double share) {
+            return share * s.ms_lo > was_hi && share * s.ms_p50 > was * (1 + tolerance) &&
+                   s.ms_p50 > kTooShortMs;
+        };
+        const bool slower = slower_by(s.gpu ? 1 : 1 - waited), undecided = !slower && slower_by(1);
         out.lines.push_back(fmt::format("{:<22} {:9.3f} -> {:9.3f} ms  {:+6.1f} %{}", s.name, was,
                                         s.ms_p50, was > 0 ? 100 * (s.ms_p50 / was - 1) : 0.0,
-                                        slower ? "  SLOWER" : ""));
+                                        slower      ? "  SLOWER"
+                                        : undecided ? "  not decided"
+                                                    : ""));
         if (slower) out.slower.push_back(s.name);
+        if (undecided) out.undecided.push_back(s.name);
     }
     return out;
 }

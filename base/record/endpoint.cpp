@@ -18,6 +18,7 @@
 #include <cstring>
 
 #include "base/record/local_socket.h"
+#include "base/record/machine_counters.h"
 #include "base/record/overhead_counters.h"
 #include "base/record/process.h"
 #include "base/record/ring.h"
@@ -307,10 +308,12 @@ struct Schedule {
         settle_arming(true);
         endpoint.host->tick(endpoint.armed);
         set_service_cpu_ns(clock_ns(CLOCK_THREAD_CPUTIME_ID));
-        if (endpoint.armed)
+        if (endpoint.armed) {
             overhead.write(now);
-        else
+            write_machine_counters();
+        } else {
             renew_lost_socket();
+        }
         tick = now + (endpoint.armed ? kTickArmed : kTickIdle);
     }
     /// Milliseconds until something is due, 1 at least.

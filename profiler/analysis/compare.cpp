@@ -24,6 +24,7 @@ using Series = std::map<Key, std::vector<double>>;
 struct Sampled {
     Iterations iterations;
     Series series;
+    MachineUse machine;
 };
 
 void add_ranges(const CompareSide& side, Sampled& out) {
@@ -73,6 +74,9 @@ Sampled sample(const CompareSide& side, const CompareOptions& options) {
     if (items.size() > options.max_iterations)
         items.erase(items.begin(),
                     items.end() - static_cast<std::ptrdiff_t>(options.max_iterations));
+    if (!items.empty())
+        out.machine =
+            machine_use(*side.store, side.process, items.front().begin_ns, items.back().end_ns);
     const std::vector<Breakdown> breakdowns = break_down(*side.store, out.iterations);
     for (const Breakdown& b : breakdowns) {
         out.series[{ComparedRow::Kind::iteration, "iteration"}].push_back(b.wall_ms);
@@ -110,9 +114,14 @@ std::vector<std::pair<std::size_t, std::size_t>> matches_of(const Iterations& a,
     return out;
 }
 
+/// Times of a GPU do not depend on what else runs on the CPUs.
+bool on_cpu(ComparedRow::Kind kind) {
+    return kind != ComparedRow::Kind::gpu_stage && kind != ComparedRow::Kind::gpu_total;
+}
+
 ComparedRow row_of(const Key& key, const std::vector<double>& a, const std::vector<double>& b,
                    std::span<const std::pair<std::size_t, std::size_t>> matches,
-                   double least_effect) {
+                   double least_effect, const Comparison& of) {
     ComparedRow out;
     out.kind = key.kind;
     out.name = key.name;
@@ -133,14 +142,19 @@ ComparedRow row_of(const Key& key, const std::vector<double>& a, const std::vect
     } else {
         shift = shift_of(a, b);
     }
-    out.difference_ms = shift.estimate;
-    out.low_ms = shift.low;
-    out.high_ms = shift.high;
     // A stage that is not there on one side has no share to speak of: the mean tells of it, the
     // median may be zero.
     const double base = out.a.median_ms > 0 ? out.a.median_ms : out.b.median_ms;
     out.relative = shift.estimate / base;
     out.verdict = verdict_of(shift, base, least_effect);
+    if (on_cpu(key.kind)) {
+        shift = widened(shift, of.machine_a.doubt() * out.a.median_ms,
+                        of.machine_b.doubt() * out.b.median_ms);
+        if (verdict_of(shift, base, least_effect) != out.verdict) out.verdict = Verdict::not_quiet;
+    }
+    out.difference_ms = shift.estimate;
+    out.low_ms = shift.low;
+    out.high_ms = shift.high;
     return out;
 }
 
@@ -178,9 +192,11 @@ const char* name_of(Verdict verdict) {
         case Verdict::ambiguous:
             return "AMBG";
         case Verdict::too_few:
+            return "too few";
+        case Verdict::not_quiet:
             break;
     }
-    return "too few";
+    return "not quiet";
 }
 
 Comparison compare(const CompareSide& a, const CompareSide& b, const CompareOptions& options) {
@@ -190,6 +206,8 @@ Comparison compare(const CompareSide& a, const CompareSide& b, const CompareOpti
     const Sampled of_a = sample(a, options), of_b = sample(b, options);
     out.how_a = of_a.iterations.how;
     out.how_b = of_b.iterations.how;
+    out.machine_a = of_a.machine;
+    out.machine_b = of_b.machine;
     if (of_a.iterations.items.empty() || of_b.iterations.items.empty()) return out;
     const auto matches = matches_of(of_a.iterations, of_b.iterations);
     for (const auto& [i, j] : matches)
@@ -204,7 +222,8 @@ Comparison compare(const CompareSide& a, const CompareSide& b, const CompareOpti
             return found != side.series.end() ? found->second
                                               : std::vector<double>(side.iterations.items.size());
         };
-        ComparedRow row = row_of(key, values(of_a), values(of_b), matches, options.least_effect);
+        ComparedRow row =
+            row_of(key, values(of_a), values(of_b), matches, options.least_effect, out);
         if (shown(row)) out.rows.push_back(std::move(row));
     }
     sort_rows(out.rows, options.max_ranges);

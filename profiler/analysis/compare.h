@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "profiler/analysis/breakdown.h"
+#include "profiler/analysis/machine_use.h"
 #include "profiler/store/store.h"
 
 namespace gs {
@@ -25,8 +26,9 @@ struct CompareSide {
     std::string name = {};  ///< for texts: "before.pftrace"
 };
 
-enum class Verdict { same, faster, slower, ambiguous, too_few };
-/// "same", "faster", "slower", "AMBG", "too few".
+/// not_quiet: the difference may be what threads waited for a CPU, in one of them or both.
+enum class Verdict { same, faster, slower, ambiguous, too_few, not_quiet };
+/// "same", "faster", "slower", "AMBG", "too few", "not quiet".
 const char* name_of(Verdict verdict);
 
 struct Distribution {
@@ -58,8 +60,9 @@ struct MatchedIteration {
 
 struct Comparison {
     CompareSide a, b;
-    std::string how_a, how_b;       ///< how iterations were found
-    std::vector<ComparedRow> rows;  ///< the iteration first, then by what differs most
+    std::string how_a, how_b;         ///< how iterations were found
+    MachineUse machine_a, machine_b;  ///< while they ran
+    std::vector<ComparedRow> rows;    ///< the iteration first, then by what differs most
     std::vector<MatchedIteration> matched;
 };
 
@@ -72,6 +75,9 @@ struct CompareOptions {
 
 Comparison compare(const CompareSide& a, const CompareSide& b, const CompareOptions& options = {});
 
+/// What the verdicts leave undecided because the machine was not quiet, and how busy it was; empty
+/// where it was quiet, or where that was not recorded.
+std::string quiet_text(const Comparison& comparison);
 /// A table for terminals.
 std::string comparison_text(const Comparison& comparison);
 /// NaN as null.
@@ -89,5 +95,8 @@ Shift shift_of(std::span<const double> a, std::span<const double> b);
 /// interval.
 Shift paired_shift(std::span<const double> differences);
 Verdict verdict_of(const Shift& shift, double base, double least_effect);
+/// The shift's interval made wider by what threads waited for a CPU on either side: as much of
+/// these times may not have been the program's.
+Shift widened(const Shift& shift, double waited_a_ms, double waited_b_ms);
 
 }  // namespace gs

@@ -1,6 +1,7 @@
 // A comparison as text and JSON.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -47,6 +48,24 @@ Json distribution(const Distribution& d) {
 
 }  // namespace
 
+std::string quiet_text(const Comparison& c) {
+    const auto undecided = std::count_if(c.rows.begin(), c.rows.end(), [](const ComparedRow& r) {
+        return r.verdict == Verdict::not_quiet;
+    });
+    std::string out;
+    for (const auto& [which, use] : {std::pair{"A", &c.machine_a}, {"B", &c.machine_b}})
+        if (use->waited > kQuiet || (undecided > 0 && std::isfinite(use->waited)))
+            out += fmt::format("{}{}: {}", out.empty() ? "" : ". ", which, machine_text(*use));
+    if (out.empty()) return out;
+    const std::string decided =
+        undecided == 0 ? "The machine was not quiet; intervals are as much wider"
+        : !c.rows.empty() && c.rows[0].verdict == Verdict::not_quiet
+            ? "Not decided: the machine was not quiet"
+            : fmt::format("{} of {} rows are not decided: the machine was not quiet", undecided,
+                          c.rows.size());
+    return fmt::format("{}. {}.", decided, out);
+}
+
 std::string comparison_text(const Comparison& c) {
     const auto count = [&](bool of_a) {
         return c.rows.empty() ? std::size_t{0} : (of_a ? c.rows[0].a : c.rows[0].b).count;
@@ -70,6 +89,8 @@ std::string comparison_text(const Comparison& c) {
             fmt::format("[{}, {}]", number(r.low_ms), number(r.high_ms)),
             std::isfinite(r.relative) ? fmt::format("{:+.1f} %", 100 * r.relative) : "-",
             name_of(r.verdict));
+    if (const std::string quiet = quiet_text(c); !quiet.empty())
+        out += fmt::format("  {}\n", quiet);
     return out;
 }
 
@@ -87,8 +108,17 @@ std::string comparison_json(const Comparison& c) {
              {"relative", finite(r.relative)},
              {"matched", r.matched},
              {"verdict", name_of(r.verdict)}});
-    return json_text(Json{{"a", {{"name", c.a.name}, {"iterations", c.how_a}}},
-                          {"b", {{"name", c.b.name}, {"iterations", c.how_b}}},
+    const auto side = [](const CompareSide& s, const std::string& how, const MachineUse& use) {
+        return Json{{"name", s.name},
+                    {"iterations", how},
+                    {"threads_waited", finite(use.waited)},
+                    {"load_average", finite(use.load)},
+                    {"involuntary_switches_per_second", finite(use.switches)},
+                    {"cpu_clock_ghz", finite(use.clock_ghz)}};
+    };
+    return json_text(Json{{"a", side(c.a, c.how_a, c.machine_a)},
+                          {"b", side(c.b, c.how_b, c.machine_b)},
+                          {"quiet", quiet_text(c)},
                           {"matched_iterations", c.matched.size()},
                           {"rows", rows}},
                      2);

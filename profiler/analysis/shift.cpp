@@ -55,6 +55,10 @@ Shift paired_shift(std::span<const double> all) {
                            n * (n + 1) / 4 - kNormal95 * std::sqrt(n * (n + 1) * (2 * n + 1) / 24));
 }
 
+Shift widened(const Shift& shift, double waited_a_ms, double waited_b_ms) {
+    return {shift.estimate, shift.low - waited_b_ms, shift.high + waited_a_ms};
+}
+
 // Sure of a difference: the interval lies on one side of zero, and the effect is worth the name.
 // Sure of none: the interval lies within the least effect. Everything else cannot be told from
 // these iterations.

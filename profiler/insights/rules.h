@@ -40,5 +40,10 @@ Answer data_loading(const Subject& s);
 Answer regression(const Subject& s);
 Answer stragglers(const Subject& s);
 Answer own_cost(const Subject& s);
+// ---- rules_cpu.cpp
+Answer busy_machine(const Subject& s);
+Answer idle_threads(const Subject& s);
+Answer uneven_loops(const Subject& s);
+Answer narrow_vectors(const Subject& s);
 
 }  // namespace gs::insights

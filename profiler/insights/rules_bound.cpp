@@ -15,11 +15,16 @@ constexpr double kLatency = 0.40;  // below this of either: neither limits
 constexpr double kFewWarps = 0.5;  // R11
 constexpr double kStageShare =
     0.05;  // ours: stages below this share of an iteration are not looked at
+constexpr double kBusyMachine =
+    0.15;  // ours: threads that waited more say too little about what limits a stage
 
 constexpr const char* kNoCounters =
     "needs counters of the GPU: NVML's GPM (Hopper or newer, no privileges; the injection library "
     "takes them where "
     "they are), or our own renderer with the machine's limits measured";
+
+constexpr const char* kNoLimits =
+    "needs the limits of this machine: in the studio, of its own training, after limits.measure";
 
 enum class Bound { memory, compute, latency };
 
@@ -39,7 +44,8 @@ struct StageBound {
 std::vector<StageBound> stages_of(const Subject& s) {
     std::vector<StageBound> out;
     for (const StageFloor& floor : s.options.floors) {
-        const double ms = s.stage_ms(floor.stage);
+        // What threads waited for a CPU is nothing that the stage could do without.
+        const double ms = s.stage_ms(floor.stage) * (s.on_gpu ? 1 : 1 - s.machine.doubt());
         if (std::isfinite(floor.floor_ms) && floor.work.counted && s.share(ms) >= kStageShare &&
             ms > 0)
             out.push_back({floor.stage, ms, std::min(floor.floor_ms, ms), floor.limit});
@@ -66,7 +72,23 @@ const char* title_of(Bound bound) {
     return "";
 }
 
-const char* advice_of(Bound bound) {
+const char* advice_on_cpu(Bound bound) {
+    switch (bound) {
+        case Bound::memory:
+            return "Move fewer bytes: visit what is visible only, join loops that pass arrays on "
+                   "while they are in the cache, keep what is used together together.";
+        case Bound::compute:
+            return "Do less arithmetic: cut work before it is done (tighter tile bounds, earlier "
+                   "termination, cut before the exponential), and use whole vectors (R28).";
+        case Bound::latency:
+            return "Keep every thread at work (R26, R27), put data in the order in which it is "
+                   "read, blocks that fit the caches, and fewer branches that cannot be foreseen.";
+    }
+    return "";
+}
+
+const char* advice_of(const Subject& s, Bound bound) {
+    if (!s.activity.has_gpu) return advice_on_cpu(bound);
     switch (bound) {
         case Bound::memory:
             return "Move fewer bytes: fuse kernels that pass arrays on, half precision for what "
@@ -99,6 +121,11 @@ Answer from_model(const Subject& s, Bound wanted) {
     std::erase_if(stages,
                   [&](const StageBound& b) { return b.bound() != wanted || !b.says_something(); });
     if (stages.empty()) return {};
+    if (!s.on_gpu && s.machine.doubt() > kBusyMachine)
+        return cannot_tell(
+            fmt::format("the machine was not quiet: threads waited {:.0f} % of the "
+                        "time",
+                        100 * s.machine.waited));
     std::sort(stages.begin(), stages.end(),
               [](const StageBound& a, const StageBound& b) { return gain_of(a) > gain_of(b); });
     double gain = 0;
@@ -111,7 +138,7 @@ Answer from_model(const Subject& s, Bound wanted) {
     }
     Insight i = insight(s, fmt::format("Stages {}", title_of(wanted)), gain, Confidence::inferred);
     i.text = names + ". From the counts of a step and the machine's measured limits.";
-    i.advice = advice_of(wanted);
+    i.advice = advice_of(s, wanted);
     for (const StageBound& b : stages) i.evidence.push_back(stage_evidence(s, b));
     if (i.evidence.size() > kMostEvidence) i.evidence.resize(kMostEvidence);
     return {{std::move(i)}, {}};
@@ -166,7 +193,7 @@ Answer from_counters(const Subject& s, const KernelCounters& c, Bound wanted) {
     if (std::isfinite(c.occupancy))
         i.text += fmt::format(", {:.0f} % of the warps that fit were there", 100 * c.occupancy);
     i.text += " (means of the GPU's counters).";
-    i.advice = advice_of(wanted);
+    i.advice = advice_of(s, wanted);
     i.evidence.push_back(
         {kNoTrack, 0, s.whole.begin, s.whole.end, "the iterations the means are of"});
     return {{std::move(i)}, {}};
@@ -175,6 +202,7 @@ Answer from_counters(const Subject& s, const KernelCounters& c, Bound wanted) {
 Answer ask(const Subject& s, Bound wanted) {
     if (const auto counters = counters_of(s)) return from_counters(s, *counters, wanted);
     if (!s.options.floors.empty()) return from_model(s, wanted);
+    if (!s.activity.has_gpu) return cannot_tell(kNoLimits);
     const std::string why = why_no_counters(s);
     return cannot_tell(why.empty() ? kNoCounters : why);
 }

@@ -61,6 +61,7 @@ Answer regression(const Subject& s) {
     const ComparedRow& whole = c.rows.front();
     if (whole.verdict == Verdict::too_few)
         return cannot_tell("too few iterations to compare with the baseline");
+    if (whole.verdict == Verdict::not_quiet) return cannot_tell(quiet_text(c));
     if (whole.verdict != Verdict::slower) return {};
     Insight i = insight(
         s,

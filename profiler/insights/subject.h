@@ -14,6 +14,7 @@
 
 #include "profiler/analysis/activity.h"
 #include "profiler/analysis/breakdown.h"
+#include "profiler/analysis/machine_use.h"
 #include "profiler/insights/insight.h"
 
 namespace gs::insights {
@@ -75,6 +76,7 @@ struct Subject {
     double iteration_ms = 0;            ///< median
     double mean_ms = 0;  ///< what times per iteration are parts of: these are means, too
     ProcessActivity activity;
+    MachineUse machine;       ///< what it gave the process meanwhile
     std::vector<Work> works;  ///< by begin
     std::vector<Call>
         calls;  ///< by begin; of the runtime, and of the driver where it was called directly

@@ -58,8 +58,9 @@ TEST(Shift, Verdicts) {
 }
 
 /// Iterations of forward and backward, some noise, the backward pass `slow` times as long.
-TraceStore trainer(double slow, int iterations, long first_number, unsigned seed,
-                   double extra = 0) {
+/// `waited`: how long its threads waited for a CPU, in per cent; below 0 that is not recorded.
+TraceStore trainer(double slow, int iterations, long first_number, unsigned seed, double extra = 0,
+                   double waited = -1) {
     TraceMaker maker;
     std::mt19937 random(seed);
     double t = 0;
@@ -74,6 +75,11 @@ TraceStore trainer(double slow, int iterations, long first_number, unsigned seed
         const double end = t + forward + backward + extra;
         maker.range(1, "iteration", t, end, 0, first_number + i);
         t = end + 50;
+    }
+    if (waited >= 0) {
+        maker.counter("machine: threads waited %", t, waited);
+        maker.counter("machine: load average", t, 4.2);
+        maker.counter("machine: CPUs", t, 2);
     }
     TraceStore store;
     maker.into(store);
@@ -105,6 +111,29 @@ TEST(Compare, FindsTheStageThatGotSlower) {
     EXPECT_EQ(row(c, ComparedRow::Kind::cpu_stage, "blend")->verdict, Verdict::same);
     EXPECT_EQ(row(c, ComparedRow::Kind::gpu_total, "GPU idle"),
               nullptr);  // no GPU: no row, not a zero
+}
+
+TEST(Compare, WhatWaitingMayExplainIsNotDecided) {
+    const TraceStore a = trainer(1, 40, 0, 1, 0, 2), busy = trainer(1.2, 50, 1000, 2, 0, 34),
+                     quiet = trainer(1.2, 50, 1000, 2, 0, 3), slow = trainer(3, 50, 1000, 2, 0, 34);
+    const Comparison c = compare({.store = &a}, {.store = &busy});
+    EXPECT_EQ(c.rows[0].verdict, Verdict::not_quiet);
+    EXPECT_NEAR(c.rows[0].difference_ms, 0.4, 0.02);
+    EXPECT_LT(c.rows[0].low_ms, 0.4 - 0.34 * 3);
+    EXPECT_NEAR(c.machine_b.waited, 0.34, 1e-9);
+    const std::string said = comparison_text(c);
+    EXPECT_NE(said.find("Not decided: the machine was not quiet"), std::string::npos) << said;
+    EXPECT_NE(said.find("B: threads waited 34 % of the time for a CPU; load 4.2 on 2 CPUs"),
+              std::string::npos)
+        << said;
+    const auto json = nlohmann::json::parse(comparison_json(c));
+    EXPECT_EQ(json["rows"][0]["verdict"], "not quiet");
+    EXPECT_NEAR(json["b"]["threads_waited"].get<double>(), 0.34, 1e-9);
+    // A difference that waiting cannot explain stays one, and so does one of a quiet machine.
+    EXPECT_EQ(compare({.store = &a}, {.store = &slow}).rows[0].verdict, Verdict::slower);
+    const Comparison sure = compare({.store = &a}, {.store = &quiet});
+    EXPECT_EQ(sure.rows[0].verdict, Verdict::slower);
+    EXPECT_EQ(quiet_text(sure), "");
 }
 
 TEST(Compare, MatchesIterationsByNumber) {

@@ -8,10 +8,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
+#include <chrono>
 #include <cstring>
 
+#include "base/machine_use.h"
+#include "base/parallel.h"
 #include "base/record/activity_lane.h"
+#include "base/record/machine_counters.h"
 #include "base/record/scope.h"
 #include "base/record/service_status.h"
 #include "profiler/collect/reader.h"
@@ -203,6 +208,43 @@ TEST(Ring12, AClientCannotWrite) {
     drain(reader);
     { const Span span(Stage::load, 3); }
     EXPECT_EQ(drain(reader).spans.size(), 1u);
+}
+
+TEST(MachineCounters, WhatTheMachineGaveAndWhatLoopsMadeOfIt) {
+    TraceReader reader = own_reader();
+    const auto begin = std::chrono::steady_clock::now();
+    std::atomic<std::uint64_t> sum{0};
+    while (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(400)) {
+        parallel_for(64, 1, [&](std::size_t i) {
+            std::uint64_t n = i;
+            for (int k = 0; k < 20'000; ++k) n = n * 6364136223846793005ull + 1;
+            sum += n;
+        });
+        record_machine_use();
+    }
+    const TraceBatch batch = drain(reader);
+    const auto values = [&](const char* name) {
+        std::vector<double> out;
+        for (const CounterEvent& e : batch.counters)
+            if (batch.names.at(e.name - 1).text == name) out.push_back(e.value);
+        return out;
+    };
+    for (const char* name :
+         {machine_counter::kWaited, machine_counter::kInLoops, machine_counter::kWorkersBusy}) {
+        ASSERT_FALSE(values(name).empty()) << name;
+        for (const double value : values(name)) {
+            EXPECT_GE(value, 0) << name;
+            EXPECT_LE(value, 100) << name;
+        }
+    }
+    // It did nothing but these loops, on a machine that others may use, too.
+    EXPECT_GT(values(machine_counter::kInLoops).back(), 50);
+    EXPECT_GT(values(machine_counter::kCpusUsed).back(), 0.01);
+    EXPECT_GE(values(machine_counter::kCpus).back(), 1);
+    EXPECT_GE(values(machine_counter::kThreads).back(), 1);
+    EXPECT_FALSE(values(machine_counter::kSwitches).empty());
+    EXPECT_FALSE(values(machine_counter::kLoad).empty());
+    EXPECT_LE(values(machine_counter::kWaited).size(), 4u);  // 60, 180, 420 ms, not at every call
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/machine_use.h"
 #include "base/parallel.h"
 #include "base/record/scope.h"
 #include "renderer/raster/cpu/frame.h"
@@ -222,6 +223,13 @@ void CpuRasterizer::backward(ParameterSource& source, const Camera& camera,
 }  // namespace
 }  // namespace cpu
 
-std::unique_ptr<Rasterizer> make_cpu_rasterizer() { return std::make_unique<cpu::CpuRasterizer>(); }
+std::unique_ptr<Rasterizer> make_cpu_rasterizer() {
+    const std::string set = cpu_instruction_set();
+    tell_vector_bits(set.starts_with("AVX3")   ? 512
+                     : set.starts_with("AVX2") ? 256
+                     : set == "SCALAR"         ? 32
+                                               : 128);
+    return std::make_unique<cpu::CpuRasterizer>();
+}
 
 }  // namespace gs

@@ -1,0 +1,147 @@
+#include "base/record/machine_counters.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/record/ring.h"
+#include "base/record/scope.h"
+
+namespace gs {
+namespace {
+
+constexpr std::uint64_t kFirstPause = 60'000'000, kLongestPause = 1'000'000'000;  // ns
+constexpr std::size_t kMostThreads = 256;
+
+/// The beginning of a file, zero-terminated; false when it cannot be read.
+template <std::size_t kBytes>
+bool read_file(const char* path, char (&text)[kBytes]) {
+    const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    const ssize_t got = ::read(fd, text, kBytes - 1);
+    ::close(fd);
+    text[std::max<ssize_t>(got, 0)] = '\0';
+    return got > 0;
+}
+
+/// What a thread has done since it began, ns.
+struct ThreadTime {
+    std::uint64_t ran = 0, waited = 0;
+    std::uint32_t tid = 0;
+};
+
+double clock_ghz() {
+    char path[96], text[2048];
+    std::snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq",
+                  ::sched_getcpu());
+    if (read_file(path, text)) return 1e-6 * std::atof(text);
+    if (!read_file("/proc/cpuinfo", text)) return 0;
+    const char* line = std::strstr(text, "cpu MHz");
+    const char* colon = line == nullptr ? nullptr : std::strchr(line, ':');
+    return colon == nullptr ? 0 : 1e-3 * std::atof(colon + 1);
+}
+
+class MachineCounters {
+  public:
+    bool write(std::uint64_t now) noexcept {
+        if (now < due_) return false;
+        const std::uint64_t passed = now - last_ns_;
+        const bool first = last_ns_ == 0;
+        last_ns_ = now;
+        pause_ = first ? kFirstPause : std::min(2 * pause_, kLongestPause);
+        due_ = now + pause_;
+        const bool threads_told = look_at_threads();
+        rusage usage{};
+        ::getrusage(RUSAGE_SELF, &usage);
+        const std::int64_t switches = usage.ru_nivcsw - switches_;
+        switches_ = usage.ru_nivcsw;
+        if (first) return false;
+        register_names();
+        const double seconds = 1e-9 * static_cast<double>(passed);
+        if (threads_told) {
+            if (ran_ + waited_ > 0)
+                record_counter(waited_name_, 100 * static_cast<double>(waited_) /
+                                                 static_cast<double>(ran_ + waited_));
+            record_counter(used_name_, 1e-9 * static_cast<double>(ran_) / seconds);
+        }
+        record_counter(switches_name_, static_cast<double>(switches) / seconds);
+        cpu_set_t may_use;
+        if (::sched_getaffinity(0, sizeof may_use, &may_use) == 0)
+            record_counter(cpus_name_, CPU_COUNT(&may_use));
+        char text[64];
+        if (read_file("/proc/loadavg", text)) record_counter(load_name_, std::atof(text));
+        if (const double ghz = clock_ghz(); ghz > 0) record_counter(clock_name_, ghz);
+        return true;
+    }
+
+  private:
+    // Threads that ended meanwhile are missing, and those that began count from their beginning.
+    bool look_at_threads() noexcept {
+        DIR* const tasks = ::opendir("/proc/self/task");
+        if (tasks == nullptr) return false;
+        ThreadTime now[kMostThreads];
+        std::size_t count = 0;
+        ran_ = waited_ = 0;
+        while (const dirent* entry = ::readdir(tasks)) {
+            char path[64], text[96];
+            const auto tid = static_cast<std::uint32_t>(std::strtoul(entry->d_name, nullptr, 10));
+            std::snprintf(path, sizeof path, "/proc/self/task/%u/schedstat", tid);
+            if (tid == 0 || count == kMostThreads || !read_file(path, text)) continue;
+            char* after = nullptr;
+            ThreadTime& one = now[count++];
+            one.tid = tid;
+            one.ran = std::strtoull(text, &after, 10);
+            one.waited = std::strtoull(after, nullptr, 10);
+            const ThreadTime *const known = threads_, *const end = known + count_;
+            const ThreadTime* const before =
+                std::find_if(known, end, [&](const ThreadTime& t) { return t.tid == tid; });
+            const bool same = before != end && before->ran <= one.ran;
+            ran_ += one.ran - (same ? before->ran : 0);
+            waited_ += one.waited - (same ? std::min(before->waited, one.waited) : 0);
+        }
+        ::closedir(tasks);
+        std::copy_n(now, count, threads_);
+        count_ = count;
+        return count > 0;
+    }
+
+    void register_names() noexcept {
+        if (waited_name_ != 0) return;
+        waited_name_ = register_string(machine_counter::kWaited);
+        switches_name_ = register_string(machine_counter::kSwitches);
+        used_name_ = register_string(machine_counter::kCpusUsed);
+        cpus_name_ = register_string(machine_counter::kCpus);
+        load_name_ = register_string(machine_counter::kLoad);
+        clock_name_ = register_string(machine_counter::kClock);
+    }
+
+    std::uint64_t due_ = 0, last_ns_ = 0, pause_ = 0;
+    std::uint64_t ran_ = 0, waited_ = 0;  // since the last look, of all threads
+    std::int64_t switches_ = 0;
+    ThreadTime threads_[kMostThreads];
+    std::size_t count_ = 0;
+    StringId waited_name_ = 0, switches_name_ = 0, used_name_ = 0, cpus_name_ = 0, load_name_ = 0,
+             clock_name_ = 0;
+};
+
+}  // namespace
+
+bool write_machine_counters() noexcept {
+    static MachineCounters counters;
+    static std::atomic_flag taken = ATOMIC_FLAG_INIT;  // who finds it taken need not wait
+    if (!is_recording() || taken.test_and_set(std::memory_order_acquire)) return false;
+    const bool written = counters.write(monotonic_ns());
+    taken.clear(std::memory_order_release);
+    return written;
+}
+
+}  // namespace gs

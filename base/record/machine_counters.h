@@ -1,0 +1,26 @@
+// MachineCounters: what the machine gave this process, as counters in its ring, so that every trace
+// of it says how far its times can be trusted: how long its threads waited for a processor, how
+// often they were pushed off one, how many processors it used, the load and the clock. From /proc,
+// for a few microseconds a thread. Written by the endpoint's thread, and by gausscope's own loops
+// (base/machine_use.h); profiler/analysis/machine_use.h reads them.
+#pragma once
+
+namespace gs {
+
+/// Names of the counters, as traces bear them.
+namespace machine_counter {
+/// Of the time in which the process's threads could have run: what they spent waiting for a CPU.
+inline constexpr const char* kWaited = "machine: threads waited %";
+inline constexpr const char* kSwitches = "machine: involuntary switches /s";
+inline constexpr const char* kCpusUsed = "machine: CPUs used";  ///< by this process
+inline constexpr const char* kCpus = "machine: CPUs";           ///< that it may use
+inline constexpr const char* kLoad = "machine: load average";   ///< of a minute, of all processes
+inline constexpr const char* kClock = "machine: CPU clock GHz";
+}  // namespace machine_counter
+
+/// Writes them when a second has passed since the last time (less in the first second), in
+/// whichever thread calls; true when it did. Otherwise costs a read of the clock. What the system
+/// does not tell is left out. Of more than 256 threads the rest is left out.
+bool write_machine_counters() noexcept;
+
+}  // namespace gs

@@ -1,0 +1,64 @@
+#include "profiler/analysis/machine_use.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/machine_use.h"
+#include "base/record/machine_counters.h"
+
+namespace gs {
+namespace {
+
+/// A point tells of the second before it, so the one after the stretch counts, too.
+constexpr std::int64_t kAfter = 1'000'000'000;
+
+double mean_of(const CounterSeries& series, std::int64_t begin, std::int64_t end) {
+    double sum = 0, count = 0;
+    for (const CounterPoint& p : series.points.view())
+        if (begin < p.time_ns && p.time_ns <= end + kAfter) sum += p.value, ++count;
+    return count > 0 ? sum / count : MachineUse::kNotTold;
+}
+
+}  // namespace
+
+MachineUse machine_use(const TraceStore& store, std::uint32_t process, std::int64_t begin,
+                       std::int64_t end) {
+    MachineUse out;
+    struct Figure {
+        const char* name;
+        double& value;
+        double unit;
+    };
+    const Figure figures[] = {{machine_counter::kWaited, out.waited, 0.01},
+                              {machine_counter::kSwitches, out.switches, 1},
+                              {machine_counter::kCpusUsed, out.cpus_used, 1},
+                              {machine_counter::kCpus, out.cpus, 1},
+                              {machine_counter::kLoad, out.load, 1},
+                              {machine_counter::kClock, out.clock_ghz, 1},
+                              {machine_counter::kThreads, out.threads, 1},
+                              {machine_counter::kInLoops, out.in_loops, 0.01},
+                              {machine_counter::kWorkersBusy, out.workers_busy, 0.01},
+                              {machine_counter::kVectorBits, out.vector_bits, 1},
+                              {machine_counter::kVectorBitsHere, out.vector_bits_here, 1}};
+    for (const CounterSeries& series : store.counters())
+        for (const Figure& figure : figures)
+            if (series.process == process && store.name(series.name) == figure.name)
+                figure.value = figure.unit * mean_of(series, begin, end);
+    return out;
+}
+
+std::string machine_text(const MachineUse& use) {
+    if (!std::isfinite(use.waited)) return {};
+    std::string out =
+        fmt::format("threads waited {:.0f} % of the time for a CPU", 100 * use.waited);
+    if (std::isfinite(use.switches))
+        out += fmt::format(", {:.0f} times a second one was pushed off it", use.switches);
+    if (std::isfinite(use.load)) out += fmt::format("; load {:.1f}", use.load);
+    if (std::isfinite(use.load) && std::isfinite(use.cpus))
+        out += fmt::format(" on {:.0f} CPU{}", use.cpus, use.cpus == 1 ? "" : "s");
+    if (std::isfinite(use.clock_ghz)) out += fmt::format(", {:.2f} GHz", use.clock_ghz);
+    return out;
+}
+
+}  // namespace gs

@@ -1,0 +1,39 @@
+// What the machine gave a process while it ran its iterations, and what the process made of it:
+// means of the counters that base/record/machine_counters.h and base/machine_use.h write. Times of
+// CPU work hold only as far as these are quiet: comparisons and insights ask here first.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "profiler/store/store.h"
+
+namespace gs {
+
+/// Of the time in which threads could have run: when they waited more, the machine was not quiet.
+inline constexpr double kQuiet = 0.05;
+
+/// Means over a stretch; NaN: not recorded. Shares are 0..1.
+struct MachineUse {
+    static constexpr double kNotTold = std::numeric_limits<double>::quiet_NaN();
+    double waited = kNotTold;    ///< of the time its threads could have run: waiting for a CPU
+    double switches = kNotTold;  ///< involuntary, per second
+    double cpus_used = kNotTold, cpus = kNotTold;  ///< by the process; that it may use
+    double load = kNotTold, clock_ghz = kNotTold;
+    double threads = kNotTold;       ///< of its parallel loops
+    double in_loops = kNotTold;      ///< of the time
+    double workers_busy = kNotTold;  ///< of the time that loops gave their threads
+    double vector_bits = kNotTold, vector_bits_here = kNotTold;
+    /// The share of a time that waiting may explain: 0 on a quiet machine, and where it was not
+    /// recorded.
+    double doubt() const { return waited > kQuiet ? waited : 0; }
+};
+MachineUse machine_use(const TraceStore& store, std::uint32_t process, std::int64_t begin_ns,
+                       std::int64_t end_ns);
+
+/// "threads waited 34 % of the time for a CPU, 120 times a second one was pushed off it; load 3.1
+/// on 2 CPUs"; empty where it was not recorded.
+std::string machine_text(const MachineUse& use);
+
+}  // namespace gs
