@@ -158,10 +158,19 @@ bool TraceLibrary::follow(Opened& o) {
     TraceEntry& entry = o.entry;
     const bool came = o.collector->drain_into(*o.store) > 0;
     o.heard |= came;
-    for (const service::SourceState& source : o.collector->sources()) {
+    const auto& sources = o.collector->sources();
+    for (const service::SourceState& source : sources) {
         if (!source.name.empty()) entry.name = fmt::format("{} ({})", source.name, source.pid);
-        entry.live = source.alive;
-        entry.problem = source.alive ? source.note : "the process has ended";
+        if (source.alive) entry.problem = source.note;
+    }
+    const bool was_live = entry.live;
+    entry.live = sources.empty() ||
+                 std::any_of(sources.begin(), sources.end(), [](const auto& s) { return s.alive; });
+    entry.ended = !entry.live;
+    if (entry.ended) entry.problem = "the process has ended";
+    if (was_live && entry.ended) {
+        log_info("{} has ended; its trace stays open", entry.name);
+        ended_.push_back(entry.name);
     }
     if (!o.heard && o.collector->sources().empty() && now_ns() - o.since_ns > kSilentNs)
         entry.problem =
@@ -212,5 +221,6 @@ bool TraceLibrary::reading() const {
                        [](const auto& o) { return o->reading != nullptr; });
 }
 bool TraceLibrary::take_failure() { return std::exchange(failed_, false); }
+std::vector<std::string> TraceLibrary::take_ended() { return std::exchange(ended_, {}); }
 
 }  // namespace gs

@@ -44,6 +44,8 @@ class TraceLibrary {
     bool reading() const;
     /// Whether reading any file has failed since the last call.
     bool take_failure();
+    /// Names of the attached processes that have ended since the last call.
+    std::vector<std::string> take_ended();
 
     const std::vector<TraceEntry>& entries() const { return entries_; }
     std::uint64_t shown() const { return shown_; }
@@ -63,6 +65,7 @@ class TraceLibrary {
     std::vector<TraceEntry> entries_;
     std::uint64_t shown_ = 1, next_id_ = 2;
     bool failed_ = false;
+    std::vector<std::string> ended_;
 };
 
 }  // namespace gs

@@ -346,6 +346,11 @@ int Studio::run(std::optional<std::vector<ScriptLine>> script) {
         collector_->drain_into(trace_);
         published_ |= traces_.update();
         if (traces_.take_failure()) nothing_to_show();
+        for (const std::string& name : traces_.take_ended()) {
+            state_.add_notice(false, name + " has ended",
+                              {"What it recorded stays open: trace.save keeps it."});
+            published_ = true;
+        }
         const bool draw = gather();
         handle_input();
         if (window_.minimized()) request_view();

@@ -131,6 +131,7 @@ struct TraceEntry {
     const TraceStore* store = nullptr;  ///< null while it is read; read by the UI thread only
     double progress = 1;                ///< below 1 while it is read; NaN: how far is not known
     bool live = false;                  ///< grows
+    bool ended = false;                 ///< a process that was attached and is gone
     bool own = false;                   ///< this session: it cannot be closed
 };
 

@@ -33,6 +33,11 @@ void TimeAxis::zoom_to(std::int64_t from, std::int64_t to, double margin) {
     follow = false;
 }
 
+void TimeAxis::rest_at_end(const TraceStore& trace) {
+    if (follow) begin_ns = trace.end_ns() - static_cast<std::int64_t>(span_ns);
+    follow = false;
+}
+
 void TimeAxis::zoom_at(double factor, std::int64_t centre) {
     const double wanted = std::clamp(span_ns * factor, kLeastSpanNs, kMostSpanNs);
     begin_ns = centre - static_cast<std::int64_t>(static_cast<double>(centre - begin_ns) *
@@ -64,14 +69,14 @@ void TimeAxis::settle(const TraceStore& trace, TimelineCanvas& canvas) {
     canvas.end = canvas.begin + static_cast<std::int64_t>(span_ns);
 }
 
-void draw_ruler(const TraceStore& trace, bool live, const TimelineCanvas& canvas) {
+void draw_ruler(const TraceStore& trace, bool fixed, const TimelineCanvas& canvas) {
     const double width_ns = canvas.ns_per_px * static_cast<double>(canvas.w);
     const auto ticks =
         plot_ticks(0, width_ns, std::max(2, static_cast<int>(canvas.w / (8 * em()))), false);
     if (ticks.size() < 2) return;
     const double step = ticks[1] - ticks[0];
     const std::int64_t period =
-        live ? canvas.begin / kRulerPeriodNs * kRulerPeriodNs : trace.begin_ns();
+        fixed ? canvas.begin / kRulerPeriodNs * kRulerPeriodNs : trace.begin_ns();
     const auto first = static_cast<std::int64_t>(
                            std::ceil(static_cast<double>(canvas.begin - period) / step) * step) +
                        period;

@@ -19,6 +19,8 @@ struct TimeAxis {
     /// Shows [from, to] with a margin and stops following.
     void zoom_to(std::int64_t from_ns, std::int64_t to_ns, double margin = 0.3);
     void zoom_to_all(const TraceStore& trace) { zoom_to(trace.begin_ns(), trace.end_ns(), 0.02); }
+    /// Nothing comes any more: where the newest was followed, the last stays in view.
+    void rest_at_end(const TraceStore& trace);
     /// What is at `centre` stays where it is.
     void zoom_at(double factor, std::int64_t centre_ns);
     /// Later, or earlier where negative; stops following.
@@ -30,8 +32,9 @@ struct TimeAxis {
     void settle(const TraceStore& trace, TimelineCanvas& canvas);
 };
 
-/// `live`: times count from a fixed moment; else from the trace's begin.
-void draw_ruler(const TraceStore& trace, bool live, const TimelineCanvas& canvas);
+/// `fixed`: times count from a fixed moment, as of traces that grow and those that did; else from
+/// the trace's begin.
+void draw_ruler(const TraceStore& trace, bool fixed, const TimelineCanvas& canvas);
 /// Hatched where records were lost: what is not drawn there may have happened all the same.
 void draw_losses(const TraceStore& trace, const TimelineCanvas& canvas);
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/format.h"
 #include "panels/timeline/metrics.h"
@@ -25,8 +26,12 @@ std::string entry_label(const TraceEntry& entry) {
 /// Another trace: what was remembered of the last one goes, and all of it comes into view.
 void TimelinePanel::follow_trace(const Snapshot& snapshot, const TraceStore& trace) {
     const TraceEntry* entry = snapshot.shown_entry();
-    live_ = !entry || entry->live;
-    if (shown_ == &trace && shown_id_ == snapshot.shown_trace) return;
+    const bool was_live = std::exchange(live_, !entry || entry->live);
+    fixed_clock_ = live_ || entry->ended;
+    if (shown_ == &trace && shown_id_ == snapshot.shown_trace) {
+        if (was_live && !live_) axis.rest_at_end(trace);
+        return;
+    }
     const bool first = shown_ == nullptr;
     shown_ = &trace;
     shown_id_ = snapshot.shown_trace;
@@ -160,7 +165,7 @@ void TimelinePanel::draw(const Snapshot& snapshot, Commands& commands) {
         return;
     axis.settle(*trace, canvas);
     bars_.draw(canvas, top, axis);
-    draw_ruler(*trace, live_, canvas);
+    draw_ruler(*trace, fixed_clock_, canvas);
     ImGui::SetCursorScreenPos({left, canvas.y});
     ImGui::InvisibleButton("##spans", {room.x, canvas.h});
     canvas.hovered = hovered_ = ImGui::IsItemHovered();

@@ -72,6 +72,7 @@ struct TimelinePanel {
     std::uint64_t shown_id_ = 0;
     float dragged_ = 0;  // pixels since the button went down: a click is not a drag
     bool hovered_ = false, busy_ = false, live_ = true;
+    bool fixed_clock_ = true;  // the ruler of a trace that grows, or did
 };
 
 }  // namespace gs

@@ -14,6 +14,7 @@
 #include "profiler/files/export_text.h"
 #include "profiler/files/trace_file.h"
 #include "tests/panels/fake_trainer.h"
+#include "tests/unit/service_process.h"
 
 namespace gs::test {
 namespace {
@@ -115,6 +116,39 @@ TEST_F(Library, ClosingStopsReading) {
     settle(library);
     ASSERT_TRUE(library.shown_store());
     EXPECT_GT(library.shown_store()->span_count(), 390'000u);
+}
+
+// An attached process ends: that is told once, and what it recorded stays.
+TEST_F(Library, AProcessThatEndsIsToldAndItsTraceStays) {
+    const service::RuntimeDirectory directory;
+    service::ServedProcess child([](const service::Wire& wire) {
+        wire.hear();
+        for (std::uint64_t i = 0; i < 500; ++i) const Span span(Stage::blend, i);
+        wire.say('d');
+        for (;;) ::pause();
+    });
+    TraceLibrary library(own, [] {});
+    ASSERT_TRUE(library.attach(static_cast<std::uint32_t>(child.pid())));
+    ASSERT_TRUE(service::eventually([&] {
+        library.update();
+        return library.shown_store()->sources().read_ns() > 0;
+    }));
+    child.wire().say('g');
+    ASSERT_EQ(child.wire().hear(), 'd');
+    ASSERT_TRUE(library.entries()[1].live);
+    EXPECT_TRUE(library.take_ended().empty());
+    child.kill(SIGKILL);
+    ASSERT_TRUE(service::eventually([&] {
+        library.update();
+        return !library.entries()[1].live;
+    }));
+    for (int i = 0; i < 3; ++i) library.update();
+    EXPECT_TRUE(library.entries()[1].ended);
+    ASSERT_EQ(library.take_ended().size(), 1u);
+    EXPECT_TRUE(library.take_ended().empty());
+    EXPECT_EQ(library.entries()[1].problem, "the process has ended");
+    ASSERT_TRUE(library.shown_store());
+    EXPECT_GE(library.shown_store()->span_count(), 500u);
 }
 
 }  // namespace

@@ -164,6 +164,42 @@ TEST_F(Traces, AShiftDragMeasures) {
     TimelinePanel timeline(view);
     const auto draw = alone(timeline);
     ui.move_mouse({700, 400});
+TEST(SpanFacts, TellTheParentAndHowManyTimesTheMedianItIs) {
+    TraceMaker maker;
+    for (int i = 0; i < 9; ++i) {
+        maker.range(1, "blend", 1000 * i + 100, 1000 * i + (i == 8 ? 700 : 300), 1);
+        maker.range(1, "iteration", 1000 * i, 1000 * i + 800, 0, i);
+    }
+    TraceStore store;
+    maker.into(store);
+    const auto facts = facts_of(store, 0, 1, store.tracks()[0].rows[1].view()[8]);
+    const auto value = [&](const char* label) {
+        for (const SpanFact& fact : facts)
+            if (fact.label == label) return fact.value;
+        return std::string("(none)");
+    };
+    EXPECT_EQ(value("duration"), "600 us");
+    EXPECT_EQ(value("of its name"), "3 x the median of 200 us, of 9");
+    EXPECT_EQ(value("begins"), "0.008100 s after the first");
+    EXPECT_EQ(value("inside"), "iteration, 75.0 % of it");
+    EXPECT_EQ(facts_of(store, 0, 0, store.tracks()[0].rows[0].view()[0])[2].label, "begins");
+}
+
+TEST_F(Traces, WhatEndsWhileItIsFollowedStaysInView) {
+    TimelinePanel timeline(view);
+    snapshot.traces[1].live = true;
+    const auto draw = alone(timeline);
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    ASSERT_TRUE(timeline.axis.follow);
+    const double span = timeline.axis.span_ns;
+    snapshot.traces[1].live = false;
+    snapshot.traces[1].ended = true;
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    EXPECT_FALSE(timeline.axis.follow);
+    EXPECT_EQ(timeline.axis.span_ns, span);
+    EXPECT_NEAR(static_cast<double>(timeline.axis.end_ns() - trainer.end_ns()), 0, 2);
+}
+
     for (int i = 0; i < 3; ++i) ui.frame(draw);
     timeline.axis.zoom_to(trainer.begin_ns(), trainer.end_ns());
     ui.frame(draw);
