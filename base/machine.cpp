@@ -1,5 +1,6 @@
 #include "base/machine.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,12 @@ std::uint64_t resident_bytes() {
     std::uint64_t total = 0, resident = 0;
     if (!(file >> total >> resident)) return 0;
     return resident * static_cast<std::uint64_t>(std::max(0L, ::sysconf(_SC_PAGESIZE)));
+}
+
+std::uint64_t peak_resident_bytes() {
+    rusage usage{};
+    if (::getrusage(RUSAGE_SELF, &usage) != 0 || usage.ru_maxrss < 0) return 0;
+    return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
 std::string host_name() {

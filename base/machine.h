@@ -9,6 +9,8 @@ namespace gs {
 
 /// Resident memory of this process in bytes; 0 when the system does not say.
 std::uint64_t resident_bytes();
+/// The most that resident_bytes() was since the process began; 0 when the system does not say.
+std::uint64_t peak_resident_bytes();
 /// Memory this process may use: the machine's, or its container's limit when that is lower; 0 when
 /// unknown.
 std::uint64_t available_machine_bytes();

@@ -25,9 +25,11 @@ double milliseconds_since(std::chrono::steady_clock::time_point begin) {
         .count();
 }
 
-/// The newest iterations of a trace, as far as they are not too many spans to copy.
-TimeRange newest_stretch(const TraceStore& trace) {
+/// The newest iterations of a trace that grows, as far as they are not too many spans to copy; all
+/// of one that does not: it is copied once, and the answer is the command line's.
+TimeRange stretch_of(const TraceStore& trace, bool live) {
     const std::int64_t begin = trace.begin_ns(), end = trace.end_ns();
+    if (!live) return {begin, end};
     const auto frames = trace.frames().history(StatScope::iteration);
     std::int64_t from = begin;
     if (frames.size() > kIterations)
@@ -119,7 +121,7 @@ void InsightsPanel::take_answer() {
 
 void InsightsPanel::ask(const Snapshot& snapshot, const TraceStore& trace, const Asked& asked) {
     const auto begin = std::chrono::steady_clock::now();
-    const TimeRange stretch = asked.selection ? *asked.selection : newest_stretch(trace);
+    const TimeRange stretch = asked.selection ? *asked.selection : stretch_of(trace, asked.live);
     auto copy = std::make_shared<const TraceStore>(trace.excerpt(stretch.begin_ns, stretch.end_ns));
     InsightOptions options;
     options.process = asked.process;
@@ -149,7 +151,8 @@ void InsightsPanel::refresh(const Snapshot& snapshot, const TraceStore& trace) {
     take_answer();
     if (pending_) return;
     if (process != kAnyProcess && process >= trace.processes().size()) process = kAnyProcess;
-    Asked now{&trace, snapshot.shown_trace, process, {}};
+    const TraceEntry* entry = snapshot.shown_entry();
+    Asked now{&trace, snapshot.shown_trace, process, {}, entry == nullptr || entry->live};
     if (only_selection) now.selection = view_.selection;
     if (now.store != answered_.store || now.trace != answered_.trace) result_.reset();
     const bool other = !(now == answered_) || answered_at_ < 0;
@@ -278,9 +281,11 @@ void InsightsPanel::draw_rest() const {
 
 void InsightsPanel::draw_footer() const {
     ImGui::Spacing();
-    dim_text(fmt::format("of the last {}, {:.0f} s ago",
-                         format_ns(static_cast<double>(result_->made_of_ns)),
-                         std::max(0.0, ImGui::GetTime() - answered_at_)));
+    const std::string length = format_ns(static_cast<double>(result_->made_of_ns));
+    dim_text(answered_.selection ? "of the selected " + length
+             : !answered_.live   ? "of all that was recorded, " + length
+                                 : fmt::format("of the last {}, {:.0f} s ago", length,
+                                               std::max(0.0, ImGui::GetTime() - answered_at_)));
     tooltip(
         fmt::format("Copying the stretch took {:.2f} ms of the window's time, the rules {:.1f} ms "
                     "on another thread.",

@@ -36,6 +36,7 @@ struct InsightsPanel {
         std::uint64_t trace = 0;
         std::uint32_t process = kAnyProcess;
         std::optional<TimeRange> selection;
+        bool live = true;  ///< it grows
         bool operator==(const Asked&) const = default;
     };
     /// An answer, with what it took.

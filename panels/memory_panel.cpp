@@ -15,7 +15,8 @@ namespace {
 ImU32 category_color(std::size_t index) {
     constexpr ImU32 kColors[] = {color_rgb(0x56b4e9), color_rgb(0xe69f00), color_rgb(0x009e73),
                                  color_rgb(0xf0e442), color_rgb(0x0072b2), color_rgb(0xd55e00),
-                                 color_rgb(0xcc79a7), color_rgb(0x999999)};
+                                 color_rgb(0xcc79a7), color_rgb(0x117733), color_rgb(0x88ccee),
+                                 color_rgb(0x882255), color_rgb(0xddcc77), color_rgb(0x44aa99)};
     return kColors[index % std::size(kColors)];
 }
 
@@ -95,12 +96,22 @@ class Table {
 };
 
 void draw_host(const Snapshot& snapshot, const std::vector<MemoryUse>& rows) {
-    const std::uint64_t total = sum_of(rows);
-    share_bar(rows, static_cast<double>(total));
+    const std::uint64_t total = sum_of(rows), resident = snapshot.process_bytes;
+    const std::uint64_t rest = resident - std::min(total, resident),
+                        whole = std::max(total, resident);
+    share_bar(rows, static_cast<double>(whole), static_cast<double>(rest));
     const Table table("##host");
-    table.lines(rows, total);
-    table.line("sum of these", total);
-    if (snapshot.process_bytes > 0) table.line("whole process, resident", snapshot.process_bytes);
+    table.lines(rows, whole);
+    table.line("sum of these", total, 0, whole);
+    if (resident > 0) {
+        table.line("the rest", rest, theme().faint, whole,
+                   "of the process: program and libraries, OpenGL and its textures, threads' "
+                   "stacks, and what the allocator keeps for later");
+        table.line("whole process, resident", resident);
+    }
+    if (snapshot.process_peak_bytes > 0)
+        table.line("  most so far", snapshot.process_peak_bytes, 0, 0,
+                   "the most that was resident at once since the program began");
     if (snapshot.machine_bytes > 0) table.line("machine", snapshot.machine_bytes);
 }
 

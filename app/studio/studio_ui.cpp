@@ -125,6 +125,7 @@ void StudioUi::follow_machine(const StudioState& state, const TraceStore& trace)
     Snapshot& s = parts_->snapshot;
     const StudioMachine& machine = parts_->machine;
     s.process_bytes = resident_bytes();
+    s.process_peak_bytes = peak_resident_bytes();
     if (machine.memory) s.device_memory = machine.memory();
     s.costs.reset();
     if (!state.limits || !machine.costs) return;

@@ -399,9 +399,12 @@ StringId register_string(const StringKey& key) noexcept {
 
 void name_this_thread(const char* name) noexcept {
     using namespace detail;
-    char system_name[16] = {};
-    std::strncpy(system_name, name, sizeof system_name - 1);
-    ::pthread_setname_np(::pthread_self(), system_name);
+    // The first thread's name is what top and pgrep call the process.
+    if (::gettid() != ::getpid()) {
+        char system_name[16] = {};
+        std::strncpy(system_name, name, sizeof system_name - 1);
+        ::pthread_setname_np(::pthread_self(), system_name);
+    }
     name_lane(thread_lane, register_string(name));
 }
 

@@ -168,8 +168,9 @@ struct Snapshot : SessionView {
         present_path;  ///< how pictures get from the GPU to the screen: "interop"; empty: not used
     std::optional<DeviceMemory> device_memory;
     std::shared_ptr<const StageCosts> costs;
-    std::uint64_t process_bytes = 0;  ///< resident memory of the process, 0: unknown
-    std::uint64_t machine_bytes = 0;  ///< memory of the machine (or its container), 0: unknown
+    std::uint64_t process_bytes = 0;       ///< resident memory of the process, 0: unknown
+    std::uint64_t process_peak_bytes = 0;  ///< the most it was, 0: unknown
+    std::uint64_t machine_bytes = 0;       ///< memory of the machine (or its container), 0: unknown
     double ui_fps = 0, ui_ms = 0;
     std::uint64_t dropped_records = 0;
     std::uint64_t frame_texture = 0;  ///< GL name of the viewport texture

@@ -64,7 +64,7 @@ bool SpanSelection::select_neighbour(const TraceStore& trace, int step) {
     return true;
 }
 
-float SpanSelection::details_height() const { return span_ ? 4.2F * em() : 0; }
+float SpanSelection::details_height() const { return span_ ? 5.4F * em() : 0; }
 
 /// At the right of the name. True when the selection is to end.
 bool SpanSelection::draw_buttons(const TraceStore& trace, float width, TimeAxis& axis,

@@ -12,7 +12,7 @@
 namespace gs {
 namespace {
 
-constexpr std::size_t kTooltipFacts = 9;
+constexpr std::size_t kTooltipFacts = 12;
 constexpr std::uint32_t kMostCounted =
     200'000;  // spans of a block that are added up while the mouse rests on it
 

@@ -11,7 +11,8 @@ namespace gs {
 namespace {
 
 constexpr std::int64_t kLaunchReachNs = 1'000'000'000;
-constexpr std::size_t kMostLooked = 20'000;  // pieces of work per row of a stream
+constexpr std::size_t kMostLooked = 20'000;  // spans of a row
+constexpr std::size_t kLeastUsual = 3;       // of a name: fewer have no median to speak of
 
 std::string time_text(std::int64_t ns) { return format_ns(static_cast<double>(ns)); }
 
@@ -93,6 +94,39 @@ void add_gpu(const TraceStore& trace, std::size_t track, std::size_t row, const 
     out.push_back({"on", "the GPU, " + stream.name});
 }
 
+/// How long spans of this name take on this track and row, from the ones around it.
+void add_usual(std::span<const TraceSpan> row, const TraceSpan& span, std::vector<SpanFact>& out) {
+    const auto at = static_cast<std::size_t>(&span - row.data());
+    const std::size_t first = at - std::min(at, kMostLooked / 2),
+                      last = std::min(row.size(), first + kMostLooked);
+    std::vector<std::int64_t> lengths;
+    for (const TraceSpan& other : row.subspan(first, last - first))
+        if (other.name == span.name) lengths.push_back(other.length_ns());
+    if (lengths.size() < kLeastUsual) return;
+    const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
+    std::nth_element(lengths.begin(), middle, lengths.end());
+    if (*middle <= 0) return;
+    out.push_back(
+        {"of its name",
+         fmt::format(
+             "{} x the median of {}, of {}",
+             format_number(static_cast<double>(span.length_ns()) / static_cast<double>(*middle), 3),
+             time_text(*middle), format_count(static_cast<double>(lengths.size())))});
+}
+
+/// The innermost span around it, where rows are depths.
+void add_parent(const TraceStore& trace, std::size_t track, std::size_t row, const TraceSpan& span,
+                std::vector<SpanFact>& out) {
+    const TraceTrack& on = trace.tracks()[track];
+    if (row == 0 || on.described() || on.kind == TrackKind::overlapping) return;
+    const TraceSpan* parent = trace.timeline().span_at(track, row - 1, span.begin_ns);
+    if (parent == nullptr || parent->end_ns < span.end_ns) return;
+    out.push_back({"inside", fmt::format("{}, {} of it", trace.name(parent->name),
+                                         format_share(static_cast<double>(span.length_ns()) /
+                                                      static_cast<double>(std::max<std::int64_t>(
+                                                          parent->length_ns(), 1))))});
+}
+
 }  // namespace
 
 std::string rate_text(std::uint64_t bytes, std::int64_t length_ns) {
@@ -106,6 +140,11 @@ std::vector<SpanFact> facts_of(const TraceStore& trace, std::size_t track_index,
     const TraceTrack& track = trace.tracks()[track_index];
     std::vector<SpanFact> out;
     out.push_back({"duration", time_text(span.length_ns())});
+    add_usual(track.rows[row].view(), span, out);
+    out.push_back(
+        {"begins", fmt::format("{:.6f} s after the first",
+                               static_cast<double>(span.begin_ns - trace.begin_ns()) * 1e-9)});
+    add_parent(trace, track_index, row, span, out);
     if (span.has_payload && track.kind != TrackKind::gpu_stream) {
         const Stage stage = trace.names().stage(span.name);
         const bool whole = span.payload_kind == PayloadKind::whole;

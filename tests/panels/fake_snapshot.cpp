@@ -455,6 +455,7 @@ Snapshot fake_snapshot(const TraceStore& store, ViewMode mode) {
     s.backend = "CPU (AVX3_SPR, 16 threads)";
     s.device = "Intel Xeon Platinum 8481C";
     s.process_bytes = 812'000'000;
+    s.process_peak_bytes = 905'000'000;
     s.machine_bytes = 33'500'000'000;
     s.ui_fps = 58.7;
     s.ui_ms = 4.1;

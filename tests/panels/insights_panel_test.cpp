@@ -105,6 +105,28 @@ TEST(InsightsPanel, FollowsATraceThatGrowsAndOneThatIsExchanged) {
     EXPECT_TRUE(shown.panel.shown()->findings.empty());
 }
 
+TEST(InsightsPanel, OfAFileItSaysWhatTheCommandLineDoes) {
+    Shown shown(waiting_trainer(77, 400));
+    shown.settle();
+    EXPECT_LT(shown.panel.shown()->iterations, 130u) << "of a trace that grows the newest";
+    TraceEntry file;
+    file.id = 5;
+    file.store = &shown.store;
+    shown.snapshot.traces = {file};
+    shown.snapshot.shown_trace = 5;
+    shown.settle();
+    const Insights whole = find_insights(shown.store);
+    EXPECT_EQ(whole.iterations, 397u);
+    EXPECT_EQ(shown.panel.shown()->iterations, whole.iterations);
+    ASSERT_EQ(shown.panel.shown()->findings.size(), whole.findings.size());
+    for (std::size_t i = 0; i < whole.findings.size(); ++i) {
+        EXPECT_EQ(shown.panel.shown()->findings[i].rule, whole.findings[i].rule);
+        EXPECT_EQ(shown.panel.shown()->findings[i].recoverable_ms,
+                  whole.findings[i].recoverable_ms);
+    }
+    EXPECT_EQ(shown.panel.shown()->unanswered.size(), whole.unanswered.size());
+}
+
 TEST(InsightsPanel, OfTheSelectedStretchOrOneProcess) {
     Shown shown(waiting_trainer());
     TraceMaker second = make_loop({}, TraceMaker(99));

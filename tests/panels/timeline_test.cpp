@@ -7,6 +7,7 @@
 #include "panels/timeline/timeline_panel.h"
 #include "profiler/analysis/timeline_facts.h"
 #include "tests/panels/trace_fixture.h"
+#include "tests/unit/trace_maker.h"
 
 namespace gs::test {
 namespace {
@@ -107,6 +108,9 @@ TEST_F(Traces, FactsOfAKernelAndACopy) {
     EXPECT_THAT(value(facts, "occupancy"), testing::HasSubstr("registers"));
     EXPECT_THAT(value(facts, "launched"), testing::HasSubstr("cudaLaunchKernel"));
     EXPECT_THAT(value(facts, "in range"), testing::StartsWith("backward (inferred"));
+    EXPECT_THAT(value(facts, "begins"), testing::HasSubstr(" s after the first"));
+    EXPECT_THAT(value(facts, "of its name"), testing::HasSubstr(" x the median of "));
+    EXPECT_EQ(value(facts, "inside"), "(none)") << "work of a stream lies in no other";
     const TraceSpan& copy = trainer.tracks()[copies].rows[0].view()[0];
     const auto of_copy = facts_of(trainer, copies, 0, copy);
     EXPECT_EQ(value(of_copy, "rate"), "10.8 GB/s");  // 12441600 bytes in 1.15 ms
@@ -160,10 +164,6 @@ TEST_F(Traces, KeysWalkMeasureAndZoom) {
     EXPECT_LT(timeline.axis.span_ns, whole);
 }
 
-TEST_F(Traces, AShiftDragMeasures) {
-    TimelinePanel timeline(view);
-    const auto draw = alone(timeline);
-    ui.move_mouse({700, 400});
 TEST(SpanFacts, TellTheParentAndHowManyTimesTheMedianItIs) {
     TraceMaker maker;
     for (int i = 0; i < 9; ++i) {
@@ -200,6 +200,10 @@ TEST_F(Traces, WhatEndsWhileItIsFollowedStaysInView) {
     EXPECT_NEAR(static_cast<double>(timeline.axis.end_ns() - trainer.end_ns()), 0, 2);
 }
 
+TEST_F(Traces, AShiftDragMeasures) {
+    TimelinePanel timeline(view);
+    const auto draw = alone(timeline);
+    ui.move_mouse({700, 400});
     for (int i = 0; i < 3; ++i) ui.frame(draw);
     timeline.axis.zoom_to(trainer.begin_ns(), trainer.end_ns());
     ui.frame(draw);
