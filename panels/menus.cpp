@@ -48,6 +48,9 @@ bool has_run(const Snapshot& s) {
 }
 bool can_mend(const Snapshot& s) { return s.doctor && s.doctor->can_mend; }
 bool was_mended(const Snapshot& s) { return s.doctor && !s.doctor->mended.empty(); }
+bool was_changed(const Snapshot& s) { return !s.training.undo.empty() || was_mended(s); }
+bool was_undone(const Snapshot& s) { return !s.training.redo.empty(); }
+bool has_snapshots(const Snapshot& s) { return !s.training.snapshots.empty(); }
 bool works(const Snapshot& s) { return !s.activities.empty(); }
 bool is_snapped(const Snapshot& s) { return s.view.capture_view >= 0; }
 bool is_marked(const Snapshot& s) { return s.marked != nullptr; }
@@ -76,6 +79,10 @@ constexpr Need kNeeds[] = {
     {"train.evaluate", has_run},
     {"train.checkpoint", has_run},
     {"train.stop", can_run},
+    {"undo", was_changed},
+    {"redo", was_undone},
+    {"train.revert", has_snapshots},
+    {"train.branch", has_snapshots},
     {"doctor.examine", has_scene},
     {"doctor.fix", can_mend},
     {"doctor.undo", was_mended},

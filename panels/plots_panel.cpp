@@ -1,10 +1,14 @@
 #include "panels/plots_panel.h"
 
+#include <fmt/format.h>
 #include <imgui.h>
+#include <imgui_stdlib.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "base/format.h"
+#include "panels/widgets/curve_shape.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
@@ -19,20 +23,33 @@ constexpr ImU32 kBlue = color_rgb(0x56b4e9), kOrange = color_rgb(0xe69f00),
                 kGreen = color_rgb(0x2fb58c), kPink = color_rgb(0xcc79a7),
                 kYellow = color_rgb(0xe6d84f);
 
-std::vector<PlotLine> lines_of(const Curves& curves, std::size_t kind) {
+constexpr std::array<const char*, PlotsPanel::axes> kAxisNames{"steps", "log steps", "time"};
+/// Other runs: apart from each other and from the own curves.
+constexpr std::array<ImU32, 4> kOtherColors{color_rgb(0xd55e00), color_rgb(0x0072b2),
+                                            color_rgb(0x009e73), color_rgb(0xaaaaaa)};
+
+/// A curve of a run.
+struct CurveOf {
+    const char* name;
+    ImU32 color;
+    std::vector<CurvePoint> Curves::*points;
+    bool dots = false;
+};
+std::vector<CurveOf> curves_of(std::size_t kind) {
     switch (kind) {
         case PlotsPanel::loss:
-            return {{"loss", kBlue, curves.loss}};
+            return {{"loss", kBlue, &Curves::loss}};
         case PlotsPanel::psnr:
-            return {{"train", kBlue, curves.train_psnr}, {"test", kOrange, curves.test_psnr, true}};
+            return {{"train", kBlue, &Curves::train_psnr},
+                    {"test", kOrange, &Curves::test_psnr, true}};
         case PlotsPanel::ssim:
-            return {{"test", kOrange, curves.test_ssim, true}};
+            return {{"test", kOrange, &Curves::test_ssim, true}};
         case PlotsPanel::count:
-            return {{"Gaussians", kGreen, curves.gaussians}};
+            return {{"Gaussians", kGreen, &Curves::gaussians}};
         case PlotsPanel::speed:
-            return {{"iteration", kPink, curves.step_ms}};
+            return {{"iteration", kPink, &Curves::step_ms}};
         default:
-            return {{"lr_means", kYellow, curves.lr_means}};
+            return {{"lr_means", kYellow, &Curves::lr_means}};
     }
 }
 
@@ -46,25 +63,71 @@ std::vector<PlotLine> all_lines(const Curves& c) {
             {"lr_means", 0, c.lr_means}};
 }
 
-/// The first and last step of any curve.
-std::pair<double, double> steps_of(const Curves& curves) {
-    double first = 1e300, last = -1e300;
-    for (const PlotLine& line : all_lines(curves)) {
-        if (line.points.empty()) continue;
-        first = std::min(first, static_cast<double>(line.points.front().step));
-        last = std::max(last, static_cast<double>(line.points.back().step));
-    }
-    return first <= last ? std::pair{first, last} : std::pair{0.0, 1.0};
-}
-
 }  // namespace
 
-void PlotsPanel::draw(const Snapshot& snapshot, Commands&) {
+/// Makes what is drawn, once for each publication of the curves.
+void PlotsPanel::shape(const Snapshot& snapshot) {
+    if (curves_ == snapshot.curves && others_ == snapshot.other_curves && shaped_axis_ == axis &&
+        shaped_smoothing_ == smoothing)
+        return;
+    if (shaped_axis_ != axis) range.fit = true;
+    curves_ = snapshot.curves;
+    others_ = snapshot.other_curves;
+    shaped_axis_ = axis;
+    shaped_smoothing_ = smoothing;
+    const auto weight = static_cast<double>(smoothing);
+    double first = 1e300, last = -1e300;
+    const auto add = [&](std::size_t kind, const Curves& run, const CurveOf& curve, bool own,
+                         const std::string& name, ImU32 color) {
+        const auto& points = run.*curve.points;
+        const auto placed = [&](const std::vector<CurvePoint>& of) {
+            return axis == time ? over_time(of, run.step_ms) : of;
+        };
+        const bool smooths = weight > 0 && !curve.dots;
+        Line line{name, color, curve.dots, placed(smooths ? smoothed(points, weight) : points),
+                  {},   {}};
+        if (smooths && own) {
+            CurveBand band = band_of(points, weight);
+            line.low = placed(band.low);
+            line.high = placed(band.high);
+        }
+        if (line.points.empty()) return;
+        first = std::min(first, static_cast<double>(line.points.front().step));
+        last = std::max(last, static_cast<double>(line.points.back().step));
+        lines_[kind].push_back(std::move(line));
+    };
+    for (std::size_t kind = 0; kind < kinds; ++kind) {
+        lines_[kind].clear();
+        for (std::size_t i = 0; others_ && i < others_->size(); ++i)
+            for (const CurveOf& curve : curves_of(kind))
+                add(kind, (*others_)[i].curves, curve, false,
+                    (*others_)[i].name + (curves_of(kind).size() > 1 ? std::string(" ") + curve.name
+                                                                     : std::string()),
+                    kOtherColors[i % kOtherColors.size()]);
+        for (const CurveOf& curve : curves_of(kind))
+            add(kind, *curves_, curve, true, curve.name, curve.color);
+    }
+    first_ = first <= last ? first : 0;
+    last_ = first <= last ? last : 1;
+    marks_ = curves_->marks;
+    if (axis == time)
+        for (CurveMark& mark : marks_)
+            mark.step = static_cast<std::uint64_t>(
+                std::max(0.0, seconds_at(static_cast<double>(mark.step), curves_->step_ms)));
+}
+
+void PlotsPanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (!snapshot.curves || (snapshot.curves->loss.empty() && snapshot.curves->test_psnr.empty())) {
         empty_note("Curves appear here while training");
         return;
     }
-    const Curves& curves = *snapshot.curves;
+    draw_buttons(snapshot, commands);
+    shape(snapshot);
+    range.begin(first_, last_);
+    draw_grid(snapshot, commands);
+}
+
+void PlotsPanel::draw_buttons(const Snapshot& snapshot, Commands& commands) {
     for (std::size_t kind = 0; kind < kinds; ++kind) {
         if (kind > 0) ImGui::SameLine(0, 3);
         const bool on = shown[kind];
@@ -77,14 +140,101 @@ void PlotsPanel::draw(const Snapshot& snapshot, Commands&) {
     if (ImGui::SmallButton("fit")) range.fit = true;
     tooltip("Shows all steps; so does a double click on a plot");
     ImGui::SameLine(0, 3);
-    if (ImGui::SmallButton("CSV")) ImGui::SetClipboardText(curves_csv(all_lines(curves)).c_str());
-    tooltip("Copies all curves as CSV");
-    const auto [first, last] = steps_of(curves);
-    range.begin(first, last);
-    draw_grid(curves);
+    if (ImGui::SmallButton("more")) ImGui::OpenPopup("##more");
+    tooltip("Smoothing, the axis, and other runs behind these curves");
+    draw_more(snapshot, commands);
+    draw_alarms();
 }
 
-void PlotsPanel::draw_grid(const Curves& curves) {
+void PlotsPanel::draw_more(const Snapshot& snapshot, Commands& commands) {
+    if (!ImGui::BeginPopup("##more")) return;
+    ImGui::SetNextItemWidth(12 * em());
+    ImGui::SliderFloat("smoothing", &smoothing, 0, 0.99F, "%.2f", ImGuiSliderFlags_AlwaysClamp);
+    tooltip("Moving average; behind it what it averages, from the least to the largest value");
+    for (std::size_t i = 0; i < axes; ++i) {
+        if (i > 0) ImGui::SameLine();
+        if (ImGui::RadioButton(kAxisNames[i], axis == i)) axis = static_cast<Axis>(i);
+    }
+    if (ImGui::MenuItem("Copy as CSV"))
+        ImGui::SetClipboardText(curves_csv(all_lines(*snapshot.curves)).c_str());
+    ImGui::Separator();
+    draw_runs(snapshot, commands);
+    ImGui::EndPopup();
+}
+
+void PlotsPanel::draw_runs(const Snapshot& snapshot, Commands& commands) {
+    const auto shown_already = [&](const std::string& folder) {
+        return others_ && std::any_of(others_->begin(), others_->end(),
+                                      [&](const OtherCurves& o) { return o.folder == folder; });
+    };
+    for (std::size_t i = 0; others_ && i < others_->size(); ++i) {
+        const OtherCurves& other = (*others_)[i];
+        ImGui::PushID(static_cast<int>(i));
+        if (ImGui::SmallButton("hide")) commands.push("curves.hide", {other.folder});
+        ImGui::SameLine();
+        colored_text(kOtherColors[i % kOtherColors.size()], other.name);
+        tooltip(other.folder);
+        for (const std::string& difference : other.differences) dim_text("    " + difference);
+        ImGui::PopID();
+    }
+    ImGui::SetNextItemWidth(20 * em());
+    if (ImGui::InputTextWithHint("##folder", "folder of another run, then Enter", &wanted_run_,
+                                 ImGuiInputTextFlags_EnterReturnsTrue)) {
+        commands.push("curves.show", {wanted_run_});
+        wanted_run_.clear();
+    }
+    for (const std::string& recent : snapshot.recent)
+        if (recent.find("runs/") != std::string::npos && !shown_already(recent) &&
+            ImGui::Selectable(recent.c_str()))
+            commands.push("curves.show", {recent});
+}
+
+/// They lead to their step.
+void PlotsPanel::draw_alarms() {
+    const auto alarms =
+        std::count_if(marks_.begin(), marks_.end(), [](const CurveMark& m) { return m.alarm; });
+    if (alarms == 0) return;
+    ImGui::SameLine(0, 3);
+    ImGui::PushStyleColor(ImGuiCol_Text, theme().error);
+    if (ImGui::SmallButton(fmt::format("{} alarm{}", alarms, alarms == 1 ? "" : "s").c_str()))
+        ImGui::OpenPopup("##alarms");
+    ImGui::PopStyleColor();
+    if (!ImGui::BeginPopup("##alarms")) return;
+    for (std::size_t i = 0; i < marks_.size(); ++i) {
+        if (!marks_[i].alarm) continue;
+        const auto at = static_cast<double>(marks_[i].step);
+        ImGui::PushID(static_cast<int>(i));
+        if (ImGui::Selectable((format_count(at) + ": " + marks_[i].text).c_str())) {
+            const double half = std::max((last_ - first_) / 20, 10.0);
+            range.lo = std::max(first_, at - half);
+            range.hi = at + half;
+            range.fit = false;
+        }
+        ImGui::PopID();
+    }
+    ImGui::EndPopup();
+}
+
+/// Right click on a plot.
+void PlotsPanel::draw_menu(std::size_t kind, const Snapshot& snapshot, Commands& commands) {
+    ImGui::MenuItem("Logarithmic scale", nullptr, &logarithmic[kind]);
+    if (ImGui::MenuItem("Show all steps")) range.fit = true;
+    if (ImGui::MenuItem("Copy as CSV"))
+        ImGui::SetClipboardText(curves_csv(all_lines(*snapshot.curves)).c_str());
+    const auto& snapshots = snapshot.training.snapshots;
+    for (const bool branches : {false, true}) {
+        if (!ImGui::BeginMenu(branches ? "Branch, as a run of its own" : "Go back to",
+                              !snapshots.empty()))
+            continue;
+        for (auto row = snapshots.rbegin(); row != snapshots.rend(); ++row)
+            if (ImGui::MenuItem(fmt::format("step {}, {}", row->step, row->why).c_str()))
+                commands.push(branches ? "train.branch" : "train.revert",
+                              {std::to_string(row->step)});
+        ImGui::EndMenu();
+    }
+}
+
+void PlotsPanel::draw_grid(const Snapshot& snapshot, Commands& commands) {
     const auto visible =
         static_cast<int>(std::max<std::ptrdiff_t>(std::count(shown.begin(), shown.end(), true), 1));
     const ImVec2 room = ImGui::GetContentRegionAvail(), gap = ImGui::GetStyle().ItemSpacing;
@@ -105,18 +255,20 @@ void PlotsPanel::draw_grid(const Curves& curves) {
         look.title = kTitles[kind];
         look.unit = kUnits[kind];
         look.logarithmic = logarithmic[kind];
-        look.marks = curves.marks;
+        look.marks = marks_;
+        look.logarithmic_x = axis == log_steps;
+        look.x_name = axis == time ? "s" : "step";
         look.height = height;
         look.width = width;
         look.from_zero = kind == count || kind == speed;
-        const auto lines = lines_of(curves, kind);
+        std::vector<PlotLine> lines;
+        for (const Line& line : lines_[kind])
+            lines.push_back({line.name, line.color, line.points, line.dots, line.low, line.high});
         look.legend = lines.size() > 1;
         if (index++ % columns != 0) ImGui::SameLine();
         plot(kButtons[kind], lines, look, range);
         if (ImGui::BeginPopupContextItem(kTitles[kind])) {
-            ImGui::MenuItem("Logarithmic scale", nullptr, &logarithmic[kind]);
-            if (ImGui::MenuItem("Show all steps")) range.fit = true;
-            if (ImGui::MenuItem("Copy as CSV")) ImGui::SetClipboardText(curves_csv(lines).c_str());
+            draw_menu(kind, snapshot, commands);
             ImGui::EndPopup();
         }
     }

@@ -1,8 +1,10 @@
-// Plots: the run's curves over one step axis: loss, PSNR, SSIM, count, time per iteration, learning
-// rate; marks of edits. A tab of the workspace.
+// Plots: the run's curves over steps or time: loss, PSNR, SSIM, count, time per iteration, learning
+// rate; marks of edits and alarms; other runs behind them. A tab of the workspace.
 #pragma once
 
 #include <array>
+#include <memory>
+#include <vector>
 
 #include "panels/state/command.h"
 #include "panels/state/snapshot.h"
@@ -12,15 +14,41 @@ namespace gs {
 
 struct PlotsPanel {
     enum Kind : std::size_t { loss, psnr, ssim, count, speed, rate, kinds };
+    enum Axis : std::size_t { steps, log_steps, time, axes };
 
     void draw(const Snapshot& snapshot, Commands& commands);
 
     std::array<bool, kinds> shown{true, true, false, false, false, false};
     std::array<bool, kinds> logarithmic{true, false, false, false, false, true};
+    Axis axis = steps;
+    float smoothing = 0;  ///< 0 to 0.99
     PlotRange range;
 
   private:
-    void draw_grid(const Curves& curves);
+    /// A curve as it is drawn.
+    struct Line {
+        std::string name;
+        ImU32 color = 0;
+        bool dots = false;
+        std::vector<CurvePoint> points, low, high;
+    };
+    void shape(const Snapshot& snapshot);
+    void draw_buttons(const Snapshot& snapshot, Commands& commands);
+    void draw_more(const Snapshot& snapshot, Commands& commands);
+    void draw_runs(const Snapshot& snapshot, Commands& commands);
+    void draw_alarms();
+    void draw_grid(const Snapshot& snapshot, Commands& commands);
+    void draw_menu(std::size_t kind, const Snapshot& snapshot, Commands& commands);
+
+    // What is drawn, and what it was made from.
+    std::array<std::vector<Line>, kinds> lines_;
+    std::vector<CurveMark> marks_;
+    double first_ = 0, last_ = 1;
+    std::shared_ptr<const Curves> curves_;
+    std::shared_ptr<const std::vector<OtherCurves>> others_;
+    Axis shaped_axis_ = steps;
+    float shaped_smoothing_ = 0;
+    std::string wanted_run_;
 };
 
 }  // namespace gs

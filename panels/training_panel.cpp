@@ -15,6 +15,12 @@ namespace {
 
 bool is_switch(const SettingRow& row) { return row.integer && row.min == 0 && row.max == 1; }
 
+/// Its digits are those that a logarithmic slider can tell from zero.
+constexpr const char* kSliderFormat = "%.9g";
+
+/// What a drag means where values span decades.
+double three_digits(double value) { return std::stod(fmt::format("{:.3g}", value)); }
+
 std::string value_text(const SettingRow& row) {
     return row.integer ? format_count(row.value) : format_number(row.value, 4);
 }
@@ -108,6 +114,55 @@ void TrainingPanel::draw_files(const Snapshot& snapshot, Commands& commands) {
         format_share(snapshot.training.viewer_share));
 }
 
+/// States that can be gone back to, newest first.
+void TrainingPanel::draw_snapshots(const Snapshot& snapshot, Commands& commands) {
+    const auto& rows = snapshot.training.snapshots;
+    if (rows.empty()) return;
+    std::uint64_t bytes = 0;
+    for (const SnapshotRow& row : rows) bytes += row.bytes;
+    const std::string title = fmt::format("Snapshots ({}, {})###snapshots", rows.size(),
+                                          format_bytes(static_cast<double>(bytes)));
+    if (!section(title.c_str())) return;
+    for (std::size_t i = rows.size(); i-- > 0;) {
+        const SnapshotRow& row = rows[i];
+        ImGui::PushID(static_cast<int>(i));
+        if (ImGui::SmallButton("back")) commands.push("train.revert", {std::to_string(row.step)});
+        tooltip("Goes back to this state; where the run stands now becomes a snapshot, too");
+        ImGui::SameLine(0, 3);
+        if (ImGui::SmallButton("branch")) commands.push("train.branch", {std::to_string(row.step)});
+        tooltip("Saves the run, and goes on from this state as a run of its own");
+        ImGui::SameLine();
+        const std::string line =
+            fmt::format("step {} {}", format_count(static_cast<double>(row.step)), row.why);
+        dim_text(fitted(line, ImGui::GetContentRegionAvail().x));
+        tooltip(line + ", " + format_bytes(static_cast<double>(row.bytes)));
+        ImGui::PopID();
+    }
+}
+
+/// What came out of it, and where it lies.
+void TrainingPanel::draw_finish(const Snapshot& snapshot) {
+    const TrainingStatus& t = snapshot.training;
+    if (t.state != RunState::finished || t.files.empty()) return;
+    ImGui::PushTextWrapPos(0);
+    text(fmt::format(
+        "{} steps in {}: {} Gaussians{}", format_count(static_cast<double>(t.step)),
+        format_duration(t.seconds), format_count(static_cast<double>(t.gaussians)),
+        t.test_psnr > 0 ? fmt::format(", {} over the test photos (step {})", format_db(t.test_psnr),
+                                      format_count(static_cast<double>(t.test_step)))
+                        : std::string()));
+    ImGui::PopTextWrapPos();
+    for (const auto& [what, where] : t.files) {
+        ImGui::PushID(what.c_str());
+        if (ImGui::SmallButton("copy")) ImGui::SetClipboardText(where.c_str());
+        tooltip("Copies the path");
+        ImGui::SameLine();
+        dim_text(fitted_path(where, ImGui::GetContentRegionAvail().x));
+        tooltip(what + ": " + where);
+        ImGui::PopID();
+    }
+}
+
 void TrainingPanel::draw_setting(const SettingRow& row, bool changeable, Commands& commands) {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
@@ -116,8 +171,9 @@ void TrainingPanel::draw_setting(const SettingRow& row, bool changeable, Command
     const bool changed = row.name != "steps" && row.value != row.usual;
     const std::string name = fitted(row.name, ImGui::GetContentRegionAvail().x);
     const std::string limits = fmt::format(
-        "{}\n{} to {}, usually {}{}{}", row.help, format_number(row.min), format_number(row.max),
-        format_number(row.usual), changed ? "; a right click on the name goes back to that" : "",
+        "{}\n{} to {}, usually {}{} ({}){}{}", row.help, format_number(row.min),
+        format_number(row.max), format_number(row.usual), row.unit.empty() ? "" : " " + row.unit,
+        row.source, changed ? "\na right click on the name goes back to that" : "",
         row.live ? "" : "\nfixed once training has started");
     changed ? colored_text(theme().accent, name) : dim_text(name);
     const bool back = changed && changeable && ImGui::IsItemClicked(ImGuiMouseButton_Right);
@@ -134,18 +190,18 @@ void TrainingPanel::draw_setting(const SettingRow& row, bool changeable, Command
     } else {
         double value = edited == row.name ? edited_value : row.value;
         const ImGuiSliderFlags flags =
-            ImGuiSliderFlags_AlwaysClamp |
-            (row.logarithmic ? ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_NoRoundToFormat : 0);
-        if (ImGui::SliderScalar("##slider", ImGuiDataType_Double, &value, &row.min, &row.max,
-                                row.integer ? "%.0f" : "%.4g", flags)) {
+            row.logarithmic ? ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_NoRoundToFormat : 0;
+        // The slider covers what is usual; what is typed, all there is.
+        if (ImGui::SliderScalar("##slider", ImGuiDataType_Double, &value, &row.slider_min,
+                                &row.slider_max, row.integer ? "%.0f" : kSliderFormat, flags)) {
+            const bool dragged = row.logarithmic && ImGui::IsMouseDown(ImGuiMouseButton_Left);
+            value = std::clamp(dragged ? three_digits(value) : value, row.min, row.max);
             edited = row.name;
             edited_value = row.integer ? std::round(value) : value;
         }
         // One command when the slider is let go: each is logged and marked on the curves.
         if (ImGui::IsItemDeactivatedAfterEdit() && edited == row.name) {
-            const double exact =
-                row.integer ? edited_value : std::stod(fmt::format("{:.6g}", edited_value));
-            commands.push("train.set", {row.name, argument(exact)});
+            commands.push("train.set", {row.name, argument(edited_value)});
         }
         if (edited == row.name && !ImGui::IsItemActive()) edited.clear();
     }
@@ -156,6 +212,15 @@ void TrainingPanel::draw_setting(const SettingRow& row, bool changeable, Command
 
 void TrainingPanel::draw_settings(const Snapshot& snapshot, Commands& commands) {
     if (!snapshot.settings || snapshot.settings->empty()) return;
+    const TrainingStatus& t = snapshot.training;
+    for (const bool back : {true, false}) {
+        const std::string& edit = back ? t.undo : t.redo;
+        ImGui::BeginDisabled(edit.empty());
+        if (ImGui::Button(back ? "undo" : "redo")) commands.push(back ? "undo" : "redo");
+        ImGui::EndDisabled();
+        tooltip(edit.empty() ? "" : (back ? "Takes back: " : "Makes again: ") + edit);
+        ImGui::SameLine(0, 3);
+    }
     ImGui::SetNextItemWidth(-1);
     ImGui::InputTextWithHint("##filter", "find a setting", &filter);
     const RunState state = snapshot.training.state;
@@ -199,6 +264,8 @@ void TrainingPanel::draw(const Snapshot& snapshot, Commands& commands) {
     draw_state(snapshot);
     draw_buttons(snapshot, commands);
     draw_files(snapshot, commands);
+    draw_finish(snapshot);
+    draw_snapshots(snapshot, commands);
     ImGui::Separator();
     draw_settings(snapshot, commands);
 }

@@ -22,6 +22,8 @@ struct TrainingPanel {
     void draw_state(const Snapshot& snapshot);
     void draw_buttons(const Snapshot& snapshot, Commands& commands);
     void draw_files(const Snapshot& snapshot, Commands& commands);
+    void draw_finish(const Snapshot& snapshot);
+    void draw_snapshots(const Snapshot& snapshot, Commands& commands);
     void draw_settings(const Snapshot& snapshot, Commands& commands);
     void draw_setting(const SettingRow& row, bool changeable, Commands& commands);
 };

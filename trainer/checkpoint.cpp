@@ -194,8 +194,8 @@ bool plausible(const RunNumbers& n, std::size_t file_size) {
 }
 
 /// The sections after the numbers, in order.
-Result<void> read_arrays(Reader& reader, const RunNumbers& n, GaussianModel& model, AdamState& adam,
-                         DensityStatistics& statistics) {
+Result<void> read_arrays(Reader& reader, const RunNumbers& n, RunArrays& arrays) {
+    auto& [model, adam, statistics] = arrays;
     const auto capacity = static_cast<std::size_t>(n.capacity);
     model.count = static_cast<std::size_t>(n.count);
     model.capacity = capacity;
@@ -228,21 +228,15 @@ Result<void> read_arrays(Reader& reader, const RunNumbers& n, GaussianModel& mod
     return {};
 }
 
-struct Contents {
-    TrainingSettings settings;
-    RunNumbers numbers{};
-    RunArrays arrays;
-};
-
 /// The whole file. `capture`: the one it has to belong to; null: any.
-Result<Contents> read_contents(const fs::path& path, const Capture* capture) {
+Result<TrainingSnapshot> read_contents(const fs::path& path, const Capture* capture) {
     GS_TRY(const auto bytes, read_file(path));
     Reader reader(path.string(), bytes);
     GS_TRY_VOID(reader.magic());
     GS_TRY(const auto text, reader.section(Tag::settings, "settings"));
     GS_TRY(const auto settings,
            parse_settings(reader, {reinterpret_cast<const char*>(text.data()), text.size()}));
-    Contents out;
+    TrainingSnapshot out;
     out.settings = settings;
     CaptureNumbers from{};
     GS_TRY_VOID(reader.numbers(Tag::capture, "capture", from));
@@ -251,47 +245,53 @@ Result<Contents> read_contents(const fs::path& path, const Capture* capture) {
         return fail(ErrorKind::usage, path.string(),
                     "the checkpoint was made with another capture than " + capture->path,
                     "load the same photos, with the same downscale and test views");
-    GS_TRY_VOID(reader.numbers(Tag::run, "run", out.numbers));
-    if (!plausible(out.numbers, reader.size()))
-        return reader.broken("run", "has impossible numbers");
-    GS_TRY_VOID(
-        read_arrays(reader, out.numbers, out.arrays.model, out.arrays.adam, out.arrays.statistics));
+    RunNumbers numbers{};
+    GS_TRY_VOID(reader.numbers(Tag::run, "run", numbers));
+    if (!plausible(numbers, reader.size())) return reader.broken("run", "has impossible numbers");
+    out.extent = numbers.extent;
+    out.drawn = numbers.drawn;
+    GS_TRY_VOID(read_arrays(reader, numbers, out.arrays));
     return out;
 }
 
-}  // namespace
-
-Result<void> Trainer::save_checkpoint(const fs::path& path) const {
-    const Span span(Stage::checkpoint, steps_done());
-    const State& s = *state_;
-    const RunArrays arrays = s.backend->arrays();
-    const AdamState& adam = arrays.adam;
-    GS_TRY(auto file, AtomicFile::create(path));
-    Writer out(file);
+void write_contents(Writer& out, const Capture& capture, const TrainingSettings& settings,
+                    RunNumbers n, const RunArraysView& arrays) {
+    const auto& [model, adam, statistics] = arrays;
     out.raw(std::as_bytes(std::span(kMagic)));
-    out.section(Tag::settings, std::as_bytes(std::span<const char>(settings_text(s.settings))));
-    out.section(Tag::capture, bytes_of(numbers_of(*s.capture)));
-    RunNumbers n{};
-    n.extent = s.extent;
-    n.drawn = s.sampler.drawn();
-    n.count = arrays.model.count;
-    n.capacity = arrays.model.capacity;
-    n.sh_degree = static_cast<std::uint32_t>(arrays.model.sh_degree);
-    n.antialiased = arrays.model.antialiased ? 1 : 0;
+    out.section(Tag::settings, std::as_bytes(std::span<const char>(settings_text(settings))));
+    out.section(Tag::capture, bytes_of(numbers_of(capture)));
+    n.count = model.count;
+    n.capacity = model.capacity;
+    n.sh_degree = static_cast<std::uint32_t>(model.sh_degree);
+    n.antialiased = model.antialiased ? 1 : 0;
     n.steps = adam.steps;
     n.base = adam.base;
     n.planes = static_cast<std::uint32_t>(adam.planes);
     std::copy(adam.highest.begin(), adam.highest.end(), n.highest);
     out.section(Tag::run, bytes_of(n));
-    out.section(Tag::model, bytes_of(arrays.model.values));
+    out.section(Tag::model, bytes_of(model.values));
     std::vector<double> tables;
     for (const auto& table : adam.pending) tables.insert(tables.end(), table.begin(), table.end());
     out.section(Tag::adam_tables, std::as_bytes(std::span<const double>(tables)));
     out.section(Tag::moments, bytes_of(adam.moments));
     out.section(Tag::last_step, bytes_of(adam.last_step));
     for (const Buffer<float>* row :
-         {&arrays.statistics.gradient_sum, &arrays.statistics.views, &arrays.statistics.radius_px})
+         {&statistics.gradient_sum, &statistics.views, &statistics.radius_px})
         out.section(Tag::statistics, bytes_of(*row));
+}
+
+}  // namespace
+
+Result<void> Trainer::save_checkpoint(const fs::path& path) const {
+    const Span span(Stage::checkpoint, steps_done());
+    GS_TRY(auto file, AtomicFile::create(path));
+    Writer out(file);
+    state_->backend->look_at_arrays([&](const RunArraysView& arrays) {
+        RunNumbers numbers{};
+        numbers.extent = state_->extent;
+        numbers.drawn = state_->sampler.drawn();
+        write_contents(out, *state_->capture, state_->settings, numbers, arrays);
+    });
     if (!out.result) return out.result;
     return file.commit();
 }
@@ -306,13 +306,13 @@ Result<std::unique_ptr<Trainer>> Trainer::resume(const fs::path& checkpoint,
         return fail(ErrorKind::usage, capture->path, "the capture has no photo to train on");
     auto state = std::make_unique<State>(std::move(capture), contents.settings, std::move(backend));
     state->backend->start(state->capture, std::move(contents.arrays));
-    state->extent = contents.numbers.extent;
+    state->extent = contents.extent;
     state->sampler = Sampler(std::move(views), static_cast<std::uint64_t>(contents.settings.seed),
-                             contents.numbers.drawn);
+                             contents.drawn);
     return std::unique_ptr<Trainer>(new Trainer(std::move(state)));
 }
 
-std::optional<std::uint64_t> checkpoint_steps(const fs::path& checkpoint) {
+std::optional<CheckpointHead> read_checkpoint_head(const fs::path& checkpoint) {
     // Folders full of other files are asked, too: of those only the first bytes are read.
     std::ifstream file(checkpoint, std::ios::binary);
     char magic[sizeof kMagic] = {};
@@ -325,10 +325,20 @@ std::optional<std::uint64_t> checkpoint_steps(const fs::path& checkpoint) {
     Reader reader(checkpoint.string(), bytes);
     CaptureNumbers capture{};
     RunNumbers run{};
-    if (!reader.magic() || !reader.section(Tag::settings, "settings") ||
-        !reader.numbers(Tag::capture, "capture", capture) || !reader.numbers(Tag::run, "run", run))
+    if (!reader.magic()) return std::nullopt;
+    const auto text = reader.section(Tag::settings, "settings");
+    if (!text || !reader.numbers(Tag::capture, "capture", capture) ||
+        !reader.numbers(Tag::run, "run", run))
         return std::nullopt;
-    return run.steps;
+    const auto settings =
+        parse_settings(reader, {reinterpret_cast<const char*>(text->data()), text->size()});
+    if (!settings) return std::nullopt;
+    return CheckpointHead{*settings, run.steps};
+}
+
+std::optional<std::uint64_t> checkpoint_steps(const fs::path& checkpoint) {
+    const auto head = read_checkpoint_head(checkpoint);
+    return head ? std::optional(head->steps) : std::nullopt;
 }
 
 Result<CheckpointModel> read_checkpoint_model(const fs::path& checkpoint) {
@@ -336,7 +346,7 @@ Result<CheckpointModel> read_checkpoint_model(const fs::path& checkpoint) {
     GS_TRY(auto contents, read_contents(checkpoint, nullptr));
     CheckpointModel out;
     out.model = std::move(contents.arrays.model);
-    out.steps = contents.numbers.steps;
+    out.steps = contents.steps();
     out.sh_degree = std::min(sh_degree_at(contents.settings, out.steps), out.model.sh_degree);
     LazyAdam(out.model, std::move(contents.arrays.adam)).flush(out.model);
     return out;

@@ -8,6 +8,7 @@
 #include "base/expected.h"
 #include "base/file.h"
 #include "renderer/scene/gaussian_model.h"
+#include "trainer/settings.h"
 
 namespace gs {
 
@@ -18,7 +19,14 @@ struct CheckpointModel {
 };
 /// Errors: unreadable, malformed (with the byte).
 Result<CheckpointModel> read_checkpoint_model(const fs::path& checkpoint);
-/// The steps done, from the file's first sections; nullopt: it is no checkpoint.
+/// From the file's first sections.
+struct CheckpointHead {
+    TrainingSettings settings;
+    std::uint64_t steps = 0;
+};
+/// nullopt: it is no checkpoint.
+std::optional<CheckpointHead> read_checkpoint_head(const fs::path& checkpoint);
+/// The steps done; nullopt: it is no checkpoint.
 std::optional<std::uint64_t> checkpoint_steps(const fs::path& checkpoint);
 
 }  // namespace gs

@@ -54,6 +54,9 @@ class CpuTraining final : public TrainingBackend {
     std::size_t count() const override { return model_.count; }
     int sh_degree() const override { return model_.sh_degree; }
     RunArrays arrays() const override { return {model_, adam_.state(), statistics_}; }
+    void look_at_arrays(const std::function<void(const RunArraysView&)>& look) const override {
+        look({model_, adam_.state(), statistics_});
+    }
     GaussianModel model() const override;
     void render(const Camera& camera, const RenderOptions& options, RenderResult& result) override;
     PictureScore score(const View& view, const RenderOptions& options) override;

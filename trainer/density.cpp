@@ -146,6 +146,8 @@ std::size_t grow_capacity(GaussianModel& model, LazyAdam& adam, std::size_t want
     const std::size_t capacity = grown_capacity(model.capacity, wanted, limit);
     try {
         GaussianModel larger = model.resized(capacity, model.sh_degree);
+        // What is grown must be saved, too: that takes the model once more.
+        { const Buffer<float> room_to_save(larger.values.size()); }
         if (!adam.grow(larger.capacity)) return model.capacity;
         model = std::move(larger);
     } catch (const std::bad_alloc&) {

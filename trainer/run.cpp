@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "base/format.h"
 #include "base/json_write.h"
 #include "base/record/scope.h"
 #include "base/seconds.h"
@@ -18,7 +19,20 @@ using Clock = std::chrono::steady_clock;
 constexpr const char* kNeedsLess =
     "; fewer Gaussians (--max-gaussians) or smaller photos (--downscale) need less";
 
+constexpr std::uint64_t kNeverSaved = ~std::uint64_t{0};
+
+/// A file of a run's folder that is its own for certain.
+bool is_own_checkpoint(const fs::path& checkpoint) {
+    const auto step = checkpoint_steps(checkpoint);
+    return checkpoint.filename() == "checkpoint.gsc" || checkpoint.filename() == "best.gsc" ||
+           (step && checkpoint.filename() == kept_checkpoint({}, *step));
+}
+
 }  // namespace
+
+std::uint64_t RunSnapshot::bytes() const {
+    return state->bytes() + steps.rows().size() * sizeof(StepReport);
+}
 
 bool EvaluationJob::measure_next(const Measure& measure) {
     if (next_ < views_.size()) result_.add(measure({views_[next_++]}));
@@ -28,6 +42,7 @@ bool EvaluationJob::measure_next(const Measure& measure) {
 Run::Run(std::unique_ptr<Trainer> trainer, RunOptions options)
     : trainer_(std::move(trainer)),
       options_(std::move(options)),
+      alarms_(trainer_->capture().view_indices(false).size()),
       first_step_(trainer_->steps_done()),
       saved_step_(first_step_) {
     if (!options_.tell)
@@ -44,11 +59,13 @@ Run::Run(std::unique_ptr<Trainer> trainer, RunOptions options)
 /// What the run had on record when the checkpoint was made, which lies beside it.
 void Run::recall() {
     const fs::path checkpoint = options_.resumed_from;
-    if (checkpoint.filename() != "checkpoint.gsc") return;  // it may be of any run
+    if (!is_own_checkpoint(checkpoint)) return;  // it may be of any run
     const fs::path from = checkpoint.parent_path();
     steps_.take_earlier(from / "metrics.csv", first_step_);
     auto before = read_run_description(from, first_step_);
     if (!before) return;
+    parent_ = std::move(before->parent);
+    parent_step_ = before->parent_step;
     marks_ = std::move(before->marks);
     evaluations_ = std::move(before->evaluations);
     if (!evaluations_.empty()) newest_ = evaluations_.back();
@@ -94,7 +111,11 @@ Result<void> Run::write_description(const fs::path& path) const {
     std::error_code error;
     const fs::path capture = fs::absolute(options_.capture, error);
     RunDescription description{error ? options_.capture : capture.lexically_normal().string(),
-                               options_.loading, marks_, evaluations_};
+                               options_.loading,
+                               parent_,
+                               parent_step_,
+                               marks_,
+                               evaluations_};
     std::string& masks = description.loading.masks;
     if (!masks.empty()) masks = fs::absolute(masks, error).lexically_normal().string();
     return write_text_file(path, json_text(to_json(description), 1) + "\n");
@@ -132,7 +153,8 @@ Run::Did Run::train() {
     if (!take_step()) return Did::nothing;
     if (trainer_->finished()) return Did::step;
     const auto due = [&](std::uint64_t every) { return every > 0 && last_.step % every == 0; };
-    if (due(options_.save_every)) {
+    if (due(options_.save_every) || due(options_.keep.every)) {
+        look_at_disk();
         if (const auto saved = save_checkpoint(); !saved)
             tell(LogLevel::warning, fmt::format("no checkpoint at step {}, training goes on: {}",
                                                 last_.step, saved.error().text()));
@@ -162,8 +184,10 @@ bool Run::take_step() {
         rescue(error.what(), false);
         return false;
     }
+    moved_on_ = true;
     steps_.add(last_);
     if (last_.measured_step != 0) measured_ = last_;
+    if (auto text = alarms_.look_at(last_, trainer_->settings())) alarm(std::move(*text));
     return true;
 }
 
@@ -196,9 +220,149 @@ void Run::finish() {
     if (records_due_) save_records();
 }
 
-void Run::change(const TrainingSettings& settings) {
+void Run::alarm(std::string text) {
+    tell(LogLevel::warning, fmt::format("step {}: {}", trainer_->steps_done(), text));
+    marks_.push_back({trainer_->steps_done(), std::move(text), true});
+}
+
+/// Said once while there is still room: what a checkpoint will need is known.
+void Run::look_at_disk() {
+    std::error_code error;
+    const fs::space_info room = fs::space(options_.folder, error);
+    const std::uint64_t needed = trainer_->snapshot_bytes();
+    if (error || told_disk_ || room.available >= 3 * needed) return;
+    told_disk_ = true;
+    alarm(fmt::format("{} has room for {} only; a checkpoint needs {}", options_.folder.string(),
+                      format_bytes(static_cast<double>(room.available)),
+                      format_bytes(static_cast<double>(needed))));
+}
+
+void Run::change(const TrainingSettings& settings, std::string what) {
+    keep_snapshot("before " + what);
     trainer_->set_settings(settings);
+    mark(std::move(what));
     if (!stopped_ && !trainer_->finished()) ended_ = false;
+}
+
+/// Several edits in one step share the snapshot before the first.
+void Run::keep_snapshot(std::string why) {
+    const std::uint64_t budget = options_.snapshot_bytes;
+    if (budget == 0 || trainer_->steps_done() == 0 || !moved_on_) return;
+    if (const std::uint64_t needed = trainer_->snapshot_bytes(); needed > budget / 2)
+        return tell(LogLevel::warning,
+                    fmt::format("step {}: no snapshot to go back to: it would take {} of {}",
+                                trainer_->steps_done(), format_bytes(static_cast<double>(needed)),
+                                format_bytes(static_cast<double>(budget))));
+    try {
+        snapshots_.push_back({trainer_->snapshot(), steps_, marks_, evaluations_, std::move(why)});
+    } catch (const std::bad_alloc&) {
+        return tell(
+            LogLevel::warning,
+            fmt::format("step {}: no memory for a snapshot to go back to", trainer_->steps_done()));
+    }
+    moved_on_ = false;
+    std::uint64_t bytes = 0;
+    for (const RunSnapshot& snapshot : snapshots_) bytes += snapshot.bytes();
+    while (bytes > budget && snapshots_.size() > 1) {
+        bytes -= snapshots_.front().bytes();
+        snapshots_.pop_front();
+    }
+}
+
+Result<std::size_t> Run::find_snapshot(std::uint64_t step) const {
+    for (std::size_t i = snapshots_.size(); i-- > 0;)
+        if (snapshots_[i].step() == step) return i;
+    return fail(ErrorKind::usage, "", fmt::format("there is no snapshot of step {}", step),
+                "one is taken before each edit while training");
+}
+
+/// It becomes the newest, so that what comes next does not push it out.
+void Run::go_to(std::size_t snapshot) {
+    const RunSnapshot target = snapshots_[snapshot];
+    snapshots_.erase(snapshots_.begin() + static_cast<std::ptrdiff_t>(snapshot));
+    evaluation_.reset();
+    profile_.close();
+    keep_snapshot(fmt::format("before going to step {}", target.step()));
+    snapshots_.push_back(target);
+    trainer_->restore(*target.state);
+    steps_ = target.steps;
+    marks_ = target.marks;
+    evaluations_ = target.evaluations;
+    newest_ = evaluations_.empty() ? Evaluation() : evaluations_.back();
+    last_ = measured_ = StepReport();
+    for (const StepReport& row : steps_.rows())
+        if (last_ = row; row.measured_step != 0) measured_ = row;
+    alarms_.forget();
+    saved_step_ = kNeverSaved;
+    moved_on_ = ended_ = stopped_ = false;
+    failure_.clear();
+}
+
+Result<void> Run::revert(std::uint64_t step) {
+    GS_TRY(const std::size_t snapshot, find_snapshot(step));
+    const fs::path newest = options_.folder / "checkpoint.gsc";
+    if (const auto there = begun_ ? checkpoint_steps(newest) : std::nullopt;
+        there && *there > step) {
+        const fs::path aside = options_.folder / fmt::format("reverted-{}.gsc", *there);
+        std::error_code error;
+        fs::rename(newest, aside, error);
+        if (error)
+            return fail(ErrorKind::unwritable, aside.string(),
+                        "the newest checkpoint could not be put there: " + error.message());
+        tell(LogLevel::info, fmt::format("step {} stays in {}", *there, aside.string()));
+    }
+    go_to(snapshot);
+    return {};
+}
+
+Result<void> Run::branch(std::uint64_t step) {
+    GS_TRY(std::size_t snapshot, find_snapshot(step));
+    evaluation_.reset();
+    stopped_ = !trainer_->finished();
+    if (trainer_->steps_done() != saved_step_) save_model(true);
+    save_records();
+    parent_ = options_.folder.string();
+    parent_step_ = step;
+    options_.folder.clear();
+    options_.resumed_from.clear();
+    options_.taken.reset();
+    files_ = {};
+    first_step_ = step;
+    begun_ = false;
+    go_to(snapshot);
+    return take_folder();
+}
+
+/// The checkpoint that was just saved stays beside the next ones, where the rule says so.
+void Run::keep_checkpoint() {
+    const std::uint64_t step = trainer_->steps_done();
+    const auto& [last, every, best] = options_.keep;
+    const fs::path newest = options_.folder / "checkpoint.gsc",
+                   kept = kept_checkpoint(options_.folder, step);
+    std::error_code error;
+    if (last > 1 || (every > 0 && step % every == 0)) {
+        fs::remove(kept, error);
+        fs::create_hard_link(newest, kept, error);
+        if (error) fs::copy_file(newest, kept, error);
+        if (error)
+            tell(LogLevel::warning,
+                 fmt::format("{} could not be kept: {}", kept.string(), error.message()));
+    }
+    if (last > 1 || every > 0) remove_old_checkpoints(options_.folder, step, last, every);
+}
+
+void Run::save_best() {
+    for (const Evaluation& e : evaluations_)
+        if (e.step != newest_.step && !(e.psnr < newest_.psnr)) return;
+    if (!options_.keep.best || newest_.step != trainer_->steps_done() ||
+        !std::isfinite(newest_.psnr))
+        return;
+    if (const auto taken = take_folder(); !taken) return;
+    const fs::path path = options_.folder / "best.gsc";
+    if (const auto saved = write_into_folder(
+            path, [&](const fs::path& p) { return trainer_->save_checkpoint(p); });
+        !saved)
+        tell(LogLevel::warning, saved.error().text());
 }
 
 void Run::evaluate() {
@@ -221,7 +385,9 @@ Run::Did Run::measure_photo() {
     if (!newest_.images.empty() && trainer_->capture().views[newest_.images[0].view].test) {
         if (!evaluations_.empty() && evaluations_.back().step == newest_.step)
             evaluations_.pop_back();
+        if (auto text = alarms_.look_at(newest_)) alarm(std::move(*text));
         evaluations_.push_back(newest_);
+        save_best();
     }
     if (ended_) save_records();
     return Did::evaluation;
@@ -242,6 +408,7 @@ Result<fs::path> Run::save_checkpoint(fs::path path) {
     GS_TRY_VOID(
         write_into_folder(path, [&](const fs::path& p) { return trainer_->save_checkpoint(p); }));
     files_.note("checkpoint", path);
+    if (path == options_.folder / "checkpoint.gsc") keep_checkpoint();
     tell(LogLevel::debug,
          fmt::format("saved step {} to {}", trainer_->steps_done(), path.string()));
     return path;
@@ -260,10 +427,12 @@ void Run::save_model(bool checkpoint) {
             return write_splats(p, trainer_->model());
         },
         options_.tell);
-    if (checkpoint)
+    if (checkpoint &&
         files_.leave(
             "checkpoint", options_.folder / "checkpoint.gsc",
-            [&](const fs::path& p) { return trainer_->save_checkpoint(p); }, options_.tell);
+            [&](const fs::path& p) { return trainer_->save_checkpoint(p); }, options_.tell) &&
+        files_.in_place())
+        keep_checkpoint();
     tell(LogLevel::debug,
          fmt::format("saved step {} to {}", saved_step_, options_.folder.string()));
 }
@@ -296,6 +465,7 @@ Json Run::summary() const {
              {"interrupted", !trainer_->finished()}};
     if (!options_.resumed_from.empty())
         out.update({{"resumed_from", options_.resumed_from}, {"resumed_at_step", first_step_}});
+    if (!parent_.empty()) out.update({{"parent", parent_}, {"parent_step", parent_step_}});
     out["train"] = {{"loss", json_number(measured_.loss)},
                     {"l1", json_number(measured_.l1)},
                     {"ssim", json_number(measured_.ssim)},

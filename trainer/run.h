@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -15,11 +16,32 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "trainer/profile_window.h"
+#include "trainer/run_alarms.h"
 #include "trainer/run_files.h"
 #include "trainer/run_folder.h"
+#include "trainer/snapshot.h"
 #include "trainer/trainer.h"
 
 namespace gs {
+
+/// Which older checkpoints stay in the run's folder, beside checkpoint.gsc, which is the newest.
+struct KeptCheckpoints {
+    std::uint64_t last = 1;   ///< so many of the newest, checkpoint.gsc among them
+    std::uint64_t every = 0;  ///< and those of a multiple of so many steps; 0: none
+    bool best = false;        ///< best.gsc: the one with the highest PSNR over the test photos
+};
+
+/// A state that a run can go back to, with what was on record then.
+struct RunSnapshot {
+    std::shared_ptr<const TrainingSnapshot> state;
+    StepLog steps;
+    std::vector<RunMark> marks;
+    std::vector<Evaluation> evaluations;
+    std::string why;  ///< "before lr_means 0.00016 -> 0.0002"
+
+    std::uint64_t step() const { return state->steps(); }
+    std::uint64_t bytes() const;
+};
 
 struct RunOptions {
     std::string capture;  ///< as it was named
@@ -33,9 +55,12 @@ struct RunOptions {
     std::uint64_t evaluate_every = 0;  ///< steps between measurements of the test photos; 0: at the
                                        ///< end only
     std::uint64_t save_every = 5000;   ///< steps between checkpoints; 0: at the end only
-    std::string backend;               ///< its name
-    std::string resumed_from;          ///< the checkpoint that the trainer goes on from, or empty
-    double load_seconds = 0;           ///< what came before the first step
+    KeptCheckpoints keep;              ///< beside the newest
+    /// Host memory that snapshots before edits may take, bytes; 0: none are taken.
+    std::uint64_t snapshot_bytes = 0;
+    std::string backend;       ///< its name
+    std::string resumed_from;  ///< the checkpoint that the trainer goes on from, or empty
+    double load_seconds = 0;   ///< what came before the first step
     /// Times of the stages, for metrics.json; asked once, after the last step. Empty: not told.
     std::function<nlohmann::ordered_json()> stage_times;
     /// Steps to mark for nsys and ncu; `set_profiling` opens and closes their window, empty on the
@@ -97,8 +122,8 @@ class Run {
     const std::vector<RunMark>& marks() const { return marks_; }
     /// Of photos that are held out, in order; with what came before it was resumed.
     const std::vector<Evaluation>& evaluations() const { return evaluations_; }
-    /// The steps before it was resumed.
-    const std::vector<StepReport>& earlier_steps() const { return steps_.earlier(); }
+    /// Every step, with those before it was resumed.
+    const StepLog& steps() const { return steps_; }
 
     /// Begins to measure the test photos, or all photos when none is held out.
     void evaluate();
@@ -109,8 +134,23 @@ class Run {
 
     /// Into `path`; empty: the run's folder. Where it went.
     Result<fs::path> save_checkpoint(fs::path path = {});
-    /// From the next step on. A run that has had all its steps goes on when there are more now.
-    void change(const TrainingSettings& settings);
+    /// From the next step on; `what` is put on record. The state before is kept in memory (see
+    /// snapshots()). A run that has had all its steps goes on when there are more now.
+    void change(const TrainingSettings& settings, std::string what);
+
+    /// States it can go back to, in the order they were taken: one before each edit, and one before
+    /// each revert(). Within options().snapshot_bytes; the oldest go first.
+    const std::deque<RunSnapshot>& snapshots() const { return snapshots_; }
+    /// Goes back (or on) to the newest snapshot of `step`: model, settings and records are what
+    /// they were then. Where it stood becomes a snapshot too, and a checkpoint of a later step
+    /// stays in the folder as reverted-STEP.gsc. Errors (usage): there is none.
+    Result<void> revert(std::uint64_t step);
+    /// Saves all that the run leaves behind, and goes on from that snapshot as another run, in a
+    /// new folder. Errors: of revert() and RunFolder.
+    Result<void> branch(std::uint64_t step);
+    /// The run it was branched from, where it was known; empty: none.
+    const std::string& parent() const { return parent_; }
+    std::uint64_t parent_step() const { return parent_step_; }
     /// Marks other steps for nsys and ncu.
     void profile(ProfileSteps steps) {
         profile_ = ProfileWindow(steps.first, steps.second, options_.set_profiling);
@@ -124,6 +164,7 @@ class Run {
     const StepReport& measured_step() const { return measured_; }  ///< newest whose loss is known
     /// "splats", "checkpoint", "run", "steps", "trace", "metrics".
     const RunFiles& files() const { return files_; }
+    double seconds() const { return seconds_; }  ///< of steps and measurements
     /// What metrics.json holds.
     nlohmann::ordered_json summary() const;
 
@@ -136,6 +177,13 @@ class Run {
     void save_model(bool checkpoint);
     void save_records();
     void recall();
+    void keep_snapshot(std::string why);
+    Result<std::size_t> find_snapshot(std::uint64_t step) const;
+    void go_to(std::size_t snapshot);
+    void keep_checkpoint();
+    void save_best();
+    void alarm(std::string text);
+    void look_at_disk();
     Result<void> write_description(const fs::path& path) const;
     void save_description();
     void tell(LogLevel level, const std::string& text) const;
@@ -149,6 +197,10 @@ class Run {
     Evaluation newest_;
     std::vector<RunMark> marks_;
     std::vector<Evaluation> evaluations_;
+    RunAlarms alarms_;
+    std::deque<RunSnapshot> snapshots_;
+    std::string parent_;
+    std::uint64_t parent_step_ = 0;
     RunFiles files_;
     std::unique_ptr<nlohmann::ordered_json> stages_;  // null: not asked yet
     std::string failure_;
@@ -156,6 +208,8 @@ class Run {
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
     double seconds_ = 0;
     bool begun_ = false, ended_ = false, stopped_ = false, records_due_ = false;
+    bool moved_on_ = true;  // since the newest snapshot
+    bool told_disk_ = false;
 };
 
 }  // namespace gs

@@ -49,7 +49,20 @@ StepReport report_of(std::string_view row) {
     r.l1 = f[2];
     r.ssim = f[3];
     r.psnr = f[4];
+    r.counters.visible = count(7);
+    r.counters.isects = count(8);
     return r;
+}
+
+std::string row_of(const StepReport& r) {
+    std::string measured = ",,,", counted = ",";
+    if (r.measured_step != 0) {
+        measured = fmt::format("{:.7g},{:.7g},{:.6g},{}", r.loss, r.l1, r.ssim,
+                               std::isfinite(r.psnr) ? fmt::format("{:.5g}", r.psnr) : "");
+        counted = fmt::format("{},{}", r.counters.visible, r.counters.isects);
+    }
+    return fmt::format("{},{},{:.4g},{},{},{},{:.6g}\n", r.step, measured, r.milliseconds,
+                       r.gaussians, counted, r.view, r.lr_means);
 }
 
 fs::path rescue_folder() {
@@ -90,23 +103,21 @@ nlohmann::ordered_json settings_json(const TrainingSettings& settings) {
     return out;
 }
 
-std::string StepLog::row_of(const Waiting& w, const StepReport* r) {
-    std::string measured = ",,,", counted = ",";
-    if (r != nullptr) {
-        measured = fmt::format("{:.7g},{:.7g},{:.6g},{}", r->loss, r->l1, r->ssim,
-                               std::isfinite(r->psnr) ? fmt::format("{:.5g}", r->psnr) : "");
-        counted = fmt::format("{},{}", r->counters.visible, r->counters.isects);
-    }
-    return fmt::format("{},{},{:.4g},{},{},{},{:.6g}\n", w.step, measured, w.milliseconds,
-                       w.gaussians, counted, w.view, w.lr_means);
-}
-
 void StepLog::add(const StepReport& r) {
-    waiting_.push_back({r.step, r.milliseconds, r.gaussians, r.view, r.lr_means});
-    while (!waiting_.empty() && waiting_.front().step <= r.measured_step) {
-        const Waiting& first = waiting_.front();
-        rows_ += row_of(first, first.step == r.measured_step ? &r : nullptr);
-        waiting_.pop_front();
+    StepReport& row = rows_.emplace_back(r);
+    if (r.measured_step == r.step) return;
+    row.measured_step = 0;
+    row.loss = row.l1 = row.ssim = row.psnr = kNotMeasured;
+    row.counters = {};
+    for (auto it = rows_.rbegin(); it != rows_.rend() && it->step >= r.measured_step; ++it) {
+        if (it->step != r.measured_step) continue;
+        it->measured_step = r.measured_step;
+        it->measured_view = r.measured_view;
+        it->loss = r.loss;
+        it->l1 = r.l1;
+        it->ssim = r.ssim;
+        it->psnr = r.psnr;
+        it->counters = r.counters;
     }
 }
 
@@ -115,21 +126,17 @@ void StepLog::take_earlier(const fs::path& csv, std::uint64_t last_step) {
     if (!text || text->compare(0, kHeader.size(), kHeader) != 0) return;
     for (std::size_t begin = kHeader.size(); begin < text->size();) {
         const std::size_t end = text->find('\n', begin);
-        if (end == std::string::npos ||
-            std::strtoull(text->c_str() + begin, nullptr, 10) > last_step)
-            return;
-        const std::string_view row(text->data() + begin, end - begin);
-        if (StepReport report = report_of(row); report.step != 0) {
-            rows_.append(row).append("\n");
-            earlier_.push_back(std::move(report));
-        }
+        if (end == std::string::npos) return;
+        const StepReport report = report_of({text->data() + begin, end - begin});
+        if (report.step > last_step) return;
+        if (report.step != 0) rows_.push_back(report);
         begin = end + 1;
     }
 }
 
 Result<void> StepLog::write(const fs::path& csv) const {
-    std::string text = std::string(kHeader) + rows_;
-    for (const Waiting& waiting : waiting_) text += row_of(waiting, nullptr);
+    std::string text(kHeader);
+    for (const StepReport& row : rows_) text += row_of(row);
     return write_text_file(csv, text);
 }
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -22,8 +21,8 @@ nlohmann::ordered_json score_json(const Evaluation& evaluation);
 /// {name: value} of every setting.
 nlohmann::ordered_json settings_json(const TrainingSettings& settings);
 
-/// metrics.csv: a row per step, in order. What a device measures comes some steps later; the row
-/// waits for it. A field that was not measured is empty.
+/// metrics.csv: a row per step, in order. What a device measures comes some steps later, and goes
+/// into the row it belongs to. A field that was not measured is empty.
 class StepLog {
   public:
     void add(const StepReport& report);
@@ -31,20 +30,11 @@ class StepLog {
     /// where there is one.
     void take_earlier(const fs::path& csv, std::uint64_t last_step);
     Result<void> write(const fs::path& csv) const;
-    /// What was taken from the file, as it was reported at the time.
-    const std::vector<StepReport>& earlier() const { return earlier_; }
+    /// One a step; `measured_step` is its own, or 0.
+    const std::vector<StepReport>& rows() const { return rows_; }
 
   private:
-    struct Waiting {
-        std::uint64_t step;
-        double milliseconds;
-        std::size_t gaussians, view;
-        double lr_means;
-    };
-    static std::string row_of(const Waiting& waiting, const StepReport* measured);
-    std::vector<StepReport> earlier_;
-    std::string rows_;
-    std::deque<Waiting> waiting_;
+    std::vector<StepReport> rows_;
 };
 
 using WriteFile = std::function<Result<void>(const fs::path&)>;

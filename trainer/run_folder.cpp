@@ -7,9 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <ctime>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
@@ -23,7 +25,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr const char* kLockFile = "run.lock";
 constexpr const char* kOwnFiles[] = {"checkpoint.gsc", "point_cloud.ply", "metrics.json",
-                                     "metrics.csv", "run.json"};
+                                     "metrics.csv",    "run.json",        "best.gsc"};
 constexpr std::uint64_t kLargestDescription = 256 << 20;
 
 bool is_file(const fs::path& path) {
@@ -34,6 +36,26 @@ bool is_file(const fs::path& path) {
 bool same_file(const fs::path& a, const fs::path& b) {
     std::error_code ignored;
     return !a.empty() && fs::equivalent(a, b, ignored);
+}
+
+/// The step of "WORD-STEP.gsc"; nullopt: it has another name.
+std::optional<std::uint64_t> step_in_name(const std::string& name, std::string_view word) {
+    constexpr std::string_view kEnd = ".gsc";
+    std::uint64_t step = 0;
+    if (!name.starts_with(word) || !name.ends_with(kEnd)) return std::nullopt;
+    const char *first = name.data() + word.size(), *last = name.data() + name.size() - kEnd.size();
+    const auto read = std::from_chars(first, last, step);
+    return read.ec == std::errc() && read.ptr == last ? std::optional(step) : std::nullopt;
+}
+std::optional<std::uint64_t> step_of_kept(const std::string& name) {
+    return step_in_name(name, "checkpoint-");
+}
+
+/// A file that a run leaves in its folder.
+bool is_own_file(const std::string& name) {
+    return std::any_of(std::begin(kOwnFiles), std::end(kOwnFiles),
+                       [&](const char* own) { return name == own; }) ||
+           step_of_kept(name) || step_in_name(name, "reverted-");
 }
 
 /// The process that wrote its number there; 0: none did.
@@ -51,9 +73,7 @@ void remove_half_written(const fs::path& folder) {
     for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
         const std::string extension = entry.path().extension().string();
         int process = 0;
-        const bool own = std::any_of(std::begin(kOwnFiles), std::end(kOwnFiles),
-                                     [&](const char* n) { return entry.path().stem() == n; });
-        if (!own || !extension.starts_with(".tmp")) continue;
+        if (!is_own_file(entry.path().stem().string()) || !extension.starts_with(".tmp")) continue;
         const char* end = extension.data() + extension.size();
         const auto read = std::from_chars(extension.data() + 4, end, process);
         if (read.ec == std::errc() && read.ptr == end && ::kill(process, 0) != 0 && errno == ESRCH)
@@ -125,7 +145,10 @@ std::string run_that_is_there(const fs::path& folder, const fs::path& resumed_fr
 Json to_json(const RunDescription& d) {
     const CaptureOptions& l = d.loading;
     Json marks = Json::array(), evaluations = Json::array();
-    for (const RunMark& mark : d.marks) marks.push_back({{"step", mark.step}, {"text", mark.text}});
+    for (const RunMark& mark : d.marks) {
+        marks.push_back({{"step", mark.step}, {"text", mark.text}});
+        if (mark.alarm) marks.back()["alarm"] = true;
+    }
     for (const Evaluation& e : d.evaluations) {
         Json views = Json::array(), names = Json::array();
         for (const ImageScore& image : e.images) {
@@ -142,8 +165,11 @@ Json to_json(const RunDescription& d) {
                                {"image_ssim", numbers(e.images, &ImageScore::ssim)},
                                {"image_l1", numbers(e.images, &ImageScore::l1)}});
     }
+    Json parent;  // null: none
+    if (!d.parent.empty()) parent = {{"run", d.parent}, {"step", d.parent_step}};
     return {{"format", "gausscope run 1"},
             {"capture", d.capture},
+            {"parent", std::move(parent)},
             {"loading",
              {{"downscale", l.downscale},
               {"max_side", l.max_side},
@@ -166,15 +192,37 @@ Result<RunDescription> read_run_description(const fs::path& folder, std::uint64_
     RunDescription out;
     out.capture = text_of(member(json, "capture"));
     out.loading = loading_of(member(json, "loading"));
+    const nlohmann::json& parent = member(json, "parent");
+    out.parent = text_of(member(parent, "run"));
+    out.parent_step = whole_number(member(parent, "step"), ~std::uint64_t{0} >> 1).value_or(0);
     for (const nlohmann::json& mark : member(json, "marks")) {
         const auto step = whole_number(member(mark, "step"), last_step);
-        if (step) out.marks.push_back({*step, text_of(member(mark, "text"))});
+        if (step)
+            out.marks.push_back(
+                {*step, text_of(member(mark, "text")), member(mark, "alarm") == true});
     }
     for (const nlohmann::json& json_of_one : member(json, "evaluations")) {
         Evaluation one = evaluation_of(json_of_one);
         if (one.step <= last_step) out.evaluations.push_back(std::move(one));
     }
     return out;
+}
+
+fs::path kept_checkpoint(const fs::path& folder, std::uint64_t step) {
+    return folder / fmt::format("checkpoint-{}.gsc", step);
+}
+
+void remove_old_checkpoints(const fs::path& folder, std::uint64_t step, std::uint64_t last,
+                            std::uint64_t every) {
+    std::error_code ignored;
+    std::vector<std::uint64_t> steps;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored))
+        if (const auto kept = step_of_kept(entry.path().filename().string()); kept && *kept <= step)
+            steps.push_back(*kept);
+    std::sort(steps.begin(), steps.end(), std::greater<>());
+    for (std::size_t i = static_cast<std::size_t>(last); i < steps.size(); ++i)
+        if (every == 0 || steps[i] % every != 0)
+            fs::remove(kept_checkpoint(folder, steps[i]), ignored);
 }
 
 std::optional<RunContents> run_in(const fs::path& path) {
@@ -224,8 +272,12 @@ bool RunFolder::moved() const {
 void RunFolder::clear() {
     std::error_code ignored;
     if (!std::exchange(replaces_, false)) return;
-    for (const char* name : kOwnFiles)
-        if (!same_file(resumed_from_, folder_ / name)) fs::remove(folder_ / name, ignored);
+    std::vector<fs::path> own;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder_, ignored))
+        if (is_own_file(entry.path().filename().string()) &&
+            !same_file(resumed_from_, entry.path()))
+            own.push_back(entry.path());
+    for (const fs::path& path : own) fs::remove(path, ignored);
 }
 
 /// A lock of the system, which ends with the process; the file says whose it is.

@@ -23,12 +23,15 @@ namespace gs {
 struct RunMark {
     std::uint64_t step = 0;
     std::string text;
+    bool alarm = false;  ///< something to look at, not something that was done
 };
 
 /// run.json.
 struct RunDescription {
     std::string capture;     ///< an absolute path
     CaptureOptions loading;  ///< how its photos were read; threads and progress are not kept
+    std::string parent;      ///< the run it was branched from; empty: none
+    std::uint64_t parent_step = 0;
     std::vector<RunMark> marks;
     std::vector<Evaluation> evaluations;
 
@@ -56,6 +59,13 @@ struct RunContents {
         return checkpoint.empty() || (!steps && !splats.empty()) ? splats : checkpoint;
     }
 };
+/// Where an older checkpoint is kept.
+fs::path kept_checkpoint(const fs::path& folder, std::uint64_t step);
+/// Removes kept checkpoints but the newest `last`, and those of a multiple of `every` steps
+/// (0: none). Those of steps after `step` are not its business.
+void remove_old_checkpoints(const fs::path& folder, std::uint64_t step, std::uint64_t last,
+                            std::uint64_t every);
+
 /// The run that `path` is the folder of; nullopt: it is none.
 std::optional<RunContents> run_in(const fs::path& path);
 

@@ -54,9 +54,11 @@ struct TrainingSettings {
 /// One row of the table. Values are doubles so that every field is edited the same way; integers
 /// are rounded.
 struct SettingField {
-    const char* name;   ///< "lr_means", also the flag --lr-means
-    const char* group;  ///< "Learning rates"
-    const char* help;   ///< one sentence with unit
+    const char* name;    ///< "lr_means", also the flag --lr-means
+    const char* group;   ///< "Learning rates"
+    const char* help;    ///< one sentence
+    const char* unit;    ///< "steps"; empty: a plain number
+    const char* source;  ///< whose default it is
     double TrainingSettings::*value;
     double min, max;
     bool integer;

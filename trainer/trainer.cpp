@@ -209,10 +209,6 @@ void Trainer::State::control_density(StepReport& report) {
             log_warning(
                 "step {}: no memory for more than {} Gaussians; training goes on with these{}{}",
                 steps(), backend->count(), round.why.empty() ? "" : ": ", round.why);
-        } else if (round.wanted > round.cloned + round.split && !told_limit) {
-            told_limit = true;
-            log_info("step {}: the limit of {:.0f} Gaussians is reached (max_gaussians)", steps(),
-                     settings.max_gaussians);
         }
         report.densified = true;
     }
@@ -259,6 +255,31 @@ std::size_t Trainer::gaussian_count() const { return state_->backend->count(); }
 const Capture& Trainer::capture() const { return *state_->capture; }
 float Trainer::scene_extent() const { return static_cast<float>(state_->extent); }
 Rasterizer& Trainer::rasterizer() { return state_->backend->rasterizer(); }
+std::shared_ptr<const TrainingSnapshot> Trainer::snapshot() const {
+    auto out = std::make_shared<TrainingSnapshot>();
+    out->settings = state_->settings;
+    out->extent = state_->extent;
+    out->drawn = state_->sampler.drawn();
+    out->arrays = state_->backend->arrays();
+    return out;
+}
+
+std::uint64_t Trainer::snapshot_bytes() const {
+    // A value and two moments a plane; the step of the last update and three statistics a row.
+    const auto planes = static_cast<std::uint64_t>(plane_count(state_->backend->sh_degree()));
+    return padded_capacity(state_->backend->count()) * (3 * planes + 4) * sizeof(float);
+}
+
+void Trainer::restore(const TrainingSnapshot& snapshot) {
+    RunArrays arrays = snapshot.arrays;
+    state_->backend->start(state_->capture, std::move(arrays));
+    state_->settings = snapshot.settings;
+    state_->extent = snapshot.extent;
+    state_->sampler = Sampler(trainable_views(*state_->capture),
+                              static_cast<std::uint64_t>(snapshot.settings.seed), snapshot.drawn);
+    state_->newest_outcome = snapshot.steps();
+}
+
 std::vector<MemoryUse> Trainer::memory() const { return state_->backend->memory(); }
 
 Evaluation evaluate_model(const GaussianModel& model, const Capture& capture,

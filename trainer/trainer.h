@@ -38,6 +38,7 @@ struct StepReport {
 };
 
 class TrainingBackend;
+struct TrainingSnapshot;
 
 class Trainer {
   public:
@@ -88,6 +89,12 @@ class Trainer {
 
     /// Atomic: the old file stays until the new one is complete.
     Result<void> save_checkpoint(const fs::path& path) const;
+    /// The run as it stands. Throws std::bad_alloc.
+    std::shared_ptr<const TrainingSnapshot> snapshot() const;
+    /// What snapshot() will need, in bytes of host memory.
+    std::uint64_t snapshot_bytes() const;
+    /// Goes back to (or on to) a snapshot of this trainer: the next step has the bits it had then.
+    void restore(const TrainingSnapshot& snapshot);
     std::vector<MemoryUse> memory() const;
 
   private:

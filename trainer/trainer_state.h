@@ -20,7 +20,7 @@ struct Trainer::State {
     Sampler sampler;
     std::uint64_t newest_outcome = 0;  ///< step of the last outcome reported
     // Complaints are logged once.
-    bool told_poison = false, told_limit = false, told_memory = false;
+    bool told_poison = false, told_memory = false;
 
     State(std::shared_ptr<const Capture> given_capture, const TrainingSettings& given_settings,
           std::unique_ptr<TrainingBackend> given_backend);

@@ -3,6 +3,7 @@
 // cuda/cuda_training.cpp. Arrays have the same layout on both, so a checkpoint moves between them.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -13,16 +14,10 @@
 #include "trainer/loss.h"
 #include "trainer/metrics.h"
 #include "trainer/settings.h"
+#include "trainer/snapshot.h"
 #include "trainer/trainer_types.h"
 
 namespace gs {
-
-/// Everything a run has learned: what a checkpoint holds of the model.
-struct RunArrays {
-    GaussianModel model;
-    AdamState adam;
-    DensityStatistics statistics;
-};
 
 /// One step, decided.
 struct StepPlan {
@@ -47,7 +42,7 @@ struct StepOutcome {
 class TrainingBackend {
   public:
     virtual ~TrainingBackend() = default;
-    /// Takes over a new or resumed run.
+    /// Takes over a new or resumed run; what it had before is forgotten.
     virtual void start(std::shared_ptr<const Capture> capture, RunArrays arrays) = 0;
     /// Carries out one step and returns the oldest outcome nobody was told yet: of this step on the
     /// CPU, of one to three before it on a device that works behind; each step's once, in order,
@@ -63,6 +58,12 @@ class TrainingBackend {
     virtual int sh_degree() const = 0;
     /// Everything, bit for bit, for a checkpoint. Waits for the device.
     virtual RunArrays arrays() const = 0;
+    /// The same without a copy where they lie in host memory, so that a run can be saved when
+    /// memory is short.
+    virtual void look_at_arrays(const std::function<void(const RunArraysView&)>& look) const {
+        const RunArrays copy = arrays();
+        look({copy.model, copy.adam, copy.statistics});
+    }
     /// The model with every pending optimizer step applied. Waits for the device.
     virtual GaussianModel model() const = 0;
     /// Draws and changes no bit of the run.

@@ -13,12 +13,14 @@
 #include "base/try.h"
 #include "profiler/files/trace_file.h"
 #include "renderer/device/cuda/device.h"
+#include "renderer/doctor/doctor.h"
 #include "trainer/checkpoint.h"
 #include "trainer/run_folder.h"
 
 namespace gs::cli {
 namespace {
 
+constexpr std::uint64_t kMostSnapshots = std::uint64_t{4} << 30;  // bytes
 constexpr std::uint64_t kEvaluateEvery = 1000;  // steps: the plots shall have points
 
 std::optional<DeviceMemory> device_memory() {
@@ -85,6 +87,7 @@ void train_in(StudioOptions& studio, const TrainingInStudio& training) {
     RunOptions& run = studio.session.run;
     run.evaluate_every = training.eval_every.value_or(run.evaluate_every);
     run.save_every = training.save_every;
+    run.keep = training.keep;
     run.profile_steps = training.profile_steps;
 }
 
@@ -134,6 +137,7 @@ Result<int> open_studio(const ViewArguments& a, const CommonArguments& common) {
     studio.session.capture = options;
     studio.session.output_dir = a.output;
     studio.session.run.evaluate_every = kEvaluateEvery;
+    studio.session.run.snapshot_bytes = std::min(kMostSnapshots, available_host_bytes() / 4);
     if (a.training) train_in(studio, *a.training);
     catch_interrupts();
     studio.interrupted = interrupted;

@@ -9,7 +9,7 @@
 
 #include "app/cli/options.h"
 #include "base/expected.h"
-#include "trainer/profile_window.h"
+#include "trainer/run.h"
 
 namespace gs::cli {
 
@@ -17,6 +17,7 @@ namespace gs::cli {
 struct TrainingInStudio {
     std::optional<std::uint64_t> eval_every;
     std::uint64_t save_every = 0;
+    KeptCheckpoints keep;
     bool overwrite = false;  ///< another run in the output folder is removed
     std::string trace;
     std::optional<ProfileSteps> profile_steps;

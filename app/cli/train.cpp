@@ -31,6 +31,7 @@ struct TrainArguments {
         settings;  ///< named by the table in trainer/settings.h, as given
     std::optional<std::uint64_t> eval_every;  ///< none: at the end only, in the studio every 1,000
     std::uint64_t save_every = 5000;
+    KeptCheckpoints keep;
     std::string resume;  ///< a run's folder, a checkpoint, or "auto"
     bool overwrite = false;
     std::string trace;
@@ -60,6 +61,15 @@ void add_options(CLI::App& app, TrainArguments& a) {
                    "save a checkpoint every N steps, 0 = at the end only [5000]")
         ->check(whole_from(0, kMostSteps))
         ->option_text("N");
+    app.add_option("--keep-last", a.keep.last, "keep the N newest checkpoints [1]")
+        ->check(whole_from(1, 1e6))
+        ->option_text("N");
+    app.add_option("--keep-every", a.keep.every,
+                   "save and keep a checkpoint every N steps, 0 = none [0]")
+        ->check(whole_from(0, kMostSteps))
+        ->option_text("N");
+    app.add_flag("--keep-best", a.keep.best,
+                 "keep the checkpoint with the highest PSNR over the test photos as best.gsc");
     app.add_option("--trace", a.trace, "write the timeline as a Perfetto trace")
         ->option_text("FILE");
     app.add_option("--profile-steps", a.profile_steps,
@@ -201,6 +211,7 @@ Result<void> TrainCommand::prepare() {
     run.loading = source_.loading;
     run.evaluate_every = a_.eval_every.value_or(0);
     run.save_every = a_.save_every;
+    run.keep = a_.keep;
     run.backend = backend_.name;
     run.resumed_from = source_.checkpoint.string();
     run.stage_times = newest_stage_times;
@@ -321,6 +332,7 @@ Result<ViewArguments> to_view(const TrainArguments& a) {
     TrainingInStudio& training = view.training.emplace();
     training.eval_every = a.eval_every;
     training.save_every = a.save_every;
+    training.keep = a.keep;
     training.overwrite = a.overwrite;
     training.trace = a.trace;
     GS_TRY(training.profile_steps, profile_steps_of(a));

@@ -55,7 +55,7 @@ const CommandRow kRows[] = {
     {"doctor.fix",     "Mend the splats",            "Doctor 1", "",       "[NAME]",
      "Mends one finding of the doctor, or everything that can be mended; the file stays as it "
      "is.", fix},
-    {"doctor.undo",    "Take the last mending back", "Doctor 1", "Ctrl+Z", "",
+    {"doctor.undo",    "Take the last mending back", "Doctor 1", "",       "",
      "The splats are as they were before the last doctor.fix.", undo_fix},
     {"view.gaussian",  "Look at a Gaussian",         "",       "",       "ROW",
      "Turns to the Gaussian of this row and marks it.", look_at_gaussian},

@@ -43,6 +43,35 @@ Result<void> set(S state, A a) {
     GS_TRY(const double value, number_argument(a[1], field->min, field->max, a[0]));
     return send(state, [name = a[0], value](Engine& e) { e.training().set(name, value); });
 }
+/// The newest change there is: of a setting, else what the doctor mended.
+Result<void> undo(S state, A) {
+    return state.training.undo.empty() ? send(state, [](Engine& e) { e.doctor().undo(); })
+                                       : send(state, [](Engine& e) { e.training().undo(); });
+}
+Result<void> redo(S state, A) {
+    return send(state, [](Engine& e) { e.training().redo(); });
+}
+Result<std::uint64_t> step_of_snapshot(A a) {
+    if (a.empty()) return std::uint64_t{0};
+    GS_TRY(const auto step, integer_argument(a[0], 1, kMostSteps, "the step of the snapshot"));
+    return static_cast<std::uint64_t>(step);
+}
+Result<void> revert(S state, A a) {
+    GS_TRY(const auto step, step_of_snapshot(a));
+    return send(state, [step](Engine& e) { e.training().revert(step); });
+}
+Result<void> branch(S state, A a) {
+    GS_TRY(const auto step, step_of_snapshot(a));
+    return send(state, [step](Engine& e) { e.training().branch(step); });
+}
+Result<void> show_curves(S state, A a) {
+    return send(state, [folder = a[0]](Engine& e) { e.training().show_other(folder); });
+}
+Result<void> hide_curves(S state, A a) {
+    return send(state, [name = a.empty() ? std::string() : a[0]](Engine& e) {
+        e.training().hide_other(name);
+    });
+}
 Result<void> profile_steps(S state, A a) {
     GS_TRY(const auto first, integer_argument(a[0], 1, kMostSteps, "the first step"));
     GS_TRY(const auto last, integer_argument(a.back(), first, kMostSteps, "the last step"));
@@ -84,6 +113,20 @@ const CommandRow kRows[] = {
      "Ends the run and saves all that a run leaves behind; the model stays on view.", stop},
     {"train.set",           "Change a setting",             "",         "",       "NAME VALUE",
      "Changes a hyper-parameter while training; logged and marked on the curves.", set},
+    {"undo",                "Undo",                         "Training 5", "Ctrl+Z", "",
+     "Takes back the newest change: of a setting, or else of the doctor.", undo},
+    {"redo",                "Redo",                         "Training 5", "Ctrl+Shift+Z", "",
+     "Makes the change of a setting again that was taken back last.", redo},
+    {"train.revert",        "Go back to a snapshot",        "Training 5", "",       "[STEP]",
+     "Goes back to the state before an edit (the newest, or that of STEP); nothing is lost: where "
+     "the run stood becomes a snapshot, too.", revert},
+    {"train.branch",        "Branch from a snapshot",       "Training 5", "",       "[STEP]",
+     "Saves the run and goes on from the state before an edit as a run of its own.", branch},
+    {"curves.show",         "Show the curves of a run",     "",         "",       "RUN",
+     "Draws the curves of the run in this folder behind the own, and lists the settings that "
+     "differ.", show_curves},
+    {"curves.hide",         "Hide the curves of a run",     "",         "",       "[RUN]",
+     "Takes them away again; without a name all of them.", hide_curves},
     {"train.profile-steps", "Profile steps",                "",         "",       "FIRST [LAST]",
      "Marks these training steps for nsys and ncu "
      "(--capture-range=cudaProfilerApi).", profile_steps},

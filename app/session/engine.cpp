@@ -286,6 +286,9 @@ void Engine::publish_scene() {
         info_.memory.clear();
         for (const MemoryUse& use : scene_->trainer->memory())
             info_.memory.push_back({use.category, use.bytes, use.device, use.peak});
+        std::uint64_t snapshots = 0;
+        for (const RunSnapshot& snapshot : scene_->run->snapshots()) snapshots += snapshot.bytes();
+        if (snapshots > 0) info_.memory.push_back({"snapshots of the run", snapshots});
     } else {
         describe_model(*scene_->model, info_);
         info_.memory = {{"parameters", scene_->model->bytes()},

@@ -84,8 +84,8 @@ void RunRecord::add_evaluation(const Evaluation& evaluation) {
     }
 }
 
-void RunRecord::add_mark(std::uint64_t step, std::string text) {
-    curves_.marks.push_back({step, std::move(text)});
+void RunRecord::add_mark(std::uint64_t step, std::string text, bool alarm) {
+    curves_.marks.push_back({step, std::move(text), alarm});
 }
 
 double RunRecord::mean_step_ms() const {

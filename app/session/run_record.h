@@ -17,7 +17,8 @@ class RunRecord {
     void begin(std::vector<CameraRow> rows);
     void add_step(const StepReport& report);
     void add_evaluation(const Evaluation& evaluation);
-    void add_mark(std::uint64_t step, std::string text);
+    void add_mark(std::uint64_t step, std::string text, bool alarm = false);
+    std::size_t marks() const { return curves_.marks.size(); }
 
     std::shared_ptr<const Curves> curves() const { return std::make_shared<const Curves>(curves_); }
     std::shared_ptr<const std::vector<CameraRow>> cameras() const {

@@ -209,12 +209,20 @@ std::vector<CameraRow> camera_rows(const Capture& capture) {
 }
 
 std::shared_ptr<const std::vector<SettingRow>> setting_rows(const TrainingSettings& settings) {
+    constexpr double kDecades = 100;
     const TrainingSettings usual = scaled_to_steps({}, settings.steps);
     std::vector<SettingRow> rows;
-    for (const SettingField& field : setting_fields())
-        rows.push_back({field.name, field.group, field.help, settings.*field.value, field.min,
-                        field.max, field.integer, field.logarithmic, field.live,
-                        usual.*field.value});
+    for (const SettingField& field : setting_fields()) {
+        const double value = settings.*field.value, normal = usual.*field.value;
+        SettingRow row{field.name, field.group,   field.help,        value,      field.min,
+                       field.max,  field.integer, field.logarithmic, field.live, normal,
+                       field.unit, field.source,  field.min,         field.max};
+        if (field.logarithmic && normal > 0) {
+            row.slider_min = std::max(field.min, std::min(normal / kDecades, value));
+            row.slider_max = std::min(field.max, std::max(normal * kDecades, value));
+        }
+        rows.push_back(std::move(row));
+    }
     return std::make_shared<const std::vector<SettingRow>>(std::move(rows));
 }
 

@@ -3,11 +3,14 @@
 #include <cmath>
 
 #include "app/session/scene_info.h"
+#include "base/format.h"
 #include "base/seconds.h"
+#include "trainer/checkpoint.h"
 
 namespace gs {
 namespace {
 
+constexpr std::uint64_t kEveryStep = ~std::uint64_t{0};
 constexpr double kCurvesInterval = 0.25, kCamerasInterval = 1.0;  // seconds
 
 }  // namespace
@@ -22,6 +25,8 @@ void Training::begin() {
     evaluation_.reset();
     run_to_ = 0;
     message_.clear();
+    done_.clear();
+    undone_.clear();
     state_ = !scene ? RunState::empty : steps_done() > 0 ? RunState::paused : RunState::ready;
     record_.begin(scene && scene->capture ? camera_rows(*scene->capture)
                                           : std::vector<CameraRow>());
@@ -39,11 +44,20 @@ void Training::begin() {
 
 /// The plots and tables of a run that goes on begin with what they showed when it was left.
 void Training::recall(const Run& run) {
-    for (const StepReport& step : run.earlier_steps()) record_.add_step(step);
+    for (const StepReport& step : run.steps().rows()) record_.add_step(step);
     for (const Evaluation& evaluation : run.evaluations()) record_.add_evaluation(evaluation);
-    for (const RunMark& mark : run.marks()) record_.add_mark(mark.step, mark.text);
+    take_marks(run);
     curves_.at_once();
     cameras_.at_once();
+}
+
+/// Those that the run has made since.
+void Training::take_marks(const Run& run) {
+    for (std::size_t i = record_.marks(); i < run.marks().size(); ++i) {
+        const RunMark& mark = run.marks()[i];
+        record_.add_mark(mark.step, mark.text, mark.alarm);
+        curves_.changed = true;
+    }
 }
 
 void Training::not_opened(std::string why) {
@@ -96,26 +110,144 @@ void Training::stop() {
 }
 
 void Training::set(const std::string& name, double value) {
+    const SettingField* field = find_setting(name);
+    const double before = field ? settings_.*field->value : 0;
+    if (!edit(name, value)) return;
+    done_.push_back({name, before, settings_.*field->value});
+    undone_.clear();
+}
+
+bool Training::edit(const std::string& name, double value) {
     TrainingSettings changed = settings_;
-    if (auto set = set_setting(changed, name, value); !set)
-        return lent_.tell.error(set.error().text());
+    if (auto set = set_setting(changed, name, value); !set) {
+        lent_.tell.error(set.error().text());
+        return false;
+    }
     const SettingField* field = find_setting(name);
     const double before = settings_.*field->value, after = changed.*field->value;
-    if (before == after) return;
-    if (!field->live && steps_done() > 0)
-        return lent_.tell.error(fmt::format("{} cannot change while a run goes on", name));
+    if (before == after) return false;
+    if (!field->live && steps_done() > 0) {
+        lent_.tell.error(fmt::format("{} cannot change while a run goes on", name));
+        return false;
+    }
     settings_ = changed;
+    std::string text = fmt::format("{} {:g} -> {:g}", name, before, after);
     if (lent_.scene && lent_.scene->run) {
         Run& run = *lent_.scene->run;
-        run.change(changed);
+        run.change(changed, text);
         if (state_ == RunState::finished && !run.ended()) rest(RunState::paused);
-        std::string text = fmt::format("{} {:g} -> {:g}", name, before, after);
-        run.mark(text);
-        record_.add_mark(steps_done(), std::move(text));
-        curves_.changed = true;
+        take_marks(run);
     }
-    lent_.tell.done(fmt::format("step {}: {} {:g} -> {:g}", steps_done(), name, before, after));
+    lent_.tell.done(fmt::format("step {}: {}", steps_done(), text));
     lent_.tell.changed().settings = setting_rows(changed);
+    return true;
+}
+
+void Training::undo() {
+    if (done_.empty()) return lent_.tell.error("no setting was changed that could be taken back");
+    const Edit last = done_.back();
+    if (!edit(last.name, last.before)) return;
+    done_.pop_back();
+    undone_.push_back(last);
+}
+
+void Training::redo() {
+    if (undone_.empty()) return lent_.tell.error("no change was taken back");
+    const Edit last = undone_.back();
+    if (!edit(last.name, last.after)) return;
+    undone_.pop_back();
+    done_.push_back(last);
+}
+
+/// Null, and told: there is no such snapshot.
+Run* Training::run_to_go_back(std::uint64_t& step) {
+    Run* run = lent_.scene ? lent_.scene->run.get() : nullptr;
+    if (!run || run->snapshots().empty()) {
+        lent_.tell.error(
+            "there is no snapshot to go back to: one is taken before each edit while "
+            "training");
+        return nullptr;
+    }
+    if (step == 0) step = run->snapshots().back().step();
+    return run;
+}
+
+/// Everything shown is what it was then.
+void Training::went_back(std::string what) {
+    const Run& run = *lent_.scene->run;
+    settings_ = lent_.scene->trainer->settings();
+    lent_.tell.changed().settings = setting_rows(settings_);
+    record_.begin(camera_rows(*lent_.scene->capture));
+    recall(run);
+    done_.clear();
+    undone_.clear();
+    message_.clear();
+    rest(run.ended() ? RunState::finished : RunState::paused);
+    viewer_.forget_model();
+    lent_.tell.done(what, true);
+}
+
+void Training::revert(std::uint64_t step) {
+    Run* run = run_to_go_back(step);
+    if (!run) return;
+    const std::uint64_t before = steps_done();
+    if (const auto done = run->revert(step); !done) return lent_.tell.error(done.error().text());
+    went_back(fmt::format("back at step {} (step {} can be gone to again)", step, before));
+}
+
+void Training::branch(std::uint64_t step) {
+    Run* run = run_to_go_back(step);
+    if (!run) return;
+    const Curves before = *record_.curves();
+    if (const auto done = run->branch(step); !done) return lent_.tell.error(done.error().text());
+    last_checkpoint_.clear();
+    others_.push_back({fs::path(run->parent()).filename(), run->parent(), before, {}});
+    publish_others();
+    went_back(fmt::format("a run of its own from step {}, in {}; {} is saved", step,
+                          run->taken_folder().string(), run->parent()));
+}
+
+void Training::show_other(const std::string& folder) {
+    const auto there = run_in(folder);
+    StepLog log;
+    log.take_earlier(fs::path(folder) / "metrics.csv", kEveryStep);
+    const auto description = read_run_description(folder);
+    if (!there || (log.rows().empty() && !description))
+        return lent_.tell.error(folder +
+                                " is no run with curves: metrics.csv or run.json is missing");
+    RunRecord record;
+    for (const StepReport& step : log.rows()) record.add_step(step);
+    if (description) {
+        for (const Evaluation& e : description->evaluations) record.add_evaluation(e);
+        for (const RunMark& mark : description->marks)
+            record.add_mark(mark.step, mark.text, mark.alarm);
+    }
+    const fs::path named = fs::absolute(folder).lexically_normal();
+    OtherCurves other{(named.has_filename() ? named : named.parent_path()).filename(),
+                      folder,
+                      *record.curves(),
+                      {}};
+    if (const auto head = read_checkpoint_head(there->checkpoint))
+        for (const SettingField& field : setting_fields())
+            if (head->settings.*field.value != settings_.*field.value)
+                other.differences.push_back(fmt::format("{} {:g} (here {:g})", field.name,
+                                                        head->settings.*field.value,
+                                                        settings_.*field.value));
+    std::erase_if(others_, [&](const OtherCurves& o) { return o.folder == folder; });
+    others_.push_back(std::move(other));
+    publish_others();
+}
+
+void Training::hide_other(const std::string& name) {
+    if (std::erase_if(others_, [&](const OtherCurves& o) {
+            return name.empty() || o.name == name || o.folder == name;
+        }) == 0)
+        return lent_.tell.error("the curves of no such run are shown");
+    publish_others();
+}
+
+void Training::publish_others() {
+    lent_.tell.changed().other_curves = std::make_shared<const std::vector<OtherCurves>>(others_);
 }
 
 void Training::profile(std::uint64_t first, std::uint64_t last) {
@@ -160,6 +292,7 @@ bool Training::train_once() {
         record_.add_step(run.last_step());
         lent_.tell.status.changed = curves_.changed = cameras_.changed = true;
     }
+    take_marks(run);
     if (state_ == RunState::training && did != Run::Did::photo) {
         message_ = run.failure();
         if (!message_.empty())
@@ -169,6 +302,9 @@ bool Training::train_once() {
         else if (run_to_ > 0 && steps_done() >= run_to_)
             rest(RunState::paused);
     }
+    // The last measurement comes after the last step.
+    if (run.ended() && !run.evaluating() && did != Run::Did::photo && !run.files().all().empty())
+        tell_finished(run);
     viewer_.add_work(seconds_since(begin));
     return true;
 }
@@ -209,6 +345,20 @@ void Training::tell_evaluation(const Evaluation& evaluation) {
     lent_.tell.status.at_once();
     cameras_.at_once();
     curves_.at_once();
+}
+
+void Training::tell_finished(const Run& run) {
+    const Evaluation& test = record_.last_evaluation();
+    const std::string score =
+        std::isfinite(test.psnr) && test.step == steps_done()
+            ? fmt::format(", {:.2f} dB over {} photos", test.psnr, test.images.size())
+            : std::string();
+    std::vector<std::string> files;
+    for (const auto& [what, where] : run.files().all()) files.push_back(what + ": " + where);
+    lent_.tell.done(fmt::format("finished: {} steps in {}{}, {} Gaussians", steps_done(),
+                                format_duration(run.seconds()), score,
+                                format_count(static_cast<double>(run.trainer().gaussian_count()))),
+                    true, std::move(files));
 }
 
 void Training::finish() {
@@ -252,6 +402,15 @@ void Training::describe(Published& view) const {
     training.eta_seconds =
         left * training.step_ms / 1000.0 / std::max(0.05, 1.0 - training.viewer_share);
     training.gaussians = scene ? scene->gaussian_count() : 0;
+    if (run) training.seconds = run->seconds();
+    if (run) training.files = run->files().all();
+    for (const RunSnapshot& snapshot : run ? run->snapshots() : std::deque<RunSnapshot>())
+        training.snapshots.push_back({snapshot.step(), snapshot.bytes(), snapshot.why});
+    const auto text = [](const Edit& e) {
+        return fmt::format("{} {:g} -> {:g}", e.name, e.before, e.after);
+    };
+    training.undo = done_.empty() ? "" : text(done_.back());
+    training.redo = undone_.empty() ? "" : text(undone_.back());
     training.last_checkpoint = run ? run->files().at("checkpoint") : last_checkpoint_;
     status.evaluating = evaluating();
     status.can_train = run && !run->ended() && !scene->trainer->finished();

@@ -27,6 +27,18 @@ class Training {
     /// stays on view.
     void stop();
     void set(const std::string& name, double value);
+    /// Takes the newest edit of a setting back, by an edit that sets what was there before.
+    void undo();
+    /// Makes the edit again that was taken back last.
+    void redo();
+    /// Goes back to a snapshot of the run; 0: the newest.
+    void revert(std::uint64_t step);
+    /// The same as a run of its own, beside the present one, which is saved.
+    void branch(std::uint64_t step);
+    /// Draws the curves of the run in this folder behind the own.
+    void show_other(const std::string& folder);
+    /// Empty: all of them go.
+    void hide_other(const std::string& name);
     /// Marks steps `first` to `last` for nsys and ncu.
     void profile(std::uint64_t first, std::uint64_t last);
     /// Empty: into the output folder.
@@ -57,6 +69,12 @@ class Training {
     bool train_once();
     void rest(RunState state);
     void recall(const Run& run);
+    bool edit(const std::string& name, double value);
+    Run* run_to_go_back(std::uint64_t& step);
+    void went_back(std::string what);
+    void take_marks(const Run& run);
+    void publish_others();
+    void tell_finished(const Run& run);
     void tell_evaluation(const Evaluation& evaluation);
     std::uint64_t steps_done() const { return lent_.scene ? lent_.scene->steps_done() : 0; }
 
@@ -64,6 +82,12 @@ class Training {
     TrainingSettings& settings_;
     Viewer& viewer_;
     RunRecord record_;
+    struct Edit {
+        std::string name;
+        double before, after;
+    };
+    std::vector<Edit> done_, undone_;
+    std::vector<OtherCurves> others_;
     RunState state_ = RunState::empty;
     std::string message_;
     std::uint64_t run_to_ = 0;  // 0: to the end

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
@@ -29,14 +30,29 @@ class TraceStore;  // profiler/store/store.h
 struct CurvePoint {
     float step, value;
 };
-/// A change made while training, drawn as a mark on every curve.
+/// A change made while training, or an alarm; drawn as a mark on every curve.
 struct CurveMark {
     std::uint64_t step;
     std::string text;  ///< "lr_means 0.00016 -> 0.0002"
+    bool alarm = false;
 };
 struct Curves {
     std::vector<CurvePoint> loss, train_psnr, gaussians, step_ms, test_psnr, test_ssim, lr_means;
     std::vector<CurveMark> marks;
+};
+
+/// The curves of another run, drawn behind the own.
+struct OtherCurves {
+    std::string name, folder;
+    Curves curves;
+    /// Settings that differ: "lr_means 0.0002 (here 0.00016)".
+    std::vector<std::string> differences;
+};
+
+/// A state of the run in memory that it can go back to.
+struct SnapshotRow {
+    std::uint64_t step = 0, bytes = 0;
+    std::string why;  ///< "before lr_means 0.00016 -> 0.0002"
 };
 
 enum class RunState { empty, loading, ready, training, paused, finished, failed };
@@ -57,6 +73,10 @@ struct TrainingStatus {
     std::uint64_t gaussians = 0;
     double viewer_share = 0;  ///< measured share of engine time spent on view frames, 0..1
     std::string last_checkpoint;
+    double seconds = 0;                                      ///< of its steps and measurements
+    std::vector<std::pair<std::string, std::string>> files;  ///< what the run has left, and where
+    std::vector<SnapshotRow> snapshots;                      ///< oldest first
+    std::string undo, redo;  ///< the edit that would be taken back, or made again; empty: none
 };
 
 /// One hyper-parameter as the Training panel shows it; edited with "train.set NAME VALUE".
@@ -64,7 +84,11 @@ struct SettingRow {
     std::string name, group, help;
     double value = 0, min = 0, max = 1;
     bool integer = false, logarithmic = false, live = false;
-    double usual = 0;  ///< the default in a run of so many steps
+    double usual = 0;              ///< the default in a run of so many steps
+    std::string unit{}, source{};  ///< of the value; whose default it is
+    /// Where a slider ends, typed values reach from min to max: two decades around what is usual
+    /// for what spans decades.
+    double slider_min = 0, slider_max = 1;
 };
 
 struct CameraRow {
@@ -140,6 +164,7 @@ struct SessionView {
     std::shared_ptr<const SceneInfo> scene;  ///< null: nothing is open
     std::shared_ptr<const SceneInfo> other;  ///< the second scene, null: none is open
     std::shared_ptr<const Curves> curves;
+    std::shared_ptr<const std::vector<OtherCurves>> other_curves;  ///< null: none
     std::shared_ptr<const std::vector<CameraRow>> cameras;
     std::shared_ptr<const std::vector<SettingRow>> settings;
     std::shared_ptr<const ViewFrame> frame;

@@ -13,15 +13,21 @@ namespace {
 struct Area {
     ImVec2 a, b;  // corners of the data region
     double x_lo, x_hi, y_lo, y_hi;
-    bool logarithmic;
+    bool logarithmic, logarithmic_x;
     ImDrawList& list;
 
     float width() const { return b.x - a.x; }
     float height() const { return b.y - a.y; }
     float x(double value) const {
+        const double lo = along(x_lo), hi = along(x_hi);
         return a.x +
-               static_cast<float>(std::clamp((value - x_lo) / (x_hi - x_lo), -8.0, 9.0)) * width();
+               static_cast<float>(std::clamp((along(value) - lo) / (hi - lo), -8.0, 9.0)) * width();
     }
+    /// What the x axis is even in, and back.
+    double along(double value) const {
+        return logarithmic_x ? std::log(std::max(value, 1e-9)) : value;
+    }
+    double value_at(double along) const { return logarithmic_x ? std::exp(along) : along; }
     float y(double value) const {
         const double t = logarithmic
                              ? std::log(std::max(value, 1e-300) / y_lo) / std::log(y_hi / y_lo)
@@ -73,6 +79,9 @@ Bounds y_bounds(std::span<const PlotLine> lines, const PlotLook& look, const Plo
             else if (!look.logarithmic || value > 0)
                 bounds.add(value);
         }
+        for (const auto side : {line.low, line.high})
+            for (const CurvePoint& p : visible(side, x.lo, x.hi))
+                if (!look.logarithmic || p.value > 0) bounds.add(static_cast<double>(p.value));
     }
     if (look.stacked)
         for (const double sum : sums) bounds.add(sum);
@@ -110,21 +119,37 @@ void draw_axes(const Area& area, const PlotLook& look) {
                           label.c_str());
         free_below = y - size.y / 2;
     }
-    const auto x_ticks = plot_ticks(
-        area.x_lo, area.x_hi, std::max(2, static_cast<int>(area.width() / (5 * em()))), false);
+    const auto x_ticks =
+        plot_ticks(area.x_lo, area.x_hi, std::max(2, static_cast<int>(area.width() / (5 * em()))),
+                   area.logarithmic_x);
     const double x_step = x_ticks.size() > 1 ? x_ticks[1] - x_ticks[0] : 1;
     float free_from = area.a.x - em();
     const float name_begin = area.b.x - ImGui::CalcTextSize(look.x_name.c_str()).x;
     for (const double tick : x_ticks) {
         const float x = std::round(area.x(tick));
         area.list.AddLine({x, area.a.y}, {x, area.b.y}, theme().grid);
-        const std::string label = tick_label(tick, x_step);
+        const std::string label =
+            tick_label(tick, area.logarithmic_x ? std::min(x_step, tick) : x_step);
         const float half = ImGui::CalcTextSize(label.c_str()).x / 2;
         if (x - half < free_from || x + half > name_begin - 0.4F * em()) continue;
         area.list.AddText({x - half, area.b.y + 0.15F * em()}, theme().dim, label.c_str());
         free_from = x + half + 0.5F * em();
     }
     area.list.AddText({name_begin, area.b.y + 0.15F * em()}, theme().faint, look.x_name.c_str());
+}
+
+void draw_band(const Area& area, const PlotLine& line) {
+    const auto low = visible(line.low, area.x_lo, area.x_hi),
+               high = visible(line.high, area.x_lo, area.x_hi);
+    const ImU32 color = with_alpha(line.color, 50);
+    for (std::size_t i = 0; i + 1 < std::min(low.size(), high.size()); ++i) {
+        const auto corner = [&](const CurvePoint& p) {
+            return ImVec2(area.x(static_cast<double>(p.step)),
+                          area.y(static_cast<double>(p.value)));
+        };
+        area.list.AddQuadFilled(corner(low[i]), corner(low[i + 1]), corner(high[i + 1]),
+                                corner(high[i]), color);
+    }
 }
 
 /// One vertical stroke a pixel column where points are denser than pixels, lines between points
@@ -195,9 +220,10 @@ void draw_marks(const Area& area, std::span<const CurveMark> marks, bool hovered
         const auto step = static_cast<double>(mark.step);
         if (step < area.x_lo || step > area.x_hi) continue;
         const float x = area.x(step);
-        area.list.AddLine({x, area.a.y}, {x, area.b.y}, with_alpha(theme().warning, 120));
+        const ImU32 color = mark.alarm ? theme().error : theme().warning;
+        area.list.AddLine({x, area.a.y}, {x, area.b.y}, with_alpha(color, 120));
         area.list.AddTriangleFilled({x - 0.25F * em(), area.a.y}, {x + 0.25F * em(), area.a.y},
-                                    {x, area.a.y + 0.4F * em()}, theme().warning);
+                                    {x, area.a.y + 0.4F * em()}, color);
         if (hovered && std::abs(ImGui::GetMousePos().x - x) < 0.35F * em()) under.push_back(&mark);
     }
     if (under.empty()) return;
@@ -259,19 +285,24 @@ void zoom_and_pan(const Area& area, PlotRange& x, bool hovered, bool active) {
     const ImGuiIO& io = ImGui::GetIO();
     const double share =
         static_cast<double>((io.MousePos.x - area.a.x) / std::max(area.width(), 1.0F));
-    if (hovered) x.next_hover = area.x_lo + std::clamp(share, 0.0, 1.0) * (area.x_hi - area.x_lo);
+    const double first = area.along(area.x_lo), last = area.along(area.x_hi);
+    const auto show = [&](double lo, double hi) {
+        x.lo = area.value_at(lo);
+        x.hi = area.value_at(hi);
+        x.fit = false;
+    };
+    if (hovered) x.next_hover = area.value_at(first + std::clamp(share, 0.0, 1.0) * (last - first));
     if (hovered && io.MouseWheel != 0) {
         const double factor = std::pow(0.8, static_cast<double>(io.MouseWheel)),
-                     centre = area.x_lo + share * (area.x_hi - area.x_lo);
-        const double lo = centre + (x.lo - centre) * factor, hi = centre + (x.hi - centre) * factor;
-        if (hi - lo > 1e-3 && hi - lo < 1e12) x.lo = lo, x.hi = hi, x.fit = false;
+                     centre = first + share * (last - first);
+        const double lo = centre + (first - centre) * factor,
+                     hi = centre + (last - centre) * factor;
+        if (hi - lo > 1e-3 && hi - lo < 1e12) show(lo, hi);
     }
     if (active && ImGui::IsMouseDragging(ImGuiMouseButton_Left, 2)) {
         const double by =
-            -static_cast<double>(io.MouseDelta.x / std::max(area.width(), 1.0F)) * (x.hi - x.lo);
-        x.lo += by;
-        x.hi += by;
-        x.fit = false;
+            -static_cast<double>(io.MouseDelta.x / std::max(area.width(), 1.0F)) * (last - first);
+        show(first + by, last + by);
     }
     if (hovered && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) x.fit = true;
 }
@@ -298,19 +329,23 @@ void plot(const char* id, std::span<const PlotLine> lines, const PlotLook& look,
     const Bounds y = y_bounds(lines, look, x);
     used.logarithmic = look.logarithmic && !look.stacked && y.lo > 0;
     ImDrawList& list = *ImGui::GetWindowDrawList();
+    // The logarithm begins at the first step.
+    const double x_lo = look.logarithmic_x ? std::max(x.lo, 1.0) : x.lo;
     const Area area{{corner.x + 3.4F * em(), corner.y + 1.5F * em()},
                     {corner.x + size.x - 0.4F * em(), corner.y + size.y - 1.35F * em()},
-                    x.lo,
-                    x.hi > x.lo ? x.hi : x.lo + 1,
+                    x_lo,
+                    x.hi > x_lo ? x.hi : x_lo + 1,
                     y.lo,
                     y.hi,
                     used.logarithmic,
+                    look.logarithmic_x,
                     list};
     draw_axes(area, used);
     list.PushClipRect(area.a, area.b, true);
     if (look.stacked) {
         draw_stack(area, lines);
     } else {
+        for (const PlotLine& line : lines) draw_band(area, line);
         for (const PlotLine& line : lines) draw_line(area, line);
     }
     draw_marks(area, look.marks, hovered);

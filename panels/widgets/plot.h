@@ -34,6 +34,7 @@ struct PlotLine {
     ImU32 color = 0;
     std::span<const CurvePoint> points;  ///< ascending steps; points with NaN values are gaps
     bool dots = false;                   ///< sparse measurements: a dot at each
+    std::span<const CurvePoint> low{}, high{};  ///< a band behind it, of the same steps
 };
 
 struct PlotLook {
@@ -41,6 +42,7 @@ struct PlotLook {
     std::string unit;  ///< of y, shown with every value: "dB"
     std::string x_name = "step";
     bool logarithmic = false;
+    bool logarithmic_x = false;
     bool stacked = false;    ///< areas on top of each other; all lines have the same steps
     bool from_zero = false;  ///< y begins at 0
     bool legend = true;

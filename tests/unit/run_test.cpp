@@ -3,23 +3,19 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-#include <set>
-
 #include "renderer/device/device_error.h"
-#include "small_run.h"
+#include "run_fixture.h"
 #include "trainer/checkpoint.h"
 
 namespace gs {
 namespace {
 
 using testing::busy_settings;
+using testing::Json;
+using testing::kFiles;
+using testing::RunTest;
 using testing::small_capture;
-using Json = nlohmann::ordered_json;
-using TrainingRun = Run;  // a test has a Run of its own
-
-const std::set<std::string> kFiles{"checkpoint.gsc", "metrics.csv", "metrics.json",
-                                   "point_cloud.ply", "run.json"};
+using testing::TrainingRun;
 
 /// Fails in its n-th forward pass as `fail` says.
 class FailingRasterizer final : public Rasterizer {
@@ -42,50 +38,6 @@ class FailingRasterizer final : public Rasterizer {
     std::unique_ptr<Rasterizer> inner_ = make_cpu_rasterizer();
     int good_;
     std::function<void()> fail_;
-};
-
-class RunTest : public ::testing::Test {
-  protected:
-    void SetUp() override {
-        folder_ = fs::temp_directory_path() /
-                  fmt::format("gausscope_run_{}_{}", ::getpid(),
-                              ::testing::UnitTest::GetInstance()->current_test_info()->name());
-        fs::create_directories(folder_);
-    }
-    void TearDown() override {
-        std::error_code ignored;
-        fs::remove_all(folder_, ignored);
-    }
-    std::unique_ptr<TrainingRun> make(
-        std::unique_ptr<Rasterizer> rasterizer = make_cpu_rasterizer(),
-        std::shared_ptr<Capture> capture = small_capture()) {
-        options_.folder = folder_ / "out";
-        options_.tell = [this](LogLevel level, const std::string& text) {
-            if (level >= LogLevel::warning) told_.push_back(text);
-        };
-        auto trainer = Trainer::create(std::move(capture), busy_settings(), std::move(rasterizer));
-        EXPECT_TRUE(trainer);
-        return std::make_unique<TrainingRun>(std::move(*trainer), options_);
-    }
-    static void drive(TrainingRun& run) {
-        while (run.step() != TrainingRun::Did::nothing) continue;
-    }
-    std::set<std::string> names(const fs::path& folder) {
-        std::set<std::string> out;
-        std::error_code none;
-        for (const auto& entry : fs::directory_iterator(folder, none))
-            out.insert(entry.path().filename().string());
-        out.erase("run.lock");  // there as long as the run
-        return out;
-    }
-    Json metrics() {
-        const auto text = read_text_file(folder_ / "out" / "metrics.json");
-        return text ? Json::parse(*text) : Json();
-    }
-
-    fs::path folder_;
-    RunOptions options_;
-    std::vector<std::string> told_;
 };
 
 TEST_F(RunTest, AWholeRunLeavesItsFiles) {
@@ -223,17 +175,17 @@ TEST_F(RunTest, MoreStepsGoOnWithARunThatHadAll) {
     drive(*run);
     TrainingSettings more = run->trainer().settings();
     more.steps = 33;
-    run->change(more);
+    run->change(more, "more steps");
     EXPECT_FALSE(run->ended());
     drive(*run);
     EXPECT_TRUE(run->ended());
     EXPECT_EQ(metrics()["steps"], 33);
     EXPECT_EQ(checkpoint_steps(folder_ / "out" / "checkpoint.gsc"), 33u);
     more.steps = 40;
-    run->change(more);
+    run->change(more, "more steps");
     run->step();
     run->finish();
-    run->change(more);
+    run->change(more, "more steps");
     EXPECT_TRUE(run->ended()) << "it was stopped";
 }
 
@@ -279,10 +231,10 @@ TEST_F(RunTest, GoesOnWithWhatWasOnRecord) {
     auto trainer = Trainer::resume(options_.resumed_from, small_capture(), make_cpu_rasterizer());
     ASSERT_TRUE(trainer);
     TrainingRun run(std::move(*trainer), options_);
-    ASSERT_EQ(run.earlier_steps().size(), 12u);
-    EXPECT_EQ(run.earlier_steps()[11].step, 12u);
-    EXPECT_GT(run.earlier_steps()[11].loss, 0);
-    EXPECT_GT(run.earlier_steps()[11].lr_means, 0);
+    ASSERT_EQ(run.steps().rows().size(), 12u);
+    EXPECT_EQ(run.steps().rows()[11].step, 12u);
+    EXPECT_GT(run.steps().rows()[11].loss, 0);
+    EXPECT_GT(run.steps().rows()[11].lr_means, 0);
     ASSERT_EQ(run.marks().size(), 1u);
     EXPECT_EQ(run.marks()[0].step, 3u);
     EXPECT_EQ(run.evaluations().size(), 2u);

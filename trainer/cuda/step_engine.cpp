@@ -19,6 +19,7 @@ StepEngine::StepEngine(const Stream& stream)
 }
 
 void StepEngine::start(const Capture& capture, RunArrays arrays) {
+    drain();
     clock_ = arrays.adam;
     tables_ = AdamTables();
     tables_.refresh(clock_);

@@ -1,0 +1,40 @@
+// TrainingSnapshot: a run as it stood after a step, in host memory: what a checkpoint holds. Taken
+// and gone back to by Trainer; kept by Run before an edit, so that it can be taken back.
+#pragma once
+
+#include <cstdint>
+
+#include "renderer/scene/gaussian_model.h"
+#include "trainer/density.h"
+#include "trainer/lazy_adam.h"
+#include "trainer/settings.h"
+
+namespace gs {
+
+/// Everything a run has learned: what a checkpoint holds of the model.
+struct RunArrays {
+    GaussianModel model;
+    AdamState adam;
+    DensityStatistics statistics;
+};
+/// The same where it lies.
+struct RunArraysView {
+    const GaussianModel& model;
+    const AdamState& adam;
+    const DensityStatistics& statistics;
+};
+
+struct TrainingSnapshot {
+    TrainingSettings settings;
+    double extent = 1;        ///< of the scene, world units
+    std::uint64_t drawn = 0;  ///< views that were trained on
+    RunArrays arrays;
+
+    std::uint64_t steps() const { return arrays.adam.steps; }
+    std::uint64_t bytes() const {
+        return arrays.model.bytes() + arrays.adam.moments.capacity_bytes() +
+               arrays.adam.last_step.capacity_bytes() + arrays.statistics.bytes();
+    }
+};
+
+}  // namespace gs
