@@ -128,22 +128,18 @@ void PlotsPanel::draw(const Snapshot& snapshot, Commands& commands) {
 }
 
 void PlotsPanel::draw_buttons(const Snapshot& snapshot, Commands& commands) {
+    if (ImGui::SmallButton("more")) ImGui::OpenPopup("##more");
+    tooltip("Smoothing, the axis, all steps, and other runs behind these curves");
+    draw_more(snapshot, commands);
+    draw_alarms();
     for (std::size_t kind = 0; kind < kinds; ++kind) {
-        if (kind > 0) ImGui::SameLine(0, 3);
+        ImGui::SameLine(0, 3);
         const bool on = shown[kind];
         if (on) ImGui::PushStyleColor(ImGuiCol_Button, ImGui::GetStyleColorVec4(ImGuiCol_Header));
         if (ImGui::SmallButton(kButtons[kind])) shown[kind] = !shown[kind];
         if (on) ImGui::PopStyleColor();
         tooltip(std::string("Shows or hides: ") + kTitles[kind]);
     }
-    ImGui::SameLine();
-    if (ImGui::SmallButton("fit")) range.fit = true;
-    tooltip("Shows all steps; so does a double click on a plot");
-    ImGui::SameLine(0, 3);
-    if (ImGui::SmallButton("more")) ImGui::OpenPopup("##more");
-    tooltip("Smoothing, the axis, and other runs behind these curves");
-    draw_more(snapshot, commands);
-    draw_alarms();
 }
 
 void PlotsPanel::draw_more(const Snapshot& snapshot, Commands& commands) {
@@ -155,6 +151,7 @@ void PlotsPanel::draw_more(const Snapshot& snapshot, Commands& commands) {
         if (i > 0) ImGui::SameLine();
         if (ImGui::RadioButton(kAxisNames[i], axis == i)) axis = static_cast<Axis>(i);
     }
+    if (ImGui::MenuItem("Show all steps", "double click")) range.fit = true;
     if (ImGui::MenuItem("Copy as CSV"))
         ImGui::SetClipboardText(curves_csv(all_lines(*snapshot.curves)).c_str());
     ImGui::Separator();

@@ -19,7 +19,7 @@ StepEngine::StepEngine(const Stream& stream)
 }
 
 void StepEngine::start(const Capture& capture, RunArrays arrays) {
-    drain();
+    if (!flights_.empty()) drain();  // of a run that it had before
     clock_ = arrays.adam;
     tables_ = AdamTables();
     tables_.refresh(clock_);
