@@ -27,6 +27,7 @@ void Palette::show(std::string command) {
     arguments_.clear();
     selected_ = 0;
     ranked_ = false;
+    suggested_at_ = -1;
 }
 
 void Palette::close() {
@@ -60,6 +61,7 @@ void Palette::choose(const CommandInfo& info, Commands& commands) {
     command_ = info.name;
     arguments_.clear();
     focus_ = true;
+    suggested_at_ = -1;
 }
 
 void Palette::draw_row(const CommandInfo& info, bool selected, bool& clicked) {
@@ -130,6 +132,7 @@ void Palette::draw_arguments(Commands& commands) {
         "##arguments", info->arguments.c_str(), &arguments_, ImGuiInputTextFlags_EnterReturnsTrue);
     dim_text(
         "Arguments are separated by blanks; \"quotes\" keep blanks. Enter runs, Escape leaves.");
+    draw_suggestions(*info, commands);
     if (!entered) return;
     auto words = split_words(arguments_);
     if (words.empty() && needs_arguments(*info)) {
@@ -137,6 +140,27 @@ void Palette::draw_arguments(Commands& commands) {
         return;
     }
     commands.push(info->name, std::move(words));
+    close();
+}
+
+void Palette::draw_suggestions(const CommandInfo& info, Commands& commands) {
+    if (!suggest) return;
+    constexpr double kInterval = 1;  // seconds: processes come and go
+    if (suggested_at_ < 0 || ImGui::GetTime() - suggested_at_ > kInterval) {
+        suggestions_ = suggest(info.name);
+        suggested_at_ = ImGui::GetTime();
+    }
+    if (suggestions_.empty()) return;
+    ImGui::Separator();
+    std::string chosen;
+    for (const Suggestion& one : suggestions_) {
+        if (!contains_text(one.argument + " " + one.words, arguments_)) continue;
+        if (ImGui::Selectable((one.argument + "##suggestion").c_str())) chosen = one.argument;
+        ImGui::SameLine(8 * em());
+        dim_text(fitted(one.words, ImGui::GetContentRegionAvail().x));
+    }
+    if (chosen.empty()) return;
+    commands.push(info.name, {chosen});
     close();
 }
 

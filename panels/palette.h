@@ -2,6 +2,7 @@
 // arguments. The workspace draws it; menus open it for commands that want arguments.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -9,8 +10,17 @@
 
 namespace gs {
 
+/// Something that an argument may be, and what it is.
+struct Suggestion {
+    std::string argument, words;
+};
+
 class Palette {
   public:
+    /// What the arguments of a command may be just now; asked about once a second while they are
+    /// asked for. The app gives it.
+    std::function<std::vector<Suggestion>(const std::string& command)> suggest;
+
     /// Opens it at the next draw(); `command`: already chosen, its arguments are asked for.
     void show(std::string command = {});
     bool visible() const { return visible_; }
@@ -25,6 +35,7 @@ class Palette {
   private:
     void draw_search(Commands& commands);
     void draw_arguments(Commands& commands);
+    void draw_suggestions(const CommandInfo& info, Commands& commands);
     void draw_row(const CommandInfo& info, bool selected, bool& clicked);
     void choose(const CommandInfo& info, Commands& commands);
     void rank(const Commands& commands);
@@ -36,6 +47,8 @@ class Palette {
     int selected_ = 0;
     std::string ranked_query_;
     bool ranked_ = false;
+    std::vector<Suggestion> suggestions_;
+    double suggested_at_ = -1;  ///< ImGui's time; below 0: not yet
 };
 
 }  // namespace gs

@@ -76,10 +76,9 @@ void StatisticsPanel::draw_controls(const TraceStore& trace, Commands& commands)
     tooltip("Copies the table as CSV");
     ImGui::SameLine();
     if (icon_button("save", Icon::save, "Writes the table as a CSV file"))
-        prompt.ask("statistics.save", "CSV file to write", "statistics.csv");
+        commands.push("browse", {"statistics.save"});
     ImGui::SameLine();
     range_note(view_, task_, making_.share());
-    prompt.draw(commands);
 }
 
 void StatisticsPanel::sort_rows(const TraceStore& trace, int column, bool descending) {

@@ -27,7 +27,6 @@ struct StatisticsPanel {
     Side side = Side::ranges;
     std::uint32_t process = kAnyProcess;
     std::string filter;
-    PathPrompt prompt;
 
   private:
     void draw_controls(const TraceStore& trace, Commands& commands);

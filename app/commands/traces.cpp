@@ -5,7 +5,6 @@
 #include "app/studio/arguments.h"
 #include "app/studio/studio.h"
 #include "base/file.h"
-#include "base/log.h"
 #include "base/try.h"
 
 namespace gs {
@@ -34,7 +33,7 @@ Result<void> close(S state, A a) {
 Result<void> save_statistics(S state, A a) {
     return ask(state, [path = a[0]](Studio& s) -> Result<void> {
         GS_TRY_VOID(write_text_file(path, s.ui().statistics_csv(s.shown_trace())));
-        log_info("wrote {}", path);
+        s.wrote(path);
         return {};
     });
 }

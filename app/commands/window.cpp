@@ -79,8 +79,8 @@ const CommandRow kRows[] = {
     {"palette",      "Command palette",          "Window 1", "Ctrl+P", "",
      "Finds and runs any command by name.", palette},
     {"browse",       "Ask for a command's path", "",       "",       "COMMAND",
-     "Opens the file browser for open, scene.compare or export, the palette for any other "
-     "command.", browse},
+     "Opens the file browser for a command that reads or writes a file, the palette for any other.",
+     browse},
     {"panel",        "Show a panel",             "",       "",       "NAME [hide]",
      "Shows a panel and brings it to the front, or hides it.", panel},
     {"layout",       "Show a layout",            "Window 2", "",       "NAME",

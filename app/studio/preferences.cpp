@@ -47,6 +47,11 @@ Preferences read_preferences(const fs::path& folder) {
         for (const json& path : *recent)
             if (path.is_string() && out.recent.size() < kMostRecent)
                 out.recent.push_back(path.get<std::string>());
+    if (const auto folders = object.find("folders");
+        folders != object.end() && folders->is_object())
+        for (const auto& [purpose, last] : folders->items())
+            if (last.is_string() && out.folders.size() < kMostRecent)
+                out.folders[purpose] = last.get<std::string>();
     take(object, "width", out.width);
     take(object, "height", out.height);
     out.width = std::clamp(out.width, 320, 16384);
@@ -66,6 +71,7 @@ void write_preferences(const fs::path& folder, const Preferences& preferences) {
     fs::create_directories(folder, error);
     const ViewSettings& view = preferences.view;
     const json object{{"recent", preferences.recent},
+                      {"folders", preferences.folders},
                       {"width", preferences.width},
                       {"height", preferences.height},
                       {"colormap", kColormapNames[static_cast<std::size_t>(view.colormap)]},

@@ -1,8 +1,10 @@
 // Preferences: what the studio remembers between runs, in $XDG_CONFIG_HOME/gausscope (or
-// ~/.config/gausscope): recent paths, view settings, the panels' layout, the window's size. Losing
+// ~/.config/gausscope): recent paths, view settings, the panels' layout, the window's size,
+// where files were opened and written. Losing
 // or damaging these files is never an error.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,7 +17,8 @@ struct Preferences {
     std::vector<std::string> recent;  ///< newest first, at most 12
     ViewSettings view;
     int width = 1600, height = 1000;
-    std::string layout;  ///< the workspace's own text
+    std::string layout;                          ///< the workspace's own text
+    std::map<std::string, std::string> folders;  ///< FileDialog::folders
 };
 
 Preferences read_preferences(const fs::path& folder);

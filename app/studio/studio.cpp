@@ -129,13 +129,23 @@ void Studio::take_pictures() {
             complain(written.error().text());
             if (script_) script_->take_event({(*picture)->command, true, written.error().text()});
         } else {
-            log_info("wrote {} ({} x {})", asked.path, image.width, image.height);
+            wrote(asked.path, fmt::format("{} x {}", image.width, image.height));
         }
     }
     // A picture that the engine refused will not come: its command is done, and pictures come
     // before that is said.
     if (state_.status.commands_done >= state_.last_sent)
         state_.pictures_written = state_.pictures_asked;
+}
+
+void Studio::wrote(const std::string& path, const std::string& more) {
+    std::error_code error;
+    const fs::path whole = fs::absolute(path, error);
+    const std::string words = (error ? path : whole.lexically_normal().string()) +
+                              (more.empty() ? "" : " (" + more + ")");
+    log_info("wrote {}", words);
+    // Nobody reads a script's notices, and its pictures of the window would show them.
+    if (!script_) state_.add_notice(false, "wrote " + words);
 }
 
 void Studio::complain(const std::string& text) {
@@ -258,7 +268,7 @@ Result<void> Studio::save_layout(const std::string& name) {
     std::error_code ignored;  // writing says what is wrong
     fs::create_directories(path.parent_path(), ignored);
     GS_TRY_VOID(write_text_file(path, ui_.layout()));
-    log_info("wrote {}", path.string());
+    wrote(path.string());
     return {};
 }
 
@@ -270,13 +280,13 @@ Result<void> Studio::open_trace(const std::string& path) {
 
 Result<void> Studio::save_trace(const std::string& path) {
     GS_TRY_VOID(export_perfetto(shown_trace(), path));
-    log_info("wrote {}", path);
+    wrote(path);
     return {};
 }
 
 Result<void> Studio::window_picture(const std::string& path) {
     GS_TRY_VOID(write_png(path, ui_.window_picture()));
-    log_info("wrote {}", path);
+    wrote(path);
     return {};
 }
 
@@ -309,6 +319,7 @@ void Studio::save_and_close() {
             complain(saved.error().text()), exit_code_ = exit_code_ ? exit_code_ : 1;
     }
     preferences_.view = state_.view;
+    preferences_.folders = ui_.folders();
     if (!trace_layout_) preferences_.layout = ui_.layout();
     if (options_.remember) write_preferences(config_folder(), preferences_);
 }

@@ -52,6 +52,8 @@ class Studio {
     Result<void> save_trace(const std::string& path);
     /// Writes the last frame drawn.
     Result<void> window_picture(const std::string& path);
+    /// Says that a file was written; `more`: what else of it.
+    void wrote(const std::string& path, const std::string& more = {});
 
   private:
     using Clock = std::chrono::steady_clock;

@@ -2,12 +2,14 @@
 
 #include <imgui.h>
 #include <imgui/backends/imgui_impl_opengl3.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 
 #include "app/studio/file_types.h"
+#include "base/assets.h"
 #include "base/check.h"
 #include "base/log.h"
 #include "base/machine.h"
@@ -19,6 +21,7 @@
 #include "panels/widgets/keys.h"
 #include "panels/widgets/theme.h"
 #include "panels/workspace.h"
+#include "profiler/collect/client.h"
 #include "renderer/present/texture.h"
 
 namespace gs {
@@ -28,6 +31,23 @@ using Clock = std::chrono::steady_clock;
 constexpr double kMachineInterval =
     1.0;                             // seconds between looks at memory and at stages against limits
 constexpr double kRateMemory = 0.9;  // of the frame rate's running mean
+
+/// Processes that can be attached to, layouts that there are.
+std::vector<Suggestion> suggestions(const std::string& command) {
+    std::vector<Suggestion> out;
+    if (command == "trace.attach")
+        for (const service::Producer& producer : service::find_producers()) {
+            if (producer.pid == static_cast<std::uint32_t>(::getpid())) continue;
+            if (const auto connection = service::Connection::open(producer))
+                out.push_back(
+                    {std::to_string(producer.pid),
+                     fmt::format("{}  {}", connection->card().text, connection->labels().command)});
+        }
+    if (command == "layout")
+        for (const std::string& path : assets_in("layouts"))
+            out.push_back({fs::path(path).stem().string(), ""});
+    return out;
+}
 
 /// What the viewport may show instead of the picture, or beside it.
 const Image8& second_picture(const ViewFrame& frame) {
@@ -70,6 +90,8 @@ StudioUi::StudioUi(Window& window, const CommandTable& table, const Preferences&
         parts_->workspace.reset_layout();
     else
         parts_->workspace.load_layout(preferences.layout);
+    folders() = preferences.folders;
+    parts_->workspace.palette.suggest = suggestions;
     parts_->snapshot.device = machine.device.empty() ? processor_name() : machine.device;
     parts_->snapshot.file_types = file_types();
     parts_->snapshot.machine_bytes = available_machine_bytes();
@@ -255,6 +277,9 @@ bool StudioUi::uncover() {
     return std::exchange(workspace.maximised, std::nullopt).has_value();
 }
 void StudioUi::show_palette(const std::string& command) { parts_->workspace.palette.show(command); }
+std::map<std::string, std::string>& StudioUi::folders() {
+    return parts_->workspace.file_dialog.folders;
+}
 TraceView& StudioUi::trace_view() { return parts_->workspace.trace_view; }
 std::string StudioUi::statistics_csv(const TraceStore& trace) const {
     return parts_->workspace.panel<StatisticsPanel>().csv(trace);

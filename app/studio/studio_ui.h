@@ -3,6 +3,7 @@
 // pictures. The studio's loop (studio.cpp) owns one.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,6 +49,8 @@ class StudioUi {
     Result<void> show_layout(std::string_view name);
     std::string layout() const;
     void load_layout(std::string_view layout);
+    /// Where the file dialog served each purpose last.
+    std::map<std::string, std::string>& folders();
     /// What the panels about traces share.
     TraceView& trace_view();
     /// The table of the Statistics panel.

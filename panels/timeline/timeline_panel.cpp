@@ -112,7 +112,7 @@ void TimelinePanel::draw_controls(const Snapshot& snapshot, const TraceStore& tr
     ImGui::SameLine();
     if (icon_button("export", Icon::save,
                     "Writes everything as a Perfetto trace (ui.perfetto.dev)"))
-        prompt.ask("trace.save", "Perfetto trace to write", "gausscope.perfetto-trace");
+        commands.push("browse", {"trace.save"});
     ImGui::SameLine();
     const std::string state = fmt::format(
         "{} shown, {} spans{}{}", format_ns(axis.span_ns),
@@ -157,7 +157,6 @@ void TimelinePanel::draw(const Snapshot& snapshot, Commands& commands) {
                              ? std::optional(trace->tracks()[span->track].process)
                              : std::nullopt);
     draw_controls(snapshot, *trace, commands);
-    prompt.draw(commands);
     const float top = ImGui::GetCursorScreenPos().y, left = ImGui::GetCursorScreenPos().x;
     const ImVec2 room = ImGui::GetContentRegionAvail();
     TimelineCanvas canvas = lay_out();

@@ -34,7 +34,6 @@ struct TimelinePanel {
     bool busy() const { return busy_; }
 
     TimeAxis axis;
-    PathPrompt prompt;
 
     const std::optional<SelectedSpan>& selected() const { return selection_.span(); }
     void select(const TraceStore& trace, std::uint32_t track, std::size_t row,

@@ -122,11 +122,14 @@ void FileBrowser::show(Result<Listing> read) {
 
 /// What is shown, in which order; the row that was come from, or else the first one, is stood on.
 void FileBrowser::arrange() {
-    if (arranged_ && arranged_filter_ == filter && arranged_openable_ == openable_only) return;
+    if (arranged_ && arranged_filter_ == filter && arranged_openable_ == openable_only &&
+        arranged_only_ == only)
+        return;
     const std::string stood_on = came_from_.empty() && selected() ? selected()->name : came_from_;
     shown_.clear();
     for (std::size_t i = 0; i < entries_.size(); ++i)
-        if ((!openable_only || entries_[i].kind != FileKind::other) &&
+        if ((!openable_only || entries_[i].is_folder ||
+             (only ? entries_[i].kind == *only : entries_[i].kind != FileKind::other)) &&
             contains_text(entries_[i].name, filter))
             shown_.push_back(i);
     std::stable_sort(shown_.begin(), shown_.end(), [&](std::size_t i, std::size_t j) {
@@ -148,6 +151,7 @@ void FileBrowser::arrange() {
     arranged_ = true;
     arranged_filter_ = filter;
     arranged_openable_ = openable_only;
+    arranged_only_ = only;
 }
 
 const FileBrowser::Entry* FileBrowser::selected() const {
@@ -162,7 +166,8 @@ std::string FileBrowser::path_of(const Entry& entry) const {
 }
 
 std::optional<std::string> FileBrowser::activate(const Entry& entry) {
-    if (entry.kind == FileKind::folder) {
+    // A folder that is a capture or a run is gone into where it cannot be the answer.
+    if (entry.kind == FileKind::folder || (entry.is_folder && (only || for_writing))) {
         enter(path_of(entry), types_);
         return std::nullopt;
     }
@@ -184,8 +189,8 @@ std::optional<std::string> FileBrowser::draw_path() {
     if (!path_entered_) return std::nullopt;
     std::error_code ignored;
     const bool file = fs::is_regular_file(typed_, ignored);
-    if (file || (!for_writing && types_ && types_->kind_of && fs::is_directory(typed_, ignored) &&
-                 types_->kind_of(typed_) != FileKind::other))
+    if (file || (!for_writing && !only && types_ && types_->kind_of &&
+                 fs::is_directory(typed_, ignored) && types_->kind_of(typed_) != FileKind::other))
         return typed_;
     enter(typed_, types_);
     return std::nullopt;

@@ -53,8 +53,9 @@ class FileBrowser {
 
     std::string filter;
     bool openable_only = true;
-    bool for_writing = false;   ///< a typed folder is gone to, whatever it holds
-    bool focus_filter = false;  ///< the filter takes the keyboard with the next frame
+    std::optional<FileKind> only;  ///< of what can be opened, beside folders
+    bool for_writing = false;      ///< a typed folder is gone to, whatever it holds
+    bool focus_filter = false;     ///< the filter takes the keyboard with the next frame
 
   private:
     struct Listing {
@@ -85,6 +86,7 @@ class FileBrowser {
     bool descending_ = false, arranged_ = false, scroll_ = false;
     std::string arranged_filter_;
     bool arranged_openable_ = true;
+    std::optional<FileKind> arranged_only_;
     int selected_ = -1;  ///< a row of shown_
     std::unique_ptr<Task<Listing>> reading_;
 };

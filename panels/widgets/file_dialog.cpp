@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <optional>
 
 #include "base/format.h"
 #include "panels/widgets/keys.h"
@@ -20,11 +21,29 @@ struct Served {
     std::string_view command;
     const char* title;
     bool writes;
+    const char* purpose;
+    const char* ending;                 ///< of what is written; empty: there are several formats
+    std::optional<FileKind> only = {};  ///< of what is opened
 };
-constexpr std::array kServed{
-    Served{"open", "Open a capture, splats, a checkpoint or a trace", false},
-    Served{"scene.compare", "Compare with splats or a checkpoint", false},
-    Served{"export", "Export the splats", true}};
+const std::array kServed{
+    Served{"open", "Open a capture, splats, a checkpoint or a trace", false, "open", ""},
+    Served{"scene.compare", "Compare with splats or a checkpoint", false, "open", ""},
+    Served{"trace.open", "Open a trace", false, "traces", "", FileKind::trace},
+    Served{"export", "Export the splats", true, "splats", ""},
+    Served{"screenshot", "Save the viewport's picture", true, "pictures", ".png"},
+    Served{"screenshot.window", "Save a picture of the window", true, "pictures", ".png"},
+    Served{"trace.save", "Save the timeline as a Perfetto trace", true, "traces", ".pftrace"},
+    Served{"statistics.save", "Save the statistics as a table", true, "tables", ".csv"}};
+
+/// Sizes of a picture that are asked for often; the first is what is shown.
+struct PictureSize {
+    const char* name;
+    int width, height;
+};
+constexpr std::array kSizes{PictureSize{"as shown", 0, 0}, PictureSize{"1920 x 1080", 1920, 1080},
+                            PictureSize{"2560 x 1440", 2560, 1440},
+                            PictureSize{"3840 x 2160", 3840, 2160},
+                            PictureSize{"2048 x 2048", 2048, 2048}};
 
 const Served* find(std::string_view command) {
     const auto it = std::find_if(kServed.begin(), kServed.end(),
@@ -42,6 +61,15 @@ const WrittenFormat* format_of(const FileTypes& types, const std::string& name) 
     return best;
 }
 
+/// "stem.png", or the first of "stem-2.png", ... that nothing is called yet.
+std::string free_name(const fs::path& folder, const std::string& stem, const std::string& ending) {
+    std::string name = stem + ending;
+    std::error_code ignored;
+    for (int i = 2; i < 1000 && fs::exists(folder / name, ignored); ++i)
+        name = stem + "-" + std::to_string(i) + ending;
+    return name;
+}
+
 }  // namespace
 
 bool FileDialog::serves(std::string_view command) { return find(command) != nullptr; }
@@ -51,26 +79,51 @@ void FileDialog::ask(const std::string& command, const Snapshot& snapshot) {
     command_ = command;
     title_ = served.title;
     writes_ = served.writes;
+    purpose_ = served.purpose;
+    ending_ = served.ending;
     visible_ = opening_ = true;
     browser_.filter.clear();
-    browser_.openable_only = true;
+    browser_.openable_only = ending_.empty();
+    browser_.only = served.only;
     browser_.focus_filter = !writes_;
     browser_.for_writing = writes_;
-    // Where something was opened lately; the current folder at first.
-    const fs::path lately =
-        snapshot.recent.empty() ? fs::path() : fs::path(snapshot.recent.front()).parent_path();
-    std::string folder = browser_.folder();
-    if (folder.empty()) folder = lately.empty() ? "." : lately.string();
-    browser_.enter(folder, snapshot.file_types);
-    if (!writes_) return;
-    const std::string scene = snapshot.scene ? snapshot.scene->name : "splats";
+    browser_.enter(first_folder(snapshot), snapshot.file_types);
+    if (writes_) name_file(snapshot);
+}
+
+/// Where the same was done last; else what was opened lately is near, or what the run wrote.
+std::string FileDialog::first_folder(const Snapshot& snapshot) const {
+    std::error_code ignored;
+    const auto last = folders.find(purpose_);
+    if (last != folders.end() && fs::is_directory(last->second, ignored)) return last->second;
+    const std::string near = writes_                   ? snapshot.training.last_checkpoint
+                             : snapshot.recent.empty() ? std::string()
+                                                       : snapshot.recent.front();
+    const fs::path folder = fs::path(near).parent_path();
+    return !folder.empty() && fs::is_directory(folder, ignored) ? folder.string() : ".";
+}
+
+void FileDialog::name_file(const Snapshot& snapshot) {
+    const std::string scene = snapshot.scene ? snapshot.scene->name : "gausscope";
     const WrittenFormat* format =
         snapshot.file_types ? format_of(*snapshot.file_types, scene) : nullptr;
-    name_ = format ? scene : fs::path(scene).stem().string() + ".ply";
+    std::string stem = format ? scene.substr(0, scene.size() - format->extension.size())
+                              : fs::path(scene).stem().string();
+    if (ending_.empty()) {
+        name_ = format ? scene : stem + ".ply";
+        return;
+    }
+    if (command_ == "screenshot" && snapshot.view.mode != ViewMode::color)
+        stem += std::string("-") + kViewModeNames[static_cast<std::size_t>(snapshot.view.mode)];
+    name_ = free_name(browser_.folder(), stem, ending_);
 }
 
 void FileDialog::answer(const std::string& path, Commands& commands) {
-    commands.push(command_, {path});
+    std::vector<std::string> arguments{path};
+    if (command_ == "screenshot")
+        for (std::string& more : picture_arguments()) arguments.push_back(std::move(more));
+    folders[purpose_] = fs::path(path).parent_path().string();
+    commands.push(command_, std::move(arguments));
     visible_ = false;
     ImGui::CloseCurrentPopup();
 }
@@ -79,8 +132,9 @@ void FileDialog::draw_opening(const Snapshot& snapshot, Commands& commands) {
     const float foot = 1.6F * ImGui::GetFrameHeightWithSpacing();
     if (const auto chosen = browser_.draw(snapshot.file_types, -foot)) answer(*chosen, commands);
     const FileBrowser::Entry* selected = browser_.selected();
-    const bool usable =
-        selected && selected->kind != FileKind::other && selected->kind != FileKind::folder;
+    const bool usable = selected && selected->kind != FileKind::other &&
+                        selected->kind != FileKind::folder &&
+                        (!browser_.only || selected->kind == *browser_.only);
     ImGui::BeginDisabled(!usable);
     if (ImGui::Button("Open", {6 * em(), 0})) answer(browser_.path_of(*selected), commands);
     ImGui::EndDisabled();
@@ -104,6 +158,27 @@ void FileDialog::draw_formats(const FileTypes& types) {
     ImGui::EndCombo();
 }
 
+void FileDialog::draw_picture_choices() {
+    ImGui::SetNextItemWidth(8 * em());
+    if (ImGui::BeginCombo("##size", kSizes[size_].name)) {
+        for (std::size_t i = 0; i < kSizes.size(); ++i)
+            if (ImGui::Selectable(kSizes[i].name, i == size_)) size_ = i;
+        ImGui::EndCombo();
+    }
+    tooltip("Size of the picture, in pixels");
+    ImGui::SameLine();
+    ImGui::Checkbox("overlays", &overlays_);
+    tooltip("With legend, figures, cameras and axes");
+}
+
+std::vector<std::string> FileDialog::picture_arguments() const {
+    std::vector<std::string> out;
+    if (size_ > 0)
+        out = {std::to_string(kSizes[size_].width), std::to_string(kSizes[size_].height)};
+    out.emplace_back(overlays_ ? "overlays" : "plain");
+    return out;
+}
+
 void FileDialog::draw_writing(const Snapshot& snapshot, Commands& commands) {
     const float foot = 3.4F * ImGui::GetFrameHeightWithSpacing();
     const FileBrowser::Entry* before = browser_.selected();
@@ -120,23 +195,35 @@ void FileDialog::draw_writing(const Snapshot& snapshot, Commands& commands) {
         browser_.enter(folder.string(), snapshot.file_types);
     ImGui::SetNextItemWidth(-17 * em());
     if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
-    const bool entered = ImGui::InputText("##name", &name_, ImGuiInputTextFlags_EnterReturnsTrue);
+    const bool entered = ImGui::InputText(
+        "##name", &name_, ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll);
     ImGui::SameLine();
-    const bool known = snapshot.file_types && format_of(*snapshot.file_types, name_);
-    if (snapshot.file_types) draw_formats(*snapshot.file_types);
-    ImGui::BeginDisabled(!known || name_.empty());
+    if (command_ == "screenshot")
+        draw_picture_choices();
+    else if (ending_.empty() && snapshot.file_types)
+        draw_formats(*snapshot.file_types);
+    else
+        ImGui::NewLine();
+    const std::string name =
+        ending_.empty() || name_.empty() || name_.ends_with(ending_) ? name_ : name_ + ending_;
+    const bool known =
+        !name.empty() &&
+        (!ending_.empty() || (snapshot.file_types && format_of(*snapshot.file_types, name)));
+    ImGui::BeginDisabled(!known);
     const bool pressed = ImGui::Button("Write", {6 * em(), 0});
     ImGui::EndDisabled();
     ImGui::SameLine();
     const auto& entries = browser_.entries();
     const bool there =
-        std::any_of(entries.begin(), entries.end(), [&](const auto& e) { return e.name == name_; });
+        std::any_of(entries.begin(), entries.end(), [&](const auto& e) { return e.name == name; });
+    const std::string path = (fs::path(browser_.folder()) / name).string();
     if (!known)
-        dim_text("the end of the name says the format");
+        dim_text(name.empty() ? "a name is missing" : "the end of the name says the format");
     else if (there)
         colored_text(theme().warning, "replaces the file of this name");
-    if ((pressed || entered) && known)
-        answer((fs::path(browser_.folder()) / name_).string(), commands);
+    else
+        dim_text(fitted_path(path, ImGui::GetContentRegionAvail().x));
+    if ((pressed || entered) && known) answer(path, commands);
 }
 
 void FileDialog::draw(const Snapshot& snapshot, Commands& commands) {

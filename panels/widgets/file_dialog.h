@@ -1,10 +1,12 @@
 // FileDialog: chooses the path that a command takes. For opening: a browser. For writing: a browser
 // of folders, a name, and the formats there are. In front of everything, until it is answered or
-// clicked away. Drawn by the workspace.
+// clicked away. It begins where its purpose was served last. Drawn by the workspace.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "panels/state/command.h"
 #include "panels/state/snapshot.h"
@@ -20,15 +22,24 @@ class FileDialog {
     void draw(const Snapshot& snapshot, Commands& commands);
     bool busy() const { return visible_ && browser_.busy(); }
 
+    /// Where each purpose ("pictures", "traces") was served last; kept between runs.
+    std::map<std::string, std::string> folders;
+
   private:
+    std::string first_folder(const Snapshot& snapshot) const;
+    void name_file(const Snapshot& snapshot);
     void draw_opening(const Snapshot& snapshot, Commands& commands);
     void draw_writing(const Snapshot& snapshot, Commands& commands);
     void draw_formats(const FileTypes& types);
+    void draw_picture_choices();
+    std::vector<std::string> picture_arguments() const;
     void answer(const std::string& path, Commands& commands);
 
     FileBrowser browser_;
-    std::string command_, title_, name_;
-    bool visible_ = false, opening_ = false, writes_ = false;
+    std::string command_, title_, name_, purpose_;
+    std::string ending_;  ///< what the name gets where it has none; empty: it says the format
+    bool visible_ = false, opening_ = false, writes_ = false, overlays_ = true;
+    std::size_t size_ = 0;  ///< of pictures, an index
 };
 
 }  // namespace gs

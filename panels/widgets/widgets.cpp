@@ -1,7 +1,5 @@
 #include "panels/widgets/widgets.h"
 
-#include <imgui_stdlib.h>
-
 #include <algorithm>
 
 namespace gs {
@@ -237,29 +235,6 @@ void toggle_command(Commands& commands, const char* label, std::string_view comm
     if (ImGui::Button(label)) commands.push(std::string(command), {on ? "off" : "on"});
     if (on) ImGui::PopStyleColor(2);
     tooltip(hint);
-}
-
-void PathPrompt::ask(std::string for_command, std::string with_title, std::string with_path) {
-    command = std::move(for_command);
-    title = std::move(with_title);
-    path = std::move(with_path);
-    opening = true;
-}
-
-void PathPrompt::draw(Commands& commands) {
-    if (opening) ImGui::OpenPopup("##path");
-    if (!ImGui::BeginPopup("##path")) return;
-    dim_text(title);
-    ImGui::SetNextItemWidth(26 * em());
-    if (opening) ImGui::SetKeyboardFocusHere();
-    opening = false;
-    const bool entered = ImGui::InputText("##to", &path, ImGuiInputTextFlags_EnterReturnsTrue);
-    ImGui::SameLine();
-    if ((ImGui::Button("Save") || entered) && !path.empty()) {
-        commands.push(command, {path});
-        ImGui::CloseCurrentPopup();
-    }
-    ImGui::EndPopup();
 }
 
 }  // namespace gs

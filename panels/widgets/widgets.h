@@ -1,5 +1,5 @@
 // Small widgets that several panels share: icons and icon buttons, dim labels, choices that become
-// commands, prompts for paths. Called by panels only.
+// commands. Called by panels only.
 #pragma once
 
 #include <imgui.h>
@@ -55,15 +55,5 @@ void choice_command(Commands& commands, const char* id, std::string_view command
 /// A small on/off button that gives `command` with on or off.
 void toggle_command(Commands& commands, const char* label, std::string_view command, bool on,
                     const char* hint);
-
-/// A field for a path in a popup; gives its command with the path.
-struct PathPrompt {
-    std::string command, title, path;
-    bool opening = false;
-
-    void ask(std::string for_command, std::string with_title, std::string with_path);
-    /// Call every frame in the window that asks.
-    void draw(Commands& commands);
-};
 
 }  // namespace gs

@@ -169,8 +169,9 @@ TEST_F(Browser, KeepsWhatItHasWhenAFolderCannotBeRead) {
 TEST_F(Browser, TheDialogAnswersTheCommandThatAsked) {
     FileDialog dialog;
     EXPECT_TRUE(FileDialog::serves("open") && FileDialog::serves("export") &&
-                FileDialog::serves("scene.compare"));
-    EXPECT_FALSE(FileDialog::serves("screenshot"));
+                FileDialog::serves("scene.compare") && FileDialog::serves("screenshot") &&
+                FileDialog::serves("trace.save") && FileDialog::serves("trace.open"));
+    EXPECT_FALSE(FileDialog::serves("train.run-to"));
     dialog.ask("open", snapshot);
     const auto draw = [&] { dialog.draw(snapshot, commands); };
     for (int i = 0; i < 10 && (i < 3 || dialog.busy()); ++i) ui.frame(draw);
@@ -209,6 +210,50 @@ TEST_F(Browser, EnterInTheNameGoesIntoNoFolder) {
     EXPECT_EQ(fs::path(given[0].second.at(0)).parent_path().filename(), root.filename());
 }
 
+TEST_F(Browser, APictureIsNamedWhereTheLastOneWasWritten) {
+    fs::create_directories(root / "pictures");
+    put("pictures/gausscope.png", 3);
+    FileDialog dialog;
+    dialog.folders["pictures"] = (root / "pictures").string();
+    dialog.folders["open"] = (root / "gone").string();
+    dialog.ask("screenshot", snapshot);
+    const auto draw = [&] { dialog.draw(snapshot, commands); };
+    for (int i = 0; i < 10 && (i < 5 || dialog.busy()); ++i) ui.frame(draw);
+    ui.press(ImGuiKey_Enter, draw);
+    EXPECT_EQ(commands.take(),
+              (Given{{"screenshot", {(root / "pictures/gausscope-2.png").string(), "overlays"}}}))
+        << "under a name that nothing has yet";
+    dialog.ask("trace.save", snapshot);
+    for (int i = 0; i < 10 && (i < 5 || dialog.busy()); ++i) ui.frame(draw);
+    ImGui::GetIO().AddInputCharactersUTF8("run 7");  // its ending is added
+    ui.frame(draw);
+    ui.press(ImGuiKey_Enter, draw);
+    const Given given = commands.take();
+    ASSERT_EQ(given.size(), 1u);
+    EXPECT_EQ(given[0].first, "trace.save");
+    EXPECT_EQ(fs::path(given[0].second.at(0)).filename(), "run 7.pftrace");
+    EXPECT_TRUE(fs::path(given[0].second.at(0)).is_absolute());
+    EXPECT_EQ(dialog.folders.at("traces"), fs::path(given[0].second.at(0)).parent_path());
+    dialog.ask("open", snapshot);
+    for (int i = 0; i < 10 && (i < 5 || dialog.busy()); ++i) ui.frame(draw);
+    EXPECT_EQ(dialog.folders.at("open"), (root / "gone").string())
+        << "what is gone is no place to begin, and nothing was opened elsewhere";
+}
+
+TEST_F(Browser, ATraceIsAskedForAmongTracesAlone) {
+    auto made = std::make_shared<FileTypes>(*types);
+    made->kind_of = [](const std::string& path) {
+        if (path.ends_with(".txt")) return FileKind::trace;
+        if (path.ends_with("a_capture")) return FileKind::capture;
+        return path.ends_with(".splats") ? FileKind::splats : FileKind::other;
+    };
+    FileBrowser browser;
+    browser.only = FileKind::trace;
+    browser.enter(root.string(), made);
+    browser.settle();
+    EXPECT_EQ(names(browser), (std::vector<std::string>{"a_capture", "inner", "notes.txt"}));
+}
+
 TEST_F(Browser, EscapeInTheDialogsComboLeavesTheDialog) {
     FileDialog dialog;
     dialog.ask("export", snapshot);
@@ -239,7 +284,7 @@ TEST_F(Browser, ThePaletteLeavesPathsToTheDialog) {
     ui.frame(draw);
     ui.frame(draw);
     EXPECT_FALSE(workspace.palette.visible());
-    workspace.palette.show("screenshot");
+    workspace.palette.show("train.run-to");
     ui.frame(draw);
     EXPECT_TRUE(workspace.palette.visible());
 }

@@ -187,5 +187,31 @@ TEST(Palette, RunsWhatIsTyped) {
     EXPECT_EQ(commands.take(), (Given{{"train.run-to", {"7000"}}}));
 }
 
+TEST(Palette, OffersWhatAnArgumentMayBe) {
+    Headless ui;
+    const auto table = fake_table();
+    Commands commands(table);
+    Palette palette;
+    int asked = 0;
+    palette.suggest = [&](const std::string& command) {
+        ++asked;
+        return command == "trace.attach"
+                   ? std::vector<Suggestion>{{"812", "python train.py"}, {"933", "trainer"}}
+                   : std::vector<Suggestion>{};
+    };
+    const auto draw = [&] { palette.draw(commands); };
+    palette.show("trace.attach");
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    EXPECT_EQ(asked, 1) << "once a second is enough";
+    Given given;
+    for (float y = 60; y < 400 && given.empty(); y += 6) {
+        ui.click({700, y}, draw);
+        given = commands.take();
+        if (!palette.visible() && given.empty()) palette.show("trace.attach"), ui.frame(draw);
+    }
+    EXPECT_EQ(given, (Given{{"trace.attach", {"812"}}}));
+    EXPECT_FALSE(palette.visible());
+}
+
 }  // namespace
 }  // namespace gs::test
