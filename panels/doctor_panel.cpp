@@ -102,16 +102,17 @@ void DoctorPanel::draw_head(const Snapshot& snapshot, Commands& commands) const 
     if (!report) return;
     const auto fixable = std::count_if(report->findings.begin(), report->findings.end(),
                                        [](const Finding& f) { return f.fixable; });
-    const std::string fix_all = fmt::format("Mend all {}", fixable);
     const bool mending = busy(snapshot, "mend");
-    if (fixable > 1) {
-        beside_if_fits(fix_all.c_str());
-        ImGui::BeginDisabled(mending);
-        if (ImGui::Button(fix_all.c_str())) commands.push("doctor.fix");
+    // It keeps its place when nothing is left to mend: what stands after it takes that back.
+    if (fixable > 1 || !report->mended.empty()) {
+        beside_if_fits("Mend all");
+        ImGui::BeginDisabled(mending || fixable == 0);
+        if (ImGui::Button("Mend all")) commands.push("doctor.fix");
         ImGui::EndDisabled();
         tooltip(
-            "Mends everything that can be mended; the file stays as it is, and doctor.undo takes "
-            "it back");
+            fmt::format("Mends {} that can be mended; the file stays as it is, and doctor.undo "
+                        "takes it back",
+                        fixable == 1 ? "the one finding" : fmt::format("all {}", fixable)));
     }
     if (report->mended.empty()) return;
     beside_if_fits("Take back");

@@ -2,14 +2,12 @@
 
 #include <imgui.h>
 
-#include <filesystem>
+#include <algorithm>
 
 #include "panels/widgets/widgets.h"
 
 namespace gs {
 namespace {
-
-namespace fs = std::filesystem;
 
 void menu_items(Commands& commands, const std::string& path, bool can_compare) {
     if (ImGui::MenuItem("Open")) commands.push("open", {path});
@@ -21,8 +19,10 @@ void menu_items(Commands& commands, const std::string& path, bool can_compare) {
 
 void FilesPanel::draw_recent(const Snapshot& snapshot, Commands& commands) {
     if (snapshot.recent.empty() || !section("Recent")) return;
-    for (std::size_t i = 0; i < snapshot.recent.size(); ++i) {
-        const fs::path path(snapshot.recent[i]);
+    // The browser below stays in sight; File > Open recent has all of them.
+    constexpr std::size_t kMost = 5;
+    const auto names = short_names(snapshot.recent);
+    for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i) {
         ImGui::PushID(static_cast<int>(i));
         if (ImGui::Selectable("##recent")) commands.push("open", {snapshot.recent[i]});
         tooltip(snapshot.recent[i]);
@@ -31,9 +31,7 @@ void FilesPanel::draw_recent(const Snapshot& snapshot, Commands& commands) {
             ImGui::EndPopup();
         }
         ImGui::SameLine(0.4F * em());
-        const std::string name =
-            path.has_filename() ? path.filename().string() : path.parent_path().filename().string();
-        text(fitted(name, ImGui::GetContentRegionAvail().x));
+        text(fitted_path(names[i], ImGui::GetContentRegionAvail().x));
         ImGui::PopID();
     }
 }

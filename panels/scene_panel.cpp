@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include <algorithm>
+
 #include "base/format.h"
 #include "panels/widgets/plot.h"
 #include "panels/widgets/widgets.h"
@@ -10,7 +12,12 @@
 namespace gs {
 namespace {
 
-void facts(const SceneInfo& scene, const TrainingStatus& training) {
+/// Of the finest level, with what belongs to every level.
+std::uint64_t stored_in(const LevelsState& levels) {
+    return levels.levels.empty() ? 0 : levels.levels.front().stored + levels.environment;
+}
+
+void facts(const SceneInfo& scene, const TrainingStatus& training, const LevelsState* levels) {
     if (!ImGui::BeginTable("##facts", 2, ImGuiTableFlags_SizingStretchProp)) return;
     ImGui::TableSetupColumn("label", ImGuiTableColumnFlags_WidthFixed, 5.2F * em());
     ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch);
@@ -19,7 +26,12 @@ void facts(const SceneInfo& scene, const TrainingStatus& training) {
     fact("name", scene.name);
     tooltip(scene.path);
     if (!scene.format.empty()) fact("format", scene.format);
-    fact("Gaussians", count(training.gaussians > 0 ? training.gaussians : scene.gaussians));
+    if (levels) {
+        fact("Gaussians", count(stored_in(*levels)));
+        fact("drawn", count(levels->drawn));
+    } else {
+        fact("Gaussians", count(training.gaussians > 0 ? training.gaussians : scene.gaussians));
+    }
     fact("SH degree", fmt::format("{}", scene.sh_degree));
     if (scene.train_views + scene.test_views > 0)
         fact("photos",
@@ -66,20 +78,23 @@ void levels_table(const LevelsState& levels) {
     if (!ImGui::BeginTable("##levels", 4,
                            ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp))
         return;
-    ImGui::TableSetupColumn("level", ImGuiTableColumnFlags_WidthFixed, 3 * em());
-    for (const char* name : {"regions", "drawn", "of"}) ImGui::TableSetupColumn(name);
+    ImGui::TableSetupColumn("level", ImGuiTableColumnFlags_WidthFixed, 2.2F * em());
+    ImGui::TableSetupColumn("regions", ImGuiTableColumnFlags_WidthFixed, 3.4F * em());
+    for (const char* name : {"drawn", "of"}) ImGui::TableSetupColumn(name);
     ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
     table_heading("level", false);
     for (const char* name : {"regions", "drawn", "of"}) table_heading(name, true);
     const auto cell = [](std::uint64_t n) {
         ImGui::TableNextColumn();
-        cell_right(format_count(static_cast<double>(n)), n > 0 ? theme().text : theme().faint);
+        cell_right(format_short(static_cast<double>(n)), n > 0 ? theme().text : theme().faint);
+        tooltip(format_count(static_cast<double>(n)));
     };
     for (std::size_t i = 0; i < levels.levels.size(); ++i) {
         const LevelsState::Level& level = levels.levels[i];
         ImGui::TableNextRow();
         ImGui::TableNextColumn();
-        text(i == 0 ? "0 finest" : std::to_string(i));
+        text(std::to_string(i));
+        if (i == 0) tooltip("the finest");
         cell(level.regions);
         cell(level.drawn);
         cell(level.stored);
@@ -108,23 +123,24 @@ void levels_wishes(const ViewSettings& view, std::size_t count, Commands& comman
     slider("pixels", "lod.pixels", pixels, 0.25, 32, "%.2f",
            "A region is drawn at the coarsest level whose Gaussians lie at most so far apart on "
            "the screen");
-    const std::string now = view.lod_level < 0 ? "by distance and budget"
-                                               : fmt::format("{} everywhere", view.lod_level);
+    int level = std::clamp(view.lod_level, -1, static_cast<int>(count) - 1);
     ImGui::SetNextItemWidth(-6 * em());
-    if (!ImGui::BeginCombo("levels", now.c_str())) return;
-    if (ImGui::Selectable("by distance and budget", view.lod_level < 0))
-        commands.push("lod.level", {"auto"});
-    for (int i = 0; i < static_cast<int>(count); ++i)
-        if (ImGui::Selectable(fmt::format("{} everywhere", i).c_str(), view.lod_level == i))
-            commands.push("lod.level", {std::to_string(i)});
-    ImGui::EndCombo();
+    if (ImGui::SliderInt("level", &level, -1, static_cast<int>(count) - 1,
+                         level < 0 ? "by distance" : "%d everywhere",
+                         ImGuiSliderFlags_AlwaysClamp | ImGuiSliderFlags_NoInput))
+        commands.push("lod.level", {level < 0 ? "auto" : std::to_string(level)});
+    tooltip(
+        "At the left end each region has the level that its distance and the budget ask for; "
+        "elsewhere one level everywhere, 0 the finest");
 }
 
 void levels_of(const Snapshot& snapshot, Commands& commands) {
     const LevelsState& levels = *snapshot.levels;
     if (!section("Levels of detail")) return;
     levels_table(levels);
-    const std::string drawn = format_count(static_cast<double>(levels.drawn)) + " Gaussians drawn";
+    const std::string drawn =
+        fmt::format("{} of {} drawn", format_count(static_cast<double>(levels.drawn)),
+                    format_count(static_cast<double>(stored_in(levels))));
     if (levels.over_budget)
         colored_text(theme().warning, drawn + ", more than the budget");
     else
@@ -148,7 +164,7 @@ void ScenePanel::draw(const Snapshot& snapshot, Commands& commands) {
         return;
     }
     const SceneInfo& scene = *snapshot.scene;
-    facts(scene, snapshot.training);
+    facts(scene, snapshot.training, snapshot.levels.get());
     if (snapshot.other) beside(*snapshot.other);
     if (snapshot.levels) levels_of(snapshot, commands);
     notes("Notes", scene.notes, theme().dim);

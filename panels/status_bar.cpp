@@ -111,7 +111,7 @@ void StatusBar::draw(const Snapshot& snapshot, Commands& commands) {
         if (item.panel && ImGui::IsItemClicked()) commands.push("panel", {item.panel});
         first = false;
     }
-    if (!snapshot.training.message.empty()) {
+    if (!snapshot.training.message.empty() && !snapshot.nothing_open()) {
         const float room = display.x - ImGui::GetItemRectMax().x - 2 * em();
         const std::string words = fitted(snapshot.training.message, room);
         if (room > 6 * em()) {

@@ -64,7 +64,11 @@ std::vector<Figure> figures_of(const Snapshot& snapshot) {
                                 : snapshot.scene ? snapshot.scene->gaussians
                                                  : 0;
     if (count > 0)
-        out.push_back({"N", format_count(static_cast<double>(count)), "Gaussians in the model", 2});
+        out.push_back({"N", format_count(static_cast<double>(count)),
+                       snapshot.levels ? "Gaussians drawn of the levels of detail; the Scene panel "
+                                         "has how many there are"
+                                       : "Gaussians in the model",
+                       2});
     return out;
 }
 
@@ -160,7 +164,7 @@ void TopBar::draw(const Snapshot& snapshot, Commands& commands, Palette& palette
             ImGui::PopStyleColor();
             tooltip(snapshot.scene->path);
         }
-        if (snapshot.scene || snapshot.training.state != RunState::empty) {
+        if (!snapshot.nothing_open()) {
             if (ImGui::GetCursorPosX() + 8 * em() < width - palette_width) {
                 ImGui::SetCursorPosX(ImGui::GetCursorPosX() + 0.3F * em());
                 if (snapshot.nothing_to_train())

@@ -251,7 +251,7 @@ void TrainingPanel::draw_settings(const Snapshot& snapshot, Commands& commands) 
 }
 
 void TrainingPanel::draw(const Snapshot& snapshot, Commands& commands) {
-    if (snapshot.training.state == RunState::empty) {
+    if (snapshot.nothing_open()) {
         empty_note("Open a capture to train on it");
         return;
     }

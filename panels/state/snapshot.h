@@ -204,6 +204,10 @@ struct Snapshot : SessionView {
     PixelColor frame_pixel;  ///< under the mouse, of a frame whose picture is in device memory
     double ui_scale = 1;
 
+    /// Also after something could not be opened, which a notice tells.
+    bool nothing_open() const {
+        return !scene && (training.state == RunState::empty || training.state == RunState::failed);
+    }
     /// Splats alone: no photos to train on.
     bool nothing_to_train() const { return scene && scene->train_views == 0; }
     const TraceEntry* shown_entry() const {

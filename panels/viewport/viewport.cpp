@@ -168,13 +168,12 @@ void Viewport::draw_picture(const Snapshot& snapshot, int width, int height) con
 }
 
 void Viewport::draw(const Snapshot& snapshot, Commands& commands) {
-    const bool anything = snapshot.scene || snapshot.training.state != RunState::empty;
-    if (anything) draw_viewport_toolbar(snapshot, commands);
+    if (!snapshot.nothing_open()) draw_viewport_toolbar(snapshot, commands);
     draw_alone(snapshot, commands);
 }
 
 void Viewport::draw_alone(const Snapshot& snapshot, Commands& commands) {
-    if (!snapshot.scene && snapshot.training.state == RunState::empty) {
+    if (snapshot.nothing_open()) {
         welcome_.draw(snapshot, commands);
         return;
     }

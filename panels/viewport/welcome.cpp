@@ -11,9 +11,11 @@ namespace gs {
 namespace {
 
 void open_row(std::string& path, Commands& commands) {
+    ImGui::PushTextWrapPos(0);
     dim_text(
         "A capture folder (COLMAP or transforms.json), a splat file (.ply, .spz, .sog, ...) or a "
         "checkpoint:");
+    ImGui::PopTextWrapPos();
     ImGui::SetNextItemWidth(std::max(ImGui::GetContentRegionAvail().x - 4.5F * em(), 4 * em()));
     const bool entered = ImGui::InputTextWithHint("##path", "/path/to/capture", &path,
                                                   ImGuiInputTextFlags_EnterReturnsTrue);

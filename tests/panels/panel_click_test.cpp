@@ -309,6 +309,54 @@ TEST_F(Click, FilesOpenFolders) {
     EXPECT_TRUE(has(given, "open")) << "what was opened lately";
 }
 
+TEST_F(Click, TheFiveOpenedLastLeaveRoomForTheBrowser) {
+    snapshot.recent.clear();
+    for (int i = 0; i < 12; ++i)
+        snapshot.recent.push_back("/data/scene_" + std::to_string(i) + "/dense");
+    FilesPanel files;
+    files.browser.enter("/usr", nullptr);
+    files.browser.settle();
+    std::set<std::string> opened;
+    for (const auto& [name, arguments] : click_all_over(alone(files), 200, 250, 11))
+        if (name == "open" && arguments[0].ends_with("dense")) opened.insert(arguments[0]);
+    EXPECT_EQ(opened.size(), 5u);
+}
+
+TEST_F(Click, WhatCannotBeOpenedLeavesTheFirstPage) {
+    snapshot.scene.reset();
+    snapshot.frame.reset();
+    snapshot.training.state = RunState::failed;
+    snapshot.training.message = "/no/such: there is no such file or folder";
+    Viewport viewport;
+    EXPECT_TRUE(has(click_all_over(alone(viewport), 500, 420, 13), "open.sample"));
+    EXPECT_FALSE(viewport.drawn());
+}
+
+TEST_F(Click, TakeBackDoesNotComeToWhereMendAllWas) {
+    DoctorPanel doctor;
+    const auto draw = alone(doctor);
+    auto report = *snapshot.doctor;
+    report.mended.clear();
+    snapshot.doctor = std::make_shared<const DoctorReport>(report);
+    auto mended = report;
+    mended.mended = {""};
+    for (Finding& f : mended.findings) f.fixable = false;
+    const auto after = std::make_shared<const DoctorReport>(mended);
+    int mends = 0;
+    for (float y = 5; y < 60; y += 5)
+        for (float x = 5; x < 490; x += 7) {
+            const auto before = snapshot.doctor;
+            ui.click({x, y}, draw);
+            if (!has(commands.take(), "doctor.fix")) continue;
+            ++mends;
+            snapshot.doctor = after;
+            ui.click({x, y}, draw);
+            EXPECT_FALSE(has(commands.take(), "doctor.undo")) << x << ' ' << y;
+            snapshot.doctor = before;
+        }
+    EXPECT_GT(mends, 3);
+}
+
 TEST_F(Click, CsvIsCopied) {
     StagesPanel stages;
     ImGui::SetClipboardText("");

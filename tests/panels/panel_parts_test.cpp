@@ -375,6 +375,61 @@ TEST(Theme, HasEveryColour) {
     for (const auto& [name, color] : t.interface) EXPECT_FALSE(name.empty());
 }
 
+/// Lightness and two axes of hue in which equal distances look equally different (Ottosson's Oklab,
+/// 2020), of a colour as eyes without the long (-1) or the middle (1) cones see it (Machado,
+/// Oliveira and Fernandes, 2009, severity 1); 0: all cones.
+Vec3d seen_colour(ImU32 color, int missing) {
+    const auto linear = [&](int shift) {
+        const double c = static_cast<double>((color >> shift) & 0xff) / 255;
+        return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
+    };
+    const Vec3d rgb{linear(IM_COL32_R_SHIFT), linear(IM_COL32_G_SHIFT), linear(IM_COL32_B_SHIFT)};
+    const Mat3d eyes = missing < 0   ? Mat3d{{{0.152286, 1.052583, -0.204868},
+                                              {0.114503, 0.786281, 0.099216},
+                                              {-0.003882, -0.048116, 1.051998}}}
+                       : missing > 0 ? Mat3d{{{0.367322, 0.860646, -0.227968},
+                                              {0.280085, 0.672501, 0.047413},
+                                              {-0.011820, 0.042940, 0.968881}}}
+                                     : Mat3d{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+    Vec3d c = eyes * rgb;
+    c = {std::clamp(c.x, 0.0, 1.0), std::clamp(c.y, 0.0, 1.0), std::clamp(c.z, 0.0, 1.0)};
+    const Mat3d cones_from_rgb{{{0.4122214708, 0.5363325363, 0.0514459929},
+                                {0.2119034982, 0.6806995451, 0.1073969566},
+                                {0.0883024619, 0.2817188376, 0.6299787005}}};
+    const Vec3d cones = cones_from_rgb * c;
+    const Mat3d lab_from_cones{{{0.2104542553, 0.7936177850, -0.0040720468},
+                                {1.9779984951, -2.4285922050, 0.4505937099},
+                                {0.0259040371, 0.7827717662, -0.8086757660}}};
+    return lab_from_cones * Vec3d{std::cbrt(cones.x), std::cbrt(cones.y), std::cbrt(cones.z)};
+}
+double least_difference(std::span<const ImU32> colors) {
+    double least = 1e9;
+    for (const int missing : {-1, 0, 1})
+        for (std::size_t i = 0; i < colors.size(); ++i)
+            for (std::size_t k = 0; k < i; ++k) {
+                const Vec3d by = seen_colour(colors[i], missing) - seen_colour(colors[k], missing);
+                least = std::min(least, std::sqrt(dot(by, by)));
+            }
+    return least;
+}
+
+/// What stands side by side is told apart by eyes without red or green cones, too: 0.02 is what can
+/// just be seen between large areas.
+TEST(Theme, StagesStayApartForColourBlindEyes) {
+    const Theme& t = theme();
+    std::vector<ImU32> stages;
+    for (const Stage stage :
+         {Stage::cull, Stage::project, Stage::emit, Stage::sort, Stage::ranges, Stage::blend,
+          Stage::loss, Stage::blend_backward, Stage::project_backward, Stage::adam, Stage::density,
+          Stage::evaluation})
+        stages.push_back(t.stages[static_cast<std::size_t>(stage)]);
+    EXPECT_GT(least_difference(stages), 0.06);
+    EXPECT_GT(least_difference(std::array{t.train_camera, t.test_camera}), 0.15);
+    EXPECT_GT(least_difference(std::array{t.good, t.warning, t.error}), 0.08);
+    EXPECT_LT(least_difference(std::array{color_rgb(0x8fd3f4), color_rgb(0xb3c7f7)}), 0.02)
+        << "two that are alike without green cones";
+}
+
 TEST(Theme, AUsersFileChangesWhatItNames) {
     const Asset built_in{"built-in",
                          "text = ffffff\naccent = 0000ff\n[interface]\nText = text\n"

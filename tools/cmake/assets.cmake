@@ -60,4 +60,5 @@ std::span<const EmbeddedFile> embedded_files() {
 ]])
 add_library(gs_assets STATIC ${source})
 target_link_libraries(gs_assets PRIVATE gs_options)
-set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS "${files}")
+# Compiled by itself: what is made of several files does not know on what one of them depends.
+set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS "${files}" SKIP_UNITY_BUILD_INCLUSION ON)
