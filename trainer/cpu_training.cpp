@@ -3,6 +3,7 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
+#include <new>
 
 #include "base/parallel.h"
 #include "base/record/scope.h"
@@ -47,7 +48,8 @@ class CpuTraining final : public TrainingBackend {
     StepOutcome step(const StepPlan& plan) override;
     DensityReport densify_and_prune(const TrainingSettings& settings, double extent,
                                     bool prune_large) override {
-        return gs::densify_and_prune(model_, adam_, statistics_, settings, extent, prune_large);
+        return gs::densify_and_prune(model_, adam_, statistics_, settings, extent, prune_large,
+                                     &room_to_save_);
     }
     void reset_opacity() override { gs::reset_opacity(model_, adam_); }
     std::uint64_t steps() const override { return adam_.steps(); }
@@ -69,6 +71,9 @@ class CpuTraining final : public TrainingBackend {
     GaussianModel model_;
     LazyAdam adam_;
     DensityStatistics statistics_;
+    void keep_room_to_save();
+    // As much as model() needs, untouched until then: what else grows meanwhile does not get it.
+    mutable Buffer<float> room_to_save_;
     // Memory that steps and views use again and again.
     std::unique_ptr<ForwardState> forward_state_, view_state_;
     RenderResult picture_, view_picture_;
@@ -82,7 +87,16 @@ void CpuTraining::start(std::shared_ptr<const Capture> capture, RunArrays arrays
     statistics_ = std::move(arrays.statistics);
 }
 
+void CpuTraining::keep_room_to_save() {
+    if (room_to_save_.size() >= model_.values.size()) return;
+    try {
+        room_to_save_ = Buffer<float>(model_.values.size());
+    } catch (const std::bad_alloc&) {  // saving may still find some
+    }
+}
+
 StepOutcome CpuTraining::step(const StepPlan& plan) {
+    keep_room_to_save();
     const View& view = *plan.view;
     StepOutcome out;
     out.view_index = plan.view_index;
@@ -130,6 +144,7 @@ PictureScore CpuTraining::score(const View& view, const RenderOptions& options) 
 }
 
 GaussianModel CpuTraining::model() const {
+    room_to_save_ = Buffer<float>();
     GaussianModel out(model_.count, model_.sh_degree);
     out.antialiased = model_.antialiased;
     parallel_for(model_.blocks(), 64, [&](std::size_t block) {

@@ -141,14 +141,14 @@ void rearrange(GaussianModel& model, const Rows& rows) {
 
 /// Makes room for `wanted` rows; returns how many there is room for.
 std::size_t grow_capacity(GaussianModel& model, LazyAdam& adam, std::size_t wanted,
-                          std::size_t limit) {
+                          std::size_t limit, Buffer<float>* room_to_save) {
     if (wanted <= model.capacity) return wanted;
     const std::size_t capacity = grown_capacity(model.capacity, wanted, limit);
     try {
         GaussianModel larger = model.resized(capacity, model.sh_degree);
-        // What is grown must be saved, too: that takes the model once more.
-        { const Buffer<float> room_to_save(larger.values.size()); }
+        Buffer<float> room(larger.values.size());
         if (!adam.grow(larger.capacity)) return model.capacity;
+        if (room_to_save != nullptr) *room_to_save = std::move(room);
         model = std::move(larger);
     } catch (const std::bad_alloc&) {
         return model.capacity;
@@ -197,7 +197,8 @@ std::size_t padded_capacity(std::size_t count) {
 }
 
 DensityReport densify_and_prune(GaussianModel& model, LazyAdam& adam, DensityStatistics& statistics,
-                                const TrainingSettings& settings, double extent, bool prune_large) {
+                                const TrainingSettings& settings, double extent, bool prune_large,
+                                Buffer<float>* room_to_save) {
     adam.flush(model);
     DensityReport report;
     const DensityRules rules = density_rules(settings, extent, prune_large);
@@ -205,7 +206,8 @@ DensityReport densify_and_prune(GaussianModel& model, LazyAdam& adam, DensitySta
     std::size_t limit = std::max<std::size_t>(1, static_cast<std::size_t>(settings.max_gaussians));
     std::vector<Fate> fates = decide(model, statistics, rules, limit, report);
     Rows rows = collect(model, fates, seed, adam.steps(), report);
-    if (const std::size_t room = grow_capacity(model, adam, rows.source.size(), limit);
+    if (const std::size_t room =
+            grow_capacity(model, adam, rows.source.size(), limit, room_to_save);
         room < rows.source.size()) {
         limit = room;
         report = {};

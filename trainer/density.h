@@ -53,8 +53,11 @@ float reset_logit();
 
 /// One round of clone, split and prune; rows end up in Morton order, moments with them, statistics
 /// cleared. `extent`: scene extent, world units. `prune_large`: also by size. Settles `adam` first.
+/// Storage grows only as far as the model could still be copied; that memory is left in
+/// `room_to_save` where it is not null.
 DensityReport densify_and_prune(GaussianModel& model, LazyAdam& adam, DensityStatistics& statistics,
-                                const TrainingSettings& settings, double extent, bool prune_large);
+                                const TrainingSettings& settings, double extent, bool prune_large,
+                                Buffer<float>* room_to_save = nullptr);
 /// Opacities above 0.01 become 0.01, their moments zero. Settles `adam` first.
 void reset_opacity(GaussianModel& model, LazyAdam& adam);
 

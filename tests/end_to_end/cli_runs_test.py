@@ -61,6 +61,28 @@ class Interruptions(Case):
         self.assertTrue((out / "point_cloud.ply").exists())
 
 
+class Memory(Case):
+    def limited(self, kilobytes, *arguments):
+        return subprocess.run(["sh", "-c", f'ulimit -v {kilobytes}; exec "$0" "$@"', GAUSSCOPE, *map(str, arguments)],
+                              capture_output=True, text=True, timeout=300)
+
+    def test_what_was_trained_is_saved(self):
+        """Growth stops while there is still memory to save the model with."""
+        capture, stopped = self.folder / "capture", 0
+        self.expect(0, "sample", capture, "--views", 8, "--width", 96, "--height", 72, "--points", 12000)
+        if self.limited(200_000, "--version").returncode != 0:
+            self.skipTest("this build needs more address space to start")
+        for limit in (150_000, 175_000, 200_000):
+            out = self.folder / f"out{limit}"
+            run = self.limited(limit, "train", capture, "-o", out, "--steps", 60, "--densify-from", 5, "--densify-every", 5,
+                               "--densify-until", 60, "--densify-gradient", "1e-7", "--threads", 1)
+            stopped += "no memory for more than" in run.stderr
+            self.assertEqual(run.returncode, 0, run.stderr)
+            for name in ("point_cloud.ply", "checkpoint.gsc", "metrics.json"):
+                self.assertTrue((out / name).exists(), run.stderr)
+        self.assertGreater(stopped, 0)
+
+
 class Runs(Case):
     """Nothing that one run left is lost to another."""
 
