@@ -18,7 +18,8 @@ std::uint64_t resident_bytes() {
 std::uint64_t peak_resident_bytes() {
     rusage usage{};
     if (::getrusage(RUSAGE_SELF, &usage) != 0 || usage.ru_maxrss < 0) return 0;
-    return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+    // The kernel updates it now and then only.
+    return std::max(static_cast<std::uint64_t>(usage.ru_maxrss) * 1024, resident_bytes());
 }
 
 std::string host_name() {

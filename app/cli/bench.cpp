@@ -359,12 +359,7 @@ Json BenchRun::json() const {
                        {"pixels", verified_.pixels},
                        {"fragile", verified_.fragile}};
     out["stages"] = stage_times_json(stages_);
-    out["machine"] = {{"threads_waited", number(machine_.waited)},
-                      {"involuntary_switches_per_second", number(machine_.switches)},
-                      {"cpus_used", number(machine_.cpus_used)},
-                      {"cpus", number(machine_.cpus)},
-                      {"load_average", number(machine_.load)},
-                      {"cpu_clock_ghz", number(machine_.clock_ghz)}};
+    out["machine"] = machine_json(machine_);
     out["counters"] = {{"gaussians", counters_.gaussians},
                        {"candidates", counters_.candidates},
                        {"visible", counters_.visible},

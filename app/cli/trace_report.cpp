@@ -8,6 +8,7 @@
 
 #include "app/cli/common.h"
 #include "app/cli/report.h"
+#include "profiler/analysis/machine_use.h"
 #include "profiler/analysis/span_summary.h"
 #include "profiler/store/process_labels.h"
 
@@ -128,6 +129,9 @@ void print_process(const TraceStore& store, std::uint32_t index) {
         if (track.process == index)
             fmt::print("    {:<11} {}  {} spans, {} {}\n", kind_text(track.kind), track.name,
                        spans_of(track), track.rows.size(), track.rows.size() == 1 ? "row" : "rows");
+    const std::string machine =
+        machine_text(machine_use(store, index, store.begin_ns(), store.end_ns()));
+    if (!machine.empty()) fmt::print("    machine: {}\n", machine);
     if (process.service) {
         const ServiceStatus& s = *process.service;
         fmt::print("    CUPTI: {}{}{}\n", cupti_text(s.cupti), s.cupti_reason.empty() ? "" : ", ",
@@ -156,7 +160,8 @@ Json times_json(const std::vector<NamedTime>& rows, bool with_stage, bool with_b
     return out;
 }
 
-Json process_json(const TraceProcess& process) {
+Json process_json(const TraceStore& store, std::uint32_t index) {
+    const TraceProcess& process = store.processes()[index];
     Json devices = Json::array();
     for (const GpuDeviceEvent& d : process.devices)
         devices.push_back(
@@ -166,6 +171,7 @@ Json process_json(const TraceProcess& process) {
              {"labels", label_texts(process.labels)},
              {"command", process.labels.command},
              {"gpus", devices},
+             {"machine", machine_json(machine_use(store, index, store.begin_ns(), store.end_ns()))},
              {"lost",
               {{"lapped", process.loss.lapped},
                {"dropped", process.loss.dropped},
@@ -219,8 +225,8 @@ void print_trace(const std::string& path, const ImportSummary& read, const Trace
 
 Json trace_json(const std::string& path, const ImportSummary& read, const TraceStore& store) {
     Json tracks = Json::array(), processes = Json::array();
-    for (const TraceProcess& process : store.processes())
-        processes.push_back(process_json(process));
+    for (std::uint32_t p = 0; p < store.processes().size(); ++p)
+        processes.push_back(process_json(store, p));
     for (const TraceTrack& track : store.tracks())
         tracks.push_back({{"name", track.name},
                           {"kind", kind_text(track.kind)},

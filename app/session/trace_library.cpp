@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 
 #include "base/file.h"
@@ -27,20 +28,21 @@ struct ReadTrace {
 
 Result<ReadTrace> read_trace(const std::string& path, const Progress& progress) {
     constexpr double kParts = 1e6;
-    ImportOptions import;
-    import.progress = [&](double share) {
-        const double known = share >= 0 ? std::min(share, 1.0) : 0;  // not when NaN
-    return progress("", static_cast<std::size_t>(kParts * known), static_cast<std::size_t>(kParts));
-};
-TraceStoreOptions options;
-options.max_spans = import.max_events;
-options.max_calls = options.max_points = std::size_t{1} << 20;
-ReadTrace out{std::make_unique<TraceStore>(options), {}};
-GS_TRY(out.summary, import_trace(path, *out.store, import));
-return out;
-}  // namespace
+    ImportOptions reading;
+    reading.progress = [&](double share) {
+        const double known = std::isnan(share) ? 0.0 : std::clamp(share, 0.0, 1.0);
+        return progress("", static_cast<std::size_t>(kParts * known),
+                        static_cast<std::size_t>(kParts));
+    };
+    TraceStoreOptions options;
+    options.max_spans = reading.max_events;
+    options.max_calls = options.max_points = std::size_t{1} << 20;
+    ReadTrace out{std::make_unique<TraceStore>(options), {}};
+    GS_TRY(out.summary, import_trace(path, *out.store, reading));
+    return out;
+}
 
-}  // namespace gs
+}  // namespace
 
 /// A file or a process.
 struct TraceLibrary::Opened {

@@ -79,7 +79,8 @@ bool TimelineRowView::update_projections(const TraceStore& trace, bool live) {
 }
 
 float TimelineRowView::height_of(const Frame& frame, const TimelineRow& row) const {
-    if (row.kind == Kind::process || row.kind == Kind::device) return heading_height();
+    if (row.kind == Kind::process || row.kind == Kind::device || row.kind == Kind::group)
+        return heading_height();
     if (row.kind == Kind::counter) return counter_height() + row_gap();
     const TraceTrack& track = frame.trace.tracks()[row.index];
     if (track.ended) {

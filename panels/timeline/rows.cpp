@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <string>
 
 #include "panels/widgets/fuzzy.h"
 
@@ -159,7 +161,10 @@ void TimelineRows::add_stream(const TraceProcess& process, Node stream, const Tr
     device->below.push_back(std::move(stream));
 }
 
+/// Those called "group: name" come last, below a heading that is folded at first: what the machine
+/// gave, what recording cost.
 void TimelineRows::add_counters(const TraceStore& trace, std::uint32_t process, Node& node) const {
+    std::vector<Node> groups;
     for (std::uint32_t i = 0; counters_ && i < trace.counters().size(); ++i) {
         const CounterSeries& series = trace.counters()[i];
         if (series.process != process || series.points.empty()) continue;
@@ -169,8 +174,26 @@ void TimelineRows::add_counters(const TraceStore& trace, std::uint32_t process, 
         counter.row.index = i;
         counter.row.key = mixed(mixed(process, 7), i);
         counter.row.label = trace.name(series.name);
-        node.below.push_back(std::move(counter));
+        const std::size_t colon = counter.row.label.find(": ");
+        if (colon == std::string::npos) {
+            node.below.push_back(std::move(counter));
+            continue;
+        }
+        const std::string name = counter.row.label.substr(0, colon);
+        counter.row.label.erase(0, colon + 2);
+        auto group = std::find_if(groups.begin(), groups.end(),
+                                  [&](const Node& g) { return g.row.label == name; });
+        if (group == groups.end()) {
+            Node made;
+            made.row.kind = Kind::group;
+            made.row.process = process;
+            made.row.key = mixed(mixed(process, 9), std::hash<std::string>()(name));
+            made.row.label = name;
+            group = groups.insert(groups.end(), std::move(made));
+        }
+        group->below.push_back(std::move(counter));
     }
+    for (Node& group : groups) node.below.push_back(std::move(group));
 }
 
 void TimelineRows::arrange(std::vector<Node>& nodes, std::uint64_t above) const {
@@ -201,7 +224,8 @@ void TimelineRows::flatten(const std::vector<Node>& nodes, int indent, std::uint
         row.above = above;
         row.foldable = !node.below.empty() || row.kind == Kind::track;
         const auto chosen = folded_.find(row.key);
-        row.folded = chosen != folded_.end() && chosen->second;
+        row.folded =
+            chosen != folded_.end() ? chosen->second : row.kind == Kind::group && filter_.empty();
         rows_.push_back(row);
         if (!row.folded) flatten(node.below, indent + 1, row.key);
     }

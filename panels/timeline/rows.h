@@ -17,7 +17,7 @@
 namespace gs {
 
 struct TimelineRow {
-    enum class Kind { process, device, track, counter };
+    enum class Kind { process, device, track, counter, group };  ///< group: of counters
     Kind kind = Kind::track;
     std::uint64_t key = 0;    ///< stays the same when the trace grows
     std::uint64_t above = 0;  ///< key of the row it belongs to, 0: none

@@ -109,12 +109,7 @@ std::string comparison_json(const Comparison& c) {
              {"matched", r.matched},
              {"verdict", name_of(r.verdict)}});
     const auto side = [](const CompareSide& s, const std::string& how, const MachineUse& use) {
-        return Json{{"name", s.name},
-                    {"iterations", how},
-                    {"threads_waited", finite(use.waited)},
-                    {"load_average", finite(use.load)},
-                    {"involuntary_switches_per_second", finite(use.switches)},
-                    {"cpu_clock_ghz", finite(use.clock_ghz)}};
+        return Json{{"name", s.name}, {"iterations", how}, {"machine", machine_json(use)}};
     };
     return json_text(Json{{"a", side(c.a, c.how_a, c.machine_a)},
                           {"b", side(c.b, c.how_b, c.machine_b)},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "base/machine_use.h"
 #include "base/record/machine_counters.h"
@@ -59,6 +60,18 @@ std::string machine_text(const MachineUse& use) {
         out += fmt::format(" on {:.0f} CPU{}", use.cpus, use.cpus == 1 ? "" : "s");
     if (std::isfinite(use.clock_ghz)) out += fmt::format(", {:.2f} GHz", use.clock_ghz);
     return out;
+}
+
+nlohmann::ordered_json machine_json(const MachineUse& use) {
+    const auto told = [](double v) {
+        return std::isfinite(v) ? nlohmann::ordered_json(v) : nlohmann::ordered_json();
+    };
+    return {{"threads_waited", told(use.waited)},
+            {"involuntary_switches_per_second", told(use.switches)},
+            {"cpus_used", told(use.cpus_used)},
+            {"cpus", told(use.cpus)},
+            {"load_average", told(use.load)},
+            {"cpu_clock_ghz", told(use.clock_ghz)}};
 }
 
 }  // namespace gs

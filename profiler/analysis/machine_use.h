@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "profiler/store/store.h"
@@ -35,5 +36,7 @@ MachineUse machine_use(const TraceStore& store, std::uint32_t process, std::int6
 /// "threads waited 34 % of the time for a CPU, 120 times a second one was pushed off it; load 3.1
 /// on 2 CPUs"; empty where it was not recorded.
 std::string machine_text(const MachineUse& use);
+/// {"threads_waited": 0.34, ...}; what was not recorded is null.
+nlohmann::ordered_json machine_json(const MachineUse& use);
 
 }  // namespace gs

@@ -15,8 +15,6 @@ constexpr double kLatency = 0.40;  // below this of either: neither limits
 constexpr double kFewWarps = 0.5;  // R11
 constexpr double kStageShare =
     0.05;  // ours: stages below this share of an iteration are not looked at
-constexpr double kBusyMachine =
-    0.15;  // ours: threads that waited more say too little about what limits a stage
 
 constexpr const char* kNoCounters =
     "needs counters of the GPU: NVML's GPM (Hopper or newer, no privileges; the injection library "
@@ -121,11 +119,7 @@ Answer from_model(const Subject& s, Bound wanted) {
     std::erase_if(stages,
                   [&](const StageBound& b) { return b.bound() != wanted || !b.says_something(); });
     if (stages.empty()) return {};
-    if (!s.on_gpu && s.machine.doubt() > kBusyMachine)
-        return cannot_tell(
-            fmt::format("the machine was not quiet: threads waited {:.0f} % of the "
-                        "time",
-                        100 * s.machine.waited));
+    if (!s.on_gpu && s.machine.doubt() > kBusyMachine) return not_quiet(s);
     std::sort(stages.begin(), stages.end(),
               [](const StageBound& a, const StageBound& b) { return gain_of(a) > gain_of(b); });
     double gain = 0;

@@ -76,6 +76,8 @@ Answer uneven_loops(const Subject& s) {
     const MachineUse& use = s.machine;
     if (const char* why = why_not(s, use.workers_busy)) return cannot_tell(why);
     if (!(use.threads > 1)) return cannot_tell("it runs on one thread");
+    // A worker that the machine does not let run has no task, either.
+    if (use.doubt() > kBusyMachine) return not_quiet(s);
     const double idle = use.in_loops * (1 - use.workers_busy);
     if (!(idle > kIdleThreads)) return {};
     Insight i = insight(s,
@@ -87,8 +89,6 @@ Answer uneven_loops(const Subject& s) {
         "of "
         "it: at their beginning, and at their end while the longest task is still running.",
         100 * use.in_loops, use.threads, 100 * (1 - use.workers_busy));
-    if (use.waited > kQuiet)
-        i.text += " Workers that the machine did not let run come late: that is part of it.";
     i.advice =
         "Smaller tasks, the longest ones first (tiles by the length of their lists), fewer and "
         "longer loops instead of many short ones, fewer threads where there is little to do.";

@@ -76,6 +76,7 @@ TEST_F(Doctor, examines_what_is_opened_without_being_asked) {
     EXPECT_EQ(broken->examples.at(0), "#5");
     EXPECT_TRUE(broken->fixable);
     EXPECT_TRUE(find(h, "duplicates") && find(h, "invisible"));
+    EXPECT_FALSE(find(h, "reader")) << "what the reader said of NaN is a finding already";
     EXPECT_TRUE(h.state.doctor->planned);
     EXPECT_EQ(h.state.doctor->now.gaussians, 400u);
     EXPECT_EQ(h.state.doctor->at_cap.gaussians, 5'000'000u);
@@ -99,6 +100,7 @@ TEST_F(Doctor, mends_and_takes_back_one_after_the_other) {
     EXPECT_TRUE(find(h, "invisible"));
     EXPECT_EQ(h.state.doctor->mended, std::vector<std::string>{"duplicates"});
     ASSERT_TRUE(done_and_examined(jobs::fix()));
+    EXPECT_FALSE(find(h, "reader"));
     EXPECT_EQ(h.state.scene->gaussians, 391u);
     for (const Finding& f : h.state.doctor->findings) EXPECT_FALSE(f.fixable) << f.id;
     EXPECT_GE(h.state.doctor->changes.size(), 3u);

@@ -185,6 +185,31 @@ TEST(SpanFacts, TellTheParentAndHowManyTimesTheMedianItIs) {
     EXPECT_EQ(facts_of(store, 0, 0, store.tracks()[0].rows[0].view()[0])[2].label, "begins");
 }
 
+TEST(TimelineRows, CountersOfAGroupAreFoldedAtTheEnd) {
+    TraceMaker maker;
+    maker.range(1, "iteration", 0, 800, 0, 1);
+    for (const char* name : {"machine: CPUs", "machine: load average", "Gaussians"})
+        maker.counter(name, 10, 2);
+    TraceStore store;
+    maker.into(store);
+    TimelineRows rows;
+    const auto labels = [&] {
+        rows.update(store);
+        std::vector<std::string> out;
+        for (const TimelineRow& row : rows.rows()) out.push_back(row.label);
+        return out;
+    };
+    EXPECT_THAT(labels(), testing::ElementsAre("thread 1", "Gaussians", "machine"));
+    rows.fold(rows.rows().back().key, false);
+    EXPECT_THAT(labels(),
+                testing::ElementsAre("thread 1", "Gaussians", "machine", "CPUs", "load average"));
+    TimelineRows filtered;
+    filtered.set_filter("load");
+    filtered.update(store);
+    ASSERT_EQ(filtered.rows().size(), 2u);
+    EXPECT_EQ(filtered.rows()[1].label, "load average");
+}
+
 TEST_F(Traces, WhatEndsWhileItIsFollowedStaysInView) {
     TimelinePanel timeline(view);
     snapshot.traces[1].live = true;

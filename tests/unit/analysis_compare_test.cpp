@@ -128,7 +128,7 @@ TEST(Compare, WhatWaitingMayExplainIsNotDecided) {
         << said;
     const auto json = nlohmann::json::parse(comparison_json(c));
     EXPECT_EQ(json["rows"][0]["verdict"], "not quiet");
-    EXPECT_NEAR(json["b"]["threads_waited"].get<double>(), 0.34, 1e-9);
+    EXPECT_NEAR(json["b"]["machine"]["threads_waited"].get<double>(), 0.34, 1e-9);
     // A difference that waiting cannot explain stays one, and so does one of a quiet machine.
     EXPECT_EQ(compare({.store = &a}, {.store = &slow}).rows[0].verdict, Verdict::slower);
     const Comparison sure = compare({.store = &a}, {.store = &quiet});

@@ -329,6 +329,9 @@ TEST(Rules, R25ToR28OnCpus) {
         find_insights(on_cpus([](TraceMaker& m, double t) { quiet_machine(m, t, 1, 90, 60); }));
     ASSERT_NE(find(uneven, "R27"), nullptr) << rules_of(uneven);
     EXPECT_NEAR(find(uneven, "R27")->recoverable_ms, 0.9 * 0.4 * 1.99, 0.01);
+    const Insights neither =
+        find_insights(on_cpus([](TraceMaker& m, double t) { quiet_machine(m, t, 34, 90, 60); }));
+    EXPECT_NE(why(neither, "R27").find("threads waited 34 %"), std::string::npos);
     const Insights narrow = find_insights(on_cpus([](TraceMaker& m, double t) {
         quiet_machine(m, t, 1, 90, 95);
         m.counter("machine: vector bits of the CPU", t + 1, 768);

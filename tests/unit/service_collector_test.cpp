@@ -8,6 +8,8 @@
 
 #include <set>
 
+#include "base/record/machine_counters.h"
+#include "profiler/analysis/machine_use.h"
 #include "tests/unit/service_process.h"
 
 namespace gs::service {
@@ -65,6 +67,30 @@ TEST(Collecting, LastRecordsAndOpenRangesOfAKilledProcessAreRead) {
     EXPECT_EQ(store.sources().loss().total(), 0u);
     ASSERT_EQ(store.processes().size(), 1u);
     EXPECT_FALSE(store.processes()[0].labels.command.empty());
+}
+
+TEST(Collecting, AProcessTellsWhatTheMachineGaveIt) {
+    const RuntimeDirectory directory;
+    ServedProcess child([](const Wire& wire) { wire.hear(); });
+    auto collector = started(only(child));
+    TraceStore store;
+    const auto told = [&](std::string_view name) {
+        for (const CounterSeries& series : store.counters())
+            if (store.name(series.name) == name && !series.points.empty()) return true;
+        return false;
+    };
+    EXPECT_TRUE(eventually([&] {
+        collector->drain_into(store);
+        return told(machine_counter::kWaited) && told(machine_counter::kCpusUsed);
+    }));
+    EXPECT_TRUE(told(machine_counter::kSwitches));
+    EXPECT_TRUE(told(machine_counter::kCpus));
+    EXPECT_TRUE(told(machine_counter::kLoad));
+    const MachineUse use =
+        machine_use(store, 0, store.sources().read_ns() - 5'000'000'000, store.sources().read_ns());
+    EXPECT_GE(use.waited, 0);
+    EXPECT_LE(use.waited, 1);
+    EXPECT_GE(use.cpus, 1);
 }
 
 TEST(Collecting, AProcessThatLeavesAtOnceIsReadToItsEnd) {
