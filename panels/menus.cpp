@@ -90,6 +90,7 @@ constexpr Need kNeeds[] = {
     {"view.log", shows_map},
     {"view.signed", shows_error},
     {"view.show-photo", toggles},
+    {"view.frusta", has_cameras},
     {"view.next", has_cameras},
     {"view.previous", has_cameras},
     {"view.free", is_snapped},

@@ -321,7 +321,8 @@ void Studio::save_and_close() {
     preferences_.view = state_.view;
     preferences_.folders = ui_.folders();
     if (!trace_layout_) preferences_.layout = ui_.layout();
-    if (options_.remember) write_preferences(config_folder(), preferences_);
+    // What a script opened is nothing that a user did lately.
+    if (options_.remember && !options_.headless) write_preferences(config_folder(), preferences_);
 }
 
 void Studio::open_start_paths() {

@@ -321,6 +321,10 @@ Image8 StudioUi::overlay_picture(const ViewFrame& frame, const ViewSettings& vie
     io.DisplaySize = ImVec2(static_cast<float>(width), static_cast<float>(height));
     io.DeltaTime = 1.0f / 60;
     apply_theme(parts_->scale);
+    // Texts and lines as large, against the picture, as the viewport shows them; never smaller.
+    const int shown = parts_->workspace.panel<Viewport>().height();
+    if (shown > 0)
+        io.FontGlobalScale = std::max(1.0F, static_cast<float>(height) / static_cast<float>(shown));
     Viewport viewport;
     for (int i = 0; i < 2; ++i) {  // sizes settle in the second frame
         ImGui::NewFrame();

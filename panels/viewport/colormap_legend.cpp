@@ -70,7 +70,8 @@ void draw_colormap_legend(ImDrawList& list, ImVec2 corner, float height, Colorma
     };
     for (std::size_t i = 0; i < ticks.values.size(); ++i) {
         const float y = std::round(y_of(ticks.values[i]));
-        list.AddLine({left + pad + bar, y}, {left + pad + bar + 0.25F * em(), y}, theme().dim);
+        list.AddLine({left + pad + bar, y}, {left + pad + bar + 0.25F * em(), y}, theme().dim,
+                     hairline());
         list.AddText({left + pad + bar + 0.4F * em(), y - 0.5F * em()}, theme().text,
                      ticks.labels[i].c_str());
     }
@@ -79,7 +80,7 @@ void draw_colormap_legend(ImDrawList& list, ImVec2 corner, float height, Colorma
     list.AddTriangleFilled({left + pad - 0.4F * em(), y - 0.3F * em()},
                            {left + pad - 0.4F * em(), y + 0.3F * em()},
                            {left + pad + 0.1F * em(), y}, IM_COL32_WHITE);
-    list.AddLine({left + pad, y}, {left + pad + bar, y}, IM_COL32_WHITE);
+    list.AddLine({left + pad, y}, {left + pad + bar, y}, IM_COL32_WHITE, hairline());
 }
 
 }  // namespace gs

@@ -66,7 +66,7 @@ void draw_pictures(ImDrawList& list, const Snapshot& snapshot, const PicturePlac
         (places.divider - places.picture.a.x) / std::max(1.0F, places.picture.width());
     image_part(list, snapshot.second_texture, places.picture, share, 1);
     list.AddLine({places.divider, places.picture.a.y}, {places.divider, places.picture.b.y},
-                 bright ? theme().accent : IM_COL32_WHITE, 2);
+                 bright ? theme().accent : IM_COL32_WHITE, 2 * hairline());
 }
 
 void draw_overlays(ImDrawList& list, const Snapshot& snapshot, const PicturePlaces& places,

@@ -38,7 +38,7 @@ void draw_frusta(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& fr
     const auto draw = [&](const FrustumLines& one, ImU32 color, float thickness) {
         for (const auto& [p, q] : one.lines)
             list.AddLine(on_screen(picture, frame.camera, p), on_screen(picture, frame.camera, q),
-                         color, thickness);
+                         color, thickness * hairline());
     };
     for (const FrustumLines& one : frusta) {
         if (state.hovered_camera == one.row)
@@ -68,8 +68,8 @@ void draw_mark(ImDrawList& list, const MarkedGaussian& marked, const Camera& cam
                PictureRect picture) {
     for (const auto& [p, q] : outline_of(marked, camera)) {
         const ImVec2 a = on_screen(picture, camera, p), b = on_screen(picture, camera, q);
-        list.AddLine(a, b, theme().window, 3);
-        list.AddLine(a, b, theme().warning, 1.5F);
+        list.AddLine(a, b, theme().window, 3 * hairline());
+        list.AddLine(a, b, theme().warning, 1.5F * hairline());
     }
     const auto centre = project_point(camera, {marked.mean.x, marked.mean.y, marked.mean.z}, 1e-3);
     if (!centre) return;
@@ -84,9 +84,9 @@ void draw_tile_grid(ImDrawList& list, const ViewFrame& frame, PictureRect pictur
     if (frame.map_cell < 2 || !(cell >= 4)) return;
     const ImU32 color = IM_COL32(255, 255, 255, 40);
     for (float x = picture.a.x + cell; x < picture.b.x; x += cell)
-        list.AddLine({x, picture.a.y}, {x, picture.b.y}, color);
+        list.AddLine({x, picture.a.y}, {x, picture.b.y}, color, hairline());
     for (float y = picture.a.y + cell; y < picture.b.y; y += cell)
-        list.AddLine({picture.a.x, y}, {picture.b.x, y}, color);
+        list.AddLine({picture.a.x, y}, {picture.b.x, y}, color, hairline());
 }
 
 /// The world's axes as the camera sees them, in a corner.
@@ -106,7 +106,7 @@ void draw_axes(ImDrawList& list, const Camera& camera, PictureRect picture) {
     for (const Axis& axis : axes) {
         const ImVec2 end{origin.x + length * static_cast<float>(axis.x),
                          origin.y + length * static_cast<float>(axis.y)};
-        list.AddLine(origin, end, axis.color, 2);
+        list.AddLine(origin, end, axis.color, 2 * hairline());
         list.AddText({end.x + 2, end.y - 0.6F * em()}, axis.color, axis.name);
     }
 }
@@ -301,7 +301,13 @@ void draw_viewport_overlays(ImDrawList& list, const Snapshot& snapshot, const Vi
                             PictureRect picture, const OverlayState& state) {
     list.PushClipRect(picture.a, picture.b, true);
     if (snapshot.view.tile_grid) draw_tile_grid(list, frame, picture);
-    draw_frusta(list, snapshot, frame, picture, state);
+    // The photo's camera sees no frusta: they belong to the render alone.
+    if (!state.photo_instead) {
+        const float end = state.photo && state.divider ? *state.divider : picture.b.x;
+        list.PushClipRect(picture.a, {end, picture.b.y}, true);
+        draw_frusta(list, snapshot, frame, picture, state);
+        list.PopClipRect();
+    }
     if (snapshot.marked) draw_mark(list, *snapshot.marked, frame.camera, picture);
     if (snapshot.view.overlays) draw_axes(list, frame.camera, picture);
     list.PopClipRect();

@@ -176,9 +176,11 @@ void draw_items(ItemRow row, const Snapshot& snapshot, Commands& commands) {
     if (row.place(6.2F, "drawn as"))
         choice_command(commands, "##style", "view.style", kDrawStyleNames,
                        static_cast<std::size_t>(view.style), 6.2F, "How Gaussians are drawn");
+    ImGui::BeginDisabled(!snapshot.cameras || snapshot.cameras->empty());
     if (row.place(5, "cameras"))
         toggle_command(commands, "cameras", "view.frusta", view.frusta,
                        "Shows the capture cameras (C)");
+    ImGui::EndDisabled();
     if (row.place(5.2F, "overlays"))
         toggle_command(commands, "overlays", "view.overlays", view.overlays,
                        "Legend, figures, axes and the value under the mouse (O)");

@@ -77,7 +77,9 @@ void Viewport::pick(const Snapshot& snapshot, Commands& commands, PictureRect pi
         static_cast<double>(frame.camera.width) / static_cast<double>(picture.width());
     const Pixel at{static_cast<double>(mouse.x - picture.a.x) * scale,
                    static_cast<double>(mouse.y - picture.a.y) * scale};
-    if (!dragging_split_ && !ImGui::IsMouseDragging(ImGuiMouseButton_Left, 3))
+    const bool photo =
+        snapshot.view.compare == Compare::toggle && snapshot.view.show_photo && !frame.other;
+    if (!photo && !dragging_split_ && !ImGui::IsMouseDragging(ImGuiMouseButton_Left, 3))
         hovered_camera_ =
             frustum_at(frusta_in(snapshot, frame), at, 0.35 * static_cast<double>(em()) * scale);
     const bool clicked =

@@ -145,6 +145,8 @@ const Theme& theme() {
     return kTheme;
 }
 
+float hairline() { return std::max(1.0F, std::floor(em() / kTextSize + 0.01F)); }
+
 void load_fonts(double scale) {
     const float s = static_cast<float>(scale);
     ImGui::GetIO().Fonts->Clear();

@@ -29,6 +29,8 @@ ImFont* mono_font();
 
 /// Height of the text font in pixels: every size in the panels is a multiple of it.
 inline float em() { return ImGui::GetFontSize(); }
+/// A thin line: one pixel at scale 1, whole ones at others.
+float hairline();
 
 constexpr ImU32 color_rgb(unsigned rgb, unsigned alpha = 255) {
     return IM_COL32((rgb >> 16) & 255, (rgb >> 8) & 255, rgb & 255, alpha);
