@@ -230,9 +230,11 @@ void StagesPanel::refresh(const TraceStore& trace) {
     // Statistics over thousands of frames cost milliseconds: a few times a second is what an eye
     // can follow.
     const double now = ImGui::GetTime();
-    const bool changed = scope != rows_scope_ || last_n != rows_window_;
+    const bool changed = scope != rows_scope_ || last_n != rows_window_ || &trace != rows_of_;
     if (!changed && (trace.sources().records_written() == rows_written_ || now < rows_time_ + 0.2))
         return;
+    if (&trace != rows_of_) range.fit = true;
+    rows_of_ = &trace;
     cpu_rows_ = trace.frames().statistics(scope, static_cast<std::size_t>(last_n));
     gpu_rows_ = trace.frames().gpu_statistics(scope, static_cast<std::size_t>(last_n));
     share_gpu_time(trace);
@@ -290,7 +292,7 @@ void StagesPanel::draw_history(const TraceStore& trace) {
     plot("##history", lines, look, range);
 }
 
-void StagesPanel::draw_times(const TraceStore& trace) {
+void StagesPanel::draw_times(const TraceStore& trace, const TraceEntry* other) {
     refresh(trace);
     ImGui::Checkbox("history", &history);
     ImGui::SameLine();
@@ -298,10 +300,12 @@ void StagesPanel::draw_times(const TraceStore& trace) {
         ImGui::SetClipboardText(stage_table_csv(cpu_rows_, gpu_rows_).c_str());
     tooltip("Copies the table as CSV");
     draw_controls(trace.frames().history(scope).size());
+    if (other != nullptr) dim_text(fitted("of " + other->name, ImGui::GetContentRegionAvail().x));
     if (rows_.empty()) {
-        empty_note(scope == StatScope::iteration
-                       ? "No iteration has been measured yet: start training"
-                       : "No frame has been measured yet");
+        empty_note(other != nullptr                ? "Nothing of this kind is in " + other->name
+                   : scope == StatScope::iteration ? "No iteration has been measured yet: start "
+                                                     "training"
+                                                   : "No frame has been measured yet");
         return;
     }
     draw_table(trace);
@@ -315,7 +319,13 @@ void StagesPanel::draw(const Snapshot& snapshot, Commands& commands) {
     }
     draw_tabs();
     ImGui::SameLine(0, 0.8F * em());
-    if (view == View::times) return draw_times(*snapshot.trace);
+    // The times are of the trace that is shown, as everywhere; the limits are this machine's.
+    const TraceEntry* entry = snapshot.shown_entry();
+    const TraceStore* shown = snapshot.shown();
+    if (view == View::times)
+        return shown == nullptr
+                   ? empty_note(entry->problem.empty() ? "Reading " + entry->name : entry->problem)
+                   : draw_times(*shown, entry && !entry->own ? entry : nullptr);
     if (snapshot.costs) return roofline.draw(*snapshot.costs);
     if (ImGui::Button("Measure")) commands.push("limits.measure");
     tooltip("Finds what this machine can do at most; takes a second, in which training waits");

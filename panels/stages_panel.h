@@ -39,7 +39,8 @@ struct StagesPanel {
     void draw_controls(std::size_t frames);
     void refresh(const TraceStore& trace);
     void share_gpu_time(const TraceStore& trace);
-    void draw_times(const TraceStore& trace);
+    /// `other`: whose trace it is, null: of this session.
+    void draw_times(const TraceStore& trace, const TraceEntry* other);
     void draw_table(const TraceStore& trace);
     void draw_row(const Row& row, std::int64_t now_ns) const;
     void draw_history(const TraceStore& trace);
@@ -53,6 +54,7 @@ struct StagesPanel {
     std::vector<Row> rows_;                        // both, in the order of stages
     StatScope rows_scope_ = StatScope::iteration;
     int rows_window_ = 0;
+    const TraceStore* rows_of_ = nullptr;
     std::uint64_t rows_written_ = 0;
     double rows_time_ = -1;
 };

@@ -8,12 +8,34 @@
 #include "panels/compare_panel.h"
 #include "panels/find_panel.h"
 #include "panels/flame_panel.h"
+#include "panels/stages_panel.h"
 #include "panels/statistics_panel.h"
 #include "panels/timeline/timeline_panel.h"
 #include "tests/panels/trace_fixture.h"
 
 namespace gs::test {
 namespace {
+
+TEST_F(Traces, StagesAreThoseOfTheShownTrace) {
+    StagesPanel panel;
+    const auto draw = alone(panel);
+    const auto csv = [&] {
+        ui.frame(draw);
+        ImGui::SetClipboardText("");
+        for (float x = 130; x < 495 && ImGui::GetClipboardText()[0] == 0; x += 11)
+            ui.click({x, 20}, draw);
+        return std::string(ImGui::GetClipboardText());
+    };
+    const std::string theirs = csv();
+    EXPECT_NE(theirs.find("blend backward"), std::string::npos);
+    snapshot.shown_trace = 3;
+    EXPECT_NE(csv(), theirs) << "the slower one";
+    snapshot.shown_trace = 1;
+    const std::string ours = csv();
+    EXPECT_NE(ours, theirs);
+    snapshot.shown_trace = 2;
+    EXPECT_EQ(csv(), theirs);
+}
 
 TEST_F(Traces, StatisticsAddUpToAnIndependentSum) {
     StatisticsPanel panel(view);
