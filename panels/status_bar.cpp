@@ -94,9 +94,10 @@ void StatusBar::draw(const Snapshot& snapshot, Commands& commands) {
     ImGui::SetNextWindowSize({display.x, height()});
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0.6F * em(), 0.2F * em()});
     ImGui::PushStyleColor(ImGuiCol_WindowBg, theme().window);
-    ImGui::Begin("status##status", nullptr,
+    ImGui::Begin("##status", nullptr,
                  ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
-                     ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus);
+                     ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus |
+                     ImGuiWindowFlags_NoNav);
     bool first = true;
     for (const Item& item : items_of(snapshot)) {
         const float width = ImGui::CalcTextSize(item.words.c_str()).x;

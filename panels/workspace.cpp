@@ -228,7 +228,8 @@ void Workspace::draw_picture_alone(const Snapshot& snapshot, Commands& commands)
     ImGui::SetNextWindowPos({0, 0});
     ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
-    ImGui::Begin("picture##alone", nullptr, kFixedWindow);
+    // Nothing in it for the keyboard to stand on: the first Escape ends it.
+    ImGui::Begin("picture##alone", nullptr, kFixedWindow | ImGuiWindowFlags_NoNav);
     panel<Viewport>().draw_alone(snapshot, commands);
     ImGui::End();
     ImGui::PopStyleVar();

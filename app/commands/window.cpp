@@ -61,7 +61,7 @@ Result<void> full_screen(S state, A a) {
 Result<void> picture_only(S state, A a) {
     GS_TRY(const auto on, switch_or_none(a));
     return ask(state, [on](Studio& s) -> Result<void> {
-        s.ui().show_picture_only(on);
+        s.picture_only(on);
         return {};
     });
 }

@@ -138,6 +138,11 @@ void Studio::take_pictures() {
         state_.pictures_written = state_.pictures_asked;
 }
 
+void Studio::picture_only(std::optional<bool> on) {
+    if (ui_.show_picture_only(on) && !script_)
+        state_.add_notice(false, "Escape brings the panels back");
+}
+
 void Studio::wrote(const std::string& path, const std::string& more) {
     std::error_code error;
     const fs::path whole = fs::absolute(path, error);
@@ -160,6 +165,7 @@ void Studio::run_command(const std::string& name, const Arguments& arguments) {
 void Studio::handle_input() {
     for (const std::string& path : window_.take_dropped_files()) run_command("open", {path});
     for (const KeyPress& key : window_.take_keys()) {
+        if (state_.asks_to_quit) continue;  // the question's own keys go to it
         const CommandRow* row = table_.find_key(key.chord);
         if (!row || (key.repeat && row->name.rfind("train.", 0) == 0)) continue;
         if (ui_.takes_key(key.chord) || (key.chord == "Escape" && ui_.uncover())) continue;

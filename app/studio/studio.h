@@ -50,6 +50,8 @@ class Studio {
     Result<void> save_layout(const std::string& name);
     Result<void> open_trace(const std::string& path);
     Result<void> save_trace(const std::string& path);
+    /// Nothing but the picture; without a choice, the other way round.
+    void picture_only(std::optional<bool> on);
     /// Writes the last frame drawn.
     Result<void> window_picture(const std::string& path);
     /// Says that a file was written; `more`: what else of it.

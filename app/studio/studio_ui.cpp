@@ -32,8 +32,8 @@ constexpr double kMachineInterval =
     1.0;                             // seconds between looks at memory and at stages against limits
 constexpr double kRateMemory = 0.9;  // of the frame rate's running mean
 
-/// Processes that can be attached to, layouts that there are.
-std::vector<Suggestion> suggestions(const std::string& command) {
+/// Processes that can be attached to, layouts and panels that there are.
+std::vector<Suggestion> suggestions(const Workspace& workspace, const std::string& command) {
     std::vector<Suggestion> out;
     if (command == "trace.attach")
         for (const service::Producer& producer : service::find_producers()) {
@@ -43,6 +43,8 @@ std::vector<Suggestion> suggestions(const std::string& command) {
                     {std::to_string(producer.pid),
                      fmt::format("{}  {}", connection->card().text, connection->labels().command)});
         }
+    if (command == "panel" || command == "panel.maximise")
+        for (const std::string& name : workspace.panel_names()) out.push_back({name, ""});
     if (command == "layout")
         for (const std::string& path : assets_in("layouts"))
             out.push_back({fs::path(path).stem().string(), ""});
@@ -91,7 +93,9 @@ StudioUi::StudioUi(Window& window, const CommandTable& table, const Preferences&
     else
         parts_->workspace.load_layout(preferences.layout);
     folders() = preferences.folders;
-    parts_->workspace.palette.suggest = suggestions;
+    parts_->workspace.palette.suggest = [this](const std::string& command) {
+        return suggestions(parts_->workspace, command);
+    };
     parts_->snapshot.device = machine.device.empty() ? processor_name() : machine.device;
     parts_->snapshot.file_types = file_types();
     parts_->snapshot.machine_bytes = available_machine_bytes();
@@ -243,8 +247,10 @@ void StudioUi::frame(StudioState& state, const TraceStore& trace, const TraceLib
 }
 
 bool StudioUi::wants_next_frame() const {
+    // The list of regions appears while Ctrl stays held after Ctrl+Tab.
+    const bool chooses = ImGui::GetIO().NavVisible && ImGui::GetIO().KeyCtrl;
     return parts_->steering || parts_->workspace.panel<Viewport>().steering() ||
-           parts_->workspace.busy();
+           parts_->workspace.busy() || chooses;
 }
 bool StudioUi::viewport_visible() const { return parts_->workspace.panel<Viewport>().drawn(); }
 bool StudioUi::typing() const { return ImGui::GetIO().WantTextInput; }
@@ -268,8 +274,8 @@ Result<void> StudioUi::maximise(const std::string& name) {
     workspace.maximised = restores ? std::nullopt : region;
     return {};
 }
-void StudioUi::show_picture_only(std::optional<bool> on) {
-    parts_->workspace.picture_only = on.value_or(!parts_->workspace.picture_only);
+bool StudioUi::show_picture_only(std::optional<bool> on) {
+    return parts_->workspace.picture_only = on.value_or(!parts_->workspace.picture_only);
 }
 bool StudioUi::uncover() {
     Workspace& workspace = parts_->workspace;

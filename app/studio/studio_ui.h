@@ -58,8 +58,8 @@ class StudioUi {
     /// The panel's region over all others, or all in their places again; without a name the one
     /// that the mouse is over. usage: there is no such panel to see.
     Result<void> maximise(const std::string& name);
-    /// Nothing but the picture; without a choice, the other way round.
-    void show_picture_only(std::optional<bool> on);
+    /// Nothing but the picture; without a choice, the other way round. Returns what is now.
+    bool show_picture_only(std::optional<bool> on);
     /// Brings the panels back that something stands before; false: nothing does.
     bool uncover();
     /// True when a text field, a popup or the panel under the mouse has a use of its own for it.

@@ -6,6 +6,7 @@
 #include <imgui_internal.h>
 
 #include "panels/viewport/viewport.h"
+#include "panels/widgets/keys.h"
 #include "tests/panels/fake_snapshot.h"
 #include "tests/panels/headless.h"
 
@@ -100,6 +101,15 @@ TEST_F(TheWorkspace, EscapeEndsADragAndTheTabStays) {
     ImGui::GetIO().MouseDown[0] = false;
     for (int i = 0; i < 2; ++i) ui.frame(draw);
     EXPECT_EQ(workspace.region_of("Plots"), Region::bottom_right);
+}
+
+TEST_F(TheWorkspace, ThePictureAloneLeavesEscapeToTheStudio) {
+    ui.click(middle("right"), draw);
+    for (int i = 0; i < 3; ++i) ui.press(ImGuiKey_DownArrow, draw);
+    ASSERT_TRUE(keyboard_takes("Escape")) << "the keyboard stands on something";
+    workspace.picture_only = true;
+    for (int i = 0; i < 2; ++i) ui.frame(draw);
+    EXPECT_FALSE(keyboard_takes("Escape"));
 }
 
 TEST_F(TheWorkspace, ThePictureAloneFillsTheWindow) {
