@@ -92,6 +92,7 @@ void Viewer::forget_scene() {
     result_ = {};
     photo_ = {};
     model_copy_ = {};
+    frame_time_ = {};
 }
 
 void Viewer::forget_model() {
@@ -125,7 +126,7 @@ std::shared_ptr<ViewFrame> Viewer::draw_when_due(const Shown& shown) {
     const double seconds = seconds_since(begin);
     const double pixels =
         static_cast<double>(frame->camera.width) * static_cast<double>(frame->camera.height);
-    seconds_per_pixel_ = seconds / std::max(1.0, pixels);
+    frame_time_.add(pixels, seconds);
     budget_.add_view(seconds, training);
     frame->milliseconds = seconds * 1000;
     frame_step_ = step;
@@ -170,9 +171,7 @@ double Viewer::scale_for(const Shown& shown, const ViewRequest& request) const {
     if (!request.moving && !training) return 1.0;
     const double patience = request.moving ? kMovingPatience : kTrainingPatience;
     const double pixels = static_cast<double>(request.camera.width) * request.camera.height;
-    for (const double scale : kScales)
-        if (pixels * scale * scale * seconds_per_pixel_ <= patience) return scale;
-    return kScales.back();
+    return frame_time_.scale_for(pixels, patience, kScales);
 }
 
 const Image8& Viewer::photo_for(const LoadedScene& scene, int view, int width, int height) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "app/session/frame_time.h"
 #include "app/session/loading.h"
 #include "app/session/view_budget.h"
 
@@ -73,7 +74,8 @@ class Viewer {
     std::optional<ViewRequest> request_;
     bool request_is_new_ = false;
     std::uint64_t frame_serial_ = 0, frame_step_ = 0;
-    double frame_scale_ = 1, seconds_per_pixel_ = 0;
+    double frame_scale_ = 1;
+    FrameTime frame_time_;
     Clock::time_point last_frame_{};
     RenderResult result_, beside_result_;
     FrameCost frame_cost_;

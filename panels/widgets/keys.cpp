@@ -38,8 +38,10 @@ void keep_arrows() {
 }
 
 void share_arrows() {
-    // Without a window there is no keyboard either.
-    if (ImGui::GetKeyIndex(ImGuiKey_Space) >= 0) ImGui::GetIO().ConfigFlags |= kMoving;
+#if IMGUI_VERSION_NUM < 18700
+    if (ImGui::GetKeyIndex(ImGuiKey_Space) < 0) return;  // no window, no keyboard
+#endif
+    ImGui::GetIO().ConfigFlags |= kMoving;
 }
 
 bool keyboard_takes(std::string_view chord) {
