@@ -40,7 +40,8 @@ bool is_open(const Snapshot& s) { return s.scene || s.training.state == RunState
 bool runs(const Snapshot& s) { return s.training.state == RunState::training; }
 bool stands(const Snapshot& s) {
     const RunState state = s.training.state;
-    return !s.nothing_to_train() && (state == RunState::ready || state == RunState::paused);
+    return s.scene && !s.nothing_to_train() &&
+           (state == RunState::ready || state == RunState::paused || state == RunState::failed);
 }
 bool can_run(const Snapshot& s) { return runs(s) || stands(s); }
 bool has_run(const Snapshot& s) {
@@ -95,6 +96,7 @@ constexpr Need kNeeds[] = {
     {"view.previous", has_cameras},
     {"view.free", is_snapped},
     {"view.frame-all", has_scene},
+    {"view.save", has_scene},
     {"view.unmark", is_marked},
 };
 
@@ -107,6 +109,13 @@ void draw_recent_list(const Snapshot& snapshot, Commands& commands) {
         tooltip(snapshot.recent[i]);
         ImGui::PopID();
     }
+    ImGui::EndMenu();
+}
+
+void draw_saved_views(const Snapshot& snapshot, Commands& commands) {
+    if (!ImGui::BeginMenu("Saved views", !snapshot.saved_views.empty())) return;
+    for (const std::string& name : snapshot.saved_views)
+        if (ImGui::MenuItem(name.c_str())) commands.push("view.go", {name});
     ImGui::EndMenu();
 }
 
@@ -127,6 +136,7 @@ void draw_menu_row(const MenuRow& row, const Snapshot& snapshot, Commands& comma
     }
     tooltip(info.help);
     if (info.name == "open") draw_recent_list(snapshot, commands);
+    if (info.name == "view.save") draw_saved_views(snapshot, commands);
 }
 
 void draw_menu_rows(std::span<const MenuRow> items, const Snapshot& snapshot, Commands& commands,

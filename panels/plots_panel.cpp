@@ -112,8 +112,7 @@ void PlotsPanel::shape(const Snapshot& snapshot) {
     marks_ = curves_->marks;
     if (axis == time)
         for (CurveMark& mark : marks_)
-            mark.step = static_cast<std::uint64_t>(
-                std::max(0.0, seconds_at(static_cast<double>(mark.step), curves_->step_ms)));
+            mark.x = std::max(0.0, seconds_at(static_cast<double>(mark.step), curves_->step_ms));
 }
 
 void PlotsPanel::draw(const Snapshot& snapshot, Commands& commands) {
@@ -193,16 +192,18 @@ void PlotsPanel::draw_alarms() {
     if (alarms == 0) return;
     ImGui::SameLine(0, 3);
     ImGui::PushStyleColor(ImGuiCol_Text, theme().error);
-    if (ImGui::SmallButton(fmt::format("{} alarm{}", alarms, alarms == 1 ? "" : "s").c_str()))
+    if (ImGui::SmallButton(
+            fmt::format("{} alarm{}", alarms, alarms == 1 ? "" : "s").append("###alarms").c_str()))
         ImGui::OpenPopup("##alarms");
     ImGui::PopStyleColor();
     if (!ImGui::BeginPopup("##alarms")) return;
     for (std::size_t i = 0; i < marks_.size(); ++i) {
         if (!marks_[i].alarm) continue;
-        const auto at = static_cast<double>(marks_[i].step);
+        const auto step = static_cast<double>(marks_[i].step);
+        const double at = marks_[i].x >= 0 ? marks_[i].x : step;
         ImGui::PushID(static_cast<int>(i));
-        if (ImGui::Selectable((format_count(at) + ": " + marks_[i].text).c_str())) {
-            const double half = std::max((last_ - first_) / 20, 10.0);
+        if (ImGui::Selectable((format_count(step) + ": " + marks_[i].text).c_str())) {
+            const double half = std::max((last_ - first_) / 20, axis == time ? 0.1 : 10.0);
             range.lo = std::max(first_, at - half);
             range.hi = at + half;
             range.fit = false;
@@ -224,9 +225,10 @@ void PlotsPanel::draw_menu(std::size_t kind, const Snapshot& snapshot, Commands&
                               !snapshots.empty()))
             continue;
         for (auto row = snapshots.rbegin(); row != snapshots.rend(); ++row)
-            if (ImGui::MenuItem(fmt::format("step {}, {}", row->step, row->why).c_str()))
+            if (ImGui::MenuItem(
+                    fmt::format("step {}, {}##{}", row->step, row->why, row->number).c_str()))
                 commands.push(branches ? "train.branch" : "train.revert",
-                              {std::to_string(row->step)});
+                              {fmt::format("#{}", row->number)});
         ImGui::EndMenu();
     }
 }
@@ -263,7 +265,9 @@ void PlotsPanel::draw_grid(const Snapshot& snapshot, Commands& commands) {
             lines.push_back({line.name, line.color, line.points, line.dots, line.low, line.high});
         look.legend = lines.size() > 1;
         if (index++ % columns != 0) ImGui::SameLine();
+        ImGui::PushID("plots");
         plot(kButtons[kind], lines, look, range);
+        ImGui::PopID();
         if (ImGui::BeginPopupContextItem(kTitles[kind])) {
             draw_menu(kind, snapshot, commands);
             ImGui::EndPopup();

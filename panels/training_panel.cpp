@@ -126,10 +126,12 @@ void TrainingPanel::draw_snapshots(const Snapshot& snapshot, Commands& commands)
     for (std::size_t i = rows.size(); i-- > 0;) {
         const SnapshotRow& row = rows[i];
         ImGui::PushID(static_cast<int>(i));
-        if (ImGui::SmallButton("back")) commands.push("train.revert", {std::to_string(row.step)});
+        if (ImGui::SmallButton("back"))
+            commands.push("train.revert", {fmt::format("#{}", row.number)});
         tooltip("Goes back to this state; where the run stands now becomes a snapshot, too");
         ImGui::SameLine(0, 3);
-        if (ImGui::SmallButton("branch")) commands.push("train.branch", {std::to_string(row.step)});
+        if (ImGui::SmallButton("branch"))
+            commands.push("train.branch", {fmt::format("#{}", row.number)});
         tooltip("Saves the run, and goes on from this state as a run of its own");
         ImGui::SameLine();
         const std::string line =

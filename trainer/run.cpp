@@ -69,6 +69,8 @@ void Run::recall() {
     marks_ = std::move(before->marks);
     evaluations_ = std::move(before->evaluations);
     if (!evaluations_.empty()) newest_ = evaluations_.back();
+    for (const Evaluation& e : evaluations_)
+        if (!(e.psnr <= best_psnr_)) best_psnr_ = e.psnr;
 }
 
 Result<void> Run::take_folder() {
@@ -238,29 +240,42 @@ void Run::look_at_disk() {
 }
 
 void Run::change(const TrainingSettings& settings, std::string what) {
-    keep_snapshot("before " + what);
+    const TrainingSettings& now = trainer_->settings();
+    if (const auto kept = keep_snapshot("before " + what); !kept)
+        tell(LogLevel::warning, fmt::format("step {}: nothing to go back to: {}",
+                                            trainer_->steps_done(), kept.error().message));
+    // What the loss is made of: it cannot be compared with what it was.
+    for (const auto part : {&TrainingSettings::lambda_dssim, &TrainingSettings::random_background,
+                            &TrainingSettings::background_r, &TrainingSettings::background_g,
+                            &TrainingSettings::background_b})
+        if (now.*part != settings.*part) alarms_.forget();
     trainer_->set_settings(settings);
     mark(std::move(what));
     if (!stopped_ && !trainer_->finished()) ended_ = false;
 }
 
 /// Several edits in one step share the snapshot before the first.
-void Run::keep_snapshot(std::string why) {
-    const std::uint64_t budget = options_.snapshot_bytes;
-    if (budget == 0 || trainer_->steps_done() == 0 || !moved_on_) return;
-    if (const std::uint64_t needed = trainer_->snapshot_bytes(); needed > budget / 2)
-        return tell(LogLevel::warning,
-                    fmt::format("step {}: no snapshot to go back to: it would take {} of {}",
-                                trainer_->steps_done(), format_bytes(static_cast<double>(needed)),
-                                format_bytes(static_cast<double>(budget))));
+Result<void> Run::keep_snapshot(std::string why) {
+    if (!options_.snapshot_budget || trainer_->steps_done() == 0 || !moved_on_) return {};
+    const std::uint64_t budget = options_.snapshot_budget(), needed = trainer_->snapshot_bytes();
+    if (needed > budget)
+        return fail(
+            ErrorKind::unwritable, "",
+            fmt::format("a snapshot would take {} of {}", format_bytes(static_cast<double>(needed)),
+                        format_bytes(static_cast<double>(budget))));
     try {
-        snapshots_.push_back({trainer_->snapshot(), steps_, marks_, evaluations_, std::move(why)});
-    } catch (const std::bad_alloc&) {
-        return tell(
-            LogLevel::warning,
-            fmt::format("step {}: no memory for a snapshot to go back to", trainer_->steps_done()));
+        snapshots_.push_back({++snapshots_taken_, trainer_->snapshot(), steps_, marks_,
+                              evaluations_, std::move(why)});
+    } catch (const std::exception& error) {
+        return fail(ErrorKind::unwritable, "", error.what());
     }
     moved_on_ = false;
+    drop_old_snapshots();
+    return {};
+}
+
+void Run::drop_old_snapshots() {
+    const std::uint64_t budget = options_.snapshot_budget();
     std::uint64_t bytes = 0;
     for (const RunSnapshot& snapshot : snapshots_) bytes += snapshot.bytes();
     while (bytes > budget && snapshots_.size() > 1) {
@@ -269,22 +284,52 @@ void Run::keep_snapshot(std::string why) {
     }
 }
 
-Result<std::size_t> Run::find_snapshot(std::uint64_t step) const {
-    for (std::size_t i = snapshots_.size(); i-- > 0;)
-        if (snapshots_[i].step() == step) return i;
+Result<std::uint64_t> Run::snapshot_of(std::uint64_t step) const {
+    for (std::size_t i = snapshots_.size(); i-- > 0;) {
+        const bool here = !moved_on_ && snapshots_[i].step() == trainer_->steps_done();
+        if (step == 0 ? !here || i == 0 : snapshots_[i].step() == step) return snapshots_[i].number;
+    }
     return fail(ErrorKind::usage, "", fmt::format("there is no snapshot of step {}", step),
                 "one is taken before each edit while training");
 }
 
-/// It becomes the newest, so that what comes next does not push it out.
-void Run::go_to(std::size_t snapshot) {
-    const RunSnapshot target = snapshots_[snapshot];
-    snapshots_.erase(snapshots_.begin() + static_cast<std::ptrdiff_t>(snapshot));
-    evaluation_.reset();
-    profile_.close();
-    keep_snapshot(fmt::format("before going to step {}", target.step()));
-    snapshots_.push_back(target);
-    trainer_->restore(*target.state);
+Result<RunSnapshot> Run::snapshot(std::uint64_t number) const {
+    for (const RunSnapshot& snapshot : snapshots_)
+        if (snapshot.number == number) return snapshot;
+    return fail(ErrorKind::usage, "", fmt::format("there is no snapshot {}", number),
+                "one is taken before each edit while training");
+}
+
+/// On disk, whole, under a name of its own; and in memory, which may fail then.
+Result<void> Run::keep_present() {
+    if (!moved_on_) return {};  // it stands at a snapshot
+    const std::uint64_t step = trainer_->steps_done();
+    (void)keep_snapshot(fmt::format("before leaving step {}", step));
+    if (!moved_on_ && !begun_) return {};
+    GS_TRY_VOID(take_folder());
+    const fs::path path = free_reverted(options_.folder, step);
+    const auto saved =
+        write_into_folder(path, [&](const fs::path& p) { return trainer_->save_checkpoint(p); });
+    if (saved)
+        tell(LogLevel::info, fmt::format("step {} stays in {}", step, path.string()));
+    else if (moved_on_)
+        return fail(ErrorKind::unwritable, saved.error().path,
+                    "where the run stands could not be kept: " + saved.error().message,
+                    "save a checkpoint elsewhere first, or free some memory");
+    return {};
+}
+
+/// Throws nothing: what fails is told, and the run ends where it can still be read.
+Result<void> Run::go_to(const RunSnapshot& target) {
+    try {
+        trainer_->restore(*target.state);
+    } catch (const std::exception& error) {
+        // What is loaded now is neither state: it is not to be saved over anything.
+        saved_step_ = trainer_->steps_done();
+        failure_ =
+            fmt::format("step {} could not be gone back to: {}", target.step(), error.what());
+        return fail(ErrorKind::unwritable, "", failure_, "resume the run from its folder");
+    }
     steps_ = target.steps;
     marks_ = target.marks;
     evaluations_ = target.evaluations;
@@ -293,76 +338,118 @@ void Run::go_to(std::size_t snapshot) {
     for (const StepReport& row : steps_.rows())
         if (last_ = row; row.measured_step != 0) measured_ = row;
     alarms_.forget();
-    saved_step_ = kNeverSaved;
-    moved_on_ = ended_ = stopped_ = false;
+    saved_step_ = target.step();  // nothing is written before it has moved on
+    moved_on_ = stopped_ = records_due_ = false;
+    ended_ = trainer_->finished();
     failure_.clear();
-}
-
-Result<void> Run::revert(std::uint64_t step) {
-    GS_TRY(const std::size_t snapshot, find_snapshot(step));
-    const fs::path newest = options_.folder / "checkpoint.gsc";
-    if (const auto there = begun_ ? checkpoint_steps(newest) : std::nullopt;
-        there && *there > step) {
-        const fs::path aside = options_.folder / fmt::format("reverted-{}.gsc", *there);
-        std::error_code error;
-        fs::rename(newest, aside, error);
-        if (error)
-            return fail(ErrorKind::unwritable, aside.string(),
-                        "the newest checkpoint could not be put there: " + error.message());
-        tell(LogLevel::info, fmt::format("step {} stays in {}", *there, aside.string()));
-    }
-    go_to(snapshot);
     return {};
 }
 
-Result<void> Run::branch(std::uint64_t step) {
-    GS_TRY(std::size_t snapshot, find_snapshot(step));
-    evaluation_.reset();
-    stopped_ = !trainer_->finished();
-    if (trainer_->steps_done() != saved_step_) save_model(true);
-    save_records();
-    parent_ = options_.folder.string();
-    parent_step_ = step;
-    options_.folder.clear();
-    options_.resumed_from.clear();
-    options_.taken.reset();
-    files_ = {};
-    first_step_ = step;
-    begun_ = false;
-    go_to(snapshot);
-    return take_folder();
+/// Older checkpoints of later steps are of the way that was left.
+void Run::set_later_ones_aside(std::uint64_t step) {
+    std::error_code ignored;
+    for (const std::uint64_t kept : kept_steps(options_.folder))
+        if (kept > step)
+            fs::rename(kept_checkpoint(options_.folder, kept), free_reverted(options_.folder, kept),
+                       ignored);
+    std::erase_if(kept_, [&](std::uint64_t kept) { return kept > step; });
 }
 
-/// The checkpoint that was just saved stays beside the next ones, where the rule says so.
+Result<void> Run::revert(std::uint64_t number) {
+    GS_TRY(const RunSnapshot target, snapshot(number));
+    evaluation_.reset();
+    profile_.close();
+    GS_TRY_VOID(keep_present());
+    GS_TRY_VOID(go_to(target));
+    if (begun_) set_later_ones_aside(target.step());
+    return {};
+}
+
+/// Everything a run leaves behind, where it belongs.
+Result<void> Run::save_as_parent() {
+    if (!begun_) return {};  // nothing was done since it was opened
+    GS_TRY_VOID(take_folder());
+    evaluation_.reset();
+    profile_.close();
+    const bool stopped = std::exchange(stopped_, !trainer_->finished());
+    if (trainer_->steps_done() != saved_step_) save_model(true);
+    save_records();
+    stopped_ = stopped;
+    if (files_.in_place()) return {};
+    return fail(ErrorKind::unwritable, options_.folder.string(),
+                "the run could not be saved there, and goes on as it was");
+}
+
+Result<void> Run::branch(std::uint64_t number) {
+    GS_TRY(const RunSnapshot target, snapshot(number));
+    GS_TRY_VOID(save_as_parent());
+    std::error_code error;
+    const fs::path own = options_.folder.empty() ? fs::path(options_.runs) : options_.folder;
+    const fs::path whole = fs::absolute(own, error).lexically_normal();
+    const fs::path parent = whole.has_filename() ? whole : whole.parent_path();
+    GS_TRY(RunFolder taken,
+           RunFolder::take_new(options_.folder.empty() ? parent : parent.parent_path(),
+                               trainer_->capture().name, options_.tell));
+    GS_TRY_VOID(go_to(target));
+    parent_ = options_.folder.empty() ? std::string() : parent.string();
+    parent_step_ = target.step();
+    options_.taken = std::make_shared<RunFolder>(std::move(taken));
+    options_.folder = options_.taken->path();
+    options_.resumed_from.clear();
+    options_.overwrite = false;
+    files_ = {};
+    kept_.clear();
+    snapshots_ = {target};
+    first_step_ = target.step();
+    saved_step_ = kNeverSaved;
+    seconds_ = 0;
+    begin_ = Clock::now();
+    told_disk_ = false;
+    begun_ = true;
+    save_description();
+    return {};
+}
+
+/// The checkpoint that was just saved stays beside the next ones, where the rule says so. Only what
+/// this process kept goes again.
 void Run::keep_checkpoint() {
     const std::uint64_t step = trainer_->steps_done();
     const auto& [last, every, best] = options_.keep;
+    if (last <= 1 && every == 0) return;
     const fs::path newest = options_.folder / "checkpoint.gsc",
                    kept = kept_checkpoint(options_.folder, step);
     std::error_code error;
-    if (last > 1 || (every > 0 && step % every == 0)) {
+    if (last > 1 || step % every == 0) {
         fs::remove(kept, error);
         fs::create_hard_link(newest, kept, error);
         if (error) fs::copy_file(newest, kept, error);
         if (error)
-            tell(LogLevel::warning,
-                 fmt::format("{} could not be kept: {}", kept.string(), error.message()));
+            return tell(LogLevel::warning,
+                        fmt::format("{} could not be kept: {}", kept.string(), error.message()));
+        std::erase(kept_, step);
+        kept_.push_back(step);
     }
-    if (last > 1 || every > 0) remove_old_checkpoints(options_.folder, step, last, every);
+    const auto surplus = [&](std::size_t i) {
+        return i + last < kept_.size() && (every == 0 || kept_[i] % every != 0);
+    };
+    for (std::size_t i = kept_.size(); i-- > 0;) {
+        if (!surplus(i)) continue;
+        fs::remove(kept_checkpoint(options_.folder, kept_[i]), error);
+        kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
 }
 
+/// Of everything that was measured, ways that were left included.
 void Run::save_best() {
-    for (const Evaluation& e : evaluations_)
-        if (e.step != newest_.step && !(e.psnr < newest_.psnr)) return;
-    if (!options_.keep.best || newest_.step != trainer_->steps_done() ||
-        !std::isfinite(newest_.psnr))
+    if (!options_.keep.best || !begun_ || newest_.step != trainer_->steps_done() ||
+        !(newest_.psnr > best_psnr_ || std::isnan(best_psnr_)) || std::isnan(newest_.psnr))
         return;
-    if (const auto taken = take_folder(); !taken) return;
     const fs::path path = options_.folder / "best.gsc";
     if (const auto saved = write_into_folder(
             path, [&](const fs::path& p) { return trainer_->save_checkpoint(p); });
         !saved)
-        tell(LogLevel::warning, saved.error().text());
+        return tell(LogLevel::warning, saved.error().text());
+    best_psnr_ = newest_.psnr;
 }
 
 void Run::evaluate() {

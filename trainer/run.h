@@ -33,6 +33,7 @@ struct KeptCheckpoints {
 
 /// A state that a run can go back to, with what was on record then.
 struct RunSnapshot {
+    std::uint64_t number = 0;  ///< 1, 2, ... in the order they were taken
     std::shared_ptr<const TrainingSnapshot> state;
     StepLog steps;
     std::vector<RunMark> marks;
@@ -56,8 +57,8 @@ struct RunOptions {
                                        ///< end only
     std::uint64_t save_every = 5000;   ///< steps between checkpoints; 0: at the end only
     KeptCheckpoints keep;              ///< beside the newest
-    /// Host memory that snapshots before edits may take, bytes; 0: none are taken.
-    std::uint64_t snapshot_bytes = 0;
+    /// Host memory that snapshots may take now, bytes; empty: none are taken before an edit.
+    std::function<std::uint64_t()> snapshot_budget;
     std::string backend;       ///< its name
     std::string resumed_from;  ///< the checkpoint that the trainer goes on from, or empty
     double load_seconds = 0;   ///< what came before the first step
@@ -138,16 +139,21 @@ class Run {
     /// snapshots()). A run that has had all its steps goes on when there are more now.
     void change(const TrainingSettings& settings, std::string what);
 
-    /// States it can go back to, in the order they were taken: one before each edit, and one before
-    /// each revert(). Within options().snapshot_bytes; the oldest go first.
+    /// States it can go back to, oldest first: one before each edit, and one before each revert().
+    /// Within options().snapshot_budget; the oldest go first.
     const std::deque<RunSnapshot>& snapshots() const { return snapshots_; }
-    /// Goes back (or on) to the newest snapshot of `step`: model, settings and records are what
-    /// they were then. Where it stood becomes a snapshot too, and a checkpoint of a later step
-    /// stays in the folder as reverted-STEP.gsc. Errors (usage): there is none.
-    Result<void> revert(std::uint64_t step);
+    /// The newest snapshot of `step`; 0: the newest that is not where the run stands. Its number;
+    /// Errors (usage): there is none.
+    Result<std::uint64_t> snapshot_of(std::uint64_t step) const;
+    /// Goes back (or on) to a snapshot: model, settings and records are what they were then. Where
+    /// it stood is kept as reverted-STEP.gsc in the folder, and in memory where there is room.
+    /// Errors: there is no such snapshot (usage); it could be kept nowhere, then nothing has
+    /// changed.
+    Result<void> revert(std::uint64_t number);
     /// Saves all that the run leaves behind, and goes on from that snapshot as another run, in a
-    /// new folder. Errors: of revert() and RunFolder.
-    Result<void> branch(std::uint64_t step);
+    /// new folder beside its own. Errors: as revert(); the files are not all in place; of
+    /// RunFolder. Then it is the run it was.
+    Result<void> branch(std::uint64_t number);
     /// The run it was branched from, where it was known; empty: none.
     const std::string& parent() const { return parent_; }
     std::uint64_t parent_step() const { return parent_step_; }
@@ -164,7 +170,9 @@ class Run {
     const StepReport& measured_step() const { return measured_; }  ///< newest whose loss is known
     /// "splats", "checkpoint", "run", "steps", "trace", "metrics".
     const RunFiles& files() const { return files_; }
-    double seconds() const { return seconds_; }  ///< of steps and measurements
+    /// Of steps and measurements, since step first_step().
+    double seconds() const { return seconds_; }
+    std::uint64_t first_step() const { return first_step_; }
     /// What metrics.json holds.
     nlohmann::ordered_json summary() const;
 
@@ -177,9 +185,13 @@ class Run {
     void save_model(bool checkpoint);
     void save_records();
     void recall();
-    void keep_snapshot(std::string why);
-    Result<std::size_t> find_snapshot(std::uint64_t step) const;
-    void go_to(std::size_t snapshot);
+    Result<void> keep_snapshot(std::string why);
+    Result<RunSnapshot> snapshot(std::uint64_t number) const;
+    Result<void> keep_present();
+    Result<void> go_to(const RunSnapshot& target);
+    void drop_old_snapshots();
+    void set_later_ones_aside(std::uint64_t step);
+    Result<void> save_as_parent();
     void keep_checkpoint();
     void save_best();
     void alarm(std::string text);
@@ -199,6 +211,9 @@ class Run {
     std::vector<Evaluation> evaluations_;
     RunAlarms alarms_;
     std::deque<RunSnapshot> snapshots_;
+    std::uint64_t snapshots_taken_ = 0;
+    std::vector<std::uint64_t> kept_;  // steps of older checkpoints that this process wrote
+    double best_psnr_ = kNotMeasured;  // of best.gsc
     std::string parent_;
     std::uint64_t parent_step_ = 0;
     RunFiles files_;

@@ -29,11 +29,11 @@ std::optional<std::string> RunAlarms::look_at(const StepReport& report,
         quiet_until_ = report.step + 3 * window_;
         best_psnr_ = kNotMeasured;
     }
-    if (static_cast<double>(report.gaussians) >= settings.max_gaussians && !told_full_) {
-        told_full_ = true;
+    const bool full = static_cast<double>(report.gaussians) >= settings.max_gaussians;
+    if (full && !std::exchange(told_full_, true))
         return fmt::format("the limit of {:.0f} Gaussians is reached (max_gaussians)",
                            settings.max_gaussians);
-    }
+    told_full_ = full;
     if (report.measured_step == 0) return std::nullopt;
     if (!std::isfinite(report.loss)) {
         if (std::exchange(told_nan_, true)) return std::nullopt;

@@ -25,7 +25,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr const char* kLockFile = "run.lock";
 constexpr const char* kOwnFiles[] = {"checkpoint.gsc", "point_cloud.ply", "metrics.json",
-                                     "metrics.csv",    "run.json",        "best.gsc"};
+                                     "metrics.csv",    "run.json",        "best.gsc",
+                                     "views.txt"};
 constexpr std::uint64_t kLargestDescription = 256 << 20;
 
 bool is_file(const fs::path& path) {
@@ -55,7 +56,7 @@ std::optional<std::uint64_t> step_of_kept(const std::string& name) {
 bool is_own_file(const std::string& name) {
     return std::any_of(std::begin(kOwnFiles), std::end(kOwnFiles),
                        [&](const char* own) { return name == own; }) ||
-           step_of_kept(name) || step_in_name(name, "reverted-");
+           step_of_kept(name) || (name.starts_with("reverted-") && name.ends_with(".gsc"));
 }
 
 /// The process that wrote its number there; 0: none did.
@@ -212,17 +213,20 @@ fs::path kept_checkpoint(const fs::path& folder, std::uint64_t step) {
     return folder / fmt::format("checkpoint-{}.gsc", step);
 }
 
-void remove_old_checkpoints(const fs::path& folder, std::uint64_t step, std::uint64_t last,
-                            std::uint64_t every) {
+fs::path free_reverted(const fs::path& folder, std::uint64_t step) {
     std::error_code ignored;
-    std::vector<std::uint64_t> steps;
+    fs::path out = folder / fmt::format("reverted-{}.gsc", step);
+    for (int n = 2; fs::exists(out, ignored); ++n)
+        out = folder / fmt::format("reverted-{}-{}.gsc", step, n);
+    return out;
+}
+
+std::vector<std::uint64_t> kept_steps(const fs::path& folder) {
+    std::error_code ignored;
+    std::vector<std::uint64_t> out;
     for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored))
-        if (const auto kept = step_of_kept(entry.path().filename().string()); kept && *kept <= step)
-            steps.push_back(*kept);
-    std::sort(steps.begin(), steps.end(), std::greater<>());
-    for (std::size_t i = static_cast<std::size_t>(last); i < steps.size(); ++i)
-        if (every == 0 || steps[i] % every != 0)
-            fs::remove(kept_checkpoint(folder, steps[i]), ignored);
+        if (const auto step = step_of_kept(entry.path().filename().string())) out.push_back(*step);
+    return out;
 }
 
 std::optional<RunContents> run_in(const fs::path& path) {

@@ -61,10 +61,10 @@ struct RunContents {
 };
 /// Where an older checkpoint is kept.
 fs::path kept_checkpoint(const fs::path& folder, std::uint64_t step);
-/// Removes kept checkpoints but the newest `last`, and those of a multiple of `every` steps
-/// (0: none). Those of steps after `step` are not its business.
-void remove_old_checkpoints(const fs::path& folder, std::uint64_t step, std::uint64_t last,
-                            std::uint64_t every);
+/// A name for the checkpoint of `step` that a run is taken back from, which nothing has yet.
+fs::path free_reverted(const fs::path& folder, std::uint64_t step);
+/// The steps of the older checkpoints that are kept there.
+std::vector<std::uint64_t> kept_steps(const fs::path& folder);
 
 /// The run that `path` is the folder of; nullopt: it is none.
 std::optional<RunContents> run_in(const fs::path& path);

@@ -5,11 +5,13 @@
 #include <cmath>
 #include <functional>
 
+#include "base/check.h"
 #include "base/log.h"
 #include "base/machine_use.h"
 #include "base/record/scope.h"
 #include "base/rng.h"
 #include "base/try.h"
+#include "renderer/scene/near_plane.h"
 #include "trainer/init.h"
 #include "trainer/metrics.h"
 #include "trainer/schedule.h"
@@ -95,6 +97,7 @@ RenderOptions Trainer::State::options() const {
     o.background = background_of(settings);
     o.sh_degree = sh_degree();
     o.antialiased = settings.antialiased != 0;
+    o.near_plane = near_plane_for(extent);
     return o;
 }
 
@@ -117,6 +120,12 @@ Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<const Capture> 
                                                  const TrainingSettings& settings,
                                                  std::unique_ptr<TrainingBackend> backend) {
     const Span span(Stage::init);
+    auto state = std::make_unique<State>(std::move(capture), settings, std::move(backend));
+    GS_TRY_VOID(state->begin());
+    return std::unique_ptr<Trainer>(new Trainer(std::move(state)));
+}
+
+Result<void> Trainer::State::begin() {
     const std::vector<std::size_t> views = trainable_views(*capture);
     if (views.empty())
         return fail(ErrorKind::usage, capture->path, "the capture has no photo to train on",
@@ -127,11 +136,10 @@ Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<const Capture> 
     arrays.model.antialiased = settings.antialiased != 0;
     arrays.adam = initial_adam_state(arrays.model);
     arrays.statistics.clear(arrays.model.capacity);
-    auto state = std::make_unique<State>(std::move(capture), settings, std::move(backend));
-    state->extent = static_cast<double>(scene_extent_of(*state->capture));
-    state->sampler = Sampler(views, static_cast<std::uint64_t>(settings.seed));
-    state->backend->start(state->capture, std::move(arrays));
-    return std::unique_ptr<Trainer>(new Trainer(std::move(state)));
+    extent = static_cast<double>(scene_extent_of(*capture));
+    sampler = Sampler(views, static_cast<std::uint64_t>(settings.seed));
+    backend->start(capture, std::move(arrays));
+    return {};
 }
 
 StepPlan Trainer::State::next_plan() {
@@ -223,9 +231,16 @@ const TrainingSettings& Trainer::settings() const { return state_->settings; }
 
 void Trainer::set_settings(const TrainingSettings& settings) {
     TrainingSettings wanted = settings;
-    for (const SettingField& field : setting_fields())
-        if (!field.live) wanted.*field.value = state_->settings.*field.value;
+    bool anew = false;
+    for (const SettingField& field : setting_fields()) {
+        if (field.live || wanted.*field.value == state_->settings.*field.value) continue;
+        anew = state_->steps() == 0;
+        if (!anew) wanted.*field.value = state_->settings.*field.value;
+    }
     state_->settings = wanted;
+    if (!anew) return;
+    const auto begun = state_->begin();
+    CHECK(begun.has_value(), "it began before");
 }
 
 void Trainer::render(const Camera& camera, const RenderOptions& options, RenderResult& result) {
@@ -265,9 +280,10 @@ std::shared_ptr<const TrainingSnapshot> Trainer::snapshot() const {
 }
 
 std::uint64_t Trainer::snapshot_bytes() const {
-    // A value and two moments a plane; the step of the last update and three statistics a row.
+    // A value and two moments a plane; the step of the last update and three statistics a row; and
+    // storage grows by half.
     const auto planes = static_cast<std::uint64_t>(plane_count(state_->backend->sh_degree()));
-    return padded_capacity(state_->backend->count()) * (3 * planes + 4) * sizeof(float);
+    return padded_capacity(state_->backend->count() * 3 / 2) * (3 * planes + 4) * sizeof(float);
 }
 
 void Trainer::restore(const TrainingSnapshot& snapshot) {

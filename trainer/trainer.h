@@ -65,7 +65,8 @@ class Trainer {
     std::uint64_t steps_done() const;
 
     const TrainingSettings& settings() const;
-    /// Takes effect with the next step.
+    /// Takes effect with the next step. What is fixed in a run that goes on changes before the
+    /// first step only.
     void set_settings(const TrainingSettings& settings);
 
     /// Draws the current model from any camera, without changing any bit of the training.
@@ -91,7 +92,7 @@ class Trainer {
     Result<void> save_checkpoint(const fs::path& path) const;
     /// The run as it stands. Throws std::bad_alloc.
     std::shared_ptr<const TrainingSnapshot> snapshot() const;
-    /// What snapshot() will need, in bytes of host memory.
+    /// What snapshot() will need at most, in bytes of host memory.
     std::uint64_t snapshot_bytes() const;
     /// Goes back to (or on to) a snapshot of this trainer: the next step has the bits it had then.
     void restore(const TrainingSnapshot& snapshot);

@@ -24,6 +24,8 @@ struct Trainer::State {
 
     State(std::shared_ptr<const Capture> given_capture, const TrainingSettings& given_settings,
           std::unique_ptr<TrainingBackend> given_backend);
+    /// Gaussians from the capture's points, by `settings`. Errors: no training view, no points.
+    Result<void> begin();
     std::uint64_t steps() const { return backend->steps(); }
     int sh_degree() const;
     RenderOptions options() const;

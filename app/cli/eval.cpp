@@ -13,7 +13,9 @@
 #include "base/seconds.h"
 #include "base/try.h"
 #include "renderer/io/splats/splat_io.h"
+#include "renderer/scene/near_plane.h"
 #include "trainer/checkpoint.h"
+#include "trainer/init.h"
 #include "trainer/run_files.h"
 #include "trainer/run_folder.h"
 
@@ -88,6 +90,8 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
     for (const std::string& note : scene.notes) log_info("{}: {}", a.scene, note);
     picture.antialiased |= scene.model.antialiased;
     GS_TRY(auto capture, load_with_progress(photos.capture, photos.loading));
+    if (picture.compatibility == Compatibility::tight)
+        picture.near_plane = near_plane_for(static_cast<double>(scene_extent_of(*capture)));
     auto views = capture->view_indices(true);
     if (a.all_views) {
         views.resize(capture->views.size());

@@ -17,6 +17,7 @@
 #include "renderer/io/images/image_io.h"
 #include "renderer/io/splats/splat_io.h"
 #include "renderer/maps/scalar_map.h"
+#include "renderer/scene/near_plane.h"
 #include "trainer/run_folder.h"
 
 namespace gs::cli {
@@ -137,6 +138,7 @@ Result<void> RenderRun::prepare() {
     for (const std::string& note : scene.notes) log_info("{}: {}", a_.scene, note);
     model_ = std::move(scene.model);
     options_.antialiased |= model_.antialiased;
+    if (options_.compatibility == Compatibility::tight) options_.near_plane = near_plane_of(model_);
     GS_TRY(cameras_, choose_cameras());
     for (NamedCamera& c : cameras_) c.camera = sized(c.camera);
     return {};

@@ -137,7 +137,9 @@ Result<int> open_studio(const ViewArguments& a, const CommonArguments& common) {
     studio.session.capture = options;
     studio.session.output_dir = a.output;
     studio.session.run.evaluate_every = kEvaluateEvery;
-    studio.session.run.snapshot_bytes = std::min(kMostSnapshots, available_host_bytes() / 4);
+    studio.session.run.snapshot_budget = [] {
+        return std::min(kMostSnapshots, available_host_bytes() / 2);
+    };
     if (a.training) train_in(studio, *a.training);
     catch_interrupts();
     studio.interrupted = interrupted;

@@ -342,6 +342,9 @@ Result<ViewArguments> to_view(const TrainArguments& a) {
 Result<int> run(const TrainArguments& a, const CommonArguments& common) {
     if (!a.view && !a.window.script.empty())
         return fail(ErrorKind::usage, "", "--script drives the studio", "add --view");
+    if (a.keep.best && (a.eval_every ? *a.eval_every == 0 : !a.view))
+        return fail(ErrorKind::usage, "", "--keep-best compares what is measured while it trains",
+                    "add --eval-every N");
     const service::OwnService service;  // it runs for long: it can be attached to
     if (!a.view) return TrainCommand(a, common).run();
     GS_TRY(const ViewArguments view, to_view(a));

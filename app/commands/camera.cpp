@@ -1,11 +1,14 @@
 // Commands of where the viewport looks from: ways to steer, capture cameras, places.
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <numbers>
 
 #include "app/commands/commands.h"
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
+#include "app/studio/studio.h"
+#include "base/assets.h"
+#include "base/format.h"
 
 namespace gs {
 namespace {
@@ -72,26 +75,86 @@ Result<void> focus_on(S state, A a) {
                 [request = view_request_of(state, state.width, state.height), x = x / shown.width,
                  y = y / shown.height](Engine& e) { e.focus(request, x, y); });
 }
-/// Position, then the point looked at, then (optionally) up or the field of view.
+/// Position, then the point looked at, then (optionally) up, the field of view, or both.
 Result<void> place_camera(S state, A a) {
+    double v[10] = {};
     if (a.size() == 8)
         return fail(ErrorKind::usage, "",
-                    "a camera is EYE_X EYE_Y EYE_Z AT_X AT_Y AT_Z [UP_X UP_Y UP_Z | FOV_DEGREES]");
-    double v[9] = {};
+                    "a camera is EYE_X EYE_Y EYE_Z AT_X AT_Y AT_Z [UP_X UP_Y UP_Z] [FOV_DEGREES]");
     for (std::size_t i = 0; i < a.size(); ++i)
         GS_TRY_VOID(set_number(v[i], a[i], -1e9, 1e9, "a coordinate"));
-    NavigationState& to = state.navigation;
-    const Vec3d eye{v[0], v[1], v[2]}, at{v[3], v[4], v[5]}, way = at - eye;
-    if (!(dot(way, way) > 0))
+    const Vec3d up{v[6], v[7], v[8]};
+    const double fov = v[a.size() - 1];
+    const bool has_fov = a.size() == 7 || a.size() == 10;
+    if (!place(state.navigation, {v[0], v[1], v[2]}, {v[3], v[4], v[5]},
+               a.size() >= 9 ? &up : nullptr, has_fov ? &fov : nullptr))
         return fail(ErrorKind::usage, "", "a camera cannot look at its own position");
-    const Vec3d up = a.size() == 9 ? Vec3d{v[6], v[7], v[8]} : to.up;
-    if (a.size() == 7) to.fov_y = std::clamp(v[6], 1.0, 170.0) * std::numbers::pi / 180.0;
     state.view.capture_view = -1;
-    to.snapped = false;
-    to.rotation = look_at(eye, at, up, 1, 1, 1).rotation;
-    to.target = at;
-    to.distance = std::sqrt(dot(way, way));
     return {};
+}
+
+/// From outside along an axis, at what is looked at now.
+Result<void> along_axis(S state, A a) {
+    constexpr std::array<const char*, 6> kAxes{"x", "-x", "y", "-y", "z", "-z"};
+    const auto axis = std::find(kAxes.begin(), kAxes.end(), a[0]);
+    if (axis == kAxes.end()) return fail(ErrorKind::usage, "", "an axis is x, y, z, -x, -y or -z");
+    const auto i = static_cast<std::size_t>(axis - kAxes.begin());
+    NavigationState& to = state.navigation;
+    Vec3d way{};
+    (i / 2 == 0 ? way.x : i / 2 == 1 ? way.y : way.z) = i % 2 == 0 ? 1 : -1;
+    // Along the world's up another direction has to be above.
+    const Vec3d kept = to.up;
+    const bool vertical = std::abs(dot(way, to.up)) > 0.99;
+    const Vec3d up = !vertical ? to.up : i / 2 == 2 ? Vec3d{0, 1, 0} : Vec3d{0, 0, 1};
+    (void)place(to, to.target + to.distance * way, to.target, &up, nullptr);
+    to.up = kept;
+    state.view.capture_view = -1;
+    return {};
+}
+template <std::size_t i>
+Result<void> along(S state, A) {
+    constexpr std::array<const char*, 3> kAxes{"x", "y", "z"};
+    return along_axis(state, {kAxes[i]});
+}
+
+fs::path views_of(const StudioState& state) {
+    return views_file(state.status.run_folder, state.scene->path, config_folder());
+}
+Result<void> save_view(S state, A a) {
+    if (!state.scene) return fail(ErrorKind::usage, "", "nothing is open");
+    if (a[0].find_first_of("=\n") != std::string::npos || a[0].empty())
+        return fail(ErrorKind::usage, "", "the name of a view has no \"=\"");
+    std::erase_if(state.saved_views, [&](const SavedView& v) { return v.name == a[0]; });
+    state.saved_views.push_back({a[0], state.view.capture_view, state.navigation});
+    GS_TRY_VOID(write_views(views_of(state), state.saved_views));
+    state.add_notice(false, fmt::format("view \"{}\" saved", a[0]), {views_of(state).string()});
+    return {};
+}
+Result<void> forget_view(S state, A a) {
+    if (std::erase_if(state.saved_views, [&](const SavedView& v) { return v.name == a[0]; }) == 0)
+        return fail(ErrorKind::usage, "", fmt::format("there is no view \"{}\"", a[0]));
+    return write_views(views_of(state), state.saved_views);
+}
+Result<void> go_to_view(S state, A a) {
+    for (const SavedView& view : state.saved_views)
+        if (view.name == a[0]) return look_from(state, view);
+    return fail(ErrorKind::usage, "", fmt::format("there is no view \"{}\"", a[0]),
+                "view.save NAME saves this one");
+}
+Result<void> copy_camera(S state, A) {
+    return ask(state, [text = "view.camera " + camera_text(state.navigation)](Studio& studio) {
+        studio.copy_text(text);
+        return Result<void>();
+    });
+}
+Result<void> paste_camera(S state, A) {
+    return ask(state, [](Studio& studio) {
+        const std::vector<std::string> words = split_words(studio.copied_text());
+        if (words.empty() || words[0] != "view.camera")
+            return Result<void>(fail(ErrorKind::usage, "", "no camera was copied",
+                                     "view.copy copies one, as a view.camera command"));
+        return studio.give("view.camera", {words.begin() + 1, words.end()});
+    });
 }
 
 // clang-format off
@@ -121,9 +184,27 @@ const CommandRow kRows[] = {
     {"view.focus",                "Focus",                   "",     "",       "X Y",
      "Looks at, and turns around, what lies at this pixel of the picture.", focus_on},
     {"view.camera",               "Place the camera",        "",     "",
-     "EYE_X EYE_Y EYE_Z AT_X AT_Y AT_Z [UP_X UP_Y UP_Z | FOV]",
-     "Three numbers each: position, point looked at, up; or the vertical field of view in "
-     "degrees.", place_camera},
+     "EYE_X EYE_Y EYE_Z AT_X AT_Y AT_Z [UP_X UP_Y UP_Z FOV]",
+     "Three numbers each: position, point looked at, up; then, or without up, the vertical field "
+     "of view in degrees.", place_camera},
+    {"view.along.x",              "Look along: x",           "View/Look along 3", "", "",
+     "From outside along the world's x axis at what is looked at now.", along<0>},
+    {"view.along.y",              "Look along: y",           "View/Look along 3", "", "",
+     "The same along y.", along<1>},
+    {"view.along.z",              "Look along: z",           "View/Look along 3", "", "",
+     "The same along z.", along<2>},
+    {"view.along",                "Look along an axis",      "",     "",       "AXIS",
+     "x, y, z, or from the other side -x, -y, -z.", along_axis},
+    {"view.save",                 "Save this view",          "View 3", "",     "NAME",
+     "Keeps the camera under a name, in the run's folder or the user's.", save_view},
+    {"view.go",                   "Go to a saved view",      "",     "",       "NAME",
+     "Looks from where view.save NAME was given.", go_to_view},
+    {"view.forget",               "Forget a saved view",     "",     "",       "NAME",
+     "Takes it from the list.", forget_view},
+    {"view.copy",                 "Copy the camera",         "View 3", "Ctrl+Shift+C", "",
+     "Puts the camera on the clipboard, as a view.camera command.", copy_camera},
+    {"view.paste",                "Paste a camera",          "View 3", "Ctrl+Shift+V", "",
+     "Looks from the camera that was copied, here or in another window.", paste_camera},
 };
 // clang-format on
 

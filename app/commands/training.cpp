@@ -51,18 +51,23 @@ Result<void> undo(S state, A) {
 Result<void> redo(S state, A) {
     return send(state, [](Engine& e) { e.training().redo(); });
 }
-Result<std::uint64_t> step_of_snapshot(A a) {
-    if (a.empty()) return std::uint64_t{0};
-    GS_TRY(const auto step, integer_argument(a[0], 1, kMostSteps, "the step of the snapshot"));
-    return static_cast<std::uint64_t>(step);
+/// "#3" is a snapshot's number; anything else its step.
+Result<Training::Which> snapshot_named(A a) {
+    Training::Which out;
+    if (a.empty()) return out;
+    const bool numbered = a[0].starts_with('#');
+    GS_TRY(const auto value, integer_argument(numbered ? a[0].substr(1) : a[0], 1, kMostSteps,
+                                              "the step of the snapshot"));
+    (numbered ? out.number : out.step) = static_cast<std::uint64_t>(value);
+    return out;
 }
 Result<void> revert(S state, A a) {
-    GS_TRY(const auto step, step_of_snapshot(a));
-    return send(state, [step](Engine& e) { e.training().revert(step); });
+    GS_TRY(const auto which, snapshot_named(a));
+    return send(state, [which](Engine& e) { e.training().revert(which); });
 }
 Result<void> branch(S state, A a) {
-    GS_TRY(const auto step, step_of_snapshot(a));
-    return send(state, [step](Engine& e) { e.training().branch(step); });
+    GS_TRY(const auto which, snapshot_named(a));
+    return send(state, [which](Engine& e) { e.training().branch(which); });
 }
 Result<void> show_curves(S state, A a) {
     return send(state, [folder = a[0]](Engine& e) { e.training().show_other(folder); });

@@ -10,7 +10,9 @@
 #include "base/seconds.h"
 #include "base/try.h"
 #include "renderer/io/splats/splat_io.h"
+#include "renderer/scene/near_plane.h"
 #include "trainer/checkpoint.h"
+#include "trainer/init.h"
 #include "trainer/run_folder.h"
 
 namespace gs {
@@ -250,6 +252,9 @@ Result<void> show_model(LoadedScene& scene, std::shared_ptr<const GaussianModel>
     scene.rasterizer = std::move(*rasterizer);
     scene.state = scene.rasterizer->make_state();
     scene.source = scene.rasterizer->source_of(*scene.model, scene.bounds.span());
+    scene.near_plane = scene.capture
+                           ? near_plane_for(static_cast<double>(scene_extent_of(*scene.capture)))
+                           : near_plane_of(*scene.model);
     return {};
 }
 

@@ -31,8 +31,9 @@ struct LoadedScene {
     std::unique_ptr<ForwardState> state;
     std::unique_ptr<ParameterSource> source;  ///< the model as the rasterizer reads it fastest
     std::shared_ptr<const LevelSet>
-        levels;         ///< of a streamed set that is open; null: there is one level only
-    int sh_degree = 3;  ///< highest that is drawn: what a checkpoint's training had reached
+        levels;            ///< of a streamed set that is open; null: there is one level only
+    float near_plane = 0;  ///< world units; 0: the rasterizer's own
+    int sh_degree = 3;     ///< highest that is drawn: what a checkpoint's training had reached
     std::vector<std::string> notes;
     double seconds = 0;  ///< what loading took
 

@@ -27,6 +27,9 @@ void Training::begin() {
     message_.clear();
     done_.clear();
     undone_.clear();
+    others_.clear();
+    publish_others();
+    told_finished_ = false;
     state_ = !scene ? RunState::empty : steps_done() > 0 ? RunState::paused : RunState::ready;
     record_.begin(scene && scene->capture ? camera_rows(*scene->capture)
                                           : std::vector<CameraRow>());
@@ -85,6 +88,7 @@ void Training::start() {
     run_to_ = 0;
     state_ = RunState::training;
     message_.clear();
+    told_finished_ = false;
 }
 
 void Training::pause() {
@@ -101,12 +105,14 @@ void Training::run_to(std::uint64_t step) {
     run_to_ = step;
     state_ = RunState::training;
     message_.clear();
+    told_finished_ = false;
 }
 
 void Training::stop() {
     if (!lent_.scene || !lent_.scene->run) return lent_.tell.error("nothing is training");
     finish();
     rest(RunState::finished);
+    if (!told_finished_) tell_finished(*lent_.scene->run);
 }
 
 void Training::set(const std::string& name, double value) {
@@ -130,14 +136,16 @@ bool Training::edit(const std::string& name, double value) {
         lent_.tell.error(fmt::format("{} cannot change while a run goes on", name));
         return false;
     }
-    settings_ = changed;
     std::string text = fmt::format("{} {:g} -> {:g}", name, before, after);
     if (lent_.scene && lent_.scene->run) {
         Run& run = *lent_.scene->run;
         run.change(changed, text);
+        settings_ = changed;
         if (state_ == RunState::finished && !run.ended()) rest(RunState::paused);
         take_marks(run);
     }
+    settings_ = changed;
+    if (!others_.empty()) publish_others();
     lent_.tell.done(fmt::format("step {}: {}", steps_done(), text));
     lent_.tell.changed().settings = setting_rows(changed);
     return true;
@@ -146,21 +154,19 @@ bool Training::edit(const std::string& name, double value) {
 void Training::undo() {
     if (done_.empty()) return lent_.tell.error("no setting was changed that could be taken back");
     const Edit last = done_.back();
-    if (!edit(last.name, last.before)) return;
-    done_.pop_back();
-    undone_.push_back(last);
+    done_.pop_back();  // what is fixed by now is not asked for again
+    if (edit(last.name, last.before)) undone_.push_back(last);
 }
 
 void Training::redo() {
     if (undone_.empty()) return lent_.tell.error("no change was taken back");
     const Edit last = undone_.back();
-    if (!edit(last.name, last.after)) return;
     undone_.pop_back();
-    done_.push_back(last);
+    if (edit(last.name, last.after)) done_.push_back(last);
 }
 
 /// Null, and told: there is no such snapshot.
-Run* Training::run_to_go_back(std::uint64_t& step) {
+Run* Training::run_to_go_back(Which& which) {
     Run* run = lent_.scene ? lent_.scene->run.get() : nullptr;
     if (!run || run->snapshots().empty()) {
         lent_.tell.error(
@@ -168,8 +174,11 @@ Run* Training::run_to_go_back(std::uint64_t& step) {
             "training");
         return nullptr;
     }
-    if (step == 0) step = run->snapshots().back().step();
-    return run;
+    if (which.number != 0) return run;
+    const auto number = run->snapshot_of(which.step);
+    if (number) which.number = *number;
+    if (!number) lent_.tell.error(number.error().text());
+    return number ? run : nullptr;
 }
 
 /// Everything shown is what it was then.
@@ -181,30 +190,39 @@ void Training::went_back(std::string what) {
     recall(run);
     done_.clear();
     undone_.clear();
-    message_.clear();
-    rest(run.ended() ? RunState::finished : RunState::paused);
+    message_ = run.failure();
+    told_finished_ = run.ended();
+    rest(!message_.empty() ? RunState::failed
+         : run.ended()     ? RunState::finished
+                           : RunState::paused);
+    publish_others();
     viewer_.forget_model();
-    lent_.tell.done(what, true);
+    if (message_.empty()) lent_.tell.done(what, true);
 }
 
-void Training::revert(std::uint64_t step) {
-    Run* run = run_to_go_back(step);
+void Training::revert(Which which) {
+    Run* run = run_to_go_back(which);
     if (!run) return;
     const std::uint64_t before = steps_done();
-    if (const auto done = run->revert(step); !done) return lent_.tell.error(done.error().text());
-    went_back(fmt::format("back at step {} (step {} can be gone to again)", step, before));
+    const auto done = run->revert(which.number);
+    if (!done) lent_.tell.error(done.error().text());
+    if (!done && run->failure().empty()) return;  // it stands where it stood
+    went_back(fmt::format("back at step {}, from {}", steps_done(), before));
 }
 
-void Training::branch(std::uint64_t step) {
-    Run* run = run_to_go_back(step);
+void Training::branch(Which which) {
+    Run* run = run_to_go_back(which);
     if (!run) return;
     const Curves before = *record_.curves();
-    if (const auto done = run->branch(step); !done) return lent_.tell.error(done.error().text());
+    const TrainingSettings settings = settings_;
+    const auto done = run->branch(which.number);
+    if (!done) lent_.tell.error(done.error().text());
+    if (!done && run->failure().empty()) return;
     last_checkpoint_.clear();
-    others_.push_back({fs::path(run->parent()).filename(), run->parent(), before, {}});
-    publish_others();
-    went_back(fmt::format("a run of its own from step {}, in {}; {} is saved", step,
-                          run->taken_folder().string(), run->parent()));
+    const std::string parent = run->parent().empty() ? "before" : run->parent();
+    others_.push_back({{fs::path(parent).filename(), parent, before, {}}, settings});
+    went_back(fmt::format("a run of its own from step {}, in {}", steps_done(),
+                          run->taken_folder().string()));
 }
 
 void Training::show_other(const std::string& folder) {
@@ -227,27 +245,33 @@ void Training::show_other(const std::string& folder) {
                       folder,
                       *record.curves(),
                       {}};
-    if (const auto head = read_checkpoint_head(there->checkpoint))
-        for (const SettingField& field : setting_fields())
-            if (head->settings.*field.value != settings_.*field.value)
-                other.differences.push_back(fmt::format("{} {:g} (here {:g})", field.name,
-                                                        head->settings.*field.value,
-                                                        settings_.*field.value));
-    std::erase_if(others_, [&](const OtherCurves& o) { return o.folder == folder; });
-    others_.push_back(std::move(other));
+    const auto head = read_checkpoint_head(there->checkpoint);
+    std::erase_if(others_, [&](const Other& o) { return o.shown.folder == folder; });
+    others_.push_back({std::move(other), head ? std::optional(head->settings) : std::nullopt});
     publish_others();
 }
 
 void Training::hide_other(const std::string& name) {
-    if (std::erase_if(others_, [&](const OtherCurves& o) {
-            return name.empty() || o.name == name || o.folder == name;
+    if (std::erase_if(others_, [&](const Other& o) {
+            return name.empty() || o.shown.name == name || o.shown.folder == name;
         }) == 0)
         return lent_.tell.error("the curves of no such run are shown");
     publish_others();
 }
 
+/// With what their settings have otherwise than the own ones now.
 void Training::publish_others() {
-    lent_.tell.changed().other_curves = std::make_shared<const std::vector<OtherCurves>>(others_);
+    std::vector<OtherCurves> out;
+    for (const Other& other : others_) {
+        out.push_back(other.shown);
+        for (const SettingField& field : setting_fields())
+            if (other.settings && *other.settings.*field.value != settings_.*field.value)
+                out.back().differences.push_back(fmt::format("{} {:g} (here {:g})", field.name,
+                                                             *other.settings.*field.value,
+                                                             settings_.*field.value));
+    }
+    lent_.tell.changed().other_curves =
+        std::make_shared<const std::vector<OtherCurves>>(std::move(out));
 }
 
 void Training::profile(std::uint64_t first, std::uint64_t last) {
@@ -303,7 +327,7 @@ bool Training::train_once() {
             rest(RunState::paused);
     }
     // The last measurement comes after the last step.
-    if (run.ended() && !run.evaluating() && did != Run::Did::photo && !run.files().all().empty())
+    if (run.ended() && !run.evaluating() && did != Run::Did::photo && !told_finished_)
         tell_finished(run);
     viewer_.add_work(seconds_since(begin));
     return true;
@@ -348,6 +372,9 @@ void Training::tell_evaluation(const Evaluation& evaluation) {
 }
 
 void Training::tell_finished(const Run& run) {
+    told_finished_ = true;
+    const std::uint64_t taken = steps_done() - std::min(run.first_step(), steps_done());
+    if (taken == 0) return;
     const Evaluation& test = record_.last_evaluation();
     const std::string score =
         std::isfinite(test.psnr) && test.step == steps_done()
@@ -355,8 +382,8 @@ void Training::tell_finished(const Run& run) {
             : std::string();
     std::vector<std::string> files;
     for (const auto& [what, where] : run.files().all()) files.push_back(what + ": " + where);
-    lent_.tell.done(fmt::format("finished: {} steps in {}{}, {} Gaussians", steps_done(),
-                                format_duration(run.seconds()), score,
+    lent_.tell.done(fmt::format("finished at step {}: {} steps in {}{}, {} Gaussians", steps_done(),
+                                taken, format_duration(run.seconds()), score,
                                 format_count(static_cast<double>(run.trainer().gaussian_count()))),
                     true, std::move(files));
 }
@@ -403,9 +430,11 @@ void Training::describe(Published& view) const {
         left * training.step_ms / 1000.0 / std::max(0.05, 1.0 - training.viewer_share);
     training.gaussians = scene ? scene->gaussian_count() : 0;
     if (run) training.seconds = run->seconds();
+    if (run) training.first_step = run->first_step();
     if (run) training.files = run->files().all();
     for (const RunSnapshot& snapshot : run ? run->snapshots() : std::deque<RunSnapshot>())
-        training.snapshots.push_back({snapshot.step(), snapshot.bytes(), snapshot.why});
+        training.snapshots.push_back(
+            {snapshot.step(), snapshot.bytes(), snapshot.why, snapshot.number});
     const auto text = [](const Edit& e) {
         return fmt::format("{} {:g} -> {:g}", e.name, e.before, e.after);
     };

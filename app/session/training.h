@@ -31,10 +31,15 @@ class Training {
     void undo();
     /// Makes the edit again that was taken back last.
     void redo();
-    /// Goes back to a snapshot of the run; 0: the newest.
-    void revert(std::uint64_t step);
+    /// A snapshot of the run; by step, or by its number.
+    struct Which {
+        std::uint64_t step = 0;    ///< the newest of this step; 0: the newest
+        std::uint64_t number = 0;  ///< 0: by step
+    };
+    /// Goes back to a snapshot.
+    void revert(Which which);
     /// The same as a run of its own, beside the present one, which is saved.
-    void branch(std::uint64_t step);
+    void branch(Which which);
     /// Draws the curves of the run in this folder behind the own.
     void show_other(const std::string& folder);
     /// Empty: all of them go.
@@ -70,7 +75,7 @@ class Training {
     void rest(RunState state);
     void recall(const Run& run);
     bool edit(const std::string& name, double value);
-    Run* run_to_go_back(std::uint64_t& step);
+    Run* run_to_go_back(Which& which);
     void went_back(std::string what);
     void take_marks(const Run& run);
     void publish_others();
@@ -87,7 +92,12 @@ class Training {
         double before, after;
     };
     std::vector<Edit> done_, undone_;
-    std::vector<OtherCurves> others_;
+    struct Other {
+        OtherCurves shown;
+        std::optional<TrainingSettings> settings;
+    };
+    std::vector<Other> others_;
+    bool told_finished_ = false;
     RunState state_ = RunState::empty;
     std::string message_;
     std::uint64_t run_to_ = 0;  // 0: to the end

@@ -72,6 +72,7 @@ RenderOptions render_options(const LoadedScene& scene, const ViewSettings& setti
     } else {
         options.sh_degree = std::min(scene.model->sh_degree, scene.sh_degree);
         options.antialiased = scene.model->antialiased;
+        options.near_plane = scene.near_plane;
     }
     if (settings.capture_view < 0) options.background = settings.background;
     options.sh_degree = std::min(options.sh_degree, settings.sh_degree);

@@ -1,5 +1,7 @@
 #include "app/studio/studio.h"
 
+#include <imgui.h>
+
 #include <array>
 #include <fstream>
 #include <tuple>
@@ -185,19 +187,44 @@ void Studio::handle_input() {
 void Studio::follow_run() {
     if (state_.status.run_folder == run_seen_) return;
     run_seen_ = state_.status.run_folder;
-    if (!run_seen_.empty()) remember_path(preferences_.recent, run_seen_);
+    if (run_seen_.empty()) return;
+    remember_path(preferences_.recent, run_seen_);
+    views_file_ = views_file(run_seen_, {}, {});
+}
+
+/// A run is looked at again from where it was left.
+void Studio::keep_last_view() {
+    std::error_code error;
+    if (!options_.remember || views_file_.filename() != "views.txt" ||
+        !fs::is_directory(views_file_.parent_path(), error))
+        return;
+    std::erase_if(state_.saved_views, [](const SavedView& v) { return v.name == kLastView; });
+    state_.saved_views.push_back({kLastView, state_.view.capture_view, state_.navigation});
+    check(write_views(views_file_, state_.saved_views));
+}
+
+void Studio::copy_text(const std::string& text) { ImGui::SetClipboardText(text.c_str()); }
+
+std::string Studio::copied_text() const {
+    const char* text = ImGui::GetClipboardText();
+    return text ? text : "";
 }
 
 void Studio::follow_scene() {
     follow_run();
     if (state_.status.scene_serial == scene_seen_ || !state_.scene) return;
     scene_seen_ = state_.status.scene_serial;
+    keep_last_view();
     if (trace_layout_) ui_.load_layout(preferences_.layout);
     trace_layout_ = false;
     sent_any_ = false;  // the engine waits for a request that knows this scene
     state_.view.capture_view = -1;
     state_.navigation = first_view(*state_.scene);
     if (state_.cameras && !state_.cameras->empty()) run_command("view.capture", {"0"});
+    views_file_ = views_file(state_.status.run_folder, state_.scene->path, config_folder());
+    state_.saved_views = read_views(views_file_);
+    for (const SavedView& view : state_.saved_views)
+        if (view.name == kLastView && options_.remember) (void)look_from(state_, view);
     trace_.restart_warm_up();
     remember_path(preferences_.recent, state_.scene->path);
 }
@@ -324,6 +351,7 @@ void Studio::save_and_close() {
         else
             complain(saved.error().text()), exit_code_ = exit_code_ ? exit_code_ : 1;
     }
+    keep_last_view();
     preferences_.view = state_.view;
     preferences_.folders = ui_.folders();
     if (!trace_layout_) preferences_.layout = ui_.layout();

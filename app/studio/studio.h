@@ -49,6 +49,13 @@ class Studio {
     /// Into the user's assets, where show_layout() finds it. usage: a name that is no file's.
     Result<void> save_layout(const std::string& name);
     Result<void> open_trace(const std::string& path);
+    /// To and from the clipboard.
+    void copy_text(const std::string& text);
+    std::string copied_text() const;
+    /// Gives a command, as a panel does.
+    Result<void> give(const std::string& name, const Arguments& arguments) {
+        return table_.run(state_, name, arguments);
+    }
     Result<void> save_trace(const std::string& path);
     /// Nothing but the picture; without a choice, the other way round.
     void picture_only(std::optional<bool> on);
@@ -67,6 +74,7 @@ class Studio {
     void handle_input();
     void follow_scene();
     void follow_run();
+    void keep_last_view();
     void request_view();
     void advance_script();
     void carry_out_ui_actions();
@@ -91,6 +99,7 @@ class Studio {
     TraceLibrary traces_;
     std::optional<ScriptRunner> script_;
     std::uint64_t scene_seen_ = 0;
+    fs::path views_file_;  // of what is open
     std::string run_seen_;
     ViewRequest sent_;
     bool sent_any_ = false, quit_ = false;

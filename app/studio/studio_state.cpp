@@ -79,6 +79,22 @@ Result<void> ask(StudioState& state, std::function<Result<void>(Studio&)> run) {
     return {};
 }
 
+Result<void> look_from(StudioState& state, const SavedView& view) {
+    const auto photo = static_cast<std::size_t>(view.photo);
+    if (view.photo >= 0 && (!state.cameras || photo >= state.cameras->size()))
+        return fail(ErrorKind::usage, "",
+                    fmt::format("the photo of the view \"{}\" is not there", view.name));
+    state.view.capture_view = view.photo;
+    if (view.photo >= 0) {
+        state.navigation = snap(state.navigation, (*state.cameras)[photo].camera);
+        return {};
+    }
+    const double extent = state.navigation.extent;
+    state.navigation = view.place;
+    state.navigation.extent = extent;
+    return {};
+}
+
 ViewRequest view_request_of(const StudioState& state, int width, int height) {
     ViewRequest request;
     request.camera = camera_of(state.navigation, width, height);

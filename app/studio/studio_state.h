@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/session/session.h"
+#include "app/studio/saved_views.h"
 #include "panels/viewport/navigation.h"
 
 namespace gs {
@@ -34,9 +35,10 @@ struct StudioState : Published {
 
     Session& session;
     ViewSettings view;
-    NavigationState navigation;        ///< where the viewport looks from
-    int width = 800, height = 600;     ///< pixels the viewport has room for
-    std::vector<TimedNotice> notices;  ///< oldest first, a few
+    NavigationState navigation;          ///< where the viewport looks from
+    int width = 800, height = 600;       ///< pixels the viewport has room for
+    std::vector<SavedView> saved_views;  ///< of what is open
+    std::vector<TimedNotice> notices;    ///< oldest first, a few
     std::uint64_t notices_told = 0;
     bool asks_to_quit = false;  ///< something would be lost
     std::string sample_dir;     ///< where open.sample puts the sample capture
@@ -59,6 +61,8 @@ Result<void> send(StudioState& state, EngineJob job);
 /// Leaves something to the window side, after this frame.
 Result<void> ask(StudioState& state, std::function<Result<void>(Studio&)> run);
 
+/// Looks from a saved view. Errors (usage): of a photo that is not there.
+Result<void> look_from(StudioState& state, const SavedView& view);
 /// The request that shows what the viewport shows, at a size of one's own.
 ViewRequest view_request_of(const StudioState& state, int width, int height);
 

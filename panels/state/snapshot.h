@@ -35,6 +35,7 @@ struct CurveMark {
     std::uint64_t step;
     std::string text;  ///< "lr_means 0.00016 -> 0.0002"
     bool alarm = false;
+    double x = -1;  ///< where it lies along another axis than steps; below 0: at its step
 };
 struct Curves {
     std::vector<CurvePoint> loss, train_psnr, gaussians, step_ms, test_psnr, test_ssim, lr_means;
@@ -52,7 +53,8 @@ struct OtherCurves {
 /// A state of the run in memory that it can go back to.
 struct SnapshotRow {
     std::uint64_t step = 0, bytes = 0;
-    std::string why;  ///< "before lr_means 0.00016 -> 0.0002"
+    std::string why;           ///< "before lr_means 0.00016 -> 0.0002"
+    std::uint64_t number = 0;  ///< for train.revert and train.branch, as "#3"
 };
 
 enum class RunState { empty, loading, ready, training, paused, finished, failed };
@@ -73,7 +75,8 @@ struct TrainingStatus {
     std::uint64_t gaussians = 0;
     double viewer_share = 0;  ///< measured share of engine time spent on view frames, 0..1
     std::string last_checkpoint;
-    double seconds = 0;                                      ///< of its steps and measurements
+    double seconds = 0;  ///< of its steps and measurements, since first_step
+    std::uint64_t first_step = 0;
     std::vector<std::pair<std::string, std::string>> files;  ///< what the run has left, and where
     std::vector<SnapshotRow> snapshots;                      ///< oldest first
     std::string undo, redo;  ///< the edit that would be taken back, or made again; empty: none
@@ -188,6 +191,7 @@ struct Snapshot : SessionView {
     std::uint64_t shown_trace = 0;                ///< TraceEntry::id
     std::shared_ptr<const FileTypes> file_types;  ///< null: every file is just a file
     std::vector<std::string> recent;              ///< paths opened lately
+    std::vector<std::string> saved_views;         ///< names, for view.go
     std::string device;                           ///< "Intel Xeon ..."
     std::string
         present_path;  ///< how pictures get from the GPU to the screen: "interop"; empty: not used

@@ -9,7 +9,10 @@ namespace {
 /// Seconds at the end of each point of `step_ms`, each the mean of the steps since the one before.
 std::vector<double> seconds_of(std::span<const CurvePoint> step_ms) {
     std::vector<double> out;
+    // A run whose first steps are not known begins where they are.
+    const auto step_of = [&](std::size_t i) { return static_cast<double>(step_ms[i].step); };
     double seconds = 0, before = 0;
+    if (step_ms.size() > 1) before = std::max(0.0, 2 * step_of(0) - step_of(1));
     for (const CurvePoint& p : step_ms) {
         const auto step = static_cast<double>(p.step);
         if (std::isfinite(p.value))

@@ -217,9 +217,9 @@ void draw_stack(const Area& area, std::span<const PlotLine> lines) {
 void draw_marks(const Area& area, std::span<const CurveMark> marks, bool hovered) {
     std::vector<const CurveMark*> under;
     for (const CurveMark& mark : marks) {
-        const auto step = static_cast<double>(mark.step);
-        if (step < area.x_lo || step > area.x_hi) continue;
-        const float x = area.x(step);
+        const double at = mark.x >= 0 ? mark.x : static_cast<double>(mark.step);
+        if (at < area.x_lo || at > area.x_hi) continue;
+        const float x = area.x(at);
         const ImU32 color = mark.alarm ? theme().error : theme().warning;
         area.list.AddLine({x, area.a.y}, {x, area.b.y}, with_alpha(color, 120));
         area.list.AddTriangleFilled({x - 0.25F * em(), area.a.y}, {x + 0.25F * em(), area.a.y},
@@ -244,7 +244,9 @@ void draw_hover(const Area& area, std::span<const PlotLine> lines, const PlotLoo
     const float at = area.x(x.hover);
     area.list.AddLine({at, area.a.y}, {at, area.b.y}, with_alpha(theme().text, 90));
     if (hovered) ImGui::BeginTooltip();
-    if (hovered) dim_text(look.x_name + " " + format_count(std::round(x.hover)));
+    if (hovered)
+        dim_text(look.x_name == "step" ? "step " + format_count(std::round(x.hover))
+                                       : format_number(x.hover, 4) + " " + look.x_name);
     double total = 0;
     for (const PlotLine& line : lines) {
         const CurvePoint* point = nearest(line.points, x.hover);

@@ -13,7 +13,18 @@ using testing::TrainingRun;
 
 class RunHistory : public RunTest {
   protected:
-    RunHistory() { options_.snapshot_bytes = 64 << 20; }
+    RunHistory() {
+        options_.snapshot_budget = [this] { return budget_; };
+    }
+    static Result<void> revert_to(TrainingRun& run, std::uint64_t step) {
+        const auto number = run.snapshot_of(step);
+        return number ? run.revert(*number) : Result<void>(tl::unexpected(number.error()));
+    }
+    static Result<void> branch_at(TrainingRun& run, std::uint64_t step) {
+        const auto number = run.snapshot_of(step);
+        return number ? run.branch(*number) : Result<void>(tl::unexpected(number.error()));
+    }
+    std::uint64_t budget_ = 64 << 20;
     static void train_to(TrainingRun& run, std::uint64_t step) {
         while (run.trainer().steps_done() < step) ASSERT_NE(run.step(), TrainingRun::Did::nothing);
     }
@@ -48,7 +59,7 @@ TEST_F(RunHistory, GoesBackBeforeAnEditAndTakesTheSameWay) {
     EXPECT_EQ(run->marks().size(), 2u);
     train_to(*run, 20);
     EXPECT_NE(values(*run), wanted);
-    ASSERT_TRUE(run->revert(12));
+    ASSERT_TRUE(revert_to(*run, 12));
     EXPECT_EQ(run->trainer().steps_done(), 12u);
     EXPECT_EQ(run->trainer().settings().lr_means, usual);
     EXPECT_EQ(run->steps().rows().size(), 12u);
@@ -56,7 +67,7 @@ TEST_F(RunHistory, GoesBackBeforeAnEditAndTakesTheSameWay) {
     EXPECT_EQ(run->last_step().step, 12u);
     train_to(*run, 20);
     EXPECT_EQ(values(*run), wanted) << "bit for bit as if nothing had been edited";
-    EXPECT_FALSE(run->revert(13));
+    EXPECT_FALSE(revert_to(*run, 13));
 }
 
 TEST_F(RunHistory, WhereItStoodCanBeGoneToAgain) {
@@ -65,11 +76,11 @@ TEST_F(RunHistory, WhereItStoodCanBeGoneToAgain) {
     edit(*run, 0.01);
     train_to(*run, 14);
     const std::vector<float> there = values(*run);
-    ASSERT_TRUE(run->revert(10));
+    ASSERT_TRUE(revert_to(*run, 10));
     ASSERT_EQ(run->snapshots().size(), 2u);
-    EXPECT_EQ(run->snapshots()[0].step(), 14u);
+    EXPECT_EQ(run->snapshots()[1].step(), 14u);
     train_to(*run, 11);
-    ASSERT_TRUE(run->revert(14));
+    ASSERT_TRUE(revert_to(*run, 14));
     EXPECT_EQ(values(*run), there);
     EXPECT_EQ(run->marks().size(), 1u);
     EXPECT_EQ(run->steps().rows().size(), 14u);
@@ -81,10 +92,20 @@ TEST_F(RunHistory, AFinishedRunGoesBackAndOnAgain) {
     edit(*run, 0.3);
     drive(*run);
     ASSERT_TRUE(run->ended());
-    ASSERT_TRUE(run->revert(15));
+    ASSERT_TRUE(revert_to(*run, 15));
     EXPECT_FALSE(run->ended());
-    EXPECT_EQ(checkpoint_steps(folder_ / "out" / "reverted-30.gsc"), 30u)
-        << "the checkpoint of the later step is not written over";
+    EXPECT_EQ(checkpoint_steps(folder_ / "out" / "reverted-30.gsc"), 30u);
+    EXPECT_EQ(checkpoint_steps(folder_ / "out" / "checkpoint.gsc"), 30u)
+        << "there is always something to go on from";
+    run->finish();
+    EXPECT_EQ(metrics()["steps"], 30) << "nothing is written before it has moved on";
+    ASSERT_TRUE(revert_to(*run, 15));
+    drive(*run);
+    ASSERT_TRUE(revert_to(*run, 15));
+    EXPECT_TRUE(fs::exists(folder_ / "out" / "reverted-30-2.gsc")) << "each end is kept";
+    ASSERT_TRUE(revert_to(*run, 30));
+    EXPECT_TRUE(run->ended()) << "forward again, at the end";
+    ASSERT_TRUE(revert_to(*run, 15));
     drive(*run);
     EXPECT_TRUE(run->ended());
     EXPECT_EQ(checkpoint_steps(folder_ / "out" / "checkpoint.gsc"), 30u);
@@ -97,11 +118,12 @@ TEST_F(RunHistory, BranchesIntoARunOfItsOwn) {
     train_to(*run, 8);
     edit(*run, 0.3);
     train_to(*run, 12);
-    ASSERT_TRUE(run->branch(8));
+    ASSERT_TRUE(branch_at(*run, 8));
     EXPECT_EQ(checkpoint_steps(folder_ / "out" / "checkpoint.gsc"), 12u) << "the parent is saved";
     EXPECT_TRUE(fs::exists(folder_ / "out" / "metrics.json"));
     const fs::path folder = run->taken_folder();
-    EXPECT_EQ(folder.parent_path(), folder_ / "runs");
+    EXPECT_EQ(folder.parent_path(), folder_) << "beside it";
+    EXPECT_EQ(run->snapshots().size(), 1u);
     edit(*run, 0.2);
     drive(*run);
     EXPECT_EQ(checkpoint_steps(folder / "checkpoint.gsc"), 30u);
@@ -118,19 +140,98 @@ TEST_F(RunHistory, SnapshotsKeepWithinTheirMemory) {
     const auto run = make();
     train_to(*run, 25);  // nothing grows any more
     const std::uint64_t one = run->trainer().snapshot_bytes();
-    run->options().snapshot_bytes = 3 * one;
+    budget_ = 3 * one;
     for (std::uint64_t step = 26; step <= 29; ++step) {
         train_to(*run, step);
         edit(*run, 1e-4 * static_cast<double>(step));
     }
-    EXPECT_LE(run->snapshots().size(), 3u);
-    EXPECT_GE(run->snapshots().size(), 1u);
+    std::uint64_t bytes = 0;
+    for (const RunSnapshot& snapshot : run->snapshots()) bytes += snapshot.bytes();
+    EXPECT_LE(bytes, budget_);
+    EXPECT_GE(run->snapshots().size(), 2u);
+    EXPECT_LT(run->snapshots().size(), 5u);
     EXPECT_EQ(run->snapshots().back().step(), 29u);
-    run->options().snapshot_bytes = one;
+    budget_ = one / 2;
     train_to(*run, 30);
     edit(*run, 1e-5);
-    EXPECT_NE(told_.back().find("no snapshot"), std::string::npos);
+    EXPECT_NE(told_.back().find("nothing to go back to"), std::string::npos);
     EXPECT_EQ(run->trainer().settings().lr_means, 1e-5) << "the edit is made all the same";
+}
+
+TEST_F(RunHistory, WithoutRoomInMemoryWhereItStoodIsOnDisk) {
+    const auto run = make();
+    train_to(*run, 10);
+    edit(*run, 0.01);
+    train_to(*run, 14);
+    budget_ = 1;
+    ASSERT_TRUE(revert_to(*run, 10));
+    EXPECT_EQ(checkpoint_steps(folder_ / "out" / "reverted-14.gsc"), 14u);
+    EXPECT_EQ(run->trainer().steps_done(), 10u);
+}
+
+TEST_F(RunHistory, WhereItCanBeKeptNowhereItStays) {
+    const auto run = make();
+    train_to(*run, 10);
+    edit(*run, 0.01);
+    train_to(*run, 14);
+    budget_ = 1;
+    fs::create_directories(folder_ / "out" / "reverted-14.gsc.not");
+    run->options().folder = "/proc/nowhere";  // it cannot be made
+    run->options().taken.reset();
+    EXPECT_FALSE(revert_to(*run, 10));
+    EXPECT_EQ(run->trainer().steps_done(), 14u);
+    EXPECT_FALSE(branch_at(*run, 10));
+    EXPECT_EQ(run->trainer().steps_done(), 14u);
+}
+
+TEST_F(RunHistory, ARunThatWasOnlyOpenedLeavesItsFolderAlone) {
+    options_.save_every = 5;
+    options_.keep.every = 5;
+    { drive(*make()); }
+    const std::string before = read_text_file(folder_ / "out" / "metrics.csv").value();
+    options_.resumed_from = (folder_ / "out" / "checkpoint-15.gsc").string();
+    options_.folder = folder_ / "out";
+    auto trainer =
+        Trainer::resume(options_.resumed_from, testing::small_capture(), make_cpu_rasterizer());
+    ASSERT_TRUE(trainer);
+    TrainingRun run(std::move(*trainer), options_);
+    edit(run, 0.01);
+    ASSERT_TRUE(branch_at(run, 15));
+    EXPECT_EQ(read_text_file(folder_ / "out" / "metrics.csv").value(), before);
+    EXPECT_NE(run.taken_folder(), folder_ / "out");
+    EXPECT_EQ(run.parent(), (folder_ / "out").string());
+}
+
+TEST_F(RunHistory, TwoStatesOfOneStepAreToldApart) {
+    const auto run = make();
+    train_to(*run, 10);
+    edit(*run, 0.01);
+    train_to(*run, 14);
+    const std::vector<float> first = values(*run);
+    ASSERT_TRUE(revert_to(*run, 10));
+    edit(*run, 0.02);
+    train_to(*run, 14);
+    edit(*run, 0.03);
+    ASSERT_NE(values(*run), first);
+    std::vector<std::uint64_t> of_14;
+    for (const RunSnapshot& snapshot : run->snapshots())
+        if (snapshot.step() == 14) of_14.push_back(snapshot.number);
+    ASSERT_EQ(of_14.size(), 2u);
+    ASSERT_TRUE(run->revert(of_14[0]));
+    EXPECT_EQ(values(*run), first);
+}
+
+TEST_F(RunHistory, WhatIsFixedLaterChangesBeforeTheFirstStep) {
+    const auto run = make();
+    TrainingSettings s = run->trainer().settings();
+    s.sh_degree = 1;
+    s.seed = 7;
+    run->change(s, "sh_degree 3 -> 1");
+    EXPECT_EQ(run->trainer().model().sh_degree, 1);
+    train_to(*run, 2);
+    s.sh_degree = 2;
+    run->change(s, "too late");
+    EXPECT_EQ(run->trainer().settings().sh_degree, 1);
 }
 
 TEST_F(RunHistory, KeepsCheckpointsByTheRule) {

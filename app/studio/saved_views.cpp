@@ -1,0 +1,101 @@
+#include "app/studio/saved_views.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "app/studio/arguments.h"
+#include "base/format.h"
+#include "base/rng.h"
+#include "trainer/run_folder.h"
+
+namespace gs {
+namespace {
+
+constexpr double kDegree = std::numbers::pi / 180;
+constexpr std::uint64_t kLargestFile = 1 << 20;
+
+/// What follows the name; false: it is no place.
+bool take_place(const std::string& text, SavedView& view) {
+    const std::vector<std::string> words = split_words(text);
+    if (words.size() == 2 && words[0] == "photo") {
+        const auto index = integer_argument(words[1], 0, 1 << 30, "the photo");
+        if (index) view.photo = static_cast<int>(*index);
+        return index.has_value();
+    }
+    if (words.size() != 10) return false;
+    double v[10] = {};
+    for (std::size_t i = 0; i < 10; ++i) {
+        const auto number = number_argument(words[i], -1e9, 1e9, "a coordinate");
+        if (!number) return false;
+        v[i] = *number;
+    }
+    const Vec3d up{v[6], v[7], v[8]};
+    return place(view.place, {v[0], v[1], v[2]}, {v[3], v[4], v[5]}, &up, &v[9]);
+}
+
+}  // namespace
+
+std::string camera_text(const NavigationState& state) {
+    const Vec3d eye = state.eye(), at = state.target;
+    std::string out;
+    for (const double v : {eye.x, eye.y, eye.z, at.x, at.y, at.z, state.up.x, state.up.y,
+                           state.up.z, state.fov_y / kDegree})
+        out += (out.empty() ? "" : " ") + fmt::format("{:.9g}", v);
+    return out;
+}
+
+bool place(NavigationState& state, Vec3d eye, Vec3d at, const Vec3d* up,
+           const double* fov_degrees) {
+    const Vec3d way = at - eye;
+    if (!(dot(way, way) > 0)) return false;
+    if (fov_degrees) state.fov_y = std::clamp(*fov_degrees, 1.0, 170.0) * kDegree;
+    if (up && dot(*up, *up) > 0) state.up = (1 / std::sqrt(dot(*up, *up))) * *up;
+    state.snapped = false;
+    state.rotation = look_at(eye, at, state.up, 1, 1, 1).rotation;
+    state.target = at;
+    state.distance = std::sqrt(dot(way, way));
+    return true;
+}
+
+fs::path views_file(const std::string& run_folder, const std::string& path,
+                    const fs::path& config) {
+    if (!run_folder.empty()) return fs::path(run_folder) / "views.txt";
+    if (run_in(path)) return fs::path(path) / "views.txt";
+    if (run_in(folder_of_checkpoint(path))) return folder_of_checkpoint(path) / "views.txt";
+    std::error_code error;
+    std::uint64_t hash = 0;
+    for (const char c : fs::weakly_canonical(path, error).string())
+        hash = hash64(hash ^ static_cast<unsigned char>(c));
+    return config / "views" / fmt::format("{:016x}.txt", hash);
+}
+
+std::vector<SavedView> read_views(const fs::path& file) {
+    std::vector<SavedView> out;
+    const auto text = read_text_file(file, kLargestFile);
+    for (std::size_t begin = 0; text && begin < text->size();) {
+        const std::size_t end = std::min(text->find('\n', begin), text->size());
+        const std::string line = text->substr(begin, end - begin);
+        begin = end + 1;
+        const std::size_t equals = line.rfind(" = ");
+        if (equals == std::string::npos || equals == 0) continue;
+        SavedView view{line.substr(0, equals)};
+        if (take_place(line.substr(equals + 3), view)) out.push_back(std::move(view));
+    }
+    return out;
+}
+
+Result<void> write_views(const fs::path& file, const std::vector<SavedView>& views) {
+    std::error_code ignored;
+    fs::create_directories(file.parent_path(), ignored);
+    std::string text;
+    for (const SavedView& view : views)
+        text += view.name + " = " +
+                (view.photo >= 0 ? fmt::format("photo {}", view.photo) : camera_text(view.place)) +
+                "\n";
+    return write_text_file(file, text);
+}
+
+}  // namespace gs

@@ -1,0 +1,35 @@
+// Saved views: places to look from, with names, in a text file of a run's folder or of the user's.
+// One a line, "NAME = EYE AT UP FOV" (world units, degrees) or "NAME = photo INDEX": easily read,
+// copied and handed on. Called by the studio and its view.* commands.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "panels/viewport/navigation.h"
+
+namespace gs {
+
+struct SavedView {
+    std::string name;
+    int photo = -1;  ///< a capture camera; -1: the state below
+    NavigationState place{};
+};
+
+/// Where the run was looked at last: kept under this name.
+inline constexpr const char* kLastView = "(last)";
+
+/// The arguments of view.camera that lead there: ten numbers.
+std::string camera_text(const NavigationState& state);
+/// `state` looking from EYE at AT. `up`, `fov_degrees`: as they are when null. False: EYE is AT.
+bool place(NavigationState& state, Vec3d eye, Vec3d at, const Vec3d* up, const double* fov_degrees);
+
+/// The views of the scene opened from `path`: in the run's folder where it is one's, else in
+/// `config`.
+fs::path views_file(const std::string& run_folder, const std::string& path, const fs::path& config);
+/// Lines that are none are passed over; no file is no views.
+std::vector<SavedView> read_views(const fs::path& file);
+Result<void> write_views(const fs::path& file, const std::vector<SavedView>& views);
+
+}  // namespace gs
