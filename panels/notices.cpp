@@ -38,7 +38,10 @@ void notice(const Notice& one, Commands& commands, float width) {
     const float cross = ImGui::CalcTextSize("x").x + 2 * ImGui::GetStyle().FramePadding.x;
     ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + width - cross - em());
     ImGui::BeginGroup();
-    colored_text(one.error ? theme().error : theme().good, one.text);
+    colored_text(one.error     ? theme().error
+                 : one.warning ? theme().warning
+                               : theme().good,
+                 one.text);
     for (std::size_t i = 0; i < std::min(one.lines.size(), kMostLinesShown); ++i)
         dim_text(one.lines[i]);
     if (one.lines.size() > kMostLinesShown)

@@ -371,10 +371,13 @@ Result<void> Run::save_as_parent() {
     GS_TRY_VOID(take_folder());
     evaluation_.reset();
     profile_.close();
-    const bool stopped = std::exchange(stopped_, !trainer_->finished());
-    if (trainer_->steps_done() != saved_step_) save_model(true);
-    save_records();
-    stopped_ = stopped;
+    // Where it stands at a snapshot, what its folder holds is of a later step, and stays.
+    if (trainer_->steps_done() != saved_step_ || !run_in(options_.folder)) {
+        save_model(true);
+        save_records();
+    } else if (records_due_) {
+        save_records();
+    }
     if (files_.in_place()) return {};
     return fail(ErrorKind::unwritable, options_.folder.string(),
                 "the run could not be saved there, and goes on as it was");

@@ -201,9 +201,9 @@ const CommandRow kRows[] = {
      "Looks from where view.save NAME was given.", go_to_view},
     {"view.forget",               "Forget a saved view",     "",     "",       "NAME",
      "Takes it from the list.", forget_view},
-    {"view.copy",                 "Copy the camera",         "View 3", "Ctrl+Shift+C", "",
+    {"view.copy",                 "Copy the camera",         "View/Camera 3", "Ctrl+Shift+C", "",
      "Puts the camera on the clipboard, as a view.camera command.", copy_camera},
-    {"view.paste",                "Paste a camera",          "View 3", "Ctrl+Shift+V", "",
+    {"view.paste",                "Paste a camera",          "View/Camera 3", "Ctrl+Shift+V", "",
      "Looks from the camera that was copied, here or in another window.", paste_camera},
 };
 // clang-format on

@@ -86,6 +86,7 @@ struct EngineEvent {
     std::string text;
     bool notice = false;               ///< to be shown, not only logged; errors always are
     std::vector<std::string> lines{};  ///< details of a notice
+    bool warning = false;              ///< something to look at
 };
 
 struct Picture {

@@ -28,6 +28,12 @@ void Teller::done(const std::string& text, bool notice, std::vector<std::string>
     wake_();
 }
 
+void Teller::warning(const std::string& text) {
+    log_warning("{}", text);
+    out_.events.try_put({command, false, text, true, {}, true});
+    wake_();
+}
+
 void Teller::focus(const Vec3d& point) {
     out_.focus.put(point);
     wake_();

@@ -45,13 +45,16 @@ class Teller {
     /// `notice`: shown, not only logged. `lines`: its details.
     void done(const std::string& text, bool notice = false, std::vector<std::string> lines = {},
               std::uint64_t of_command = 0);
+    /// Something to look at: shown and logged as such.
+    void warning(const std::string& text);
     /// Of a task that gave nothing: an error, or `cancelled` when that was wanted.
     void failed(const Error& why, const std::string& cancelled, std::uint64_t of_command = 0) {
         why.kind == ErrorKind::cancelled ? done(cancelled) : error(why.text(), of_command);
     }
     /// What a run tells: an error, something to be shown, or a line for the log.
     void of_run(LogLevel level, const std::string& text) {
-        level == LogLevel::error ? error(text) : done(text, level == LogLevel::warning);
+        if (level == LogLevel::error) return error(text);
+        level == LogLevel::warning ? warning(text) : done(text);
     }
     void focus(const Vec3d& point);
     void picture(Picture picture);

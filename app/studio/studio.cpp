@@ -114,7 +114,8 @@ void Studio::take_events() {
     while (auto event = session_.out().events.try_take()) {
         if (script_) script_->take_event(*event);
         if (event->error && event->command == 1 && !options_.path.empty()) nothing_to_show();
-        if (event->notice) state_.add_notice(event->error, event->text, event->lines);
+        if (event->notice)
+            state_.add_notice(event->error, event->text, event->lines, event->warning);
         published_ = true;
     }
     published_ |= state_.drop_old_notices();

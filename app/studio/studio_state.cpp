@@ -31,16 +31,17 @@ constexpr double kShortNotice = 6, kLongNotice = 30;  // seconds
 
 }  // namespace
 
-void StudioState::add_notice(bool error, std::string text, std::vector<std::string> lines) {
+void StudioState::add_notice(bool error, std::string text, std::vector<std::string> lines,
+                             bool warning) {
     if (notices.size() >= kMostNotices) notices.erase(notices.begin());
-    notices.push_back({{++notices_told, error, std::move(text), std::move(lines)},
+    notices.push_back({{++notices_told, error, std::move(text), std::move(lines), warning},
                        std::chrono::steady_clock::now()});
 }
 
 bool StudioState::drop_old_notices() {
     const auto now = std::chrono::steady_clock::now();
     return std::erase_if(notices, [&](const TimedNotice& n) {
-               const bool detailed = n.notice.error || !n.notice.lines.empty();
+               const bool detailed = n.notice.error || n.notice.warning || !n.notice.lines.empty();
                return std::chrono::duration<double>(now - n.since).count() >
                       (detailed ? kLongNotice : kShortNotice);
            }) > 0;

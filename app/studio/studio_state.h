@@ -50,7 +50,8 @@ struct StudioState : Published {
 
     /// Takes whatever the engine has published; true when anything was new.
     bool take_published();
-    void add_notice(bool error, std::string text, std::vector<std::string> lines = {});
+    void add_notice(bool error, std::string text, std::vector<std::string> lines = {},
+                    bool warning = false);
     /// Takes away what was shown long enough; true when there was any. Errors and details stay
     /// longer.
     bool drop_old_notices();

@@ -26,6 +26,7 @@ struct Notice {
     bool error = false;
     std::string text;
     std::vector<std::string> lines;  ///< details: what a format lost
+    bool warning = false;            ///< something to look at
 };
 
 /// Memory against what there is. `fits`: Gaussians that could be trained at most, 0: all of the

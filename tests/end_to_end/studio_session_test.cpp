@@ -5,6 +5,7 @@
 
 #include "app/session/frame_time.h"
 #include "studio_harness.h"
+#include "trainer/checkpoint.h"
 
 namespace gs {
 namespace {
@@ -94,6 +95,62 @@ TEST(Session, live_edits_take_effect_are_marked_and_checked) {
     const std::uint64_t bad = h.session.send(jobs::set("lr_sh0", -5));
     ASSERT_TRUE(h.until([&] { return !h.errors.empty(); }));
     EXPECT_EQ(h.errors[0].command, bad);
+}
+
+TEST(Session, edits_are_taken_back_and_the_run_goes_back_and_branches) {
+    SessionOptions options = quiet_options();
+    options.run.snapshot_budget = [] { return std::uint64_t{64} << 20; };
+    SessionHarness h(options);
+    ASSERT_TRUE(h.open(tiny_capture()));
+    const auto give = [&](const std::string& name, const Arguments& arguments) {
+        EXPECT_TRUE(all_commands().run(h.state, name, arguments)) << name;
+        ASSERT_TRUE(h.until_done(h.state.last_sent)) << name;
+    };
+    const auto value_of = [&](const std::string& name) {
+        for (const SettingRow& row : *h.state.settings)
+            if (row.name == name) return row.value;
+        return kNotMeasured;
+    };
+    const auto train_to = [&](std::uint64_t step) {
+        h.session.send(jobs::run_to(step));
+        ASSERT_TRUE(h.until([&] {
+            return h.state.training.step == step && h.state.training.state == RunState::paused;
+        }));
+    };
+    train_to(4);
+    give("train.set", {"lr_means", "0.01"});
+    give("train.set", {"lr_sh0", "0.02"});
+    EXPECT_EQ(h.state.training.undo, "lr_sh0 0.0025 -> 0.02");
+    give("undo", {});
+    EXPECT_EQ(value_of("lr_sh0"), 2.5e-3);
+    EXPECT_EQ(value_of("lr_means"), 0.01);
+    give("redo", {});
+    EXPECT_EQ(value_of("lr_sh0"), 0.02);
+    train_to(8);
+    ASSERT_EQ(h.state.training.snapshots.size(), 1u);
+    const std::string folder = h.state.status.run_folder;
+    give("train.revert", {});
+    EXPECT_EQ(h.state.training.step, 4u);
+    EXPECT_EQ(value_of("lr_means"), 1.6e-4);
+    EXPECT_TRUE(h.state.training.undo.empty());
+    ASSERT_TRUE(h.until([&] { return h.state.curves->marks.empty(); }));
+    ASSERT_EQ(h.state.training.snapshots.size(), 2u);
+    give("train.revert", {"8"});
+    EXPECT_EQ(h.state.training.step, 8u) << "forward again";
+    EXPECT_EQ(value_of("lr_means"), 0.01);
+    give("train.branch", {"#1"});
+    EXPECT_EQ(h.state.training.step, 4u);
+    EXPECT_NE(h.state.status.run_folder, folder);
+    EXPECT_EQ(checkpoint_steps(fs::path(folder) / "checkpoint.gsc"), 8u);
+    ASSERT_TRUE(h.state.other_curves && h.state.other_curves->size() == 1);
+    EXPECT_EQ((*h.state.other_curves)[0].folder, folder);
+    EXPECT_EQ((*h.state.other_curves)[0].differences.size(), 2u);
+    give("curves.hide", {});
+    EXPECT_TRUE(h.state.other_curves->empty());
+    give("curves.show", {folder});
+    ASSERT_EQ(h.state.other_curves->size(), 1u);
+    EXPECT_EQ((*h.state.other_curves)[0].curves.loss.size(), 8u);
+    EXPECT_TRUE(h.errors.empty()) << h.errors[0].text;
 }
 
 TEST(Session, every_mode_and_style_gives_a_picture) {

@@ -69,11 +69,8 @@ TEST(NearPlane, FollowsSmallWorldsOnly) {
         model.at(kMeans, 100) = 1e9F;  // one that lies far out
         model.at(kMeans + 1, 99) = NAN;
         const float near = near_plane_of(model);
-        if (size > 1) EXPECT_EQ(near, 0.0F);
-        if (size < 1) {
-            EXPECT_GT(near, 0.0F);
-            EXPECT_LT(near, 0.02F * 50 * size);
-        }
+        EXPECT_EQ(near > 0, size < 1) << size;
+        EXPECT_LT(near, 0.02F * 50 * size);
     }
 }
 
