@@ -196,7 +196,7 @@ void Studio::follow_run() {
 /// A run is looked at again from where it was left.
 void Studio::keep_last_view() {
     std::error_code error;
-    if (!options_.remember || views_file_.filename() != "views.txt" ||
+    if (!options_.remember || options_.headless || views_file_.filename() != "views.txt" ||
         !fs::is_directory(views_file_.parent_path(), error))
         return;
     std::erase_if(state_.saved_views, [](const SavedView& v) { return v.name == kLastView; });
