@@ -136,6 +136,7 @@ Result<Json> write_fixed(const GaussianModel& model, const std::string& path) {
 Json splat_json(const std::string& path, const SplatFile& scene, const Statistics& statistics,
                 const SplatReport& doctor) {
     const GaussianModel& model = scene.model;
+    const auto run = run_in(path);
     Json out{{"command", "info"},
              {"kind", "splats"},
              {"path", path},
@@ -144,7 +145,7 @@ Json splat_json(const std::string& path, const SplatFile& scene, const Statistic
              {"sh_degree", model.sh_degree},
              {"antialiased", model.antialiased},
              {"bytes_in_memory", model.bytes()},
-             {"bytes_on_disk", splat_bytes(path)}};
+             {"bytes_on_disk", splat_bytes(run ? run->model() : fs::path(path))}};
     Vec3f lo{}, hi{};
     const bool bounded = bounds_of(model, lo, hi);
     out["bounds"] = bounded

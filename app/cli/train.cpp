@@ -311,6 +311,7 @@ Result<int> TrainCommand::run() {
     if (const Trainer& trainer = run_->trainer(); trainer.finished()) {
         fmt::print("nothing is left to do: {} has {} of {} steps (--steps asks for more)\n",
                    run_->taken_folder().string(), trainer.steps_done(), trainer.settings().steps);
+        if (common_.json) print_json(run_->summary());
         return kDone;
     }
     train();

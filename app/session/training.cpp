@@ -30,7 +30,10 @@ void Training::begin() {
     others_.clear();
     publish_others();
     told_finished_ = false;
-    state_ = !scene ? RunState::empty : steps_done() > 0 ? RunState::paused : RunState::ready;
+    state_ = !scene                                         ? RunState::empty
+             : scene->trainer && scene->trainer->finished() ? RunState::finished
+             : steps_done() > 0                             ? RunState::paused
+                                                            : RunState::ready;
     record_.begin(scene && scene->capture ? camera_rows(*scene->capture)
                                           : std::vector<CameraRow>());
     Published& view = lent_.tell.changed();
@@ -141,7 +144,8 @@ bool Training::edit(const std::string& name, double value) {
         Run& run = *lent_.scene->run;
         run.change(changed, text);
         settings_ = changed;
-        if (state_ == RunState::finished && !run.ended()) rest(RunState::paused);
+        if (state_ == RunState::finished && !run.ended() && !run.trainer().finished())
+            rest(RunState::paused);
         take_marks(run);
     }
     settings_ = changed;

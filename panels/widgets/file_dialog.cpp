@@ -110,7 +110,8 @@ void FileDialog::name_file(const Snapshot& snapshot) {
     std::string stem = format ? scene.substr(0, scene.size() - format->extension.size())
                               : fs::path(scene).stem().string();
     if (ending_.empty()) {
-        name_ = format ? scene : stem + ".ply";
+        const std::string ending = format ? std::string(format->extension) : ".ply";
+        name_ = free_name(browser_.folder(), stem, ending);
         return;
     }
     if (command_ == "screenshot" && snapshot.view.mode != ViewMode::color)

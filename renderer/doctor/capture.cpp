@@ -235,7 +235,7 @@ void add_geometry(const Capture& capture, Findings& out) {
         add_one("world-scale", Severity::warning,
                 fmt::format("cameras and points are {:.3g} units apart", world),
                 world < kSmallestScene
-                    ? "nothing nearer to a camera than 0.01 units is drawn or trained"
+                    ? "other programs draw nothing nearer to a camera than 0.01 or 0.2 units"
                     : "learning rates of positions and flying speed are made for up to 100,000 "
                       "units",
                 "scale the reconstruction to metres or so; geographic coordinates need an origin "

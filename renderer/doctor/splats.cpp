@@ -134,9 +134,8 @@ void add_scene_findings(const GaussianModel& model, const RowScan& scan,
              1,
              {},
              scan.box.extent < kSmallestScene
-                 ? fmt::format("nothing nearer to a camera than {} units is drawn: of "
-                               "most pictures parts are missing, or all is",
-                               kNearestDrawn)
+                 ? "other programs draw nothing nearer to a camera than 0.01 or 0.2 units: "
+                   "of most pictures parts are missing there, or all is"
                  : "far planes, flying speed and the steps of quantising formats are made "
                    "for up to 100,000 units",
              "scale it to metres or so",

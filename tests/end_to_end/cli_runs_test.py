@@ -179,12 +179,15 @@ class Runs(Case):
         """Its folder alone: looked at, measured, converted, and gone on with."""
         out, made = self.trained("--downscale", 2, "--test-every", 4, "--eval-every", 10)
         (out / "point_cloud.ply").unlink()
-        self.expect(0, "info", out)
+        told = self.expect(0, "info", out, "--json").json
+        self.assertEqual(told["bytes_on_disk"], (out / "checkpoint.gsc").stat().st_size)
         self.expect(0, "convert", out, self.folder / "o.splat")
         self.expect(0, "render", out, "-o", self.folder / "r", "--path", "orbit:2", "--width", 32, "--height", 24)
         found = self.expect(0, "eval", out, "--json").json
         self.assertAlmostEqual(found["test"]["psnr"], made["test"]["psnr"], 3)
-        self.assertIn("nothing is left to do", self.expect(0, "train", "--resume", out).out)
+        left = self.expect(0, "train", "--resume", out, "--json")
+        self.assertIn("nothing is left to do", left.out)
+        self.assertEqual(left.json["steps"], 20)
         script = self.folder / "script.txt"
         script.write_text("wait-loaded\ntrain.set lr_means 0.0002\ntrain.run-to 25\nwait-step 25\nquit\n")
         config = {"XDG_CONFIG_HOME": str(self.folder / "config"), "XDG_CACHE_HOME": str(self.folder / "cache")}
@@ -195,6 +198,22 @@ class Runs(Case):
         self.assertEqual([e["step"] for e in run["evaluations"]], [10, 20])
         self.assertEqual(len((out / "metrics.csv").read_text().splitlines()), 26)
         self.assertFalse((self.folder / "config" / "gausscope" / "studio.json").exists(), "a script's files are nobody's recent ones")
+
+    def test_older_checkpoints_are_kept_as_asked(self):
+        out = self.folder / "kept"
+        train = ("train", self.capture, "-o", out, "--steps", 40, "--test-every", 4)
+        self.expect(2, *train, "--keep-best", says="--eval-every")
+        self.expect(2, *train, "--keep-last", 0)
+        self.expect(0, *train, "--save-every", 10, "--keep-last", 2, "--keep-every", 15, "--keep-best", "--eval-every", 10)
+        kept = sorted(int(path.stem.split("-")[1]) for path in out.glob("checkpoint-*.gsc"))
+        self.assertEqual(kept, [15, 30, 40])
+        self.assertTrue((out / "best.gsc").exists())
+        again = self.folder / "again"
+        made = self.expect(0, "train", "--resume", out / "checkpoint-15.gsc", "-o", again, "--json").json
+        self.assertEqual((made["resumed_at_step"], made["steps"]), (15, 40))
+        self.assertEqual((again / "point_cloud.ply").read_bytes(), (out / "point_cloud.ply").read_bytes())
+        self.expect(0, *train, "--overwrite")
+        self.assertEqual(sorted(path.name for path in out.iterdir()), RUN_FILES, "all of the other run goes")
 
     def test_the_studio_does_not_replace_its_own_runs(self):
         config = {"XDG_CONFIG_HOME": str(self.folder / "config"), "XDG_CACHE_HOME": str(self.folder / "cache")}
