@@ -326,10 +326,13 @@ Result<void> Run::go_to(const RunSnapshot& target) {
     } catch (const std::exception& error) {
         // What is loaded now is neither state: it is not to be saved over anything.
         saved_step_ = trainer_->steps_done();
+        ended_ = stopped_ = true;
         failure_ =
             fmt::format("step {} could not be gone back to: {}", target.step(), error.what());
         return fail(ErrorKind::unwritable, "", failure_, "resume the run from its folder");
     }
+    // What pushed it out is kept, too: both ends of the way are.
+    if (!snapshot(target.number)) snapshots_.push_back(target);
     steps_ = target.steps;
     marks_ = target.marks;
     evaluations_ = target.evaluations;

@@ -167,6 +167,8 @@ TEST_F(RunHistory, WithoutRoomInMemoryWhereItStoodIsOnDisk) {
     ASSERT_TRUE(revert_to(*run, 10));
     EXPECT_EQ(checkpoint_steps(folder_ / "out" / "reverted-14.gsc"), 14u);
     EXPECT_EQ(run->trainer().steps_done(), 10u);
+    train_to(*run, 12);
+    ASSERT_TRUE(revert_to(*run, 10)) << "it can be gone to once more";
 }
 
 TEST_F(RunHistory, WhereItCanBeKeptNowhereItStays) {
