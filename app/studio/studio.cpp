@@ -212,10 +212,11 @@ std::string Studio::copied_text() const {
 }
 
 void Studio::follow_scene() {
+    const bool another = state_.scene && state_.status.scene_serial != scene_seen_;
+    if (another && scene_seen_ != 0) keep_last_view();  // of the one before
     follow_run();
-    if (state_.status.scene_serial == scene_seen_ || !state_.scene) return;
+    if (!another) return;
     scene_seen_ = state_.status.scene_serial;
-    keep_last_view();
     if (trace_layout_) ui_.load_layout(preferences_.layout);
     trace_layout_ = false;
     sent_any_ = false;  // the engine waits for a request that knows this scene
