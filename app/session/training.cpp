@@ -143,7 +143,6 @@ bool Training::edit(const std::string& name, double value) {
     if (lent_.scene && lent_.scene->run) {
         Run& run = *lent_.scene->run;
         run.change(changed, text);
-        settings_ = changed;
         if (state_ == RunState::finished && !run.ended() && !run.trainer().finished())
             rest(RunState::paused);
         take_marks(run);
