@@ -216,9 +216,9 @@ TEST(Collecting, AllThatRunAndAllThatCome) {
         { const Span span(Stage::load); }
         wire.hear();
     };
-    ServedProcess first(idle);
+    ServedProcess first(idle), second(idle, true, false);
     auto collector = started({});
-    ServedProcess second(idle);
+    second.begin();
     EXPECT_TRUE(eventually([&] { return collector->sources().size() == 2; }));
     second.kill();
     EXPECT_TRUE(eventually([&] {

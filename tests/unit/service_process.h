@@ -73,22 +73,30 @@ class Wire {
 };
 
 /// Runs `body` in a forked child and kills it in the end. The child says 'r' when it is ready by
-/// itself.
+/// itself; one that is not to come `at_once` waits for begin(). Forked before this process has
+/// other threads: what they hold locked (a sanitizer's allocator) stays locked in the child.
 class ServedProcess {
   public:
-    explicit ServedProcess(const std::function<void(const Wire&)>& body, bool armed = true) {
+    explicit ServedProcess(const std::function<void(const Wire&)>& body, bool armed = true,
+                           bool at_once = true) {
         int down[2], up[2];
         if (::pipe2(down, O_CLOEXEC) != 0 || ::pipe2(up, O_CLOEXEC) != 0) std::abort();
         pid_ = ::fork();
         if (pid_ == 0) {
             ::close(down[1]);
             ::close(up[0]);
-            run_child(Wire(down[0], up[1]), body, armed);
+            const Wire wire(down[0], up[1]);
+            if (!at_once) wire.hear();
+            run_child(wire, body, armed);
         }
         ::close(down[0]);
         ::close(up[1]);
         in_ = up[0], out_ = down[1];
-        EXPECT_EQ(wire().hear(), 'r');
+        if (at_once) hear_ready();
+    }
+    void begin() const {
+        wire().say('b');
+        hear_ready();
     }
     ~ServedProcess() {
         kill();
@@ -113,6 +121,7 @@ class ServedProcess {
     }
 
   private:
+    void hear_ready() const { EXPECT_EQ(wire().hear(), 'r'); }
     [[noreturn]] static void run_child(const Wire& wire,
                                        const std::function<void(const Wire&)>& body, bool armed) {
         static RecorderHost host;
