@@ -193,7 +193,7 @@ void PlotsPanel::draw_alarms() {
     ImGui::SameLine(0, 3);
     ImGui::PushStyleColor(ImGuiCol_Text, theme().error);
     if (ImGui::SmallButton(
-            fmt::format("{} alarm{}", alarms, alarms == 1 ? "" : "s").append("###alarms").c_str()))
+            (counted(static_cast<std::uint64_t>(alarms), "alarm") + "###alarms").c_str()))
         ImGui::OpenPopup("##alarms");
     ImGui::PopStyleColor();
     if (!ImGui::BeginPopup("##alarms")) return;

@@ -7,7 +7,6 @@
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
 #include "app/studio/studio.h"
-#include "base/assets.h"
 #include "base/format.h"
 
 namespace gs {
@@ -117,23 +116,20 @@ Result<void> along(S state, A) {
     return along_axis(state, {kAxes[i]});
 }
 
-fs::path views_of(const StudioState& state) {
-    return views_file(state.status.run_folder, state.scene->path, config_folder());
-}
 Result<void> save_view(S state, A a) {
     if (!state.scene) return fail(ErrorKind::usage, "", "nothing is open");
     if (a[0].find_first_of("=\n") != std::string::npos || a[0].empty())
         return fail(ErrorKind::usage, "", "the name of a view has no \"=\"");
     std::erase_if(state.saved_views, [&](const SavedView& v) { return v.name == a[0]; });
     state.saved_views.push_back({a[0], state.view.capture_view, state.navigation});
-    GS_TRY_VOID(write_views(views_of(state), state.saved_views));
-    state.add_notice(false, fmt::format("view \"{}\" saved", a[0]), {views_of(state).string()});
+    GS_TRY_VOID(write_views(state.views_file, state.saved_views));
+    state.add_notice(false, fmt::format("view \"{}\" saved", a[0]), {state.views_file.string()});
     return {};
 }
 Result<void> forget_view(S state, A a) {
     if (std::erase_if(state.saved_views, [&](const SavedView& v) { return v.name == a[0]; }) == 0)
         return fail(ErrorKind::usage, "", fmt::format("there is no view \"{}\"", a[0]));
-    return write_views(views_of(state), state.saved_views);
+    return write_views(state.views_file, state.saved_views);
 }
 Result<void> go_to_view(S state, A a) {
     for (const SavedView& view : state.saved_views)

@@ -432,12 +432,14 @@ void Training::describe(Published& view) const {
     training.eta_seconds =
         left * training.step_ms / 1000.0 / std::max(0.05, 1.0 - training.viewer_share);
     training.gaussians = scene ? scene->gaussian_count() : 0;
-    if (run) training.seconds = run->seconds();
-    if (run) training.first_step = run->first_step();
-    if (run) training.files = run->files().all();
-    for (const RunSnapshot& snapshot : run ? run->snapshots() : std::deque<RunSnapshot>())
-        training.snapshots.push_back(
-            {snapshot.step(), snapshot.bytes(), snapshot.why, snapshot.number});
+    if (run) {
+        training.seconds = run->seconds();
+        training.first_step = run->first_step();
+        training.files = run->files().all();
+        for (const RunSnapshot& snapshot : run->snapshots())  // not copied: each holds a whole run
+            training.snapshots.push_back(
+                {snapshot.step(), snapshot.bytes(), snapshot.why, snapshot.number});
+    }
     const auto text = [](const Edit& e) {
         return fmt::format("{} {:g} -> {:g}", e.name, e.before, e.after);
     };

@@ -190,18 +190,18 @@ void Studio::follow_run() {
     run_seen_ = state_.status.run_folder;
     if (run_seen_.empty()) return;
     remember_path(preferences_.recent, run_seen_);
-    views_file_ = views_file(run_seen_, {}, {});
+    state_.views_file = views_file(run_seen_, {}, {});
 }
 
 /// A run is looked at again from where it was left.
 void Studio::keep_last_view() {
     std::error_code error;
-    if (!options_.remember || options_.headless || views_file_.filename() != "views.txt" ||
-        !fs::is_directory(views_file_.parent_path(), error))
+    if (!options_.remember || options_.headless || state_.views_file.filename() != "views.txt" ||
+        !fs::is_directory(state_.views_file.parent_path(), error))
         return;
     std::erase_if(state_.saved_views, [](const SavedView& v) { return v.name == kLastView; });
     state_.saved_views.push_back({kLastView, state_.view.capture_view, state_.navigation});
-    check(write_views(views_file_, state_.saved_views));
+    check(write_views(state_.views_file, state_.saved_views));
 }
 
 void Studio::copy_text(const std::string& text) { ImGui::SetClipboardText(text.c_str()); }
@@ -223,8 +223,8 @@ void Studio::follow_scene() {
     state_.view.capture_view = -1;
     state_.navigation = first_view(*state_.scene);
     if (state_.cameras && !state_.cameras->empty()) run_command("view.capture", {"0"});
-    views_file_ = views_file(state_.status.run_folder, state_.scene->path, config_folder());
-    state_.saved_views = read_views(views_file_);
+    state_.views_file = views_file(state_.status.run_folder, state_.scene->path, config_folder());
+    state_.saved_views = read_views(state_.views_file);
     for (const SavedView& view : state_.saved_views)
         if (view.name == kLastView && options_.remember) (void)look_from(state_, view);
     trace_.restart_warm_up();

@@ -99,7 +99,6 @@ class Studio {
     TraceLibrary traces_;
     std::optional<ScriptRunner> script_;
     std::uint64_t scene_seen_ = 0;
-    fs::path views_file_;  // of what is open
     std::string run_seen_;
     ViewRequest sent_;
     bool sent_any_ = false, quit_ = false;

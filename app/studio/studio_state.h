@@ -38,6 +38,7 @@ struct StudioState : Published {
     NavigationState navigation;          ///< where the viewport looks from
     int width = 800, height = 600;       ///< pixels the viewport has room for
     std::vector<SavedView> saved_views;  ///< of what is open
+    fs::path views_file;                 ///< where they are kept; set by the studio
     std::vector<TimedNotice> notices;    ///< oldest first, a few
     std::uint64_t notices_told = 0;
     bool asks_to_quit = false;  ///< something would be lost
