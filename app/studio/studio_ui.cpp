@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "app/studio/file_types.h"
+#include "app/studio/panel_pictures.h"
 #include "base/assets.h"
 #include "base/check.h"
 #include "base/log.h"
@@ -67,6 +68,7 @@ struct StudioUi::Parts {
     Snapshot snapshot;
     PresentPath present_path{machine.make_interop};
     PresentTexture picture{&present_path}, second;
+    PanelTextures panel_pictures;
     std::uint64_t picture_serial = 0;
     std::string picture_problem;  // said once, not with every frame
     ImGuiContext* context = nullptr;
@@ -98,12 +100,14 @@ StudioUi::StudioUi(Window& window, const CommandTable& table, const Preferences&
     };
     parts_->snapshot.device = machine.device.empty() ? processor_name() : machine.device;
     parts_->snapshot.file_types = file_types();
+    parts_->snapshot.pictures = &parts_->panel_pictures;
     parts_->snapshot.machine_bytes = available_machine_bytes();
 }
 
 StudioUi::~StudioUi() {
     parts_->picture.release();
     parts_->second.release();
+    parts_->panel_pictures.release();
     parts_->window.detach_imgui();
     ImGui::DestroyContext(parts_->context);
 }
@@ -226,6 +230,7 @@ void StudioUi::frame(StudioState& state, const TraceStore& trace, const TraceLib
     parts_->last_begin = begin;
 
     upload(state);
+    parts_->panel_pictures.begin_frame();
     parts_->window.new_frame();
     follow_scale();
     ImGui::NewFrame();
@@ -252,7 +257,7 @@ bool StudioUi::wants_next_frame() const {
     // The list of regions appears while Ctrl stays held after Ctrl+Tab.
     const bool chooses = ImGui::GetIO().NavVisible && ImGui::GetIO().KeyCtrl;
     return parts_->steering || parts_->workspace.panel<Viewport>().steering() ||
-           parts_->workspace.busy() || chooses;
+           parts_->workspace.busy() || parts_->panel_pictures.reading() || chooses;
 }
 bool StudioUi::viewport_visible() const { return parts_->workspace.panel<Viewport>().drawn(); }
 bool StudioUi::typing() const { return ImGui::GetIO().WantTextInput; }

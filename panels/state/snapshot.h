@@ -17,6 +17,7 @@
 #include "base/record/stage.h"
 #include "base/vec.h"
 #include "panels/state/file_types.h"
+#include "panels/state/pictures.h"
 #include "panels/state/scene_state.h"
 #include "profiler/analysis/cost_model.h"
 #include "renderer/maps/view.h"
@@ -205,6 +206,7 @@ struct Snapshot : SessionView {
     std::uint64_t frame_texture = 0;  ///< GL name of the viewport texture
     std::uint64_t second_texture =
         0;  ///< GL name of what the picture is compared with: photo or second scene; 0: none
+    PanelPictures* pictures = nullptr;  ///< thumbnails and the like; null: none can be shown
     PixelColor frame_pixel;  ///< under the mouse, of a frame whose picture is in device memory
     double ui_scale = 1;
 

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <set>
 
+#include "app/studio/panel_pictures.h"
 #include "app/studio/studio.h"
 #include "app/window/window.h"
 #include "renderer/io/images/image_io.h"
@@ -228,6 +229,63 @@ TEST(Window, no_display_gives_advice) {
     if (display) ::setenv("DISPLAY", before.c_str(), 1);
     if (window) GTEST_SKIP() << "there is a display of another kind";
     EXPECT_NE(window.error().text().find("--headless"), std::string::npos);
+}
+
+Image8 filled(int width, int height, int channels, std::uint8_t value) {
+    Image8 out{width, height, channels, {}};
+    out.bytes.assign(out.pixels() * static_cast<std::size_t>(channels), value);
+    return out;
+}
+
+/// As a panel does: asked for with every frame until it is there, as `wanted` says.
+PanelPicture asked_until(PanelTextures& pictures, const std::string& path, int most_side,
+                         const std::function<bool(const PanelPicture&)>& wanted) {
+    PanelPicture out;
+    for (int i = 0; i < 1000; ++i) {
+        pictures.begin_frame();
+        out = pictures.of_file(path, most_side);
+        if (wanted(out)) return out;
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return out;
+}
+
+TEST(PanelPictures, are_uploaded_once_read_beside_the_ui_and_let_go) {
+    WindowOptions options;
+    options.headless = true;
+    auto window = open_window(options);
+    ASSERT_TRUE(window) << window.error().text();
+    const TemporaryFolder folder;
+    PanelTextures pictures;
+    pictures.begin_frame();
+    const PanelPicture first = pictures.of("photo", 1, filled(20, 10, 3, 90));
+    EXPECT_NE(first.id, 0u);
+    EXPECT_EQ(pictures.of("photo", 1, filled(40, 30, 3, 90)).width, 20) << "the same version";
+    EXPECT_EQ(pictures.of("photo", 2, filled(40, 30, 3, 90)).width, 40);
+
+    const std::string path = (folder.path() / "photo.png").string();
+    const auto there = [](const PanelPicture& p) { return p.id != 0; };
+    pictures.begin_frame();
+    EXPECT_EQ(pictures.of_file(path, 160).id, 0u);
+    EXPECT_TRUE(pictures.reading());
+    ASSERT_TRUE(write_png(path, filled(400, 200, 1, 90)));
+    EXPECT_EQ(asked_until(pictures, path, 160, there).height, 80) << "shrunk, gray as colours";
+    ASSERT_TRUE(write_png(path, filled(100, 200, 3, 90)));
+    fs::last_write_time(path, fs::last_write_time(path) + std::chrono::seconds(5));
+    const auto tall = [](const PanelPicture& p) { return p.height == 160; };
+    EXPECT_EQ(asked_until(pictures, path, 160, tall).width, 80) << "it changed on disk";
+
+    for (std::size_t i = 0; i < 2 * PanelTextures::kMostTextures; ++i) {
+        pictures.begin_frame();
+        EXPECT_NE(pictures.of("small " + std::to_string(i), 0, filled(2, 2, 3, 1)).id, 0u);
+    }
+    EXPECT_LE(pictures.held(), PanelTextures::kMostTextures + 1);
+    pictures.begin_frame();
+    for (std::size_t i = 0; i < 2 * PanelTextures::kMostTextures; ++i)
+        pictures.of("many " + std::to_string(i), 0, filled(2, 2, 3, 1));
+    pictures.begin_frame();
+    EXPECT_GE(pictures.held(), 2 * PanelTextures::kMostTextures) << "all of the last frame stay";
+    pictures.release();
 }
 
 }  // namespace

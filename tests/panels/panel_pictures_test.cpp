@@ -17,6 +17,7 @@
 #include "panels/stages_panel.h"
 #include "panels/workspace.h"
 #include "renderer/io/images/image_io.h"
+#include "tests/panels/fake_pictures.h"
 #include "tests/panels/software_canvas.h"
 #include "tests/panels/stored_pictures.h"
 #include "tests/panels/trace_fixture.h"
@@ -93,6 +94,7 @@ class Pictures : public Traces {
         snapshot = fake_snapshot(own, ViewMode::isects);
         add_traces();
         snapshot.frame_texture = 1;
+        snapshot.pictures = &pictures;
         snapshot.file_types = std::make_shared<FileTypes>(made_up_types());
         snapshot.notices.clear();
     }
@@ -126,7 +128,8 @@ class Pictures : public Traces {
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
         for (int i = 0; i < 4; ++i) ui.frame(draw);
-        return drawn_in_software(*ImGui::GetDrawData(), {{1, snapshot.frame->rgba}});
+        pictures.textures[1] = snapshot.frame->rgba;
+        return drawn_in_software(*ImGui::GetDrawData(), pictures.textures);
     }
     Image8 picture_of(const char* name) {
         return settled([&] {
@@ -142,6 +145,7 @@ class Pictures : public Traces {
     }
 
     std::optional<Workspace> workspace;
+    FakePictures pictures;
 };
 
 std::string file_name_of(std::string name) {
