@@ -8,36 +8,15 @@
 #include <cmath>
 
 #include "base/format.h"
-#include "panels/widgets/fuzzy.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
 namespace {
 
-enum Column { kName, kSplit, kPsnr, kSsim, kLoss, kUsed, kHistory, kColumns };
-
-double key_of(const CameraRow& row, int column) {
-    switch (column) {
-        case kSplit:
-            return row.test ? 1 : 0;
-        case kPsnr:
-            return row.psnr;
-        case kSsim:
-            return row.ssim;
-        case kLoss:
-            return row.loss;
-        default:
-            return row.times_sampled;
-    }
-}
-
-/// Unmeasured values come last in either direction.
-bool comes_before(const CameraRow& a, const CameraRow& b, int column, bool descending) {
-    if (column == kName) return descending ? b.name < a.name : a.name < b.name;
-    const double x = key_of(a, column), y = key_of(b, column);
-    if (std::isnan(x) || std::isnan(y)) return !std::isnan(x) && std::isnan(y);
-    return descending ? y < x : x < y;
-}
+enum Column { kName, kSplit, kPsnr, kSsim, kLoss, kUsed, kStep, kHistory, kColumns };
+// PhotoKey has the same order.
+static_assert(static_cast<int>(PhotoKey::name) == kName &&
+              static_cast<int>(PhotoKey::step) == kStep);
 
 void sparkline(const std::vector<CurvePoint>& points, ImU32 color) {
     const ImVec2 at = ImGui::GetCursorScreenPos(),
@@ -79,6 +58,7 @@ void set_up_columns() {
     ImGui::TableSetupColumn("SSIM", fixed, 4 * em());
     ImGui::TableSetupColumn("loss", fixed, 4.4F * em());
     ImGui::TableSetupColumn("used", fixed, 3.4F * em());
+    ImGui::TableSetupColumn("at step", fixed, 4.2F * em());
     ImGui::TableSetupColumn("PSNR history",
                             ImGuiTableColumnFlags_WidthStretch | ImGuiTableColumnFlags_NoSort, 1);
     ImGui::TableHeadersRow();
@@ -87,15 +67,17 @@ void set_up_columns() {
 }  // namespace
 
 std::string images_csv(const std::vector<CameraRow>& rows) {
-    std::string out = "name,split,psnr_db,ssim,loss,times_sampled\n";
+    std::string out = "name,split,psnr_db,ssim,loss,times_sampled,measured_step\n";
     for (const CameraRow& row : rows)
-        out += fmt::format("{},{},{},{},{},{}\n", csv_cell(row.name), row.test ? "test" : "train",
-                           csv_number(row.psnr), csv_number(row.ssim), csv_number(row.loss),
-                           row.times_sampled);
+        out +=
+            fmt::format("{},{},{},{},{},{},{}\n", csv_cell(row.name), row.test ? "test" : "train",
+                        csv_number(row.psnr), csv_number(row.ssim), csv_number(row.loss),
+                        row.times_sampled, csv_number(value_of(row, PhotoKey::step)));
     return out;
 }
 
-void ImagesPanel::draw_row(const CameraRow& row, bool snapped, Commands& commands) {
+void ImagesPanel::draw_row(const CameraRow& row, bool snapped, const PsnrOutliers& outlier,
+                           Commands& commands) {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     ImGui::PushID(static_cast<int>(row.view));
@@ -108,15 +90,20 @@ void ImagesPanel::draw_row(const CameraRow& row, bool snapped, Commands& command
     ImGui::TableNextColumn();
     colored_text(row.test ? theme().test_camera : theme().train_camera,
                  row.test ? "test" : "train");
-    const auto number = [](double value, int digits) {
+    const auto number = [](double value, int digits, ImU32 color) {
         ImGui::TableNextColumn();
-        cell_right(std::isfinite(value) ? fmt::format("{:.{}f}", value, digits) : "-");
+        cell_right(std::isfinite(value) ? fmt::format("{:.{}f}", value, digits) : "-", color);
     };
-    number(row.psnr, 2);
-    number(row.ssim, 4);
-    number(row.loss, 5);
+    number(row.psnr, 2, outlier(row) ? theme().warning : theme().text);
+    if (outlier(row) && ImGui::IsItemHovered())
+        ImGui::SetTooltip("%s", words_of_outlier(row, outlier).c_str());
+    number(row.ssim, 4, theme().text);
+    number(row.loss, 5, theme().text);
     ImGui::TableNextColumn();
     cell_right(format_count(row.times_sampled), theme().dim);
+    ImGui::TableNextColumn();
+    const double step = value_of(row, PhotoKey::step);
+    cell_right(std::isfinite(step) ? format_count(step) : "-", theme().dim);
     ImGui::TableNextColumn();
     sparkline(row.psnr_history, row.test ? theme().test_camera : theme().train_camera);
     ImGui::PopID();
@@ -139,23 +126,22 @@ void ImagesPanel::draw(const Snapshot& snapshot, Commands& commands) {
                                   ImGuiTableFlags_BordersInnerV;
     if (!ImGui::BeginTable("##images", kColumns, flags)) return;
     set_up_columns();
-    std::vector<const CameraRow*> rows;
-    for (const CameraRow& row : *snapshot.cameras)
-        if ((!test_only || row.test) && contains_text(row.name, filter)) rows.push_back(&row);
+    PhotoKey key = PhotoKey::name;
+    bool descending = false;
     if (const ImGuiTableSortSpecs* specs = ImGui::TableGetSortSpecs();
         specs && specs->SpecsCount > 0) {
-        const int column = specs->Specs->ColumnIndex;
-        const bool descending = specs->Specs->SortDirection == ImGuiSortDirection_Descending;
-        std::stable_sort(rows.begin(), rows.end(), [&](const CameraRow* a, const CameraRow* b) {
-            return comes_before(*a, *b, column, descending);
-        });
+        key = static_cast<PhotoKey>(specs->Specs->ColumnIndex);
+        descending = specs->Specs->SortDirection == ImGuiSortDirection_Descending;
     }
+    const auto rows = sorted_rows(*snapshot.cameras, filter, test_only, key, descending);
+    const PsnrOutliers outlier(*snapshot.cameras);
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(rows.size()));
     while (clipper.Step())
         for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
             const CameraRow& row = *rows[static_cast<std::size_t>(i)];
-            draw_row(row, static_cast<int>(row.view) == snapshot.view.capture_view, commands);
+            draw_row(row, static_cast<int>(row.view) == snapshot.view.capture_view, outlier,
+                     commands);
         }
     ImGui::EndTable();
 }

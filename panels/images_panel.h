@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "panels/photo_rows.h"
 #include "panels/state/command.h"
 #include "panels/state/snapshot.h"
 
@@ -17,7 +18,8 @@ struct ImagesPanel {
     bool test_only = false;
 
   private:
-    void draw_row(const CameraRow& row, bool snapped, Commands& commands);
+    void draw_row(const CameraRow& row, bool snapped, const PsnrOutliers& outlier,
+                  Commands& commands);
 };
 
 /// The table as CSV, unmeasured values empty.

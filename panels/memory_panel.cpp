@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "panels/widgets/plot.h"
 #include "panels/widgets/widgets.h"
 #include "profiler/store/store.h"
 
@@ -151,23 +152,70 @@ std::string memory_csv(const std::vector<MemoryUse>& host, const std::vector<Mem
     return csv;
 }
 
-}  // namespace
-
-void MemoryPanel::draw(const Snapshot& snapshot, Commands&) {
-    std::vector<MemoryUse> host, device;
+std::vector<MemoryUse> known_memory(const Snapshot& snapshot, bool on_device) {
+    std::vector<MemoryUse> out;
     if (snapshot.scene)
         for (const MemoryUse& row : snapshot.scene->memory)
-            (row.device ? device : host).push_back(row);
-    if (snapshot.trace) host.push_back({"measurements", snapshot.trace->bytes()});
+            if (row.device == on_device) out.push_back(row);
+    if (snapshot.trace && !on_device) out.push_back({"measurements", snapshot.trace->bytes()});
+    return out;
+}
+
+constexpr double kMiB = 1 << 20;
+using Point = MemoryHistory::Point;
+
+std::vector<CurvePoint> curve_of(const MemoryHistory& history, std::uint64_t Point::*of) {
+    std::vector<CurvePoint> out;
+    for (const Point& point : history.points())
+        if (point.*of > 0)
+            out.push_back({static_cast<float>(point.seconds),
+                           static_cast<float>(static_cast<double>(point.*of) / kMiB)});
+    return out;
+}
+
+void draw_history(const MemoryHistory& history, PlotRange& range) {
+    const auto process = curve_of(history, &Point::process),
+               known = curve_of(history, &Point::known), device = curve_of(history, &Point::device);
+    std::vector<PlotLine> lines;
+    const auto line = [&](const char* name, std::size_t color,
+                          const std::vector<CurvePoint>& points) {
+        if (points.size() > 1) lines.push_back({name, category_color(color), points});
+    };
+    line("whole process", 1, process);
+    line("sum of the categories", 0, known);
+    line("held on the GPU", 2, device);
+    if (lines.empty()) return dim_text("A curve appears after some seconds");
+    if (ImGui::SmallButton("Copy curves")) ImGui::SetClipboardText(curves_csv(lines).c_str());
+    tooltip("As CSV: seconds, MiB");
+    PlotLook look;
+    look.title = "memory";
+    look.unit = "MiB";
+    look.x_name = "seconds";
+    look.from_zero = true;
+    look.height = 11 * em();
+    const auto& points = history.points();
+    range.begin(points.front().seconds, points.back().seconds);
+    plot("##memory over time", lines, look, range);
+}
+
+}  // namespace
+
+std::uint64_t host_memory_known(const Snapshot& snapshot) {
+    return sum_of(known_memory(snapshot, false));
+}
+
+void MemoryPanel::draw(const Snapshot& snapshot, Commands&) {
+    const std::vector<MemoryUse> host = known_memory(snapshot, false),
+                                 device = known_memory(snapshot, true);
     const bool on_device = !device.empty() || snapshot.device_memory.has_value();
     if (sum_of(host) == 0 && !on_device && snapshot.process_bytes == 0) {
         empty_note("Nothing is in memory yet");
         return;
     }
     if (ImGui::Button("Copy CSV")) ImGui::SetClipboardText(memory_csv(host, device).c_str());
-    if (!on_device) return draw_host(snapshot, host);
-    if (section("GPU")) draw_device(snapshot, device);
-    if (section("Host")) draw_host(snapshot, host);
+    if (on_device && section("GPU")) draw_device(snapshot, device);
+    if (!on_device || section("Host")) draw_host(snapshot, host);
+    if (section("Over time")) draw_history(snapshot.memory_history, over_time);
 }
 
 }  // namespace gs

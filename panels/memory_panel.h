@@ -1,14 +1,20 @@
-// Memory: bytes by category, as bars and a table, and of the whole process; the GPU's memory and
-// the host's apart. A tab of the workspace.
+// Memory: bytes by category, as bars and a table, of the whole process, and over time; the GPU's
+// memory and the host's apart. A tab of the workspace.
 #pragma once
 
 #include "panels/state/command.h"
 #include "panels/state/snapshot.h"
+#include "panels/widgets/plot.h"
 
 namespace gs {
 
 struct MemoryPanel {
     void draw(const Snapshot& snapshot, Commands& commands);
+
+    PlotRange over_time;
 };
+
+/// What the categories of host memory add up to, bytes.
+std::uint64_t host_memory_known(const Snapshot& snapshot);
 
 }  // namespace gs

@@ -2,6 +2,7 @@
 
 #include "panels/cameras_panel.h"
 #include "panels/compare_panel.h"
+#include "panels/contact_sheet_panel.h"
 #include "panels/doctor_panel.h"
 #include "panels/files_panel.h"
 #include "panels/find_panel.h"
@@ -47,6 +48,7 @@ constexpr PanelRow kPanels[] = {
     {"Flame graph",  bottom,       false,  made<FlamePanel>},
     {"Compare",      bottom,       false,  made<ComparePanel>},
     {"Images",       bottom,       false,  made<ImagesPanel>},
+    {"Contact sheet", bottom,      false,  made<ContactSheetPanel>},
     {"Log",          bottom,       false,  made<LogPanel>},
     {"Plots",        bottom_right, false,  made<PlotsPanel>},
     {"Help",         hidden,       false,  made<HelpPanel>},

@@ -16,6 +16,7 @@ std::span<const CommandRow> doctor_commands();
 std::span<const CommandRow> view_commands();
 std::span<const CommandRow> camera_commands();
 std::span<const CommandRow> compare_commands();
+std::span<const CommandRow> photo_commands();
 std::span<const CommandRow> trace_commands();
 std::span<const CommandRow> window_commands();
 

@@ -24,6 +24,7 @@ Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
       training_(lent(), options_.settings, viewer_),
       doctor_(lent(), viewer_),
       levels_(lent(), viewer_, doctor_),
+      sheet_(lent(), viewer_),
       jobs_([&in] { in.bell.put({}); }) {
     backend_ = options_.backend;
     if (backend_.empty())
@@ -59,6 +60,7 @@ bool Engine::turn() {
     }
     busy |= training_.work();
     busy |= draw_when_due();
+    busy |= scene_ && sheet_.draw_when_due(shown());
     busy |= publish_when_due();
     return busy;
 }
@@ -113,6 +115,7 @@ void Engine::close() {
     scene_.reset();
     levels_.begin();
     training_.begin();
+    sheet_.begin();
     viewer_.forget_scene();
     info_ = {};
     ++scene_serial_;
@@ -127,6 +130,7 @@ void Engine::adopt(LoadedScene scene, bool train) {
     scene_.emplace(std::move(scene));
     levels_.begin();
     training_.begin();
+    sheet_.begin();
     viewer_.forget_scene();
     ++scene_serial_;
     if (scene_->trainer && options_.backend.empty())
@@ -297,6 +301,7 @@ void Engine::publish_scene() {
         if (options_.on_device)
             info_.memory.push_back({"parameters", scene_->model->bytes(), true});
     }
+    if (sheet_.bytes() > 0) info_.memory.push_back({"contact sheet", sheet_.bytes()});
     if (beside_)
         info_.memory.push_back({"second scene", beside_->model->bytes(), options_.on_device});
     described_step_ = scene_->steps_done();

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "app/session/contact_sheet.h"
 #include "app/session/jobs.h"
 #include "app/session/loading.h"
 #include "app/session/scene_doctor.h"
@@ -48,6 +49,7 @@ class Engine {
     // ---- parts that have commands of their own
     Training& training() { return training_; }
     SceneDoctor& doctor() { return doctor_; }
+    ContactSheet& sheet() { return sheet_; }
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -83,6 +85,7 @@ class Engine {
     Training training_;
     SceneDoctor doctor_;
     StreamedLevels levels_;
+    ContactSheet sheet_;
 
     Jobs jobs_;  // last: they end before what they refer to
 };

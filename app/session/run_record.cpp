@@ -43,6 +43,7 @@ void RunRecord::add_step(const StepReport& report) {
             row.loss = report.loss;
             row.psnr = report.psnr;
             row.ssim = report.ssim;
+            row.measured_step = report.measured_step;
             append_known(row.loss_history, report.measured_step, report.loss, kMostRowPoints);
             append_known(row.psnr_history, report.measured_step, report.psnr, kMostRowPoints);
         }
@@ -79,6 +80,7 @@ void RunRecord::add_evaluation(const Evaluation& evaluation) {
         row.psnr = score.psnr;
         row.ssim = score.ssim;
         row.loss = score.l1;
+        row.measured_step = evaluation.step;
         append_known(row.psnr_history, evaluation.step, score.psnr, kMostRowPoints);
         append_known(row.loss_history, evaluation.step, score.l1, kMostRowPoints);
     }

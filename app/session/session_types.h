@@ -49,6 +49,13 @@ struct PictureRequest {
     bool overlays = false;
 };
 
+/// Small pictures of the photos that somebody looks at (app/session/contact_sheet.h).
+struct SheetRequest {
+    int width = 0;         ///< of each, pixels, but never larger than the photo; 0: none is wanted
+    bool renders = false;  ///< not the photo alone, but also what the model draws, and the error
+    bool operator==(const SheetRequest&) const = default;
+};
+
 class Engine;  // app/session/engine.h
 /// What the engine is asked to do, on its thread, between two steps.
 using EngineJob = std::function<void(Engine&)>;

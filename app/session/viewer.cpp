@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "base/parallel.h"
 #include "base/record/scope.h"
@@ -141,6 +142,24 @@ std::shared_ptr<ViewFrame> Viewer::picture(const Shown& shown, const ViewRequest
     const Clock::time_point begin = Clock::now();
     auto frame = draw(shown, request, 1.0, true);
     frame->milliseconds = seconds_since(begin) * 1000;
+    return frame;
+}
+
+std::shared_ptr<ViewFrame> Viewer::small_picture(const Shown& shown, int view, int width) {
+    const bool training = shown.training || shown.evaluating;
+    if (training && !budget_.may_draw()) return nullptr;
+    ViewRequest request;
+    request.camera.width = width;
+    request.camera.height = 1 << 20;  // the width decides
+    request.settings.capture_view = view;
+    // The viewport's next picture needs its own photo, and the cost of its own frame is told.
+    const auto cost = frame_cost_;
+    auto photo = std::exchange(photo_, {});
+    const Clock::time_point begin = Clock::now();
+    auto frame = draw(shown, request, 1.0, true);
+    budget_.add_view(seconds_since(begin), training);
+    frame_cost_ = cost;
+    photo_ = std::move(photo);
     return frame;
 }
 

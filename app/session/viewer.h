@@ -37,6 +37,9 @@ class Viewer {
     std::shared_ptr<ViewFrame> draw_when_due(const Shown& shown);
     /// At exactly the requested size, whatever it costs.
     std::shared_ptr<ViewFrame> picture(const Shown& shown, const ViewRequest& request);
+    /// Of a photo's camera, `width` pixels wide and as high as that makes it; null while training
+    /// comes first.
+    std::shared_ptr<ViewFrame> small_picture(const Shown& shown, int view, int width);
     /// The world point at this place of the picture (fractions of its width and height), if any.
     std::optional<Vec3d> focus(const Shown& shown, ViewRequest request, double x, double y);
     /// A copy when it trains, kept until the next step.

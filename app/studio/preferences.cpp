@@ -59,6 +59,8 @@ Preferences read_preferences(const fs::path& folder) {
     take_name(object, "colormap", kColormapNames, out.view.colormap);
     take_name(object, "navigation", kNavigationNames, out.view.navigation);
     take(object, "frusta", out.view.frusta);
+    take(object, "frusta_photos", out.view.frusta_photos);
+    take_name(object, "frusta_color", kFrustaColorNames, out.view.frusta_color);
     take(object, "overlays", out.view.overlays);
     take(object, "viewer_budget", out.view.viewer_budget);
     take(object, "fly_speed", out.view.fly_speed);
@@ -70,16 +72,19 @@ void write_preferences(const fs::path& folder, const Preferences& preferences) {
     std::error_code error;
     fs::create_directories(folder, error);
     const ViewSettings& view = preferences.view;
-    const json object{{"recent", preferences.recent},
-                      {"folders", preferences.folders},
-                      {"width", preferences.width},
-                      {"height", preferences.height},
-                      {"colormap", kColormapNames[static_cast<std::size_t>(view.colormap)]},
-                      {"navigation", kNavigationNames[static_cast<std::size_t>(view.navigation)]},
-                      {"frusta", view.frusta},
-                      {"overlays", view.overlays},
-                      {"viewer_budget", view.viewer_budget},
-                      {"fly_speed", view.fly_speed}};
+    const json object{
+        {"recent", preferences.recent},
+        {"folders", preferences.folders},
+        {"width", preferences.width},
+        {"height", preferences.height},
+        {"colormap", kColormapNames[static_cast<std::size_t>(view.colormap)]},
+        {"navigation", kNavigationNames[static_cast<std::size_t>(view.navigation)]},
+        {"frusta", view.frusta},
+        {"frusta_photos", view.frusta_photos},
+        {"frusta_color", kFrustaColorNames[static_cast<std::size_t>(view.frusta_color)]},
+        {"overlays", view.overlays},
+        {"viewer_budget", view.viewer_budget},
+        {"fly_speed", view.fly_speed}};
     const std::string text = json_text(object, 2) + "\n";
     for (const auto& [name, content] :
          {std::pair{"studio.json", &text}, std::pair{"layout.txt", &preferences.layout}})

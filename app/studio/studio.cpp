@@ -231,6 +231,13 @@ void Studio::follow_scene() {
     remember_path(preferences_.recent, state_.scene->path);
 }
 
+void Studio::request_sheet() {
+    const SheetRequest wanted = ui_.wanted_sheet();
+    if (wanted == sheet_wanted_) return;
+    sheet_wanted_ = wanted;
+    session_.send([wanted](Engine& engine) { engine.sheet().want(wanted); });
+}
+
 void Studio::request_view() {
     ViewRequest request = view_request_of(state_, state_.width, state_.height);
     // What nobody looks at is not drawn: a request without pixels stops the engine's pictures.
@@ -412,6 +419,7 @@ int Studio::run(std::optional<std::vector<ScriptLine>> script) {
         ++state_.ui_frames;
         carry_out_ui_actions();
         advance_script();
+        request_sheet();
         request_view();
         if (state_.scene) window_.set_title(state_.scene->name + " - gausscope");
     }

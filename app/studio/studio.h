@@ -76,6 +76,7 @@ class Studio {
     void follow_run();
     void keep_last_view();
     void request_view();
+    void request_sheet();
     void advance_script();
     void carry_out_ui_actions();
     /// What could not be done is said; a script ends with it.
@@ -101,6 +102,7 @@ class Studio {
     std::uint64_t scene_seen_ = 0;
     std::string run_seen_;
     ViewRequest sent_;
+    SheetRequest sheet_wanted_;
     bool sent_any_ = false, quit_ = false;
     int exit_code_ = 0, frames_to_draw_;
     bool published_ = false;

@@ -35,6 +35,7 @@ struct StudioState : Published {
 
     Session& session;
     ViewSettings view;
+    SheetSettings sheet_settings;
     NavigationState navigation;          ///< where the viewport looks from
     int width = 800, height = 600;       ///< pixels the viewport has room for
     std::vector<SavedView> saved_views;  ///< of what is open

@@ -16,6 +16,8 @@
 #include "base/machine.h"
 #include "base/record/scope.h"
 #include "base/seconds.h"
+#include "panels/contact_sheet_panel.h"
+#include "panels/memory_panel.h"
 #include "panels/statistics_panel.h"
 #include "panels/timeline/timeline_panel.h"
 #include "panels/viewport/viewport.h"
@@ -73,7 +75,7 @@ struct StudioUi::Parts {
     std::string picture_problem;  // said once, not with every frame
     ImGuiContext* context = nullptr;
     double scale = 0, last_seconds = 0, mean_seconds = 0, mean_interval = 0;
-    Clock::time_point last_begin{}, last_machine{};
+    Clock::time_point begin = Clock::now(), last_begin{}, last_machine{};
     bool steering = false;
 
     Parts(Window& w, const CommandTable& t, const StudioMachine& m)
@@ -157,6 +159,8 @@ void StudioUi::follow_machine(const StudioState& state, const TraceStore& trace)
     s.process_bytes = resident_bytes();
     s.process_peak_bytes = peak_resident_bytes();
     if (machine.memory) s.device_memory = machine.memory();
+    s.memory_history.add({seconds_since(parts_->begin), host_memory_known(s), s.process_bytes,
+                          s.device_memory ? s.device_memory->held_bytes : 0});
     s.costs.reset();
     if (!state.limits || !machine.costs) return;
     const bool training = state.status.step_cost.width > 0;
@@ -184,6 +188,7 @@ void StudioUi::fill_snapshot(const StudioState& state, const TraceStore& trace,
     Snapshot& s = parts_->snapshot;
     static_cast<SessionView&>(s) = state;
     s.view = state.view;
+    s.sheet_settings = state.sheet_settings;
     s.notices.clear();
     for (const TimedNotice& n : state.notices) s.notices.push_back(n.notice);
     s.asks_to_quit = state.asks_to_quit;
@@ -231,6 +236,7 @@ void StudioUi::frame(StudioState& state, const TraceStore& trace, const TraceLib
 
     upload(state);
     parts_->panel_pictures.begin_frame();
+    parts_->workspace.panel<ContactSheetPanel>().drawn = false;
     parts_->window.new_frame();
     follow_scale();
     ImGui::NewFrame();
@@ -260,6 +266,14 @@ bool StudioUi::wants_next_frame() const {
            parts_->workspace.busy() || parts_->panel_pictures.reading() || chooses;
 }
 bool StudioUi::viewport_visible() const { return parts_->workspace.panel<Viewport>().drawn(); }
+SheetRequest StudioUi::wanted_sheet() const {
+    const Snapshot& s = parts_->snapshot;
+    const bool sheet = parts_->workspace.panel<ContactSheetPanel>().drawn;
+    const bool frusta = s.view.frusta && s.view.frusta_photos && viewport_visible();
+    if (!sheet && !frusta) return {};
+    const double width = std::clamp(s.sheet_settings.width * s.ui_scale, 16.0, 1024.0);
+    return {static_cast<int>(std::lround(width)), sheet};
+}
 bool StudioUi::typing() const { return ImGui::GetIO().WantTextInput; }
 double StudioUi::last_frame_seconds() const { return parts_->last_seconds; }
 

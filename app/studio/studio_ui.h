@@ -38,6 +38,8 @@ class StudioUi {
     /// False when the viewport's panel is hidden or behind another one: nobody looks at its
     /// picture.
     bool viewport_visible() const;
+    /// The small pictures of photos that the last frame would have shown.
+    SheetRequest wanted_sheet() const;
     /// True when typed keys belong to a text field.
     bool typing() const;
     /// Carries out a UI action; false when it is not one of the panels'. Errors: a panel that does

@@ -17,6 +17,7 @@
 #include "base/record/stage.h"
 #include "base/vec.h"
 #include "panels/state/file_types.h"
+#include "panels/state/memory_history.h"
 #include "panels/state/pictures.h"
 #include "panels/state/scene_state.h"
 #include "profiler/analysis/cost_model.h"
@@ -102,8 +103,31 @@ struct CameraRow {
     Camera camera;
     int times_sampled = 0;
     double psnr = 0, ssim = 0, loss = 0;  ///< newest; NaN: not measured yet
+    std::uint64_t measured_step = 0;      ///< that they were measured after
     std::vector<CurvePoint> psnr_history, loss_history;
 };
+
+/// A photo made small, what the model draws there, and how far the two are apart.
+struct SheetPicture {
+    std::uint64_t serial = 0;  ///< another one with every picture that is made
+    std::uint64_t step = 0;    ///< of the render
+    int parts = 1;             ///< 1: the photo alone; 3: photo, render, error
+    Image8 strip;              ///< RGBA: the parts beside each other, each strip.width / parts wide
+};
+/// What the contact sheet shows of the photos, and in which order.
+enum class SheetShows { all, photo, render, error };
+inline constexpr std::array<const char*, 4> kSheetShowsNames{"all", "photo", "render", "error"};
+enum class PhotoKey { name, split, psnr, ssim, loss, used, step };
+inline constexpr std::array<const char*, 7> kPhotoKeyNames{"name", "split", "psnr", "ssim",
+                                                           "loss", "used",  "step"};
+struct SheetSettings {
+    SheetShows shows = SheetShows::all;
+    PhotoKey key = PhotoKey::psnr;
+    bool descending = false;
+    double width = 120;  ///< of each picture, pixels at a display scale of 1
+};
+/// The mean difference over the channels (0..1) that is the brightest colour of its errors.
+inline constexpr double kSheetErrorRange = 0.25;
 
 struct Histogram {
     std::string name, unit;  ///< "opacity", "scale"
@@ -171,6 +195,8 @@ struct SessionView {
     std::shared_ptr<const std::vector<OtherCurves>> other_curves;  ///< null: none
     std::shared_ptr<const std::vector<CameraRow>> cameras;
     std::shared_ptr<const std::vector<SettingRow>> settings;
+    /// By CameraRow::view; null where none was made yet.
+    std::shared_ptr<const std::vector<std::shared_ptr<const SheetPicture>>> sheet;
     std::shared_ptr<const ViewFrame> frame;
     std::shared_ptr<const DoctorReport> doctor;    ///< null: not examined yet
     std::shared_ptr<const LevelsState> levels;     ///< null: the scene has no levels
@@ -182,6 +208,7 @@ struct SessionView {
 
 struct Snapshot : SessionView {
     ViewSettings view;
+    SheetSettings sheet_settings;
     std::vector<Notice> notices;  ///< oldest first
     bool asks_to_quit = false;    ///< the program is to end, and something would be lost
     bool full_screen = false, picture_only = false;  ///< the window fills the screen; no panels
@@ -200,7 +227,8 @@ struct Snapshot : SessionView {
     std::shared_ptr<const StageCosts> costs;
     std::uint64_t process_bytes = 0;       ///< resident memory of the process, 0: unknown
     std::uint64_t process_peak_bytes = 0;  ///< the most it was, 0: unknown
-    std::uint64_t machine_bytes = 0;       ///< memory of the machine (or its container), 0: unknown
+    MemoryHistory memory_history;
+    std::uint64_t machine_bytes = 0;  ///< memory of the machine (or its container), 0: unknown
     double ui_fps = 0, ui_ms = 0;
     std::uint64_t dropped_records = 0;
     std::uint64_t frame_texture = 0;  ///< GL name of the viewport texture

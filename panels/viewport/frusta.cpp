@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace gs {
 namespace {
@@ -93,6 +94,14 @@ std::vector<FrustumLines> visible_frusta(const Camera& viewer, std::span<const C
             }
             seen.lines.push_back(*line);
         }
+        std::array<Pixel, 4> photo{};
+        bool before = true;
+        for (std::size_t k = 0; k < photo.size() && before; ++k) {
+            const auto at = project_point(viewer, corners[k + 1], near_depth);
+            before = at.has_value();
+            if (before) photo[k] = *at;
+        }
+        if (before) seen.photo = photo;
         if (inside) out.push_back(std::move(seen));
     }
     std::sort(out.begin(), out.end(),
@@ -107,6 +116,30 @@ std::optional<std::size_t> frustum_at(std::span<const FrustumLines> frusta, Pixe
         for (const auto& line : one.lines)
             if (distance_to(line, at) <= reach) best = one.row;
     return best;
+}
+
+FrustaRange::FrustaRange(std::span<const CameraRow> rows, FrustaColor by)
+    : of(by),
+      lo(std::numeric_limits<double>::infinity()),
+      hi(-std::numeric_limits<double>::infinity()) {
+    for (const CameraRow& row : rows)
+        if (const double value = value_of(row); std::isfinite(value))
+            lo = std::min(lo, value), hi = std::max(hi, value);
+}
+
+double FrustaRange::value_of(const CameraRow& row) const {
+    switch (of) {
+        case FrustaColor::psnr:
+            return row.psnr;
+        case FrustaColor::ssim:
+            return row.ssim;
+        case FrustaColor::loss:
+            return row.loss;
+        case FrustaColor::used:
+            return row.test ? std::numeric_limits<double>::quiet_NaN() : row.times_sampled;
+        default:
+            return std::numeric_limits<double>::quiet_NaN();
+    }
 }
 
 double frustum_size(const SceneInfo& scene, std::size_t cameras) {

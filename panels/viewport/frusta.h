@@ -31,6 +31,8 @@ struct FrustumLines {
     std::size_t row = 0;  ///< index into the rows
     double depth = 0;     ///< of the apex, in the viewing camera
     std::vector<std::array<Pixel, 2>> lines;
+    /// The photo's corners, as frustum_corners(); nothing when one of them is not in front.
+    std::optional<std::array<Pixel, 4>> photo{};
     Pixel label;  ///< top left of what is drawn
 };
 
@@ -41,6 +43,15 @@ std::vector<FrustumLines> visible_frusta(const Camera& viewer, std::span<const C
 /// The pyramid nearest to `at` within `reach` pixels of one of its lines; the nearer one in depth
 /// when several.
 std::optional<std::size_t> frustum_at(std::span<const FrustumLines> frusta, Pixel at, double reach);
+
+/// What of its photo's quality (or use) a camera's colour tells, over all that are known.
+struct FrustaRange {
+    FrustaRange(std::span<const CameraRow> rows, FrustaColor of);
+    double value_of(const CameraRow& row) const;  ///< NaN: not known
+    bool any() const { return lo <= hi; }
+    FrustaColor of;
+    double lo, hi;
+};
 
 /// A pyramid depth that suits a scene: a part of the extent, less when cameras are many.
 double frustum_size(const SceneInfo& scene, std::size_t cameras);

@@ -8,7 +8,9 @@
 #include "base/format.h"
 #include "panels/viewport/colormap_legend.h"
 #include "panels/viewport/marked_gaussian.h"
+#include "panels/widgets/sheet_texture.h"
 #include "panels/widgets/theme.h"
+#include "renderer/maps/colormap.h"
 
 namespace gs {
 namespace {
@@ -31,6 +33,33 @@ ImVec2 on_screen(PictureRect picture, const Camera& camera, Pixel p) {
                               picture.height()};
 }
 
+constexpr std::size_t kMostPhotos = 200;  // in the cameras: the nearest
+
+ImU32 frustum_color(const CameraRow& row, const FrustaRange& range) {
+    if (range.of == FrustaColor::split)
+        return row.test ? theme().test_camera : theme().train_camera;
+    const double value = range.value_of(row);
+    if (!std::isfinite(value)) return theme().faint;
+    const Rgb8 c =
+        colormap_color(Colormap::viridis, colormap_position(value, range.lo, range.hi, false));
+    return IM_COL32(c.r, c.g, c.b, 255);
+}
+
+void draw_frustum_photo(ImDrawList& list, const Snapshot& snapshot, const FrustumLines& one,
+                        const ViewFrame& frame, PictureRect picture) {
+    const CameraRow& row = (*snapshot.cameras)[one.row];
+    const SheetPicture* made = sheet_picture(snapshot, row);
+    if (!made || !one.photo) return;
+    const PanelPicture texture = sheet_texture(snapshot, row);
+    if (texture.id == 0) return;
+    std::array<ImVec2, 4> at{};
+    for (std::size_t i = 0; i < at.size(); ++i)
+        at[i] = on_screen(picture, frame.camera, (*one.photo)[i]);
+    const float end = 1.0F / static_cast<float>(made->parts);  // the photo comes first
+    list.AddImageQuad((ImTextureID)(std::uintptr_t)texture.id, at[0], at[1], at[2], at[3], {0, 0},
+                      {end, 0}, {end, 1}, {0, 1});
+}
+
 void draw_frusta(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& frame,
                  PictureRect picture, const OverlayState& state) {
     const FrustumLines* bright = nullptr;
@@ -40,15 +69,18 @@ void draw_frusta(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& fr
             list.AddLine(on_screen(picture, frame.camera, p), on_screen(picture, frame.camera, q),
                          color, thickness * hairline());
     };
-    for (const FrustumLines& one : frusta) {
+    const FrustaRange range(*snapshot.cameras, snapshot.view.frusta_color);
+    const bool split = range.of == FrustaColor::split;
+    for (std::size_t i = 0; i < frusta.size(); ++i) {
+        const FrustumLines& one = frusta[i];
+        if (snapshot.view.frusta_photos && i + kMostPhotos >= frusta.size())
+            draw_frustum_photo(list, snapshot, one, frame, picture);
         if (state.hovered_camera == one.row)
             bright = &one;
         else
             draw(one,
-                 with_alpha(
-                     (*snapshot.cameras)[one.row].test ? theme().test_camera : theme().train_camera,
-                     130),
-                 1);
+                 with_alpha(frustum_color((*snapshot.cameras)[one.row], range), split ? 130 : 220),
+                 split ? 1 : 1.5F);
     }
     if (!bright) return;
     const CameraRow& row = (*snapshot.cameras)[bright->row];
@@ -178,8 +210,9 @@ PictureRect letterbox(PictureRect room, int width, int height) {
 
 std::vector<FrustumLines> frusta_in(const Snapshot& snapshot, const ViewFrame& frame) {
     if (!snapshot.view.frusta || !snapshot.cameras || !snapshot.scene) return {};
-    return visible_frusta(frame.camera, *snapshot.cameras,
-                          frustum_size(*snapshot.scene, snapshot.cameras->size()));
+    return visible_frusta(
+        frame.camera, *snapshot.cameras,
+        snapshot.view.frusta_size * frustum_size(*snapshot.scene, snapshot.cameras->size()));
 }
 
 double map_value(const ViewFrame& frame, int x, int y) {
@@ -234,6 +267,19 @@ std::string what_is_not_shown(const ViewFrame& frame) {
     return "No error from here: go to a capture camera, or open a second scene";
 }
 
+/// What the cameras' colours mean, where that is a quantity.
+std::string words_of_cameras(const Snapshot& snapshot) {
+    const ViewSettings& view = snapshot.view;
+    if (!view.frusta || view.frusta_color == FrustaColor::split || !snapshot.cameras ||
+        snapshot.cameras->empty())
+        return {};
+    const FrustaRange range(*snapshot.cameras, view.frusta_color);
+    const std::string what = kFrustaColorNames[static_cast<std::size_t>(view.frusta_color)];
+    if (!range.any()) return "cameras by " + what + ": none is measured yet";
+    return fmt::format("cameras by {}: dark {}, bright {}", what, format_number(range.lo, 4),
+                       format_number(range.hi, 4));
+}
+
 /// The legend, at the top right of `room`, below what stands there already.
 void put_legend(ImDrawList& list, Chips& chips, const ViewFrame& frame, PictureRect room,
                 double mark) {
@@ -266,8 +312,8 @@ void put_side_names(Chips& chips, const OverlayState& state, PictureRect picture
 }
 
 /// What stands at the edges of the whole viewport: beside a narrow picture, over a wide one.
-void put_texts(ImDrawList& list, const ViewFrame& frame, PictureRect picture,
-               const OverlayState& state) {
+void put_texts(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& frame,
+               PictureRect picture, const OverlayState& state) {
     Chips chips(list);
     const float margin = 0.5F * em();
     const PictureRect room = state.room.value_or(picture);
@@ -290,6 +336,9 @@ void put_texts(ImDrawList& list, const ViewFrame& frame, PictureRect picture,
               nearness_of(frame), theme().accent);
     chips.put({other.b.x - margin, room.b.y - 2 * em()}, Chips::Side::right, Chips::Way::up,
               state.value, theme().text);
+    if (!state.photo_instead)
+        chips.put({other.b.x - margin, room.b.y - 4 * em()}, Chips::Side::right, Chips::Way::up,
+                  words_of_cameras(snapshot), theme().dim);
     chips.put({middle, room.a.y + 2.5F * em()}, Chips::Side::middle, Chips::Way::down,
               what_is_not_shown(frame), theme().warning);
     list.PopClipRect();
@@ -311,7 +360,7 @@ void draw_viewport_overlays(ImDrawList& list, const Snapshot& snapshot, const Vi
     if (snapshot.marked) draw_mark(list, *snapshot.marked, frame.camera, picture);
     if (snapshot.view.overlays) draw_axes(list, frame.camera, picture);
     list.PopClipRect();
-    if (snapshot.view.overlays) put_texts(list, frame, picture, state);
+    if (snapshot.view.overlays) put_texts(list, snapshot, frame, picture, state);
 }
 
 }  // namespace gs

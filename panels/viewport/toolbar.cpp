@@ -203,6 +203,16 @@ void draw_settings(const ViewSettings& view, Commands& commands) {
     if (ImGui::SliderFloat("size of Gaussians", &scale, 0.01F, 2, "%.2f x",
                            ImGuiSliderFlags_AlwaysClamp))
         commands.push("view.scale", {fmt::format("{:.3f}", scale)});
+    choice_command(commands, "cameras' colours", "view.frusta.color", kFrustaColorNames,
+                   static_cast<std::size_t>(view.frusta_color), 6,
+                   "What the colours of the capture cameras mean");
+    ImGui::SameLine();
+    toggle_command(commands, "with photos", "view.frusta.photos", view.frusta_photos,
+                   "Each capture camera holds its photo (Shift+C)");
+    auto size = static_cast<float>(view.frusta_size);
+    if (ImGui::SliderFloat("size of cameras", &size, 0.05F, 20, "%.2f x",
+                           ImGuiSliderFlags_AlwaysClamp | ImGuiSliderFlags_Logarithmic))
+        commands.push("view.frusta.size", {fmt::format("{:.3f}", size)});
     auto speed = static_cast<float>(view.fly_speed);
     if (ImGui::SliderFloat("flying speed", &speed, 0.01F, 10, "%.2f extents/s",
                            ImGuiSliderFlags_AlwaysClamp | ImGuiSliderFlags_Logarithmic))

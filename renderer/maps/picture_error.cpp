@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "renderer/maps/colormap.h"
 #include "renderer/maps/plane.h"
 
 namespace gs {
@@ -38,6 +39,34 @@ ImageF error_map(const RenderResult& result, const PictureReference& reference, 
         }
         return sum / 3.0f;
     });
+}
+
+Image8 difference_picture(const Image8& a, const Image8& b, double range) {
+    Image8 out{a.width, a.height, 4, std::vector<std::uint8_t>(4 * a.pixels(), 0)};
+    if (a.width != b.width || a.height != b.height) return out;
+    std::uint8_t* to = out.bytes.data();
+    for (int y = 0; y < a.height; ++y)
+        for (int x = 0; x < a.width; ++x, to += 4) {
+            int sum = 0;
+            for (int c = 0; c < 3; ++c) sum += std::abs(a.at(x, y)[c] - b.at(x, y)[c]);
+            const Rgb8 color = colormap_color(Colormap::inferno, sum / (3 * 255.0 * range));
+            to[0] = color.r, to[1] = color.g, to[2] = color.b, to[3] = 255;
+        }
+    return out;
+}
+
+Image8 beside_each_other(std::span<const Image8> parts, int width, int height) {
+    const int whole = width * static_cast<int>(parts.size());
+    Image8 out{whole, height, 4, {}};
+    out.bytes.assign(4 * out.pixels(), 0);
+    std::uint8_t* to = out.bytes.data();
+    for (int y = 0; y < height; ++y)
+        for (const Image8& part : parts)
+            for (int x = 0; x < width; ++x, to += 4) {
+                to[3] = 255;
+                if (part.width == width && part.height == height) std::copy_n(part.at(x, y), 3, to);
+            }
+    return out;
 }
 
 }  // namespace gs

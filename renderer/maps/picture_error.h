@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <span>
 
 #include "renderer/raster/rasterizer.h"
 #include "renderer/scene/image.h"
@@ -28,5 +29,12 @@ class PictureReference {
 double mean_squared_error(const RenderResult& result, const PictureReference& reference);
 /// Mean over the channels of |picture - reference|, or of the difference as it is.
 ImageF error_map(const RenderResult& result, const PictureReference& reference, bool keep_sign);
+
+// ---- of pictures for people, 8 bits a channel
+/// The mean over the channels of |a - b| in colours, RGBA: `range` (0..1) and more is the
+/// brightest. Without two pictures of one size, black.
+Image8 difference_picture(const Image8& a, const Image8& b, double range);
+/// RGBA pictures of width x height each, from left to right; an empty one is dark.
+Image8 beside_each_other(std::span<const Image8> parts, int width, int height);
 
 }  // namespace gs

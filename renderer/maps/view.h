@@ -32,6 +32,10 @@ enum class Compare { off, beside, split, toggle };
 inline constexpr std::array<const char*, 4> kCompareNames{"off", "beside", "split", "toggle"};
 enum class CompareWith { photo, scene };
 inline constexpr std::array<const char*, 2> kCompareWithNames{"photo", "scene"};
+/// What the colours of the capture cameras mean.
+enum class FrustaColor { split, psnr, ssim, loss, used };
+inline constexpr std::array<const char*, 5> kFrustaColorNames{"split", "psnr", "ssim", "loss",
+                                                              "used"};
 enum class Navigation { orbit, trackball, fly };
 inline constexpr std::array<const char*, 3> kNavigationNames{"orbit", "trackball", "fly"};
 
@@ -55,7 +59,10 @@ struct ViewSettings {
     bool tile_grid = false;     ///< lines every `ViewFrame::map_cell` pixels over tile maps
     Vec3f background{0, 0, 0};  ///< 0..1, behind the splats of the free camera
     bool frusta = true;
-    bool overlays = true;  ///< legend, value under mouse, axes
+    bool frusta_photos = false;  ///< each holds its photo
+    FrustaColor frusta_color = FrustaColor::split;
+    double frusta_size = 1;  ///< times what suits the scene
+    bool overlays = true;    ///< legend, value under mouse, axes
     Navigation navigation = Navigation::orbit;
     int sh_degree = 3;
     double scale_modifier = 1;

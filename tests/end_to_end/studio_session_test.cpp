@@ -1,5 +1,6 @@
 // The engine thread without a window: loading, training on command, pictures meanwhile, saving,
 // errors, shutdown.
+#include <algorithm>
 #include <array>
 #include <fstream>
 
@@ -284,6 +285,51 @@ TEST(Session, pictures_come_at_the_size_asked_for) {
     ASSERT_TRUE(h.until([&] { return h.pictures.size() == 1 && h.errors.size() == 1; }));
     EXPECT_EQ(h.pictures[0]->frame->rgba.width, 333);
     EXPECT_EQ(h.pictures[0]->frame->rgba.height, 222);
+}
+
+TEST(Session, the_contact_sheet_shows_photos_renders_and_errors_of_the_newest_step) {
+    SessionHarness h(quiet_options());
+    ASSERT_TRUE(h.open(tiny_capture()));
+    const auto want = [&](SheetRequest request) {
+        h.session.send([request](Engine& e) { e.sheet().want(request); });
+    };
+    const auto all = [&](const std::function<bool(const SheetPicture&)>& are) {
+        return h.until([&] {
+            return h.state.sheet && h.state.sheet->size() == 9 &&
+                   std::all_of(h.state.sheet->begin(), h.state.sheet->end(),
+                               [&](const auto& cell) { return cell && are(*cell); });
+        });
+    };
+    want({.width = 40});
+    ASSERT_TRUE(all([](const SheetPicture& p) { return p.parts == 1 && p.strip.width == 40; }));
+    want({.width = 40, .renders = true});
+    ASSERT_TRUE(all([](const SheetPicture& p) { return p.parts == 3 && p.strip.width == 120; }));
+    const Image8 before = (*h.state.sheet)[3]->strip;
+    EXPECT_EQ(before.height, 30);
+    const auto mean_of = [](const Image8& strip, int part) {
+        double sum = 0;
+        for (int y = 0; y < strip.height; ++y)
+            for (int x = 0; x < strip.width / 3; ++x)
+                sum += strip.at(x + part * strip.width / 3, y)[0];
+        return sum / strip.width / strip.height * 3;
+    };
+    EXPECT_GT(mean_of(before, 0), 5) << "a photo";
+    h.session.send(jobs::steps(30));
+    ASSERT_TRUE(all([](const SheetPicture& p) { return p.step == 30; }));
+    const Image8 after = (*h.state.sheet)[3]->strip;
+    EXPECT_LT(mean_of(after, 2), mean_of(before, 2)) << "errors fall";
+    EXPECT_NE(mean_of(after, 1), mean_of(before, 1));
+    EXPECT_EQ(mean_of(after, 0), mean_of(before, 0)) << "the photo stays";
+    want({.width = 37, .renders = true});  // 37 x 27.75: all parts are rounded alike
+    ASSERT_TRUE(all([](const SheetPicture& p) { return p.strip.width == 111; }));
+    for (int part = 0; part < 2; ++part) EXPECT_GT(mean_of((*h.state.sheet)[3]->strip, part), 5);
+    want({});
+    h.session.send(jobs::steps(1));
+    ASSERT_TRUE(h.until([&] { return h.state.training.step == 31; }));
+    EXPECT_EQ((*h.state.sheet)[0]->step, 30u) << "nobody looks";
+    h.session.send(jobs::close());
+    ASSERT_TRUE(h.until([&] { return !h.state.scene && h.state.sheet->empty(); }));
+    EXPECT_TRUE(h.errors.empty());
 }
 
 TEST(Session, shuts_down_while_loading_and_while_training) {

@@ -72,10 +72,11 @@ std::vector<CameraRow> cameras() {
             look_at({4 * std::cos(angle), -1.3 - 0.5 * std::sin(3 * angle), 4 * std::sin(angle)},
                     {0, 0, 0}, {0, -1, 0}, 960, 640, 0.8);
         const bool measured = i % 11 != 5;
-        const double quality = 27 + 6 * noise(static_cast<std::uint32_t>(i), 3);
+        const double quality = i == 21 ? 17.4 : 27 + 6 * noise(static_cast<std::uint32_t>(i), 3);
         row.psnr = measured ? quality : NAN;
         row.ssim = measured ? 0.8 + 0.15 * noise(static_cast<std::uint32_t>(i), 4) : NAN;
         row.loss = measured ? 0.02 + 0.05 * noise(static_cast<std::uint32_t>(i), 5) : NAN;
+        row.measured_step = measured ? (row.test ? 12000 : 12000 + 7 * (i % 57)) : 0;
         row.times_sampled = row.test ? 0 : 295 + static_cast<int>(i % 5);
         for (int k = 0; k < 12; ++k) {
             const double t = (k + 1) / 12.0;
@@ -90,6 +91,31 @@ std::vector<CameraRow> cameras() {
         rows.push_back(std::move(row));
     }
     return rows;
+}
+
+/// Photo, render and error of each, the last three not made yet.
+std::vector<std::shared_ptr<const SheetPicture>> sheet(const std::vector<CameraRow>& rows) {
+    std::vector<std::shared_ptr<const SheetPicture>> out;
+    for (const CameraRow& row : rows) {
+        auto made = std::make_shared<SheetPicture>();
+        made->serial = row.view + 1, made->step = 12000, made->parts = 3;
+        made->strip = {3 * 60, 40, 4, {}};
+        const double error = std::isfinite(row.psnr) ? (35 - row.psnr) / 20 : 0.5;
+        for (int y = 0; y < 40; ++y)
+            for (int x = 0; x < 3 * 60; ++x) {
+                const int part = x / 60;
+                const double r = std::hypot((x % 60 - 30) / 20.0, (y - 20) / 14.0),
+                             v = part == 2 ? error * std::exp(-r) : 0.2 + 0.6 / (1 + r * r);
+                const auto byte = static_cast<std::uint8_t>(255 * std::min(v, 1.0));
+                made->strip.bytes.insert(
+                    made->strip.bytes.end(),
+                    {byte, static_cast<std::uint8_t>(byte * 3 / 4),
+                     static_cast<std::uint8_t>(part == 2 ? 20 : byte / 2 + 5 * row.view % 90),
+                     255});
+            }
+        out.push_back(row.view + 3 < rows.size() ? std::move(made) : nullptr);
+    }
+    return out;
 }
 
 Curves curves() {
@@ -430,6 +456,7 @@ Snapshot fake_snapshot(const TraceStore& store, ViewMode mode) {
     s.scene = std::make_shared<SceneInfo>(scene());
     s.curves = std::make_shared<Curves>(curves());
     s.cameras = std::make_shared<std::vector<CameraRow>>(cameras());
+    s.sheet = std::make_shared<std::vector<std::shared_ptr<const SheetPicture>>>(sheet(*s.cameras));
     s.settings = std::make_shared<std::vector<SettingRow>>(settings());
     s.doctor = std::make_shared<DoctorReport>(doctor());
     MarkedGaussian marked{17, {0.2F, -0.1F, 0.3F}, {}, 0.83F};
@@ -463,6 +490,11 @@ Snapshot fake_snapshot(const TraceStore& store, ViewMode mode) {
     s.device = "Intel Xeon Platinum 8481C";
     s.process_bytes = 812'000'000;
     s.process_peak_bytes = 905'000'000;
+    for (int i = 0; i < 200; ++i)
+        s.memory_history.add({i * 2.0, 300'000'000 + static_cast<std::uint64_t>(i) * 1'500'000,
+                              500'000'000 + static_cast<std::uint64_t>(i) * 1'560'000 +
+                                  (i % 40 == 20 ? 90'000'000u : 0u),
+                              0});
     s.machine_bytes = 33'500'000'000;
     s.ui_fps = 58.7;
     s.ui_ms = 4.1;

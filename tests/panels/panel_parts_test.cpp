@@ -9,6 +9,7 @@
 
 #include "base/assets.h"
 #include "base/format.h"
+#include "panels/photo_rows.h"
 #include "panels/viewport/frusta.h"
 #include "panels/viewport/navigation.h"
 #include "panels/viewport/overlays.h"
@@ -333,6 +334,75 @@ TEST(Frusta, NearestIsPickedAndOwnPlaceIsLeftOut) {
     EXPECT_EQ(seen[0].row, 0u) << "farthest first";
     EXPECT_EQ(frustum_at(seen, {50, 50}, 2), 1u);
     EXPECT_FALSE(frustum_at(seen, {2, 2}, 2));
+}
+
+TEST(Frusta, ColoursFollowWhatIsKnownOfThePhotos) {
+    std::vector<CameraRow> rows(3);
+    rows[0].psnr = 20, rows[1].psnr = kNaN, rows[2].psnr = 31;
+    rows[2].test = true, rows[0].times_sampled = 7;
+    const FrustaRange psnr(rows, FrustaColor::psnr), used(rows, FrustaColor::used);
+    EXPECT_EQ(psnr.lo, 20);
+    EXPECT_EQ(psnr.hi, 31);
+    EXPECT_EQ(used.hi, 7);
+    EXPECT_TRUE(std::isnan(used.value_of(rows[2]))) << "test photos are never used";
+    EXPECT_FALSE(FrustaRange(rows, FrustaColor::split).any());
+}
+
+// ---- memory
+
+TEST(MemoryHistory, StaysBoundedAndKeepsItsPeaks) {
+    MemoryHistory history;
+    for (int i = 0; i < 20'000; ++i)
+        history.add({1.0 * i, 10, i == 777 ? 5000u : 100u, i == 19'998 ? 70u : 60u});
+    const auto& points = history.points();
+    EXPECT_LE(points.size(), MemoryHistory::kMost);
+    EXPECT_GT(points.size(), MemoryHistory::kMost / 4);
+    EXPECT_EQ(points.back().seconds, 19'999);
+    std::uint64_t process = 0, device = 0;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        process = std::max(process, points[i].process);
+        device = std::max(device, points[i].device);
+        if (i > 0) {
+            EXPECT_GT(points[i].seconds, points[i - 1].seconds);
+        }
+    }
+    EXPECT_EQ(process, 5000u);
+    EXPECT_EQ(device, 70u);
+}
+
+// ---- photos
+
+TEST(Photos, AreSortedWithUnmeasuredOnesLast) {
+    std::vector<CameraRow> rows(4);
+    const char* names[] = {"b.jpg", "a.jpg", "d.jpg", "c.png"};
+    const double values[] = {22, kNaN, 19, 30};
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        rows[i].name = names[i], rows[i].psnr = values[i], rows[i].test = i == 3;
+    const auto order = [&](PhotoKey key, bool down, std::string_view filter = {},
+                           bool test_only = false) {
+        std::string out;
+        for (const CameraRow* row : sorted_rows(rows, filter, test_only, key, down))
+            out += row->name[0];
+        return out;
+    };
+    EXPECT_EQ(order(PhotoKey::name, false), "abcd");
+    EXPECT_EQ(order(PhotoKey::psnr, false), "dbca");
+    EXPECT_EQ(order(PhotoKey::psnr, true), "cbda");
+    EXPECT_EQ(order(PhotoKey::psnr, false, "jpg"), "dba");
+    EXPECT_EQ(order(PhotoKey::psnr, false, "", true), "c");
+}
+
+TEST(Photos, MuchWorseOnesAreOutliersOfTheirSplit) {
+    std::vector<CameraRow> rows(12);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        rows[i].test = i >= 8;  // four of them: too few to tell
+        rows[i].psnr = rows[i].test ? (i == 8 ? 5 : 28) : 30 + 0.1 * static_cast<double>(i);
+    }
+    rows[2].psnr = 29.4;
+    rows[5].psnr = 24;
+    const PsnrOutliers outlier(rows);
+    for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(outlier(rows[i]), i == 5) << i;
+    EXPECT_THAT(words_of_outlier(rows[5], outlier), testing::StartsWith("6."));
 }
 
 // ---- layout

@@ -1,0 +1,58 @@
+// Commands of the capture's photos: the cameras in the viewport, the contact sheet.
+#include "app/commands/commands.h"
+#include "app/commands/settings.h"
+
+namespace gs {
+namespace {
+
+using A = const Arguments&;
+using S = StudioState&;
+
+const auto photos = set_switch<&ViewSettings::frusta_photos>;
+const auto color = set_choice<&ViewSettings::frusta_color, kFrustaColorNames>;
+Result<void> size(S state, A a) {
+    return set_number(state.view.frusta_size, a[0], 0.05, 20, "the size");
+}
+
+Result<void> show(S state, A a) {
+    GS_TRY(const std::size_t which, choice_argument(a[0], kSheetShowsNames));
+    state.sheet_settings.shows = static_cast<SheetShows>(which);
+    return {};
+}
+Result<void> sort(S state, A a) {
+    GS_TRY(const std::size_t key, choice_argument(a[0], kPhotoKeyNames));
+    constexpr std::array<const char*, 2> kWays{"up", "down"};
+    std::size_t way = 0;
+    if (a.size() > 1) {
+        GS_TRY(way, choice_argument(a[1], kWays));
+    }
+    state.sheet_settings.key = static_cast<PhotoKey>(key);
+    state.sheet_settings.descending = way == 1;
+    return {};
+}
+Result<void> width(S state, A a) {
+    return set_number(state.sheet_settings.width, a[0], 40, 640, "the width");
+}
+
+// clang-format off
+const CommandRow kRows[] = {
+    {"view.frusta.photos", "Photos in the cameras",    "View 2", "Shift+C", "[on|off]",
+     "Draws each capture camera with its photo.", photos},
+    {"view.frusta.color",  "Colours of the cameras",   "",     "",        "WHAT",
+     "What the colours of the capture cameras mean: split (train or test), psnr, ssim, loss or used.", color},
+    {"view.frusta.size",   "Size of the cameras",      "",     "",        "FACTOR",
+     "How large capture cameras are drawn, times what suits the scene.", size},
+    {"sheet.show",         "Contact sheet: show",      "",     "",        "WHAT",
+     "all (photo, render, error), photo, render or error.", show},
+    {"sheet.sort",         "Contact sheet: sort",      "",     "",        "KEY [up|down]",
+     "By name, split, psnr, ssim, loss, used or step; the worst PSNR comes first with psnr.", sort},
+    {"sheet.width",        "Contact sheet: width",     "",     "",        "PIXELS",
+     "How wide each picture is, 40 to 640 pixels.", width},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const CommandRow> photo_commands() { return kRows; }
+
+}  // namespace gs

@@ -1,0 +1,26 @@
+// Contact sheet: every photo small, what the model draws there and the error, the worst first; a
+// click goes to the photo's camera. A tab of the workspace. While it is shown the engine makes the
+// pictures (app/session/contact_sheet.h).
+#pragma once
+
+#include <string>
+
+#include "panels/photo_rows.h"
+#include "panels/state/command.h"
+#include "panels/state/snapshot.h"
+
+namespace gs {
+
+struct ContactSheetPanel {
+    void draw(const Snapshot& snapshot, Commands& commands);
+
+    std::string filter;
+    bool test_only = false;
+    bool drawn = false;  ///< since the app set it to false: somebody looks at it
+
+  private:
+    void draw_choices(const Snapshot& snapshot, Commands& commands);
+    void draw_cells(const Snapshot& snapshot, Commands& commands);
+};
+
+}  // namespace gs
