@@ -1,5 +1,6 @@
 // A 3D Gaussian through a pinhole: mean, 2D covariance (EWA), conic, opacity compensation. Each f
-// with its f_vjp. Sources: Zwicker et al. 2001 (EWA splatting), Kerbl et al. 2023, Yu et al. 2024
+// with its f_vjp. Forward alone also takes parallel rays: a pinhole whose picture does not shrink
+// with depth. Sources: Zwicker et al. 2001 (EWA splatting), Kerbl et al. 2023, Yu et al. 2024
 // (Mip-Splatting's compensation as in gsplat).
 #pragma once
 
@@ -8,7 +9,8 @@
 
 namespace gs::math {
 
-/// Camera constants, broadcast to the scalar type. Limits bound x/z and y/z inside the Jacobian:
+/// Camera constants, broadcast to the scalar type; fx, fy of `parallel` rays are px per world unit.
+/// Limits bound x/z and y/z inside the Jacobian:
 /// the picture widened by 0.3 tan(fov / 2) on each side, measured from the principal point.
 template <class T>
 struct Pinhole {
@@ -16,10 +18,13 @@ struct Pinhole {
     Vec3<T> translation;
     T fx, fy, cx, cy;  ///< px
     T x_lo, x_hi, y_lo, y_hi;
+    /// What a point is divided by, w_from_z * z + w_constant: its depth, or 1 for parallel rays.
+    T w_from_z, w_constant;
 };
 template <class T>
 GS_HD Pinhole<T> make_pinhole(const Mat3<double>& rotation, Vec3<double> translation, double fx,
-                              double fy, double cx, double cy, int width, int height) {
+                              double fy, double cx, double cy, int width, int height,
+                              bool parallel = false) {
     Pinhole<T> p;
     for (int i = 0; i < 3; ++i)
         for (int j = 0; j < 3; ++j) p.rotation.m[i][j] = T(static_cast<float>(rotation.m[i][j]));
@@ -34,6 +39,10 @@ GS_HD Pinhole<T> make_pinhole(const Mat3<double>& rotation, Vec3<double> transla
     p.x_hi = T(static_cast<float>((width - cx) / fx + margin_x));
     p.y_lo = T(static_cast<float>(-cy / fy - margin_y));
     p.y_hi = T(static_cast<float>((height - cy) / fy + margin_y));
+    p.w_from_z = T(parallel ? 0.0f : 1.0f);
+    p.w_constant = T(parallel ? 1.0f : 0.0f);
+    // The Jacobian has no part along z then.
+    if (parallel) p.x_lo = p.x_hi = p.y_lo = p.y_hi = T(0.0f);
     return p;
 }
 
@@ -92,16 +101,16 @@ struct Projection {
 /// The factor U (2x3) with cov = U U^T, and what it is made of; shared by f and f_vjp.
 template <class T>
 struct ProjectionFactors {
-    T u, v;  ///< clamped x/z, y/z
-    T inverse_z;
-    T a[2][3];  ///< J * camera_from_world
-    Mat3<T> r;  ///< world_from_gaussian
-    T b[2][3];  ///< a * r
+    T u, v;       ///< clamped x/z, y/z
+    T inverse_z;  ///< 1 for parallel rays
+    T a[2][3];    ///< J * camera_from_world
+    Mat3<T> r;    ///< world_from_gaussian
+    T b[2][3];    ///< a * r
 };
 template <class T>
 GS_HD ProjectionFactors<T> projection_factors(const Pinhole<T>& cam, Vec3<T> c, Quat<T> quat) {
     ProjectionFactors<T> f;
-    f.inverse_z = T(1.0f) / c.z;
+    f.inverse_z = T(1.0f) / (cam.w_from_z * c.z + cam.w_constant);
     f.u = min(max(c.x * f.inverse_z, cam.x_lo), cam.x_hi);
     f.v = min(max(c.y * f.inverse_z, cam.y_lo), cam.y_hi);
     const T jx = cam.fx * f.inverse_z, jy = cam.fy * f.inverse_z;  // J = [jx 0 -jx u; 0 jy -jy v]
@@ -141,7 +150,7 @@ struct ProjectionGradients {
     Quat<T> quat;
 };
 /// v_cov.xy is the derivative with respect to the one number cov.xy (it stands twice in the
-/// matrix).
+/// matrix). Of a pinhole: nothing is trained through parallel rays.
 template <class T>
 GS_HD ProjectionGradients<T> project_vjp(const Pinhole<T>& cam, Vec3<T> mean, Vec3<T> scale,
                                          Quat<T> quat, Vec2<T> v_mean2d, Sym2<T> v_cov, T v_depth) {
@@ -204,6 +213,12 @@ GS_HD Conic<T> conic_of(Sym2<T> cov, T det, T blur) {
     out.inverse = {(cov.yy + blur) * inverse, -cov.xy * inverse, (cov.xx + blur) * inverse};
     out.compensation = sqrt(max(det * inverse, T(0.000025f)));
     return out;
+}
+/// Whether a point lies in a box, its faces included. False for NaN.
+template <class T>
+GS_HD auto inside(Vec3<T> lo, Vec3<T> hi, Vec3<T> p) {
+    return both(both(both(p.x >= lo.x, p.x <= hi.x), both(p.y >= lo.y, p.y <= hi.y)),
+                both(p.z >= lo.z, p.z <= hi.z));
 }
 /// What a frame bounds Gaussians by: nothing nearer, and nothing beside the picture.
 template <class T>

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "base/vec.h"
 #include "renderer/device/device_picture.h"
 #include "renderer/scene/camera.h"
+#include "renderer/scene/clip_box.h"
 #include "renderer/scene/gaussian_model.h"
 #include "renderer/scene/image.h"
 
@@ -60,9 +62,10 @@ struct RenderOptions {
     int sh_degree = 3;  ///< bases above this are ignored; limited by the model's own degree
     float scale_modifier =
         1.0f;  ///< multiplies every standard deviation (viewer only; gradients assume 1)
-    bool antialiased = false;  ///< opacity * sqrt(max(det(cov) / det(cov + blur), 0.005^2))
-    float blur = 0.3f;         ///< added to the diagonal of the 2D covariance, px^2
-    float near_plane = 0.0f;   ///< overrides the profile's when > 0
+    bool antialiased = false;     ///< opacity * sqrt(max(det(cov) / det(cov + blur), 0.005^2))
+    float blur = 0.3f;            ///< added to the diagonal of the 2D covariance, px^2
+    float near_plane = 0.0f;      ///< overrides the profile's when > 0
+    std::optional<ClipBox> clip;  ///< only means inside draw (viewer only)
     Compatibility compatibility = Compatibility::tight;
     bool depth = true;      ///< fill RenderResult::depth
     bool gradients = true;  ///< keep what backward() needs; false is a little faster
@@ -192,8 +195,8 @@ class Rasterizer {
                                                        std::span<const BlockBounds> bounds = {}) {
         return std::make_unique<ModelSource>(model, bounds);
     }
-    /// Draws. `camera` must be a valid pinhole. Poison parameters (NaN, Inf, degenerate) draw
-    /// nothing.
+    /// Draws. `camera` must be a valid pinhole or orthographic. Poison parameters (NaN, Inf,
+    /// degenerate) draw nothing.
     virtual void forward(ParameterSource& source, const Camera& camera,
                          const RenderOptions& options, ForwardState& state,
                          RenderResult& result) = 0;
@@ -208,8 +211,8 @@ class Rasterizer {
                                                                      RenderResult& /*result*/) {
         return nullptr;
     }
-    /// Gradients of the last forward() on `state`, with the same source, camera and options, model
-    /// unchanged since.
+    /// Gradients of the last forward() on `state`, with the same source, camera (a pinhole) and
+    /// options, model unchanged since.
     virtual void backward(ParameterSource& source, const Camera& camera,
                           const RenderOptions& options, ForwardState& state,
                           const RenderResult& result, const PixelGradients& gradients,

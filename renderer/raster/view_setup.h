@@ -17,12 +17,19 @@ float ending_transmittance(const RasterRules& rules);
 /// SH degree that will be evaluated.
 int used_sh_degree(const RenderOptions& options, int model_sh_degree);
 
-/// The four side planes through the camera: unit normals in camera axes, pointing inwards. They are
-/// those of the picture, widened: the EWA footprint of an off-axis Gaussian is an approximation and
-/// carries a pixel of blur.
+/// Stops the program where a camera cannot be drawn through, or not with gradients.
+void check_drawable(const Camera& camera, bool gradients);
+/// A Gaussian is seen along Pinhole::w_from_z * mean - this: the eye, or what points against
+/// parallel rays.
+Vec3f ray_origin(const Camera& camera);
+
+/// The four side planes, { p : dot(normal, p) + offset = 0 }: unit normals in camera axes, pointing
+/// inwards; a pinhole's go through the camera. They are those of the picture, widened: the EWA
+/// footprint of an off-axis Gaussian is an approximation and carries a pixel of blur.
 template <class T>
 struct ViewSides {
     Vec3<T> normal[4];
+    T offset[4];
 };
 ViewSides<double> view_sides(const Camera& camera);
 
@@ -36,7 +43,8 @@ GS_HD bool sphere_may_show(const ViewSides<T>& sides, Vec3<T> center, T radius, 
     if (center.z < T(4.0f) * radius) return true;
     bool inside = true;
     for (int side = 0; side < 4; ++side)
-        inside = inside && dot(sides.normal[side], center) >= T(-1.3f) * radius;
+        inside =
+            inside && dot(sides.normal[side], center) + sides.offset[side] >= T(-1.3f) * radius;
     return inside;
 }
 

@@ -2,18 +2,22 @@
 // into them by their tests.
 #pragma once
 
+#include <optional>
+
 #include "base/vec.h"
+#include "renderer/scene/clip_box.h"
 
 namespace gs::reference {
 
 struct Options {
     Vec3d background{0, 0, 0};
-    int sh_degree = 3;          ///< bases above are ignored; limited by the scene's own degree
-    double scale_modifier = 1;  ///< multiplies every standard deviation
-    bool antialiased = false;   ///< opacity * sqrt(max(det(cov) / det(cov + blur I), 0.005^2))
-    double blur = 0.3;          ///< px^2, added to the diagonal of the 2D covariance
-    double near_plane = 0.01;   ///< Gaussians with depth <= this are dropped
-    double far_plane = 1e10;    ///< and with depth >= this
+    int sh_degree = 3;            ///< bases above are ignored; limited by the scene's own degree
+    double scale_modifier = 1;    ///< multiplies every standard deviation
+    bool antialiased = false;     ///< opacity * sqrt(max(det(cov) / det(cov + blur I), 0.005^2))
+    double blur = 0.3;            ///< px^2, added to the diagonal of the 2D covariance
+    double near_plane = 0.01;     ///< Gaussians with depth <= this are dropped
+    double far_plane = 1e10;      ///< and with depth >= this
+    std::optional<ClipBox> clip;  ///< and with means outside
     double alpha_max = 0.99;
     double alpha_min = 1.0 / 255.0;
     double transmittance_min =

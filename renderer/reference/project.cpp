@@ -20,18 +20,25 @@ struct Steps {
     Vec3d scale;   // standard deviations
     Quatd unit;    // normalised quaternion
     double quat_length;
-    Mat3d rotation;       // world_from_gaussian
-    Mat3d covariance;     // in the world: R S S R^T
-    double u, v;          // clamped x/z, y/z
-    bool u_free, v_free;  // not clamped
-    Mat2x3 jw;            // Jacobian times camera_from_world
-    double xx, xy, yy;    // 2D covariance before blur
-    double det0, det1;    // determinants before and after blur
+    Mat3d rotation;                       // world_from_gaussian
+    Mat3d covariance;                     // in the world: R S S R^T
+    double u = 0, v = 0;                  // clamped x/z, y/z
+    bool u_free = false, v_free = false;  // not clamped
+    Mat2x3 jw;                            // Jacobian times camera_from_world
+    double xx, xy, yy;                    // 2D covariance before blur
+    double det0, det1;                    // determinants before and after blur
 };
 
 double clamp_keeping_nan(double x, double lo, double hi) { return x < lo ? lo : (x > hi ? hi : x); }
 
 void jacobian(const Camera& camera, Steps& s) {
+    if (camera.orthographic()) {  // of fx x + cx, fy y + cy
+        for (int k = 0; k < 3; ++k) {
+            s.jw.m[0][k] = camera.fx * camera.rotation.m[0][k];
+            s.jw.m[1][k] = camera.fy * camera.rotation.m[1][k];
+        }
+        return;
+    }
     const double z = s.camera.z, x_over_z = s.camera.x / z, y_over_z = s.camera.y / z;
     const double margin_x = 0.3 * (0.5 * camera.width / camera.fx),
                  margin_y = 0.3 * (0.5 * camera.height / camera.fy);
@@ -92,6 +99,11 @@ bool all_finite(const Projected& p) {
                          p.color.x + p.color.y + p.color.z);
 }
 
+bool inside(const ClipBox& box, Vec3d p) {
+    return p.x >= box.lo.x && p.x <= box.hi.x && p.y >= box.lo.y && p.y <= box.hi.y &&
+           p.z >= box.lo.z && p.z <= box.hi.z;
+}
+
 int to_pixel(double x, int size) {
     return static_cast<int>(std::clamp(x, 0.0, static_cast<double>(size)));
 }
@@ -132,14 +144,16 @@ Projected project(const Parameters& scene, std::size_t i, const Camera& camera,
     out.depth = s.camera.z;
     if (!(out.depth > options.near_plane && out.depth < options.far_plane)) return out;
     if (!(s.det1 > 0)) return out;
+    const Vec3d mean{scene.at(kMeans, i), scene.at(kMeans + 1, i), scene.at(kMeans + 2, i)};
+    if (options.clip && !inside(*options.clip, mean)) return out;
     const double xx = s.xx + options.blur, yy = s.yy + options.blur;
     out.conic = {yy / s.det1, -s.xy / s.det1, xx / s.det1};
-    out.mean = {camera.fx * s.camera.x / s.camera.z + camera.cx,
-                camera.fy * s.camera.y / s.camera.z + camera.cy};
+    out.mean = camera.pixel_of(s.camera);
     if (options.antialiased)
         out.compensation = std::sqrt(std::max(s.det0 / s.det1, kCompensationFloor));
     out.opacity = sigmoid(scene.at(kOpacityLogits, i)) * out.compensation;
-    out.color = color_of(scene, i, camera.position(), options);
+    const Vec3d eye = camera.orthographic() ? mean - camera.forward() : camera.position();
+    out.color = color_of(scene, i, eye, options);
     if (!all_finite(out)) return out;
     const double rx = std::ceil(3.33 * std::sqrt(xx)), ry = std::ceil(3.33 * std::sqrt(yy));
     if (out.mean.x + rx <= 0 || out.mean.x - rx >= camera.width || out.mean.y + ry <= 0 ||

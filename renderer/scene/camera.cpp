@@ -16,6 +16,16 @@ Vec3d normalized(Vec3d v) {
 
 Vec3d Camera::position() const { return -(transpose(rotation) * translation); }
 
+Vec2<double> Camera::pixel_of(Vec3d p) const {
+    const double w = orthographic() ? 1 : p.z;
+    return {fx * p.x / w + cx, fy * p.y / w + cy};
+}
+
+Vec3d Camera::point_at(double x, double y, double z) const {
+    const double w = orthographic() ? 1 : z;
+    return transpose(rotation) * (Vec3d{(x - cx) / fx * w, (y - cy) / fy * w, z} - translation);
+}
+
 bool Camera::valid() const {
     if (width <= 0 || height <= 0 || !(fx > 0) || !(fy > 0)) return false;
     double sum = fx + fy + cx + cy + translation.x + translation.y + translation.z;

@@ -17,7 +17,7 @@ constexpr std::uint32_t kUnused = 0xDEADBEEF;
 
 Vec3f color_of(const GaussianModel& model, std::size_t i, const FrameConstants& c) {
     float basis[16];
-    math::sh_basis(c.sh_degree, math::normalize(model.mean(i) - c.position), basis);
+    math::sh_basis(c.sh_degree, math::normalize(model.mean(i) - c.ray_origin), basis);
     float color[3] = {0.5f, 0.5f, 0.5f};
     for (int k = 0; k < sh_bases(c.sh_degree); ++k)
         for (int channel = 0; channel < 3; ++channel)

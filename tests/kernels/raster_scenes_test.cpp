@@ -163,6 +163,79 @@ TEST_P(RasterScenes, ScaleModifier) {
     }
 }
 
+/// The camera `pinhole` with parallel rays, the origin's surroundings as large as before.
+Camera parallel(Camera pinhole) {
+    const double z = pinhole.translation.z;
+    pinhole.model = CameraModel::orthographic;
+    pinhole.fx /= z;
+    pinhole.fy /= z;
+    return pinhole;
+}
+
+TEST_P(RasterScenes, ParallelRays) {
+    SceneLimits forward_only;
+    forward_only.gradients = false;
+    RenderOptions options;
+    options.gradients = false;
+    const int width = backend().pick(120, 80), height = backend().pick(90, 60);
+    for (std::uint64_t i = 0; i < 4; ++i) {
+        SCOPED_TRACE(i);
+        options.antialiased = i % 2 == 1;
+        options.scale_modifier = i == 3 ? 0.5f : 1.0f;
+        compare(random_model({}), parallel(random_camera(11, i, width, height)), options,
+                forward_only);
+    }
+    // Sizes do not depend on depth: moving along the axis changes the depths alone.
+    Camera camera = parallel(random_camera(11, 0, width, height));
+    RasterRun run(backend().make());
+    const Drawn near = run.draw(random_model({}), camera, options);
+    camera.translation.z += 16;
+    const Drawn far = run.draw(random_model({}), camera, options);
+    EXPECT_LE(max_abs_difference(near.color, far.color), 1e-3);
+    EXPECT_LE(max_abs_difference(near.alpha, far.alpha), 1e-3);
+}
+
+TEST_P(RasterScenes, BoundsOnlySaveWorkWithParallelRays) {
+    SceneRecipe recipe;
+    recipe.count = 3000;
+    recipe.extent = 20;
+    GaussianModel model = random_model(recipe);
+    for (std::size_t i = 0; i < model.count; ++i)  // neighbours in memory lie near one another
+        for (int axis = 0; axis < 3; ++axis)
+            model.at(kMeans + axis, i) =
+                model.at(kMeans + axis, i - i % kBlock) + 0.02f * model.at(kMeans + axis, i);
+    RenderOptions options;
+    options.gradients = false;
+    for (std::uint64_t i = 0; i < 4; ++i) {
+        Camera camera = parallel(random_camera(12, i, 80, 60, 40.0));
+        camera.fx *= 3;  // a third of the scene
+        camera.fy *= 3;
+        RasterRun run(backend().make());
+        const Drawn all = run.draw(model, camera, options, false),
+                    some = run.draw(model, camera, options, true);
+        expect_same(all, some, "with and without bounds");
+        EXPECT_LT(some.result.counters.candidates, all.result.counters.candidates);
+    }
+}
+
+TEST_P(RasterScenes, ClipBox) {
+    SceneLimits forward_only;
+    forward_only.gradients = false;
+    RenderOptions options;
+    options.gradients = false;
+    options.clip = ClipBox{{-0.7f, -1.0f, -0.2f}, {0.6f, 0.4f, 1.1f}};
+    const Camera camera = random_camera(13, 0, backend().pick(120, 80), backend().pick(90, 60));
+    const GaussianModel model = random_model({});
+    compare(model, camera, options, forward_only);
+    compare(model, parallel(camera), options, forward_only);
+    RasterRun run(backend().make());
+    const std::uint64_t few = run.draw(model, camera, options).result.counters.visible;
+    options.clip.reset();
+    EXPECT_LT(few, run.draw(model, camera, options).result.counters.visible);
+    options.clip = ClipBox{{5, 5, 5}, {6, 6, 6}};
+    EXPECT_EQ(run.draw(model, camera, options).result.counters.visible, 0u);
+}
+
 TEST_P(RasterScenes, AntialiasedSmallGaussiansAndBlur) {
     SceneRecipe recipe;
     recipe.count = 1500;

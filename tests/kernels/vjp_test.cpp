@@ -145,6 +145,8 @@ math::Pinhole<T> pinhole(const Camera& c) {
     out.x_hi = T(f.x_hi);
     out.y_lo = T(f.y_lo);
     out.y_hi = T(f.y_hi);
+    out.w_from_z = T(f.w_from_z);
+    out.w_constant = T(f.w_constant);
     return out;
 }
 

@@ -94,6 +94,7 @@ Vec2<double> project_through_lens(const Camera& camera, double x, double y) {
     const double r2 = x * x + y * y;
     switch (camera.model) {
         case CameraModel::pinhole:
+        case CameraModel::orthographic:  // no capture has one
             break;
         case CameraModel::simple_radial: {
             const double radial = 1 + k[0] * r2;

@@ -139,8 +139,7 @@ void count(const CpuState& state, std::size_t gaussians, const RenderOptions& op
 void CpuRasterizer::forward(ParameterSource& source, const Camera& camera,
                             const RenderOptions& options, ForwardState& base,
                             RenderResult& result) {
-    CHECK(camera.model == CameraModel::pinhole && camera.valid(),
-          "the rasterizer takes valid pinhole cameras");
+    check_drawable(camera, options.gradients);
     CHECK(camera.width < 65536 * kTileSize && camera.height < 65536 * kTileSize, "{} x {} px",
           camera.width, camera.height);
     CpuState& state = static_cast<CpuState&>(base);

@@ -8,7 +8,7 @@
 namespace gs::cpu {
 namespace {
 
-/// Tests block spheres in double: five planes through the camera.
+/// Tests block spheres in double: five planes of the view volume.
 struct Frustum {
     ViewSides<double> sides;
     const Camera& camera;

@@ -53,13 +53,15 @@ static_assert(sizeof(IsectGradient) == 48);
 
 struct ProjectParams {
     math::Pinhole<float> camera;
-    Vec3f position;       ///< camera centre in the world
+    Vec3f ray_origin;     ///< as ray_origin() of view_setup.h
     float width, height;  ///< px
     RasterRules rules;
     float blur;  ///< px^2
     float scale_modifier;
     bool antialiased;
     int sh_degree;  ///< bases used
+    bool clipped;   ///< by the box `clip`
+    ClipBox clip;
 };
 /// 16 Gaussians after projection. Lanes not in `mask` hold anything.
 struct ProjectedBlock {

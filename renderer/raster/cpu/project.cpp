@@ -51,6 +51,9 @@ HWY_FLATTEN void ProjectBlock(const ProjectParams& params, BlockView geometry, s
     store(box.x, out.box_x);
     store(box.y, out.box_y);
     out.mask = bits_of(visible);
+    if (params.clipped)
+        out.mask &= bits_of(math::inside(vec3_of(params.clip.lo), vec3_of(params.clip.hi),
+                                         plane3(geometry, kMeans)));
     if (lanes < kBlock) out.mask &= (1u << lanes) - 1u;
 }
 
@@ -172,9 +175,9 @@ ProjectParams make_project_params(const Camera& camera, const RenderOptions& opt
                                   int model_sh_degree) {
     ProjectParams p{};
     p.camera = math::make_pinhole<float>(camera.rotation, camera.translation, camera.fx, camera.fy,
-                                         camera.cx, camera.cy, camera.width, camera.height);
-    const Vec3d eye = camera.position();
-    p.position = {static_cast<float>(eye.x), static_cast<float>(eye.y), static_cast<float>(eye.z)};
+                                         camera.cx, camera.cy, camera.width, camera.height,
+                                         camera.orthographic());
+    p.ray_origin = ray_origin(camera);
     p.width = static_cast<float>(camera.width);
     p.height = static_cast<float>(camera.height);
     p.rules = rules_for(options);
@@ -182,6 +185,8 @@ ProjectParams make_project_params(const Camera& camera, const RenderOptions& opt
     p.scale_modifier = options.scale_modifier;
     p.antialiased = options.antialiased;
     p.sh_degree = used_sh_degree(options, model_sh_degree);
+    p.clipped = options.clip.has_value();
+    p.clip = options.clip.value_or(ClipBox{});
     return p;
 }
 

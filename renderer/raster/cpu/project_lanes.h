@@ -23,6 +23,7 @@ inline Vec3<Pack> scale_at(BlockView view, float modifier) {
     const Vec3<Pack> log_scale = plane3(view, kLogScales);
     return Pack(modifier) * Vec3<Pack>{exp(log_scale.x), exp(log_scale.y), exp(log_scale.z)};
 }
+inline Vec3<Pack> vec3_of(Vec3f v) { return {Pack(v.x), Pack(v.y), Pack(v.z)}; }
 inline math::Pinhole<Pack> broadcast(const math::Pinhole<float>& c) {
     math::Pinhole<Pack> out;
     for (int i = 0; i < 3; ++i)
@@ -36,12 +37,14 @@ inline math::Pinhole<Pack> broadcast(const math::Pinhole<float>& c) {
     out.x_hi = Pack(c.x_hi);
     out.y_lo = Pack(c.y_lo);
     out.y_hi = Pack(c.y_hi);
+    out.w_from_z = Pack(c.w_from_z);
+    out.w_constant = Pack(c.w_constant);
     return out;
 }
 
+/// Along which the means are seen.
 inline Vec3<Pack> view_ray(const ProjectParams& params, BlockView geometry) {
-    return plane3(geometry, kMeans) -
-           Vec3<Pack>{Pack(params.position.x), Pack(params.position.y), Pack(params.position.z)};
+    return Pack(params.camera.w_from_z) * plane3(geometry, kMeans) - vec3_of(params.ray_origin);
 }
 /// Colour before the clamp at zero.
 inline Vec3<Pack> raw_color(int degree, const Pack* basis, BlockView sh) {

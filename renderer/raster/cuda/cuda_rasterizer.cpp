@@ -213,8 +213,7 @@ template <class F>
 void CudaRasterizer::draw_until_it_fits(CudaState& state, ParameterSource& source,
                                         const Camera& camera, const RenderOptions& options,
                                         RenderResult& result, F&& draw_once) {
-    CHECK(camera.model == CameraModel::pinhole && camera.valid(),
-          "the rasterizer takes valid pinhole cameras");
+    check_drawable(camera, options.gradients);
     use_device();
     const ResidentSource* resident = dynamic_cast<const ResidentSource*>(&source);
     state.model = resident != nullptr ? resident->view() : state.copied.copy(source, *stream_);

@@ -91,7 +91,7 @@ struct GaussianGradient {
 /// rebuilt.
 struct FrameConstants {
     math::Pinhole<float> camera;
-    Vec3f position;  ///< camera centre, world
+    Vec3f ray_origin;  ///< as ray_origin() of view_setup.h
     int width, height, tiles_x, tiles_y;
     RasterRules rules;
     float log2_alpha_min;
@@ -100,6 +100,8 @@ struct FrameConstants {
     int antialiased, sh_degree;
     Vec3f background;
     ViewSides<float> sides;
+    int clipped;  ///< 1: by the box `clip`
+    ClipBox clip;
 };
 
 struct FrameCounts {

@@ -9,9 +9,9 @@ FrameConstants FramePipeline::constants_of(const Camera& camera, const RenderOpt
                                            int model_sh_degree) {
     FrameConstants c{};
     c.camera = math::make_pinhole<float>(camera.rotation, camera.translation, camera.fx, camera.fy,
-                                         camera.cx, camera.cy, camera.width, camera.height);
-    const Vec3d eye = camera.position();
-    c.position = {static_cast<float>(eye.x), static_cast<float>(eye.y), static_cast<float>(eye.z)};
+                                         camera.cx, camera.cy, camera.width, camera.height,
+                                         camera.orthographic());
+    c.ray_origin = ray_origin(camera);
     c.width = camera.width;
     c.height = camera.height;
     c.tiles_x = (camera.width + kTileSize - 1) / kTileSize;
@@ -25,10 +25,14 @@ FrameConstants FramePipeline::constants_of(const Camera& camera, const RenderOpt
     c.sh_degree = used_sh_degree(options, model_sh_degree);
     c.background = options.background;
     const ViewSides<double> sides = view_sides(camera);
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < 4; ++i) {
         c.sides.normal[i] = {static_cast<float>(sides.normal[i].x),
                              static_cast<float>(sides.normal[i].y),
                              static_cast<float>(sides.normal[i].z)};
+        c.sides.offset[i] = static_cast<float>(sides.offset[i]);
+    }
+    c.clipped = options.clip.has_value() ? 1 : 0;
+    c.clip = options.clip.value_or(ClipBox{});
     return c;
 }
 

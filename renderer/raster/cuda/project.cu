@@ -46,6 +46,7 @@ template <bool kLazy>
 GS_DEVICE bool project_gaussian(const FrameConstants& c, const ModelReader<kLazy>& gaussian,
                                 Vec3f& mean, Splat& splat, Coverage& cover) {
     mean = gaussian.mean();
+    if (c.clipped != 0 && !math::inside(c.clip.lo, c.clip.hi, mean)) return false;
     const float depth = (c.camera.rotation * mean + c.camera.translation).z;
     if (!(depth > c.rules.near_plane && depth < 1e10f)) return false;
     float opacity = math::sigmoid(gaussian.opacity_logit());
@@ -166,9 +167,10 @@ void project(ProjectParams p) {
         visible = project_gaussian(c, ModelReader<kLazy>(p.model, gaussian), mean, splat, cover);
         if (visible) isects = count_isects(cover, splat, c.tiles_x);
         visible = isects > 0;
-        ray_then_color[thread] = mean.x - c.position.x;
-        ray_then_color[kChunk + thread] = mean.y - c.position.y;
-        ray_then_color[2 * kChunk + thread] = mean.z - c.position.z;
+        const Vec3f ray = c.camera.w_from_z * mean - c.ray_origin;
+        ray_then_color[thread] = ray.x;
+        ray_then_color[kChunk + thread] = ray.y;
+        ray_then_color[2 * kChunk + thread] = ray.z;
     }
     const BlockRank shaded = block_rank(visible, warp_counts);
     if (visible) survivors[shaded.rank] = thread;

@@ -56,7 +56,7 @@ GS_DEVICE void read_channel(const ModelReader<kLazy>& reader, int degree, int ch
 template <bool kLazy>
 GS_DEVICE Vec3f shade_backward(const FrameConstants& c, const ModelReader<kLazy>& reader,
                                Vec3f mean, Vec3f v_color, GaussianGradient& out) {
-    const Vec3f ray = mean - c.position, direction = math::normalize(ray);
+    const Vec3f ray = mean - c.ray_origin, direction = math::normalize(ray);
     GS_UNROLL
     for (int k = 1; k < 16; ++k) out.basis[k] = 0.0f;
     math::sh_basis(c.sh_degree, direction, out.basis);
