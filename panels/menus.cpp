@@ -27,9 +27,10 @@ struct Switch {
     bool ViewSettings::*field;
 };
 constexpr Switch kSwitches[] = {
-    {"view.log", &ViewSettings::logarithmic},       {"view.frusta", &ViewSettings::frusta},
-    {"view.overlays", &ViewSettings::overlays},     {"view.tile-grid", &ViewSettings::tile_grid},
-    {"view.show-photo", &ViewSettings::show_photo}, {"view.signed", &ViewSettings::signed_error}};
+    {"view.log", &ViewSettings::logarithmic},     {"view.frusta", &ViewSettings::frusta},
+    {"view.overlays", &ViewSettings::overlays},   {"view.grid", &ViewSettings::grid},
+    {"view.tile-grid", &ViewSettings::tile_grid}, {"view.show-photo", &ViewSettings::show_photo},
+    {"view.signed", &ViewSettings::signed_error}};
 
 // ---- what commands need
 bool has_scene(const Snapshot& s) { return s.scene != nullptr; }
@@ -96,6 +97,7 @@ constexpr Need kNeeds[] = {
     {"view.previous", has_cameras},
     {"view.free", is_snapped},
     {"view.frame-all", has_scene},
+    {"view.clip.fit", has_scene},
     {"view.save", has_scene},
     {"view.unmark", is_marked},
 };
@@ -189,6 +191,7 @@ std::optional<bool> switched_on(std::string_view command, const Snapshot& snapsh
     if (auto on = chosen(command, "view.style.", kDrawStyleNames, view.style)) return on;
     if (auto on = chosen(command, "view.navigation.", kNavigationNames, view.navigation)) return on;
     if (command == "window.full-screen") return snapshot.full_screen;
+    if (command == "view.orthographic") return snapshot.camera.orthographic();
     if (command == "view.only") return snapshot.picture_only;
     for (const Switch& one : kSwitches)
         if (one.command == command) return view.*one.field;

@@ -25,6 +25,7 @@ Result<void> fly_speed(S state, A a) {
 
 Result<void> snap_to(S state, std::size_t index) {
     state.view.capture_view = static_cast<int>(index);
+    state.picked_camera = index;
     state.navigation = snap(state.navigation, (*state.cameras)[index].camera);
     return {};
 }
@@ -75,11 +76,15 @@ Result<void> focus_on(S state, A a) {
                  y = y / shown.height](Engine& e) { e.focus(request, x, y); });
 }
 /// Position, then the point looked at, then (optionally) up, the field of view, or both.
-Result<void> place_camera(S state, A a) {
+Result<void> place_camera(S state, A given) {
     double v[10] = {};
-    if (a.size() == 8)
+    Arguments a = given;
+    const bool parallel = a.back() == kOrthographicWord;
+    if (parallel) a.pop_back();
+    if (a.size() < 6 || a.size() == 8 || a.size() > 10)
         return fail(ErrorKind::usage, "",
-                    "a camera is EYE_X EYE_Y EYE_Z AT_X AT_Y AT_Z [UP_X UP_Y UP_Z] [FOV_DEGREES]");
+                    "a camera is EYE_X EYE_Y EYE_Z AT_X AT_Y AT_Z [UP_X UP_Y UP_Z] [FOV_DEGREES] "
+                    "[orthographic]");
     for (std::size_t i = 0; i < a.size(); ++i)
         GS_TRY_VOID(set_number(v[i], a[i], -1e9, 1e9, "a coordinate"));
     const Vec3d up{v[6], v[7], v[8]};
@@ -88,23 +93,19 @@ Result<void> place_camera(S state, A a) {
     if (!place(state.navigation, {v[0], v[1], v[2]}, {v[3], v[4], v[5]},
                a.size() >= 9 ? &up : nullptr, has_fov ? &fov : nullptr))
         return fail(ErrorKind::usage, "", "a camera cannot look at its own position");
+    state.navigation.parallel = parallel;
     state.view.capture_view = -1;
     return {};
 }
 
 /// From outside along an axis, at what is looked at now.
 Result<void> along_axis(S state, A a) {
-    constexpr std::array<const char*, 6> kAxes{"x", "-x", "y", "-y", "z", "-z"};
-    const auto axis = std::find(kAxes.begin(), kAxes.end(), a[0]);
-    if (axis == kAxes.end()) return fail(ErrorKind::usage, "", "an axis is x, y, z, -x, -y or -z");
-    const auto i = static_cast<std::size_t>(axis - kAxes.begin());
+    GS_TRY(const Vec3d way, axis_argument(a[0]));
     NavigationState& to = state.navigation;
-    Vec3d way{};
-    (i / 2 == 0 ? way.x : i / 2 == 1 ? way.y : way.z) = i % 2 == 0 ? 1 : -1;
     // Along the world's up another direction has to be above.
     const Vec3d kept = to.up;
     const bool vertical = std::abs(dot(way, to.up)) > 0.99;
-    const Vec3d up = !vertical ? to.up : i / 2 == 2 ? Vec3d{0, 1, 0} : Vec3d{0, 0, 1};
+    const Vec3d up = !vertical ? to.up : way.z != 0 ? Vec3d{0, 1, 0} : Vec3d{0, 0, 1};
     (void)place(to, to.target + to.distance * way, to.target, &up, nullptr);
     to.up = kept;
     state.view.capture_view = -1;
@@ -112,7 +113,7 @@ Result<void> along_axis(S state, A a) {
 }
 template <std::size_t i>
 Result<void> along(S state, A) {
-    constexpr std::array<const char*, 3> kAxes{"x", "y", "z"};
+    constexpr std::array<const char*, 6> kAxes{"x", "y", "z", "-x", "-y", "-z"};
     return along_axis(state, {kAxes[i]});
 }
 
@@ -180,15 +181,21 @@ const CommandRow kRows[] = {
     {"view.focus",                "Focus",                   "",     "",       "X Y",
      "Looks at, and turns around, what lies at this pixel of the picture.", focus_on},
     {"view.camera",               "Place the camera",        "",     "",
-     "EYE_X EYE_Y EYE_Z AT_X AT_Y AT_Z [UP_X UP_Y UP_Z FOV]",
+     "EYE_X EYE_Y EYE_Z AT_X AT_Y AT_Z [UP_X UP_Y UP_Z FOV orthographic]",
      "Three numbers each: position, point looked at, up; then, or without up, the vertical field "
-     "of view in degrees.", place_camera},
-    {"view.along.x",              "Look along: x",           "View/Look along 3", "", "",
+     "of view in degrees; then orthographic where rays are parallel.", place_camera},
+    {"view.along.x",              "Look along: x",           "View/Look from 3", "", "",
      "From outside along the world's x axis at what is looked at now.", along<0>},
-    {"view.along.y",              "Look along: y",           "View/Look along 3", "", "",
+    {"view.along.y",              "Look along: y",           "View/Look from 3", "", "",
      "The same along y.", along<1>},
-    {"view.along.z",              "Look along: z",           "View/Look along 3", "", "",
+    {"view.along.z",              "Look along: z",           "View/Look from 3", "", "",
      "The same along z.", along<2>},
+    {"view.along.minus-x",        "Look along: -x",          "View/Look from 3", "", "",
+     "From the other side of the world's x axis.", along<3>},
+    {"view.along.minus-y",        "Look along: -y",          "View/Look from 3", "", "",
+     "The same along y.", along<4>},
+    {"view.along.minus-z",        "Look along: -z",          "View/Look from 3", "", "",
+     "The same along z.", along<5>},
     {"view.along",                "Look along an axis",      "",     "",       "AXIS",
      "x, y, z, or from the other side -x, -y, -z.", along_axis},
     {"view.save",                 "Save this view",          "View 3", "",     "NAME",

@@ -15,6 +15,7 @@ std::span<const CommandRow> training_commands();
 std::span<const CommandRow> doctor_commands();
 std::span<const CommandRow> view_commands();
 std::span<const CommandRow> camera_commands();
+std::span<const CommandRow> lens_commands();
 std::span<const CommandRow> compare_commands();
 std::span<const CommandRow> photo_commands();
 std::span<const CommandRow> trace_commands();

@@ -18,9 +18,16 @@ struct Sight {
     double diagonal = 0, pixels_per_unit = 0;
 };
 
-Sight sight_of(const LevelRegion& region, const Camera& camera, Vec3d eye) {
+bool outside(const LevelRegion& region, const ClipBox& clip) {
+    return region.hi.x < clip.lo.x || region.hi.y < clip.lo.y || region.hi.z < clip.lo.z ||
+           region.lo.x > clip.hi.x || region.lo.y > clip.hi.y || region.lo.z > clip.hi.z;
+}
+
+Sight sight_of(const LevelRegion& region, const Camera& camera, Vec3d eye,
+               const std::optional<ClipBox>& clip) {
     constexpr double kAlways = std::numeric_limits<double>::infinity();
     if (!region.bounded) return {1, kAlways};  // nobody knows how far away it is
+    if (clip && outside(region, *clip)) return {};
     const auto beyond = [](float lo, float hi, double v) {
         return std::max({static_cast<double>(lo) - v, v - static_cast<double>(hi), 0.0});
     };
@@ -29,6 +36,7 @@ Sight sight_of(const LevelRegion& region, const Camera& camera, Vec3d eye) {
                    beyond(region.lo.z, region.hi.z, eye.z));
     const Vec3f size = region.hi - region.lo;
     const double diagonal = std::sqrt(static_cast<double>(dot(size, size)));
+    if (camera.orthographic()) return {diagonal, std::max(camera.fx, camera.fy)};
     // From inside, as from a tenth of its size away.
     return {diagonal, std::max(camera.fx, camera.fy) / std::max({distance, 0.1 * diagonal, 1e-12})};
 }
@@ -118,7 +126,8 @@ LevelChoice choose_levels(const LevelSet& set, const Camera& camera, const Level
     }
     std::vector<Sight> sights;
     const Vec3d eye = camera.position();
-    for (const LevelRegion& region : set.regions) sights.push_back(sight_of(region, camera, eye));
+    for (const LevelRegion& region : set.regions)
+        sights.push_back(sight_of(region, camera, eye, wish.clip));
     LevelChoice out = within(set, sights, wish.pixels);
     if (fits(out)) return out;
     // The fewest widenings that keep the budget.

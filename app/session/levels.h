@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "app/session/session_types.h"
@@ -18,6 +19,7 @@ struct LevelWish {
     double budget = 2e6;  ///< Gaussians at most
     double pixels = 2;    ///< how far apart on the screen the Gaussians of a region may lie
     int level = -1;       ///< -1: by distance and budget; else this one everywhere
+    std::optional<ClipBox> clip{};  ///< regions outside are not seen: the coarsest will do
 };
 
 struct LevelChoice {

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <limits>
 
+#include "app/session/viewer.h"
 #include "renderer/math/scalar.h"
+#include "renderer/raster/view_setup.h"
 #include "trainer/trainer_types.h"
 
 namespace gs {
@@ -131,6 +133,44 @@ void describe_cameras(const Capture& capture, SceneInfo& info) {
     info.extent = radius > 0 ? 1.1 * radius : 1.0;
 }
 
+/// Nine in ten of the values on each axis, and a tenth of their range on either side. Nothing in a
+/// list: what stands there already.
+void core_of(std::array<std::vector<float>, 3>& axes, ClipBox& core) {
+    constexpr float kMargin = 0.1f;
+    float* lo[3] = {&core.lo.x, &core.lo.y, &core.lo.z};
+    float* hi[3] = {&core.hi.x, &core.hi.y, &core.hi.z};
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+        std::vector<float>& values = axes[axis];
+        std::erase_if(values, [](float v) { return !std::isfinite(v); });
+        if (values.empty()) continue;
+        std::sort(values.begin(), values.end());
+        const float low = values[values.size() / 20],
+                    high = values[values.size() - 1 - values.size() / 20];
+        *lo[axis] = low - kMargin * (high - low);
+        *hi[axis] = high + kMargin * (high - low);
+    }
+}
+ClipBox core_of(const Capture& capture) {
+    std::array<std::vector<float>, 3> axes;
+    for (const SparsePoint& point : capture.points) {
+        axes[0].push_back(point.position.x);
+        axes[1].push_back(point.position.y);
+        axes[2].push_back(point.position.z);
+    }
+    ClipBox core;
+    core_of(axes, core);
+    return core;
+}
+ClipBox core_of(const GaussianModel& model) {
+    std::array<std::vector<float>, 3> axes;
+    for (std::size_t i = 0; i < model.count; i += stride_for(model.count))
+        for (std::size_t axis = 0; axis < 3; ++axis)
+            axes[axis].push_back(model.at(kMeans + static_cast<int>(axis), i));
+    ClipBox core;
+    core_of(axes, core);
+    return core;
+}
+
 /// Cameras tell what they look at, not how far away it is: a drone's path is small beside the
 /// ground below it. The middle of the points and the distance that nine in ten of them keep.
 void describe_points(const Capture& capture, SceneInfo& info) {
@@ -183,6 +223,10 @@ SceneInfo describe_scene(const LoadedScene& scene) {
         info.extent = std::max(1e-6, std::sqrt(static_cast<double>(dot(half, half))));
         info.radius = info.extent;
     }
+    info.core = scene.capture && !scene.capture->points.empty() ? core_of(*scene.capture)
+                : scene.trainer                                 ? core_of(scene.trainer->model())
+                                                                : core_of(*scene.model);
+    info.near_plane = static_cast<double>(rules_for(render_options(scene, {})).near_plane);
     return info;
 }
 

@@ -9,7 +9,7 @@ namespace {
 constexpr double kBudgetsKept = 3;
 
 LevelWish wish_of(const ViewSettings& settings) {
-    return {settings.lod_budget, settings.lod_pixels, settings.lod_level};
+    return {settings.lod_budget, settings.lod_pixels, settings.lod_level, settings.clip};
 }
 
 }  // namespace

@@ -43,6 +43,11 @@ double ssim_between(const RenderResult& a, const RenderResult& b) {
     return photo_loss(clamped(a.color), clamped(b.color), {}, 0.0, nullptr).ssim;
 }
 
+/// What is cut away is missing from the score as well: it would say nothing about the model.
+void drop_score_of_a_part(ViewFrame& frame) {
+    if (frame.clip || frame.cut_before > 0) frame.psnr = 0;
+}
+
 }  // namespace
 
 Camera camera_of(const LoadedScene& scene, const ViewRequest& request, double scale,
@@ -78,6 +83,8 @@ RenderOptions render_options(const LoadedScene& scene, const ViewSettings& setti
     if (settings.capture_view < 0) options.background = settings.background;
     options.sh_degree = std::min(options.sh_degree, settings.sh_degree);
     options.scale_modifier = static_cast<float>(settings.scale_modifier);
+    if (settings.near_plane > 0) options.near_plane = static_cast<float>(settings.near_plane);
+    options.clip = settings.clip;
     options.counters = needs_counters(settings.mode);
     options.gradients = false;
     options.depth = settings.mode == ViewMode::depth;
@@ -172,10 +179,7 @@ std::optional<Vec3d> Viewer::focus(const Shown& shown, ViewRequest request, doub
     const int row = std::clamp(static_cast<int>(y * depth.height), 0, depth.height - 1);
     const double z = static_cast<double>(depth.at(0, column, row));
     if (!std::isfinite(z)) return std::nullopt;
-    const Camera& camera = frame->camera;
-    const Vec3d at{(column + 0.5 - camera.cx) / camera.fx * z,
-                   (row + 0.5 - camera.cy) / camera.fy * z, z};
-    return transpose(camera.rotation) * (at - camera.translation);
+    return frame->camera.point_at(column + 0.5, row + 0.5, z);
 }
 
 const GaussianModel& Viewer::current_model(const LoadedScene& scene) {
@@ -212,8 +216,7 @@ void Viewer::render(LoadedScene& scene, const Camera& camera, const RenderOption
     const bool drawable = settings.mode == ViewMode::color || settings.mode == ViewMode::depth ||
                           settings.mode == ViewMode::alpha;
     if (settings.style != DrawStyle::splats && drawable) {
-        draw_model_as(settings.style, current_model(scene), camera, options.background,
-                      options.scale_modifier, result);
+        draw_model_as(settings.style, current_model(scene), camera, options, result);
     } else if (scene.trainer) {
         model_copy_ = {};
         scene.trainer->render(camera, options, result);
@@ -241,6 +244,8 @@ std::shared_ptr<ViewFrame> Viewer::draw(const Shown& shown, const ViewRequest& r
     frame->request = request.serial;
     frame->step = shown.scene.steps_done();
     frame->mode = request.settings.mode;
+    frame->clip = request.settings.clip;
+    frame->cut_before = request.settings.near_plane;
     const RenderOptions options = render_options(shown.scene, request.settings);
     const Image8& photo = photo_for(shown.scene, request.settings.capture_view, frame->camera.width,
                                     frame->camera.height);
@@ -261,6 +266,7 @@ std::shared_ptr<ViewFrame> Viewer::draw(const Shown& shown, const ViewRequest& r
             draw_both(shown, request, scale, photo, *frame);
         else
             fill_view_frame(result_, request.settings, photo, *frame);
+        drop_score_of_a_part(*frame);
     }
     frame_cost_ = {result_.counters, frame->camera.width, frame->camera.height, options.sh_degree};
     if (both) frame_cost_ = {};  // stage times are of two pictures then, these counts of one
@@ -303,6 +309,7 @@ void Viewer::draw_both(const Shown& shown, const ViewRequest& request, double sc
     // Costs about as much as drawing: where nobody waits for it.
     if (!request.moving && !shown.training)
         frame.ssim_between = other->ssim_between = ssim_between(first, second);
+    drop_score_of_a_part(*other);
     frame.other = std::move(other);
 }
 

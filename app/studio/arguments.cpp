@@ -41,6 +41,16 @@ Result<bool> switch_argument(const std::string& text) {
     return fail(ErrorKind::usage, "", fmt::format("\"{}\" is neither on nor off", text));
 }
 
+Result<Vec3d> axis_argument(const std::string& text) {
+    const std::size_t sign = text.starts_with('-') ? 1 : 0;
+    const double way = sign == 1 ? -1 : 1;
+    if (text.substr(sign) == "x") return Vec3d{way, 0, 0};
+    if (text.substr(sign) == "y") return Vec3d{0, way, 0};
+    if (text.substr(sign) == "z") return Vec3d{0, 0, way};
+    return fail(ErrorKind::usage, "", fmt::format("'{}' is no axis", text),
+                "an axis is x, y, z, -x, -y or -z");
+}
+
 Result<std::size_t> choice_argument(const std::string& text, std::span<const char* const> choices) {
     for (std::size_t i = 0; i < choices.size(); ++i)
         if (text == choices[i]) return i;

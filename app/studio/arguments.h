@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/expected.h"
+#include "base/vec.h"
 
 namespace gs {
 
@@ -19,6 +20,8 @@ Result<std::int64_t> integer_argument(const std::string& text, std::int64_t leas
                                       std::int64_t most, std::string_view what);
 /// "on" or "off".
 Result<bool> switch_argument(const std::string& text);
+/// A direction along an axis of the world: x, y, z, -x, -y or -z.
+Result<Vec3d> axis_argument(const std::string& text);
 /// The index in a list of names.
 Result<std::size_t> choice_argument(const std::string& text, std::span<const char* const> choices);
 

@@ -62,6 +62,7 @@ Preferences read_preferences(const fs::path& folder) {
     take(object, "frusta_photos", out.view.frusta_photos);
     take_name(object, "frusta_color", kFrustaColorNames, out.view.frusta_color);
     take(object, "overlays", out.view.overlays);
+    take(object, "grid", out.view.grid);
     take(object, "viewer_budget", out.view.viewer_budget);
     take(object, "fly_speed", out.view.fly_speed);
     out.view.viewer_budget = std::clamp(out.view.viewer_budget, 0.0, 0.95);
@@ -83,6 +84,7 @@ void write_preferences(const fs::path& folder, const Preferences& preferences) {
         {"frusta_photos", view.frusta_photos},
         {"frusta_color", kFrustaColorNames[static_cast<std::size_t>(view.frusta_color)]},
         {"overlays", view.overlays},
+        {"grid", view.grid},
         {"viewer_budget", view.viewer_budget},
         {"fly_speed", view.fly_speed}};
     const std::string text = json_text(object, 2) + "\n";

@@ -25,7 +25,8 @@ bool take_place(const std::string& text, SavedView& view) {
         if (index) view.photo = static_cast<int>(*index);
         return index.has_value();
     }
-    if (words.size() != 10) return false;
+    view.place.parallel = words.size() == 11 && words[10] == kOrthographicWord;
+    if (words.size() != 10 && !view.place.parallel) return false;
     double v[10] = {};
     for (std::size_t i = 0; i < 10; ++i) {
         const auto number = number_argument(words[i], -1e9, 1e9, "a coordinate");
@@ -44,7 +45,7 @@ std::string camera_text(const NavigationState& state) {
     for (const double v : {eye.x, eye.y, eye.z, at.x, at.y, at.z, state.up.x, state.up.y,
                            state.up.z, state.fov_y / kDegree})
         out += (out.empty() ? "" : " ") + fmt::format("{:.9g}", v);
-    return out;
+    return state.parallel ? fmt::format("{} {}", out, kOrthographicWord) : out;
 }
 
 bool place(NavigationState& state, Vec3d eye, Vec3d at, const Vec3d* up,

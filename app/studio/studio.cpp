@@ -25,6 +25,9 @@ constexpr int kSettleFrames =
     3;  // ImGui needs a few frames after input until everything has its place
 constexpr double kShutdownSeconds = 120;  // the longest that saving at the end may take
 
+auto clip_key(const ClipBox& box) {
+    return std::array{box.lo.x, box.lo.y, box.lo.z, box.hi.x, box.hi.y, box.hi.z};
+}
 /// What of a request decides the picture.
 auto picture_key(const ViewRequest& r) {
     const Camera& c = r.camera;
@@ -37,7 +40,8 @@ auto picture_key(const ViewRequest& r) {
         v.mode, v.style, v.colormap, v.range, v.range_lo, v.range_hi, v.percentile, v.logarithmic,
         v.capture_view, v.sh_degree, v.scale_modifier, v.viewer_budget, v.lod_budget, v.lod_pixels,
         v.lod_level, v.compare != Compare::off, v.with, v.swapped, v.signed_error,
-        std::array{v.background.x, v.background.y, v.background.z});
+        std::array{v.background.x, v.background.y, v.background.z}, c.model, v.near_plane,
+        v.clip.has_value(), clip_key(v.clip.value_or(ClipBox{})));
 }
 bool same_pose(const Camera& a, const Camera& b) {
     const auto key = [](const Camera& c) {
@@ -221,6 +225,9 @@ void Studio::follow_scene() {
     trace_layout_ = false;
     sent_any_ = false;  // the engine waits for a request that knows this scene
     state_.view.capture_view = -1;
+    state_.view.near_plane = 0;  // lengths and places of the world before
+    state_.view.clip.reset();
+    state_.picked_camera.reset();
     state_.navigation = first_view(*state_.scene);
     if (state_.cameras && !state_.cameras->empty()) run_command("view.capture", {"0"});
     state_.views_file = views_file(state_.status.run_folder, state_.scene->path, config_folder());

@@ -195,6 +195,8 @@ void StudioUi::fill_snapshot(const StudioState& state, const TraceStore& trace,
     s.full_screen = parts_->window.full_screen();
     s.picture_only = parts_->workspace.picture_only;
     s.camera = camera_of(state.navigation, state.width, state.height);
+    s.up = state.navigation.up;
+    s.fov_y = state.navigation.fov_y;
     s.trace = &trace;
     s.traces = traces.entries();
     s.shown_trace = traces.shown();

@@ -32,6 +32,8 @@ std::string name_of_key(int key) {
     if (key >= GLFW_KEY_0 && key <= GLFW_KEY_9)
         return std::string(1, static_cast<char>('0' + key - GLFW_KEY_0));
     if (key >= GLFW_KEY_F1 && key <= GLFW_KEY_F12) return fmt::format("F{}", key - GLFW_KEY_F1 + 1);
+    if (key >= GLFW_KEY_KP_0 && key <= GLFW_KEY_KP_9)
+        return fmt::format("Keypad{}", key - GLFW_KEY_KP_0);
     static constexpr std::array<std::pair<int, const char*>, 20> kNames{{
         {GLFW_KEY_SPACE, "Space"},     {GLFW_KEY_ENTER, "Enter"},
         {GLFW_KEY_ESCAPE, "Escape"},   {GLFW_KEY_TAB, "Tab"},

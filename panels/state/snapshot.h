@@ -160,6 +160,8 @@ struct SceneInfo {
     Vec3f center{};
     double radius = 1;   ///< around `center`: what there is to see, from the sparse points
     Vec3f up{0, -1, 0};  ///< world direction that is up, from the cameras
+    ClipBox core{};      ///< what there is to see by axes: of the sparse points, else of the means
+    double near_plane = 0.01;  ///< what pictures begin at, world units
     std::size_t train_views = 0, test_views = 0, points = 0;
     std::vector<std::string> skipped, notes;
     std::vector<Histogram> histograms;  ///< opacity, scale, anisotropy, SH energy
@@ -213,6 +215,8 @@ struct Snapshot : SessionView {
     bool asks_to_quit = false;    ///< the program is to end, and something would be lost
     bool full_screen = false, picture_only = false;  ///< the window fills the screen; no panels
     Camera camera;                      ///< the viewport's camera now (the frame's may be older)
+    Vec3d up{0, -1, 0};                 ///< unit vector, world: what steering holds upright
+    double fov_y = 0.87;                ///< radians, vertical, of the free camera
     const TraceStore* trace = nullptr;  ///< of this session; read by the UI thread only
     std::vector<TraceEntry>
         traces;  ///< everything that can be shown, this session first; empty: only `trace`

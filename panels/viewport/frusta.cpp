@@ -12,7 +12,8 @@ Vec3d in_camera(const Camera& camera, Vec3d point) {
 }
 
 Pixel image_of(const Camera& camera, Vec3d p) {
-    return {camera.fx * p.x / p.z + camera.cx, camera.fy * p.y / p.z + camera.cy};
+    const auto at = camera.pixel_of(p);
+    return {at.x, at.y};
 }
 
 /// Distance of a point to a segment, pixels.

@@ -95,7 +95,7 @@ void pan(NavigationState& state, const NavigationInput& input) {
 }
 
 void zoom(NavigationState& state, const NavigationInput& input) {
-    if (input.mode == Navigation::fly) {
+    if (input.mode == Navigation::fly && !state.parallel) {
         state.target += (0.1 * input.zoom * state.extent) * row(state.rotation, 2);
         return;
     }
@@ -146,17 +146,28 @@ Camera camera_of(const NavigationState& state, int width, int height) {
     camera.cx = 0.5 * width;
     camera.cy = 0.5 * height;
     camera.rotation = state.rotation;
-    camera.translation = -(state.rotation * state.eye());
+    Vec3d eye = state.eye();
+    if (state.parallel) {
+        camera.model = CameraModel::orthographic;
+        camera.fx = camera.fy = camera.fx / state.distance;
+        eye = state.target - (kParallelStandoff * state.extent) * row(state.rotation, 2);
+    }
+    camera.translation = -(state.rotation * eye);
     return camera;
 }
 
-NavigationState frame_all(NavigationState state, const SceneInfo& scene) {
+NavigationState frame_sphere(NavigationState state, Vec3d center, double radius) {
     state.snapped = false;
-    state.extent = scene.radius > 0 && std::isfinite(scene.radius) ? scene.radius : 1;
-    state.target = {static_cast<double>(scene.center.x), static_cast<double>(scene.center.y),
-                    static_cast<double>(scene.center.z)};
-    state.distance = 1.1 * state.extent / std::sin(0.5 * state.fov_y);
+    state.target = center;
+    state.distance = 1.1 * radius / std::sin(0.5 * state.fov_y);
     return state;
+}
+
+NavigationState frame_all(NavigationState state, const SceneInfo& scene) {
+    state.extent = scene.radius > 0 && std::isfinite(scene.radius) ? scene.radius : 1;
+    const Vec3d center{static_cast<double>(scene.center.x), static_cast<double>(scene.center.y),
+                       static_cast<double>(scene.center.z)};
+    return frame_sphere(state, center, state.extent);
 }
 
 NavigationState first_view(const SceneInfo& scene) {
@@ -175,6 +186,10 @@ NavigationState focus(NavigationState state, Vec3d point) {
     const double distance = length(way);
     if (!(distance > 1e-9 * state.extent) || !std::isfinite(distance)) return state;
     state.snapped = false;
+    if (state.parallel) {
+        state.target = point;
+        return state;
+    }
     state.distance = distance;
     state.rotation = looking((1 / distance) * way, -row(state.rotation, 1));
     state.target = point;
@@ -187,6 +202,7 @@ NavigationState snap(NavigationState state, const Camera& camera) {
     state.distance = along > 0.05 * state.extent ? along : state.extent;
     state.rotation = camera.rotation;
     state.fov_y = 2 * std::atan(0.5 * camera.height / camera.fy);
+    state.parallel = false;  // no photo is
     set_eye(state, camera.position());
     state.snapped = true;
     state.lens = camera;
@@ -198,6 +214,41 @@ NavigationState level(NavigationState state) {
     state.rotation = looking(row(state.rotation, 2), state.up);
     state.snapped = false;
     set_eye(state, eye);
+    return state;
+}
+
+NavigationState with_fov(NavigationState state, double fov_y) {
+    const Vec3d eye = state.eye();
+    state.snapped = false;
+    const double zoom = std::tan(0.5 * state.fov_y) / std::tan(0.5 * fov_y);
+    state.fov_y = fov_y;
+    if (state.parallel)
+        state.distance *= zoom;
+    else
+        set_eye(state, eye);
+    return state;
+}
+
+NavigationState with_up(NavigationState state, Vec3d up) {
+    state.up = unit(up, state.up);
+    return level(state);
+}
+
+NavigationState from_side(NavigationState state, Side side) {
+    // The horizontal world axis that the front looks along: y where z is up (or down), else z, away
+    // from the viewer in the sense of a right-handed picture: x to the right.
+    const Vec3d u = state.up;
+    const double x = std::abs(u.x), y = std::abs(u.y), z = std::abs(u.z);
+    Vec3d ahead = z >= x && z >= y ? Vec3d{0, u.z > 0 ? 1.0 : -1.0, 0}
+                  : y >= x         ? Vec3d{0, 0, u.y > 0 ? -1.0 : 1.0}
+                                   : Vec3d{0, 0, u.x > 0 ? 1.0 : -1.0};
+    ahead = unit(ahead - dot(ahead, u) * u, {0, 0, 1});
+    const Vec3d right = cross(ahead, u);
+    const std::array<Vec3d, 6> ways{ahead, -ahead, right, -right, -u, u};
+    const Vec3d way = ways[static_cast<std::size_t>(side)];
+    const bool vertical = side == Side::top || side == Side::bottom;
+    state.rotation = looking(way, !vertical ? u : side == Side::top ? ahead : -ahead);
+    state.snapped = false;
     return state;
 }
 

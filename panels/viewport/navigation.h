@@ -3,6 +3,8 @@
 // resulting Camera to the engine.
 #pragma once
 
+#include <array>
+
 #include "panels/state/snapshot.h"
 #include "renderer/scene/camera.h"
 
@@ -14,11 +16,12 @@ struct NavigationState {
     Vec3d target{};                                     ///< what orbiting turns around, world
     double distance = 3;                                ///< eye to target, world units, > 0
     Mat3d rotation{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};  ///< camera_from_world
-    Vec3d up{0, -1, 0};    ///< unit vector, world; orbit and fly keep the horizon level to it
-    double fov_y = 0.87;   ///< radians, vertical
-    double extent = 1;     ///< size of the scene, world units: scales fly speed and limits
-    bool snapped = false;  ///< at a capture camera: its lens is used unchanged
-    Camera lens;           ///< that camera
+    Vec3d up{0, -1, 0};     ///< unit vector, world; orbit and fly keep the horizon level to it
+    double fov_y = 0.87;    ///< radians, vertical
+    bool parallel = false;  ///< orthographic: the width that the field of view has at the target
+    double extent = 1;      ///< size of the scene, world units: scales fly speed and limits
+    bool snapped = false;   ///< at a capture camera: its lens is used unchanged
+    Camera lens;            ///< that camera
 
     Vec3d eye() const;
 };
@@ -44,8 +47,10 @@ struct NavigationInput {
 /// The state after `input`. Leaves a snapped camera where anything moved.
 NavigationState navigate(NavigationState state, const NavigationInput& input);
 
+inline constexpr double kParallelStandoff = 4;
 /// The camera of `state` for a picture of at most width x height pixels: exactly that size, or for
-/// a snapped camera the largest of its own aspect that fits.
+/// a snapped camera the largest of its own aspect that fits. Parallel rays begin
+/// kParallelStandoff extents before the target: their distance is the zoom alone.
 Camera camera_of(const NavigationState& state, int width, int height);
 
 /// Looks at the whole scene from the present direction: a sphere of radius `scene.radius` around
@@ -53,12 +58,29 @@ Camera camera_of(const NavigationState& state, int width, int height);
 NavigationState frame_all(NavigationState state, const SceneInfo& scene);
 /// A first view of a scene: from its side, a little above, everything in the picture.
 NavigationState first_view(const SceneInfo& scene);
-/// Turns to `point` (world) and makes it the pivot; the eye stays.
+/// From the present direction, so that a sphere of `radius` > 0 around `center` (world) fits the
+/// picture.
+NavigationState frame_sphere(NavigationState state, Vec3d center, double radius);
+/// Turns to `point` (world) and makes it the pivot; the eye stays. With parallel rays, where the
+/// eye tells nothing, the point comes to the middle instead.
 NavigationState focus(NavigationState state, Vec3d point);
 /// Stands exactly at `camera`, with its lens. The pivot is the point of its axis nearest to the old
 /// pivot, in front of it.
 NavigationState snap(NavigationState state, const Camera& camera);
 /// The same place and direction with the horizon level to `up`.
 NavigationState level(NavigationState state);
+/// With another vertical field of view (radians). A pinhole stays where it is; with parallel rays
+/// the picture stays.
+NavigationState with_fov(NavigationState state, double fov_y);
+/// What steering holds upright: `up` (any length but zero), and the horizon level to it.
+NavigationState with_up(NavigationState state, Vec3d up);
+
+/// A side that a scene is looked at from.
+enum class Side { front, back, left, right, top, bottom };
+inline constexpr std::array<const char*, 6> kSideNames{"front", "back", "left",
+                                                       "right", "top",  "bottom"};
+/// At the present target from a side of the world, as `up` has it: the front is where a world of
+/// that up is usually looked at from.
+NavigationState from_side(NavigationState state, Side side);
 
 }  // namespace gs

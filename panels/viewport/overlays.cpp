@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "panels/viewport/colormap_legend.h"
+#include "panels/viewport/ground_grid.h"
 #include "panels/viewport/marked_gaussian.h"
 #include "panels/widgets/sheet_texture.h"
 #include "panels/widgets/theme.h"
@@ -15,6 +16,7 @@
 namespace gs {
 namespace {
 
+constexpr double kNearestLine = 1e-3;  // world units
 constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
 /// Where draw_axes() draws.
@@ -147,6 +149,7 @@ void draw_axes(ImDrawList& list, const Camera& camera, PictureRect picture) {
 std::vector<std::string> facts_of(const ViewFrame& frame) {
     std::vector<std::string> words{fmt::format("{} x {}", frame.camera.width, frame.camera.height)};
     if (frame.step > 0) words.push_back("step " + format_count(static_cast<double>(frame.step)));
+    if (frame.camera.orthographic()) words.push_back("orthographic");
     if (frame.milliseconds > 0) words.push_back(format_ms(frame.milliseconds));
     if (frame.visible > 0)
         words.push_back(format_count(static_cast<double>(frame.visible)) + " visible");
@@ -160,6 +163,53 @@ std::vector<std::string> facts_of(const ViewFrame& frame) {
     else
         words.insert(words.begin(), score + " to the photo");
     return words;
+}
+
+/// A picture that leaves something out says so.
+std::vector<std::string> what_is_cut(const ViewFrame& frame) {
+    std::vector<std::string> words;
+    if (frame.clip) words.push_back("clipped to a box");
+    if (frame.cut_before > 0)
+        words.push_back("cut nearer than " + format_number(frame.cut_before, 3));
+    return words;
+}
+
+/// Also where nothing else is told.
+void put_what_is_cut(ImDrawList& list, const ViewFrame& frame, PictureRect room) {
+    Chips chips(list);
+    const float margin = 0.5F * em();
+    for (const std::string& line : wrapped(what_is_cut(frame), room.width() - 2 * margin))
+        chips.put({room.a.x + margin, room.a.y + margin}, Chips::Side::left, Chips::Way::down, line,
+                  theme().warning);
+}
+
+/// The edges of the clip box.
+void draw_clip_box(ImDrawList& list, const ClipBox& box, const Camera& camera,
+                   PictureRect picture) {
+    const auto corner = [&](int i) {
+        return Vec3d{i & 1 ? box.hi.x : box.lo.x, i & 2 ? box.hi.y : box.lo.y,
+                     i & 4 ? box.hi.z : box.lo.z};
+    };
+    for (int from = 0; from < 8; ++from)
+        for (const int axis : {1, 2, 4})
+            if (const auto line =
+                    (from & axis) == 0
+                        ? project_segment(camera, corner(from), corner(from | axis), kNearestLine)
+                        : std::nullopt)
+                list.AddLine(on_screen(picture, camera, (*line)[0]),
+                             on_screen(picture, camera, (*line)[1]), theme().warning, hairline());
+}
+
+void draw_grid(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& frame,
+               PictureRect picture) {
+    const auto grid = grid_of(snapshot, frame);
+    for (const GridLine& line : lines_of(grid, frame.camera)) {
+        const ImU32 color = line.kind == GridLine::Kind::axis ? theme().accent : IM_COL32_WHITE;
+        const double full = line.kind == GridLine::Kind::fine ? 60 : 120;
+        list.AddLine(on_screen(picture, frame.camera, line.ends[0]),
+                     on_screen(picture, frame.camera, line.ends[1]),
+                     with_alpha(color, static_cast<int>(full * line.strength)), hairline());
+    }
 }
 
 std::vector<std::string> statistics_of(const ViewFrame& frame) {
@@ -192,6 +242,7 @@ void put_facts(Chips& chips, const ViewFrame& frame, PictureRect room, float wid
     if (!frame.name.empty())
         put(std::array{difference ? frame.scene : frame.name + "  " + frame.scene}, theme().text);
     put(facts_of(frame), theme().dim);
+    put(what_is_cut(frame), theme().warning);
     if (has_map(frame)) put(statistics_of(frame), theme().dim);
 }
 
@@ -327,6 +378,9 @@ void put_texts(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& fram
     put_facts(chips, frame, room, scenes && same_room ? half : free, false);
     if (scenes) put_facts(chips, *frame.other, other, same_room ? half : free, same_room);
     put_legend(list, chips, frame, room, state.mark);
+    if (snapshot.view.grid)
+        chips.put({picture.a.x + 5 * em(), room.b.y - 2 * em()}, Chips::Side::left, Chips::Way::up,
+                  words_of_grid(grid_of(snapshot, frame)), theme().dim);
     put_side_names(chips, state, picture);
     if (state.photo && !state.divider && state.other_room)
         chips.put({other.a.x + margin, other.b.y - 2 * em()}, Chips::Side::left, Chips::Way::up,
@@ -354,13 +408,19 @@ void draw_viewport_overlays(ImDrawList& list, const Snapshot& snapshot, const Vi
     if (!state.photo_instead) {
         const float end = state.photo && state.divider ? *state.divider : picture.b.x;
         list.PushClipRect(picture.a, {end, picture.b.y}, true);
+        if (snapshot.view.grid) draw_grid(list, snapshot, frame, picture);
+        if (frame.clip && snapshot.view.overlays)
+            draw_clip_box(list, *frame.clip, frame.camera, picture);
         draw_frusta(list, snapshot, frame, picture, state);
         list.PopClipRect();
     }
     if (snapshot.marked) draw_mark(list, *snapshot.marked, frame.camera, picture);
     if (snapshot.view.overlays) draw_axes(list, frame.camera, picture);
     list.PopClipRect();
-    if (snapshot.view.overlays) put_texts(list, snapshot, frame, picture, state);
+    if (snapshot.view.overlays)
+        put_texts(list, snapshot, frame, picture, state);
+    else
+        put_what_is_cut(list, frame, state.room.value_or(picture));
 }
 
 }  // namespace gs

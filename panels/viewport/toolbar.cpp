@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "panels/viewport/camera_popup.h"
 #include "panels/viewport/viewport.h"
 #include "panels/widgets/item_row.h"
 #include "panels/widgets/widgets.h"
@@ -97,7 +98,7 @@ void draw_map(ItemRow& row, const ViewSettings& view, Commands& commands) {
 }
 
 void draw_place(ItemRow& row, const Snapshot& snapshot, Commands& commands) {
-    if (!row.place(11.2F, "camera")) return;
+    if (!row.place(10.4F, "camera")) return;
     const ViewSettings& view = snapshot.view;
     const bool any = snapshot.cameras && !snapshot.cameras->empty();
     if (icon_button("previous", Icon::previous, "Previous capture camera ([)", any))
@@ -110,7 +111,7 @@ void draw_place(ItemRow& row, const Snapshot& snapshot, Commands& commands) {
         for (const CameraRow& camera : *snapshot.cameras)
             if (static_cast<int>(camera.view) == view.capture_view) name = camera.name;
     ImGui::AlignTextToFramePadding();
-    dim_text(fitted_path(name, 7.5F * em()));
+    dim_text(fitted_path(name, 6.7F * em()));
     tooltip(name);
 }
 
@@ -173,6 +174,7 @@ void draw_items(ItemRow row, const Snapshot& snapshot, Commands& commands) {
         if (ImGui::Button("Frame all")) commands.push("view.frame-all");
         tooltip("Moves back until the whole scene is in view (Home)");
     }
+    if (row.place(4.6F, "lens")) draw_camera_popup(snapshot, commands);
     if (row.place(6.2F, "drawn as"))
         choice_command(commands, "##style", "view.style", kDrawStyleNames,
                        static_cast<std::size_t>(view.style), 6.2F, "How Gaussians are drawn");

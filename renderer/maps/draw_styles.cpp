@@ -7,13 +7,13 @@
 #include "base/parallel.h"
 #include "renderer/math/project.h"
 #include "renderer/math/sh.h"
+#include "renderer/raster/view_setup.h"
 
 namespace gs {
 namespace {
 
 constexpr float kLeastOpacity = 0.02f;
 constexpr int kBandRows = 32;
-constexpr float kNearest = 0.01f;  // world units, as the rasterizer's near plane
 constexpr float kLargestRadius =
     400.0f;  // px: a Gaussian around the camera must not cover everything
 
@@ -26,22 +26,26 @@ struct Mark {
 };
 
 Buffer<Mark> project_marks(DrawStyle style, const GaussianModel& model, const Camera& camera,
-                           float scale_modifier) {
-    const auto pinhole =
-        math::make_pinhole<float>(camera.rotation, camera.translation, camera.fx, camera.fy,
-                                  camera.cx, camera.cy, camera.width, camera.height);
+                           const RenderOptions& options) {
+    const float nearest = rules_for(options).near_plane;
+    const std::optional<ClipBox>& clip = options.clip;
+    const auto pinhole = math::make_pinhole<float>(camera.rotation, camera.translation, camera.fx,
+                                                   camera.fy, camera.cx, camera.cy, camera.width,
+                                                   camera.height, camera.orthographic());
     Buffer<Mark> marks(model.count);
     parallel_for(model.count, 4096, [&](std::size_t i) {
         Mark& mark = marks.data()[i];
         mark.depth = -1;  // not drawn
+        const Vec3f mean = model.mean(i);
+        if (clip && !math::inside(clip->lo, clip->hi, mean)) return;
         const Vec3f scale{std::exp(model.at(kLogScales, i)), std::exp(model.at(kLogScales + 1, i)),
                           std::exp(model.at(kLogScales + 2, i))};
         const Quatf quat{model.at(kQuats, i), model.at(kQuats + 1, i), model.at(kQuats + 2, i),
                          model.at(kQuats + 3, i)};
-        const auto projected = math::project(pinhole, model.mean(i), scale_modifier * scale, quat);
+        const auto projected = math::project(pinhole, mean, options.scale_modifier * scale, quat);
         const bool finite = std::isfinite(projected.mean.x + projected.mean.y + projected.cov.xx +
                                           projected.cov.yy);
-        if (!finite || !(projected.camera.z > kNearest) ||
+        if (!finite || !(projected.camera.z > nearest) ||
             !(math::sigmoid(model.at(kOpacityLogits, i)) > kLeastOpacity))
             return;
         mark.x = projected.mean.x;
@@ -98,10 +102,11 @@ void paint_mark(DrawStyle style, const Mark& mark, int y0, int y1, RenderResult&
 }  // namespace
 
 void draw_model_as(DrawStyle style, const GaussianModel& model, const Camera& camera,
-                   Vec3f background, float scale_modifier, RenderResult& result) {
+                   const RenderOptions& options, RenderResult& result) {
+    const Vec3f background = options.background;
     constexpr float kFar = std::numeric_limits<float>::infinity();
     const int w = camera.width, h = camera.height;
-    const Buffer<Mark> marks = project_marks(style, model, camera, scale_modifier);
+    const Buffer<Mark> marks = project_marks(style, model, camera, options);
     result.width = w;
     result.height = h;
     result.color.resize(w, h, 3);

@@ -9,9 +9,10 @@
 namespace gs {
 
 /// Fills color, alpha and depth of `result` (other maps stay empty). Points: a square of 2-3 px per
-/// mean in its base colour. Ellipsoids: opaque, shaded, with a bright outline at `scale_modifier`
-/// standard deviations. Fainter Gaussians than 2 % are left out.
+/// mean in its base colour. Ellipsoids: opaque, shaded, with a bright outline at
+/// `options.scale_modifier` standard deviations. Fainter Gaussians than 2 % are left out. Of
+/// `options` also background, near plane and clip box count.
 void draw_model_as(DrawStyle style, const GaussianModel& model, const Camera& camera,
-                   Vec3f background, float scale_modifier, RenderResult& result);
+                   const RenderOptions& options, RenderResult& result);
 
 }  // namespace gs

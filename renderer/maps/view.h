@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/vec.h"
 #include "renderer/scene/camera.h"
+#include "renderer/scene/clip_box.h"
 #include "renderer/scene/image.h"
 
 namespace gs {
@@ -56,12 +58,15 @@ struct ViewSettings {
     bool swapped = false;     ///< two scenes: B is this picture, A the other one
     bool signed_error =
         false;  ///< mode error: this picture minus the other one, not the size of the difference
-    bool tile_grid = false;     ///< lines every `ViewFrame::map_cell` pixels over tile maps
-    Vec3f background{0, 0, 0};  ///< 0..1, behind the splats of the free camera
+    bool tile_grid = false;       ///< lines every `ViewFrame::map_cell` pixels over tile maps
+    Vec3f background{0, 0, 0};    ///< 0..1, behind the splats of the free camera
+    double near_plane = 0;        ///< world units; 0: the scene's own
+    std::optional<ClipBox> clip;  ///< Gaussians outside are not drawn
     bool frusta = true;
     bool frusta_photos = false;  ///< each holds its photo
     FrustaColor frusta_color = FrustaColor::split;
     double frusta_size = 1;  ///< times what suits the scene
+    bool grid = false;       ///< on the ground
     bool overlays = true;    ///< legend, value under mouse, axes
     Navigation navigation = Navigation::orbit;
     int sh_degree = 3;
@@ -99,6 +104,8 @@ struct ViewFrame {
     bool shrunk = false;      ///< the photo was, to the picture's size: psnr is not the model's
     double milliseconds = 0;  ///< what the engine spent on it
     std::uint64_t visible = 0, isects = 0;
+    std::optional<ClipBox> clip;  ///< nothing outside was drawn
+    double cut_before = 0;        ///< the near plane, where it was set by hand, world units
     // ---- where two scenes are compared
     std::string name;   ///< which of them this is: "A", "B"; empty: only one is drawn
     std::string scene;  ///< "playbot.sog"; in mode error what was subtracted: "A - B"

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "app/studio/script.h"
+#include "base/format.h"
 #include "studio_harness.h"
 
 namespace gs {
@@ -87,6 +88,86 @@ TEST(Commands, say_what_is_wrong_with_their_arguments) {
     EXPECT_EQ(h.state.view.mode, ViewMode::alpha);
     EXPECT_EQ(error_of("view.camera", {"0", "0", "-5", "0", "0", "0"}), "");
     EXPECT_NEAR(h.state.navigation.eye().z, -5, 1e-9);
+}
+
+TEST(Commands, of_the_lens) {
+    SessionHarness h;
+    const CommandTable table = all_commands();
+    const auto error_of = [&](const char* name, const Arguments& arguments) {
+        const auto done = table.run(h.state, name, arguments);
+        return done ? std::string() : done.error().text();
+    };
+    const auto camera = [&] { return camera_of(h.state.navigation, 640, 480); };
+    EXPECT_EQ(error_of("view.camera", {"0", "0", "-5", "0", "0", "0", "40"}), "");
+    EXPECT_EQ(error_of("view.orthographic", {}), "");
+    EXPECT_TRUE(camera().orthographic());
+    EXPECT_EQ(error_of("view.orthographic", {"on"}), "");
+    EXPECT_TRUE(camera().orthographic());
+    // A copied camera keeps it, and one without the word ends it.
+    const std::vector<std::string> words = split_words(camera_text(h.state.navigation));
+    EXPECT_EQ(error_of("view.orthographic", {"off"}), "");
+    EXPECT_EQ(error_of("view.camera", words), "");
+    EXPECT_TRUE(camera().orthographic());
+    EXPECT_EQ(error_of("view.camera", {"0", "0", "-5", "0", "0", "0", "40"}), "");
+    EXPECT_FALSE(camera().orthographic());
+    EXPECT_EQ(error_of("view.fov", {"150"}), "");
+    EXPECT_NEAR(h.state.navigation.fov_y, 150 * M_PI / 180, 1e-9);
+    EXPECT_NE(error_of("view.fov", {"170"}).find("150"), std::string::npos);
+    EXPECT_EQ(error_of("view.near", {"0.75"}), "");
+    EXPECT_EQ(h.state.view.near_plane, 0.75);
+    EXPECT_NE(error_of("view.near", {"-1"}), "");
+    EXPECT_EQ(error_of("view.near", {"auto"}), "");
+    EXPECT_EQ(h.state.view.near_plane, 0);
+    EXPECT_EQ(error_of("view.up", {"-x"}), "");
+    EXPECT_EQ(h.state.navigation.up.x, -1);
+    EXPECT_NE(error_of("view.up", {"w"}).find("axis"), std::string::npos);
+    EXPECT_EQ(error_of("view.up", {"auto"}), "");
+    EXPECT_EQ(h.state.navigation.up.y, -1);
+    EXPECT_EQ(error_of("view.grid", {"on"}), "");
+    EXPECT_TRUE(h.state.view.grid);
+    for (const char* axis : {"x", "y", "z"}) {
+        EXPECT_EQ(error_of("view.along", {axis}), "");
+        const Vec3d along = camera().forward();
+        EXPECT_EQ(error_of((std::string("view.along.minus-") + axis).c_str(), {}), "");
+        EXPECT_NEAR(dot(along, camera().forward()), -1, 1e-9);
+    }
+    EXPECT_EQ(error_of("view.from.top", {}), "");
+    EXPECT_NEAR(camera().forward().y, 1, 1e-9) << "down, where -y is up";
+    EXPECT_NE(error_of("view.frame-selection", {}).find("nothing is selected"), std::string::npos);
+    MarkedGaussian marked;
+    marked.mean = {1, 2, 3};
+    marked.axes = {Vec3f{0.1F, 0, 0}, Vec3f{0, 0.4F, 0}, Vec3f{0, 0, 0.2F}};
+    h.state.marked = std::make_shared<MarkedGaussian>(marked);
+    EXPECT_EQ(error_of("view.frame-selection", {}), "");
+    EXPECT_NEAR(h.state.navigation.target.z, 3, 1e-6);
+    EXPECT_NEAR(h.state.navigation.distance * std::sin(h.state.navigation.fov_y / 2), 1.1 * 3 * 0.4,
+                1e-6);
+}
+
+TEST(Commands, of_the_clip_box) {
+    SessionHarness h;
+    const CommandTable table = all_commands();
+    const auto error_of = [&](const char* name, const Arguments& arguments) {
+        const auto done = table.run(h.state, name, arguments);
+        return done ? std::string() : done.error().text();
+    };
+    EXPECT_EQ(error_of("view.clip", {"-1", "-2", "-3", "1", "2", "3.5"}), "");
+    ASSERT_TRUE(h.state.view.clip);
+    EXPECT_EQ(h.state.view.clip->lo.y, -2);
+    EXPECT_EQ(h.state.view.clip->hi.z, 3.5F);
+    EXPECT_NE(error_of("view.clip", {"1", "0", "0", "0", "1", "1"}).find("before"),
+              std::string::npos);
+    EXPECT_NE(error_of("view.clip", {"1", "0", "0"}), "");
+    EXPECT_NE(error_of("view.clip", {"on"}), "");
+    EXPECT_TRUE(h.state.view.clip) << "what was wrong changed nothing";
+    EXPECT_EQ(error_of("view.clip", {"off"}), "");
+    EXPECT_FALSE(h.state.view.clip);
+    EXPECT_NE(error_of("view.clip.fit", {}).find("nothing is open"), std::string::npos);
+    SceneInfo scene;
+    scene.core = {{-1, -1, -1}, {2, 2, 2}};
+    h.state.scene = std::make_shared<SceneInfo>(scene);
+    EXPECT_EQ(error_of("view.clip.fit", {}), "");
+    EXPECT_EQ(h.state.view.clip->hi.x, 2);
 }
 
 TEST(Script, is_checked_as_a_whole_before_it_starts) {

@@ -11,6 +11,7 @@
 #include "base/format.h"
 #include "panels/photo_rows.h"
 #include "panels/viewport/frusta.h"
+#include "panels/viewport/ground_grid.h"
 #include "panels/viewport/navigation.h"
 #include "panels/viewport/overlays.h"
 #include "panels/widgets/fuzzy.h"
@@ -281,6 +282,153 @@ TEST(Navigation, SnapIsExactAndLeavesByMoving) {
     EXPECT_FALSE(snap(first_view(a_scene()), Camera()).snapped)
         << "an unusable camera is not taken";
 }
+
+TEST(Navigation, ParallelRaysShowWhatTheTargetShowed) {
+    NavigationState state = first_view(a_scene());
+    const Camera pinhole = camera_of(state, 640, 480);
+    state.parallel = true;
+    const Camera camera = camera_of(state, 640, 480);
+    ASSERT_TRUE(camera.orthographic() && camera.valid());
+    // Across the target, points fall where they fell before; elsewhere depth makes no difference.
+    const Vec3d right{camera.rotation.m[0][0], camera.rotation.m[0][1], camera.rotation.m[0][2]};
+    const Vec3d beside = state.target + 0.7 * right;
+    const auto before = project_point(pinhole, beside, 0.01),
+               now = project_point(camera, beside, 0);
+    ASSERT_TRUE(before && now);
+    EXPECT_NEAR(now->x, before->x, 1e-9);
+    EXPECT_NEAR(now->y, before->y, 1e-9);
+    const auto behind = project_point(camera, beside + 2.0 * camera.forward(), 0);
+    ASSERT_TRUE(behind);
+    EXPECT_NEAR(behind->x, now->x, 1e-9);
+    const Vec3d back =
+        camera.point_at(now->x, now->y, dot(beside - camera.position(), camera.forward()));
+    EXPECT_NEAR(distance(back, beside), 0, 1e-9);
+    NavigationInput closer;
+    closer.zoom = 3;
+    for (const Navigation mode : {Navigation::orbit, Navigation::fly}) {
+        closer.mode = mode;
+        const NavigationState near = navigate(state, closer);
+        EXPECT_GT(camera_of(near, 640, 480).fx, 1.2 * camera.fx);
+        EXPECT_NEAR(distance(camera_of(near, 640, 480).position(), camera.position()), 0, 1e-9)
+            << "the zoom cuts nothing away";
+    }
+    NavigationInput drag;
+    drag.height_px = 480;
+    drag.pan_x = 40;
+    const auto panned = project_point(camera_of(navigate(state, drag), 640, 480), state.target, 0);
+    ASSERT_TRUE(panned);
+    EXPECT_NEAR(panned->x, 360, 1e-6);
+    EXPECT_NEAR(camera_of(with_fov(state, 0.3), 640, 480).fx, camera.fx, 1e-9);
+    EXPECT_NEAR(distance(focus(state, beside).target, beside), 0, 1e-12);
+    Camera lens = look_at({4, -1, 2}, {0, 0, 0}, {0, -1, 0}, 1000, 600, 0.9);
+    EXPECT_FALSE(camera_of(snap(state, lens), 100, 60).orthographic()) << "a photo's own lens";
+}
+
+TEST(Navigation, FieldOfViewKeepsTheEye) {
+    const NavigationState state = first_view(a_scene());
+    const NavigationState wide = with_fov(state, 2);
+    EXPECT_NEAR(distance(wide.eye(), state.eye()), 0, 1e-9);
+    EXPECT_NEAR(camera_of(wide, 640, 480).fy, 240 / std::tan(1.0), 1e-9);
+}
+
+TEST(Navigation, EverySideUnderEveryUp) {
+    const NavigationState state = first_view(a_scene());
+    for (const Vec3d up :
+         {Vec3d{0, 0, 1}, Vec3d{0, 1, 0}, Vec3d{0, -1, 0}, Vec3d{1, 0, 0}, Vec3d{0.2, 0.9, -0.3}}) {
+        const NavigationState upright = with_up(state, up);
+        EXPECT_NEAR(angle_to_up(upright), 0, 1e-9);
+        const auto ahead = [&](Side side) {
+            const NavigationState seen = from_side(upright, side);
+            expect_rotation(seen.rotation);
+            EXPECT_NEAR(distance(seen.target, state.target), 0, 1e-12);
+            return camera_of(seen, 4, 4).forward();
+        };
+        EXPECT_NEAR(dot(ahead(Side::front), ahead(Side::back)), -1, 1e-9);
+        EXPECT_NEAR(dot(ahead(Side::left), ahead(Side::right)), -1, 1e-9);
+        EXPECT_NEAR(dot(ahead(Side::front), ahead(Side::left)), 0, 1e-9);
+        EXPECT_NEAR(dot(ahead(Side::front), upright.up), 0, 1e-9);
+        EXPECT_NEAR(dot(ahead(Side::top), upright.up), -1, 1e-9);
+        EXPECT_NEAR(dot(ahead(Side::bottom), upright.up), 1, 1e-9);
+        // From above the front lies at the bottom, the right at the right.
+        const Mat3d top = from_side(upright, Side::top).rotation;
+        EXPECT_NEAR(dot(Vec3d{-top.m[1][0], -top.m[1][1], -top.m[1][2]}, ahead(Side::front)), 1,
+                    1e-9);
+        EXPECT_NEAR(dot(Vec3d{top.m[0][0], top.m[0][1], top.m[0][2]}, ahead(Side::left)), 1, 1e-9);
+    }
+    const auto front = [&](Vec3d up) {
+        return camera_of(from_side(with_up(state, up), Side::front), 4, 4).forward();
+    };
+    EXPECT_NEAR(front({0, 0, 1}).y, 1, 1e-9);
+    EXPECT_NEAR(front({0, 1, 0}).z, -1, 1e-9);
+    EXPECT_NEAR(front({0, -1, 0}).z, 1, 1e-9);
+}
+
+// ---- ground grid
+
+TEST(GroundGrid, SpacingIsRoundAndFollowsTheZoom) {
+    EXPECT_NEAR(round_spacing(0.0011), 0.002, 1e-12);
+    EXPECT_NEAR(round_spacing(0.2), 0.2, 1e-12);
+    EXPECT_NEAR(round_spacing(3), 5, 1e-12);
+    EXPECT_NEAR(round_spacing(51), 100, 1e-9);
+    Snapshot snapshot;
+    SceneInfo scene = a_scene();
+    scene.core = {{-2, -3, -4}, {2, 1.5F, 4}};
+    snapshot.scene = std::make_shared<SceneInfo>(scene);
+    ViewFrame frame;
+    NavigationState state = with_up(first_view(scene), {0, 0, 1});
+    snapshot.up = state.up;
+    for (const bool parallel : {false, true}) {
+        state.parallel = parallel;
+        double before = 1e30;
+        for (const double distance : {30.0, 3.0, 0.3}) {
+            state = from_side(state, Side::top);
+            state.target = {0, 0, -4};  // on the ground
+            state.distance = distance;
+            frame.camera = camera_of(state, 960, 720);
+            const GroundGrid grid = grid_of(snapshot, frame);
+            EXPECT_NEAR(grid.height, -4, 1e-6) << "the core's lowest side";
+            EXPECT_LT(grid.spacing, before);
+            before = grid.spacing;
+            const double gap = parallel ? frame.camera.fx * grid.spacing
+                                        : frame.camera.fx * grid.spacing / distance;
+            EXPECT_GE(gap, 59.9);
+            EXPECT_LT(gap, 160);
+            const auto lines = lines_of(grid, frame.camera);
+            EXPECT_GT(lines.size(), 100u);
+            std::size_t inside = 0;
+            for (const GridLine& line : lines) {
+                EXPECT_TRUE(line.strength > 0 && line.strength <= 1);
+                inside += line.ends[0].x > 0 && line.ends[0].x < 960 && line.ends[0].y > 0 &&
+                          line.ends[0].y < 720;
+            }
+            EXPECT_GT(inside, 20u);
+        }
+    }
+    EXPECT_EQ(words_of_grid({{0, 0, 1}, {}, 0, 0.5, {}}), "grid 0.5 world units");
+    state.parallel = false;
+    frame.camera = Camera();
+    EXPECT_TRUE(lines_of(grid_of(snapshot, frame), frame.camera).empty());
+}
+
+TEST(GroundGrid, StandsUprightUnderAnyUp) {
+    Snapshot snapshot;
+    SceneInfo scene = a_scene();
+    scene.core = {{-1, -1, -1}, {1, 1, 1}};
+    snapshot.scene = std::make_shared<SceneInfo>(scene);
+    ViewFrame frame;
+    for (const Vec3d up : {Vec3d{0, -1, 0}, Vec3d{1, 0, 0}, Vec3d{0.6, 0.8, 0}}) {
+        const NavigationState state = with_up(first_view(scene), up);
+        snapshot.up = state.up;
+        frame.camera = camera_of(state, 640, 480);
+        const GroundGrid grid = grid_of(snapshot, frame);
+        EXPECT_NEAR(dot(grid.along[0], grid.up), 0, 1e-9);
+        EXPECT_NEAR(dot(grid.along[1], grid.up), 0, 1e-9);
+        EXPECT_NEAR(dot(grid.along[0], grid.along[1]), 0, 1e-9);
+        EXPECT_NEAR(grid.height, -1, 1e-6);
+    }
+}
+
+// ---- navigation again
 
 TEST(Navigation, FocusAndLevel) {
     const NavigationState state = first_view(a_scene());

@@ -37,6 +37,20 @@ TEST_F(SavedViews, ComeBackAsTheyWere) {
             EXPECT_NEAR(back[1].place.rotation.m[i][j], at.rotation.m[i][j], 1e-7);
 }
 
+TEST_F(SavedViews, ParallelRaysComeBack) {
+    NavigationState at;
+    ASSERT_TRUE(place(at, {0, 0, -3}, {0, 0, 0}, nullptr, nullptr));
+    at.parallel = true;
+    const fs::path file = folder_ / "views.txt";
+    ASSERT_TRUE(write_views(file, {{"plan", -1, at}, {"usual", -1, {}}}));
+    const auto back = read_views(file);
+    ASSERT_EQ(back.size(), 2u);
+    EXPECT_TRUE(back[0].place.parallel);
+    EXPECT_FALSE(back[1].place.parallel);
+    ASSERT_TRUE(write_text_file(file, "a = 0 0 -3 0 0 0 0 -1 0 50 flat\n"));
+    EXPECT_TRUE(read_views(file).empty());
+}
+
 TEST_F(SavedViews, LinesThatAreNoneArePassedOver) {
     fs::create_directories(folder_);
     const fs::path file = folder_ / "views.txt";

@@ -1,0 +1,159 @@
+// Commands of how the viewport's camera sees: its lens, what is up, what it cuts away, the sides it
+// looks from.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "app/commands/commands.h"
+#include "app/commands/settings.h"
+#include "panels/viewport/frusta.h"
+
+namespace gs {
+namespace {
+
+using A = const Arguments&;
+using S = StudioState&;
+
+constexpr double kFarthest = 1e9;  // world units that commands take
+
+Vec3d wide(Vec3f v) {
+    return {static_cast<double>(v.x), static_cast<double>(v.y), static_cast<double>(v.z)};
+}
+
+/// The free camera goes on from where it is.
+void move_to(S state, const NavigationState& to) {
+    state.view.capture_view = -1;
+    state.navigation = to;
+    state.navigation.snapped = false;
+}
+
+Result<void> orthographic(S state, A a) {
+    bool on = !state.navigation.parallel;
+    if (!a.empty()) {
+        GS_TRY(on, switch_argument(a[0]));
+    }
+    if (on == state.navigation.parallel) return {};  // a photo's camera stays
+    move_to(state, state.navigation);
+    state.navigation.parallel = on;
+    return {};
+}
+Result<void> fov(S state, A a) {
+    GS_TRY(const double degrees, number_argument(a[0], 5, 150, "the field of view"));
+    move_to(state, with_fov(state.navigation, degrees * std::numbers::pi / 180));
+    return {};
+}
+Result<void> near_plane(S state, A a) {
+    if (a[0] == "auto") {
+        state.view.near_plane = 0;
+        return {};
+    }
+    return set_number(state.view.near_plane, a[0], 1e-6, kFarthest, "the near plane (or auto)");
+}
+Result<void> up(S state, A a) {
+    Vec3d way = state.scene ? wide(state.scene->up) : Vec3d{0, -1, 0};
+    if (a[0] != "auto") {
+        GS_TRY(way, axis_argument(a[0]));
+    }
+    move_to(state, with_up(state.navigation, way));
+    return {};
+}
+const auto grid = set_switch<&ViewSettings::grid>;
+
+template <Side which>
+Result<void> look_from_side(S state, A) {
+    move_to(state, from_side(state.navigation, which));
+    return {};
+}
+
+/// A sphere around what is selected: the marked Gaussian, else the camera last gone to.
+Result<void> frame_selection(S state, A) {
+    constexpr double kDeviations = 3, kAroundFrustum = 1.5;
+    if (state.marked) {
+        double largest = 0;
+        for (const Vec3f& axis : state.marked->axes)
+            largest = std::max(largest, std::sqrt(dot(wide(axis), wide(axis))));
+        if (largest > 0)
+            move_to(state, frame_sphere(state.navigation, wide(state.marked->mean),
+                                        kDeviations * largest));
+        return {};
+    }
+    if (!state.picked_camera || !state.scene || !state.cameras ||
+        *state.picked_camera >= state.cameras->size())
+        return fail(ErrorKind::usage, "",
+                    "nothing is selected: mark a Gaussian (view.gaussian ROW) or click a capture "
+                    "camera first");
+    const Camera& camera = (*state.cameras)[*state.picked_camera].camera;
+    const double size = frustum_size(*state.scene, state.cameras->size());
+    move_to(state, frame_sphere(state.navigation, camera.position() + 0.5 * size * camera.forward(),
+                                kAroundFrustum * size));
+    return {};
+}
+
+Result<void> clip(S state, A a) {
+    if (a.size() == 1 && a[0] == "off") {
+        state.view.clip.reset();
+        return {};
+    }
+    if (a.size() != 6)
+        return fail(ErrorKind::usage, "",
+                    "a box is X0 Y0 Z0 X1 Y1 Z1, its smaller and its larger corner; or off");
+    double v[6] = {};
+    for (std::size_t i = 0; i < 6; ++i)
+        GS_TRY_VOID(set_number(v[i], a[i], -kFarthest, kFarthest, "a coordinate"));
+    for (std::size_t i = 0; i < 3; ++i)
+        if (v[i] > v[i + 3])
+            return fail(ErrorKind::usage, "",
+                        fmt::format("the box ends before it begins: {} > {}", a[i], a[i + 3]));
+    const auto corner = [&](std::size_t i) {
+        return Vec3f{static_cast<float>(v[i]), static_cast<float>(v[i + 1]),
+                     static_cast<float>(v[i + 2])};
+    };
+    state.view.clip = ClipBox{corner(0), corner(3)};
+    return {};
+}
+Result<void> clip_to_core(S state, A) {
+    if (!state.scene) return fail(ErrorKind::usage, "", "nothing is open");
+    state.view.clip = state.scene->core;
+    return {};
+}
+
+// clang-format off
+const CommandRow kRows[] = {
+    {"view.frame-selection",      "Frame the selection",     "View 3", "Shift+Home", "",
+     "Comes near to the marked Gaussian (three deviations fit the picture), else to the capture "
+     "camera last gone to.", frame_selection},
+    {"view.orthographic",         "Orthographic",            "View/Camera 3", "Keypad5", "[on|off]",
+     "Parallel rays: sizes do not depend on depth. Zooming changes the width that is shown.", orthographic},
+    {"view.from.front",           "Look from: front",        "View/Look from 3", "Keypad1", "",
+     "At what is looked at now, from the front: along the world's y where z is up, else along z.", look_from_side<Side::front>},
+    {"view.from.back",            "Look from: back",         "View/Look from 3", "Ctrl+Keypad1", "",
+     "The same from behind.", look_from_side<Side::back>},
+    {"view.from.right",           "Look from: right",        "View/Look from 3", "Keypad3", "",
+     "The same from the right.", look_from_side<Side::right>},
+    {"view.from.left",            "Look from: left",         "View/Look from 3", "Ctrl+Keypad3", "",
+     "The same from the left.", look_from_side<Side::left>},
+    {"view.from.top",             "Look from: top",          "View/Look from 3", "Keypad7", "",
+     "The same from above, the front at the bottom of the picture.", look_from_side<Side::top>},
+    {"view.from.bottom",          "Look from: bottom",       "View/Look from 3", "Ctrl+Keypad7", "",
+     "The same from below.", look_from_side<Side::bottom>},
+    {"view.fov",                  "Field of view",           "",     "",       "DEGREES",
+     "Vertical field of view of the free camera, 5 to 150 degrees, where it stands.", fov},
+    {"view.near",                 "Near plane",              "",     "",       "DISTANCE|auto",
+     "Gaussians nearer than this (world units along the view) are not drawn; auto is the scene's own.", near_plane},
+    {"view.up",                   "What is up",              "",     "",       "AXIS|auto",
+     "x, y, z, -x, -y, -z: the horizon and the grid go by it; auto is as most cameras stand.", up},
+    {"view.grid",                 "Ground grid",             "View/Camera 3", "Shift+G", "[on|off]",
+     "Lines on the ground, a round number of world units apart.", grid},
+    {"view.clip",                 "Clip box",                "",     "",       "off|X0 [Y0 Z0 X1 Y1 Z1]",
+     "Draws only Gaussians whose centres lie in this box, in pictures alone: nothing is trained or measured by it.", clip},
+    {"view.clip.fit",             "Clip to the core",        "View/Camera 3", "",     "",
+     "A clip box around what there is to see: 90 % of the points on each axis, and a tenth more.", clip_to_core},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const CommandRow> lens_commands() { return kRows; }
+
+}  // namespace gs

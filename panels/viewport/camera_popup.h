@@ -1,0 +1,12 @@
+// The button "Camera" of the viewport's toolbar and what it opens: lens, near plane, what is up,
+// sides to look from, grid, clip box. Everything it does is a command.
+#pragma once
+
+#include "panels/state/command.h"
+#include "panels/state/snapshot.h"
+
+namespace gs {
+
+void draw_camera_popup(const Snapshot& snapshot, Commands& commands);
+
+}  // namespace gs
