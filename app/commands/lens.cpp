@@ -84,7 +84,7 @@ Result<void> frame_selection(S state, A) {
                     "nothing is selected: mark a Gaussian (view.gaussian ROW) or click a capture "
                     "camera first");
     const Camera& camera = (*state.cameras)[*state.picked_camera].camera;
-    const double size = frustum_size(*state.scene, state.cameras->size());
+    const double size = state.view.frusta_size * frustum_size(*state.scene, state.cameras->size());
     move_to(state, frame_sphere(state.navigation, camera.position() + 0.5 * size * camera.forward(),
                                 kAroundFrustum * size));
     return {};
@@ -120,7 +120,7 @@ Result<void> clip_to_core(S state, A) {
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"view.frame-selection",      "Frame the selection",     "View 3", "Shift+Home", "",
+    {"view.frame-selection",      "Frame the selection",     "View/Camera 3", "Shift+Home", "",
      "Comes near to the marked Gaussian (three deviations fit the picture), else to the capture "
      "camera last gone to.", frame_selection},
     {"view.orthographic",         "Orthographic",            "View/Camera 3", "Keypad5", "[on|off]",

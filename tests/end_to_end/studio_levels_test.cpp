@@ -88,6 +88,23 @@ TEST(Levels, are_chosen_by_distance) {
     EXPECT_EQ(choose_levels(set, camera_at(-1), {1e9, 1e-3, -1}).gaussians, set.gaussians(0));
 }
 
+TEST(Levels, outside_a_clip_box_the_coarsest_will_do) {
+    const Set files;
+    const LevelSet set = the_set(files);
+    LevelWish wish{1e9, 1e-3, -1};
+    const LevelRegion& first = set.regions.front();
+    wish.clip = ClipBox{first.lo, first.hi};
+    const LevelChoice choice = choose_levels(set, camera_at(-1), wish);
+    EXPECT_EQ(choice.levels.front(), 0);
+    EXPECT_EQ(choice.levels.back(), coarsest_levels(set).levels.back());
+    // With parallel rays, near is as far.
+    Camera parallel = camera_at(-1);
+    parallel.model = CameraModel::orthographic;
+    parallel.fx = parallel.fy = 30;
+    const LevelChoice alike = choose_levels(set, parallel, {1e9, 3, -1});
+    EXPECT_EQ(alike.levels.front(), alike.levels.back());
+}
+
 TEST(Levels, keep_to_the_budget_by_coarsening_what_is_far) {
     const Set files;
     const LevelSet set = the_set(files);

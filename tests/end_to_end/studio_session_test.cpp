@@ -183,6 +183,66 @@ TEST(Session, every_mode_and_style_gives_a_picture) {
     EXPECT_TRUE(h.errors.empty());
 }
 
+TEST(Session, a_clip_box_counts_in_every_style_under_both_projections) {
+    SessionHarness h(quiet_options());
+    ASSERT_TRUE(h.open(tiny_capture()));
+    h.state.navigation = first_view(*h.state.scene);
+    const ClipBox core = h.state.scene->core;
+    EXPECT_LT(core.lo.x, core.hi.x);
+    ClipBox half = core;
+    half.hi.x = 0.5F * (core.lo.x + core.hi.x);
+    std::uint64_t serial = 0;
+    const auto draw = [&](ViewRequest request) {
+        request.serial = ++serial;
+        h.session.request_view(request);
+        EXPECT_TRUE(h.until([&] { return h.state.frame && h.state.frame->request == serial; }));
+        return h.state.frame;
+    };
+    for (const bool parallel : {false, true})
+        for (const DrawStyle style :
+             {DrawStyle::splats, DrawStyle::points, DrawStyle::ellipsoids}) {
+            h.state.navigation.parallel = parallel;
+            ViewRequest request = request_for(h);
+            request.settings.style = style;
+            const auto whole = draw(request);
+            EXPECT_EQ(whole->camera.orthographic(), parallel);
+            EXPECT_GT(whole->visible, 100u);
+            request.settings.clip = half;
+            const auto clipped = draw(request);
+            ASSERT_TRUE(clipped->clip);
+            EXPECT_LT(clipped->visible, whole->visible);
+            EXPECT_GT(clipped->visible, 0u);
+            request.settings.clip.reset();
+            request.settings.near_plane = 1e6;
+            EXPECT_EQ(draw(request)->visible, 0u);
+        }
+    // A score of a part would be taken for the model's.
+    EXPECT_GT(draw(request_for(h, ViewMode::color, 2))->psnr, 3.0);
+    ViewRequest request = request_for(h, ViewMode::color, 2);
+    request.settings.clip = half;
+    EXPECT_EQ(draw(request)->psnr, 0);
+    EXPECT_TRUE(h.errors.empty());
+}
+
+TEST(Session, a_point_is_found_with_parallel_rays) {
+    SessionHarness h(quiet_options());
+    ASSERT_TRUE(h.open(tiny_capture()));
+    h.state.navigation = first_view(*h.state.scene);
+    h.state.navigation.parallel = true;
+    const NavigationState before = h.state.navigation;
+    h.session.send([request = request_for(h)](Engine& e) { e.focus(request, 0.5, 0.55); });
+    ASSERT_TRUE(h.until([&] {
+        const Vec3d moved = h.state.navigation.target - before.target;
+        return dot(moved, moved) > 0;
+    }));
+    const auto at = camera_of(before, 160, 120)
+                        .pixel_of(camera_of(before, 160, 120).rotation * h.state.navigation.target +
+                                  camera_of(before, 160, 120).translation);
+    EXPECT_NEAR(at.x, 80, 2);
+    EXPECT_NEAR(at.y, 66, 2);
+    EXPECT_TRUE(h.state.navigation.parallel);
+}
+
 TEST(Session, heatmaps_arrive_while_training_from_a_free_camera) {
     SessionOptions options = quiet_options();
     options.settings.steps = 100000;

@@ -163,6 +163,7 @@ SceneInfo scene() {
     s.lo = {-6.1F, -2.2F, -5.4F};
     s.hi = {6.4F, 1.1F, 5.9F};
     s.extent = s.radius = 4.6;
+    s.core = {{-3, -1.5F, -3}, {3, 0.8F, 3}};
     s.train_views = 42;
     s.test_views = 6;
     s.points = 52114;

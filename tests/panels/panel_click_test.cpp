@@ -17,6 +17,7 @@
 #include "panels/training_panel.h"
 #include "panels/viewport/viewport.h"
 #include "panels/viewport/welcome.h"
+#include "panels/widgets/keys.h"
 #include "panels/workspace.h"
 #include "tests/panels/fake_snapshot.h"
 #include "tests/panels/headless.h"
@@ -166,6 +167,47 @@ TEST_F(Click, ToolbarGivesViewCommands) {
     for (const char* name :
          {"view.frame-all", "view.frusta", "view.overlays", "view.next", "view.previous"})
         EXPECT_TRUE(has(given, name)) << name;
+}
+
+TEST_F(Click, TheCameraButtonGivesWhatTheLensIs) {
+    // Wide enough for the whole row; the popup opens where the mouse is.
+    ui.restart(1400, 700);
+    Viewport viewport;
+    const auto draw = alone(viewport);
+    ui.frame(draw);
+    const auto given_from = [&](float button) {
+        Given given;
+        for (float y = 20; y < 330; y += 9)
+            for (float x = button - 20; x < button + 300; x += 25) {
+                ui.click({button, 15}, draw);
+                ui.click({x, y}, draw);
+                for (int i = 0; i < 2; ++i) ui.click({2, 698}, draw);
+                for (auto& one : commands.take()) given.push_back(std::move(one));
+            }
+        return given;
+    };
+    float button = 0;  // found by what it opens
+    for (float x = 600; x < 1390 && button == 0; x += 10) {
+        ui.click({x, 15}, draw);
+        if (popup_above()) {
+            for (float y = 20; y < 120; y += 6) ui.click({x + 30, y}, draw);
+            if (has(commands.take(), "view.fov")) button = x;
+        }
+        for (int i = 0; i < 2; ++i) ui.click({2, 698}, draw);
+        commands.take();
+    }
+    ASSERT_GT(button, 0);
+    const auto given = given_from(button);
+    for (const char* name : {"view.fov", "view.near", "view.orthographic", "view.from.front",
+                             "view.from.bottom", "view.grid", "view.clip.fit"})
+        EXPECT_TRUE(has(given, name)) << name;
+    snapshot.view.clip = ClipBox{{-1, -1, -1}, {1, 1, 1}};
+    const auto clipped = given_from(button);
+    EXPECT_TRUE(has(clipped, "view.clip"));
+    for (const auto& [name, arguments] : clipped)
+        if (name == "view.clip") {
+            EXPECT_TRUE(arguments.size() == 6 || arguments == std::vector<std::string>{"off"});
+        }
 }
 
 TEST_F(Click, WhatTheToolbarHasNoRoomForStandsInItsMenu) {

@@ -172,6 +172,25 @@ TEST_F(Pictures, AnEmptyStudioLooksAsStored) {
     expect_as_stored("welcome", picture_of("Viewport"));
 }
 
+TEST_F(Pictures, WhatTheCameraCutsAwayLooksAsStored) {
+    make_ui(600, 340);
+    ViewFrame frame = *snapshot.frame;
+    frame.mode = ViewMode::color;
+    frame.map = {};
+    frame.camera.model = CameraModel::orthographic;
+    frame.camera.fx = frame.camera.fy = 90;
+    frame.clip = ClipBox{{-2, -1.2F, -1.5F}, {1.5F, 0.6F, 2}};
+    frame.cut_before = 1.25;
+    snapshot.frame = std::make_shared<ViewFrame>(frame);
+    snapshot.camera = frame.camera;
+    snapshot.view.mode = ViewMode::color;
+    snapshot.view.clip = frame.clip;
+    snapshot.view.near_plane = frame.cut_before;
+    snapshot.view.grid = true;
+    snapshot.marked.reset();
+    expect_as_stored("viewport_cut", picture_of("Viewport"));
+}
+
 TEST_F(Pictures, ASelectionInTheTimelineLooksAsStored) {
     make_ui(760, 340);
     const std::int64_t middle = trainer.begin_ns() + (trainer.end_ns() - trainer.begin_ns()) / 2;
