@@ -85,8 +85,15 @@ Result<void> frame_selection(S state, A) {
                     "camera first");
     const Camera& camera = (*state.cameras)[*state.picked_camera].camera;
     const double size = state.view.frusta_size * frustum_size(*state.scene, state.cameras->size());
-    move_to(state, frame_sphere(state.navigation, camera.position() + 0.5 * size * camera.forward(),
-                                kAroundFrustum * size));
+    NavigationState to = frame_sphere(
+        state.navigation, camera.position() + 0.5 * size * camera.forward(), kAroundFrustum * size);
+    if (state.navigation.snapped) {  // from exactly behind, a pyramid looks like a crossed window
+        NavigationInput aside;
+        aside.turn_x = 0.2;
+        aside.turn_y = 0.1;  // of the picture's height
+        to = navigate(to, aside);
+    }
+    move_to(state, to);
     return {};
 }
 

@@ -8,9 +8,10 @@
 namespace gs {
 namespace {
 
-constexpr double kLeastGap = 60;  // px between neighbouring lines, in the middle of the grid
-constexpr int kLines = 24;        // on either side of the middle
-constexpr int kPieces = 16;       // of a line, each with a strength of its own
+constexpr double kLeastGap = 60;         // px between neighbouring lines, in the middle of the grid
+constexpr double kSeenFromASide = 0.02;  // sine of the angle between the view and the ground
+constexpr int kLines = 24;               // on either side of the middle
+constexpr int kPieces = 16;              // of a line, each with a strength of its own
 
 Vec3d normalized(Vec3d v) { return (1 / std::sqrt(dot(v, v))) * v; }
 
@@ -41,6 +42,15 @@ void lay_axes(GroundGrid& grid) {
     grid.along[1] = cross(u, grid.along[0]);
 }
 
+/// The ground is a line from here: a plane through the scene's middle that the camera looks at.
+void stand_up(GroundGrid& grid, const Camera& camera, Vec3f middle) {
+    grid.along[0] = grid.up;
+    grid.up = -camera.forward();
+    grid.along[0] = normalized(grid.along[0] - dot(grid.along[0], grid.up) * grid.up);
+    grid.along[1] = cross(grid.up, grid.along[0]);
+    grid.height = dot(Vec3d{middle.x, middle.y, middle.z}, grid.up);
+}
+
 /// Where the picture's middle falls on the plane, not farther away than a few heights: towards the
 /// horizon lines run together. Depth in `z`.
 Vec3d looked_at(const GroundGrid& grid, const Camera& camera, double radius, double& z) {
@@ -66,7 +76,11 @@ GroundGrid grid_of(const Snapshot& snapshot, const ViewFrame& frame) {
     grid.up = snapshot.up;
     lay_axes(grid);
     if (!snapshot.scene || !frame.camera.valid()) return grid;
-    grid.height = lowest(snapshot.scene->core, grid.up);
+    if (frame.camera.orthographic() &&
+        std::abs(dot(frame.camera.forward(), grid.up)) < kSeenFromASide)
+        stand_up(grid, frame.camera, snapshot.scene->center);
+    else
+        grid.height = lowest(snapshot.scene->core, grid.up);
     double z = 1;
     const Vec3d middle = looked_at(grid, frame.camera, snapshot.scene->radius, z);
     const double units_per_pixel = (frame.camera.orthographic() ? 1 : z) / frame.camera.fy;

@@ -1,5 +1,6 @@
-// The ground as a grid: which plane, how far apart its lines are, and the lines themselves in the
-// pixels of a picture. Pure geometry; the viewport's overlays draw it.
+// The ground as a grid (seen from a side with parallel rays: an upright one): which plane, how far
+// apart its lines are, and the lines themselves in the pixels of a picture. Pure geometry; the
+// viewport's overlays draw it.
 #pragma once
 
 #include <array>
@@ -11,7 +12,7 @@
 namespace gs {
 
 struct GroundGrid {
-    Vec3d up{};          ///< unit normal, world
+    Vec3d up{};          ///< unit normal, world; the world's up but for the upright one
     Vec3d along[2]{};    ///< unit vectors across it; axes of the world where up is one
     double height = 0;   ///< along up
     double spacing = 1;  ///< world units, 1, 2 or 5 times a power of ten

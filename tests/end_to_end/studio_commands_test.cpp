@@ -144,6 +144,25 @@ TEST(Commands, of_the_lens) {
                 1e-6);
 }
 
+TEST(Commands, frame_the_camera_that_was_gone_to_last) {
+    SessionHarness h;
+    const CommandTable table = all_commands();
+    CameraRow row;
+    row.name = "a.jpg";
+    row.camera = look_at({4, -1, 2}, {0, 0, 0}, {0, -1, 0}, 1000, 600, 0.9);
+    h.state.cameras = std::make_shared<const std::vector<CameraRow>>(1, row);
+    h.state.scene = std::make_shared<SceneInfo>();
+    ASSERT_TRUE(table.run(h.state, "view.capture", {"0"}));
+    ASSERT_TRUE(table.run(h.state, "view.frame-selection", {}));
+    EXPECT_EQ(h.state.view.capture_view, -1);
+    const Camera seen = camera_of(h.state.navigation, 640, 480);
+    const Vec3d apex = seen.rotation * row.camera.position() + seen.translation;
+    ASSERT_GT(apex.z, 0) << "before the viewer";
+    const auto at = seen.pixel_of(apex);
+    EXPECT_TRUE(at.x > 100 && at.x < 540 && at.y > 80 && at.y < 400) << at.x << " " << at.y;
+    EXPECT_LT(dot(seen.forward(), row.camera.forward()), 0.95) << "not from exactly behind";
+}
+
 TEST(Commands, of_the_clip_box) {
     SessionHarness h;
     const CommandTable table = all_commands();

@@ -410,7 +410,26 @@ TEST(GroundGrid, SpacingIsRoundAndFollowsTheZoom) {
     EXPECT_TRUE(lines_of(grid_of(snapshot, frame), frame.camera).empty());
 }
 
-TEST(GroundGrid, StandsUprightUnderAnyUp) {
+TEST(GroundGrid, FacesParallelRaysFromASide) {
+    Snapshot snapshot;
+    SceneInfo scene = a_scene();
+    scene.core = {{-1, -1, -1}, {1, 1, 1}};
+    snapshot.scene = std::make_shared<SceneInfo>(scene);
+    ViewFrame frame;
+    NavigationState state = with_up(first_view(scene), {0, 0, 1});
+    snapshot.up = state.up;
+    for (const Side side : {Side::front, Side::left, Side::top}) {
+        state = from_side(state, side);
+        state.parallel = true;
+        frame.camera = camera_of(state, 640, 480);
+        EXPECT_NEAR(std::abs(dot(grid_of(snapshot, frame).up, frame.camera.forward())), 1, 1e-9);
+        state.parallel = false;
+        frame.camera = camera_of(state, 640, 480);
+        EXPECT_NEAR(grid_of(snapshot, frame).up.z, 1, 1e-9) << "the ground, to the horizon";
+    }
+}
+
+TEST(GroundGrid, LiesFlatUnderAnyUp) {
     Snapshot snapshot;
     SceneInfo scene = a_scene();
     scene.core = {{-1, -1, -1}, {1, 1, 1}};
