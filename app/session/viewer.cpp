@@ -244,8 +244,10 @@ std::shared_ptr<ViewFrame> Viewer::draw(const Shown& shown, const ViewRequest& r
     frame->request = request.serial;
     frame->step = shown.scene.steps_done();
     frame->mode = request.settings.mode;
-    frame->clip = request.settings.clip;
-    frame->cut_before = request.settings.near_plane;
+    if (frame->mode != ViewMode::photo) {  // a photo is whole
+        frame->clip = request.settings.clip;
+        frame->cut_before = request.settings.near_plane;
+    }
     const RenderOptions options = render_options(shown.scene, request.settings);
     const Image8& photo = photo_for(shown.scene, request.settings.capture_view, frame->camera.width,
                                     frame->camera.height);
