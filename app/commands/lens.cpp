@@ -66,7 +66,8 @@ Result<void> look_from_side(S state, A) {
     return {};
 }
 
-/// A sphere around what is selected: the marked Gaussian, else the camera last gone to.
+/// A sphere around what is selected: the marked Gaussian, else the camera under the mouse or last
+/// gone to.
 Result<void> frame_selection(S state, A) {
     constexpr double kDeviations = 3, kAroundFrustum = 1.5;
     if (state.marked) {
@@ -78,12 +79,12 @@ Result<void> frame_selection(S state, A) {
                                         kDeviations * largest));
         return {};
     }
-    if (!state.picked_camera || !state.scene || !state.cameras ||
-        *state.picked_camera >= state.cameras->size())
+    const auto selected = state.hovered_camera ? state.hovered_camera : state.picked_camera;
+    if (!selected || !state.scene || !state.cameras || *selected >= state.cameras->size())
         return fail(ErrorKind::usage, "",
                     "nothing is selected: mark a Gaussian (view.gaussian ROW) or click a capture "
                     "camera first");
-    const Camera& camera = (*state.cameras)[*state.picked_camera].camera;
+    const Camera& camera = (*state.cameras)[*selected].camera;
     const double size = state.view.frusta_size * frustum_size(*state.scene, state.cameras->size());
     NavigationState to = frame_sphere(
         state.navigation, camera.position() + 0.5 * size * camera.forward(), kAroundFrustum * size);
@@ -129,7 +130,7 @@ Result<void> clip_to_core(S state, A) {
 const CommandRow kRows[] = {
     {"view.frame-selection",      "Frame the selection",     "View/Camera 3", "Shift+Home", "",
      "Comes near to the marked Gaussian (three deviations fit the picture), else to the capture "
-     "camera last gone to.", frame_selection},
+     "camera under the mouse or last gone to.", frame_selection},
     {"view.orthographic",         "Orthographic",            "View/Camera 3", "Keypad5", "[on|off]",
      "Parallel rays: sizes do not depend on depth. Zooming changes the width that is shown.", orthographic},
     {"view.from.front",           "Look from: front",        "View/Look from 3", "Keypad1", "",

@@ -228,6 +228,7 @@ void Studio::follow_scene() {
     state_.view.near_plane = 0;  // lengths and places of the world before
     state_.view.clip.reset();
     state_.picked_camera.reset();
+    state_.hovered_camera.reset();
     state_.navigation = first_view(*state_.scene);
     if (state_.cameras && !state_.cameras->empty()) run_command("view.capture", {"0"});
     state_.views_file = views_file(state_.status.run_folder, state_.scene->path, config_folder());

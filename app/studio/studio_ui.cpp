@@ -221,6 +221,7 @@ void StudioUi::steer(StudioState& state) {
         state.width = viewport.width();
         state.height = viewport.height();
     }
+    state.hovered_camera = viewport.hovered() ? viewport.hovered_camera() : std::nullopt;
     const NavigationInput& input = viewport.input();
     parts_->steering = input.any();
     if (!parts_->steering) return;

@@ -37,6 +37,8 @@ class Viewport {
     bool hovered() const { return hovered_; }
     /// The pixel of the frame under the mouse; nothing when the mouse is elsewhere.
     std::optional<std::pair<int, int>> pixel() const { return pixel_; }
+    /// The row of the capture camera under the mouse; nothing when there is none.
+    std::optional<std::size_t> hovered_camera() const { return hovered_camera_; }
     /// What the user did over the picture in this UI frame.
     const NavigationInput& input() const { return input_; }
     /// True while keys or buttons are held, when the next frame should come at once.

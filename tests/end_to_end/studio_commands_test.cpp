@@ -161,6 +161,12 @@ TEST(Commands, frame_the_camera_that_was_gone_to_last) {
     const auto at = seen.pixel_of(apex);
     EXPECT_TRUE(at.x > 100 && at.x < 540 && at.y > 80 && at.y < 400) << at.x << " " << at.y;
     EXPECT_LT(dot(seen.forward(), row.camera.forward()), 0.95) << "not from exactly behind";
+    CameraRow other;
+    other.camera = look_at({-9, 0, 0}, {0, 0, 0}, {0, -1, 0}, 1000, 600, 0.9);
+    h.state.cameras = std::make_shared<const std::vector<CameraRow>>(std::vector{row, other});
+    h.state.hovered_camera = 1;
+    ASSERT_TRUE(table.run(h.state, "view.frame-selection", {}));
+    EXPECT_NEAR(h.state.navigation.target.x, -9, 0.5) << "the one under the mouse";
 }
 
 TEST(Commands, of_the_clip_box) {
