@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "panels/widgets/recent_row.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
@@ -24,14 +25,12 @@ void FilesPanel::draw_recent(const Snapshot& snapshot, Commands& commands) {
     const auto names = short_names(snapshot.recent);
     for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i) {
         ImGui::PushID(static_cast<int>(i));
-        if (ImGui::Selectable("##recent")) commands.push("open", {snapshot.recent[i]});
-        tooltip(snapshot.recent[i]);
+        if (recent_row(snapshot, snapshot.recent[i], names[i], false))
+            commands.push("open", {snapshot.recent[i]});
         if (ImGui::BeginPopupContextItem("##entry menu")) {
             menu_items(commands, snapshot.recent[i], snapshot.scene != nullptr);
             ImGui::EndPopup();
         }
-        ImGui::SameLine(0.4F * em());
-        text(fitted_path(names[i], ImGui::GetContentRegionAvail().x));
         ImGui::PopID();
     }
 }

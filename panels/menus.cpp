@@ -81,6 +81,7 @@ constexpr Need kNeeds[] = {
     {"train.evaluate", has_run},
     {"train.checkpoint", has_run},
     {"train.stop", can_run},
+    {"timelapse.every", can_run},
     {"undo", was_changed},
     {"redo", was_undone},
     {"train.revert", has_snapshots},

@@ -16,6 +16,7 @@
 #include "panels/scene_panel.h"
 #include "panels/stages_panel.h"
 #include "panels/statistics_panel.h"
+#include "panels/time_lapse_panel.h"
 #include "panels/timeline/timeline_panel.h"
 #include "panels/training_panel.h"
 #include "panels/viewport/viewport.h"
@@ -51,6 +52,7 @@ constexpr PanelRow kPanels[] = {
     {"Contact sheet", bottom,      false,  made<ContactSheetPanel>},
     {"Log",          bottom,       false,  made<LogPanel>},
     {"Plots",        bottom_right, false,  made<PlotsPanel>},
+    {"Time lapse",   bottom_right, false,  made<TimeLapsePanel>},
     {"Help",         hidden,       false,  made<HelpPanel>},
 };
 // clang-format on

@@ -10,6 +10,7 @@
 #include "renderer/device/device_error.h"
 #include "renderer/io/splats/splat_io.h"
 #include "trainer/checkpoint.h"
+#include "trainer/run_pictures.h"
 
 namespace gs {
 namespace {
@@ -49,6 +50,7 @@ Run::Run(std::unique_ptr<Trainer> trainer, RunOptions options)
         options_.tell = [](LogLevel level, const std::string& text) { write_log(level, text); };
     if (options_.profile_steps) profile(*options_.profile_steps);
     if (!options_.resumed_from.empty()) recall();
+    if (options_.lapse_pace) begin_time_lapse();
     if (!options_.taken) return;
     options_.folder = options_.taken->path();
     options_.taken->clear();
@@ -62,6 +64,11 @@ void Run::recall() {
     if (!is_own_checkpoint(checkpoint)) return;  // it may be of any run
     const fs::path from = checkpoint.parent_path();
     steps_.take_earlier(from / "metrics.csv", first_step_);
+    // Another folder gets a time lapse of its own; a folder that is not given is that one.
+    lapse_.take_up(from, first_step_);
+    std::error_code error;
+    if (!options_.folder.empty() && !fs::equivalent(options_.folder, from, error))
+        lapse_.begin_anew();
     auto before = read_run_description(from, first_step_);
     if (!before) return;
     parent_ = std::move(before->parent);
@@ -125,6 +132,8 @@ Result<void> Run::write_description(const fs::path& path) const {
 
 /// While the run goes on; a failure is told, and ends nothing.
 void Run::save_description() {
+    if (const auto saved = lapse_.save(options_.folder); !saved)
+        tell(LogLevel::debug, saved.error().text());
     const auto written = write_into_folder(options_.folder / "run.json",
                                            [&](const fs::path& p) { return write_description(p); });
     if (!written) tell(LogLevel::warning, written.error().text());
@@ -152,7 +161,9 @@ Run::Did Run::train() {
         tell(LogLevel::error, failure_);
         return Did::nothing;
     }
+    if (trainer_->steps_done() == 0) take_lapse(0);
     if (!take_step()) return Did::nothing;
+    take_lapse(last_.step);
     if (trainer_->finished()) return Did::step;
     const auto due = [&](std::uint64_t every) { return every > 0 && last_.step % every == 0; };
     if (due(options_.save_every) || due(options_.keep.every)) {
@@ -162,6 +173,7 @@ Run::Did Run::train() {
                                                 last_.step, saved.error().text()));
         else if (const auto log = steps_.write(options_.folder / "metrics.csv"); !log)
             tell(LogLevel::warning, log.error().text());
+        draw_thumbnails();
     }
     if (due(options_.evaluate_every) && !trainer_->capture().view_indices(true).empty()) evaluate();
     return Did::step;
@@ -209,6 +221,7 @@ void Run::end() {
     ended_ = true;
     profile_.close();
     save_model(true);
+    draw_thumbnails();
     if (!trainer_->capture().view_indices(true).empty()) return evaluate();
     tell(LogLevel::warning, "there are no test views to measure (see --test-every)");
     save_records();
@@ -218,7 +231,10 @@ void Run::finish() {
     evaluation_.reset();
     profile_.close();
     stopped_ = !trainer_->finished();
-    if (!std::exchange(ended_, true) && trainer_->steps_done() != saved_step_) save_model(true);
+    if (!std::exchange(ended_, true) && trainer_->steps_done() != saved_step_) {
+        save_model(true);
+        draw_thumbnails();
+    }
     if (records_due_) save_records();
 }
 
@@ -365,6 +381,7 @@ Result<void> Run::revert(std::uint64_t number) {
     GS_TRY_VOID(keep_present());
     GS_TRY_VOID(go_to(target));
     if (begun_) set_later_ones_aside(target.step());
+    if (begun_) lapse_.go_back(options_.folder, target.step());
     return {};
 }
 
@@ -404,6 +421,7 @@ Result<void> Run::branch(std::uint64_t number) {
     options_.resumed_from.clear();
     options_.overwrite = false;
     files_ = {};
+    lapse_.begin_anew();
     kept_.clear();
     snapshots_ = {target};
     first_step_ = target.step();
@@ -414,6 +432,54 @@ Result<void> Run::branch(std::uint64_t number) {
     begun_ = true;
     save_description();
     return {};
+}
+
+void Run::begin_time_lapse() {
+    std::vector<LapseCamera> cameras;
+    if (options_.lapse_cameras && !lapse_.has_cameras()) {
+        auto chosen = options_.lapse_cameras(trainer_->capture());
+        if (!chosen)
+            tell(LogLevel::warning,
+                 "the time lapse looks from elsewhere: " + chosen.error().text());
+        else
+            cameras = std::move(*chosen);
+    }
+    set_time_lapse(*options_.lapse_pace, std::move(cameras));
+}
+
+void Run::set_time_lapse(const LapsePace& pace, std::vector<LapseCamera> cameras) {
+    if (!cameras.empty()) lapse_.set_cameras(std::move(cameras));
+    lapse_.set_pace(pace);
+    if (!pace.on() || lapse_.has_cameras()) return;
+    lapse_.set_cameras(*choose_lapse_cameras({}, {}, trainer_->capture()));
+}
+
+/// What fails here ends the time lapse and not the run.
+void Run::take_lapse(std::uint64_t step) {
+    const bool last = trainer_->finished() && lapse_.pace().on();
+    if (!last && !lapse_.due(step, seconds_)) return;
+    const Span span(Stage::view_frame, step);
+    const auto draw = [&](const Camera& camera, int most_side) {
+        return small_picture(*trainer_, camera, most_side);
+    };
+    Result<void> taken;
+    try {
+        taken = lapse_.take(options_.folder, step, draw);
+    } catch (const std::exception& error) {
+        taken = fail(ErrorKind::unreadable, "", error.what());
+        lapse_.set_pace({});
+    }
+    if (!taken) alarm("the time lapse ends: " + taken.error().text());
+}
+
+void Run::draw_thumbnails() {
+    try {
+        const auto last = options_.last_view ? options_.last_view() : std::nullopt;
+        if (const auto written = write_thumbnails(*trainer_, last, options_.folder); !written)
+            tell(LogLevel::debug, written.error().text());
+    } catch (const std::exception& error) {
+        tell(LogLevel::debug, fmt::format("no thumbnails: {}", error.what()));
+    }
 }
 
 /// The checkpoint that was just saved stays beside the next ones, where the rule says so. Only what
@@ -535,6 +601,8 @@ void Run::save_records() {
     const auto leave = [&](const char* what, const fs::path& path, const WriteFile& write) {
         files_.leave(what, path, write, options_.tell);
     };
+    if (const auto saved = lapse_.save(options_.folder); !saved)
+        tell(LogLevel::debug, saved.error().text());
     leave("run", options_.folder / "run.json",
           [&](const fs::path& p) { return write_description(p); });
     leave("steps", options_.folder / "metrics.csv",
@@ -576,6 +644,10 @@ Json Run::summary() const {
         out["memory"].push_back({{"category", m.category}, {"bytes", m.bytes}});
     out["settings"] = settings_json(trainer_->settings());
     out["skipped"] = trainer_->capture().skipped;
+    if (lapse_.pictures() > 0)
+        out["time_lapse"] = {{"every", text_of(lapse_.pace())},
+                             {"pictures", lapse_.pictures()},
+                             {"seconds", json_number(lapse_.seconds())}};
     out["files"] = Json::object();
     for (const auto& [what, where] : files_.all()) out["files"][what] = where;
     return out;

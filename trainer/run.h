@@ -20,6 +20,7 @@
 #include "trainer/run_files.h"
 #include "trainer/run_folder.h"
 #include "trainer/snapshot.h"
+#include "trainer/time_lapse.h"
 #include "trainer/trainer.h"
 
 namespace gs {
@@ -68,6 +69,12 @@ struct RunOptions {
     /// CPU.
     std::optional<ProfileSteps> profile_steps;
     std::function<void(bool on)> set_profiling;
+    /// Of the time lapse. Without a pace a run that goes on keeps its own; without cameras it is
+    /// the first photo held out.
+    std::optional<LapsePace> lapse_pace;
+    std::function<Result<std::vector<LapseCamera>>(const Capture&)> lapse_cameras;
+    /// From where the run was looked at last, for its thumbnails; empty: nobody looks.
+    std::function<std::optional<Camera>()> last_view;
     fs::path trace;         ///< a trace is written here at the end; empty: none
     WriteFile write_trace;  ///< writes it
     Tell tell;              ///< empty: the log
@@ -157,6 +164,10 @@ class Run {
     /// The run it was branched from, where it was known; empty: none.
     const std::string& parent() const { return parent_; }
     std::uint64_t parent_step() const { return parent_step_; }
+    /// Pictures from fixed cameras as the run goes on. `cameras`: none leaves them as they are.
+    void set_time_lapse(const LapsePace& pace, std::vector<LapseCamera> cameras);
+    const TimeLapse& time_lapse() const { return lapse_; }
+
     /// Marks other steps for nsys and ncu.
     void profile(ProfileSteps steps) {
         profile_ = ProfileWindow(steps.first, steps.second, options_.set_profiling);
@@ -192,6 +203,9 @@ class Run {
     void drop_old_snapshots();
     void set_later_ones_aside(std::uint64_t step);
     Result<void> save_as_parent();
+    void begin_time_lapse();
+    void take_lapse(std::uint64_t step);
+    void draw_thumbnails();
     void keep_checkpoint();
     void save_best();
     void alarm(std::string text);
@@ -216,6 +230,7 @@ class Run {
     double best_psnr_ = kNotMeasured;  // of best.gsc
     std::string parent_;
     std::uint64_t parent_step_ = 0;
+    TimeLapse lapse_;
     RunFiles files_;
     std::unique_ptr<nlohmann::ordered_json> stages_;  // null: not asked yet
     std::string failure_;

@@ -18,15 +18,17 @@
 #include "base/json_write.h"
 #include "base/try.h"
 #include "trainer/checkpoint.h"
+#include "trainer/run_pictures.h"
+#include "trainer/time_lapse.h"
 
 namespace gs {
 namespace {
 
 using Json = nlohmann::ordered_json;
 constexpr const char* kLockFile = "run.lock";
-constexpr const char* kOwnFiles[] = {"checkpoint.gsc", "point_cloud.ply", "metrics.json",
-                                     "metrics.csv",    "run.json",        "best.gsc",
-                                     "views.txt"};
+constexpr const char* kOwnFiles[] = {
+    "checkpoint.gsc", "point_cloud.ply", "metrics.json", "metrics.csv",    "run.json",
+    "best.gsc",       "views.txt",       "layout.txt",   kThumbnailFolder, kTimeLapseFolder};
 constexpr std::uint64_t kLargestDescription = 256 << 20;
 
 bool is_file(const fs::path& path) {
@@ -52,7 +54,7 @@ std::optional<std::uint64_t> step_of_kept(const std::string& name) {
     return step_in_name(name, "checkpoint-");
 }
 
-/// A file that a run leaves in its folder.
+/// A file, or a folder of pictures, that a run leaves in its folder.
 bool is_own_file(const std::string& name) {
     return std::any_of(std::begin(kOwnFiles), std::end(kOwnFiles),
                        [&](const char* own) { return name == own; }) ||
@@ -281,7 +283,7 @@ void RunFolder::clear() {
         if (is_own_file(entry.path().filename().string()) &&
             !same_file(resumed_from_, entry.path()))
             own.push_back(entry.path());
-    for (const fs::path& path : own) fs::remove(path, ignored);
+    for (const fs::path& path : own) fs::remove_all(path, ignored);
 }
 
 /// A lock of the system, which ends with the process; the file says whose it is.

@@ -9,6 +9,7 @@
 #include "app/cli/train_settings.h"
 #include "app/commands/commands.h"
 #include "app/studio/preferences.h"
+#include "app/studio/saved_views.h"
 #include "app/studio/studio.h"
 #include "base/try.h"
 #include "profiler/files/trace_file.h"
@@ -89,6 +90,11 @@ void train_in(StudioOptions& studio, const TrainingInStudio& training) {
     run.save_every = training.save_every;
     run.keep = training.keep;
     run.profile_steps = training.profile_steps;
+    run.lapse_pace = training.lapse_pace;
+    run.lapse_cameras = [names = training.lapse_views,
+                         folder = fs::path(studio.session.output_dir)](const Capture& capture) {
+        return lapse_cameras(names, folder, capture);
+    };
 }
 
 /// Before the window opens: the folder that was asked for can be this run's.
@@ -103,6 +109,16 @@ Result<void> try_folder(const ViewArguments& a) {
 }
 
 }  // namespace
+
+Result<std::vector<LapseCamera>> lapse_cameras(const std::string& names, const fs::path& run,
+                                               const Capture& capture) {
+    std::vector<Camera> photos;
+    for (const View& view : capture.views) photos.push_back(view.camera);
+    auto saved = read_views(views_file(run.string(), capture.path, config_folder()));
+    for (SavedView& view : read_views(views_file({}, capture.path, config_folder())))
+        if (!run.empty()) saved.push_back(std::move(view));
+    return choose_lapse_cameras(names, saved_lapse_cameras(saved, photos), capture);
+}
 
 Result<int> open_studio(const ViewArguments& a, const CommonArguments& common) {
     GS_TRY(const auto given, given_settings(a.settings, a.loading.background, common));

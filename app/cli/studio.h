@@ -21,6 +21,8 @@ struct TrainingInStudio {
     bool overwrite = false;  ///< another run in the output folder is removed
     std::string trace;
     std::optional<ProfileSteps> profile_steps;
+    std::optional<LapsePace> lapse_pace;
+    std::string lapse_views;
 };
 struct ViewArguments {
     std::string path, capture, compare, output;
@@ -31,6 +33,11 @@ struct ViewArguments {
     WindowArguments window;
     std::optional<TrainingInStudio> training;
 };
+
+/// The cameras of a time lapse (choose_lapse_cameras); views that were saved in the studio count,
+/// too. `run`: the folder of a run that goes on, or empty. Errors: usage.
+Result<std::vector<LapseCamera>> lapse_cameras(const std::string& names, const fs::path& run,
+                                               const Capture& capture);
 
 /// Runs until the window is closed or the script ends; the exit code. Errors (usage): paths that
 /// are not there, settings that make no sense, a backend that cannot be used.

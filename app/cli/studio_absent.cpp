@@ -3,6 +3,11 @@
 
 namespace gs::cli {
 
+Result<std::vector<LapseCamera>> lapse_cameras(const std::string& names, const fs::path&,
+                                               const Capture& capture) {
+    return choose_lapse_cameras(names, {}, capture);
+}
+
 Result<int> open_studio(const ViewArguments&, const CommonArguments&) {
     return fail(ErrorKind::usage, "", "this build has no studio",
                 "configure with -DGAUSSCOPE_STUDIO=ON; train, eval, render work without");

@@ -34,6 +34,7 @@ struct TrainArguments {
     KeptCheckpoints keep;
     std::string resume;  ///< a run's folder, a checkpoint, or "auto"
     bool overwrite = false;
+    std::string lapse, lapse_views;
     std::string trace;
     std::string profile_steps;  ///< "A:B", empty: none
     bool view = false;
@@ -70,6 +71,14 @@ void add_options(CLI::App& app, TrainArguments& a) {
         ->option_text("N");
     app.add_flag("--keep-best", a.keep.best,
                  "keep the checkpoint with the highest PSNR over the test photos as best.gsc");
+    app.add_option("--timelapse", a.lapse,
+                   "draw the run from fixed cameras every N steps, into DIR/timelapse; auto: as "
+                   "often as costs 1 % of the time")
+        ->option_text("N|auto");
+    app.add_option("--timelapse-views", a.lapse_views,
+                   "from these photos and saved views, comma separated [the first test photo and "
+                   "all saved views]")
+        ->option_text("NAME,...");
     app.add_option("--trace", a.trace, "write the timeline as a Perfetto trace")
         ->option_text("FILE");
     app.add_option("--profile-steps", a.profile_steps,
@@ -88,6 +97,13 @@ Result<std::optional<ProfileSteps>> profile_steps_of(const TrainArguments& a) {
     if (a.profile_steps.empty()) return std::nullopt;
     GS_TRY(const ProfileSteps steps, parse_profile_steps(a.profile_steps));
     return steps;
+}
+
+/// None: as the run has it.
+Result<std::optional<LapsePace>> lapse_pace_of(const TrainArguments& a) {
+    if (a.lapse.empty() && a.lapse_views.empty()) return std::nullopt;
+    GS_TRY(const LapsePace pace, parse_lapse_pace(a.lapse.empty() ? "auto" : a.lapse));
+    return pace;
 }
 
 /// What a trace of the whole run is made of.
@@ -198,6 +214,7 @@ Result<void> TrainCommand::prepare() {
     GS_TRY(source_, run_source(a_, common_, background_of(settings)));
     RunOptions run;
     GS_TRY(run.profile_steps, profile_steps_of(a_));
+    GS_TRY(run.lapse_pace, lapse_pace_of(a_));
     GS_TRY(backend_, backend_of(common_));
     // Output first: an hour of training must not end at a folder that cannot be written.
     if (!a_.trace.empty()) GS_TRY_VOID(prepare_output_file(a_.trace));
@@ -206,6 +223,10 @@ Result<void> TrainCommand::prepare() {
     }
     GS_TRY(run.taken, take_folder());
     GS_TRY(std::unique_ptr<Trainer> trainer, make_trainer(source_));
+    if (run.lapse_pace) {
+        GS_TRY(auto cameras, lapse_cameras(a_.lapse_views, source_.folder, trainer->capture()));
+        run.lapse_cameras = [cameras](const Capture&) { return cameras; };
+    }
 
     run.capture = source_.capture;
     run.loading = source_.loading;
@@ -337,6 +358,8 @@ Result<ViewArguments> to_view(const TrainArguments& a) {
     training.overwrite = a.overwrite;
     training.trace = a.trace;
     GS_TRY(training.profile_steps, profile_steps_of(a));
+    GS_TRY(training.lapse_pace, lapse_pace_of(a));
+    training.lapse_views = a.lapse_views;
     return view;
 }
 

@@ -94,6 +94,18 @@ Result<void> checkpoint(S state, A a) {
     return send(state,
                 [path = a.empty() ? "" : a[0]](Engine& e) { e.training().save_checkpoint(path); });
 }
+Result<void> set_lapse(S state, std::optional<LapsePace> pace, const std::string& names) {
+    std::vector<Camera> photos;
+    if (state.cameras)
+        for (const CameraRow& row : *state.cameras) photos.push_back(row.camera);
+    return send(state, [pace, names, saved = saved_lapse_cameras(state.saved_views, photos)](
+                           Engine& e) { e.training().set_time_lapse(pace, names, saved); });
+}
+Result<void> lapse_every(S state, A a) {
+    GS_TRY(const LapsePace pace, parse_lapse_pace(a[0]));
+    return set_lapse(state, pace, {});
+}
+Result<void> lapse_views(S state, A a) { return set_lapse(state, {}, a[0]); }
 Result<void> evaluate(S state, A) {
     return send(state, [](Engine& e) { e.training().evaluate(); });
 }
@@ -132,6 +144,12 @@ const CommandRow kRows[] = {
      "differ.", show_curves},
     {"curves.hide",         "Hide the curves of a run",     "",         "",       "[RUN]",
      "Takes them away again; without a name all of them.", hide_curves},
+    {"timelapse.every",     "Time lapse...",                "Training 2", "",       "STEPS|auto|off",
+     "Draws the run from fixed cameras every STEPS steps, into its folder; auto: as often as costs "
+     "1 % of the time.", lapse_every},
+    {"timelapse.views",     "Cameras of the time lapse",    "",         "",       "NAME,...",
+     "Saved views and photos that the time lapse looks from; at first the first photo held out and "
+     "all saved views.", lapse_views},
     {"train.profile-steps", "Profile steps",                "",         "",       "FIRST [LAST]",
      "Marks these training steps for nsys and ncu "
      "(--capture-range=cudaProfilerApi).", profile_steps},

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "app/session/lapse_state.h"
 #include "app/session/scene_info.h"
 #include "base/format.h"
 #include "base/seconds.h"
@@ -11,7 +12,8 @@ namespace gs {
 namespace {
 
 constexpr std::uint64_t kEveryStep = ~std::uint64_t{0};
-constexpr double kCurvesInterval = 0.25, kCamerasInterval = 1.0;  // seconds
+constexpr double kCurvesInterval = 0.25, kCamerasInterval = 1.0,
+                 kLapseInterval = 1.0;  // seconds
 
 }  // namespace
 
@@ -39,9 +41,15 @@ void Training::begin() {
     Published& view = lent_.tell.changed();
     view.cameras = record_.cameras();
     view.curves = record_.curves();
+    publish_lapse();
     if (!scene || !scene->run) return;
     scene->run->options().tell = [&tell = lent_.tell](LogLevel level, const std::string& text) {
         tell.of_run(level, text);
+    };
+    scene->run->options().last_view = [&viewer = viewer_]() -> std::optional<Camera> {
+        const auto& request = viewer.request();
+        if (!request || request->camera.width <= 0) return std::nullopt;
+        return request->camera;
     };
     settings_ = scene->trainer->settings();
     view.settings = setting_rows(settings_);
@@ -199,6 +207,7 @@ void Training::went_back(std::string what) {
          : run.ended()     ? RunState::finished
                            : RunState::paused);
     publish_others();
+    publish_lapse();
     viewer_.forget_model();
     if (message_.empty()) lent_.tell.done(what, true);
 }
@@ -277,6 +286,29 @@ void Training::publish_others() {
         std::make_shared<const std::vector<OtherCurves>>(std::move(out));
 }
 
+void Training::set_time_lapse(std::optional<LapsePace> pace, const std::string& names,
+                              const std::vector<LapseCamera>& saved) {
+    if (!may_train("take pictures of the run")) return;
+    Run& run = *lent_.scene->run;
+    std::vector<LapseCamera> cameras;
+    if (!names.empty() || !run.time_lapse().has_cameras()) {
+        auto chosen = choose_lapse_cameras(names, saved, *lent_.scene->capture);
+        if (!chosen) return lent_.tell.error(chosen.error().text());
+        cameras = std::move(*chosen);
+    }
+    if (!pace) pace = run.time_lapse().pace().on() ? run.time_lapse().pace() : LapsePace{0, true};
+    run.set_time_lapse(*pace, std::move(cameras));
+    lent_.tell.done("time lapse: " + text_of(*pace));
+    publish_lapse();
+}
+
+void Training::publish_lapse() {
+    const auto state = lent_.scene ? lapse_state(*lent_.scene) : nullptr;
+    lapse_taken_ = state ? state->taken : 0;
+    lent_.tell.changed().time_lapse = state;
+    lapse_.told();
+}
+
 void Training::profile(std::uint64_t first, std::uint64_t last) {
     if (!may_train("profile steps")) return;
     if (last <= steps_done())
@@ -319,6 +351,7 @@ bool Training::train_once() {
         record_.add_step(run.last_step());
         lent_.tell.status.changed = curves_.changed = cameras_.changed = true;
     }
+    if (run.time_lapse().pictures() != lapse_taken_) lapse_.changed = true;
     take_marks(run);
     if (state_ == RunState::training && did != Run::Did::photo) {
         message_ = run.failure();
@@ -341,6 +374,7 @@ void Training::rest(RunState state) {
     state_ = state;
     run_to_ = 0;
     lent_.tell.status.at_once();
+    publish_lapse();
     cameras_.at_once();
     curves_.changed = true;
 }
@@ -455,6 +489,10 @@ bool Training::publish_when_due() {
     if (cameras_.due(kCamerasInterval)) {
         lent_.tell.changed().cameras = record_.cameras();
         cameras_.told();
+        any = true;
+    }
+    if (lapse_.due(kLapseInterval)) {
+        publish_lapse();
         any = true;
     }
     if (curves_.due(running() ? kCurvesInterval : 0)) {

@@ -44,6 +44,10 @@ class Training {
     void show_other(const std::string& folder);
     /// Empty: all of them go.
     void hide_other(const std::string& name);
+    /// Pictures from fixed cameras as the run goes on (choose_lapse_cameras). `pace`: as it is, or
+    /// auto. No names: the cameras that it has, where it has any.
+    void set_time_lapse(std::optional<LapsePace> pace, const std::string& names,
+                        const std::vector<LapseCamera>& saved);
     /// Marks steps `first` to `last` for nsys and ncu.
     void profile(std::uint64_t first, std::uint64_t last);
     /// Empty: into the output folder.
@@ -67,7 +71,9 @@ class Training {
     void describe(Published& view) const;
     /// Curves and rows of cameras. True: something was.
     bool publish_when_due();
-    bool something_to_publish() const { return curves_.changed || cameras_.changed; }
+    bool something_to_publish() const {
+        return curves_.changed || cameras_.changed || lapse_.changed;
+    }
 
   private:
     bool may_train(const char* verb);
@@ -79,6 +85,7 @@ class Training {
     void went_back(std::string what);
     void take_marks(const Run& run);
     void publish_others();
+    void publish_lapse();
     void tell_finished(const Run& run);
     void tell_evaluation(const Evaluation& evaluation);
     std::uint64_t steps_done() const { return lent_.scene ? lent_.scene->steps_done() : 0; }
@@ -103,7 +110,8 @@ class Training {
     std::uint64_t run_to_ = 0;  // 0: to the end
     std::string last_checkpoint_;
     std::optional<EvaluationJob> evaluation_;  // where nothing trains
-    Paced curves_, cameras_;
+    Paced curves_, cameras_, lapse_;
+    std::uint64_t lapse_taken_ = 0;  // pictures that are shown
 };
 
 }  // namespace gs

@@ -3,6 +3,7 @@
 #include "app/session/loading.h"
 #include "profiler/files/trace_file.h"
 #include "renderer/io/splats/splat_io.h"
+#include "trainer/run_pictures.h"
 
 namespace gs {
 namespace {
@@ -22,11 +23,20 @@ FileKind kind_of_file(const std::string& path) {
     return FileKind::other;
 }
 
+std::vector<std::string> thumbnails_of(const std::string& path) {
+    const fs::path named(path);
+    const fs::path run = named.has_extension() ? named.parent_path() : named;
+    std::vector<std::string> out;
+    for (const fs::path& file : thumbnail_files(run)) out.push_back(file.string());
+    return out;
+}
+
 }  // namespace
 
 std::shared_ptr<const FileTypes> file_types() {
     FileTypes out;
     out.kind_of = kind_of_file;
+    out.thumbnails_of = thumbnails_of;
     for (const SplatFormat& format : splat_formats())
         if (format.write)
             for (const std::string& extension : format.extensions)

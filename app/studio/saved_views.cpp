@@ -61,6 +61,20 @@ bool place(NavigationState& state, Vec3d eye, Vec3d at, const Vec3d* up,
     return true;
 }
 
+std::vector<LapseCamera> saved_lapse_cameras(std::span<const SavedView> saved,
+                                             std::span<const Camera> photos) {
+    constexpr int kWidth = kTimeLapseSide, kHeight = kWidth * 5 / 8;
+    std::vector<LapseCamera> out;
+    for (const SavedView& view : saved) {
+        if (view.name == kLastView) continue;
+        if (view.photo < 0)
+            out.push_back({view.name, camera_of(view.place, kWidth, kHeight)});
+        else if (const auto photo = static_cast<std::size_t>(view.photo); photo < photos.size())
+            out.push_back({view.name, photos[photo]});
+    }
+    return out;
+}
+
 fs::path views_file(const std::string& run_folder, const std::string& path,
                     const fs::path& config) {
     if (!run_folder.empty()) return fs::path(run_folder) / "views.txt";

@@ -3,11 +3,13 @@
 // easily read, copied and handed on. Called by the studio and its view.* commands.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/file.h"
 #include "panels/viewport/navigation.h"
+#include "trainer/time_lapse.h"
 
 namespace gs {
 
@@ -27,6 +29,11 @@ inline constexpr const char* kOrthographicWord = "orthographic";
 std::string camera_text(const NavigationState& state);
 /// `state` looking from EYE at AT. `up`, `fov_degrees`: as they are when null. False: EYE is AT.
 bool place(NavigationState& state, Vec3d eye, Vec3d at, const Vec3d* up, const double* fov_degrees);
+
+/// Saved views as a time lapse looks from them, all but the last one. `photos`: the capture's
+/// cameras, which some are.
+std::vector<LapseCamera> saved_lapse_cameras(std::span<const SavedView> saved,
+                                             std::span<const Camera> photos);
 
 /// The views of the scene opened from `path`: in the run's folder where it is one's, else in
 /// `config`.

@@ -23,7 +23,8 @@ constexpr double kIdleWait = 1.0, kScriptWait = 0.005, kTypingWait = 0.25;  // s
 constexpr double kSettleSeconds = 0.15;  // the camera rests when it has not moved for this long
 constexpr int kSettleFrames =
     3;  // ImGui needs a few frames after input until everything has its place
-constexpr double kShutdownSeconds = 120;  // the longest that saving at the end may take
+constexpr const char* kLayoutFile = "layout.txt";  // beside a run's views.txt
+constexpr double kShutdownSeconds = 120;           // the longest that saving at the end may take
 
 auto clip_key(const ClipBox& box) {
     return std::array{box.lo.x, box.lo.y, box.lo.z, box.hi.x, box.hi.y, box.hi.z};
@@ -206,6 +207,29 @@ void Studio::keep_last_view() {
     std::erase_if(state_.saved_views, [](const SavedView& v) { return v.name == kLastView; });
     state_.saved_views.push_back({kLastView, state_.view.capture_view, state_.navigation});
     check(write_views(state_.views_file, state_.saved_views));
+    keep_layout(state_.views_file.parent_path());
+}
+
+/// A run's panels lie again where they lay.
+void Studio::keep_layout(const fs::path& run) {
+    if (trace_layout_) return;
+    if (const auto kept = write_text_file(run / kLayoutFile, ui_.layout()); !kept)
+        log_debug("{}", kept.error().text());
+}
+
+/// Of the run that was opened; of nothing in particular, the user's own comes back.
+void Studio::use_layout_of_run() {
+    if (!options_.remember || options_.headless) return;
+    const auto layout = state_.views_file.filename() == "views.txt"
+                            ? read_text_file(state_.views_file.parent_path() / kLayoutFile, 1 << 20)
+                            : Result<std::string>(std::string());
+    const bool has = layout && !layout->empty();
+    if (!run_layout_ && has) preferences_.layout = ui_.layout();
+    if (has)
+        ui_.load_layout(*layout);
+    else if (run_layout_)
+        ui_.load_layout(preferences_.layout);
+    run_layout_ = has;
 }
 
 void Studio::copy_text(const std::string& text) { ImGui::SetClipboardText(text.c_str()); }
@@ -235,6 +259,7 @@ void Studio::follow_scene() {
     state_.saved_views = read_views(state_.views_file);
     for (const SavedView& view : state_.saved_views)
         if (view.name == kLastView && options_.remember) (void)look_from(state_, view);
+    use_layout_of_run();
     trace_.restart_warm_up();
     remember_path(preferences_.recent, state_.scene->path);
 }
@@ -371,7 +396,7 @@ void Studio::save_and_close() {
     keep_last_view();
     preferences_.view = state_.view;
     preferences_.folders = ui_.folders();
-    if (!trace_layout_) preferences_.layout = ui_.layout();
+    if (!trace_layout_ && !run_layout_) preferences_.layout = ui_.layout();
     // What a script opened is nothing that a user did lately.
     if (options_.remember && !options_.headless) write_preferences(config_folder(), preferences_);
 }

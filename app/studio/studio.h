@@ -75,6 +75,8 @@ class Studio {
     void follow_scene();
     void follow_run();
     void keep_last_view();
+    void keep_layout(const fs::path& run);
+    void use_layout_of_run();
     void request_view();
     void request_sheet();
     void advance_script();
@@ -108,6 +110,7 @@ class Studio {
     bool published_ = false;
     bool trace_layout_ =
         false;  ///< shown for looking at traces only; preferences_.layout is the user's own
+    bool run_layout_ = false;  ///< that of a run, which keeps it; preferences_.layout as above
     Clock::time_point last_draw_{}, last_move_{};
 };
 

@@ -20,6 +20,9 @@ struct FileTypes {
     /// By content where that tells; called from a thread of its own, for each entry of a folder.
     std::function<FileKind(const std::string& path)> kind_of;
     std::vector<WrittenFormat> written;
+    /// Where a run at `path` (or a file of it) has its thumbnails, the most telling first; the
+    /// files need not be there. Empty: nothing has any.
+    std::function<std::vector<std::string>(const std::string& path)> thumbnails_of;
 };
 
 }  // namespace gs

@@ -68,6 +68,23 @@ struct LevelsState {
     bool over_budget = false;  ///< even the coarsest level is
 };
 
+/// A run as fixed cameras saw it, and how often they look.
+struct TimeLapseState {
+    struct Picture {
+        std::uint64_t step = 0;
+        std::string file;
+    };
+    struct View {
+        std::string name;
+        std::vector<Picture> pictures;  ///< in the order of their steps
+    };
+    std::string pace;   ///< as timelapse.every takes it: "100", "auto", "off"
+    bool goes = false;  ///< a run is open that can take more
+    std::vector<View> views;
+    std::uint64_t taken = 0;  ///< pictures, since the run was opened
+    double share = 0;         ///< of the run's time that they cost
+};
+
 /// A Gaussian that was asked for by its row.
 struct MarkedGaussian {
     std::uint64_t row = 0;

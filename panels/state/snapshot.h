@@ -200,9 +200,10 @@ struct SessionView {
     /// By CameraRow::view; null where none was made yet.
     std::shared_ptr<const std::vector<std::shared_ptr<const SheetPicture>>> sheet;
     std::shared_ptr<const ViewFrame> frame;
-    std::shared_ptr<const DoctorReport> doctor;    ///< null: not examined yet
-    std::shared_ptr<const LevelsState> levels;     ///< null: the scene has no levels
-    std::shared_ptr<const MarkedGaussian> marked;  ///< null: none
+    std::shared_ptr<const DoctorReport> doctor;        ///< null: not examined yet
+    std::shared_ptr<const LevelsState> levels;         ///< null: the scene has no levels
+    std::shared_ptr<const MarkedGaussian> marked;      ///< null: none
+    std::shared_ptr<const TimeLapseState> time_lapse;  ///< null: no run is open
     TrainingStatus training;
     std::vector<Activity> activities;  ///< longest running first
     std::string backend;               ///< "CPU (AVX3_SPR, 2 threads)"

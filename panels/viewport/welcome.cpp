@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "panels/widgets/recent_row.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
@@ -34,9 +35,7 @@ void recent_rows(const Snapshot& snapshot, Commands& commands) {
     for (std::size_t i = 0; i < std::min<std::size_t>(snapshot.recent.size(), 6); ++i) {
         const std::string& path = snapshot.recent[i];
         ImGui::PushID(static_cast<int>(i));
-        if (ImGui::Selectable("##recent")) commands.push("open", {path});
-        ImGui::SameLine(0.4F * em());
-        colored_text(theme().accent, fitted_path(path, ImGui::GetContentRegionAvail().x));
+        if (recent_row(snapshot, path, path, true)) commands.push("open", {path});
         ImGui::PopID();
     }
 }

@@ -47,6 +47,16 @@ Image8 picture(double warmth) {
     return image;
 }
 
+std::shared_ptr<const TimeLapseState> time_lapse() {
+    TimeLapseState out{"100", true, {}, 248, 0.006};
+    for (const char* name : {"frame_00001.jpg", "from above"}) {
+        TimeLapseState::View& view = out.views.emplace_back(TimeLapseState::View{name, {}});
+        for (std::uint64_t step = 0; step <= 12'400; step += 100)
+            view.pictures.push_back({step, fmt::format("timelapse/{}/{:07}.jpg", name, step)});
+    }
+    return std::make_shared<const TimeLapseState>(std::move(out));
+}
+
 ImageF tile_map() {
     ImageF map((kWidth + kTile - 1) / kTile, (kHeight + kTile - 1) / kTile, 1);
     for (int y = 0; y < map.height; ++y)
@@ -458,6 +468,7 @@ Snapshot fake_snapshot(const TraceStore& store, ViewMode mode) {
     s.curves = std::make_shared<Curves>(curves());
     s.cameras = std::make_shared<std::vector<CameraRow>>(cameras());
     s.sheet = std::make_shared<std::vector<std::shared_ptr<const SheetPicture>>>(sheet(*s.cameras));
+    s.time_lapse = time_lapse();
     s.settings = std::make_shared<std::vector<SettingRow>>(settings());
     s.doctor = std::make_shared<DoctorReport>(doctor());
     MarkedGaussian marked{17, {0.2F, -0.1F, 0.3F}, {}, 0.83F};
@@ -486,7 +497,8 @@ Snapshot fake_snapshot(const TraceStore& store, ViewMode mode) {
     s.training.last_checkpoint = "/data/runs/courtyard/checkpoint.gsc";
     s.view.mode = mode;
     s.trace = &store;
-    s.recent = {"/data/captures/courtyard", "/data/captures/fox", "/data/splats/garden.ply"};
+    s.recent = {"/data/captures/courtyard", "/data/runs/fox-2026-11-21-1", "/data/captures/fox",
+                "/data/splats/garden.ply"};
     s.backend = "CPU (AVX3_SPR, 16 threads)";
     s.device = "Intel Xeon Platinum 8481C";
     s.process_bytes = 812'000'000;

@@ -13,12 +13,14 @@
 #include "panels/notices.h"
 #include "panels/quit_question.h"
 #include "panels/stages_panel.h"
+#include "panels/time_lapse_panel.h"
 #include "panels/timeline/timeline_panel.h"
 #include "panels/training_panel.h"
 #include "panels/viewport/viewport.h"
 #include "panels/viewport/welcome.h"
 #include "panels/widgets/keys.h"
 #include "panels/workspace.h"
+#include "tests/panels/fake_pictures.h"
 #include "tests/panels/fake_snapshot.h"
 #include "tests/panels/headless.h"
 
@@ -490,6 +492,36 @@ TEST(MouseQueue, EveryClickArrivesAndNoneBecomesADrag) {
     mouse.leave();
     draw();
     EXPECT_FALSE(ImGui::IsMousePosValid());
+}
+
+TEST_F(Click, ATimeLapseIsScrubbedWalkedAndPlayed) {
+    FakePictures pictures;
+    snapshot.pictures = &pictures;
+    TimeLapsePanel panel;
+    const auto draw = alone(panel);
+    ui.frame(draw);
+    EXPECT_EQ(panel.step, 12'400U) << "the newest";
+    EXPECT_EQ(pictures.textures.size(), 1U) << "only what is shown is read";
+    const float strip = 680;
+    ui.click({40, strip}, draw);
+    EXPECT_LT(panel.step, 1'000U);
+    EXPECT_FALSE(panel.newest);
+    const std::uint64_t before = panel.step;
+    ui.press(ImGuiKey_RightArrow, draw);
+    EXPECT_EQ(panel.step, before + 100);
+    ui.press(ImGuiKey_Home, draw);
+    EXPECT_EQ(panel.step, 0U);
+    ui.click({16, strip}, draw);
+    EXPECT_TRUE(panel.busy()) << "it plays";
+    for (int i = 0; i < 60; ++i) ui.frame(draw);
+    EXPECT_GT(panel.step, 800U);
+    ui.press(ImGuiKey_End, draw);
+    EXPECT_TRUE(panel.newest);
+    TimeLapseState longer = *snapshot.time_lapse;
+    longer.views[0].pictures.push_back({12'500, "next.jpg"});
+    snapshot.time_lapse = std::make_shared<TimeLapseState>(longer);
+    ui.frame(draw);
+    EXPECT_EQ(panel.step, 12'500U) << "as it comes";
 }
 
 }  // namespace

@@ -59,6 +59,12 @@ FileTypes made_up_types() {
                : path.ends_with("garden.ply") || path.ends_with(".spz") ? FileKind::splats
                                                                         : FileKind::other;
     };
+    types.thumbnails_of = [](const std::string& path) {
+        std::vector<std::string> out;
+        for (const char* name : {"last", "photo-1", "photo-2"})
+            if (path.starts_with("/data/runs/")) out.push_back(path + "/" + name + ".jpg");
+        return out;
+    };
     return types;
 }
 
@@ -167,6 +173,8 @@ TEST_F(Pictures, AnEmptyStudioLooksAsStored) {
     make_ui(600, 340);
     Snapshot nothing;
     nothing.recent = snapshot.recent;
+    nothing.pictures = snapshot.pictures;
+    nothing.file_types = snapshot.file_types;
     nothing.frame = snapshot.frame;
     snapshot = nothing;
     expect_as_stored("welcome", picture_of("Viewport"));

@@ -1,4 +1,4 @@
-// Photos and pictures: JPEG and PNG in, PNG and NPY out.
+// Photos and pictures: JPEG and PNG in; PNG, JPEG and NPY out.
 #pragma once
 
 #include "base/expected.h"
@@ -18,6 +18,8 @@ Result<Image8> read_image(const fs::path& path);
 Result<ImageSize> probe_image(const fs::path& path);
 /// PNG of 1, 3 or 4 channels.
 Result<void> write_png(const fs::path& path, const Image8& image);
+/// JPEG of 3 channels. `quality`: 1..100.
+Result<void> write_jpeg(const fs::path& path, const Image8& image, int quality = 90);
 /// float32 .npy of shape [height][width][channels] (no last axis for one channel).
 Result<void> write_npy(const fs::path& path, const ImageF& image);
 /// One side of a picture shrunk by an integer factor: size / factor rounded to nearest (halves up),

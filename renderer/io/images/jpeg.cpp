@@ -3,6 +3,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/check.h"
 #include "base/try.h"
 #include "renderer/io/images/codecs.h"
 
@@ -12,7 +13,10 @@ namespace {
 struct Destroy {
     void operator()(void* handle) const { tjDestroy(handle); }
 };
-using Decoder = std::unique_ptr<void, Destroy>;
+struct FreeBytes {
+    void operator()(unsigned char* bytes) const { tjFree(bytes); }
+};
+using Codec = std::unique_ptr<void, Destroy>;
 
 const unsigned char* as_uchar(std::span<const std::byte> bytes) {
     return reinterpret_cast<const unsigned char*>(bytes.data());
@@ -58,13 +62,13 @@ bool is_jpeg(std::span<const std::byte> bytes) {
 }
 
 Result<ImageSize> probe_jpeg(std::span<const std::byte> bytes, const std::string& path) {
-    const Decoder decoder(tjInitDecompress());
+    const Codec decoder(tjInitDecompress());
     GS_TRY(const auto header, read_header(decoder.get(), bytes, path));
     return header.size;
 }
 
 Result<Image8> decode_jpeg(std::span<const std::byte> bytes, const std::string& path) {
-    const Decoder decoder(tjInitDecompress());
+    const Codec decoder(tjInitDecompress());
     GS_TRY(const auto header, read_header(decoder.get(), bytes, path));
     const auto [width, height, channels] = header.size;
     const std::uint64_t pixels =
@@ -87,6 +91,22 @@ Result<Image8> decode_jpeg(std::span<const std::byte> bytes, const std::string& 
                         "copy or export the photo again");
     }
     return image;
+}
+
+Result<void> write_jpeg(const fs::path& path, const Image8& image, int quality) {
+    CHECK(image.channels == 3, "{} channels", image.channels);
+    CHECK(!image.empty());
+    const Codec encoder(tjInitCompress());
+    unsigned char* bytes = nullptr;
+    unsigned long size = 0;
+    const int failed = tjCompress2(encoder.get(), image.bytes.data(), image.width, 0, image.height,
+                                   TJPF_RGB, &bytes, &size, TJSAMP_420, quality, TJFLAG_FASTDCT);
+    const std::unique_ptr<unsigned char, FreeBytes> owner(bytes);
+    if (failed != 0)
+        return fail(ErrorKind::unwritable, path.string(),
+                    fmt::format("cannot encode {} x {} pixels: {}", image.width, image.height,
+                                tjGetErrorStr2(encoder.get())));
+    return write_file(path, std::as_bytes(std::span(bytes, size)));
 }
 
 }  // namespace gs

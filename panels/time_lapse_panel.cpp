@@ -1,0 +1,157 @@
+#include "panels/time_lapse_panel.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/format.h"
+#include "panels/widgets/keys.h"
+#include "panels/widgets/widgets.h"
+
+namespace gs {
+namespace {
+
+constexpr double kPerSecond = 12;  // pictures, while it plays
+constexpr int kMostSide = 640;     // pixels, as they are made
+constexpr std::size_t kAhead = 3;  // pictures read before they are due
+constexpr std::array<const char*, 6> kPaces{"off", "auto", "10", "100", "500", "1000"};
+
+const TimeLapseState::View* find(const TimeLapseState& lapse, const std::string& name) {
+    for (const TimeLapseState::View& view : lapse.views)
+        if (view.name == name) return &view;
+    return lapse.views.empty() ? nullptr : &lapse.views.front();
+}
+
+std::string why_empty(const Snapshot& snapshot) {
+    const auto& lapse = snapshot.time_lapse;
+    if (!lapse)
+        return snapshot.scene ? "Splats alone have no time lapse: a training run draws one."
+                              : "Open a capture or a run: a time lapse shows how it was trained.";
+    if (lapse->goes && lapse->pace != "off") return "The first picture comes with the next steps.";
+    return lapse->goes ? "No pictures are taken of this run: choose how often above."
+                       : "No pictures were taken of this run.";
+}
+
+std::string words_of(const std::string& pace) {
+    return pace == "off" || pace == "auto" ? pace : "every " + pace + " steps";
+}
+
+}  // namespace
+
+/// The view, how often, and what that costs.
+void TimeLapsePanel::draw_head(const TimeLapseState& lapse, Commands& commands) {
+    const TimeLapseState::View* shown = find(lapse, view);
+    if (shown) {
+        ImGui::SetNextItemWidth(9 * em());
+        if (ImGui::BeginCombo("##view", shown->name.c_str())) {
+            for (const TimeLapseState::View& one : lapse.views)
+                if (ImGui::Selectable(one.name.c_str(), &one == shown)) view = one.name;
+            ImGui::EndCombo();
+        }
+        tooltip("Which camera (timelapse.views NAME,... chooses others)");
+        ImGui::SameLine();
+    }
+    if (!lapse.goes) return ImGui::NewLine();
+    ImGui::SetNextItemWidth(9 * em());
+    if (ImGui::BeginCombo("##pace", words_of(lapse.pace).c_str())) {
+        for (const char* pace : kPaces)
+            if (ImGui::Selectable(words_of(pace).c_str(), pace == lapse.pace))
+                commands.push("timelapse.every", {pace});
+        ImGui::EndCombo();
+    }
+    tooltip("How often a picture is taken; auto: as often as costs 1 % of the time");
+    if (lapse.taken == 0) return;
+    ImGui::SameLine();
+    dim_text(fmt::format("{:.1f} % of the time", 100 * lapse.share));
+}
+
+/// Arrow keys, where this panel has the keyboard.
+void TimeLapsePanel::walk(std::size_t last, std::size_t& index) {
+    if (!ImGui::IsWindowFocused(ImGuiFocusedFlags_ChildWindows) || popup_above()) return;
+    keep_arrows();
+    const std::size_t before = index;
+    if (key_pressed(ImGuiKey_RightArrow)) index = std::min(last, index + 1);
+    if (key_pressed(ImGuiKey_LeftArrow)) index -= std::min<std::size_t>(1, index);
+    if (key_pressed(ImGuiKey_Home)) index = 0;
+    if (key_pressed(ImGuiKey_End)) index = last;
+    if (index != before) playing = false;
+}
+
+void TimeLapsePanel::play(std::size_t last, std::size_t& index) {
+    if (!playing) return;
+    since_ += static_cast<double>(ImGui::GetIO().DeltaTime);
+    if (since_ < 1 / kPerSecond) return;
+    since_ = 0;
+    if (index < last) ++index;
+    playing = index < last;
+}
+
+void TimeLapsePanel::draw_strip(const TimeLapseState::View& shown, std::size_t& index) {
+    const std::size_t last = shown.pictures.size() - 1;
+    if (icon_button("##play", playing ? Icon::pause : Icon::play,
+                    playing ? "Stop" : "Play from here, or from the first picture", last > 0)) {
+        playing = !playing;
+        since_ = 0;
+        if (playing && index == last) index = 0;
+    }
+    ImGui::SameLine();
+    int at = static_cast<int>(index);
+    const std::string words =
+        "step " + format_count(static_cast<double>(shown.pictures[index].step));
+    ImGui::SetNextItemWidth(-1);
+    if (ImGui::SliderInt("##strip", &at, 0, static_cast<int>(last), words.c_str(),
+                         ImGuiSliderFlags_NoInput | ImGuiSliderFlags_AlwaysClamp)) {
+        index = static_cast<std::size_t>(std::max(0, at));
+        playing = false;
+    }
+    tooltip(fmt::format("Picture {} of {}; arrow keys go one on or back, Home and End to the ends",
+                        index + 1, last + 1));
+}
+
+void TimeLapsePanel::draw_picture(const Snapshot& snapshot, const TimeLapseState::View& shown,
+                                  std::size_t index, float height) {
+    const std::string& file = shown.pictures[index].file;
+    PanelPicture picture = snapshot.pictures->of_file(file, kMostSide);
+    for (std::size_t i = 1; playing && i <= kAhead && index + i < shown.pictures.size(); ++i)
+        (void)snapshot.pictures->of_file(shown.pictures[index + i].file, kMostSide);
+    if (picture.id != 0)
+        last_file_ = file;
+    else if (!last_file_.empty())
+        picture = snapshot.pictures->of_file(last_file_, kMostSide);
+    const ImVec2 corner = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x;
+    ImGui::Dummy({width, std::max(1.0F, height)});
+    if (picture.id == 0 || height < 1) return;
+    const float share = std::min(width / static_cast<float>(picture.width),
+                                 height / static_cast<float>(picture.height));
+    const ImVec2 size{share * static_cast<float>(picture.width),
+                      share * static_cast<float>(picture.height)};
+    const ImVec2 at{corner.x + (width - size.x) / 2, corner.y + (height - size.y) / 2};
+    ImGui::GetWindowDrawList()->AddImage((ImTextureID)(std::uintptr_t)picture.id, at,
+                                         {at.x + size.x, at.y + size.y});
+}
+
+void TimeLapsePanel::draw(const Snapshot& snapshot, Commands& commands) {
+    const TimeLapseState* lapse = snapshot.time_lapse.get();
+    if (lapse) draw_head(*lapse, commands);
+    const TimeLapseState::View* shown = lapse ? find(*lapse, view) : nullptr;
+    if (!shown || shown->pictures.empty() || !snapshot.pictures) {
+        playing = false;
+        return empty_note(why_empty(snapshot));
+    }
+    const std::size_t last = shown->pictures.size() - 1;
+    std::size_t index = last;
+    // The picture of the step, or the one before it: another camera may have other steps.
+    while (!newest && index > 0 && shown->pictures[index].step > step) --index;
+    walk(last, index);
+    play(last, index);
+    draw_picture(snapshot, *shown, index,
+                 ImGui::GetContentRegionAvail().y - ImGui::GetFrameHeightWithSpacing());
+    draw_strip(*shown, index);
+    newest = index == last && !playing;
+    step = shown->pictures[index].step;
+}
+
+}  // namespace gs

@@ -1,0 +1,34 @@
+// Time lapse: a run as fixed cameras saw it, from its first step to the newest: scrubbed through
+// with the mouse or the arrow keys, or played. A tab of the workspace.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "panels/state/command.h"
+#include "panels/state/snapshot.h"
+
+namespace gs {
+
+struct TimeLapsePanel {
+    void draw(const Snapshot& snapshot, Commands& commands);
+    bool busy() const { return playing; }
+
+    std::string view;        ///< whose pictures are shown; empty: the first
+    bool newest = true;      ///< the newest picture, as it comes
+    std::uint64_t step = 0;  ///< else that of this step
+    bool playing = false;
+
+  private:
+    void draw_head(const TimeLapseState& lapse, Commands& commands);
+    void draw_strip(const TimeLapseState::View& shown, std::size_t& index);
+    void draw_picture(const Snapshot& snapshot, const TimeLapseState::View& shown,
+                      std::size_t index, float height);
+    void walk(std::size_t last, std::size_t& index);
+    void play(std::size_t last, std::size_t& index);
+
+    double since_ = 0;       // the last picture that was played, seconds
+    std::string last_file_;  // was there: stays while the next one is read
+};
+
+}  // namespace gs

@@ -1,0 +1,16 @@
+// A row of what was opened lately: its name, beside a thumbnail where it is a run that has some.
+// For the Files panel and the first page.
+#pragma once
+
+#include <string>
+
+#include "panels/state/snapshot.h"
+
+namespace gs {
+
+/// True when it was clicked. `name`: what is shown of `path`; its end stays where it is too long.
+/// The item is the row, for tooltips and menus.
+bool recent_row(const Snapshot& snapshot, const std::string& path, const std::string& name,
+                bool accent);
+
+}  // namespace gs

@@ -1,0 +1,180 @@
+// TimeLapse: which steps are drawn, where the pictures go, what a run that goes on or back makes of
+// those that are there. And Run with one: pictures while it trains, thumbnails at checkpoints.
+#include "trainer/time_lapse.h"
+
+#include <gtest/gtest.h>
+
+#include "renderer/io/images/image_io.h"
+#include "run_fixture.h"
+#include "tests/support/temporary_folder.h"
+#include "trainer/run_pictures.h"
+
+namespace gs::testing {
+namespace {
+
+LapseCamera camera_at(const std::string& name, double x) {
+    return {name, look_at({x, -1, -4}, {0, 0, 0}, {0, -1, 0}, 80, 60, 0.9)};
+}
+Image8 drawn(const Camera& camera, int) {
+    Image8 out{camera.width, camera.height, 3, {}};
+    out.bytes.assign(3 * out.pixels(), 90);
+    return out;
+}
+using Steps = std::vector<std::uint64_t>;
+
+TEST(LapsePace, IsANumberOfStepsOrAutoOrOff) {
+    EXPECT_EQ(*parse_lapse_pace("100"), (LapsePace{100, false}));
+    EXPECT_EQ(*parse_lapse_pace("auto"), (LapsePace{0, true}));
+    EXPECT_FALSE(parse_lapse_pace("off")->on());
+    for (const char* wrong : {"", "-1", "1.5", "often", "100 ", "99999999999999999999"})
+        EXPECT_FALSE(parse_lapse_pace(wrong)) << wrong;
+    for (const char* text : {"100", "auto", "off"})
+        EXPECT_EQ(text_of(*parse_lapse_pace(text)), text);
+}
+
+TEST(LapseCameras, AreSavedViewsPhotosOrWhatIsUsual) {
+    const auto capture = small_capture();
+    const std::vector<LapseCamera> saved{camera_at("above", 1)};
+    const auto usual = choose_lapse_cameras("", saved, *capture);
+    ASSERT_EQ(usual->size(), 2u);
+    EXPECT_EQ((*usual)[0].name, "view0.png") << "the first that is held out";
+    EXPECT_EQ((*usual)[1].name, "above");
+    const auto named = choose_lapse_cameras("above,view3,view4.png", saved, *capture);
+    ASSERT_TRUE(named);
+    EXPECT_EQ((*named)[1].camera.translation.x, capture->views[3].camera.translation.x);
+    const auto wrong = choose_lapse_cameras("view3,below", saved, *capture);
+    ASSERT_FALSE(wrong);
+    EXPECT_NE(wrong.error().message.find("below"), std::string::npos);
+}
+
+TEST(TimeLapse, TakesPicturesThatAnotherProcessGoesOnWith) {
+    const test::TemporaryFolder folder;
+    TimeLapse lapse;
+    EXPECT_FALSE(lapse.due(100, 1));
+    lapse.set_pace({100, false});
+    lapse.set_cameras({camera_at("a/b", 1), camera_at("a b", 2)});
+    for (std::uint64_t step = 0; step <= 300; ++step) {
+        if (!lapse.due(step, 1)) continue;
+        ASSERT_TRUE(lapse.take(folder.path(), step, drawn));
+    }
+    EXPECT_EQ(lapse.pictures(), 8u);
+    const auto views = time_lapse_in(folder.path());
+    ASSERT_EQ(views.size(), 2u);
+    EXPECT_NE(views[0].folder, views[1].folder) << "names that are plain alike";
+    for (const LapseView& view : views) {
+        EXPECT_EQ(view.steps, (Steps{0, 100, 200, 300}));
+        EXPECT_EQ(read_image(lapse_picture(view.folder, 200))->width, 80);
+    }
+    // Another process goes on after step 250: what came later is set aside, not lost.
+    TimeLapse next;
+    next.take_up(folder.path(), 250);
+    EXPECT_EQ(next.pace(), (LapsePace{100, false}));
+    EXPECT_EQ(next.views()[1].name, "a b");
+    EXPECT_EQ(next.views()[0].steps, (Steps{0, 100, 200}));
+    EXPECT_TRUE(fs::exists(lapse_picture(
+        folder.path() / kTimeLapseFolder / "left-300" / views[0].folder.filename(), 300)));
+    ASSERT_TRUE(next.take(folder.path(), 300, drawn));
+    EXPECT_EQ(time_lapse_in(folder.path())[0].steps, (Steps{0, 100, 200, 300}));
+    next.go_back(folder.path(), 100);
+    ASSERT_TRUE(next.take(folder.path(), 300, drawn));
+    next.go_back(folder.path(), 100);
+    EXPECT_TRUE(fs::exists(folder.path() / kTimeLapseFolder / "left-300-3"));
+}
+
+TEST(TimeLapse, ACameraThatMovedGetsAnotherFolder) {
+    const test::TemporaryFolder folder;
+    TimeLapse lapse;
+    lapse.set_pace({1, false});
+    lapse.set_cameras({camera_at("a", 1)});
+    ASSERT_TRUE(lapse.take(folder.path(), 1, drawn));
+    lapse.set_cameras({camera_at("a", 2)});
+    ASSERT_TRUE(lapse.take(folder.path(), 2, drawn));
+    ASSERT_EQ(lapse.views().size(), 2u);
+    EXPECT_NE(lapse.views()[0].folder, lapse.views()[1].folder);
+    EXPECT_EQ(lapse.views()[1].steps, (Steps{2}));
+    EXPECT_EQ(lapse.views()[0].steps, (Steps{1}));
+}
+
+TEST(TimeLapse, ItsOwnPaceCostsAHundredthOfTheTime) {
+    const test::TemporaryFolder folder;
+    TimeLapse lapse;
+    lapse.set_pace({0, true});
+    lapse.set_cameras({camera_at("a", 1)});
+    EXPECT_TRUE(lapse.due(10, 0)) << "the first";
+    EXPECT_FALSE(lapse.due(11, 0)) << "at round steps";
+    ASSERT_TRUE(lapse.take(folder.path(), 10, drawn));
+    const double cost = lapse.seconds();
+    ASSERT_GT(cost, 0);
+    EXPECT_FALSE(lapse.due(20, 199 * cost));
+    EXPECT_TRUE(lapse.due(20, 201 * cost));
+}
+
+TEST(TimeLapse, EndsWhereNothingCanBeWritten) {
+    const test::TemporaryFolder folder;
+    ASSERT_TRUE(write_text_file(folder.path() / kTimeLapseFolder, "a file is in the way"));
+    TimeLapse lapse;
+    lapse.set_pace({1, false});
+    lapse.set_cameras({camera_at("a", 1)});
+    EXPECT_FALSE(lapse.take(folder.path(), 1, drawn));
+    EXPECT_FALSE(lapse.pace().on());
+}
+
+class RunPictures : public RunTest {};
+
+TEST_F(RunPictures, ARunDrawsItsTimeLapseAndThumbnails) {
+    options_.lapse_pace = LapsePace{10, false};
+    options_.last_view = [] { return camera_at("", 2).camera; };
+    auto run = make();
+    drive(*run);
+    const auto views = time_lapse_in(folder_ / "out");
+    ASSERT_EQ(views.size(), 1u);
+    EXPECT_EQ(views[0].name, "view0.png");
+    EXPECT_EQ(views[0].steps, (Steps{0, 10, 20, 30}));
+    const auto first = read_image(lapse_picture(views[0].folder, 0)),
+               last = read_image(lapse_picture(views[0].folder, 30));
+    ASSERT_TRUE(first && last);
+    EXPECT_NE(first->bytes, last->bytes);
+    EXPECT_EQ(metrics()["time_lapse"]["pictures"], 4);
+    for (const fs::path& file : thumbnail_files(folder_ / "out"))
+        EXPECT_TRUE(read_image(file)) << file;
+}
+
+TEST_F(RunPictures, PicturesChangeNothingOfTheTraining) {
+    auto plain = make();
+    drive(*plain);
+    const auto losses = plain->steps().rows();
+    plain.reset();
+    fs::remove_all(folder_ / "out");
+    options_.lapse_pace = LapsePace{1, false};
+    auto drawn_one = make();
+    drive(*drawn_one);
+    ASSERT_EQ(drawn_one->steps().rows().size(), losses.size());
+    for (std::size_t i = 0; i < losses.size(); ++i)
+        EXPECT_EQ(drawn_one->steps().rows()[i].loss, losses[i].loss);
+}
+
+TEST_F(RunPictures, GoingBackAndOverwritingLeaveNoPicturesOfAnotherWay) {
+    options_.lapse_pace = LapsePace{5, false};
+    options_.snapshot_budget = [] { return std::uint64_t{1} << 30; };
+    auto run = make();
+    while (run->trainer().steps_done() < 10) run->step();
+    run->change(run->trainer().settings(), "nothing at all");
+    while (run->trainer().steps_done() < 20) run->step();
+    ASSERT_TRUE(run->revert(1));
+    EXPECT_EQ(time_lapse_in(folder_ / "out")[0].steps, (Steps{0, 5, 10}));
+    EXPECT_TRUE(fs::is_directory(folder_ / "out" / kTimeLapseFolder / "left-20"));
+    ASSERT_TRUE(run->branch(1));
+    while (run->trainer().steps_done() < 15) run->step();
+    EXPECT_EQ(time_lapse_in(folder_ / "out")[0].steps, (Steps{0, 5, 10}));
+    EXPECT_EQ(time_lapse_in(run->taken_folder())[0].steps, (Steps{15}));
+    run.reset();
+    options_.lapse_pace.reset();
+    options_.overwrite = true;
+    run = make();
+    drive(*run);
+    EXPECT_TRUE(time_lapse_in(folder_ / "out").empty());
+    EXPECT_FALSE(fs::exists(folder_ / "out" / kTimeLapseFolder));
+}
+
+}  // namespace
+}  // namespace gs::testing
