@@ -251,7 +251,9 @@ void Workspace::draw(const Snapshot& snapshot, Commands& commands) {
         palette.dismiss();
     }
     palette.draw(commands);
-    file_dialog.draw(snapshot, commands);
+    // A dialog of files lies over the question that it answers.
+    import_dialog.draw(snapshot, commands, file_dialog);
+    if (!snapshot.import) file_dialog.draw(snapshot, commands);
     draw_quit_question(snapshot, commands);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/expected.h"
+#include "panels/import_dialog.h"
 #include "panels/palette.h"
 #include "panels/panel_table.h"
 #include "panels/regions.h"
@@ -67,6 +68,7 @@ class Workspace {
     TraceView trace_view;  ///< what the panels about traces share
     Palette palette;
     FileDialog file_dialog;
+    ImportDialog import_dialog;
     std::optional<Region> maximised;  ///< over all others
     bool picture_only = false;        ///< nothing but the viewport's picture
 

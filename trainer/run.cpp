@@ -126,7 +126,8 @@ Result<void> Run::write_description(const fs::path& path) const {
                                marks_,
                                evaluations_};
     std::string& masks = description.loading.masks;
-    if (!masks.empty()) masks = fs::absolute(masks, error).lexically_normal().string();
+    if (!masks.empty() && masks != kNoMasks)
+        masks = fs::absolute(masks, error).lexically_normal().string();
     return write_text_file(path, json_text(to_json(description), 1) + "\n");
 }
 

@@ -83,6 +83,17 @@ TrainingSettings scaled_to_steps(TrainingSettings settings, double steps) {
     return settings;
 }
 
+Result<TrainingSettings> make_settings(const NamedValues& given) {
+    TrainingSettings settings;
+    for (const auto& [name, value] : given)
+        if (name == "steps") settings.steps = value;
+    if (settings.steps != TrainingSettings().steps)
+        settings = scaled_to_steps(TrainingSettings(), settings.steps);
+    for (const auto& [name, value] : given)
+        if (auto set = set_setting(settings, name, value); !set) return tl::unexpected(set.error());
+    return settings;
+}
+
 Result<void> change_settings(TrainingSettings& settings, const NamedValues& given) {
     for (const auto& [name, value] : given) {
         const SettingField* field = find_setting(name);

@@ -86,6 +86,9 @@ inline Vec3f background_of(const TrainingSettings& s) {
 TrainingSettings scaled_to_steps(TrainingSettings settings, double steps);
 
 using NamedValues = std::vector<std::pair<std::string, double>>;
+/// Defaults, shrunk to the number of steps asked for, then what was given; later ones win. Errors
+/// (usage): of set_setting().
+Result<TrainingSettings> make_settings(const NamedValues& given);
 /// For a run that goes on. Errors (usage): what cannot change any more.
 Result<void> change_settings(TrainingSettings& settings, const NamedValues& given);
 

@@ -111,10 +111,12 @@ void add_loading(CLI::App& app, CaptureArguments& a) {
         ->check(picture_side())
         ->group(group)
         ->option_text("PIXELS");
-    app.add_option("--masks", a.masks,
-                   "folder of masks, 0 = ignore the pixel; default: masks/ beside the photos")
+    app.add_option(
+           "--masks", a.masks,
+           "folder of masks, 0 = ignore the pixel; none: no masks; default: masks/ beside the "
+           "photos")
         ->group(group)
-        ->option_text("DIR");
+        ->option_text("DIR|none");
     app.add_option("--test-every", a.test_every,
                    "every N-th photo is held out for testing, 0 = none (default 8)")
         ->check(whole_from(0, 1000000))

@@ -22,7 +22,6 @@ namespace gs::cli {
 namespace {
 
 constexpr std::uint64_t kMostSnapshots = std::uint64_t{4} << 30;  // bytes
-constexpr std::uint64_t kEvaluateEvery = 1000;  // steps: the plots shall have points
 
 std::optional<DeviceMemory> device_memory() {
     const auto memory = cuda_memory();
@@ -120,22 +119,12 @@ Result<std::vector<LapseCamera>> lapse_cameras(const std::string& names, const f
     return choose_lapse_cameras(names, saved_lapse_cameras(saved, photos), capture);
 }
 
-Result<int> open_studio(const ViewArguments& a, const CommonArguments& common) {
+Result<StudioOptions> studio_options(const ViewArguments& a, const CommonArguments& common) {
     GS_TRY(const auto given, given_settings(a.settings, a.loading.background, common));
     GS_TRY(const auto settings, make_settings(given));
     GS_TRY(auto options, capture_options(a.loading, common));
     options.background = background_of(settings);
     GS_TRY(const auto backend, backend_of(common));
-    GS_TRY_VOID(check_paths(a));
-    if (!a.compare.empty() && a.path.empty())
-        return fail(ErrorKind::usage, "", "--compare needs something to compare with",
-                    "gausscope view A --compare B");
-    std::optional<NewFolders> made;
-    if (!a.output.empty()) {
-        GS_TRY(made, prepare_output_folder(a.output));
-        GS_TRY_VOID(try_folder(a));
-    }
-
     StudioOptions studio;
     studio.path = a.path;
     studio.capture = a.capture;
@@ -149,14 +138,29 @@ Result<int> open_studio(const ViewArguments& a, const CommonArguments& common) {
     studio.scale = a.window.scale;
     use_backend(backend, studio);
     studio.settings = given;
+    studio.backend = common.backend;
     studio.session.settings = settings;
     studio.session.capture = options;
     studio.session.output_dir = a.output;
-    studio.session.run.evaluate_every = kEvaluateEvery;
+    studio.session.run.evaluate_every = kStudioEvaluateEvery;
     studio.session.run.snapshot_budget = [] {
         return std::min(kMostSnapshots, available_host_bytes() / 2);
     };
     if (a.training) train_in(studio, *a.training);
+    return studio;
+}
+
+Result<int> open_studio(const ViewArguments& a, const CommonArguments& common) {
+    GS_TRY(StudioOptions studio, studio_options(a, common));
+    GS_TRY_VOID(check_paths(a));
+    if (!a.compare.empty() && a.path.empty())
+        return fail(ErrorKind::usage, "", "--compare needs something to compare with",
+                    "gausscope view A --compare B");
+    std::optional<NewFolders> made;
+    if (!a.output.empty()) {
+        GS_TRY(made, prepare_output_folder(a.output));
+        GS_TRY_VOID(try_folder(a));
+    }
     catch_interrupts();
     studio.interrupted = interrupted;
     return run_studio(studio, all_commands());

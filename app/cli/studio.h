@@ -11,6 +11,10 @@
 #include "base/expected.h"
 #include "trainer/run.h"
 
+namespace gs {
+struct StudioOptions;  // app/studio/options.h
+}
+
 namespace gs::cli {
 
 /// What `train --view` adds: the first path is a capture, and training starts at once.
@@ -39,6 +43,9 @@ struct ViewArguments {
 Result<std::vector<LapseCamera>> lapse_cameras(const std::string& names, const fs::path& run,
                                                const Capture& capture);
 
+/// What the studio is started with. Errors (usage): settings that make no sense, a backend that
+/// cannot be used. Not in a build without the studio.
+Result<StudioOptions> studio_options(const ViewArguments& a, const CommonArguments& common);
 /// Runs until the window is closed or the script ends; the exit code. Errors (usage): paths that
 /// are not there, settings that make no sense, a backend that cannot be used.
 Result<int> open_studio(const ViewArguments& a, const CommonArguments& common);

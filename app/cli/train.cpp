@@ -9,8 +9,8 @@
 #include "app/cli/findings.h"
 #include "app/cli/progress.h"
 #include "app/cli/results.h"
-#include "app/cli/studio.h"
 #include "app/cli/subcommand.h"
+#include "app/cli/train.h"
 #include "app/cli/train_settings.h"
 #include "base/log.h"
 #include "base/seconds.h"
@@ -22,26 +22,8 @@
 #include "trainer/run.h"
 
 namespace gs::cli {
-namespace {
 
-struct TrainArguments {
-    std::string capture, output;
-    CaptureArguments loading;
-    std::vector<std::pair<std::string, double>>
-        settings;  ///< named by the table in trainer/settings.h, as given
-    std::optional<std::uint64_t> eval_every;  ///< none: at the end only, in the studio every 1,000
-    std::uint64_t save_every = 5000;
-    KeptCheckpoints keep;
-    std::string resume;  ///< a run's folder, a checkpoint, or "auto"
-    bool overwrite = false;
-    std::string lapse, lapse_views;
-    std::string trace;
-    std::string profile_steps;  ///< "A:B", empty: none
-    bool view = false;
-    WindowArguments window;
-};
-
-void add_options(CLI::App& app, TrainArguments& a) {
+void add_train_options(CLI::App& app, TrainArguments& a) {
     app.add_option(
         "CAPTURE", a.capture,
         "folder with sparse/0 (COLMAP) or transforms.json; with --resume: the run's own");
@@ -90,6 +72,8 @@ void add_options(CLI::App& app, TrainArguments& a) {
     add_background(app, a.loading.background, "Capture");
     add_settings(app, a.settings);
 }
+
+namespace {
 
 constexpr std::uint64_t kDrainSteps = 64;  // how often the collector's batches are taken
 
@@ -341,6 +325,8 @@ Result<int> TrainCommand::run() {
     return all && run_->files().in_place() ? kDone : kFailed;
 }
 
+}  // namespace
+
 Result<ViewArguments> to_view(const TrainArguments& a) {
     ViewArguments view;
     GS_TRY(const fs::path checkpoint, checkpoint_of(a));
@@ -362,6 +348,8 @@ Result<ViewArguments> to_view(const TrainArguments& a) {
     training.lapse_views = a.lapse_views;
     return view;
 }
+
+namespace {
 
 Result<int> run(const TrainArguments& a, const CommonArguments& common) {
     if (!a.view && !a.window.script.empty())
@@ -391,7 +379,7 @@ Subcommand train_command() {
         "Ctrl-C saves a checkpoint and says where. The folder gets point_cloud.ply, "
         "checkpoint.gsc, run.json, metrics.json, "
         "metrics.csv. What another run left there is never replaced unless --overwrite says so.\n",
-        add_options, run);
+        add_train_options, run);
 }
 
 }  // namespace gs::cli

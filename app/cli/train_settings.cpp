@@ -123,15 +123,4 @@ Result<NamedValues> given_settings(const NamedValues& flags, const std::string& 
     return out;
 }
 
-Result<TrainingSettings> make_settings(const NamedValues& given) {
-    TrainingSettings settings;
-    for (const auto& [name, value] : given)
-        if (name == "steps") settings.steps = value;
-    if (settings.steps != TrainingSettings().steps)
-        settings = scaled_to_steps(TrainingSettings(), settings.steps);
-    for (const auto& [name, value] : given)
-        if (auto set = set_setting(settings, name, value); !set) return tl::unexpected(set.error());
-    return settings;
-}
-
 }  // namespace gs::cli

@@ -20,7 +20,5 @@ Result<NamedValues> read_config(const std::string& path);
 /// Everything that was said: config file, flags, --background, --seed, in this order.
 Result<NamedValues> given_settings(const NamedValues& flags, const std::string& background,
                                    const CommonArguments& common);
-/// Defaults, shrunk to the number of steps asked for, then what was given.
-Result<TrainingSettings> make_settings(const NamedValues& given);
 
 }  // namespace gs::cli

@@ -11,6 +11,7 @@
 namespace gs {
 
 std::span<const CommandRow> file_commands();
+std::span<const CommandRow> import_commands();
 std::span<const CommandRow> training_commands();
 std::span<const CommandRow> doctor_commands();
 std::span<const CommandRow> view_commands();

@@ -258,10 +258,16 @@ Result<void> show_model(LoadedScene& scene, std::shared_ptr<const GaussianModel>
     return {};
 }
 
-Result<LoadedScene> load_scene(const OpenRequest& request, const SessionOptions& options,
+Result<LoadedScene> load_scene(const OpenRequest& request, const SessionOptions& given,
                                const Progress& progress) {
     const Span span(Stage::load);
     const auto begin = std::chrono::steady_clock::now();
+    SessionOptions options = given;
+    if (request.as) {
+        options.capture = request.as->loading;
+        options.settings = request.as->settings;
+        options.output_dir = request.as->output_dir;
+    }
     auto scene = load_any(request, options, progress);
     if (scene) {
         scene->path = request.path;

@@ -21,6 +21,16 @@
 
 namespace gs {
 
+/// Steps between measurements of the test photos in the studio: its plots want points.
+inline constexpr std::uint64_t kStudioEvaluateEvery = 1000;
+
+/// How a capture is opened where that was chosen for it; else as the session's options say.
+struct OpenedAs {
+    CaptureOptions loading;
+    TrainingSettings settings;
+    std::string output_dir;  ///< of its run; empty: a new one below runs/
+};
+
 /// A capture, splat file or checkpoint to open (found out from the content). `capture` belongs to a
 /// splat file or checkpoint.
 struct OpenRequest {
@@ -30,6 +40,7 @@ struct OpenRequest {
     bool make_sample = false;  ///< write the sample capture to `path` first, unless it is there
     bool overwrite = false;    ///< another run in the output folder is removed
     NamedValues settings{};    ///< what changes in a run that goes on
+    std::optional<OpenedAs> as{};
     bool beside = false;  ///< keeps what is open and draws this beside it: splats, a checkpoint or
                           ///< a run's folder
 };

@@ -25,7 +25,9 @@ FileKind kind_of_file(const std::string& path) {
 
 std::vector<std::string> thumbnails_of(const std::string& path) {
     const fs::path named(path);
-    const fs::path run = named.has_extension() ? named.parent_path() : named;
+    // Not by looking: this is asked with every frame. Names of folders may have dots.
+    const bool is_file = named.extension() == ".gsc" || named.extension() == ".ply";
+    const fs::path run = is_file ? named.parent_path() : named;
     std::vector<std::string> out;
     for (const fs::path& file : thumbnail_files(run)) out.push_back(file.string());
     return out;

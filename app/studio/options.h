@@ -43,6 +43,7 @@ struct StudioOptions {
     double scale = 0;           ///< pixels per logical pixel; 0: what the display says
     SessionOptions session;
     StudioMachine machine;
+    std::string backend = "auto";     ///< as a command line names it
     bool remember = true;             ///< read and write layout, recent files and view settings
     bool (*interrupted)() = nullptr;  ///< true once Ctrl-C was pressed: the studio saves and ends
 };

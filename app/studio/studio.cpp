@@ -83,6 +83,8 @@ Studio::Studio(const StudioOptions& options, const CommandTable& table, Window& 
       traces_(trace_, [&window] { window.wake(); }),
       frames_to_draw_(kSettleFrames) {
     state_.view = preferences_.view;
+    state_.import_base = {options.session.capture, options.settings, options.session.run,
+                          options.backend};
     state_.sample_dir = (cache_folder() / "sample").string();
 }
 
@@ -171,7 +173,7 @@ void Studio::run_command(const std::string& name, const Arguments& arguments) {
 }
 
 void Studio::handle_input() {
-    for (const std::string& path : window_.take_dropped_files()) run_command("open", {path});
+    for (const std::string& path : window_.take_dropped_files()) run_command("import", {path});
     for (const KeyPress& key : window_.take_keys()) {
         if (state_.asks_to_quit) continue;  // the question's own keys go to it
         const CommandRow* row = table_.find_key(key.chord);
@@ -344,6 +346,12 @@ Result<void> Studio::save_layout(const std::string& name) {
     fs::create_directories(path.parent_path(), ignored);
     GS_TRY_VOID(write_text_file(path, ui_.layout()));
     wrote(path.string());
+    return {};
+}
+
+Result<void> Studio::import(const std::string& path) {
+    state_.import = std::make_unique<Import>(path, state_.import_base, [this] { window_.wake(); });
+    frames_to_draw_ = kSettleFrames;
     return {};
 }
 

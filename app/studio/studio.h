@@ -48,6 +48,8 @@ class Studio {
     }
     /// Into the user's assets, where show_layout() finds it. usage: a name that is no file's.
     Result<void> save_layout(const std::string& name);
+    /// Asks how to open the capture.
+    Result<void> import(const std::string& path);
     Result<void> open_trace(const std::string& path);
     /// To and from the clipboard.
     void copy_text(const std::string& text);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/format.h"
+
 namespace gs {
 namespace {
 
@@ -56,14 +58,29 @@ bool StudioState::take_published() {
             navigation = look_near(navigation, *marked);
             view.capture_view = -1;
         }
+        follow_speed();
         any = true;
     }
+    if (import && import->update()) any = true;
     if (auto point = session.out().focus.take()) {
         navigation = gs::focus(navigation, *point);
         view.capture_view = -1;
         any = true;
     }
     return any;
+}
+
+void StudioState::follow_speed() {
+    constexpr std::uint64_t kTelling = 50;  // steps after which a mean means something
+    const FrameCost& step = status.step_cost;
+    if (training.state != RunState::training || training.step_ms <= 0 || step.width == 0 ||
+        training.step < training.first_step + kTelling || !scene)
+        return;
+    const double megapixels = 1e-6 * static_cast<double>(step.width) * step.height;
+    step_speed = {training.step_ms / megapixels,
+                  fmt::format("{:.1f} ms a step of {} x {} pixels with {} Gaussians ({})",
+                              training.step_ms, step.width, step.height,
+                              format_count(static_cast<double>(training.gaussians)), scene->name)};
 }
 
 Result<void> send(StudioState& state, EngineJob job) {

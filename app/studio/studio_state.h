@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/session/session.h"
+#include "app/studio/import.h"
 #include "app/studio/saved_views.h"
 #include "panels/viewport/navigation.h"
 
@@ -44,8 +45,11 @@ struct StudioState : Published {
     fs::path views_file;                        ///< where they are kept; set by the studio
     std::vector<TimedNotice> notices;           ///< oldest first, a few
     std::uint64_t notices_told = 0;
-    bool asks_to_quit = false;  ///< something would be lost
-    std::string sample_dir;     ///< where open.sample puts the sample capture
+    bool asks_to_quit = false;       ///< something would be lost
+    ImportBase import_base;          ///< what captures are opened with
+    std::unique_ptr<Import> import;  ///< asks how to open a capture; null: nothing is asked
+    StepSpeed step_speed;
+    std::string sample_dir;  ///< where open.sample puts the sample capture
     std::deque<UiAction> ui_actions;
     std::uint64_t last_sent = 0;       ///< serial of the last engine command
     std::uint64_t request_serial = 0;  ///< of the last view request
@@ -54,6 +58,8 @@ struct StudioState : Published {
 
     /// Takes whatever the engine has published; true when anything was new.
     bool take_published();
+    /// How fast training has been, once that is known.
+    void follow_speed();
     void add_notice(bool error, std::string text, std::vector<std::string> lines = {},
                     bool warning = false);
     /// Takes away what was shown long enough; true when there was any. Errors and details stay

@@ -54,6 +54,11 @@ std::vector<Suggestion> suggestions(const Workspace& workspace, const std::strin
     return out;
 }
 
+/// What is opened by hand is asked about first; what a script opens is not.
+std::string asked_first(const std::string& name, const Arguments& arguments) {
+    return name == "open" && arguments.size() == 1 ? "import" : name;
+}
+
 /// What the viewport may show instead of the picture, or beside it.
 const Image8& second_picture(const ViewFrame& frame) {
     return frame.other ? frame.other->rgba : frame.photo;
@@ -192,6 +197,7 @@ void StudioUi::fill_snapshot(const StudioState& state, const TraceStore& trace,
     s.notices.clear();
     for (const TimedNotice& n : state.notices) s.notices.push_back(n.notice);
     s.asks_to_quit = state.asks_to_quit;
+    s.import = state.import ? state.import->state(state.step_speed) : nullptr;
     s.full_screen = parts_->window.full_screen();
     s.picture_only = parts_->workspace.picture_only;
     s.camera = camera_of(state.navigation, state.width, state.height);
@@ -256,7 +262,7 @@ void StudioUi::frame(StudioState& state, const TraceStore& trace, const TraceLib
 
     steer(state);
     for (const auto& [name, arguments] : parts_->commands.take())
-        if (auto done = parts_->table.run(state, name, arguments); !done) {
+        if (auto done = parts_->table.run(state, asked_first(name, arguments), arguments); !done) {
             log_error("{}", done.error().text());
             state.add_notice(true, done.error().text());
         }

@@ -17,6 +17,7 @@
 #include "base/record/stage.h"
 #include "base/vec.h"
 #include "panels/state/file_types.h"
+#include "panels/state/import_state.h"
 #include "panels/state/memory_history.h"
 #include "panels/state/pictures.h"
 #include "panels/state/scene_state.h"
@@ -214,6 +215,7 @@ struct Snapshot : SessionView {
     SheetSettings sheet_settings;
     std::vector<Notice> notices;  ///< oldest first
     bool asks_to_quit = false;    ///< the program is to end, and something would be lost
+    std::shared_ptr<const ImportState> import;  ///< a capture is about to be opened; null: none
     bool full_screen = false, picture_only = false;  ///< the window fills the screen; no panels
     Camera camera;                      ///< the viewport's camera now (the frame's may be older)
     Vec3d up{0, -1, 0};                 ///< unit vector, world: what steering holds upright

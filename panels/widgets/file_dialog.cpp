@@ -25,11 +25,13 @@ struct Served {
     const char* ending;                 ///< of what is written; empty: there are several formats
     std::optional<FileKind> only = {};  ///< of what is opened
 };
+constexpr const char* kRunFolder = "import.output";
 const std::array kServed{
     Served{"open", "Open a capture, splats, a checkpoint or a trace", false, "open", ""},
     Served{"scene.compare", "Compare with splats or a checkpoint", false, "open", ""},
     Served{"trace.open", "Open a trace", false, "traces", "", FileKind::trace},
     Served{"export", "Export the splats", true, "splats", ""},
+    Served{kRunFolder, "A new folder for the run", true, "runs", ""},
     Served{"screenshot", "Save the viewport's picture", true, "pictures", ".png"},
     Served{"screenshot.window", "Save a picture of the window", true, "pictures", ".png"},
     Served{"trace.save", "Save the timeline as a Perfetto trace", true, "traces", ".pftrace"},
@@ -104,6 +106,11 @@ std::string FileDialog::first_folder(const Snapshot& snapshot) const {
 }
 
 void FileDialog::name_file(const Snapshot& snapshot) {
+    if (command_ == kRunFolder) {
+        const fs::path capture = snapshot.import ? fs::path(snapshot.import->path) : fs::path();
+        name_ = free_name(browser_.folder(), capture.stem().string() + "-run", "");
+        return;
+    }
     const std::string scene = snapshot.scene ? snapshot.scene->name : "gausscope";
     const WrittenFormat* format =
         snapshot.file_types ? format_of(*snapshot.file_types, scene) : nullptr;
@@ -182,6 +189,7 @@ std::vector<std::string> FileDialog::picture_arguments() const {
 
 void FileDialog::draw_writing(const Snapshot& snapshot, Commands& commands) {
     const float foot = 3.4F * ImGui::GetFrameHeightWithSpacing();
+    const bool of_format = ending_.empty() && command_ != kRunFolder;
     const FileBrowser::Entry* before = browser_.selected();
     const std::string stood_on = before ? before->name : "";
     const auto chosen = browser_.draw(snapshot.file_types, -foot);
@@ -201,7 +209,7 @@ void FileDialog::draw_writing(const Snapshot& snapshot, Commands& commands) {
     ImGui::SameLine();
     if (command_ == "screenshot")
         draw_picture_choices();
-    else if (ending_.empty() && snapshot.file_types)
+    else if (of_format && snapshot.file_types)
         draw_formats(*snapshot.file_types);
     else
         ImGui::NewLine();
@@ -209,9 +217,9 @@ void FileDialog::draw_writing(const Snapshot& snapshot, Commands& commands) {
         ending_.empty() || name_.empty() || name_.ends_with(ending_) ? name_ : name_ + ending_;
     const bool known =
         !name.empty() &&
-        (!ending_.empty() || (snapshot.file_types && format_of(*snapshot.file_types, name)));
+        (!of_format || (snapshot.file_types && format_of(*snapshot.file_types, name)));
     ImGui::BeginDisabled(!known);
-    const bool pressed = ImGui::Button("Write", {6 * em(), 0});
+    const bool pressed = ImGui::Button(command_ == kRunFolder ? "Choose" : "Write", {6 * em(), 0});
     ImGui::EndDisabled();
     ImGui::SameLine();
     const auto& entries = browser_.entries();
@@ -221,7 +229,8 @@ void FileDialog::draw_writing(const Snapshot& snapshot, Commands& commands) {
     if (!known)
         dim_text(name.empty() ? "a name is missing" : "the end of the name says the format");
     else if (there)
-        colored_text(theme().warning, "replaces the file of this name");
+        colored_text(theme().warning, command_ == kRunFolder ? "is there already"
+                                                             : "replaces the file of this name");
     else
         dim_text(fitted_path(path, ImGui::GetContentRegionAvail().x));
     if ((pressed || entered) && known) answer(path, commands);

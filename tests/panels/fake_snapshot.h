@@ -25,6 +25,8 @@ void fill_store(TraceStore& store, int iterations, std::int64_t end_ns, bool gpu
 void put_on_gpu(Snapshot& snapshot);
 StageCost cost_of(Stage stage, double measured_ms, double floor_ms, double bytes, double operations,
                   CostLimit limit, bool counted);
+/// A capture is about to be opened.
+void put_import(Snapshot& snapshot);
 /// A second scene beside the first, in the frame, too.
 void put_beside(Snapshot& snapshot);
 /// The commands that there are.

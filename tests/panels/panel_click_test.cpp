@@ -524,5 +524,49 @@ TEST_F(Click, ATimeLapseIsScrubbedWalkedAndPlayed) {
     EXPECT_EQ(panel.step, 12'500U) << "as it comes";
 }
 
+TEST_F(Click, TheImportDialogGivesItsChoicesAndAnswers) {
+    put_import(snapshot);
+    Workspace workspace;
+    Given given;
+    const auto draw = [&] {
+        workspace.import_dialog.draw(snapshot, commands, workspace.file_dialog);
+        // As the studio does with what was given.
+        for (const auto& [name, arguments] : commands.take()) {
+            given.emplace_back(name, arguments);
+            if (name == "import.cancel" || name == "import.accept") snapshot.import.reset();
+        }
+    };
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    ASSERT_TRUE(keyboard_takes("Escape"));
+    ui.press(ImGuiKey_Escape, draw);
+    EXPECT_TRUE(has(given, "import.cancel"));
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    EXPECT_FALSE(ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId));
+    std::set<std::string> names;
+    for (float y = 20; y < 700; y += 13)
+        for (const float x : {40.0F, 190.0F, 290.0F, 460.0F}) {
+            put_import(snapshot);
+            for (int i = 0; i < 2; ++i) ui.frame(draw);
+            ui.click({x, y}, draw);
+        }
+    for (const auto& [name, arguments] : given)
+        if (name != "import.accept" || arguments.empty())
+            names.insert(name);
+        else
+            names.insert(name + " " + arguments[0]);
+    for (const char* name :
+         {"import.cancel", "import.accept", "import.accept train", "import.copy", "browse"})
+        EXPECT_TRUE(names.contains(name)) << name;
+    // What cannot be opened is not.
+    given.clear();
+    put_import(snapshot);
+    ImportState wrong = *snapshot.import;
+    wrong.wrong = "there is a run in that folder";
+    snapshot.import = std::make_shared<ImportState>(wrong);
+    for (float y = 560; y < 700; y += 9)
+        for (const float x : {40.0F, 160.0F}) ui.click({x, y}, draw);
+    EXPECT_FALSE(has(given, "import.accept"));
+}
+
 }  // namespace
 }  // namespace gs::test

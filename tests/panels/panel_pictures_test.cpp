@@ -236,6 +236,14 @@ TEST_F(Pictures, ThePaletteLooksAsStored) {
     expect_as_stored("palette", settled([&] { workspace->palette.draw(commands); }));
 }
 
+TEST_F(Pictures, TheImportDialogLooksAsStored) {
+    put_import(snapshot);
+    make_ui(700, 620);
+    expect_as_stored("import", settled([&] {
+                         workspace->import_dialog.draw(snapshot, commands, workspace->file_dialog);
+                     }));
+}
+
 TEST_F(Pictures, TheWholeWindowAtTwiceTheScaleLooksAsStored) {
     snapshot.shown_trace = 1;
     snapshot.frame_texture = 0;

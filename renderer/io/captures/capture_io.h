@@ -13,6 +13,9 @@
 
 namespace gs {
 
+/// CaptureOptions::masks that leaves all masks out.
+inline constexpr const char* kNoMasks = "none";
+
 struct CaptureOptions {
     int downscale = 1;   ///< photos are shrunk by exactly this factor (area average); 0 = auto
                          ///< (longest side <= 1600)
@@ -22,7 +25,8 @@ struct CaptureOptions {
     std::vector<std::string>
         test_views;  ///< names (with or without extension) that are the test views instead
     Vec3f background{0, 0, 0};  ///< photos with alpha are composited over this
-    std::string masks;       ///< folder of masks; empty = "masks" beside the photos where present
+    std::string masks;       ///< folder of masks; empty = "masks" beside the photos where present;
+                             ///< kNoMasks = none count
     bool photos = true;      ///< false: cameras and points only
     int threads = 0;         ///< for decoding; 0 = all cores
     std::uint64_t seed = 0;  ///< for random points when the capture has none

@@ -173,6 +173,7 @@ void ensure_points(const CaptureSource& source, std::uint64_t seed, Capture& cap
 
 Result<MaskFolder> find_masks(const CaptureSource& source, const CaptureOptions& options) {
     std::error_code ignored;
+    if (options.masks == kNoMasks) return MaskFolder{{}, true};
     if (!options.masks.empty()) {
         if (!fs::is_directory(options.masks, ignored))
             return fail(ErrorKind::not_found, options.masks, "is not a folder of masks",

@@ -1,0 +1,35 @@
+// What `gausscope train` is told, and what the studio makes of it with --view. Beside train.cpp for
+// the test that the studio's import dialog writes command lines which say the same.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/cli/studio.h"
+
+namespace gs::cli {
+
+struct TrainArguments {
+    std::string capture, output;
+    CaptureArguments loading;
+    std::vector<std::pair<std::string, double>>
+        settings;  ///< named by the table in trainer/settings.h, as given
+    std::optional<std::uint64_t> eval_every;  ///< none: at the end only, in the studio every 1,000
+    std::uint64_t save_every = 5000;
+    KeptCheckpoints keep;
+    std::string resume;  ///< a run's folder, a checkpoint, or "auto"
+    bool overwrite = false;
+    std::string lapse, lapse_views;
+    std::string trace;
+    std::string profile_steps;  ///< "A:B", empty: none
+    bool view = false;
+    WindowArguments window;
+};
+
+void add_train_options(CLI::App& app, TrainArguments& a);
+/// `train --view`. Errors (usage): nothing to train on; steps or pace that are none.
+Result<ViewArguments> to_view(const TrainArguments& a);
+
+}  // namespace gs::cli

@@ -1,0 +1,349 @@
+#include "app/studio/import.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <tuple>
+
+#include "app/studio/arguments.h"
+#include "base/format.h"
+#include "base/try.h"
+#include "renderer/doctor/doctor.h"
+#include "trainer/run_folder.h"
+
+namespace gs {
+namespace {
+
+constexpr double kIsectsPerGaussian = 6;  // before anything is drawn nobody knows it better
+constexpr std::size_t kMostSkipped = 50;
+const RunOptions kUsualRun;
+
+using Offers = std::vector<std::pair<std::string, std::string>>;
+
+std::vector<std::string> names_in(std::string_view text) {
+    std::vector<std::string> out;
+    while (!text.empty()) {
+        const std::string_view name = text.substr(0, text.find(','));
+        if (!name.empty()) out.emplace_back(name);
+        text.remove_prefix(std::min(text.size(), name.size() + 1));
+    }
+    return out;
+}
+
+/// "black", "white" or "r,g,b".
+Result<Vec3f> color_of(const std::string& text) {
+    if (text.empty() || text == "black") return Vec3f{0, 0, 0};
+    if (text == "white") return Vec3f{1, 1, 1};
+    const auto parts = names_in(text);
+    if (parts.size() != 3)
+        return fail(ErrorKind::usage, "", fmt::format("background \"{}\" is not r,g,b", text),
+                    "three numbers from 0 to 1, black or white");
+    std::array<float, 3> rgb{};
+    for (std::size_t i = 0; i < 3; ++i) {
+        GS_TRY(const double value, number_argument(parts[i], 0, 1, "a background value"));
+        rgb[i] = static_cast<float>(value);
+    }
+    return Vec3f{rgb[0], rgb[1], rgb[2]};
+}
+
+/// As a shell takes it.
+std::string quoted(const std::string& text) {
+    const auto plain = [](unsigned char c) {
+        return std::isalnum(c) != 0 ||
+               std::string_view("-_./,:=+@%").find(static_cast<char>(c)) != std::string_view::npos;
+    };
+    if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+    std::string out = "'";
+    for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return out + "'";
+}
+
+/// A setting as a flag: "--lr-means 0.0002", "--no-antialiased".
+std::string flag_of(const std::string& name, double value) {
+    const SettingField* field = find_setting(name);
+    std::string flag = name;
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    if (field && field->integer && field->min == 0 && field->max == 1)
+        return (value > 0.5 ? " --" : " --no-") + flag;
+    return fmt::format(" --{} {}", flag, value);
+}
+
+/// Sizes and lenses, as many as differ.
+std::string lenses_of(const Capture& capture) {
+    std::set<std::tuple<int, int, double, double>> lenses;
+    for (const View& v : capture.views)
+        lenses.insert({v.camera.width, v.camera.height, v.camera.fx, v.camera.fy});
+    std::string out = fmt::format("{} {}", lenses.size(), lenses.size() == 1 ? "lens" : "lenses");
+    for (const CaptureNote& note : capture.notes)
+        if (note.kind == CaptureNote::Kind::lens) out += "; " + note.text;
+    return out;
+}
+
+std::string masks_of(const fs::path& path, const CaptureOptions& options) {
+    if (options.masks == kNoMasks) return "not used";
+    const fs::path folder = options.masks.empty() ? path / "masks" : fs::path(options.masks);
+    std::error_code error;
+    std::uint64_t files = 0;
+    for (auto it = fs::directory_iterator(folder, error); !error && it != fs::directory_iterator();
+         it.increment(error))
+        files += it->is_regular_file() ? 1 : 0;
+    return files > 0 ? counted(files, "file", "in " + folder.string()) : "none";
+}
+
+}  // namespace
+
+Import::Import(std::string path, ImportBase base, std::function<void()> wake)
+    : path_(std::move(path)), base_(std::move(base)), wake_(std::move(wake)) {
+    for (const char* name : kNames) values_[name] = "";
+    const CaptureOptions& l = base_.loading;
+    if (l.downscale != 0) values_["downscale"] = std::to_string(l.downscale);
+    if (l.test_every != CaptureOptions().test_every)
+        values_["test-every"] = std::to_string(l.test_every);
+    for (const std::string& name : l.test_views)
+        values_["test-views"] += (values_["test-views"].empty() ? "" : ",") + name;
+    values_["masks"] = l.masks;
+    for (const auto& [name, number] : base_.settings) {
+        if (name == "steps") values_["steps"] = fmt::format("{:.0f}", number);
+        if (name == "max_gaussians") values_["gaussians"] = fmt::format("{:.0f}", number);
+    }
+    if (l.background.x != 0 || l.background.y != 0 || l.background.z != 0)
+        values_["background"] =
+            fmt::format("{},{},{}", l.background.x, l.background.y, l.background.z);
+    std::erase_if(base_.settings, [](const auto& given) {
+        return given.first == "steps" || given.first == "max_gaussians" ||
+               given.first.starts_with("background_");
+    });
+    start();
+}
+
+void Import::start() {
+    auto options = loading();
+    if (!options) return;
+    task_ = std::make_unique<Task<Examined>>(
+        "import", "examining",
+        [path = path_, options = *options](const Progress& progress) {
+            return examine(path, options, progress);
+        },
+        wake_);
+}
+
+Result<Import::Examined> Import::examine(const std::string& path, CaptureOptions options,
+                                         const Progress& progress) {
+    Examined out;
+    options.progress = progress;
+    GS_TRY(out.forecast, forecast_capture(path, options));
+    options.photos = false;
+    GS_TRY(const Capture capture, load_capture(path, options));
+    const std::size_t tests = capture.view_indices(true).size();
+    const auto number = [](std::size_t n) { return format_count(static_cast<double>(n)); };
+    out.points = capture.points.size();
+    out.found = {
+        {"Kind", capture.format},
+        {"Photos", fmt::format("{} ({} to train on, {} to test)", number(capture.views.size()),
+                               number(capture.views.size() - tests), number(tests))},
+        {"Size",
+         fmt::format("up to {} x {} pixels as loaded", out.forecast.width, out.forecast.height)},
+        {"Cameras", lenses_of(capture)},
+        {"Sparse points", capture.points_are_random
+                              ? number(capture.points.size()) + ", made up at random"
+                              : number(capture.points.size())},
+        {"Masks", masks_of(path, options)}};
+    if (!capture.unposed.empty())
+        out.found.emplace_back("Without a pose", counted(capture.unposed.size(), "photo"));
+    out.skipped = capture.skipped;
+    out.skipped.insert(out.skipped.end(), capture.missing.begin(), capture.missing.end());
+    if (out.skipped.size() > kMostSkipped) out.skipped.resize(kMostSkipped);
+    out.findings = gs::examine(capture);
+    std::stable_sort(out.findings.begin(), out.findings.end(),
+                     [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+    return out;
+}
+
+bool Import::update() {
+    if (!task_) return false;
+    auto result = task_->take();
+    if (!result) return task_->update();
+    task_.reset();
+    problem_.clear();
+    if (*result)
+        examined_ = std::move(**result);
+    else
+        problem_ = result->error().text();
+    return true;
+}
+
+Result<void> Import::set(const std::string& name, const std::string& value) {
+    const auto it = values_.find(name);
+    if (it == values_.end())
+        return fail(ErrorKind::usage, "", fmt::format("there is no choice \"{}\"", name),
+                    fmt::format("choices: {}", fmt::join(kNames, ", ")));
+    if (it->second == value) return {};
+    const std::string before = std::exchange(it->second, value);
+    auto options = loading();
+    auto made = make_settings(settings());
+    if (options && made) {
+        if (name != "steps" && name != "gaussians" && name != "output") start();
+        return {};
+    }
+    it->second = before;
+    return tl::unexpected<Error>(!options ? options.error() : made.error());
+}
+
+Result<CaptureOptions> Import::loading() const {
+    CaptureOptions out = base_.loading;
+    out.downscale = 0;
+    if (const std::string& text = value("downscale"); !text.empty() && text != "auto") {
+        GS_TRY(const auto factor, integer_argument(text, 1, 64, "downscale"));
+        out.downscale = static_cast<int>(factor);
+    }
+    out.test_every = CaptureOptions().test_every;
+    if (const std::string& text = value("test-every"); !text.empty()) {
+        GS_TRY(const auto every, integer_argument(text, 0, 1'000'000, "test-every"));
+        out.test_every = static_cast<int>(every);
+    }
+    out.test_views = names_in(value("test-views"));
+    out.masks = value("masks") == "auto" ? "" : value("masks");
+    GS_TRY(out.background, color_of(value("background")));
+    return out;
+}
+
+/// Everything given, in the order of a command line.
+NamedValues Import::settings() const {
+    NamedValues out = base_.settings;
+    const auto add = [&](const char* name, const std::string& text) {
+        const auto number = integer_argument(text, 0, std::int64_t{1} << 52, name);
+        // What is no number is refused as what it is not: set() says the range.
+        if (!text.empty()) out.emplace_back(name, number ? static_cast<double>(*number) : -1);
+    };
+    add("steps", value("steps"));
+    add("max_gaussians", value("gaussians"));
+    if (const auto color = color_of(value("background")); color && !value("background").empty())
+        for (const auto& [name, part] : {std::pair{"background_r", color->x},
+                                         {"background_g", color->y},
+                                         {"background_b", color->z}})
+            out.emplace_back(name, static_cast<double>(part));
+    return out;
+}
+
+std::string Import::what_is_wrong() const {
+    const std::string& output = value("output");
+    if (output.empty()) return {};
+    if (run_in(output)) return "there is a run in " + output + ": choose another folder";
+    std::error_code error;
+    if (fs::exists(output, error) && !fs::is_directory(output, error))
+        return output + " is a file: choose a folder";
+    return {};
+}
+
+Result<OpenRequest> Import::request(bool train) const {
+    if (!problem_.empty()) return fail(ErrorKind::unsupported, "", problem_);
+    if (const std::string wrong = what_is_wrong(); !wrong.empty())
+        return fail(ErrorKind::usage, "", wrong);
+    OpenRequest out{.path = path_, .train = train};
+    GS_TRY(const CaptureOptions options, loading());
+    GS_TRY(const TrainingSettings made, make_settings(settings()));
+    out.as = OpenedAs{options, made, value("output")};
+    return out;
+}
+
+std::string Import::command_line() const {
+    std::string out = "gausscope train " + quoted(path_);
+    const auto option = [&](const char* flag, const std::string& text) {
+        if (!text.empty()) out += std::string(" ") + flag + " " + quoted(text);
+    };
+    for (const char* name : {"downscale", "test-every", "test-views", "masks", "background"})
+        if (value(name) != "auto") option((std::string("--") + name).c_str(), value(name));
+    if (base_.loading.max_side > 0) option("--max-side", std::to_string(base_.loading.max_side));
+    for (const auto& [name, number] : settings())
+        if (!name.starts_with("background_")) out += flag_of(name, number);
+    const RunOptions& run = base_.run;
+    if (run.save_every != kUsualRun.save_every)
+        option("--save-every", std::to_string(run.save_every));
+    if (run.evaluate_every != kStudioEvaluateEvery)
+        option("--eval-every", std::to_string(run.evaluate_every));
+    if (run.lapse_pace) option("--timelapse", text_of(*run.lapse_pace));
+    if (run.keep.last != 1) option("--keep-last", std::to_string(run.keep.last));
+    if (run.keep.every != 0) option("--keep-every", std::to_string(run.keep.every));
+    if (run.keep.best) out += " --keep-best";
+    if (base_.backend != "auto") option("--backend", base_.backend);
+    option("-o", value("output"));
+    return out + " --view";
+}
+
+std::vector<ImportState::Choice> Import::choices() const {
+    const auto usual = fmt::format("{:.0f}", TrainingSettings().max_gaussians);
+    fs::path named = fs::path(path_).lexically_normal();
+    if (!named.has_filename()) named = named.parent_path();
+    const std::string folder = "runs/" + named.stem().string() + "-DATE-N, a new one";
+    const auto choice = [&](const char* name, const char* label, const char* help,
+                            const std::string& usually, Offers offers) {
+        return ImportState::Choice{name, label, help, value(name), usually, std::move(offers)};
+    };
+    return {
+        choice("downscale", "Downscale", "Photos are shrunk by this whole factor",
+               "auto: at most 1600 pixels",
+               {{"", "auto"}, {"1", "full size"}, {"2", "a half"}, {"4", "a quarter"}}),
+        choice("test-every", "Test photos", "Every so many photos one is held out; 0: none",
+               "every 8th, or as the capture says",
+               {{"", "every 8th"}, {"4", "every 4th"}, {"0", "none"}}),
+        choice("test-views", "or these", "Names of the photos to hold out instead, comma separated",
+               "none by name", {}),
+        choice("masks", "Masks", "Pixels that do not count: a folder, or none at all",
+               "where the capture has some", {{"", "as the capture has them"}, {kNoMasks, "off"}}),
+        choice("background", "Background", "Behind everything: r,g,b from 0 to 1, black or white",
+               "black", {{"", "black"}, {"white", "white"}}),
+        choice("steps", "Steps", "Of the whole training; the schedule shrinks with it", "30000",
+               {{"2000", "2,000: a quick look"}, {"7000", "7,000"}, {"", "30,000: the best"}}),
+        choice("gaussians", "Gaussians",
+               "Density control (3DGS: clone, split, prune) grows to at most so many", usual,
+               {{"500000", "500,000"}, {"1000000", "1,000,000"}, {"", "5,000,000"}}),
+        choice("output", "Folder", "Where the run leaves what it makes", folder, {}),
+    };
+}
+
+ImportState::Facts Import::forecast(const StepSpeed& speed) const {
+    const CaptureForecast& f = examined_.forecast;
+    const auto made = make_settings(settings());
+    if (f.photos == 0 || !made) return {};
+    const auto bytes = [](std::uint64_t n) { return format_bytes(static_cast<double>(n)); };
+    const int degree = static_cast<int>(made->sh_degree);
+    const auto plan = [&](std::uint64_t gaussians) {
+        return plan_memory(gaussians, degree, kIsectsPerGaussian, f.width, f.height).to_train();
+    };
+    const auto cap = static_cast<std::uint64_t>(made->max_gaussians);
+    const std::uint64_t free = available_host_bytes();
+    ImportState::Facts out{
+        {"Photos", fmt::format("{}, and {} more while they are read", bytes(f.photo_bytes),
+                               bytes(f.decode_bytes))},
+        {"Training", fmt::format("{} at first, {} with {} Gaussians", bytes(plan(examined_.points)),
+                                 bytes(plan(cap)), format_count(static_cast<double>(cap)))}};
+    if (free > 0)
+        out.emplace_back("Free now", bytes(free) + (f.photo_bytes + plan(cap) > free
+                                                        ? ": less than it may come to need"
+                                                        : ""));
+    const double megapixels = 1e-6 * static_cast<double>(f.width) * f.height;
+    out.emplace_back("Time", speed.ms_per_megapixel > 0
+                                 ? fmt::format("about {}, in proportion to the pixels, from {}",
+                                               format_duration(1e-3 * speed.ms_per_megapixel *
+                                                               megapixels * made->steps),
+                                               speed.based_on)
+                                 : "not known yet: nothing was trained in this session");
+    return out;
+}
+
+std::shared_ptr<const ImportState> Import::state(const StepSpeed& speed) const {
+    ImportState out;
+    out.path = path_;
+    out.examining = task_ != nullptr;
+    out.problem = problem_;
+    out.wrong = what_is_wrong();
+    out.found = examined_.found;
+    out.findings = examined_.findings;
+    out.skipped = examined_.skipped;
+    out.choices = choices();
+    out.forecast = forecast(speed);
+    out.command_line = command_line();
+    return std::make_shared<const ImportState>(std::move(out));
+}
+
+}  // namespace gs

@@ -1,0 +1,159 @@
+#include "panels/import_dialog.h"
+
+#include <imgui.h>
+#include <imgui_stdlib.h>
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "panels/widgets/keys.h"
+#include "panels/widgets/widgets.h"
+
+namespace gs {
+namespace {
+
+constexpr const char* kTitle = "Open a capture##import";
+
+void wrapped(ImU32 color, const std::string& words) {
+    ImGui::PushTextWrapPos(0);
+    colored_text(color, words);
+    ImGui::PopTextWrapPos();
+}
+
+void draw_facts(const char* id, const ImportState::Facts& facts) {
+    if (!ImGui::BeginTable(id, 2)) return;
+    ImGui::TableSetupColumn("what", ImGuiTableColumnFlags_WidthFixed, 7.5F * em());
+    ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch);
+    for (const auto& [what, value] : facts) {
+        ImGui::TableNextRow();
+        ImGui::TableNextColumn();
+        dim_text(what);
+        ImGui::TableNextColumn();
+        wrapped(theme().text, value);
+    }
+    ImGui::EndTable();
+}
+
+void draw_findings(const ImportState& import) {
+    for (const Finding& finding : import.findings) {
+        if (finding.severity == Severity::note) continue;
+        wrapped(finding.severity == Severity::error ? theme().error : theme().warning,
+                finding.what);
+        tooltip(finding.consequence + "; " + finding.advice);
+    }
+    if (import.skipped.empty()) return;
+    colored_text(theme().warning, counted(import.skipped.size(), "photo") + " left out");
+    std::string all;
+    for (const std::string& line : import.skipped) all += (all.empty() ? "" : "\n") + line;
+    tooltip(all);
+}
+
+void draw_found(const ImportState& import) {
+    if (!import.problem.empty()) return wrapped(theme().error, import.problem);
+    if (import.found.empty()) return dim_text("looking at it ...");
+    draw_facts("##found", import.found);
+    draw_findings(import);
+}
+
+void draw_buttons(const ImportState& import, Commands& commands) {
+    const bool possible = import.problem.empty() && import.wrong.empty();
+    ImGui::BeginDisabled(!possible);
+    if (ImGui::Button("Open and train", {9 * em(), 0})) commands.push("import.accept", {"train"});
+    tooltip("Loads it, and begins to train (Ctrl+Enter)");
+    ImGui::SameLine();
+    if (ImGui::Button("Open", {6 * em(), 0})) commands.push("import.accept");
+    tooltip("Loads it to be looked at; training can begin later");
+    ImGui::EndDisabled();
+    ImGui::SameLine();
+    if (ImGui::Button("Cancel", {6 * em(), 0}) || escape_leaves()) commands.push("import.cancel");
+    if (possible && ImGui::GetIO().KeyCtrl && named_key_pressed(ImGuiKey_Enter))
+        commands.push("import.accept", {"train"});
+    if (import.wrong.empty()) return;
+    ImGui::SameLine();
+    colored_text(theme().error, import.wrong);
+}
+
+}  // namespace
+
+/// A field that is given when it is left, and what is chosen often behind an arrow.
+void ImportDialog::draw_choice(const ImportState::Choice& choice, Commands& commands) {
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    ImGui::AlignTextToFramePadding();
+    dim_text(choice.label);
+    tooltip(choice.help);
+    ImGui::TableNextColumn();
+    ImGui::PushID(choice.name.c_str());
+    const bool browses = choice.name == "output";
+    const float beside = browses ? 5.5F * em() : choice.offers.empty() ? 0 : 2 * em();
+    ImGui::SetNextItemWidth(-std::max(beside, 1.0F));
+    std::string& typed = typed_[choice.name];
+    ImGui::InputTextWithHint("##value", choice.usual.c_str(), &typed);
+    const bool left = ImGui::IsItemDeactivatedAfterEdit();
+    if (left && typed != choice.value) commands.push("import.set", {choice.name, typed});
+    if (!left && !ImGui::IsItemActive()) typed = choice.value;
+    tooltip(choice.help);
+    if (browses) {
+        ImGui::SameLine();
+        if (ImGui::Button("Browse...")) commands.push("browse", {"import.output"});
+    } else if (!choice.offers.empty()) {
+        ImGui::SameLine();
+        if (ImGui::ArrowButton("##offers", ImGuiDir_Down)) ImGui::OpenPopup("##offered");
+        if (ImGui::BeginPopup("##offered")) {
+            for (const auto& [value, words] : choice.offers)
+                if (ImGui::Selectable(words.c_str(), value == choice.value))
+                    commands.push("import.set", {choice.name, value});
+            ImGui::EndPopup();
+        }
+    }
+    ImGui::PopID();
+}
+
+void ImportDialog::draw_choices(const ImportState& import, Commands& commands) {
+    if (!ImGui::BeginTable("##choices", 2)) return;
+    ImGui::TableSetupColumn("what", ImGuiTableColumnFlags_WidthFixed, 7.5F * em());
+    ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch);
+    for (const ImportState::Choice& choice : import.choices) draw_choice(choice, commands);
+    ImGui::EndTable();
+}
+
+void ImportDialog::draw(const Snapshot& snapshot, Commands& commands, FileDialog& file_dialog) {
+    const ImportState* import = snapshot.import.get();
+    if (import && !ImGui::IsPopupOpen(kTitle)) {
+        ImGui::OpenPopup(kTitle);
+        typed_.clear();
+    }
+    const ImVec2 display = ImGui::GetIO().DisplaySize;
+    ImGui::SetNextWindowPos({display.x / 2, display.y / 2}, ImGuiCond_Always, {0.5F, 0.5F});
+    ImGui::SetNextWindowSize(
+        {std::min(44 * em(), display.x - 2 * em()), std::min(42 * em(), display.y - 2 * em())});
+    if (!ImGui::BeginPopupModal(kTitle, nullptr,
+                                ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoResize))
+        return;
+    if (!import) {
+        ImGui::CloseCurrentPopup();
+        ImGui::EndPopup();
+        return;
+    }
+    text(fitted_path(import->path, ImGui::GetContentRegionAvail().x));
+    const float foot = 3.2F * ImGui::GetFrameHeightWithSpacing();
+    ImGui::BeginChild("##content", {0, -foot});
+    draw_found(*import);
+    ImGui::Separator();
+    draw_choices(*import, commands);
+    ImGui::Separator();
+    draw_facts("##forecast", import->forecast);
+    ImGui::EndChild();
+    dim_text("The same from a terminal:");
+    std::string line = import->command_line;
+    ImGui::SetNextItemWidth(-5 * em());
+    ImGui::InputText("##line", &line, ImGuiInputTextFlags_ReadOnly);
+    tooltip(line);
+    ImGui::SameLine();
+    if (ImGui::Button("Copy", {-1, 0})) commands.push("import.copy");
+    draw_buttons(*import, commands);
+    file_dialog.draw(snapshot, commands);
+    ImGui::EndPopup();
+}
+
+}  // namespace gs
