@@ -103,7 +103,7 @@ class Runs(Case):
     def test_another_run_is_not_replaced(self):
         out = self.folder / "out"
         self.small(self.capture, "-o", out, "--steps", 20)
-        before = {path.name: path.read_bytes() for path in out.iterdir()}
+        before = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
         script = self.folder / "script.txt"
         script.write_text("quit\n")
         for how in ([], ["--view", "--headless", "--script", script]):
@@ -214,6 +214,20 @@ class Runs(Case):
         self.assertEqual((again / "point_cloud.ply").read_bytes(), (out / "point_cloud.ply").read_bytes())
         self.expect(0, *train, "--overwrite")
         self.assertEqual(sorted(path.name for path in out.iterdir()), RUN_FILES, "all of the other run goes")
+
+    def test_a_time_lapse_is_drawn_and_gone_on_with(self):
+        out = self.folder / "lapse"
+        train = ("train", self.capture, "-o", out, "--steps", 20)
+        self.expect(2, *train, "--timelapse", "often", says="no pace of a time lapse")
+        self.expect(2, *train, "--timelapse-views", "nobody", says="neither a saved view nor a photo")
+        self.assertFalse(out.exists(), "a command that is refused leaves nothing")
+        made = self.expect(0, *train, "--timelapse", 10, "--json").json
+        self.assertEqual((made["time_lapse"]["every"], made["time_lapse"]["pictures"]), ("10", 3))
+        self.expect(0, "train", "--resume", out, "--steps", 30)
+        (view,) = [path for path in (out / "timelapse").iterdir() if path.is_dir()]
+        self.assertEqual(sorted(path.name for path in view.iterdir()), [f"{step:07}.jpg" for step in (0, 10, 20, 30)])
+        self.expect(0, *train, "--overwrite")
+        self.assertEqual(sorted(path.name for path in out.iterdir()), RUN_FILES, "its pictures go with the other run")
 
     def test_the_studio_does_not_replace_its_own_runs(self):
         config = {"XDG_CONFIG_HOME": str(self.folder / "config"), "XDG_CACHE_HOME": str(self.folder / "cache")}

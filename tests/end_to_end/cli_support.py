@@ -15,7 +15,7 @@ GAUSSCOPE = os.environ.get("GAUSSCOPE", "build/gausscope")
 SANITIZER_SIGNS = ("AddressSanitizer", "runtime error:", "LeakSanitizer", "CHECK failed")
 
 
-RUN_FILES = ["checkpoint.gsc", "metrics.csv", "metrics.json", "point_cloud.ply", "run.json"]
+RUN_FILES = ["checkpoint.gsc", "metrics.csv", "metrics.json", "point_cloud.ply", "run.json", "thumbnails"]
 
 
 def wait_for(path, process):
