@@ -138,7 +138,7 @@ void CpuTraining::render(const Camera& camera, const RenderOptions& options, Ren
 
 PictureScore CpuTraining::score(const View& view, const RenderOptions& options) {
     RenderOptions wanted = options;
-    wanted.depth = wanted.counters = false;
+    wanted.depth = wanted.median_depth = wanted.counters = false;
     render(view.camera, wanted, view_picture_);
     return score_picture(view_picture_.color, view.photo, view.mask);
 }

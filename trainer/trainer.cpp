@@ -308,7 +308,7 @@ Evaluation evaluate_model(const GaussianModel& model, const Capture& capture,
     const std::unique_ptr<ForwardState> state = rasterizer.make_state();
     RenderResult picture;
     RenderOptions wanted = options;
-    wanted.depth = wanted.gradients = wanted.counters = false;
+    wanted.depth = wanted.median_depth = wanted.gradients = wanted.counters = false;
     return score_views(
         capture, views,
         [&](const View& view) {

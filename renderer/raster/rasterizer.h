@@ -22,6 +22,8 @@
 namespace gs {
 
 inline constexpr int kTileSize = 16;  ///< pixels
+/// The median depth is where the transmittance falls below this.
+inline constexpr float kMedianTransmittance = 0.5f;
 
 /// Constants that differ between trainers (references: table "Constants for interoperability" in
 /// docs/rendering.md).
@@ -67,8 +69,9 @@ struct RenderOptions {
     float near_plane = 0.0f;      ///< overrides the profile's when > 0
     std::optional<ClipBox> clip;  ///< only means inside draw (viewer only)
     Compatibility compatibility = Compatibility::tight;
-    bool depth = true;      ///< fill RenderResult::depth
-    bool gradients = true;  ///< keep what backward() needs; false is a little faster
+    bool depth = true;          ///< fill RenderResult::depth
+    bool median_depth = false;  ///< fill RenderResult::median_depth; only together with `depth`
+    bool gradients = true;      ///< keep what backward() needs; false is a little faster
     BackwardVariant backward = BackwardVariant::sub_tile;  ///< bench and selftest try the others
     bool counters =
         false;  ///< fill contributors, evaluated_pairs (isects_per_tile is always there)
@@ -93,6 +96,8 @@ struct RenderResult {
     ImageF color;  ///< 3 planes, background blended in
     ImageF alpha;  ///< 1 plane, 1 - transmittance
     ImageF depth;  ///< 1 plane, sum of weight * depth (divide by alpha for the expected depth)
+    ImageF median_depth;  ///< 1 plane, depth of the Gaussian behind which less than half of the
+                          ///< light gets through (T < 0.5); 0 where that is none
     Buffer<std::uint16_t> contributors;  ///< [height][width] Gaussians blended into the pixel
     int tiles_x = 0, tiles_y = 0;
     Buffer<std::uint32_t> isects_per_tile;  ///< [tiles_y][tiles_x]

@@ -9,6 +9,7 @@ namespace {
 
 // Margins of the reference files' own `fragile` marks.
 constexpr double kAlphaMargin = 1e-4, kTransmittanceMargin = 1e-3, kDepthMargin = 4e-7;
+constexpr double kHalf = 0.5;  // of the light: where the median depth lies
 
 struct Evaluation {
     double dx, dy, gaussian, alpha;
@@ -77,6 +78,8 @@ void blend(const Projected& p, std::size_t rank, int x, int y, const Options& op
     out.color[3 * pixel + 2] += weight * p.color.z;
     out.alpha[pixel] += weight;
     out.depth[pixel] += weight * p.depth;
+    if (before >= kHalf && next < kHalf) out.median_depth[pixel] = p.depth;
+    if (std::abs(next - kHalf) <= kTransmittanceMargin * kHalf) out.fragile_median[pixel] = 1;
     out.transmittance[pixel] = next;
     ++out.contributors[pixel];
     out.last[pixel] = rank + 1;
@@ -92,8 +95,10 @@ Picture render(const Parameters& scene, const Camera& camera, const Options& opt
     out.color.assign(3 * n, 0.0);
     out.alpha.assign(n, 0.0);
     out.depth.assign(n, 0.0);
+    out.median_depth.assign(n, 0.0);
     out.contributors.assign(n, 0);
     out.fragile.assign(n, 0);
+    out.fragile_median.assign(n, 0);
     out.transmittance.assign(n, 1.0);
     out.last.assign(n, 0);
     for (std::size_t i = 0; i < scene.count; ++i)

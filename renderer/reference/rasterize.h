@@ -14,8 +14,11 @@ struct Picture {
     int width = 0, height = 0;
     std::vector<double> color;          ///< [h][w][3], background blended in
     std::vector<double> alpha, depth;   ///< [h][w]; depth = sum of weight * camera z
+    std::vector<double> median_depth;   ///< [h][w] camera z of the Gaussian that brings T below 0.5
     std::vector<int> contributors;      ///< [h][w] Gaussians blended
     std::vector<std::uint8_t> fragile;  ///< [h][w] 1 where rounding in float may flip a decision
+    std::vector<std::uint8_t>
+        fragile_median;  ///< [h][w] the same of which Gaussian brings T below 0.5
     // For backward.
     std::vector<Projected> projected;   ///< [Gaussian]
     std::vector<std::size_t> order;     ///< visible Gaussians, front to back

@@ -49,27 +49,30 @@ Pixel pixel_at(const FrameConstants& c, int x, int y) {
 /// end state.
 template <class Visit>
 PixelState walk(const Lists& lists, const FrameConstants& c, const Pixel& pixel, Visit&& visit) {
-    PixelState s{1.0f, 0.0f, 0.0f, 0.0f, 0.0f, c.log2_alpha_min, 0, 0};
+    PixelState s{1.0f, 0.0f, 0.0f, 0.0f, 0.0f, c.log2_alpha_min, 0, 0, 0.0f};
     for (std::uint32_t k = lists.begin[pixel.tile]; k < lists.begin[pixel.tile + 1]; ++k) {
         const Splat& splat = lists.splats[lists.slots[k]];
         const float power = log2_alpha(splat, pixel.x - splat.x, pixel.y - splat.y);
         const bool open = power >= s.floor;
         visit(k, s, open);
         if (open)
-            blend_into<true, true>(s, power, splat.red, splat.green, splat.blue, splat.depth,
-                                   pixel_rules(c), k - lists.begin[pixel.tile]);
+            blend_into<Depths::with_median, true>(s, power, splat.red, splat.green, splat.blue,
+                                                  splat.depth, pixel_rules(c),
+                                                  k - lists.begin[pixel.tile]);
     }
     return s;
 }
 
-/// `exact`: tiles of one item, where the walk makes the same bits.
-void check_blend(const ForwardFrame& frame, bool exact) {
+/// `medians`: counts the pixels that have a median depth. `exact`: tiles of one item, where the
+/// walk makes the same bits.
+void check_blend(const ForwardFrame& frame, bool exact, std::uint64_t& medians) {
     const Lists lists(frame);
     const FrameConstants& c = frame.constants;
     const FrameArrays& a = frame.pipeline.arrays();
     const std::size_t plane = frame.pixels(),
                       words = (frame.limits.isects / 32 + lists.begin.size()) * kSubTiles;
     const auto color = frame.color(), alpha = frame.alpha(), depth = frame.depth();
+    const auto median = frame.median_depth();
     const auto contributors = frame.contributors();
     const auto final_t = frame.fetched(a.final_transmittance, plane);
     const auto contributed = frame.fetched(a.contributed, words);
@@ -83,12 +86,14 @@ void check_blend(const ForwardFrame& frame, bool exact) {
         for (int x = 0; x < c.width; ++x) {
             const Pixel pixel = pixel_at(c, x, y);
             const WorkItem& last = lists.items[pixel.tile];
+            bool at_half = false;  // rounding decides which Gaussian brings T below one half
             const PixelState s =
                 walk(lists, c, pixel, [&](std::uint32_t k, const PixelState& before, bool open) {
                     const std::uint32_t first = lists.begin[pixel.tile], in_tile = k - first;
                     const std::size_t word = contributed_word(pixel.tile, first, k, pixel.warp);
                     covered[word] = ~0u;
                     if (open) expected[word] |= 1u << (in_tile % 32);
+                    at_half |= std::abs(before.t - kMedianTransmittance) < 1e-5f;
                     if (last.partial == ~0u || in_tile % frame.limits.item_isects != 0) return;
                     const std::uint32_t partial =
                         last.partial - last.index + in_tile / frame.limits.item_isects;
@@ -113,6 +118,10 @@ void check_blend(const ForwardFrame& frame, bool exact) {
             ASSERT_NEAR(alpha[pixel.offset], 1.0f - s.t, tolerance);
             ASSERT_NEAR(final_t[pixel.offset], s.t, tolerance);
             ASSERT_NEAR(depth[pixel.offset], s.depth, 10 * tolerance);
+            if (exact || !(at_half || std::abs(s.t - kMedianTransmittance) < 1e-5f)) {
+                ASSERT_EQ(median[pixel.offset], s.median) << x << ' ' << y;
+            }
+            medians += s.median > 0 ? 1 : 0;
             ASSERT_EQ(contributors[pixel.offset], s.contributors) << x << ' ' << y;
             blended += s.contributors;
         }
@@ -128,7 +137,7 @@ void check_blend(const ForwardFrame& frame, bool exact) {
 
 RenderOptions everything() {
     RenderOptions options;
-    options.counters = true;
+    options.counters = options.median_depth = true;
     options.background = {0.1f, 0.2f, 0.3f};
     return options;
 }
@@ -146,6 +155,7 @@ SceneRecipe crowd(std::size_t count, float opacity_lo, float opacity_hi) {
 
 TEST(CudaForwardBlend, EveryPixelAsASerialWalk) {
     const GaussianModel model = random_model(crowd(700, 0.02f, 0.9f));
+    std::uint64_t medians = 0;
     for (const auto& [width, height] : {std::pair{61, 45}, {16, 16}, {7, 3}}) {
         SCOPED_TRACE(fmt::format("{} x {}", width, height));
         const Camera camera = random_camera(50, 0, width, height);
@@ -153,13 +163,15 @@ TEST(CudaForwardBlend, EveryPixelAsASerialWalk) {
                            ForwardFrame::roomy(model, camera, everything()));
         frame.draw();
         EXPECT_EQ(frame.counts().long_tiles, 0u);
-        check_blend(frame, true);
+        check_blend(frame, true, medians);
     }
+    EXPECT_GT(medians, 100u);
 }
 
 /// Faint crowds run through all items; opaque ones end in the first, or just behind it.
 TEST(CudaForwardBlend, SplitTilesAsASerialWalk) {
     const Camera camera = random_camera(51, 0, 24, 20);
+    std::uint64_t medians = 0;
     for (const auto& [lo, hi] : {std::pair{0.004f, 0.02f}, {0.02f, 0.2f}, {0.3f, 0.9999f}})
         for (const std::uint32_t item_isects : {32u, 64u, 512u}) {
             SCOPED_TRACE(fmt::format("opacity {} to {}, items of {}", lo, hi, item_isects));
@@ -169,8 +181,9 @@ TEST(CudaForwardBlend, SplitTilesAsASerialWalk) {
             ForwardFrame frame(model, camera, everything(), limits);
             frame.draw();
             EXPECT_GT(frame.counts().long_tiles, 0u);
-            check_blend(frame, false);
+            check_blend(frame, false, medians);
         }
+    EXPECT_GT(medians, 100u);
 }
 
 /// Splitting changes nothing but rounding, and nothing at all in what is counted of pixels; what is
@@ -193,11 +206,18 @@ TEST(CudaForwardBlend, SplitOrNotIsTheSamePicture) {
         EXPECT_EQ(a.counts().blended_pairs, b.counts().blended_pairs);
         EXPECT_EQ(a.counts().list_pairs, b.counts().list_pairs);
         RenderOptions plain = everything();
-        plain.counters = plain.gradients = plain.depth = false;
-        split.counters = split.gradients = split.depth = false;
-        ForwardFrame viewed(model, camera, plain, split);
+        plain.counters = plain.gradients = plain.depth = plain.median_depth = false;
+        FrameLimits less = split;
+        less.counters = less.gradients = less.depth = less.median_depth = false;
+        ForwardFrame viewed(model, camera, plain, less);
         viewed.draw();
-        EXPECT_EQ(viewed.color(), b.color());
+        // Finding the median draws an item again, so that sums are rounded elsewhere.
+        EXPECT_LE(max_abs_difference(viewed.color(), b.color()), 3e-6);
+        RenderOptions counted = everything();
+        counted.median_depth = split.median_depth = false;
+        ForwardFrame c(model, camera, counted, split);
+        c.draw();
+        EXPECT_EQ(viewed.color(), c.color());
     }
 }
 

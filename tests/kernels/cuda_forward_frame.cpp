@@ -13,6 +13,7 @@ cuda::FrameLimits ForwardFrame::roomy(const GaussianModel& model, const Camera& 
                    ((camera.height + kTileSize - 1) / kTileSize);
     limits.gradients = options.gradients;
     limits.depth = options.depth;
+    limits.median_depth = options.median_depth;
     limits.counters = options.counters;
     return limits;
 }
@@ -22,13 +23,14 @@ ForwardFrame::ForwardFrame(const GaussianModel& model, const Camera& camera,
     : limits(wanted),
       constants(cuda::FramePipeline::constants_of(camera, options, model.sh_degree)) {
     model_.upload(model.values.span(), model.capacity, model.count, model.sh_degree, {}, stream);
-    planes_.resize_discard(5 * pixels(), stream);
+    planes_.resize_discard(6 * pixels(), stream);
     contributors_.resize_discard(pixels(), stream);
     per_tile_.resize_discard(2 * static_cast<std::size_t>(limits.tiles), stream);
-    cuda::fill_bytes(planes_.data(), 0x7f, 5 * pixels() * sizeof(float), stream);
+    cuda::fill_bytes(planes_.data(), 0x7f, 6 * pixels() * sizeof(float), stream);
     picture.color = planes_.data();
     picture.alpha = planes_.data() + 3 * pixels();
     picture.depth = limits.depth ? planes_.data() + 4 * pixels() : nullptr;
+    picture.median_depth = limits.median_depth ? planes_.data() + 5 * pixels() : nullptr;
     picture.contributors = limits.counters ? contributors_.data() : nullptr;
     picture.isects_per_tile = per_tile_.data();
     picture.pairs_per_tile = limits.counters ? per_tile_.data() + limits.tiles : nullptr;

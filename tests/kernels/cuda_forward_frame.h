@@ -36,6 +36,7 @@ class ForwardFrame {
     std::vector<float> color() const { return fetched(picture.color, 3 * pixels()); }
     std::vector<float> alpha() const { return fetched(picture.alpha, pixels()); }
     std::vector<float> depth() const { return fetched(picture.depth, pixels()); }
+    std::vector<float> median_depth() const { return fetched(picture.median_depth, pixels()); }
     std::vector<std::uint16_t> contributors() const {
         return fetched(picture.contributors, pixels());
     }

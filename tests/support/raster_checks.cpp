@@ -52,6 +52,11 @@ std::vector<int> reach_of(const reference::Projected& p, const Camera& camera) {
     return reach;
 }
 
+std::vector<std::uint8_t> either(std::vector<std::uint8_t> a, const std::vector<std::uint8_t>& b) {
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] |= b[i];
+    return a;
+}
+
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
 }  // namespace
@@ -134,7 +139,7 @@ SceneLimits small_picture() {
 
 void compare_with_oracle(const RasterizerFactory& make, const GaussianModel& model,
                          const Camera& camera, RenderOptions options, const SceneLimits& limits) {
-    options.counters = true;
+    options.counters = options.median_depth = true;
     RasterRun run(make());
     const Drawn drawn = run.draw(model, camera, options);
     const reference::Parameters scene(model);
@@ -153,6 +158,10 @@ void compare_with_oracle(const RasterizerFactory& make, const GaussianModel& mod
     EXPECT_LE(max_abs_difference(drawn.depth, picture.depth, picture.fragile), 1e-3) << "depth";
     EXPECT_EQ(max_abs_difference(drawn.contributors, picture.contributors, picture.fragile), 0)
         << "contributors";
+    EXPECT_LE(max_abs_difference(drawn.median_depth, picture.median_depth,
+                                 either(picture.fragile, picture.fragile_median)),
+              1e-3)
+        << "median depth";
 
     const RenderResult& r = drawn.result;
     std::uint64_t isects = 0;

@@ -71,6 +71,7 @@ Drawn RasterRun::draw(const GaussianModel& model, const Camera& camera,
             out.color.push_back(static_cast<double>(result_.color.plane(c)[i]));
     out.alpha = widened(result_.alpha.plane(0), pixels);
     if (options.depth) out.depth = widened(result_.depth.plane(0), pixels);
+    if (options.median_depth) out.median_depth = widened(result_.median_depth.plane(0), pixels);
     if (options.counters)
         out.contributors.assign(result_.contributors.begin(), result_.contributors.end());
     return out;

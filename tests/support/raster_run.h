@@ -12,7 +12,7 @@ namespace gs::test {
 struct Drawn {
     RenderResult result;
     std::vector<double> color;  ///< [h][w][3]
-    std::vector<double> alpha, depth;
+    std::vector<double> alpha, depth, median_depth;
     std::vector<int> contributors;  ///< [h][w], empty without options.counters
 };
 struct DrawnGradients {

@@ -85,7 +85,7 @@ class CudaTraining final : public TrainingBackend {
     }
     PictureScore score(const View& view, const RenderOptions& options) override {
         RenderOptions wanted = options;
-        wanted.depth = wanted.counters = false;
+        wanted.depth = wanted.median_depth = wanted.counters = false;
         render(view.camera, wanted, picture_);
         return score_picture(picture_.color, view.photo, view.mask);
     }

@@ -10,12 +10,17 @@
 HWY_BEFORE_NAMESPACE();
 namespace gs::cpu::HWY_NAMESPACE {
 
+/// What of depth is gathered. Each makes kernels of its own, so that nobody pays for what is not
+/// asked for.
+enum class Depths { none, expected, with_median };
+
 /// A row of pixels; its fields lie together so that one address serves all.
 struct ForwardRow {
     alignas(64) float floor[kTileSize];  ///< least log2 alpha that blends; kEnded once the pixel
                                          ///< has ended
     alignas(64) float t[kTileSize];      ///< transmittance
     alignas(64) float red[kTileSize], green[kTileSize], blue[kTileSize], depth[kTileSize];
+    alignas(64) float median[kTileSize];  ///< depth; with_median only
 };
 struct TileState {
     ForwardRow row[kTileSize];
@@ -24,6 +29,7 @@ struct TileState {
     std::uint64_t row_steps = 0, blended = 0;
 };
 
+template <Depths kDepths>
 HWY_INLINE void start(TileState& s, const TileRect& rect, float log2_alpha_min) {
     for (int y = 0; y < kTileSize; ++y)
         for (int x = 0; x < kTileSize; ++x) {
@@ -31,14 +37,26 @@ HWY_INLINE void start(TileState& s, const TileRect& rect, float log2_alpha_min) 
             row.floor[x] = x < rect.columns && y < rect.rows ? log2_alpha_min : kEnded;
             row.t[x] = 1.0f;
             row.red[x] = row.green[x] = row.blue[x] = row.depth[x] = 0.0f;
+            if constexpr (kDepths == Depths::with_median) row.median[x] = 0.0f;
             s.contributors[y][x] = 0;
         }
     s.alive_rows = (1u << rect.rows) - 1;
 }
 
+/// The splat behind which a pixel's transmittance first falls below one half gives its median
+/// depth. `t`: before it; `behind`: behind it.
+template <class V>
+HWY_INLINE void note_median(ForwardRow& at, int lane, V t, V behind, float depth) {
+    const D d;
+    const auto half = hn::Set(d, kMedianTransmittance);
+    const auto crosses = hn::And(hn::Ge(t, half), hn::Lt(behind, half));
+    hn::Store(hn::IfThenElse(crosses, hn::Set(d, depth), hn::Load(d, at.median + lane)), d,
+              at.median + lane);
+}
+
 /// Blends one splat into one row. Returns whether a pixel was blended or ended; clears the row's
 /// bit in alive_rows when its last pixel has ended.
-template <bool kDepth, bool kCounters>
+template <Depths kDepths, bool kCounters>
 HWY_INLINE bool blend_row(TileState& s, const Splat& splat, const RowTerms& terms,
                           const Rules& rules, int row) {
     const D d;
@@ -58,14 +76,16 @@ HWY_INLINE bool blend_row(TileState& s, const Splat& splat, const RowTerms& term
             if (!row_alive(at.floor)) s.alive_rows &= ~(1u << row);
         }
         const auto w = hn::IfThenElseZero(open, weight);
-        hn::Store(hn::Sub(t, w), d, at.t + lane);
+        const auto behind = hn::Sub(t, w);
+        if constexpr (kDepths == Depths::with_median) note_median(at, lane, t, behind, splat.depth);
+        hn::Store(behind, d, at.t + lane);
         hn::Store(hn::MulAdd(w, hn::Set(d, splat.red), hn::Load(d, at.red + lane)), d,
                   at.red + lane);
         hn::Store(hn::MulAdd(w, hn::Set(d, splat.green), hn::Load(d, at.green + lane)), d,
                   at.green + lane);
         hn::Store(hn::MulAdd(w, hn::Set(d, splat.blue), hn::Load(d, at.blue + lane)), d,
                   at.blue + lane);
-        if constexpr (kDepth)
+        if constexpr (kDepths != Depths::none)
             hn::Store(hn::MulAdd(w, hn::Set(d, splat.depth), hn::Load(d, at.depth + lane)), d,
                       at.depth + lane);
         if constexpr (kCounters) {
@@ -78,7 +98,7 @@ HWY_INLINE bool blend_row(TileState& s, const Splat& splat, const RowTerms& term
     return touched;
 }
 
-template <bool kDepth>
+template <Depths kDepths>
 HWY_INLINE void finish(const TileState& s, const TileRect& rect, const BlendParams& p) {
     const std::size_t plane =
         static_cast<std::size_t>(p.width) * static_cast<std::size_t>(p.height);
@@ -94,18 +114,19 @@ HWY_INLINE void finish(const TileState& s, const TileRect& rect, const BlendPara
             p.color[plane + o] = row.green[x] + t * p.background.y;
             p.color[2 * plane + o] = row.blue[x] + t * p.background.z;
             p.alpha[o] = 1.0f - t;
-            if constexpr (kDepth) p.depth[o] = row.depth[x];
+            if constexpr (kDepths != Depths::none) p.depth[o] = row.depth[x];
+            if constexpr (kDepths == Depths::with_median) p.median_depth[o] = row.median[x];
             if (p.contributors != nullptr) p.contributors[o] = s.contributors[y][x];
         }
     }
 }
 
-template <bool kDepth, bool kCounters>
+template <Depths kDepths, bool kCounters>
 void blend(const BlendParams& params, std::uint32_t tile) {
     const TileRect rect = tile_rect(params, tile);
     const Rules rules(params);
     TileState s;
-    start(s, rect, params.log2_alpha_min);
+    start<kDepths>(s, rect, params.log2_alpha_min);
     const std::uint32_t begin = params.tile_begin[tile], end = params.tile_begin[tile + 1];
     std::uint32_t k = begin;
     for (; k < end && s.alive_rows != 0; ++k) {
@@ -117,7 +138,7 @@ void blend(const BlendParams& params, std::uint32_t tile) {
         for (; rows != 0; rows &= rows - 1) {
             const int row = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(rows));
             touched |= static_cast<std::uint32_t>(
-                           blend_row<kDepth, kCounters>(s, splat, terms, rules, row))
+                           blend_row<kDepths, kCounters>(s, splat, terms, rules, row))
                        << row;
         }
         if (params.row_mask != nullptr) params.row_mask[k] = static_cast<std::uint16_t>(touched);
@@ -126,15 +147,19 @@ void blend(const BlendParams& params, std::uint32_t tile) {
     params.pairs_per_tile[tile] =
         static_cast<std::uint32_t>(s.row_steps) * static_cast<std::uint32_t>(rect.columns);
     if (params.blended_pairs != nullptr) params.blended_pairs[tile] = s.blended;
-    finish<kDepth>(s, rect, params);
+    finish<kDepths>(s, rect, params);
+}
+
+template <bool kCounters>
+void blend_with(const BlendParams& params, std::uint32_t tile) {
+    if (params.depth == nullptr) return blend<Depths::none, kCounters>(params, tile);
+    if (params.median_depth == nullptr) return blend<Depths::expected, kCounters>(params, tile);
+    blend<Depths::with_median, kCounters>(params, tile);
 }
 
 void BlendTile(const BlendParams& params, std::uint32_t tile) {
-    const bool depth = params.depth != nullptr, counters = params.contributors != nullptr;
-    if (depth && counters) return blend<true, true>(params, tile);
-    if (depth) return blend<true, false>(params, tile);
-    if (counters) return blend<false, true>(params, tile);
-    blend<false, false>(params, tile);
+    if (params.contributors != nullptr) return blend_with<true>(params, tile);
+    blend_with<false>(params, tile);
 }
 
 }  // namespace gs::cpu::HWY_NAMESPACE

@@ -96,6 +96,10 @@ void blend_all(CpuState& state, const ProjectParams& project, const Camera& came
     p.color = result.color.values.data();
     p.alpha = result.alpha.values.data();
     p.depth = options.depth ? result.depth.values.data() : nullptr;
+    if (options.median_depth) {
+        result.median_depth.resize(camera.width, camera.height, 1);
+        p.median_depth = result.median_depth.values.data();
+    }
     p.pairs_per_tile = result.pairs_per_tile.data();
     p.list_end = state.list_end.data();
     if (options.counters) {
@@ -140,6 +144,7 @@ void CpuRasterizer::forward(ParameterSource& source, const Camera& camera,
                             const RenderOptions& options, ForwardState& base,
                             RenderResult& result) {
     check_drawable(camera, options.gradients);
+    CHECK(options.depth || !options.median_depth, "a median depth needs a depth picture");
     CHECK(camera.width < 65536 * kTileSize && camera.height < 65536 * kTileSize, "{} x {} px",
           camera.width, camera.height);
     CpuState& state = static_cast<CpuState&>(base);

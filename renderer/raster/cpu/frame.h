@@ -92,6 +92,7 @@ struct BlendParams {
     float* color;                 ///< [3][height][width]
     float* alpha;                 ///< [height][width]
     float* depth;                 ///< or null
+    float* median_depth;          ///< or null; only with depth
     std::uint16_t* contributors;  ///< or null
     std::uint32_t* pairs_per_tile;
     std::uint32_t* list_end;       ///< [tiles] isects looked at before the tile was finished

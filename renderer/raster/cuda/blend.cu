@@ -23,7 +23,7 @@ GS_DEVICE Splat form_at(const Shared& form, const Shared& rest, int i) {
 
 /// The item alone, for composite: its sums, its transmittance, negative where a pixel ended within
 /// it.
-template <bool kDepth, bool kCounters>
+template <Depths kDepths, bool kCounters>
 GS_DEVICE void store_partial(const BlendParams& p, std::uint32_t partial, const ThreadPixel& pixel,
                              const PixelState& s) {
     float* to = p.partials + partial_at(partial, pixel);
@@ -31,14 +31,14 @@ GS_DEVICE void store_partial(const BlendParams& p, std::uint32_t partial, const 
     to[kTilePixels] = s.green;
     to[2 * kTilePixels] = s.blue;
     to[3 * kTilePixels] = s.floor >= kEndedFloor ? -s.t : s.t;
-    if constexpr (kDepth) to[4 * kTilePixels] = s.depth;
+    if constexpr (kDepths != Depths::none) to[4 * kTilePixels] = s.depth;
     if constexpr (kCounters)
         p.partial_contributors[static_cast<std::size_t>(partial) * kTilePixels +
                                static_cast<std::size_t>(pixel.in_tile)] =
             static_cast<std::uint16_t>(s.contributors);
 }
 
-template <bool kDepth, bool kCounters, bool kGradients>
+template <Depths kDepths, bool kCounters, bool kGradients>
 GS_KERNEL(kBlendThreads, 5)
 void blend(BlendParams p) {
     GS_SHARED(float4, form, kBatch);    // x y a b
@@ -86,7 +86,7 @@ void blend(BlendParams p) {
                     if constexpr (kCounters) evaluated += pixel.inside ? 1u : 0u;
                     if (!open) continue;
                     const float4 color = colors[i];
-                    blend_into<kDepth, kCounters>(
+                    blend_into<kDepths, kCounters>(
                         s, power, color.x, color.y, color.z, splat.depth, rules,
                         base - tile_first + static_cast<std::uint32_t>(i));
                 }
@@ -115,18 +115,19 @@ void blend(BlendParams p) {
     }
     if (item.index == 0 && thread == 0 && p.picture.isects_per_tile != nullptr)
         p.picture.isects_per_tile[item.tile] = p.tile_begin[item.tile + 1] - tile_first;
-    if (item.partial != ~0u) return store_partial<kDepth, kCounters>(p, item.partial, pixel, s);
-    finish<kDepth, kCounters>(p, c, pixel, s);
+    if (item.partial != ~0u) return store_partial<kDepths, kCounters>(p, item.partial, pixel, s);
+    finish<kDepths, kCounters>(p, c, pixel, s);
     if constexpr (kCounters) count_tile(p, s, pixel, tile_end);
 }
 
 using Kernel = void (*)(BlendParams);
-Kernel kernel_for(bool depth, bool counters, bool gradients) {
-    static constexpr Kernel kernels[] = {blend<false, false, false>, blend<false, false, true>,
-                                         blend<false, true, false>,  blend<false, true, true>,
-                                         blend<true, false, false>,  blend<true, false, true>,
-                                         blend<true, true, false>,   blend<true, true, true>};
-    return kernels[(depth ? 4 : 0) + (counters ? 2 : 0) + (gradients ? 1 : 0)];
+template <Depths kDepths>
+constexpr Kernel kKernels[2][2] = {{blend<kDepths, false, false>, blend<kDepths, false, true>},
+                                   {blend<kDepths, true, false>, blend<kDepths, true, true>}};
+Kernel kernel_for(const FrameLimits& limits) {
+    static constexpr const Kernel(*by_depths[])[2] = {
+        kKernels<Depths::none>, kKernels<Depths::expected>, kKernels<Depths::with_median>};
+    return by_depths[depths_of(limits)][limits.counters][limits.gradients];
 }
 
 }  // namespace
@@ -147,8 +148,7 @@ void run_blend(const Stream& stream, const FrameLimits& limits, const FrameArray
                              a.contributed,
                              picture,
                              limits.item_isects};
-    launch(stream, "blend", {limits.max_items(), kBlendThreads},
-           kernel_for(limits.depth, limits.counters, limits.gradients), params);
+    launch(stream, "blend", {limits.max_items(), kBlendThreads}, kernel_for(limits), params);
     run_composite(stream, limits, params);
 }
 

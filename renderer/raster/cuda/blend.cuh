@@ -33,10 +33,11 @@ GS_DEVICE PixelState start_of(const ThreadPixel& pixel, const FrameConstants& c,
     return {1.0f, 0.0f,
             0.0f, 0.0f,
             0.0f, pixel.inside ? c.log2_alpha_min : kEndedFloor,
-            0,    pixel.inside ? isects : 0};
+            0,    pixel.inside ? isects : 0,
+            0.0f};
 }
 
-template <bool kDepth, bool kCounters>
+template <Depths kDepths, bool kCounters>
 GS_DEVICE void finish(const BlendParams& p, const FrameConstants& c, const ThreadPixel& pixel,
                       const PixelState& s) {
     if (!pixel.inside) return;
@@ -47,7 +48,8 @@ GS_DEVICE void finish(const BlendParams& p, const FrameConstants& c, const Threa
     p.picture.color[plane + o] = fmaf(s.t, c.background.y, s.green);
     p.picture.color[2 * plane + o] = fmaf(s.t, c.background.z, s.blue);
     if (p.picture.alpha != nullptr) p.picture.alpha[o] = 1.0f - s.t;
-    if constexpr (kDepth) p.picture.depth[o] = s.depth;
+    if constexpr (kDepths != Depths::none) p.picture.depth[o] = s.depth;
+    if constexpr (kDepths == Depths::with_median) p.picture.median_depth[o] = s.median;
     if constexpr (kCounters)
         if (p.picture.contributors != nullptr)
             p.picture.contributors[o] = static_cast<std::uint16_t>(min(s.contributors, 65535u));
@@ -77,6 +79,13 @@ GS_DEVICE void count_tile(const BlendParams& p, const PixelState& s, const Threa
 GS_DEVICE std::size_t partial_at(std::uint32_t partial, const ThreadPixel& pixel) {
     return static_cast<std::size_t>(partial) * (kPartialPlanes * kTilePixels) +
            static_cast<std::size_t>(pixel.in_tile);
+}
+
+/// The kernels that a frame with these limits wants, by what of depth and whether they count.
+constexpr std::size_t depths_of(const FrameLimits& limits) {
+    return static_cast<std::size_t>(limits.median_depth ? Depths::with_median
+                                    : limits.depth      ? Depths::expected
+                                                        : Depths::none);
 }
 
 /// composite.cu: tiles of several items, after all items are drawn.

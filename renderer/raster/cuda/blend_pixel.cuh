@@ -67,11 +67,16 @@ GS_DEVICE bool reaches(const SubTile& r, const Splat& s, float log2_alpha_min) {
              log2_alpha_min);  // NaN is for the pixels to decide
 }
 
+/// What of depth is gathered. Each makes kernels of its own, so that nobody pays for what is not
+/// asked for.
+enum class Depths { none, expected, with_median };
+
 /// What a pixel has gathered. `floor`: least log2 alpha that blends; kEndedFloor once it has ended.
 struct PixelState {
     float t, red, green, blue, depth, floor;
     std::uint32_t contributors,
-        looked;  ///< with counters only; looked: isects of the tile until it ended
+        looked;    ///< with counters only; looked: isects of the tile until it ended
+    float median;  ///< depth of what brought T below one half; with_median only
 };
 struct PixelRules {
     float alpha_max, transmittance_min;
@@ -86,7 +91,7 @@ GS_DEVICE float transmittance_behind(float t, float weight) { return __fsub_rn(t
 
 /// One Gaussian that reaches the pixel's floor: blended in, or the pixel ends before it.
 /// `position`: of the isect within its tile.
-template <bool kDepth, bool kCounters>
+template <Depths kDepths, bool kCounters>
 GS_DEVICE void blend_into(PixelState& s, float power, float red, float green, float blue,
                           float depth, const PixelRules& rules, std::uint32_t position) {
     const float weight = weight_of(fminf(exp2f(power), rules.alpha_max), s.t);
@@ -96,11 +101,13 @@ GS_DEVICE void blend_into(PixelState& s, float power, float red, float green, fl
         if constexpr (kCounters) s.looked = position + 1;
         return;
     }
+    if constexpr (kDepths == Depths::with_median)
+        if (s.t >= kMedianTransmittance && behind < kMedianTransmittance) s.median = depth;
     s.t = behind;
     s.red = fmaf(weight, red, s.red);
     s.green = fmaf(weight, green, s.green);
     s.blue = fmaf(weight, blue, s.blue);
-    if constexpr (kDepth) s.depth = fmaf(weight, depth, s.depth);
+    if constexpr (kDepths != Depths::none) s.depth = fmaf(weight, depth, s.depth);
     if constexpr (kCounters) ++s.contributors;
 }
 

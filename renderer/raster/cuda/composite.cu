@@ -3,8 +3,8 @@
 // times. That is exact unless the pixel ends inside the item, which a product near the limit tells:
 // such a pixel is drawn again from its true T, so it ends at the very Gaussian where an unsplit
 // tile would end it. A pixel ends once, so this happens once a pixel at most, and not at all in the
-// first item. What was summed before each item stays in the partials: backward starts an item from
-// there.
+// first item. A median depth is found the same way: in the item within which T falls below a half.
+// What was summed before each item stays in the partials: backward starts an item from there.
 #include "renderer/device/cuda/launch.h"
 #include "renderer/raster/cuda/blend.cuh"
 
@@ -17,7 +17,7 @@ constexpr float kProductSlack = 1.001f;
 
 /// Blends the isects [first, end) into the pixels whose floor is open. A warp at a time, straight
 /// from global memory.
-template <bool kDepth, bool kCounters>
+template <Depths kDepths, bool kCounters>
 GS_DEVICE void replay(const BlendParams& p, const SubTile& sub_tile, const ThreadPixel& pixel,
                       const PixelRules& rules, float log2_alpha_min, std::uint32_t tile_first,
                       std::uint32_t first, std::uint32_t end, PixelState& s) {
@@ -31,14 +31,14 @@ GS_DEVICE void replay(const BlendParams& p, const SubTile& sub_tile, const Threa
             const Splat splat = p.splats[__shfl_sync(kAllLanes, slot, from)];
             const float power = log2_alpha(splat, pixel.x - splat.x, pixel.y - splat.y);
             if (power >= s.floor)
-                blend_into<kDepth, kCounters>(s, power, splat.red, splat.green, splat.blue,
-                                              splat.depth, rules,
-                                              base - tile_first + static_cast<std::uint32_t>(from));
+                blend_into<kDepths, kCounters>(
+                    s, power, splat.red, splat.green, splat.blue, splat.depth, rules,
+                    base - tile_first + static_cast<std::uint32_t>(from));
         }
     }
 }
 
-template <bool kDepth, bool kCounters>
+template <Depths kDepths, bool kCounters>
 GS_KERNEL(kBlendThreads, 4)
 void composite(BlendParams p) {
     GS_SHARED(std::uint32_t, tile_end, 1);
@@ -58,22 +58,26 @@ void composite(BlendParams p) {
         float* at = p.partials + partial_at(partial, pixel);
         const float red = at[0], green = at[kTilePixels], blue = at[2 * kTilePixels],
                     t = at[3 * kTilePixels];
-        const float depth = kDepth ? at[4 * kTilePixels] : 0.0f;
+        const float depth = kDepths != Depths::none ? at[4 * kTilePixels] : 0.0f;
         const bool running = s.floor < kEndedFloor;
         at[0] = s.red;
         at[kTilePixels] = s.green;
         at[2 * kTilePixels] = s.blue;
         at[3 * kTilePixels] = running ? s.t : 0.0f;
-        if constexpr (kDepth) at[4 * kTilePixels] = s.depth;
+        if constexpr (kDepths != Depths::none) at[4 * kTilePixels] = s.depth;
 
         // With T = 1 the item was drawn as it is, and its own end is the pixel's.
         const bool ends_within = t < 0.0f || s.t * t <= rules.transmittance_min * kProductSlack;
-        const bool again = running && ends_within && (s.t < 1.0f || kCounters);
+        bool again = running && ends_within && (s.t < 1.0f || kCounters);
+        // Which of the item's Gaussians brings T below one half is not kept with its sums.
+        if constexpr (kDepths == Depths::with_median)
+            again |=
+                running && s.t >= kMedianTransmittance && s.t * fabsf(t) < kMedianTransmittance;
         if (running && !again) {
             s.red = fmaf(s.t, red, s.red);
             s.green = fmaf(s.t, green, s.green);
             s.blue = fmaf(s.t, blue, s.blue);
-            if constexpr (kDepth) s.depth = fmaf(s.t, depth, s.depth);
+            if constexpr (kDepths != Depths::none) s.depth = fmaf(s.t, depth, s.depth);
             s.t *= fabsf(t);
             if (t < 0.0f) s.floor = kEndedFloor;
             if constexpr (kCounters)
@@ -84,11 +88,11 @@ void composite(BlendParams p) {
         if (__any_sync(kAllLanes, again) == 0) continue;
         const float floor = s.floor;
         if (!again) s.floor = kEndedFloor;  // looks on
-        replay<kDepth, kCounters>(p, sub_tile, pixel, rules, c.log2_alpha_min, tile_first, first,
-                                  end, s);
+        replay<kDepths, kCounters>(p, sub_tile, pixel, rules, c.log2_alpha_min, tile_first, first,
+                                   end, s);
         if (!again) s.floor = floor;
     }
-    finish<kDepth, kCounters>(p, c, pixel, s);
+    finish<kDepths, kCounters>(p, c, pixel, s);
     if constexpr (kCounters) count_tile(p, s, pixel, tile_end);
 }
 
@@ -96,10 +100,12 @@ void composite(BlendParams p) {
 
 void run_composite(const Stream& stream, const FrameLimits& limits, const BlendParams& params) {
     using Kernel = void (*)(BlendParams);
-    static constexpr Kernel kernels[] = {composite<false, false>, composite<false, true>,
-                                         composite<true, false>, composite<true, true>};
+    static constexpr Kernel kernels[][2] = {
+        {composite<Depths::none, false>, composite<Depths::none, true>},
+        {composite<Depths::expected, false>, composite<Depths::expected, true>},
+        {composite<Depths::with_median, false>, composite<Depths::with_median, true>}};
     launch(stream, "composite", {limits.max_long_tiles(), kBlendThreads},
-           kernels[(limits.depth ? 2 : 0) + (limits.counters ? 1 : 0)], params);
+           kernels[depths_of(limits)][limits.counters], params);
 }
 
 }  // namespace gs::cuda

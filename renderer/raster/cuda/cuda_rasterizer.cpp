@@ -20,7 +20,7 @@ namespace {
 
 /// A picture and its maps in device memory.
 struct DevicePicture {
-    DeviceBuffer<float> planes{"picture"};  ///< colour, alpha, depth
+    DeviceBuffer<float> planes{"picture"};  ///< colour, alpha, depth, median depth
     DeviceBuffer<std::uint16_t> contributors{"contributors of a picture"};
     DeviceBuffer<std::uint32_t> per_tile{"counts per tile"};  ///< isects, pairs
     PictureView view;
@@ -29,13 +29,14 @@ struct DevicePicture {
         const std::size_t pixels =
             static_cast<std::size_t>(limits.width) * static_cast<std::size_t>(limits.height);
         const std::size_t tiles = static_cast<std::size_t>(limits.tiles);
-        planes.resize_discard(pixels * (limits.depth ? 5 : 4), stream);
+        planes.resize_discard(pixels * (limits.median_depth ? 6 : limits.depth ? 5 : 4), stream);
         per_tile.resize_discard(tiles * 2, stream);
         if (limits.counters) contributors.resize_discard(pixels, stream);
         view = {};
         view.color = planes.data();
         view.alpha = planes.data() + 3 * pixels;
         view.depth = limits.depth ? planes.data() + 4 * pixels : nullptr;
+        view.median_depth = limits.median_depth ? planes.data() + 5 * pixels : nullptr;
         view.contributors = limits.counters ? contributors.data() : nullptr;
         view.isects_per_tile = per_tile.data();
         view.pairs_per_tile = limits.counters ? per_tile.data() + tiles : nullptr;
@@ -82,6 +83,7 @@ FrameLimits limits_of(const CudaState& state, const Camera& camera, const Render
                    ((camera.height + kTileSize - 1) / kTileSize);
     limits.gradients = options.gradients;
     limits.depth = options.depth;
+    limits.median_depth = options.median_depth;
     limits.counters = options.counters;
     // The first frame may see everything; how often each will be listed is a guess.
     limits.visible = state.visible_room > 0 ? state.visible_room : stepped(state.model.count);
@@ -113,6 +115,8 @@ void draw(CudaState& state, const FrameLimits& limits, RenderResult& result) {
     fetch(result.color.values.data(), view.color, 3 * pixels, stream);
     fetch(result.alpha.values.data(), view.alpha, pixels, stream);
     if (limits.depth) fetch(result.depth.values.data(), view.depth, pixels, stream);
+    if (limits.median_depth)
+        fetch(result.median_depth.values.data(), view.median_depth, pixels, stream);
     fetch(result.isects_per_tile.data(), view.isects_per_tile, tiles, stream);
     if (limits.counters) {
         fetch(result.contributors.data(), view.contributors, pixels, stream);
@@ -134,6 +138,7 @@ void size_result(const FrameLimits& limits, RenderResult& result) {
     result.color.resize(limits.width, limits.height, 3);
     result.alpha.resize(limits.width, limits.height, 1);
     if (limits.depth) result.depth.resize(limits.width, limits.height, 1);
+    if (limits.median_depth) result.median_depth.resize(limits.width, limits.height, 1);
     if (limits.counters) result.contributors.resize_discard(result.color.pixels());
     result.isects_per_tile.resize_discard(tiles);
     result.pairs_per_tile.resize_discard(tiles);
@@ -214,6 +219,7 @@ void CudaRasterizer::draw_until_it_fits(CudaState& state, ParameterSource& sourc
                                         const Camera& camera, const RenderOptions& options,
                                         RenderResult& result, F&& draw_once) {
     check_drawable(camera, options.gradients);
+    CHECK(options.depth || !options.median_depth, "a median depth needs a depth picture");
     use_device();
     const ResidentSource* resident = dynamic_cast<const ResidentSource*>(&source);
     state.model = resident != nullptr ? resident->view() : state.copied.copy(source, *stream_);

@@ -120,6 +120,7 @@ struct FrameLimits {
     std::uint32_t gaussians = 0, visible = 0, isects = 0;
     int width = 0, height = 0, tiles = 0;
     bool gradients = false, depth = false, counters = false;
+    bool median_depth = false;  ///< only with depth
     std::uint32_t item_isects =
         kItemIsects;  ///< a multiple of 32; tests lower it to split small scenes
     std::uint32_t max_items() const {
@@ -145,6 +146,7 @@ struct PictureView {
     float* color = nullptr;  ///< [3][height][width]
     float* alpha = nullptr;
     float* depth = nullptr;
+    float* median_depth = nullptr;
     std::uint16_t* contributors = nullptr;
     std::uint32_t* isects_per_tile = nullptr;
     std::uint32_t* pairs_per_tile = nullptr;

@@ -57,7 +57,9 @@ void FramePipeline::list_tiles() {
 
 void FramePipeline::blend(const PictureView& picture) {
     const StageScope scope(timers_, Stage::blend);
-    CHECK(picture.color != nullptr && (picture.depth != nullptr) == limits_.depth,
+    CHECK(picture.color != nullptr && (picture.depth != nullptr) == limits_.depth &&
+              (picture.median_depth != nullptr) == limits_.median_depth &&
+              (limits_.depth || !limits_.median_depth),
           "a picture has the planes its limits say");
     if (picture.pairs_per_tile != nullptr)
         fill_bytes(picture.pairs_per_tile, 0,
