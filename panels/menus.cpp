@@ -26,17 +26,21 @@ struct Switch {
     std::string_view command;
     bool ViewSettings::*field;
 };
-constexpr Switch kSwitches[] = {
-    {"view.log", &ViewSettings::logarithmic},     {"view.frusta", &ViewSettings::frusta},
-    {"view.overlays", &ViewSettings::overlays},   {"view.grid", &ViewSettings::grid},
-    {"view.tile-grid", &ViewSettings::tile_grid}, {"view.show-photo", &ViewSettings::show_photo},
-    {"view.signed", &ViewSettings::signed_error}};
+constexpr Switch kSwitches[] = {{"view.log", &ViewSettings::logarithmic},
+                                {"view.frusta", &ViewSettings::frusta},
+                                {"view.overlays", &ViewSettings::overlays},
+                                {"view.grid", &ViewSettings::grid},
+                                {"view.tile-grid", &ViewSettings::tile_grid},
+                                {"view.show-photo", &ViewSettings::show_photo},
+                                {"view.signed", &ViewSettings::signed_error},
+                                {"view.level-colors", &ViewSettings::level_colors}};
 
 // ---- what commands need
 bool has_scene(const Snapshot& s) { return s.scene != nullptr; }
 bool has_other(const Snapshot& s) { return s.other != nullptr; }
 bool has_frame(const Snapshot& s) { return s.frame != nullptr; }
 bool has_cameras(const Snapshot& s) { return s.cameras && !s.cameras->empty(); }
+bool has_levels(const Snapshot& s) { return s.levels != nullptr; }
 bool is_open(const Snapshot& s) { return s.scene || s.training.state == RunState::loading; }
 bool runs(const Snapshot& s) { return s.training.state == RunState::training; }
 bool stands(const Snapshot& s) {
@@ -58,9 +62,7 @@ bool is_snapped(const Snapshot& s) { return s.view.capture_view >= 0; }
 bool is_marked(const Snapshot& s) { return s.marked != nullptr; }
 bool shows_error(const Snapshot& s) { return s.view.mode == ViewMode::error; }
 bool toggles(const Snapshot& s) { return s.view.compare == Compare::toggle; }
-bool shows_map(const Snapshot& s) {
-    return s.view.mode != ViewMode::color && s.view.mode != ViewMode::photo;
-}
+bool shows_map(const Snapshot& s) { return has_colormap(s.view.mode); }
 
 struct Need {
     std::string_view command;
@@ -91,6 +93,7 @@ constexpr Need kNeeds[] = {
     {"doctor.undo", was_mended},
     {"cancel", works},
     {"view.log", shows_map},
+    {"view.level-colors", has_levels},
     {"view.signed", shows_error},
     {"view.show-photo", toggles},
     {"view.frusta", has_cameras},

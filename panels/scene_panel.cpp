@@ -8,14 +8,10 @@
 #include "base/format.h"
 #include "panels/widgets/plot.h"
 #include "panels/widgets/widgets.h"
+#include "renderer/maps/colormap.h"
 
 namespace gs {
 namespace {
-
-/// Of the finest level, with what belongs to every level.
-std::uint64_t stored_in(const LevelsState& levels) {
-    return levels.levels.empty() ? 0 : levels.levels.front().stored + levels.environment;
-}
 
 void facts(const SceneInfo& scene, const TrainingStatus& training, const LevelsState* levels) {
     if (!ImGui::BeginTable("##facts", 2, ImGuiTableFlags_SizingStretchProp)) return;
@@ -27,7 +23,7 @@ void facts(const SceneInfo& scene, const TrainingStatus& training, const LevelsS
     tooltip(scene.path);
     if (!scene.format.empty()) fact("format", scene.format);
     if (levels) {
-        fact("Gaussians", count(stored_in(*levels)));
+        fact("Gaussians", count(levels->stored()));
         fact("drawn", count(levels->drawn));
     } else {
         fact("Gaussians", count(training.gaussians > 0 ? training.gaussians : scene.gaussians));
@@ -74,7 +70,7 @@ void beside(const SceneInfo& other) {
     ImGui::EndTable();
 }
 
-void levels_table(const LevelsState& levels) {
+void levels_table(const LevelsState& levels, bool colors) {
     if (!ImGui::BeginTable("##levels", 4,
                            ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp))
         return;
@@ -93,7 +89,12 @@ void levels_table(const LevelsState& levels) {
         const LevelsState::Level& level = levels.levels[i];
         ImGui::TableNextRow();
         ImGui::TableNextColumn();
-        text(std::to_string(i));
+        if (colors) {
+            const Rgb8 c = level_color(i);
+            colored_text(IM_COL32(c.r, c.g, c.b, 255), std::to_string(i));
+        } else {
+            text(std::to_string(i));
+        }
         if (i == 0) tooltip("the finest");
         cell(level.regions);
         cell(level.drawn);
@@ -126,7 +127,7 @@ void levels_wishes(const ViewSettings& view, std::size_t count, Commands& comman
     int level = std::clamp(view.lod_level, -1, static_cast<int>(count) - 1);
     ImGui::SetNextItemWidth(-6 * em());
     if (ImGui::SliderInt("level", &level, -1, static_cast<int>(count) - 1,
-                         level < 0 ? "by distance" : "%d everywhere",
+                         level < 0 ? "auto, by distance" : "%d everywhere",
                          ImGuiSliderFlags_AlwaysClamp | ImGuiSliderFlags_NoInput))
         commands.push("lod.level", {level < 0 ? "auto" : std::to_string(level)});
     tooltip(
@@ -137,10 +138,10 @@ void levels_wishes(const ViewSettings& view, std::size_t count, Commands& comman
 void levels_of(const Snapshot& snapshot, Commands& commands) {
     const LevelsState& levels = *snapshot.levels;
     if (!section("Levels of detail")) return;
-    levels_table(levels);
+    levels_table(levels, snapshot.view.level_colors);
     const std::string drawn =
         fmt::format("{} of {} drawn", format_count(static_cast<double>(levels.drawn)),
-                    format_count(static_cast<double>(stored_in(levels))));
+                    format_count(static_cast<double>(levels.stored())));
     if (levels.over_budget)
         colored_text(theme().warning, drawn + ", more than the budget");
     else
@@ -154,6 +155,9 @@ void levels_of(const Snapshot& snapshot, Commands& commands) {
                              format_number(levels.pixels, 3)));
     dim_text(fmt::format("{} of {} files read", levels.files, levels.files_of));
     levels_wishes(snapshot.view, levels.levels.size(), commands);
+    toggle_command(commands, "colours", "view.level-colors", snapshot.view.level_colors,
+                   "Draws each Gaussian in the colour of its level, so that it is seen which "
+                   "regions are coarse (Shift+L)");
 }
 
 }  // namespace

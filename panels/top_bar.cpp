@@ -60,15 +60,21 @@ std::vector<Figure> figures_of(const Snapshot& snapshot) {
                            "PSNR of the newest training photo; test photos were not measured yet",
                            0});
     }
+    if (snapshot.levels && snapshot.levels->drawn > 0) {
+        const LevelsState& levels = *snapshot.levels;
+        out.push_back({"N",
+                       format_count(static_cast<double>(levels.drawn)) + " of " +
+                           format_short(static_cast<double>(levels.stored())),
+                       "Gaussians drawn of the levels of detail, and how many the finest level of "
+                       "the whole scene has; the Scene panel has more",
+                       2});
+        return out;
+    }
     const std::uint64_t count = t.gaussians > 0  ? t.gaussians
                                 : snapshot.scene ? snapshot.scene->gaussians
                                                  : 0;
     if (count > 0)
-        out.push_back({"N", format_count(static_cast<double>(count)),
-                       snapshot.levels ? "Gaussians drawn of the levels of detail; the Scene panel "
-                                         "has how many there are"
-                                       : "Gaussians in the model",
-                       2});
+        out.push_back({"N", format_count(static_cast<double>(count)), "Gaussians in the model", 2});
     return out;
 }
 

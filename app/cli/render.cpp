@@ -1,4 +1,5 @@
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include "base/try.h"
 #include "renderer/io/images/image_io.h"
 #include "renderer/io/splats/splat_io.h"
+#include "renderer/maps/normals.h"
 #include "renderer/maps/scalar_map.h"
 #include "renderer/scene/near_plane.h"
 #include "trainer/run_folder.h"
@@ -27,14 +29,18 @@ struct RenderArguments {
     std::string scene, output;
     std::string cameras, capture, path;  ///< cameras alone, or capture and/or path
     std::string format = "png";          ///< png | npy
-    std::string maps;  ///< comma separated: color,alpha,depth,contributors,isects,pairs, or "all";
-                       ///< empty: color for png, all for npy
+    std::string maps;  ///< comma separated names of kMaps, or "all"; empty: color for png, all for
+                       ///< npy
     int width = 0, height = 0;
     double fov = 50;  ///< degrees, vertical, of --path
     CaptureArguments loading;
     PictureArguments picture;
     bool test_only = false;
 };
+
+constexpr std::array<const char*, 8> kMaps{"color",   "alpha",        "depth",  "median",
+                                           "normals", "contributors", "isects", "pairs"};
+std::string map_names() { return fmt::format("{}", fmt::join(kMaps, ", ")); }
 
 void add_options(CLI::App& app, RenderArguments& a) {
     app.add_option("SCENE", a.scene, "splat file, checkpoint or a run's folder")->required();
@@ -53,9 +59,7 @@ void add_options(CLI::App& app, RenderArguments& a) {
     app.add_option("--format", a.format, "png, or npy (float32, exact)")
         ->check(CLI::IsMember({"png", "npy"}))
         ->option_text("png|npy");
-    app.add_option("--maps", a.maps,
-                   "what to write: color, alpha, depth, contributors, isects, pairs, comma "
-                   "separated, or all")
+    app.add_option("--maps", a.maps, "what to write: " + map_names() + ", comma separated, or all")
         ->option_text("NAME,...");
     app.add_option("--width", a.width, "picture width; the camera's own without")
         ->check(picture_side())
@@ -71,16 +75,13 @@ void add_options(CLI::App& app, RenderArguments& a) {
     add_picture(app, a.picture);
 }
 
-constexpr std::array<const char*, 6> kMaps{"color",        "alpha",  "depth",
-                                           "contributors", "isects", "pairs"};
-
 Result<std::vector<std::string>> parse_maps(const std::string& text) {
     if (text == "all") return std::vector<std::string>(kMaps.begin(), kMaps.end());
     auto maps = split(text, ',');
     for (const std::string& map : maps)
         if (std::find(kMaps.begin(), kMaps.end(), map) == kMaps.end())
             return fail(ErrorKind::usage, "", fmt::format("there is no map \"{}\"", map),
-                        "color, alpha, depth, contributors, isects, pairs or all");
+                        map_names() + " or all");
     return maps;
 }
 
@@ -90,8 +91,9 @@ ViewMode mode_of(const std::string& map) {
 }
 
 // A map as files hold it: 0 where there is no value.
-ImageF map_of(const std::string& name, const RenderResult& result) {
-    ImageF map = scalar_map(result, mode_of(name)).values;
+ImageF map_of(const std::string& name, const RenderResult& result, const Camera& camera) {
+    ImageF map =
+        name == "normals" ? normals_of(result, camera) : scalar_map(result, mode_of(name)).values;
     for (float& value : map.values)
         if (std::isnan(value)) value = 0;
     return map;
@@ -109,7 +111,7 @@ class RenderRun {
     Camera sized(const Camera& camera) const;
     Result<void> draw_all();
     Result<Json> write_maps(const NamedCamera& camera);
-    Result<fs::path> write_one(const fs::path& stem, const std::string& map, Json& ranges);
+    Result<fs::path> write_one(const NamedCamera& camera, const std::string& map, Json& ranges);
 
     const RenderArguments& a_;
     const CommonArguments& common_;
@@ -128,9 +130,8 @@ Result<void> RenderRun::prepare() {
     // Numbers are asked for to be used: npy writes everything unless told otherwise.
     GS_TRY(maps_, parse_maps(a_.maps.empty() ? (a_.format == "npy" ? "all" : "color") : a_.maps));
     GS_TRY(options_, picture_options(a_.picture));
-    options_.counters = std::any_of(maps_.begin(), maps_.end(), [](const std::string& m) {
-        return needs_counters(mode_of(m));
-    });
+    options_.gradients = options_.depth = false;
+    for (const std::string& map : maps_) want_maps(mode_of(map), options_);
     GS_TRY(rasterizer_, make_rasterizer(common_));
     GS_TRY(made_, prepare_output_folder(a_.output));
 
@@ -175,14 +176,18 @@ Camera RenderRun::sized(const Camera& camera) const {
     return camera.scaled_to(std::max(width, 1), std::max(height, 1));
 }
 
-Result<fs::path> RenderRun::write_one(const fs::path& stem, const std::string& map, Json& ranges) {
-    fs::path path = stem;
+Result<fs::path> RenderRun::write_one(const NamedCamera& camera, const std::string& map,
+                                      Json& ranges) {
+    fs::path path = fs::path(a_.output) / camera.name;
     path += (map == "color" ? "" : "_" + map) + "." + a_.format;
-    const ImageF values = map == "color" ? ImageF() : map_of(map, result_);
+    const ImageF values = map == "color" ? ImageF() : map_of(map, result_, camera.camera);
     if (a_.format == "npy") {
         GS_TRY_VOID(write_npy(path, map == "color" ? result_.color : values));
     } else if (map == "color") {
         GS_TRY_VOID(write_png(path, to_bytes(result_.color)));
+    } else if (map == "normals") {
+        const Image8 rgb = normals_picture(normals_of(result_, camera.camera), {0, 0, 0});
+        GS_TRY_VOID(write_png(path, rgb));
     } else {
         // Gray from 0 to the largest value, which goes into the index.
         const float largest =
@@ -200,7 +205,7 @@ Result<fs::path> RenderRun::write_one(const fs::path& stem, const std::string& m
 Result<Json> RenderRun::write_maps(const NamedCamera& camera) {
     Json files = Json::object(), white = Json::object();
     for (const std::string& map : maps_) {
-        GS_TRY(const fs::path path, write_one(fs::path(a_.output) / camera.name, map, white));
+        GS_TRY(const fs::path path, write_one(camera, map, white));
         files[map] = path.filename().string();
     }
     Json entry{{"name", camera.name},

@@ -39,6 +39,7 @@ Result<void> percentile(S state, A a) {
 const auto logarithmic = set_switch<&ViewSettings::logarithmic>;
 const auto frusta = set_switch<&ViewSettings::frusta>;
 const auto overlays = set_switch<&ViewSettings::overlays>;
+const auto level_colors = set_switch<&ViewSettings::level_colors>;
 const auto tile_grid = set_switch<&ViewSettings::tile_grid>;
 
 Result<void> sh_degree(S state, A a) {
@@ -48,6 +49,9 @@ Result<void> sh_degree(S state, A a) {
 }
 Result<void> scale(S state, A a) {
     return set_number(state.view.scale_modifier, a[0], 0.01, 10, "the scale");
+}
+Result<void> point_size(S state, A a) {
+    return set_number(state.view.point_size, a[0], 1, 32, "the size of dots");
 }
 Result<void> background(S state, A a) {
     double rgb[3];
@@ -93,16 +97,25 @@ const CommandRow kRows[] = {
      "The difference from the photo, or from the second scene.", mode_is<ViewMode::error>},
     {"view.mode.photo",        "Show: photo",                 "View/Show 1", "8",       "",
      "The photo itself, at a capture camera.", mode_is<ViewMode::photo>},
+    {"view.mode.median",       "Show: median",                "View/Show 1", "9",       "",
+     "Median depth: how far away the Gaussian lies behind which less than half of the light gets through. Edges "
+     "are sharp where depth mixes front and back.", mode_is<ViewMode::median>},
+    {"view.mode.normals",      "Show: normals",               "View/Show 1", "0",       "",
+     "Which way surfaces face in the world, from the median depth: red along x, green along y, blue along z.", mode_is<ViewMode::normals>},
     {"view.style.splats",      "Draw as: splats",             "View/Draw as 1", "Shift+1", "",
      "Gaussians blended, as they were trained.", style_is<DrawStyle::splats>},
     {"view.style.points",      "Draw as: points",             "View/Draw as 1", "Shift+2", "",
      "A dot at each centre.", style_is<DrawStyle::points>},
     {"view.style.ellipsoids",  "Draw as: ellipsoids",         "View/Draw as 1", "Shift+3", "",
      "Opaque ellipsoids: shapes and sizes.", style_is<DrawStyle::ellipsoids>},
+    {"view.style.rings",       "Draw as: rings",              "View/Draw as 1", "Shift+4", "",
+     "The outline of each Gaussian over the faded picture: how they overlap.", style_is<DrawStyle::rings>},
+    {"view.style.centres",     "Draw as: centres",            "View/Draw as 1", "Shift+5", "",
+     "The picture, and a dot at each centre: where Gaussians are many or few.", style_is<DrawStyle::centres>},
     {"view.mode",              "Show a map",                  "",     "",        "MODE",
-     "color, depth, alpha, contributors, isects, pairs, error or photo.", mode},
+     "color, depth, alpha, contributors, isects, pairs, error, photo, median or normals.", mode},
     {"view.style",             "Draw style",                  "",     "",        "STYLE",
-     "splats, points or ellipsoids.", style},
+     "splats, points, ellipsoids, rings or centres.", style},
     {"view.colormap",          "Colormap",                    "",     "",        "NAME",
      "viridis, inferno, cividis, turbo, gray or diverging.", colormap},
     {"view.range",             "Range of the colormap",       "",     "",        "MODE [LO HI]",
@@ -121,6 +134,8 @@ const CommandRow kRows[] = {
      "0 to 3: bases above are ignored.", sh_degree},
     {"view.scale",             "Size of the Gaussians",       "",     "",        "FACTOR",
      "Multiplies every standard deviation in the picture.", scale},
+    {"view.point-size",        "Size of dots",                "",     "",        "PIXELS",
+     "How large the dots of styles points and centres are, 1 to 32 pixels.", point_size},
     {"view.background",        "Background",                  "",     "",        "R G B",
      "0 to 1 each, behind the splats of the free camera.", background},
     {"lod.budget",             "Gaussians of a streamed set", "",     "",        "COUNT",
@@ -132,6 +147,8 @@ const CommandRow kRows[] = {
     {"lod.level",              "Level of a streamed set",     "",     "",        "auto|LEVEL",
      "Draws a streamed set at one level everywhere (0 is the finest), or by distance and "
      "budget.", lod_level},
+    {"view.level-colors",      "Colours of levels",           "View 2", "Shift+L", "[on|off]",
+     "Draws each Gaussian of a streamed set in the colour of its level of detail.", level_colors},
     {"view.budget",            "Viewer's share",              "",     "",        "SHARE",
      "Largest share of the engine's time that pictures may take while training.", budget},
 };

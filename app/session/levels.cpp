@@ -160,6 +160,7 @@ Result<GatheredLevels> gather_levels(const LevelSet& set, const LevelChoice& cho
     if (environment != files.end() && !set.environment.empty())
         pieces.push_back(
             {0, static_cast<std::uint32_t>(set.files.size()), 0, environment->second->count});
+    std::vector<LevelRun> runs;
     std::vector<std::size_t> at(pieces.size());
     std::size_t count = 0;
     int degree = 0;
@@ -170,10 +171,11 @@ Result<GatheredLevels> gather_levels(const LevelSet& set, const LevelChoice& cho
             return tl::unexpected<Error>(fine.error());
         at[i] = count;
         count += pieces[i].count;
+        runs.push_back({count, pieces[i].file < set.files.size() ? pieces[i].level : kEveryLevel});
         degree = std::max(degree, from.sh_degree);
         antialiased |= from.antialiased;
     }
-    GatheredLevels out{GaussianModel::to_fill(count, degree), std::move(files)};
+    GatheredLevels out{GaussianModel::to_fill(count, degree), std::move(files), std::move(runs)};
     out.model.antialiased = antialiased;
     parallel_for(pieces.size(), 1, [&](std::size_t i) {
         copy_rows(*out.files.at(pieces[i].file), pieces[i].offset, pieces[i].count, out.model,

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "app/session/level_colors.h"
 #include "app/session/session_types.h"
 #include "panels/state/scene_state.h"
 #include "renderer/io/splats/level_set.h"
@@ -43,7 +44,8 @@ using LevelFiles = std::map<std::size_t, std::shared_ptr<const GaussianModel>>;
 
 struct GatheredLevels {
     GaussianModel model;
-    LevelFiles files;  ///< those given and those read for it
+    LevelFiles files;            ///< those given and those read for it
+    std::vector<LevelRun> runs;  ///< of the model's rows, in their order
 };
 /// The Gaussians of a choice. Errors: of the files, cancelled.
 Result<GatheredLevels> gather_levels(const LevelSet& set, const LevelChoice& choice,

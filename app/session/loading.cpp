@@ -156,6 +156,7 @@ Result<LoadedScene> load_level_scene(const OpenRequest& request, const fs::path&
         scene.name = name_of_path(meta.parent_path().string()) + "/" + scene.name;
     scene.format = fmt::format("streamed SOG, {} levels", set->levels);
     scene.levels = std::make_shared<const LevelSet>(std::move(*set));
+    scene.level_runs = std::move(gathered->runs);
     if (auto shown = show_model(scene, share(std::move(gathered->model)), options); !shown)
         return tl::unexpected<Error>(shown.error());
     return scene;
@@ -245,6 +246,7 @@ Result<LoadedScene> load_any(const OpenRequest& request, const SessionOptions& o
 
 Result<void> show_model(LoadedScene& scene, std::shared_ptr<const GaussianModel> model,
                         const SessionOptions& options) {
+    scene.level_colors = nullptr;  // of another model
     scene.model = std::move(model);
     compute_bounds(*scene.model, scene.bounds);
     auto rasterizer = options.make_rasterizer();

@@ -38,6 +38,7 @@ bool StreamedLevels::choose() {
          options = lent_.options](const Progress& progress) -> Result<Gathered> {
             GS_TRY(auto gathered, gather_levels(*same->levels, choice, files, progress));
             Gathered out{std::move(*same), choice, std::move(gathered.files)};
+            out.scene.level_runs = std::move(gathered.runs);
             auto model = std::make_shared<const GaussianModel>(std::move(gathered.model));
             GS_TRY_VOID(show_model(out.scene, std::move(model), options));
             return out;

@@ -24,6 +24,19 @@ constexpr double kRefreshInterval = 0.25;
 // Few sizes, so that buffers and textures settle.
 constexpr std::array<double, 6> kScales{1.0, 0.71, 0.5, 0.35, 0.25, 0.18};
 
+/// A scene's model and what reads it: in the colours of its levels, where these are asked for and
+/// it has any.
+void color_by_level(LoadedScene& scene, const ViewSettings& settings) {
+    const bool wanted = settings.level_colors && !scene.trainer && !scene.level_runs.empty();
+    if (!wanted) scene.level_colors = nullptr;
+    if (wanted && !scene.level_colors)
+        scene.level_colors = std::make_unique<LevelColors>(*scene.model, scene.level_runs,
+                                                           *scene.rasterizer, scene.bounds.span());
+}
+ParameterSource& shown_source(const LoadedScene& scene) {
+    return scene.level_colors ? *scene.level_colors->source : *scene.source;
+}
+
 bool compares_scenes(const Shown& shown, const ViewSettings& settings) {
     return shown.beside && settings.with == CompareWith::scene &&
            (settings.compare != Compare::off || settings.mode == ViewMode::error);
@@ -85,9 +98,8 @@ RenderOptions render_options(const LoadedScene& scene, const ViewSettings& setti
     options.scale_modifier = static_cast<float>(settings.scale_modifier);
     if (settings.near_plane > 0) options.near_plane = static_cast<float>(settings.near_plane);
     options.clip = settings.clip;
-    options.counters = needs_counters(settings.mode);
-    options.gradients = false;
-    options.depth = settings.mode == ViewMode::depth;
+    options.counters = options.gradients = options.depth = options.median_depth = false;
+    want_maps(settings.mode, options);
     return options;
 }
 
@@ -182,6 +194,10 @@ std::optional<Vec3d> Viewer::focus(const Shown& shown, ViewRequest request, doub
     return frame->camera.point_at(column + 0.5, row + 0.5, z);
 }
 
+const GaussianModel& Viewer::shown_model(const LoadedScene& scene) {
+    return scene.level_colors ? scene.level_colors->tinted : current_model(scene);
+}
+
 const GaussianModel& Viewer::current_model(const LoadedScene& scene) {
     if (!scene.trainer) return *scene.model;
     if (model_copy_.step != scene.steps_done() || model_copy_.model.count == 0)
@@ -212,25 +228,29 @@ const Image8& Viewer::photo_for(const LoadedScene& scene, int view, int width, i
 
 void Viewer::render(LoadedScene& scene, const Camera& camera, const RenderOptions& options,
                     const ViewSettings& settings, RenderResult& result) {
-    // Maps of the rasterizer's own work (contributors, isects, pairs) exist for splats only.
-    const bool drawable = settings.mode == ViewMode::color || settings.mode == ViewMode::depth ||
-                          settings.mode == ViewMode::alpha;
-    if (settings.style != DrawStyle::splats && drawable) {
-        draw_model_as(settings.style, current_model(scene), camera, options, result);
-    } else if (scene.trainer) {
-        model_copy_ = {};
+    const DrawStyle style =
+        style_applies(settings.style, settings.mode) ? settings.style : DrawStyle::splats;
+    const auto point_px = static_cast<float>(settings.point_size);
+    const bool over_splats = style == DrawStyle::rings || style == DrawStyle::centres;
+    if (style != DrawStyle::splats && !over_splats) {
+        draw_model_as(style, shown_model(scene), camera, options, point_px, result);
+        return;
+    }
+    if (scene.trainer) {
+        if (!over_splats) model_copy_ = {};
         scene.trainer->render(camera, options, result);
     } else {
-        scene.rasterizer->forward(*scene.source, camera, options, *scene.state, result);
+        scene.rasterizer->forward(shown_source(scene), camera, options, *scene.state, result);
     }
+    if (over_splats) draw_over_splats(style, shown_model(scene), camera, options, point_px, result);
 }
 
 std::shared_ptr<const DevicePicture> Viewer::render_for_display(LoadedScene& scene,
                                                                 const Camera& camera,
                                                                 const RenderOptions& options) {
     if (!scene.trainer)
-        return scene.rasterizer->forward_for_display(*scene.source, camera, options, *scene.state,
-                                                     result_);
+        return scene.rasterizer->forward_for_display(shown_source(scene), camera, options,
+                                                     *scene.state, result_);
     model_copy_ = {};
     return scene.trainer->render_for_display(camera, options, result_);
 }
@@ -249,6 +269,8 @@ std::shared_ptr<ViewFrame> Viewer::draw(const Shown& shown, const ViewRequest& r
         frame->cut_before = request.settings.near_plane;
     }
     const RenderOptions options = render_options(shown.scene, request.settings);
+    ViewSettings settings = request.settings;
+    settings.point_size *= scale;  // dots are as large on the screen whatever the picture's size
     const Image8& photo = photo_for(shown.scene, request.settings.capture_view, frame->camera.width,
                                     frame->camera.height);
     frame->shrunk = &photo == &photo_.photo;
@@ -258,12 +280,13 @@ std::shared_ptr<ViewFrame> Viewer::draw(const Shown& shown, const ViewRequest& r
     const bool only_looked_at = !exact_size && photo.empty() && !both &&
                                 request.settings.mode == ViewMode::color &&
                                 request.settings.style == DrawStyle::splats;
+    color_by_level(shown.scene, settings);
     if (only_looked_at) frame->picture = render_for_display(shown.scene, frame->camera, options);
     if (frame->picture) {
         frame->visible = result_.counters.visible;
         frame->isects = result_.counters.isects;
     } else {
-        render(shown.scene, frame->camera, options, request.settings, result_);
+        render(shown.scene, frame->camera, options, settings, result_);
         if (both)
             draw_both(shown, request, scale, photo, *frame);
         else
@@ -285,7 +308,9 @@ void Viewer::draw_both(const Shown& shown, const ViewRequest& request, double sc
         RenderOptions options = render_options(*shown.beside, request.settings);
         options.background =
             render_options(shown.scene, request.settings).background;  // one ground for both
-        render(*shown.beside, frame.camera, options, request.settings, beside_result_);
+        ViewSettings settings = request.settings;
+        settings.point_size *= scale;
+        render(*shown.beside, frame.camera, options, settings, beside_result_);
     }
     beside_drawn_ = {request.serial, scale};
     auto other = std::make_shared<ViewFrame>(frame);

@@ -65,6 +65,8 @@ class Viewer {
                                     bool exact_size);
     void draw_both(const Shown& shown, const ViewRequest& request, double scale,
                    const Image8& photo, ViewFrame& frame);
+    /// current_model(), in the colours of its levels where these are shown.
+    const GaussianModel& shown_model(const LoadedScene& scene);
     double scale_for(const Shown& shown, const ViewRequest& request) const;
     void render(LoadedScene& scene, const Camera& camera, const RenderOptions& options,
                 const ViewSettings& settings, RenderResult& result);

@@ -65,6 +65,8 @@ Preferences read_preferences(const fs::path& folder) {
     take(object, "grid", out.view.grid);
     take(object, "viewer_budget", out.view.viewer_budget);
     take(object, "fly_speed", out.view.fly_speed);
+    take(object, "point_size", out.view.point_size);
+    out.view.point_size = std::clamp(out.view.point_size, 1.0, 32.0);
     out.view.viewer_budget = std::clamp(out.view.viewer_budget, 0.0, 0.95);
     return out;
 }
@@ -86,7 +88,8 @@ void write_preferences(const fs::path& folder, const Preferences& preferences) {
         {"overlays", view.overlays},
         {"grid", view.grid},
         {"viewer_budget", view.viewer_budget},
-        {"fly_speed", view.fly_speed}};
+        {"fly_speed", view.fly_speed},
+        {"point_size", view.point_size}};
     const std::string text = json_text(object, 2) + "\n";
     for (const auto& [name, content] :
          {std::pair{"studio.json", &text}, std::pair{"layout.txt", &preferences.layout}})

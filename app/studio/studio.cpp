@@ -40,9 +40,9 @@ auto picture_key(const ViewRequest& r) {
         std::array{m[0][0], m[0][1], m[0][2], m[1][0], m[1][1], m[1][2], m[2][0], m[2][1], m[2][2]},
         v.mode, v.style, v.colormap, v.range, v.range_lo, v.range_hi, v.percentile, v.logarithmic,
         v.capture_view, v.sh_degree, v.scale_modifier, v.viewer_budget, v.lod_budget, v.lod_pixels,
-        v.lod_level, v.compare != Compare::off, v.with, v.swapped, v.signed_error,
-        std::array{v.background.x, v.background.y, v.background.z}, c.model, v.near_plane,
-        v.clip.has_value(), clip_key(v.clip.value_or(ClipBox{})));
+        v.lod_level, v.level_colors, v.point_size, v.compare != Compare::off, v.with, v.swapped,
+        v.signed_error, std::array{v.background.x, v.background.y, v.background.z}, c.model,
+        v.near_plane, v.clip.has_value(), clip_key(v.clip.value_or(ClipBox{})));
 }
 bool same_pose(const Camera& a, const Camera& b) {
     const auto key = [](const Camera& c) {

@@ -66,6 +66,10 @@ struct LevelsState {
     std::size_t files = 0;     ///< read so far
     std::size_t files_of = 0;  ///< of so many
     bool over_budget = false;  ///< even the coarsest level is
+    /// Of the finest level, with what belongs to every level.
+    std::uint64_t stored() const {
+        return levels.empty() ? 0 : levels.front().stored + environment;
+    }
 };
 
 /// A run as fixed cameras saw it, and how often they look.

@@ -243,7 +243,7 @@ void put_facts(Chips& chips, const ViewFrame& frame, PictureRect room, float wid
         put(std::array{difference ? frame.scene : frame.name + "  " + frame.scene}, theme().text);
     put(facts_of(frame), theme().dim);
     put(what_is_cut(frame), theme().warning);
-    if (has_map(frame)) put(statistics_of(frame), theme().dim);
+    if (has_map(frame) && !frame.map_empty) put(statistics_of(frame), theme().dim);
 }
 
 }  // namespace
@@ -285,6 +285,12 @@ std::string words_of_value(double value) {
 /// A pixel's value or colour, in words; empty when it is not known.
 std::string value_text(const ViewFrame& frame, int x, int y, const PixelColor& read) {
     if (has_map(frame)) return words_of_value(map_value(frame, x, y)) + " " + frame.unit;
+    if (frame.mode == ViewMode::normals && frame.normals.channels == 3) {
+        if (x < 0 || y < 0 || x >= frame.normals.width || y >= frame.normals.height) return {};
+        const auto n = [&](int c) { return frame.normals.at(c, x, y); };
+        return std::isnan(n(0)) ? "no normal"
+                                : fmt::format("normal {:.3f} {:.3f} {:.3f}", n(0), n(1), n(2));
+    }
     if (frame.picture && read.x == x && read.y == y)
         return fmt::format("RGB {} {} {}", read.rgba[0], read.rgba[1], read.rgba[2]);
     if (frame.rgba.empty() || x < 0 || y < 0 || x >= frame.rgba.width || y >= frame.rgba.height)
@@ -312,10 +318,38 @@ std::string pixel_text(const ViewFrame& frame, int x, int y, const PixelColor& r
 
 namespace {
 
-/// Why the picture is not of the mode that was asked for; empty: it is.
+/// Why the picture is not of the mode that was asked for, or shows nothing; empty: it does.
 std::string what_is_not_shown(const ViewFrame& frame) {
-    if (frame.mode != ViewMode::error || has_map(frame)) return {};
-    return "No error from here: go to a capture camera, or open a second scene";
+    switch (frame.mode) {
+        case ViewMode::error:
+            if (!has_map(frame))
+                return "No error from here: go to a capture camera, or open a second scene";
+            break;
+        case ViewMode::photo:
+            if (frame.photo.empty()) return "No photo from here: go to a capture camera";
+            break;
+        case ViewMode::median:
+            if (frame.map_empty) return "No median depth: nothing here stops half of the light";
+            break;
+        case ViewMode::normals:
+            if (frame.map_empty) return "No normals: nothing here stops half of the light";
+            break;
+        case ViewMode::depth:
+            if (frame.map_empty) return "No depth: nothing is drawn here";
+            break;
+        default:
+            break;
+    }
+    return {};
+}
+
+/// What of the wishes has no effect on this picture; empty: all have.
+std::string what_is_left_out(const Snapshot& snapshot, const ViewFrame& frame) {
+    const ViewSettings& view = snapshot.view;
+    if (view.level_colors && !snapshot.levels) return "no level colours: this scene has one level";
+    if (style_applies(view.style, frame.mode)) return {};
+    return std::string(kViewModeNames[static_cast<std::size_t>(frame.mode)]) +
+           ": of splats, not of " + kDrawStyleNames[static_cast<std::size_t>(view.style)];
 }
 
 /// What the cameras' colours mean, where that is a quantity.
@@ -335,7 +369,7 @@ std::string words_of_cameras(const Snapshot& snapshot) {
 void put_legend(ImDrawList& list, Chips& chips, const ViewFrame& frame, PictureRect room,
                 double mark) {
     const float height = std::min(16 * em(), 0.6F * room.height()), margin = 0.5F * em();
-    if (!has_map(frame) || height <= 6 * em()) return;
+    if (!has_map(frame) || frame.map_empty || height <= 6 * em()) return;
     const float width = colormap_legend_width(height, frame.range_lo, frame.range_hi,
                                               frame.logarithmic, frame.unit);
     PictureRect place{{room.b.x - margin - width, room.a.y + margin},
@@ -345,6 +379,34 @@ void put_legend(ImDrawList& list, Chips& chips, const ViewFrame& frame, PictureR
             place.a.y = taken.b.y + 0.3F * em(), place.b.y = place.a.y + height;
     draw_colormap_legend(list, {place.b.x, place.a.y}, height, frame.colormap, frame.range_lo,
                          frame.range_hi, frame.logarithmic, frame.unit, mark);
+    chips.keep_clear(place);
+}
+
+/// Which colour is which level of detail, and how many Gaussians of it are drawn.
+void put_level_legend(ImDrawList& list, Chips& chips, const LevelsState& levels, PictureRect room) {
+    std::vector<std::string> rows;
+    float widest = ImGui::CalcTextSize("Gaussians").x;
+    for (std::size_t i = 0; i < levels.levels.size(); ++i) {
+        rows.push_back(fmt::format("level {}{}: {}", i, i == 0 ? ", finest" : "",
+                                   format_short(static_cast<double>(levels.levels[i].drawn))));
+        widest = std::max(widest, ImGui::CalcTextSize(rows.back().c_str()).x);
+    }
+    const float margin = 0.5F * em(), row = 1.3F * em(), pad = 0.5F * em();
+    const ImVec2 size{widest + 1.3F * em() + 2 * pad,
+                      row * static_cast<float>(rows.size() + 1) + 2 * pad};
+    const PictureRect place{{room.b.x - margin - size.x, room.a.y + margin},
+                            {room.b.x - margin, room.a.y + margin + size.y}};
+    list.AddRectFilled(place.a, place.b, with_alpha(theme().window, 215), 4);
+    ImVec2 at{place.a.x + pad, place.a.y + pad};
+    list.AddText(at, theme().dim, "Gaussians");
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        at.y += row;
+        const Rgb8 c = level_color(i);
+        list.AddRectFilled({at.x, at.y + 0.1F * em()}, {at.x + 0.9F * em(), at.y + em()},
+                           IM_COL32(c.r, c.g, c.b, 255));
+        list.AddText({at.x + 1.3F * em(), at.y},
+                     levels.levels[i].drawn > 0 ? theme().text : theme().faint, rows[i].c_str());
+    }
     chips.keep_clear(place);
 }
 
@@ -360,6 +422,21 @@ void put_side_names(Chips& chips, const OverlayState& state, PictureRect picture
     if (*state.divider - picture.a.x > 4 * em())
         put(*state.divider - margin, Side::right, "render");
     if (picture.b.x - *state.divider > 4 * em()) put(*state.divider + margin, Side::left, "photo");
+}
+
+/// Below the picture's facts, in the middle of `width`: what is not as was asked for, and what
+/// colours mean that have no legend.
+void put_reasons(Chips& chips, const Snapshot& snapshot, const ViewFrame& frame, ImVec2 at,
+                 float width) {
+    const auto put = [&](std::span<const std::string> words, ImU32 color) {
+        for (const std::string& line : wrapped(words, width))
+            chips.put(at, Chips::Side::middle, Chips::Way::down, line, color);
+    };
+    put(std::array{what_is_not_shown(frame)}, theme().warning);
+    put(std::array{what_is_left_out(snapshot, frame)}, theme().dim);
+    if (frame.mode == ViewMode::normals && !frame.map_empty)
+        put(std::array<std::string, 3>{"surfaces face:", "red x, green y, blue z", "(gray is 0)"},
+            theme().dim);
 }
 
 /// What stands at the edges of the whole viewport: beside a narrow picture, over a wide one.
@@ -381,6 +458,8 @@ void put_texts(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& fram
     if (snapshot.view.grid)
         chips.put({picture.a.x + 5 * em(), room.b.y - 2 * em()}, Chips::Side::left, Chips::Way::up,
                   words_of_grid(grid_of(snapshot, frame)), theme().dim);
+    if (snapshot.view.level_colors && snapshot.levels && frame.mode == ViewMode::color)
+        put_level_legend(list, chips, *snapshot.levels, room);
     put_side_names(chips, state, picture);
     if (state.photo && !state.divider && state.other_room)
         chips.put({other.a.x + margin, other.b.y - 2 * em()}, Chips::Side::left, Chips::Way::up,
@@ -393,8 +472,7 @@ void put_texts(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& fram
     if (!state.photo_instead)
         chips.put({other.b.x - margin, room.b.y - 4 * em()}, Chips::Side::right, Chips::Way::up,
                   words_of_cameras(snapshot), theme().dim);
-    chips.put({middle, room.a.y + 2.5F * em()}, Chips::Side::middle, Chips::Way::down,
-              what_is_not_shown(frame), theme().warning);
+    put_reasons(chips, snapshot, frame, {middle, room.a.y + 2.5F * em()}, other.b.x - room.a.x);
     list.PopClipRect();
 }
 

@@ -13,8 +13,6 @@
 namespace gs {
 namespace {
 
-bool is_map(ViewMode mode) { return mode != ViewMode::color && mode != ViewMode::photo; }
-
 void number_command(Commands& commands, const char* label, double value, const char* format,
                     const auto& give) {
     ImGui::SetNextItemWidth(5 * em());
@@ -70,17 +68,17 @@ void draw_range(const ViewSettings& view, Commands& commands) {
 void draw_map(ItemRow& row, const ViewSettings& view, Commands& commands) {
     const bool signs = view.mode == ViewMode::error && view.signed_error;  // has colours of its own
     const bool tiles = view.mode == ViewMode::isects || view.mode == ViewMode::pairs;
-    ImGui::BeginDisabled(!is_map(view.mode) || signs);
+    ImGui::BeginDisabled(!has_colormap(view.mode) || signs);
     if (row.place(6, "colormap"))
         choice_command(commands, "##colormap", "view.colormap", kColormapNames,
                        static_cast<std::size_t>(view.colormap), 6,
                        "Colormap; viridis, inferno and cividis are perceptual, cividis is safest "
                        "for colour-blind eyes");
     ImGui::EndDisabled();
-    ImGui::BeginDisabled(!is_map(view.mode));
+    ImGui::BeginDisabled(!has_colormap(view.mode));
     if (row.place(7, "range")) draw_range(view, commands);
     ImGui::EndDisabled();
-    ImGui::BeginDisabled(!is_map(view.mode) || signs);
+    ImGui::BeginDisabled(!has_colormap(view.mode) || signs);
     if (row.place(2.6F, "logarithmic"))
         toggle_command(commands, "log", "view.log", view.logarithmic, "Logarithmic colours (L)");
     ImGui::EndDisabled();
@@ -205,6 +203,11 @@ void draw_settings(const ViewSettings& view, Commands& commands) {
     if (ImGui::SliderFloat("size of Gaussians", &scale, 0.01F, 2, "%.2f x",
                            ImGuiSliderFlags_AlwaysClamp))
         commands.push("view.scale", {fmt::format("{:.3f}", scale)});
+    tooltip("Style rings outlines Gaussians at so many standard deviations");
+    auto dots = static_cast<float>(view.point_size);
+    if (ImGui::SliderFloat("size of dots", &dots, 1, 16, "%.1f px", ImGuiSliderFlags_AlwaysClamp))
+        commands.push("view.point-size", {fmt::format("{:.2f}", dots)});
+    tooltip("Of styles points and centres");
     choice_command(commands, "cameras' colours", "view.frusta.color", kFrustaColorNames,
                    static_cast<std::size_t>(view.frusta_color), 6,
                    "What the colours of the capture cameras mean");
@@ -229,7 +232,8 @@ void draw_viewport_toolbar(const Snapshot& snapshot, Commands& commands) {
     draw_items(ItemRow(room), snapshot, commands);
     ImGui::SetCursorPos({corner.x + std::max(room, 0.0F), corner.y});
     if (ImGui::Button("More", {more, 0})) ImGui::OpenPopup("##more");
-    tooltip("What did not fit into this row; background, SH degree, size of the Gaussians, speed");
+    tooltip(
+        "What did not fit into this row; background, SH degree, size of Gaussians and dots, speed");
     if (!ImGui::BeginPopup("##more")) return;
     draw_items(ItemRow::rest(room), snapshot, commands);
     ImGui::Separator();

@@ -126,6 +126,19 @@ double colormap_value(double t, double lo, double hi, bool logarithmic) {
     return floor * std::pow(hi / floor, t);
 }
 
+Rgb8 level_color(std::size_t level) {
+    // Okabe and Ito's, their black left out for white, in an order that keeps neighbours apart.
+    static constexpr std::array<Rgb8, 8> kColors{{{86, 180, 233},
+                                                  {230, 159, 0},
+                                                  {0, 158, 115},
+                                                  {204, 121, 167},
+                                                  {240, 228, 66},
+                                                  {213, 94, 0},
+                                                  {255, 255, 255},
+                                                  {0, 114, 178}}};
+    return kColors[level % kColors.size()];
+}
+
 ColormapRange colormap_range(const ImageF& map, const ViewSettings& settings) {
     std::vector<float> values;
     values.reserve(map.pixels());

@@ -2,6 +2,7 @@
 // colour the engine's frames. Called by app (frames), the viewport's legend and the tests.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "renderer/maps/view.h"
@@ -16,6 +17,10 @@ struct Rgb8 {
 /// `t` is clamped to 0..1; NaN gives kNoValueColor.
 Rgb8 colormap_color(Colormap map, double t);
 inline constexpr Rgb8 kNoValueColor{255, 0, 255};
+
+/// The colour of a level of detail, 0 the finest; told apart by colour-blind eyes, too. Repeats
+/// after 8.
+Rgb8 level_color(std::size_t level);
 
 /// Where `value` lies between lo and hi, 0..1 (not clamped); logarithmic scales start at 1e-6 of hi
 /// when lo is not positive. NaN for NaN, and 0 for an empty range.

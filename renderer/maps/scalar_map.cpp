@@ -26,6 +26,11 @@ ScalarMap scalar_map(const RenderResult& result, ViewMode mode) {
                          [=](std::size_t i) { return alpha[i] > 0 ? depth[i] / alpha[i] : kNaN; }),
                 1, "world units"};
         }
+        case ViewMode::median: {
+            const float* median = result.median_depth.plane(0);
+            return {plane_of(w, h, [=](std::size_t i) { return median[i] > 0 ? median[i] : kNaN; }),
+                    1, "world units"};
+        }
         case ViewMode::alpha:
             return {result.alpha, 1, "alpha"};
         case ViewMode::contributors:
@@ -39,13 +44,16 @@ ScalarMap scalar_map(const RenderResult& result, ViewMode mode) {
         case ViewMode::color:
         case ViewMode::error:
         case ViewMode::photo:
+        case ViewMode::normals:
             break;
     }
     return {};
 }
 
-bool needs_counters(ViewMode mode) {
-    return mode == ViewMode::contributors || mode == ViewMode::pairs;
+void want_maps(ViewMode mode, RenderOptions& options) {
+    options.counters |= mode == ViewMode::contributors || mode == ViewMode::pairs;
+    options.median_depth |= mode == ViewMode::median || mode == ViewMode::normals;
+    options.depth |= mode == ViewMode::depth || options.median_depth;
 }
 
 }  // namespace gs

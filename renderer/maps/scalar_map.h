@@ -1,5 +1,5 @@
-// The maps of a drawn frame: the numbers behind the modes depth, alpha, contributors, isects and
-// pairs, for the viewport (view_frame.h) and for `gausscope render --maps`.
+// The maps of a drawn frame: the numbers behind the modes depth, median, alpha, contributors,
+// isects and pairs, for the viewport (view_frame.h) and for `gausscope render --maps`.
 #pragma once
 
 #include "renderer/maps/view.h"
@@ -12,12 +12,12 @@ struct ScalarMap {
     int cell = 1;           ///< pixels a value stands for, along each side: 1, or the tile size
     const char* unit = "";  ///< "world units", "alpha", "Gaussians", "isects per tile", ...
 };
-/// `result` holds what the mode needs (RenderOptions::depth, counters). Depth is the expected
-/// depth, sum of weight x depth over alpha, wherever anything was drawn, and NaN elsewhere: there
-/// is none.
+/// `result` holds what the mode needs (want_maps). Depth is the expected depth, sum of weight x
+/// depth over alpha, wherever anything was drawn, and NaN elsewhere: there is none. The median is
+/// NaN where more than half of the light gets through.
 ScalarMap scalar_map(const RenderResult& result, ViewMode mode);
 
-/// True when the mode needs RenderOptions::counters.
-bool needs_counters(ViewMode mode);
+/// Asks the rasterizer for what the mode shows, besides what is asked for already.
+void want_maps(ViewMode mode, RenderOptions& options);
 
 }  // namespace gs

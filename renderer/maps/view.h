@@ -19,11 +19,36 @@ namespace gs {
 class DevicePicture;  // renderer/device/device_picture.h; nobody who only shows frames looks into
                       // it
 
-enum class ViewMode { color, depth, alpha, contributors, isects, pairs, error, photo };
-inline constexpr std::array<const char*, 8> kViewModeNames{
-    "color", "depth", "alpha", "contributors", "isects", "pairs", "error", "photo"};
-enum class DrawStyle { splats, points, ellipsoids };
-inline constexpr std::array<const char*, 3> kDrawStyleNames{"splats", "points", "ellipsoids"};
+enum class ViewMode {
+    color,
+    depth,
+    alpha,
+    contributors,
+    isects,
+    pairs,
+    error,
+    photo,
+    median,
+    normals
+};
+inline constexpr std::array<const char*, 10> kViewModeNames{
+    "color", "depth", "alpha", "contributors", "isects",
+    "pairs", "error", "photo", "median",       "normals"};
+enum class DrawStyle { splats, points, ellipsoids, rings, centres };
+inline constexpr std::array<const char*, 5> kDrawStyleNames{"splats", "points", "ellipsoids",
+                                                            "rings", "centres"};
+/// Whether Gaussians are drawn in this style while the mode is shown: the maps of the rasterizer's
+/// own work, and what is found from it, are of splats; dots and rings lie over the picture's
+/// colours alone.
+constexpr bool style_applies(DrawStyle style, ViewMode mode) {
+    const bool over_splats = style == DrawStyle::rings || style == DrawStyle::centres;
+    return style == DrawStyle::splats || mode == ViewMode::color ||
+           (!over_splats && (mode == ViewMode::depth || mode == ViewMode::alpha));
+}
+/// Whether the mode is a map of one number a pixel or tile, in the colours of a colormap.
+constexpr bool has_colormap(ViewMode mode) {
+    return mode != ViewMode::color && mode != ViewMode::photo && mode != ViewMode::normals;
+}
 enum class Colormap { viridis, inferno, cividis, turbo, gray, diverging };
 inline constexpr std::array<const char*, 6> kColormapNames{"viridis", "inferno", "cividis",
                                                            "turbo",   "gray",    "diverging"};
@@ -71,6 +96,8 @@ struct ViewSettings {
     Navigation navigation = Navigation::orbit;
     int sh_degree = 3;
     double scale_modifier = 1;
+    double point_size = 2;        ///< px across, of the dots of styles points and centres
+    bool level_colors = false;    ///< streamed sets: each Gaussian in the colour of its level
     double fly_speed = 1;         ///< scene extents per second
     double viewer_budget = 0.25;  ///< share of engine time view frames may take while training
     double lod_budget = 2e6;      ///< streamed sets: Gaussians drawn at most
@@ -91,9 +118,12 @@ struct ViewFrame {
     Image8 rgba;  ///< 4 channels, the colormap applied for maps; empty when `picture` holds the
                   ///< colours
     std::shared_ptr<const DevicePicture> picture;  ///< null: `rgba` is the picture
-    ImageF map;  ///< 1 plane at picture size for depth, alpha, contributors, error; at tile size
-                 ///< for isects, pairs
+    ImageF map;  ///< 1 plane at picture size for depth, alpha, contributors, error, median; at tile
+                 ///< size for isects, pairs
+    ImageF
+        normals;  ///< mode normals: 3 planes, a unit vector in the world, NaN where there is none
     int map_cell = 1;                   ///< pixels per map value: 1, or the tile size
+    bool map_empty = false;             ///< the map, or the normals, have a value nowhere
     double range_lo = 0, range_hi = 1;  ///< range the colormap was applied with
     double map_min = 0, map_max = 0, map_mean = 0, map_p50 = 0, map_p95 = 0;
     std::string unit;                       ///< "world units", "Gaussians", "pairs", "|error|"

@@ -6,6 +6,7 @@
 #include "base/parallel.h"
 #include "base/record/scope.h"
 #include "renderer/maps/colormap.h"
+#include "renderer/maps/normals.h"
 #include "renderer/maps/picture_error.h"
 #include "renderer/maps/scalar_map.h"
 #include "renderer/math/psnr.h"
@@ -67,6 +68,13 @@ void paint_empty_pixels(const ImageF& map, Image8& rgba) {
     }
 }
 
+/// False where there is no map at all.
+bool has_no_value(const ImageF& map) {
+    return map.pixels() > 0 && map.channels > 0 &&
+           std::all_of(map.plane(0), map.plane(0) + map.pixels(),
+                       [](float value) { return std::isnan(value); });
+}
+
 bool shows_signs(const ViewSettings& settings, const ViewFrame& frame) {
     return settings.signed_error && frame.mode == ViewMode::error && !frame.unit.empty();
 }
@@ -79,7 +87,10 @@ void measure(const RenderResult& result, const ViewSettings& settings, const Ima
     frame.isects = result.counters.isects;
     frame.psnr =
         photo.empty() ? 0.0 : math::psnr_of(mean_squared_error(result, PictureReference(photo)));
+    frame.normals =
+        settings.mode == ViewMode::normals ? normals_of(result, frame.camera) : ImageF();
     frame.map = map_for_mode(result, settings, reference, frame);
+    frame.map_empty = has_no_value(settings.mode == ViewMode::normals ? frame.normals : frame.map);
     if (frame.unit.empty()) return;
     const ColormapRange range = colormap_range(frame.map, settings);
     frame.range_lo = range.lo;
@@ -99,6 +110,10 @@ void measure(const RenderResult& result, const ViewSettings& settings, const Ima
 
 void paint(const RenderResult& result, const ViewSettings& settings, const Image8& photo,
            ViewFrame& frame) {
+    if (settings.mode == ViewMode::normals) {
+        frame.rgba = normals_picture(frame.normals, kEmptyPixel);
+        return;
+    }
     if (frame.unit.empty()) {
         frame.rgba = settings.mode == ViewMode::photo && !photo.empty() ? opaque(photo)
                                                                         : color_picture(result);

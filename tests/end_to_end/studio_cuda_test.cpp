@@ -97,6 +97,13 @@ TEST(CudaSession, frames_equal_the_cpu_s_and_colours_stay_on_the_device) {
         EXPECT_EQ(largest_difference(colors_of(*a), colors_of(*b)), 0)
             << "drawn from the model itself";
     }
+    for (const DrawStyle style : {DrawStyle::rings, DrawStyle::centres}) {
+        const auto a = frame_of(cpu, ViewMode::color, -1, style),
+                   b = frame_of(cuda, ViewMode::color, -1, style);
+        EXPECT_LE(largest_difference(colors_of(*a), colors_of(*b)), 1) << "over the splats";
+        EXPECT_GT(largest_difference(colors_of(*a), colors_of(*frame_of(cpu, ViewMode::color))),
+                  30);
+    }
     // Beside a photo the numbers are wanted on the host: PSNR is of the floats.
     const auto a = frame_of(cpu, ViewMode::color, 2), b = frame_of(cuda, ViewMode::color, 2);
     EXPECT_FALSE(b->picture);

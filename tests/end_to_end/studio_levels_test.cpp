@@ -5,6 +5,7 @@
 
 #include "app/session/levels.h"
 #include "renderer/io/splats/splat_io.h"
+#include "renderer/maps/colormap.h"
 #include "studio_harness.h"
 #include "tests/support/data.h"
 
@@ -137,6 +138,11 @@ TEST(Levels, are_gathered_from_the_files_that_are_needed) {
     ASSERT_TRUE(gathered) << gathered.error().text();
     EXPECT_EQ(gathered->files.size(), 2u) << "nothing is read of level 1";
     EXPECT_EQ(gathered->model.count, 7u * 25 + 400);
+    ASSERT_EQ(gathered->runs.size(), kRegions);
+    EXPECT_EQ(gathered->runs[2].level, 0u);
+    EXPECT_EQ(gathered->runs[2].end, 2u * 25 + 400);
+    EXPECT_EQ(gathered->runs.back().level, 2u);
+    EXPECT_EQ(gathered->runs.back().end, gathered->model.count);
     EXPECT_EQ(gathered->model.sh_degree, 1) << "the highest of its parts";
     for (std::size_t r = 0; r < kRegions; ++r) {
         std::size_t there = 0;
@@ -182,6 +188,7 @@ TEST(Levels, an_environment_belongs_to_every_level) {
     const auto gathered = gather_levels(set, coarsest_levels(set), {}, {});
     ASSERT_TRUE(gathered) << gathered.error().text();
     EXPECT_EQ(gathered->model.count, kRegions * 25 + 7);
+    EXPECT_EQ(gathered->runs.back().level, kEveryLevel);
     EXPECT_NEAR(gathered->model.at(kMeans + 1, gathered->model.count - 1), -50, 0.1);
     SplatReadOptions options;
     options.lod = 2;
@@ -235,6 +242,77 @@ TEST(LevelsInTheStudio, switch_with_the_camera_and_the_budget) {
     // Another scene has no levels.
     ASSERT_TRUE(h.open(testing::tiny_capture()));
     ASSERT_TRUE(h.until([&] { return !h.state.levels; }));
+}
+
+Rgb8 base_color(const GaussianModel& m, std::size_t i) {
+    const auto byte = [&](int c) {
+        return static_cast<std::uint8_t>(
+            std::clamp(255 * (0.5f + 0.2820948f * m.at(kSh0 + c, i)), 0.0f, 255.0f));
+    };
+    return {byte(0), byte(1), byte(2)};
+}
+
+TEST(Levels, are_told_apart_by_colour) {
+    GaussianModel model(6, 1);
+    for (std::size_t i = 0; i < model.count; ++i) {
+        model.at(kMeans, i) = static_cast<float>(i);
+        model.at(kSh0 + 1, i) = 0.5f;
+    }
+    const LevelRun runs[] = {{2, 0}, {4, 1}, {5, kEveryLevel}};
+    const GaussianModel tinted = tinted_by_level(model, runs);
+    ASSERT_EQ(tinted.count, 6u);
+    EXPECT_EQ(tinted.sh_degree, 0) << "the same from everywhere";
+    EXPECT_EQ(tinted.at(kMeans, 5), 5.0f);
+    const auto hue = [&](std::size_t i) {
+        const Rgb8 c = base_color(tinted, i);
+        return std::tuple(c.r, c.g, c.b);
+    };
+    EXPECT_EQ(hue(0), hue(1));
+    EXPECT_NE(hue(1), hue(2));
+    EXPECT_EQ(hue(2), hue(3));
+    const Rgb8 blue = base_color(tinted, 0), orange = base_color(tinted, 2);
+    EXPECT_GT(blue.b, blue.r);
+    EXPECT_GT(orange.r, orange.b);
+    for (const std::size_t i : {std::size_t{4}, std::size_t{5}})
+        EXPECT_NEAR(tinted.at(kSh0 + 1, i), 0.5f, 1e-5) << "of every level: as it was";
+}
+
+/// The set is drawn in the colours of its levels, and untouched: without them it is as before.
+TEST(LevelsInTheStudio, colours_show_which_level_a_region_has) {
+    const Set files;
+    SessionHarness h;
+    ASSERT_TRUE(h.open(files.meta.string()));
+    std::uint64_t serial = 0;
+    const auto drawn = [&](int level, bool colors, DrawStyle style) {
+        ViewRequest request = seen_from(h, -1, 1e9, ++serial);
+        request.settings.lod_level = level;
+        request.settings.level_colors = colors;
+        request.settings.style = style;
+        h.session.request_view(request);
+        EXPECT_TRUE(h.until([&] {
+            return h.state.frame && h.state.frame->request == serial &&
+                   h.state.activities.empty() && h.state.levels &&
+                   h.state.levels->levels[static_cast<std::size_t>(level)].regions == kRegions;
+        }));
+        // The picture of the model that is shown by now.
+        request.serial = ++serial;
+        h.session.request_view(request);
+        EXPECT_TRUE(h.until([&] { return h.state.frame->request == serial; }));
+        double rgb[3] = {0, 0, 0};
+        for (std::size_t i = 0; i < h.state.frame->rgba.bytes.size(); ++i)
+            if (i % 4 < 3) rgb[i % 4] += h.state.frame->rgba.bytes[i];
+        return std::array{rgb[0] / rgb[1], rgb[2] / rgb[1]};
+    };
+    for (const DrawStyle style : {DrawStyle::splats, DrawStyle::points, DrawStyle::rings}) {
+        SCOPED_TRACE(kDrawStyleNames[static_cast<std::size_t>(style)]);
+        const auto plain = drawn(1, false, style);
+        EXPECT_NEAR(plain[0], 1, 0.05) << "gray";
+        EXPECT_NEAR(plain[1], 1, 0.05);
+        EXPECT_LT(drawn(0, true, style)[0], 0.7) << "level 0 is blue";
+        EXPECT_LT(drawn(1, true, style)[1], 0.6) << "level 1 is orange";
+        EXPECT_NEAR(drawn(1, false, style)[0], plain[0], 1e-6);
+    }
+    EXPECT_TRUE(h.errors.empty());
 }
 
 TEST(LevelsInTheStudio, a_file_that_is_gone_is_said_and_what_was_shown_stays) {

@@ -161,10 +161,9 @@ TEST(Session, every_mode_and_style_gives_a_picture) {
     ASSERT_TRUE(h.until([&] { return h.state.training.step == 5; }));
     std::uint64_t serial = 0;
     for (int mode = 0; mode < static_cast<int>(kViewModeNames.size()); ++mode) {
-        for (const DrawStyle style :
-             {DrawStyle::splats, DrawStyle::points, DrawStyle::ellipsoids}) {
+        for (std::size_t style = 0; style < kDrawStyleNames.size(); ++style) {
             ViewRequest request = request_for(h, static_cast<ViewMode>(mode), 2);
-            request.settings.style = style;
+            request.settings.style = static_cast<DrawStyle>(style);
             request.serial = ++serial;
             h.session.request_view(request);
             ASSERT_TRUE(h.until([&] { return h.state.frame && h.state.frame->request == serial; }))
