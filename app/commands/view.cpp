@@ -147,7 +147,7 @@ const CommandRow kRows[] = {
     {"lod.level",              "Level of a streamed set",     "",     "",        "auto|LEVEL",
      "Draws a streamed set at one level everywhere (0 is the finest), or by distance and "
      "budget.", lod_level},
-    {"view.level-colors",      "Colours of levels",           "View 2", "Shift+L", "[on|off]",
+    {"view.level-colors",      "Colours of levels",           "View/Draw as 1", "Shift+L", "[on|off]",
      "Draws each Gaussian of a streamed set in the colour of its level of detail.", level_colors},
     {"view.budget",            "Viewer's share",              "",     "",        "SHARE",
      "Largest share of the engine's time that pictures may take while training.", budget},

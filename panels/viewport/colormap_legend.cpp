@@ -1,10 +1,13 @@
 #include "panels/viewport/colormap_legend.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
 
+#include "base/format.h"
 #include "panels/widgets/plot.h"
 #include "panels/widgets/theme.h"
 #include "renderer/maps/colormap.h"
@@ -81,6 +84,32 @@ void draw_colormap_legend(ImDrawList& list, ImVec2 corner, float height, Colorma
                            {left + pad - 0.4F * em(), y + 0.3F * em()},
                            {left + pad + 0.1F * em(), y}, IM_COL32_WHITE);
     list.AddLine({left + pad, y}, {left + pad + bar, y}, IM_COL32_WHITE, hairline());
+}
+
+ImVec2 draw_level_legend(ImDrawList& list, ImVec2 corner, const LevelsState& levels) {
+    std::vector<std::string> rows;
+    float widest = ImGui::CalcTextSize("Gaussians").x;
+    for (std::size_t i = 0; i < levels.levels.size(); ++i) {
+        rows.push_back(fmt::format("level {}{}: {}", i, i == 0 ? ", finest" : "",
+                                   format_short(static_cast<double>(levels.levels[i].drawn))));
+        widest = std::max(widest, ImGui::CalcTextSize(rows.back().c_str()).x);
+    }
+    const float row = 1.3F * em(), pad = kPad * em();
+    const ImVec2 size{widest + 1.3F * em() + 2 * pad,
+                      row * static_cast<float>(rows.size() + 1) + 2 * pad};
+    list.AddRectFilled({corner.x - size.x, corner.y}, {corner.x, corner.y + size.y},
+                       with_alpha(theme().window, 215), 4);
+    ImVec2 at{corner.x - size.x + pad, corner.y + pad};
+    list.AddText(at, theme().dim, "Gaussians");
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        at.y += row;
+        const Rgb8 c = level_color(i);
+        list.AddRectFilled({at.x, at.y + 0.1F * em()}, {at.x + 0.9F * em(), at.y + em()},
+                           IM_COL32(c.r, c.g, c.b, 255));
+        list.AddText({at.x + 1.3F * em(), at.y},
+                     levels.levels[i].drawn > 0 ? theme().text : theme().faint, rows[i].c_str());
+    }
+    return size;
 }
 
 }  // namespace gs

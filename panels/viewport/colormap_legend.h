@@ -18,4 +18,8 @@ float colormap_legend_width(float height, double lo, double hi, bool logarithmic
 void draw_colormap_legend(ImDrawList& list, ImVec2 corner, float height, Colormap map, double lo,
                           double hi, bool logarithmic, std::string_view unit, double mark);
 
+/// Which colour is which level of detail, and how many Gaussians of it are drawn; `corner`: its top
+/// right. Returns its size.
+ImVec2 draw_level_legend(ImDrawList& list, ImVec2 corner, const LevelsState& levels);
+
 }  // namespace gs

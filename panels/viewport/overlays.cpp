@@ -316,9 +316,6 @@ std::string pixel_text(const ViewFrame& frame, int x, int y, const PixelColor& r
     return words;
 }
 
-namespace {
-
-/// Why the picture is not of the mode that was asked for, or shows nothing; empty: it does.
 std::string what_is_not_shown(const ViewFrame& frame) {
     switch (frame.mode) {
         case ViewMode::error:
@@ -343,7 +340,6 @@ std::string what_is_not_shown(const ViewFrame& frame) {
     return {};
 }
 
-/// What of the wishes has no effect on this picture; empty: all have.
 std::string what_is_left_out(const Snapshot& snapshot, const ViewFrame& frame) {
     const ViewSettings& view = snapshot.view;
     if (view.level_colors && !snapshot.levels) return "no level colours: this scene has one level";
@@ -351,6 +347,8 @@ std::string what_is_left_out(const Snapshot& snapshot, const ViewFrame& frame) {
     return std::string(kViewModeNames[static_cast<std::size_t>(frame.mode)]) +
            ": of splats, not of " + kDrawStyleNames[static_cast<std::size_t>(view.style)];
 }
+
+namespace {
 
 /// What the cameras' colours mean, where that is a quantity.
 std::string words_of_cameras(const Snapshot& snapshot) {
@@ -382,34 +380,6 @@ void put_legend(ImDrawList& list, Chips& chips, const ViewFrame& frame, PictureR
     chips.keep_clear(place);
 }
 
-/// Which colour is which level of detail, and how many Gaussians of it are drawn.
-void put_level_legend(ImDrawList& list, Chips& chips, const LevelsState& levels, PictureRect room) {
-    std::vector<std::string> rows;
-    float widest = ImGui::CalcTextSize("Gaussians").x;
-    for (std::size_t i = 0; i < levels.levels.size(); ++i) {
-        rows.push_back(fmt::format("level {}{}: {}", i, i == 0 ? ", finest" : "",
-                                   format_short(static_cast<double>(levels.levels[i].drawn))));
-        widest = std::max(widest, ImGui::CalcTextSize(rows.back().c_str()).x);
-    }
-    const float margin = 0.5F * em(), row = 1.3F * em(), pad = 0.5F * em();
-    const ImVec2 size{widest + 1.3F * em() + 2 * pad,
-                      row * static_cast<float>(rows.size() + 1) + 2 * pad};
-    const PictureRect place{{room.b.x - margin - size.x, room.a.y + margin},
-                            {room.b.x - margin, room.a.y + margin + size.y}};
-    list.AddRectFilled(place.a, place.b, with_alpha(theme().window, 215), 4);
-    ImVec2 at{place.a.x + pad, place.a.y + pad};
-    list.AddText(at, theme().dim, "Gaussians");
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        at.y += row;
-        const Rgb8 c = level_color(i);
-        list.AddRectFilled({at.x, at.y + 0.1F * em()}, {at.x + 0.9F * em(), at.y + em()},
-                           IM_COL32(c.r, c.g, c.b, 255));
-        list.AddText({at.x + 1.3F * em(), at.y},
-                     levels.levels[i].drawn > 0 ? theme().text : theme().faint, rows[i].c_str());
-    }
-    chips.keep_clear(place);
-}
-
 /// Which side of a split is which; scenes are named among their facts.
 void put_side_names(Chips& chips, const OverlayState& state, PictureRect picture) {
     const float margin = 0.5F * em(), y = picture.b.y - 2 * em();
@@ -422,6 +392,13 @@ void put_side_names(Chips& chips, const OverlayState& state, PictureRect picture
     if (*state.divider - picture.a.x > 4 * em())
         put(*state.divider - margin, Side::right, "render");
     if (picture.b.x - *state.divider > 4 * em()) put(*state.divider + margin, Side::left, "photo");
+}
+
+void put_level_legend(ImDrawList& list, Chips& chips, const LevelsState& levels, PictureRect room) {
+    const float margin = 0.5F * em();
+    const ImVec2 corner{room.b.x - margin, room.a.y + margin};
+    const ImVec2 size = draw_level_legend(list, corner, levels);
+    chips.keep_clear({{corner.x - size.x, corner.y}, {corner.x, corner.y + size.y}});
 }
 
 /// Below the picture's facts, in the middle of `width`: what is not as was asked for, and what

@@ -46,4 +46,9 @@ std::string pixel_text(const ViewFrame& frame, int x, int y, const PixelColor& r
 /// The map's value at a pixel; NaN where there is none.
 double map_value(const ViewFrame& frame, int x, int y);
 
+/// Why the picture is not of the mode that was asked for, or shows nothing; empty: it does.
+std::string what_is_not_shown(const ViewFrame& frame);
+/// What of the wishes has no effect on this picture; empty: all have.
+std::string what_is_left_out(const Snapshot& snapshot, const ViewFrame& frame);
+
 }  // namespace gs

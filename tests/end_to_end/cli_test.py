@@ -435,7 +435,8 @@ class Render(Case):
         out = self.folder / "out"
         made = self.expect(0, "render", self.scene, "--cameras", cameras, "-o", out, "--format", "npy", "--json").json
         self.assertEqual([i["name"] for i in made["images"]], ["a", "camera_0001"])
-        shapes = {"a": (34, 50, 3), "a_alpha": (34, 50), "a_depth": (34, 50), "a_contributors": (34, 50), "a_isects": (3, 4),
+        shapes = {"a": (34, 50, 3), "a_alpha": (34, 50), "a_depth": (34, 50), "a_median": (34, 50),
+                  "a_normals": (34, 50, 3), "a_contributors": (34, 50), "a_isects": (3, 4),
                   "a_pairs": (3, 4), "camera_0001": (20, 33, 3)}
         for name, shape in shapes.items():
             found, values = npy_shape(out / f"{name}.npy")
@@ -445,6 +446,13 @@ class Render(Case):
         _, depth = npy_shape(out / "a_depth.npy")
         self.assertGreater(max(alpha), 0.5)
         self.assertTrue(all(3 < d < 9 for d, a in zip(depth, alpha) if a > 0.5))
+        _, median = npy_shape(out / "a_median.npy")
+        self.assertTrue(all((3 < d < 9) if a > 0.5 else d == 0 for d, a in zip(median, alpha) if abs(a - 0.5) > 1e-4))
+        _, n = npy_shape(out / "a_normals.npy")
+        lengths = [math.hypot(*n[3 * i:3 * i + 3]) for i in range(len(median))]
+        self.assertTrue(all(abs(length - 1) < 1e-4 or length == 0 for length in lengths))
+        self.assertTrue(all(median[i] > 0 for i, length in enumerate(lengths) if length > 0))
+        self.assertGreater(sum(length > 0 for length in lengths), 100)
 
     def test_capture_and_orbit_and_size(self):
         out = self.folder / "out"

@@ -780,6 +780,55 @@ TEST(Overlays, CountsUnderTheMouseAreWrittenInFull) {
     EXPECT_NE(pixel_text(frame, 1, 17).find("  23.5 k pairs"), std::string::npos);
 }
 
+TEST(Overlays, ANormalIsThreeNumbers) {
+    ViewFrame frame;
+    frame.mode = ViewMode::normals;
+    frame.camera.width = frame.camera.height = 2;
+    frame.normals = ImageF(2, 2, 3);
+    frame.normals.values.fill(std::numeric_limits<float>::quiet_NaN());
+    frame.normals.at(0, 1, 0) = 0.6F;
+    frame.normals.at(1, 1, 0) = -0.8F;
+    frame.normals.at(2, 1, 0) = 0;
+    EXPECT_NE(pixel_text(frame, 1, 0).find("normal 0.600 -0.800 0.000"), std::string::npos);
+    EXPECT_NE(pixel_text(frame, 0, 0).find("no normal"), std::string::npos);
+    EXPECT_EQ(pixel_text(frame, 5, 0).find("normal"), std::string::npos);
+}
+
+/// Whatever is asked for and cannot be shown, the picture says why.
+TEST(Overlays, SayWhyNothingIsShown) {
+    Snapshot snapshot;
+    ViewFrame frame;
+    for (std::size_t mode = 0; mode < kViewModeNames.size(); ++mode) {
+        frame.mode = static_cast<ViewMode>(mode);
+        frame.map = ImageF();
+        EXPECT_EQ(!what_is_not_shown(frame).empty(),
+                  frame.mode == ViewMode::error || frame.mode == ViewMode::photo)
+            << kViewModeNames[mode] << ": there is no photo";
+        frame.map = ImageF(1, 1, 1);
+        frame.photo = Image8{1, 1, 3, {0, 0, 0}};
+        EXPECT_EQ(what_is_not_shown(frame), "") << kViewModeNames[mode];
+        frame.map_empty = true;
+        EXPECT_EQ(!what_is_not_shown(frame).empty(), frame.mode == ViewMode::depth ||
+                                                         frame.mode == ViewMode::median ||
+                                                         frame.mode == ViewMode::normals)
+            << kViewModeNames[mode];
+        frame.map_empty = false;
+        frame.photo = {};
+        for (std::size_t style = 0; style < kDrawStyleNames.size(); ++style) {
+            snapshot.view.style = static_cast<DrawStyle>(style);
+            const bool applies = style_applies(snapshot.view.style, frame.mode);
+            EXPECT_EQ(what_is_left_out(snapshot, frame).empty(), applies)
+                << kViewModeNames[mode] << ' ' << kDrawStyleNames[style];
+        }
+        snapshot.view.style = DrawStyle::splats;
+    }
+    frame.mode = ViewMode::color;
+    snapshot.view.level_colors = true;
+    EXPECT_NE(what_is_left_out(snapshot, frame), "") << "no levels";
+    snapshot.levels = std::make_shared<const LevelsState>();
+    EXPECT_EQ(what_is_left_out(snapshot, frame), "");
+}
+
 TEST(Plot, Ticks) {
     EXPECT_THAT(plot_ticks(0, 10, 5, false), testing::ElementsAre(0, 2, 4, 6, 8, 10));
     const auto decades = plot_ticks(0.001, 100, 4, true);

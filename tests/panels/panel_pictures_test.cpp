@@ -199,6 +199,28 @@ TEST_F(Pictures, WhatTheCameraCutsAwayLooksAsStored) {
     expect_as_stored("viewport_cut", picture_of("Viewport"));
 }
 
+/// How many Gaussians there are and how many are drawn, wherever counts are; colours of levels.
+TEST_F(Pictures, LevelsOfDetailLookAsStored) {
+    LevelsState levels;
+    levels.levels = {{6, 41'200, 1'840'000}, {18, 90'310, 402'000}, {40, 86'704, 100'511}};
+    levels.drawn = 218'214;
+    levels.pixels = 3.4;
+    levels.files = 5;
+    levels.files_of = 12;
+    snapshot.levels = std::make_shared<const LevelsState>(levels);
+    snapshot.view.level_colors = true;
+    snapshot.view.mode = ViewMode::color;
+    ViewFrame frame = *snapshot.frame;
+    frame.mode = ViewMode::color;
+    frame.map = {};
+    frame.unit.clear();
+    snapshot.frame = std::make_shared<const ViewFrame>(frame);
+    make_ui(600, 340);
+    expect_as_stored("level_colors", picture_of("Viewport"));
+    make_ui(260, 500);
+    expect_as_stored("scene_levels", picture_of("Scene"));
+}
+
 TEST_F(Pictures, ASelectionInTheTimelineLooksAsStored) {
     make_ui(760, 340);
     const std::int64_t middle = trainer.begin_ns() + (trainer.end_ns() - trainer.begin_ns()) / 2;
