@@ -90,7 +90,7 @@ void levels_table(const LevelsState& levels, bool colors) {
         ImGui::TableNextRow();
         ImGui::TableNextColumn();
         if (colors) {
-            const Rgb8 c = level_color(i);
+            const Rgb8 c = color_of_level(i);
             colored_text(IM_COL32(c.r, c.g, c.b, 255), std::to_string(i));
         } else {
             text(std::to_string(i));

@@ -31,7 +31,8 @@ GaussianModel tinted_by_level(const GaussianModel& model, std::span<const LevelR
             while (run != runs.end() && i >= run->end) ++run;
             float rgb[3];
             for (int c = 0; c < 3; ++c) rgb[c] = 0.5f + math::kSh0Basis * model.at(kSh0 + c, i);
-            if (run != runs.end() && run->level != kEveryLevel) tint(rgb, level_color(run->level));
+            if (run != runs.end() && run->level != kEveryLevel)
+                tint(rgb, color_of_level(run->level));
             for (int c = 0; c < 3; ++c) out.at(kSh0 + c, i) = (rgb[c] - 0.5f) / math::kSh0Basis;
         }
     });

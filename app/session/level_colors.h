@@ -20,7 +20,7 @@ struct LevelRun {
 inline constexpr std::size_t kEveryLevel = ~std::size_t{0};
 
 /// `model` without view dependence (SH degree 0), each Gaussian in the colour of its level
-/// (level_color() of renderer/maps/colormap.h), as bright as it was. What is of every level, and
+/// (color_of_level() of renderer/maps/colormap.h), as bright as it was. What is of every level, and
 /// rows behind the last run, keep their base colour.
 GaussianModel tinted_by_level(const GaussianModel& model, std::span<const LevelRun> runs);
 

@@ -103,7 +103,7 @@ ImVec2 draw_level_legend(ImDrawList& list, ImVec2 corner, const LevelsState& lev
     list.AddText(at, theme().dim, "Gaussians");
     for (std::size_t i = 0; i < rows.size(); ++i) {
         at.y += row;
-        const Rgb8 c = level_color(i);
+        const Rgb8 c = color_of_level(i);
         list.AddRectFilled({at.x, at.y + 0.1F * em()}, {at.x + 0.9F * em(), at.y + em()},
                            IM_COL32(c.r, c.g, c.b, 255));
         list.AddText({at.x + 1.3F * em(), at.y},

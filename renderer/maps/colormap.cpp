@@ -126,7 +126,7 @@ double colormap_value(double t, double lo, double hi, bool logarithmic) {
     return floor * std::pow(hi / floor, t);
 }
 
-Rgb8 level_color(std::size_t level) {
+Rgb8 color_of_level(std::size_t level) {
     // Okabe and Ito's, their black left out for white, in an order that keeps neighbours apart.
     static constexpr std::array<Rgb8, 8> kColors{{{86, 180, 233},
                                                   {230, 159, 0},

@@ -20,7 +20,7 @@ inline constexpr Rgb8 kNoValueColor{255, 0, 255};
 
 /// The colour of a level of detail, 0 the finest; told apart by colour-blind eyes, too. Repeats
 /// after 8.
-Rgb8 level_color(std::size_t level);
+Rgb8 color_of_level(std::size_t level);
 
 /// Where `value` lies between lo and hi, 0..1 (not clamped); logarithmic scales start at 1e-6 of hi
 /// when lo is not positive. NaN for NaN, and 0 for an empty range.
