@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace gs {
 
@@ -61,5 +62,9 @@ constexpr const char* name_of(StageGroup group) {
     return kStageGroupNames[static_cast<std::size_t>(group)];
 }
 constexpr StageGroup group_of(Stage stage) { return kStageGroups[static_cast<std::size_t>(stage)]; }
+
+/// What a worker thread did for a parallel loop within a stage is a span of this and the stage's
+/// name, "tasks of blend", with the number of tasks as payload.
+inline constexpr std::string_view kTasksOf = "tasks of ";
 
 }  // namespace gs

@@ -43,6 +43,11 @@ ImU32 gpu_color(const TraceStore& trace, std::uint32_t name) {
 ImU32 range_color(const TraceStore& trace, std::uint32_t name) {
     const Stage stage = trace.names().stage(name);
     if (stage != Stage::other) return stage_color(stage);
+    if (trace.names().is_share(name)) {
+        const std::string_view of = trace.name(name).substr(kTasksOf.size());
+        for (std::size_t i = 0; i < kStageCount; ++i)
+            if (of == kStageNames[i]) return stage_color(static_cast<Stage>(i));
+    }
     if (const std::uint32_t chosen = trace.names().color(name); chosen != 0)
         return color_rgb(chosen & 0xffffff);
     return name_color(trace.name(name));

@@ -38,7 +38,7 @@ void FrameBook::take_range(const Timeline& timeline, const NameBook& names, std:
                            const TraceSpan& span, std::size_t depth, bool lossy) {
     const TraceTrack& on = timeline.tracks()[track];
     const Stage stage = names.stage(span.name);
-    take_call(calls_[index(stage)], on.process, span);
+    if (!names.is_share(span.name)) take_call(calls_[index(stage)], on.process, span);
     Process& of = process(on.process);
     if (of.rows.take(on, track, depth, names.iteration_rank(span.name))) {
         of.iterations_on = track;

@@ -12,6 +12,8 @@
 #include <bit>
 #include <chrono>
 #include <cstring>
+#include <stdexcept>
+#include <thread>
 
 #include "base/machine_use.h"
 #include "base/parallel.h"
@@ -245,6 +247,36 @@ TEST(MachineCounters, WhatTheMachineGaveAndWhatLoopsMadeOfIt) {
     EXPECT_FALSE(values(machine_counter::kSwitches).empty());
     EXPECT_FALSE(values(machine_counter::kLoad).empty());
     EXPECT_LE(values(machine_counter::kWaited).size(), 4u);  // 60, 180, 420 ms, not at every call
+}
+
+TEST(ParallelLoops, ThreadsThatHelpHaveRowsOfTheirOwn) {
+    if (thread_count() < 2) GTEST_SKIP() << "one CPU: nobody helps";
+    TraceReader reader = own_reader();
+    constexpr std::size_t kTasks = 40;
+    {
+        const Span span(Stage::blend);
+        parallel_for(kTasks, 1, [](std::size_t) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        });
+    }
+    EXPECT_THROW(parallel_for(kTasks, 1,
+                              [](std::size_t i) {
+                                  if (i == 3) throw std::runtime_error("stop");
+                                  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                              }),
+                 std::runtime_error);
+    const TraceBatch batch = drain(reader);
+    std::uint64_t helped = 0, length = 0;
+    for (const SpanEvent& e : batch.spans) {
+        const std::string& name = batch.names.at(e.name - 1).text;
+        if (name == "tasks of blend") {
+            helped += e.payload;
+            length = static_cast<std::uint64_t>(e.end_ns - e.begin_ns);
+        }
+    }
+    EXPECT_GT(helped, 0u);
+    EXPECT_LT(helped, kTasks) << "the caller does its part";
+    EXPECT_GE(length, 1'000'000u);
 }
 
 }  // namespace
