@@ -1,5 +1,6 @@
 #include "trainer/run.h"
 
+#include <cmath>
 #include <new>
 
 #include "base/format.h"
@@ -429,6 +430,7 @@ Result<void> Run::branch(std::uint64_t number) {
     saved_step_ = kNeverSaved;
     seconds_ = 0;
     begin_ = Clock::now();
+    machine_begin_ = machine_totals();
     told_disk_ = false;
     begun_ = true;
     save_description();
@@ -613,6 +615,20 @@ void Run::save_records() {
           [&](const fs::path& p) { return write_text_file(p, json_text(summary(), 2) + "\n"); });
 }
 
+/// What the machine gave this process since the run began here; a time is only as good as that.
+Json Run::machine_json() const {
+    const MachineTotals now = machine_totals();
+    const auto since = [&](double MachineTotals::*of) { return now.*of - machine_begin_.*of; };
+    const double seconds = since(&MachineTotals::seconds), ran = since(&MachineTotals::ran),
+                 waited = since(&MachineTotals::waited);
+    const auto share = [](double a, double b) { return json_number(b > 0 ? a / b : NAN); };
+    return {{"threads_waited", share(waited, ran + waited)},
+            {"involuntary_switches_per_second", share(since(&MachineTotals::switches), seconds)},
+            {"cpus_used", share(ran, seconds)},
+            {"load_average", json_number(now.load)},
+            {"cpu_clock_ghz", share(now.clock_ghz, now.clock_ghz > 0 ? 1 : 0)}};
+}
+
 Json Run::summary() const {
     const std::uint64_t steps = trainer_->steps_done();
     Json out{{"command", "train"},
@@ -639,6 +655,7 @@ Json Run::summary() const {
                                       {"psnr", json_number(e.psnr)},
                                       {"ssim", json_number(e.ssim)},
                                       {"seconds", json_number(e.seconds)}});
+    out["machine"] = machine_json();
     out["stages"] = stages_ ? *stages_ : Json::array();
     out["memory"] = Json::array();
     for (const MemoryUse& m : trainer_->memory())

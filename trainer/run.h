@@ -15,6 +15,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/record/machine_counters.h"
 #include "trainer/profile_window.h"
 #include "trainer/run_alarms.h"
 #include "trainer/run_files.h"
@@ -186,6 +187,7 @@ class Run {
     std::uint64_t first_step() const { return first_step_; }
     /// What metrics.json holds.
     nlohmann::ordered_json summary() const;
+    nlohmann::ordered_json machine_json() const;
 
   private:
     Did train();
@@ -236,6 +238,7 @@ class Run {
     std::string failure_;
     std::uint64_t first_step_, saved_step_;  // steps done: at the beginning, and in the files
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+    MachineTotals machine_begin_ = machine_totals();
     double seconds_ = 0;
     bool begun_ = false, ended_ = false, stopped_ = false, records_due_ = false;
     bool moved_on_ = true;  // since the newest snapshot

@@ -73,10 +73,7 @@ Result<Photos> photos_of(const EvalArguments& a, const CommonArguments& common) 
         return fail(ErrorKind::usage, a.scene, "does not say what it was trained from",
                     "name the photos: gausscope eval SCENE CAPTURE");
     out.capture = run->capture;
-    if (!(a.loading == CaptureArguments())) return out;
-    const Vec3f asked = out.loading.background;
-    out.loading = run->loading_here(out.loading);
-    if (!a.picture.background.empty()) out.loading.background = asked;
+    GS_TRY(out.loading, over_known(run->loading_here(out.loading), given, common));
     return out;
 }
 

@@ -234,6 +234,20 @@ Result<CaptureOptions> capture_options(const CaptureArguments& arguments,
     return options;
 }
 
+Result<CaptureOptions> over_known(CaptureOptions known, const CaptureArguments& arguments,
+                                  const CommonArguments& common) {
+    GS_TRY(const CaptureOptions asked, capture_options(arguments, common));
+    const CaptureArguments usual;
+    if (arguments.downscale != usual.downscale) known.downscale = asked.downscale;
+    if (arguments.max_side != usual.max_side) known.max_side = asked.max_side;
+    if (arguments.masks != usual.masks) known.masks = asked.masks;
+    if (arguments.background != usual.background) known.background = asked.background;
+    // Another split is another split as a whole.
+    if (arguments.test_every || !arguments.test_views.empty())
+        known.test_every = asked.test_every, known.test_views = asked.test_views;
+    return known;
+}
+
 Result<std::shared_ptr<const Capture>> load_with_progress(const std::string& path,
                                                           CaptureOptions options) {
     say_forecast(path, options);

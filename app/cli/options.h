@@ -57,6 +57,9 @@ void add_loading(CLI::App& app, CaptureArguments& a);
 void add_background(CLI::App& app, std::string& background, const char* group);
 Result<CaptureOptions> capture_options(const CaptureArguments& arguments,
                                        const CommonArguments& common);
+/// What `arguments` name replaces in `known` (a run's loading options); the rest stays.
+Result<CaptureOptions> over_known(CaptureOptions known, const CaptureArguments& arguments,
+                                  const CommonArguments& common);
 /// Loads with a progress bar, prints the memory forecast before and what was skipped after.
 Result<std::shared_ptr<const Capture>> load_with_progress(const std::string& path,
                                                           CaptureOptions options);

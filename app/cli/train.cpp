@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/seconds.h"
 #include "base/try.h"
+#include "profiler/analysis/machine_use.h"
 #include "profiler/collect/multi_collector.h"
 #include "profiler/collect/own_service.h"
 #include "profiler/files/export_perfetto.h"
@@ -134,6 +135,14 @@ tl::unexpected<Error> nothing_to_train_on() {
                 "gausscope train CAPTURE, or --resume RUN; see --help");
 }
 
+/// Of a run that goes on. usage: options of loading without a capture to load.
+Result<void> loads_as_before(const TrainArguments& a) {
+    if (!(a.loading == CaptureArguments()) && a.capture.empty())
+        return fail(ErrorKind::usage, "", "a run goes on with its photos as it read them",
+                    "leave the options of loading out, or name the capture");
+    return {};
+}
+
 Result<RunSource> run_source(const TrainArguments& a, const CommonArguments& common,
                              Vec3f background) {
     RunSource out;
@@ -154,9 +163,7 @@ Result<RunSource> run_source(const TrainArguments& a, const CommonArguments& com
                     "does not say what it was trained from",
                     "name the capture: gausscope train CAPTURE --resume ...");
     if (!run) return out;
-    if (!(a.loading == CaptureArguments()) && a.capture.empty())
-        return fail(ErrorKind::usage, "", "a run goes on with its photos as it read them",
-                    "leave the options of loading out, or name the capture");
+    GS_TRY_VOID(loads_as_before(a));
     std::error_code error;
     if (a.capture.empty())
         out.capture = run->capture;
@@ -191,6 +198,15 @@ class TrainCommand {
     std::optional<Run> run_;
     const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
+
+/// Of a machine that had other things to do.
+void print_disturbance(const nlohmann::ordered_json& machine) {
+    const auto& waited = machine["threads_waited"];
+    if (waited.is_number() && waited.get<double>() > kQuiet)
+        fmt::print("its threads waited {:.0f} % of the time for a CPU: the times would be shorter "
+                   "on a quiet machine\n",
+                   100 * waited.get<double>());
+}
 
 Result<void> TrainCommand::prepare() {
     GS_TRY(given_, given_settings(a_.settings, a_.loading.background, common_));
@@ -305,6 +321,7 @@ void TrainCommand::print_results() const {
         const auto begin = summary.value("resumed_at_step", std::uint64_t{0});
         fmt::print("{} steps in {:.1f} s, {} Gaussians: {}\n", trainer.steps_done() - begin,
                    summary["seconds"].get<double>(), trainer.gaussian_count(), files.at("splats"));
+        print_disturbance(summary["machine"]);
     }
     if (common_.json) print_json(summary);
 }
@@ -331,6 +348,7 @@ Result<ViewArguments> to_view(const TrainArguments& a) {
     ViewArguments view;
     GS_TRY(const fs::path checkpoint, checkpoint_of(a));
     if (a.capture.empty() && checkpoint.empty()) return nothing_to_train_on();
+    if (!checkpoint.empty()) GS_TRY_VOID(loads_as_before(a));
     view.path = checkpoint.empty() ? a.capture : checkpoint.string();
     if (!checkpoint.empty()) view.capture = a.capture;
     view.output = a.output;

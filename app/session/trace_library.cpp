@@ -159,12 +159,14 @@ Result<void> TraceLibrary::close(std::string_view which) {
 bool TraceLibrary::follow(Opened& o) {
     TraceEntry& entry = o.entry;
     const bool came = o.collector->drain_into(*o.store) > 0;
+    const bool first = came && !o.heard;
     o.heard |= came;
     const auto& sources = o.collector->sources();
     for (const service::SourceState& source : sources) {
         if (!source.name.empty()) entry.name = fmt::format("{} ({})", source.name, source.pid);
         if (source.alive) entry.problem = source.note;
     }
+    if (first) log_info("attached to {}", entry.name);
     const bool was_live = entry.live;
     entry.live = sources.empty() ||
                  std::any_of(sources.begin(), sources.end(), [](const auto& s) { return s.alive; });
@@ -192,6 +194,7 @@ bool TraceLibrary::follow_reading(Opened& o) {
     if (*result) {
         o.store = std::move((*result)->store);
         entry.store = o.store.get();
+        log_info("opened the trace {}", entry.detail);
         for (const std::string& note : (*result)->summary.notes)
             log_info("{}: {}", entry.name, note);
     } else {

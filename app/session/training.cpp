@@ -5,6 +5,7 @@
 #include "app/session/lapse_state.h"
 #include "app/session/scene_info.h"
 #include "base/format.h"
+#include "base/log.h"
 #include "base/seconds.h"
 #include "trainer/checkpoint.h"
 
@@ -97,9 +98,14 @@ bool Training::may_train(const char* verb) {
 void Training::start() {
     if (!may_train("train")) return;
     run_to_ = 0;
+    begin_training(static_cast<std::uint64_t>(settings_.steps));
+}
+
+void Training::begin_training(std::uint64_t to) {
     state_ = RunState::training;
     message_.clear();
     told_finished_ = false;
+    log_info("training from step {} to {}", steps_done(), to);
 }
 
 void Training::pause() {
@@ -114,9 +120,7 @@ void Training::run_to(std::uint64_t step) {
         return lent_.tell.error(
             fmt::format("cannot run to step {}: step {} is done already", step, steps_done()));
     run_to_ = step;
-    state_ = RunState::training;
-    message_.clear();
-    told_finished_ = false;
+    begin_training(step);
 }
 
 void Training::stop() {
@@ -373,6 +377,7 @@ void Training::rest(RunState state) {
     lent_.scene->run->pause();  // what is done while paused is no step
     state_ = state;
     run_to_ = 0;
+    if (state == RunState::paused) log_info("paused after step {}", steps_done());
     lent_.tell.status.at_once();
     publish_lapse();
     cameras_.at_once();

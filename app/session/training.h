@@ -78,6 +78,7 @@ class Training {
   private:
     bool may_train(const char* verb);
     bool train_once();
+    void begin_training(std::uint64_t to);
     void rest(RunState state);
     void recall(const Run& run);
     bool edit(const std::string& name, double value);

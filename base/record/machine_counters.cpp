@@ -67,6 +67,10 @@ class MachineCounters {
         if (first) return false;
         register_names();
         const double seconds = 1e-9 * static_cast<double>(passed);
+        totals_.seconds += seconds;
+        totals_.ran += 1e-9 * static_cast<double>(ran_);
+        totals_.waited += 1e-9 * static_cast<double>(waited_);
+        totals_.switches += static_cast<double>(switches);
         if (threads_told) {
             if (ran_ + waited_ > 0)
                 record_counter(waited_name_, 100 * static_cast<double>(waited_) /
@@ -78,10 +82,13 @@ class MachineCounters {
         if (::sched_getaffinity(0, sizeof may_use, &may_use) == 0)
             record_counter(cpus_name_, CPU_COUNT(&may_use));
         char text[64];
-        if (read_file("/proc/loadavg", text)) record_counter(load_name_, std::atof(text));
-        if (const double ghz = clock_ghz(); ghz > 0) record_counter(clock_name_, ghz);
+        if (read_file("/proc/loadavg", text)) record_counter(load_name_, totals_.load = std::atof(text));
+        if (const double ghz = clock_ghz(); ghz > 0)
+            record_counter(clock_name_, totals_.clock_ghz = ghz);
         return true;
     }
+
+    const MachineTotals& totals() const noexcept { return totals_; }
 
   private:
     // Threads that ended meanwhile are missing, and those that began count from their beginning.
@@ -129,19 +136,29 @@ class MachineCounters {
     std::int64_t switches_ = 0;
     ThreadTime threads_[kMostThreads];
     std::size_t count_ = 0;
+    MachineTotals totals_;
     StringId waited_name_ = 0, switches_name_ = 0, used_name_ = 0, cpus_name_ = 0, load_name_ = 0,
              clock_name_ = 0;
 };
 
+constinit MachineCounters counters;
+std::atomic_flag counters_taken = ATOMIC_FLAG_INIT;
+
 }  // namespace
 
 bool write_machine_counters() noexcept {
-    static MachineCounters counters;
-    static std::atomic_flag taken = ATOMIC_FLAG_INIT;  // who finds it taken need not wait
-    if (!is_recording() || taken.test_and_set(std::memory_order_acquire)) return false;
+    // Who finds it taken need not wait.
+    if (!is_recording() || counters_taken.test_and_set(std::memory_order_acquire)) return false;
     const bool written = counters.write(monotonic_ns());
-    taken.clear(std::memory_order_release);
+    counters_taken.clear(std::memory_order_release);
     return written;
+}
+
+MachineTotals machine_totals() noexcept {
+    while (counters_taken.test_and_set(std::memory_order_acquire)) ::sched_yield();
+    const MachineTotals out = counters.totals();
+    counters_taken.clear(std::memory_order_release);
+    return out;
 }
 
 }  // namespace gs

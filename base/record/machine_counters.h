@@ -23,4 +23,13 @@ inline constexpr const char* kClock = "machine: CPU clock GHz";
 /// does not tell is left out. Of more than 256 threads the rest is left out.
 bool write_machine_counters() noexcept;
 
+/// What the counters add up to since the first look at the machine: for who keeps no trace.
+struct MachineTotals {
+    double seconds = 0;
+    double ran = 0, waited = 0;            ///< of all threads, seconds
+    double switches = 0;                   ///< involuntary
+    double load = 0, clock_ghz = 0;        ///< at the last look; 0: not told
+};
+MachineTotals machine_totals() noexcept;
+
 }  // namespace gs

@@ -100,6 +100,22 @@ class Runs(Case):
         self.expect(2, "train", "/nonexistent", cwd=self.folder)
         self.assertEqual(len(list((self.folder / "runs").iterdir())), 2)
 
+    def test_evaluating_a_run_reads_its_photos_as_it_did(self):
+        """Options given change what they name, and nothing else."""
+        out = self.folder / "out"
+        made = self.small(self.capture, "-o", out, "--steps", 20, "--test-every", 4, "--json").json
+        machine = made["machine"]
+        self.assertEqual(set(machine), {"threads_waited", "involuntary_switches_per_second", "cpus_used", "load_average", "cpu_clock_ghz"})
+        same = self.expect(0, "eval", out, "--json").json["test"]
+        self.assertAlmostEqual(same["psnr"], made["test"]["psnr"], 3)
+        name = made["test"]["images"][1]["name"]
+        one = self.expect(0, "eval", out, "--test-views", name, "--json").json["test"]["images"]
+        self.assertEqual([image["name"] for image in one], [name])
+        self.assertAlmostEqual(one[0]["psnr"], made["test"]["images"][1]["psnr"], 3)
+        larger = self.expect(0, "eval", out, "--downscale", 2, "--json").json["test"]["images"]
+        self.assertEqual([image["name"] for image in larger], [image["name"] for image in made["test"]["images"]])
+        self.assertNotAlmostEqual(larger[0]["psnr"], made["test"]["images"][0]["psnr"], 3)
+
     def test_another_run_is_not_replaced(self):
         out = self.folder / "out"
         self.small(self.capture, "-o", out, "--steps", 20)
@@ -110,7 +126,8 @@ class Runs(Case):
             self.small(self.capture, "-o", out, "--steps", 1, *how, code=2, says=["holds a run of 20 steps", "--overwrite"])
         older = self.folder / "older.gsc"
         shutil.copy(out / "checkpoint.gsc", older)
-        self.small("--resume", out, "--steps", 30, code=2, says="leave the options of loading out")
+        for how in ([], ["--view", "--headless", "--script", script]):
+            self.small("--resume", out, "--steps", 30, *how, code=2, says="leave the options of loading out")
         self.expect(0, "train", "--resume", out, "--steps", 30)
         shutil.copy(older, out / "older.gsc")
         self.expect(2, "train", "--resume", out / "older.gsc", "--steps", 40, says="holds a run of 30 steps")
