@@ -198,6 +198,57 @@ void draw_history(const MemoryHistory& history, PlotRange& range) {
     plot("##memory over time", lines, look, range);
 }
 
+/// A counter that tells an amount of memory, in MiB: "GPU 0 memory used [MiB]".
+bool tells_memory(std::string_view name) {
+    return name.find("memory") != std::string_view::npos &&
+           name.find("[MiB]") != std::string_view::npos;
+}
+
+/// What one counter of memory told, MiB over seconds.
+struct MemoryCounter {
+    std::string name;
+    std::vector<CurvePoint> points;
+    double most = 0, newest = 0;
+};
+
+std::vector<MemoryCounter> memory_counters(const TraceStore& trace) {
+    std::vector<MemoryCounter> out;
+    for (const CounterSeries& series : trace.counters()) {
+        if (!tells_memory(trace.name(series.name)) || series.points.empty()) continue;
+        MemoryCounter& one = out.emplace_back();
+        one.name = trace.name(series.name);
+        for (const CounterPoint& point : series.points) {
+            const double seconds = 1e-9 * static_cast<double>(point.time_ns - trace.begin_ns());
+            one.points.push_back({static_cast<float>(seconds), static_cast<float>(point.value)});
+            one.most = std::max(one.most, one.newest = point.value);
+        }
+    }
+    return out;
+}
+
+/// Of a trace file or an attached process: what its counters tell.
+void draw_of_trace(const TraceEntry& entry, const TraceStore& trace, PlotRange& range) {
+    const std::vector<MemoryCounter> known = memory_counters(trace);
+    dim_text("of " + fitted(entry.name, ImGui::GetContentRegionAvail().x - 2 * em()));
+    if (known.empty()) return empty_note("This trace has no counters of memory");
+    std::vector<PlotLine> lines;
+    {
+        const Table table("##trace");
+        const auto bytes = [](double mib) { return static_cast<std::uint64_t>(mib * kMiB); };
+        for (std::size_t i = 0; i < known.size(); ++i) {
+            table.line(known[i].name, bytes(known[i].newest), category_color(i));
+            table.line("  most so far", bytes(known[i].most));
+            lines.push_back({known[i].name, category_color(i), known[i].points});
+        }
+    }
+    PlotLook look;
+    look.title = "memory", look.unit = "MiB", look.x_name = "seconds";
+    look.from_zero = true;
+    look.height = 11 * em();
+    range.begin(0, 1e-9 * static_cast<double>(trace.end_ns() - trace.begin_ns()));
+    plot("##memory of the trace", lines, look, range);
+}
+
 }  // namespace
 
 std::uint64_t host_memory_known(const Snapshot& snapshot) {
@@ -205,6 +256,9 @@ std::uint64_t host_memory_known(const Snapshot& snapshot) {
 }
 
 void MemoryPanel::draw(const Snapshot& snapshot, Commands&) {
+    const TraceEntry* entry = snapshot.shown_entry();
+    if (entry && !entry->own && entry->store)
+        return draw_of_trace(*entry, *entry->store, over_time);
     const std::vector<MemoryUse> host = known_memory(snapshot, false),
                                  device = known_memory(snapshot, true);
     const bool on_device = !device.empty() || snapshot.device_memory.has_value();

@@ -1,5 +1,6 @@
 // Memory: bytes by category, as bars and a table, of the whole process, and over time; the GPU's
-// memory and the host's apart. A tab of the workspace.
+// memory and the host's apart. Of a trace that is shown instead: what its counters tell. A tab of
+// the workspace.
 #pragma once
 
 #include "panels/state/command.h"

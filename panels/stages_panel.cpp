@@ -326,6 +326,8 @@ void StagesPanel::draw(const Snapshot& snapshot, Commands& commands) {
         return shown == nullptr
                    ? empty_note(entry->problem.empty() ? "Reading " + entry->name : entry->problem)
                    : draw_times(*shown, entry && !entry->own ? entry : nullptr);
+    if (entry && !entry->own)
+        dim_text("of this session: a trace does not tell how many Gaussians and pairs there were");
     if (snapshot.costs) return roofline.draw(*snapshot.costs);
     if (ImGui::Button("Measure")) commands.push("limits.measure");
     tooltip("Finds what this machine can do at most; takes a second, in which training waits");

@@ -50,6 +50,15 @@ double clock_ghz() {
     return colon == nullptr ? 0 : 1e-3 * std::atof(colon + 1);
 }
 
+double resident_mib() {
+    char text[128];
+    if (!read_file("/proc/self/statm", text)) return 0;
+    const char* const after = std::strchr(text, ' ');  // sizes in pages: all, resident, ...
+    return after == nullptr
+               ? 0
+               : std::atof(after) * static_cast<double>(::sysconf(_SC_PAGESIZE)) / (1 << 20);
+}
+
 class MachineCounters {
   public:
     bool write(std::uint64_t now) noexcept {
@@ -82,7 +91,9 @@ class MachineCounters {
         if (::sched_getaffinity(0, sizeof may_use, &may_use) == 0)
             record_counter(cpus_name_, CPU_COUNT(&may_use));
         char text[64];
-        if (read_file("/proc/loadavg", text)) record_counter(load_name_, totals_.load = std::atof(text));
+        if (read_file("/proc/loadavg", text))
+            record_counter(load_name_, totals_.load = std::atof(text));
+        if (const double mib = resident_mib(); mib > 0) record_counter(resident_name_, mib);
         if (const double ghz = clock_ghz(); ghz > 0)
             record_counter(clock_name_, totals_.clock_ghz = ghz);
         return true;
@@ -129,6 +140,7 @@ class MachineCounters {
         cpus_name_ = register_string(machine_counter::kCpus);
         load_name_ = register_string(machine_counter::kLoad);
         clock_name_ = register_string(machine_counter::kClock);
+        resident_name_ = register_string(machine_counter::kResident);
     }
 
     std::uint64_t due_ = 0, last_ns_ = 0, pause_ = 0;
@@ -138,7 +150,7 @@ class MachineCounters {
     std::size_t count_ = 0;
     MachineTotals totals_;
     StringId waited_name_ = 0, switches_name_ = 0, used_name_ = 0, cpus_name_ = 0, load_name_ = 0,
-             clock_name_ = 0;
+             clock_name_ = 0, resident_name_ = 0;
 };
 
 constinit MachineCounters counters;

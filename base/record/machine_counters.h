@@ -16,6 +16,7 @@ inline constexpr const char* kCpusUsed = "machine: CPUs used";  ///< by this pro
 inline constexpr const char* kCpus = "machine: CPUs";           ///< that it may use
 inline constexpr const char* kLoad = "machine: load average";   ///< of a minute, of all processes
 inline constexpr const char* kClock = "machine: CPU clock GHz";
+inline constexpr const char* kResident = "machine: resident memory [MiB]";  ///< of this process
 }  // namespace machine_counter
 
 /// Writes them when a second has passed since the last time (less in the first second), in
@@ -26,9 +27,9 @@ bool write_machine_counters() noexcept;
 /// What the counters add up to since the first look at the machine: for who keeps no trace.
 struct MachineTotals {
     double seconds = 0;
-    double ran = 0, waited = 0;            ///< of all threads, seconds
-    double switches = 0;                   ///< involuntary
-    double load = 0, clock_ghz = 0;        ///< at the last look; 0: not told
+    double ran = 0, waited = 0;      ///< of all threads, seconds
+    double switches = 0;             ///< involuntary
+    double load = 0, clock_ghz = 0;  ///< at the last look; 0: not told
 };
 MachineTotals machine_totals() noexcept;
 

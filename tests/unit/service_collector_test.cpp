@@ -86,6 +86,7 @@ TEST(Collecting, AProcessTellsWhatTheMachineGaveIt) {
     EXPECT_TRUE(told(machine_counter::kSwitches));
     EXPECT_TRUE(told(machine_counter::kCpus));
     EXPECT_TRUE(told(machine_counter::kLoad));
+    EXPECT_TRUE(told(machine_counter::kResident));
     const MachineUse use =
         machine_use(store, 0, store.sources().read_ns() - 5'000'000'000, store.sources().read_ns());
     EXPECT_GE(use.waited, 0);
