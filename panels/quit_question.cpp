@@ -26,7 +26,7 @@ void draw_quit_question(const Snapshot& snapshot, Commands& commands) {
         commands.push("browse", {"export"});
     }
     ImGui::SameLine();
-    if (ImGui::Button("Close without saving")) commands.push("quit", {"now"});
+    if (ImGui::Button("Go on without saving")) commands.push("quit", {"now"});
     ImGui::SameLine();
     if (ImGui::Button("Stay") || escape_leaves()) commands.push("quit", {"stay"});
     ImGui::EndPopup();

@@ -320,10 +320,19 @@ const TraceStore& Studio::shown_trace() {
 }
 
 Result<void> Studio::quit(QuitAnswer answer) {
-    const bool would_lose = state_.doctor && state_.doctor->unsaved;
-    const bool asks = answer == QuitAnswer::none && would_lose && !script_;
-    quit_ = !asks && answer != QuitAnswer::stay;
+    const bool asks = answer == QuitAnswer::none && state_.would_lose() && !script_;
+    const EngineJob leaves = std::exchange(leaves_, {});
     state_.asks_to_quit = asks;
+    frames_to_draw_ = kSettleFrames;
+    if (leaves && answer == QuitAnswer::now) return send(state_, leaves);
+    quit_ = !asks && answer != QuitAnswer::stay;
+    return {};
+}
+
+Result<void> Studio::leave(EngineJob job) {
+    if (script_) return send(state_, std::move(job));
+    leaves_ = std::move(job);
+    state_.asks_to_quit = true;
     frames_to_draw_ = kSettleFrames;
     return {};
 }

@@ -41,6 +41,9 @@ class Studio {
     const TraceStore& shown_trace();
     /// Ends the program, unless something would be lost and nobody was asked yet.
     Result<void> quit(QuitAnswer answer);
+    /// Does what takes the place of the scene once somebody said that what is lost may be; a script
+    /// says so by asking. Answered by quit().
+    Result<void> leave(EngineJob job);
     Result<void> show_layout(const std::string& name);
     /// Without a choice, the other way round.
     void full_screen(std::optional<bool> on) {
@@ -105,6 +108,7 @@ class Studio {
     std::optional<ScriptRunner> script_;
     std::uint64_t scene_seen_ = 0;
     std::string run_seen_;
+    EngineJob leaves_;  ///< what waits for an answer; empty: the end of the program, or nothing
     ViewRequest sent_;
     SheetRequest sheet_wanted_;
     bool sent_any_ = false, quit_ = false;

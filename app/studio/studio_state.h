@@ -56,6 +56,8 @@ struct StudioState : Published {
     std::uint64_t ui_frames = 0;       ///< UI frames drawn
     std::uint64_t pictures_asked = 0, pictures_written = 0;
 
+    /// Mended splats that are in no file.
+    bool would_lose() const { return doctor && doctor->unsaved; }
     /// Takes whatever the engine has published; true when anything was new.
     bool take_published();
     /// How fast training has been, once that is known.

@@ -258,5 +258,23 @@ TEST(Script, stops_at_the_line_that_failed) {
     EXPECT_EQ(late.error().line, 2u);
 }
 
+TEST(Commands, nothing_takes_the_place_of_mended_splats_without_a_question) {
+    SessionHarness h;
+    const auto table = all_commands();
+    for (const bool unsaved : {false, true}) {
+        auto report = std::make_shared<DoctorReport>();
+        report->unsaved = unsaved;
+        for (const auto& [name, arguments] :
+             {std::pair{"open", Arguments{"/nonexistent/x.ply"}}, std::pair{"close", Arguments{}}}) {
+            h.state.doctor = report;
+            const std::uint64_t sent = h.state.last_sent;
+            EXPECT_TRUE(table.run(h.state, name, arguments));
+            EXPECT_EQ(h.state.last_sent, unsaved ? sent : sent + 1) << name;
+            EXPECT_EQ(h.state.ui_actions.size(), unsaved ? 1u : 0u) << name;
+            h.state.ui_actions.clear();
+        }
+    }
+}
+
 }  // namespace
 }  // namespace gs
