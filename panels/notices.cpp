@@ -63,8 +63,11 @@ void draw_notices(const Snapshot& snapshot, Commands& commands, float left, floa
         return a.seconds > kMoment && (a.name != "load" || snapshot.frame);
     };
     const bool any = std::any_of(snapshot.activities.begin(), snapshot.activities.end(), shown);
+    // Over a dialog only what went wrong: the rest would hide its fields, and stands in the log.
+    const auto told = [&](const Notice& n) { return n.error || !snapshot.import; };
+    const bool tells = std::any_of(snapshot.notices.begin(), snapshot.notices.end(), told);
     const float wide = std::min(34 * em(), width - 2 * em());
-    if ((!any && snapshot.notices.empty()) || wide < 8 * em()) return;
+    if ((!any && !tells) || wide < 8 * em()) return;
     ImGui::SetNextWindowPos({left + em(), bottom - em()}, ImGuiCond_Always, {0, 1});
     ImGui::SetNextWindowBgAlpha(0.92F);
     ImGui::Begin("##notices", nullptr,
@@ -76,7 +79,8 @@ void draw_notices(const Snapshot& snapshot, Commands& commands, float left, floa
         if (!first) ImGui::Separator();
         first = false;
     };
-    for (const Notice& one : snapshot.notices) part(), notice(one, commands, wide);
+    for (const Notice& one : snapshot.notices)
+        if (told(one)) part(), notice(one, commands, wide);
     for (const Activity& one : snapshot.activities)
         if (shown(one)) part(), activity(one, commands, wide);
     ImGui::End();
