@@ -217,8 +217,7 @@ std::vector<MemoryCounter> memory_counters(const TraceStore& trace) {
         if (!tells_memory(trace.name(series.name)) || series.points.empty()) continue;
         MemoryCounter& one = out.emplace_back();
         one.name = trace.name(series.name);
-        for (std::size_t i = 0; i < series.points.size(); ++i) {
-            const CounterPoint& point = series.points[i];
+        for (const CounterPoint& point : series.points.view()) {
             const double seconds = 1e-9 * static_cast<double>(point.time_ns - trace.begin_ns());
             one.points.push_back({static_cast<float>(seconds), static_cast<float>(point.value)});
             one.most = std::max(one.most, one.newest = point.value);
