@@ -85,8 +85,12 @@ void measure(const RenderResult& result, const ViewSettings& settings, const Ima
              const PictureReference& reference, ViewFrame& frame) {
     frame.visible = result.counters.visible;
     frame.isects = result.counters.isects;
-    frame.psnr =
-        photo.empty() ? 0.0 : math::psnr_of(mean_squared_error(result, PictureReference(photo)));
+    // Of a drawing of the Gaussians it would say nothing of the model.
+    const bool drawing =
+        settings.style != DrawStyle::splats && style_applies(settings.style, settings.mode);
+    frame.psnr = photo.empty() || drawing
+                     ? 0.0
+                     : math::psnr_of(mean_squared_error(result, PictureReference(photo)));
     frame.normals =
         settings.mode == ViewMode::normals ? normals_of(result, frame.camera) : ImageF();
     frame.map = map_for_mode(result, settings, reference, frame);
