@@ -55,11 +55,13 @@ StringId name_of_tasks() {
 /// A thread that lends a hand has a row in the timeline: what it did for one loop, from `begin`
 /// (ticks), with how many tasks that were; in between it had nothing to do.
 void record_share(std::uint64_t begin, std::uint64_t tasks, StringId name) {
-    thread_local bool named = false;
+    constexpr int kMostRows = 32;  // a ring has 128 lanes, which others need, too
     static std::atomic<int> workers{0};
+    thread_local const int number = ++workers;
     detail::ThreadLane& lane = detail::this_threads_lane();
-    if (name == 0 || !detail::ready(lane)) return;
-    if (!named) name_this_thread(("worker " + std::to_string(++workers)).c_str());
+    if (number > kMostRows || name == 0 || !detail::ready(lane)) return;
+    thread_local bool named = false;
+    if (!named) name_this_thread(("worker " + std::to_string(number)).c_str());
     named = true;
     detail::write_record(lane, abi::RecordKind::span, begin, read_ticks(), tasks, name,
                          abi::kHasPayload);

@@ -165,6 +165,7 @@ void ContactSheetPanel::draw_cells(const Snapshot& snapshot, Commands& commands)
                 if (at >= rows.size()) break;
                 ImGui::SetCursorPos({corner.x + static_cast<float>(i) * grid.cell.x, corner.y});
                 draw_cell(snapshot, *rows[at], grid, outlier, commands);
+                seen.push_back(rows[at]->view);
             }
             ImGui::SetCursorPos({corner.x, corner.y + grid.cell.y});
         }
@@ -176,7 +177,6 @@ void ContactSheetPanel::draw(const Snapshot& snapshot, Commands& commands) {
                                   : "Photos, renders and errors appear here");
         return;
     }
-    drawn = true;
     draw_choices(snapshot, commands);
     if (ImGui::BeginChild("##cells", {0, 0}, false, ImGuiWindowFlags_NavFlattened))
         draw_cells(snapshot, commands);

@@ -16,7 +16,7 @@ struct ContactSheetPanel {
 
     std::string filter;
     bool test_only = false;
-    bool drawn = false;  ///< since the app set it to false: somebody looks at it
+    std::vector<std::size_t> seen;  ///< views whose pictures were drawn since the app cleared it
 
   private:
     void draw_choices(const Snapshot& snapshot, Commands& commands);

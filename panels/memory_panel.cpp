@@ -234,7 +234,9 @@ void draw_of_trace(const TraceEntry& entry, const TraceStore& trace, PlotRange& 
     std::vector<PlotLine> lines;
     {
         const Table table("##trace");
-        const auto bytes = [](double mib) { return static_cast<std::uint64_t>(mib * kMiB); };
+        const auto bytes = [](double mib) {  // of a file: any number
+            return static_cast<std::uint64_t>(mib > 0 ? std::min(mib, 1e12) * kMiB : 0);
+        };
         for (std::size_t i = 0; i < known.size(); ++i) {
             table.line(known[i].name, bytes(known[i].newest), category_color(i));
             table.line("  most so far", bytes(known[i].most));

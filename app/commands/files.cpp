@@ -19,13 +19,8 @@ using S = StudioState&;
 constexpr std::array<const char*, 2> kPictureKinds{"plain", "overlays"};
 constexpr int kFramesBeforePicture = 3;
 
-/// What takes the place of the scene: asked about first where something would be lost.
-Result<void> leave(S state, EngineJob job) {
-    if (!state.would_lose()) return send(state, std::move(job));
-    return ask(state, [job = std::move(job)](Studio& s) { return s.leave(job); });
-}
 Result<void> send_open(S state, OpenRequest request) {
-    return leave(state, [request = std::move(request)](Engine& e) { e.open(request); });
+    return leave_scene(state, [request = std::move(request)](Engine& e) { e.open(request); });
 }
 Result<void> open(S state, A a) {
     if (a.size() == 1 && is_trace_file(a[0]))
@@ -40,7 +35,7 @@ Result<void> open_sample(S state, A) {
     return send_open(state, std::move(request));
 }
 Result<void> close(S state, A) {
-    return leave(state, [](Engine& e) { e.close(); });
+    return leave_scene(state, [](Engine& e) { e.close(); });
 }
 Result<void> export_splats(S state, A a) {
     return send(state, [path = a[0]](Engine& e) { e.export_splats(path); });

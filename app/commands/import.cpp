@@ -12,7 +12,7 @@ using A = const Arguments&;
 using S = StudioState&;
 
 Result<void> open(S state, OpenRequest request) {
-    return send(state, [request = std::move(request)](Engine& e) { e.open(request); });
+    return leave_scene(state, [request = std::move(request)](Engine& e) { e.open(request); });
 }
 Result<void> nothing_asked() {
     return fail(ErrorKind::usage, "", "nothing is being imported", "import PATH begins");
@@ -38,12 +38,12 @@ Result<void> accept(S state, A a) {
         GS_TRY(how, choice_argument(a[0], kHow));
     }
     GS_TRY(auto request, state.import->request(how == 1));
-    state.import.reset();
+    state.end_import();
     return open(state, std::move(request));
 }
 Result<void> cancel(S state, A) {
     if (!state.import) return nothing_asked();
-    state.import.reset();
+    state.end_import();
     return {};
 }
 Result<void> copy(S state, A) {

@@ -14,35 +14,32 @@ constexpr double kRefreshInterval = 0.5;  // seconds between pictures made anew 
 
 }  // namespace
 
-void ContactSheet::want(SheetRequest request) {
-    if (request.width > 0 && request.width != wanted_.width) cells_.assign(cells_.size(), nullptr);
-    wanted_ = request;
-}
-
 void ContactSheet::begin() {
     const bool any = lent_.scene && lent_.scene->capture;
-    cells_.assign(any ? lent_.scene->capture->views.size() : 0, nullptr);
+    cells_.assign(any ? lent_.scene->capture->views.size() : 0, {});
+    bytes_ = 0;
     publish();
 }
 
-/// The view whose picture is missing, or the oldest one; cells_.size(): all are as they should be.
-std::size_t ContactSheet::next(const Shown& shown) const {
-    const auto incomplete = [&](const Cell& cell) {
-        return !cell || (wanted_.renders && cell->parts == 1);
-    };
-    const auto missing = std::find_if(cells_.begin(), cells_.end(), incomplete);
-    if (missing != cells_.end() || !wanted_.renders)
-        return static_cast<std::size_t>(missing - cells_.begin());
-    if (shown.training && seconds_since(last_) < kRefreshInterval) return cells_.size();
-    const auto oldest =
-        std::min_element(cells_.begin(), cells_.end(),
-                         [](const Cell& a, const Cell& b) { return a->step < b->step; });
-    if (oldest == cells_.end() || (*oldest)->step == shown.scene.steps_done()) return cells_.size();
-    return static_cast<std::size_t>(oldest - cells_.begin());
+/// The wanted cell whose picture is missing, or is not as it should be since the longest.
+ContactSheet::Cell* ContactSheet::next(const Shown& shown) {
+    Cell* oldest = nullptr;
+    for (const std::size_t view : wanted_.views) {
+        if (view >= cells_.size()) continue;
+        Cell& cell = cells_[view];
+        if (!cell.picture || (wanted_.renders && cell.picture->parts == 1)) return &cell;
+        const bool stale = cell.width != wanted_.width ||
+                           (wanted_.renders && (cell.generation != generation_ ||
+                                                cell.picture->step != shown.scene.steps_done()));
+        if (stale && (!oldest || cell.picture->serial < oldest->picture->serial)) oldest = &cell;
+    }
+    const bool waits = shown.training && seconds_since(last_) < kRefreshInterval;
+    return waits ? nullptr : oldest;
 }
 
-ContactSheet::Cell ContactSheet::make(const Shown& shown, std::size_t view) {
-    const View& of = shown.scene.capture->views[view];
+void ContactSheet::make(const Shown& shown, Cell& cell) {
+    const auto index = static_cast<std::size_t>(&cell - cells_.data());
+    const View& of = shown.scene.capture->views[index];
     const int width = std::min(wanted_.width, of.camera.width);
     const double shrunk = static_cast<double>(width) / of.camera.width;
     // As the viewer rounds it, so that the parts are of one size.
@@ -53,33 +50,47 @@ ContactSheet::Cell ContactSheet::make(const Shown& shown, std::size_t view) {
     made->parts = wanted_.renders ? 3 : 1;
     std::vector<Image8> parts{of.photo.empty() ? Image8{} : resize_area(of.photo, width, height)};
     if (wanted_.renders) {
-        const auto frame = viewer_.small_picture(shown, static_cast<int>(view), width);
-        if (!frame) return nullptr;
-        parts.push_back(frame->rgba);
-        parts.push_back(difference_picture(frame->rgba, parts[0], kSheetErrorRange));
+        parts.push_back(viewer_.small_picture(shown, static_cast<int>(index), width)->rgba);
+        parts.push_back(difference_picture(parts[1], parts[0], kSheetErrorRange));
     }
     made->strip = beside_each_other(parts, width, height);
-    return made;
+    bytes_ += made->strip.bytes.size();
+    if (cell.picture) bytes_ -= cell.picture->strip.bytes.size();
+    cell = {std::move(made), wanted_.width, generation_};
+}
+
+/// Those that nobody wants, the oldest first.
+void ContactSheet::drop_some() {
+    while (bytes_ > kMostBytes) {
+        Cell* oldest = nullptr;
+        for (std::size_t view = 0; view < cells_.size(); ++view)
+            if (Cell& cell = cells_[view];
+                cell.picture && (!oldest || cell.picture->serial < oldest->picture->serial) &&
+                !std::binary_search(wanted_.views.begin(), wanted_.views.end(), view))
+                oldest = &cell;
+        if (!oldest) return;
+        bytes_ -= oldest->picture->strip.bytes.size();
+        *oldest = {};
+    }
 }
 
 bool ContactSheet::draw_when_due(const Shown& shown) {
-    if (wanted_.width <= 0 || cells_.empty()) return false;
-    const std::size_t view = next(shown);
-    if (view >= cells_.size()) return false;
-    Cell made = make(shown, view);
-    if (!made) return false;
-    cells_[view] = std::move(made);
+    if (wanted_.width <= 0 || cells_.empty() || !viewer_.may_draw(shown)) return false;
+    Cell* const cell = next(shown);
+    if (!cell) return false;
+    const auto begin = std::chrono::steady_clock::now();
+    make(shown, *cell);
+    drop_some();
     last_ = std::chrono::steady_clock::now();
+    viewer_.add_picture(shown, seconds_since(begin));
     publish();
     return true;
 }
 
 void ContactSheet::publish() {
-    bytes_ = 0;
-    for (const Cell& cell : cells_)
-        if (cell) bytes_ += cell->strip.bytes.size();
-    Published& view = lent_.tell.changed();
-    view.sheet = std::make_shared<const std::vector<Cell>>(cells_);
+    auto pictures = std::make_shared<std::vector<std::shared_ptr<const SheetPicture>>>();
+    for (const Cell& cell : cells_) pictures->push_back(cell.picture);
+    lent_.tell.changed().sheet = std::move(pictures);
     lent_.tell.status.changed = true;
 }
 

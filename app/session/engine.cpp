@@ -150,6 +150,7 @@ void Engine::replace_model(LoadedScene scene) {
     scene_.emplace(std::move(scene));
     tell_.changed().marked = nullptr;
     viewer_.forget_model();
+    sheet_.forget_model();
     publish_scene();
 }
 
@@ -257,6 +258,7 @@ void Engine::stop_after_exception(const char* what) {
     // Or the same would fail again and again.
     training_.drop_evaluation();
     viewer_.look_away();
+    sheet_.want({});
     if (scene_) described_step_ = scene_->steps_done();
     tell_.error(what);
     tell_.status.at_once();
@@ -283,18 +285,15 @@ void Engine::publish_status() {
     tell_.status.told();
 }
 
-void Engine::publish_scene() {
-    const Clock::time_point begin = Clock::now();
+void Engine::describe_memory() {
+    info_.memory.clear();
     if (scene_->trainer) {
-        describe_model(scene_->trainer->model(), info_);
-        info_.memory.clear();
         for (const MemoryUse& use : scene_->trainer->memory())
             info_.memory.push_back({use.category, use.bytes, use.device, use.peak});
         std::uint64_t snapshots = 0;
         for (const RunSnapshot& snapshot : scene_->run->snapshots()) snapshots += snapshot.bytes();
         if (snapshots > 0) info_.memory.push_back({"snapshots of the run", snapshots});
     } else {
-        describe_model(*scene_->model, info_);
         info_.memory = {{"parameters", scene_->model->bytes()},
                         {"forward state", scene_->state->bytes(), options_.on_device,
                          scene_->state->high_water()}};
@@ -304,10 +303,17 @@ void Engine::publish_scene() {
     if (sheet_.bytes() > 0) info_.memory.push_back({"contact sheet", sheet_.bytes()});
     if (beside_)
         info_.memory.push_back({"second scene", beside_->model->bytes(), options_.on_device});
+    described_sheet_ = sheet_.bytes();
+    tell_.changed().scene = std::make_shared<const SceneInfo>(info_);
+}
+
+void Engine::publish_scene() {
+    const Clock::time_point begin = Clock::now();
+    describe_model(scene_->trainer ? scene_->trainer->model() : *scene_->model, info_);
+    describe_memory();
     described_step_ = scene_->steps_done();
     describe_seconds_ = seconds_since(begin);
     last_scene_ = Clock::now();
-    tell_.changed().scene = std::make_shared<const SceneInfo>(info_);
 }
 
 bool Engine::publish_when_due() {
@@ -319,6 +325,9 @@ bool Engine::publish_when_due() {
          seconds_since(last_scene_) > std::max(kSceneInterval, 50 * describe_seconds_))) {
         publish_scene();
         any = true;
+    } else if (scene_ && sheet_.bytes() != described_sheet_ && seconds_since(last_scene_) > 1) {
+        last_scene_ = Clock::now();
+        describe_memory();
     }
     if (tell_.status.due(kStatusInterval)) publish_status();
     tell_.publish();

@@ -65,6 +65,7 @@ class Engine {
     Shown shown();
     bool draw_when_due();
     void publish_status();
+    void describe_memory();
     void publish_scene();
     bool publish_when_due();
     void stop_after_exception(const char* what);
@@ -80,6 +81,7 @@ class Engine {
     Clock::time_point last_scene_{};
     std::uint64_t described_step_ = 0;
     double describe_seconds_ = 0;
+    std::uint64_t described_sheet_ = 0;  // bytes
 
     Viewer viewer_;
     Training training_;

@@ -62,8 +62,9 @@ struct PictureRequest {
 
 /// Small pictures of the photos that somebody looks at (app/session/contact_sheet.h).
 struct SheetRequest {
-    int width = 0;         ///< of each, pixels, but never larger than the photo; 0: none is wanted
+    int width = 0;         ///< of each, pixels, but never larger than the photo
     bool renders = false;  ///< not the photo alone, but also what the model draws, and the error
+    std::vector<std::size_t> views{};  ///< by CameraRow::view, ascending; empty: none is wanted
     bool operator==(const SheetRequest&) const = default;
 };
 

@@ -56,9 +56,9 @@ double ssim_between(const RenderResult& a, const RenderResult& b) {
     return photo_loss(clamped(a.color), clamped(b.color), {}, 0.0, nullptr).ssim;
 }
 
-/// What is cut away is missing from the score as well: it would say nothing about the model.
-void drop_score_of_a_part(ViewFrame& frame) {
-    if (frame.clip || frame.cut_before > 0) frame.psnr = 0;
+/// What is cut away, or tinted, counts in the score as well: it would say nothing about the model.
+void drop_score_of_a_part(const LoadedScene& scene, ViewFrame& frame) {
+    if (frame.clip || frame.cut_before > 0 || scene.level_colors) frame.psnr = 0;
 }
 
 }  // namespace
@@ -165,20 +165,20 @@ std::shared_ptr<ViewFrame> Viewer::picture(const Shown& shown, const ViewRequest
 }
 
 std::shared_ptr<ViewFrame> Viewer::small_picture(const Shown& shown, int view, int width) {
-    const bool training = shown.training || shown.evaluating;
-    if (training && !budget_.may_draw()) return nullptr;
     ViewRequest request;
     request.camera.width = width;
     request.camera.height = 1 << 20;  // the width decides
     request.settings.capture_view = view;
-    // The viewport's next picture needs its own photo, and the cost of its own frame is told.
+    // What the viewport's next picture needs again, and the cost of its own frame, which is told.
     const auto cost = frame_cost_;
     auto photo = std::exchange(photo_, {});
-    const Clock::time_point begin = Clock::now();
+    auto copy = std::exchange(model_copy_, {});
+    auto colors = std::exchange(shown.scene.level_colors, nullptr);
     auto frame = draw(shown, request, 1.0, true);
-    budget_.add_view(seconds_since(begin), training);
     frame_cost_ = cost;
     photo_ = std::move(photo);
+    model_copy_ = std::move(copy);
+    shown.scene.level_colors = std::move(colors);
     return frame;
 }
 
@@ -291,7 +291,7 @@ std::shared_ptr<ViewFrame> Viewer::draw(const Shown& shown, const ViewRequest& r
             draw_both(shown, request, scale, photo, *frame);
         else
             fill_view_frame(result_, request.settings, photo, *frame);
-        drop_score_of_a_part(*frame);
+        drop_score_of_a_part(shown.scene, *frame);
     }
     frame_cost_ = {result_.counters, frame->camera.width, frame->camera.height, options.sh_degree};
     if (both) frame_cost_ = {};  // stage times are of two pictures then, these counts of one
@@ -336,7 +336,7 @@ void Viewer::draw_both(const Shown& shown, const ViewRequest& request, double sc
     // Costs about as much as drawing: where nobody waits for it.
     if (!request.moving && !shown.training)
         frame.ssim_between = other->ssim_between = ssim_between(first, second);
-    drop_score_of_a_part(*other);
+    drop_score_of_a_part(*shown.beside, *other);
     frame.other = std::move(other);
 }
 

@@ -37,8 +37,8 @@ class Viewer {
     std::shared_ptr<ViewFrame> draw_when_due(const Shown& shown);
     /// At exactly the requested size, whatever it costs.
     std::shared_ptr<ViewFrame> picture(const Shown& shown, const ViewRequest& request);
-    /// Of a photo's camera, `width` pixels wide and as high as that makes it; null while training
-    /// comes first.
+    /// Of a photo's camera, `width` pixels wide and as high as that makes it, whatever it costs;
+    /// what the viewport shows stays as it is.
     std::shared_ptr<ViewFrame> small_picture(const Shown& shown, int view, int width);
     /// The world point at this place of the picture (fractions of its width and height), if any.
     std::optional<Vec3d> focus(const Shown& shown, ViewRequest request, double x, double y);
@@ -52,6 +52,14 @@ class Viewer {
     /// The second scene comes, or goes.
     void forget_beside();
 
+    /// False while training comes first.
+    bool may_draw(const Shown& shown) const {
+        return !(shown.training || shown.evaluating) || budget_.may_draw();
+    }
+    /// `seconds` were spent on a picture that is not the viewport's.
+    void add_picture(const Shown& shown, double seconds) {
+        budget_.add_view(seconds, shown.training || shown.evaluating);
+    }
     /// `seconds` were spent on anything but pictures for the viewport.
     void add_work(double seconds);
     /// The share of the engine's time that pictures took while training.

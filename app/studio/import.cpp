@@ -102,6 +102,7 @@ Import::Import(std::string path, ImportBase base, std::function<void()> wake)
     for (const std::string& name : l.test_views)
         values_["test-views"] += (values_["test-views"].empty() ? "" : ",") + name;
     values_["masks"] = l.masks;
+    if (!base_.output.empty() && !run_in(base_.output)) values_["output"] = base_.output;
     for (const auto& [name, number] : base_.settings) {
         if (name == "steps") values_["steps"] = fmt::format("{:.0f}", number);
         if (name == "max_gaussians") values_["gaussians"] = fmt::format("{:.0f}", number);
@@ -116,9 +117,22 @@ Import::Import(std::string path, ImportBase base, std::function<void()> wake)
     start();
 }
 
+void Import::leave_task() {
+    if (!task_) return;
+    task_->cancel();
+    left_.push_back(std::move(task_));
+}
+
+bool Import::over() {
+    leave_task();
+    std::erase_if(left_, [](auto& task) { return task->take().has_value(); });
+    return left_.empty();
+}
+
 void Import::start() {
     auto options = loading();
     if (!options) return;
+    leave_task();
     task_ = std::make_unique<Task<Examined>>(
         "import", "examining",
         [path = path_, options = *options](const Progress& progress) {
@@ -311,16 +325,22 @@ ImportState::Facts Import::forecast(const StepSpeed& speed) const {
         return plan_memory(gaussians, degree, kIsectsPerGaussian, f.width, f.height).to_train();
     };
     const auto cap = static_cast<std::uint64_t>(made->max_gaussians);
-    const std::uint64_t free = available_host_bytes();
+    const bool device = static_cast<bool>(base_.free_device_bytes);
+    const std::uint64_t free = available_host_bytes(),
+                        free_there = device ? base_.free_device_bytes() : free,
+                        needed_here = f.photo_bytes + (device ? 0 : plan(cap));
+    const auto words_of_free = [&](std::uint64_t has, std::uint64_t needed) {
+        return bytes(has) + (needed > has ? ": less than it may come to need" : "");
+    };
     ImportState::Facts out{
         {"Photos", fmt::format("{}, and {} more while they are read", bytes(f.photo_bytes),
                                bytes(f.decode_bytes))},
         {"Training", fmt::format("{} at first, {} with {} Gaussians", bytes(plan(examined_.points)),
                                  bytes(plan(cap)), format_count(static_cast<double>(cap)))}};
     if (free > 0)
-        out.emplace_back("Free now", bytes(free) + (f.photo_bytes + plan(cap) > free
-                                                        ? ": less than it may come to need"
-                                                        : ""));
+        out.emplace_back(device ? "Free here" : "Free now", words_of_free(free, needed_here));
+    if (device && free_there > 0)
+        out.emplace_back("Free on the GPU", words_of_free(free_there, plan(cap)));
     const double megapixels = 1e-6 * static_cast<double>(f.width) * f.height;
     out.emplace_back("Time", speed.ms_per_megapixel > 0
                                  ? fmt::format("about {}, in proportion to the pixels, from {}",

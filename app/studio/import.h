@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,6 +27,9 @@ struct ImportBase {
     NamedValues settings;  ///< that were given
     RunOptions run;        ///< of which command lines name pace and checkpoints
     std::string backend = "auto";
+    std::string output;  ///< folder that was named for the first run; empty: a new one
+    /// Of the device that computes; empty: this machine's memory is what training needs.
+    std::function<std::uint64_t()> free_device_bytes;
 };
 
 /// How fast training has been in this session.
@@ -50,6 +54,9 @@ class Import {
     std::string command_line() const;
     /// Takes what was read meanwhile; true when there was something.
     bool update();
+    /// Nobody waits for it any more. False while what it reads has not ended, which its destructor
+    /// would wait for: keep it until then.
+    bool over();
     /// For the dialog.
     std::shared_ptr<const ImportState> state(const StepSpeed& speed) const;
 
@@ -64,6 +71,7 @@ class Import {
     static Result<Examined> examine(const std::string& path, CaptureOptions options,
                                     const Progress& progress);
     void start();
+    void leave_task();
     const std::string& value(const char* name) const { return values_.at(name); }
     NamedValues settings() const;
     Result<CaptureOptions> loading() const;
@@ -76,6 +84,7 @@ class Import {
     std::function<void()> wake_;
     std::map<std::string, std::string, std::less<>> values_;
     std::unique_ptr<Task<Examined>> task_;
+    std::vector<std::unique_ptr<Task<Examined>>> left_;  // cancelled, but not ended yet
     Examined examined_;
     std::string problem_;
 };

@@ -83,8 +83,9 @@ Studio::Studio(const StudioOptions& options, const CommandTable& table, Window& 
       traces_(trace_, [&window] { window.wake(); }),
       frames_to_draw_(kSettleFrames) {
     state_.view = preferences_.view;
-    state_.import_base = {options.session.capture, options.settings, options.session.run,
-                          options.backend};
+    state_.import_base = {options.session.capture,    options.settings,
+                          options.session.run,        options.backend,
+                          options.session.output_dir, options.session.free_device_bytes};
     state_.sample_dir = (cache_folder() / "sample").string();
 }
 
@@ -269,8 +270,8 @@ void Studio::follow_scene() {
 void Studio::request_sheet() {
     const SheetRequest wanted = ui_.wanted_sheet();
     if (wanted == sheet_wanted_) return;
-    sheet_wanted_ = wanted;
-    session_.send([wanted](Engine& engine) { engine.sheet().want(wanted); });
+    if (session_.send([wanted](Engine& engine) { engine.sheet().want(wanted); }) != 0)
+        sheet_wanted_ = wanted;
 }
 
 void Studio::request_view() {
@@ -329,6 +330,11 @@ Result<void> Studio::quit(QuitAnswer answer) {
     return {};
 }
 
+Result<void> leave_scene(StudioState& state, EngineJob job) {
+    if (!state.would_lose()) return send(state, std::move(job));
+    return ask(state, [job = std::move(job)](Studio& s) { return s.leave(job); });
+}
+
 Result<void> Studio::leave(EngineJob job) {
     if (script_) return send(state_, std::move(job));
     leaves_ = std::move(job);
@@ -359,7 +365,16 @@ Result<void> Studio::save_layout(const std::string& name) {
 }
 
 Result<void> Studio::import(const std::string& path) {
-    state_.import = std::make_unique<Import>(path, state_.import_base, [this] { window_.wake(); });
+    ImportBase base = state_.import_base;
+    // What was set before anything was open is meant for what is opened now.
+    if (!state_.scene && state_.settings)
+        for (const SettingRow& row : *state_.settings)
+            if (row.value != row.usual) {
+                std::erase_if(base.settings, [&](const auto& s) { return s.first == row.name; });
+                base.settings.emplace_back(row.name, row.value);
+            }
+    state_.end_import();
+    state_.import = std::make_unique<Import>(path, std::move(base), [this] { window_.wake(); });
     frames_to_draw_ = kSettleFrames;
     return {};
 }

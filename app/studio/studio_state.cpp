@@ -40,6 +40,11 @@ void StudioState::add_notice(bool error, std::string text, std::vector<std::stri
                        std::chrono::steady_clock::now()});
 }
 
+void StudioState::end_import() {
+    if (import && !import->over()) left_imports.push_back(std::move(import));
+    import.reset();
+}
+
 bool StudioState::drop_old_notices() {
     const auto now = std::chrono::steady_clock::now();
     return std::erase_if(notices, [&](const TimedNotice& n) {
@@ -62,6 +67,7 @@ bool StudioState::take_published() {
         any = true;
     }
     if (import && import->update()) any = true;
+    std::erase_if(left_imports, [](const auto& left) { return left->over(); });
     if (auto point = session.out().focus.take()) {
         navigation = gs::focus(navigation, *point);
         view.capture_view = -1;

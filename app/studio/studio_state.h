@@ -48,6 +48,7 @@ struct StudioState : Published {
     bool asks_to_quit = false;       ///< something would be lost
     ImportBase import_base;          ///< what captures are opened with
     std::unique_ptr<Import> import;  ///< asks how to open a capture; null: nothing is asked
+    std::vector<std::unique_ptr<Import>> left_imports;  ///< that still read
     StepSpeed step_speed;
     std::string sample_dir;  ///< where open.sample puts the sample capture
     std::deque<UiAction> ui_actions;
@@ -56,6 +57,8 @@ struct StudioState : Published {
     std::uint64_t ui_frames = 0;       ///< UI frames drawn
     std::uint64_t pictures_asked = 0, pictures_written = 0;
 
+    /// Asks no more, and waits for nothing.
+    void end_import();
     /// Mended splats that are in no file.
     bool would_lose() const { return doctor && doctor->unsaved; }
     /// Takes whatever the engine has published; true when anything was new.
@@ -71,6 +74,9 @@ struct StudioState : Published {
 
 /// Gives the engine a job; an error when it cannot take one.
 Result<void> send(StudioState& state, EngineJob job);
+/// Gives the engine a job after which the scene is another one; where mended splats would be lost,
+/// only once that was asked (app/studio/studio.h).
+Result<void> leave_scene(StudioState& state, EngineJob job);
 /// Leaves something to the window side, after this frame.
 Result<void> ask(StudioState& state, std::function<Result<void>(Studio&)> run);
 

@@ -20,6 +20,7 @@
 #include "panels/memory_panel.h"
 #include "panels/statistics_panel.h"
 #include "panels/timeline/timeline_panel.h"
+#include "panels/viewport/frusta.h"
 #include "panels/viewport/viewport.h"
 #include "panels/widgets/keys.h"
 #include "panels/widgets/theme.h"
@@ -245,7 +246,7 @@ void StudioUi::frame(StudioState& state, const TraceStore& trace, const TraceLib
 
     upload(state);
     parts_->panel_pictures.begin_frame();
-    parts_->workspace.panel<ContactSheetPanel>().drawn = false;
+    parts_->workspace.panel<ContactSheetPanel>().seen.clear();
     parts_->window.new_frame();
     follow_scale();
     ImGui::NewFrame();
@@ -277,11 +278,18 @@ bool StudioUi::wants_next_frame() const {
 bool StudioUi::viewport_visible() const { return parts_->workspace.panel<Viewport>().drawn(); }
 SheetRequest StudioUi::wanted_sheet() const {
     const Snapshot& s = parts_->snapshot;
-    const bool sheet = parts_->workspace.panel<ContactSheetPanel>().drawn;
-    const bool frusta = s.view.frusta && s.view.frusta_photos && viewport_visible();
-    if (!sheet && !frusta) return {};
+    SheetRequest out;
+    out.views = parts_->workspace.panel<ContactSheetPanel>().seen;
+    out.renders = !out.views.empty();
+    if (s.view.frusta && s.view.frusta_photos && viewport_visible() && s.cameras) {
+        const auto nearest = nearest_cameras(s.camera, *s.cameras, kMostFrustaPhotos);
+        out.views.insert(out.views.end(), nearest.begin(), nearest.end());
+    }
+    std::sort(out.views.begin(), out.views.end());
+    out.views.erase(std::unique(out.views.begin(), out.views.end()), out.views.end());
     const double width = std::clamp(s.sheet_settings.width * s.ui_scale, 16.0, 1024.0);
-    return {static_cast<int>(std::lround(width)), sheet};
+    if (!out.views.empty()) out.width = static_cast<int>(std::lround(width));
+    return out;
 }
 bool StudioUi::typing() const { return ImGui::GetIO().WantTextInput; }
 double StudioUi::last_frame_seconds() const { return parts_->last_seconds; }

@@ -113,7 +113,7 @@ struct SheetPicture {
     std::uint64_t serial = 0;  ///< another one with every picture that is made
     std::uint64_t step = 0;    ///< of the render
     int parts = 1;             ///< 1: the photo alone; 3: photo, render, error
-    Image8 strip;              ///< RGBA: the parts beside each other, each strip.width / parts wide
+    Image8 strip;              ///< RGB: the parts beside each other, each strip.width / parts wide
 };
 /// What the contact sheet shows of the photos, and in which order.
 enum class SheetShows { all, photo, render, error };

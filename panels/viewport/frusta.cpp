@@ -143,6 +143,21 @@ double FrustaRange::value_of(const CameraRow& row) const {
     }
 }
 
+std::vector<std::size_t> nearest_cameras(const Camera& viewer, std::span<const CameraRow> rows,
+                                         std::size_t most) {
+    std::vector<std::pair<double, std::size_t>> by_distance;
+    for (const CameraRow& row : rows) {
+        const Vec3d way = row.camera.position() - viewer.position();
+        by_distance.emplace_back(dot(way, way), row.view);
+    }
+    const std::size_t count = std::min(most, by_distance.size());
+    std::nth_element(by_distance.begin(), by_distance.begin() + static_cast<std::ptrdiff_t>(count),
+                     by_distance.end());
+    std::vector<std::size_t> out;
+    for (std::size_t i = 0; i < count; ++i) out.push_back(by_distance[i].second);
+    return out;
+}
+
 double frustum_size(const SceneInfo& scene, std::size_t cameras) {
     const double extent = scene.extent > 0 && std::isfinite(scene.extent) ? scene.extent : 1;
     return extent *

@@ -53,6 +53,11 @@ struct FrustaRange {
     double lo, hi;
 };
 
+inline constexpr std::size_t kMostFrustaPhotos = 200;  ///< drawn with their photos: the nearest
+/// CameraRow::view of the `most` cameras nearest to `viewer`, in any order.
+std::vector<std::size_t> nearest_cameras(const Camera& viewer, std::span<const CameraRow> rows,
+                                         std::size_t most);
+
 /// A pyramid depth that suits a scene: a part of the extent, less when cameras are many.
 double frustum_size(const SceneInfo& scene, std::size_t cameras);
 

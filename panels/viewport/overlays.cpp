@@ -35,8 +35,6 @@ ImVec2 on_screen(PictureRect picture, const Camera& camera, Pixel p) {
                               picture.height()};
 }
 
-constexpr std::size_t kMostPhotos = 200;  // in the cameras: the nearest
-
 ImU32 frustum_color(const CameraRow& row, const FrustaRange& range) {
     if (range.of == FrustaColor::split)
         return row.test ? theme().test_camera : theme().train_camera;
@@ -75,7 +73,7 @@ void draw_frusta(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& fr
     const bool split = range.of == FrustaColor::split;
     for (std::size_t i = 0; i < frusta.size(); ++i) {
         const FrustumLines& one = frusta[i];
-        if (snapshot.view.frusta_photos && i + kMostPhotos >= frusta.size())
+        if (snapshot.view.frusta_photos && i + kMostFrustaPhotos >= frusta.size())
             draw_frustum_photo(list, snapshot, one, frame, picture);
         if (state.hovered_camera == one.row)
             bright = &one;

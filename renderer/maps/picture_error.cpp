@@ -57,15 +57,13 @@ Image8 difference_picture(const Image8& a, const Image8& b, double range) {
 
 Image8 beside_each_other(std::span<const Image8> parts, int width, int height) {
     const int whole = width * static_cast<int>(parts.size());
-    Image8 out{whole, height, 4, {}};
-    out.bytes.assign(4 * out.pixels(), 0);
+    Image8 out{whole, height, 3, {}};
+    out.bytes.assign(3 * out.pixels(), 0);
     std::uint8_t* to = out.bytes.data();
     for (int y = 0; y < height; ++y)
         for (const Image8& part : parts)
-            for (int x = 0; x < width; ++x, to += 4) {
-                to[3] = 255;
+            for (int x = 0; x < width; ++x, to += 3)
                 if (part.width == width && part.height == height) std::copy_n(part.at(x, y), 3, to);
-            }
     return out;
 }
 

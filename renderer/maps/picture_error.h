@@ -34,7 +34,7 @@ ImageF error_map(const RenderResult& result, const PictureReference& reference, 
 /// The mean over the channels of |a - b| in colours, RGBA: `range` (0..1) and more is the
 /// brightest. Without two pictures of one size, black.
 Image8 difference_picture(const Image8& a, const Image8& b, double range);
-/// RGBA pictures of width x height each, from left to right; an empty one is dark.
+/// RGB, from pictures of width x height each, from left to right; an empty one is dark.
 Image8 beside_each_other(std::span<const Image8> parts, int width, int height);
 
 }  // namespace gs

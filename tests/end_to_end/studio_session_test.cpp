@@ -354,6 +354,7 @@ TEST(Session, pictures_come_at_the_size_asked_for) {
 TEST(Session, the_contact_sheet_shows_photos_renders_and_errors_of_the_newest_step) {
     SessionHarness h(quiet_options());
     ASSERT_TRUE(h.open(tiny_capture()));
+    const std::vector<std::size_t> every{0, 1, 2, 3, 4, 5, 6, 7, 8};
     const auto want = [&](SheetRequest request) {
         h.session.send([request](Engine& e) { e.sheet().want(request); });
     };
@@ -364,9 +365,9 @@ TEST(Session, the_contact_sheet_shows_photos_renders_and_errors_of_the_newest_st
                                [&](const auto& cell) { return cell && are(*cell); });
         });
     };
-    want({.width = 40});
+    want({.width = 40, .views = every});
     ASSERT_TRUE(all([](const SheetPicture& p) { return p.parts == 1 && p.strip.width == 40; }));
-    want({.width = 40, .renders = true});
+    want({.width = 40, .renders = true, .views = every});
     ASSERT_TRUE(all([](const SheetPicture& p) { return p.parts == 3 && p.strip.width == 120; }));
     const Image8 before = (*h.state.sheet)[3]->strip;
     EXPECT_EQ(before.height, 30);
@@ -384,13 +385,21 @@ TEST(Session, the_contact_sheet_shows_photos_renders_and_errors_of_the_newest_st
     EXPECT_LT(mean_of(after, 2), mean_of(before, 2)) << "errors fall";
     EXPECT_NE(mean_of(after, 1), mean_of(before, 1));
     EXPECT_EQ(mean_of(after, 0), mean_of(before, 0)) << "the photo stays";
-    want({.width = 37, .renders = true});  // 37 x 27.75: all parts are rounded alike
+    want(
+        {.width = 37, .renders = true, .views = every});  // 37 x 27.75: all parts are rounded alike
     ASSERT_TRUE(all([](const SheetPicture& p) { return p.strip.width == 111; }));
     for (int part = 0; part < 2; ++part) EXPECT_GT(mean_of((*h.state.sheet)[3]->strip, part), 5);
-    want({});
+    want({.width = 37, .renders = true, .views = {2, 5}});
     h.session.send(jobs::steps(1));
-    ASSERT_TRUE(h.until([&] { return h.state.training.step == 31; }));
-    EXPECT_EQ((*h.state.sheet)[0]->step, 30u) << "nobody looks";
+    ASSERT_TRUE(h.until(
+        [&] { return (*h.state.sheet)[2]->step == 31 && (*h.state.sheet)[5]->step == 31; }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    h.gather();
+    EXPECT_EQ((*h.state.sheet)[0]->step, 30u) << "nobody looks, and it is kept";
+    const std::uint64_t serial = (*h.state.sheet)[5]->serial;
+    want({.width = 37, .renders = true, .views = every});
+    ASSERT_TRUE(all([](const SheetPicture& p) { return p.step == 31; }));
+    EXPECT_EQ((*h.state.sheet)[5]->serial, serial) << "what is as it should be is not made anew";
     h.session.send(jobs::close());
     ASSERT_TRUE(h.until([&] { return !h.state.scene && h.state.sheet->empty(); }));
     EXPECT_TRUE(h.errors.empty());
