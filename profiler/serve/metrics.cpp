@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <utility>
+#include <vector>
 
 namespace gs::serve {
 namespace {
@@ -27,6 +28,11 @@ Labels labels_of(const TraceProcess& process) {
     return out;
 }
 
+/// Its heart beats every second; of one without a heartbeat nothing is known but that it was read.
+std::int64_t last_life_ns(const TraceProcess& process) {
+    return process.service ? process.service->heartbeat_ns : process.read_ns;
+}
+
 Labels with(Labels labels, const char* key, std::string text) {
     labels.emplace_back(key, std::move(text));
     return labels;
@@ -35,27 +41,53 @@ Labels with(Labels labels, const char* key, std::string text) {
 }  // namespace
 
 void Metrics::update(const TraceStore& store, std::span<const News> news, std::int64_t now_ns) {
+    std::set<std::uint64_t> refused;
     for (const News& n : news) {
         auto place = processes_.find(n.source);
         if (place == processes_.end()) {
-            if (processes_.size() >= kMaxProcesses) {
-                ++refused_processes_;
+            // A store remembers processes that are gone.
+            if (now_ns - last_life_ns(store.processes()[n.process]) > kRetireNs) continue;
+            if (!has_room(now_ns)) {
+                refused_processes_ += refused_.count(n.source) == 0 ? 1 : 0;
+                refused.insert(n.source);
                 continue;
             }
             place = processes_.emplace(n.source, Process{}).first;
         }
         update_process(place->second, store, n, now_ns);
     }
+    refused_ = std::move(refused);
+    take_counters(store, news);
     std::erase_if(processes_,
                   [&](const auto& entry) { return now_ns - entry.second.seen_ns > kRetireNs; });
+}
+
+/// For one more; when there is none, the one that has been dead for longest leaves.
+bool Metrics::has_room(std::int64_t now_ns) {
+    if (processes_.size() < kMaxProcesses) return true;
+    const auto oldest = std::min_element(
+        processes_.begin(), processes_.end(),
+        [](const auto& a, const auto& b) { return a.second.seen_ns < b.second.seen_ns; });
+    if (now_ns - oldest->second.seen_ns < kHeartbeatNs) return false;
+    processes_.erase(oldest);
+    return true;
+}
+
+void Metrics::take_counters(const TraceStore& store, std::span<const News> news) {
+    std::vector<Process*> by_index(store.processes().size());
+    for (const News& n : news)
+        if (const auto place = processes_.find(n.source); place != processes_.end())
+            by_index[n.process] = &place->second;
+    for (const CounterSeries& series : store.counters())
+        if (Process* const of = by_index[series.process]; of != nullptr && !series.points.empty())
+            of->gauges[std::string(store.name(series.name))] = series.points.back().value;
 }
 
 void Metrics::update_process(Process& p, const TraceStore& store, const News& news,
                              std::int64_t now_ns) {
     const TraceProcess& from = store.processes()[news.process];
-    // A store remembers processes that are gone.
-    const bool alive = from.service && now_ns - from.service->heartbeat_ns < kHeartbeatNs;
-    if (alive || from.written != p.written || p.seen_ns == 0) p.seen_ns = now_ns;
+    p.seen_ns = std::max(p.seen_ns, last_life_ns(from));
+    if (p.written != 0 && from.written != p.written) p.seen_ns = now_ns;
     p.labels = labels_of(from);
     for (std::size_t i = 0; i < news.parts.size(); ++i) {
         const Breakdown& part = news.parts[i];
@@ -78,9 +110,6 @@ void Metrics::update_process(Process& p, const TraceStore& store, const News& ne
     p.written = from.written;
     p.loss = from.loss;
     p.service = from.service;
-    for (const CounterSeries& series : store.counters())
-        if (series.process == news.process && !series.points.empty())
-            p.gauges[std::string(store.name(series.name))] = series.points.back().value;
 }
 
 /// `value` gives a process's number, NaN when there is none.

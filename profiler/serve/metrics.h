@@ -1,5 +1,6 @@
 // Metrics: what `gausscope serve` tells Prometheus. Adds up what Watch finds; counters and
-// histograms never go back while a process lives, and its series end some minutes after it did.
+// histograms never go back while a process lives, and its series end some minutes after it did, or
+// when one that lives needs their room.
 // Labels name stages, not kernels, so that their number stays small. Used by Server; text() may be
 // called from the thread that updates only.
 #pragma once
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 
@@ -39,7 +41,7 @@ class Metrics {
     static constexpr std::size_t kMaxProcesses = 256;
     struct Process {
         Labels labels;
-        std::int64_t seen_ns = 0;
+        std::int64_t seen_ns = 0;  ///< its last sign of life
         TimeHistogram iteration;
         std::array<TimeHistogram, kStageCount> gpu, cpu;
         double busy_s = 0, copy_s = 0, sync_s = 0, watched_s = 0;
@@ -51,8 +53,10 @@ class Metrics {
         std::optional<ServiceStatus> service;
         std::map<std::string, double> gauges;  ///< newest value of each counter the process records
     };
+    bool has_room(std::int64_t now_ns);
     void update_process(Process& process, const TraceStore& store, const News& news,
                         std::int64_t now_ns);
+    void take_counters(const TraceStore& store, std::span<const News> news);
     template <class Value>
     void family(Exposition& out, const char* name, Exposition::Type type, const char* help,
                 const char* unit, Value value) const;
@@ -63,6 +67,7 @@ class Metrics {
 
     std::map<std::uint64_t, Process> processes_;  // by source
     std::map<std::string, std::uint64_t> recordings_;
+    std::set<std::uint64_t> refused_;  // sources that are without series now
     std::uint64_t refused_processes_ = 0;
 };
 

@@ -125,7 +125,47 @@ TEST(Metrics, SeriesOfADeadProcessEnd) {
     };
     EXPECT_NE(at_minute(0).find("gausscope_records_total{"), std::string::npos);
     EXPECT_NE(at_minute(4).find("gausscope_records_total{"), std::string::npos);
-    EXPECT_EQ(at_minute(6).find("gausscope_records_total{"), std::string::npos);
+    for (const int minute : {6, 7, 8, 13})  // and do not come back
+        EXPECT_EQ(at_minute(minute).find("gausscope_records_total{"), std::string::npos);
+}
+
+TEST(Metrics, WhoLivesHasSeriesHoweverManyHaveDied) {
+    TraceStore store;
+    Watch watch;
+    Metrics metrics;
+    const auto look = [&](std::int64_t second) {
+        metrics.update(store, watch.look(store, second * 1000 * kMs), second * 1000 * kMs);
+    };
+    for (std::uint32_t n = 1; n <= 300; ++n) {
+        RecordedProcess process;
+        process.pid = 1000 + n;
+        process.source = n;
+        second_of_iterations(store, process, 10'000);
+    }
+    look(11);
+    look(12);
+    EXPECT_EQ(samples_of(metrics.text({})).at("gausscope_refused_processes_total"), 44);
+    std::vector<RecordedProcess> live(3);
+    for (std::int64_t second = 30; second < 34; ++second) {
+        for (std::uint32_t i = 0; i < live.size(); ++i) {
+            live[i].pid = 5000 + i;
+            live[i].source = 5000 + i;
+            second_of_iterations(store, live[i], second * 1000);
+        }
+        look(second + 1);
+    }
+    const auto samples = samples_of(metrics.text({}));
+    int series = 0, of_live = 0;
+    for (const auto& [name, value] : samples) {
+        if (!name.starts_with("gausscope_records_total{")) continue;
+        ++series;
+        of_live += name.find("pid=\"500") != std::string::npos ? 1 : 0;
+    }
+    EXPECT_EQ(of_live, 3);
+    EXPECT_EQ(series, 256);  // the dead keep the rest
+    EXPECT_EQ(samples.at(R"(gausscope_iteration_seconds_count{pid="5001",process="train.py",)"
+                         R"(rank="3",job="job\"1\\"})"),
+              30);
 }
 
 }  // namespace
