@@ -1,9 +1,12 @@
 #include "profiler/collect/discovery.h"
 
+#include <fcntl.h>
 #include <sys/inotify.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "base/log.h"
@@ -15,6 +18,7 @@ namespace gs::service {
 namespace {
 
 constexpr std::int64_t kSearchInterval = 1'000'000'000;
+constexpr std::int64_t kLongestPause = 60'000'000'000;  ///< before a refused socket is tried again
 
 template <class Range, class T>
 bool contains(const Range& range, const T& value) {
@@ -29,7 +33,24 @@ bool descends_from(std::uint32_t pid, std::uint32_t ancestor) {
     return false;
 }
 
+/// A connection takes three descriptors for a moment.
+bool short_of_descriptors() {
+    Descriptor probes[3];
+    for (Descriptor& probe : probes) {
+        probe = Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+        if (!probe && (errno == EMFILE || errno == ENFILE)) return true;
+    }
+    return false;
+}
+
 }  // namespace
+
+void raise_file_limit() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 Result<Discovery> Discovery::start(const DiscoveryOptions& options) {
     Discovery out(options);
@@ -71,18 +92,42 @@ bool Discovery::wanted(const Producer& producer) const {
 }
 
 void Discovery::refuse(const Producer& producer, const Error& why) {
-    if (why.kind == ErrorKind::not_found) return;
-    log_warning("process {} cannot be read: {}", producer.pid, why.text());
-    refused_.push_back(producer.socket);
+    if (why.kind == ErrorKind::not_found) {
+        refused_.erase(producer.socket);
+        return;
+    }
+    if (short_of_descriptors()) {  // which is not the process's fault
+        if (!said_short_)
+            log_warning("processes cannot be read for want of open files; raise the limit of them");
+        said_short_ = true;
+        return;
+    }
+    said_short_ = false;
+    Refusal& refusal = refused_[producer.socket];
+    if (refusal.said != why.text())
+        log_warning("process {} cannot be read: {}", producer.pid, why.text());
+    refusal.said = why.text();
+    refusal.pause_ns = std::clamp(2 * refusal.pause_ns, kSearchInterval, kLongestPause);
+    refusal.again_ns = now_ns() + refusal.pause_ns;
+}
+
+bool Discovery::may_try(const Producer& producer) const {
+    const auto refused = refused_.find(producer.socket);
+    return refused == refused_.end() || refused->second.again_ns <= now_ns();
 }
 
 void Discovery::find(const std::function<bool(const fs::path&)>& is_read) {
     last_search_ns_ = now_ns();
-    for (const Producer& producer : list_producers()) {
+    const std::vector<Producer> producers = list_producers();
+    std::erase_if(refused_, [&](const auto& entry) {
+        return std::none_of(producers.begin(), producers.end(),
+                            [&](const Producer& p) { return p.socket == entry.first; });
+    });
+    for (const Producer& producer : producers) {
         const auto is_its = [&](const Connection& c) {
             return c.producer().socket == producer.socket;
         };
-        if (is_read(producer.socket) || contains(refused_, producer.socket) || !wanted(producer) ||
+        if (is_read(producer.socket) || !may_try(producer) || !wanted(producer) ||
             std::any_of(greeting_.begin(), greeting_.end(), is_its))
             continue;
         auto connection = Connection::begin(producer);
@@ -97,6 +142,7 @@ void Discovery::greet(std::chrono::milliseconds patience, std::vector<Connection
     std::vector<Connection> waiting;
     for (Connection& connection : greeting_) {
         const auto greeted = connection.greeted(patience);
+        if (greeted && *greeted) refused_.erase(connection.producer().socket);
         if (greeted)
             (*greeted ? out : waiting).push_back(std::move(connection));
         else

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,10 @@ struct DiscoveryOptions {
     std::uint32_t ancestor = 0;         ///< only this process and those it started, 0: any
     std::string role{};                 ///< "own" or "nvtx"; empty: both
 };
+
+/// Lets this process open as many files as the system allows: each process that is read takes one.
+/// For a daemon: programs that it starts would inherit the limit.
+void raise_file_limit();
 
 class Discovery {
   public:
@@ -45,14 +50,23 @@ class Discovery {
     void take_arrivals(std::vector<Connection>& out);
     void greet(std::chrono::milliseconds patience, std::vector<Connection>& out);
     void refuse(const Producer& producer, const Error& why);
+    bool may_try(const Producer& producer) const;
+
+    /// A socket that was tried in vain. Its number may come to be another process's, and what was
+    /// in the way may pass, so it is tried again, ever less often.
+    struct Refusal {
+        std::int64_t again_ns = 0, pause_ns = 0;
+        std::string said;  ///< to the log, once
+    };
 
     DiscoveryOptions options_;
     std::optional<CollectorSocket> arrivals_;
     fs::path collector_path_;
     Descriptor watch_;  // of the directory
     std::int64_t last_search_ns_ = 0;
-    std::vector<Connection> greeting_;  // asked for their rings, and have not answered yet
-    std::vector<fs::path> refused_;     // sockets that were tried in vain
+    std::vector<Connection> greeting_;     // asked for their rings, and have not answered yet
+    std::map<fs::path, Refusal> refused_;  // by socket
+    bool said_short_ = false;              // that no more files can be opened
 };
 
 }  // namespace gs::service
