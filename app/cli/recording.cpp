@@ -125,7 +125,8 @@ Json process_json(const TraceProcess& p) {
 ProcessRecording::ProcessRecording(RecordingOptions options)
     : options_(std::move(options)), store_([&] {
           TraceStoreOptions o;
-          o.max_spans = (static_cast<std::size_t>(options_.memory_mib) << 20) / kBytesPerSpan;
+          o.max_bytes = static_cast<std::size_t>(options_.memory_mib) << 20;
+          o.max_spans = o.max_bytes / sizeof(TraceSpan);
           o.max_calls = o.max_points = std::size_t{1} << 20;
           return o;
       }()) {}

@@ -139,13 +139,21 @@ service::MultiCollectorOptions collector_options(const ServeArguments& a) {
     return options;
 }
 
+constexpr std::int64_t kRetireIntervalNs = 1'000'000'000;
+
 void run_until_stopped(const ServeArguments& a, serve::Daemon& daemon,
                        service::MultiCollector& collector, TraceStore& store) {
     const auto begin = now_ns();
     const double start_time_s = static_cast<double>(clock_ns(CLOCK_REALTIME)) * 1e-9;
+    std::int64_t next_retire_ns = 0;
     while (!interrupted()) {
         collector.drain_into(store);
         const auto now = now_ns();
+        // Between two ticks nobody holds the number of a process, a track or a name.
+        if (now >= next_retire_ns) {
+            store.retire(now);
+            next_retire_ns = now + kRetireIntervalNs;
+        }
         daemon.tick(store, now, figures_of(store, collector, start_time_s));
         if (a.seconds > 0 && static_cast<double>(now - begin) * 1e-9 >= a.seconds) return;
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -154,6 +162,7 @@ void run_until_stopped(const ServeArguments& a, serve::Daemon& daemon,
 
 Result<int> run(const ServeArguments& a, const CommonArguments& common) {
     catch_interrupts();
+    service::raise_file_limit();
     GS_TRY(auto token, token_of(a.token_file));
     GS_TRY(auto recorder, serve::FlightRecorder::open(recorder_options(a)));
     GS_TRY(auto collector, service::MultiCollector::start(collector_options(a)));
@@ -168,7 +177,8 @@ Result<int> run(const ServeArguments& a, const CommonArguments& common) {
     std::fflush(stdout);
 
     TraceStoreOptions options;
-    options.max_spans = (static_cast<std::size_t>(a.memory_mib) << 20) / kBytesPerSpan;
+    options.max_bytes = static_cast<std::size_t>(a.memory_mib) << 20;
+    options.max_spans = options.max_bytes / sizeof(TraceSpan);
     TraceStore store(options);
     run_until_stopped(a, daemon, *collector, store);
     collector->finish(store);

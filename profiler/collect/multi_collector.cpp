@@ -182,6 +182,7 @@ void MultiCollector::hand_over(TraceReader& reader, std::shared_ptr<TraceBatch>&
 void MultiCollector::read(Source& source) {
     hear(source);
     source.connection->drain(*source.pending);
+    source.pending->ended = source.last_look;
     source.written = source.pending->written;
     hand_over(source.connection->reader(), source.pending);
     if (source.last_look && source.pending->read_ns == 0) source.connection.reset();

@@ -194,6 +194,7 @@ void TraceReader::report_track(const LaneProgress& lane, bool ended, TraceBatch&
 
 void TraceReader::new_owner(LaneProgress& lane, std::uint32_t tid, std::uint32_t name,
                             TraceBatch& out) {
+    if (lane.track != kNoTrack) report_track(lane, true, out);  // its end was overwritten
     lane.track = tracks_++;
     lane.tid = tid;
     lane.name = name;
@@ -338,6 +339,7 @@ std::span<const TraceReader::RawRecord> TraceReader::copy_lane(std::uint32_t ind
                 new_owner(lane, info.tid, info.name, out);
         } else if (lost && info.generation - lane.generation > 1) {
             // Several owners went by; whose records these are is not known.
+            if (lane.track != kNoTrack) report_track(lane, true, out);
             lane = {start, info.generation, kNoTrack, 0, 0, lane.kind};
         }
     }

@@ -10,9 +10,11 @@ std::vector<News> Watch::look(const TraceStore& store, std::int64_t now_ns) {
     std::vector<News> out;
     std::map<std::uint64_t, Seen> still_there;
     for (std::uint32_t p = 0; p < store.processes().size(); ++p) {
+        const TraceProcess& process = store.processes()[p];
+        if (process.ended && now_ns - process.read_ns > kAfterEndNs) continue;
         News news;
         news.process = p;
-        news.source = store.processes()[p].source;
+        news.source = process.source;
         const auto known = seen_.find(news.source);
         // What was recorded before this look began is history; counters begin with the present.
         Seen seen = known != seen_.end() ? known->second : Seen{until, until};

@@ -155,6 +155,7 @@ struct TraceBatch {
     std::uint64_t process_start = 0;  ///< tells a reused pid from the same process; 0: not known
     std::string process_name;
     std::int64_t read_ns = 0;             ///< when the ring was read, 0: an empty batch
+    bool ended = false;                   ///< the last of its source: nothing comes any more
     std::int64_t realtime_offset_ns = 0;  ///< REALTIME - MONOTONIC
     std::int64_t collector_cpu_ns = 0;    ///< CPU time the collecting thread has used in all
 };

@@ -241,6 +241,41 @@ void FrameBook::restart_warm_up() {
         std::fill(std::begin(state.warm_up_left), std::end(state.warm_up_left), options_.warm_up);
 }
 
+void FrameBook::end(std::uint32_t of) {
+    if (of >= processes_.size()) return;
+    for (auto& work : processes_[of].waiting) work = {};
+}
+
+void FrameBook::renumber(const Renumbering& to) {
+    keep_those(processes_, to.process);
+    for (Process& state : processes_) {
+        state.iterations_on = to.track(state.iterations_on);
+        state.rows.renumber(to);
+        for (auto& waiting : state.waiting) {
+            for (DeviceWork& work : waiting.items()) {
+                work.track = to.track(work.track);
+                work.launch_track = to.track(work.launch_track);
+            }
+            waiting = filtered(waiting, [](const DeviceWork& work) {
+                return work.track != kNoTrack && work.launch_track != kNoTrack;
+            });
+        }
+    }
+    for (auto& frames : frames_) {
+        for (FrameSample& frame : frames.items()) {
+            frame.process = to.process(frame.process);
+            frame.track = to.track(frame.track);
+            frame.gpu_track = to.track(frame.gpu_track);
+        }
+        frames = filtered(frames, [](const FrameSample& f) { return f.track != kNoTrack; });
+    }
+    for (auto* all : {&calls_, &gpu_calls_})
+        for (auto& calls : *all) {
+            for (Call& call : calls.items()) call.process = to.process(call.process);
+            calls = filtered(calls, [](const Call& call) { return call.process != kGone; });
+        }
+}
+
 void FrameBook::clear() {
     for (Process& state : processes_)
         for (auto& work : state.waiting) work = {};

@@ -55,6 +55,10 @@ class FrameBook {
     /// The same work once its launch is known. `outermost`: not inside other work of its stream.
     void take_launched(const Timeline& timeline, const NameBook& names, std::uint32_t track,
                        const TraceSpan& span, const TraceLaunch& launch, bool outermost);
+    /// Nothing of this process comes any more: no work waits for its frames.
+    void end(std::uint32_t process);
+    /// Frames and calls of processes and tracks that go, go with them.
+    void renumber(const Renumbering& to);
     /// The next frames are warm-up again.
     void restart_warm_up();
     void clear();

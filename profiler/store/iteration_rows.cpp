@@ -49,4 +49,9 @@ bool IterationRows::take(const TraceTrack& on, std::uint32_t track, std::size_t 
            });
 }
 
+void IterationRows::renumber(const Renumbering& to) {
+    for (IterationRow& row : rows_) row.track = to.track(row.track);
+    std::erase_if(rows_, [](const IterationRow& row) { return row.track == kNoTrack; });
+}
+
 }  // namespace gs

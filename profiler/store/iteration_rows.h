@@ -37,6 +37,7 @@ class IterationRows {
     /// are: nothing lies inside the former, the latter are frames of their own.
     bool take(const TraceTrack& on, std::uint32_t track, std::size_t row, int rank);
     std::span<const IterationRow> all() const { return rows_; }
+    void renumber(const Renumbering& to);
 
   private:
     std::vector<IterationRow> rows_;

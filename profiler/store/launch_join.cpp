@@ -235,6 +235,30 @@ void LaunchJoin::find_late_launches(std::uint32_t of, const TraceParts& parts) {
     if (rest.size() != unlaunched.size()) unlaunched = std::move(rest);
 }
 
+void LaunchJoin::end(std::uint32_t of) {
+    if (of >= processes_.size()) return;
+    processes_[of].launches = std::vector<LaunchSlot>();  // an empty list would keep the memory
+    processes_[of].unlaunched = {};
+}
+
+void LaunchJoin::renumber(const Renumbering& to) {
+    keep_those(processes_, to.process);
+    staged_.clear();
+    if (to.track.all_stay()) return;
+    for (Process& process : processes_) {
+        for (LaunchSlot& slot : process.launches) {
+            slot.at.track = to.track(slot.at.track);
+            if (slot.at.track == kNoTrack) slot = {};
+        }
+        for (Unlaunched& work : process.unlaunched.items()) work.track = to.track(work.track);
+        process.unlaunched =
+            filtered(process.unlaunched, [](const Unlaunched& w) { return w.track != kNoTrack; });
+        for (auto& [stream, track] : process.streams) track = to.track(track);
+        std::erase_if(process.streams, [](const auto& of) { return of.second == kNoTrack; });
+        process.overlapping = to.track(process.overlapping);
+    }
+}
+
 void LaunchJoin::clear() {
     for (Process& process : processes_) {
         process.launches.clear();

@@ -30,6 +30,9 @@ class LaunchJoin {
     /// GPU work, and everything else that comes in any order: API calls, overhead, ranges that may
     /// overlap. After the batch's spans of threads.
     void take(const TraceSource& source, const TraceBatch& batch, const TraceParts& parts);
+    /// Nothing of this process comes any more: nothing of it is joined either.
+    void end(std::uint32_t process);
+    void renumber(const Renumbering& to);
     /// Forgets what was launched; tracks of streams stay known.
     void clear();
     std::size_t bytes() const;

@@ -11,11 +11,19 @@ NameBook::NameBook() {
     unknown_ = intern("?");
 }
 
-std::uint32_t NameBook::intern(std::string_view text, std::string_view domain) {
+namespace {
+
+std::string key_of(std::string_view text, std::string_view domain) {
     std::string key(text);
     if (!domain.empty()) key.append(1, '\x1f').append(domain);
+    return key;
+}
+
+}  // namespace
+
+std::uint32_t NameBook::intern(std::string_view text, std::string_view domain) {
     const auto [place, added] =
-        index_of_.try_emplace(std::move(key), static_cast<std::uint32_t>(names_.size()));
+        index_of_.try_emplace(key_of(text, domain), static_cast<std::uint32_t>(names_.size()));
     if (!added) return place->second;
     Name name{std::string(text), std::string(domain), 0, Stage::other, iteration_name(text).rank};
     const auto stage = std::find(std::begin(kStageNames), std::end(kStageNames), text);
@@ -46,6 +54,24 @@ Stage NameBook::gpu_stage(std::uint32_t name) const {
 void NameBook::set_stage_map(StageMap map) {
     stage_map_ = std::move(map);
     gpu_stages_.clear();
+}
+
+void NameBook::renumber(const NewNumbers& number) {
+    if (number.all_stay()) return;
+    keep_those(names_, number);
+    gpu_stages_.clear();
+    index_of_.clear();
+    for (const Name& name : names_)
+        index_of_.emplace(key_of(name.text, name.domain),
+                          static_cast<std::uint32_t>(index_of_.size()));
+}
+
+std::size_t NameBook::bytes() const {
+    constexpr std::size_t kNode = 64;  // of the index: its own text, number and pointers
+    std::size_t total = 0;
+    for (const Name& name : names_)
+        total += sizeof(Name) + kNode + 2 * (name.text.size() + name.domain.size());
+    return total;
 }
 
 }  // namespace gs

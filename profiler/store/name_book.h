@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "profiler/store/renumbering.h"
 #include "profiler/store/stage_map.h"
 
 namespace gs {
@@ -46,6 +47,10 @@ class NameBook {
         categories_[{domain, number}] = text;
     }
     void set_stage_map(StageMap map);
+    /// Those that are always here, used or not: the stages' and "?".
+    bool is_fixed(std::uint32_t name) const { return name <= unknown_; }
+    void renumber(const NewNumbers& number);
+    std::size_t bytes() const;
 
   private:
     struct Name {

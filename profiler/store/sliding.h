@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace gs {
@@ -13,11 +14,15 @@ namespace gs {
 template <class T>
 class SlidingArray {
   public:
-    void push_back(const T& value) { items_.push_back(value); }
+    void push_back(const T& value) {
+        make_room(1);
+        items_.push_back(value);
+    }
     /// Puts values between those that are here: value(i) goes before what is now view()[places[i]],
     /// places ascending.
     template <class F>
     void insert(std::span<const std::size_t> places, F&& value) {
+        make_room(places.size());
         std::size_t from = items_.size();
         items_.resize(from + places.size());
         for (std::size_t n = places.size(); n-- > 0;) {
@@ -30,13 +35,13 @@ class SlidingArray {
             from = place;
         }
     }
-    /// Forgets the oldest `n`. Memory is given back when half of it is unused: amortised constant
-    /// time per item.
+    /// Forgets the oldest `n`. Memory is given back when three quarters of it are unused: amortised
+    /// constant time per item.
     void drop_front(std::size_t n) {
         first_ += n < size() ? n : size();
         if (first_ < 64 || first_ * 2 < items_.size()) return;
-        items_.erase(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(first_));
-        first_ = 0;
+        close_gap();
+        if (items_.capacity() / 4 > items_.size()) shrink();
     }
     /// Keeps at most the newest `n`.
     void keep_newest(std::size_t n) {
@@ -51,6 +56,23 @@ class SlidingArray {
     std::size_t bytes() const { return items_.capacity() * sizeof(T); }
 
   private:
+    /// What was forgotten makes room before the array grows, so that one that slides stays as large
+    /// as it is.
+    void make_room(std::size_t n) {
+        if (items_.size() + n > items_.capacity() && first_ > 0 && first_ * 8 >= items_.size())
+            close_gap();
+    }
+    void close_gap() {
+        items_.erase(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(first_));
+        first_ = 0;
+    }
+    void shrink() {
+        std::vector<T> fit;
+        fit.reserve(2 * items_.size());
+        fit.insert(fit.end(), items_.begin(), items_.end());
+        items_ = std::move(fit);
+    }
+
     std::vector<T> items_;
     std::size_t first_ = 0;
 };

@@ -35,13 +35,23 @@ void take_track(TraceSource& source, const TrackInfo& info, std::uint32_t pid, T
             info.kind == TrackKind::thread ? "thread " + std::to_string(info.tid) : "GPU stream";
 }
 
-void add_losses(LossCounts& to, const LossCounts& loss) {
-    to.lapped += loss.lapped;
-    to.dropped += loss.dropped;
-    to.malformed += loss.malformed;
-    to.untimed += loss.untimed;
-    to.dropped_strings += loss.dropped_strings;
-    to.truncated_strings += loss.truncated_strings;
+/// `to` counts all that some sources lost; one of them now says `loss` instead of `before`.
+void replace_losses(LossCounts& to, const LossCounts& before, const LossCounts& loss) {
+    to.lapped += loss.lapped - before.lapped;
+    to.dropped += loss.dropped - before.dropped;
+    to.malformed += loss.malformed - before.malformed;
+    to.untimed += loss.untimed - before.untimed;
+    to.dropped_strings += loss.dropped_strings - before.dropped_strings;
+    to.truncated_strings += loss.truncated_strings - before.truncated_strings;
+}
+
+/// Of what comes in order of time.
+template <class T, class Time>
+std::size_t count_before(const SlidingArray<T>& all, std::int64_t t, Time T::*time) {
+    const auto view = all.view();
+    return static_cast<std::size_t>(
+        std::partition_point(view.begin(), view.end(), [&](const T& e) { return e.*time < t; }) -
+        view.begin());
 }
 
 }  // namespace
@@ -66,7 +76,10 @@ TraceSource& Sources::take(const TraceBatch& batch, NameBook& names, Timeline& t
     const std::uint64_t key = batch.source != 0 ? batch.source : 1ull << 63 | batch.pid;
     const auto [place, added] = sources_.try_emplace(key);
     TraceSource& source = place->second;
-    if (added) source.process = process_of(batch);
+    if (added) {
+        source.process = process_of(batch);
+        processes_[source.process].ended = false;
+    }
     take_names(source, batch, names);
     const std::uint32_t pid = processes_[source.process].pid;
     for (const TrackInfo& track : batch.tracks) take_track(source, track, pid, timeline);
@@ -75,11 +88,12 @@ TraceSource& Sources::take(const TraceBatch& batch, NameBook& names, Timeline& t
 
 void Sources::take_state(TraceSource& source, const TraceBatch& batch, std::size_t keep) {
     take_losses(source, batch, keep);
+    total_losses(source, batch);
     source.loss = batch.loss;
     source.written = batch.written;
     take_process(processes_[source.process], batch, keep);
     take_open(source, batch);
-    total_losses(source.process);
+    if (batch.ended) take_end(source);
     read_ns_ = std::max(read_ns_, batch.read_ns);
     realtime_offset_ns_ = batch.realtime_offset_ns;
     collector_cpu_ns_ = std::max(collector_cpu_ns_, batch.collector_cpu_ns);
@@ -130,6 +144,7 @@ void Sources::take_process(TraceProcess& process, const TraceBatch& batch, std::
 }
 
 void Sources::take_open(TraceSource& source, const TraceBatch& batch) {
+    if (source.open.empty() && batch.open.empty()) return;
     source.open.clear();
     for (OpenSpan open : batch.open) {
         open.track = source.track(open.track);
@@ -137,22 +152,82 @@ void Sources::take_open(TraceSource& source, const TraceBatch& batch) {
         open.name = source.name(open.name);
         source.open.push_back(open);
     }
+    gather_open();
+}
+
+void Sources::gather_open() {
     open_.clear();
     for (const auto& [key, any] : sources_)
         open_.insert(open_.end(), any.open.begin(), any.open.end());
 }
 
-void Sources::total_losses(std::uint32_t process) {
-    TraceProcess& of = processes_[process];
-    loss_ = of.loss = {};
-    written_ = of.written = 0;
-    for (const auto& [key, source] : sources_) {
-        add_losses(loss_, source.loss);
-        written_ += source.written;
-        if (source.process != process) continue;
-        add_losses(of.loss, source.loss);
-        of.written += source.written;
+void Sources::total_losses(const TraceSource& source, const TraceBatch& batch) {
+    TraceProcess& of = processes_[source.process];
+    replace_losses(of.loss, source.loss, batch.loss);
+    replace_losses(loss_, source.loss, batch.loss);
+    of.written += batch.written - source.written;
+    written_ += batch.written - source.written;
+}
+
+/// Its numbers for names and tracks are of no use any more; its open ranges say where it ended.
+void Sources::take_end(TraceSource& source) {
+    source.ended = true;
+    source.name_of_id = std::vector<std::uint32_t>();  // an empty list would keep the memory
+    source.track_of_id = std::unordered_map<std::uint32_t, std::uint32_t>();
+    processes_[source.process].ended =
+        std::none_of(sources_.begin(), sources_.end(), [&](const auto& entry) {
+            return entry.second.process == source.process && !entry.second.ended;
+        });
+}
+
+std::vector<bool> Sources::held_tracks(const Timeline& timeline) const {
+    std::vector<bool> held(timeline.tracks().size());
+    for (const auto& [key, source] : sources_)
+        for (const auto& [id, track] : source.track_of_id)
+            if (track < held.size() && !timeline.tracks()[track].ended) held[track] = true;
+    return held;
+}
+
+void Sources::mark_names(std::vector<bool>& used) const {
+    for (const auto& [key, source] : sources_)
+        for (const std::uint32_t name : source.name_of_id) used[name] = true;
+    for (const OpenSpan& open : open_) used[open.name] = true;
+}
+
+std::size_t Sources::bytes_before(std::int64_t t) const {
+    std::size_t total = 0;
+    for (const TraceProcess& p : processes_)
+        total += count_before(p.syncs, t, &SyncEvent::end_ns) * sizeof(SyncEvent) +
+                 count_before(p.memory, t, &MemoryEvent::time_ns) * sizeof(MemoryEvent);
+    return total;
+}
+
+void Sources::forget_before(std::int64_t t) {
+    for (TraceProcess& p : processes_) {
+        p.syncs.drop_front(count_before(p.syncs, t, &SyncEvent::end_ns));
+        p.memory.drop_front(count_before(p.memory, t, &MemoryEvent::time_ns));
     }
+}
+
+void Sources::renumber(const Renumbering& to) {
+    keep_those(processes_, to.process);
+    std::erase_if(sources_, [&](const auto& e) { return to.process(e.second.process) == kGone; });
+    std::erase_if(process_of_key_, [&](const auto& e) { return to.process(e.second) == kGone; });
+    for (auto& [key, process] : process_of_key_) process = to.process(process);
+    for (auto& [key, source] : sources_) {
+        source.process = to.process(source.process);
+        for (std::uint32_t& name : source.name_of_id) name = to.name(name);
+        for (auto& [id, track] : source.track_of_id) track = to.track(track);
+        std::erase_if(source.track_of_id, [](const auto& e) { return e.second == kNoTrack; });
+        for (OpenSpan& open : source.open) {
+            open.track = to.track(open.track);
+            open.name = to.name(open.name);
+        }
+        std::erase_if(source.open, [](const OpenSpan& open) { return open.track == kNoTrack; });
+    }
+    gather_open();
+    for (LossStretch& loss : losses_.items()) loss.process = to.process(loss.process);
+    losses_ = filtered(losses_, [](const LossStretch& loss) { return loss.process != kGone; });
 }
 
 void Sources::clear() {
@@ -164,9 +239,19 @@ void Sources::clear() {
 }
 
 std::size_t Sources::bytes() const {
-    std::size_t total = 0;
+    std::size_t total = fixed_bytes();
     for (const TraceProcess& process : processes_)
         total += process.syncs.bytes() + process.memory.bytes();
+    return total;
+}
+
+std::size_t Sources::fixed_bytes() const {
+    constexpr std::size_t kProcess = 2048;  // its labels, devices and keys included
+    constexpr std::size_t kId = 40;         // of a track: two numbers in a hash
+    std::size_t total = processes_.size() * kProcess;
+    for (const auto& [key, source] : sources_)
+        total += sizeof(TraceSource) + source.name_of_id.capacity() * sizeof(std::uint32_t) +
+                 source.track_of_id.size() * kId + source.open.capacity() * sizeof(OpenSpan);
     return total;
 }
 

@@ -33,6 +33,7 @@ struct ProcessFacts {
     std::uint64_t written = 0;
     std::vector<GpuDeviceEvent> devices;
     std::int64_t read_ns = 0;  ///< when one of its rings was last read
+    bool ended = false;        ///< nothing comes of it any more (TraceBatch::ended)
 };
 /// A process that was recorded. Tracks, counters and frames name theirs by its index. Two rings of
 /// one process (its own and the injection library's) are one process here; losses are those of
@@ -57,6 +58,7 @@ struct TraceSource {
     LossCounts loss;
     std::uint64_t written = 0;
     std::vector<OpenSpan> open;
+    bool ended = false;
 
     std::uint32_t name(std::uint32_t id) const {
         return name_of_id[id < name_of_id.size() ? id : 0];
@@ -98,8 +100,19 @@ class Sources {
     /// What the batch tells of losses and the process beyond its spans. `keep`: how many of
     /// anything that adds up.
     void take_state(TraceSource& source, const TraceBatch& batch, std::size_t keep);
+    /// By track: a thread that may yet record. Others are made anew when something comes of them.
+    std::vector<bool> held_tracks(const Timeline& timeline) const;
+    /// Marks the names that a source may yet use, or that are open.
+    void mark_names(std::vector<bool>& used) const;
+    /// Of waits and of memory events before `t`.
+    std::size_t bytes_before(std::int64_t t) const;
+    void forget_before(std::int64_t t);
+    /// What was lost of those that go still counts in loss().
+    void renumber(const Renumbering& to);
     void clear();
     std::size_t bytes() const;
+    /// Of processes and sources themselves.
+    std::size_t fixed_bytes() const;
     /// A copy with what the processes did in [begin, end]; not to be fed.
     Sources excerpt(std::int64_t begin_ns, std::int64_t end_ns) const;
 
@@ -111,7 +124,9 @@ class Sources {
     void take_losses(const TraceSource& source, const TraceBatch& batch, std::size_t keep);
     void take_process(TraceProcess& process, const TraceBatch& batch, std::size_t keep);
     void take_open(TraceSource& source, const TraceBatch& batch);
-    void total_losses(std::uint32_t process);
+    void gather_open();
+    void total_losses(const TraceSource& source, const TraceBatch& batch);
+    void take_end(TraceSource& source);
 
     std::map<std::uint64_t, TraceSource> sources_;  // by TraceBatch::source
     std::map<ProcessKey, std::uint32_t> process_of_key_;

@@ -24,9 +24,11 @@ void TraceStore::ingest(const TraceBatch& batch) {
         instants_.push_back({e.time_ns, e.payload, source.track(e.track), source.name(e.name)});
     instants_.keep_newest(options_.max_points);
     sources_.take_state(source, batch, options_.max_points);
-    // An eighth goes at once.
-    if (span_count() > options_.max_spans)
-        timeline_.forget_oldest(options_.max_spans - options_.max_spans / 8);
+    if (sources_.processes()[source.process].ended) {
+        launches_.end(source.process);
+        frames_.end(source.process);
+    }
+    keep_within_limits(batch);
 }
 
 void TraceStore::clear() {
@@ -55,8 +57,8 @@ FoundSpan TraceStore::range_of(std::size_t track, std::size_t row, const TraceSp
 }
 
 std::size_t TraceStore::bytes() const {
-    return timeline_.bytes() + frames_.bytes() + launches_.bytes() + sources_.bytes() +
-           counters_.bytes() + instants_.bytes();
+    return names_.bytes() + timeline_.bytes() + frames_.bytes() + launches_.bytes() +
+           sources_.bytes() + counters_.bytes() + instants_.bytes();
 }
 
 TraceStore TraceStore::excerpt(std::int64_t begin, std::int64_t end) const {

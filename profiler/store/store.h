@@ -36,6 +36,13 @@ class TraceStore {
     explicit TraceStore(TraceStoreOptions options = {}) : options_(options), frames_(options) {}
 
     void ingest(const TraceBatch& batch);
+    /// Lets go of what has ended and holds nothing any more: processes half a minute after their
+    /// last record, with their sources, series and frames; tracks; names. Beyond 1,024 ended
+    /// processes and 49,152 tracks the oldest that have ended go with all they hold. `now_ns` is of
+    /// CLOCK_MONOTONIC. True: processes, tracks and names have other numbers now, and every one
+    /// that was asked before is void; so it is for those who keep none (`serve`). O(what it holds)
+    /// when something goes, else O(tracks).
+    bool retire(std::int64_t now_ns);
     /// Forgets everything measured; threads and names stay known.
     void clear();
     /// A copy of what is in [begin, end], for reading on another thread: tracks, names and
@@ -71,6 +78,14 @@ class TraceStore {
     std::size_t bytes() const;
 
   private:
+    void keep_within_limits(const TraceBatch& batch);
+    void free_bytes();
+    std::size_t known_bytes() const;
+    std::vector<bool> staying_processes(std::int64_t now_ns) const;
+    std::vector<bool> staying_tracks(const std::vector<bool>& processes) const;
+    std::vector<bool> used_names(const NewNumbers& tracks) const;
+    void renumber(const Renumbering& to);
+
     TraceStoreOptions options_;
     NameBook names_;
     Sources sources_;
@@ -79,6 +94,8 @@ class TraceStore {
     LaunchJoin launches_;
     Counters counters_;
     SlidingArray<TraceInstant> instants_;
+    std::size_t unchecked_bytes_ = 0;     // at most, come since the memory was last looked at
+    std::size_t names_looked_at_ = 4096;  // from twice as many names on, the unused are looked for
 };
 
 }  // namespace gs

@@ -9,8 +9,6 @@
 namespace gs {
 namespace {
 
-constexpr std::size_t kMaxTracks = 65536;
-
 std::uint64_t thread_key(std::uint32_t process, std::uint32_t tid) {
     return std::uint64_t{process} << 32 | tid;
 }
@@ -23,7 +21,21 @@ std::size_t first_ending_after(std::span<const TraceSpan> row, std::int64_t t) {
         row.begin());
 }
 
+/// Those that end before `t`.
+std::size_t count_before(const SlidingArray<TraceSpan>& row, std::int64_t t) {
+    return first_ending_after(row.view(), t - 1);
+}
+
+std::size_t bytes_per_span(const TraceTrack& track, std::size_t row) {
+    return sizeof(TraceSpan) + (row < track.launches.size() ? sizeof(TraceLaunch) : 0) +
+           (row < track.works.size() ? sizeof(GpuWork) : 0);
+}
+
 }  // namespace
+
+bool TraceTrack::empty() const {
+    return std::all_of(rows.begin(), rows.end(), [](const auto& row) { return row.empty(); });
+}
 
 std::string payload_text(const TraceSpan& span) {
     if (!span.has_payload) return {};
@@ -166,29 +178,63 @@ FoundSpan Timeline::innermost_of_thread(std::uint32_t process, std::uint32_t tid
     return out;
 }
 
-// Everything that ended before a time found by bisection goes, so that all threads begin together.
-void Timeline::forget_oldest(std::uint64_t keep) {
-    const auto ended_before = [](const SlidingArray<TraceSpan>& row, std::int64_t t) {
-        return first_ending_after(row.view(), t - 1);
-    };
-    const std::uint64_t excess = span_count_ - std::min(span_count_, keep);
-    std::int64_t low = begin_ns(), high = end_ns_ + 1;
-    while (high - low > 1) {
-        const std::int64_t middle = low + (high - low) / 2;
-        std::uint64_t count = 0;
-        for (const TraceTrack& track : tracks_)
-            for (const auto& row : track.rows) count += ended_before(row, middle);
-        (count < excess ? low : high) = middle;
-    }
+std::uint64_t Timeline::spans_before(std::int64_t t) const {
+    std::uint64_t count = 0;
+    for (const TraceTrack& track : tracks_)
+        for (const auto& row : track.rows) count += count_before(row, t);
+    return count;
+}
+
+std::size_t Timeline::bytes_before(std::int64_t t) const {
+    std::size_t bytes = 0;
+    for (const TraceTrack& track : tracks_)
+        for (std::size_t r = 0; r < track.rows.size(); ++r)
+            bytes += count_before(track.rows[r], t) * bytes_per_span(track, r);
+    return bytes;
+}
+
+void Timeline::forget_before(std::int64_t t) {
     for (TraceTrack& track : tracks_)
         for (std::size_t r = 0; r < track.rows.size(); ++r) {
-            const std::size_t count = ended_before(track.rows[r], high);
+            const std::size_t count = count_before(track.rows[r], t);
             track.rows[r].drop_front(count);
             if (r < track.launches.size()) track.launches[r].drop_front(count);
             if (r < track.works.size()) track.works[r].drop_front(count);
             span_count_ -= count;
             forgotten_ += count;
         }
+}
+
+void Timeline::renumber(const Renumbering& to) {
+    for (std::size_t t = 0; t < tracks_.size(); ++t)
+        if (!to.track.stays(t))
+            for (const auto& row : tracks_[t].rows) {
+                span_count_ -= row.size();
+                forgotten_ += row.size();
+            }
+    keep_those(tracks_, to.track);
+    keep_those(outer_ns_, to.track);
+    for (TraceTrack& track : tracks_) {
+        track.process = to.process(track.process);
+        if (!to.name.all_stay())
+            for (auto& row : track.rows)
+                for (TraceSpan& span : row.items()) span.name = to.name(span.name);
+        if (!to.track.all_stay())
+            for (auto& row : track.launches)
+                for (TraceLaunch& launch : row.items()) launch.track = to.track(launch.track);
+    }
+    index_tracks();
+}
+
+void Timeline::index_tracks() {
+    for (auto& tracks : tracks_of_tid_) tracks.clear();
+    busiest_.clear();
+    for (std::uint32_t index = 0; index < tracks_.size(); ++index) {
+        const TraceTrack& track = tracks_[index];
+        tracks_of_tid_[static_cast<std::size_t>(track.kind)][thread_key(track.process, track.tid)]
+            .push_back(index);
+        if (outer_ns_[index] > 0) make_busiest(index);
+    }
 }
 
 void Timeline::clear() {
@@ -202,7 +248,7 @@ void Timeline::clear() {
 }
 
 std::size_t Timeline::bytes() const {
-    std::size_t total = 0;
+    std::size_t total = track_bytes();
     const auto add = [&total](const auto& arrays) {
         for (const auto& array : arrays) total += array.bytes();
     };

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "profiler/store/event.h"
+#include "profiler/store/renumbering.h"
 #include "profiler/store/sliding.h"
 
 namespace gs {
@@ -65,6 +66,7 @@ struct TraceTrack : TrackFacts {
     std::vector<SlidingArray<GpuWork>>
         works;  ///< of GPU streams with details: [row][span], beside `rows`; else empty
     std::int64_t newest_launch_ns = 0;  ///< of GPU streams
+    bool empty() const;                 ///< it has no spans
     /// A GPU stream whose work CUPTI or a file told, piece by piece. Of others a stage timer
     /// measured the stages, which nest and bear the names of ranges.
     bool described() const { return !works.empty(); }
@@ -146,15 +148,28 @@ class Timeline {
     void settle(std::uint32_t track, std::vector<StagedSpan>& staged,
                 std::span<const GpuWork> works);
     void count_misplaced() { ++misplaced_; }
-    /// Drops the oldest until `keep` spans are left, at a time that is the same for all tracks.
-    void forget_oldest(std::uint64_t keep);
+    /// How many spans end before `t`, and what they take with what lies beside them.
+    std::uint64_t spans_before(std::int64_t t) const;
+    std::size_t bytes_before(std::int64_t t) const;
+    /// Drops them: at a time that is the same for all tracks, so that all begin together.
+    void forget_before(std::int64_t t);
+    /// Tracks that go take their spans along.
+    void renumber(const Renumbering& to);
     void clear();
     std::size_t bytes() const;
+    /// Of the tracks themselves, without their spans.
+    std::size_t track_bytes() const { return tracks_.size() * kBytesPerTrack; }
+    /// What add() takes at most.
+    static constexpr std::size_t kMaxTracks = 65536;
     /// A copy with the same tracks and their spans in [begin, end].
     Timeline excerpt(std::int64_t begin_ns, std::int64_t end_ns) const;
 
   private:
+    static constexpr std::size_t kBytesPerTrack = 512;  // with its rows, its name and its index
+
     void count(std::uint32_t track, std::size_t row, const TraceSpan& span);
+    void index_tracks();
+    void make_busiest(std::uint32_t track);
 
     std::vector<TraceTrack> tracks_;
     std::vector<std::int64_t> outer_ns_;  // beside tracks_: time in row 0, ever
