@@ -51,10 +51,16 @@ Run::Run(std::unique_ptr<Trainer> trainer, RunOptions options)
         options_.tell = [](LogLevel level, const std::string& text) { write_log(level, text); };
     if (options_.profile_steps) profile(*options_.profile_steps);
     if (!options_.resumed_from.empty()) recall();
-    if (options_.lapse_pace) begin_time_lapse();
+    if (options_.lapse_pace || options_.lapse_named) begin_time_lapse();
     if (!options_.taken) return;
+    move_in();
+}
+
+/// Into the folder that was just taken.
+void Run::move_in() {
     options_.folder = options_.taken->path();
     options_.taken->clear();
+    lapse_.move_in(options_.folder);
     begun_ = true;
     save_description();
 }
@@ -65,11 +71,7 @@ void Run::recall() {
     if (!is_own_checkpoint(checkpoint)) return;  // it may be of any run
     const fs::path from = checkpoint.parent_path();
     steps_.take_earlier(from / "metrics.csv", first_step_);
-    // Another folder gets a time lapse of its own; a folder that is not given is that one.
     lapse_.take_up(from, first_step_);
-    std::error_code error;
-    if (!options_.folder.empty() && !fs::equivalent(options_.folder, from, error))
-        lapse_.begin_anew();
     auto before = read_run_description(from, first_step_);
     if (!before) return;
     parent_ = std::move(before->parent);
@@ -107,11 +109,8 @@ Result<void> Run::take_folder() {
     }
     if (!taken) return tl::unexpected(taken.error());
     options_.taken = std::make_shared<RunFolder>(std::move(*taken));
-    options_.folder = options_.taken->path();
-    options_.taken->clear();
     options_.overwrite = false;  // that was about what lay there before
-    begun_ = true;
-    save_description();
+    move_in();
     return {};
 }
 
@@ -382,8 +381,10 @@ Result<void> Run::revert(std::uint64_t number) {
     profile_.close();
     GS_TRY_VOID(keep_present());
     GS_TRY_VOID(go_to(target));
-    if (begun_) set_later_ones_aside(target.step());
-    if (begun_) lapse_.go_back(options_.folder, target.step());
+    lapse_.go_back(target.step());
+    if (!begun_ || !options_.taken->held()) return {};
+    set_later_ones_aside(target.step());
+    lapse_.move_in(options_.folder);
     return {};
 }
 
@@ -419,11 +420,9 @@ Result<void> Run::branch(std::uint64_t number) {
     parent_ = options_.folder.empty() ? std::string() : parent.string();
     parent_step_ = target.step();
     options_.taken = std::make_shared<RunFolder>(std::move(taken));
-    options_.folder = options_.taken->path();
     options_.resumed_from.clear();
     options_.overwrite = false;
     files_ = {};
-    lapse_.begin_anew();
     kept_.clear();
     snapshots_ = {target};
     first_step_ = target.step();
@@ -432,14 +431,13 @@ Result<void> Run::branch(std::uint64_t number) {
     begin_ = Clock::now();
     machine_begin_ = machine_totals();
     told_disk_ = false;
-    begun_ = true;
-    save_description();
+    move_in();
     return {};
 }
 
 void Run::begin_time_lapse() {
     std::vector<LapseCamera> cameras;
-    if (options_.lapse_cameras && !lapse_.has_cameras()) {
+    if (options_.lapse_cameras && (options_.lapse_named || !lapse_.has_cameras())) {
         auto chosen = options_.lapse_cameras(trainer_->capture());
         if (!chosen)
             tell(LogLevel::warning,
@@ -447,7 +445,8 @@ void Run::begin_time_lapse() {
         else
             cameras = std::move(*chosen);
     }
-    set_time_lapse(*options_.lapse_pace, std::move(cameras));
+    const LapsePace kept = lapse_.pace().on() ? lapse_.pace() : LapsePace{0, true};
+    set_time_lapse(options_.lapse_pace.value_or(kept), std::move(cameras));
 }
 
 void Run::set_time_lapse(const LapsePace& pace, std::vector<LapseCamera> cameras) {
@@ -461,17 +460,19 @@ void Run::set_time_lapse(const LapsePace& pace, std::vector<LapseCamera> cameras
 void Run::take_lapse(std::uint64_t step) {
     const bool last = trainer_->finished() && lapse_.pace().on();
     if (!last && !lapse_.due(step, seconds_)) return;
-    const Span span(Stage::view_frame, step);
+    // No viewer's frame: the viewer's share of the time does not count it.
+    static const StringId name = register_string("time lapse");
+    const Span span(name, step);
     const auto draw = [&](const Camera& camera, int most_side) {
         return small_picture(*trainer_, camera, most_side);
     };
-    Result<void> taken;
+    Result<void> taken = take_folder();  // it may have been moved away
     try {
-        taken = lapse_.take(options_.folder, step, draw);
+        if (taken) taken = lapse_.take(options_.folder, step, draw);
     } catch (const std::exception& error) {
         taken = fail(ErrorKind::unreadable, "", error.what());
-        lapse_.set_pace({});
     }
+    if (!taken) lapse_.set_pace({});
     if (!taken) alarm("the time lapse ends: " + taken.error().text());
 }
 

@@ -71,9 +71,11 @@ struct RunOptions {
     std::optional<ProfileSteps> profile_steps;
     std::function<void(bool on)> set_profiling;
     /// Of the time lapse. Without a pace a run that goes on keeps its own; without cameras it is
-    /// the first photo held out.
+    /// the first photo held out. Cameras that were asked for by name (`lapse_named`) take the place
+    /// of those the run had, and begin a time lapse where there was none.
     std::optional<LapsePace> lapse_pace;
     std::function<Result<std::vector<LapseCamera>>(const Capture&)> lapse_cameras;
+    bool lapse_named = false;
     /// From where the run was looked at last, for its thumbnails; empty: nobody looks.
     std::function<std::optional<Camera>()> last_view;
     fs::path trace;         ///< a trace is written here at the end; empty: none
@@ -198,6 +200,7 @@ class Run {
     void save_model(bool checkpoint);
     void save_records();
     void recall();
+    void move_in();
     Result<void> keep_snapshot(std::string why);
     Result<RunSnapshot> snapshot(std::uint64_t number) const;
     Result<void> keep_present();

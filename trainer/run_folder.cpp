@@ -26,9 +26,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 constexpr const char* kLockFile = "run.lock";
-constexpr const char* kOwnFiles[] = {
-    "checkpoint.gsc", "point_cloud.ply", "metrics.json", "metrics.csv",    "run.json",
-    "best.gsc",       "views.txt",       "layout.txt",   kThumbnailFolder, kTimeLapseFolder};
+constexpr const char* kOwnFiles[] = {"checkpoint.gsc", "point_cloud.ply", "metrics.json",
+                                     "metrics.csv",    "run.json",        "best.gsc",
+                                     "views.txt",      "layout.txt"};
 constexpr std::uint64_t kLargestDescription = 256 << 20;
 
 bool is_file(const fs::path& path) {
@@ -54,7 +54,7 @@ std::optional<std::uint64_t> step_of_kept(const std::string& name) {
     return step_in_name(name, "checkpoint-");
 }
 
-/// A file, or a folder of pictures, that a run leaves in its folder.
+/// A file that a run leaves in its folder.
 bool is_own_file(const std::string& name) {
     return std::any_of(std::begin(kOwnFiles), std::end(kOwnFiles),
                        [&](const char* own) { return name == own; }) ||
@@ -283,7 +283,11 @@ void RunFolder::clear() {
         if (is_own_file(entry.path().filename().string()) &&
             !same_file(resumed_from_, entry.path()))
             own.push_back(entry.path());
-    for (const fs::path& path : own) fs::remove_all(path, ignored);
+    for (const fs::path& path : own) fs::remove(path, ignored);
+    // Pictures of the run that goes on stay; TimeLapse sets those of later steps aside.
+    if (!resumed_from_.empty() && same_file(folder_of_checkpoint(resumed_from_), folder_)) return;
+    remove_thumbnails(folder_);
+    remove_time_lapse(folder_);
 }
 
 /// A lock of the system, which ends with the process; the file says whose it is.

@@ -36,6 +36,12 @@ std::vector<fs::path> thumbnail_files(const fs::path& run_folder) {
     return out;
 }
 
+void remove_thumbnails(const fs::path& run_folder) {
+    std::error_code ignored;
+    for (const fs::path& file : thumbnail_files(run_folder)) fs::remove(file, ignored);
+    fs::remove(run_folder / kThumbnailFolder, ignored);
+}
+
 Result<void> write_thumbnails(Trainer& trainer, const std::optional<Camera>& last,
                               const fs::path& run_folder) {
     const Span span(Stage::checkpoint);

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "base/format.h"
 #include "base/json_text.h"
@@ -23,6 +25,7 @@ constexpr std::uint64_t kLargestCamerasFile = 16 << 20;
 constexpr std::uint64_t kChosenGrid = 10;  // steps between two that the program may choose
 constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 53;
 constexpr int kQuality = 88;
+constexpr const char *kPinholeModel = "pinhole", *kOrthographicModel = "orthographic";
 
 /// A folder's name that no file system minds.
 std::string plain(const std::string& name) {
@@ -56,6 +59,7 @@ Json json_of(const LapseCamera& view, const std::string& folder) {
         for (const double value : row) rotation.push_back(value);
     return {{"name", view.name},
             {"folder", folder},
+            {"model", c.orthographic() ? kOrthographicModel : kPinholeModel},
             {"width", c.width},
             {"height", c.height},
             {"fx", c.fx},
@@ -64,6 +68,11 @@ Json json_of(const LapseCamera& view, const std::string& folder) {
             {"cy", c.cy},
             {"rotation", std::move(rotation)},
             {"translation", {c.translation.x, c.translation.y, c.translation.z}}};
+}
+
+/// Pictures from both are one row of pictures.
+bool same_place(const Camera& a, const Camera& b) {
+    return json_of({{}, a}, {}) == json_of({{}, b}, {});
 }
 
 double number_of(const nlohmann::json& json) { return json.is_number() ? json.get<double>() : 0; }
@@ -76,6 +85,7 @@ std::optional<LapseCamera> camera_of(const nlohmann::json& json) {
                          &translation = member(json, "translation");
     if (!name.is_string() || rotation.size() != 9 || translation.size() != 3) return std::nullopt;
     out.name = name.get<std::string>();
+    if (member(json, "model") == kOrthographicModel) c.model = CameraModel::orthographic;
     c.width = static_cast<int>(whole_number(member(json, "width"), 1 << 16).value_or(0));
     c.height = static_cast<int>(whole_number(member(json, "height"), 1 << 16).value_or(0));
     c.fx = number_of(member(json, "fx"));
@@ -109,10 +119,31 @@ std::optional<Stored> read_stored(const fs::path& run_folder) {
         const nlohmann::json& name = member(view, "folder");
         if (!camera || !name.is_string()) continue;
         const fs::path own = folder / fs::path(name.get<std::string>()).filename();
-        out.views.push_back({camera->name, own, steps_in(own)});
-        out.cameras.push_back(std::move(*camera));
+        out.views.push_back({camera->name, camera->camera, own, steps_in(own)});
+        if (member(view, "looks") != false) out.cameras.push_back(std::move(*camera));
     }
     return out;
+}
+
+/// What a link leads to is not the run's.
+bool is_folder(const fs::path& path) {
+    std::error_code ignored;
+    return fs::is_directory(fs::symlink_status(path, ignored));
+}
+std::vector<fs::path> folders_in(const fs::path& folder) {
+    std::vector<fs::path> out;
+    std::error_code ignored;
+    if (!is_folder(folder)) return out;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored))
+        if (is_folder(entry.path())) out.push_back(entry.path());
+    return out;
+}
+/// And the folder, when nothing else lies in it.
+void remove_pictures(const fs::path& folder) {
+    std::error_code ignored;
+    for (const std::uint64_t step : steps_in(folder))
+        fs::remove(lapse_picture(folder, step), ignored);
+    fs::remove(folder, ignored);
 }
 
 /// For pictures of steps after this one, that nothing has yet.
@@ -190,22 +221,52 @@ void TimeLapse::take_up(const fs::path& run_folder, std::uint64_t step) {
     cameras_ = std::move(stored->cameras);
     views_ = std::move(stored->views);
     written_ = true;
-    go_back(run_folder, step);
+    home_ = run_folder;
+    go_back(step);
+}
+
+void TimeLapse::move_in(const fs::path& run_folder) {
+    std::error_code ignored;
+    const bool same = home_.empty() || fs::equivalent(home_, run_folder, ignored);
+    home_ = run_folder;
+    if (!same) return begin_anew();
+    set_left_aside();
+    // Where the folder was removed under the run it is made again.
+    written_ = written_ && fs::exists(home_ / kTimeLapseFolder / kCamerasFile, ignored);
 }
 
 void TimeLapse::set_cameras(std::vector<LapseCamera> cameras) {
-    for (const LapseCamera& before : cameras_)
-        for (const LapseCamera& now : cameras)
-            if (now.name == before.name && json_of(now, {}) != json_of(before, {}))
-                view_of(before.name).name += " (before)";
+    for (std::size_t i = 0; i < cameras.size(); ++i) {
+        const std::string name = cameras[i].name;
+        const auto taken = [&](const LapseCamera& before) {
+            return before.name == cameras[i].name;
+        };
+        const auto here = cameras.begin() + static_cast<std::ptrdiff_t>(i);
+        for (int n = 2; std::any_of(cameras.begin(), here, taken); ++n)
+            cameras[i].name = fmt::format("{} ({})", name, n);
+    }
     cameras_ = std::move(cameras);
     written_ = false;
 }
 
-LapseView& TimeLapse::view_of(const std::string& name) {
-    for (LapseView& view : views_)
-        if (view.name == name) return view;
-    return views_.emplace_back(LapseView{name, {}, {}});
+/// A name that no view has.
+std::string TimeLapse::free_name(const std::string& wanted) const {
+    const auto is_taken = [&](const std::string& name) {
+        return std::any_of(views_.begin(), views_.end(),
+                           [&](const LapseView& view) { return view.name == name; });
+    };
+    std::string out = wanted;
+    for (int n = 2; is_taken(out); ++n) out = fmt::format("{} {}", wanted, n);
+    return out;
+}
+
+LapseView& TimeLapse::view_of(const LapseCamera& camera) {
+    for (LapseView& view : views_) {
+        if (view.name != camera.name) continue;
+        if (same_place(view.camera, camera.camera)) return view;
+        view.name = free_name(view.name + " (before)");
+    }
+    return views_.emplace_back(LapseView{camera.name, camera.camera, {}, {}});
 }
 
 bool TimeLapse::due(std::uint64_t step, double training_seconds) const {
@@ -230,13 +291,18 @@ Result<void> TimeLapse::save(const fs::path& run_folder) {
     if (written_ || (!pace_.on() && views_.empty())) return {};
     const fs::path folder = run_folder / kTimeLapseFolder;
     std::error_code ignored;  // writing says what is wrong
-    Json views = Json::array();
+    std::set<std::string> looking;
     for (const LapseCamera& camera : cameras_) {
-        LapseView& view = view_of(camera.name);
+        looking.insert(camera.name);
+        LapseView& view = view_of(camera);
         for (int n = 1; view.folder.empty() || !is_free(view); ++n)
             view.folder = folder / (plain(camera.name) + (n > 1 ? "-" + std::to_string(n) : ""));
         fs::create_directories(view.folder, ignored);
-        views.push_back(json_of(camera, view.folder.filename().string()));
+    }
+    Json views = Json::array();
+    for (const LapseView& view : views_) {
+        views.push_back(json_of({view.name, view.camera}, view.folder.filename().string()));
+        if (!looking.contains(view.name)) views.back()["looks"] = false;  // it did once
     }
     const Json all{{"format", "gausscope time lapse 1"},
                    {"every", text_of(pace_)},
@@ -251,7 +317,7 @@ Result<void> TimeLapse::take(const fs::path& run_folder, std::uint64_t step, con
     const auto take_all = [&]() -> Result<void> {
         GS_TRY_VOID(save(run_folder));
         for (const LapseCamera& camera : cameras_) {
-            LapseView& view = view_of(camera.name);
+            LapseView& view = view_of(camera);
             if (!view.steps.empty() && view.steps.back() >= step) continue;
             GS_TRY_VOID(write_jpeg(lapse_picture(view.folder, step),
                                    draw(camera.camera, kTimeLapseSide), kQuality));
@@ -267,26 +333,45 @@ Result<void> TimeLapse::take(const fs::path& run_folder, std::uint64_t step, con
     return done;
 }
 
-void TimeLapse::go_back(const fs::path& run_folder, std::uint64_t step) {
-    fs::path left;
-    std::error_code ignored;
+void TimeLapse::go_back(std::uint64_t step) {
     for (LapseView& view : views_) {
         const auto later = std::upper_bound(view.steps.begin(), view.steps.end(), step);
         if (later == view.steps.end()) continue;
-        if (left.empty()) left = free_left(run_folder / kTimeLapseFolder, view.steps.back());
-        fs::create_directories(left / view.folder.filename(), ignored);
-        for (auto it = later; it != view.steps.end(); ++it)
-            fs::rename(lapse_picture(view.folder, *it),
-                       lapse_picture(left / view.folder.filename(), *it), ignored);
+        left_.push_back({view.name, view.camera, view.folder, {later, view.steps.end()}});
         view.steps.erase(later, view.steps.end());
     }
 }
 
+void TimeLapse::set_left_aside() {
+    if (left_.empty()) return;
+    std::error_code ignored;
+    const fs::path aside = free_left(home_ / kTimeLapseFolder, left_.front().steps.back());
+    for (const LapseView& view : std::exchange(left_, {})) {
+        const fs::path folder = aside / view.folder.filename();
+        fs::create_directories(folder, ignored);
+        for (const std::uint64_t step : view.steps)
+            fs::rename(lapse_picture(view.folder, step), lapse_picture(folder, step), ignored);
+    }
+}
+
+/// In another folder, from its first picture on, by the same cameras.
 void TimeLapse::begin_anew() {
     views_.clear();
+    left_.clear();
     written_ = false;
     pictures_ = 0;
     seconds_ = last_seconds_ = 0;
+}
+
+void remove_time_lapse(const fs::path& run_folder) {
+    std::error_code ignored;
+    const fs::path all = run_folder / kTimeLapseFolder;
+    fs::remove(all / kCamerasFile, ignored);
+    for (const fs::path& folder : folders_in(all)) {
+        for (const fs::path& left : folders_in(folder)) remove_pictures(left);
+        remove_pictures(folder);
+    }
+    if (is_folder(all)) fs::remove(all, ignored);  // stays where something lies in it
 }
 
 }  // namespace gs

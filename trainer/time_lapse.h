@@ -49,9 +49,10 @@ Result<std::vector<LapseCamera>> choose_lapse_cameras(std::string_view names,
                                                       const std::vector<LapseCamera>& saved,
                                                       const Capture& capture);
 
-/// The pictures of one camera.
+/// The pictures of one camera. Another one that gets its name later leaves it "NAME (before)".
 struct LapseView {
     std::string name;                  ///< the camera's
+    Camera camera;                     ///< that took them
     fs::path folder;                   ///< of its pictures
     std::vector<std::uint64_t> steps;  ///< that there are pictures of, ascending
 };
@@ -64,15 +65,20 @@ class TimeLapse {
   public:
     using Draw = std::function<Image8(const Camera& camera, int most_side)>;
 
-    /// What lies in the folder of a run that goes on after `step`: its pace, cameras and pictures.
-    /// Pictures of later steps are of a way that was left: they are moved into timelapse/left-STEP.
+    /// What lies in the folder of a run that goes on after `step`: its pace, cameras and pictures
+    /// until then. Only read: the folder may be another run's, see move_in().
     void take_up(const fs::path& run_folder, std::uint64_t step);
+    /// The run writes into this folder from now on, which is its own. Where that is the one it was
+    /// in, pictures of a way that was left are moved into timelapse/left-STEP; another folder gets
+    /// pictures of its own, from the same cameras.
+    void move_in(const fs::path& run_folder);
     void set_pace(const LapsePace& pace) {
         pace_ = pace;
         written_ = false;
     }
     const LapsePace& pace() const { return pace_; }
-    /// From the next picture on; those of other cameras, or of the same from elsewhere, stay.
+    /// From the next picture on; those of other cameras, or of the same from elsewhere, stay. Two
+    /// of one name are told apart by a number behind it.
     void set_cameras(std::vector<LapseCamera> cameras);
     bool has_cameras() const { return !cameras_.empty(); }
 
@@ -84,25 +90,33 @@ class TimeLapse {
     /// Pace and cameras into the folder, where there is or will be a time lapse and they are not
     /// there yet. Errors: unwritable.
     Result<void> save(const fs::path& run_folder);
-    /// The run goes on after `step`, which was passed already.
-    void go_back(const fs::path& run_folder, std::uint64_t step);
-    /// In another folder, from its first picture on, by the same cameras.
-    void begin_anew();
+    /// The run goes on after `step`, which was passed already. Later pictures are moved away by the
+    /// next move_in().
+    void go_back(std::uint64_t step);
 
     const std::vector<LapseView>& views() const { return views_; }
     std::uint64_t pictures() const { return pictures_; }  ///< taken by this process
     double seconds() const { return seconds_; }           ///< what they cost
 
   private:
-    LapseView& view_of(const std::string& name);
+    LapseView& view_of(const LapseCamera& camera);
+    std::string free_name(const std::string& wanted) const;
     bool is_free(const LapseView& view) const;
+    void begin_anew();
+    void set_left_aside();
 
     LapsePace pace_;
     std::vector<LapseCamera> cameras_;
     std::vector<LapseView> views_;
-    bool written_ = false;  // views.json says what is here
+    fs::path home_;                // the run's folder that views_ are in; empty: none yet
+    std::vector<LapseView> left_;  // pictures of a way that was left, still beside the others
+    bool written_ = false;         // views.json says what is here
     std::uint64_t pictures_ = 0;
     double seconds_ = 0, last_seconds_ = 0;
 };
+
+/// Removes what a time lapse writes into a run's folder, and its folders where nothing else lies in
+/// them.
+void remove_time_lapse(const fs::path& run_folder);
 
 }  // namespace gs

@@ -90,6 +90,7 @@ void train_in(StudioOptions& studio, const TrainingInStudio& training) {
     run.keep = training.keep;
     run.profile_steps = training.profile_steps;
     run.lapse_pace = training.lapse_pace;
+    run.lapse_named = !training.lapse_views.empty();
     run.lapse_cameras = [names = training.lapse_views,
                          folder = fs::path(studio.session.output_dir)](const Capture& capture) {
         return lapse_cameras(names, folder, capture);

@@ -86,8 +86,8 @@ Result<std::optional<ProfileSteps>> profile_steps_of(const TrainArguments& a) {
 
 /// None: as the run has it.
 Result<std::optional<LapsePace>> lapse_pace_of(const TrainArguments& a) {
-    if (a.lapse.empty() && a.lapse_views.empty()) return std::nullopt;
-    GS_TRY(const LapsePace pace, parse_lapse_pace(a.lapse.empty() ? "auto" : a.lapse));
+    if (a.lapse.empty()) return std::nullopt;
+    GS_TRY(const LapsePace pace, parse_lapse_pace(a.lapse));
     return pace;
 }
 
@@ -223,7 +223,8 @@ Result<void> TrainCommand::prepare() {
     }
     GS_TRY(run.taken, take_folder());
     GS_TRY(std::unique_ptr<Trainer> trainer, make_trainer(source_));
-    if (run.lapse_pace) {
+    run.lapse_named = !a_.lapse_views.empty();
+    if (run.lapse_pace || run.lapse_named) {
         GS_TRY(auto cameras, lapse_cameras(a_.lapse_views, source_.folder, trainer->capture()));
         run.lapse_cameras = [cameras](const Capture&) { return cameras; };
     }

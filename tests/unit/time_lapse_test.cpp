@@ -65,9 +65,12 @@ TEST(TimeLapse, TakesPicturesThatAnotherProcessGoesOnWith) {
         EXPECT_EQ(view.steps, (Steps{0, 100, 200, 300}));
         EXPECT_EQ(read_image(lapse_picture(view.folder, 200))->width, 80);
     }
-    // Another process goes on after step 250: what came later is set aside, not lost.
+    // Another process goes on after step 250: what came later is set aside, not lost, once the
+    // folder is its own.
     TimeLapse next;
     next.take_up(folder.path(), 250);
+    EXPECT_EQ(time_lapse_in(folder.path())[0].steps, (Steps{0, 100, 200, 300})) << "only read";
+    next.move_in(folder.path());
     EXPECT_EQ(next.pace(), (LapsePace{100, false}));
     EXPECT_EQ(next.views()[1].name, "a b");
     EXPECT_EQ(next.views()[0].steps, (Steps{0, 100, 200}));
@@ -75,9 +78,13 @@ TEST(TimeLapse, TakesPicturesThatAnotherProcessGoesOnWith) {
         folder.path() / kTimeLapseFolder / "left-300" / views[0].folder.filename(), 300)));
     ASSERT_TRUE(next.take(folder.path(), 300, drawn));
     EXPECT_EQ(time_lapse_in(folder.path())[0].steps, (Steps{0, 100, 200, 300}));
-    next.go_back(folder.path(), 100);
+    const auto go_back = [&] {
+        next.go_back(100);
+        next.move_in(folder.path());
+    };
+    go_back();
     ASSERT_TRUE(next.take(folder.path(), 300, drawn));
-    next.go_back(folder.path(), 100);
+    go_back();
     EXPECT_TRUE(fs::exists(folder.path() / kTimeLapseFolder / "left-300-3"));
 }
 
@@ -93,6 +100,72 @@ TEST(TimeLapse, ACameraThatMovedGetsAnotherFolder) {
     EXPECT_NE(lapse.views()[0].folder, lapse.views()[1].folder);
     EXPECT_EQ(lapse.views()[1].steps, (Steps{2}));
     EXPECT_EQ(lapse.views()[0].steps, (Steps{1}));
+    // Known to the next process, too; and where it moved while another one looked.
+    EXPECT_EQ(time_lapse_in(folder.path())[0].name, "a (before)");
+    lapse.set_cameras({camera_at("b", 1)});
+    ASSERT_TRUE(lapse.take(folder.path(), 3, drawn));
+    lapse.set_cameras({camera_at("a", 3)});
+    ASSERT_TRUE(lapse.take(folder.path(), 4, drawn));
+    const auto views = time_lapse_in(folder.path());
+    ASSERT_EQ(views.size(), 4u);
+    EXPECT_EQ(views[1].steps, (Steps{2}));
+    EXPECT_EQ(views[3].name, "a");
+    EXPECT_EQ(views[3].steps, (Steps{4}));
+    TimeLapse next;
+    next.take_up(folder.path(), 4);
+    ASSERT_TRUE(next.take(folder.path(), 5, drawn));
+    EXPECT_EQ(next.views()[3].steps, (Steps{4, 5}));
+    EXPECT_EQ(next.pictures(), 1u) << "by the newest cameras alone";
+}
+
+TEST(TimeLapse, CamerasOfOneNameAreToldApart) {
+    const test::TemporaryFolder folder;
+    TimeLapse lapse;
+    lapse.set_pace({1, false});
+    lapse.set_cameras({camera_at("a", 1), camera_at("a", 2)});
+    ASSERT_TRUE(lapse.take(folder.path(), 1, drawn));
+    const auto views = time_lapse_in(folder.path());
+    ASSERT_EQ(views.size(), 2u);
+    EXPECT_EQ(views[1].name, "a (2)");
+    EXPECT_EQ(views[1].steps, (Steps{1}));
+}
+
+TEST(TimeLapse, ACameraWithParallelRaysKeepsThem) {
+    const test::TemporaryFolder folder;
+    LapseCamera camera = camera_at("a", 1);
+    camera.camera.model = CameraModel::orthographic;
+    TimeLapse lapse;
+    lapse.set_pace({1, false});
+    lapse.set_cameras({camera});
+    ASSERT_TRUE(lapse.take(folder.path(), 1, drawn));
+    TimeLapse next;
+    next.take_up(folder.path(), 1);
+    bool parallel = false;
+    ASSERT_TRUE(next.take(folder.path(), 2, [&](const Camera& seen, int) {
+        parallel = seen.orthographic();
+        return drawn(seen, 0);
+    }));
+    EXPECT_TRUE(parallel);
+}
+
+TEST(TimeLapse, OnlyItsOwnFilesAreRemoved) {
+    const test::TemporaryFolder folder;
+    TimeLapse lapse;
+    lapse.set_pace({1, false});
+    lapse.set_cameras({camera_at("a", 1)});
+    ASSERT_TRUE(lapse.take(folder.path(), 1, drawn));
+    const fs::path all = folder.path() / kTimeLapseFolder, film = all / "film.mp4",
+                   note = all / "a" / "1.jpg";
+    ASSERT_TRUE(write_text_file(film, "of a user"));
+    ASSERT_TRUE(write_text_file(note, "of a user"));
+    remove_time_lapse(folder.path());
+    EXPECT_TRUE(fs::exists(film));
+    EXPECT_TRUE(fs::exists(note));
+    EXPECT_FALSE(fs::exists(lapse_picture(all / "a", 1)));
+    fs::remove(film);
+    fs::remove(note);
+    remove_time_lapse(folder.path());
+    EXPECT_FALSE(fs::exists(all));
 }
 
 TEST(TimeLapse, ItsOwnPaceCostsAHundredthOfTheTime) {
@@ -119,7 +192,122 @@ TEST(TimeLapse, EndsWhereNothingCanBeWritten) {
     EXPECT_FALSE(lapse.pace().on());
 }
 
-class RunPictures : public RunTest {};
+class RunPictures : public RunTest {
+  protected:
+    /// A run of 30 steps in "out", with pictures of every fifth and a checkpoint of every tenth.
+    void make_first() {
+        options_.lapse_pace = LapsePace{5, false};
+        options_.save_every = options_.keep.every = 10;
+        { drive(*make()); }
+        options_.lapse_pace.reset();
+    }
+    /// From its checkpoint of step 10 into `folder`, taken by somebody else where `taken`.
+    std::unique_ptr<TrainingRun> go_on(const fs::path& folder, bool taken) {
+        const fs::path from = kept_checkpoint(folder_ / "out", 10);
+        options_.resumed_from = from.string();
+        options_.folder = taken ? fs::path() : folder;
+        const Tell tell = [](LogLevel, const std::string&) {};
+        if (taken) {
+            auto own = RunFolder::take(folder, from, 10, options_.overwrite, tell);
+            EXPECT_TRUE(own);
+            options_.taken = std::make_shared<RunFolder>(std::move(*own));
+        }
+        auto trainer = Trainer::resume(from, small_capture(), make_cpu_rasterizer());
+        EXPECT_TRUE(trainer);
+        auto out = std::make_unique<TrainingRun>(std::move(*trainer), options_);
+        options_.taken.reset();
+        return out;
+    }
+    Steps steps_in(const fs::path& folder) {
+        const auto views = time_lapse_in(folder);
+        return views.empty() ? Steps() : views[0].steps;
+    }
+    static constexpr int kAll = 30;
+    const Steps all_{0, 5, 10, 15, 20, 25, kAll};
+};
+
+TEST_F(RunPictures, OpeningACheckpointMovesNothing) {
+    make_first();
+    {
+        const auto run = go_on(folder_ / "out", false);
+        EXPECT_EQ(run->time_lapse().views()[0].steps, (Steps{0, 5, 10}));
+        EXPECT_EQ(steps_in(folder_ / "out"), all_);
+    }
+    EXPECT_EQ(steps_in(folder_ / "out"), all_);
+    options_.overwrite = true;
+    const auto run = go_on(folder_ / "out", false);
+    while (run->trainer().steps_done() < 15) run->step();
+    EXPECT_EQ(steps_in(folder_ / "out"), (Steps{0, 5, 10, 15}));
+    EXPECT_TRUE(fs::exists(folder_ / "out" / kTimeLapseFolder / "left-30"));
+}
+
+TEST_F(RunPictures, ARunThatGoesOnElsewhereLeavesThePicturesItCameFrom) {
+    make_first();
+    for (const bool taken : {true, false}) {
+        const fs::path other = folder_ / (taken ? "taken" : "named");
+        const auto run = go_on(other, taken);
+        drive(*run);
+        EXPECT_EQ(steps_in(folder_ / "out"), all_) << taken;
+        EXPECT_EQ(steps_in(other), (Steps{15, 20, 25, kAll})) << taken;
+        EXPECT_EQ(run->time_lapse().views()[0].folder.parent_path(), other / kTimeLapseFolder);
+    }
+    // A folder that another process has: "elsewhere".
+    const Tell silent = [](LogLevel, const std::string&) {};
+    const auto held = RunFolder::take(folder_ / "out", {}, 0, true, silent);
+    ASSERT_TRUE(held);
+    options_.elsewhere = true;
+    options_.runs = folder_ / "runs";
+    const auto run = go_on(folder_ / "out", false);
+    drive(*run);
+    EXPECT_EQ(steps_in(folder_ / "out"), all_);
+    EXPECT_EQ(steps_in(run->taken_folder()), (Steps{15, 20, 25, kAll}));
+}
+
+TEST_F(RunPictures, AFolderThatIsMovedAwayKeepsWhatItHas) {
+    options_.lapse_pace = LapsePace{5, false};
+    const auto run = make();
+    while (run->trainer().steps_done() < 10) run->step();
+    ASSERT_TRUE(run->save_checkpoint());
+    fs::rename(folder_ / "out", folder_ / "away");
+    { drive(*make()); }  // another run lies there now
+    while (run->trainer().steps_done() < 15) run->step();
+    EXPECT_EQ(steps_in(folder_ / "away"), (Steps{0, 5, 10}));
+    EXPECT_EQ(steps_in(folder_ / "out"), all_);
+    EXPECT_EQ(steps_in(run->taken_folder()), (Steps{15}));
+    EXPECT_TRUE(run->time_lapse().pace().on());
+}
+
+TEST_F(RunPictures, OverwritingWhatItGoesOnFromKeepsItsPictures) {
+    for (const bool taken : {true, false}) {
+        options_ = {};
+        fs::remove_all(folder_ / "out");
+        make_first();
+        ASSERT_TRUE(write_text_file(folder_ / "out" / kTimeLapseFolder / "film.mp4", "a user's"));
+        options_.overwrite = true;
+        const auto run = go_on(folder_ / "out", taken);
+        drive(*run);
+        EXPECT_EQ(steps_in(folder_ / "out"), all_) << taken;
+        EXPECT_TRUE(fs::exists(folder_ / "out" / kTimeLapseFolder / "left-30"));
+        EXPECT_TRUE(fs::exists(folder_ / "out" / kTimeLapseFolder / "film.mp4"));
+    }
+}
+
+TEST_F(RunPictures, CamerasThatAreNamedTakeThePlaceOfThoseTheRunHad) {
+    make_first();
+    options_.lapse_named = true;
+    options_.lapse_cameras = [](const Capture& capture) {
+        return choose_lapse_cameras("view3", {}, capture);
+    };
+    options_.overwrite = true;
+    const auto run = go_on(folder_ / "out", true);
+    EXPECT_EQ(run->time_lapse().pace(), (LapsePace{5, false})) << "as it was";
+    drive(*run);
+    const auto views = time_lapse_in(folder_ / "out");
+    ASSERT_EQ(views.size(), 2u);
+    EXPECT_EQ(views[0].steps, (Steps{0, 5, 10}));
+    EXPECT_EQ(views[1].name, "view3");
+    EXPECT_EQ(views[1].steps, (Steps{15, 20, 25, kAll}));
+}
 
 TEST_F(RunPictures, ARunDrawsItsTimeLapseAndThumbnails) {
     options_.lapse_pace = LapsePace{10, false};
