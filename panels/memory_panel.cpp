@@ -198,10 +198,18 @@ void draw_history(const MemoryHistory& history, PlotRange& range) {
     plot("##memory over time", lines, look, range);
 }
 
-/// A counter that tells an amount of memory, in MiB: "GPU 0 memory used [MiB]".
-bool tells_memory(std::string_view name) {
-    return name.find("memory") != std::string_view::npos &&
-           name.find("[MiB]") != std::string_view::npos;
+/// MiB in the unit of a counter that tells an amount of memory by its name ("memory used [MiB]",
+/// "device memory used (GiB)"); 0: it does not.
+double mib_in_unit(std::string_view name) {
+    const auto holds = [&](std::string_view word) {
+        return name.find(word) != std::string_view::npos;
+    };
+    if (!holds("memory")) return 0;
+    return holds("GiB")     ? 1024
+           : holds("MiB")   ? 1
+           : holds("KiB")   ? 1.0 / 1024
+           : holds("bytes") ? 1 / kMiB
+                            : 0;
 }
 
 /// What one counter of memory told, MiB over seconds.
@@ -214,13 +222,15 @@ struct MemoryCounter {
 std::vector<MemoryCounter> memory_counters(const TraceStore& trace) {
     std::vector<MemoryCounter> out;
     for (const CounterSeries& series : trace.counters()) {
-        if (!tells_memory(trace.name(series.name)) || series.points.empty()) continue;
+        const double unit = mib_in_unit(trace.name(series.name));
+        if (unit == 0 || series.points.empty()) continue;
         MemoryCounter& one = out.emplace_back();
         one.name = trace.name(series.name);
         for (const CounterPoint& point : series.points.view()) {
             const double seconds = 1e-9 * static_cast<double>(point.time_ns - trace.begin_ns());
-            one.points.push_back({static_cast<float>(seconds), static_cast<float>(point.value)});
-            one.most = std::max(one.most, one.newest = point.value);
+            one.newest = unit * point.value;
+            one.points.push_back({static_cast<float>(seconds), static_cast<float>(one.newest)});
+            one.most = std::max(one.most, one.newest);
         }
     }
     return out;

@@ -164,7 +164,9 @@ TEST_F(Pictures, EveryPanelLooksAsStored) {
         const ImVec2 size = size_of(row);
         make_ui(size.x, size.y);
         // A file's trace is shown by those that look at traces; costs are of our own.
-        snapshot.shown_trace = row.name == std::string("Stages") ? 1 : 2;
+        const bool own_shown =
+            row.name == std::string("Stages") || row.name == std::string("Memory");
+        snapshot.shown_trace = own_shown ? 1 : 2;
         expect_as_stored(file_name_of(row.name), picture_of(row.name));
     }
 }
@@ -227,6 +229,12 @@ TEST_F(Pictures, ASelectionInTheTimelineLooksAsStored) {
     workspace->trace_view.selection = TimeRange{middle, middle + 6'000'000};
     workspace->trace_view.jump = TracePlace{{middle - 4'000'000, middle + 9'000'000}};
     expect_as_stored("timeline_selection", picture_of("Timeline"));
+}
+
+TEST_F(Pictures, TheMemoryOfATraceLooksAsStored) {
+    make_ui(340, 300);
+    snapshot.shown_trace = 2;
+    expect_as_stored("memory_trace", picture_of("Memory"));
 }
 
 TEST_F(Pictures, AGpuLooksAsStored) {
