@@ -42,6 +42,7 @@ struct Client {
     int fd = -1;
     bool lease = false, spoke = false;
     std::uint64_t since = 0;
+    std::uint64_t budget_ppm = 0, budget_number = 0;  // 0: it has asked for none; the newest counts
 };
 
 // One per process, because the thread outlives every object that could own it; never destroyed.
@@ -51,8 +52,11 @@ struct Endpoint {
     char name[48] = {};  // of the socket; empty: there is none, only a collector
     int directory = -1, listener = -1, wake = -1;
     Client clients[kClients];
-    Reply card;  // what every Reply begins as
-    bool always = false, armed = false;
+    Reply card;           // what every Reply begins as
+    bool asked = false;   // by kArmVariable: the host may have begun to record by itself
+    bool always = false;  // and there is no collector whose connection would be the lease
+    bool armed = false;
+    std::uint64_t budget_ppm = 0, budgets = 0;
     pid_t pid = 0;
     pthread_t thread{};
     std::atomic<bool> stop{false};
@@ -124,6 +128,18 @@ void settle_arming(bool may_disarm = false) {
     endpoint.host->set_armed(wanted);
 }
 
+// As leases do, a budget goes with the client that set it: the newest of those that are there
+// counts, without any there is no limit.
+void settle_budget() {
+    const Client* newest = nullptr;
+    for (const Client& c : endpoint.clients)
+        if (c.budget_number > (newest != nullptr ? newest->budget_number : 0)) newest = &c;
+    const std::uint64_t wanted = newest != nullptr ? newest->budget_ppm : 0;
+    if (wanted == endpoint.budget_ppm) return;
+    endpoint.budget_ppm = wanted;
+    endpoint.host->set_budget(wanted);
+}
+
 Reply cupti_reply(bool (Host::*change)(char*) noexcept) {
     char why[kWhyBytes] = "not possible in this process";
     return (endpoint.host->*change)(why) ? reply_with(Answer::done) : refusal(why);
@@ -141,7 +157,9 @@ Reply answer_to(const Request& request, Client& client) {
         case Op::set_budget:
             if (request.value > 1'000'000)
                 return refusal("a budget is at most a million parts per million");
-            endpoint.host->set_budget(request.value);
+            client.budget_ppm = request.value;
+            client.budget_number = ++endpoint.budgets;
+            settle_budget();
             return reply_with(Answer::done);
         case Op::release_cupti:
             return cupti_reply(&Host::release_cupti);
@@ -156,8 +174,10 @@ Reply answer_to(const Request& request, Client& client) {
 // ---- connections ----
 
 void hang_up(Client& client) {
+    const bool had_budget = client.budget_number != 0;
     close_and_forget(client.fd);
     client = Client{};
+    if (had_budget) settle_budget();
 }
 
 /// A place for a new connection: a free one, or that of somebody who connected and then said
@@ -180,7 +200,9 @@ void take_connection(std::uint64_t now) {
         ::close(fd);
         return;
     }
-    *place = {.fd = fd, .lease = false, .spoke = false, .since = now};
+    *place = Client{};
+    place->fd = fd;
+    place->since = now;
 }
 
 // One message; what is left waits for the next look. A client that does not read its answers is let
@@ -269,10 +291,17 @@ void renew_lost_socket() {
     open_socket(why);
 }
 
-/// Tells a reader that waits for new processes of this one (kCollectorVariable).
-void report_to_collector() {
+/// The reader that waits for new processes, null: none does.
+const char* collector_path() {
     const char* path = std::getenv(kCollectorVariable);
-    if (path == nullptr || path[0] != '/' || ring_fd() < 0) return;
+    return path != nullptr && path[0] == '/' ? path : nullptr;
+}
+
+/// Tells it of this process. What it wants recorded from the first moment on (kArmVariable) is
+/// recorded for as long as it is there.
+void report_to_collector() {
+    const char* path = collector_path();
+    if (path == nullptr || ring_fd() < 0) return;
     char folder[512];
     const char* slash = std::strrchr(path, '/');
     const int length =
@@ -283,10 +312,15 @@ void report_to_collector() {
     const int fd = connect_in(directory, slash + 1);
     ::close(directory);
     if (fd < 0) return;
-    if (trusted_peer(fd) && send_reply(fd, reply_with(Answer::done), ring_fd()))
-        endpoint.clients[0] = {.fd = fd, .lease = false, .spoke = true, .since = monotonic_ns()};
-    else
+    if (!trusted_peer(fd) || !send_reply(fd, reply_with(Answer::done), ring_fd())) {
         ::close(fd);
+        return;
+    }
+    Client& collector = endpoint.clients[0];
+    collector.fd = fd;
+    collector.lease = endpoint.asked;
+    collector.spoke = true;
+    collector.since = monotonic_ns();
 }
 
 // ---- the thread ----
@@ -352,6 +386,8 @@ void* serve(void*) {
     // Of this thread alone (Linux): it must never take a core from what it watches.
     ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 19);
     settle_arming();
+    // The collector that had it recorded from the first moment on has gone.
+    if (endpoint.asked && !endpoint.armed) endpoint.host->set_armed(false);
     Schedule schedule;
     while (!endpoint.stop.load(std::memory_order_acquire)) {
         const bool was_armed = endpoint.armed;
@@ -384,8 +420,10 @@ void describe(const char* role, Host& host) {
     endpoint.card.pid = identity.pid;
     endpoint.card.process_start = identity.process_start;
     const char* arm = std::getenv(kArmVariable);
-    endpoint.always = arm != nullptr && std::strcmp(arm, "1") == 0;
+    endpoint.asked = arm != nullptr && std::strcmp(arm, "1") == 0;
+    endpoint.always = endpoint.asked && collector_path() == nullptr;
     endpoint.armed = false;
+    endpoint.budget_ppm = endpoint.budgets = 0;
     endpoint.stop.store(false, std::memory_order_relaxed);
 }
 

@@ -19,7 +19,10 @@
 //              that lives for a millisecond is read, too.
 //   lease      a connection that has asked to `arm` keeps the process recording until it asks to
 //   disarm, closes or
-//              dies: recording is on while there is a lease, or GAUSSCOPE_ARM=1 says always
+//              dies: recording is on while there is a lease, or GAUSSCOPE_ARM=1 says always.
+//              Where a collector is named, too, GAUSSCOPE_ARM=1 says from the first moment on, and
+//              the connection to the collector is a lease from then on
+//   budget     held as a lease is: that of the client that set one last counts, and goes with it
 //
 // The memfd that is handed out is sealed against writing by anyone but the mapping the producer
 // already has (F_SEAL_FUTURE_WRITE, Linux 5.1); on older kernels it is re-opened read-only.
@@ -36,11 +39,11 @@ inline constexpr const char* kCollectorVariable = "GAUSSCOPE_COLLECTOR";
 inline constexpr const char* kArmVariable = "GAUSSCOPE_ARM";
 
 enum class Op : std::uint32_t {
-    hello = 1,   ///< Reply carries the ring's memfd
-    arm = 2,     ///< this connection takes a lease; idempotent
-    disarm = 3,  ///< gives it up
-    set_budget =
-        4,  ///< value: parts per million of the process's time recording may cost, 0: no limit
+    hello = 1,       ///< Reply carries the ring's memfd
+    arm = 2,         ///< this connection takes a lease; idempotent
+    disarm = 3,      ///< gives it up
+    set_budget = 4,  ///< value: parts per million of the process's time recording may cost, 0: no
+                     ///< limit; as long as this connection lasts
     release_cupti = 5,  ///< CUPTI is let go completely, so that another tool can have it
     acquire_cupti = 6,  ///< takes it (again)
     status = 7,         ///< nothing but the Reply

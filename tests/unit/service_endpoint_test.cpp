@@ -129,6 +129,64 @@ TEST(Endpoint, ADeadClientsLeaseEnds) {
     ::close(ready[1]);
 }
 
+// A program that outlives `record` records no longer for nobody.
+TEST(Endpoint, WhatACollectorWantedRecordedEndsWithIt) {
+    const RuntimeDirectory directory;
+    auto collector = CollectorSocket::open();
+    ASSERT_TRUE(collector) << collector.error().text();
+    ::setenv(kCollectorVariable, collector->path().c_str(), 1);
+    ::setenv(kArmVariable, "1", 1);
+    ServedProcess early(record_until_told), late(record_until_told, true, false);
+    int socket = -1;
+    ASSERT_TRUE(eventually([&] { return (socket = collector->accept()) >= 0; }));
+    auto watcher = Connection::open(only_producer());
+    ASSERT_TRUE(watcher);
+    const auto recorded = [](Connection& by) {
+        TraceBatch batch;
+        by.drain(batch);
+        return batch.spans.size();
+    };
+    const auto is_silent = [&](Connection& by) {
+        recorded(by);
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        return recorded(by) == 0;
+    };
+    {
+        auto connection = Connection::adopt(socket);
+        ASSERT_TRUE(connection);
+        EXPECT_EQ(watcher->ask(Op::status)->leases, 1u);
+        EXPECT_TRUE(eventually([&] { return recorded(*connection) > 0; }));
+    }
+    EXPECT_TRUE(eventually([&] { return watcher->ask(Op::status)->leases == 0; }));
+    EXPECT_TRUE(eventually([&] { return is_silent(*watcher); }));
+    early.kill();
+    // One that starts when the collector has gone does not begin.
+    { const CollectorSocket gone = std::move(*collector); }
+    late.begin();
+    auto latecomer = Connection::open(only_producer());
+    ASSERT_TRUE(latecomer);
+    EXPECT_EQ(latecomer->ask(Op::status)->leases, 0u);
+    EXPECT_TRUE(eventually([&] { return is_silent(*latecomer); }));
+    ::unsetenv(kCollectorVariable);
+    ::unsetenv(kArmVariable);
+}
+
+TEST(Endpoint, ABudgetGoesWithTheClientThatSetIt) {
+    const RuntimeDirectory directory;
+    ServedProcess child(until_told);
+    auto watcher = Connection::open(only_producer()), first = Connection::open(only_producer());
+    ASSERT_TRUE(watcher && first);
+    ASSERT_TRUE(first->ask(Op::set_budget, 1000));
+    {
+        auto second = Connection::open(only_producer());
+        ASSERT_TRUE(second);
+        EXPECT_EQ(second->ask(Op::set_budget, 5000)->budget_ppm, 5000u);
+    }
+    EXPECT_TRUE(eventually([&] { return watcher->ask(Op::status)->budget_ppm == 1000; }));
+    *first = std::move(*Connection::open(only_producer()));
+    EXPECT_TRUE(eventually([&] { return watcher->ask(Op::status)->budget_ppm == 0; }));
+}
+
 TEST(Endpoint, SaysWhyNot) {
     const RuntimeDirectory directory;
     ServedProcess child(until_told);

@@ -18,6 +18,7 @@
 #include "base/record/endpoint.h"
 #include "base/record/protocol.h"
 #include "base/record/scope.h"
+#include "base/record/service_status.h"
 
 namespace gs::service {
 
@@ -44,7 +45,9 @@ class RuntimeDirectory {
 /// The recorder as a host of the endpoint: leases switch it on and off.
 struct RecorderHost : Host {
     void set_armed(bool armed) noexcept override { set_recording(armed); }
-    void set_budget(std::uint64_t) noexcept override {}
+    void set_budget(std::uint64_t ppm) noexcept override {
+        set_budget_words(static_cast<std::uint32_t>(ppm), 1'000'000);
+    }
     bool release_cupti(char* why) noexcept override {
         std::strcpy(why, "there is no CUPTI in a test");
         return false;
