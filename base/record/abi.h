@@ -1,4 +1,4 @@
-// The ring's layout in memory, version 1.2: what a recording process writes and any reader may rely
+// The ring's layout in memory, version 1.3: what a recording process writes and any reader may rely
 // on. Included by the recorder (ring.cpp), by readers (profiler/collect/reader.cpp) and by the
 // injection library, which writes rings in processes gausscope does not own.
 //
@@ -77,6 +77,12 @@
 // Ranges that overlap (1.2). NVTX start/end ranges do not nest; they are async_span records in the
 // lane of the thread that ended them, with depth 255. They are not on the stack of open ranges.
 //
+// Pauses (1.3). While the budget holds recording back there are pause records in the lane of the
+// service's thread: begin..end is a stretch that is over, payload says what was left out in it
+// (kPauses...). They are written while the pause lasts, each where the last one ended, so a reader
+// is never further behind than the service's tick. What is missing in a pause was not recorded; it
+// is not known that nothing happened.
+//
 // Open ranges. On entry a range is written to stack[depth] and depth goes up; on exit depth goes
 // down and one record is written. So the ranges open at the moment of a crash or a hang are there
 // to read. depth may exceed 64: the excess is not kept.
@@ -99,7 +105,7 @@
 namespace gs::abi {
 
 inline constexpr std::uint64_t kMagic = 0x31474E4952534724ull;  ///< "$GSRING1", little endian
-inline constexpr std::uint32_t kMajor = 1, kMinor = 2;
+inline constexpr std::uint32_t kMajor = 1, kMinor = 3;
 inline constexpr std::uint32_t kVersion = kMajor << 16 | kMinor;
 inline constexpr std::uint64_t kHardCap = 16u
                                           << 20;  ///< bytes of one process's ring, never exceeded
@@ -123,7 +129,11 @@ enum class RecordKind : std::uint8_t {
     thread_name = 5,   ///< the lane's thread is called `name` from now on
     thread_end = 6,    ///< the thread left
     async_span = 7,    ///< begin..end, payload; may overlap anything (1.2)
+    pause = 8,         ///< begin..end, payload: what was not recorded in it, kPauses... (1.3)
 };
+/// Payload of a pause, bits.
+inline constexpr std::uint64_t kPausesRanges = 1;  ///< outermost ranges that began
+inline constexpr std::uint64_t kPausesGpu = 2;     ///< what CUPTI tells, and inner ranges
 /// Record::flags and OpenRange::flags. The payload is a u64 unless one of the two others says what
 /// its bits are. The upper byte is the NVTX category's number, 0: none (1.2); its name is the
 /// StringEntry of that category and domain.

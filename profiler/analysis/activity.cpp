@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "profiler/analysis/pauses.h"
+
 namespace gs {
 namespace {
 
@@ -26,6 +28,16 @@ Intervals sync_records(const TraceProcess& process, std::int64_t begin, std::int
     Intervals out;
     for (const Interval& i : found) append(out, i);
     return out;
+}
+
+/// Work that was under way when a pause began may be told to its end; but of other work in the
+/// pause nothing is known.
+void leave_pauses_out(ProcessActivity& activity, const Intervals& pauses, Interval whole) {
+    activity.watched = gaps_of(pauses, whole);
+    if (pauses.empty()) return;
+    for (Intervals* set :
+         {&activity.kernels, &activity.copies, &activity.busy, &activity.sync, &activity.api})
+        *set = intersection_of(*set, activity.watched);
 }
 
 }  // namespace
@@ -80,6 +92,7 @@ ProcessActivity activity_of(const TraceStore& store, std::uint32_t process, std:
     out.busy = union_of(out.kernels, out.copies);
     out.sync = union_of(std::move(sync));
     out.api = union_of(std::move(api));
+    leave_pauses_out(out, pauses_of(store, process, Unrecorded::gpu), {begin, end});
     return out;
 }
 

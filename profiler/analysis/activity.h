@@ -28,6 +28,7 @@ struct ProcessActivity {
     Intervals busy;        ///< any work of a GPU
     Intervals sync;        ///< a host thread is inside a synchronising call
     Intervals api;         ///< a host thread is inside any CUDA call
+    Intervals watched;     ///< recording was not paused: the sets above hold nothing outside
     bool has_gpu = false;  ///< GPU work was recorded at all, whenever it was
     bool has_api = false;  ///< so were calls
 };

@@ -65,13 +65,14 @@ Breakdown within(const TraceStore& store, std::uint32_t process, Stretch stretch
     Breakdown out;
     const Interval whole{stretch.begin, stretch.end};
     out.wall_ms = ms(whole.length());
+    out.watched_ms = ms(length_within(activity.watched, whole));
     out.has_gpu = activity.has_gpu;
     out.kernel_ms = ms(length_within(activity.kernels, whole));
     out.copy_ms = ms(length_within(activity.copies, whole));
     out.busy_ms = ms(length_within(activity.busy, whole));
     out.copy_alone_ms = out.busy_ms - out.kernel_ms;
-    out.idle_ms =
-        activity.has_gpu ? out.wall_ms - out.busy_ms : std::numeric_limits<double>::quiet_NaN();
+    out.idle_ms = activity.has_gpu && out.watched_ms > 0 ? out.watched_ms - out.busy_ms
+                                                         : std::numeric_limits<double>::quiet_NaN();
     out.sync_ms = ms(length_within(activity.sync, whole));
     out.api_ms = ms(length_within(activity.api, whole));
     for (const TraceTrack& track : store.tracks()) {

@@ -14,6 +14,7 @@ namespace gs {
 
 struct Breakdown {
     double wall_ms = 0;
+    double watched_ms = 0;  ///< of it, recording was not paused; the sets below are of this time
     std::array<double, kStageCount> gpu_ms{};  ///< kernels by stage, clipped to the stretch
     std::array<double, kStageCount>
         cpu_self_ms{};  ///< ranges of the iterations' thread by stage, inner ones excluded
@@ -22,9 +23,9 @@ struct Breakdown {
     double copy_ms = 0;        ///< copies and fills, union
     double copy_alone_ms = 0;  ///< of them, while no kernel ran
     double busy_ms = 0;        ///< any work, union
-    double idle_ms = 0;        ///< wall - busy; NaN where no GPU work was recorded
-    double sync_ms = 0;        ///< host threads inside synchronising calls, union
-    double api_ms = 0;         ///< host threads inside any CUDA call, union
+    double idle_ms = 0;  ///< watched - busy; NaN where no GPU work was recorded, or nothing at all
+    double sync_ms = 0;  ///< host threads inside synchronising calls, union
+    double api_ms = 0;   ///< host threads inside any CUDA call, union
     std::uint32_t kernels = 0, launches = 0;
     bool has_gpu = false;
 };

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "profiler/analysis/activity.h"
+#include "profiler/analysis/pauses.h"
 #include "profiler/store/statistics.h"
 
 namespace gs {
@@ -65,6 +66,7 @@ void add_totals(const std::vector<Breakdown>& breakdowns, Series& series) {
 Sampled sample(const CompareSide& side, const CompareOptions& options) {
     Sampled out;
     out.iterations = find_iterations(*side.store, side.process);
+    keep_whole(*side.store, out.iterations);
     auto& items = out.iterations.items;
     if (items.size() > 2 * options.warm_up)
         items.erase(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(options.warm_up));

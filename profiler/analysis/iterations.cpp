@@ -7,6 +7,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "profiler/analysis/pauses.h"
+
 namespace gs {
 namespace {
 
@@ -74,10 +76,21 @@ Iterations from_names(const TraceStore& store, std::uint32_t process) {
     return out;
 }
 
-bool recurs_regularly(const std::vector<std::int64_t>& begins) {
-    if (begins.size() < kLeastRecurring) return false;
-    std::vector<std::int64_t> periods(begins.size() - 1);
-    for (std::size_t i = 0; i + 1 < begins.size(); ++i) periods[i] = begins[i + 1] - begins[i];
+/// From each begin to the next. Not across a pause of the recording: begins in it are not known.
+std::vector<Interval> steps_between(const std::vector<std::int64_t>& begins,
+                                    const Intervals& pauses) {
+    std::vector<Interval> out;
+    for (std::size_t i = 0; i + 1 < begins.size(); ++i)
+        if (const Interval step{begins[i], begins[i + 1]}; length_within(pauses, step) == 0)
+            out.push_back(step);
+    return out;
+}
+
+bool recurs_regularly(const std::vector<std::int64_t>& begins, const Intervals& pauses) {
+    const std::vector<Interval> steps = steps_between(begins, pauses);
+    if (steps.size() + 1 < kLeastRecurring) return false;
+    std::vector<std::int64_t> periods(steps.size());
+    for (std::size_t i = 0; i < steps.size(); ++i) periods[i] = steps[i].length();
     auto middle = periods.begin() + static_cast<std::ptrdiff_t>(periods.size() / 2);
     std::nth_element(periods.begin(), middle, periods.end());
     const std::int64_t median = *middle;
@@ -92,11 +105,11 @@ using BeginsByName = std::unordered_map<std::uint32_t, std::vector<std::int64_t>
 
 /// The name that marks the loop: of the regular ones, that of the count which most of them share,
 /// the first in time.
-std::optional<std::uint32_t> loop_marker(BeginsByName& by_name) {
+std::optional<std::uint32_t> loop_marker(BeginsByName& by_name, const Intervals& pauses) {
     std::vector<std::uint32_t> regular;
     for (auto& [name, begins] : by_name) {
         std::sort(begins.begin(), begins.end());
-        if (recurs_regularly(begins)) regular.push_back(name);
+        if (recurs_regularly(begins, pauses)) regular.push_back(name);
     }
     std::optional<std::uint32_t> best;
     std::tuple<std::size_t, std::size_t, std::int64_t> best_score{0, 0, 0};
@@ -120,24 +133,24 @@ std::optional<std::uint32_t> loop_marker(BeginsByName& by_name) {
     return best;
 }
 
-void items_between(Iterations& out, const std::vector<std::int64_t>& begins) {
-    for (std::size_t i = 0; i + 1 < begins.size(); ++i)
-        if (begins[i + 1] > begins[i])
-            out.items.push_back({out.items.size(), begins[i], begins[i + 1]});
+void items_between(Iterations& out, const std::vector<std::int64_t>& begins,
+                   const Intervals& pauses) {
+    for (const Interval& step : steps_between(begins, pauses))
+        if (step.length() > 0) out.items.push_back({out.items.size(), step.begin, step.end});
 }
 
 /// The uppermost row of a thread in which something recurs: a range around the whole program hides
 /// the loop in it.
-Iterations from_rows(const TraceStore& store, std::uint32_t track_index) {
+Iterations from_rows(const TraceStore& store, std::uint32_t track_index, const Intervals& pauses) {
     Iterations out;
     const TraceTrack& track = store.tracks()[track_index];
     for (std::size_t r = 0; r < std::min(kOuterRows, track.rows.size()); ++r) {
         BeginsByName by_name;
         for (const TraceSpan& span : track.rows[r].view())
             by_name[span.name].push_back(span.begin_ns);
-        const auto marker = loop_marker(by_name);
+        const auto marker = loop_marker(by_name, pauses);
         if (!marker) continue;
-        items_between(out, by_name[*marker]);
+        items_between(out, by_name[*marker], pauses);
         out.name = store.name(*marker);
         out.how = fmt::format("inferred: range '{}' recurs", out.name);
         break;
@@ -147,6 +160,7 @@ Iterations from_rows(const TraceStore& store, std::uint32_t track_index) {
 
 Iterations from_thread(const TraceStore& store, std::uint32_t process) {
     Iterations out;
+    const Intervals pauses = pauses_of(store, process, Unrecorded::ranges);
     std::int64_t most = 0;
     for (std::uint32_t t = 0; t < store.tracks().size(); ++t) {
         const TraceTrack& track = store.tracks()[t];
@@ -155,7 +169,7 @@ Iterations from_thread(const TraceStore& store, std::uint32_t process) {
         std::int64_t total = 0;
         for (const TraceSpan& span : track.rows[0].view()) total += span.length_ns();
         if (total <= most) continue;
-        Iterations found = from_rows(store, t);
+        Iterations found = from_rows(store, t, pauses);
         if (found.items.empty()) continue;
         most = total;
         out = std::move(found);
@@ -181,9 +195,10 @@ Iterations from_kernels(const TraceStore& store, std::uint32_t process) {
                 works[i].kind == GpuWorkKind::graph)
                 by_name[spans[i].name].push_back(spans[i].begin_ns);
     }
-    const auto marker = loop_marker(by_name);
+    const Intervals pauses = pauses_of(store, process, Unrecorded::gpu);
+    const auto marker = loop_marker(by_name, pauses);
     if (!marker) return out;
-    items_between(out, by_name[*marker]);
+    items_between(out, by_name[*marker], pauses);
     out.name = store.name(*marker);
     out.how = fmt::format("inferred: kernel '{}' recurs", out.name);
     return out;

@@ -6,6 +6,7 @@
 #include "base/record/budget.h"
 #include "base/record/endpoint.h"
 #include "base/record/local_socket.h"
+#include "base/record/pauses.h"
 #include "base/record/ring.h"
 #include "base/record/service_status.h"
 
@@ -23,8 +24,11 @@ class OwnHost : public Host {
         if (budget_.budget_ppm() == 0 && !limited_) return;
         limited_ = budget_.budget_ppm() != 0;
         const bool on = budget_.update(sample_costs()) == Gate::open;
+        constexpr std::uint64_t kAll = abi::kPausesRanges | abi::kPausesGpu;
+        pauses_.tell(on && on_ ? 0 : kAll);
         if (on != on_) set_recording(on);
         on_ = on;
+        pauses_.tell(on ? 0 : kAll);
         set_budget_words(budget_.budget_ppm(), budget_.duty_ppm());
     }
 
@@ -35,6 +39,7 @@ class OwnHost : public Host {
         return false;
     }
     BudgetController budget_;
+    PauseRecords pauses_;
     bool limited_ = false, on_ = true;
 };
 

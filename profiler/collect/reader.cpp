@@ -236,6 +236,10 @@ void TraceReader::take_record(LaneProgress& lane, const abi::DeviceRecord& devic
         case abi::RecordKind::instant:
             out.instants.push_back({begin, r.payload, lane.track, name});
             return;
+        case abi::RecordKind::pause:
+            out.pauses.push_back({begin, end, (r.payload & abi::kPausesRanges) != 0,
+                                  (r.payload & abi::kPausesGpu) != 0});
+            return;
         case abi::RecordKind::thread_name:
             lane.name = r.name;
             report_track(lane, false, out);

@@ -37,7 +37,8 @@ struct Control {
     Session session;
     bool at_exit = false;
     std::uint64_t next_try = 0, retry = 0, next_look = 0;
-    CuptiState state = CuptiState::not_asked, failure = CuptiState::not_asked;
+    std::atomic<CuptiState> state{CuptiState::not_asked};  // written in a turn
+    CuptiState failure = CuptiState::not_asked;
     char reason[kReasonBytes] = {}, failed_because[kReasonBytes] = {};
 };
 constinit Control control;
@@ -174,6 +175,8 @@ void set_paused(bool paused) noexcept {
     settle_if_free();
 }
 
+bool is_paused() noexcept { return control.state.load() == CuptiState::paused; }
+
 bool release(char* why) noexcept {
     control.released.store(true);
     const Turn turn(kPatience);
@@ -205,8 +208,9 @@ void tick() noexcept {
     if (control.session.recording()) control.session.collect(false);
 }
 
+void driver_begins() noexcept { control.driver_seen.store(true); }
+
 void cuda_appeared() noexcept {
-    control.driver_seen.store(true);
     // The endpoint's thread may be at it, even waiting for this very cuInit(); then its next tick()
     // does the rest.
     if (const Turn turn(kSecond / 10); turn) settle();

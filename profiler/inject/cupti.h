@@ -18,6 +18,8 @@ void set_armed(bool armed) noexcept;
 
 /// The budget's duty cycle: kinds off for a while, CUPTI stays ours.
 void set_paused(bool paused) noexcept;
+/// True until recording goes on, which may be later than set_paused(false) when CUPTI is busy.
+bool is_paused() noexcept;
 
 /// On a client's request: CUPTI is given back and stays so until acquire(). False: `why` (192
 /// bytes) says why not.
@@ -30,7 +32,10 @@ bool acquire(char* why) noexcept;
 /// program's next CUDA call.
 void tick() noexcept;
 
-/// The driver is being initialised by the calling thread (InitializeInjection): takes CUPTI now
+/// The driver is being initialised by the calling thread (InitializeInjection), before anything
+/// else of this is called: from inside cuInit() the driver must not be asked whether it is there.
+void driver_begins() noexcept;
+/// The same, once the library has started: takes CUPTI now
 /// when armed, so that no kernel is missed.
 void cuda_appeared() noexcept;
 

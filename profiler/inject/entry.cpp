@@ -13,6 +13,7 @@ extern "C" {
 
 /// The driver, from cuInit. 1: go on.
 [[gnu::visibility("default")]] int InitializeInjection() {
+    gs::inject::expect_cuda();
     if (gs::inject::start_library()) gs::inject::take_cuda();
     return 1;
 }

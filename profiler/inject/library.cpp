@@ -11,6 +11,7 @@
 
 #include "base/record/budget.h"
 #include "base/record/endpoint.h"
+#include "base/record/pauses.h"
 #include "base/record/protocol.h"
 #include "base/record/service_status.h"
 #include "profiler/inject/chain.h"
@@ -43,8 +44,8 @@ void arm_nvtx(bool on) {
 class LibraryHost final : public service::Host {
   public:
     void set_armed(bool on) noexcept override {
-        if (armed.load(std::memory_order_acquire) != on) arm_nvtx(on);
         if (!on) hold(service::Gate::open);
+        if (armed.load(std::memory_order_acquire) != on) arm_nvtx(on);
         cupti::set_armed(on);
         if (!on) nvml::release();
     }
@@ -62,6 +63,7 @@ class LibraryHost final : public service::Host {
         hold(budget().update(service::sample_costs()));
         tell_budget();
         cupti::tick();
+        pauses_.tell(paused_things());
         nvml::tick();
     }
 
@@ -75,13 +77,26 @@ class LibraryHost final : public service::Host {
         return *budget_;
     }
     void tell_budget() { set_budget_words(budget().budget_ppm(), budget().duty_ppm()); }
+    // A pause is told from before the gate closes until after it has opened.
     void hold(service::Gate gate) {
+        const std::uint64_t before = paused_things();
+        gate_ = gate;
+        pauses_.tell(before | paused_things());
         set_gate(gate);
         const bool pause = gate == service::Gate::closed;
         if (pause != paused_) cupti::set_paused(paused_ = pause);
+        pauses_.tell(paused_things());
+    }
+    /// abi::kPauses...
+    std::uint64_t paused_things() const {
+        const bool gpu = gate_ == service::Gate::closed || cupti::is_paused();
+        return (gate_ != service::Gate::open ? abi::kPausesRanges : 0) |
+               (gpu ? abi::kPausesGpu : 0);
     }
 
     service::BudgetController* budget_ = nullptr;
+    service::PauseRecords pauses_;
+    service::Gate gate_ = service::Gate::open;
     bool paused_ = false;
 };
 
@@ -167,6 +182,7 @@ bool take_nvtx(nvtx::GetExportTable get_export_table) noexcept {
     return taken;
 }
 
+void expect_cuda() noexcept { cupti::driver_begins(); }
 void take_cuda() noexcept { cupti::cuda_appeared(); }
 
 }  // namespace gs::inject

@@ -14,7 +14,9 @@ bool start_library() noexcept;
 /// One more object of this process uses NVTX. False: leave it as if there were no tool.
 bool take_nvtx(nvtx::GetExportTable get_export_table) noexcept;
 
-/// The driver is being initialised.
+/// The driver is being initialised by this thread; to be said before start_library().
+void expect_cuda() noexcept;
+/// The same, after it.
 void take_cuda() noexcept;
 
 }  // namespace gs::inject

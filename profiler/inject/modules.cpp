@@ -13,7 +13,7 @@
 namespace gs::inject {
 namespace {
 
-struct Module {
+struct ModuleTables {
     nvtx::FunctionTable tables[nvtx::kModules] = {};  ///< null: this object has none
     unsigned int sizes[nvtx::kModules] = {};
     // Where the object lies, as the loader tells it. unknown: in another namespace; its pointers
@@ -23,7 +23,7 @@ struct Module {
     bool found = false, mapped = false;
 };
 constexpr int kMost = 256;
-constinit Module modules[kMost] = {};
+constinit ModuleTables modules[kMost] = {};
 constinit int module_count = 0;
 constinit bool armed_now = false, chained_now = false;
 constinit int ticks_to_settle = 0;  // 0: all is as it should be
@@ -34,7 +34,7 @@ void set(nvtx::Function& pointer, nvtx::Function value) {
     std::atomic_ref(pointer).store(value, std::memory_order_release);
 }
 
-nvtx::Function* pointer_of(const Module& m, nvtx::Module module, std::uint32_t function) {
+nvtx::Function* pointer_of(const ModuleTables& m, nvtx::Module module, std::uint32_t function) {
     return function < m.sizes[module] ? m.tables[module][function] : nullptr;
 }
 
@@ -44,7 +44,7 @@ bool is_ours(nvtx::Function f, const Hook& hook) {
 
 /// False when what lies there is not as we left it: then the object was unloaded and another has
 /// its place.
-bool untouched(const Module& m) {
+bool untouched(const ModuleTables& m) {
     for (const Hook& hook : kHooks) {
         const nvtx::Function* pointer = pointer_of(m, hook.module, hook.function);
         if (pointer != nullptr && !is_ours(*pointer, hook)) return false;
@@ -66,7 +66,7 @@ bool is_hooked(int module, std::uint32_t function) {
 }
 
 /// What we do not listen to goes to the other tool directly.
-void point_rest(const Module& m) {
+void point_rest(const ModuleTables& m) {
     for (int module = nvtx::kCore; module < nvtx::kModules; ++module) {
         for (std::uint32_t i = 1; i < m.sizes[module] && i < nvtx::kMostFunctions; ++i) {
             const nvtx::Function other = chain::function(static_cast<nvtx::Module>(module), i);
@@ -77,7 +77,7 @@ void point_rest(const Module& m) {
     }
 }
 
-void point(const Module& m) {
+void point(const ModuleTables& m) {
     for (const Hook& hook : kHooks) {
         nvtx::Function* pointer = pointer_of(m, hook.module, hook.function);
         if (pointer != nullptr) set(*pointer, target(hook));
@@ -98,7 +98,7 @@ bool contains(const dl_phdr_info& info, std::uintptr_t address) {
 // The loader holds its list of objects while these run: nothing is unmapped under their hands.
 
 int locate(dl_phdr_info* info, std::size_t, void* data) {
-    auto& m = *static_cast<Module*>(data);
+    auto& m = *static_cast<ModuleTables*>(data);
     if (!contains(*info, reinterpret_cast<std::uintptr_t>(m.tables[nvtx::kCore]))) return 0;
     m.base = info->dlpi_addr;
     std::strncpy(m.name, info->dlpi_name, sizeof m.name - 1);
@@ -108,7 +108,7 @@ int locate(dl_phdr_info* info, std::size_t, void* data) {
 
 int point_mapped(dl_phdr_info* info, std::size_t, void*) {
     for (int i = 0; i < module_count; ++i) {
-        Module& m = modules[i];
+        ModuleTables& m = modules[i];
         if (!m.found || m.mapped || m.base != info->dlpi_addr) continue;
         if (std::strncmp(m.name, info->dlpi_name, sizeof m.name - 1) != 0) continue;
         m.mapped = contains(*info, reinterpret_cast<std::uintptr_t>(m.tables[nvtx::kCore])) &&
@@ -127,7 +127,7 @@ void point_all() {
     module_count = kept;
 }
 
-bool read_tables(nvtx::GetExportTable get_export_table, Module& m) {
+bool read_tables(nvtx::GetExportTable get_export_table, ModuleTables& m) {
     const auto* callbacks = static_cast<const nvtx::Callbacks*>(get_export_table(nvtx::kCallbacks));
     if (callbacks == nullptr || callbacks->struct_size < sizeof(nvtx::Callbacks)) return false;
     for (int module = nvtx::kCore; module < nvtx::kModules; ++module)
@@ -141,7 +141,7 @@ bool read_tables(nvtx::GetExportTable get_export_table, Module& m) {
 }  // namespace
 
 bool attach_module(nvtx::GetExportTable get_export_table) noexcept {
-    Module m;
+    ModuleTables m;
     if (!read_tables(get_export_table, m)) return false;
     if (const auto* version =
             static_cast<const nvtx::VersionInfo*>(get_export_table(nvtx::kVersionInfo)))

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/text.h"
+#include "profiler/analysis/pauses.h"
 #include "profiler/store/statistics.h"
 
 namespace gs::insights {
@@ -112,6 +113,7 @@ Subject::Subject(const TraceStore& from, std::uint32_t of, const InsightOptions&
 
 void Subject::choose_iterations() {
     iterations = find_iterations(store, process);
+    keep_whole(store, iterations);
     auto& items = iterations.items;
     if (items.size() >= kEnoughToDrop) items.erase(items.begin(), items.begin() + kWarmUp);
     std::erase_if(items, [&](const Iteration& i) {
@@ -236,7 +238,7 @@ void Subject::classify_gaps() {
     }
     std::vector<const Call*> active;
     std::size_t next_call = 0, next_work = 0;
-    for (const Interval& at : gaps_of(activity.busy, whole)) {
+    for (const Interval& at : intersection_of(gaps_of(activity.busy, whole), activity.watched)) {
         if (at.length() < kLeastGap) continue;
         std::erase_if(active,
                       [&](const Call* c) { return c->span->end_ns < at.begin - kClockTolerance; });

@@ -38,6 +38,12 @@ Labels with(Labels labels, const char* key, std::string text) {
     return labels;
 }
 
+/// GPU work may run, and nobody tells of it.
+bool has_lost_cupti(const ServiceStatus& service) {
+    return service.cupti == abi::CuptiState::released || service.cupti == abi::CuptiState::held ||
+           service.cupti == abi::CuptiState::unavailable;
+}
+
 }  // namespace
 
 void Metrics::update(const TraceStore& store, std::span<const News> news, std::int64_t now_ns) {
@@ -92,6 +98,7 @@ void Metrics::update_process(Process& p, const TraceStore& store, const News& ne
     for (std::size_t i = 0; i < news.parts.size(); ++i) {
         const Breakdown& part = news.parts[i];
         p.iteration.add(news.iterations.items[i].milliseconds() * 1e-3);
+        if (part.watched_ms < part.wall_ms) continue;  // of its stages a part is not known
         for (std::size_t s = 0; s < kStageCount; ++s) {
             if (part.gpu_calls[s] > 0) p.gpu[s].add(part.gpu_ms[s] * 1e-3);
             if (part.cpu_self_ms[s] > 0) p.cpu[s].add(part.cpu_self_ms[s] * 1e-3);
@@ -102,9 +109,12 @@ void Metrics::update_process(Process& p, const TraceStore& store, const News& ne
     p.busy_s += stretch.busy_ms * 1e-3;
     p.copy_s += stretch.copy_ms * 1e-3;
     p.sync_s += stretch.sync_ms * 1e-3;
-    p.watched_s += stretch.wall_ms * 1e-3;
+    const bool blind = p.has_gpu && from.service && has_lost_cupti(*from.service);
+    p.watched_s += blind ? 0 : stretch.watched_ms * 1e-3;
     if (stretch.wall_ms > 0)
-        p.idle_ratio = p.has_gpu ? 1 - stretch.busy_ms / stretch.wall_ms : kMissing;
+        p.idle_ratio = p.has_gpu && !blind && stretch.watched_ms > 0
+                           ? 1 - stretch.busy_ms / stretch.watched_ms
+                           : kMissing;
     p.kernels += stretch.kernels;
     p.launches += stretch.launches;
     p.written = from.written;
@@ -142,8 +152,8 @@ void Metrics::write_gpu(Exposition& out) const {
         return [field](const Process& p) { return p.has_gpu ? p.*field : kMissing; };
     };
     family(out, "gausscope_gpu_idle_ratio", Type::gauge,
-           "Share of the last second in which no GPU work ran.", "ratio",
-           of_gpu(&Process::idle_ratio));
+           "Share of the last second in which no GPU work ran, of the part that was recorded.",
+           "ratio", of_gpu(&Process::idle_ratio));
     family(out, "gausscope_gpu_busy_seconds", Type::counter, "Time in which GPU work ran.",
            "seconds", of_gpu(&Process::busy_s));
     family(out, "gausscope_gpu_copy_seconds", Type::counter, "Time in which copies or fills ran.",
@@ -152,7 +162,7 @@ void Metrics::write_gpu(Exposition& out) const {
            "Time host threads spent in synchronising CUDA calls.", "seconds",
            of_gpu(&Process::sync_s));
     family(out, "gausscope_watched_seconds", Type::counter,
-           "Time the other counters were taken over.", "seconds",
+           "Time the other counters were taken over: without the budget's pauses.", "seconds",
            [](const Process& p) { return p.watched_s; });
     family(out, "gausscope_kernels", Type::counter, "Kernels that ran.", "",
            [](const Process& p) { return p.has_gpu ? static_cast<double>(p.kernels) : kMissing; });

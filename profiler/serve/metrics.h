@@ -45,7 +45,7 @@ class Metrics {
         TimeHistogram iteration;
         std::array<TimeHistogram, kStageCount> gpu, cpu;
         double busy_s = 0, copy_s = 0, sync_s = 0, watched_s = 0;
-        double idle_ratio = 0;  ///< NaN: no GPU work recorded
+        double idle_ratio = 0;  ///< NaN: no GPU work recorded, or all paused
         std::uint64_t kernels = 0, launches = 0;
         bool has_gpu = false;
         std::uint64_t written = 0;

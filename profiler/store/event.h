@@ -93,6 +93,13 @@ struct OpenSpan {
     std::uint8_t depth = 0;
 };
 
+/// A stretch in which the budget held recording back: what is not there was not recorded.
+struct PauseEvent {
+    std::int64_t begin_ns = 0, end_ns = 0;
+    bool ranges = false;  ///< outermost ranges that began in it
+    bool gpu = false;     ///< GPU work and CUDA calls, and inner ranges
+};
+
 /// Everything lost, by reason; totals since the ring began.
 struct LossCounts {
     std::uint64_t lapped = 0;     ///< overwritten before the reader came (of this reader)
@@ -136,6 +143,7 @@ struct TraceBatch {
     std::vector<OpenSpan> open;  ///< all that are open now; replaces what was open before
     LossCounts loss;
     std::vector<AsyncSpanEvent> async_spans;
+    std::vector<PauseEvent> pauses;
     // ---- gpu_event.h; what CUPTI told comes in any order of time
     std::vector<GpuWorkEvent> gpu_work;
     std::vector<ApiCallEvent> api_calls;
@@ -151,7 +159,9 @@ struct TraceBatch {
     /// tracks independently. Those of one machine (or file) have the upper 32 bits in common. 0:
     /// the only one.
     std::uint64_t source = 0;
-    std::uint32_t pid = 0;
+    std::uint32_t pid = 0;  ///< as the process itself sees it, which may be in a container
+    /// As the reader sees it, 0: not known. The only number that can be asked about.
+    std::uint32_t visible_pid = 0;
     std::uint64_t process_start = 0;  ///< tells a reused pid from the same process; 0: not known
     std::string process_name;
     std::int64_t read_ns = 0;             ///< when the ring was read, 0: an empty batch

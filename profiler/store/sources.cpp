@@ -54,6 +54,16 @@ std::size_t count_before(const SlidingArray<T>& all, std::int64_t t, Time T::*ti
         view.begin());
 }
 
+/// A pause comes in pieces, one a tick; the clock of each may differ a little.
+void take_pause(SlidingArray<PauseEvent>& pauses, const PauseEvent& pause) {
+    constexpr std::int64_t kTouchNs = 1'000'000;
+    if (!pauses.empty() && pauses.back().ranges == pause.ranges && pauses.back().gpu == pause.gpu &&
+        pause.begin_ns - pauses.back().end_ns < kTouchNs)
+        pauses.back().end_ns = std::max(pauses.back().end_ns, pause.end_ns);
+    else
+        pauses.push_back(pause);
+}
+
 }  // namespace
 
 // Two rings of one process are one process: its ranges may be in one and its GPU work in the other.
@@ -117,6 +127,7 @@ void Sources::take_losses(const TraceSource& source, const TraceBatch& batch, st
 
 void Sources::take_process(TraceProcess& process, const TraceBatch& batch, std::size_t keep) {
     if (process.name.empty() || &process == &processes_.front()) process.name = batch.process_name;
+    if (batch.visible_pid != 0) process.visible_pid = batch.visible_pid;
     if (!batch.labels.empty()) process.labels = batch.labels;
     // Of two rings the one that knows of CUPTI speaks for the process.
     if (batch.service && (!process.service || batch.service->cupti != abi::CuptiState::not_asked ||
@@ -138,6 +149,8 @@ void Sources::take_process(TraceProcess& process, const TraceBatch& batch, std::
     }
     for (const SyncEvent& sync : batch.syncs) process.syncs.push_back(sync);
     for (const MemoryEvent& event : batch.memory) process.memory.push_back(event);
+    for (const PauseEvent& pause : batch.pauses) take_pause(process.pauses, pause);
+    process.pauses.keep_newest(keep);
     process.syncs.keep_newest(keep);
     process.memory.keep_newest(keep);
     process.read_ns = std::max(process.read_ns, batch.read_ns);
@@ -234,6 +247,7 @@ void Sources::clear() {
     for (TraceProcess& process : processes_) {
         process.syncs = {};
         process.memory = {};
+        process.pauses = {};
     }
     losses_ = {};
 }
@@ -241,7 +255,7 @@ void Sources::clear() {
 std::size_t Sources::bytes() const {
     std::size_t total = fixed_bytes();
     for (const TraceProcess& process : processes_)
-        total += process.syncs.bytes() + process.memory.bytes();
+        total += process.syncs.bytes() + process.memory.bytes() + process.pauses.bytes();
     return total;
 }
 
@@ -264,6 +278,8 @@ Sources Sources::excerpt(std::int64_t begin, std::int64_t end) const {
             p.syncs, [&](const SyncEvent& s) { return s.end_ns > begin && s.begin_ns < end; });
         copy.memory = filtered(
             p.memory, [&](const MemoryEvent& m) { return m.time_ns >= begin && m.time_ns <= end; });
+        copy.pauses = filtered(
+            p.pauses, [&](const PauseEvent& e) { return e.end_ns > begin && e.begin_ns < end; });
     }
     out.open_ = open_;
     out.loss_ = loss_;

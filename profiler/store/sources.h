@@ -22,8 +22,8 @@ namespace gs {
 
 /// Which process it is, and how its recording went.
 struct ProcessFacts {
-    std::uint64_t source = 0;  ///< TraceBatch::source of the first ring
-    std::uint32_t pid = 0;
+    std::uint64_t source = 0;                ///< TraceBatch::source of the first ring
+    std::uint32_t pid = 0, visible_pid = 0;  ///< as TraceBatch's
     std::string name;
     ProcessLabels labels;
     std::optional<ServiceStatus> service;
@@ -41,6 +41,7 @@ struct ProcessFacts {
 struct TraceProcess : ProcessFacts {
     SlidingArray<SyncEvent> syncs;     ///< in order of arrival, the newest max_points
     SlidingArray<MemoryEvent> memory;  ///< likewise
+    SlidingArray<PauseEvent> pauses;   ///< in order of time, joined where they touch
 };
 /// A stretch in which records were lost: overwritten before the reader came, or not written for
 /// want of room.

@@ -197,6 +197,7 @@ void Timeline::forget_before(std::int64_t t) {
     for (TraceTrack& track : tracks_)
         for (std::size_t r = 0; r < track.rows.size(); ++r) {
             const std::size_t count = count_before(track.rows[r], t);
+            if (count != 0) kept_from_ns_ = std::max(kept_from_ns_, t);
             track.rows[r].drop_front(count);
             if (r < track.launches.size()) track.launches[r].drop_front(count);
             if (r < track.works.size()) track.works[r].drop_front(count);
@@ -244,7 +245,7 @@ void Timeline::clear() {
         track.works.clear();
     }
     span_count_ = 0;
-    end_ns_ = 0;
+    end_ns_ = kept_from_ns_ = 0;
 }
 
 std::size_t Timeline::bytes() const {

@@ -114,6 +114,8 @@ class Timeline {
     std::int64_t end_ns() const { return end_ns_; }
     std::uint64_t span_count() const { return span_count_; }
     std::uint64_t forgotten() const { return forgotten_; }  ///< dropped for want of memory
+    /// What ended before this moment has been dropped for want of memory; 0: nothing has.
+    std::int64_t kept_from_ns() const { return kept_from_ns_; }
     /// Overlapped their neighbours, nested too deep, or belonged to more tracks than are kept.
     std::uint64_t misplaced() const { return misplaced_; }
 
@@ -176,6 +178,7 @@ class Timeline {
     std::vector<std::uint32_t> busiest_;  // by process
     std::unordered_map<std::uint64_t, std::vector<std::uint32_t>>
         tracks_of_tid_[kTrackKinds];  // by kind, process and tid
+    std::int64_t kept_from_ns_ = 0;
     std::uint64_t span_count_ = 0, forgotten_ = 0, misplaced_ = 0;
     std::int64_t end_ns_ = 0;
 };

@@ -11,6 +11,7 @@
 #include "profiler/analysis/breakdown.h"
 #include "profiler/analysis/intervals.h"
 #include "profiler/analysis/occupancy.h"
+#include "profiler/analysis/pauses.h"
 #include "profiler/analysis/span_summary.h"
 #include "tests/unit/trace_maker.h"
 
@@ -260,6 +261,48 @@ TEST(Iterations, InferredFromKernels) {
     TraceStore noisy;
     noise.into(noisy);
     EXPECT_TRUE(find_iterations(noisy, 0).items.empty());
+}
+
+TEST(Breakdown, APauseOfTheRecordingIsNeitherBusyNorIdle) {
+    TraceMaker maker;
+    maker.range(1, "iteration", 0, 1000, 0, 1);
+    maker.range(1, "iteration", 1000, 1500, 0, 2);
+    maker.kernel("renderCUDA", 100, 500);  // told to its end, though the pause began meanwhile
+    maker.kernel("renderCUDA", 850, 900);
+    maker.batch.pauses = {{TraceMaker::ns(400), TraceMaker::ns(600), true, true},
+                          {TraceMaker::ns(600), TraceMaker::ns(800), true, true},
+                          {TraceMaker::ns(800), TraceMaker::ns(825), true, false}};
+    TraceStore store;
+    maker.into(store);
+    EXPECT_EQ(store.processes()[0].pauses.size(), 2u);
+    const Breakdown b = break_down(store, 0, TraceMaker::ns(0), TraceMaker::ns(1000), 0);
+    EXPECT_NEAR(b.wall_ms, 1.0, 1e-9);
+    EXPECT_NEAR(b.watched_ms, 0.6, 1e-9);
+    EXPECT_NEAR(b.busy_ms, 0.35, 1e-9);
+    EXPECT_NEAR(b.idle_ms, 0.25, 1e-9);
+    EXPECT_TRUE(
+        std::isnan(break_down(store, 0, TraceMaker::ns(500), TraceMaker::ns(700), 0).idle_ms));
+    Iterations found = find_iterations(store, 0);
+    EXPECT_EQ(found.items.size(), 2u);  // each was told whole
+    keep_whole(store, found);           // but not what the GPU did in the first
+    ASSERT_EQ(found.items.size(), 1u);
+    EXPECT_EQ(found.items[0].number, 2u);
+}
+
+TEST(Iterations, AreNotJoinedAcrossAPause) {
+    TraceMaker maker;
+    double t = 0;
+    for (int part = 0; part < 5; ++part) {
+        for (int i = 0; i < 3; ++i, t += 1000) maker.range(1, "forward", t, t + 300);
+        maker.batch.pauses.push_back(
+            {TraceMaker::ns(t + 10), TraceMaker::ns(t + 40'000), true, part % 2 == 0});
+        t += 40'500;
+    }
+    TraceStore store;
+    maker.into(store);
+    const Iterations found = find_iterations(store, 0);
+    ASSERT_EQ(found.items.size(), 10u);
+    for (const Iteration& i : found.items) EXPECT_NEAR(i.milliseconds(), 1.0, 1e-9);
 }
 
 TEST(Breakdown, AgainstNumbersWorkedOutByHand) {

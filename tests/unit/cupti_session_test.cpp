@@ -188,6 +188,37 @@ TEST(CuptiSession, PausedByTheBudget) {
     EXPECT_EQ(program.finish(), 0);
 }
 
+// What is missing while the budget pauses is told as such: no kernel lies in a pause, and where
+// there is none of either, nothing ran.
+TEST(CuptiSession, PausesAreTold) {
+    Program program(program_path(), {});
+    EXPECT_EQ(program.tell("busy"), "ok");
+    program.drain_until([&] { return program.kernels() > 10; });
+    EXPECT_EQ(program.ask(Op::set_budget, 1).answer, static_cast<std::uint32_t>(Answer::done));
+    const auto pauses = [&] { return program.store().processes()[0].pauses.view(); };
+    program.drain_until([&] {
+        return !pauses().empty() && pauses().back().gpu &&
+               pauses().back().end_ns - pauses().back().begin_ns > 600'000'000;
+    });
+    EXPECT_EQ(program.ask(Op::set_budget, 0).answer, static_cast<std::uint32_t>(Answer::done));
+    program.drain_until([&] { return program.service().cupti == CuptiState::recording; });
+    const std::size_t before = program.kernels();
+    program.drain_until([&] { return program.kernels() > before + 10; });
+    EXPECT_EQ(program.tell("quiet"), "ok");
+    const std::size_t told = pauses().size();
+    const std::int64_t end = pauses().back().end_ns;
+    std::size_t after = 0;
+    for (const Work& work : program.works()) {
+        after += work.begin_ns > end;
+        if (work.begin_ns > end || work.end_ns < pauses().front().begin_ns) continue;
+        // One that had been launched when the pause began may be told late.
+        EXPECT_LT(work.begin_ns - pauses().front().begin_ns, 200'000'000);
+    }
+    EXPECT_GT(after, 0u);
+    EXPECT_EQ(program.finish(), 0);
+    EXPECT_EQ(pauses().size(), told);
+}
+
 class Exhausted : public testing::TestWithParam<const char*> {};
 // CUPTI may be refused a buffer since 12.9; older ones get one whose contents are thrown away.
 INSTANTIATE_TEST_SUITE_P(Cupti, Exhausted, testing::Values("13000", "12040"));

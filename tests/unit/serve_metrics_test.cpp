@@ -93,6 +93,81 @@ TEST(Metrics, CountsEveryIterationOnceAndItsStages) {
     EXPECT_EQ(s.at("gausscope_service_armed{" + labels + "}"), 1);
 }
 
+/// Of every second from `begin_ms` the first 200 ms are recorded, the GPU busy in all of them; then
+/// the budget pauses. Seconds pass, `count` of them.
+std::map<std::string, double> paused_most_of_the_time(RecordedProcess& process, bool with_ranges,
+                                                      int count) {
+    TraceStore store;
+    Watch watch;
+    Metrics metrics;
+    for (std::int64_t second = 10; second < 10 + count; ++second) {
+        TraceBatch batch = process.batch((second + 1) * 1000);
+        for (int i = 0; i < 10; ++i) {
+            process.iterate(batch, second * 1000 + 20 * i, 20);
+            batch.gpu_work.back().begin_ns = (second * 1000 + 20 * i) * kMs;
+            batch.gpu_work.back().end_ns = (second * 1000 + 20 * i + 20) * kMs;
+        }
+        if (!with_ranges) batch.spans.clear();
+        // In pieces, as they come.
+        batch.pauses = {{(second * 1000 + 200) * kMs, (second * 1000 + 600) * kMs, true, true},
+                        {(second * 1000 + 600) * kMs, (second + 1) * 1000 * kMs, true, true}};
+        store.ingest(batch);
+        const std::int64_t now = (second + 1) * 1000 * kMs;
+        metrics.update(store, watch.look(store, now), now);
+    }
+    return samples_of(metrics.text({}));
+}
+
+TEST(Metrics, WhatTheBudgetLeftOutIsNotIdle) {
+    RecordedProcess process;
+    const auto s = paused_most_of_the_time(process, true, 10);
+    const std::string labels = R"(pid="4242",process="train.py",rank="3",job="job\"1\\")";
+    EXPECT_NEAR(s.at("gausscope_watched_seconds_total{" + labels + "}"), 9 * 0.2, 1e-6);
+    EXPECT_NEAR(s.at("gausscope_gpu_busy_seconds_total{" + labels + "}"), 9 * 0.2, 1e-6);
+    EXPECT_NEAR(s.at("gausscope_gpu_idle_ratio{" + labels + "}"), 0, 1e-6);
+    EXPECT_EQ(s.at("gausscope_iteration_seconds_count{" + labels + "}"), 90);
+    EXPECT_NEAR(s.at("gausscope_iteration_seconds_sum{" + labels + "}"), 1.8, 1e-6);
+}
+
+TEST(Metrics, IterationsFoundFromKernelsEndAtAPause) {
+    RecordedProcess process;
+    const auto s = paused_most_of_the_time(process, false, 10);
+    const std::string labels = R"(pid="4242",process="train.py",rank="3",job="job\"1\\")";
+    // Ten begins a second, nine of them with an end that was seen.
+    const double count = s.at("gausscope_iteration_seconds_count{" + labels + "}");
+    EXPECT_EQ(count, 81);
+    EXPECT_NEAR(s.at("gausscope_iteration_seconds_sum{" + labels + "}"), 0.020 * count, 1e-6);
+}
+
+TEST(Metrics, ASecondThatWasPausedThroughoutHasNoIdleRatio) {
+    TraceStore store;
+    Watch watch;
+    Metrics metrics;
+    RecordedProcess process;
+    second_of_iterations(store, process, 10'000);
+    const auto look = [&](std::int64_t now) {
+        metrics.update(store, watch.look(store, now * kMs), now * kMs);
+    };
+    look(11'000);
+    look(12'000);
+    EXPECT_NE(metrics.text({}).find("gausscope_gpu_idle_ratio{"), std::string::npos);
+    TraceBatch paused = process.batch(13'000);
+    paused.pauses = {{11'000 * kMs, 13'000 * kMs, true, true}};
+    store.ingest(paused);
+    look(13'000);
+    EXPECT_EQ(metrics.text({}).find("gausscope_gpu_idle_ratio{"), std::string::npos);
+    // Nor has one in which another tool had CUPTI.
+    TraceBatch held = process.batch(14'000);
+    held.service->cupti = abi::CuptiState::held;
+    store.ingest(held);
+    look(14'500);
+    const std::string text = metrics.text({});
+    EXPECT_EQ(text.find("gausscope_gpu_idle_ratio{"), std::string::npos);
+    EXPECT_NEAR(samples_of(text).at(R"(gausscope_watched_seconds_total{pid="4242",process=)"
+                                    R"("train.py",rank="3",job="job\"1\\"})"),
+                1, 1e-6);
+}
+
 TEST(Metrics, AProcessWithoutAGpuHasNoGpuFigures) {
     TraceStore store;
     Watch watch;

@@ -12,7 +12,7 @@ inline constexpr std::int64_t kMs = 1'000'000;
 
 /// Batches of one process; times are milliseconds. Names: 1 "iteration", 2 "load", 3 "renderCUDA".
 struct RecordedProcess {
-    std::uint32_t pid = 4242;
+    std::uint32_t pid = 4242, visible_pid = 0;  ///< 0: the same
     std::uint64_t source = 7, written = 0, step = 0, kernels = 0;
 
     TraceBatch batch(std::int64_t now_ms) {
@@ -20,6 +20,7 @@ struct RecordedProcess {
         b.read_ns = now_ms * kMs;
         b.source = source;
         b.pid = pid;
+        b.visible_pid = visible_pid != 0 ? visible_pid : pid;
         b.process_name = "train.py";
         b.labels.rank = 3;
         b.labels.job = "job\"1\\";

@@ -52,6 +52,18 @@ Device& device() {
     return *d;
 }
 std::atomic<bool> initialized{false};
+// As a driver may: who calls it from inside its own initialisation waits for himself, others wait
+// for the end of it.
+std::mutex initializing;
+thread_local bool inside_initialization = false;
+bool ready() {
+    if (inside_initialization) {
+        std::fputs("mock CUDA: a driver call from inside cuInit() never returns\n", stderr);
+        std::abort();
+    }
+    const std::lock_guard until_over(initializing);
+    return initialized;
+}
 std::atomic<std::uint32_t> next_correlation{1};
 std::atomic<const mock::Observer*> observer{nullptr};
 thread_local std::uint32_t last_correlation = 0;
@@ -208,12 +220,15 @@ std::uint32_t mock_cuda_last_correlation() { return last_correlation; }
 int cuInit(unsigned) {
     static std::once_flag once;
     std::call_once(once, [] {
+        const std::lock_guard busy(initializing);
+        inside_initialization = true;
         const char* path = std::getenv("CUDA_INJECTION64_PATH");
         void* library = path != nullptr ? ::dlopen(path, RTLD_LAZY | RTLD_LOCAL) : nullptr;
         if (auto* entry = library != nullptr
                               ? reinterpret_cast<int (*)()>(::dlsym(library, "InitializeInjection"))
                               : nullptr)
             entry();
+        inside_initialization = false;
         initialized = true;
     });
     return 0;
@@ -225,14 +240,14 @@ int cuDriverGetVersion(int* version) {
 }
 
 int cuDeviceGetCount(int* count) {
-    if (!initialized) return kNotInitialized;
+    if (!ready()) return kNotInitialized;
     *count = from_environment("MOCK_CUDA_DEVICES", 1);
     return 0;
 }
 
 int cuDeviceGet(int* handle, int ordinal) {
     *handle = ordinal;
-    return initialized ? 0 : kNotInitialized;
+    return ready() ? 0 : kNotInitialized;
 }
 
 int cuDeviceGetName(char* name, int room, int) {

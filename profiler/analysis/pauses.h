@@ -1,0 +1,24 @@
+// When the budget held a process's recording back (event.h, PauseEvent): what is missing then was
+// not recorded, which does not mean that nothing happened. The base of every share of time: the
+// breakdown, iterations, the metrics of `serve`.
+#pragma once
+
+#include <cstdint>
+
+#include "profiler/analysis/intervals.h"
+#include "profiler/analysis/iterations.h"
+#include "profiler/store/store.h"
+
+namespace gs {
+
+enum class Unrecorded : std::uint8_t {
+    gpu,     ///< GPU work, CUDA calls and inner ranges
+    ranges,  ///< outermost ranges; somewhat longer, because iterations that have begun are told
+};
+Intervals pauses_of(const TraceStore& store, std::uint32_t process, Unrecorded what);
+
+/// Leaves out iterations of which a part was not recorded: their times are right, what their time
+/// went into is not known.
+void keep_whole(const TraceStore& store, Iterations& iterations);
+
+}  // namespace gs
