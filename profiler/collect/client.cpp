@@ -162,6 +162,7 @@ Result<void> Connection::say_hello(bool asks) {
     if (!trusted_peer(socket_.get(), true))
         return fail(ErrorKind::unreadable, where, "the process belongs to another user",
                     "attach as that user, or as root");
+    visible_pid_ = pid_of_peer(socket_.get());
     make_patient(socket_.get());
     if (asks && !tell(Op::hello))
         return fail(ErrorKind::unreadable, where,
@@ -184,7 +185,6 @@ Result<bool> Connection::greeted(std::chrono::milliseconds patience) {
     GS_TRY(TraceReader reader, TraceReader::attach(ring.get()));
     reader_ = std::make_unique<TraceReader>(std::move(reader));
     source_ = next_source();
-    visible_pid_ = pid_of_peer(socket_.get());
     labels_ = labels_of(visible_pid_);
     return true;
 }
@@ -225,6 +225,7 @@ bool Connection::alive() const {
 void Connection::drain(TraceBatch& out) {
     reader_->drain(out);
     out.source = source_;
+    out.visible_pid = visible_pid_;
     if (told_labels_ || out.read_ns == 0) return;
     out.labels = labels_;
     told_labels_ = true;

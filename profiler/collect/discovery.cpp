@@ -85,7 +85,7 @@ bool Discovery::is_time_to_find() {
 }
 
 bool Discovery::wanted(const Producer& producer) const {
-    if (producer.pid == static_cast<std::uint32_t>(::getpid())) return false;
+    if (producer.socket == own_socket_) return false;
     if (!options_.role.empty() && options_.role != producer.role) return false;
     if (!options_.pids.empty() && !contains(options_.pids, producer.pid)) return false;
     return options_.ancestor == 0 || descends_from(producer.pid, options_.ancestor);
@@ -131,7 +131,11 @@ void Discovery::find(const std::function<bool(const fs::path&)>& is_read) {
             std::any_of(greeting_.begin(), greeting_.end(), is_its))
             continue;
         auto connection = Connection::begin(producer);
-        if (connection)
+        // By who answers, not by the number in the name: a process in another container may bear
+        // ours.
+        if (connection && connection->visible_pid() == static_cast<std::uint32_t>(::getpid()))
+            own_socket_ = producer.socket;
+        else if (connection)
             greeting_.push_back(std::move(*connection));
         else
             refuse(producer, connection.error());

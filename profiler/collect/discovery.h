@@ -64,6 +64,7 @@ class Discovery {
     fs::path collector_path_;
     Descriptor watch_;  // of the directory
     std::int64_t last_search_ns_ = 0;
+    fs::path own_socket_;                  // this process\'s, once it was met
     std::vector<Connection> greeting_;     // asked for their rings, and have not answered yet
     std::map<fs::path, Refusal> refused_;  // by socket
     bool said_short_ = false;              // that no more files can be opened

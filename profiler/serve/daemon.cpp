@@ -23,6 +23,14 @@ HttpAnswer error_answer(int status, const std::string& text) {
     return json_answer(status, {{"error", text}});
 }
 
+/// How long a stretch was asked for, and how much of it was still there to be written.
+void add_lengths(Json& entry, const fs::path& report_file) {
+    const auto text = read_text_file(report_file);
+    const Json report = text ? Json::parse(*text, nullptr, false) : Json();
+    for (const char* key : {"asked_s", "written_s"})
+        if (report.is_object() && report.contains(key)) entry[key] = report[key];
+}
+
 /// Takes the same time whichever byte differs.
 bool same_secret(const std::string& a, const std::string& b) {
     unsigned difference = a.size() == b.size() ? 0 : 1;
@@ -83,6 +91,8 @@ void Daemon::serve_requests(const TraceStore& store, std::int64_t now_ns) {
                                                stretch.end_ns - to_monotonic);
         if (recording && store.processes().empty())
             log_info("recording, although no process is attached yet");
+        if (const std::int64_t kept_from = store.timeline().kept_from_ns(); kept_from != 0)
+            (*asked)->kept_s = static_cast<double>(now_ns - kept_from) * 1e-9;
         (*asked)->reply.set_value(std::move(recording));
     }
 }
@@ -128,17 +138,22 @@ HttpAnswer Daemon::capture(const HttpRequest& request) {
     const Result<Recording> recording = reply.get();
     if (!recording) return error_answer(429, recording.error().text());
     const auto seconds = [](std::int64_t ns) { return static_cast<double>(ns) * 1e-9; };
-    return json_answer(202, {{"trace", recording->path.filename().string()},
-                             {"begin_unix_s", seconds(stretch->begin_ns)},
-                             {"end_unix_s", seconds(stretch->end_ns)}});
+    Json answer{{"trace", recording->path.filename().string()},
+                {"begin_unix_s", seconds(stretch->begin_ns)},
+                {"end_unix_s", seconds(stretch->end_ns)}};
+    // Older records are dropped for newer ones; what a stretch that is still to come will find
+    // depends on how much is recorded in it.
+    if (asked->kept_s) answer["memory_s"] = *asked->kept_s;
+    return json_answer(202, answer);
 }
 
 HttpAnswer Daemon::recordings_list() const {
     Json list = Json::array();
     for (const fs::path& file : FlightRecorder::finished_in(folder_)) {
         std::error_code error;
-        list.push_back(
-            {{"trace", file.filename().string()}, {"bytes", fs::file_size(file, error)}});
+        Json entry{{"trace", file.filename().string()}, {"bytes", fs::file_size(file, error)}};
+        add_lengths(entry, FlightRecorder::report_of(file));
+        list.push_back(std::move(entry));
     }
     return json_answer(200, {{"traces", list}});
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,8 @@ class Daemon {
     static constexpr std::int64_t kSilenceNs = 10'000'000'000;  ///< without a tick: not healthy
     struct Asked {
         CaptureRequest stretch;
-        std::string path;  ///< of the request, for the reason
+        std::string path;              ///< of the request, for the reason
+        std::optional<double> kept_s;  ///< how far back memory reaches; none: to the beginning
         std::promise<Result<Recording>> reply;
     };
 

@@ -30,10 +30,7 @@ std::string host() {
     return name.empty() ? "host" : name;
 }
 
-fs::path report_of(const fs::path& trace) {
-    fs::path path = trace;
-    return path.replace_extension(kReportEnd);
-}
+double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 std::uint64_t bytes_of(const fs::path& path) {
     std::error_code error;
@@ -52,14 +49,24 @@ Result<FlightRecorder> FlightRecorder::open(RecorderOptions options) {
     return FlightRecorder(std::move(options));
 }
 
+fs::path FlightRecorder::report_of(const fs::path& trace) {
+    fs::path path = trace;
+    return path.replace_extension(kReportEnd);
+}
+
 fs::path FlightRecorder::new_path(const std::string& kind) {
     const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
     const std::string stem =
         fmt::format("{}{:%Y%m%dT%H%M%SZ}-{}-{}", kPrefix, fmt::gmtime(now), host(), kind);
-    // Two in one second, or a clock that was set back: nothing that exists is overwritten.
+    // Two in one second, or a clock that was set back: nothing that exists, or waits to be written,
+    // is overwritten.
+    const auto taken = [&](const fs::path& path) {
+        return fs::exists(path) ||
+               std::any_of(waiting_.begin(), waiting_.end(),
+                           [&](const Recording& waiting) { return waiting.path == path; });
+    };
     fs::path path = options_.folder / (stem + std::string(kTraceEnd));
-    while (fs::exists(path))
-        path = options_.folder / fmt::format("{}-{}{}", stem, ++serial_, kTraceEnd);
+    while (taken(path)) path = options_.folder / fmt::format("{}-{}{}", stem, ++serial_, kTraceEnd);
     return path;
 }
 
@@ -113,6 +120,9 @@ bool FlightRecorder::write(const TraceStore& store, const Recording& recording) 
     options.begin_ns = recording.begin_ns;
     options.end_ns = recording.end_ns;
     const std::int64_t to_realtime = store.sources().realtime_offset_ns();
+    const std::int64_t from = std::max(recording.begin_ns, store.timeline().kept_from_ns());
+    const double asked_s = seconds(recording.end_ns - recording.begin_ns);
+    const double written_s = seconds(std::max<std::int64_t>(recording.end_ns - from, 0));
     const nlohmann::ordered_json report{
         {"trace", recording.path.filename().string()},
         {"kind", recording.kind},
@@ -120,10 +130,15 @@ bool FlightRecorder::write(const TraceStore& store, const Recording& recording) 
         {"host", host()},
         {"begin_realtime_ns", recording.begin_ns + to_realtime},
         {"end_realtime_ns", recording.end_ns + to_realtime},
+        {"asked_s", asked_s},
+        {"written_s", written_s},
         {"insights", insights_json(store, find_insights(store, options))}};
     const auto said = write_text_file(report_of(recording.path), json_text(report, 2) + "\n");
     if (!said) log_error("{}", said.error().text());
     log_info("recorded {} ({} spans): {}", recording.path.string(), trace->spans, recording.reason);
+    if (written_s < asked_s)
+        log_warning("{} holds the last {:.1f} s of {:.1f} s: --memory had room for no more",
+                    recording.path.string(), written_s, asked_s);
     return true;
 }
 

@@ -47,6 +47,8 @@ class FlightRecorder {
 
     /// The finished recordings of a folder, oldest first.
     static std::vector<fs::path> finished_in(const fs::path& folder);
+    /// Beside a recording: why it was made, how much of what was asked for it holds, insights.
+    static fs::path report_of(const fs::path& trace);
     const RecorderOptions& options() const { return options_; }
 
   private:

@@ -23,8 +23,10 @@ std::string title_of(const TraceProcess& process) {
     return fmt::format("{} ({})", process.name, process.pid);
 }
 
-/// Gone, or dead and only waiting for its parent to ask how it ended.
+/// Gone, or dead and only waiting for its parent to ask how it ended. `pid` as seen from here: that
+/// of a process in a container is somebody else there. Of one that is not seen nothing is said.
 bool is_gone(std::uint32_t pid) {
+    if (pid == 0) return false;
     if (::kill(static_cast<pid_t>(pid), 0) != 0) return errno == ESRCH;
     const char state = process_stat(pid).state;
     return state == 'Z' || state == 'X';
@@ -70,7 +72,8 @@ void Triggers::crash(Known& known, const TraceStore& store, const News& news, st
                      std::vector<Trigger>& out) const {
     const TraceProcess& process = store.processes()[news.process];
     if (known.reported_dead || !process.service || !process.service->armed) return;
-    if (now_ns - process.service->heartbeat_ns < kSilenceNs || !is_gone(process.pid)) return;
+    if (now_ns - process.service->heartbeat_ns < kSilenceNs || !is_gone(process.visible_pid))
+        return;
     known.reported_dead = true;
     std::string open;
     for (const OpenSpan& span : store.sources().open_spans())

@@ -90,6 +90,53 @@ TEST_F(ServeTest, AProcessThatVanishedArmedIsACrashOnceAndAnOrderlyEndIsNone) {
     }
 }
 
+// Its own number may be anybody's here; only the number that is seen from here can be asked about.
+TEST_F(ServeTest, AProcessInAContainerIsAskedForUnderTheNumberThatIsSeen) {
+    const auto alive = static_cast<std::uint32_t>(::getpid());
+    constexpr std::uint32_t kNobody = 0x3FFFFFF0;
+    for (const bool dead : {false, true}) {
+        TraceStore store;
+        Watch watch;
+        Triggers triggers({.rules = false});
+        RecordedProcess process;
+        process.pid = dead ? alive : kNobody;
+        process.visible_pid = dead ? kNobody : alive;
+        store.ingest(process.batch(10'000));
+        triggers.look(store, watch.look(store, 10'500 * kMs), 10'500 * kMs);
+        const auto fired = triggers.look(store, watch.look(store, 13'000 * kMs), 13'000 * kMs);
+        EXPECT_EQ(fired.size(), dead ? 1u : 0u);
+    }
+}
+
+TEST_F(ServeTest, ARecordingThatIsLongerThanWhatIsKeptSaysSo) {
+    TraceStore store({.max_spans = 300});
+    RecordedProcess process;
+    for (int second = 10; second < 30; ++second) {
+        TraceBatch batch = process.batch(1000 * (second + 1));
+        for (int i = 0; i < 10; ++i) process.iterate(batch, 1000 * second + 100 * i, 100);
+        store.ingest(batch);
+    }
+    ASSERT_GT(store.timeline().forgotten(), 0u);
+    Daemon daemon({.triggers = {.rules = false}, .token = "secret"}, recorder());
+    FlightRecorder recording = recorder();
+    ASSERT_TRUE(recording.ask_stretch("all", 10'000 * kMs, 30'000 * kMs));
+    ASSERT_TRUE(recording.ask_stretch("the end", 29'000 * kMs, 30'000 * kMs));
+    ASSERT_EQ(recording.write_all(store).size(), 2u);
+    const HttpRequest list{"GET", "/traces", "", "secret"};
+    const Json traces = Json::parse(daemon.answer(list).body).at("traces");
+    ASSERT_EQ(traces.size(), 2u);
+    for (const Json& trace : traces) {
+        const double asked = trace.at("asked_s"), written = trace.at("written_s");
+        if (asked > 10) {
+            EXPECT_NEAR(asked, 20, 1e-9);
+            EXPECT_GT(written, 8);  // of three spans each 100 ms
+            EXPECT_LT(written, 11);
+        } else {
+            EXPECT_NEAR(written, 1, 1e-9);
+        }
+    }
+}
+
 TEST_F(ServeTest, ARecordingHoldsItsStretchAndSaysWhy) {
     TraceStore store;
     RecordedProcess process;

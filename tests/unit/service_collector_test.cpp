@@ -235,6 +235,30 @@ TEST(Collecting, AllThatRunAndAllThatCome) {
     EXPECT_EQ(spans_named(store, "load"), 2u);
 }
 
+// In containers two processes may bear one number: daemon and trainer are both number 1.
+TEST(Collecting, AProcessThatBearsOurNumberElsewhereIsReadAndWeAreNot) {
+    const RuntimeDirectory directory;
+    ServedProcess child([](const Wire& wire) {
+        { const Span span(Stage::load); }
+        wire.hear();
+    });
+    const std::string number = std::to_string(::getpid());
+    std::filesystem::rename(directory.path() / (std::to_string(child.pid()) + ".nvtx.sock"),
+                            directory.path() / (number + ".nvtx.sock"));
+    static RecorderHost host;
+    ASSERT_TRUE(start_endpoint("nvtx", host));  // ours is NUMBER-2 then
+    auto collector = started({});
+    EXPECT_TRUE(eventually([&] { return collector->sources().size() == 1; }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    TraceStore store;
+    collector->finish(store);
+    EXPECT_EQ(collector->sources().size(), 1u);
+    ASSERT_EQ(store.processes().size(), 1u);
+    EXPECT_EQ(store.processes()[0].visible_pid, static_cast<std::uint32_t>(child.pid()));
+    EXPECT_EQ(spans_named(store, "load"), 1u);
+    stop_endpoint();
+}
+
 TEST(Collecting, OnlyTheFamilyOfAProcess) {
     const RuntimeDirectory directory;
     ServedProcess stranger([](const Wire& wire) { wire.hear(); });
