@@ -72,7 +72,11 @@ bool may_pass(ThreadLane& t, std::uint32_t now, Call call) {
     }
     const bool inside = gate == service::Gate::closing && t.depth > 0;
     if (t.skipped == 0 && (gate == service::Gate::open || inside)) return true;
-    if (call == Call::push) ++t.skipped;
+    if (call == Call::push) {
+        ++t.skipped;
+        // Its end must come by here even if the gate is open again by then.
+        t.period &= ~kOn;
+    }
     count_skipped(t);
     return false;
 }

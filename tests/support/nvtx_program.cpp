@@ -453,6 +453,25 @@ void iterations(const Arguments&) {
     meet();
 }
 
+/// Nearly all the time is inside an iteration, so that whatever changes, changes there.
+void long_iterations(const Arguments&) {
+    std::atomic<bool> stop{false};
+    std::thread worker([&] {
+        while (!stop) {
+            nvtxRangePushA("iteration");
+            nvtxRangePushA("stage");
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+            nvtxRangePop();
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            nvtxRangePop();
+        }
+    });
+    meet();
+    stop = true;
+    worker.join();
+    meet();
+}
+
 struct Scenario {
     const char* name;
     void (*run)(const Arguments&);
@@ -467,7 +486,7 @@ constexpr Scenario kScenarios[] = {
     {"names", names},           {"many_names", many_names},
     {"toggled", toggled},       {"busy", busy},
     {"own_domain", own_domain}, {"pointers", pointers},
-    {"iterations", iterations},
+    {"iterations", iterations}, {"long_iterations", long_iterations},
 
 };
 

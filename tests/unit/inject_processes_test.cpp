@@ -115,6 +115,26 @@ TEST_P(Process, ABudgetLeavesOutWholeIterations) {
         EXPECT_TRUE(s.depth == 1 || s.begin_ns < iterations.front().begin_ns);
 }
 
+// A range that began while the gate was closed ends unseen, also when the gate has opened by then:
+// else the ends of the ranges around it would be taken for its own, pause after pause.
+TEST_P(Process, RangesThatWereLeftOutEndUnseen) {
+    Program program(GetParam(), {"long_iterations"}, kDisarmed);
+    ASSERT_EQ(program.wait_until_ready(), "ready\n");
+    program.arm(true);
+    for (int round = 0; round < 8; ++round)
+        for (const std::uint64_t budget : {1, 0}) {
+            ASSERT_TRUE(program.connection().ask(service::Op::set_budget, budget));
+            std::this_thread::sleep_for(std::chrono::milliseconds(130));
+            program.drain();
+        }
+    program.go_on();
+    ASSERT_EQ(program.wait_until_ready(), "ready\n");
+    const Recording& seen = program.drain();
+    EXPECT_LE(seen.last().service->unmatched_ends, 2u);  // of what was open when it was armed
+    ASSERT_GT(seen.count("iteration"), 20u);
+    for (const Seen& s : seen.called("iteration")) EXPECT_EQ(s.depth, 0);
+}
+
 TEST_P(Process, AForkedChildRecordsNothing) {
     Program program(GetParam(), {"forks"});
     ASSERT_EQ(program.wait_until_ready(), "ready\n");
