@@ -256,8 +256,8 @@ bool is_within(std::int64_t time, const PerfettoOptions& options) {
     return time >= options.begin_ns && time <= options.end_ns;
 }
 
-/// Waits, memory and GPUs of a process: instants with all their numbers, on tracks the import
-/// knows.
+/// Waits, memory, GPUs and pauses of a process: instants with all their numbers, on tracks the
+/// import knows.
 class MomentWriter {
   public:
     MomentWriter(PacketSink& sink, const TraceStore& store, std::uint32_t& sequence,
@@ -288,6 +288,18 @@ class MomentWriter {
                                         {"type", static_cast<std::uint64_t>(e.type)}};
                 out.moment(uuid, e.time_ns, e.released ? "release" : "allocate", a);
             });
+        const auto shown_from = [&](const PauseEvent& e) {
+            return std::clamp(options_.begin_ns, e.begin_ns, e.end_ns);
+        };
+        track(process, 4, kPauseTrack, of.pauses.view(), shown_from,
+              [&](Sequence& out, std::uint64_t uuid, const PauseEvent& e) {
+                  const std::int64_t from = shown_from(e);
+                  const Annotation a[] = {
+                      {"length_ns", static_cast<std::uint64_t>(e.end_ns - from)},
+                      {"ranges", e.ranges ? 1u : 0u},
+                      {"gpu", e.gpu ? 1u : 0u}};
+                  out.moment(uuid, from, "held back by the budget", a);
+              });
         const std::int64_t begin =
             std::clamp(store_.begin_ns(), options_.begin_ns, options_.end_ns);
         track(

@@ -281,6 +281,7 @@ void ImportEvents::shift(TraceStore& store, std::map<std::uint32_t, Delivery>& d
         }
         both(process.calls);
         both(process.syncs);
+        both(process.pauses);
         moment(process.memory);
         moment(process.points);
     }
@@ -361,6 +362,7 @@ void ImportEvents::deliver(TraceStore& store, Delivery& delivery, Process& proce
     last.counters = std::move(process.points);
     last.syncs = std::move(process.syncs);
     last.memory = std::move(process.memory);
+    last.pauses = std::move(process.pauses);
     store.ingest(last);
 }
 

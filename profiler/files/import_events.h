@@ -54,6 +54,7 @@ class ImportEvents {
         std::vector<ApiCallEvent> calls;
         std::vector<SyncEvent> syncs;
         std::vector<MemoryEvent> memory;
+        std::vector<PauseEvent> pauses;
         std::vector<CounterEvent> points;
     };
     Process& process(std::uint32_t pid) {

@@ -248,7 +248,8 @@ class Reader {
             lane.tid = tid_after(kOverheadTrack);
         } else {
             lane.own_kind = false;
-            for (const char* moments : {kSyncTrack, kMemoryTrack, kGpusTrack, kProjectionTrack})
+            for (const char* moments :
+                 {kSyncTrack, kMemoryTrack, kGpusTrack, kPauseTrack, kProjectionTrack})
                 if (text == moments) lane.moments = moments;
         }
     }

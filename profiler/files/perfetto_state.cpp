@@ -268,6 +268,9 @@ void take_moment(const Event& e, std::string_view moments, std::int64_t time,
         process.memory.push_back({time, e.number("bytes"), e.number("address"),
                                   e.number("correlation"), number("device"),
                                   enumerator<MemoryType>(e.number("type")), e.name == "release"});
+    } else if (moments == kPauseTrack && process.pauses.size() < kMost) {
+        process.pauses.push_back({time, time + bounded_time(e.number("length_ns")),
+                                  e.number("ranges") != 0, e.number("gpu") != 0});
     } else if (moments == kGpusTrack && process.devices.size() < kMostDevices) {
         const Note* const uuid = e.note("uuid");
         process.devices.push_back(

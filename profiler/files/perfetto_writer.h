@@ -70,6 +70,7 @@ inline constexpr const char* kProjectionTrack = "ranges on the GPU";
 inline constexpr const char* kSyncTrack = "synchronisations";
 inline constexpr const char* kMemoryTrack = "device memory";
 inline constexpr const char* kGpusTrack = "GPUs";
+inline constexpr const char* kPauseTrack = "pauses of the recording";
 /// Categories that begin like this say what NVTX domain or category an event's name belongs to.
 inline constexpr const char* kDomainPrefix = "nvtx domain: ";
 inline constexpr const char* kNvtxCategoryPrefix = "nvtx category: ";

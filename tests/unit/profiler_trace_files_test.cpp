@@ -81,6 +81,8 @@ TraceBatch process(std::uint32_t pid, int rank, std::int64_t origin, int steps =
     d.shared_per_block = 232'448;
     d.memory_bytes = 150'000'000'000;
     b.devices = {d};
+    b.pauses = {{origin + 300 * kUs, origin + 350 * kUs, true, false},
+                {origin + 350 * kUs, origin + 2000 * kUs, true, true}};
     std::uint64_t c = 10;
     for (int i = 0; i < steps; ++i) {
         const std::int64_t t = origin + i * 1000 * kUs;
@@ -142,6 +144,10 @@ std::vector<std::string> words_of(const TraceStore& s, bool whole,
             if (whole)
                 out.push_back(who + fmt::format("memory {} {} {} {}", e.time_ns + zero, e.bytes,
                                                 e.address, e.released));
+        for (const PauseEvent& e : process.pauses.view())
+            if (whole)
+                out.push_back(who + fmt::format("pause {} {} {} {}", e.begin_ns + zero,
+                                                e.end_ns + zero, e.ranges, e.gpu));
         for (const CounterSeries& c : s.counters())
             for (const CounterPoint& point : c.points.view())
                 if (c.process == p)
@@ -245,6 +251,7 @@ TEST_F(TraceFiles, AKernelAsItHasAlwaysBeenWritten) {
     b.gpu_work.resize(1);
     b.api_calls.resize(1);
     b.async_spans.clear();
+    b.pauses.clear();
     b.overheads.clear();
     b.memory.clear();
     store.ingest(b);
