@@ -131,9 +131,9 @@ void Discovery::find(const std::function<bool(const fs::path&)>& is_read) {
             std::any_of(greeting_.begin(), greeting_.end(), is_its))
             continue;
         auto connection = Connection::begin(producer);
-        // By who answers, not by the number in the name: a process in another container may bear
-        // ours.
-        if (connection && connection->visible_pid() == static_cast<std::uint32_t>(::getpid()))
+        // The number in the name is not enough: a process in another container may bear ours.
+        const auto own = static_cast<std::uint32_t>(::getpid());
+        if (connection && producer.pid == own && connection->visible_pid() == own)
             own_socket_ = producer.socket;
         else if (connection)
             greeting_.push_back(std::move(*connection));
