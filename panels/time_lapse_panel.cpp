@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/format.h"
 #include "panels/widgets/keys.h"
@@ -16,6 +17,7 @@ namespace {
 constexpr double kPerSecond = 12;  // pictures, while it plays
 constexpr int kMostSide = 640;     // pixels, as they are made
 constexpr std::size_t kAhead = 3;  // pictures read before they are due
+constexpr double kPatience = 1;    // seconds, after which a picture that is read is missed
 constexpr std::array<const char*, 6> kPaces{"off", "auto", "10", "100", "500", "1000"};
 
 const TimeLapseState::View* find(const TimeLapseState& lapse, const std::string& name) {
@@ -79,8 +81,14 @@ void TimeLapsePanel::walk(std::size_t last, std::size_t& index) {
     if (index != before) playing = false;
 }
 
+void TimeLapsePanel::set_playing(bool on) {
+    playing = from_first_ = on;
+    since_ = 0;
+}
+
 void TimeLapsePanel::play(std::size_t last, std::size_t& index) {
     if (!playing) return;
+    if (std::exchange(from_first_, false) && index == last) index = 0;
     since_ += static_cast<double>(ImGui::GetIO().DeltaTime);
     if (since_ < 1 / kPerSecond) return;
     since_ = 0;
@@ -91,11 +99,8 @@ void TimeLapsePanel::play(std::size_t last, std::size_t& index) {
 void TimeLapsePanel::draw_strip(const TimeLapseState::View& shown, std::size_t& index) {
     const std::size_t last = shown.pictures.size() - 1;
     if (icon_button("##play", playing ? Icon::pause : Icon::play,
-                    playing ? "Stop" : "Play from here, or from the first picture", last > 0)) {
-        playing = !playing;
-        since_ = 0;
-        if (playing && index == last) index = 0;
-    }
+                    playing ? "Stop" : "Play from here, or from the first picture", last > 0))
+        set_playing(!playing);
     ImGui::SameLine();
     int at = static_cast<int>(index);
     const std::string words =
@@ -110,19 +115,37 @@ void TimeLapsePanel::draw_strip(const TimeLapseState::View& shown, std::size_t& 
                         index + 1, last + 1));
 }
 
+/// The one before it stays while it is read, and no longer: it belongs to another step.
+PanelPicture TimeLapsePanel::picture_or_last(PanelPictures& pictures, const std::string& file) {
+    const PanelPicture picture = pictures.of_file(file, kMostSide);
+    const std::string folder = file.substr(0, file.find_last_of('/') + 1);
+    if (std::exchange(last_folder_, folder) != folder) last_file_.clear();
+    waited_ = std::exchange(wanted_, file) == file
+                  ? waited_ + static_cast<double>(ImGui::GetIO().DeltaTime)
+                  : 0;
+    if (picture.id != 0) {
+        last_file_ = file;
+        waited_ = 0;
+    }
+    waits_ = picture.id == 0 && waited_ <= kPatience;
+    if (!waits_ || last_file_.empty()) return picture;
+    return pictures.of_file(last_file_, kMostSide);
+}
+
 void TimeLapsePanel::draw_picture(const Snapshot& snapshot, const TimeLapseState::View& shown,
                                   std::size_t index, float height) {
     const std::string& file = shown.pictures[index].file;
-    PanelPicture picture = snapshot.pictures->of_file(file, kMostSide);
+    const PanelPicture picture = picture_or_last(*snapshot.pictures, file);
     for (std::size_t i = 1; playing && i <= kAhead && index + i < shown.pictures.size(); ++i)
         (void)snapshot.pictures->of_file(shown.pictures[index + i].file, kMostSide);
-    if (picture.id != 0)
-        last_file_ = file;
-    else if (!last_file_.empty())
-        picture = snapshot.pictures->of_file(last_file_, kMostSide);
     const ImVec2 corner = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x;
     ImGui::Dummy({width, std::max(1.0F, height)});
+    if (picture.id == 0 && waited_ > kPatience) {
+        ImGui::SetCursorScreenPos(corner);
+        dim_text("This picture cannot be read: " + file);
+        ImGui::SetCursorScreenPos({corner.x, corner.y + height + ImGui::GetStyle().ItemSpacing.y});
+    }
     if (picture.id == 0 || height < 1) return;
     const float share = std::min(width / static_cast<float>(picture.width),
                                  height / static_cast<float>(picture.height));
@@ -138,7 +161,7 @@ void TimeLapsePanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (lapse) draw_head(*lapse, commands);
     const TimeLapseState::View* shown = lapse ? find(*lapse, view) : nullptr;
     if (!shown || shown->pictures.empty() || !snapshot.pictures) {
-        playing = false;
+        playing = waits_ = false;
         return empty_note(why_empty(snapshot));
     }
     const std::size_t last = shown->pictures.size() - 1;

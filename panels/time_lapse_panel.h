@@ -6,13 +6,16 @@
 #include <string>
 
 #include "panels/state/command.h"
+#include "panels/state/pictures.h"
 #include "panels/state/snapshot.h"
 
 namespace gs {
 
 struct TimeLapsePanel {
     void draw(const Snapshot& snapshot, Commands& commands);
-    bool busy() const { return playing; }
+    bool busy() const { return playing || waits_; }
+    /// From here, or from the first picture where it stands at the last; or stops.
+    void set_playing(bool on);
 
     std::string view;        ///< whose pictures are shown; empty: the first
     bool newest = true;      ///< the newest picture, as it comes
@@ -24,11 +27,17 @@ struct TimeLapsePanel {
     void draw_strip(const TimeLapseState::View& shown, std::size_t& index);
     void draw_picture(const Snapshot& snapshot, const TimeLapseState::View& shown,
                       std::size_t index, float height);
+    PanelPicture picture_or_last(PanelPictures& pictures, const std::string& file);
     void walk(std::size_t last, std::size_t& index);
     void play(std::size_t last, std::size_t& index);
 
-    double since_ = 0;       // the last picture that was played, seconds
-    std::string last_file_;  // was there: stays while the next one is read
+    double since_ = 0;         // the last picture that was played, seconds
+    std::string last_file_;    // was there: stays while the next one is read
+    std::string last_folder_;  // it is of this camera and run; of no other one it stays
+    std::string wanted_;       // is not there yet
+    double waited_ = 0;        // for it, seconds
+    bool waits_ = false;
+    bool from_first_ = false;  // it begins to play
 };
 
 }  // namespace gs

@@ -2,14 +2,24 @@
 
 #include <algorithm>
 
+#include "base/record/scope.h"
+#include "base/seconds.h"
 #include "base/try.h"
 #include "renderer/io/images/image_io.h"
 
 namespace gs {
 namespace {
 
-constexpr double kLookAgain = 2;  // seconds after which a shown file is looked at for a newer one
-constexpr std::size_t kReaders = 2;  // files at a time: a training run needs the processor, too
+constexpr double kLookAgain = 2;   // seconds after which a shown file is looked at for a newer one
+constexpr int kMostDoublings = 5;  // of that time, for files that are not there
+// What the reader is given at a time: who scrubs through hundreds waits for none but the newest.
+constexpr std::size_t kAtATime = 2;
+constexpr std::chrono::seconds kPatience{60};
+
+/// Seconds until a file is looked at again.
+double look_again_after(int in_vain) {
+    return kLookAgain * static_cast<double>(1 << std::min(in_vain, kMostDoublings));
+}
 
 std::size_t bytes_of(const PresentTexture& texture) {
     return 4 * static_cast<std::size_t>(texture.width()) *
@@ -17,6 +27,12 @@ std::size_t bytes_of(const PresentTexture& texture) {
 }
 
 }  // namespace
+
+PanelTextures::~PanelTextures() {
+    ends_ = true;
+    wanted_.close();
+    if (reader_.joinable()) reader_.join();
+}
 
 PanelPicture PanelTextures::use(Held& held) {
     held.used_frame = frame_;
@@ -37,7 +53,7 @@ PanelPicture PanelTextures::of_file(const std::string& path, int most_side) {
     Held& held = held_[std::to_string(most_side) + " " + path];
     held.path = path;
     held.most_side = most_side;
-    if (seconds_since(held.looked) > kLookAgain) held.due = true;
+    if (seconds_since(held.looked) > look_again_after(held.in_vain)) held.due = true;
     return use(held);
 }
 
@@ -45,7 +61,8 @@ Result<PanelTextures::ReadFile> PanelTextures::read(const std::string& path, int
                                                     fs::file_time_type known) {
     std::error_code error;
     const auto written = fs::last_write_time(path, error);
-    if (error || written == known) return ReadFile{{}, written};
+    if (error) return fail(ErrorKind::not_found, path, "there is no such file");
+    if (written == known) return ReadFile{{}, written};
     GS_TRY(Image8 picture, read_image(path));
     const double share = static_cast<double>(most_side) /
                          static_cast<double>(std::max(picture.width, picture.height));
@@ -62,36 +79,48 @@ Result<PanelTextures::ReadFile> PanelTextures::read(const std::string& path, int
     return ReadFile{std::move(picture), written};
 }
 
+/// On the reader's thread: one, since a training run needs the processor, too.
+void PanelTextures::read_what_is_wanted() {
+    name_this_thread("pictures");
+    while (!ends_) {
+        const auto wanted = wanted_.take_within(kPatience);
+        if (!wanted) continue;
+        Result<ReadFile> file = fail(ErrorKind::unreadable, wanted->path, "is too large");
+        try {
+            file = read(wanted->path, wanted->most_side, wanted->known);
+        } catch (const std::exception& error) {  // out of memory
+            file = fail(ErrorKind::unreadable, wanted->path, error.what());
+        }
+        (void)answers_.try_put({wanted->key, std::move(file)});
+    }
+}
+
 void PanelTextures::take_read() {
-    std::erase_if(readers_, [&](Reader& reader) {
-        const auto result = reader.task->take();
-        if (!result) return false;
-        const auto it = held_.find(reader.key);
-        if (it == held_.end()) return true;
-        it->second.looked = Clock::now();
-        if (!*result) return true;  // no picture: the panel says so by its place being empty
-        it->second.written = (*result)->written;
-        if (!(*result)->picture.empty()) it->second.texture.upload((*result)->picture);
-        return true;
-    });
+    while (auto answer = answers_.try_take()) {
+        asked_.erase(answer->key);
+        const auto it = held_.find(answer->key);
+        if (it == held_.end()) continue;
+        Held& held = it->second;
+        held.looked = Clock::now();
+        // No picture: the panel says so by its place being empty.
+        held.in_vain = answer->file ? 0 : std::min(held.in_vain, kMostDoublings) + 1;
+        if (!answer->file) continue;
+        held.written = answer->file->written;
+        if (!answer->file->picture.empty()) held.texture.upload(answer->file->picture);
+    }
 }
 
-bool PanelTextures::is_read(const std::string& key) const {
-    return std::any_of(readers_.begin(), readers_.end(),
-                       [&](const Reader& reader) { return reader.key == key; });
-}
-
-/// Only what the last frame asked for: who scrubs through hundreds waits for none but the newest.
+/// Only what the last frame asked for.
 void PanelTextures::start_reading() {
     for (auto& [key, held] : held_) {
-        if (!held.due || held.used_frame != frame_ || is_read(key)) continue;
-        if (readers_.size() >= kReaders) return;
+        if (!held.due || held.used_frame != frame_ || asked_.contains(key)) continue;
+        if (asked_.size() >= kAtATime) return;
         held.due = false;
         held.looked = Clock::now();
-        auto work = [path = held.path, side = held.most_side,
-                     known = held.written](const Progress&) { return read(path, side, known); };
-        readers_.push_back(
-            {key, std::make_unique<Task<ReadFile>>("picture", "reading", std::move(work))});
+        if (!reader_.joinable()) reader_ = std::thread([this] { read_what_is_wanted(); });
+        if (!wanted_.try_put({key, held.path, held.most_side, held.written})) return;
+        asked_.insert(key);
+        ++looks_;
     }
 }
 
@@ -116,7 +145,7 @@ void PanelTextures::begin_frame() {
 }
 
 bool PanelTextures::reading() const {
-    return !readers_.empty() || std::any_of(held_.begin(), held_.end(), [&](const auto& entry) {
+    return !asked_.empty() || std::any_of(held_.begin(), held_.end(), [&](const auto& entry) {
         return entry.second.due && entry.second.used_frame == frame_;
     });
 }

@@ -3,14 +3,17 @@
 // StudioUi owns one; needs a current OpenGL context.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
-#include <vector>
+#include <thread>
 
+#include "base/expected.h"
 #include "base/file.h"
-#include "base/task.h"
+#include "base/mailbox.h"
 #include "panels/state/pictures.h"
 #include "renderer/present/texture.h"
 
@@ -22,6 +25,11 @@ class PanelTextures final : public PanelPictures {
     static constexpr std::size_t kMostTextures = 512;
     static constexpr std::size_t kMostBytes = 128 << 20;
 
+    PanelTextures() = default;
+    ~PanelTextures() override;
+    PanelTextures(const PanelTextures&) = delete;
+    PanelTextures& operator=(const PanelTextures&) = delete;
+
     PanelPicture of(const std::string& key, std::uint64_t version, const Image8& picture) override;
     PanelPicture of_file(const std::string& path, int most_side) override;
 
@@ -31,6 +39,8 @@ class PanelTextures final : public PanelPictures {
     /// True while a file is read or waits for it: the next frame should come soon.
     bool reading() const;
     std::size_t held() const { return held_.size(); }
+    /// Files that were looked at so far, by one thread.
+    std::uint64_t looks() const { return looks_; }
     /// Deletes all textures, while OpenGL is still there.
     void release() { held_.clear(); }
 
@@ -44,6 +54,7 @@ class PanelTextures final : public PanelPictures {
         int most_side = 0;
         fs::file_time_type written{};
         Clock::time_point looked{};  ///< at the file last
+        int in_vain = 0;             ///< looks in a row that found no picture
         bool due = false;            ///< to be looked at
     };
     /// `picture` empty: the file is as it was, or no picture.
@@ -51,19 +62,29 @@ class PanelTextures final : public PanelPictures {
         Image8 picture;
         fs::file_time_type written;
     };
-    struct Reader {
+    struct Wanted {
+        std::string key, path;
+        int most_side = 0;
+        fs::file_time_type known{};
+    };
+    struct Answer {
         std::string key;
-        std::unique_ptr<Task<ReadFile>> task;
+        Result<ReadFile> file;
     };
     static Result<ReadFile> read(const std::string& path, int most_side, fs::file_time_type known);
     PanelPicture use(Held& held);
     void take_read();
     void start_reading();
     void forget_old();
-    bool is_read(const std::string& key) const;
+    void read_what_is_wanted();
 
     std::map<std::string, Held> held_;
-    std::vector<Reader> readers_;
+    std::set<std::string> asked_;  // keys that the reader has
+    Queue<Wanted> wanted_;
+    Queue<Answer> answers_;
+    std::atomic<bool> ends_{false};
+    std::thread reader_;  // from the first file on
+    std::uint64_t looks_ = 0;
     std::uint64_t frame_ = 1;
 };
 

@@ -275,6 +275,16 @@ TEST(PanelPictures, are_uploaded_once_read_beside_the_ui_and_let_go) {
     const auto tall = [](const PanelPicture& p) { return p.height == 160; };
     EXPECT_EQ(asked_until(pictures, path, 160, tall).width, 80) << "it changed on disk";
 
+    // Files that are not there are looked at ever less often: 2, 4, 8 s after the last time.
+    const std::uint64_t looks_before = pictures.looks();
+    const auto begin = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(5500)) {
+        pictures.begin_frame();
+        (void)pictures.of_file((folder.path() / "none.png").string(), 160);
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    EXPECT_LE(pictures.looks() - looks_before, 2u) << "at 0 and 4 s, not every 2 s";
+
     for (std::size_t i = 0; i < 2 * PanelTextures::kMostTextures; ++i) {
         pictures.begin_frame();
         EXPECT_NE(pictures.of("small " + std::to_string(i), 0, filled(2, 2, 3, 1)).id, 0u);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 
 #include "panels/state/pictures.h"
@@ -16,8 +17,12 @@ class FakePictures final : public PanelPictures {
         return keep(key, [&] { return rgba_of(picture); });
     }
     PanelPicture of_file(const std::string& path, int most_side) override {
+        asked.push_back(path);
+        if (missing.contains(path)) return {};
         return keep(path, [&] { return made_up(path, most_side); });
     }
+    std::set<std::string> missing;   ///< files that are not there
+    std::vector<std::string> asked;  ///< all of them, in order
     /// For drawn_in_software(), with others.
     CanvasTextures textures;
 

@@ -524,6 +524,32 @@ TEST_F(Click, ATimeLapseIsScrubbedWalkedAndPlayed) {
     EXPECT_EQ(panel.step, 12'500U) << "as it comes";
 }
 
+TEST_F(Click, ATimeLapseSaysWhenAPictureIsMissing) {
+    FakePictures pictures;
+    snapshot.pictures = &pictures;
+    TimeLapsePanel panel;
+    const auto draw = alone(panel);
+    const auto& shown = snapshot.time_lapse->views[0];
+    ui.frame(draw);
+    const auto drawn = [&] { return pictures.asked.back(); };
+    panel.newest = false;
+    panel.step = shown.pictures[3].step;
+    pictures.missing.insert(shown.pictures[3].file);
+    ui.frame(draw);
+    EXPECT_EQ(drawn(), shown.pictures.back().file) << "the one before stays while it is read";
+    for (int i = 0; i < 90; ++i) ui.frame(draw);
+    EXPECT_EQ(drawn(), shown.pictures[3].file) << "and no longer";
+    EXPECT_FALSE(panel.busy());
+    // Of another camera none stays.
+    panel.step = shown.pictures[4].step;
+    ui.frame(draw);
+    panel.view = snapshot.time_lapse->views[1].name;
+    const std::string other = snapshot.time_lapse->views[1].pictures[4].file;
+    pictures.missing.insert(other);
+    ui.frame(draw);
+    EXPECT_EQ(drawn(), other);
+}
+
 TEST_F(Click, TheImportDialogGivesItsChoicesAndAnswers) {
     put_import(snapshot);
     Workspace workspace;
