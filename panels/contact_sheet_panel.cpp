@@ -118,11 +118,12 @@ void draw_cell(const Snapshot& snapshot, const CameraRow& row, const Grid& grid,
 
 void ContactSheetPanel::draw_choices(const Snapshot& snapshot, Commands& commands) {
     const SheetSettings& now = snapshot.sheet_settings;
+    const float room = ImGui::GetContentRegionAvail().x;
     ImGui::SetNextItemWidth(10 * em());
     ImGui::InputTextWithHint("##filter", "filter by name", &filter);
     ImGui::SameLine();
     ImGui::Checkbox("test only", &test_only);
-    ImGui::SameLine();
+    if (room > 44 * em()) ImGui::SameLine();
     choice_command(commands, "##shows", "sheet.show", kSheetShowsNames,
                    static_cast<std::size_t>(now.shows), 5.5F,
                    "Photo, render and error beside each other, or one of them");
