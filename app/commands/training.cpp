@@ -2,7 +2,9 @@
 #include "app/commands/commands.h"
 #include "app/session/engine.h"
 #include "app/studio/arguments.h"
+#include "app/studio/studio.h"
 #include "base/try.h"
+#include "panels/time_lapse_panel.h"
 
 namespace gs {
 namespace {
@@ -106,6 +108,44 @@ Result<void> lapse_every(S state, A a) {
     return set_lapse(state, pace, {});
 }
 Result<void> lapse_views(S state, A a) { return set_lapse(state, {}, a[0]); }
+Result<void> has_lapse(S state, const std::string& view) {
+    const auto& lapse = state.time_lapse;
+    for (std::size_t i = 0; lapse && i < lapse->views.size(); ++i)
+        if (!lapse->views[i].pictures.empty() && (view.empty() || lapse->views[i].name == view))
+            return {};
+    return fail(ErrorKind::usage, "",
+                view.empty() ? "there is no picture of a time lapse"
+                             : fmt::format("the time lapse has no picture of \"{}\"", view),
+                "timelapse.every draws the run as it goes on");
+}
+Result<void> lapse_show(S state, A a) {
+    GS_TRY_VOID(has_lapse(state, a[0]));
+    std::optional<std::uint64_t> step;
+    if (a.size() > 1) {
+        GS_TRY(const auto number, integer_argument(a[1], 0, kMostSteps, "the step"));
+        step = static_cast<std::uint64_t>(number);
+    }
+    return ask(state, [view = a[0], step](Studio& s) {
+        TimeLapsePanel& panel = s.ui().time_lapse();
+        panel.set_playing(false);
+        panel.view = view;
+        panel.newest = !step;
+        panel.step = step.value_or(0);
+        return s.ui().show_panel("Time lapse", false);
+    });
+}
+Result<void> lapse_play(S state, A a) {
+    GS_TRY_VOID(has_lapse(state, {}));
+    std::optional<bool> on;
+    if (!a.empty()) {
+        GS_TRY(on, switch_argument(a[0]));
+    }
+    return ask(state, [on](Studio& s) {
+        TimeLapsePanel& panel = s.ui().time_lapse();
+        panel.set_playing(on.value_or(!panel.playing));
+        return s.ui().show_panel("Time lapse", false);
+    });
+}
 Result<void> evaluate(S state, A) {
     return send(state, [](Engine& e) { e.training().evaluate(); });
 }
@@ -150,6 +190,11 @@ const CommandRow kRows[] = {
     {"timelapse.views",     "Cameras of the time lapse",    "",         "",       "NAME,...",
      "Saved views and photos that the time lapse looks from; at first the first photo held out and "
      "all saved views.", lapse_views},
+    {"timelapse.show",      "Show a picture of the time lapse", "",     "",       "VIEW [STEP]",
+     "Shows what this camera of the time lapse saw at STEP, or just before; without STEP the newest "
+     "picture, as it comes.", lapse_show},
+    {"timelapse.play",      "Play the time lapse",          "",         "",       "[on|off]",
+     "Plays the pictures of the time lapse from the one that is shown, or stops.", lapse_play},
     {"train.profile-steps", "Profile steps",                "",         "",       "FIRST [LAST]",
      "Marks these training steps for nsys and ncu "
      "(--capture-range=cudaProfilerApi).", profile_steps},

@@ -27,9 +27,9 @@ struct ImportBase {
     NamedValues settings;  ///< that were given
     RunOptions run;        ///< of which command lines name pace and checkpoints
     std::string backend = "auto";
-    std::string output;  ///< folder that was named for the first run; empty: a new one
+    std::string output{};  ///< folder that was named for the first run; empty: a new one
     /// Of the device that computes; empty: this machine's memory is what training needs.
-    std::function<std::uint64_t()> free_device_bytes;
+    std::function<std::uint64_t()> free_device_bytes{};
 };
 
 /// How fast training has been in this session.

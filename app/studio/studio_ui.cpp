@@ -19,6 +19,7 @@
 #include "panels/contact_sheet_panel.h"
 #include "panels/memory_panel.h"
 #include "panels/statistics_panel.h"
+#include "panels/time_lapse_panel.h"
 #include "panels/timeline/timeline_panel.h"
 #include "panels/viewport/frusta.h"
 #include "panels/viewport/viewport.h"
@@ -324,6 +325,7 @@ void StudioUi::show_palette(const std::string& command) { parts_->workspace.pale
 std::map<std::string, std::string>& StudioUi::folders() {
     return parts_->workspace.file_dialog.folders;
 }
+TimeLapsePanel& StudioUi::time_lapse() { return parts_->workspace.panel<TimeLapsePanel>(); }
 TraceView& StudioUi::trace_view() { return parts_->workspace.trace_view; }
 std::string StudioUi::statistics_csv(const TraceStore& trace) const {
     return parts_->workspace.panel<StatisticsPanel>().csv(trace);

@@ -20,6 +20,8 @@
 
 namespace gs {
 
+struct TimeLapsePanel;
+
 class StudioUi {
   public:
     StudioUi(Window& window, const CommandTable& table, const Preferences& preferences,
@@ -53,6 +55,8 @@ class StudioUi {
     void load_layout(std::string_view layout);
     /// Where the file dialog served each purpose last.
     std::map<std::string, std::string>& folders();
+    /// The Time lapse panel, for its commands.
+    TimeLapsePanel& time_lapse();
     /// What the panels about traces share.
     TraceView& trace_view();
     /// The table of the Statistics panel.

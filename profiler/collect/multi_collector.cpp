@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <utility>
 
 #include "base/log.h"
@@ -61,19 +62,37 @@ MultiCollector::~MultiCollector() {
     if (thread_.joinable()) thread_.join();
 }
 
+namespace {
+
+/// A program whose memory has run out goes on, and saves what it has: a part of what it recorded is
+/// lost, which the next look goes on after.
+void while_there_is_memory(const auto& look) {
+    try {
+        look();
+    } catch (const std::bad_alloc&) {
+    }
+}
+
+}  // namespace
+
 void MultiCollector::run() {
     ::pthread_setname_np(::pthread_self(), "gs-collector");
     auto interval = options_.interval;
     while (!stop_) {
-        take_new();
-        pass_on_questions();
-        interval = read_all() ? options_.interval : std::min(interval * 2, options_.idle_interval);
-        publish();
+        while_there_is_memory([&] {
+            take_new();
+            pass_on_questions();
+            interval =
+                read_all() ? options_.interval : std::min(interval * 2, options_.idle_interval);
+            publish();
+        });
         if (!stop_) std::this_thread::sleep_for(interval);
     }
-    take_new();
-    if (own_) own_->clock_ns = 0;  // the last records are converted by the newest clock
-    read_all();
+    while_there_is_memory([&] {
+        take_new();
+        if (own_) own_->clock_ns = 0;  // the last records are converted by the newest clock
+        read_all();
+    });
     give_leases_back();
 }
 

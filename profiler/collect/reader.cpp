@@ -137,11 +137,11 @@ void TraceReader::read_strings(TraceBatch& out) {
         memory_.copy(layout_.arena_offset + arena_read_ + sizeof entry, text.data(), padded);
         text.resize(entry.bytes);
         make_printable(text);
-        arena_read_ += sizeof entry + padded;
         if (text.starts_with("_Z")) text = readable_symbol(text);
         const bool in_domain = entry.domain != 0 && entry.domain <= names_.size();
         names_.push_back(
             {std::move(text), in_domain ? names_[entry.domain - 1].text : std::string()});
+        arena_read_ += sizeof entry + padded;  // only now: memory may run out, numbers stay right
         const bool category = (entry.flags & 0xFF) == abi::kCategoryName;
         out.names.push_back({static_cast<std::uint32_t>(names_.size()), names_.back().text,
                              names_.back().domain, entry.color >> 24 == 1 ? entry.color : 0,

@@ -243,6 +243,19 @@ class Runs(Case):
         self.expect(0, "train", "--resume", out, "--steps", 30)
         (view,) = [path for path in (out / "timelapse").iterdir() if path.is_dir()]
         self.assertEqual(sorted(path.name for path in view.iterdir()), [f"{step:07}.jpg" for step in (0, 10, 20, 30)])
+        def pictures(run):
+            return sorted(path.relative_to(run).as_posix() for path in (run / "timelapse").rglob("*.jpg"))
+        before, again = pictures(out), self.folder / "lapse_again"
+        more = ("train", "--resume", out / "checkpoint.gsc", "-o", again, "--steps", 40)
+        made = self.expect(0, *more, "--json").json
+        self.assertEqual(made["time_lapse"]["every"], "10", "the pace that the run had")
+        self.assertEqual(pictures(out), before, "another folder has pictures of its own")
+        self.assertEqual(len(pictures(again)), 1)
+        name, script = json.loads((out / "timelapse" / "views.json").read_text())["views"][0]["name"], self.folder / "lapse.txt"
+        for line, code, says in ((f"timelapse.show {name} 10", 0, ""), ("timelapse.play on", 0, ""), ("timelapse.play", 0, ""),
+                                 ("timelapse.show nobody", 1, "no picture of"), (f"timelapse.show {name} soon", 1, "the step")):
+            script.write_text(f"wait-loaded\n{line}\nquit\n")
+            self.expect(code, "view", out / "point_cloud.ply", "--headless", "--script", script, says=says)
         self.expect(0, *train, "--overwrite")
         self.assertEqual(sorted(path.name for path in out.iterdir()), RUN_FILES, "its pictures go with the other run")
 
