@@ -1,4 +1,5 @@
-// Asks before the program ends, or another scene comes, and mended splats are lost. Drawn by the workspace, over everything.
+// Asks before the program ends, or another scene comes, and mended splats are lost. Drawn by the
+// workspace, over everything.
 #pragma once
 
 #include "panels/state/command.h"

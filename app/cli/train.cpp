@@ -203,9 +203,10 @@ class TrainCommand {
 void print_disturbance(const nlohmann::ordered_json& machine) {
     const auto& waited = machine["threads_waited"];
     if (waited.is_number() && waited.get<double>() > kQuiet)
-        fmt::print("its threads waited {:.0f} % of the time for a CPU: the times would be shorter "
-                   "on a quiet machine\n",
-                   100 * waited.get<double>());
+        fmt::print(
+            "its threads waited {:.0f} % of the time for a CPU: the times would be shorter "
+            "on a quiet machine\n",
+            100 * waited.get<double>());
 }
 
 Result<void> TrainCommand::prepare() {

@@ -264,8 +264,8 @@ TEST(Commands, nothing_takes_the_place_of_mended_splats_without_a_question) {
     for (const bool unsaved : {false, true}) {
         auto report = std::make_shared<DoctorReport>();
         report->unsaved = unsaved;
-        for (const auto& [name, arguments] :
-             {std::pair{"open", Arguments{"/nonexistent/x.ply"}}, std::pair{"close", Arguments{}}}) {
+        for (const auto& [name, arguments] : {std::pair{"open", Arguments{"/nonexistent/x.ply"}},
+                                              std::pair{"close", Arguments{}}}) {
             h.state.doctor = report;
             const std::uint64_t sent = h.state.last_sent;
             EXPECT_TRUE(table.run(h.state, name, arguments));
