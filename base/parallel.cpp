@@ -60,9 +60,8 @@ void record_share(std::uint64_t begin, std::uint64_t tasks, StringId name) {
     thread_local const int number = ++workers;
     detail::ThreadLane& lane = detail::this_threads_lane();
     if (number > kMostRows || name == 0 || !detail::ready(lane)) return;
-    thread_local bool named = false;
-    if (!named) name_this_thread(("worker " + std::to_string(number)).c_str());
-    named = true;
+    // One that has a name may lend a hand, too: in a loop that a worker began within its own.
+    if (lane.name == 0) name_this_thread(("worker " + std::to_string(number)).c_str());
     detail::write_record(lane, abi::RecordKind::span, begin, read_ticks(), tasks, name,
                          abi::kHasPayload);
 }

@@ -59,7 +59,7 @@ void draw_picture(ImDrawList& list, const Snapshot& snapshot, const CameraRow& r
     if (!made || picture.id == 0) return;
     const auto shows = snapshot.sheet_settings.shows;
     const int first = shows == SheetShows::render ? 1 : shows == SheetShows::error ? 2 : 0;
-    if (first + grid.parts > made->parts && made->parts == 1 && first > 0) return;
+    if (made->parts == 1 && first > 0) return;
     const auto part = 1.0F / static_cast<float>(made->parts);
     const int parts = std::min(grid.parts, made->parts - first);
     const ImVec2 room{grid.picture.x * static_cast<float>(parts) / static_cast<float>(grid.parts),
