@@ -19,7 +19,8 @@ tl::unexpected<Error> write_error(const fs::path& path, int code) {
 
 template <class Container>
 Result<Container> read_all(const fs::path& path, std::uint64_t max_bytes) {
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    // A pipe that nobody writes is refused, not waited for.
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) {
         const int code = errno;
         return fail(code == ENOENT ? ErrorKind::not_found : ErrorKind::unreadable, path.string(),

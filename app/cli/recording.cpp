@@ -113,6 +113,8 @@ Json process_json(const TraceProcess& p) {
     if (!l.job.empty()) out["job"] = l.job;
     if (!l.pod.empty()) out["pod"] = l.pod;
     if (!l.command.empty()) out["command"] = l.command;
+    if (!l.job_name.empty()) out["job_name"] = l.job_name;
+    if (!l.commit.empty()) out["commit"] = l.commit;
     if (p.service) {
         out["service_cpu_ms"] = number(static_cast<double>(p.service->service_cpu_ns) * 1e-6);
         out["cupti_reason"] = p.service->cupti_reason;

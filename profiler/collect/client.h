@@ -89,6 +89,10 @@ class Connection {
     std::unique_ptr<TraceReader> reader_;
 };
 
+/// The commit that the repository around `folder` is at, from git's own files; "" where there is no
+/// repository, or nothing in it. `root`: what absolute paths in them begin from (a container's).
+std::string commit_of(const fs::path& folder, const fs::path& root = "/");
+
 /// The socket of a reader that new processes connect to by themselves; its path goes into their
 /// kCollectorVariable.
 class CollectorSocket {

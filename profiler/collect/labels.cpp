@@ -73,6 +73,10 @@ ProcessLabels Connection::labels_from(std::string_view environment) {
     out.job = variable(environment,
                        {"SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"});
     if (out.job == "none") out.job.clear();  // torchrun without --rdzv-id
+    out.job_name = variable(
+        environment, {"GAUSSCOPE_JOB", "SLURM_JOB_NAME", "PBS_JOBNAME", "LSB_JOBNAME", "JOB_NAME"});
+    out.commit =
+        variable(environment, {"GAUSSCOPE_COMMIT", "GIT_COMMIT", "CI_COMMIT_SHA", "GITHUB_SHA"});
     out.pod = variable(environment, {"POD_NAME", "K8S_POD_NAME"});
     if (out.pod.empty() && !variable(environment, {"KUBERNETES_SERVICE_HOST"}).empty())
         out.pod = variable(environment, {"HOSTNAME"});
@@ -90,6 +94,8 @@ ProcessLabels Connection::labels_of(std::uint32_t pid) {
     ProcessLabels out = labels_from(file_of(pid, "environ"));
     out.host = host_name();
     out.command = command_line(pid);
+    const std::string own = fmt::format("/proc/{}/", pid);
+    if (out.commit.empty()) out.commit = commit_of(own + "cwd", own + "root");
     return out;
 }
 

@@ -129,6 +129,9 @@ struct ProcessLabels {
     std::string host, job, pod;  ///< SLURM_JOB_ID or the like; Kubernetes pod name
     int rank = -1, local_rank = -1, world_size = -1;
     std::string command;  ///< its command line, cut
+    /// What the job is called, the same for every run of it (SLURM_JOB_NAME or the like), and the
+    /// commit it runs.
+    std::string job_name, commit;
     bool empty() const {
         return host.empty() && job.empty() && pod.empty() && rank < 0 && command.empty();
     }

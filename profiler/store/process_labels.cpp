@@ -19,6 +19,8 @@ void read_label(std::string_view text, ProcessLabels& labels) {
     if (key == "local_rank") labels.local_rank = std::max(whole, -1);
     if (key == "world_size") labels.world_size = std::max(whole, -1);
     if (key == "command") labels.command = value;
+    if (key == "job_name") labels.job_name = value;
+    if (key == "commit") labels.commit = value;
 }
 
 std::vector<std::string> label_texts(const ProcessLabels& labels) {
@@ -32,6 +34,8 @@ std::vector<std::string> label_texts(const ProcessLabels& labels) {
     if (labels.rank >= 0) add("rank", std::to_string(labels.rank));
     if (labels.local_rank >= 0) add("local_rank", std::to_string(labels.local_rank));
     if (labels.world_size >= 0) add("world_size", std::to_string(labels.world_size));
+    if (!labels.job_name.empty()) add("job_name", labels.job_name);
+    if (!labels.commit.empty()) add("commit", labels.commit);
     return out;
 }
 
