@@ -133,7 +133,9 @@ HttpAnswer Daemon::capture(const HttpRequest& request) {
     asked->path = "asked for by " + request.path + "?" + request.query;
     auto reply = asked->reply.get_future();
     if (!asked_.try_put(asked)) return error_answer(429, "too many requests are waiting");
-    if (reply.wait_for(std::chrono::seconds(5)) != std::future_status::ready)
+    // Every other request waits with this one: a tick takes tenths of a second, else it is stuck.
+    constexpr std::chrono::seconds kPatience{2};
+    if (reply.wait_for(kPatience) != std::future_status::ready)
         return error_answer(503, "the daemon is busy; the recording may still be made");
     const Result<Recording> recording = reply.get();
     if (!recording) return error_answer(429, recording.error().text());
