@@ -20,7 +20,7 @@ struct AttachArguments {
     std::string output;
     double seconds = 0;  ///< headless: until stopped when 0
     std::optional<double> budget_percent;
-    int memory_mib = 1024;
+    int memory_mib = 1024, graph_nodes_s = 0;
     bool release_cupti = false, acquire_cupti = false, insights = false;
 };
 
@@ -41,6 +41,11 @@ void add_options(CLI::App& app, AttachArguments& a) {
         ->option_text("MIB");
     app.add_flag("--insights", a.insights,
                  "with --headless: say what costs time and what would help");
+    app.add_option("--graph-nodes", a.graph_nodes_s,
+                   "CUDA graphs node by node for so long, 30 at least; without --headless that "
+                   "is all")
+        ->check(whole_from(1, 3600))
+        ->option_text("SECONDS");
     app.add_flag("--release-cupti", a.release_cupti, "make it give CUPTI back, and stop");
     app.add_flag("--acquire-cupti", a.acquire_cupti, "make it take CUPTI again, and stop");
 }
@@ -74,7 +79,14 @@ const char* state_name(std::uint32_t cupti) {
     return "?";
 }
 
-Json producer_json(const Connection& c) {
+/// Why CUPTI is in this state, as the process says.
+std::string reason_of(Connection& c) {
+    TraceBatch batch;
+    c.drain(batch);
+    return batch.service ? batch.service->cupti_reason : "";
+}
+
+Json producer_json(Connection& c) {
     const ProcessLabels& l = c.labels();
     Json out{{"pid", c.producer().pid},
              {"role", c.producer().role},
@@ -82,6 +94,7 @@ Json producer_json(const Connection& c) {
              {"leases", c.card().leases},
              {"cupti", state_name(c.card().cupti_state)},
              {"budget", number(static_cast<double>(c.card().budget_ppm) * 1e-6)}};
+    if (std::string reason = reason_of(c); !reason.empty()) out["cupti_reason"] = reason;
     if (l.rank >= 0) out["rank"] = l.rank;
     if (!l.job.empty()) out["job"] = l.job;
     if (!l.command.empty()) out["command"] = l.command;
@@ -99,12 +112,16 @@ Result<int> list(const CommonArguments& common) {
     Json found = Json::array();
     GS_TRY_VOID(service::runtime_directory());
     for (const Producer& producer : service::find_producers()) {
-        if (const auto connection = Connection::open(producer))
+        if (auto connection = Connection::open(producer))
             found.push_back(producer_json(*connection));
         else
             fmt::print(stderr, "{:>8}  {}\n", producer.pid, connection.error().text());
     }
     say_table(found, kColumns);
+    for (const Json& process : found)
+        if (process.contains("cupti_reason"))
+            fmt::print("{:>8}  CUPTI: {}\n", process["pid"].get<std::uint32_t>(),
+                       process["cupti_reason"].get<std::string>());
     if (found.empty()) fmt::print("no process is under the profiling service; {}\n", kHow);
     if (common.json) print_json({{"command", "attach"}, {"processes", found}});
     return kDone;
@@ -133,13 +150,13 @@ Result<Connection> connect(std::uint32_t pid) {
 }
 
 /// Asks all rings of the process; done when one of them agrees.
-Result<int> ask(std::uint32_t pid, Op op, const char* done) {
+Result<int> ask(std::uint32_t pid, Op op, const char* done, std::uint64_t value = 0) {
     std::string why;
     for (const Producer& producer : service::list_producers()) {
         if (producer.pid != pid) continue;
         auto connection = Connection::open(producer);
         if (!connection) continue;
-        const auto reply = connection->ask(op);
+        const auto reply = connection->ask(op, value);
         if (reply && reply->answer == static_cast<std::uint32_t>(Answer::done)) {
             fmt::print("process {}: {}\n", pid, done);
             return kDone;
@@ -188,13 +205,18 @@ Result<int> record_headless(const AttachArguments& a, const CommonArguments& com
 }
 
 Result<int> run(const AttachArguments& a, const CommonArguments& common) {
-    if (a.pid == 0 && (a.release_cupti || a.acquire_cupti))
+    if (a.pid == 0 && (a.release_cupti || a.acquire_cupti || a.graph_nodes_s > 0))
         return fail(ErrorKind::usage, "", "whose CUPTI? a PID is missing",
                     "`gausscope attach` lists who can be attached to");
     if (a.pid == 0) return list(common);
     GS_TRY(auto connection, connect(a.pid));
     if (a.release_cupti) return ask(a.pid, Op::release_cupti, "CUPTI is free for another tool");
     if (a.acquire_cupti) return ask(a.pid, Op::acquire_cupti, "CUPTI is taken again");
+    if (a.graph_nodes_s > 0) {
+        GS_TRY(const int asked, ask(a.pid, Op::graph_nodes, "CUDA graphs are told node by node",
+                                    static_cast<std::uint64_t>(a.graph_nodes_s)));
+        if (!common.headless) return asked;
+    }
     if (common.headless) return record_headless(a, common);
     if (a.budget_percent)
         GS_TRY_VOID(connection.ask(Op::set_budget,

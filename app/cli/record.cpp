@@ -27,7 +27,7 @@ struct RecordArguments {
     std::string output;         ///< empty: named after the command
     std::string chain;          ///< another NVTX tool that gets the calls, too
     double budget_percent = 0;  ///< 0: none
-    int memory_mib = 1024;
+    int memory_mib = 1024, graph_nodes_s = 0;
     bool insights = false, no_cupti = false;
 };
 
@@ -44,6 +44,12 @@ void add_options(CLI::App& app, RecordArguments& a) {
         ->option_text("MIB");
     app.add_option("--chain", a.chain, "another NVTX tool's library, which gets all calls too")
         ->option_text("LIBRARY");
+    app.add_option(
+           "--graph-nodes", a.graph_nodes_s,
+           "for so long, CUDA graphs node by node, which costs far more than as a whole; 30 "
+           "at least [0]")
+        ->check(whole_from(0, 3600))
+        ->option_text("SECONDS");
     app.add_flag("--no-cupti", a.no_cupti, "no kernels and CUDA calls: leave CUPTI to the program");
 }
 
@@ -89,6 +95,7 @@ Environment environment_for(const RecordArguments& a, const fs::path& library,
     out.set(service::kCollectorVariable, collector.string());
     if (const auto folder = service::runtime_directory())
         out.set(service::kDirectoryVariable, folder->string());
+    if (a.graph_nodes_s > 0) out.set("GAUSSCOPE_CUPTI_GRAPHS", std::to_string(a.graph_nodes_s));
     if (a.no_cupti) out.set("GAUSSCOPE_CUPTI", "0");
     if (!a.chain.empty())
         out.set("GAUSSCOPE_CHAIN_NVTX", a.chain);

@@ -1,4 +1,4 @@
-// The ring's layout in memory, version 1.3: what a recording process writes and any reader may rely
+// The ring's layout in memory, version 1.4: what a recording process writes and any reader may rely
 // on. Included by the recorder (ring.cpp), by readers (profiler/collect/reader.cpp) and by the
 // injection library, which writes rings in processes gausscope does not own.
 //
@@ -74,6 +74,10 @@
 //   MemoryDetail
 //   +--------------------------+ 64
 //
+// CUPTI hands its records over late, and the later the busier the GPU is: a buffer comes when all
+// that was launched while it was filled has ended. cupti_complete_ns (1.4) says how far the lane is
+// complete; what began later may still be missing.
+//
 // Ranges that overlap (1.2). NVTX start/end ranges do not nest; they are async_span records in the
 // lane of the thread that ended them, with depth 255. They are not on the stack of open ranges.
 //
@@ -105,7 +109,7 @@
 namespace gs::abi {
 
 inline constexpr std::uint64_t kMagic = 0x31474E4952534724ull;  ///< "$GSRING1", little endian
-inline constexpr std::uint32_t kMajor = 1, kMinor = 3;
+inline constexpr std::uint32_t kMajor = 1, kMinor = 4;
 inline constexpr std::uint32_t kVersion = kMajor << 16 | kMinor;
 inline constexpr std::uint64_t kHardCap = 16u
                                           << 20;  ///< bytes of one process's ring, never exceeded
@@ -388,7 +392,10 @@ struct alignas(64) RingHeader {
         service_ticks;  ///< spent by the process's own threads in the recorder's slow paths
     // ---- 448
     ClockSnapshot first_clock;
-    std::uint64_t reserved5[3];
+    /// CLOCK_MONOTONIC until which all that CUPTI has to tell of launches is in the activity lane;
+    /// 0: CUPTI records nothing, so nothing is to be waited for (1.4).
+    std::uint64_t cupti_complete_ns;
+    std::uint64_t reserved5[2];
     // ---- 512
     ClockSnapshot clocks[kClockSlots];
     // ---- 3072: its GPUs, slot i is device i (1.2)
@@ -401,7 +408,8 @@ static_assert(sizeof(RingHeader) == 4096 && offsetof(RingHeader, total_bytes) ==
               offsetof(RingHeader, rings_used) == 320 &&
               offsetof(RingHeader, heartbeat_ns) == 384 &&
               offsetof(RingHeader, cupti_state) == 400 &&
-              offsetof(RingHeader, first_clock) == 448 && offsetof(RingHeader, clocks) == 512 &&
-              offsetof(RingHeader, devices) == 3072);
+              offsetof(RingHeader, first_clock) == 448 &&
+              offsetof(RingHeader, cupti_complete_ns) == 488 &&
+              offsetof(RingHeader, clocks) == 512 && offsetof(RingHeader, devices) == 3072);
 
 }  // namespace gs::abi

@@ -140,9 +140,11 @@ void settle_budget() {
     endpoint.host->set_budget(wanted);
 }
 
-Reply cupti_reply(bool (Host::*change)(char*) noexcept) {
+/// `change(why)` asks the host.
+template <class Change>
+Reply cupti_reply(Change change) {
     char why[kWhyBytes] = "not possible in this process";
-    return (endpoint.host->*change)(why) ? reply_with(Answer::done) : refusal(why);
+    return change(why) ? reply_with(Answer::done) : refusal(why);
 }
 
 Reply answer_to(const Request& request, Client& client) {
@@ -162,9 +164,14 @@ Reply answer_to(const Request& request, Client& client) {
             settle_budget();
             return reply_with(Answer::done);
         case Op::release_cupti:
-            return cupti_reply(&Host::release_cupti);
+            return cupti_reply([](char* why) { return endpoint.host->release_cupti(why); });
         case Op::acquire_cupti:
-            return cupti_reply(&Host::acquire_cupti);
+            return cupti_reply([](char* why) { return endpoint.host->acquire_cupti(why); });
+        case Op::graph_nodes:
+            if (request.value > 3600)
+                return refusal("graphs are told node by node for an hour at most");
+            return cupti_reply(
+                [&](char* why) { return endpoint.host->tell_graph_nodes(request.value, why); });
         case Op::status:
             return reply_with(Answer::done);
     }

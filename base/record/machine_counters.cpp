@@ -133,7 +133,8 @@ class MachineCounters {
     }
 
     void register_names() noexcept {
-        if (waited_name_ != 0) return;
+        if (waited_name_ != 0 && ring_ == detail::ring_number()) return;
+        ring_ = detail::ring_number();  // a forked child has names of its own
         waited_name_ = register_string(machine_counter::kWaited);
         switches_name_ = register_string(machine_counter::kSwitches);
         used_name_ = register_string(machine_counter::kCpusUsed);
@@ -149,6 +150,7 @@ class MachineCounters {
     ThreadTime threads_[kMostThreads];
     std::size_t count_ = 0;
     MachineTotals totals_;
+    std::uint32_t ring_ = 0;
     StringId waited_name_ = 0, switches_name_ = 0, used_name_ = 0, cpus_name_ = 0, load_name_ = 0,
              clock_name_ = 0, resident_name_ = 0;
 };

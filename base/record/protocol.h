@@ -47,6 +47,8 @@ enum class Op : std::uint32_t {
     release_cupti = 5,  ///< CUPTI is let go completely, so that another tool can have it
     acquire_cupti = 6,  ///< takes it (again)
     status = 7,         ///< nothing but the Reply
+    graph_nodes = 8,    ///< value: for so many seconds, an hour at most, CUDA graphs are told node
+                        ///< by node; then as a whole again
 };
 
 struct Request {

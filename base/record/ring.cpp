@@ -116,6 +116,7 @@ void forget_in_child() noexcept {
     recorder.fd = -1;
     ++recorder.number;
     string_table.detach();
+    forget_snapshots_in_child();
     recorder.starting.clear();
     ::pthread_mutex_init(&recorder.lanes, nullptr);
 }

@@ -89,6 +89,16 @@ void set_cupti_dropped(std::uint64_t records) noexcept {
     if (abi::RingHeader* h = ring_header()) store(h->cupti_dropped, records);
 }
 
+void set_cupti_complete(std::uint64_t monotonic_ns) noexcept {
+    // After the records that it tells of.
+    if (abi::RingHeader* h = ring_header()) detail::publish(h->cupti_complete_ns, monotonic_ns);
+}
+
+void forget_snapshots_in_child() noexcept {
+    cupti_clock.store(nullptr, std::memory_order_relaxed);
+    snapshot_busy.clear(std::memory_order_relaxed);
+}
+
 void set_budget_words(std::uint32_t budget_ppm, std::uint32_t duty_ppm) noexcept {
     abi::RingHeader* h = ring_header();
     if (h == nullptr) return;

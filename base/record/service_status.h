@@ -16,6 +16,10 @@ void set_cupti_clock(std::uint64_t (*clock)()) noexcept;
 /// `reason` is shown to the user: which tool holds CUPTI, which library is missing. null: none.
 void set_cupti_state(abi::CuptiState state, const char* reason = nullptr) noexcept;
 void set_cupti_dropped(std::uint64_t records) noexcept;
+/// Until when CUPTI's records are complete (abi::RingHeader::cupti_complete_ns).
+void set_cupti_complete(std::uint64_t monotonic_ns) noexcept;
+/// In the child of a fork: another thread of the parent may have been taking a snapshot.
+void forget_snapshots_in_child() noexcept;
 
 /// What recording may cost and how much of the time it is on, in millionths.
 void set_budget_words(std::uint32_t budget_ppm, std::uint32_t duty_ppm) noexcept;

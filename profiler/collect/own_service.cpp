@@ -20,6 +20,7 @@ class OwnHost : public Host {
     void set_budget(std::uint64_t ppm) noexcept override { budget_.set_budget(ppm); }
     bool release_cupti(char* why) noexcept override { return refuse(why); }
     bool acquire_cupti(char* why) noexcept override { return refuse(why); }
+    bool tell_graph_nodes(std::uint64_t, char* why) noexcept override { return refuse(why); }
     void tick(bool) noexcept override {
         if (budget_.budget_ppm() == 0 && !limited_) return;
         limited_ = budget_.budget_ppm() != 0;

@@ -72,6 +72,7 @@ void make_printable(std::string& text) {
 
 constexpr std::uint64_t kArenaPublished = offsetof(abi::RingHeader, arena_published);
 constexpr std::uint64_t kClockCount = offsetof(abi::RingHeader, clock_count);
+constexpr std::uint64_t kCuptiComplete = offsetof(abi::RingHeader, cupti_complete_ns);
 
 }  // namespace
 
@@ -390,6 +391,9 @@ void TraceReader::drain(TraceBatch& out) {
     read_strings(out);
     loss_.untimed = 0;
     records_left_ = layout_.rings_bytes / sizeof(abi::Record);
+    // Before the lanes: what it tells of is in them by now.
+    const auto complete =
+        layout_.version >= (1u << 16 | 4) ? memory_.load_acquire<std::uint64_t>(kCuptiComplete) : 0;
     read_lanes(abi::LaneKind::thread, out);
     read_lanes(abi::LaneKind::device, out);
     read_lanes(abi::LaneKind::activity, out);
@@ -399,7 +403,8 @@ void TraceReader::drain(TraceBatch& out) {
     out.written = 0;
     for (const LaneProgress& lane : lanes_) out.written += lane.tail;
     abi::RingHeader now;
-    memory_.copy(0, &now, offsetof(abi::RingHeader, first_clock));
+    memory_.copy(0, &now, offsetof(abi::RingHeader, clocks));
+    now.cupti_complete_ns = activities_.empty() ? complete : std::min<std::uint64_t>(complete, 1);
     loss_.dropped = now.dropped_records + now.too_deep;
     loss_.dropped_strings = now.dropped_strings;
     loss_.truncated_strings = now.truncated_strings;

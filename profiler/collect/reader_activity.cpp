@@ -192,6 +192,7 @@ void TraceReader::read_service(const abi::RingHeader& now, TraceBatch& out) {
     s.duty =
         now.duty_ppm == 0 && now.budget_ppm == 0 ? 1.0 : std::min(now.duty_ppm * kMillionth, 1.0);
     s.armed = now.armed != 0;
+    s.gpu_complete_ns = static_cast<std::int64_t>(std::min(now.cupti_complete_ns, kLimit));
     s.heartbeat_ns = static_cast<std::int64_t>(std::min(now.heartbeat_ns, kLimit));
     out.service = std::move(s);
 }

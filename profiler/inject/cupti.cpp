@@ -37,11 +37,19 @@ struct Control {
     Session session;
     bool at_exit = false;
     std::uint64_t next_try = 0, retry = 0, next_look = 0;
+    // Graphs node by node: for how long from when it can be begun, and until when.
+    std::atomic<std::uint64_t> nodes_asked_ns{0};
+    std::uint64_t nodes_until = 0;
+    std::uint64_t changed = 0, paused_since = 0;  // kinds of records; recording
+    bool robbed = false, node_setting_used = false;
+    bool inherited = false;  // by the child of a fork: CUPTI is its parent's
     std::atomic<CuptiState> state{CuptiState::not_asked};  // written in a turn
     CuptiState failure = CuptiState::not_asked;
     char reason[kReasonBytes] = {}, failed_because[kReasonBytes] = {};
 };
 constinit Control control;
+constexpr const char* kRobbed =
+    "another tool has taken over CUPTI's buffers; --acquire-cupti takes them back";
 
 void pause_for(std::uint64_t ns) noexcept {
     const timespec pause{0, static_cast<long>(ns)};
@@ -87,9 +95,31 @@ void note_failure(CuptiState state) noexcept {
     control.next_try = monotonic_ns() + control.retry;
 }
 
+constexpr std::uint64_t kForEver = ~std::uint64_t{0};
+std::uint64_t nanoseconds(std::uint64_t seconds) noexcept {
+    return seconds < kForEver / kSecond ? seconds * kSecond : kForEver;
+}
+
+/// Kinds of records that are switched fast break what CUPTI tells of the kernels that run.
+bool may_change_kinds(std::uint64_t now) noexcept {
+    return control.changed == 0 || now - control.changed >= nanoseconds(settings().rest_s);
+}
+
+/// Begins the stretch in which graphs are told node by node, if one was asked for.
+bool begin_nodes(std::uint64_t now) noexcept {
+    const std::uint64_t asked = control.nodes_asked_ns.exchange(0);
+    if (asked != 0) control.nodes_until = asked < kForEver - now ? now + asked : kForEver;
+    return now < control.nodes_until;
+}
+
 bool fetch_kinds() noexcept {
     bool held = false;
-    if (control.session.switch_on(control.failed_because, held)) return true;
+    const std::uint64_t now = monotonic_ns();
+    if (!control.node_setting_used && settings().graph_nodes_s != 0)
+        control.nodes_asked_ns.store(nanoseconds(settings().graph_nodes_s));
+    control.node_setting_used = true;
+    control.changed = now;
+    if (control.session.switch_on(begin_nodes(now), control.failed_because, held)) return true;
     control.session.leave_now();
     note_failure(held ? CuptiState::held : CuptiState::unavailable);
     return false;
@@ -104,11 +134,46 @@ void try_to_take() noexcept {
     if (control.paused.load() || fetch_kinds()) control.retry = control.next_try = 0;
 }
 
+/// Recording pauses at once, by leaving out what is told; what CUPTI itself costs ends with a pause
+/// that lasts.
+void settle_pause(std::uint64_t now) noexcept {
+    Session& session = control.session;
+    const bool pause = control.paused.load();
+    if (!pause) control.paused_since = 0;
+    if (pause && control.paused_since == 0) control.paused_since = now;
+    if (!session.recording()) {
+        if (pause || !may_change_kinds(now) || !fetch_kinds()) return;
+    }
+    session.pause(pause);
+    if (!pause || now - control.paused_since < nanoseconds(settings().rest_s)) return;
+    if (!may_change_kinds(now)) return;
+    session.switch_off();
+    control.changed = now;
+}
+
+void settle_nodes(std::uint64_t now) noexcept {
+    Session& session = control.session;
+    if (!session.recording() || !may_change_kinds(now)) return;
+    const bool nodes = begin_nodes(now);
+    if (nodes == session.tells_nodes()) return;
+    session.tell_nodes(nodes);
+    control.changed = now;
+}
+
+void say_recording() noexcept {
+    char text[kReasonBytes];
+    const char* nodes = control.session.tells_nodes() ? "graphs node by node" : "";
+    std::snprintf(text, sizeof text, "%s%s%s", control.failed_because,
+                  nodes[0] != '\0' && control.failed_because[0] != '\0' ? "; " : "", nodes);
+    say(CuptiState::recording, text);
+}
+
 /// CUPTI is wanted: takes it when that can be done, and has its kinds on or off as they should be.
 void pursue() noexcept {
     Session& session = control.session;
     if (session.is_leaving() && !session.has_left()) session.stay();
     const std::uint64_t now = monotonic_ns();
+    if (control.robbed) return say(CuptiState::held, kRobbed);
     if (!session.taken()) {
         if (now < control.next_try) return;
         if (!control.driver_seen.load()) {
@@ -119,12 +184,13 @@ void pursue() noexcept {
             control.driver_seen.store(true);
         }
         try_to_take();
-    } else if (session.recording() == control.paused.load()) {
-        session.recording() ? session.switch_off() : static_cast<void>(fetch_kinds());
+    } else {
+        settle_pause(now);
+        settle_nodes(now);
     }
     if (!session.taken()) return say(control.failure, control.failed_because);
-    if (!session.recording()) return say(CuptiState::paused);
-    say(CuptiState::recording, control.failed_because);
+    if (!session.recording() || session.paused()) return say(CuptiState::paused);
+    say_recording();
 }
 
 /// CUPTI is not wanted. Gone, or going with the next CUDA call.
@@ -141,6 +207,8 @@ void let_go() noexcept {
 }
 
 void settle() noexcept {
+    if (control.inherited)
+        return say(CuptiState::unavailable, "CUDA was in use before the fork, and is not after it");
     if (control.finished.load()) return;
     const bool wanted = control.armed.load() && !control.released.load() && !forbidden();
     wanted ? pursue() : let_go();
@@ -165,6 +233,7 @@ bool answer(char* why, const char* text) noexcept {
 }  // namespace
 
 void set_armed(bool armed) noexcept {
+    if (armed && !control.armed.load()) control.robbed = false;
     control.armed.store(armed);
     control.paused.store(false);
     settle_if_free();
@@ -197,6 +266,7 @@ bool acquire(char* why) noexcept {
     const Turn turn(kPatience);
     if (!turn) return answer(why, "CUPTI is busy; it will be taken shortly");
     control.next_try = control.next_look = 0;
+    control.robbed = false;
     settle();
     return control.session.taken() || answer(why, control.reason);
 }
@@ -205,7 +275,18 @@ void tick() noexcept {
     const Turn turn;
     if (!turn || control.finished.load()) return;
     settle();
-    if (control.session.recording()) control.session.collect(false);
+    if (!control.session.taken() || control.session.is_leaving()) return;
+    control.session.collect(false);
+    if (!control.session.was_robbed()) return;
+    // Whoever has the buffers wants what is in them: nothing is switched off.
+    control.session.leave_now();
+    control.robbed = true;
+    settle();
+}
+
+void tell_graph_nodes(std::uint64_t seconds) noexcept {
+    control.nodes_asked_ns.store(nanoseconds(seconds));
+    settle_if_free();
 }
 
 void driver_begins() noexcept { control.driver_seen.store(true); }
@@ -228,8 +309,15 @@ void finish() noexcept {
 void forget_in_child() noexcept {
     control.busy.clear();
     control.armed.store(false);
+    control.paused.store(false);
+    control.released.store(false);
+    control.state = CuptiState::not_asked;
+    control.reason[0] = '\0';
+    control.driver_seen.store(false);
+    control.robbed = false;
     // A CUPTI that the parent held is of no use here, and must not be called.
     if (!control.session.taken()) return;
+    control.inherited = true;
     control.finished.store(true);
     sink::close();
 }

@@ -16,10 +16,15 @@ namespace gs::inject::cupti {
 /// that no slow-down stays behind. GAUSSCOPE_CUPTI=0 in the environment: never taken.
 void set_armed(bool armed) noexcept;
 
-/// The budget's duty cycle: kinds off for a while, CUPTI stays ours.
+/// The budget's duty cycle: what CUPTI tells is left out for a while; kinds of records go off when
+/// it lasts. CUPTI stays ours.
 void set_paused(bool paused) noexcept;
 /// True until recording goes on, which may be later than set_paused(false) when CUPTI is busy.
 bool is_paused() noexcept;
+
+/// CUDA graphs are told node by node for so long, once recording is on and CUPTI's kinds of records
+/// have been as they are for half a minute; otherwise as a whole.
+void tell_graph_nodes(std::uint64_t seconds) noexcept;
 
 /// On a client's request: CUPTI is given back and stays so until acquire(). False: `why` (192
 /// bytes) says why not.

@@ -36,6 +36,10 @@ struct CallbackHead {
 };
 
 inline constexpr std::uint32_t kFlushForced = 1;
+/// CUPTI_ACTIVITY_ATTR_MEM_ALLOCATION_TYPE_HOST_PINNED, a std::uint8_t.
+inline constexpr std::uint32_t kHostPinned = 8;
+/// CUDA 12.6: since then CUPTI bears to be taken anew after it was finalised, graphs or not.
+inline constexpr std::uint32_t kSafeFinalize = 24;
 inline constexpr int kThreadIdSystem = 1;
 inline constexpr std::uint32_t kNoStream = 0xFFFFFFFFu;  ///< CUPTI_SYNCHRONIZATION_INVALID_VALUE
 inline constexpr std::uint32_t kObjectThread = 2;        ///< CUPTI_ACTIVITY_OBJECT_THREAD
@@ -77,6 +81,7 @@ struct Functions {
     Result (*ActivityEnableRuntimeApi)(std::uint32_t cbid, std::uint8_t on);
     Result (*ActivityEnableDriverApi)(std::uint32_t cbid, std::uint8_t on);
     Result (*ActivityEnableAllSyncRecords)(std::uint8_t on);
+    Result (*ActivitySetAttribute)(std::uint32_t attribute, std::size_t* size, void* value);
     Result (*Finalize)();
 };
 

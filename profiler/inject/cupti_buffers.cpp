@@ -8,9 +8,9 @@
 namespace gs::inject::cupti {
 namespace {
 
-/// Takes the lowest bit out of `mask`; 32 when it is empty.
-std::uint32_t take_bit(std::atomic<std::uint32_t>& mask) noexcept {
-    std::uint32_t bits = mask.load(std::memory_order_relaxed);
+/// Takes the lowest bit out of `mask`; 64 when it is empty.
+std::uint32_t take_bit(std::atomic<std::uint64_t>& mask) noexcept {
+    std::uint64_t bits = mask.load(std::memory_order_relaxed);
     while (bits != 0 &&
            !mask.compare_exchange_weak(bits, bits & (bits - 1), std::memory_order_acq_rel)) {
     }
@@ -20,20 +20,35 @@ std::uint32_t take_bit(std::atomic<std::uint32_t>& mask) noexcept {
 }  // namespace
 
 bool BufferPool::prepare() noexcept {
-    static_assert(kBuffers == 32);
+    static_assert(kBuffers == 64);
     if (memory_ != nullptr) return true;
     void* memory = ::mmap(nullptr, kBytes * kBuffers, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return false;
     memory_ = static_cast<std::uint8_t*>(memory);
-    free_.store(~0u, std::memory_order_release);
+    free_.store(~std::uint64_t{0}, std::memory_order_release);
     return true;
 }
 
-std::uint8_t* BufferPool::take() noexcept {
+std::uint8_t* BufferPool::take(std::uint64_t now_ns) noexcept {
     if (memory_ == nullptr) return nullptr;
     const std::uint32_t i = take_bit(free_);
-    return i < kBuffers ? memory_ + i * kBytes : nullptr;
+    if (i >= kBuffers) return nullptr;
+    // Who looks in between finds when it was out before: too long ago, which does no harm.
+    since_[i].store(now_ns, std::memory_order_release);
+    return memory_ + i * kBytes;
+}
+
+std::uint64_t BufferPool::oldest_out(std::uint64_t otherwise) const noexcept {
+    if (memory_ == nullptr) return otherwise;
+    std::uint64_t oldest = otherwise;
+    for (std::uint64_t out = ~free_.load(std::memory_order_acquire); out != 0; out &= out - 1)
+        oldest = std::min(oldest, since_[std::countr_zero(out)].load(std::memory_order_acquire));
+    return oldest;
+}
+
+int BufferPool::out() const noexcept {
+    return memory_ == nullptr ? 0 : std::popcount(~free_.load(std::memory_order_acquire));
 }
 
 std::uint32_t BufferPool::index_of(const std::uint8_t* buffer) const noexcept {
@@ -46,8 +61,8 @@ std::uint32_t BufferPool::index_of(const std::uint8_t* buffer) const noexcept {
 bool BufferPool::complete(const std::uint8_t* buffer, std::size_t valid) noexcept {
     const std::uint32_t i = index_of(buffer);
     if (i >= kBuffers) return false;
-    const std::uint32_t bit = 1u << i;
-    const std::uint32_t not_out = free_.load(std::memory_order_acquire) |
+    const std::uint64_t bit = std::uint64_t{1} << i;
+    const std::uint64_t not_out = free_.load(std::memory_order_acquire) |
                                   full_.load(std::memory_order_acquire) |
                                   reading_.load(std::memory_order_acquire);
     if ((not_out & bit) != 0) return false;
@@ -59,7 +74,7 @@ bool BufferPool::complete(const std::uint8_t* buffer, std::size_t valid) noexcep
 std::uint8_t* BufferPool::next_full(std::size_t& valid) noexcept {
     const std::uint32_t i = take_bit(full_);
     if (i >= kBuffers) return nullptr;
-    reading_.fetch_or(1u << i, std::memory_order_acq_rel);
+    reading_.fetch_or(std::uint64_t{1} << i, std::memory_order_acq_rel);
     valid = valid_[i];
     return memory_ + i * kBytes;
 }
@@ -67,12 +82,12 @@ std::uint8_t* BufferPool::next_full(std::size_t& valid) noexcept {
 void BufferPool::free(const std::uint8_t* buffer) noexcept {
     const std::uint32_t i = index_of(buffer);
     if (i >= kBuffers) return;
-    reading_.fetch_and(~(1u << i), std::memory_order_acq_rel);
-    free_.fetch_or(1u << i, std::memory_order_release);
+    reading_.fetch_and(~(std::uint64_t{1} << i), std::memory_order_acq_rel);
+    free_.fetch_or(std::uint64_t{1} << i, std::memory_order_release);
 }
 
 void BufferPool::recall() noexcept {
-    const std::uint32_t kept =
+    const std::uint64_t kept =
         full_.load(std::memory_order_acquire) | reading_.load(std::memory_order_acquire);
     free_.fetch_or(~kept, std::memory_order_release);
 }

@@ -12,14 +12,18 @@ namespace gs::inject::cupti {
 
 class BufferPool {
   public:
-    static constexpr std::size_t kBytes = 256u << 10;
-    static constexpr std::uint32_t kBuffers = 32;  ///< 8 MiB in all; pages are used as buffers fill
+    static constexpr std::size_t kBytes = 1u << 20;
+    static constexpr std::uint32_t kBuffers =
+        64;  ///< address space; pages are used as buffers fill
     static constexpr std::size_t kDiscardBytes = 128u << 10;
 
     /// Maps the memory; again: nothing. False when the system refuses.
     bool prepare() noexcept;
-    /// A free buffer; null when all are out.
-    std::uint8_t* take() noexcept;
+    /// A free buffer; null when all are out. It counts as handed out at `now_ns`.
+    std::uint8_t* take(std::uint64_t now_ns) noexcept;
+    /// Since when the oldest buffer is out that has not been freed again; `otherwise` when none is.
+    std::uint64_t oldest_out(std::uint64_t otherwise) const noexcept;
+    int out() const noexcept;  ///< how many are
     /// The buffer all of whose contents are thrown away, for CUPTI versions that must be given one.
     std::uint8_t* discard() noexcept { return discard_; }
     bool is_discard(const std::uint8_t* buffer) const noexcept { return buffer == discard_; }
@@ -37,7 +41,8 @@ class BufferPool {
     std::uint32_t index_of(const std::uint8_t* buffer) const noexcept;
 
     std::uint8_t* memory_ = nullptr;
-    std::atomic<std::uint32_t> free_{0}, full_{0}, reading_{0};
+    std::atomic<std::uint64_t> free_{0}, full_{0}, reading_{0};
+    std::atomic<std::uint64_t> since_[kBuffers] = {};
     std::size_t valid_[kBuffers] = {};  ///< written before the bit in full_ is set
     alignas(8) std::uint8_t discard_[kDiscardBytes] = {};
 };

@@ -104,6 +104,7 @@ bool Library::look_up(void* handle, char* why) noexcept {
     s.optional(f.ActivityEnableRuntimeApi, "cuptiActivityEnableRuntimeApi");
     s.optional(f.ActivityEnableDriverApi, "cuptiActivityEnableDriverApi");
     s.optional(f.ActivityEnableAllSyncRecords, "cuptiActivityEnableAllSyncRecords");
+    s.optional(f.ActivitySetAttribute, "cuptiActivitySetAttribute");
     s.optional(f.Finalize, "cuptiFinalize");
     if (s.missing != nullptr) {
         std::snprintf(why, kReasonBytes, "libcupti has no %s", s.missing);

@@ -6,11 +6,11 @@
 #include <atomic>
 #include <cstdio>
 
+#include "base/record/clock.h"
 #include "base/record/service_status.h"
 #include "profiler/inject/cupti_devices.h"
 #include "profiler/inject/cupti_names.h"
 #include "profiler/inject/cupti_sink.h"
-#include "profiler/inject/settings.h"
 
 namespace gs::inject::cupti {
 namespace {
@@ -31,20 +31,21 @@ constexpr KindChoice kKinds[] = {
     {kGraphTrace, "whole graphs"},
 };
 
-/// Graphs node by node, as kernels, unless asked otherwise: both at once, CUPTI does not tell.
-bool is_chosen(std::uint32_t kind) noexcept {
-    return kind != kGraphTrace || settings().whole_graphs;
-}
+/// So long CUPTI may go without a buffer before we ask whether it has nothing to tell.
+constexpr std::uint64_t kQuietNs = 5'000'000'000;
 
 // What the callback at the end of a CUDA call, on any thread, and the session share.
 enum class Leaving : int { no, wanted, under_way, done };
 constinit std::atomic<Leaving> leaving{Leaving::no};
+constinit std::atomic<std::uint64_t> calls_seen{0};  // that CUPTI has to tell of
 constinit std::atomic<Result (*)()> finalize{nullptr};
 constinit std::atomic<Result (*)(std::uint64_t*)> timestamp{nullptr};
 
-void at_cuda_call(void*, int domain, std::uint32_t, const void* data) noexcept {
+void at_cuda_call(void*, int domain, std::uint32_t cbid, const void* data) noexcept {
     if (data == nullptr || (domain != kDriverDomain && domain != kRuntimeDomain)) return;
     if (static_cast<const CallbackHead*>(data)->site != kApiExit) return;
+    if (sink::call_is_recorded(domain == kDriverDomain, cbid))
+        calls_seen.fetch_add(1, std::memory_order_relaxed);
     Leaving expected = Leaving::wanted;
     if (!leaving.compare_exchange_strong(expected, Leaving::under_way, std::memory_order_acq_rel))
         return;
@@ -85,6 +86,10 @@ bool Session::take(char* why, bool& held) noexcept {
     if (f.SetThreadIdType != nullptr) f.SetThreadIdType(kThreadIdSystem);
     timestamp.store(f.GetTimestamp, std::memory_order_release);
     finalize.store(f.Finalize, std::memory_order_release);
+    // The program may have given all the GPU's memory out. Refused where it cannot be.
+    std::uint8_t pinned = 1;
+    std::size_t size = sizeof pinned;
+    if (f.ActivitySetAttribute != nullptr) f.ActivitySetAttribute(kHostPinned, &size, &pinned);
     if (sink::begin(f, *library_.layouts, library_.version) &&
         f.ActivityRegisterCallbacks(sink::requested, sink::completed) == kSuccess)
         return true;
@@ -110,7 +115,7 @@ Result Session::enable_calls() noexcept {
     return worst;
 }
 
-bool Session::switch_on(char* why, bool& held) noexcept {
+bool Session::switch_on(bool nodes, char* why, bool& held) noexcept {
     const Functions& f = library_.f;
     why[0] = '\0';
     held = false;
@@ -124,7 +129,8 @@ bool Session::switch_on(char* why, bool& held) noexcept {
                               said == 0 ? "without " : ", ", what, library_.text_of(result)));
     };
     for (const KindChoice& choice : kKinds) {
-        if (!is_chosen(choice.kind)) continue;
+        // Both at once, nodes and graphs, CUPTI does not tell.
+        if (nodes && choice.kind == kGraphTrace) continue;
         const Result result = f.ActivityEnable(choice.kind);
         if (result == kSuccess) continue;
         refused(choice.name, result);
@@ -133,23 +139,41 @@ bool Session::switch_on(char* why, bool& held) noexcept {
     }
     if (const Result result = enable_calls(); result != kSuccess) refused("CUDA calls", result);
     kinds_on_ = true;
+    nodes_ = nodes;
+    quiet_since_ = monotonic_ns();
     return true;
 }
 
 void Session::switch_off() noexcept {
     const Functions& f = library_.f;
     for (const KindChoice& choice : kKinds)
-        if (is_chosen(choice.kind)) f.ActivityDisable(choice.kind);
+        if (!nodes_ || choice.kind != kGraphTrace) f.ActivityDisable(choice.kind);
     // Also takes back what was enabled call by call.
     f.ActivityDisable(kRuntime);
     f.ActivityDisable(kDriver);
     kinds_on_ = false;
-    collect(true);
+    if (looks_) watch_calls(false);
+    looks_ = suspects_ = false;
+}
+
+void Session::tell_nodes(bool nodes) noexcept {
+    if (nodes == nodes_) return;
+    nodes ? library_.f.ActivityDisable(kGraphTrace) : library_.f.ActivityEnable(kGraphTrace);
+    nodes_ = nodes;
+}
+
+void Session::pause(bool on) noexcept {
+    if (on == paused_) return;
+    paused_ = on;
+    const std::uint64_t now = read_cupti_clock();
+    on ? sink::begin_pause(now) : sink::end_pause(now);
 }
 
 void Session::collect(bool forced) noexcept {
     if (!devices_known_) devices_known_ = publish_gpu_devices();
+    const std::uint64_t flushed = monotonic_ns();
     library_.f.ActivityFlushAll(forced ? kFlushForced : 0);
+    set_cupti_complete(sink::complete_until(flushed));
     std::size_t dropped = 0;
     if (library_.f.ActivityGetNumDroppedRecords(nullptr, 0, &dropped) == kSuccess)
         dropped_ += dropped;
@@ -166,12 +190,42 @@ void Session::watch_calls(bool on) noexcept {
     library_.f.EnableDomain(on ? 1 : 0, subscriber_, kDriverDomain);
 }
 
+bool Session::was_robbed() noexcept {
+    const std::uint64_t now = monotonic_ns(), visits = sink::visits();
+    if (!kinds_on_ || visits != visits_) {
+        visits_ = visits;
+        quiet_since_ = now;
+        if (looks_) watch_calls(false);
+        looks_ = suspects_ = false;
+        return false;
+    }
+    if (now - quiet_since_ < kQuietNs) return false;
+    if (!looks_) {
+        calls_seen.store(0, std::memory_order_relaxed);
+        watch_calls(looks_ = true);
+        return false;
+    }
+    // The next flush brings what was told of them, if anything was.
+    const bool suspected = suspects_;
+    suspects_ = calls_seen.load(std::memory_order_relaxed) > sink::calls_without_visit();
+    return suspected && suspects_;
+}
+
+/// Before CUDA 12.6 a program that uses graphs crashes when CUPTI is taken anew after it was
+/// finalised.
+bool Session::may_detach() const noexcept {
+    return library_.f.Finalize != nullptr &&
+           (library_.version >= kSafeFinalize || !sink::graph_seen());
+}
+
 void Session::begin_leaving() noexcept {
+    pause(false);
     if (kinds_on_) switch_off();
+    collect(true);
     if (clock_set_) publish_clock_snapshot();  // the last records lie between two snapshots
     set_cupti_clock(nullptr);
     clock_set_ = false;
-    if (library_.f.Finalize == nullptr) return leave_now();
+    if (!may_detach()) return leave_now();
     leaving.store(Leaving::wanted, std::memory_order_release);
     watch_calls(true);
 }
@@ -208,7 +262,8 @@ void Session::stay() noexcept {
 
 void Session::forget() noexcept {
     leaving.store(Leaving::no, std::memory_order_release);
-    taken_ = kinds_on_ = false;
+    taken_ = kinds_on_ = looks_ = suspects_ = false;
+    set_cupti_complete(0);
     subscriber_ = nullptr;
 }
 

@@ -17,14 +17,25 @@ class Session {
     /// Subscribes and registers the callbacks. On failure `held` tells whether another tool has
     /// CUPTI, and `why` more.
     bool take(char* why, bool& held) noexcept;
-    /// Kinds of records on or off. False: even kernels cannot be recorded (`why` tells). On success
-    /// `why` names the kinds that this CUPTI refused, or is empty.
-    bool switch_on(char* why, bool& held) noexcept;
+    /// Kinds of records on or off; CUDA graphs node by node (`nodes`), or as a whole, which costs
+    /// far less. False: even kernels cannot be recorded (`why` tells). On success `why` names the
+    /// kinds that this CUPTI refused, or is empty. What has run is told after switch_off(), too.
+    bool switch_on(bool nodes, char* why, bool& held) noexcept;
     void switch_off() noexcept;
+    /// While kinds are on: changes how graphs are told.
+    void tell_nodes(bool nodes) noexcept;
+    bool tells_nodes() const noexcept { return nodes_; }
+    /// While kinds are on: what happens meanwhile is not recorded, or is again.
+    void pause(bool on) noexcept;
+    bool paused() const noexcept { return paused_; }
 
-    /// Fetches completed buffers (`forced`: incomplete ones, too) and what CUPTI dropped; renews
-    /// the clock and the table of GPUs.
+    /// Fetches completed buffers (`forced`: incomplete ones, too, and of those CUPTI never tells
+    /// what still ran) and what CUPTI dropped; renews the clock and the table of GPUs.
     void collect(bool forced) noexcept;
+    /// Once a tick, after collect(): whether another tool has registered callbacks of its own, so
+    /// that CUPTI's buffers go to it. CUPTI says nothing of it, but calls are made that must be
+    /// told, and it does not come for a buffer.
+    bool was_robbed() noexcept;
 
     /// Kinds off, last records fetched, and then: CUPTI detaches at the end of the next CUDA call
     /// of the program, which is where it may. Returns at once; has_left() becomes true when it is
@@ -40,13 +51,16 @@ class Session {
     Result subscribe(char* holder) noexcept;
     Result enable_calls() noexcept;
     void watch_calls(bool on) noexcept;
+    bool may_detach() const noexcept;
     void forget() noexcept;
     void forget_detached() noexcept;
 
     Library library_;
     Subscriber subscriber_ = nullptr;
     bool taken_ = false, kinds_on_ = false, devices_known_ = false, clock_set_ = false;
+    bool nodes_ = false, paused_ = false, looks_ = false, suspects_ = false;
     std::uint64_t dropped_ = 0;
+    std::uint64_t visits_ = 0, quiet_since_ = 0;  ///< of CUPTI for buffers
 };
 
 }  // namespace gs::inject::cupti

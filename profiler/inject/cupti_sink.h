@@ -21,6 +21,21 @@ void requested(std::uint8_t** buffer, std::size_t* size, std::size_t* max_record
 void completed(void* context, std::uint32_t stream, std::uint8_t* buffer, std::size_t size,
                std::size_t valid) noexcept;
 
+/// From `cupti_ns` on (CUPTI's clock) nothing is wanted, or something again: what lies wholly in
+/// such a stretch is thrown away, which CUPTI bears better than kinds switched off and on. One
+/// thread at a time.
+void begin_pause(std::uint64_t cupti_ns) noexcept;
+void end_pause(std::uint64_t cupti_ns) noexcept;
+
+/// All that was launched before this moment (CLOCK_MONOTONIC) is in the ring, when CUPTI has
+/// flushed what was complete at `flushed_ns`.
+std::uint64_t complete_until(std::uint64_t flushed_ns) noexcept;
+/// How often CUPTI has come for a buffer or brought one.
+std::uint64_t visits() noexcept;
+/// More calls than these cannot be told without a visit.
+std::uint64_t calls_without_visit() noexcept;
+bool graph_seen() noexcept;  ///< a CUDA graph has run
+
 std::uint64_t written() noexcept;  ///< records that reached the ring
 /// Records that came but could not be kept: no buffer was left for them, or they were damaged.
 std::uint64_t lost() noexcept;

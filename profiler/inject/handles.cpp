@@ -80,4 +80,12 @@ StringId name_of(StringSlot& slot, std::uint32_t color) noexcept {
 
 void forget_handles() noexcept { ::pthread_mutex_init(&lock, nullptr); }
 
+void renew_handles() noexcept {
+    const detail::Locked held(lock);
+    for (std::uint32_t i = 0; i < string_count; ++i)
+        strings[i].id.store(0, std::memory_order_relaxed);
+    for (std::uint32_t i = 1; i < domain_count; ++i)
+        domains[i].name = register_string(domains[i].text);
+}
+
 }  // namespace gs::inject

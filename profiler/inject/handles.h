@@ -57,5 +57,7 @@ StringId name_of(StringSlot& slot, std::uint32_t color) noexcept;
 
 /// In the child of a fork: no other thread is left that could hold a lock.
 void forget_handles() noexcept;
+/// When the child has a ring of its own: handles stay, what they stand for has new names.
+void renew_handles() noexcept;
 
 }  // namespace gs::inject

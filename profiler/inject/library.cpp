@@ -55,6 +55,10 @@ class LibraryHost final : public service::Host {
     }
     bool release_cupti(char* why) noexcept override { return cupti::release(why); }
     bool acquire_cupti(char* why) noexcept override { return cupti::acquire(why); }
+    bool tell_graph_nodes(std::uint64_t seconds, char*) noexcept override {
+        cupti::tell_graph_nodes(seconds);
+        return true;
+    }
     void tick(bool on) noexcept override {
         if (!on)
             return cupti::tick();  // letting go of CUPTI may take until the program's next CUDA
@@ -72,6 +76,7 @@ class LibraryHost final : public service::Host {
         if (budget_ == nullptr) {
             static service::BudgetController
                 controller;  // measures clocks: not before somebody asks
+            controller.set_budget(0);
             budget_ = &controller;
         }
         return *budget_;
@@ -115,10 +120,16 @@ void at_exit() {
     cupti::finish();
 }
 
-// The child has neither the ring nor the endpoint. Its NVTX calls find a cleared flag and do
-// nothing.
+constinit bool forked = false, at_exit_set = false;
+
+// The child has neither the ring nor the endpoint, and most children need none: it makes its own
+// with the first NVTX call that would be recorded, or with cuInit().
 void in_child() noexcept {
-    forget_ranges();
+    if (progress.load(std::memory_order_relaxed) == static_cast<int>(Progress::none)) return;
+    forked = true;
+    advance(Progress::none);
+    armed.store(false, std::memory_order_relaxed);
+    forget_ranges([] { start_library(); });
     forget_handles();
     forget_modules();
     cupti::forget_in_child();
@@ -133,7 +144,8 @@ std::size_t ring_bytes() {
 
 void load_chained() {
     const char* path = setting("GAUSSCOPE_CHAIN_NVTX");
-    if (path != nullptr && chain::load(path)) chained.store(true, std::memory_order_release);
+    if (path != nullptr && !forked && chain::load(path))
+        chained.store(true, std::memory_order_release);
 }
 
 void start_service() {
@@ -153,7 +165,7 @@ void start_service() {
         cupti::set_armed(false);
         return;
     }
-    std::atexit(at_exit);
+    if (!at_exit_set) at_exit_set = std::atexit(at_exit) == 0;  // a child has its parent's
 }
 
 }  // namespace
@@ -167,9 +179,15 @@ bool start_library() noexcept {
         advance(Progress::failed);
         return false;
     }
-    ::pthread_atfork(hold_modules, let_go_of_modules, in_child);
+    if (forked)
+        renew_handles();
+    else
+        ::pthread_atfork(hold_modules, let_go_of_modules, in_child);
     load_chained();
     start_service();
+    // The parent's calls may have been recorded when it forked, and the child's are not.
+    if (forked && !armed.load(std::memory_order_acquire))
+        point_modules(false, chained.load(std::memory_order_acquire));
     advance(Progress::running);
     return true;
 }

@@ -24,6 +24,8 @@ constexpr std::uint32_t kRenames = kNextPeriod - 1 - kOn - kGate;
 constexpr int kGateShift = 1;
 static_assert(static_cast<int>(service::Gate::open) == 0);
 constinit std::atomic<std::uint32_t> period{kNextPeriod};
+// Of the child of a fork, until it records by itself.
+constinit std::atomic<void (*)()> orphaned{nullptr};
 
 std::uint32_t own_tid() { return static_cast<std::uint32_t>(::syscall(SYS_gettid)); }
 
@@ -153,6 +155,9 @@ void write(abi::OpenRange& r, const Open& open) {
     }
     --level;
     const Open open = read(stack[level]);
+    // A reader must see that the depth has changed before anything moves.
+    detail::publish(t.lane->depth, level);
+    detail::fence(std::memory_order_release);
     for (std::uint32_t i = level; i + 1 < t.depth; ++i) write(stack[i], read(stack[i + 1]));
     detail::publish(t.lane->depth, --t.depth);
     detail::write_record_at(t, 255, abi::RecordKind::async_span, open.begin, now, open.payload,
@@ -196,9 +201,15 @@ Started* claim_place(std::uint64_t number, std::uint32_t now) {
 
 }  // namespace
 
-bool in_period() noexcept { return (period.load(std::memory_order_relaxed) & kOn) != 0; }
+bool in_period() noexcept {
+    if ((period.load(std::memory_order_relaxed) & kOn) != 0) return true;
+    if (orphaned.load(std::memory_order_relaxed) == nullptr) return false;
+    if (auto* begin_again = orphaned.exchange(nullptr)) begin_again();
+    return (period.load(std::memory_order_relaxed) & kOn) != 0;
+}
 
 void begin_period() noexcept {
+    orphaned.store(nullptr);
     if (in_period()) return;
     set_recording(true);
     period.fetch_add(kNextPeriod + kOn, std::memory_order_acq_rel);
@@ -217,9 +228,11 @@ void set_gate(service::Gate gate) noexcept {
     }
 }
 
-void forget_ranges() noexcept {
-    period.fetch_and(~kOn, std::memory_order_relaxed);
+void forget_ranges(void (*begin_again)()) noexcept {
+    period.fetch_and(~(kOn | kGate), std::memory_order_relaxed);
     ::pthread_mutex_init(&names_lock, nullptr);
+    for (ThreadName& known : thread_names) known = {};  // names are the parent's
+    orphaned.store(begin_again);
 }
 
 int push(std::uint32_t domain, const Event& event) noexcept {
@@ -227,6 +240,8 @@ int push(std::uint32_t domain, const Event& event) noexcept {
     if (t == nullptr) return -2;
     const int level = static_cast<int>(t->depth);
     if (t->depth < abi::kStackSlots) [[likely]] {
+        // After the head that the last range left behind: who sees this slot sees that, too.
+        detail::fence(std::memory_order_release);
         write(t->lane->stack[t->depth],
               {read_ticks(), event.payload, event.name, std::uint32_t{event.flags} | domain << 16});
     } else {

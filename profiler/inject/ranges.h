@@ -27,8 +27,10 @@ void begin_period() noexcept;
 void end_period() noexcept;
 /// What the budget allows from now on (base/record/budget.h).
 void set_gate(service::Gate gate) noexcept;
-/// In the child of a fork: nothing is recorded any more.
-void forget_ranges() noexcept;
+/// In the child of a fork: nothing is recorded any more. The first event of the child that would be
+/// calls `begin_again` on its thread, once.
+void forget_ranges(void (*begin_again)()) noexcept;
+/// Whether events are recorded now.
 bool in_period() noexcept;
 
 /// Opens a range of `domain` (an index) on this thread; its level, 0 for the outermost, negative:

@@ -3,13 +3,18 @@
 // freed. Ignored in set-user-id programs.
 #pragma once
 
+#include <cstdint>
+
 namespace gs::inject {
 
 struct Settings {
     bool cupti = true;  ///< GAUSSCOPE_CUPTI=0: never taken
     bool nvml = true;   ///< GAUSSCOPE_NVML=0: never opened
-    bool whole_graphs =
-        false;  ///< GAUSSCOPE_CUPTI_GRAPHS=whole: a record a graph instead of one a node
+    /// GAUSSCOPE_CUPTI_GRAPHS: CUDA graphs are told node by node for so many seconds from the first
+    /// record on ("nodes": always), then as a whole
+    std::uint64_t graph_nodes_s = 0;
+    /// GAUSSCOPE_CUPTI_REST: so many seconds CUPTI's kinds of records stay as they are, at least
+    std::uint64_t rest_s = 30;
     char cupti_library[512]{};  ///< GAUSSCOPE_CUPTI_LIBRARY: this one and no other; empty: look for
                                 ///< one
 };

@@ -17,6 +17,7 @@
 #include "base/machine.h"
 #include "profiler/files/export_perfetto.h"
 #include "profiler/insights/insight.h"
+#include "profiler/serve/watch.h"
 
 namespace gs::serve {
 namespace {
@@ -95,7 +96,10 @@ Result<Recording> FlightRecorder::ask_stretch(const std::string& reason, std::in
 std::vector<Recording> FlightRecorder::write_due(const TraceStore& store, std::int64_t now_ns) {
     std::vector<Recording> due, written;
     std::erase_if(waiting_, [&](const Recording& r) {
-        const bool complete = r.end_ns + kLateNs <= now_ns;
+        const bool complete = r.end_ns + kLagNs <= now_ns &&
+                              std::ranges::all_of(store.processes(), [&](const TraceProcess& p) {
+                                  return settled_until(p, now_ns) >= r.end_ns;
+                              });
         if (complete) due.push_back(r);
         return complete;
     });
@@ -123,6 +127,9 @@ bool FlightRecorder::write(const TraceStore& store, const Recording& recording) 
     const std::int64_t from = std::max(recording.begin_ns, store.timeline().kept_from_ns());
     const double asked_s = seconds(recording.end_ns - recording.begin_ns);
     const double written_s = seconds(std::max<std::int64_t>(recording.end_ns - from, 0));
+    const bool gpu_complete = std::ranges::none_of(store.processes(), [&](const TraceProcess& p) {
+        return misses_gpu_work(p, recording.end_ns);
+    });
     const nlohmann::ordered_json report{
         {"trace", recording.path.filename().string()},
         {"kind", recording.kind},
@@ -132,10 +139,14 @@ bool FlightRecorder::write(const TraceStore& store, const Recording& recording) 
         {"end_realtime_ns", recording.end_ns + to_realtime},
         {"asked_s", asked_s},
         {"written_s", written_s},
+        {"gpu_complete", gpu_complete},
         {"insights", insights_json(store, find_insights(store, options))}};
     const auto said = write_text_file(report_of(recording.path), json_text(report, 2) + "\n");
     if (!said) log_error("{}", said.error().text());
     log_info("recorded {} ({} spans): {}", recording.path.string(), trace->spans, recording.reason);
+    if (!gpu_complete)
+        log_warning("{} misses GPU work: CUPTI had not told of all of it a minute later",
+                    recording.path.string());
     if (written_s < asked_s)
         log_warning("{} holds the last {:.1f} s of {:.1f} s: --memory had room for no more",
                     recording.path.string(), written_s, asked_s);

@@ -53,7 +53,6 @@ class FlightRecorder {
 
   private:
     explicit FlightRecorder(RecorderOptions options) : options_(std::move(options)) {}
-    static constexpr std::int64_t kLateNs = 1'000'000'000;
     static constexpr std::size_t kMaxWaiting = 16;
     fs::path new_path(const std::string& kind);
     bool write(const TraceStore& store, const Recording& recording);

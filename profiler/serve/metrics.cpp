@@ -106,10 +106,12 @@ void Metrics::update_process(Process& p, const TraceStore& store, const News& ne
     }
     const Breakdown& stretch = news.stretch;
     p.has_gpu |= stretch.has_gpu;
-    p.busy_s += stretch.busy_ms * 1e-3;
+    const bool blind =
+        news.gpu_incomplete || (p.has_gpu && from.service && has_lost_cupti(*from.service));
+    if (news.gpu_incomplete) p.incomplete_s += stretch.wall_ms * 1e-3;
+    p.busy_s += news.gpu_incomplete ? 0 : stretch.busy_ms * 1e-3;
     p.copy_s += stretch.copy_ms * 1e-3;
     p.sync_s += stretch.sync_ms * 1e-3;
-    const bool blind = p.has_gpu && from.service && has_lost_cupti(*from.service);
     p.watched_s += blind ? 0 : stretch.watched_ms * 1e-3;
     if (stretch.wall_ms > 0)
         p.idle_ratio = p.has_gpu && !blind && stretch.watched_ms > 0
@@ -164,6 +166,9 @@ void Metrics::write_gpu(Exposition& out) const {
     family(out, "gausscope_watched_seconds", Type::counter,
            "Time the other counters were taken over: without the budget's pauses.", "seconds",
            [](const Process& p) { return p.watched_s; });
+    family(out, "gausscope_gpu_incomplete_seconds", Type::counter,
+           "Time left out of the counters: CUPTI had not told all of it a minute later.", "seconds",
+           of_gpu(&Process::incomplete_s));
     family(out, "gausscope_kernels", Type::counter, "Kernels that ran.", "",
            [](const Process& p) { return p.has_gpu ? static_cast<double>(p.kernels) : kMissing; });
     family(out, "gausscope_kernel_launches", Type::counter,

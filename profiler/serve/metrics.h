@@ -44,7 +44,7 @@ class Metrics {
         std::int64_t seen_ns = 0;  ///< its last sign of life
         TimeHistogram iteration;
         std::array<TimeHistogram, kStageCount> gpu, cpu;
-        double busy_s = 0, copy_s = 0, sync_s = 0, watched_s = 0;
+        double incomplete_s = 0, busy_s = 0, copy_s = 0, sync_s = 0, watched_s = 0;
         double idle_ratio = 0;  ///< NaN: no GPU work recorded, or all paused
         std::uint64_t kernels = 0, launches = 0;
         bool has_gpu = false;

@@ -5,13 +5,25 @@
 
 namespace gs::serve {
 
-std::vector<News> Watch::look(const TraceStore& store, std::int64_t now_ns) {
+bool misses_gpu_work(const TraceProcess& process, std::int64_t time_ns) {
+    const bool waits = process.service && process.service->gpu_complete_ns > 0 && !process.ended;
+    return waits && process.service->gpu_complete_ns < time_ns;
+}
+
+std::int64_t settled_until(const TraceProcess& process, std::int64_t now_ns) {
     const std::int64_t until = now_ns - kLagNs;
+    return misses_gpu_work(process, until)
+               ? std::max(process.service->gpu_complete_ns, now_ns - kPatienceNs)
+               : until;
+}
+
+std::vector<News> Watch::look(const TraceStore& store, std::int64_t now_ns) {
     std::vector<News> out;
     std::map<std::uint64_t, Seen> still_there;
     for (std::uint32_t p = 0; p < store.processes().size(); ++p) {
         const TraceProcess& process = store.processes()[p];
         if (process.ended && now_ns - process.read_ns > kAfterEndNs) continue;
+        const std::int64_t until = settled_until(process, now_ns);
         News news;
         news.process = p;
         news.source = process.source;
@@ -27,6 +39,7 @@ std::vector<News> Watch::look(const TraceStore& store, std::int64_t now_ns) {
         news.parts = break_down(store, news.iterations);
         if (until > seen.stretch_until) {
             news.stretch = break_down(store, p, seen.stretch_until, until, news.iterations.track);
+            news.gpu_incomplete = misses_gpu_work(process, until);
             seen.stretch_until = until;
         }
         still_there.emplace(news.source, seen);

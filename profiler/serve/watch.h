@@ -19,14 +19,23 @@ struct News {
     Iterations iterations;  ///< the new ones
     std::vector<Breakdown> parts;  ///< of each
     Breakdown stretch;             ///< of all the time since the last look
+    bool gpu_incomplete = false;   ///< not all that the GPU did in it was waited for
 };
+
+/// Records reach a store late: what is younger than this is left for the next look.
+inline constexpr std::int64_t kLagNs = 1'000'000'000;
+/// Those of CUPTI come when all that was launched with them has ended, and the process says how far
+/// they have come (ServiceStatus::gpu_complete_ns). They are waited for no longer than this; then
+/// the figures are incomplete, which is said.
+inline constexpr std::int64_t kPatienceNs = 60'000'000'000;
+
+/// Until when nothing more is to be expected of `process`. Times are of CLOCK_MONOTONIC.
+std::int64_t settled_until(const TraceProcess& process, std::int64_t now_ns);
+/// GPU work of `process` that began before `time_ns` may be missing.
+bool misses_gpu_work(const TraceProcess& process, std::int64_t time_ns);
 
 class Watch {
   public:
-    /// Records reach a store late (CUPTI hands its buffers over several times a second): what is
-    /// younger than this is left for the next look.
-    static constexpr std::int64_t kLagNs = 1'000'000'000;
-
     /// A process that has ended is looked at for so long: until all that it recorded was seen.
     static constexpr std::int64_t kAfterEndNs = 10'000'000'000;
 

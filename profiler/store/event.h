@@ -123,6 +123,7 @@ struct ServiceStatus {
     double duty = 1;                   ///< share of the time that recording is on
     bool armed = false;
     std::int64_t heartbeat_ns = 0;
+    std::int64_t gpu_complete_ns = 0;  ///< GPU work until then is all here; 0: not to be waited for
 };
 /// Where a process stands in a job. Empty texts and -1: not known.
 struct ProcessLabels {

@@ -1,14 +1,23 @@
 // A program that uses the mock CUDA driver step by step as a test tells it, and that can play the
 // other tool that wants CUPTI. Reads a command a line from stdin and answers each with a line:
 //
-//   init               cuInit()                      launch N          N kernels, waited for
-//   range NAME N       the same in an NVTX range     driver N          N kernels by the driver's
-//   API, waited for graph ID           a graph of two kernels        copy              one of every
-//   kind of copy, and a fill poll N             N calls that nobody records busy / quiet       a
-//   thread that launches on     forget            a child that does nothing and is waited for hold
-//   NAME / unhold another tool has CUPTI        subscribe / unsubscribe   another tool tries:
-//   CUPTI's answer hoard N            keeps N of our buffers; 0: gives them back status   what the
-//   mock CUPTI says quit
+//   init               cuInit()
+//   launch N           N kernels, waited for
+//   range NAME N       the same in an NVTX range
+//   driver N           the same by the driver's API
+//   graph ID           a graph of two kernels
+//   copy               one of every kind of copy, and a fill
+//   poll N             N calls that nobody records
+//   busy / quiet       a thread that launches, on and off
+//   saturate MS N      N kernels of MS milliseconds each, three of them waiting at any time
+//   forget             a child that does nothing and is waited for
+//   child              a child that launches in a range; answers with its exit code
+//   hold NAME / unhold another tool has CUPTI
+//   subscribe / unsubscribe   another tool tries: CUPTI's answer
+//   steal              another tool registers its callbacks
+//   hoard N            keeps N of our buffers; 0: gives them back
+//   status             what the mock CUPTI says
+//   quit
 
 #include <dlfcn.h>
 #include <sys/wait.h>
@@ -17,6 +26,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 #include <sstream>
 #include <string>
@@ -45,6 +55,18 @@ void launch(int count) {
     for (int i = 0; i < count; ++i)
         cudaLaunchKernel(&kStep, {7, 2, 1}, {128, 2, 1}, nullptr, 512, nullptr);
     cudaStreamSynchronize(nullptr);
+}
+
+/// The GPU has work all the time, and its host is never far ahead of it.
+void saturate(int milliseconds, int count) {
+    static mock::Kernel slow{"_Z4slowPf", 0};
+    slow.duration_ns = static_cast<std::uint64_t>(milliseconds) * 1'000'000;
+    cuInit(0);
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < count; ++i) {
+        std::this_thread::sleep_until(begin + (i - 3) * std::chrono::milliseconds(milliseconds));
+        cudaLaunchKernel(&slow, {1, 1, 1}, {32, 1, 1}, nullptr, 0, nullptr);
+    }
 }
 
 void launch_by_driver(int count) {
@@ -95,7 +117,8 @@ std::string status() {
     std::ostringstream out;
     out << "version " << s.version << " subscribed " << s.subscribed << " finalized " << s.finalized
         << " kinds " << s.kinds << " calls " << s.calls << " domains " << s.domains << " made "
-        << s.made << " delivered " << s.delivered << " dropped " << s.dropped;
+        << s.made << " delivered " << s.delivered << " dropped " << s.dropped << " out "
+        << s.buffers_out << " changes " << s.changes << " pinned " << s.host_pinned;
     return out.str();
 }
 
@@ -108,6 +131,23 @@ struct OtherTool {
             "cuptiSubscribe");
         return f != nullptr ? f(&subscriber, callback, nullptr) : -1;
     }
+    /// As tools do that do not subscribe: whose callbacks were registered last gets every buffer.
+    int steal() {
+        auto* f =
+            cupti<int (*)(void (*)(std::uint8_t**, std::size_t*, std::size_t*),
+                          void (*)(void*, std::uint32_t, std::uint8_t*, std::size_t, std::size_t))>(
+                "cuptiActivityRegisterCallbacks");
+        return f == nullptr
+                   ? -1
+                   : f(
+                         [](std::uint8_t** buffer, std::size_t* size, std::size_t* most) {
+                             alignas(8) static std::uint8_t memory[65536];
+                             *buffer = memory;
+                             *size = sizeof memory;
+                             *most = 0;
+                         },
+                         [](void*, std::uint32_t, std::uint8_t*, std::size_t, std::size_t) {});
+    }
     int unsubscribe() const {
         auto* f = cupti<int (*)(void*)>("cuptiUnsubscribe");
         return f != nullptr ? f(subscriber) : -1;
@@ -117,6 +157,25 @@ struct OtherTool {
 int in_child() {
     const pid_t child = ::fork();
     if (child == 0) ::_exit(0);
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    return status;
+}
+
+/// A child that records by itself: ranges of handles that its parent made, and kernels.
+int launch_in_child(nvtxDomainHandle_t domain) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        nvtxEventAttributes_t e{};
+        e.version = NVTX_VERSION;
+        e.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+        e.messageType = NVTX_MESSAGE_TYPE_ASCII;
+        e.message.ascii = "in the child";
+        nvtxDomainRangePushEx(domain, &e);
+        launch(2);
+        nvtxDomainRangePop(domain);
+        std::exit(0);
+    }
     int status = -1;
     ::waitpid(child, &status, 0);
     return status;
@@ -135,6 +194,11 @@ std::string obey(const std::string& line, Busy& busy, OtherTool& tool) {
     if (command == "init") return std::to_string(cuInit(0));
     if (command == "launch") return launch(n), "ok";
     if (command == "driver") return launch_by_driver(n), "ok";
+    if (command == "saturate") {
+        int count = 0;
+        in >> count;
+        return saturate(n, count), "ok";
+    }
     if (command == "range") {
         nvtxRangePushA(name.c_str());
         launch(n);
@@ -153,7 +217,12 @@ std::string obey(const std::string& line, Busy& busy, OtherTool& tool) {
     }
     if (command == "busy") return busy.start(), "ok";
     if (command == "quiet") return busy.stop(), "ok";
+    if (command == "child") {
+        static const nvtxDomainHandle_t domain = nvtxDomainCreateA("forked");
+        return std::to_string(launch_in_child(domain));
+    }
     if (command == "forget") return std::to_string(in_child());
+    if (command == "steal") return std::to_string(tool.steal());
     if (command == "subscribe") return std::to_string(tool.subscribe());
     if (command == "unsubscribe") return std::to_string(tool.unsubscribe());
     if (command == "status") return status();

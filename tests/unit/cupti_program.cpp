@@ -60,17 +60,34 @@ Program::Program(const std::string& path, std::vector<std::string> arguments,
         ADD_FAILURE() << collector.error().text();
         std::abort();
     }
+    collector_ = std::move(*collector);
     Environment with = environment;
-    with.emplace_back(service::kCollectorVariable, collector->path().string());
+    with.emplace_back(service::kCollectorVariable, collector_->path().string());
     start(path, std::move(arguments), with);
-    pollfd waiting{collector->descriptor(), POLLIN, 0};
-    const int socket = ::poll(&waiting, 1, 20'000) > 0 ? collector->accept() : -1;
+    connection_ = std::make_unique<service::Connection>(accept_one());
+}
+
+service::Connection Program::accept_one() {
+    pollfd waiting{collector_->descriptor(), POLLIN, 0};
+    const int socket = ::poll(&waiting, 1, 20'000) > 0 ? collector_->accept() : -1;
     auto adopted = service::Connection::adopt(socket);
-    if (!adopted) {
-        ADD_FAILURE() << "the program does not connect: " << adopted.error().text();
-        std::abort();
+    if (adopted) return std::move(*adopted);
+    ADD_FAILURE() << "the program does not connect: " << adopted.error().text();
+    std::abort();
+}
+
+void Program::read_child(TraceStore& store) {
+    service::Connection child = accept_one();
+    const auto read = [&] {
+        TraceBatch batch;
+        child.drain(batch);
+        store.ingest(batch);
+    };
+    while (child.ask(service::Op::status)) {
+        read();
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
-    connection_ = std::make_unique<service::Connection>(std::move(*adopted));
+    read();
 }
 
 void Program::start(const std::string& path, std::vector<std::string> arguments,
@@ -173,16 +190,16 @@ const ServiceStatus& Program::service() const {
                : *store_.processes()[0].service;
 }
 
-std::vector<Work> Program::works(GpuWorkKind kind) const {
+std::vector<Work> works_of(const TraceStore& store, GpuWorkKind kind) {
     std::vector<Work> found;
-    for (std::size_t t = 0; t < store_.tracks().size(); ++t) {
-        const TraceTrack& track = store_.tracks()[t];
+    for (std::size_t t = 0; t < store.tracks().size(); ++t) {
+        const TraceTrack& track = store.tracks()[t];
         if (track.kind != TrackKind::gpu_stream) continue;
         for (std::size_t r = 0; r < track.rows.size(); ++r)
             for (const TraceSpan& span : track.rows[r].view()) {
-                const GpuWork* detail = store_.timeline().gpu_work(t, r, span);
+                const GpuWork* detail = store.timeline().gpu_work(t, r, span);
                 if (detail == nullptr || detail->kind != kind) continue;
-                Work w{std::string(store_.name(span.name)),
+                Work w{std::string(store.name(span.name)),
                        "",
                        false,
                        0,
@@ -192,13 +209,13 @@ std::vector<Work> Program::works(GpuWorkKind kind) const {
                        span.end_ns,
                        0,
                        *detail};
-                const auto range = store_.range_of(t, r, span);
-                if (range.span != nullptr) w.range = store_.name(range.span->name);
+                const auto range = store.range_of(t, r, span);
+                if (range.span != nullptr) w.range = store.name(range.span->name);
                 w.inferred = range.inferred;
-                const auto launch = store_.timeline().launching_span(t, r, span);
+                const auto launch = store.timeline().launching_span(t, r, span);
                 if (launch.span != nullptr) {
                     w.launch_ns = launch.span->begin_ns;
-                    w.tid = store_.tracks()[launch.track].tid;
+                    w.tid = store.tracks()[launch.track].tid;
                 }
                 found.push_back(std::move(w));
             }

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,8 @@ struct Work {
     GpuWork detail;
 };
 
+std::vector<Work> works_of(const TraceStore& store, GpuWorkKind kind);
+
 class Program {
   public:
     /// `path`: which program. Recording from the beginning, loaded through NVTX and CUDA, unless
@@ -46,6 +49,9 @@ class Program {
     /// The number after `word` in what the mock CUPTI says; -1: it is not there.
     long status(const std::string& word);
     service::Reply ask(service::Op op, std::uint64_t value = 0);
+    /// Waits for the next process that connects, a child of the program, and reads all it says
+    /// until it has ended.
+    void read_child(TraceStore& store);
 
     /// Reads what is new, 10 s at most, until `enough`.
     void drain_until(const std::function<bool()>& enough);
@@ -55,7 +61,9 @@ class Program {
 
     const TraceStore& store() const { return store_; }
     const ServiceStatus& service() const;
-    std::vector<Work> works(GpuWorkKind kind = GpuWorkKind::kernel) const;
+    std::vector<Work> works(GpuWorkKind kind = GpuWorkKind::kernel) const {
+        return works_of(store_, kind);
+    }
     std::size_t kernels() const { return works().size(); }
     /// Calls of the CUDA API by name.
     std::size_t calls(const std::string& name) const;
@@ -65,11 +73,13 @@ class Program {
     const std::filesystem::path& folder() const { return folder_; }
 
   private:
+    service::Connection accept_one();
     void start(const std::string& path, std::vector<std::string> arguments,
                const Environment& environment);
     std::filesystem::path folder_;
     pid_t pid_ = -1;
     int to_ = -1, from_ = -1;
+    std::optional<service::CollectorSocket> collector_;
     std::unique_ptr<service::Connection> connection_;
     TraceStore store_;
 };

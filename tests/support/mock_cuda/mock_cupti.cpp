@@ -1,6 +1,8 @@
 #include "tests/support/mock_cuda/mock_cupti.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <thread>
@@ -68,6 +70,8 @@ void mock_cupti_status(MockCuptiStatus* status) {
                static_cast<std::uint32_t>(mock.calls[0].count() + mock.calls[1].count()),
                static_cast<std::uint32_t>(mock.domains[1] + mock.domains[2]),
                mock.out,
+               mock.changes,
+               mock.host_pinned,
                mock.made,
                mock.delivered,
                mock.dropped};
@@ -159,6 +163,8 @@ int cuptiFinalize() {
     mock.calls[0].reset();
     mock.calls[1].reset();
     mock.pending.clear();
+    mock.bundles.clear();
+    mock.broken |= mock.version < 24 && mock.graph_seen;
     mock.requested = nullptr;
     mock.completed = nullptr;
     mock.out = 0;
@@ -175,6 +181,11 @@ int cuptiActivityRegisterCallbacks(Requested requested, Completed completed) {
     const std::lock_guard lock(mock.mutex);
     mock.requested = requested;
     mock.completed = completed;
+    if (mock.broken) {
+        std::fputs("mock CUPTI: taken anew after CUDA graphs were seen and CUPTI was detached\n",
+                   stderr);
+        std::abort();
+    }
     if (!mock.started) std::thread(work).detach();
     mock.started = true;
     return 0;
@@ -185,6 +196,7 @@ int cuptiActivityEnable(std::uint32_t kind) {
     if (kind >= 64) return kInvalidKind;
     if (!mock.holder.empty()) return kMultiple;
     if (kind == mock.refuse) return kNotSupported;
+    mock.changes += mock.kinds[kind] ? 0 : 1;
     mock.kinds[kind] = true;
     return 0;
 }
@@ -192,6 +204,7 @@ int cuptiActivityDisable(std::uint32_t kind) {
     MockCupti& mock = m();
     const std::lock_guard lock(mock.mutex);
     if (kind >= 64) return kInvalidKind;
+    mock.changes += mock.kinds[kind] ? 1 : 0;
     mock.kinds[kind] = false;
     if (kind == 4 || kind == 5) mock.calls[kind == 4].reset();
     return 0;
@@ -204,6 +217,12 @@ int cuptiActivityEnableRuntimeApi(std::uint32_t cbid, std::uint8_t on) {
 int cuptiActivityEnableDriverApi(std::uint32_t cbid, std::uint8_t on) {
     const std::lock_guard lock(m().mutex);
     m().calls[1][cbid] = on != 0;
+    return 0;
+}
+int cuptiActivitySetAttribute(std::uint32_t attribute, std::size_t* size, void* value) {
+    if (attribute != 8 || *size != 1) return kInvalidParameter;
+    const std::lock_guard lock(m().mutex);
+    m().host_pinned = *static_cast<std::uint8_t*>(value) != 0;
     return 0;
 }
 int cuptiActivityEnableAllSyncRecords(std::uint8_t) { return 0; }

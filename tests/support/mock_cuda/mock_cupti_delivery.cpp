@@ -37,6 +37,11 @@ void add_forgeries(std::vector<Pending>& records, bool newer) {
     forge(records, rec::Api{5, ~0u, 1, 2, 0, 0, 0, 0});
 }
 
+// Told before it was over: CUPTI leaves the time zero, and never tells it again.
+void blank(Pending& p) {
+    if (p.end_at != 0) std::memset(p.bytes.data() + p.end_at, 0, 8);
+}
+
 /// Takes what is ready (forced: everything) out of the pending ones. Under the mutex.
 std::vector<Pending> take_ready(Cupti& mock, bool forced) {
     const std::uint64_t now = now_ns();
@@ -46,8 +51,7 @@ std::vector<Pending> take_ready(Cupti& mock, bool forced) {
             rest.push_back(std::move(p));
             continue;
         }
-        // Delivered before it is over: CUPTI leaves the time zero.
-        if (p.ready > now && p.end_at != 0) std::memset(p.bytes.data() + p.end_at, 0, 8);
+        if (p.ready > now) blank(p);
         if (mock.drop_every != 0 && ++mock.round % mock.drop_every == 0) {
             ++mock.dropped;
             ++mock.unread_drops;
@@ -100,7 +104,69 @@ void deliver(Cupti& mock, const std::vector<Pending>& records) {
     if (buffer != nullptr) give(mock, buffer, size, used, count);
 }
 
+/// Buffers all of whose records are over and, when asked, also those that are not full; forced:
+/// all. Under the mutex.
+std::vector<Bundle> take_bundles(Cupti& mock) {
+    const std::uint64_t now = now_ns();
+    const bool forced = mock.asked && mock.forced;
+    std::vector<Bundle> out, rest;
+    for (Bundle& b : mock.bundles) {
+        const bool over = std::all_of(b.records.begin(), b.records.end(),
+                                      [&](const Pending& p) { return p.ready <= now; });
+        const bool comes = forced || (over && (b.full || mock.asked));
+        for (Pending& p : b.records)
+            if (comes && p.ready > now) blank(p);
+        (comes ? out : rest).push_back(std::move(b));
+    }
+    mock.bundles = std::move(rest);
+    return out;
+}
+
+void deliver(Cupti& mock, const std::vector<Bundle>& bundles) {
+    for (const Bundle& b : bundles) {
+        std::size_t at = 0;
+        for (const Pending& p : b.records) {
+            std::memcpy(b.buffer + at, p.bytes.data(), p.bytes.size());
+            at += p.bytes.size();
+        }
+        give(mock, b.buffer, b.size, at, b.records.size());
+    }
+}
+
 }  // namespace
+
+void put(Pending record, std::uint64_t thread) {
+    Cupti& mock = m();
+    const std::uint64_t whose = mock.per_thread ? thread : 0;
+    // The program's own thread asks, one at a time, and without CUPTI's state held.
+    static std::mutex one_at_a_time;
+    const std::lock_guard in_turn(one_at_a_time);
+    std::unique_lock lock(mock.mutex);
+    if (mock.completed == nullptr) return;
+    for (Bundle& b : mock.bundles) {
+        if (b.full || b.thread != whose) continue;
+        b.full =
+            b.used + record.bytes.size() > b.size || (b.most != 0 && b.records.size() >= b.most);
+        if (b.full) continue;
+        b.used += record.bytes.size();
+        return b.records.push_back(std::move(record));
+    }
+    Bundle fresh;
+    fresh.thread = whose;
+    const Requested ask = mock.requested;
+    lock.unlock();
+    ask(&fresh.buffer, &fresh.size, &fresh.most);
+    lock.lock();
+    if (fresh.buffer == nullptr) {
+        ++mock.dropped;
+        ++mock.unread_drops;
+        return;
+    }
+    ++mock.out;
+    fresh.used = record.bytes.size();
+    fresh.records.push_back(std::move(record));
+    mock.bundles.push_back(std::move(fresh));
+}
 
 void work() {
     Cupti& mock = m();
@@ -108,11 +174,13 @@ void work() {
     for (;;) {
         mock.wake.wait_for(lock, std::chrono::milliseconds(20),
                            [&] { return mock.asked || mock.pending.size() >= kFlushAfter; });
-        const bool due = mock.asked || mock.pending.size() >= kFlushAfter;
+        const bool due = mock.asked || mock.whole || mock.pending.size() >= kFlushAfter;
         if (due && mock.completed != nullptr) {
             const std::vector<Pending> ready = take_ready(mock, mock.asked && mock.forced);
+            const std::vector<Bundle> bundles = take_bundles(mock);
             lock.unlock();
             deliver(mock, ready);
+            deliver(mock, bundles);
             lock.lock();
         }
         if (!mock.asked) continue;

@@ -43,8 +43,12 @@ void keep(const Record& record, std::uint64_t ready, std::size_t end_at) {
     std::memcpy(p.bytes.data(), &record, sizeof record);
     p.ready = ready;
     p.end_at = end_at;
-    const std::lock_guard lock(mock.mutex);
+    std::unique_lock lock(mock.mutex);
     ++mock.made;
+    if (mock.whole) {
+        lock.unlock();
+        return put(std::move(p), static_cast<std::uint64_t>(::gettid()));
+    }
     mock.pending.push_back(std::move(p));
     if (mock.pending.size() >= kFlushAfter) mock.wake.notify_one();
 }
@@ -144,6 +148,7 @@ void keep_graph(const Work& w) {
 }
 
 void on_work(const Work& w) {
+    if (w.graph != 0) m().graph_seen = true;
     // A graph told as a whole is not told node by node.
     const bool node = w.graph != 0 && w.kind == WorkKind::kernel;
     switch (w.kind) {

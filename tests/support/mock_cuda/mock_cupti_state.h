@@ -33,6 +33,16 @@ struct Pending {
     std::size_t end_at = 0;  // where its end time lies, for records delivered before that
 };
 
+/// A buffer that records are put into as they are made, and that comes back whole: when all that
+/// it tells of is over (MOCK_CUPTI_WHOLE).
+struct Bundle {
+    std::uint8_t* buffer = nullptr;
+    std::size_t size = 0, most = 0, used = 0;
+    std::uint64_t thread = 0;  ///< whose it is, where every thread has its own
+    bool full = false;
+    std::vector<Pending> records;
+};
+
 struct Cupti {
     std::mutex mutex;
     std::condition_variable wake, done;
@@ -43,7 +53,9 @@ struct Cupti {
                   refuse = environment("MOCK_CUPTI_REFUSE", 0);
     bool shuffle = environment("MOCK_CUPTI_SHUFFLE", 0) != 0,
          cut = environment("MOCK_CUPTI_CUT", 0) != 0,
-         forge = environment("MOCK_CUPTI_FORGE", 0) != 0;
+         forge = environment("MOCK_CUPTI_FORGE", 0) != 0,
+         whole = environment("MOCK_CUPTI_WHOLE", 0) != 0,
+         per_thread = environment("MOCK_CUPTI_PER_THREAD", 0) != 0;
     std::string holder =
         std::getenv("MOCK_CUPTI_HELD_BY") != nullptr ? std::getenv("MOCK_CUPTI_HELD_BY") : "";
     Callback callback = nullptr;
@@ -54,6 +66,9 @@ struct Cupti {
     std::bitset<2048> calls[2];
     bool domains[3] = {}, system_threads = false, started = false, asked = false, forced = false;
     std::vector<Pending> pending;
+    std::vector<Bundle> bundles;
+    bool graph_seen = false, broken = false, host_pinned = false;
+    std::uint32_t changes = 0;  ///< of a kind of records, on or off
     std::vector<std::pair<std::uint8_t*, std::size_t>> hoard;
     std::uint32_t finalized = 0, out = 0;
     std::uint64_t made = 0, delivered = 0, dropped = 0, unread_drops = 0, round = 0;
@@ -66,6 +81,8 @@ std::uint64_t now_ns();
 std::size_t bytes_of(std::uint32_t kind);
 /// The driver's doings become records, or no more.
 void observe(bool on);
+/// Puts a record into its thread's buffer, asking for one where need be.
+void put(Pending record, std::uint64_t thread);
 /// CUPTI's worker: never returns.
 void work();
 
