@@ -1,16 +1,21 @@
 // `gausscope attach [PID]`: who is under the profiling service; the studio on one of them; without
 // a window, a trace of some seconds; and giving CUPTI back or taking it.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <map>
 #include <thread>
 
 #include "app/cli/common.h"
+#include "app/cli/options.h"
 #include "app/cli/recording.h"
 #include "app/cli/report.h"
 #include "app/cli/studio.h"
 #include "app/cli/subcommand.h"
+#include "base/record/clock.h"
+#include "base/record/process.h"
 #include "base/try.h"
+#include "profiler/analysis/pulse.h"
 
 namespace gs::cli {
 namespace {
@@ -21,6 +26,7 @@ struct AttachArguments {
     double seconds = 0;  ///< headless: until stopped when 0
     std::optional<double> budget_percent;
     int memory_mib = 1024, graph_nodes_s = 0;
+    double stall_after_s = 0;
     bool release_cupti = false, acquire_cupti = false, insights = false;
 };
 
@@ -46,6 +52,7 @@ void add_options(CLI::App& app, AttachArguments& a) {
                    "is all")
         ->check(whole_from(1, 3600))
         ->option_text("SECONDS");
+    add_stall_after(app, a.stall_after_s);
     app.add_flag("--release-cupti", a.release_cupti, "make it give CUPTI back, and stop");
     app.add_flag("--acquire-cupti", a.acquire_cupti, "make it take CUPTI again, and stop");
 }
@@ -79,14 +86,60 @@ const char* state_name(std::uint32_t cupti) {
     return "?";
 }
 
-/// Why CUPTI is in this state, as the process says.
-std::string reason_of(Connection& c) {
-    TraceBatch batch;
-    c.drain(batch);
-    return batch.service ? batch.service->cupti_reason : "";
+/// What a ring holds of the recent past, into one store of all. Nobody is waited for. Why CUPTI is
+/// in the state it is in, as the process says.
+std::string take_past(Connection& connection, TraceStore& store) {
+    constexpr int kMostRounds = 64;  // a ring holds 16 MiB at most
+    std::uint64_t written = 0;
+    std::string reason;
+    for (int i = 0; i < kMostRounds; ++i) {
+        TraceBatch batch;
+        connection.drain(batch);
+        store.ingest(batch);
+        if (batch.service) reason = batch.service->cupti_reason;
+        if (batch.spans.empty() && batch.gpu_work.empty() && batch.written == written) break;
+        written = batch.written;
+    }
+    return reason;
 }
 
-Json producer_json(Connection& c) {
+/// Since when a process does not get on, and where it is. Only for one that is recorded now, for
+/// somebody, and stands in a range: its history alone may be from before it was recorded again.
+void add_stall(Json& rows, const TraceStore& store, std::uint32_t p, const Pulse& pulse,
+               double after_s) {
+    const auto stall = pulse.stall(store, p, now_ns(), {.after_s = after_s});
+    if (!stall || stall->inside.empty()) return;
+    for (Json& row : rows)
+        if (row["pid"] == store.processes()[p].pid) {
+            row["stalled_s"] = number(static_cast<double>(now_ns() - stall->since_ns) * 1e-9);
+            row["inside"] = fmt::format("{}", fmt::join(stall->inside, " > "));
+        }
+}
+
+/// Adds to `rows` who is stuck; what to say of the jobs that they belong to.
+std::vector<std::string> find_stalls(Json& rows, const TraceStore& store, double after_s) {
+    std::map<std::string, std::vector<RankPlace>> jobs;
+    std::map<std::string, int> world_size;
+    for (std::uint32_t p = 0; p < store.processes().size(); ++p) {
+        Pulse pulse;
+        pulse.take(store, find_iterations(store, p), 0);
+        add_stall(rows, store, p, pulse, after_s);
+        const ProcessLabels& labels = store.processes()[p].labels;
+        if (labels.rank < 0) continue;
+        const auto inside = pulse.inside(store, p);
+        jobs[labels.job].push_back({labels.rank, inside.empty() ? "" : inside.back()});
+        world_size[labels.job] = std::max(world_size[labels.job], labels.world_size);
+    }
+    std::vector<std::string> out;
+    if (std::none_of(rows.begin(), rows.end(), [](auto& r) { return r.contains("stalled_s"); }))
+        return out;
+    for (auto& [job, ranks] : jobs)
+        out.push_back(fmt::format("{}: {}", job.empty() ? "these ranks" : "job " + job,
+                                  describe_ranks(std::move(ranks), world_size[job])));
+    return out;
+}
+
+Json producer_json(const Connection& c) {
     const ProcessLabels& l = c.labels();
     Json out{{"pid", c.producer().pid},
              {"role", c.producer().role},
@@ -94,36 +147,44 @@ Json producer_json(Connection& c) {
              {"leases", c.card().leases},
              {"cupti", state_name(c.card().cupti_state)},
              {"budget", number(static_cast<double>(c.card().budget_ppm) * 1e-6)}};
-    if (std::string reason = reason_of(c); !reason.empty()) out["cupti_reason"] = reason;
     if (l.rank >= 0) out["rank"] = l.rank;
     if (!l.job.empty()) out["job"] = l.job;
     if (!l.command.empty()) out["command"] = l.command;
     return out;
 }
 
-Result<int> list(const CommonArguments& common) {
+Result<int> list(double stall_after_s, const CommonArguments& common) {
     constexpr Column kColumns[] = {{"pid", "{pid}"},
                                    {"role", "{role}", true},
                                    {"process", "{name}", true},
                                    {"rank", "{rank?}"},
                                    {"readers", "{leases}"},
                                    {"CUPTI", "{cupti}", true},
+                                   {"stuck [s]", "{stalled_s?:.0f}"},
+                                   {"inside", "{inside?}", true},
                                    {"command", "{command?:short}", true}};
     Json found = Json::array();
+    TraceStore past;
     GS_TRY_VOID(service::runtime_directory());
     for (const Producer& producer : service::find_producers()) {
-        if (auto connection = Connection::open(producer))
+        if (auto connection = Connection::open(producer)) {
             found.push_back(producer_json(*connection));
-        else
-            fmt::print(stderr, "{:>8}  {}\n", producer.pid, connection.error().text());
+            const std::string reason = take_past(*connection, past);
+            if (!reason.empty()) found.back()["cupti_reason"] = reason;
+        } else {
+            fmt::print(stderr, "{:>8}  {}{}\n", producer.pid, connection.error().text(),
+                       process_stat(producer.pid).state == 'T' ? " (it is stopped: state T)" : "");
+        }
     }
+    const auto jobs = find_stalls(found, past, stall_after_s);
     say_table(found, kColumns);
     for (const Json& process : found)
         if (process.contains("cupti_reason"))
             fmt::print("{:>8}  CUPTI: {}\n", process["pid"].get<std::uint32_t>(),
                        process["cupti_reason"].get<std::string>());
+    for (const std::string& line : jobs) fmt::print("{}\n", line);
     if (found.empty()) fmt::print("no process is under the profiling service; {}\n", kHow);
-    if (common.json) print_json({{"command", "attach"}, {"processes", found}});
+    if (common.json) print_json({{"command", "attach"}, {"processes", found}, {"stalls", jobs}});
     return kDone;
 }
 
@@ -208,7 +269,7 @@ Result<int> run(const AttachArguments& a, const CommonArguments& common) {
     if (a.pid == 0 && (a.release_cupti || a.acquire_cupti || a.graph_nodes_s > 0))
         return fail(ErrorKind::usage, "", "whose CUPTI? a PID is missing",
                     "`gausscope attach` lists who can be attached to");
-    if (a.pid == 0) return list(common);
+    if (a.pid == 0) return list(a.stall_after_s, common);
     GS_TRY(auto connection, connect(a.pid));
     if (a.release_cupti) return ask(a.pid, Op::release_cupti, "CUPTI is free for another tool");
     if (a.acquire_cupti) return ask(a.pid, Op::acquire_cupti, "CUPTI is taken again");

@@ -62,6 +62,20 @@ CLI::Validator number_from(double least, double most) {
             ""};
 }
 
+void add_stall_after(CLI::App& app, double& after_s) {
+    const auto read = [](std::string& text) {
+        if (text == "auto") return text = "0", std::string();
+        std::string wrong = number_from(0, 1e9)(text);
+        if (wrong.empty() && std::stod(text) == 0) text = "inf";
+        return wrong;
+    };
+    app.add_option("--stall-after", after_s,
+                   "seconds without getting on that are a stall, 0 = never; auto: five iterations, "
+                   "and half a minute at least [auto]")
+        ->transform(CLI::Validator(read, ""))
+        ->option_text("S|auto");
+}
+
 CLI::Validator whole_from(double least, double most) {
     return {[=](std::string& text) {
                 char* end = nullptr;

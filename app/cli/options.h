@@ -91,6 +91,8 @@ void add_settings(CLI::App& app, std::vector<std::pair<std::string, double>>& ou
 CLI::Validator number_from(double least, double most);
 /// The same without a fraction.
 CLI::Validator whole_from(double least, double most = std::numeric_limits<std::uint32_t>::max());
+/// --stall-after S|auto of `serve` and `attach`, as StallOptions::after_s.
+void add_stall_after(CLI::App& app, double& after_s);
 inline constexpr double kMostSteps = 9007199254740992;  ///< what a double counts exactly
 CLI::Validator picture_side();
 

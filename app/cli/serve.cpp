@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "app/cli/common.h"
+#include "app/cli/options.h"
 #include "app/cli/subcommand.h"
 #include "base/log.h"
 #include "base/machine.h"
@@ -28,6 +29,7 @@ struct ServeArguments {
     int max_disk_mib = 1024, memory_mib = 256;
     double before_s = 20, after_s = 2, cooldown_s = 60, step_factor = 3, budget_percent = 1;
     double seconds = 0;  ///< 0: until stopped
+    double stall_after_s = 0;
     bool no_rules = false;
 };
 
@@ -57,6 +59,7 @@ void add_options(CLI::App& app, ServeArguments& a) {
                    "a step this many times the median triggers, 0 = never [3]")
         ->check(number_from(0, 1000))
         ->option_text("X");
+    add_stall_after(app, a.stall_after_s);
     app.add_flag("--no-rules", a.no_rules,
                  "do not record when a rule of the insights fires for the first time");
     app.add_option("--token-file", a.token_file,
@@ -130,6 +133,14 @@ serve::RecorderOptions recorder_options(const ServeArguments& a) {
     return options;
 }
 
+serve::DaemonOptions daemon_options(const ServeArguments& a, const std::string& token) {
+    serve::DaemonOptions options;
+    options.triggers = {.step_factor = a.step_factor, .rules = !a.no_rules};
+    options.token = token;
+    options.stalls.after_s = a.stall_after_s;
+    return options;
+}
+
 service::MultiCollectorOptions collector_options(const ServeArguments& a) {
     service::MultiCollectorOptions options;
     options.budget_ppm = static_cast<std::uint64_t>(a.budget_percent * 1e4);
@@ -166,9 +177,7 @@ Result<int> run(const ServeArguments& a, const CommonArguments& common) {
     GS_TRY(auto token, token_of(a.token_file));
     GS_TRY(auto recorder, serve::FlightRecorder::open(recorder_options(a)));
     GS_TRY(auto collector, service::MultiCollector::start(collector_options(a)));
-    serve::Daemon daemon(
-        {.triggers = {.step_factor = a.step_factor, .rules = !a.no_rules}, .token = token},
-        std::move(recorder));
+    serve::Daemon daemon(daemon_options(a, token), std::move(recorder));
     GS_TRY(auto server, serve::HttpServer::listen(a.listen, [&](const serve::HttpRequest& request) {
                return daemon.answer(request);
            }));

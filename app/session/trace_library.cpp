@@ -4,12 +4,14 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/file.h"
 #include "base/log.h"
 #include "base/record/clock.h"
 #include "base/task.h"
 #include "base/try.h"
+#include "profiler/analysis/pulse.h"
 #include "profiler/collect/multi_collector.h"
 #include "profiler/files/import.h"
 
@@ -53,6 +55,9 @@ struct TraceLibrary::Opened {
     std::unique_ptr<service::MultiCollector> collector;
     std::int64_t since_ns = 0;
     bool heard = false;
+    std::int64_t pulse_ns = 0;  // when it was last looked whether it gets on
+    std::uint64_t records = 0;  // at that moment
+    std::string stuck;          // since when and where; empty: it gets on
 };
 
 TraceLibrary::TraceLibrary(const TraceStore& own, std::function<void()> wake)
@@ -155,6 +160,32 @@ Result<void> TraceLibrary::close(std::string_view which) {
     return {};
 }
 
+/// Whether an attached process gets on. All its spans are looked at for that, so only when its last
+/// iteration is some time ago, or nothing at all has come.
+void TraceLibrary::follow_pulse(Opened& o) {
+    constexpr std::int64_t kInterval = 5'000'000'000;
+    const std::int64_t now = now_ns();
+    if (now - o.pulse_ns < kInterval) return;
+    o.pulse_ns = now;
+    const bool was_stuck = !std::exchange(o.stuck, {}).empty();
+    const std::uint64_t records = o.store->sources().records_written();
+    const bool silent = records == std::exchange(o.records, records);
+    const auto iterations = o.store->frames().history(StatScope::iteration);
+    if (o.store->processes().empty() ||
+        (iterations.empty() ? !silent : now - iterations.back().end_ns < kInterval))
+        return;
+    Pulse pulse;
+    pulse.take(*o.store, find_iterations(*o.store, 0), 0);
+    const auto stall = pulse.stall(*o.store, 0, now);
+    if (!stall) return;
+    o.stuck = fmt::format(
+        "no iteration for {:.0f} s, {}{}", static_cast<double>(now - stall->since_ns) * 1e-9,
+        stall->inside.empty() ? "outside of any range"
+                              : fmt::format("inside {}", fmt::join(stall->inside, " > ")),
+        stall->stopped ? "; it is stopped (state T)" : "");
+    if (!was_stuck) log_warning("{}: {}", o.entry.name, o.stuck);
+}
+
 /// What came of an attached process.
 bool TraceLibrary::follow(Opened& o) {
     TraceEntry& entry = o.entry;
@@ -166,6 +197,8 @@ bool TraceLibrary::follow(Opened& o) {
         if (!source.name.empty()) entry.name = fmt::format("{} ({})", source.name, source.pid);
         if (source.alive) entry.problem = source.note;
     }
+    follow_pulse(o);
+    if (!o.stuck.empty()) entry.problem = o.stuck;
     if (first) log_info("attached to {}", entry.name);
     const bool was_live = entry.live;
     entry.live = sources.empty() ||

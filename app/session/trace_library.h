@@ -58,6 +58,7 @@ class TraceLibrary {
     void add(std::unique_ptr<Opened> opened);
     void refresh();
     bool follow(Opened& process);
+    void follow_pulse(Opened& process);
     bool follow_reading(Opened& file);
 
     std::function<void()> wake_;

@@ -114,6 +114,13 @@ void TimelinePanel::draw_controls(const Snapshot& snapshot, const TraceStore& tr
                     "Writes everything as a Perfetto trace (ui.perfetto.dev)"))
         commands.push("browse", {"trace.save"});
     ImGui::SameLine();
+    if (const TraceEntry* entry = snapshot.shown_entry();
+        entry && !entry->own && !entry->problem.empty()) {
+        const std::string problem = fitted(entry->problem, ImGui::GetContentRegionAvail().x);
+        colored_text(theme().warning, problem);
+        if (problem != entry->problem) tooltip(entry->problem);
+        return;
+    }
     const std::string state = fmt::format(
         "{} shown, {} spans{}{}", format_ns(axis.span_ns),
         format_short(static_cast<double>(trace.span_count())),

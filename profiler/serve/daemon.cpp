@@ -56,7 +56,8 @@ Daemon::Daemon(DaemonOptions options, FlightRecorder recorder)
     : options_(std::move(options)),
       recorder_(std::move(recorder)),
       folder_(recorder_.options().folder),
-      triggers_(options_.triggers) {
+      triggers_(options_.triggers),
+      stalls_(options_.stalls) {
     text_.store(std::make_shared<const std::string>(metrics_.text({})));
     ticked_ns_ = now_ns();
 }
@@ -68,12 +69,18 @@ void Daemon::tick(const TraceStore& store, std::int64_t now_ns, const DaemonFigu
     next_ns_ = now_ns + kIntervalNs;
     const std::vector<News> news = watch_.look(store, now_ns);
     metrics_.update(store, news, now_ns);
-    for (const Trigger& trigger : triggers_.look(store, news, now_ns)) {
-        log_info("{}: {}", trigger.kind, trigger.reason);
-        recorder_.ask(trigger.kind, trigger.reason, trigger.time_ns);
-    }
+    act_on(triggers_.look(store, news, now_ns));
+    act_on(stalls_.look(store, news, now_ns));
+    metrics_.set_stalled(stalls_.stalled());
     note_written(recorder_.write_due(store, now_ns));
     text_.store(std::make_shared<const std::string>(metrics_.text(figures)));
+}
+
+void Daemon::act_on(const std::vector<Trigger>& triggers) {
+    for (const Trigger& trigger : triggers) {
+        log_info("{}: {}", trigger.kind, trigger.reason);
+        recorder_.ask(trigger.kind, trigger.reason, trigger.time_ns, trigger.since_ns);
+    }
 }
 
 void Daemon::finish(const TraceStore& store) { note_written(recorder_.write_all(store)); }

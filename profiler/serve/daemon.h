@@ -16,12 +16,14 @@
 #include "profiler/serve/flight_recorder.h"
 #include "profiler/serve/http.h"
 #include "profiler/serve/metrics.h"
+#include "profiler/serve/stalls.h"
 #include "profiler/serve/triggers.h"
 
 namespace gs::serve {
 
 struct DaemonOptions {
     TriggerOptions triggers;
+    StallOptions stalls = {};
     std::string token;  ///< what a request that writes or reads a recording must bring; never empty
 };
 
@@ -49,6 +51,7 @@ class Daemon {
         std::promise<Result<Recording>> reply;
     };
 
+    void act_on(const std::vector<Trigger>& triggers);
     void serve_requests(const TraceStore& store, std::int64_t now_ns);
     void note_written(const std::vector<Recording>& written);
     HttpAnswer capture(const HttpRequest& request);
@@ -62,6 +65,7 @@ class Daemon {
     Watch watch_;
     Metrics metrics_;
     Triggers triggers_;
+    Stalls stalls_;
     Queue<std::shared_ptr<Asked>> asked_{16};
     std::atomic<std::shared_ptr<const std::string>> text_;
     std::atomic<std::int64_t> ticked_ns_{0};

@@ -72,14 +72,15 @@ fs::path FlightRecorder::new_path(const std::string& kind) {
 }
 
 const Recording* FlightRecorder::ask(const std::string& kind, const std::string& reason,
-                                     std::int64_t time_ns) {
+                                     std::int64_t time_ns, std::int64_t since_ns) {
     const auto newest = newest_of_kind_.find(kind);
     if (newest != newest_of_kind_.end() &&
         time_ns - newest->second < nanoseconds(options_.cooldown_s))
         return nullptr;
     if (waiting_.size() >= kMaxWaiting) return nullptr;
     newest_of_kind_[kind] = time_ns;
-    waiting_.push_back({kind, reason, time_ns - nanoseconds(options_.before_s),
+    const std::int64_t begin_ns = since_ns != 0 ? std::min(since_ns, time_ns) : time_ns;
+    waiting_.push_back({kind, reason, begin_ns - nanoseconds(options_.before_s),
                         time_ns + nanoseconds(options_.after_s), new_path(kind)});
     return &waiting_.back();
 }

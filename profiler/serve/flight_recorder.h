@@ -32,9 +32,10 @@ class FlightRecorder {
     /// Makes the folder. Errors: unwritable.
     static Result<FlightRecorder> open(RecorderOptions options);
 
-    /// Something happened at `time_ns`: its surroundings will be written when they are complete.
-    /// Null while the kind cools down.
-    const Recording* ask(const std::string& kind, const std::string& reason, std::int64_t time_ns);
+    /// Something happened at `time_ns`, or since `since_ns`: its surroundings will be written when
+    /// they are complete. Null while the kind cools down.
+    const Recording* ask(const std::string& kind, const std::string& reason, std::int64_t time_ns,
+                         std::int64_t since_ns = 0);
     /// A stretch that a user asked for; never refused but for more than 16 waiting ones.
     Result<Recording> ask_stretch(const std::string& reason, std::int64_t begin_ns,
                                   std::int64_t end_ns);

@@ -180,6 +180,16 @@ void Metrics::write_gpu(Exposition& out) const {
         for (const auto& [name, value] : p.gauges) out.value(with(p.labels, "name", name), value);
 }
 
+void Metrics::write_stalls(Exposition& out) const {
+    out.family("gausscope_stalled_seconds", Type::gauge,
+               "How long a process that iterates has not got on, and the innermost range that it "
+               "is in; absent while it does.",
+               "seconds");
+    for (const auto& [source, stalled] : stalled_)
+        if (const auto p = processes_.find(source); p != processes_.end())
+            out.value(with(p->second.labels, "range", stalled.range), stalled.seconds);
+}
+
 void Metrics::write_service(Exposition& out) const {
     family(out, "gausscope_records", Type::counter, "Records written by the process.", "",
            [](const Process& p) { return p.written; });
@@ -252,6 +262,7 @@ std::string Metrics::text(const DaemonFigures& daemon) const {
     Exposition out;
     write_times(out);
     write_gpu(out);
+    write_stalls(out);
     write_service(out);
     write_daemon(out, daemon);
     return out.finish();

@@ -12,8 +12,10 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "profiler/serve/exposition.h"
+#include "profiler/serve/stalls.h"
 #include "profiler/serve/watch.h"
 
 namespace gs::serve {
@@ -30,6 +32,10 @@ struct DaemonFigures {
 class Metrics {
   public:
     void update(const TraceStore& store, std::span<const News> news, std::int64_t now_ns);
+    /// By source; of others nothing is stuck.
+    void set_stalled(std::map<std::uint64_t, StalledProcess> stalled) {
+        stalled_ = std::move(stalled);
+    }
     void count_recording(const std::string& trigger) { ++recordings_[trigger]; }
     /// OpenMetrics 1.0.
     std::string text(const DaemonFigures& daemon) const;
@@ -62,10 +68,12 @@ class Metrics {
                 const char* unit, Value value) const;
     void write_times(Exposition& out) const;
     void write_gpu(Exposition& out) const;
+    void write_stalls(Exposition& out) const;
     void write_service(Exposition& out) const;
     void write_daemon(Exposition& out, const DaemonFigures& daemon) const;
 
-    std::map<std::uint64_t, Process> processes_;  // by source
+    std::map<std::uint64_t, Process> processes_;       // by source
+    std::map<std::uint64_t, StalledProcess> stalled_;  // by source
     std::map<std::string, std::uint64_t> recordings_;
     std::set<std::uint64_t> refused_;  // sources that are without series now
     std::uint64_t refused_processes_ = 0;

@@ -20,7 +20,8 @@ struct Trigger {
     std::string kind;    ///< "slow-step", "crash", "R3"
     std::string reason;  ///< "iteration 1,204 of train.py (1234) took 812 ms, the median is 95 ms"
     std::uint32_t process = 0;
-    std::int64_t time_ns = 0;  ///< CLOCK_MONOTONIC
+    std::int64_t time_ns = 0;   ///< CLOCK_MONOTONIC
+    std::int64_t since_ns = 0;  ///< when it began, 0: at that moment
 };
 
 struct TriggerOptions {

@@ -94,6 +94,22 @@ class Node(unittest.TestCase):
         return self.start(GAUSSCOPE, "train", self.capture, "-o", self.path("out"), "--steps", "1000000", "--threads", "1",
                           "--save-every", "0", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
+    def rank(self, number, of, place):
+        """A foreign program that iterates; a line makes it stay in `place`, the next one go on, a third end."""
+        environment = dict(self.environment, RANK=str(number), WORLD_SIZE=str(of),
+                           NVTX_INJECTION64_PATH=os.environ["GAUSSCOPE_INJECT_LIBRARY"])
+        process = subprocess.Popen([os.environ["GAUSSCOPE_NVTX_PROGRAM"], "hangs", place], env=environment, text=True,
+                                   stdin=subprocess.PIPE)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.addCleanup(process.stdin.close)
+
+        def tell():
+            process.stdin.write("\n")
+            process.stdin.flush()
+        process.tell = tell
+        return process
+
     def iterations(self, address):
         found = samples(get(address + "/metrics")[1].decode(), "gausscope_iteration_seconds_count")
         return sum(found.values()), found
@@ -155,6 +171,37 @@ class Daemon(Node):
         wait_until("its end", lambda: samples(get(address + "/metrics")[1].decode(), "gausscope_producers")[""] == 0)
         time.sleep(4)  # longer than the silence that a crash is told by
         self.assertEqual(self.recordings(), [])
+
+    def test_ranks_that_no_longer_get_on_are_named_with_where_they_are(self):
+        address = self.serve("--no-rules", "--slow-step", "0", "--stall-after", "1", "--cooldown", "0")
+        ranks = [self.rank(0, 3, "all_reduce"), self.rank(1, 3, "next_batch")]
+
+        def stalled():
+            found = samples(get(address + "/metrics")[1].decode(), "gausscope_stalled_seconds")
+            return {labels.split('rank="')[1][0]: labels.split('range="')[1].split('"')[0] for labels in found}
+
+        wait_until("iterations of both", lambda: len(
+            [n for n in self.iterations(address)[1].values() if n >= 5]) == 2)
+        for rank in ranks:
+            rank.tell()
+        wait_until("both", lambda: stalled() == {"0": "all_reduce", "1": "next_batch"})
+        sentence = "job 77: rank 0 is in all_reduce, 1 in next_batch; 2 not seen here"
+        told = json.loads(self.run_gausscope("attach", "--stall-after", "0.1", "--json").stdout.splitlines()[-1])
+        self.assertEqual(told["stalls"], [sentence])
+        self.assertEqual(sorted(p["inside"] for p in told["processes"]), ["iteration > all_reduce", "iteration > next_batch"])
+        name = wait_until("a recording", lambda: [n for n in self.recordings() if "-stall" in n])[0]
+        report = self.path("recordings/" + name.replace(".pftrace", ".json"))
+        wait_until("its report", lambda: os.path.exists(report))
+        with open(report, encoding="utf-8") as file:
+            self.assertIn("job 77: rank", json.load(file)["reason"])
+        for rank in ranks:
+            rank.tell()
+        wait_until("that they get on", lambda: stalled() == {})
+        ranks[0].tell()  # one that has ended is not stuck, one that is stopped is
+        self.assertEqual(ranks[0].wait(timeout=PATIENCE_S), 0)
+        ranks[1].send_signal(signal.SIGSTOP)
+        wait_until("the stopped one", lambda: list(stalled()) == ["1"])
+        ranks[1].send_signal(signal.SIGCONT)
 
     def test_two_daemons_may_watch_one_trainer(self):
         first = self.serve("--no-rules", "--slow-step", "0")

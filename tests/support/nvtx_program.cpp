@@ -472,6 +472,26 @@ void long_iterations(const Arguments&) {
     meet();
 }
 
+/// Iterates until a line comes, then stays in range ARGUMENT of an iteration until the next one,
+/// and goes on.
+void hangs(const Arguments& arguments) {
+    std::atomic<int> lines{0};
+    std::thread listener([&] {
+        for (char c = 0; lines < 3 && ::read(0, &c, 1) == 1;) lines += c == '\n' ? 1 : 0;
+        lines = 3;
+    });
+    const auto rest = [] { std::this_thread::sleep_for(std::chrono::milliseconds(5)); };
+    while (lines < 3) {
+        nvtxRangePushA("iteration");
+        nvtxRangePushA(arguments.at(1).c_str());
+        do rest();
+        while (lines == 1);
+        nvtxRangePop();
+        nvtxRangePop();
+    }
+    listener.join();
+}
+
 struct Scenario {
     const char* name;
     void (*run)(const Arguments&);
@@ -487,6 +507,7 @@ constexpr Scenario kScenarios[] = {
     {"toggled", toggled},       {"busy", busy},
     {"own_domain", own_domain}, {"pointers", pointers},
     {"iterations", iterations}, {"long_iterations", long_iterations},
+    {"hangs", hangs},
 
 };
 
