@@ -90,7 +90,6 @@ bool look_up(void* library, Functions& f) noexcept {
     need(f.Shutdown, "nvmlShutdown");
     need(f.ErrorString, "nvmlErrorString");
     need(f.DeviceGetHandleByUUID, "nvmlDeviceGetHandleByUUID");
-    need(f.DeviceGetHandleByPciBusId, "nvmlDeviceGetHandleByPciBusId_v2");
     need(f.DeviceGetUtilizationRates, "nvmlDeviceGetUtilizationRates");
     need(f.DeviceGetMemoryInfo, "nvmlDeviceGetMemoryInfo");
     need(f.DeviceGetClockInfo, "nvmlDeviceGetClockInfo");
@@ -98,6 +97,8 @@ bool look_up(void* library, Functions& f) noexcept {
     need(f.DeviceGetTemperature, "nvmlDeviceGetTemperature");
     need(f.DeviceGetCurrentClocksThrottleReasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
     const bool basics = complete;
+    need(f.DeviceGetMigMode, "nvmlDeviceGetMigMode");
+    complete = basics;
     need(f.GpmQueryDeviceSupport, "nvmlGpmQueryDeviceSupport");
     need(f.GpmSampleAlloc, "nvmlGpmSampleAlloc");
     need(f.GpmSampleFree, "nvmlGpmSampleFree");
@@ -130,18 +131,21 @@ bool open_library() noexcept {
 
 // ---- which GPUs ----
 
+/// Null for a slice (MIG): its uuid is not the GPU's, or is that of a GPU that is cut into slices,
+/// whose power and memory are not the slice's. So a GPU is not looked for by its place on the bus.
 void* handle_of(const abi::GpuDevice& device) noexcept {
     const std::uint8_t* u = device.uuid;
-    char uuid[48], bus[32];
+    char uuid[48];
     std::snprintf(uuid, sizeof uuid,
                   "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0],
                   u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13],
                   u[14], u[15]);
-    std::snprintf(bus, sizeof bus, "%08x:%02x:%02x.0", device.pci_domain, device.pci_bus,
-                  device.pci_device);
     void* handle = nullptr;
-    if (state.f.DeviceGetHandleByUUID(uuid, &handle) == kSuccess) return handle;
-    return state.f.DeviceGetHandleByPciBusId(bus, &handle) == kSuccess ? handle : nullptr;
+    if (state.f.DeviceGetHandleByUUID(uuid, &handle) != kSuccess) return nullptr;
+    unsigned sliced = 0, later = 0;
+    const bool known = state.f.DeviceGetMigMode != nullptr &&
+                       state.f.DeviceGetMigMode(handle, &sliced, &later) == kSuccess;
+    return known && sliced != 0 ? nullptr : handle;
 }
 
 /// GPM needs two samples; the first result is there with the second.
@@ -175,8 +179,7 @@ void find_gpus() noexcept {
         gpu.ordinal = i;
         gpu.handle = handle_of(device);
         if (gpu.handle == nullptr) {
-            say("GPU %2$u: %1$s", "absent in NVML (a slice of a GPU has no counters of its own)",
-                i);
+            say("GPU %2$u: %1$s", "a slice of a GPU (MIG) has no counters of its own", i);
             state.given_up = true;
             continue;
         }

@@ -45,7 +45,7 @@ struct Functions {
     Result (*Shutdown)();
     const char* (*ErrorString)(Result);
     Result (*DeviceGetHandleByUUID)(const char*, void**);
-    Result (*DeviceGetHandleByPciBusId)(const char*, void**);
+    Result (*DeviceGetMigMode)(void*, unsigned* now, unsigned* after_reset);  ///< null: old driver
     Result (*DeviceGetUtilizationRates)(void*, Utilization*);
     Result (*DeviceGetMemoryInfo)(void*, Memory*);
     Result (*DeviceGetClockInfo)(void*, unsigned type, unsigned* mhz);

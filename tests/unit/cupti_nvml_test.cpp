@@ -61,6 +61,17 @@ TEST(Nvml, AnOlderGpuHasNoGpm) {
     EXPECT_TRUE(said(program, "GPU 0 counters (GPM): absent (Hopper and newer have it)"));
 }
 
+TEST(Nvml, ASliceDoesNotShowItsGpusCounters) {
+    for (const char* told : {"slice", "parent"}) {
+        Program program(program_path(), {}, {{"GAUSSCOPE_NVML", kOn}, {"MOCK_NVML_MIG", told}});
+        EXPECT_EQ(program.tell("launch 1"), "ok");
+        program.drain_until([&] {
+            return said(program, "GPU 0: a slice of a GPU (MIG) has no counters of its own");
+        });
+        EXPECT_TRUE(std::isnan(program.counter("GPU 0 power [W]")));
+    }
+}
+
 TEST(Nvml, AbsentOrDeniedAsAWhole) {
     Program denied(program_path(), {}, {{"GAUSSCOPE_NVML", kOn}, {"MOCK_NVML_INIT", "4"}});
     EXPECT_EQ(denied.tell("launch 1"), "ok");

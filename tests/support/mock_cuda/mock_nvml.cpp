@@ -1,6 +1,7 @@
 // An NVML without a GPU: libnvidia-ml.so.1 for tests. MOCK_NVML_GPM: "yes" (default), "old" (no
 // Hopper), "denied"; MOCK_NVML_POWER=denied; MOCK_NVML_THROTTLE: bits of the throttle reasons;
-// MOCK_NVML_INIT: nvmlInit's result.
+// MOCK_NVML_INIT: nvmlInit's result; MOCK_NVML_MIG: CUDA's GPU is a slice, of which CUDA tells the
+// slice's own uuid ("slice") or its GPU's ("parent").
 
 #include <cstdint>
 #include <cstdlib>
@@ -35,11 +36,18 @@ const char* nvmlErrorString(int result) {
                                          : "Unknown Error";
 }
 int nvmlDeviceGetHandleByUUID(const char* uuid, void** handle) {
-    if (std::strncmp(uuid, "GPU-a0a0a0a0-", 13) != 0) return 6;
+    if (std::strncmp(uuid, "GPU-a0a0a0a0-", 13) != 0 || is("MOCK_NVML_MIG", "slice")) return 6;
     *handle = &gpu;
     return 0;
 }
-int nvmlDeviceGetHandleByPciBusId_v2(const char*, void**) { return 6; }
+int nvmlDeviceGetHandleByPciBusId_v2(const char*, void** handle) {
+    *handle = &gpu;  // that of a slice is its parent's
+    return 0;
+}
+int nvmlDeviceGetMigMode(void*, unsigned* now, unsigned* later) {
+    *now = *later = is("MOCK_NVML_MIG", "parent") ? 1 : 0;
+    return 0;
+}
 int nvmlDeviceGetUtilizationRates(void*, nvml::Utilization* u) {
     *u = {87, 41};
     return 0;
