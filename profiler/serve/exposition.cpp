@@ -9,7 +9,7 @@
 namespace gs::serve {
 namespace {
 
-constexpr std::array kTypeNames{"gauge", "counter", "histogram"};
+constexpr std::array kTypeNames{"gauge", "counter", "histogram", "info"};
 
 /// Of label values and help texts: backslash, quote and line feed are escaped, as the format asks.
 std::string escaped(std::string_view text) {
@@ -72,7 +72,8 @@ void Exposition::sample(std::string_view suffix, const Labels& labels, std::stri
 }
 
 void Exposition::value(const Labels& labels, double value) {
-    if (std::isfinite(value)) sample(type_ == Type::counter ? "_total" : "", labels, {}, value);
+    const char* suffix = type_ == Type::counter ? "_total" : type_ == Type::info ? "_info" : "";
+    if (std::isfinite(value)) sample(suffix, labels, {}, value);
 }
 
 void Exposition::value(const Labels& labels, const TimeHistogram& histogram) {

@@ -29,9 +29,9 @@ struct TimeHistogram {
 
 class Exposition {
   public:
-    enum class Type { gauge, counter, histogram };
-    /// Begins a family; counters' samples get the suffix "_total". `unit` ("seconds", "bytes",
-    /// "ratio") must end the name when given.
+    enum class Type { gauge, counter, histogram, info };
+    /// Begins a family; counters' samples get the suffix "_total", those of infos "_info". `unit`
+    /// ("seconds", "bytes", "ratio") must end the name when given.
     void family(std::string_view name, Type type, std::string_view help,
                 std::string_view unit = {});
     /// A value of the present family. What is not finite is left out: unavailable is not zero.

@@ -13,7 +13,7 @@ using Type = Exposition::Type;
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
 Labels labels_of(const TraceProcess& process) {
-    Labels out{{"pid", std::to_string(process.pid)}, {"process", process.name}};
+    Labels out{{"process", process.name}};
     const ProcessLabels& l = process.labels;
     const auto add_text = [&](const char* key, const std::string& text) {
         if (!text.empty()) out.emplace_back(key, text);
@@ -52,7 +52,9 @@ void Metrics::update(const TraceStore& store, std::span<const News> news, std::i
         auto place = processes_.find(n.source);
         if (place == processes_.end()) {
             // A store remembers processes that are gone.
-            if (now_ns - last_life_ns(store.processes()[n.process]) > kRetireNs) continue;
+            const TraceProcess& process = store.processes()[n.process];
+            if (now_ns - last_life_ns(process) > kRetireNs || is_replaced(process, now_ns))
+                continue;
             if (!has_room(now_ns)) {
                 refused_processes_ += refused_.count(n.source) == 0 ? 1 : 0;
                 refused.insert(n.source);
@@ -64,8 +66,33 @@ void Metrics::update(const TraceStore& store, std::span<const News> news, std::i
     }
     refused_ = std::move(refused);
     take_counters(store, news);
+    gpus_.forget_before(now_ns - kRetireNs);
     std::erase_if(processes_,
                   [&](const auto& entry) { return now_ns - entry.second.seen_ns > kRetireNs; });
+}
+
+/// It is dead, and another one has its labels now.
+bool Metrics::is_replaced(const TraceProcess& process, std::int64_t now_ns) const {
+    if (!process.ended && now_ns - last_life_ns(process) <= kHeartbeatNs) return false;
+    const Labels base = labels_of(process);
+    return std::any_of(processes_.begin(), processes_.end(),
+                       [&](const auto& entry) { return entry.second.base == base; });
+}
+
+/// Two of the same labels that live at once are told apart by `copy`, the first has none.
+void Metrics::give_labels(Process& p, Labels base, std::int64_t now_ns) {
+    if (p.base == base) return;
+    std::set<int> taken;
+    for (const auto& [source, other] : processes_)
+        if (&other != &p && other.base == base && !is_dead(other, now_ns)) taken.insert(other.copy);
+    p.copy = 1;
+    while (taken.count(p.copy) != 0) ++p.copy;
+    std::erase_if(processes_, [&](const auto& entry) {
+        const Process& other = entry.second;
+        return &other != &p && other.copy == p.copy && other.base == base;
+    });
+    p.base = std::move(base);
+    p.labels = p.copy == 1 ? p.base : with(p.base, "copy", std::to_string(p.copy));
 }
 
 /// For one more; when there is none, the one that has been dead for longest leaves.
@@ -85,8 +112,12 @@ void Metrics::take_counters(const TraceStore& store, std::span<const News> news)
         if (const auto place = processes_.find(n.source); place != processes_.end())
             by_index[n.process] = &place->second;
     for (const CounterSeries& series : store.counters())
-        if (Process* const of = by_index[series.process]; of != nullptr && !series.points.empty())
-            of->gauges[std::string(store.name(series.name))] = series.points.back().value;
+        if (Process* const of = by_index[series.process]; of != nullptr && !series.points.empty()) {
+            const std::string_view name = store.name(series.name);
+            const CounterPoint newest = series.points.back();
+            if (!gpus_.take(store.processes()[series.process], name, newest))
+                of->gauges[std::string(name)] = newest.value;
+        }
 }
 
 void Metrics::update_process(Process& p, const TraceStore& store, const News& news,
@@ -94,7 +125,9 @@ void Metrics::update_process(Process& p, const TraceStore& store, const News& ne
     const TraceProcess& from = store.processes()[news.process];
     p.seen_ns = std::max(p.seen_ns, last_life_ns(from));
     if (p.written != 0 && from.written != p.written) p.seen_ns = now_ns;
-    p.labels = labels_of(from);
+    p.ended = from.ended;
+    p.pid = from.visible_pid != 0 ? from.visible_pid : from.pid;
+    give_labels(p, labels_of(from), now_ns);
     for (std::size_t i = 0; i < news.parts.size(); ++i) {
         const Breakdown& part = news.parts[i];
         p.iteration.add(news.iterations.items[i].milliseconds() * 1e-3);
@@ -178,6 +211,7 @@ void Metrics::write_gpu(Exposition& out) const {
                "Newest value of each counter a process records, under its own name.");
     for (const auto& [source, p] : processes_)
         for (const auto& [name, value] : p.gauges) out.value(with(p.labels, "name", name), value);
+    gpus_.write(out);
 }
 
 void Metrics::write_stalls(Exposition& out) const {
@@ -191,6 +225,9 @@ void Metrics::write_stalls(Exposition& out) const {
 }
 
 void Metrics::write_service(Exposition& out) const {
+    out.family("gausscope_process", Type::info, "The number of a process as the daemon sees it.");
+    for (const auto& [source, p] : processes_)
+        out.value(with(p.labels, "pid", std::to_string(p.pid)), 1);
     family(out, "gausscope_records", Type::counter, "Records written by the process.", "",
            [](const Process& p) { return p.written; });
     out.family("gausscope_lost_records", Type::counter, "Records lost, by reason.");

@@ -1,6 +1,7 @@
 // Metrics: what `gausscope serve` tells Prometheus. Adds up what Watch finds; counters and
 // histograms never go back while a process lives, and its series end some minutes after it did, or
-// when one that lives needs their room.
+// when one that lives needs their room, or has their labels: a job that begins again goes on with
+// its series. Labels say what a process is, not its number, which only the info metric has.
 // Labels name stages, not kernels, so that their number stays small. Used by Server; text() may be
 // called from the thread that updates only.
 #pragma once
@@ -15,6 +16,7 @@
 #include <utility>
 
 #include "profiler/serve/exposition.h"
+#include "profiler/serve/gpu_metrics.h"
 #include "profiler/serve/stalls.h"
 #include "profiler/serve/watch.h"
 
@@ -46,7 +48,11 @@ class Metrics {
         10'000'000'000;  ///< a heartbeat this old is of a process that is gone
     static constexpr std::size_t kMaxProcesses = 256;
     struct Process {
-        Labels labels;
+        Labels base;    ///< what is known of it without its number
+        int copy = 0;   ///< from 1; among the living of the same `base`
+        Labels labels;  ///< both
+        std::uint32_t pid = 0;
+        bool ended = false;
         std::int64_t seen_ns = 0;  ///< its last sign of life
         TimeHistogram iteration;
         std::array<TimeHistogram, kStageCount> gpu, cpu;
@@ -60,6 +66,11 @@ class Metrics {
         std::map<std::string, double> gauges;  ///< newest value of each counter the process records
     };
     bool has_room(std::int64_t now_ns);
+    static bool is_dead(const Process& process, std::int64_t now_ns) {
+        return process.ended || now_ns - process.seen_ns > kHeartbeatNs;
+    }
+    bool is_replaced(const TraceProcess& process, std::int64_t now_ns) const;
+    void give_labels(Process& process, Labels base, std::int64_t now_ns);
     void update_process(Process& process, const TraceStore& store, const News& news,
                         std::int64_t now_ns);
     void take_counters(const TraceStore& store, std::span<const News> news);
@@ -72,7 +83,8 @@ class Metrics {
     void write_service(Exposition& out) const;
     void write_daemon(Exposition& out, const DaemonFigures& daemon) const;
 
-    std::map<std::uint64_t, Process> processes_;       // by source
+    std::map<std::uint64_t, Process> processes_;  // by source
+    GpuMetrics gpus_;
     std::map<std::uint64_t, StalledProcess> stalled_;  // by source
     std::map<std::string, std::uint64_t> recordings_;
     std::set<std::uint64_t> refused_;  // sources that are without series now

@@ -4,6 +4,7 @@ trainer is killed. Usage: serve_test.py (Daemon | Prometheus). Standard Python o
 GAUSSCOPE, and GAUSSCOPE_PROMETHEUS (else `prometheus` of the PATH; without one the test says it was skipped)."""
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -18,7 +19,22 @@ import urllib.request
 
 GAUSSCOPE = os.environ["GAUSSCOPE"]
 PROMETHEUS = os.environ.get("GAUSSCOPE_PROMETHEUS") or shutil.which("prometheus")
+PROMTOOL = PROMETHEUS and (shutil.which("promtool") or shutil.which(os.path.join(os.path.dirname(PROMETHEUS), "promtool")))
+ASSETS = os.path.join(os.path.dirname(__file__), "../../assets/serve")
 PATIENCE_S = 120
+
+
+def board_queries():
+    """Every query of the Grafana board, its variables filled in as for "All"."""
+    with open(os.path.join(ASSETS, "grafana-board.json"), encoding="utf-8") as file:
+        board = json.load(file)
+    filled = {"$__rate_interval": "20s", "$job": ".*", "$rank": ".*"}
+    for panel in board["panels"]:
+        for target in panel["targets"]:
+            query = target["expr"]
+            for name, value in filled.items():
+                query = query.replace(name, value)
+            yield panel["title"], query
 
 
 def wait_until(what, condition):
@@ -129,7 +145,8 @@ class Daemon(Node):
         time.sleep(2)
         self.assertGreater(self.iterations(address)[0], count)
         text = next(iter(labels))
-        self.assertIn(f'pid="{trainer.pid}"', text)
+        self.assertNotIn("pid=", text)
+        self.assertIn(f'pid="{trainer.pid}"', get(address + "/metrics")[1].decode())
         self.assertIn('rank="5"', text)
         self.assertIn('job="77"', text)
         metrics = get(address + "/metrics")[1].decode()
@@ -239,14 +256,27 @@ class Daemon(Node):
 
 
 class Prometheus(Node):
+    @unittest.skipUnless(PROMTOOL, "promtool is not here")
+    def test_the_rules_alarm_when_they_should(self):
+        for name in ("gausscope.rules.yml", "prometheus.yml"):
+            shutil.copy(os.path.join(ASSETS, name), self.folder)
+        shutil.copy(os.path.join(os.path.dirname(__file__), "gausscope.rules.test.yml"), self.folder)
+        for command in (["check", "config", "prometheus.yml"], ["test", "rules", "gausscope.rules.test.yml"]):
+            run = subprocess.run([PROMTOOL, *command], cwd=self.folder, capture_output=True, text=True, check=False)
+            self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+
     def test_prometheus_scrapes_it(self):
         address = self.serve("--no-rules")
         self.train()
         wait_until("iterations", lambda: self.iterations(address)[0] >= 5)
+        # The configuration and the rules as they are shipped, but for where the daemon is and how often it is asked.
+        with open(os.path.join(ASSETS, "prometheus.yml"), encoding="utf-8") as file:
+            shipped = file.read()
+        self.assertIn("127.0.0.1:9465", shipped)
         with open(self.path("prometheus.yml"), "w", encoding="utf-8") as file:
-            json.dump({"global": {"scrape_interval": "1s"},
-                       "scrape_configs": [{"job_name": "gausscope", "static_configs": [
-                           {"targets": [address.removeprefix("http://")]}]}]}, file)
+            file.write("global: {evaluation_interval: 1s}\n" + shipped.replace(
+                "127.0.0.1:9465", address.removeprefix("http://")).replace("15s", "1s"))
+        shutil.copy(os.path.join(ASSETS, "gausscope.rules.yml"), self.folder)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
@@ -263,6 +293,7 @@ class Prometheus(Node):
         wait_until("a scrape", lambda: query("up == 1"))
         found = wait_until("iterations", lambda: query("gausscope_iteration_seconds_count > 5"))
         self.assertEqual(found[0]["metric"]["rank"], "5")
+        self.assertEqual(found[0]["metric"]["job"], "77")  # not that of the scrape
         # A rate needs two scrapes; a quantile needs buckets that add up.
         rate = wait_until("a rate", lambda: query("rate(gausscope_iteration_seconds_count[20s]) > 0"))
         median = wait_until("a median", lambda: query(
@@ -273,6 +304,26 @@ class Prometheus(Node):
                                   "gausscope_iteration_seconds")[1])["data"]
         self.assertEqual(metadata[0]["type"], "histogram")
         self.assertEqual(metadata[0]["unit"], "seconds")
+
+        # Every query of the board is understood, asks for what the daemon tells, and shows what there is without a GPU.
+        told = get(address + "/metrics")[1].decode()
+        empty = []
+        for title, expression in board_queries():
+            status, body = get(f"http://127.0.0.1:{port}/api/v1/query?query=" + urllib.parse.quote(expression))
+            self.assertEqual(status, 200, (title, expression, body))
+            if not json.loads(body)["data"]["result"]:
+                empty.append(title)
+            for name in re.findall(r"(?:gausscope|process)_[a-z0-9_]+", expression):
+                family = re.sub(r"_(total|bucket|sum|count)$", "", name)
+                self.assertTrue(f"# TYPE {family} " in told, (title, family))
+        without_gpu = {"Stuck", "GPU busy", "Stages on the GPU, per iteration", "Waiting for the GPU, and copies", "Launches"}
+        self.assertEqual({t for t in empty if not t.startswith("GPUs: ")} - without_gpu, set())
+        # Rules are evaluated without an error, and none of them alarms.
+        rules = wait_until("rules", lambda: [r for g in json.loads(get(f"http://127.0.0.1:{port}/api/v1/rules")[1])[
+            "data"]["groups"] for r in g["rules"] if r["health"] != "unknown"])
+        self.assertEqual([r["name"] for r in rules if r["health"] != "ok"], [])
+        wait_until("a recorded series", lambda: query('gausscope:iteration_seconds:median5m{rank="5"} > 0'))
+        self.assertEqual(query('ALERTS{alertstate="firing"}'), [])
 
 
 if __name__ == "__main__":

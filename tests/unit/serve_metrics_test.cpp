@@ -75,7 +75,7 @@ TEST(Metrics, CountsEveryIterationOnceAndItsStages) {
         metrics.update(store, watch.look(store, now), now);
     }
     const auto s = samples_of(metrics.text({}));
-    const std::string labels = R"(pid="4242",process="train.py",rank="3",job="job\"1\\")";
+    const std::string labels = R"(process="train.py",rank="3",job="job\"1\\")";
     // The first look only begins the counting, at 10 s; the last one counts up to 15 s.
     EXPECT_EQ(s.at("gausscope_iteration_seconds_count{" + labels + "}"), 50);
     EXPECT_NEAR(s.at("gausscope_iteration_seconds_sum{" + labels + "}"), 5.0, 1e-9);
@@ -121,7 +121,7 @@ std::map<std::string, double> paused_most_of_the_time(RecordedProcess& process, 
 TEST(Metrics, WhatTheBudgetLeftOutIsNotIdle) {
     RecordedProcess process;
     const auto s = paused_most_of_the_time(process, true, 10);
-    const std::string labels = R"(pid="4242",process="train.py",rank="3",job="job\"1\\")";
+    const std::string labels = R"(process="train.py",rank="3",job="job\"1\\")";
     EXPECT_NEAR(s.at("gausscope_watched_seconds_total{" + labels + "}"), 9 * 0.2, 1e-6);
     EXPECT_NEAR(s.at("gausscope_gpu_busy_seconds_total{" + labels + "}"), 9 * 0.2, 1e-6);
     EXPECT_NEAR(s.at("gausscope_gpu_idle_ratio{" + labels + "}"), 0, 1e-6);
@@ -132,7 +132,7 @@ TEST(Metrics, WhatTheBudgetLeftOutIsNotIdle) {
 TEST(Metrics, IterationsFoundFromKernelsEndAtAPause) {
     RecordedProcess process;
     const auto s = paused_most_of_the_time(process, false, 10);
-    const std::string labels = R"(pid="4242",process="train.py",rank="3",job="job\"1\\")";
+    const std::string labels = R"(process="train.py",rank="3",job="job\"1\\")";
     // Ten begins a second, nine of them with an end that was seen.
     const double count = s.at("gausscope_iteration_seconds_count{" + labels + "}");
     EXPECT_EQ(count, 81);
@@ -163,7 +163,7 @@ TEST(Metrics, ASecondThatWasPausedThroughoutHasNoIdleRatio) {
     look(14'500);
     const std::string text = metrics.text({});
     EXPECT_EQ(text.find("gausscope_gpu_idle_ratio{"), std::string::npos);
-    EXPECT_NEAR(samples_of(text).at(R"(gausscope_watched_seconds_total{pid="4242",process=)"
+    EXPECT_NEAR(samples_of(text).at(R"(gausscope_watched_seconds_total{process=)"
                                     R"("train.py",rank="3",job="job\"1\\"})"),
                 1, 1e-6);
 }
@@ -232,15 +232,72 @@ TEST(Metrics, WhoLivesHasSeriesHoweverManyHaveDied) {
     const auto samples = samples_of(metrics.text({}));
     int series = 0, of_live = 0;
     for (const auto& [name, value] : samples) {
-        if (!name.starts_with("gausscope_records_total{")) continue;
-        ++series;
+        series += name.starts_with("gausscope_records_total{") ? 1 : 0;
         of_live += name.find("pid=\"500") != std::string::npos ? 1 : 0;
     }
     EXPECT_EQ(of_live, 3);
     EXPECT_EQ(series, 256);  // the dead keep the rest
-    EXPECT_EQ(samples.at(R"(gausscope_iteration_seconds_count{pid="5001",process="train.py",)"
+    // Those that live go on with series of those that do not.
+    EXPECT_EQ(samples.at(R"(gausscope_iteration_seconds_count{process="train.py",)"
                          R"(rank="3",job="job\"1\\"})"),
               30);
+}
+
+TEST(Metrics, AJobThatBeginsAgainGoesOnWithItsSeries) {
+    TraceStore store;
+    Watch watch;
+    Metrics metrics;
+    RecordedProcess first, second;
+    second.source = 8;
+    second.pid = 4243;
+    const std::string labels = R"(process="train.py",rank="3",job="job\"1\\")";
+    const auto at = [&](std::int64_t s, std::initializer_list<RecordedProcess*> living) {
+        for (RecordedProcess* process : living) second_of_iterations(store, *process, s * 1000);
+        metrics.update(store, watch.look(store, (s + 1) * 1000 * kMs), (s + 1) * 1000 * kMs);
+        return samples_of(metrics.text({}));
+    };
+    at(10, {&first});
+    auto s = at(11, {&first, &second});  // both at once: one of them is a copy
+    EXPECT_EQ(s.count("gausscope_records_total{" + labels + "}"), 1u);
+    EXPECT_EQ(s.count("gausscope_records_total{" + labels + R"(,copy="2"})"), 1u);
+    EXPECT_EQ(s.at("gausscope_process_info{" + labels + R"(,copy="2",pid="4243"})"), 1);
+    RecordedProcess third;  // when both have gone
+    third.source = 9;
+    third.pid = 4244;
+    for (const std::int64_t t : {30, 31, 32}) s = at(t, {&third});
+    EXPECT_EQ(s.at("gausscope_process_info{" + labels + R"(,pid="4244"})"), 1);
+    EXPECT_EQ(s.count("gausscope_process_info{" + labels + R"(,pid="4242"})"), 0u);
+}
+
+TEST(Metrics, CountersOfAGpuExistOnceHoweverManyProcessesTell) {
+    TraceStore store;
+    Watch watch;
+    Metrics metrics;
+    for (std::uint32_t rank = 0; rank < 8; ++rank) {
+        RecordedProcess process;
+        process.source = 7 + rank;
+        process.pid = 4242 + rank;
+        TraceBatch b = process.batch(11'000);
+        b.labels.rank = static_cast<int>(rank);
+        for (std::uint32_t gpu = 0; gpu < 8; ++gpu) {
+            GpuDeviceEvent device;
+            device.device = gpu;
+            device.name = "H100";
+            device.uuid = "GPU-" + std::to_string((gpu + rank) % 8);  // CUDA_VISIBLE_DEVICES
+            b.devices.push_back(device);
+            b.names.push_back({10 + gpu, "GPU " + std::to_string(gpu) + " power [W]"});
+            b.counters.push_back({10'500 * kMs, 600.0 + (gpu + rank) % 8, 0, 10 + gpu});
+        }
+        store.ingest(b);
+    }
+    metrics.update(store, watch.look(store, 11'000 * kMs), 11'000 * kMs);
+    const std::string text = metrics.text({});
+    const auto s = samples_of(text);
+    EXPECT_EQ(s.at(R"(gausscope_gpu_power_watts{uuid="GPU-5",model="H100"})"), 605);
+    int series = 0;
+    for (const auto& [name, value] : s) series += name.starts_with("gausscope_gpu_power") ? 1 : 0;
+    EXPECT_EQ(series, 8);
+    EXPECT_EQ(text.find("gausscope_counter{"), std::string::npos);
 }
 
 }  // namespace

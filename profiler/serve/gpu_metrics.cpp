@@ -1,0 +1,97 @@
+#include "profiler/serve/gpu_metrics.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace gs::serve {
+namespace {
+
+/// A counter as the injection library names it, and as Prometheus wants it.
+struct Family {
+    std::string_view counter;
+    const char *name, *unit, *help;
+    double scale;
+};
+constexpr double kPercent = 0.01, kMiB = 1 << 20, kMHz = 1e6;
+constexpr std::array<Family, GpuMetrics::kFamilies> kTable{{
+    {"utilisation [%]", "gausscope_gpu_utilization_ratio", "ratio",
+     "Share of the time in which a kernel ran on the GPU, of whomever.", kPercent},
+    {"memory utilisation [%]", "gausscope_gpu_memory_utilization_ratio", "ratio",
+     "Share of the time in which device memory was read or written.", kPercent},
+    {"memory used [MiB]", "gausscope_gpu_memory_used_bytes", "bytes", "Device memory in use.",
+     kMiB},
+    {"SM clock [MHz]", "gausscope_gpu_sm_clock_hertz", "hertz", "Clock of the multiprocessors.",
+     kMHz},
+    {"memory clock [MHz]", "gausscope_gpu_memory_clock_hertz", "hertz", "Clock of the memory.",
+     kMHz},
+    {"power [W]", "gausscope_gpu_power_watts", "watts", "Power draw.", 1},
+    {"temperature [C]", "gausscope_gpu_temperature_celsius", "celsius", "Temperature.", 1},
+    {"throttle reasons", "gausscope_gpu_throttle_reasons", "",
+     "What holds the clocks back, as NVML's bits; 0: nothing.", 1},
+    {"SM active [%]", "gausscope_gpu_sm_active_ratio", "ratio",
+     "Share of the multiprocessors that had work.", kPercent},
+    {"SM occupancy [%]", "gausscope_gpu_sm_occupancy_ratio", "ratio", "Warps of those that fit.",
+     kPercent},
+    {"tensor cores active [%]", "gausscope_gpu_tensor_active_ratio", "ratio",
+     "Share of the time in which tensor cores worked.", kPercent},
+    {"FP32 active [%]", "gausscope_gpu_fp32_active_ratio", "ratio",
+     "Share of the time in which FP32 units worked.", kPercent},
+    {"DRAM bandwidth [%]", "gausscope_gpu_dram_bandwidth_ratio", "ratio",
+     "Memory bandwidth, of the peak.", kPercent},
+}};
+
+/// The number in "GPU 3 power [W]", of which "power [W]" is left; -1: it is none.
+int take_ordinal(std::string_view& name) {
+    constexpr std::string_view kGpu = "GPU ";
+    if (!name.starts_with(kGpu)) return -1;
+    int ordinal = -1;
+    const auto [rest, error] =
+        std::from_chars(name.data() + kGpu.size(), name.data() + name.size(), ordinal);
+    if (error != std::errc() || rest == name.data() + name.size() || *rest != ' ') return -1;
+    name.remove_prefix(static_cast<std::size_t>(rest + 1 - name.data()));
+    return ordinal;
+}
+
+}  // namespace
+
+bool GpuMetrics::take(const TraceProcess& process, std::string_view name,
+                      const CounterPoint& newest) {
+    const int ordinal = take_ordinal(name);
+    const auto device =
+        std::find_if(process.devices.begin(), process.devices.end(), [&](const GpuDeviceEvent& d) {
+            return ordinal >= 0 && d.device == static_cast<std::uint32_t>(ordinal);
+        });
+    const auto family = std::find_if(kTable.begin(), kTable.end(),
+                                     [&](const Family& f) { return f.counter == name; });
+    if (device == process.devices.end() || device->uuid.empty() || family == kTable.end())
+        return false;
+    Gpu& gpu = by_uuid_[device->uuid];
+    gpu.model = device->name;
+    CounterPoint& known = gpu.newest[static_cast<std::size_t>(family - kTable.begin())];
+    if (newest.time_ns > known.time_ns) known = newest;
+    return true;
+}
+
+void GpuMetrics::forget_before(std::int64_t time_ns) {
+    for (auto& [uuid, gpu] : by_uuid_)
+        for (CounterPoint& point : gpu.newest)
+            if (point.time_ns < time_ns) point = {};
+    std::erase_if(by_uuid_, [](const auto& entry) {
+        const auto& newest = entry.second.newest;
+        return std::all_of(newest.begin(), newest.end(),
+                           [](const CounterPoint& point) { return point.time_ns == 0; });
+    });
+}
+
+void GpuMetrics::write(Exposition& out) const {
+    for (std::size_t f = 0; f < kTable.size(); ++f) {
+        const Family& family = kTable[f];
+        out.family(family.name, Exposition::Type::gauge, family.help, family.unit);
+        for (const auto& [uuid, gpu] : by_uuid_)
+            if (gpu.newest[f].time_ns != 0)
+                out.value({{"uuid", uuid}, {"model", gpu.model}},
+                          gpu.newest[f].value * family.scale);
+    }
+}
+
+}  // namespace gs::serve
