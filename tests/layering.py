@@ -54,6 +54,8 @@ ROOMS = {
     "profiler/store": ("TraceStore: events, tracks, statistics, names of stages", ["base", "base/record"]),
     "profiler/collect": ("from rings into the store: readers, clocks, collectors",
                          ["base", "base/record", "profiler/store"]),
+    "profiler/sample": ("call stacks of other processes: perf events, unwinding, CPython's memory",
+                        ["base", "base/record", "profiler/store"]),
     "profiler/analysis": ("walks, totals, iterations, breakdown, comparison, cost model",
                           ["base", "base/record", "profiler/store"]),
     "profiler/insights": ("rules that say what would be faster",

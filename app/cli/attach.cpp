@@ -27,6 +27,7 @@ struct AttachArguments {
     std::optional<double> budget_percent;
     int memory_mib = 1024, graph_nodes_s = 0;
     double stall_after_s = 0;
+    int stacks_hz = 0;  ///< 0: no call stacks
     bool release_cupti = false, acquire_cupti = false, insights = false;
 };
 
@@ -53,6 +54,7 @@ void add_options(CLI::App& app, AttachArguments& a) {
         ->check(whole_from(1, 3600))
         ->option_text("SECONDS");
     add_stall_after(app, a.stall_after_s);
+    add_stacks(app, a.stacks_hz);
     app.add_flag("--release-cupti", a.release_cupti, "make it give CUPTI back, and stop");
     app.add_flag("--acquire-cupti", a.acquire_cupti, "make it take CUPTI again, and stop");
 }
@@ -241,6 +243,7 @@ Result<int> record_headless(const AttachArguments& a, const CommonArguments& com
     if (a.budget_percent)
         options.collector.budget_ppm = static_cast<std::uint64_t>(*a.budget_percent * 10'000 + 0.5);
     GS_TRY(auto recording, ProcessRecording::start(std::move(options)));
+    if (a.stacks_hz) recording->sample_process(a.pid, a.stacks_hz);
     catch_interrupts();
     const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(a.seconds);
     bool alive = true;

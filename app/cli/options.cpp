@@ -115,6 +115,13 @@ void add_common(CLI::App& app, CommonArguments& a) {
     app.add_flag("-v,--verbose", a.verbose, "say more on stderr")->group(group);
 }
 
+void add_stacks(CLI::App& app, int& hz) {
+    app.add_flag("--stacks{99}", hz,
+                 "and which functions of C++ and Python its threads are in, 99 or so many times a "
+                 "second (--stacks=HZ)")
+        ->check(whole_from(1, 10000));
+}
+
 void add_loading(CLI::App& app, CaptureArguments& a) {
     const char* group = "Capture";
     app.add_option("--downscale", a.downscale,

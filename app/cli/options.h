@@ -53,6 +53,8 @@ struct CaptureArguments {
     std::string background;  ///< "r,g,b", each 0..1; empty: black
     bool operator==(const CaptureArguments&) const = default;
 };
+/// --stacks[=HZ]: call stacks of another program, so many times a second.
+void add_stacks(CLI::App& app, int& hz);
 void add_loading(CLI::App& app, CaptureArguments& a);
 void add_background(CLI::App& app, std::string& background, const char* group);
 Result<CaptureOptions> capture_options(const CaptureArguments& arguments,

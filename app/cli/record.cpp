@@ -29,6 +29,7 @@ struct RecordArguments {
     double budget_percent = 0;  ///< 0: none
     int memory_mib = 1024, graph_nodes_s = 0;
     bool insights = false, no_cupti = false;
+    int stacks_hz = 0;  ///< 0: no call stacks
 };
 
 void add_options(CLI::App& app, RecordArguments& a) {
@@ -50,6 +51,7 @@ void add_options(CLI::App& app, RecordArguments& a) {
            "at least [0]")
         ->check(whole_from(0, 3600))
         ->option_text("SECONDS");
+    add_stacks(app, a.stacks_hz);
     app.add_flag("--no-cupti", a.no_cupti, "no kernels and CUDA calls: leave CUPTI to the program");
 }
 
@@ -196,6 +198,7 @@ Result<int> run(const RecordArguments& a, const CommonArguments& common) {
     GS_TRY(auto recording, ProcessRecording::start(std::move(options)));
 
     forward_signals();
+    if (a.stacks_hz) recording->sample_next_program(a.stacks_hz);
     GS_TRY(const pid_t pid,
            start_command(common.command,
                          environment_for(a, library, recording->collector().collector_path())));

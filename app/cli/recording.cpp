@@ -141,10 +141,29 @@ Result<std::unique_ptr<ProcessRecording>> ProcessRecording::start(RecordingOptio
     return out;
 }
 
-void ProcessRecording::take() { collector_->drain_into(store_); }
+void ProcessRecording::take() {
+    collector_->drain_into(store_);
+    if (sampler_) sampler_->take_into(store_);
+}
+
+void ProcessRecording::take_sampler(Result<std::unique_ptr<StackSampler>> sampler) {
+    if (sampler)
+        sampler_ = std::move(*sampler);
+    else
+        no_sampler_ = "no call stacks: " + sampler.error().text();
+}
+
+void ProcessRecording::sample_next_program(int hz) {
+    take_sampler(StackSampler::of_next_program({.hz = hz}));
+}
+
+void ProcessRecording::sample_process(std::uint32_t pid, int hz) {
+    take_sampler(StackSampler::of_process(pid, {.hz = hz}));
+}
 
 void ProcessRecording::finish() {
     collector_->finish(store_);
+    if (sampler_) sampler_->finish(store_);
     end_ = std::chrono::steady_clock::now();
 }
 
@@ -166,6 +185,9 @@ std::vector<std::string> ProcessRecording::remarks() {
         if (auto remark = cupti_remark(process); !remark.empty()) out.push_back(std::move(remark));
         add_losses(process, out);
     }
+    if (!no_sampler_.empty()) out.push_back(no_sampler_);
+    if (sampler_)
+        for (std::string& remark : sampler_->remarks()) out.push_back(std::move(remark));
     for (const service::SourceState& source : collector_->sources())
         if (!source.note.empty())
             out.push_back(fmt::format("{} ({}): {}", source.name, source.pid, source.note));
@@ -177,7 +199,8 @@ std::vector<std::string> ProcessRecording::remarks() {
         out.push_back(
             fmt::format("{} spans fit no row and were left out", store_.timeline().misplaced()));
     const Contents contents(store_);
-    if (!found_any() || contents.gpu_count + contents.range_count > 0) return out;
+    const bool any = contents.gpu_count + contents.range_count > 0;
+    if (!found_any() || any || !store_.samples().samples().empty()) return out;
     out.push_back(
         "there are neither NVTX ranges nor GPU work in it. Ranges come from "
         "torch.cuda.nvtx.range_push(\"step\") or "
@@ -198,6 +221,8 @@ void ProcessRecording::print(std::vector<std::string> notes) {
             "  {} ranges on {} threads, {} pieces of GPU work on {} streams, {} CUDA calls\n",
             contents.range_count, tracks_of(store_, TrackKind::thread), contents.gpu_count,
             tracks_of(store_, TrackKind::gpu_stream), contents.api_count);
+    if (const auto samples = store_.samples().samples().size(); samples > 0)
+        fmt::print(stderr, "  {} samples of call stacks\n", samples);
     print_totals(store_, "ranges", contents.ranges);
     print_totals(store_, "GPU", contents.gpu);
     for (std::string& remark : remarks()) notes.push_back(std::move(remark));
@@ -217,6 +242,7 @@ Json ProcessRecording::json() {
     out.update({{"ranges", contents.range_count},
                 {"gpu_work", contents.gpu_count},
                 {"cuda_calls", contents.api_count},
+                {"stack_samples", store_.samples().samples().size()},
                 {"lost", store_.sources().loss().total()},
                 {"forgotten", store_.timeline().forgotten()},
                 {"top_ranges", totals_json(store_, contents.ranges)},

@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "profiler/collect/multi_collector.h"
+#include "profiler/sample/stack_sampler.h"
 #include "profiler/store/store.h"
 
 namespace gs::cli {
@@ -28,6 +29,10 @@ class ProcessRecording {
 
     /// Moves what has come into the store; call it every few milliseconds.
     void take();
+    /// Call stacks of the program that this thread starts next, or of the process `pid`, `hz` times a
+    /// second. Where that cannot be, remarks() says why, and the rest is recorded.
+    void sample_next_program(int hz);
+    void sample_process(std::uint32_t pid, int hz);
     /// Looks a last time and lets the processes go.
     void finish();
     /// The trace at `path`, its insights on stderr where asked for. Errors: unwritable.
@@ -48,7 +53,10 @@ class ProcessRecording {
     explicit ProcessRecording(RecordingOptions options);
     RecordingOptions options_;
     TraceStore store_;
+    void take_sampler(Result<std::unique_ptr<StackSampler>> sampler);
     std::unique_ptr<service::MultiCollector> collector_;
+    std::unique_ptr<StackSampler> sampler_;
+    std::string no_sampler_;  // why there is none
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now(), end_ = begin_;
     fs::path written_;
     std::uint64_t written_bytes_ = 0;

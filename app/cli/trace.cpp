@@ -11,6 +11,7 @@
 #include "app/cli/trace_report.h"
 #include "base/try.h"
 #include "profiler/files/export_perfetto.h"
+#include "profiler/files/export_stacks.h"
 #include "profiler/files/export_text.h"
 #include "profiler/files/import.h"
 
@@ -42,7 +43,7 @@ void add_options(CLI::App& app, TraceArguments& a) {
     app.add_option("-o,--export", a.output,
                    "write it here too; the end chooses: .pftrace, .json (Chrome), "
                    ".speedscope.json, .folded, .csv "
-                   "(stage table)")
+                   "(stage table); of call stacks: .pb.gz (pprof), .stacks.folded")
         ->option_text("OUT");
     app.add_option("--stage-map", a.stage_map,
                    "lines \"pattern = stage\" that name the stage of kernels, asked before the "
@@ -60,12 +61,14 @@ Result<void> export_to(const TraceStore& store, const fs::path& path) {
     const std::string name = path.string();
     if (name.ends_with(".speedscope.json")) return export_speedscope(store, path);
     if (name.ends_with(".json")) return export_chrome(store, path);
+    if (name.ends_with(".pb.gz")) return export_pprof(store, path);
+    if (name.ends_with(".stacks.folded")) return export_folded_stacks(store, path);
     if (name.ends_with(".folded")) return export_folded(store, path);
     if (name.ends_with(".csv")) return export_table(store, path);
     if (name.ends_with(".pftrace"))
         return export_perfetto(store, path).map([](const PerfettoSummary&) {});
     return fail(ErrorKind::usage, name, "no trace format ends like this",
-                "use .pftrace, .json, .speedscope.json, .folded or .csv");
+                "use .pftrace, .json, .speedscope.json, .folded, .csv, .pb.gz or .stacks.folded");
 }
 
 /// Several files are one trace: the summary of all, notes with the name of their file.
@@ -84,6 +87,7 @@ Result<ImportSummary> read_all(const TraceArguments& a, TraceStore& store) {
         all->processes += more->processes;
         all->calls += more->calls;
         all->work += more->work;
+        all->samples += more->samples;
         all->skipped += more->skipped;
         for (const std::string& note : more->notes) all->notes.push_back(other + ": " + note);
     }
@@ -126,6 +130,7 @@ Subcommand trace_command() {
         "  gausscope trace run.pftrace\n"
         "  gausscope trace torch_trace.json.gz --export run.pftrace\n"
         "  gausscope trace run.pftrace --export run.folded      for flame graphs\n"
+        "  gausscope trace run.pftrace --export run.pb.gz       call stacks for pprof\n"
         "  gausscope trace run.pftrace --insights               what costs time, what would help\n"
         "  gausscope trace before.pftrace after.pftrace --compare\n"
         "  gausscope trace rank0.pftrace rank1.pftrace -o all.pftrace   several ranks on one "

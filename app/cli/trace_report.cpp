@@ -206,6 +206,7 @@ void print_trace(const std::string& path, const ImportSummary& read, const Trace
                read.instants, read.points);
     if (read.work > 0) fmt::print(", {} pieces of GPU work", read.work);
     if (read.calls > 0) fmt::print(", {} CUDA calls", read.calls);
+    if (read.samples > 0) fmt::print(", {} samples of call stacks", read.samples);
     fmt::print("\n");
     for (std::uint32_t p = 0; p < store.processes().size(); ++p) print_process(store, p);
     print_stages("stages, CPU", store.frames().statistics(StatScope::call, kAllCalls));
@@ -245,6 +246,7 @@ Json trace_json(const std::string& path, const ImportSummary& read, const TraceS
             {"spans", read.spans},
             {"gpu_work", read.work},
             {"cuda_calls", read.calls},
+            {"stack_samples", read.samples},
             {"instants", read.instants},
             {"counter_values", read.points},
             {"processes", processes},

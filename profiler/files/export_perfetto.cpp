@@ -14,6 +14,7 @@
 #include "base/rng.h"
 #include "profiler/analysis/range_projection.h"
 #include "profiler/files/export_perfetto_gpu.h"
+#include "profiler/files/perfetto_stacks.h"
 #include "profiler/files/perfetto_writer.h"
 #include "profiler/store/process_labels.h"
 
@@ -432,6 +433,7 @@ Result<PerfettoSummary> export_perfetto(const TraceStore& store, const fs::path&
     for (std::uint32_t p = 0; p < pids.size(); ++p) moments.write(p);
     if (!pids.empty()) write_counters(sink, store, sequence, options);
     summary.counters = store.counters().size();
+    summary.samples = write_stacks(sink, store, sequence, options, pids);
 
     auto bytes = sink.finish();
     if (!bytes) return tl::unexpected(bytes.error());

@@ -21,7 +21,7 @@ struct PerfettoOptions {
 };
 
 struct PerfettoSummary {
-    std::uint64_t spans = 0, threads = 0, streams = 0, counters = 0, bytes = 0;
+    std::uint64_t spans = 0, threads = 0, streams = 0, counters = 0, samples = 0, bytes = 0;
 };
 
 /// Writes the file under its final name only when complete. Errors: unwritable.

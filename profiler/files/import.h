@@ -26,6 +26,7 @@ struct ImportSummary {
     std::string format;  ///< "Perfetto", "Chrome JSON"
     std::uint64_t spans = 0, instants = 0, points = 0, threads = 0, streams = 0;
     std::uint64_t processes = 0, calls = 0, work = 0;  ///< CUDA calls; kernels, copies and fills
+    std::uint64_t samples = 0;                         ///< of call stacks
     std::uint64_t skipped = 0;                         ///< events the store cannot hold
     std::vector<std::string> notes;  ///< which those were, and what else a reader should know
 };

@@ -168,6 +168,14 @@ void ImportEvents::add_work(std::uint32_t pid, const GpuWorkEvent& work, std::ui
     all.push_back(work);
 }
 
+void ImportEvents::add_sample(std::uint32_t pid, SampleEvent sample,
+                              std::span<const FrameEvent> frames) {
+    if (full()) return;
+    Process& of = process(pid);
+    sample.stack = of.stack_builder.add(of.stacks, frames);
+    of.stacks.samples.push_back(sample);
+}
+
 void ImportEvents::add_call(std::uint32_t pid, const ApiCallEvent& call) {
     if (!full()) process(pid).calls.push_back(call);
 }
@@ -284,6 +292,7 @@ void ImportEvents::shift(TraceStore& store, std::map<std::uint32_t, Delivery>& d
         both(process.pauses);
         moment(process.memory);
         moment(process.points);
+        moment(process.stacks.samples);
     }
     if (read_ns != 0) read_ns += by;
     realtime_offset_ns = store.sources().realtime_offset_ns();
@@ -363,6 +372,9 @@ void ImportEvents::deliver(TraceStore& store, Delivery& delivery, Process& proce
     last.syncs = std::move(process.syncs);
     last.memory = std::move(process.memory);
     last.pauses = std::move(process.pauses);
+    last.frames = std::move(process.stacks.frames);
+    last.stacks = std::move(process.stacks.stacks);
+    last.samples = std::move(process.stacks.samples);
     store.ingest(last);
 }
 
@@ -377,7 +389,7 @@ void ImportEvents::adopt_devices(std::uint32_t main,
     };
     for (auto& [pid, process] : processes_) {
         if (pid == main || main == 0 || process.declared || deliveries.contains(pid) ||
-            !process.calls.empty()) {
+            !process.calls.empty() || !process.stacks.samples.empty()) {
             deliveries[pid].pid = pid;
             continue;
         }
@@ -431,6 +443,7 @@ ImportSummary ImportEvents::finish(TraceStore& store) {
             [](const Finished& a, const Finished& b) { return a.event.end_ns < b.event.end_ns; });
         std::stable_sort(process.points.begin(), process.points.end(), by_time);
         std::stable_sort(process.memory.begin(), process.memory.end(), by_time);
+        std::stable_sort(process.stacks.samples.begin(), process.stacks.samples.end(), by_time);
         std::stable_sort(delivery.instants.begin(), delivery.instants.end(), by_time);
         std::stable_sort(process.work.begin(), process.work.end(), by_begin);
         std::stable_sort(process.syncs.begin(), process.syncs.end(), by_begin);
@@ -440,6 +453,7 @@ ImportSummary ImportEvents::finish(TraceStore& store) {
         summary.calls += process.calls.size();
         summary.work += process.work.size();
         summary.points += process.points.size();
+        summary.samples += process.stacks.samples.size();
         deliver(store, delivery, process, ++source);
         ++summary.processes;
     }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "profiler/files/import.h"
+#include "profiler/store/stack_builder.h"
 
 namespace gs {
 
@@ -56,6 +58,8 @@ class ImportEvents {
         std::vector<MemoryEvent> memory;
         std::vector<PauseEvent> pauses;
         std::vector<CounterEvent> points;
+        TraceBatch stacks;  ///< frames, stacks and samples alone
+        StackBuilder stack_builder{};
     };
     Process& process(std::uint32_t pid) {
         const auto [place, added] = processes_.try_emplace(pid);
@@ -79,6 +83,8 @@ class ImportEvents {
     /// `event`: a number by which add_submission() may tell which call launched it, 0: none.
     void add_work(std::uint32_t pid, const GpuWorkEvent& work, std::uint64_t event = 0);
     void add_call(std::uint32_t pid, const ApiCallEvent& call);
+    /// A sample and its stack, innermost frame first.
+    void add_sample(std::uint32_t pid, SampleEvent sample, std::span<const FrameEvent> frames);
     /// The flow of a call that launched these pieces of work.
     std::uint64_t add_submission(const std::vector<std::uint64_t>& events);
     /// Counts something that is left out; `what` in the plural.

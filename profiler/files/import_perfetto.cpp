@@ -54,7 +54,8 @@ class Reader {
   private:
     void packet(ProtoReader p) {
         std::uint64_t sequence = 0, flags = 0, clock = 0;
-        std::optional<ProtoReader> timestamp, event, stage, interned, defaults, track, clocks;
+        std::optional<ProtoReader> timestamp, event, stage, interned, defaults, track, clocks,
+            sample;
         for (; p.next();) switch (p.field()) {
                 case 6:
                     clocks = p;
@@ -89,6 +90,9 @@ class Reader {
                 case kRenderStage:
                     stage = p;
                     break;
+                case kPerfSample:
+                    sample = p;
+                    break;
                 default:
                     break;
             }
@@ -103,7 +107,7 @@ class Reader {
         if (defaults) take_defaults(defaults->message(), state);
         if (interned) state.take_interned(interned->message());
         if (track) take_track(track->message());
-        if (!event && !stage) return;
+        if (!event && !stage && !sample) return;
         if ((flags & 2) != 0 && !state.has_state) return out_.skip("events whose names were lost");
         if (!timestamp) return out_.skip("events without a time");
         if (clock == 0) clock = state.clock != 0 ? state.clock : kBoottime;
@@ -111,6 +115,7 @@ class Reader {
         if (!time) return out_.skip("events of a clock that nothing relates to the others");
         if (event) take_event(parse_event(event->message(), state), *event, *time, sequence);
         if (stage) take_stage(parse_stage(stage->message(), *time, state));
+        if (sample) take_sample(parse_sample(sample->message()), *time, sequence);
     }
 
     // ---- clocks
@@ -179,6 +184,7 @@ class Reader {
     static void take_defaults(ProtoReader d, SequenceState& state) {
         while (d.next()) {
             if (d.field() == 58) state.clock = d.value();
+            if (d.field() == 12) state.stacks.take_defaults(d.message());
             if (d.field() == 11)
                 for (ProtoReader e = d.message(); e.next();)
                     if (e.field() == 11) state.track = e.value();
@@ -300,6 +306,14 @@ class Reader {
             slice.flow = e.submitted.empty() ? e.flow : out_.add_submission(e.submitted);
         }
         out_.add(track, slice);
+    }
+    void take_sample(const PerfSample& sample, std::int64_t time, std::uint64_t sequence) {
+        const InternedStacks& stacks = sequences_[sequence].stacks;
+        const std::vector<FrameEvent> frames = stacks.stack(sample.stack);
+        if (frames.empty()) return out_.skip("samples without a call stack");
+        const std::int64_t weight = sample.weight_ns > 0 ? sample.weight_ns : stacks.period_ns();
+        const bool blocked = frames.front().kind == FrameKind::blocked;
+        out_.add_sample(sample.pid, {time, weight, sample.tid, 0, blocked}, frames);
     }
     void take_stage(StageEvent&& stage) {
         if (!stage.name.empty()) stage.work.name = out_.name(stage.name);

@@ -116,6 +116,7 @@ void SequenceState::take_interned(ProtoReader data) {
                              : data.field() == kKernels           ? &kernels
                              : data.field() == kArgNames          ? &arguments
                                                                   : nullptr;
+        if (texts == nullptr && stacks.take(data)) continue;
         if (texts == nullptr && data.field() != kContexts) continue;
         std::uint64_t iid = 0, pid = 0;
         std::string_view text;

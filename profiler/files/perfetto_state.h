@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "profiler/files/import_events.h"
+#include "profiler/files/perfetto_stacks.h"
 #include "profiler/files/proto_reader.h"
 
 namespace gs::perfetto {
@@ -20,6 +21,7 @@ struct SequenceState {
     using Texts = std::unordered_map<std::uint64_t, std::string_view>;
     Texts names, annotations, categories, specifications, kernels, arguments;
     std::unordered_map<std::uint64_t, std::uint32_t> context_pids;
+    InternedStacks stacks;
     std::uint64_t clock = 0, track = 0;  ///< defaults; 0: none
     bool has_state = false;
 

@@ -32,6 +32,7 @@ enum Packet : std::uint32_t {
     kRenderStage = 53,
     kDefaults = 59,
     kTrackDescriptor = 60,
+    kPerfSample = 66,
     kGpuInfo = 128
 };
 enum EventField : std::uint32_t {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "profiler/store/gpu_event.h"
+#include "profiler/store/sample_event.h"
 
 namespace gs {
 
@@ -148,6 +149,10 @@ struct TraceBatch {
     LossCounts loss;
     std::vector<AsyncSpanEvent> async_spans;
     std::vector<PauseEvent> pauses;
+    // ---- sample_event.h; each by its place in the list before it
+    std::vector<FrameEvent> frames;
+    std::vector<StackEvent> stacks;
+    std::vector<SampleEvent> samples;
     // ---- gpu_event.h; what CUPTI told comes in any order of time
     std::vector<GpuWorkEvent> gpu_work;
     std::vector<ApiCallEvent> api_calls;

@@ -23,6 +23,7 @@ void TraceStore::ingest(const TraceBatch& batch) {
     for (const InstantEvent& e : batch.instants)
         instants_.push_back({e.time_ns, e.payload, source.track(e.track), source.name(e.name)});
     instants_.keep_newest(options_.max_points);
+    samples_.take(batch, source.process, names_);
     sources_.take_state(source, batch, options_.max_points);
     if (sources_.processes()[source.process].ended) {
         launches_.end(source.process);
@@ -37,6 +38,7 @@ void TraceStore::clear() {
     launches_.clear();
     sources_.clear();
     counters_ = {};
+    samples_ = {};
     instants_ = {};
 }
 
@@ -58,7 +60,7 @@ FoundSpan TraceStore::range_of(std::size_t track, std::size_t row, const TraceSp
 
 std::size_t TraceStore::bytes() const {
     return names_.bytes() + timeline_.bytes() + frames_.bytes() + launches_.bytes() +
-           sources_.bytes() + counters_.bytes() + instants_.bytes();
+           sources_.bytes() + counters_.bytes() + samples_.bytes() + instants_.bytes();
 }
 
 TraceStore TraceStore::excerpt(std::int64_t begin, std::int64_t end) const {
@@ -68,6 +70,7 @@ TraceStore TraceStore::excerpt(std::int64_t begin, std::int64_t end) const {
     out.timeline_ = timeline_.excerpt(begin, end);
     out.frames_ = frames_.excerpt();
     out.counters_ = counters_.excerpt(begin, end);
+    out.samples_ = samples_.excerpt(begin, end);
     out.instants_ =
         instants_;  // few, and those that say why something is not there come at the start
     return out;

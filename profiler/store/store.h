@@ -4,8 +4,8 @@
 //
 // It takes batches and hands what is in them to its parts, which hold everything and answer for it:
 // names() what things are called, timeline() the spans of threads and GPU streams, frames()
-// iterations and stage statistics, sources() processes and losses. LaunchJoin, which joins GPU work
-// with its launch, needs no reader.
+// iterations and stage statistics, sources() processes and losses, samples() call stacks.
+// LaunchJoin, which joins GPU work with its launch, needs no reader.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,7 @@
 #include "profiler/store/frame_book.h"
 #include "profiler/store/launch_join.h"
 #include "profiler/store/name_book.h"
+#include "profiler/store/sample_book.h"
 #include "profiler/store/sliding.h"
 #include "profiler/store/sources.h"
 #include "profiler/store/store_options.h"
@@ -60,6 +61,7 @@ class TraceStore {
     const Timeline& timeline() const { return timeline_; }
     const FrameBook& frames() const { return frames_; }
     const Sources& sources() const { return sources_; }
+    const SampleBook& samples() const { return samples_; }
     const std::vector<CounterSeries>& counters() const { return counters_.series(); }
     std::span<const TraceInstant> instants() const { return instants_.view(); }
 
@@ -93,6 +95,7 @@ class TraceStore {
     FrameBook frames_;
     LaunchJoin launches_;
     Counters counters_;
+    SampleBook samples_;
     SlidingArray<TraceInstant> instants_;
     std::size_t unchecked_bytes_ = 0;     // at most, come since the memory was last looked at
     std::size_t names_looked_at_ = 4096;  // from twice as many names on, the unused are looked for

@@ -29,10 +29,10 @@ std::int64_t time_to_forget(std::int64_t low, std::int64_t high, std::uint64_t e
 std::size_t most_bytes_of(const TraceBatch& b) {
     constexpr std::size_t kRecord = sizeof(TraceSpan) + sizeof(TraceLaunch) + sizeof(GpuWork);
     constexpr std::size_t kThing = 1024;  // a source, a track, a name
-    return kRecord *
-               (b.spans.size() + b.counters.size() + b.async_spans.size() + b.gpu_work.size() +
-                b.api_calls.size() + b.syncs.size() + b.memory.size() + b.overheads.size()) +
-           kThing * (b.tracks.size() + b.names.size() + 1);
+    return kRecord * (b.spans.size() + b.counters.size() + b.async_spans.size() +
+                      b.gpu_work.size() + b.api_calls.size() + b.syncs.size() + b.memory.size() +
+                      b.overheads.size() + b.stacks.size() + b.samples.size()) +
+           kThing * (b.tracks.size() + b.names.size() + b.frames.size() + 1);
 }
 
 std::int64_t last_end(const TraceTrack& track) {
@@ -69,7 +69,8 @@ void TraceStore::keep_within_limits(const TraceBatch& batch) {
 
 void TraceStore::free_bytes() {
     const auto before = [&](std::int64_t t) {
-        return timeline_.bytes_before(t) + counters_.bytes_before(t) + sources_.bytes_before(t);
+        return timeline_.bytes_before(t) + counters_.bytes_before(t) + sources_.bytes_before(t) +
+               samples_.bytes_before(t);
     };
     // However much there is of what time does not free, half of the memory is for what it does.
     const std::size_t most = options_.max_bytes - std::min(known_bytes(), options_.max_bytes / 2);
@@ -81,11 +82,12 @@ void TraceStore::free_bytes() {
     timeline_.forget_before(t);
     counters_.forget_before(t);
     sources_.forget_before(t);
+    samples_.forget_before(t);
 }
 
 std::size_t TraceStore::known_bytes() const {
     return names_.bytes() + timeline_.track_bytes() + sources_.fixed_bytes() + launches_.bytes() +
-           counters_.series().size() * sizeof(CounterSeries);
+           samples_.fixed_bytes() + counters_.series().size() * sizeof(CounterSeries);
 }
 
 bool TraceStore::retire(std::int64_t now_ns) {
@@ -108,6 +110,7 @@ std::vector<bool> TraceStore::staying_processes(std::int64_t now_ns) const {
         if (!track.empty()) stays[track.process] = true;
     for (const CounterSeries& series : counters())
         if (!series.points.empty()) stays[series.process] = true;
+    for (const StackSample& sample : samples_.samples()) stays[sample.process] = true;
     std::vector<std::pair<std::int64_t, std::size_t>> ended;
     for (std::size_t p = 0; p < processes.size(); ++p) {
         if (!processes[p].ended || now_ns - processes[p].read_ns < kGraceNs) stays[p] = true;
@@ -142,6 +145,7 @@ std::vector<bool> TraceStore::used_names(const NewNumbers& stays) const {
     std::vector<bool> used(names_.size());
     for (std::uint32_t name = 0; name < used.size(); ++name) used[name] = names_.is_fixed(name);
     sources_.mark_names(used);
+    samples_.mark_names(used);
     for (std::size_t t = 0; t < tracks().size(); ++t)
         if (stays.stays(t))
             for (const auto& row : tracks()[t].rows)
@@ -158,6 +162,7 @@ void TraceStore::renumber(const Renumbering& to) {
     }
     instants_ = filtered(instants_, [](const TraceInstant& i) { return i.track != kNoTrack; });
     counters_.renumber(to);
+    samples_.renumber(to);
     sources_.renumber(to);
     launches_.renumber(to);
     frames_.renumber(to);

@@ -1,0 +1,112 @@
+#include "profiler/analysis/stack_profile.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/rng.h"
+
+namespace gs {
+namespace {
+
+constexpr ProfileKind kKindOf[] = {ProfileKind::native, ProfileKind::python, ProfileKind::blocked};
+
+auto identity(const ProfileNode& n) {
+    return std::tie(n.parent, n.kind, n.name, n.file, n.module, n.line);
+}
+
+std::uint64_t hash_of(const ProfileNode& n) {
+    return hash64(hash64(std::uint64_t{n.parent} << 32 | n.name) ^
+                  (std::uint64_t{n.module} << 32 | n.line)) ^
+           static_cast<std::uint64_t>(n.kind);
+}
+
+}  // namespace
+
+bool StackFilter::takes(const StackSample& s) const {
+    return s.time_ns >= range.begin_ns && s.time_ns <= range.end_ns &&
+           (!process || *process == s.process) && (!tid || *tid == s.tid) &&
+           (s.blocked ? blocked : on_cpu);
+}
+
+std::vector<std::uint32_t> ranges_at(const TraceStore& store, std::uint32_t process,
+                                     std::uint32_t tid, std::int64_t time) {
+    std::vector<std::uint32_t> out;
+    const std::uint32_t track = store.timeline().track_of(process, tid, TrackKind::thread);
+    if (track == kNoTrack) return out;
+    for (const auto& row : store.tracks()[track].rows) {
+        const auto spans = row.view();
+        const auto next =
+            std::upper_bound(spans.begin(), spans.end(), time,
+                             [](std::int64_t t, const TraceSpan& s) { return t < s.begin_ns; });
+        if (next == spans.begin() || (next - 1)->end_ns <= time) break;
+        out.push_back((next - 1)->name);
+    }
+    return out;
+}
+
+std::vector<std::uint32_t> frames_of(const SampleBook& book, std::uint32_t stack) {
+    std::vector<std::uint32_t> out;
+    for (std::uint32_t n = stack; n != kNoStack; n = book.nodes()[n].parent)
+        out.push_back(book.nodes()[n].frame);
+    return out;
+}
+
+StackProfile::StackProfile(const TraceStore& store, const StackFilter& filter) : nodes_(1) {
+    for (const StackSample& sample : store.samples().samples())
+        if (filter.takes(sample)) add(store, filter, sample);
+    order();
+}
+
+std::uint32_t StackProfile::child(std::uint32_t parent, const ProfileNode& like) {
+    ProfileNode made = like;
+    made.parent = parent;
+    std::vector<std::uint32_t>& same = children_of_[hash_of(made)];
+    for (const std::uint32_t n : same)
+        if (identity(nodes_[n]) == identity(made)) return n;
+    same.push_back(static_cast<std::uint32_t>(nodes_.size()));
+    nodes_[parent].children.push_back(same.back());
+    nodes_.push_back(std::move(made));
+    return same.back();
+}
+
+void StackProfile::add(const TraceStore& store, const StackFilter& filter,
+                       const StackSample& sample) {
+    const auto count = [&](std::uint32_t node) {
+        ProfileNode& n = nodes_[node];
+        (sample.blocked ? n.blocked_ns : n.cpu_ns) += sample.weight_ns;
+        ++n.samples;
+    };
+    std::uint32_t node = 0;
+    count(node);
+    if (filter.by_range)
+        for (const std::uint32_t name :
+             ranges_at(store, sample.process, sample.tid, sample.time_ns)) {
+            ProfileNode like;
+            like.kind = ProfileKind::range;
+            like.name = name;
+            count(node = child(node, like));
+        }
+    const std::vector<std::uint32_t> frames = frames_of(store.samples(), sample.stack);
+    for (auto f = frames.rbegin(); f != frames.rend(); ++f) {
+        const StackFrame& frame = store.samples().frames()[*f];
+        ProfileNode like;
+        like.kind = kKindOf[static_cast<std::size_t>(frame.kind)];
+        like.name = frame.function;
+        like.module = frame.module;
+        like.file = frame.file;
+        like.line = filter.by_line ? frame.line : 0;
+        count(node = child(node, like));
+    }
+    nodes_[node].self_ns += sample.weight_ns;
+}
+
+void StackProfile::order() {
+    for (ProfileNode& node : nodes_)
+        std::stable_sort(node.children.begin(), node.children.end(),
+                         [&](std::uint32_t a, std::uint32_t b) {
+                             return nodes_[a].total_ns() > nodes_[b].total_ns();
+                         });
+    children_of_.clear();
+}
+
+}  // namespace gs

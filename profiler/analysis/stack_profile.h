@@ -1,0 +1,65 @@
+// StackProfile: where threads were, by the ranges that were open around them and then by call path:
+// a tree of sampled time. The flame graph of call stacks and the exports of stacks are made of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "profiler/analysis/time_range.h"
+#include "profiler/store/store.h"
+
+namespace gs {
+
+enum class ProfileKind : std::uint8_t { root, range, native, python, blocked };
+
+/// Names are indices into the NameBook.
+struct ProfileNode {
+    std::uint32_t parent = 0;  ///< index; the root's is itself
+    ProfileKind kind = ProfileKind::root;
+    std::uint32_t name = 0, file = 0, module = 0, line = 0;
+    std::int64_t cpu_ns = 0, blocked_ns = 0;  ///< with all that is inside
+    std::int64_t self_ns = 0;                 ///< of both, in nothing further
+    std::uint64_t samples = 0;
+    std::vector<std::uint32_t> children;  ///< the largest first
+    std::int64_t total_ns() const { return cpu_ns + blocked_ns; }
+};
+
+struct StackFilter {
+    TimeRange range = kAllTime;
+    std::optional<std::uint32_t> process{};  ///< index into TraceStore::processes()
+    std::optional<std::uint32_t> tid{};
+    bool on_cpu = true, blocked = true;
+    bool by_range = true;  ///< ranges come before frames
+    bool by_line = true;   ///< lines of a function apart
+    bool takes(const StackSample& sample) const;
+};
+
+class StackProfile {
+  public:
+    StackProfile() = default;
+    /// O(samples x (depth of their stacks + ranges around them)).
+    StackProfile(const TraceStore& store, const StackFilter& filter);
+    /// nodes()[0] is the root: everything.
+    std::span<const ProfileNode> nodes() const { return nodes_; }
+
+  private:
+    std::uint32_t child(std::uint32_t parent, const ProfileNode& like);
+    void add(const TraceStore& store, const StackFilter& filter, const StackSample& sample);
+    void order();
+
+    std::vector<ProfileNode> nodes_;
+    std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> children_of_;  // by hash
+};
+
+/// The ranges that were open on a thread at a time, outermost first: names. Those of a process
+/// whose pid and thread numbers are the ring's.
+std::vector<std::uint32_t> ranges_at(const TraceStore& store, std::uint32_t process,
+                                     std::uint32_t tid, std::int64_t time_ns);
+
+/// The frames of a sample's stack, innermost first: indices into SampleBook::frames().
+std::vector<std::uint32_t> frames_of(const SampleBook& book, std::uint32_t stack);
+
+}  // namespace gs

@@ -1,0 +1,62 @@
+// SampledProcess: one process that is sampled: its code, its Python, its threads, and the batch of
+// stacks that is being filled of it. Used by StackSampler's worker alone.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "profiler/sample/blocked_threads.h"
+#include "profiler/sample/process_image.h"
+#include "profiler/sample/python_reader.h"
+#include "profiler/store/stack_builder.h"
+
+namespace gs::sample {
+
+class SampledProcess {
+  public:
+    SampledProcess(std::uint32_t pid, std::uint64_t source, std::shared_ptr<SymbolFiles> files);
+
+    /// It runs already: its code and threads as /proc tells them.
+    void adopt();
+    /// A copy of `parent`'s memory, as fork() makes one.
+    void inherit(const SampledProcess& parent);
+    /// It runs another program from now on.
+    void begin_program(const std::string& name);
+    void map(const PerfRecord& record);
+    void begin_thread(std::uint32_t tid) { threads_.push_back(tid); }
+    /// False: that was its last thread.
+    bool end_thread(std::uint32_t tid);
+
+    void take(const PerfRecord& sample, std::int64_t weight_ns);
+    void look_at_blocked(std::int64_t now_ns, std::int64_t weight_ns);
+
+    /// What has come since the last time. Its read_ns is 0: nothing did.
+    TraceBatch hand_over(std::int64_t now_ns, bool ended);
+    /// Why there are no Python functions, where a user should know it; else empty.
+    const std::string& python_remark() const { return python_remark_; }
+    const std::string& name() const { return name_; }
+
+  private:
+    using Frames = std::vector<FrameEvent>;  // innermost first
+    Frames frames_of(const PerfRecord& sample);
+    std::vector<PythonFrame> python_of(const PerfRecord& sample);
+    void add(const Frames& frames, SampleEvent sample);
+
+    std::uint32_t pid_;
+    std::uint64_t source_, start_ = 0;
+    std::string name_, python_remark_;
+    std::shared_ptr<SymbolFiles> files_;
+    std::unique_ptr<ProcessImage> image_;
+    std::unique_ptr<PythonReader> python_;
+    std::size_t python_sought_ = 0;  // among so many mappings
+    std::vector<std::uint32_t> threads_;
+    BlockedThreads blocked_;
+    std::unordered_map<std::uint32_t, Frames> waiting_;  // the stacks of those that have not moved
+    TraceBatch batch_;
+    StackBuilder stacks_;  // of the batch
+};
+
+}  // namespace gs::sample

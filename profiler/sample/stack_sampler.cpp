@@ -1,0 +1,197 @@
+#include "profiler/sample/stack_sampler.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/mailbox.h"
+#include "base/record/clock.h"
+#include "base/record/scope.h"
+#include "base/try.h"
+#include "profiler/sample/sampled_process.h"
+
+namespace gs {
+
+using sample::PerfEvents;
+using sample::PerfOptions;
+using sample::PerfRecord;
+using sample::SampledProcess;
+
+/// What runs on the sampler's thread; only batches_ is shared with the owner while it does.
+class StackSampler::Worker {
+  public:
+    Worker(PerfEvents events, const StackSamplerOptions& options)
+        : events_(std::move(events)), options_(options), files_(sample::make_symbol_files()) {}
+
+    void adopt(std::uint32_t pid) { process(pid).adopt(); }
+
+    void run(const std::stop_token& stop) {
+        name_this_thread("call stacks");
+        while (!stop.stop_requested()) {
+            events_.wait(kPatienceMs);
+            step();
+        }
+        step();
+    }
+    bool take_into(TraceStore& store) {
+        const auto batch = batches_.try_take();
+        if (batch) store.ingest(**batch);
+        return batch.has_value();
+    }
+    std::vector<std::string> remarks() const;
+
+  private:
+    using Batch = std::shared_ptr<const TraceBatch>;
+    static constexpr int kPatienceMs = 20;
+    static constexpr std::int64_t kSecond = 1'000'000'000, kHandOverNs = kSecond / 10;
+    static constexpr std::size_t kMostProcesses = 4096;
+
+    void step();
+    void take(const PerfRecord& record);
+    void look_at_blocked(std::int64_t now);
+    void hand_over(std::int64_t now);
+    SampledProcess& process(std::uint32_t pid);
+    void end(std::uint32_t pid);
+    void queue(SampledProcess& of, bool ended);
+
+    PerfEvents events_;
+    StackSamplerOptions options_;
+    std::shared_ptr<sample::SymbolFiles> files_;
+    std::map<std::uint32_t, SampledProcess> processes_;
+    std::uint64_t last_source_ = 1ull << 31;  // rings count theirs from 1
+    std::vector<PerfRecord> records_;
+    std::int64_t looked_ns_ = 0, handed_over_ns_ = 0;
+    std::uint64_t samples_ = 0, not_taken_ = 0;
+    std::vector<std::string> python_remarks_;
+    Queue<Batch> batches_{1024};
+};
+
+SampledProcess& StackSampler::Worker::process(std::uint32_t pid) {
+    const auto found = processes_.find(pid);
+    if (found != processes_.end()) return found->second;
+    return processes_.try_emplace(pid, pid, ++last_source_, files_).first->second;
+}
+
+void StackSampler::Worker::step() {
+    records_.clear();
+    events_.take(records_);
+    for (const PerfRecord& record : records_) take(record);
+    const std::int64_t now = now_ns();
+    const std::int64_t since = looked_ns_ == 0 ? kSecond : now - looked_ns_;
+    if (options_.blocked_hz > 0 && since >= kSecond / options_.blocked_hz) look_at_blocked(now);
+    if (now - handed_over_ns_ >= kHandOverNs) hand_over(now);
+}
+
+void StackSampler::Worker::take(const PerfRecord& record) {
+    using Kind = PerfRecord::Kind;
+    if (processes_.size() >= kMostProcesses && !processes_.contains(record.pid)) return;
+    switch (record.kind) {
+        case Kind::sample:
+            ++samples_;
+            process(record.pid).take(record, kSecond / options_.hz);
+            break;
+        case Kind::mapping:
+            process(record.pid).map(record);
+            break;
+        case Kind::program:
+            process(record.pid).begin_program(record.path);
+            break;
+        case Kind::start:
+            if (record.pid != record.parent && processes_.contains(record.parent))
+                process(record.pid).inherit(process(record.parent));
+            process(record.pid).begin_thread(record.tid);
+            break;
+        case Kind::end:
+            if (processes_.contains(record.pid) && !process(record.pid).end_thread(record.tid))
+                end(record.pid);
+            break;
+    }
+}
+
+void StackSampler::Worker::end(std::uint32_t pid) {
+    SampledProcess& ending = process(pid);
+    queue(ending, true);
+    if (!ending.python_remark().empty())
+        python_remarks_.push_back(
+            fmt::format("{} ({}): {}", ending.name(), pid, ending.python_remark()));
+    processes_.erase(pid);
+}
+
+/// A look stands for the time since the one before, unless that was long ago.
+void StackSampler::Worker::look_at_blocked(std::int64_t now) {
+    const std::int64_t nominal = kSecond / options_.blocked_hz;
+    const std::int64_t weight = looked_ns_ == 0 ? nominal : std::min(now - looked_ns_, 4 * nominal);
+    looked_ns_ = now;
+    for (auto& [pid, of] : processes_) of.look_at_blocked(now, weight);
+}
+
+void StackSampler::Worker::queue(SampledProcess& of, bool ended) {
+    TraceBatch batch = of.hand_over(now_ns(), ended);
+    // A process that was never sampled is none of this trace's.
+    if (batch.read_ns == 0 || (ended && batch.samples.empty() && batch.frames.empty())) return;
+    const std::size_t samples = batch.samples.size();
+    if (!batches_.try_put(std::make_shared<const TraceBatch>(std::move(batch))))
+        not_taken_ += samples;
+}
+
+void StackSampler::Worker::hand_over(std::int64_t now) {
+    handed_over_ns_ = now;
+    for (auto& [pid, of] : processes_) queue(of, false);
+}
+
+std::vector<std::string> StackSampler::Worker::remarks() const {
+    std::vector<std::string> out;
+    if (events_.lost() + not_taken_ > 0)
+        out.push_back(fmt::format("{} samples of call stacks were lost (the machine was too busy)",
+                                  events_.lost() + not_taken_));
+    if (events_.threads_left_out() > 0)
+        out.push_back(fmt::format(
+            "call stacks of {} threads are missing: too few files may be open (ulimit -n)",
+            events_.threads_left_out()));
+    if (events_.without_kernel())
+        out.push_back(
+            "call stacks show no time inside the kernel: only root may see that, or all "
+            "with kernel.perf_event_paranoid=1");
+    if (!sample::has_unwinder())
+        out.push_back(
+            "this gausscope was built without libdw: call stacks follow frame pointers, "
+            "and functions have no names");
+    for (const std::string& remark : python_remarks_) out.push_back(remark);
+    for (const auto& [pid, of] : processes_)
+        if (!of.python_remark().empty())
+            out.push_back(fmt::format("{} ({}): {}", of.name(), pid, of.python_remark()));
+    return out;
+}
+
+StackSampler::StackSampler(std::unique_ptr<Worker> worker) : worker_(std::move(worker)) {
+    thread_ = std::jthread([w = worker_.get()](const std::stop_token& stop) { w->run(stop); });
+}
+StackSampler::~StackSampler() = default;
+
+Result<std::unique_ptr<StackSampler>> StackSampler::of_next_program(
+    const StackSamplerOptions& options) {
+    GS_TRY(PerfEvents events, PerfEvents::of_next_program({options.hz, sample::has_unwinder()}));
+    return std::unique_ptr<StackSampler>(
+        new StackSampler(std::make_unique<Worker>(std::move(events), options)));
+}
+
+Result<std::unique_ptr<StackSampler>> StackSampler::of_process(std::uint32_t pid,
+                                                               const StackSamplerOptions& options) {
+    GS_TRY(PerfEvents events, PerfEvents::of_process(pid, {options.hz, sample::has_unwinder()}));
+    auto worker = std::make_unique<Worker>(std::move(events), options);
+    worker->adopt(pid);
+    return std::unique_ptr<StackSampler>(new StackSampler(std::move(worker)));
+}
+
+void StackSampler::take_into(TraceStore& store) {
+    while (worker_->take_into(store)) continue;
+}
+
+void StackSampler::finish(TraceStore& store) {
+    thread_.request_stop();
+    if (thread_.joinable()) thread_.join();
+    take_into(store);
+}
+
+std::vector<std::string> StackSampler::remarks() const { return worker_->remarks(); }
+
+}  // namespace gs

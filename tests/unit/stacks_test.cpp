@@ -1,0 +1,351 @@
+// Call stacks: programs whose stacks are known are sampled and told as they are; samples go out and
+// come back; what CPython's tables say.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <fstream>
+#include <protozero/pbf_reader.hpp>
+#include <sstream>
+
+#include "base/inflate.h"
+#include "profiler/analysis/stack_profile.h"
+#include "profiler/files/export_perfetto.h"
+#include "profiler/files/export_stacks.h"
+#include "profiler/files/import.h"
+#include "profiler/sample/process_image.h"
+#include "profiler/sample/python_reader.h"
+#include "profiler/sample/stack_sampler.h"
+#include "tests/support/temporary_folder.h"
+
+extern char** environ;
+
+namespace gs {
+namespace {
+
+constexpr std::int64_t kMs = 1'000'000;
+
+// ---- what is kept, written and read
+
+/// A process with a range "step" from 10 to 20 ms on thread 7, and samples in and beside it.
+TraceBatch sampled_batch() {
+    TraceBatch b;
+    b.source = b.pid = 41;
+    b.process_name = "trainer";
+    b.read_ns = 100 * kMs;
+    b.realtime_offset_ns = 1'700'000'000 * std::int64_t{1'000'000'000};
+    b.names = {{1, "step"}};
+    b.tracks = {{0, 41, 7, "main"}};
+    b.spans = {{10 * kMs, 20 * kMs, 0, 0, 1}};
+    b.frames = {{"main", "", "trainer", 0, FrameKind::native},
+                {"train", "/src/train.py", "python", 12, FrameKind::python},
+                {"matmul(float*)", "gemm.cpp", "libgemm.so", 88, FrameKind::native},
+                {"blocked in futex", "", "kernel", 0, FrameKind::blocked}};
+    b.stacks = {{kNoStack, 0}, {0, 1}, {1, 2}, {1, 3}};
+    b.samples = {{12 * kMs, 10 * kMs, 7, 2, false},
+                 {15 * kMs, 10 * kMs, 7, 2, false},
+                 {30 * kMs, 100 * kMs, 7, 3, true}};
+    return b;
+}
+
+TraceStore sampled_store() {
+    TraceStore store;
+    store.ingest(sampled_batch());
+    return store;
+}
+
+std::string text_of(const fs::path& path) {
+    std::ostringstream out;
+    out << std::ifstream(path, std::ios::binary).rdbuf();
+    return out.str();
+}
+
+std::string folded(const TraceStore& store, const test::TemporaryFolder& folder) {
+    EXPECT_TRUE(export_folded_stacks(store, folder / "a.stacks.folded").has_value());
+    return text_of(folder / "a.stacks.folded");
+}
+
+constexpr const char* kFolded =
+    "trainer (41);main;main;train (/src/train.py:12);blocked in futex 100000\n"
+    "trainer (41);main;step;main;train (/src/train.py:12);matmul(float*) 20000\n";
+
+TEST(Stacks, AreFoldedByProcessThreadAndRange) {
+    const test::TemporaryFolder folder;
+    EXPECT_EQ(folded(sampled_store(), folder), kFolded);
+}
+
+TEST(Stacks, SurviveAPerfettoTrace) {
+    const test::TemporaryFolder folder;
+    const auto written = export_perfetto(sampled_store(), folder / "t.pftrace");
+    ASSERT_TRUE(written.has_value());
+    EXPECT_EQ(written->samples, 3u);
+    TraceStore read;
+    const auto summary = import_trace(folder / "t.pftrace", read);
+    ASSERT_TRUE(summary.has_value()) << summary.error().text();
+    EXPECT_EQ(summary->samples, 3u);
+    EXPECT_EQ(summary->skipped, 0u);
+    EXPECT_EQ(folded(read, folder), kFolded);
+    const StackFrame& frame = read.samples().frames()[2];
+    EXPECT_EQ(read.name(frame.module), "libgemm.so");
+    EXPECT_EQ(read.name(frame.file), "gemm.cpp");
+    EXPECT_EQ(frame.line, 88u);
+}
+
+TEST(Stacks, ShareOfRangesIsTold) {
+    const StackProfile profile(sampled_store(), {});
+    const auto nodes = profile.nodes();
+    EXPECT_EQ(nodes[0].cpu_ns, 20 * kMs);
+    EXPECT_EQ(nodes[0].blocked_ns, 100 * kMs);
+    ASSERT_EQ(nodes[0].children.size(), 2u);
+    const ProfileNode& step = nodes[nodes[0].children[1]];
+    EXPECT_EQ(step.kind, ProfileKind::range);
+    EXPECT_EQ(step.cpu_ns, 20 * kMs);
+    EXPECT_EQ(step.samples, 2u);
+}
+
+TEST(Stacks, GoWithinTheBudgetAndWithTheirProcess) {
+    TraceStoreOptions options;
+    options.max_bytes = 1 << 20;
+    TraceStore store(options);
+    for (int round = 0; round < 200; ++round) {
+        TraceBatch b = sampled_batch();
+        b.spans.clear();
+        b.frames[2].line = static_cast<std::uint32_t>(round);
+        b.read_ns = round * 1000 * kMs + 1;
+        for (int i = 0; i < 500; ++i) b.samples.push_back({b.read_ns + i, kMs, 7, 2, false});
+        store.ingest(b);
+    }
+    EXPECT_LT(store.samples().bytes(), std::size_t{2} << 20);
+    ASSERT_FALSE(store.samples().samples().empty());
+    TraceBatch last = sampled_batch();
+    last.samples.clear();
+    last.read_ns = 300'000 * kMs;
+    last.ended = true;
+    store.ingest(last);
+    store.clear();
+    EXPECT_TRUE(store.retire(last.read_ns + 60'000 * kMs));
+    EXPECT_TRUE(store.processes().empty());
+}
+
+TEST(Stacks, NoneIsAnErrorThatSaysHow) {
+    const test::TemporaryFolder folder;
+    const auto written = export_pprof(TraceStore(), folder / "a.pb.gz");
+    ASSERT_FALSE(written.has_value());
+    EXPECT_THAT(written.error().text(), testing::HasSubstr("--stacks"));
+}
+
+std::string unpacked(const std::string& packed) {
+    Inflater inflater(Inflater::Format::gzip);
+    std::string out(1 << 16, '\0');
+    std::span<const std::byte> in = std::as_bytes(std::span(packed));
+    std::span<std::byte> room = std::as_writable_bytes(std::span(out));
+    EXPECT_EQ(inflater.step(in, room), Inflater::State::ended);
+    out.resize(out.size() - room.size());
+    return out;
+}
+
+TEST(Stacks, PprofHoldsThemLeafFirst) {
+    const test::TemporaryFolder folder;
+    ASSERT_TRUE(export_pprof(sampled_store(), folder / "a.pb.gz").has_value());
+    const std::string bytes = unpacked(text_of(folder / "a.pb.gz"));
+    std::vector<std::string> texts, stacks;
+    std::map<std::uint64_t, std::uint64_t> function_of, name_of;
+    std::vector<std::pair<std::vector<std::uint64_t>, std::vector<std::int64_t>>> samples;
+    for (protozero::pbf_reader p(bytes); p.next();) {
+        if (p.tag() == 6) {
+            texts.emplace_back(p.get_view());
+        } else if (p.tag() == 2) {
+            auto& [ids, values] = samples.emplace_back();
+            for (protozero::pbf_reader s = p.get_message(); s.next();) {
+                if (s.tag() == 1)
+                    for (const auto id : s.get_packed_uint64()) ids.push_back(id);
+                else if (s.tag() == 2)
+                    for (const auto value : s.get_packed_int64()) values.push_back(value);
+                else
+                    s.skip();
+            }
+        } else if (p.tag() == 4 || p.tag() == 5) {
+            const bool is_function = p.tag() == 5;
+            std::uint64_t id = 0, other = 0;
+            for (protozero::pbf_reader m = p.get_message(); m.next();) {
+                if (m.tag() == 1)
+                    id = m.get_uint64();
+                else if (m.tag() == 2 && is_function)
+                    other = m.get_uint64();
+                else if (m.tag() == 4 && !is_function) {
+                    protozero::pbf_reader line = m.get_message();
+                    while (line.next(1)) other = line.get_uint64();
+                } else
+                    m.skip();
+            }
+            (is_function ? name_of : function_of)[id] = other;
+        } else {
+            p.skip();
+        }
+    }
+    ASSERT_EQ(samples.size(), 2u);
+    EXPECT_EQ(texts.front(), "");
+    for (const auto& [ids, values] : samples) {
+        std::string stack;
+        for (const std::uint64_t id : ids) stack += texts[name_of[function_of[id]]] + "<";
+        stacks.push_back(fmt::format("{} {} {} {}", stack, values[0], values[1], values[2]));
+    }
+    EXPECT_THAT(stacks,
+                testing::UnorderedElementsAre("matmul(float*)<train<main< 2 20000000 0",
+                                              "blocked in futex<train<main< 1 0 100000000"));
+}
+
+// ---- CPython's tables of lines
+
+TEST(PythonLines, AreThoseOfEachVersion) {
+    using Lines = sample::PythonLayout::Lines;
+    const auto line = [](std::initializer_list<int> bytes, Lines kind, int at) {
+        std::string table;
+        for (const int byte : bytes) table += static_cast<char>(byte);
+        return sample::python_line(table, kind, 10, at);
+    };
+    // 3.9: two bytes on, one line on; then four bytes, two lines.
+    EXPECT_EQ(line({2, 1, 4, 2}, Lines::pairs_3_9, 0), 10u);
+    EXPECT_EQ(line({2, 1, 4, 2}, Lines::pairs_3_9, 3), 11u);
+    EXPECT_EQ(line({2, 1, 4, 2}, Lines::pairs_3_9, 6), 13u);
+    // 3.10: two bytes of line 10, four of line 11, two without a line, two of line 9.
+    EXPECT_EQ(line({2, 0, 4, 1, 2, -128, 2, -2}, Lines::pairs_3_10, 0), 10u);
+    EXPECT_EQ(line({2, 0, 4, 1, 2, -128, 2, -2}, Lines::pairs_3_10, 4), 11u);
+    EXPECT_EQ(line({2, 0, 4, 1, 2, -128, 2, -2}, Lines::pairs_3_10, 8), 9u);
+    // 3.11: one code unit on the first line (short form), two units a line on (one-line form), then
+    // a long form five lines back.
+    const std::initializer_list<int> table{
+        0x80 | 0 << 3 | 0, 0x00, 0x80 | 11 << 3 | 1, 1, 2, 0x80 | 14 << 3 | 0, 5 << 1 | 1, 0, 1, 1};
+    EXPECT_EQ(line(table, Lines::locations, 0), 10u);
+    EXPECT_EQ(line(table, Lines::locations, 2), 11u);
+    EXPECT_EQ(line(table, Lines::locations, 5), 11u);
+    EXPECT_EQ(line(table, Lines::locations, 6), 6u);
+}
+
+// ---- programs whose stacks are known
+
+constexpr int kHz = 2000;
+
+struct Sampled {
+    TraceStore store;
+    std::string refused;  ///< why nothing was sampled
+    std::vector<std::string> remarks;
+};
+
+Sampled sample_program(std::vector<std::string> words) {
+    Sampled out;
+    auto sampler = StackSampler::of_next_program({.hz = kHz});
+    if (!sampler) {
+        out.refused = sampler.error().text();
+        return out;
+    }
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    pid_t pid = -1;
+    EXPECT_EQ(::posix_spawnp(&pid, arguments[0], nullptr, nullptr, arguments.data(), environ), 0);
+    int status = 0;
+    while (::waitpid(pid, &status, WNOHANG) == 0) {
+        (*sampler)->take_into(out.store);
+        ::usleep(10'000);
+    }
+    EXPECT_EQ(status, 0);
+    (*sampler)->finish(out.store);
+    out.remarks = (*sampler)->remarks();
+    return out;
+}
+
+/// Times of all nodes of a function whose ancestors are there.
+struct Times {
+    std::int64_t cpu_ns = 0, blocked_ns = 0;
+    std::uint64_t samples = 0;
+    bool called_right = true;
+};
+Times times_of(const TraceStore& store, const StackProfile& profile, std::string_view function,
+               std::string_view caller) {
+    Times out;
+    for (const ProfileNode& node : profile.nodes()) {
+        if (&node == &profile.nodes()[0] || store.name(node.name) != function) continue;
+        out.cpu_ns += node.cpu_ns;
+        out.blocked_ns += node.blocked_ns;
+        out.samples += node.samples;
+        out.called_right &= store.name(profile.nodes()[node.parent].name) == caller;
+    }
+    return out;
+}
+
+/// Seven tenths, within two hundredths and what so few samples may be off by chance.
+void expect_seven_tenths(const Times& heavy, const Times& light) {
+    const double all = static_cast<double>(heavy.cpu_ns + light.cpu_ns);
+    const double count = static_cast<double>(heavy.samples + light.samples);
+    ASSERT_GT(count, 100);
+    EXPECT_NEAR(static_cast<double>(heavy.cpu_ns) / all, 0.7, 0.02 + 3 * std::sqrt(0.21 / count));
+}
+
+TEST(StackSampler, TellsWhatACppProgramDid) {
+    const Sampled sampled = sample_program({GAUSSCOPE_STACK_PROGRAM, "0.8"});
+    if (!sampled.refused.empty()) GTEST_SKIP() << sampled.refused;
+    if (!sample::has_unwinder()) GTEST_SKIP() << "built without libdw";
+    const StackProfile profile(sampled.store, {.by_line = false});
+    const Times heavy = times_of(sampled.store, profile, "heavy_work()", "work()");
+    const Times light = times_of(sampled.store, profile, "light_work()", "work()");
+    const Times rest = times_of(sampled.store, profile, "rest()", "main");
+    EXPECT_TRUE(heavy.called_right && light.called_right && rest.called_right);
+    expect_seven_tenths(heavy, light);
+    EXPECT_GT(rest.blocked_ns, 100 * kMs);
+    EXPECT_THAT(testing::PrintToString(sampled.remarks), testing::Not(testing::HasSubstr("libdw")));
+}
+
+constexpr const char* kScript = R"(import time
+def spin():
+    total = 0
+    for i in range(2000):
+        total += i
+    return total
+def heavy():
+    for i in range(7): spin()
+def light():
+    for i in range(3): spin()
+class Rest:
+    def wait(self):
+        time.sleep(0.5)
+while time.process_time() < 0.8:
+    heavy(); light()
+Rest().wait()
+)";
+
+TEST(StackSampler, TellsWhatAPythonProgramDid) {
+    const test::TemporaryFolder folder;
+    const std::string script = (folder / "known.py").string();
+    std::ofstream(script) << kScript;
+    const Sampled sampled = sample_program({"/usr/bin/python3", script});
+    if (!sampled.refused.empty()) GTEST_SKIP() << sampled.refused;
+    if (!sample::has_unwinder()) GTEST_SKIP() << "built without libdw: _PyRuntime is not found";
+    for (const std::string& remark : sampled.remarks)
+        if (remark.find("Python") != remark.npos) GTEST_SKIP() << remark;
+    const StackProfile profile(sampled.store, {.by_line = false});
+    const Times heavy = times_of(sampled.store, profile, "heavy", "<module>");
+    const Times light = times_of(sampled.store, profile, "light", "<module>");
+    EXPECT_TRUE(heavy.called_right && light.called_right);
+    expect_seven_tenths(heavy, light);
+    const Times rest = times_of(sampled.store, profile, "Rest.wait", "<module>");
+    EXPECT_GT(rest.blocked_ns, 100 * kMs);
+    bool line_of_sleep = false;
+    for (const StackFrame& frame : sampled.store.samples().frames())
+        line_of_sleep |= sampled.store.name(frame.function) == "Rest.wait" && frame.line == 13 &&
+                         sampled.store.name(frame.file) == script;
+    EXPECT_TRUE(line_of_sleep);
+}
+
+TEST(StackSampler, SaysThatAProcessIsNotThere) {
+    const auto sampler = StackSampler::of_process(0x7ffffff0, {});
+    ASSERT_FALSE(sampler.has_value());
+    EXPECT_THAT(sampler.error().text(), testing::HasSubstr("there is no process"));
+}
+
+}  // namespace
+}  // namespace gs
