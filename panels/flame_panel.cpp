@@ -24,10 +24,13 @@ void FlamePanel::draw_controls(const TraceStore& trace) {
     process_combo(trace, process);
     int chosen = static_cast<int>(side);
     ImGui::SetNextItemWidth(8.5F * em());
-    if (ImGui::Combo("##side", &chosen, "host threads\0GPU by range\0"))
+    if (ImGui::Combo("##side", &chosen, "host threads\0GPU by range\0call stacks\0"))
         side = static_cast<CallSide>(chosen);
     tooltip(
-        "Time of host threads, or of the GPU, put under the ranges in which the work was launched");
+        "Time of host threads; of the GPU, put under the ranges in which the work was launched; or "
+        "of "
+        "the functions that threads were sampled in (record --stacks), under the ranges around "
+        "them");
     ImGui::SameLine();
     ImGui::SetNextItemWidth(8 * em());
     ImGui::InputTextWithHint("##highlight", "highlight", &highlight);
@@ -45,6 +48,7 @@ void FlamePanel::draw_box(const TraceStore& trace, std::uint32_t index, float x,
     any_box_ = true;
     const float right = std::max(x + width - (width > 3 ? 1.0F : 0.0F), x + 0.5F);
     ImU32 color = index == 0 ? theme().field : colors_.of(trace, node.kind, node.name);
+    if (node.frame == ProfileKind::blocked) color = mix(theme().field, theme().text, 0.25F);
     const bool lit =
         !highlight.empty() && index != 0 && contains_text(trace.name(node.name), highlight);
     if (!highlight.empty() && !lit) color = mix(color, theme().panel, 0.65F);
@@ -58,10 +62,11 @@ void FlamePanel::draw_box(const TraceStore& trace, std::uint32_t index, float x,
     list.AddRectFilled({x, y}, {right, y + box_height() - 1}, color, width > 6 ? 2.0F : 0.0F);
     const float room = width - 0.5F * em();
     if (room < 1.7F * em()) return;
-    const std::string name =
-        index == 0
-            ? std::string(made_.side() == CallSide::cpu ? "all host threads" : "all GPU work")
-            : box_name(trace, node);
+    const std::string name = index == 0
+                                 ? std::string(made_.side() == CallSide::cpu   ? "all host threads"
+                                               : made_.side() == CallSide::gpu ? "all GPU work"
+                                                                               : "all samples")
+                                 : box_name(trace, node);
     std::string label = fmt::format("{}  {}", name, format_ns(static_cast<double>(node.total_ns)));
     if (ImGui::CalcTextSize(label.c_str()).x > room) label = fitted(name, room);
     if (label.size() > 3 || ImGui::CalcTextSize(label.c_str()).x <= room)
@@ -142,7 +147,11 @@ void FlamePanel::draw_tooltip(const TraceStore& trace, std::uint32_t index) cons
                      of(node.total_ns, nodes[0].total_ns)));
     text(fmt::format("self {}, {} of it", format_ns(static_cast<double>(node.self_ns)),
                      of(node.self_ns, node.total_ns)));
-    if (node.count > 0)
+    if (made_.side() == CallSide::stacks) {
+        dim_text(fmt::format("{} samples, blocked {} of it", node.count,
+                             of(node.blocked_ns, node.total_ns)));
+        if (node.frame > ProfileKind::range) dim_text("in " + std::string(trace.name(node.module)));
+    } else if (node.count > 0)
         dim_text(fmt::format(
             "{} times, mean {}", format_count(static_cast<double>(node.count)),
             format_ns(static_cast<double>(node.total_ns) / static_cast<double>(node.count))));
@@ -156,7 +165,7 @@ void FlamePanel::draw_tooltip(const TraceStore& trace, std::uint32_t index) cons
 void FlamePanel::draw(const Snapshot& snapshot, Commands& commands) {
     busy_ = false;
     const TraceStore* trace = snapshot.shown();
-    if (!trace || trace->tracks().empty()) {
+    if (!trace || (trace->tracks().empty() && trace->samples().samples().empty())) {
         empty_note("Call paths appear here as soon as something is measured");
         return;
     }
@@ -182,7 +191,9 @@ void FlamePanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (made_.nodes().size() < 2) {
         empty_note(task_.running           ? "Adding up"
                    : side == CallSide::gpu ? "No GPU work was recorded here"
-                                           : "No ranges were recorded here");
+                   : side == CallSide::stacks
+                       ? "No call stacks were sampled here: gausscope record --stacks takes them"
+                       : "No ranges were recorded here");
         return;
     }
     draw_graph(*trace, commands);

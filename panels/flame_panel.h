@@ -1,6 +1,7 @@
 // Flame graph of the shown trace, or of the selected stretch of it: call paths from the outermost
-// range downwards, as wide as their time; of host threads, or of the GPU by the ranges that
-// launched the work. A click zooms in, a name lights up everywhere. A tab of the workspace.
+// range downwards, as wide as their time; of host threads, of the GPU by the ranges that
+// launched the work, or of sampled functions. A click zooms in, a name lights up everywhere. A tab
+// of the workspace.
 #pragma once
 
 #include <string>

@@ -229,6 +229,11 @@ Result<int> ask(std::uint32_t pid, Op op, const char* done, std::uint64_t value 
     return fail(ErrorKind::unreadable, "", fmt::format("process {} says no: {}", pid, why));
 }
 
+bool is_alive(std::uint32_t pid) {
+    const char state = process_stat(pid).state;
+    return state != 0 && state != 'Z' && state != 'X';
+}
+
 Result<int> record_headless(const AttachArguments& a, const CommonArguments& common) {
     const fs::path output =
         a.output.empty()
@@ -243,7 +248,7 @@ Result<int> record_headless(const AttachArguments& a, const CommonArguments& com
     if (a.budget_percent)
         options.collector.budget_ppm = static_cast<std::uint64_t>(*a.budget_percent * 10'000 + 0.5);
     GS_TRY(auto recording, ProcessRecording::start(std::move(options)));
-    if (a.stacks_hz) recording->sample_process(a.pid, a.stacks_hz);
+    if (a.stacks_hz > 0) recording->sample_process(a.pid, a.stacks_hz);
     catch_interrupts();
     const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(a.seconds);
     bool alive = true;
@@ -251,7 +256,7 @@ Result<int> record_headless(const AttachArguments& a, const CommonArguments& com
            (a.seconds <= 0 || std::chrono::steady_clock::now() < until)) {
         recording->take();
         const auto& sources = recording->collector().sources();
-        alive = sources.empty() ||
+        alive = (sources.empty() && is_alive(a.pid)) ||
                 std::any_of(sources.begin(), sources.end(), [](const auto& s) { return s.alive; });
         std::this_thread::sleep_for(kLook);
     }
@@ -273,7 +278,13 @@ Result<int> run(const AttachArguments& a, const CommonArguments& common) {
         return fail(ErrorKind::usage, "", "whose CUPTI? a PID is missing",
                     "`gausscope attach` lists who can be attached to");
     if (a.pid == 0) return list(a.stall_after_s, common);
-    GS_TRY(auto connection, connect(a.pid));
+    if (a.stacks_hz > 0 && !common.headless)
+        return fail(ErrorKind::usage, "", "--stacks needs --headless",
+                    "the trace it writes opens in the studio");
+    auto connection = connect(a.pid);
+    // Call stacks need nothing inside the process.
+    if (!connection && a.stacks_hz == 0) return tl::unexpected(connection.error());
+    if (!connection && process_stat(a.pid).state == 0) return tl::unexpected(connection.error());
     if (a.release_cupti) return ask(a.pid, Op::release_cupti, "CUPTI is free for another tool");
     if (a.acquire_cupti) return ask(a.pid, Op::acquire_cupti, "CUPTI is taken again");
     if (a.graph_nodes_s > 0) {
@@ -283,7 +294,7 @@ Result<int> run(const AttachArguments& a, const CommonArguments& common) {
     }
     if (common.headless) return record_headless(a, common);
     if (a.budget_percent)
-        GS_TRY_VOID(connection.ask(Op::set_budget,
+        GS_TRY_VOID(connection->ask(Op::set_budget,
                                    static_cast<std::uint64_t>(*a.budget_percent * 10'000 + 0.5)));
     ViewArguments view;
     view.attach = {a.pid};

@@ -198,7 +198,7 @@ Result<int> run(const RecordArguments& a, const CommonArguments& common) {
     GS_TRY(auto recording, ProcessRecording::start(std::move(options)));
 
     forward_signals();
-    if (a.stacks_hz) recording->sample_next_program(a.stacks_hz);
+    if (a.stacks_hz > 0) recording->sample_next_program(a.stacks_hz);
     GS_TRY(const pid_t pid,
            start_command(common.command,
                          environment_for(a, library, recording->collector().collector_path())));
@@ -230,6 +230,7 @@ Subcommand record_command() {
         "did as a trace",
         "  gausscope record -- python train.py --config c.yaml\n"
         "  gausscope record -o run.pftrace --insights -- torchrun --nproc-per-node 4 train.py\n"
+        "  gausscope record --stacks -- python train.py     and the C++ and Python functions\n"
         "  gausscope record --budget 1 -- ./trainer         recording takes 1 % of its time at "
         "most\n"
         "The exit code is the command's. Its processes need no change; those they start are "

@@ -12,6 +12,9 @@ CallTree::CallTree(const TraceStore& store, TimeRange range, CallSide side, std:
              .calls = false,
              .gpu = side == CallSide::gpu,
              .process = process}),
+      stacks_({.range = range,
+               .process = process == kAnyProcess ? std::nullopt : std::optional(process),
+               .by_line = false}),
       side_(side),
       nodes_(1),
       finished_(false) {}
@@ -56,6 +59,11 @@ void CallTree::add(std::uint32_t node, const WalkedSpan& span) {
 
 bool CallTree::advance(const TraceStore& store, double budget_ms) {
     if (finished_) return true;
+    if (side_ == CallSide::stacks) {
+        if (!stacks_.advance(store, budget_ms)) return false;
+        take_stacks();
+        return finished_ = true;
+    }
     const auto enter = [&](WalkedSpan& span, const WalkedSpan* parent) {
         const TraceTrack& track = store.tracks()[span.track];
         std::uint32_t above = parent ? static_cast<std::uint32_t>(parent->value) : 0;
@@ -73,6 +81,23 @@ bool CallTree::advance(const TraceStore& store, double budget_ms) {
     if (!walk_for(walk_, store, budget_ms, enter, leave)) return false;
     finish();
     return true;
+}
+
+void CallTree::take_stacks() {
+    nodes_.clear();
+    for (const ProfileNode& of : stacks_.nodes()) {
+        CallNode& node = nodes_.emplace_back();
+        node.name = of.name;
+        node.parent = of.parent;
+        node.total_ns = of.total_ns();
+        node.self_ns = of.self_ns;
+        node.count = of.samples;
+        node.frame = of.kind;
+        node.module = of.module;
+        node.blocked_ns = of.blocked_ns;
+        node.children = of.children;
+    }
+    stacks_ = {};
 }
 
 /// On the GPU's side ranges take the time of what they launched.

@@ -1,6 +1,7 @@
 // CallTree: where the time went, by call path: every way from an outermost span inwards is one
 // node, whichever thread or moment it was on. For GPU work the path is the ranges it was launched
-// in, then its own name. The flame graph draws it; filled piece by piece by a SpanWalk. Free of
+// in, then its own name; for sampled call stacks the ranges around them, then functions. The flame
+// graph draws it; filled piece by piece by a SpanWalk. Free of
 // ImGui.
 #pragma once
 
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "profiler/analysis/span_walk.h"
+#include "profiler/analysis/stack_profile.h"
 
 namespace gs {
 
@@ -20,11 +22,14 @@ struct CallNode {
     std::uint64_t count = 0;
     Stage stage = Stage::other;
     TrackKind kind = TrackKind::thread;
+    ProfileKind frame = ProfileKind::root;  ///< of sampled stacks; root: it is none
+    std::uint32_t module = 0;               ///< of a frame
+    std::int64_t blocked_ns = 0;            ///< of a frame's total
     bool inferred = false;  ///< some of it was put here by time alone (TraceStore::range_of)
     std::vector<std::uint32_t> children;  ///< the largest first, once the tree is complete
 };
 
-enum class CallSide { cpu, gpu };
+enum class CallSide { cpu, gpu, stacks };
 
 class CallTree {
   public:
@@ -43,8 +48,10 @@ class CallTree {
     std::uint32_t launched_in(const TraceStore& store, const WalkedSpan& span);
     void add(std::uint32_t node, const WalkedSpan& span);
     void finish();
+    void take_stacks();
 
     SpanWalk walk_;
+    StackProfile stacks_;
     CallSide side_ = CallSide::cpu;
     std::vector<CallNode> nodes_;
     std::unordered_map<std::uint64_t, std::uint32_t> child_of_;

@@ -1,6 +1,8 @@
 #include "profiler/analysis/stack_profile.h"
 
 #include <algorithm>
+#include <chrono>
+#include <limits>
 #include <tuple>
 
 #include "base/rng.h"
@@ -51,10 +53,25 @@ std::vector<std::uint32_t> frames_of(const SampleBook& book, std::uint32_t stack
     return out;
 }
 
-StackProfile::StackProfile(const TraceStore& store, const StackFilter& filter) : nodes_(1) {
-    for (const StackSample& sample : store.samples().samples())
-        if (filter.takes(sample)) add(store, filter, sample);
+StackProfile::StackProfile(const TraceStore& store, const StackFilter& filter)
+    : StackProfile(filter) {
+    advance(store, std::numeric_limits<double>::infinity());
+}
+
+bool StackProfile::advance(const TraceStore& store, double budget_ms) {
+    constexpr std::size_t kPiece = 256;  // between two looks at the clock
+    const auto begin = std::chrono::steady_clock::now();
+    const auto spent_ms = [&] {
+        return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
+            .count();
+    };
+    const auto samples = store.samples().samples();
+    for (; next_ < samples.size(); ++next_) {
+        if (next_ % kPiece == kPiece - 1 && spent_ms() > budget_ms) return false;
+        if (filter_.takes(samples[next_])) add(store, samples[next_]);
+    }
     order();
+    return true;
 }
 
 std::uint32_t StackProfile::child(std::uint32_t parent, const ProfileNode& like) {
@@ -69,8 +86,7 @@ std::uint32_t StackProfile::child(std::uint32_t parent, const ProfileNode& like)
     return same.back();
 }
 
-void StackProfile::add(const TraceStore& store, const StackFilter& filter,
-                       const StackSample& sample) {
+void StackProfile::add(const TraceStore& store, const StackSample& sample) {
     const auto count = [&](std::uint32_t node) {
         ProfileNode& n = nodes_[node];
         (sample.blocked ? n.blocked_ns : n.cpu_ns) += sample.weight_ns;
@@ -78,7 +94,7 @@ void StackProfile::add(const TraceStore& store, const StackFilter& filter,
     };
     std::uint32_t node = 0;
     count(node);
-    if (filter.by_range)
+    if (filter_.by_range)
         for (const std::uint32_t name :
              ranges_at(store, sample.process, sample.tid, sample.time_ns)) {
             ProfileNode like;
@@ -94,7 +110,7 @@ void StackProfile::add(const TraceStore& store, const StackFilter& filter,
         like.name = frame.function;
         like.module = frame.module;
         like.file = frame.file;
-        like.line = filter.by_line ? frame.line : 0;
+        like.line = filter_.by_line ? frame.line : 0;
         count(node = child(node, like));
     }
     nodes_[node].self_ns += sample.weight_ns;

@@ -40,16 +40,22 @@ struct StackFilter {
 class StackProfile {
   public:
     StackProfile() = default;
-    /// O(samples x (depth of their stacks + ranges around them)).
+    /// To be filled by advance().
+    explicit StackProfile(const StackFilter& filter) : filter_(filter), nodes_(1) {}
+    /// All at once: O(samples x (depth of their stacks + ranges around them)).
     StackProfile(const TraceStore& store, const StackFilter& filter);
+    /// False: there is more to do.
+    bool advance(const TraceStore& store, double budget_ms);
     /// nodes()[0] is the root: everything.
     std::span<const ProfileNode> nodes() const { return nodes_; }
 
   private:
     std::uint32_t child(std::uint32_t parent, const ProfileNode& like);
-    void add(const TraceStore& store, const StackFilter& filter, const StackSample& sample);
+    void add(const TraceStore& store, const StackSample& sample);
     void order();
 
+    StackFilter filter_;
+    std::size_t next_ = 0;  // among the samples
     std::vector<ProfileNode> nodes_;
     std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> children_of_;  // by hash
 };

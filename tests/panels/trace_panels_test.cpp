@@ -129,6 +129,43 @@ TEST_F(Traces, FindSaysWhenThereIsNothing) {
     EXPECT_EQ(panel.search().found(), 0u);
 }
 
+TEST_F(Traces, FlameGraphPutsSampledFunctionsUnderTheRangesAroundThem) {
+    TraceBatch batch;
+    batch.pid = trainer.processes()[0].pid;
+    batch.source = trainer.processes()[0].source;
+    batch.process_name = "python3";
+    batch.read_ns = trainer.sources().read_ns();
+    const CallNode* forward = nullptr;
+    std::uint32_t tid = 0;
+    std::int64_t inside = 0;
+    for (const TraceTrack& track : trainer.tracks())
+        for (const auto& row : track.rows)
+            for (const TraceSpan& span : row.view())
+                if (tid == 0 && track.kind == TrackKind::thread &&
+                    trainer.name(span.name) == "forward") {
+                    tid = track.tid;
+                    inside = (span.begin_ns + span.end_ns) / 2;
+                }
+    ASSERT_NE(tid, 0u);
+    batch.frames = {{"train", "train.py", "python", 3, FrameKind::python},
+                    {"blocked in futex", "", "kernel", 0, FrameKind::blocked}};
+    batch.stacks = {{kNoStack, 0}, {0, 1}};
+    batch.samples = {{inside, 10'000'000, tid, 0, false}, {inside, 100'000'000, tid, 1, true}};
+    trainer.ingest(batch);
+    FlamePanel panel(view);
+    panel.side = CallSide::stacks;
+    settle(panel, alone(panel));
+    const auto nodes = panel.tree().nodes();
+    EXPECT_EQ(nodes[0].total_ns, 110'000'000);
+    for (const CallNode& node : nodes)
+        if (node.frame == ProfileKind::python) forward = &node;
+    ASSERT_TRUE(forward);
+    EXPECT_EQ(trainer.name(forward->name), "train");
+    EXPECT_EQ(trainer.name(nodes[forward->parent].name), "forward");
+    EXPECT_EQ(forward->total_ns, 110'000'000);
+    EXPECT_EQ(forward->blocked_ns, 100'000'000);
+}
+
 TEST_F(Traces, FlameGraphPutsGpuWorkUnderTheRangesThatLaunchedIt) {
     FlamePanel panel(view);
     const auto draw = alone(panel);
