@@ -295,7 +295,7 @@ Result<int> run(const AttachArguments& a, const CommonArguments& common) {
     if (common.headless) return record_headless(a, common);
     if (a.budget_percent)
         GS_TRY_VOID(connection->ask(Op::set_budget,
-                                   static_cast<std::uint64_t>(*a.budget_percent * 10'000 + 0.5)));
+                                    static_cast<std::uint64_t>(*a.budget_percent * 10'000 + 0.5)));
     ViewArguments view;
     view.attach = {a.pid};
     return open_studio(view, common);

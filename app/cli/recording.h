@@ -29,8 +29,8 @@ class ProcessRecording {
 
     /// Moves what has come into the store; call it every few milliseconds.
     void take();
-    /// Call stacks of the program that this thread starts next, or of the process `pid`, `hz` times a
-    /// second. Where that cannot be, remarks() says why, and the rest is recorded.
+    /// Call stacks of the program that this thread starts next, or of the process `pid`, `hz` times
+    /// a second. Where that cannot be, remarks() says why, and the rest is recorded.
     void sample_next_program(int hz);
     void sample_process(std::uint32_t pid, int hz);
     /// Looks a last time and lets the processes go.
