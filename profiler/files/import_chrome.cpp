@@ -14,7 +14,6 @@ namespace gs {
 namespace {
 
 using namespace chrome;
-using Json = nlohmann::json;
 constexpr std::size_t kMaxNesting = 128;
 constexpr std::size_t kMaxSeries = 16;  ///< numbers in one counter event
 
@@ -37,7 +36,7 @@ struct Cursor {
     bool operator!=(const Cursor& other) const { return at != other.at; }
 };
 
-class Handler final : public nlohmann::json_sax<Json> {
+class Handler final : public nlohmann::json_sax<nlohmann::json> {
   public:
     Handler(ImportEvents& out, std::string_view bytes, const char* const& reached)
         : out_(out),
@@ -411,7 +410,7 @@ Result<void> import_chrome(std::string_view bytes, const std::string& path, Impo
     const char* reached = bytes.data();
     Handler handler(out, bytes, reached);
     const Cursor begin{bytes.data(), &reached}, end{bytes.data() + bytes.size(), nullptr};
-    if (!Json::sax_parse(begin, end, &handler) || !handler.finish())
+    if (!nlohmann::json::sax_parse(begin, end, &handler) || !handler.finish())
         return fail_at_byte(path, handler.fault_byte, handler.fault,
                             "the file is damaged, cut off or no trace");
     return {};
