@@ -62,9 +62,11 @@ ROOMS = {
                           ["base", "base/record", "profiler/store", "profiler/analysis"]),
     "profiler/files": ("trace files, a pair of files a format",
                        ["base", "base/record", "profiler/store", "profiler/analysis"]),
+    "profiler/history": ("what things took over weeks, and where that changed",
+                         ["base", "base/record", "profiler/store", "profiler/analysis"]),
     "profiler/serve": ("the per-node daemon",
                        ["base", "base/record", "profiler/store", "profiler/collect", "profiler/analysis",
-                        "profiler/insights", "profiler/files"]),
+                        "profiler/insights", "profiler/files", "profiler/history"]),
     "panels/state": ("the panels' language: Snapshot in, Commands out",
                      ["base", "base/record", "renderer/scene", "renderer/maps", "profiler/store",
                       "profiler/analysis"]),
@@ -99,6 +101,7 @@ RESTRICTED = {
     r"^glad/": ("renderer/present", "app", "tests"),
     r"^EGL/": ("app", "tests"),
     r"^CLI/": ("app/cli", "tests"),
+    r"^sqlite3": ("profiler/history", "tests"),
 }
 STD_ONLY = ("base/record", "profiler/inject")
 POSIX = re.compile(r"^(sys/|dlfcn\.h|link\.h|sched\.h|signal\.h|poll\.h|unistd\.h|fcntl\.h|linux/|pthread\.h|time\.h|"

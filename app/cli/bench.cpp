@@ -12,6 +12,7 @@
 #include "app/cli/bench_report.h"
 #include "app/cli/cameras.h"
 #include "app/cli/common.h"
+#include "app/cli/history_entry.h"
 #include "app/cli/progress.h"
 #include "app/cli/proof_scene.h"
 #include "app/cli/subcommand.h"
@@ -36,7 +37,7 @@ namespace gs::cli {
 namespace {
 
 struct BenchArguments {
-    std::string scene, capture, compare, output;
+    std::string scene, capture, compare, output, history;
     CaptureArguments loading;
     int repeats = 30;
     int width = 0, height = 0;
@@ -66,6 +67,8 @@ void add_options(CLI::App& app, BenchArguments& a) {
         ->check(number_from(0, 10))
         ->option_text("X");
     app.add_option("-o,--output", a.output, "write the JSON here too")->option_text("FILE");
+    app.add_option("--history", a.history, "add the result to this file, for `gausscope history`")
+        ->option_text("FILE");
     add_loading(app, a.loading);
 }
 
@@ -97,6 +100,7 @@ class BenchRun {
     void count();
     Json subject() const;
     Json json() const;
+    std::string config() const;
     void print(const Json& out) const;
     int compare() const;
 
@@ -119,6 +123,7 @@ class BenchRun {
     std::vector<StageTime> backward_variants_;  ///< blend backward every way there is, on CUDA
     std::string what_, scene_id_;
     Json base_;  ///< of --compare
+    std::optional<history::History> history_;
     bool training_ = false;
 };
 
@@ -126,6 +131,7 @@ Result<void> BenchRun::prepare() {
     GS_TRY(backend_, backend_of(common_));
     GS_TRY(rasterizer_, backend_->make_rasterizer());
     if (!a_.output.empty()) GS_TRY_VOID(prepare_output_file(a_.output));
+    GS_TRY(history_, history_of(a_.history));
     if (!a_.compare.empty()) {
         GS_TRY(base_, read_base(a_.compare));
     }
@@ -385,6 +391,13 @@ Json BenchRun::json() const {
     return out;
 }
 
+/// What a history takes for the same thing done twice.
+std::string BenchRun::config() const {
+    const Camera& c = cameras_.front().camera;
+    return fmt::format("{}, {} x {}, {} views {}, scene {}", rasterizer_->name(), c.width, c.height,
+                       cameras_.size(), identity_of(cameras_), scene_id_);
+}
+
 void BenchRun::print(const Json& out) const {
     constexpr Column kStages[] = {{"stage", "{name}", true},
                                   {"p50 ms", "{ms_p50:.3f}"},
@@ -444,6 +457,7 @@ Result<int> BenchRun::run() {
     const Json result = json();
     print(result);
     const int code = a_.compare.empty() ? kDone : compare();
+    add_to_history(history_, what_, config(), result);
     if (!a_.output.empty()) GS_TRY_VOID(write_text_file(a_.output, json_text(result, 2) + "\n"));
     if (common_.json) print_json(result);
     return code;

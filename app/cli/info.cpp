@@ -200,7 +200,7 @@ struct Group {
     std::size_t views = 0;
 };
 
-std::vector<Group> cameras_of(const Capture& capture) {
+std::vector<Group> groups_of_cameras(const Capture& capture) {
     std::vector<Group> groups;
     for (const View& v : capture.views) {
         const Camera& c = v.camera;
@@ -289,7 +289,7 @@ Result<int> capture_info(const InfoArguments& a, const CommonArguments& common) 
             : "{path}\n  {format}, {views} views ({train_views} training, {test_views} test), "
               "{points} points",
         out);
-    const auto groups = cameras_of(*capture);
+    const auto groups = groups_of_cameras(*capture);
     for (std::size_t i = 0; i < std::min<std::size_t>(groups.size(), 8); ++i)
         fmt::print("  camera       {}  ({} views)\n", groups[i].text, groups[i].views);
     if (groups.size() > 8) fmt::print("  camera       and {} more\n", groups.size() - 8);

@@ -25,7 +25,7 @@ namespace gs::cli {
 namespace {
 
 struct ServeArguments {
-    std::string listen = "127.0.0.1:9465", folder = "gausscope-recordings", token_file;
+    std::string listen = "127.0.0.1:9465", folder = "gausscope-recordings", token_file, history;
     int max_disk_mib = 1024, memory_mib = 256;
     double before_s = 20, after_s = 2, cooldown_s = 60, step_factor = 3, budget_percent = 1;
     double seconds = 0;  ///< 0: until stopped
@@ -65,6 +65,9 @@ void add_options(CLI::App& app, ServeArguments& a) {
     app.add_option("--token-file", a.token_file,
                    "file with the token that requests for recordings need; none: one is made and "
                    "its place said")
+        ->option_text("FILE");
+    app.add_option("--history", a.history,
+                   "keep what jobs take a minute in this file, for `gausscope history`")
         ->option_text("FILE");
     app.add_option("--budget", a.budget_percent,
                    "share of a process's time that recording may cost [1]")
@@ -175,9 +178,19 @@ Result<int> run(const ServeArguments& a, const CommonArguments& common) {
     catch_interrupts();
     service::raise_file_limit();
     GS_TRY(auto token, token_of(a.token_file));
-    GS_TRY(auto recorder, serve::FlightRecorder::open(recorder_options(a)));
+    std::optional<serve::HistoryWriter> history;
+    serve::RecorderOptions recorded = recorder_options(a);
+    if (!a.history.empty()) {
+        GS_TRY(auto file, history::History::open(a.history));
+        history.emplace(std::move(file));
+        recorded.past = [&](const TraceProcess& process) {
+            return history->past(process, std::numeric_limits<std::int64_t>::max());
+        };
+    }
+    GS_TRY(auto recorder, serve::FlightRecorder::open(std::move(recorded)));
     GS_TRY(auto collector, service::MultiCollector::start(collector_options(a)));
-    serve::Daemon daemon(daemon_options(a, token), std::move(recorder));
+    serve::Daemon daemon(daemon_options(a, token), std::move(recorder),
+                         history ? &*history : nullptr);
     GS_TRY(auto server, serve::HttpServer::listen(a.listen, [&](const serve::HttpRequest& request) {
                return daemon.answer(request);
            }));

@@ -24,7 +24,7 @@ struct TraceArguments {
     std::vector<std::string>
         others;  ///< read beside it on one clock; with `compare`: the second trace
     std::string stage_map;
-    std::string baseline;
+    std::string baseline, history;
     bool insights = false, compare = false;
 };
 
@@ -39,6 +39,9 @@ void add_options(CLI::App& app, TraceArguments& a) {
     app.add_flag("--insights", a.insights, "what costs time, and what would make it faster");
     app.add_option("--baseline", a.baseline,
                    "with --insights: an earlier trace, to find what got slower")
+        ->option_text("FILE");
+    app.add_option("--history", a.history,
+                   "with --insights: what the same job took before, as `serve --history` kept it")
         ->option_text("FILE");
     app.add_option("-o,--export", a.output,
                    "write it here too; the end chooses: .pftrace, .json (Chrome), "
@@ -116,7 +119,7 @@ Result<int> run(const TraceArguments& a, const CommonArguments& common) {
     }
     Json out = trace_json(a.file, read, store);
     if (a.insights) {
-        GS_TRY(out["insights"], print_insights(store, a.baseline));
+        GS_TRY(out["insights"], print_insights(store, a.baseline, a.history));
     }
     if (common.json) print_json(out);
     return kDone;

@@ -6,8 +6,10 @@
 
 #include "app/cli/common.h"
 #include "app/cli/report.h"
+#include "base/try.h"
 #include "profiler/analysis/compare.h"
 #include "profiler/files/import.h"
+#include "profiler/history/history.h"
 #include "profiler/insights/insight.h"
 
 namespace gs::cli {
@@ -37,8 +39,18 @@ CompareSide side_of(const TraceStore& store, const std::string& path) {
 
 }  // namespace
 
-Result<Json> print_insights(const TraceStore& store, const std::string& baseline) {
+Result<Json> print_insights(const TraceStore& store, const std::string& baseline,
+                            const std::string& history) {
     InsightOptions options;
+    std::optional<history::History> file;
+    if (!history.empty()) {
+        GS_TRY(file, history::History::open_to_read(history));
+        const std::int64_t begin_s =
+            (store.timeline().begin_ns() + store.sources().realtime_offset_ns()) / 1'000'000'000;
+        options.past = [&file, begin_s](const TraceProcess& process) {
+            return history::past_medians(*file, history::subject_of(process), begin_s);
+        };
+    }
     TraceStore base;
     if (!baseline.empty()) {
         auto read_base = read(baseline);

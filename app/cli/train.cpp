@@ -7,6 +7,7 @@
 #include "app/backend/stage_times.h"
 #include "app/cli/common.h"
 #include "app/cli/findings.h"
+#include "app/cli/history_entry.h"
 #include "app/cli/progress.h"
 #include "app/cli/results.h"
 #include "app/cli/subcommand.h"
@@ -63,6 +64,9 @@ void add_train_options(CLI::App& app, TrainArguments& a) {
                    "all saved views]")
         ->option_text("NAME,...");
     app.add_option("--trace", a.trace, "write the timeline as a Perfetto trace")
+        ->option_text("FILE");
+    app.add_option("--history", a.history,
+                   "add times and scores to this file, for `gausscope history`; not with --view")
         ->option_text("FILE");
     app.add_option("--profile-steps", a.profile_steps,
                    "mark steps A to B for nsys and ncu (--capture-range=cudaProfilerApi)")
@@ -187,6 +191,7 @@ class TrainCommand {
     Result<std::shared_ptr<RunFolder>> take_folder();
     void train();
     void print_results() const;
+    std::string config() const;
 
     const TrainArguments& a_;
     const CommonArguments& common_;
@@ -196,6 +201,7 @@ class TrainCommand {
     std::optional<NewFolders> made_;  // goes again when nothing is written into it
     std::optional<Recording> recording_;
     std::optional<Run> run_;
+    std::optional<history::History> history_;
     const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
@@ -219,6 +225,7 @@ Result<void> TrainCommand::prepare() {
     GS_TRY(backend_, backend_of(common_));
     // Output first: an hour of training must not end at a folder that cannot be written.
     if (!a_.trace.empty()) GS_TRY_VOID(prepare_output_file(a_.trace));
+    GS_TRY(history_, history_of(a_.history));
     if (!source_.folder.empty()) {
         GS_TRY(made_, prepare_output_folder(source_.folder));
     }
@@ -328,6 +335,19 @@ void TrainCommand::print_results() const {
     if (common_.json) print_json(summary);
 }
 
+/// What a history takes for the same thing done twice: the backend, and the settings that are not
+/// the default's.
+std::string TrainCommand::config() const {
+    const auto settings = settings_json(run_->trainer().settings()),
+               plain = settings_json(TrainingSettings());
+    std::string out =
+        fmt::format("{}, photos shrunk by {}", backend_.name, source_.loading.downscale);
+    for (const auto& [name, value] : settings.items())
+        if (value != plain.value(name, nlohmann::ordered_json()))
+            out += fmt::format(", {} {}", name, value.dump());
+    return out;
+}
+
 Result<int> TrainCommand::run() {
     catch_interrupts();
     if (!a_.trace.empty()) recording_.emplace();
@@ -340,6 +360,9 @@ Result<int> TrainCommand::run() {
     }
     train();
     print_results();
+    if (run_->trainer().finished())
+        add_to_history(history_, fs::path(source_.capture).lexically_normal().filename().string(),
+                       config(), run_->summary());
     const bool all = run_->trainer().finished() && run_->failure().empty();
     return all && run_->files().in_place() ? kDone : kFailed;
 }
@@ -377,6 +400,9 @@ Result<int> run(const TrainArguments& a, const CommonArguments& common) {
     if (a.keep.best && (a.eval_every ? *a.eval_every == 0 : !a.view))
         return fail(ErrorKind::usage, "", "--keep-best compares what is measured while it trains",
                     "add --eval-every N");
+    if (a.view && !a.history.empty())
+        return fail(ErrorKind::usage, "", "--history is not kept by the studio",
+                    "train without --view");
     const service::OwnService service;  // it runs for long: it can be attached to
     if (!a.view) return TrainCommand(a, common).run();
     GS_TRY(const ViewArguments view, to_view(a));

@@ -22,7 +22,7 @@ struct TrainArguments {
     std::string resume;  ///< a run's folder, a checkpoint, or "auto"
     bool overwrite = false;
     std::string lapse, lapse_views;
-    std::string trace;
+    std::string trace, history;
     std::string profile_steps;  ///< "A:B", empty: none
     bool view = false;
     WindowArguments window;

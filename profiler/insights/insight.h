@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -59,7 +60,10 @@ struct InsightOptions {
     std::int64_t begin_ns = std::numeric_limits<std::int64_t>::min();  ///< only iterations within
     std::int64_t end_ns = std::numeric_limits<std::int64_t>::max();
     const TraceStore* baseline = nullptr;  ///< for R22, null: none given
-    std::size_t max_iterations = 512;      ///< the newest
+    /// For R22 without a baseline: medians [ms] of this job's iterations in earlier minutes or
+    /// runs; empty function: there is no history.
+    std::function<std::vector<double>(const TraceProcess&)> past;
+    std::size_t max_iterations = 512;  ///< the newest
     /// The least time that stages of one iteration need on this machine (stage_floors()), for R9 to
     /// R11 where no counters are; only right for our own renderer. Empty: not known.
     std::vector<StageFloor> floors;

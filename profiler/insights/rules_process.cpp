@@ -16,6 +16,11 @@ constexpr double kSameKernels = 0.05;  // R23, ours: kernel times that differ by
 constexpr double kSelfCost =
     0.01;  // R24: the profiling service's budget (references: less than 1 %)
 
+double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    return percentile(values, 50);
+}
+
 }  // namespace
 
 Answer data_loading(const Subject& s) {
@@ -46,8 +51,48 @@ Answer data_loading(const Subject& s) {
     return {{std::move(i)}, {}};
 }
 
+namespace {
+
+// ---- R22
+
+const Iteration& slowest_of(const Subject& s) {
+    return *std::max_element(
+        s.iterations.items.begin(), s.iterations.items.end(),
+        [](const Iteration& x, const Iteration& y) { return x.milliseconds() < y.milliseconds(); });
+}
+Evidence slowest_iteration(const Subject& s) {
+    const Iteration& i = slowest_of(s);
+    return {s.iterations.track, 0, i.begin_ns, i.end_ns,
+            fmt::format("iteration {}, {:.2f} ms", i.number, i.milliseconds())};
+}
+
+/// Against what the same job took before.
+Answer regression_against_past(const Subject& s) {
+    if (!s.options.past) return cannot_tell("no baseline was given, and no history");
+    const std::vector<double> past = s.options.past(s.traced());
+    std::vector<double> now;
+    for (const Iteration& i : s.iterations.items) now.push_back(i.milliseconds());
+    if (past.size() < kLeastSamples || now.size() < kLeastSamples)
+        return cannot_tell("the history knows too little of this job yet");
+    const Shift shift = shift_of(past, now);
+    const double base = median(past);
+    if (verdict_of(shift, base, CompareOptions().least_effect) != Verdict::slower) return {};
+    Insight i = insight(
+        s, fmt::format("Iterations take {:.1f} % longer than before", 100 * shift.estimate / base),
+        shift.estimate, Confidence::measured);
+    i.text = fmt::format(
+        "{:.2f} ms against {:.2f} ms, the median of {} earlier points of this job's history; "
+        "difference {:.2f} ms, 95 % interval [{:.2f}, {:.2f}].",
+        median(now), base, past.size(), shift.estimate, shift.low, shift.high);
+    i.advice = "`gausscope history FILE` shows since when, which stage it is and what changed.";
+    i.evidence.push_back(slowest_iteration(s));
+    return {{std::move(i)}, {}};
+}
+
+}  // namespace
+
 Answer regression(const Subject& s) {
-    if (s.options.baseline == nullptr) return cannot_tell("no baseline was given");
+    if (s.options.baseline == nullptr) return regression_against_past(s);
     const TraceStore& base = *s.options.baseline;
     std::uint32_t other = 0;
     for (std::uint32_t p = 0; p < base.processes().size(); ++p)
@@ -80,12 +125,7 @@ Answer regression(const Subject& s) {
     i.advice =
         "Compare the two traces (`gausscope trace BASELINE NOW --compare`): the stages that differ "
         "most come first.";
-    const auto slowest = std::max_element(
-        s.iterations.items.begin(), s.iterations.items.end(),
-        [](const Iteration& x, const Iteration& y) { return x.milliseconds() < y.milliseconds(); });
-    i.evidence.push_back(
-        {s.iterations.track, 0, slowest->begin_ns, slowest->end_ns,
-         fmt::format("iteration {}, {:.2f} ms", slowest->number, slowest->milliseconds())});
+    i.evidence.push_back(slowest_iteration(s));
     return {{std::move(i)}, {}};
 }
 
@@ -100,11 +140,6 @@ struct RankLoad {
     Iteration slowest;
     std::uint32_t track = kNoTrack;
 };
-
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return percentile(values, 50);
-}
 
 /// Ranks that train together take equally long: the fast ones wait inside NCCL's kernels, which is
 /// not their own time.

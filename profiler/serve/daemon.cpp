@@ -52,12 +52,13 @@ constexpr const char* kHelp =
 
 }  // namespace
 
-Daemon::Daemon(DaemonOptions options, FlightRecorder recorder)
+Daemon::Daemon(DaemonOptions options, FlightRecorder recorder, HistoryWriter* history)
     : options_(std::move(options)),
       recorder_(std::move(recorder)),
       folder_(recorder_.options().folder),
       triggers_(options_.triggers),
-      stalls_(options_.stalls) {
+      stalls_(options_.stalls),
+      history_(history) {
     text_.store(std::make_shared<const std::string>(metrics_.text({})));
     ticked_ns_ = now_ns();
 }
@@ -72,6 +73,9 @@ void Daemon::tick(const TraceStore& store, std::int64_t now_ns, const DaemonFigu
     act_on(triggers_.look(store, news, now_ns));
     act_on(stalls_.look(store, news, now_ns));
     metrics_.set_stalled(stalls_.stalled());
+    if (history_ != nullptr)
+        history_->take(store, news,
+                       static_cast<std::int64_t>(clock_ns(CLOCK_REALTIME) / 1'000'000'000));
     note_written(recorder_.write_due(store, now_ns));
     text_.store(std::make_shared<const std::string>(metrics_.text(figures)));
 }
@@ -83,7 +87,10 @@ void Daemon::act_on(const std::vector<Trigger>& triggers) {
     }
 }
 
-void Daemon::finish(const TraceStore& store) { note_written(recorder_.write_all(store)); }
+void Daemon::finish(const TraceStore& store) {
+    note_written(recorder_.write_all(store));
+    if (history_ != nullptr) history_->finish();
+}
 
 void Daemon::note_written(const std::vector<Recording>& written) {
     for (const Recording& recording : written) metrics_.count_recording(recording.kind);

@@ -14,6 +14,7 @@
 #include "base/mailbox.h"
 #include "profiler/serve/capture_request.h"
 #include "profiler/serve/flight_recorder.h"
+#include "profiler/serve/history_writer.h"
 #include "profiler/serve/http.h"
 #include "profiler/serve/metrics.h"
 #include "profiler/serve/stalls.h"
@@ -29,7 +30,8 @@ struct DaemonOptions {
 
 class Daemon {
   public:
-    Daemon(DaemonOptions options, FlightRecorder recorder);
+    /// `history`: where it keeps what jobs take, none: nowhere.
+    Daemon(DaemonOptions options, FlightRecorder recorder, HistoryWriter* history = nullptr);
 
     /// Call it several times a second with the present figures; works once a second.
     void tick(const TraceStore& store, std::int64_t now_ns, const DaemonFigures& figures);
@@ -66,6 +68,7 @@ class Daemon {
     Metrics metrics_;
     Triggers triggers_;
     Stalls stalls_;
+    HistoryWriter* history_;
     Queue<std::shared_ptr<Asked>> asked_{16};
     std::atomic<std::shared_ptr<const std::string>> text_;
     std::atomic<std::int64_t> ticked_ns_{0};

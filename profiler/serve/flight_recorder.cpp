@@ -124,6 +124,7 @@ bool FlightRecorder::write(const TraceStore& store, const Recording& recording) 
     InsightOptions options;
     options.begin_ns = recording.begin_ns;
     options.end_ns = recording.end_ns;
+    options.past = options_.past;
     const std::int64_t to_realtime = store.sources().realtime_offset_ns();
     const std::int64_t from = std::max(recording.begin_ns, store.timeline().kept_from_ns());
     const double asked_s = seconds(recording.end_ns - recording.begin_ns);

@@ -18,6 +18,8 @@ struct RecorderOptions {
     std::uint64_t max_bytes = 1ull << 30;  ///< of all recordings in the folder; the oldest go first
     double before_s = 20, after_s = 2;     ///< around what happened
     double cooldown_s = 60;                ///< at least, between two recordings of one kind
+    /// InsightOptions::past of a recording's report.
+    std::function<std::vector<double>(const TraceProcess&)> past = {};
 };
 
 /// A recording that was asked for: the stretch [begin, end] of CLOCK_MONOTONIC.

@@ -15,7 +15,7 @@ from cli_support import GAUSSCOPE, RUN_FILES, Case, npy_shape, ply_count, run, w
 class Usage(Case):
     def test_help_explains_every_command(self):
         overview = self.expect(0, "--help").out
-        for command in "view train eval render convert info sample bench trace record attach serve selftest".split():
+        for command in "view train eval render convert info sample bench trace record attach serve history selftest".split():
             self.assertIn(command, overview)
             text = self.expect(0, command, "--help").out
             self.assertIn("Examples:", text, command)
@@ -479,7 +479,10 @@ class Bench(Case):
         out, _ = self.trained()
         arguments = ["bench", out / "point_cloud.ply", "--capture", self.capture, "--repeats", 12]
         base = self.folder / "base.json"
-        made = self.expect(0, *arguments, "--json", "-o", base).json
+        history = self.folder / "jobs.db"
+        with mock.patch.dict(os.environ, GAUSSCOPE_COMMIT="abc"):
+            made = self.expect(0, *arguments, "--json", "-o", base, "--history", history).json
+        self.is_in_history(history, made)
         names = [s["name"] for s in made["stages"]]
         for stage in ("project", "sort", "blend", "blend backward"):
             self.assertIn(stage, names)
@@ -524,6 +527,17 @@ class Bench(Case):
                              (["bench", out / "point_cloud.ply"], "another size"), ([*arguments, "--downscale", 2], "another size"),
                              (["bench", out / "point_cloud.ply", "--width", 96, "--height", 72], "other cameras")):
             self.expect(2, *others, "--compare", base, says=["base.json", says])
+
+    def is_in_history(self, history, made):
+        page = self.folder / "page.html"
+        told = self.expect(0, "history", history, "--since", "1h", "--html", page, "--json").json["series"]
+        self.assertEqual({s["metric"]: s["p50"] for s in told}, {s["name"]: s["ms_p50"] for s in made["stages"]})
+        self.assertEqual({s["source"] for s in told}, {"bench"})
+        self.assertIn("blend backward", page.read_text())
+        self.assertEqual(self.expect(0, "history", history, "--job", "none", "--json").json["series"], [])
+        self.expect(2, "history", history, "--since", "yesterday", says="is no time")
+        self.expect(2, "history", page, says="is no history")
+        self.expect(2, "bench", "--history", page, says="is no history")
 
     def test_training_steps_and_selftest(self):
         made = self.expect(0, "bench", "--capture", self.capture, "--repeats", 5, "--json").json

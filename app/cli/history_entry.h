@@ -1,0 +1,24 @@
+// What `bench` and `train` add to a history: one point of every stage's median, and of what else
+// they measured.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "app/cli/report.h"
+#include "base/expected.h"
+#include "profiler/history/history.h"
+
+namespace gs::cli {
+
+/// The history that --history names, none when it names none: opened before the work, so that a
+/// file that is none is refused at once.
+Result<std::optional<history::History>> history_of(const std::string& file);
+
+/// Adds the JSON of a bench, or the summary of a training, as of now. `config`: how it was done,
+/// the same words for the same thing. A history that cannot be written is a warning: the result is
+/// there all the same.
+void add_to_history(std::optional<history::History>& file, const std::string& job,
+                    const std::string& config, const Json& result);
+
+}  // namespace gs::cli

@@ -1,0 +1,53 @@
+// HistoryWriter: what `serve --history` keeps: once a minute the quantiles of what each job's
+// iterations and their stages took in it. Used by Daemon.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/rng.h"
+#include "profiler/history/history.h"
+#include "profiler/serve/watch.h"
+
+namespace gs::serve {
+
+class HistoryWriter {
+  public:
+    explicit HistoryWriter(history::History history) : history_(std::move(history)) {}
+
+    /// Takes what is new. Writes when a minute of `realtime_s` (since 1970) is over; a file that
+    /// cannot be written is logged once, and tried again the next minute.
+    void take(const TraceStore& store, std::span<const News> news, std::int64_t realtime_s);
+    /// Writes what there is of the present minute.
+    void finish();
+    /// Medians [ms] of this job's iterations, a minute each, before `until_s`; of the same
+    /// configuration where there are any.
+    std::vector<double> past(const TraceProcess& process, std::int64_t until_s) const;
+
+  private:
+    static constexpr std::int64_t kMinute = 60, kDay = 86400;
+    /// At most so many of a metric and minute, taken at random: their quantiles are those of all.
+    static constexpr std::size_t kMostValues = 4096;
+    struct Values {
+        std::uint64_t seen = 0;
+        std::vector<double> kept;
+    };
+    struct Key {
+        history::Subject subject;
+        std::string commit;
+        auto operator<=>(const Key&) const = default;
+    };
+    static void keep(Values& values, double value);
+    void write();
+    Result<void> write_minute();
+
+    history::History history_;
+    std::map<Key, std::map<std::string, Values>> minute_;  ///< by metric
+    std::int64_t minute_s_ = 0, thinned_s_ = 0;
+    bool failed_ = false;
+};
+
+}  // namespace gs::serve
