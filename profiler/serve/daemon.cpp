@@ -144,7 +144,7 @@ HttpAnswer Daemon::capture(const HttpRequest& request) {
     if (!stretch) return error_answer(400, stretch.error().text());
     auto asked = std::make_shared<Asked>();
     asked->stretch = *stretch;
-    asked->path = "asked for by " + request.path + "?" + request.query;
+    asked->path = "asked for by " + request.target;
     auto reply = asked->reply.get_future();
     if (!asked_.try_put(asked)) return error_answer(429, "too many requests are waiting");
     // Every other request waits with this one: a tick takes tenths of a second, else it is stuck.

@@ -1,28 +1,39 @@
 #include "profiler/serve/http.h"
 
 #include <arpa/inet.h>
-#include <fmt/format.h>
-#include <netinet/tcp.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/eventfd.h>
+#include <fcntl.h>
+#include <microhttpd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
-#include <list>
 #include <thread>
 #include <utility>
-#include <vector>
 
-#include "base/record/clock.h"
+#include "base/log.h"
+#include "base/text.h"
 #include "base/try.h"
-#include "profiler/serve/http_client.h"
+#include "profiler/collect/descriptor.h"
 
 namespace gs::serve {
 namespace {
+
+using service::Descriptor;
+
+/// Of IPv4 or IPv6.
+struct Address {
+    sockaddr_storage storage{};
+    socklen_t bytes = 0;
+    sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
+    std::uint16_t port() const {
+        return ntohs(storage.ss_family == AF_INET6
+                         ? reinterpret_cast<const sockaddr_in6&>(storage).sin6_port
+                         : reinterpret_cast<const sockaddr_in&>(storage).sin_port);
+    }
+};
 
 tl::unexpected<Error> no_address(const std::string& address, const std::string& wrong) {
     return fail(ErrorKind::usage, address, "cannot listen here: " + wrong,
@@ -57,130 +68,136 @@ Result<Address> parse_address(const std::string& text) {
     return no_address(text, fmt::format("\"{}\" is no IP address", host));
 }
 
-}  // namespace
-
-struct HttpServer::State {
-    Handler handler;
-    HttpLimits limits;
-    Descriptor listener, wake{::eventfd(0, EFD_CLOEXEC)};
-    std::uint16_t port = 0;
-    std::list<HttpClient> clients;  // in the order in which they came
-    std::int64_t accept_from_ns = 0;
-    std::atomic<bool> stop{false};
-    std::thread thread;
-
-    ~State() {
-        if (!thread.joinable()) return;
-        stop = true;
-        ::eventfd_write(wake.get(), 1);
-        thread.join();
-    }
-    Result<void> open(const std::string& text);
-    void run();
-    void accept_new();
-    void make_room(const Address& address);
-    void wait_and_work(bool accepts, std::chrono::milliseconds longest);
-    void end_overdue();
-};
-
-Result<void> HttpServer::State::open(const std::string& text) {
+/// The library's own errors do not tell a port that is taken from one that is not allowed.
+Result<Descriptor> listen_on(const std::string& text, std::uint16_t& port) {
     GS_TRY(Address address, parse_address(text));
-    listener = Descriptor(
-        ::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    Descriptor socket(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const int yes = 1;
-    ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    if (::bind(listener.get(), address.get(), address.bytes) != 0 ||
-        ::listen(listener.get(), SOMAXCONN) != 0 ||
-        ::getsockname(listener.get(), address.get(), &address.bytes) != 0)
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    if (::bind(socket.get(), address.get(), address.bytes) != 0 ||
+        ::listen(socket.get(), SOMAXCONN) != 0 ||
+        ::getsockname(socket.get(), address.get(), &address.bytes) != 0)
         return fail(ErrorKind::unwritable, text,
                     fmt::format("cannot listen here: {}", std::strerror(errno)),
                     "another program may have the port: choose one with --listen HOST:PORT");
     port = address.port();
-    return {};
+    return socket;
 }
 
-/// Who has waited for longest with half a request goes first, and only when nobody does that, who
-/// takes an answer.
-void HttpServer::State::make_room(const Address& address) {
-    const auto asks = [](const HttpClient& c) { return c.state == HttpClient::State::asking; };
-    const auto same = [&](const HttpClient& c) { return c.address.same_host(address); };
-    const bool too_many_of_it = static_cast<std::size_t>(std::count_if(
-                                    clients.begin(), clients.end(), same)) >= limits.of_one_address;
-    if (!too_many_of_it && clients.size() < limits.connections) return;
-    const auto may_go = [&](const HttpClient& c) { return !too_many_of_it || same(c); };
-    auto victim = std::find_if(clients.begin(), clients.end(),
-                               [&](const HttpClient& c) { return may_go(c) && asks(c); });
-    if (victim == clients.end()) victim = std::find_if(clients.begin(), clients.end(), may_go);
-    if (victim != clients.end()) clients.erase(victim);
+/// What a request is until it has been answered.
+struct Asked {
+    std::string target;
+    bool begun = false;
+};
+
+HttpRequest request_of(MHD_Connection* connection, const char* url, const char* method,
+                       const Asked& asked) {
+    HttpRequest out{method, url, {}, {}, asked.target};
+    MHD_get_connection_values(
+        connection, MHD_GET_ARGUMENT_KIND,
+        [](void* to, MHD_ValueKind, const char* name, const char* value) {
+            static_cast<HttpRequest*>(to)->parameters.emplace(name, value ? value : "");
+            return MHD_YES;
+        },
+        &out);
+    constexpr std::string_view kBearer = "Bearer ";
+    const char* header = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization");
+    if (const std::string_view value = header ? header : ""; value.starts_with(kBearer))
+        out.bearer_token = trimmed(value.substr(kBearer.size()));
+    return out;
 }
 
-void HttpServer::State::accept_new() {
-    constexpr int kAtOnce = 64;  // those who are here have their turn, too
-    for (int i = 0; i < kAtOnce; ++i) {
-        Address address;
-        address.bytes = sizeof address.storage;
-        Descriptor socket(
-            ::accept4(listener.get(), address.get(), &address.bytes, SOCK_NONBLOCK | SOCK_CLOEXEC));
-        if (!socket) {
-            // No descriptors left: the listener would be ready again at once.
-            if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-                accept_from_ns = now_ns() + 100 * kNsPerMs;
-            return;
-        }
-        make_room(address);
-        const int yes = 1;
-        ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-        clients.emplace_back(std::move(socket), address);
-        clients.back().move_on(handler);
+/// A file that has gone meanwhile is not found.
+MHD_Response* response_of(HttpAnswer& answer) {
+    if (!answer.file.empty()) {
+        const int file = ::open(answer.file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        struct stat status {};
+        if (file >= 0 && ::fstat(file, &status) == 0 && S_ISREG(status.st_mode))
+            return MHD_create_response_from_fd64(static_cast<std::uint64_t>(status.st_size), file);
+        if (file >= 0) ::close(file);
+        answer = {404, "text/plain; charset=utf-8", "not found\n", {}};
+    }
+    return MHD_create_response_from_buffer(answer.body.size(), answer.body.data(),
+                                           MHD_RESPMEM_MUST_COPY);
+}
+
+MHD_Result reply(MHD_Connection* connection, HttpAnswer answer) {
+    MHD_Response* const response = response_of(answer);
+    if (response == nullptr) return MHD_NO;
+    MHD_add_response_header(response, "Content-Type", answer.content_type.c_str());
+    MHD_add_response_header(response, "Cache-Control", "no-store");
+    // Probes and scrapers come seldom: a connection that stays would only be one more.
+    MHD_add_response_header(response, "Connection", "close");
+    const MHD_Result queued =
+        MHD_queue_response(connection, static_cast<unsigned>(answer.status), response);
+    MHD_destroy_response(response);
+    return queued;
+}
+
+HttpAnswer answer_of(const HttpServer::Handler& handler, const HttpRequest& request) {
+    try {
+        return handler(request);
+    } catch (const std::exception& error) {
+        log_error("{} {}: {}", request.method, request.path, error.what());
+        return {500, "text/plain; charset=utf-8", "that went wrong\n", {}};
     }
 }
 
-void HttpServer::State::end_overdue() {
-    const std::int64_t now = now_ns();
-    clients.remove_if([&](const HttpClient& c) {
-        return c.state == HttpClient::State::gone || now > c.ends_ns(limits);
-    });
+// libmicrohttpd calls this with the headers, with every piece of a body, and when all has come.
+MHD_Result handle(void* handler, MHD_Connection* connection, const char* url, const char* method,
+                  const char*, const char*, std::size_t* bytes, void** state) {
+    Asked& asked = *static_cast<Asked*>(*state);
+    if (!std::exchange(asked.begun, true)) return MHD_YES;
+    if (std::exchange(*bytes, 0) != 0) return MHD_YES;
+    return reply(connection, answer_of(*static_cast<HttpServer::Handler*>(handler),
+                                       request_of(connection, url, method, asked)));
+}
+void* begin(void*, const char* target, MHD_Connection*) { return new Asked{target}; }
+void end(void*, MHD_Connection*, void** state, MHD_RequestTerminationCode) {
+    delete static_cast<Asked*>(std::exchange(*state, nullptr));
 }
 
-void HttpServer::State::wait_and_work(bool accepts, std::chrono::milliseconds longest) {
-    std::vector<pollfd> waited{
-        {wake.get(), POLLIN, 0},
-        {accepts ? listener.get() : -1, POLLIN, 0},
-    };
-    for (const HttpClient& c : clients) {
-        const bool takes = c.state == HttpClient::State::taking;
-        waited.push_back({c.socket.get(), static_cast<short>(takes ? POLLOUT : POLLIN), 0});
+}  // namespace
+
+std::string HttpRequest::parameter(const std::string& name) const {
+    const auto found = parameters.find(name);
+    return found == parameters.end() ? std::string() : found->second;
+}
+
+struct HttpServer::State {
+    Handler handler;
+    std::uint16_t port = 0;
+    Descriptor listener;
+    MHD_Daemon* daemon = nullptr;
+
+    ~State() {
+        if (daemon == nullptr) return;
+        MHD_quiesce_daemon(daemon);  // nobody new; from here on the listener is ours again
+        const auto open = [&] {
+            const auto* info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+            return info != nullptr && info->num_connections > 0;
+        };
+        for (int i = 0; i < 100 && open(); ++i)
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        MHD_stop_daemon(daemon);
     }
-    ::poll(waited.data(), waited.size(), static_cast<int>(longest.count()));
-    auto place = waited.begin() + 2;
-    for (HttpClient& c : clients)
-        if ((place++)->revents != 0) c.move_on(handler);
-    end_overdue();
-    if (waited[1].revents != 0) accept_new();
-}
-
-void HttpServer::State::run() {
-    sigset_t pipe;  // sendfile() to who has left: an error is enough
-    sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
-    constexpr std::chrono::milliseconds kLook{200};
-    while (!stop) wait_and_work(now_ns() >= accept_from_ns, kLook);
-    clients.remove_if([](const HttpClient& c) { return c.state == HttpClient::State::asking; });
-    const std::int64_t end = now_ns() + 1000 * kNsPerMs;
-    ::eventfd_t unused = 0;
-    ::eventfd_read(wake.get(), &unused);
-    while (!clients.empty() && now_ns() < end) wait_and_work(false, kLook);
-}
+};
 
 Result<HttpServer> HttpServer::listen(const std::string& address, Handler handler,
                                       HttpLimits limits) {
     HttpServer server;
     State& state = *server.state_;
     state.handler = std::move(handler);
-    state.limits = limits;
-    GS_TRY_VOID(state.open(address));
-    state.thread = std::thread([&state] { state.run(); });
+    GS_TRY(state.listener, listen_on(address, state.port));
+    state.daemon = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, nullptr, nullptr, handle, &state.handler,
+        MHD_OPTION_LISTEN_SOCKET, state.listener.get(), MHD_OPTION_CONNECTION_LIMIT,
+        limits.connections, MHD_OPTION_CONNECTION_TIMEOUT, limits.silence_s,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, std::size_t{16384}, MHD_OPTION_URI_LOG_CALLBACK, begin,
+        nullptr, MHD_OPTION_NOTIFY_COMPLETED, end, nullptr, MHD_OPTION_END);
+    if (state.daemon == nullptr)
+        return fail(ErrorKind::unwritable, address, "the HTTP interface cannot be started",
+                    "see whether threads or descriptors have run out (ulimit)");
     return server;
 }
 

@@ -1,34 +1,28 @@
-// HttpServer: the few HTTP requests that `gausscope serve` answers. One thread waits for all
-// connections at once (a library that gives each a thread of few is silenced by as many idle ones),
-// so one that sends half a request, or reads its answer slowly, costs a descriptor and nobody's
-// time. No TLS, no bodies of requests, one request a connection (put a reverse proxy in front where
-// metrics leave the machine).
+// HttpServer: the few HTTP requests that `gausscope serve` answers, by libmicrohttpd. One thread
+// waits for all connections at once, so one that sends half a request, or reads its answer slowly,
+// costs a descriptor and nobody's time. No TLS, no bodies of requests (put a reverse proxy in front
+// where metrics leave the machine).
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
 
 #include "base/expected.h"
 
 namespace gs::serve {
 
 struct HttpRequest {
-    std::string method, path;  ///< the path is decoded
-    std::string query;         ///< behind the '?', still encoded
-    std::string bearer_token;  ///< of "Authorization: Bearer ..."; empty: none
-    /// The decoded value of a parameter of the query; empty: not given.
-    std::string parameter(std::string_view name) const;
+    std::string method, path;                       ///< the path is decoded
+    std::map<std::string, std::string> parameters;  ///< of the query, decoded
+    std::string bearer_token;                       ///< of "Authorization: Bearer ..."; empty: none
+    std::string target = {};  ///< path and query as they were sent, for people
+    /// A parameter of the query; empty: not given.
+    std::string parameter(const std::string& name) const;
 };
-
-/// The first line and the headers, up to and without the empty line behind them. Empty: that is no
-/// HTTP/1.x request.
-std::optional<HttpRequest> parse_request(std::string_view head);
 
 struct HttpAnswer {
     int status = 200;
@@ -37,11 +31,9 @@ struct HttpAnswer {
     std::string file;  ///< when not empty: the body is this file's content
 };
 
-/// Who has said nothing for longest gives way when there are too many.
 struct HttpLimits {
-    std::size_t connections = 256, of_one_address = 64;
-    std::chrono::milliseconds request_time{5000};  ///< for all of a request to come
-    std::chrono::milliseconds stall_time{10000};   ///< of a client that does not take its answer
+    unsigned connections = 1000;  ///< at once; more wait until one of them ends
+    unsigned silence_s = 5;       ///< a connection on which nothing happens ends after this time
 };
 
 class HttpServer {
