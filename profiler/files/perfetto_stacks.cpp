@@ -19,7 +19,7 @@ enum StackField : std::uint32_t {
 constexpr std::uint64_t kKinds[] = {1, 3, 2};
 constexpr std::uint32_t kWeight = 1000;  // our own: nanoseconds that a sample stands for
 constexpr std::size_t kMostFrames = 512;
-constexpr std::int64_t kMostWeight = 3600'000'000'000;
+constexpr std::int64_t kMostWeight = 60'000'000'000;  // so many samples as a file may hold add up
 
 InternedField as_interned(StackField field) { return static_cast<InternedField>(field); }
 

@@ -110,7 +110,8 @@ void StackSampler::Worker::take(const PerfRecord& record) {
 void StackSampler::Worker::end(std::uint32_t pid) {
     SampledProcess& ending = process(pid);
     queue(ending, true);
-    if (!ending.python_remark().empty())
+    constexpr std::size_t kMostRemarks = 8;
+    if (!ending.python_remark().empty() && python_remarks_.size() < kMostRemarks)
         python_remarks_.push_back(
             fmt::format("{} ({}): {}", ending.name(), pid, ending.python_remark()));
     processes_.erase(pid);
