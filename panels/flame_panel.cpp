@@ -15,7 +15,8 @@ float box_height() { return 1.3F * em(); }
 
 std::string box_name(const TraceStore& trace, const CallNode& node) {
     const std::string_view name = trace.name(node.name);
-    return node.kind == TrackKind::gpu_stream ? short_name(name) : std::string(name);
+    const bool symbol = node.kind == TrackKind::gpu_stream || node.frame == ProfileKind::native;
+    return symbol ? short_name(name) : std::string(name);
 }
 
 }  // namespace
@@ -127,7 +128,8 @@ void FlamePanel::draw_graph(const TraceStore& trace, Commands& commands) {
     if (!hovered) return;
     scroll_ = std::clamp(scroll_ - 3 * box_height() * ImGui::GetIO().MouseWheel, 0.0F,
                          std::max(depth_ - room.y, 0.0F));
-    if (ImGui::IsMouseReleased(ImGuiMouseButton_Right) && pointed_ != 0)
+    const bool has_spans = nodes[pointed_].frame <= ProfileKind::range;
+    if (ImGui::IsMouseReleased(ImGuiMouseButton_Right) && pointed_ != 0 && has_spans)
         commands.push("trace.find", {box_name(trace, nodes[pointed_])});
     if (ImGui::IsMouseReleased(ImGuiMouseButton_Left)) zoomed_ = pointed_;
     if (pointed_ != 0) draw_tooltip(trace, pointed_);
@@ -157,7 +159,8 @@ void FlamePanel::draw_tooltip(const TraceStore& trace, std::uint32_t index) cons
             format_ns(static_cast<double>(node.total_ns) / static_cast<double>(node.count))));
     if (node.parent != 0) dim_text("inside " + box_name(trace, nodes[node.parent]));
     if (node.inferred) dim_text("some of it is placed here by its time alone");
-    dim_text("click zooms, right click finds its spans");
+    dim_text(node.frame <= ProfileKind::range ? "click zooms, right click finds its spans"
+                                              : "click zooms");
     ImGui::PopTextWrapPos();
     ImGui::EndTooltip();
 }
@@ -170,6 +173,9 @@ void FlamePanel::draw(const Snapshot& snapshot, Commands& commands) {
         return;
     }
     const bool other = task_.store != trace || task_.id != snapshot.shown_trace;
+    // Of a trace that has nothing else to show.
+    if (other && trace->span_count() == 0 && !trace->samples().samples().empty())
+        side = CallSide::stacks;
     if (task_.begin(snapshot, *trace, view_,
                     fmt::format("{} {}", static_cast<int>(side), process))) {
         making_ = CallTree(*trace, task_.range, side, process);

@@ -166,6 +166,22 @@ TEST_F(Traces, FlameGraphPutsSampledFunctionsUnderTheRangesAroundThem) {
     EXPECT_EQ(forward->blocked_ns, 100'000'000);
 }
 
+TEST_F(Traces, FlameGraphOfSamplesAloneShowsThem) {
+    TraceBatch batch;
+    batch.pid = 41;
+    batch.read_ns = 1;
+    batch.frames = {{"main", "", "program", 0, FrameKind::native}};
+    batch.stacks = {{kNoStack, 0}};
+    batch.samples = {{1'000'000, 10'000'000, 41, 0, false}};
+    trainer = TraceStore();
+    trainer.ingest(batch);
+    FlamePanel panel(view);
+    settle(panel, alone(panel));
+    EXPECT_EQ(panel.side, CallSide::stacks);
+    ASSERT_EQ(panel.tree().nodes().size(), 2u);
+    EXPECT_EQ(trainer.name(panel.tree().nodes()[1].name), "main");
+}
+
 TEST_F(Traces, FlameGraphPutsGpuWorkUnderTheRangesThatLaunchedIt) {
     FlamePanel panel(view);
     const auto draw = alone(panel);
