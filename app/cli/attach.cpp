@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <map>
 #include <thread>
 
@@ -107,37 +108,44 @@ std::string take_past(Connection& connection, TraceStore& store) {
 
 /// Since when a process does not get on, and where it is. Only for one that is recorded now, for
 /// somebody, and stands in a range: its history alone may be from before it was recorded again.
-void add_stall(Json& rows, const TraceStore& store, std::uint32_t p, const Pulse& pulse,
+bool add_stall(Json& rows, const TraceStore& store, std::uint32_t p, const Pulse& pulse,
                double after_s) {
     const auto stall = pulse.stall(store, p, now_ns(), {.after_s = after_s});
-    if (!stall || stall->inside.empty()) return;
+    if (!stall || stall->inside.empty()) return false;
     for (Json& row : rows)
         if (row["pid"] == store.processes()[p].pid) {
-            row["stalled_s"] = number(static_cast<double>(now_ns() - stall->since_ns) * 1e-9);
+            row["stalled_s"] =
+                std::round(static_cast<double>(now_ns() - stall->since_ns) * 1e-8) / 10;
             row["inside"] = fmt::format("{}", fmt::join(stall->inside, " > "));
         }
+    return true;
 }
 
 /// Adds to `rows` who is stuck; what to say of the jobs that they belong to.
 std::vector<std::string> find_stalls(Json& rows, const TraceStore& store, double after_s) {
-    std::map<std::string, std::vector<RankPlace>> jobs;
-    std::map<std::string, int> world_size;
+    struct Job {
+        std::vector<RankPlace> ranks;
+        int world_size = 0;
+        bool stuck = false;
+    };
+    std::map<std::string, Job> jobs;
     for (std::uint32_t p = 0; p < store.processes().size(); ++p) {
         Pulse pulse;
         pulse.take(store, find_iterations(store, p), 0);
-        add_stall(rows, store, p, pulse, after_s);
+        const bool stuck = add_stall(rows, store, p, pulse, after_s);
         const ProcessLabels& labels = store.processes()[p].labels;
         if (labels.rank < 0) continue;
+        Job& job = jobs[labels.job];
         const auto inside = pulse.inside(store, p);
-        jobs[labels.job].push_back({labels.rank, inside.empty() ? "" : inside.back()});
-        world_size[labels.job] = std::max(world_size[labels.job], labels.world_size);
+        job.ranks.push_back({labels.rank, inside.empty() ? "" : inside.back()});
+        job.world_size = std::max(job.world_size, labels.world_size);
+        job.stuck |= stuck;
     }
     std::vector<std::string> out;
-    if (std::none_of(rows.begin(), rows.end(), [](auto& r) { return r.contains("stalled_s"); }))
-        return out;
-    for (auto& [job, ranks] : jobs)
-        out.push_back(fmt::format("{}: {}", job.empty() ? "these ranks" : "job " + job,
-                                  describe_ranks(std::move(ranks), world_size[job])));
+    for (auto& [name, job] : jobs)
+        if (job.stuck)
+            out.push_back(fmt::format("{}: {}", name.empty() ? "these ranks" : "job " + name,
+                                      describe_ranks(std::move(job.ranks), job.world_size)));
     return out;
 }
 
@@ -162,7 +170,7 @@ Result<int> list(double stall_after_s, const CommonArguments& common) {
                                    {"rank", "{rank?}"},
                                    {"readers", "{leases}"},
                                    {"CUPTI", "{cupti}", true},
-                                   {"stuck [s]", "{stalled_s?:.0f}"},
+                                   {"stuck [s]", "{stalled_s?}"},
                                    {"inside", "{inside?}", true},
                                    {"command", "{command?:short}", true}};
     Json found = Json::array();

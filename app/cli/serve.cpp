@@ -30,7 +30,7 @@ struct ServeArguments {
     double before_s = 20, after_s = 2, cooldown_s = 60, step_factor = 3, budget_percent = 1;
     double seconds = 0;  ///< 0: until stopped
     double stall_after_s = 0;
-    bool no_rules = false;
+    bool no_rules = false, all_users = false;
 };
 
 void add_options(CLI::App& app, ServeArguments& a) {
@@ -69,6 +69,9 @@ void add_options(CLI::App& app, ServeArguments& a) {
     app.add_option("--history", a.history,
                    "keep what jobs take a minute in this file, for `gausscope history`")
         ->option_text("FILE");
+    app.add_flag("--all-users", a.all_users,
+                 "as root: processes of every user, who share the directory that "
+                 "GAUSSCOPE_RUNTIME_DIR names");
     app.add_option("--budget", a.budget_percent,
                    "share of a process's time that recording may cost [1]")
         ->check(number_from(0, 100))
@@ -177,6 +180,7 @@ void run_until_stopped(const ServeArguments& a, serve::Daemon& daemon,
 Result<int> run(const ServeArguments& a, const CommonArguments& common) {
     catch_interrupts();
     service::raise_file_limit();
+    if (a.all_users) GS_TRY_VOID(service::share_runtime_directory());
     GS_TRY(auto token, token_of(a.token_file));
     std::optional<serve::HistoryWriter> history;
     serve::RecorderOptions recorded = recorder_options(a);

@@ -44,15 +44,28 @@ int take_descriptor(msghdr& message) {
     return found;
 }
 
+const char* given(const char* variable) {
+    const char* value = std::getenv(variable);
+    return value != nullptr && value[0] == '/' ? value : nullptr;
+}
+
 }  // namespace
 
+// In one of root's that is sticky nobody can take another user's directory away.
+const char* shared_directory() noexcept {
+    struct stat status {};
+    const char* path = given(kDirectoryVariable);
+    constexpr mode_t kForAll = S_ISVTX | S_IWOTH | S_IXOTH;
+    const bool shared = path != nullptr && ::lstat(path, &status) == 0 && S_ISDIR(status.st_mode) &&
+                        status.st_uid == 0 && (status.st_mode & kForAll) == kForAll;
+    return shared ? path : nullptr;
+}
+
 bool runtime_directory_path(char* out, std::size_t capacity) noexcept {
-    const auto given = [](const char* variable) {
-        const char* value = std::getenv(variable);
-        return value != nullptr && value[0] == '/' ? value : nullptr;
-    };
     int length = 0;
-    if (const char* own = given(kDirectoryVariable))
+    if (const char* shared = shared_directory())
+        length = std::snprintf(out, capacity, "%s/%u", shared, static_cast<unsigned>(::geteuid()));
+    else if (const char* own = given(kDirectoryVariable))
         length = std::snprintf(out, capacity, "%s", own);
     else if (const char* user = given("XDG_RUNTIME_DIR"))
         length = std::snprintf(out, capacity, "%s/gausscope", user);

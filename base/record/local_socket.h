@@ -14,8 +14,13 @@ namespace gs::service {
 
 inline constexpr std::size_t kWhyBytes = 192;  ///< room for a reason (endpoint.h)
 
-/// The runtime directory's path, cut to `capacity`; false when that is too short for it.
+/// The runtime directory's path, cut to `capacity`; false when that is too short for it. Where
+/// kDirectoryVariable names a directory for all users (root's, open to all, sticky, as /tmp is) it
+/// is a directory in that, named by this user's number.
 bool runtime_directory_path(char* out, std::size_t capacity) noexcept;
+
+/// The directory for all users, null: there is none.
+const char* shared_directory() noexcept;
 
 /// Opens `path` (O_PATH) after making it (0700) when `create` and it is missing. -1: it cannot be
 /// had, or it is not safe (a link, somebody else's, open to others), and `why` says so. Root may

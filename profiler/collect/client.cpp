@@ -45,9 +45,9 @@ std::optional<Producer> producer_of(const fs::path& socket) {
     return out;
 }
 
-Result<Descriptor> open_directory(const fs::path& path) {
+Result<Descriptor> open_directory(const fs::path& path, bool create) {
     char why[kWhyBytes];
-    Descriptor fd(open_private_directory(path.c_str(), true, why));
+    Descriptor fd(open_private_directory(path.c_str(), create, why));
     if (!fd)
         return fail(ErrorKind::unreadable, path.string(), why,
                     fmt::format("name another one in {}", kDirectoryVariable));
@@ -92,17 +92,47 @@ Result<fs::path> runtime_directory() {
     char path[512];
     if (!runtime_directory_path(path, sizeof path))
         return fail(ErrorKind::usage, "", "the path of the runtime directory is too long");
-    GS_TRY(const Descriptor is_safe, open_directory(path));
+    GS_TRY(const Descriptor is_safe, open_directory(path, true));
     return fs::path(path);
+}
+
+namespace {
+
+/// Where sockets lie: this user's directory, and for root every user's.
+std::vector<fs::path> socket_directories() {
+    std::vector<fs::path> out;
+    if (auto own = runtime_directory()) out.push_back(std::move(*own));
+    const char* shared = ::geteuid() == 0 ? shared_directory() : nullptr;
+    if (shared == nullptr) return out;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(shared, error))
+        if (fs::is_directory(entry.symlink_status(error)) && (out.empty() || entry != out.front()))
+            out.push_back(entry.path());
+    return out;
+}
+
+}  // namespace
+
+Result<void> share_runtime_directory() {
+    const char* path = std::getenv(kDirectoryVariable);
+    if (::geteuid() != 0 || path == nullptr || path[0] != '/')
+        return fail(ErrorKind::usage, path == nullptr ? "" : path,
+                    "only root can watch all users, in a directory made for that",
+                    fmt::format("as root, name one in {}", kDirectoryVariable));
+    ::mkdir(path, 0700);
+    if (shared_directory() == nullptr && ::chmod(path, S_ISVTX | 0777) != 0)
+        return fail(ErrorKind::unwritable, path, std::strerror(errno));
+    if (shared_directory() == nullptr)
+        return fail(ErrorKind::unwritable, path, "this is no directory of root's");
+    return {};
 }
 
 std::vector<Producer> list_producers() {
     std::vector<Producer> out;
-    const auto directory = runtime_directory();
-    if (!directory) return out;
     std::error_code error;
-    for (const auto& entry : fs::directory_iterator(*directory, error))
-        if (auto producer = producer_of(entry.path())) out.push_back(std::move(*producer));
+    for (const fs::path& directory : socket_directories())
+        for (const auto& entry : fs::directory_iterator(directory, error))
+            if (auto producer = producer_of(entry.path())) out.push_back(std::move(*producer));
     return out;
 }
 
@@ -121,7 +151,7 @@ std::vector<Producer> find_producers() {
 }
 
 Result<Connection> Connection::begin(const Producer& producer) {
-    GS_TRY(const Descriptor directory, open_directory(producer.socket.parent_path()));
+    GS_TRY(const Descriptor directory, open_directory(producer.socket.parent_path(), false));
     const std::string name = producer.socket.filename().string();
     Connection out;
     out.producer_ = producer;
@@ -235,7 +265,7 @@ void Connection::drain(TraceBatch& out) {
 
 Result<CollectorSocket> CollectorSocket::open() {
     GS_TRY(const fs::path folder, runtime_directory());
-    GS_TRY(const Descriptor directory, open_directory(folder));
+    GS_TRY(const Descriptor directory, open_directory(folder, true));
     CollectorSocket out;
     const std::string name = fmt::format("{}.collector", ::getpid());
     ::unlinkat(directory.get(), name.c_str(), 0);

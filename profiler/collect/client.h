@@ -28,7 +28,11 @@ struct Producer {
 /// The runtime directory; created (0700) when missing. Errors: it exists and is not safe (owner,
 /// mode, a link).
 Result<fs::path> runtime_directory();
-/// Every producer that has a socket, alive or not; disturbs nobody.
+/// For root: makes the directory that kDirectoryVariable names one for all users, in which each
+/// has a directory of his own (local_socket.h). Errors: usage (not root, none named), unwritable.
+Result<void> share_runtime_directory();
+/// Every producer that has a socket, alive or not; of every user, where root asks and users share a
+/// runtime directory. Disturbs nobody.
 std::vector<Producer> list_producers();
 /// Every live producer of this user; sockets left behind by dead processes are removed.
 std::vector<Producer> find_producers();

@@ -220,6 +220,31 @@ class Daemon(Node):
         wait_until("the stopped one", lambda: list(stalled()) == ["1"])
         ranks[1].send_signal(signal.SIGCONT)
 
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root, and setpriv")
+    def test_roots_daemon_watches_every_user_who_shares_the_directory(self):
+        nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+        program, library = os.environ["GAUSSCOPE_NVTX_PROGRAM"], os.environ["GAUSSCOPE_INJECT_LIBRARY"]
+        if subprocess.run([*nobody, "test", "-x", program, "-a", "-r", library], check=False).returncode:
+            self.skipTest("another user cannot read the programs here")
+        os.chmod(self.folder, 0o755)
+        address = self.serve("--no-rules", "--slow-step", "0", "--all-users")
+        self.environment["NVTX_INJECTION64_PATH"] = library
+        for command in ([program, "hangs", "a"], [*nobody, program, "hangs", "b"]):
+            process = self.start(*command, stdin=subprocess.PIPE)
+            self.addCleanup(process.stdin.close)
+        wait_until("both", lambda: sum(n >= 5 for n in self.iterations(address)[1].values()) == 2)
+        folder = self.path("run/65534")
+        self.assertEqual((os.stat(folder).st_uid, os.stat(folder).st_mode & 0o777), (65534, 0o700))
+        # The user himself sees what is his, and no more.
+        del self.environment["NVTX_INJECTION64_PATH"]
+        told = subprocess.run([*nobody, GAUSSCOPE, "attach", "--json"], env=self.environment, capture_output=True, text=True,
+                              check=True).stdout.splitlines()[-1]
+        self.assertEqual(len(json.loads(told)["processes"]), 1)
+        refused = subprocess.run([*nobody, GAUSSCOPE, "serve", "--all-users"], env=self.environment, capture_output=True,
+                                 text=True, check=False)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("only root", refused.stderr)
+
     def test_two_daemons_may_watch_one_trainer(self):
         first = self.serve("--no-rules", "--slow-step", "0")
         second = self.serve("--no-rules", "--slow-step", "0")
