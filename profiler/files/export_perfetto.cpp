@@ -368,6 +368,24 @@ void write_instants(PacketSink& sink, const TraceStore& store, std::uint32_t& se
     }
 }
 
+/// By track: whether anything on it is written.
+std::vector<bool> written_tracks(const TraceStore& store, const PerfettoOptions& options) {
+    std::vector<bool> out(store.tracks().size(), !options.bounded());
+    if (!options.bounded()) return out;
+    for (const TraceInstant& i : store.instants())
+        if (i.track < out.size() && is_within(i.time_ns, options)) out[i.track] = true;
+    for (const StackSample& s : store.samples().samples())  // its thread bears its name
+        if (const std::uint32_t t = store.timeline().track_of(s.process, s.tid, TrackKind::thread);
+            t < out.size() && is_within(s.time_ns, options))
+            out[t] = true;
+    for (std::size_t t = 0; t < out.size(); ++t)
+        for (const auto& row : store.tracks()[t].rows)
+            if (const auto spans = row.view(); !out[t])
+                out[t] = std::any_of(spans.begin(), spans.end(),
+                                     [&](const TraceSpan& span) { return options.covers(span); });
+    return out;
+}
+
 void write_counters(PacketSink& sink, const TraceStore& store, std::uint32_t& sequence,
                     const PerfettoOptions& options) {
     const auto declare = [&](std::uint32_t process, std::uint64_t uuid, std::string_view name) {
@@ -378,11 +396,16 @@ void write_counters(PacketSink& sink, const TraceStore& store, std::uint32_t& se
         });
     };
     for (const CounterSeries& series : store.counters()) {
+        const auto points = series.points.view();
+        if (options.bounded() && std::none_of(points.begin(), points.end(), [&](const auto& point) {
+                return is_within(point.time_ns, options);
+            }))
+            continue;
         const std::uint64_t uuid = counter_uuid(series.process, series.name);
         declare(series.process, uuid, store.name(series.name));
         Sequence out(sink, store, sequence++, false);
         std::int64_t last = std::numeric_limits<std::int64_t>::min();
-        for (const CounterPoint& point : series.points.view()) {
+        for (const CounterPoint& point : points) {
             if (point.time_ns < std::max(last, options.begin_ns) || point.time_ns > options.end_ns)
                 continue;
             if (std::isfinite(point.value)) out.value(uuid, last = point.time_ns, point.value);
@@ -413,8 +436,10 @@ Result<PerfettoSummary> export_perfetto(const TraceStore& store, const fs::path&
     for (std::uint32_t p = 0; p < pids.size(); ++p) write_process(sink, store, p, pids[p]);
     DetailsOf details(store, options);
     std::uint32_t sequence = 2;
+    const std::vector<bool> written = written_tracks(store, options);
     for (std::size_t t = 0; t < store.tracks().size(); ++t) {
         const TraceTrack& track = store.tracks()[t];
+        if (!written[t]) continue;
         const std::uint32_t pid = pids[track.process];
         ++(track.kind == TrackKind::gpu_stream ? summary.streams : summary.threads);
         if (track.kind == TrackKind::overlapping) {

@@ -115,8 +115,11 @@ std::vector<Recording> FlightRecorder::write_all(const TraceStore& store) {
 }
 
 bool FlightRecorder::write(const TraceStore& store, const Recording& recording) {
+    // What a daemon has kept is much more than a recording holds; to describe and project all of it
+    // would take its thread away from everything else.
+    const TraceStore part = store.excerpt(recording.begin_ns, recording.end_ns);
     const auto trace =
-        export_perfetto(store, recording.path, {recording.begin_ns, recording.end_ns});
+        export_perfetto(part, recording.path, {recording.begin_ns, recording.end_ns});
     if (!trace) {
         log_error("{}", trace.error().text());
         return false;
@@ -142,7 +145,7 @@ bool FlightRecorder::write(const TraceStore& store, const Recording& recording) 
         {"asked_s", asked_s},
         {"written_s", written_s},
         {"gpu_complete", gpu_complete},
-        {"insights", insights_json(store, find_insights(store, options))}};
+        {"insights", insights_json(part, find_insights(part, options))}};
     const auto said = write_text_file(report_of(recording.path), json_text(report, 2) + "\n");
     if (!said) log_error("{}", said.error().text());
     log_info("recorded {} ({} spans): {}", recording.path.string(), trace->spans, recording.reason);

@@ -142,6 +142,11 @@ TEST_F(ServeTest, ARecordingHoldsItsStretchAndSaysWhy) {
     RecordedProcess process;
     TraceBatch batch = process.batch(20'000);
     for (int i = 0; i < 100; ++i) process.iterate(batch, 10'000 + 100 * i, 100);
+    // Of another time, so not in it.
+    batch.tracks.push_back({1, process.pid, 4711, "earlier", false});
+    batch.spans.push_back({10'000 * kMs, 11'000 * kMs, 0, 1, 2, 0, false});
+    batch.names.push_back({4, "counted earlier"});
+    batch.counters.push_back({10'500 * kMs, 1.0, 1, 4});
     store.ingest(batch);
     FlightRecorder recording = recorder();
     ASSERT_TRUE(recording.ask_stretch("because", 12'050 * kMs, 13'950 * kMs));
@@ -155,6 +160,10 @@ TEST_F(ServeTest, ARecordingHoldsItsStretchAndSaysWhy) {
     ASSERT_TRUE(read) << read.error().text();
     EXPECT_EQ(back.frames().history(StatScope::iteration).size(),
               20u);  // those that touch the stretch
+    for (const TraceTrack& track : back.tracks())
+        EXPECT_EQ(track.name.find("earlier"), track.name.npos);
+    for (const CounterSeries& series : back.counters())
+        EXPECT_NE(back.name(series.name), "counted earlier");
     auto report = read_text_file(fs::path(written[0].path).replace_extension(".json"));
     ASSERT_TRUE(report);
     const Json json = Json::parse(*report);
