@@ -22,6 +22,7 @@ LEFT_OUT = re.compile(r"^(ld-linux.*|libc|libm|libdl|libpthread|librt|libresolv|
 FALLBACK = re.compile(r"^(libstdc\+\+|libgcc_s|libz|libzstd|libEGL|libGLdispatch|libGLX|libOpenGL|libGL|libX\w*|libxcb.*|libbsd|"
                       r"libmd|libdrm|libgbm|libffi|libexpat|libwayland-.*)\.so")
 DRIVER = re.compile(r"^(libcuda|libnvidia.*|libnvcuvid|libEGL_.*|libGLX_.*|lib.*_dri|libgallium.*)\.so")
+PYTORCH = pathlib.Path(__file__).parent.parent / "assets/pytorch"  # what `record --pytorch` puts into Python programs
 LARGEST = 40 << 20  # bytes, packed
 
 # Packages that end up inside the program itself: headers, static libraries, fonts.
@@ -130,6 +131,7 @@ def main() -> int:
     (folder / "bin").mkdir(parents=True)
     shutil.copy(program, folder / "bin/gausscope")
     copy_libraries(libraries, folder / "lib")
+    shutil.copytree(PYTORCH, folder / "share/gausscope/pytorch", ignore=shutil.ignore_patterns("__pycache__"))
     subprocess.run(["strip", "--strip-unneeded", "-o", str(folder / "lib" / injection.name), str(injection)], check=True)
 
     cuda = b"cudaLaunchKernel" in program.read_bytes() or b".nv_fatbin" in program.read_bytes()

@@ -28,8 +28,9 @@ struct RecordArguments {
     std::string chain;          ///< another NVTX tool that gets the calls, too
     double budget_percent = 0;  ///< 0: none
     int memory_mib = 1024, graph_nodes_s = 0;
-    bool insights = false, no_cupti = false;
-    int stacks_hz = 0;  ///< 0: no call stacks
+    bool insights = false, no_cupti = false, pytorch = false;
+    int pytorch_levels = 4;  ///< of nested modules
+    int stacks_hz = 0;       ///< 0: no call stacks
 };
 
 void add_options(CLI::App& app, RecordArguments& a) {
@@ -52,6 +53,13 @@ void add_options(CLI::App& app, RecordArguments& a) {
         ->check(whole_from(0, 3600))
         ->option_text("SECONDS");
     add_stacks(app, a.stacks_hz);
+    app.add_flag("--pytorch", a.pytorch,
+                 "ranges for PyTorch's modules, backward pass, optimizer, data loader and "
+                 "collectives; the script stays as it is");
+    app.add_option("--pytorch-levels", a.pytorch_levels,
+                   "levels of modules inside modules that get ranges [4]")
+        ->check(whole_from(1, 32))
+        ->option_text("N");
     app.add_flag("--no-cupti", a.no_cupti, "no kernels and CUDA calls: leave CUPTI to the program");
 }
 
@@ -86,6 +94,13 @@ class Environment {
   private:
     std::vector<std::string> entries_;
 };
+
+/// Python imports the sitecustomize of the first folder on its path when it starts.
+void put_on_path(Environment& environment, const fs::path& folder, int levels) {
+    const std::string before = environment.get("PYTHONPATH");
+    environment.set("PYTHONPATH", folder.string() + (before.empty() ? "" : ":" + before));
+    environment.set("GAUSSCOPE_PYTORCH_LEVELS", std::to_string(levels));
+}
 
 Environment environment_for(const RecordArguments& a, const fs::path& library,
                             const fs::path& collector) {
@@ -158,10 +173,20 @@ int wait_for(pid_t pid, ProcessRecording& recording) {
     return ended == pid ? exit_code_of(status) : kFailed;
 }
 
-std::vector<std::string> notes_on(ProcessRecording& recording, int exit_code) {
+bool has_domain(const TraceStore& store, std::string_view domain) {
+    for (std::uint32_t name = 0; name < store.names().size(); ++name)
+        if (store.names().domain(name) == domain) return true;
+    return false;
+}
+
+std::vector<std::string> notes_on(ProcessRecording& recording, int exit_code, bool pytorch) {
     std::vector<std::string> notes;
     if (exit_code != 0)
         notes.push_back(fmt::format("the command ended with exit code {}", exit_code));
+    if (pytorch && !has_domain(recording.store(), "PyTorch"))
+        notes.push_back(
+            "there are no ranges of PyTorch: no Python among the processes imported torch, or it "
+            "was started with -I, -E or -S, or without the variable PYTHONPATH");
     if (!recording.found_any())
         notes.push_back(
             "nothing was recorded: no process used NVTX or CUDA. A program uses NVTX when it was "
@@ -197,17 +222,20 @@ Result<int> run(const RecordArguments& a, const CommonArguments& common) {
         options.collector.budget_ppm = static_cast<std::uint64_t>(a.budget_percent * 10'000 + 0.5);
     GS_TRY(auto recording, ProcessRecording::start(std::move(options)));
 
+    Environment environment = environment_for(a, library, recording->collector().collector_path());
+    if (a.pytorch) {
+        GS_TRY(const fs::path folder, pytorch_folder());
+        put_on_path(environment, folder, a.pytorch_levels);
+    }
     forward_signals();
     if (a.stacks_hz > 0) recording->sample_next_program(a.stacks_hz);
-    GS_TRY(const pid_t pid,
-           start_command(common.command,
-                         environment_for(a, library, recording->collector().collector_path())));
+    GS_TRY(const pid_t pid, start_command(common.command, std::move(environment)));
     child_pid = pid;
     const int exit_code = wait_for(pid, *recording);
     recording->finish();
     const bool any = recording->found_any();
     const auto written = any ? recording->write(output) : Result<void>();
-    recording->print(notes_on(*recording, exit_code));
+    recording->print(notes_on(*recording, exit_code, a.pytorch));
     if (common.json) {
         nlohmann::ordered_json json{
             {"command", "record"}, {"ran", common.command}, {"exit_code", exit_code}};
@@ -231,6 +259,8 @@ Subcommand record_command() {
         "  gausscope record -- python train.py --config c.yaml\n"
         "  gausscope record -o run.pftrace --insights -- torchrun --nproc-per-node 4 train.py\n"
         "  gausscope record --stacks -- python train.py     and the C++ and Python functions\n"
+        "  gausscope record --pytorch -- python train.py    modules, backward pass, optimizer, "
+        "...\n"
         "  gausscope record --budget 1 -- ./trainer         recording takes 1 % of its time at "
         "most\n"
         "The exit code is the command's. Its processes need no change; those they start are "

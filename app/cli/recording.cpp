@@ -122,6 +122,17 @@ Json process_json(const TraceProcess& p) {
     return out;
 }
 
+/// What is built with the program: beside it, or where it is installed to.
+Result<fs::path> beside_program(const char* name, const char* installed, const char* missing) {
+    std::error_code error;
+    const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
+    for (const fs::path& folder : {program, program / installed})
+        if (fs::exists(folder / name, error)) return fs::canonical(folder / name, error);
+    return fail(
+        ErrorKind::not_found, (program / name).string(), missing,
+        fmt::format("it is built with gausscope and belongs beside it or in {}", installed));
+}
+
 }  // namespace
 
 ProcessRecording::ProcessRecording(RecordingOptions options)
@@ -254,14 +265,12 @@ Json ProcessRecording::json() {
 }
 
 Result<fs::path> injection_library() {
-    std::error_code error;
-    const fs::path program = fs::read_symlink("/proc/self/exe", error);
-    const char* name = "libgausscope_inject.so";
-    for (const fs::path& folder : {program.parent_path(), program.parent_path() / ".." / "lib"})
-        if (fs::exists(folder / name, error)) return fs::canonical(folder / name, error);
-    return fail(ErrorKind::not_found, (program.parent_path() / name).string(),
-                "the injection library is missing",
-                "it is built with gausscope and belongs beside it or in ../lib");
+    return beside_program("libgausscope_inject.so", "../lib", "the injection library is missing");
+}
+
+Result<fs::path> pytorch_folder() {
+    return beside_program("pytorch", "../share/gausscope",
+                          "what goes into Python programs is missing");
 }
 
 std::string default_trace_name(const std::vector<std::string>& command, std::time_t now) {

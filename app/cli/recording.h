@@ -65,6 +65,9 @@ class ProcessRecording {
 /// The library that goes into other processes: beside this program, or in ../lib of it. Errors:
 /// not_found.
 Result<fs::path> injection_library();
+/// The folder of assets/pytorch: beside this program, or in ../share/gausscope of it. Errors:
+/// not_found.
+Result<fs::path> pytorch_folder();
 
 /// "train-20260102-030405.pftrace" for a command line: named after the program, or the script an
 /// interpreter runs.

@@ -104,7 +104,7 @@ class Bundle(unittest.TestCase):
         for name in needed:
             self.assertRegex(name, LIBC)
         trace = self.root / "t.pftrace"
-        done = run([str(self.program), "record", "-o", str(trace), "--", str(self.program), "--version"])
+        done = run([str(self.program), "record", "--pytorch", "-o", str(trace), "--", str(self.program), "--version"])
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertNotIn("injection library", done.stderr)
 

@@ -1,7 +1,7 @@
 # gs_assets: the files of assets/, the packages' fonts and the rendered icon, inside the program (base/assets.h). The assembler
 # reads the files (.incbin); a changed file is built in anew.
 file(GLOB_RECURSE paths RELATIVE ${PROJECT_SOURCE_DIR}/assets CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/assets/*)
-list(FILTER paths EXCLUDE REGEX "^(desktop|icon|serve)/")  # for the system; only installed
+list(FILTER paths EXCLUDE REGEX "^(desktop|icon|pytorch|serve)/")  # for the system; only installed
 set(files ${paths})
 list(TRANSFORM files PREPEND ${PROJECT_SOURCE_DIR}/assets/)
 

@@ -2,7 +2,7 @@
 include(GNUInstallDirs)
 install(TARGETS gausscope RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS gausscope_inject LIBRARY DESTINATION lib)  # beside bin/, where `record` looks for it
-install(DIRECTORY assets/serve DESTINATION ${CMAKE_INSTALL_DATADIR}/gausscope)
+install(DIRECTORY assets/serve assets/pytorch DESTINATION ${CMAKE_INSTALL_DATADIR}/gausscope)
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES docs/gausscope.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
