@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "panels/timeline/metrics.h"
+#include "profiler/analysis/counterpart.h"
 #include "profiler/analysis/timeline_facts.h"
 
 namespace gs {
@@ -58,6 +59,13 @@ void draw_arrows(const TraceStore& trace, const TimelineCanvas& canvas, const Tr
     }
     for (const LaunchedWork& work : launched_by(trace, track, row, span, kMostArrows))
         draw_arrow(canvas, here, span, places.y_of(work.track, work.row), *work.span);
+    const auto other = counterpart_of(trace, track, span);
+    if (!other.span) return;
+    const auto there = places.y_of(other.track, other.row);
+    if (pass_of(trace, span) == Pass::forward)
+        draw_arrow(canvas, here, span, there, *other.span);
+    else
+        draw_arrow(canvas, there, *other.span, here, span);
 }
 
 }  // namespace gs

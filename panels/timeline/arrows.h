@@ -27,7 +27,8 @@ struct TrackPlaces {
     std::optional<float> y_of(std::uint32_t track, std::size_t row) const;
 };
 
-/// From `span` to what launched it, or to what it launched.
+/// From `span` to what launched it, or to what it launched; from a forward range to its backward
+/// pass.
 void draw_arrows(const TraceStore& trace, const TimelineCanvas& canvas, const TrackPlaces& places,
                  std::uint32_t track, std::size_t row, const TraceSpan& span);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "profiler/analysis/counterpart.h"
 #include "profiler/analysis/occupancy.h"
 
 namespace gs {
@@ -79,6 +80,12 @@ void add_gpu(const TraceStore& trace, std::size_t track, std::size_t row, const 
         add_copy(*work, span.length_ns(), out);
     else if (work)
         add_kernel(trace, stream, *work, out);
+    if (const auto collective = trace.names().category(span.name, span.category);
+        work && !collective.empty()) {
+        out.push_back({"collective", std::string(collective)});
+        if (work->bytes > 0)
+            out.push_back({"bytes", format_bytes(static_cast<double>(work->bytes))});
+    }
     const auto launch = trace.timeline().launching_span(track, row, span);
     if (launch.span)
         out.push_back(
@@ -127,6 +134,18 @@ void add_parent(const TraceStore& trace, std::size_t track, std::size_t row, con
                                                           parent->length_ns(), 1))))});
 }
 
+/// Where the other pass of a forward or backward range is, and how long it took.
+void add_counterpart(const TraceStore& trace, std::size_t track, const TraceSpan& span,
+                     std::vector<SpanFact>& out) {
+    const TraceSpan* other = counterpart_of(trace, track, span).span;
+    if (other == nullptr) return;
+    const bool forward = pass_of(trace, span) == Pass::forward;
+    out.push_back({forward ? "backward pass" : "forward pass",
+                   fmt::format("{}, {} {}, took {}", trace.name(other->name),
+                               time_text(std::abs(other->begin_ns - span.begin_ns)),
+                               forward ? "later" : "before", time_text(other->length_ns()))});
+}
+
 }  // namespace
 
 std::string rate_text(std::uint64_t bytes, std::int64_t length_ns) {
@@ -162,6 +181,7 @@ std::vector<SpanFact> facts_of(const TraceStore& trace, std::size_t track_index,
                              works.size() > 1 ? " and more" : "",
                              time_text(works[0].span->begin_ns - span.begin_ns),
                              time_text(works[0].span->length_ns()))});
+        add_counterpart(trace, track_index, span, out);
         if (const auto category = trace.names().category(span.name, span.category);
             !category.empty())
             out.push_back({"category", std::string(category)});

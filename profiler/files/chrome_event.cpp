@@ -1,5 +1,7 @@
 #include "profiler/files/chrome_event.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -95,6 +97,32 @@ GpuWorkEvent gpu_work_of(const JsonEvent& e) {
     if (!e.source.empty()) work.source = memory_type_in(e.source);
     if (!e.target.empty()) work.target = memory_type_in(e.target);
     return work;
+}
+
+std::string collective_text(const JsonEvent& e) {
+    if (e.collective.empty()) return {};
+    std::string text = e.collective;
+    if (!e.element.empty()) text += " of " + e.element;
+    if (!e.group.empty()) text += ", group " + e.group;
+    if (const auto ranks = e.number("Group size")) text += fmt::format(" of {} ranks", ranks);
+    return text;
+}
+
+std::uint64_t collective_bytes(const JsonEvent& e) {
+    constexpr std::pair<std::string_view, std::uint64_t> kBytes[] = {
+        {"Byte", 1},   {"Char", 1},         {"Bool", 1},          {"Float8", 1}, {"Short", 2},
+        {"Half", 2},   {"BFloat16", 2},     {"Int", 4},           {"Float", 4},  {"Long", 8},
+        {"Double", 8}, {"ComplexFloat", 8}, {"ComplexDouble", 16}};
+    const auto of = std::find_if(std::begin(kBytes), std::end(kBytes), [&](const auto& known) {
+        return e.element == known.first || (known.second == 1 && e.element.starts_with("Float8"));
+    });
+    return of == std::end(kBytes) ? 0 : of->second * e.number("In msg nelems");
+}
+
+std::string memory_name(const JsonEvent& e, std::string_view what) {
+    const bool gpu = e.number("Device Type") == 1;
+    return fmt::format("PyTorch {}, {} [MiB]", what,
+                       gpu ? fmt::format("GPU {}", e.number("Device Id")) : "host");
 }
 
 SyncType sync_type(std::string_view name) {

@@ -29,7 +29,8 @@ struct JsonEvent {
     std::uint32_t grid[3] = {0, 0, 0}, block[3] = {0, 0, 0};
     bool has_payload = false;
     PayloadKind payload_kind = PayloadKind::whole;
-    std::string source, target;  ///< of a copy
+    std::string source, target;              ///< of a copy
+    std::string collective, element, group;  ///< of a collective: its name, type, process group
 
     /// A number of args; 0 when there is none, or none that is whole and positive.
     std::uint64_t number(std::string_view wanted) const;
@@ -42,6 +43,12 @@ std::optional<std::int64_t> nanoseconds(const Scalar& us);
 /// A kernel, copy, fill or graph, as torch.profiler writes them and our export does; without times
 /// and name.
 GpuWorkEvent gpu_work_of(const JsonEvent& event);
+/// What a collective is told by: "allreduce of Float, group 0 of 8 ranks"; empty: it is none.
+std::string collective_text(const JsonEvent& event);
+/// What a collective takes of this rank, bytes; 0: not told.
+std::uint64_t collective_bytes(const JsonEvent& event);
+/// A counter's name from torch's "[memory]" instant: "PyTorch allocated, GPU 0 [MiB]".
+std::string memory_name(const JsonEvent& event, std::string_view what);
 /// "Stream Sync".
 SyncType sync_type(std::string_view name);
 /// Takes one of the numbers torch writes of a device.

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "profiler/files/chrome_event.h"
+#include "profiler/files/import_passes.h"
 #include "profiler/store/process_labels.h"
 
 namespace gs {
@@ -15,7 +16,7 @@ namespace {
 
 using namespace chrome;
 constexpr std::size_t kMaxNesting = 128;
-constexpr std::size_t kMaxSeries = 16;  ///< numbers in one counter event
+constexpr std::size_t kMaxSeries = 32;  ///< numbers in one counter event
 
 /// Walks over the bytes and lets the handler know how far the parser has come.
 struct Cursor {
@@ -106,6 +107,7 @@ class Handler final : public nlohmann::json_sax<nlohmann::json> {
 
     bool finish() {
         if (!found_) return fail("there is no traceEvents in it");
+        passes_.tell(out_);
         for (Row& row : rows_) {
             TrackInfo& info = out_.info(row.track);
             info.pid = row.pid;
@@ -197,6 +199,9 @@ class Handler final : public nlohmann::json_sax<nlohmann::json> {
             event_.payload_kind = is_signed ? PayloadKind::signed_whole : PayloadKind::real;
             event_.has_payload = true;
         }
+        if (arg_key_ == "Collective name") event_.collective = value.text;
+        if (arg_key_ == "dtype") event_.element = value.text;
+        if (arg_key_ == "Process Group Name") event_.group = value.text;
         if (arg_key_ == "source") event_.source = value.text;
         if (arg_key_ == "target") event_.target = value.text;
         if (value.is_number && std::isfinite(value.number) && event_.numbers.size() < kMaxSeries)
@@ -258,6 +263,7 @@ class Handler final : public nlohmann::json_sax<nlohmann::json> {
     bool take() {
         const std::string& phase = event_.phase;
         if (phase == "M") return take_description();
+        if (event_.category == "fwdbwd" && (phase == "s" || phase == "f")) return take_pass();
         if (phase.size() != 1 ||
             std::string_view("XBEiIRCbe").find(phase[0]) == std::string_view::npos) {
             out_.skip(phase == "s" || phase == "t" || phase == "f"
@@ -282,6 +288,7 @@ class Handler final : public nlohmann::json_sax<nlohmann::json> {
         Row* const at =
             row(event_.category == "overhead" ? TrackKind::overhead : TrackKind::thread);
         if (at == nullptr) return out_.skip("events on tracks beyond what is kept"), true;
+        if (phase == "i" && event_.name == "[memory]") return take_memory(*begin);
         if (phase == "i" || phase == "I" || phase == "R") {
             out_.add_instant({*begin, event_.payload, at->track, out_.name(event_.name)});
             return true;
@@ -298,6 +305,7 @@ class Handler final : public nlohmann::json_sax<nlohmann::json> {
         span.has_payload = event_.has_payload;
         span.payload_kind = event_.payload_kind;
         span.flow = event_.number("correlation");
+        take_collective(span);
         out_.add(at->track, span);
         return true;
     }
@@ -336,7 +344,42 @@ class Handler final : public nlohmann::json_sax<nlohmann::json> {
         work.begin_ns = begin;
         work.end_ns = end;
         work.name = out_.name(event_.name);
+        if (!event_.collective.empty()) {
+            work.bytes = collective_bytes(event_);
+            work.category = out_.category(collective_text(event_), "");
+        }
         out_.add_work(pid, work);
+    }
+    /// One end of an arrow from a forward operator to its backward pass.
+    bool take_pass() {
+        const auto time = event_.begin ? nanoseconds(*event_.begin) : std::nullopt;
+        std::uint64_t number = 0;
+        const char* const stop = event_.id.data() + event_.id.size();
+        const bool numbered = std::from_chars(event_.id.data(), stop, number).ptr == stop;
+        Row* const at = time && numbered && !event_.id.empty() ? row() : nullptr;
+        if (at == nullptr) return out_.skip("arrows without a time or number"), true;
+        passes_.add(at->track, *time, number, event_.phase == "f");
+        return true;
+    }
+    /// What torch's caching allocator holds after it gave or took memory.
+    bool take_memory(std::int64_t time) {
+        constexpr double kMiB = 1 << 20;
+        const std::uint32_t pid = small_number(event_.pid);
+        for (const auto& [key, value] : event_.numbers) {
+            const bool allocated = key == "Total Allocated";
+            if (!allocated && (key != "Total Reserved" || value == 0)) continue;  // of a GPU only
+            const std::string name = memory_name(event_, allocated ? "allocated" : "reserved");
+            out_.add_point(pid, {time, value / kMiB, 0, out_.name(name)});
+        }
+        return true;
+    }
+    /// Bytes and group of a host's call of a collective.
+    void take_collective(ImportedEvent& span) {
+        const std::string text = collective_text(event_);
+        if (text.empty()) return;
+        span.category = out_.category(text, "");
+        span.payload = collective_bytes(event_);
+        span.has_payload = span.payload != 0;
     }
     bool take_overlapping(std::int64_t time) {
         const std::string key = (event_.pid ? event_.pid->text : "") + '\n' + event_.category +
@@ -399,6 +442,7 @@ class Handler final : public nlohmann::json_sax<nlohmann::json> {
     ProcessLabels labels_;
     std::unordered_map<std::string, ImportedEvent> open_;  ///< asynchronous ones
     JsonEvent event_;
+    ImportPasses passes_;
     std::vector<Row> rows_;
     std::unordered_map<std::string, std::size_t> row_of_key_;
     std::unordered_map<std::string, std::string> name_of_key_;

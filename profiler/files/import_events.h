@@ -78,6 +78,8 @@ class ImportEvents {
     std::uint8_t category(std::string_view text, std::string_view domain);
 
     void add(std::uint32_t track, const ImportedEvent& event);
+    /// Of a track, as they were added, until finish().
+    std::vector<ImportedEvent>& events(std::uint32_t track) { return tracks_[track].events; }
     void add_instant(const InstantEvent& event);
     void add_point(std::uint32_t pid, const CounterEvent& event);
     /// `event`: a number by which add_submission() may tell which call launched it, 0: none.

@@ -160,6 +160,7 @@ void LaunchJoin::stage_gpu_work(const TraceSource& source, const TraceBatch& bat
                                        : parts.names.intern(work_text(e.kind, e.source, e.target));
         StagedSpan s;
         s.span = {e.begin_ns, e.end_ns, e.bytes, name, e.bytes != 0};
+        s.span.category = e.category;
         s.correlation = e.correlation;
         s.launch = find_launch(source.process, e.correlation);
         s.work = static_cast<std::uint32_t>(works_.size());

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <protozero/pbf_writer.hpp>
 
+#include "profiler/analysis/timeline_facts.h"
 #include "profiler/files/export_perfetto.h"
 #include "profiler/files/export_text.h"
 #include "tests/unit/io_mutator.h"
@@ -324,6 +325,57 @@ TEST_F(Import, ChromeJsonOfTorch) {
         EXPECT_EQ(store.tracks()[2].rows[0].view()[0].payload, 3u);
         EXPECT_EQ(store.tracks()[2].rows[0].view()[0].length_ns(), 1500);
     }
+}
+
+// The same of a training step on a GPU of two: arrows between passes, the caching allocator, a
+// collective.
+const char* const kStep = R"json({"traceEvents": [
+ {"ph": "X", "cat": "cpu_op", "name": "aten::linear", "pid": 1, "tid": 2, "ts": 100, "dur": 50},
+ {"ph": "X", "cat": "cpu_op", "name": "aten::addmm", "pid": 1, "tid": 2, "ts": 100, "dur": 40},
+ {"ph": "X", "cat": "cpu_op", "name": "aten::sum", "pid": 1, "tid": 2, "ts": 160, "dur": 5},
+ {"ph": "X", "cat": "cpu_op", "name": "AddmmBackward0", "pid": 1, "tid": 3, "ts": 300, "dur": 25},
+ {"ph": "s", "id": 9, "pid": 1, "tid": 2, "ts": 100, "cat": "fwdbwd", "name": "fwdbwd"},
+ {"ph": "f", "id": 9, "pid": 1, "tid": 3, "ts": 300, "cat": "fwdbwd", "name": "fwdbwd", "bp": "e"},
+ {"ph": "s", "id": 10, "pid": 1, "tid": 2, "ts": 160, "cat": "fwdbwd", "name": "fwdbwd"},
+ {"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 1, "tid": 2, "ts": 110, "args": {
+  "Total Reserved": 4194304, "Total Allocated": 1048576, "Bytes": 512, "Addr": 7, "Device Id": 0, "Device Type": 1}},
+ {"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 1, "tid": 2, "ts": 111, "args": {
+  "Total Reserved": 0, "Total Allocated": 524288, "Bytes": -512, "Addr": 8, "Device Id": -1, "Device Type": 0}},
+ {"ph": "X", "cat": "cpu_op", "name": "record_param_comms", "pid": 1, "tid": 3, "ts": 330, "dur": 5, "args": {
+  "Collective name": "allreduce", "In msg nelems": 1000, "Out msg nelems": 1000, "Group size": 2, "dtype": "Float",
+  "Process Group Name": "0"}},
+ {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "pid": 0, "tid": 20, "ts": 340, "dur": 30,
+  "args": {"device": 0, "stream": 20, "correlation": 5, "Collective name": "allreduce", "In msg nelems": 1000,
+           "Out msg nelems": 1000, "Group size": 2, "dtype": "Float", "Process Group Name": "0"}}]})json";
+
+std::string fact(const TraceStore& store, std::size_t track, std::size_t row, const char* label) {
+    for (const SpanFact& f : facts_of(store, track, row, store.tracks()[track].rows[row].view()[0]))
+        if (f.label == label) return f.value;
+    return "";
+}
+
+TEST_F(Import, PassesMemoryAndCollectivesOfTorch) {
+    TraceStore store;
+    const auto read = import(kStep, store);
+    ASSERT_TRUE(read) << read.error().text();
+    // The arrow without an end is counted; the innermost operator is the one that has a backward
+    // pass.
+    EXPECT_EQ(std::tuple(read->skipped, read->instants, read->points), std::tuple(1u, 0u, 3u));
+    EXPECT_EQ(fact(store, 0, 1, "backward pass"), "AddmmBackward0, 200 us later, took 25.0 us");
+    EXPECT_EQ(fact(store, 0, 0, "backward pass"), "");
+    EXPECT_EQ(fact(store, 1, 0, "forward pass"), "aten::addmm, 200 us before, took 40.0 us");
+    std::map<std::string, double> memory;
+    for (const CounterSeries& series : store.counters())
+        memory[std::string(store.name(series.name))] = series.points.back().value;
+    EXPECT_EQ(memory, (std::map<std::string, double>{{"PyTorch allocated, GPU 0 [MiB]", 1},
+                                                     {"PyTorch reserved, GPU 0 [MiB]", 4},
+                                                     {"PyTorch allocated, host [MiB]", 0.5}}));
+    const TraceSpan& call = store.tracks()[1].rows[0].view()[1];
+    EXPECT_EQ(call.payload, 4000u);
+    EXPECT_EQ(store.names().category(call.name, call.category),
+              "allreduce of Float, group 0 of 2 ranks");
+    EXPECT_EQ(fact(store, 2, 0, "collective"), "allreduce of Float, group 0 of 2 ranks");
+    EXPECT_EQ(fact(store, 2, 0, "bytes"), "3.91 KiB");
 }
 
 TEST_F(Import, ChromeArrayNestsByTime) {
