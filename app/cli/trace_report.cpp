@@ -8,6 +8,7 @@
 
 #include "app/cli/common.h"
 #include "app/cli/report.h"
+#include "profiler/analysis/kernel_kinds.h"
 #include "profiler/analysis/machine_use.h"
 #include "profiler/analysis/span_summary.h"
 #include "profiler/store/process_labels.h"
@@ -49,13 +50,14 @@ NamedTime named(const TraceStore& store, const NameFigures& f) {
             static_cast<double>(f.max_ns) * 1e-6};
 }
 
-/// Kernels by stage, the largest total first.
-std::vector<NamedTime> by_stage(const std::vector<NamedTime>& kernels) {
+/// Kernels by stage, or by what any deep learning program does; the largest total first.
+std::vector<NamedTime> grouped(const std::vector<NamedTime>& kernels, bool by_kind) {
     std::vector<NamedTime> out;
     for (const NamedTime& kernel : kernels) {
+        const std::string_view name = by_kind ? kernel_kind(kernel.name) : name_of(kernel.stage);
         auto row = std::find_if(out.begin(), out.end(),
-                                [&](const NamedTime& r) { return r.stage == kernel.stage; });
-        if (row == out.end()) row = out.insert(out.end(), {name_of(kernel.stage), kernel.stage});
+                                [&](const NamedTime& r) { return r.name == name; });
+        if (row == out.end()) row = out.insert(out.end(), {name, kernel.stage});
         row->count += kernel.count;
         row->total_ms += kernel.total_ms;
         row->max_ms = std::max(row->max_ms, kernel.max_ms);
@@ -196,7 +198,10 @@ GpuTotals gpu_totals(const TraceStore& store) {
         (moves ? out.copies : out.kernels).push_back(named(store, f));
         if (!moves) out.kernel_ms += f.total_ms();
     }
-    out.stages = by_stage(out.kernels);
+    const auto splats = [](const NamedTime& kernel) { return is_splatting(kernel.stage); };
+    out.by_kind =
+        !out.kernels.empty() && std::none_of(out.kernels.begin(), out.kernels.end(), splats);
+    out.stages = grouped(out.kernels, out.by_kind);
     return out;
 }
 
@@ -213,14 +218,17 @@ void print_trace(const std::string& path, const ImportSummary& read, const Trace
     const GpuTotals gpu = gpu_totals(store);
     if (gpu.stages.empty())
         print_stages("stages, GPU", store.frames().gpu_statistics(StatScope::call, kAllCalls));
-    print_times("kernels by stage", gpu.stages, kStageCount, gpu.kernel_ms, false);
-    print_times("kernels", gpu.kernels, kTopKernels, gpu.kernel_ms, true);
+    print_times(gpu.by_kind ? "kernels by kind" : "kernels by stage", gpu.stages, kStageCount,
+                gpu.kernel_ms, false);
+    print_times("kernels", gpu.kernels, kTopKernels, gpu.kernel_ms, !gpu.by_kind);
     print_copies(gpu.copies);
     print_times("CUDA calls", gpu.calls, kTopCalls, 0, false);
     if (store.timeline().misplaced() > 0)
         fmt::print("  left out: {} spans that fit no row\n", store.timeline().misplaced());
     if (store.timeline().forgotten() > 0)
         fmt::print("  left out: the oldest {} spans\n", store.timeline().forgotten());
+    if (gpu.by_kind)
+        fmt::print("  note: no kernel is one of 3D Gaussian Splatting's: they are told by kind\n");
     for (const std::string& note : read.notes) fmt::print("  note: {}\n", note);
 }
 
@@ -253,7 +261,8 @@ Json trace_json(const std::string& path, const ImportSummary& read, const TraceS
             {"tracks", tracks},
             {"stages", stages_json(store.frames().statistics(StatScope::call, kAllCalls))},
             {"gpu_stages", stages_json(store.frames().gpu_statistics(StatScope::call, kAllCalls))},
-            {"kernels_by_stage", times_json(gpu.stages, false, false)},
+            {gpu.by_kind ? "kernels_by_kind" : "kernels_by_stage",
+             times_json(gpu.stages, false, false)},
             {"kernels", times_json(gpu.kernels, true, false)},
             {"copies", times_json(gpu.copies, false, true)},
             {"calls", times_json(gpu.calls, false, false)},

@@ -25,7 +25,8 @@ struct NamedTime {
 };
 /// What a trace's GPUs and CUDA calls did, the largest totals first.
 struct GpuTotals {
-    std::vector<NamedTime> stages;  ///< kernels by the stage map
+    std::vector<NamedTime> stages;  ///< kernels by the stage map, or by kind
+    bool by_kind = false;           ///< no kernel is one of 3D Gaussian Splatting's
     std::vector<NamedTime> kernels, copies, calls;
     double kernel_ms = 0;
 };

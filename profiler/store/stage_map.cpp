@@ -5,22 +5,11 @@
 #include "base/assets.h"
 #include "base/check.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "base/try.h"
+#include "profiler/store/pattern_rules.h"
 
 namespace gs {
 namespace {
-
-bool matches(std::string_view pattern, std::string_view name) {
-    while (true) {
-        const std::size_t star = std::min(pattern.find('*'), pattern.size());
-        const std::size_t at = name.find(pattern.substr(0, star));
-        if (at == std::string_view::npos) return false;
-        if (star == pattern.size()) return true;
-        name.remove_prefix(at + star);
-        pattern.remove_prefix(star + 1);
-    }
-}
 
 std::string all_stages() {
     std::string out;
@@ -28,39 +17,20 @@ std::string all_stages() {
     return out;
 }
 
-/// `origin`: who the rule is from; empty: its file and line.
-Result<StageRule> parse_rule(const std::string& path, std::uint64_t number, std::string_view line,
-                             const std::string& origin) {
-    const std::size_t equals = line.rfind('=');
-    if (equals == std::string_view::npos)
-        return fail_at_line(path, number, "a rule is \"pattern = stage\"",
-                            "put the kernel's name before the '='");
-    const std::string_view pattern = trimmed(line.substr(0, equals)),
-                           wanted = trimmed(line.substr(equals + 1));
-    if (pattern.find_first_not_of('*') == std::string_view::npos)
-        return fail_at_line(path, number, "the pattern is empty and would match every kernel");
-    const auto found = std::find(std::begin(kStageNames), std::end(kStageNames), wanted);
+Result<StageRule> stage_rule(const std::string& path, const PatternRule& rule) {
+    const auto found = std::find(std::begin(kStageNames), std::end(kStageNames), rule.word);
     if (found == std::end(kStageNames))
-        return fail_at_line(path, number, fmt::format("there is no stage \"{}\"", wanted),
+        return fail_at_line(path, rule.line, fmt::format("there is no stage \"{}\"", rule.word),
                             "stages: " + all_stages());
-    return StageRule{std::string(pattern), static_cast<Stage>(found - std::begin(kStageNames)),
-                     origin.empty() ? fmt::format("{}:{}", path, number) : origin};
+    return StageRule{rule.pattern, static_cast<Stage>(found - std::begin(kStageNames)),
+                     rule.origin.empty() ? fmt::format("{}:{}", path, rule.line) : rule.origin};
 }
 
-Result<std::vector<StageRule>> parse_rules(const std::string& path, std::string_view rest) {
+Result<std::vector<StageRule>> parse_rules(const std::string& path, std::string_view text) {
+    GS_TRY(const std::vector<PatternRule> read, parse_pattern_rules(path, text));
     std::vector<StageRule> rules;
-    std::string origin;
-    for (std::uint64_t number = 1; !rest.empty(); ++number) {
-        const std::size_t end = std::min(rest.find('\n'), rest.size());
-        const std::string_view line =
-            trimmed(rest.substr(0, std::min(end, rest.substr(0, end).find('#'))));
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-        if (line.empty()) continue;
-        if (line.front() == '[' && line.back() == ']') {
-            origin = trimmed(line.substr(1, line.size() - 2));
-            continue;
-        }
-        GS_TRY(rules.emplace_back(), parse_rule(path, number, line, origin));
+    for (const PatternRule& rule : read) {
+        GS_TRY(rules.emplace_back(), stage_rule(path, rule));
     }
     return rules;
 }
@@ -101,7 +71,7 @@ Result<void> StageMap::add_file(const fs::path& path) {
 
 const StageRule* StageMap::rule_of(std::string_view kernel) const {
     const auto found = std::find_if(rules_.begin(), rules_.end(), [&](const StageRule& rule) {
-        return matches(rule.pattern, kernel);
+        return matches_pattern(rule.pattern, kernel);
     });
     return found == rules_.end() ? nullptr : &*found;
 }

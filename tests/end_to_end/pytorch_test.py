@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """`gausscope record --pytorch` on scripts that know nothing of it, with a real PyTorch (Debian: python3-torch; the groups that
-need one are skipped without). Usage: pytorch_test.py (Path | Training). Standard Python only; GAUSSCOPE names the program."""
+need one are skipped without). Usage: pytorch_test.py (Path | Kinds | Training). Standard Python only; GAUSSCOPE names the program."""
 import collections
 import json
 import os
@@ -160,6 +160,24 @@ class Path(Case):
                            PYTHONPATH=str(self.folder / "own"))
         self.assertEqual(done.out.strip(), str(self.folder / "own/torch.py"))
         self.assertIn("no ranges of modules with torch 0", done.err)
+
+
+class Kinds(Case):
+    """Which names kernels are grouped by follows from what is there."""
+
+    def told(self, *kernels):
+        events = [{"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": 10 * i, "dur": 5,
+                   "args": {"device": 0, "stream": 7, "correlation": i + 1}} for i, name in enumerate(kernels)]
+        (self.folder / "k.json").write_text(json.dumps({"traceEvents": events}))
+        return run("trace", self.folder / "k.json", "--json").json, run("trace", self.folder / "k.json").out
+
+    def test_by_kind_or_by_stage(self):
+        told, text = self.told("ampere_sgemm_128x64_tn", "multi_tensor_apply_kernel<FusedAdam>")
+        self.assertEqual({r["name"] for r in told["kernels_by_kind"]}, {"matmul", "optimizer"})
+        self.assertIn("told by kind", text)
+        told, text = self.told("ampere_sgemm_128x64_tn", "renderCUDA<3u>", "multi_tensor_apply_kernel<FusedAdam>")
+        self.assertEqual({r["name"] for r in told["kernels_by_stage"]}, {"other", "blend", "adam"})
+        self.assertNotIn("told by kind", text)
 
 
 class Training(Case):

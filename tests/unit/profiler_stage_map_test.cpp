@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "profiler/analysis/kernel_kinds.h"
 #include "profiler/store/stage_map.h"
 
 namespace gs::test {
@@ -16,6 +17,55 @@ namespace {
 struct Known {
     const char* kernel;
     Stage stage;
+};
+// What other people's profiles of language and vision models show.
+const std::pair<const char*, const char*> kKinds[] = {
+    {"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "communication"},
+    {"ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t", "communication"},
+    {"void vllm::cross_device_reduce_1stage<__nv_bfloat16, 2>(vllm::RankData*, ...)",
+     "communication"},
+    {"void at::native::(anonymous namespace)::multi_tensor_apply_kernel<...FusedAdamMathFunctor>",
+     "optimizer"},
+    {"void flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4, ...cutlass::half_t>>(...)",
+     "attention"},
+    {"void pytorch_flash::flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<...>(...)", "attention"},
+    {"fmha_cutlassF_f16_aligned_64x64_rf_sm80(...)", "attention"},
+    {"cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7_64x128x128", "attention"},
+    {"void vllm::paged_attention_v2_kernel<unsigned short, 128, 16>(...)", "attention"},
+    {"flashinfer::BatchPrefillWithPagedKVCacheKernel<...>", "attention"},
+    {"void cudnn::cnn::implicit_convolve_sgemm<float, float, 1024, 5, 5, 3>(...)", "convolution"},
+    {"sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nchw_tilesize128x128x16",
+     "convolution"},
+    {"void cudnn::ops::nchwToNhwcKernel<__half, __half, float, false, true>(...)", "convolution"},
+    {"cutlass__5x_cudnn::Kernel<cutlass_tensorop_s1688wgrad_optimized_tf32_128x128_nhwc>",
+     "convolution"},
+    {"void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<float, float>(...)",
+     "normalisation"},
+    {"void at::native::(anonymous namespace)::GammaBetaBackwardCUDAKernel<float, float>(...)",
+     "normalisation"},
+    {"void cudnn::bn_fw_tr_1C11_singleread<float, 512, true, 1, 2, 20>(...)", "normalisation"},
+    {"void vllm::rms_norm_kernel<c10::BFloat16>(...)", "normalisation"},
+    {"void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, unsigned int, 2, 64, 64>",
+     "copies"},
+    {"void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(...)>",
+     "copies"},
+    {"ampere_sgemm_128x64_tn", "matmul"},
+    {"void cutlass::Kernel2<cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_32x32_128x2_tn_align8>",
+     "matmul"},
+    {"nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_NTT", "matmul"},
+    {"void gemv2T_kernel_val<int, int, float, float, float, float, 128, 16, 4, 4, false>(...)",
+     "matmul"},
+    {"void cublasLt::splitKreduce_kernel<32, 16, int, float, float, float>(...)", "matmul"},
+    {"triton_tem_fused_mm_3", "matmul"},
+    {"void (anonymous namespace)::softmax_warp_forward<float, float, float, 7, true, false>(...)",
+     "softmax and loss"},
+    {"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>(...)",
+     "elementwise"},
+    {"triton_poi_fused_add_relu_0", "elementwise"},
+    {"void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, ...>>(...)", "reduction"},
+    {"void at::native::(anonymous namespace)::indexSelectLargeIndex<float, long>(...)",
+     "indexing and sorting"},
+    {"my_own_kernel(float*)", "other"},
 };
 // Signatures as cu++filt prints them for the public sources.
 const Known kKnown[] = {
@@ -78,6 +128,12 @@ const Known kKnown[] = {
      Stage::other},
     {"", Stage::other},
 };
+
+TEST(KernelKinds, Table) {
+    for (const auto& [kernel, kind] : kKinds) EXPECT_EQ(kernel_kind(kernel), kind) << kernel;
+    EXPECT_TRUE(is_splatting(Stage::blend) && is_splatting(Stage::project_backward));
+    EXPECT_FALSE(is_splatting(Stage::sort) || is_splatting(Stage::adam));
+}
 
 TEST(StageMap, KnowsTheFieldsKernels) {
     const StageMap map;
