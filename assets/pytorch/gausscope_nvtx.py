@@ -67,21 +67,30 @@ class Ranges:
 
     def __init__(self, domain, categories):
         self._tables = _Tables(os.environ["NVTX_INJECTION64_PATH"])
-        self._domain_name, self._categories = domain.encode(), categories
+        self._categories = categories
         self._texts = {}
         self._thread = _Thread()
-        self._open()
-        os.register_at_fork(after_in_child=self._open)
+        create = self._tables.function(_CREATE_DOMAIN, ctypes.c_void_p, ctypes.c_char_p)
+        self._domain = create(domain.encode())
+        self._push = self._recorded = self._tables.function(_PUSH, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+        self._pop = self._tables.function(_POP, ctypes.c_int, ctypes.c_void_p)
+        self._name_categories()
+        os.register_at_fork(after_in_child=self._begin_again)
 
-    def _open(self):
-        tables = self._tables
-        create = tables.function(_CREATE_DOMAIN, ctypes.c_void_p, ctypes.c_char_p)
-        name = tables.function(_NAME_CATEGORY, None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_char_p)
-        self._domain = create(self._domain_name)
+    def _name_categories(self):
+        name = self._tables.function(_NAME_CATEGORY, None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_char_p)
         for number, text in enumerate(self._categories, 1):
             name(self._domain, number, text.encode())
-        self._push = tables.function(_PUSH, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
-        self._pop = tables.function(_POP, ctypes.c_int, ctypes.c_void_p)
+
+    def _begin_again(self):
+        """A forked child is recorded from its first range on, and does not know its parent's categories."""
+        self._push = self._first_push
+
+    def _first_push(self, domain, attributes):
+        self._push = self._recorded
+        level = self._push(domain, attributes)
+        self._name_categories()
+        return level
 
     def text(self, name):
         """What push() takes for a name: the address of its bytes, which are kept."""

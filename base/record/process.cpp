@@ -9,7 +9,7 @@
 namespace gs::detail {
 namespace {
 
-bool file_contains_flags(const char* path, const char* first, const char* second) {
+[[maybe_unused]] bool file_contains_flags(const char* path, const char* first, const char* second) {
     std::FILE* file = std::fopen(path, "re");
     if (file == nullptr) return false;
     static char line[16384];

@@ -9,6 +9,8 @@
 // ours is held while CUPTI runs, and none is taken inside its callbacks.
 #pragma once
 
+#include <cstdint>
+
 namespace gs::inject::cupti {
 
 /// Recording is wanted (or no longer). On: CUPTI is taken as soon as CUDA is in the process - now,

@@ -60,6 +60,12 @@ copy.deepcopy(net)
 torch.jit.script(nn.Linear(2, 2))(torch.zeros(1, 2))
 torch.jit.trace(nn.Sequential(nn.Linear(2, 2)), torch.zeros(1, 2))
 torch.utils.checkpoint.checkpoint(nn.Sequential(nn.Linear(8, 4), nn.Tanh()), x.requires_grad_()).sum().backward()
+if sys.argv[1] == "1":
+    import os
+    if os.fork() == 0:
+        net(x)
+        os._exit(0)
+    os.wait()
 print(loss.item().hex(), [p for p in sys.path if "pytorch" in p], getattr(sys, "own_sitecustomize", 0))
 """
 
@@ -223,6 +229,9 @@ class Training(Case):
         self.assertIn("Net", names)
         self.assertNotIn("Net.embed", names)
         self.assertIn("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", names)
+        by_process = {pid: [name for _, name, _ in spans] for (pid, _), spans in self.spans().items()}
+        self.assertIn(["Net"], by_process.values())  # the forked child's only call; workers have nothing to tell
+        self.assertEqual(len(by_process), 2)
 
     def test_ranks(self):
         self.record(PYTHON, self.script(RANKS), self.folder / "meeting")
