@@ -185,7 +185,8 @@ std::vector<std::string> notes_on(ProcessRecording& recording, int exit_code, bo
         notes.push_back(fmt::format("the command ended with exit code {}", exit_code));
     if (pytorch && !has_domain(recording.store(), "PyTorch"))
         notes.push_back(
-            "there are no ranges of PyTorch: no Python among the processes imported torch, or it "
+            "there are no ranges of PyTorch: no Python among the processes imported torch and used "
+            "it, or it "
             "was started with -I, -E or -S, or without the variable PYTHONPATH");
     if (!recording.found_any())
         notes.push_back(
