@@ -296,7 +296,8 @@ Result<int> run(const AttachArguments& a, const CommonArguments& common) {
     if (a.release_cupti) return ask(a.pid, Op::release_cupti, "CUPTI is free for another tool");
     if (a.acquire_cupti) return ask(a.pid, Op::acquire_cupti, "CUPTI is taken again");
     if (a.graph_nodes_s > 0) {
-        GS_TRY(const int asked, ask(a.pid, Op::graph_nodes, "CUDA graphs are told node by node",
+        GS_TRY(const int asked, ask(a.pid, Op::graph_nodes,
+                                    "CUDA graphs will be told node by node, within half a minute",
                                     static_cast<std::uint64_t>(a.graph_nodes_s)));
         if (!common.headless) return asked;
     }

@@ -96,6 +96,8 @@ void add_losses(const TraceProcess& process, std::vector<std::string>& out) {
     lost(process.loss.lapped,
          "records were overwritten before they could be read (the machine was too busy)");
     lost(process.loss.dropped, "records were not taken: more threads than the ring has lanes for");
+    lost(process.loss.too_deep,
+         "ranges were not taken: too many were open (64 in each other, 4096 by start and end)");
     lost(process.loss.malformed, "records made no sense and were left out");
     lost(process.loss.dropped_strings, "names did not fit and are empty");
     if (!process.service) return;

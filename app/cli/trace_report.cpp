@@ -146,8 +146,8 @@ void print_process(const TraceStore& store, std::uint32_t index) {
     if (l.total() > 0)
         fmt::print(
             "    lost while recording: {} records ({} lapped, {} dropped, {} malformed, {} "
-            "untimed)\n",
-            l.total(), l.lapped, l.dropped, l.malformed, l.untimed);
+            "untimed, {} too deep)\n",
+            l.total(), l.lapped, l.dropped, l.malformed, l.untimed, l.too_deep);
 }
 
 Json times_json(const std::vector<NamedTime>& rows, bool with_stage, bool with_bytes) {
@@ -178,7 +178,8 @@ Json process_json(const TraceStore& store, std::uint32_t index) {
               {{"lapped", process.loss.lapped},
                {"dropped", process.loss.dropped},
                {"malformed", process.loss.malformed},
-               {"untimed", process.loss.untimed}}}};
+               {"untimed", process.loss.untimed},
+               {"too_deep", process.loss.too_deep}}}};
     if (process.service)
         out["service"] = {{"cupti", cupti_text(process.service->cupti)},
                           {"reason", process.service->cupti_reason},

@@ -248,7 +248,10 @@ void TimelineRowView::draw_instants(const Frame& frame) const {
             ImGui::IsMouseHoveringRect({x - size - 1, at->y - 2}, {x + size + 1, at->y + 2 * size}))
             ImGui::SetTooltip(
                 "%s%s", std::string(trace.name(instant.name)).c_str(),
-                instant.payload != 0 ? fmt::format(" ({})", instant.payload).c_str() : "");
+                instant.payload != 0
+                    ? fmt::format(" ({})", payload_text(instant.payload, instant.payload_kind))
+                          .c_str()
+                    : "");
     }
 }
 

@@ -9,50 +9,98 @@ namespace {
 // Wide enough for any counter: 10 MHz (100 ns a tick) to 20 GHz.
 bool plausible(double ns_per_tick) { return ns_per_tick > 0.05 && ns_per_tick < 100.0; }
 
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
+/// The counter went on while the clock stood (a suspended machine, a paused virtual one), or the
+/// other way round: further apart than any rate explains.
+constexpr double kJumpNs = 5e6, kJumpShare = 0.05;
+constexpr double kLongestSleepNs = 3e16;  // a year: more is no snapshot
+
+double rate_between(const abi::ClockSnapshot& a, const abi::ClockSnapshot& b) {
+    return static_cast<double>(b.monotonic_ns - a.monotonic_ns) /
+           static_cast<double>(b.ticks - a.ticks);
+}
+
 }  // namespace
 
 void ClockMap::add(const abi::ClockSnapshot& s) {
     constexpr auto kYearsNs = std::uint64_t{1} << 62;
     if (s.monotonic_ns >= kYearsNs || s.realtime_ns >= kYearsNs || s.ticks == 0) return;
     if (any_ && (s.ticks <= last_.ticks || s.monotonic_ns <= last_.monotonic_ns)) return;
+    if (knots_.size() >= 2 && rate_ * static_cast<double>(s.ticks - last_.ticks) > kLongestSleepNs)
+        return;
+    const bool first = !any_;
+    if (first) base_ns_ = static_cast<std::int64_t>(s.monotonic_ns);
+    if (!first && !identity_) {
+        const bool jumped = has_jumped(s);
+        if (!jumped && !plausible(rate_between(minute_.front(), s))) return;
+        jumped ? jump(s) : steer(s);
+    }
+    any_ = true;
+    last_ = s;
     realtime_offset_ns_ =
         static_cast<std::int64_t>(s.realtime_ns) - static_cast<std::int64_t>(s.monotonic_ns);
-    if (!any_) {
-        any_ = true;
-        first_ = last_ = s;
-        base_ns_ = static_cast<std::int64_t>(s.monotonic_ns);
-        knots_.push_back({s.ticks, 0.0, 0.0});
-        return;
-    }
-    if (identity_) {
-        last_ = s;
-        return;
-    }
-    const double rate = static_cast<double>(s.monotonic_ns - first_.monotonic_ns) /
-                        static_cast<double>(s.ticks - first_.ticks);
-    if (!plausible(rate)) return;
-    last_ = s;
+    if (!first) return;
+    knots_.push_back({s.ticks, 0.0, 0.0});
+    minute_.push_back(s);
+}
+
+bool ClockMap::has_jumped(const abi::ClockSnapshot& s) const {
+    if (knots_.size() < 2) return false;
+    const double expected = rate_ * static_cast<double>(s.ticks - last_.ticks);
+    const auto passed = static_cast<double>(s.monotonic_ns - last_.monotonic_ns);
+    return std::fabs(passed - expected) > kJumpNs + kJumpShare * expected;
+}
+
+/// What was promised stands; from there straight to the measured clock, and on at the old rate.
+void ClockMap::jump(const abi::ClockSnapshot& s) {
+    const std::uint64_t from = std::min(std::max(told_, last_.ticks), s.ticks - 1);
+    const double promised = at(from), now = std::max(measured(s), promised);
+    add_knot(from, promised, (now - promised) / static_cast<double>(s.ticks - from));
+    add_knot(s.ticks, now, rate_);
+    minute_.assign(1, s);
+}
+
+void ClockMap::measure_rate(const abi::ClockSnapshot& s) {
+    rate_ = rate_between(minute_.front(), s);
+    if (s.monotonic_ns - minute_.back().monotonic_ns < kSecondNs / 2) return;
+    minute_.push_back(s);
+    while (minute_.size() > 2 && s.monotonic_ns - minute_[1].monotonic_ns > 60 * kSecondNs)
+        minute_.pop_front();
+}
+
+void ClockMap::steer(const abi::ClockSnapshot& s) {
+    measure_rate(s);
     if (knots_.size() == 1) {
         // Two knots from the first two snapshots: exact there, and extrapolating from the second.
-        knots_[0].rate = rate;
-        knots_.push_back(
-            {s.ticks, static_cast<double>(s.monotonic_ns - first_.monotonic_ns), rate});
-        return;
+        knots_[0].rate = rate_;
+        return add_knot(s.ticks, measured(s), rate_);
     }
     Knot& back = knots_.back();
     const auto since = static_cast<double>(s.ticks - back.ticks);
-    const double measured =
-        static_cast<double>(static_cast<std::int64_t>(s.monotonic_ns) - base_ns_);
     // Nothing was told since the snapshot before: the clock between the two is as it was measured.
-    if (told_ <= back.ticks && plausible((measured - back.ns_at) / since))
-        back.rate = (measured - back.ns_at) / since;
+    if (told_ <= back.ticks && plausible((measured(s) - back.ns_at) / since))
+        back.rate = (measured(s) - back.ns_at) / since;
     // Else keep what was promised up to here, and aim to meet the measured clock in as long as it
     // is known, one second at most.
     const double promised = back.ns_at + back.rate * since;
     const double correction =
-        std::clamp((measured - promised) / std::min(measured, 1e9), -0.5, 0.5);
+        std::clamp((measured(s) - promised) / std::min(measured(s), 1e9), -0.5, 0.5);
+    add_knot(s.ticks, promised, rate_ * (1.0 + correction));
+}
+
+void ClockMap::add_knot(std::uint64_t ticks, double ns_at, double rate) {
     if (knots_.size() >= kMaxKnots) knots_.erase(knots_.begin(), knots_.begin() + kMaxKnots / 2);
-    knots_.push_back({s.ticks, promised, rate * (1.0 + correction)});
+    knots_.push_back({ticks, ns_at, rate});
+}
+
+/// By the newest knot at or before `ticks`; nearly always one of the last few.
+double ClockMap::at(std::uint64_t ticks) const {
+    auto knot = std::upper_bound(knots_.begin(), knots_.end(), ticks,
+                                 [](std::uint64_t t, const Knot& k) { return t < k.ticks; });
+    if (knot != knots_.begin()) --knot;
+    const double delta = ticks >= knot->ticks ? static_cast<double>(ticks - knot->ticks)
+                                              : -static_cast<double>(knot->ticks - ticks);
+    return knot->ns_at + knot->rate * delta;
 }
 
 std::int64_t ClockMap::ns_from_ticks(std::uint64_t ticks) {
@@ -61,13 +109,7 @@ std::int64_t ClockMap::ns_from_ticks(std::uint64_t ticks) {
     if (identity_)
         return ticks >= static_cast<std::uint64_t>(kLimit) ? kLimit
                                                            : static_cast<std::int64_t>(ticks);
-    // The newest knot at or before `ticks`; nearly always one of the last few.
-    auto knot = std::upper_bound(knots_.begin(), knots_.end(), ticks,
-                                 [](std::uint64_t t, const Knot& k) { return t < k.ticks; });
-    if (knot != knots_.begin()) --knot;
-    const double delta = ticks >= knot->ticks ? static_cast<double>(ticks - knot->ticks)
-                                              : -static_cast<double>(knot->ticks - ticks);
-    const double ns = knot->ns_at + knot->rate * delta;
+    const double ns = at(ticks);
     if (std::fabs(ns) > 4e18) return ns < 0 ? -kLimit : kLimit;
     return std::clamp(base_ns_ + static_cast<std::int64_t>(std::llround(ns)), -kLimit, kLimit);
 }

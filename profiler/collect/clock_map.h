@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "base/record/abi.h"
@@ -27,6 +28,17 @@ class ClockMap {
     std::int64_t realtime_offset_ns() const { return realtime_offset_ns_; }
 
   private:
+    /// The machine slept between the last snapshot and this one, or its clock stood.
+    bool has_jumped(const abi::ClockSnapshot& s) const;
+    void jump(const abi::ClockSnapshot& s);
+    void steer(const abi::ClockSnapshot& s);
+    void measure_rate(const abi::ClockSnapshot& s);
+    void add_knot(std::uint64_t ticks, double ns_at, double rate);
+    double at(std::uint64_t ticks) const;
+    double measured(const abi::ClockSnapshot& s) const {
+        return static_cast<double>(static_cast<std::int64_t>(s.monotonic_ns) - base_ns_);
+    }
+
     /// From `ticks` on, ns = ns_at + rate * (t - ticks).
     struct Knot {
         std::uint64_t ticks;
@@ -37,7 +49,11 @@ class ClockMap {
 
     bool identity_;
     std::vector<Knot> knots_;
-    abi::ClockSnapshot first_{}, last_{};
+    /// Of the last minute, half a second apart at least: the rate follows the machine's clock,
+    /// which is corrected all the time.
+    std::deque<abi::ClockSnapshot> minute_;
+    abi::ClockSnapshot last_{};
+    double rate_ = 0;  ///< nanoseconds a tick, over the last minute
     bool any_ = false;
     std::uint64_t told_ = 0;  ///< the newest ticks that were converted
     std::int64_t realtime_offset_ns_ = 0;

@@ -107,11 +107,12 @@ void MultiCollector::take_new(std::chrono::milliseconds patience) {
     for (Connection& connection : discovery_.look(is_read, patience)) add(std::move(connection));
 }
 
-// One process may be found twice: it came by itself, and it has a socket.
+// One process may be found twice: it came by itself, and it has a socket. One that calls exec comes
+// again under the same number, its former connection ended, whether that was noticed or not.
 bool MultiCollector::is_known(const Source& source) const {
     return std::any_of(all_.begin(), all_.end(), [&](const auto& other) {
-        return other->state.alive && other->state.pid == source.state.pid &&
-               other->state.role == source.state.role &&
+        return other->state.alive && other->connection->alive() &&
+               other->state.pid == source.state.pid && other->state.role == source.state.role &&
                other->process_start == source.process_start &&
                other->visible_pid == source.visible_pid;
     });

@@ -18,9 +18,15 @@ namespace gs {
 namespace {
 
 constexpr std::uint64_t kWord = sizeof(std::uint64_t);
+static_assert(sizeof(abi::DeviceRecord) == sizeof(abi::ActivityRecord));
 
 bool inside(std::uint64_t offset, std::uint64_t bytes, std::uint64_t total) {
     return offset <= total && bytes <= total - offset && offset % kWord == 0;
+}
+
+/// Whether a reader that knows `least` bytes of something may step by `bytes`.
+bool is_step(std::uint64_t bytes, std::uint64_t least) {
+    return bytes >= least && bytes % kWord == 0 && bytes <= 4096;
 }
 
 /// What is wrong with the header, or null. Everything the reader will use as a size, step or offset
@@ -32,8 +38,12 @@ const char* flaw_of(const abi::RingHeader& h, std::uint64_t file_bytes) {
         return "its header size cannot be";
     if (h.lane_bytes < sizeof(abi::Lane) || h.lane_bytes % kWord != 0 || h.lane_bytes > 65536)
         return "its lane size cannot be";
-    if (h.record_bytes != sizeof(abi::Record) || h.clock_bytes != sizeof(abi::ClockSnapshot) ||
-        h.string_entry_bytes != sizeof(abi::StringEntry) || h.stack_slots != abi::kStackSlots)
+    // A newer minor's may be longer, and begin as ours do.
+    if (!is_step(h.record_bytes, sizeof(abi::Record)) ||
+        !is_step(h.clock_bytes, sizeof(abi::ClockSnapshot)) ||
+        !is_step(h.string_entry_bytes, sizeof(abi::StringEntry)) ||
+        h.stack_slots > (h.lane_bytes - offsetof(abi::Lane, stack)) / sizeof(abi::OpenRange) ||
+        h.header_bytes < devices_offset(h) + sizeof(abi::RingHeader::devices))
         return "its record sizes cannot be";
     if (h.lane_count > 4096 ||
         !inside(h.lanes_offset, std::uint64_t{h.lane_count} * h.lane_bytes, h.total_bytes))
@@ -124,25 +134,26 @@ bool TraceReader::producer_alive() const {
 void TraceReader::read_strings(TraceBatch& out) {
     const auto published =
         std::min(memory_.load_acquire<std::uint64_t>(kArenaPublished), layout_.arena_bytes);
-    while (arena_read_ + sizeof(abi::StringEntry) <= published) {
+    const std::uint64_t step = layout_.string_entry_bytes;
+    while (arena_read_ + step <= published) {
         abi::StringEntry entry;
         memory_.copy(layout_.arena_offset + arena_read_, &entry, sizeof entry);
         const std::uint64_t padded = (std::uint64_t{entry.bytes} + 7) & ~std::uint64_t{7};
-        if (entry.bytes > abi::kMaxStringBytes || arena_read_ + sizeof entry + padded > published) {
+        if (entry.bytes > abi::kMaxStringBytes || arena_read_ + step + padded > published) {
             // What follows cannot be found any more; names from here on stay unknown.
             ++loss_.malformed;
             arena_read_ = layout_.arena_bytes;
             return;
         }
         std::string text(padded, '\0');
-        memory_.copy(layout_.arena_offset + arena_read_ + sizeof entry, text.data(), padded);
+        memory_.copy(layout_.arena_offset + arena_read_ + step, text.data(), padded);
         text.resize(entry.bytes);
         make_printable(text);
         if (text.starts_with("_Z")) text = readable_symbol(text);
         const bool in_domain = entry.domain != 0 && entry.domain <= names_.size();
         names_.push_back(
             {std::move(text), in_domain ? names_[entry.domain - 1].text : std::string()});
-        arena_read_ += sizeof entry + padded;  // only now: memory may run out, numbers stay right
+        arena_read_ += step + padded;  // only now: memory may run out, numbers stay right
         const bool category = (entry.flags & 0xFF) == abi::kCategoryName;
         out.names.push_back({static_cast<std::uint32_t>(names_.size()), names_.back().text,
                              names_.back().domain, entry.color >> 24 == 1 ? entry.color : 0,
@@ -168,7 +179,7 @@ void TraceReader::read_clocks() {
     if (count - first > abi::kClockSlots) first = count - abi::kClockSlots;
     for (std::uint64_t i = first; i < count; ++i) {
         abi::ClockSnapshot snapshot;
-        memory_.copy(offsetof(abi::RingHeader, clocks) + i % abi::kClockSlots * sizeof snapshot,
+        memory_.copy(offsetof(abi::RingHeader, clocks) + i % abi::kClockSlots * layout_.clock_bytes,
                      &snapshot, sizeof snapshot);
         detail::fence(std::memory_order_acquire);
         const auto now = memory_.load_acquire<std::uint64_t>(kClockCount);
@@ -235,7 +246,7 @@ void TraceReader::take_record(LaneProgress& lane, const abi::DeviceRecord& devic
             out.counters.push_back({begin, std::bit_cast<double>(r.payload), lane.track, name});
             return;
         case abi::RecordKind::instant:
-            out.instants.push_back({begin, r.payload, lane.track, name});
+            out.instants.push_back({begin, r.payload, lane.track, name, payload_kind});
             return;
         case abi::RecordKind::pause:
             out.pauses.push_back({begin, end, (r.payload & abi::kPausesRanges) != 0,
@@ -304,11 +315,13 @@ std::span<const TraceReader::RawRecord> TraceReader::copy_lane(std::uint32_t ind
                                                                TraceBatch& out) {
     const std::uint64_t at = layout_.lanes_offset + std::uint64_t{index} * layout_.lane_bytes;
     LaneProgress& lane = lanes_[index];
-    const std::uint64_t record_bytes =
-        lane.kind == abi::LaneKind::thread ? sizeof(abi::Record) : sizeof(abi::DeviceRecord);
-    const std::uint64_t capacity = info.record_capacity, bytes = capacity * record_bytes;
+    const bool thin = lane.kind == abi::LaneKind::thread;
+    const std::uint64_t known_bytes = thin ? sizeof(abi::Record) : sizeof(abi::DeviceRecord);
+    const std::uint64_t capacity = info.record_capacity, bytes = capacity * info.record_bytes;
     const bool possible =
-        head > lane.tail && std::has_single_bit(capacity) && info.record_bytes == record_bytes &&
+        head > lane.tail && std::has_single_bit(capacity) &&
+        (thin ? info.record_bytes == layout_.record_bytes
+              : is_step(info.record_bytes, known_bytes)) &&
         info.records_offset >= layout_.rings_offset &&
         inside(info.records_offset - layout_.rings_offset, bytes, layout_.rings_bytes) &&
         info.records_offset % kWord == 0;
@@ -327,8 +340,8 @@ std::span<const TraceReader::RawRecord> TraceReader::copy_lane(std::uint32_t ind
     records_left_ -= head - first;
     scratch_.resize(head - first);
     for (std::uint64_t n = first; n < head; ++n)
-        memory_.copy(info.records_offset + n % capacity * record_bytes, &scratch_[n - first],
-                     record_bytes);
+        memory_.copy(info.records_offset + n % capacity * info.record_bytes, &scratch_[n - first],
+                     known_bytes);
     detail::fence(std::memory_order_acquire);
     const auto head_after = memory_.load_acquire<std::uint64_t>(at + offsetof(abi::Lane, head));
     // Record head_after may be half written; it shares its slot with head_after - capacity.
@@ -369,7 +382,7 @@ void TraceReader::read_open(std::uint32_t index, TraceBatch& out) {
     if (track == kNoTrack) return;
     const auto head = memory_.load_acquire<std::uint64_t>(at + offsetof(abi::Lane, head));
     const auto depth = memory_.load_acquire<std::uint32_t>(at + offsetof(abi::Lane, depth));
-    const std::uint32_t kept = std::min(depth, abi::kStackSlots);
+    const std::uint32_t kept = std::min({depth, layout_.stack_slots, abi::kStackSlots});
     if (kept == 0) return;
     abi::OpenRange stack[abi::kStackSlots];
     memory_.copy(at + offsetof(abi::Lane, stack), stack, kept * sizeof(abi::OpenRange));
@@ -405,7 +418,8 @@ void TraceReader::drain(TraceBatch& out) {
     abi::RingHeader now;
     memory_.copy(0, &now, offsetof(abi::RingHeader, clocks));
     now.cupti_complete_ns = activities_.empty() ? complete : std::min<std::uint64_t>(complete, 1);
-    loss_.dropped = now.dropped_records + now.too_deep;
+    loss_.dropped = now.dropped_records;
+    loss_.too_deep = now.too_deep;
     loss_.dropped_strings = now.dropped_strings;
     loss_.truncated_strings = now.truncated_strings;
     read_service(now, out);

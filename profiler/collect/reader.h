@@ -21,6 +21,11 @@ namespace gs {
 /// An hour ahead of the reader: nothing later is something a recorder wrote.
 inline std::int64_t latest_time(const TraceBatch& out) { return out.read_ns + 3'600'000'000'000; }
 
+/// Where the GPUs are described: after the clock snapshots, which a newer minor may make longer.
+inline std::uint64_t devices_offset(const abi::RingHeader& h) {
+    return offsetof(abi::RingHeader, clocks) + std::uint64_t{abi::kClockSlots} * h.clock_bytes;
+}
+
 class TraceReader {
   public:
     /// Maps the ring behind `fd` (which stays the caller's). Errors: malformed (no ring, sizes or

@@ -144,7 +144,7 @@ void TraceReader::read_devices(TraceBatch& out) {
     for (std::uint32_t i = 0; i < abi::kGpuSlots; ++i) {
         if ((devices_told_ >> i & 1) != 0) continue;
         abi::GpuDevice d;
-        memory_.copy(offsetof(abi::RingHeader, devices) + i * sizeof d, &d, sizeof d);
+        memory_.copy(devices_offset(layout_) + i * sizeof d, &d, sizeof d);
         const std::uint32_t name = known(d.name, out);
         if (name == 0) continue;
         devices_told_ |= 1u << i;

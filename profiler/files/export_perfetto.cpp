@@ -362,7 +362,8 @@ void write_instants(PacketSink& sink, const TraceStore& store, std::uint32_t& se
     Sequence out(sink, store, sequence++, false);
     for (const TraceInstant& i : instants) {
         if (i.track >= store.tracks().size() || !is_within(i.time_ns, options)) continue;
-        const Annotation payload{payload_name(store.names().stage(i.name)), i.payload};
+        const Annotation payload{payload_name(store.names().stage(i.name)), i.payload,
+                                 i.payload_kind};
         out.instant(track_uuid(i.track), i.time_ns, i.name,
                     std::span(&payload, i.payload != 0 ? 1 : 0));
     }

@@ -178,9 +178,9 @@ std::map<SpanKey, std::size_t> launches_of(const TraceStore& store) {
 }
 
 /// A payload as a JSON number.
-std::string payload_json(const TraceSpan& span) {
-    if (span.payload_kind != PayloadKind::real) return payload_text(span);
-    const double value = std::bit_cast<double>(span.payload);
+std::string payload_json(std::uint64_t payload, PayloadKind kind) {
+    if (kind != PayloadKind::real) return payload_text(payload, kind);
+    const double value = std::bit_cast<double>(payload);
     return std::isfinite(value) ? fmt::format("{}", value) : "null";
 }
 
@@ -247,7 +247,7 @@ class ChromeWriter {
                 out_.item(fmt::format(
                     R"({{"ph": "i", "s": "t", "name": {}, {}, "ts": {}, "args": {{"value": {}}}}})",
                     json_string(store_.name(i.name)), places_[i.track], microseconds(i.time_ns),
-                    i.payload));
+                    payload_json(i.payload, i.payload_kind)));
         for (const CounterSeries& series : store_.counters())
             for (const CounterPoint& point : series.points.view())
                 if (std::isfinite(point.value))
@@ -314,7 +314,8 @@ class ChromeWriter {
     void write_overlapping(std::size_t t, const TraceSpan& span) {
         ++overlapping_;
         const std::string payload =
-            span.has_payload ? R"("value": )" + payload_json(span) : std::string();
+            span.has_payload ? R"("value": )" + payload_json(span.payload, span.payload_kind)
+                             : std::string();
         for (const char phase : {'b', 'e'})
             out_.item(fmt::format(
                 R"({{"ph": "{}", "cat": {}, "id": {}, "name": {}, {}, "ts": {}, "args": {{{}}}}})",
@@ -366,7 +367,8 @@ class ChromeWriter {
             key = {by.track, by.row, by.span->begin_ns};
         if (const auto found = launches_.find(key); found != launches_.end())
             args.add("correlation", found->second);
-        if (v.span->has_payload) args.add("value", payload_json(*v.span));
+        if (v.span->has_payload)
+            args.add("value", payload_json(v.span->payload, v.span->payload_kind));
         event(gpu                                 ? "gpu_stage"
               : track.kind == TrackKind::overhead ? "overhead"
                                                   : range_category(v.span->name),

@@ -290,7 +290,8 @@ class Handler final : public nlohmann::json_sax<nlohmann::json> {
         if (at == nullptr) return out_.skip("events on tracks beyond what is kept"), true;
         if (phase == "i" && event_.name == "[memory]") return take_memory(*begin);
         if (phase == "i" || phase == "I" || phase == "R") {
-            out_.add_instant({*begin, event_.payload, at->track, out_.name(event_.name)});
+            out_.add_instant(
+                {*begin, event_.payload, at->track, out_.name(event_.name), event_.payload_kind});
             return true;
         }
         const std::string& category = event_.category;

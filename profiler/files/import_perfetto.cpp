@@ -287,7 +287,8 @@ class Reader {
         const Note* const payload = e.payload();
         if (e.type == 3) {
             out_.add_instant({time, payload == nullptr ? 0 : payload->value, track,
-                              out_.name(e.name, e.domain)});
+                              out_.name(e.name, e.domain),
+                              payload == nullptr ? PayloadKind::whole : payload->kind});
             return;
         }
         ImportedEvent slice;

@@ -208,7 +208,7 @@ void let_go() noexcept {
 
 void settle() noexcept {
     if (control.inherited)
-        return say(CuptiState::unavailable, "CUDA was in use before the fork, and is not after it");
+        return say(CuptiState::not_asked, "CUDA was in use before the fork, and is not after it");
     if (control.finished.load()) return;
     const bool wanted = control.armed.load() && !control.released.load() && !forbidden();
     wanted ? pursue() : let_go();

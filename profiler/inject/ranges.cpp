@@ -281,7 +281,7 @@ std::uint64_t start(const Event& event, std::uint64_t chained) noexcept {
     const std::uint64_t number = started_count.fetch_add(1, std::memory_order_relaxed) + 1;
     Started* place = claim_place(number, period.load(std::memory_order_relaxed) / kNextPeriod);
     if (place == nullptr) {
-        detail::count(&abi::RingHeader::dropped_records);
+        detail::count(&abi::RingHeader::too_deep);
         return 0;
     }
     place->begin = in_period() ? read_ticks() : 0;

@@ -239,6 +239,7 @@ void Metrics::write_service(Exposition& out) const {
         lost("no_lane", p.loss.dropped);
         lost("malformed", p.loss.malformed);
         lost("untimed", p.loss.untimed);
+        lost("too_deep", p.loss.too_deep);
         if (p.service) lost("cupti", p.service->cupti_dropped);
         if (p.service) lost("budget", p.service->budget_skipped);
     }

@@ -75,6 +75,7 @@ struct InstantEvent {
     std::int64_t time_ns = 0;
     std::uint64_t payload = 0;
     std::uint32_t track = 0, name = 0;
+    PayloadKind payload_kind = PayloadKind::whole;
 };
 /// A range that need not nest: NVTX start/end.
 struct AsyncSpanEvent {
@@ -108,8 +109,9 @@ struct LossCounts {
     std::uint64_t malformed = 0;  ///< records that cannot be true (of this reader)
     std::uint64_t untimed =
         0;  ///< GPU work that was launched and not timed: all event pairs were in use
+    std::uint64_t too_deep = 0;  ///< ranges in too many others, or begun while too many were open
     std::uint64_t dropped_strings = 0, truncated_strings = 0;
-    std::uint64_t total() const { return lapped + dropped + malformed + untimed; }
+    std::uint64_t total() const { return lapped + dropped + malformed + untimed + too_deep; }
 };
 
 /// How the profiling service does inside a process (abi.h, RingHeader).

@@ -21,7 +21,8 @@ void TraceStore::ingest(const TraceBatch& batch) {
         counters_.add(source.process, source.name(e.name), {e.time_ns, e.value},
                       options_.max_points);
     for (const InstantEvent& e : batch.instants)
-        instants_.push_back({e.time_ns, e.payload, source.track(e.track), source.name(e.name)});
+        instants_.push_back(
+            {e.time_ns, e.payload, source.track(e.track), source.name(e.name), e.payload_kind});
     instants_.keep_newest(options_.max_points);
     samples_.take(batch, source.process, names_);
     sources_.take_state(source, batch, options_.max_points);

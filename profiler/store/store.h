@@ -30,6 +30,7 @@ struct TraceInstant {
     std::int64_t time_ns = 0;
     std::uint64_t payload = 0;
     std::uint32_t track = 0, name = 0;
+    PayloadKind payload_kind = PayloadKind::whole;
 };
 
 class TraceStore {

@@ -38,12 +38,14 @@ bool TraceTrack::empty() const {
 }
 
 std::string payload_text(const TraceSpan& span) {
-    if (!span.has_payload) return {};
-    if (span.payload_kind == PayloadKind::real)
-        return fmt::format("{:.6g}", std::bit_cast<double>(span.payload));
-    if (span.payload_kind == PayloadKind::signed_whole)
-        return std::to_string(std::bit_cast<std::int64_t>(span.payload));
-    return std::to_string(span.payload);
+    return span.has_payload ? payload_text(span.payload, span.payload_kind) : std::string();
+}
+
+std::string payload_text(std::uint64_t payload, PayloadKind kind) {
+    if (kind == PayloadKind::real) return fmt::format("{:.6g}", std::bit_cast<double>(payload));
+    if (kind == PayloadKind::signed_whole)
+        return std::to_string(std::bit_cast<std::int64_t>(payload));
+    return std::to_string(payload);
 }
 
 std::uint32_t Timeline::add(std::uint32_t process, std::uint32_t pid, std::uint32_t tid,

@@ -28,6 +28,7 @@ struct TraceSpan {
 };
 /// "-3", "0.5"; empty without a payload.
 std::string payload_text(const TraceSpan& span);
+std::string payload_text(std::uint64_t payload, PayloadKind kind);
 
 /// What is known of a piece of GPU work beyond its span, where CUPTI or a file told. Numbers not
 /// told are zero.

@@ -141,7 +141,8 @@ TEST(CuptiPolicy, AForkedChildOfOneThatUsedCuda) {
     EXPECT_EQ(program.finish(), 0);
     ASSERT_EQ(child.processes().size(), 1u);
     ASSERT_TRUE(child.processes()[0].service);
-    EXPECT_EQ(child.processes()[0].service->cupti, CuptiState::unavailable);
+    EXPECT_EQ(child.processes()[0].service->cupti, CuptiState::not_asked);
+    EXPECT_FALSE(child.processes()[0].service->cupti_reason.empty());
     EXPECT_NE(child.processes()[0].pid, program.store().processes()[0].pid);
     EXPECT_TRUE(std::ranges::any_of(child.tracks(), [&](const TraceTrack& track) {
         return !track.rows.empty() && track.rows[0].size() == 1 &&

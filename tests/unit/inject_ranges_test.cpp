@@ -88,7 +88,8 @@ TEST_P(Range, MistakesAreHarmlessAndCounted) {
     const Recording& seen = program.drain();
     EXPECT_EQ(seen.last().service->unmatched_ends, 3u);
     EXPECT_EQ(seen.count("deep"), 64u);
-    EXPECT_EQ(seen.last().loss.dropped, 36u);
+    EXPECT_EQ(seen.last().loss.too_deep, 36u);
+    EXPECT_EQ(seen.last().loss.dropped, 0u);
     EXPECT_EQ(seen.only("wrong handles").domain, "");
     EXPECT_EQ(seen.count(std::string(240, 'x')), 1u);
     EXPECT_EQ(seen.last().loss.truncated_strings, 1u);

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/record/activity_lane.h"
@@ -171,6 +172,54 @@ TEST(Hostile, AnUntouchedCopyReadsWell) {
     EXPECT_GE(batch.spans.size(), 300u);
     EXPECT_GE(std::erase_if(batch.gpu_work, is_stage), 300u);
     EXPECT_EQ(batch.loss.malformed, 0u);
+}
+
+/// Gives every record and string entry eight more bytes, as a later minor version may.
+void lengthen(RingCopy& ring) {
+    abi::RingHeader& h = ring.header();
+    std::vector<std::byte> arena;
+    std::byte* const from = ring.memory() + h.arena_offset;
+    for (std::uint64_t at = 0; at < h.arena_published;) {
+        abi::StringEntry entry;
+        std::memcpy(&entry, from + at, sizeof entry);
+        const std::uint64_t text = (entry.bytes + 7) / 8 * 8;
+        arena.insert(arena.end(), from + at, from + at + sizeof entry);
+        arena.resize(arena.size() + 8);
+        arena.insert(arena.end(), from + at + sizeof entry, from + at + sizeof entry + text);
+        at += sizeof entry + text;
+    }
+    ASSERT_LT(arena.size(), h.arena_bytes);
+    std::memcpy(from, arena.data(), arena.size());
+    h.arena_published = arena.size();
+    h.string_entry_bytes += 8;
+    h.record_bytes += 8;
+    for (std::size_t i = 0; i < h.lanes_used; ++i) {
+        abi::Lane& lane = ring.lane(i);
+        lane.head = std::min<std::uint64_t>(lane.head, 300);
+        lane.record_capacity = 512;
+        std::byte* const records = ring.memory() + lane.records_offset;
+        for (std::uint64_t n = lane.head; n-- > 0;)
+            std::memmove(records + n * (lane.record_bytes + 8), records + n * lane.record_bytes,
+                         lane.record_bytes);
+        lane.record_bytes += 8;
+    }
+}
+
+TEST(Hostile, ANewerMinorWithLongerRecordsIsRead) {
+    RingCopy ring;
+    lengthen(ring);
+    ring.header().version += 1;
+    auto reader = TraceReader::attach(ring.fd());
+    ASSERT_TRUE(reader) << reader.error().text();
+    TraceBatch batch;
+    reader->drain(batch);
+    EXPECT_GE(batch.spans.size(), 250u);
+    EXPECT_GE(std::erase_if(batch.gpu_work, is_stage), 250u);
+    EXPECT_GT(batch.api_calls.size(), 10u);
+    EXPECT_EQ(batch.loss.malformed, 0u);
+    EXPECT_TRUE(std::ranges::any_of(batch.names, [](const NameInfo& n) {
+        return n.text.find("at::native::kernel") != std::string::npos;
+    }));
 }
 
 TEST(Hostile, WhatIsNoRingIsRefused) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <bit>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <protozero/pbf_writer.hpp>
@@ -50,7 +51,9 @@ TraceStore recorded() {
         batch.counters.push_back({t, 0.1 * static_cast<double>(i), 0, 4});
     }
     batch.spans.push_back({2'000'000, 3'000'000, 0, 2, 3, 0, false});
-    batch.instants = {{2'500'000, 7, 2, 3}};
+    batch.instants = {{2'500'000, 7, 2, 3},
+                      {2'600'000, static_cast<std::uint64_t>(-5), 2, 3, PayloadKind::signed_whole},
+                      {2'700'000, std::bit_cast<std::uint64_t>(-2.75), 2, 3, PayloadKind::real}};
     store.ingest(batch);
     return store;
 }
@@ -95,6 +98,7 @@ void expect_equal(const TraceStore& a, const TraceStore& b) {
     for (std::size_t i = 0; i < a.instants().size(); ++i) {
         EXPECT_EQ(a.instants()[i].time_ns, b.instants()[i].time_ns);
         EXPECT_EQ(a.instants()[i].payload, b.instants()[i].payload);
+        EXPECT_EQ(a.instants()[i].payload_kind, b.instants()[i].payload_kind);
         EXPECT_EQ(a.instants()[i].track, b.instants()[i].track);
         EXPECT_EQ(a.name(a.instants()[i].name), b.name(b.instants()[i].name));
     }
@@ -151,7 +155,7 @@ TEST_F(Import, OwnPerfettoExportComesBack) {
         const auto read = import(file, back);
         ASSERT_TRUE(read) << read.error().text();
         EXPECT_EQ(read->format, "Perfetto");
-        EXPECT_EQ(std::tuple(read->spans, read->instants, read->points), std::tuple(41u, 1u, 10u));
+        EXPECT_EQ(std::tuple(read->spans, read->instants, read->points), std::tuple(41u, 3u, 10u));
         EXPECT_EQ(std::pair(read->threads, read->streams), pair_of<std::uint64_t>(2, 1));
         EXPECT_EQ(read->skipped, 0u);
         expect_equal(store, back);

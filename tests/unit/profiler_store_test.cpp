@@ -296,6 +296,43 @@ TEST(ClockMap, IsContinuousMonotoneAndMeetsTheMeasuredClock) {
     EXPECT_GE(map.ns_from_ticks(~0ull), previous);
 }
 
+// A suspended machine's counter goes on, its clock does not.
+TEST(ClockMap, LengthsAreRightAfterTheMachineSlept) {
+    ClockMap map(abi::TickClock::tsc);
+    std::uint64_t asleep = 0, ns = 1'000'000'000;
+    std::int64_t previous = 0;
+    const auto pass = [&](int tenths) {
+        for (int i = 0; i < tenths; ++i) {
+            ns += 100'000'000;
+            map.add({(ns + asleep) * 2, ns, ns, 0, 10});
+            const std::int64_t now = map.ns_from_ticks((ns + asleep) * 2 + 1'000'000);
+            EXPECT_GE(now, previous);
+            previous = now;
+        }
+    };
+    pass(20);
+    asleep += 3'600'000'000'000;
+    pass(3);
+    const std::uint64_t now = (ns + asleep) * 2;
+    EXPECT_NEAR(static_cast<double>(map.ns_from_ticks(now)), static_cast<double>(ns), 2e6);
+    EXPECT_NEAR(static_cast<double>(map.ns_from_ticks(now + 20'000'000) - map.ns_from_ticks(now)),
+                1e7, 1e5);
+    EXPECT_NEAR(static_cast<double>(map.length_ns(2000)), 1000, 10);
+}
+
+// A clock that is steered (NTP) has another rate than when the process began.
+TEST(ClockMap, TheRateIsOfTheLastMinute) {
+    ClockMap map(abi::TickClock::tsc);
+    std::uint64_t ticks = 2'000'000'000, ns = 1'000'000'000;
+    for (int s = 0; s < 1300; ++s) {
+        ticks += 2'000'000'000;
+        ns += s < 1000 ? 1'000'000'000 : 1'000'500'000;
+        map.add({ticks, ns, ns, 0, 10});
+        map.ns_from_ticks(ticks);
+    }
+    EXPECT_NEAR(static_cast<double>(map.length_ns(2'000'000'000)), 1'000'500'000, 20'000);
+}
+
 // The first two snapshots of a ring are a third of a millisecond apart: their rate alone would be
 // off by more than a kernel takes before the next one is read.
 TEST(ClockMap, IsAsMeasuredWhereNothingWasToldYet) {

@@ -126,6 +126,31 @@ TEST(Collecting, AProcessThatLeavesAtOnceIsReadToItsEnd) {
     EXPECT_EQ(store.sources().loss().total(), 0u);
 }
 
+// To the collector exec looks so: a connection ends, and there is another under the same number.
+TEST(Collecting, AProcessThatComesAgainAtOnceIsReadEachTime) {
+    const RuntimeDirectory directory;
+    MultiCollectorOptions options;
+    options.discover = false;
+    options.accept = true;
+    auto collector = started(options);
+    ::setenv(kCollectorVariable, collector->collector_path().c_str(), 1);
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+        static RecorderHost host;
+        start_recording();
+        for (int i = 0; i < 5; ++i) {
+            start_endpoint("nvtx", host);
+            stop_endpoint();
+        }
+        ::_exit(0);
+    }
+    ::waitpid(pid, nullptr, 0);
+    ::unsetenv(kCollectorVariable);
+    TraceStore store;
+    collector->finish(store);
+    EXPECT_EQ(collector->sources().size(), 5u);
+}
+
 TEST(Collecting, ManyThreadsThatComeAndGo) {
     const RuntimeDirectory directory;
     ServedProcess child([](const Wire& wire) {
