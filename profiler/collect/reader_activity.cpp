@@ -174,7 +174,8 @@ void TraceReader::read_devices(TraceBatch& out) {
 
 // A process nobody serves leaves these words at zero.
 void TraceReader::read_service(const abi::RingHeader& now, TraceBatch& out) {
-    if (now.cupti_state == 0 && now.service_cpu_ns == 0 && now.budget_ppm == 0 && now.duty_ppm == 0)
+    if (now.cupti_state == 0 && now.cupti_reason == 0 && now.service_cpu_ns == 0 &&
+        now.budget_ppm == 0 && now.duty_ppm == 0)
         return;
     constexpr double kMillionth = 1e-6;
     constexpr std::uint64_t kLimit = std::uint64_t{1} << 62;
