@@ -10,7 +10,7 @@ namespace gs::service {
 namespace {
 
 constexpr std::uint64_t kMostGitBytes = 1u << 24;  // packed-refs of large repositories
-constexpr int kHighest = 12;                    // folders above the one it works in
+constexpr int kHighest = 12;                       // folders above the one it works in
 
 bool is_commit(std::string_view text) {
     return (text.size() == 40 || text.size() == 64) &&
