@@ -54,7 +54,7 @@ TraceBatch process(std::uint32_t pid, int rank, std::int64_t origin, int steps =
     b.process_name = fmt::format("trainer {}", rank);
     b.read_ns = origin + 1'000'000 * kUs;
     b.realtime_offset_ns = 1'700'000'000'000'000'000;
-    b.labels = {"node7", "4711", "pod-a", rank, rank, 2, "python train.py --fast"};
+    b.labels = {"node7", "4711", "pod-a", rank, rank, 2, "python train.py --fast", "garden", "abc"};
     b.names = {{1, "iteration"},
                {2, "forward", "gsplat"},
                {3, "cudaLaunchKernel"},
@@ -131,6 +131,7 @@ std::vector<std::string> words_of(const TraceStore& s, bool whole,
         const std::string who = process.name + "/" + std::to_string(process.pid) + " ";
         for (const std::string& label : label_texts(process.labels)) out.push_back(who + label);
         if (whole) out.push_back(who + "command " + process.labels.command);
+        if (whole) out.push_back(who + process.labels.job_name + " at " + process.labels.commit);
         for (const GpuDeviceEvent& d : process.devices)
             if (whole)
                 out.push_back(who + fmt::format("GPU {} {} {} {} {} {} {}", d.device, d.name,
