@@ -131,7 +131,6 @@ std::vector<std::string> words_of(const TraceStore& s, bool whole,
         const std::string who = process.name + "/" + std::to_string(process.pid) + " ";
         for (const std::string& label : label_texts(process.labels)) out.push_back(who + label);
         if (whole) out.push_back(who + "command " + process.labels.command);
-        if (whole) out.push_back(who + process.labels.job_name + " at " + process.labels.commit);
         for (const GpuDeviceEvent& d : process.devices)
             if (whole)
                 out.push_back(who + fmt::format("GPU {} {} {} {} {} {} {}", d.device, d.name,
