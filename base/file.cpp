@@ -68,8 +68,8 @@ Result<AtomicFile> AtomicFile::create(const fs::path& path) {
     file.final_ = path;
     file.temporary_ = path;
     file.temporary_ += fmt::format(".tmp{}", ::getpid());
-    file.descriptor_ =
-        ::open(file.temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    file.descriptor_ = ::open(file.temporary_.c_str(),
+                              O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (file.descriptor_ < 0) return write_error(path, errno);
     return file;
 }

@@ -231,6 +231,7 @@ Result<int> run(const RecordArguments& a, const CommonArguments& common) {
     forward_signals();
     if (a.stacks_hz > 0) recording->sample_next_program(a.stacks_hz);
     GS_TRY(const pid_t pid, start_command(common.command, std::move(environment)));
+    service::raise_file_limit();  // ours, not the command's: every process and library takes one
     child_pid = pid;
     const int exit_code = wait_for(pid, *recording);
     recording->finish();

@@ -284,8 +284,9 @@ class _Loader:
     def exec_module(self, module):
         module.__spec__.loader = module.__loader__ = self._loader
         self._loader.exec_module(module)
-        sys.meta_path.remove(self._watch)
         try:
+            if self._watch in sys.meta_path:
+                sys.meta_path.remove(self._watch)
             _install(module)
         except Exception as error:
             print(f"gausscope: no ranges of PyTorch: {error!r}", file=sys.stderr)

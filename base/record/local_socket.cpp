@@ -87,6 +87,9 @@ int open_private_directory(const char* path, bool create, char* why) noexcept {
         flaw = std::strerror(errno);
     else
         flaw = flaw_of(status);
+    // In a directory that all may write, anybody may have been first with root's name.
+    if (flaw == nullptr && create && status.st_uid != ::geteuid() && shared_directory() != nullptr)
+        flaw = "it belongs to another user";
     if (flaw == nullptr) return fd;
     if (why != nullptr) std::snprintf(why, kWhyBytes, "%.120s cannot be used: %s", path, flaw);
     if (fd >= 0) ::close(fd);

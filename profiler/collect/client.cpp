@@ -98,16 +98,28 @@ Result<fs::path> runtime_directory() {
 
 namespace {
 
+/// As far as they can be read: it may be another user's, on any file system.
+std::vector<fs::path> entries_of(const fs::path& directory) {
+    std::vector<fs::path> out;
+    std::error_code error;
+    for (fs::directory_iterator at(directory, error); !error && at != fs::directory_iterator();
+         at.increment(error))
+        out.push_back(at->path());
+    return out;
+}
+
 /// Where sockets lie: this user's directory, and for root every user's.
 std::vector<fs::path> socket_directories() {
     std::vector<fs::path> out;
     if (auto own = runtime_directory()) out.push_back(std::move(*own));
     const char* shared = ::geteuid() == 0 ? shared_directory() : nullptr;
     if (shared == nullptr) return out;
-    std::error_code error;
-    for (const auto& entry : fs::directory_iterator(shared, error))
-        if (fs::is_directory(entry.symlink_status(error)) && (out.empty() || entry != out.front()))
-            out.push_back(entry.path());
+    for (fs::path& path : entries_of(shared)) {
+        std::error_code error;
+        if (fs::is_directory(fs::symlink_status(path, error)) &&
+            (out.empty() || path != out.front()))
+            out.push_back(std::move(path));
+    }
     return out;
 }
 
@@ -120,19 +132,23 @@ Result<void> share_runtime_directory() {
                     "only root can watch all users, in a directory made for that",
                     fmt::format("as root, name one in {}", kDirectoryVariable));
     ::mkdir(path, 0700);
-    if (shared_directory() == nullptr && ::chmod(path, S_ISVTX | 0777) != 0)
+    // Whatever is there is looked at before it is opened to all.
+    const Descriptor directory(::open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat status {};
+    if (!directory || ::fstat(directory.get(), &status) != 0)
         return fail(ErrorKind::unwritable, path, std::strerror(errno));
-    if (shared_directory() == nullptr)
+    if (status.st_uid != 0)
         return fail(ErrorKind::unwritable, path, "this is no directory of root's");
+    if (shared_directory() == nullptr && ::fchmod(directory.get(), S_ISVTX | 0777) != 0)
+        return fail(ErrorKind::unwritable, path, std::strerror(errno));
     return {};
 }
 
 std::vector<Producer> list_producers() {
     std::vector<Producer> out;
-    std::error_code error;
     for (const fs::path& directory : socket_directories())
-        for (const auto& entry : fs::directory_iterator(directory, error))
-            if (auto producer = producer_of(entry.path())) out.push_back(std::move(*producer));
+        for (const fs::path& path : entries_of(directory))
+            if (auto producer = producer_of(path)) out.push_back(std::move(*producer));
     return out;
 }
 

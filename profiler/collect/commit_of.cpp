@@ -33,24 +33,24 @@ std::string packed(const fs::path& git, const std::string& ref) {
 
 /// A worktree keeps its head in a folder of its own and shares the rest: `.git` is a file that
 /// names that folder.
-fs::path folder_of(const fs::path& git, const fs::path& root) {
+fs::path folder_of(const fs::path& git) {
     std::error_code error;
     if (fs::is_directory(git, error)) return git;
     constexpr std::string_view kKey = "gitdir: ";
     const std::string line = line_of(git);
     if (!line.starts_with(kKey)) return {};
     const fs::path named = line.substr(kKey.size());
-    return named.is_absolute() ? root / named.relative_path() : git.parent_path() / named;
+    return named.is_absolute() ? named : git.parent_path() / named;
 }
 
 }  // namespace
 
-std::string commit_of(const fs::path& folder, const fs::path& root) {
+std::string commit_of(const fs::path& folder) {
     fs::path at = folder;
     std::error_code error;
     for (int up = 0; up < kHighest; ++up, at /= "..") {
         if (!fs::exists(at / ".git", error)) continue;
-        const fs::path git = folder_of(at / ".git", root);
+        const fs::path git = folder_of(at / ".git");
         if (git.empty()) return {};
         constexpr std::string_view kRef = "ref: ";
         std::string head = line_of(git / "HEAD");

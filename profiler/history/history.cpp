@@ -178,8 +178,9 @@ Result<void> History::prepare() {
     }
     if (tables > 0) GS_TRY_VOID(is_ours());
     // A write-ahead log: who reads does not wait for who writes. Where it cannot be had (a network
-    // file system) the journal it falls back to is slower and as safe.
-    GS_TRY_VOID(run("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"));
+    // file system, or another program is making the same file now) the journal is slower and as
+    // safe, and the next who opens it tries again.
+    (void)run("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;");
     GS_TRY_VOID(run("BEGIN IMMEDIATE"));
     auto made = run(kTables);
     if (made)
@@ -286,14 +287,22 @@ std::vector<double> past_medians(const History& history, const Subject& subject,
     constexpr std::size_t kMost = 256;
     const auto all =
         history.read({.job = subject.job, .metric = "iteration", .source = subject.source});
-    std::vector<double> same, others;
-    for (const Series& series : all.value_or(std::vector<Series>()))
+    // The more a series has in common with it, the more it says: the host, then the configuration.
+    std::vector<std::pair<std::int64_t, double>> found[3];
+    for (const Series& series : all.value_or(std::vector<Series>())) {
+        const bool same = series.subject.config == subject.config;
+        auto& to = found[!same ? 2 : series.subject.host != subject.host ? 1 : 0];
         for (const Point& point : series.points)
             if (point.time_s < until_s && std::isfinite(point.of.p50))
-                (series.subject.config == subject.config ? same : others).push_back(point.of.p50);
-    std::vector<double>& out = same.empty() ? others : same;
-    if (out.size() > kMost) out.erase(out.begin(), out.end() - kMost);
-    return std::move(out);
+                to.emplace_back(point.time_s, point.of.p50);
+    }
+    auto* const nearest = std::find_if(found, found + 2, [](const auto& f) { return !f.empty(); });
+    std::sort(nearest->begin(), nearest->end());
+    std::vector<double> out;
+    for (std::size_t i = nearest->size() > kMost ? nearest->size() - kMost : 0; i < nearest->size();
+         ++i)
+        out.push_back((*nearest)[i].second);
+    return out;
 }
 
 Quantiles quantiles_of(std::vector<double>& values) {

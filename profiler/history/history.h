@@ -99,8 +99,8 @@ class History {
 };
 
 /// Medians of `subject`'s iterations [ms] before `until_s`, oldest first, the newest 256: of the
-/// same job and configuration; where there are none, of the same job. Empty when nothing is known,
-/// or cannot be read.
+/// same job, configuration and host; where there are none, of other hosts; then of the job at all.
+/// Empty when nothing is known, or cannot be read.
 std::vector<double> past_medians(const History& history, const Subject& subject,
                                  std::int64_t until_s);
 

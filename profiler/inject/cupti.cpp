@@ -161,10 +161,11 @@ void settle_nodes(std::uint64_t now) noexcept {
 }
 
 void say_recording() noexcept {
-    char text[kReasonBytes];
+    char text[kReasonBytes + 32];
     const char* nodes = control.session.tells_nodes() ? "graphs node by node" : "";
     std::snprintf(text, sizeof text, "%s%s%s", control.failed_because,
                   nodes[0] != '\0' && control.failed_because[0] != '\0' ? "; " : "", nodes);
+    text[kReasonBytes - 1] = '\0';
     say(CuptiState::recording, text);
 }
 

@@ -30,12 +30,13 @@ bool BufferPool::prepare() noexcept {
     return true;
 }
 
-std::uint8_t* BufferPool::take(std::uint64_t now_ns) noexcept {
+std::uint8_t* BufferPool::take(std::uint64_t now_ns, std::uint64_t records) noexcept {
     if (memory_ == nullptr) return nullptr;
     const std::uint32_t i = take_bit(free_);
     if (i >= kBuffers) return nullptr;
     // Who looks in between finds when it was out before: too long ago, which does no harm.
     since_[i].store(now_ns, std::memory_order_release);
+    records_[i].store(records, std::memory_order_release);
     return memory_ + i * kBytes;
 }
 
@@ -47,6 +48,13 @@ std::uint64_t BufferPool::oldest_out(std::uint64_t otherwise) const noexcept {
     return oldest;
 }
 
+std::uint64_t BufferPool::records_out() const noexcept {
+    std::uint64_t records = 0;
+    if (memory_ == nullptr) return records;
+    for (std::uint64_t out = ~free_.load(std::memory_order_acquire); out != 0; out &= out - 1)
+        records += records_[std::countr_zero(out)].load(std::memory_order_acquire);
+    return records;
+}
 int BufferPool::out() const noexcept {
     return memory_ == nullptr ? 0 : std::popcount(~free_.load(std::memory_order_acquire));
 }

@@ -19,11 +19,13 @@ class BufferPool {
 
     /// Maps the memory; again: nothing. False when the system refuses.
     bool prepare() noexcept;
-    /// A free buffer; null when all are out. It counts as handed out at `now_ns`.
-    std::uint8_t* take(std::uint64_t now_ns) noexcept;
+    /// A free buffer; null when all are out. It counts as handed out at `now_ns`, for up to
+    /// `records`.
+    std::uint8_t* take(std::uint64_t now_ns, std::uint64_t records) noexcept;
     /// Since when the oldest buffer is out that has not been freed again; `otherwise` when none is.
     std::uint64_t oldest_out(std::uint64_t otherwise) const noexcept;
-    int out() const noexcept;  ///< how many are
+    int out() const noexcept;                    ///< how many are
+    std::uint64_t records_out() const noexcept;  ///< for how many records they are
     /// The buffer all of whose contents are thrown away, for CUPTI versions that must be given one.
     std::uint8_t* discard() noexcept { return discard_; }
     bool is_discard(const std::uint8_t* buffer) const noexcept { return buffer == discard_; }
@@ -42,7 +44,7 @@ class BufferPool {
 
     std::uint8_t* memory_ = nullptr;
     std::atomic<std::uint64_t> free_{0}, full_{0}, reading_{0};
-    std::atomic<std::uint64_t> since_[kBuffers] = {};
+    std::atomic<std::uint64_t> since_[kBuffers] = {}, records_[kBuffers] = {};
     std::size_t valid_[kBuffers] = {};  ///< written before the bit in full_ is set
     alignas(8) std::uint8_t discard_[kDiscardBytes] = {};
 };

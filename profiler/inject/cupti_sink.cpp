@@ -59,7 +59,7 @@ struct Sink {
     std::atomic_flag reading = ATOMIC_FLAG_INIT;
     std::atomic<bool> closed{false};
     std::atomic<std::uint64_t> written{0}, lost{0}, visits{0};
-    std::atomic<std::uint64_t> records_a_buffer{0}, promised{0};
+    std::atomic<std::uint64_t> records_a_buffer{0};
     std::atomic<std::uint64_t> second_begin{0}, second_bytes{0};
     std::atomic<bool> graph_seen{false};
     Pauses pauses;
@@ -178,10 +178,9 @@ void requested(std::uint8_t** buffer, std::size_t* size, std::size_t* max_record
     const bool many_out = sink.pool.out() >= kManyOut;
     *max_records =
         many_out ? 0 : std::max(sink.records_a_buffer.load(std::memory_order_relaxed), kFewest);
-    sink.promised.store(many_out ? BufferPool::kBytes / kSmallestRecord : *max_records,
-                        std::memory_order_relaxed);
-    *buffer =
-        sink.closed.load(std::memory_order_relaxed) ? nullptr : sink.pool.take(monotonic_ns());
+    const std::uint64_t most = many_out ? BufferPool::kBytes / kSmallestRecord : *max_records;
+    *buffer = sink.closed.load(std::memory_order_relaxed) ? nullptr
+                                                          : sink.pool.take(monotonic_ns(), most);
     *size = BufferPool::kBytes;
     if (*buffer != nullptr) return;
     *buffer = sink.may_refuse ? nullptr : sink.pool.discard();
@@ -204,9 +203,7 @@ std::uint64_t complete_until(std::uint64_t flushed_ns) noexcept {
     return sink.pool.oldest_out(flushed_ns);
 }
 std::uint64_t visits() noexcept { return sink.visits.load(std::memory_order_relaxed); }
-std::uint64_t calls_without_visit() noexcept {
-    return sink.pool.out() == 0 ? 0 : sink.promised.load(std::memory_order_relaxed);
-}
+std::uint64_t calls_without_visit() noexcept { return sink.pool.records_out(); }
 bool graph_seen() noexcept { return sink.graph_seen.load(std::memory_order_relaxed); }
 
 std::uint64_t written() noexcept { return sink.written.load(std::memory_order_relaxed); }

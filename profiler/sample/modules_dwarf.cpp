@@ -8,7 +8,10 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
+#include <string>
 #include <tuple>
+#include <utility>
 
 #include "profiler/sample/modules.h"
 
@@ -69,8 +72,14 @@ int open_file(std::uint32_t pid, const std::string& path) {
     if (path == "[vdso]") return open_vdso();
     if (path.empty() || path[0] != '/') return -1;
     // As the process sees it, which may be in a container; one that has ended has no view any more.
-    const int fd = ::open(fmt::format("/proc/{}/root{}", pid, path).c_str(), O_RDONLY | O_CLOEXEC);
-    return fd >= 0 ? fd : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    // What lies there now may be a pipe: it is not waited for.
+    constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
+    int fd = ::open(fmt::format("/proc/{}/root{}", pid, path).c_str(), kFlags);
+    if (fd < 0) fd = ::open(path.c_str(), kFlags);
+    struct stat status {};
+    if (fd < 0 || (::fstat(fd, &status) == 0 && S_ISREG(status.st_mode))) return fd;
+    ::close(fd);
+    return -1;
 }
 
 /// By how much addresses in memory are above those in the file.
@@ -78,7 +87,10 @@ std::optional<std::uint64_t> bias_of(int fd, const CodeMapping& mapping) {
     Elf* const elf = elf_begin(fd, ELF_C_READ_MMAP, nullptr);
     std::size_t count = 0;
     std::optional<std::uint64_t> out;
-    if (elf != nullptr && elf_getphdrnum(elf, &count) == 0)
+    GElf_Ehdr header;
+    const bool runs = elf != nullptr && gelf_getehdr(elf, &header) != nullptr &&
+                      (header.e_type == ET_EXEC || header.e_type == ET_DYN);
+    if (runs && elf_getphdrnum(elf, &count) == 0)
         for (std::size_t i = 0; i < count && !out; ++i) {
             GElf_Phdr p;
             if (gelf_getphdr(elf, static_cast<int>(i), &p) == nullptr || p.p_type != PT_LOAD ||
@@ -169,9 +181,11 @@ struct ProcessImage::Modules::State {
     std::unique_ptr<Dwfl, decltype(&dwfl_end)> dwfl{nullptr, &dwfl_end};
     bool attached = false;
     std::map<Dwfl_Module*, std::shared_ptr<const Symbols>> symbols;
+    std::set<std::pair<std::string, std::uint64_t>> reported;  // path and bias
 
     void begin() {
         symbols.clear();
+        reported.clear();
         attached = false;
         elf_version(EV_CURRENT);
         dwfl.reset(dwfl_begin(&kFiles));
@@ -203,7 +217,8 @@ void ProcessImage::Modules::add(const CodeMapping& mapping) {
     const int fd = open_file(state->pid, mapping.path);
     if (fd < 0) return;
     const auto bias = bias_of(fd, mapping);
-    if (!bias) {
+    // A file with code in two places is there once: reported again, libdwfl lets go of the first.
+    if (!bias || !state->reported.emplace(mapping.path, *bias).second) {
         ::close(fd);
         return;
     }

@@ -11,7 +11,7 @@ namespace gs::sample {
 namespace {
 
 constexpr std::size_t kMostFrames = 256, kMostThreads = 4096, kMostText = 512;
-constexpr std::size_t kMostCodes = 65536, kFrameBytes = 128;
+constexpr std::size_t kMostCodes = 65536, kMostCodeBytes = 64 << 20, kFrameBytes = 128;
 
 bool read_memory(std::uint32_t pid, std::uint64_t address, void* out, std::size_t bytes) {
     iovec to{out, bytes}, from{reinterpret_cast<void*>(address), bytes};
@@ -28,7 +28,8 @@ T part_of(const unsigned char* bytes, std::uint64_t offset) {
 
 /// The version in "libpython3.11.so.1.0" or "python3.9", 0: there is none.
 std::uint32_t version_in(const std::string& path) {
-    const std::size_t at = path.rfind("python3.");
+    const std::size_t name = path.rfind('/') + 1;  // not a folder's: extensions lie in "python3.11"
+    const std::size_t at = path.find("python3.", name);
     std::uint32_t minor = 0;
     if (at == path.npos) return 0;
     std::from_chars(path.data() + at + 8, path.data() + path.size(), minor);
@@ -39,7 +40,8 @@ std::uint32_t version_in(const std::string& path) {
 std::optional<PythonLayout> own_layout(std::uint32_t pid, std::uint64_t runtime) {
     std::uint64_t word[64] = {};
     if (!read_memory(pid, runtime, word, sizeof word) || std::memcmp(word, "xdebugpy", 8) != 0 ||
-        word[1] >> 16 != 0x030d)  // later ones order them otherwise
+        word[1] >> 16 != 0x030d ||  // later ones order them otherwise
+        word[2] != 0)               // without the GIL objects begin otherwise
         return {};
     // The cookie, version, free_threaded; then structs: runtime (3), interpreter (13), thread (9),
     // frame (6), code (10).
@@ -231,7 +233,7 @@ const PythonReader::Code* PythonReader::code_at(std::uint64_t address) {
     const auto name = part_of<std::uint64_t>(head, layout_.name);
     const auto file = part_of<std::uint64_t>(head, layout_.file);
     const auto first = part_of<std::uint32_t>(head, layout_.first_line);
-    if (codes_.size() > kMostCodes) codes_.clear();
+    if (codes_.size() > kMostCodes || code_bytes_ > kMostCodeBytes) codes_.clear(), code_bytes_ = 0;
     Code& code = codes_[address];
     if (code.name == name && code.file == file && code.first_line == first) return &code;
     code = {name, file, first, {}, {}};
@@ -240,6 +242,7 @@ const PythonReader::Code* PythonReader::code_at(std::uint64_t address) {
     constexpr std::uint64_t kSize = 16, kBytes = 32;
     code.lines.resize(std::min<std::uint64_t>(pointer(table + kSize), 1 << 20));
     if (!read(table + kBytes, code.lines.data(), code.lines.size())) code.lines.clear();
+    code_bytes_ += code.lines.size();
     return &code;
 }
 
@@ -266,7 +269,9 @@ std::vector<PythonFrame> PythonReader::stack_of(const PerfRecord& sample) {
     unsigned char frame[kFrameBytes];
     const std::size_t bytes =
         std::max({layout_.previous, layout_.code, layout_.instruction, layout_.entry}) + 8;
-    while (at != 0 && out.size() < kMostFrames && read(at, frame, bytes)) {
+    for (std::size_t steps = 0;
+         at != 0 && steps < 2 * kMostFrames && out.size() < kMostFrames && read(at, frame, bytes);
+         ++steps) {
         at = part_of<std::uint64_t>(frame, layout_.previous);
         const unsigned char mark = frame[layout_.entry];
         if (layout_.entry_kind == PythonLayout::Entry::shim && mark == 3) {

@@ -53,6 +53,7 @@ class PythonReader {
     const PerfRecord* sample_ = nullptr;
     std::unordered_map<std::uint32_t, std::uint64_t> states_;  // by thread
     std::unordered_map<std::uint64_t, Code> codes_;
+    std::size_t code_bytes_ = 0;  ///< of their line tables, or more
 };
 
 /// The line of a code object at a byte of its bytecode.

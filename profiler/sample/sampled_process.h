@@ -2,6 +2,7 @@
 // stacks that is being filled of it. Used by StackSampler's worker alone.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -26,7 +27,11 @@ class SampledProcess {
     /// It runs another program from now on.
     void begin_program(const std::string& name);
     void map(const PerfRecord& record);
-    void begin_thread(std::uint32_t tid) { threads_.push_back(tid); }
+    /// It may be known already: from /proc, and from the kernel.
+    void begin_thread(std::uint32_t tid) {
+        if (std::find(threads_.begin(), threads_.end(), tid) == threads_.end())
+            threads_.push_back(tid);
+    }
     /// False: that was its last thread.
     bool end_thread(std::uint32_t tid);
 

@@ -29,9 +29,10 @@ void HistoryWriter::take(const TraceStore& store, std::span<const News> news,
             keep(metrics["iteration"], n.iterations.items[i].milliseconds());
             const Breakdown& part = n.parts[i];
             if (part.watched_ms < part.wall_ms) continue;  // of its stages a part is not known
+            const bool told = !misses_gpu_work(process, n.iterations.items[i].end_ns);
             for (std::size_t s = 0; s < kStageCount; ++s) {
                 const std::string name = name_of(static_cast<Stage>(s));
-                if (part.gpu_calls[s] > 0) keep(metrics["GPU " + name], part.gpu_ms[s]);
+                if (told && part.gpu_calls[s] > 0) keep(metrics["GPU " + name], part.gpu_ms[s]);
                 if (part.cpu_self_ms[s] > 0) keep(metrics["CPU " + name], part.cpu_self_ms[s]);
             }
         }
@@ -41,27 +42,32 @@ void HistoryWriter::take(const TraceStore& store, std::span<const News> news,
 void HistoryWriter::finish() { write(); }
 
 void HistoryWriter::write() {
-    const auto written = write_minute();
-    if (!written && !failed_)
-        log_warning("{}; it is tried again every minute", written.error().text());
-    failed_ = !written;
-    minute_.clear();
-}
-
-Result<void> HistoryWriter::write_minute() {
     for (auto& [key, metrics] : minute_) {
-        std::vector<history::History::Entry> entries;
+        Waiting& minute = waiting_.emplace_back(Waiting{key.subject, {}});
         for (auto& [name, values] : metrics) {
             history::Quantiles of = history::quantiles_of(values.kept);
             of.count = values.seen;
-            entries.push_back({{name, "ms"}, {minute_s_, key.commit, of}});
+            minute.entries.push_back({{name, "ms"}, {minute_s_, key.commit, of}});
         }
-        GS_TRY_VOID(history_.add(key.subject, entries));
     }
-    if (minute_s_ - thinned_s_ >= kDay) {
-        thinned_s_ = minute_s_;
-        return history_.thin(minute_s_);
+    minute_.clear();
+    const auto written = write_waiting();
+    if (!written && !failed_)
+        log_warning("{}; it is tried again every minute", written.error().text());
+    failed_ = !written;
+    if (waiting_.size() > kMostWaiting)
+        waiting_.erase(waiting_.begin(),
+                       waiting_.end() - static_cast<std::ptrdiff_t>(kMostWaiting));
+}
+
+Result<void> HistoryWriter::write_waiting() {
+    while (!waiting_.empty()) {
+        GS_TRY_VOID(history_.add(waiting_.front().subject, waiting_.front().entries));
+        waiting_.erase(waiting_.begin());
     }
+    if (minute_s_ - thinned_s_ < kDay) return {};
+    GS_TRY_VOID(history_.thin(minute_s_));
+    thinned_s_ = minute_s_;
     return {};
 }
 

@@ -31,6 +31,7 @@ class HistoryWriter {
     static constexpr std::int64_t kMinute = 60, kDay = 86400;
     /// At most so many of a metric and minute, taken at random: their quantiles are those of all.
     static constexpr std::size_t kMostValues = 4096;
+    static constexpr std::size_t kMostWaiting = 1024;  ///< minutes of a job
     struct Values {
         std::uint64_t seen = 0;
         std::vector<double> kept;
@@ -42,10 +43,15 @@ class HistoryWriter {
     };
     static void keep(Values& values, double value);
     void write();
-    Result<void> write_minute();
+    Result<void> write_waiting();
 
     history::History history_;
+    struct Waiting {
+        history::Subject subject;
+        std::vector<history::History::Entry> entries;
+    };
     std::map<Key, std::map<std::string, Values>> minute_;  ///< by metric
+    std::vector<Waiting> waiting_;  ///< minutes that are over and not written yet
     std::int64_t minute_s_ = 0, thinned_s_ = 0;
     bool failed_ = false;
 };

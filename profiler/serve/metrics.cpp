@@ -65,7 +65,7 @@ void Metrics::update(const TraceStore& store, std::span<const News> news, std::i
         update_process(place->second, store, n, now_ns);
     }
     refused_ = std::move(refused);
-    take_counters(store, news);
+    take_counters(store, news, now_ns);
     gpus_.forget_before(now_ns - kRetireNs);
     std::erase_if(processes_,
                   [&](const auto& entry) { return now_ns - entry.second.seen_ns > kRetireNs; });
@@ -106,7 +106,8 @@ bool Metrics::has_room(std::int64_t now_ns) {
     return true;
 }
 
-void Metrics::take_counters(const TraceStore& store, std::span<const News> news) {
+void Metrics::take_counters(const TraceStore& store, std::span<const News> news,
+                            std::int64_t now_ns) {
     std::vector<Process*> by_index(store.processes().size());
     for (const News& n : news)
         if (const auto place = processes_.find(n.source); place != processes_.end())
@@ -115,6 +116,8 @@ void Metrics::take_counters(const TraceStore& store, std::span<const News> news)
         if (Process* const of = by_index[series.process]; of != nullptr && !series.points.empty()) {
             const std::string_view name = store.name(series.name);
             const CounterPoint newest = series.points.back();
+            // A clock that is ahead would hold what all others say of a GPU off until then.
+            if (newest.time_ns > now_ns) continue;
             if (!gpus_.take(store.processes()[series.process], name, newest))
                 of->gauges[std::string(name)] = newest.value;
         }
@@ -132,8 +135,9 @@ void Metrics::update_process(Process& p, const TraceStore& store, const News& ne
         const Breakdown& part = news.parts[i];
         p.iteration.add(news.iterations.items[i].milliseconds() * 1e-3);
         if (part.watched_ms < part.wall_ms) continue;  // of its stages a part is not known
+        const bool told = !misses_gpu_work(from, news.iterations.items[i].end_ns);
         for (std::size_t s = 0; s < kStageCount; ++s) {
-            if (part.gpu_calls[s] > 0) p.gpu[s].add(part.gpu_ms[s] * 1e-3);
+            if (told && part.gpu_calls[s] > 0) p.gpu[s].add(part.gpu_ms[s] * 1e-3);
             if (part.cpu_self_ms[s] > 0) p.cpu[s].add(part.cpu_self_ms[s] * 1e-3);
         }
     }
@@ -142,16 +146,18 @@ void Metrics::update_process(Process& p, const TraceStore& store, const News& ne
     const bool blind =
         news.gpu_incomplete || (p.has_gpu && from.service && has_lost_cupti(*from.service));
     if (news.gpu_incomplete) p.incomplete_s += stretch.wall_ms * 1e-3;
-    p.busy_s += news.gpu_incomplete ? 0 : stretch.busy_ms * 1e-3;
-    p.copy_s += stretch.copy_ms * 1e-3;
-    p.sync_s += stretch.sync_ms * 1e-3;
-    p.watched_s += blind ? 0 : stretch.watched_ms * 1e-3;
+    if (!blind) {
+        p.busy_s += stretch.busy_ms * 1e-3;
+        p.copy_s += stretch.copy_ms * 1e-3;
+        p.sync_s += stretch.sync_ms * 1e-3;
+        p.watched_s += stretch.watched_ms * 1e-3;
+        p.kernels += stretch.kernels;
+        p.launches += stretch.launches;
+    }
     if (stretch.wall_ms > 0)
         p.idle_ratio = p.has_gpu && !blind && stretch.watched_ms > 0
                            ? 1 - stretch.busy_ms / stretch.watched_ms
                            : kMissing;
-    p.kernels += stretch.kernels;
-    p.launches += stretch.launches;
     p.written = from.written;
     p.loss = from.loss;
     p.service = from.service;

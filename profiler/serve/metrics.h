@@ -73,7 +73,7 @@ class Metrics {
     void give_labels(Process& process, Labels base, std::int64_t now_ns);
     void update_process(Process& process, const TraceStore& store, const News& news,
                         std::int64_t now_ns);
-    void take_counters(const TraceStore& store, std::span<const News> news);
+    void take_counters(const TraceStore& store, std::span<const News> news, std::int64_t now_ns);
     template <class Value>
     void family(Exposition& out, const char* name, Exposition::Type type, const char* help,
                 const char* unit, Value value) const;

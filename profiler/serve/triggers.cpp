@@ -92,7 +92,8 @@ void Triggers::new_rules(Known& known, const TraceStore& store, const News& news
     known.next_rules_ns = now_ns + kRuleIntervalNs;
     InsightOptions options;
     options.process = news.process;
-    options.begin_ns = now_ns - 2 * kRuleIntervalNs;
+    options.end_ns = settled_until(store.processes()[news.process], now_ns);
+    options.begin_ns = options.end_ns - 2 * kRuleIntervalNs;
     const Insights insights = find_insights(store, options);
     for (const Insight& finding : insights.findings) {
         if (!(finding.share >= options_.least_share)) continue;

@@ -33,14 +33,18 @@ std::uint32_t SampleBook::node_of(std::uint32_t parent, std::uint32_t frame) {
     return place->second;
 }
 
-/// Processes bring theirs batch by batch, so a sample may be a little older than the newest.
-void SampleBook::place(const StackSample& sample) {
-    samples_.push_back(sample);
+/// Processes bring theirs batch by batch, live ones some milliseconds, those of a file all that
+/// there are: the `fresh` ones at the end go where their time is.
+void SampleBook::put_in_order(std::size_t fresh) {
+    const auto earlier = [](const StackSample& a, const StackSample& b) {
+        return a.time_ns < b.time_ns;
+    };
     const std::span<StackSample> all = samples_.items();
-    const auto later =
-        std::upper_bound(all.begin(), all.end() - 1, sample.time_ns,
-                         [](std::int64_t t, const StackSample& s) { return t < s.time_ns; });
-    std::rotate(later, all.end() - 1, all.end());
+    const auto first = all.end() - static_cast<std::ptrdiff_t>(fresh);
+    std::stable_sort(first, all.end(), earlier);
+    if (fresh == 0) return;
+    std::inplace_merge(std::upper_bound(all.begin(), first, *first, earlier), first, all.end(),
+                       earlier);
 }
 
 void SampleBook::take(const TraceBatch& batch, std::uint32_t process, NameBook& names) {
@@ -53,9 +57,13 @@ void SampleBook::take(const TraceBatch& batch, std::uint32_t process, NameBook& 
         stacks.push_back(node_of(event.parent == kNoStack ? kNoStack : stacks[event.parent],
                                  frames[event.frame]));
     }
-    for (const SampleEvent& e : batch.samples)
-        if (e.stack < stacks.size())
-            place({e.time_ns, e.weight_ns, process, e.tid, stacks[e.stack], e.blocked});
+    std::size_t fresh = 0;
+    for (const SampleEvent& e : batch.samples) {
+        if (e.stack >= stacks.size()) continue;
+        samples_.push_back({e.time_ns, e.weight_ns, process, e.tid, stacks[e.stack], e.blocked});
+        ++fresh;
+    }
+    put_in_order(fresh);
 }
 
 void SampleBook::mark_names(std::vector<bool>& used) const {

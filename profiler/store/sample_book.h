@@ -61,7 +61,7 @@ class SampleBook {
     };
     std::uint32_t frame_of(const FrameEvent& event, NameBook& names);
     std::uint32_t node_of(std::uint32_t parent, std::uint32_t frame);
-    void place(const StackSample& sample);
+    void put_in_order(std::size_t fresh);
     void keep_used();
     void index();
 

@@ -39,9 +39,11 @@ TEST(CuptiPolicy, GraphsNodeByNodeForAWhileOnly) {
     EXPECT_EQ(program.finish(), 0);
 }
 
-// Kinds stay as they are for half a minute: what was just switched on is not switched again.
+// Kinds stay as they are for half a minute (here: an hour, for a machine that is slow): what was
+// just switched on is not switched again.
 TEST(CuptiPolicy, KindsRest) {
-    Program program(program_path(), {}, {{"MOCK_CUPTI_WHOLE", "1"}});
+    Program program(program_path(), {},
+                    {{"MOCK_CUPTI_WHOLE", "1"}, {"GAUSSCOPE_CUPTI_REST", "3600"}});
     EXPECT_EQ(program.tell("busy"), "ok");
     program.drain_until([&] { return program.kernels() > 10; });
     const long changes = program.status("changes");

@@ -494,6 +494,9 @@ TEST(Labels, TellTheJobsNameAndItsCommit) {
         Connection::labels_from("SLURM_JOB_NAME=garden\0SLURM_JOB_ID=42\0GIT_COMMIT=abc"s);
     EXPECT_EQ(labels.job_name, "garden");
     EXPECT_EQ(labels.commit, "abc");
+    // Prometheus takes no other bytes, and a label is in every line.
+    EXPECT_EQ(Connection::labels_from("JOB_ID=a\xff\xc0\xaf\n\xc3\xa9"s).job, "a??? \xc3\xa9");
+    EXPECT_LT(Connection::labels_from("JOB_ID=" + std::string(100'000, 'x')).job.size(), 200u);
 }
 
 TEST(Labels, CommitOfARepository) {
