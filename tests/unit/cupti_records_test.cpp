@@ -322,12 +322,13 @@ TEST(CuptiNames, CallsWorthARecord) {
 
 TEST(CuptiBuffers, NoMoreThanThereAre) {
     auto pool = std::make_unique<BufferPool>();
-    EXPECT_EQ(pool->take(5), nullptr);  // nothing before it is asked for
+    EXPECT_EQ(pool->take(5, 10), nullptr);  // nothing before it is asked for
     EXPECT_EQ(pool->oldest_out(7), 7u);
     ASSERT_TRUE(pool->prepare());
     std::vector<std::uint8_t*> out;
-    while (std::uint8_t* buffer = pool->take(5)) out.push_back(buffer);
+    while (std::uint8_t* buffer = pool->take(5, 10)) out.push_back(buffer);
     EXPECT_EQ(out.size(), BufferPool::kBuffers);
+    EXPECT_EQ(pool->records_out(), 10 * BufferPool::kBuffers);
     EXPECT_EQ(std::set<std::uint8_t*>(out.begin(), out.end()).size(), out.size());
     std::size_t valid = 0;
     EXPECT_EQ(pool->next_full(valid), nullptr);
@@ -337,15 +338,15 @@ TEST(CuptiBuffers, NoMoreThanThereAre) {
     EXPECT_FALSE(pool->complete(nullptr, 1000));
     EXPECT_EQ(pool->next_full(valid), out[5]);
     EXPECT_EQ(valid, 1000u);
-    EXPECT_EQ(pool->take(5), nullptr);  // still being read
+    EXPECT_EQ(pool->take(5, 10), nullptr);  // still being read
     pool->free(out[5]);
-    EXPECT_EQ(pool->take(5), out[5]);
+    EXPECT_EQ(pool->take(5, 10), out[5]);
     EXPECT_TRUE(pool->complete(out[7], ~std::size_t{0}));
     EXPECT_EQ(pool->next_full(valid), out[7]);
     EXPECT_EQ(valid, BufferPool::kBytes);  // never more than there is
     pool->recall();
     std::size_t free = 0;
-    while (pool->take(5) != nullptr) ++free;
+    while (pool->take(5, 10) != nullptr) ++free;
     EXPECT_EQ(free, BufferPool::kBuffers - 1);  // all but the one that is being read
 }
 
