@@ -132,10 +132,14 @@ TEST(Collecting, AProcessThatComesAgainAtOnceIsReadEachTime) {
     MultiCollectorOptions options;
     options.discover = false;
     options.accept = true;
-    auto collector = started(options);
-    ::setenv(kCollectorVariable, collector->collector_path().c_str(), 1);
+    // Forked before there are other threads: whatever they held, the child would never get.
+    int told[2];
+    ASSERT_EQ(::pipe(told), 0);
     const pid_t pid = ::fork();
     if (pid == 0) {
+        char path[512] = {};
+        if (::read(told[0], path, sizeof path - 1) <= 0) ::_exit(1);
+        ::setenv(kCollectorVariable, path, 1);
         static RecorderHost host;
         start_recording();
         for (int i = 0; i < 5; ++i) {
@@ -144,8 +148,14 @@ TEST(Collecting, AProcessThatComesAgainAtOnceIsReadEachTime) {
         }
         ::_exit(0);
     }
-    ::waitpid(pid, nullptr, 0);
-    ::unsetenv(kCollectorVariable);
+    auto collector = started(options);
+    const std::string path = collector->collector_path().string();
+    EXPECT_EQ(::write(told[1], path.data(), path.size()), static_cast<ssize_t>(path.size()));
+    ::close(told[0]);
+    ::close(told[1]);
+    int status = 1;
+    ::waitpid(pid, &status, 0);
+    EXPECT_EQ(status, 0);
     TraceStore store;
     collector->finish(store);
     EXPECT_EQ(collector->sources().size(), 5u);
