@@ -228,7 +228,7 @@ TEST(PythonLines, AreThoseOfEachVersion) {
 
 // ---- programs whose stacks are known
 
-constexpr int kHz = 500;
+constexpr int kHz = 1999;  // no beat of what the programs do
 
 struct Sampled {
     TraceStore store;
