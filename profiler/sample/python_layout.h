@@ -45,20 +45,12 @@ constexpr PythonLayout kPython39{.interpreters = 32,
                                  .text = 48,
                                  .line_kind = PythonLayout::Lines::pairs_3_9,
                                  .entry_kind = PythonLayout::Entry::every};
-constexpr PythonLayout kPython310{.interpreters = 32,
-                                  .threads = 8,
-                                  .pthread = 176,
-                                  .frame = 24,
-                                  .previous = 24,
-                                  .code = 32,
-                                  .instruction = 96,
-                                  .file = 104,
-                                  .name = 112,
-                                  .lines = 120,
-                                  .first_line = 40,
-                                  .text = 48,
-                                  .line_kind = PythonLayout::Lines::pairs_3_10,
-                                  .entry_kind = PythonLayout::Entry::every};
+constexpr PythonLayout kPython310 = [] {
+    PythonLayout out = kPython39;
+    out.instruction = 96;
+    out.line_kind = PythonLayout::Lines::pairs_3_10;
+    return out;
+}();
 constexpr PythonLayout kPython311{.interpreters = 40,
                                   .threads = 16,
                                   .native_id = 160,

@@ -26,8 +26,9 @@ T part_of(const unsigned char* bytes, std::uint64_t offset) {
     return out;
 }
 
-/// The version in "libpython3.11.so.1.0" or "python3.9", 0: there is none.
-std::uint32_t version_in(const std::string& path) {
+}  // namespace
+
+std::uint32_t python_version_in(const std::string& path) {
     const std::size_t name = path.rfind('/') + 1;  // not a folder's: extensions lie in "python3.11"
     const std::size_t at = path.find("python3.", name);
     std::uint32_t minor = 0;
@@ -35,6 +36,8 @@ std::uint32_t version_in(const std::string& path) {
     std::from_chars(path.data() + at + 8, path.data() + path.size(), minor);
     return minor > 0 && minor < 256 ? 0x0300 + minor : 0;
 }
+
+namespace {
 
 /// What 3.13 and later say of themselves at the beginning of _PyRuntime.
 std::optional<PythonLayout> own_layout(std::uint32_t pid, std::uint64_t runtime) {
@@ -129,7 +132,7 @@ std::uint32_t python_line(const std::string& table, PythonLayout::Lines kind,
 std::unique_ptr<PythonReader> PythonReader::find(std::uint32_t pid, ProcessImage& image,
                                                  std::string& why) {
     for (const CodeMapping& mapping : image.mappings()) {
-        const std::uint32_t named = version_in(mapping.path);
+        const std::uint32_t named = python_version_in(mapping.path);
         if (named == 0) continue;
         const std::uint64_t runtime = image.address_of(mapping, "_PyRuntime");
         if (runtime == 0) continue;

@@ -19,6 +19,9 @@ struct PythonFrame {
     bool entry = false;  ///< native code called it: the frames above are of another evaluation
 };
 
+/// The version in "libpython3.11.so.1.0" or "python3.9", as 3.11 is 0x030b; 0: no Python's file.
+std::uint32_t python_version_in(const std::string& path);
+
 class PythonReader {
   public:
     /// Null: the process runs no Python that is known, or it has not begun yet. `why`: what a user

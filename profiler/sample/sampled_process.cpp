@@ -90,10 +90,9 @@ bool SampledProcess::end_thread(std::uint32_t tid) {
 std::vector<PythonFrame> SampledProcess::python_of(const PerfRecord& sample) {
     if (python_ == nullptr && python_sought_ != image_->mappings().size()) {
         python_ = PythonReader::find(pid_, *image_, python_remark_);
-        const bool may_begin = std::any_of(
-            image_->mappings().begin(), image_->mappings().end(), [](const CodeMapping& m) {
-                return m.path.find("python3.", m.path.rfind('/') + 1) != m.path.npos;
-            });
+        const bool may_begin =
+            std::any_of(image_->mappings().begin(), image_->mappings().end(),
+                        [](const CodeMapping& m) { return python_version_in(m.path) != 0; });
         if (!may_begin || !python_remark_.empty()) python_sought_ = image_->mappings().size();
     }
     return python_ != nullptr ? python_->stack_of(sample) : std::vector<PythonFrame>();
