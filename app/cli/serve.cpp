@@ -187,9 +187,7 @@ Result<int> run(const ServeArguments& a, const CommonArguments& common) {
     if (!a.history.empty()) {
         GS_TRY(auto file, history::History::open(a.history));
         history.emplace(std::move(file));
-        recorded.past = [&](const TraceProcess& process) {
-            return history->past(process, std::numeric_limits<std::int64_t>::max());
-        };
+        recorded.past = [&](const TraceProcess& process) { return history->past(process); };
     }
     GS_TRY(auto recorder, serve::FlightRecorder::open(std::move(recorded)));
     GS_TRY(auto collector, service::MultiCollector::start(collector_options(a)));

@@ -93,11 +93,6 @@ class Connection {
     std::unique_ptr<TraceReader> reader_;
 };
 
-/// The commit that the repository around `folder` is at, from git's own files; "" where there is no
-/// repository, or nothing in it. For folders of one's own: another process's may be on a file
-/// system that hangs.
-std::string commit_of(const fs::path& folder);
-
 /// The socket of a reader that new processes connect to by themselves; its path goes into their
 /// kCollectorVariable.
 class CollectorSocket {

@@ -1,5 +1,6 @@
 #include "profiler/serve/history_writer.h"
 
+#include <limits>
 #include <utility>
 
 #include "base/log.h"
@@ -31,9 +32,11 @@ void HistoryWriter::take(const TraceStore& store, std::span<const News> news,
             if (part.watched_ms < part.wall_ms) continue;  // of its stages a part is not known
             const bool told = !misses_gpu_work(process, n.iterations.items[i].end_ns);
             for (std::size_t s = 0; s < kStageCount; ++s) {
-                const std::string name = name_of(static_cast<Stage>(s));
-                if (told && part.gpu_calls[s] > 0) keep(metrics["GPU " + name], part.gpu_ms[s]);
-                if (part.cpu_self_ms[s] > 0) keep(metrics["CPU " + name], part.cpu_self_ms[s]);
+                const char* const name = name_of(static_cast<Stage>(s));
+                if (told && part.gpu_calls[s] > 0)
+                    keep(metrics[std::string("GPU ") + name], part.gpu_ms[s]);
+                if (part.cpu_self_ms[s] > 0)
+                    keep(metrics[std::string("CPU ") + name], part.cpu_self_ms[s]);
             }
         }
     }
@@ -71,8 +74,9 @@ Result<void> HistoryWriter::write_waiting() {
     return {};
 }
 
-std::vector<double> HistoryWriter::past(const TraceProcess& process, std::int64_t until_s) const {
-    return history::past_medians(history_, history::subject_of(process), until_s);
+std::vector<double> HistoryWriter::past(const TraceProcess& process) const {
+    return history::past_medians(history_, history::subject_of(process),
+                                 std::numeric_limits<std::int64_t>::max());
 }
 
 }  // namespace gs::serve

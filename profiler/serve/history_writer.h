@@ -23,9 +23,8 @@ class HistoryWriter {
     void take(const TraceStore& store, std::span<const News> news, std::int64_t realtime_s);
     /// Writes what there is of the present minute.
     void finish();
-    /// Medians [ms] of this job's iterations, a minute each, before `until_s`; of the same
-    /// configuration where there are any.
-    std::vector<double> past(const TraceProcess& process, std::int64_t until_s) const;
+    /// Medians [ms] of this job's iterations, a minute each: history::past_medians().
+    std::vector<double> past(const TraceProcess& process) const;
 
   private:
     static constexpr std::int64_t kMinute = 60, kDay = 86400;

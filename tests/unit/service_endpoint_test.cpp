@@ -499,37 +499,6 @@ TEST(Labels, TellTheJobsNameAndItsCommit) {
     EXPECT_LT(Connection::labels_from("JOB_ID=" + std::string(100'000, 'x')).job.size(), 200u);
 }
 
-TEST(Labels, CommitOfARepository) {
-    const fs::path folder = fs::temp_directory_path() / ("gs-commit-" + std::to_string(::getpid()));
-    const fs::path git = folder / ".git", inner = folder / "a" / "b";
-    fs::create_directories(git / "refs/heads");
-    fs::create_directories(inner);
-    const std::string first(40, 'a'), second(40, 'b'), third(40, 'c');
-    const auto write = [](const fs::path& path, const std::string& text) {
-        ASSERT_TRUE(write_text_file(path, text));
-    };
-    write(git / "HEAD", first + "\n");
-    EXPECT_EQ(commit_of(inner), first);
-    write(git / "HEAD", "ref: refs/heads/main\n");
-    EXPECT_EQ(commit_of(inner), "");  // nothing was committed yet
-    write(git / "packed-refs", "# pack-refs\n" + second + " refs/heads/main\n");
-    EXPECT_EQ(commit_of(inner), second);
-    write(git / "refs/heads/main", third + "\n");
-    EXPECT_EQ(commit_of(folder), third);
-    // A worktree beside it.
-    fs::create_directories(git / "worktrees/w");
-    write(git / "worktrees/w/HEAD", "ref: refs/heads/main\n");
-    write(git / "worktrees/w/commondir", "../..\n");
-    fs::create_directories(folder / "w");
-    write(folder / "w/.git", "gitdir: " + (git / "worktrees/w").string() + "\n");
-    EXPECT_EQ(commit_of(folder / "w"), third);
-    // What is no file of git's is not waited for.
-    fs::remove(git / "HEAD");
-    ASSERT_EQ(::mkfifo((git / "HEAD").c_str(), 0600), 0);
-    EXPECT_EQ(commit_of(inner), "");
-    fs::remove_all(folder);
-}
-
 TEST(Labels, OfThisProcess) {
     const ProcessLabels labels = Connection::labels_of(static_cast<std::uint32_t>(::getpid()));
     EXPECT_NE(labels.command.find("service_endpoint"), std::string::npos);

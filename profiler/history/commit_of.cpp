@@ -1,12 +1,11 @@
-// The commit of the repository that a process works in, as git keeps it in files.
+// The commit that a repository is at, as git keeps it in files.
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "base/file.h"
-#include "profiler/collect/client.h"
+#include "profiler/history/history.h"
 
-namespace gs::service {
+namespace gs::history {
 namespace {
 
 constexpr std::uint64_t kMostGitBytes = 1u << 24;  // packed-refs of large repositories
@@ -65,4 +64,4 @@ std::string commit_of(const fs::path& folder) {
     return {};
 }
 
-}  // namespace gs::service
+}  // namespace gs::history
