@@ -8,18 +8,12 @@
 
 #include "base/record/process.h"
 #include "profiler/analysis/pauses.h"
+#include "profiler/store/statistics.h"
 
 namespace gs {
 namespace {
 
 constexpr std::size_t kLeastIterations = 3, kRemembered = 64;
-
-double median_of(const std::deque<double>& values) {
-    std::vector<double> sorted(values.begin(), values.end());
-    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-    std::nth_element(sorted.begin(), middle, sorted.end());
-    return *middle;
-}
 
 bool tells_of_gpu(const TraceProcess& process) {
     return !process.service || process.service->cupti == abi::CuptiState::recording ||
@@ -108,7 +102,8 @@ std::optional<Stall> Pulse::stall(const TraceStore& store, std::uint32_t process
     // Of a process in a container that cannot be looked into nothing is known but that it is there.
     const char state = of.visible_pid != 0 ? process_stat(of.visible_pid).state : '?';
     if (state == 0 || state == 'Z' || state == 'X') return {};
-    const double automatic = std::max(options.least_s, options.times_median * median_of(seconds_));
+    const double automatic = std::max(
+        options.least_s, options.times_median * median_of({seconds_.begin(), seconds_.end()}));
     // Kernels are told when all that ran with them has ended; ranges at once.
     constexpr double kGpuIsLate_s = 60;
     const double after_s =

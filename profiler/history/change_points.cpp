@@ -4,19 +4,14 @@
 #include <cmath>
 #include <numeric>
 
+#include "profiler/store/statistics.h"
+
 namespace gs::history {
 namespace {
 
 constexpr std::size_t kMostBlocks = 96;
 constexpr double kLeastStretch = 12;    // six values on either side
 constexpr double kShrink = 0.70710678;  // of one length of stretches to the next
-
-double median(std::vector<double> values) {
-    if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
-    std::sort(values.begin(), values.end());
-    const std::size_t n = values.size();
-    return n % 2 == 1 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
-}
 
 /// Medians of at most kMostBlocks stretches of points that have a figure, and where each begins.
 struct Blocks {
@@ -33,7 +28,7 @@ Blocks blocks_of(std::span<const Point> points) {
         const std::size_t begin = b * known.size() / count, end = (b + 1) * known.size() / count;
         std::vector<double> values;
         for (std::size_t i = begin; i < end; ++i) values.push_back(points[known[i]].of.p50);
-        out.values.push_back(median(std::move(values)));
+        out.values.push_back(median_of(std::move(values)));
         out.first.push_back(known[begin]);
     }
     return out;
@@ -138,11 +133,11 @@ std::vector<Change> change_points(std::span<const Point> points, const ChangeOpt
         const auto before = values.subspan(begin, places[i] - begin),
                    after = values.subspan(places[i], end - places[i]);
         const Shift shift = shift_of(before, after);
-        const double base = median({before.begin(), before.end()});
+        const double base = median_of({before.begin(), before.end()});
         const Verdict verdict = verdict_of(shift, base, options.least_effect);
         if (verdict != Verdict::slower && verdict != Verdict::faster) continue;
         out.push_back({point_at(points, blocks, places[i]), base,
-                       median({after.begin(), after.end()}), shift, shift.estimate / base});
+                       median_of({after.begin(), after.end()}), shift, shift.estimate / base});
         begin = places[i];
     }
     return out;

@@ -16,11 +16,6 @@ constexpr double kSameKernels = 0.05;  // R23, ours: kernel times that differ by
 constexpr double kSelfCost =
     0.01;  // R24: the profiling service's budget (references: less than 1 %)
 
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return percentile(values, 50);
-}
-
 }  // namespace
 
 Answer data_loading(const Subject& s) {
@@ -75,7 +70,7 @@ Answer regression_against_past(const Subject& s) {
     if (past.size() < kLeastSamples || now.size() < kLeastSamples)
         return cannot_tell("the history knows too little of this job yet");
     const Shift shift = shift_of(past, now);
-    const double base = median(past);
+    const double base = median_of(past);
     if (verdict_of(shift, base, CompareOptions().least_effect) != Verdict::slower) return {};
     Insight i = insight(
         s, fmt::format("Iterations take {:.1f} % longer than before", 100 * shift.estimate / base),
@@ -83,7 +78,7 @@ Answer regression_against_past(const Subject& s) {
     i.text = fmt::format(
         "{:.2f} ms against {:.2f} ms, the median of {} earlier points of this job's history; "
         "difference {:.2f} ms, 95 % interval [{:.2f}, {:.2f}].",
-        median(now), base, past.size(), shift.estimate, shift.low, shift.high);
+        median_of(now), base, past.size(), shift.estimate, shift.low, shift.high);
     i.advice = "`gausscope history FILE` shows since when, which stage it is and what changed.";
     i.evidence.push_back(slowest_iteration(s));
     return {{std::move(i)}, {}};
@@ -175,8 +170,8 @@ RankLoad load_of(const TraceStore& store, std::uint32_t process, const InsightOp
         kernels.push_back(breakdowns[i].kernel_ms - waited);
         if (its.items[i].milliseconds() > out.slowest.milliseconds()) out.slowest = its.items[i];
     }
-    out.own_ms = median(own);
-    out.kernel_ms = median(kernels);
+    out.own_ms = median_of(own);
+    out.kernel_ms = median_of(kernels);
     return out;
 }
 
@@ -193,7 +188,7 @@ Answer stragglers(const Subject& s) {
         return cannot_tell("needs traces of two ranks or more");
     std::vector<double> own, kernels;
     for (const RankLoad& l : loads) own.push_back(l.own_ms), kernels.push_back(l.kernel_ms);
-    const double usual = median(own), usual_kernels = median(kernels);
+    const double usual = median_of(own), usual_kernels = median_of(kernels);
     const auto mine = std::find_if(loads.begin(), loads.end(),
                                    [&](const RankLoad& l) { return l.process == s.process; });
     if (mine == loads.end() || !(mine->own_ms > kStraggler * usual)) return {};

@@ -8,16 +8,10 @@
 #include <utility>
 
 #include "base/record/process.h"
+#include "profiler/store/statistics.h"
 
 namespace gs::serve {
 namespace {
-
-double median_of(const std::deque<double>& values) {
-    std::vector<double> sorted(values.begin(), values.end());
-    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-    std::nth_element(sorted.begin(), middle, sorted.end());
-    return *middle;
-}
 
 std::string title_of(const TraceProcess& process) {
     return fmt::format("{} ({})", process.name, process.pid);
@@ -53,7 +47,7 @@ void Triggers::slow_steps(Known& known, const TraceStore& store, const News& new
     for (const Iteration& i : news.iterations.items) {
         const double ms = i.milliseconds();
         if (options_.step_factor > 0 && known.iteration_ms.size() >= kLeastIterations) {
-            const double median = median_of(known.iteration_ms);
+            const double median = median_of({known.iteration_ms.begin(), known.iteration_ms.end()});
             if (ms > options_.step_factor * median)
                 out.push_back(
                     {"slow-step",

@@ -18,6 +18,11 @@ double percentile(std::span<const double> ascending, double p) {
     return std::lerp(ascending[below], ascending[above], place - static_cast<double>(below));
 }
 
+double median_of(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    return percentile(values, 50);
+}
+
 void set_figures(StageStats& stats, std::vector<double>& milliseconds) {
     if (milliseconds.empty()) return;
     std::sort(milliseconds.begin(), milliseconds.end());

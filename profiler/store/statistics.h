@@ -71,6 +71,9 @@ struct StageStats {
 /// and Fan, as numpy's default). NaN without values.
 double percentile(std::span<const double> ascending, double p);
 
+/// The 50th percentile of values in any order.
+double median_of(std::vector<double> values);
+
 /// Sets mean, percentiles, min, max, total and samples from durations in any order.
 void set_figures(StageStats& stats, std::vector<double>& milliseconds);
 
