@@ -120,7 +120,7 @@ inline constexpr std::uint32_t kMaxStringBytes = 240;  ///< longer names are cut
 inline constexpr std::uint64_t kArenaBytes = 256u << 10;
 
 enum class TickClock : std::uint32_t {
-    tsc = 1,           ///< the invariant time stamp counter, unit unknown: use the snapshots
+    counter = 1,       ///< the CPU's invariant counter, unit unknown: use the snapshots
     monotonic_ns = 2,  ///< CLOCK_MONOTONIC in nanoseconds, where the counter cannot be trusted
 };
 

@@ -1,6 +1,7 @@
-// Ticks: the time a recorder stamps. The invariant time stamp counter where the CPU has one, else
-// CLOCK_MONOTONIC. Called by every Span; readers convert ticks to nanoseconds
-// (profiler/collect/clock_map.h), the recorder never does.
+// Ticks: the time a recorder stamps. The CPU's own counter where it runs at one rate (x86: the
+// invariant time stamp counter; ARM: the generic timer's virtual count), else CLOCK_MONOTONIC.
+// Called by every Span; readers convert ticks to nanoseconds (profiler/collect/clock_map.h), the
+// recorder never does.
 #pragma once
 
 #include <time.h>
@@ -10,9 +11,9 @@
 namespace gs {
 
 namespace detail {
-/// True when the counter runs at one rate through sleep and frequency changes (constant_tsc and
-/// nonstop_tsc). Set once by start_recording(), before anything is stamped.
-extern constinit bool ticks_are_tsc;
+/// True when the CPU's counter runs at one rate through sleep and frequency changes. Set once by
+/// start_recording(), before anything is stamped.
+extern constinit bool ticks_are_counter;
 }  // namespace detail
 
 inline std::uint64_t clock_ns(clockid_t clock) noexcept {
@@ -28,8 +29,14 @@ inline std::int64_t now_ns() noexcept { return static_cast<std::int64_t>(monoton
 
 inline std::uint64_t read_ticks() noexcept {
 #if defined(__x86_64__)
-    if (detail::ticks_are_tsc) [[likely]]
+    if (detail::ticks_are_counter) [[likely]]
         return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    if (detail::ticks_are_counter) [[likely]] {
+        std::uint64_t count;
+        asm volatile("mrs %0, cntvct_el0" : "=r"(count));
+        return count;
+    }
 #endif
     return monotonic_ns();
 }

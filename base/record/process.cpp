@@ -51,9 +51,11 @@ bool program_name(char* out, std::size_t capacity) {
 
 }  // namespace
 
-bool invariant_tsc() {
+bool has_invariant_counter() {
 #if defined(__x86_64__)
     return file_contains_flags("/proc/cpuinfo", " constant_tsc", " nonstop_tsc");
+#elif defined(__aarch64__)
+    return true;
 #else
     return false;
 #endif

@@ -8,9 +8,9 @@
 
 namespace gs::detail {
 
-/// True when every core's time stamp counter runs at one rate, always (/proc/cpuinfo: constant_tsc
-/// and nonstop_tsc).
-bool invariant_tsc();
+/// True when the counter that read_ticks() reads runs at one rate on every core, always: on x86
+/// what /proc/cpuinfo promises (constant_tsc and nonstop_tsc), on ARM what the architecture does.
+bool has_invariant_counter();
 
 /// Fills pid, process_start, process_name and boot_id from /proc; what cannot be read stays zero.
 void describe_process(abi::RingHeader& header);

@@ -22,7 +22,7 @@
 namespace gs {
 namespace detail {
 
-constinit bool ticks_are_tsc = false;
+constinit bool ticks_are_counter = false;
 constinit bool nvtx_active = false;
 constinit std::atomic<int> recorder_state{static_cast<int>(RecorderState::unstarted)};
 constinit thread_local ThreadLane thread_lane;
@@ -69,8 +69,8 @@ void lay_out(abi::RingHeader& h, std::uint64_t total) {
     h.arena_bytes = abi::kArenaBytes;
     h.rings_offset = h.arena_offset + h.arena_bytes;
     h.rings_bytes = total - h.rings_offset;
-    h.tick_clock = static_cast<std::uint32_t>(ticks_are_tsc ? abi::TickClock::tsc
-                                                            : abi::TickClock::monotonic_ns);
+    h.tick_clock = static_cast<std::uint32_t>(ticks_are_counter ? abi::TickClock::counter
+                                                                : abi::TickClock::monotonic_ns);
     h.start_realtime_ns = clock_ns(CLOCK_REALTIME);
 }
 
@@ -129,7 +129,7 @@ void register_stages(abi::RingHeader& header) {
 
 bool create_ring(const RecordingOptions& options) {
     const std::size_t budget = options.bytes;
-    ticks_are_tsc = invariant_tsc();
+    ticks_are_counter = has_invariant_counter();
     constexpr std::size_t kLeast = 1u << 20;
     const std::size_t bytes = (budget < kLeast          ? kLeast
                                : budget > abi::kHardCap ? abi::kHardCap

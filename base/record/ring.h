@@ -193,6 +193,8 @@ inline std::uint64_t open_range(StringId name, std::uint64_t payload,
     const std::uint64_t begin = read_ticks();
     if (t.depth < abi::kStackSlots) [[likely]] {
         abi::OpenRange& slot = t.lane->stack[t.depth];
+        // After the head that the last range left behind: who sees this slot sees that, too.
+        fence(std::memory_order_release);
         store(slot.begin, begin);
         store(slot.payload, payload);
         store(slot.name, name);

@@ -23,7 +23,7 @@ abi::ClockSnapshot read_clocks() noexcept {
         const std::uint64_t after = read_ticks();
         if (after - before >= best.uncertainty_ticks) continue;
         const std::uint64_t ticks =
-            detail::ticks_are_tsc ? before + (after - before) / 2 : monotonic;
+            detail::ticks_are_counter ? before + (after - before) / 2 : monotonic;
         best = {ticks, monotonic, realtime, 0, after - before};
     }
     return best;

@@ -9,10 +9,10 @@ std::span<const TraceSpan> row_of(const TraceTrack& track, std::size_t row) {
     return track.rows[row].view();
 }
 
-std::size_t first_beginning_after(std::span<const TraceSpan> spans, std::int64_t t) {
+std::size_t first_beginning_at(std::span<const TraceSpan> spans, std::int64_t t) {
     return static_cast<std::size_t>(
-        std::upper_bound(spans.begin(), spans.end(), t,
-                         [](std::int64_t time, const TraceSpan& s) { return time < s.begin_ns; }) -
+        std::lower_bound(spans.begin(), spans.end(), t,
+                         [](const TraceSpan& s, std::int64_t time) { return s.begin_ns < time; }) -
         spans.begin());
 }
 
@@ -70,18 +70,26 @@ void SpanWalk::begin_track(const TraceStore& store) {
     for (std::size_t row = 0; row < track.rows.size(); ++row) {
         const auto spans = row_of(track, row);
         const std::size_t first = first_ending_after(spans, range_.begin_ns);
-        const std::int64_t after = first < spans.size() ? spans[first].begin_ns - 1 : range_.end_ns;
-        cursors_.push_back({first, after});
+        const std::int64_t from = first < spans.size() ? spans[first].begin_ns : range_.end_ns;
+        const std::size_t same = std::min(first_beginning_at(spans, from), first);
+        cursors_.push_back({first, from, first - same});
     }
-    if (cursors_.empty()) cursors_.push_back({0, range_.end_ns});
+    if (cursors_.empty()) cursors_.push_back({0, range_.end_ns, 0});
 }
 
 /// Spans may have come or gone since the last piece: the cursors are found again by time.
 void SpanWalk::seek(const TraceStore& store) {
     if (next_track_ >= tracks_.size()) return;
     const TraceTrack& track = store.tracks()[tracks_[next_track_]];
-    for (std::size_t row = 0; row < cursors_.size() && row < track.rows.size(); ++row)
-        cursors_[row].at = first_beginning_after(row_of(track, row), cursors_[row].after_ns);
+    for (std::size_t row = 0; row < cursors_.size() && row < track.rows.size(); ++row) {
+        Cursor& cursor = cursors_[row];
+        const auto spans = row_of(track, row);
+        cursor.at = first_beginning_at(spans, cursor.from_ns);
+        for (std::size_t n = 0; n < cursor.visited && cursor.at < spans.size() &&
+                                spans[cursor.at].begin_ns == cursor.from_ns;
+             ++n)
+            ++cursor.at;
+    }
 }
 
 const TraceSpan* SpanWalk::next_of(const TraceTrack& track, std::size_t row,

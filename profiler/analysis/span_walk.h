@@ -59,8 +59,16 @@ class SpanWalk {
 
   private:
     struct Cursor {
-        std::size_t at = 0;
-        std::int64_t after_ns = 0;  ///< everything that begins up to here was visited
+        std::size_t at = 0;  ///< the next of the row
+        /// What begins before was visited, and `visited` of those that begin then: where a clock's
+        /// tick is long, spans without length follow each other at one time.
+        std::int64_t from_ns = 0;
+        std::size_t visited = 0;
+        void pass(const TraceSpan& span) {
+            visited = span.begin_ns == from_ns ? visited + 1 : 1;
+            from_ns = span.begin_ns;
+            ++at;
+        }
     };
     void begin_track(const TraceStore& store);
     void seek(const TraceStore& store);
@@ -86,8 +94,7 @@ class SpanWalk {
                                 : outermost ? next_of(track, row, end)
                                             : nullptr;
         if (span) {
-            cursors_[row].after_ns = span->begin_ns;
-            ++cursors_[row].at;
+            cursors_[row].pass(*span);
             WalkedSpan walked{
                 *span, tracks_[next_track_], static_cast<std::uint32_t>(row), inside(*span), 0, 0,
                 span};

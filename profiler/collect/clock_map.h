@@ -14,7 +14,7 @@ namespace gs {
 class ClockMap {
   public:
     explicit ClockMap(abi::TickClock clock = abi::TickClock::monotonic_ns)
-        : identity_(clock != abi::TickClock::tsc) {}
+        : identity_(clock != abi::TickClock::counter) {}
 
     /// Takes a newer snapshot; one that cannot be true (time going back, an absurd rate) is
     /// ignored.

@@ -51,7 +51,7 @@ const char* flaw_of(const abi::RingHeader& h, std::uint64_t file_bytes) {
     if (!inside(h.arena_offset, h.arena_bytes, h.total_bytes))
         return "its string arena lies outside";
     if (!inside(h.rings_offset, h.rings_bytes, h.total_bytes)) return "its records lie outside";
-    if (h.tick_clock != static_cast<std::uint32_t>(abi::TickClock::tsc) &&
+    if (h.tick_clock != static_cast<std::uint32_t>(abi::TickClock::counter) &&
         h.tick_clock != static_cast<std::uint32_t>(abi::TickClock::monotonic_ns))
         return "its clock is unknown";
     return nullptr;

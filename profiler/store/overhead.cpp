@@ -54,7 +54,7 @@ SpanOverhead measure_span_overhead(std::size_t spans) {
     const bool was = is_recording();
     if (!start_recording()) return out;
     set_recording(true);
-    out.ticks_are_tsc = detail::ticks_are_tsc;
+    out.ticks_are_counter = detail::ticks_are_counter;
     const auto one_span = [](std::size_t i) { const Span span(Stage::other, i); };
     {
         const ScratchLane lane;

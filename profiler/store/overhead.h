@@ -8,11 +8,11 @@
 namespace gs {
 
 struct SpanOverhead {
-    double span_ns = 0;          ///< one Span, recorded
-    double timer_pair_ns = 0;    ///< two reads of the recorder's clock
-    double disarmed_ns = 0;      ///< one Span while recording is off
-    bool ticks_are_tsc = false;  ///< else CLOCK_MONOTONIC is read
-    bool recorded = false;       ///< false: there is no ring, span_ns says nothing
+    double span_ns = 0;              ///< one Span, recorded
+    double timer_pair_ns = 0;        ///< two reads of the recorder's clock
+    double disarmed_ns = 0;          ///< one Span while recording is off
+    bool ticks_are_counter = false;  ///< else CLOCK_MONOTONIC is read
+    bool recorded = false;           ///< false: there is no ring, span_ns says nothing
     double ratio() const { return timer_pair_ns > 0 ? span_ns / timer_pair_ns : 0; }
 };
 

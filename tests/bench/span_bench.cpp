@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
         return 1;
     }
     fmt::print("clock            {}\n",
-               cost.ticks_are_tsc ? "time stamp counter" : "CLOCK_MONOTONIC");
+               cost.ticks_are_counter ? "the CPU's counter" : "CLOCK_MONOTONIC");
     fmt::print("two clock reads  {:7.2f} ns\n", cost.timer_pair_ns);
     fmt::print("span             {:7.2f} ns   {:.2f} x two clock reads (budget 2)\n", cost.span_ns,
                cost.ratio());

@@ -95,6 +95,21 @@ Iterations named(const std::vector<std::string>& names, bool payload = false) {
     return find_iterations(store, 0);
 }
 
+TEST(Totals, SpansOfOneMomentAllCount) {
+    // A counter of 25 MHz gives many short ranges the same time, and a walk rests every 4,096.
+    constexpr std::int64_t kCount = 20'000, kAtOneTime = 7;
+    TraceMaker maker;
+    for (std::int64_t i = 0; i < kCount; ++i) {
+        const std::int64_t at = i / kAtOneTime;
+        maker.range(1, "short", static_cast<double>(at), static_cast<double>(at));
+    }
+    TraceStore store;
+    maker.into(store);
+    const auto totals = totals_by_name(store);
+    ASSERT_EQ(totals.size(), 1u);
+    EXPECT_EQ(totals[0].count, static_cast<std::uint64_t>(kCount));
+}
+
 TEST(Iterations, NamesThatTrainersUse) {
     const Iterations grendel = named({"iteration[4,8)", "iteration[8,12)", "iteration[12,16)"});
     ASSERT_EQ(grendel.items.size(), 3u);

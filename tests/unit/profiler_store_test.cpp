@@ -268,7 +268,7 @@ TEST(StageTable, CsvHasAHeaderAndEmptyFieldsForTheUnavailable) {
 }
 
 TEST(ClockMap, IsContinuousMonotoneAndMeetsTheMeasuredClock) {
-    ClockMap map(abi::TickClock::tsc);
+    ClockMap map(abi::TickClock::counter);
     EXPECT_FALSE(map.ready());
     // A 2 GHz counter: half a nanosecond a tick; the second snapshot is 500 ns off.
     const auto snapshot = [](std::uint64_t ns, std::uint64_t error) {
@@ -298,7 +298,7 @@ TEST(ClockMap, IsContinuousMonotoneAndMeetsTheMeasuredClock) {
 
 // A suspended machine's counter goes on, its clock does not.
 TEST(ClockMap, LengthsAreRightAfterTheMachineSlept) {
-    ClockMap map(abi::TickClock::tsc);
+    ClockMap map(abi::TickClock::counter);
     std::uint64_t asleep = 0, ns = 1'000'000'000;
     std::int64_t previous = 0;
     const auto pass = [&](int tenths) {
@@ -322,7 +322,7 @@ TEST(ClockMap, LengthsAreRightAfterTheMachineSlept) {
 
 // A clock that is steered (NTP) has another rate than when the process began.
 TEST(ClockMap, TheRateIsOfTheLastMinute) {
-    ClockMap map(abi::TickClock::tsc);
+    ClockMap map(abi::TickClock::counter);
     std::uint64_t ticks = 2'000'000'000, ns = 1'000'000'000;
     for (int s = 0; s < 1300; ++s) {
         ticks += 2'000'000'000;
@@ -336,7 +336,7 @@ TEST(ClockMap, TheRateIsOfTheLastMinute) {
 // The first two snapshots of a ring are a third of a millisecond apart: their rate alone would be
 // off by more than a kernel takes before the next one is read.
 TEST(ClockMap, IsAsMeasuredWhereNothingWasToldYet) {
-    ClockMap map(abi::TickClock::tsc);
+    ClockMap map(abi::TickClock::counter);
     const auto snapshot = [](std::uint64_t ns, std::uint64_t error) {
         return abi::ClockSnapshot{ns * 2, ns + error, ns, 0, 10};
     };
