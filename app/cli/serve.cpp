@@ -25,9 +25,11 @@ namespace gs::cli {
 namespace {
 
 struct ServeArguments {
-    std::string listen = "127.0.0.1:9465", folder = "gausscope-recordings", token_file, history;
+    std::string listen = "127.0.0.1:9465", folder = "gausscope-recordings", token_file, history,
+                otlp;
     int max_disk_mib = 1024, memory_mib = 256;
     double before_s = 20, after_s = 2, cooldown_s = 60, step_factor = 3, budget_percent = 1;
+    double otlp_interval_s = 60;
     double seconds = 0;  ///< 0: until stopped
     double stall_after_s = 0;
     bool no_rules = false, all_users = false;
@@ -69,6 +71,16 @@ void add_options(CLI::App& app, ServeArguments& a) {
     app.add_option("--history", a.history,
                    "keep what jobs take a minute in this file, for `gausscope history`")
         ->option_text("FILE");
+    auto* const otlp =
+        app.add_option("--otlp", a.otlp,
+                       "also push metrics to this OpenTelemetry collector, by HTTP; headers and "
+                       "attributes of the resource come from OTEL_EXPORTER_OTLP_HEADERS and "
+                       "OTEL_RESOURCE_ATTRIBUTES")
+            ->option_text("URL");
+    app.add_option("--otlp-interval", a.otlp_interval_s, "seconds between two pushes [60]")
+        ->check(number_from(0.1, 3600))
+        ->needs(otlp)
+        ->option_text("S");
     app.add_flag("--all-users", a.all_users,
                  "as root: processes of every user, who share the directory that "
                  "GAUSSCOPE_RUNTIME_DIR names");
@@ -86,7 +98,7 @@ double seconds_of(const timeval& time) {
 }
 
 serve::DaemonFigures figures_of(const TraceStore& store, service::MultiCollector& collector,
-                                double start_time_s) {
+                                const serve::OtlpPusher* otlp, double start_time_s) {
     serve::DaemonFigures figures;
     figures.collector_cpu_s = static_cast<double>(store.sources().collector_cpu_ns()) * 1e-9;
     rusage usage{};
@@ -97,6 +109,7 @@ serve::DaemonFigures figures_of(const TraceStore& store, service::MultiCollector
     figures.store_bytes = store.bytes();
     for (const service::SourceState& source : collector.sources())
         figures.producers += source.alive ? 1 : 0;
+    if (otlp != nullptr) figures.otlp = otlp->counts();
     return figures;
 }
 
@@ -158,8 +171,24 @@ service::MultiCollectorOptions collector_options(const ServeArguments& a) {
 
 constexpr std::int64_t kRetireIntervalNs = 1'000'000'000;
 
+/// Null when nothing is to be pushed.
+Result<std::unique_ptr<serve::OtlpPusher>> otlp_pusher(const ServeArguments& a) {
+    if (a.otlp.empty()) return nullptr;
+    const auto pairs = [](const char* name) {
+        const char* text = std::getenv(name);
+        return serve::otlp_pairs(text ? text : "");
+    };
+    serve::OtlpOptions options;
+    options.url = a.otlp;
+    options.interval = std::chrono::milliseconds(std::lround(a.otlp_interval_s * 1e3));
+    GS_TRY(options.headers, pairs("OTEL_EXPORTER_OTLP_HEADERS"));
+    GS_TRY(options.resource, pairs("OTEL_RESOURCE_ATTRIBUTES"));
+    return serve::OtlpPusher::start(std::move(options));
+}
+
 void run_until_stopped(const ServeArguments& a, serve::Daemon& daemon,
-                       service::MultiCollector& collector, TraceStore& store) {
+                       service::MultiCollector& collector, const serve::OtlpPusher* otlp,
+                       TraceStore& store) {
     const auto begin = now_ns();
     const double start_time_s = static_cast<double>(clock_ns(CLOCK_REALTIME)) * 1e-9;
     std::int64_t next_retire_ns = 0;
@@ -171,7 +200,7 @@ void run_until_stopped(const ServeArguments& a, serve::Daemon& daemon,
             store.retire(now);
             next_retire_ns = now + kRetireIntervalNs;
         }
-        daemon.tick(store, now, figures_of(store, collector, start_time_s));
+        daemon.tick(store, now, figures_of(store, collector, otlp, start_time_s));
         if (a.seconds > 0 && static_cast<double>(now - begin) * 1e-9 >= a.seconds) return;
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
@@ -191,8 +220,9 @@ Result<int> run(const ServeArguments& a, const CommonArguments& common) {
     }
     GS_TRY(auto recorder, serve::FlightRecorder::open(std::move(recorded)));
     GS_TRY(auto collector, service::MultiCollector::start(collector_options(a)));
+    GS_TRY(auto otlp, otlp_pusher(a));
     serve::Daemon daemon(daemon_options(a, token), std::move(recorder),
-                         history ? &*history : nullptr);
+                         history ? &*history : nullptr, otlp.get());
     GS_TRY(auto server, serve::HttpServer::listen(a.listen, [&](const serve::HttpRequest& request) {
                return daemon.answer(request);
            }));
@@ -204,7 +234,7 @@ Result<int> run(const ServeArguments& a, const CommonArguments& common) {
     options.max_bytes = static_cast<std::size_t>(a.memory_mib) << 20;
     options.max_spans = options.max_bytes / sizeof(TraceSpan);
     TraceStore store(options);
-    run_until_stopped(a, daemon, *collector, store);
+    run_until_stopped(a, daemon, *collector, otlp.get(), store);
     collector->finish(store);
     daemon.finish(store);
     fmt::print("{} recordings written to {}\n", daemon.recordings(), a.folder);

@@ -52,14 +52,16 @@ constexpr const char* kHelp =
 
 }  // namespace
 
-Daemon::Daemon(DaemonOptions options, FlightRecorder recorder, HistoryWriter* history)
+Daemon::Daemon(DaemonOptions options, FlightRecorder recorder, HistoryWriter* history,
+               OtlpPusher* otlp)
     : options_(std::move(options)),
       recorder_(std::move(recorder)),
       folder_(recorder_.options().folder),
       triggers_(options_.triggers),
       stalls_(options_.stalls),
-      history_(history) {
-    text_.store(std::make_shared<const std::string>(metrics_.text({})));
+      history_(history),
+      otlp_(otlp) {
+    text_.store(std::make_shared<const std::string>(metrics_.tell({}).open_metrics()));
     ticked_ns_ = now_ns();
 }
 
@@ -77,7 +79,9 @@ void Daemon::tick(const TraceStore& store, std::int64_t now_ns, const DaemonFigu
         history_->take(store, news,
                        static_cast<std::int64_t>(clock_ns(CLOCK_REALTIME) / 1'000'000'000));
     note_written(recorder_.write_due(store, now_ns));
-    text_.store(std::make_shared<const std::string>(metrics_.text(figures)));
+    const Exposition told = metrics_.tell(figures);
+    text_.store(std::make_shared<const std::string>(told.open_metrics()));
+    if (otlp_ != nullptr) otlp_->offer(told);
 }
 
 void Daemon::act_on(const std::vector<Trigger>& triggers) {

@@ -17,6 +17,7 @@
 #include "profiler/serve/history_writer.h"
 #include "profiler/serve/http.h"
 #include "profiler/serve/metrics.h"
+#include "profiler/serve/otlp.h"
 #include "profiler/serve/stalls.h"
 #include "profiler/serve/triggers.h"
 
@@ -30,8 +31,10 @@ struct DaemonOptions {
 
 class Daemon {
   public:
-    /// `history`: where it keeps what jobs take, none: nowhere.
-    Daemon(DaemonOptions options, FlightRecorder recorder, HistoryWriter* history = nullptr);
+    /// `history`: where it keeps what jobs take, none: nowhere. `otlp`: who is told, besides those
+    /// who ask.
+    Daemon(DaemonOptions options, FlightRecorder recorder, HistoryWriter* history = nullptr,
+           OtlpPusher* otlp = nullptr);
 
     /// Call it several times a second with the present figures; works once a second.
     void tick(const TraceStore& store, std::int64_t now_ns, const DaemonFigures& figures);
@@ -69,6 +72,7 @@ class Daemon {
     Triggers triggers_;
     Stalls stalls_;
     HistoryWriter* history_;
+    OtlpPusher* otlp_;
     Queue<std::shared_ptr<Asked>> asked_{16};
     std::atomic<std::shared_ptr<const std::string>> text_;
     std::atomic<std::int64_t> ticked_ns_{0};

@@ -32,6 +32,35 @@ std::string bound_text(double bound) {
     return text;
 }
 
+void write_sample(std::string& out, const Exposition::Family& family, std::string_view suffix,
+                  const Labels& labels, std::string_view le, double value) {
+    out += family.name;
+    out += suffix;
+    const char* separator = "{";
+    for (const auto& [key, content] : labels) {
+        out += fmt::format("{}{}=\"{}\"", separator, key, escaped(content));
+        separator = ",";
+    }
+    if (!le.empty()) {
+        out += fmt::format("{}le=\"{}\"", separator, le);
+        separator = ",";
+    }
+    if (*separator == ',') out += '}';
+    out += fmt::format(" {}\n", value);
+}
+
+void write_histogram(std::string& out, const Exposition::Family& family, const Labels& labels,
+                     const TimeHistogram& histogram) {
+    std::uint64_t below = 0;
+    for (std::size_t i = 0; i < histogram.counts.size(); ++i) {
+        below += histogram.counts[i];
+        const std::string le = i < kBuckets.size() ? bound_text(kBuckets[i]) : "+Inf";
+        write_sample(out, family, "_bucket", labels, le, static_cast<double>(below));
+    }
+    write_sample(out, family, "_count", labels, {}, static_cast<double>(below));
+    write_sample(out, family, "_sum", labels, {}, histogram.sum);
+}
+
 }  // namespace
 
 std::uint64_t TimeHistogram::count() const {
@@ -47,49 +76,34 @@ void TimeHistogram::add(double seconds) {
 
 void Exposition::family(std::string_view name, Type type, std::string_view help,
                         std::string_view unit) {
-    name_ = name;
-    type_ = type;
-    text_ += fmt::format("# TYPE {} {}\n", name, kTypeNames[static_cast<std::size_t>(type)]);
-    if (!unit.empty()) text_ += fmt::format("# UNIT {} {}\n", name, unit);
-    text_ += fmt::format("# HELP {} {}\n", name, escaped(help));
-}
-
-void Exposition::sample(std::string_view suffix, const Labels& labels, std::string_view le,
-                        double value) {
-    text_ += name_;
-    text_ += suffix;
-    const char* separator = "{";
-    for (const auto& [key, content] : labels) {
-        text_ += fmt::format("{}{}=\"{}\"", separator, key, escaped(content));
-        separator = ",";
-    }
-    if (!le.empty()) {
-        text_ += fmt::format("{}le=\"{}\"", separator, le);
-        separator = ",";
-    }
-    if (*separator == ',') text_ += '}';
-    text_ += fmt::format(" {}\n", value);
+    families_.push_back({std::string(name), std::string(help), std::string(unit), type, {}});
 }
 
 void Exposition::value(const Labels& labels, double value) {
-    const char* suffix = type_ == Type::counter ? "_total" : type_ == Type::info ? "_info" : "";
-    if (std::isfinite(value)) sample(suffix, labels, {}, value);
+    if (std::isfinite(value)) families_.back().points.push_back({labels, value, std::nullopt});
 }
 
 void Exposition::value(const Labels& labels, const TimeHistogram& histogram) {
-    std::uint64_t below = 0;
-    for (std::size_t i = 0; i < histogram.counts.size(); ++i) {
-        below += histogram.counts[i];
-        const std::string le = i < kBuckets.size() ? bound_text(kBuckets[i]) : "+Inf";
-        sample("_bucket", labels, le, static_cast<double>(below));
-    }
-    sample("_count", labels, {}, static_cast<double>(below));
-    sample("_sum", labels, {}, histogram.sum);
+    families_.back().points.push_back({labels, 0, histogram});
 }
 
-std::string Exposition::finish() {
-    text_ += "# EOF\n";
-    return std::move(text_);
+std::string Exposition::open_metrics() const {
+    std::string out;
+    for (const Exposition::Family& family : families_) {
+        out += fmt::format("# TYPE {} {}\n", family.name,
+                           kTypeNames[static_cast<std::size_t>(family.type)]);
+        if (!family.unit.empty()) out += fmt::format("# UNIT {} {}\n", family.name, family.unit);
+        out += fmt::format("# HELP {} {}\n", family.name, escaped(family.help));
+        const char* suffix = family.type == Exposition::Type::counter ? "_total"
+                             : family.type == Exposition::Type::info  ? "_info"
+                                                                      : "";
+        for (const Point& point : family.points)
+            if (point.times)
+                write_histogram(out, family, point.labels, *point.times);
+            else
+                write_sample(out, family, suffix, point.labels, {}, point.value);
+    }
+    return out + "# EOF\n";
 }
 
 }  // namespace gs::serve

@@ -1,9 +1,10 @@
-// Exposition: writes OpenMetrics 1.0 text, the format that Prometheus scrapes. Families one after
-// the other, samples of a family together, "# EOF" at the end. Used by Metrics.
+// Exposition: figures of one moment by family, with their labels, and OpenMetrics 1.0 text of them,
+// the format that Prometheus scrapes. Filled by Metrics; otlp.h tells the same to OpenTelemetry.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,20 +31,30 @@ struct TimeHistogram {
 class Exposition {
   public:
     enum class Type { gauge, counter, histogram, info };
-    /// Begins a family; counters' samples get the suffix "_total", those of infos "_info". `unit`
-    /// ("seconds", "bytes", "ratio") must end the name when given.
+    struct Point {
+        Labels labels;
+        double value = 0;
+        std::optional<TimeHistogram> times;  ///< of histograms, in place of `value`
+    };
+    struct Family {
+        std::string name, help, unit;  ///< of the unit: "seconds", "bytes", "ratio", ... or empty
+        Type type = Type::gauge;
+        std::vector<Point> points;
+    };
+
+    /// Begins a family. `unit` must end the name when given.
     void family(std::string_view name, Type type, std::string_view help,
                 std::string_view unit = {});
     /// A value of the present family. What is not finite is left out: unavailable is not zero.
     void value(const Labels& labels, double value);
     void value(const Labels& labels, const TimeHistogram& histogram);
-    /// The whole text; ends the exposition.
-    std::string finish();
+
+    const std::vector<Family>& families() const { return families_; }
+    /// Counters' samples get the suffix "_total", those of infos "_info"; "# EOF" at the end.
+    std::string open_metrics() const;
 
   private:
-    void sample(std::string_view suffix, const Labels& labels, std::string_view le, double value);
-    std::string text_, name_;
-    Type type_ = Type::gauge;
+    std::vector<Family> families_;
 };
 
 inline constexpr const char* kOpenMetricsType =

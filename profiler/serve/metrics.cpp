@@ -296,20 +296,26 @@ void Metrics::write_daemon(Exposition& out, const DaemonFigures& daemon) const {
            daemon.resident_bytes);
     single("process_start_time_seconds", Type::gauge, "When the daemon started, since 1970.",
            "seconds", daemon.start_time_s);
+    if (daemon.otlp) {
+        out.family("gausscope_otlp_requests", Type::counter,
+                   "Requests with metrics to an OpenTelemetry collector.");
+        out.value({{"result", "accepted"}}, static_cast<double>(daemon.otlp->accepted));
+        out.value({{"result", "failed"}}, static_cast<double>(daemon.otlp->failed));
+    }
     out.family("gausscope_flight_recordings", Type::counter,
                "Traces written, by what asked for them.");
     for (const auto& [trigger, count] : recordings_)
         out.value({{"trigger", trigger}}, static_cast<double>(count));
 }
 
-std::string Metrics::text(const DaemonFigures& daemon) const {
+Exposition Metrics::tell(const DaemonFigures& daemon) const {
     Exposition out;
     write_times(out);
     write_gpu(out);
     write_stalls(out);
     write_service(out);
     write_daemon(out, daemon);
-    return out.finish();
+    return out;
 }
 
 }  // namespace gs::serve

@@ -2,7 +2,7 @@
 // histograms never go back while a process lives, and its series end some minutes after it did, or
 // when one that lives needs their room, or has their labels: a job that begins again goes on with
 // its series. Labels say what a process is, not its number, which only the info metric has.
-// Labels name stages, not kernels, so that their number stays small. Used by Server; text() may be
+// Labels name stages, not kernels, so that their number stays small. Used by Server; tell() may be
 // called from the thread that updates only.
 #pragma once
 
@@ -17,6 +17,7 @@
 
 #include "profiler/serve/exposition.h"
 #include "profiler/serve/gpu_metrics.h"
+#include "profiler/serve/otlp.h"
 #include "profiler/serve/stalls.h"
 #include "profiler/serve/watch.h"
 
@@ -29,6 +30,7 @@ struct DaemonFigures {
     double start_time_s = 0;  ///< since 1970
     std::uint64_t store_bytes = 0;
     std::size_t producers = 0;
+    std::optional<OtlpPusher::Counts> otlp;  ///< none: nothing is pushed
 };
 
 class Metrics {
@@ -39,8 +41,7 @@ class Metrics {
         stalled_ = std::move(stalled);
     }
     void count_recording(const std::string& trigger) { ++recordings_[trigger]; }
-    /// OpenMetrics 1.0.
-    std::string text(const DaemonFigures& daemon) const;
+    Exposition tell(const DaemonFigures& daemon) const;
 
   private:
     static constexpr std::int64_t kRetireNs = 300'000'000'000;
@@ -86,7 +87,10 @@ class Metrics {
     std::map<std::uint64_t, Process> processes_;  // by source
     GpuMetrics gpus_;
     std::map<std::uint64_t, StalledProcess> stalled_;  // by source
-    std::map<std::string, std::uint64_t> recordings_;
+    /// From nothing on, for what is not a rule: of a counter that begins with 1 nobody sees that it
+    /// rose.
+    std::map<std::string, std::uint64_t> recordings_{
+        {"crash", 0}, {"request", 0}, {"slow-step", 0}, {"stall", 0}};
     std::set<std::uint64_t> refused_;  // sources that are without series now
     std::uint64_t refused_processes_ = 0;
 };

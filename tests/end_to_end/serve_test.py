@@ -2,6 +2,7 @@
 """`gausscope serve` as a node runs it: it finds a training process, Prometheus scrapes it, a trace is asked for, the
 trainer is killed. Usage: serve_test.py (Daemon | Prometheus). Standard Python only; the environment names the programs:
 GAUSSCOPE, and GAUSSCOPE_PROMETHEUS (else `prometheus` of the PATH; without one the test says it was skipped)."""
+import http.server
 import json
 import os
 import re
@@ -11,11 +12,15 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import urllib.error
 import urllib.parse
 import urllib.request
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../support"))
+from proto_text import decode, every, get as field, unquote  # noqa: E402
 
 GAUSSCOPE = os.environ["GAUSSCOPE"]
 PROMETHEUS = os.environ.get("GAUSSCOPE_PROMETHEUS") or shutil.which("prometheus")
@@ -71,6 +76,36 @@ def samples(text, family):
         elif line.startswith(family + " "):
             out[""] = float(line.split(" ")[1])
     return out
+
+
+class Collector(http.server.ThreadingHTTPServer):
+    """Takes OTLP metrics, but for the first request, which it refuses."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):  # noqa: N802
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            refused = not self.server.requests
+            self.server.requests.append((self.path, dict(self.headers), body))
+            self.send_response(503 if refused else 200)
+            self.end_headers()
+
+        def log_message(self, *arguments):
+            pass
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), self.Handler)
+        self.requests = []
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def metrics(self):
+        """{name: metric} of the newest request, and the resource's attributes."""
+        told = field(decode(self.requests[-1][2], "gausscope.otlp.Request", "otlp_subset.proto"), "resource_metrics")
+        metrics = every(field(told, "scope_metrics"), "metrics")
+        return {unquote(field(m, "name")): m for m in metrics}, attributes(field(told, "resource"))
+
+
+def attributes(message):
+    return {unquote(field(a, "key")): unquote(field(field(a, "value"), "string_value", '""')) for a in every(message, "attributes")}
 
 
 class Node(unittest.TestCase):
@@ -268,6 +303,54 @@ class Daemon(Node):
         full, records = figures()
         wait_until("twice as much", lambda: figures()[1] > records + 25_000)
         self.assertLess(figures()[0], full * 1.15 + 4e6)
+
+    def test_metrics_are_pushed_to_a_collector(self):
+        collector = Collector()
+        self.addCleanup(collector.server_close)
+        self.addCleanup(collector.shutdown)
+        self.environment.update(OTEL_EXPORTER_OTLP_HEADERS="x-key=open%20sesame", OTEL_RESOURCE_ATTRIBUTES="service.name=node")
+        address = self.serve("--no-rules", "--slow-step", "0", "--otlp", f"http://127.0.0.1:{collector.server_port}",
+                             "--otlp-interval", "0.1")
+        self.train()
+
+        def iterations():
+            if len(collector.requests) < 2:
+                return None
+            histogram = collector.metrics()[0].get("gausscope_iteration_seconds")
+            point = histogram and field(field(histogram, "histogram"), "data_points")
+            return point if point and int(field(point, "count")) >= 5 else None
+
+        point = wait_until("iterations", iterations)
+        path, headers, _ = collector.requests[0]
+        self.assertEqual((path, headers["Content-Type"], headers["x-key"]), ("/v1/metrics", "application/x-protobuf", "open sesame"))
+        metrics, resource = collector.metrics()
+        self.assertEqual(resource, {"service.name": "node", "host.name": socket.gethostname()})
+        self.assertEqual({attributes(point)[k] for k in ("rank", "job")}, {"5", "77"})
+        counts = [int(c) for c in every(point, "bucket_counts")]
+        self.assertEqual((sum(counts), len(counts)), (int(field(point, "count")), len(every(point, "explicit_bounds")) + 1))
+        self.assertGreater(float(field(point, "sum")), 0)
+        age = int(field(point, "time_unix_nano")) - int(field(point, "start_time_unix_nano"))
+        self.assertTrue(0 < age < 1e9 * PATIENCE_S, age)
+        self.assertEqual(field(metrics["gausscope_iteration_seconds"], "unit"), '"s"')
+        asked = field(metrics["gausscope_otlp_requests"], "sum")
+        self.assertEqual((field(asked, "aggregation_temporality"), field(asked, "is_monotonic")), ("2", "true"))
+        wait_until("what became of requests", lambda: samples(
+            get(address + "/metrics")[1].decode(), "gausscope_otlp_requests_total").get('result="accepted"', 0) > 0)
+        # Every family that a scrape finds is pushed; the last figures go out when the daemon ends.
+        told = re.findall(r"^# TYPE (\S+) (\S+)", get(address + "/metrics")[1].decode(), re.M)
+        pushed = set(collector.metrics()[0])
+        self.assertLessEqual(pushed, {name + ("_info" if kind == "info" else "") for name, kind in told})
+        self.assertGreater(len(pushed), 15)
+        before = len(collector.requests)
+        self.daemon.send_signal(signal.SIGINT)
+        self.daemon.wait(PATIENCE_S)
+        self.assertGreaterEqual(len(collector.requests), before)
+
+    def test_an_address_that_cannot_be_pushed_to_is_said(self):
+        run = subprocess.run([GAUSSCOPE, "serve", "--listen", "127.0.0.1:0", "--dir", self.path("r"), "--otlp", "ftp://x"],
+                             env=self.environment, capture_output=True, text=True, check=False)
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("neither http nor https", run.stderr)
 
     def test_a_taken_port_is_said(self):
         with socket.socket() as taken:

@@ -6,50 +6,15 @@ and before use, interned ids resolvable in their sequence, time never going back
 that was not begun, no negative lengths (that follows), render stages whose numbers are unique and that launching calls name, and
 resolve. On success prints counts as JSON."""
 import argparse
-import ast
 import collections
 import json
 import pathlib
 import re
-import subprocess
 import sys
 
+from proto_text import HERE, decode, every, get, unquote
+
 TABLES = ("event_names", "event_categories", "debug_annotation_names", "graphics_contexts", "gpu_specifications", "compute_kernels", "compute_arg_names")
-DEFAULT_PROTO = pathlib.Path(__file__).resolve().parent
-
-
-def decode(path, proto_dir):
-    """The trace as nested lists of (field, value); a message is a list."""
-    with open(path, "rb") as trace:
-        out = subprocess.run(["protoc", "--decode=gausscope.perfetto.Trace", "-I", str(proto_dir), "perfetto_subset.proto"],
-                             stdin=trace, capture_output=True, check=False)
-    if out.returncode != 0:
-        sys.exit(f"protoc: {out.stderr.decode()}")
-    stack = [[]]
-    for line in out.stdout.decode().splitlines():
-        line = line.strip()
-        if line.endswith("{"):
-            stack.append([(line[:-1].strip(), None)])
-        elif line == "}":
-            message = stack.pop()
-            stack[-1].append((message[0][0], message[1:]))
-        elif line:
-            name, value = line.split(": ", 1)
-            stack[-1].append((name, value))
-    return stack[0]
-
-
-def unquote(text):
-    """A string of protobuf's text format; it escapes bytes as C and Python do."""
-    return ast.literal_eval("b" + text).decode("utf-8")
-
-
-def get(message, name, default=None):
-    return next((value for field, value in message if field == name), default)
-
-
-def every(message, name):
-    return [value for field, value in message if field == name]
 
 
 class Checker:
@@ -234,10 +199,14 @@ class Checker:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("trace")
-    parser.add_argument("--proto", default=DEFAULT_PROTO)
+    parser.add_argument("--proto", default=HERE)
     arguments = parser.parse_args()
     checker = Checker()
-    for number, (name, packet) in enumerate(decode(arguments.trace, arguments.proto)):
+    try:
+        packets = decode(pathlib.Path(arguments.trace).read_bytes(), "gausscope.perfetto.Trace", "perfetto_subset.proto", arguments.proto)
+    except ValueError as error:
+        sys.exit(str(error))
+    for number, (name, packet) in enumerate(packets):
         if name != "packet":
             checker.problem(number, f"is a {name}")
             continue

@@ -45,7 +45,7 @@ struct Serving {
         const std::vector<News> news = watch.look(store, now_ns);
         metrics.update(store, news, now_ns);
         triggers.look(store, news, now_ns);
-        text = metrics.text({});
+        text = metrics.tell({}).open_metrics();
     }
 };
 

@@ -35,7 +35,7 @@ TEST(Exposition, HistogramBucketsAddUp) {
     Exposition out;
     out.family("t_seconds", Exposition::Type::histogram, "Times.", "seconds");
     out.value({{"a", "x"}}, times);
-    const std::string text = out.finish();
+    const std::string text = out.open_metrics();
     const auto s = samples_of(text);
     EXPECT_EQ(s.at(R"(t_seconds_bucket{a="x",le="0.0005"})"), 0);
     EXPECT_EQ(s.at(R"(t_seconds_bucket{a="x",le="0.001"})"), 1);
@@ -53,7 +53,8 @@ TEST(Exposition, EscapesLabelsAndLeavesOutWhatIsNotKnown) {
     out.family("g", Exposition::Type::gauge, "G.");
     out.value({{"k", "a\"b\\c\nd"}}, 1);
     out.value({{"k", "unknown"}}, std::nan(""));
-    EXPECT_EQ(out.finish(), "# TYPE g gauge\n# HELP g G.\ng{k=\"a\\\"b\\\\c\\nd\"} 1\n# EOF\n");
+    EXPECT_EQ(out.open_metrics(),
+              "# TYPE g gauge\n# HELP g G.\ng{k=\"a\\\"b\\\\c\\nd\"} 1\n# EOF\n");
 }
 
 /// A second of ten iterations of 100 ms from `begin`, taken in as a daemon would.
@@ -74,7 +75,7 @@ TEST(Metrics, CountsEveryIterationOnceAndItsStages) {
         const std::int64_t now = (second + 1) * 1000 * kMs;
         metrics.update(store, watch.look(store, now), now);
     }
-    const auto s = samples_of(metrics.text({}));
+    const auto s = samples_of(metrics.tell({}).open_metrics());
     const std::string labels = R"(process="train.py",rank="3",job="job\"1\\")";
     // The first look only begins the counting, at 10 s; the last one counts up to 15 s.
     EXPECT_EQ(s.at("gausscope_iteration_seconds_count{" + labels + "}"), 50);
@@ -115,7 +116,7 @@ std::map<std::string, double> paused_most_of_the_time(RecordedProcess& process, 
         const std::int64_t now = (second + 1) * 1000 * kMs;
         metrics.update(store, watch.look(store, now), now);
     }
-    return samples_of(metrics.text({}));
+    return samples_of(metrics.tell({}).open_metrics());
 }
 
 TEST(Metrics, WhatTheBudgetLeftOutIsNotIdle) {
@@ -150,18 +151,18 @@ TEST(Metrics, ASecondThatWasPausedThroughoutHasNoIdleRatio) {
     };
     look(11'000);
     look(12'000);
-    EXPECT_NE(metrics.text({}).find("gausscope_gpu_idle_ratio{"), std::string::npos);
+    EXPECT_NE(metrics.tell({}).open_metrics().find("gausscope_gpu_idle_ratio{"), std::string::npos);
     TraceBatch paused = process.batch(13'000);
     paused.pauses = {{11'000 * kMs, 13'000 * kMs, true, true}};
     store.ingest(paused);
     look(13'000);
-    EXPECT_EQ(metrics.text({}).find("gausscope_gpu_idle_ratio{"), std::string::npos);
+    EXPECT_EQ(metrics.tell({}).open_metrics().find("gausscope_gpu_idle_ratio{"), std::string::npos);
     // Nor has one in which another tool had CUPTI.
     TraceBatch held = process.batch(14'000);
     held.service->cupti = abi::CuptiState::held;
     store.ingest(held);
     look(14'500);
-    const std::string text = metrics.text({});
+    const std::string text = metrics.tell({}).open_metrics();
     EXPECT_EQ(text.find("gausscope_gpu_idle_ratio{"), std::string::npos);
     EXPECT_NEAR(samples_of(text).at(R"(gausscope_watched_seconds_total{process=)"
                                     R"("train.py",rank="3",job="job\"1\\"})"),
@@ -181,7 +182,7 @@ TEST(Metrics, AProcessWithoutAGpuHasNoGpuFigures) {
         metrics.update(store, watch.look(store, (second + 1) * 1000 * kMs),
                        (second + 1) * 1000 * kMs);
     }
-    const std::string text = metrics.text({});
+    const std::string text = metrics.tell({}).open_metrics();
     EXPECT_EQ(text.find("gausscope_gpu_idle_ratio{"), std::string::npos);
     EXPECT_EQ(text.find("gausscope_kernels_total{"), std::string::npos);
     EXPECT_NE(text.find("gausscope_iteration_seconds_count{"), std::string::npos);
@@ -196,7 +197,7 @@ TEST(Metrics, SeriesOfADeadProcessEnd) {
     const auto at_minute = [&](int minute) {
         const std::int64_t now = (12'000 + minute * 60'000) * kMs;
         metrics.update(store, watch.look(store, now), now);
-        return metrics.text({});
+        return metrics.tell({}).open_metrics();
     };
     EXPECT_NE(at_minute(0).find("gausscope_records_total{"), std::string::npos);
     EXPECT_NE(at_minute(4).find("gausscope_records_total{"), std::string::npos);
@@ -219,7 +220,8 @@ TEST(Metrics, WhoLivesHasSeriesHoweverManyHaveDied) {
     }
     look(11);
     look(12);
-    EXPECT_EQ(samples_of(metrics.text({})).at("gausscope_refused_processes_total"), 44);
+    EXPECT_EQ(samples_of(metrics.tell({}).open_metrics()).at("gausscope_refused_processes_total"),
+              44);
     std::vector<RecordedProcess> live(3);
     for (std::int64_t second = 30; second < 34; ++second) {
         for (std::uint32_t i = 0; i < live.size(); ++i) {
@@ -229,7 +231,7 @@ TEST(Metrics, WhoLivesHasSeriesHoweverManyHaveDied) {
         }
         look(second + 1);
     }
-    const auto samples = samples_of(metrics.text({}));
+    const auto samples = samples_of(metrics.tell({}).open_metrics());
     int series = 0, of_live = 0;
     for (const auto& [name, value] : samples) {
         series += name.starts_with("gausscope_records_total{") ? 1 : 0;
@@ -254,7 +256,7 @@ TEST(Metrics, AJobThatBeginsAgainGoesOnWithItsSeries) {
     const auto at = [&](std::int64_t s, std::initializer_list<RecordedProcess*> living) {
         for (RecordedProcess* process : living) second_of_iterations(store, *process, s * 1000);
         metrics.update(store, watch.look(store, (s + 1) * 1000 * kMs), (s + 1) * 1000 * kMs);
-        return samples_of(metrics.text({}));
+        return samples_of(metrics.tell({}).open_metrics());
     };
     at(10, {&first});
     auto s = at(11, {&first, &second});  // both at once: one of them is a copy
@@ -291,7 +293,7 @@ TEST(Metrics, CountersOfAGpuExistOnceHoweverManyProcessesTell) {
         store.ingest(b);
     }
     metrics.update(store, watch.look(store, 11'000 * kMs), 11'000 * kMs);
-    const std::string text = metrics.text({});
+    const std::string text = metrics.tell({}).open_metrics();
     const auto s = samples_of(text);
     EXPECT_EQ(s.at(R"(gausscope_gpu_power_watts{uuid="GPU-5",model="H100"})"), 605);
     int series = 0;

@@ -1,0 +1,282 @@
+#include "profiler/serve/otlp.h"
+
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <protozero/pbf_writer.hpp>
+
+#include "base/log.h"
+#include "base/machine.h"
+#include "base/record/clock.h"
+#include "base/try.h"
+
+namespace gs::serve {
+namespace {
+
+using protozero::pbf_writer;
+using namespace std::chrono_literals;
+
+// ---- the message ----
+
+namespace tag {
+enum : std::uint32_t {
+    kResourceMetrics = 1,
+    kResource = 1,
+    kScopeMetrics = 2,
+    kScope = 1,
+    kMetrics = 2,
+    kName = 1,
+    kDescription = 2,
+    kUnit = 3,
+    kGauge = 5,
+    kSum = 7,
+    kHistogram = 9,
+    kPoints = 1,
+    kTemporality = 2,
+    kMonotonic = 3,
+    kStart = 2,
+    kTime = 3,
+    kDouble = 4,
+    kCount = 4,
+    kHistogramSum = 5,
+    kBucketCounts = 6,
+    kBounds = 7,
+    kAttributes = 7,
+    kHistogramAttributes = 9,
+    kResourceAttributes = 1,
+    kKey = 1,
+    kValue = 2,
+    kString = 1
+};
+}  // namespace tag
+constexpr std::int32_t kCumulative = 2;
+
+struct Times {
+    std::uint64_t start_ns, now_ns;
+};
+
+void add_attributes(pbf_writer& to, std::uint32_t field, const Labels& labels) {
+    for (const auto& [key, text] : labels) {
+        pbf_writer pair(to, field);
+        pair.add_string(tag::kKey, key);
+        pbf_writer(pair, tag::kValue).add_string(tag::kString, text);
+    }
+}
+
+/// As UCUM writes it, which OpenTelemetry asks for.
+std::string_view ucum(std::string_view unit) {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kUnits{{
+        {"seconds", "s"},
+        {"bytes", "By"},
+        {"ratio", "1"},
+        {"hertz", "Hz"},
+        {"watts", "W"},
+        {"celsius", "Cel"},
+    }};
+    for (const auto& [name, short_name] : kUnits)
+        if (unit == name) return short_name;
+    return unit;
+}
+
+void add_times(pbf_writer& point, const Times& times) {
+    point.add_fixed64(tag::kStart, times.start_ns);
+    point.add_fixed64(tag::kTime, times.now_ns);
+}
+
+void add_histogram_point(pbf_writer& data, const Exposition::Point& told, const Times& times) {
+    const TimeHistogram& histogram = *told.times;
+    pbf_writer point(data, tag::kPoints);
+    add_times(point, times);
+    point.add_fixed64(tag::kCount, histogram.count());
+    point.add_double(tag::kHistogramSum, histogram.sum);
+    point.add_packed_fixed<std::uint64_t>(tag::kBucketCounts, histogram.counts.begin(),
+                                          histogram.counts.end());
+    point.add_packed_double(tag::kBounds, kBuckets.begin(), kBuckets.end());
+    add_attributes(point, tag::kHistogramAttributes, told.labels);
+}
+
+void add_metric(pbf_writer& scope, const Exposition::Family& family, const Times& times) {
+    pbf_writer metric(scope, tag::kMetrics);
+    metric.add_string(tag::kName,
+                      family.type == Exposition::Type::info ? family.name + "_info" : family.name);
+    metric.add_string(tag::kDescription, family.help);
+    metric.add_string(tag::kUnit, std::string(ucum(family.unit)));
+    pbf_writer data(metric, family.type == Exposition::Type::histogram ? tag::kHistogram
+                            : family.type == Exposition::Type::counter ? tag::kSum
+                                                                       : tag::kGauge);
+    if (family.type == Exposition::Type::histogram || family.type == Exposition::Type::counter)
+        data.add_enum(tag::kTemporality, kCumulative);
+    if (family.type == Exposition::Type::counter) data.add_bool(tag::kMonotonic, true);
+    for (const Exposition::Point& told : family.points) {
+        if (told.times) {
+            add_histogram_point(data, told, times);
+            continue;
+        }
+        pbf_writer point(data, tag::kPoints);
+        add_times(point, times);
+        point.add_double(tag::kDouble, told.value);
+        add_attributes(point, tag::kAttributes, told.labels);
+    }
+}
+
+// ---- HTTP ----
+
+constexpr auto kPatience = 10s, kLastPatience = 2s;
+
+struct Freed {
+    void operator()(CURL* handle) const { ::curl_easy_cleanup(handle); }
+    void operator()(CURLU* url) const { ::curl_url_cleanup(url); }
+    void operator()(curl_slist* list) const { ::curl_slist_free_all(list); }
+    void operator()(char* text) const { ::curl_free(text); }
+};
+template <class T>
+using Held = std::unique_ptr<T, Freed>;
+
+tl::unexpected<Error> cannot_push_to(const std::string& url, const std::string& wrong) {
+    return fail(ErrorKind::usage, url, "cannot be pushed to: " + wrong,
+                "an address like http://localhost:4318");
+}
+
+/// `url` with the path that metrics go to, where it has none.
+Result<std::string> endpoint_of(const std::string& url) {
+    const Held<CURLU> parsed(::curl_url());
+    const auto wrong = ::curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0);
+    if (wrong != CURLUE_OK) return cannot_push_to(url, ::curl_url_strerror(wrong));
+    const auto part = [&](CURLUPart which) {
+        char* text = nullptr;
+        ::curl_url_get(parsed.get(), which, &text, 0);
+        const Held<char> held(text);
+        return std::string(text ? text : "");
+    };
+    if (const std::string scheme = part(CURLUPART_SCHEME); scheme != "http" && scheme != "https")
+        return cannot_push_to(url, "it is neither http nor https");
+    if (const std::string path = part(CURLUPART_PATH); path.empty() || path == "/")
+        ::curl_url_set(parsed.get(), CURLUPART_PATH, "/v1/metrics", 0);
+    return part(CURLUPART_URL);
+}
+
+std::size_t keep_some(char* data, std::size_t size, std::size_t count, void* into) {
+    auto& text = *static_cast<std::string*>(into);
+    text.append(data,
+                std::min(size * count, std::size_t{200} - std::min<std::size_t>(text.size(), 200)));
+    return size * count;
+}
+
+int stop_asked(void* token, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+    return static_cast<const std::stop_token*>(token)->stop_requested() ? 1 : 0;
+}
+
+}  // namespace
+
+Result<Labels> otlp_pairs(const std::string& text) {
+    Labels out;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find(',', at), text.size());
+        const std::string pair = text.substr(at, end - at);
+        at = end + 1;
+        const std::size_t equals = pair.find('=');
+        if (equals == std::string::npos || equals == 0)
+            return fail(ErrorKind::usage, pair, "is no key=value", "key=value,key=value");
+        int length = 0;
+        const Held<char> value(
+            ::curl_easy_unescape(nullptr, pair.c_str() + equals + 1, 0, &length));
+        out.emplace_back(pair.substr(0, equals),
+                         std::string(value.get(), static_cast<std::size_t>(length)));
+    }
+    return out;
+}
+
+std::string otlp_message(const Exposition& told, const Labels& resource, std::uint64_t start_ns,
+                         std::uint64_t now_ns) {
+    std::string out;
+    pbf_writer request(out);
+    pbf_writer of_resource(request, tag::kResourceMetrics);
+    {
+        pbf_writer described(of_resource, tag::kResource);
+        add_attributes(described, tag::kResourceAttributes, resource);
+    }
+    pbf_writer scope(of_resource, tag::kScopeMetrics);
+    pbf_writer(scope, tag::kScope).add_string(tag::kName, "gausscope");
+    for (const Exposition::Family& family : told.families())
+        if (!family.points.empty()) add_metric(scope, family, {start_ns, now_ns});
+    return out;
+}
+
+Result<std::unique_ptr<OtlpPusher>> OtlpPusher::start(OtlpOptions options) {
+    ::curl_global_init(CURL_GLOBAL_DEFAULT);
+    GS_TRY(auto url, endpoint_of(options.url));
+    options.url = std::move(url);
+    const auto is_host = [](const auto& pair) { return pair.first == "host.name"; };
+    if (std::none_of(options.resource.begin(), options.resource.end(), is_host))
+        options.resource.emplace_back("host.name", host_name());
+    return std::unique_ptr<OtlpPusher>(new OtlpPusher(std::move(options)));
+}
+
+OtlpPusher::OtlpPusher(OtlpOptions options)
+    : options_(std::move(options)),
+      start_ns_(clock_ns(CLOCK_REALTIME)),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+OtlpPusher::~OtlpPusher() = default;
+
+void OtlpPusher::offer(const Exposition& told) {
+    newest_.put(otlp_message(told, options_.resource, start_ns_, clock_ns(CLOCK_REALTIME)));
+}
+
+void OtlpPusher::run(const std::stop_token& stop) {
+    std::mutex mutex;
+    std::condition_variable_any stopped;
+    std::unique_lock lock(mutex);
+    while (!stop.stop_requested()) {
+        const auto message = newest_.take();
+        if (message) send(*message, stop);
+        stopped.wait_for(lock, stop, message ? options_.interval : 100ms, [] { return false; });
+    }
+    if (const auto message = newest_.take()) send(*message, {});
+}
+
+void OtlpPusher::send(const std::string& message, const std::stop_token& stop) {
+    const std::string trouble = post(message, stop);
+    ++(trouble.empty() ? accepted_ : failed_);
+    if (trouble.empty() && !trouble_.empty()) log_info("{} takes metrics again", options_.url);
+    // Figures are cumulative: the next request makes up for this one.
+    if (!trouble.empty() && trouble_.empty() && !stop.stop_requested())
+        log_warning("metrics do not reach {}: {}; it is tried again every {} s", options_.url,
+                    trouble, std::chrono::duration<double>(options_.interval).count());
+    trouble_ = trouble;
+}
+
+std::string OtlpPusher::post(const std::string& message, const std::stop_token& stop) const {
+    const Held<CURL> handle(::curl_easy_init());
+    if (!handle) return "libcurl cannot start";
+    Held<curl_slist> headers(::curl_slist_append(nullptr, "Content-Type: application/x-protobuf"));
+    for (const auto& [key, text] : options_.headers)
+        static_cast<void>(::curl_slist_append(headers.get(), (key + ": " + text).c_str()));
+    std::string answer;
+    const auto set = [&](CURLoption option, auto value) {
+        ::curl_easy_setopt(handle.get(), option, value);
+    };
+    const auto patience = stop.stop_possible() ? kPatience : kLastPatience;
+    set(CURLOPT_URL, options_.url.c_str());
+    set(CURLOPT_HTTPHEADER, headers.get());
+    set(CURLOPT_POSTFIELDS, message.data());
+    set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(message.size()));
+    set(CURLOPT_USERAGENT, "gausscope");
+    set(CURLOPT_NOSIGNAL, 1L);
+    set(CURLOPT_TIMEOUT_MS, static_cast<long>(std::chrono::milliseconds(patience).count()));
+    set(CURLOPT_WRITEFUNCTION, keep_some);
+    set(CURLOPT_WRITEDATA, static_cast<void*>(&answer));
+    set(CURLOPT_NOPROGRESS, 0L);
+    set(CURLOPT_XFERINFOFUNCTION, stop_asked);
+    set(CURLOPT_XFERINFODATA, static_cast<const void*>(&stop));
+    const CURLcode done = ::curl_easy_perform(handle.get());
+    if (done != CURLE_OK) return ::curl_easy_strerror(done);
+    long status = 0;
+    ::curl_easy_getinfo(handle.get(), CURLINFO_RESPONSE_CODE, &status);
+    answer.resize(std::min(answer.size(), answer.find_first_of("\r\n")));
+    return status / 100 == 2 ? "" : fmt::format("it answers {} {}", status, answer);
+}
+
+}  // namespace gs::serve

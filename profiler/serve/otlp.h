@@ -1,0 +1,66 @@
+// OTLP: tells the figures to an OpenTelemetry collector, for those who have one in place of a
+// Prometheus that comes and asks. Message format: opentelemetry-proto 1.x, collector/metrics/v1 and
+// metrics/v1; sent as protobuf over HTTP. Used by Daemon.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "base/expected.h"
+#include "base/mailbox.h"
+#include "profiler/serve/exposition.h"
+
+namespace gs::serve {
+
+struct OtlpOptions {
+    std::string url;  ///< "http://localhost:4318"; one without a path gets the protocol's own
+    std::chrono::milliseconds interval{60'000};
+    Labels headers;   ///< of every request
+    Labels resource;  ///< whose figures these are; the host's name is added where it is missing
+};
+
+/// "key=value,key=value", values percent-encoded: how OTEL_EXPORTER_OTLP_HEADERS and
+/// OTEL_RESOURCE_ATTRIBUTES are written.
+Result<Labels> otlp_pairs(const std::string& text);
+
+/// An ExportMetricsServiceRequest. Counters and histograms are cumulative since `start_ns`; times
+/// are nanoseconds since 1970.
+std::string otlp_message(const Exposition& told, const Labels& resource, std::uint64_t start_ns,
+                         std::uint64_t now_ns);
+
+class OtlpPusher {
+  public:
+    struct Counts {
+        std::uint64_t accepted = 0, failed = 0;
+    };
+    static Result<std::unique_ptr<OtlpPusher>> start(OtlpOptions options);
+    /// Sends what was offered last.
+    ~OtlpPusher();
+    OtlpPusher(const OtlpPusher&) = delete;
+    OtlpPusher& operator=(const OtlpPusher&) = delete;
+
+    /// The newest figures; the next request tells the newest that were offered. Never waits.
+    void offer(const Exposition& told);
+    Counts counts() const { return {accepted_, failed_}; }
+
+  private:
+    explicit OtlpPusher(OtlpOptions options);
+    void run(const std::stop_token& stop);
+    void send(const std::string& message, const std::stop_token& stop);
+    /// Empty when it was taken, else why not.
+    std::string post(const std::string& message, const std::stop_token& stop) const;
+
+    OtlpOptions options_;
+    std::uint64_t start_ns_;
+    Latest<std::string> newest_;
+    std::atomic<std::uint64_t> accepted_{0}, failed_{0};
+    std::string trouble_;  // why the last request failed
+    std::jthread thread_;
+};
+
+}  // namespace gs::serve
