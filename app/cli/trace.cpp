@@ -13,7 +13,7 @@
 #include "profiler/files/export_perfetto.h"
 #include "profiler/files/export_stacks.h"
 #include "profiler/files/export_text.h"
-#include "profiler/files/import.h"
+#include "profiler/files/import_ranks.h"
 
 namespace gs::cli {
 namespace {
@@ -30,10 +30,11 @@ struct TraceArguments {
 
 void add_options(CLI::App& app, TraceArguments& a) {
     app.add_option("FILE", a.file, "Perfetto trace or Chrome JSON, gzipped or not")->required();
-    CLI::Option* other =
-        app.add_option("OTHERS", a.others,
-                       "more files of the same job, aligned by the wall clock; with --compare: the "
-                       "trace that FILE is compared with");
+    CLI::Option* other = app.add_option(
+        "OTHERS", a.others,
+        "more files of the same job, aligned by the wall clock and their collectives; with "
+        "--compare: the "
+        "trace that FILE is compared with");
     app.add_flag("--compare", a.compare, "stages of FILE and OTHER side by side, with what differs")
         ->needs(other);
     app.add_flag("--insights", a.insights, "what costs time, and what would make it faster");
@@ -74,29 +75,6 @@ Result<void> export_to(const TraceStore& store, const fs::path& path) {
                 "use .pftrace, .json, .speedscope.json, .folded, .csv, .pb.gz or .stacks.folded");
 }
 
-/// Several files are one trace: the summary of all, notes with the name of their file.
-Result<ImportSummary> read_all(const TraceArguments& a, TraceStore& store) {
-    auto all = import_trace(a.file, store);
-    if (!all) return all;
-    for (const std::string& other : a.others) {
-        const auto more = import_trace(other, store);
-        if (!more) return more;
-        if (all->format.find(more->format) == std::string::npos) all->format += ", " + more->format;
-        all->spans += more->spans;
-        all->instants += more->instants;
-        all->points += more->points;
-        all->threads += more->threads;
-        all->streams += more->streams;
-        all->processes += more->processes;
-        all->calls += more->calls;
-        all->work += more->work;
-        all->samples += more->samples;
-        all->skipped += more->skipped;
-        for (const std::string& note : more->notes) all->notes.push_back(other + ": " + note);
-    }
-    return all;
-}
-
 Result<int> run(const TraceArguments& a, const CommonArguments& common) {
     if (a.compare && a.others.size() != 1)
         return fail(ErrorKind::usage, a.file, "--compare takes exactly two traces");
@@ -105,13 +83,17 @@ Result<int> run(const TraceArguments& a, const CommonArguments& common) {
     options.max_spans = ImportOptions{}.max_events;
     options.max_calls = kAllCalls;
     options.max_points = kAllCalls;
-    TraceStore store(options);
-    if (!a.stage_map.empty()) {
-        StageMap map;
-        GS_TRY_VOID(map.add_file(a.stage_map));
-        store.set_stage_map(std::move(map));
-    }
-    GS_TRY(auto read, read_all(a, store));
+    StageMap map;
+    if (!a.stage_map.empty()) GS_TRY_VOID(map.add_file(a.stage_map));
+    const auto empty = [&] {
+        TraceStore made(options);
+        if (!a.stage_map.empty()) made.set_stage_map(map);
+        return made;
+    };
+    std::vector<std::string> files{a.file};
+    files.insert(files.end(), a.others.begin(), a.others.end());
+    TraceStore store;
+    GS_TRY(auto read, import_ranks(files, empty, store));
     print_trace(a.file, read, store);
     if (!a.output.empty()) {
         GS_TRY_VOID(export_to(store, a.output));

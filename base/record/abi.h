@@ -1,4 +1,4 @@
-// The ring's layout in memory, version 1.4: what a recording process writes and any reader may rely
+// The ring's layout in memory, version 1.5: what a recording process writes and any reader may rely
 // on. Included by the recorder (ring.cpp), by readers (profiler/collect/reader.cpp) and by the
 // injection library, which writes rings in processes gausscope does not own.
 //
@@ -87,6 +87,11 @@
 // is never further behind than the service's tick. What is missing in a pause was not recorded; it
 // is not known that nothing happened.
 //
+// Values of ranges (1.5). What a range tells beyond its one payload (NVTX's payload extension) are
+// value records in the lane of its thread, written when it begins, so before its span record: begin
+// and depth are the range's, end is begin, name is the value's, payload the value. Those of a mark
+// have the mark's time and depth 255.
+//
 // Open ranges. On entry a range is written to stack[depth] and depth goes up; on exit depth goes
 // down and one record is written. So the ranges open at the moment of a crash or a hang are there
 // to read. depth may exceed 64: the excess is not kept.
@@ -109,7 +114,7 @@
 namespace gs::abi {
 
 inline constexpr std::uint64_t kMagic = 0x31474E4952534724ull;  ///< "$GSRING1", little endian
-inline constexpr std::uint32_t kMajor = 1, kMinor = 4;
+inline constexpr std::uint32_t kMajor = 1, kMinor = 5;
 inline constexpr std::uint32_t kVersion = kMajor << 16 | kMinor;
 inline constexpr std::uint64_t kHardCap = 16u
                                           << 20;  ///< bytes of one process's ring, never exceeded
@@ -134,6 +139,7 @@ enum class RecordKind : std::uint8_t {
     thread_end = 6,    ///< the thread left
     async_span = 7,    ///< begin..end, payload; may overlap anything (1.2)
     pause = 8,         ///< begin..end, payload: what was not recorded in it, kPauses... (1.3)
+    value = 9,         ///< payload: one of the values of the range that began at begin (1.5)
 };
 /// Payload of a pause, bits.
 inline constexpr std::uint64_t kPausesRanges = 1;  ///< outermost ranges that began
@@ -143,6 +149,7 @@ inline constexpr std::uint64_t kPausesGpu = 2;     ///< what CUPTI tells, and in
 /// StringEntry of that category and domain.
 inline constexpr std::uint16_t kHasPayload = 1;
 inline constexpr std::uint16_t kPayloadIsDouble = 2, kPayloadIsSigned = 4;
+inline constexpr std::uint16_t kPayloadIsName = 8;  ///< of values: a string id (1.5)
 inline constexpr int kCategoryShift = 8;
 
 struct Record {

@@ -80,6 +80,11 @@ void make_printable(std::string& text) {
     }
 }
 
+PayloadKind payload_kind_of(std::uint16_t flags) {
+    if ((flags & abi::kPayloadIsDouble) != 0) return PayloadKind::real;
+    return (flags & abi::kPayloadIsSigned) != 0 ? PayloadKind::signed_whole : PayloadKind::whole;
+}
+
 constexpr std::uint64_t kArenaPublished = offsetof(abi::RingHeader, arena_published);
 constexpr std::uint64_t kClockCount = offsetof(abi::RingHeader, clock_count);
 constexpr std::uint64_t kCuptiComplete = offsetof(abi::RingHeader, cupti_complete_ns);
@@ -227,10 +232,7 @@ void TraceReader::take_record(LaneProgress& lane, const abi::DeviceRecord& devic
     }
     const std::uint32_t name = known(r.name, out);
     const bool has_payload = (r.flags & abi::kHasPayload) != 0;
-    const PayloadKind payload_kind = (r.flags & abi::kPayloadIsDouble) != 0 ? PayloadKind::real
-                                     : (r.flags & abi::kPayloadIsSigned) != 0
-                                         ? PayloadKind::signed_whole
-                                         : PayloadKind::whole;
+    const PayloadKind payload_kind = payload_kind_of(r.flags);
     const auto category = static_cast<std::uint8_t>(r.flags >> abi::kCategoryShift);
     switch (kind) {
         case abi::RecordKind::span:
@@ -248,6 +250,8 @@ void TraceReader::take_record(LaneProgress& lane, const abi::DeviceRecord& devic
         case abi::RecordKind::instant:
             out.instants.push_back({begin, r.payload, lane.track, name, payload_kind});
             return;
+        case abi::RecordKind::value:
+            return take_value(lane, r, begin, out);
         case abi::RecordKind::pause:
             out.pauses.push_back({begin, end, (r.payload & abi::kPausesRanges) != 0,
                                   (r.payload & abi::kPausesGpu) != 0});
@@ -263,6 +267,17 @@ void TraceReader::take_record(LaneProgress& lane, const abi::DeviceRecord& devic
         default:
             ++loss_.malformed;
     }
+}
+
+void TraceReader::take_value(const LaneProgress& lane, const abi::Record& r, std::int64_t begin,
+                             TraceBatch& out) {
+    const bool is_name = (r.flags & abi::kPayloadIsName) != 0;
+    const PayloadKind kind = is_name ? PayloadKind::name : payload_kind_of(r.flags);
+    const std::uint64_t value = is_name ? known(static_cast<std::uint32_t>(std::min<std::uint64_t>(
+                                                    r.payload, names_.size() + 1)),
+                                                out)
+                                        : r.payload;
+    out.values.push_back({begin, value, lane.track, known(r.name, out), r.depth, kind});
 }
 
 void TraceReader::take_span(const LaneProgress& lane, const abi::DeviceRecord& r,

@@ -84,6 +84,8 @@ class TraceReader {
     void take_record(LaneProgress& lane, const abi::DeviceRecord& record, TraceBatch& out);
     void take_span(const LaneProgress& lane, const abi::DeviceRecord& record, const SpanEvent& span,
                    TraceBatch& out);
+    void take_value(const LaneProgress& lane, const abi::Record& record, std::int64_t begin,
+                    TraceBatch& out);
     void new_owner(LaneProgress& lane, std::uint32_t tid, std::uint32_t name, TraceBatch& out);
     void report_track(const LaneProgress& lane, bool ended, TraceBatch& out);
     // ---- reader_activity.cpp

@@ -14,9 +14,18 @@
 
 namespace gs {
 
+/// What a file's clock shows more than that of the store it goes into, beyond what the wall clocks
+/// tell: offset_ns + drift (t - at_ns) at its time t.
+struct ClockShift {
+    double offset_ns = 0, drift = 0;
+    std::int64_t at_ns = 0;
+    std::string text{};  ///< becomes ProcessLabels::clock of the file's processes
+};
+
 struct ImportOptions {
     std::uint64_t max_bytes = 1ull << 30;  ///< of the file, and of what it unpacks to
     std::size_t max_events = 8'000'000;    ///< the rest is skipped and counted
+    ClockShift shift{};  ///< taken off the file's times, of a file that is not the store's first
     /// Told from time to time how much is done, 0 to 1; false ends the import (kind unsupported,
     /// "stopped").
     std::function<bool(double)> progress{};

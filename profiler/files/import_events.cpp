@@ -255,37 +255,44 @@ std::uint32_t ImportEvents::main_pid() const {
     return best;
 }
 
-/// Moves the file's times to those of the store it goes into, by the wall clock.
+/// Moves the file's times to those of the store it goes into, by the wall clock and the shift that
+/// was asked for.
 void ImportEvents::shift(TraceStore& store, std::map<std::uint32_t, Delivery>& deliveries) {
     if (store.processes().empty()) return;
     if (!realtime_offset_ns)
-        return note("the file does not tell the wall clock: it begins where it says, unaligned");
-    const std::int64_t by = *realtime_offset_ns - store.sources().realtime_offset_ns();
+        note("the file does not tell the wall clock: it begins where it says, unaligned");
+    const std::int64_t by =
+        realtime_offset_ns ? *realtime_offset_ns - store.sources().realtime_offset_ns() : 0;
     if (std::abs(by) > kMaxImportTime)
         return note("the wall clocks are too far apart to be aligned");
-    const auto both = [by](auto& items) {
+    const auto move = [by, &shift = options_.shift](std::int64_t& t) {
+        t += by;
+        const double since = static_cast<double>(t - shift.at_ns);
+        t -= std::llround(shift.offset_ns + shift.drift * since);
+    };
+    const auto both = [move](auto& items) {
         for (auto& item : items) {
-            item.begin_ns += by;
-            item.end_ns += by;
+            move(item.begin_ns);
+            move(item.end_ns);
         }
     };
-    const auto moment = [by](auto& items) {
-        for (auto& item : items) item.time_ns += by;
+    const auto moment = [move](auto& items) {
+        for (auto& item : items) move(item.time_ns);
     };
     for (auto& [pid, delivery] : deliveries) {
         for (Finished& f : delivery.spans) {
-            f.event.begin_ns += by;
-            f.event.end_ns += by;
+            move(f.event.begin_ns);
+            move(f.event.end_ns);
         }
-        for (OpenSpan& open : delivery.open) open.begin_ns += by;
+        for (OpenSpan& open : delivery.open) move(open.begin_ns);
         both(delivery.asyncs);
         both(delivery.overheads);
         moment(delivery.instants);
         Process& process = processes_[pid];
         both(process.work);
         for (GpuWorkEvent& work : process.work) {
-            if (work.queued_ns != 0) work.queued_ns += by;
-            if (work.submitted_ns != 0) work.submitted_ns += by;
+            if (work.queued_ns != 0) move(work.queued_ns);
+            if (work.submitted_ns != 0) move(work.submitted_ns);
         }
         both(process.calls);
         both(process.syncs);
@@ -294,7 +301,7 @@ void ImportEvents::shift(TraceStore& store, std::map<std::uint32_t, Delivery>& d
         moment(process.points);
         moment(process.stacks.samples);
     }
-    if (read_ns != 0) read_ns += by;
+    if (read_ns != 0) move(read_ns);
     realtime_offset_ns = store.sources().realtime_offset_ns();
 }
 
@@ -305,6 +312,7 @@ TraceBatch ImportEvents::first_batch(const Delivery& delivery, Process& process,
     batch.pid = delivery.pid;
     batch.process_name = process.name;
     batch.labels = process.labels;
+    if (!options_.shift.text.empty()) batch.labels.clock = options_.shift.text;
     batch.read_ns = read_ns != 0 ? read_ns : 1;
     batch.realtime_offset_ns = realtime_offset_ns.value_or(0);
     batch.names = names_;

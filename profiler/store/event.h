@@ -86,6 +86,16 @@ struct AsyncSpanEvent {
     PayloadKind payload_kind = PayloadKind::whole;
     std::uint8_t category = 0;
 };
+/// One of the named values that a range of a thread tells beyond its payload; comes before its
+/// span, after the values of ranges that began earlier on the thread. Of a mark: its time, depth
+/// 255.
+struct RangeValueEvent {
+    std::int64_t begin_ns = 0;  ///< of the range
+    std::uint64_t value = 0;
+    std::uint32_t track = 0, name = 0;
+    std::uint8_t depth = 0;
+    PayloadKind kind = PayloadKind::whole;
+};
 /// A range that was open when the reader looked: what a thread is doing now, or did when its
 /// process died.
 struct OpenSpan {
@@ -136,6 +146,9 @@ struct ProcessLabels {
     /// What the job is called, the same for every run of it (SLURM_JOB_NAME or the like), and the
     /// commit it runs.
     std::string job_name, commit;
+    /// How its clock differed from that of the others it was merged with, and that it was set
+    /// right: "3.21 ms +- 0.04 ms behind host a (212 collectives)".
+    std::string clock{};
     bool empty() const {
         return host.empty() && job.empty() && pod.empty() && rank < 0 && command.empty();
     }
@@ -151,6 +164,7 @@ struct TraceBatch {
     LossCounts loss;
     std::vector<AsyncSpanEvent> async_spans;
     std::vector<PauseEvent> pauses;
+    std::vector<RangeValueEvent> values;
     // ---- sample_event.h; each by its place in the list before it
     std::vector<FrameEvent> frames;
     std::vector<StackEvent> stacks;

@@ -15,7 +15,12 @@ namespace gs {
 
 inline constexpr std::uint32_t kNoTrack = ~0u;
 /// What the 64 bits of a payload are.
-enum class PayloadKind : std::uint8_t { whole, real, signed_whole };
+enum class PayloadKind : std::uint8_t {
+    whole,
+    real,
+    signed_whole,
+    name,  ///< number of a name; only of values (RangeValueEvent)
+};
 
 enum class GpuWorkKind : std::uint8_t { kernel, copy, fill, graph, stage };
 using abi::MemoryType, abi::OverheadType, abi::SyncType;

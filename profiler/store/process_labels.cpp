@@ -21,6 +21,7 @@ void read_label(std::string_view text, ProcessLabels& labels) {
     if (key == "command") labels.command = value;
     if (key == "job_name") labels.job_name = value;
     if (key == "commit") labels.commit = value;
+    if (key == "clock") labels.clock = value;
 }
 
 std::vector<std::string> label_texts(const ProcessLabels& labels) {
@@ -36,6 +37,7 @@ std::vector<std::string> label_texts(const ProcessLabels& labels) {
     if (labels.world_size >= 0) add("world_size", std::to_string(labels.world_size));
     if (!labels.job_name.empty()) add("job_name", labels.job_name);
     if (!labels.commit.empty()) add("commit", labels.commit);
+    if (!labels.clock.empty()) add("clock", labels.clock);
     return out;
 }
 

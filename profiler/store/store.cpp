@@ -1,5 +1,8 @@
 #include "profiler/store/store.h"
 
+#include <algorithm>
+#include <limits>
+
 namespace gs {
 
 void TraceStore::ingest(const TraceBatch& batch) {
@@ -24,6 +27,14 @@ void TraceStore::ingest(const TraceBatch& batch) {
         instants_.push_back(
             {e.time_ns, e.payload, source.track(e.track), source.name(e.name), e.payload_kind});
     instants_.keep_newest(options_.max_points);
+    for (const RangeValueEvent& e : batch.values)
+        values_.add(source.track(e.track),
+                    {e.begin_ns,
+                     e.kind == PayloadKind::name
+                         ? source.name(static_cast<std::uint32_t>(std::min<std::uint64_t>(
+                               e.value, std::numeric_limits<std::uint32_t>::max())))
+                         : e.value,
+                     source.name(e.name), e.depth, e.kind});
     samples_.take(batch, source.process, names_);
     sources_.take_state(source, batch, options_.max_points);
     if (sources_.processes()[source.process].ended) {
@@ -40,6 +51,7 @@ void TraceStore::clear() {
     sources_.clear();
     counters_ = {};
     samples_ = {};
+    values_ = {};
     instants_ = {};
 }
 
@@ -59,9 +71,16 @@ FoundSpan TraceStore::range_of(std::size_t track, std::size_t row, const TraceSp
     return out;
 }
 
+std::string TraceStore::value_text(const TraceValue& value) const {
+    return value.kind == PayloadKind::name
+               ? std::string(name(static_cast<std::uint32_t>(value.value)))
+               : payload_text(value.value, value.kind);
+}
+
 std::size_t TraceStore::bytes() const {
     return names_.bytes() + timeline_.bytes() + frames_.bytes() + launches_.bytes() +
-           sources_.bytes() + counters_.bytes() + samples_.bytes() + instants_.bytes();
+           sources_.bytes() + counters_.bytes() + samples_.bytes() + values_.bytes() +
+           instants_.bytes();
 }
 
 TraceStore TraceStore::excerpt(std::int64_t begin, std::int64_t end) const {
@@ -72,6 +91,7 @@ TraceStore TraceStore::excerpt(std::int64_t begin, std::int64_t end) const {
     out.frames_ = frames_.excerpt();
     out.counters_ = counters_.excerpt(begin, end);
     out.samples_ = samples_.excerpt(begin, end);
+    out.values_ = values_.excerpt(begin, end);
     out.instants_ =
         instants_;  // few, and those that say why something is not there come at the start
     return out;

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "profiler/store/frame_book.h"
 #include "profiler/store/launch_join.h"
 #include "profiler/store/name_book.h"
+#include "profiler/store/range_values.h"
 #include "profiler/store/sample_book.h"
 #include "profiler/store/sliding.h"
 #include "profiler/store/sources.h"
@@ -66,6 +68,17 @@ class TraceStore {
     const std::vector<CounterSeries>& counters() const { return counters_.series(); }
     std::span<const TraceInstant> instants() const { return instants_.view(); }
 
+    /// What a span of a thread's row, or a mark, tells beyond its payload.
+    std::span<const TraceValue> values_of(std::size_t track, std::size_t row,
+                                          const TraceSpan& span) const {
+        return values_.of(track, span.begin_ns, static_cast<std::uint8_t>(row));
+    }
+    std::span<const TraceValue> values_of(const TraceInstant& mark) const {
+        return values_.of(mark.track, mark.time_ns, RangeValues::kMark);
+    }
+    /// "sum", "4096".
+    std::string value_text(const TraceValue& value) const;
+
     // ---- what readers ask most; times are nanoseconds of CLOCK_MONOTONIC
     std::string_view name(std::uint32_t index) const { return names_.text(index); }
     const std::vector<TraceTrack>& tracks() const { return timeline_.tracks(); }
@@ -97,6 +110,7 @@ class TraceStore {
     LaunchJoin launches_;
     Counters counters_;
     SampleBook samples_;
+    RangeValues values_;
     SlidingArray<TraceInstant> instants_;
     std::size_t unchecked_bytes_ = 0;     // at most, come since the memory was last looked at
     std::size_t names_looked_at_ = 4096;  // from twice as many names on, the unused are looked for

@@ -31,7 +31,7 @@ std::size_t most_bytes_of(const TraceBatch& b) {
     constexpr std::size_t kThing = 1024;  // a source, a track, a name
     return kRecord * (b.spans.size() + b.counters.size() + b.async_spans.size() +
                       b.gpu_work.size() + b.api_calls.size() + b.syncs.size() + b.memory.size() +
-                      b.overheads.size() + b.stacks.size() + b.samples.size()) +
+                      b.overheads.size() + b.stacks.size() + b.samples.size() + b.values.size()) +
            kThing * (b.tracks.size() + b.names.size() + b.frames.size() + 1);
 }
 
@@ -60,6 +60,7 @@ void TraceStore::keep_within_limits(const TraceBatch& batch) {
         timeline_.forget_before(
             time_to_forget(begin_ns(), end_ns() + 1, excess,
                            [&](std::int64_t t) { return timeline_.spans_before(t); }));
+        values_.forget_before(timeline_.kept_from_ns());
     }
     unchecked_bytes_ += most_bytes_of(batch);
     if (options_.max_bytes == 0 || unchecked_bytes_ < options_.max_bytes / 64) return;
@@ -70,7 +71,7 @@ void TraceStore::keep_within_limits(const TraceBatch& batch) {
 void TraceStore::free_bytes() {
     const auto before = [&](std::int64_t t) {
         return timeline_.bytes_before(t) + counters_.bytes_before(t) + sources_.bytes_before(t) +
-               samples_.bytes_before(t);
+               samples_.bytes_before(t) + values_.bytes_before(t);
     };
     // However much there is of what time does not free, half of the memory is for what it does.
     const std::size_t most = options_.max_bytes - std::min(known_bytes(), options_.max_bytes / 2);
@@ -83,6 +84,7 @@ void TraceStore::free_bytes() {
     counters_.forget_before(t);
     sources_.forget_before(t);
     samples_.forget_before(t);
+    values_.forget_before(t);
 }
 
 std::size_t TraceStore::known_bytes() const {
@@ -152,6 +154,7 @@ std::vector<bool> TraceStore::used_names(const NewNumbers& stays) const {
                 for (const TraceSpan& span : row.view()) used[span.name] = true;
     for (const CounterSeries& series : counters()) used[series.name] = true;
     for (const TraceInstant& instant : instants()) used[instant.name] = true;
+    values_.mark_names(used);
     return used;
 }
 
@@ -163,6 +166,7 @@ void TraceStore::renumber(const Renumbering& to) {
     instants_ = filtered(instants_, [](const TraceInstant& i) { return i.track != kNoTrack; });
     counters_.renumber(to);
     samples_.renumber(to);
+    values_.renumber(to);
     sources_.renumber(to);
     launches_.renumber(to);
     frames_.renumber(to);

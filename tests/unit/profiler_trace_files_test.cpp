@@ -14,7 +14,7 @@
 
 #include "profiler/files/export_perfetto.h"
 #include "profiler/files/export_text.h"
-#include "profiler/files/import.h"
+#include "profiler/files/import_ranks.h"
 #include "profiler/store/process_labels.h"
 #include "tests/unit/io_mutator.h"
 
@@ -54,7 +54,8 @@ TraceBatch process(std::uint32_t pid, int rank, std::int64_t origin, int steps =
     b.process_name = fmt::format("trainer {}", rank);
     b.read_ns = origin + 1'000'000 * kUs;
     b.realtime_offset_ns = 1'700'000'000'000'000'000;
-    b.labels = {"node7", "4711", "pod-a", rank, rank, 2, "python train.py --fast", "garden", "abc"};
+    b.labels = {"node7",  "4711", "pod-a", rank, rank, 2, "python train.py --fast",
+                "garden", "abc",  {}};
     b.names = {{1, "iteration"},
                {2, "forward", "gsplat"},
                {3, "cudaLaunchKernel"},
@@ -296,6 +297,73 @@ TEST_F(TraceFiles, RanksComeTogetherByTheWallClock) {
     EXPECT_EQ(again.processes().size(), 2u);
     EXPECT_EQ(again.processes()[1].labels.rank, 1);
     EXPECT_EQ(again.span_count(), both.span_count());
+}
+
+/// 40 steps of a rank of `host`, whose clock shows `ahead` more than true time; the ranks enter
+/// their all-reduce when they come to it, and leave it together.
+TraceBatch rank_on(const char* host, int rank, std::int64_t ahead, const char* collective) {
+    TraceBatch b;
+    b.source = b.pid = static_cast<std::uint32_t>(500 + rank);
+    b.read_ns = 10'000'000 * kUs;
+    b.realtime_offset_ns = 1'700'000'000'000'000'000;
+    b.labels.host = host;
+    b.labels.rank = rank;
+    b.names = {{1, "iteration"}, {2, collective}};
+    b.tracks = {{0, b.pid, b.pid, "main"}};
+    for (std::int64_t i = 0; i < 40; ++i) {
+        const std::int64_t t = (i * 10'000 + i * i * 7 % 900) * kUs;
+        const std::int64_t enters = t + (i * (rank + 3) * 31 % 800) * kUs;
+        const std::int64_t leaves = t + 850 * kUs + rank * 3 * kUs;
+        b.spans.push_back({enters + ahead, leaves + ahead, 4096, 0, 2, 1, true});
+        b.spans.push_back({t + ahead, t + 900 * kUs + ahead, 0, 0, 1, 0, false});
+    }
+    return b;
+}
+
+TEST_F(TraceFiles, HostsComeTogetherByTheirCollectives) {
+    const auto write = [&](const char* file, const TraceBatch& batch) {
+        TraceStore store;
+        store.ingest(batch);
+        EXPECT_TRUE(export_perfetto(store, folder_ / file));
+        return (folder_ / file).string();
+    };
+    const auto empty = [] { return TraceStore(); };
+    const std::int64_t behind = -3'210 * kUs;
+    const std::vector<std::string> files = {write("a0", rank_on("a", 0, 0, "all_reduce")),
+                                            write("b1", rank_on("b", 1, behind, "all_reduce")),
+                                            write("b2", rank_on("b", 2, behind, "all_reduce")),
+                                            write("c3", rank_on("c", 3, 0, "all_reduce"))};
+    TraceStore all;
+    auto read = import_ranks(files, empty, all);
+    ASSERT_TRUE(read);
+    ASSERT_EQ(read->notes.size(), 2u);
+    EXPECT_EQ(read->spans, 4 * 80u);
+    EXPECT_NE(read->notes[0].find("the clock of host b is 3.2"), std::string::npos);
+    EXPECT_NE(read->notes[0].find(" ms behind host a ("), std::string::npos) << read->notes[0];
+    EXPECT_NE(read->notes[0].find("; its times are set right"), std::string::npos);
+    EXPECT_NE(read->notes[1].find("the clock of host c is within 0."), std::string::npos);
+    const auto ends = [&](std::size_t process) {
+        for (const TraceTrack& track : all.tracks())
+            if (track.process == process) return track.rows[1].view()[20].end_ns;
+        return std::int64_t{0};
+    };
+    for (const std::size_t p : {1u, 2u})
+        EXPECT_NEAR(static_cast<double>(ends(p)), static_cast<double>(ends(0)), 100e3) << p;
+    EXPECT_EQ(ends(3), ends(0) + 9 * kUs);  // not moved
+    // What is written says it.
+    ASSERT_TRUE(export_perfetto(all, folder_ / "all.pftrace"));
+    TraceStore back;
+    ASSERT_TRUE(import_trace(folder_ / "all.pftrace", back));
+    EXPECT_EQ(back.processes()[0].labels.clock, "");
+    EXPECT_EQ(back.processes()[2].labels.clock.find("3.2"), 0u) << back.processes()[2].labels.clock;
+    // A broadcast's root does not wait for the others: it tells nothing.
+    const std::vector<std::string> others = {write("a0", rank_on("a", 0, 0, "broadcast")),
+                                             write("b1", rank_on("b", 1, behind, "broadcast"))};
+    read = import_ranks(others, empty, all);
+    ASSERT_TRUE(read);
+    ASSERT_EQ(read->notes.size(), 1u);
+    EXPECT_NE(read->notes[0].find("as they were kept"), std::string::npos);
+    EXPECT_EQ(ends(1) - ends(0), behind + 3 * kUs);
 }
 
 TEST_F(TraceFiles, OnlyTheStretchAskedFor) {

@@ -1,0 +1,134 @@
+#include "profiler/analysis/collectives.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/text.h"
+
+namespace gs {
+namespace {
+
+struct Operation {
+    std::string_view key, name;
+    bool together = false;
+    bool prefix = false;  ///< "all_gather_into_tensor" is one, "reduce_loss" is not
+};
+constexpr Operation kOperations[] = {
+    {"allreduce", "all_reduce", true, true},
+    {"allgather", "all_gather", true, true},
+    {"reducescatter", "reduce_scatter", true, true},
+    {"alltoall", "all_to_all", true, true},
+    {"barrier", "barrier", true},
+    {"broadcast", "broadcast"},
+    {"reduce", "reduce"},
+    {"gather", "gather"},
+    {"scatter", "scatter"},
+    {"sendrecv", "send_recv"},
+    {"send", "send"},
+    {"recv", "recv"},
+};
+
+/// What a name means for this.
+struct Meaning {
+    const Operation* operation = nullptr;  ///< null: no collective
+    bool kernel = false, enqueues = false;
+};
+
+const Operation* operation_called(std::string_view word) {
+    std::string key = lower_case(std::string(word));
+    std::erase(key, '_');
+    for (const Operation& o : kOperations)
+        if (o.prefix ? key.starts_with(o.key) : key == o.key) return &o;
+    return nullptr;
+}
+
+/// "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)", "ncclAllReduce", "gloo:all_reduce",
+/// "all_gather_into_tensor".
+Meaning meaning_of(std::string_view name, std::string_view domain) {
+    Meaning out;
+    out.enqueues = name.starts_with("nccl") || name.starts_with("c10d::") || domain == "NCCL";
+    for (const std::string_view start : {"ncclDevKernel_", "ncclKernel_"})
+        if (name.starts_with(start)) {
+            out.kernel = true;
+            const std::string_view rest = name.substr(start.size());
+            out.operation = operation_called(rest.substr(0, rest.find_first_of("_(<")));
+            return out;
+        }
+    name = name.substr(name.find_last_of(":.") + 1);  // npos + 1: all of it
+    if (name.starts_with("nccl")) name.remove_prefix(4);
+    out.operation = operation_called(name);
+    return out;
+}
+
+std::vector<Meaning> meanings_of(const TraceStore& store) {
+    std::vector<Meaning> out;
+    for (std::uint32_t n = 0; n < store.names().size(); ++n)
+        out.push_back(meaning_of(store.name(n), store.names().domain(n)));
+    return out;
+}
+
+std::uint64_t communicator_of(const TraceStore& store, const FoundSpan& range) {
+    for (const TraceValue& v : store.values_of(range.track, range.row, *range.span))
+        if (lower_case(std::string(store.name(v.name))).find("communicator") != std::string::npos)
+            return v.value;
+    return 0;
+}
+
+/// What the range `range` tells of its collective.
+void take_range(const TraceStore& store, const FoundSpan& range, Collective& out) {
+    if (range.span->has_payload && range.span->payload_kind == PayloadKind::whole && out.bytes == 0)
+        out.bytes = range.span->payload;
+    out.communicator = communicator_of(store, range);
+}
+
+/// Whether a process had kernels of collectives: then their ranges tell nothing of the time.
+std::vector<bool> with_kernels(const TraceStore& store, const std::vector<Meaning>& meanings) {
+    std::vector<bool> out(store.processes().size());
+    for (const TraceTrack& track : store.tracks()) {
+        if (track.kind != TrackKind::gpu_stream || out[track.process]) continue;
+        for (const auto& row : track.rows)
+            for (const TraceSpan& span : row.view())
+                if (meanings[span.name].kernel && meanings[span.name].operation != nullptr)
+                    out[track.process] = true;
+    }
+    return out;
+}
+
+}  // namespace
+
+std::vector<std::vector<Collective>> collectives(const TraceStore& store) {
+    const std::vector<Meaning> meanings = meanings_of(store);
+    const std::vector<bool> on_gpu = with_kernels(store, meanings);
+    std::vector<std::vector<Collective>> out(store.processes().size());
+    for (std::uint32_t t = 0; t < store.tracks().size(); ++t) {
+        const TraceTrack& track = store.tracks()[t];
+        const bool gpu = track.kind == TrackKind::gpu_stream;
+        const bool ranges = track.kind == TrackKind::thread || track.kind == TrackKind::overlapping;
+        if (gpu != on_gpu[track.process] || (!gpu && !ranges)) continue;
+        for (std::size_t row = 0; row < track.rows.size(); ++row)
+            for (const TraceSpan& span : track.rows[row].view()) {
+                const Meaning& m = meanings[span.name];
+                if (m.operation == nullptr || m.kernel != gpu) continue;
+                Collective c{.begin_ns = span.begin_ns, .end_ns = span.end_ns, .name = span.name};
+                c.operation = m.operation->name;
+                c.on_gpu = gpu;
+                c.together = m.operation->together && (gpu || !m.enqueues);
+                FoundSpan range{&span, t, row};
+                if (gpu) {
+                    const GpuWork* const work = store.timeline().gpu_work(t, row, span);
+                    c.bytes = work != nullptr ? work->bytes : 0;
+                    range = store.range_of(t, row, span);
+                    if (range.span != nullptr && meanings[range.span->name].operation == nullptr)
+                        range = {};
+                }
+                if (range.span != nullptr) take_range(store, range, c);
+                out[track.process].push_back(c);
+            }
+    }
+    for (auto& of_process : out)
+        std::sort(of_process.begin(), of_process.end(),
+                  [](const Collective& a, const Collective& b) { return a.end_ns < b.end_ns; });
+    return out;
+}
+
+}  // namespace gs

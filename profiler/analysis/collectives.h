@@ -1,0 +1,31 @@
+// The collectives of a trace, however they came into it: kernels of NCCL, the ranges that
+// `record --pytorch` opens, those of torch.profiler and of NCCL itself, with their bytes and
+// communicator where anybody tells them. The table of `gausscope trace` and the clocks of hosts
+// (clock_offsets.h) are made of them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "profiler/store/store.h"
+
+namespace gs {
+
+struct Collective {
+    std::int64_t begin_ns = 0, end_ns = 0;
+    std::uint64_t bytes = 0;         ///< of this rank; 0: not told
+    std::uint64_t communicator = 0;  ///< the same number on all its ranks; 0: not told
+    std::uint32_t name = 0;          ///< of the kernel or range
+    std::string_view operation{};    ///< "all_reduce"
+    bool on_gpu = false;
+    /// No rank gets out before the last is in, and this is the time until it got out; not so of a
+    /// broadcast, or of a call that only enqueues.
+    bool together = false;
+};
+
+/// By process, in order of their ends. Where a process has kernels of collectives, the calls that
+/// launched them are left out. O(spans).
+std::vector<std::vector<Collective>> collectives(const TraceStore& store);
+
+}  // namespace gs
