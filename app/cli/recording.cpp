@@ -11,6 +11,7 @@
 #include "profiler/analysis/span_summary.h"
 #include "profiler/files/export_perfetto.h"
 #include "profiler/insights/insight.h"
+#include "profiler/store/node_gpus.h"
 
 namespace gs::cli {
 namespace {
@@ -148,6 +149,7 @@ ProcessRecording::ProcessRecording(RecordingOptions options)
 
 Result<std::unique_ptr<ProcessRecording>> ProcessRecording::start(RecordingOptions options) {
     std::unique_ptr<ProcessRecording> out(new ProcessRecording(std::move(options)));
+    out->options_.collector.devices.emplace();
     auto collector = service::MultiCollector::start(out->options_.collector);
     if (!collector) return tl::unexpected(collector.error());
     out->collector_ = std::move(*collector);
@@ -224,10 +226,10 @@ std::vector<std::string> ProcessRecording::remarks() {
 
 void ProcessRecording::print(std::vector<std::string> notes) {
     const Contents contents(store_);
-    fmt::print(stderr, "gausscope: {:.1f} s", seconds());
+    std::string recorded;
     for (const TraceProcess& process : store_.processes())
-        fmt::print(stderr, "{}{}", &process == &store_.processes()[0] ? ", " : "; ", who(process));
-    fmt::print(stderr, "\n");
+        if (!is_node_gpus(process)) recorded += (recorded.empty() ? ", " : "; ") + who(process);
+    fmt::print(stderr, "gausscope: {:.1f} s{}\n", seconds(), recorded);
     if (found_any())
         fmt::print(
             stderr,
@@ -251,7 +253,7 @@ Json ProcessRecording::json() {
     const Contents contents(store_);
     Json out{{"seconds", number(seconds())}, {"processes", Json::array()}};
     for (const TraceProcess& process : store_.processes())
-        out["processes"].push_back(process_json(process));
+        if (!is_node_gpus(process)) out["processes"].push_back(process_json(process));
     out.update({{"ranges", contents.range_count},
                 {"gpu_work", contents.gpu_count},
                 {"cuda_calls", contents.api_count},

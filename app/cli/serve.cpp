@@ -4,9 +4,11 @@
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
@@ -20,6 +22,7 @@
 #include "base/try.h"
 #include "profiler/collect/multi_collector.h"
 #include "profiler/serve/daemon.h"
+#include "profiler/store/node_gpus.h"
 
 namespace gs::cli {
 namespace {
@@ -166,6 +169,7 @@ service::MultiCollectorOptions collector_options(const ServeArguments& a) {
     // Metrics look once a second: there is no hurry, and every look costs.
     options.interval = std::chrono::milliseconds(10);
     options.idle_interval = std::chrono::milliseconds(50);
+    options.devices = {.all = true};
     return options;
 }
 
@@ -239,11 +243,12 @@ Result<int> run(const ServeArguments& a, const CommonArguments& common) {
     daemon.finish(store);
     fmt::print("{} recordings written to {}\n", daemon.recordings(), a.folder);
     if (common.json)
-        print_json({{"command", "serve"},
-                    {"port", server.port()},
-                    {"folder", a.folder},
-                    {"recordings", daemon.recordings()},
-                    {"processes", store.processes().size()}});
+        print_json(
+            {{"command", "serve"},
+             {"port", server.port()},
+             {"folder", a.folder},
+             {"recordings", daemon.recordings()},
+             {"processes", std::ranges::count_if(store.processes(), std::not_fn(is_node_gpus))}});
     return kDone;
 }
 

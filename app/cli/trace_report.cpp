@@ -125,8 +125,11 @@ void print_process(const TraceStore& store, std::uint32_t index) {
     fmt::print("  process {}  {}{}\n", process.pid, process.name, labels);
     if (!process.labels.command.empty()) fmt::print("    {}\n", cut(process.labels.command));
     for (const GpuDeviceEvent& d : process.devices)
-        fmt::print("    GPU {}: {}, sm_{}{}, {} multiprocessors\n", d.device, d.name,
-                   d.compute_major, d.compute_minor, d.multiprocessors);
+        fmt::print("    GPU {}: {}{}\n", d.device, d.name,
+                   d.multiprocessors == 0
+                       ? ", " + d.uuid
+                       : fmt::format(", sm_{}{}, {} multiprocessors", d.compute_major,
+                                     d.compute_minor, d.multiprocessors));
     for (const TraceTrack& track : store.tracks())
         if (track.process == index)
             fmt::print("    {:<11} {}  {} spans, {} {}\n", kind_text(track.kind), track.name,

@@ -108,6 +108,7 @@ void TraceLibrary::open(const std::string& path) {
 Result<void> TraceLibrary::attach(std::uint32_t pid) {
     service::MultiCollectorOptions options;
     options.pids = {pid};
+    options.devices.emplace();
     GS_TRY(auto collector, service::MultiCollector::start(std::move(options)));
     auto opened = std::make_unique<Opened>();
     opened->collector = std::move(collector);

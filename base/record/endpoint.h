@@ -18,7 +18,7 @@ struct Host {
     virtual bool acquire_cupti(char* why) noexcept = 0;
     /// CUDA graphs node by node for so long. False: as above.
     virtual bool tell_graph_nodes(std::uint64_t seconds, char* why) noexcept = 0;
-    /// Every 50 ms while armed, every second otherwise: flush CUPTI, sample NVML, steer the budget.
+    /// Every 50 ms while armed, every second otherwise: flush CUPTI, steer the budget.
     virtual void tick(bool armed) noexcept = 0;
 };
 

@@ -38,6 +38,7 @@ Result<std::unique_ptr<MultiCollector>> MultiCollector::start(MultiCollectorOpti
         if (!out->options_.past) reader.skip_past();
         out->own_ = std::make_unique<OwnRing>(OwnRing{std::move(reader)});
     }
+    if (out->options_.devices) out->devices_ = DeviceSampler::start(*out->options_.devices);
     out->take_new(kFirstPatience);  // what runs now is known when this returns
     out->thread_ = std::thread([collector = out.get()] { collector->run(); });
     return out;
@@ -204,6 +205,8 @@ void MultiCollector::read(Source& source) {
     source.connection->drain(*source.pending);
     source.pending->ended = source.last_look;
     source.written = source.pending->written;
+    for (const GpuDeviceEvent& device : source.pending->devices)
+        if (devices_) devices_->watch(device.uuid);
     hand_over(source.connection->reader(), source.pending);
     if (source.last_look && source.pending->read_ns == 0) source.connection.reset();
 }
@@ -244,6 +247,7 @@ void MultiCollector::finish(TraceStore& store) {
     };
     if (own_) empty(own_->pending);
     for (const auto& source : all_) empty(source->pending);
+    if (devices_) devices_->finish(store);
 }
 
 }  // namespace gs::service

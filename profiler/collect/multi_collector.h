@@ -17,6 +17,7 @@
 
 #include "profiler/collect/batch_queue.h"
 #include "profiler/collect/client.h"
+#include "profiler/collect/device_sampler.h"
 #include "profiler/collect/discovery.h"
 
 namespace gs::service {
@@ -26,10 +27,11 @@ struct MultiCollectorOptions : DiscoveryOptions {
     // ---- what is asked of them
     bool arm = true;   ///< they record as long as this is here
     bool past = true;  ///< also what they recorded before, as far as their rings hold it
-    std::optional<std::uint64_t> budget_ppm;      ///< set at the beginning
-    bool release_cupti = false;                   ///< and this asked once
-    std::chrono::milliseconds interval{5};        ///< between two looks while records come
-    std::chrono::milliseconds idle_interval{20};  ///< it grows to this while none do
+    std::optional<std::uint64_t> budget_ppm;        ///< set at the beginning
+    bool release_cupti = false;                     ///< and this asked once
+    std::chrono::milliseconds interval{5};          ///< between two looks while records come
+    std::chrono::milliseconds idle_interval{20};    ///< it grows to this while none do
+    std::optional<DeviceSamplerOptions> devices{};  ///< also what NVML tells of their GPUs
 };
 
 /// A process as the collecting thread saw it last.
@@ -52,7 +54,9 @@ class MultiCollector {
 
     /// Moves everything handed over so far into `store`; call it from the store's thread, every
     /// frame or every second. The number of batches taken. Never waits.
-    std::size_t drain_into(TraceStore& store) { return batches_.take_into(store); }
+    std::size_t drain_into(TraceStore& store) {
+        return batches_.take_into(store) + (devices_ ? devices_->take_into(store) : 0);
+    }
     /// Looks a last time, stops the thread, gives the leases back and moves everything into
     /// `store`.
     void finish(TraceStore& store);
@@ -109,6 +113,7 @@ class MultiCollector {
     MultiCollectorOptions options_;
     Discovery discovery_;
     std::unique_ptr<OwnRing> own_;
+    std::unique_ptr<DeviceSampler> devices_;
     std::vector<std::unique_ptr<Source>> all_;  // the thread's
     bool changed_ = false;
     BatchQueue batches_{256};

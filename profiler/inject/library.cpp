@@ -18,7 +18,6 @@
 #include "profiler/inject/cupti.h"
 #include "profiler/inject/handles.h"
 #include "profiler/inject/modules.h"
-#include "profiler/inject/nvml.h"
 #include "profiler/inject/ranges.h"
 
 namespace gs::inject {
@@ -47,7 +46,6 @@ class LibraryHost final : public service::Host {
         if (!on) hold(service::Gate::open);
         if (armed.load(std::memory_order_acquire) != on) arm_nvtx(on);
         cupti::set_armed(on);
-        if (!on) nvml::release();
     }
     void set_budget(std::uint64_t ppm) noexcept override {
         budget().set_budget(ppm);
@@ -68,7 +66,6 @@ class LibraryHost final : public service::Host {
         tell_budget();
         cupti::tick();
         pauses_.tell(paused_things());
-        nvml::tick();
     }
 
   private:
@@ -133,7 +130,6 @@ void in_child() noexcept {
     forget_handles();
     forget_modules();
     cupti::forget_in_child();
-    nvml::forget_in_child();
 }
 
 std::size_t ring_bytes() {

@@ -1,4 +1,4 @@
-// What the environment says about CUPTI and NVML, read when the library is loaded: a program may
+// What the environment says about CUPTI, read when the library is loaded: a program may
 // change its environment later, while threads of ours run, and getenv() would read what is being
 // freed. Ignored in set-user-id programs.
 #pragma once
@@ -9,7 +9,6 @@ namespace gs::inject {
 
 struct Settings {
     bool cupti = true;  ///< GAUSSCOPE_CUPTI=0: never taken
-    bool nvml = true;   ///< GAUSSCOPE_NVML=0: never opened
     /// GAUSSCOPE_CUPTI_GRAPHS: CUDA graphs are told node by node for so many seconds from the first
     /// record on ("nodes": always), then as a whole
     std::uint64_t graph_nodes_s = 0;

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "profiler/store/node_gpus.h"
+
 namespace gs::insights {
 namespace {
 
@@ -28,16 +30,36 @@ bool is_share(GpuCounter counter) {
     return counter != GpuCounter::clock_mhz && counter != GpuCounter::throttle;
 }
 
+/// Where GPU work of the process was recorded, those GPUs; else all that CUDA showed it.
+bool uses(const Subject& s, std::string_view uuid) {
+    const auto& devices = s.traced().devices;
+    return std::any_of(devices.begin(), devices.end(), [&](const GpuDeviceEvent& d) {
+        return d.uuid == uuid &&
+               (s.works.empty() || std::any_of(s.works.begin(), s.works.end(), [&](const Work& w) {
+                    return s.store.tracks()[w.track].device == d.device;
+                }));
+    });
+}
+
+/// Of the process itself, or of the node and one of the GPUs that the process uses.
+bool concerns(const Subject& s, std::uint32_t teller, std::string_view name) {
+    if (teller == s.process) return true;
+    const TraceProcess& of = s.store.processes()[teller];
+    const auto counter = is_node_gpus(of) ? gpu_counter_name(name) : std::nullopt;
+    const GpuDeviceEvent* const device = counter ? find_device(of, counter->device) : nullptr;
+    return device != nullptr && uses(s, device->uuid);
+}
+
 }  // namespace
 
 std::vector<CounterPoint> counter_points(const Subject& s, GpuCounter counter) {
     std::vector<CounterPoint> out;
     for (const CounterSeries& series : s.store.counters()) {
-        if (series.process != s.process) continue;
         const std::string_view name = s.store.name(series.name);
         const auto names = names_of(counter);
         if (std::none_of(names.begin(), names.end(),
-                         [&](const char* n) { return name.find(n) != name.npos; }))
+                         [&](const char* n) { return name.find(n) != name.npos; }) ||
+            !concerns(s, series.process, name))
             continue;
         for (const CounterPoint& p : series.points.view())
             if (s.inside(p.time_ns)) out.push_back(p);
@@ -56,10 +78,11 @@ double counter_mean(const Subject& s, GpuCounter counter) {
 
 std::string why_no_counters(const Subject& s) {
     for (const TraceInstant& instant : s.store.instants()) {
-        if (instant.track >= s.store.tracks().size() ||
-            s.store.tracks()[instant.track].process != s.process)
-            continue;
+        if (instant.track >= s.store.tracks().size()) continue;
+        const std::uint32_t teller = s.store.tracks()[instant.track].process;
         const std::string_view text = s.store.name(instant.name);
+        const bool of_node = is_node_gpus(s.store.processes()[teller]) && !gpu_counter_name(text);
+        if (!of_node && !concerns(s, teller, text)) continue;
         const bool of_nvml =
             text.starts_with("NVML: ") || text.find("counters (GPM): ") != text.npos;
         if (!of_nvml) continue;

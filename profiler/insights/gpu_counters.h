@@ -1,6 +1,6 @@
-// What counters of a trace say about its GPUs, whoever recorded them: NVML's samples by the
-// injection library (profiler/inject/nvml.cpp has the names), and the names of Perfetto's GPU
-// compute schema. For the rules that need counters.
+// What counters of a trace say about the GPUs of a process, whoever recorded them: NVML's samples
+// of the node (profiler/collect/nvml_gpu.cpp has the names), which older traces have in the process
+// itself, and the names of Perfetto's GPU compute schema. For the rules that need counters.
 #pragma once
 
 #include "profiler/insights/subject.h"

@@ -17,7 +17,7 @@ constexpr double kStageShare =
     0.05;  // ours: stages below this share of an iteration are not looked at
 
 constexpr const char* kNoCounters =
-    "needs counters of the GPU: NVML's GPM (Hopper or newer, no privileges; the injection library "
+    "needs counters of the GPU: NVML's GPM (Hopper or newer, no privileges; gausscope "
     "takes them where "
     "they are), or our own renderer with the machine's limits measured";
 

@@ -42,11 +42,10 @@ Answer clocks(const Subject& s) {
     const auto throttle = counter_points(s, GpuCounter::throttle);
     if (points.empty() && throttle.empty()) {
         const std::string why = why_no_counters(s);
-        return cannot_tell(
-            !why.empty() ? why
-            : s.activity.has_gpu
-                ? "clocks were not recorded (the injection library takes them from NVML)"
-                : kNoGpuWork);
+        return cannot_tell(!why.empty() ? why
+                           : s.activity.has_gpu
+                               ? "clocks were not recorded (gausscope takes them from NVML)"
+                               : kNoGpuWork);
     }
     std::uint64_t bits = 0;
     std::size_t held = 0;

@@ -1,5 +1,6 @@
 #include "profiler/serve/daemon.h"
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "base/json_write.h"
 #include "base/log.h"
 #include "base/record/clock.h"
+#include "profiler/store/node_gpus.h"
 
 namespace gs::serve {
 namespace {
@@ -107,7 +109,7 @@ void Daemon::serve_requests(const TraceStore& store, std::int64_t now_ns) {
         const CaptureRequest& stretch = (*asked)->stretch;
         auto recording = recorder_.ask_stretch((*asked)->path, stretch.begin_ns - to_monotonic,
                                                stretch.end_ns - to_monotonic);
-        if (recording && store.processes().empty())
+        if (recording && std::ranges::all_of(store.processes(), is_node_gpus))
             log_info("recording, although no process is attached yet");
         if (const std::int64_t kept_from = store.timeline().kept_from_ns(); kept_from != 0)
             (*asked)->kept_s = static_cast<double>(now_ns - kept_from) * 1e-9;

@@ -1,12 +1,13 @@
 #include "profiler/serve/gpu_metrics.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "profiler/store/node_gpus.h"
 
 namespace gs::serve {
 namespace {
 
-/// A counter as the injection library names it, and as Prometheus wants it.
+/// A counter as DeviceSampler names it, and as Prometheus wants it.
 struct Family {
     std::string_view counter;
     const char *name, *unit, *help;
@@ -40,31 +41,16 @@ constexpr std::array<Family, GpuMetrics::kFamilies> kTable{{
      "Memory bandwidth, of the peak.", kPercent},
 }};
 
-/// The number in "GPU 3 power [W]", of which "power [W]" is left; -1: it is none.
-int take_ordinal(std::string_view& name) {
-    constexpr std::string_view kGpu = "GPU ";
-    if (!name.starts_with(kGpu)) return -1;
-    int ordinal = -1;
-    const auto [rest, error] =
-        std::from_chars(name.data() + kGpu.size(), name.data() + name.size(), ordinal);
-    if (error != std::errc() || rest == name.data() + name.size() || *rest != ' ') return -1;
-    name.remove_prefix(static_cast<std::size_t>(rest + 1 - name.data()));
-    return ordinal;
-}
-
 }  // namespace
 
 bool GpuMetrics::take(const TraceProcess& process, std::string_view name,
                       const CounterPoint& newest) {
-    const int ordinal = take_ordinal(name);
-    const auto device =
-        std::find_if(process.devices.begin(), process.devices.end(), [&](const GpuDeviceEvent& d) {
-            return ordinal >= 0 && d.device == static_cast<std::uint32_t>(ordinal);
-        });
+    const auto counter = gpu_counter_name(name);
+    const GpuDeviceEvent* const device = counter ? find_device(process, counter->device) : nullptr;
+    if (device == nullptr || device->uuid.empty()) return false;
     const auto family = std::find_if(kTable.begin(), kTable.end(),
-                                     [&](const Family& f) { return f.counter == name; });
-    if (device == process.devices.end() || device->uuid.empty() || family == kTable.end())
-        return false;
+                                     [&](const Family& f) { return f.counter == counter->metric; });
+    if (family == kTable.end()) return false;
     Gpu& gpu = by_uuid_[device->uuid];
     gpu.model = device->name;
     CounterPoint& known = gpu.newest[static_cast<std::size_t>(family - kTable.begin())];

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "profiler/store/node_gpus.h"
+
 namespace gs::serve {
 namespace {
 
@@ -112,15 +114,17 @@ void Metrics::take_counters(const TraceStore& store, std::span<const News> news,
     for (const News& n : news)
         if (const auto place = processes_.find(n.source); place != processes_.end())
             by_index[n.process] = &place->second;
-    for (const CounterSeries& series : store.counters())
-        if (Process* const of = by_index[series.process]; of != nullptr && !series.points.empty()) {
-            const std::string_view name = store.name(series.name);
-            const CounterPoint newest = series.points.back();
-            // A clock that is ahead would hold what all others say of a GPU off until then.
-            if (newest.time_ns > now_ns) continue;
-            if (!gpus_.take(store.processes()[series.process], name, newest))
-                of->gauges[std::string(name)] = newest.value;
-        }
+    for (const CounterSeries& series : store.counters()) {
+        Process* const of = by_index[series.process];
+        const TraceProcess& teller = store.processes()[series.process];
+        if ((of == nullptr && !is_node_gpus(teller)) || series.points.empty()) continue;
+        const std::string_view name = store.name(series.name);
+        const CounterPoint newest = series.points.back();
+        // A clock that is ahead would hold what all others say of a GPU off until then.
+        if (newest.time_ns > now_ns) continue;
+        if (!gpus_.take(teller, name, newest) && of != nullptr)
+            of->gauges[std::string(name)] = newest.value;
+    }
 }
 
 void Metrics::update_process(Process& p, const TraceStore& store, const News& news,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "profiler/store/node_gpus.h"
+
 namespace gs::serve {
 
 bool misses_gpu_work(const TraceProcess& process, std::int64_t time_ns) {
@@ -22,6 +24,7 @@ std::vector<News> Watch::look(const TraceStore& store, std::int64_t now_ns) {
     std::map<std::uint64_t, Seen> still_there;
     for (std::uint32_t p = 0; p < store.processes().size(); ++p) {
         const TraceProcess& process = store.processes()[p];
+        if (is_node_gpus(process)) continue;
         if (process.ended && now_ns - process.read_ns > kAfterEndNs) continue;
         const std::int64_t until = settled_until(process, now_ns);
         News news;

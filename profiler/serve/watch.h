@@ -39,8 +39,8 @@ class Watch {
     /// A process that has ended is looked at for so long: until all that it recorded was seen.
     static constexpr std::int64_t kAfterEndNs = 10'000'000'000;
 
-    /// One entry per process that the store holds and that is there, or was just now. `now_ns` is
-    /// of CLOCK_MONOTONIC.
+    /// One entry per process that the store holds and that is there, or was just now; the node's
+    /// GPUs are none. `now_ns` is of CLOCK_MONOTONIC.
     std::vector<News> look(const TraceStore& store, std::int64_t now_ns);
 
   private:

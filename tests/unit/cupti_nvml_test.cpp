@@ -1,86 +1,197 @@
-// NVML's counters in a watched program, on a mock NVML: values with their units, and words where
-// there are none.
+// NVML's counters of a node's GPUs, on a mock NVML: each GPU is asked once however many processes
+// use it, values have their units, and there are words where there are none.
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cmath>
+#include <fstream>
+#include <thread>
 
+#include "profiler/collect/multi_collector.h"
+#include "profiler/store/node_gpus.h"
 #include "tests/unit/cupti_program.h"
 
 namespace gs::cupti_test {
 namespace {
 
-bool said(const Program& program, const std::string& text) {
-    const std::vector<std::string> all = program.instants();
-    return std::any_of(all.begin(), all.end(),
-                       [&](const std::string& s) { return s.find(text) != std::string::npos; });
-}
+using service::DeviceSampler, service::DeviceSamplerOptions;
 
-constexpr const char* kOn = "1";
+constexpr const char* kFirst = "GPU-a0a0a0a0-a0a0-a0a0-a0a0-a0a0a0a0a0a0";
+constexpr const char* kSecond = "GPU-a1a1a1a1-a1a1-a1a1-a1a1-a1a1a1a1a1a1";
+
+/// Variables of this process, in which the mock is, for as long as this lives.
+class Variables {
+  public:
+    explicit Variables(Environment variables) : variables_(std::move(variables)) {
+        static void* const mock =
+            ::dlopen(GAUSSCOPE_MOCK_CUDA "/libnvidia-ml.so.1", RTLD_LAZY | RTLD_LOCAL);
+        EXPECT_NE(mock, nullptr);  // from now on it is found by its name
+        for (const auto& [name, value] : variables_) ::setenv(name.c_str(), value.c_str(), 1);
+    }
+    ~Variables() {
+        for (const auto& [name, value] : variables_) ::unsetenv(name.c_str());
+    }
+
+  private:
+    Environment variables_;
+};
+
+/// A reader's sampler, and what it told so far.
+struct Sampled {
+    Sampled(Environment environment, bool all)
+        : variables(std::move(environment)),
+          sampler(DeviceSampler::start({.all = all, .interval = std::chrono::milliseconds(10)})) {}
+
+    double counter(const std::string& name) const {
+        for (const CounterSeries& series : store.counters())
+            if (store.name(series.name) == name && !series.points.empty())
+                return series.points.back().value;
+        return std::nan("");
+    }
+    std::size_t points(const std::string& name) const {
+        for (const CounterSeries& series : store.counters())
+            if (store.name(series.name) == name) return series.points.size();
+        return 0;
+    }
+    bool said(const std::string& text) const {
+        return std::any_of(
+            store.instants().begin(), store.instants().end(),
+            [&](const TraceInstant& i) { return store.name(i.name).find(text) != text.npos; });
+    }
+    void wait(const std::function<bool()>& enough) {
+        const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+        for (sampler->take_into(store); !enough() && std::chrono::steady_clock::now() < until;
+             sampler->take_into(store))
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        EXPECT_TRUE(enough());
+    }
+
+    Variables variables;
+    std::unique_ptr<DeviceSampler> sampler;
+    TraceStore store;
+};
 
 TEST(Nvml, CountersOfTheGpuInUse) {
-    Program program(program_path(), {}, {{"GAUSSCOPE_NVML", kOn}, {"MOCK_NVML_THROTTLE", "0x5"}});
-    EXPECT_EQ(program.tell("launch 1"), "ok");
-    // GPM needs two samples, a second apart.
-    program.drain_until([&] { return !std::isnan(program.counter("GPU 0 DRAM bandwidth [%]")); });
-    EXPECT_EQ(program.counter("GPU 0 utilisation [%]"), 87);
-    EXPECT_EQ(program.counter("GPU 0 memory utilisation [%]"), 41);
-    EXPECT_EQ(program.counter("GPU 0 memory used [MiB]"), 12 * 1024);
-    EXPECT_EQ(program.counter("GPU 0 SM clock [MHz]"), 1755);
-    EXPECT_EQ(program.counter("GPU 0 memory clock [MHz]"), 2619);
-    EXPECT_EQ(program.counter("GPU 0 power [W]"), 612.5);
-    EXPECT_EQ(program.counter("GPU 0 SM active [%]"), 73.5);
-    EXPECT_EQ(program.counter("GPU 0 SM occupancy [%]"), 44);
-    EXPECT_EQ(program.counter("GPU 0 FP32 active [%]"), 31.5);
-    EXPECT_EQ(program.counter("GPU 0 DRAM bandwidth [%]"), 58.25);
+    Sampled s({{"MOCK_NVML_THROTTLE", "0x5"}}, false);
+    s.sampler->watch(kFirst);
+    s.wait([&] { return !std::isnan(s.counter("GPU 0 DRAM bandwidth [%]")); });
+    EXPECT_EQ(s.counter("GPU 0 utilisation [%]"), 87);
+    EXPECT_EQ(s.counter("GPU 0 memory utilisation [%]"), 41);
+    EXPECT_EQ(s.counter("GPU 0 memory used [MiB]"), 12 * 1024);
+    EXPECT_EQ(s.counter("GPU 0 SM clock [MHz]"), 1755);
+    EXPECT_EQ(s.counter("GPU 0 memory clock [MHz]"), 2619);
+    EXPECT_EQ(s.counter("GPU 0 power [W]"), 612.5);
+    EXPECT_EQ(s.counter("GPU 0 SM active [%]"), 73.5);
+    EXPECT_EQ(s.counter("GPU 0 SM occupancy [%]"), 44);
+    EXPECT_EQ(s.counter("GPU 0 FP32 active [%]"), 31.5);
+    EXPECT_EQ(s.counter("GPU 0 DRAM bandwidth [%]"), 58.25);
     // Idle (bit 0) holds nothing back.
-    EXPECT_EQ(program.counter("GPU 0 throttle reasons"), 4);
-    EXPECT_TRUE(said(program, "GPU 0 clocks held back by: power cap"));
+    EXPECT_EQ(s.counter("GPU 0 throttle reasons"), 4);
+    EXPECT_TRUE(s.said("GPU 0 clocks held back by: power cap"));
     // What this GPU does not tell is said in words and is no zero.
-    EXPECT_TRUE(said(program, "GPU 0 temperature [C]: absent on this GPU"));
-    EXPECT_TRUE(std::isnan(program.counter("GPU 0 temperature [C]")));
-    EXPECT_TRUE(said(program, "GPU 0 tensor cores active [%]: absent on this GPU"));
-    EXPECT_TRUE(std::isnan(program.counter("GPU 0 tensor cores active [%]")));
-    EXPECT_EQ(program.finish(), 0);
+    EXPECT_TRUE(s.said("GPU 0 temperature [C]: absent on this GPU"));
+    EXPECT_TRUE(std::isnan(s.counter("GPU 0 temperature [C]")));
+    EXPECT_TRUE(s.said("GPU 0 tensor cores active [%]: absent on this GPU"));
+    EXPECT_TRUE(std::isnan(s.counter("GPU 0 tensor cores active [%]")));
+    ASSERT_EQ(s.store.processes().size(), 1u);
+    EXPECT_TRUE(is_node_gpus(s.store.processes()[0]));
+    ASSERT_NE(find_device(s.store.processes()[0], 0), nullptr);
+    EXPECT_EQ(find_device(s.store.processes()[0], 0)->uuid, kFirst);
 }
 
 TEST(Nvml, NotPermittedIsNotZero) {
-    Program program(
-        program_path(), {},
-        {{"GAUSSCOPE_NVML", kOn}, {"MOCK_NVML_POWER", "denied"}, {"MOCK_NVML_GPM", "denied"}});
-    EXPECT_EQ(program.tell("launch 1"), "ok");
-    program.drain_until([&] { return !std::isnan(program.counter("GPU 0 utilisation [%]")); });
-    EXPECT_TRUE(said(program, "GPU 0 counters (GPM): not permitted"));
-    EXPECT_TRUE(said(program, "GPU 0 power [W]: not permitted"));
-    EXPECT_TRUE(std::isnan(program.counter("GPU 0 power [W]")));
-    EXPECT_TRUE(std::isnan(program.counter("GPU 0 SM active [%]")));
+    Sampled s({{"MOCK_NVML_POWER", "denied"}, {"MOCK_NVML_GPM", "denied"}}, false);
+    s.sampler->watch(kFirst);
+    s.wait([&] { return s.points("GPU 0 utilisation [%]") > 2; });
+    EXPECT_TRUE(s.said("GPU 0 counters (GPM): not permitted"));
+    EXPECT_TRUE(s.said("GPU 0 power [W]: not permitted"));
+    EXPECT_TRUE(std::isnan(s.counter("GPU 0 power [W]")));
+    EXPECT_TRUE(std::isnan(s.counter("GPU 0 SM active [%]")));
 }
 
 TEST(Nvml, AnOlderGpuHasNoGpm) {
-    Program program(program_path(), {}, {{"GAUSSCOPE_NVML", kOn}, {"MOCK_NVML_GPM", "old"}});
-    EXPECT_EQ(program.tell("launch 1"), "ok");
-    program.drain_until([&] { return !std::isnan(program.counter("GPU 0 utilisation [%]")); });
-    EXPECT_TRUE(said(program, "GPU 0 counters (GPM): absent (Hopper and newer have it)"));
+    Sampled s({{"MOCK_NVML_GPM", "old"}}, true);
+    s.wait([&] { return s.said("GPU 0 counters (GPM): absent (Hopper and newer have it)"); });
 }
 
 TEST(Nvml, ASliceDoesNotShowItsGpusCounters) {
     for (const char* told : {"slice", "parent"}) {
-        Program program(program_path(), {}, {{"GAUSSCOPE_NVML", kOn}, {"MOCK_NVML_MIG", told}});
-        EXPECT_EQ(program.tell("launch 1"), "ok");
-        program.drain_until([&] {
-            return said(program, "GPU 0: a slice of a GPU (MIG) has no counters of its own");
-        });
-        EXPECT_TRUE(std::isnan(program.counter("GPU 0 power [W]")));
+        Sampled s({{"MOCK_NVML_MIG", told}}, false);
+        s.sampler->watch(kFirst);
+        s.wait([&] { return s.said("(MIG) has no counters of its own"); });
+        EXPECT_TRUE(std::isnan(s.counter("GPU 0 power [W]")));
     }
 }
 
 TEST(Nvml, AbsentOrDeniedAsAWhole) {
-    Program denied(program_path(), {}, {{"GAUSSCOPE_NVML", kOn}, {"MOCK_NVML_INIT", "4"}});
-    EXPECT_EQ(denied.tell("launch 1"), "ok");
-    denied.drain_until(
-        [&] { return said(denied, "NVML: not permitted (Insufficient Permissions)"); });
-    Program absent(program_path(), {}, {{"GAUSSCOPE_NVML", kOn}, {"MOCK_NVML_INIT", "9"}});
-    EXPECT_EQ(absent.tell("launch 1"), "ok");
-    absent.drain_until([&] { return said(absent, "NVML: absent (Driver Not Loaded)"); });
-    EXPECT_TRUE(std::isnan(absent.counter("GPU 0 utilisation [%]")));
+    for (const auto& [result, words] :
+         {std::pair("4", "NVML: not permitted (Insufficient Permissions)"),
+          std::pair("9", "NVML: absent (Driver Not Loaded)")}) {
+        Sampled s({{"MOCK_NVML_INIT", result}}, false);
+        s.sampler->watch(kFirst);
+        s.wait([&] { return s.said(words); });
+        EXPECT_TRUE(std::isnan(s.counter("GPU 0 utilisation [%]")));
+    }
+}
+
+/// By what the log of the mock says of GPU `gpu`.
+std::size_t asked(const std::filesystem::path& log, int gpu) {
+    std::ifstream file(log);
+    std::size_t count = 0;
+    std::string what;
+    for (int pid = 0, of = 0; file >> what >> pid >> of;) count += what == "ask" && of == gpu;
+    return count;
+}
+
+TEST(Nvml, AGpuIsAskedOnceHoweverManyUseIt) {
+    const auto log =
+        std::filesystem::temp_directory_path() / ("gs-nvml-" + std::to_string(::getpid()) + ".log");
+    {
+        Sampled s({{"MOCK_CUDA_DEVICES", "3"}, {"MOCK_NVML_LOG", log.string()}}, false);
+        for (int rank = 0; rank < 8; ++rank) {
+            s.sampler->watch(kFirst);
+            s.sampler->watch(kSecond);
+        }
+        s.wait([&] { return s.points("GPU 1 utilisation [%]") >= 5; });
+        s.sampler->finish(s.store);
+        EXPECT_EQ(asked(log, 0), s.points("GPU 0 utilisation [%]"));
+        EXPECT_EQ(asked(log, 1), s.points("GPU 1 utilisation [%]"));
+        EXPECT_EQ(asked(log, 2), 0u);  // nobody uses it
+    }
+    std::filesystem::remove(log);
+    Sampled daemon({{"MOCK_CUDA_DEVICES", "3"}}, true);
+    daemon.wait([&] { return daemon.points("GPU 2 utilisation [%]") > 0; });
+}
+
+TEST(Nvml, CanBeSwitchedOff) {
+    const Variables off(Environment{{"GAUSSCOPE_NVML", "0"}});
+    EXPECT_EQ(DeviceSampler::start({.all = true}), nullptr);
+}
+
+TEST(Nvml, TheReaderAsksAboutTheGpusOfWhomItReads) {
+    const Variables mock(Environment{{"MOCK_CUDA_DEVICES", "2"}});
+    Program program(program_path(), {}, {{"MOCK_CUDA_DEVICES", "1"}});
+    service::MultiCollectorOptions options;
+    options.devices.emplace().interval = std::chrono::milliseconds(10);
+    auto collector = service::MultiCollector::start(std::move(options));
+    ASSERT_TRUE(collector) << collector.error().text();
+    EXPECT_EQ(program.tell("launch 1"), "ok");
+    TraceStore store;
+    const auto told = [&](const char* name) {
+        return std::any_of(store.counters().begin(), store.counters().end(),
+                           [&](const auto& c) { return store.name(c.name) == name; });
+    };
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!told("GPU 0 power [W]") && std::chrono::steady_clock::now() < until) {
+        (*collector)->drain_into(store);
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    (*collector)->finish(store);
+    EXPECT_TRUE(told("GPU 0 power [W]"));
+    EXPECT_FALSE(told("GPU 1 power [W]"));
+    ASSERT_EQ(store.processes().size(), 2u);  // the program is the first
+    EXPECT_TRUE(is_node_gpus(store.processes()[1]));
+    EXPECT_EQ(program.finish(), 0);
 }
 
 }  // namespace

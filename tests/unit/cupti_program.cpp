@@ -33,7 +33,6 @@ std::vector<std::string> variables_of(const Environment& own) {
         GAUSSCOPE_INJECT_LIBRARY;
     variables["LD_LIBRARY_PATH"] = GAUSSCOPE_MOCK_CUDA;
     variables[service::kArmVariable] = "1";
-    variables["GAUSSCOPE_NVML"] = "0";
     for (const auto& [name, value] : own) variables[name] = value;
     std::vector<std::string> texts;
     for (const auto& [name, value] : variables)

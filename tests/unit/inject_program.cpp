@@ -86,8 +86,7 @@ Program::Program(const Build& build, std::vector<std::string> arguments,
     // The client in this test looks there, too.
     ::setenv(service::kDirectoryVariable, folder_.c_str(), 1);
     std::map<std::string, std::string> variables{{"NVTX_INJECTION64_PATH", library()},
-                                                 {service::kArmVariable, "1"},
-                                                 {"GAUSSCOPE_NVML", "0"}};
+                                                 {service::kArmVariable, "1"}};
     for (char** v = environ; *v != nullptr; ++v) {
         const std::string text = *v;
         variables.try_emplace(text.substr(0, text.find('=')),

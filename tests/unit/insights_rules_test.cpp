@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "profiler/store/node_gpus.h"
 #include "tests/unit/insights_checks.h"
 
 namespace gs {
@@ -254,6 +255,32 @@ TEST(Rules, R9ToR11ByCounters) {
     };
     EXPECT_NE(why(of(refused), "R9").find("NVreg_RestrictProfilingToAdminUsers=0"),
               std::string::npos);
+}
+
+TEST(Rules, CountersOfTheNodeAreThoseOfTheGpuThatTheProcessUses) {
+    TraceMaker maker = make_loop({});
+    maker.batch.devices[0].uuid = "GPU-7";  // CUDA's GPU 0, and NVML's GPU 1
+    TraceStore store;
+    maker.into(store);
+    TraceMaker node(9, std::string(kNodeGpus));
+    node.batch.source = 0xffff'ffff;
+    const auto of_node = [&](double idle, double used) {
+        for (const char* name : {"DRAM bandwidth [%]", "SM occupancy [%]", "FP32 active [%]"})
+            for (int i = 1; i < 20; ++i) {
+                node.counter("GPU 0 " + std::string(name), 10'000.0 * i, idle);
+                node.counter("GPU 1 " + std::string(name), 10'000.0 * i, used);
+            }
+    };
+    node.batch.devices.resize(2);
+    node.batch.devices[0].uuid = "GPU-3";
+    node.batch.devices[1].device = 1;
+    node.batch.devices[1].uuid = "GPU-7";
+    of_node(5, 80);
+    node.instant("GPU 1 counters (GPM): not permitted", 10'000);
+    node.into(store);
+    const Insights all = find_insights(store);
+    ASSERT_NE(find(all, "R9"), nullptr);
+    EXPECT_NEAR(find(all, "R9")->recoverable_ms, 0.2 * 9.96, 0.1);
 }
 
 TEST(Rules, R9ToR11ByTheCostModel) {

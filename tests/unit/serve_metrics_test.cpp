@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "profiler/serve/metrics.h"
+#include "profiler/store/node_gpus.h"
 #include "serve_trace.h"
 
 namespace gs::serve {
@@ -292,13 +293,30 @@ TEST(Metrics, CountersOfAGpuExistOnceHoweverManyProcessesTell) {
         }
         store.ingest(b);
     }
-    metrics.update(store, watch.look(store, 11'000 * kMs), 11'000 * kMs);
+    // What each of them told, as they did before, the daemon asks itself, also of who is idle.
+    TraceBatch node;
+    node.source = 0xffff'ffff;
+    node.pid = 9;
+    node.read_ns = 11'000 * kMs;
+    node.process_name = kNodeGpus;
+    for (std::uint32_t gpu = 0; gpu < 9; ++gpu) {
+        node.devices.emplace_back();
+        node.devices.back().device = gpu;
+        node.devices.back().name = "H100";
+        node.devices.back().uuid = "GPU-" + std::to_string(gpu);
+        node.names.push_back({1 + gpu, "GPU " + std::to_string(gpu) + " power [W]"});
+        node.counters.push_back({10'600 * kMs, 700.0 + gpu, 0, 1 + gpu});
+    }
+    store.ingest(node);
+    const auto news = watch.look(store, 11'000 * kMs);
+    EXPECT_EQ(news.size(), 8u);
+    metrics.update(store, news, 11'000 * kMs);
     const std::string text = metrics.tell({}).open_metrics();
     const auto s = samples_of(text);
-    EXPECT_EQ(s.at(R"(gausscope_gpu_power_watts{uuid="GPU-5",model="H100"})"), 605);
+    EXPECT_EQ(s.at(R"(gausscope_gpu_power_watts{uuid="GPU-5",model="H100"})"), 705);
     int series = 0;
     for (const auto& [name, value] : s) series += name.starts_with("gausscope_gpu_power") ? 1 : 0;
-    EXPECT_EQ(series, 8);
+    EXPECT_EQ(series, 9);
     EXPECT_EQ(text.find("gausscope_counter{"), std::string::npos);
 }
 

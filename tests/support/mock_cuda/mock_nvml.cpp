@@ -1,15 +1,21 @@
-// An NVML without a GPU: libnvidia-ml.so.1 for tests. MOCK_NVML_GPM: "yes" (default), "old" (no
+// An NVML without a GPU: libnvidia-ml.so.1 for tests, of MOCK_CUDA_DEVICES (1) GPUs. MOCK_NVML_LOG:
+// a file that gets "init PID" and, for each time a GPU is asked how busy it is, "ask PID GPU".
+// MOCK_NVML_GPM: "yes" (default), "old" (no
 // Hopper), "denied"; MOCK_NVML_POWER=denied; MOCK_NVML_THROTTLE: bits of the throttle reasons;
 // MOCK_NVML_INIT: nvmlInit's result; MOCK_NVML_MIG: CUDA's GPU is a slice, of which CUDA tells the
 // slice's own uuid ("slice") or its GPU's ("parent").
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
-#include "profiler/inject/nvml_abi.h"
+#include "profiler/collect/nvml_abi.h"
 
-namespace nvml = gs::inject::nvml;
+namespace nvml = gs::nvml;
 
 namespace {
 
@@ -21,34 +27,61 @@ unsigned long long number(const char* variable) {
     const char* text = std::getenv(variable);
     return text != nullptr ? std::strtoull(text, nullptr, 0) : 0;
 }
-int gpu;           // its address is the handle
-unsigned samples;  // taken so far
+constexpr int kMostGpus = 8;
+char gpus[kMostGpus];  // their addresses are the handles
+int number_of(void* handle) { return static_cast<int>(static_cast<char*>(handle) - gpus); }
+unsigned samples[kMostGpus];  // taken so far
+
+void log(const char* what, int gpu) {
+    const char* path = std::getenv("MOCK_NVML_LOG");
+    const int file = path != nullptr ? ::open(path, O_WRONLY | O_CREAT | O_APPEND, 0600) : -1;
+    if (file < 0) return;
+    ::dprintf(file, "%s %d %d\n", what, static_cast<int>(::getpid()), gpu);
+    ::close(file);
+}
 
 }  // namespace
 
 extern "C" {
 
-int nvmlInit_v2() { return static_cast<int>(number("MOCK_NVML_INIT")); }
+int nvmlInit_v2() {
+    log("init", 0);
+    return static_cast<int>(number("MOCK_NVML_INIT"));
+}
 int nvmlShutdown() { return 0; }
 const char* nvmlErrorString(int result) {
     return result == nvml::kNoPermission ? "Insufficient Permissions"
            : result == 9                 ? "Driver Not Loaded"
                                          : "Unknown Error";
 }
-int nvmlDeviceGetHandleByUUID(const char* uuid, void** handle) {
-    if (std::strncmp(uuid, "GPU-a0a0a0a0-", 13) != 0 || is("MOCK_NVML_MIG", "slice")) return 6;
-    *handle = &gpu;
+int nvmlDeviceGetCount_v2(unsigned* count) {
+    const unsigned long long wanted = number("MOCK_CUDA_DEVICES");
+    *count = wanted == 0 ? 1 : static_cast<unsigned>(wanted);
     return 0;
 }
-int nvmlDeviceGetHandleByPciBusId_v2(const char*, void** handle) {
-    *handle = &gpu;  // that of a slice is its parent's
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** handle) {
+    if (index >= kMostGpus) return 2;
+    *handle = &gpus[index];
+    return 0;
+}
+int nvmlDeviceGetName(void*, char* name, unsigned room) {
+    std::snprintf(name, room, "Mock GPU (no hardware)");
+    return 0;
+}
+int nvmlDeviceGetUUID(void* gpu, char* uuid, unsigned room) {
+    const unsigned byte = is("MOCK_NVML_MIG", "slice") ? 0x50 : 0xA0u + number_of(gpu);
+    int length = std::snprintf(uuid, room, "GPU-");
+    for (int i = 0; i < 16; ++i)
+        length += std::snprintf(uuid + length, room - length, "%s%02x",
+                                i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", byte);
     return 0;
 }
 int nvmlDeviceGetMigMode(void*, unsigned* now, unsigned* later) {
     *now = *later = is("MOCK_NVML_MIG", "parent") ? 1 : 0;
     return 0;
 }
-int nvmlDeviceGetUtilizationRates(void*, nvml::Utilization* u) {
+int nvmlDeviceGetUtilizationRates(void* gpu, nvml::Utilization* u) {
+    log("ask", number_of(gpu));
     *u = {87, 41};
     return 0;
 }
@@ -83,9 +116,9 @@ int nvmlGpmSampleFree(void* sample) {
     std::free(sample);
     return 0;
 }
-int nvmlGpmSampleGet(void*, void* sample) {
-    ++samples;
-    std::memcpy(sample, &samples, sizeof samples);
+int nvmlGpmSampleGet(void* gpu, void* sample) {
+    const unsigned taken = ++samples[number_of(gpu)];
+    std::memcpy(sample, &taken, sizeof taken);
     return 0;
 }
 int nvmlGpmMetricsGet(nvml::GpmRequest* request) {

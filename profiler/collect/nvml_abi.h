@@ -1,11 +1,11 @@
 // NVML's C interface as far as we call it, declared by us: its header is not part of the CUDA
 // toolkit on every machine. Numbers and signatures are those of NVML's public interface. Used by
-// nvml.cpp and by the mock in tests/support.
+// nvml.cpp, nvml_gpu.cpp and by the mock in tests/support.
 #pragma once
 
 #include <cstddef>
 
-namespace gs::inject::nvml {
+namespace gs::nvml {
 
 using Result = int;  ///< nvmlReturn_t
 inline constexpr Result kSuccess = 0, kNotSupported = 3, kNoPermission = 4;
@@ -44,7 +44,10 @@ struct Functions {
     Result (*Init)();
     Result (*Shutdown)();
     const char* (*ErrorString)(Result);
-    Result (*DeviceGetHandleByUUID)(const char*, void**);
+    Result (*DeviceGetCount)(unsigned*);
+    Result (*DeviceGetHandleByIndex)(unsigned, void**);
+    Result (*DeviceGetName)(void*, char*, unsigned room);
+    Result (*DeviceGetUUID)(void*, char*, unsigned room);
     Result (*DeviceGetMigMode)(void*, unsigned* now, unsigned* after_reset);  ///< null: old driver
     Result (*DeviceGetUtilizationRates)(void*, Utilization*);
     Result (*DeviceGetMemoryInfo)(void*, Memory*);
@@ -60,4 +63,4 @@ struct Functions {
     Result (*GpmMetricsGet)(GpmRequest*);
 };
 
-}  // namespace gs::inject::nvml
+}  // namespace gs::nvml

@@ -1,0 +1,172 @@
+#include "profiler/collect/nvml_gpu.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <string>
+
+namespace gs::nvml {
+namespace {
+
+enum Metric : std::size_t {
+    kBusy,
+    kMemoryBusy,
+    kMemoryUsed,
+    kSmClock,
+    kMemClock,
+    kPower,
+    kTemperature,
+    kThrottle,
+    kSmActive,  // GPM from here
+    kSmOccupancy,
+    kTensorActive,
+    kFp32Active,
+    kDram,
+};
+constexpr const char* kNames[Gpu::kMetrics] = {
+    "utilisation [%]",    "memory utilisation [%]",  "memory used [MiB]",
+    "SM clock [MHz]",     "memory clock [MHz]",      "power [W]",
+    "temperature [C]",    "throttle reasons",        "SM active [%]",
+    "SM occupancy [%]",   "tensor cores active [%]", "FP32 active [%]",
+    "DRAM bandwidth [%]",
+};
+constexpr unsigned kGpmIds[] = {kGpmSmActive, kGpmSmOccupancy, kGpmTensorActive, kGpmFp32Active,
+                                kGpmDramBandwidth};
+
+/// Bit i of the throttle reasons, in words.
+constexpr const char* kReasons[] = {"idle",
+                                    "clocks set by the application",
+                                    "power cap",
+                                    "hardware slowdown",
+                                    "sync boost",
+                                    "too hot (software)",
+                                    "too hot (hardware)",
+                                    "power brake",
+                                    "display clocks"};
+
+}  // namespace
+
+Gpu::~Gpu() {
+    for (void* sample : samples_)
+        if (sample != nullptr) f_->GpmSampleFree(sample);
+}
+
+void Gpu::sample(DeviceBatch& out) {
+    if (!std::exchange(begun_, true)) begin(out);
+    if (device_.sliced) return;
+    sample_basics(out);
+    sample_gpm(out);
+}
+
+void Gpu::begin(DeviceBatch& out) {
+    if (device_.sliced)
+        return out.say(
+            fmt::format("GPU {}: a slice of it (MIG) has no counters of its own", device_.number));
+    Memory memory{};
+    f_->DeviceGetMemoryInfo(device_.handle, &memory);
+    out.device(device_, memory.total);
+    if (no_gpm_ == nullptr) prepare_gpm();
+    if (no_gpm_ == nullptr) return;
+    out.say(fmt::format("GPU {} counters (GPM): {}", device_.number, no_gpm_));
+    for (std::size_t m = kSmActive; m < kMetrics; ++m) refused_[m] = true;
+}
+
+/// GPM needs two samples; the first result is there with the second.
+void Gpu::prepare_gpm() {
+    GpmSupport support{kGpmVersion, 0};
+    const Result r = f_->GpmQueryDeviceSupport(device_.handle, &support);
+    if (r == kNoPermission)
+        no_gpm_ = "not permitted";
+    else if (r != kSuccess || support.supported == 0)
+        no_gpm_ = "absent (Hopper and newer have it)";
+    else if (f_->GpmSampleAlloc(&samples_[0]) != kSuccess ||
+             f_->GpmSampleAlloc(&samples_[1]) != kSuccess)
+        no_gpm_ = "absent (no sample buffers)";
+}
+
+void Gpu::put(DeviceBatch& out, std::size_t metric, Result result, double value) {
+    const std::string name = fmt::format("GPU {} {}", device_.number, kNames[metric]);
+    if (result == kSuccess) return out.counter(name, value);
+    refused_[metric] = true;
+    out.say(fmt::format("{}: {}", name,
+                        result == kNoPermission   ? "not permitted"
+                        : result == kNotSupported ? "absent on this GPU"
+                                                  : f_->ErrorString(result)));
+}
+
+void Gpu::tell_reasons(DeviceBatch& out, unsigned long long reasons) {
+    if (std::exchange(reasons_, reasons) == reasons) return;
+    std::string text;
+    for (std::size_t bit = 0; bit < std::size(kReasons); ++bit)
+        if ((reasons >> bit & 1) != 0)
+            text += (text.empty() ? "" : ", ") + std::string(kReasons[bit]);
+    out.say(fmt::format("GPU {} clocks held back by: {}", device_.number,
+                        text.empty() ? "nothing any more" : text));
+}
+
+template <class Read>
+void Gpu::read(DeviceBatch& out, std::size_t metric, Read read) {
+    if (refused_[metric]) return;
+    double value = 0;
+    const Result result = read(value);
+    put(out, metric, result, value);
+}
+
+void Gpu::sample_basics(DeviceBatch& out) {
+    const Functions& f = *f_;
+    void* const gpu = device_.handle;
+    const auto number = [&](Metric metric, double scale, auto get) {
+        read(out, metric, [&](double& value) {
+            unsigned raw = 0;
+            const Result result = get(&raw);
+            value = raw * scale;
+            return result;
+        });
+    };
+    Utilization busy{};
+    const Result known = f.DeviceGetUtilizationRates(gpu, &busy);
+    read(out, kBusy, [&](double& v) { return v = busy.gpu, known; });
+    read(out, kMemoryBusy, [&](double& v) { return v = busy.memory, known; });
+    read(out, kMemoryUsed, [&](double& v) {
+        Memory memory{};
+        const Result result = f.DeviceGetMemoryInfo(gpu, &memory);
+        v = static_cast<double>(memory.used) / (1 << 20);
+        return result;
+    });
+    number(kSmClock, 1, [&](unsigned* v) { return f.DeviceGetClockInfo(gpu, kClockSm, v); });
+    number(kMemClock, 1, [&](unsigned* v) { return f.DeviceGetClockInfo(gpu, kClockMemory, v); });
+    number(kPower, 1e-3, [&](unsigned* v) { return f.DeviceGetPowerUsage(gpu, v); });
+    number(kTemperature, 1,
+           [&](unsigned* v) { return f.DeviceGetTemperature(gpu, kTemperatureGpu, v); });
+    read(out, kThrottle, [&](double& v) {
+        unsigned long long reasons = 0;
+        const Result result = f.DeviceGetCurrentClocksThrottleReasons(gpu, &reasons);
+        reasons &= ~kReasonIdle;
+        if (result == kSuccess) tell_reasons(out, reasons);
+        v = static_cast<double>(reasons);
+        return result;
+    });
+}
+
+void Gpu::sample_gpm(DeviceBatch& out) {
+    if (samples_[1] == nullptr || refused_[kSmActive]) return;
+    const Result taken = f_->GpmSampleGet(device_.handle, samples_[has_earlier_]);
+    if (taken != kSuccess) return put(out, kSmActive, taken, 0);
+    if (!std::exchange(has_earlier_, true)) return;
+    GpmRequest request{};
+    request.version = kGpmVersion;
+    request.count = std::size(kGpmIds);
+    request.earlier = samples_[0];
+    request.later = samples_[1];
+    for (std::size_t i = 0; i < std::size(kGpmIds); ++i)
+        request.metrics[i] = {kGpmIds[i], kSuccess, 0, {}};
+    const Result got = f_->GpmMetricsGet(&request);
+    for (std::size_t i = 0; i < std::size(kGpmIds); ++i)
+        read(out, kSmActive + i, [&](double& v) {
+            v = request.metrics[i].value;
+            return got != kSuccess ? got : request.metrics[i].result;
+        });
+    std::swap(samples_[0], samples_[1]);
+}
+
+}  // namespace gs::nvml

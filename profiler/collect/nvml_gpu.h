@@ -1,0 +1,51 @@
+// What NVML tells of one GPU, sample by sample: utilisation, memory, clocks, power, temperature and
+// what slows the clocks down; on Hopper and newer also what GPM tells of the multiprocessors and
+// the memory. What a device does not offer is said once as text ("absent", "not permitted"), never
+// as a zero. Used by DeviceSampler.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "profiler/collect/device_batch.h"
+#include "profiler/collect/nvml.h"
+
+namespace gs::nvml {
+
+class Gpu {
+  public:
+    static constexpr std::size_t kMetrics = 13;
+    /// `library` must outlive it.
+    Gpu(const Library& library, Device device) : f_(&library.f()), device_(std::move(device)) {
+        if (!library.has_gpm()) no_gpm_ = "absent (the driver is too old)";
+    }
+    ~Gpu();
+    Gpu(const Gpu&) = delete;
+    Gpu& operator=(const Gpu&) = delete;
+
+    const Device& device() const { return device_; }
+    bool is_new() const { return !begun_; }
+    void sample(DeviceBatch& out);
+
+  private:
+    void begin(DeviceBatch& out);
+    void prepare_gpm();
+    void sample_basics(DeviceBatch& out);
+    void sample_gpm(DeviceBatch& out);
+    void tell_reasons(DeviceBatch& out, unsigned long long reasons);
+    void put(DeviceBatch& out, std::size_t metric, Result result, double value);
+    template <class Read>
+    void read(DeviceBatch& out, std::size_t metric, Read read);
+
+    const Functions* f_;
+    Device device_;
+    bool begun_ = false;
+    std::array<bool, kMetrics> refused_{};  // said once, not asked again
+    unsigned long long reasons_ = 0;
+    const char* no_gpm_ = nullptr;
+    void* samples_[2] = {};  // GPM: the earlier, the later
+    bool has_earlier_ = false;
+};
+
+}  // namespace gs::nvml

@@ -1,0 +1,25 @@
+#include "profiler/store/node_gpus.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace gs {
+
+std::optional<GpuCounterName> gpu_counter_name(std::string_view name) {
+    constexpr std::string_view kGpu = "GPU ";
+    if (!name.starts_with(kGpu)) return std::nullopt;
+    const char* const end = name.data() + name.size();
+    GpuCounterName out;
+    const auto [rest, error] = std::from_chars(name.data() + kGpu.size(), end, out.device);
+    if (error != std::errc() || rest == end || *rest != ' ') return std::nullopt;
+    out.metric = name.substr(static_cast<std::size_t>(rest + 1 - name.data()));
+    return out;
+}
+
+const GpuDeviceEvent* find_device(const ProcessFacts& process, std::uint32_t device) {
+    const auto found = std::find_if(process.devices.begin(), process.devices.end(),
+                                    [&](const GpuDeviceEvent& d) { return d.device == device; });
+    return found != process.devices.end() ? &*found : nullptr;
+}
+
+}  // namespace gs

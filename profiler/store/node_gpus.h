@@ -1,0 +1,29 @@
+// GPUs as NVML tells of them, in a trace: the process that stands for those of a node, and what
+// their counters are called. Written by service::DeviceSampler (and by injection libraries of
+// before, each of which told of its process's GPUs); read by the metrics and the insights.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "profiler/store/sources.h"
+
+namespace gs {
+
+/// The name of the process that bears the counters of a node's GPUs: the program that asked for
+/// them. Its devices bear NVML's numbers, as the counters do, which need not be CUDA's: uuids tell
+/// which is which.
+inline constexpr std::string_view kNodeGpus = "GPUs of the node";
+inline bool is_node_gpus(const ProcessFacts& process) { return process.name == kNodeGpus; }
+
+/// "GPU 3 power [W]": of GPU 3, "power [W]".
+struct GpuCounterName {
+    std::uint32_t device = 0;
+    std::string_view metric;
+};
+std::optional<GpuCounterName> gpu_counter_name(std::string_view name);
+
+/// Of the process that tells a counter; null: it does not say what GPU that is.
+const GpuDeviceEvent* find_device(const ProcessFacts& process, std::uint32_t device);
+
+}  // namespace gs
