@@ -63,11 +63,11 @@ void make_patient(int socket) {
 }
 
 /// Waits for a place in its queue, when there is a crowd.
-int connect_patiently(int directory, const char* name) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(kPatienceSeconds);
+int connect_patiently(int directory, const char* name, std::chrono::seconds patience) {
+    const auto until = std::chrono::steady_clock::now() + patience;
     for (;;) {
         const int fd = connect_in(directory, name);
-        if (fd >= 0 || errno != EAGAIN || std::chrono::steady_clock::now() > until) return fd;
+        if (fd >= 0 || errno != EAGAIN || std::chrono::steady_clock::now() >= until) return fd;
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
 }
@@ -125,6 +125,26 @@ std::vector<fs::path> socket_directories() {
 
 }  // namespace
 
+namespace {
+
+/// Sockets of root's processes that came before the directory was shared go where they would lie
+/// now: who connects needs the place only.
+Result<void> adopt_sockets(int directory, const char* path) {
+    GS_TRY(const fs::path own, runtime_directory());
+    GS_TRY(const Descriptor into, open_directory(own, false));
+    for (const fs::path& entry : entries_of(path)) {
+        const std::string name = entry.filename().string();
+        struct stat status {};
+        if (producer_of(entry) &&
+            ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISSOCK(status.st_mode) && status.st_uid == 0)
+            ::renameat(directory, name.c_str(), into.get(), name.c_str());
+    }
+    return {};
+}
+
+}  // namespace
+
 Result<void> share_runtime_directory() {
     const char* path = std::getenv(kDirectoryVariable);
     if (::geteuid() != 0 || path == nullptr || path[0] != '/')
@@ -141,7 +161,7 @@ Result<void> share_runtime_directory() {
         return fail(ErrorKind::unwritable, path, "this is no directory of root's");
     if (shared_directory() == nullptr && ::fchmod(directory.get(), S_ISVTX | 0777) != 0)
         return fail(ErrorKind::unwritable, path, std::strerror(errno));
-    return {};
+    return adopt_sockets(directory.get(), path);
 }
 
 std::vector<Producer> list_producers() {
@@ -166,12 +186,12 @@ std::vector<Producer> find_producers() {
     return out;
 }
 
-Result<Connection> Connection::begin(const Producer& producer) {
+Result<Connection> Connection::begin(const Producer& producer, std::chrono::seconds patience) {
     GS_TRY(const Descriptor directory, open_directory(producer.socket.parent_path(), false));
     const std::string name = producer.socket.filename().string();
     Connection out;
     out.producer_ = producer;
-    out.socket_ = Descriptor(connect_patiently(directory.get(), name.c_str()));
+    out.socket_ = Descriptor(connect_patiently(directory.get(), name.c_str(), patience));
     if (!out.socket_) {
         const int why = errno;
         if (why == ECONNREFUSED) ::unlinkat(directory.get(), name.c_str(), 0);
@@ -185,7 +205,7 @@ Result<Connection> Connection::begin(const Producer& producer) {
 }
 
 Result<Connection> Connection::open(const Producer& producer) {
-    GS_TRY(Connection out, begin(producer));
+    GS_TRY(Connection out, begin(producer, std::chrono::seconds(kPatienceSeconds)));
     GS_TRY(const bool greeted, out.greeted(kGreetingPatience));
     if (greeted) return out;
     return fail(ErrorKind::unreadable, producer.socket.string(), "it does not answer",

@@ -45,8 +45,9 @@ class Connection {
     /// this user's, no answer), and what TraceReader::attach() finds wrong with the ring.
     static Result<Connection> open(const Producer& producer);
     /// The same in two halves that do not wait: a process whose machine is very busy may take
-    /// seconds to answer. Until greeted() is true only producer() can be used.
-    static Result<Connection> begin(const Producer& producer);
+    /// seconds to answer. Until greeted() is true only producer() can be used. `patience`: for a
+    /// place in its queue.
+    static Result<Connection> begin(const Producer& producer, std::chrono::seconds patience = {});
     Result<bool> greeted(std::chrono::milliseconds patience = {});
     /// Of a process that connected by itself (kCollectorVariable). Takes `socket` over.
     static Result<Connection> adopt(int socket);

@@ -19,6 +19,9 @@ namespace {
 
 constexpr std::int64_t kSearchInterval = 1'000'000'000;
 constexpr std::int64_t kLongestPause = 60'000'000'000;  ///< before a refused socket is tried again
+/// Of one user. Sockets that take connections and say nothing must not use up the descriptors that
+/// others' processes need.
+constexpr std::ptrdiff_t kMostGreeted = 256;
 
 template <class Range, class T>
 bool contains(const Range& range, const T& value) {
@@ -116,6 +119,15 @@ bool Discovery::may_try(const Producer& producer) const {
     return refused == refused_.end() || refused->second.again_ns <= now_ns();
 }
 
+bool Discovery::may_greet(const Producer& producer) const {
+    const auto is_its = [&](const Connection& c) { return c.producer().socket == producer.socket; };
+    const auto is_the_users = [&](const Connection& c) {
+        return c.producer().socket.parent_path() == producer.socket.parent_path();
+    };
+    return std::none_of(greeting_.begin(), greeting_.end(), is_its) &&
+           std::count_if(greeting_.begin(), greeting_.end(), is_the_users) < kMostGreeted;
+}
+
 void Discovery::find(const std::function<bool(const fs::path&)>& is_read) {
     last_search_ns_ = now_ns();
     const std::vector<Producer> producers = list_producers();
@@ -124,11 +136,8 @@ void Discovery::find(const std::function<bool(const fs::path&)>& is_read) {
                             [&](const Producer& p) { return p.socket == entry.first; });
     });
     for (const Producer& producer : producers) {
-        const auto is_its = [&](const Connection& c) {
-            return c.producer().socket == producer.socket;
-        };
         if (is_read(producer.socket) || !may_try(producer) || !wanted(producer) ||
-            std::any_of(greeting_.begin(), greeting_.end(), is_its))
+            !may_greet(producer))
             continue;
         auto connection = Connection::begin(producer);
         // The number in the name is not enough: a process in another container may bear ours.

@@ -51,6 +51,7 @@ class Discovery {
     void greet(std::chrono::milliseconds patience, std::vector<Connection>& out);
     void refuse(const Producer& producer, const Error& why);
     bool may_try(const Producer& producer) const;
+    bool may_greet(const Producer& producer) const;
 
     /// A socket that was tried in vain. Its number may come to be another process's, and what was
     /// in the way may pass, so it is tried again, ever less often.

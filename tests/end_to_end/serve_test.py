@@ -262,16 +262,24 @@ class Daemon(Node):
         if subprocess.run([*nobody, "test", "-x", program, "-a", "-r", library], check=False).returncode:
             self.skipTest("another user cannot read the programs here")
         os.chmod(self.folder, 0o755)
-        address = self.serve("--no-rules", "--slow-step", "0", "--all-users")
-        self.environment["NVTX_INJECTION64_PATH"] = library
-        for command in ([program, "hangs", "a"], [*nobody, program, "hangs", "b"]):
+
+        def iterate(*command):
+            self.environment["NVTX_INJECTION64_PATH"] = library
             process = self.start(*command, stdin=subprocess.PIPE)
             self.addCleanup(process.stdin.close)
-        wait_until("both", lambda: sum(n >= 5 for n in self.iterations(address)[1].values()) == 2)
+            del self.environment["NVTX_INJECTION64_PATH"]
+
+        # One of root's has been there since before the directory was everybody's.
+        iterate(program, "hangs", "a")
+        wait_until("its socket", lambda: os.path.isdir(self.path("run")) and
+                   [n for n in os.listdir(self.path("run")) if n.endswith(".sock")])
+        address = self.serve("--no-rules", "--slow-step", "0", "--all-users")
+        iterate(program, "hangs", "b")
+        iterate(*nobody, program, "hangs", "c")
+        wait_until("all", lambda: sum(n >= 5 for n in self.iterations(address)[1].values()) == 3)
         folder = self.path("run/65534")
         self.assertEqual((os.stat(folder).st_uid, os.stat(folder).st_mode & 0o777), (65534, 0o700))
         # The user himself sees what is his, and no more.
-        del self.environment["NVTX_INJECTION64_PATH"]
         told = subprocess.run([*nobody, GAUSSCOPE, "attach", "--json"], env=self.environment, capture_output=True, text=True,
                               check=True).stdout.splitlines()[-1]
         self.assertEqual(len(json.loads(told)["processes"]), 1)
