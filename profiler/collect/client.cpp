@@ -218,6 +218,7 @@ Result<Connection> Connection::adopt(int socket) {
     GS_TRY_VOID(out.say_hello(false));
     GS_TRY(const bool greeted, out.greeted(kGreetingPatience));
     if (!greeted) return fail(ErrorKind::unreadable, "", "it connected and said nothing");
+    out.reader_->count_past();
     out.producer_.role = out.card_.role;
     out.producer_.pid = out.card_.pid;
     return out;

@@ -109,7 +109,7 @@ Result<TraceReader> TraceReader::attach(int fd) {
     reader.layout_.process_name[sizeof h.process_name - 1] = '\0';
     reader.clock_ = ClockMap(static_cast<abi::TickClock>(h.tick_clock));
     reader.lanes_.resize(h.lane_count);
-    // What was overwritten before this reader came is history, not its loss.
+    // What was overwritten before this reader came is history, not its loss (but see count_past).
     for (std::uint32_t i = 0; i < h.lane_count; ++i) {
         abi::Lane info;
         reader.memory_.copy(h.lanes_offset + std::uint64_t{i} * h.lane_bytes, &info,
@@ -123,6 +123,10 @@ Result<TraceReader> TraceReader::attach(int fd) {
 Result<TraceReader> TraceReader::attach_own() {
     start_recording();
     return attach(ring_fd());
+}
+
+void TraceReader::count_past() {
+    for (const LaneProgress& lane : lanes_) loss_.lapped += lane.tail;
 }
 
 void TraceReader::skip_past() {

@@ -42,6 +42,10 @@ class TraceReader {
     /// Adds to the lapped records: what a consumer of the batches had to throw away.
     void count_lost(std::uint64_t records) { loss_.lapped += records; }
 
+    /// Of a ring that recorded for this reader from its first record on: what was overwritten
+    /// before the reader came is lost, too. Before the first drain().
+    void count_past();
+
     /// Leaves out what was recorded up to now.
     void skip_past();
 

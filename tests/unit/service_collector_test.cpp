@@ -126,6 +126,34 @@ TEST(Collecting, AProcessThatLeavesAtOnceIsReadToItsEnd) {
     EXPECT_EQ(store.sources().loss().total(), 0u);
 }
 
+/// Spans until a lane has lapped before anybody reads it; then the collector is told.
+void lap_and_leave(std::uint64_t spans) {
+    static RecorderHost host;
+    start_recording();
+    for (std::uint64_t n = 0; n < spans; ++n) const Span span(Stage::blend, n);
+    start_endpoint("nvtx", host);
+    ::_exit(0);
+}
+
+TEST(Collecting, WhatWasOverwrittenBeforeTheFirstLookIsCounted) {
+    const RuntimeDirectory directory;
+    MultiCollectorOptions options;
+    options.discover = false;
+    options.accept = true;
+    auto collector = started(options);
+    ::setenv(kCollectorVariable, collector->collector_path().c_str(), 1);
+    constexpr std::uint64_t kSpans = 100'000;
+    const pid_t pid = ::fork();
+    if (pid == 0) lap_and_leave(kSpans);
+    ::waitpid(pid, nullptr, 0);
+    ::unsetenv(kCollectorVariable);
+    TraceStore store;
+    collector->finish(store);
+    const std::uint64_t read = spans_named(store, "blend"), lost = store.sources().loss().lapped;
+    EXPECT_LT(read, kSpans);
+    EXPECT_EQ(read + lost, kSpans + 1) << "the record of the thread's begin is among the lost";
+}
+
 // To the collector exec looks so: a connection ends, and there is another under the same number.
 TEST(Collecting, AProcessThatComesAgainAtOnceIsReadEachTime) {
     const RuntimeDirectory directory;
