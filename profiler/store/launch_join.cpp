@@ -46,7 +46,10 @@ void LaunchJoin::take(const TraceSource& source, const TraceBatch& batch, const 
     stage_host(source, batch, parts);
     settle(parts, [&](std::uint32_t track, const StagedSpan& s) {
         if (s.correlation != 0)
-            remember_launch(of, s.correlation, {s.span.begin_ns, track, s.row}, s.first_row > 0);
+            remember_launch(
+                of, s.correlation,
+                {s.span.begin_ns, track, static_cast<std::uint8_t>(s.row)},  // one of 64
+                s.first_row > 0);
         if (parts.timeline.tracks()[track].kind == TrackKind::overlapping)
             parts.frames.take_overlapping(parts.timeline, parts.names, track, s.span);
     });

@@ -43,7 +43,7 @@ class LaunchJoin {
         std::uint64_t correlation = 0;
         std::int64_t begin_ns = 0;
         std::uint32_t track = 0;
-        std::uint8_t row = 0;
+        std::uint16_t row = 0;
     };
     /// An API call by the low bits of its correlation: the newest calls stay.
     struct LaunchSlot {

@@ -206,6 +206,10 @@ void Timeline::forget_before(std::int64_t t) {
             span_count_ -= count;
             forgotten_ += count;
         }
+    for (TraceTrack& track : tracks_)  // of which there may be thousands
+        while (track.kind == TrackKind::overlapping && !track.rows.empty() &&
+               track.rows.back().empty())
+            track.rows.pop_back();
 }
 
 void Timeline::renumber(const Renumbering& to) {

@@ -93,13 +93,13 @@ struct FoundSpan {
 
 /// A span on its way into a track's rows, with what lies beside it on GPU streams.
 struct StagedSpan {
-    static constexpr std::uint8_t kNoRow = 255;
+    static constexpr std::uint16_t kNoRow = 65535;
     TraceSpan span;
     TraceLaunch launch;
     std::uint64_t correlation = 0;
     std::uint32_t work = 0;  ///< index into the works given to Timeline::settle()
     std::uint8_t first_row = 0;
-    std::uint8_t row = kNoRow;  ///< where it went
+    std::uint16_t row = kNoRow;  ///< where it went
 };
 
 class Timeline {

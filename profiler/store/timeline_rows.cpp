@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "profiler/store/timeline.h"
 
@@ -12,6 +13,10 @@ namespace gs {
 namespace {
 
 constexpr std::size_t kMaxRows = 64;
+// As many as may be open at once in a program (inject/ranges.cpp).
+constexpr std::size_t kMaxOverlapping = 4096;
+constexpr std::size_t kSearchedRows =
+    64;  // between the spans of further ones nobody looks for room
 
 /// Before which span of `row` there is room for [begin, end]; none: it overlaps one of them.
 std::optional<std::size_t> room_in(std::span<const TraceSpan> row, std::int64_t begin,
@@ -35,6 +40,22 @@ struct Arrivals {
     std::vector<const StagedSpan*> items;
     std::int64_t end_ns = std::numeric_limits<std::int64_t>::min();
 };
+
+/// The first row that has room for `s` beside what arrives with it, and before which of its spans;
+/// no place: there is none.
+std::pair<std::size_t, std::optional<std::size_t>> row_with_room(
+    const TraceTrack& track, const std::vector<Arrivals>& arrivals, const StagedSpan& s) {
+    const std::size_t most = track.kind == TrackKind::overlapping ? kMaxOverlapping : kMaxRows;
+    for (std::size_t row = s.first_row; row < most; ++row) {
+        if (row < arrivals.size() && arrivals[row].end_ns > s.span.begin_ns) continue;
+        if (row >= track.rows.size()) return {row, 0};
+        const auto spans = track.rows[row].view();
+        if (row >= kSearchedRows && !spans.empty() && spans.back().end_ns > s.span.begin_ns)
+            continue;
+        if (const auto place = room_in(spans, s.span.begin_ns, s.span.end_ns)) return {row, place};
+    }
+    return {most, std::nullopt};
+}
 
 void merge_row(TraceTrack& track, std::size_t row, const Arrivals& in,
                std::span<const GpuWork> works) {
@@ -94,17 +115,8 @@ void Timeline::settle(std::uint32_t track_index, std::vector<StagedSpan>& staged
     TraceTrack& track = tracks_[track_index];
     std::vector<Arrivals> arrivals;
     for (StagedSpan& s : staged) {
-        const std::size_t rows = std::max(track.rows.size(), arrivals.size());
-        std::size_t row = s.first_row;
-        std::optional<std::size_t> place;
-        for (; row < kMaxRows; ++row) {
-            if (row < arrivals.size() && arrivals[row].end_ns > s.span.begin_ns) continue;
-            place = row < track.rows.size()
-                        ? room_in(track.rows[row].view(), s.span.begin_ns, s.span.end_ns)
-                        : 0;
-            if (place || row >= rows) break;
-        }
-        s.row = place ? static_cast<std::uint8_t>(row) : StagedSpan::kNoRow;
+        const auto [row, place] = row_with_room(track, arrivals, s);
+        s.row = place ? static_cast<std::uint16_t>(row) : StagedSpan::kNoRow;
         if (!place) {
             ++misplaced_;
             continue;

@@ -527,5 +527,37 @@ TEST(ApiKind, FromTheCallsName) {
     EXPECT_EQ(api_kind_of("malloc"), ApiKind::other);
 }
 
+/// `count` ranges of one thread that are all open at the same time, begun one after the other.
+TraceBatch ranges_at_once(std::int64_t count) {
+    TraceBatch batch;
+    batch.read_ns = 1;
+    batch.source = batch.pid = 1;
+    batch.names = {{1, "request"}};
+    batch.tracks = {{0, 1, 5, "server"}};
+    for (std::int64_t i = 0; i < count; ++i)
+        batch.async_spans.push_back({i, 20'000 + i, 0, 0, 1, false});
+    return batch;
+}
+
+TEST(GpuStore, AsManyOverlappingRangesAsMayBeOpenAreKept) {
+    TraceStore store;
+    store.ingest(ranges_at_once(4000));
+    EXPECT_EQ(store.span_count(), 4000u);
+    EXPECT_EQ(store.timeline().misplaced(), 0u);
+    // The next time they take the same rows, all of them.
+    TraceBatch next = ranges_at_once(4000);
+    for (AsyncSpanEvent& e : next.async_spans) e.begin_ns += 100'000, e.end_ns += 100'000;
+    next.names.clear();
+    store.ingest(next);
+    std::size_t rows = 0;
+    for (const TraceTrack& track : store.tracks()) rows = std::max(rows, track.rows.size());
+    EXPECT_EQ(rows, 4000u);
+    EXPECT_EQ(store.span_count(), 8000u);
+    TraceStore full;
+    full.ingest(ranges_at_once(5000));
+    EXPECT_EQ(full.span_count(), 4096u);
+    EXPECT_EQ(full.timeline().misplaced(), 904u);
+}
+
 }  // namespace
 }  // namespace gs
