@@ -22,17 +22,18 @@ std::string box_name(const TraceStore& trace, const CallNode& node) {
 }  // namespace
 
 void FlamePanel::draw_controls(const TraceStore& trace) {
-    process_combo(trace, process);
-    int chosen = static_cast<int>(side);
+    process_combo(trace, choice.process);
+    int chosen = static_cast<int>(choice.side);
     ImGui::SetNextItemWidth(8.5F * em());
     if (ImGui::Combo("##side", &chosen, "host threads\0GPU by range\0call stacks\0"))
-        side = static_cast<CallSide>(chosen);
+        choice.side = static_cast<CallSide>(chosen);
     tooltip(
         "Time of host threads; of the GPU, put under the ranges in which the work was launched; or "
         "of "
         "the functions that threads were sampled in (record --stacks), under the ranges around "
         "them");
     ImGui::SameLine();
+    draw_thread(trace);
     ImGui::SetNextItemWidth(8 * em());
     ImGui::InputTextWithHint("##highlight", "highlight", &highlight);
     ImGui::SameLine();
@@ -41,6 +42,20 @@ void FlamePanel::draw_controls(const TraceStore& trace) {
         ImGui::SameLine();
     }
     range_note(view_, task_, making_.share());
+}
+
+/// Of call stacks: the one thread they are of, with the way back to all.
+void FlamePanel::draw_thread(const TraceStore& trace) {
+    if (choice.side != CallSide::stacks || !choice.thread) return;
+    const std::uint32_t track =
+        choice.process == kAnyProcess
+            ? kNoTrack
+            : trace.timeline().track_of(choice.process, *choice.thread, TrackKind::thread);
+    const std::string name =
+        track == kNoTrack ? fmt::format("thread {}", *choice.thread) : trace.tracks()[track].name;
+    if (ImGui::Button((fitted(name, 7 * em()) + "  x###thread").c_str())) choice.thread.reset();
+    tooltip("Only this thread's call stacks; a click shows those of all threads");
+    ImGui::SameLine();
 }
 
 void FlamePanel::draw_box(const TraceStore& trace, std::uint32_t index, float x, float y,
@@ -165,20 +180,31 @@ void FlamePanel::draw_tooltip(const TraceStore& trace, std::uint32_t index) cons
     ImGui::EndTooltip();
 }
 
+/// What was asked for; of another trace everything, and of one that has call stacks only these.
+void FlamePanel::take_choice(const Snapshot& snapshot, const TraceStore& trace) {
+    if (task_.store != &trace || task_.id != snapshot.shown_trace) {
+        choice.thread.reset();
+        if (trace.span_count() == 0 && !trace.samples().empty()) choice.side = CallSide::stacks;
+    }
+    if (!view_.flame) return;
+    choice = *view_.flame;
+    view_.flame.reset();
+    zoomed_ = 0;
+}
+
 void FlamePanel::draw(const Snapshot& snapshot, Commands& commands) {
     busy_ = false;
     const TraceStore* trace = snapshot.shown();
-    if (!trace || (trace->tracks().empty() && trace->samples().samples().empty())) {
+    if (!trace || (trace->tracks().empty() && trace->samples().empty())) {
         empty_note("Call paths appear here as soon as something is measured");
         return;
     }
     const bool other = task_.store != trace || task_.id != snapshot.shown_trace;
-    // Of a trace that has nothing else to show.
-    if (other && trace->span_count() == 0 && !trace->samples().samples().empty())
-        side = CallSide::stacks;
+    take_choice(snapshot, *trace);
     if (task_.begin(snapshot, *trace, view_,
-                    fmt::format("{} {}", static_cast<int>(side), process))) {
-        making_ = CallTree(*trace, task_.range, side, process);
+                    fmt::format("{} {} {}", static_cast<int>(choice.side), choice.process,
+                                choice.thread ? static_cast<std::int64_t>(*choice.thread) : -1))) {
+        making_ = CallTree(*trace, task_.range, choice.side, choice.process, choice.thread);
         if (other) made_ = {}, zoomed_ = 0, colors_.forget();
     }
     if (task_.running && making_.advance(*trace, TraceTask::kSliceMs)) {
@@ -195,9 +221,9 @@ void FlamePanel::draw(const Snapshot& snapshot, Commands& commands) {
     busy_ = task_.running;
     draw_controls(*trace);
     if (made_.nodes().size() < 2) {
-        empty_note(task_.running           ? "Adding up"
-                   : side == CallSide::gpu ? "No GPU work was recorded here"
-                   : side == CallSide::stacks
+        empty_note(task_.running                  ? "Adding up"
+                   : choice.side == CallSide::gpu ? "No GPU work was recorded here"
+                   : choice.side == CallSide::stacks
                        ? "No call stacks were sampled here: gausscope record --stacks takes them"
                        : "No ranges were recorded here");
         return;

@@ -21,12 +21,13 @@ struct FlamePanel {
     const CallTree& tree() const { return made_; }
     std::uint32_t zoomed() const { return zoomed_; }
 
-    CallSide side = CallSide::cpu;
-    std::uint32_t process = kAnyProcess;
+    FlameChoice choice;
     std::string highlight;
 
   private:
+    void take_choice(const Snapshot& snapshot, const TraceStore& trace);
     void draw_controls(const TraceStore& trace);
+    void draw_thread(const TraceStore& trace);
     void draw_graph(const TraceStore& trace, Commands& commands);
     void draw_box(const TraceStore& trace, std::uint32_t node, float x, float y, float width,
                   bool above);

@@ -20,8 +20,8 @@ struct TraceTask {
     const TraceStore* store = nullptr;
     std::uint64_t id = 0;
     TimeRange range = kAllTime;
-    std::string choice;  ///< what else decides the result, as text
-    std::uint64_t spans = 0;
+    std::string choice;      ///< what else decides the result, as text
+    std::uint64_t held = 0;  ///< spans and samples
     double begun_at = -1e9;
     bool running = false;
 
@@ -34,11 +34,10 @@ struct TraceTask {
         const TimeRange now = view.selection.value_or(kAllTime);
         const bool other =
             store != &trace || id != snapshot.shown_trace || !(range == now) || choice != wanted;
-        const bool grown =
-            !running && spans != trace.span_count() && ImGui::GetTime() - begun_at > kLookAgain;
+        const std::uint64_t size = trace.span_count() + trace.samples().count();
+        const bool grown = !running && held != size && ImGui::GetTime() - begun_at > kLookAgain;
         if (!other && !grown) return false;
-        *this = {&trace, snapshot.shown_trace, now, wanted, trace.span_count(), ImGui::GetTime(),
-                 true};
+        *this = {&trace, snapshot.shown_trace, now, wanted, size, ImGui::GetTime(), true};
         return true;
     }
     bool whole() const { return range == kAllTime; }

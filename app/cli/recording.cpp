@@ -215,7 +215,7 @@ std::vector<std::string> ProcessRecording::remarks() {
             fmt::format("{} spans fit no row and were left out", store_.timeline().misplaced()));
     const Contents contents(store_);
     const bool any = contents.gpu_count + contents.range_count > 0;
-    if (!found_any() || any || !store_.samples().samples().empty()) return out;
+    if (!found_any() || any || !store_.samples().empty()) return out;
     out.push_back(
         "there are neither NVTX ranges nor GPU work in it. Ranges come from "
         "torch.cuda.nvtx.range_push(\"step\") or "
@@ -236,7 +236,7 @@ void ProcessRecording::print(std::vector<std::string> notes) {
             "  {} ranges on {} threads, {} pieces of GPU work on {} streams, {} CUDA calls\n",
             contents.range_count, tracks_of(store_, TrackKind::thread), contents.gpu_count,
             tracks_of(store_, TrackKind::gpu_stream), contents.api_count);
-    if (const auto samples = store_.samples().samples().size(); samples > 0)
+    if (const auto samples = store_.samples().count(); samples > 0)
         fmt::print(stderr, "  {} samples of call stacks\n", samples);
     print_totals(store_, "ranges", contents.ranges);
     print_totals(store_, "GPU", contents.gpu);
@@ -257,7 +257,7 @@ Json ProcessRecording::json() {
     out.update({{"ranges", contents.range_count},
                 {"gpu_work", contents.gpu_count},
                 {"cuda_calls", contents.api_count},
-                {"stack_samples", store_.samples().samples().size()},
+                {"stack_samples", store_.samples().count()},
                 {"lost", store_.sources().loss().total()},
                 {"forgotten", store_.timeline().forgotten()},
                 {"top_ranges", totals_json(store_, contents.ranges)},

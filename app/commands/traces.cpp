@@ -1,4 +1,7 @@
 // Commands about traces: opening, attaching, choosing what the timeline shows, finding in it.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <limits>
 
 #include "app/commands/commands.h"
@@ -41,6 +44,40 @@ Result<void> find(S state, A a) {
     return ask(state, [name = a.empty() ? "" : a[0]](Studio& s) {
         s.ui().trace_view().find = name;
         return s.ui().show_panel("Find", false);
+    });
+}
+
+/// The process of the shown trace with that number.
+Result<std::uint32_t> shown_process(const TraceStore& trace, std::int64_t pid) {
+    for (std::uint32_t p = 0; p < trace.processes().size(); ++p)
+        if (trace.processes()[p].pid == pid) return p;
+    return fail(ErrorKind::usage, "", fmt::format("the shown trace has no process {}", pid));
+}
+Result<void> flame(S state, A a) {
+    FlameChoice choice;
+    std::int64_t pid = 0;
+    if (!a.empty()) {
+        constexpr std::string_view kSides[] = {"threads", "gpu", "stacks"};
+        const auto side = std::find(std::begin(kSides), std::end(kSides), a[0]);
+        if (side == std::end(kSides))
+            return fail(ErrorKind::usage, "", "a flame graph is of threads, gpu or stacks");
+        choice.side = static_cast<CallSide>(side - std::begin(kSides));
+    }
+    if (a.size() > 1) {
+        GS_TRY(pid, integer_argument(a[1], 1, kNoTrack, "the process"));
+    }
+    if (a.size() > 2) {
+        GS_TRY(const auto tid, integer_argument(a[2], 1, kNoTrack, "the thread"));
+        choice.thread = static_cast<std::uint32_t>(tid);
+        if (choice.side != CallSide::stacks)
+            return fail(ErrorKind::usage, "", "call stacks can be a thread's, others are not");
+    }
+    return ask(state, [choice, pid, chosen = !a.empty()](Studio& s) mutable -> Result<void> {
+        if (pid != 0) {
+            GS_TRY(choice.process, shown_process(s.shown_trace(), pid));
+        }
+        if (chosen) s.ui().trace_view().flame = choice;
+        return s.ui().show_panel("Flame graph", false);
     });
 }
 
@@ -92,6 +129,9 @@ const CommandRow kRows[] = {
      "Writes the table of the Statistics panel as CSV.", save_statistics},
     {"trace.find",      "Find in the trace",        "View 5", "Ctrl+F", "[NAME]",
      "Lists the spans of a name with their distribution.", find},
+    {"trace.flame",     "Flame graph",              "",     "",     "[threads|gpu|stacks] [PID] [TID]",
+     "Shows call paths as wide as their time: of host threads, of the GPU, or of sampled call "
+     "stacks; of a process, and of call stacks of one thread.", flame},
     {"timeline.show",   "Show a moment",            "",     "",       "BEGIN END [TRACK ROW]",
      "Shows this stretch of time (nanoseconds); with a track, selects its span that begins "
      "there.", show_time},

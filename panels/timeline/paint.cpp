@@ -79,6 +79,14 @@ ImU32 SpanColors::of(const TraceStore& trace, TrackKind kind, std::uint32_t name
     return known[name];
 }
 
+float recorded_share(const SpanBlock& block, std::span<const Interval> unrecorded) {
+    if (block.count == 1 || unrecorded.empty()) return block.busy;
+    const auto length = static_cast<float>(block.end_ns - block.begin_ns);
+    const auto missing =
+        static_cast<float>(length_within(unrecorded, {block.begin_ns, block.end_ns}));
+    return missing < length ? std::min(block.busy * length / (length - missing), 1.0F) : block.busy;
+}
+
 std::string short_name(std::string_view name) {
     // Parameters and template arguments open with ( or <; a name that begins with one is nobody's
     // function.

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "panels/widgets/theme.h"
+#include "profiler/analysis/intervals.h"
 #include "profiler/store/store.h"
 
 namespace gs {
@@ -47,6 +48,10 @@ struct SpanBlock {
     float busy =
         1;  ///< share of the block's time that spans take; where many: measured on some of them
 };
+
+/// The share of a block's time that spans take, of what was recorded of it: a pause of recording is
+/// not idle time.
+float recorded_share(const SpanBlock& block, std::span<const Interval> unrecorded);
 
 /// The time that is drawn as one: the power of two at or above what a pixel covers.
 inline std::int64_t block_quantum(double ns_per_px) {

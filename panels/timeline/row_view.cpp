@@ -29,6 +29,7 @@ void TimelineRowView::draw_choices() {
     if (!ImGui::BeginPopup("##rows")) return;
     ImGui::MenuItem("Ranges as the GPU saw them", nullptr, &ranges_);
     ImGui::MenuItem("CUDA calls", nullptr, &calls_);
+    ImGui::MenuItem("Call stacks", nullptr, &stacks_);
     ImGui::MenuItem("Counters", nullptr, &counters_);
     ImGui::Separator();
     if (ImGui::MenuItem("Fold all threads and streams")) rows_.fold_all(true);
@@ -82,6 +83,7 @@ float TimelineRowView::height_of(const Frame& frame, const TimelineRow& row) con
     if (row.kind == Kind::process || row.kind == Kind::device || row.kind == Kind::group)
         return heading_height();
     if (row.kind == Kind::counter) return counter_height() + row_gap();
+    if (row.kind == Kind::samples) return row_height() + row_gap();
     const TraceTrack& track = frame.trace.tracks()[row.index];
     if (track.ended) {
         // What ended before the window needs no room in it.
@@ -98,11 +100,14 @@ float TimelineRowView::height_of(const Frame& frame, const TimelineRow& row) con
 }
 
 bool TimelineRowView::draw(const TraceStore& trace, const TimelineCanvas& canvas,
-                           const SpanSelection& selection, bool live, bool clicks) {
-    const Frame frame{trace, canvas, selection, clicks};
+                           const SpanSelection& selection,
+                           const std::optional<SelectedSample>& sample, bool live, bool clicks) {
+    const Frame frame{trace, canvas, selection, sample, clicks};
     spans_.begin_frame();
+    samples_.begin_frame();
+    pauses_.begin_frame();
     places_.items.clear();
-    rows_.show_kinds(calls_, counters_);
+    rows_.show_kinds(calls_, stacks_, counters_);
     rows_.update(trace);
     const bool complete = update_projections(trace, live);
     const std::vector<TimelineRow> rows(rows_.rows().begin(),
@@ -141,17 +146,31 @@ void TimelineRowView::draw_row(const Frame& frame, const TimelineRow& row, float
     draw_label(frame, row, y);
     steer_label(frame, row, y, height);
     canvas.list->PushClipRect({canvas.x, canvas.y}, {canvas.right(), canvas.bottom()}, true);
-    if (row.kind == Kind::track)
-        spans_.draw_track(frame.trace, canvas, row.index, row.folded,
-                          row.folded ? nullptr : projection_of(row.index), frame.selection.span(),
-                          y);
+    if (row.kind == Kind::track) draw_spans(frame, row, y, height);
+    if (row.kind == Kind::samples) draw_samples(frame, row, y);
     if (row.kind == Kind::counter)
         draw_counter(frame.trace, row.index, canvas, y, counter_height());
     canvas.list->PopClipRect();
     const float line = std::round(y + height - 0.5F * row_gap());
-    if (row.kind == Kind::track || row.kind == Kind::counter)
+    if (row.kind == Kind::track || row.kind == Kind::samples || row.kind == Kind::counter)
         canvas.list->AddLine({canvas.x - canvas.labels, line}, {canvas.right(), line},
                              theme().grid);
+}
+
+void TimelineRowView::draw_spans(const Frame& frame, const TimelineRow& row, float y,
+                                 float height) {
+    const TraceTrack& track = frame.trace.tracks()[row.index];
+    const float inner = row.folded ? y + height : y + row_height();
+    pauses_.draw(frame.trace, frame.canvas, track, y, inner, y + height - row_gap());
+    spans_.draw_track(frame.trace, frame.canvas, row.index, row.folded,
+                      row.folded ? nullptr : projection_of(row.index), frame.selection.span(),
+                      pauses_.of(frame.trace, track), y);
+}
+
+void TimelineRowView::draw_samples(const Frame& frame, const TimelineRow& row, float y) {
+    if (const SampledThread* thread = frame.trace.samples().thread(row.process, row.index))
+        samples_.draw_row(frame.trace, frame.canvas, *thread, y, row_height(), frame.sample,
+                          spans_.colors());
 }
 
 void TimelineRowView::row_menu(const TimelineRow& row) {
@@ -189,7 +208,8 @@ void TimelineRowView::draw_label(const Frame& frame, const TimelineRow& row, flo
     const bool gpu = row.kind == Kind::device ||
                      (track && trace.tracks()[row.index].kind == TrackKind::gpu_stream);
     const bool faint = track && trace.tracks()[row.index].ended;
-    const bool call = track && trace.tracks()[row.index].kind == TrackKind::api;
+    const bool call = (track && trace.tracks()[row.index].kind == TrackKind::api) ||
+                      (row.kind == Kind::samples && row.label == "call stacks");
     std::string label = row.label;
     if (gpu && row.kind == Kind::track) {
         canvas.list->AddText({x, text_y}, theme().good, "GPU");

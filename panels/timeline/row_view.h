@@ -9,7 +9,9 @@
 
 #include "panels/timeline/arrows.h"
 #include "panels/timeline/paint.h"
+#include "panels/timeline/pauses.h"
 #include "panels/timeline/rows.h"
+#include "panels/timeline/samples.h"
 #include "panels/timeline/selection.h"
 #include "panels/timeline/spans.h"
 #include "profiler/analysis/range_projection.h"
@@ -25,7 +27,7 @@ class TimelineRowView {
     /// dragged, a click is one. False while ranges are still being worked out: the next frame
     /// should come soon.
     bool draw(const TraceStore& trace, const TimelineCanvas& canvas, const SpanSelection& selection,
-              bool live, bool clicks);
+              const std::optional<SelectedSample>& sample, bool live, bool clicks);
     /// Downwards, in pixels.
     void scroll_by(float pixels) { scroll_ += pixels; }
     /// Rows stay within the canvas.
@@ -35,6 +37,8 @@ class TimelineRowView {
     TimelineRows& rows() { return rows_; }
     SpanPainter& spans() { return spans_; }
     const SpanPainter& spans() const { return spans_; }
+    const SamplePainter& samples() const { return samples_; }
+    const PauseShades& pauses() const { return pauses_; }
 
   private:
     /// What the rows of one frame are drawn with.
@@ -42,12 +46,15 @@ class TimelineRowView {
         const TraceStore& trace;
         const TimelineCanvas& canvas;
         const SpanSelection& selection;
+        const std::optional<SelectedSample>& sample;
         bool clicks;
     };
     bool update_projections(const TraceStore& trace, bool live);
     const RangeProjection* projection_of(std::uint32_t track) const;
     float height_of(const Frame& frame, const TimelineRow& row) const;
     void draw_row(const Frame& frame, const TimelineRow& row, float y, float height);
+    void draw_spans(const Frame& frame, const TimelineRow& row, float y, float height);
+    void draw_samples(const Frame& frame, const TimelineRow& row, float y);
     void draw_label(const Frame& frame, const TimelineRow& row, float y);
     void steer_label(const Frame& frame, const TimelineRow& row, float y, float height);
     void row_menu(const TimelineRow& row);
@@ -56,11 +63,13 @@ class TimelineRowView {
 
     TimelineRows rows_;
     SpanPainter spans_;
+    SamplePainter samples_;
+    PauseShades pauses_;
     std::vector<RangeProjection> projections_;
     TrackPlaces places_;  // of this frame
     std::string filter_;
     bool ranges_ = true;  // as the GPU saw them, above its work
-    bool calls_ = true, counters_ = true;
+    bool calls_ = true, stacks_ = true, counters_ = true;
     float scroll_ = 0, content_height_ = 0;  // pixels
 };
 

@@ -13,6 +13,8 @@ namespace {
 
 using Kind = TimelineRow::Kind;
 
+constexpr std::size_t kMostUnfolded = 64;  // rows of spans; tracks of more are folded at first
+
 std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
     std::uint64_t h = a * 0x9e3779b97f4a7c15ULL ^ (b + 0x7f4a7c159e3779b9ULL + (a << 6));
     h ^= h >> 29;
@@ -44,6 +46,7 @@ std::uint32_t feeder_of(const TraceTrack& stream) {
 std::uint64_t TimelineRows::state_of(const TraceStore& trace) const {
     std::uint64_t h = mixed(reinterpret_cast<std::uintptr_t>(&trace), trace.tracks().size());
     h = mixed(h, trace.processes().size() << 20 | trace.counters().size());
+    h = mixed(h, trace.samples().threads().size());
     for (const TraceTrack& track : trace.tracks())
         h = mixed(h, track.rows.size() << 8 | (track.ended ? 1U : 0U) | track.works.size() << 1) ^
             (std::uint64_t{feeder_of(track)} << 16 | track.name.size());
@@ -55,6 +58,7 @@ std::uint64_t TimelineRows::state_of(const TraceStore& trace) const {
 TimelineRows::Node TimelineRows::track_node(const TraceStore& trace, std::uint32_t index) const {
     const TraceTrack& track = trace.tracks()[index];
     Node node;
+    node.folds = track.rows.size() > kMostUnfolded;
     TimelineRow& row = node.row;
     row.kind = Kind::track;
     row.process = track.process;
@@ -76,11 +80,35 @@ TimelineRows::Node TimelineRows::track_node(const TraceStore& trace, std::uint32
     return node;
 }
 
-/// A thread with its CUDA calls, overhead and the streams it alone feeds through a stage timer.
+/// The sampled call stacks of a thread.
+TimelineRows::Node TimelineRows::samples_node(const TraceStore& trace,
+                                              const SampledThread& thread) {
+    Node node;
+    node.row.kind = Kind::samples;
+    node.row.process = thread.process;
+    node.row.index = thread.tid;
+    node.row.key = mixed(mixed(thread.process, 11), thread.tid);
+    const std::uint32_t track =
+        trace.timeline().track_of(thread.process, thread.tid, TrackKind::thread);
+    if (track != kNoTrack) node.row.label = trace.tracks()[track].name;
+    if (node.row.label.empty()) node.row.label = fmt::format("thread {}", thread.tid);
+    node.row.detail = fmt::format("call stacks of thread {}", thread.tid);
+    return node;
+}
+
+/// A thread with its call stacks, CUDA calls, overhead and the streams it alone feeds through a
+/// stage timer.
 TimelineRows::Node TimelineRows::thread_node(const TraceStore& trace, std::uint32_t thread,
                                              const std::vector<std::uint32_t>& tracks) const {
     Node node = track_node(trace, thread);
     const TraceTrack& own = trace.tracks()[thread];
+    const SampledThread* sampled = trace.samples().thread(own.process, own.tid);
+    // Another one may have had the number before.
+    if (sampled != nullptr && samples_ &&
+        trace.timeline().track_of(own.process, own.tid, TrackKind::thread) == thread) {
+        node.below.push_back(samples_node(trace, *sampled));
+        node.below.back().row.label = "call stacks";
+    }
     for (const std::uint32_t other : tracks) {
         const TraceTrack& track = trace.tracks()[other];
         const bool mine = (track.kind == TrackKind::api || track.kind == TrackKind::overhead) &&
@@ -122,6 +150,10 @@ TimelineRows::Node TimelineRows::process_node(const TraceStore& trace,
         node.below.push_back(std::move(made));
     };
     for (const std::uint32_t thread : threads) place(thread_node(trace, thread, tracks));
+    for (const SampledThread& sampled : trace.samples().threads())
+        if (Node made = samples_node(trace, sampled);
+            samples_ && sampled.process == process && !placed.contains(made.row.key))
+            node.below.push_back(std::move(made));
     // What belongs to no thread's ranges: calls of threads without any, ranges that overlap,
     // streams by device.
     std::vector<Node> devices;
@@ -189,6 +221,7 @@ void TimelineRows::add_counters(const TraceStore& trace, std::uint32_t process, 
             made.row.process = process;
             made.row.key = mixed(mixed(process, 9), std::hash<std::string>()(name));
             made.row.label = name;
+            made.folds = true;
             group = groups.insert(groups.end(), std::move(made));
         }
         group->below.push_back(std::move(counter));
@@ -224,8 +257,7 @@ void TimelineRows::flatten(const std::vector<Node>& nodes, int indent, std::uint
         row.above = above;
         row.foldable = !node.below.empty() || row.kind == Kind::track;
         const auto chosen = folded_.find(row.key);
-        row.folded =
-            chosen != folded_.end() ? chosen->second : row.kind == Kind::group && filter_.empty();
+        row.folded = chosen != folded_.end() ? chosen->second : node.folds && filter_.empty();
         rows_.push_back(row);
         if (!row.folded) flatten(node.below, indent + 1, row.key);
     }
@@ -277,9 +309,10 @@ void TimelineRows::set_filter(std::string filter) {
     changed_ |= filter != filter_;
     filter_ = std::move(filter);
 }
-void TimelineRows::show_kinds(bool calls, bool counters) {
-    changed_ |= calls != calls_ || counters != counters_;
+void TimelineRows::show_kinds(bool calls, bool samples, bool counters) {
+    changed_ |= calls != calls_ || samples != samples_ || counters != counters_;
     calls_ = calls;
+    samples_ = samples;
     counters_ = counters;
 }
 
@@ -308,6 +341,7 @@ bool TimelineRows::reveal(const TraceStore& trace, std::uint32_t track) {
     };
     if (is_shown()) return true;
     folded_.clear();
+    fold(mixed(mixed(trace.tracks()[track].process, 1), track), false);
     filter_.clear();
     changed_ = true;
     return is_shown();

@@ -17,12 +17,13 @@
 namespace gs {
 
 struct TimelineRow {
-    enum class Kind { process, device, track, counter, group };  ///< group: of counters
+    enum class Kind { process, device, track, samples, counter, group };  ///< group: of counters
     Kind kind = Kind::track;
     std::uint64_t key = 0;    ///< stays the same when the trace grows
     std::uint64_t above = 0;  ///< key of the row it belongs to, 0: none
     std::uint32_t process = 0;
-    std::uint32_t index = 0;  ///< of tracks() or counters(); the device's number
+    std::uint32_t index =
+        0;  ///< of tracks() or counters(); the device's or sampled thread's number
     std::string label, detail;
     int indent = 0;
     bool foldable = false, folded = false;
@@ -45,8 +46,8 @@ class TimelineRows {
     /// all.
     void set_filter(std::string filter);
     const std::string& filter() const { return filter_; }
-    /// Rows of CUDA calls, and of counters.
-    void show_kinds(bool calls, bool counters);
+    /// Rows of CUDA calls, of sampled call stacks, and of counters.
+    void show_kinds(bool calls, bool samples, bool counters);
 
     /// Unfolds and ends the filter where a track could not be seen otherwise; false when it is
     /// hidden.
@@ -56,6 +57,7 @@ class TimelineRows {
     struct Node {
         TimelineRow row;
         std::vector<Node> below;
+        bool folds = false;  ///< folded until the user unfolds it
     };
     std::uint64_t state_of(const TraceStore& trace) const;
     Node process_node(const TraceStore& trace, std::uint32_t process) const;
@@ -63,6 +65,7 @@ class TimelineRows {
                      const std::vector<std::uint32_t>& tracks) const;
     static void add_stream(const TraceProcess& process, Node stream, const TraceTrack& track,
                            std::vector<Node>& devices);
+    static Node samples_node(const TraceStore& trace, const SampledThread& thread);
     void add_counters(const TraceStore& trace, std::uint32_t process, Node& node) const;
     Node track_node(const TraceStore& trace, std::uint32_t track) const;
     void arrange(std::vector<Node>& nodes, std::uint64_t above) const;
@@ -76,7 +79,7 @@ class TimelineRows {
     std::unordered_map<std::uint64_t, std::vector<std::uint64_t>>
         order_;  // by key of the row above
     std::string filter_;
-    bool calls_ = true, counters_ = true, changed_ = true;
+    bool calls_ = true, samples_ = true, counters_ = true, changed_ = true;
 };
 
 /// Where the newest work of a stream was launched: a track of kind thread or api; kNoTrack: not

@@ -52,7 +52,8 @@ std::size_t lanes_of(const TraceTrack& track, bool folded) {
 
 void SpanPainter::draw_track(const TraceStore& trace, const TimelineCanvas& canvas,
                              std::uint32_t index, bool folded, const RangeProjection* projection,
-                             const std::optional<SelectedSpan>& selected, float y) {
+                             const std::optional<SelectedSpan>& selected,
+                             const Intervals& unrecorded, float y) {
     const TraceTrack& track = trace.tracks()[index];
     selected_ = selected && selected->track == index ? selected : std::nullopt;
     if (projection) {
@@ -66,6 +67,7 @@ void SpanPainter::draw_track(const TraceStore& trace, const TimelineCanvas& canv
             blocks_.clear();
             blocks_of(track.rows[lane].view(), canvas.begin, canvas.end,
                       block_quantum(canvas.ns_per_px), plain, blocks_);
+            for (SpanBlock& block : blocks_) block.busy = recorded_share(block, unrecorded);
             draw_blocks(trace, canvas, {index, lane, y, track.kind, false}, height);
         }
         y += height;

@@ -8,6 +8,7 @@
 
 #include "panels/timeline/paint.h"
 #include "panels/timeline/selection.h"
+#include "profiler/analysis/intervals.h"
 #include "profiler/analysis/range_projection.h"
 #include "profiler/store/store.h"
 
@@ -34,10 +35,11 @@ class SpanPainter {
   public:
     void begin_frame() { pointed_.reset(); }
     /// The rows of a track from `y` down, ranges as the GPU saw them above them (null: none).
-    /// `selected` gets an outline.
+    /// `selected` gets an outline; what is `unrecorded` does not count as idle.
     void draw_track(const TraceStore& trace, const TimelineCanvas& canvas, std::uint32_t track,
                     bool folded, const RangeProjection* projection,
-                    const std::optional<SelectedSpan>& selected, float y);
+                    const std::optional<SelectedSpan>& selected, const Intervals& unrecorded,
+                    float y);
     /// What the mouse points at in this frame.
     const std::optional<PointedSpan>& pointed() const { return pointed_; }
     SpanColors& colors() { return colors_; }

@@ -14,7 +14,7 @@ bool TimelinePanel::takes_key(const std::string& chord) const {
     if (!hovered_) return false;
     for (const char* key : {"W", "A", "S", "D", "F", "M", "Left", "Right", "Up", "Down"})
         if (chord == key) return true;
-    return chord == "Escape" && (selection_ || view_.selection || measure_.on);
+    return chord == "Escape" && (selection_ || sample_ || view_.selection || measure_.on);
 }
 
 std::optional<TrackKind> TimelinePanel::pointed_at() const {
@@ -26,6 +26,8 @@ std::optional<TrackKind> TimelinePanel::pointed_at() const {
 void TimelinePanel::zoom_to_selected(const TraceStore& trace) {
     if (const auto& selected = selection_.span())
         axis.zoom_to(selected->span.begin_ns, selected->span.end_ns);
+    else if (const auto& sample = sample_.sample())
+        axis.zoom_to(sample->sample.time_ns - sample->sample.weight_ns, sample->sample.time_ns);
     else if (view_.selection)
         axis.zoom_to(view_.selection->begin_ns, view_.selection->end_ns);
     else
@@ -33,14 +35,26 @@ void TimelinePanel::zoom_to_selected(const TraceStore& trace) {
 }
 
 void TimelinePanel::walk(const TraceStore& trace, int step) {
+    if (sample_.select_neighbour(trace, step)) {
+        const StackSample& sample = sample_.sample()->sample;
+        axis.bring_into_view(sample.time_ns - sample.weight_ns, sample.time_ns);
+    }
     if (!selection_.select_neighbour(trace, step)) return;
     const TraceSpan& span = selection_.span()->span;
     axis.bring_into_view(span.begin_ns, span.end_ns);
 }
 
+void TimelinePanel::click_samples(const PointedSamples& pointed) {
+    axis.follow = false;
+    if (pointed.count > 1) return axis.zoom_to(pointed.begin_ns, pointed.end_ns);
+    end_selection();
+    sample_.select(pointed.one);
+}
+
 void TimelinePanel::click(const TraceStore& trace) {
+    if (const auto& samples = rows_.samples().pointed()) return click_samples(*samples);
     const auto& pointed = rows_.spans().pointed();
-    if (!pointed) return selection_.reset();
+    if (!pointed) return end_selection();
     const SpanBlock& block = pointed->block;
     axis.follow = false;
     if (pointed->place.projected || pointed->open || block.count > 1)
@@ -88,7 +102,10 @@ void TimelinePanel::steer_mouse(const TraceStore& trace, const TimelineCanvas& c
     if (released && dragged_ < 3 && in_spans && !measured) click(trace);
     if (!ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left) || !in_spans) return;
     const auto& pointed = rows_.spans().pointed();
-    if (!pointed)
+    const auto& samples = rows_.samples().pointed();
+    if (samples)
+        axis.zoom_to(samples->begin_ns, samples->end_ns);
+    else if (!pointed)
         axis.zoom_to_all(trace);
     else if (pointed->block.count == 1)
         axis.zoom_to(pointed->block.begin_ns, pointed->block.end_ns);
@@ -111,7 +128,7 @@ void TimelinePanel::steer_keys(const TraceStore& trace, const TimelineCanvas& ca
             measure_.on = !measure_.on;
     }
     // The last thing that was chosen goes first.
-    if (key_pressed(ImGuiKey_Escape) && !measure_.drop()) selection_.reset();
+    if (key_pressed(ImGuiKey_Escape) && !measure_.drop()) end_selection();
     keep_arrows();
     if (ImGui::GetIO().NavVisible) return;
     if (key_pressed(ImGuiKey_RightArrow)) walk(trace, 1);

@@ -37,7 +37,7 @@ void TimelinePanel::follow_trace(const Snapshot& snapshot, const TraceStore& tra
     shown_id_ = snapshot.shown_trace;
     rows_.forget();
     bars_.forget();
-    selection_.reset();
+    end_selection();
     measure_.forget();
     if (!first) view_.selection.reset();
     if (!live_)
@@ -122,8 +122,11 @@ void TimelinePanel::draw_controls(const Snapshot& snapshot, const TraceStore& tr
         return;
     }
     const std::string state = fmt::format(
-        "{} shown, {} spans{}{}", format_ns(axis.span_ns),
+        "{} shown, {} spans{}{}{}", format_ns(axis.span_ns),
         format_short(static_cast<double>(trace.span_count())),
+        trace.samples().empty()
+            ? ""
+            : ", " + format_short(static_cast<double>(trace.samples().count())) + " samples",
         trace.timeline().forgotten() > 0 ? ", older ones forgotten" : "",
         trace.sources().loss().total() > 0
             ? ", " + format_short(static_cast<double>(trace.sources().loss().total())) + " lost"
@@ -139,16 +142,26 @@ TimelineCanvas TimelinePanel::lay_out() const {
     canvas.x = corner.x + canvas.labels;
     canvas.y = corner.y + head;
     canvas.w = std::max(room.x - canvas.labels, 1.0F);
-    canvas.h = std::max(room.y - head - selection_.details_height(), 1.0F);
+    canvas.h = std::max(
+        room.y - head - std::max(selection_.details_height(), sample_.details_height()), 1.0F);
     canvas.list = ImGui::GetWindowDrawList();
     return canvas;
+}
+
+void TimelinePanel::draw_tooltip(const TraceStore& trace) const {
+    if (const auto& span = rows_.spans().pointed())
+        span_tooltip(trace, *span);
+    else if (const auto& samples = rows_.samples().pointed())
+        samples_tooltip(trace, *samples);
+    else
+        rows_.pauses().draw_tooltip();
 }
 
 void TimelinePanel::draw(const Snapshot& snapshot, Commands& commands) {
     hovered_ = false;
     busy_ = false;
     const TraceStore* trace = snapshot.shown();
-    if (!trace || trace->tracks().empty()) {
+    if (!trace || (trace->tracks().empty() && trace->samples().empty())) {
         draw_sources(snapshot, commands);
         const TraceEntry* entry = snapshot.shown_entry();
         empty_note(entry && !entry->problem.empty() ? entry->problem
@@ -176,13 +189,13 @@ void TimelinePanel::draw(const Snapshot& snapshot, Commands& commands) {
     ImGui::InvisibleButton("##spans", {room.x, canvas.h});
     canvas.hovered = hovered_ = ImGui::IsItemHovered();
     const bool active = ImGui::IsItemActive(), clicks = dragged_ < 3;
-    busy_ = !rows_.draw(*trace, canvas, selection_, live_, clicks);
-    if (const auto& pointed = rows_.spans().pointed(); pointed && clicks && !measure_.dragging())
-        span_tooltip(*trace, *pointed);
+    busy_ = !rows_.draw(*trace, canvas, selection_, sample_.sample(), live_, clicks);
+    if (clicks && !measure_.dragging()) draw_tooltip(*trace);
     draw_losses(*trace, canvas);
     steer(*trace, canvas, active);
     if (!measure_.draw(*trace, canvas)) busy_ = true;
     selection_.draw_details(*trace, canvas, rows_.spans().colors(), axis, commands);
+    sample_.draw_details(*trace, canvas, axis, commands);
 }
 
 }  // namespace gs

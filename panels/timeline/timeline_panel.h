@@ -5,8 +5,9 @@
 //
 // Its parts have their own state: axis.h which stretch of time, bars.h the iterations, rows.h which
 // rows there are, row_view.h the rows on the screen, spans.h spans (paint.h makes rectangles of
-// them), selection.h the span that was clicked, measure.h the selected stretch. The panel lays them
-// out; steer.cpp gives mouse and keys to them.
+// them), samples.h sampled call stacks, pauses.h what was not recorded, selection.h the span that
+// was clicked, sample_selection.h the call stack, measure.h the selected stretch. The panel lays
+// them out; steer.cpp gives mouse and keys to them.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,7 @@
 #include "panels/timeline/bars.h"
 #include "panels/timeline/measure.h"
 #include "panels/timeline/row_view.h"
+#include "panels/timeline/sample_selection.h"
 #include "panels/timeline/selection.h"
 #include "panels/widgets/widgets.h"
 
@@ -38,10 +40,17 @@ struct TimelinePanel {
     const std::optional<SelectedSpan>& selected() const { return selection_.span(); }
     void select(const TraceStore& trace, std::uint32_t track, std::size_t row,
                 std::int64_t begin_ns) {
+        sample_.reset();
         selection_.select(trace, track, row, begin_ns);
     }
+    const std::optional<SelectedSample>& selected_sample() const { return sample_.sample(); }
     /// What kind of track the span under the mouse is of; nothing when there is none.
     std::optional<TrackKind> pointed_at() const;
+    /// The samples, or the pause of recording, under the mouse.
+    const std::optional<PointedSamples>& pointed_samples() const {
+        return rows_.samples().pointed();
+    }
+    const std::optional<Interval>& pointed_pause() const { return rows_.pauses().pointed(); }
     TimelineRows& rows() { return rows_.rows(); }
     /// What the selected stretch of time went into.
     const StageSums& sums() const { return measure_.sums(); }
@@ -52,8 +61,10 @@ struct TimelinePanel {
     void draw_sources(const Snapshot& snapshot, Commands& commands);
     void draw_controls(const Snapshot& snapshot, const TraceStore& trace, Commands& commands);
     TimelineCanvas lay_out() const;
+    void draw_tooltip(const TraceStore& trace) const;
 
     // ---- steer.cpp
+    void end_selection() { selection_.reset(), sample_.reset(); }
     void steer(const TraceStore& trace, const TimelineCanvas& canvas, bool active);
     void steer_drag(const TimelineCanvas& canvas, bool active);
     void steer_mouse(const TraceStore& trace, const TimelineCanvas& canvas, bool active);
@@ -61,11 +72,13 @@ struct TimelinePanel {
     void walk(const TraceStore& trace, int step);
     void zoom_to_selected(const TraceStore& trace);
     void click(const TraceStore& trace);
+    void click_samples(const PointedSamples& pointed);
 
     TraceView& view_;
     IterationBars bars_;
     TimelineRowView rows_;
     SpanSelection selection_;
+    SampleSelection sample_;  // one of the two at a time
     TimeMeasure measure_;
     const TraceStore* shown_ = nullptr;
     std::uint64_t shown_id_ = 0;

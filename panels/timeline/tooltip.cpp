@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "panels/widgets/widgets.h"
+#include "profiler/analysis/pauses.h"
 #include "profiler/analysis/timeline_facts.h"
 
 namespace gs {
@@ -16,15 +17,22 @@ constexpr std::size_t kTooltipFacts = 12;
 constexpr std::uint32_t kMostCounted =
     200'000;  // spans of a block that are added up while the mouse rests on it
 
-/// The share of a block's time that its spans take, exactly.
-std::string busy_text(std::span<const TraceSpan> spans, const SpanBlock& block) {
+/// The share of a block's recorded time that its spans take, exactly.
+std::string busy_text(const TraceStore& trace, const TraceTrack& track,
+                      std::span<const TraceSpan> spans, const SpanBlock& block) {
     if (block.count > kMostCounted) return {};
     std::int64_t busy = 0;
     for (std::uint32_t i = 0; i < block.count && block.first + i < spans.size(); ++i)
         busy += spans[block.first + i].length_ns();
-    return fmt::format(", busy {}", format_share(static_cast<double>(busy) /
-                                                 static_cast<double>(std::max<std::int64_t>(
-                                                     block.end_ns - block.begin_ns, 1))));
+    const std::int64_t missing = length_within(
+        pauses_of(trace, track.process, unrecorded_on(track)), {block.begin_ns, block.end_ns});
+    const std::int64_t length = block.end_ns - block.begin_ns - missing;
+    return fmt::format(", busy {}{}",
+                       format_share(static_cast<double>(busy) /
+                                    static_cast<double>(std::max<std::int64_t>(length, 1))),
+                       missing > 0 ? fmt::format(" of the {} that were recorded",
+                                                 format_ns(static_cast<double>(length)))
+                                   : std::string());
 }
 
 }  // namespace
@@ -44,10 +52,11 @@ void span_tooltip(const TraceStore& trace, const PointedSpan& pointed) {
             theme().text, 0.4F);
     if (block.count > 1) {
         text(fmt::format("{} spans too small to tell apart", format_count(block.count)));
-        dim_text(fmt::format("within {}{}; many of them {}",
-                             format_ns(static_cast<double>(block.end_ns - block.begin_ns)),
-                             place.projected ? std::string() : busy_text(spans, block),
-                             short_name(name)));
+        dim_text(
+            fmt::format("within {}{}; many of them {}",
+                        format_ns(static_cast<double>(block.end_ns - block.begin_ns)),
+                        place.projected ? std::string() : busy_text(trace, track, spans, block),
+                        short_name(name)));
         dim_text("click zooms in");
     } else if (place.projected) {
         colored_text(color, name);

@@ -6,7 +6,8 @@
 
 namespace gs {
 
-CallTree::CallTree(const TraceStore& store, TimeRange range, CallSide side, std::uint32_t process)
+CallTree::CallTree(const TraceStore& store, TimeRange range, CallSide side, std::uint32_t process,
+                   std::optional<std::uint32_t> thread)
     : walk_(store, range,
             {.ranges = side == CallSide::cpu,
              .calls = false,
@@ -14,6 +15,7 @@ CallTree::CallTree(const TraceStore& store, TimeRange range, CallSide side, std:
              .process = process}),
       stacks_({.range = range,
                .process = process == kAnyProcess ? std::nullopt : std::optional(process),
+               .tid = thread,
                .by_line = false}),
       side_(side),
       nodes_(1),

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -34,7 +35,9 @@ enum class CallSide { cpu, gpu, stacks };
 class CallTree {
   public:
     CallTree() = default;
-    CallTree(const TraceStore& store, TimeRange range, CallSide side, std::uint32_t process);
+    /// `thread`: by its number, of call stacks alone.
+    CallTree(const TraceStore& store, TimeRange range, CallSide side, std::uint32_t process,
+             std::optional<std::uint32_t> thread = {});
     /// False: there is more to do.
     bool advance(const TraceStore& store, double budget_ms);
     double share() const { return walk_.share(); }

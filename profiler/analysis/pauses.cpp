@@ -19,6 +19,11 @@ Intervals pauses_of(const TraceStore& store, std::uint32_t process, Unrecorded w
     return out;
 }
 
+Unrecorded unrecorded_on(const TraceTrack& track) {
+    const bool ranges = track.kind == TrackKind::thread || track.kind == TrackKind::overlapping;
+    return ranges ? Unrecorded::ranges : Unrecorded::gpu;
+}
+
 void keep_whole(const TraceStore& store, Iterations& iterations) {
     const Intervals pauses = pauses_of(store, iterations.process, Unrecorded::gpu);
     if (pauses.empty()) return;

@@ -17,6 +17,9 @@ enum class Unrecorded : std::uint8_t {
 };
 Intervals pauses_of(const TraceStore& store, std::uint32_t process, Unrecorded what);
 
+/// What is missing on a track in a pause: of a thread's ranges the outermost and all inside.
+Unrecorded unrecorded_on(const TraceTrack& track);
+
 /// Leaves out iterations of which a part was not recorded: their times are right, what their time
 /// went into is not known.
 void keep_whole(const TraceStore& store, Iterations& iterations);

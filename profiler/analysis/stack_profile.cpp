@@ -24,9 +24,12 @@ std::uint64_t hash_of(const ProfileNode& n) {
 
 }  // namespace
 
+bool StackFilter::takes(const SampledThread& t) const {
+    return (!process || *process == t.process) && (!tid || *tid == t.tid);
+}
+
 bool StackFilter::takes(const StackSample& s) const {
     return s.time_ns >= range.begin_ns && s.time_ns <= range.end_ns &&
-           (!process || *process == s.process) && (!tid || *tid == s.tid) &&
            (s.blocked ? blocked : on_cpu);
 }
 
@@ -65,10 +68,14 @@ bool StackProfile::advance(const TraceStore& store, double budget_ms) {
         return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
             .count();
     };
-    const auto samples = store.samples().samples();
-    for (; next_ < samples.size(); ++next_) {
-        if (next_ % kPiece == kPiece - 1 && spent_ms() > budget_ms) return false;
-        if (filter_.takes(samples[next_])) add(store, samples[next_]);
+    const auto threads = store.samples().threads();
+    for (; thread_ < threads.size(); ++thread_, next_ = 0) {
+        if (!filter_.takes(threads[thread_])) continue;
+        const auto samples = threads[thread_].samples.view();
+        for (; next_ < samples.size(); ++next_) {
+            if (next_ % kPiece == kPiece - 1 && spent_ms() > budget_ms) return false;
+            if (filter_.takes(samples[next_])) add(store, threads[thread_], samples[next_]);
+        }
     }
     order();
     return true;
@@ -86,7 +93,8 @@ std::uint32_t StackProfile::child(std::uint32_t parent, const ProfileNode& like)
     return same.back();
 }
 
-void StackProfile::add(const TraceStore& store, const StackSample& sample) {
+void StackProfile::add(const TraceStore& store, const SampledThread& thread,
+                       const StackSample& sample) {
     const auto count = [&](std::uint32_t node) {
         ProfileNode& n = nodes_[node];
         (sample.blocked ? n.blocked_ns : n.cpu_ns) += sample.weight_ns;
@@ -96,7 +104,7 @@ void StackProfile::add(const TraceStore& store, const StackSample& sample) {
     count(node);
     if (filter_.by_range)
         for (const std::uint32_t name :
-             ranges_at(store, sample.process, sample.tid, sample.time_ns)) {
+             ranges_at(store, thread.process, thread.tid, sample.time_ns)) {
             ProfileNode like;
             like.kind = ProfileKind::range;
             like.name = name;

@@ -34,6 +34,7 @@ struct StackFilter {
     bool on_cpu = true, blocked = true;
     bool by_range = true;  ///< ranges come before frames
     bool by_line = true;   ///< lines of a function apart
+    bool takes(const SampledThread& thread) const;
     bool takes(const StackSample& sample) const;
 };
 
@@ -51,11 +52,11 @@ class StackProfile {
 
   private:
     std::uint32_t child(std::uint32_t parent, const ProfileNode& like);
-    void add(const TraceStore& store, const StackSample& sample);
+    void add(const TraceStore& store, const SampledThread& thread, const StackSample& sample);
     void order();
 
     StackFilter filter_;
-    std::size_t next_ = 0;  // among the samples
+    std::size_t thread_ = 0, next_ = 0;  // among the threads, and the samples of that one
     std::vector<ProfileNode> nodes_;
     std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> children_of_;  // by hash
 };

@@ -375,10 +375,15 @@ std::vector<bool> written_tracks(const TraceStore& store, const PerfettoOptions&
     if (!options.bounded()) return out;
     for (const TraceInstant& i : store.instants())
         if (i.track < out.size() && is_within(i.time_ns, options)) out[i.track] = true;
-    for (const StackSample& s : store.samples().samples())  // its thread bears its name
-        if (const std::uint32_t t = store.timeline().track_of(s.process, s.tid, TrackKind::thread);
-            t < out.size() && is_within(s.time_ns, options))
-            out[t] = true;
+    for (const SampledThread& thread : store.samples().threads()) {  // which bears their name
+        const auto samples = thread.samples.view();
+        const std::uint32_t t =
+            store.timeline().track_of(thread.process, thread.tid, TrackKind::thread);
+        if (t < out.size())
+            out[t] = std::any_of(samples.begin(), samples.end(), [&](const StackSample& s) {
+                return is_within(s.time_ns, options);
+            });
+    }
     for (std::size_t t = 0; t < out.size(); ++t)
         for (const auto& row : store.tracks()[t].rows)
             if (const auto spans = row.view(); !out[t])

@@ -32,15 +32,17 @@ struct Sum {
 };
 
 Result<std::map<Place, Sum>> sums_of(const TraceStore& store, const fs::path& path) {
-    if (store.samples().samples().empty())
+    if (store.samples().empty())
         return fail(ErrorKind::unsupported, path.string(), "the trace holds no call stacks",
                     "gausscope record --stacks takes them");
     std::map<Place, Sum> out;
-    for (const StackSample& s : store.samples().samples()) {
-        Sum& sum = out[{s.process, s.tid, s.stack, ranges_at(store, s.process, s.tid, s.time_ns)}];
-        ++sum.samples;
-        (s.blocked ? sum.blocked_ns : sum.cpu_ns) += s.weight_ns;
-    }
+    for (const SampledThread& t : store.samples().threads())
+        for (const StackSample& s : t.samples.view()) {
+            Sum& sum =
+                out[{t.process, t.tid, s.stack, ranges_at(store, t.process, t.tid, s.time_ns)}];
+            ++sum.samples;
+            (s.blocked ? sum.blocked_ns : sum.cpu_ns) += s.weight_ns;
+        }
     return out;
 }
 
@@ -83,12 +85,11 @@ class PprofWriter {
         type(1, "cpu", "nanoseconds");
         type(1, "blocked", "nanoseconds");
         for (const auto& [place, sum] : sums) sample(place, sum);
-        const auto samples = store_.samples().samples();
-        const std::int64_t begin = samples.front().time_ns;
-        out_.add_int64(9, begin + store_.sources().realtime_offset_ns());
-        out_.add_int64(10, samples.back().time_ns - begin);
+        const SampleBook& samples = store_.samples();
+        out_.add_int64(9, samples.begin_ns() + store_.sources().realtime_offset_ns());
+        out_.add_int64(10, samples.end_ns() - samples.begin_ns());
         type(11, "cpu", "nanoseconds");
-        out_.add_int64(12, samples.front().weight_ns);
+        out_.add_int64(12, samples.threads().front().samples.view().front().weight_ns);
         out_.add_int64(14, text("cpu"));
         for (const std::string* each : order_) out_.add_string(6, *each);
         return bytes_;

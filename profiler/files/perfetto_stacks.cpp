@@ -61,22 +61,22 @@ void intern_stack(Sequence& out, const TraceStore& store, std::uint32_t stack) {
 
 std::uint64_t write_stacks(PacketSink& sink, const TraceStore& store, std::uint32_t& sequence,
                            const PerfettoOptions& options, std::span<const std::uint32_t> pids) {
-    const auto samples = store.samples().samples();
-    if (samples.empty()) return 0;
+    if (store.samples().empty()) return 0;
     Sequence out(sink, store, sequence++, false);
     std::uint64_t count = 0;
-    for (const StackSample& s : samples) {
-        if (s.time_ns < options.begin_ns || s.time_ns > options.end_ns) continue;
-        intern_stack(out, store, s.stack);
-        out.packet(s.time_ns, kPerfSample, [&](pbf_writer& p) {
-            p.add_uint32(2, pids[s.process]);
-            p.add_uint32(3, s.tid);
-            p.add_uint64(4, s.stack + std::uint64_t{1});
-            p.add_uint64(5, s.blocked ? 1 : 2);  // CpuMode: in the kernel, or its own code
-            p.add_uint64(kWeight, static_cast<std::uint64_t>(s.weight_ns));
-        });
-        ++count;
-    }
+    for (const SampledThread& thread : store.samples().threads())
+        for (const StackSample& s : thread.samples.view()) {
+            if (s.time_ns < options.begin_ns || s.time_ns > options.end_ns) continue;
+            intern_stack(out, store, s.stack);
+            out.packet(s.time_ns, kPerfSample, [&](pbf_writer& p) {
+                p.add_uint32(2, pids[thread.process]);
+                p.add_uint32(3, thread.tid);
+                p.add_uint64(4, s.stack + std::uint64_t{1});
+                p.add_uint64(5, s.blocked ? 1 : 2);  // CpuMode: in the kernel, or its own code
+                p.add_uint64(kWeight, static_cast<std::uint64_t>(s.weight_ns));
+            });
+            ++count;
+        }
     return count;
 }
 

@@ -1,20 +1,40 @@
 #include "profiler/store/sample_book.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/rng.h"
 
 namespace gs {
 namespace {
 
-std::uint64_t edge_key(std::uint32_t parent, std::uint32_t frame) {
-    return std::uint64_t{parent} << 32 | frame;
+/// Of a node by its parent and frame, of a thread by its process and number.
+std::uint64_t pair_key(std::uint32_t a, std::uint32_t b) { return std::uint64_t{a} << 32 | b; }
+
+std::size_t count_before(const SampledThread& thread, std::int64_t t) {
+    const auto all = thread.samples.view();
+    const auto first = std::partition_point(all.begin(), all.end(),
+                                            [t](const StackSample& s) { return s.time_ns < t; });
+    return static_cast<std::size_t>(first - all.begin());
+}
+
+/// Batch by batch they come, live ones some milliseconds, those of a file all that there are: the
+/// `fresh` ones at the end go where their time is.
+void put_in_order(SlidingArray<StackSample>& samples, std::size_t fresh) {
+    const auto earlier = [](const StackSample& a, const StackSample& b) {
+        return a.time_ns < b.time_ns;
+    };
+    const std::span<StackSample> all = samples.items();
+    const auto first = all.end() - static_cast<std::ptrdiff_t>(fresh);
+    std::stable_sort(first, all.end(), earlier);
+    std::inplace_merge(std::upper_bound(all.begin(), first, *first, earlier), first, all.end(),
+                       earlier);
 }
 
 }  // namespace
 
 std::size_t SampleBook::FrameHash::operator()(const StackFrame& f) const noexcept {
-    return hash64(hash64(edge_key(f.function, f.file)) ^ edge_key(f.module, f.line));
+    return hash64(hash64(pair_key(f.function, f.file)) ^ pair_key(f.module, f.line));
 }
 
 std::uint32_t SampleBook::frame_of(const FrameEvent& event, NameBook& names) {
@@ -28,23 +48,42 @@ std::uint32_t SampleBook::frame_of(const FrameEvent& event, NameBook& names) {
 
 std::uint32_t SampleBook::node_of(std::uint32_t parent, std::uint32_t frame) {
     const auto [place, added] = index_of_node_.try_emplace(
-        edge_key(parent, frame), static_cast<std::uint32_t>(nodes_.size()));
+        pair_key(parent, frame), static_cast<std::uint32_t>(nodes_.size()));
     if (added) nodes_.push_back({parent, frame});
     return place->second;
 }
 
-/// Processes bring theirs batch by batch, live ones some milliseconds, those of a file all that
-/// there are: the `fresh` ones at the end go where their time is.
-void SampleBook::put_in_order(std::size_t fresh) {
-    const auto earlier = [](const StackSample& a, const StackSample& b) {
-        return a.time_ns < b.time_ns;
-    };
-    const std::span<StackSample> all = samples_.items();
-    const auto first = all.end() - static_cast<std::ptrdiff_t>(fresh);
-    std::stable_sort(first, all.end(), earlier);
-    if (fresh == 0) return;
-    std::inplace_merge(std::upper_bound(all.begin(), first, *first, earlier), first, all.end(),
-                       earlier);
+SampledThread& SampleBook::make_thread(std::uint32_t process, std::uint32_t tid) {
+    const auto [place, added] = index_of_thread_.try_emplace(
+        pair_key(process, tid), static_cast<std::uint32_t>(threads_.size()));
+    if (added) threads_.push_back({process, tid, {}});
+    return threads_[place->second];
+}
+
+const SampledThread* SampleBook::thread(std::uint32_t process, std::uint32_t tid) const {
+    const auto found = index_of_thread_.find(pair_key(process, tid));
+    return found == index_of_thread_.end() ? nullptr : &threads_[found->second];
+}
+
+std::size_t SampleBook::count() const {
+    std::size_t count = 0;
+    for (const SampledThread& thread : threads_) count += thread.samples.size();
+    return count;
+}
+
+std::int64_t SampleBook::begin_ns() const {
+    std::int64_t begin = std::numeric_limits<std::int64_t>::max();
+    for (const SampledThread& thread : threads_) {
+        const StackSample& first = thread.samples.view().front();
+        begin = std::min(begin, first.time_ns - first.weight_ns);
+    }
+    return threads_.empty() ? 0 : begin;
+}
+
+std::int64_t SampleBook::end_ns() const {
+    std::int64_t end = 0;
+    for (const SampledThread& thread : threads_) end = std::max(end, thread.samples.back().time_ns);
+    return end;
 }
 
 void SampleBook::take(const TraceBatch& batch, std::uint32_t process, NameBook& names) {
@@ -57,13 +96,14 @@ void SampleBook::take(const TraceBatch& batch, std::uint32_t process, NameBook& 
         stacks.push_back(node_of(event.parent == kNoStack ? kNoStack : stacks[event.parent],
                                  frames[event.frame]));
     }
-    std::size_t fresh = 0;
+    std::unordered_map<std::uint32_t, std::size_t> fresh;  // by tid
     for (const SampleEvent& e : batch.samples) {
         if (e.stack >= stacks.size()) continue;
-        samples_.push_back({e.time_ns, e.weight_ns, process, e.tid, stacks[e.stack], e.blocked});
-        ++fresh;
+        make_thread(process, e.tid)
+            .samples.push_back({e.time_ns, e.weight_ns, stacks[e.stack], e.blocked});
+        ++fresh[e.tid];
     }
-    put_in_order(fresh);
+    for (const auto& [tid, count] : fresh) put_in_order(make_thread(process, tid).samples, count);
 }
 
 void SampleBook::mark_names(std::vector<bool>& used) const {
@@ -73,21 +113,30 @@ void SampleBook::mark_names(std::vector<bool>& used) const {
 }
 
 std::size_t SampleBook::bytes_before(std::int64_t t) const {
-    const auto all = samples();
-    const auto first = std::partition_point(all.begin(), all.end(),
-                                            [t](const StackSample& s) { return s.time_ns < t; });
-    return static_cast<std::size_t>(first - all.begin()) * sizeof(StackSample);
+    std::size_t count = 0;
+    for (const SampledThread& thread : threads_) count += count_before(thread, t);
+    return count * sizeof(StackSample);
 }
 
 void SampleBook::forget_before(std::int64_t t) {
-    samples_.drop_front(bytes_before(t) / sizeof(StackSample));
+    for (SampledThread& thread : threads_) thread.samples.drop_front(count_before(thread, t));
+    let_empty_threads_go();
     if (nodes_.size() > 2 * looked_at_) keep_used();
+}
+
+void SampleBook::let_empty_threads_go() {
+    std::erase_if(threads_, [](const SampledThread& thread) { return thread.samples.empty(); });
+    index_of_thread_.clear();
+    for (const SampledThread& thread : threads_)
+        index_of_thread_.emplace(pair_key(thread.process, thread.tid),
+                                 static_cast<std::uint32_t>(index_of_thread_.size()));
 }
 
 /// Frames and nodes that no sample stands on any more go.
 void SampleBook::keep_used() {
     std::vector<bool> used_nodes(nodes_.size()), used_frames(frames_.size());
-    for (const StackSample& s : samples()) used_nodes[s.stack] = true;
+    for (const SampledThread& thread : threads_)
+        for (const StackSample& s : thread.samples.view()) used_nodes[s.stack] = true;
     for (std::size_t n = nodes_.size(); n-- > 0;) {
         if (!used_nodes[n]) continue;
         used_frames[nodes_[n].frame] = true;
@@ -97,7 +146,8 @@ void SampleBook::keep_used() {
     keep_those(nodes_, node);
     keep_those(frames_, frame);
     for (StackNode& n : nodes_) n = {node(n.parent), frame(n.frame)};  // kGone is kNoStack
-    for (StackSample& s : samples_.items()) s.stack = node(s.stack);
+    for (SampledThread& thread : threads_)
+        for (StackSample& s : thread.samples.items()) s.stack = node(s.stack);
     index();
     looked_at_ = std::max<std::size_t>(4096, nodes_.size());
 }
@@ -108,13 +158,14 @@ void SampleBook::index() {
         index_of_frame_.emplace(frame, static_cast<std::uint32_t>(index_of_frame_.size()));
     index_of_node_.clear();
     for (const StackNode& node : nodes_)
-        index_of_node_.emplace(edge_key(node.parent, node.frame),
+        index_of_node_.emplace(pair_key(node.parent, node.frame),
                                static_cast<std::uint32_t>(index_of_node_.size()));
 }
 
 void SampleBook::renumber(const Renumbering& to) {
-    for (StackSample& sample : samples_.items()) sample.process = to.process(sample.process);
-    samples_ = filtered(samples_, [](const StackSample& s) { return s.process != kGone; });
+    for (SampledThread& thread : threads_) thread.process = to.process(thread.process);
+    std::erase_if(threads_, [](const SampledThread& thread) { return thread.process == kGone; });
+    let_empty_threads_go();
     for (StackFrame& frame : frames_) {
         frame.function = to.name(frame.function);
         frame.file = to.name(frame.file);
@@ -126,17 +177,26 @@ void SampleBook::renumber(const Renumbering& to) {
 std::size_t SampleBook::fixed_bytes() const {
     constexpr std::size_t kIndexed = 48;  // an entry of an unordered_map
     return frames_.size() * (sizeof(StackFrame) + kIndexed) +
-           nodes_.size() * (sizeof(StackNode) + kIndexed);
+           nodes_.size() * (sizeof(StackNode) + kIndexed) +
+           threads_.size() * (sizeof(SampledThread) + kIndexed);
 }
 
-std::size_t SampleBook::bytes() const { return fixed_bytes() + samples_.bytes(); }
+std::size_t SampleBook::bytes() const {
+    std::size_t total = fixed_bytes();
+    for (const SampledThread& thread : threads_) total += thread.samples.bytes();
+    return total;
+}
 
 SampleBook SampleBook::excerpt(std::int64_t begin, std::int64_t end) const {
     SampleBook out;
     out.frames_ = frames_;
     out.nodes_ = nodes_;
-    out.samples_ = filtered(
-        samples_, [&](const StackSample& s) { return s.time_ns >= begin && s.time_ns <= end; });
+    for (const SampledThread& thread : threads_)
+        out.threads_.push_back(
+            {thread.process, thread.tid, filtered(thread.samples, [&](const StackSample& s) {
+                 return s.time_ns >= begin && s.time_ns <= end;
+             })});
+    out.let_empty_threads_go();
     return out;
 }
 

@@ -29,17 +29,28 @@ struct StackNode {
 };
 struct StackSample {
     std::int64_t time_ns = 0, weight_ns = 0;
-    std::uint32_t process = 0, tid = 0;
     std::uint32_t stack = 0;  ///< index into nodes()
     bool blocked = false;
+};
+struct SampledThread {
+    std::uint32_t process = 0, tid = 0;
+    SlidingArray<StackSample> samples;  ///< in order of time
 };
 
 class SampleBook {
   public:
     std::span<const StackFrame> frames() const { return frames_; }
     std::span<const StackNode> nodes() const { return nodes_; }
-    /// In order of time.
-    std::span<const StackSample> samples() const { return samples_.view(); }
+    /// In the order of their first samples. Their places change when some are forgotten.
+    std::span<const SampledThread> threads() const { return threads_; }
+    /// Null: it has none.
+    const SampledThread* thread(std::uint32_t process, std::uint32_t tid) const;
+    std::size_t count() const;  ///< of samples
+    bool empty() const { return threads_.empty(); }
+    /// Begin of what the first sample stands for, and the time of the last; 0, 0 when there is
+    /// none.
+    std::int64_t begin_ns() const;
+    std::int64_t end_ns() const;
 
     // ---- for the store that fills it
     /// Samples whose stack the batch does not have are left out.
@@ -61,15 +72,17 @@ class SampleBook {
     };
     std::uint32_t frame_of(const FrameEvent& event, NameBook& names);
     std::uint32_t node_of(std::uint32_t parent, std::uint32_t frame);
-    void put_in_order(std::size_t fresh);
+    SampledThread& make_thread(std::uint32_t process, std::uint32_t tid);
+    void let_empty_threads_go();
     void keep_used();
     void index();
 
     std::vector<StackFrame> frames_;
     std::vector<StackNode> nodes_;
     std::unordered_map<StackFrame, std::uint32_t, FrameHash> index_of_frame_;
-    std::unordered_map<std::uint64_t, std::uint32_t> index_of_node_;  // by parent and frame
-    SlidingArray<StackSample> samples_;
+    std::unordered_map<std::uint64_t, std::uint32_t> index_of_node_;    // by parent and frame
+    std::vector<SampledThread> threads_;                                // each has samples
+    std::unordered_map<std::uint64_t, std::uint32_t> index_of_thread_;  // by process and tid
     std::size_t looked_at_ = 4096;  // from twice as many nodes on, the unused are looked for
 };
 

@@ -44,6 +44,12 @@ void TraceStore::ingest(const TraceBatch& batch) {
     keep_within_limits(batch);
 }
 
+std::int64_t TraceStore::begin_ns() const {
+    if (samples_.empty()) return timeline_.begin_ns();
+    return span_count() == 0 ? samples_.begin_ns()
+                             : std::min(timeline_.begin_ns(), samples_.begin_ns());
+}
+
 void TraceStore::clear() {
     timeline_.clear();
     frames_.clear();

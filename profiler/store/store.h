@@ -8,6 +8,7 @@
 // LaunchJoin, which joins GPU work with its launch, needs no reader.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -83,8 +84,9 @@ class TraceStore {
     std::string_view name(std::uint32_t index) const { return names_.text(index); }
     const std::vector<TraceTrack>& tracks() const { return timeline_.tracks(); }
     const std::vector<TraceProcess>& processes() const { return sources_.processes(); }
-    std::int64_t begin_ns() const { return timeline_.begin_ns(); }
-    std::int64_t end_ns() const { return timeline_.end_ns(); }
+    /// From the begin of the first to the end of the last span or sample; 0, 0 when there is none.
+    std::int64_t begin_ns() const;
+    std::int64_t end_ns() const { return std::max(timeline_.end_ns(), samples_.end_ns()); }
     std::uint64_t span_count() const { return timeline_.span_count(); }
     /// The range a piece of GPU work, `span` of a stream's rows[row].view(), was launched in. When
     /// the launching thread had none open (PyTorch launches a backward pass from threads of its

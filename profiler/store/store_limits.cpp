@@ -112,7 +112,7 @@ std::vector<bool> TraceStore::staying_processes(std::int64_t now_ns) const {
         if (!track.empty()) stays[track.process] = true;
     for (const CounterSeries& series : counters())
         if (!series.points.empty()) stays[series.process] = true;
-    for (const StackSample& sample : samples_.samples()) stays[sample.process] = true;
+    for (const SampledThread& thread : samples_.threads()) stays[thread.process] = true;
     std::vector<std::pair<std::int64_t, std::size_t>> ended;
     for (std::size_t p = 0; p < processes.size(); ++p) {
         if (!processes[p].ended || now_ns - processes[p].read_ns < kGraceNs) stays[p] = true;

@@ -164,6 +164,122 @@ TEST_F(Traces, KeysWalkMeasureAndZoom) {
     EXPECT_LT(timeline.axis.span_ns, whole);
 }
 
+/// Samples of the trainer's main thread, every millisecond from its first span on.
+void sample_main(TraceStore& trainer, std::uint32_t track, int count) {
+    TraceBatch batch;
+    batch.pid = trainer.processes()[0].pid;
+    batch.source = trainer.processes()[0].source;
+    batch.read_ns = trainer.sources().read_ns();
+    batch.frames = {{"train", "train.py", "python", 3, FrameKind::python},
+                    {"matmul(float*)", "", "libgemm.so", 0, FrameKind::native}};
+    batch.stacks = {{kNoStack, 0}, {0, 1}};
+    for (int i = 1; i <= count; ++i)
+        batch.samples.push_back({trainer.begin_ns() + i * std::int64_t{1'000'000}, 1'000'000,
+                                 trainer.tracks()[track].tid, 1, false});
+    trainer.ingest(batch);
+}
+
+TEST_F(Traces, CallStacksHaveARowBelowTheirThread) {
+    const std::uint32_t track = track_called(trainer, "main");
+    ASSERT_NE(track, kNoTrack);
+    sample_main(trainer, track, 1000);
+    TimelinePanel timeline(view);
+    const auto draw = alone(timeline);
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    const auto rows = timeline.rows().rows();
+    const auto row = std::find_if(rows.begin(), rows.end(), [](const TimelineRow& r) {
+        return r.kind == TimelineRow::Kind::samples;
+    });
+    ASSERT_NE(row, rows.end());
+    EXPECT_EQ(row->label, "call stacks");
+    EXPECT_EQ((row - 1)->index, track);
+    const auto find_samples = [&] {
+        for (float y = 60; y < 790 && !timeline.pointed_samples(); y += 4) {
+            ui.move_mouse({640, y});
+            ui.frame(draw);
+        }
+        return timeline.pointed_samples();
+    };
+    const auto many = find_samples();
+    ASSERT_TRUE(many);
+    EXPECT_GT(many->count, 1u);
+    EXPECT_GT(many->on_cpu, 0.9F);
+    const ImVec2 at = ImGui::GetIO().MousePos;
+    ui.click(at, draw);
+    EXPECT_LT(timeline.axis.span_ns, 1e8) << "a click on many shows them";
+    timeline.axis.zoom_to(trainer.begin_ns(), trainer.begin_ns() + 20'000'000);
+    ui.frame(draw);
+    ASSERT_TRUE(find_samples());
+    EXPECT_EQ(find_samples()->count, 1u);
+    ui.click(ImGui::GetIO().MousePos, draw);
+    ASSERT_TRUE(timeline.selected_sample());
+    const std::int64_t time = timeline.selected_sample()->sample.time_ns;
+    ui.press(ImGuiKey_RightArrow, draw);
+    EXPECT_EQ(timeline.selected_sample()->sample.time_ns, time + 1'000'000);
+    EXPECT_TRUE(timeline.takes_key("Escape"));
+    ui.press(ImGuiKey_Escape, draw);
+    EXPECT_FALSE(timeline.selected_sample());
+}
+
+TEST_F(Traces, CallStacksAloneAreATimeline) {
+    TraceStore alone_store;
+    TraceBatch batch;
+    batch.pid = 41;
+    batch.read_ns = 1;
+    batch.frames = {{"main", "", "program", 0, FrameKind::native}};
+    batch.stacks = {{kNoStack, 0}};
+    batch.samples = {{50'000'000, 10'000'000, 41, 0, false},
+                     {60'000'000, 10'000'000, 41, 0, false}};
+    alone_store.ingest(batch);
+    snapshot.traces[1].store = &alone_store;
+    TimelinePanel timeline(view);
+    const auto draw = alone(timeline);
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    ASSERT_EQ(timeline.rows().rows().size(), 1u);
+    EXPECT_EQ(timeline.rows().rows()[0].label, "thread 41");
+    EXPECT_NEAR(timeline.axis.span_ns, 1.02 * 20e6, 1) << "all of it is shown";
+}
+
+TEST_F(Traces, APauseOfRecordingIsToldAndIsNotIdleTime) {
+    TraceMaker maker;
+    for (int i = 0; i < 10; ++i)
+        if (i < 4 || i > 6) maker.range(1, "work", 1000 * i, 1000 * i + 1000);
+    maker.batch.pauses = {{TraceMaker::ns(4000), TraceMaker::ns(7000), true, true}};
+    TraceStore paused;
+    maker.into(paused);
+    snapshot.traces[1].store = &paused;
+    TimelinePanel timeline(view);
+    const auto draw = alone(timeline);
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    const float left = 1280 * 0.17F, x = left + 0.55F * (1280 - left);
+    for (float y = 60; y < 400 && !timeline.pointed_pause(); y += 4) {
+        ui.move_mouse({x, y});
+        ui.frame(draw);
+    }
+    ASSERT_TRUE(timeline.pointed_pause());
+    EXPECT_EQ(timeline.pointed_pause()->length(), 3'000'000);
+    const SpanBlock all{TraceMaker::ns(0), TraceMaker::ns(10'000), 0, 7, 0, 0.7F};
+    const Intervals pauses = pauses_of(paused, 0, Unrecorded::ranges);
+    EXPECT_NEAR(recorded_share(all, pauses), 1.0, 1e-6);
+    EXPECT_NEAR(recorded_share(all, {}), 0.7, 1e-6);
+}
+
+TEST(TimelineRows, TracksOfVeryManyRowsAreFoldedAtFirst) {
+    TraceMaker maker;
+    maker.thread(1, "server");
+    for (int i = 0; i < 100; ++i)
+        maker.batch.async_spans.push_back(
+            {TraceMaker::ns(i), TraceMaker::ns(1000 + i), 0, 0, maker.name("request"), false});
+    TraceStore store;
+    maker.into(store);
+    TimelineRows rows;
+    rows.update(store);
+    ASSERT_EQ(rows.rows().size(), 1u);
+    EXPECT_TRUE(rows.rows()[0].folded);
+    EXPECT_TRUE(rows.reveal(store, rows.rows()[0].index));
+    EXPECT_FALSE(rows.rows()[0].folded);
+}
+
 TEST(SpanFacts, TellTheParentAndHowManyTimesTheMedianItIs) {
     TraceMaker maker;
     for (int i = 0; i < 9; ++i) {

@@ -153,7 +153,7 @@ TEST_F(Traces, FlameGraphPutsSampledFunctionsUnderTheRangesAroundThem) {
     batch.samples = {{inside, 10'000'000, tid, 0, false}, {inside, 100'000'000, tid, 1, true}};
     trainer.ingest(batch);
     FlamePanel panel(view);
-    panel.side = CallSide::stacks;
+    panel.choice.side = CallSide::stacks;
     settle(panel, alone(panel));
     const auto nodes = panel.tree().nodes();
     EXPECT_EQ(nodes[0].total_ns, 110'000'000);
@@ -177,7 +177,7 @@ TEST_F(Traces, FlameGraphOfSamplesAloneShowsThem) {
     trainer.ingest(batch);
     FlamePanel panel(view);
     settle(panel, alone(panel));
-    EXPECT_EQ(panel.side, CallSide::stacks);
+    EXPECT_EQ(panel.choice.side, CallSide::stacks);
     ASSERT_EQ(panel.tree().nodes().size(), 2u);
     EXPECT_EQ(trainer.name(panel.tree().nodes()[1].name), "main");
 }
@@ -202,7 +202,7 @@ TEST_F(Traces, FlameGraphPutsGpuWorkUnderTheRangesThatLaunchedIt) {
     EXPECT_EQ(panel.tree().nodes()[0].total_ns,
               cpu.at("iteration").total + cpu.at("decode image").total);
 
-    panel.side = CallSide::gpu;
+    panel.choice.side = CallSide::gpu;
     settle(panel, draw);
     const auto gpu = plain_sums(trainer, kAllTime, true);
     std::int64_t all = 0;

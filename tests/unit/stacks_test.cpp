@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "base/inflate.h"
+#include "profiler/analysis/sample_columns.h"
 #include "profiler/analysis/stack_profile.h"
 #include "profiler/files/export_perfetto.h"
 #include "profiler/files/export_stacks.h"
@@ -107,6 +108,65 @@ TEST(Stacks, ShareOfRangesIsTold) {
     EXPECT_EQ(step.samples, 2u);
 }
 
+TEST(Stacks, GiveATraceItsLength) {
+    EXPECT_EQ(sampled_store().begin_ns(), 2 * kMs) << "the range began later";
+    EXPECT_EQ(sampled_store().end_ns(), 30 * kMs);
+    TraceBatch batch = sampled_batch();
+    batch.spans.clear();
+    batch.samples.pop_back();
+    TraceStore alone;
+    alone.ingest(batch);
+    EXPECT_EQ(alone.begin_ns(), 2 * kMs);
+    EXPECT_EQ(alone.end_ns(), 15 * kMs);
+}
+
+TEST(Stacks, AreKeptInOrderByThread) {
+    TraceStore store = sampled_store();
+    TraceBatch late = sampled_batch();
+    late.samples = {{40 * kMs, kMs, 8, 2, false}, {13 * kMs, kMs, 7, 2, false}};
+    store.ingest(late);
+    const SampledThread* thread = store.samples().thread(0, 7);
+    ASSERT_TRUE(thread);
+    std::vector<std::int64_t> times;
+    for (const StackSample& s : thread->samples.view()) times.push_back(s.time_ns / kMs);
+    EXPECT_THAT(times, testing::ElementsAre(12, 13, 15, 30));
+    EXPECT_EQ(store.samples().threads().size(), 2u);
+    EXPECT_EQ(store.samples().count(), 5u);
+    EXPECT_EQ(store.samples().thread(0, 9), nullptr);
+}
+
+TEST(Stacks, AreDrawnByThemselvesOrAsShares) {
+    const TraceStore store = sampled_store();
+    const auto samples = store.samples().thread(0, 7)->samples.view();
+    const SampleRange all = samples_within(samples, 0, 30 * kMs);
+    EXPECT_EQ(all.last - all.first, 3u);
+    EXPECT_EQ(samples_within(samples, 16 * kMs, 20 * kMs).last, 3u) << "it waited at that time";
+    const auto boxes = boxes_of(samples, all);
+    ASSERT_EQ(boxes.size(), 3u);
+    EXPECT_EQ(boxes[0].begin_ns, 2 * kMs);
+    EXPECT_EQ(boxes[1].begin_ns, 12 * kMs) << "where the one before it ended";
+    EXPECT_EQ(boxes[2].begin_ns, 15 * kMs);
+    const auto columns = columns_of(samples, {0, 2}, 10 * kMs);
+    ASSERT_EQ(columns.size(), 2u);
+    EXPECT_NEAR(columns[0].on_cpu, 1.0, 1e-6);  // 2 to 10 of the first, 5 to 10 of the second
+    EXPECT_NEAR(columns[1].on_cpu, 0.7, 1e-6);
+    EXPECT_EQ(columns[1].count, 2u);
+    const auto waiting = columns_of(samples, {2, 3}, 10 * kMs);
+    ASSERT_GE(waiting.size(), 10u);
+    EXPECT_NEAR(waiting[4].blocked, 1.0, 1e-6);
+}
+
+TEST(Stacks, VeryManyAreDrawnAsFew) {
+    std::vector<StackSample> many;
+    for (int i = 0; i < 100'000; ++i) many.push_back({(i + 1) * kMs, kMs, 0, i % 2 == 0});
+    const auto columns = columns_of(many, {0, many.size()}, 1000 * kMs);
+    EXPECT_NEAR(static_cast<double>(columns.size()), 100, 1);
+    std::uint32_t count = 0;
+    for (const SampleColumn& column : columns) count += column.count;
+    EXPECT_EQ(count, 100'000u);
+    EXPECT_GT(columns[50].on_cpu + columns[50].blocked, 0.95F);
+}
+
 TEST(Stacks, GoWithinTheBudgetAndWithTheirProcess) {
     TraceStoreOptions options;
     options.max_bytes = 1 << 20;
@@ -120,7 +180,7 @@ TEST(Stacks, GoWithinTheBudgetAndWithTheirProcess) {
         store.ingest(b);
     }
     EXPECT_LT(store.samples().bytes(), std::size_t{3} << 20);  // of the 12 MiB that came
-    ASSERT_FALSE(store.samples().samples().empty());
+    ASSERT_FALSE(store.samples().empty());
     TraceBatch last = sampled_batch();
     last.samples.clear();
     last.read_ns = 300'000 * kMs;
