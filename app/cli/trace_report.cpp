@@ -8,9 +8,9 @@
 
 #include "app/cli/common.h"
 #include "app/cli/report.h"
-#include "profiler/analysis/kernel_kinds.h"
 #include "profiler/analysis/machine_use.h"
 #include "profiler/analysis/span_summary.h"
+#include "profiler/store/kernel_kinds.h"
 #include "profiler/store/process_labels.h"
 
 namespace gs::cli {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "profiler/analysis/activity.h"
+#include "profiler/store/kernel_kinds.h"
 
 namespace gs {
 namespace {
@@ -39,6 +40,15 @@ void add_self_times(const TraceTrack& track, Stretch stretch, const StageOf& sta
     }
 }
 
+void add_kind(std::string_view kind, double ms, Breakdown& out) {
+    const auto at = std::find_if(out.kinds.begin(), out.kinds.end(),
+                                 [&](const KindTime& k) { return k.kind == kind; });
+    if (at != out.kinds.end())
+        at->ms += ms;
+    else
+        out.kinds.push_back({kind, ms});
+}
+
 void add_stream(const TraceStore& store, const TraceTrack& track, Stretch stretch, Breakdown& out) {
     const auto stage_of = [&](std::uint32_t name) { return store.names().gpu_stage(name); };
     // Rows of a stream whose work CUPTI told hold work beside work; else stages are nested in
@@ -50,9 +60,14 @@ void add_stream(const TraceStore& store, const TraceTrack& track, Stretch stretc
         for (const TraceSpan& span : spans_within(row, stretch.begin, stretch.end)) {
             const GpuWorkKind kind =
                 work_kind(track, r, static_cast<std::size_t>(&span - row.data()));
+            const double length = ms(stretch.clipped(span));
+            if (told)
+                add_kind(is_copy(kind) ? kCopiesKind : store.names().gpu_kind(span.name), length,
+                         out);
             if (is_copy(kind)) continue;
             const auto stage = static_cast<std::size_t>(stage_of(span.name));
-            if (told) out.gpu_ms[stage] += ms(stretch.clipped(span));
+            out.splats |= is_splatting(stage_of(span.name));
+            if (told) out.gpu_ms[stage] += length;
             if (!stretch.counts(span)) continue;
             ++out.gpu_calls[stage];
             if (told || r == 0) ++out.kernels;

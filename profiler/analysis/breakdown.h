@@ -5,12 +5,19 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "profiler/analysis/iterations.h"
 #include "profiler/store/store.h"
 
 namespace gs {
+
+/// GPU work of one kind (profiler/store/kernel_kinds.h).
+struct KindTime {
+    std::string_view kind;
+    double ms = 0;  ///< clipped to the stretch
+};
 
 struct Breakdown {
     double wall_ms = 0;
@@ -19,10 +26,12 @@ struct Breakdown {
     std::array<double, kStageCount>
         cpu_self_ms{};  ///< ranges of the iterations' thread by stage, inner ones excluded
     std::array<std::uint32_t, kStageCount> gpu_calls{};
-    double kernel_ms = 0;      ///< at least one kernel runs (union over streams)
-    double copy_ms = 0;        ///< copies and fills, union
-    double copy_alone_ms = 0;  ///< of them, while no kernel ran
-    double busy_ms = 0;        ///< any work, union
+    std::vector<KindTime> kinds;  ///< of work that CUPTI or a file told
+    bool splats = false;          ///< some of it is what 3D Gaussian Splatting alone does
+    double kernel_ms = 0;         ///< at least one kernel runs (union over streams)
+    double copy_ms = 0;           ///< copies and fills, union
+    double copy_alone_ms = 0;     ///< of them, while no kernel ran
+    double busy_ms = 0;           ///< any work, union
     double idle_ms = 0;  ///< watched - busy; NaN where no GPU work was recorded, or nothing at all
     double sync_ms = 0;  ///< host threads inside synchronising calls, union
     double api_ms = 0;   ///< host threads inside any CUDA call, union

@@ -127,6 +127,17 @@ void Metrics::take_counters(const TraceStore& store, std::span<const News> news,
     }
 }
 
+/// An iteration's stages. `told`: all of its GPU work is known.
+void Metrics::take_part(Process& p, const Breakdown& part, bool told) {
+    p.splats |= part.splats;
+    for (std::size_t s = 0; s < kStageCount; ++s) {
+        if (told && part.gpu_calls[s] > 0) p.gpu[s].add(part.gpu_ms[s] * 1e-3);
+        if (part.cpu_self_ms[s] > 0) p.cpu[s].add(part.cpu_self_ms[s] * 1e-3);
+    }
+    for (const KindTime& kind : part.kinds)
+        if (told && !p.splats) p.kinds[std::string(kind.kind)].add(kind.ms * 1e-3);
+}
+
 void Metrics::update_process(Process& p, const TraceStore& store, const News& news,
                              std::int64_t now_ns) {
     const TraceProcess& from = store.processes()[news.process];
@@ -140,10 +151,7 @@ void Metrics::update_process(Process& p, const TraceStore& store, const News& ne
         p.iteration.add(news.iterations.items[i].milliseconds() * 1e-3);
         if (part.watched_ms < part.wall_ms) continue;  // of its stages a part is not known
         const bool told = !misses_gpu_work(from, news.iterations.items[i].end_ns);
-        for (std::size_t s = 0; s < kStageCount; ++s) {
-            if (told && part.gpu_calls[s] > 0) p.gpu[s].add(part.gpu_ms[s] * 1e-3);
-            if (part.cpu_self_ms[s] > 0) p.cpu[s].add(part.cpu_self_ms[s] * 1e-3);
-        }
+        take_part(p, part, told);
     }
     const Breakdown& stretch = news.stretch;
     p.has_gpu |= stretch.has_gpu;
@@ -184,12 +192,22 @@ void Metrics::write_times(Exposition& out) const {
                "Time of a stage in one iteration: of its kernels on the GPU, or of its ranges on "
                "the host.",
                "seconds");
-    for (const auto& [source, p] : processes_)
-        for (std::size_t s = 0; s < kStageCount; ++s) {
-            const Labels labels = with(p.labels, "stage", name_of(static_cast<Stage>(s)));
-            if (p.gpu[s].count() > 0) out.value(with(labels, "side", "gpu"), p.gpu[s]);
-            if (p.cpu[s].count() > 0) out.value(with(labels, "side", "cpu"), p.cpu[s]);
-        }
+    for (const auto& [source, p] : processes_) write_stages(out, p);
+}
+
+/// On the GPU by kind where the stages of 3D Gaussian Splatting say nothing.
+void Metrics::write_stages(Exposition& out, const Process& p) {
+    const auto labels = [&](const std::string& stage, const char* side) {
+        return with(with(p.labels, "stage", stage), "side", side);
+    };
+    const bool by_kind = !p.splats && !p.kinds.empty();
+    for (std::size_t s = 0; s < kStageCount; ++s) {
+        const char* const name = name_of(static_cast<Stage>(s));
+        if (!by_kind && p.gpu[s].count() > 0) out.value(labels(name, "gpu"), p.gpu[s]);
+        if (p.cpu[s].count() > 0) out.value(labels(name, "cpu"), p.cpu[s]);
+    }
+    if (!by_kind) return;
+    for (const auto& [kind, times] : p.kinds) out.value(labels(kind, "gpu"), times);
 }
 
 void Metrics::write_gpu(Exposition& out) const {

@@ -57,6 +57,9 @@ class Metrics {
         std::int64_t seen_ns = 0;  ///< its last sign of life
         TimeHistogram iteration;
         std::array<TimeHistogram, kStageCount> gpu, cpu;
+        /// In place of `gpu` where nothing it does is 3D Gaussian Splatting's alone.
+        std::map<std::string, TimeHistogram> kinds;
+        bool splats = false;
         double incomplete_s = 0, busy_s = 0, copy_s = 0, sync_s = 0, watched_s = 0;
         double idle_ratio = 0;  ///< NaN: no GPU work recorded, or all paused
         std::uint64_t kernels = 0, launches = 0;
@@ -79,6 +82,8 @@ class Metrics {
     void family(Exposition& out, const char* name, Exposition::Type type, const char* help,
                 const char* unit, Value value) const;
     void write_times(Exposition& out) const;
+    static void write_stages(Exposition& out, const Process& process);
+    static void take_part(Process& process, const Breakdown& part, bool told);
     void write_gpu(Exposition& out) const;
     void write_stalls(Exposition& out) const;
     void write_service(Exposition& out) const;

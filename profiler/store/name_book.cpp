@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "profiler/store/iteration_name.h"
+#include "profiler/store/kernel_kinds.h"
 
 namespace gs {
 
@@ -51,6 +52,13 @@ Stage NameBook::gpu_stage(std::uint32_t name) const {
     return static_cast<Stage>(known);
 }
 
+std::string_view NameBook::gpu_kind(std::uint32_t name) const {
+    if (name >= names_.size()) return "other";
+    if (gpu_kinds_.size() < names_.size()) gpu_kinds_.resize(names_.size());
+    if (gpu_kinds_[name].empty()) gpu_kinds_[name] = kernel_kind(names_[name].text);
+    return gpu_kinds_[name];
+}
+
 void NameBook::set_stage_map(StageMap map) {
     stage_map_ = std::move(map);
     gpu_stages_.clear();
@@ -60,6 +68,7 @@ void NameBook::renumber(const NewNumbers& number) {
     if (number.all_stay()) return;
     keep_those(names_, number);
     gpu_stages_.clear();
+    gpu_kinds_.clear();
     index_of_.clear();
     for (const Name& name : names_)
         index_of_.emplace(key_of(name.text, name.domain),

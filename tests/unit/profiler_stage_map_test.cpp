@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "profiler/analysis/kernel_kinds.h"
+#include "profiler/store/kernel_kinds.h"
 #include "profiler/store/stage_map.h"
 
 namespace gs::test {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "profiler/serve/metrics.h"
@@ -47,6 +48,40 @@ TEST(Exposition, HistogramBucketsAddUp) {
     EXPECT_DOUBLE_EQ(s.at(R"(t_seconds_sum{a="x"})"), 100.012);
     EXPECT_TRUE(text.ends_with("# EOF\n"));
     EXPECT_NE(text.find("# UNIT t_seconds seconds\n"), std::string::npos);
+}
+
+/// The GPU's stages in the metrics of a process after an iteration with a kernel and a copy.
+std::set<std::string> stages_told(const char* kernel) {
+    RecordedProcess process;
+    TraceStore store;
+    Watch watch;
+    Metrics metrics;
+    for (std::int64_t second = 10; second < 14; ++second) {
+        TraceBatch batch = process.batch((second + 1) * 1000);
+        batch.names[2].text = kernel;
+        for (int i = 0; i < 4; ++i) process.iterate(batch, second * 1000 + 200 * i, 100);
+        batch.gpu_work.push_back(batch.gpu_work.back());
+        batch.gpu_work.back().kind = GpuWorkKind::copy;
+        batch.gpu_work.back().correlation = 0;
+        store.ingest(batch);
+        const std::int64_t now = (second + 1) * 1000 * kMs;
+        metrics.update(store, watch.look(store, now), now);
+    }
+    std::set<std::string> out;
+    for (const auto& [name, value] : samples_of(metrics.tell({}).open_metrics())) {
+        const auto at = name.find(R"(stage=")");
+        if (name.starts_with("gausscope_stage_seconds_count") &&
+            name.find(R"(side="gpu")") != name.npos && value > 0)
+            out.insert(name.substr(at + 7, name.find('"', at + 7) - at - 7));
+    }
+    return out;
+}
+
+TEST(Metrics, KernelsOfAnyDeepLearningProgramAreToldByKind) {
+    EXPECT_EQ(stages_told("void flash_fwd_kernel<T>(Params)"),
+              (std::set<std::string>{"attention", "copies"}));
+    EXPECT_EQ(stages_told("ampere_sgemm_128x64_tn"), (std::set<std::string>{"copies", "matmul"}));
+    EXPECT_EQ(stages_told("renderCUDA"), (std::set<std::string>{"blend"}));
 }
 
 TEST(Exposition, EscapesLabelsAndLeavesOutWhatIsNotKnown) {

@@ -1,4 +1,4 @@
-#include "profiler/analysis/kernel_kinds.h"
+#include "profiler/store/kernel_kinds.h"
 
 #include <algorithm>
 
