@@ -62,4 +62,31 @@ FoundSpan counterpart_of(const TraceStore& trace, std::size_t track, const Trace
     return best;
 }
 
+ForwardRanges::ForwardRanges(const TraceStore& trace) {
+    const auto& tracks = trace.tracks();
+    for (std::uint32_t t = 0; t < tracks.size(); ++t) {
+        if (tracks[t].kind != TrackKind::thread) continue;
+        for (std::size_t row = 0; row < tracks[t].rows.size(); ++row)
+            for (const TraceSpan& span : tracks[t].rows[row].view())
+                if (pass_of(trace, span) == Pass::forward)
+                    by_number_[{tracks[t].process, span.payload}].push_back({&span, t, row});
+    }
+    for (auto& [number, ranges] : by_number_)
+        std::stable_sort(ranges.begin(), ranges.end(), [](const FoundSpan& a, const FoundSpan& b) {
+            return a.span->begin_ns < b.span->begin_ns;
+        });
+}
+
+FoundSpan ForwardRanges::of(std::uint32_t process, const TraceSpan& backward) const {
+    const auto found = by_number_.find({process, backward.payload});
+    if (found == by_number_.end()) return {};
+    const auto& ranges = found->second;
+    const auto before = [](const FoundSpan& r, std::int64_t time) {
+        return r.span->begin_ns < time;
+    };
+    const auto next = std::lower_bound(ranges.begin(), ranges.end(), backward.begin_ns, before);
+    if (next == ranges.begin()) return {};
+    return *std::lower_bound(ranges.begin(), next, (next - 1)->span->begin_ns, before);
+}
+
 }  // namespace gs

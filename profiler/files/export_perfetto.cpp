@@ -14,6 +14,7 @@
 #include "base/rng.h"
 #include "profiler/analysis/range_projection.h"
 #include "profiler/files/export_perfetto_gpu.h"
+#include "profiler/files/perfetto_passes.h"
 #include "profiler/files/perfetto_stacks.h"
 #include "profiler/files/perfetto_writer.h"
 #include "profiler/store/process_labels.h"
@@ -33,10 +34,7 @@ std::uint64_t counter_uuid(std::uint64_t process, std::uint64_t name) {
     return hash64(hash64(0xC0DE000000000000ull + name) ^ process) | 1;
 }
 
-/// The arrow from a span to the GPU work it launched. The span is known by its track and begin.
-std::uint64_t flow_id(std::uint64_t track, std::size_t row, std::int64_t begin_ns) {
-    return hash64(hash64(static_cast<std::uint64_t>(begin_ns)) ^ (track << 8 | row)) | 1;
-}
+/// Of arrows from spans to the GPU work they launched.
 using Flows = std::set<std::uint64_t>;
 
 void write_clocks(PacketSink& sink, const TraceStore& store) {
@@ -129,6 +127,7 @@ class DetailsOf {
         : store_(store),
           options_(options),
           flows_(flows_of(store, options)),
+          passes_(store, options),
           submissions_(submissions_of(store, options)) {}
 
     /// Valid until the next call.
@@ -137,8 +136,8 @@ class DetailsOf {
         const TraceTrack& track = store_.tracks()[t];
         if (track.kind == TrackKind::gpu_stream)
             out.flow = flow_to(store_, t, row, span, options_);
-        else if (const std::uint64_t id = flow_id(t, row, span.begin_ns); flows_.contains(id))
-            out.flow = id;
+        else
+            add_arrows(flow_id(t, row, span.begin_ns), out);
         std::size_t count = 0;
         if (span.has_payload)
             annotations_[count++] = {track.kind == TrackKind::api
@@ -159,9 +158,17 @@ class DetailsOf {
     }
 
   private:
+    /// Of a host span: to what it launched, and between passes.
+    void add_arrows(std::uint64_t id, Details& out) const {
+        if (flows_.contains(id)) out.flow = id;
+        out.arrows = passes_.from(id);
+        out.arrow_end = passes_.to(id);
+    }
+
     const TraceStore& store_;
     const PerfettoOptions& options_;
     Flows flows_;
+    PassArrows passes_;
     Submissions submissions_;
     std::array<Annotation, 3> annotations_;
 };

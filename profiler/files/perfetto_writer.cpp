@@ -107,6 +107,8 @@ void Sequence::event(std::uint64_t uuid, std::int64_t time, EventType type, std:
         e.add_uint64(kNameIid, name_iid);
         e.add_uint64(kTrackUuid, uuid);
         if (details.flow != 0) e.add_fixed64(kFlowIds, details.flow);
+        for (const std::uint64_t arrow : details.arrows) e.add_fixed64(kFlowIds, arrow);
+        if (details.arrow_end != 0) e.add_fixed64(kTerminatingFlowIds, details.arrow_end);
         if (!details.submitted.empty()) {
             pbf_writer c(e, kGpuCorrelation);
             for (const std::uint64_t id : details.submitted) c.add_uint64(1, id);

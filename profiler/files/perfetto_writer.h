@@ -44,6 +44,7 @@ enum EventField : std::uint32_t {
     kName = 23,
     kDoubleValue = 44,
     kFlowIds = 47,
+    kTerminatingFlowIds = 48,
     kGpuCorrelation = 3000,
     kGpuApi = 3001
 };
@@ -127,6 +128,8 @@ struct Details {
     std::span<const Annotation> annotations{};
     std::span<const std::uint64_t> submitted{};  ///< render stage events it launched
     bool cuda_call = false;
+    std::span<const std::uint64_t> arrows{};  ///< further arrows that start here
+    std::uint64_t arrow_end = 0;              ///< an arrow that ends here and nowhere else, 0: none
 };
 
 /// One packet sequence: writes its state-clearing packet, then events, interning names as they

@@ -154,6 +154,7 @@ class Checker:
                     self.problem(number, f"flow {flow} begins twice")
                 else:
                     self.flow_begins[flow] = time
+            self.flow_ends += [(number, flow, time) for flow in every(event, "terminating_flow_ids")]
             self.slices[unquote(sequence["event_names"].get(get(event, "name_iid"), '"?"'))] += 1
         elif kind == "TYPE_SLICE_END":
             if not self.open[uuid]:

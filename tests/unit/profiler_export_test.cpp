@@ -12,6 +12,7 @@
 
 #include "base/record/device_lane.h"
 #include "base/record/scope.h"
+#include "profiler/analysis/counterpart.h"
 #include "profiler/collect/multi_collector.h"
 #include "profiler/files/export_perfetto.h"
 #include "tests/support/own_ring.h"
@@ -110,6 +111,58 @@ TEST_F(Export, GpuStreamsAreTracksOfTheirOwnWithArrowsFromTheLaunch) {
          {"\"streams\": [\"CUDA stream training\"]", "\"flows\": 40", "\"sort\": 40"})
         EXPECT_NE(checked.output.find(expected), std::string::npos)
             << expected << " not in " << checked.output;
+}
+
+/// Two calls of a module and their backward passes, the last first, each with the autograd node
+/// in it; on a thread of its own, a node of a call that was not recorded.
+TraceBatch training_step() {
+    TraceBatch b;
+    b.read_ns = 1'000'000;
+    b.source = b.pid = 5;
+    b.names = {{1, "Net.fc", "PyTorch"},
+               {2, "Net.fc (backward)", "PyTorch"},
+               {3, "AddmmBackward0", "PyTorch"}};
+    for (const auto& [number, text] :
+         {std::pair{1u, "forward"}, {2u, "backward"}, {3u, "autograd"}})
+        b.names.push_back({3 + number, text, "PyTorch", 0, number});
+    b.tracks = {{0, 5, 5, "main"}, {1, 5, 6, "pt_autograd_0"}};
+    const auto add = [&](std::int64_t begin, std::uint64_t call, std::uint32_t name,
+                         std::uint8_t depth, std::uint32_t track = 0) {
+        b.spans.push_back({begin, begin + (depth == 0 ? 50 : 20), call, track, name, depth, true,
+                           PayloadKind::whole, static_cast<std::uint8_t>(name)});
+    };
+    add(100, 1, 1, 0);
+    add(200, 2, 1, 0);
+    add(310, 2, 3, 1);
+    add(300, 2, 2, 0);
+    add(410, 1, 3, 1);
+    add(400, 1, 2, 0);
+    add(500, 9, 3, 0, 1);
+    return b;
+}
+
+TEST_F(Export, BackwardRangesHaveArrowsFromTheirForwardCalls) {
+    TraceStore store;
+    store.ingest(training_step());
+    const fs::path path = folder_ / "passes.pftrace";
+    ASSERT_TRUE(export_perfetto(store, path));
+    const Checked checked = check(path);
+    EXPECT_EQ(checked.code, 0) << checked.output;
+    EXPECT_NE(checked.output.find("\"flows\": 4"), std::string::npos) << checked.output;
+    const ForwardRanges forward(store);
+    for (const TraceSpan& span : store.tracks()[0].rows[1].view()) {
+        const FoundSpan by = forward.of(0, span);
+        ASSERT_TRUE(by.span);
+        EXPECT_EQ(by.span->payload, span.payload);
+        EXPECT_EQ(by.span, counterpart_of(store, 0, span).span);
+    }
+    EXPECT_FALSE(forward.of(0, store.tracks()[1].rows[0].view()[0]).span);
+    // Half of it: no arrow from what is not there.
+    PerfettoOptions half;
+    half.begin_ns = 260;
+    ASSERT_TRUE(export_perfetto(store, path, half));
+    EXPECT_EQ(check(path).code, 0) << check(path).output;
+    EXPECT_NE(check(path).output.find("\"flows\": 0"), std::string::npos);
 }
 
 TEST_F(Export, NestsEvenWhenTheStoreDoesNot) {
