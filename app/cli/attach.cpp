@@ -13,6 +13,7 @@
 #include "app/cli/report.h"
 #include "app/cli/studio.h"
 #include "app/cli/subcommand.h"
+#include "app/cli/trace_export.h"
 #include "base/record/clock.h"
 #include "base/record/process.h"
 #include "base/try.h"
@@ -247,6 +248,7 @@ Result<int> record_headless(const AttachArguments& a, const CommonArguments& com
         a.output.empty()
             ? default_trace_name({fmt::format("process-{}", a.pid)}, std::time(nullptr))
             : a.output;
+    GS_TRY_VOID(check_trace_format(output));
     GS_TRY_VOID(prepare_output_file(output));
     RecordingOptions options;
     options.memory_mib = a.memory_mib;

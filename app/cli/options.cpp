@@ -115,6 +115,13 @@ void add_common(CLI::App& app, CommonArguments& a) {
     app.add_flag("-v,--verbose", a.verbose, "say more on stderr")->group(group);
 }
 
+void add_spill(CLI::App& app, std::string& folder) {
+    app.add_option("--spill", folder,
+                   "measurements lie in nameless files in this folder, which are written out when "
+                   "the machine's memory is short: --memory may be larger than it")
+        ->option_text("DIR");
+}
+
 void add_stacks(CLI::App& app, int& hz) {
     app.add_flag("--stacks{99}", hz,
                  "and which functions of C++ and Python its threads are in, 99 or so many times a "

@@ -55,6 +55,8 @@ struct CaptureArguments {
 };
 /// --stacks[=HZ]: call stacks of another program, so many times a second.
 void add_stacks(CLI::App& app, int& hz);
+/// --spill DIR: the folder for spill_to().
+void add_spill(CLI::App& app, std::string& folder);
 void add_loading(CLI::App& app, CaptureArguments& a);
 void add_background(CLI::App& app, std::string& background, const char* group);
 Result<CaptureOptions> capture_options(const CaptureArguments& arguments,

@@ -15,7 +15,9 @@
 #include "app/cli/common.h"
 #include "app/cli/recording.h"
 #include "app/cli/subcommand.h"
+#include "app/cli/trace_export.h"
 #include "base/record/protocol.h"
+#include "base/spill.h"
 #include "base/try.h"
 
 extern char** environ;
@@ -26,6 +28,7 @@ namespace {
 struct RecordArguments {
     std::string output;         ///< empty: named after the command
     std::string chain;          ///< another NVTX tool that gets the calls, too
+    std::string spill;          ///< folder of measurements that memory has no room for
     double budget_percent = 0;  ///< 0: none
     int memory_mib = 1024, graph_nodes_s = 0;
     bool insights = false, no_cupti = false, pytorch = false;
@@ -34,7 +37,9 @@ struct RecordArguments {
 };
 
 void add_options(CLI::App& app, RecordArguments& a) {
-    app.add_option("-o,--output", a.output, "the trace [NAME-DATE.pftrace]")->option_text("FILE");
+    app.add_option("-o,--output", a.output,
+                   "the trace [NAME-DATE.pftrace]; other endings as with `trace --export`")
+        ->option_text("FILE");
     app.add_flag("--insights", a.insights, "and say what costs time and what would help");
     app.add_option("--budget", a.budget_percent,
                    "share of a process's time that recording may cost, 0 = no limit [0]")
@@ -44,6 +49,7 @@ void add_options(CLI::App& app, RecordArguments& a) {
                    "memory for the measurements; then the oldest go [1024]")
         ->check(whole_from(1, 1 << 20))
         ->option_text("MIB");
+    add_spill(app, a.spill);
     app.add_option("--chain", a.chain, "another NVTX tool's library, which gets all calls too")
         ->option_text("LIBRARY");
     app.add_option(
@@ -213,7 +219,9 @@ Result<int> run(const RecordArguments& a, const CommonArguments& common) {
     GS_TRY(const fs::path library, injection_library());
     const fs::path output =
         a.output.empty() ? default_trace_name(common.command, std::time(nullptr)) : a.output;
+    GS_TRY_VOID(check_trace_format(output));
     GS_TRY_VOID(prepare_output_file(output));
+    if (!a.spill.empty()) GS_TRY_VOID(spill_to(a.spill));
     RecordingOptions options;
     options.memory_mib = a.memory_mib;
     options.insights = a.insights;

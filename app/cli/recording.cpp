@@ -8,8 +8,9 @@
 
 #include "app/cli/common.h"
 #include "app/cli/report.h"
+#include "app/cli/trace_export.h"
+#include "base/try.h"
 #include "profiler/analysis/span_summary.h"
-#include "profiler/files/export_perfetto.h"
 #include "profiler/insights/insight.h"
 #include "profiler/store/node_gpus.h"
 
@@ -187,10 +188,8 @@ double ProcessRecording::seconds() const {
 }
 
 Result<void> ProcessRecording::write(const fs::path& path) {
-    auto written = export_perfetto(store_, path);
-    if (!written) return tl::unexpected(written.error());
+    GS_TRY_VOID(export_trace(store_, path));
     written_ = path;
-    written_bytes_ = written->bytes;
     return {};
 }
 
@@ -244,9 +243,13 @@ void ProcessRecording::print(std::vector<std::string> notes) {
     for (const std::string& note : notes) fmt::print(stderr, "  note: {}\n", note);
     if (options_.insights && found_any())
         fmt::print(stderr, "{}", insights_text(store_, find_insights(store_)));
-    if (!written_.empty())
-        fmt::print(stderr, "  written: {} ({}); gausscope {} opens it, ui.perfetto.dev too\n",
-                   written_.string(), human_bytes(written_bytes_), written_.string());
+    if (written_.empty()) return;
+    std::error_code error;
+    fmt::print(stderr, "  written: {} ({}){}\n", written_.string(),
+               human_bytes(fs::file_size(written_, error)),
+               written_.extension() == ".pftrace"
+                   ? fmt::format("; gausscope {} opens it, ui.perfetto.dev too", written_.string())
+                   : "");
 }
 
 Json ProcessRecording::json() {

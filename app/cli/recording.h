@@ -59,7 +59,6 @@ class ProcessRecording {
     std::string no_sampler_;  // why there is none
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now(), end_ = begin_;
     fs::path written_;
-    std::uint64_t written_bytes_ = 0;
 };
 
 /// The library that goes into other processes: beside this program, or in ../lib of it. Errors:

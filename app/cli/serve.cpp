@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/machine.h"
 #include "base/record/clock.h"
+#include "base/spill.h"
 #include "base/try.h"
 #include "profiler/collect/multi_collector.h"
 #include "profiler/serve/daemon.h"
@@ -29,7 +30,7 @@ namespace {
 
 struct ServeArguments {
     std::string listen = "127.0.0.1:9465", folder = "gausscope-recordings", token_file, history,
-                otlp;
+                otlp, spill;
     int max_disk_mib = 1024, memory_mib = 256;
     double before_s = 20, after_s = 2, cooldown_s = 60, step_factor = 3, budget_percent = 1;
     double otlp_interval_s = 60;
@@ -50,6 +51,7 @@ void add_options(CLI::App& app, ServeArguments& a) {
     app.add_option("--memory", a.memory_mib, "memory for the recent past of all processes [256]")
         ->check(whole_from(1, 1 << 20))
         ->option_text("MIB");
+    add_spill(app, a.spill);
     app.add_option("--before", a.before_s, "seconds before a trigger that a recording holds [20]")
         ->check(number_from(0.1, 600))
         ->option_text("S");
@@ -213,6 +215,7 @@ void run_until_stopped(const ServeArguments& a, serve::Daemon& daemon,
 Result<int> run(const ServeArguments& a, const CommonArguments& common) {
     catch_interrupts();
     service::raise_file_limit();
+    if (!a.spill.empty()) GS_TRY_VOID(spill_to(a.spill));
     if (a.all_users) GS_TRY_VOID(service::share_runtime_directory());
     GS_TRY(auto token, token_of(a.token_file));
     std::optional<serve::HistoryWriter> history;

@@ -7,12 +7,10 @@
 #include "app/cli/common.h"
 #include "app/cli/report.h"
 #include "app/cli/subcommand.h"
+#include "app/cli/trace_export.h"
 #include "app/cli/trace_insights.h"
 #include "app/cli/trace_report.h"
 #include "base/try.h"
-#include "profiler/files/export_perfetto.h"
-#include "profiler/files/export_stacks.h"
-#include "profiler/files/export_text.h"
 #include "profiler/files/import_ranks.h"
 
 namespace gs::cli {
@@ -55,26 +53,6 @@ void add_options(CLI::App& app, TraceArguments& a) {
         ->option_text("FILE");
 }
 
-Result<void> export_table(const TraceStore& store, const fs::path& path) {
-    return write_text_file(
-        path, stage_table_csv(store.frames().statistics(StatScope::call, kAllCalls),
-                              store.frames().gpu_statistics(StatScope::call, kAllCalls)));
-}
-
-Result<void> export_to(const TraceStore& store, const fs::path& path) {
-    const std::string name = path.string();
-    if (name.ends_with(".speedscope.json")) return export_speedscope(store, path);
-    if (name.ends_with(".json")) return export_chrome(store, path);
-    if (name.ends_with(".pb.gz")) return export_pprof(store, path);
-    if (name.ends_with(".stacks.folded")) return export_folded_stacks(store, path);
-    if (name.ends_with(".folded")) return export_folded(store, path);
-    if (name.ends_with(".csv")) return export_table(store, path);
-    if (name.ends_with(".pftrace"))
-        return export_perfetto(store, path).map([](const PerfettoSummary&) {});
-    return fail(ErrorKind::usage, name, "no trace format ends like this",
-                "use .pftrace, .json, .speedscope.json, .folded, .csv, .pb.gz or .stacks.folded");
-}
-
 Result<int> run(const TraceArguments& a, const CommonArguments& common) {
     if (a.compare && a.others.size() != 1)
         return fail(ErrorKind::usage, a.file, "--compare takes exactly two traces");
@@ -96,7 +74,7 @@ Result<int> run(const TraceArguments& a, const CommonArguments& common) {
     GS_TRY(auto read, import_ranks(files, empty, store));
     print_trace(a.file, read, store);
     if (!a.output.empty()) {
-        GS_TRY_VOID(export_to(store, a.output));
+        GS_TRY_VOID(export_trace(store, a.output));
         fmt::print("  written: {}\n", a.output);
     }
     Json out = trace_json(a.file, read, store);

@@ -1,6 +1,6 @@
 // SlidingArray<T>: grows at the back, forgets at the front, and stays contiguous, so that it can be
 // searched and handed out as a span. Rows of spans, histories and counters of the TraceStore are
-// made of it.
+// made of it. Large ones may lie on disk (base/spill.h).
 #pragma once
 
 #include <algorithm>
@@ -8,6 +8,8 @@
 #include <span>
 #include <utility>
 #include <vector>
+
+#include "base/spill.h"
 
 namespace gs {
 
@@ -56,6 +58,7 @@ class SlidingArray {
     std::size_t bytes() const { return items_.capacity() * sizeof(T); }
 
   private:
+    using Items = std::vector<T, SpillAllocator<T>>;
     /// What was forgotten makes room before the array grows, so that one that slides stays as large
     /// as it is.
     void make_room(std::size_t n) {
@@ -67,13 +70,13 @@ class SlidingArray {
         first_ = 0;
     }
     void shrink() {
-        std::vector<T> fit;
+        Items fit;
         fit.reserve(2 * items_.size());
         fit.insert(fit.end(), items_.begin(), items_.end());
         items_ = std::move(fit);
     }
 
-    std::vector<T> items_;
+    Items items_;
     std::size_t first_ = 0;
 };
 

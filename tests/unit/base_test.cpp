@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <fstream>
 #include <numeric>
 #include <thread>
 
@@ -14,6 +15,7 @@
 #include "base/parallel.h"
 #include "base/rng.h"
 #include "base/sort.h"
+#include "base/spill.h"
 
 namespace gs {
 namespace {
@@ -165,6 +167,45 @@ TEST(RadixSort, EqualsStableSort) {
                 ASSERT_EQ(std::pair(keys[i], values[i]), expected[i])
                     << n << " keys below " << range;
         }
+}
+
+/// How often this process has something of `folder` in its memory.
+std::size_t mappings_of(const fs::path& folder) {
+    std::ifstream maps("/proc/self/maps");
+    std::size_t count = 0;
+    for (std::string line; std::getline(maps, line);)
+        count += line.find(folder.string()) != line.npos;
+    return count;
+}
+
+TEST(Spill, LargeArraysLieInFilesWithoutANameOnceAFolderIsGiven) {
+    const Folder folder;
+    using Array = std::vector<std::uint32_t, SpillAllocator<std::uint32_t>>;
+    const auto filled = [](Array& array, std::uint32_t count) {
+        for (std::uint32_t i = 0; i < count; ++i) array.push_back(i);
+        for (std::uint32_t i = 0; i < count; i += 997)
+            if (array[i] != i) return false;
+        return true;
+    };
+    Array before;
+    EXPECT_TRUE(filled(before, 1'000'000));
+    EXPECT_EQ(mappings_of(folder.path()), 0u);
+    const auto given = spill_to(folder.path());
+    if (!given) GTEST_SKIP() << given.error().text();
+    {
+        Array small, large;
+        EXPECT_TRUE(filled(small, 1000) && filled(large, 1'000'000));
+        EXPECT_EQ(mappings_of(folder.path()), 1u);
+        EXPECT_TRUE(fs::is_empty(folder.path()));
+        before = std::move(large);
+        EXPECT_EQ(before.back(), 999'999u);
+    }
+    before = Array();
+    EXPECT_EQ(mappings_of(folder.path()), 0u);
+    EXPECT_EQ(spill_to("/proc").error().kind, ErrorKind::unwritable);
+    const fs::path in_memory = fmt::format("/dev/shm/gausscope-base-{}", ::getpid());
+    EXPECT_EQ(spill_to(in_memory).error().kind, ErrorKind::unsupported);
+    fs::remove(in_memory);
 }
 
 }  // namespace

@@ -1,0 +1,51 @@
+// SpillAllocator: memory of arrays that grow large. By default it is memory like any other; after
+// spill_to() it is that of files without a name, which the system writes out and drops when memory
+// is short, so that more can be kept than the machine, or the container, has memory for.
+#pragma once
+
+#include <cstddef>
+#include <new>
+
+#include "base/expected.h"
+#include "base/file.h"
+
+namespace gs {
+
+/// From now on, for the whole process; call it before other threads run. Errors: unwritable (the
+/// folder takes no such files), unsupported (it lies in memory itself).
+Result<void> spill_to(const fs::path& folder);
+
+namespace detail {
+/// Smaller arrays lie in memory as ever.
+inline constexpr std::size_t kLeastSpilledBytes = std::size_t{1} << 20;
+/// Zeroed pages; of memory when the folder has no room. Null: there is none either.
+void* map_pages(std::size_t bytes) noexcept;
+void unmap_pages(void* pages, std::size_t bytes) noexcept;
+}  // namespace detail
+
+template <class T>
+struct SpillAllocator {
+    using value_type = T;
+    SpillAllocator() = default;
+    template <class U>
+    SpillAllocator(const SpillAllocator<U>&) noexcept {}
+
+    T* allocate(std::size_t count) {
+        if (count > static_cast<std::size_t>(-1) / sizeof(T)) throw std::bad_array_new_length();
+        if (count * sizeof(T) < detail::kLeastSpilledBytes)
+            return static_cast<T*>(
+                ::operator new (count * sizeof(T), std::align_val_t{alignof(T)}));
+        void* const pages = detail::map_pages(count * sizeof(T));
+        if (pages == nullptr) throw std::bad_alloc();
+        return static_cast<T*>(pages);
+    }
+    void deallocate(T* items, std::size_t count) noexcept {
+        if (count * sizeof(T) < detail::kLeastSpilledBytes)
+            ::operator delete (items, std::align_val_t{alignof(T)});
+        else
+            detail::unmap_pages(items, count * sizeof(T));
+    }
+    friend bool operator==(const SpillAllocator&, const SpillAllocator&) { return true; }
+};
+
+}  // namespace gs
