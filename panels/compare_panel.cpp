@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "base/format.h"
 #include "panels/widgets/widgets.h"
+#include "profiler/store/node_gpus.h"
 
 namespace gs {
 namespace {
@@ -65,13 +67,15 @@ void ComparePanel::draw_side(const Snapshot& snapshot, std::size_t which) {
                 side = {entry.id, 0, std::nullopt};
         ImGui::EndCombo();
     }
-    if (chosen && chosen->store->processes().size() > 1) {
+    const std::vector<std::uint32_t> choices =
+        chosen ? recorded_processes(chosen->store->processes()) : std::vector<std::uint32_t>();
+    if (choices.size() > 1) {
         ImGui::SameLine();
         ImGui::SetNextItemWidth(7 * em());
         const auto& processes = chosen->store->processes();
         side.process = std::min(side.process, static_cast<std::uint32_t>(processes.size()) - 1);
         if (ImGui::BeginCombo("##process", processes[side.process].name.c_str())) {
-            for (std::uint32_t i = 0; i < processes.size(); ++i)
+            for (const std::uint32_t i : choices)
                 if (ImGui::Selectable(
                         fmt::format("{} ({})", processes[i].name, processes[i].pid).c_str(),
                         i == side.process))

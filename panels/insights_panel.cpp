@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <vector>
 
 #include "base/format.h"
 #include "panels/widgets/widgets.h"
+#include "profiler/store/node_gpus.h"
 
 namespace gs {
 namespace {
@@ -175,13 +177,14 @@ void InsightsPanel::draw_controls(const TraceStore& trace) {
     } else {
         only_selection = false;
     }
-    if (trace.processes().size() < 2) return;
+    const std::vector<std::uint32_t> choices = recorded_processes(trace.processes());
+    if (choices.size() < 2) return;
     ImGui::SetNextItemWidth(-1);
     const std::string shown =
         process == kAnyProcess ? "all processes" : process_label(trace.processes()[process]);
     if (!ImGui::BeginCombo("##process", shown.c_str())) return;
     if (ImGui::Selectable("all processes", process == kAnyProcess)) process = kAnyProcess;
-    for (std::uint32_t p = 0; p < trace.processes().size(); ++p)
+    for (const std::uint32_t p : choices)
         if (ImGui::Selectable(fmt::format("{}##{}", process_label(trace.processes()[p]), p).c_str(),
                               process == p))
             process = p;
@@ -228,7 +231,8 @@ void InsightsPanel::draw_card(const TraceStore& trace, const Insight& insight, s
     if (ImGui::TreeNodeEx(
             fmt::format("{}: what was seen, what to do", insight.rule).c_str(),
             ImGuiTreeNodeFlags_NoTreePushOnOpen | ImGuiTreeNodeFlags_SpanAvailWidth)) {
-        if (trace.processes().size() > 1 && insight.process < trace.processes().size())
+        if (recorded_processes(trace.processes()).size() > 1 &&
+            insight.process < trace.processes().size())
             dim_text(process_label(trace.processes()[insight.process]));
         wrapped(insight.text, theme().dim);
         wrapped(insight.advice, theme().text);

@@ -6,12 +6,14 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/format.h"
 #include "panels/state/snapshot.h"
 #include "panels/state/trace_view.h"
 #include "panels/widgets/widgets.h"
 #include "profiler/analysis/span_walk.h"
+#include "profiler/store/node_gpus.h"
 
 namespace gs {
 
@@ -61,7 +63,8 @@ inline void range_note(TraceView& view, const TraceTask& task, double share) {
 
 /// The process of a choice by name; empty names are all of them.
 inline void process_combo(const TraceStore& trace, std::uint32_t& process) {
-    if (trace.processes().size() < 2) {
+    const std::vector<std::uint32_t> choices = recorded_processes(trace.processes());
+    if (choices.size() < 2) {
         process = kAnyProcess;
         return;
     }
@@ -73,7 +76,7 @@ inline void process_combo(const TraceStore& trace, std::uint32_t& process) {
     if (ImGui::BeginCombo("##process", process < trace.processes().size() ? label(process).c_str()
                                                                           : "all processes")) {
         if (ImGui::Selectable("all processes", process == kAnyProcess)) process = kAnyProcess;
-        for (std::uint32_t i = 0; i < trace.processes().size(); ++i)
+        for (const std::uint32_t i : choices)
             if (ImGui::Selectable(label(i).c_str(), i == process)) process = i;
         ImGui::EndCombo();
     }

@@ -5,6 +5,13 @@
 
 namespace gs {
 
+std::vector<std::uint32_t> recorded_processes(std::span<const TraceProcess> processes) {
+    std::vector<std::uint32_t> out;
+    for (std::uint32_t p = 0; p < processes.size(); ++p)
+        if (!is_node_gpus(processes[p])) out.push_back(p);
+    return out;
+}
+
 std::optional<GpuCounterName> gpu_counter_name(std::string_view name) {
     constexpr std::string_view kGpu = "GPU ";
     if (!name.starts_with(kGpu)) return std::nullopt;

@@ -3,8 +3,11 @@
 // before, each of which told of its process's GPUs); read by the metrics and the insights.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "profiler/store/sources.h"
 
@@ -15,6 +18,8 @@ namespace gs {
 /// which is which.
 inline constexpr std::string_view kNodeGpus = "GPUs of the node";
 inline bool is_node_gpus(const ProcessFacts& process) { return process.name == kNodeGpus; }
+/// Of those of a store the ones that were recorded, in order: what a user chooses among.
+std::vector<std::uint32_t> recorded_processes(std::span<const TraceProcess> processes);
 
 /// "GPU 3 power [W]": of GPU 3, "power [W]".
 struct GpuCounterName {
