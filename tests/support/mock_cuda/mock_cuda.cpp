@@ -1,7 +1,9 @@
 #include "tests/support/mock_cuda/mock_cuda.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -46,6 +48,7 @@ struct Device {
     std::map<std::uint64_t, std::uint64_t> pinned;
     std::uint64_t next_address = 0x7f0000000000;
     std::uint32_t next_stream = 13;
+    std::uint64_t busy_until = 0;  // by whatever stream
 };
 Device& device() {
     static Device* d = new Device;  // threads may outlive main()
@@ -108,6 +111,24 @@ class CallScope {
     mock::Call call_;
 };
 
+/// Where MOCK_CUDA_BUSY says how long the GPU had work; null: nobody asked.
+std::uint64_t* busy_total() {
+    const char* path = std::getenv("MOCK_CUDA_BUSY");
+    const int file = path != nullptr ? ::open(path, O_RDWR | O_CREAT, 0600) : -1;
+    if (file < 0 || ::ftruncate(file, sizeof(std::uint64_t)) != 0) return nullptr;
+    void* at = ::mmap(nullptr, sizeof(std::uint64_t), PROT_WRITE, MAP_SHARED, file, 0);
+    return at == MAP_FAILED ? nullptr : static_cast<std::uint64_t*>(at);
+}
+
+/// With the device's lock held.
+void count_busy(std::uint64_t begin, std::uint64_t end) {
+    static std::uint64_t* const total = busy_total();
+    begin = std::max(begin, device().busy_until);
+    if (end <= begin) return;
+    device().busy_until = end;
+    if (total != nullptr) *total += end - begin;
+}
+
 /// Puts `work` behind what its stream has to do already.
 void enqueue(mock::Work work, void* stream, std::uint64_t duration, const CallScope& call) {
     work.stream = stream_id(stream);
@@ -119,6 +140,7 @@ void enqueue(mock::Work work, void* stream, std::uint64_t duration, const CallSc
         Stream& s = device().streams[work.stream];
         work.start = std::max(now_ns() + kLaunchLatency, s.busy_until + 500);
         work.end = s.busy_until = work.start + duration;
+        count_busy(work.start, work.end);
     }
     const mock::Observer* o = observer.load();
     if (o != nullptr && o->work != nullptr) o->work(work);

@@ -4,8 +4,9 @@
 // says how long it takes. The mock libcupti and the tests watch through set_observer(). Nothing
 // here says anything about how fast a real GPU or driver is.
 //
-// Environment: MOCK_CUDA_DEVICES (1), MOCK_CUDA_VERSION (13000). CUDA_INJECTION64_PATH works as in
-// the real driver.
+// Environment: MOCK_CUDA_DEVICES (1), MOCK_CUDA_VERSION (13000), MOCK_CUDA_BUSY (a file of eight
+// bytes: for how many nanoseconds the GPU has been given work, the streams' overlap counted once).
+// CUDA_INJECTION64_PATH works as in the real driver.
 #pragma once
 
 #include <cstddef>
