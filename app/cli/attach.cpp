@@ -288,9 +288,6 @@ Result<int> run(const AttachArguments& a, const CommonArguments& common) {
         return fail(ErrorKind::usage, "", "whose CUPTI? a PID is missing",
                     "`gausscope attach` lists who can be attached to");
     if (a.pid == 0) return list(a.stall_after_s, common);
-    if (a.stacks_hz > 0 && !common.headless)
-        return fail(ErrorKind::usage, "", "--stacks needs --headless",
-                    "the trace it writes opens in the studio");
     auto connection = connect(a.pid);
     // Call stacks need nothing inside the process.
     if (!connection && a.stacks_hz == 0) return tl::unexpected(connection.error());
@@ -304,11 +301,12 @@ Result<int> run(const AttachArguments& a, const CommonArguments& common) {
         if (!common.headless) return asked;
     }
     if (common.headless) return record_headless(a, common);
-    if (a.budget_percent)
+    if (a.budget_percent && connection)
         GS_TRY_VOID(connection->ask(Op::set_budget,
                                     static_cast<std::uint64_t>(*a.budget_percent * 10'000 + 0.5)));
     ViewArguments view;
     view.attach = {a.pid};
+    view.stacks_hz = a.stacks_hz;
     return open_studio(view, common);
 }
 
@@ -319,6 +317,8 @@ Subcommand attach_command() {
         "attach", "look into a process under the profiling service while it runs",
         "  gausscope attach                                       who can be attached to\n"
         "  gausscope attach 1234                                  the studio on it\n"
+        "  gausscope attach 1234 --stacks                         and its call stacks, of any "
+        "process\n"
         "  gausscope attach 1234 --headless --seconds 10 -o t.pftrace\n"
         "  gausscope attach 1234 --release-cupti                  let torch.profiler or nsys have "
         "it\n",

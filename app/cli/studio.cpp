@@ -131,6 +131,7 @@ Result<StudioOptions> studio_options(const ViewArguments& a, const CommonArgumen
     studio.capture = a.capture;
     studio.compare = a.compare;
     studio.attach = a.attach;
+    studio.stacks_hz = a.stacks_hz;
     use_traces(a, studio);
     studio.headless = common.headless;
     studio.script = a.window.script;

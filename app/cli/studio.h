@@ -32,6 +32,7 @@ struct ViewArguments {
     std::string path, capture, compare, output;
     std::vector<std::string> traces;    ///< opened beside the first path
     std::vector<std::uint32_t> attach;  ///< processes under the profiling service to show live
+    int stacks_hz = 0;                  ///< their call stacks, too
     CaptureArguments loading;
     std::vector<std::pair<std::string, double>> settings;
     WindowArguments window;

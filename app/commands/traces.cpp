@@ -24,8 +24,12 @@ Result<void> open(S state, A a) {
 Result<void> attach(S state, A a) {
     constexpr std::int64_t kMostPid = std::numeric_limits<std::int32_t>::max();
     GS_TRY(const auto pid, integer_argument(a[0], 1, kMostPid, "the process"));
-    return ask(state,
-               [pid](Studio& s) { return s.traces().attach(static_cast<std::uint32_t>(pid)); });
+    constexpr int kStacksHz = 99;
+    if (a.size() > 1 && a[1] != "stacks")
+        return fail(ErrorKind::usage, "", "after the process comes nothing, or stacks");
+    return ask(state, [pid, hz = a.size() > 1 ? kStacksHz : 0](Studio& s) {
+        return s.traces().attach(static_cast<std::uint32_t>(pid), hz);
+    });
 }
 Result<void> show(S state, A a) {
     return ask(state, [which = a[0]](Studio& s) { return s.traces().show(which); });
@@ -119,8 +123,9 @@ const CommandRow kRows[] = {
     {"trace.open",      "Open a trace...",          "File 2", "",       "PATH",
      "Reads a Perfetto or Chrome trace (.pftrace, .json, gzipped or not) and shows it in the "
      "timeline.", open},
-    {"trace.attach",    "Attach to a process...",   "File 2", "",       "PID",
-     "Shows live what a process under the profiling service records.", attach},
+    {"trace.attach",    "Attach to a process...",   "File 2", "",       "PID [stacks]",
+     "Shows live what a process under the profiling service records; and the call stacks of any "
+     "process.", attach},
     {"trace.show",      "Show a trace",             "",     "",       "TRACE",
      "Which open trace the timeline shows, by name or number.", show},
     {"trace.close",     "Close a trace",            "",     "",       "TRACE",

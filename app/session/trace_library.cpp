@@ -9,17 +9,20 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/record/clock.h"
+#include "base/record/process.h"
 #include "base/task.h"
 #include "base/try.h"
 #include "profiler/analysis/pulse.h"
 #include "profiler/collect/multi_collector.h"
 #include "profiler/files/import.h"
+#include "profiler/sample/stack_sampler.h"
 
 namespace gs {
 namespace {
 
 constexpr std::uint64_t kOwn = 1;              // the id of this session
 constexpr std::size_t kLiveSpans = 4'000'000;  // kept of attached processes
+constexpr std::size_t kLiveBytes = std::size_t{1} << 30;
 constexpr std::int64_t kSilentNs =
     3'000'000'000;  // a process that was never seen is missed after this
 
@@ -55,9 +58,13 @@ struct TraceLibrary::Opened {
     std::unique_ptr<service::MultiCollector> collector;
     std::int64_t since_ns = 0;
     bool heard = false;
-    std::int64_t pulse_ns = 0;  // when it was last looked whether it gets on
-    std::uint64_t records = 0;  // at that moment
-    std::string stuck;          // since when and where; empty: it gets on
+    std::uint32_t pid = 0;
+    std::unique_ptr<StackSampler> sampler;  // while the process lives
+    bool sampled = false;                   // it has, or had, one
+    std::string no_stacks;                  // why they are not to be had
+    std::int64_t pulse_ns = 0;              // when it was last looked whether it gets on
+    std::uint64_t records = 0;              // at that moment
+    std::string stuck;                      // since when and where; empty: it gets on
 };
 
 TraceLibrary::TraceLibrary(const TraceStore& own, std::function<void()> wake)
@@ -105,7 +112,7 @@ void TraceLibrary::open(const std::string& path) {
     add(std::move(opened));
 }
 
-Result<void> TraceLibrary::attach(std::uint32_t pid) {
+Result<void> TraceLibrary::attach(std::uint32_t pid, int stacks_hz) {
     service::MultiCollectorOptions options;
     options.pids = {pid};
     options.devices.emplace();
@@ -114,8 +121,19 @@ Result<void> TraceLibrary::attach(std::uint32_t pid) {
     opened->collector = std::move(collector);
     TraceStoreOptions kept;
     kept.max_spans = kLiveSpans;
+    kept.max_bytes = kLiveBytes;
     opened->store = std::make_unique<TraceStore>(kept);
     opened->since_ns = now_ns();
+    opened->pid = pid;
+    if (stacks_hz > 0) {
+        auto sampler = StackSampler::of_process(pid, {.hz = stacks_hz});
+        if (sampler)
+            opened->sampler = std::move(*sampler);
+        else
+            opened->no_stacks = "no call stacks: " + sampler.error().text();
+        opened->sampled = opened->sampler != nullptr;
+        opened->entry.problem = opened->no_stacks;
+    }
     opened->entry.name = fmt::format("process {}", pid);
     opened->entry.detail = fmt::format("pid {}", pid);
     opened->entry.store = opened->store.get();
@@ -187,22 +205,40 @@ void TraceLibrary::follow_pulse(Opened& o) {
     if (!was_stuck) log_warning("{}: {}", o.entry.name, o.stuck);
 }
 
+/// Call stacks of an attached process; the rest and what was missing when it has ended.
+bool TraceLibrary::follow_stacks(Opened& o) {
+    if (!o.sampler) return false;
+    const std::size_t before = o.store->samples().count();
+    o.sampler->take_into(*o.store);
+    const char state = process_stat(o.pid).state;
+    if (state == 0 || state == 'Z' || state == 'X') {
+        o.sampler->finish(*o.store);
+        for (const std::string& remark : o.sampler->remarks()) log_info("{}", remark);
+        o.sampler.reset();
+    }
+    return o.store->samples().count() != before;
+}
+
 /// What came of an attached process.
 bool TraceLibrary::follow(Opened& o) {
     TraceEntry& entry = o.entry;
-    const bool came = o.collector->drain_into(*o.store) > 0;
+    const bool stacks = follow_stacks(o);
+    const bool came = o.collector->drain_into(*o.store) > 0 || stacks;
     const bool first = came && !o.heard;
     o.heard |= came;
     const auto& sources = o.collector->sources();
     for (const service::SourceState& source : sources) {
         if (!source.name.empty()) entry.name = fmt::format("{} ({})", source.name, source.pid);
-        if (source.alive) entry.problem = source.note;
+        if (source.alive) entry.problem = source.note.empty() ? o.no_stacks : source.note;
     }
+    for (const TraceProcess& process : o.store->processes())
+        if (sources.empty() && process.pid == o.pid)
+            entry.name = fmt::format("{} ({})", process.name, process.pid);
     follow_pulse(o);
     if (!o.stuck.empty()) entry.problem = o.stuck;
     if (first) log_info("attached to {}", entry.name);
     const bool was_live = entry.live;
-    entry.live = sources.empty() ||
+    entry.live = (sources.empty() && (!o.sampled || o.sampler)) ||
                  std::any_of(sources.begin(), sources.end(), [](const auto& s) { return s.alive; });
     entry.ended = !entry.live;
     if (entry.ended) entry.problem = "the process has ended";

@@ -29,9 +29,11 @@ class TraceLibrary {
 
     /// Begins to read a file and shows it. Once more with the same path: shows what is open.
     void open(const std::string& path);
-    /// Shows what a process under the profiling service records. Errors: there is no such process,
-    /// or it does not let itself be read.
-    Result<void> attach(std::uint32_t pid);
+    /// Shows what a process under the profiling service records. `stacks_hz` not 0: and which
+    /// functions its threads are in, so many times a second, of any process of this user; where
+    /// that cannot be had the entry says why. Errors: there is no such process, or it does not let
+    /// itself be read.
+    Result<void> attach(std::uint32_t pid, int stacks_hz = 0);
     /// `which`: an id, or a name. Errors (kind usage): there is none like this.
     Result<void> show(std::string_view which);
     /// Errors (kind usage): none like this; this session, which stays.
@@ -58,6 +60,7 @@ class TraceLibrary {
     void add(std::unique_ptr<Opened> opened);
     void refresh();
     bool follow(Opened& process);
+    static bool follow_stacks(Opened& process);
     void follow_pulse(Opened& process);
     bool follow_reading(Opened& file);
 

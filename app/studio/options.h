@@ -33,6 +33,7 @@ struct StudioOptions {
     std::string compare;  ///< splats, a checkpoint or a run's folder to draw beside it
     std::vector<std::string> traces;    ///< trace files to open
     std::vector<std::uint32_t> attach;  ///< processes under the profiling service to show live
+    int stacks_hz = 0;                  ///< their call stacks, too, so many times a second
     bool train = false;                 ///< start training as soon as it is loaded
     bool overwrite = false;             ///< another run in the output folder is removed
     NamedValues settings;               ///< what changes in a run that goes on

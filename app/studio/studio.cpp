@@ -447,7 +447,7 @@ void Studio::open_start_paths() {
     if (!options_.compare.empty()) open({.path = options_.compare, .beside = true});
     for (const std::string& path : options_.traces) check(open_trace(path));
     for (const std::uint32_t pid : options_.attach)
-        if (const auto attached = traces_.attach(pid); !attached) {
+        if (const auto attached = traces_.attach(pid, options_.stacks_hz); !attached) {
             check(attached);
             nothing_to_show();
         }

@@ -151,5 +151,26 @@ TEST_F(Library, AProcessThatEndsIsToldAndItsTraceStays) {
     EXPECT_GE(library.shown_store()->span_count(), 500u);
 }
 
+// Any process has call stacks, or the trace says why not.
+TEST_F(Library, CallStacksOfAProcessAreShownLive) {
+    const service::RuntimeDirectory directory;
+    service::ServedProcess child([](const service::Wire&) {
+        volatile double sum = 0;
+        for (;;) sum = sum + 1;
+    });
+    TraceLibrary library(own, [] {});
+    ASSERT_TRUE(library.attach(static_cast<std::uint32_t>(child.pid()), 99));
+    ASSERT_TRUE(service::eventually([&] {
+        library.update();
+        return !library.shown_store()->samples().empty() ||
+               library.entries()[1].problem.find("no call stacks") != std::string::npos;
+    }));
+    child.kill(SIGKILL);
+    EXPECT_TRUE(service::eventually([&] {
+        library.update();
+        return library.entries()[1].ended;
+    }));
+}
+
 }  // namespace
 }  // namespace gs::test
