@@ -33,6 +33,11 @@ void DeviceSampler::watch(const std::string& uuid) {
     changed_.notify_one();
 }
 
+void DeviceSampler::set_unused(bool unused) {
+    const std::lock_guard lock(mutex_);
+    unused_ = unused;
+}
+
 void DeviceSampler::stop() {
     {
         const std::lock_guard lock(mutex_);
@@ -53,13 +58,14 @@ void DeviceSampler::run() {
     Clock::time_point next = Clock::now();
     std::unique_lock lock(mutex_);
     while (!stop_) {
-        const std::set<std::string> wanted = wanted_;
+        const std::size_t known = wanted_.size();
+        const std::set<std::string> wanted = unused_ ? std::set<std::string>() : wanted_;
         lock.unlock();
         const bool time_for_all = Clock::now() >= next;
         if (time_for_all) next = Clock::now() + options_.interval;
         sample(wanted, time_for_all);
         lock.lock();
-        changed_.wait_until(lock, next, [&] { return stop_ || wanted_.size() != wanted.size(); });
+        changed_.wait_until(lock, next, [&] { return stop_ || wanted_.size() != known; });
     }
     lock.unlock();
     close();

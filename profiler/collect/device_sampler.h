@@ -30,6 +30,9 @@ class DeviceSampler {
 
     /// A process uses this GPU. From any thread.
     void watch(const std::string& uuid);
+    /// Whether nobody is left who uses those that are watched: then they are let be. From any
+    /// thread.
+    void set_unused(bool unused);
     /// As BatchQueue::take_into().
     std::size_t take_into(TraceStore& store) { return batches_.take_into(store); }
     /// Stops the thread and moves everything into `store`.
@@ -52,7 +55,7 @@ class DeviceSampler {
     std::mutex mutex_;
     std::condition_variable changed_;
     std::set<std::string> wanted_;  // uuids
-    bool stop_ = false;
+    bool unused_ = false, stop_ = false;
     // ---- the thread's
     nvml::DeviceBatch batch_;
     std::unique_ptr<nvml::Library> library_;

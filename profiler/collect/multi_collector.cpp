@@ -227,7 +227,12 @@ void MultiCollector::follow_life(Source& source) {
 void MultiCollector::publish() {
     if (!changed_) return;
     std::vector<SourceState> states;
-    for (const auto& source : all_) states.push_back(source->state);
+    bool any_alive = false;
+    for (const auto& source : all_) {
+        states.push_back(source->state);
+        any_alive |= source->state.alive;
+    }
+    if (devices_) devices_->set_unused(!any_alive);
     newest_.put(std::move(states));
     changed_ = false;
 }

@@ -163,6 +163,20 @@ TEST(Nvml, AGpuIsAskedOnceHoweverManyUseIt) {
     daemon.wait([&] { return daemon.points("GPU 2 utilisation [%]") > 0; });
 }
 
+TEST(Nvml, AGpuThatNobodyUsesAnyMoreIsLetBe) {
+    Sampled s({}, false);
+    s.sampler->watch(kFirst);
+    s.wait([&] { return s.points("GPU 0 utilisation [%]") >= 2; });
+    s.sampler->set_unused(true);
+    s.sampler->take_into(s.store);
+    const std::size_t before = s.points("GPU 0 utilisation [%]");
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    s.sampler->take_into(s.store);
+    EXPECT_LE(s.points("GPU 0 utilisation [%]"), before + 2);  // one was under way, one on its way
+    s.sampler->set_unused(false);
+    s.wait([&] { return s.points("GPU 0 utilisation [%]") > before + 2; });
+}
+
 TEST(Nvml, CanBeSwitchedOff) {
     const Variables off(Environment{{"GAUSSCOPE_NVML", "0"}});
     EXPECT_EQ(DeviceSampler::start({.all = true}), nullptr);
