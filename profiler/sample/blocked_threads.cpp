@@ -73,10 +73,15 @@ char state_in(const std::string& stat) {
     return end != stat.npos && end + 2 < stat.size() ? stat[end + 2] : '?';
 }
 
-/// False: it runs. "202 0x... (six arguments) sp pc", or "-1 sp pc" outside of any call.
+/// The injection library's own thread is no part of what the program does.
+constexpr const char* kOwnThread = " (gs-service) ";
+
+/// False: it runs, or is none of the program's. "202 0x... (six arguments) sp pc", or "-1 sp pc"
+/// outside of any call.
 bool is_blocked(std::uint32_t pid, std::uint32_t tid, BlockedThread& out) {
-    const char state = state_in(read_small(pid, tid, "stat"));
-    if (state != 'S' && state != 'D') return false;
+    const std::string stat = read_small(pid, tid, "stat");
+    const char state = state_in(stat);
+    if ((state != 'S' && state != 'D') || stat.find(kOwnThread) != stat.npos) return false;
     const std::string text = read_small(pid, tid, "syscall");
     std::istringstream in(text);
     long number = -1;

@@ -7,10 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cmath>
 #include <fstream>
 #include <protozero/pbf_reader.hpp>
 #include <sstream>
+#include <thread>
 
 #include "base/inflate.h"
 #include "profiler/analysis/sample_columns.h"
@@ -18,6 +20,7 @@
 #include "profiler/files/export_perfetto.h"
 #include "profiler/files/export_stacks.h"
 #include "profiler/files/import.h"
+#include "profiler/sample/blocked_threads.h"
 #include "profiler/sample/process_image.h"
 #include "profiler/sample/python_reader.h"
 #include "profiler/sample/stack_sampler.h"
@@ -165,6 +168,42 @@ TEST(Stacks, VeryManyAreDrawnAsFew) {
     for (const SampleColumn& column : columns) count += column.count;
     EXPECT_EQ(count, 100'000u);
     EXPECT_GT(columns[50].on_cpu + columns[50].blocked, 0.95F);
+}
+
+/// A thread of this name that waits until it is let go.
+class WaitingThread {
+  public:
+    explicit WaitingThread(const char* name) {
+        thread_ = std::thread([this, name] {
+            ::pthread_setname_np(::pthread_self(), name);
+            tid_ = static_cast<std::uint32_t>(::gettid());
+            go_.wait(false);
+        });
+        while (tid_ == 0) std::this_thread::yield();
+    }
+    ~WaitingThread() {
+        go_ = true;
+        go_.notify_all();
+        thread_.join();
+    }
+    std::uint32_t tid() const { return tid_; }
+
+  private:
+    std::atomic<std::uint32_t> tid_{0};
+    std::atomic<bool> go_{false};
+    std::thread thread_;
+};
+
+TEST(Stacks, OurOwnThreadInAProgramIsNoneOfIts) {
+    const WaitingThread worker("worker"), service("gs-service");
+    sample::BlockedThreads looked(static_cast<std::uint32_t>(::getpid()));
+    const std::vector<std::uint32_t> tids{worker.tid(), service.tid()};
+    std::vector<sample::BlockedThread> blocked;
+    while ((blocked = looked.look(tids)).empty()) std::this_thread::yield();
+    for (int i = 0; i < 20; ++i) {
+        for (const sample::BlockedThread& thread : blocked) EXPECT_EQ(thread.tid, worker.tid());
+        blocked = looked.look(tids);
+    }
 }
 
 TEST(Stacks, GoWithinTheBudgetAndWithTheirProcess) {
