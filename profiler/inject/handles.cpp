@@ -18,7 +18,7 @@ namespace {
 constexpr char kOwnDomain[] = "gausscope";
 
 constinit std::uint32_t domain_count = 1, string_count = 1;
-constinit pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+constinit pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER;
 
 bool is_called(const DomainEntry& domain, const char* text) {
     return std::strcmp(domain.text, text) == 0;
@@ -35,7 +35,7 @@ bool holds(const StringSlot& slot, std::string_view text, std::uint32_t domain,
 DomainEntry& domain_entry(std::string_view text, nvtx::Domain chained) noexcept {
     char name[sizeof DomainEntry::text] = {};
     text.copy(name, sizeof name - 1);
-    const detail::Locked held(lock);
+    const detail::Locked held(handles_lock);
     for (std::uint32_t i = 1; i < domain_count; ++i)
         if (is_called(domains[i], name) && domains[i].chained == chained) return domains[i];
     if (domain_count == kDomains) return domains[kDomains - 1];
@@ -51,7 +51,7 @@ DomainEntry& domain_entry(std::string_view text, nvtx::Domain chained) noexcept 
 
 StringSlot& string_entry(std::string_view text, std::uint32_t domain,
                          nvtx::String chained) noexcept {
-    const detail::Locked held(lock);
+    const detail::Locked held(handles_lock);
     // Programs register a name once and keep the handle; the search is for those that do not.
     for (std::uint32_t i = 1; i < string_count; ++i)
         if (holds(strings[i], text, domain, chained)) return strings[i];
@@ -78,10 +78,10 @@ StringId name_of(StringSlot& slot, std::uint32_t color) noexcept {
     return id;
 }
 
-void forget_handles() noexcept { ::pthread_mutex_init(&lock, nullptr); }
+void forget_handles() noexcept { ::pthread_mutex_init(&handles_lock, nullptr); }
 
 void renew_handles() noexcept {
-    const detail::Locked held(lock);
+    const detail::Locked held(handles_lock);
     for (std::uint32_t i = 0; i < string_count; ++i)
         strings[i].id.store(0, std::memory_order_relaxed);
     for (std::uint32_t i = 1; i < domain_count; ++i)

@@ -4,6 +4,7 @@
 
 #include "profiler/inject/chain.h"
 #include "profiler/inject/handles.h"
+#include "profiler/inject/payloads.h"
 #include "profiler/inject/ranges.h"
 
 namespace gs::inject {
@@ -68,6 +69,39 @@ Event event_of(const EventAttributes* e, std::uint32_t domain) {
 Event event_of(const char* text) { return {.name = name_id(text_of(text), 0, 0)}; }
 Event event_of(const wchar_t* text) { return {.name = name_id(Narrow(text).text(), 0, 0)}; }
 
+// ---- what a payload of the extension adds ----
+
+/// Tells the values of a range that was opened just now.
+[[gnu::noinline]] void tell_payloads(std::uint32_t domain, std::span<const PayloadData> payloads) {
+    PayloadValues values;
+    read_payloads(domain, payloads, values);
+    tell_values({values.values, values.count}, values.main);
+}
+int push_event(std::uint32_t domain, const EventAttributes* e) {
+    const int level = push(domain, event_of(e, domain));
+    if (const auto payloads = payloads_of(e); !payloads.empty() && level >= 0) [[unlikely]]
+        tell_payloads(domain, payloads);
+    return level;
+}
+/// The same of a mark; of an event without a name it is what the payload says.
+[[gnu::noinline]] void mark_payloads(std::uint32_t domain, Event event,
+                                     std::span<const PayloadData> payloads) {
+    PayloadValues values;
+    read_payloads(domain, payloads, values);
+    if (event.name == 0) event.name = values.message;
+    if (values.main != nullptr) {
+        event.payload = values.main->value;
+        event.flags |= abi::kHasPayload | values.main->flags;
+    }
+    mark(event, {values.values, values.count});
+}
+void mark_event(std::uint32_t domain, const EventAttributes* e) {
+    if (const auto payloads = payloads_of(e); payloads.empty()) [[likely]]
+        mark(event_of(e, domain));
+    else
+        mark_payloads(domain, event_of(e, domain), payloads);
+}
+
 // ---- the other tool ----
 
 /// Calls the other tool's function, if there is one; its answer, else `otherwise`.
@@ -105,7 +139,7 @@ Domain chained_domain(Domain domain) { return domains[index_of_domain(domain)].c
 
 template <bool kChained>
 void mark_ex(const EventAttributes* e) {
-    if (in_period()) mark(event_of(e, 0));
+    if (in_period()) mark_event(0, e);
     if constexpr (kChained) other_void(kCore, kMarkEx, Translated(e).given);
 }
 template <bool kChained, class Char, std::uint32_t kNumber>
@@ -116,7 +150,7 @@ void mark_text(const Char* text) {
 
 template <bool kChained>
 int push_ex(const EventAttributes* e) {
-    const int level = in_period() ? push(0, event_of(e, 0)) : kNotTracked;
+    const int level = in_period() ? push_event(0, e) : kNotTracked;
     if constexpr (kChained) return other(kCore, kRangePushEx, level, Translated(e).given);
     return level;
 }
@@ -183,14 +217,14 @@ bool wanted(std::uint32_t domain) { return in_period() && !domains[domain].skipp
 template <bool kChained>
 void domain_mark(Domain handle, const EventAttributes* e) {
     const std::uint32_t domain = index_of_domain(handle);
-    if (wanted(domain)) mark(event_of(e, domain));
+    if (wanted(domain)) mark_event(domain, e);
     if constexpr (kChained)
         other_void(kCore2, kDomainMarkEx, chained_domain(handle), Translated(e).given);
 }
 template <bool kChained>
 int domain_push(Domain handle, const EventAttributes* e) {
     const std::uint32_t domain = index_of_domain(handle);
-    const int level = wanted(domain) ? push(domain, event_of(e, domain)) : kNotTracked;
+    const int level = wanted(domain) ? push_event(domain, e) : kNotTracked;
     if constexpr (kChained)
         return other(kCore2, kDomainRangePushEx, level, chained_domain(handle),
                      Translated(e).given);

@@ -19,6 +19,7 @@
 #include "profiler/inject/handles.h"
 #include "profiler/inject/modules.h"
 #include "profiler/inject/ranges.h"
+#include "profiler/inject/schemas.h"
 
 namespace gs::inject {
 namespace {
@@ -128,6 +129,7 @@ void in_child() noexcept {
     armed.store(false, std::memory_order_relaxed);
     forget_ranges([] { start_library(); });
     forget_handles();
+    forget_schemas();
     forget_modules();
     cupti::forget_in_child();
 }
@@ -175,10 +177,12 @@ bool start_library() noexcept {
         advance(Progress::failed);
         return false;
     }
-    if (forked)
+    if (forked) {
         renew_handles();
-    else
+        renew_schemas();
+    } else {
         ::pthread_atfork(hold_modules, let_go_of_modules, in_child);
+    }
     load_chained();
     start_service();
     // The parent's calls may have been recorded when it forked, and the child's are not.

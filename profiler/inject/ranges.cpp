@@ -268,12 +268,30 @@ int pop(std::uint32_t domain) noexcept {
     return static_cast<int>(t->depth);
 }
 
-void mark(const Event& event) noexcept {
+void mark(const Event& event, std::span<const RangeValue> values) noexcept {
     ThreadLane* t = writable_lane(Call::other);
     if (t == nullptr) return;
     const std::uint64_t now = read_ticks();
+    constexpr std::uint64_t kMarksDepth = 255;
+    for (const RangeValue& v : values)
+        detail::write_record_at(*t, kMarksDepth, abi::RecordKind::value, now, now, v.value, v.name,
+                                v.flags);
     detail::write_record(*t, abi::RecordKind::instant, now, now, event.payload, event.name,
                          event.flags);
+}
+
+void tell_values(std::span<const RangeValue> values, const RangeValue* main) noexcept {
+    ThreadLane& t = detail::thread_lane;
+    if (t.lane == nullptr || t.depth == 0 || t.depth > abi::kStackSlots) return;
+    abi::OpenRange& slot = t.lane->stack[t.depth - 1];
+    const Open open = read(slot);
+    if (main != nullptr && (open.flags & abi::kHasPayload) == 0) {
+        store(slot.payload, main->value);
+        store(slot.flags, open.flags | abi::kHasPayload | main->flags);
+    }
+    for (const RangeValue& v : values)
+        detail::write_record_at(t, t.depth - 1, abi::RecordKind::value, open.begin, open.begin,
+                                v.value, v.name, v.flags);
 }
 
 std::uint64_t start(const Event& event, std::uint64_t chained) noexcept {

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "base/record/budget.h"
 #include "base/record/scope.h"
@@ -20,6 +21,13 @@ struct Event {
     StringId name = 0;
     std::uint16_t flags = 0;  ///< abi::Record::flags
     std::uint64_t payload = 0;
+};
+
+/// One of the values of an event beyond its payload (abi::RecordKind::value).
+struct RangeValue {
+    StringId name = 0;
+    std::uint16_t flags = 0;  ///< abi::kPayloadIs...
+    std::uint64_t value = 0;
 };
 
 /// Begins a period, or ends it. One thread at a time.
@@ -39,7 +47,10 @@ int push(std::uint32_t domain, const Event& event) noexcept;
 /// Closes the innermost range of `domain`; its level, negative: nothing is recorded, or none is
 /// open (counted).
 int pop(std::uint32_t domain) noexcept;
-void mark(const Event& event) noexcept;
+void mark(const Event& event, std::span<const RangeValue> values = {}) noexcept;
+/// Values of the innermost range that is open on this thread, which was recorded. `main`: becomes
+/// its payload where it has none; null: none does.
+void tell_values(std::span<const RangeValue> values, const RangeValue* main) noexcept;
 
 /// A range that any thread may end; 0: nothing is recorded or kept. `chained` comes back from
 /// end().

@@ -87,8 +87,7 @@ struct AsyncSpanEvent {
     std::uint8_t category = 0;
 };
 /// One of the named values that a range of a thread tells beyond its payload; comes before its
-/// span, after the values of ranges that began earlier on the thread. Of a mark: its time, depth
-/// 255.
+/// span, most when it begins. Of a mark: its time, depth 255.
 struct RangeValueEvent {
     std::int64_t begin_ns = 0;  ///< of the range
     std::uint64_t value = 0;

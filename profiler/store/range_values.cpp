@@ -6,6 +6,9 @@
 namespace gs {
 namespace {
 
+constexpr std::size_t kMostInside =
+    4096;  ///< values of ranges inside one that tells more at its end
+
 std::size_t count_before(const SlidingArray<TraceValue>& values, std::int64_t t) {
     const auto view = values.view();
     return static_cast<std::size_t>(
@@ -34,7 +37,18 @@ void RangeValues::add(std::uint32_t track, const TraceValue& value) {
     if (track == kNoTrack) return;
     if (track >= by_track_.size()) by_track_.resize(track + 1);
     SlidingArray<TraceValue>& values = by_track_[track];
-    if (values.empty() || values.back().begin_ns <= value.begin_ns) values.push_back(value);
+    if (values.empty() || values.back().begin_ns <= value.begin_ns) return values.push_back(value);
+    // After those of its own range, before those of ranges that began inside.
+    const auto view = values.view();
+    std::size_t place = view.size();
+    const std::size_t least = place - std::min(place, kMostInside);
+    while (place > least && view[place - 1].begin_ns > value.begin_ns) --place;
+    const auto of_another = [&](std::size_t i) {
+        return view[i].begin_ns == value.begin_ns && view[i].depth > value.depth;
+    };
+    while (place > least && of_another(place - 1)) --place;
+    if (place > least || least == 0)
+        values.insert(std::span<const std::size_t>(&place, 1), [&](std::size_t) { return value; });
 }
 
 std::size_t RangeValues::bytes_before(std::int64_t t) const {

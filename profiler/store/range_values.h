@@ -32,7 +32,8 @@ class RangeValues {
                                    std::uint8_t depth) const;
 
     // ---- for the store that fills it
-    /// One that began before the track's newest is let go: such records are not true.
+    /// In order of begins but for those told at the end of a range; of such as come too late for
+    /// that nothing is kept.
     void add(std::uint32_t track, const TraceValue& value);
     std::size_t bytes_before(std::int64_t t) const;
     void forget_before(std::int64_t t);

@@ -24,6 +24,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/nvtx_payload_program.h"
+
 namespace {
 
 using Arguments = std::vector<std::string>;
@@ -492,23 +494,47 @@ void hangs(const Arguments& arguments) {
     listener.join();
 }
 
+// ---- the payload extension ----
+
+void extended_payloads(const Arguments&) {
+    payload_program::collectives(nvtxDomainCreateA("NCCL"));
+    payload_program::layouts(nvtxDomainCreateA("layouts"));
+    meet();
+}
+
+void payload_lies(const Arguments&) {
+    payload_program::lies(nvtxDomainCreateA("liar"));
+    meet();
+}
+
 struct Scenario {
     const char* name;
     void (*run)(const Arguments&);
 };
 constexpr Scenario kScenarios[] = {
-    {"everything", everything}, {"mistakes", mistakes},
-    {"crossing", crossing},     {"forks", forks},
-    {"executes", executes},     {"one", one},
-    {"leaves", leaves},         {"late", ends_late},
-    {"unloads", unloads},       {"several", several},
-    {"threads", threads},       {"thread_exits", thread_exits},
-    {"names", names},           {"many_names", many_names},
-    {"toggled", toggled},       {"busy", busy},
-    {"own_domain", own_domain}, {"pointers", pointers},
-    {"iterations", iterations}, {"long_iterations", long_iterations},
+    {"everything", everything},
+    {"mistakes", mistakes},
+    {"crossing", crossing},
+    {"forks", forks},
+    {"executes", executes},
+    {"one", one},
+    {"leaves", leaves},
+    {"late", ends_late},
+    {"unloads", unloads},
+    {"several", several},
+    {"threads", threads},
+    {"thread_exits", thread_exits},
+    {"names", names},
+    {"many_names", many_names},
+    {"toggled", toggled},
+    {"busy", busy},
+    {"own_domain", own_domain},
+    {"pointers", pointers},
+    {"iterations", iterations},
+    {"long_iterations", long_iterations},
     {"hangs", hangs},
-
+    {"payloads", extended_payloads},
+    {"payload_lies", payload_lies},
 };
 
 }  // namespace

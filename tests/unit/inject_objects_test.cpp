@@ -126,7 +126,8 @@ TEST(InjectLibrary, ExportsTheEntryPointsOnly) {
     std::vector<std::string> names;
     for (std::string address, kind, name; lines >> address >> kind >> name;) names.push_back(name);
     std::sort(names.begin(), names.end());
-    EXPECT_EQ(names, (std::vector<std::string>{"InitializeInjection", "InitializeInjectionNvtx2"}));
+    EXPECT_EQ(names, (std::vector<std::string>{"InitializeInjection", "InitializeInjectionNvtx2",
+                                               "InitializeInjectionNvtxExtension"}));
 }
 
 }  // namespace

@@ -20,10 +20,17 @@ void Recording::add(const TraceBatch& batch) {
         if (category != 0) s.category = categories_[{n.domain, category}];
         return s;
     };
+    for (const RangeValueEvent& e : batch.values) {
+        const std::string text = e.kind == PayloadKind::name
+                                     ? names_[static_cast<std::uint32_t>(e.value)].text
+                                     : payload_text(e.value, e.kind);
+        values_[{e.track, e.begin_ns, e.depth}].push_back(names_[e.name].text + " " + text);
+    }
     for (const SpanEvent& e : batch.spans) {
         Seen s = seen(e.name, e.track, e.category);
         s.payload = e.payload, s.payload_kind = e.payload_kind, s.has_payload = e.has_payload;
         s.depth = e.depth, s.begin_ns = e.begin_ns, s.end_ns = e.end_ns;
+        s.values = values_[{e.track, e.begin_ns, e.depth}];
         all_.push_back(std::move(s));
     }
     for (const AsyncSpanEvent& e : batch.async_spans) {
@@ -35,6 +42,7 @@ void Recording::add(const TraceBatch& batch) {
     for (const InstantEvent& e : batch.instants) {
         Seen s = seen(e.name, e.track, 0);
         s.mark = true, s.payload = e.payload, s.begin_ns = s.end_ns = e.time_ns;
+        s.values = values_[{e.track, e.time_ns, RangeValues::kMark}];
         all_.push_back(std::move(s));
     }
     last_ = batch;

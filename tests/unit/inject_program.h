@@ -16,6 +16,7 @@
 #include <map>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "profiler/collect/client.h"
@@ -33,6 +34,7 @@ struct Seen {
     std::uint8_t depth = 0;
     std::uint32_t track = 0, color = 0;
     std::int64_t begin_ns = 0, end_ns = 0;
+    std::vector<std::string> values{};  ///< "step 12"
 };
 
 /// All that was ever drained of one ring.
@@ -52,6 +54,8 @@ class Recording {
     std::map<std::uint32_t, NameInfo> names_;
     std::map<std::uint32_t, std::string> threads_;
     std::map<std::pair<std::string, std::uint32_t>, std::string> categories_;
+    std::map<std::tuple<std::uint32_t, std::int64_t, std::uint8_t>, std::vector<std::string>>
+        values_;  // by track, begin and depth
     std::vector<Seen> all_;
     TraceBatch last_;
 };
