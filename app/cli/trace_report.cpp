@@ -8,6 +8,7 @@
 
 #include "app/cli/common.h"
 #include "app/cli/report.h"
+#include "profiler/analysis/collectives.h"
 #include "profiler/analysis/machine_use.h"
 #include "profiler/analysis/span_summary.h"
 #include "profiler/store/kernel_kinds.h"
@@ -153,6 +154,59 @@ void print_process(const TraceStore& store, std::uint32_t index) {
             l.total(), l.lapped, l.dropped, l.malformed, l.untimed, l.too_deep);
 }
 
+/// Collectives by operation; of those whose bytes were told the rate, by the time of a rank.
+struct OperationTime {
+    std::string_view operation;
+    bool on_gpu = false;
+    std::uint64_t count = 0, bytes = 0;
+    double total_ms = 0, told_ms = 0;  ///< of all; of those with bytes
+    double gb_s() const { return told_ms > 0 ? static_cast<double>(bytes) * 1e-6 / told_ms : 0; }
+};
+std::vector<OperationTime> collective_times(const TraceStore& store) {
+    std::vector<OperationTime> out;
+    for (const auto& of_process : collectives(store))
+        for (const Collective& c : of_process) {
+            auto row = std::find_if(out.begin(), out.end(), [&](const OperationTime& r) {
+                return r.operation == c.operation && r.on_gpu == c.on_gpu;
+            });
+            if (row == out.end()) row = out.insert(out.end(), {c.operation, c.on_gpu});
+            const double ms = static_cast<double>(c.end_ns - c.begin_ns) * 1e-6;
+            ++row->count;
+            row->bytes += c.bytes;
+            row->total_ms += ms;
+            row->told_ms += c.bytes != 0 && !c.enqueues ? ms : 0;
+        }
+    std::stable_sort(out.begin(), out.end(), [](const OperationTime& a, const OperationTime& b) {
+        return a.total_ms > b.total_ms;
+    });
+    return out;
+}
+
+void print_collectives(const std::vector<OperationTime>& rows) {
+    if (rows.empty()) return;
+    fmt::print("  {:<20} {:>9} {:>12} {:>11} {:>11}\n", "collectives", "count", "total ms", "MB",
+               "GB/s");
+    for (const OperationTime& r : rows)
+        fmt::print("    {:>18} {:>9} {:>12.3f} {:>11} {:>11}  {}\n", r.on_gpu ? "GPU" : "host",
+                   r.count, r.total_ms,
+                   r.bytes > 0 ? fmt::format("{:.3f}", static_cast<double>(r.bytes) * 1e-6) : "",
+                   r.told_ms > 0 ? fmt::format("{:.3f}", r.gb_s()) : "", r.operation);
+}
+
+Json collectives_json(const std::vector<OperationTime>& rows) {
+    Json out = Json::array();
+    for (const OperationTime& r : rows) {
+        Json row{{"name", r.operation},
+                 {"on_gpu", r.on_gpu},
+                 {"count", r.count},
+                 {"ms_total", r.total_ms}};
+        if (r.bytes > 0) row["bytes"] = r.bytes;
+        if (r.told_ms > 0) row["gb_per_s"] = r.gb_s();
+        out.push_back(std::move(row));
+    }
+    return out;
+}
+
 Json times_json(const std::vector<NamedTime>& rows, bool with_stage, bool with_bytes) {
     Json out = Json::array();
     for (const NamedTime& r : rows) {
@@ -226,6 +280,7 @@ void print_trace(const std::string& path, const ImportSummary& read, const Trace
                 gpu.kernel_ms, false);
     print_times("kernels", gpu.kernels, kTopKernels, gpu.kernel_ms, !gpu.by_kind);
     print_copies(gpu.copies);
+    print_collectives(collective_times(store));
     print_times("CUDA calls", gpu.calls, kTopCalls, 0, false);
     if (store.timeline().misplaced() > 0)
         fmt::print("  left out: {} spans that fit no row\n", store.timeline().misplaced());
@@ -269,6 +324,7 @@ Json trace_json(const std::string& path, const ImportSummary& read, const TraceS
              times_json(gpu.stages, false, false)},
             {"kernels", times_json(gpu.kernels, true, false)},
             {"copies", times_json(gpu.copies, false, true)},
+            {"collectives", collectives_json(collective_times(store))},
             {"calls", times_json(gpu.calls, false, false)},
             {"lost", store.sources().loss().total()},
             {"misplaced", store.timeline().misplaced()},

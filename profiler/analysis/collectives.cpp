@@ -112,7 +112,8 @@ std::vector<std::vector<Collective>> collectives(const TraceStore& store) {
                 Collective c{.begin_ns = span.begin_ns, .end_ns = span.end_ns, .name = span.name};
                 c.operation = m.operation->name;
                 c.on_gpu = gpu;
-                c.together = m.operation->together && (gpu || !m.enqueues);
+                c.enqueues = !gpu && m.enqueues;
+                c.together = m.operation->together && !c.enqueues;
                 FoundSpan range{&span, t, row};
                 if (gpu) {
                     const GpuWork* const work = store.timeline().gpu_work(t, row, span);

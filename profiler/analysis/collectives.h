@@ -19,6 +19,8 @@ struct Collective {
     std::uint32_t name = 0;          ///< of the kernel or range
     std::string_view operation{};    ///< "all_reduce"
     bool on_gpu = false;
+    bool enqueues =
+        false;  ///< a call that does not wait for it: its length is not the collective's
     /// No rank gets out before the last is in, and this is the time until it got out; not so of a
     /// broadcast, or of a call that only enqueues.
     bool together = false;

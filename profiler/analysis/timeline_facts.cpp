@@ -170,6 +170,8 @@ std::vector<SpanFact> facts_of(const TraceStore& trace, std::size_t track_index,
         out.push_back({payload_label(stage), whole ? format_count(static_cast<double>(span.payload))
                                                    : payload_text(span)});
     }
+    for (const TraceValue& value : trace.values_of(track_index, row, span))
+        out.push_back({std::string(trace.name(value.name)), trace.value_text(value)});
     if (track.kind == TrackKind::gpu_stream) {
         add_gpu(trace, track_index, row, span, out);
     } else {

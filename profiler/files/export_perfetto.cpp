@@ -120,6 +120,14 @@ Flows flows_of(const TraceStore& store, const PerfettoOptions& options) {
     return flows;
 }
 
+/// One of the values of a range or mark, under its own name.
+Annotation annotation_of(const TraceStore& store, const TraceValue& value) {
+    Annotation out{store.name(value.name).data(), value.value, value.kind};
+    if (value.kind == PayloadKind::name)
+        out.text = store.name(static_cast<std::uint32_t>(value.value));
+    return out;
+}
+
 /// What stands beside the spans of a track.
 class DetailsOf {
   public:
@@ -138,12 +146,12 @@ class DetailsOf {
             out.flow = flow_to(store_, t, row, span, options_);
         else
             add_arrows(flow_id(t, row, span.begin_ns), out);
-        std::size_t count = 0;
+        annotations_.clear();
         if (span.has_payload)
-            annotations_[count++] = {track.kind == TrackKind::api
-                                         ? "result"
-                                         : payload_name(store_.names().stage(span.name)),
-                                     span.payload, span.payload_kind};
+            annotations_.push_back({track.kind == TrackKind::api
+                                        ? "result"
+                                        : payload_name(store_.names().stage(span.name)),
+                                    span.payload, span.payload_kind});
         if (track.kind == TrackKind::api) {
             out.cuda_call = true;
             if (const auto found =
@@ -151,9 +159,11 @@ class DetailsOf {
                                        static_cast<std::uint32_t>(row), span.begin_ns});
                 found != submissions_.end())
                 out.submitted = found->second;
-            if (row > 0) annotations_[count++] = {"driver", 1};
+            if (row > 0) annotations_.push_back({"driver", 1});
         }
-        out.annotations = std::span(annotations_).first(count);
+        for (const TraceValue& value : store_.values_of(t, row, span))
+            annotations_.push_back(annotation_of(store_, value));
+        out.annotations = annotations_;
         return out;
     }
 
@@ -170,7 +180,7 @@ class DetailsOf {
     Flows flows_;
     PassArrows passes_;
     Submissions submissions_;
-    std::array<Annotation, 3> annotations_;
+    std::vector<Annotation> annotations_;
 };
 
 /// Rows merged into one stream of begins and ends that nest: by begin, outer before inner, an inner
@@ -369,10 +379,13 @@ void write_instants(PacketSink& sink, const TraceStore& store, std::uint32_t& se
     Sequence out(sink, store, sequence++, false);
     for (const TraceInstant& i : instants) {
         if (i.track >= store.tracks().size() || !is_within(i.time_ns, options)) continue;
-        const Annotation payload{payload_name(store.names().stage(i.name)), i.payload,
-                                 i.payload_kind};
-        out.instant(track_uuid(i.track), i.time_ns, i.name,
-                    std::span(&payload, i.payload != 0 ? 1 : 0));
+        std::vector<Annotation> beside;
+        if (i.payload != 0)
+            beside.push_back(
+                {payload_name(store.names().stage(i.name)), i.payload, i.payload_kind});
+        for (const TraceValue& value : store.values_of(i))
+            beside.push_back(annotation_of(store, value));
+        out.instant(track_uuid(i.track), i.time_ns, i.name, beside);
     }
 }
 

@@ -203,6 +203,12 @@ const char* category_of(GpuWorkKind kind) {
     return kCategories[static_cast<std::size_t>(kind)];
 }
 
+/// What a program calls a value, as a member's name within its quotes.
+std::string member_name(std::string_view text) {
+    const std::string quoted = json_string(text);
+    return quoted.substr(1, quoted.size() - 2);
+}
+
 /// What torch.profiler writes of GPU work, and a little more.
 Members arguments_of(const TraceTrack& track, const GpuWork& work) {
     Members out;
@@ -369,6 +375,10 @@ class ChromeWriter {
             args.add("correlation", found->second);
         if (v.span->has_payload)
             args.add("value", payload_json(v.span->payload, v.span->payload_kind));
+        for (const TraceValue& value : store_.values_of(t, v.row, *v.span))
+            args.add(member_name(store_.name(value.name)),
+                     value.kind == PayloadKind::name ? json_string(store_.value_text(value))
+                                                     : payload_json(value.value, value.kind));
         event(gpu                                 ? "gpu_stage"
               : track.kind == TrackKind::overhead ? "overhead"
                                                   : range_category(v.span->name),

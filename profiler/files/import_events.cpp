@@ -153,6 +153,12 @@ void ImportEvents::add(std::uint32_t track, const ImportedEvent& event) {
         tracks_[track].events.push_back(event);
 }
 
+std::uint32_t ImportEvents::add_values(std::vector<RangeValueEvent> values) {
+    if (values.empty() || full()) return 0;
+    values_.push_back(std::move(values));
+    return static_cast<std::uint32_t>(values_.size());
+}
+
 void ImportEvents::add_instant(const InstantEvent& event) {
     if (!full()) instants_.push_back(event);
 }
@@ -255,56 +261,6 @@ std::uint32_t ImportEvents::main_pid() const {
     return best;
 }
 
-/// Moves the file's times to those of the store it goes into, by the wall clock and the shift that
-/// was asked for.
-void ImportEvents::shift(TraceStore& store, std::map<std::uint32_t, Delivery>& deliveries) {
-    if (store.processes().empty()) return;
-    if (!realtime_offset_ns)
-        note("the file does not tell the wall clock: it begins where it says, unaligned");
-    const std::int64_t by =
-        realtime_offset_ns ? *realtime_offset_ns - store.sources().realtime_offset_ns() : 0;
-    if (std::abs(by) > kMaxImportTime)
-        return note("the wall clocks are too far apart to be aligned");
-    const auto move = [by, &shift = options_.shift](std::int64_t& t) {
-        t += by;
-        const double since = static_cast<double>(t - shift.at_ns);
-        t -= std::llround(shift.offset_ns + shift.drift * since);
-    };
-    const auto both = [move](auto& items) {
-        for (auto& item : items) {
-            move(item.begin_ns);
-            move(item.end_ns);
-        }
-    };
-    const auto moment = [move](auto& items) {
-        for (auto& item : items) move(item.time_ns);
-    };
-    for (auto& [pid, delivery] : deliveries) {
-        for (Finished& f : delivery.spans) {
-            move(f.event.begin_ns);
-            move(f.event.end_ns);
-        }
-        for (OpenSpan& open : delivery.open) move(open.begin_ns);
-        both(delivery.asyncs);
-        both(delivery.overheads);
-        moment(delivery.instants);
-        Process& process = processes_[pid];
-        both(process.work);
-        for (GpuWorkEvent& work : process.work) {
-            if (work.queued_ns != 0) move(work.queued_ns);
-            if (work.submitted_ns != 0) move(work.submitted_ns);
-        }
-        both(process.calls);
-        both(process.syncs);
-        both(process.pauses);
-        moment(process.memory);
-        moment(process.points);
-        moment(process.stacks.samples);
-    }
-    if (read_ns != 0) move(read_ns);
-    realtime_offset_ns = store.sources().realtime_offset_ns();
-}
-
 TraceBatch ImportEvents::first_batch(const Delivery& delivery, Process& process,
                                      std::uint64_t source) const {
     TraceBatch batch;
@@ -333,8 +289,10 @@ void ImportEvents::deliver(TraceStore& store, Delivery& delivery, Process& proce
             launches.try_emplace(f.event.flow,
                                  TraceLaunch{f.event.begin_ns, f.track, f.event.depth});
     TraceBatch batch = first_batch(delivery, process, source);
+    batch.values = values_of(delivery);
     store.ingest(batch);
     batch.names.clear();
+    batch.values.clear();
     batch.tracks.clear();
     batch.devices.clear();
     std::vector<std::int64_t> due;

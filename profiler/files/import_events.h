@@ -35,8 +35,9 @@ struct ImportedEvent {
     bool has_payload = false;
     PayloadKind payload_kind = PayloadKind::whole;
     std::uint8_t category = 0;
-    bool driver = false;   ///< a call of the driver's API
-    bool is_call = false;  ///< a CUDA call, whatever track it is on
+    std::uint32_t values = 0;  ///< of add_values(), 0: none
+    bool driver = false;       ///< a call of the driver's API
+    bool is_call = false;      ///< a CUDA call, whatever track it is on
 };
 
 class ImportEvents {
@@ -80,6 +81,8 @@ class ImportEvents {
     void add(std::uint32_t track, const ImportedEvent& event);
     /// Of a track, as they were added, until finish().
     std::vector<ImportedEvent>& events(std::uint32_t track) { return tracks_[track].events; }
+    /// What an event of a thread's track tells beyond its payload: name, value and kind of each.
+    std::uint32_t add_values(std::vector<RangeValueEvent> values);
     void add_instant(const InstantEvent& event);
     void add_point(std::uint32_t pid, const CounterEvent& event);
     /// `event`: a number by which add_submission() may tell which call launched it, 0: none.
@@ -130,6 +133,7 @@ class ImportEvents {
     void shift(TraceStore& store, std::map<std::uint32_t, Delivery>& deliveries);
     void adopt_devices(std::uint32_t main, std::map<std::uint32_t, Delivery>& deliveries);
     void deliver(TraceStore& store, Delivery& delivery, Process& process, std::uint64_t source);
+    std::vector<RangeValueEvent> values_of(const Delivery& delivery) const;
     TraceBatch first_batch(const Delivery& delivery, Process& process, std::uint64_t source) const;
 
     ImportOptions options_;
@@ -140,6 +144,7 @@ class ImportEvents {
     std::unordered_map<std::string, std::uint32_t> id_of_name_;
     std::map<std::pair<std::string, std::string>, std::uint8_t> categories_;
     std::vector<InstantEvent> instants_;
+    std::vector<std::vector<RangeValueEvent>> values_;
     std::vector<std::pair<std::uint64_t, std::uint64_t>> submissions_;  // event, flow
     std::vector<std::tuple<std::uint64_t, std::uint32_t, std::size_t>>
         work_events_;  // event, pid, index of its work

@@ -302,11 +302,26 @@ class Reader {
                 slice.payload_kind = payload->kind;
                 slice.has_payload = true;
             }
+            slice.values = out_.add_values(values_of(e, payload));
             slice.driver = e.note("driver") != nullptr;
             slice.is_call = !e.submitted.empty();
             slice.flow = e.submitted.empty() ? e.flow : out_.add_submission(e.submitted);
         }
         out_.add(track, slice);
+    }
+    /// What a slice tells beside its payload.
+    std::vector<RangeValueEvent> values_of(const perfetto::Event& e, const Note* payload) {
+        constexpr std::size_t kMost = 32;
+        std::vector<RangeValueEvent> out;
+        for (const Note& note : e.notes) {
+            if (&note == payload || note.name == "driver" || out.size() == kMost) continue;
+            RangeValueEvent value;
+            value.name = out_.name(note.name);
+            value.value = note.text.empty() ? note.value : out_.name(note.text);
+            value.kind = note.text.empty() ? note.kind : PayloadKind::name;
+            out.push_back(value);
+        }
+        return out;
     }
     void take_sample(const PerfSample& sample, std::int64_t time, std::uint64_t sequence) {
         const InternedStacks& stacks = sequences_[sequence].stacks;

@@ -102,7 +102,7 @@ class Reader {
 
   private:
     struct Numbers {
-        std::uint64_t value[kMostEntries] = {};  ///< of entries that may be lengths
+        std::uint64_t value[kMostEntries];  ///< of entries that may be lengths
     };
 
     /// How far it reaches, kNoSize: it cannot be told.
@@ -119,8 +119,8 @@ class Reader {
             }
             const std::uint64_t count = count_of(entry, i, numbers);
             const std::size_t used = take(entry, base + at, size - at, count);
-            if (scalar_size(entry.type) != 0 && used == scalar_size(entry.type) && used <= 8)
-                numbers.value[i] = whole_at(base + at, used, false);
+            const bool number = used <= 8 && used != 0 && used == scalar_size(entry.type);
+            numbers.value[i] = number ? whole_at(base + at, used, false) : 0;
             end = used == kNoSize ? kNoSize : at + used;
         }
         --level_;

@@ -24,10 +24,10 @@ struct Event {
 };
 
 /// One of the values of an event beyond its payload (abi::RecordKind::value).
-struct RangeValue {
-    StringId name = 0;
-    std::uint16_t flags = 0;  ///< abi::kPayloadIs...
-    std::uint64_t value = 0;
+struct RangeValue {  // made by the dozen, so nothing is set without need
+    StringId name;
+    std::uint16_t flags;  ///< abi::kPayloadIs...
+    std::uint64_t value;
 };
 
 /// Begins a period, or ends it. One thread at a time.

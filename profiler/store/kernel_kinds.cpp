@@ -9,7 +9,7 @@
 namespace gs {
 namespace {
 
-std::vector<PatternRule> stored_rules() {
+std::vector<PatternRule> stored_kinds() {
     std::vector<PatternRule> all;
     for (const std::string& name : assets_in("kernel_kinds")) {
         const Asset file = asset(name);
@@ -25,7 +25,7 @@ std::vector<PatternRule> stored_rules() {
 }  // namespace
 
 std::string_view kernel_kind(std::string_view kernel) {
-    static const std::vector<PatternRule> kRules = stored_rules();
+    static const std::vector<PatternRule> kRules = stored_kinds();
     const auto found = std::find_if(kRules.begin(), kRules.end(), [&](const PatternRule& rule) {
         return matches_pattern(rule.pattern, kernel);
     });

@@ -12,6 +12,8 @@
 #include <cstdio>
 #include <protozero/pbf_writer.hpp>
 
+#include "profiler/analysis/collectives.h"
+#include "profiler/analysis/timeline_facts.h"
 #include "profiler/files/export_perfetto.h"
 #include "profiler/files/export_text.h"
 #include "profiler/files/import_ranks.h"
@@ -364,6 +366,60 @@ TEST_F(TraceFiles, HostsComeTogetherByTheirCollectives) {
     ASSERT_EQ(read->notes.size(), 1u);
     EXPECT_NE(read->notes[0].find("as they were kept"), std::string::npos);
     EXPECT_EQ(ends(1) - ends(0), behind + 3 * kUs);
+}
+
+TEST_F(TraceFiles, ValuesOfRangesAreToldAndComeBack) {
+    TraceStore store;
+    TraceBatch b = rank_on("a", 0, 0, "ncclAllReduce");
+    b.names.insert(b.names.end(),
+                   {{3, "NCCL communicator ID"}, {4, "Reduction \"op\""}, {5, "sum"}});
+    const std::int64_t begin = b.spans[0].begin_ns;
+    b.values = {{begin, 77, 0, 3, 1}, {begin, 5, 0, 4, 1, PayloadKind::name}};
+    store.ingest(b);
+    ASSERT_TRUE(export_perfetto(store, folder_ / "v.pftrace"));
+    ASSERT_TRUE(export_chrome(store, folder_ / "v.json"));
+    TraceStore back;
+    ASSERT_TRUE(import_trace(folder_ / "v.pftrace", back));
+    const TraceSpan& first = back.tracks()[0].rows[1].view()[0];
+    const auto values = back.values_of(0, 1, first);
+    ASSERT_EQ(values.size(), 2u);
+    EXPECT_EQ(back.name(values[0].name), "NCCL communicator ID");
+    EXPECT_EQ(back.value_text(values[0]), "77");
+    EXPECT_EQ(back.value_text(values[1]), "sum");
+    EXPECT_EQ(first.payload, 4096u);
+    std::string facts;
+    for (const SpanFact& fact : facts_of(back, 0, 1, first))
+        facts += fact.label + "=" + fact.value + ";";
+    EXPECT_NE(facts.find("NCCL communicator ID=77;Reduction \"op\"=sum;"), std::string::npos)
+        << facts;
+    EXPECT_TRUE(back.values_of(0, 1, back.tracks()[0].rows[1].view()[1]).empty());
+    const auto json = read_text_file(folder_ / "v.json");
+    ASSERT_TRUE(json);
+    EXPECT_NE(json->find(R"("NCCL communicator ID": 77, "Reduction \"op\"": "sum")"),
+              std::string::npos);
+    const auto all = collectives(back);
+    ASSERT_EQ(all[0].size(), 40u);
+    EXPECT_EQ(all[0][0].operation, "all_reduce");
+    EXPECT_EQ(all[0][0].bytes, 4096u);
+    EXPECT_EQ(all[0][0].communicator, 77u);
+    EXPECT_TRUE(all[0][0].enqueues);
+    EXPECT_FALSE(all[0][0].together);
+}
+
+// Kernels of collectives have their bytes from the range that launched them.
+TEST_F(TraceFiles, KernelsOfCollectivesKnowTheirBytes) {
+    TraceStore store;
+    TraceBatch b = process(100, 0, 5'000'000, 1);
+    b.names[3].text = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)";
+    b.names[1] = {2, "ncclAllReduce", "NCCL"};
+    b.spans[0].payload = 1 << 20;
+    b.spans[0].payload_kind = PayloadKind::whole;
+    store.ingest(b);
+    const auto all = collectives(store);
+    ASSERT_EQ(all[0].size(), 1u);
+    EXPECT_TRUE(all[0][0].on_gpu && all[0][0].together);
+    EXPECT_EQ(all[0][0].bytes, 1u << 20);
+    EXPECT_EQ(all[0][0].end_ns - all[0][0].begin_ns, 50 * kUs);
 }
 
 TEST_F(TraceFiles, OnlyTheStretchAskedFor) {
