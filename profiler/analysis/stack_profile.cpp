@@ -68,17 +68,36 @@ bool StackProfile::advance(const TraceStore& store, double budget_ms) {
         return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
             .count();
     };
-    const auto threads = store.samples().threads();
-    for (; thread_ < threads.size(); ++thread_, next_ = 0) {
-        if (!filter_.takes(threads[thread_])) continue;
-        const auto samples = threads[thread_].samples.view();
-        for (; next_ < samples.size(); ++next_) {
-            if (next_ % kPiece == kPiece - 1 && spent_ms() > budget_ms) return false;
-            if (filter_.takes(samples[next_])) add(store, threads[thread_], samples[next_]);
+    if (!threads_) choose_threads(store);
+    for (; next_ < threads_->size(); ++next_) {
+        Cursor& cursor = (*threads_)[next_];
+        const SampledThread* thread = store.samples().thread(cursor.process, cursor.tid);
+        if (thread == nullptr) continue;  // forgotten
+        const auto samples = thread->samples.view();
+        for (const StackSample& sample : samples.subspan(cursor.place_in(samples))) {
+            if (filter_.takes(sample)) add(store, *thread, sample);
+            cursor.looked_at = sample.time_ns == cursor.from_ns ? cursor.looked_at + 1 : 1;
+            cursor.from_ns = sample.time_ns;
+            if (++looked_at_ % kPiece == 0 && spent_ms() > budget_ms) return false;
         }
     }
     order();
     return true;
+}
+
+void StackProfile::choose_threads(const TraceStore& store) {
+    constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
+    threads_.emplace();
+    for (const SampledThread& thread : store.samples().threads())
+        if (filter_.takes(thread)) threads_->push_back({thread.process, thread.tid, kNever, 0});
+}
+
+/// Of the first sample that was not looked at yet.
+std::size_t StackProfile::Cursor::place_in(std::span<const StackSample> samples) const {
+    const auto [first, last] =
+        std::ranges::equal_range(samples, from_ns, {}, &StackSample::time_ns);
+    return static_cast<std::size_t>(first - samples.begin()) +
+           std::min(looked_at, static_cast<std::size_t>(last - first));
 }
 
 std::uint32_t StackProfile::child(std::uint32_t parent, const ProfileNode& like) {

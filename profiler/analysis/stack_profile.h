@@ -45,18 +45,30 @@ class StackProfile {
     explicit StackProfile(const StackFilter& filter) : filter_(filter), nodes_(1) {}
     /// All at once: O(samples x (depth of their stacks + ranges around them)).
     StackProfile(const TraceStore& store, const StackFilter& filter);
-    /// False: there is more to do.
+    /// Of the threads there were at the first call. False: there is more to do. The store may have
+    /// grown, and have forgotten some, between two calls.
     bool advance(const TraceStore& store, double budget_ms);
     /// nodes()[0] is the root: everything.
     std::span<const ProfileNode> nodes() const { return nodes_; }
 
   private:
+    /// A thread, by what it stays the same by, and how far it was looked at: all before from_ns,
+    /// and `looked_at` of those at that time.
+    struct Cursor {
+        std::uint32_t process = 0, tid = 0;
+        std::int64_t from_ns = 0;
+        std::size_t looked_at = 0;
+        std::size_t place_in(std::span<const StackSample> samples) const;
+    };
+    void choose_threads(const TraceStore& store);
     std::uint32_t child(std::uint32_t parent, const ProfileNode& like);
     void add(const TraceStore& store, const SampledThread& thread, const StackSample& sample);
     void order();
 
     StackFilter filter_;
-    std::size_t thread_ = 0, next_ = 0;  // among the threads, and the samples of that one
+    std::optional<std::vector<Cursor>> threads_;  // that are looked at
+    std::size_t next_ = 0;                        // of those
+    std::uint64_t looked_at_ = 0;                 // samples of all of them
     std::vector<ProfileNode> nodes_;
     std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> children_of_;  // by hash
 };

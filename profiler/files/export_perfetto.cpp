@@ -399,7 +399,7 @@ std::vector<bool> written_tracks(const TraceStore& store, const PerfettoOptions&
         const auto samples = thread.samples.view();
         const std::uint32_t t =
             store.timeline().track_of(thread.process, thread.tid, TrackKind::thread);
-        if (t < out.size())
+        if (t < out.size() && !out[t])
             out[t] = std::any_of(samples.begin(), samples.end(), [&](const StackSample& s) {
                 return is_within(s.time_ns, options);
             });

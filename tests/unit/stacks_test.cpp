@@ -123,6 +123,46 @@ TEST(Stacks, GiveATraceItsLength) {
     EXPECT_EQ(alone.end_ns(), 15 * kMs);
 }
 
+TEST(Stacks, OfAStretchBearTheNameOfAThreadThatOnlyHasAMark) {
+    const test::TemporaryFolder folder;
+    TraceBatch batch = sampled_batch();
+    batch.names.push_back({2, "mark"});
+    batch.instants = {{3 * kMs, 0, 0, 2}};
+    TraceStore store;
+    store.ingest(batch);
+    ASSERT_TRUE(export_perfetto(store, folder / "t.pftrace", {.begin_ns = 0, .end_ns = 5 * kMs}));
+    TraceStore read;
+    ASSERT_TRUE(import_trace(folder / "t.pftrace", read));
+    ASSERT_EQ(read.instants().size(), 1u);
+    EXPECT_EQ(read.tracks()[read.instants()[0].track].name, "main");
+    EXPECT_EQ(read.samples().count(), 0u);
+}
+
+/// A sample of each of many threads, and several of the first at one time.
+TraceStore threads_from(std::uint32_t first_tid) {
+    TraceBatch batch = sampled_batch();
+    batch.samples.clear();
+    for (int i = 0; i < 300; ++i) batch.samples.push_back({15 * kMs, kMs, 1000, 2, false});
+    for (std::uint32_t tid = 1001; tid < 3000; ++tid)
+        batch.samples.push_back({20 * kMs, kMs, tid, 2, false});
+    std::erase_if(batch.samples, [&](const SampleEvent& s) { return s.tid < first_tid; });
+    TraceStore store;
+    store.ingest(batch);
+    return store;
+}
+
+TEST(Stacks, OfManyThreadsAreLookedAtInPiecesWhileTheyAreForgotten) {
+    const TraceStore all = threads_from(1000), later = threads_from(1050);
+    StackProfile profile{StackFilter{}};
+    ASSERT_FALSE(profile.advance(all, -1));
+    ASSERT_FALSE(profile.advance(all, -1));
+    EXPECT_EQ(profile.nodes()[0].samples, 512u) << "up to thread 1212";
+    int pieces = 0;
+    while (!profile.advance(later, -1)) ++pieces;
+    EXPECT_GE(pieces, 5);
+    EXPECT_EQ(profile.nodes()[0].samples, all.samples().count()) << "none twice, none left out";
+}
+
 TEST(Stacks, AreKeptInOrderByThread) {
     TraceStore store = sampled_store();
     TraceBatch late = sampled_batch();
