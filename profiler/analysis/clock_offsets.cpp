@@ -63,9 +63,10 @@ class Partners {
         const auto all = of(kind);
         const auto next = after(all, t);
         const CollectiveCall* best = nullptr;
-        for (auto it = next == all.begin() ? next : std::prev(next); it != all.end(); ++it) {
+        // The last before t, and the first from it on.
+        for (auto it = next == all.begin() ? next : std::prev(next); it != all.end() && it <= next;
+             ++it) {
             const double away = std::abs(static_cast<double>((*it)->end_ns) - t);
-            if (away > reach && it >= next) break;
             if (away <= reach) {
                 best = *it;
                 reach = away;

@@ -20,8 +20,8 @@ struct CollectiveCall {
     std::uint64_t kind = 0;  ///< calls of different kinds are not the same collective
 };
 
-/// One clock against another: offset_ns + drift (t - at_ns) is what it shows more than the other at
-/// t.
+/// One clock against another: offset_ns + drift (t - at_ns) is what it shows more than the other
+/// when that one shows t.
 struct ClockOffset {
     double offset_ns = 0, error_ns = 0;  ///< the truth lies within the error
     double drift = 0, drift_error = 0;   ///< seconds a second; 0: none was seen

@@ -15,7 +15,7 @@
 namespace gs {
 
 /// What a file's clock shows more than that of the store it goes into, beyond what the wall clocks
-/// tell: offset_ns + drift (t - at_ns) at its time t.
+/// tell: offset_ns + drift (t - at_ns) at the store's time t.
 struct ClockShift {
     double offset_ns = 0, drift = 0;
     std::int64_t at_ns = 0;

@@ -20,7 +20,9 @@ void ImportEvents::shift(TraceStore& store, std::map<std::uint32_t, Delivery>& d
         return note("the wall clocks are too far apart to be aligned");
     const auto move = [by, &shift = options_.shift](std::int64_t& t) {
         t += by;
-        const double since = static_cast<double>(t - shift.at_ns);
+        // The drift counts by the store's clock, which shows offset_ns less than the file's.
+        const double since =
+            (static_cast<double>(t - shift.at_ns) - shift.offset_ns) / (1 + shift.drift);
         t -= std::llround(shift.offset_ns + shift.drift * since);
     };
     const auto both = [move](auto& items) {

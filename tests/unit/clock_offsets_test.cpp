@@ -175,6 +175,12 @@ TEST(ClockOffsets, TimesThatCannotBe) {
     EXPECT_TRUE(host_clocks({}).empty());
 }
 
+// Takes minutes where every call is compared with all those that end with it.
+TEST(ClockOffsets, ManyCallsThatEndTogether) {
+    const std::vector<CollectiveCall> same(200'000, CollectiveCall{5, 5, 1});
+    EXPECT_FALSE(clock_offset(same, same));
+}
+
 TEST(ClockOffsets, Texts) {
     ClockOffset c{.offset_ns = -3.21e6, .error_ns = 40e3, .collectives = 212};
     EXPECT_EQ(clock_text(c, "host a"), "3.210 ms \u00b1 0.040 ms behind host a (212 collectives)");

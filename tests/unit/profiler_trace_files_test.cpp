@@ -368,6 +368,29 @@ TEST_F(TraceFiles, HostsComeTogetherByTheirCollectives) {
     EXPECT_EQ(ends(1) - ends(0), behind + 3 * kUs);
 }
 
+TEST_F(TraceFiles, AClockThatIsFarOffAndDriftsIsSetRight) {
+    const std::int64_t kSecond = 1'000'000 * kUs;
+    const ClockShift shift{.offset_ns = 10e9, .drift = 50e-6, .at_ns = 30 * kSecond};
+    TraceStore store, theirs;
+    store.ingest(rank_on("a", 0, 0, "all_reduce"));
+    TraceBatch b = rank_on("b", 1, 0, "all_reduce");
+    b.spans.clear();
+    std::vector<std::int64_t> truth;
+    for (std::int64_t t = 0; t < 7200 * kSecond; t += 600 * kSecond) {
+        truth.push_back(t + kSecond);
+        const auto since = static_cast<double>(truth.back() - shift.at_ns);
+        const auto shown = truth.back() + std::llround(shift.offset_ns + shift.drift * since);
+        b.spans.push_back({shown, shown + kUs, 0, 0, 1, 0, false});
+    }
+    theirs.ingest(b);
+    ASSERT_TRUE(export_perfetto(theirs, folder_ / "b"));
+    ASSERT_TRUE(import_trace(folder_ / "b", store, {.shift = shift}));
+    const auto found = store.tracks().back().rows[0].view();
+    ASSERT_EQ(found.size(), truth.size());
+    for (std::size_t i = 0; i < truth.size(); ++i)
+        EXPECT_NEAR(static_cast<double>(found[i].begin_ns), static_cast<double>(truth[i]), 10);
+}
+
 TEST_F(TraceFiles, ValuesOfRangesAreToldAndComeBack) {
     TraceStore store;
     TraceBatch b = rank_on("a", 0, 0, "ncclAllReduce");
