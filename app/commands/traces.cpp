@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "app/commands/commands.h"
 #include "app/studio/arguments.h"
 #include "app/studio/studio.h"
 #include "base/file.h"
 #include "base/try.h"
+#include "profiler/store/node_gpus.h"
 
 namespace gs {
 namespace {
@@ -52,14 +54,13 @@ Result<void> find(S state, A a) {
 }
 
 /// The process of the shown trace with that number.
-Result<std::uint32_t> shown_process(const TraceStore& trace, std::int64_t pid) {
-    for (std::uint32_t p = 0; p < trace.processes().size(); ++p)
-        if (trace.processes()[p].pid == pid) return p;
+Result<std::uint32_t> shown_process(const TraceStore& trace, std::uint32_t pid) {
+    if (const auto found = process_of_pid(trace.processes(), pid)) return *found;
     return fail(ErrorKind::usage, "", fmt::format("the shown trace has no process {}", pid));
 }
 Result<void> flame(S state, A a) {
     FlameChoice choice;
-    std::int64_t pid = 0;
+    std::optional<std::uint32_t> pid;
     if (!a.empty()) {
         constexpr std::string_view kSides[] = {"threads", "gpu", "stacks"};
         const auto side = std::find(std::begin(kSides), std::end(kSides), a[0]);
@@ -68,17 +69,18 @@ Result<void> flame(S state, A a) {
         choice.side = static_cast<CallSide>(side - std::begin(kSides));
     }
     if (a.size() > 1) {
-        GS_TRY(pid, integer_argument(a[1], 1, kNoTrack, "the process"));
+        GS_TRY(const auto given, integer_argument(a[1], 0, kNoTrack, "the process"));
+        pid = static_cast<std::uint32_t>(given);
     }
     if (a.size() > 2) {
-        GS_TRY(const auto tid, integer_argument(a[2], 1, kNoTrack, "the thread"));
+        GS_TRY(const auto tid, integer_argument(a[2], 0, kNoTrack, "the thread"));
         choice.thread = static_cast<std::uint32_t>(tid);
         if (choice.side != CallSide::stacks)
             return fail(ErrorKind::usage, "", "call stacks can be a thread's, others are not");
     }
     return ask(state, [choice, pid, chosen = !a.empty()](Studio& s) mutable -> Result<void> {
-        if (pid != 0) {
-            GS_TRY(choice.process, shown_process(s.shown_trace(), pid));
+        if (pid) {
+            GS_TRY(choice.process, shown_process(s.shown_trace(), *pid));
         }
         if (chosen) s.ui().trace_view().flame = choice;
         return s.ui().show_panel("Flame graph", false);

@@ -30,7 +30,7 @@ std::uint64_t BatchQueue::hand_over(std::shared_ptr<TraceBatch>& batch) {
     }
     return drop_oldest_of(batch->spans, batch->counters, batch->instants, batch->async_spans,
                           batch->gpu_work, batch->api_calls, batch->syncs, batch->memory,
-                          batch->overheads);
+                          batch->overheads, batch->pauses, batch->values);
 }
 
 std::size_t BatchQueue::take_into(TraceStore& store) {

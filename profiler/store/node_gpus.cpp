@@ -12,6 +12,16 @@ std::vector<std::uint32_t> recorded_processes(std::span<const TraceProcess> proc
     return out;
 }
 
+std::optional<std::uint32_t> process_of_pid(std::span<const TraceProcess> processes,
+                                            std::uint32_t pid) {
+    std::optional<std::uint32_t> found;
+    for (const std::uint32_t p : recorded_processes(processes)) {
+        if (processes[p].pid != pid) continue;
+        if (!found || !processes[p].ended || processes[*found].ended) found = p;
+    }
+    return found;
+}
+
 std::optional<GpuCounterName> gpu_counter_name(std::string_view name) {
     constexpr std::string_view kGpu = "GPU ";
     if (!name.starts_with(kGpu)) return std::nullopt;

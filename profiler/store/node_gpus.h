@@ -20,6 +20,10 @@ inline constexpr std::string_view kNodeGpus = "GPUs of the node";
 inline bool is_node_gpus(const ProcessFacts& process) { return process.name == kNodeGpus; }
 /// Of those of a store the ones that were recorded, in order: what a user chooses among.
 std::vector<std::uint32_t> recorded_processes(std::span<const TraceProcess> processes);
+/// The recorded one with that number that came last, before those that have ended: after exec()
+/// there are two. None: there is no such process.
+std::optional<std::uint32_t> process_of_pid(std::span<const TraceProcess> processes,
+                                            std::uint32_t pid);
 
 /// "GPU 3 power [W]": of GPU 3, "power [W]".
 struct GpuCounterName {

@@ -4,7 +4,9 @@
 
 #include <cmath>
 
+#include "profiler/collect/batch_queue.h"
 #include "profiler/collect/clock_map.h"
+#include "profiler/store/node_gpus.h"
 #include "profiler/store/store.h"
 
 namespace gs {
@@ -294,6 +296,39 @@ TEST(ClockMap, IsContinuousMonotoneAndMeetsTheMeasuredClock) {
     map.add(snapshot(5, 0));  // back in time: ignored
     map.add({~0ull, 7'000'000'000, 0, 0, 0});
     EXPECT_GE(map.ns_from_ticks(~0ull), previous);
+}
+
+TEST(TraceStore, OfTwoProcessesWithOneNumberTheLivingIsMeant) {
+    TraceStore store;
+    const auto tell = [&](std::uint64_t start, bool ended) {
+        TraceBatch batch = first_batch();
+        batch.source = start;
+        batch.process_start = start;
+        batch.ended = ended;
+        store.ingest(batch);
+    };
+    EXPECT_EQ(process_of_pid(store.processes(), 77), std::nullopt);
+    tell(1, true);
+    EXPECT_EQ(process_of_pid(store.processes(), 77), 0u);
+    tell(2, false);
+    EXPECT_EQ(process_of_pid(store.processes(), 77), 1u);
+    tell(3, true);
+    ASSERT_EQ(store.processes().size(), 3u);
+    EXPECT_EQ(process_of_pid(store.processes(), 77), 1u);
+    tell(2, true);
+    EXPECT_EQ(process_of_pid(store.processes(), 77), 2u);
+    EXPECT_EQ(process_of_pid(store.processes(), 78), std::nullopt);
+}
+
+TEST(BatchQueue, WhatNobodyTakesIsBounded) {
+    BatchQueue nobody_takes(0);
+    auto batch = std::make_shared<TraceBatch>();
+    batch->read_ns = 1;
+    batch->pauses.resize(600'000);
+    batch->values.resize(600'000);
+    EXPECT_EQ(nobody_takes.hand_over(batch), 700'000u);
+    EXPECT_EQ(batch->pauses.size(), 250'000u);
+    EXPECT_EQ(batch->values.size(), 250'000u);
 }
 
 // A suspended machine's counter goes on, its clock does not.
