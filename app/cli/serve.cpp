@@ -1,6 +1,7 @@
 // `gausscope serve`: the per-node daemon. Attaches to every process under the profiling service,
 // feeds one store, and lets serve::Daemon answer for it over HTTP.
 #include <fmt/core.h>
+#include <malloc.h>
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
@@ -203,7 +204,8 @@ void run_until_stopped(const ServeArguments& a, serve::Daemon& daemon,
         const auto now = now_ns();
         // Between two ticks nobody holds the number of a process, a track or a name.
         if (now >= next_retire_ns) {
-            store.retire(now);
+            // Blocks of all sizes are free now, between others, where malloc keeps them.
+            if (store.retire(now)) ::malloc_trim(0);
             next_retire_ns = now + kRetireIntervalNs;
         }
         daemon.tick(store, now, figures_of(store, collector, otlp, start_time_s));

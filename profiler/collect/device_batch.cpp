@@ -9,12 +9,6 @@
 #include "profiler/store/node_gpus.h"
 
 namespace gs::nvml {
-namespace {
-
-/// Beside those of Connection::source(), which count from 1.
-constexpr std::uint64_t kSource = 0xffff'ffff;
-
-}  // namespace
 
 std::uint32_t DeviceBatch::number_of(const std::string& name) {
     const auto [place, added] =
@@ -45,7 +39,7 @@ void DeviceBatch::device(const Device& device, std::uint64_t memory_bytes) {
 void DeviceBatch::seal() {
     TraceBatch& b = *pending_;
     if (b.counters.empty() && b.instants.empty()) return;
-    b.source = kSource;
+    b.source = kNodeGpusSource;
     b.pid = b.visible_pid = static_cast<std::uint32_t>(::getpid());
     b.process_name = kNodeGpus;
     b.labels.host = host_name();

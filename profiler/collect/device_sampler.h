@@ -4,66 +4,48 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
+#include <cstddef>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
-#include <vector>
+#include <utility>
 
-#include "profiler/collect/batch_queue.h"
-#include "profiler/collect/nvml_gpu.h"
+#include "profiler/store/store.h"
 
 namespace gs::service {
 
 struct DeviceSamplerOptions {
     bool all = false;  ///< also GPUs that nobody uses
     std::chrono::milliseconds interval{1000};
+    /// What a GPU refused is asked for again: GPUs are reset and cut into slices while a daemon
+    /// runs for months.
+    std::chrono::milliseconds renew_after = std::chrono::minutes(10);
 };
 
 class DeviceSampler {
   public:
+    /// Of more GPUs than this nobody asks at once; what rings say of theirs is not to be trusted.
+    static constexpr std::size_t kMostWatched = 256;
     /// Null with GAUSSCOPE_NVML=0. NVML is opened when there is a GPU to ask about.
     static std::unique_ptr<DeviceSampler> start(DeviceSamplerOptions options);
     ~DeviceSampler() { stop(); }
 
-    /// A process uses this GPU. From any thread.
-    void watch(const std::string& uuid);
-    /// Whether nobody is left who uses those that are watched: then they are let be. From any
-    /// thread.
-    void set_unused(bool unused);
+    /// The GPUs that are used now, by uuid; the others are let be. From any thread.
+    void watch(std::set<std::string> uuids);
     /// As BatchQueue::take_into().
-    std::size_t take_into(TraceStore& store) { return batches_.take_into(store); }
+    std::size_t take_into(TraceStore& store);
     /// Stops the thread and moves everything into `store`.
     void finish(TraceStore& store);
 
   private:
-    using Clock = std::chrono::steady_clock;
-    explicit DeviceSampler(DeviceSamplerOptions options) : options_(options) {}
-    void run();
-    void stop();
-    /// Of those that `wanted` names; only those that never were, unless it is time for all.
-    void sample(const std::set<std::string>& wanted, bool time_for_all);
-    bool open();
-    void close();
-    void tell_missing(const std::set<std::string>& wanted);
+    /// The thread's, which keeps it for as long as the driver keeps the thread.
+    class Work;
+    explicit DeviceSampler(std::shared_ptr<Work> work) : work_(std::move(work)) {}
+    /// False: the driver does not answer, and the thread is left to it.
+    bool stop();
 
-    DeviceSamplerOptions options_;
-    BatchQueue batches_{64};
-    // ---- shared
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::set<std::string> wanted_;  // uuids
-    bool unused_ = false, stop_ = false;
-    // ---- the thread's
-    nvml::DeviceBatch batch_;
-    std::unique_ptr<nvml::Library> library_;
-    std::vector<std::unique_ptr<nvml::Gpu>> gpus_;
-    std::set<std::string> missing_;  // of the wanted, those that NVML does not know: said
-    std::string problem_;            // why the library cannot be had
-    bool problem_told_ = false;
-    Clock::time_point renew_{};
+    std::shared_ptr<Work> work_;
     std::thread thread_;
 };
 

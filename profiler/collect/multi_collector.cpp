@@ -22,6 +22,7 @@ constexpr std::int64_t kAfterlife =
 constexpr std::int64_t kClockInterval = kSecond / 10;
 constexpr auto kFirstPatience = std::chrono::seconds(2);
 constexpr std::size_t kMaxSources = 1024;
+constexpr std::size_t kMostGpus = 64;  // of one process, slices counted
 
 bool process_exists(std::uint32_t pid) {
     return pid != 0 && (::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM);
@@ -200,13 +201,18 @@ void MultiCollector::hand_over(TraceReader& reader, std::shared_ptr<TraceBatch>&
     reader.count_lost(batches_.hand_over(pending));
 }
 
+void MultiCollector::note_gpus(Source& source) {
+    for (const GpuDeviceEvent& device : source.pending->devices)
+        if (source.gpus.size() < kMostGpus && source.gpus.insert(device.uuid).second)
+            changed_ = true;
+}
+
 void MultiCollector::read(Source& source) {
     hear(source);
     source.connection->drain(*source.pending);
     source.pending->ended = source.last_look;
     source.written = source.pending->written;
-    for (const GpuDeviceEvent& device : source.pending->devices)
-        if (devices_) devices_->watch(device.uuid);
+    note_gpus(source);
     hand_over(source.connection->reader(), source.pending);
     if (source.last_look && source.pending->read_ns == 0) source.connection.reset();
 }
@@ -227,12 +233,12 @@ void MultiCollector::follow_life(Source& source) {
 void MultiCollector::publish() {
     if (!changed_) return;
     std::vector<SourceState> states;
-    bool any_alive = false;
+    std::set<std::string> used_gpus;
     for (const auto& source : all_) {
         states.push_back(source->state);
-        any_alive |= source->state.alive;
+        if (source->state.alive) used_gpus.insert(source->gpus.begin(), source->gpus.end());
     }
-    if (devices_) devices_->set_unused(!any_alive);
+    if (devices_) devices_->watch(std::move(used_gpus));
     newest_.put(std::move(states));
     changed_ = false;
 }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -78,6 +79,7 @@ class MultiCollector {
         std::uint32_t visible_pid = 0;
         std::optional<Connection> connection{};  ///< none once everything has been read
         std::shared_ptr<TraceBatch> pending = std::make_shared<TraceBatch>();
+        std::set<std::string> gpus{};  ///< uuids
         std::uint64_t written = 0;
         std::int64_t silent_since_ns = 0;
         bool last_look = false;
@@ -101,6 +103,7 @@ class MultiCollector {
     void forget_some();
     void add(Connection connection);
     void hear(Source& source);
+    void note_gpus(Source& source);
     void pass_on_questions();
     bool read_all();
     bool read_own(OwnRing& own);

@@ -44,6 +44,12 @@ constexpr const char* kReasons[] = {"idle",
                                     "power brake",
                                     "display clocks"};
 
+void say_new(DeviceBatch& out, std::string& said, std::string text) {
+    if (said == text) return;
+    said = std::move(text);
+    out.say(said);
+}
+
 }  // namespace
 
 Gpu::~Gpu() {
@@ -60,14 +66,15 @@ void Gpu::sample(DeviceBatch& out) {
 
 void Gpu::begin(DeviceBatch& out) {
     if (device_.sliced)
-        return out.say(
+        return say_new(
+            out, said_->slice,
             fmt::format("GPU {}: a slice of it (MIG) has no counters of its own", device_.number));
     Memory memory{};
     f_->DeviceGetMemoryInfo(device_.handle, &memory);
     out.device(device_, memory.total);
     if (no_gpm_ == nullptr) prepare_gpm();
     if (no_gpm_ == nullptr) return;
-    out.say(fmt::format("GPU {} counters (GPM): {}", device_.number, no_gpm_));
+    say_new(out, said_->gpm, fmt::format("GPU {} counters (GPM): {}", device_.number, no_gpm_));
     for (std::size_t m = kSmActive; m < kMetrics; ++m) refused_[m] = true;
 }
 
@@ -88,14 +95,15 @@ void Gpu::put(DeviceBatch& out, std::size_t metric, Result result, double value)
     const std::string name = fmt::format("GPU {} {}", device_.number, kNames[metric]);
     if (result == kSuccess) return out.counter(name, value);
     refused_[metric] = true;
-    out.say(fmt::format("{}: {}", name,
+    say_new(out, said_->refusals[metric],
+            fmt::format("{}: {}", name,
                         result == kNoPermission   ? "not permitted"
                         : result == kNotSupported ? "absent on this GPU"
                                                   : f_->ErrorString(result)));
 }
 
 void Gpu::tell_reasons(DeviceBatch& out, unsigned long long reasons) {
-    if (std::exchange(reasons_, reasons) == reasons) return;
+    if (std::exchange(said_->reasons, reasons) == reasons) return;
     std::string text;
     for (std::size_t bit = 0; bit < std::size(kReasons); ++bit)
         if ((reasons >> bit & 1) != 0)

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstddef>
+#include <string>
 #include <utility>
 
 #include "profiler/collect/device_batch.h"
@@ -13,11 +14,19 @@
 
 namespace gs::nvml {
 
+/// What was said of a GPU so far, which outlives it: NVML is opened anew from time to time.
+struct Said {
+    std::string slice, gpm;
+    std::array<std::string, 13> refusals;  ///< by metric
+    unsigned long long reasons = 0;
+};
+
 class Gpu {
   public:
-    static constexpr std::size_t kMetrics = 13;
-    /// `library` must outlive it.
-    Gpu(const Library& library, Device device) : f_(&library.f()), device_(std::move(device)) {
+    static constexpr std::size_t kMetrics = std::tuple_size_v<decltype(Said::refusals)>;
+    /// `library` and `said` must outlive it.
+    Gpu(const Library& library, Device device, Said& said)
+        : f_(&library.f()), device_(std::move(device)), said_(&said) {
         if (!library.has_gpm()) no_gpm_ = "absent (the driver is too old)";
     }
     ~Gpu();
@@ -40,9 +49,9 @@ class Gpu {
 
     const Functions* f_;
     Device device_;
+    Said* said_;
     bool begun_ = false;
-    std::array<bool, kMetrics> refused_{};  // said once, not asked again
-    unsigned long long reasons_ = 0;
+    std::array<bool, kMetrics> refused_{};  // not asked again
     const char* no_gpm_ = nullptr;
     void* samples_[2] = {};  // GPM: the earlier, the later
     bool has_earlier_ = false;

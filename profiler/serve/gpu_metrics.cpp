@@ -1,6 +1,7 @@
 #include "profiler/serve/gpu_metrics.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "profiler/store/node_gpus.h"
 
@@ -52,6 +53,9 @@ bool GpuMetrics::take(const TraceProcess& process, std::string_view name,
                                      [&](const Family& f) { return f.counter == counter->metric; });
     if (family == kTable.end()) return false;
     Gpu& gpu = by_uuid_[device->uuid];
+    const bool by_reader = is_node_gpus(process);
+    if (gpu.by_reader && !by_reader) return true;
+    if (by_reader && !std::exchange(gpu.by_reader, true)) gpu.newest = {};
     gpu.model = device->name;
     CounterPoint& known = gpu.newest[static_cast<std::size_t>(family - kTable.begin())];
     if (newest.time_ns > known.time_ns) known = newest;

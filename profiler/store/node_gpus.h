@@ -17,7 +17,14 @@ namespace gs {
 /// them. Its devices bear NVML's numbers, as the counters do, which need not be CUDA's: uuids tell
 /// which is which.
 inline constexpr std::string_view kNodeGpus = "GPUs of the node";
-inline bool is_node_gpus(const ProcessFacts& process) { return process.name == kNodeGpus; }
+/// Its source in a live trace, beside those of Connection::source(), which count from 1.
+inline constexpr std::uint64_t kNodeGpusSource = 0xffff'ffff;
+/// By the source, since whoever writes a ring may call itself as it likes; in a file
+/// (TraceBatch::source) by the name.
+inline bool is_node_gpus(const ProcessFacts& process) {
+    return process.source >> 32 == 0 ? process.source == kNodeGpusSource
+                                     : process.name == kNodeGpus;
+}
 /// Of those of a store the ones that were recorded, in order: what a user chooses among.
 std::vector<std::uint32_t> recorded_processes(std::span<const TraceProcess> processes);
 /// The recorded one with that number that came last, before those that have ended: after exec()

@@ -4,6 +4,7 @@ those that have ended leave nothing open, and the daemon alone asks NVML, each G
 environment names the programs: GAUSSCOPE, GAUSSCOPE_INJECT_LIBRARY, GAUSSCOPE_CUDA_PROGRAM, GAUSSCOPE_MOCK_CUDA.
 tests/bench/churn_bench.py does the same for an hour."""
 import collections
+import contextlib
 import os
 import re
 import shutil
@@ -74,8 +75,11 @@ class Node:
         """The rings that the daemon holds: mapped, and as files."""
         with open(f"/proc/{self.daemon.pid}/maps", encoding="utf-8") as maps:
             rings = sum("/memfd:" in line for line in maps)
-        links = [os.readlink(entry.path) for entry in os.scandir(f"/proc/{self.daemon.pid}/fd") if os.path.islink(entry.path)]
-        return rings, sum("/memfd:" in link for link in links)
+        folder, files = f"/proc/{self.daemon.pid}/fd", 0
+        for entry in os.listdir(folder):
+            with contextlib.suppress(OSError):  # closed in the meantime
+                files += "/memfd:" in os.readlink(os.path.join(folder, entry))
+        return rings, files
 
 
 class Churn(unittest.TestCase):

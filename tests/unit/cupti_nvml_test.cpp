@@ -1,6 +1,7 @@
 // NVML's counters of a node's GPUs, on a mock NVML: each GPU is asked once however many processes
 // use it, values have their units, and there are words where there are none.
 #include <dlfcn.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -38,9 +39,12 @@ class Variables {
 
 /// A reader's sampler, and what it told so far.
 struct Sampled {
-    Sampled(Environment environment, bool all)
+    Sampled(Environment environment, bool all,
+            std::chrono::milliseconds renew_after = std::chrono::minutes(10))
         : variables(std::move(environment)),
-          sampler(DeviceSampler::start({.all = all, .interval = std::chrono::milliseconds(10)})) {}
+          sampler(DeviceSampler::start({.all = all,
+                                        .interval = std::chrono::milliseconds(10),
+                                        .renew_after = renew_after})) {}
 
     double counter(const std::string& name) const {
         for (const CounterSeries& series : store.counters())
@@ -53,11 +57,12 @@ struct Sampled {
             if (store.name(series.name) == name) return series.points.size();
         return 0;
     }
-    bool said(const std::string& text) const {
-        return std::any_of(
+    std::ptrdiff_t times_said(const std::string& text) const {
+        return std::count_if(
             store.instants().begin(), store.instants().end(),
             [&](const TraceInstant& i) { return store.name(i.name).find(text) != text.npos; });
     }
+    bool said(const std::string& text) const { return times_said(text) > 0; }
     void wait(const std::function<bool()>& enough) {
         const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
         for (sampler->take_into(store); !enough() && std::chrono::steady_clock::now() < until;
@@ -73,7 +78,7 @@ struct Sampled {
 
 TEST(Nvml, CountersOfTheGpuInUse) {
     Sampled s({{"MOCK_NVML_THROTTLE", "0x5"}}, false);
-    s.sampler->watch(kFirst);
+    s.sampler->watch({kFirst});
     s.wait([&] { return !std::isnan(s.counter("GPU 0 DRAM bandwidth [%]")); });
     EXPECT_EQ(s.counter("GPU 0 utilisation [%]"), 87);
     EXPECT_EQ(s.counter("GPU 0 memory utilisation [%]"), 41);
@@ -101,7 +106,7 @@ TEST(Nvml, CountersOfTheGpuInUse) {
 
 TEST(Nvml, NotPermittedIsNotZero) {
     Sampled s({{"MOCK_NVML_POWER", "denied"}, {"MOCK_NVML_GPM", "denied"}}, false);
-    s.sampler->watch(kFirst);
+    s.sampler->watch({kFirst});
     s.wait([&] { return s.points("GPU 0 utilisation [%]") > 2; });
     EXPECT_TRUE(s.said("GPU 0 counters (GPM): not permitted"));
     EXPECT_TRUE(s.said("GPU 0 power [W]: not permitted"));
@@ -117,7 +122,7 @@ TEST(Nvml, AnOlderGpuHasNoGpm) {
 TEST(Nvml, ASliceDoesNotShowItsGpusCounters) {
     for (const char* told : {"slice", "parent"}) {
         Sampled s({{"MOCK_NVML_MIG", told}}, false);
-        s.sampler->watch(kFirst);
+        s.sampler->watch({kFirst});
         s.wait([&] { return s.said("(MIG) has no counters of its own"); });
         EXPECT_TRUE(std::isnan(s.counter("GPU 0 power [W]")));
     }
@@ -128,53 +133,93 @@ TEST(Nvml, AbsentOrDeniedAsAWhole) {
          {std::pair("4", "NVML: not permitted (Insufficient Permissions)"),
           std::pair("9", "NVML: absent (Driver Not Loaded)")}) {
         Sampled s({{"MOCK_NVML_INIT", result}}, false);
-        s.sampler->watch(kFirst);
+        s.sampler->watch({kFirst});
         s.wait([&] { return s.said(words); });
         EXPECT_TRUE(std::isnan(s.counter("GPU 0 utilisation [%]")));
     }
 }
 
-/// By what the log of the mock says of GPU `gpu`.
-std::size_t asked(const std::filesystem::path& log, int gpu) {
-    std::ifstream file(log);
-    std::size_t count = 0;
-    std::string what;
-    for (int pid = 0, of = 0; file >> what >> pid >> of;) count += what == "ask" && of == gpu;
-    return count;
-}
+/// What the mock was asked.
+class Log {
+  public:
+    ~Log() { std::filesystem::remove(path_); }
+    std::string path() const { return path_.string(); }
+    std::size_t count(const std::string& wanted, int gpu) const {
+        std::ifstream file(path_);
+        std::size_t out = 0;
+        std::string what;
+        for (int pid = 0, of = 0; file >> what >> pid >> of;) out += what == wanted && of == gpu;
+        return out;
+    }
+
+  private:
+    std::filesystem::path path_ =
+        std::filesystem::temp_directory_path() / ("gs-nvml-" + std::to_string(::getpid()) + ".log");
+};
 
 TEST(Nvml, AGpuIsAskedOnceHoweverManyUseIt) {
-    const auto log =
-        std::filesystem::temp_directory_path() / ("gs-nvml-" + std::to_string(::getpid()) + ".log");
     {
-        Sampled s({{"MOCK_CUDA_DEVICES", "3"}, {"MOCK_NVML_LOG", log.string()}}, false);
-        for (int rank = 0; rank < 8; ++rank) {
-            s.sampler->watch(kFirst);
-            s.sampler->watch(kSecond);
-        }
+        const Log log;
+        Sampled s({{"MOCK_CUDA_DEVICES", "3"}, {"MOCK_NVML_LOG", log.path()}}, false);
+        for (int rank = 0; rank < 8; ++rank) s.sampler->watch({kFirst, kSecond});
         s.wait([&] { return s.points("GPU 1 utilisation [%]") >= 5; });
         s.sampler->finish(s.store);
-        EXPECT_EQ(asked(log, 0), s.points("GPU 0 utilisation [%]"));
-        EXPECT_EQ(asked(log, 1), s.points("GPU 1 utilisation [%]"));
-        EXPECT_EQ(asked(log, 2), 0u);  // nobody uses it
+        EXPECT_EQ(log.count("ask", 0), s.points("GPU 0 utilisation [%]"));
+        EXPECT_EQ(log.count("ask", 1), s.points("GPU 1 utilisation [%]"));
+        EXPECT_EQ(log.count("ask", 2), 0u);  // nobody uses it
     }
-    std::filesystem::remove(log);
     Sampled daemon({{"MOCK_CUDA_DEVICES", "3"}}, true);
     daemon.wait([&] { return daemon.points("GPU 2 utilisation [%]") > 0; });
 }
 
 TEST(Nvml, AGpuThatNobodyUsesAnyMoreIsLetBe) {
     Sampled s({}, false);
-    s.sampler->watch(kFirst);
+    s.sampler->watch({kFirst});
     s.wait([&] { return s.points("GPU 0 utilisation [%]") >= 2; });
-    s.sampler->set_unused(true);
+    s.sampler->watch({});
     s.sampler->take_into(s.store);
     const std::size_t before = s.points("GPU 0 utilisation [%]");
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     s.sampler->take_into(s.store);
     EXPECT_LE(s.points("GPU 0 utilisation [%]"), before + 2);  // one was under way, one on its way
-    s.sampler->set_unused(false);
+    s.sampler->watch({kFirst});
     s.wait([&] { return s.points("GPU 0 utilisation [%]") > before + 2; });
+}
+
+TEST(Nvml, ADriverThatNeverAnswersDoesNotKeepARecording) {
+    const Log log;
+    Sampled s({{"MOCK_NVML_HANG", "1"}, {"MOCK_NVML_LOG", log.path()}}, false);
+    s.sampler->watch({kFirst});
+    s.wait([&] { return log.count("ask", 0) == 1; });
+    s.sampler->finish(s.store);
+    EXPECT_EQ(log.count("ask", 0), 1u);
+}
+
+TEST(Nvml, WhatWasSaidIsNotSaidAgainWhenItIsAskedForAgain) {
+    const Log log;
+    Sampled s({{"MOCK_NVML_POWER", "denied"},
+               {"MOCK_NVML_GPM", "old"},
+               {"MOCK_NVML_THROTTLE", "4"},
+               {"MOCK_NVML_LOG", log.path()}},
+              false, std::chrono::milliseconds(20));
+    s.sampler->watch({kFirst, "GPU-of-nobody"});
+    s.wait([&] { return log.count("init", 0) >= 4; });
+    s.sampler->finish(s.store);
+    for (const char* text : {"GPU 0 power [W]: not permitted", "GPU 0 counters (GPM): absent",
+                             "GPU 0 clocks held back by", "GPU-of-nobody is not among"})
+        EXPECT_EQ(s.times_said(text), 1) << text;
+}
+
+TEST(Nvml, OfGpusThatNobodyHasOnlySoManyAreSpokenOf) {
+    Sampled s({}, false);
+    for (int round = 0; round < 3; ++round) {
+        std::set<std::string> uuids;
+        for (int i = 0; i < 1000; ++i) uuids.insert(fmt::format("GPU-{}-{}", round, i));
+        s.sampler->watch(std::move(uuids));
+        s.wait([&] { return s.times_said("is not among") == 256; });
+    }
+    s.sampler->finish(s.store);
+    EXPECT_EQ(s.times_said("is not among"), 256);
 }
 
 TEST(Nvml, CanBeSwitchedOff) {

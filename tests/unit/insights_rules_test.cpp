@@ -263,7 +263,7 @@ TEST(Rules, CountersOfTheNodeAreThoseOfTheGpuThatTheProcessUses) {
     TraceStore store;
     maker.into(store);
     TraceMaker node(9, std::string(kNodeGpus));
-    node.batch.source = 0xffff'ffff;
+    node.batch.source = kNodeGpusSource;
     const auto of_node = [&](double idle, double used) {
         for (const char* name : {"DRAM bandwidth [%]", "SM occupancy [%]", "FP32 active [%]"})
             for (int i = 1; i < 20; ++i) {

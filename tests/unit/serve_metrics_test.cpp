@@ -328,9 +328,22 @@ TEST(Metrics, CountersOfAGpuExistOnceHoweverManyProcessesTell) {
         }
         store.ingest(b);
     }
+    // Somebody who calls itself as it likes, and tells of a GPU that is not its own.
+    RecordedProcess liar;
+    liar.source = 70;
+    liar.pid = 666;
+    TraceBatch lies = liar.batch(11'000);
+    lies.process_name = kNodeGpus;
+    lies.devices.emplace_back();
+    lies.devices.back().device = 5;
+    lies.devices.back().name = "H1000";
+    lies.devices.back().uuid = "GPU-5";
+    lies.names.push_back({10, "GPU 5 power [W]"});
+    lies.counters.push_back({10'900 * kMs, 1e6, 0, 10});
+    store.ingest(lies);
     // What each of them told, as they did before, the daemon asks itself, also of who is idle.
     TraceBatch node;
-    node.source = 0xffff'ffff;
+    node.source = kNodeGpusSource;
     node.pid = 9;
     node.read_ns = 11'000 * kMs;
     node.process_name = kNodeGpus;
@@ -344,7 +357,7 @@ TEST(Metrics, CountersOfAGpuExistOnceHoweverManyProcessesTell) {
     }
     store.ingest(node);
     const auto news = watch.look(store, 11'000 * kMs);
-    EXPECT_EQ(news.size(), 8u);
+    EXPECT_EQ(news.size(), 9u);
     metrics.update(store, news, 11'000 * kMs);
     const std::string text = metrics.tell({}).open_metrics();
     const auto s = samples_of(text);

@@ -3,7 +3,8 @@
 // MOCK_NVML_GPM: "yes" (default), "old" (no
 // Hopper), "denied"; MOCK_NVML_POWER=denied; MOCK_NVML_THROTTLE: bits of the throttle reasons;
 // MOCK_NVML_INIT: nvmlInit's result; MOCK_NVML_MIG: CUDA's GPU is a slice, of which CUDA tells the
-// slice's own uuid ("slice") or its GPU's ("parent").
+// slice's own uuid ("slice") or its GPU's ("parent"); MOCK_NVML_HANG: who asks how busy a GPU is
+// never hears of it.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -81,7 +82,9 @@ int nvmlDeviceGetMigMode(void*, unsigned* now, unsigned* later) {
     return 0;
 }
 int nvmlDeviceGetUtilizationRates(void* gpu, nvml::Utilization* u) {
+    const bool hangs = std::getenv("MOCK_NVML_HANG") != nullptr;
     log("ask", number_of(gpu));
+    while (hangs) ::pause();
     *u = {87, 41};
     return 0;
 }
