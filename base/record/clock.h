@@ -27,17 +27,22 @@ inline std::uint64_t monotonic_ns() noexcept { return clock_ns(CLOCK_MONOTONIC);
 /// The same, signed, as everything that reads a trace counts.
 inline std::int64_t now_ns() noexcept { return static_cast<std::int64_t>(monotonic_ns()); }
 
-inline std::uint64_t read_ticks() noexcept {
+/// The CPU's counter, whether it runs at one rate or not; CLOCK_MONOTONIC where there is none.
+inline std::uint64_t read_counter() noexcept {
 #if defined(__x86_64__)
-    if (detail::ticks_are_counter) [[likely]]
-        return __builtin_ia32_rdtsc();
+    return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
-    if (detail::ticks_are_counter) [[likely]] {
-        std::uint64_t count;
-        asm volatile("mrs %0, cntvct_el0" : "=r"(count));
-        return count;
-    }
+    std::uint64_t count;
+    asm volatile("mrs %0, cntvct_el0" : "=r"(count));
+    return count;
+#else
+    return monotonic_ns();
 #endif
+}
+
+inline std::uint64_t read_ticks() noexcept {
+    if (detail::ticks_are_counter) [[likely]]
+        return read_counter();
     return monotonic_ns();
 }
 

@@ -3,16 +3,20 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/record/clock.h"
+#include "base/record/process.h"
+
 namespace gs {
 namespace {
 
 // Wide enough for any counter: 10 MHz (100 ns a tick) to 20 GHz.
 bool plausible(double ns_per_tick) { return ns_per_tick > 0.05 && ns_per_tick < 100.0; }
 
-constexpr std::uint64_t kSecondNs = 1'000'000'000;
+constexpr std::uint64_t kSecondNs = 1'000'000'000, kLeastBaselineNs = 20'000'000;
 /// The counter went on while the clock stood (a suspended machine, a paused virtual one), or the
 /// other way round: further apart than any rate explains.
 constexpr double kJumpNs = 5e6, kJumpShare = 0.05;
+constexpr double kSameCounter = 0.01;     ///< rates further apart are of different counters
 constexpr double kLongestSleepNs = 3e16;  // a year: more is no snapshot
 
 double rate_between(const abi::ClockSnapshot& a, const abi::ClockSnapshot& b) {
@@ -20,7 +24,29 @@ double rate_between(const abi::ClockSnapshot& a, const abi::ClockSnapshot& b) {
            static_cast<double>(b.ticks - a.ticks);
 }
 
+/// The tightest of a few brackets.
+abi::ClockSnapshot own_reading() {
+    abi::ClockSnapshot best{};
+    std::uint64_t tightest = ~std::uint64_t{0};
+    for (int i = 0; i < 8; ++i) {
+        const std::uint64_t before = read_counter(), ns = monotonic_ns(), after = read_counter();
+        if (after - before >= tightest) continue;
+        tightest = after - before;
+        best.ticks = before + tightest / 2;
+        best.monotonic_ns = ns;
+    }
+    return best;
+}
+
 }  // namespace
+
+double own_ns_per_tick() {
+    static const bool has_rate = detail::has_invariant_counter();
+    static const abi::ClockSnapshot first = own_reading();
+    if (!has_rate) return 0;
+    const abi::ClockSnapshot now = own_reading();
+    return now.monotonic_ns - first.monotonic_ns < kLeastBaselineNs ? 0 : rate_between(first, now);
+}
 
 void ClockMap::add(const abi::ClockSnapshot& s) {
     constexpr auto kYearsNs = std::uint64_t{1} << 62;
@@ -62,6 +88,10 @@ void ClockMap::jump(const abi::ClockSnapshot& s) {
 
 void ClockMap::measure_rate(const abi::ClockSnapshot& s) {
     rate_ = rate_between(minute_.front(), s);
+    // Two readings that are close to each other say less than what is known of the counter.
+    if (s.monotonic_ns - minute_.front().monotonic_ns < kSecondNs && known_rate_ > 0 &&
+        std::fabs(rate_ / known_rate_ - 1) < kSameCounter)
+        rate_ = known_rate_;
     if (s.monotonic_ns - minute_.back().monotonic_ns < kSecondNs / 2) return;
     minute_.push_back(s);
     while (minute_.size() > 2 && s.monotonic_ns - minute_[1].monotonic_ns > 60 * kSecondNs)
@@ -75,20 +105,27 @@ void ClockMap::steer(const abi::ClockSnapshot& s) {
         knots_[0].rate = rate_;
         return add_knot(s.ticks, measured(s), rate_);
     }
+    if (told_ <= last_.ticks) follow(s);
+    // Else keep what was promised up to here, meet the measured clock in as long as it is known,
+    // one second at most, and go on with it: the next snapshot may be much later.
+    const double promised = at(s.ticks), known_ns = std::min(measured(s), 1e9);
+    const double correction = std::clamp((measured(s) - promised) / known_ns, -0.5, 0.5);
+    const double steered = rate_ * (1.0 + correction), length = std::floor(known_ns / rate_);
+    add_knot(s.ticks, promised, steered);
+    add_knot(s.ticks + static_cast<std::uint64_t>(length), promised + steered * length, rate_);
+}
+
+/// Nothing was told since the snapshot before: the clock between the two is as it was measured.
+void ClockMap::follow(const abi::ClockSnapshot& s) {
+    while (knots_.size() > 1 && knots_.back().ticks > last_.ticks) knots_.pop_back();
     Knot& back = knots_.back();
-    const auto since = static_cast<double>(s.ticks - back.ticks);
-    // Nothing was told since the snapshot before: the clock between the two is as it was measured.
-    if (told_ <= back.ticks && plausible((measured(s) - back.ns_at) / since))
-        back.rate = (measured(s) - back.ns_at) / since;
-    // Else keep what was promised up to here, and aim to meet the measured clock in as long as it
-    // is known, one second at most.
-    const double promised = back.ns_at + back.rate * since;
-    const double correction =
-        std::clamp((measured(s) - promised) / std::min(measured(s), 1e9), -0.5, 0.5);
-    add_knot(s.ticks, promised, rate_ * (1.0 + correction));
+    const double rate = (measured(s) - back.ns_at) / static_cast<double>(s.ticks - back.ticks);
+    if (plausible(rate)) back.rate = rate;
 }
 
 void ClockMap::add_knot(std::uint64_t ticks, double ns_at, double rate) {
+    // The end of a correction that was not reached.
+    while (!knots_.empty() && knots_.back().ticks >= ticks) knots_.pop_back();
     if (knots_.size() >= kMaxKnots) knots_.erase(knots_.begin(), knots_.begin() + kMaxKnots / 2);
     knots_.push_back({ticks, ns_at, rate});
 }

@@ -11,10 +11,15 @@
 
 namespace gs {
 
+/// Nanoseconds a tick of this machine's counter, over all the time since it was first asked: what
+/// processes write of their own is milliseconds old at first. 0: not long enough.
+double own_ns_per_tick();
+
 class ClockMap {
   public:
-    explicit ClockMap(abi::TickClock clock = abi::TickClock::monotonic_ns)
-        : identity_(clock != abi::TickClock::counter) {}
+    /// `ns_per_tick`: of the counter, where it is known better than by a ring's first snapshots.
+    explicit ClockMap(abi::TickClock clock = abi::TickClock::monotonic_ns, double ns_per_tick = 0)
+        : identity_(clock != abi::TickClock::counter), known_rate_(ns_per_tick) {}
 
     /// Takes a newer snapshot; one that cannot be true (time going back, an absurd rate) is
     /// ignored.
@@ -32,6 +37,7 @@ class ClockMap {
     bool has_jumped(const abi::ClockSnapshot& s) const;
     void jump(const abi::ClockSnapshot& s);
     void steer(const abi::ClockSnapshot& s);
+    void follow(const abi::ClockSnapshot& s);
     void measure_rate(const abi::ClockSnapshot& s);
     void add_knot(std::uint64_t ticks, double ns_at, double rate);
     double at(std::uint64_t ticks) const;
@@ -48,6 +54,7 @@ class ClockMap {
     static constexpr std::size_t kMaxKnots = 8192;
 
     bool identity_;
+    double known_rate_;
     std::vector<Knot> knots_;
     /// Of the last minute, half a second apart at least: the rate follows the machine's clock,
     /// which is corrected all the time.

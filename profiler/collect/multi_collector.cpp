@@ -31,6 +31,7 @@ bool process_exists(std::uint32_t pid) {
 }  // namespace
 
 Result<std::unique_ptr<MultiCollector>> MultiCollector::start(MultiCollectorOptions options) {
+    own_ns_per_tick();  // asked for the first time before anything is recorded
     GS_TRY(Discovery discovery, Discovery::start(options));
     std::unique_ptr<MultiCollector> out(
         new MultiCollector(std::move(options), std::move(discovery)));

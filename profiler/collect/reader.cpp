@@ -107,7 +107,7 @@ Result<TraceReader> TraceReader::attach(int fd) {
     if (const char* flaw = flaw_of(h, reader.memory_.bytes()))
         return fail(ErrorKind::malformed, "", fmt::format("the ring is damaged: {}", flaw));
     reader.layout_.process_name[sizeof h.process_name - 1] = '\0';
-    reader.clock_ = ClockMap(static_cast<abi::TickClock>(h.tick_clock));
+    reader.clock_ = ClockMap(static_cast<abi::TickClock>(h.tick_clock), own_ns_per_tick());
     reader.lanes_.resize(h.lane_count);
     // What was overwritten before this reader came is history, not its loss (but see count_past).
     for (std::uint32_t i = 0; i < h.lane_count; ++i) {

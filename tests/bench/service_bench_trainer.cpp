@@ -31,9 +31,9 @@ class Trainer {
         char folder[] = "/tmp/gausscope-bench-XXXXXX";
         if (::mkdtemp(folder) == nullptr) return;
         folder_ = folder;
-        std::vector<std::string> words{"gausscope", "train",          capture,
-                                       "-o",        folder_ + "/out", "--steps",
-                                       "1000000",   "--save-every",   "0"};
+        std::vector<std::string> words{
+            "gausscope",    "train", capture,     "-o", folder_ + "/out", "--steps", "1000000",
+            "--save-every", "0",     "--threads", "1"};
         std::vector<char*> arguments;
         for (std::string& word : words) arguments.push_back(word.data());
         arguments.push_back(nullptr);
@@ -91,7 +91,18 @@ double median_between(const Steps& steps, std::int64_t begin, std::int64_t end) 
 struct Stretch {
     std::int64_t begin = 0, end = 0;
     bool watched = false;
+    std::int64_t cpu_ns = 0;  ///< of the trainer, all its threads
+    double cpu_ms_a_step(const Steps& steps) const {
+        const auto count = std::distance(steps.lower_bound(begin), steps.lower_bound(end));
+        return count > 0 ? static_cast<double>(cpu_ns) * 1e-6 / static_cast<double>(count) : 0;
+    }
 };
+
+std::int64_t cpu_ns_of(std::uint32_t pid) {
+    clockid_t clock{};
+    const bool known = ::clock_getcpuclockid(static_cast<pid_t>(pid), &clock) == 0;
+    return known ? static_cast<std::int64_t>(clock_ns(clock)) : 0;
+}
 
 Result<service::Producer> wait_for(Trainer& trainer) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -119,7 +130,7 @@ Result<void> warm_up(Trainer& trainer, const service::Producer& producer) {
 
 /// One stretch; watched as `attach` does it.
 Result<Stretch> let_run(const service::Producer& producer, bool watched) {
-    Stretch out{now_ns(), 0, watched};
+    Stretch out{now_ns(), 0, watched, -cpu_ns_of(producer.pid)};
     const auto length = std::chrono::duration<double>(kStretchSeconds);
     if (!watched) {
         std::this_thread::sleep_for(length);
@@ -136,6 +147,7 @@ Result<Stretch> let_run(const service::Producer& producer, bool watched) {
         collector->finish(store);
     }
     out.end = now_ns();
+    out.cpu_ns += cpu_ns_of(producer.pid);
     return out;
 }
 
@@ -160,6 +172,35 @@ Bootstrap bootstrap_median(const std::vector<double>& values) {
     return {median_of(values), medians[kResamples / 40], medians[kResamples - 1 - kResamples / 40]};
 }
 
+namespace {
+
+/// What `ms_of` says of a watched stretch, against the one beside it that was not.
+template <class F>
+Result<ServiceFigure> compared(const char* name, const std::vector<Stretch>& stretches, F&& ms_of) {
+    std::vector<double> ratios;
+    double unwatched_ms = 0;
+    for (std::size_t i = 0; i + 1 < stretches.size(); i += 2) {
+        double ms[2];
+        for (std::size_t k = 0; k < 2; ++k) ms[stretches[i + k].watched] = ms_of(stretches[i + k]);
+        if (ms[0] > 0 && ms[1] > 0)
+            ratios.push_back(100 * (ms[1] / ms[0] - 1)), unwatched_ms = ms[0];
+    }
+    if (ratios.size() < 3)
+        return fail(ErrorKind::unreadable, name, "too few steps to compare",
+                    "a smaller capture, or --downscale");
+    const Bootstrap b = bootstrap_median(ratios);
+    return ServiceFigure{
+        name,
+        "%",
+        b.median,
+        1.0,
+        false,
+        fmt::format("median of {} pairs, 95 % between {:+.2f} and {:+.2f}; {:.2f} ms a step",
+                    ratios.size(), b.lo, b.hi, unwatched_ms)};
+}
+
+}  // namespace
+
 Result<ServiceFigures> measure_trainer(const std::string& capture, int pairs) {
     Trainer trainer(capture);
     GS_TRY(const auto producer, wait_for(trainer));
@@ -174,24 +215,12 @@ Result<ServiceFigures> measure_trainer(const std::string& capture, int pairs) {
             GS_TRY(auto connection, Connection::open(producer));
             take_steps(connection, steps);
         }
-    std::vector<double> ratios;
-    double unwatched_ms = 0;
-    for (std::size_t i = 0; i + 1 < stretches.size(); i += 2) {
-        double ms[2];
-        for (int k = 0; k < 2; ++k)
-            ms[stretches[i + k].watched] =
-                median_between(steps, stretches[i + k].begin, stretches[i + k].end);
-        if (ms[0] > 0 && ms[1] > 0)
-            ratios.push_back(100 * (ms[1] / ms[0] - 1)), unwatched_ms = ms[0];
-    }
-    if (ratios.size() < 3)
-        return fail(ErrorKind::unreadable, capture, "too few steps to compare",
-                    "a smaller capture, or --downscale");
-    const Bootstrap b = bootstrap_median(ratios);
-    return ServiceFigures{
-        {"trainer, watched against not", "%", b.median, 1.0, false,
-         fmt::format("median of {} pairs, 95 % between {:+.2f} and {:+.2f}; {:.1f} ms a step",
-                     ratios.size(), b.lo, b.hi, unwatched_ms)}};
+    GS_TRY(const auto time,
+           compared("trainer, watched against not", stretches,
+                    [&](const Stretch& s) { return median_between(steps, s.begin, s.end); }));
+    GS_TRY(const auto cpu, compared("trainer's processor time, watched against not", stretches,
+                                    [&](const Stretch& s) { return s.cpu_ms_a_step(steps); }));
+    return ServiceFigures{time, cpu};
 }
 
 }  // namespace gs::bench

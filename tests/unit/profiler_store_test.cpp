@@ -368,6 +368,25 @@ TEST(ClockMap, TheRateIsOfTheLastMinute) {
     EXPECT_NEAR(static_cast<double>(map.length_ns(2'000'000'000)), 1'000'500'000, 20'000);
 }
 
+// A correction ends when the measured clock is met, however late the next snapshot comes.
+TEST(ClockMap, DoesNotGoPastTheMeasuredClock) {
+    ClockMap map(abi::TickClock::counter, 0.5);
+    const auto snapshot = [](std::uint64_t ns, std::uint64_t error) {
+        return abi::ClockSnapshot{ns * 2, ns + error, ns, 0, 10};
+    };
+    map.add(snapshot(1'000'000'000, 0));
+    map.add(snapshot(1'000'300'000, 400));  // read by a thread that had to wait
+    map.ns_from_ticks(2 * 1'001'000'000ull);
+    map.add(snapshot(1'003'000'000, 300));
+    std::int64_t previous = 0;
+    for (std::uint64_t ns = 1'003'000'000; ns < 1'300'000'000; ns += 1'000'000) {
+        const std::int64_t now = map.ns_from_ticks(2 * ns);
+        EXPECT_NEAR(static_cast<double>(now), static_cast<double>(ns), 500);
+        EXPECT_GT(now, previous);
+        previous = now;
+    }
+}
+
 // The first two snapshots of a ring are a third of a millisecond apart: their rate alone would be
 // off by more than a kernel takes before the next one is read.
 TEST(ClockMap, IsAsMeasuredWhereNothingWasToldYet) {
