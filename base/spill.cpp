@@ -17,7 +17,12 @@ int spill_folder = -1;  // open until the process ends
 /// A file without a name, its room taken: a disk that fills up later would end the process.
 int nameless_file(std::size_t bytes) {
     const int file = ::openat(spill_folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (file < 0 || ::posix_fallocate(file, 0, static_cast<off_t>(bytes)) == 0) return file;
+    if (file < 0) return -1;
+    int failed = 0;
+    do {
+        failed = ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
+    } while (failed == EINTR);
+    if (failed == 0) return file;
     ::close(file);
     return -1;
 }

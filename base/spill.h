@@ -1,6 +1,7 @@
 // SpillAllocator: memory of arrays that grow large. By default it is memory like any other; after
-// spill_to() it is that of files without a name, which the system writes out and drops when memory
-// is short, so that more can be kept than the machine, or the container, has memory for.
+// spill_to() it is that of files without a name: the system writes them to the disk as they grow,
+// and drops them from memory when that is short, so that more can be kept than the machine, or the
+// container, has memory for.
 #pragma once
 
 #include <cstddef>

@@ -117,8 +117,8 @@ void add_common(CLI::App& app, CommonArguments& a) {
 
 void add_spill(CLI::App& app, std::string& folder) {
     app.add_option("--spill", folder,
-                   "measurements lie in nameless files in this folder, which are written out when "
-                   "the machine's memory is short: --memory may be larger than it")
+                   "measurements lie in nameless files in this folder, on a disk, all the time: "
+                   "--memory may be larger than the machine's")
         ->option_text("DIR");
 }
 

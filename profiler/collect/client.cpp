@@ -108,11 +108,28 @@ std::vector<fs::path> entries_of(const fs::path& directory) {
     return out;
 }
 
+/// For root: the directory that all users share, where root's processes that came before it was
+/// shared have their sockets. Null: there is none, or this is not root.
+const char* roots_shared_directory() { return ::geteuid() == 0 ? shared_directory() : nullptr; }
+
+/// Where a producer's socket lies.
+Result<Descriptor> directory_of(const Producer& producer) {
+    const fs::path path = producer.socket.parent_path();
+    const char* shared = roots_shared_directory();
+    if (shared == nullptr || path != shared) return open_directory(path, false);
+    return Descriptor(::open(shared, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+bool is_socket_of_root(const fs::path& path) {
+    struct stat status {};
+    return ::lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode) && status.st_uid == 0;
+}
+
 /// Where sockets lie: this user's directory, and for root every user's.
 std::vector<fs::path> socket_directories() {
     std::vector<fs::path> out;
     if (auto own = runtime_directory()) out.push_back(std::move(*own));
-    const char* shared = ::geteuid() == 0 ? shared_directory() : nullptr;
+    const char* shared = roots_shared_directory();
     if (shared == nullptr) return out;
     for (fs::path& path : entries_of(shared)) {
         std::error_code error;
@@ -121,26 +138,6 @@ std::vector<fs::path> socket_directories() {
             out.push_back(std::move(path));
     }
     return out;
-}
-
-}  // namespace
-
-namespace {
-
-/// Sockets of root's processes that came before the directory was shared go where they would lie
-/// now: who connects needs the place only.
-Result<void> adopt_sockets(int directory, const char* path) {
-    GS_TRY(const fs::path own, runtime_directory());
-    GS_TRY(const Descriptor into, open_directory(own, false));
-    for (const fs::path& entry : entries_of(path)) {
-        const std::string name = entry.filename().string();
-        struct stat status {};
-        if (producer_of(entry) &&
-            ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-            S_ISSOCK(status.st_mode) && status.st_uid == 0)
-            ::renameat(directory, name.c_str(), into.get(), name.c_str());
-    }
-    return {};
 }
 
 }  // namespace
@@ -161,7 +158,7 @@ Result<void> share_runtime_directory() {
         return fail(ErrorKind::unwritable, path, "this is no directory of root's");
     if (shared_directory() == nullptr && ::fchmod(directory.get(), S_ISVTX | 0777) != 0)
         return fail(ErrorKind::unwritable, path, std::strerror(errno));
-    return adopt_sockets(directory.get(), path);
+    return {};
 }
 
 std::vector<Producer> list_producers() {
@@ -169,25 +166,30 @@ std::vector<Producer> list_producers() {
     for (const fs::path& directory : socket_directories())
         for (const fs::path& path : entries_of(directory))
             if (auto producer = producer_of(path)) out.push_back(std::move(*producer));
+    const char* shared = roots_shared_directory();
+    if (shared == nullptr) return out;
+    for (const fs::path& path : entries_of(shared))
+        if (auto producer = producer_of(path); producer && is_socket_of_root(path))
+            out.push_back(std::move(*producer));
     return out;
 }
 
 std::vector<Producer> find_producers() {
     std::vector<Producer> out = list_producers();
     std::erase_if(out, [](const Producer& producer) {
-        const Descriptor directory(
-            open_private_directory(producer.socket.parent_path().c_str(), false, nullptr));
-        const Descriptor socket(connect_in(directory.get(), producer.socket.filename().c_str()));
+        const auto directory = directory_of(producer);
+        if (!directory) return true;
+        const Descriptor socket(connect_in(directory->get(), producer.socket.filename().c_str()));
         if (socket) return !trusted_peer(socket.get(), true);
         const bool dead = errno == ECONNREFUSED;
-        if (dead) ::unlinkat(directory.get(), producer.socket.filename().c_str(), 0);
+        if (dead) ::unlinkat(directory->get(), producer.socket.filename().c_str(), 0);
         return dead || errno == ENOENT;
     });
     return out;
 }
 
 Result<Connection> Connection::begin(const Producer& producer, std::chrono::seconds patience) {
-    GS_TRY(const Descriptor directory, open_directory(producer.socket.parent_path(), false));
+    GS_TRY(const Descriptor directory, directory_of(producer));
     const std::string name = producer.socket.filename().string();
     Connection out;
     out.producer_ = producer;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 
 #include "base/record/clock.h"
 #include "base/record/process.h"
@@ -12,11 +13,12 @@ namespace {
 // Wide enough for any counter: 10 MHz (100 ns a tick) to 20 GHz.
 bool plausible(double ns_per_tick) { return ns_per_tick > 0.05 && ns_per_tick < 100.0; }
 
-constexpr std::uint64_t kSecondNs = 1'000'000'000, kLeastBaselineNs = 20'000'000;
+constexpr std::uint64_t kSecondNs = 1'000'000'000, kLeastBaselineNs = 20'000'000,
+                        kLongestBaselineNs = 60 * kSecondNs;
 /// The counter went on while the clock stood (a suspended machine, a paused virtual one), or the
 /// other way round: further apart than any rate explains.
 constexpr double kJumpNs = 5e6, kJumpShare = 0.05;
-constexpr double kSameCounter = 0.01;     ///< rates further apart are of different counters
+constexpr double kSameCounter = 1e-3;     ///< rates further apart are of different counters
 constexpr double kLongestSleepNs = 3e16;  // a year: more is no snapshot
 
 double rate_between(const abi::ClockSnapshot& a, const abi::ClockSnapshot& b) {
@@ -42,10 +44,17 @@ abi::ClockSnapshot own_reading() {
 
 double own_ns_per_tick() {
     static const bool has_rate = detail::has_invariant_counter();
-    static const abi::ClockSnapshot first = own_reading();
+    static std::mutex mutex;
+    static abi::ClockSnapshot first = own_reading();
     if (!has_rate) return 0;
+    const std::lock_guard lock(mutex);
     const abi::ClockSnapshot now = own_reading();
-    return now.monotonic_ns - first.monotonic_ns < kLeastBaselineNs ? 0 : rate_between(first, now);
+    const std::uint64_t known_ns = now.monotonic_ns - first.monotonic_ns;
+    if (known_ns < kLeastBaselineNs) return 0;
+    const double rate = rate_between(first, now);
+    // Over longer times a machine may have slept, and its clock stood.
+    if (known_ns > kLongestBaselineNs) first = now;
+    return known_ns > kLongestBaselineNs ? 0 : rate;
 }
 
 void ClockMap::add(const abi::ClockSnapshot& s) {
@@ -106,13 +115,16 @@ void ClockMap::steer(const abi::ClockSnapshot& s) {
         return add_knot(s.ticks, measured(s), rate_);
     }
     if (told_ <= last_.ticks) follow(s);
-    // Else keep what was promised up to here, meet the measured clock in as long as it is known,
-    // one second at most, and go on with it: the next snapshot may be much later.
-    const double promised = at(s.ticks), known_ns = std::min(measured(s), 1e9);
-    const double correction = std::clamp((measured(s) - promised) / known_ns, -0.5, 0.5);
-    const double steered = rate_ * (1.0 + correction), length = std::floor(known_ns / rate_);
-    add_knot(s.ticks, promised, steered);
-    add_knot(s.ticks + static_cast<std::uint64_t>(length), promised + steered * length, rate_);
+    // Else keep what was promised (a snapshot may be seen after newer ticks were converted), meet
+    // the measured clock in as long as it is known, one second at most, and go on with it: the next
+    // snapshot may be much later.
+    const std::uint64_t from = std::max(s.ticks, told_);
+    const double promised = at(from), known_ns = std::min(measured(s), 1e9);
+    const double now = measured(s) + rate_ * static_cast<double>(from - s.ticks);
+    const double steered = rate_ * (1.0 + std::clamp((now - promised) / known_ns, -0.5, 0.5));
+    const double length = std::floor(known_ns / rate_);
+    add_knot(from, promised, steered);
+    add_knot(from + static_cast<std::uint64_t>(length), promised + steered * length, rate_);
 }
 
 /// Nothing was told since the snapshot before: the clock between the two is as it was measured.

@@ -11,8 +11,9 @@
 
 namespace gs {
 
-/// Nanoseconds a tick of this machine's counter, over all the time since it was first asked: what
-/// processes write of their own is milliseconds old at first. 0: not long enough.
+/// Nanoseconds a tick of this machine's counter, over the time since it was first asked: what
+/// processes write of their own is milliseconds old at first. 0: not known, over a time too short
+/// or too long.
 double own_ns_per_tick();
 
 class ClockMap {

@@ -153,8 +153,12 @@ void Discovery::find(const std::function<bool(const fs::path&)>& is_read) {
 
 void Discovery::greet(std::chrono::milliseconds patience, std::vector<Connection>& out) {
     std::vector<Connection> waiting;
+    // Of all together: who says nothing must not keep the others waiting.
+    const auto until = std::chrono::steady_clock::now() + patience;
     for (Connection& connection : greeting_) {
-        const auto greeted = connection.greeted(patience);
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+            until - std::chrono::steady_clock::now());
+        const auto greeted = connection.greeted(std::max(left, std::chrono::milliseconds(0)));
         if (greeted && *greeted) refused_.erase(connection.producer().socket);
         if (greeted)
             (*greeted ? out : waiting).push_back(std::move(connection));

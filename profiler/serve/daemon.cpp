@@ -81,6 +81,7 @@ void Daemon::tick(const TraceStore& store, std::int64_t now_ns, const DaemonFigu
         history_->take(store, news,
                        static_cast<std::int64_t>(clock_ns(CLOCK_REALTIME) / 1'000'000'000));
     note_written(recorder_.write_due(store, now_ns));
+    figures_ = figures;
     const Exposition told = metrics_.tell(figures);
     text_.store(std::make_shared<const std::string>(told.open_metrics()));
     if (otlp_ != nullptr) otlp_->offer(told);
@@ -96,6 +97,7 @@ void Daemon::act_on(const std::vector<Trigger>& triggers) {
 void Daemon::finish(const TraceStore& store) {
     note_written(recorder_.write_all(store));
     if (history_ != nullptr) history_->finish();
+    if (otlp_ != nullptr) otlp_->offer(metrics_.tell(figures_));
 }
 
 void Daemon::note_written(const std::vector<Recording>& written) {

@@ -73,6 +73,7 @@ class Daemon {
     Stalls stalls_;
     HistoryWriter* history_;
     OtlpPusher* otlp_;
+    DaemonFigures figures_;  // the newest
     Queue<std::shared_ptr<Asked>> asked_{16};
     std::atomic<std::shared_ptr<const std::string>> text_;
     std::atomic<std::int64_t> ticked_ns_{0};

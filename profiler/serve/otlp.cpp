@@ -134,8 +134,24 @@ struct Freed {
 template <class T>
 using Held = std::unique_ptr<T, Freed>;
 
+/// Of an address, what may be shown: without a user's name and password.
+std::string shown(std::string url) {
+    const std::size_t scheme = url.find("://");
+    const std::size_t host = scheme == std::string::npos ? 0 : scheme + 3;
+    const std::size_t at = url.rfind('@', url.find_first_of("/?#", host));
+    if (at != std::string::npos && at >= host) url.erase(host, at + 1 - host);
+    return url;
+}
+
+std::string trimmed(std::string text) {
+    constexpr const char* kSpace = " \t";
+    text.erase(0, std::min(text.find_first_not_of(kSpace), text.size()));
+    text.erase(text.find_last_not_of(kSpace) + 1);
+    return text;
+}
+
 tl::unexpected<Error> cannot_push_to(const std::string& url, const std::string& wrong) {
-    return fail(ErrorKind::usage, url, "cannot be pushed to: " + wrong,
+    return fail(ErrorKind::usage, shown(url), "cannot be pushed to: " + wrong,
                 "an address like http://localhost:4318");
 }
 
@@ -177,13 +193,19 @@ Result<Labels> otlp_pairs(const std::string& text) {
         const std::string pair = text.substr(at, end - at);
         at = end + 1;
         const std::size_t equals = pair.find('=');
-        if (equals == std::string::npos || equals == 0)
-            return fail(ErrorKind::usage, pair, "is no key=value", "key=value,key=value");
+        const std::string key = trimmed(pair.substr(0, equals));
+        if (trimmed(pair).empty()) continue;
+        if (equals == std::string::npos || key.empty())
+            return fail(ErrorKind::usage, key, "is no key=value", "key=value,key=value");
+        const std::string encoded = trimmed(pair.substr(equals + 1));
         int length = 0;
-        const Held<char> value(
-            ::curl_easy_unescape(nullptr, pair.c_str() + equals + 1, 0, &length));
-        out.emplace_back(pair.substr(0, equals),
-                         std::string(value.get(), static_cast<std::size_t>(length)));
+        const Held<char> decoded(::curl_easy_unescape(nullptr, encoded.c_str(), 0, &length));
+        const std::string value(decoded.get(), static_cast<std::size_t>(length));
+        const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
+        if (std::any_of(key.begin(), key.end(), is_control) ||
+            std::any_of(value.begin(), value.end(), is_control))
+            return fail(ErrorKind::usage, key, "holds a control character");
+        out.emplace_back(key, value);
     }
     return out;
 }
@@ -191,16 +213,18 @@ Result<Labels> otlp_pairs(const std::string& text) {
 std::string otlp_message(const Exposition& told, const Labels& resource, std::uint64_t start_ns,
                          std::uint64_t now_ns) {
     std::string out;
-    pbf_writer request(out);
-    pbf_writer of_resource(request, tag::kResourceMetrics);
-    {
-        pbf_writer described(of_resource, tag::kResource);
-        add_attributes(described, tag::kResourceAttributes, resource);
+    {  // a message is whole when its writer has ended
+        pbf_writer request(out);
+        pbf_writer of_resource(request, tag::kResourceMetrics);
+        {
+            pbf_writer described(of_resource, tag::kResource);
+            add_attributes(described, tag::kResourceAttributes, resource);
+        }
+        pbf_writer scope(of_resource, tag::kScopeMetrics);
+        pbf_writer(scope, tag::kScope).add_string(tag::kName, "gausscope");
+        for (const Exposition::Family& family : told.families())
+            if (!family.points.empty()) add_metric(scope, family, {start_ns, now_ns});
     }
-    pbf_writer scope(of_resource, tag::kScopeMetrics);
-    pbf_writer(scope, tag::kScope).add_string(tag::kName, "gausscope");
-    for (const Exposition::Family& family : told.families())
-        if (!family.points.empty()) add_metric(scope, family, {start_ns, now_ns});
     return out;
 }
 
@@ -240,11 +264,13 @@ void OtlpPusher::run(const std::stop_token& stop) {
 void OtlpPusher::send(const std::string& message, const std::stop_token& stop) {
     const std::string trouble = post(message, stop);
     ++(trouble.empty() ? accepted_ : failed_);
-    if (trouble.empty() && !trouble_.empty()) log_info("{} takes metrics again", options_.url);
+    if (trouble.empty() && !trouble_.empty())
+        log_info("{} takes metrics again", shown(options_.url));
     // Figures are cumulative: the next request makes up for this one.
     if (!trouble.empty() && trouble_.empty() && !stop.stop_requested())
-        log_warning("metrics do not reach {}: {}; it is tried again every {} s", options_.url,
-                    trouble, std::chrono::duration<double>(options_.interval).count());
+        log_warning("metrics do not reach {}: {}; it is tried again every {} s",
+                    shown(options_.url), trouble,
+                    std::chrono::duration<double>(options_.interval).count());
     trouble_ = trouble;
 }
 
@@ -253,7 +279,8 @@ std::string OtlpPusher::post(const std::string& message, const std::stop_token& 
     if (!handle) return "libcurl cannot start";
     Held<curl_slist> headers(::curl_slist_append(nullptr, "Content-Type: application/x-protobuf"));
     for (const auto& [key, text] : options_.headers)
-        static_cast<void>(::curl_slist_append(headers.get(), (key + ": " + text).c_str()));
+        static_cast<void>(::curl_slist_append(
+            headers.get(), (text.empty() ? key + ";" : key + ": " + text).c_str()));
     std::string answer;
     const auto set = [&](CURLoption option, auto value) {
         ::curl_easy_setopt(handle.get(), option, value);

@@ -132,10 +132,10 @@ class Node(unittest.TestCase):
         self.addCleanup(process.kill)
         return process
 
-    def serve(self, *options):
+    def serve(self, *options, **pipes):
         """Starts the daemon; its address."""
         self.daemon = self.start(GAUSSCOPE, "serve", "--listen", "127.0.0.1:0", "--dir", self.path("recordings"),
-                                 "--token-file", self.path("token"), *options, stdout=subprocess.PIPE)
+                                 "--token-file", self.path("token"), *options, stdout=subprocess.PIPE, **pipes)
         self.addCleanup(self.daemon.stdout.close)
         line = self.daemon.stdout.readline()
         port = line.rsplit("(port ", 1)[1].split(")")[0]
@@ -279,6 +279,12 @@ class Daemon(Node):
         wait_until("all", lambda: sum(n >= 5 for n in self.iterations(address)[1].values()) == 3)
         folder = self.path("run/65534")
         self.assertEqual((os.stat(folder).st_uid, os.stat(folder).st_mode & 0o777), (65534, 0o700))
+        # Whoever comes after the daemon finds root's processes, too.
+        self.daemon.send_signal(signal.SIGINT)
+        self.daemon.wait(PATIENCE_S)
+        time.sleep(1.5)  # a look of theirs at where their sockets are
+        told = json.loads(self.run_gausscope("attach", "--json").stdout.splitlines()[-1])
+        self.assertEqual(len(told["processes"]), 3)
         # The user himself sees what is his, and no more.
         told = subprocess.run([*nobody, GAUSSCOPE, "attach", "--json"], env=self.environment, capture_output=True, text=True,
                               check=True).stdout.splitlines()[-1]
@@ -316,7 +322,7 @@ class Daemon(Node):
         collector = Collector()
         self.addCleanup(collector.server_close)
         self.addCleanup(collector.shutdown)
-        self.environment.update(OTEL_EXPORTER_OTLP_HEADERS="x-key=open%20sesame", OTEL_RESOURCE_ATTRIBUTES="service.name=node")
+        self.environment.update(OTEL_EXPORTER_OTLP_HEADERS="x-key=open%20sesame, x-none=", OTEL_RESOURCE_ATTRIBUTES="service.name=node")
         address = self.serve("--no-rules", "--slow-step", "0", "--otlp", f"http://127.0.0.1:{collector.server_port}",
                              "--otlp-interval", "0.1")
         self.train()
@@ -344,15 +350,27 @@ class Daemon(Node):
         self.assertEqual((field(asked, "aggregation_temporality"), field(asked, "is_monotonic")), ("2", "true"))
         wait_until("what became of requests", lambda: samples(
             get(address + "/metrics")[1].decode(), "gausscope_otlp_requests_total").get('result="accepted"', 0) > 0)
-        # Every family that a scrape finds is pushed; the last figures go out when the daemon ends.
+        # Nothing is pushed that a scrape would not find.
         told = re.findall(r"^# TYPE (\S+) (\S+)", get(address + "/metrics")[1].decode(), re.M)
         pushed = set(collector.metrics()[0])
         self.assertLessEqual(pushed, {name + ("_info" if kind == "info" else "") for name, kind in told})
         self.assertGreater(len(pushed), 15)
-        before = len(collector.requests)
+        self.assertEqual(headers["x-none"], "")
+
+    def test_the_last_figures_are_pushed_when_the_daemon_ends(self):
+        collector = Collector()
+        self.addCleanup(collector.server_close)
+        self.addCleanup(collector.shutdown)
+        self.serve("--no-rules", "--otlp", f"http://me:secret@127.0.0.1:{collector.server_port}", "--otlp-interval", "3600",
+                   stderr=subprocess.PIPE)
+        self.addCleanup(self.daemon.stderr.close)
+        wait_until("the first request", lambda: collector.requests)
         self.daemon.send_signal(signal.SIGINT)
-        self.daemon.wait(PATIENCE_S)
-        self.assertGreaterEqual(len(collector.requests), before)
+        said = self.daemon.communicate(timeout=PATIENCE_S)[1]
+        self.assertEqual(len(collector.requests), 2)
+        self.assertIn("gausscope_producers", collector.metrics()[0])
+        self.assertIn(f"do not reach http://127.0.0.1:{collector.server_port}/v1/metrics", said)
+        self.assertNotIn("secret", said)
 
     def test_an_address_that_cannot_be_pushed_to_is_said(self):
         run = subprocess.run([GAUSSCOPE, "serve", "--listen", "127.0.0.1:0", "--dir", self.path("r"), "--otlp", "ftp://x"],

@@ -375,7 +375,7 @@ TEST(ClockMap, DoesNotGoPastTheMeasuredClock) {
         return abi::ClockSnapshot{ns * 2, ns + error, ns, 0, 10};
     };
     map.add(snapshot(1'000'000'000, 0));
-    map.add(snapshot(1'000'300'000, 400));  // read by a thread that had to wait
+    map.add(snapshot(1'000'300'000, 200));  // read by a thread that had to wait
     map.ns_from_ticks(2 * 1'001'000'000ull);
     map.add(snapshot(1'003'000'000, 300));
     std::int64_t previous = 0;
@@ -385,6 +385,20 @@ TEST(ClockMap, DoesNotGoPastTheMeasuredClock) {
         EXPECT_GT(now, previous);
         previous = now;
     }
+}
+
+// Between its reading and its publication a newer tick may have been converted.
+TEST(ClockMap, ALateSnapshotChangesNothingThatWasTold) {
+    ClockMap map(abi::TickClock::counter);
+    const auto snapshot = [](std::uint64_t ns, std::uint64_t error) {
+        return abi::ClockSnapshot{ns * 2, ns + error, ns, 0, 10};
+    };
+    map.add(snapshot(1'000'000'000, 0));
+    map.add(snapshot(1'010'000'000, 0));
+    const std::int64_t told = map.ns_from_ticks(2 * 1'105'000'000ull);
+    map.add(snapshot(1'100'000'000, 20'000));
+    EXPECT_EQ(map.ns_from_ticks(2 * 1'105'000'000ull), told);
+    EXPECT_GE(map.ns_from_ticks(2 * 1'105'000'001ull), told);
 }
 
 // The first two snapshots of a ring are a third of a millisecond apart: their rate alone would be
