@@ -157,7 +157,7 @@ void Program::drain() {
 }
 
 void Program::drain_until(const std::function<bool()>& enough) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     for (drain(); !enough() && std::chrono::steady_clock::now() < until; drain())
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
     EXPECT_TRUE(enough());
