@@ -15,7 +15,7 @@ import tempfile
 import unittest
 
 ARCHIVE = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 else pathlib.Path()
-LIBC = re.compile(r"^(libc|libm|libdl|libpthread|librt)\.so|^ld-linux")
+LIBC = re.compile(r"^(libc|libm|libdl|libpthread|librt|libresolv)\.so|^ld-linux")
 INJECTION = "libgausscope_inject.so"
 CHROOT = ["chroot"] if os.geteuid() == 0 else ["unshare", "-r", "chroot"]
 

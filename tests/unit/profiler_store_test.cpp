@@ -269,13 +269,15 @@ TEST(StageTable, CsvHasAHeaderAndEmptyFieldsForTheUnavailable) {
               "load,1,1,30,30,30,30,30,30,30,,\n");
 }
 
+/// Of a 2 GHz counter: half a nanosecond a tick.
+abi::ClockSnapshot snapshot(std::uint64_t ns, std::uint64_t error) {
+    return {ns * 2, ns + error, ns, 0, 10};
+}
+
 TEST(ClockMap, IsContinuousMonotoneAndMeetsTheMeasuredClock) {
     ClockMap map(abi::TickClock::counter);
     EXPECT_FALSE(map.ready());
-    // A 2 GHz counter: half a nanosecond a tick; the second snapshot is 500 ns off.
-    const auto snapshot = [](std::uint64_t ns, std::uint64_t error) {
-        return abi::ClockSnapshot{ns * 2, ns + error, ns, 0, 10};
-    };
+    // The second snapshot is 500 ns off.
     map.add(snapshot(1'000'000'000, 0));
     map.add(snapshot(1'001'000'000, 500));
     ASSERT_TRUE(map.ready());
@@ -371,9 +373,6 @@ TEST(ClockMap, TheRateIsOfTheLastMinute) {
 // A correction ends when the measured clock is met, however late the next snapshot comes.
 TEST(ClockMap, DoesNotGoPastTheMeasuredClock) {
     ClockMap map(abi::TickClock::counter, 0.5);
-    const auto snapshot = [](std::uint64_t ns, std::uint64_t error) {
-        return abi::ClockSnapshot{ns * 2, ns + error, ns, 0, 10};
-    };
     map.add(snapshot(1'000'000'000, 0));
     map.add(snapshot(1'000'300'000, 200));  // read by a thread that had to wait
     map.ns_from_ticks(2 * 1'001'000'000ull);
@@ -390,9 +389,6 @@ TEST(ClockMap, DoesNotGoPastTheMeasuredClock) {
 // Between its reading and its publication a newer tick may have been converted.
 TEST(ClockMap, ALateSnapshotChangesNothingThatWasTold) {
     ClockMap map(abi::TickClock::counter);
-    const auto snapshot = [](std::uint64_t ns, std::uint64_t error) {
-        return abi::ClockSnapshot{ns * 2, ns + error, ns, 0, 10};
-    };
     map.add(snapshot(1'000'000'000, 0));
     map.add(snapshot(1'010'000'000, 0));
     const std::int64_t told = map.ns_from_ticks(2 * 1'105'000'000ull);
@@ -405,9 +401,6 @@ TEST(ClockMap, ALateSnapshotChangesNothingThatWasTold) {
 // off by more than a kernel takes before the next one is read.
 TEST(ClockMap, IsAsMeasuredWhereNothingWasToldYet) {
     ClockMap map(abi::TickClock::counter);
-    const auto snapshot = [](std::uint64_t ns, std::uint64_t error) {
-        return abi::ClockSnapshot{ns * 2, ns + error, ns, 0, 10};
-    };
     map.add(snapshot(1'000'000'000, 0));
     map.add(snapshot(1'000'300'000, 200));
     map.add(snapshot(1'040'000'000, 0));
