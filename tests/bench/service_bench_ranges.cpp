@@ -172,7 +172,7 @@ RangeTimes measure_pairs() {
     const Ranges ranges;
     RangeTimes out;
     std::uint64_t sum = 0;
-    out.timer_pair = ns_per([&] { sum += read_ticks(), sum ^= read_ticks(); });
+    out.timer_pair = ns_per([&] { sum += read_counter(), sum ^= read_counter(); });
     volatile std::uint64_t keep = sum;
     static_cast<void>(keep);
     out.handle = ns_per([&] { ranges.handle(); });
