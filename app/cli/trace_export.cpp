@@ -47,8 +47,10 @@ const Format* format_of(const fs::path& path) {
 
 Result<void> check_trace_format(const fs::path& path) {
     if (format_of(path) != nullptr) return {};
-    return fail(ErrorKind::usage, path.string(), "no trace format ends like this",
-                "use .pftrace, .json, .speedscope.json, .folded, .csv, .pb.gz or .stacks.folded");
+    std::string known;
+    for (const Format& format : kFormats)
+        known += (known.empty() ? "use one of " : ", ") + std::string(format.ending);
+    return fail(ErrorKind::usage, path.string(), "no trace format ends like this", known);
 }
 
 Result<void> export_trace(const TraceStore& store, const fs::path& path) {

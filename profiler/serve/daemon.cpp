@@ -82,9 +82,9 @@ void Daemon::tick(const TraceStore& store, std::int64_t now_ns, const DaemonFigu
                        static_cast<std::int64_t>(clock_ns(CLOCK_REALTIME) / 1'000'000'000));
     note_written(recorder_.write_due(store, now_ns));
     figures_ = figures;
-    const Exposition told = metrics_.tell(figures);
+    Exposition told = metrics_.tell(figures);
     text_.store(std::make_shared<const std::string>(told.open_metrics()));
-    if (otlp_ != nullptr) otlp_->offer(told);
+    if (otlp_ != nullptr) otlp_->offer(std::move(told));
 }
 
 void Daemon::act_on(const std::vector<Trigger>& triggers) {

@@ -245,8 +245,8 @@ OtlpPusher::OtlpPusher(OtlpOptions options)
 
 OtlpPusher::~OtlpPusher() = default;
 
-void OtlpPusher::offer(const Exposition& told) {
-    newest_.put(otlp_message(told, options_.resource, start_ns_, clock_ns(CLOCK_REALTIME)));
+void OtlpPusher::offer(Exposition told) {
+    newest_.put({std::move(told), clock_ns(CLOCK_REALTIME)});
 }
 
 void OtlpPusher::run(const std::stop_token& stop) {
@@ -254,15 +254,16 @@ void OtlpPusher::run(const std::stop_token& stop) {
     std::condition_variable_any stopped;
     std::unique_lock lock(mutex);
     while (!stop.stop_requested()) {
-        const auto message = newest_.take();
-        if (message) send(*message, stop);
-        stopped.wait_for(lock, stop, message ? options_.interval : 100ms, [] { return false; });
+        const auto offered = newest_.take();
+        if (offered) send(*offered, stop);
+        stopped.wait_for(lock, stop, offered ? options_.interval : 100ms, [] { return false; });
     }
-    if (const auto message = newest_.take()) send(*message, {});
+    if (const auto offered = newest_.take()) send(*offered, {});
 }
 
-void OtlpPusher::send(const std::string& message, const std::stop_token& stop) {
-    const std::string trouble = post(message, stop);
+void OtlpPusher::send(const Offered& offered, const std::stop_token& stop) {
+    const std::string trouble =
+        post(otlp_message(offered.told, options_.resource, start_ns_, offered.time_ns), stop);
     ++(trouble.empty() ? accepted_ : failed_);
     if (trouble.empty() && !trouble_.empty())
         log_info("{} takes metrics again", shown(options_.url));

@@ -45,19 +45,23 @@ class OtlpPusher {
     OtlpPusher& operator=(const OtlpPusher&) = delete;
 
     /// The newest figures; the next request tells the newest that were offered. Never waits.
-    void offer(const Exposition& told);
+    void offer(Exposition told);
     Counts counts() const { return {accepted_, failed_}; }
 
   private:
     explicit OtlpPusher(OtlpOptions options);
     void run(const std::stop_token& stop);
-    void send(const std::string& message, const std::stop_token& stop);
+    struct Offered {
+        Exposition told;
+        std::uint64_t time_ns = 0;  ///< since 1970
+    };
+    void send(const Offered& offered, const std::stop_token& stop);
     /// Empty when it was taken, else why not.
     std::string post(const std::string& message, const std::stop_token& stop) const;
 
     OtlpOptions options_;
     std::uint64_t start_ns_;
-    Latest<std::string> newest_;
+    Latest<Offered> newest_;
     std::atomic<std::uint64_t> accepted_{0}, failed_{0};
     std::string trouble_;  // why the last request failed
     std::jthread thread_;
