@@ -29,6 +29,14 @@
 namespace gs {
 
 class TraceStore;  // profiler/store/store.h
+// Each in its own header beside this one, for who shows it.
+struct PixelInspection;  // inspection.h
+struct CostReport;       // cost_report.h
+struct GaussianValues;   // gaussian_values.h
+struct SelectionState;   // selection_state.h
+struct PhotoProblems;    // photo_problems.h
+struct VerifyReport;     // verify_report.h
+struct FilmState;        // film_state.h
 
 struct CurvePoint {
     float step, value;
@@ -201,10 +209,16 @@ struct SessionView {
     /// By CameraRow::view; null where none was made yet.
     std::shared_ptr<const std::vector<std::shared_ptr<const SheetPicture>>> sheet;
     std::shared_ptr<const ViewFrame> frame;
-    std::shared_ptr<const DoctorReport> doctor;        ///< null: not examined yet
-    std::shared_ptr<const LevelsState> levels;         ///< null: the scene has no levels
-    std::shared_ptr<const MarkedGaussian> marked;      ///< null: none
-    std::shared_ptr<const TimeLapseState> time_lapse;  ///< null: no run is open
+    std::shared_ptr<const DoctorReport> doctor;         ///< null: not examined yet
+    std::shared_ptr<const LevelsState> levels;          ///< null: the scene has no levels
+    std::shared_ptr<const MarkedGaussian> marked;       ///< null: none
+    std::shared_ptr<const TimeLapseState> time_lapse;   ///< null: no run is open
+    std::shared_ptr<const PixelInspection> inspection;  ///< null: no pixel was asked about
+    std::shared_ptr<const CostReport> cost_report;      ///< null: not asked for
+    std::shared_ptr<const GaussianValues> values;       ///< null: nothing is coloured by a value
+    std::shared_ptr<const SelectionState> selection;    ///< null: nothing is open
+    std::shared_ptr<const PhotoProblems> problems;      ///< null: not looked for
+    std::shared_ptr<const VerifyReport> verified;       ///< null: no frame was verified
     TrainingStatus training;
     std::vector<Activity> activities;  ///< longest running first
     std::string backend;               ///< "CPU (AVX3_SPR, 2 threads)"
@@ -212,6 +226,7 @@ struct SessionView {
 
 struct Snapshot : SessionView {
     ViewSettings view;
+    std::shared_ptr<const FilmState> film;  ///< the camera path; null: none
     SheetSettings sheet_settings;
     std::vector<Notice> notices;  ///< oldest first
     bool asks_to_quit = false;    ///< the program is to end, and something would be lost

@@ -17,6 +17,7 @@
 #include "renderer/scene/camera.h"
 #include "renderer/scene/clip_box.h"
 #include "renderer/scene/gaussian_model.h"
+#include "renderer/scene/gaussian_tint.h"
 #include "renderer/scene/image.h"
 
 namespace gs {
@@ -68,6 +69,8 @@ struct RenderOptions {
     float blur = 0.3f;            ///< added to the diagonal of the 2D covariance, px^2
     float near_plane = 0.0f;      ///< overrides the profile's when > 0
     std::optional<ClipBox> clip;  ///< only means inside draw (viewer only)
+    /// Other colours, or none, for single Gaussians (viewer only); null: each as it is.
+    std::shared_ptr<const GaussianTint> tint;
     Compatibility compatibility = Compatibility::tight;
     bool depth = true;          ///< fill RenderResult::depth
     bool median_depth = false;  ///< fill RenderResult::median_depth; only together with `depth`
