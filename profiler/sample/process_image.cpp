@@ -88,7 +88,7 @@ const FrameEvent& ProcessImage::frame_at(std::uint64_t address, bool caller) {
     load();
     const CodeMapping* const mapping = mapping_at(at);
     if (mapping == nullptr) {
-        frame.function = "?";  // code that was made at run time, or is gone
+        frame.function.assign(1, '?');  // code that was made at run time, or is gone
         return frame;
     }
     frame.module = file_name(mapping->path);
