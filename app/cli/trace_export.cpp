@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "app/cli/trace_report.h"
 #include "profiler/files/export_perfetto.h"
 #include "profiler/files/export_stacks.h"
 #include "profiler/files/export_text.h"

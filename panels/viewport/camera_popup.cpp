@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/format.h"
 #include "panels/viewport/navigation.h"
 #include "panels/widgets/widgets.h"
 
