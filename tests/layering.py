@@ -26,6 +26,7 @@ ROOMS = {
     "renderer/io/captures": ("COLMAP, transforms.json, photos",
                              ["base", "base/record", "renderer/scene", "renderer/io/files", "renderer/io/images",
                               "renderer/io/splats"]),
+    "renderer/io/paths": ("camera paths: our own and nerfstudio's", ["base", "renderer/scene", "renderer/io/files"]),
     "renderer/doctor": ("what is wrong with a model or capture, and its mending",
                         ["base", "renderer/scene", "renderer/io/*"]),
     "renderer/reference": ("the oracle: serial, double precision", ["base", "renderer/math", "renderer/scene"]),

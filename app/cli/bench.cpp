@@ -154,7 +154,7 @@ Result<void> BenchRun::load_scene() {
         model_ = std::move(scene.model);
         what_ = a_.scene;
         options_.antialiased = model_.antialiased;
-        if (cameras_.empty()) cameras_ = orbit_cameras(orbit_of(model_), 16, width, height);
+        if (cameras_.empty()) cameras_ = orbit_cameras(place_of(model_), 16, width, height);
     } else if (!training_) {
         model_ = make_proof_model({100'000, 3, 7, 0.004f, 0.03f});
         what_ = "100,000 random Gaussians";

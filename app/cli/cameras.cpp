@@ -6,6 +6,8 @@
 
 #include "app/cli/report.h"
 #include "base/file.h"
+#include "base/try.h"
+#include "renderer/io/paths/path_io.h"
 
 namespace gs::cli {
 namespace {
@@ -141,6 +143,44 @@ Vec3d focus_of(const Capture& capture) {
             dot(row(0), cross(row(1), b)) / det};
 }
 
+constexpr std::size_t kMost = 100000;  // pictures along a path
+
+/// A way around the scene that needs no file.
+struct PresetPath {
+    PathPreset preset;
+    int count;  // pictures
+};
+
+/// Nothing: it is a file.
+Result<std::optional<PresetPath>> preset_in(const std::string& text) {
+    for (std::size_t i = 0; i < kPathPresetNames.size(); ++i) {
+        const std::string name = std::string(kPathPresetNames[i]) + ":";
+        if (!text.starts_with(name)) continue;
+        const char* const digits = text.c_str() + name.size();
+        char* end = nullptr;
+        const long count = std::strtol(digits, &end, 10);
+        if (end == digits || *end != 0 || count < 1 || count > static_cast<long>(kMost))
+            return fail(ErrorKind::usage, "", fmt::format("the path \"{}\" is not known", text),
+                        fmt::format("{}N draws N pictures, 1 to {}", name, kMost));
+        return PresetPath{static_cast<PathPreset>(i), static_cast<int>(count)};
+    }
+    std::error_code ignored;
+    if (!fs::exists(text, ignored))
+        return fail(ErrorKind::usage, "", fmt::format("the path \"{}\" is not known", text),
+                    "orbit:N, spiral:N or dolly:N draw N pictures around the scene, or it is the "
+                    "file of a camera path");
+    return std::nullopt;
+}
+
+std::vector<PathPose> poses_of(const PresetPath& path, const PathPlace& place) {
+    std::vector<PathPose> out;
+    // A circle ends one picture before it begins again.
+    const int steps = path.preset == PathPreset::orbit ? path.count : std::max(1, path.count - 1);
+    for (int i = 0; i < path.count; ++i)
+        out.push_back(preset_pose(path.preset, place, static_cast<double>(i) / steps));
+    return out;
+}
+
 }  // namespace
 
 Result<std::vector<NamedCamera>> read_cameras(const std::string& path) {
@@ -184,70 +224,81 @@ std::vector<NamedCamera> cameras_of(const Capture& capture, bool test_only) {
     return out;
 }
 
-Orbit orbit_of(const GaussianModel& model) {
+PathPlace place_of(const GaussianModel& model) {
     std::vector<Vec3d> points;
     for (std::size_t i = 0; i < model.count; ++i) {
         const Vec3f p = model.mean(i);
         if (std::isfinite(p.x) && std::isfinite(p.y) && std::isfinite(p.z))
             points.push_back({p.x, p.y, p.z});
     }
-    Orbit orbit;
-    if (points.empty()) return orbit;
+    PathPlace place;
+    if (points.empty()) return place;
     double reach = 1;
-    orbit.center = middle_of(std::move(points), reach);
-    orbit.radius = 2.6 * reach;
-    return orbit;
+    place.center = middle_of(std::move(points), reach);
+    place.radius = 2.6 * reach;
+    return place;
 }
 
-Orbit orbit_of(const Capture& capture) {
-    Orbit orbit;
-    if (capture.views.empty()) return orbit;
-    orbit.center = focus_of(capture);
+PathPlace place_of(const Capture& capture) {
+    PathPlace place;
+    if (capture.views.empty()) return place;
+    place.center = focus_of(capture);
     Vec3d up{};
     double distance = 0;
     for (const View& view : capture.views) {
         const Mat3d& r = view.camera.rotation;
         up += Vec3d{-r.m[1][0], -r.m[1][1], -r.m[1][2]};
-        distance += length(view.camera.position() - orbit.center);
+        distance += length(view.camera.position() - place.center);
     }
     const double n = static_cast<double>(capture.views.size());
-    orbit.up = unit(up);
-    orbit.radius = distance / n;
+    place.up = unit(up);
+    place.radius = distance / n;
     double height = 0;
     for (const View& view : capture.views)
-        height += dot(view.camera.position() - orbit.center, orbit.up);
-    orbit.elevation = std::asin(std::clamp(height / n / orbit.radius, -0.99, 0.99));
+        height += dot(view.camera.position() - place.center, place.up);
+    place.elevation = std::asin(std::clamp(height / n / place.radius, -0.99, 0.99));
     const Camera& first = capture.views.front().camera;
-    orbit.fov_y = 2 * std::atan(first.height / (2 * first.fy));
-    return orbit;
+    place.fov_y = 2 * std::atan(first.height / (2 * first.fy));
+    return place;
 }
 
-std::vector<NamedCamera> orbit_cameras(const Orbit& orbit, int count, int width, int height) {
-    const Vec3d up = unit(orbit.up);
-    const Vec3d east = unit(cross(up, std::abs(up.x) < 0.9 ? Vec3d{1, 0, 0} : Vec3d{0, 0, 1})),
-                north = cross(up, east);
-    std::vector<NamedCamera> out;
-    for (int i = 0; i < count; ++i) {
-        const double angle = 360 * kDegree * i / count,
-                     level = orbit.radius * std::cos(orbit.elevation);
-        const Vec3d eye = orbit.center + level * std::cos(angle) * east +
-                          level * std::sin(angle) * north +
-                          orbit.radius * std::sin(orbit.elevation) * up;
-        out.push_back({fmt::format("frame_{:04}", i),
-                       look_at(eye, orbit.center, up, width, height, orbit.fov_y)});
+Result<PathCameras> path_cameras(const PathRequest& request, const PathPlace& place) {
+    GS_TRY(const auto preset, preset_in(request.path));
+    Film film{{}, 1280, 720};
+    std::vector<PathPose> poses;
+    PathCameras out;
+    if (preset) {
+        poses = poses_of(*preset, place);
+    } else {
+        GS_TRY(PathFile file, read_path_file(request.path));
+        film = file.film;
+        out.notes = std::move(file.notes);
+        // Its own program draws the pictures that are in it; other rates are between them.
+        const bool as_listed = !file.frames.empty() && request.fps == 0;
+        if (!as_listed && pictures_of(film.path, request.fps > 0 ? request.fps : film.fps) > kMost)
+            return fail(ErrorKind::usage, request.path,
+                        fmt::format("this path has more than {} pictures", kMost),
+                        "a lower --fps draws fewer");
+        poses = as_listed ? std::move(file.frames)
+                          : sample(film.path, pictures_of(film.path, request.fps > 0 ? request.fps
+                                                                                     : film.fps));
     }
+    out.fps = request.fps > 0 ? request.fps : film.fps;
+    const double aspect = static_cast<double>(film.width) / film.height;
+    const int width = request.width > 0    ? request.width
+                      : request.height > 0 ? static_cast<int>(std::lround(request.height * aspect))
+                                           : film.width;
+    const int height =
+        request.height > 0 ? request.height : static_cast<int>(std::lround(width / aspect));
+    for (const PathPose& pose : poses)
+        out.cameras.push_back({fmt::format("frame_{:04}", out.cameras.size()),
+                               camera_of(pose, std::max(width, 1), std::max(height, 1))});
     return out;
 }
 
-Result<int> parse_path(const std::string& text) {
-    constexpr std::string_view kOrbit = "orbit:";
-    char* end = nullptr;
-    const long count =
-        text.starts_with(kOrbit) ? std::strtol(text.c_str() + kOrbit.size(), &end, 10) : 0;
-    if (end == nullptr || *end != 0 || count < 1 || count > 100000)
-        return fail(ErrorKind::usage, "", fmt::format("the path \"{}\" is not known", text),
-                    "orbit:N draws N pictures around the scene");
-    return static_cast<int>(count);
+std::vector<NamedCamera> orbit_cameras(const PathPlace& place, int count, int width, int height) {
+    PathCameras out = *path_cameras({fmt::format("orbit:{}", count), width, height}, place);
+    return std::move(out.cameras);
 }
 
 }  // namespace gs::cli

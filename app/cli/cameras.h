@@ -1,4 +1,4 @@
-// Cameras to draw from: a JSON file, a capture, or a circle around the scene. Called by render and
+// Cameras to draw from: a JSON file, a capture, or a path through the scene. Called by render and
 // bench.
 #pragma once
 
@@ -7,6 +7,7 @@
 
 #include "base/expected.h"
 #include "renderer/scene/camera.h"
+#include "renderer/scene/camera_path.h"
 #include "renderer/scene/capture.h"
 #include "renderer/scene/gaussian_model.h"
 
@@ -24,19 +25,26 @@ struct NamedCamera {
 Result<std::vector<NamedCamera>> read_cameras(const std::string& path);
 std::vector<NamedCamera> cameras_of(const Capture& capture, bool test_only);
 
-/// Where a circle around the scene goes.
-struct Orbit {
-    Vec3d center{}, up{0, -1, 0};
-    double radius = 1, elevation = 0.35;  ///< radians above the plane across `up`
-    double fov_y = 0.87;                  ///< radians
-};
 /// Around the middle of the Gaussians; which way is up cannot be known from them, so it is -y as in
 /// most captures.
-Orbit orbit_of(const GaussianModel& model);
+PathPlace place_of(const GaussianModel& model);
 /// Around what the capture's cameras look at, at their mean distance and height.
-Orbit orbit_of(const Capture& capture);
-std::vector<NamedCamera> orbit_cameras(const Orbit& orbit, int count, int width, int height);
-/// "orbit:N" -> N. Errors (usage): anything else.
-Result<int> parse_path(const std::string& text);
+PathPlace place_of(const Capture& capture);
+
+/// What --path names, and how it is to be drawn.
+struct PathRequest {
+    std::string path;           ///< "orbit:N", "spiral:N", "dolly:N": N pictures; or a file
+    int width = 0, height = 0;  ///< 0: as the file says, else 1280 wide and 16:9
+    double fps = 0;             ///< 0: as the file says, else 30
+};
+struct PathCameras {
+    std::vector<NamedCamera> cameras;  ///< frame_0000 and so on
+    double fps = 30;
+    std::vector<std::string> notes;  ///< what of the file is not used
+};
+/// `place`: what the named ways go around. Errors (usage): neither of them; and read_path_file()'s.
+Result<PathCameras> path_cameras(const PathRequest& request, const PathPlace& place);
+/// A circle around it, seen from `count` places.
+std::vector<NamedCamera> orbit_cameras(const PathPlace& place, int count, int width, int height);
 
 }  // namespace gs::cli

@@ -33,6 +33,7 @@ struct RenderArguments {
                        ///< npy
     int width = 0, height = 0;
     double fov = 50;  ///< degrees, vertical, of --path
+    double fps = 0;   ///< pictures a second of --path FILE; 0: as it says
     CaptureArguments loading;
     PictureArguments picture;
     bool test_only = false;
@@ -53,7 +54,9 @@ void add_options(CLI::App& app, RenderArguments& a) {
                    "the cameras of a capture; with --path, the circle they suggest")
         ->group(from)
         ->option_text("DIR");
-    app.add_option("--path", a.path, "orbit:N, N pictures around the scene")
+    app.add_option("--path", a.path,
+                   "orbit:N, spiral:N, dolly:N: N pictures around the scene; or the file of a "
+                   "camera path, the studio's or nerfstudio's")
         ->group(from)
         ->option_text("PATH");
     app.add_option("--format", a.format, "png, or npy (float32, exact)")
@@ -67,8 +70,12 @@ void add_options(CLI::App& app, RenderArguments& a) {
     app.add_option("--height", a.height, "picture height; follows the width without")
         ->check(picture_side())
         ->option_text("PIXELS");
-    app.add_option("--fov", a.fov, "vertical field of view of --path, degrees [50]")
+    app.add_option("--fov", a.fov,
+                   "vertical field of view of --path orbit:N and the like, degrees [50]")
         ->check(number_from(1, 170))
+        ->option_text("X");
+    app.add_option("--fps", a.fps, "pictures a second of --path FILE; its own without")
+        ->check(number_from(0.01, 1000))
         ->option_text("X");
     app.add_flag("--test-only", a.test_only, "of --capture only the test photos' cameras");
     add_loading(app, a.loading);
@@ -160,12 +167,11 @@ Result<std::vector<NamedCamera>> RenderRun::choose_cameras() {
             return fail(ErrorKind::usage, a_.capture, "no camera is left", "leave out --test-only");
         return cameras;
     }
-    GS_TRY(auto count, parse_path(a_.path));
-    Orbit orbit = capture ? orbit_of(*capture) : orbit_of(model_);
-    if (!capture) orbit.fov_y = a_.fov * 3.14159265358979 / 180;
-    const int width = a_.width > 0 ? a_.width : 1280,
-              height = a_.height > 0 ? a_.height : width * 9 / 16;
-    return orbit_cameras(orbit, count, width, std::max(height, 1));
+    PathPlace place = capture ? place_of(*capture) : place_of(model_);
+    if (!capture) place.fov_y = a_.fov * 3.14159265358979 / 180;
+    GS_TRY(PathCameras path, path_cameras({a_.path, a_.width, a_.height, a_.fps}, place));
+    for (const std::string& note : path.notes) log_info("{}: {}", a_.path, note);
+    return std::move(path.cameras);
 }
 
 Camera RenderRun::sized(const Camera& camera) const {
@@ -264,6 +270,7 @@ Result<int> run(const RenderArguments& a, const CommonArguments& common) {
         return fail(ErrorKind::usage, "",
                     "cameras come from --cameras, or from --capture and --path",
                     "for example --path orbit:60");
+    if (a.fps > 0 && a.path.empty()) return fail(ErrorKind::usage, "", "--fps is for --path");
     return RenderRun(a, common).run();
 }
 
@@ -273,6 +280,7 @@ Subcommand render_command() {
     return subcommand<RenderArguments>(
         "render", "pictures, depth and maps of a scene to files",
         "  gausscope render scene.ply --path orbit:120 -o frames/\n"
+        "  gausscope render scene.ply --path path.json -o frames/\n"
         "  gausscope render scene.ply --capture photos/ -o pictures/ "
         "--maps color,depth --format npy\n"
         "  gausscope render scene.ply --cameras cameras.json -o pictures/  "

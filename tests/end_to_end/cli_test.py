@@ -462,6 +462,33 @@ class Render(Case):
         self.expect(0, "render", self.scene, "--path", "orbit:3", "-o", out, "--width", 64, "--height", 40, "--background", "white")
         self.assertEqual(len(list(out.glob("frame_*.png"))), 3)
 
+    def test_camera_paths(self):
+        out, path = self.folder / "path", self.folder / "path.json"
+        self.expect(0, "render", self.scene, "--path", "spiral:2", "-o", out, "--width", 32)
+        self.assertEqual(len(list(out.glob("frame_*.png"))), 2)
+        key = {"rotation": [1, 0, 0, 0], "fov_y": 50}
+        path.write_text(json.dumps({"format": "gausscope camera path", "version": 1, "width": 40, "height": 30, "fps": 4, "keys":
+                                    [{"time": 0, "position": [0, 0, -6], **key}, {"time": 1, "position": [1, 0, -5], **key}]}))
+        own = self.expect(0, "render", self.scene, "--path", path, "-o", self.folder / "own", "--json").json
+        self.assertEqual([(i["width"], i["height"]) for i in own["images"]], [(40, 30)] * 5)
+        more = self.expect(0, "render", self.scene, "--path", path, "-o", self.folder / "own", "--fps", 9, "--height", 12, "--json").json
+        self.assertEqual([(i["width"], i["height"]) for i in more["images"]], [(16, 12)] * 10)
+        frame = {"camera_to_world": [1, 0, 0, 0, 0, -1, 0, 0, 0, 0, -1, -6, 0, 0, 0, 1], "fov": 50, "aspect": 1.3}
+        path.write_text(json.dumps({"camera_type": "perspective", "render_width": 40, "render_height": 30, "fps": 4, "camera_path": [frame] * 3}))
+        theirs = self.expect(0, "render", self.scene, "--path", path, "-o", self.folder / "theirs", "--json").json
+        self.assertEqual(len(theirs["images"]), 3)
+        # The first camera of both paths is the same.
+        self.assertEqual((self.folder / "theirs/frame_0000.png").read_bytes(),
+                         self.first_picture_of(path, key))
+        path.write_text("{}")
+        self.expect(2, "render", self.scene, "--path", path, "-o", self.folder / "o", says="path.json")
+
+    def first_picture_of(self, path, key):
+        path.write_text(json.dumps({"format": "gausscope camera path", "version": 1, "width": 40, "height": 30,
+                                    "keys": [{"time": 0, "position": [0, 0, -6], **key}]}))
+        self.expect(0, "render", self.scene, "--path", path, "-o", self.folder / "first")
+        return (self.folder / "first/frame_0000.png").read_bytes()
+
     def test_bad_cameras(self):
         cameras = self.folder / "cameras.json"
         good = {"width": 8, "height": 8, "fx": 8, "position": [0, 0, -5], "target": [0, 0, 0]}
@@ -470,7 +497,8 @@ class Render(Case):
                     json.dumps([good, {"width": 8, "height": 8, "fx": 8, "camera_from_world": [[1, 0, 0, 0]] * 3}])):
             cameras.write_text(bad)
             self.expect(2, "render", self.scene, "--cameras", cameras, "-o", self.folder / "o", says="cameras.json")
-        self.expect(2, "render", self.scene, "--path", "spiral:3", "-o", self.folder / "o", says="orbit:N")
+        self.expect(2, "render", self.scene, "--path", "loop:3", "-o", self.folder / "o", says="orbit:N")
+        self.expect(2, "render", self.scene, "--path", "orbit:0", "-o", self.folder / "o", says="orbit:N")
         self.expect(2, "render", self.scene, "--path", "orbit:1", "-o", self.folder / "o", "--maps", "heat", says="heat")
 
 

@@ -1,0 +1,30 @@
+// Camera paths as files: our own JSON and nerfstudio's camera_path.json, told apart by content.
+// Read and written by `render --path` and the studio's film commands. docs/film.md has the format.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/expected.h"
+#include "base/file.h"
+#include "renderer/scene/camera_path.h"
+
+namespace gs {
+
+/// What a file of a path holds.
+struct PathFile {
+    Film film;
+    /// Poses of every picture, where the file has them (nerfstudio's): what its own program draws.
+    std::vector<PathPose> frames;
+    std::vector<std::string> notes;  ///< what it has that is not used
+};
+
+/// Errors: not_found, unreadable; malformed, with the key or frame that is no camera; unsupported:
+/// nerfstudio's panoramas and fisheyes.
+Result<PathFile> read_path_file(const fs::path& file);
+/// Our own: everything that a Film is.
+Result<void> write_path_file(const fs::path& file, const Film& film);
+/// nerfstudio's: its keys, and every picture's camera, because its interpolation is another one.
+Result<void> write_nerfstudio_path(const fs::path& file, const Film& film);
+
+}  // namespace gs
