@@ -117,6 +117,7 @@ void Engine::close() {
     training_.begin();
     sheet_.begin();
     viewer_.forget_scene();
+    tint_.forget();
     info_ = {};
     ++scene_serial_;
     tell_.changed().scene = nullptr;
@@ -132,6 +133,7 @@ void Engine::adopt(LoadedScene scene, bool train) {
     training_.begin();
     sheet_.begin();
     viewer_.forget_scene();
+    tint_.forget();
     ++scene_serial_;
     if (scene_->trainer && options_.backend.empty())
         backend_ = scene_->trainer->rasterizer().name();
@@ -150,6 +152,7 @@ void Engine::replace_model(LoadedScene scene) {
     scene_.emplace(std::move(scene));
     tell_.changed().marked = nullptr;
     viewer_.forget_model();
+    tint_.forget();
     sheet_.forget_model();
     publish_scene();
 }
@@ -194,7 +197,8 @@ bool Engine::draw_when_due() {
 }
 
 Shown Engine::shown() {
-    return {*scene_, beside_ ? &*beside_ : nullptr, training_.running(), training_.evaluating()};
+    return {*scene_, beside_ ? &*beside_ : nullptr, &tint_, training_.running(),
+            training_.evaluating()};
 }
 
 void Engine::focus(const ViewRequest& request, double x, double y) {

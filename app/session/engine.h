@@ -50,6 +50,8 @@ class Engine {
     Training& training() { return training_; }
     SceneDoctor& doctor() { return doctor_; }
     ContactSheet& sheet() { return sheet_; }
+    /// Why Gaussians are shown otherwise than they are: parts say their reasons here.
+    ShownTint& tint() { return tint_; }
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -84,6 +86,7 @@ class Engine {
     std::uint64_t described_sheet_ = 0;  // bytes
 
     Viewer viewer_;
+    ShownTint tint_;
     Training training_;
     SceneDoctor doctor_;
     StreamedLevels levels_;

@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "app/session/level_colors.h"
 #include "app/session/session_types.h"
+#include "app/session/shown_tint.h"
 #include "panels/state/scene_state.h"
 #include "renderer/io/splats/level_set.h"
 

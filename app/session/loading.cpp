@@ -246,7 +246,6 @@ Result<LoadedScene> load_any(const OpenRequest& request, const SessionOptions& o
 
 Result<void> show_model(LoadedScene& scene, std::shared_ptr<const GaussianModel> model,
                         const SessionOptions& options) {
-    scene.level_colors = nullptr;  // of another model
     scene.model = std::move(model);
     compute_bounds(*scene.model, scene.bounds);
     auto rasterizer = options.make_rasterizer();

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "app/session/level_colors.h"
 #include "app/session/session_types.h"
+#include "app/session/shown_tint.h"
 #include "base/progress.h"
 #include "renderer/io/splats/level_set.h"
 #include "renderer/scene/capture.h"
@@ -34,8 +34,7 @@ struct LoadedScene {
     std::shared_ptr<const LevelSet>
         levels;  ///< of a streamed set that is open; null: there is one level only
     std::vector<LevelRun> level_runs;  ///< the same: which rows of the model are of which level
-    std::unique_ptr<LevelColors> level_colors;  ///< the same, while it is shown in these; or null
-    float near_plane = 0;                       ///< world units; 0: the rasterizer's own
+    float near_plane = 0;              ///< world units; 0: the rasterizer's own
     int sh_degree = 3;  ///< highest that is drawn: what a checkpoint's training had reached
     std::vector<std::string> notes;
     double seconds = 0;  ///< what loading took

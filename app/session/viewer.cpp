@@ -24,17 +24,16 @@ constexpr double kRefreshInterval = 0.25;
 // Few sizes, so that buffers and textures settle.
 constexpr std::array<double, 6> kScales{1.0, 0.71, 0.5, 0.35, 0.25, 0.18};
 
-/// A scene's model and what reads it: in the colours of its levels, where these are asked for and
-/// it has any.
-void color_by_level(LoadedScene& scene, const ViewSettings& settings) {
-    const bool wanted = settings.level_colors && !scene.trainer && !scene.level_runs.empty();
-    if (!wanted) scene.level_colors = nullptr;
-    if (wanted && !scene.level_colors)
-        scene.level_colors = std::make_unique<LevelColors>(*scene.model, scene.level_runs,
-                                                           *scene.rasterizer, scene.bounds.span());
-}
-ParameterSource& shown_source(const LoadedScene& scene) {
-    return scene.level_colors ? *scene.level_colors->source : *scene.source;
+/// What Gaussians are to be drawn through, the colours of their levels included, where these are
+/// asked for and the scene has any. Photos are compared with what is.
+std::shared_ptr<const GaussianTint> tint_of(const Shown& shown, const ViewSettings& settings) {
+    if (!shown.tint) return nullptr;
+    const LoadedScene& scene = shown.scene;
+    const bool levels = settings.level_colors && !scene.trainer && !scene.level_runs.empty();
+    if (!scene.trainer)
+        shown.tint->set_levels(*scene.model, levels ? std::span<const LevelRun>(scene.level_runs)
+                                                    : std::span<const LevelRun>{});
+    return shown.tint->tint();
 }
 
 bool compares_scenes(const Shown& shown, const ViewSettings& settings) {
@@ -57,8 +56,8 @@ double ssim_between(const RenderResult& a, const RenderResult& b) {
 }
 
 /// What is cut away, or tinted, counts in the score as well: it would say nothing about the model.
-void drop_score_of_a_part(const LoadedScene& scene, ViewFrame& frame) {
-    if (frame.clip || frame.cut_before > 0 || scene.level_colors) frame.psnr = 0;
+void drop_score_of_a_part(ViewFrame& frame) {
+    if (frame.clip || frame.cut_before > 0 || frame.tinted) frame.psnr = 0;
 }
 
 }  // namespace
@@ -114,6 +113,7 @@ void Viewer::forget_scene() {
     photo_ = {};
     model_copy_ = {};
     frame_time_ = {};
+    gradient_state_ = nullptr;
 }
 
 void Viewer::forget_model() {
@@ -135,10 +135,11 @@ std::shared_ptr<ViewFrame> Viewer::draw_when_due(const Shown& shown) {
     if (!request_ || request_->camera.width <= 0 || request_->camera.height <= 0) return nullptr;
     const bool training = shown.training || shown.evaluating;
     const std::uint64_t step = shown.scene.steps_done();
+    const bool other_tint = shown.tint && shown.tint->serial() != frame_tint_;
     const bool coarse = frame_scale_ < 0.99 && !request_->moving && !training;
     const bool refresh =
         frame_step_ != step && (!training || seconds_since(last_frame_) > kRefreshInterval);
-    if (!request_is_new_ && !coarse && !refresh) return nullptr;
+    if (!request_is_new_ && !coarse && !refresh && !other_tint) return nullptr;
     if (training && !budget_.may_draw()) return nullptr;
 
     const double scale = scale_for(shown, *request_);
@@ -152,6 +153,7 @@ std::shared_ptr<ViewFrame> Viewer::draw_when_due(const Shown& shown) {
     frame->milliseconds = seconds * 1000;
     frame_step_ = step;
     frame_scale_ = scale;
+    if (shown.tint) frame_tint_ = shown.tint->serial();
     last_frame_ = Clock::now();
     request_is_new_ = false;
     return frame;
@@ -173,12 +175,12 @@ std::shared_ptr<ViewFrame> Viewer::small_picture(const Shown& shown, int view, i
     const auto cost = frame_cost_;
     auto photo = std::exchange(photo_, {});
     auto copy = std::exchange(model_copy_, {});
-    auto colors = std::exchange(shown.scene.level_colors, nullptr);
-    auto frame = draw(shown, request, 1.0, true);
+    Shown untinted = shown;
+    untinted.tint = nullptr;
+    auto frame = draw(untinted, request, 1.0, true);
     frame_cost_ = cost;
     photo_ = std::move(photo);
     model_copy_ = std::move(copy);
-    shown.scene.level_colors = std::move(colors);
     return frame;
 }
 
@@ -192,10 +194,6 @@ std::optional<Vec3d> Viewer::focus(const Shown& shown, ViewRequest request, doub
     const double z = static_cast<double>(depth.at(0, column, row));
     if (!std::isfinite(z)) return std::nullopt;
     return frame->camera.point_at(column + 0.5, row + 0.5, z);
-}
-
-const GaussianModel& Viewer::shown_model(const LoadedScene& scene) {
-    return scene.level_colors ? scene.level_colors->tinted : current_model(scene);
 }
 
 const GaussianModel& Viewer::current_model(const LoadedScene& scene) {
@@ -233,24 +231,61 @@ void Viewer::render(LoadedScene& scene, const Camera& camera, const RenderOption
     const auto point_px = static_cast<float>(settings.point_size);
     const bool over_splats = style == DrawStyle::rings || style == DrawStyle::centres;
     if (style != DrawStyle::splats && !over_splats) {
-        draw_model_as(style, shown_model(scene), camera, options, point_px, result);
+        draw_model_as(style, current_model(scene), camera, options, point_px, result);
         return;
     }
     if (scene.trainer) {
         if (!over_splats) model_copy_ = {};
         scene.trainer->render(camera, options, result);
     } else {
-        scene.rasterizer->forward(shown_source(scene), camera, options, *scene.state, result);
+        scene.rasterizer->forward(*scene.source, camera, options, *scene.state, result);
     }
-    if (over_splats) draw_over_splats(style, shown_model(scene), camera, options, point_px, result);
+    if (over_splats)
+        draw_over_splats(style, current_model(scene), camera, options, point_px, result);
+}
+
+std::string Viewer::render_with_gradients(LoadedScene& scene, const Camera& camera,
+                                          const RenderOptions& options, const Image8& photo,
+                                          RenderResult& result) {
+    if (camera.orthographic()) {
+        result.costs = result.backward_costs = {};
+        RenderOptions plain = options;
+        plain.gradients = plain.costs = false;
+        render(scene, camera, plain, {}, result);
+        return "there are no gradients through parallel rays";
+    }
+    std::unique_ptr<ParameterSource> resting;  // a run's optimizer would change with its gradients
+    Rasterizer& rasterizer = scene.trainer ? scene.trainer->rasterizer() : *scene.rasterizer;
+    if (scene.trainer) {
+        resting = rasterizer.source_of(current_model(scene));
+        if (!gradient_state_) gradient_state_ = rasterizer.make_state();
+    }
+    ParameterSource& source = resting ? *resting : *scene.source;
+    ForwardState& state = resting ? *gradient_state_ : *scene.state;
+    rasterizer.forward(source, camera, options, state, result);
+    PixelGradients gradients;
+    if (photo.empty()) {
+        gradients.color.resize(camera.width, camera.height, 3);
+        gradients.color.values.fill(1.0f);
+    } else {
+        const double dssim = scene.trainer ? scene.trainer->settings().lambda_dssim
+                                           : TrainingSettings().lambda_dssim;
+        photo_loss(result.color, photo, {}, dssim, &gradients.color);
+    }
+    struct Nowhere final : GradientSink {
+        void take(const BlockGradients&) override {}
+    } nowhere;
+    rasterizer.backward(source, camera, options, state, result, gradients, nowhere);
+    result.backward_costs = state.backward_costs();
+    return photo.empty() ? "gradient of every pixel: 1" : "gradient of the loss against the photo";
 }
 
 std::shared_ptr<const DevicePicture> Viewer::render_for_display(LoadedScene& scene,
                                                                 const Camera& camera,
                                                                 const RenderOptions& options) {
     if (!scene.trainer)
-        return scene.rasterizer->forward_for_display(shown_source(scene), camera, options,
-                                                     *scene.state, result_);
+        return scene.rasterizer->forward_for_display(*scene.source, camera, options, *scene.state,
+                                                     result_);
     model_copy_ = {};
     return scene.trainer->render_for_display(camera, options, result_);
 }
@@ -268,7 +303,10 @@ std::shared_ptr<ViewFrame> Viewer::draw(const Shown& shown, const ViewRequest& r
         frame->clip = request.settings.clip;
         frame->cut_before = request.settings.near_plane;
     }
-    const RenderOptions options = render_options(shown.scene, request.settings);
+    RenderOptions options = render_options(shown.scene, request.settings);
+    const bool backward = is_of_backward(frame->mode);
+    if (!backward) options.tint = tint_of(shown, request.settings);  // gradients are of what is
+    frame->tinted = options.tint != nullptr;
     ViewSettings settings = request.settings;
     settings.point_size *= scale;  // dots are as large on the screen whatever the picture's size
     const Image8& photo = photo_for(shown.scene, request.settings.capture_view, frame->camera.width,
@@ -280,18 +318,21 @@ std::shared_ptr<ViewFrame> Viewer::draw(const Shown& shown, const ViewRequest& r
     const bool only_looked_at = !exact_size && photo.empty() && !both &&
                                 request.settings.mode == ViewMode::color &&
                                 request.settings.style == DrawStyle::splats;
-    color_by_level(shown.scene, settings);
     if (only_looked_at) frame->picture = render_for_display(shown.scene, frame->camera, options);
     if (frame->picture) {
         frame->visible = result_.counters.visible;
         frame->isects = result_.counters.isects;
     } else {
-        render(shown.scene, frame->camera, options, settings, result_);
+        if (backward)
+            frame->note =
+                render_with_gradients(shown.scene, frame->camera, options, photo, result_);
+        else
+            render(shown.scene, frame->camera, options, settings, result_);
         if (both)
             draw_both(shown, request, scale, photo, *frame);
         else
             fill_view_frame(result_, request.settings, photo, *frame);
-        drop_score_of_a_part(shown.scene, *frame);
+        drop_score_of_a_part(*frame);
     }
     frame_cost_ = {result_.counters, frame->camera.width, frame->camera.height, options.sh_degree};
     if (both) frame_cost_ = {};  // stage times are of two pictures then, these counts of one
@@ -310,7 +351,10 @@ void Viewer::draw_both(const Shown& shown, const ViewRequest& request, double sc
             render_options(shown.scene, request.settings).background;  // one ground for both
         ViewSettings settings = request.settings;
         settings.point_size *= scale;
-        render(*shown.beside, frame.camera, options, settings, beside_result_);
+        if (is_of_backward(settings.mode))
+            render_with_gradients(*shown.beside, frame.camera, options, {}, beside_result_);
+        else
+            render(*shown.beside, frame.camera, options, settings, beside_result_);
     }
     beside_drawn_ = {request.serial, scale};
     auto other = std::make_shared<ViewFrame>(frame);
@@ -336,7 +380,8 @@ void Viewer::draw_both(const Shown& shown, const ViewRequest& request, double sc
     // Costs about as much as drawing: where nobody waits for it.
     if (!request.moving && !shown.training)
         frame.ssim_between = other->ssim_between = ssim_between(first, second);
-    drop_score_of_a_part(*shown.beside, *other);
+    other->tinted = false;
+    drop_score_of_a_part(*other);
     frame.other = std::move(other);
 }
 

@@ -17,6 +17,7 @@ namespace gs {
 struct Shown {
     LoadedScene& scene;
     LoadedScene* beside = nullptr;  ///< to compare with
+    ShownTint* tint = nullptr;      ///< of `scene`; null: Gaussians are drawn as they are
     bool training = false, evaluating = false;
 };
 
@@ -73,11 +74,14 @@ class Viewer {
                                     bool exact_size);
     void draw_both(const Shown& shown, const ViewRequest& request, double scale,
                    const Image8& photo, ViewFrame& frame);
-    /// current_model(), in the colours of its levels where these are shown.
-    const GaussianModel& shown_model(const LoadedScene& scene);
     double scale_for(const Shown& shown, const ViewRequest& request) const;
     void render(LoadedScene& scene, const Camera& camera, const RenderOptions& options,
                 const ViewSettings& settings, RenderResult& result);
+    /// The same with what gradients cost: those of the loss against the photo, else as if that of
+    /// every pixel were 1. Returns what must be known of them.
+    std::string render_with_gradients(LoadedScene& scene, const Camera& camera,
+                                      const RenderOptions& options, const Image8& photo,
+                                      RenderResult& result);
     std::shared_ptr<const DevicePicture> render_for_display(LoadedScene& scene,
                                                             const Camera& camera,
                                                             const RenderOptions& options);
@@ -86,12 +90,13 @@ class Viewer {
     ViewBudget budget_;
     std::optional<ViewRequest> request_;
     bool request_is_new_ = false;
-    std::uint64_t frame_serial_ = 0, frame_step_ = 0;
+    std::uint64_t frame_serial_ = 0, frame_step_ = 0, frame_tint_ = 0;
     double frame_scale_ = 1;
     FrameTime frame_time_;
     Clock::time_point last_frame_{};
     RenderResult result_, beside_result_;
     FrameCost frame_cost_;
+    std::unique_ptr<ForwardState> gradient_state_;  // of the trainer's rasterizer, once asked for
     // What beside_result_ shows: it does not change while the first scene trains and the camera
     // rests.
     struct {

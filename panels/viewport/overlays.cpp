@@ -241,6 +241,7 @@ void put_facts(Chips& chips, const ViewFrame& frame, PictureRect room, float wid
         put(std::array{difference ? frame.scene : frame.name + "  " + frame.scene}, theme().text);
     put(facts_of(frame), theme().dim);
     put(what_is_cut(frame), theme().warning);
+    if (!frame.note.empty()) put(std::array{frame.note}, theme().dim);
     if (has_map(frame) && !frame.map_empty) put(statistics_of(frame), theme().dim);
 }
 
@@ -331,6 +332,12 @@ std::string what_is_not_shown(const ViewFrame& frame) {
             break;
         case ViewMode::depth:
             if (frame.map_empty) return "No depth: nothing is drawn here";
+            break;
+        case ViewMode::time:
+        case ViewMode::wasted:
+        case ViewMode::backward_time:
+        case ViewMode::backward_pairs:
+            if (frame.map_empty) return "Nothing was measured here";
             break;
         default:
             break;

@@ -67,7 +67,7 @@ void draw_range(const ViewSettings& view, Commands& commands) {
 /// Colours of a map: the same places whatever is shown, without effect on what has no map.
 void draw_map(ItemRow& row, const ViewSettings& view, Commands& commands) {
     const bool signs = view.mode == ViewMode::error && view.signed_error;  // has colours of its own
-    const bool tiles = view.mode == ViewMode::isects || view.mode == ViewMode::pairs;
+    const bool tiles = is_of_tiles(view.mode);
     ImGui::BeginDisabled(!has_colormap(view.mode) || signs);
     if (row.place(6, "colormap"))
         choice_command(commands, "##colormap", "view.colormap", kColormapNames,
@@ -90,7 +90,7 @@ void draw_map(ItemRow& row, const ViewSettings& view, Commands& commands) {
                            "where it is darker (Shift+E)");
         else
             toggle_command(commands, "grid", "view.tile-grid", view.tile_grid,
-                           "Lines between the tiles of isects and pairs (G)");
+                           "Lines between the tiles of maps that have a value a tile (G)");
     }
     ImGui::EndDisabled();
 }

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "base/parallel.h"
 #include "base/sort.h"
@@ -34,6 +35,8 @@ Buffer<Mark> project_marks(DrawStyle style, const GaussianModel& model, const Ca
                            const RenderOptions& options, float point_px) {
     const float nearest = rules_for(options).near_plane;
     const std::optional<ClipBox>& clip = options.clip;
+    const std::span<const std::uint32_t> tint =
+        options.tint ? options.tint->words.span() : std::span<const std::uint32_t>{};
     const auto pinhole = math::make_pinhole<float>(camera.rotation, camera.translation, camera.fx,
                                                    camera.fy, camera.cx, camera.cy, camera.width,
                                                    camera.height, camera.orthographic());
@@ -41,6 +44,8 @@ Buffer<Mark> project_marks(DrawStyle style, const GaussianModel& model, const Ca
     parallel_for(model.count, 4096, [&](std::size_t i) {
         Mark& mark = marks.data()[i];
         mark.depth = -1;  // not drawn
+        const std::uint32_t word = i < tint.size() ? tint[i] : GaussianTint::kOwn;
+        if (GaussianTint::hidden(word)) return;
         const Vec3f mean = model.mean(i);
         if (clip && !math::inside(clip->lo, clip->hi, mean)) return;
         const Vec3f scale{std::exp(model.at(kLogScales, i)), std::exp(model.at(kLogScales + 1, i)),
@@ -55,7 +60,8 @@ Buffer<Mark> project_marks(DrawStyle style, const GaussianModel& model, const Ca
         mark.x = projected.mean.x;
         mark.y = projected.mean.y;
         for (int c = 0; c < 3; ++c)
-            mark.rgb[c] = std::clamp(0.5f + math::kSh0Basis * model.at(kSh0 + c, i), 0.0f, 1.0f);
+            mark.rgb[c] = GaussianTint::shown(
+                std::clamp(0.5f + math::kSh0Basis * model.at(kSh0 + c, i), 0.0f, 1.0f), word, c);
         if (is_dot(style)) {
             mark.half_width = mark.half_height = std::max(0.5f, 0.5f * point_px);
         } else {

@@ -1,5 +1,6 @@
 // The maps of a drawn frame: the numbers behind the modes depth, median, alpha, contributors,
-// isects and pairs, for the viewport (view_frame.h) and for `gausscope render --maps`.
+// isects, pairs and what the tiles cost, for the viewport (view_frame.h) and for `gausscope render
+// --maps`.
 #pragma once
 
 #include "renderer/maps/view.h"

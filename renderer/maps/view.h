@@ -29,11 +29,15 @@ enum class ViewMode {
     error,
     photo,
     median,
-    normals
+    normals,
+    time,
+    wasted,
+    backward_time,
+    backward_pairs
 };
-inline constexpr std::array<const char*, 10> kViewModeNames{
-    "color", "depth", "alpha", "contributors", "isects",
-    "pairs", "error", "photo", "median",       "normals"};
+inline constexpr std::array<const char*, 14> kViewModeNames{
+    "color", "depth",  "alpha",   "contributors", "isects", "pairs",         "error",
+    "photo", "median", "normals", "time",         "wasted", "backward-time", "backward-pairs"};
 enum class DrawStyle { splats, points, ellipsoids, rings, centres };
 inline constexpr std::array<const char*, 5> kDrawStyleNames{"splats", "points", "ellipsoids",
                                                             "rings", "centres"};
@@ -48,6 +52,14 @@ constexpr bool style_applies(DrawStyle style, ViewMode mode) {
 /// Whether the mode is a map of one number a pixel or tile, in the colours of a colormap.
 constexpr bool has_colormap(ViewMode mode) {
     return mode != ViewMode::color && mode != ViewMode::photo && mode != ViewMode::normals;
+}
+/// Whether it is a map of one number a tile.
+constexpr bool is_of_tiles(ViewMode mode) {
+    return mode == ViewMode::isects || mode == ViewMode::pairs || mode >= ViewMode::time;
+}
+/// Whether the mode shows what gradients cost.
+constexpr bool is_of_backward(ViewMode mode) {
+    return mode == ViewMode::backward_time || mode == ViewMode::backward_pairs;
 }
 enum class Colormap { viridis, inferno, cividis, turbo, gray, diverging };
 inline constexpr std::array<const char*, 6> kColormapNames{"viridis", "inferno", "cividis",
@@ -65,6 +77,34 @@ inline constexpr std::array<const char*, 5> kFrustaColorNames{"split", "psnr", "
                                                               "used"};
 enum class Navigation { orbit, trackball, fly };
 inline constexpr std::array<const char*, 3> kNavigationNames{"orbit", "trackball", "fly"};
+
+/// What Gaussians may be coloured by, instead of their own colours.
+enum class GaussianValue {
+    none,
+    opacity,
+    size,
+    anisotropy,
+    sh_energy,
+    gradient,
+    second_moment,
+    density,
+    age,
+    views,
+    error,
+    cost,
+    level
+};
+inline constexpr std::array<const char*, 13> kGaussianValueNames{
+    "off",     "opacity", "size",  "anisotropy", "sh-energy", "gradient", "second-moment",
+    "density", "age",     "views", "error",      "cost",      "level"};
+struct ColorBy {
+    GaussianValue value = GaussianValue::none;
+    Colormap map = Colormap::viridis;
+    bool automatic = true;  ///< the range follows the values
+    double lo = 0, hi = 1;  ///< the range else, in the value's own unit
+    bool filter = false;    ///< what lies outside of the range is not drawn
+    bool operator==(const ColorBy&) const = default;
+};
 
 /// How the viewport is drawn. Owned by the app, changed by commands ("view.mode depth"), shown by
 /// the viewport panel.
@@ -96,8 +136,9 @@ struct ViewSettings {
     Navigation navigation = Navigation::orbit;
     int sh_degree = 3;
     double scale_modifier = 1;
-    double point_size = 2;        ///< px across, of the dots of styles points and centres
-    bool level_colors = false;    ///< streamed sets: each Gaussian in the colour of its level
+    double point_size = 2;      ///< px across, of the dots of styles points and centres
+    bool level_colors = false;  ///< streamed sets: each Gaussian in the colour of its level
+    ColorBy color_by;
     double fly_speed = 1;         ///< scene extents per second
     double viewer_budget = 0.25;  ///< share of engine time view frames may take while training
     double lod_budget = 2e6;      ///< streamed sets: Gaussians drawn at most
@@ -119,14 +160,16 @@ struct ViewFrame {
                   ///< colours
     std::shared_ptr<const DevicePicture> picture;  ///< null: `rgba` is the picture
     ImageF map;  ///< 1 plane at picture size for depth, alpha, contributors, error, median; at tile
-                 ///< size for isects, pairs
+                 ///< size where is_of_tiles()
     ImageF
         normals;  ///< mode normals: 3 planes, a unit vector in the world, NaN where there is none
     int map_cell = 1;                   ///< pixels per map value: 1, or the tile size
     bool map_empty = false;             ///< the map, or the normals, have a value nowhere
     double range_lo = 0, range_hi = 1;  ///< range the colormap was applied with
     double map_min = 0, map_max = 0, map_mean = 0, map_p50 = 0, map_p95 = 0;
-    std::string unit;                       ///< "world units", "Gaussians", "pairs", "|error|"
+    std::string unit;     ///< "world units", "Gaussians", "pairs", "|error|"
+    std::string note;     ///< what one must know of the map: "gradient of every pixel is 1"
+    bool tinted = false;  ///< Gaussians are hidden, or in other colours than their own
     Colormap colormap = Colormap::viridis;  ///< applied to the map
     bool logarithmic = false;               ///< the same
     Image8 photo;             ///< the capture's photo for this camera, RGB; empty for a free camera

@@ -78,6 +78,10 @@ struct RenderOptions {
     BackwardVariant backward = BackwardVariant::sub_tile;  ///< bench and selftest try the others
     bool counters =
         false;  ///< fill contributors, evaluated_pairs (isects_per_tile is always there)
+    /// Measure what blending costs, forward (RenderResult::costs) and backward
+    /// (ForwardState::backward_costs()). Slower, the same picture to the bit; only together with
+    /// `counters` and without `depth`.
+    bool costs = false;
 };
 
 /// Counts of one frame, for the cost model (N, V, I, E, B of docs/rendering.md).
@@ -94,6 +98,26 @@ struct RenderCounters {
     int longest_tile = 0;             ///< isects of the fullest tile
 };
 
+/// What blending forward, or backward, costs by tile and by Gaussian.
+struct BlendCosts {
+    /// [tiles_y][tiles_x] nanoseconds that were spent on the tile: of one thread on the CPU, of the
+    /// thread blocks that share it on CUDA, added up. Tiles are drawn many at a time, so the sum is
+    /// more than the stage took.
+    Buffer<float> tile_ns;
+    Buffer<std::uint32_t> tile_evaluated;  ///< [tiles_y][tiles_x] pairs whose exponent was computed
+    Buffer<std::uint32_t> tile_blended;    ///< [tiles_y][tiles_x] of these, what changed a pixel
+    /// By row: pairs that the Gaussian made others evaluate, and those of them it was blended in
+    /// (on CUDA, in tiles of over 1024 isects, as if nothing lay before each thousand). Backward
+    /// leaves `blended` empty.
+    Buffer<std::uint32_t> evaluated, blended;
+    bool empty() const { return tile_ns.empty(); }
+    std::size_t bytes() const {
+        return tile_ns.capacity_bytes() + tile_evaluated.capacity_bytes() +
+               tile_blended.capacity_bytes() + evaluated.capacity_bytes() +
+               blended.capacity_bytes();
+    }
+};
+
 struct RenderResult {
     int width = 0, height = 0;
     ImageF color;  ///< 3 planes, background blended in
@@ -105,6 +129,8 @@ struct RenderResult {
     int tiles_x = 0, tiles_y = 0;
     Buffer<std::uint32_t> isects_per_tile;  ///< [tiles_y][tiles_x]
     Buffer<std::uint32_t> pairs_per_tile;   ///< [tiles_y][tiles_x] evaluated pairs
+    BlendCosts costs;                       ///< with options.costs
+    BlendCosts backward_costs;              ///< of backward() with it, where its caller puts them
     RenderCounters counters;
 };
 
@@ -189,6 +215,8 @@ class ForwardState {
     /// Where a frame's arrays come from one reservation: the most of it that was ever in use. 0:
     /// not told.
     virtual std::size_t high_water() const { return 0; }
+    /// Of the last backward(), if it had options.costs; else empty.
+    virtual const BlendCosts& backward_costs() const;
 };
 
 class Rasterizer {

@@ -22,10 +22,14 @@ int used_sh_degree(const RenderOptions& options, int model_sh_degree) {
     return std::clamp(options.sh_degree, 0, model_sh_degree);
 }
 
-void check_drawable(const Camera& camera, bool gradients) {
+void check_drawable(const Camera& camera, const RenderOptions& options) {
     CHECK((camera.model == CameraModel::pinhole || camera.orthographic()) && camera.valid(),
           "the rasterizer takes valid pinhole and orthographic cameras");
-    CHECK(!(gradients && camera.orthographic()), "gradients go through pinholes only");
+    CHECK(!(options.gradients && camera.orthographic()), "gradients go through pinholes only");
+    CHECK(!(options.gradients && options.tint), "gradients are of the model, not of a tint");
+    CHECK(options.depth || !options.median_depth, "a median depth needs a depth picture");
+    CHECK(!options.costs || (options.counters && !options.depth),
+          "costs are measured with counters and without depth");
 }
 
 Vec3f ray_origin(const Camera& camera) {
@@ -49,6 +53,11 @@ ViewSides<double> view_sides(const Camera& c) {
         sides.normal[i] = (1.0 / std::sqrt(dot(n, n))) * n;
     }
     return sides;
+}
+
+const BlendCosts& ForwardState::backward_costs() const {
+    static const BlendCosts kNone;
+    return kNone;
 }
 
 }  // namespace gs

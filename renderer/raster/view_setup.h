@@ -17,8 +17,8 @@ float ending_transmittance(const RasterRules& rules);
 /// SH degree that will be evaluated.
 int used_sh_degree(const RenderOptions& options, int model_sh_degree);
 
-/// Stops the program where a camera cannot be drawn through, or not with gradients.
-void check_drawable(const Camera& camera, bool gradients);
+/// Stops the program where a camera cannot be drawn through, or not with these options.
+void check_drawable(const Camera& camera, const RenderOptions& options);
 /// A Gaussian is seen along Pinhole::w_from_z * mean - this: the eye, or what points against
 /// parallel rays.
 Vec3f ray_origin(const Camera& camera);

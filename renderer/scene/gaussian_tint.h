@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "base/buffer.h"
+#include "base/host_device.h"
 
 namespace gs {
 
@@ -24,6 +25,13 @@ struct GaussianTint {
                                         std::uint32_t share = kFullTint) {
         return std::uint32_t{red} | std::uint32_t{green} << 8 | std::uint32_t{blue} << 16 |
                share << 24;
+    }
+    static constexpr GS_HD bool hidden(std::uint32_t word) { return word >= kHidden; }
+    /// A channel (0 red, 1 green, 2 blue) of a Gaussian whose own value is `own`, 0..1.
+    static constexpr GS_HD float shown(float own, std::uint32_t word, int channel) {
+        const float share = static_cast<float>(word >> 24) * (1.0f / kFullTint);
+        const float tint = static_cast<float>(word >> (8 * channel) & 255u) * (1.0f / 255);
+        return share * tint + (1.0f - share) * own;
     }
 };
 

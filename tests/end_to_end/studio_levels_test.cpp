@@ -244,39 +244,6 @@ TEST(LevelsInTheStudio, switch_with_the_camera_and_the_budget) {
     ASSERT_TRUE(h.until([&] { return !h.state.levels; }));
 }
 
-Rgb8 base_color(const GaussianModel& m, std::size_t i) {
-    const auto byte = [&](int c) {
-        return static_cast<std::uint8_t>(
-            std::clamp(255 * (0.5f + 0.2820948f * m.at(kSh0 + c, i)), 0.0f, 255.0f));
-    };
-    return {byte(0), byte(1), byte(2)};
-}
-
-TEST(Levels, are_told_apart_by_colour) {
-    GaussianModel model(6, 1);
-    for (std::size_t i = 0; i < model.count; ++i) {
-        model.at(kMeans, i) = static_cast<float>(i);
-        model.at(kSh0 + 1, i) = 0.5f;
-    }
-    const LevelRun runs[] = {{2, 0}, {4, 1}, {5, kEveryLevel}};
-    const GaussianModel tinted = tinted_by_level(model, runs);
-    ASSERT_EQ(tinted.count, 6u);
-    EXPECT_EQ(tinted.sh_degree, 0) << "the same from everywhere";
-    EXPECT_EQ(tinted.at(kMeans, 5), 5.0f);
-    const auto hue = [&](std::size_t i) {
-        const Rgb8 c = base_color(tinted, i);
-        return std::tuple(c.r, c.g, c.b);
-    };
-    EXPECT_EQ(hue(0), hue(1));
-    EXPECT_NE(hue(1), hue(2));
-    EXPECT_EQ(hue(2), hue(3));
-    const Rgb8 blue = base_color(tinted, 0), orange = base_color(tinted, 2);
-    EXPECT_GT(blue.b, blue.r);
-    EXPECT_GT(orange.r, orange.b);
-    for (const std::size_t i : {std::size_t{4}, std::size_t{5}})
-        EXPECT_NEAR(tinted.at(kSh0 + 1, i), 0.5f, 1e-5) << "of every level: as it was";
-}
-
 /// The set is drawn in the colours of its levels, and untouched: without them it is as before.
 TEST(LevelsInTheStudio, colours_show_which_level_a_region_has) {
     const Set files;

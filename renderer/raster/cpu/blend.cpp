@@ -121,6 +121,15 @@ HWY_INLINE void finish(const TileState& s, const TileRect& rect, const BlendPara
     }
 }
 
+/// Tiles of other threads add to the same slot; whole numbers come out the same in any order.
+HWY_INLINE void add_costs(const BlendParams& p, std::uint32_t slot, std::uint64_t evaluated,
+                          std::uint64_t blended) {
+    __atomic_fetch_add(&p.slot_evaluated[slot], static_cast<std::uint32_t>(evaluated),
+                       __ATOMIC_RELAXED);
+    __atomic_fetch_add(&p.slot_blended[slot], static_cast<std::uint32_t>(blended),
+                       __ATOMIC_RELAXED);
+}
+
 template <Depths kDepths, bool kCounters>
 void blend(const BlendParams& params, std::uint32_t tile) {
     const TileRect rect = tile_rect(params, tile);
@@ -134,7 +143,9 @@ void blend(const BlendParams& params, std::uint32_t tile) {
         const Splat& splat = params.splats[params.slot_from_isect[k]];
         const RowTerms terms(splat, rect, params.log2_alpha_min);
         std::uint32_t rows = terms.rows & s.alive_rows, touched = 0;
-        s.row_steps += static_cast<std::uint64_t>(hwy::PopCount(rows));
+        const std::uint64_t row_steps = static_cast<std::uint64_t>(hwy::PopCount(rows));
+        [[maybe_unused]] const std::uint64_t blended = s.blended;
+        s.row_steps += row_steps;
         for (; rows != 0; rows &= rows - 1) {
             const int row = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(rows));
             touched |= static_cast<std::uint32_t>(
@@ -142,6 +153,11 @@ void blend(const BlendParams& params, std::uint32_t tile) {
                        << row;
         }
         if (params.row_mask != nullptr) params.row_mask[k] = static_cast<std::uint16_t>(touched);
+        if constexpr (kCounters)
+            if (params.slot_evaluated != nullptr)
+                add_costs(params, params.slot_from_isect[k],
+                          row_steps * static_cast<std::uint64_t>(rect.columns),
+                          s.blended - blended);
     }
     params.list_end[tile] = k - begin;
     params.pairs_per_tile[tile] =

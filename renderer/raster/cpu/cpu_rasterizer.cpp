@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/machine_use.h"
 #include "base/parallel.h"
+#include "base/record/clock.h"
 #include "base/record/scope.h"
 #include "renderer/raster/cpu/frame.h"
 #include "renderer/raster/view_setup.h"
@@ -25,7 +26,8 @@ std::size_t CpuState::bytes() const {
            tile_begin.capacity_bytes() + tile_order.capacity_bytes() + list_end.capacity_bytes() +
            slot_from_isect.capacity_bytes() + isect_from_emission.capacity_bytes() +
            row_mask.capacity_bytes() + blended_pairs.capacity_bytes() +
-           isect_gradients.capacity_bytes();
+           isect_gradients.capacity_bytes() + slot_evaluated.capacity_bytes() +
+           slot_blended.capacity_bytes() + backward.bytes();
 }
 
 namespace {
@@ -80,8 +82,69 @@ class CpuRasterizer final : public Rasterizer {
                   GradientSink& sink) override;
 };
 
+/// Room for what each tile and each row costs; rows and slots begin at 0.
+void start_costs(CpuState& state, std::size_t rows, std::size_t tiles, BlendCosts& costs) {
+    costs.tile_ns.resize_discard(tiles);
+    costs.tile_evaluated.resize_discard(tiles);
+    costs.evaluated.resize_discard(rows);
+    costs.evaluated.fill(0);
+    state.slot_evaluated.resize_discard(state.splats.size());
+    state.slot_evaluated.fill(0);
+}
+
+void rows_from_slots(const CpuState& state, const Buffer<std::uint32_t>& of_slot,
+                     Buffer<std::uint32_t>& of_row) {
+    parallel_for(state.candidate_blocks.size(), 256, [&](std::size_t candidate) {
+        std::uint32_t slot = state.candidate_slot[candidate];
+        for (std::uint32_t lanes = state.candidate_mask[candidate]; lanes != 0;
+             lanes &= lanes - 1, ++slot)
+            of_row[state.candidate_blocks[candidate] * kBlock +
+                   static_cast<std::size_t>(std::countr_zero(lanes))] = of_slot[slot];
+    });
+}
+
+/// Blends all tiles and takes the time of each.
+void measure_blend(CpuState& state, BlendParams p, std::size_t rows, RenderResult& result) {
+    const std::size_t tiles = state.tile_order.size();
+    BlendCosts& costs = result.costs;
+    start_costs(state, rows, tiles, costs);
+    costs.blended.resize_discard(rows);
+    costs.blended.fill(0);
+    state.slot_blended.resize_discard(state.splats.size());
+    state.slot_blended.fill(0);
+    p.slot_evaluated = state.slot_evaluated.data();
+    p.slot_blended = state.slot_blended.data();
+    parallel_for(tiles, 1, [&](std::size_t i) {
+        const std::uint32_t tile = state.tile_order[i];
+        const std::int64_t begin = now_ns();
+        blend_tile(p, tile);
+        costs.tile_ns[tile] = static_cast<float>(now_ns() - begin);
+    });
+    costs.tile_evaluated = result.pairs_per_tile;
+    costs.tile_blended.resize_discard(tiles);
+    for (std::size_t tile = 0; tile < tiles; ++tile)
+        costs.tile_blended[tile] = static_cast<std::uint32_t>(state.blended_pairs[tile]);
+    rows_from_slots(state, state.slot_evaluated, costs.evaluated);
+    rows_from_slots(state, state.slot_blended, costs.blended);
+}
+
+/// What blend_tile_backward replayed of a tile: the rows that forward changed.
+void count_backward_pairs(CpuState& state, const BlendParams& p, std::uint32_t tile) {
+    const int left = static_cast<int>(tile) % p.tiles_x * kTileSize;
+    const auto columns = static_cast<std::uint32_t>(std::min(kTileSize, p.width - left));
+    std::uint32_t sum = 0;
+    const std::uint32_t begin = p.tile_begin[tile], end = begin + p.list_end[tile];
+    for (std::uint32_t k = begin; k < end; ++k) {
+        const auto pairs =
+            static_cast<std::uint32_t>(std::popcount(unsigned{p.row_mask[k]})) * columns;
+        sum += pairs;
+        __atomic_fetch_add(&state.slot_evaluated[p.slot_from_isect[k]], pairs, __ATOMIC_RELAXED);
+    }
+    state.backward.tile_evaluated[tile] = sum;
+}
+
 void blend_all(CpuState& state, const ProjectParams& project, const Camera& camera,
-               const RenderOptions& options, RenderResult& result) {
+               const RenderOptions& options, std::size_t source_count, RenderResult& result) {
     const std::size_t tiles = static_cast<std::size_t>(state.tiles_x * state.tiles_y);
     result.width = camera.width;
     result.height = camera.height;
@@ -112,7 +175,10 @@ void blend_all(CpuState& state, const ProjectParams& project, const Camera& came
         state.row_mask.resize_discard(state.slot_from_isect.size());
         p.row_mask = state.row_mask.data();
     }
-    parallel_for(tiles, 1, [&](std::size_t i) { blend_tile(p, state.tile_order[i]); });
+    result.costs.tile_ns.resize_discard(0);  // of an earlier frame
+    if (!options.costs)
+        return parallel_for(tiles, 1, [&](std::size_t i) { blend_tile(p, state.tile_order[i]); });
+    measure_blend(state, p, source_count, result);
 }
 
 void count(const CpuState& state, std::size_t gaussians, const RenderOptions& options,
@@ -143,8 +209,7 @@ void count(const CpuState& state, std::size_t gaussians, const RenderOptions& op
 void CpuRasterizer::forward(ParameterSource& source, const Camera& camera,
                             const RenderOptions& options, ForwardState& base,
                             RenderResult& result) {
-    check_drawable(camera, options.gradients);
-    CHECK(options.depth || !options.median_depth, "a median depth needs a depth picture");
+    check_drawable(camera, options);
     CHECK(camera.width < 65536 * kTileSize && camera.height < 65536 * kTileSize, "{} x {} px",
           camera.width, camera.height);
     CpuState& state = static_cast<CpuState&>(base);
@@ -169,7 +234,7 @@ void CpuRasterizer::forward(ParameterSource& source, const Camera& camera,
     }
     {
         const Span span(Stage::blend);
-        blend_all(state, params, camera, options, result);
+        blend_all(state, params, camera, options, source.count(), result);
     }
     count(state, source.count(), options, result);
 }
@@ -180,6 +245,7 @@ void CpuRasterizer::backward(ParameterSource& source, const Camera& camera,
                              GradientSink& sink) {
     CHECK(options.gradients, "forward() was told that no gradients are wanted");
     CpuState& state = static_cast<CpuState&>(base);
+    state.backward = {};
     const ProjectParams params = make_project_params(camera, options, source.sh_degree());
     const std::size_t tiles = state.tile_order.size();
     state.isect_gradients.resize_discard(state.slot_from_isect.size());
@@ -197,14 +263,21 @@ void CpuRasterizer::backward(ParameterSource& source, const Camera& camera,
         p.v_depth = gradients.depth.values.empty() ? nullptr : gradients.depth.values.data();
         p.isect_gradients = state.isect_gradients.data();
         CHECK(p.v_depth == nullptr || options.depth, "depth gradients need a depth picture");
+        if (options.costs) start_costs(state, source.count(), tiles, state.backward);
         parallel_for(tiles, 1, [&](std::size_t i) {
             const std::uint32_t tile = state.tile_order[i];
+            const std::int64_t begin = options.costs ? now_ns() : 0;
             blend_tile_backward(p, tile);
+            if (options.costs) {
+                state.backward.tile_ns[tile] = static_cast<float>(now_ns() - begin);
+                count_backward_pairs(state, p.forward, tile);
+            }
             // Isects behind the tile's end drew nothing.
             std::fill(state.isect_gradients.begin() + state.tile_begin[tile] + state.list_end[tile],
                       state.isect_gradients.begin() + state.tile_begin[tile + 1], IsectGradient{});
         });
     }
+    if (options.costs) rows_from_slots(state, state.slot_evaluated, state.backward.evaluated);
     const Span span(Stage::project_backward);
     parallel_for(state.candidate_blocks.size(), 16, [&](std::size_t candidate) {
         const std::uint32_t mask = state.candidate_mask[candidate];

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/buffer.h"
@@ -62,6 +63,7 @@ struct ProjectParams {
     int sh_degree;  ///< bases used
     bool clipped;   ///< by the box `clip`
     ClipBox clip;
+    std::span<const std::uint32_t> tint;  ///< words of GaussianTint by row, or none
 };
 /// 16 Gaussians after projection. Lanes not in `mask` hold anything.
 struct ProjectedBlock {
@@ -95,8 +97,10 @@ struct BlendParams {
     float* median_depth;          ///< or null; only with depth
     std::uint16_t* contributors;  ///< or null
     std::uint32_t* pairs_per_tile;
-    std::uint32_t* list_end;       ///< [tiles] isects looked at before the tile was finished
-    std::uint64_t* blended_pairs;  ///< [tiles], or null
+    std::uint32_t* list_end;        ///< [tiles] isects looked at before the tile was finished
+    std::uint64_t* blended_pairs;   ///< [tiles], or null
+    std::uint32_t* slot_evaluated;  ///< [slot] added to, or null; only with contributors
+    std::uint32_t* slot_blended;    ///< the same
     std::uint16_t* row_mask;  ///< [isects] bit r: a pixel of row r was blended or ended; or null
 };
 struct BlendBackwardParams {
@@ -126,10 +130,13 @@ struct CpuState final : ForwardState {
     Buffer<std::uint16_t> row_mask;
     Buffer<std::uint64_t> blended_pairs;
     Buffer<IsectGradient> isect_gradients;
+    Buffer<std::uint32_t> slot_evaluated, slot_blended;  ///< [slot], with options.costs
+    BlendCosts backward;
     RadixSort sorter;
     int tiles_x = 0, tiles_y = 0;
 
     std::size_t bytes() const override;
+    const BlendCosts& backward_costs() const override { return backward; }
     std::size_t chunks() const {
         return (candidate_blocks.size() + kBlocksPerChunk - 1) / kBlocksPerChunk;
     }

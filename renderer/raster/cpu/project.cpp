@@ -116,6 +116,27 @@ std::uint32_t cover(const ProjectParams& params, const ProjectedBlock& block, st
     return isects;
 }
 
+/// The words of a block's rows; those behind the last are each Gaussian as it is.
+struct BlockTint {
+    std::uint32_t words[kBlock];
+    BlockTint(std::span<const std::uint32_t> tint, std::size_t block) {
+        const std::size_t first = block * kBlock;
+        for (std::size_t lane = 0; lane < kBlock; ++lane)
+            words[lane] = first + lane < tint.size() ? tint[first + lane] : GaussianTint::kOwn;
+    }
+    std::uint32_t hidden_lanes() const {
+        std::uint32_t lanes = 0;
+        for (std::size_t lane = 0; lane < kBlock; ++lane)
+            lanes |= static_cast<std::uint32_t>(GaussianTint::hidden(words[lane])) << lane;
+        return lanes;
+    }
+    void colour(ProjectedBlock& out) const {
+        for (std::size_t lane = 0; lane < kBlock; ++lane)
+            for (int c = 0; c < 3; ++c)
+                out.color[c][lane] = GaussianTint::shown(out.color[c][lane], words[lane], c);
+    }
+};
+
 void write_splat(const ProjectedBlock& b, std::size_t lane, Splat& out) {
     out.x = b.x[lane];
     out.y = b.y[lane];
@@ -148,6 +169,7 @@ void project_chunk(ParameterSource& source, const ProjectParams& params, CpuStat
         ProjectedBlock projected;
         project_block(params, geometry, std::min(kBlock, source.count() - block * kBlock),
                       projected);
+        if (!params.tint.empty()) projected.mask &= ~BlockTint(params.tint, block).hidden_lanes();
         Coverage coverage[kBlock];
         std::uint32_t isects[kBlock];
         for (std::uint32_t lanes = projected.mask; lanes != 0; lanes &= lanes - 1) {
@@ -157,6 +179,7 @@ void project_chunk(ParameterSource& source, const ProjectParams& params, CpuStat
         }
         if (projected.mask != 0)
             shade_block(params, geometry, source.sh(block, sh_scratch), projected);
+        if (!params.tint.empty()) BlockTint(params.tint, block).colour(projected);
         state.candidate_mask[candidate] = projected.mask;
         state.candidate_slot[candidate] = slot;
         for (std::uint32_t lanes = projected.mask; lanes != 0; lanes &= lanes - 1, ++slot) {
@@ -187,6 +210,7 @@ ProjectParams make_project_params(const Camera& camera, const RenderOptions& opt
     p.sh_degree = used_sh_degree(options, model_sh_degree);
     p.clipped = options.clip.has_value();
     p.clip = options.clip.value_or(ClipBox{});
+    if (options.tint) p.tint = options.tint->words.span();
     return p;
 }
 

@@ -46,11 +46,28 @@ struct DevicePicture {
     }
 };
 
+/// A tint's words in device memory, sent again when they are others.
+struct DeviceTint {
+    std::shared_ptr<const GaussianTint> shown;  // keeps its address from being another's
+    std::uint64_t serial = 0;
+    DeviceBuffer<std::uint32_t> words{"tint of Gaussians"};
+
+    TintView show(const std::shared_ptr<const GaussianTint>& tint, const Stream& stream) {
+        if (tint && (tint != shown || tint->serial != serial))
+            words.upload(tint->words.span(), stream);
+        shown = tint;
+        serial = tint ? tint->serial : 0;
+        if (!tint) return {};
+        return {words.data(), static_cast<std::uint32_t>(tint->words.size())};
+    }
+};
+
 struct CudaState final : ForwardState {
     explicit CudaState(std::shared_ptr<const Stream> s) : stream(std::move(s)), pipeline(*stream) {}
     std::size_t bytes() const override {
         return pipeline.bytes() + picture.bytes() + copied.bytes() +
-               pixel_gradients.capacity_bytes() + gradients.capacity_bytes();
+               device_tint.words.capacity_bytes() + pixel_gradients.capacity_bytes() +
+               gradients.capacity_bytes();
     }
 
     std::size_t high_water() const override { return pipeline.high_water(); }
@@ -60,6 +77,8 @@ struct CudaState final : ForwardState {
     DevicePicture picture;
     CopiedSource copied;
     ModelView model;  ///< of the last forward()
+    DeviceTint device_tint;
+    TintView tint;  ///< the same
     PinnedBuffer<FrameConstants> constants{1, "constants of a frame"};
     PinnedBuffer<FrameCounts> counts{1, "counts of a frame"};
     std::uint32_t visible_room = 0,
@@ -99,7 +118,7 @@ void enqueue(CudaState& state, const FrameLimits& limits) {
     state.pipeline.prepare(limits);
     copy_to_device(state.pipeline.arrays().constants, state.constants.data(),
                    sizeof(FrameConstants), stream);
-    state.pipeline.project(state.model);
+    state.pipeline.project(state.model, state.tint);
     state.pipeline.list_tiles();
     state.pipeline.blend(state.picture.view);
     fetch(state.counts.data(), state.pipeline.arrays().counts, 1, stream);
@@ -218,11 +237,11 @@ template <class F>
 void CudaRasterizer::draw_until_it_fits(CudaState& state, ParameterSource& source,
                                         const Camera& camera, const RenderOptions& options,
                                         RenderResult& result, F&& draw_once) {
-    check_drawable(camera, options.gradients);
-    CHECK(options.depth || !options.median_depth, "a median depth needs a depth picture");
+    check_drawable(camera, options);
     use_device();
     const ResidentSource* resident = dynamic_cast<const ResidentSource*>(&source);
     state.model = resident != nullptr ? resident->view() : state.copied.copy(source, *stream_);
+    state.tint = state.device_tint.show(options.tint, *stream_);
     state.constants[0] = FramePipeline::constants_of(camera, options, source.sh_degree());
     FrameLimits limits = limits_of(state, camera, options);
     state.pipeline.time(timers_.get());

@@ -36,4 +36,10 @@ struct ModelView {
     LazyView lazy;
 };
 
+/// The words of a GaussianTint in device memory. count 0: each Gaussian is drawn as it is.
+struct TintView {
+    const std::uint32_t* words = nullptr;  ///< [row]
+    std::uint32_t count = 0;               ///< rows behind are as they are
+};
+
 }  // namespace gs::cuda

@@ -27,14 +27,14 @@ void FramePipeline::prepare(const FrameLimits& limits) {
     carved_ = arrays_ = carve_frame(limits, arena_);
 }
 
-void FramePipeline::project(const ModelView& model) {
+void FramePipeline::project(const ModelView& model, const TintView& tint) {
     const StageScope scope(timers_, Stage::project);
     CHECK(model.count <= limits_.gaussians, "{} Gaussians in a frame made for {}", model.count,
           limits_.gaussians);
     arrays_ = carved_;
     fill_bytes(arrays_.counts, 0, sizeof(FrameCounts), stream_);
     fill_bytes(arrays_.isect_total, 0, sizeof(*arrays_.isect_total), stream_);
-    run_project(stream_, limits_, arrays_, model);
+    run_project(stream_, limits_, arrays_, model, tint);
 }
 
 void FramePipeline::list_tiles() {

@@ -32,7 +32,7 @@ class FramePipeline {
 
     // ---- each enqueues its kernels; `constants` were written to arrays().constants on this stream
     // before
-    void project(const ModelView& model);
+    void project(const ModelView& model, const TintView& tint = {});
     /// Sort, emit, sort, ranges: from visible Gaussians to every tile's list, front to back.
     void list_tiles();
     void blend(const PictureView& picture);

@@ -23,7 +23,12 @@ struct ProjectParams {
     std::uint32_t* isects_of_slot;      ///< [slot]
     std::uint32_t* chunk_slots;         ///< [chunk]
     unsigned long long* isect_total;
+    TintView tint;  ///< of the tinted kernels
 };
+
+GS_DEVICE std::uint32_t word_of(const TintView& tint, std::uint32_t gaussian) {
+    return gaussian < tint.count ? tint.words[gaussian] : GaussianTint::kOwn;
+}
 
 GS_DEVICE bool block_may_show(const FrameConstants& c, const ModelView& model,
                               std::uint32_t block) {
@@ -132,7 +137,7 @@ GS_DEVICE Vec3f color_of(int degree, const ModelReader<kLazy>& gaussian, Vec3f d
     return color_of<3>(gaussian, direction);
 }
 
-template <bool kLazy>
+template <bool kLazy, bool kTinted>
 GS_KERNEL(kChunk, 3)
 void project(ProjectParams p) {
     GS_SHARED(std::uint32_t, blocks_in_view, 1);
@@ -159,6 +164,7 @@ void project(ProjectParams p) {
 
     const std::uint32_t gaussian = chunk * kChunk + thread;
     bool visible = gaussian < p.model.count && (blocks_in_view[0] >> (thread / kBlock) & 1u) != 0;
+    if constexpr (kTinted) visible = visible && !GaussianTint::hidden(word_of(p.tint, gaussian));
     Splat splat;
     Coverage cover;
     std::uint32_t isects = 0;
@@ -194,6 +200,12 @@ void project(ProjectParams p) {
         splat.blue = math::max(color.z, 0.0f);
         // False for NaN, Inf and absurd numbers: a Gaussian with such coefficients draws nothing.
         visible = dot(color, color) < 1e30f;
+        if constexpr (kTinted) {
+            const std::uint32_t word = word_of(p.tint, gaussian);
+            splat.red = GaussianTint::shown(splat.red, word, 0);
+            splat.green = GaussianTint::shown(splat.green, word, 1);
+            splat.blue = GaussianTint::shown(splat.blue, word, 2);
+        }
     }
     const BlockRank kept = block_rank(visible, warp_counts);
     if (thread == 0) p.chunk_slots[chunk] = kept.total;
@@ -212,15 +224,22 @@ void project(ProjectParams p) {
 }  // namespace
 
 void run_project(const Stream& stream, const FrameLimits& limits, const FrameArrays& a,
-                 const ModelView& model) {
-    const ProjectParams params{model,        a.constants,          a.counts,         a.splats,
-                               a.coverage,   a.gaussian_from_slot, a.isects_of_slot, a.chunk_slots,
-                               a.isect_total};
-    const Grid grid{limits.chunks(), kChunk};
-    if (model.lazy.moments != nullptr)
-        launch(stream, "project", grid, project<true>, params);
-    else
-        launch(stream, "project", grid, project<false>, params);
+                 const ModelView& model, const TintView& tint) {
+    const ProjectParams params{model,
+                               a.constants,
+                               a.counts,
+                               a.splats,
+                               a.coverage,
+                               a.gaussian_from_slot,
+                               a.isects_of_slot,
+                               a.chunk_slots,
+                               a.isect_total,
+                               tint};
+    using Kernel = void (*)(ProjectParams);
+    static constexpr Kernel kernels[2][2] = {{project<false, false>, project<false, true>},
+                                             {project<true, false>, project<true, true>}};
+    launch(stream, "project", Grid{limits.chunks(), kChunk},
+           kernels[model.lazy.moments != nullptr][tint.count > 0], params);
 }
 
 }  // namespace gs::cuda

@@ -11,7 +11,7 @@
 namespace gs::cuda {
 
 void run_project(const Stream& stream, const FrameLimits& limits, const FrameArrays& a,
-                 const ModelView& model);
+                 const ModelView& model, const TintView& tint);
 
 // sort.cu: pairs [0] into [1]
 /// By depth: slots of all chunks into ranks, front to back; V, I, overflow.
