@@ -27,6 +27,8 @@ ROOMS = {
                              ["base", "base/record", "renderer/scene", "renderer/io/files", "renderer/io/images",
                               "renderer/io/splats"]),
     "renderer/io/paths": ("camera paths: our own and nerfstudio's", ["base", "renderer/scene", "renderer/io/files"]),
+    "renderer/io/video": ("videos from pictures; opens the library that links libav", ["base", "renderer/scene"]),
+    "renderer/io/video/libav": ("libgausscope_video.so: encoding, in a library of its own", ["renderer/io/video"]),
     "renderer/doctor": ("what is wrong with a model or capture, and its mending",
                         ["base", "renderer/scene", "renderer/io/*"]),
     "renderer/reference": ("the oracle: serial, double precision", ["base", "renderer/math", "renderer/scene"]),
@@ -102,6 +104,7 @@ RESTRICTED = {
     r"^glad/": ("renderer/present", "app", "tests"),
     r"^EGL/": ("app", "tests"),
     r"^CLI/": ("app/cli", "tests"),
+    r"^lib(av|sw)\w+/": ("renderer/io/video/libav", "tests"),
     r"^sqlite3": ("profiler/history", "tests"),
 }
 STD_ONLY = ("base/record", "profiler/inject")

@@ -9,6 +9,7 @@
 #include "app/cli/common.h"
 #include "app/cli/report.h"
 #include "app/cli/trace_export.h"
+#include "base/beside_program.h"
 #include "base/try.h"
 #include "profiler/analysis/span_summary.h"
 #include "profiler/insights/insight.h"
@@ -124,17 +125,6 @@ Json process_json(const TraceProcess& p) {
         out["cupti_reason"] = p.service->cupti_reason;
     }
     return out;
-}
-
-/// What is built with the program: beside it, or where it is installed to.
-Result<fs::path> beside_program(const char* name, const char* installed, const char* missing) {
-    std::error_code error;
-    const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
-    for (const fs::path& folder : {program, program / installed})
-        if (fs::exists(folder / name, error)) return fs::canonical(folder / name, error);
-    return fail(
-        ErrorKind::not_found, (program / name).string(), missing,
-        fmt::format("it is built with gausscope and belongs beside it or in {}", installed));
 }
 
 }  // namespace
@@ -272,11 +262,12 @@ Json ProcessRecording::json() {
 }
 
 Result<fs::path> injection_library() {
-    return beside_program("libgausscope_inject.so", "../lib", "the injection library is missing");
+    return beside_program("libgausscope_inject.so", {"", "../lib"},
+                          "the injection library is missing");
 }
 
 Result<fs::path> pytorch_folder() {
-    return beside_program("pytorch", "../share/gausscope",
+    return beside_program("pytorch", {"", "../share/gausscope"},
                           "what goes into Python programs is missing");
 }
 

@@ -17,8 +17,10 @@
 #include "base/try.h"
 #include "renderer/io/images/image_io.h"
 #include "renderer/io/splats/splat_io.h"
+#include "renderer/io/video/video_writer.h"
 #include "renderer/maps/normals.h"
 #include "renderer/maps/scalar_map.h"
+#include "renderer/maps/view_frame.h"
 #include "renderer/scene/near_plane.h"
 #include "trainer/run_folder.h"
 
@@ -32,8 +34,11 @@ struct RenderArguments {
     std::string maps;  ///< comma separated names of kMaps, or "all"; empty: color for png, all for
                        ///< npy
     int width = 0, height = 0;
-    double fov = 50;  ///< degrees, vertical, of --path
-    double fps = 0;   ///< pictures a second of --path FILE; 0: as it says
+    double fov = 50;    ///< degrees, vertical, of --path
+    double fps = 0;     ///< pictures a second, of --path FILE and --video; 0: as it says, else 30
+    std::string video;  ///< the file; empty: pictures into `output`
+    std::string codec = kVideoCodecNames[0];
+    int quality = 75;
     CaptureArguments loading;
     PictureArguments picture;
     bool test_only = false;
@@ -45,7 +50,7 @@ std::string map_names() { return fmt::format("{}", fmt::join(kMaps, ", ")); }
 
 void add_options(CLI::App& app, RenderArguments& a) {
     app.add_option("SCENE", a.scene, "splat file, checkpoint or a run's folder")->required();
-    app.add_option("-o,--output", a.output, "folder for the files")->required()->option_text("DIR");
+    app.add_option("-o,--output", a.output, "folder for the files")->option_text("DIR");
     const char* from = "Cameras";
     app.add_option("--cameras", a.cameras, "JSON list of cameras")
         ->group(from)
@@ -74,9 +79,21 @@ void add_options(CLI::App& app, RenderArguments& a) {
                    "vertical field of view of --path orbit:N and the like, degrees [50]")
         ->check(number_from(1, 170))
         ->option_text("X");
-    app.add_option("--fps", a.fps, "pictures a second of --path FILE; its own without")
+    app.add_option("--fps", a.fps, "pictures a second; those of --path FILE without, else 30")
         ->check(number_from(0.01, 1000))
         ->option_text("X");
+    const char* video = "Video";
+    app.add_option("--video", a.video, "one film instead of pictures: .mp4 or .mkv")
+        ->group(video)
+        ->option_text("FILE");
+    app.add_option("--codec", a.codec, "of --video [h264]")
+        ->check(CLI::IsMember(kVideoCodecNames))
+        ->group(video)
+        ->option_text("h264|av1");
+    app.add_option("--quality", a.quality, "of --video, 1 to 100 [75]")
+        ->check(whole_from(1, 100))
+        ->group(video)
+        ->option_text("N");
     app.add_flag("--test-only", a.test_only, "of --capture only the test photos' cameras");
     add_loading(app, a.loading);
     add_picture(app, a.picture);
@@ -116,7 +133,9 @@ class RenderRun {
     Result<void> prepare();
     Result<std::vector<NamedCamera>> choose_cameras();
     Camera sized(const Camera& camera) const;
+    Result<void> prepare_video();
     Result<void> draw_all();
+    Result<void> add_to_video(const Camera& camera);
     Result<Json> write_maps(const NamedCamera& camera);
     Result<fs::path> write_one(const NamedCamera& camera, const std::string& map, Json& ranges);
 
@@ -131,16 +150,23 @@ class RenderRun {
     RenderResult result_;
     Json written_ = Json::array();
     double draw_ms_ = 0;
+    double fps_ = 30;  // of the video
+    std::optional<VideoWriter> video_;
+    ViewSettings look_;  // of the video's pictures
 };
 
 Result<void> RenderRun::prepare() {
     // Numbers are asked for to be used: npy writes everything unless told otherwise.
-    GS_TRY(maps_, parse_maps(a_.maps.empty() ? (a_.format == "npy" ? "all" : "color") : a_.maps));
+    GS_TRY(maps_,
+           parse_maps(a_.maps.empty() ? (a_.format == "npy" && a_.video.empty() ? "all" : "color")
+                                      : a_.maps));
     GS_TRY(options_, picture_options(a_.picture));
     options_.gradients = options_.depth = false;
     for (const std::string& map : maps_) want_maps(mode_of(map), options_);
     GS_TRY(rasterizer_, make_rasterizer(common_));
-    GS_TRY(made_, prepare_output_folder(a_.output));
+    if (!a_.output.empty()) {
+        GS_TRY(made_, prepare_output_folder(a_.output));
+    }
 
     GS_TRY(auto scene, read_any_splats(a_.scene));
     for (const std::string& note : scene.notes) log_info("{}: {}", a_.scene, note);
@@ -149,10 +175,27 @@ Result<void> RenderRun::prepare() {
     if (options_.compatibility == Compatibility::tight) options_.near_plane = near_plane_of(model_);
     GS_TRY(cameras_, choose_cameras());
     for (NamedCamera& c : cameras_) c.camera = sized(c.camera);
+    if (!a_.video.empty()) return prepare_video();
+    return {};
+}
+
+Result<void> RenderRun::prepare_video() {
+    look_.mode = mode_of(maps_.front());
+    const Camera& first = cameras_.front().camera;
+    for (const NamedCamera& c : cameras_)
+        if (c.camera.width != first.width || c.camera.height != first.height)
+            return fail(ErrorKind::usage, a_.video,
+                        "its pictures must be of one size, and these cameras are not",
+                        "--width and --height make them");
+    const auto codec = std::find(kVideoCodecNames.begin(), kVideoCodecNames.end(), a_.codec) -
+                       kVideoCodecNames.begin();
+    GS_TRY(video_, VideoWriter::create(a_.video, {first.width, first.height, fps_,
+                                                  static_cast<VideoCodec>(codec), a_.quality}));
     return {};
 }
 
 Result<std::vector<NamedCamera>> RenderRun::choose_cameras() {
+    if (a_.fps > 0) fps_ = a_.fps;
     if (!a_.cameras.empty()) return read_cameras(a_.cameras);
     std::optional<Capture> capture;
     if (!a_.capture.empty()) {
@@ -171,6 +214,7 @@ Result<std::vector<NamedCamera>> RenderRun::choose_cameras() {
     if (!capture) place.fov_y = a_.fov * 3.14159265358979 / 180;
     GS_TRY(PathCameras path, path_cameras({a_.path, a_.width, a_.height, a_.fps}, place));
     for (const std::string& note : path.notes) log_info("{}: {}", a_.path, note);
+    fps_ = path.fps;
     return std::move(path.cameras);
 }
 
@@ -224,23 +268,35 @@ Result<Json> RenderRun::write_maps(const NamedCamera& camera) {
     return entry;
 }
 
+Result<void> RenderRun::add_to_video(const Camera& camera) {
+    ViewFrame frame;
+    frame.camera = camera;
+    frame.mode = look_.mode;
+    fill_view_frame(result_, look_, {}, frame);
+    keep_range(frame, look_);
+    return video_->add(frame.rgba);
+}
+
 Result<void> RenderRun::draw_all() {
     ModelSource source(model_);
     const auto state = rasterizer_->make_state();
     ProgressLine progress("render");
     for (std::size_t i = 0; i < cameras_.size(); ++i) {
         if (interrupted())
-            return fail(ErrorKind::cancelled, a_.output,
+            return fail(ErrorKind::cancelled, a_.output.empty() ? a_.video : a_.output,
                         fmt::format("stopped after {} of {} pictures", i, cameras_.size()));
         const auto begin = std::chrono::steady_clock::now();
         rasterizer_->forward(source, cameras_[i].camera, options_, *state, result_);
         draw_ms_ +=
             std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
                 .count();
-        GS_TRY(written_.emplace_back(), write_maps(cameras_[i]));
+        if (!a_.output.empty()) {
+            GS_TRY(written_.emplace_back(), write_maps(cameras_[i]));
+        }
+        if (video_) GS_TRY_VOID(add_to_video(cameras_[i].camera));
         progress.update(i + 1, cameras_.size(), cameras_[i].name);
     }
-    return {};
+    return video_ ? video_->finish() : Result<void>();
 }
 
 Result<int> RenderRun::run() {
@@ -251,17 +307,24 @@ Result<int> RenderRun::run() {
         return kFailed;
     }
     const double mean = draw_ms_ / static_cast<double>(cameras_.size());
-    fmt::print("{}: {} pictures, {:.1f} ms each to draw\n", a_.output, cameras_.size(), mean);
-    if (common_.json)
-        print_json({{"command", "render"},
-                    {"scene", a_.scene},
-                    {"output", a_.output},
-                    {"backend", rasterizer_->name()},
-                    {"gaussians", model_.count},
-                    {"profile", name_of(options_.compatibility)},
-                    {"format", a_.format},
-                    {"ms_mean", mean},
-                    {"images", written_}});
+    const std::string where = a_.video.empty() ? a_.output : a_.video;
+    fmt::print("{}: {} pictures, {:.1f} ms each to draw\n", where, cameras_.size(), mean);
+    if (video_)
+        fmt::print("{:.1f} s at {:g} pictures a second, {} ({})\n",
+                   static_cast<double>(cameras_.size()) / fps_, fps_,
+                   human_bytes(fs::file_size(a_.video)), video_->encoder());
+    if (!common_.json) return kDone;
+    Json json{{"command", "render"},       {"scene", a_.scene},
+              {"output", a_.output},       {"backend", rasterizer_->name()},
+              {"gaussians", model_.count}, {"profile", name_of(options_.compatibility)},
+              {"format", a_.format},       {"ms_mean", mean},
+              {"images", written_}};
+    if (video_)
+        json["video"] = {{"file", a_.video},
+                         {"encoder", video_->encoder()},
+                         {"fps", fps_},
+                         {"pictures", cameras_.size()}};
+    print_json(json);
     return kDone;
 }
 
@@ -270,7 +333,13 @@ Result<int> run(const RenderArguments& a, const CommonArguments& common) {
         return fail(ErrorKind::usage, "",
                     "cameras come from --cameras, or from --capture and --path",
                     "for example --path orbit:60");
-    if (a.fps > 0 && a.path.empty()) return fail(ErrorKind::usage, "", "--fps is for --path");
+    if (a.output.empty() && a.video.empty())
+        return fail(ErrorKind::usage, "", "-o names a folder for pictures, --video a film");
+    if (a.fps > 0 && a.path.empty() && a.video.empty())
+        return fail(ErrorKind::usage, "", "--fps is for --path and --video");
+    if (!a.video.empty() && (a.maps == "all" || a.maps.find(',') != std::string::npos))
+        return fail(ErrorKind::usage, a.video, "a film shows one map",
+                    "--maps with one name, for example depth");
     return RenderRun(a, common).run();
 }
 
@@ -280,7 +349,7 @@ Subcommand render_command() {
     return subcommand<RenderArguments>(
         "render", "pictures, depth and maps of a scene to files",
         "  gausscope render scene.ply --path orbit:120 -o frames/\n"
-        "  gausscope render scene.ply --path path.json -o frames/\n"
+        "  gausscope render scene.ply --path path.json --video film.mp4\n"
         "  gausscope render scene.ply --capture photos/ -o pictures/ "
         "--maps color,depth --format npy\n"
         "  gausscope render scene.ply --cameras cameras.json -o pictures/  "

@@ -156,4 +156,11 @@ void fill_compared_frames(const RenderResult& result, const RenderResult& other_
         math::psnr_of(mean_squared_error(result, PictureReference(other_result)));
 }
 
+void keep_range(const ViewFrame& first, ViewSettings& settings) {
+    if (first.unit.empty() || !(first.range_lo < first.range_hi)) return;
+    settings.range = RangeMode::manual;
+    settings.range_lo = first.range_lo;
+    settings.range_hi = first.range_hi;
+}
+
 }  // namespace gs

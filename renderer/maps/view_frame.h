@@ -19,4 +19,8 @@ void fill_compared_frames(const RenderResult& result, const RenderResult& other_
                           const ViewSettings& settings, const Image8& photo, ViewFrame& frame,
                           ViewFrame& other);
 
+/// From now on maps are coloured over the range that this picture has, so that colours mean the
+/// same all through a film.
+void keep_range(const ViewFrame& first, ViewSettings& settings);
+
 }  // namespace gs

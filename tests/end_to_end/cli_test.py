@@ -2,6 +2,7 @@
 import json
 import math
 import os
+import pathlib
 import shutil
 import struct
 import subprocess
@@ -482,6 +483,35 @@ class Render(Case):
                          self.first_picture_of(path, key))
         path.write_text("{}")
         self.expect(2, "render", self.scene, "--path", path, "-o", self.folder / "o", says="path.json")
+
+    def test_video(self):
+        film = self.folder / "film.mp4"
+        if not (pathlib.Path(GAUSSCOPE).parent / "lib/libgausscope_video.so").exists():
+            self.expect(2, "render", self.scene, "--path", "orbit:2", "--video", film, says="without its video library")
+            return
+        made = self.expect(0, "render", self.scene, "--path", "orbit:5", "--video", film, "--width", 65, "--fps", 12, "--json").json
+        self.assertEqual((made["video"]["pictures"], made["video"]["fps"]), (5, 12))
+        self.assertTrue(made["video"]["encoder"])
+        self.assertEqual(film.read_bytes()[4:8], b"ftyp")
+        self.expect(0, "render", self.scene, "--path", "dolly:3", "--video", film, "--width", 64, "--maps", "depth", "-o", self.folder / "both")
+        self.assertEqual(len(list((self.folder / "both").glob("*_depth.png"))), 3)
+        # What cannot be made leaves the film that was there, and nothing beside it.
+        before = film.read_bytes()
+        for arguments, says in ((["--maps", "color,depth"], "one map"), (["--codec", "mpeg1"], "mpeg1"), (["--quality", 0], "quality")):
+            self.expect(2, "render", self.scene, "--path", "orbit:2", "--video", film, *arguments, says=says)
+        self.expect(2, "render", self.scene, "--path", "orbit:2", "--video", self.folder / "film.gif", says=".mp4")
+        self.expect(2, "render", self.scene, "--path", "orbit:2", says="--video")
+        self.expect(2, "render", self.scene, "--path", "orbit:2", "--video", self.folder / "none/film.mp4", says="no such folder")
+        self.assertEqual(film.read_bytes(), before)
+        self.assertEqual([f.name for f in self.folder.glob("film.*")], ["film.mp4"])
+        # A program that lies alone, as in the bundle.
+        alone = self.folder / "alone/gausscope"
+        alone.parent.mkdir()
+        shutil.copy(GAUSSCOPE, alone)
+        done = subprocess.run([alone, "render", str(self.scene), "--path", "orbit:2", "--video", str(film)], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("without its video library", done.stderr)
+        self.assertIn("name a folder", done.stderr)
 
     def first_picture_of(self, path, key):
         path.write_text(json.dumps({"format": "gausscope camera path", "version": 1, "width": 40, "height": 30,

@@ -2,6 +2,9 @@
 include(GNUInstallDirs)
 install(TARGETS gausscope RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS gausscope_inject LIBRARY DESTINATION lib)  # beside bin/, where `record` looks for it
+if(TARGET gausscope_video)
+  install(TARGETS gausscope_video LIBRARY DESTINATION lib)
+endif()
 install(DIRECTORY assets/serve assets/pytorch DESTINATION ${CMAKE_INSTALL_DATADIR}/gausscope)
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
