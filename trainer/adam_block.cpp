@@ -122,9 +122,11 @@ std::uint32_t finite_lanes(const BlockGradients& gradients, int planes) {
     return bits & 0xffffu;
 }
 
-std::uint32_t Apply(const Block& b, const Step& step, const BlockGradients& gradients) {
+std::uint32_t Apply(const Block& b, const Step& step, const BlockGradients& gradients,
+                    std::uint32_t locked) {
     const D d;
-    const std::uint32_t good = gradients.mask & finite_lanes(gradients, step.planes);
+    const std::uint32_t seen = gradients.mask & ~locked,
+                        good = seen & finite_lanes(gradients, step.planes);
     const V beta1 = hn::Set(d, static_cast<float>(kBeta1)),
             beta2 = hn::Set(d, static_cast<float>(kBeta2));
     const V rest1 = hn::Set(d, static_cast<float>(1 - kBeta1)),
@@ -156,7 +158,7 @@ std::uint32_t Apply(const Block& b, const Step& step, const BlockGradients& grad
     }
     for (std::uint32_t rest = good; rest != 0; rest &= rest - 1)
         b.last_step[std::countr_zero(rest)] = b.steps + 1;
-    return gradients.mask & ~good;
+    return seen & ~good;
 }
 
 BlockBounds Bounds(const Block& b, const Drift& drift, std::size_t lanes) {
@@ -223,8 +225,9 @@ void catch_up(const Block& block, int first, int count, float* out) {
     HWY_DYNAMIC_DISPATCH(CatchUp)(block, first, count, out);
 }
 void settle(const Block& block, int planes) { HWY_DYNAMIC_DISPATCH(Settle)(block, planes); }
-std::uint32_t apply(const Block& block, const Step& step, const BlockGradients& gradients) {
-    return HWY_DYNAMIC_DISPATCH(Apply)(block, step, gradients);
+std::uint32_t apply(const Block& block, const Step& step, const BlockGradients& gradients,
+                    std::uint32_t locked) {
+    return HWY_DYNAMIC_DISPATCH(Apply)(block, step, gradients, locked);
 }
 BlockBounds bounds(const Block& block, const Drift& drift, std::size_t lanes) {
     return HWY_DYNAMIC_DISPATCH(Bounds)(block, drift, lanes);

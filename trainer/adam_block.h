@@ -45,8 +45,9 @@ void catch_up(const Block& block, int first, int count, float* out);
 /// becomes T.
 void settle(const Block& block, int planes);
 /// One Adam step for the lanes in gradients.mask. Lanes with a gradient that is not finite are left
-/// as they are; returns their bits.
-std::uint32_t apply(const Block& block, const Step& step, const BlockGradients& gradients);
+/// as they are; returns their bits. Lanes in `locked` are left as they are, too, untold.
+std::uint32_t apply(const Block& block, const Step& step, const BlockGradients& gradients,
+                    std::uint32_t locked = 0);
 /// Sphere of everything the first `lanes` Gaussians can draw until they are touched next.
 BlockBounds bounds(const Block& block, const Drift& drift, std::size_t lanes);
 

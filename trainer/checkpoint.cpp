@@ -4,6 +4,7 @@
 // anywhere: every size is checked before it is believed.
 #include <zlib.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -31,7 +32,9 @@ enum class Tag : std::uint32_t {
     adam_tables,
     moments,
     last_step,
-    statistics
+    statistics,
+    ids,  // this and the next: not in older files
+    births
 };
 
 std::uint32_t crc_of(const std::byte* data, std::size_t bytes) {
@@ -193,9 +196,28 @@ bool plausible(const RunNumbers& n, std::size_t file_size) {
            n.extent > 0;
 }
 
+Result<void> read_identity(Reader& reader, const RunNumbers& n, RowIdentity& identity) {
+    GS_TRY_VOID(
+        reader.array(Tag::ids, "identity", static_cast<std::size_t>(n.capacity), identity.tags));
+    GS_TRY(const auto payload, reader.section(Tag::births, "births"));
+    // The id to be given next, then {first id, step} of every birth.
+    if (payload.size() % sizeof(Birth) != sizeof(std::uint32_t))
+        return reader.broken("births", "has the wrong size");
+    IdBook& book = identity.book;
+    std::memcpy(&book.next, payload.data(), sizeof(book.next));
+    book.births.resize(payload.size() / sizeof(Birth));
+    if (!book.births.empty())
+        std::memcpy(book.births.data(), payload.data() + sizeof(book.next),
+                    book.births.size() * sizeof(Birth));
+    if (!identity.plausible(static_cast<std::size_t>(n.count), n.steps))
+        return reader.broken("births", "names Gaussians that never were");
+    std::fill(identity.tags.begin() + n.count, identity.tags.end(), 0u);
+    return {};
+}
+
 /// The sections after the numbers, in order.
 Result<void> read_arrays(Reader& reader, const RunNumbers& n, RunArrays& arrays) {
-    auto& [model, adam, statistics] = arrays;
+    auto& [model, adam, statistics, identity] = arrays;
     const auto capacity = static_cast<std::size_t>(n.capacity);
     model.count = static_cast<std::size_t>(n.count);
     model.capacity = capacity;
@@ -224,7 +246,11 @@ Result<void> read_arrays(Reader& reader, const RunNumbers& n, RunArrays& arrays)
                                     &statistics.radius_px};
     for (Buffer<float>* row : rows)
         GS_TRY_VOID(reader.array(Tag::statistics, "statistics", capacity, *row));
-    if (!reader.at_end()) return reader.broken("statistics", "is followed by something unknown");
+    // Files of older versions end here.
+    identity = RowIdentity(model.count, capacity);
+    if (reader.at_end()) return {};
+    GS_TRY_VOID(read_identity(reader, n, identity));
+    if (!reader.at_end()) return reader.broken("births", "is followed by something unknown");
     return {};
 }
 
@@ -256,7 +282,7 @@ Result<TrainingSnapshot> read_contents(const fs::path& path, const Capture* capt
 
 void write_contents(Writer& out, const Capture& capture, const TrainingSettings& settings,
                     RunNumbers n, const RunArraysView& arrays) {
-    const auto& [model, adam, statistics] = arrays;
+    const auto& [model, adam, statistics, identity] = arrays;
     out.raw(std::as_bytes(std::span(kMagic)));
     out.section(Tag::settings, std::as_bytes(std::span<const char>(settings_text(settings))));
     out.section(Tag::capture, bytes_of(numbers_of(capture)));
@@ -278,6 +304,13 @@ void write_contents(Writer& out, const Capture& capture, const TrainingSettings&
     for (const Buffer<float>* row :
          {&statistics.gradient_sum, &statistics.views, &statistics.radius_px})
         out.section(Tag::statistics, bytes_of(*row));
+    out.section(Tag::ids, bytes_of(identity.tags));
+    std::vector<std::uint32_t> births{identity.book.next};
+    for (const Birth& birth : identity.book.births) {
+        births.push_back(birth.first_id);
+        births.push_back(birth.step);
+    }
+    out.section(Tag::births, std::as_bytes(std::span<const std::uint32_t>(births)));
 }
 
 }  // namespace

@@ -5,8 +5,10 @@
 #include <cmath>
 #include <new>
 
+#include "base/check.h"
 #include "base/parallel.h"
 #include "base/record/scope.h"
+#include "trainer/run_edit.h"
 #include "trainer/training_backend.h"
 
 namespace gs {
@@ -16,22 +18,24 @@ namespace {
 /// never stored.
 class TrainingSink final : public GradientSink {
   public:
-    TrainingSink(GaussianModel& model, LazyAdam& adam, DensityStatistics* statistics,
-                 const Camera& camera)
-        : model_(model), adam_(adam), statistics_(statistics), camera_(camera) {}
+    TrainingSink(GaussianModel& model, LazyAdam& adam, const Buffer<std::uint32_t>& tags,
+                 DensityStatistics* statistics, const Camera& camera)
+        : model_(model), adam_(adam), tags_(tags), statistics_(statistics), camera_(camera) {}
     void take(const BlockGradients& gradients) override {
-        const std::uint32_t skipped = adam_.apply(model_, gradients);
+        const std::uint32_t locked = locked_lanes(tags_, gradients.block),
+                            skipped = adam_.apply(model_, gradients, locked);
         if (skipped != 0)
             poisoned_.fetch_add(static_cast<std::size_t>(std::popcount(skipped)),
                                 std::memory_order_relaxed);
         if (statistics_ != nullptr)
-            statistics_->add(gradients, skipped, camera_.width, camera_.height);
+            statistics_->add(gradients, skipped | locked, camera_.width, camera_.height);
     }
     std::size_t poisoned() const { return poisoned_.load(); }
 
   private:
     GaussianModel& model_;
     LazyAdam& adam_;
+    const Buffer<std::uint32_t>& tags_;
     DensityStatistics* const statistics_;
     const Camera& camera_;
     std::atomic<std::size_t> poisoned_{0};
@@ -48,17 +52,19 @@ class CpuTraining final : public TrainingBackend {
     StepOutcome step(const StepPlan& plan) override;
     DensityReport densify_and_prune(const TrainingSettings& settings, double extent,
                                     bool prune_large) override {
-        return gs::densify_and_prune(model_, adam_, statistics_, settings, extent, prune_large,
-                                     &room_to_save_);
+        return gs::densify_and_prune(model_, adam_, statistics_, identity_, settings, extent,
+                                     prune_large, &room_to_save_);
     }
-    void reset_opacity() override { gs::reset_opacity(model_, adam_); }
+    void reset_opacity() override { gs::reset_opacity(model_, adam_, identity_); }
     std::uint64_t steps() const override { return adam_.steps(); }
     std::size_t count() const override { return model_.count; }
     int sh_degree() const override { return model_.sh_degree; }
-    RunArrays arrays() const override { return {model_, adam_.state(), statistics_}; }
+    RunArrays arrays() const override { return {model_, adam_.state(), statistics_, identity_}; }
     void look_at_arrays(const std::function<void(const RunArraysView&)>& look) const override {
-        look({model_, adam_.state(), statistics_});
+        look({model_, adam_.state(), statistics_, identity_});
     }
+    RowIdentity identity() const override { return identity_; }
+    void edit(const std::function<void(RunArrays&)>& change) override;
     GaussianModel model() const override;
     void render(const Camera& camera, const RenderOptions& options, RenderResult& result) override;
     PictureScore score(const View& view, const RenderOptions& options) override;
@@ -71,6 +77,8 @@ class CpuTraining final : public TrainingBackend {
     GaussianModel model_;
     LazyAdam adam_;
     DensityStatistics statistics_;
+    RowIdentity identity_;
+    void take_over(RunArrays arrays);
     void keep_room_to_save();
     // As much as model() needs, untouched until then: what else grows meanwhile does not get it.
     mutable Buffer<float> room_to_save_;
@@ -82,9 +90,29 @@ class CpuTraining final : public TrainingBackend {
 
 void CpuTraining::start(std::shared_ptr<const Capture> capture, RunArrays arrays) {
     capture_ = std::move(capture);
+    take_over(std::move(arrays));
+}
+
+void CpuTraining::take_over(RunArrays arrays) {
+    CHECK(consistent(arrays), "{} rows", arrays.model.count);
     model_ = std::move(arrays.model);
     adam_ = LazyAdam(model_, std::move(arrays.adam));
     statistics_ = std::move(arrays.statistics);
+    identity_ = std::move(arrays.identity);
+}
+
+/// In place: there may be no room for a second copy.
+void CpuTraining::edit(const std::function<void(RunArrays&)>& change) {
+    adam_.flush(model_);
+    RunArrays arrays{std::move(model_), adam_.take_state(), std::move(statistics_),
+                     std::move(identity_)};
+    try {
+        change(arrays);
+    } catch (...) {
+        take_over(std::move(arrays));
+        throw;
+    }
+    take_over(std::move(arrays));
 }
 
 void CpuTraining::keep_room_to_save() {
@@ -116,7 +144,8 @@ StepOutcome CpuTraining::step(const StepPlan& plan) {
     out.counters = picture_.counters;
 
     // Gradients, and an Adam step for every Gaussian seen.
-    TrainingSink sink(model_, adam_, plan.gathers_statistics ? &statistics_ : nullptr, view.camera);
+    TrainingSink sink(model_, adam_, identity_.tags,
+                      plan.gathers_statistics ? &statistics_ : nullptr, view.camera);
     if (std::isfinite(out.terms.loss))
         rasterizer_->backward(source, view.camera, plan.options, *forward_state_, picture_,
                               gradients_, sink);
@@ -168,7 +197,7 @@ std::vector<MemoryUse> CpuTraining::memory() const {
     };
     return {{"parameters", model_.bytes()},
             {"Adam moments", adam_.bytes()},
-            {"density statistics", statistics_.bytes()},
+            {"density statistics", statistics_.bytes() + identity_.bytes()},
             {"forward state", forward_state_->bytes()},
             {"view state", view_state_->bytes()},
             {"pictures", picture_bytes(picture_) + picture_bytes(view_picture_) +

@@ -17,10 +17,12 @@ struct Rows {
     std::vector<std::uint32_t> source;
     std::vector<Origin> origin;
     std::vector<Vec3f> mean;
-    void add(std::size_t row, Origin how, Vec3f where) {
+    std::vector<std::uint32_t> tag;
+    void add(std::size_t row, Origin how, Vec3f where, std::uint32_t whose) {
         source.push_back(static_cast<std::uint32_t>(row));
         origin.push_back(how);
         mean.push_back(where);
+        tag.push_back(whose);
     }
 };
 
@@ -31,8 +33,9 @@ bool finite_row(const GaussianModel& model, std::size_t row) {
 }
 
 Fate fate_of_row(const GaussianModel& model, const DensityStatistics& statistics,
-                 const DensityRules& rules, std::size_t row, bool may_grow) {
-    return fate_of({model.at(kOpacityLogits, row),
+                 const RowIdentity& identity, const DensityRules& rules, std::size_t row,
+                 bool may_grow) {
+    return fate_of({locked_tag(identity.tags[row]), model.mean(row), model.at(kOpacityLogits, row),
                     std::max({model.at(kLogScales, row), model.at(kLogScales + 1, row),
                               model.at(kLogScales + 2, row)}),
                     finite_row(model, row), statistics.gradient_sum[row], statistics.views[row],
@@ -53,10 +56,11 @@ Vec3f sample(const GaussianModel& model, std::size_t row, std::uint64_t seed, st
 
 /// Decides every row. When more want to grow than `limit` rows allow, the ones pulled hardest do.
 std::vector<Fate> decide(const GaussianModel& model, const DensityStatistics& statistics,
-                         const DensityRules& rules, std::size_t limit, DensityReport& report) {
+                         const RowIdentity& identity, const DensityRules& rules, std::size_t limit,
+                         DensityReport& report) {
     std::vector<Fate> fates(model.count);
     parallel_for(model.count, 1024, [&](std::size_t row) {
-        fates[row] = fate_of_row(model, statistics, rules, row, true);
+        fates[row] = fate_of_row(model, statistics, identity, rules, row, true);
     });
     std::vector<std::uint32_t> growing;
     std::size_t survivors = 0;
@@ -76,30 +80,33 @@ std::vector<Fate> decide(const GaussianModel& model, const DensityStatistics& st
         return pull_a != pull_b ? pull_a > pull_b : a < b;
     });
     for (std::size_t i = room; i < growing.size(); ++i)
-        fates[growing[i]] = fate_of_row(model, statistics, rules, growing[i], false);
+        fates[growing[i]] = fate_of_row(model, statistics, identity, rules, growing[i], false);
     return fates;
 }
 
-Rows collect(const GaussianModel& model, const std::vector<Fate>& fates, std::uint64_t seed,
-             std::uint64_t step, DensityReport& report) {
+Rows collect(const GaussianModel& model, const RowIdentity& identity,
+             const std::vector<Fate>& fates, std::uint64_t seed, std::uint64_t step,
+             DensityReport& report) {
     Rows rows;
+    std::uint32_t born = 0;
+    const auto new_id = [&] { return later_id(identity.book.next, born++); };
     for (std::size_t row = 0; row < model.count; ++row) {
         switch (fates[row]) {
             case Fate::remove:
                 ++report.pruned;
                 break;
             case Fate::keep:
-                rows.add(row, Origin::kept, model.mean(row));
+                rows.add(row, Origin::kept, model.mean(row), identity.tags[row]);
                 break;
             case Fate::clone:
                 ++report.cloned;
-                rows.add(row, Origin::kept, model.mean(row));
-                rows.add(row, Origin::copy, model.mean(row));
+                rows.add(row, Origin::kept, model.mean(row), identity.tags[row]);
+                rows.add(row, Origin::copy, model.mean(row), new_id());
                 break;
             case Fate::split:
                 ++report.split;
-                rows.add(row, Origin::first_child, sample(model, row, seed, step, 0));
-                rows.add(row, Origin::second_child, sample(model, row, seed, step, 1));
+                rows.add(row, Origin::first_child, sample(model, row, seed, step, 0), new_id());
+                rows.add(row, Origin::second_child, sample(model, row, seed, step, 1), new_id());
                 break;
         }
     }
@@ -110,7 +117,8 @@ Rows sorted(const Rows& rows) {
     const std::vector<std::uint32_t> order = morton_order(rows.mean);
     Rows out;
     out.source.reserve(order.size());
-    for (const std::uint32_t i : order) out.add(rows.source[i], rows.origin[i], rows.mean[i]);
+    for (const std::uint32_t i : order)
+        out.add(rows.source[i], rows.origin[i], rows.mean[i], rows.tag[i]);
     return out;
 }
 
@@ -140,14 +148,17 @@ void rearrange(GaussianModel& model, const Rows& rows) {
 }
 
 /// Makes room for `wanted` rows; returns how many there is room for.
-std::size_t grow_capacity(GaussianModel& model, LazyAdam& adam, std::size_t wanted,
-                          std::size_t limit, Buffer<float>* room_to_save) {
+std::size_t grow_capacity(GaussianModel& model, LazyAdam& adam, RowIdentity& identity,
+                          std::size_t wanted, std::size_t limit, Buffer<float>* room_to_save) {
     if (wanted <= model.capacity) return wanted;
     const std::size_t capacity = grown_capacity(model.capacity, wanted, limit);
     try {
         GaussianModel larger = model.resized(capacity, model.sh_degree);
         Buffer<float> room(larger.values.size());
+        Buffer<std::uint32_t> tags = identity.tags;
+        tags.resize(larger.capacity, 0u);
         if (!adam.grow(larger.capacity)) return model.capacity;
+        identity.tags = std::move(tags);
         if (room_to_save != nullptr) *room_to_save = std::move(room);
         model = std::move(larger);
     } catch (const std::bad_alloc&) {
@@ -181,9 +192,16 @@ void DensityStatistics::add(const BlockGradients& gradients, std::uint32_t skip,
 }
 
 DensityRules density_rules(const TrainingSettings& settings, double extent, bool prune_large) {
-    return {settings.prune_opacity,           settings.densify_gradient,
-            settings.densify_extent * extent, settings.prune_extent * extent,
-            settings.prune_screen_px,         prune_large};
+    const std::optional<ClipBox> crop = crop_of(settings);
+    return {settings.prune_opacity,
+            settings.densify_gradient,
+            settings.densify_extent * extent,
+            settings.prune_extent * extent,
+            settings.prune_screen_px,
+            prune_large,
+            crop.has_value(),
+            crop.value_or(ClipBox{}).lo,
+            crop.value_or(ClipBox{}).hi};
 }
 
 float reset_logit() { return std::log(kResetOpacity / (1.0f - kResetOpacity)); }
@@ -197,23 +215,23 @@ std::size_t padded_capacity(std::size_t count) {
 }
 
 DensityReport densify_and_prune(GaussianModel& model, LazyAdam& adam, DensityStatistics& statistics,
-                                const TrainingSettings& settings, double extent, bool prune_large,
-                                Buffer<float>* room_to_save) {
+                                RowIdentity& identity, const TrainingSettings& settings,
+                                double extent, bool prune_large, Buffer<float>* room_to_save) {
     adam.flush(model);
     DensityReport report;
     const DensityRules rules = density_rules(settings, extent, prune_large);
     const auto seed = static_cast<std::uint64_t>(settings.seed);
     std::size_t limit = std::max<std::size_t>(1, static_cast<std::size_t>(settings.max_gaussians));
-    std::vector<Fate> fates = decide(model, statistics, rules, limit, report);
-    Rows rows = collect(model, fates, seed, adam.steps(), report);
+    std::vector<Fate> fates = decide(model, statistics, identity, rules, limit, report);
+    Rows rows = collect(model, identity, fates, seed, adam.steps(), report);
     if (const std::size_t room =
-            grow_capacity(model, adam, rows.source.size(), limit, room_to_save);
+            grow_capacity(model, adam, identity, rows.source.size(), limit, room_to_save);
         room < rows.source.size()) {
         limit = room;
         report = {};
         report.out_of_memory = true;
-        fates = decide(model, statistics, rules, limit, report);
-        rows = collect(model, fates, seed, adam.steps(), report);
+        fates = decide(model, statistics, identity, rules, limit, report);
+        rows = collect(model, identity, fates, seed, adam.steps(), report);
     }
     // A round never leaves an empty model: whatever made everything faint is not helped by that.
     if (!rows.source.empty()) {
@@ -223,6 +241,9 @@ DensityReport densify_and_prune(GaussianModel& model, LazyAdam& adam, DensitySta
         std::transform(rows.origin.begin(), rows.origin.end(), keeps.begin(),
                        [](Origin o) { return o == Origin::kept ? 1 : 0; });
         adam.rearrange(model, rows.source, keeps);
+        identity.tags.fill(0u);
+        std::copy(rows.tag.begin(), rows.tag.end(), identity.tags.begin());
+        identity.book.give(report.cloned + 2 * report.split, adam.steps());
     } else {
         report = {};
     }
@@ -230,12 +251,13 @@ DensityReport densify_and_prune(GaussianModel& model, LazyAdam& adam, DensitySta
     return report;
 }
 
-void reset_opacity(GaussianModel& model, LazyAdam& adam) {
+void reset_opacity(GaussianModel& model, LazyAdam& adam, const RowIdentity& identity) {
     adam.flush(model);
     const float most = reset_logit();
     float* logits = model.plane(kOpacityLogits);
-    parallel_for(model.count, 4096,
-                 [&](std::size_t row) { logits[row] = std::min(logits[row], most); });
+    parallel_for(model.count, 4096, [&](std::size_t row) {
+        if (!locked_tag(identity.tags[row])) logits[row] = std::min(logits[row], most);
+    });
     adam.clear_moments(kOpacityLogits);
 }
 

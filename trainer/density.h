@@ -14,6 +14,7 @@
 #include "renderer/scene/gaussian_model.h"
 #include "trainer/density_rules.h"
 #include "trainer/lazy_adam.h"
+#include "trainer/row_identity.h"
 #include "trainer/settings.h"
 
 namespace gs {
@@ -51,14 +52,16 @@ DensityRules density_rules(const TrainingSettings& settings, double extent, bool
 /// Opacity logits above this become it in an opacity reset.
 float reset_logit();
 
-/// One round of clone, split and prune; rows end up in Morton order, moments with them, statistics
-/// cleared. `extent`: scene extent, world units. `prune_large`: also by size. Settles `adam` first.
-/// Storage grows only as far as the model could still be copied; that memory is left in
-/// `room_to_save` where it is not null.
+/// One round of clone, split and prune; rows end up in Morton order, moments and identity with
+/// them, statistics cleared. Locked rows stay as they are. `extent`: scene extent, world units.
+/// `prune_large`: also by size. Settles `adam` first. Storage grows only as far as the model could
+/// still be copied; that memory is left in `room_to_save` where it is not null.
 DensityReport densify_and_prune(GaussianModel& model, LazyAdam& adam, DensityStatistics& statistics,
-                                const TrainingSettings& settings, double extent, bool prune_large,
+                                RowIdentity& identity, const TrainingSettings& settings,
+                                double extent, bool prune_large,
                                 Buffer<float>* room_to_save = nullptr);
-/// Opacities above 0.01 become 0.01, their moments zero. Settles `adam` first.
-void reset_opacity(GaussianModel& model, LazyAdam& adam);
+/// Opacities above 0.01 become 0.01 where the row is not locked, their moments zero. Settles `adam`
+/// first.
+void reset_opacity(GaussianModel& model, LazyAdam& adam, const RowIdentity& identity);
 
 }  // namespace gs

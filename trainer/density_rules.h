@@ -27,9 +27,13 @@ GS_HD inline std::uint32_t rows_of(Fate fate) {
 struct DensityRules {
     double prune_opacity, densify_gradient, clone_scale, prune_scale, prune_screen_px;
     bool prune_large;
+    bool cropped;  ///< what lies outside the box goes
+    Vec3f crop_lo, crop_hi;
 };
 /// What the rules look at.
 struct DensityRow {
+    bool locked;  ///< stays as it is
+    Vec3f mean;
     float opacity_logit, largest_log_scale;
     bool finite;                           ///< all of its parameters
     float gradient_sum, views, radius_px;  ///< statistics
@@ -41,6 +45,8 @@ GS_HD inline float density_pull(float gradient_sum, float views) {
 }
 
 GS_HD inline Fate fate_of(const DensityRow& row, const DensityRules& rules, bool may_grow) {
+    if (row.locked) return Fate::keep;
+    if (rules.cropped && !math::inside(rules.crop_lo, rules.crop_hi, row.mean)) return Fate::remove;
     const double opacity = 1.0 / (1.0 + math::exp(-static_cast<double>(row.opacity_logit)));
     if (!(opacity >= rules.prune_opacity) || !row.finite) return Fate::remove;
     const double scale = static_cast<double>(math::exp(row.largest_log_scale));

@@ -58,9 +58,10 @@ void LazyAdam::begin_step(GaussianModel& model, const LearningRates& rates, int 
     if (!bounds_valid_) refresh_bounds(model);
 }
 
-std::uint32_t LazyAdam::apply(GaussianModel& model, const BlockGradients& gradients) {
+std::uint32_t LazyAdam::apply(GaussianModel& model, const BlockGradients& gradients,
+                              std::uint32_t locked) {
     const adam::Block block = block_of(model, gradients.block);
-    const std::uint32_t skipped = adam::apply(block, tables_.step(), gradients);
+    const std::uint32_t skipped = adam::apply(block, tables_.step(), gradients, locked);
     const std::size_t first = gradients.block * kBlock;
     bounds_[gradients.block] = adam::bounds(block, drift_, std::min(kBlock, model.count - first));
     return skipped;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "base/buffer.h"
 #include "renderer/raster/rasterizer.h"
@@ -35,14 +36,17 @@ class LazyAdam {
     LazyAdam(const GaussianModel& model, AdamState state);
 
     const AdamState& state() const { return state_; }
+    /// Gives it away: nothing else may be asked until it is made anew.
+    AdamState take_state() { return std::move(state_); }
     std::uint32_t steps() const { return state_.steps; }
 
     /// Opens step T + 1: `planes` as many as will have gradients. Raised rates settle every
     /// Gaussian first (bounds rely on them).
     void begin_step(GaussianModel& model, const LearningRates& rates, int planes);
-    /// The step of one visible block; from many threads, each block once. Returns lanes skipped for
-    /// gradients that are not finite.
-    std::uint32_t apply(GaussianModel& model, const BlockGradients& gradients);
+    /// The step of one visible block; from many threads, each block once. Lanes in `locked` stay as
+    /// they are. Returns lanes skipped for gradients that are not finite.
+    std::uint32_t apply(GaussianModel& model, const BlockGradients& gradients,
+                        std::uint32_t locked = 0);
     /// Closes the step, also for all who slept.
     void end_step();
 

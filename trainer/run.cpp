@@ -232,7 +232,8 @@ void Run::finish() {
     evaluation_.reset();
     profile_.close();
     stopped_ = !trainer_->finished();
-    if (!std::exchange(ended_, true) && trainer_->steps_done() != saved_step_) {
+    const bool open = !std::exchange(ended_, true);
+    if ((open && trainer_->steps_done() != saved_step_) || unsaved_edit_) {
         save_model(true);
         draw_thumbnails();
     }
@@ -256,11 +257,15 @@ void Run::look_at_disk() {
                       format_bytes(static_cast<double>(needed))));
 }
 
-void Run::change(const TrainingSettings& settings, std::string what) {
-    const TrainingSettings& now = trainer_->settings();
+void Run::snapshot_before(const std::string& what) {
     if (const auto kept = keep_snapshot("before " + what); !kept)
         tell(LogLevel::warning, fmt::format("step {}: nothing to go back to: {}",
                                             trainer_->steps_done(), kept.error().message));
+}
+
+void Run::change(const TrainingSettings& settings, std::string what) {
+    const TrainingSettings& now = trainer_->settings();
+    snapshot_before(what);
     // What the loss is made of: it cannot be compared with what it was.
     for (const auto part : {&TrainingSettings::lambda_dssim, &TrainingSettings::random_background,
                             &TrainingSettings::background_r, &TrainingSettings::background_g,
@@ -269,6 +274,19 @@ void Run::change(const TrainingSettings& settings, std::string what) {
     trainer_->set_settings(settings);
     mark(std::move(what));
     if (!stopped_ && !trainer_->finished()) ended_ = false;
+}
+
+Result<void> Run::edit(std::string what, const std::function<void(RunArrays&)>& change) {
+    snapshot_before(what);
+    try {
+        trainer_->edit(change);
+    } catch (const std::exception& error) {
+        return fail(ErrorKind::unwritable, "", fmt::format("{} failed: {}", what, error.what()),
+                    "the run is as it was");
+    }
+    edited_ = unsaved_edit_ = true;
+    mark(std::move(what));
+    return {};
 }
 
 /// Several edits in one step share the snapshot before the first.
@@ -286,7 +304,7 @@ Result<void> Run::keep_snapshot(std::string why) {
     } catch (const std::exception& error) {
         return fail(ErrorKind::unwritable, "", error.what());
     }
-    moved_on_ = false;
+    moved_on_ = edited_ = false;
     drop_old_snapshots();
     return {};
 }
@@ -303,7 +321,7 @@ void Run::drop_old_snapshots() {
 
 Result<std::uint64_t> Run::snapshot_of(std::uint64_t step) const {
     for (std::size_t i = snapshots_.size(); i-- > 0;) {
-        const bool here = !moved_on_ && snapshots_[i].step() == trainer_->steps_done();
+        const bool here = !moved_on_ && !edited_ && snapshots_[i].step() == trainer_->steps_done();
         if (step == 0 ? !here || i == 0 : snapshots_[i].step() == step) return snapshots_[i].number;
     }
     return fail(ErrorKind::usage, "", fmt::format("there is no snapshot of step {}", step),
@@ -319,7 +337,8 @@ Result<RunSnapshot> Run::snapshot(std::uint64_t number) const {
 
 /// On disk, whole, under a name of its own; and in memory, which may fail then.
 Result<void> Run::keep_present() {
-    if (!moved_on_) return {};  // it stands at a snapshot
+    if (!moved_on_ && !edited_) return {};  // it stands at a snapshot
+    moved_on_ = true;
     const std::uint64_t step = trainer_->steps_done();
     (void)keep_snapshot(fmt::format("before leaving step {}", step));
     if (!moved_on_ && !begun_) return {};
@@ -359,7 +378,7 @@ Result<void> Run::go_to(const RunSnapshot& target) {
         if (last_ = row; row.measured_step != 0) measured_ = row;
     alarms_.forget();
     saved_step_ = target.step();  // nothing is written before it has moved on
-    moved_on_ = stopped_ = records_due_ = false;
+    moved_on_ = edited_ = unsaved_edit_ = stopped_ = records_due_ = false;
     ended_ = trainer_->finished();
     failure_.clear();
     return {};
@@ -395,7 +414,7 @@ Result<void> Run::save_as_parent() {
     evaluation_.reset();
     profile_.close();
     // Where it stands at a snapshot, what its folder holds is of a later step, and stays.
-    if (trainer_->steps_done() != saved_step_ || !run_in(options_.folder)) {
+    if (trainer_->steps_done() != saved_step_ || unsaved_edit_ || !run_in(options_.folder)) {
         save_model(true);
         save_records();
     } else if (records_due_) {
@@ -580,6 +599,7 @@ Result<fs::path> Run::save_checkpoint(fs::path path) {
 /// Before anything else is done with it: the model is what the hours were spent on.
 void Run::save_model(bool checkpoint) {
     saved_step_ = trainer_->steps_done();
+    unsaved_edit_ = false;
     records_due_ = true;
     (void)take_folder();  // where that fails, each file says so and goes where it can
     if (options_.stage_times) stages_ = std::make_unique<Json>(options_.stage_times());

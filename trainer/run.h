@@ -149,6 +149,10 @@ class Run {
     /// snapshots()). A run that has had all its steps goes on when there are more now.
     void change(const TrainingSettings& settings, std::string what);
 
+    /// Edits the model between two steps (Trainer::edit); `what` is put on record. The state before
+    /// is kept as before a change(). Errors: no memory for it; then nothing has changed.
+    Result<void> edit(std::string what, const std::function<void(RunArrays&)>& change);
+
     /// States it can go back to, oldest first: one before each edit, and one before each revert().
     /// Within options().snapshot_budget; the oldest go first.
     const std::deque<RunSnapshot>& snapshots() const { return snapshots_; }
@@ -201,6 +205,7 @@ class Run {
     void save_records();
     void recall();
     void move_in();
+    void snapshot_before(const std::string& what);
     Result<void> keep_snapshot(std::string why);
     Result<RunSnapshot> snapshot(std::uint64_t number) const;
     Result<void> keep_present();
@@ -245,6 +250,8 @@ class Run {
     double seconds_ = 0;
     bool begun_ = false, ended_ = false, stopped_ = false, records_due_ = false;
     bool moved_on_ = true;  // since the newest snapshot
+    bool edited_ = false;   // without a step since
+    bool unsaved_edit_ = false;
     bool told_disk_ = false;
 };
 

@@ -39,6 +39,13 @@ constexpr std::array kFields{
     SettingField{"prune_screen_px", "Density control", "Gaussians of a larger radius in pixels are removed after the first opacity reset; 0 = off", "px", kPaper, &S::prune_screen_px, 0, 1e5, false, true, true},
     SettingField{"opacity_reset_every", "Density control", "steps between opacity resets; 0 = never", "steps", kAuthors, &S::opacity_reset_every, 0, 1e7, true, true, true},
     SettingField{"max_gaussians", "Density control", "growth stops at this many Gaussians", "Gaussians", kOwn, &S::max_gaussians, 1, 2e9, true, true, true},
+    SettingField{"crop", "Crop", "1: Gaussians outside the box are removed, at the start and in every round of density control", "", kOwn, &S::crop, 0, 1, true, false, true},
+    SettingField{"crop_x0", "Crop", "the box's lower corner", "world units", kOwn, &S::crop_x0, -1e9, 1e9, false, false, true},
+    SettingField{"crop_y0", "Crop", "the box's lower corner", "world units", kOwn, &S::crop_y0, -1e9, 1e9, false, false, true},
+    SettingField{"crop_z0", "Crop", "the box's lower corner", "world units", kOwn, &S::crop_z0, -1e9, 1e9, false, false, true},
+    SettingField{"crop_x1", "Crop", "the box's upper corner", "world units", kOwn, &S::crop_x1, -1e9, 1e9, false, false, true},
+    SettingField{"crop_y1", "Crop", "the box's upper corner", "world units", kOwn, &S::crop_y1, -1e9, 1e9, false, false, true},
+    SettingField{"crop_z1", "Crop", "the box's upper corner", "world units", kOwn, &S::crop_z1, -1e9, 1e9, false, false, true},
     SettingField{"random_background", "Background", "1: a new random background colour every step", "", kAuthors, &S::random_background, 0, 1, true, false, true},
     SettingField{"background_r", "Background", "red, 0..1", "", kAuthors, &S::background_r, 0, 1, false, false, true},
     SettingField{"background_g", "Background", "green, 0..1", "", kAuthors, &S::background_g, 0, 1, false, false, true},
@@ -70,6 +77,27 @@ Result<void> set_setting(TrainingSettings& settings, std::string_view name, doub
                     field->help);
     settings.*field->value = field->integer ? std::round(value) : value;
     return {};
+}
+
+std::optional<ClipBox> crop_of(const TrainingSettings& s) {
+    if (s.crop == 0) return std::nullopt;
+    const auto corner = [](double x, double y, double z) {
+        return Vec3f{static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)};
+    };
+    return ClipBox{corner(s.crop_x0, s.crop_y0, s.crop_z0),
+                   corner(s.crop_x1, s.crop_y1, s.crop_z1)};
+}
+
+NamedValues crop_values(const std::optional<ClipBox>& crop) {
+    if (!crop) return {{"crop", 0.0}};
+    const auto value = [](float x) { return static_cast<double>(x); };
+    return {{"crop", 1.0},
+            {"crop_x0", value(crop->lo.x)},
+            {"crop_y0", value(crop->lo.y)},
+            {"crop_z0", value(crop->lo.z)},
+            {"crop_x1", value(crop->hi.x)},
+            {"crop_y1", value(crop->hi.y)},
+            {"crop_z1", value(crop->hi.z)}};
 }
 
 TrainingSettings scaled_to_steps(TrainingSettings settings, double steps) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 
 #include "base/expected.h"
 #include "base/vec.h"
+#include "renderer/scene/clip_box.h"
 
 namespace gs {
 
@@ -43,6 +45,11 @@ struct TrainingSettings {
             ///< 20 but clears the radii before it looks at them, so 0 is what was published
     double opacity_reset_every = 3000;  ///< steps; 0 = never
     double max_gaussians = 5e6;         ///< capacity: growth stops there
+
+    double crop =
+        0;  ///< 1: Gaussians outside the box below are removed, at the start and in rounds
+    double crop_x0 = 0, crop_y0 = 0, crop_z0 = 0;  ///< lower corner, world units
+    double crop_x1 = 0, crop_y1 = 0, crop_z1 = 0;  ///< upper corner
 
     double random_background = 0;  ///< 1: a new random background colour every step
     double background_r = 0, background_g = 0, background_b = 0;
@@ -75,6 +82,11 @@ inline Vec3f background_of(const TrainingSettings& s) {
     return {static_cast<float>(s.background_r), static_cast<float>(s.background_g),
             static_cast<float>(s.background_b)};
 }
+
+/// The box outside of which Gaussians are removed; none: everything stays.
+std::optional<ClipBox> crop_of(const TrainingSettings& settings);
+/// The settings that say so, by name.
+std::vector<std::pair<std::string, double>> crop_values(const std::optional<ClipBox>& crop);
 
 /// The same recipe for a run of `steps` iterations. 30,000 and more: unchanged, 3DGS's own
 /// schedule. Shorter runs keep the order of its phases: SH degrees rise every steps / 30,

@@ -7,6 +7,7 @@
 #include "renderer/scene/gaussian_model.h"
 #include "trainer/density.h"
 #include "trainer/lazy_adam.h"
+#include "trainer/row_identity.h"
 #include "trainer/settings.h"
 
 namespace gs {
@@ -16,12 +17,14 @@ struct RunArrays {
     GaussianModel model;
     AdamState adam;
     DensityStatistics statistics;
+    RowIdentity identity;
 };
 /// The same where it lies.
 struct RunArraysView {
     const GaussianModel& model;
     const AdamState& adam;
     const DensityStatistics& statistics;
+    const RowIdentity& identity;
 };
 
 struct TrainingSnapshot {
@@ -33,7 +36,8 @@ struct TrainingSnapshot {
     std::uint64_t steps() const { return arrays.adam.steps; }
     std::uint64_t bytes() const {
         return arrays.model.bytes() + arrays.adam.moments.capacity_bytes() +
-               arrays.adam.last_step.capacity_bytes() + arrays.statistics.bytes();
+               arrays.adam.last_step.capacity_bytes() + arrays.statistics.bytes() +
+               arrays.identity.bytes();
     }
 };
 

@@ -11,9 +11,11 @@
 #include "base/record/scope.h"
 #include "base/rng.h"
 #include "base/try.h"
+#include "renderer/scene/crop.h"
 #include "renderer/scene/near_plane.h"
 #include "trainer/init.h"
 #include "trainer/metrics.h"
+#include "trainer/run_edit.h"
 #include "trainer/schedule.h"
 #include "trainer/trainer_state.h"
 
@@ -69,6 +71,18 @@ Evaluation score_views(const Capture& capture, const std::vector<std::size_t>& v
     scores.seconds = milliseconds_since(start) / 1000.0;
     out.add(scores);
     return out;
+}
+
+/// Errors (usage): nothing lies in the box.
+Result<void> crop_at_start(RunArrays& arrays, const TrainingSettings& settings) {
+    const std::optional<ClipBox> crop = crop_of(settings);
+    if (!crop) return {};
+    const std::vector<std::uint32_t> outside = rows_outside(arrays.model, *crop);
+    if (outside.size() == arrays.model.count)
+        return fail(ErrorKind::usage, "", "no point of the capture lies in the crop box",
+                    "the box is in the capture's own units: choose a larger one");
+    if (!outside.empty()) (void)take_rows(arrays, outside);
+    return {};
 }
 
 }  // namespace
@@ -136,6 +150,8 @@ Result<void> Trainer::State::begin() {
     arrays.model.antialiased = settings.antialiased != 0;
     arrays.adam = initial_adam_state(arrays.model);
     arrays.statistics.clear(arrays.model.capacity);
+    arrays.identity = RowIdentity(arrays.model.count, arrays.model.capacity);
+    GS_TRY_VOID(crop_at_start(arrays, settings));
     extent = static_cast<double>(scene_extent_of(*capture));
     sampler = Sampler(views, static_cast<std::uint64_t>(settings.seed));
     backend->start(capture, std::move(arrays));
@@ -265,6 +281,37 @@ Evaluation Trainer::evaluate(const std::vector<std::size_t>& views, const Progre
     return out;
 }
 
+void Trainer::edit(const std::function<void(RunArrays&)>& change) { state_->backend->edit(change); }
+void Trainer::look_at_arrays(const std::function<void(const RunArraysView&)>& look) const {
+    state_->backend->look_at_arrays(look);
+}
+
+RowIdentity Trainer::identity() const { return state_->backend->identity(); }
+
+std::vector<std::uint32_t> Trainer::ids() const {
+    const RowIdentity identity = state_->backend->identity();
+    std::vector<std::uint32_t> out(state_->backend->count());
+    std::transform(identity.tags.begin(), identity.tags.begin() + out.size(), out.begin(),
+                   id_of_tag);
+    return out;
+}
+
+std::vector<std::uint32_t> Trainer::births() const {
+    const RowIdentity identity = state_->backend->identity();
+    std::vector<std::uint32_t> out(state_->backend->count());
+    std::transform(identity.tags.begin(), identity.tags.begin() + out.size(), out.begin(),
+                   [&](std::uint32_t tag) { return identity.book.birth_step(id_of_tag(tag)); });
+    return out;
+}
+
+std::vector<std::uint8_t> Trainer::locked() const {
+    const RowIdentity identity = state_->backend->identity();
+    std::vector<std::uint8_t> out(state_->backend->count());
+    std::transform(identity.tags.begin(), identity.tags.begin() + out.size(), out.begin(),
+                   [](std::uint32_t tag) { return static_cast<std::uint8_t>(locked_tag(tag)); });
+    return out;
+}
+
 GaussianModel Trainer::model() const { return state_->backend->model(); }
 std::size_t Trainer::gaussian_count() const { return state_->backend->count(); }
 const Capture& Trainer::capture() const { return *state_->capture; }
@@ -280,10 +327,11 @@ std::shared_ptr<const TrainingSnapshot> Trainer::snapshot() const {
 }
 
 std::uint64_t Trainer::snapshot_bytes() const {
-    // A value and two moments a plane; the step of the last update and three statistics a row; and
+    // A value and two moments a plane; the step of the last update, identity and three statistics a
+    // row; and
     // storage grows by half.
     const auto planes = static_cast<std::uint64_t>(plane_count(state_->backend->sh_degree()));
-    return padded_capacity(state_->backend->count() * 3 / 2) * (3 * planes + 4) * sizeof(float);
+    return padded_capacity(state_->backend->count() * 3 / 2) * (3 * planes + 5) * sizeof(float);
 }
 
 void Trainer::restore(const TrainingSnapshot& snapshot) {

@@ -38,6 +38,9 @@ struct StepReport {
 };
 
 class TrainingBackend;
+struct RowIdentity;
+struct RunArrays;
+struct RunArraysView;
 struct TrainingSnapshot;
 
 class Trainer {
@@ -80,6 +83,21 @@ class Trainer {
     /// PSNR and SSIM of the given views (indices into capture.views); `progress` may cancel, then
     /// what is done is returned.
     Evaluation evaluate(const std::vector<std::size_t>& views, const Progress& progress = {});
+
+    /// Changes the run between two steps: `change` gets everything settled, and may alter values,
+    /// take rows out, add and lock some (trainer/run_edit.h). What it does not touch goes on as it
+    /// is, moments included. Values that are not finite draw nothing and go with the next round.
+    /// CHECKs that the arrays still belong together. Throws what `change` does, std::bad_alloc and
+    /// DeviceError; the run goes on without the edit then.
+    void edit(const std::function<void(RunArrays&)>& change);
+    /// Everything, as it is now; see TrainingBackend::look_at_arrays().
+    void look_at_arrays(const std::function<void(const RunArraysView&)>& look) const;
+    /// Which Gaussian each row is (row_identity.h).
+    RowIdentity identity() const;
+    /// By row: the id; the steps done when it was born; whether it is locked (1).
+    std::vector<std::uint32_t> ids() const;
+    std::vector<std::uint32_t> births() const;
+    std::vector<std::uint8_t> locked() const;
 
     /// A copy of the model with every pending optimizer step applied.
     GaussianModel model() const;

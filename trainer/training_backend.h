@@ -62,8 +62,13 @@ class TrainingBackend {
     /// memory is short.
     virtual void look_at_arrays(const std::function<void(const RunArraysView&)>& look) const {
         const RunArrays copy = arrays();
-        look({copy.model, copy.adam, copy.statistics});
+        look({copy.model, copy.adam, copy.statistics, copy.identity});
     }
+    /// Which Gaussian each row is. Waits for the device.
+    virtual RowIdentity identity() const = 0;
+    /// Settles every row, lets `change` alter the arrays, and goes on from what it leaves; see
+    /// Trainer::edit().
+    virtual void edit(const std::function<void(RunArrays&)>& change) = 0;
     /// The model with every pending optimizer step applied. Waits for the device.
     virtual GaussianModel model() const = 0;
     /// Draws and changes no bit of the run.

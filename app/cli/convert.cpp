@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/try.h"
 #include "renderer/io/splats/splat_io.h"
+#include "renderer/scene/crop.h"
 #include "trainer/run_folder.h"
 
 namespace gs::cli {
@@ -21,6 +22,7 @@ struct ConvertArguments {
     std::string input, output;
     int lod = 0;          ///< level of a streamed set, 0 = finest
     int spz_version = 4;  ///< 3 or 4
+    std::string crop;     ///< a box; empty: everything
     std::string verify;   ///< a capture or a file of cameras; empty: not verified
 };
 
@@ -39,6 +41,9 @@ void add_options(CLI::App& app, ConvertArguments& a) {
     app.add_option("--spz-version", a.spz_version, "3 (gzip) or 4 (zstd) [4]")
         ->check(whole_from(3, 4))
         ->option_text("N");
+    app.add_option("--crop", a.crop,
+                   "only what lies in this box, in the units of the file (x right, y down)")
+        ->option_text("X0,Y0,Z0,X1,Y1,Z1");
     app.add_option("--verify", a.verify,
                    "draw source and result from the views of a capture or a file of cameras, "
                    "print the difference")
@@ -93,6 +98,10 @@ Result<ConversionCost> verify(const ConvertArguments& a, const CommonArguments& 
 Result<int> run(const ConvertArguments& a, const CommonArguments& common) {
     catch_interrupts();
     const fs::path output(a.output);
+    std::optional<ClipBox> crop;
+    if (!a.crop.empty()) {
+        GS_TRY(crop, parse_box(a.crop));
+    }
     // A SOG as a folder is given by the meta.json in it.
     std::optional<NewFolders> made;
     if (output.filename() == "meta.json" && output.has_parent_path()) {
@@ -102,6 +111,12 @@ Result<int> run(const ConvertArguments& a, const CommonArguments& common) {
     GS_TRY(auto scene, read_with_progress(a.input, a.lod));
     for (const std::string& note : scene.notes) log_info("{}: {}", a.input, note);
 
+    if (crop) {
+        scene.model = cropped(scene.model, *crop);
+        if (scene.model.count == 0)
+            return fail(ErrorKind::usage, a.input, "no Gaussian lies in the box of --crop",
+                        "gausscope info tells the bounds of the scene");
+    }
     SplatWriteOptions options;
     options.spz_version = a.spz_version;
     ProgressLine line("write");
@@ -135,11 +150,13 @@ Result<int> run(const ConvertArguments& a, const CommonArguments& common) {
 }  // namespace
 
 Subcommand convert_command() {
-    return subcommand<ConvertArguments>("convert", "between splat formats",
-                                        "  gausscope convert in.ply out.spz\n"
-                                        "  gausscope convert in.ply out.sog --verify captures/fox\n"
-                                        "  gausscope convert scene/lod-meta.json out.ply --lod 2\n",
-                                        add_options, run);
+    return subcommand<ConvertArguments>(
+        "convert", "between splat formats",
+        "  gausscope convert in.ply out.spz\n"
+        "  gausscope convert in.ply out.sog --verify captures/fox\n"
+        "  gausscope convert scene/lod-meta.json out.ply --lod 2\n"
+        "  gausscope convert in.ply part.ply --crop -1,-1,-1,1,1,1\n",
+        add_options, run);
 }
 
 }  // namespace gs::cli

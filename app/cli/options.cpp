@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "app/cli/common.h"
@@ -171,13 +172,16 @@ std::string flag_of(const SettingField& field) {
     return flag;
 }
 
+/// One option says all of them.
+bool is_crop(const SettingField& field) { return std::string_view(field.group) == "Crop"; }
+
 }  // namespace
 
 void add_settings(CLI::App& app, std::vector<std::pair<std::string, double>>& out) {
     const TrainingSettings defaults;
     for (const SettingField& field : setting_fields()) {
         const std::string name = field.name;
-        if (name == "seed") continue;
+        if (name == "seed" || is_crop(field)) continue;
         const std::string help =
             std::string(field.help) + fmt::format(" [{:g}]", defaults.*field.value);
         CLI::Option* option;
@@ -194,6 +198,40 @@ void add_settings(CLI::App& app, std::vector<std::pair<std::string, double>>& ou
                     ->option_text("X");
         option->group(field.group);
     }
+    const auto take_crop = [&out](const std::string& text) {
+        const auto box = text == "none" ? std::optional<ClipBox>() : *parse_box(text);
+        for (auto& value : crop_values(box)) out.push_back(std::move(value));
+    };
+    app.add_option_function<std::string>(
+           "--crop", take_crop, "train what lies in this box alone, world units; none: everything")
+        ->check(CLI::Validator(
+            [](std::string& text) {
+                const auto box = parse_box(text);
+                return text == "none" || box ? std::string() : box.error().text();
+            },
+            ""))
+        ->option_text("X0,Y0,Z0,X1,Y1,Z1")
+        ->group("Crop");
+}
+
+Result<ClipBox> parse_box(const std::string& text) {
+    std::array<float, 6> v{};
+    std::size_t begin = 0, n = 0;
+    for (; begin <= text.size() && n < v.size(); ++n) {
+        const std::size_t end = std::min(text.find(',', begin), text.size());
+        GS_TRY(const double value, parse_number(text.substr(begin, end - begin), "of a box"));
+        v[n] = static_cast<float>(value);
+        begin = end + 1;
+    }
+    if (n < v.size() || begin <= text.size())
+        return fail(ErrorKind::usage, "", fmt::format("\"{}\" is no box", text),
+                    "six numbers: X0,Y0,Z0,X1,Y1,Z1, its smaller and its larger corner");
+    for (std::size_t axis = 0; axis < 3; ++axis)
+        if (v[axis] > v[axis + 3])
+            return fail(
+                ErrorKind::usage, "",
+                fmt::format("the box ends before it begins: {} > {}", v[axis], v[axis + 3]));
+    return ClipBox{{v[0], v[1], v[2]}, {v[3], v[4], v[5]}};
 }
 
 void add_picture(CLI::App& app, PictureArguments& a) {

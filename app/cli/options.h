@@ -67,6 +67,8 @@ Result<CaptureOptions> over_known(CaptureOptions known, const CaptureArguments& 
 /// Loads with a progress bar, prints the memory forecast before and what was skipped after.
 Result<std::shared_ptr<const Capture>> load_with_progress(const std::string& path,
                                                           CaptureOptions options);
+/// "X0,Y0,Z0,X1,Y1,Z1", a smaller and a larger corner. Errors (usage).
+Result<ClipBox> parse_box(const std::string& text);
 /// "r,g,b" -> numbers; empty -> black.
 Result<Vec3f> parse_color(const std::string& text);
 

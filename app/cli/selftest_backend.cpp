@@ -97,6 +97,7 @@ RunArrays arrays_of(const GaussianModel& model) {
     arrays.model = model;
     arrays.adam = initial_adam_state(model);
     arrays.statistics.clear(model.capacity);
+    arrays.identity = RowIdentity(model.count, model.capacity);
     return arrays;
 }
 

@@ -110,6 +110,7 @@ RunArrays before_a_round(std::size_t count) {
     arrays.adam = initial_adam_state(arrays.model);
     DensityStatistics& s = arrays.statistics;
     s.clear(arrays.model.capacity);
+    arrays.identity = RowIdentity(count, arrays.model.capacity);
     for (std::size_t i = 0; i < count; ++i) {
         s.views[i] = static_cast<float>(random_bits(34, 0, i) % 5);
         s.gradient_sum[i] = s.views[i] * 6e-4f * random_uniform(34, 1, i);

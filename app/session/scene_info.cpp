@@ -265,6 +265,10 @@ std::shared_ptr<const std::vector<SettingRow>> setting_rows(const TrainingSettin
             row.slider_min = std::max(field.min, std::min(normal / kDecades, value));
             row.slider_max = std::min(field.max, std::max(normal * kDecades, value));
         }
+        if (std::string_view(field.unit) == "world units") {
+            row.slider_max = std::max(10.0, 2 * std::abs(value));
+            row.slider_min = -row.slider_max;
+        }
         rows.push_back(std::move(row));
     }
     return std::make_shared<const std::vector<SettingRow>>(std::move(rows));

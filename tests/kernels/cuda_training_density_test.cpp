@@ -41,6 +41,7 @@ RunArrays busy_arrays(std::size_t count, std::uint64_t seed) {
                 (second ? 1e-3f : 1e-2f) * (random_uniform(seed, 9, i) + (second ? 0.01f : -0.5f));
     }
     arrays.statistics.clear(arrays.model.capacity);
+    arrays.identity = RowIdentity(count, arrays.model.capacity);
     for (std::size_t i = 0; i < count; ++i) {
         arrays.statistics.views[i] = static_cast<float>(i % 5);
         arrays.statistics.gradient_sum[i] =

@@ -169,6 +169,7 @@ struct Scene {
     GaussianModel model{40, 1, padded_capacity(40)};
     LazyAdam adam;
     DensityStatistics statistics;
+    RowIdentity identity{model.count, model.capacity};
     TrainingSettings settings;
     Scene() {
         for (std::size_t i = 0; i < model.count; ++i) {
@@ -199,7 +200,8 @@ TEST(Density, ClonesSplitsAndPrunes) {
     s.model.at(kOpacityLogits, 7) = -8.0f;        // faint
     s.model.at(kMeans, 9) = std::nanf("");        // broken
     s.model.at(kLogScales, 11) = std::log(0.5f);  // oversized
-    const DensityReport r = densify_and_prune(s.model, s.adam, s.statistics, s.settings, 1.0, true);
+    const DensityReport r =
+        densify_and_prune(s.model, s.adam, s.statistics, s.identity, s.settings, 1.0, true);
     EXPECT_EQ(r.cloned, 1u);
     EXPECT_EQ(r.split, 1u);
     EXPECT_EQ(r.pruned, 3u);
@@ -224,7 +226,7 @@ TEST(Density, LimitKeepsTheHardestPulled) {
     for (std::size_t i = 0; i < 40; ++i) s.pull(i, 1e-3f + 1e-5f * static_cast<float>(i));
     s.settings.max_gaussians = 45;
     const DensityReport r =
-        densify_and_prune(s.model, s.adam, s.statistics, s.settings, 1.0, false);
+        densify_and_prune(s.model, s.adam, s.statistics, s.identity, s.settings, 1.0, false);
     EXPECT_EQ(r.wanted, 40u);
     EXPECT_EQ(s.model.count, 45u);
     for (int i = 0; i < 40; ++i)
@@ -245,7 +247,7 @@ TEST(Density, MomentsFollowTheirRows) {
     s.adam.end_step();
     s.pull(6, 1e-3f);
     s.model.at(kOpacityLogits, 0) = -9.0f;
-    densify_and_prune(s.model, s.adam, s.statistics, s.settings, 1.0, false);
+    densify_and_prune(s.model, s.adam, s.statistics, s.identity, s.settings, 1.0, false);
     int copies = 0;
     for (std::size_t i = 0; i < s.model.count; ++i) {
         const std::size_t at =
@@ -264,14 +266,14 @@ TEST(Density, MomentsFollowTheirRows) {
 TEST(Density, NeverLeavesAnEmptyModel) {
     Scene s;
     for (std::size_t i = 0; i < 40; ++i) s.model.at(kOpacityLogits, i) = -50.0f;
-    densify_and_prune(s.model, s.adam, s.statistics, s.settings, 1.0, false);
+    densify_and_prune(s.model, s.adam, s.statistics, s.identity, s.settings, 1.0, false);
     EXPECT_EQ(s.model.count, 40u);
 }
 
 TEST(Density, ResetLowersOpacities) {
     Scene s;
     s.model.at(kOpacityLogits, 1) = -7.0f;
-    reset_opacity(s.model, s.adam);
+    reset_opacity(s.model, s.adam, s.identity);
     EXPECT_NEAR(1 / (1 + std::exp(-s.model.at(kOpacityLogits, 0))), 0.01, 1e-6);
     EXPECT_EQ(s.model.at(kOpacityLogits, 1), -7.0f);
 }

@@ -8,6 +8,7 @@
 #include "renderer/math/adam.h"
 #include "renderer/raster/cuda/model_reader.cuh"
 #include "trainer/cuda/step_records.h"
+#include "trainer/row_identity.h"
 
 namespace gs::cuda {
 
@@ -19,7 +20,7 @@ struct AdamSink {
 
     GS_DEVICE void take(const ModelView& model, std::uint32_t gaussian,
                         const GaussianGradient& gradient) const {
-        if (flags->go == 0) return;
+        if (flags->go == 0 || locked_tag(statistics.tags[gaussian])) return;
         const int planes = inputs->planes;
         if (!sound(gradient, planes)) {
             atomicAdd(&counts->poisoned, 1u);

@@ -66,6 +66,18 @@ class CudaTraining final : public TrainingBackend {
         static_cast<AdamClock&>(out.adam) = engine_->clock();
         return out;
     }
+    RowIdentity identity() const override {
+        wait();
+        return engine_->arrays().identity();
+    }
+    void edit(const std::function<void(RunArrays&)>& change) override {
+        wait();
+        engine_->settle();
+        RunArrays changed = arrays();
+        change(changed);
+        engine_->replace(changed);
+        stream_->synchronize();
+    }
     GaussianModel model() const override;
     void render(const Camera& camera, const RenderOptions& options, RenderResult& result) override {
         wait();

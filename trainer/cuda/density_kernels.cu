@@ -3,6 +3,7 @@
 #include "renderer/device/cuda/kernel.cuh"
 #include "renderer/device/cuda/launch.h"
 #include "trainer/morton_code.h"
+#include "trainer/row_identity.h"
 
 namespace gs::cuda {
 namespace {
@@ -27,10 +28,16 @@ GS_DEVICE Fate fate_of_row(const DensityInputs& in, std::uint32_t row, bool may_
     const float largest =
         fmaxf(value_of(model, kLogScales, row),
               fmaxf(value_of(model, kLogScales + 1, row), value_of(model, kLogScales + 2, row)));
-    return fate_of(
-        {value_of(model, kOpacityLogits, row), largest, sum == 0.0f,
-         in.statistics.gradient_sum[row], in.statistics.views[row], in.statistics.radius_px[row]},
-        in.rules, may_grow);
+    return fate_of({locked_tag(in.statistics.tags[row]),
+                    {value_of(model, kMeans, row), value_of(model, kMeans + 1, row),
+                     value_of(model, kMeans + 2, row)},
+                    value_of(model, kOpacityLogits, row),
+                    largest,
+                    sum == 0.0f,
+                    in.statistics.gradient_sum[row],
+                    in.statistics.views[row],
+                    in.statistics.radius_px[row]},
+                   in.rules, may_grow);
 }
 
 GS_KERNEL(kThreads, 4)
@@ -89,6 +96,14 @@ void count_rows(DensityInputs in) {
     count_lanes(used && fate == Fate::remove, &in.counts->pruned);
 }
 
+GS_KERNEL(kThreads, 4)
+void count_new(DensityInputs in) {
+    const std::uint32_t row = thread_index();
+    if (row >= in.model.count) return;
+    const Fate fate = in.fates[row];
+    in.marks[row] = fate == Fate::clone ? 1 : fate == Fate::split ? 2 : 0;
+}
+
 /// Unsigned integers in the order of floats, and back.
 GS_DEVICE std::uint32_t ordered_bits(float x) {
     const std::uint32_t bits = static_cast<std::uint32_t>(__float_as_int(x));
@@ -100,14 +115,14 @@ GS_DEVICE float from_ordered_bits(std::uint32_t bits) {
 
 struct ListRowsParams {
     DensityInputs in;
-    const std::uint32_t* first;
-    std::uint64_t seed, step;
+    ListPlan plan;
     NewRows out;
 };
 GS_DEVICE void add_row(const ListRowsParams& p, std::uint32_t place, std::uint32_t source,
-                       Origin origin, Vec3f mean) {
+                       Origin origin, std::uint32_t tag, Vec3f mean) {
     p.out.source[place] = source;
     p.out.origin[place] = origin;
+    p.out.tag[place] = tag;
     const float at[3] = {mean.x, mean.y, mean.z};
     for (int axis = 0; axis < 3; ++axis)
         p.out.mean[3 * static_cast<std::size_t>(place) + axis] = at[axis];
@@ -127,15 +142,16 @@ void list_rows(ListRowsParams p) {
     if (row >= model.count) return;
     const Fate fate = p.in.fates[row];
     if (fate == Fate::remove) return;
-    const std::uint32_t place = p.first[row];
+    const std::uint32_t place = p.plan.first[row],
+                        new_id = later_id(p.plan.next_id, p.plan.new_first[row]);
     const auto vector = [&](int plane) {
         return Vec3f{value_of(model, plane, row), value_of(model, plane + 1, row),
                      value_of(model, plane + 2, row)};
     };
     const Vec3f mean = vector(kMeans);
     if (fate != Fate::split) {
-        add_row(p, place, row, Origin::kept, mean);
-        if (fate == Fate::clone) add_row(p, place + 1, row, Origin::copy, mean);
+        add_row(p, place, row, Origin::kept, p.in.statistics.tags[row], mean);
+        if (fate == Fate::clone) add_row(p, place + 1, row, Origin::copy, new_id, mean);
         return;
     }
     const Vec3f log_scale = vector(kLogScales);
@@ -143,7 +159,8 @@ void list_rows(ListRowsParams p) {
                      value_of(model, kQuats + 2, row), value_of(model, kQuats + 3, row)};
     for (std::uint32_t child = 0; child < 2; ++child)
         add_row(p, place + child, row, child == 0 ? Origin::first_child : Origin::second_child,
-                split_mean(mean, log_scale, quat, row, p.seed, p.step, child));
+                later_id(new_id, child),
+                split_mean(mean, log_scale, quat, row, p.plan.seed, p.plan.step, child));
 }
 
 struct MortonParams {
@@ -180,6 +197,7 @@ void reorder(ReorderParams p) {
     const std::uint32_t from = p.order[i];
     p.to.source[i] = p.from.source[from];
     p.to.origin[i] = p.from.origin[from];
+    p.to.tag[i] = p.from.tag[from];
     for (int axis = 0; axis < 3; ++axis)
         p.to.mean[3 * static_cast<std::size_t>(i) + axis] =
             p.from.mean[3 * static_cast<std::size_t>(from) + axis];
@@ -265,12 +283,13 @@ void place_children(ChildrenParams p) {
 
 struct OpacityParams {
     ModelView model;
+    const std::uint32_t* tags;
     float most;
 };
 GS_KERNEL(kThreads, 4)
 void lower_opacity(OpacityParams p) {
     const std::uint32_t row = thread_index();
-    if (row >= p.model.count) return;
+    if (row >= p.model.count || locked_tag(p.tags[row])) return;
     float& logit = p.model.values[static_cast<std::size_t>(kOpacityLogits) * p.model.stride + row];
     logit = p.most < logit ? p.most : logit;
 }
@@ -293,10 +312,13 @@ void launch_limit(const Stream& stream, const DensityInputs& in, const std::uint
 void launch_count_rows(const Stream& stream, const DensityInputs& in) {
     launch(stream, "density_count_rows", grid_for(in.model.count, kThreads), count_rows, in);
 }
-void launch_list_rows(const Stream& stream, const DensityInputs& in, const std::uint32_t* first,
-                      std::uint64_t seed, std::uint64_t step, const NewRows& out) {
+void launch_count_new(const Stream& stream, const DensityInputs& in) {
+    launch(stream, "density_count_new", grid_for(in.model.count, kThreads), count_new, in);
+}
+void launch_list_rows(const Stream& stream, const DensityInputs& in, const ListPlan& plan,
+                      const NewRows& out) {
     launch(stream, "density_list_rows", grid_for(in.model.count, kThreads), list_rows,
-           ListRowsParams{in, first, seed, step, out});
+           ListRowsParams{in, plan, out});
 }
 void launch_morton_keys(const Stream& stream, const DensityCounts* counts, const float* mean,
                         std::uint32_t rows, std::uint64_t* keys, std::uint32_t* order) {
@@ -338,9 +360,10 @@ void launch_place_children(const Stream& stream, const ModelView& model, const N
     launch(stream, "place_children", grid_for(count, kThreads), place_children,
            ChildrenParams{model, rows, count, shrink});
 }
-void launch_lower_opacity(const Stream& stream, const ModelView& model, float most) {
+void launch_lower_opacity(const Stream& stream, const ModelView& model, const std::uint32_t* tags,
+                          float most) {
     launch(stream, "lower_opacity", grid_for(model.count, kThreads), lower_opacity,
-           OpacityParams{model, most});
+           OpacityParams{model, tags, most});
 }
 
 }  // namespace gs::cuda

@@ -40,11 +40,21 @@ void launch_count_rows(const Stream& stream, const DensityInputs& in);
 struct NewRows {
     std::uint32_t* source;
     Origin* origin;
-    float* mean;  ///< [row][3]
+    std::uint32_t* tag;  ///< RowIdentity::tags
+    float* mean;         ///< [row][3]
 };
-/// `first`: exclusive sum of the counts. Also bounds of means.
-void launch_list_rows(const Stream& stream, const DensityInputs& in, const std::uint32_t* first,
-                      std::uint64_t seed, std::uint64_t step, const NewRows& out);
+/// marks[row] = new Gaussians that come of it.
+void launch_count_new(const Stream& stream, const DensityInputs& in);
+/// Where a row's results go in the list, and how it draws split means.
+struct ListPlan {
+    const std::uint32_t* first;      ///< [count]: exclusive sum of the rows that come of each
+    const std::uint32_t* new_first;  ///< [count]: of the new ones among them
+    std::uint32_t next_id;
+    std::uint64_t seed, step;
+};
+/// Also bounds of means.
+void launch_list_rows(const Stream& stream, const DensityInputs& in, const ListPlan& plan,
+                      const NewRows& out);
 /// Morton codes and their rows.
 void launch_morton_keys(const Stream& stream, const DensityCounts* counts, const float* mean,
                         std::uint32_t rows, std::uint64_t* keys, std::uint32_t* order);
@@ -67,7 +77,8 @@ void launch_store_moments(const Stream& stream, const ModelView& model, std::uin
 /// Children of a split: where they lie, and smaller.
 void launch_place_children(const Stream& stream, const ModelView& model, const NewRows& rows,
                            std::uint32_t count, float shrink);
-/// Opacity logits above `most` become it.
-void launch_lower_opacity(const Stream& stream, const ModelView& model, float most);
+/// Opacity logits above `most` become it, but for locked rows.
+void launch_lower_opacity(const Stream& stream, const ModelView& model, const std::uint32_t* tags,
+                          float most);
 
 }  // namespace gs::cuda

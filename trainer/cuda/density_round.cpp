@@ -40,7 +40,8 @@ class Round {
     }
     void limit_growth(std::size_t room, std::size_t wanted);
     NewRows rows(int which) {
-        return {source_[which].data(), origin_[which].data(), mean_[which].data()};
+        return {source_[which].data(), origin_[which].data(), tag_[which].data(),
+                mean_[which].data()};
     }
 
     DeviceRun& run_;
@@ -56,6 +57,8 @@ class Round {
                                               DeviceBuffer<std::uint32_t>("density control")};
     DeviceBuffer<Origin> origin_[2] = {DeviceBuffer<Origin>("density control"),
                                        DeviceBuffer<Origin>("density control")};
+    DeviceBuffer<std::uint32_t> tag_[2] = {DeviceBuffer<std::uint32_t>("density control"),
+                                           DeviceBuffer<std::uint32_t>("density control")};
     DeviceBuffer<float> mean_[2] = {DeviceBuffer<float>("density control"),
                                     DeviceBuffer<float>("density control")};
     DeviceBuffer<float> scratch_{"density control"};
@@ -94,6 +97,7 @@ void Round::list(std::uint64_t seed, std::size_t rows_wanted) {
     for (int i = 0; i < 2; ++i) {
         source_[i].resize_discard(rows_wanted, stream_);
         origin_[i].resize_discard(rows_wanted, stream_);
+        tag_[i].resize_discard(rows_wanted, stream_);
         mean_[i].resize_discard(3 * rows_wanted, stream_);
     }
     scratch_.resize_discard(rows_wanted * kGatheredPlanes, stream_);
@@ -101,13 +105,18 @@ void Round::list(std::uint64_t seed, std::size_t rows_wanted) {
                                                  DeviceBuffer<std::uint64_t>("Morton order")};
     DeviceBuffer<std::uint32_t> order_memory[2] = {DeviceBuffer<std::uint32_t>("Morton order"),
                                                    DeviceBuffer<std::uint32_t>("Morton order")};
+    DeviceBuffer<std::uint32_t> new_sums("density control");
+    new_sums.resize_discard(run_.count(), stream_);
     for (auto& buffer : key_memory) buffer.resize_discard(rows_wanted, stream_);
     for (auto& buffer : order_memory) buffer.resize_discard(rows_wanted, stream_);
     Swap<std::uint64_t> keys{{key_memory[0].data(), key_memory[1].data()}};
     Swap<std::uint32_t> order{{order_memory[0].data(), order_memory[1].data()}};
     const auto n = static_cast<std::uint32_t>(rows_wanted);
     primitives_.exclusive_sum(marks_.data(), sums_.data(), run_.count(), stream_);
-    launch_list_rows(stream_, inputs(), sums_.data(), seed, step_, rows(0));
+    launch_count_new(stream_, inputs());
+    primitives_.exclusive_sum(marks_.data(), new_sums.data(), run_.count(), stream_);
+    launch_list_rows(stream_, inputs(),
+                     {sums_.data(), new_sums.data(), run_.book().next, seed, step_}, rows(0));
     launch_morton_keys(stream_, counts_.data(), mean_[0].data(), n, keys.now(), order.now());
     primitives_.sort_pairs(keys, order, rows_wanted, 64, stream_);
     launch_reorder(stream_, rows(0), order.now(), n, rows(1));
@@ -136,6 +145,8 @@ void Round::move(std::size_t rows_wanted) {
         launch_gather_moments(stream_, model, rows(1), n, first, planes, scratch_.data());
         launch_store_moments(stream_, model, n, cleared, first, planes, scratch_.data());
     }
+    copy_on_device(run_.tags(), rows(1).tag, rows_wanted * sizeof(std::uint32_t), stream_);
+    launch_fill(stream_, run_.tags() + rows_wanted, 0, run_.capacity() - rows_wanted);
     run_.set_count(rows_wanted);
     run_.set_last_step(static_cast<std::uint32_t>(step_));
     stream_.synchronize();
@@ -177,6 +188,7 @@ DensityReport carry_out(StepEngine& engine, const Stream& stream, const Training
     if (wanted > 0) {
         round.list(static_cast<std::uint64_t>(settings.seed), wanted);
         round.move(wanted);
+        run.book().give(counts.cloned + 2 * counts.split, engine.clock().steps);
         const std::string why = std::move(report.why);
         report = report_of(counts);
         report.why = why;
@@ -208,7 +220,8 @@ DensityReport density_round_on_device(StepEngine& engine, const Stream& stream,
 
 void reset_opacity_on_device(StepEngine& engine, const Stream& stream) {
     engine.settle();
-    launch_lower_opacity(stream, engine.arrays().view(false), reset_logit());
+    launch_lower_opacity(stream, engine.arrays().view(false), engine.arrays().tags(),
+                         reset_logit());
     engine.arrays().clear_moments(kOpacityLogits);
     stream.synchronize();
 }

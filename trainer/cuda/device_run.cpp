@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "trainer/cuda/fill.h"
+#include "trainer/run_edit.h"
 
 namespace gs::cuda {
 namespace {
@@ -18,6 +19,7 @@ void fetch(Buffer<T>& to, const DeviceBuffer<T>& from, const Stream& stream) {
 void DeviceRun::upload(const RunArrays& arrays, std::size_t table_rows) {
     const GaussianModel& model = arrays.model;
     CHECK(model.capacity < 0xffffffffull, "{} rows", model.capacity);
+    CHECK(consistent(arrays), "{} rows", model.count);
     count_ = model.count;
     capacity_ = model.capacity;
     sh_degree_ = model.sh_degree;
@@ -28,6 +30,8 @@ void DeviceRun::upload(const RunArrays& arrays, std::size_t table_rows) {
     values_.upload(model.values.span(), stream_);
     moments_.upload(arrays.adam.moments.span(), stream_);
     last_step_.upload(arrays.adam.last_step.span(), stream_);
+    tags_.upload(arrays.identity.tags.span(), stream_);
+    book_ = arrays.identity.book;
     gradient_sum_.upload(arrays.statistics.gradient_sum.span(), stream_);
     views_.upload(arrays.statistics.views.span(), stream_);
     radius_px_.upload(arrays.statistics.radius_px.span(), stream_);
@@ -54,9 +58,19 @@ RunArrays DeviceRun::download() const {
     fetch(out.model.values, values_, stream_);
     fetch(out.adam.moments, moments_, stream_);
     fetch(out.adam.last_step, last_step_, stream_);
+    fetch(out.identity.tags, tags_, stream_);
+    out.identity.book = book_;
     fetch(out.statistics.gradient_sum, gradient_sum_, stream_);
     fetch(out.statistics.views, views_, stream_);
     fetch(out.statistics.radius_px, radius_px_, stream_);
+    stream_.synchronize();
+    return out;
+}
+
+RowIdentity DeviceRun::identity() const {
+    RowIdentity out;
+    fetch(out.tags, tags_, stream_);
+    out.book = book_;
     stream_.synchronize();
     return out;
 }
@@ -86,6 +100,8 @@ bool DeviceRun::grow(std::size_t capacity, std::string& why) {
         moments.resize_discard(2 * planes * capacity, stream_);
         DeviceBuffer<std::uint32_t> last_step("steps of Gaussians");
         last_step.resize_discard(capacity, stream_);
+        DeviceBuffer<std::uint32_t> tags("ids of Gaussians");
+        tags.resize_discard(capacity, stream_);
         DeviceBuffer<BlockBounds> bounds("bounds of Gaussians");
         bounds.resize_discard(capacity / kBlock, stream_);
         DeviceBuffer<float> statistics[3] = {DeviceBuffer<float>("density statistics"),
@@ -106,6 +122,8 @@ bool DeviceRun::grow(std::size_t capacity, std::string& why) {
         copy_on_device(last_step.data(), last_step_.data(), before * sizeof(std::uint32_t),
                        stream_);
         launch_fill(stream_, last_step.data() + before, 0, capacity - before);
+        copy_on_device(tags.data(), tags_.data(), before * sizeof(std::uint32_t), stream_);
+        launch_fill(stream_, tags.data() + before, 0, capacity - before);
         for (int i = 0; i < 3; ++i) {
             copy_on_device(statistics[i].data(), old[i]->data(), before * sizeof(float), stream_);
             fill_bytes(statistics[i].data() + before, 0, (capacity - before) * sizeof(float),
@@ -115,6 +133,7 @@ bool DeviceRun::grow(std::size_t capacity, std::string& why) {
         values_ = std::move(values);
         moments_ = std::move(moments);
         last_step_ = std::move(last_step);
+        tags_ = std::move(tags);
         bounds_ = std::move(bounds);
         for (int i = 0; i < 3; ++i) *old[i] = std::move(statistics[i]);
     } catch (const DeviceError& error) {
@@ -147,7 +166,7 @@ std::vector<MemoryUse> DeviceRun::memory() const {
             {"Adam moments", moments_.capacity_bytes() + last_step_.capacity_bytes() +
                                  pending_.capacity_bytes() + decay_.capacity_bytes()},
             {"density statistics", gradient_sum_.capacity_bytes() + views_.capacity_bytes() +
-                                       radius_px_.capacity_bytes()}};
+                                       radius_px_.capacity_bytes() + tags_.capacity_bytes()}};
 }
 
 }  // namespace gs::cuda

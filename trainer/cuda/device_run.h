@@ -22,7 +22,13 @@ class DeviceRun {
 
     /// `bounded`: bounds are valid.
     ModelView view(bool bounded) const;
-    StatisticsView statistics() { return {gradient_sum_.data(), views_.data(), radius_px_.data()}; }
+    StatisticsView statistics() {
+        return {tags_.data(), gradient_sum_.data(), views_.data(), radius_px_.data()};
+    }
+    std::uint32_t* tags() { return tags_.data(); }
+    IdBook& book() { return book_; }
+    /// Waits.
+    RowIdentity identity() const;
     RunFlags* flags() { return flags_.data(); }
     LazyClock* clock() { return clock_.data(); }
     float* pending() { return pending_.data(); }
@@ -54,7 +60,8 @@ class DeviceRun {
     bool antialiased_ = false;
     std::vector<float> padding_;  ///< by plane: what a row that draws nothing holds
     DeviceBuffer<float> values_{"Gaussians"}, moments_{"Adam moments"};
-    DeviceBuffer<std::uint32_t> last_step_{"steps of Gaussians"};
+    DeviceBuffer<std::uint32_t> last_step_{"steps of Gaussians"}, tags_{"ids of Gaussians"};
+    IdBook book_;
     DeviceBuffer<float> gradient_sum_{"density statistics"}, views_{"density statistics"},
         radius_px_{"density statistics"};
     DeviceBuffer<BlockBounds> bounds_{"bounds of Gaussians"};

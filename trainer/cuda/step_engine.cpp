@@ -24,11 +24,10 @@ void StepEngine::start(const Capture& capture, RunArrays arrays) {
     tables_ = AdamTables();
     tables_.refresh(clock_);
     // A table longer than that is settled by the first step.
-    const std::size_t table_rows =
-        std::max<std::size_t>(AdamTables::kLongestSleep, clock_.pending[0].size()) + 2;
-    run_.upload(arrays, table_rows);
+    table_rows_ = std::max<std::size_t>(AdamTables::kLongestSleep, clock_.pending[0].size()) + 2;
+    run_.upload(arrays, table_rows_);
     photos_.upload(capture, stream_);
-    feed_.start(table_rows);
+    feed_.start(table_rows_);
     rooms_.start(capture.views.size(), run_.count());
     bounds_valid_ = waited_ = false;
     ++generation_;
@@ -76,6 +75,21 @@ void StepEngine::settle() {
     tables_.restart(clock_);
     bounds_valid_ = false;
     send_tables();
+}
+
+void StepEngine::replace(const RunArrays& arrays) {
+    CHECK(flights_.empty() && arrays.adam.steps == arrays.adam.base);
+    // No buffer has to grow after this.
+    if (std::string why; !run_.grow(arrays.model.capacity, why)) throw DeviceError(why, true);
+    const double factor =
+        static_cast<double>(arrays.model.count) / static_cast<double>(run_.count());
+    clock_ = arrays.adam;
+    tables_ = AdamTables();
+    tables_.refresh(clock_);
+    run_.upload(arrays, table_rows_);
+    feed_.send_all_next();
+    send_tables();
+    rows_changed(factor);
 }
 
 void StepEngine::rows_changed(double factor) {

@@ -35,6 +35,10 @@ class StepEngine {
     /// Everybody up to date, steps done or not waited for: drain() first. Bounds are made anew by
     /// the next step.
     void settle();
+    /// Takes other rows of the same run: what `arrays` says of them, clock included. After
+    /// settle(). Throws DeviceError, and has changed nothing, when there is no memory for more
+    /// rows.
+    void replace(const RunArrays& arrays);
     /// Rows were moved, added or removed, `factor` times as many as before.
     void rows_changed(double factor);
 
@@ -89,6 +93,7 @@ class StepEngine {
     AdamTables tables_;
     StepGraphs graphs_;
     std::uint64_t generation_ = 0;  ///< changes when the run's arrays do
+    std::size_t table_rows_ = 0;    ///< room for optimizer tables
     bool bounds_valid_ = false, waited_ = false;
     DeviceBuffer<float> picture_{"picture"}, gradient_{"gradients of a picture"};
     DeviceBuffer<LossPartial> partials_{"sums of the loss"};

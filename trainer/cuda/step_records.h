@@ -51,8 +51,10 @@ struct StepResult {
     std::uint32_t reserved;
 };
 
-/// DensityStatistics in device memory, by row.
+/// What is known of each row besides its parameters: DensityStatistics and RowIdentity::tags in
+/// device memory.
 struct StatisticsView {
+    std::uint32_t* tags;
     float* gradient_sum;
     float* views;
     float* radius_px;

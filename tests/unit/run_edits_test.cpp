@@ -1,0 +1,79 @@
+// Run: edits of the model between steps, on record and saved, and taken back by going back.
+#include "renderer/io/splats/splat_io.h"
+#include "run_fixture.h"
+#include "trainer/checkpoint.h"
+#include "trainer/run_edit.h"
+
+namespace gs {
+namespace {
+
+using testing::RunTest;
+using testing::TrainingRun;
+
+class RunEdits : public RunTest {
+  protected:
+    RunEdits() {
+        options_.snapshot_budget = [] { return std::uint64_t{64} << 20; };
+    }
+    static void train_to(TrainingRun& run, std::uint64_t step) {
+        while (run.trainer().steps_done() < step) ASSERT_NE(run.step(), TrainingRun::Did::nothing);
+    }
+    static Result<void> delete_first(TrainingRun& run, std::size_t count) {
+        return run.edit(fmt::format("edit: deleted {} Gaussians", count), [&](RunArrays& arrays) {
+            std::vector<std::uint32_t> rows;
+            for (std::uint32_t row = 0; row < count; ++row) rows.push_back(row);
+            (void)take_rows(arrays, rows);
+        });
+    }
+};
+
+TEST_F(RunEdits, AreOnRecordAndShareTheSnapshotBeforeThem) {
+    const auto run = make();
+    train_to(*run, 12);
+    const std::size_t before = run->trainer().gaussian_count();
+    ASSERT_TRUE(delete_first(*run, 5));
+    ASSERT_TRUE(delete_first(*run, 2));
+    EXPECT_EQ(run->trainer().gaussian_count(), before - 7);
+    ASSERT_EQ(run->snapshots().size(), 1u);
+    EXPECT_EQ(run->snapshots()[0].why, "before edit: deleted 5 Gaussians");
+    ASSERT_EQ(run->marks().size(), 2u);
+    EXPECT_EQ(run->marks()[0].step, 12u);
+    EXPECT_EQ(run->marks()[0].text, "edit: deleted 5 Gaussians");
+    // Back to before both; where it stood, at the same step, can be gone to again.
+    ASSERT_TRUE(run->revert(run->snapshots()[0].number));
+    EXPECT_EQ(run->trainer().gaussian_count(), before);
+    EXPECT_TRUE(run->marks().empty());
+    ASSERT_EQ(run->snapshots().size(), 2u);
+    ASSERT_TRUE(run->revert(run->snapshots()[1].number));
+    EXPECT_EQ(run->trainer().gaussian_count(), before - 7);
+    EXPECT_EQ(run->marks().size(), 2u);
+    train_to(*run, 14);
+}
+
+TEST_F(RunEdits, OfAFinishedRunAreSaved) {
+    const auto run = make();
+    drive(*run);
+    ASSERT_TRUE(run->ended());
+    const std::size_t before = run->trainer().gaussian_count();
+    ASSERT_TRUE(delete_first(*run, 3));
+    run->finish();
+    const auto saved = read_checkpoint_model(folder_ / "out" / "checkpoint.gsc");
+    ASSERT_TRUE(saved) << saved.error().text();
+    EXPECT_EQ(saved->model.count, before - 3);
+    const auto splats = read_splats(folder_ / "out" / "point_cloud.ply");
+    ASSERT_TRUE(splats) << splats.error().text();
+    EXPECT_EQ(splats->model.count, before - 3);
+}
+
+TEST_F(RunEdits, OneThatFailsIsNotOnRecord) {
+    const auto run = make();
+    train_to(*run, 5);
+    const auto failed = run->edit("edit: grew", [](RunArrays&) { throw std::bad_alloc(); });
+    ASSERT_FALSE(failed);
+    EXPECT_NE(failed.error().text().find("edit: grew failed"), std::string::npos);
+    EXPECT_TRUE(run->marks().empty());
+    train_to(*run, 7);
+}
+
+}  // namespace
+}  // namespace gs

@@ -1,0 +1,179 @@
+// A run's rows between two steps: taken out and put back, added, locked; ids and when they were
+// given.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <numeric>
+
+#include "base/rng.h"
+#include "trainer/run_edit.h"
+
+namespace gs {
+namespace {
+
+using Rows = std::vector<std::uint32_t>;
+
+/// A settled run after 7 steps in which every number differs.
+RunArrays numbered_arrays(std::size_t count) {
+    RunArrays arrays;
+    arrays.model = GaussianModel(count, 1, padded_capacity(count));
+    arrays.adam = initial_adam_state(arrays.model);
+    arrays.adam.base = arrays.adam.steps = 7;
+    std::fill(arrays.adam.last_step.begin(), arrays.adam.last_step.end(), 7u);
+    arrays.statistics.clear(arrays.model.capacity);
+    arrays.identity = RowIdentity(count, arrays.model.capacity);
+    float number = 1;
+    const std::size_t per_block = static_cast<std::size_t>(arrays.model.planes()) * 2 * kBlock;
+    for (std::size_t row = 0; row < count; ++row) {
+        for (int p = 0; p < arrays.model.planes(); ++p) arrays.model.at(p, row) = number++;
+        for (std::size_t m = row % kBlock; m < per_block; m += kBlock)
+            arrays.adam.moments[row / kBlock * per_block + m] = number++;
+        arrays.statistics.gradient_sum[row] = number++;
+        arrays.statistics.views[row] = number++;
+        arrays.statistics.radius_px[row] = number++;
+    }
+    return arrays;
+}
+
+template <class T>
+bool same_bits(const Buffer<T>& a, const Buffer<T>& b) {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
+bool same(const RunArrays& a, const RunArrays& b) {
+    return a.model.count == b.model.count && same_bits(a.model.values, b.model.values) &&
+           same_bits(a.adam.moments, b.adam.moments) &&
+           same_bits(a.adam.last_step, b.adam.last_step) &&
+           same_bits(a.statistics.gradient_sum, b.statistics.gradient_sum) &&
+           same_bits(a.statistics.views, b.statistics.views) &&
+           same_bits(a.statistics.radius_px, b.statistics.radius_px) &&
+           same_bits(a.identity.tags, b.identity.tags) && a.identity.book == b.identity.book;
+}
+float moment(const RunArrays& arrays, std::size_t row, std::size_t plane) {
+    const std::size_t planes = static_cast<std::size_t>(arrays.model.planes()) * 2;
+    return arrays.adam.moments[(row / kBlock * planes + plane) * kBlock + row % kBlock];
+}
+
+TEST(TrainerRows, WhatIsTakenComesBackWithAllItsBits) {
+    for (const std::size_t count : {2u, 17u, 40u, 48u})
+        for (const std::uint32_t every : {1u, 2u, 3u, 16u}) {
+            SCOPED_TRACE(fmt::format("{} rows, every {}", count, every));
+            const RunArrays before = numbered_arrays(count);
+            RunArrays arrays = before;
+            Rows rows;  // the last one stays
+            for (std::uint32_t row = 0; row + 1 < count; row += every) rows.push_back(row);
+            const TakenRows taken = take_rows(arrays, rows);
+            ASSERT_TRUE(consistent(arrays));
+            EXPECT_EQ(arrays.model.count, count - rows.size());
+            EXPECT_EQ(arrays.model.at(kSh0, arrays.model.count - 1),
+                      before.model.at(kSh0, count - 1));
+            EXPECT_EQ(moment(arrays, arrays.model.count - 1, 5), moment(before, count - 1, 5));
+            EXPECT_EQ(arrays.identity.tags[arrays.model.count - 1], count - 1);
+            for (std::size_t row = arrays.model.count; row < arrays.model.capacity; ++row) {
+                ASSERT_EQ(arrays.model.at(kOpacityLogits, row), -100.0f) << "draws nothing";
+                ASSERT_EQ(arrays.identity.tags[row], 0u);
+            }
+            for (std::size_t i = 0; i < rows.size(); ++i) {
+                ASSERT_EQ(taken.model.at(kMeans, i), before.model.at(kMeans, rows[i]));
+                ASSERT_EQ(taken.tags[i], rows[i]);
+            }
+            put_back(arrays, taken);
+            EXPECT_TRUE(same(arrays, before));
+        }
+}
+
+TEST(TrainerRows, WhereRowsAreMissingTheyComeBackBehindTheLast) {
+    const RunArrays before = numbered_arrays(20);
+    RunArrays arrays = before;
+    const TakenRows late = take_rows(arrays, Rows{3, 17, 19});
+    Rows most(15);
+    std::iota(most.begin(), most.end(), 1u);
+    (void)take_rows(arrays, most);
+    ASSERT_EQ(arrays.model.count, 2u);
+    put_back(arrays, late);
+    ASSERT_EQ(arrays.model.count, 5u);
+    EXPECT_EQ((Rows(arrays.identity.tags.begin(), arrays.identity.tags.begin() + 5)),
+              (Rows{0, 18, 3, 17, 19}));
+    for (std::size_t row = 0; row < 5; ++row)
+        EXPECT_EQ(arrays.model.at(kMeans, row), before.model.at(kMeans, arrays.identity.tags[row]));
+}
+
+TEST(TrainerRows, AddedOnesAreNewAndGrowTheStorage) {
+    const RunArrays before = numbered_arrays(40);
+    RunArrays arrays = before;
+    GaussianModel more(30, 1);
+    for (std::size_t i = 0; i < 30; ++i) more.at(kSh0, i) = static_cast<float>(i) - 100;
+    append_rows(arrays, more);
+    ASSERT_TRUE(consistent(arrays));
+    EXPECT_EQ(arrays.model.count, 70u);
+    EXPECT_GT(arrays.model.capacity, before.model.capacity);
+    for (std::size_t row = 0; row < 40; ++row) {
+        ASSERT_EQ(arrays.model.at(kMeans, row), before.model.at(kMeans, row));
+        ASSERT_EQ(moment(arrays, row, 9), moment(before, row, 9));
+        ASSERT_EQ(arrays.statistics.views[row], before.statistics.views[row]);
+    }
+    for (std::size_t row = 40; row < 70; ++row) {
+        EXPECT_EQ(arrays.model.at(kSh0, row), static_cast<float>(row) - 140);
+        EXPECT_EQ(moment(arrays, row, 9), 0.0f);
+        EXPECT_EQ(arrays.adam.last_step[row], 7u);
+        EXPECT_EQ(arrays.identity.tags[row], row);
+        EXPECT_EQ(arrays.identity.book.birth_step(static_cast<std::uint32_t>(row)), 7u);
+    }
+    EXPECT_EQ(arrays.identity.book.birth_step(39), 0u);
+    EXPECT_TRUE(arrays.identity.plausible(70, 7));
+}
+
+TEST(TrainerRows, LockingForgetsMomentsAndKeepsTheId) {
+    RunArrays arrays = numbered_arrays(40);
+    lock_rows(arrays, Rows{16, 31}, true);
+    EXPECT_EQ(locked_lanes(arrays.identity.tags, 0), 0u);
+    EXPECT_EQ(locked_lanes(arrays.identity.tags, 1), 0x8001u);
+    EXPECT_EQ(id_of_tag(arrays.identity.tags[31]), 31u);
+    for (std::size_t m = 0; m < 46; ++m) {
+        ASSERT_EQ(moment(arrays, 16, m), 0.0f);
+        ASSERT_NE(moment(arrays, 17, m), 0.0f);
+    }
+    EXPECT_TRUE(arrays.identity.plausible(40, 7));
+    lock_rows(arrays, Rows{16}, false);
+    EXPECT_EQ(locked_lanes(arrays.identity.tags, 1), 0x8000u);
+}
+
+TEST(TrainerRows, IdsEndWithTheLastOne) {
+    IdBook book;
+    EXPECT_EQ(book.give(5, 0), 0u);
+    EXPECT_EQ(book.give(0, 3), 5u);
+    EXPECT_EQ(book.give(2, 3), 5u);
+    EXPECT_EQ(book.give(1, 3), 7u);
+    EXPECT_EQ(book.births, (std::vector<Birth>{{0, 0}, {5, 3}}));
+    EXPECT_EQ(book.birth_step(4), 0u);
+    EXPECT_EQ(book.birth_step(7), 3u);
+    book.next = kLastId - 2;
+    const std::uint32_t first = book.give(5, 9);
+    EXPECT_EQ(later_id(first, 1), kLastId - 1);
+    EXPECT_EQ(later_id(first, 4), kLastId);
+    EXPECT_EQ(book.next, kLastId);
+    EXPECT_EQ(book.give(3, 10), kLastId);
+    EXPECT_EQ(book.birth_step(kLastId), 9u);
+}
+
+TEST(TrainerRows, WhatCannotBeIsNotBelieved) {
+    const RowIdentity good = numbered_arrays(20).identity;
+    EXPECT_TRUE(good.plausible(20, 0));
+    const auto lies = [&](const auto& change) {
+        RowIdentity bad = good;
+        change(bad);
+        return !bad.plausible(20, 100);
+    };
+    EXPECT_TRUE(lies([](RowIdentity& i) { i.tags[3] = 20; })) << "never given";
+    EXPECT_TRUE(lies([](RowIdentity& i) { i.tags[3] = 4; })) << "given twice";
+    EXPECT_TRUE(lies([](RowIdentity& i) { i.tags[3] = kLastId; })) << "not reached";
+    EXPECT_TRUE(lies([](RowIdentity& i) { i.book.next = 0x80000000u; }));
+    EXPECT_TRUE(lies([](RowIdentity& i) { i.book.births = {{1, 0}}; })) << "the first are missing";
+    EXPECT_TRUE(lies([](RowIdentity& i) { i.book.births.push_back({10, 101}); })) << "the future";
+    EXPECT_TRUE(lies([](RowIdentity& i) { i.book.births.push_back({0, 5}); }));
+    EXPECT_TRUE(lies([](RowIdentity& i) { i.book.births.push_back({10, 0}); }));
+    EXPECT_FALSE(lies([](RowIdentity& i) { i.book.births.push_back({10, 5}); }));
+    EXPECT_FALSE(lies([](RowIdentity& i) { i.tags[3] |= kLockedTag; }));
+}
+
+}  // namespace
+}  // namespace gs

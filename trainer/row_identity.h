@@ -1,0 +1,62 @@
+// RowIdentity: which Gaussian a row is, for as long as its run lives, and whether it is locked.
+// Rows move with every round of density control; ids stay. They are given in ascending order: a
+// clone's original keeps its own, its copy gets a new one, both parts of a split get new ones.
+// Carried along by density control and edits on every backend, kept in checkpoints. Read by whoever
+// has to find Gaussians again, or asks how old they are.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/host_device.h"
+
+namespace gs {
+
+/// A row's tag: its id, and this bit where it is locked: then nothing of it is changed by training.
+inline constexpr std::uint32_t kLockedTag = 0x80000000u;
+/// The bits of a tag that are the id. Also the last id there is, which all share that come after.
+inline constexpr std::uint32_t kLastId = 0x7fffffffu;
+
+GS_HD inline std::uint32_t id_of_tag(std::uint32_t tag) { return tag & kLastId; }
+GS_HD inline bool locked_tag(std::uint32_t tag) { return (tag & kLockedTag) != 0; }
+/// The `n`-th id after `first`.
+GS_HD inline std::uint32_t later_id(std::uint32_t first, std::uint32_t n) {
+    return n < kLastId - first ? first + n : kLastId;
+}
+
+/// Ids from `first_id` on, up to the next one's, were given after `step` steps.
+struct Birth {
+    std::uint32_t first_id, step;
+    bool operator==(const Birth&) const = default;
+};
+
+/// Which ids were given, and when.
+struct IdBook {
+    std::uint32_t next = 0;     ///< the id to be given next, kLastId at most
+    std::vector<Birth> births;  ///< both members ascend
+
+    /// `count` new ids; the first of them (see later_id()).
+    std::uint32_t give(std::size_t count, std::uint32_t step);
+    /// The steps done when `id` was given.
+    std::uint32_t birth_step(std::uint32_t id) const;
+    bool operator==(const IdBook&) const = default;
+};
+
+struct RowIdentity {
+    Buffer<std::uint32_t> tags;  ///< [capacity]; zero beyond the rows in use
+    IdBook book;
+
+    RowIdentity() = default;
+    /// Ids are the numbers of the rows, born at step 0, nothing is locked.
+    RowIdentity(std::size_t count, std::size_t capacity);
+    /// What can be believed of a run of `count` rows and `steps` steps: ids were given, each to one
+    /// row.
+    bool plausible(std::size_t count, std::uint32_t steps) const;
+    std::size_t bytes() const { return tags.capacity_bytes(); }
+};
+
+/// Bit i: row 16 * block + i is locked. `tags`: of all rows.
+std::uint32_t locked_lanes(const Buffer<std::uint32_t>& tags, std::size_t block);
+
+}  // namespace gs
