@@ -12,6 +12,7 @@
 #include "panels/insights_panel.h"
 #include "panels/log_panel.h"
 #include "panels/memory_panel.h"
+#include "panels/pixel_panel.h"
 #include "panels/plots_panel.h"
 #include "panels/scene_panel.h"
 #include "panels/stages_panel.h"
@@ -43,6 +44,7 @@ constexpr PanelRow kPanels[] = {
     {"Insights",     right_lower,  true,   made<InsightsPanel>},
     {"Memory",       right_lower,  true,   made<MemoryPanel>},
     {"Doctor",       right_lower,  true,   made<DoctorPanel>},
+    {"Pixel",        right_lower,  true,   made<PixelPanel>},
     {"Timeline",     bottom,       false,  made<TimelinePanel>},
     {"Find",         bottom,       false,  made<FindPanel>},
     {"Statistics",   bottom,       false,  made<StatisticsPanel>},

@@ -1,4 +1,4 @@
-// A subcommand: its name and help, its options, and what runs with them. Each of the 14 is one file
+// A subcommand: its name and help, its options, and what runs with them. Each is one file
 // that declares its options beside its code and gives itself away by one function; main.cpp lists
 // them, command_line.cpp reads the words and runs the one that was named.
 #pragma once
@@ -48,5 +48,6 @@ Subcommand serve_command();
 Subcommand record_command();
 Subcommand attach_command();
 Subcommand history_command();
+Subcommand inspect_command();
 
 }  // namespace gs::cli

@@ -18,6 +18,7 @@ std::span<const CommandRow> view_commands();
 std::span<const CommandRow> camera_commands();
 std::span<const CommandRow> lens_commands();
 std::span<const CommandRow> compare_commands();
+std::span<const CommandRow> inspect_commands();
 std::span<const CommandRow> photo_commands();
 std::span<const CommandRow> trace_commands();
 std::span<const CommandRow> window_commands();

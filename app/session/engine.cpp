@@ -25,6 +25,7 @@ Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
       doctor_(lent(), viewer_),
       levels_(lent(), viewer_, doctor_),
       sheet_(lent(), viewer_),
+      inspector_(lent(), viewer_, tint_),
       jobs_([&in] { in.bell.put({}); }) {
     backend_ = options_.backend;
     if (backend_.empty())
@@ -116,6 +117,7 @@ void Engine::close() {
     levels_.begin();
     training_.begin();
     sheet_.begin();
+    inspector_.clear();
     viewer_.forget_scene();
     tint_.forget();
     info_ = {};
@@ -132,6 +134,7 @@ void Engine::adopt(LoadedScene scene, bool train) {
     levels_.begin();
     training_.begin();
     sheet_.begin();
+    inspector_.clear();
     viewer_.forget_scene();
     tint_.forget();
     ++scene_serial_;
@@ -154,6 +157,7 @@ void Engine::replace_model(LoadedScene scene) {
     viewer_.forget_model();
     tint_.forget();
     sheet_.forget_model();
+    inspector_.model_changed();
     publish_scene();
 }
 

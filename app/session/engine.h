@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "app/session/contact_sheet.h"
+#include "app/session/inspector.h"
 #include "app/session/jobs.h"
 #include "app/session/loading.h"
 #include "app/session/scene_doctor.h"
@@ -52,6 +53,7 @@ class Engine {
     ContactSheet& sheet() { return sheet_; }
     /// Why Gaussians are shown otherwise than they are: parts say their reasons here.
     ShownTint& tint() { return tint_; }
+    Inspector& inspector() { return inspector_; }
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -91,6 +93,7 @@ class Engine {
     SceneDoctor doctor_;
     StreamedLevels levels_;
     ContactSheet sheet_;
+    Inspector inspector_;
 
     Jobs jobs_;  // last: they end before what they refer to
 };

@@ -37,13 +37,14 @@ struct StudioState : Published {
     Session& session;
     ViewSettings view;
     SheetSettings sheet_settings;
-    NavigationState navigation;                 ///< where the viewport looks from
-    std::optional<std::size_t> picked_camera;   ///< the capture camera that was last gone to
-    std::optional<std::size_t> hovered_camera;  ///< and the one under the mouse
-    int width = 800, height = 600;              ///< pixels the viewport has room for
-    std::vector<SavedView> saved_views;         ///< of what is open
-    fs::path views_file;                        ///< where they are kept; set by the studio
-    std::vector<TimedNotice> notices;           ///< oldest first, a few
+    NavigationState navigation;                  ///< where the viewport looks from
+    std::optional<std::size_t> picked_camera;    ///< the capture camera that was last gone to
+    std::optional<std::size_t> hovered_camera;   ///< and the one under the mouse
+    std::optional<std::uint64_t> inspected_row;  ///< of the inspected pixel's list, outlined
+    int width = 800, height = 600;               ///< pixels the viewport has room for
+    std::vector<SavedView> saved_views;          ///< of what is open
+    fs::path views_file;                         ///< where they are kept; set by the studio
+    std::vector<TimedNotice> notices;            ///< oldest first, a few
     std::uint64_t notices_told = 0;
     bool asks_to_quit = false;       ///< something would be lost
     ImportBase import_base;          ///< what captures are opened with

@@ -18,6 +18,8 @@
 #include "base/seconds.h"
 #include "panels/contact_sheet_panel.h"
 #include "panels/memory_panel.h"
+#include "panels/pixel_panel.h"
+#include "panels/state/inspection.h"
 #include "panels/statistics_panel.h"
 #include "panels/time_lapse_panel.h"
 #include "panels/timeline/timeline_panel.h"
@@ -194,6 +196,12 @@ void StudioUi::fill_snapshot(const StudioState& state, const TraceStore& trace,
                              const TraceLibrary& traces, std::span<const std::string> recent) {
     Snapshot& s = parts_->snapshot;
     static_cast<SessionView&>(s) = state;
+    if (s.inspection) {
+        PixelInspection shown = *s.inspection;
+        shown.marked = state.inspected_row;
+        shown.pointed = parts_->workspace.panel<PixelPanel>().pointed;
+        s.inspection = std::make_shared<const PixelInspection>(std::move(shown));
+    }
     s.view = state.view;
     s.sheet_settings = state.sheet_settings;
     s.notices.clear();
@@ -252,6 +260,7 @@ void StudioUi::frame(StudioState& state, const TraceStore& trace, const TraceLib
     follow_scale();
     ImGui::NewFrame();
     fill_snapshot(state, trace, traces, recent);
+    parts_->workspace.panel<PixelPanel>().pointed.reset();
     {
         const Span span(Stage::ui_panels);
         parts_->workspace.draw(parts_->snapshot, parts_->commands);

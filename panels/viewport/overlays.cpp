@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "panels/viewport/colormap_legend.h"
 #include "panels/viewport/ground_grid.h"
+#include "panels/viewport/inspected_pixel.h"
 #include "panels/viewport/marked_gaussian.h"
 #include "panels/widgets/sheet_texture.h"
 #include "panels/widgets/theme.h"
@@ -474,6 +475,8 @@ void draw_viewport_overlays(ImDrawList& list, const Snapshot& snapshot, const Vi
         draw_frusta(list, snapshot, frame, picture, state);
         list.PopClipRect();
     }
+    if (snapshot.inspection && !state.photo_instead)
+        draw_inspected_pixel(list, snapshot, frame, picture.a, {picture.width(), picture.height()});
     if (snapshot.marked) draw_mark(list, *snapshot.marked, frame.camera, picture);
     if (snapshot.view.overlays) draw_axes(list, frame.camera, picture);
     list.PopClipRect();

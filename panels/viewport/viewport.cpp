@@ -89,6 +89,9 @@ void Viewport::pick(const Snapshot& snapshot, Commands& commands, PictureRect pi
                       {argument(std::floor(at.x) + 0.5), argument(std::floor(at.y) + 0.5)});
     else if (clicked && hovered_camera_)
         commands.push("view.capture", {std::to_string((*snapshot.cameras)[*hovered_camera_].view)});
+    else if (clicked)
+        commands.push("inspect.pixel",
+                      {argument(std::floor(at.x) + 0.5), argument(std::floor(at.y) + 0.5)});
 }
 
 void Viewport::steer(const Snapshot& snapshot, PictureRect picture) {
@@ -99,10 +102,10 @@ void Viewport::steer(const Snapshot& snapshot, PictureRect picture) {
     input_.dt = std::min(static_cast<double>(io.DeltaTime), 0.1);
     if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) dragged_ = 0;
     const bool active = ImGui::IsItemActive();
+    if (active) dragged_ += std::abs(io.MouseDelta.x) + std::abs(io.MouseDelta.y);
     if (active && !dragging_split_) {
         const double dx = static_cast<double>(io.MouseDelta.x),
                      dy = static_cast<double>(io.MouseDelta.y);
-        dragged_ += std::abs(io.MouseDelta.x) + std::abs(io.MouseDelta.y);
         const bool left = ImGui::IsMouseDown(ImGuiMouseButton_Left);
         if (dragged_ < 3 && left) {  // not yet a drag
         } else if (left && io.KeyCtrl) {

@@ -8,6 +8,7 @@
 #include "app/commands/commands.h"
 #include "base/rng.h"
 #include "renderer/maps/colormap.h"
+#include "tests/panels/fake_inspection.h"
 
 namespace gs::test {
 namespace {
@@ -501,6 +502,7 @@ Snapshot fake_snapshot(const TraceStore& store, ViewMode mode) {
     s.time_lapse = time_lapse();
     s.settings = std::make_shared<std::vector<SettingRow>>(settings());
     s.doctor = std::make_shared<DoctorReport>(doctor());
+    s.inspection = fake_inspection();
     MarkedGaussian marked{17, {0.2F, -0.1F, 0.3F}, {}, 0.83F};
     marked.axes = {Vec3f{0.3F, 0, 0}, Vec3f{0, 0.1F, 0}, Vec3f{0, 0, 0.05F}};
     s.marked = std::make_shared<MarkedGaussian>(marked);

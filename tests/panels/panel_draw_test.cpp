@@ -7,6 +7,7 @@
 
 #include "panels/viewport/viewport.h"
 #include "panels/workspace.h"
+#include "tests/panels/fake_inspection.h"
 #include "tests/panels/fake_snapshot.h"
 #include "tests/panels/headless.h"
 
@@ -52,6 +53,7 @@ Snapshot nonsense(const TraceStore& store) {
     frame.map.at(0, 0, 0) = NAN;
     frame.camera.fx = kNaN;
     s.frame = std::make_shared<ViewFrame>(std::move(frame));
+    s.inspection = nonsense_inspection();
     DoctorReport report = *s.doctor;
     for (Finding& f : report.findings)
         f.what = std::string(400, 'w') + "%s", f.examples = {"#", "#x", "", "%n"};

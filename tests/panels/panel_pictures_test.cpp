@@ -17,6 +17,7 @@
 #include "panels/stages_panel.h"
 #include "panels/workspace.h"
 #include "renderer/io/images/image_io.h"
+#include "tests/panels/fake_inspection.h"
 #include "tests/panels/fake_pictures.h"
 #include "tests/panels/software_canvas.h"
 #include "tests/panels/stored_pictures.h"
@@ -235,6 +236,19 @@ TEST_F(Pictures, TheMemoryOfATraceLooksAsStored) {
     make_ui(340, 300);
     snapshot.shown_trace = 2;
     expect_as_stored("memory_trace", picture_of("Memory"));
+}
+
+TEST_F(Pictures, AnInspectedPixelLooksAsStored) {
+    PixelInspection inspection = *snapshot.inspection;
+    PixelAnswer answer = *inspection.pixel;
+    answer.camera = snapshot.frame->camera.scaled_to(1296, 968);
+    inspection.marked = answer.report.entries[2].row;
+    inspection.pixel = std::make_shared<const PixelAnswer>(answer);
+    snapshot.inspection = std::make_shared<const PixelInspection>(inspection);
+    make_ui(340, 1000);
+    expect_as_stored("pixel_tile", picture_of("Pixel"));
+    make_ui(600, 340);
+    expect_as_stored("viewport_pixel", picture_of("Viewport"));
 }
 
 TEST_F(Pictures, AGpuLooksAsStored) {

@@ -1,0 +1,129 @@
+// Commands that ask about a pixel of the picture: what is in it, what its tile costs, which tiles
+// cost most.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "app/commands/commands.h"
+#include "app/session/engine.h"
+#include "app/studio/arguments.h"
+#include "app/studio/studio.h"
+#include "base/try.h"
+#include "panels/state/inspection.h"
+
+namespace gs {
+namespace {
+
+using A = const Arguments&;
+using S = StudioState&;
+
+Result<void> need_picture(const StudioState& state) {
+    if (!state.frame) return fail(ErrorKind::usage, "", "there is no picture yet");
+    return {};
+}
+
+/// Pixels of the picture that is shown, which may be smaller than the one asked about.
+Result<void> pixel(S state, A a) {
+    if (a.empty()) return send(state, [](Engine& e) { e.inspector().again(); });
+    if (a.size() != 2)
+        return fail(ErrorKind::usage, "", "a pixel has two coordinates: inspect.pixel X Y");
+    GS_TRY_VOID(need_picture(state));
+    const Camera& shown = state.frame->camera;
+    GS_TRY(const double x, number_argument(a[0], 0, shown.width, "X"));
+    GS_TRY(const double y, number_argument(a[1], 0, shown.height, "Y"));
+    const auto request = view_request_of(state, state.width, state.height);
+    return send(state, [request, x = x / shown.width, y = y / shown.height](Engine& e) {
+        e.inspector().pixel(request, x, y);
+    });
+}
+Result<void> tile(S state, A a) {
+    GS_TRY(const auto column, integer_argument(a[0], 0, 1 << 16, "the tile's column"));
+    GS_TRY(const auto row, integer_argument(a[1], 0, 1 << 16, "the tile's row"));
+    const auto request = view_request_of(state, state.width, state.height);
+    return send(state, [request, column, row](Engine& e) {
+        e.inspector().tile(request, static_cast<int>(column), static_cast<int>(row));
+    });
+}
+Result<void> tiles(S state, A) {
+    const auto request = view_request_of(state, state.width, state.height);
+    return send(state, [request](Engine& e) { e.inspector().tiles(request); });
+}
+Result<void> clear(S state, A) {
+    state.inspected_row.reset();
+    return send(state, [](Engine& e) { e.inspector().clear(); });
+}
+
+Result<const PixelAnswer*> answered(const StudioState& state) {
+    if (!state.inspection || !state.inspection->pixel)
+        return fail(ErrorKind::usage, "", "no pixel was asked about yet", "inspect.pixel X Y");
+    return state.inspection->pixel.get();
+}
+Result<const PixelEntry*> entry_of(const PixelAnswer& answer, const std::string& text) {
+    GS_TRY(const auto row,
+           integer_argument(text.starts_with('#') ? text.substr(1) : text, 0,
+                            std::numeric_limits<std::int64_t>::max(), "the Gaussian's row"));
+    for (const PixelEntry& entry : answer.report.entries)
+        if (entry.row == static_cast<std::uint64_t>(row)) return &entry;
+    return fail(ErrorKind::usage, "",
+                fmt::format("Gaussian #{} is not in the list of this pixel's tile", row));
+}
+Result<void> mark(S state, A a) {
+    state.inspected_row.reset();
+    if (a.empty()) return {};
+    GS_TRY(const PixelAnswer* answer, answered(state));
+    GS_TRY(const PixelEntry* entry, entry_of(*answer, a[0]));
+    state.inspected_row = entry->row;
+    return {};
+}
+
+std::string tsv_line(const PixelEntry& e) {
+    const Vec3d added = e.contribution();
+    return fmt::format(
+        "{}\t{}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t"
+        "{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\n",
+        e.row, kPixelFateNames[static_cast<std::size_t>(e.fate)], e.depth, e.opacity, e.alpha,
+        e.before, e.weight, e.color.x, e.color.y, e.color.z, added.x, added.y, added.z, e.running.x,
+        e.running.y, e.running.z, e.v_alpha, e.share);
+}
+Result<void> copy(S state, A a) {
+    GS_TRY(const PixelAnswer* answer, answered(state));
+    std::string lines =
+        "row\tfate\tdepth\topacity\talpha\ttransmittance\tweight\tred\tgreen\tblue\t"
+        "added_red\tadded_green\tadded_blue\trunning_red\trunning_green\trunning_blue\t"
+        "loss_by_alpha\tgradient_share\n";
+    if (!a.empty()) {
+        GS_TRY(const PixelEntry* entry, entry_of(*answer, a[0]));
+        lines += tsv_line(*entry);
+    } else {
+        for (const PixelEntry& entry : answer->report.entries) lines += tsv_line(entry);
+    }
+    return ask(state, [lines](Studio& studio) {
+        studio.copy_text(lines);
+        return Result<void>();
+    });
+}
+
+// clang-format off
+const CommandRow kRows[] = {
+    {"inspect.pixel", "Inspect a pixel",            "",       "",        "[X Y]",
+     "Lists the Gaussians in this pixel of the picture, front to back; without X and Y the last one, in the model as "
+     "it is now.", pixel},
+    {"inspect.tile",  "Inspect a tile",             "",       "",        "COLUMN ROW",
+     "The same of the pixel in the middle of a tile of 16 x 16.", tile},
+    {"inspect.tiles", "Find the tiles that cost most", "View/Inspect 4", "", "",
+     "Lists the tiles of this picture by the time that blending spends on them.", tiles},
+    {"inspect.mark",  "Mark a Gaussian of the pixel", "",     "",        "[ROW]",
+     "Outlines a Gaussian of the inspected pixel's list in the picture; without ROW, none.", mark},
+    {"inspect.copy",  "Copy the pixel's list",      "",       "",        "[ROW]",
+     "Puts the list of the inspected pixel on the clipboard, a line a Gaussian with tabs between; or one line.", copy},
+    {"inspect.clear", "Inspect nothing",            "View/Inspect 4", "", "",
+     "Forgets the pixel that was asked about, and its marks in the picture.", clear},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const CommandRow> inspect_commands() { return kRows; }
+
+}  // namespace gs

@@ -1,0 +1,178 @@
+#include "app/session/inspector.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/seconds.h"
+#include "renderer/inspect/inspect.h"
+#include "trainer/loss_window.h"
+
+namespace gs {
+namespace {
+
+constexpr std::size_t kMostTiles = 100;  // listed
+
+const View* photo_view(const LoadedScene& scene, const ViewRequest& request) {
+    const int index = request.settings.capture_view;
+    if (index < 0 || !scene.capture ||
+        static_cast<std::size_t>(index) >= scene.capture->views.size())
+        return nullptr;
+    return &scene.capture->views[static_cast<std::size_t>(index)];
+}
+
+PixelPhoto against(const View& view, const PixelWalk& walk, int x, int y, double lambda) {
+    PixelPhoto out;
+    const std::uint8_t* rgb = view.photo.at(x, y);
+    out.color = {rgb[0] / 255.0, rgb[1] / 255.0, rgb[2] / 255.0};
+    out.lambda_dssim = lambda;
+    out.masked = !view.mask.empty() && *view.mask.at(x, y) == 0;
+    const PixelRect around = walk.around();
+    out.v_color = loss_gradient_at(x, y, walk.colors(around), around.x0, around.y0, view.photo,
+                                   view.mask, lambda);
+    return out;
+}
+
+TileTable table_of(const RenderResult& drawn) {
+    TileTable out;
+    out.width = drawn.width;
+    out.height = drawn.height;
+    out.tiles = drawn.isects_per_tile.size();
+    const BlendCosts& costs = drawn.costs;
+    out.timed = costs.tile_ns.size() == out.tiles && out.tiles > 0;
+    for (std::size_t i = 0; i < out.tiles; ++i) {
+        TileCost one;
+        one.column = static_cast<int>(i) % drawn.tiles_x;
+        one.row = static_cast<int>(i) / drawn.tiles_x;
+        one.listed = drawn.isects_per_tile[i];
+        one.pairs = out.timed ? costs.tile_evaluated[i] : drawn.pairs_per_tile[i];
+        one.blended = out.timed ? costs.tile_blended[i] : 0;
+        one.us = out.timed ? static_cast<double>(costs.tile_ns[i]) / 1000 : 0;
+        out.pairs += one.pairs;
+        out.us += one.us;
+        out.worst.push_back(one);
+    }
+    std::stable_sort(out.worst.begin(), out.worst.end(), [](const TileCost& a, const TileCost& b) {
+        return a.us != b.us ? a.us > b.us : a.pairs > b.pairs;
+    });
+    out.worst.resize(std::min(out.worst.size(), kMostTiles));
+    return out;
+}
+
+}  // namespace
+
+std::optional<Camera> Inspector::camera_of_question(const ViewRequest& request) {
+    if (!lent_.scene) {
+        lent_.tell.error("nothing is open that a pixel could be asked of");
+        return {};
+    }
+    const View* const view = photo_view(*lent_.scene, request);
+    const Camera camera = view ? view->camera : camera_of(*lent_.scene, request, 1, false);
+    if (camera.valid()) return camera;
+    lent_.tell.error("there is no picture yet that a pixel could be asked of");
+    return {};
+}
+
+void Inspector::pixel(const ViewRequest& request, double x, double y) {
+    const auto camera = camera_of_question(request);
+    if (!camera) return;
+    const auto at = [](double share, int size) {
+        return std::clamp(static_cast<int>(std::floor(share * size)), 0, size - 1);
+    };
+    asked_ = {request, at(x, camera->width), at(y, camera->height)};
+    answer();
+}
+
+void Inspector::again() {
+    if (!lent_.scene || !asked_)
+        return lent_.tell.error("no pixel was asked about yet: inspect.pixel X Y");
+    answer();
+}
+
+void Inspector::tile(const ViewRequest& request, int column, int row) {
+    const auto camera = camera_of_question(request);
+    if (!camera) return;
+    const int columns = (camera->width + kTileSize - 1) / kTileSize,
+              rows = (camera->height + kTileSize - 1) / kTileSize;
+    if (column >= columns || row >= rows)
+        return lent_.tell.error(
+            fmt::format("there is no tile ({}, {}): a picture of {} x {} pixels has {} x {}",
+                        column, row, camera->width, camera->height, columns, rows));
+    asked_ = {request, std::min(column * kTileSize + kTileSize / 2, camera->width - 1),
+              std::min(row * kTileSize + kTileSize / 2, camera->height - 1)};
+    answer();
+}
+
+void Inspector::answer() {
+    const auto begin = std::chrono::steady_clock::now();
+    const LoadedScene& scene = *lent_.scene;
+    const auto camera = camera_of_question(asked_->request);
+    if (!camera || asked_->x >= camera->width || asked_->y >= camera->height) return clear();
+    RenderOptions options = render_options(scene, asked_->request.settings);
+    options.tint = tint_.tint();  // what is hidden is not in the picture
+    const View* const view = photo_view(scene, asked_->request);
+    const bool measured = view && !view->photo.empty();
+    const PixelWalk walk(viewer_.current_model(scene), *camera, options, asked_->x, asked_->y,
+                         measured ? kLossReach : 0);
+    auto out = std::make_shared<PixelAnswer>();
+    out->report = walk.report();
+    out->camera = *camera;
+    out->view = view ? view->name : "";
+    out->step = scene.steps_done();
+    out->profile = name_of(options.compatibility);
+    if (measured) {
+        const auto& settings = scene.trainer ? scene.trainer->settings() : lent_.options.settings;
+        out->photo = against(*view, walk, asked_->x, asked_->y, settings.lambda_dssim);
+        walk.share_out(out->photo->v_color, out->report);
+    }
+    out->milliseconds = 1000 * seconds_since(begin);
+    PixelInspection inspection = published();
+    inspection.pixel = std::move(out);
+    publish(std::move(inspection));
+}
+
+void Inspector::tiles(const ViewRequest& request) {
+    const auto camera = camera_of_question(request);
+    if (!camera) return;
+    const LoadedScene& scene = *lent_.scene;
+    RenderOptions options = render_options(scene, request.settings);
+    options.tint = tint_.tint();
+    options.counters = options.costs = true;
+    options.depth = options.median_depth = false;
+    RenderResult drawn;
+    if (scene.trainer)
+        scene.trainer->render(*camera, options, drawn);
+    else
+        scene.rasterizer->forward(*scene.source, *camera, options, *scene.state, drawn);
+    auto table = std::make_shared<TileTable>(table_of(drawn));
+    const View* const view = photo_view(scene, request);
+    table->view = view ? view->name : "";
+    table->step = scene.steps_done();
+    PixelInspection inspection = published();
+    inspection.tiles = std::move(table);
+    publish(std::move(inspection));
+}
+
+void Inspector::clear() {
+    asked_.reset();
+    lent_.tell.changed().inspection = nullptr;
+}
+
+void Inspector::model_changed() {
+    if (!asked_) return clear();
+    PixelInspection inspection = published();
+    inspection.tiles = nullptr;  // of the model before
+    publish(std::move(inspection));
+    answer();
+}
+
+PixelInspection Inspector::published() {
+    const auto& now = lent_.tell.changed().inspection;
+    return now ? *now : PixelInspection{};
+}
+
+void Inspector::publish(PixelInspection inspection) {
+    lent_.tell.changed().inspection =
+        std::make_shared<const PixelInspection>(std::move(inspection));
+}
+
+}  // namespace gs

@@ -1,0 +1,52 @@
+// Inspector: the engine's part that answers why a pixel looks as it does (renderer/inspect),
+// against the photo where it is one's, and which tiles of a frame cost most. Answers between two
+// steps of a training; an answer stays as it was until it is asked for again. Owned by the engine;
+// commands call it there.
+#pragma once
+
+#include <optional>
+
+#include "app/session/lent.h"
+#include "app/session/shown_tint.h"
+#include "app/session/viewer.h"
+#include "panels/state/inspection.h"
+
+namespace gs {
+
+class Inspector {
+  public:
+    Inspector(Lent lent, Viewer& viewer, ShownTint& tint)
+        : lent_(std::move(lent)), viewer_(viewer), tint_(tint) {}
+
+    /// The pixel at this place of the request's picture (fractions of its width and height): of the
+    /// whole photo's size where a capture camera is shown, else of the size asked for. Answered
+    /// through SessionView::inspection.
+    void pixel(const ViewRequest& request, double x, double y);
+    /// The pixel that was asked about last, in the model as it is now.
+    void again();
+    /// The pixel in the middle of a tile of such a picture.
+    void tile(const ViewRequest& request, int column, int row);
+    /// Draws the request's picture with its counters, and lists its tiles.
+    void tiles(const ViewRequest& request);
+    void clear();
+    /// The same scene has another model: what was asked is answered anew.
+    void model_changed();
+
+  private:
+    struct Question {
+        ViewRequest request;
+        int x = 0, y = 0;  ///< pixels of the picture
+    };
+    /// The camera and its photo's number; nothing, and told, where none can be asked about.
+    std::optional<Camera> camera_of_question(const ViewRequest& request);
+    void answer();
+    void publish(PixelInspection inspection);
+    PixelInspection published();
+
+    Lent lent_;
+    Viewer& viewer_;
+    ShownTint& tint_;
+    std::optional<Question> asked_;
+};
+
+}  // namespace gs

@@ -1,0 +1,258 @@
+#include "panels/pixel_panel.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "base/format.h"
+#include "panels/pixel_tiles.h"
+#include "panels/widgets/widgets.h"
+
+namespace gs {
+namespace {
+
+/// kPixelFateNames where there is little room.
+constexpr std::array<const char*, 6> kShortFates{"", "outside", "faint", "ends", "after", "hidden"};
+
+ImU32 color_of(Vec3d c) {
+    const auto byte = [](double v) {
+        return static_cast<int>(
+            std::lround(255 * std::clamp(std::isfinite(v) ? v : 0.0, 0.0, 1.0)));
+    };
+    return IM_COL32(byte(c.x), byte(c.y), byte(c.z), 255);
+}
+
+void swatch(Vec3d color, float width = 1.3F) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const ImVec2 end{at.x + width * em(), at.y + 0.95F * em()};
+    ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + 0.1F * em()}, end, color_of(color));
+    ImGui::GetWindowDrawList()->AddRect({at.x, at.y + 0.1F * em()}, end, theme().grid);
+    ImGui::Dummy({width * em(), em()});
+}
+
+std::string triple(Vec3d v, int digits = 3) {
+    return fmt::format("{}  {}  {}", format_number(v.x, digits), format_number(v.y, digits),
+                       format_number(v.z, digits));
+}
+
+void color_line(const char* name, Vec3d color, bool shown_as_color) {
+    dim_text(name);
+    ImGui::SameLine(7 * em());
+    if (shown_as_color) swatch(color), ImGui::SameLine();
+    text(triple(color, shown_as_color ? 4 : 3));
+}
+
+void draw_place(const PixelAnswer& answer, Commands& commands) {
+    const PixelReport& r = answer.report;
+    std::string where =
+        fmt::format("({}, {}) of {} x {}", r.x, r.y, answer.camera.width, answer.camera.height);
+    if (!answer.view.empty()) where += ", " + answer.view;
+    text(fitted(where, ImGui::GetContentRegionAvail().x));
+    tooltip(where);
+    dim_text((answer.step > 0
+                  ? fmt::format("step {}, ", format_count(static_cast<double>(answer.step)))
+                  : std::string()) +
+             format_ms(answer.milliseconds) + ", profile " + answer.profile);
+    if (ImGui::SmallButton("Again")) commands.push("inspect.pixel");
+    tooltip("The same pixel from the same camera, in the model as it is now");
+    ImGui::SameLine();
+    if (ImGui::SmallButton("Copy table")) commands.push("inspect.copy");
+    tooltip("All rows, with tabs between, for a spreadsheet");
+    ImGui::SameLine();
+    if (ImGui::SmallButton("Clear")) commands.push("inspect.clear");
+}
+
+void draw_sums(const PixelAnswer& answer) {
+    const PixelReport& r = answer.report;
+    color_line("colour", r.color, true);
+    tooltip("The contributions below, and the background behind them; as numbers, 0 to 1");
+    if (answer.photo) {
+        const PixelPhoto& photo = *answer.photo;
+        color_line("photo", photo.color, true);
+        color_line("difference", r.color - photo.color, false);
+        if (photo.masked)
+            colored_text(theme().warning, "masked: this pixel counts nowhere in the loss");
+        color_line("loss by it", photo.v_color, false);
+        tooltip(
+            fmt::format("d loss / d colour of this pixel, of the whole picture's loss: "
+                        "{:.3g} L1 + {:.3g} (1 - SSIM)",
+                        1 - photo.lambda_dssim, photo.lambda_dssim));
+    }
+    dim_text("blended");
+    ImGui::SameLine(7 * em());
+    text(fmt::format("{} of {} in its tile", r.contributors, r.entries.size()));
+    dim_text("depth");
+    ImGui::SameLine(7 * em());
+    text(r.alpha > 0 ? fmt::format("{}  median {}", format_number(r.depth / r.alpha, 4),
+                                   r.median_depth > 0 ? format_number(r.median_depth, 4) : "-")
+                     : std::string("-"));
+    tooltip("Expected depth (sum of weight x depth over alpha) and median depth, world units");
+    dim_text("light left");
+    ImGui::SameLine(7 * em());
+    text(format_number(r.transmittance, 3));
+    tooltip("The transmittance behind the last one: the share that the background has");
+    if (r.fragile) colored_text(theme().dim, "rounding may decide otherwise in single precision");
+}
+
+void row_words(const PixelEntry& e) {
+    if (!ImGui::IsItemHovered()) return;
+    ImGui::BeginTooltip();
+    text(fmt::format("#{}: {}", e.row, kPixelFateNames[static_cast<std::size_t>(e.fate)]));
+    dim_text(fmt::format("opacity {}, middle at ({:.1f}, {:.1f}) px", format_number(e.opacity, 4),
+                         e.mean.x, e.mean.y));
+    const double middle = (e.conic.xx + e.conic.yy) / 2,
+                 apart = std::hypot((e.conic.xx - e.conic.yy) / 2, e.conic.xy);
+    if (middle - apart > 0)
+        dim_text(fmt::format("standard deviations {} x {} px",
+                             format_number(1 / std::sqrt(middle - apart), 3),
+                             format_number(1 / std::sqrt(middle + apart), 3)));
+    dim_text("colour " + triple(e.color));
+    dim_text("adds " + triple(e.contribution()));
+    dim_text("running " + triple(e.running));
+    if (e.share > 0)
+        dim_text(fmt::format("loss by its alpha {}, {} of the pixel's gradient",
+                             format_number(e.v_alpha, 3), format_share(e.share)));
+    if (e.fragile) dim_text("rounding may decide otherwise in single precision");
+    ImGui::EndTooltip();
+}
+
+void number_cell(double value, int digits, ImU32 color) {
+    ImGui::TableNextColumn();
+    cell_right(format_number(value, digits), color);
+}
+
+/// What can be done with the chosen Gaussian.
+void draw_actions(std::optional<std::uint64_t> chosen, Commands& commands) {
+    const std::string row = chosen ? std::to_string(*chosen) : "";
+    const auto button = [&](const char* label, const char* hint,
+                            std::initializer_list<const char*> names) {
+        const bool known = std::all_of(names.begin(), names.end(), [&](const char* name) {
+            return commands.find(name) != nullptr;
+        });
+        ImGui::BeginDisabled(!chosen || !known);
+        const bool pressed = ImGui::SmallButton(label);
+        ImGui::EndDisabled();
+        tooltip(hint);
+        ImGui::SameLine();
+        return pressed;
+    };
+    if (button("Go to", "Turns to this Gaussian and marks it", {"view.gaussian"}))
+        commands.push("view.gaussian", {row});
+    // What acts on the selection selects it first.
+    const auto on_selection = [&](const char* name) {
+        commands.push("select.row", {row});
+        if (name) commands.push(name);
+    };
+    if (button("Select", "Selects it", {"select.row"})) on_selection(nullptr);
+    if (button("Solo", "Shows it alone", {"select.row", "select.solo"}))
+        on_selection("select.solo");
+    if (button("Hide", "Selects and hides it", {"select.row", "edit.hide"}))
+        on_selection("edit.hide");
+    if (button("Delete", "Selects and deletes it", {"select.row", "edit.delete"}))
+        on_selection("edit.delete");
+    if (button("Copy", "This row, with tabs between", {"inspect.copy"}))
+        commands.push("inspect.copy", {row});
+    ImGui::NewLine();
+}
+
+}  // namespace
+
+void PixelPanel::draw_entry(const PixelInspection& inspection, std::size_t index,
+                            Commands& commands) {
+    const PixelAnswer& answer = *inspection.pixel;
+    const PixelEntry& e = answer.report.entries[index];
+    const bool blended = e.fate == PixelFate::blended;
+    const ImU32 color = blended ? theme().text : theme().faint;
+    ImGui::PushID(static_cast<int>(index));
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    const std::string row = std::to_string(e.row);
+    const bool chosen = inspection.marked == e.row;
+    if (ImGui::Selectable(
+            "##row", chosen,
+            ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowDoubleClick)) {
+        if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left))
+            commands.push("view.gaussian", {row});
+        else
+            commands.push("inspect.mark", chosen ? std::vector<std::string>() : std::vector{row});
+    }
+    if (ImGui::IsItemHovered()) pointed = e.row;
+    row_words(e);
+    ImGui::SameLine(0, 0);
+    colored_text(color, fmt::format("{}", e.row));
+    ImGui::TableNextColumn();
+    if (blended) {
+        swatch(e.color, 0.9F);
+        ImGui::SameLine(0, 2);
+        swatch(e.running, 0.9F);
+    } else {
+        colored_text(color, kShortFates[static_cast<std::size_t>(e.fate)]);
+    }
+    number_cell(e.weight, 3, color);
+    number_cell(e.alpha, 3, color);
+    number_cell(e.before, 3, color);
+    number_cell(e.depth, 4, color);
+    if (answer.photo) {
+        ImGui::TableNextColumn();
+        cell_right(blended ? format_share(e.share) : "", color);
+    }
+    ImGui::PopID();
+}
+
+void PixelPanel::draw_entries(const PixelInspection& inspection, Commands& commands) {
+    const PixelAnswer& answer = *inspection.pixel;
+    const std::vector<PixelEntry>& entries = answer.report.entries;
+    if (entries.empty()) return dim_text("No Gaussian is in this tile: the background alone.");
+    ImGui::Checkbox("blended alone", &only_blended);
+    tooltip("Leaves out what is in the tile's list, but adds nothing to this pixel");
+    draw_actions(inspection.marked, commands);
+    std::vector<std::size_t> rows(entries.size());
+    std::iota(rows.begin(), rows.end(), std::size_t{0});
+    if (only_blended)
+        std::erase_if(rows, [&](std::size_t i) { return entries[i].fate != PixelFate::blended; });
+    const float line = ImGui::GetTextLineHeightWithSpacing();
+    const float height = std::min(14.0F, static_cast<float>(rows.size()) + 1.6F) * line;
+    const ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
+                                  ImGuiTableFlags_SizingStretchProp | ImGuiTableFlags_BordersInnerV;
+    if (!ImGui::BeginTable("##entries", answer.photo ? 7 : 6, flags, {0, height})) return;
+    ImGui::TableSetupScrollFreeze(0, 1);
+    const std::pair<const char*, float> columns[] = {
+        {"row", 3.4F},   {"colour", 3.4F}, {"weight", 3.6F}, {"alpha", 3.3F},
+        {"light", 3.6F}, {"depth", 2.8F},  {"grad.", 3.2F}};
+    const std::size_t shown = answer.photo ? 7 : 6;
+    for (std::size_t i = 0; i < shown; ++i)
+        ImGui::TableSetupColumn(columns[i].first, ImGuiTableColumnFlags_WidthStretch,
+                                columns[i].second);
+    ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
+    for (std::size_t i = 0; i < shown; ++i) table_heading(columns[i].first, i >= 2);
+    ImGuiListClipper clipper;
+    clipper.Begin(static_cast<int>(rows.size()));
+    while (clipper.Step())
+        for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i)
+            draw_entry(inspection, rows[static_cast<std::size_t>(i)], commands);
+    ImGui::EndTable();
+}
+
+void PixelPanel::draw(const Snapshot& snapshot, Commands& commands) {
+    const PixelInspection* const inspection = snapshot.inspection.get();
+    const PixelAnswer* const answer = inspection ? inspection->pixel.get() : nullptr;
+    if (!snapshot.scene) return empty_note("Open a scene: a click on its picture explains a pixel");
+    if (!answer) {
+        dim_text("Click into the picture: what is in that pixel is listed here.");
+    } else {
+        draw_place(*answer, commands);
+        draw_sums(*answer);
+        if (section("Gaussians")) draw_entries(*inspection, commands);
+        if (section("Tile")) draw_tile(*answer, snapshot, commands);
+    }
+    if (section("Tiles of the picture"))
+        draw_tile_table(inspection ? inspection->tiles.get() : nullptr, answer, commands);
+}
+
+}  // namespace gs

@@ -1,0 +1,26 @@
+// Pixel: why the pixel that was clicked looks as it does: the Gaussians of its tile front to back
+// with what each adds, against the photo and its loss; what the tile costs, and the tiles that cost
+// most. A tab of the workspace.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "panels/state/command.h"
+#include "panels/state/inspection.h"
+#include "panels/state/snapshot.h"
+
+namespace gs {
+
+struct PixelPanel {
+    void draw(const Snapshot& snapshot, Commands& commands);
+
+    bool only_blended = false;
+    std::optional<std::uint64_t> pointed;  ///< the Gaussian under the mouse, in this frame
+
+  private:
+    void draw_entries(const PixelInspection& inspection, Commands& commands);
+    void draw_entry(const PixelInspection& inspection, std::size_t index, Commands& commands);
+};
+
+}  // namespace gs

@@ -1,0 +1,159 @@
+#include "panels/pixel_tiles.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "base/format.h"
+#include "panels/widgets/widgets.h"
+#include "renderer/maps/colormap.h"
+
+namespace gs {
+namespace {
+
+std::string share_of(std::uint64_t part, std::uint64_t whole) {
+    return format_share(whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0);
+}
+std::string whole(std::uint64_t count) { return format_count(static_cast<double>(count)); }
+
+ImU32 stop_color(std::uint32_t stop, std::uint64_t listed) {
+    const double share = listed > 0 ? static_cast<double>(stop) / static_cast<double>(listed) : 0;
+    const Rgb8 c = colormap_color(Colormap::viridis, share);
+    return IM_COL32(c.r, c.g, c.b, 255);
+}
+
+/// A square a pixel of the tile: how far into the list it goes before it ends.
+void draw_stops(const PixelAnswer& answer, const Snapshot& snapshot, Commands& commands) {
+    const TileReport& tile = answer.report.tile;
+    const float side = std::min(0.62F * em(), ImGui::GetContentRegionAvail().x /
+                                                  static_cast<float>(std::max(tile.width, 1)));
+    const ImVec2 corner = ImGui::GetCursorScreenPos(), mouse = ImGui::GetMousePos();
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const auto at = [&](int x, int y) {
+        return ImVec2{corner.x + side * static_cast<float>(x),
+                      corner.y + side * static_cast<float>(y)};
+    };
+    const bool clicked = ImGui::InvisibleButton(
+        "##stops", {side * static_cast<float>(tile.width), side * static_cast<float>(tile.height)});
+    const auto stop_at = [&](int x, int y) {
+        return tile.stops[static_cast<std::size_t>(y) * static_cast<std::size_t>(tile.width) +
+                          static_cast<std::size_t>(x)];
+    };
+    for (int y = 0; y < tile.height; ++y)
+        for (int x = 0; x < tile.width; ++x)
+            list.AddRectFilled(at(x, y), at(x + 1, y + 1), stop_color(stop_at(x, y), tile.listed));
+    const int own_x = answer.report.x - tile.x0, own_y = answer.report.y - tile.y0;
+    list.AddRect(at(own_x, own_y), at(own_x + 1, own_y + 1), IM_COL32_WHITE, 0, 0, hairline());
+    if (!ImGui::IsItemHovered()) return;
+    const int x = std::clamp(static_cast<int>((mouse.x - corner.x) / side), 0, tile.width - 1),
+              y = std::clamp(static_cast<int>((mouse.y - corner.y) / side), 0, tile.height - 1);
+    tooltip(fmt::format("pixel ({}, {}): ends after {} of {}", tile.x0 + x, tile.y0 + y,
+                        whole(stop_at(x, y)), whole(tile.listed)));
+    if (!clicked || !snapshot.frame || !same_view(answer.camera, snapshot.frame->camera)) return;
+    const Vec2<double> shown =
+        moved_to(snapshot.frame->camera, answer.camera, {tile.x0 + x + 0.5, tile.y0 + y + 0.5});
+    commands.push("inspect.pixel", {argument(shown.x), argument(shown.y)});
+}
+
+bool is_tile_of(const TileCost& cost, const TileReport& tile) {
+    return cost.column == tile.column && cost.row == tile.row;
+}
+/// The table is of the picture whose pixel was asked about, as far as can be told.
+bool is_of(const TileTable& table, const PixelAnswer& answer) {
+    return table.view == answer.view && table.width == answer.camera.width &&
+           table.height == answer.camera.height && table.step == answer.step;
+}
+
+/// What the tile's blending took, where the table has it.
+void draw_time(const TileTable& table, const PixelAnswer& answer) {
+    if (!table.timed || !is_of(table, answer)) return;
+    for (const TileCost& cost : table.worst)
+        if (is_tile_of(cost, answer.report.tile))
+            dim_text(fmt::format("blended in {} us, {} of the picture's time",
+                                 format_number(cost.us, 3),
+                                 format_share(table.us > 0 ? cost.us / table.us : 0)));
+}
+
+void tile_row(const TileCost& cost, const TileTable& table, const PixelAnswer* answer,
+              Commands& commands) {
+    ImGui::PushID(cost.row);
+    ImGui::PushID(cost.column);
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    const bool here = answer && is_of(table, *answer) && is_tile_of(cost, answer->report.tile);
+    const std::string name = fmt::format("({}, {})", cost.column, cost.row);
+    if (ImGui::Selectable(name.c_str(), here, ImGuiSelectableFlags_SpanAllColumns))
+        commands.push("inspect.tile", {std::to_string(cost.column), std::to_string(cost.row)});
+    tooltip(share_of(cost.pairs, table.pairs) + " of all pairs");
+    ImGui::TableNextColumn();
+    cell_right(whole(cost.listed));
+    ImGui::TableNextColumn();
+    cell_right(whole(cost.pairs));
+    if (table.timed) {
+        ImGui::TableNextColumn();
+        cell_right(share_of(cost.pairs - std::min(cost.pairs, cost.blended), cost.pairs),
+                   theme().dim);
+        ImGui::TableNextColumn();
+        cell_right(format_number(cost.us, 3));
+    }
+    ImGui::PopID();
+    ImGui::PopID();
+}
+
+}  // namespace
+
+void draw_tile(const PixelAnswer& answer, const Snapshot& snapshot, Commands& commands) {
+    const TileReport& tile = answer.report.tile;
+    text(fmt::format("({}, {}): {} in its list", tile.column, tile.row, whole(tile.listed)));
+    if (tile.stops.empty()) return;
+    std::vector<std::uint32_t> stops = tile.stops;
+    std::sort(stops.begin(), stops.end());
+    const auto ended = static_cast<std::size_t>(
+        std::lower_bound(stops.begin(), stops.end(), tile.listed) - stops.begin());
+    dim_text(fmt::format("{} pairs evaluated, {} blended, {} wasted", whole(tile.evaluated),
+                         whole(tile.blended), format_share(tile.wasted_share())));
+    tooltip(
+        "Pairs of pixel and Gaussian up to where each pixel ends; wasted: those that changed "
+        "nothing");
+    dim_text(fmt::format("pixels go {} to {} deep, median {}; {} of {} end early",
+                         whole(stops.front()), whole(stops.back()), whole(stops[stops.size() / 2]),
+                         ended, stops.size()));
+    if (snapshot.inspection && snapshot.inspection->tiles)
+        draw_time(*snapshot.inspection->tiles, answer);
+    draw_stops(answer, snapshot, commands);
+}
+
+void draw_tile_table(const TileTable* table, const PixelAnswer* answer, Commands& commands) {
+    if (ImGui::SmallButton(table ? "Find again" : "Find the tiles that cost most"))
+        commands.push("inspect.tiles");
+    tooltip("Draws this picture once more and counts");
+    if (!table) return;
+    ImGui::PushTextWrapPos(0);
+    dim_text(fmt::format("{} x {}{}{}: {} tiles, {} pairs{}", table->width, table->height,
+                         table->view.empty() ? "" : ", " + table->view,
+                         table->step > 0 ? ", step " + whole(table->step) : "", whole(table->tiles),
+                         format_short(static_cast<double>(table->pairs)),
+                         table->timed ? ", " + format_ms(table->us / 1000) + " of blending" : ""));
+    ImGui::PopTextWrapPos();
+    if (table->timed)
+        tooltip(
+            "Times of all tiles added up: threads work on several at once, and measuring slows");
+    const ImGuiTableFlags flags =
+        ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp;
+    const float height = 10 * ImGui::GetTextLineHeightWithSpacing();
+    const int columns = table->timed ? 5 : 3;
+    if (!ImGui::BeginTable("##tiles", columns, flags, {0, height})) return;
+    ImGui::TableSetupScrollFreeze(0, 1);
+    constexpr std::array<const char*, 5> kNames{"tile", "list", "pairs", "wasted", "us"};
+    for (int i = 0; i < columns; ++i) ImGui::TableSetupColumn(kNames[static_cast<std::size_t>(i)]);
+    ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
+    for (int i = 0; i < columns; ++i) table_heading(kNames[static_cast<std::size_t>(i)], i > 0);
+    for (const TileCost& cost : table->worst) tile_row(cost, *table, answer, commands);
+    ImGui::EndTable();
+}
+
+}  // namespace gs

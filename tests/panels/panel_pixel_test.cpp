@@ -1,0 +1,150 @@
+// The panel "Pixel": clicks become commands, the row under the mouse is outlined; and the ellipse
+// that is drawn over the picture.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "panels/pixel_panel.h"
+#include "panels/viewport/inspected_pixel.h"
+#include "panels/viewport/viewport.h"
+#include "tests/panels/fake_inspection.h"
+#include "tests/panels/fake_snapshot.h"
+#include "tests/panels/headless.h"
+
+namespace gs::test {
+namespace {
+
+class Pixels : public testing::Test {
+  protected:
+    Pixels() : table(fake_table()), commands(table) {
+        fill_store(store, 3, 5'000'000'000'000);
+        snapshot = fake_snapshot(store, ViewMode::color);
+        snapshot.view.frusta = false;
+        snapshot.frame_texture = 1;
+    }
+    /// Draws the panel in a window of the display's size.
+    template <class Panel>
+    auto alone(Panel& panel) {
+        return [this, &panel] {
+            ImGui::SetNextWindowPos({0, 0});
+            ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
+            ImGui::Begin("alone", nullptr, ImGuiWindowFlags_NoDecoration);
+            if constexpr (requires { panel.begin_frame(); }) panel.begin_frame();
+            panel.draw(snapshot, commands);
+            ImGui::End();
+        };
+    }
+    void mark(std::uint64_t row) {
+        PixelInspection now = *snapshot.inspection;
+        now.marked = row;
+        snapshot.inspection = std::make_shared<const PixelInspection>(now);
+    }
+    Given taken() {
+        Given out;
+        for (auto& given : commands.take()) out.push_back(std::move(given));
+        return out;
+    }
+    static const std::vector<std::string>* arguments(const Given& given, const std::string& name) {
+        const auto found = std::find_if(given.begin(), given.end(),
+                                        [&](const auto& g) { return g.first == name; });
+        return found == given.end() ? nullptr : &found->second;
+    }
+
+    Headless ui{460, 1100};
+    TraceStore store;
+    std::vector<CommandInfo> table;
+    Commands commands;
+    Snapshot snapshot;
+};
+
+TEST_F(Pixels, EverythingIsACommand) {
+    PixelPanel panel;
+    mark(snapshot.inspection->pixel->report.entries[2].row);
+    const auto draw = alone(panel);
+    Given all;
+    for (float y = 6; y < 1090; y += 11)
+        for (float x = 12; x < 460; x += 23) {
+            ui.click({x, y}, draw);
+            for (auto& given : taken()) all.push_back(std::move(given));
+        }
+    for (const char* name : {"inspect.pixel", "inspect.copy", "inspect.clear", "inspect.tiles",
+                             "inspect.tile", "inspect.mark", "view.gaussian"})
+        EXPECT_TRUE(arguments(all, name)) << name;
+    for (const auto& [name, values] : all) EXPECT_TRUE(commands.find(name)) << name;
+    const auto* tile = arguments(all, "inspect.tile");
+    ASSERT_TRUE(tile);
+    EXPECT_EQ(tile->size(), 2u);
+}
+
+TEST_F(Pixels, TheRowUnderTheMouseIsPointedAtAndAClickChooses) {
+    PixelPanel panel;
+    const auto draw = alone(panel);
+    float y = 6;
+    for (; y < 700 && !panel.pointed; y += 7) {
+        ui.move_mouse({40, y});
+        ui.frame(draw);
+        panel.pointed.reset();
+        ui.frame(draw);
+    }
+    ASSERT_TRUE(panel.pointed);
+    const std::uint64_t row = *panel.pointed;
+    EXPECT_TRUE(taken().empty()) << "moving the mouse gives no command";
+    ui.click({40, y - 7}, draw);
+    const Given clicked = taken();
+    ASSERT_TRUE(arguments(clicked, "inspect.mark"));
+    EXPECT_EQ(*arguments(clicked, "inspect.mark"), std::vector{std::to_string(row)});
+    mark(row);
+    ui.move_mouse({455, 5});
+    for (int i = 0; i < 60; ++i) ui.frame(draw);  // or it would be a double click
+    ui.click({40, y - 7}, draw);
+    const Given again = taken();
+    ASSERT_TRUE(arguments(again, "inspect.mark"));
+    EXPECT_TRUE(arguments(again, "inspect.mark")->empty()) << "chosen no more";
+}
+
+TEST_F(Pixels, SaysWhereToClickWhenNothingWasAsked) {
+    PixelPanel panel;
+    snapshot.inspection = nullptr;
+    EXPECT_GT(ui.frame(alone(panel)), 0);
+    EXPECT_TRUE(taken().empty());
+}
+
+TEST_F(Pixels, AClickOnThePictureAsksAndADragDoesNot) {
+    Viewport viewport;
+    const auto draw = alone(viewport);
+    ui.frame(draw);
+    ui.click({200, 560}, draw);
+    const Given clicked = taken();
+    const auto* at = arguments(clicked, "inspect.pixel");
+    ASSERT_TRUE(at);
+    EXPECT_LT(std::stod(at->at(0)), snapshot.frame->camera.width);
+    ui.drag({150, 560}, {300, 600}, draw);
+    EXPECT_FALSE(arguments(taken(), "inspect.pixel"));
+}
+
+TEST(InspectedPixel, TheEdgeIsWhereAlphaIsTheLeastThatIsDrawn) {
+    PixelEntry entry;
+    entry.mean = {100, 50};
+    entry.conic = {0.05, 0.02, 0.03};
+    entry.opacity = 0.7;
+    const auto edge = edge_of(entry);
+    ASSERT_GT(edge.size(), 8u);
+    double most = 0;
+    for (const Pixel& p : edge) {
+        const double dx = p.x - 100, dy = p.y - 50;
+        const double sigma = 0.5 * (0.05 * dx * dx + 0.03 * dy * dy) + 0.02 * dx * dy;
+        EXPECT_NEAR(0.7 * std::exp(-sigma), 1.0 / 255, 1e-9);
+        most = std::max(most, std::hypot(dx, dy));
+    }
+    EXPECT_GT(most, 10);
+    entry.opacity = 0.001;
+    EXPECT_TRUE(edge_of(entry).empty());
+    entry.opacity = 0.7;
+    entry.conic = {0.05, NAN, 0.03};
+    EXPECT_TRUE(edge_of(entry).empty());
+}
+
+}  // namespace
+}  // namespace gs::test
