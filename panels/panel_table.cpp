@@ -11,6 +11,7 @@
 #include "panels/images_panel.h"
 #include "panels/insights_panel.h"
 #include "panels/log_panel.h"
+#include "panels/measure_panel.h"
 #include "panels/memory_panel.h"
 #include "panels/pixel_panel.h"
 #include "panels/plots_panel.h"
@@ -45,6 +46,7 @@ constexpr PanelRow kPanels[] = {
     {"Memory",       right_lower,  true,   made<MemoryPanel>},
     {"Doctor",       right_lower,  true,   made<DoctorPanel>},
     {"Pixel",        right_lower,  true,   made<PixelPanel>},
+    {"Measure",      right_lower,  true,   made<MeasurePanel>},
     {"Timeline",     bottom,       false,  made<TimelinePanel>},
     {"Find",         bottom,       false,  made<FindPanel>},
     {"Statistics",   bottom,       false,  made<StatisticsPanel>},

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/parallel.h"
+#include "renderer/scene/crop.h"
 
 namespace gs {
 namespace {
@@ -70,6 +71,13 @@ void make_room(RunArrays& arrays, std::size_t rows) {
 bool settled(const RunArrays& arrays) { return arrays.adam.steps == arrays.adam.base; }
 
 }  // namespace
+
+std::vector<std::uint32_t> rows_to_crop(const GaussianModel& model, const RowIdentity& identity,
+                                        const ClipBox& box) {
+    std::vector<std::uint32_t> rows = rows_outside(model, box);
+    std::erase_if(rows, [&](std::uint32_t row) { return locked_tag(identity.tags[row]); });
+    return rows;
+}
 
 bool consistent(const RunArrays& arrays) {
     const auto& [model, adam, statistics, identity] = arrays;

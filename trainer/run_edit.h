@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "renderer/scene/clip_box.h"
 #include "trainer/snapshot.h"
 
 namespace gs {
@@ -23,6 +24,10 @@ struct TakenRows {
                (rows.capacity() + tags.capacity()) * sizeof(std::uint32_t);
     }
 };
+
+/// Rows that a crop removes: their means lie outside, and they are not locked. Ascending.
+std::vector<std::uint32_t> rows_to_crop(const GaussianModel& model, const RowIdentity& identity,
+                                        const ClipBox& box);
 
 /// Sizes agree, and there is a row.
 bool consistent(const RunArrays& arrays);

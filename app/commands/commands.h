@@ -17,6 +17,7 @@ std::span<const CommandRow> doctor_commands();
 std::span<const CommandRow> view_commands();
 std::span<const CommandRow> camera_commands();
 std::span<const CommandRow> lens_commands();
+std::span<const CommandRow> measure_commands();
 std::span<const CommandRow> compare_commands();
 std::span<const CommandRow> inspect_commands();
 std::span<const CommandRow> photo_commands();

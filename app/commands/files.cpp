@@ -38,7 +38,16 @@ Result<void> close(S state, A) {
     return leave_scene(state, [](Engine& e) { e.close(); });
 }
 Result<void> export_splats(S state, A a) {
-    return send(state, [path = a[0]](Engine& e) { e.export_splats(path); });
+    std::optional<ClipBox> crop;
+    if (a.size() > 1) {
+        constexpr std::array kParts{"all", "clip"};
+        GS_TRY(const std::size_t part, choice_argument(a[1], kParts));
+        if (part == 1) crop = state.view.clip;
+        if (part == 1 && !crop)
+            return fail(ErrorKind::usage, "", "there is no clip box to export",
+                        "view.clip X0 Y0 Z0 X1 Y1 Z1, or view.clip.fit");
+    }
+    return send(state, [path = a[0], crop](Engine& e) { e.export_splats(path, crop); });
 }
 Result<void> save_trace(S state, A a) {
     return ask(state, [path = a[0]](Studio& s) { return s.save_trace(path); });
@@ -91,9 +100,9 @@ const CommandRow kRows[] = {
      "Makes the built-in sample capture (no download) and opens it.", open_sample},
     {"close",             "Close",                           "File 4", "Ctrl+W",       "",
      "Closes the scene; unsaved training is saved first. Also cancels loading.", close},
-    {"export",            "Export splats...",                "File 3", "Ctrl+E",       "PATH",
+    {"export",            "Export splats...",                "File 3", "Ctrl+E",       "PATH [all|clip]",
      "Writes the model as a splat file that other programs read: .ply, .spz, .sog, .glb, "
-     "...", export_splats},
+     "...; clip: only what lies in the clip box.", export_splats},
     {"screenshot",        "Save the viewport's picture...",  "File 3", "F12",
      "PATH [WIDTH HEIGHT] [plain|overlays]",
      "Writes the viewport as PNG, at any size, with or without overlays.", screenshot},

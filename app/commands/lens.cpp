@@ -52,6 +52,7 @@ Result<void> near_plane(S state, A a) {
 }
 Result<void> up(S state, A a) {
     Vec3d way = state.scene ? wide(state.scene->up) : Vec3d{0, -1, 0};
+    if (state.measured && state.measured->up) way = *state.measured->up;
     if (a[0] != "auto") {
         GS_TRY(way, axis_argument(a[0]));
     }
@@ -103,21 +104,7 @@ Result<void> clip(S state, A a) {
         state.view.clip.reset();
         return {};
     }
-    if (a.size() != 6)
-        return fail(ErrorKind::usage, "",
-                    "a box is X0 Y0 Z0 X1 Y1 Z1, its smaller and its larger corner; or off");
-    double v[6] = {};
-    for (std::size_t i = 0; i < 6; ++i)
-        GS_TRY_VOID(set_number(v[i], a[i], -kFarthest, kFarthest, "a coordinate"));
-    for (std::size_t i = 0; i < 3; ++i)
-        if (v[i] > v[i + 3])
-            return fail(ErrorKind::usage, "",
-                        fmt::format("the box ends before it begins: {} > {}", a[i], a[i + 3]));
-    const auto corner = [&](std::size_t i) {
-        return Vec3f{static_cast<float>(v[i]), static_cast<float>(v[i + 1]),
-                     static_cast<float>(v[i + 2])};
-    };
-    state.view.clip = ClipBox{corner(0), corner(3)};
+    GS_TRY(state.view.clip, box_argument(a));
     return {};
 }
 Result<void> clip_to_core(S state, A) {
@@ -150,7 +137,7 @@ const CommandRow kRows[] = {
     {"view.near",                 "Near plane",              "",     "",       "DISTANCE|auto",
      "Gaussians nearer than this (world units along the view) are not drawn; auto is the scene's own.", near_plane},
     {"view.up",                   "What is up",              "",     "",       "AXIS|auto",
-     "x, y, z, -x, -y, -z: the horizon and the grid go by it; auto is as most cameras stand.", up},
+     "x, y, z, -x, -y, -z: the horizon and the grid go by it; auto is what the scene was told (scene.up), else as most cameras stand.", up},
     {"view.grid",                 "Ground grid",             "View/Camera 3", "Shift+G", "[on|off]",
      "Lines on the ground, a round number of world units apart.", grid},
     {"view.clip",                 "Clip box",                "",     "",       "off|X0 [Y0 Z0 X1 Y1 Z1]",

@@ -45,6 +45,18 @@ Result<void> set(S state, A a) {
     GS_TRY(const double value, number_argument(a[1], field->min, field->max, a[0]));
     return send(state, [name = a[0], value](Engine& e) { e.training().set(name, value); });
 }
+Result<void> crop_run(S state, A a) {
+    std::optional<ClipBox> box;
+    if (a[0] == "clip") {
+        box = state.view.clip;
+        if (!box)
+            return fail(ErrorKind::usage, "", "there is no clip box",
+                        "view.clip X0 Y0 Z0 X1 Y1 Z1, or view.clip.fit");
+    } else if (a[0] != "off") {
+        GS_TRY(box, box_argument(a));
+    }
+    return send(state, [box](Engine& e) { e.training().crop(box); });
+}
 /// The newest change there is: of a setting, else what the doctor mended.
 Result<void> undo(S state, A) {
     return state.training.undo.empty() ? send(state, [](Engine& e) { e.doctor().undo(); })
@@ -170,6 +182,8 @@ const CommandRow kRows[] = {
      "Ends the run and saves all that a run leaves behind; the model stays on view.", stop},
     {"train.set",           "Change a setting",             "",         "",       "NAME VALUE",
      "Changes a hyper-parameter while training; logged and marked on the curves.", set},
+    {"train.crop",          "Train a part of the scene",    "",         "",       "clip|off|X0 [Y0 Z0 X1 Y1 Z1]",
+     "Removes the Gaussians outside of a box (clip: the clip box), now and in every round of density control; off: no more.", crop_run},
     {"undo",                "Undo",                         "Training 5", "Ctrl+Z", "",
      "Takes back the newest change: of a setting, or else of the doctor.", undo},
     {"redo",                "Redo",                         "Training 5", "Ctrl+Shift+Z", "",

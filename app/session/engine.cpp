@@ -6,6 +6,7 @@
 #include "base/format.h"
 #include "base/log.h"
 #include "base/seconds.h"
+#include "renderer/scene/crop.h"
 
 namespace gs {
 namespace {
@@ -212,6 +213,15 @@ void Engine::focus(const ViewRequest& request, double x, double y) {
     tell_.focus(*point);
 }
 
+void Engine::pick_points(const ViewRequest& request,
+                         const std::vector<std::array<double, 2>>& places, PickedFor what) {
+    if (!scene_) return tell_.error("nothing is open");
+    PickedPoints picked{what, viewer_.points_at(shown(), request, places)};
+    if (picked.points.size() < places.size())
+        return tell_.error("nothing is solid at this pixel: no point was picked");
+    tell_.picked(std::move(picked));
+}
+
 void Engine::picture(const PictureRequest& request) {
     if (!scene_) return tell_.error("nothing is open that a picture could be taken of");
     const Camera& camera = request.request.camera;
@@ -234,12 +244,14 @@ void Engine::cancel(const std::string& name) {
     if (!jobs_.cancel(name)) tell_.done("nothing was going on that could be cancelled");
 }
 
-void Engine::export_splats(const std::string& path) {
+void Engine::export_splats(const std::string& path, const std::optional<ClipBox>& crop) {
     if (!scene_) return tell_.error("nothing is open that could be exported");
     if (const TaskProgress* running = jobs_.progress_of("export"))
         return tell_.error(running->what + " goes on: one export at a time");
     std::shared_ptr<const GaussianModel> model = scene_->model;
     if (scene_->trainer) model = std::make_shared<const GaussianModel>(scene_->trainer->model());
+    if (crop) model = std::make_shared<const GaussianModel>(cropped(*model, *crop));
+    if (model->count == 0) return tell_.error("nothing lies in the clip box: nothing was exported");
     const std::uint64_t command = tell_.command;
     jobs_.start<SplatNotes>(
         {"export", "writing " + path, command},
@@ -251,8 +263,8 @@ void Engine::export_splats(const std::string& path) {
             };
             return write_splats(path, *model, options);
         },
-        [this, path, model, command](SplatNotes notes) {
-            doctor_.exported(model);
+        [this, path, model, command, whole = !crop](SplatNotes notes) {
+            if (whole) doctor_.exported(model);
             tell_.done(fmt::format("exported {} Gaussians to {} ({})",
                                    format_count(static_cast<double>(model->count)), path,
                                    format_bytes(static_cast<double>(splat_bytes(path)))),

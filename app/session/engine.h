@@ -37,12 +37,17 @@ class Engine {
     /// Measures what this machine can do at most, unless that is known already and not to be
     /// measured `again`; nothing else is computed meanwhile.
     void measure_limits(bool again);
-    void export_splats(const std::string& path);
+    /// `crop`: only what lies in the box.
+    void export_splats(const std::string& path, const std::optional<ClipBox>& crop = {});
     /// Ends what goes on in the background: Activity::name, or everything when empty.
     void cancel(const std::string& name);
     /// One picture at exactly the requested size, whatever it costs; it comes back through
     /// SessionOutbox::pictures.
     void picture(const PictureRequest& request);
+    /// What lies at these places of the picture (fractions of its width and height), where half of
+    /// the light has been stopped; answered through SessionOutbox::picked.
+    void pick_points(const ViewRequest& request, const std::vector<std::array<double, 2>>& places,
+                     PickedFor what);
     /// What lies at this place of the picture (fractions of its width and height); answered through
     /// SessionOutbox::focus.
     void focus(const ViewRequest& request, double x, double y);

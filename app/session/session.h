@@ -19,7 +19,8 @@ namespace gs {
 /// What the engine hands out. Each mailbox has one reader, the UI thread.
 struct SessionOutbox {
     Latest<Published> view;
-    Latest<Vec3d> focus;  ///< world point, answers to Engine::focus
+    Latest<Vec3d> focus;             ///< world point, answers to Engine::focus
+    Queue<PickedPoints> picked{64};  ///< answers to Engine::pick_points
     Queue<EngineEvent> events{4096};
     Queue<std::shared_ptr<const Picture>> pictures{16};  ///< answers to Engine::picture
 };

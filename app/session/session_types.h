@@ -2,6 +2,7 @@
 // out.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -58,6 +59,13 @@ struct PictureRequest {
     ViewRequest request;
     std::string path;  ///< where the UI will write it
     bool overlays = false;
+};
+
+/// What points are picked for, and what Engine::pick_points() answers.
+enum class PickedFor { next_point, distance, up };
+struct PickedPoints {
+    PickedFor what = PickedFor::next_point;
+    std::vector<Vec3d> points;  ///< world, in the order asked for
 };
 
 /// Small pictures of the photos that somebody looks at (app/session/contact_sheet.h).

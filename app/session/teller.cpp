@@ -39,6 +39,11 @@ void Teller::focus(const Vec3d& point) {
     wake_();
 }
 
+void Teller::picked(PickedPoints points) {
+    out_.picked.try_put(std::move(points));
+    wake_();
+}
+
 void Teller::picture(Picture picture) {
     out_.pictures.try_put(std::make_shared<const Picture>(std::move(picture)));
     wake_();

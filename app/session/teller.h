@@ -57,6 +57,7 @@ class Teller {
         level == LogLevel::warning ? warning(text) : done(text);
     }
     void focus(const Vec3d& point);
+    void picked(PickedPoints points);
     void picture(Picture picture);
 
     std::uint64_t command = 0;  ///< that is being carried out: what is told is of it; 0: of none

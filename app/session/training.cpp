@@ -1,5 +1,7 @@
 #include "app/session/training.h"
 
+#include <fmt/ranges.h>
+
 #include <cmath>
 
 #include "app/session/lapse_state.h"
@@ -8,6 +10,7 @@
 #include "base/log.h"
 #include "base/seconds.h"
 #include "trainer/checkpoint.h"
+#include "trainer/run_edit.h"
 
 namespace gs {
 namespace {
@@ -15,6 +18,23 @@ namespace {
 constexpr std::uint64_t kEveryStep = ~std::uint64_t{0};
 constexpr double kCurvesInterval = 0.25, kCamerasInterval = 1.0,
                  kLapseInterval = 1.0;  // seconds
+
+/// "lr_means 0.00016 -> 0.0002", or the box that is cropped to; empty: nothing differs.
+std::string words_of_edit(const TrainingSettings& before, const TrainingSettings& after) {
+    std::vector<std::string> words;
+    bool crops = false;
+    for (const SettingField& field : setting_fields()) {
+        if (before.*field.value == after.*field.value) continue;
+        crops = crops || std::string_view(field.name).starts_with("crop");
+        words.push_back(
+            fmt::format("{} {:g} -> {:g}", field.name, before.*field.value, after.*field.value));
+    }
+    const auto box = crop_of(after);
+    if (!crops || (!box && before.crop == 0)) return fmt::format("{}", fmt::join(words, ", "));
+    if (!box) return "crop off";
+    return fmt::format("crop to {:g} {:g} {:g} .. {:g} {:g} {:g}", box->lo.x, box->lo.y, box->lo.z,
+                       box->hi.x, box->hi.y, box->hi.z);
+}
 
 }  // namespace
 
@@ -130,28 +150,63 @@ void Training::stop() {
     if (!told_finished_) tell_finished(*lent_.scene->run);
 }
 
-void Training::set(const std::string& name, double value) {
-    const SettingField* field = find_setting(name);
-    const double before = field ? settings_.*field->value : 0;
-    if (!edit(name, value)) return;
-    done_.push_back({name, before, settings_.*field->value});
+void Training::set(const std::string& name, double value) { (void)remember({{name, value}}); }
+
+/// An edit that can be taken back. False: nothing was changed.
+bool Training::remember(const NamedValues& values) {
+    NamedValues before, after;
+    const TrainingSettings was = settings_;
+    if (!edit(values)) return false;
+    for (const auto& [name, value] : values) {
+        const SettingField* field = find_setting(name);
+        if (was.*field->value == settings_.*field->value) continue;
+        before.emplace_back(name, was.*field->value);
+        after.emplace_back(name, settings_.*field->value);
+    }
+    done_.push_back({std::move(before), std::move(after)});
     undone_.clear();
+    return true;
 }
 
-bool Training::edit(const std::string& name, double value) {
+void Training::crop(const std::optional<ClipBox>& box) {
+    Run* run = lent_.scene ? lent_.scene->run.get() : nullptr;
+    if (!run) return lent_.tell.error("cannot crop: nothing is open that trains");
+    std::size_t outside = 0;
+    if (box)
+        run->trainer().look_at_arrays([&](const RunArraysView& arrays) {
+            outside = rows_to_crop(arrays.model, arrays.identity, *box).size();
+        });
+    if (outside == run->trainer().gaussian_count())
+        return lent_.tell.error("cannot crop: no Gaussian lies in this box");
+    (void)remember(crop_values(box));
+    if (outside == 0) return;
+    const std::string text = "crop: removed " + counted(outside, "Gaussian");
+    const auto done = run->edit(text, [&](RunArrays& arrays) {
+        const auto rows = rows_to_crop(arrays.model, arrays.identity, *box);
+        if (!rows.empty() && rows.size() < arrays.model.count) (void)take_rows(arrays, rows);
+    });
+    if (!done) return lent_.tell.error(done.error().text());
+    take_marks(*run);
+    viewer_.forget_model();
+    lent_.tell.status.at_once();
+    lent_.tell.done(fmt::format("step {}: {}", steps_done(), text));
+}
+
+bool Training::edit(const NamedValues& values) {
     TrainingSettings changed = settings_;
-    if (auto set = set_setting(changed, name, value); !set) {
-        lent_.tell.error(set.error().text());
-        return false;
+    for (const auto& [name, value] : values) {
+        if (auto set = set_setting(changed, name, value); !set) {
+            lent_.tell.error(set.error().text());
+            return false;
+        }
+        const SettingField* field = find_setting(name);
+        if (!field->live && steps_done() > 0 && settings_.*field->value != changed.*field->value) {
+            lent_.tell.error(fmt::format("{} cannot change while a run goes on", name));
+            return false;
+        }
     }
-    const SettingField* field = find_setting(name);
-    const double before = settings_.*field->value, after = changed.*field->value;
-    if (before == after) return false;
-    if (!field->live && steps_done() > 0) {
-        lent_.tell.error(fmt::format("{} cannot change while a run goes on", name));
-        return false;
-    }
-    std::string text = fmt::format("{} {:g} -> {:g}", name, before, after);
+    std::string text = words_of_edit(settings_, changed);
+    if (text.empty()) return false;
     if (lent_.scene && lent_.scene->run) {
         Run& run = *lent_.scene->run;
         run.change(changed, text);
@@ -170,14 +225,14 @@ void Training::undo() {
     if (done_.empty()) return lent_.tell.error("no setting was changed that could be taken back");
     const Edit last = done_.back();
     done_.pop_back();  // what is fixed by now is not asked for again
-    if (edit(last.name, last.before)) undone_.push_back(last);
+    if (edit(last.before)) undone_.push_back(last);
 }
 
 void Training::redo() {
     if (undone_.empty()) return lent_.tell.error("no change was taken back");
     const Edit last = undone_.back();
     undone_.pop_back();
-    if (edit(last.name, last.after)) done_.push_back(last);
+    if (edit(last.after)) done_.push_back(last);
 }
 
 /// Null, and told: there is no such snapshot.
@@ -480,7 +535,10 @@ void Training::describe(Published& view) const {
                 {snapshot.step(), snapshot.bytes(), snapshot.why, snapshot.number});
     }
     const auto text = [](const Edit& e) {
-        return fmt::format("{} {:g} -> {:g}", e.name, e.before, e.after);
+        TrainingSettings before, after;
+        for (const auto& [name, value] : e.before) before.*find_setting(name)->value = value;
+        for (const auto& [name, value] : e.after) after.*find_setting(name)->value = value;
+        return words_of_edit(before, after);
     };
     training.undo = done_.empty() ? "" : text(done_.back());
     training.redo = undone_.empty() ? "" : text(undone_.back());

@@ -27,6 +27,9 @@ class Training {
     /// stays on view.
     void stop();
     void set(const std::string& name, double value);
+    /// Trains what lies in the box alone, and removes what lies outside now; nothing: everything
+    /// may stay again.
+    void crop(const std::optional<ClipBox>& box);
     /// Takes the newest edit of a setting back, by an edit that sets what was there before.
     void undo();
     /// Makes the edit again that was taken back last.
@@ -81,7 +84,8 @@ class Training {
     void begin_training(std::uint64_t to);
     void rest(RunState state);
     void recall(const Run& run);
-    bool edit(const std::string& name, double value);
+    bool edit(const NamedValues& values);
+    bool remember(const NamedValues& values);
     Run* run_to_go_back(Which& which);
     void went_back(std::string what);
     void take_marks(const Run& run);
@@ -96,8 +100,7 @@ class Training {
     Viewer& viewer_;
     RunRecord record_;
     struct Edit {
-        std::string name;
-        double before, after;
+        NamedValues before, after;
     };
     std::vector<Edit> done_, undone_;
     struct Other {

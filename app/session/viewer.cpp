@@ -196,6 +196,23 @@ std::optional<Vec3d> Viewer::focus(const Shown& shown, ViewRequest request, doub
     return frame->camera.point_at(column + 0.5, row + 0.5, z);
 }
 
+std::vector<Vec3d> Viewer::points_at(const Shown& shown, ViewRequest request,
+                                     const std::vector<std::array<double, 2>>& places) {
+    request.settings.mode = ViewMode::median;
+    request.settings.style = DrawStyle::splats;
+    const auto frame = draw(shown, request, 1, false);
+    const ImageF& depth = frame->map;
+    std::vector<Vec3d> out;
+    for (const auto& [x, y] : places) {
+        const int column = std::clamp(static_cast<int>(x * depth.width), 0, depth.width - 1),
+                  row = std::clamp(static_cast<int>(y * depth.height), 0, depth.height - 1);
+        const double z = static_cast<double>(depth.at(0, column, row));
+        if (!std::isfinite(z)) break;
+        out.push_back(frame->camera.point_at(column + 0.5, row + 0.5, z));
+    }
+    return out;
+}
+
 const GaussianModel& Viewer::current_model(const LoadedScene& scene) {
     if (!scene.trainer) return *scene.model;
     if (model_copy_.step != scene.steps_done() || model_copy_.model.count == 0)

@@ -51,6 +51,26 @@ Result<Vec3d> axis_argument(const std::string& text) {
                 "an axis is x, y, z, -x, -y or -z");
 }
 
+Result<ClipBox> box_argument(std::span<const std::string> words) {
+    constexpr double kFarthestCorner = 1e9;  // world units
+    if (words.size() != 6)
+        return fail(ErrorKind::usage, "",
+                    "a box is X0 Y0 Z0 X1 Y1 Z1, its smaller and its larger corner; or off");
+    float v[6] = {};
+    for (std::size_t i = 0; i < 6; ++i) {
+        const auto number =
+            number_argument(words[i], -kFarthestCorner, kFarthestCorner, "a coordinate");
+        if (!number) return tl::unexpected<Error>(number.error());
+        v[i] = static_cast<float>(*number);
+    }
+    for (std::size_t i = 0; i < 3; ++i)
+        if (v[i] > v[i + 3])
+            return fail(
+                ErrorKind::usage, "",
+                fmt::format("the box ends before it begins: {} > {}", words[i], words[i + 3]));
+    return ClipBox{{v[0], v[1], v[2]}, {v[3], v[4], v[5]}};
+}
+
 Result<std::size_t> choice_argument(const std::string& text, std::span<const char* const> choices) {
     for (std::size_t i = 0; i < choices.size(); ++i)
         if (text == choices[i]) return i;

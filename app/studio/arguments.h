@@ -9,6 +9,7 @@
 
 #include "base/expected.h"
 #include "base/vec.h"
+#include "renderer/scene/clip_box.h"
 
 namespace gs {
 
@@ -22,6 +23,8 @@ Result<std::int64_t> integer_argument(const std::string& text, std::int64_t leas
 Result<bool> switch_argument(const std::string& text);
 /// A direction along an axis of the world: x, y, z, -x, -y or -z.
 Result<Vec3d> axis_argument(const std::string& text);
+/// X0 Y0 Z0 X1 Y1 Z1: the smaller and the larger corner of a box in the world.
+Result<ClipBox> box_argument(std::span<const std::string> words);
 /// The index in a list of names.
 Result<std::size_t> choice_argument(const std::string& text, std::span<const char* const> choices);
 

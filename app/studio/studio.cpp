@@ -203,6 +203,8 @@ void Studio::follow_run() {
     if (run_seen_.empty()) return;
     remember_path(preferences_.recent, run_seen_);
     state_.views_file = views_file(run_seen_, {}, {});
+    if (state_.measured && !state_.measured->empty())
+        check(write_measures(measures_file(state_.views_file), *state_.measured));
 }
 
 /// A run is looked at again from where it was left.
@@ -260,9 +262,15 @@ void Studio::follow_scene() {
     state_.view.clip.reset();
     state_.picked_camera.reset();
     state_.hovered_camera.reset();
-    state_.navigation = first_view(*state_.scene);
-    if (state_.cameras && !state_.cameras->empty()) run_command("view.capture", {"0"});
     state_.views_file = views_file(state_.status.run_folder, state_.scene->path, config_folder());
+    state_.measured =
+        std::make_shared<const MeasureState>(read_measures(measures_file(state_.views_file)));
+    SceneInfo scene = *state_.scene;
+    if (const auto& up = state_.measured->up)
+        scene.up = {static_cast<float>(up->x), static_cast<float>(up->y),
+                    static_cast<float>(up->z)};
+    state_.navigation = first_view(scene);
+    if (state_.cameras && !state_.cameras->empty()) run_command("view.capture", {"0"});
     state_.saved_views = read_views(state_.views_file);
     for (const SavedView& view : state_.saved_views)
         if (view.name == kLastView && options_.remember) (void)look_from(state_, view);

@@ -1,6 +1,7 @@
 #include "app/studio/studio_state.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/format.h"
@@ -73,7 +74,25 @@ bool StudioState::take_published() {
         view.capture_view = -1;
         any = true;
     }
+    while (auto picked = session.out().picked.try_take()) {
+        take_picked(std::move(*picked));
+        any = true;
+    }
     return any;
+}
+
+void StudioState::take_picked(PickedPoints picked) {
+    Result<void> done;
+    if (picked.what == PickedFor::up) {
+        done = set_up_from(*this, picked.points);
+    } else {
+        MeasureState after = measured ? *measured : MeasureState();
+        const bool waits = after.points.size() % 2 != 0;
+        if (picked.what == PickedFor::distance && waits) after.points.pop_back();
+        after.points.insert(after.points.end(), picked.points.begin(), picked.points.end());
+        done = set_measured(*this, std::move(after));
+    }
+    if (!done) add_notice(true, done.error().text());
 }
 
 void StudioState::follow_speed() {
@@ -87,6 +106,50 @@ void StudioState::follow_speed() {
                   fmt::format("{:.1f} ms a step of {} x {} pixels with {} Gaussians ({})",
                               training.step_ms, step.width, step.height,
                               format_count(static_cast<double>(training.gaussians)), scene->name)};
+}
+
+Result<void> set_measured(StudioState& state, MeasureState measured) {
+    const auto key = [](const MeasureState& m) {
+        return m.up ? std::array{m.up->x, m.up->y, m.up->z} : std::array{0.0, 0.0, 0.0};
+    };
+    const bool turned = key(measured) != key(state.measured ? *state.measured : MeasureState());
+    state.measured = std::make_shared<const MeasureState>(std::move(measured));
+    if (turned) take_measured_up(state);
+    if (state.views_file.empty()) return {};
+    return write_measures(measures_file(state.views_file), *state.measured);
+}
+
+void take_measured_up(StudioState& state) {
+    if (!state.scene) return;
+    const Vec3f usual = state.scene->up;
+    const Vec3d up = state.measured && state.measured->up ? *state.measured->up
+                                                          : Vec3d{usual.x, usual.y, usual.z};
+    // A photo's camera stays where it is, and leaves it upright.
+    const bool snapped = state.navigation.snapped;
+    if (!snapped) state.navigation = with_up(state.navigation, up);
+    state.navigation.up = 1 / std::sqrt(dot(up, up)) * up;
+}
+
+Result<void> set_up_from(StudioState& state, const std::vector<Vec3d>& points) {
+    constexpr double kLeast = 1e-9;  // of what spans it, squared: less is one point, or one line
+    const Vec3d first = points[1] - points[0];
+    Vec3d up = first;
+    double span = 1;
+    if (points.size() == 3) {
+        const Vec3d second = points[2] - points[0];
+        up = cross(first, second);
+        span = dot(first, first) * dot(second, second);
+        if (dot(up, state.navigation.eye() - points[0]) < 0) up = -up;
+    }
+    const double size = dot(up, up);
+    if (!(size > kLeast * span) || !(size > 0))
+        return fail(ErrorKind::usage, "",
+                    points.size() == 3 ? "the three points lie on one line: that is no ground"
+                                       : "both points are the same: that is no direction",
+                    "pick points farther apart");
+    MeasureState measured = state.measured ? *state.measured : MeasureState();
+    measured.up = 1 / std::sqrt(size) * up;
+    return set_measured(state, std::move(measured));
 }
 
 Result<void> send(StudioState& state, EngineJob job) {

@@ -12,6 +12,7 @@
 
 #include "app/session/session.h"
 #include "app/studio/import.h"
+#include "app/studio/measures.h"
 #include "app/studio/saved_views.h"
 #include "panels/viewport/navigation.h"
 
@@ -37,14 +38,15 @@ struct StudioState : Published {
     Session& session;
     ViewSettings view;
     SheetSettings sheet_settings;
-    NavigationState navigation;                  ///< where the viewport looks from
-    std::optional<std::size_t> picked_camera;    ///< the capture camera that was last gone to
-    std::optional<std::size_t> hovered_camera;   ///< and the one under the mouse
-    std::optional<std::uint64_t> inspected_row;  ///< of the inspected pixel's list, outlined
-    int width = 800, height = 600;               ///< pixels the viewport has room for
-    std::vector<SavedView> saved_views;          ///< of what is open
-    fs::path views_file;                         ///< where they are kept; set by the studio
-    std::vector<TimedNotice> notices;            ///< oldest first, a few
+    NavigationState navigation;                    ///< where the viewport looks from
+    std::optional<std::size_t> picked_camera;      ///< the capture camera that was last gone to
+    std::optional<std::size_t> hovered_camera;     ///< and the one under the mouse
+    std::optional<std::uint64_t> inspected_row;    ///< of the inspected pixel's list, outlined
+    int width = 800, height = 600;                 ///< pixels the viewport has room for
+    std::vector<SavedView> saved_views;            ///< of what is open
+    fs::path views_file;                           ///< where they are kept; set by the studio
+    std::shared_ptr<const MeasureState> measured;  ///< beside them; null: nothing was measured
+    std::vector<TimedNotice> notices;              ///< oldest first, a few
     std::uint64_t notices_told = 0;
     bool asks_to_quit = false;       ///< something would be lost
     ImportBase import_base;          ///< what captures are opened with
@@ -64,6 +66,8 @@ struct StudioState : Published {
     bool would_lose() const { return doctor && doctor->unsaved; }
     /// Takes whatever the engine has published; true when anything was new.
     bool take_published();
+    /// Adds what was picked to what was measured.
+    void take_picked(PickedPoints picked);
     /// How fast training has been, once that is known.
     void follow_speed();
     void add_notice(bool error, std::string text, std::vector<std::string> lines = {},
@@ -83,6 +87,13 @@ Result<void> ask(StudioState& state, std::function<Result<void>(Studio&)> run);
 
 /// Looks from a saved view. Errors (usage): of a photo that is not there.
 Result<void> look_from(StudioState& state, const SavedView& view);
+/// Takes and keeps what was measured. Errors: of write_measures().
+Result<void> set_measured(StudioState& state, MeasureState measured);
+/// What is up from now on: along the line from the first of two points to the second, or away from
+/// the ground at three, to the side where the camera is. Errors (usage): they are no line or plane.
+Result<void> set_up_from(StudioState& state, const std::vector<Vec3d>& points);
+/// The camera goes by what was said to be up, else by what the scene says.
+void take_measured_up(StudioState& state);
 /// The request that shows what the viewport shows, at a size of one's own.
 ViewRequest view_request_of(const StudioState& state, int width, int height);
 

@@ -217,6 +217,7 @@ void StudioUi::fill_snapshot(const StudioState& state, const TraceStore& trace,
     s.traces = traces.entries();
     s.shown_trace = traces.shown();
     s.recent.assign(recent.begin(), recent.end());
+    s.measured = state.measured;
     s.saved_views.clear();
     for (const SavedView& view : state.saved_views) s.saved_views.push_back(view.name);
     s.ui_fps = parts_->mean_interval > 0 ? 1.0 / parts_->mean_interval : 0.0;

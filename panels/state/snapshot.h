@@ -37,6 +37,7 @@ struct SelectionState;   // selection_state.h
 struct PhotoProblems;    // photo_problems.h
 struct VerifyReport;     // verify_report.h
 struct FilmState;        // film_state.h
+struct MeasureState;     // measure_state.h
 
 struct CurvePoint {
     float step, value;
@@ -226,7 +227,8 @@ struct SessionView {
 
 struct Snapshot : SessionView {
     ViewSettings view;
-    std::shared_ptr<const FilmState> film;  ///< the camera path; null: none
+    std::shared_ptr<const FilmState> film;         ///< the camera path; null: none
+    std::shared_ptr<const MeasureState> measured;  ///< null: nothing was measured
     SheetSettings sheet_settings;
     std::vector<Notice> notices;  ///< oldest first
     bool asks_to_quit = false;    ///< the program is to end, and something would be lost

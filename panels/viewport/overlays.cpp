@@ -10,6 +10,7 @@
 #include "panels/viewport/ground_grid.h"
 #include "panels/viewport/inspected_pixel.h"
 #include "panels/viewport/marked_gaussian.h"
+#include "panels/viewport/measure_lines.h"
 #include "panels/widgets/sheet_texture.h"
 #include "panels/widgets/theme.h"
 #include "renderer/maps/colormap.h"
@@ -109,6 +110,24 @@ void draw_mark(ImDrawList& list, const MarkedGaussian& marked, const Camera& cam
     const ImVec2 at = on_screen(picture, camera, *centre);
     list.AddCircle(at, 0.35F * em(), theme().warning, 0, 2);  // seen however small it is
     draw_chip(list, {at.x + 0.7F * em(), at.y - 0.7F * em()}, words_of(marked), theme().warning);
+}
+
+/// Distances with their lengths, and a point that waits for the other end.
+void draw_measures(ImDrawList& list, const MeasureState& measured, const Camera& camera,
+                   PictureRect picture) {
+    for (const MeasureLine& line : lines_of(measured, camera)) {
+        const ImVec2 a = on_screen(picture, camera, line.ends[0]),
+                     b = on_screen(picture, camera, line.ends[1]);
+        list.AddLine(a, b, theme().window, 4 * hairline());
+        list.AddLine(a, b, theme().accent, 2 * hairline());
+        for (const ImVec2 end : {a, b}) list.AddCircleFilled(end, 0.25F * em(), theme().accent);
+        const std::string words = fmt::format("{}: {}", line.number, line.words);
+        draw_chip(list, {0.5F * (a.x + b.x) + 0.4F * em(), 0.5F * (a.y + b.y) - 0.8F * em()}, words,
+                  theme().accent);
+    }
+    if (measured.points.size() % 2 == 0) return;
+    if (const auto waits = project_point(camera, measured.points.back(), kNearestLine))
+        list.AddCircle(on_screen(picture, camera, *waits), 0.35F * em(), theme().accent, 0, 2);
 }
 
 void draw_tile_grid(ImDrawList& list, const ViewFrame& frame, PictureRect picture) {
@@ -422,6 +441,13 @@ void put_reasons(Chips& chips, const Snapshot& snapshot, const ViewFrame& frame,
             theme().dim);
 }
 
+/// With its spacing in metres, where the scene's scale is known.
+std::string words_of_grid(const Snapshot& snapshot, const GroundGrid& grid) {
+    const double scale = snapshot.measured ? snapshot.measured->metres_per_unit : 0;
+    return words_of_grid(grid) +
+           (scale > 0 ? " (" + length_words(grid.spacing, scale) + ")" : std::string());
+}
+
 /// What stands at the edges of the whole viewport: beside a narrow picture, over a wide one.
 void put_texts(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& frame,
                PictureRect picture, const OverlayState& state) {
@@ -440,7 +466,7 @@ void put_texts(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& fram
     put_legend(list, chips, frame, room, state.mark);
     if (snapshot.view.grid)
         chips.put({picture.a.x + 5 * em(), room.b.y - 2 * em()}, Chips::Side::left, Chips::Way::up,
-                  words_of_grid(grid_of(snapshot, frame)), theme().dim);
+                  words_of_grid(snapshot, grid_of(snapshot, frame)), theme().dim);
     if (snapshot.view.level_colors && snapshot.levels && frame.mode == ViewMode::color)
         put_level_legend(list, chips, *snapshot.levels, room);
     put_side_names(chips, state, picture);
@@ -477,6 +503,8 @@ void draw_viewport_overlays(ImDrawList& list, const Snapshot& snapshot, const Vi
     }
     if (snapshot.inspection && !state.photo_instead)
         draw_inspected_pixel(list, snapshot, frame, picture.a, {picture.width(), picture.height()});
+    if (snapshot.measured && !state.photo_instead)
+        draw_measures(list, *snapshot.measured, frame.camera, picture);
     if (snapshot.marked) draw_mark(list, *snapshot.marked, frame.camera, picture);
     if (snapshot.view.overlays) draw_axes(list, frame.camera, picture);
     list.PopClipRect();

@@ -156,6 +156,23 @@ class Files(Case):
         self.expect(2, "convert", copy, self.folder / "x.unknown", says="x.unknown")
         self.expect(2, "convert", self.capture, self.folder / "x.ply")
 
+    def test_only_what_lies_in_a_box_is_trained_and_converted(self):
+        out, whole = self.folder / "cropped", self.folder / "whole"
+        train = ["train", self.capture, "--steps", 3, "--json"]
+        everything = self.expect(0, *train, "-o", whole).json["gaussians"]
+        made = self.expect(0, *train, "-o", out, "--crop", "0,-99,-99,99,99,99").json
+        self.assertTrue(0 < made["gaussians"] < everything, made["gaussians"])
+        self.assertEqual(made["settings"]["crop"], 1)
+        self.assertEqual(made["settings"]["crop_x1"], 99)
+        part = self.expect(0, "convert", whole / "point_cloud.ply", self.folder / "part.ply",
+                           "--crop", "0,-99,-99,99,99,99", "--json").json
+        self.assertTrue(0 < part["gaussians"] < everything, part["gaussians"])
+        self.expect(2, *train, "-o", self.folder / "n", "--crop", "1,2,3", says="six numbers")
+        self.expect(2, *train, "-o", self.folder / "n", "--crop", "1,0,0,-1,1,1", says="ends before it begins")
+        self.expect(2, *train, "-o", self.folder / "n", "--crop", "90,90,90,91,91,91", says="no point of the capture")
+        self.expect(2, "convert", whole / "point_cloud.ply", self.folder / "x.ply",
+                    "--crop", "90,90,90,91,91,91", says="no Gaussian lies in the box")
+
     def test_convert_between_splat_formats(self):
         out, made = self.trained()
         for name in "m.compressed.ply m.splat m.spz m.sog m.glb m.gltf sog/meta.json m.csv".split():

@@ -7,6 +7,7 @@
 
 #include "app/commands/commands.h"
 #include "base/rng.h"
+#include "panels/state/measure_state.h"
 #include "renderer/maps/colormap.h"
 #include "tests/panels/fake_inspection.h"
 
@@ -506,6 +507,12 @@ Snapshot fake_snapshot(const TraceStore& store, ViewMode mode) {
     MarkedGaussian marked{17, {0.2F, -0.1F, 0.3F}, {}, 0.83F};
     marked.axes = {Vec3f{0.3F, 0, 0}, Vec3f{0, 0.1F, 0}, Vec3f{0, 0, 0.05F}};
     s.marked = std::make_shared<MarkedGaussian>(marked);
+    MeasureState measured;
+    // Behind the camera: no line of it is in the picture.
+    measured.points = {{7.1, -5.6, 14.2}, {8.8, -5.5, 14.1}, {8.6, -5.5, 13.8}, {8.6, -6.7, 13.8}};
+    measured.metres_per_unit = 0.75;
+    measured.up = Vec3d{0, -1, 0};
+    s.measured = std::make_shared<const MeasureState>(std::move(measured));
     s.activities = {{"export", "writing /data/exports/courtyard.sog", 0.42, 3.1}};
     s.notices = {{1,
                   false,

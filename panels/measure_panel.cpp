@@ -1,0 +1,106 @@
+#include "panels/measure_panel.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "panels/state/measure_state.h"
+#include "panels/widgets/widgets.h"
+
+namespace gs {
+namespace {
+
+std::string words_of_direction(Vec3d v) {
+    return fmt::format("{} {} {}", format_number(v.x, 3), format_number(v.y, 3),
+                       format_number(v.z, 3));
+}
+
+}  // namespace
+
+void MeasurePanel::draw_distances(const MeasureState& measured, Commands& commands) {
+    if (!ImGui::BeginTable("##distances", 4,
+                           ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingFixedFit))
+        return;
+    ImGui::TableSetupColumn("##number");
+    ImGui::TableSetupColumn("##length", ImGuiTableColumnFlags_WidthStretch);
+    ImGui::TableSetupColumn("##units");
+    ImGui::TableSetupColumn("##forget");
+    for (std::size_t i = 0; i < measured.distances(); ++i) {
+        ImGui::PushID(static_cast<int>(i));
+        ImGui::TableNextRow();
+        ImGui::TableNextColumn();
+        const bool chosen = chosen_ == i + 1 || (chosen_ == 0 && i + 1 == measured.distances());
+        if (ImGui::Selectable(std::to_string(i + 1).c_str(), chosen)) chosen_ = i + 1;
+        tooltip("Scale and up go by the chosen distance");
+        ImGui::TableNextColumn();
+        text(length_words(measured.length(i), measured.metres_per_unit));
+        ImGui::TableNextColumn();
+        if (measured.metres_per_unit > 0) dim_text(format_number(measured.length(i), 4) + " units");
+        ImGui::TableNextColumn();
+        if (ImGui::SmallButton("x")) commands.push("measure.remove", {std::to_string(i + 1)});
+        tooltip("Forgets this distance");
+        ImGui::PopID();
+    }
+    ImGui::EndTable();
+}
+
+void MeasurePanel::draw_scale(const MeasureState& measured, Commands& commands) {
+    const std::size_t number = chosen_ != 0 ? chosen_ : measured.distances();
+    ImGui::AlignTextToFramePadding();
+    text(fmt::format("Distance {} is", number));
+    ImGui::SameLine();
+    ImGui::SetNextItemWidth(5 * em());
+    ImGui::InputDouble("m##metres", &metres_, 0, 0, "%.6g");
+    ImGui::SameLine();
+    const bool usable = metres_ > 0 && measured.length(number - 1) > 0;
+    ImGui::BeginDisabled(!usable);
+    if (ImGui::Button("Set the scale"))
+        commands.push("scene.scale", {argument(metres_), std::to_string(number)});
+    ImGui::EndDisabled();
+    tooltip("From then on all lengths are told in metres");
+}
+
+void MeasurePanel::draw_up(const Snapshot& snapshot, const MeasureState& measured,
+                           Commands& commands) {
+    text("Up: " + words_of_direction(snapshot.up));
+    ImGui::SameLine();
+    dim_text(measured.up ? "(told)" : "(as the cameras stand)");
+    const std::size_t number = chosen_ != 0 ? chosen_ : measured.distances();
+    ImGui::BeginDisabled(number == 0);
+    if (ImGui::Button("Along the distance"))
+        commands.push("scene.up", {"distance", std::to_string(number)});
+    ImGui::EndDisabled();
+    tooltip("Up is from the first end of the chosen distance to its second");
+    ImGui::SameLine();
+    ImGui::BeginDisabled(!measured.up);
+    if (ImGui::Button("Forget")) commands.push("scene.up", {"auto"});
+    ImGui::EndDisabled();
+    tooltip("Up is again as most cameras stand");
+}
+
+void MeasurePanel::draw(const Snapshot& snapshot, Commands& commands) {
+    if (!snapshot.scene) return empty_note("Open a scene to measure in it");
+    static const MeasureState kNothing;
+    const MeasureState& measured = snapshot.measured ? *snapshot.measured : kNothing;
+    if (chosen_ > measured.distances()) chosen_ = 0;
+    if (measured.distances() == 0) {
+        ImGui::TextWrapped(
+            "Drag with the distance tool from one point of the picture to another, or give "
+            "measure.points X0 Y0 X1 Y1.");
+    } else {
+        draw_distances(measured, commands);
+        draw_scale(measured, commands);
+    }
+    if (measured.metres_per_unit > 0) {
+        text(fmt::format("1 unit is {}", length_words(1, measured.metres_per_unit)));
+        ImGui::SameLine();
+        if (ImGui::SmallButton("Forget##scale")) commands.push("scene.scale", {"off"});
+        tooltip("Lengths are told in the scene's own units again");
+    }
+    ImGui::Separator();
+    draw_up(snapshot, measured, commands);
+}
+
+}  // namespace gs

@@ -1,0 +1,24 @@
+// Measure: distances between points of the scene, how long they are in metres once one is known,
+// and which way is up. All of it is kept with the scene. A tab of the workspace.
+#pragma once
+
+#include <string>
+
+#include "panels/state/command.h"
+#include "panels/state/snapshot.h"
+
+namespace gs {
+
+struct MeasurePanel {
+    void draw(const Snapshot& snapshot, Commands& commands);
+
+  private:
+    void draw_distances(const MeasureState& measured, Commands& commands);
+    void draw_scale(const MeasureState& measured, Commands& commands);
+    void draw_up(const Snapshot& snapshot, const MeasureState& measured, Commands& commands);
+
+    std::size_t chosen_ = 0;  ///< the distance that scale and up go by, from 1; 0: the last
+    double metres_ = 1;       ///< typed
+};
+
+}  // namespace gs
