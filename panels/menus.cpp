@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "panels/state/film_state.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
@@ -57,6 +58,12 @@ bool was_mended(const Snapshot& s) { return s.doctor && !s.doctor->mended.empty(
 bool was_changed(const Snapshot& s) { return !s.training.undo.empty() || was_mended(s); }
 bool was_undone(const Snapshot& s) { return !s.training.redo.empty(); }
 bool has_snapshots(const Snapshot& s) { return !s.training.snapshots.empty(); }
+bool has_path(const Snapshot& s) { return s.film && !s.film->film.path.keys.empty(); }
+bool has_way(const Snapshot& s) { return s.film && s.film->film.path.keys.size() > 1; }
+bool has_lapse(const Snapshot& s) {
+    return s.time_lapse && std::any_of(s.time_lapse->views.begin(), s.time_lapse->views.end(),
+                                       [](const auto& v) { return !v.pictures.empty(); });
+}
 bool works(const Snapshot& s) { return !s.activities.empty(); }
 bool is_snapped(const Snapshot& s) { return s.view.capture_view >= 0; }
 bool is_marked(const Snapshot& s) { return s.marked != nullptr; }
@@ -84,6 +91,12 @@ constexpr Need kNeeds[] = {
     {"train.checkpoint", has_run},
     {"train.stop", can_run},
     {"timelapse.every", can_run},
+    {"timelapse.export", has_lapse},
+    {"film.key", has_scene},
+    {"film.open", has_scene},
+    {"film.play", has_way},
+    {"film.save", has_path},
+    {"film.render", has_path},
     {"undo", was_changed},
     {"redo", was_undone},
     {"train.revert", has_snapshots},
@@ -197,6 +210,8 @@ std::optional<bool> switched_on(std::string_view command, const Snapshot& snapsh
     if (command == "window.full-screen") return snapshot.full_screen;
     if (command == "view.orthographic") return snapshot.camera.orthographic();
     if (command == "view.only") return snapshot.picture_only;
+    if (command == "film.play") return snapshot.film && snapshot.film->playing;
+    if (command == "film.show") return snapshot.film && snapshot.film->shown;
     for (const Switch& one : kSwitches)
         if (one.command == command) return view.*one.field;
     return std::nullopt;

@@ -5,6 +5,7 @@
 #include "panels/contact_sheet_panel.h"
 #include "panels/doctor_panel.h"
 #include "panels/files_panel.h"
+#include "panels/film_panel.h"
 #include "panels/find_panel.h"
 #include "panels/flame_panel.h"
 #include "panels/help_panel.h"
@@ -57,6 +58,7 @@ constexpr PanelRow kPanels[] = {
     {"Log",          bottom,       false,  made<LogPanel>},
     {"Plots",        bottom_right, false,  made<PlotsPanel>},
     {"Time lapse",   bottom_right, false,  made<TimeLapsePanel>},
+    {"Film",         bottom_right, false,  made<FilmPanel>},
     {"Help",         hidden,       false,  made<HelpPanel>},
 };
 // clang-format on

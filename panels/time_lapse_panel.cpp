@@ -55,6 +55,13 @@ void TimeLapsePanel::draw_head(const TimeLapseState& lapse, Commands& commands) 
         tooltip("Which camera (timelapse.views NAME,... chooses others)");
         ImGui::SameLine();
     }
+    const bool any = std::any_of(lapse.views.begin(), lapse.views.end(),
+                                 [](const auto& one) { return !one.pictures.empty(); });
+    if (any) {
+        if (ImGui::Button("Film...")) commands.push("browse", {"timelapse.export"});
+        tooltip("The pictures as a video (timelapse.export PATH VIEW FPS chooses the camera)");
+        ImGui::SameLine();
+    }
     if (!lapse.goes) return ImGui::NewLine();
     ImGui::SetNextItemWidth(9 * em());
     if (ImGui::BeginCombo("##pace", words_of(lapse.pace).c_str())) {

@@ -22,6 +22,7 @@
 #include "renderer/maps/scalar_map.h"
 #include "renderer/maps/view_frame.h"
 #include "renderer/scene/near_plane.h"
+#include "trainer/lapse_video.h"
 #include "trainer/run_folder.h"
 
 namespace gs::cli {
@@ -38,6 +39,7 @@ struct RenderArguments {
     double fps = 0;     ///< pictures a second, of --path FILE and --video; 0: as it says, else 30
     std::string video;  ///< the file; empty: pictures into `output`
     std::string codec = kVideoCodecNames[0];
+    std::optional<std::string> lapse;  ///< a camera of a run's time lapse; empty: the first
     int quality = 75;
     CaptureArguments loading;
     PictureArguments picture;
@@ -86,6 +88,12 @@ void add_options(CLI::App& app, RenderArguments& a) {
     app.add_option("--video", a.video, "one film instead of pictures: .mp4 or .mkv")
         ->group(video)
         ->option_text("FILE");
+    app.add_option(
+           "--time-lapse", a.lapse,
+           "the pictures of a run's time lapse, of this camera or the first one, as --video")
+        ->expected(0, 1)
+        ->group(video)
+        ->option_text("[CAMERA]");
     app.add_option("--codec", a.codec, "of --video [h264]")
         ->check(CLI::IsMember(kVideoCodecNames))
         ->group(video)
@@ -112,6 +120,12 @@ Result<std::vector<std::string>> parse_maps(const std::string& text) {
 ViewMode mode_of(const std::string& map) {
     return static_cast<ViewMode>(std::find(kViewModeNames.begin(), kViewModeNames.end(), map) -
                                  kViewModeNames.begin());
+}
+
+VideoCodec codec_of(const RenderArguments& a) {
+    return static_cast<VideoCodec>(
+        std::find(kVideoCodecNames.begin(), kVideoCodecNames.end(), a.codec) -
+        kVideoCodecNames.begin());
 }
 
 // A map as files hold it: 0 where there is no value.
@@ -187,10 +201,8 @@ Result<void> RenderRun::prepare_video() {
             return fail(ErrorKind::usage, a_.video,
                         "its pictures must be of one size, and these cameras are not",
                         "--width and --height make them");
-    const auto codec = std::find(kVideoCodecNames.begin(), kVideoCodecNames.end(), a_.codec) -
-                       kVideoCodecNames.begin();
-    GS_TRY(video_, VideoWriter::create(a_.video, {first.width, first.height, fps_,
-                                                  static_cast<VideoCodec>(codec), a_.quality}));
+    GS_TRY(video_, VideoWriter::create(
+                       a_.video, {first.width, first.height, fps_, codec_of(a_), a_.quality}));
     return {};
 }
 
@@ -328,7 +340,36 @@ Result<int> RenderRun::run() {
     return kDone;
 }
 
+/// --time-lapse: nothing is drawn.
+Result<int> film_lapse(const RenderArguments& a, const CommonArguments& common) {
+    if (a.video.empty() || !a.output.empty())
+        return fail(ErrorKind::usage, "", "--time-lapse makes a film: name it with --video alone");
+    if (!run_in(a.scene))
+        return fail(ErrorKind::usage, a.scene, "is no run's folder, which a time lapse is in");
+    catch_interrupts();
+    const double fps = a.fps > 0 ? a.fps : kLapseFps;
+    ProgressLine progress("film");
+    GS_TRY(const LapseVideo made,
+           write_lapse_video(time_lapse_in(a.scene), *a.lapse, a.video,
+                             {0, 0, fps, codec_of(a), a.quality}, told_by(progress)));
+    progress.finish();
+    for (const std::string& skipped : made.skipped) log_warning("skipped {}", skipped);
+    fmt::print("{}: {} pictures of {}, {:.1f} s ({})\n", a.video, made.pictures, made.view,
+               static_cast<double>(made.pictures) / fps, made.encoder);
+    if (common.json)
+        print_json({{"command", "render"},
+                    {"scene", a.scene},
+                    {"video",
+                     {{"file", a.video},
+                      {"encoder", made.encoder},
+                      {"fps", fps},
+                      {"pictures", made.pictures}}},
+                    {"time_lapse", made.view}});
+    return kDone;
+}
+
 Result<int> run(const RenderArguments& a, const CommonArguments& common) {
+    if (a.lapse) return film_lapse(a, common);
     if (a.cameras.empty() == (a.capture.empty() && a.path.empty()))
         return fail(ErrorKind::usage, "",
                     "cameras come from --cameras, or from --capture and --path",

@@ -9,8 +9,8 @@ CommandTable all_commands() {
     for (const std::span<const CommandRow> part :
          {file_commands(), import_commands(), training_commands(), doctor_commands(),
           view_commands(), camera_commands(), lens_commands(), measure_commands(),
-          compare_commands(), inspect_commands(), photo_commands(), trace_commands(),
-          window_commands(), script_commands()})
+          compare_commands(), inspect_commands(), photo_commands(), film_commands(),
+          trace_commands(), window_commands(), script_commands()})
         rows.insert(rows.end(), part.begin(), part.end());
     return CommandTable(std::move(rows));
 }

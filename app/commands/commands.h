@@ -21,6 +21,7 @@ std::span<const CommandRow> measure_commands();
 std::span<const CommandRow> compare_commands();
 std::span<const CommandRow> inspect_commands();
 std::span<const CommandRow> photo_commands();
+std::span<const CommandRow> film_commands();
 std::span<const CommandRow> trace_commands();
 std::span<const CommandRow> window_commands();
 

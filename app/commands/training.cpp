@@ -5,6 +5,7 @@
 #include "app/studio/studio.h"
 #include "base/try.h"
 #include "panels/time_lapse_panel.h"
+#include "trainer/lapse_video.h"
 
 namespace gs {
 namespace {
@@ -158,6 +159,16 @@ Result<void> lapse_play(S state, A a) {
         return s.ui().show_panel("Time lapse", false);
     });
 }
+Result<void> lapse_export(S state, A a) {
+    const std::string view = a.size() > 1 ? a[1] : "";
+    GS_TRY_VOID(has_lapse(state, view));
+    double fps = kLapseFps;
+    if (a.size() > 2) {
+        GS_TRY(fps, number_argument(a[2], 0.1, 240, "the pictures a second"));
+    }
+    return send(state,
+                [path = a[0], view, fps](Engine& e) { e.export_time_lapse(path, view, fps); });
+}
 Result<void> evaluate(S state, A) {
     return send(state, [](Engine& e) { e.training().evaluate(); });
 }
@@ -207,6 +218,9 @@ const CommandRow kRows[] = {
     {"timelapse.show",      "Show a picture of the time lapse", "",     "",       "VIEW [STEP]",
      "Shows what this camera of the time lapse saw at STEP, or just before; without STEP the newest "
      "picture, as it comes.", lapse_show},
+    {"timelapse.export",    "Save the time lapse as a film...", "Training 2", "", "PATH [VIEW] [FPS]",
+     "Makes a video of the time lapse of one camera (the first), 12 pictures a second or so many.",
+     lapse_export},
     {"timelapse.play",      "Play the time lapse",          "",         "",       "[on|off]",
      "Plays the pictures of the time lapse from the one that is shown, or stops.", lapse_play},
     {"train.profile-steps", "Profile steps",                "",         "",       "FIRST [LAST]",

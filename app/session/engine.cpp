@@ -2,11 +2,13 @@
 
 #include <exception>
 
+#include "app/session/lapse_state.h"
 #include "app/session/scene_info.h"
 #include "base/format.h"
 #include "base/log.h"
 #include "base/seconds.h"
 #include "renderer/scene/crop.h"
+#include "trainer/lapse_video.h"
 
 namespace gs {
 namespace {
@@ -27,6 +29,7 @@ Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
       levels_(lent(), viewer_, doctor_),
       sheet_(lent(), viewer_),
       inspector_(lent(), viewer_, tint_),
+      film_(lent(), viewer_),
       jobs_([&in] { in.bell.put({}); }) {
     backend_ = options_.backend;
     if (backend_.empty())
@@ -63,6 +66,7 @@ bool Engine::turn() {
     busy |= training_.work();
     busy |= draw_when_due();
     busy |= scene_ && sheet_.draw_when_due(shown());
+    busy |= scene_ && film_.draw_when_due(shown());
     busy |= publish_when_due();
     return busy;
 }
@@ -112,6 +116,7 @@ void Engine::close() {
     if (jobs_.running("load")) tell_.done("loading was cancelled");
     jobs_.drop("load");
     training_.finish();
+    film_.forget();
     close_beside();
     doctor_.forget();
     scene_.reset();
@@ -129,6 +134,7 @@ void Engine::close() {
 
 void Engine::adopt(LoadedScene scene, bool train) {
     training_.finish();
+    film_.forget();
     doctor_.forget();
     scene_.reset();  // as a whole: its parts refer to each other
     scene_.emplace(std::move(scene));
@@ -241,7 +247,8 @@ void Engine::measure_limits(bool again) {
 }
 
 void Engine::cancel(const std::string& name) {
-    if (!jobs_.cancel(name)) tell_.done("nothing was going on that could be cancelled");
+    const bool film = (name.empty() || name == "film") && film_.cancel();
+    if (!jobs_.cancel(name) && !film) tell_.done("nothing was going on that could be cancelled");
 }
 
 void Engine::export_splats(const std::string& path, const std::optional<ClipBox>& crop) {
@@ -273,12 +280,34 @@ void Engine::export_splats(const std::string& path, const std::optional<ClipBox>
         [this, command](const Error& error) { tell_.error(error.text(), command); });
 }
 
+void Engine::export_time_lapse(const std::string& path, const std::string& view, double fps) {
+    if (!scene_) return tell_.error("nothing is open that has a time lapse");
+    const std::uint64_t command = tell_.command;
+    VideoOptions options;
+    options.fps = fps;
+    jobs_.start<LapseVideo>(
+        {"time lapse", "writing " + path, command},
+        [views = lapse_views(*scene_), view, path, options](const Progress& progress) {
+            return write_lapse_video(views, view, path, options, progress);
+        },
+        [this, path, fps, command](LapseVideo video) {
+            tell_.done(
+                fmt::format("{}: {} pictures of {}, {:.1f} s ({})", path, video.pictures,
+                            video.view, static_cast<double>(video.pictures) / fps, video.encoder),
+                true, std::move(video.skipped), command);
+        },
+        [this, path, command](const Error& error) {
+            tell_.failed(error, "the time lapse's video was cancelled", command);
+        });
+}
+
 /// Of a picture, say; a step that fails is the run's own concern.
 void Engine::stop_after_exception(const char* what) {
     // Or the same would fail again and again.
     training_.drop_evaluation();
     viewer_.look_away();
     sheet_.want({});
+    film_.forget();
     if (scene_) described_step_ = scene_->steps_done();
     tell_.error(what);
     tell_.status.at_once();
@@ -297,8 +326,9 @@ void Engine::publish_status() {
     }
     status.frame_cost = viewer_.frame_cost();
     // An export is done when it is written, and so is what came after it.
-    status.commands_done = jobs_.done(commands_done_);
+    status.commands_done = film_.done(jobs_.done(commands_done_));
     view.activities = jobs_.activities();
+    film_.describe(view.activities);
     status.scene_serial = scene_serial_;
     status.run_folder = scene_ && scene_->run ? scene_->run->taken_folder().string() : "";
     view.backend = backend_;

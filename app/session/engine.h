@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "app/session/contact_sheet.h"
+#include "app/session/film_render.h"
 #include "app/session/inspector.h"
 #include "app/session/jobs.h"
 #include "app/session/loading.h"
@@ -39,6 +40,8 @@ class Engine {
     void measure_limits(bool again);
     /// `crop`: only what lies in the box.
     void export_splats(const std::string& path, const std::optional<ClipBox>& crop = {});
+    /// The time lapse of one camera (empty: the first) as a video.
+    void export_time_lapse(const std::string& path, const std::string& view, double fps);
     /// Ends what goes on in the background: Activity::name, or everything when empty.
     void cancel(const std::string& name);
     /// One picture at exactly the requested size, whatever it costs; it comes back through
@@ -56,6 +59,7 @@ class Engine {
     Training& training() { return training_; }
     SceneDoctor& doctor() { return doctor_; }
     ContactSheet& sheet() { return sheet_; }
+    FilmRender& film() { return film_; }
     /// Why Gaussians are shown otherwise than they are: parts say their reasons here.
     ShownTint& tint() { return tint_; }
     Inspector& inspector() { return inspector_; }
@@ -99,6 +103,7 @@ class Engine {
     StreamedLevels levels_;
     ContactSheet sheet_;
     Inspector inspector_;
+    FilmRender film_;
 
     Jobs jobs_;  // last: they end before what they refer to
 };

@@ -26,6 +26,12 @@ fs::path folder_of(const LoadedScene& scene) {
 
 }  // namespace
 
+std::vector<LapseView> lapse_views(const LoadedScene& scene) {
+    if (scene.run) return scene.run->time_lapse().views();
+    const fs::path folder = folder_of(scene);
+    return folder.empty() ? std::vector<LapseView>() : time_lapse_in(folder);
+}
+
 std::shared_ptr<const TimeLapseState> lapse_state(const LoadedScene& scene) {
     TimeLapseState out;
     if (scene.run) {
@@ -36,9 +42,8 @@ std::shared_ptr<const TimeLapseState> lapse_state(const LoadedScene& scene) {
         out.taken = lapse.pictures();
         if (scene.run->seconds() > 0) out.share = lapse.seconds() / scene.run->seconds();
     } else {
-        const fs::path folder = folder_of(scene);
-        if (folder.empty()) return nullptr;
-        out.views = shown(time_lapse_in(folder));
+        if (folder_of(scene).empty()) return nullptr;
+        out.views = shown(lapse_views(scene));
         out.pace = text_of(LapsePace());
     }
     return std::make_shared<const TimeLapseState>(std::move(out));

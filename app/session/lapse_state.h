@@ -6,10 +6,13 @@
 
 #include "app/session/loading.h"
 #include "panels/state/scene_state.h"
+#include "trainer/time_lapse.h"
 
 namespace gs {
 
 /// Null: `scene` is no run.
 std::shared_ptr<const TimeLapseState> lapse_state(const LoadedScene& scene);
+/// Its cameras and their pictures; empty: none.
+std::vector<LapseView> lapse_views(const LoadedScene& scene);
 
 }  // namespace gs

@@ -24,6 +24,7 @@ constexpr double kSettleSeconds = 0.15;  // the camera rests when it has not mov
 constexpr int kSettleFrames =
     3;  // ImGui needs a few frames after input until everything has its place
 constexpr const char* kLayoutFile = "layout.txt";  // beside a run's views.txt
+constexpr double kLongestLeap = 0.5;               // seconds of a film between two frames
 constexpr double kShutdownSeconds = 120;           // the longest that saving at the end may take
 
 auto clip_key(const ClipBox& box) {
@@ -97,7 +98,7 @@ void Studio::wait() {
     double patience = kIdleWait;
     if (script_)
         patience = kScriptWait;
-    else if (ui_.wants_next_frame() || frames_to_draw_ > 0)
+    else if (ui_.wants_next_frame() || frames_to_draw_ > 0 || state_.film.playing())
         patience = 0;
     else if (ui_.typing())
         patience = kTypingWait;
@@ -117,7 +118,7 @@ bool Studio::gather() {
     if (window_.take_activity()) frames_to_draw_ = kSettleFrames;
     const double since = seconds_since(last_draw_);
     const double pause = std::max(1.0 / 30, 4 * ui_.last_frame_seconds());
-    return frames_to_draw_ > 0 || ui_.wants_next_frame() ||
+    return frames_to_draw_ > 0 || ui_.wants_next_frame() || state_.film.playing() ||
            ((published_ || script_ || sent_.moving) && since >= pause) ||
            (ui_.typing() && since > kTypingWait);
 }
@@ -205,6 +206,7 @@ void Studio::follow_run() {
     state_.views_file = views_file(run_seen_, {}, {});
     if (state_.measured && !state_.measured->empty())
         check(write_measures(measures_file(state_.views_file), *state_.measured));
+    state_.film.keep_in(film_file(state_.views_file));
 }
 
 /// A run is looked at again from where it was left.
@@ -272,6 +274,8 @@ void Studio::follow_scene() {
     state_.navigation = first_view(scene);
     if (state_.cameras && !state_.cameras->empty()) run_command("view.capture", {"0"});
     state_.saved_views = read_views(state_.views_file);
+    if (const auto read = state_.film.open(film_file(state_.views_file)); !read)
+        complain(read.error().text());
     for (const SavedView& view : state_.saved_views)
         if (view.name == kLastView && options_.remember) (void)look_from(state_, view);
     use_layout_of_run();
@@ -489,6 +493,9 @@ int Studio::run(std::optional<std::vector<ScriptLine>> script) {
         if (!draw || window_.minimized()) continue;
         const Span span(Stage::ui, state_.ui_frames);
         published_ = false;
+        if (state_.film.playing())
+            look_from(state_,
+                      state_.film.advance(std::min(seconds_since(last_draw_), kLongestLeap)));
         last_draw_ = Clock::now();
         if (frames_to_draw_ > 0) --frames_to_draw_;
         follow_scene();

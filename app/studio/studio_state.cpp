@@ -166,6 +166,12 @@ Result<void> ask(StudioState& state, std::function<Result<void>(Studio&)> run) {
     return {};
 }
 
+void look_from(StudioState& state, const std::optional<PathPose>& pose) {
+    if (!pose) return;
+    state.view.capture_view = -1;
+    state.navigation = navigation_at(state.navigation, *pose);
+}
+
 Result<void> look_from(StudioState& state, const SavedView& view) {
     const auto photo = static_cast<std::size_t>(view.photo);
     if (view.photo >= 0 && (!state.cameras || photo >= state.cameras->size()))

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/session/session.h"
+#include "app/studio/film.h"
 #include "app/studio/import.h"
 #include "app/studio/measures.h"
 #include "app/studio/saved_views.h"
@@ -43,6 +44,7 @@ struct StudioState : Published {
     std::optional<std::size_t> hovered_camera;     ///< and the one under the mouse
     std::optional<std::uint64_t> inspected_row;    ///< of the inspected pixel's list, outlined
     int width = 800, height = 600;                 ///< pixels the viewport has room for
+    FilmEditor film;                               ///< the camera path of what is open
     std::vector<SavedView> saved_views;            ///< of what is open
     fs::path views_file;                           ///< where they are kept; set by the studio
     std::shared_ptr<const MeasureState> measured;  ///< beside them; null: nothing was measured
@@ -85,6 +87,8 @@ Result<void> leave_scene(StudioState& state, EngineJob job);
 /// Leaves something to the window side, after this frame.
 Result<void> ask(StudioState& state, std::function<Result<void>(Studio&)> run);
 
+/// Looks from a place of the camera path; nothing: stays.
+void look_from(StudioState& state, const std::optional<PathPose>& pose);
 /// Looks from a saved view. Errors (usage): of a photo that is not there.
 Result<void> look_from(StudioState& state, const SavedView& view);
 /// Takes and keeps what was measured. Errors: of write_measures().

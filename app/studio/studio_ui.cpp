@@ -192,7 +192,7 @@ void StudioUi::read_pixel(const StudioState& state) {
         pixel.x = at->first, pixel.y = at->second;
 }
 
-void StudioUi::fill_snapshot(const StudioState& state, const TraceStore& trace,
+void StudioUi::fill_snapshot(StudioState& state, const TraceStore& trace,
                              const TraceLibrary& traces, std::span<const std::string> recent) {
     Snapshot& s = parts_->snapshot;
     static_cast<SessionView&>(s) = state;
@@ -203,6 +203,7 @@ void StudioUi::fill_snapshot(const StudioState& state, const TraceStore& trace,
         s.inspection = std::make_shared<const PixelInspection>(std::move(shown));
     }
     s.view = state.view;
+    s.film = state.scene ? state.film.state() : nullptr;
     s.sheet_settings = state.sheet_settings;
     s.notices.clear();
     for (const TimedNotice& n : state.notices) s.notices.push_back(n.notice);
@@ -242,6 +243,7 @@ void StudioUi::steer(StudioState& state) {
     const NavigationInput& input = viewport.input();
     parts_->steering = input.any();
     if (!parts_->steering) return;
+    state.film.play(false);
     state.navigation = navigate(state.navigation, input);
     if (!state.navigation.snapped) state.view.capture_view = -1;
 }

@@ -83,8 +83,8 @@ class StudioUi {
     void upload(const StudioState& state);
     void follow_machine(const StudioState& state, const TraceStore& trace);
     void read_pixel(const StudioState& state);
-    void fill_snapshot(const StudioState& state, const TraceStore& trace,
-                       const TraceLibrary& traces, std::span<const std::string> recent);
+    void fill_snapshot(StudioState& state, const TraceStore& trace, const TraceLibrary& traces,
+                       std::span<const std::string> recent);
     void steer(StudioState& state);
 
     struct Parts;

@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "panels/viewport/colormap_legend.h"
+#include "panels/viewport/film_path.h"
 #include "panels/viewport/ground_grid.h"
 #include "panels/viewport/inspected_pixel.h"
 #include "panels/viewport/marked_gaussian.h"
@@ -499,6 +500,8 @@ void draw_viewport_overlays(ImDrawList& list, const Snapshot& snapshot, const Vi
         if (frame.clip && snapshot.view.overlays)
             draw_clip_box(list, *frame.clip, frame.camera, picture);
         draw_frusta(list, snapshot, frame, picture, state);
+        if (snapshot.film && snapshot.scene && snapshot.view.frusta)
+            draw_film_path(list, *snapshot.film, frame, snapshot.scene->extent, picture);
         list.PopClipRect();
     }
     if (snapshot.inspection && !state.photo_instead)

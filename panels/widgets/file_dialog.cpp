@@ -35,6 +35,10 @@ const std::array kServed{
     Served{"screenshot", "Save the viewport's picture", true, "pictures", ".png"},
     Served{"screenshot.window", "Save a picture of the window", true, "pictures", ".png"},
     Served{"trace.save", "Save the timeline as a Perfetto trace", true, "traces", ".pftrace"},
+    Served{"film.open", "Open a camera path", false, "paths", ""},
+    Served{"film.save", "Save the camera path", true, "paths", ".json"},
+    Served{"film.render", "Film along the camera path", true, "films", ".mp4"},
+    Served{"timelapse.export", "Save the time lapse as a film", true, "films", ".mp4"},
     Served{"statistics.save", "Save the statistics as a table", true, "tables", ".csv"}};
 
 /// Sizes of a picture that are asked for often; the first is what is shown.

@@ -250,6 +250,19 @@ double PathCurve::way_within(std::size_t segment, double u0, double u1) const {
             5 * speed(segment, middle + side));
 }
 
+double PathCurve::passes(std::size_t key) const {
+    const Node& node = nodes_[key];
+    if (!(way_ > 0)) return node.time;
+    const double time = speed_ == PathSpeed::even ? seconds_ * node.along / way_ : node.time;
+    if (!ease_ || !(seconds_ > 0)) return time;
+    double low = 0, high = 1;  // eased() grows
+    for (int round = 0; round < 50; ++round) {
+        const double middle = (low + high) / 2;
+        (eased(middle) * seconds_ < time ? low : high) = middle;
+    }
+    return seconds_ * (low + high) / 2;
+}
+
 Vec3d PathCurve::position(std::size_t segment, double u) const {
     const Node &a = nodes_[segment], &b = nodes_[segment + 1];
     return cubic(a.position, a.tangent, b.position, b.tangent, b.knot - a.knot, u);

@@ -70,6 +70,8 @@ class PathCurve {
     /// Times before the beginning and after the end are those; a closed path goes on.
     PathPose at(double seconds) const;
     double seconds() const { return seconds_; }
+    /// When the camera is at a key, seconds; with an even speed that is not its own time.
+    double passes(std::size_t key) const;
     /// World units along the curve.
     double length() const { return length_; }
 

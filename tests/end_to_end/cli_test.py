@@ -521,6 +521,8 @@ class Render(Case):
         self.expect(2, "render", self.scene, "--path", "orbit:2", "--video", self.folder / "none/film.mp4", says="no such folder")
         self.assertEqual(film.read_bytes(), before)
         self.assertEqual([f.name for f in self.folder.glob("film.*")], ["film.mp4"])
+        self.expect(2, "render", self.scene, "--time-lapse", "--video", film, says="no run's folder")
+        self.expect(2, "render", self.scene, "--time-lapse", "front", "-o", self.folder / "o", says="--video")
         # A program that lies alone, as in the bundle.
         alone = self.folder / "alone/gausscope"
         alone.parent.mkdir()

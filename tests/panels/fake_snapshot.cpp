@@ -7,6 +7,7 @@
 
 #include "app/commands/commands.h"
 #include "base/rng.h"
+#include "panels/state/film_state.h"
 #include "panels/state/measure_state.h"
 #include "renderer/maps/colormap.h"
 #include "tests/panels/fake_inspection.h"
@@ -57,6 +58,22 @@ std::shared_ptr<const TimeLapseState> time_lapse() {
             view.pictures.push_back({step, fmt::format("timelapse/{}/{:07}.jpg", name, step)});
     }
     return std::make_shared<const TimeLapseState>(std::move(out));
+}
+
+std::shared_ptr<const FilmState> film() {
+    FilmState out;
+    out.film.path = preset_path(PathPreset::spiral, {{0, 0.2, 0}, {0, -1, 0}, 3, 0.3, 0.9, {}}, 8);
+    out.film.path.keys.resize(7);
+    out.seconds = out.film.path.seconds();
+    const PathCurve curve(out.film.path);
+    for (std::size_t i = 0; i < 7; ++i) out.passes.push_back(curve.passes(i));
+    for (int i = 0; i <= 100; ++i) out.line.push_back(curve.at(out.seconds * i / 100).position);
+    out.length = curve.length();
+    out.selected = 2;
+    out.at = 1.2;
+    out.can_undo = true;
+    out.shown = false;  // or it would lie in the pictures of the viewport
+    return std::make_shared<const FilmState>(std::move(out));
 }
 
 ImageF tile_map() {
@@ -501,6 +518,7 @@ Snapshot fake_snapshot(const TraceStore& store, ViewMode mode) {
     s.cameras = std::make_shared<std::vector<CameraRow>>(cameras());
     s.sheet = std::make_shared<std::vector<std::shared_ptr<const SheetPicture>>>(sheet(*s.cameras));
     s.time_lapse = time_lapse();
+    s.film = film();
     s.settings = std::make_shared<std::vector<SettingRow>>(settings());
     s.doctor = std::make_shared<DoctorReport>(doctor());
     s.inspection = fake_inspection();

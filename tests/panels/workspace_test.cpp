@@ -72,7 +72,7 @@ TEST_F(TheWorkspace, WhatIsShownIsSeen) {
     EXPECT_TRUE(workspace.show_panel("Scene"));
     EXPECT_FALSE(workspace.picture_only);
     workspace.maximised = Region::bottom_right;
-    EXPECT_TRUE(workspace.show_panel("Time lapse", true));
+    for (const char* other : {"Time lapse", "Film"}) EXPECT_TRUE(workspace.show_panel(other, true));
     EXPECT_TRUE(workspace.move_panel("Plots", Region::left));
     ui.frame(draw);
     EXPECT_FALSE(workspace.maximised) << "nothing is left in it";
@@ -80,7 +80,7 @@ TEST_F(TheWorkspace, WhatIsShownIsSeen) {
 
 TEST_F(TheWorkspace, ATabIsDraggedToAnotherRegion) {
     ASSERT_EQ(workspace.region_of("Plots"), Region::bottom_right);
-    EXPECT_TRUE(workspace.show_panel("Time lapse", true));
+    for (const char* other : {"Time lapse", "Film"}) EXPECT_TRUE(workspace.show_panel(other, true));
     ui.frame(draw);
     ui.drag(first_tab("bottom right"), middle("left"), draw);
     ui.frame(draw);

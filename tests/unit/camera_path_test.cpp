@@ -95,6 +95,20 @@ TEST(CameraPath, EvenSpeedIsEvenToAHundredth) {
     }
 }
 
+TEST(CameraPath, SaysWhenItPassesItsKeys) {
+    for (const PathSpeed speed : {PathSpeed::keys, PathSpeed::even})
+        for (const bool ease : {false, true}) {
+            CameraPath path = uneven();
+            path.speed = speed;
+            path.ease = ease;
+            path.closed = true;
+            const PathCurve curve(path);
+            for (std::size_t i = 0; i < path.keys.size(); ++i)
+                EXPECT_LT(length(curve.at(curve.passes(i)).position - path.keys[i].pose.position),
+                          1e-6);
+        }
+}
+
 TEST(CameraPath, TurnsTheShortWay) {
     // Quaternions of either sign, and nearly half a turn each time.
     CameraPath path;

@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include "base/beside_program.h"
 #include "renderer/io/images/image_io.h"
 #include "run_fixture.h"
 #include "tests/support/temporary_folder.h"
+#include "trainer/lapse_video.h"
 #include "trainer/run_pictures.h"
 
 namespace gs::testing {
@@ -362,6 +364,33 @@ TEST_F(RunPictures, GoingBackAndOverwritingLeaveNoPicturesOfAnotherWay) {
     drive(*run);
     EXPECT_TRUE(time_lapse_in(folder_ / "out").empty());
     EXPECT_FALSE(fs::exists(folder_ / "out" / kTimeLapseFolder));
+}
+
+TEST(TimeLapse, IsAVideoOfItsPictures) {
+    const test::TemporaryFolder folder;
+    TimeLapse lapse;
+    EXPECT_FALSE(write_lapse_video({}, "", folder.path() / "a.mp4", {}, {}));
+    lapse.set_pace({100, false});
+    lapse.set_cameras({camera_at("a", 1), camera_at("b", 2)});
+    for (const std::uint64_t step : {0, 100, 200})
+        ASSERT_TRUE(lapse.take(folder.path(), step, drawn));
+    const auto none = write_lapse_video(lapse.views(), "c", folder.path() / "a.mp4", {}, {});
+    ASSERT_FALSE(none);
+    EXPECT_NE(none.error().text().find("a, b"), std::string::npos);
+    if (!beside_program("libgausscope_video.so", {"../lib"}, "")) GTEST_SKIP() << "no libavcodec";
+    // A picture that cannot be read is named, and the rest is a film.
+    ASSERT_TRUE(write_text_file(lapse_picture(lapse.views()[1].folder, 100), "no picture"));
+    const fs::path file = folder.path() / "b.mp4";
+    const auto made = write_lapse_video(lapse.views(), "b", file, {}, {});
+    ASSERT_TRUE(made) << made.error().text();
+    EXPECT_EQ(made->pictures, 2u);
+    EXPECT_EQ(made->skipped.size(), 1u);
+    EXPECT_GT(fs::file_size(file), 300u);
+    const auto cancelled = write_lapse_video(lapse.views(), "a", folder.path() / "c.mp4", {},
+                                             [](auto, auto done, auto) { return done < 2; });
+    ASSERT_FALSE(cancelled);
+    EXPECT_EQ(cancelled.error().kind, ErrorKind::cancelled);
+    EXPECT_FALSE(fs::exists(folder.path() / "c.mp4"));
 }
 
 }  // namespace

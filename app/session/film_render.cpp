@@ -1,0 +1,134 @@
+#include "app/session/film_render.h"
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "base/seconds.h"
+#include "renderer/io/images/image_io.h"
+#include "renderer/maps/view_frame.h"
+
+namespace gs {
+namespace {
+
+fs::path frame_file(const std::string& folder, std::size_t index) {
+    return fs::path(folder) / fmt::format("frame_{:05}.png", index);
+}
+
+/// The folder is there, and no film is in it yet that this one would be mixed with.
+Result<void> prepare_folder(const std::string& folder) {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error) return fail(ErrorKind::unwritable, folder, error.message(), "name another folder");
+    if (fs::exists(frame_file(folder, 0), error))
+        return fail(ErrorKind::usage, folder, "there are pictures of a film in it already",
+                    "name another folder, or a video (.mp4)");
+    return {};
+}
+
+}  // namespace
+
+void FilmRender::start(FilmRequest request) {
+    if (going_)
+        return lent_.tell.error("the film " + going_->request.path +
+                                " is being made: one at a time (cancel film ends it)");
+    if (!lent_.scene) return lent_.tell.error("nothing is open that could be filmed");
+    if (request.poses.empty()) return lent_.tell.error("the camera path has no key");
+    auto going = std::make_unique<Going>();
+    if (is_video_name(request.path)) {
+        auto video = VideoWriter::create(request.path, {request.width, request.height, request.fps,
+                                                        request.codec, request.quality});
+        if (!video) return lent_.tell.error(video.error().text());
+        going->video = std::move(*video);
+    } else if (auto prepared = prepare_folder(request.path); !prepared) {
+        return lent_.tell.error(prepared.error().text());
+    }
+    request.settings.capture_view = -1;
+    request.settings.compare = Compare::off;
+    request.settings.with = CompareWith::photo;
+    going->request = std::move(request);
+    going->command = lent_.tell.command;
+    going_ = std::move(going);
+    lent_.tell.status.at_once();
+}
+
+bool FilmRender::cancel() {
+    if (!going_) return false;
+    const bool pictures = !going_->video && going_->next > 0;
+    lent_.tell.done(fmt::format("the film {} was cancelled{}", going_->request.path,
+                                pictures ? ": its first pictures stay" : ""));
+    going_.reset();
+    lent_.tell.status.at_once();
+    return true;
+}
+
+void FilmRender::forget() {
+    if (going_) cancel();
+}
+
+Result<void> FilmRender::add(const Image8& picture) {
+    if (going_->video) return going_->video->add(picture);
+    return write_png(frame_file(going_->request.path, going_->next), picture);
+}
+
+bool FilmRender::draw_when_due(const Shown& shown) {
+    if (!going_ || !viewer_.may_draw(shown)) return false;
+    const auto begin = std::chrono::steady_clock::now();
+    FilmRequest& request = going_->request;
+    ViewRequest view;
+    view.camera = camera_of(request.poses[going_->next], request.width, request.height);
+    view.settings = request.settings;
+    const auto frame = viewer_.picture(shown, view);
+    keep_range(*frame, request.settings);
+    const auto added = add(frame->rgba);
+    viewer_.add_picture(shown, seconds_since(begin));
+    lent_.tell.status.changed = true;
+    if (!added)
+        fail_with(added.error());
+    else if (++going_->next == request.poses.size())
+        finish();
+    return true;
+}
+
+void FilmRender::fail_with(const Error& error) {
+    lent_.tell.error(error.text(), going_->command);
+    going_.reset();
+    lent_.tell.status.at_once();
+}
+
+void FilmRender::finish() {
+    if (going_->video)
+        if (const auto finished = going_->video->finish(); !finished)
+            return fail_with(finished.error());
+    const FilmRequest& request = going_->request;
+    std::error_code ignored;
+    const std::string how =
+        going_->video
+            ? fmt::format("{}, {}", going_->video->encoder(),
+                          format_bytes(static_cast<double>(fs::file_size(request.path, ignored))))
+            : "PNG";
+    lent_.tell.done(
+        fmt::format("filmed {}: {} pictures of {} x {}, {:.1f} s at {:g} a second ({})",
+                    request.path, request.poses.size(), request.width, request.height,
+                    static_cast<double>(request.poses.size()) / request.fps, request.fps, how),
+        true, {}, going_->command);
+    going_.reset();
+    lent_.tell.status.at_once();
+}
+
+void FilmRender::describe(std::vector<Activity>& activities) const {
+    if (!going_) return;
+    const double seconds = seconds_since(going_->begin),
+                 share = static_cast<double>(going_->next) /
+                         static_cast<double>(going_->request.poses.size());
+    std::string what = fmt::format("filming {}: {} of {} pictures",
+                                   fs::path(going_->request.path).filename().string(), going_->next,
+                                   going_->request.poses.size());
+    if (going_->next > 1) what += ", " + format_duration(seconds * (1 - share) / share) + " left";
+    activities.push_back({"film", std::move(what), share, seconds});
+}
+
+std::uint64_t FilmRender::done(std::uint64_t carried_out) const {
+    return going_ && going_->command > 0 ? std::min(carried_out, going_->command - 1) : carried_out;
+}
+
+}  // namespace gs

@@ -1,0 +1,63 @@
+// FilmRender: a film made picture by picture where nobody waits: between two training steps, within
+// the viewer's share of the time while training goes on. Into a video file, or into a folder of
+// PNG files. Owned by the engine.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/session/lent.h"
+#include "app/session/viewer.h"
+#include "renderer/io/video/video_writer.h"
+#include "renderer/scene/camera_path.h"
+
+namespace gs {
+
+struct FilmRequest {
+    std::string path;  ///< a video's name, else a folder
+    std::vector<PathPose> poses{};
+    int width = 1920, height = 1080;
+    double fps = 30;
+    VideoCodec codec = VideoCodec::h264;
+    int quality = 75;
+    ViewSettings settings{};  ///< what is drawn: mode, style, background, clip box
+};
+
+class FilmRender {
+  public:
+    FilmRender(Lent lent, Viewer& viewer) : lent_(std::move(lent)), viewer_(viewer) {}
+
+    /// Errors are told: a film is being made already, nothing is open, the file cannot be written.
+    void start(FilmRequest request);
+    /// False: none is being made.
+    bool cancel();
+    /// The scene goes.
+    void forget();
+    /// Makes the next picture. False: none was due, or training comes first.
+    bool draw_when_due(const Shown& shown);
+    /// Adds itself while it goes on.
+    void describe(std::vector<Activity>& activities) const;
+    /// Of commands up to `carried_out`, the last before the one whose film still goes on.
+    std::uint64_t done(std::uint64_t carried_out) const;
+
+  private:
+    struct Going {
+        FilmRequest request;
+        std::optional<VideoWriter> video;  // none: PNG files
+        std::size_t next = 0;              // picture
+        std::uint64_t command = 0;
+        std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+    };
+    Result<void> add(const Image8& picture);
+    void fail_with(const Error& error);
+    void finish();
+
+    Lent lent_;
+    Viewer& viewer_;
+    std::unique_ptr<Going> going_;
+};
+
+}  // namespace gs

@@ -1,0 +1,81 @@
+// FilmEditor: the camera path of what is open: its keys, what is filmed along it, and where it is
+// looked at from while it plays. Every change is kept in a file beside the saved views, and can be
+// taken back. Owned by StudioState, changed by the film.* commands.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/expected.h"
+#include "base/file.h"
+#include "panels/state/film_state.h"
+#include "panels/viewport/navigation.h"
+
+namespace gs {
+
+class FilmEditor {
+  public:
+    /// Another scene is open, whose path lies in `file`; none there: no path. What cannot be read
+    /// is told, and stays as it is until something is changed.
+    Result<void> open(fs::path file);
+    /// From now on changes go into this file.
+    void keep_in(fs::path file) { file_ = std::move(file); }
+
+    const Film& film() const { return film_; }
+    /// In place of what there is. Errors: usage (its keys make no path); unwritable.
+    Result<void> set(Film film);
+    Result<void> undo();
+
+    /// At `seconds` from the beginning; another key there goes. Selects it.
+    Result<void> add_key(const PathPose& pose, double seconds);
+    /// The key time of what is looked at: between those of the keys around it.
+    double key_time_here();
+    /// Errors (usage): there is no such key; or there is another at that time.
+    Result<void> remove_key(std::size_t key);
+    Result<void> move_key(std::size_t key, double seconds);
+    Result<void> replace_pose(std::size_t key, const PathPose& pose);
+    /// The whole path in so many seconds.
+    Result<void> set_seconds(double seconds);
+
+    /// Looks from there on; stops playing. Nothing: there is no key.
+    std::optional<PathPose> look_at(double seconds);
+    std::optional<PathPose> select(std::size_t key);
+    /// From here, or from the beginning where it is at the end.
+    void play(bool on);
+    bool playing() const { return playing_; }
+    /// Where it is `seconds` later, while it plays.
+    std::optional<PathPose> advance(double seconds);
+
+    std::string codec = "h264";
+    int quality = 75;
+    bool shown = true;
+    const std::optional<std::size_t>& selected() const { return selected_; }
+    double at() const { return at_; }
+
+    /// For the panels, made anew after something changed.
+    std::shared_ptr<const FilmState> state();
+
+  private:
+    std::optional<PathPose> pose_at(double seconds);
+    Result<void> change_key(std::size_t key, const PathPose* pose, std::optional<double> seconds);
+
+    Film film_;
+    fs::path file_;
+    std::vector<Film> undo_;
+    std::unique_ptr<PathCurve> curve_;  // null: no key, or not worked out yet
+    std::optional<std::size_t> selected_;
+    double at_ = 0;
+    bool playing_ = false;
+    std::shared_ptr<const FilmState> state_;
+};
+
+/// Beside the file of saved views: film.json in a run's folder.
+fs::path film_file(const fs::path& views_file);
+/// The viewport's camera as a key; parallel rays are left out.
+PathPose pose_of(const NavigationState& navigation);
+/// `state` looking from a pose, turning around what is as far away as before.
+NavigationState navigation_at(NavigationState state, const PathPose& pose);
+
+}  // namespace gs

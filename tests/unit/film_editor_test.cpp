@@ -1,0 +1,126 @@
+// The camera path as it is edited: keys in the order of their times, every change kept in its file
+// and taken back, and the viewport that looks from it.
+#include "app/studio/film.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/temporary_folder.h"
+
+namespace gs {
+namespace {
+
+using ::testing::HasSubstr;
+
+PathPose at_x(double x) { return pose_of(look_at({x, 0, -4}, {x, 0, 0}, {0, -1, 0}, 64, 48, 1)); }
+
+struct FilmEditing : testing::Test {
+    test::TemporaryFolder folder;
+    fs::path file = folder.path() / "deeper/film.json";
+    FilmEditor editor;
+    void SetUp() override {
+        ASSERT_TRUE(editor.open(file));
+        for (int i = 0; i < 3; ++i) ASSERT_TRUE(editor.add_key(at_x(i), 2.0 * i));
+    }
+    double x_of(std::size_t key) const { return editor.film().path.keys[key].pose.position.x; }
+};
+
+TEST_F(FilmEditing, KeysLieInTheOrderOfTheirTimes) {
+    ASSERT_TRUE(editor.add_key(at_x(10), 3));
+    EXPECT_EQ(x_of(2), 10);
+    EXPECT_EQ(editor.selected(), 2u);
+    ASSERT_TRUE(editor.move_key(2, 9));
+    EXPECT_EQ(x_of(3), 10);
+    EXPECT_EQ(editor.selected(), 3u);
+    ASSERT_TRUE(editor.add_key(at_x(20), 2));  // where one is already
+    EXPECT_EQ(editor.film().path.keys.size(), 4u);
+    EXPECT_EQ(x_of(1), 20);
+    ASSERT_TRUE(editor.replace_pose(1, at_x(30)));
+    EXPECT_EQ(x_of(1), 30);
+    ASSERT_TRUE(editor.remove_key(0));
+    EXPECT_EQ(x_of(0), 30);
+    const auto refused = editor.move_key(0, 7 - editor.film().path.keys[0].time + 0);
+    EXPECT_TRUE(refused);
+    const auto clash =
+        editor.move_key(0, editor.film().path.keys[2].time - editor.film().path.keys[0].time);
+    ASSERT_FALSE(clash);
+    EXPECT_THAT(clash.error().text(), HasSubstr("times ascend"));
+    EXPECT_FALSE(editor.remove_key(7));
+}
+
+TEST_F(FilmEditing, EveryChangeIsKeptAndTakenBack) {
+    ASSERT_TRUE(editor.set_seconds(8));
+    FilmEditor again;
+    ASSERT_TRUE(again.open(file));
+    ASSERT_EQ(again.film().path.keys.size(), 3u);
+    EXPECT_DOUBLE_EQ(again.film().path.seconds(), 8);
+    ASSERT_TRUE(editor.undo());
+    EXPECT_DOUBLE_EQ(editor.film().path.seconds(), 4);
+    ASSERT_TRUE(again.open(file));
+    EXPECT_DOUBLE_EQ(again.film().path.seconds(), 4);
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(editor.undo());
+    EXPECT_TRUE(editor.film().path.keys.empty());
+    EXPECT_FALSE(fs::exists(file));
+    EXPECT_FALSE(editor.undo());
+}
+
+TEST_F(FilmEditing, ABrokenFileIsToldAndStaysUntilAChange) {
+    ASSERT_TRUE(write_text_file(file, "{"));
+    EXPECT_FALSE(editor.open(file));
+    EXPECT_TRUE(editor.film().path.keys.empty());
+    EXPECT_EQ(*read_text_file(file), "{");
+    ASSERT_TRUE(editor.add_key(at_x(1), 0));
+    EXPECT_TRUE(editor.open(file));
+}
+
+TEST_F(FilmEditing, PlaysToItsEndOrAroundAndAround) {
+    editor.play(true);
+    EXPECT_NEAR(editor.advance(1)->position.x, 0.5, 1e-6);
+    EXPECT_NEAR(editor.advance(9)->position.x, 2, 1e-6);
+    EXPECT_FALSE(editor.playing());
+    EXPECT_FALSE(editor.advance(1));
+    editor.play(true);  // from its beginning again
+    EXPECT_NEAR(editor.at(), 0, 1e-9);
+    Film film = editor.film();
+    film.path.closed = true;
+    film.path.closing = 2;
+    ASSERT_TRUE(editor.set(film));
+    editor.play(true);
+    (void)editor.advance(7);
+    EXPECT_TRUE(editor.playing());
+    EXPECT_NEAR(editor.at(), 1, 1e-9);
+    EXPECT_NEAR(editor.look_at(4)->position.x,
+                editor.state()->line[editor.state()->line.size() * 2 / 3].x, 0.05);
+    EXPECT_FALSE(editor.playing());
+}
+
+TEST_F(FilmEditing, APlaceOnTheTimelineHasAKeysTime) {
+    Film film = editor.film();
+    film.path.keys[1].time = 3;  // evenly it is passed after 2 s all the same
+    ASSERT_TRUE(editor.set(film));
+    EXPECT_NEAR(editor.state()->passes[1], 2, 1e-6);
+    (void)editor.look_at(1);
+    EXPECT_NEAR(editor.key_time_here(), 1.5, 1e-6);
+    (void)editor.look_at(3);
+    EXPECT_NEAR(editor.key_time_here(), 3.5, 1e-6);
+}
+
+TEST(FilmFile, LiesBesideTheSavedViews) {
+    EXPECT_EQ(film_file("runs/a/views.txt"), fs::path("runs/a/film.json"));
+    EXPECT_EQ(film_file("/config/views/0123.txt"), fs::path("/config/views/0123.film.json"));
+}
+
+TEST(FilmLook, TheViewportStandsWhereTheKeyIs) {
+    NavigationState from;
+    from.distance = 3;
+    const PathPose pose = pose_of(look_at({1, 2, 3}, {0, 0.5, 0}, {0, -1, 0}, 64, 48, 0.7));
+    const NavigationState there = navigation_at(from, pose);
+    const PathPose back = pose_of(there);
+    const Vec3d off = back.position - pose.position;
+    EXPECT_LT(dot(off, off), 1e-18);
+    EXPECT_EQ(back.fov_y, pose.fov_y);
+    EXPECT_EQ(there.distance, 3);
+}
+
+}  // namespace
+}  // namespace gs
