@@ -17,6 +17,8 @@
 namespace gs {
 namespace {
 
+constexpr double kNothing = 1e-5;  ///< that is not told from 0 in a narrow column
+
 /// kPixelFateNames where there is little room.
 constexpr std::array<const char*, 6> kShortFates{"", "outside", "faint", "ends", "after", "hidden"};
 
@@ -41,11 +43,16 @@ std::string triple(Vec3d v, int digits = 3) {
                        format_number(v.z, digits));
 }
 
+constexpr float kLabel = 5.2F;  // em
+
 void color_line(const char* name, Vec3d color, bool shown_as_color) {
     dim_text(name);
-    ImGui::SameLine(7 * em());
+    ImGui::SameLine(kLabel * em());
     if (shown_as_color) swatch(color), ImGui::SameLine();
-    text(triple(color, shown_as_color ? 4 : 3));
+    const std::string words = shown_as_color
+                                  ? fmt::format("{:.3f} {:.3f} {:.3f}", color.x, color.y, color.z)
+                                  : triple(color, 2);
+    text(fitted(words, ImGui::GetContentRegionAvail().x));
 }
 
 void draw_place(const PixelAnswer& answer, Commands& commands) {
@@ -85,16 +92,16 @@ void draw_sums(const PixelAnswer& answer) {
                         1 - photo.lambda_dssim, photo.lambda_dssim));
     }
     dim_text("blended");
-    ImGui::SameLine(7 * em());
+    ImGui::SameLine(kLabel * em());
     text(fmt::format("{} of {} in its tile", r.contributors, r.entries.size()));
     dim_text("depth");
-    ImGui::SameLine(7 * em());
+    ImGui::SameLine(kLabel * em());
     text(r.alpha > 0 ? fmt::format("{}  median {}", format_number(r.depth / r.alpha, 4),
                                    r.median_depth > 0 ? format_number(r.median_depth, 4) : "-")
                      : std::string("-"));
     tooltip("Expected depth (sum of weight x depth over alpha) and median depth, world units");
     dim_text("light left");
-    ImGui::SameLine(7 * em());
+    ImGui::SameLine(kLabel * em());
     text(format_number(r.transmittance, 3));
     tooltip("The transmittance behind the last one: the share that the background has");
     if (r.fragile) colored_text(theme().dim, "rounding may decide otherwise in single precision");
@@ -124,7 +131,8 @@ void row_words(const PixelEntry& e) {
 
 void number_cell(double value, int digits, ImU32 color) {
     ImGui::TableNextColumn();
-    cell_right(format_number(value, digits), color);
+    const bool nothing = std::abs(value) < kNothing;
+    cell_right(nothing ? std::string("0") : format_number(value, digits), color);
 }
 
 /// What can be done with the chosen Gaussian.
@@ -194,10 +202,11 @@ void PixelPanel::draw_entry(const PixelInspection& inspection, std::size_t index
     } else {
         colored_text(color, kShortFates[static_cast<std::size_t>(e.fate)]);
     }
-    number_cell(e.weight, 3, color);
-    number_cell(e.alpha, 3, color);
-    number_cell(e.before, 3, color);
-    number_cell(e.depth, 4, color);
+    const int digits = ImGui::GetWindowWidth() < 20 * em() ? 2 : 3;
+    number_cell(e.weight, digits, color);
+    number_cell(e.alpha, digits, color);
+    number_cell(e.before, digits, color);
+    number_cell(e.depth, digits + 1, color);
     if (answer.photo) {
         ImGui::TableNextColumn();
         cell_right(blended ? format_share(e.share) : "", color);
@@ -209,12 +218,15 @@ void PixelPanel::draw_entries(const PixelInspection& inspection, Commands& comma
     const PixelAnswer& answer = *inspection.pixel;
     const std::vector<PixelEntry>& entries = answer.report.entries;
     if (entries.empty()) return dim_text("No Gaussian is in this tile: the background alone.");
-    ImGui::Checkbox("blended alone", &only_blended);
-    tooltip("Leaves out what is in the tile's list, but adds nothing to this pixel");
+    const auto left_out = static_cast<std::size_t>(
+        std::count_if(entries.begin(), entries.end(),
+                      [](const PixelEntry& e) { return e.fate != PixelFate::blended; }));
+    ImGui::Checkbox(fmt::format("and {} left out", left_out).c_str(), &with_left_out);
+    tooltip("Also what is in the tile's list, but adds nothing to this pixel, and why");
     draw_actions(inspection.marked, commands);
     std::vector<std::size_t> rows(entries.size());
     std::iota(rows.begin(), rows.end(), std::size_t{0});
-    if (only_blended)
+    if (!with_left_out)
         std::erase_if(rows, [&](std::size_t i) { return entries[i].fate != PixelFate::blended; });
     const float line = ImGui::GetTextLineHeightWithSpacing();
     const float height = std::min(14.0F, static_cast<float>(rows.size()) + 1.6F) * line;

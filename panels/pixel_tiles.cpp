@@ -15,7 +15,7 @@
 namespace gs {
 namespace {
 
-std::string share_of(std::uint64_t part, std::uint64_t whole) {
+std::string pair_share(std::uint64_t part, std::uint64_t whole) {
     return format_share(whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0);
 }
 std::string whole(std::uint64_t count) { return format_count(static_cast<double>(count)); }
@@ -73,9 +73,9 @@ void draw_time(const TileTable& table, const PixelAnswer& answer) {
     if (!table.timed || !is_of(table, answer)) return;
     for (const TileCost& cost : table.worst)
         if (is_tile_of(cost, answer.report.tile))
-            dim_text(fmt::format("blended in {} us, {} of the picture's time",
+            dim_text(fmt::format("blended in {} us, {:.2f} % of the picture's time",
                                  format_number(cost.us, 3),
-                                 format_share(table.us > 0 ? cost.us / table.us : 0)));
+                                 table.us > 0 ? 100 * cost.us / table.us : 0.0));
 }
 
 void tile_row(const TileCost& cost, const TileTable& table, const PixelAnswer* answer,
@@ -88,17 +88,17 @@ void tile_row(const TileCost& cost, const TileTable& table, const PixelAnswer* a
     const std::string name = fmt::format("({}, {})", cost.column, cost.row);
     if (ImGui::Selectable(name.c_str(), here, ImGuiSelectableFlags_SpanAllColumns))
         commands.push("inspect.tile", {std::to_string(cost.column), std::to_string(cost.row)});
-    tooltip(share_of(cost.pairs, table.pairs) + " of all pairs");
+    tooltip(pair_share(cost.pairs, table.pairs) + " of all pairs");
     ImGui::TableNextColumn();
     cell_right(whole(cost.listed));
     ImGui::TableNextColumn();
     cell_right(whole(cost.pairs));
     if (table.timed) {
         ImGui::TableNextColumn();
-        cell_right(share_of(cost.pairs - std::min(cost.pairs, cost.blended), cost.pairs),
+        cell_right(pair_share(cost.pairs - std::min(cost.pairs, cost.blended), cost.pairs),
                    theme().dim);
         ImGui::TableNextColumn();
-        cell_right(format_number(cost.us, 3));
+        cell_right(format_compact(cost.us));
     }
     ImGui::PopID();
     ImGui::PopID();
@@ -114,6 +114,7 @@ void draw_tile(const PixelAnswer& answer, const Snapshot& snapshot, Commands& co
     std::sort(stops.begin(), stops.end());
     const auto ended = static_cast<std::size_t>(
         std::lower_bound(stops.begin(), stops.end(), tile.listed) - stops.begin());
+    ImGui::PushTextWrapPos(0);
     dim_text(fmt::format("{} pairs evaluated, {} blended, {} wasted", whole(tile.evaluated),
                          whole(tile.blended), format_share(tile.wasted_share())));
     tooltip(
@@ -124,6 +125,7 @@ void draw_tile(const PixelAnswer& answer, const Snapshot& snapshot, Commands& co
                          ended, stops.size()));
     if (snapshot.inspection && snapshot.inspection->tiles)
         draw_time(*snapshot.inspection->tiles, answer);
+    ImGui::PopTextWrapPos();
     draw_stops(answer, snapshot, commands);
 }
 
@@ -141,7 +143,8 @@ void draw_tile_table(const TileTable* table, const PixelAnswer* answer, Commands
     ImGui::PopTextWrapPos();
     if (table->timed)
         tooltip(
-            "Times of all tiles added up: threads work on several at once, and measuring slows");
+            "Times of all tiles added up, each the least of three: threads work on several at "
+            "once, and measuring slows");
     const ImGuiTableFlags flags =
         ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp;
     const float height = 10 * ImGui::GetTextLineHeightWithSpacing();

@@ -72,6 +72,15 @@ Result<void> mark(S state, A a) {
     state.inspected_row.reset();
     if (a.empty()) return {};
     GS_TRY(const PixelAnswer* answer, answered(state));
+    if (a[0] == "most") {
+        const auto& all = answer->report.entries;
+        const auto most = std::max_element(
+            all.begin(), all.end(),
+            [](const PixelEntry& x, const PixelEntry& y) { return x.weight < y.weight; });
+        if (most == all.end()) return fail(ErrorKind::usage, "", "this pixel's tile is empty");
+        state.inspected_row = most->row;
+        return {};
+    }
     GS_TRY(const PixelEntry* entry, entry_of(*answer, a[0]));
     state.inspected_row = entry->row;
     return {};
@@ -113,8 +122,8 @@ const CommandRow kRows[] = {
      "The same of the pixel in the middle of a tile of 16 x 16.", tile},
     {"inspect.tiles", "Find the tiles that cost most", "View/Inspect 4", "", "",
      "Lists the tiles of this picture by the time that blending spends on them.", tiles},
-    {"inspect.mark",  "Mark a Gaussian of the pixel", "",     "",        "[ROW]",
-     "Outlines a Gaussian of the inspected pixel's list in the picture; without ROW, none.", mark},
+    {"inspect.mark",  "Mark a Gaussian of the pixel", "",     "",        "[ROW|most]",
+     "Outlines a Gaussian of the inspected pixel's list in the picture, or the one with the most weight; without ROW, none.", mark},
     {"inspect.copy",  "Copy the pixel's list",      "",       "",        "[ROW]",
      "Puts the list of the inspected pixel on the clipboard, a line a Gaussian with tabs between; or one line.", copy},
     {"inspect.clear", "Inspect nothing",            "View/Inspect 4", "", "",

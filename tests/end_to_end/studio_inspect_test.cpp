@@ -69,6 +69,12 @@ TEST_F(Inspect, SplatsAloneAreExplainedWithoutAPhoto) {
     const std::string row = std::to_string(report.entries[0].row);
     EXPECT_EQ(run("inspect.mark", {row}), "");
     EXPECT_EQ(h.state.inspected_row, report.entries[0].row);
+    EXPECT_EQ(run("inspect.mark", {"most"}), "");
+    for (const PixelEntry& entry : report.entries) {
+        if (entry.row == h.state.inspected_row) {
+            EXPECT_GT(entry.weight, 0);
+        }
+    }
     EXPECT_NE(run("inspect.mark", {"299999"}).find("not in the list"), std::string::npos);
     EXPECT_EQ(run("inspect.tile", {"2", "1"}), "");
     EXPECT_EQ(answer()->report.tile.column, 2);

@@ -14,6 +14,7 @@
 
 #include "panels/compare_panel.h"
 #include "panels/log_panel.h"
+#include "panels/pixel_panel.h"
 #include "panels/stages_panel.h"
 #include "panels/workspace.h"
 #include "renderer/io/images/image_io.h"
@@ -246,6 +247,7 @@ TEST_F(Pictures, AnInspectedPixelLooksAsStored) {
     inspection.pixel = std::make_shared<const PixelAnswer>(answer);
     snapshot.inspection = std::make_shared<const PixelInspection>(inspection);
     make_ui(340, 1000);
+    workspace->panel<PixelPanel>().with_left_out = true;
     expect_as_stored("pixel_tile", picture_of("Pixel"));
     make_ui(600, 340);
     expect_as_stored("viewport_pixel", picture_of("Viewport"));
