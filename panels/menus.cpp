@@ -78,6 +78,10 @@ struct Need {
 constexpr Need kNeeds[] = {
     {"close", is_open},
     {"export", has_scene},
+    {"bundle.save", has_scene},
+    {"note.here", has_frame},
+    {"note.gaussian", has_scene},
+    {"note.span", has_scene},
     {"screenshot", has_frame},
     {"scene.compare", has_scene},
     {"scene.end-compare", has_other},

@@ -14,6 +14,7 @@
 #include "panels/log_panel.h"
 #include "panels/measure_panel.h"
 #include "panels/memory_panel.h"
+#include "panels/notes_panel.h"
 #include "panels/pixel_panel.h"
 #include "panels/plots_panel.h"
 #include "panels/scene_panel.h"
@@ -40,6 +41,7 @@ constexpr PanelRow kPanels[] = {
     {"Scene",        left,         true,   made<ScenePanel>},
     {"Files",        left,         false,  made<FilesPanel>},
     {"Cameras",      left_lower,   false,  made<CamerasPanel>},
+    {"Notes",        left_lower,   false,  made<NotesPanel>},
     {"Viewport",     centre,       false,  made<Viewport>},
     {"Training",     right,        true,   made<TrainingPanel>},
     {"Stages",       right_lower,  true,   made<StagesPanel>},

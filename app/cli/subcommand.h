@@ -49,5 +49,6 @@ Subcommand record_command();
 Subcommand attach_command();
 Subcommand history_command();
 Subcommand inspect_command();
+Subcommand report_command();
 
 }  // namespace gs::cli

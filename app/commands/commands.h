@@ -23,6 +23,8 @@ std::span<const CommandRow> inspect_commands();
 std::span<const CommandRow> photo_commands();
 std::span<const CommandRow> film_commands();
 std::span<const CommandRow> trace_commands();
+std::span<const CommandRow> note_commands();
+std::span<const CommandRow> bundle_commands();
 std::span<const CommandRow> window_commands();
 
 /// All of them, and those of scripts (app/studio/script.h), in the order of menus and help page.

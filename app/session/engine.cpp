@@ -1,5 +1,7 @@
 #include "app/session/engine.h"
 
+#include <algorithm>
+#include <cmath>
 #include <exception>
 
 #include "app/session/lapse_state.h"
@@ -30,6 +32,7 @@ Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
       sheet_(lent(), viewer_),
       inspector_(lent(), viewer_, tint_),
       film_(lent(), viewer_),
+      bundle_(lent(), viewer_),
       jobs_([&in] { in.bell.put({}); }) {
     backend_ = options_.backend;
     if (backend_.empty())
@@ -92,7 +95,8 @@ void Engine::open(const OpenRequest& request) {
     if (!request.beside && full.capture.empty() && scene_ && scene_->capture) {
         const auto kind = kind_of_path(request.path);
         const bool knows = kind && *kind != PathKind::splats && knows_its_capture(request.path);
-        if (kind && *kind != PathKind::capture && !knows) full.capture = scene_->capture->path;
+        if (kind && *kind != PathKind::capture && *kind != PathKind::bundle && !knows)
+            full.capture = scene_->capture->path;
     }
     jobs_.start<LoadedScene>(
         {request.beside ? "compare" : "load", "opening " + request.path},
@@ -228,6 +232,38 @@ void Engine::pick_points(const ViewRequest& request,
     tell_.picked(std::move(picked));
 }
 
+void Engine::locate(const ViewRequest& request, double x, double y) {
+    if (!scene_) return tell_.error("nothing is open");
+    const auto point = viewer_.focus(shown(), request, x, y);
+    if (!point) return tell_.error("nothing lies at this pixel that a note could be pinned to");
+    tell_.found({tell_.command, *point, scene_->steps_done()});
+}
+
+void Engine::locate_gaussian(std::uint64_t row) {
+    if (!scene_) return tell_.error("nothing is open");
+    const GaussianModel& model = viewer_.current_model(*scene_);
+    if (row >= model.count)
+        return tell_.error(
+            fmt::format("there is no Gaussian {}: the scene has {}", row, model.count));
+    const Vec3f mean = model.mean(row);
+    if (!std::isfinite(mean.x + mean.y + mean.z))
+        return tell_.error(fmt::format(
+            "Gaussian {} has a position that is no number: nothing can be pinned there", row));
+    FoundPoint found{tell_.command, {mean.x, mean.y, mean.z}, scene_->steps_done()};
+    if (scene_->trainer) found.id = scene_->trainer->ids()[row];
+    tell_.found(found);
+}
+
+void Engine::focus_on_id(std::uint32_t id) {
+    if (!scene_ || !scene_->trainer) return;
+    const std::vector<std::uint32_t> ids = scene_->trainer->ids();
+    const auto it = std::find(ids.begin(), ids.end(), id);
+    if (it == ids.end()) return tell_.done("this Gaussian has gone: that is where it was", true);
+    const Vec3f mean =
+        viewer_.current_model(*scene_).mean(static_cast<std::size_t>(it - ids.begin()));
+    tell_.focus({mean.x, mean.y, mean.z});
+}
+
 void Engine::picture(const PictureRequest& request) {
     if (!scene_) return tell_.error("nothing is open that a picture could be taken of");
     const Camera& camera = request.request.camera;
@@ -236,6 +272,11 @@ void Engine::picture(const PictureRequest& request) {
             fmt::format("a picture of {} x {} pixels is not possible (1 to 16384 each)",
                         camera.width, camera.height));
     tell_.picture({tell_.command, request, viewer_.picture(shown(), request.request)});
+}
+
+void Engine::save_bundle(BundleRequest request) {
+    if (!scene_) return tell_.error("nothing is open that could be saved");
+    bundle_.save(std::move(request), shown());
 }
 
 void Engine::measure_limits(bool again) {
@@ -332,6 +373,7 @@ void Engine::publish_status() {
     status.scene_serial = scene_serial_;
     status.run_folder = scene_ && scene_->run ? scene_->run->taken_folder().string() : "";
     view.backend = backend_;
+    view.bundle = scene_ ? scene_->bundle : nullptr;
     tell_.status.told();
 }
 

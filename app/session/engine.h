@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "app/session/bundle_saver.h"
 #include "app/session/contact_sheet.h"
 #include "app/session/film_render.h"
 #include "app/session/inspector.h"
@@ -42,6 +43,8 @@ class Engine {
     void export_splats(const std::string& path, const std::optional<ClipBox>& crop = {});
     /// The time lapse of one camera (empty: the first) as a video.
     void export_time_lapse(const std::string& path, const std::string& view, double fps);
+    /// The scene with all that was made of it as one file.
+    void save_bundle(BundleRequest request);
     /// Ends what goes on in the background: Activity::name, or everything when empty.
     void cancel(const std::string& name);
     /// One picture at exactly the requested size, whatever it costs; it comes back through
@@ -54,6 +57,12 @@ class Engine {
     /// What lies at this place of the picture (fractions of its width and height); answered through
     /// SessionOutbox::focus.
     void focus(const ViewRequest& request, double x, double y);
+    /// The same for a note, which the camera does not turn to; and where a Gaussian is now.
+    /// Answered through SessionOutbox::found.
+    void locate(const ViewRequest& request, double x, double y);
+    void locate_gaussian(std::uint64_t row);
+    /// Turns the camera to the Gaussian of this id, where a run still has it.
+    void focus_on_id(std::uint32_t id);
 
     // ---- parts that have commands of their own
     Training& training() { return training_; }
@@ -104,6 +113,7 @@ class Engine {
     ContactSheet sheet_;
     Inspector inspector_;
     FilmRender film_;
+    BundleSaver bundle_;
 
     Jobs jobs_;  // last: they end before what they refer to
 };

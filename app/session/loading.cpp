@@ -3,6 +3,7 @@
 #include <chrono>
 #include <optional>
 
+#include "app/bundle/bundle_file.h"
 #include "app/sample/sample_capture.h"
 #include "app/session/levels.h"
 #include "base/log.h"
@@ -175,6 +176,36 @@ Result<LoadedScene> load_splat_scene(const OpenRequest& request, const SessionOp
     return scene;
 }
 
+/// The splats of a bundle, with its cameras, and with its photos where it has them.
+Result<LoadedScene> load_bundle(const OpenRequest& request, const SessionOptions& options,
+                                CaptureOptions capture_options) {
+    GS_TRY(const auto bundle, unpack_bundle(request.path, capture_options.progress));
+    OpenRequest inside = request;
+    inside.path = bundle->member(member_name::kScene).string();
+    if (inside.capture.empty() && !request.beside) {
+        inside.capture = bundle->member(member_name::kCapture).string();
+        // As they were packed: nothing is shrunk or held out anew.
+        CaptureOptions as_packed;
+        as_packed.photos = bundle->facts.photos;
+        as_packed.threads = capture_options.threads;
+        as_packed.progress = capture_options.progress;
+        capture_options = std::move(as_packed);
+    }
+    std::vector<std::string> notes = bundle->notes;
+    if (!inside.capture.empty() && !is_capture(inside.capture)) {
+        notes.push_back("its cameras cannot be read, and are left out");
+        inside.capture.clear();
+    }
+    GS_TRY(auto scene, load_splat_scene(inside, options, std::move(capture_options)));
+    scene.bundle = bundle;
+    scene.sh_degree = bundle->facts.sh_degree;
+    if (!bundle->facts.name.empty()) scene.name = bundle->facts.name;
+    scene.format = "bundle";
+    if (bundle->facts.step > 0) scene.format += fmt::format(" of step {}", bundle->facts.step);
+    scene.notes.insert(scene.notes.begin(), notes.begin(), notes.end());
+    return scene;
+}
+
 Result<LoadedScene> load_checkpoint_model(const std::string& path, const SessionOptions& options) {
     auto checkpoint = read_checkpoint_model(path);
     if (!checkpoint) return tl::unexpected<Error>(checkpoint.error());
@@ -195,6 +226,7 @@ Result<LoadedScene> load_beside(const OpenRequest& request, const SessionOptions
     if (result) one.path = result->model().string();
     const auto kind = kind_of_path(one.path);
     if (!kind) return tl::unexpected<Error>(kind.error());
+    if (*kind == PathKind::bundle) return load_bundle(one, options, capture_options);
     if (*kind == PathKind::capture)
         return fail(ErrorKind::unsupported, request.path,
                     "a capture has photos but no splats to compare with",
@@ -236,6 +268,8 @@ Result<LoadedScene> load_any(const OpenRequest& request, const SessionOptions& o
             return load_checkpoint_scene(request, options, std::move(capture_options));
         case PathKind::splats:
             return load_splat_scene(request, options, std::move(capture_options));
+        case PathKind::bundle:
+            return load_bundle(request, options, std::move(capture_options));
         case PathKind::run:
             return load_run(request, options, std::move(capture_options));
     }
@@ -285,6 +319,7 @@ Result<PathKind> kind_of_path(const std::string& path) {
     if (!fs::exists(path, ignored))
         return fail(ErrorKind::not_found, path, "there is no such file or folder");
     if (!fs::is_directory(path, ignored)) {
+        if (is_bundle(path)) return PathKind::bundle;
         if (checkpoint_steps(path)) return PathKind::checkpoint;
         if (is_splat_file(path) || has_splat_extension(path)) return PathKind::splats;
     }
@@ -311,6 +346,7 @@ LoadedScene same_scene(const LoadedScene& scene) {
     out.capture = scene.capture;
     out.levels = scene.levels;
     out.sh_degree = scene.sh_degree;
+    out.bundle = scene.bundle;
     out.notes = scene.notes;
     out.seconds = scene.seconds;
     return out;

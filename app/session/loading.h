@@ -35,6 +35,7 @@ struct LoadedScene {
         levels;  ///< of a streamed set that is open; null: there is one level only
     std::vector<LevelRun> level_runs;  ///< the same: which rows of the model are of which level
     float near_plane = 0;              ///< world units; 0: the rasterizer's own
+    std::shared_ptr<const UnpackedBundle> bundle;  ///< it came from; null: none
     int sh_degree = 3;  ///< highest that is drawn: what a checkpoint's training had reached
     std::vector<std::string> notes;
     double seconds = 0;  ///< what loading took
@@ -46,7 +47,7 @@ struct LoadedScene {
 };
 
 /// What a path is, from its content. Errors: not_found, unsupported.
-enum class PathKind { capture, splats, checkpoint, run };
+enum class PathKind { capture, splats, checkpoint, run, bundle };
 Result<PathKind> kind_of_path(const std::string& path);
 
 /// The checkpoint or run at `path` says what capture it belongs to.

@@ -21,6 +21,7 @@ struct SessionOutbox {
     Latest<Published> view;
     Latest<Vec3d> focus;             ///< world point, answers to Engine::focus
     Queue<PickedPoints> picked{64};  ///< answers to Engine::pick_points
+    Queue<FoundPoint> found{64};     ///< answers to Engine::locate
     Queue<EngineEvent> events{4096};
     Queue<std::shared_ptr<const Picture>> pictures{16};  ///< answers to Engine::picture
 };

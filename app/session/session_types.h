@@ -76,7 +76,8 @@ struct SheetRequest {
     bool operator==(const SheetRequest&) const = default;
 };
 
-class Engine;  // app/session/engine.h
+class Engine;           // app/session/engine.h
+struct UnpackedBundle;  // app/bundle/bundle_file.h
 /// What the engine is asked to do, on its thread, between two steps.
 using EngineJob = std::function<void(Engine&)>;
 struct EngineCommand {
@@ -102,6 +103,7 @@ struct EngineStatus {
 /// What the engine publishes, all at once: what panels see, and what the studio goes by.
 struct Published : SessionView {
     EngineStatus status;
+    std::shared_ptr<const UnpackedBundle> bundle;  ///< that the scene came from; null: none
     std::optional<Ceilings> limits;  ///< what this machine can do at most, once that was measured
 };
 
@@ -114,6 +116,14 @@ struct EngineEvent {
     bool notice = false;               ///< to be shown, not only logged; errors always are
     std::vector<std::string> lines{};  ///< details of a notice
     bool warning = false;              ///< something to look at
+};
+
+/// What a note is pinned to, for the command that asked.
+struct FoundPoint {
+    std::uint64_t command = 0;
+    Vec3d point{};           ///< world
+    std::uint64_t step = 0;  ///< that training has done
+    std::int64_t id = -1;    ///< of the Gaussian, in a run
 };
 
 struct Picture {

@@ -44,6 +44,11 @@ void Teller::picked(PickedPoints points) {
     wake_();
 }
 
+void Teller::found(FoundPoint found) {
+    out_.found.try_put(found);
+    wake_();
+}
+
 void Teller::picture(Picture picture) {
     out_.pictures.try_put(std::make_shared<const Picture>(std::move(picture)));
     wake_();

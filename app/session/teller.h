@@ -58,6 +58,7 @@ class Teller {
     }
     void focus(const Vec3d& point);
     void picked(PickedPoints points);
+    void found(FoundPoint found);
     void picture(Picture picture);
 
     std::uint64_t command = 0;  ///< that is being carried out: what is told is of it; 0: of none

@@ -16,6 +16,7 @@ FileKind kind_of_file(const std::string& path) {
             return FileKind::capture;
         case PathKind::splats:
             return FileKind::splats;
+        case PathKind::bundle:
         case PathKind::checkpoint:
         case PathKind::run:
             return FileKind::checkpoint;

@@ -74,12 +74,15 @@ Error ScriptRunner::at_line(const ScriptLine& line, Error error) const {
 void ScriptRunner::take_event(const EngineEvent& event) {
     if (!event.error || event.command == 0 || failure_) return;
     for (const auto& [serial, index] : sent_)
-        if (serial == event.command)
+        if (serial == event.command && index < lines_.size())
             failure_ =
                 at_line(lines_[index], Error{ErrorKind::malformed, "", event.text, "", {}, {}});
 }
 
 Result<bool> ScriptRunner::ready(StudioState& state) {
+    // Of the line before, also where the window side sent it; before the first line, of none.
+    if (sent_.empty() || sent_.back().first != state.last_sent)
+        sent_.emplace_back(state.last_sent, next_ > 0 ? next_ - 1 : lines_.size());
     if (failure_) return tl::unexpected<Error>(*failure_);
     if (next_ > 0 && lines_[next_ - 1].name == "train.evaluate" && state.status.evaluating)
         return false;
@@ -146,10 +149,8 @@ Result<bool> ScriptRunner::advance(StudioState& state) {
         }
         if (!wait) {
             log_debug("script line {}: {}", line.number, line.name);
-            const std::uint64_t before = state.last_sent;
             if (auto done = table_.run(state, line.name, line.arguments); !done)
                 return tl::unexpected<Error>(at_line(line, done.error()));
-            if (state.last_sent != before) sent_.emplace_back(state.last_sent, next_);
         }
         ++next_;
         waiting_since_.reset();

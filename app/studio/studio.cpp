@@ -6,6 +6,7 @@
 #include <fstream>
 #include <tuple>
 
+#include "app/bundle/bundle_file.h"
 #include "app/session/engine.h"
 #include "app/window/window.h"
 #include "base/log.h"
@@ -131,6 +132,10 @@ void Studio::take_events() {
             state_.add_notice(event->error, event->text, event->lines, event->warning);
         published_ = true;
     }
+    while (auto found = session_.out().found.try_take()) {
+        check(state_.notes.take(*found));
+        published_ = true;
+    }
     published_ |= state_.drop_old_notices();
 }
 
@@ -254,7 +259,7 @@ void Studio::follow_scene() {
     const bool another = state_.scene && state_.status.scene_serial != scene_seen_;
     if (another && scene_seen_ != 0) keep_last_view();  // of the one before
     follow_run();
-    if (!another) return;
+    if (!another) return check(state_.notes.move_to(notes_file(state_.views_file)));
     scene_seen_ = state_.status.scene_serial;
     if (trace_layout_) ui_.load_layout(preferences_.layout);
     trace_layout_ = false;
@@ -264,7 +269,9 @@ void Studio::follow_scene() {
     state_.view.clip.reset();
     state_.picked_camera.reset();
     state_.hovered_camera.reset();
-    state_.views_file = views_file(state_.status.run_folder, state_.scene->path, config_folder());
+    state_.views_file =
+        state_.bundle ? state_.bundle->folder.path() / member_name::kViews
+                      : views_file(state_.status.run_folder, state_.scene->path, config_folder());
     state_.measured =
         std::make_shared<const MeasureState>(read_measures(measures_file(state_.views_file)));
     SceneInfo scene = *state_.scene;
@@ -276,6 +283,9 @@ void Studio::follow_scene() {
     state_.saved_views = read_views(state_.views_file);
     if (const auto read = state_.film.open(film_file(state_.views_file)); !read)
         complain(read.error().text());
+    if (const auto read = state_.notes.open(notes_file(state_.views_file)); !read)
+        complain(read.error().text());
+    if (state_.bundle) use_bundle(*state_.bundle);
     for (const SavedView& view : state_.saved_views)
         if (view.name == kLastView && options_.remember) (void)look_from(state_, view);
     use_layout_of_run();
@@ -411,6 +421,22 @@ Result<void> Studio::window_picture(const std::string& path) {
     GS_TRY_VOID(write_png(path, ui_.window_picture()));
     wrote(path);
     return {};
+}
+
+Result<void> Studio::note_span(const std::string& text) {
+    auto note = ui_.selected_stretch(shown_trace());
+    if (!note)
+        return fail(ErrorKind::usage, "", "nothing is selected in the timeline",
+                    "click a span, or drag over a stretch of time with Shift held");
+    note->text = text;
+    note->step = state_.training.step;
+    return state_.notes.add(std::move(*note));
+}
+
+Result<void> Studio::show_stretch(TimeRange range) {
+    ui_.trace_view().jump = TracePlace{range, kNoTrack, 0};
+    ui_.trace_view().selection = range;
+    return ui_.show_panel("Timeline", false);
 }
 
 void Studio::carry_out_ui_actions() {

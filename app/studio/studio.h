@@ -68,6 +68,12 @@ class Studio {
     Result<void> window_picture(const std::string& path);
     /// Says that a file was written; `more`: what else of it.
     void wrote(const std::string& path, const std::string& more = {});
+    /// As one file. usage: nothing is open, another ending than .gsb; unwritable.
+    Result<void> save_bundle(const std::string& path, bool photos);
+    /// A note on what is selected in the timeline. usage: nothing is.
+    Result<void> note_span(const std::string& text);
+    /// The timeline shows it.
+    Result<void> show_stretch(TimeRange range);
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -79,6 +85,7 @@ class Studio {
     void handle_input();
     void follow_scene();
     void follow_run();
+    void use_bundle(const UnpackedBundle& bundle);
     void keep_last_view();
     void keep_layout(const fs::path& run);
     void use_layout_of_run();

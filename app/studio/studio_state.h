@@ -14,6 +14,7 @@
 #include "app/studio/film.h"
 #include "app/studio/import.h"
 #include "app/studio/measures.h"
+#include "app/studio/notes.h"
 #include "app/studio/saved_views.h"
 #include "panels/viewport/navigation.h"
 
@@ -48,6 +49,7 @@ struct StudioState : Published {
     std::vector<SavedView> saved_views;            ///< of what is open
     fs::path views_file;                           ///< where they are kept; set by the studio
     std::shared_ptr<const MeasureState> measured;  ///< beside them; null: nothing was measured
+    Notes notes;                                   ///< pinned to what is open
     std::vector<TimedNotice> notices;              ///< oldest first, a few
     std::uint64_t notices_told = 0;
     bool asks_to_quit = false;       ///< something would be lost

@@ -18,6 +18,7 @@
 #include "base/seconds.h"
 #include "panels/contact_sheet_panel.h"
 #include "panels/memory_panel.h"
+#include "panels/notes_panel.h"
 #include "panels/pixel_panel.h"
 #include "panels/state/inspection.h"
 #include "panels/statistics_panel.h"
@@ -221,6 +222,7 @@ void StudioUi::fill_snapshot(StudioState& state, const TraceStore& trace,
     s.measured = state.measured;
     s.saved_views.clear();
     for (const SavedView& view : state.saved_views) s.saved_views.push_back(view.name);
+    s.notes = state.notes.state();
     s.ui_fps = parts_->mean_interval > 0 ? 1.0 / parts_->mean_interval : 0.0;
     s.ui_ms = parts_->mean_seconds * 1000;
     s.dropped_records = trace.sources().loss().total();
@@ -338,6 +340,31 @@ std::map<std::string, std::string>& StudioUi::folders() {
     return parts_->workspace.file_dialog.folders;
 }
 TimeLapsePanel& StudioUi::time_lapse() { return parts_->workspace.panel<TimeLapsePanel>(); }
+Result<void> StudioUi::begin_note() {
+    const Snapshot& s = parts_->snapshot;
+    if (!s.frame) return fail(ErrorKind::usage, "", "there is no picture yet");
+    const Camera& camera = s.frame->camera;
+    const auto pixel = parts_->workspace.panel<Viewport>().pixel();
+    parts_->workspace.panel<NotesPanel>().begin(
+        pixel.value_or(std::pair(camera.width / 2, camera.height / 2)));
+    return show_panel("Notes", false);
+}
+std::optional<Note> StudioUi::selected_stretch(const TraceStore& trace) const {
+    Note note;
+    note.on = NoteOn::span;
+    if (const auto& selected = parts_->workspace.panel<TimelinePanel>().selected()) {
+        note.begin_ns = selected->span.begin_ns, note.end_ns = selected->span.end_ns;
+        const auto& tracks = trace.tracks();
+        note.span = std::string(trace.name(selected->span.name));
+        if (selected->track < tracks.size()) note.span += " on " + tracks[selected->track].name;
+        return note;
+    }
+    const auto& stretch = parts_->workspace.trace_view.selection;
+    if (!stretch) return std::nullopt;
+    note.begin_ns = stretch->begin_ns, note.end_ns = stretch->end_ns;
+    note.span = format_ns(static_cast<double>(stretch->end_ns - stretch->begin_ns)) + " of a trace";
+    return note;
+}
 TraceView& StudioUi::trace_view() { return parts_->workspace.trace_view; }
 std::string StudioUi::statistics_csv(const TraceStore& trace) const {
     return parts_->workspace.panel<StatisticsPanel>().csv(trace);

@@ -59,6 +59,11 @@ class StudioUi {
     TimeLapsePanel& time_lapse();
     /// What the panels about traces share.
     TraceView& trace_view();
+    /// The Notes panel asks for a text for what the mouse is over in the picture.
+    Result<void> begin_note();
+    /// The span that is selected in the timeline, or the stretch of time, as a note without a
+    /// text; nothing: none is.
+    std::optional<Note> selected_stretch(const TraceStore& trace) const;
     /// The table of the Statistics panel.
     std::string statistics_csv(const TraceStore& trace) const;
     /// The panel's region over all others, or all in their places again; without a name the one

@@ -38,6 +38,7 @@ struct PhotoProblems;    // photo_problems.h
 struct VerifyReport;     // verify_report.h
 struct FilmState;        // film_state.h
 struct MeasureState;     // measure_state.h
+struct NotesState;       // notes_state.h
 
 struct CurvePoint {
     float step, value;
@@ -229,6 +230,7 @@ struct Snapshot : SessionView {
     ViewSettings view;
     std::shared_ptr<const FilmState> film;         ///< the camera path; null: none
     std::shared_ptr<const MeasureState> measured;  ///< null: nothing was measured
+    std::shared_ptr<const NotesState> notes;       ///< pinned texts; null: none
     SheetSettings sheet_settings;
     std::vector<Notice> notices;  ///< oldest first
     bool asks_to_quit = false;    ///< the program is to end, and something would be lost

@@ -12,6 +12,7 @@
 #include "panels/viewport/inspected_pixel.h"
 #include "panels/viewport/marked_gaussian.h"
 #include "panels/viewport/measure_lines.h"
+#include "panels/viewport/note_pins.h"
 #include "panels/widgets/sheet_texture.h"
 #include "panels/widgets/theme.h"
 #include "renderer/maps/colormap.h"
@@ -509,6 +510,8 @@ void draw_viewport_overlays(ImDrawList& list, const Snapshot& snapshot, const Vi
     if (snapshot.measured && !state.photo_instead)
         draw_measures(list, *snapshot.measured, frame.camera, picture);
     if (snapshot.marked) draw_mark(list, *snapshot.marked, frame.camera, picture);
+    if (snapshot.notes && snapshot.view.overlays && !state.photo_instead)
+        draw_note_pins(list, *snapshot.notes, frame.camera, picture);
     if (snapshot.view.overlays) draw_axes(list, frame.camera, picture);
     list.PopClipRect();
     if (snapshot.view.overlays)

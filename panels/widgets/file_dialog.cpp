@@ -34,6 +34,8 @@ const std::array kServed{
     Served{kRunFolder, "A new folder for the run", true, "runs", ""},
     Served{"screenshot", "Save the viewport's picture", true, "pictures", ".png"},
     Served{"screenshot.window", "Save a picture of the window", true, "pictures", ".png"},
+    Served{"bundle.save", "Save a bundle: the scene with its notes, views and report", true,
+           "bundles", ".gsb"},
     Served{"trace.save", "Save the timeline as a Perfetto trace", true, "traces", ".pftrace"},
     Served{"film.open", "Open a camera path", false, "paths", ""},
     Served{"film.save", "Save the camera path", true, "paths", ".json"},

@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import unittest
+import xml.etree.ElementTree
 from unittest import mock
 
 from cli_support import GAUSSCOPE, RUN_FILES, Case, npy_shape, ply_count, run, write_gray_png
@@ -16,7 +17,7 @@ from cli_support import GAUSSCOPE, RUN_FILES, Case, npy_shape, ply_count, run, w
 class Usage(Case):
     def test_help_explains_every_command(self):
         overview = self.expect(0, "--help").out
-        for command in "view train eval render convert info sample bench trace record attach serve history inspect selftest".split():
+        for command in "view train eval render convert info sample bench trace record attach serve history inspect report selftest".split():
             self.assertIn(command, overview)
             text = self.expect(0, command, "--help").out
             self.assertIn("Examples:", text, command)
@@ -258,6 +259,24 @@ class Training(Case):
         self.assertAlmostEqual(found["test"]["ssim"], made["test"]["ssim"], 4)
         self.assertEqual((found["steps"], found["gaussians"]), (20, made["gaussians"]))
         self.assertEqual(len(self.expect(0, "eval", out / "point_cloud.ply", self.capture, "--all", "--json").json["test"]["images"]), 8)
+        self.reports(out, made)
+
+    def reports(self, out, made):
+        """The run as a page: well-formed, with its numbers, and with all it needs inside it."""
+        told = self.expect(0, "report", out, "--json").json
+        page = (out / "report.html").read_text()
+        self.assertEqual(told["bytes"], len(page.encode()))
+        self.assertGreater(told["pictures"], 0)
+        parts = list(xml.etree.ElementTree.fromstring(page).iter())
+        sources = [p.get("src") for p in parts if p.get("src")]
+        self.assertEqual(len(sources), told["pictures"])
+        self.assertTrue(all(s.startswith("data:image/") for s in sources))
+        texts = "\n".join("".join(p.itertext()) for p in parts)
+        for wanted in (f"{made['gaussians']:,}", f"{made['test']['psnr']:.2f} dB", made["test"]["images"][0]["name"], "blend", "lr_means"):
+            self.assertIn(wanted, texts)
+        self.expect(0, "report", out, "-o", self.folder / "other.html", "--no-doctor")
+        self.expect(2, "report", self.folder / "nowhere", says="no such folder")
+        self.expect(2, "report", self.capture, says="holds no training run")
 
     def test_it_learns(self):
         low, high = self.folder / "low", self.folder / "high"

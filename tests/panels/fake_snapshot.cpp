@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "panels/state/film_state.h"
 #include "panels/state/measure_state.h"
+#include "panels/state/notes_state.h"
 #include "renderer/maps/colormap.h"
 #include "tests/panels/fake_inspection.h"
 
@@ -519,6 +520,18 @@ Snapshot fake_snapshot(const TraceStore& store, ViewMode mode) {
     s.sheet = std::make_shared<std::vector<std::shared_ptr<const SheetPicture>>>(sheet(*s.cameras));
     s.time_lapse = time_lapse();
     s.film = film();
+    s.notes = std::make_shared<const NotesState>(NotesState{
+        {{NoteOn::place, "the vase floats: no photo sees its foot", {0, 900, 0}, 0, 8100},
+         {NoteOn::gaussian, "one needle through the whole courtyard", {0, 900, 1}, 17, 12400},
+         {NoteOn::span,
+          "why does this sort take so long?",
+          {},
+          0,
+          12400,
+          1000,
+          2000,
+          "sort on engine"}},
+        "/data/runs/courtyard/notes.json"});
     s.settings = std::make_shared<std::vector<SettingRow>>(settings());
     s.doctor = std::make_shared<DoctorReport>(doctor());
     s.inspection = fake_inspection();

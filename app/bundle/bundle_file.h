@@ -1,0 +1,69 @@
+// Bundle: a scene with all that was made of it as one file (.gsb): a zip of stored entries whose
+// manifest.json names them. Written by bundle.save, unpacked where one is opened; docs/bundle.md
+// has the format. Bundles come from anywhere: names, counts and sizes are checked before anything
+// is written, and nothing leads out of the folder.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/bundle/private_folder.h"
+#include "base/expected.h"
+#include "base/file.h"
+#include "base/progress.h"
+
+namespace gs {
+
+// What a bundle may hold, by name.
+namespace member_name {
+inline constexpr const char* kManifest = "manifest.json";
+inline constexpr const char* kScene = "scene.ply";
+inline constexpr const char* kCapture = "capture";  ///< a folder
+inline constexpr const char* kViews = "views.txt";
+inline constexpr const char* kNotes = "notes.json";
+inline constexpr const char* kView = "view.json";
+inline constexpr const char* kPath = "film.json";  ///< the camera path
+inline constexpr const char* kMeasures = "measures.txt";
+inline constexpr const char* kLayout = "layout.txt";
+inline constexpr const char* kPicture = "screenshot.png";
+inline constexpr const char* kTrace = "trace.pftrace";
+inline constexpr const char* kCurves = "curves.csv";
+inline constexpr const char* kSettings = "settings.json";
+inline constexpr const char* kReport = "report.html";
+}  // namespace member_name
+
+/// What is told of the whole.
+struct BundleFacts {
+    std::string name;        ///< of the scene
+    std::string made;        ///< made_by()
+    int sh_degree = 3;       ///< that it was drawn with
+    std::uint64_t step = 0;  ///< that training had done
+    bool photos = false;     ///< the capture's photos are in it
+    std::string backend;     ///< what it was drawn with
+};
+
+/// Everything in `folder` as one file at `path`. Errors: unwritable (a full disk, no permission),
+/// unsupported (beyond 4 GiB or 4,000 files), cancelled; then nothing has changed at `path`.
+Result<void> write_bundle(const fs::path& path, const fs::path& folder, const BundleFacts& facts,
+                          const Progress& progress);
+
+struct UnpackedBundle {
+    fs::path file;         ///< the bundle
+    PrivateFolder folder;  ///< where it lies now
+    BundleFacts facts;
+    std::vector<std::string> notes;  ///< what is missing, damaged or not understood
+
+    /// A member that is there; empty: it is not.
+    fs::path member(std::string_view name) const;
+};
+/// True when the name says so (.gsb), and it is a file.
+bool is_bundle(const fs::path& path);
+/// A scene is in it, or this fails; what else is missing or damaged is said in `notes`. Errors:
+/// not_found, malformed (no bundle, damaged), unsupported (a newer version whose scene is none of
+/// ours), unwritable, cancelled.
+Result<std::shared_ptr<const UnpackedBundle>> unpack_bundle(const fs::path& path,
+                                                            const Progress& progress);
+
+}  // namespace gs

@@ -1,0 +1,86 @@
+#include "app/bundle/capture_file.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json_write.h"
+#include "base/try.h"
+#include "renderer/io/files/file_set.h"
+#include "renderer/io/images/image_io.h"
+
+namespace gs {
+namespace {
+
+using CaptureJson = nlohmann::ordered_json;
+
+/// Its own, unless that would lead elsewhere.
+std::string stored_name(const Capture& capture, std::size_t view) {
+    const std::string& name = capture.views[view].name;
+    return problem_of_name(name).empty() && name.find("./") == std::string::npos
+               ? name
+               : fmt::format("photo-{:05}", view);
+}
+
+/// world_from_camera, with OpenGL's axes: y up, z backwards.
+CaptureJson matrix_of(const Camera& camera) {
+    const auto& r = camera.rotation.m;
+    const Vec3d eye = camera.position();
+    const double e[3] = {eye.x, eye.y, eye.z};
+    CaptureJson out = CaptureJson::array();
+    for (int i = 0; i < 3; ++i) out.push_back({r[0][i], -r[1][i], -r[2][i], e[i]});
+    out.push_back({0, 0, 0, 1});
+    return out;
+}
+
+Result<void> write_points(const fs::path& file, const Capture& capture) {
+    std::string text = fmt::format(
+        "ply\nformat ascii 1.0\nelement vertex {}\nproperty float x\nproperty float y\nproperty "
+        "float z\nproperty uchar red\nproperty uchar green\nproperty uchar blue\nend_header\n",
+        capture.points.size());
+    for (const SparsePoint& p : capture.points)
+        text += fmt::format("{:.9g} {:.9g} {:.9g} {} {} {}\n", p.position.x, p.position.y,
+                            p.position.z, p.rgb[0], p.rgb[1], p.rgb[2]);
+    return write_text_file(file, text);
+}
+
+}  // namespace
+
+Result<void> write_capture(const fs::path& folder, const Capture& capture, bool photos,
+                           const Progress& progress) {
+    std::error_code ignored;  // writing says it better
+    fs::create_directories(folder, ignored);
+    CaptureJson train = CaptureJson::array(), test = CaptureJson::array();
+    for (std::size_t i = 0; i < capture.views.size(); ++i) {
+        const View& view = capture.views[i];
+        const Camera& c = view.camera;
+        const fs::path name = fs::path("images") / stored_name(capture, i);
+        (view.test ? test : train)
+            .push_back({{"file_path", name.generic_string()},
+                        {"w", c.width},
+                        {"h", c.height},
+                        {"fl_x", c.fx},
+                        {"fl_y", c.fy},
+                        {"cx", c.cx},
+                        {"cy", c.cy},
+                        {"transform_matrix", matrix_of(c)}});
+        if (!photos || view.photo.empty()) continue;
+        if (progress && !progress("packing photos", i, capture.views.size()))
+            return fail(ErrorKind::cancelled, folder.string(), "was cancelled");
+        fs::create_directories((folder / name).parent_path(), ignored);
+        GS_TRY_VOID(write_png(folder / name, view.photo));
+    }
+    if (!capture.points_are_random) {
+        GS_TRY_VOID(write_points(folder / "points3d.ply", capture));
+    }
+    CaptureJson whole{{"camera_model", "PINHOLE"}};
+    if (!capture.points_are_random) whole["ply_file_path"] = "points3d.ply";
+    for (const auto& [name, frames] :
+         {std::pair("transforms_train.json", &train), std::pair("transforms_test.json", &test)}) {
+        whole["frames"] = std::move(*frames);
+        GS_TRY_VOID(write_text_file(folder / name, json_text(whole, 1)));
+    }
+    return {};
+}
+
+}  // namespace gs

@@ -1,0 +1,16 @@
+// A capture as it was loaded, written as transforms_train.json with sparse points, and its photos
+// where they are wanted: pinhole cameras of exactly the photos' sizes. For bundles.
+#pragma once
+
+#include "base/file.h"
+#include "base/progress.h"
+#include "renderer/scene/capture.h"
+
+namespace gs {
+
+/// Into `folder`, which is made: what is held out as transforms_test.json. Masks are left out.
+/// Errors: unwritable, cancelled.
+Result<void> write_capture(const fs::path& folder, const Capture& capture, bool photos,
+                           const Progress& progress);
+
+}  // namespace gs

@@ -1,0 +1,203 @@
+#include "app/bundle/report.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <ctime>
+
+#include "app/bundle/report_plot.h"
+#include "base/machine.h"
+#include "base/try.h"
+
+namespace gs {
+namespace {
+
+constexpr std::uint64_t kLargestPicture = 64 << 20;  // bytes
+constexpr std::size_t kLongTable = 30;               // rows
+
+constexpr std::string_view kStyle = R"(
+:root{color-scheme:light dark;--back:#fff;--text:#1c2127;--dim:#5f6b76;--line:#d9dee3;--accent:#1668b8;--second:#b3541e;--third:#3f7d3f;--bad:#b3261e;--soft:#f4f6f8}
+@media (prefers-color-scheme:dark){:root{--back:#14171b;--text:#e3e7eb;--dim:#96a1ac;--line:#333a42;--accent:#6cb0f2;--second:#f0a070;--third:#8cc98c;--bad:#ff8a80;--soft:#1c2126}}
+body{margin:0 auto;padding:2rem 1.5rem;max-width:68rem;background:var(--back);color:var(--text);font:15px/1.45 system-ui,sans-serif}
+h1{font-size:1.6rem;margin:0}h2{font-size:1.15rem;margin:2.2rem 0 .6rem;border-bottom:1px solid var(--line);padding-bottom:.2rem}
+p.sub,footer,figcaption,.dim{color:var(--dim)}footer{margin-top:3rem;font-size:.85rem}
+dl{display:grid;grid-template-columns:repeat(auto-fill,minmax(13rem,1fr));gap:.7rem 1.5rem}
+dt{color:var(--dim);font-size:.8rem}dd{margin:0;overflow-wrap:anywhere}
+.scroll{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.9rem}
+th,td{padding:.2rem .8rem .2rem 0;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap}
+th{color:var(--dim);font-weight:500}th:first-child,td:first-child{text-align:left;white-space:normal;overflow-wrap:anywhere}
+.pictures{display:flex;flex-wrap:wrap;gap:1rem}figure{margin:0}img{max-width:100%;border-radius:4px;display:block}
+.plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(20rem,1fr));gap:1.2rem}
+svg{width:100%;height:auto;background:var(--soft);border-radius:4px}svg text{fill:var(--dim);font:11px system-ui,sans-serif}
+svg .grid{stroke:var(--line)}svg path{fill:none;stroke-width:1.5}svg .l0{stroke:var(--accent)}svg .l1{stroke:var(--second)}svg .l2{stroke:var(--third)}
+svg .mark{stroke:var(--dim);stroke-dasharray:3 3}svg .alarm{stroke:var(--bad)}.k0{color:var(--accent)}.k1{color:var(--second)}.k2{color:var(--third)}
+li{margin:.35rem 0}.error{color:var(--bad)}.warning{color:var(--second)}summary{cursor:pointer;color:var(--dim)}
+)";
+
+/// The bytes of the UTF-8 sequence that begins there; 0: none does.
+std::size_t sequence_at(std::string_view text, std::size_t at) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned lead = byte(at);
+    if (lead < 0x80) return 1;
+    const std::size_t length = lead >= 0xF0 && lead < 0xF5   ? 4
+                               : lead >= 0xE0 && lead < 0xF0 ? 3
+                               : lead >= 0xC2 && lead < 0xE0 ? 2
+                                                             : 0;
+    if (length == 0 || at + length > text.size()) return 0;
+    for (std::size_t i = 1; i < length; ++i)
+        if ((byte(at + i) & 0xC0U) != 0x80U) return 0;
+    // Too long, a surrogate, beyond U+10FFFF, or no character of XML.
+    const unsigned second = byte(at + 1);
+    if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
+        (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F) ||
+        (lead == 0xEF && second == 0xBF && byte(at + 2) > 0xBD))
+        return 0;
+    return length;
+}
+
+std::string section_of(std::string_view title, const std::string& content) {
+    if (content.empty()) return {};
+    return fmt::format("<section><h2>{}</h2>{}</section>\n", html_text(title), content);
+}
+
+std::string facts_html(const Report& report) {
+    std::string out;
+    for (const auto& [label, value] : report.facts)
+        out += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", html_text(label), html_text(value));
+    return out.empty() ? out : "<dl>" + out + "</dl>\n";
+}
+
+bool is_png(std::span<const std::byte> bytes) {
+    return bytes.size() > 8 && bytes[0] == std::byte{0x89} && bytes[1] == std::byte{'P'};
+}
+bool is_jpeg(std::span<const std::byte> bytes) {
+    return bytes.size() > 3 && bytes[0] == std::byte{0xFF} && bytes[1] == std::byte{0xD8};
+}
+
+std::string pictures_html(const Report& report) {
+    std::string out;
+    for (const ReportPicture& picture : report.pictures)
+        out += fmt::format(
+            "<figure><img src=\"data:image/{};base64,{}\" alt=\"{}\"{} /><figcaption>{}"
+            "</figcaption></figure>",
+            is_png(picture.bytes) ? "png" : "jpeg", base64_of(picture.bytes),
+            html_text(picture.title),
+            picture.width_px > 0 ? fmt::format(" width=\"{:.0f}\"", picture.width_px) : "",
+            html_text(picture.title));
+    return out.empty() ? out : "<div class=\"pictures\">" + out + "</div>";
+}
+
+std::string plots_html(const Report& report) {
+    std::string out;
+    for (const ReportPlot& plot : report.plots) out += plot_html(plot);
+    return out.empty() ? out : "<div class=\"plots\">" + out + "</div>";
+}
+
+std::string findings_html(const Report& report) {
+    if (!report.examined) return {};
+    std::string out;
+    for (const Finding& finding : report.findings) {
+        out += fmt::format("<li><b class=\"{}\">{}</b>: {}", name_of(finding.severity),
+                           name_of(finding.severity), html_text(finding.what));
+        if (!finding.consequence.empty()) out += "; " + html_text(finding.consequence);
+        if (!finding.advice.empty()) out += fmt::format(" ({})", html_text(finding.advice));
+        out += "</li>";
+    }
+    return out.empty() ? "<p>Nothing was found wrong.</p>" : "<ul>" + out + "</ul>";
+}
+
+std::string notes_html(const Report& report) {
+    std::string out;
+    for (const std::string& note : report.notes) out += "<li>" + html_text(note) + "</li>";
+    return out.empty() ? out : "<ol>" + out + "</ol>";
+}
+
+std::string table_html(const ReportTable& table) {
+    if (table.rows.empty()) return {};
+    std::string out = "<div class=\"scroll\"><table><thead><tr>";
+    for (const std::string& column : table.columns) out += "<th>" + html_text(column) + "</th>";
+    out += "</tr></thead><tbody>\n";
+    for (const auto& row : table.rows) {
+        out += "<tr>";
+        for (const std::string& cell : row) out += "<td>" + html_text(cell) + "</td>";
+        out += "</tr>\n";
+    }
+    out += "</tbody></table></div>";
+    if (!table.folded || table.rows.size() <= kLongTable) return out;
+    return fmt::format("<details><summary>{} rows</summary>{}</details>", table.rows.size(), out);
+}
+
+}  // namespace
+
+std::string html_text(std::string_view text) {
+    std::string out;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t length = sequence_at(text, at);
+        const char c = text[at];
+        if (length == 0)
+            out += "\xEF\xBF\xBD";
+        else if (c == '<')
+            out += "&lt;";
+        else if (c == '>')
+            out += "&gt;";
+        else if (c == '&')
+            out += "&amp;";
+        else if (c == '"')
+            out += "&quot;";
+        else if (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t')
+            out += text.substr(at, length);
+        at += std::max<std::size_t>(length, 1);
+    }
+    return out;
+}
+
+std::string base64_of(std::span<const std::byte> bytes) {
+    constexpr char kLetters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::string out;
+    out.reserve((bytes.size() + 2) / 3 * 4);
+    for (std::size_t at = 0; at < bytes.size(); at += 3) {
+        std::uint32_t bits = 0;
+        for (std::size_t i = 0; i < 3; ++i)
+            bits = bits << 8 |
+                   (at + i < bytes.size() ? std::to_integer<std::uint32_t>(bytes[at + i]) : 0);
+        for (std::size_t i = 0; i < 4; ++i)
+            out += at + i > bytes.size() ? '=' : kLetters[bits >> (18 - 6 * i) & 63];
+    }
+    return out;
+}
+
+Result<ReportPicture> report_picture(std::string title, const fs::path& file) {
+    GS_TRY(auto bytes, read_file(file, kLargestPicture));
+    if (!is_png(bytes) && !is_jpeg(bytes))
+        return fail(ErrorKind::unsupported, file.string(), "is no PNG or JPEG");
+    return ReportPicture{std::move(title), std::move(bytes)};
+}
+
+std::string made_by() {
+    const std::time_t now = std::time(nullptr);
+    const std::string host = host_name();
+    return fmt::format("gausscope {}, {:%Y-%m-%d %H:%M} UTC{}{}", GAUSSCOPE_VERSION,
+                       fmt::gmtime(now), host.empty() ? "" : ", ", host);
+}
+
+std::string report_html(const Report& report) {
+    std::string out = fmt::format(
+        "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head><meta "
+        "charset=\"utf-8\" /><meta name=\"viewport\" content=\"width=device-width\" /><title>{}"
+        "</title><style>{}</style></head>\n<body>\n<h1>{}</h1>\n",
+        html_text(report.title), kStyle, html_text(report.title));
+    if (!report.subtitle.empty())
+        out += fmt::format("<p class=\"sub\">{}</p>\n", html_text(report.subtitle));
+    out += facts_html(report);
+    out += section_of("Pictures", pictures_html(report));
+    out += section_of("Notes", notes_html(report));
+    out += section_of("Curves", plots_html(report));
+    out += section_of("Findings", findings_html(report));
+    for (const ReportTable& table : report.tables)
+        out += section_of(table.title, table_html(table));
+    return out + fmt::format("<footer>{}</footer>\n</body>\n</html>\n", html_text(report.made));
+}
+
+}  // namespace gs

@@ -1,0 +1,68 @@
+// Report: a run or a scene as one page of HTML that needs nothing else: no network, no script.
+// Pictures are inside it, plots are SVG, and it follows the reader's light or dark colours. Filled
+// by run_report.h from a run's folder and by the studio from what is open; in every bundle.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/expected.h"
+#include "base/file.h"
+#include "renderer/scene/finding.h"
+
+namespace gs {
+
+struct ReportPicture {
+    std::string title;
+    std::vector<std::byte> bytes;  ///< of a PNG or a JPEG
+    double width_px = 0;           ///< shown at most so wide; 0: as wide as the page
+};
+struct ReportPlot {
+    struct Line {
+        std::string name;
+        std::vector<std::pair<double, double>> points;  ///< x ascending; NaN is a gap
+    };
+    struct Mark {
+        double x = 0;
+        std::string text;
+        bool alarm = false;
+    };
+    std::string title, unit;
+    std::vector<Line> lines;
+    std::vector<Mark> marks{};
+    bool from_zero = false;  ///< the axis begins at 0
+};
+struct ReportTable {
+    std::string title;
+    std::vector<std::string> columns;  ///< the first is text, the others numbers
+    std::vector<std::vector<std::string>> rows;
+    bool folded = false;  ///< closed at first, where it is long
+};
+struct Report {
+    std::string title, subtitle;
+    std::vector<std::pair<std::string, std::string>> facts;  ///< label, value
+    std::vector<ReportPicture> pictures;
+    std::vector<std::string> notes;  ///< texts pinned to the scene, with where
+    std::vector<ReportPlot> plots;
+    std::vector<Finding> findings;
+    bool examined = false;  ///< the doctor looked; without findings it found nothing
+    std::vector<ReportTable> tables;
+    std::string made;  ///< "gausscope 0.1.0, 2026-11-23 04:20 UTC, host"
+};
+
+/// Well-formed XML, too. Bytes of texts that are not UTF-8 become U+FFFD.
+std::string report_html(const Report& report);
+/// The file as a picture of the report. Errors: not_found, unreadable; unsupported: no PNG or JPEG.
+Result<ReportPicture> report_picture(std::string title, const fs::path& file);
+
+/// For texts inside HTML and XML.
+std::string html_text(std::string_view text);
+std::string base64_of(std::span<const std::byte> bytes);
+/// "gausscope 0.1.0, 2026-11-23 04:20 UTC, HOST".
+std::string made_by();
+
+}  // namespace gs

@@ -1,0 +1,122 @@
+#include "app/bundle/report_plot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/format.h"
+
+namespace gs {
+namespace {
+
+constexpr double kPlotWidth = 480, kPlotHeight = 200, kLeft = 52, kRight = 10, kTop = 10,
+                 kBottom = 24;  // SVG units
+constexpr std::size_t kMostPoints = 400;
+using PlotPoints = std::vector<std::pair<double, double>>;
+
+struct PlotRange {
+    double lo = std::numeric_limits<double>::infinity(), hi = -lo;
+    void add(double v) { lo = std::min(lo, v), hi = std::max(hi, v); }
+    bool any() const { return lo <= hi; }
+};
+
+PlotPoints thinned(const PlotPoints& points) {
+    if (points.size() <= kMostPoints) return points;
+    PlotPoints out;
+    const std::size_t each = (points.size() + kMostPoints - 1) / kMostPoints;
+    for (std::size_t begin = 0; begin < points.size(); begin += each) {
+        double x = 0, y = 0, n = 0;
+        for (std::size_t i = begin; i < std::min(begin + each, points.size()); ++i)
+            if (std::isfinite(points[i].second)) x += points[i].first, y += points[i].second, ++n;
+        if (n > 0) out.emplace_back(x / n, y / n);
+    }
+    return out;
+}
+
+/// 1, 2 or 5 times a power of ten: about four of them in the range.
+double tick_step(double length) {
+    const double raw = length / 4, power = std::pow(10, std::floor(std::log10(raw)));
+    const double digit = raw / power;
+    return power * (digit < 1.5 ? 1 : digit < 3.5 ? 2 : digit < 7.5 ? 5 : 10);
+}
+
+struct PlotFrame {
+    PlotRange x, y;
+    double at_x(double v) const {
+        return kLeft + (v - x.lo) / (x.hi - x.lo) * (kPlotWidth - kLeft - kRight);
+    }
+    double at_y(double v) const {
+        return kPlotHeight - kBottom - (v - y.lo) / (y.hi - y.lo) * (kPlotHeight - kTop - kBottom);
+    }
+};
+
+std::string axes_of(const PlotFrame& frame) {
+    std::string out;
+    const double dy = tick_step(frame.y.hi - frame.y.lo), dx = tick_step(frame.x.hi - frame.x.lo);
+    for (double v = std::ceil(frame.y.lo / dy) * dy; v <= frame.y.hi; v += dy)
+        out += fmt::format(
+            "<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\" /><text x=\"{}\" "
+            "y=\"{:.1f}\" text-anchor=\"end\">{}</text>",
+            kLeft, kPlotWidth - kRight, frame.at_y(v), frame.at_y(v), kLeft - 5, frame.at_y(v) + 4,
+            format_compact(std::abs(v) < dy * 1e-6 ? 0 : v));
+    for (double v = std::ceil(frame.x.lo / dx) * dx; v <= frame.x.hi; v += dx)
+        out += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+                           std::min(frame.at_x(v), kPlotWidth - 18), kPlotHeight - 7,
+                           format_compact(v));
+    return out;
+}
+
+std::string path_of(const PlotPoints& points, const PlotFrame& frame) {
+    std::string out;
+    bool pen = false;
+    for (const auto& [x, y] : points) {
+        if (std::isfinite(y))
+            out += fmt::format("{}{:.1f} {:.1f}", pen ? "L" : "M", frame.at_x(x), frame.at_y(y));
+        pen = std::isfinite(y);
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string plot_html(const ReportPlot& plot) {
+    std::vector<PlotPoints> lines;
+    PlotFrame frame;
+    for (const ReportPlot::Line& line : plot.lines) {
+        lines.push_back(thinned(line.points));
+        for (const auto& [x, y] : lines.back())
+            if (std::isfinite(y)) frame.x.add(x), frame.y.add(y);
+    }
+    if (!frame.x.any() || !(frame.x.hi > frame.x.lo)) return {};
+    if (plot.from_zero) frame.y.add(0);
+    const double margin =
+        std::max({0.04 * (frame.y.hi - frame.y.lo),
+                  1e-3 * std::max(std::abs(frame.y.lo), std::abs(frame.y.hi)), 1e-9});
+    frame.y.hi += margin;
+    if (!plot.from_zero || frame.y.lo < 0) frame.y.lo -= margin;
+
+    std::string out =
+        fmt::format("<figure><svg viewBox=\"0 0 {} {}\" role=\"img\">", kPlotWidth, kPlotHeight) +
+        fmt::format("<title>{}</title>", html_text(plot.title)) + axes_of(frame);
+    for (const ReportPlot::Mark& mark : plot.marks)
+        if (mark.x >= frame.x.lo && mark.x <= frame.x.hi)
+            out += fmt::format(
+                "<line class=\"mark{}\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"><title>{}"
+                "</title></line>",
+                mark.alarm ? " alarm" : "", frame.at_x(mark.x), frame.at_x(mark.x), kTop,
+                kPlotHeight - kBottom, html_text(mark.text));
+    std::string legend;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        out += fmt::format("<path class=\"l{}\" d=\"{}\" />", i % 3, path_of(lines[i], frame));
+        if (lines.size() > 1)
+            legend +=
+                fmt::format(" <span class=\"k{}\">{}</span>", i % 3, html_text(plot.lines[i].name));
+    }
+    return out + fmt::format("</svg><figcaption>{}{}{}</figcaption></figure>",
+                             html_text(plot.title),
+                             plot.unit.empty() ? "" : ", " + html_text(plot.unit), legend);
+}
+
+}  // namespace gs

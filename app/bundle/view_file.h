@@ -1,0 +1,16 @@
+// Settings of the viewport as JSON: what a picture is made with. In bundles, so that what is opened
+// again looks the same.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "renderer/maps/view.h"
+
+namespace gs {
+
+std::string view_json(const ViewSettings& view);
+/// What is not understood stays as it is; numbers are brought into their bounds.
+void take_view_json(std::string_view text, ViewSettings& view);
+
+}  // namespace gs

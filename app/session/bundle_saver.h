@@ -1,0 +1,35 @@
+// BundleSaver: bundle.save on the engine's side: takes the model and the picture between two steps,
+// and packs them with what the studio has written of itself, beside training. Owned by the engine.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "app/bundle/bundle_file.h"
+#include "app/bundle/report.h"
+#include "app/session/lent.h"
+#include "app/session/viewer.h"
+
+namespace gs {
+
+struct BundleRequest {
+    std::string path;
+    bool photos = false;
+    ViewRequest view;  ///< of the screenshot
+    /// Holds what the studio has already written; the rest comes beside it.
+    std::shared_ptr<PrivateFolder> folder;
+    Report report;  ///< without the picture
+};
+
+class BundleSaver {
+  public:
+    BundleSaver(Lent lent, Viewer& viewer) : lent_(std::move(lent)), viewer_(viewer) {}
+    /// Answers with a notice once it is written. One at a time.
+    void save(BundleRequest request, const Shown& shown);
+
+  private:
+    Lent lent_;
+    Viewer& viewer_;
+};
+
+}  // namespace gs

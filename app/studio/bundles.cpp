@@ -1,0 +1,85 @@
+// Bundles in the studio: what is written of it when one is saved, and what is taken from one that
+// was opened.
+#include <nlohmann/json.hpp>
+
+#include "app/bundle/bundle_file.h"
+#include "app/bundle/view_file.h"
+#include "app/session/engine.h"
+#include "app/studio/film.h"
+#include "app/studio/measures.h"
+#include "app/studio/session_report.h"
+#include "app/studio/studio.h"
+#include "base/json_write.h"
+#include "base/try.h"
+#include "profiler/files/export_perfetto.h"
+
+namespace gs {
+namespace {
+
+std::string settings_text(const std::vector<SettingRow>& rows) {
+    nlohmann::ordered_json out = nlohmann::ordered_json::object();
+    for (const SettingRow& row : rows) out[row.name] = json_number(row.value);
+    return json_text(out, 2) + "\n";
+}
+
+/// Saved views, and where the viewport looks from now.
+Result<void> write_places(const StudioState& state, const fs::path& folder) {
+    std::vector<SavedView> views = state.saved_views;
+    std::erase_if(views, [](const SavedView& v) { return v.name == kLastView; });
+    views.push_back({kLastView, state.view.capture_view, state.navigation});
+    GS_TRY_VOID(write_views(folder / member_name::kViews, views));
+    GS_TRY_VOID(write_text_file(folder / member_name::kView, view_json(state.view)));
+    // What is kept beside them with every change.
+    for (const auto& [file, name] :
+         {std::pair(film_file(state.views_file), member_name::kPath),
+          std::pair(measures_file(state.views_file), member_name::kMeasures)}) {
+        std::error_code error;
+        if (!fs::is_regular_file(file, error)) continue;
+        GS_TRY(const auto bytes, read_file(file));
+        GS_TRY_VOID(write_file(folder / name, bytes));
+    }
+    const auto& notes = state.notes.state();
+    return write_text_file(folder / member_name::kNotes,
+                           notes_json(notes ? notes->notes : std::vector<Note>()));
+}
+
+}  // namespace
+
+Result<void> Studio::save_bundle(const std::string& path, bool photos) {
+    if (!state_.scene) return fail(ErrorKind::usage, "", "nothing is open that could be saved");
+    if (fs::path(path).extension() != ".gsb")
+        return fail(ErrorKind::usage, path, "a bundle's name ends with .gsb");
+    GS_TRY(auto made, PrivateFolder::make());
+    auto folder = std::make_shared<PrivateFolder>(std::move(made));
+    const fs::path& to = folder->path();
+    GS_TRY_VOID(write_places(state_, to));
+    GS_TRY_VOID(write_text_file(to / member_name::kLayout, ui_.layout()));
+    if (state_.settings) {
+        GS_TRY_VOID(write_text_file(to / member_name::kSettings, settings_text(*state_.settings)));
+    }
+    if (state_.curves) {
+        GS_TRY_VOID(write_text_file(to / member_name::kCurves, curves_csv(*state_.curves)));
+    }
+    collector_->drain_into(trace_);
+    GS_TRY_VOID(export_perfetto(trace_, to / member_name::kTrace));
+    const auto request = std::make_shared<BundleRequest>(
+        BundleRequest{path, photos, view_request_of(state_, state_.width, state_.height), folder,
+                      session_report(state_, trace_)});
+    return send(state_, [request](Engine& e) { e.save_bundle(std::move(*request)); });
+}
+
+/// Camera, settings of the view and trace as they were packed; the rest lies where views_file says.
+void Studio::use_bundle(const UnpackedBundle& bundle) {
+    if (const auto text = read_text_file(bundle.folder.path() / member_name::kView, 1 << 20))
+        take_view_json(*text, state_.view);
+    for (const SavedView& view : state_.saved_views)
+        if (view.name == kLastView) (void)look_from(state_, view);
+    std::erase_if(state_.saved_views, [](const SavedView& v) { return v.name == kLastView; });
+    if (const fs::path trace = bundle.member(member_name::kTrace); !trace.empty())
+        traces_.open(trace.string());
+    if (bundle.notes.empty()) return;
+    state_.add_notice(false, bundle.file.filename().string() + ": not everything could be taken",
+                      bundle.notes, true);
+}
+
+}  // namespace gs

@@ -1,0 +1,51 @@
+// Notes: texts pinned to places, Gaussians and spans. Owned by StudioState, changed by the note.*
+// commands, kept as JSON beside the saved views: in a run's folder or the user's, and in bundles.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "app/bundle/notes_file.h"
+#include "app/session/session_types.h"
+#include "base/file.h"
+#include "panels/state/notes_state.h"
+
+namespace gs {
+
+/// notes.json beside a run's views.txt; NAME.notes.json beside others.
+fs::path notes_file(const fs::path& views_file);
+
+class Notes {
+  public:
+    /// Another scene is open. What cannot be read is left as it is, and nothing is written over it.
+    Result<void> open(const fs::path& file);
+    /// The scene has got another place for its files; what is noted goes there.
+    Result<void> move_to(const fs::path& file);
+
+    /// Errors: usage (no text, too many), unwritable: then it is kept in memory.
+    Result<void> add(Note note);
+    /// `number`: from 1. Errors (usage): there is no such note.
+    Result<void> edit(std::size_t number, std::string text);
+    Result<void> remove(std::size_t number);
+    Result<const Note*> find(std::size_t number) const;
+
+    /// Added once the engine has found what it is pinned to.
+    void await(std::uint64_t command, Note note);
+    Result<void> take(const FoundPoint& found);
+
+    /// Null before a scene was opened.
+    const std::shared_ptr<const NotesState>& state() const { return state_; }
+
+  private:
+    Result<void> change(std::vector<Note> notes);
+
+    std::shared_ptr<const NotesState> state_;
+    bool unreadable_ = false;
+    struct Awaited {
+        std::uint64_t command;
+        Note note;
+    };
+    std::vector<Awaited> awaited_;
+};
+
+}  // namespace gs
