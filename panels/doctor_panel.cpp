@@ -36,14 +36,6 @@ bool busy(const Snapshot& snapshot, std::string_view name) {
                        [&](const Activity& a) { return a.name == name; });
 }
 
-/// The next button stands beside the last one where it fits, below it otherwise.
-void beside_if_fits(const char* label) {
-    const ImGuiStyle& style = ImGui::GetStyle();
-    const float width = ImGui::CalcTextSize(label).x + 2 * style.FramePadding.x;
-    const float end = ImGui::GetItemRectMax().x + style.ItemSpacing.x + width;
-    if (end < ImGui::GetWindowPos().x + ImGui::GetWindowContentRegionMax().x) ImGui::SameLine();
-}
-
 void plan_row(const char* name, const MemoryPlan& plan, bool training, const DoctorReport& report) {
     const std::uint64_t needed = training ? plan.to_train() + report.photo_bytes : plan.to_view();
     ImGui::TableNextRow();

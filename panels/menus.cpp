@@ -55,8 +55,17 @@ bool has_run(const Snapshot& s) {
 }
 bool can_mend(const Snapshot& s) { return s.doctor && s.doctor->can_mend; }
 bool was_mended(const Snapshot& s) { return s.doctor && !s.doctor->mended.empty(); }
-bool was_changed(const Snapshot& s) { return !s.training.undo.empty() || was_mended(s); }
-bool was_undone(const Snapshot& s) { return !s.training.redo.empty(); }
+bool was_changed(const Snapshot& s) {
+    return !s.training.undo.empty() || (s.selection && s.selection->done > 0);
+}
+bool was_undone(const Snapshot& s) {
+    return !s.training.redo.empty() || (s.selection && !s.selection->redo().empty());
+}
+bool can_edit(const Snapshot& s) { return s.selection && s.selection->why_not.empty(); }
+bool has_selected(const Snapshot& s) { return can_edit(s) && s.selection->selected > 0; }
+bool has_hidden(const Snapshot& s) { return can_edit(s) && s.selection->hidden > 0; }
+bool has_locked(const Snapshot& s) { return can_edit(s) && s.selection->locked > 0; }
+bool can_crop(const Snapshot& s) { return can_edit(s) && s.view.clip; }
 bool has_snapshots(const Snapshot& s) { return !s.training.snapshots.empty(); }
 bool has_path(const Snapshot& s) { return s.film && !s.film->film.path.keys.empty(); }
 bool has_way(const Snapshot& s) { return s.film && s.film->film.path.keys.size() > 1; }
@@ -103,6 +112,26 @@ constexpr Need kNeeds[] = {
     {"film.render", has_path},
     {"undo", was_changed},
     {"redo", was_undone},
+    {"select.all", can_edit},
+    {"select.none", has_selected},
+    {"select.invert", can_edit},
+    {"select.grow", has_selected},
+    {"select.shrink", has_selected},
+    {"select.connected", has_selected},
+    {"select.solo", has_selected},
+    {"edit.hide", has_selected},
+    {"edit.show-all", has_hidden},
+    {"edit.lock", has_selected},
+    {"edit.unlock", has_selected},
+    {"edit.unlock-all", has_locked},
+    {"edit.delete", has_selected},
+    {"edit.duplicate", has_selected},
+    {"edit.move", has_selected},
+    {"edit.rotate", has_selected},
+    {"edit.scale", has_selected},
+    {"edit.recolor", has_selected},
+    {"edit.crop", can_crop},
+    {"export.selection", has_selected},
     {"train.revert", has_snapshots},
     {"train.branch", has_snapshots},
     {"doctor.examine", has_scene},

@@ -18,6 +18,7 @@
 #include "panels/pixel_panel.h"
 #include "panels/plots_panel.h"
 #include "panels/scene_panel.h"
+#include "panels/selection_panel.h"
 #include "panels/stages_panel.h"
 #include "panels/statistics_panel.h"
 #include "panels/time_lapse_panel.h"
@@ -50,6 +51,7 @@ constexpr PanelRow kPanels[] = {
     {"Doctor",       right_lower,  true,   made<DoctorPanel>},
     {"Pixel",        right_lower,  true,   made<PixelPanel>},
     {"Measure",      right_lower,  true,   made<MeasurePanel>},
+    {"Selection",    right,        true,   made<SelectionPanel>},
     {"Timeline",     bottom,       false,  made<TimelinePanel>},
     {"Find",         bottom,       false,  made<FindPanel>},
     {"Statistics",   bottom,       false,  made<StatisticsPanel>},

@@ -17,9 +17,11 @@ void draw_quit_question(const Snapshot& snapshot, Commands& commands) {
                                 ImGuiWindowFlags_AlwaysAutoResize | ImGuiWindowFlags_NoMove))
         return;
     if (!snapshot.asks_to_quit) ImGui::CloseCurrentPopup();
-    text("The splats were mended and are in no file:");
+    text("The splats were changed and are in no file:");
     if (snapshot.doctor)
         for (const std::string& change : snapshot.doctor->changes) dim_text("  " + change);
+    if (snapshot.selection && !snapshot.selection->undo().empty())
+        dim_text("  newest edit: " + snapshot.selection->undo());
     ImGui::Dummy({0, 0.4F * em()});
     if (ImGui::Button("Export...")) {
         commands.push("quit", {"stay"});

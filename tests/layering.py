@@ -31,6 +31,8 @@ ROOMS = {
     "renderer/io/video/libav": ("libgausscope_video.so: encoding, in a library of its own", ["renderer/io/video"]),
     "renderer/doctor": ("what is wrong with a model or capture, and its mending",
                         ["base", "renderer/scene", "renderer/io/*"]),
+    "renderer/edit": ("which Gaussians are selected, and what can be taken back of changing them",
+                      ["base", "renderer/math", "renderer/scene"]),
     "renderer/reference": ("the oracle: serial, double precision", ["base", "renderer/math", "renderer/scene"]),
     "renderer/raster": ("the rasterizer's interface and rules",
                         ["base", "base/record", "renderer/math", "renderer/device", "renderer/scene"]),

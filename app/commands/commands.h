@@ -12,6 +12,8 @@ namespace gs {
 
 std::span<const CommandRow> file_commands();
 std::span<const CommandRow> import_commands();
+std::span<const CommandRow> select_commands();
+std::span<const CommandRow> edit_commands();
 std::span<const CommandRow> training_commands();
 std::span<const CommandRow> doctor_commands();
 std::span<const CommandRow> view_commands();

@@ -67,8 +67,8 @@ Result<void> look_from_side(S state, A) {
     return {};
 }
 
-/// A sphere around what is selected: the marked Gaussian, else the camera under the mouse or last
-/// gone to.
+/// A sphere around what is selected: the marked Gaussian, else the selected ones, else the camera
+/// under the mouse or last gone to.
 Result<void> frame_selection(S state, A) {
     constexpr double kDeviations = 3, kAroundFrustum = 1.5;
     if (state.marked) {
@@ -80,11 +80,19 @@ Result<void> frame_selection(S state, A) {
                                         kDeviations * largest));
         return {};
     }
+    if (state.selection && state.selection->bounded) {
+        const Vec3f across = state.selection->hi - state.selection->lo;
+        const double radius = 0.5 * std::sqrt(dot(wide(across), wide(across)));
+        move_to(state, frame_sphere(state.navigation, wide(state.selection->centre()),
+                                    std::max(radius, 0.01 * state.navigation.extent)));
+        return {};
+    }
     const auto selected = state.hovered_camera ? state.hovered_camera : state.picked_camera;
     if (!selected || !state.scene || !state.cameras || *selected >= state.cameras->size())
-        return fail(ErrorKind::usage, "",
-                    "nothing is selected: mark a Gaussian (view.gaussian ROW) or click a capture "
-                    "camera first");
+        return fail(
+            ErrorKind::usage, "",
+            "nothing is selected: select Gaussians, mark one (view.gaussian ROW) or click a "
+            "capture camera first");
     const Camera& camera = (*state.cameras)[*selected].camera;
     const double size = state.view.frusta_size * frustum_size(*state.scene, state.cameras->size());
     NavigationState to = frame_sphere(
@@ -116,8 +124,8 @@ Result<void> clip_to_core(S state, A) {
 // clang-format off
 const CommandRow kRows[] = {
     {"view.frame-selection",      "Frame the selection",     "View/Camera 3", "Shift+Home", "",
-     "Comes near to the marked Gaussian (three deviations fit the picture), else to the capture "
-     "camera under the mouse or last gone to.", frame_selection},
+     "Comes near to the marked Gaussian (three deviations fit the picture), else to the selected "
+     "ones, else to the capture camera under the mouse or last gone to.", frame_selection},
     {"view.orthographic",         "Orthographic",            "View/Camera 3", "Keypad5", "[on|off]",
      "Parallel rays: sizes do not depend on depth. Zooming changes the width that is shown.", orthographic},
     {"view.from.front",           "Look from: front",        "View/Look from 3", "Keypad1", "",

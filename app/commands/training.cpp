@@ -58,14 +58,6 @@ Result<void> crop_run(S state, A a) {
     }
     return send(state, [box](Engine& e) { e.training().crop(box); });
 }
-/// The newest change there is: of a setting, else what the doctor mended.
-Result<void> undo(S state, A) {
-    return state.training.undo.empty() ? send(state, [](Engine& e) { e.doctor().undo(); })
-                                       : send(state, [](Engine& e) { e.training().undo(); });
-}
-Result<void> redo(S state, A) {
-    return send(state, [](Engine& e) { e.training().redo(); });
-}
 /// "#3" is a snapshot's number; anything else its step.
 Result<Training::Which> snapshot_named(A a) {
     Training::Which out;
@@ -195,10 +187,6 @@ const CommandRow kRows[] = {
      "Changes a hyper-parameter while training; logged and marked on the curves.", set},
     {"train.crop",          "Train a part of the scene",    "",         "",       "clip|off|X0 [Y0 Z0 X1 Y1 Z1]",
      "Removes the Gaussians outside of a box (clip: the clip box), now and in every round of density control; off: no more.", crop_run},
-    {"undo",                "Undo",                         "Training 5", "Ctrl+Z", "",
-     "Takes back the newest change: of a setting, or else of the doctor.", undo},
-    {"redo",                "Redo",                         "Training 5", "Ctrl+Shift+Z", "",
-     "Makes the change of a setting again that was taken back last.", redo},
     {"train.revert",        "Go back to a snapshot",        "Training 5", "",       "[STEP]",
      "Goes back to the state before an edit (the newest, or that of STEP); nothing is lost: where "
      "the run stood becomes a snapshot, too.", revert},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <limits>
 
 #include "app/session/lapse_state.h"
 #include "app/session/scene_info.h"
@@ -27,7 +28,8 @@ Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
       in_(in),
       tell_(out, std::move(wake)),
       training_(lent(), options_.settings, viewer_),
-      doctor_(lent(), viewer_),
+      editor_(lent(), viewer_, tint_),
+      doctor_(lent(), viewer_, editor_),
       levels_(lent(), viewer_, doctor_),
       sheet_(lent(), viewer_),
       inspector_(lent(), viewer_, tint_),
@@ -35,13 +37,25 @@ Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
       bundle_(lent(), viewer_),
       jobs_([&in] { in.bell.put({}); }) {
     backend_ = options_.backend;
+    editor_.on_mending = [this] { doctor_.mendings_changed(); };
     if (backend_.empty())
         if (const auto rasterizer = options_.make_rasterizer()) backend_ = (*rasterizer)->name();
 }
 
 Lent Engine::lent() {
-    return {options_, scene_, jobs_, tell_,
-            [this](LoadedScene scene) { replace_model(std::move(scene)); }};
+    return {options_,
+            scene_,
+            jobs_,
+            tell_,
+            [this](LoadedScene scene) { replace_model(std::move(scene)); },
+            [this] {
+                tell_.changed().marked = nullptr;
+                doctor_.forget_rows();
+                viewer_.forget_model();
+                sheet_.forget_model();
+                inspector_.model_changed();
+                publish_scene();
+            }};
 }
 
 void Engine::run(const std::atomic<bool>& stop) {
@@ -67,6 +81,7 @@ bool Engine::turn() {
             tell_.status.at_once();
     }
     busy |= training_.work();
+    editor_.follow_rows();
     busy |= draw_when_due();
     busy |= scene_ && sheet_.draw_when_due(shown());
     busy |= scene_ && film_.draw_when_due(shown());
@@ -131,6 +146,7 @@ void Engine::close() {
     viewer_.forget_scene();
     tint_.forget();
     info_ = {};
+    editor_.begin();
     ++scene_serial_;
     tell_.changed().scene = nullptr;
     tell_.changed().frame = nullptr;
@@ -148,6 +164,7 @@ void Engine::adopt(LoadedScene scene, bool train) {
     inspector_.clear();
     viewer_.forget_scene();
     tint_.forget();
+    editor_.begin();
     ++scene_serial_;
     if (scene_->trainer && options_.backend.empty())
         backend_ = scene_->trainer->rasterizer().name();
@@ -169,6 +186,7 @@ void Engine::replace_model(LoadedScene scene) {
     tint_.forget();
     sheet_.forget_model();
     inspector_.model_changed();
+    doctor_.forget_rows();
     publish_scene();
 }
 
@@ -294,12 +312,22 @@ void Engine::cancel(const std::string& name) {
 
 void Engine::export_splats(const std::string& path, const std::optional<ClipBox>& crop) {
     if (!scene_) return tell_.error("nothing is open that could be exported");
-    if (const TaskProgress* running = jobs_.progress_of("export"))
-        return tell_.error(running->what + " goes on: one export at a time");
     std::shared_ptr<const GaussianModel> model = scene_->model;
     if (scene_->trainer) model = std::make_shared<const GaussianModel>(scene_->trainer->model());
     if (crop) model = std::make_shared<const GaussianModel>(cropped(*model, *crop));
     if (model->count == 0) return tell_.error("nothing lies in the clip box: nothing was exported");
+    write_model(std::move(model), path, !crop);
+}
+
+void Engine::export_selection(const std::string& path) {
+    if (const auto model = editor_.selected_model()) write_model(model, path, false);
+}
+
+/// `whole`: what is open, so that nothing of it would be lost any more.
+void Engine::write_model(std::shared_ptr<const GaussianModel> model, const std::string& path,
+                         bool whole) {
+    if (const TaskProgress* running = jobs_.progress_of("export"))
+        return tell_.error(running->what + " goes on: one export at a time");
     const std::uint64_t command = tell_.command;
     jobs_.start<SplatNotes>(
         {"export", "writing " + path, command},
@@ -311,8 +339,11 @@ void Engine::export_splats(const std::string& path, const std::optional<ClipBox>
             };
             return write_splats(path, *model, options);
         },
-        [this, path, model, command, whole = !crop](SplatNotes notes) {
-            if (whole) doctor_.exported(model);
+        [this, path, model, command, whole](SplatNotes notes) {
+            if (whole && scene_ && scene_->model == model) {
+                editor_.exported();
+                doctor_.exported();
+            }
             tell_.done(fmt::format("exported {} Gaussians to {} ({})",
                                    format_count(static_cast<double>(model->count)), path,
                                    format_bytes(static_cast<double>(splat_bytes(path)))),
@@ -340,6 +371,38 @@ void Engine::export_time_lapse(const std::string& path, const std::string& view,
         [this, path, command](const Error& error) {
             tell_.failed(error, "the time lapse's video was cancelled", command);
         });
+}
+
+void Engine::undo() {
+    const std::uint64_t edit = editor_.undo_stamp(), setting = training_.undo_stamp();
+    if (edit == 0 && setting == 0)
+        return tell_.error("nothing was changed that could be taken back");
+    edit > setting ? editor_.undo() : training_.undo();
+}
+
+void Engine::redo() {
+    // What was changed after it stands on other ground.
+    const std::uint64_t newest = std::max(editor_.undo_stamp(), training_.undo_stamp());
+    const auto valid = [&](std::uint64_t stamp) {
+        return stamp > newest ? stamp : std::numeric_limits<std::uint64_t>::max();
+    };
+    const std::uint64_t edit = valid(editor_.redo_stamp()), setting = valid(training_.redo_stamp());
+    if (edit == setting) return tell_.error("nothing was taken back that could be made again");
+    edit < setting ? editor_.redo() : training_.redo();
+}
+
+void Engine::select_on_screen(const Selecting& how, const ViewRequest& request,
+                              const ScreenShape& shape, bool only_seen) {
+    if (!scene_) return tell_.error("nothing is open");
+    editor_.select_on_screen(how, shown(), request, shape, only_seen);
+}
+
+void Engine::select_color_at(const Selecting& how, const ViewRequest& request, double x, double y,
+                             float tolerance) {
+    if (!scene_) return tell_.error("nothing is open");
+    const auto color = viewer_.color_at(shown(), request, x, y);
+    editor_.select(
+        how, [&](const GaussianModel& model) { return rows_by_color(model, color, tolerance); });
 }
 
 /// Of a picture, say; a step that fails is the run's own concern.

@@ -10,6 +10,7 @@
 
 #include "app/session/bundle_saver.h"
 #include "app/session/contact_sheet.h"
+#include "app/session/editor.h"
 #include "app/session/film_render.h"
 #include "app/session/inspector.h"
 #include "app/session/jobs.h"
@@ -45,6 +46,18 @@ class Engine {
     void export_time_lapse(const std::string& path, const std::string& view, double fps);
     /// The scene with all that was made of it as one file.
     void save_bundle(BundleRequest request);
+    /// The selected Gaussians alone.
+    void export_selection(const std::string& path);
+    /// Takes the newest edit of any kind back: of Gaussians, by the doctor, of a setting.
+    void undo();
+    /// Makes what was taken back again, oldest first.
+    void redo();
+    /// What a shape over the picture selects; `request`: the picture.
+    void select_on_screen(const Selecting& how, const ViewRequest& request,
+                          const ScreenShape& shape, bool only_seen);
+    /// Gaussians of the colour at this place of the picture (fractions of its size).
+    void select_color_at(const Selecting& how, const ViewRequest& request, double x, double y,
+                         float tolerance);
     /// Ends what goes on in the background: Activity::name, or everything when empty.
     void cancel(const std::string& name);
     /// One picture at exactly the requested size, whatever it costs; it comes back through
@@ -66,6 +79,7 @@ class Engine {
 
     // ---- parts that have commands of their own
     Training& training() { return training_; }
+    Editor& editor() { return editor_; }
     SceneDoctor& doctor() { return doctor_; }
     ContactSheet& sheet() { return sheet_; }
     FilmRender& film() { return film_; }
@@ -83,6 +97,8 @@ class Engine {
     void close_beside();
     /// The same scene with another model; camera and photos stay.
     void replace_model(LoadedScene scene);
+    void write_model(std::shared_ptr<const GaussianModel> model, const std::string& path,
+                     bool whole);
     Lent lent();
     Shown shown();
     bool draw_when_due();
@@ -108,6 +124,7 @@ class Engine {
     Viewer viewer_;
     ShownTint tint_;
     Training training_;
+    Editor editor_;
     SceneDoctor doctor_;
     StreamedLevels levels_;
     ContactSheet sheet_;

@@ -17,6 +17,8 @@ struct Lent {
     Teller& tell;
     /// The same scene with another model; camera and photos stay.
     std::function<void(LoadedScene)> replace_model;
+    /// The run's model was edited.
+    std::function<void()> run_edited;
 };
 
 }  // namespace gs

@@ -87,23 +87,20 @@ Result<DoctorReport> examine_scene(const CheckupSubject& subject, const Progress
     return out;
 }
 
-/// `original` with `fixes` applied one after the other ("": everything that can be mended), ready
-/// to be drawn as `scene`. None: the original again.
+/// `original` with the fix called `name` applied ("": everything that can be mended), ready to be
+/// drawn as `scene`.
 Result<Mended> mend_scene(LoadedScene scene, std::shared_ptr<const GaussianModel> original,
-                          const std::vector<std::string>& fixes, const SessionOptions& options,
+                          const std::string& name, const SessionOptions& options,
                           const Progress& progress) {
     const Progress told = [&](std::string_view, std::size_t done, std::size_t total) {
         return !progress || progress("mending splats", done, total);
     };
-    Mended out{std::move(scene), {}};
-    for (const std::string& name : fixes) {
-        const std::vector<std::string> ids =
-            name.empty() ? std::vector<std::string>() : std::vector{name};
-        GS_TRY(auto fixed, fix(*original, ids, told));
-        out.changes.insert(out.changes.end(), fixed.changes.begin(), fixed.changes.end());
-        original = std::make_shared<const GaussianModel>(std::move(fixed.model));
-    }
-    GS_TRY_VOID(show_model(out.scene, std::move(original), options));
+    const std::vector<std::string> ids =
+        name.empty() ? std::vector<std::string>() : std::vector{name};
+    GS_TRY(auto fixed, fix(*original, ids, told));
+    Mended out{std::move(scene), std::move(fixed.changes)};
+    GS_TRY_VOID(show_model(out.scene,
+                           std::make_shared<const GaussianModel>(std::move(fixed.model)), options));
     return out;
 }
 
@@ -142,10 +139,14 @@ void SceneDoctor::start(bool asked) {
 
 void SceneDoctor::publish() {
     report_.can_mend = may_mend().empty();
-    report_.mended = mended_.fixes;
-    report_.changes = mended_.changes;
-    report_.unsaved =
-        !mended_.fixes.empty() && (!lent_.scene || lent_.scene->model != mended_.exported);
+    report_.mended.clear();
+    report_.changes.clear();
+    for (const WholeChange* mending : editor_.history().mendings()) {
+        report_.mended.push_back(mending->fix);
+        report_.changes.insert(report_.changes.end(), mending->changes.begin(),
+                               mending->changes.end());
+    }
+    report_.unsaved = !report_.mended.empty() && editor_.unsaved();
     for (Finding& f : report_.findings) f.fixable = f.fixable && report_.can_mend;
     lent_.tell.changed().doctor = std::make_shared<const DoctorReport>(report_);
 }
@@ -188,63 +189,58 @@ void SceneDoctor::fix(const std::string& name) {
         std::none_of(report_.findings.begin(), report_.findings.end(), fixable))
         return lent_.tell.error(
             fmt::format("the doctor has found no \"{}\" that could be mended", name));
-    std::vector<std::string> fixes = mended_.fixes;
-    fixes.push_back(name);
-    start_mending(std::move(fixes), "mended");
-}
-
-void SceneDoctor::undo() {
-    if (mended_.fixes.empty())
-        return lent_.tell.error("nothing was mended that could be taken back");
-    std::vector<std::string> fixes = mended_.fixes;
-    fixes.pop_back();
-    start_mending(std::move(fixes), "taken back");
-}
-
-void SceneDoctor::start_mending(std::vector<std::string> fixes, const char* verb) {
     if (lent_.jobs.running("mend")) return lent_.tell.error("splats are being mended already");
-    if (!mended_.original) mended_.original = lent_.scene->model;
     const std::uint64_t command = lent_.tell.command;
     lent_.jobs.start<Mended>(
         {"mend", "mending", command},
         [scene = std::make_shared<LoadedScene>(same_scene(*lent_.scene)),
-         original = mended_.original, fixes, options = lent_.options](const Progress& progress) {
-            return mend_scene(std::move(*scene), original, fixes, options, progress);
+         original = lent_.scene->model, name, options = lent_.options](const Progress& progress) {
+            return mend_scene(std::move(*scene), original, name, options, progress);
         },
-        [this, fixes, verb, command](Mended mended) {
-            adopt(std::move(mended), fixes, verb, command);
+        [this, name, command, original = lent_.scene->model](Mended mended) {
+            if (lent_.scene->model != original)
+                return lent_.tell.error("the splats were edited while they were mended: mend again",
+                                        command);
+            adopt(std::move(mended), name, command);
         },
         [this, command](const Error& error) {
             lent_.tell.failed(error, "mending was cancelled, the splats are as before", command);
         });
 }
 
-void SceneDoctor::adopt(Mended mended, std::vector<std::string> fixes, const char* verb,
-                        std::uint64_t command) {
+void SceneDoctor::undo() {
+    const EditHistory& history = editor_.history();
+    if (history.mendings().empty())
+        return lent_.tell.error("nothing was mended that could be taken back");
+    if (!history.newest_is_mending())
+        return lent_.tell.error(
+            "the splats were edited after they were mended: undo takes the newest edit back first");
+    editor_.undo();
+}
+
+void SceneDoctor::adopt(Mended mended, const std::string& name, std::uint64_t command) {
     const std::uint64_t before = lent_.scene->gaussian_count();
-    lent_.replace_model(std::move(mended.scene));
-    if (fixes.empty()) mended_.original.reset();
-    mended_.fixes = std::move(fixes);
-    mended_.changes = mended.changes;
-    for (const std::string& change : mended.changes) log_info("{}: {}", verb, change);
+    for (const std::string& change : mended.changes) log_info("mended: {}", change);
+    editor_.adopt_mended(std::move(mended.scene), {{}, {}, name, std::move(mended.changes)},
+                         "mended " + (name.empty() ? "everything" : name), command);
     lent_.tell.done(
-        fmt::format("{}: {}, {} before", verb, counted(lent_.scene->gaussian_count(), "Gaussian"),
+        fmt::format("mended: {}, {} before", counted(lent_.scene->gaussian_count(), "Gaussian"),
                     format_count(static_cast<double>(before))),
         true, {}, command);
+}
+
+void SceneDoctor::mendings_changed() {
     publish();
     start(true);
 }
 
-void SceneDoctor::exported(const std::shared_ptr<const GaussianModel>& model) {
-    if (mended_.fixes.empty()) return;
-    mended_.exported = model;
-    publish();
+void SceneDoctor::exported() {
+    if (!editor_.history().mendings().empty()) publish();
 }
 
 void SceneDoctor::forget() {
     lent_.jobs.drop("doctor");
     lent_.jobs.drop("mend");
-    mended_ = {};
     report_ = {};
     lent_.tell.changed().doctor = nullptr;
     lent_.tell.changed().marked = nullptr;

@@ -1,13 +1,13 @@
 // SceneDoctor: the engine's doctoring part: examining what is open, mending splats and taking that
-// back, each as a task beside pictures and training, and looking at one Gaussian. The
-// model as it was opened is kept while a mended one is shown. Owned by the engine; commands call it
-// there.
+// back, and looking at one Gaussian. Examining and mending are tasks beside pictures and training; a
+// mending is a step of the editor's history. Owned by the engine; commands call it there.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "app/session/editor.h"
 #include "app/session/lent.h"
 #include "app/session/viewer.h"
 #include "panels/state/scene_state.h"
@@ -18,7 +18,8 @@ struct Mended;
 
 class SceneDoctor {
   public:
-    SceneDoctor(Lent lent, Viewer& viewer) : lent_(std::move(lent)), viewer_(viewer) {}
+    SceneDoctor(Lent lent, Viewer& viewer, Editor& editor)
+        : lent_(std::move(lent)), viewer_(viewer), editor_(editor) {}
 
     /// Examines the scene (and the model of a training run as it is now).
     void examine();
@@ -36,28 +37,24 @@ class SceneDoctor {
     void start_first();
     /// The scene goes.
     void forget();
-    /// `model` was written to a file.
-    void exported(const std::shared_ptr<const GaussianModel>& model);
+    /// What is open was written to a file.
+    void exported();
+    /// A mending came into force, or was taken back.
+    void mendings_changed();
     /// Rows of the model are others now.
     void forget_rows();
 
   private:
-    void start_mending(std::vector<std::string> fixes, const char* verb);
     void adopt_report(DoctorReport report);
-    void adopt(Mended mended, std::vector<std::string> fixes, const char* verb,
-               std::uint64_t command);
+    void adopt(Mended mended, const std::string& name, std::uint64_t command);
     void publish();
     /// Why not; empty: it may.
     std::string may_mend() const;
 
     Lent lent_;
     Viewer& viewer_;
+    Editor& editor_;
     DoctorReport report_;
-    struct {
-        std::shared_ptr<const GaussianModel> original;  // as it was opened; null: nothing is mended
-        std::vector<std::string> fixes, changes;
-        std::shared_ptr<const GaussianModel> exported;  // newest that is in a file
-    } mended_;
 };
 
 }  // namespace gs

@@ -163,7 +163,7 @@ bool Training::remember(const NamedValues& values) {
         before.emplace_back(name, was.*field->value);
         after.emplace_back(name, settings_.*field->value);
     }
-    done_.push_back({std::move(before), std::move(after)});
+    done_.push_back({std::move(before), std::move(after), lent_.tell.command});
     undone_.clear();
     return true;
 }

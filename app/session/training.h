@@ -34,6 +34,9 @@ class Training {
     void undo();
     /// Makes the edit again that was taken back last.
     void redo();
+    /// Serials of the commands that undo() would take back, and redo() make again; 0: none.
+    std::uint64_t undo_stamp() const { return done_.empty() ? 0 : done_.back().stamp; }
+    std::uint64_t redo_stamp() const { return undone_.empty() ? 0 : undone_.back().stamp; }
     /// A snapshot of the run; by step, or by its number.
     struct Which {
         std::uint64_t step = 0;    ///< the newest of this step; 0: the newest
@@ -101,6 +104,7 @@ class Training {
     RunRecord record_;
     struct Edit {
         NamedValues before, after;
+        std::uint64_t stamp;  // serial of the command: which of all edits is newest
     };
     std::vector<Edit> done_, undone_;
     struct Other {

@@ -213,6 +213,27 @@ std::vector<Vec3d> Viewer::points_at(const Shown& shown, ViewRequest request,
     return out;
 }
 
+std::shared_ptr<const ViewFrame> Viewer::median_depth(const Shown& shown, ViewRequest request) {
+    request.settings.mode = ViewMode::median;
+    request.settings.style = DrawStyle::splats;
+    request.settings.compare = Compare::off;
+    return draw(shown, request, 0.5, false);
+}
+
+Vec3f Viewer::color_at(const Shown& shown, ViewRequest request, double x, double y) {
+    request.settings.mode = ViewMode::color;
+    request.settings.compare = Compare::off;
+    Shown plain = shown;
+    plain.tint = nullptr;
+    const auto frame = draw(plain, request, 1.0, true);
+    const Image8& picture = frame->rgba;
+    const int column = std::clamp(static_cast<int>(x * picture.width), 0, picture.width - 1);
+    const int row = std::clamp(static_cast<int>(y * picture.height), 0, picture.height - 1);
+    const std::uint8_t* c = picture.at(column, row);
+    return {static_cast<float>(c[0]) / 255, static_cast<float>(c[1]) / 255,
+            static_cast<float>(c[2]) / 255};
+}
+
 const GaussianModel& Viewer::current_model(const LoadedScene& scene) {
     if (!scene.trainer) return *scene.model;
     if (model_copy_.step != scene.steps_done() || model_copy_.model.count == 0)

@@ -47,6 +47,12 @@ class Viewer {
     /// come before the first place where nothing is solid.
     std::vector<Vec3d> points_at(const Shown& shown, ViewRequest request,
                                  const std::vector<std::array<double, 2>>& places);
+    /// Median depth, half as large as the picture (ViewFrame::map; NaN where nothing stops half of
+    /// the light).
+    std::shared_ptr<const ViewFrame> median_depth(const Shown& shown, ViewRequest request);
+    /// The colour at this place of the picture (fractions of its width and height), 0..1 each.
+    Vec3f color_at(const Shown& shown, ViewRequest request, double x, double y);
+
     /// A copy when it trains, kept until the next step.
     const GaussianModel& current_model(const LoadedScene& scene);
 

@@ -183,13 +183,19 @@ void Studio::run_command(const std::string& name, const Arguments& arguments) {
     if (auto done = table_.run(state_, name, arguments); !done) complain(done.error().text());
 }
 
+/// False: none was taken.
+bool Studio::put_tool_away() {
+    return std::exchange(state_.tools.tool, Tool::navigate) != Tool::navigate;
+}
+
 void Studio::handle_input() {
     for (const std::string& path : window_.take_dropped_files()) run_command("import", {path});
     for (const KeyPress& key : window_.take_keys()) {
         if (state_.asks_to_quit) continue;  // the question's own keys go to it
         const CommandRow* row = table_.find_key(key.chord);
         if (!row || (key.repeat && row->name.rfind("train.", 0) == 0)) continue;
-        if (ui_.takes_key(key.chord) || (key.chord == "Escape" && ui_.uncover())) continue;
+        if (ui_.takes_key(key.chord) || (key.chord == "Escape" && (ui_.uncover() || put_tool_away())))
+            continue;
         // A command that needs arguments is finished in the palette.
         if (argument_count(row->arguments).least > 0)
             ui_.show_palette(row->name);
@@ -267,6 +273,8 @@ void Studio::follow_scene() {
     state_.view.capture_view = -1;
     state_.view.near_plane = 0;  // lengths and places of the world before
     state_.view.clip.reset();
+    state_.tools.radius = 0;
+    state_.tools.lo = state_.tools.hi = {};
     state_.picked_camera.reset();
     state_.hovered_camera.reset();
     state_.views_file =

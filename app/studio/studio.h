@@ -83,6 +83,7 @@ class Studio {
     void take_events();
     void take_pictures();
     void handle_input();
+    bool put_tool_away();
     void follow_scene();
     void follow_run();
     void use_bundle(const UnpackedBundle& bundle);

@@ -40,6 +40,7 @@ struct StudioState : Published {
     Session& session;
     ViewSettings view;
     SheetSettings sheet_settings;
+    ToolState tools;
     NavigationState navigation;                    ///< where the viewport looks from
     std::optional<std::size_t> picked_camera;      ///< the capture camera that was last gone to
     std::optional<std::size_t> hovered_camera;     ///< and the one under the mouse
@@ -66,8 +67,8 @@ struct StudioState : Published {
 
     /// Asks no more, and waits for nothing.
     void end_import();
-    /// Mended splats that are in no file.
-    bool would_lose() const { return doctor && doctor->unsaved; }
+    /// Edited or mended splats that are in no file.
+    bool would_lose() const { return selection && selection->unsaved; }
     /// Takes whatever the engine has published; true when anything was new.
     bool take_published();
     /// Adds what was picked to what was measured.

@@ -206,6 +206,7 @@ void StudioUi::fill_snapshot(StudioState& state, const TraceStore& trace,
     s.view = state.view;
     s.film = state.scene ? state.film.state() : nullptr;
     s.sheet_settings = state.sheet_settings;
+    s.tools = state.tools;
     s.notices.clear();
     for (const TimedNotice& n : state.notices) s.notices.push_back(n.notice);
     s.asks_to_quit = state.asks_to_quit;

@@ -21,6 +21,8 @@
 #include "panels/state/memory_history.h"
 #include "panels/state/pictures.h"
 #include "panels/state/scene_state.h"
+#include "panels/state/selection_state.h"
+#include "panels/state/tool.h"
 #include "profiler/analysis/cost_model.h"
 #include "renderer/maps/view.h"
 #include "renderer/scene/camera.h"
@@ -33,7 +35,6 @@ class TraceStore;  // profiler/store/store.h
 struct PixelInspection;  // inspection.h
 struct CostReport;       // cost_report.h
 struct GaussianValues;   // gaussian_values.h
-struct SelectionState;   // selection_state.h
 struct PhotoProblems;    // photo_problems.h
 struct VerifyReport;     // verify_report.h
 struct FilmState;        // film_state.h
@@ -228,7 +229,8 @@ struct SessionView {
 
 struct Snapshot : SessionView {
     ViewSettings view;
-    std::shared_ptr<const FilmState> film;         ///< the camera path; null: none
+    ToolState tools;                        ///< what the left mouse button does over the picture
+    std::shared_ptr<const FilmState> film;  ///< the camera path; null: none
     std::shared_ptr<const MeasureState> measured;  ///< null: nothing was measured
     std::shared_ptr<const NotesState> notes;       ///< pinned texts; null: none
     SheetSettings sheet_settings;

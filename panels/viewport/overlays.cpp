@@ -32,13 +32,6 @@ bool has_map(const ViewFrame& frame) {
     return frame.map.width > 0 && frame.map.height > 0 && frame.map.channels > 0;
 }
 
-ImVec2 on_screen(PictureRect picture, const Camera& camera, Pixel p) {
-    return {picture.a.x +
-                static_cast<float>(std::clamp(p.x / camera.width, -50.0, 50.0)) * picture.width(),
-            picture.a.y + static_cast<float>(std::clamp(p.y / camera.height, -50.0, 50.0)) *
-                              picture.height()};
-}
-
 ImU32 frustum_color(const CameraRow& row, const FrustaRange& range) {
     if (range.of == FrustaColor::split)
         return row.test ? theme().test_camera : theme().train_camera;
@@ -268,6 +261,13 @@ void put_facts(Chips& chips, const ViewFrame& frame, PictureRect room, float wid
 }
 
 }  // namespace
+
+ImVec2 on_screen(PictureRect picture, const Camera& camera, Pixel p) {
+    return {picture.a.x +
+                static_cast<float>(std::clamp(p.x / camera.width, -50.0, 50.0)) * picture.width(),
+            picture.a.y + static_cast<float>(std::clamp(p.y / camera.height, -50.0, 50.0)) *
+                              picture.height()};
+}
 
 PictureRect letterbox(PictureRect room, int width, int height) {
     if (width <= 0 || height <= 0 || room.width() <= 0 || room.height() <= 0) return room;

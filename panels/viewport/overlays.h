@@ -17,6 +17,8 @@ namespace gs {
 
 /// The largest rectangle of width : height in the middle of `room`.
 PictureRect letterbox(PictureRect room, int width, int height);
+/// A place of the frame's picture, px, on the screen.
+ImVec2 on_screen(PictureRect picture, const Camera& camera, Pixel p);
 
 struct OverlayState {
     std::optional<std::size_t> hovered_camera;  ///< row drawn bright, with its name

@@ -167,6 +167,11 @@ void draw_items(ItemRow row, const Snapshot& snapshot, Commands& commands) {
                        static_cast<std::size_t>(view.mode), 7, "What the picture shows");
     draw_compare(row, snapshot, commands);
     draw_place(row, snapshot, commands);
+    if (row.place(6, "tool"))
+        choice_command(commands, "##tool", "tool", kToolNames,
+                       static_cast<std::size_t>(snapshot.tools.tool), 6,
+                       "What the left mouse button does: steer, or select and edit (Escape: steer "
+                       "again)");
     draw_map(row, view, commands);
     if (row.place(5, "camera")) {
         if (ImGui::Button("Frame all")) commands.push("view.frame-all");

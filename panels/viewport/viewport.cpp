@@ -71,6 +71,7 @@ bool Viewport::drag_split(const Snapshot& snapshot, Commands& commands,
 void Viewport::pick(const Snapshot& snapshot, Commands& commands, PictureRect picture) {
     const ViewFrame& frame = *snapshot.frame;
     hovered_camera_.reset();
+    if (snapshot.tools.tool != Tool::navigate) return;
     if (!hovered_ || !picture.contains(ImGui::GetMousePos()) || picture.width() < 1) return;
     const ImVec2 mouse = ImGui::GetMousePos();
     const double scale =
@@ -107,7 +108,8 @@ void Viewport::steer(const Snapshot& snapshot, PictureRect picture) {
         const double dx = static_cast<double>(io.MouseDelta.x),
                      dy = static_cast<double>(io.MouseDelta.y);
         const bool left = ImGui::IsMouseDown(ImGuiMouseButton_Left);
-        if (dragged_ < 3 && left) {  // not yet a drag
+        if (left && snapshot.tools.tool != Tool::navigate) {  // the tool's
+        } else if (dragged_ < 3 && left) {                    // not yet a drag
         } else if (left && io.KeyCtrl) {
             input_.roll = dx;
         } else if (left && !io.KeyShift) {
@@ -161,6 +163,10 @@ void Viewport::draw_scene(const Snapshot& snapshot, Commands& commands, PictureR
     state.hovered_camera = hovered_camera_;
     point_at(snapshot, places, state);
     draw_overlays(list, snapshot, places, state);
+    list.PushClipRect(room.a, room.b, true);
+    tools_.use(list, snapshot, places.picture, hovered_ && !dragging_split_, commands);
+    list.PopClipRect();
+    steering_ = steering_ || tools_.busy();
 }
 
 void Viewport::draw_picture(const Snapshot& snapshot, int width, int height) const {

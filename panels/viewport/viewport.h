@@ -10,6 +10,7 @@
 #include "panels/state/snapshot.h"
 #include "panels/viewport/compare.h"
 #include "panels/viewport/navigation.h"
+#include "panels/viewport/tools.h"
 #include "panels/viewport/welcome.h"
 
 namespace gs {
@@ -58,6 +59,7 @@ class Viewport {
     float dragged_ = 0;
     std::optional<std::size_t> hovered_camera_;
     std::optional<std::pair<int, int>> pixel_;
+    ToolUse tools_;
     WelcomePanel welcome_;
 };
 

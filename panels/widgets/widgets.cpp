@@ -137,6 +137,13 @@ void tooltip(std::string_view words) {
     ImGui::EndTooltip();
 }
 
+void beside_if_fits(const char* label) {
+    const ImGuiStyle& style = ImGui::GetStyle();
+    const float width = ImGui::CalcTextSize(label).x + 2 * style.FramePadding.x;
+    const float end = ImGui::GetItemRectMax().x + style.ItemSpacing.x + width;
+    if (end < ImGui::GetWindowPos().x + ImGui::GetWindowContentRegionMax().x) ImGui::SameLine();
+}
+
 void empty_note(std::string_view words) {
     const ImVec2 room = ImGui::GetContentRegionAvail();
     const float wrap = std::max(room.x - 2 * em(), 4 * em());

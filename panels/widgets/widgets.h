@@ -38,6 +38,8 @@ bool section(const char* label);
 void fact(std::string_view label, std::string_view value);
 /// Tooltip for the item just drawn, wrapped at a readable width; shown on hover.
 void tooltip(std::string_view text);
+/// The next button stands beside the last item where it fits.
+void beside_if_fits(const char* label);
 /// Text in the middle of the remaining region, dim, for panels with nothing to show.
 void empty_note(std::string_view text);
 /// Names of paths that tell them apart: with as many of their folders as that takes, "room/dense".

@@ -535,6 +535,22 @@ Snapshot fake_snapshot(const TraceStore& store, ViewMode mode) {
     s.settings = std::make_shared<std::vector<SettingRow>>(settings());
     s.doctor = std::make_shared<DoctorReport>(doctor());
     s.inspection = fake_inspection();
+    SelectionState selection;
+    selection.gaussians = 398'214;
+    selection.selected = 1'284;
+    selection.hidden = 312;
+    selection.locked = 20;
+    selection.bounded = true;
+    selection.lo = {-0.62F, -0.41F, -0.2F};
+    selection.hi = {0.31F, 0.18F, 0.55F};
+    selection.history = {"box: 1,402 Gaussians selected", "hidden 312 Gaussians",
+                         "brush: 1,284 Gaussians selected", "deleted 96 Gaussians",
+                         "moved 1,284 Gaussians"};
+    selection.done = 4;
+    selection.history_bytes = 96'000;
+    selection.history_most = 512u << 20;
+    selection.unsaved = true;
+    s.selection = std::make_shared<SelectionState>(selection);
     MarkedGaussian marked{17, {0.2F, -0.1F, 0.3F}, {}, 0.83F};
     marked.axes = {Vec3f{0.3F, 0, 0}, Vec3f{0, 0.1F, 0}, Vec3f{0, 0, 0.05F}};
     s.marked = std::make_shared<MarkedGaussian>(marked);

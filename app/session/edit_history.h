@@ -1,0 +1,71 @@
+// EditHistory: what the editor did, as changes that can be taken back and made again: differences
+// only, never more than kMostBytes of them. Owned by the editor.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "renderer/edit/row_change.h"
+#include "trainer/run_edit.h"
+
+namespace gs {
+
+/// Another model as a whole, as the doctor mends one: the one of the other side, and its flags.
+struct WholeChange {
+    std::shared_ptr<const GaussianModel> model;  ///< null: nothing changes
+    Flags flags{};
+    std::string fix{};                   ///< what the doctor mended; empty: everything
+    std::vector<std::string> changes{};  ///< one line each
+};
+
+struct EditStep {
+    std::string name;         ///< "deleted 120 Gaussians"
+    std::uint64_t stamp = 0;  ///< serial of the command that made it: which of all edits is newest
+    RowChange rows{};
+    FlagChange flags{};  ///< after the rows have changed
+    WholeChange whole{};
+    TakenRows taken{};    ///< of a run: rows that are out, and
+    Flags taken_flags{};  ///< their flags
+
+    bool changes_model() const { return rows.any() || whole.model; }
+    std::uint64_t bytes() const {
+        return rows.bytes() + flags.bytes() + name.capacity() +
+               (whole.model ? whole.model->bytes() : 0) + whole.flags.capacity() + taken.bytes() +
+               taken_flags.capacity();
+    }
+};
+
+class EditHistory {
+  public:
+    static constexpr std::uint64_t kMostBytes = 512ull << 20;
+    static constexpr std::size_t kMostSteps = 500;
+
+    /// A step that was just made: what was taken back before it is forgotten, and the oldest steps
+    /// go where there is no room for them.
+    void add(EditStep step);
+    void clear() { *this = {}; }
+    /// The step that is taken back next, or made again next; null: there is none.
+    EditStep* to_undo() { return done_ > 0 ? &steps_[done_ - 1] : nullptr; }
+    EditStep* to_redo() { return done_ < steps_.size() ? &steps_[done_] : nullptr; }
+    void undone() { --done_; }
+    void redone() { ++done_; }
+    std::size_t done() const { return done_; }
+    std::uint64_t dropped() const { return dropped_; }
+    std::vector<std::string> names() const;
+    /// Mendings in force, oldest first.
+    std::vector<const WholeChange*> mendings() const;
+    bool newest_is_mending() const { return done_ > 0 && steps_[done_ - 1].whole.model; }
+    std::uint64_t bytes() const;
+    /// Stamp of the newest change of rows in force: which model it is. 0: as it was opened.
+    std::uint64_t model_stamp() const;
+
+  private:
+    std::deque<EditStep> steps_;  // oldest first
+    std::size_t done_ = 0;        // of them in force
+    std::uint64_t dropped_ = 0, dropped_stamp_ = 0;
+};
+
+}  // namespace gs

@@ -1,0 +1,347 @@
+#include "app/session/editor.h"
+
+#include <array>
+#include <unordered_map>
+#include <utility>
+
+#include "base/format.h"
+#include "base/try.h"
+#include "panels/state/selection_state.h"
+#include "renderer/edit/neighbours.h"
+
+namespace gs {
+namespace {
+
+ScreenMask mask_of(const ScreenShape& shape, int width, int height) {
+    std::vector<ScreenPoint> points;
+    for (const ScreenPoint p : shape.points) points.push_back({p.x * width, p.y * height});
+    switch (shape.kind) {
+        case ScreenShape::Kind::rectangle:
+            return rectangle_mask(width, height, points.front(), points.back());
+        case ScreenShape::Kind::lasso:
+            return polygon_mask(width, height, points);
+        case ScreenShape::Kind::brush:
+            break;
+    }
+    return brush_mask(width, height, points, shape.radius * width);
+}
+
+}  // namespace
+
+std::string Editor::why_not() const {
+    if (!lent_.scene) return "nothing is open that could be edited";
+    if (lent_.scene->levels)
+        return "a streamed set is not edited: convert one level, and open that";
+    return {};
+}
+
+bool Editor::may_edit() {
+    if (const std::string problem = why_not(); !problem.empty()) {
+        lent_.tell.error(problem);
+        return false;
+    }
+    flags_.resize(static_cast<std::size_t>(lent_.scene->gaussian_count()));
+    if (lent_.scene->trainer && ids_.size() != flags_.size()) take_names();
+    return true;
+}
+
+/// True when a shape was being drawn; what it would select is selected no longer.
+bool Editor::end_live() {
+    if (!before_live_) return false;
+    flags_ = std::move(*before_live_);
+    before_live_.reset();
+    return true;
+}
+
+void Editor::select(const Selecting& how, const Question& question) {
+    if (!may_edit()) return;
+    const GaussianModel& model = viewer_.current_model(*lent_.scene);
+    const Flags& base = before_live_ ? *before_live_ : flags_;
+    Flags after = with_selection(base, question(model), how.mode);
+    if (how.live) {
+        if (!before_live_) before_live_ = std::move(flags_);
+        flags_ = std::move(after);
+        return show();
+    }
+    end_live();
+    const std::uint64_t count = count_flags(after).selected;
+    make(fmt::format("{}: {} selected", how.name, counted_gaussians(count)), {},
+         [&](const Flags&) { return std::move(after); });
+}
+
+void Editor::select_on_screen(const Selecting& how, const Shown& shown, const ViewRequest& request,
+                              const ScreenShape& shape, bool only_seen) {
+    if (!may_edit() || shape.points.empty()) return;
+    Sight sight;
+    sight.camera = camera_of(*lent_.scene, request, 1.0, false);
+    const RenderOptions options = render_options(*lent_.scene, request.settings);
+    sight.near_plane = static_cast<double>(options.near_plane);
+    sight.clip = options.clip;
+    std::shared_ptr<const ViewFrame> surface;
+    if (only_seen) {
+        surface = viewer_.median_depth(shown, request);
+        sight.surface = &surface->map;
+    }
+    const ScreenMask mask = mask_of(shape, sight.camera.width, sight.camera.height);
+    select(how, [&](const GaussianModel& model) { return rows_on_screen(model, sight, mask); });
+}
+
+void Editor::invert() {
+    if (!may_edit()) return;
+    end_live();
+    Hits hits(flags_.size());
+    for (std::size_t i = 0; i < hits.size(); ++i) hits[i] = (flags_[i] & kSelected) == 0 ? 1 : 0;
+    select({"inverted"}, [&](const GaussianModel&) { return std::move(hits); });
+}
+
+void Editor::select_rows(const Selecting& how, const std::vector<std::uint64_t>& rows) {
+    if (!may_edit()) return;
+    Hits hits(flags_.size(), 0);
+    for (const std::uint64_t row : rows) {
+        if (row >= hits.size())
+            return lent_.tell.error(
+                fmt::format("there is no Gaussian #{}: there are {}", row, hits.size()));
+        hits[static_cast<std::size_t>(row)] = 1;
+    }
+    select(how, [&](const GaussianModel&) { return std::move(hits); });
+}
+
+void Editor::select_neighbours(NeighbourStep step, double reach) {
+    if (!may_edit()) return;
+    end_live();
+    if (!any_selected()) return;
+    constexpr std::array kNames{"grown", "shrunk", "connected"};
+    const std::string name = kNames[static_cast<std::size_t>(step)];
+    const auto model =
+        lent_.scene->trainer
+            ? std::make_shared<const GaussianModel>(viewer_.current_model(*lent_.scene))
+            : lent_.scene->model;
+    lent_.jobs.start<Hits>(
+        {"select", "looking for neighbours", lent_.tell.command},
+        [model, flags = flags_, step, reach](const Progress& progress) -> Result<Hits> {
+            if (progress && !progress("looking for neighbours", 0, flags.size()))
+                return fail(ErrorKind::cancelled, "", "was cancelled");
+            const Neighbours neighbours(*model);
+            if (step == NeighbourStep::grow) return neighbours.grown(flags, reach);
+            if (step == NeighbourStep::shrink) return neighbours.shrunk(flags, reach);
+            return neighbours.connected(flags, reach, progress);
+        },
+        [this, name, changes = changes_, command = lent_.tell.command](Hits hits) {
+            if (changes != changes_ || hits.size() != flags_.size())
+                return lent_.tell.error("the Gaussians changed while neighbours were looked for");
+            lent_.tell.command = command;  // it is done only now
+            select({name}, [&](const GaussianModel&) { return std::move(hits); });
+            lent_.tell.command = 0;
+        },
+        [this](const Error& why) {
+            lent_.tell.failed(why, "looking for neighbours was cancelled");
+        });
+}
+
+void Editor::mark(const std::string& verb, std::uint8_t of, std::uint8_t set, std::uint8_t clear) {
+    if (!may_edit()) return;
+    end_live();
+    if ((of & kSelected) != 0 && !any_selected()) return;
+    Flags after = with_bits(flags_, of, set, clear);
+    const std::uint64_t changed = FlagChange(flags_, after).count();
+    if (changed == 0) return lent_.tell.done("nothing is to be " + verb + ": it is so already");
+    make(verb + " " + counted_gaussians(changed), {},
+         [&](const Flags&) { return std::move(after); });
+}
+
+void Editor::solo() {
+    if (!may_edit()) return;
+    end_live();
+    if (!any_selected()) return;
+    Flags after = flags_;
+    for (std::uint8_t& f : after)
+        f = static_cast<std::uint8_t>((f & kSelected) != 0 ? f & ~kHidden : f | kHidden);
+    make("only " + counted_gaussians(count_flags(flags_).selected), {},
+         [&](const Flags&) { return std::move(after); });
+}
+
+bool Editor::any_selected() {
+    if (count_flags(flags_).selected > 0) return true;
+    lent_.tell.error(
+        "nothing is selected: select some Gaussians first (the tools above the picture, or "
+        "select.all)");
+    return false;
+}
+
+void Editor::make(std::string name, RowChange rows,
+                  const std::function<Flags(const Flags&)>& flags) {
+    EditStep step{std::move(name), lent_.tell.command, std::move(rows), {}};
+    if (!change_rows(step)) return;
+    if (flags) {
+        Flags after = flags(flags_);
+        step.flags = FlagChange(flags_, after);
+        after.swap(flags_);
+        if (!sync_locks(step.name, after)) {
+            step.flags.toggle(flags_);
+            return;
+        }
+        if (lent_.scene->trainer) step.flags.name_rows(ids_);
+    }
+    ++changes_;
+    lent_.tell.done(step.name);
+    if (step.rows.any() || step.flags.count() > 0) history_.add(std::move(step));
+    show();
+}
+
+bool Editor::toggle(EditStep& step, bool forwards) {
+    end_live();
+    const auto flip = [&] {
+        if (lent_.scene->trainer) step.flags.find_rows(ids_);
+        const Flags before = flags_;
+        step.flags.toggle(flags_);
+        return sync_locks(step.name, before);
+    };
+    if (!forwards) flip();
+    const bool changed = step.whole.model ? change_whole(step.whole) : change_rows(step);
+    // Where the model could not be changed, its flags are as they were.
+    if (changed == forwards) flip();
+    ++changes_;
+    return changed;
+}
+
+void Editor::undo() {
+    EditStep* step = history_.to_undo();
+    if (!step) return lent_.tell.error("nothing was edited that could be taken back");
+    if (!toggle(*step, false)) return;
+    lent_.tell.done("taken back: " + step->name);
+    history_.undone();
+    show();
+    if (step->whole.model) on_mending();
+}
+
+void Editor::redo() {
+    EditStep* step = history_.to_redo();
+    if (!step) return lent_.tell.error("nothing was taken back that could be made again");
+    if (!toggle(*step, true)) return;
+    lent_.tell.done("made again: " + step->name);
+    history_.redone();
+    show();
+    if (step->whole.model) on_mending();
+}
+
+void Editor::go_to(std::size_t done) {
+    const std::size_t steps = history_.names().size(), mendings = history_.mendings().size();
+    if (done > steps)
+        return lent_.tell.error(
+            fmt::format("the history has {} steps, there is no step {}", steps, done));
+    while (history_.done() > done) {
+        if (!toggle(*history_.to_undo(), false)) break;
+        history_.undone();
+    }
+    while (history_.done() < done) {
+        if (!toggle(*history_.to_redo(), true)) break;
+        history_.redone();
+    }
+    show();
+    if (history_.mendings().size() != mendings) on_mending();
+}
+
+std::uint64_t Editor::undo_stamp() {
+    const EditStep* step = history_.to_undo();
+    return step ? step->stamp : 0;
+}
+
+std::uint64_t Editor::redo_stamp() {
+    const EditStep* step = history_.to_redo();
+    return step ? step->stamp : 0;
+}
+
+void Editor::begin() {
+    lent_.jobs.drop("select");
+    flags_.clear();
+    before_live_.reset();
+    history_.clear();
+    saved_ = 0;
+    ids_.clear();
+    followed_ = lent_.scene ? lent_.scene->steps_done() : 0;
+    if (lent_.scene && lent_.scene->trainer && followed_ > 0) {  // some may be locked
+        flags_.resize(static_cast<std::size_t>(lent_.scene->gaussian_count()));
+        take_names();
+        if (count_flags(flags_).locked == 0) flags_.clear(), ids_.clear();
+    }
+    ++changes_;
+    show();
+}
+
+/// Which Gaussians the rows of a run are; what was locked in it before is locked.
+void Editor::take_names() {
+    ids_ = lent_.scene->trainer->ids();
+    const std::vector<std::uint8_t> locked = lent_.scene->trainer->locked();
+    for (std::size_t row = 0; row < flags_.size(); ++row)
+        if (locked[row] != 0) flags_[row] |= kLocked;
+}
+
+void Editor::follow_rows() {
+    const Trainer* trainer = lent_.scene ? lent_.scene->trainer : nullptr;
+    if (!trainer) return;
+    const std::uint64_t before = std::exchange(followed_, trainer->steps_done());
+    if (ids_.empty()) return;  // nobody has asked for any
+    const bool other_count = trainer->gaussian_count() != flags_.size();
+    if (followed_ == before && !other_count) return;
+    // Only density control moves rows, and going back to a snapshot.
+    if (followed_ == before + 1 && !lent_.scene->run->last_step().densified && !other_count) return;
+    const bool went_back = followed_ <= before;
+    std::vector<std::uint32_t> ids = trainer->ids();
+    if (ids == ids_ && !went_back) return;
+    end_live();
+    name_rows_again(std::move(ids));
+    if (went_back) history_.clear();  // of a run that went another way
+    ++changes_;
+    show();
+}
+
+/// The rows of a run have these ids now: flags stay with their Gaussians.
+void Editor::name_rows_again(std::vector<std::uint32_t> ids) {
+    std::unordered_map<std::uint32_t, std::uint8_t> flags_of_id;
+    for (std::size_t row = 0; row < ids_.size(); ++row)
+        if (flags_[row] != 0) flags_of_id.emplace(ids_[row], flags_[row]);
+    flags_.assign(ids.size(), 0);
+    if (!flags_of_id.empty())
+        for (std::size_t row = 0; row < ids.size(); ++row)
+            if (const auto at = flags_of_id.find(ids[row]); at != flags_of_id.end())
+                flags_[row] = at->second;
+    ids_ = std::move(ids);
+}
+
+void Editor::exported() {
+    saved_ = history_.model_stamp();
+    show();
+}
+
+bool Editor::unsaved() const {
+    return lent_.scene && !lent_.scene->trainer && history_.model_stamp() != saved_;
+}
+
+/// What is selected is drawn and told.
+void Editor::show() {
+    tint_.set_flags(flags_);
+    if (!lent_.scene) {
+        lent_.tell.changed().selection = nullptr;
+        return;
+    }
+    auto out = std::make_shared<SelectionState>();
+    const FlagCounts counts = count_flags(flags_);
+    out->gaussians = lent_.scene->gaussian_count();
+    out->selected = counts.selected;
+    out->hidden = counts.hidden;
+    out->locked = counts.locked;
+    if (counts.selected > 0)
+        out->bounded =
+            bounds_of_selection(viewer_.current_model(*lent_.scene), flags_, out->lo, out->hi);
+    out->history = history_.names();
+    out->done = history_.done();
+    out->history_bytes = history_.bytes();
+    out->history_most = EditHistory::kMostBytes;
+    out->dropped = history_.dropped();
+    out->unsaved = unsaved();
+    out->why_not = why_not();
+    lent_.tell.changed().selection = std::move(out);
+    lent_.tell.status.at_once();
+}
+
+}  // namespace gs

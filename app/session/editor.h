@@ -1,0 +1,131 @@
+// Editor: the engine's part that selects and edits Gaussians: their flags (selected, hidden,
+// locked), what is done to the selected, and the history that takes it back. Between two steps, in
+// place of a model that nobody changes: a scene without a trainer gets another model, a run is
+// edited through its trainer. Owned by the engine; commands call it there.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/session/edit_history.h"
+#include "app/session/lent.h"
+#include "app/session/shown_tint.h"
+#include "app/session/viewer.h"
+#include "renderer/edit/questions.h"
+#include "renderer/scene/transform.h"
+
+namespace gs {
+
+/// A shape over the picture; places and radius in fractions of its width and height.
+struct ScreenShape {
+    enum class Kind { rectangle, lasso, brush };
+    Kind kind = Kind::rectangle;
+    std::vector<ScreenPoint> points;  ///< two corners; the corners of a line; a path
+    double radius = 0;                ///< of a brush, in widths
+};
+/// How what a question finds becomes the selection.
+struct Selecting {
+    std::string name;  ///< "rectangle"
+    SelectMode mode = SelectMode::replace;
+    bool live = false;  ///< shown while the mouse is still held, and in no history
+};
+/// "1 Gaussian", "12,345 Gaussians".
+std::string counted_gaussians(std::uint64_t count);
+enum class NeighbourStep { grow, shrink, connected };
+/// What becomes of the colour of the selected: base colours are multiplied, or set; set takes view
+/// dependence away.
+enum class Recolor { multiply, set };
+
+class Editor {
+  public:
+    Editor(Lent lent, Viewer& viewer, ShownTint& tint)
+        : lent_(std::move(lent)), viewer_(viewer), tint_(tint) {}
+
+    // ---- which are selected
+    using Question = std::function<Hits(const GaussianModel&)>;
+    void select(const Selecting& how, const Question& question);
+    /// `shown`: as the viewport shows it. `only_seen`: what lies behind surfaces is left out.
+    void select_on_screen(const Selecting& how, const Shown& shown, const ViewRequest& request,
+                          const ScreenShape& shape, bool only_seen);
+    /// Errors: a row that is not there.
+    void select_rows(const Selecting& how, const std::vector<std::uint64_t>& rows);
+    void select_neighbours(NeighbourStep step, double reach);
+    void invert();
+
+    // ---- what is done to them
+    /// Every row with all bits of `of` gets those of `set` and loses those of `clear`. `verb` is
+    /// said with the number of rows that changed. Errors where `of` asks for selected ones and
+    /// there are none.
+    void mark(const std::string& verb, std::uint8_t of, std::uint8_t set, std::uint8_t clear);
+    /// Hides what is not selected, and shows what is.
+    void solo();
+    void remove();
+    void duplicate();
+    /// `linear` about the middle of the selection's bounds, then `shift` (world units).
+    void transform(const std::string& verb, const Mat3d& linear, Vec3d shift);
+    void recolor(Recolor how, Vec3f color);
+    /// Deletes what lies outside.
+    void crop(const ClipBox& box);
+    /// The selected alone; null, with an error told, when there are none.
+    std::shared_ptr<const GaussianModel> selected_model();
+
+    // ---- history
+    void undo();
+    void redo();
+    /// Until `done` steps are in force.
+    void go_to(std::size_t done);
+    /// Stamps of what undo() and redo() would do; 0: nothing.
+    std::uint64_t undo_stamp();
+    std::uint64_t redo_stamp();
+
+    // ---- the engine's
+    /// Another scene is open, or none; or its rows mean other Gaussians.
+    void begin();
+    /// After steps of training: flags stay with their Gaussians.
+    void follow_rows();
+    /// What is open now was written to a file.
+    void exported();
+    /// The doctor mended the model: `mended` shows the other one.
+    void adopt_mended(LoadedScene mended, WholeChange change, std::string name,
+                      std::uint64_t command);
+    const EditHistory& history() const { return history_; }
+    bool unsaved() const;
+    /// Called after a mending came into force, or was taken back.
+    std::function<void()> on_mending;
+
+  private:
+    std::string why_not() const;
+    bool may_edit();
+    void take_names();
+    bool any_selected();
+    bool end_live();
+    std::vector<std::uint32_t> editable_rows(const char* verb);
+    void remove_rows(const std::string& name, std::vector<std::uint32_t> rows);
+    void make(std::string name, RowChange rows, const std::function<Flags(const Flags&)>& flags);
+    bool toggle(EditStep& step, bool forwards);
+    bool change_rows(EditStep& step);
+    bool change_run(EditStep& step);
+    void follow_presence(EditStep& step, bool goes, bool first);
+    bool sync_locks(const std::string& what, const Flags& before);
+    void name_rows_again(std::vector<std::uint32_t> ids);
+    bool change_whole(WholeChange& change);
+    void show();
+
+    Lent lent_;
+    Viewer& viewer_;
+    ShownTint& tint_;
+    Flags flags_;                       // by row; empty: none of any row
+    std::optional<Flags> before_live_;  // flags_ shows what a shape would select
+    EditHistory history_;
+    std::uint64_t changes_ =
+        0;  // of flags and rows: what was asked before one is not answered after
+    // Of a run: which Gaussians the rows of flags_ are, and after how many steps that was asked.
+    std::vector<std::uint32_t> ids_;
+    std::uint64_t followed_ = 0;
+    std::uint64_t saved_ = 0;  // EditHistory::model_stamp() of what is in a file
+};
+
+}  // namespace gs

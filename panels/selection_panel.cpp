@@ -1,0 +1,208 @@
+#include "panels/selection_panel.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "base/format.h"
+#include "panels/widgets/widgets.h"
+
+namespace gs {
+namespace {
+
+constexpr std::array kSelectionValues{"opacity", "size", "anisotropy", "energy",
+                                      "depth",   "x",    "y",          "z"};
+constexpr std::array kAxisWords{"x", "y", "z"};
+
+std::string count_of(std::uint64_t n) { return format_count(static_cast<double>(n)); }
+std::string number_word(float value) { return argument(static_cast<double>(value)); }
+
+/// A button beside the last one where there is room; gives a command without arguments.
+void action(Commands& commands, const char* label, const char* command, const char* hint,
+            bool enabled, bool first = false) {
+    if (!first) beside_if_fits(label);
+    ImGui::BeginDisabled(!enabled);
+    if (ImGui::Button(label)) commands.push(command);
+    ImGui::EndDisabled();
+    tooltip(hint);
+}
+
+}  // namespace
+
+void SelectionPanel::draw_counts(const Snapshot& snapshot, Commands& commands) const {
+    const SelectionState& s = *snapshot.selection;
+    text(fmt::format("{} of {} selected", count_of(s.selected), count_of(s.gaussians)));
+    if (s.bounded) {
+        const Vec3f size = s.hi - s.lo, centre = s.centre();
+        const auto three = [](Vec3f v) {
+            return fmt::format("{}  {}  {}", format_number(static_cast<double>(v.x), 4),
+                               format_number(static_cast<double>(v.y), 4),
+                               format_number(static_cast<double>(v.z), 4));
+        };
+        dim_text("middle " + three(centre));
+        dim_text("size " + three(size));
+        tooltip("Of the box around the selected centres, world units");
+    }
+    if (s.hidden > 0) {
+        dim_text(count_of(s.hidden) + " hidden");
+        ImGui::SameLine();
+        if (ImGui::SmallButton("Show all")) commands.push("edit.show-all");
+        tooltip("Hidden Gaussians are drawn again (Ctrl+H)");
+    }
+    if (s.locked > 0) {
+        dim_text(count_of(s.locked) + " locked");
+        ImGui::SameLine();
+        if (ImGui::SmallButton("Unlock all")) commands.push("edit.unlock-all");
+        tooltip("All Gaussians can be changed again");
+    }
+    if (s.unsaved) colored_text(theme().warning, "Edited, but in no file: export keeps it.");
+}
+
+void SelectionPanel::draw_select(const Snapshot& snapshot, Commands& commands) {
+    if (!section("Select")) return;
+    const bool any = snapshot.selection->selected > 0;
+    choice_command(
+        commands, "tool", "tool", kToolNames, static_cast<std::size_t>(snapshot.tools.tool), 7,
+        "What the left mouse button does over the picture: with Shift it adds, with Ctrl "
+        "it removes; Escape steers again");
+    toggle_command(commands, "only what is seen", "select.only-seen", snapshot.tools.only_seen,
+                   "Shapes on the screen leave out what lies behind surfaces");
+    action(commands, "All", "select.all", "Every Gaussian that is not hidden (Ctrl+A)", true, true);
+    action(commands, "None", "select.none", "Nothing (Ctrl+Shift+A)", any);
+    action(commands, "Invert", "select.invert", "What is not selected now (Ctrl+I)", true);
+    for (const auto& [label, command, hint] :
+         {std::array{"Grow", "select.grow", "Adds the neighbours in reach (Ctrl+=)"},
+          std::array{"Shrink", "select.shrink",
+                     "Takes away those with a neighbour in reach that is not selected (Ctrl+-)"},
+          std::array{"Connected", "select.connected",
+                     "Grows until there are no more neighbours in reach (Ctrl+L)"}}) {
+        if (command[7] != 'g') beside_if_fits(label);
+        ImGui::BeginDisabled(!any);
+        if (ImGui::Button(label)) commands.push(command, {number_word(reach_)});
+        ImGui::EndDisabled();
+        tooltip(hint);
+    }
+    ImGui::SetNextItemWidth(7 * em());
+    ImGui::SliderFloat("reach", &reach_, 0.5F, 20, "%.2f sizes", ImGuiSliderFlags_Logarithmic);
+    tooltip("Neighbours are nearer than so many times a Gaussian's size");
+    ImGui::SetNextItemWidth(6 * em());
+    ImGui::Combo("##value", &value_, kSelectionValues.data(),
+                 static_cast<int>(kSelectionValues.size()));
+    ImGui::SameLine();
+    ImGui::SetNextItemWidth(-4.5F * em());
+    float ends[2] = {lo_, hi_};
+    if (ImGui::InputFloat2("##ends", ends, "%.4g")) lo_ = ends[0], hi_ = ends[1];
+    tooltip("From and to, in the value's own unit");
+    ImGui::SameLine();
+    ImGui::BeginDisabled(!(lo_ <= hi_));
+    if (ImGui::Button("Select##range"))
+        commands.push("select.range", {kSelectionValues[static_cast<std::size_t>(value_)],
+                                       number_word(lo_), number_word(hi_)});
+    ImGui::EndDisabled();
+    tooltip("Gaussians with a value between these ends (select.range)");
+}
+
+void SelectionPanel::draw_edit(const Snapshot& snapshot, Commands& commands) {
+    if (!section("Edit")) return;
+    const bool any = snapshot.selection->selected > 0;
+    action(commands, "Solo", "select.solo", "Shows the selection alone (Shift+S)", any, true);
+    action(commands, "Hide", "edit.hide", "The selection is drawn no longer (Shift+H)", any);
+    action(commands, "Lock", "edit.lock", "No edit changes the selected", any);
+    action(commands, "Unlock", "edit.unlock", "The selected can be changed again", any);
+    action(commands, "Delete", "edit.delete", "Takes the selected away (Delete)", any);
+    action(commands, "Duplicate", "edit.duplicate",
+           "A copy of each at the same place, which is selected then (Ctrl+D)", any);
+    action(commands, "Crop", "edit.crop", "Deletes what lies outside of the clip box",
+           snapshot.view.clip.has_value());
+    ImGui::BeginDisabled(!any);
+    draw_change(commands);
+    ImGui::EndDisabled();
+}
+
+/// Numbers that move, turn, scale and recolour.
+void SelectionPanel::draw_change(Commands& commands) {
+    const float field = -5.5F * em();
+    const auto row = [&](const char* label, const char* hint) {
+        ImGui::SameLine();
+        const bool pressed = ImGui::Button(label, {-1, 0});
+        tooltip(hint);
+        return pressed;
+    };
+    ImGui::SetNextItemWidth(field);
+    ImGui::InputFloat3("##shift", shift_, "%.4g");
+    if (row("Move", "Along the world's axes, world units"))
+        commands.push("edit.move",
+                      {number_word(shift_[0]), number_word(shift_[1]), number_word(shift_[2])});
+    ImGui::SetNextItemWidth(3.5F * em());
+    ImGui::Combo("##axis", &axis_, kAxisWords.data(), static_cast<int>(kAxisWords.size()));
+    ImGui::SameLine();
+    ImGui::SetNextItemWidth(field);
+    ImGui::InputFloat("##degrees", &degrees_, 0, 0, "%.4g deg");
+    if (row("Turn", "About the middle of the selection"))
+        commands.push("edit.rotate",
+                      {kAxisWords[static_cast<std::size_t>(axis_)], number_word(degrees_)});
+    ImGui::SetNextItemWidth(field);
+    ImGui::InputFloat("##factor", &factor_, 0, 0, "%.4g x");
+    if (row("Scale", "About the middle of the selection"))
+        commands.push("edit.scale", {number_word(factor_)});
+    ImGui::SetNextItemWidth(4.5F * em());
+    int way = set_color_ ? 1 : 0;
+    if (ImGui::Combo("##way", &way, "times\0is\0")) set_color_ = way == 1;
+    ImGui::SameLine();
+    ImGui::SetNextItemWidth(field);
+    ImGui::ColorEdit3("##color", color_, ImGuiColorEditFlags_Float | ImGuiColorEditFlags_NoInputs);
+    if (row("Recolour", "Each colour times this one, or this colour from every side"))
+        commands.push("edit.recolor", {set_color_ ? "set" : "multiply", number_word(color_[0]),
+                                       number_word(color_[1]), number_word(color_[2])});
+}
+
+void SelectionPanel::draw_history(const Snapshot& snapshot, Commands& commands) const {
+    if (!section("History")) return;
+    const SelectionState& s = *snapshot.selection;
+    action(commands, "Undo", "undo", "Takes the newest edit back (Ctrl+Z)", s.done > 0, true);
+    action(commands, "Redo", "redo", "Makes it again (Ctrl+Shift+Z)", !s.redo().empty());
+    if (s.dropped > 0)
+        dim_text(fmt::format("{} older steps were let go of: the history holds {}",
+                             count_of(s.dropped),
+                             format_bytes(static_cast<double>(s.history_most))));
+    const auto step = [&](std::size_t done, const std::string& name) {
+        ImGui::PushID(static_cast<int>(done));
+        if (done > s.done) ImGui::PushStyleColor(ImGuiCol_Text, theme().faint);
+        if (ImGui::Selectable(fitted(name, ImGui::GetContentRegionAvail().x).c_str(),
+                              done == s.done))
+            commands.push("edit.go-to", {std::to_string(done)});
+        if (done > s.done) ImGui::PopStyleColor();
+        tooltip(done > s.done ? name + " (taken back: a click makes it again)" : name);
+        ImGui::PopID();
+    };
+    step(0, s.dropped > 0 ? "as far back as it goes" : "as it was");
+    for (std::size_t i = 0; i < s.history.size(); ++i) step(i + 1, s.history[i]);
+    if (s.history_bytes > 0)
+        dim_text(format_bytes(static_cast<double>(s.history_bytes)) + " of memory");
+}
+
+void SelectionPanel::draw(const Snapshot& snapshot, Commands& commands) {
+    if (!snapshot.scene || !snapshot.selection) {
+        empty_note("What is selected is told here when a scene is open");
+        return;
+    }
+    if (!snapshot.selection->why_not.empty()) {
+        empty_note(snapshot.selection->why_not);
+        return;
+    }
+    draw_counts(snapshot, commands);
+    for (const Activity& a : snapshot.activities)
+        if (a.name == "select") {
+            dim_text(a.what);
+            ImGui::SameLine();
+            if (ImGui::SmallButton("Cancel")) commands.push("cancel", {"select"});
+        }
+    draw_select(snapshot, commands);
+    draw_edit(snapshot, commands);
+    draw_history(snapshot, commands);
+}
+
+}  // namespace gs
