@@ -56,10 +56,10 @@ void MeasurePanel::draw_scale(const MeasureState& measured, Commands& commands) 
     ImGui::SameLine();
     const bool usable = metres_ > 0 && measured.length(number - 1) > 0;
     ImGui::BeginDisabled(!usable);
-    if (ImGui::Button("Set the scale"))
+    if (ImGui::Button("Set##scale"))
         commands.push("scene.scale", {argument(metres_), std::to_string(number)});
     ImGui::EndDisabled();
-    tooltip("From then on all lengths are told in metres");
+    tooltip("Sets the scene's scale: all lengths are then told in metres");
 }
 
 void MeasurePanel::draw_up(const Snapshot& snapshot, const MeasureState& measured,

@@ -246,7 +246,7 @@ void Engine::pick_points(const ViewRequest& request,
     if (!scene_) return tell_.error("nothing is open");
     PickedPoints picked{what, viewer_.points_at(shown(), request, places)};
     if (picked.points.size() < places.size())
-        return tell_.error("nothing is solid at this pixel: no point was picked");
+        return tell_.error("nothing lies at this pixel: no point was picked");
     tell_.picked(std::move(picked));
 }
 

@@ -63,8 +63,8 @@ class Engine {
     /// One picture at exactly the requested size, whatever it costs; it comes back through
     /// SessionOutbox::pictures.
     void picture(const PictureRequest& request);
-    /// What lies at these places of the picture (fractions of its width and height), where half of
-    /// the light has been stopped; answered through SessionOutbox::picked.
+    /// What lies at these places of the picture (fractions of its width and height), see
+    /// Viewer::points_at(); answered through SessionOutbox::picked.
     void pick_points(const ViewRequest& request, const std::vector<std::array<double, 2>>& places,
                      PickedFor what);
     /// What lies at this place of the picture (fractions of its width and height); answered through

@@ -198,17 +198,26 @@ std::optional<Vec3d> Viewer::focus(const Shown& shown, ViewRequest request, doub
 
 std::vector<Vec3d> Viewer::points_at(const Shown& shown, ViewRequest request,
                                      const std::vector<std::array<double, 2>>& places) {
-    request.settings.mode = ViewMode::median;
     request.settings.style = DrawStyle::splats;
-    const auto frame = draw(shown, request, 1, false);
-    const ImageF& depth = frame->map;
+    const auto drawn = [&](ViewMode mode) {
+        request.settings.mode = mode;
+        return draw(shown, request, 1, false);
+    };
+    const auto median = drawn(ViewMode::median);
+    std::shared_ptr<ViewFrame> mean;
     std::vector<Vec3d> out;
     for (const auto& [x, y] : places) {
-        const int column = std::clamp(static_cast<int>(x * depth.width), 0, depth.width - 1),
-                  row = std::clamp(static_cast<int>(y * depth.height), 0, depth.height - 1);
-        const double z = static_cast<double>(depth.at(0, column, row));
+        const int column =
+                      std::clamp(static_cast<int>(x * median->map.width), 0, median->map.width - 1),
+                  row = std::clamp(static_cast<int>(y * median->map.height), 0,
+                                   median->map.height - 1);
+        float z = median->map.at(0, column, row);
+        if (!std::isfinite(z)) {
+            if (!mean) mean = drawn(ViewMode::depth);
+            z = mean->map.at(0, column, row);
+        }
         if (!std::isfinite(z)) break;
-        out.push_back(frame->camera.point_at(column + 0.5, row + 0.5, z));
+        out.push_back(median->camera.point_at(column + 0.5, row + 0.5, static_cast<double>(z)));
     }
     return out;
 }

@@ -43,8 +43,8 @@ class Viewer {
     std::shared_ptr<ViewFrame> small_picture(const Shown& shown, int view, int width);
     /// The world point at this place of the picture (fractions of its width and height), if any.
     std::optional<Vec3d> focus(const Shown& shown, ViewRequest request, double x, double y);
-    /// World points at places of the picture, where half of the light has been stopped; as many as
-    /// come before the first place where nothing is solid.
+    /// World points at places of the picture: where half of the light has been stopped, else at the
+    /// mean depth of what is drawn there. As many as come before the first place without anything.
     std::vector<Vec3d> points_at(const Shown& shown, ViewRequest request,
                                  const std::vector<std::array<double, 2>>& places);
     /// Median depth, half as large as the picture (ViewFrame::map; NaN where nothing stops half of

@@ -96,10 +96,10 @@ TEST_F(Measuring, TheGroundAtThreePixelsIsBelowTheCamera) {
     EXPECT_EQ(measured().up->x, before.x);
 }
 
-TEST_F(Measuring, WhereNothingIsSolidNothingIsPicked) {
+TEST_F(Measuring, WhereNothingLiesNothingIsPicked) {
     ASSERT_TRUE(give("measure.points", {"0", "0", "80", "66"}));
     ASSERT_EQ(h_.errors.size(), 1u);
-    EXPECT_NE(h_.errors[0].text.find("nothing is solid"), std::string::npos);
+    EXPECT_NE(h_.errors[0].text.find("nothing lies at this pixel"), std::string::npos);
     EXPECT_FALSE(h_.state.measured);
 }
 
