@@ -17,6 +17,7 @@
 #include "panels/notes_panel.h"
 #include "panels/pixel_panel.h"
 #include "panels/plots_panel.h"
+#include "panels/problems_panel.h"
 #include "panels/scene_panel.h"
 #include "panels/selection_panel.h"
 #include "panels/stages_panel.h"
@@ -59,6 +60,7 @@ constexpr PanelRow kPanels[] = {
     {"Compare",      bottom,       false,  made<ComparePanel>},
     {"Images",       bottom,       false,  made<ImagesPanel>},
     {"Contact sheet", bottom,      false,  made<ContactSheetPanel>},
+    {"Problems",     bottom,       false,  made<ProblemsPanel>},
     {"Log",          bottom,       false,  made<LogPanel>},
     {"Plots",        bottom_right, false,  made<PlotsPanel>},
     {"Time lapse",   bottom_right, false,  made<TimeLapsePanel>},

@@ -9,6 +9,7 @@
 #include "app/cli/report.h"
 #include "app/cli/results.h"
 #include "app/cli/subcommand.h"
+#include "app/cli/worst.h"
 #include "base/log.h"
 #include "base/seconds.h"
 #include "base/try.h"
@@ -27,12 +28,17 @@ struct EvalArguments {
     CaptureArguments loading;
     PictureArguments picture;
     bool all_views = false;
+    int worst = 0;
 };
 
 void add_options(CLI::App& app, EvalArguments& a) {
     app.add_option("SCENE", a.scene, "splat file, checkpoint or a run's folder")->required();
     app.add_option("CAPTURE", a.capture, "capture with the photos [of a run: its own]");
     app.add_flag("--all", a.all_views, "all photos, not only the test photos");
+    app.add_option("--worst", a.worst,
+                   "list so many of the worst regions, holes, floaters, and of the Gaussians that "
+                   "take part in errors")
+        ->check(whole_from(0, 10'000));
     add_loading(app, a.loading);
     add_picture(app, a.picture);
 }
@@ -98,6 +104,7 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
         return fail(ErrorKind::usage, photos.capture, "there are no test views",
                     "add --all, --test-every N or --test-views");
 
+    const std::size_t gaussians = scene.model.count;
     ProgressLine progress("evaluate");
     const auto begin = std::chrono::steady_clock::now();
     const Evaluation result =
@@ -109,16 +116,17 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
     progress.finish();
     const double seconds = seconds_since(begin);
     print_scores(result);
+    Json worst;
+    if (a.worst > 0 && result.images.size() == views.size())
+        worst = tell_worst(std::make_shared<const GaussianModel>(std::move(scene.model)), capture,
+                           views, *rasterizer, picture, static_cast<std::size_t>(a.worst));
     if (common.json) {
-        Json out{{"command", "eval"},
-                 {"scene", a.scene},
-                 {"capture", photos.capture},
-                 {"backend", rasterizer->name()},
-                 {"steps", steps_of(a.scene)},
-                 {"seconds", seconds},
-                 {"gaussians", scene.model.count},
-                 {"profile", name_of(picture.compatibility)}};
+        Json out{{"command", "eval"},          {"scene", a.scene},
+                 {"capture", photos.capture},  {"backend", rasterizer->name()},
+                 {"steps", steps_of(a.scene)}, {"seconds", seconds},
+                 {"gaussians", gaussians},     {"profile", name_of(picture.compatibility)}};
         out["test"] = score_json(result);
+        if (!worst.is_null()) out["worst"] = worst;
         print_json(out);
     }
     if (result.images.size() == views.size()) return kDone;
@@ -134,6 +142,7 @@ Subcommand eval_command() {
         "eval", "PSNR and SSIM of a scene against the photos of a capture",
         "  gausscope eval runs/photos-2026-11-22-1\n"
         "  gausscope eval out/point_cloud.ply photos/\n"
+        "  gausscope eval out/point_cloud.ply photos/ --all --worst 20\n"
         "  gausscope eval out/point_cloud.ply photos/ --downscale 3 --test-views 0012 --json\n",
         add_options, run);
 }

@@ -24,6 +24,7 @@ std::span<const CommandRow> compare_commands();
 std::span<const CommandRow> inspect_commands();
 std::span<const CommandRow> photo_commands();
 std::span<const CommandRow> film_commands();
+std::span<const CommandRow> problem_commands();
 std::span<const CommandRow> trace_commands();
 std::span<const CommandRow> note_commands();
 std::span<const CommandRow> bundle_commands();

@@ -63,7 +63,7 @@ const CommandRow kRows[] = {
      "The Gaussian that was looked at is marked no longer.", unmark},
     {"cancel",         "Cancel what goes on",        "Doctor 2", "",       "[NAME]",
      "Ends loading, examining, mending or exporting: all, or load, compare, doctor, mend, "
-     "export, levels.", cancel},
+     "export, levels, problems.", cancel},
     {"notice.dismiss", "Dismiss notices",            "",       "",       "[NUMBER]",
      "Takes one notice off the picture, or all.", dismiss},
 };

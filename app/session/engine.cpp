@@ -35,6 +35,7 @@ Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
       inspector_(lent(), viewer_, tint_),
       film_(lent(), viewer_),
       bundle_(lent(), viewer_),
+      problems_(lent(), viewer_, doctor_),
       jobs_([&in] { in.bell.put({}); }) {
     backend_ = options_.backend;
     editor_.on_mending = [this] { doctor_.mendings_changed(); };
@@ -54,6 +55,7 @@ Lent Engine::lent() {
                 viewer_.forget_model();
                 sheet_.forget_model();
                 inspector_.model_changed();
+                problems_.forget();
                 publish_scene();
             }};
 }
@@ -85,6 +87,7 @@ bool Engine::turn() {
     busy |= draw_when_due();
     busy |= scene_ && sheet_.draw_when_due(shown());
     busy |= scene_ && film_.draw_when_due(shown());
+    busy |= scene_ && problems_.work(shown());
     busy |= publish_when_due();
     return busy;
 }
@@ -138,6 +141,7 @@ void Engine::close() {
     film_.forget();
     close_beside();
     doctor_.forget();
+    problems_.forget();
     scene_.reset();
     levels_.begin();
     training_.begin();
@@ -156,6 +160,7 @@ void Engine::adopt(LoadedScene scene, bool train) {
     training_.finish();
     film_.forget();
     doctor_.forget();
+    problems_.forget();
     scene_.reset();  // as a whole: its parts refer to each other
     scene_.emplace(std::move(scene));
     levels_.begin();
@@ -187,6 +192,7 @@ void Engine::replace_model(LoadedScene scene) {
     sheet_.forget_model();
     inspector_.model_changed();
     doctor_.forget_rows();
+    problems_.forget();
     publish_scene();
 }
 
@@ -306,8 +312,10 @@ void Engine::measure_limits(bool again) {
 }
 
 void Engine::cancel(const std::string& name) {
-    const bool film = (name.empty() || name == "film") && film_.cancel();
-    if (!jobs_.cancel(name) && !film) tell_.done("nothing was going on that could be cancelled");
+    bool any = jobs_.cancel(name);
+    if (name.empty() || name == "film") any |= film_.cancel();
+    if (name.empty() || name == "problems") any |= problems_.cancel();
+    if (!any) tell_.done("nothing was going on that could be cancelled");
 }
 
 void Engine::export_splats(const std::string& path, const std::optional<ClipBox>& crop) {
@@ -412,6 +420,7 @@ void Engine::stop_after_exception(const char* what) {
     viewer_.look_away();
     sheet_.want({});
     film_.forget();
+    (void)problems_.cancel();
     if (scene_) described_step_ = scene_->steps_done();
     tell_.error(what);
     tell_.status.at_once();
@@ -430,9 +439,10 @@ void Engine::publish_status() {
     }
     status.frame_cost = viewer_.frame_cost();
     // An export is done when it is written, and so is what came after it.
-    status.commands_done = film_.done(jobs_.done(commands_done_));
+    status.commands_done = problems_.done(film_.done(jobs_.done(commands_done_)));
     view.activities = jobs_.activities();
     film_.describe(view.activities);
+    if (const auto looking = problems_.activity()) view.activities.push_back(*looking);
     status.scene_serial = scene_serial_;
     status.run_folder = scene_ && scene_->run ? scene_->run->taken_folder().string() : "";
     view.backend = backend_;

@@ -15,6 +15,7 @@
 #include "app/session/inspector.h"
 #include "app/session/jobs.h"
 #include "app/session/loading.h"
+#include "app/session/photo_problems.h"
 #include "app/session/scene_doctor.h"
 #include "app/session/session.h"
 #include "app/session/streamed_levels.h"
@@ -83,6 +84,7 @@ class Engine {
     SceneDoctor& doctor() { return doctor_; }
     ContactSheet& sheet() { return sheet_; }
     FilmRender& film() { return film_; }
+    ProblemFinder& problems() { return problems_; }
     /// Why Gaussians are shown otherwise than they are: parts say their reasons here.
     ShownTint& tint() { return tint_; }
     Inspector& inspector() { return inspector_; }
@@ -131,6 +133,7 @@ class Engine {
     Inspector inspector_;
     FilmRender film_;
     BundleSaver bundle_;
+    ProblemFinder problems_;
 
     Jobs jobs_;  // last: they end before what they refer to
 };

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/session/session.h"
@@ -40,18 +41,20 @@ struct StudioState : Published {
     Session& session;
     ViewSettings view;
     SheetSettings sheet_settings;
+    ProblemsSettings problems_settings;
     ToolState tools;
-    NavigationState navigation;                    ///< where the viewport looks from
-    std::optional<std::size_t> picked_camera;      ///< the capture camera that was last gone to
-    std::optional<std::size_t> hovered_camera;     ///< and the one under the mouse
-    std::optional<std::uint64_t> inspected_row;    ///< of the inspected pixel's list, outlined
-    int width = 800, height = 600;                 ///< pixels the viewport has room for
-    FilmEditor film;                               ///< the camera path of what is open
-    std::vector<SavedView> saved_views;            ///< of what is open
-    fs::path views_file;                           ///< where they are kept; set by the studio
-    std::shared_ptr<const MeasureState> measured;  ///< beside them; null: nothing was measured
-    Notes notes;                                   ///< pinned to what is open
-    std::vector<TimedNotice> notices;              ///< oldest first, a few
+    NavigationState navigation;                        ///< where the viewport looks from
+    std::optional<std::size_t> picked_camera;          ///< the capture camera that was last gone to
+    std::optional<std::size_t> hovered_camera;         ///< and the one under the mouse
+    std::optional<std::pair<int, int>> hovered_pixel;  ///< of the picture; none: elsewhere
+    std::optional<std::uint64_t> inspected_row;        ///< of the inspected pixel's list, outlined
+    int width = 800, height = 600;                     ///< pixels the viewport has room for
+    FilmEditor film;                                   ///< the camera path of what is open
+    std::vector<SavedView> saved_views;                ///< of what is open
+    fs::path views_file;                               ///< where they are kept; set by the studio
+    std::shared_ptr<const MeasureState> measured;      ///< beside them; null: nothing was measured
+    Notes notes;                                       ///< pinned to what is open
+    std::vector<TimedNotice> notices;                  ///< oldest first, a few
     std::uint64_t notices_told = 0;
     bool asks_to_quit = false;       ///< something would be lost
     ImportBase import_base;          ///< what captures are opened with

@@ -207,6 +207,7 @@ void StudioUi::fill_snapshot(StudioState& state, const TraceStore& trace,
     s.film = state.scene ? state.film.state() : nullptr;
     s.sheet_settings = state.sheet_settings;
     s.tools = state.tools;
+    s.problems_settings = state.problems_settings;
     s.notices.clear();
     for (const TimedNotice& n : state.notices) s.notices.push_back(n.notice);
     s.asks_to_quit = state.asks_to_quit;
@@ -243,6 +244,7 @@ void StudioUi::steer(StudioState& state) {
         state.height = viewport.height();
     }
     state.hovered_camera = viewport.hovered() ? viewport.hovered_camera() : std::nullopt;
+    state.hovered_pixel = viewport.hovered() ? viewport.pixel() : std::nullopt;
     const NavigationInput& input = viewport.input();
     parts_->steering = input.any();
     if (!parts_->steering) return;

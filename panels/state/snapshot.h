@@ -138,6 +138,16 @@ struct SheetSettings {
     bool descending = false;
     double width = 120;  ///< of each picture, pixels at a display scale of 1
 };
+/// What the Problems panel shows, and how it sorts the photos' errors over time.
+enum class ProblemsShow { time, regions, place, gaussians, floaters, holes };
+inline constexpr std::array<const char*, 6> kProblemsShowNames{"time",      "regions",  "place",
+                                                               "gaussians", "floaters", "holes"};
+struct ProblemsSettings {
+    ProblemsShow shows = ProblemsShow::time;
+    PhotoKey key = PhotoKey::psnr;
+    bool descending = false;
+    bool loss = false;  ///< of the loss, not of PSNR
+};
 /// The mean difference over the channels (0..1) that is the brightest colour of its errors.
 inline constexpr double kSheetErrorRange = 0.25;
 
@@ -234,6 +244,7 @@ struct Snapshot : SessionView {
     std::shared_ptr<const MeasureState> measured;  ///< null: nothing was measured
     std::shared_ptr<const NotesState> notes;       ///< pinned texts; null: none
     SheetSettings sheet_settings;
+    ProblemsSettings problems_settings;
     std::vector<Notice> notices;  ///< oldest first
     bool asks_to_quit = false;    ///< the program is to end, and something would be lost
     std::shared_ptr<const ImportState> import;  ///< a capture is about to be opened; null: none

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "panels/state/photo_problems.h"
 #include "panels/viewport/colormap_legend.h"
 #include "panels/viewport/film_path.h"
 #include "panels/viewport/ground_grid.h"
@@ -123,6 +124,28 @@ void draw_measures(ImDrawList& list, const MeasureState& measured, const Camera&
     if (measured.points.size() % 2 == 0) return;
     if (const auto waits = project_point(camera, measured.points.back(), kNearestLine))
         list.AddCircle(on_screen(picture, camera, *waits), 0.35F * em(), theme().accent, 0, 2);
+}
+
+/// The region of a photo that was gone to, while the picture is of that photo.
+void draw_problem_mark(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& frame,
+                       PictureRect picture) {
+    if (!snapshot.problems || !snapshot.problems->mark || !snapshot.cameras) return;
+    const PhotoProblems::Mark& mark = *snapshot.problems->mark;
+    if (static_cast<int>(mark.view) != snapshot.view.capture_view ||
+        mark.view >= snapshot.cameras->size())
+        return;
+    const Camera& photo = (*snapshot.cameras)[mark.view].camera;
+    const auto corner = [&](int x, int y) {
+        return on_screen(picture, frame.camera,
+                         {static_cast<double>(x) * frame.camera.width / photo.width,
+                          static_cast<double>(y) * frame.camera.height / photo.height});
+    };
+    const ImVec2 a = corner(mark.rect.x0, mark.rect.y0), b = corner(mark.rect.x1, mark.rect.y1);
+    list.AddRect(a, b, theme().window, 0, 0, 4 * hairline());
+    list.AddRect(a, b, theme().warning, 0, 0, 2 * hairline());
+    const float above = a.y - 1.7F * em();
+    draw_chip(list, {std::max(a.x, picture.a.x), above > picture.a.y ? above : b.y + 0.3F * em()},
+              mark.words, theme().warning);
 }
 
 void draw_tile_grid(ImDrawList& list, const ViewFrame& frame, PictureRect picture) {
@@ -509,6 +532,7 @@ void draw_viewport_overlays(ImDrawList& list, const Snapshot& snapshot, const Vi
         draw_inspected_pixel(list, snapshot, frame, picture.a, {picture.width(), picture.height()});
     if (snapshot.measured && !state.photo_instead)
         draw_measures(list, *snapshot.measured, frame.camera, picture);
+    draw_problem_mark(list, snapshot, frame, picture);
     if (snapshot.marked) draw_mark(list, *snapshot.marked, frame.camera, picture);
     if (snapshot.notes && snapshot.view.overlays && !state.photo_instead)
         draw_note_pins(list, *snapshot.notes, frame.camera, picture);

@@ -278,6 +278,20 @@ class Training(Case):
         self.expect(2, "report", self.folder / "nowhere", says="no such folder")
         self.expect(2, "report", self.capture, says="holds no training run")
 
+    def test_eval_lists_the_worst(self):
+        out, _ = self.trained()
+        done = self.expect(0, "eval", out / "point_cloud.ply", self.capture, "--all", "--worst", 3, "--json")
+        worst = done.json["worst"]
+        self.assertEqual((worst["photos"], len(worst["regions"]), len(worst["by_gaussian"])), (8, 3, 3))
+        shares = [r["error_share"] for r in worst["regions"]]
+        self.assertEqual(shares, sorted(shares, reverse=True))
+        self.assertTrue(all(r["mean_error"] >= worst["region_limit"] > 0 for r in worst["regions"]), worst["regions"])
+        errors = [g["error"] for g in worst["by_gaussian"]]
+        self.assertEqual(errors, sorted(errors, reverse=True))
+        self.assertIn("worst regions", done.out)
+        self.assertNotIn("worst", self.expect(0, "eval", out / "point_cloud.ply", self.capture, "--json").json)
+        self.expect(2, "eval", out / "point_cloud.ply", self.capture, "--worst", "-1")
+
     def test_it_learns(self):
         low, high = self.folder / "low", self.folder / "high"
         first = self.expect(0, "train", self.capture, "-o", low, "--steps", 1, "--json").json

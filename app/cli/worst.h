@@ -1,0 +1,19 @@
+// eval --worst: where a model is wrong by its photos (renderer/problems), as tables and JSON.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "app/cli/report.h"
+#include "renderer/raster/rasterizer.h"
+#include "renderer/scene/capture.h"
+
+namespace gs::cli {
+
+/// Looks at `views` and prints `most` of each list. What docs/cli.md says of "worst"; null when it
+/// was interrupted.
+Json tell_worst(std::shared_ptr<const GaussianModel> model, std::shared_ptr<const Capture> capture,
+                std::vector<std::size_t> views, Rasterizer& rasterizer,
+                const RenderOptions& options, std::size_t most);
+
+}  // namespace gs::cli

@@ -1,0 +1,226 @@
+#include "app/session/photo_problems.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/format.h"
+#include "base/seconds.h"
+
+namespace gs {
+namespace {
+
+/// As the model is drawn against its photos.
+RenderOptions options_for_photos(const LoadedScene& scene) {
+    ViewSettings as_photos;
+    as_photos.capture_view = 0;  // the background is the capture's
+    return render_options(scene, as_photos);
+}
+
+std::vector<std::size_t> all_views(const Capture& capture) {
+    std::vector<std::size_t> out(capture.views.size());
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = i;
+    return out;
+}
+
+double share_of(std::size_t done, std::size_t total) {
+    return total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 0;
+}
+
+}  // namespace
+
+bool ProblemFinder::may_look(const char* what) {
+    const auto& scene = lent_.scene;
+    if (!scene)
+        lent_.tell.error(fmt::format("nothing is open {}", what));
+    else if (!scene->capture || scene->capture->views.empty())
+        lent_.tell.error(fmt::format(
+            "{} has no photos {}: open the capture that it was trained from beside it (open SPLATS "
+            "CAPTURE)",
+            scene->name, what));
+    else
+        return true;
+    return false;
+}
+
+/// A rasterizer of its own, and the model as it is now.
+bool ProblemFinder::prepare() {
+    search_.reset();
+    point_.reset();
+    auto rasterizer = lent_.options.make_rasterizer();
+    if (!rasterizer) {
+        lent_.tell.error(rasterizer.error().text());
+        return false;
+    }
+    rasterizer_ = std::move(*rasterizer);
+    model_ = lent_.scene->model;
+    if (lent_.scene->trainer)
+        model_ = std::make_shared<const GaussianModel>(lent_.scene->trainer->model());
+    step_ = lent_.scene->steps_done();
+    seconds_ = 0;
+    return true;
+}
+
+void ProblemFinder::begin(std::uint64_t command) {
+    command_ = command;
+    begun_ = std::chrono::steady_clock::now();
+    publish();
+}
+
+void ProblemFinder::find() {
+    if (!may_look("whose problems could be found")) return;
+    if (search_) return lent_.tell.error("problems are being looked for already");
+    if (!prepare()) return;
+    search_.emplace(model_, lent_.scene->capture, all_views(*lent_.scene->capture), *rasterizer_,
+                    options_for_photos(*lent_.scene));
+    shown_.mark.reset();
+    begin(lent_.tell.command);
+}
+
+void ProblemFinder::point(const ViewRequest& request, double x, double y) {
+    if (!may_look("that could see a place")) return;
+    if (search_)
+        return lent_.tell.error(
+            "problems are being looked for: wait, or problems.cancel, then ask for the place");
+    if (!prepare()) return;
+    PhotoDrawer drawer(model_, *rasterizer_, options_for_photos(*lent_.scene));
+    const Camera camera = camera_of(*lent_.scene, request, 1, false);
+    const auto place = point_of_pixel(drawer, camera, static_cast<int>(x * camera.width),
+                                      static_cast<int>(y * camera.height));
+    if (!place)
+        return end("nothing lies at this pixel: half of the light gets through, so it is no place");
+    point_.emplace(std::move(drawer), lent_.scene->capture, *place);
+    shown_.point.reset();
+    begin(lent_.tell.command);
+}
+
+/// Where nobody looks at pictures they have no share of the time: a quarter of it, then.
+bool ProblemFinder::is_due(const Shown& shown) const {
+    if (viewer_.may_draw(shown)) return true;
+    return !viewer_.request() && seconds_since(last_.end) > 3 * last_.seconds;
+}
+
+bool ProblemFinder::work(const Shown& shown) {
+    if ((!search_ && !point_) || !is_due(shown)) return false;
+    const auto start = std::chrono::steady_clock::now();
+    const bool more = search_ ? search_->next() : point_->next();
+    const double spent = seconds_since(start);
+    seconds_ += spent;
+    last_ = {std::chrono::steady_clock::now(), spent};
+    viewer_.add_picture(shown, spent);
+    if (!more) return search_ ? tell_found() : tell_point(), true;
+    publish();
+    return true;
+}
+
+void ProblemFinder::tell_found() {
+    shown_.found = std::make_shared<const FoundProblems>(search_->found());
+    shown_.step = step_;
+    shown_.seconds = seconds_;
+    const FoundProblems& found = *shown_.found;
+    end(fmt::format("looked at {}: {}, {}, {} ({:.1f} s)", counted(found.photos, "photo"),
+                    counted(found.regions.size(), "bad region"),
+                    counted(found.holes.size(), "hole"), counted(found.floaters.size(), "floater"),
+                    seconds_));
+}
+
+void ProblemFinder::tell_point() {
+    shown_.point = std::make_shared<const PointInPhotos>(point_->found());
+    shown_.point_step = step_;
+    const PointInPhotos& found = *shown_.point;
+    end(fmt::format(
+        "{} this place, it is hidden in {} and outside of {}",
+        counted(found.photos.size(), "photo", found.photos.size() == 1 ? "sees" : "see"),
+        found.hidden, found.outside));
+}
+
+void ProblemFinder::end(const std::string& told) {
+    const std::uint64_t command = command_;
+    search_.reset();
+    point_.reset();
+    rasterizer_.reset();
+    model_.reset();
+    command_ = 0;
+    ++shown_.crops;
+    publish();
+    lent_.tell.status.at_once();
+    lent_.tell.done(told, false, {}, command);
+}
+
+bool ProblemFinder::cancel() {
+    if (!search_ && !point_) return false;
+    end("looking for problems was cancelled: what was found before stays");
+    return true;
+}
+
+void ProblemFinder::clear() {
+    cancel();
+    forget();
+}
+
+void ProblemFinder::forget() {
+    search_.reset();
+    point_.reset();
+    rasterizer_.reset();
+    model_.reset();
+    command_ = 0;
+    shown_ = {shown_.serial, {}, 0, nullptr, 0, 0, nullptr, 0, shown_.crops + 1, {}};
+    lent_.tell.changed().problems = nullptr;
+    lent_.tell.status.changed = true;
+}
+
+void ProblemFinder::go(ProblemKind kind, std::size_t index) {
+    const auto mark_region = [&](const char* name, const PhotoRegion& region) {
+        shown_.mark = {region.view, region.rect,
+                       fmt::format("{} {}: {}", name, index + 1, format_db(region.psnr))};
+    };
+    const auto there = [&](std::size_t count) {
+        if (index < count) return true;
+        lent_.tell.error(fmt::format("there is no {} {}: {}",
+                                     kProblemKindNames[static_cast<std::size_t>(kind)], index + 1,
+                                     count == 0 ? std::string("none was found; problems.find looks")
+                                                : fmt::format("the last one is {}", count)));
+        return false;
+    };
+    static const FoundProblems kNone;
+    const FoundProblems& found = shown_.found ? *shown_.found : kNone;
+    if (kind == ProblemKind::region && there(found.regions.size()))
+        mark_region("region", found.regions[index]);
+    if (kind == ProblemKind::hole && there(found.holes.size()))
+        mark_region("hole", found.holes[index]);
+    if (kind == ProblemKind::gaussian && there(found.gaussians.size()))
+        doctor_.mark(found.gaussians[index].row);
+    if (kind == ProblemKind::floater && there(found.floaters.size()))
+        doctor_.mark(found.floaters[index].row);
+    if (kind == ProblemKind::seen && there(shown_.point ? shown_.point->photos.size() : 0)) {
+        const PointInPhoto& one = shown_.point->photos[index];
+        const int x = static_cast<int>(one.x), y = static_cast<int>(one.y);
+        shown_.mark = {one.view,
+                       {x - kPointReach, y - kPointReach, x + kPointReach + 1, y + kPointReach + 1},
+                       fmt::format("the place, error {}", format_number(one.error, 3))};
+    }
+    publish();
+}
+
+std::optional<Activity> ProblemFinder::activity() const {
+    if (shown_.doing.empty()) return std::nullopt;
+    return Activity{"problems", shown_.doing, shown_.share, seconds_since(begun_)};
+}
+
+void ProblemFinder::publish() {
+    shown_.doing.clear();
+    shown_.share = 0;
+    if (search_) {
+        shown_.doing = search_->doing();
+        shown_.share = share_of(search_->done(), search_->total());
+    } else if (point_) {
+        shown_.doing = fmt::format("looking for the place in photo {} of {}", point_->done() + 1,
+                                   point_->total());
+        shown_.share = share_of(point_->done(), point_->total());
+    }
+    ++shown_.serial;
+    lent_.tell.changed().problems = std::make_shared<const PhotoProblems>(shown_);
+    lent_.tell.status.changed = true;
+}
+
+}  // namespace gs

@@ -1,0 +1,79 @@
+// ProblemFinder: the engine's part that looks where the scene is wrong by its photos, a photo a
+// turn so that training and pictures go on in between: all photos (problems.find), or one place in
+// every photo that sees it (problems.point). It looks at the model as it was when that was asked,
+// with a rasterizer of its own. Owned by the engine; commands call it there.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "app/session/lent.h"
+#include "app/session/scene_doctor.h"
+#include "app/session/viewer.h"
+#include "panels/state/photo_problems.h"
+#include "renderer/problems/problem_search.h"
+#include "renderer/problems/same_point.h"
+
+namespace gs {
+
+class ProblemFinder {
+  public:
+    ProblemFinder(Lent lent, Viewer& viewer, SceneDoctor& doctor)
+        : lent_(std::move(lent)), viewer_(viewer), doctor_(doctor) {}
+
+    // ---- commands
+    void find();
+    /// The place that pixel (x, y) of what `request` shows is of; fractions of its width and
+    /// height.
+    void point(const ViewRequest& request, double x, double y);
+    /// Marks number `index` (from 0) of a list; a Gaussian or floater is turned to, as
+    /// view.gaussian does. Photos are gone to by the command.
+    void go(ProblemKind kind, std::size_t index);
+    /// False: nothing was being looked for.
+    bool cancel();
+    /// Forgets what was found, too.
+    void clear();
+
+    /// Another model, or none.
+    void forget();
+    /// A photo. False: nothing is looked for, or training comes first.
+    bool work(const Shown& shown);
+    /// What goes on, for who lists that; nothing: nothing does.
+    std::optional<Activity> activity() const;
+    /// Of commands up to `carried_out`, the last before one whose photos are still looked at.
+    std::uint64_t done(std::uint64_t carried_out) const {
+        return command_ > 0 ? std::min(carried_out, command_ - 1) : carried_out;
+    }
+
+  private:
+    bool is_due(const Shown& shown) const;
+    bool may_look(const char* what);
+    bool prepare();
+    void begin(std::uint64_t command);
+    void end(const std::string& told);
+    void tell_found();
+    void tell_point();
+    void publish();
+
+    Lent lent_;
+    Viewer& viewer_;
+    SceneDoctor& doctor_;
+    std::unique_ptr<Rasterizer> rasterizer_;  // outlives what looks
+    std::shared_ptr<const GaussianModel> model_;
+    std::optional<ProblemSearch> search_;
+    std::optional<PointSearch> point_;
+    std::uint64_t command_ = 0;  // that goes on; 0: none
+    std::uint64_t step_ = 0;
+    double seconds_ = 0;
+    std::chrono::steady_clock::time_point begun_{};
+    struct {
+        std::chrono::steady_clock::time_point end{};
+        double seconds = 0;
+    } last_;  // photo that was looked at
+    PhotoProblems shown_;
+};
+
+}  // namespace gs

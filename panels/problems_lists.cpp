@@ -1,0 +1,214 @@
+// The Problems panel's tables: the Gaussians that take part in errors, and floaters.
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/format.h"
+#include "panels/problems_panel.h"
+#include "panels/widgets/widgets.h"
+
+namespace gs {
+namespace {
+
+// Findings of the doctor that concern single Gaussians one can see.
+constexpr std::array<std::string_view, 3> kDoctorsFloaters{"outliers", "blobs", "needles"};
+constexpr std::size_t kMostSelected = 4096;  // rows that one click selects
+
+struct Heading {
+    const char* name;
+    float width;  // em; 0: stretches
+    const char* hint;
+};
+
+/// False: no room.
+bool begin_table(const char* id, std::span<const Heading> headings, ImVec2 size) {
+    const ImGuiTableFlags flags = ImGuiTableFlags_ScrollX | ImGuiTableFlags_ScrollY |
+                                  ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerV;
+    // What is left of the room, where the others leave some.
+    const ImGuiStyle& style = ImGui::GetStyle();
+    float rest = ImGui::GetContentRegionAvail().x - style.ScrollbarSize;
+    for (const Heading& h : headings) rest -= h.width * em() + 2 * style.CellPadding.x + 1;
+    if (!ImGui::BeginTable(id, static_cast<int>(headings.size()), flags, size)) return false;
+    ImGui::TableSetupScrollFreeze(1, 1);
+    for (const Heading& h : headings)
+        ImGui::TableSetupColumn(h.name, ImGuiTableColumnFlags_WidthFixed,
+                                h.width > 0 ? h.width * em() : std::max(rest, 5 * em()));
+    ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
+    for (const Heading& h : headings) {
+        table_heading(h.name, h.width > 0);
+        tooltip(h.hint);
+    }
+    return true;
+}
+
+void number(std::string_view words, ImU32 color = theme().text) {
+    ImGui::TableNextColumn();
+    cell_right(words, color);
+}
+
+/// A button that selects rows, where the studio can.
+void select_button(Commands& commands, std::span<const std::uint32_t> rows) {
+    const bool can = commands.find("select.row") != nullptr && rows.size() <= kMostSelected;
+    ImGui::BeginDisabled(!can);
+    if (ImGui::SmallButton("select")) {
+        std::string list;
+        for (const std::uint32_t row : rows)
+            list += (list.empty() ? "" : ",") + std::to_string(row);
+        commands.push("select.row", {list});
+    }
+    ImGui::EndDisabled();
+    if (!can)
+        tooltip(rows.size() > kMostSelected ? "too many to be selected at once"
+                                            : "there is no selection here");
+}
+
+/// The row's cell that answers a click anywhere on it.
+bool row_clicked(std::size_t number) {
+    const bool clicked = ImGui::Selectable(
+        "##row", false,
+        ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowItemOverlap);
+    tooltip("a click turns to it");
+    ImGui::SameLine(0.2F * em());
+    colored_text(theme().accent, std::to_string(number));
+    return clicked;
+}
+
+void photo_cell(const Snapshot& snapshot, std::size_t view, Commands& commands) {
+    ImGui::TableNextColumn();
+    const std::string name = name_of_photo(snapshot, view);
+    if (ImGui::SmallButton(fitted_path(name, ImGui::GetContentRegionAvail().x - em()).c_str()))
+        commands.push("view.capture", {std::to_string(view)});
+    tooltip(name + "\na click goes there");
+}
+
+/// Whether its picture is off to one side wherever it is seen.
+const char* words_of_excess(const BlamedGaussian& g) {
+    constexpr double kOneSided = 0.6;
+    if (!(g.error > 0) || std::abs(g.excess) < kOneSided * g.error) return "both ways";
+    return g.excess > 0 ? "too bright" : "too dark";
+}
+
+void blamed_row(const Snapshot& snapshot, const FoundProblems& found, std::size_t i,
+                Commands& commands) {
+    const BlamedGaussian& g = found.gaussians[i];
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    ImGui::PushID(static_cast<int>(i));
+    if (row_clicked(i + 1)) commands.push("problems.go", {std::to_string(i + 1), "gaussian"});
+    number(fmt::format("#{}", g.row), theme().dim);
+    number(fmt::format("{:.1f}", g.error));
+    number(fmt::format("{:.1f}", g.weight));
+    number(g.weight > 0 ? format_number(g.error / g.weight, 3) : "-");
+    ImGui::TableNextColumn();
+    dim_text(words_of_excess(g));
+    number(std::to_string(g.photos));
+    number(format_number(static_cast<double>(g.opacity), 3));
+    number(format_number(static_cast<double>(g.size), 3));
+    photo_cell(snapshot, g.view, commands);
+    ImGui::TableNextColumn();
+    const auto row = static_cast<std::uint32_t>(g.row);
+    select_button(commands, {&row, 1});
+    ImGui::PopID();
+}
+
+void floater_row(const Snapshot& snapshot, const Floater& f, std::size_t i, Commands& commands) {
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    ImGui::PushID(static_cast<int>(i));
+    if (row_clicked(i + 1)) commands.push("problems.go", {std::to_string(i + 1), "floater"});
+    number(format_count(static_cast<double>(f.rows.size())));
+    number(fmt::format("{:.1f}", f.weight));
+    number(fmt::format("{:.1f}", f.error));
+    number(std::to_string(f.photos));
+    number(f.nearness > 0 ? format_number(f.nearness, 2) : "-");
+    ImGui::TableNextColumn();
+    dim_text(f.near ? (f.apart ? "near, apart" : "near a camera") : "apart");
+    photo_cell(snapshot, f.view, commands);
+    ImGui::TableNextColumn();
+    select_button(commands, f.rows);
+    ImGui::PopID();
+}
+
+/// What the doctor found in single Gaussians, by its own words.
+void draw_doctors_words(const Snapshot& snapshot, Commands& commands) {
+    if (!snapshot.doctor) return;
+    bool any = false;
+    for (const Finding& f : snapshot.doctor->findings) {
+        if (std::find(kDoctorsFloaters.begin(), kDoctorsFloaters.end(), f.id) ==
+            kDoctorsFloaters.end())
+            continue;
+        any = true;
+        dim_text("The doctor:");
+        ImGui::SameLine();
+        text(fitted(f.what, ImGui::GetContentRegionAvail().x - 8 * em()));
+        tooltip(f.what + ": " + f.consequence + ". " + f.advice);
+        for (std::size_t i = 0; i < std::min<std::size_t>(1, f.examples.size()); ++i) {
+            if (!f.examples[i].starts_with('#')) continue;
+            ImGui::SameLine();
+            ImGui::PushID(f.id.c_str());
+            if (ImGui::SmallButton(f.examples[i].c_str()))
+                commands.push("view.gaussian", {f.examples[i].substr(1)});
+            ImGui::PopID();
+        }
+    }
+    if (!any) dim_text("The doctor finds no outliers, blobs or needles.");
+}
+
+}  // namespace
+
+void draw_blamed_table(const Snapshot& snapshot, const PhotoProblems& of, Commands& commands) {
+    const FoundProblems& found = *of.found;
+    if (found.gaussians.empty()) return empty_note("No Gaussian takes part in any error");
+    static constexpr Heading kHeadings[] = {
+        {"", 2, "click a row to turn to its Gaussian"},
+        {"row", 4.6F, "row of the Gaussian, at the step that was looked at"},
+        {"error px", 4.6F, "sum over the pixels of all photos of its weight times the error there"},
+        {"weight px", 4.8F, "pixels of all photos that it makes up"},
+        {"mean", 3.6F, "mean error where it is"},
+        {"picture is", 5.4F,
+         "too bright or too dark wherever it is, or both: then its shape is at fault, not its "
+         "colour"},
+        {"photos", 3.6F, "that it makes up half a pixel of"},
+        {"opacity", 3.8F, ""},
+        {"size", 4, "largest standard deviation, world units"},
+        {"worst in", 0, "photo with the largest part of the sum"},
+        {" ", 3.6F, ""}};
+    if (!begin_table("##gaussians", kHeadings, {0, 0})) return;
+    ImGuiListClipper clipper;
+    clipper.Begin(static_cast<int>(found.gaussians.size()));
+    while (clipper.Step())
+        for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i)
+            blamed_row(snapshot, found, static_cast<std::size_t>(i), commands);
+    ImGui::EndTable();
+}
+
+void draw_floater_table(const Snapshot& snapshot, const PhotoProblems& of, Commands& commands) {
+    const FoundProblems& found = *of.found;
+    draw_doctors_words(snapshot, commands);
+    if (found.floaters.empty())
+        return empty_note("No floaters: what few photos see is neither near a camera nor apart");
+    static constexpr Heading kHeadings[] = {
+        {"", 2, "click a row to turn to its largest Gaussian"},
+        {"Gaussians", 4.8F, "that touch"},
+        {"weight px", 4.8F, "pixels of all photos that they make up"},
+        {"error px", 4.6F, "sum over the pixels of all photos of their weight times the error"},
+        {"photos", 3.4F, "that see one of them, at most"},
+        {"nearness", 4.4F, "its depth over the typical depth of a photo that sees it"},
+        {"why", 6.4F, "near a camera (nearness below 0.3), or apart from everything"},
+        {"seen by", 0, "the photo in which it takes part in the largest error"},
+        {" ", 3.6F, ""}};
+    if (!begin_table("##floaters", kHeadings, {0, 0})) return;
+    ImGuiListClipper clipper;
+    clipper.Begin(static_cast<int>(found.floaters.size()));
+    while (clipper.Step())
+        for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
+            const auto k = static_cast<std::size_t>(i);
+            floater_row(snapshot, found.floaters[k], k, commands);
+        }
+    ImGui::EndTable();
+}
+
+}  // namespace gs

@@ -1,0 +1,105 @@
+// The Problems panel: its clicks are commands, errors over time are where they were measured, and
+// what is not there is not drawn.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "panels/problems_panel.h"
+#include "tests/panels/fake_pictures.h"
+#include "tests/panels/fake_snapshot.h"
+#include "tests/panels/headless.h"
+
+namespace gs::test {
+namespace {
+
+TEST(HeatStrip, holds_the_last_value_until_the_next) {
+    const std::vector<CurvePoint> points{{100, 20}, {200, NAN}, {300, 25}, {1000, 30}};
+    const auto values = values_over_time(points, 0, 1000, 10);
+    ASSERT_EQ(values.size(), 10u);
+    EXPECT_EQ(values[0], 20) << "the span ends at step 100";
+    EXPECT_EQ(values[1], 20) << "what is no number changes nothing";
+    EXPECT_EQ(values[2], 25);
+    EXPECT_EQ(values[8], 25);
+    EXPECT_EQ(values[9], 30);
+    EXPECT_TRUE(std::isnan(values_over_time(points, 0, 90, 3)[2])) << "not measured yet";
+    EXPECT_TRUE(values_over_time(points, 0, 1000, -1).empty());
+}
+
+struct ProblemClicks : ::testing::Test {
+    ProblemClicks() {
+        snapshot = fake_snapshot(store, ViewMode::color);
+        snapshot.pictures = &pictures;
+    }
+    Given click_over(ProblemsShow shows, float y0, float y1) {
+        snapshot.problems_settings.shows = shows;
+        const auto draw = [&] {
+            ImGui::SetNextWindowPos({0, 0});
+            ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
+            ImGui::Begin("alone", nullptr, ImGuiWindowFlags_NoDecoration);
+            panel.draw(snapshot, commands);
+            ImGui::End();
+        };
+        Given all;
+        for (float y = y0; y < y1; y += 15)
+            for (float x = 8; x < 890; x += 29) {
+                ui.click({x, y}, draw);
+                for (auto& given : commands.take()) all.push_back(std::move(given));
+            }
+        for (const auto& one : all) EXPECT_TRUE(commands.find(one.first)) << one.first;
+        return all;
+    }
+    static bool gave(const Given& all, const std::string& name,
+                     const std::vector<std::string>& arguments) {
+        return std::any_of(all.begin(), all.end(),
+                           [&](const auto& g) { return g.first == name && g.second == arguments; });
+    }
+    Headless ui{900, 300};
+    TraceStore store;
+    std::vector<CommandInfo> table = fake_table();
+    Commands commands{table};
+    Snapshot snapshot;
+    FakePictures pictures;
+    ProblemsPanel panel;
+};
+
+TEST_F(ProblemClicks, choose_what_is_shown_and_go_there) {
+    const Given head = click_over(ProblemsShow::regions, 5, 60);
+    EXPECT_TRUE(gave(head, "problems.find", {}));
+    for (const char* name : kProblemsShowNames)
+        EXPECT_TRUE(gave(head, "problems.show", {name})) << name;
+    EXPECT_TRUE(gave(click_over(ProblemsShow::regions, 70, 250), "problems.go", {"1", "region"}));
+    EXPECT_TRUE(gave(click_over(ProblemsShow::holes, 70, 250), "problems.go", {"2", "hole"}));
+    EXPECT_TRUE(gave(click_over(ProblemsShow::place, 90, 250), "problems.go", {"1", "seen"}));
+    const Given rows = click_over(ProblemsShow::gaussians, 80, 200);
+    EXPECT_TRUE(gave(rows, "problems.go", {"1", "gaussian"}));
+    EXPECT_TRUE(gave(rows, "view.capture", {"1"})) << "the photo where it is worst";
+    EXPECT_TRUE(gave(click_over(ProblemsShow::floaters, 80, 250), "problems.go", {"1", "floater"}));
+    const Given strips = click_over(ProblemsShow::time, 86, 280);
+    EXPECT_TRUE(gave(strips, "view.capture", {"21"})) << "the worst photo comes first";
+}
+
+TEST_F(ProblemClicks, while_it_looks_it_can_be_cancelled) {
+    auto problems = *snapshot.problems;
+    problems.doing = "looking at photo 3 of 48";
+    problems.share = 0.05;
+    snapshot.problems = std::make_shared<const PhotoProblems>(problems);
+    const Given head = click_over(ProblemsShow::regions, 5, 30);
+    EXPECT_TRUE(gave(head, "problems.cancel", {}));
+    EXPECT_FALSE(gave(head, "problems.find", {}));
+}
+
+TEST_F(ProblemClicks, draw_without_anything) {
+    for (std::size_t i = 0; i < kProblemsShowNames.size(); ++i) {
+        const auto shows = static_cast<ProblemsShow>(i);
+        snapshot.problems = std::make_shared<const PhotoProblems>();
+        EXPECT_FALSE(gave(click_over(shows, 70, 250), "problems.go", {"1", "region"}));
+        snapshot.problems = nullptr;
+        EXPECT_FALSE(gave(click_over(shows, 70, 250), "problems.go", {"1", "region"}));
+    }
+    snapshot.cameras = nullptr;
+    EXPECT_TRUE(click_over(ProblemsShow::time, 0, 300).empty());
+}
+
+}  // namespace
+}  // namespace gs::test
