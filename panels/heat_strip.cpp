@@ -32,7 +32,7 @@ ImU32 heat_color(double value, double lo, double hi, bool loss) {
 float name_width() { return std::min(14 * em(), 0.3F * ImGui::GetContentRegionAvail().x); }
 
 /// What the colours mean, from the worst to the best.
-void draw_scale(double lo, double hi, bool loss) {
+void draw_heat_scale(double lo, double hi, bool loss) {
     dim_text(words_of_value(loss ? hi : lo, loss));
     ImGui::SameLine();
     const ImVec2 at = ImGui::GetCursorScreenPos(), size{8 * em(), 0.9F * em()};
@@ -162,7 +162,7 @@ void HeatStrip::draw(const Snapshot& snapshot, Commands& commands) {
                                         now.descending ? "up" : "down"});
     if (!any_) return empty_note("No photo is measured yet: training and train.evaluate do");
     ImGui::SameLine();
-    draw_scale(lo_, hi_, now.loss);
+    draw_heat_scale(lo_, hi_, now.loss);
     ImGui::SameLine();
     dim_text(fmt::format("steps {} to {}", format_count(first_), format_count(last_)));
     const auto rows = sorted_rows(*snapshot.cameras, "", false, now.key, now.descending);

@@ -50,8 +50,8 @@ void card_words(ImVec2 corner, float width, const ProblemCard& card, std::size_t
 }
 
 /// A card `picture` large with a line below, `height` high in all. True: it was clicked.
-bool draw_card(const Snapshot& snapshot, const ProblemCard& card, const std::string& key,
-               std::uint64_t version, std::size_t number, ImVec2 picture, float height) {
+bool draw_problem_card(const Snapshot& snapshot, const ProblemCard& card, const std::string& key,
+                       std::uint64_t version, std::size_t number, ImVec2 picture, float height) {
     const ImVec2 corner = ImGui::GetCursorScreenPos();
     ImGui::PushID(static_cast<int>(number));
     const bool clicked = ImGui::InvisibleButton("##card", {picture.x, height});
@@ -69,9 +69,9 @@ bool draw_card(const Snapshot& snapshot, const ProblemCard& card, const std::str
 }
 
 /// `count` cards in a grid; those that are seen are asked for. A click gives problems.go.
-void draw_cards(const Snapshot& snapshot, const PhotoProblems& of, ProblemKind kind,
-                std::size_t count, const std::function<ProblemCard(std::size_t)>& card_of,
-                Commands& commands) {
+void draw_problem_cards(const Snapshot& snapshot, const PhotoProblems& of, ProblemKind kind,
+                        std::size_t count, const std::function<ProblemCard(std::size_t)>& card_of,
+                        Commands& commands) {
     const char* kind_name = kProblemKindNames[static_cast<std::size_t>(kind)];
     if (!ImGui::BeginChild("##cards", {0, 0}, false, ImGuiWindowFlags_NavFlattened))
         return ImGui::EndChild();
@@ -91,8 +91,9 @@ void draw_cards(const Snapshot& snapshot, const PhotoProblems& of, ProblemKind k
                 const std::size_t i = static_cast<std::size_t>(line) * columns + k;
                 if (i >= count) break;
                 ImGui::SetCursorPos({begin.x + static_cast<float>(k) * cell.x, begin.y});
-                if (draw_card(snapshot, card_of(i), fmt::format("problem {} {}", kind_name, i),
-                              of.crops, i + 1, picture, cell.y - 0.3F * em()))
+                if (draw_problem_card(snapshot, card_of(i),
+                                      fmt::format("problem {} {}", kind_name, i), of.crops, i + 1,
+                                      picture, cell.y - 0.3F * em()))
                     commands.push("problems.go", {std::to_string(i + 1), kind_name});
             }
             ImGui::SetCursorPos({begin.x, begin.y + cell.y});
@@ -110,7 +111,7 @@ void draw_region_cards(const Snapshot& snapshot, const PhotoProblems& of, Proble
     if (regions.empty())
         return empty_note(hole ? "No holes: something is drawn wherever the photos show something"
                                : "No bad regions: every block's error is below 2 %");
-    draw_cards(
+    draw_problem_cards(
         snapshot, of, kind, regions.size(),
         [&](std::size_t i) {
             const PhotoRegion& r = regions[i];
@@ -139,7 +140,7 @@ void draw_place_cards(const Snapshot& snapshot, const PhotoProblems& of, Command
                     format_number(point.point.z, 4), point.photos.size(), point.looked_at,
                     point.hidden, point.outside),
         ImGui::GetContentRegionAvail().x));
-    draw_cards(
+    draw_problem_cards(
         snapshot, of, ProblemKind::seen, point.photos.size(),
         [&](std::size_t i) {
             const PointInPhoto& one = point.photos[i];

@@ -24,7 +24,7 @@ struct Heading {
 };
 
 /// False: no room.
-bool begin_table(const char* id, std::span<const Heading> headings, ImVec2 size) {
+bool begin_problem_table(const char* id, std::span<const Heading> headings, ImVec2 size) {
     const ImGuiTableFlags flags = ImGuiTableFlags_ScrollX | ImGuiTableFlags_ScrollY |
                                   ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerV;
     // What is left of the room, where the others leave some.
@@ -44,7 +44,7 @@ bool begin_table(const char* id, std::span<const Heading> headings, ImVec2 size)
     return true;
 }
 
-void number(std::string_view words, ImU32 color = theme().text) {
+void number_cell(std::string_view words, ImU32 color = theme().text) {
     ImGui::TableNextColumn();
     cell_right(words, color);
 }
@@ -98,15 +98,15 @@ void blamed_row(const Snapshot& snapshot, const FoundProblems& found, std::size_
     ImGui::TableNextColumn();
     ImGui::PushID(static_cast<int>(i));
     if (row_clicked(i + 1)) commands.push("problems.go", {std::to_string(i + 1), "gaussian"});
-    number(fmt::format("#{}", g.row), theme().dim);
-    number(fmt::format("{:.1f}", g.error));
-    number(fmt::format("{:.1f}", g.weight));
-    number(g.weight > 0 ? format_number(g.error / g.weight, 3) : "-");
+    number_cell(fmt::format("#{}", g.row), theme().dim);
+    number_cell(fmt::format("{:.1f}", g.error));
+    number_cell(fmt::format("{:.1f}", g.weight));
+    number_cell(g.weight > 0 ? format_number(g.error / g.weight, 3) : "-");
     ImGui::TableNextColumn();
     dim_text(words_of_excess(g));
-    number(std::to_string(g.photos));
-    number(format_number(static_cast<double>(g.opacity), 3));
-    number(format_number(static_cast<double>(g.size), 3));
+    number_cell(std::to_string(g.photos));
+    number_cell(format_number(static_cast<double>(g.opacity), 3));
+    number_cell(format_number(static_cast<double>(g.size), 3));
     photo_cell(snapshot, g.view, commands);
     ImGui::TableNextColumn();
     const auto row = static_cast<std::uint32_t>(g.row);
@@ -119,11 +119,11 @@ void floater_row(const Snapshot& snapshot, const Floater& f, std::size_t i, Comm
     ImGui::TableNextColumn();
     ImGui::PushID(static_cast<int>(i));
     if (row_clicked(i + 1)) commands.push("problems.go", {std::to_string(i + 1), "floater"});
-    number(format_count(static_cast<double>(f.rows.size())));
-    number(fmt::format("{:.1f}", f.weight));
-    number(fmt::format("{:.1f}", f.error));
-    number(std::to_string(f.photos));
-    number(f.nearness > 0 ? format_number(f.nearness, 2) : "-");
+    number_cell(format_count(static_cast<double>(f.rows.size())));
+    number_cell(fmt::format("{:.1f}", f.weight));
+    number_cell(fmt::format("{:.1f}", f.error));
+    number_cell(std::to_string(f.photos));
+    number_cell(f.nearness > 0 ? format_number(f.nearness, 2) : "-");
     ImGui::TableNextColumn();
     dim_text(f.near ? (f.apart ? "near, apart" : "near a camera") : "apart");
     photo_cell(snapshot, f.view, commands);
@@ -176,7 +176,7 @@ void draw_blamed_table(const Snapshot& snapshot, const PhotoProblems& of, Comman
         {"size", 4, "largest standard deviation, world units"},
         {"worst in", 0, "photo with the largest part of the sum"},
         {" ", 3.6F, ""}};
-    if (!begin_table("##gaussians", kHeadings, {0, 0})) return;
+    if (!begin_problem_table("##gaussians", kHeadings, {0, 0})) return;
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(found.gaussians.size()));
     while (clipper.Step())
@@ -200,7 +200,7 @@ void draw_floater_table(const Snapshot& snapshot, const PhotoProblems& of, Comma
         {"why", 6.4F, "near a camera (nearness below 0.3), or apart from everything"},
         {"seen by", 0, "the photo in which it takes part in the largest error"},
         {" ", 3.6F, ""}};
-    if (!begin_table("##floaters", kHeadings, {0, 0})) return;
+    if (!begin_problem_table("##floaters", kHeadings, {0, 0})) return;
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(found.floaters.size()));
     while (clipper.Step())
