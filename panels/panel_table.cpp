@@ -3,6 +3,7 @@
 #include "panels/cameras_panel.h"
 #include "panels/compare_panel.h"
 #include "panels/contact_sheet_panel.h"
+#include "panels/costs_panel.h"
 #include "panels/doctor_panel.h"
 #include "panels/files_panel.h"
 #include "panels/film_panel.h"
@@ -25,6 +26,7 @@
 #include "panels/time_lapse_panel.h"
 #include "panels/timeline/timeline_panel.h"
 #include "panels/training_panel.h"
+#include "panels/values_panel.h"
 #include "panels/viewport/viewport.h"
 
 namespace gs {
@@ -53,6 +55,8 @@ constexpr PanelRow kPanels[] = {
     {"Pixel",        right_lower,  true,   made<PixelPanel>},
     {"Measure",      right_lower,  true,   made<MeasurePanel>},
     {"Selection",    right,        true,   made<SelectionPanel>},
+    {"Values",       right_lower,  true,   made<ValuesPanel>},
+    {"Costs",        right_lower,  true,   made<CostsPanel>},
     {"Timeline",     bottom,       false,  made<TimelinePanel>},
     {"Find",         bottom,       false,  made<FindPanel>},
     {"Statistics",   bottom,       false,  made<StatisticsPanel>},

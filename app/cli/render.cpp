@@ -48,7 +48,15 @@ struct RenderArguments {
 
 constexpr std::array<const char*, 8> kMaps{"color",   "alpha",        "depth",  "median",
                                            "normals", "contributors", "isects", "pairs"};
-std::string map_names() { return fmt::format("{}", fmt::join(kMaps, ", ")); }
+/// Measured, not drawn: no picture is like the last. Only where they are named.
+constexpr std::array<const char*, 4> kCostMaps{"time", "wasted", "backward-time", "backward-pairs"};
+std::string map_names() {
+    return fmt::format("{}, {}", fmt::join(kMaps, ", "), fmt::join(kCostMaps, ", "));
+}
+template <std::size_t N>
+bool is_among(const std::array<const char*, N>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
 
 void add_options(CLI::App& app, RenderArguments& a) {
     app.add_option("SCENE", a.scene, "splat file, checkpoint or a run's folder")->required();
@@ -69,7 +77,9 @@ void add_options(CLI::App& app, RenderArguments& a) {
     app.add_option("--format", a.format, "png, or npy (float32, exact)")
         ->check(CLI::IsMember({"png", "npy"}))
         ->option_text("png|npy");
-    app.add_option("--maps", a.maps, "what to write: " + map_names() + ", comma separated, or all")
+    app.add_option("--maps", a.maps,
+                   "what to write: " + map_names() +
+                       ", comma separated, or all that are drawn: the first eight")
         ->option_text("NAME,...");
     app.add_option("--width", a.width, "picture width; the camera's own without")
         ->check(picture_side())
@@ -111,7 +121,7 @@ Result<std::vector<std::string>> parse_maps(const std::string& text) {
     if (text == "all") return std::vector<std::string>(kMaps.begin(), kMaps.end());
     auto maps = split(text, ',');
     for (const std::string& map : maps)
-        if (std::find(kMaps.begin(), kMaps.end(), map) == kMaps.end())
+        if (!is_among(kMaps, map) && !is_among(kCostMaps, map))
             return fail(ErrorKind::usage, "", fmt::format("there is no map \"{}\"", map),
                         map_names() + " or all");
     return maps;
@@ -148,6 +158,7 @@ class RenderRun {
     Result<std::vector<NamedCamera>> choose_cameras();
     Camera sized(const Camera& camera) const;
     Result<void> prepare_video();
+    void measure_costs(ParameterSource& source, const Camera& camera, ForwardState& state);
     Result<void> draw_all();
     Result<void> add_to_video(const Camera& camera);
     Result<Json> write_maps(const NamedCamera& camera);
@@ -176,7 +187,8 @@ Result<void> RenderRun::prepare() {
                                       : a_.maps));
     GS_TRY(options_, picture_options(a_.picture));
     options_.gradients = options_.depth = false;
-    for (const std::string& map : maps_) want_maps(mode_of(map), options_);
+    for (const std::string& map : maps_)
+        if (is_among(kMaps, map)) want_maps(mode_of(map), options_);
     GS_TRY(rasterizer_, make_rasterizer(common_));
     if (!a_.output.empty()) {
         GS_TRY(made_, prepare_output_folder(a_.output));
@@ -289,6 +301,34 @@ Result<void> RenderRun::add_to_video(const Camera& camera) {
     return video_->add(frame.rgba);
 }
 
+/// The costs that are asked for, beside the picture that is drawn already. Gradients are those of a
+/// loss that grows by 1 with every value of the picture.
+void RenderRun::measure_costs(ParameterSource& source, const Camera& camera, ForwardState& state) {
+    RenderOptions options = options_;
+    bool any = false, backward = false;
+    for (const std::string& map : maps_) {
+        any |= is_among(kCostMaps, map);
+        backward |= is_among(kCostMaps, map) && is_of_backward(mode_of(map));
+    }
+    if (!any) return;
+    options.costs = options.counters = true;
+    options.depth = options.median_depth = false;
+    options.gradients = backward && !camera.orthographic();
+    RenderResult measured;
+    rasterizer_->forward(source, camera, options, state, measured);
+    result_.costs = std::move(measured.costs);
+    result_.backward_costs = {};
+    if (!options.gradients) return;
+    struct Nowhere final : GradientSink {
+        void take(const BlockGradients&) override {}
+    } nowhere;
+    PixelGradients ones;
+    ones.color.resize(camera.width, camera.height, 3);
+    ones.color.values.fill(1.0f);
+    rasterizer_->backward(source, camera, options, state, measured, ones, nowhere);
+    result_.backward_costs = state.backward_costs();
+}
+
 Result<void> RenderRun::draw_all() {
     ModelSource source(model_);
     const auto state = rasterizer_->make_state();
@@ -302,6 +342,7 @@ Result<void> RenderRun::draw_all() {
         draw_ms_ +=
             std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
                 .count();
+        measure_costs(source, cameras_[i].camera, *state);
         if (!a_.output.empty()) {
             GS_TRY(written_.emplace_back(), write_maps(cameras_[i]));
         }

@@ -25,6 +25,8 @@ std::span<const CommandRow> inspect_commands();
 std::span<const CommandRow> photo_commands();
 std::span<const CommandRow> film_commands();
 std::span<const CommandRow> problem_commands();
+std::span<const CommandRow> cost_commands();
+std::span<const CommandRow> color_commands();
 std::span<const CommandRow> trace_commands();
 std::span<const CommandRow> note_commands();
 std::span<const CommandRow> bundle_commands();

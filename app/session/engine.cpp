@@ -36,6 +36,8 @@ Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
       film_(lent(), viewer_),
       bundle_(lent(), viewer_),
       problems_(lent(), viewer_, doctor_),
+      costs_(lent(), viewer_),
+      values_(lent(), viewer_, tint_),
       jobs_([&in] { in.bell.put({}); }) {
     backend_ = options_.backend;
     editor_.on_mending = [this] { doctor_.mendings_changed(); };
@@ -88,6 +90,7 @@ bool Engine::turn() {
     busy |= scene_ && sheet_.draw_when_due(shown());
     busy |= scene_ && film_.draw_when_due(shown());
     busy |= scene_ && problems_.work(shown());
+    busy |= scene_ && costs_.measure_when_due(shown());
     busy |= publish_when_due();
     return busy;
 }
@@ -149,6 +152,8 @@ void Engine::close() {
     inspector_.clear();
     viewer_.forget_scene();
     tint_.forget();
+    costs_.begin();
+    values_.begin();
     info_ = {};
     editor_.begin();
     ++scene_serial_;
@@ -170,6 +175,8 @@ void Engine::adopt(LoadedScene scene, bool train) {
     viewer_.forget_scene();
     tint_.forget();
     editor_.begin();
+    costs_.begin();
+    values_.begin();
     ++scene_serial_;
     if (scene_->trainer && options_.backend.empty())
         backend_ = scene_->trainer->rasterizer().name();
@@ -189,6 +196,8 @@ void Engine::replace_model(LoadedScene scene) {
     tell_.changed().marked = nullptr;
     viewer_.forget_model();
     tint_.forget();
+    costs_.begin();
+    values_.begin();
     sheet_.forget_model();
     inspector_.model_changed();
     doctor_.forget_rows();
@@ -228,6 +237,7 @@ bool Engine::draw_when_due() {
         // Told before this picture, so that who waits for both waits long enough.
         if (levels_.choose()) publish_status();
     }
+    if (scene_ && viewer_.due(shown())) values_.follow(shown(), *viewer_.request());
     const auto frame = scene_ ? viewer_.draw_when_due(shown()) : nullptr;
     if (!frame) return false;
     tell_.changed().frame = frame;
@@ -238,6 +248,12 @@ bool Engine::draw_when_due() {
 Shown Engine::shown() {
     return {*scene_, beside_ ? &*beside_ : nullptr, &tint_, training_.running(),
             training_.evaluating()};
+}
+
+std::optional<Shown> Engine::open_scene() {
+    if (scene_) return shown();
+    tell_.error("nothing is open");
+    return std::nullopt;
 }
 
 void Engine::focus(const ViewRequest& request, double x, double y) {

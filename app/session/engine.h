@@ -10,6 +10,7 @@
 
 #include "app/session/bundle_saver.h"
 #include "app/session/contact_sheet.h"
+#include "app/session/costs.h"
 #include "app/session/editor.h"
 #include "app/session/film_render.h"
 #include "app/session/inspector.h"
@@ -21,6 +22,7 @@
 #include "app/session/streamed_levels.h"
 #include "app/session/teller.h"
 #include "app/session/training.h"
+#include "app/session/values.h"
 #include "app/session/viewer.h"
 #include "renderer/io/splats/splat_io.h"
 
@@ -88,6 +90,9 @@ class Engine {
     /// Why Gaussians are shown otherwise than they are: parts say their reasons here.
     ShownTint& tint() { return tint_; }
     Inspector& inspector() { return inspector_; }
+    Costs& costs() { return costs_; }
+    /// What is open, for parts that draw; none, and an error is told, when nothing is.
+    std::optional<Shown> open_scene();
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -134,6 +139,8 @@ class Engine {
     FilmRender film_;
     BundleSaver bundle_;
     ProblemFinder problems_;
+    Costs costs_;
+    Values values_;
 
     Jobs jobs_;  // last: they end before what they refer to
 };

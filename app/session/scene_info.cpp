@@ -11,18 +11,10 @@
 #include "trainer/trainer_types.h"
 
 namespace gs {
-namespace {
 
-constexpr std::size_t kBins = 64;
-constexpr std::size_t kMostSamples =
-    200000;  // every k-th Gaussian beyond that: shapes of histograms need no more
-
-std::size_t stride_for(std::size_t count) { return std::max<std::size_t>(1, count / kMostSamples); }
-
-/// Bins between the 0.5th and 99.5th percentile of the finite samples; logarithmic ones are binned
-/// by their logarithm.
 Histogram histogram_of(std::string name, std::string unit, std::vector<float> samples,
                        bool logarithmic) {
+    constexpr std::size_t kBins = 64;
     Histogram out{
         std::move(name), std::move(unit), 0, 1, logarithmic, std::vector<float>(kBins, 0.0f)};
     std::erase_if(samples, [&](float v) { return !std::isfinite(v) || (logarithmic && v <= 0); });
@@ -44,6 +36,13 @@ Histogram histogram_of(std::string name, std::string unit, std::vector<float> sa
     }
     return out;
 }
+
+namespace {
+
+constexpr std::size_t kMostSamples =
+    200000;  // every k-th Gaussian beyond that: shapes of histograms need no more
+
+std::size_t stride_for(std::size_t count) { return std::max<std::size_t>(1, count / kMostSamples); }
 
 std::vector<Histogram> model_histograms(const GaussianModel& model) {
     std::vector<float> opacity, scale, anisotropy, sh_energy;

@@ -12,6 +12,10 @@ SceneInfo describe_scene(const LoadedScene& scene);
 /// Bounds (1st to 99th percentile, so that a few floaters do not stretch them), histograms and
 /// counts of `model`.
 void describe_model(const GaussianModel& model, SceneInfo& info);
+/// Bins between the 0.5th and 99.5th percentile of the finite samples; logarithmic ones are binned
+/// by their logarithm, and leave out what has none.
+Histogram histogram_of(std::string name, std::string unit, std::vector<float> samples,
+                       bool logarithmic);
 std::vector<CameraRow> camera_rows(const Capture& capture);
 std::shared_ptr<const std::vector<SettingRow>> setting_rows(const TrainingSettings& settings);
 

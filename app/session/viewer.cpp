@@ -113,7 +113,7 @@ void Viewer::forget_scene() {
     photo_ = {};
     model_copy_ = {};
     frame_time_ = {};
-    gradient_state_ = nullptr;
+    gradient_picture_.forget();
 }
 
 void Viewer::forget_model() {
@@ -131,17 +131,22 @@ void Viewer::add_work(double seconds) {
     budget_.add_work(seconds, request_ ? request_->settings.viewer_budget : 0.0);
 }
 
-std::shared_ptr<ViewFrame> Viewer::draw_when_due(const Shown& shown) {
-    if (!request_ || request_->camera.width <= 0 || request_->camera.height <= 0) return nullptr;
+bool Viewer::due(const Shown& shown) const {
+    if (!request_ || request_->camera.width <= 0 || request_->camera.height <= 0) return false;
     const bool training = shown.training || shown.evaluating;
     const std::uint64_t step = shown.scene.steps_done();
     const bool other_tint = shown.tint && shown.tint->serial() != frame_tint_;
     const bool coarse = frame_scale_ < 0.99 && !request_->moving && !training;
     const bool refresh =
         frame_step_ != step && (!training || seconds_since(last_frame_) > kRefreshInterval);
-    if (!request_is_new_ && !coarse && !refresh && !other_tint) return nullptr;
-    if (training && !budget_.may_draw()) return nullptr;
+    return (request_is_new_ || coarse || refresh || other_tint) &&
+           (!training || budget_.may_draw());
+}
 
+std::shared_ptr<ViewFrame> Viewer::draw_when_due(const Shown& shown) {
+    if (!due(shown)) return nullptr;
+    const bool training = shown.training || shown.evaluating;
+    const std::uint64_t step = shown.scene.steps_done();
     const double scale = scale_for(shown, *request_);
     const Clock::time_point begin = Clock::now();
     auto frame = draw(shown, *request_, scale, false);
@@ -291,40 +296,42 @@ void Viewer::render(LoadedScene& scene, const Camera& camera, const RenderOption
         draw_over_splats(style, current_model(scene), camera, options, point_px, result);
 }
 
-std::string Viewer::render_with_gradients(LoadedScene& scene, const Camera& camera,
-                                          const RenderOptions& options, const Image8& photo,
-                                          RenderResult& result) {
-    if (camera.orthographic()) {
-        result.costs = result.backward_costs = {};
-        RenderOptions plain = options;
-        plain.gradients = plain.costs = false;
-        render(scene, camera, plain, {}, result);
-        return "there are no gradients through parallel rays";
-    }
-    std::unique_ptr<ParameterSource> resting;  // a run's optimizer would change with its gradients
-    Rasterizer& rasterizer = scene.trainer ? scene.trainer->rasterizer() : *scene.rasterizer;
-    if (scene.trainer) {
-        resting = rasterizer.source_of(current_model(scene));
-        if (!gradient_state_) gradient_state_ = rasterizer.make_state();
-    }
-    ParameterSource& source = resting ? *resting : *scene.source;
-    ForwardState& state = resting ? *gradient_state_ : *scene.state;
-    rasterizer.forward(source, camera, options, state, result);
-    PixelGradients gradients;
-    if (photo.empty()) {
-        gradients.color.resize(camera.width, camera.height, 3);
-        gradients.color.values.fill(1.0f);
-    } else {
-        const double dssim = scene.trainer ? scene.trainer->settings().lambda_dssim
-                                           : TrainingSettings().lambda_dssim;
-        photo_loss(result.color, photo, {}, dssim, &gradients.color);
-    }
-    struct Nowhere final : GradientSink {
-        void take(const BlockGradients&) override {}
-    } nowhere;
-    rasterizer.backward(source, camera, options, state, result, gradients, nowhere);
-    result.backward_costs = state.backward_costs();
-    return photo.empty() ? "gradient of every pixel: 1" : "gradient of the loss against the photo";
+namespace {
+
+/// Options for what an analysis draws: costs, and what goes with them.
+RenderOptions cost_options(const LoadedScene& scene, const ViewSettings& settings) {
+    ViewSettings splats = settings;
+    splats.mode = ViewMode::time;
+    return render_options(scene, splats);
+}
+
+}  // namespace
+
+GradientPicture::Drawn Viewer::gradients(const Shown& shown, const ViewRequest& request,
+                                         Upstream upstream, GradientSink& sink,
+                                         RenderResult& result) {
+    const Camera camera = camera_of(shown.scene, request, 1.0, false);
+    const Image8& photo =
+        photo_for(shown.scene, request.settings.capture_view, camera.width, camera.height);
+    return gradient_picture_.draw(shown.scene, current_model(shown.scene), camera,
+                                  cost_options(shown.scene, request.settings), photo, upstream,
+                                  sink, result);
+}
+
+void Viewer::draw_costs(const Shown& shown, const ViewRequest& request,
+                        std::shared_ptr<const GaussianTint> tint, RenderResult& result) {
+    RenderOptions options = cost_options(shown.scene, request.settings);
+    options.tint = std::move(tint);
+    render(shown.scene, camera_of(shown.scene, request, 1.0, false), options, {}, result);
+}
+
+void Viewer::draw_photo(const Shown& shown, std::size_t view,
+                        std::shared_ptr<const GaussianTint> tint, RenderResult& result) {
+    ViewSettings settings;
+    settings.capture_view = static_cast<int>(view);
+    RenderOptions options = render_options(shown.scene, settings);
+    options.tint = std::move(tint);
+    render(shown.scene, shown.scene.capture->views[view].camera, options, {}, result);
 }
 
 std::shared_ptr<const DevicePicture> Viewer::render_for_display(LoadedScene& scene,
@@ -370,9 +377,12 @@ std::shared_ptr<ViewFrame> Viewer::draw(const Shown& shown, const ViewRequest& r
         frame->visible = result_.counters.visible;
         frame->isects = result_.counters.isects;
     } else {
+        NoSink nowhere;
         if (backward)
-            frame->note =
-                render_with_gradients(shown.scene, frame->camera, options, photo, result_);
+            frame->note = gradient_picture_
+                              .draw(shown.scene, current_model(shown.scene), frame->camera, options,
+                                    photo, Upstream::loss, nowhere, result_)
+                              .note;
         else
             render(shown.scene, frame->camera, options, settings, result_);
         if (both)
@@ -398,8 +408,10 @@ void Viewer::draw_both(const Shown& shown, const ViewRequest& request, double sc
             render_options(shown.scene, request.settings).background;  // one ground for both
         ViewSettings settings = request.settings;
         settings.point_size *= scale;
-        if (is_of_backward(settings.mode))
-            render_with_gradients(*shown.beside, frame.camera, options, {}, beside_result_);
+        NoSink nowhere;
+        if (is_of_backward(settings.mode))  // a second scene is never a run: no state of its own
+            gradient_picture_.draw(*shown.beside, *shown.beside->model, frame.camera, options, {},
+                                   Upstream::loss, nowhere, beside_result_);
         else
             render(*shown.beside, frame.camera, options, settings, beside_result_);
     }

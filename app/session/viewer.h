@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "app/session/frame_time.h"
+#include "app/session/gradient_picture.h"
 #include "app/session/loading.h"
 #include "app/session/view_budget.h"
 
@@ -34,6 +35,8 @@ class Viewer {
     const std::optional<ViewRequest>& request() const { return request_; }
     /// Nothing is drawn until the next look().
     void look_away() { request_.reset(); }
+    /// Whether draw_when_due() would draw.
+    bool due(const Shown& shown) const;
     /// The viewport's next picture; null when it shows what there is, or training comes first.
     std::shared_ptr<ViewFrame> draw_when_due(const Shown& shown);
     /// At exactly the requested size, whatever it costs.
@@ -53,6 +56,16 @@ class Viewer {
     /// The colour at this place of the picture (fractions of its width and height), 0..1 each.
     Vec3f color_at(const Shown& shown, ViewRequest request, double x, double y);
 
+    /// What the viewport shows at its full size, as splats without a tint, with what blending costs
+    /// forward and backward; `sink` gets the gradients.
+    GradientPicture::Drawn gradients(const Shown& shown, const ViewRequest& request,
+                                     Upstream upstream, GradientSink& sink, RenderResult& result);
+    /// The same forward alone, through `tint` (null: none).
+    void draw_costs(const Shown& shown, const ViewRequest& request,
+                    std::shared_ptr<const GaussianTint> tint, RenderResult& result);
+    /// The picture of a photo's camera, as large as the photo, as training draws it.
+    void draw_photo(const Shown& shown, std::size_t view, std::shared_ptr<const GaussianTint> tint,
+                    RenderResult& result);
     /// A copy when it trains, kept until the next step.
     const GaussianModel& current_model(const LoadedScene& scene);
 
@@ -87,11 +100,6 @@ class Viewer {
     double scale_for(const Shown& shown, const ViewRequest& request) const;
     void render(LoadedScene& scene, const Camera& camera, const RenderOptions& options,
                 const ViewSettings& settings, RenderResult& result);
-    /// The same with what gradients cost: those of the loss against the photo, else as if that of
-    /// every pixel were 1. Returns what must be known of them.
-    std::string render_with_gradients(LoadedScene& scene, const Camera& camera,
-                                      const RenderOptions& options, const Image8& photo,
-                                      RenderResult& result);
     std::shared_ptr<const DevicePicture> render_for_display(LoadedScene& scene,
                                                             const Camera& camera,
                                                             const RenderOptions& options);
@@ -106,7 +114,7 @@ class Viewer {
     Clock::time_point last_frame_{};
     RenderResult result_, beside_result_;
     FrameCost frame_cost_;
-    std::unique_ptr<ForwardState> gradient_state_;  // of the trainer's rasterizer, once asked for
+    GradientPicture gradient_picture_;
     // What beside_result_ shows: it does not change while the first scene trains and the camera
     // rests.
     struct {

@@ -59,13 +59,16 @@ ImageF map_for_mode(const RenderResult& result, const ViewSettings& settings,
     return std::move(map.values);
 }
 
-void paint_empty_pixels(const ImageF& map, Image8& rgba) {
-    const float* values = map.plane(0);
-    for (std::size_t i = 0; i < map.pixels(); ++i) {
-        if (!std::isnan(values[i])) continue;
-        std::uint8_t* pixel = &rgba.bytes[4 * i];
-        pixel[0] = kEmptyPixel.r, pixel[1] = kEmptyPixel.g, pixel[2] = kEmptyPixel.b;
-    }
+/// `cell`: pixels that a value of the map stands for, along each side.
+void paint_empty_pixels(const ImageF& map, int cell, Image8& rgba) {
+    for (int y = 0; y < rgba.height; ++y)
+        for (int x = 0; x < rgba.width; ++x) {
+            if (!std::isnan(map.at(0, x / cell, y / cell))) continue;
+            std::uint8_t* pixel = &rgba.bytes[4 * (static_cast<std::size_t>(y) *
+                                                       static_cast<std::size_t>(rgba.width) +
+                                                   static_cast<std::size_t>(x))];
+            pixel[0] = kEmptyPixel.r, pixel[1] = kEmptyPixel.g, pixel[2] = kEmptyPixel.b;
+        }
 }
 
 /// False where there is no map at all.
@@ -125,7 +128,7 @@ void paint(const RenderResult& result, const ViewSettings& settings, const Image
     }
     frame.rgba = apply_colormap(frame.map, frame.map_cell, result.width, result.height,
                                 frame.colormap, frame.range_lo, frame.range_hi, frame.logarithmic);
-    if (frame.map_cell == 1) paint_empty_pixels(frame.map, frame.rgba);
+    paint_empty_pixels(frame.map, frame.map_cell, frame.rgba);
 }
 
 }  // namespace

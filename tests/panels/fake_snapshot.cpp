@@ -7,7 +7,9 @@
 
 #include "app/commands/commands.h"
 #include "base/rng.h"
+#include "panels/state/cost_report.h"
 #include "panels/state/film_state.h"
+#include "panels/state/gaussian_values.h"
 #include "panels/state/measure_state.h"
 #include "panels/state/notes_state.h"
 #include "panels/state/photo_problems.h"
@@ -218,6 +220,40 @@ std::shared_ptr<const PhotoProblems> problems() {
     out.seconds = 14.2;
     out.mark = {8, {330, 210, 490, 330}, "region 2: 11.60 dB"};
     return std::make_shared<const PhotoProblems>(std::move(out));
+}
+
+GaussianValues gaussian_values() {
+    GaussianValues v;
+    v.value = GaussianValue::anisotropy;
+    v.histogram = {"anisotropy, largest by smallest axis", "ratio", 1.2, 900, true, {}};
+    for (int i = 0; i < 64; ++i)
+        v.histogram.counts.push_back(
+            static_cast<float>(9000 * std::exp(-std::pow((i - 20) / 14.0, 2)) +
+                               400 * noise(static_cast<std::uint32_t>(i), 11)));
+    v.lo = 4;
+    v.hi = 120;
+    v.rows = v.finite = 411874;
+    v.within = 302911;
+    v.step = 12400;
+    return v;
+}
+
+CostReport cost_report() {
+    CostReport r;
+    r.step = 12400;
+    r.width = 960, r.height = 640;
+    r.from = "photo 12, images/frame_00087.jpg";
+    r.note = "gradient of the loss against the photo";
+    r.frame = {61.3e6, 108.4e6, 1'304'000, 211'000'000, 74'200'000, 96'100'000};
+    r.region = CostReport::Region{
+        320, 160, 640, 416, {21.7e6, 40.2e6, 402'000, 84'000'000, 30'100'000, 37'400'000}};
+    for (std::uint64_t i = 0; i < 20; ++i)
+        r.top.push_back(
+            {88211 + 4093 * i % 70000, 412000 - 9000 * i, 31000 + 2000 * (i % 5), 60000 - 900 * i});
+    r.gaussians = 212480;
+    r.for_half = 9120;
+    r.without = CostReport::Without{100, 0.087, 61.9e6, 57.2e6, 16, 9, 27.41, 27.02};
+    return r;
 }
 
 Curves curves() {
@@ -605,6 +641,9 @@ Snapshot fake_snapshot(const TraceStore& store, ViewMode mode) {
           "sort on engine"}},
         "/data/runs/courtyard/notes.json"});
     s.problems = problems();
+    s.view.color_by.value = GaussianValue::anisotropy;
+    s.values = std::make_shared<GaussianValues>(gaussian_values());
+    s.cost_report = std::make_shared<CostReport>(cost_report());
     s.settings = std::make_shared<std::vector<SettingRow>>(settings());
     s.doctor = std::make_shared<DoctorReport>(doctor());
     s.inspection = fake_inspection();

@@ -30,6 +30,8 @@ class RasterRun {
                bool with_bounds = false);
     /// Of the last draw(), with its arguments.
     DrawnGradients backward(const reference::PictureGradient& v);
+    /// Of the last backward(), with options.costs.
+    const BlendCosts& backward_costs() const { return state_->backward_costs(); }
     /// How the next backward() gathers (CUDA).
     void gather(BackwardVariant way) { options_.backward = way; }
 

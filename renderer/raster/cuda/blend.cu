@@ -38,7 +38,16 @@ GS_DEVICE void store_partial(const BlendParams& p, std::uint32_t partial, const 
             static_cast<std::uint16_t>(s.contributors);
 }
 
-template <Depths kDepths, bool kCounters, bool kGradients>
+/// What one warp spent on one splat.
+GS_DEVICE void count_splat(const BlendParams& p, std::uint32_t isect, unsigned inside,
+                           unsigned drawn) {
+    const std::uint32_t row = p.gaussian_from_slot[p.slot_from_isect[isect]];
+    atomicAdd(&p.picture.costs.evaluated[row], static_cast<std::uint32_t>(__popc(inside)));
+    if (drawn != 0)
+        atomicAdd(&p.picture.costs.blended[row], static_cast<std::uint32_t>(__popc(drawn)));
+}
+
+template <Depths kDepths, bool kCounters, bool kGradients, Measured kMeasured = Measured::nothing>
 GS_KERNEL(kBlendThreads, 5)
 void blend(BlendParams p) {
     GS_SHARED(float4, form, kBatch);    // x y a b
@@ -46,6 +55,7 @@ void blend(BlendParams p) {
     GS_SHARED(float4, colors, kBatch);  // red green blue extent_y
     GS_SHARED(std::uint32_t, tile_end, 1);
     if (p.counts->overflow != 0 || blockIdx.x >= p.counts->items) return;
+    [[maybe_unused]] const long long begin = kMeasured == Measured::time ? clock64() : 0;
     const FrameConstants& c = *p.constants;
     const WorkItem item = p.items[p.item_order[blockIdx.x]];
     const std::uint32_t thread = threadIdx.x, tile_first = p.tile_begin[item.tile];
@@ -84,11 +94,20 @@ void blend(BlendParams p) {
                     if constexpr (kGradients)
                         if (__any_sync(kAllLanes, open) != 0) touched |= bits & (0u - bits);
                     if constexpr (kCounters) evaluated += pixel.inside ? 1u : 0u;
-                    if (!open) continue;
-                    const float4 color = colors[i];
-                    blend_into<kDepths, kCounters>(
-                        s, power, color.x, color.y, color.z, splat.depth, rules,
-                        base - tile_first + static_cast<std::uint32_t>(i));
+                    if (kMeasured != Measured::pairs && !open) continue;
+                    [[maybe_unused]] const std::uint32_t before = s.contributors;
+                    if (open) {
+                        const float4 color = colors[i];
+                        blend_into<kDepths, kCounters>(
+                            s, power, color.x, color.y, color.z, splat.depth, rules,
+                            base - tile_first + static_cast<std::uint32_t>(i));
+                    }
+                    if constexpr (kMeasured == Measured::pairs) {
+                        const unsigned inside = __ballot_sync(kAllLanes, pixel.inside),
+                                       drawn = __ballot_sync(kAllLanes, s.contributors != before);
+                        if (lane == 0)
+                            count_splat(p, base + static_cast<std::uint32_t>(i), inside, drawn);
+                    }
                 }
             }
             if constexpr (kGradients)
@@ -98,6 +117,7 @@ void blend(BlendParams p) {
                                                    warp)] = touched;
         }
     }
+    if constexpr (kMeasured == Measured::time) add_cycles(p.picture.costs, item.tile, begin);
     if constexpr (kGradients) {  // nothing was drawn behind the block's end
         const std::uint32_t words =
             base < item.end ? (item.end - base + kWarp - 1) / kWarp * kSubTiles : 0;
@@ -117,7 +137,7 @@ void blend(BlendParams p) {
         p.picture.isects_per_tile[item.tile] = p.tile_begin[item.tile + 1] - tile_first;
     if (item.partial != ~0u) return store_partial<kDepths, kCounters>(p, item.partial, pixel, s);
     finish<kDepths, kCounters>(p, c, pixel, s);
-    if constexpr (kCounters) count_tile(p, s, pixel, tile_end);
+    if constexpr (kCounters) count_tile(p, s, pixel, item.tile, tile_end);
 }
 
 using Kernel = void (*)(BlendParams);
@@ -128,6 +148,22 @@ Kernel kernel_for(const FrameLimits& limits) {
     static constexpr const Kernel(*by_depths[])[2] = {
         kKernels<Depths::none>, kKernels<Depths::expected>, kKernels<Depths::with_median>};
     return by_depths[depths_of(limits)][limits.counters][limits.gradients];
+}
+
+void launch_blend(const Stream& stream, const FrameLimits& limits, const BlendParams& params,
+                  Kernel kernel) {
+    launch(stream, "blend", {limits.max_items(), kBlendThreads}, kernel, params);
+    run_composite(stream, limits, params);
+}
+
+/// Once counting, and once more as it is always done, for the time.
+void measure_blend(const Stream& stream, FrameLimits limits, BlendParams params) {
+    const bool gradients = limits.gradients;
+    launch_blend(stream, limits, params, blend<Depths::none, true, false, Measured::pairs>);
+    limits.counters = false;
+    launch_blend(stream, limits, params,
+                 gradients ? blend<Depths::none, false, true, Measured::time>
+                           : blend<Depths::none, false, false, Measured::time>);
 }
 
 }  // namespace
@@ -147,9 +183,10 @@ void run_blend(const Stream& stream, const FrameLimits& limits, const FrameArray
                              limits.gradients ? a.final_transmittance : nullptr,
                              a.contributed,
                              picture,
-                             limits.item_isects};
-    launch(stream, "blend", {limits.max_items(), kBlendThreads}, kernel_for(limits), params);
-    run_composite(stream, limits, params);
+                             limits.item_isects,
+                             a.gaussian_from_slot};
+    if (picture.costs.tile_cycles != nullptr) return measure_blend(stream, limits, params);
+    launch_blend(stream, limits, params, kernel_for(limits));
 }
 
 }  // namespace gs::cuda

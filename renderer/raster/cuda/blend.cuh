@@ -25,7 +25,12 @@ struct BlendParams {
     std::uint32_t* contributed;            ///< with gradients, by contributed_word()
     PictureView picture;
     std::uint32_t item_isects;
+    const std::uint32_t* gaussian_from_slot;  ///< [slot]
 };
+
+/// What a drawing of the lists is measured for: each makes kernels of its own, so that the time is
+/// that of the kernels as they always are.
+enum class Measured { nothing, time, pairs };
 
 /// Before any Gaussian; pixels outside the picture have ended.
 GS_DEVICE PixelState start_of(const ThreadPixel& pixel, const FrameConstants& c,
@@ -59,13 +64,15 @@ GS_DEVICE void finish(const BlendParams& p, const FrameConstants& c, const Threa
 /// Adds a finished tile to the frame's counts. `tile_end`: shared, [1]. All threads call it.
 template <class Shared>
 GS_DEVICE void count_tile(const BlendParams& p, const PixelState& s, const ThreadPixel& pixel,
-                          Shared& tile_end) {
+                          std::uint32_t tile, Shared& tile_end) {
     if (threadIdx.x == 0) tile_end[0] = 0;
     __syncthreads();
     const std::uint32_t blended = warp_sum(s.contributors), looked = warp_max(s.looked);
     if (lane_id() == 0) {
         atomicAdd(reinterpret_cast<unsigned long long*>(&p.counts->blended_pairs),
                   static_cast<unsigned long long>(blended));
+        if (p.picture.costs.tile_pairs != nullptr)
+            atomicAdd(&p.picture.costs.tile_pairs[tile], blended);
         atomicMax(&tile_end[0], looked);
     }
     const int pixels = __syncthreads_count(pixel.inside);
@@ -73,6 +80,13 @@ GS_DEVICE void count_tile(const BlendParams& p, const PixelState& s, const Threa
         atomicAdd(
             reinterpret_cast<unsigned long long*>(&p.counts->list_pairs),
             static_cast<unsigned long long>(tile_end[0]) * static_cast<unsigned long long>(pixels));
+}
+
+/// Adds the cycles since `begin` to the tile. All threads of the block call it.
+GS_DEVICE void add_cycles(const CostView& costs, std::uint32_t tile, long long begin) {
+    __syncthreads();
+    if (threadIdx.x == 0)
+        atomicAdd(&costs.tile_cycles[tile], static_cast<unsigned long long>(clock64() - begin));
 }
 
 /// Where plane 0 of a pixel of a partial picture lies; the others follow 256 floats apart.

@@ -6,6 +6,7 @@
 #include "renderer/device/cuda/kernel.cuh"
 #include "renderer/device/cuda/launch.h"
 #include "renderer/raster/cuda/blend_backward.cuh"
+#include "renderer/raster/cuda/block_rank.cuh"
 #include "renderer/raster/cuda/live_isects.cuh"
 
 namespace gs::cuda {
@@ -100,7 +101,7 @@ GS_DEVICE float4 sum_tile(const Sums& sums, const Masks& masks, int parity, int 
     return part < 2 ? total : make_float4(total.x, kDepth ? total.y : 0.0f, 0.0f, 0.0f);
 }
 
-template <bool kDepth, bool kAtomic>
+template <bool kDepth, bool kAtomic, bool kTimed = false>
 GS_KERNEL(kTilePixels, 4)
 void blend_backward_sub_tile(BlendBackwardParams p) {
     GS_SHARED(std::uint32_t, words, kItemGroups * kSubTiles);
@@ -112,6 +113,7 @@ void blend_backward_sub_tile(BlendBackwardParams p) {
               2 * kSubTiles * kBatchWords);  // of this batch and the one before
     GS_SHARED(float4, sums, kAtomic ? 1 : kSubTiles * kBatch * 3);
     if (p.frame.counts->overflow != 0 || blockIdx.x >= p.frame.counts->items) return;
+    [[maybe_unused]] const long long begin = kTimed ? clock64() : 0;
     const WorkItem item = p.frame.items[p.frame.item_order[blockIdx.x]];
     if (item.first == item.end) return;
     const int count = find_live<kTilePixels>(p, item, words, group_any, live, !kAtomic);
@@ -159,6 +161,42 @@ void blend_backward_sub_tile(BlendBackwardParams p) {
             store_row(p.frame.isect_gradients, row, carrier.part,
                       sum_tile<kDepth>(sums, masks, parity, carrier.i, carrier.part));
     }
+    if constexpr (kTimed) {
+        __syncthreads();
+        if (thread == 0)
+            atomicAdd(&p.gradients.costs.tile_cycles[item.tile],
+                      static_cast<unsigned long long>(clock64() - begin));
+    }
+}
+
+/// What the replay walks: for each isect the pixels of the sub-tiles whose bit forward set. A block
+/// a tile.
+GS_KERNEL(kTilePixels, 4)
+void count_backward_pairs(BlendBackwardParams p) {
+    if (p.frame.counts->overflow != 0) return;
+    const std::uint32_t tile = blockIdx.x, first = p.frame.tile_begin[tile],
+                        end = p.frame.tile_begin[tile + 1];
+    const FrameConstants& c = *p.frame.constants;
+    const int right = c.width - static_cast<int>(tile) % c.tiles_x * kTileSize,
+              bottom = c.height - static_cast<int>(tile) / c.tiles_x * kTileSize;
+    std::uint32_t sum = 0;
+    for (std::uint32_t isect = first + threadIdx.x; isect < end; isect += kTilePixels) {
+        std::uint32_t pairs = 0;
+        for (int sub = 0; sub < kSubTiles; ++sub) {
+            const std::uint32_t word =
+                p.frame.contributed[contributed_word(tile, first, isect, sub)];
+            const int columns = min(max(right - sub % 2 * kSubTileWidth, 0), kSubTileWidth),
+                      rows = min(max(bottom - sub / 2 * kSubTileHeight, 0), kSubTileHeight);
+            if ((word >> ((isect - first) % 32) & 1u) != 0)
+                pairs += static_cast<std::uint32_t>(columns * rows);
+        }
+        sum += pairs;
+        atomicAdd(&p.gradients.costs
+                       .evaluated[p.frame.gaussian_from_slot[p.frame.slot_from_isect[isect]]],
+                  pairs);
+    }
+    sum = warp_sum(sum);
+    if (lane_id() == 0) atomicAdd(&p.gradients.costs.tile_pairs[tile], sum);
 }
 
 /// Zeros the rows that the atomic variant adds to.
@@ -176,7 +214,12 @@ void clear_first_rows(BlendBackwardParams p) {
 void launch_blend_backward_sub_tile(const Stream& stream, const FrameLimits& limits,
                                     const BlendBackwardParams& params) {
     const Grid grid{limits.max_items(), kTilePixels};
-    if (params.gradients.depth != nullptr)
+    if (params.gradients.costs.tile_cycles != nullptr) {
+        launch(stream, "count backward pairs",
+               Grid{static_cast<std::uint32_t>(limits.tiles), kTilePixels}, count_backward_pairs,
+               params);
+        launch(stream, "blend backward", grid, blend_backward_sub_tile<false, false, true>, params);
+    } else if (params.gradients.depth != nullptr)
         launch(stream, "blend backward", grid, blend_backward_sub_tile<true, false>, params);
     else
         launch(stream, "blend backward", grid, blend_backward_sub_tile<false, false>, params);

@@ -93,7 +93,7 @@ void composite(BlendParams p) {
         if (!again) s.floor = floor;
     }
     finish<kDepths, kCounters>(p, c, pixel, s);
-    if constexpr (kCounters) count_tile(p, s, pixel, tile_end);
+    if constexpr (kCounters) count_tile(p, s, pixel, tile, tile_end);
 }
 
 }  // namespace

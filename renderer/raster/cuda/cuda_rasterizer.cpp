@@ -8,7 +8,9 @@
 
 #include "base/parallel.h"
 #include "base/record/scope.h"
+#include "renderer/raster/cuda/device_costs.h"
 #include "renderer/raster/cuda/device_model.h"
+#include "renderer/raster/cuda/device_tint.h"
 #include "renderer/raster/cuda/display.h"
 #include "renderer/raster/cuda/frame_limits.h"
 #include "renderer/raster/cuda/pipeline.h"
@@ -46,31 +48,16 @@ struct DevicePicture {
     }
 };
 
-/// A tint's words in device memory, sent again when they are others.
-struct DeviceTint {
-    std::shared_ptr<const GaussianTint> shown;  // keeps its address from being another's
-    std::uint64_t serial = 0;
-    DeviceBuffer<std::uint32_t> words{"tint of Gaussians"};
-
-    TintView show(const std::shared_ptr<const GaussianTint>& tint, const Stream& stream) {
-        if (tint && (tint != shown || tint->serial != serial))
-            words.upload(tint->words.span(), stream);
-        shown = tint;
-        serial = tint ? tint->serial : 0;
-        if (!tint) return {};
-        return {words.data(), static_cast<std::uint32_t>(tint->words.size())};
-    }
-};
-
 struct CudaState final : ForwardState {
     explicit CudaState(std::shared_ptr<const Stream> s) : stream(std::move(s)), pipeline(*stream) {}
     std::size_t bytes() const override {
         return pipeline.bytes() + picture.bytes() + copied.bytes() +
-               device_tint.words.capacity_bytes() + pixel_gradients.capacity_bytes() +
-               gradients.capacity_bytes();
+               device_tint.words.capacity_bytes() + costs.bytes() + backward.bytes() +
+               pixel_gradients.capacity_bytes() + gradients.capacity_bytes();
     }
 
     std::size_t high_water() const override { return pipeline.high_water(); }
+    const BlendCosts& backward_costs() const override { return backward; }
 
     std::shared_ptr<const Stream> stream;
     FramePipeline pipeline;
@@ -78,7 +65,10 @@ struct CudaState final : ForwardState {
     CopiedSource copied;
     ModelView model;  ///< of the last forward()
     DeviceTint device_tint;
-    TintView tint;  ///< the same
+    TintView tint;          ///< the same
+    bool measures = false;  ///< the same, its costs
+    DeviceCosts costs;
+    BlendCosts backward;
     PinnedBuffer<FrameConstants> constants{1, "constants of a frame"};
     PinnedBuffer<FrameCounts> counts{1, "counts of a frame"};
     std::uint32_t visible_room = 0,
@@ -115,6 +105,9 @@ FrameLimits limits_of(const CudaState& state, const Camera& camera, const Render
 void enqueue(CudaState& state, const FrameLimits& limits) {
     const Stream& stream = *state.stream;
     state.picture.resize(limits, stream);
+    if (state.measures)
+        state.picture.view.costs =
+            state.costs.start(static_cast<std::size_t>(limits.tiles), state.model.count, stream);
     state.pipeline.prepare(limits);
     copy_to_device(state.pipeline.arrays().constants, state.constants.data(),
                    sizeof(FrameConstants), stream);
@@ -191,6 +184,7 @@ class CudaRasterizer final : public Rasterizer {
   public:
     explicit CudaRasterizer(const CudaDeviceInfo& device)
         : device_(device.index),
+          ns_a_cycle_(1e6 / std::max(device.clock_khz, 1)),
           name_(fmt::format("CUDA ({}, sm_{}{})", device.name, device.compute_major,
                             device.compute_minor)) {
         use_device();
@@ -227,6 +221,7 @@ class CudaRasterizer final : public Rasterizer {
     void use_device() const { check(cudaSetDevice(device_), "choosing the device"); }
 
     int device_;
+    double ns_a_cycle_;  // at the device's highest clock
     std::string name_;
     std::shared_ptr<const Stream> stream_;
     std::unique_ptr<StageTimers> timers_;
@@ -241,6 +236,7 @@ void CudaRasterizer::draw_until_it_fits(CudaState& state, ParameterSource& sourc
     use_device();
     const ResidentSource* resident = dynamic_cast<const ResidentSource*>(&source);
     state.model = resident != nullptr ? resident->view() : state.copied.copy(source, *stream_);
+    state.measures = options.costs;
     state.tint = state.device_tint.show(options.tint, *stream_);
     state.constants[0] = FramePipeline::constants_of(camera, options, source.sh_degree());
     FrameLimits limits = limits_of(state, camera, options);
@@ -266,6 +262,12 @@ void CudaRasterizer::forward(ParameterSource& source, const Camera& camera,
         size_result(limits, result);
         draw(state, limits, result);
     });
+    BlendCosts& costs = result.costs;
+    costs.tile_ns.resize_discard(0);  // of an earlier frame
+    if (!options.costs) return;
+    state.costs.fetch(ns_a_cycle_, costs.tile_ns, costs.tile_blended, costs.evaluated,
+                      &costs.blended, *stream_);
+    costs.tile_evaluated = result.pairs_per_tile;
 }
 
 std::shared_ptr<const gs::DevicePicture> CudaRasterizer::forward_for_display(
@@ -294,8 +296,10 @@ PictureGradientView upload(const PixelGradients& gradients, DeviceBuffer<float>&
                        stream);
         return to.data() + at;
     };
-    return {put(gradients.color, 0), put(gradients.alpha, color),
-            put(gradients.depth, color + alpha)};
+    return {put(gradients.color, 0),
+            put(gradients.alpha, color),
+            put(gradients.depth, color + alpha),
+            {}};
 }
 
 /// Hands the gradients on in blocks of 16.
@@ -328,6 +332,8 @@ void CudaRasterizer::backward(ParameterSource& source, const Camera&, const Rend
                               const PixelGradients& gradients, GradientSink& sink) {
     CHECK(options.gradients, "forward() was told that no gradients are wanted");
     CHECK(gradients.depth.values.empty() || options.depth, "depth gradients need a depth picture");
+    CHECK(!options.costs || options.backward == BackwardVariant::sub_tile,
+          "costs are measured of the usual way backward");
     use_device();
     CudaState& state = static_cast<CudaState&>(base);
     StoredGradients stored{};
@@ -335,8 +341,16 @@ void CudaRasterizer::backward(ParameterSource& source, const Camera&, const Rend
     stored.planes = plane_count(state.model.sh_degree);
     state.gradients.resize_discard(stored.bytes() / sizeof(float), *stream_);
     stored.values = state.gradients.data();
-    state.pipeline.blend_backward(
-        state.picture.view, upload(gradients, state.pixel_gradients, *stream_), options.backward);
+    PictureGradientView uploaded = upload(gradients, state.pixel_gradients, *stream_);
+    BlendCosts& costs = state.backward;
+    costs = {};
+    if (options.costs)
+        uploaded.costs = state.costs.start(static_cast<std::size_t>(state.pipeline.limits().tiles),
+                                           source.count(), *stream_);
+    state.pipeline.blend_backward(state.picture.view, uploaded, options.backward);
+    if (options.costs)
+        state.costs.fetch(ns_a_cycle_, costs.tile_ns, costs.tile_evaluated, costs.evaluated,
+                          nullptr, *stream_);
     const Span span(Stage::project_backward);
     {
         const StageTimer timer(*timers_, Stage::project_backward);

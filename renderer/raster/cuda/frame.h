@@ -141,6 +141,14 @@ struct WorkItem {
         partial;  ///< where its partial picture lies (in items); ~0: its tile has only this one
 };
 
+/// What blending costs, in device memory (BlendCosts); all added to. Null: not measured.
+struct CostView {
+    unsigned long long* tile_cycles = nullptr;  ///< [tile] clock cycles of the tile's thread blocks
+    std::uint32_t* tile_pairs = nullptr;  ///< [tile] blended by forward, evaluated by backward
+    std::uint32_t* evaluated = nullptr;   ///< [row] pairs
+    std::uint32_t* blended = nullptr;     ///< [row] pairs; forward only
+};
+
 /// Pictures in device memory, planes of floats as RenderResult has them. Null: not wanted.
 struct PictureView {
     float* color = nullptr;  ///< [3][height][width]
@@ -150,11 +158,13 @@ struct PictureView {
     std::uint16_t* contributors = nullptr;
     std::uint32_t* isects_per_tile = nullptr;
     std::uint32_t* pairs_per_tile = nullptr;
+    CostView costs{};
 };
 struct PictureGradientView {
     const float* color = nullptr;  ///< [3][height][width]
     const float* alpha = nullptr;  ///< or null
     const float* depth = nullptr;  ///< or null
+    CostView costs{};              ///< of blend backward
 };
 
 /// Arrays of one frame, carved from an arena for given limits (frame_arrays.cpp). All device

@@ -61,6 +61,8 @@ void FramePipeline::blend(const PictureView& picture) {
               (picture.median_depth != nullptr) == limits_.median_depth &&
               (limits_.depth || !limits_.median_depth),
           "a picture has the planes its limits say");
+    CHECK(picture.costs.tile_cycles == nullptr || (limits_.counters && !limits_.depth),
+          "costs are measured with counters and without depth");
     if (picture.pairs_per_tile != nullptr)
         fill_bytes(picture.pairs_per_tile, 0,
                    static_cast<std::size_t>(limits_.tiles) * sizeof(std::uint32_t), stream_);

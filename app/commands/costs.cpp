@@ -1,0 +1,131 @@
+// Commands of what a picture costs, and of colouring Gaussians by a number.
+#include "app/commands/commands.h"
+#include "app/commands/settings.h"
+#include "app/session/engine.h"
+
+namespace gs {
+namespace {
+
+using A = const Arguments&;
+using S = StudioState&;
+
+/// Sends what the cost part does with what the viewport shows now.
+template <class F>
+Result<void> of_costs(S state, F what) {
+    return send(state,
+                [what, request = view_request_of(state, state.width, state.height)](Engine& e) {
+                    if (const auto shown = e.open_scene()) what(e.costs(), *shown, request);
+                });
+}
+
+Result<void> measure(S state, A) {
+    return of_costs(state, [](Costs& costs, const Shown& shown, const ViewRequest& request) {
+        costs.measure(shown, request);
+    });
+}
+Result<void> region(S state, A a) {
+    std::array<int, 4> box{};
+    for (std::size_t i = 0; i < box.size(); ++i) {
+        GS_TRY(const auto side, integer_argument(a[i], 0, 1 << 20, "a side of the region"));
+        box[i] = static_cast<int>(side);
+    }
+    return of_costs(state, [box](Costs& costs, const Shown& shown, const ViewRequest& request) {
+        costs.region(shown, request, box[0], box[1], box[2], box[3]);
+    });
+}
+Result<void> top(S state, A a) {
+    GS_TRY(const auto count, integer_argument(a[0], 1, 1000, "the number of Gaussians"));
+    return send(state, [count](Engine& e) { e.costs().top(static_cast<std::size_t>(count)); });
+}
+Result<void> without(S state, A a) {
+    GS_TRY(const auto count, integer_argument(a[0], 1, 1'000'000'000, "the number of Gaussians"));
+    return of_costs(state, [count](Costs& costs, const Shown& shown, const ViewRequest& request) {
+        costs.without(shown, request, static_cast<std::size_t>(count));
+    });
+}
+Result<void> clear(S state, A) {
+    return send(state, [](Engine& e) { e.costs().begin(); });
+}
+
+Result<void> color_by(S state, A a) {
+    GS_TRY(const std::size_t value, choice_argument(a[0], kGaussianValueNames));
+    // Another number has another range.
+    const ColorBy before = state.view.color_by;
+    state.view.color_by = {};
+    state.view.color_by.map = before.map;
+    state.view.color_by.value = static_cast<GaussianValue>(value);
+    return {};
+}
+Result<void> needs_value(S state) {
+    if (state.view.color_by.value != GaussianValue::none) return {};
+    return fail(ErrorKind::usage, "", "Gaussians have their own colours",
+                "color.by NAME colours them by a number first");
+}
+Result<void> range(S state, A a) {
+    GS_TRY_VOID(needs_value(state));
+    ColorBy& by = state.view.color_by;
+    if (a[0] == "auto" && a.size() == 1) {
+        by.automatic = true;
+        return {};
+    }
+    if (a.size() != 2)
+        return fail(ErrorKind::usage, "", "color.range takes auto, or both ends of the range");
+    constexpr double kMost = 3e38;
+    GS_TRY(const double lo, number_argument(a[0], -kMost, kMost, "the lower end"));
+    GS_TRY(const double hi, number_argument(a[1], -kMost, kMost, "the upper end"));
+    if (!(lo < hi))
+        return fail(ErrorKind::usage, "",
+                    fmt::format("the range {} to {} holds nothing", a[0], a[1]),
+                    "the lower end comes first");
+    by.automatic = false;
+    by.lo = lo;
+    by.hi = hi;
+    return {};
+}
+Result<void> filter(S state, A a) {
+    GS_TRY_VOID(needs_value(state));
+    bool on = !state.view.color_by.filter;
+    if (!a.empty()) {
+        GS_TRY(on, switch_argument(a[0]));
+    }
+    state.view.color_by.filter = on;
+    return {};
+}
+Result<void> map(S state, A a) {
+    GS_TRY(const std::size_t which, choice_argument(a[0], kColormapNames));
+    state.view.color_by.map = static_cast<Colormap>(which);
+    return {};
+}
+
+// clang-format off
+const CommandRow kCostRows[] = {
+    {"cost.measure", "Measure what the picture costs", "", "", "",
+     "Takes the time of every tile, forward and backward, and counts the pairs of every Gaussian.", measure},
+    {"cost.region",  "Cost of a region",               "",       "", "X0 Y0 X1 Y1",
+     "What the tiles of this box cost, in pixels of the frame; the right and lower ends are left out.", region},
+    {"cost.top",     "List the most expensive Gaussians", "",    "", "COUNT",
+     "How many of them the panel Costs lists, 1 to 1000.", top},
+    {"cost.without", "Without the most expensive Gaussians", "", "", "COUNT",
+     "What leaving them out would save, and what PSNR the photos would have without them.", without},
+    {"cost.clear",   "Forget what was measured",       "",       "", "",
+     "The panel Costs is empty again; photos are measured no further.", clear},
+};
+const CommandRow kColorRows[] = {
+    {"color.by",     "Colour Gaussians by",            "",       "", "NAME",
+     "off, opacity, size, anisotropy, sh-energy, gradient, second-moment, density, age, views, error, cost or "
+     "level.", color_by},
+    {"color.range",  "Range of the colours",           "",       "", "auto|LO [HI]",
+     "From the values, or by hand in their unit.", range},
+    {"color.filter", "Only what lies in the range",    "", "", "[on|off]",
+     "Gaussians whose value lies outside of the range are not drawn.", filter},
+    {"color.map",    "Colormap of the values",         "",       "", "NAME",
+     "viridis, inferno, cividis, turbo, gray or diverging.", map},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const CommandRow> cost_commands() { return kCostRows; }
+std::span<const CommandRow> color_commands() { return kColorRows; }
+
+}  // namespace gs

@@ -1,0 +1,236 @@
+#include "app/session/costs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "app/session/gradient_picture.h"
+#include "base/format.h"
+#include "trainer/metrics.h"
+
+namespace gs {
+namespace {
+
+constexpr std::size_t kMostListed = 1000, kMostPhotos = 100;
+
+/// Adds a tile's costs, `share` of them.
+struct Adder {
+    const RenderResult& frame;
+    double forward_ns = 0, backward_ns = 0, isects = 0, evaluated = 0, blended = 0, backward = 0;
+
+    void add(std::size_t tile, double share) {
+        forward_ns += share * static_cast<double>(frame.costs.tile_ns[tile]);
+        isects += share * frame.isects_per_tile[tile];
+        evaluated += share * frame.costs.tile_evaluated[tile];
+        blended += share * frame.costs.tile_blended[tile];
+        if (frame.backward_costs.empty()) return;
+        backward_ns += share * static_cast<double>(frame.backward_costs.tile_ns[tile]);
+        backward += share * frame.backward_costs.tile_evaluated[tile];
+    }
+    CostSums sums() const {
+        const auto whole = [](double x) { return static_cast<std::uint64_t>(std::llround(x)); };
+        return {forward_ns,       backward_ns,    whole(isects),
+                whole(evaluated), whole(blended), whole(backward)};
+    }
+};
+
+CostSums sums_of(const RenderResult& frame) {
+    Adder adder{frame};
+    for (std::size_t tile = 0; tile < frame.costs.tile_ns.size(); ++tile) adder.add(tile, 1);
+    return adder.sums();
+}
+
+/// Of the tiles that the box touches, by the share of each that lies in it.
+CostSums sums_of(const RenderResult& frame, const CostReport::Region& box) {
+    Adder adder{frame};
+    for (int y = box.y0 / kTileSize; y * kTileSize < box.y1; ++y)
+        for (int x = box.x0 / kTileSize; x * kTileSize < box.x1; ++x) {
+            const auto overlap = [](int tile, int size, int lo, int hi) {
+                const int begin = tile * kTileSize, end = std::min(begin + kTileSize, size);
+                return static_cast<double>(std::min(end, hi) - std::max(begin, lo)) / (end - begin);
+            };
+            adder.add(
+                static_cast<std::size_t>(y) * static_cast<std::size_t>(frame.tiles_x) +
+                    static_cast<std::size_t>(x),
+                overlap(x, frame.width, box.x0, box.x1) * overlap(y, frame.height, box.y0, box.y1));
+        }
+    return adder.sums();
+}
+
+/// Rows that cost anything, the most expensive first; of equal ones the lower row.
+std::vector<std::uint32_t> rows_by_cost(const Buffer<std::uint32_t>& evaluated) {
+    std::vector<std::uint32_t> rows;
+    for (std::size_t row = 0; row < evaluated.size(); ++row)
+        if (evaluated[row] > 0) rows.push_back(static_cast<std::uint32_t>(row));
+    std::stable_sort(rows.begin(), rows.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return evaluated[a] > evaluated[b]; });
+    return rows;
+}
+
+std::string place_of(const LoadedScene& scene, int view) {
+    if (view < 0 || !scene.capture) return "the free camera";
+    return fmt::format("photo {}, {}", view,
+                       scene.capture->views[static_cast<std::size_t>(view)].name);
+}
+
+/// The test photos, or all where none is kept back; at most kMostPhotos, spread over them. Last
+/// first.
+std::vector<std::size_t> photos_to_measure(const LoadedScene& scene) {
+    std::vector<std::size_t> test, all, out;
+    if (!scene.capture) return {};
+    for (std::size_t i = 0; i < scene.capture->views.size(); ++i) {
+        const View& view = scene.capture->views[i];
+        if (view.photo.empty()) continue;
+        all.push_back(i);
+        if (view.test) test.push_back(i);
+    }
+    const std::vector<std::size_t>& from = test.empty() ? all : test;
+    const std::size_t count = std::min(from.size(), kMostPhotos);
+    for (std::size_t i = count; i > 0; --i) out.push_back(from[(i - 1) * from.size() / count]);
+    return out;
+}
+
+}  // namespace
+
+void Costs::measure(const Shown& shown, const ViewRequest& request) {
+    NoSink nowhere;
+    const GradientPicture::Drawn drawn =
+        viewer_.gradients(shown, request, Upstream::loss, nowhere, measured_);
+    std::optional<CostReport::Region> region = report_ ? report_->region : std::nullopt;
+    report_.emplace();
+    report_->step = shown.scene.steps_done();
+    report_->width = measured_.width;
+    report_->height = measured_.height;
+    report_->from = place_of(shown.scene, request.settings.capture_view);
+    report_->note = drawn.note;
+    report_->frame = sums_of(measured_);
+    by_cost_ = rows_by_cost(measured_.costs.evaluated);
+    report_->gaussians = by_cost_.size();
+    std::uint64_t so_far = 0;
+    while (report_->for_half < by_cost_.size() && 2 * so_far < report_->frame.evaluated)
+        so_far += measured_.costs.evaluated[by_cost_[report_->for_half++]];
+    photos_.clear();
+    if (region && region->x1 <= measured_.width && region->y1 <= measured_.height) {
+        region->sums = sums_of(measured_, *region);
+        report_->region = region;  // stays where it was
+    }
+    list();
+}
+
+void Costs::region(const Shown& shown, const ViewRequest& request, int x0, int y0, int x1, int y1) {
+    measure(shown, request);
+    CostReport::Region box{std::clamp(std::min(x0, x1), 0, measured_.width),
+                           std::clamp(std::min(y0, y1), 0, measured_.height),
+                           std::clamp(std::max(x0, x1), 0, measured_.width),
+                           std::clamp(std::max(y0, y1), 0, measured_.height),
+                           {}};
+    if (box.x0 >= box.x1 || box.y0 >= box.y1)
+        return lent_.tell.error(
+            fmt::format("the region {} {} {} {} holds no pixel of the frame, which is {} x {}", x0,
+                        y0, x1, y1, measured_.width, measured_.height));
+    box.sums = sums_of(measured_, box);
+    report_->region = box;
+    publish();
+}
+
+void Costs::top(std::size_t count) {
+    listed_ = std::min(count, kMostListed);
+    if (report_) list();
+}
+
+void Costs::list() {
+    report_->top.clear();
+    const BlendCosts &forward = measured_.costs, &backward = measured_.backward_costs;
+    for (std::size_t i = 0; i < std::min(listed_, by_cost_.size()); ++i) {
+        const std::uint32_t row = by_cost_[i];
+        report_->top.push_back({row, forward.evaluated[row], forward.blended[row],
+                                backward.empty() ? 0 : backward.evaluated[row]});
+    }
+    publish();
+}
+
+void Costs::without(const Shown& shown, const ViewRequest& request, std::size_t count) {
+    measure(shown, request);
+    count = std::min(count, by_cost_.size());
+    if (count == 0) return lent_.tell.error("nothing is drawn here that could be left out");
+    auto tint = std::make_shared<GaussianTint>();
+    tint->words.resize_discard(shown.scene.gaussian_count());
+    tint->words.fill(GaussianTint::kOwn);
+    CostReport::Without& out = report_->without.emplace();
+    out.count = count;
+    std::uint64_t saved = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        saved += measured_.costs.evaluated[by_cost_[i]];
+        tint->words[by_cost_[i]] = GaussianTint::kHidden;
+    }
+    out.share = static_cast<double>(saved) / static_cast<double>(report_->frame.evaluated);
+    hides_ = std::move(tint);
+    RenderResult frame;
+    const auto measured_ns = [&](const std::shared_ptr<const GaussianTint>& through) {
+        viewer_.draw_costs(shown, request, through, frame);
+        return sums_of(frame).forward_ns;
+    };
+    out.ns = measured_ns(nullptr);
+    out.ns_without = measured_ns(hides_);
+    photos_ = photos_to_measure(shown.scene);
+    out.photos = photos_.size();
+    sum_ = sum_without_ = 0;
+    publish();
+}
+
+bool Costs::measure_when_due(const Shown& shown) {
+    if (photos_.empty() || !report_ || !report_->without || !viewer_.may_draw(shown)) return false;
+    const auto begin = std::chrono::steady_clock::now();
+    const std::size_t view = photos_.back();
+    photos_.pop_back();
+    if (hides_->words.size() != shown.scene.gaussian_count()) {  // a round came between
+        photos_.clear();
+        lent_.tell.warning("the Gaussians are others since the costs were measured: ask again");
+        return true;
+    }
+    measure_photo(shown, view);
+    viewer_.add_picture(shown, seconds_since(begin));
+    publish();
+    return true;
+}
+
+void Costs::measure_photo(const Shown& shown, std::size_t index) {
+    const View& view = shown.scene.capture->views[index];
+    RenderResult picture;
+    const auto psnr = [&](const std::shared_ptr<const GaussianTint>& tint) {
+        viewer_.draw_photo(shown, index, tint, picture);
+        return score_picture(picture.color, view.photo, view.mask).psnr;
+    };
+    const double with = psnr(nullptr), without = psnr(hides_);
+    CostReport::Without& out = *report_->without;
+    if (!std::isfinite(with) || !std::isfinite(without)) {  // masked entirely
+        --out.photos;
+        return;
+    }
+    sum_ += with;
+    sum_without_ += without;
+    ++out.done;
+    out.psnr = sum_ / static_cast<double>(out.done);
+    out.psnr_without = sum_without_ / static_cast<double>(out.done);
+    if (photos_.empty())
+        lent_.tell.done(
+            fmt::format("without the {} most expensive Gaussians {} photos have {} dB "
+                        "instead of {} dB",
+                        format_count(static_cast<double>(out.count)), out.done,
+                        format_number(out.psnr_without, 4), format_number(out.psnr, 4)));
+}
+
+void Costs::begin() {
+    report_.reset();
+    measured_ = {};
+    by_cost_.clear();
+    photos_.clear();
+    hides_ = nullptr;
+    lent_.tell.changed().cost_report = nullptr;
+}
+
+void Costs::publish() {
+    lent_.tell.changed().cost_report = std::make_shared<const CostReport>(*report_);
+}
+
+}  // namespace gs

@@ -1,0 +1,49 @@
+// Costs: the engine's part that says what a picture costs: the frame as a whole and a region of it,
+// the Gaussians that make others work, and what the picture and the photos would be without the
+// most expensive of them. Measured when asked; the photos one after the other between two steps.
+// Owned by the engine.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "app/session/lent.h"
+#include "app/session/viewer.h"
+#include "panels/state/cost_report.h"
+
+namespace gs {
+
+class Costs {
+  public:
+    Costs(Lent lent, Viewer& viewer) : lent_(std::move(lent)), viewer_(viewer) {}
+
+    /// Measures what the viewport shows, forward and backward.
+    void measure(const Shown& shown, const ViewRequest& request);
+    /// Of the frame that was measured, or is measured for it.
+    void region(const Shown& shown, const ViewRequest& request, int x0, int y0, int x1, int y1);
+    /// How many of the most expensive Gaussians are listed.
+    void top(std::size_t count);
+    /// What leaving out the `count` most expensive would save, and what it would do to the photos.
+    void without(const Shown& shown, const ViewRequest& request, std::size_t count);
+    /// Forgets what was measured: it is asked, or another scene is open, or none.
+    void begin();
+    /// Measures the next photo. False: none was due, or training comes first.
+    bool measure_when_due(const Shown& shown);
+
+  private:
+    void publish();
+    void list();
+    void measure_photo(const Shown& shown, std::size_t view);
+
+    Lent lent_;
+    Viewer& viewer_;
+    std::optional<CostReport> report_;
+    std::size_t listed_ = 20;
+    RenderResult measured_;               // the frame of report_
+    std::vector<std::uint32_t> by_cost_;  // rows, most evaluated pairs first
+    std::vector<std::size_t> photos_;     // still to be measured, last first
+    double sum_ = 0, sum_without_ = 0;    // of what was, dB
+    std::shared_ptr<const GaussianTint> hides_;
+};
+
+}  // namespace gs

@@ -1,0 +1,43 @@
+// GradientPicture: a picture of the scene together with the gradients of its Gaussians, and what
+// both cost. For maps of backward, for what single Gaussians cost and do to the error. The model is
+// drawn as it rests: a run's optimizer is neither asked nor moved.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "app/session/loading.h"
+
+namespace gs {
+
+/// What the gradients are of.
+enum class Upstream {
+    loss,   ///< the loss against the photo; without one as if that of every pixel were 1
+    error,  ///< sum of weight x |picture - photo|: d picture is the error's size; needs a photo
+};
+
+class GradientPicture {
+  public:
+    struct Drawn {
+        bool gradients = false;
+        std::string note;  ///< what they are of, or why there are none
+    };
+    /// Fills `result`, its backward_costs included where options.costs; `sink` gets the gradients.
+    /// `model`: the scene's, every pending step applied. `photo`: of the picture's size, or empty.
+    /// The tint of `options` is left out: gradients are of what is.
+    Drawn draw(LoadedScene& scene, const GaussianModel& model, const Camera& camera,
+               RenderOptions options, const Image8& photo, Upstream upstream, GradientSink& sink,
+               RenderResult& result);
+    /// The scene goes, and its rasterizer.
+    void forget() { state_ = nullptr; }
+
+  private:
+    std::unique_ptr<ForwardState> state_;  // of a trainer's rasterizer
+};
+
+/// Takes gradients, and keeps none.
+struct NoSink final : GradientSink {
+    void take(const BlockGradients&) override {}
+};
+
+}  // namespace gs

@@ -1,0 +1,42 @@
+// Values: the engine's part that colours Gaussians by a number: works the number out where the
+// viewport asks for it, of the model, of the run's arrays, or of the gradients at this camera;
+// tells its histogram, and says the colours to ShownTint. Owned by the engine.
+#pragma once
+
+#include <memory>
+
+#include "app/session/lent.h"
+#include "app/session/viewer.h"
+#include "panels/state/gaussian_values.h"
+
+namespace gs {
+
+class Values {
+  public:
+    Values(Lent lent, Viewer& viewer, ShownTint& tint)
+        : lent_(std::move(lent)), viewer_(viewer), tint_(tint) {}
+
+    /// Before a picture of `request` is drawn: its colours are those it asks for.
+    void follow(const Shown& shown, const ViewRequest& request);
+    /// Another scene is open, or none; or its rows are others.
+    void begin();
+
+  private:
+    void find(const Shown& shown, const ViewRequest& request);
+    void paint(const ColorBy& wanted);
+
+    Lent lent_;
+    Viewer& viewer_;
+    ShownTint& tint_;
+    /// What the values are of.
+    struct Key {
+        GaussianValue value = GaussianValue::none;
+        std::uint64_t step = 0, request = 0;
+        bool operator==(const Key&) const = default;
+    } key_;
+    ColorBy painted_;
+    GaussianValues found_;
+    Buffer<float> by_row_;
+};
+
+}  // namespace gs

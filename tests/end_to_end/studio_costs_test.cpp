@@ -1,0 +1,193 @@
+// What pictures cost, and Gaussians coloured by a number, through commands and the engine.
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <sstream>
+
+#include "panels/state/cost_report.h"
+#include "panels/state/gaussian_values.h"
+#include "tests/end_to_end/studio_harness.h"
+
+namespace gs {
+namespace {
+
+using testing::SessionHarness;
+
+/// A tiny run after two steps, looked at from its first photo.
+struct Costly : SessionHarness {
+    CommandTable commands = all_commands();
+
+    Costly() {
+        EXPECT_TRUE(open(testing::tiny_capture()));
+        EXPECT_TRUE(until_done(session.send(testing::jobs::steps(2))));
+        EXPECT_TRUE(until_state(RunState::paused));
+        state.view.capture_view = 0;
+        state.width = 80, state.height = 60;
+    }
+    /// Carries a command out and waits for the engine.
+    Result<void> give(const std::string& line) {
+        std::istringstream stream(line);
+        const std::vector<std::string> words{std::istream_iterator<std::string>(stream), {}};
+        const auto result =
+            commands.run(state, words[0], Arguments(words.begin() + 1, words.end()));
+        const std::uint64_t serial = state.last_sent;
+        EXPECT_TRUE(until_done(serial));
+        return result;
+    }
+    /// The viewport's next picture with the settings as they are.
+    std::shared_ptr<const ViewFrame> look() {
+        ViewRequest request = view_request_of(state, state.width, state.height);
+        request.serial = ++state.request_serial;
+        session.request_view(request);
+        EXPECT_TRUE(until([&] { return state.frame && state.frame->request == request.serial; }));
+        return state.frame;
+    }
+};
+
+TEST(CostsInTheStudio, are_of_what_the_viewport_shows) {
+    Costly h;
+    ASSERT_TRUE(h.give("cost.measure"));
+    ASSERT_TRUE(h.until([&] { return h.state.cost_report != nullptr; }));
+    const CostReport report = *h.state.cost_report;
+    EXPECT_EQ(report.width, 80);
+    EXPECT_EQ(report.step, 2u);
+    EXPECT_NE(report.from.find("photo 0"), std::string::npos);
+    EXPECT_EQ(report.note, "gradient of the loss against the photo");
+    EXPECT_GT(report.frame.forward_ns, 0);
+    EXPECT_GT(report.frame.backward_ns, 0);
+    EXPECT_GT(report.frame.evaluated, report.frame.blended);
+    EXPECT_GE(report.frame.backward, report.frame.blended);
+    ASSERT_EQ(report.top.size(), 20u);
+    EXPECT_TRUE(
+        std::is_sorted(report.top.begin(), report.top.end(),
+                       [](const auto& a, const auto& b) { return a.evaluated > b.evaluated; }));
+    EXPECT_GT(report.for_half, 0u);
+    EXPECT_LE(report.for_half, report.gaussians);
+    ASSERT_TRUE(h.give("cost.top 3"));
+    ASSERT_TRUE(h.until([&] { return h.state.cost_report->top.size() == 3; }));
+    EXPECT_EQ(h.state.cost_report->top[0].row, report.top[0].row);
+
+    // All of the frame, and two halves that make it up.
+    const auto region = [&](const std::string& box) {
+        EXPECT_TRUE(h.give("cost.region " + box));
+        EXPECT_TRUE(h.until([&] { return h.state.cost_report->region.has_value(); }));
+        const CostReport made = *h.state.cost_report;
+        EXPECT_TRUE(h.give("cost.clear"));
+        EXPECT_TRUE(h.until([&] { return !h.state.cost_report; }));
+        return made;
+    };
+    ASSERT_TRUE(h.give("cost.region 3 3 70 50"));
+    ASSERT_TRUE(h.give("cost.measure"));
+    ASSERT_TRUE(h.until([&] { return h.state.cost_report->region.has_value(); }));
+    EXPECT_EQ(h.state.cost_report->region->x1, 70) << "it stays where it was";
+    const CostReport whole = region("0 0 80 60");
+    EXPECT_EQ(whole.region->sums.evaluated, whole.frame.evaluated);
+    const auto left = region("0 0 37 60").region->sums, right = region("80 60 37 0").region->sums;
+    EXPECT_NEAR(static_cast<double>(left.evaluated + right.evaluated),
+                static_cast<double>(whole.frame.evaluated), 2);
+    EXPECT_GT(left.evaluated, 0u);
+    EXPECT_TRUE(h.errors.empty());
+    ASSERT_TRUE(h.give("cost.region 90 10 95 20"));
+    ASSERT_TRUE(h.until([&] { return !h.errors.empty(); }));
+    EXPECT_NE(h.errors[0].text.find("80 x 60"), std::string::npos) << h.errors[0].text;
+}
+
+TEST(CostsInTheStudio, without_the_most_expensive_ones_photos_are_worse) {
+    Costly h;
+    ASSERT_TRUE(h.give("cost.without 40"));
+    ASSERT_TRUE(h.until([&] {
+        return h.state.cost_report && h.state.cost_report->without &&
+               h.state.cost_report->without->done == h.state.cost_report->without->photos;
+    }));
+    const CostReport::Without& w = *h.state.cost_report->without;
+    EXPECT_EQ(w.count, 40u);
+    EXPECT_GT(w.share, 0.1);
+    EXPECT_LT(w.share, 1);
+    EXPECT_GT(w.photos, 0u);
+    EXPECT_GT(w.ns, 0);
+    EXPECT_GT(w.ns_without, 0);
+    EXPECT_TRUE(std::isfinite(w.psnr));
+    EXPECT_NE(w.psnr, w.psnr_without);
+    // Nothing of it stays in the picture or in the run.
+    EXPECT_FALSE(h.look()->tinted);
+    EXPECT_EQ(h.state.training.step, 2u);
+}
+
+TEST(CostsInTheStudio, maps_are_shown_with_what_they_are_of) {
+    Costly h;
+    for (const ViewMode mode :
+         {ViewMode::time, ViewMode::wasted, ViewMode::backward_time, ViewMode::backward_pairs}) {
+        SCOPED_TRACE(kViewModeNames[static_cast<std::size_t>(mode)]);
+        h.state.view.mode = mode;
+        for (const int view : {0, -1}) {
+            h.state.view.capture_view = view;
+            const auto frame = h.look();
+            EXPECT_EQ(frame->map_cell, 16);
+            EXPECT_EQ(frame->map.width, 5);
+            EXPECT_FALSE(frame->map_empty);
+            EXPECT_FALSE(frame->unit.empty());
+            EXPECT_EQ(frame->note, !is_of_backward(mode) ? ""
+                                   : view == 0           ? "gradient of the loss against the photo"
+                                                         : "gradient of every pixel: 1");
+        }
+    }
+    h.state.view.capture_view = -1;
+    h.state.navigation.parallel = true;
+    const auto frame = h.look();
+    EXPECT_TRUE(frame->map_empty) << "no gradients through parallel rays";
+    EXPECT_FALSE(frame->note.empty());
+}
+
+TEST(ValuesInTheStudio, every_number_has_values_or_says_why_not) {
+    Costly h;
+    const auto plain = h.look();
+    for (std::size_t i = 1; i < kGaussianValueNames.size(); ++i) {
+        SCOPED_TRACE(kGaussianValueNames[i]);
+        ASSERT_TRUE(h.give(std::string("color.by ") + kGaussianValueNames[i]));
+        const auto frame = h.look();
+        const auto value = static_cast<GaussianValue>(i);
+        ASSERT_TRUE(h.until([&] { return h.state.values && h.state.values->value == value; }));
+        const GaussianValues& values = *h.state.values;
+        const bool none = value == GaussianValue::level;
+        EXPECT_EQ(values.problem.empty(), !none) << values.problem;
+        EXPECT_EQ(frame->tinted, !none);
+        if (none) continue;
+        EXPECT_EQ(values.rows, h.state.training.gaussians);
+        EXPECT_GT(values.finite, 0u);
+        EXPECT_LT(values.lo, values.hi);
+        EXPECT_EQ(frame->psnr, 0) << "it would say nothing of the model";
+        EXPECT_NE(frame->rgba.bytes, plain->rgba.bytes);
+    }
+    ASSERT_TRUE(h.give("color.by off"));
+    const auto after = h.look();
+    EXPECT_FALSE(after->tinted);
+    EXPECT_EQ(after->rgba.bytes, plain->rgba.bytes);
+    EXPECT_FALSE(h.state.values);
+}
+
+TEST(ValuesInTheStudio, the_range_filters_what_is_drawn) {
+    Costly h;
+    EXPECT_FALSE(h.give("color.range 0 1")) << "there is no number yet";
+    EXPECT_FALSE(h.give("color.filter on"));
+    ASSERT_TRUE(h.give("color.by opacity"));
+    EXPECT_FALSE(h.give("color.range 1 0.5"));
+    EXPECT_FALSE(h.give("color.range 1"));
+    const std::uint64_t all = h.look()->visible;
+    ASSERT_TRUE(h.until([&] { return h.state.values != nullptr; }));
+    const double middle = 0.5 * (h.state.values->lo + h.state.values->hi);
+    ASSERT_TRUE(h.give(fmt::format("color.range {} 1", middle)));
+    EXPECT_EQ(h.look()->visible, all) << "colours alone";
+    ASSERT_TRUE(h.give("color.filter on"));
+    const std::uint64_t above = h.look()->visible;
+    EXPECT_LT(above, all);
+    ASSERT_TRUE(h.until([&] { return h.state.values->lo == middle; }));
+    const std::uint64_t within = h.state.values->within;
+    EXPECT_LT(within, h.state.values->rows);
+    ASSERT_TRUE(h.give(fmt::format("color.range 0 {}", middle)));
+    EXPECT_EQ(h.look()->visible + above, all);
+    ASSERT_TRUE(h.give("color.range auto"));
+    EXPECT_TRUE(h.state.view.color_by.automatic);
+}
+
+}  // namespace
+}  // namespace gs
