@@ -143,7 +143,7 @@ Vec3d focus_of(const Capture& capture) {
             dot(row(0), cross(row(1), b)) / det};
 }
 
-constexpr std::size_t kMost = 100000;  // pictures along a path
+constexpr std::size_t kMostOnPath = 100000;  // pictures along a path
 
 /// A way around the scene that needs no file.
 struct PresetPath {
@@ -159,9 +159,9 @@ Result<std::optional<PresetPath>> preset_in(const std::string& text) {
         const char* const digits = text.c_str() + name.size();
         char* end = nullptr;
         const long count = std::strtol(digits, &end, 10);
-        if (end == digits || *end != 0 || count < 1 || count > static_cast<long>(kMost))
+        if (end == digits || *end != 0 || count < 1 || count > static_cast<long>(kMostOnPath))
             return fail(ErrorKind::usage, "", fmt::format("the path \"{}\" is not known", text),
-                        fmt::format("{}N draws N pictures, 1 to {}", name, kMost));
+                        fmt::format("{}N draws N pictures, 1 to {}", name, kMostOnPath));
         return PresetPath{static_cast<PathPreset>(i), static_cast<int>(count)};
     }
     std::error_code ignored;
@@ -275,9 +275,10 @@ Result<PathCameras> path_cameras(const PathRequest& request, const PathPlace& pl
         out.notes = std::move(file.notes);
         // Its own program draws the pictures that are in it; other rates are between them.
         const bool as_listed = !file.frames.empty() && request.fps == 0;
-        if (!as_listed && pictures_of(film.path, request.fps > 0 ? request.fps : film.fps) > kMost)
+        if (!as_listed &&
+            pictures_of(film.path, request.fps > 0 ? request.fps : film.fps) > kMostOnPath)
             return fail(ErrorKind::usage, request.path,
-                        fmt::format("this path has more than {} pictures", kMost),
+                        fmt::format("this path has more than {} pictures", kMostOnPath),
                         "a lower --fps draws fewer");
         poses = as_listed ? std::move(file.frames)
                           : sample(film.path, pictures_of(film.path, request.fps > 0 ? request.fps
