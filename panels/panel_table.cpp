@@ -27,6 +27,7 @@
 #include "panels/timeline/timeline_panel.h"
 #include "panels/training_panel.h"
 #include "panels/values_panel.h"
+#include "panels/verify_panel.h"
 #include "panels/viewport/viewport.h"
 
 namespace gs {
@@ -57,6 +58,7 @@ constexpr PanelRow kPanels[] = {
     {"Selection",    right,        true,   made<SelectionPanel>},
     {"Values",       right_lower,  true,   made<ValuesPanel>},
     {"Costs",        right_lower,  true,   made<CostsPanel>},
+    {"Verify",       right_lower,  true,   made<VerifyPanel>},
     {"Timeline",     bottom,       false,  made<TimelinePanel>},
     {"Find",         bottom,       false,  made<FindPanel>},
     {"Statistics",   bottom,       false,  made<StatisticsPanel>},

@@ -101,10 +101,11 @@ APP = {
     "app/sample": [],
     "app/backend": [],
     "app/bundle": [],
-    "app/session": ["app/backend", "app/bundle", "app/sample"],
+    "app/verify": [],
+    "app/session": ["app/backend", "app/bundle", "app/sample", "app/verify"],
     "app/studio": ["app/bundle", "app/session", "app/window", "app/backend"],
     "app/commands": ["app/session", "app/studio"],
-    "app/cli": ["app/backend", "app/bundle", "app/sample", "app/session", "app/commands", "app/studio", "app/window"],
+    "app/cli": ["app/backend", "app/bundle", "app/sample", "app/verify", "app/session", "app/commands", "app/studio", "app/window"],
     "app": ["app/cli"],
 }
 # Third-party headers that only some folders may see.

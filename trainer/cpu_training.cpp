@@ -4,8 +4,10 @@
 #include <bit>
 #include <cmath>
 #include <new>
+#include <utility>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/parallel.h"
 #include "base/record/scope.h"
 #include "trainer/run_edit.h"
@@ -14,13 +16,40 @@
 namespace gs {
 namespace {
 
+/// Sums of hashes by block: the same in whatever order they come.
+struct BlockHashes {
+    std::atomic<std::uint64_t> gradients{0}, adam{0};
+
+    void add(const GaussianModel& model, const AdamState& adam_state, const BlockGradients& g) {
+        const auto planes = static_cast<std::size_t>(model.planes());
+        const std::uint64_t seed = hash64(g.block) ^ g.mask;
+        const auto bytes = [](const float* from, std::size_t n) {
+            return std::as_bytes(std::span(from, n));
+        };
+        gradients.fetch_add(hash_bytes(bytes(&g.planes[0][0], planes * kBlock), seed),
+                            std::memory_order_relaxed);
+        std::uint64_t after = seed;
+        for (std::size_t p = 0; p < planes; ++p)
+            after = hash_bytes(bytes(model.plane(static_cast<int>(p)) + g.block * kBlock, kBlock),
+                               after);
+        const std::size_t moments = planes * 2 * kBlock;
+        after = hash_bytes(bytes(adam_state.moments.data() + g.block * moments, moments), after);
+        adam.fetch_add(after, std::memory_order_relaxed);
+    }
+};
+
 /// Takes each block's gradients as backward makes them and steps that block at once: gradients are
 /// never stored.
 class TrainingSink final : public GradientSink {
   public:
     TrainingSink(GaussianModel& model, LazyAdam& adam, const Buffer<std::uint32_t>& tags,
-                 DensityStatistics* statistics, const Camera& camera)
-        : model_(model), adam_(adam), tags_(tags), statistics_(statistics), camera_(camera) {}
+                 DensityStatistics* statistics, const Camera& camera, BlockHashes* hashes)
+        : model_(model),
+          adam_(adam),
+          tags_(tags),
+          statistics_(statistics),
+          camera_(camera),
+          hashes_(hashes) {}
     void take(const BlockGradients& gradients) override {
         const std::uint32_t locked = locked_lanes(tags_, gradients.block),
                             skipped = adam_.apply(model_, gradients, locked);
@@ -29,6 +58,7 @@ class TrainingSink final : public GradientSink {
                                 std::memory_order_relaxed);
         if (statistics_ != nullptr)
             statistics_->add(gradients, skipped | locked, camera_.width, camera_.height);
+        if (hashes_ != nullptr) hashes_->add(model_, adam_.state(), gradients);
     }
     std::size_t poisoned() const { return poisoned_.load(); }
 
@@ -38,6 +68,7 @@ class TrainingSink final : public GradientSink {
     const Buffer<std::uint32_t>& tags_;
     DensityStatistics* const statistics_;
     const Camera& camera_;
+    BlockHashes* const hashes_;  ///< null: not wanted
     std::atomic<std::size_t> poisoned_{0};
 };
 
@@ -144,8 +175,10 @@ StepOutcome CpuTraining::step(const StepPlan& plan) {
     out.counters = picture_.counters;
 
     // Gradients, and an Adam step for every Gaussian seen.
+    BlockHashes hashes;
     TrainingSink sink(model_, adam_, identity_.tags,
-                      plan.gathers_statistics ? &statistics_ : nullptr, view.camera);
+                      plan.gathers_statistics ? &statistics_ : nullptr, view.camera,
+                      plan.hashes ? &hashes : nullptr);
     if (std::isfinite(out.terms.loss))
         rasterizer_->backward(source, view.camera, plan.options, *forward_state_, picture_,
                               gradients_, sink);
@@ -155,6 +188,12 @@ StepOutcome CpuTraining::step(const StepPlan& plan) {
     }
     out.poisoned = sink.poisoned();
     out.step = adam_.steps();
+    if (plan.hashes) {
+        out.hashes[HashStage::picture] = hash_array(std::as_const(picture_.color.values).span());
+        // Where nothing was visible there is no block, but there is a stage.
+        out.hashes[HashStage::gradients] = hash64(hashes.gradients);
+        out.hashes[HashStage::adam] = hash64(hashes.adam);
+    }
     return out;
 }
 

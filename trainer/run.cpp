@@ -52,6 +52,7 @@ Run::Run(std::unique_ptr<Trainer> trainer, RunOptions options)
     if (options_.profile_steps) profile(*options_.profile_steps);
     if (!options_.resumed_from.empty()) recall();
     if (options_.lapse_pace || options_.lapse_named) begin_time_lapse();
+    for (const std::uint64_t step : options_.capture_steps) keeper_.capture(step, {});
     if (!options_.taken) return;
     move_in();
 }
@@ -63,6 +64,39 @@ void Run::move_in() {
     lapse_.move_in(options_.folder);
     begun_ = true;
     save_description();
+    if (options_.hashes) begin_hashes();
+}
+
+void Run::begin_hashes() {
+    const std::string backend =
+        options_.backend.empty() ? trainer_->rasterizer().name() : options_.backend;
+    if (const auto begun =
+            keeper_.begin_hashes(*trainer_, options_.folder, backend, trainer_->steps_done());
+        !begun)
+        tell(LogLevel::warning, "no hashes of the steps: " + begun.error().text());
+}
+
+void Run::set_hashes(bool on) {
+    if (options_.hashes == on) return;
+    options_.hashes = on;
+    if (!on) return keeper_.end_hashes(*trainer_);
+    if (begun_) begin_hashes();
+}
+
+/// What the step leaves for later questions; a failure is told, and ends nothing.
+void Run::keep_step() {
+    const std::string times =
+        options_.stage_times && keeper_.captures() ? json_text(options_.stage_times()) : "";
+    if (const auto captured = keeper_.after(*trainer_, options_.folder, options_.capture, times)) {
+        if (*captured)
+            tell(LogLevel::info,
+                 fmt::format("step {} is in {}", last_.step, (**captured).string()));
+        else
+            tell(LogLevel::warning,
+                 fmt::format("step {} was not captured: {}", last_.step, captured->error().text()));
+    }
+    if (const auto taken = keeper_.take_hashes(*trainer_, false); !taken)
+        tell(LogLevel::warning, "the hashes of the steps end: " + taken.error().text());
 }
 
 /// What the run had on record when the checkpoint was made, which lies beside it.
@@ -185,7 +219,7 @@ bool Run::take_step() {
     failure_.clear();
     try {
         profile_.before_step(trainer_->steps_done() + 1);
-        last_ = trainer_->step();
+        last_ = trainer_->step(keeper_.before(trainer_->steps_done() + 1));
         profile_.after_step(last_.step);
     } catch (const std::bad_alloc&) {
         // In the middle of a step: the model can be looked at, but not gone on from.
@@ -201,6 +235,7 @@ bool Run::take_step() {
     }
     moved_on_ = true;
     steps_.add(last_);
+    keep_step();
     if (last_.measured_step != 0) measured_ = last_;
     if (auto text = alarms_.look_at(last_, trainer_->settings())) alarm(std::move(*text));
     return true;
@@ -404,6 +439,7 @@ Result<void> Run::revert(std::uint64_t number) {
     if (!begun_ || !options_.taken->held()) return {};
     set_later_ones_aside(target.step());
     lapse_.move_in(options_.folder);
+    if (options_.hashes) begin_hashes();
     return {};
 }
 
@@ -601,6 +637,8 @@ void Run::save_model(bool checkpoint) {
     saved_step_ = trainer_->steps_done();
     unsaved_edit_ = false;
     records_due_ = true;
+    if (const auto kept = keeper_.take_hashes(*trainer_, true); !kept)
+        tell(LogLevel::warning, kept.error().text());
     (void)take_folder();  // where that fails, each file says so and goes where it can
     if (options_.stage_times) stages_ = std::make_unique<Json>(options_.stage_times());
     files_.leave(

@@ -21,6 +21,7 @@
 #include "trainer/run_files.h"
 #include "trainer/run_folder.h"
 #include "trainer/snapshot.h"
+#include "trainer/step_keeper.h"
 #include "trainer/time_lapse.h"
 #include "trainer/trainer.h"
 
@@ -76,6 +77,8 @@ struct RunOptions {
     std::optional<LapsePace> lapse_pace;
     std::function<Result<std::vector<LapseCamera>>(const Capture&)> lapse_cameras;
     bool lapse_named = false;
+    std::vector<std::uint64_t> capture_steps;  ///< go into files of the folder, whole
+    bool hashes = false;                       ///< of every step go into hashes.txt
     /// From where the run was looked at last, for its thumbnails; empty: nobody looks.
     std::function<std::optional<Camera>()> last_view;
     fs::path trace;         ///< a trace is written here at the end; empty: none
@@ -175,6 +178,14 @@ class Run {
     void set_time_lapse(const LapsePace& pace, std::vector<LapseCamera> cameras);
     const TimeLapse& time_lapse() const { return lapse_; }
 
+    /// The next step goes into a file, whole; where it went is told. `path` empty: the run's
+    /// folder.
+    void capture_next(fs::path path) {
+        keeper_.capture(trainer_->steps_done() + 1, std::move(path));
+    }
+    /// Hashes of every step go into hashes.txt of its folder from the next one on, or no longer.
+    void set_hashes(bool on);
+
     /// Marks other steps for nsys and ncu.
     void profile(ProfileSteps steps) {
         profile_ = ProfileWindow(steps.first, steps.second, options_.set_profiling);
@@ -223,6 +234,8 @@ class Run {
     Result<void> write_description(const fs::path& path) const;
     void save_description();
     void tell(LogLevel level, const std::string& text) const;
+    void keep_step();
+    void begin_hashes();
 
     std::unique_ptr<Trainer> trainer_;
     RunOptions options_;
@@ -241,6 +254,7 @@ class Run {
     std::string parent_;
     std::uint64_t parent_step_ = 0;
     TimeLapse lapse_;
+    StepKeeper keeper_;
     RunFiles files_;
     std::unique_ptr<nlohmann::ordered_json> stages_;  // null: not asked yet
     std::string failure_;

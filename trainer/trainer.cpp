@@ -4,8 +4,10 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
+#include <new>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/machine_use.h"
 #include "base/record/scope.h"
@@ -17,6 +19,7 @@
 #include "trainer/metrics.h"
 #include "trainer/run_edit.h"
 #include "trainer/schedule.h"
+#include "trainer/step_record.h"
 #include "trainer/trainer_state.h"
 
 namespace gs {
@@ -174,21 +177,46 @@ StepPlan Trainer::State::next_plan() {
     plan.rates = learning_rates(settings, extent, plan.step);
     plan.gathers_statistics = gathers_statistics(settings, plan.step + 1);
     plan.lambda_dssim = settings.lambda_dssim;
+    plan.hashes = hashes;
     return plan;
 }
 
-StepReport Trainer::step() {
+namespace {
+
+/// A capture that memory has no room for is not worth a run.
+void keep_arrays(const TrainingBackend& backend, RunArrays& to, StepRecord& record) {
+    if (!record.problem.empty()) return;
+    try {
+        to = backend.arrays();
+    } catch (const std::bad_alloc&) {
+        record.problem = "there is no memory for a copy of the run's arrays";
+        record.before = record.after = {};
+    }
+}
+
+}  // namespace
+
+StepReport Trainer::step(StepRecord* record) {
     record_machine_use();
     State& s = *state_;
     const Clock::time_point start = Clock::now();
     const Span span(Stage::iteration, s.steps() + 1);
+    if (record != nullptr) keep_arrays(*s.backend, record->before, *record);
     const StepPlan plan = s.next_plan();
     const StepOutcome outcome = s.backend->step(plan);
+    if (record != nullptr) {
+        keep_arrays(*s.backend, record->after, *record);
+        record->settings = s.settings;
+        record->extent = s.extent;
+        record->plan = plan;
+        if (outcome.step == plan.step + 1) record->outcome = outcome;
+    }
     StepReport report;
     report.view = plan.view_index;
     report.lr_means = plan.rates[kGroupMeans] / s.extent;
     s.take(outcome, report);
-    s.control_density(report);
+    const bool changed = s.control_density(report);
+    if (plan.hashes) s.note_hashes(plan, outcome, changed);
     report.step = s.steps();
     report.gaussians = s.backend->count();
     report.milliseconds = milliseconds_since(start);
@@ -218,10 +246,11 @@ void Trainer::State::take(const StepOutcome& outcome, StepReport& report) {
     }
 }
 
-void Trainer::State::control_density(StepReport& report) {
+/// True: it changed the model.
+bool Trainer::State::control_density(StepReport& report) {
     const bool densify = densify_due(settings, steps()),
                reset = opacity_reset_due(settings, steps());
-    if (!densify && !reset) return;
+    if (!densify && !reset) return false;
     const Span span(Stage::density, steps());
     if (densify) {
         const DensityReport round =
@@ -237,6 +266,50 @@ void Trainer::State::control_density(StepReport& report) {
         report.densified = true;
     }
     if (reset) backend->reset_opacity();
+    return true;
+}
+
+std::uint64_t Trainer::State::hash_of_arrays() const {
+    std::uint64_t out = 0;
+    backend->look_at_arrays([&](const RunArraysView& arrays) {
+        out = hash_array(arrays.model.values.span());
+        out = hash_array(arrays.adam.moments.span(), out);
+        out = hash_array(arrays.adam.last_step.span(), out);
+    });
+    return out;
+}
+
+/// What the backend does not tell of the step itself is hashed from its arrays; what a device tells
+/// late goes into the row it belongs to.
+void Trainer::State::note_hashes(const StepPlan& plan, const StepOutcome& outcome, bool changed) {
+    StepHashes& row = hashed.emplace_back();
+    row.step = plan.step + 1;
+    row.view = plan.view_index;
+    row.gaussians = backend->count();
+    const bool told = outcome.hashes[HashStage::adam] != 0;
+    if (changed) row[HashStage::density] = hash_of_arrays();
+    if (!told && !changed) row[HashStage::adam] = hash_of_arrays();
+    for (StepHashes& late : hashed) {
+        if (late.step != outcome.step) continue;
+        for (std::size_t i = 0; i < kHashStages; ++i)
+            if (outcome.hashes.of[i] != 0) late.of[i] = outcome.hashes.of[i];
+        const RenderCounters& c = outcome.counters;
+        const std::uint64_t lists[] = {c.gaussians, c.visible, c.isects,
+                                       static_cast<std::uint64_t>(c.longest_tile)};
+        const double loss[] = {outcome.terms.loss, outcome.terms.l1, outcome.terms.ssim};
+        late[HashStage::lists] = hash_array(std::span<const std::uint64_t>(lists));
+        late[HashStage::loss] = hash_array(std::span<const double>(loss));
+    }
+}
+
+void Trainer::hash_steps(bool on) { state_->hashes = on; }
+
+std::vector<StepHashes> Trainer::take_hashes(bool all) {
+    std::vector<StepHashes> out;
+    auto& rows = state_->hashed;
+    for (; !rows.empty() && (all || rows.front()[HashStage::loss] != 0); rows.pop_front())
+        out.push_back(rows.front());
+    return out;
 }
 
 bool Trainer::finished() const {
@@ -342,6 +415,7 @@ void Trainer::restore(const TrainingSnapshot& snapshot) {
     state_->sampler = Sampler(trainable_views(*state_->capture),
                               static_cast<std::uint64_t>(snapshot.settings.seed), snapshot.drawn);
     state_->newest_outcome = snapshot.steps();
+    state_->hashed.clear();
 }
 
 std::vector<MemoryUse> Trainer::memory() const { return state_->backend->memory(); }

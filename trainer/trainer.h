@@ -41,6 +41,8 @@ class TrainingBackend;
 struct RowIdentity;
 struct RunArrays;
 struct RunArraysView;
+struct StepHashes;  // step_hashes.h
+struct StepRecord;  // step_record.h
 struct TrainingSnapshot;
 
 class Trainer {
@@ -63,7 +65,14 @@ class Trainer {
                                                    std::unique_ptr<Rasterizer> rasterizer);
     ~Trainer();
 
-    StepReport step();
+    /// `record`: everything of this step is put there, without changing any bit of it; where memory
+    /// does not do, it says so.
+    StepReport step(StepRecord* record = nullptr);
+    /// From now on every step is hashed.
+    void hash_steps(bool on);
+    /// Hashes of steps that nobody took yet, oldest first; with `all` also those of which a device
+    /// has not told everything.
+    std::vector<StepHashes> take_hashes(bool all);
     bool finished() const;
     std::uint64_t steps_done() const;
 

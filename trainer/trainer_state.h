@@ -2,6 +2,7 @@
 // writes and reads it.
 #pragma once
 
+#include <deque>
 #include <memory>
 
 #include "trainer/sampler.h"
@@ -19,6 +20,8 @@ struct Trainer::State {
     double extent = 1;  ///< world units
     Sampler sampler;
     std::uint64_t newest_outcome = 0;  ///< step of the last outcome reported
+    bool hashes = false;               ///< of every step
+    std::deque<StepHashes> hashed;     ///< not taken yet; the last ones may lack what comes late
     // Complaints are logged once.
     bool told_poison = false, told_memory = false;
 
@@ -31,7 +34,9 @@ struct Trainer::State {
     RenderOptions options() const;
     StepPlan next_plan();
     void take(const StepOutcome& outcome, StepReport& report);
-    void control_density(StepReport& report);
+    bool control_density(StepReport& report);
+    void note_hashes(const StepPlan& plan, const StepOutcome& outcome, bool changed);
+    std::uint64_t hash_of_arrays() const;
 };
 
 /// Views that can be trained on: not held out, and with a photo of the camera's size.

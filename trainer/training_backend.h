@@ -15,6 +15,7 @@
 #include "trainer/metrics.h"
 #include "trainer/settings.h"
 #include "trainer/snapshot.h"
+#include "trainer/step_hashes.h"
 #include "trainer/trainer_types.h"
 
 namespace gs {
@@ -28,6 +29,7 @@ struct StepPlan {
     LearningRates rates{};
     bool gathers_statistics = false;
     double lambda_dssim = 0;
+    bool hashes = false;  ///< fill StepOutcome::hashes
 };
 /// One step, computed.
 struct StepOutcome {
@@ -36,7 +38,8 @@ struct StepOutcome {
     LossTerms terms;
     RenderCounters counters;
     std::size_t poisoned =
-        0;  ///< Gaussians whose gradient was not finite; their update was left out
+        0;              ///< Gaussians whose gradient was not finite; their update was left out
+    StepHashes hashes;  ///< of the stages that this backend tells, where they were asked for
 };
 
 class TrainingBackend {

@@ -3,10 +3,10 @@
 
 #include <cmath>
 
-#include "app/cli/gradient_store.h"
 #include "app/cli/proof_scene.h"
 #include "app/cli/selftest_checks.h"
 #include "app/cli/verify.h"
+#include "app/verify/gradient_store.h"
 #include "renderer/io/images/image_io.h"
 #include "renderer/reference/adam.h"
 #include "renderer/reference/loss.h"

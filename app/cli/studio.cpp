@@ -89,6 +89,8 @@ void train_in(StudioOptions& studio, const TrainingInStudio& training) {
     run.save_every = training.save_every;
     run.keep = training.keep;
     run.profile_steps = training.profile_steps;
+    run.capture_steps = training.capture_steps;
+    run.hashes = training.hashes;
     run.lapse_pace = training.lapse_pace;
     run.lapse_named = !training.lapse_views.empty();
     run.lapse_cameras = [names = training.lapse_views,

@@ -27,6 +27,8 @@ struct TrainingInStudio {
     std::optional<ProfileSteps> profile_steps;
     std::optional<LapsePace> lapse_pace;
     std::string lapse_views;
+    std::vector<std::uint64_t> capture_steps;
+    bool hashes = false;
 };
 struct ViewArguments {
     std::string path, capture, compare, output;

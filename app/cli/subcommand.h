@@ -50,5 +50,8 @@ Subcommand attach_command();
 Subcommand history_command();
 Subcommand inspect_command();
 Subcommand report_command();
+Subcommand replay_command();
+Subcommand diff_command();
+Subcommand verify_command();
 
 }  // namespace gs::cli

@@ -71,6 +71,13 @@ void add_train_options(CLI::App& app, TrainArguments& a) {
     app.add_option("--profile-steps", a.profile_steps,
                    "mark steps A to B for nsys and ncu (--capture-range=cudaProfilerApi)")
         ->option_text("A:B");
+    app.add_option("--capture-step", a.capture_steps,
+                   "write these steps whole into the run's folder, for `gausscope replay`")
+        ->delimiter(',')
+        ->check(whole_from(1, kMostSteps))
+        ->option_text("N,...");
+    app.add_flag("--hashes", a.hashes,
+                 "write hashes of every step's stages into hashes.txt, for `gausscope diff`");
     app.add_flag("--view", a.view, "open the studio on it");
     add_window(app, a.window);
     add_loading(app, a.loading);
@@ -242,6 +249,8 @@ Result<void> TrainCommand::prepare() {
     run.evaluate_every = a_.eval_every.value_or(0);
     run.save_every = a_.save_every;
     run.keep = a_.keep;
+    run.capture_steps = a_.capture_steps;
+    run.hashes = a_.hashes;
     run.backend = backend_.name;
     run.resumed_from = source_.checkpoint.string();
     run.stage_times = newest_stage_times;
@@ -389,6 +398,8 @@ Result<ViewArguments> to_view(const TrainArguments& a) {
     GS_TRY(training.profile_steps, profile_steps_of(a));
     GS_TRY(training.lapse_pace, lapse_pace_of(a));
     training.lapse_views = a.lapse_views;
+    training.capture_steps = a.capture_steps;
+    training.hashes = a.hashes;
     return view;
 }
 

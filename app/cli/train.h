@@ -22,6 +22,8 @@ struct TrainArguments {
     std::string resume;  ///< a run's folder, a checkpoint, or "auto"
     bool overwrite = false;
     std::string lapse, lapse_views;
+    std::vector<std::uint64_t> capture_steps;
+    bool hashes = false;
     std::string trace, history;
     std::string profile_steps;  ///< "A:B", empty: none
     bool view = false;

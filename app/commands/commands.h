@@ -30,6 +30,7 @@ std::span<const CommandRow> color_commands();
 std::span<const CommandRow> trace_commands();
 std::span<const CommandRow> note_commands();
 std::span<const CommandRow> bundle_commands();
+std::span<const CommandRow> verify_commands();
 std::span<const CommandRow> window_commands();
 
 /// All of them, and those of scripts (app/studio/script.h), in the order of menus and help page.

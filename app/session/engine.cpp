@@ -38,6 +38,7 @@ Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
       problems_(lent(), viewer_, doctor_),
       costs_(lent(), viewer_),
       values_(lent(), viewer_, tint_),
+      verifier_(lent(), viewer_),
       jobs_([&in] { in.bell.put({}); }) {
     backend_ = options_.backend;
     editor_.on_mending = [this] { doctor_.mendings_changed(); };
@@ -150,6 +151,7 @@ void Engine::close() {
     training_.begin();
     sheet_.begin();
     inspector_.clear();
+    verifier_.forget();
     viewer_.forget_scene();
     tint_.forget();
     costs_.begin();
@@ -172,6 +174,7 @@ void Engine::adopt(LoadedScene scene, bool train) {
     training_.begin();
     sheet_.begin();
     inspector_.clear();
+    verifier_.forget();
     viewer_.forget_scene();
     tint_.forget();
     editor_.begin();

@@ -13,6 +13,7 @@
 #include "app/session/costs.h"
 #include "app/session/editor.h"
 #include "app/session/film_render.h"
+#include "app/session/frame_verifier.h"
 #include "app/session/inspector.h"
 #include "app/session/jobs.h"
 #include "app/session/loading.h"
@@ -87,6 +88,7 @@ class Engine {
     ContactSheet& sheet() { return sheet_; }
     FilmRender& film() { return film_; }
     ProblemFinder& problems() { return problems_; }
+    FrameVerifier& verifier() { return verifier_; }
     /// Why Gaussians are shown otherwise than they are: parts say their reasons here.
     ShownTint& tint() { return tint_; }
     Inspector& inspector() { return inspector_; }
@@ -141,6 +143,7 @@ class Engine {
     ProblemFinder problems_;
     Costs costs_;
     Values values_;
+    FrameVerifier verifier_;
 
     Jobs jobs_;  // last: they end before what they refer to
 };

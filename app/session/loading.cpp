@@ -15,6 +15,7 @@
 #include "trainer/checkpoint.h"
 #include "trainer/init.h"
 #include "trainer/run_folder.h"
+#include "trainer/step_file.h"
 
 namespace gs {
 namespace {
@@ -218,6 +219,31 @@ Result<LoadedScene> load_checkpoint_model(const std::string& path, const Session
     return scene;
 }
 
+/// A captured step: the Gaussians that its view shows as the step read them, and the one photo.
+Result<LoadedScene> load_step(const std::string& path, const SessionOptions& options) {
+    GS_TRY(CapturedStep step, read_step(path));
+    StepInputs& in = step.inputs;
+    Capture capture;
+    capture.name = step.origin.capture;
+    capture.path = path;
+    capture.format = "captured step";
+    capture.views.push_back({.name = step.origin.view,
+                             .camera = in.camera,
+                             .photo = std::move(in.photo),
+                             .mask = std::move(in.mask)});
+    LoadedScene scene;
+    scene.name = name_of_path(path);
+    scene.format = fmt::format("captured step {} of {}", in.step + 1, step.origin.capture);
+    scene.notes = {fmt::format("{} of {} Gaussians: the blocks that {} shows", in.model.count,
+                               in.gaussians, step.origin.view),
+                   "by gausscope " + step.origin.program + " on " + step.origin.backend};
+    scene.sh_degree = in.options.sh_degree;
+    scene.capture = std::make_shared<const Capture>(std::move(capture));
+    GS_TRY_VOID(show_model(scene, share(std::move(in.model)), options));
+    scene.near_plane = in.options.near_plane;
+    return scene;
+}
+
 /// A finished model to draw beside the open scene.
 Result<LoadedScene> load_beside(const OpenRequest& request, const SessionOptions& options,
                                 const CaptureOptions& capture_options) {
@@ -232,6 +258,7 @@ Result<LoadedScene> load_beside(const OpenRequest& request, const SessionOptions
                     "a capture has photos but no splats to compare with",
                     "give a splat file, a checkpoint, or the folder of a training run");
     auto scene = *kind == PathKind::checkpoint ? load_checkpoint_model(one.path, options)
+                 : *kind == PathKind::step     ? load_step(one.path, options)
                                                : load_splat_scene(one, options, capture_options);
     if (scene && result) scene->name = name_of_path(request.path) + "/" + scene->name;
     return scene;
@@ -272,6 +299,8 @@ Result<LoadedScene> load_any(const OpenRequest& request, const SessionOptions& o
             return load_bundle(request, options, std::move(capture_options));
         case PathKind::run:
             return load_run(request, options, std::move(capture_options));
+        case PathKind::step:
+            return load_step(request.path, options);
     }
     return fail(ErrorKind::unsupported, request.path, "unknown kind of file");
 }
@@ -321,6 +350,7 @@ Result<PathKind> kind_of_path(const std::string& path) {
     if (!fs::is_directory(path, ignored)) {
         if (is_bundle(path)) return PathKind::bundle;
         if (checkpoint_steps(path)) return PathKind::checkpoint;
+        if (is_step_file(path)) return PathKind::step;
         if (is_splat_file(path) || has_splat_extension(path)) return PathKind::splats;
     }
     if (is_capture(path)) return PathKind::capture;

@@ -47,7 +47,7 @@ struct LoadedScene {
 };
 
 /// What a path is, from its content. Errors: not_found, unsupported.
-enum class PathKind { capture, splats, checkpoint, run, bundle };
+enum class PathKind { capture, splats, checkpoint, run, bundle, step };
 Result<PathKind> kind_of_path(const std::string& path);
 
 /// The checkpoint or run at `path` says what capture it belongs to.

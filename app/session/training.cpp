@@ -132,6 +132,23 @@ void Training::pause() {
     if (state_ == RunState::training) rest(RunState::paused);
 }
 
+void Training::capture_step(const std::string& path) {
+    if (!may_train("capture a step")) return;
+    std::error_code error;
+    if (!path.empty() && fs::exists(path, error))
+        return lent_.tell.error(path + " is there already: choose another name");
+    lent_.scene->run->capture_next(path);
+    if (state_ != RunState::training) step(1);
+}
+
+void Training::set_hashes(bool on) {
+    if (!lent_.scene || !lent_.scene->run)
+        return lent_.tell.error("nothing is open that could be trained");
+    lent_.scene->run->set_hashes(on);
+    lent_.tell.done(on ? "hashes of every step go into hashes.txt of the run's folder"
+                       : "steps are hashed no longer");
+}
+
 void Training::step(std::uint64_t count) { run_to(steps_done() + count); }
 
 void Training::run_to(std::uint64_t step) {

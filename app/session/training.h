@@ -56,6 +56,11 @@ class Training {
                         const std::vector<LapseCamera>& saved);
     /// Marks steps `first` to `last` for nsys and ncu.
     void profile(std::uint64_t first, std::uint64_t last);
+    /// The next step goes into a file, whole, for `gausscope replay`; a run that rests takes it,
+    /// and rests again. Empty: into the run's folder.
+    void capture_step(const std::string& path);
+    /// Hashes of every step go into the run's folder, for `gausscope diff`.
+    void set_hashes(bool on);
     /// Empty: into the output folder.
     void save_checkpoint(const std::string& path);
     /// Measures all test views (or all views when there is none).

@@ -15,6 +15,7 @@ FileKind kind_of_file(const std::string& path) {
         case PathKind::capture:
             return FileKind::capture;
         case PathKind::splats:
+        case PathKind::step:  // splats and the photo they were drawn for
             return FileKind::splats;
         case PathKind::bundle:
         case PathKind::checkpoint:

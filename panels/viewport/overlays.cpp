@@ -14,6 +14,7 @@
 #include "panels/viewport/marked_gaussian.h"
 #include "panels/viewport/measure_lines.h"
 #include "panels/viewport/note_pins.h"
+#include "panels/viewport/verify_overlay.h"
 #include "panels/widgets/sheet_texture.h"
 #include "panels/widgets/theme.h"
 #include "renderer/maps/colormap.h"
@@ -533,6 +534,7 @@ void draw_viewport_overlays(ImDrawList& list, const Snapshot& snapshot, const Vi
     if (snapshot.measured && !state.photo_instead)
         draw_measures(list, *snapshot.measured, frame.camera, picture);
     draw_problem_mark(list, snapshot, frame, picture);
+    draw_verified(list, snapshot, frame, picture);
     if (snapshot.marked) draw_mark(list, *snapshot.marked, frame.camera, picture);
     if (snapshot.notes && snapshot.view.overlays && !state.photo_instead)
         draw_note_pins(list, *snapshot.notes, frame.camera, picture);

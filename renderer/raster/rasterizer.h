@@ -22,6 +22,8 @@
 
 namespace gs {
 
+struct FrameProbe;  // renderer/raster/frame_probe.h
+
 inline constexpr int kTileSize = 16;  ///< pixels
 /// The median depth is where the transmittance falls below this.
 inline constexpr float kMedianTransmittance = 0.5f;
@@ -253,6 +255,9 @@ class Rasterizer {
                           const RenderOptions& options, ForwardState& state,
                           const RenderResult& result, const PixelGradients& gradients,
                           GradientSink& sink) = 0;
+    /// What the last forward() on `state` consisted of, drawn with `gradients` on. False: this
+    /// rasterizer does not tell.
+    virtual bool probe(const ForwardState& /*state*/, FrameProbe& /*out*/) const { return false; }
 };
 
 std::unique_ptr<Rasterizer> make_cpu_rasterizer();

@@ -1,7 +1,9 @@
 #include "renderer/reference/rasterize.h"
 
 #include <algorithm>
+#include <atomic>
 
+#include "base/parallel.h"
 #include "renderer/reference/blend.h"
 
 namespace gs::reference {
@@ -35,28 +37,48 @@ void write(const PixelBlend& pixel, const Options& options, std::size_t i, Pictu
     out.transmittance[i] = pixel.transmittance;
 }
 
-}  // namespace
-
-Picture render(const Parameters& scene, const Camera& camera, const Options& options) {
-    Picture out;
-    out.width = camera.width;
-    out.height = camera.height;
-    const std::size_t n = out.pixels();
-    for (std::size_t i = 0; i < scene.count; ++i)
-        out.projected.push_back(project(scene, i, camera, options));
-    out.order = front_to_back(out.projected);
-    out.last.assign(n, 0);
-    std::vector<PixelBlend> pixels(n);
+/// The rows of one band, all Gaussians front to back.
+void render_band(const Options& options, const Region& band, std::vector<PixelBlend>& pixels,
+                 Picture& out) {
     for (std::size_t rank = 0; rank < out.order.size(); ++rank) {
         const Projected& p = out.projected[out.order[rank]];
-        for (int y = p.y0; y < p.y1; ++y)
-            for (int x = p.x0; x < p.x1; ++x) {
+        for (int y = std::max(p.y0, band.y0); y < std::min(p.y1, band.y1); ++y)
+            for (int x = std::max(p.x0, band.x0); x < std::min(p.x1, band.x1); ++x) {
                 const std::size_t i = pixel_at(out, x, y);
                 if (pixels[i].done) continue;
                 if (pixels[i].add(p, evaluate(p, x, y, options), options) == Fate::blended)
                     out.last[i] = rank + 1;
             }
     }
+}
+
+}  // namespace
+
+Picture render(const Parameters& scene, const Camera& camera, const Options& options,
+               const Region& region, const Progress& progress) {
+    constexpr int kBandRows = 8;
+    Picture out;
+    out.width = camera.width;
+    out.height = camera.height;
+    const std::size_t n = out.pixels();
+    out.projected.resize(scene.count);
+    parallel_for(scene.count, 1024,
+                 [&](std::size_t i) { out.projected[i] = project(scene, i, camera, options); });
+    out.order = front_to_back(out.projected);
+    out.last.assign(n, 0);
+    std::vector<PixelBlend> pixels(n);
+    const int first = std::max(region.y0, 0), end = std::min(region.y1, out.height);
+    const auto bands =
+        static_cast<std::size_t>(std::max(end - first + kBandRows - 1, 0) / kBandRows);
+    std::atomic<std::size_t> done{0};
+    std::atomic<bool> wanted{true};
+    parallel_for(bands, 1, [&](std::size_t i) {
+        if (!wanted) return;
+        const int y = first + static_cast<int>(i) * kBandRows;
+        render_band(options, {std::max(region.x0, 0), y, region.x1, std::min(y + kBandRows, end)},
+                    pixels, out);
+        if (progress && !progress("the reference", ++done, bands)) wanted = false;
+    });
     out.color.resize(3 * n);
     for (auto* plane : {&out.alpha, &out.depth, &out.median_depth, &out.transmittance})
         plane->resize(n);

@@ -1,10 +1,11 @@
 // The oracle's rasterizer: one Gaussian after the other, front to back, over the pixels it can
-// reach. Serial and in double. Kernel tests, selftest and "verify this frame" compare against it.
+// reach. In double. Kernel tests, selftest and "verify this frame" compare against it.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "base/progress.h"
 #include "renderer/reference/project.h"
 
 namespace gs::reference {
@@ -29,7 +30,15 @@ struct Picture {
         return static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
     }
 };
-Picture render(const Parameters& scene, const Camera& camera, const Options& options);
+/// Pixels [x0, x1) x [y0, y1), cut to the picture.
+struct Region {
+    int x0 = 0, y0 = 0, x1 = 1 << 30, y1 = 1 << 30;
+};
+/// Only pixels of `region` are drawn; the others show the background. Bands of rows are drawn at
+/// once, each pixel's arithmetic is what it is alone. `progress` may end it early: the picture is
+/// incomplete then.
+Picture render(const Parameters& scene, const Camera& camera, const Options& options,
+               const Region& region = {}, const Progress& progress = {});
 
 /// d loss / d picture; empty means zero.
 struct PictureGradient {

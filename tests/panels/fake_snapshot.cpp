@@ -13,6 +13,7 @@
 #include "panels/state/measure_state.h"
 #include "panels/state/notes_state.h"
 #include "panels/state/photo_problems.h"
+#include "panels/state/verify_report.h"
 #include "renderer/maps/colormap.h"
 #include "tests/panels/fake_inspection.h"
 
@@ -484,6 +485,33 @@ void one_view_frame(Writer& w, int number) {
     w.frame(Stage::view_frame, begin, static_cast<std::uint64_t>(number));
 }
 
+/// Every stage, one figure too far off; seen from elsewhere than the viewport's picture.
+VerifyReport verified() {
+    VerifyReport out;
+    out.serial = 1;
+    out.scene = "courtyard";
+    out.step = 12400;
+    out.width = 640;
+    out.height = 420;
+    out.x0 = 200;
+    out.y0 = 100;
+    out.x1 = 328;
+    out.y1 = 228;
+    out.gaussians = 398214;
+    out.pixels = 16302;
+    out.fragile = 82;
+    out.seconds = 1.3;
+    out.range = 4e-5;
+    out.rows = {{"projection", "centre", "px", 21034, 3.1e-5, 2e-6, 2e-3, "Gaussian 118203"},
+                {"projection", "colour", "", 21034, 2.4e-7, 3e-8, 2e-5, "Gaussian 7"},
+                {"lists", "count per pixel", "Gaussians", 16302, 0, 0, 0, ""},
+                {"picture", "colour", "", 16302, 4.2e-4, 1.1e-6, 2e-5, "pixel 251,140"},
+                {"loss", "value", "relative", 1, 3.3e-8, 3.3e-8, 1e-5, ""},
+                {"gradients", "all parameters", "relative", 240113, 6.1e-6, 6.1e-6, 1e-4,
+                 "Gaussian 20017"}};
+    return out;
+}
+
 }  // namespace
 
 void fill_store(TraceStore& store, int iterations, std::int64_t end_ns, bool gpu) {
@@ -672,6 +700,7 @@ Snapshot fake_snapshot(const TraceStore& store, ViewMode mode) {
     measured.metres_per_unit = 0.75;
     measured.up = Vec3d{0, -1, 0};
     s.measured = std::make_shared<const MeasureState>(std::move(measured));
+    s.verified = std::make_shared<VerifyReport>(verified());
     s.activities = {{"export", "writing /data/exports/courtyard.sog", 0.42, 3.1}};
     s.notices = {{1,
                   false,

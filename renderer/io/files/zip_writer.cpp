@@ -2,6 +2,8 @@
 
 #include <zlib.h>
 
+#include <new>
+
 #include "base/bytes.h"
 #include "base/try.h"
 
@@ -32,21 +34,52 @@ class Record {
 }  // namespace
 
 Result<void> ZipWriter::add(const std::string& name, std::span<const std::byte> bytes) {
+    const auto crc = static_cast<std::uint32_t>(
+        ::crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+    return put(name, bytes, {0, crc, static_cast<std::uint32_t>(bytes.size())});
+}
+
+Result<void> ZipWriter::add(const std::string& name, const Deflated& entry) {
+    return put(name, entry.bytes, {8, entry.crc, entry.size});
+}
+
+Result<ZipWriter::Deflated> ZipWriter::deflated(std::span<const std::byte> bytes) {
+    if (bytes.size() > 0xF0000000ull)
+        return fail(ErrorKind::unsupported, "", "an entry of the archive would exceed 4 GiB");
+    Deflated out;
+    out.size = static_cast<std::uint32_t>(bytes.size());
+    out.crc = static_cast<std::uint32_t>(
+        ::crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+    z_stream z{};
+    constexpr int kRaw = -MAX_WBITS, kMemory = 8;
+    if (deflateInit2(&z, Z_BEST_SPEED, Z_DEFLATED, kRaw, kMemory, Z_DEFAULT_STRATEGY) != Z_OK)
+        throw std::bad_alloc();
+    out.bytes.resize(deflateBound(&z, static_cast<uLong>(bytes.size())));
+    z.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(bytes.data()));
+    z.avail_in = out.size;
+    z.next_out = reinterpret_cast<Bytef*>(out.bytes.data());
+    z.avail_out = static_cast<uInt>(out.bytes.size());
+    const int ended = deflate(&z, Z_FINISH);
+    out.bytes.resize(z.total_out);
+    deflateEnd(&z);
+    if (ended != Z_STREAM_END) return fail(ErrorKind::unwritable, "", "zlib does not pack");
+    return out;
+}
+
+Result<void> ZipWriter::put(const std::string& name, std::span<const std::byte> bytes, Kind kind) {
     if (at_ + bytes.size() + directory_.size() > 0xFFFFFFFFull - (1 << 20))
         return fail(ErrorKind::unsupported, "", "the bundle would be larger than 4 GiB",
                     "write a folder: DIR/meta.json");
     const auto size = static_cast<std::uint32_t>(bytes.size());
-    const auto crc = static_cast<std::uint32_t>(
-        ::crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
     const auto common = [&](Record& record) {
         record.put(kVersion)
             .put(std::uint16_t{0})
-            .put(std::uint16_t{0})
+            .put(kind.method)
             .put(std::uint16_t{0})
             .put(kDate);
-        record.put(crc)
+        record.put(kind.crc)
             .put(size)
-            .put(size)
+            .put(kind.size)
             .put(static_cast<std::uint16_t>(name.size()))
             .put(std::uint16_t{0});
     };

@@ -15,6 +15,7 @@
 #include "renderer/raster/cuda/frame_limits.h"
 #include "renderer/raster/cuda/pipeline.h"
 #include "renderer/raster/cuda/project_backward.h"
+#include "renderer/raster/frame_probe.h"
 
 namespace gs {
 namespace cuda {
@@ -211,6 +212,7 @@ class CudaRasterizer final : public Rasterizer {
     void backward(ParameterSource& source, const Camera& camera, const RenderOptions& options,
                   ForwardState& base, const RenderResult& result, const PixelGradients& gradients,
                   GradientSink& sink) override;
+    bool probe(const ForwardState& state, FrameProbe& out) const override;
 
   private:
     /// Makes the frame ready, and calls `draw_once(limits)`, which waits, until it fits.
@@ -363,6 +365,39 @@ void CudaRasterizer::backward(ParameterSource& source, const Camera&, const Rend
     timers_->poll();
     stored.values = state.host_gradients.data();
     feed(stored, source.count(), sink);
+}
+
+bool CudaRasterizer::probe(const ForwardState& base, FrameProbe& out) const {
+    use_device();
+    const CudaState& state = static_cast<const CudaState&>(base);
+    const FrameLimits& limits = state.pipeline.limits();
+    const FrameArrays& arrays = state.pipeline.arrays();
+    const std::size_t slots = std::size_t{limits.chunks()} * kChunk,
+                      isects = state.counts[0].isects, visible = state.counts[0].visible;
+    Buffer<Splat> splats(slots);
+    Buffer<std::uint32_t> rows(slots), used(limits.chunks());
+    out.tile_begin.resize_discard(static_cast<std::size_t>(limits.tiles) + 1);
+    out.row_from_isect.resize_discard(isects);
+    fetch(splats.data(), arrays.splats, slots, *state.stream);
+    fetch(rows.data(), arrays.gaussian_from_slot, slots, *state.stream);
+    fetch(used.data(), arrays.chunk_slots, used.size(), *state.stream);
+    fetch(out.tile_begin.data(), arrays.tile_begin, out.tile_begin.size(), *state.stream);
+    fetch(out.row_from_isect.data(), arrays.slot_from_isect, isects, *state.stream);
+    state.stream->synchronize();
+    out.rows.resize_discard(visible);
+    out.splats.resize_discard(visible * kSplatPlanes);
+    std::size_t i = 0;
+    for (std::size_t chunk = 0; chunk < used.size(); ++chunk)
+        for (std::size_t slot = chunk * kChunk; slot < chunk * kChunk + used[chunk]; ++slot, ++i) {
+            const Splat& s = splats[slot];
+            const float planes[kSplatPlanes] = {s.x, s.y,   s.a,     s.b,    s.c,
+                                                s.l, s.red, s.green, s.blue, s.depth};
+            out.rows[i] = rows[slot];
+            for (std::size_t p = 0; p < kSplatPlanes; ++p) out.splats[p * visible + i] = planes[p];
+        }
+    CHECK(i == visible, "{} Gaussians in chunks, {} counted", i, visible);
+    for (std::uint32_t& isect : out.row_from_isect) isect = rows[isect];
+    return true;
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
-// A backend's gradients in the reference's layout: for bench's and selftest's comparisons.
+// A backend's gradients in the reference's layout: for comparisons with it.
 #pragma once
 
 #include "renderer/raster/rasterizer.h"
 #include "renderer/reference/parameters.h"
 
-namespace gs::cli {
+namespace gs {
 
 /// Where gradients go: zero for what was not visible. Each block is written by one thread, once.
 class GradientStore final : public GradientSink {
@@ -23,4 +23,4 @@ class GradientStore final : public GradientSink {
     reference::Parameters gradients;
 };
 
-}  // namespace gs::cli
+}  // namespace gs

@@ -1,0 +1,230 @@
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/bench_report.h"
+#include "app/cli/common.h"
+#include "app/cli/progress.h"
+#include "app/cli/report.h"
+#include "app/cli/subcommand.h"
+#include "app/cli/verify_rows.h"
+#include "app/verify/frame_check.h"
+#include "base/log.h"
+#include "base/record/scope.h"
+#include "base/try.h"
+#include "profiler/collect/multi_collector.h"
+#include "profiler/store/statistics.h"
+#include "profiler/store/store.h"
+#include "trainer/run_files.h"
+#include "trainer/step_file.h"
+
+namespace gs::cli {
+namespace {
+
+struct ReplayArguments {
+    std::string file, stage;
+    int repeats = 5;
+    int reference_side = 128;
+};
+
+void add_options(CLI::App& app, ReplayArguments& a) {
+    app.add_option("FILE", a.file, "a captured step (.gsstep)")->required();
+    app.add_option("--stage", a.stage,
+                   "this stage only: project, lists, blend, loss, "
+                   "loss-backward, backward or adam")
+        ->check(
+            CLI::IsMember(std::vector<std::string>(kStepStageNames.begin(), kStepStageNames.end())))
+        ->option_text("NAME");
+    app.add_option("--repeats", a.repeats, "how often the step is run; times are medians [5]")
+        ->check(whole_from(1, 1000))
+        ->option_text("N");
+    app.add_option(
+           "--reference", a.reference_side,
+           "side of the square in the middle of the picture that is drawn by the reference, "
+           "too; 0: none [128]")
+        ->check(whole_from(0, 65536))
+        ->option_text("PIXELS");
+}
+
+/// What two runs of a step may have of each other.
+enum class Expected { bits, rounding };
+
+/// The same program on the same kind of processor or GPU gives the same bits.
+Expected expected_of(const CapturedStep& step, const Rasterizer& rasterizer) {
+    const bool same = step.origin.same_bits && step.origin.program == GAUSSCOPE_VERSION &&
+                      kind_of_backend(step.origin.backend) == kind_of_backend(rasterizer.name());
+    return same ? Expected::bits : Expected::rounding;
+}
+
+Json stage_json(const StageComparison& c, Expected expected) {
+    const double tolerance = expected == Expected::bits ? 0 : step_tolerance(c.stage);
+    const bool passed = expected == Expected::bits ? c.differ == 0 : c.relative <= tolerance;
+    return {{"stage", kStepStageNames[static_cast<std::size_t>(c.stage)]},
+            {"values", c.values},
+            {"differ", c.differ},
+            {"worst", number(c.worst)},
+            {"relative", number(c.relative)},
+            {"tolerance", tolerance},
+            {"first", c.where.empty() ? Json(nullptr) : Json(c.where)},
+            {"verdict", !passed         ? "differs"
+                        : c.differ == 0 ? "same bits"
+                                        : "same to rounding"}};
+}
+
+class Replay {
+  public:
+    Replay(const ReplayArguments& a, const CommonArguments& common) : a_(a), common_(common) {}
+    Result<int> run();
+
+  private:
+    void time_steps();
+    Result<void> check_reference();
+    void print() const;
+
+    const ReplayArguments& a_;
+    const CommonArguments& common_;
+    CapturedStep step_;
+    std::unique_ptr<Rasterizer> rasterizer_;
+    StepOutputs now_;
+    Json out_;
+};
+
+void Replay::time_steps() {
+    TraceStore store;
+    const auto collector = service::MultiCollector::of_own_ring(false);
+    ProgressLine progress("replay");
+    const auto repeats = static_cast<std::size_t>(a_.repeats);
+    for (std::size_t i = 0; i <= repeats && !interrupted(); ++i) {  // the first warms up
+        {
+            const Span span(Stage::iteration, i);
+            StepOutputs outputs = run_step(step_.inputs, *rasterizer_);
+            if (i == 0) now_ = std::move(outputs);
+        }
+        collector->drain_into(store);
+        progress.update(i + 1, repeats + 1, "");
+    }
+    collector->finish(store);
+    const auto history = store.frames().history(StatScope::iteration);
+    const auto kept = history.last(std::min(history.size(), repeats));
+    std::vector<StageTime> times = stage_times(kept, Stage::iteration);
+    for (StageTime& stage : gpu_stage_times(kept)) times.push_back(std::move(stage));
+    out_["times"] = Json::array();
+    for (const StageTime& stage : times)
+        if (stage.stage != Stage::iteration)
+            out_["times"].push_back({{"stage", stage.name},
+                                     {"ms_p50", number(stage.ms_p50)},
+                                     {"samples", stage.samples}});
+}
+
+/// A square of the picture in double precision.
+Result<void> Replay::check_reference() {
+    if (a_.reference_side == 0 || !a_.stage.empty()) return {};
+    const StepInputs& in = step_.inputs;
+    const int side = a_.reference_side, x = std::max(0, (in.camera.width - side) / 2),
+              y = std::max(0, (in.camera.height - side) / 2);
+    ProgressLine progress("reference");
+    GS_TRY(const VerifyReport report,
+           check_frame({.model = in.model,
+                        .camera = in.camera,
+                        .options = in.options,
+                        .region = {x, y, x + side, y + side},
+                        .gradients = true,
+                        .photo = in.mask.empty() ? &in.photo : nullptr,
+                        .lambda_dssim = in.lambda_dssim},
+                       *rasterizer_, [&](std::string_view, std::size_t done, std::size_t total) {
+                           progress.update(done, total, "");
+                           return !interrupted();
+                       }));
+    out_["reference"] = verify_json(report);
+    return {};
+}
+
+Json origin_json(const CapturedStep& step) {
+    const auto& [origin, in, outputs] = step;
+    return {{"step", in.step + 1},
+            {"capture", origin.capture},
+            {"view", origin.view},
+            {"width", in.camera.width},
+            {"height", in.camera.height},
+            {"gaussians", in.gaussians},
+            {"kept", in.model.count},
+            {"visible", outputs.lists.visible()},
+            {"isects", outputs.lists.row_from_isect.size()},
+            {"sampled", in.before.model.count},
+            {"loss", number(outputs.terms.loss)},
+            {"program", origin.program},
+            {"backend", origin.backend},
+            {"machine", origin.machine},
+            {"agreement", origin.agreement},
+            {"settings", settings_json(origin.settings)}};
+}
+
+void Replay::print() const {
+    say("step {captured.step} of {captured.capture}, photo {captured.view}, "
+        "{captured.width} x {captured.height} pixels: {captured.gaussians} Gaussians, "
+        "{captured.visible} visible, {captured.isects} in tile lists",
+        out_);
+    say("captured by gausscope {captured.program} on {captured.backend}, {captured.machine}", out_);
+    say("what was stored beside what the run did: {captured.agreement}", out_);
+    say("run again on {backend}; expected: {expected}", out_);
+    const Column stages[] = {{"stage", "{stage}", true},
+                             {"numbers", "{values}"},
+                             {"differ", "{differ}"},
+                             {"relative", "{relative:.2g}"},
+                             {"tolerance", "{tolerance:.1g}"},
+                             {"verdict", "{verdict}", true},
+                             {"first (was / now)", "{first?}", true}};
+    say_table(out_["stages"], stages);
+    say("adam: {captured.sampled} of {captured.kept} Gaussians are in the file for it", out_);
+    const Column times[] = {{"stage", "{stage}", true}, {"median ms", "{ms_p50:.3f}"}};
+    say_table(out_["times"], times);
+    if (out_.contains("reference")) print_verify(out_["reference"]);
+}
+
+Result<int> Replay::run() {
+    catch_interrupts();
+    GS_TRY(step_, read_step(a_.file));
+    GS_TRY(rasterizer_, make_rasterizer(common_));
+    const Expected expected = expected_of(step_, *rasterizer_);
+    out_ = {{"command", "replay"},
+            {"file", a_.file},
+            {"captured", origin_json(step_)},
+            {"backend", rasterizer_->name()},
+            {"expected", expected == Expected::bits ? "the same bits" : "the same to rounding"},
+            {"stages", Json::array()}};
+    time_steps();
+    if (interrupted()) return kFailed;
+    for (const StageComparison& stage : compare_steps(step_.inputs, step_.outputs, now_)) {
+        Json row = stage_json(stage, expected);
+        if (a_.stage.empty() || row["stage"] == a_.stage) out_["stages"].push_back(std::move(row));
+    }
+    GS_TRY_VOID(check_reference());
+    bool passed = !out_.contains("reference") || out_["reference"]["passed"].get<bool>();
+    for (const Json& stage : out_["stages"]) passed &= stage["verdict"] != "differs";
+    out_["passed"] = passed;
+    print();
+    if (common_.json) print_json(out_);
+    return passed ? kDone : kGate;
+}
+
+Result<int> run(const ReplayArguments& a, const CommonArguments& common) {
+    return Replay(a, common).run();
+}
+
+}  // namespace
+
+Subcommand replay_command() {
+    return subcommand<ReplayArguments>(
+        "replay", "run a captured step again and check every stage of it",
+        "  gausscope train photos/ --capture-step 700       writes step-000700.gsstep\n"
+        "  gausscope replay step-000700.gsstep               every stage against what was stored,\n"
+        "                                                    and against the reference\n"
+        "  gausscope replay step-000700.gsstep --backend cuda --stage blend\n"
+        "  gausscope view step-000700.gsstep                 its model, camera and photo\n"
+        "Exit code 3: a stage differs. See docs/replay.md.\n",
+        add_options, run);
+}
+
+}  // namespace gs::cli

@@ -1,0 +1,13 @@
+// How a frame beside the reference (VerifyReport) is told on the command line: `verify` and
+// `replay`.
+#pragma once
+
+#include "app/cli/report.h"
+#include "panels/state/verify_report.h"
+
+namespace gs::cli {
+
+Json verify_json(const VerifyReport& report);
+void print_verify(const Json& report);
+
+}  // namespace gs::cli

@@ -1,0 +1,176 @@
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/cameras.h"
+#include "app/cli/common.h"
+#include "app/cli/progress.h"
+#include "app/cli/report.h"
+#include "app/cli/subcommand.h"
+#include "app/cli/verify_rows.h"
+#include "app/verify/frame_check.h"
+#include "base/try.h"
+#include "renderer/io/images/image_io.h"
+#include "renderer/scene/near_plane.h"
+#include "trainer/init.h"
+#include "trainer/run_folder.h"
+
+namespace gs::cli {
+namespace {
+
+struct VerifyArguments {
+    std::string scene, capture, photo, cameras, region, difference;
+    int width = 0, height = 0;
+    bool gradients = false;
+    CaptureArguments loading;
+    PictureArguments picture;
+};
+
+void add_options(CLI::App& app, VerifyArguments& a) {
+    app.add_option("SCENE", a.scene, "splat file, checkpoint or a run's folder")->required();
+    app.add_option("--capture", a.capture, "from a photo of this capture, the loss against it, too")
+        ->option_text("DIR");
+    app.add_option("--photo", a.photo, "which one [the first]")->option_text("NAME");
+    app.add_option("--cameras", a.cameras, "from the first of a JSON list of cameras")
+        ->option_text("FILE");
+    app.add_option("--region", a.region, "pixels of these columns and rows only")
+        ->option_text("X0,Y0,X1,Y1");
+    app.add_option("--width", a.width, "picture width [640 where no camera says it]")
+        ->check(picture_side())
+        ->option_text("PIXELS");
+    app.add_option("--height", a.height, "picture height; follows the width without")
+        ->check(picture_side())
+        ->option_text("PIXELS");
+    app.add_flag("--gradients", a.gradients, "also backward");
+    app.add_option("--difference", a.difference, "write the differences as a picture")
+        ->option_text("FILE.png");
+    add_loading(app, a.loading);
+    add_picture(app, a.picture);
+}
+
+Result<reference::Region> parse_region(const std::string& text) {
+    if (text.empty()) return reference::Region{};
+    int numbers[4] = {};
+    const auto words = split(text, ',');
+    bool good = words.size() == 4;
+    for (std::size_t i = 0; good && i < 4; ++i) {
+        const char* end = words[i].data() + words[i].size();
+        const auto [at, error] = std::from_chars(words[i].data(), end, numbers[i]);
+        good = error == std::errc() && at == end && numbers[i] >= 0;
+    }
+    if (!good || numbers[0] >= numbers[2] || numbers[1] >= numbers[3])
+        return fail(ErrorKind::usage, "", fmt::format("\"{}\" is no region", text),
+                    "--region X0,Y0,X1,Y1 with X0 < X1 and Y0 < Y1, in pixels");
+    return reference::Region{numbers[0], numbers[1], numbers[2], numbers[3]};
+}
+
+/// From where it is looked at, and the photo that was taken there.
+struct Place {
+    NamedCamera from;
+    std::shared_ptr<const Capture> capture;
+    const View* view = nullptr;  ///< null: no photo
+};
+
+Result<Place> photo_place(const VerifyArguments& a, const CommonArguments& common) {
+    Place out;
+    GS_TRY(const CaptureOptions loading, capture_options(a.loading, common));
+    GS_TRY(out.capture, load_with_progress(a.capture, loading));
+    const auto& views = out.capture->views;
+    const auto named = std::find_if(views.begin(), views.end(), [&](const View& view) {
+        return a.photo.empty() || view.name == a.photo;
+    });
+    if (named == views.end())
+        return fail(ErrorKind::usage, a.capture, fmt::format("has no photo \"{}\"", a.photo));
+    out.view = &*named;
+    out.from = {named->name, named->camera};
+    return out;
+}
+
+Result<Place> place_for(const VerifyArguments& a, const CommonArguments& common,
+                        const GaussianModel& model) {
+    Place out;
+    if (!a.capture.empty()) {
+        GS_TRY(out, photo_place(a, common));
+    } else if (!a.cameras.empty()) {
+        GS_TRY(const auto cameras, read_cameras(a.cameras));
+        if (cameras.empty()) return fail(ErrorKind::usage, a.cameras, "lists no camera");
+        out.from = cameras.front();
+    } else {
+        out.from = orbit_cameras(place_of(model), 1, 640, 360).front();
+    }
+    Camera& camera = out.from.camera;
+    if (a.width > 0 || a.height > 0) {
+        const double shape = static_cast<double>(camera.width) / camera.height;
+        const int width = a.width > 0 ? a.width : static_cast<int>(std::lround(a.height * shape));
+        camera = camera.scaled_to(
+            width, a.height > 0 ? a.height : static_cast<int>(std::lround(width / shape)));
+        if (out.view && camera.width != out.view->camera.width) out.view = nullptr;
+    }
+    return out;
+}
+
+Result<int> run(const VerifyArguments& a, const CommonArguments& common) {
+    catch_interrupts();
+    GS_TRY(const reference::Region region, parse_region(a.region));
+    GS_TRY(RenderOptions options, picture_options(a.picture));
+    GS_TRY(const auto rasterizer, make_rasterizer(common));
+    if (!a.difference.empty()) GS_TRY_VOID(prepare_output_file(a.difference));
+    GS_TRY(const SplatFile scene, read_any_splats(a.scene));
+    if (scene.model.count == 0)
+        return fail(ErrorKind::usage, a.scene, "there are no Gaussians to verify");
+    GS_TRY(const Place place, place_for(a, common, scene.model));
+    options.antialiased = options.antialiased || scene.model.antialiased;
+    if (options.compatibility == Compatibility::tight)
+        options.near_plane =
+            place.capture ? near_plane_for(static_cast<double>(scene_extent_of(*place.capture)))
+                          : near_plane_of(scene.model);
+    ProgressLine progress("reference");
+    GS_TRY(const VerifyReport report,
+           check_frame({.model = scene.model,
+                        .camera = place.from.camera,
+                        .options = options,
+                        .region = region,
+                        .gradients = a.gradients,
+                        .photo = place.view ? &place.view->photo : nullptr},
+                       *rasterizer, [&](std::string_view, std::size_t done, std::size_t total) {
+                           progress.update(done, total, "");
+                           return !interrupted();
+                       }));
+    if (report.pixels + report.fragile == 0)
+        return fail(ErrorKind::usage, "",
+                    fmt::format("the region lies outside the picture of {} x {} pixels",
+                                report.width, report.height));
+    if (!a.difference.empty()) {
+        Image8 opaque = *report.difference;
+        for (std::size_t i = 3; i < opaque.bytes.size(); i += 4) opaque.bytes[i] = 255;
+        GS_TRY_VOID(write_png(a.difference, opaque));
+    }
+    Json out{{"command", "verify"},
+             {"scene", a.scene},
+             {"backend", rasterizer->name()},
+             {"camera", place.from.name}};
+    out.update(verify_json(report));
+    say("{scene} from {camera}, {width} x {height} pixels, {gaussians} Gaussians, on {backend}",
+        out);
+    print_verify(out);
+    if (common.json) print_json(out);
+    return report.passed() ? kDone : kGate;
+}
+
+}  // namespace
+
+Subcommand verify_command() {
+    return subcommand<VerifyArguments>(
+        "verify", "a frame against the double-precision reference, stage by stage",
+        "  gausscope verify point_cloud.ply                              from one side\n"
+        "  gausscope verify out/ --capture photos/ --photo 0012.jpg --gradients\n"
+        "  gausscope verify out/ --capture photos/ --region 200,100,328,228 --difference d.png\n"
+        "Exit code 3: something differs by more than rounding explains. See docs/replay.md.\n",
+        add_options, run);
+}
+
+}  // namespace gs::cli

@@ -1,0 +1,51 @@
+// VerifyReport: a frame beside the double-precision reference, stage by stage: what the Verify
+// panel shows and `gausscope verify` prints. Made by app/verify/frame_check.h.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "renderer/scene/camera.h"
+#include "renderer/scene/image.h"
+
+namespace gs {
+
+/// One figure of one stage.
+struct VerifyRow {
+    std::string stage;           ///< "projection", "lists", "picture", "loss", "gradients"
+    std::string what;            ///< "centre", "colour", ...
+    std::string unit;            ///< "px", "relative", "Gaussians"; empty: a plain number
+    std::size_t values = 0;      ///< numbers compared
+    double worst = 0, mean = 0;  ///< differences
+    double tolerance = 0;        ///< of `worst`
+    std::string where;           ///< of the worst: "Gaussian 17", "pixel 3,4"; empty: nowhere
+    bool passed() const { return worst <= tolerance; }
+};
+
+struct VerifyReport {
+    std::uint64_t serial = 0;  ///< another one with every report
+    std::string scene;
+    std::uint64_t step = 0;                 ///< of the training; 0: none
+    Camera camera;                          ///< that it was seen from
+    int width = 0, height = 0;              ///< of the frame, pixels
+    int x0 = 0, y0 = 0, x1 = 0, y1 = 0;     ///< pixels [x0, x1) x [y0, y1) were verified
+    std::uint64_t gaussians = 0;            ///< of the model
+    std::uint64_t pixels = 0, fragile = 0;  ///< verified; left out, as rounding may flip a decision
+    std::vector<VerifyRow> rows;
+    double seconds = 0;
+    /// Largest difference of a pixel's channels, RGBA of the region: dark and transparent is none,
+    /// white is `range` and more, fragile pixels are blue.
+    std::shared_ptr<const Image8> difference;
+    double range = 0;
+    std::string note;  ///< what was not verified, and why; empty: everything was
+
+    bool passed() const {
+        for (const VerifyRow& row : rows)
+            if (!row.passed()) return false;
+        return !rows.empty();
+    }
+};
+
+}  // namespace gs

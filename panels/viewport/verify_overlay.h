@@ -1,0 +1,16 @@
+// The differences of a verified frame over the picture, while it is seen from where it was
+// verified. Drawn with the viewport's overlays.
+#pragma once
+
+#include <imgui.h>
+
+#include "panels/state/snapshot.h"
+#include "panels/viewport/chips.h"
+
+namespace gs {
+
+/// Over `picture`, which shows `frame`. Nothing without a report, or from elsewhere.
+void draw_verified(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& frame,
+                   PictureRect picture);
+
+}  // namespace gs

@@ -1,0 +1,24 @@
+// What is kept of a step for who has to explain it: hashes of its stages, one line a step, and the
+// whole of what it was made from and did, for one step that is captured. Filled by Trainer::step();
+// step_hashes.h writes the first into the run's folder, step_capture.h the second into a file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "trainer/snapshot.h"
+#include "trainer/training_backend.h"
+
+namespace gs {
+
+/// Everything of one step, in host memory: twice the run's arrays.
+struct StepRecord {
+    TrainingSettings settings;
+    double extent = 1;  ///< of the scene, world units
+    StepPlan plan;
+    RunArrays before, after;  ///< as the step found and left them; density control comes later
+    StepOutcome outcome;      ///< step 0: the device has not told yet
+    std::string problem;      ///< why there is none; empty: it is whole
+};
+
+}  // namespace gs

@@ -1,0 +1,84 @@
+// One training step as data: what it is made from and what each of its stages gives, and the one
+// body that makes the second of the first with any rasterizer. A captured step holds both
+// (step_file.h); `gausscope replay` makes the second again and compares, stage by stage.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "renderer/raster/frame_probe.h"
+#include "renderer/raster/rasterizer.h"
+#include "renderer/scene/camera.h"
+#include "renderer/scene/image.h"
+#include "trainer/loss.h"
+#include "trainer/schedule.h"
+#include "trainer/snapshot.h"
+
+namespace gs {
+
+/// Of the Gaussians that the step's view shows: blocks of 16 with no visible one are left out.
+struct StepInputs {
+    std::uint64_t step = 0;        ///< steps done before it
+    std::size_t gaussians = 0;     ///< of the whole model
+    Buffer<std::uint32_t> blocks;  ///< of the whole model, ascending
+    GaussianModel model;           ///< these blocks as the step read them, one after another
+    Camera camera;
+    Image8 photo, mask;  ///< as the loss reads them; mask may be empty
+    RenderOptions options;
+    double lambda_dssim = 0;
+    LearningRates rates{};
+    /// The blocks whose step of the optimizer is kept, as places in `blocks`, ascending; and their
+    /// rows as they were stored before the step, with their tags (statistics are empty).
+    Buffer<std::uint32_t> sample;
+    RunArrays before;
+
+    /// The row of the whole model that is row `row` of `model`.
+    std::uint64_t row_of_run(std::size_t row) const {
+        return std::uint64_t{blocks[row / kBlock]} * kBlock + row % kBlock;
+    }
+};
+
+/// Planes of StepOutputs::gradients: by Plane number up to kShRest, then d loss / d projected mean.
+/// The planes of higher SH bases follow from those of the colour; their bits are in the hash.
+inline constexpr int kGradientMeanX = kShRest, kGradientMeanY = kShRest + 1,
+                     kStepGradientPlanes = kShRest + 2;
+
+struct StepOutputs {
+    FrameProbe lists;
+    RenderCounters counters;
+    ImageF color, alpha;
+    LossTerms terms;
+    ImageF color_gradient;             ///< d loss / d colour
+    Buffer<float> gradients;           ///< [kStepGradientPlanes][visible], rows as in lists.rows
+    std::uint64_t gradients_hash = 0;  ///< of all planes of all visible rows
+    Buffer<float> values, moments;     ///< of StepInputs::before after the step
+};
+
+/// Carries the step out: projection, lists and blending, then loss, then backward on `rasterizer`,
+/// then the optimizer of the host. Stages are spans of their usual names. Throws on device failure.
+StepOutputs run_step(const StepInputs& inputs, Rasterizer& rasterizer);
+
+/// The stages that run_step() gives something of, in order.
+enum class StepStage { project, lists, blend, loss, loss_backward, backward, adam };
+inline constexpr std::size_t kStepStages = 7;
+inline constexpr std::array<const char*, kStepStages> kStepStageNames{
+    "project", "lists", "blend", "loss", "loss-backward", "backward", "adam"};
+
+/// One stage of two runs of a step beside each other.
+struct StageComparison {
+    StepStage stage{};
+    std::size_t values = 0, differ = 0;  ///< numbers compared; how many have other bits
+    double worst = 0;                    ///< largest |a - b|; infinite where lists do not match
+    double relative = 0;                 ///< |a - b| / |a|, L2 over the stage
+    std::string where;                   ///< the first that differs: "Gaussian 17, opacity: 1 / 2"
+};
+/// `was`: what was stored. Everything that `inputs` names is in terms of the whole model.
+std::vector<StageComparison> compare_steps(const StepInputs& inputs, const StepOutputs& was,
+                                           const StepOutputs& now);
+/// How far apart a stage may be on another backend, as StageComparison::relative. Rounding only:
+/// sums in another order, fused multiply-adds, an exponential of other last bits.
+double step_tolerance(StepStage stage);
+
+}  // namespace gs
