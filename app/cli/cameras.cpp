@@ -280,9 +280,10 @@ Result<PathCameras> path_cameras(const PathRequest& request, const PathPlace& pl
             return fail(ErrorKind::usage, request.path,
                         fmt::format("this path has more than {} pictures", kMostOnPath),
                         "a lower --fps draws fewer");
-        poses = as_listed ? std::move(file.frames)
-                          : sample(film.path, pictures_of(film.path, request.fps > 0 ? request.fps
-                                                                                     : film.fps));
+        poses = as_listed
+                    ? std::move(file.frames)
+                    : poses_along(film.path,
+                                  pictures_of(film.path, request.fps > 0 ? request.fps : film.fps));
     }
     out.fps = request.fps > 0 ? request.fps : film.fps;
     const double aspect = static_cast<double>(film.width) / film.height;

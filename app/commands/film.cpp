@@ -208,14 +208,9 @@ Result<void> render(S state, A a) {
         return fail(ErrorKind::usage, a[0], fmt::format("{} pictures are too many", count),
                     "fewer a second, or a shorter path");
     GS_TRY(const std::size_t codec_index, choice_argument(state.film.codec, kVideoCodecNames));
-    FilmRequest request{a[0],
-                        sample(film.path, count),
-                        film.width,
-                        film.height,
-                        film.fps,
-                        static_cast<VideoCodec>(codec_index),
-                        state.film.quality,
-                        state.view};
+    FilmRequest request{
+        a[0],     poses_along(film.path, count),        film.width,         film.height,
+        film.fps, static_cast<VideoCodec>(codec_index), state.film.quality, state.view};
     return send(state, [request = std::move(request)](Engine& e) { e.film().start(request); });
 }
 

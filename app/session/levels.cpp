@@ -14,7 +14,7 @@ constexpr int kWidenings = 160;         // of the pixels, until only the coarses
 constexpr double kWidening = 1.189207;  // 2^(1/4)
 
 /// For a region, what its spacing is multiplied by to give pixels.
-struct Sight {
+struct RegionSight {
     double diagonal = 0, pixels_per_unit = 0;
 };
 
@@ -23,8 +23,8 @@ bool outside(const LevelRegion& region, const ClipBox& clip) {
            region.lo.x > clip.hi.x || region.lo.y > clip.hi.y || region.lo.z > clip.hi.z;
 }
 
-Sight sight_of(const LevelRegion& region, const Camera& camera, Vec3d eye,
-               const std::optional<ClipBox>& clip) {
+RegionSight sight_of(const LevelRegion& region, const Camera& camera, Vec3d eye,
+                     const std::optional<ClipBox>& clip) {
     constexpr double kAlways = std::numeric_limits<double>::infinity();
     if (!region.bounded) return {1, kAlways};  // nobody knows how far away it is
     if (clip && outside(region, *clip)) return {};
@@ -41,7 +41,8 @@ Sight sight_of(const LevelRegion& region, const Camera& camera, Vec3d eye,
     return {diagonal, std::max(camera.fx, camera.fy) / std::max({distance, 0.1 * diagonal, 1e-12})};
 }
 
-std::uint8_t level_within(std::span<const LevelPiece> pieces, const Sight& sight, double pixels) {
+std::uint8_t level_within(std::span<const LevelPiece> pieces, const RegionSight& sight,
+                          double pixels) {
     for (std::size_t k = pieces.size(); k-- > 1;) {
         const double spacing =
             sight.diagonal / std::sqrt(std::max(1.0, static_cast<double>(pieces[k].count)));
@@ -57,7 +58,7 @@ std::uint64_t sum_of(const LevelSet& set, const std::vector<std::uint8_t>& level
     return sum;
 }
 
-LevelChoice within(const LevelSet& set, const std::vector<Sight>& sights, double pixels) {
+LevelChoice within(const LevelSet& set, const std::vector<RegionSight>& sights, double pixels) {
     LevelChoice out;
     out.pixels = pixels;
     out.levels.resize(set.regions.size());
@@ -124,7 +125,7 @@ LevelChoice choose_levels(const LevelSet& set, const Camera& camera, const Level
         out.over_budget = !fits(out);
         return out;
     }
-    std::vector<Sight> sights;
+    std::vector<RegionSight> sights;
     const Vec3d eye = camera.position();
     for (const LevelRegion& region : set.regions)
         sights.push_back(sight_of(region, camera, eye, wish.clip));

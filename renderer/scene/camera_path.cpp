@@ -323,7 +323,7 @@ PathPose PathCurve::at(double seconds) const {
                 cubic(a.log_fov, a.fov_slope, b.log_fov, b.fov_slope, b.knot - a.knot, u));
 }
 
-std::vector<PathPose> sample(const CameraPath& path, std::size_t count) {
+std::vector<PathPose> poses_along(const CameraPath& path, std::size_t count) {
     const PathCurve curve(path);
     std::vector<PathPose> out;
     const double steps =

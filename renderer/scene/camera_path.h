@@ -106,7 +106,7 @@ class PathCurve {
 
 /// Poses of `count` pictures, evenly over the path's time; the last is the end, or for a closed
 /// path one picture before the beginning comes again.
-std::vector<PathPose> sample(const CameraPath& path, std::size_t count);
+std::vector<PathPose> poses_along(const CameraPath& path, std::size_t count);
 
 /// Ready-made ways around a scene.
 enum class PathPreset { orbit, spiral, dolly };

@@ -175,7 +175,7 @@ TEST(CameraPath, OneKeyIsAPictureAndNonsenseIsRefused) {
     CameraPath path = uneven();
     path.keys.resize(1);
     EXPECT_EQ(pictures_of(path, 30), 1u);
-    EXPECT_LT(length(sample(path, 3)[2].position - path.keys[0].pose.position), 1e-12);
+    EXPECT_LT(length(poses_along(path, 3)[2].position - path.keys[0].pose.position), 1e-12);
     path = uneven();
     path.keys[2].time = path.keys[1].time;
     EXPECT_FALSE(valid(path));
@@ -200,7 +200,7 @@ TEST(CameraPath, PresetsGoAroundWhatTheyAreGiven) {
     ASSERT_TRUE(valid(orbit));
     EXPECT_DOUBLE_EQ(orbit.seconds(), 12);
     EXPECT_EQ(pictures_of(orbit, 10), 120u);
-    for (const PathPose& pose : sample(orbit, 100)) {
+    for (const PathPose& pose : poses_along(orbit, 100)) {
         EXPECT_NEAR(length(pose.position - place.center), 4, 0.004);
         EXPECT_NEAR(pose.position.z, 3 + 4 * std::sin(0.3), 0.004);
     }
@@ -208,7 +208,7 @@ TEST(CameraPath, PresetsGoAroundWhatTheyAreGiven) {
         const CameraPath path = preset_path(preset, place, 5);
         ASSERT_TRUE(valid(path));
         EXPECT_NEAR(path.seconds(), 5, 1e-12);
-        for (const PathPose& pose : sample(path, 50)) {
+        for (const PathPose& pose : poses_along(path, 50)) {
             const Vec3d to = place.center - pose.position;
             const Vec3d forward{pose.rotation.m[2][0], pose.rotation.m[2][1],
                                 pose.rotation.m[2][2]};

@@ -65,7 +65,7 @@ TEST(PathFiles, NerfstudioComesBackWithEveryPicture) {
     ASSERT_EQ(back->film.path.keys.size(), film.path.keys.size());
     for (std::size_t i = 0; i < film.path.keys.size(); ++i)
         expect_same(back->film.path.keys[i].pose, film.path.keys[i].pose, 1e-9);
-    const auto poses = sample(film.path, pictures_of(film.path, film.fps));
+    const auto poses = poses_along(film.path, pictures_of(film.path, film.fps));
     ASSERT_EQ(back->frames.size(), poses.size());
     for (std::size_t i = 0; i < poses.size(); ++i) expect_same(back->frames[i], poses[i], 1e-9);
 }
