@@ -50,7 +50,7 @@ void NotesPanel::draw_new(const Snapshot& snapshot, Commands& commands) {
     }
     ImGui::SameLine();
     ImGui::BeginDisabled(typed_.empty());
-    if (ImGui::Button("On the span")) give("note.span", {});
+    if (ImGui::Button("On span")) give("note.span", {});
     tooltip("On the span, or the stretch of time, that is selected in the timeline.");
     ImGui::EndDisabled();
 }
@@ -74,13 +74,13 @@ void NotesPanel::draw_note(const Note& note, std::size_t number, Commands& comma
         const std::string line = fitted(note.text, ImGui::GetContentRegionAvail().x);
         if (ImGui::Selectable((line + "##go").c_str())) commands.push("note.go", {shown});
         tooltip(note.text);
-        if (const std::string where = place_of(note); !where.empty()) dim_text(where);
     }
-    ImGui::TableNextColumn();
     if (ImGui::SmallButton("Edit")) editing_ = number, edited_ = note.text;
     ImGui::SameLine();
     if (ImGui::SmallButton("x")) commands.push("note.remove", {shown});
     tooltip("Removes this note");
+    ImGui::SameLine();
+    dim_text(fitted(place_of(note), ImGui::GetContentRegionAvail().x));
     ImGui::PopID();
 }
 
@@ -97,10 +97,9 @@ void NotesPanel::draw(const Snapshot& snapshot, Commands& commands) {
     const std::vector<Note>& notes = snapshot.notes->notes;
     if (editing_ > notes.size()) editing_ = 0;
     const ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg;
-    if (!ImGui::BeginTable("##notes", 3, flags)) return;
+    if (!ImGui::BeginTable("##notes", 2, flags)) return;
     ImGui::TableSetupColumn("n", ImGuiTableColumnFlags_WidthFixed, 1.8F * em());
     ImGui::TableSetupColumn("text", ImGuiTableColumnFlags_WidthStretch);
-    ImGui::TableSetupColumn("do", ImGuiTableColumnFlags_WidthFixed, 4.2F * em());
     for (std::size_t i = 0; i < notes.size(); ++i) draw_note(notes[i], i + 1, commands);
     ImGui::EndTable();
 }

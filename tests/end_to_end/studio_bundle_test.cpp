@@ -50,7 +50,7 @@ class StudioBundle : public ::testing::Test {
 TEST_F(StudioBundle, OpensAgainAsItWasSaved) {
     ASSERT_EQ(run("open " + tiny_capture() +
                   "\nwait-loaded\ntrain.run-to 30\nwait-step 30\nwait-idle\n"
-                  "view.camera 0 -2 -4 0 0 0\nview.save door\nview.mode depth\n"
+                  "view.camera 0 -2 -4 0 0 0\nview.save door\nfilm.preset orbit\nview.mode depth\n"
                   "view.colormap inferno\nwait-frame\nnote.add 200 150 \"what is \\\"this\\\"\"\n"
                   "wait-idle\nnote.gaussian 7 \"a <Gaussian>\"\nwait-idle\n"
                   "timeline.select 1000 2000\nnote.span slow\nnote.edit 3 \"slower\"\nwait-frame\n"
@@ -77,7 +77,7 @@ TEST_F(StudioBundle, OpensAgainAsItWasSaved) {
     EXPECT_EQ((*notes)[2].text, "slower");
     EXPECT_EQ((*notes)[2].begin_ns, 1000);
     // What a bundle had goes into the next one, too.
-    for (const char* member : {"notes.json", "view.json", "scene.ply"})
+    for (const char* member : {"notes.json", "view.json", "film.json", "scene.ply"})
         EXPECT_EQ(text_in("one.gsb", member), text_in("two.gsb", member)) << member;
     EXPECT_NE(text_in("two.gsb", "views.txt").find("door = 0 -2 -4"), std::string::npos);
     EXPECT_NE(text_in("one.gsb", "report.html").find("a &lt;Gaussian&gt; (#7 at step 30)"),

@@ -26,7 +26,7 @@ TEST(NotesPanel, ClicksGoToNotesAndRemoveThem) {
     };
     Given given;
     for (float y = 4; y < 250; y += 9)
-        for (const float x : {60.0F, 285.0F}) {
+        for (const float x : {82.0F, 88.0F, 94.0F, 100.0F, 106.0F, 250.0F}) {
             ui.click({x, y}, draw);
             for (auto& one : commands.take()) given.push_back(std::move(one));
         }
