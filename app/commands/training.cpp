@@ -56,7 +56,13 @@ Result<void> crop_run(S state, A a) {
     } else if (a[0] != "off") {
         GS_TRY(box, box_argument(a));
     }
-    return send(state, [box](Engine& e) { e.training().crop(box); });
+    if (!state.scene || state.scene->train_views == 0)
+        return fail(ErrorKind::usage, "", "nothing is open that trains",
+                    "edit.crop deletes what lies outside of the clip box of any scene");
+    return send(state, [box](Engine& e) {
+        e.training().crop(box);
+        if (box) e.editor().crop(*box);
+    });
 }
 /// "#3" is a snapshot's number; anything else its step.
 Result<Training::Which> snapshot_named(A a) {

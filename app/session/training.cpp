@@ -196,17 +196,6 @@ void Training::crop(const std::optional<ClipBox>& box) {
     if (outside == run->trainer().gaussian_count())
         return lent_.tell.error("cannot crop: no Gaussian lies in this box");
     (void)remember(crop_values(box));
-    if (outside == 0) return;
-    const std::string text = "crop: removed " + counted(outside, "Gaussian");
-    const auto done = run->edit(text, [&](RunArrays& arrays) {
-        const auto rows = rows_to_crop(arrays.model, arrays.identity, *box);
-        if (!rows.empty() && rows.size() < arrays.model.count) (void)take_rows(arrays, rows);
-    });
-    if (!done) return lent_.tell.error(done.error().text());
-    take_marks(*run);
-    viewer_.forget_model();
-    lent_.tell.status.at_once();
-    lent_.tell.done(fmt::format("step {}: {}", steps_done(), text));
 }
 
 bool Training::edit(const NamedValues& values) {
