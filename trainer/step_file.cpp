@@ -19,7 +19,7 @@ constexpr const char* kStepFormat = "gausscope step";
 constexpr std::uint64_t kStepVersion = 1;
 constexpr const char* kManifest = "manifest.json";
 constexpr std::uint64_t kMostManifest = 1 << 20, kMostSide = 1 << 16, kMostBlocks = 1u << 26,
-                        kMostIsects = 1u << 31, kMostSteps = 1ull << 32;
+                        kMostIsects = 1u << 31, kMostStepNumber = 1ull << 32;
 
 /// One array of the file: a name, and where it lies in memory; `like` as in step_pack.h.
 struct PackedArray {
@@ -242,7 +242,7 @@ RenderOptions read_options(ManifestReader& r) {
 void read_clock(ManifestReader& r, int planes, AdamClock& clock) {
     const nlohmann::json& from = r.at("clock");
     constexpr std::uint64_t kMostEntries = 1u << 20;
-    clock.steps = static_cast<std::uint32_t>(r.whole(from, "steps", 0, kMostSteps - 1));
+    clock.steps = static_cast<std::uint32_t>(r.whole(from, "steps", 0, kMostStepNumber - 1));
     clock.base = static_cast<std::uint32_t>(r.whole(from, "base", 0, clock.steps));
     clock.planes =
         static_cast<int>(r.whole(from, "planes", kShRest, static_cast<std::uint64_t>(planes)));
@@ -280,7 +280,7 @@ Result<StepCounts> read_manifest(const nlohmann::json& json, const std::string& 
     origin.extent = r.number(json, "extent");
     if (const auto& stages = r.at("stages"); !stages.is_null()) origin.stage_times = stages.dump();
     read_settings(r, origin.settings);
-    in.step = r.whole(json, "step", 0, kMostSteps);
+    in.step = r.whole(json, "step", 0, kMostStepNumber);
     n.blocks = r.whole(json, "blocks", 1, kMostBlocks);
     n.rows = r.whole(json, "rows", (n.blocks - 1) * kBlock + 1, n.blocks * kBlock);
     in.gaussians = r.whole(json, "gaussians", n.rows, kMostBlocks * kBlock);

@@ -164,7 +164,7 @@ Result<void> write_nerfstudio_path(const fs::path& file, const Film& film) {
                         {"override_transition_enabled", true},
                         {"override_transition_sec", before}});
     }
-    for (const PathPose& pose : sample(path, pictures_of(path, film.fps)))
+    for (const PathPose& pose : poses_along(path, pictures_of(path, film.fps)))
         frames.push_back({{"camera_to_world", rows_of(pose)},
                           {"fov", pose.fov_y / kNsDegree},
                           {"aspect", aspect}});
