@@ -86,10 +86,26 @@ void draw_without(const CostReport::Without& without) {
     ImGui::PopTextWrapPos();
 }
 
-void draw_top(const CostReport& report, Commands& commands) {
+/// What is listed becomes the selection. Rows of a model that has trained on since may be others'.
+void select_top(const CostReport& report, const Snapshot& snapshot, Commands& commands) {
+    const bool same = report.step == snapshot.training.step;
+    ImGui::BeginDisabled(!same || report.top.empty());
+    if (ImGui::SmallButton(fmt::format("Select these {}", report.top.size()).c_str())) {
+        std::string rows;
+        for (const CostlyGaussian& g : report.top)
+            rows += (rows.empty() ? "" : ",") + std::to_string(g.row);
+        commands.push("select.row", {rows});
+    }
+    ImGui::EndDisabled();
+    tooltip(same ? "Selects what is listed; cost.top COUNT lists more"
+                 : "The model has trained on since: measure again");
+}
+
+void draw_top(const CostReport& report, const Snapshot& snapshot, Commands& commands) {
     dim_text(fmt::format("{} of {} Gaussians make half of the pairs",
                          format_count(static_cast<double>(report.for_half)),
                          format_count(static_cast<double>(report.gaussians))));
+    select_top(report, snapshot, commands);
     if (!ImGui::BeginTable("##top", 4, ImGuiTableFlags_RowBg)) return;
     constexpr const char* kNames[] = {"Gaussian", "pairs", "share", "wasted"};
     for (const char* name : kNames)
@@ -139,7 +155,7 @@ void CostsPanel::draw(const Snapshot& snapshot, Commands& commands) {
     dim_text(report->note);
     ImGui::PopTextWrapPos();
     draw_cost_sums(*report);
-    if (section("The most expensive Gaussians")) draw_top(*report, commands);
+    if (section("The most expensive Gaussians")) draw_top(*report, snapshot, commands);
     if (!section("Without them")) return;
     ImGui::SetNextItemWidth(6 * em());
     if (ImGui::InputInt("##count", &without_, 0)) without_ = std::max(without_, 1);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "panels/state/film_state.h"
+#include "panels/state/inspection.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
@@ -40,6 +41,11 @@ constexpr Switch kSwitches[] = {{"view.log", &ViewSettings::logarithmic},
 bool has_scene(const Snapshot& s) { return s.scene != nullptr; }
 bool has_other(const Snapshot& s) { return s.other != nullptr; }
 bool has_frame(const Snapshot& s) { return s.frame != nullptr; }
+bool has_inspected(const Snapshot& s) { return s.inspection && s.inspection->pixel; }
+bool has_costs(const Snapshot& s) { return s.cost_report != nullptr; }
+bool has_verified(const Snapshot& s) { return s.verified != nullptr; }
+bool has_problems(const Snapshot& s) { return s.problems != nullptr; }
+bool has_values(const Snapshot& s) { return s.view.color_by.value != GaussianValue::none; }
 bool has_cameras(const Snapshot& s) { return s.cameras && !s.cameras->empty(); }
 bool has_levels(const Snapshot& s) { return s.levels != nullptr; }
 bool is_open(const Snapshot& s) { return s.scene || s.training.state == RunState::loading; }
@@ -138,6 +144,19 @@ constexpr Need kNeeds[] = {
     {"doctor.fix", can_mend},
     {"doctor.undo", was_mended},
     {"cancel", works},
+    {"inspect.pixel", has_inspected},
+    {"inspect.tiles", has_frame},
+    {"inspect.clear", has_inspected},
+    {"cost.measure", has_scene},
+    {"cost.without", has_scene},
+    {"cost.clear", has_costs},
+    {"color.by", has_scene},
+    {"color.range", has_values},
+    {"color.filter", has_values},
+    {"color.map", has_values},
+    {"verify.frame", has_frame},
+    {"verify.clear", has_verified},
+    {"problems.clear", has_problems},
     {"problems.find", has_cameras},
     {"problems.point", has_cameras},
     {"problems.cancel", works},
@@ -246,6 +265,7 @@ std::optional<bool> switched_on(std::string_view command, const Snapshot& snapsh
     if (command == "window.full-screen") return snapshot.full_screen;
     if (command == "view.orthographic") return snapshot.camera.orthographic();
     if (command == "view.only") return snapshot.picture_only;
+    if (command == "color.filter") return view.color_by.filter;
     if (command == "film.play") return snapshot.film && snapshot.film->playing;
     if (command == "film.show") return snapshot.film && snapshot.film->shown;
     for (const Switch& one : kSwitches)

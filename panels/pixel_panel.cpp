@@ -135,38 +135,35 @@ void number_cell(double value, int digits, ImU32 color) {
     cell_right(nothing ? std::string("0") : format_number(value, digits), color);
 }
 
-/// What can be done with the chosen Gaussian.
-void draw_actions(std::optional<std::uint64_t> chosen, Commands& commands) {
-    const std::string row = chosen ? std::to_string(*chosen) : "";
-    const auto button = [&](const char* label, const char* hint,
-                            std::initializer_list<const char*> names) {
-        const bool known = std::all_of(names.begin(), names.end(), [&](const char* name) {
-            return commands.find(name) != nullptr;
-        });
-        ImGui::BeginDisabled(!chosen || !known);
+/// What can be done with the chosen Gaussian. Its row is one of the model that answered: of another
+/// one it may be another Gaussian's.
+void draw_actions(std::optional<std::uint64_t> chosen, std::uint64_t step, const Snapshot& snapshot,
+                  Commands& commands) {
+    const std::string row = chosen ? std::to_string(*chosen) : "", of = std::to_string(step);
+    const bool same = step == snapshot.training.step;
+    const auto button = [&](const char* label, const char* hint, const char* name) {
+        ImGui::BeginDisabled(!chosen || !same || !commands.find(name));
         const bool pressed = ImGui::SmallButton(label);
         ImGui::EndDisabled();
-        tooltip(hint);
+        tooltip(same ? hint : "The model has trained on since: Again lists the pixel anew");
         ImGui::SameLine();
         return pressed;
     };
-    if (button("Go to", "Turns to this Gaussian and marks it", {"view.gaussian"}))
+    if (button("Go to", "Turns to this Gaussian and marks it", "view.gaussian"))
         commands.push("view.gaussian", {row});
-    // What acts on the selection selects it first.
-    const auto on_selection = [&](const char* name) {
-        commands.push("select.row", {row});
-        if (name) commands.push(name);
+    if (button("Select", "Selects it", "select.row")) commands.push("select.row", {row});
+    // Once: afterwards the row is another Gaussian's, or is not seen.
+    const auto once = [&](const char* name) {
+        commands.push(name, {row, of});
+        commands.push("inspect.mark");
     };
-    if (button("Select", "Selects it", {"select.row"})) on_selection(nullptr);
-    if (button("Solo", "Shows it alone", {"select.row", "select.solo"}))
-        on_selection("select.solo");
-    if (button("Hide", "Selects and hides it", {"select.row", "edit.hide"}))
-        on_selection("edit.hide");
-    if (button("Delete", "Selects and deletes it", {"select.row", "edit.delete"}))
-        on_selection("edit.delete");
-    if (button("Copy", "This row, with tabs between", {"inspect.copy"}))
-        commands.push("inspect.copy", {row});
-    ImGui::NewLine();
+    if (button("Solo", "Selects it and shows it alone", "select.solo")) once("select.solo");
+    if (button("Hide", "Selects and hides it", "edit.hide")) once("edit.hide");
+    if (button("Delete", "Selects and deletes it", "edit.delete")) once("edit.delete");
+    ImGui::BeginDisabled(!chosen);
+    if (ImGui::SmallButton("Copy")) commands.push("inspect.copy", {row});
+    ImGui::EndDisabled();
+    tooltip("This row, with tabs between");
 }
 
 }  // namespace
@@ -214,7 +211,8 @@ void PixelPanel::draw_entry(const PixelInspection& inspection, std::size_t index
     ImGui::PopID();
 }
 
-void PixelPanel::draw_entries(const PixelInspection& inspection, Commands& commands) {
+void PixelPanel::draw_entries(const PixelInspection& inspection, const Snapshot& snapshot,
+                              Commands& commands) {
     const PixelAnswer& answer = *inspection.pixel;
     const std::vector<PixelEntry>& entries = answer.report.entries;
     if (entries.empty()) return dim_text("No Gaussian is in this tile: the background alone.");
@@ -223,7 +221,7 @@ void PixelPanel::draw_entries(const PixelInspection& inspection, Commands& comma
                       [](const PixelEntry& e) { return e.fate != PixelFate::blended; }));
     ImGui::Checkbox(fmt::format("and {} left out", left_out).c_str(), &with_left_out);
     tooltip("Also what is in the tile's list, but adds nothing to this pixel, and why");
-    draw_actions(inspection.marked, commands);
+    draw_actions(inspection.marked, answer.step, snapshot, commands);
     std::vector<std::size_t> rows(entries.size());
     std::iota(rows.begin(), rows.end(), std::size_t{0});
     if (!with_left_out)
@@ -260,7 +258,7 @@ void PixelPanel::draw(const Snapshot& snapshot, Commands& commands) {
     } else {
         draw_place(*answer, commands);
         draw_sums(*answer);
-        if (section("Gaussians")) draw_entries(*inspection, commands);
+        if (section("Gaussians")) draw_entries(*inspection, snapshot, commands);
         if (section("Tile")) draw_tile(*answer, snapshot, commands);
     }
     if (section("Tiles of the picture"))

@@ -19,7 +19,8 @@ struct PixelPanel {
     std::optional<std::uint64_t> pointed;  ///< the Gaussian under the mouse, in this frame
 
   private:
-    void draw_entries(const PixelInspection& inspection, Commands& commands);
+    void draw_entries(const PixelInspection& inspection, const Snapshot& snapshot,
+                      Commands& commands);
     void draw_entry(const PixelInspection& inspection, std::size_t index, Commands& commands);
 };
 

@@ -62,10 +62,11 @@ void draw_stops(const PixelAnswer& answer, const Snapshot& snapshot, Commands& c
 bool is_tile_of(const TileCost& cost, const TileReport& tile) {
     return cost.column == tile.column && cost.row == tile.row;
 }
-/// The table is of the picture whose pixel was asked about, as far as can be told.
+/// The table is of the picture whose pixel was asked about.
 bool is_of(const TileTable& table, const PixelAnswer& answer) {
-    return table.view == answer.view && table.width == answer.camera.width &&
-           table.height == answer.camera.height && table.step == answer.step;
+    return table.view == answer.view && table.step == answer.step &&
+           table.camera.width == answer.camera.width &&
+           table.camera.height == answer.camera.height && same_view(table.camera, answer.camera);
 }
 
 /// What the tile's blending took, where the table has it.
@@ -87,7 +88,8 @@ void tile_row(const TileCost& cost, const TileTable& table, const PixelAnswer* a
     const bool here = answer && is_of(table, *answer) && is_tile_of(cost, answer->report.tile);
     const std::string name = fmt::format("({}, {})", cost.column, cost.row);
     if (ImGui::Selectable(name.c_str(), here, ImGuiSelectableFlags_SpanAllColumns))
-        commands.push("inspect.tile", {std::to_string(cost.column), std::to_string(cost.row)});
+        commands.push("inspect.tile",
+                      {std::to_string(cost.column), std::to_string(cost.row), "listed"});
     tooltip(pair_share(cost.pairs, table.pairs) + " of all pairs");
     ImGui::TableNextColumn();
     cell_right(whole(cost.listed));
@@ -135,8 +137,8 @@ void draw_tile_table(const TileTable* table, const PixelAnswer* answer, Commands
     tooltip("Draws this picture once more and counts");
     if (!table) return;
     ImGui::PushTextWrapPos(0);
-    dim_text(fmt::format("{} x {}{}{}: {} tiles, {} pairs{}", table->width, table->height,
-                         table->view.empty() ? "" : ", " + table->view,
+    dim_text(fmt::format("{} x {}{}{}: {} tiles, {} pairs{}", table->camera.width,
+                         table->camera.height, table->view.empty() ? "" : ", " + table->view,
                          table->step > 0 ? ", step " + whole(table->step) : "", whole(table->tiles),
                          format_short(static_cast<double>(table->pairs)),
                          table->timed ? ", " + format_ms(table->us / 1000) + " of blending" : ""));

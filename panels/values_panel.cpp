@@ -16,6 +16,7 @@ namespace {
 
 constexpr float kHistogramHeight = 8;  // em
 constexpr double kLeastBrush = 0.01;   // of the width: less was a click
+constexpr double kAtEdge = 0.005;      // of the width
 
 /// The colours under the histogram, and what lies outside of the range in the dark.
 void shade_range(const GaussianValues& values, const ColorBy& by, ImVec2 a, ImVec2 b) {
@@ -59,8 +60,14 @@ void ValuesPanel::brush(const GaussianValues& values, const ColorBy& by, Command
     if (ImGui::IsItemActivated()) from_ = at;
     const bool moved = ImGui::GetIO().MouseDelta.x != 0;
     if (ImGui::IsItemActive() && moved && std::abs(at - from_) > kLeastBrush) {
+        // The histogram leaves the outermost values out; its edges mean them. A float's digits, so
+        // that the very value lies within.
         const auto value = [&](double t) {
-            return fmt::format("{:.6g}", colormap_value(t, data.lo, data.hi, data.logarithmic));
+            const double v = t < kAtEdge ? values.least
+                             : t > 1 - kAtEdge
+                                 ? values.most
+                                 : colormap_value(t, data.lo, data.hi, data.logarithmic);
+            return fmt::format("{:.9g}", v);
         };
         commands.push("color.range", {value(std::min(at, from_)), value(std::max(at, from_))});
     }

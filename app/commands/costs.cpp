@@ -9,6 +9,8 @@ namespace {
 using A = const Arguments&;
 using S = StudioState&;
 
+constexpr double kFarthestPixel = 1e6;  // beside the picture is taken, and cut
+
 /// Sends what the cost part does with what the viewport shows now.
 template <class F>
 Result<void> of_costs(S state, F what) {
@@ -23,14 +25,17 @@ Result<void> measure(S state, A) {
         costs.measure(shown, request);
     });
 }
+/// Pixels of the picture that is shown, which may have another size than the frame measured.
 Result<void> region(S state, A a) {
-    std::array<int, 4> box{};
-    for (std::size_t i = 0; i < box.size(); ++i) {
-        GS_TRY(const auto side, integer_argument(a[i], 0, 1 << 20, "a side of the region"));
-        box[i] = static_cast<int>(side);
-    }
+    if (!state.frame) return fail(ErrorKind::usage, "", "there is no picture yet");
+    double v[4] = {};
+    for (std::size_t i = 0; i < 4; ++i)
+        GS_TRY_VOID(
+            set_number(v[i], a[i], -kFarthestPixel, kFarthestPixel, "a side of the region"));
+    const double width = state.frame->camera.width, height = state.frame->camera.height;
+    const Costs::Box box{v[0] / width, v[1] / height, v[2] / width, v[3] / height};
     return of_costs(state, [box](Costs& costs, const Shown& shown, const ViewRequest& request) {
-        costs.region(shown, request, box[0], box[1], box[2], box[3]);
+        costs.region(shown, request, box);
     });
 }
 Result<void> top(S state, A a) {
@@ -99,26 +104,26 @@ Result<void> map(S state, A a) {
 
 // clang-format off
 const CommandRow kCostRows[] = {
-    {"cost.measure", "Measure what the picture costs", "", "", "",
+    {"cost.measure", "Measure what the picture costs", "View/Costs 4", "Ctrl+M", "",
      "Takes the time of every tile, forward and backward, and counts the pairs of every Gaussian.", measure},
     {"cost.region",  "Cost of a region",               "",       "", "X0 Y0 X1 Y1",
-     "What the tiles of this box cost, in pixels of the frame; the right and lower ends are left out.", region},
+     "What the tiles of this box cost, in pixels of the picture that is shown; what lies beside it is cut.", region},
     {"cost.top",     "List the most expensive Gaussians", "",    "", "COUNT",
      "How many of them the panel Costs lists, 1 to 1000.", top},
-    {"cost.without", "Without the most expensive Gaussians", "", "", "COUNT",
+    {"cost.without", "Without the most expensive Gaussians", "View/Costs 4", "", "COUNT",
      "What leaving them out would save, and what PSNR the photos would have without them.", without},
-    {"cost.clear",   "Forget what was measured",       "",       "", "",
+    {"cost.clear",   "Forget what was measured",       "View/Costs 4", "", "",
      "The panel Costs is empty again; photos are measured no further.", clear},
 };
 const CommandRow kColorRows[] = {
-    {"color.by",     "Colour Gaussians by",            "",       "", "NAME",
+    {"color.by",     "Colour Gaussians by",            "View/Colour by 1", "Ctrl+B", "NAME",
      "off, opacity, size, anisotropy, sh-energy, gradient, second-moment, density, age, views, error, cost or "
      "level.", color_by},
-    {"color.range",  "Range of the colours",           "",       "", "auto|LO [HI]",
+    {"color.range",  "Range of the colours",           "View/Colour by 1", "", "auto|LO [HI]",
      "From the values, or by hand in their unit.", range},
-    {"color.filter", "Only what lies in the range",    "", "", "[on|off]",
+    {"color.filter", "Only what lies in the range",    "View/Colour by 1", "Ctrl+Shift+B", "[on|off]",
      "Gaussians whose value lies outside of the range are not drawn.", filter},
-    {"color.map",    "Colormap of the values",         "",       "", "NAME",
+    {"color.map",    "Colormap of the values",         "View/Colour by 1", "", "NAME",
      "viridis, inferno, cividis, turbo, gray or diverging.", map},
 };
 // clang-format on

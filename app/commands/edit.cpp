@@ -20,14 +20,23 @@ Result<void> mark(S state, const char* verb, std::uint8_t of, std::uint8_t set,
                   std::uint8_t clear) {
     return send(state, [=](Engine& e) { e.editor().mark(verb, of, set, clear); });
 }
-Result<void> hide(S state, A) { return mark(state, "hidden", kSelected, kHidden, kSelected); }
+Result<void> hide(S state, A a) {
+    GS_TRY(const RowsArgument which, rows_of_step_argument(a));
+    return send(state, [which](Engine& e) {
+        if (e.editor().choose(which.rows, which.step))
+            e.editor().mark("hidden", kSelected, kHidden, kSelected);
+    });
+}
 Result<void> show_all(S state, A) { return mark(state, "shown", kHidden, 0, kHidden); }
 Result<void> lock(S state, A) { return mark(state, "locked", kSelected, kLocked, 0); }
 Result<void> unlock(S state, A) { return mark(state, "unlocked", kSelected | kLocked, 0, kLocked); }
 Result<void> unlock_all(S state, A) { return mark(state, "unlocked", kLocked, 0, kLocked); }
 
-Result<void> remove(S state, A) {
-    return send(state, [](Engine& e) { e.editor().remove(); });
+Result<void> remove(S state, A a) {
+    GS_TRY(const RowsArgument which, rows_of_step_argument(a));
+    return send(state, [which](Engine& e) {
+        if (e.editor().choose(which.rows, which.step)) e.editor().remove();
+    });
 }
 Result<void> duplicate(S state, A) {
     return send(state, [](Engine& e) { e.editor().duplicate(); });
@@ -91,8 +100,8 @@ const CommandRow kRows[] = {
      "Takes back the newest edit: of Gaussians, by the doctor, or of a setting.", undo},
     {"redo",             "Redo",                     "Edit 1", "Ctrl+Shift+Z",  "",
      "Makes the edit again that was taken back last.", redo},
-    {"edit.hide",        "Hide the selection",       "Edit 3", "Shift+H",       "",
-     "The selected Gaussians are not drawn any more, and not selected.", hide},
+    {"edit.hide",        "Hide the selection",       "Edit 3", "Shift+H",       "[ROW,... STEP]",
+     "The selected Gaussians are not drawn any more, and not selected; with ROW, selects these first.", hide},
     {"edit.show-all",    "Show all",                 "Edit 3", "Ctrl+H",        "",
      "Hidden Gaussians are drawn again.", show_all},
     {"edit.lock",        "Lock the selection",       "Edit 3", "",              "",
@@ -101,8 +110,9 @@ const CommandRow kRows[] = {
      "The selected Gaussians can be changed again.", unlock},
     {"edit.unlock-all",  "Unlock all",               "Edit 3", "",              "",
      "All Gaussians can be changed again.", unlock_all},
-    {"edit.delete",      "Delete the selection",     "Edit 5", "Delete",        "",
-     "Takes the selected Gaussians away; undo brings them back.", remove},
+    {"edit.delete",      "Delete the selection",     "Edit 5", "Delete",        "[ROW,... STEP]",
+     "Takes the selected Gaussians away; undo brings them back. With ROW, selects these first; refused where the model "
+     "is not the one after STEP any more.", remove},
     {"edit.duplicate",   "Duplicate the selection",  "Edit 5", "Ctrl+D",        "",
      "A copy of each selected Gaussian at the same place; the copies are selected then.", duplicate},
     {"edit.move",        "Move the selection",       "Edit/Transform 5", "",    "X Y Z",

@@ -40,17 +40,22 @@ Result<void> pixel(S state, A a) {
 Result<void> tile(S state, A a) {
     GS_TRY(const auto column, integer_argument(a[0], 0, 1 << 16, "the tile's column"));
     GS_TRY(const auto row, integer_argument(a[1], 0, 1 << 16, "the tile's row"));
+    const int x = static_cast<int>(column), y = static_cast<int>(row);
+    if (a.size() > 2) {
+        if (a[2] != "listed")
+            return fail(ErrorKind::usage, "",
+                        fmt::format("after a tile only \"listed\" may stand, not \"{}\"", a[2]));
+        return send(state, [x, y](Engine& e) { e.inspector().listed_tile(x, y); });
+    }
     const auto request = view_request_of(state, state.width, state.height);
-    return send(state, [request, column, row](Engine& e) {
-        e.inspector().tile(request, static_cast<int>(column), static_cast<int>(row));
-    });
+    return send(state, [request, x, y](Engine& e) { e.inspector().tile(request, x, y); });
 }
 Result<void> tiles(S state, A) {
     const auto request = view_request_of(state, state.width, state.height);
     return send(state, [request](Engine& e) { e.inspector().tiles(request); });
 }
 Result<void> clear(S state, A) {
-    state.inspected_row.reset();
+    state.marked_entry = {};
     return send(state, [](Engine& e) { e.inspector().clear(); });
 }
 
@@ -69,7 +74,7 @@ Result<const PixelEntry*> entry_of(const PixelAnswer& answer, const std::string&
                 fmt::format("Gaussian #{} is not in the list of this pixel's tile", row));
 }
 Result<void> mark(S state, A a) {
-    state.inspected_row.reset();
+    state.marked_entry = {};
     if (a.empty()) return {};
     GS_TRY(const PixelAnswer* answer, answered(state));
     if (a[0] == "most") {
@@ -78,11 +83,11 @@ Result<void> mark(S state, A a) {
             all.begin(), all.end(),
             [](const PixelEntry& x, const PixelEntry& y) { return x.weight < y.weight; });
         if (most == all.end()) return fail(ErrorKind::usage, "", "this pixel's tile is empty");
-        state.inspected_row = most->row;
+        state.marked_entry = {state.inspection->pixel, most->row};
         return {};
     }
     GS_TRY(const PixelEntry* entry, entry_of(*answer, a[0]));
-    state.inspected_row = entry->row;
+    state.marked_entry = {state.inspection->pixel, entry->row};
     return {};
 }
 
@@ -115,12 +120,12 @@ Result<void> copy(S state, A a) {
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"inspect.pixel", "Inspect a pixel",            "",       "",        "[X Y]",
+    {"inspect.pixel", "Inspect the pixel again",    "View/Inspect 4", "I", "[X Y]",
      "Lists the Gaussians in this pixel of the picture, front to back; without X and Y the last one, in the model as "
      "it is now.", pixel},
-    {"inspect.tile",  "Inspect a tile",             "",       "",        "COLUMN ROW",
-     "The same of the pixel in the middle of a tile of 16 x 16.", tile},
-    {"inspect.tiles", "Find the tiles that cost most", "View/Inspect 4", "", "",
+    {"inspect.tile",  "Inspect a tile",             "",       "",        "COLUMN ROW [listed]",
+     "The same of the pixel in the middle of a tile of 16 x 16; listed: of the picture whose tiles are listed.", tile},
+    {"inspect.tiles", "Find the tiles that cost most", "View/Inspect 4", "Ctrl+Shift+I", "",
      "Lists the tiles of this picture by the time that blending spends on them.", tiles},
     {"inspect.mark",  "Mark a Gaussian of the pixel", "",     "",        "[ROW|most]",
      "Outlines a Gaussian of the inspected pixel's list in the picture, or the one with the most weight; without ROW, none.", mark},

@@ -102,7 +102,7 @@ Result<void> clear(S state, A) {
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"problems.find",   "Find where it is wrong",        "Doctor 3", "",        "",
+    {"problems.find",   "Find where it is wrong",        "Doctor 3", "Ctrl+Shift+F", "",
      "Looks at every photo: the worst regions, holes, floaters, and the Gaussians that take part in "
      "errors.", find},
     {"problems.point",  "This place in every photo",     "Doctor 3", "Shift+I", "[X Y]",
@@ -119,7 +119,7 @@ const CommandRow kRows[] = {
      "What the colours of the photos' errors over time mean.", history},
     {"problems.cancel", "Cancel looking for problems",   "",         "",        "",
      "Ends problems.find or problems.point; what was found before stays.", cancel},
-    {"problems.clear",  "Forget the problems",           "",         "",        "",
+    {"problems.clear",  "Forget the problems",           "Doctor 3", "",        "",
      "What was found, and the mark in the picture, go.", clear},
 };
 // clang-format on

@@ -1,7 +1,6 @@
 // Commands that select Gaussians: by shapes on the screen and in the world, by what they have, by
 // their neighbours; and the tools that the left mouse button draws those shapes with.
 #include <array>
-#include <limits>
 
 #include "app/commands/commands.h"
 #include "app/commands/settings.h"
@@ -16,7 +15,6 @@ using S = StudioState&;
 
 constexpr double kFarthest = 1e9;  // world units that commands take
 constexpr double kMostPixels = 1e6;
-constexpr auto kMostRows = std::numeric_limits<std::int64_t>::max();
 
 /// From the `first` argument on: new, add or remove; then live.
 Result<Selecting> selecting(std::string name, A a, std::size_t first) {
@@ -175,15 +173,7 @@ Result<void> color_at(S state, A a) {
 }
 Result<void> rows(S state, A a) {
     GS_TRY(const auto how, selecting("rows", a, 1));
-    std::vector<std::uint64_t> wanted;
-    std::string word;
-    for (const char c : a[0] + ",") {
-        if (c != ',' && c != '#') word += c;
-        if (c != ',' || word.empty()) continue;
-        GS_TRY(const auto row, integer_argument(word, 0, kMostRows, "a Gaussian's row"));
-        wanted.push_back(static_cast<std::uint64_t>(row));
-        word.clear();
-    }
+    GS_TRY(const auto wanted, rows_argument(a[0]));
     return send(state, [how, wanted](Engine& e) { e.editor().select_rows(how, wanted); });
 }
 Result<void> all(S state, A) {
@@ -202,8 +192,11 @@ Result<void> neighbours(S state, A a) {
     state.tools.reach = reach;
     return send(state, [reach](Engine& e) { e.editor().select_neighbours(step, reach); });
 }
-Result<void> solo(S state, A) {
-    return send(state, [](Engine& e) { e.editor().solo(); });
+Result<void> solo(S state, A a) {
+    GS_TRY(const RowsArgument which, rows_of_step_argument(a));
+    return send(state, [which](Engine& e) {
+        if (e.editor().choose(which.rows, which.step)) e.editor().solo();
+    });
 }
 
 // ---- tools
@@ -252,8 +245,8 @@ const CommandRow kRows[] = {
      "Takes away those with a neighbour in reach that is not selected.", neighbours<NeighbourStep::shrink>},
     {"select.connected",  "Select what is connected", "Edit/Neighbours 2", "Ctrl+L", "[REACH]",
      "Grows the selection until there are no more neighbours in reach.", neighbours<NeighbourStep::connected>},
-    {"select.solo",       "Show the selection alone", "Edit 3", "Shift+S",      "",
-     "Hides every Gaussian that is not selected.", solo},
+    {"select.solo",       "Show the selection alone", "Edit 3", "Shift+S",      "[ROW,... STEP]",
+     "Hides every Gaussian that is not selected; with ROW, selects these first.", solo},
     {"select.only-seen",  "Select only what is seen", "Edit 2", "",             "[on|off]",
      "Shapes on the screen leave out what lies behind the surfaces that are seen.", only_seen},
     {"select.row",        "Select by row",            "",       "",             "ROW,... [new|add|remove]",

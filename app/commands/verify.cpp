@@ -48,10 +48,10 @@ Result<void> hashes(S state, A a) {
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"verify.frame", "Verify this frame",           "View 4",     "Shift+F9",     "[X0 Y0 X1 Y1]",
+    {"verify.frame", "Verify this frame",           "View/Inspect 4", "Shift+F9",     "[X0 Y0 X1 Y1]",
      "Draws what the viewport shows, or these pixels of it, with the double-precision reference, and "
      "says stage by stage how far apart the two are.", verify_frame},
-    {"verify.clear", "Forget the verified frame",   "",           "",             "",
+    {"verify.clear", "Forget the verified frame",   "View/Inspect 4", "",             "",
      "Takes the differences off the picture again, or ends the verification.", clear},
     {"capture.step", "Capture a training step",     "Training 2", "F9",           "[PATH]",
      "Writes the next training step whole to PATH or the run's folder, for gausscope replay; a run "

@@ -101,6 +101,7 @@ void Costs::measure(const Shown& shown, const ViewRequest& request) {
     report_->step = shown.scene.steps_done();
     report_->width = measured_.width;
     report_->height = measured_.height;
+    report_->camera = camera_of(shown.scene, request, 1.0, false);
     report_->from = place_of(shown.scene, request.settings.capture_view);
     report_->note = drawn.note;
     report_->frame = sums_of(measured_);
@@ -117,17 +118,20 @@ void Costs::measure(const Shown& shown, const ViewRequest& request) {
     list();
 }
 
-void Costs::region(const Shown& shown, const ViewRequest& request, int x0, int y0, int x1, int y1) {
+void Costs::region(const Shown& shown, const ViewRequest& request, const Box& wanted) {
     measure(shown, request);
-    CostReport::Region box{std::clamp(std::min(x0, x1), 0, measured_.width),
-                           std::clamp(std::min(y0, y1), 0, measured_.height),
-                           std::clamp(std::max(x0, x1), 0, measured_.width),
-                           std::clamp(std::max(y0, y1), 0, measured_.height),
-                           {}};
+    const auto pixel = [](double share, int size) {
+        return static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * size));
+    };
+    const auto [x0, x1] =
+        std::minmax({pixel(wanted.x0, measured_.width), pixel(wanted.x1, measured_.width)});
+    const auto [y0, y1] =
+        std::minmax({pixel(wanted.y0, measured_.height), pixel(wanted.y1, measured_.height)});
+    CostReport::Region box{x0, y0, x1, y1, {}};
     if (box.x0 >= box.x1 || box.y0 >= box.y1)
         return lent_.tell.error(
-            fmt::format("the region {} {} {} {} holds no pixel of the frame, which is {} x {}", x0,
-                        y0, x1, y1, measured_.width, measured_.height));
+            fmt::format("the region holds no pixel of the frame, which is {} x {}", measured_.width,
+                        measured_.height));
     box.sums = sums_of(measured_, box);
     report_->region = box;
     publish();

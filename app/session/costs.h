@@ -19,8 +19,12 @@ class Costs {
 
     /// Measures what the viewport shows, forward and backward.
     void measure(const Shown& shown, const ViewRequest& request);
-    /// Of the frame that was measured, or is measured for it.
-    void region(const Shown& shown, const ViewRequest& request, int x0, int y0, int x1, int y1);
+    /// Two corners, in fractions of the picture's width and height.
+    struct Box {
+        double x0 = 0, y0 = 0, x1 = 0, y1 = 0;
+    };
+    /// Measures what the viewport shows, and what lies in the box. Told: it holds no pixel.
+    void region(const Shown& shown, const ViewRequest& request, const Box& box);
     /// How many of the most expensive Gaussians are listed.
     void top(std::size_t count);
     /// What leaving out the `count` most expensive would save, and what it would do to the photos.

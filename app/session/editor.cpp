@@ -94,16 +94,31 @@ void Editor::invert() {
     select({"inverted"}, [&](const GaussianModel&) { return std::move(hits); });
 }
 
-void Editor::select_rows(const Selecting& how, const std::vector<std::uint64_t>& rows) {
-    if (!may_edit()) return;
+bool Editor::select_rows(const Selecting& how, const std::vector<std::uint64_t>& rows) {
+    if (!may_edit()) return false;
     Hits hits(flags_.size(), 0);
     for (const std::uint64_t row : rows) {
-        if (row >= hits.size())
-            return lent_.tell.error(
+        if (row >= hits.size()) {
+            lent_.tell.error(
                 fmt::format("there is no Gaussian #{}: there are {}", row, hits.size()));
+            return false;
+        }
         hits[static_cast<std::size_t>(row)] = 1;
     }
     select(how, [&](const GaussianModel&) { return std::move(hits); });
+    return true;
+}
+
+bool Editor::choose(const std::vector<std::uint64_t>& rows, std::optional<std::uint64_t> step) {
+    if (rows.empty()) return true;
+    if (lent_.scene && step && *step != lent_.scene->steps_done()) {
+        lent_.tell.error(
+            fmt::format("these are rows of the model after step {}, which has done {} now: pause, "
+                        "and ask about the pixel again (inspect.pixel)",
+                        *step, lent_.scene->steps_done()));
+        return false;
+    }
+    return select_rows({"rows"}, rows);
 }
 
 void Editor::select_neighbours(NeighbourStep step, double reach) {

@@ -50,8 +50,12 @@ class Editor {
     /// `shown`: as the viewport shows it. `only_seen`: what lies behind surfaces is left out.
     void select_on_screen(const Selecting& how, const Shown& shown, const ViewRequest& request,
                           const ScreenShape& shape, bool only_seen);
-    /// Errors: a row that is not there.
-    void select_rows(const Selecting& how, const std::vector<std::uint64_t>& rows);
+    /// False, with the error told: a row is not there, and the selection is as it was.
+    bool select_rows(const Selecting& how, const std::vector<std::uint64_t>& rows);
+    /// What an edit is about: these rows alone are selected, or without any the selection is as it
+    /// was. False, with the error told: a row is not there, or they are of the model after another
+    /// `step`.
+    bool choose(const std::vector<std::uint64_t>& rows, std::optional<std::uint64_t> step);
     void select_neighbours(NeighbourStep step, double reach);
     void invert();
 

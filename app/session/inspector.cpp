@@ -35,8 +35,6 @@ PixelPhoto against(const View& view, const PixelWalk& walk, int x, int y, double
 
 TileTable table_of(const RenderResult& drawn) {
     TileTable out;
-    out.width = drawn.width;
-    out.height = drawn.height;
     out.tiles = drawn.isects_per_tile.size();
     const BlendCosts& costs = drawn.costs;
     out.timed = costs.tile_ns.size() == out.tiles && out.tiles > 0;
@@ -103,6 +101,12 @@ void Inspector::tile(const ViewRequest& request, int column, int row) {
     answer();
 }
 
+void Inspector::listed_tile(int column, int row) {
+    if (!published().tiles)
+        return lent_.tell.error("no tiles are listed: inspect.tiles lists those of this picture");
+    tile(listed_, column, row);
+}
+
 void Inspector::answer() {
     const auto begin = std::chrono::steady_clock::now();
     const LoadedScene& scene = *lent_.scene;
@@ -154,8 +158,10 @@ void Inspector::tiles(const ViewRequest& request) {
     }
     auto table = std::make_shared<TileTable>(table_of(drawn));
     const View* const view = photo_view(scene, request);
+    table->camera = *camera;
     table->view = view ? view->name : "";
     table->step = scene.steps_done();
+    listed_ = request;
     PixelInspection inspection = published();
     inspection.tiles = std::move(table);
     publish(std::move(inspection));

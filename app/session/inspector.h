@@ -26,6 +26,8 @@ class Inspector {
     void again();
     /// The pixel in the middle of a tile of such a picture.
     void tile(const ViewRequest& request, int column, int row);
+    /// The same of the picture whose tiles are listed, wherever the viewport looks from now.
+    void listed_tile(int column, int row);
     /// Draws the request's picture with its counters, and lists its tiles.
     void tiles(const ViewRequest& request);
     void clear();
@@ -47,6 +49,7 @@ class Inspector {
     Viewer& viewer_;
     ShownTint& tint_;
     std::optional<Question> asked_;
+    ViewRequest listed_;  ///< the picture whose tiles are published
 };
 
 }  // namespace gs

@@ -32,6 +32,17 @@ std::uint64_t count_rows(const Buffer<float>& by_row, Counts&& counts) {
     return sum;
 }
 
+/// The smallest and the largest number there is, at least as far apart as the histogram's ends.
+void find_ends(const Buffer<float>& by_row, GaussianValues& values) {
+    values.least = values.histogram.lo;
+    values.most = values.histogram.hi;
+    for (const float v : by_row.span()) {
+        if (!std::isfinite(v)) continue;
+        values.least = std::min(values.least, static_cast<double>(v));
+        values.most = std::max(values.most, static_cast<double>(v));
+    }
+}
+
 }  // namespace
 
 void Values::follow(const Shown& shown, const ViewRequest& request) {
@@ -112,6 +123,7 @@ void Values::find(const Shown& shown, const ViewRequest& request) {
     found_.histogram = histogram_of_values(kind_of(value), by_row_);
     found_.rows = by_row_.size();
     found_.finite = count_rows(by_row_, [](float v) { return std::isfinite(v); });
+    find_ends(by_row_, found_);
 }
 
 void Values::paint(const ColorBy& wanted) {

@@ -2,8 +2,16 @@
 
 #include <charconv>
 #include <cmath>
+#include <limits>
+
+#include "base/try.h"
 
 namespace gs {
+namespace {
+
+constexpr auto kMostWhole = std::numeric_limits<std::int64_t>::max();
+
+}  // namespace
 
 Result<double> number_argument(const std::string& text, double least, double most,
                                std::string_view what) {
@@ -69,6 +77,33 @@ Result<ClipBox> box_argument(std::span<const std::string> words) {
                 ErrorKind::usage, "",
                 fmt::format("the box ends before it begins: {} > {}", words[i], words[i + 3]));
     return ClipBox{{v[0], v[1], v[2]}, {v[3], v[4], v[5]}};
+}
+
+Result<std::vector<std::uint64_t>> rows_argument(const std::string& text) {
+    std::vector<std::uint64_t> rows;
+    std::string word;
+    for (const char c : text + ",") {
+        if (c != ',' && c != '#') word += c;
+        if (c != ',' || word.empty()) continue;
+        GS_TRY(const auto row, integer_argument(word, 0, kMostWhole, "a Gaussian's row"));
+        rows.push_back(static_cast<std::uint64_t>(row));
+        word.clear();
+    }
+    return rows;
+}
+
+Result<RowsArgument> rows_of_step_argument(std::span<const std::string> words) {
+    RowsArgument out;
+    if (words.empty()) return out;
+    GS_TRY(out.rows, rows_argument(words[0]));
+    if (out.rows.empty())
+        return fail(ErrorKind::usage, "", fmt::format("\"{}\" names no Gaussian", words[0]),
+                    "rows are whole numbers with commas between");
+    if (words.size() > 1) {
+        GS_TRY(const auto step, integer_argument(words[1], 0, kMostWhole, "the step"));
+        out.step = static_cast<std::uint64_t>(step);
+    }
+    return out;
 }
 
 Result<std::size_t> choice_argument(const std::string& text, std::span<const char* const> choices) {

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/expected.h"
 #include "base/vec.h"
@@ -25,6 +27,15 @@ Result<bool> switch_argument(const std::string& text);
 Result<Vec3d> axis_argument(const std::string& text);
 /// X0 Y0 Z0 X1 Y1 Z1: the smaller and the larger corner of a box in the world.
 Result<ClipBox> box_argument(std::span<const std::string> words);
+/// Gaussians by the numbers of their rows in the model after so many steps.
+struct RowsArgument {
+    std::vector<std::uint64_t> rows;    ///< none: whatever is selected
+    std::optional<std::uint64_t> step;  ///< none: of the model as it is
+};
+/// "3,#7,9".
+Result<std::vector<std::uint64_t>> rows_argument(const std::string& text);
+/// [ROW,... [STEP]].
+Result<RowsArgument> rows_of_step_argument(std::span<const std::string> words);
 /// The index in a list of names.
 Result<std::size_t> choice_argument(const std::string& text, std::span<const char* const> choices);
 

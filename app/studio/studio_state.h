@@ -17,6 +17,7 @@
 #include "app/studio/measures.h"
 #include "app/studio/notes.h"
 #include "app/studio/saved_views.h"
+#include "panels/state/inspection.h"
 #include "panels/viewport/navigation.h"
 
 namespace gs {
@@ -35,6 +36,12 @@ struct TimedNotice {
     std::chrono::steady_clock::time_point since;
 };
 
+/// A row of an answer about a pixel; with the next answer none is marked.
+struct MarkedEntry {
+    std::shared_ptr<const PixelAnswer> of;
+    std::uint64_t row = 0;
+};
+
 struct StudioState : Published {
     explicit StudioState(Session& s) : session(s) {}
 
@@ -47,7 +54,7 @@ struct StudioState : Published {
     std::optional<std::size_t> picked_camera;          ///< the capture camera that was last gone to
     std::optional<std::size_t> hovered_camera;         ///< and the one under the mouse
     std::optional<std::pair<int, int>> hovered_pixel;  ///< of the picture; none: elsewhere
-    std::optional<std::uint64_t> inspected_row;        ///< of the inspected pixel's list, outlined
+    MarkedEntry marked_entry;                          ///< of the inspected pixel's list, outlined
     int width = 800, height = 600;                     ///< pixels the viewport has room for
     FilmEditor film;                                   ///< the camera path of what is open
     std::vector<SavedView> saved_views;                ///< of what is open
@@ -72,6 +79,11 @@ struct StudioState : Published {
     void end_import();
     /// Edited or mended splats that are in no file.
     bool would_lose() const { return selection && selection->unsaved; }
+    /// The row of the inspected pixel's list that is marked.
+    std::optional<std::uint64_t> inspected_row() const {
+        if (!inspection || !inspection->pixel || marked_entry.of != inspection->pixel) return {};
+        return marked_entry.row;
+    }
     /// Takes whatever the engine has published; true when anything was new.
     bool take_published();
     /// Adds what was picked to what was measured.

@@ -199,7 +199,7 @@ void StudioUi::fill_snapshot(StudioState& state, const TraceStore& trace,
     static_cast<SessionView&>(s) = state;
     if (s.inspection) {
         PixelInspection shown = *s.inspection;
-        shown.marked = state.inspected_row;
+        shown.marked = state.inspected_row();
         shown.pointed = parts_->workspace.panel<PixelPanel>().pointed;
         s.inspection = std::make_shared<const PixelInspection>(std::move(shown));
     }

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "renderer/scene/camera.h"
+
 namespace gs {
 
 /// Pairs of pixel and Gaussian, and measured time.
@@ -33,6 +35,7 @@ struct CostReport {
 
     std::uint64_t step = 0;
     int width = 0, height = 0;
+    Camera camera;     ///< of the frame
     std::string from;  ///< "photo 12, IMG_0012.jpg", "the free camera"
     std::string note;  ///< what the gradients are of, or why there are none
     CostSums frame;

@@ -11,10 +11,11 @@ namespace gs {
 
 struct GaussianValues {
     GaussianValue value = GaussianValue::none;
-    std::string note;       ///< what it is of: "since the last density round"
-    std::string problem;    ///< why there are none; empty: there are
-    Histogram histogram;    ///< with name, unit and scale
-    double lo = 0, hi = 1;  ///< of the colours
+    std::string note;            ///< what it is of: "since the last density round"
+    std::string problem;         ///< why there are none; empty: there are
+    Histogram histogram;         ///< with name, unit and scale
+    double lo = 0, hi = 1;       ///< of the colours
+    double least = 0, most = 1;  ///< of all values; the histogram leaves the outermost out
     std::uint64_t rows = 0, finite = 0;
     std::uint64_t within = 0;  ///< of the finite ones, the range
     std::uint64_t step = 0;

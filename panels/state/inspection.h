@@ -44,7 +44,7 @@ struct TileTable {
     std::size_t tiles = 0;    ///< of the frame
     std::uint64_t pairs = 0;  ///< of all of them, as the next
     double us = 0;
-    int width = 0, height = 0;  ///< of the picture
+    Camera camera;  ///< of the picture
     std::uint64_t step = 0;
     std::string view;
 };

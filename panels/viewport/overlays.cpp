@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "panels/state/photo_problems.h"
 #include "panels/viewport/colormap_legend.h"
+#include "panels/viewport/cost_region.h"
 #include "panels/viewport/film_path.h"
 #include "panels/viewport/ground_grid.h"
 #include "panels/viewport/inspected_pixel.h"
@@ -531,6 +532,7 @@ void draw_viewport_overlays(ImDrawList& list, const Snapshot& snapshot, const Vi
     }
     if (snapshot.inspection && !state.photo_instead)
         draw_inspected_pixel(list, snapshot, frame, picture.a, {picture.width(), picture.height()});
+    if (!state.photo_instead) draw_cost_region(list, snapshot, frame, picture);
     if (snapshot.measured && !state.photo_instead)
         draw_measures(list, *snapshot.measured, frame.camera, picture);
     draw_problem_mark(list, snapshot, frame, picture);

@@ -162,9 +162,9 @@ void draw_toggle(ItemRow& row, const Snapshot& snapshot, Commands& commands) {
 
 void draw_items(ItemRow row, const Snapshot& snapshot, Commands& commands) {
     const ViewSettings& view = snapshot.view;
-    if (row.place(7, "shows"))
+    if (row.place(8.5F, "shows"))
         choice_command(commands, "##mode", "view.mode", kViewModeNames,
-                       static_cast<std::size_t>(view.mode), 7, "What the picture shows");
+                       static_cast<std::size_t>(view.mode), 8.5F, "What the picture shows");
     draw_compare(row, snapshot, commands);
     draw_place(row, snapshot, commands);
     if (row.place(6, "tool"))

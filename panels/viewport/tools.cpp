@@ -94,6 +94,7 @@ void ToolUse::give(const Snapshot& snapshot, PictureRect picture, float scale, b
     const auto x = [&](ImVec2 p) { return fmt::format("{:.1f}", (p.x - picture.a.x) * scale); };
     const auto y = [&](ImVec2 p) { return fmt::format("{:.1f}", (p.y - picture.a.y) * scale); };
     const ImVec2 a = path_.front(), b = path_.back();
+    if (tool_ == Tool::region && (a.x == b.x || a.y == b.y)) return;  // a click
     std::vector<std::string> words;
     std::string points;
     for (const ImVec2 p : path_) points += (points.empty() ? "" : " ") + x(p) + "," + y(p);

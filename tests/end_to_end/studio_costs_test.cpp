@@ -76,6 +76,9 @@ TEST(CostsInTheStudio, are_of_what_the_viewport_shows) {
         EXPECT_TRUE(h.until([&] { return !h.state.cost_report; }));
         return made;
     };
+    EXPECT_FALSE(h.give("cost.region 3 3 70 50")) << "there is no picture that it could be of";
+    h.look();
+    EXPECT_FALSE(h.give("cost.region 3 3 70 x"));
     ASSERT_TRUE(h.give("cost.region 3 3 70 50"));
     ASSERT_TRUE(h.give("cost.measure"));
     ASSERT_TRUE(h.until([&] { return h.state.cost_report->region.has_value(); }));
@@ -86,6 +89,9 @@ TEST(CostsInTheStudio, are_of_what_the_viewport_shows) {
     EXPECT_NEAR(static_cast<double>(left.evaluated + right.evaluated),
                 static_cast<double>(whole.frame.evaluated), 2);
     EXPECT_GT(left.evaluated, 0u);
+    const CostReport cut = region("-12.5 -3 900.2 61.5");  // as a drag beyond the edges gives it
+    EXPECT_EQ(cut.region->sums.evaluated, cut.frame.evaluated);
+    EXPECT_EQ(cut.camera.width, 80);
     EXPECT_TRUE(h.errors.empty());
     ASSERT_TRUE(h.give("cost.region 90 10 95 20"));
     ASSERT_TRUE(h.until([&] { return !h.errors.empty(); }));
@@ -175,6 +181,13 @@ TEST(ValuesInTheStudio, the_range_filters_what_is_drawn) {
     const std::uint64_t all = h.look()->visible;
     ASSERT_TRUE(h.until([&] { return h.state.values != nullptr; }));
     const double middle = 0.5 * (h.state.values->lo + h.state.values->hi);
+    EXPECT_LE(h.state.values->least, h.state.values->histogram.lo);
+    EXPECT_GE(h.state.values->most, h.state.values->histogram.hi);
+    ASSERT_TRUE(h.give(
+        fmt::format("color.range {:.9g} {:.9g}", h.state.values->least, h.state.values->most)));
+    h.look();
+    ASSERT_TRUE(h.until([&] { return h.state.values->within == h.state.values->rows; }))
+        << "nothing lies beyond the ends";
     ASSERT_TRUE(h.give(fmt::format("color.range {} 1", middle)));
     EXPECT_EQ(h.look()->visible, all) << "colours alone";
     ASSERT_TRUE(h.give("color.filter on"));

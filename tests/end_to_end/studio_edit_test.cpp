@@ -259,6 +259,27 @@ TEST_F(Editing, what_cannot_be_is_said) {
     EXPECT_FALSE(give("select.sphere", {"0", "0", "0", "1", "new", "dead"}));
 }
 
+TEST_F(Editing, an_edit_of_rows_is_of_all_of_them_or_of_none) {
+    ASSERT_TRUE(open_cube());
+    ASSERT_TRUE(give("select.row", {"1,2,3"}));
+    ASSERT_TRUE(give("edit.delete", {"7,400"}));
+    ASSERT_TRUE(give("edit.hide", {"400"}));
+    ASSERT_TRUE(give("edit.delete", {"7", "12"}));
+    ASSERT_EQ(h.errors.size(), 3u);
+    EXPECT_NE(h.errors[0].text.find("no Gaussian #400"), std::string::npos) << h.errors[0].text;
+    EXPECT_NE(h.errors[2].text.find("after step 12"), std::string::npos) << h.errors[2].text;
+    EXPECT_EQ(h.state.scene->gaussians, 400u) << "what was selected before is not deleted instead";
+    EXPECT_EQ(now().selected, 3u);
+    EXPECT_FALSE(give("edit.delete", {"seven"}));
+    EXPECT_FALSE(give("edit.delete", {","}));
+    ASSERT_TRUE(give("edit.hide", {"7,8", "0"}));
+    EXPECT_EQ(now().hidden, 2u);
+    ASSERT_TRUE(give("select.solo", {"5"}));
+    EXPECT_EQ(now().hidden, 399u);
+    ASSERT_TRUE(give("edit.delete", {"5", "0"}));
+    EXPECT_EQ(h.state.scene->gaussians, 399u);
+}
+
 TEST_F(Editing, a_run_is_edited_between_its_steps_and_goes_on) {
     ASSERT_TRUE(h.open(tiny_capture()));
     ASSERT_TRUE(h.until([&] { return h.state.selection && !working(); }));

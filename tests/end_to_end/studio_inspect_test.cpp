@@ -68,10 +68,10 @@ TEST_F(Inspect, SplatsAloneAreExplainedWithoutAPhoto) {
 
     const std::string row = std::to_string(report.entries[0].row);
     EXPECT_EQ(run("inspect.mark", {row}), "");
-    EXPECT_EQ(h.state.inspected_row, report.entries[0].row);
+    EXPECT_EQ(h.state.inspected_row(), report.entries[0].row);
     EXPECT_EQ(run("inspect.mark", {"most"}), "");
     for (const PixelEntry& entry : report.entries) {
-        if (entry.row == h.state.inspected_row) {
+        if (entry.row == h.state.inspected_row()) {
             EXPECT_GT(entry.weight, 0);
         }
     }
@@ -95,9 +95,26 @@ TEST_F(Inspect, SplatsAloneAreExplainedWithoutAPhoto) {
     const TileCost worst = tiles.worst[0];
     EXPECT_EQ(run("inspect.tile", {std::to_string(worst.column), std::to_string(worst.row)}), "");
     EXPECT_NEAR(static_cast<double>(answer()->report.tile.listed), worst.listed, 1);
+    // A row belongs to its answer, and a tile to the picture whose tiles are listed.
+    EXPECT_EQ(run("inspect.mark", {"most"}), "");
+    EXPECT_TRUE(h.state.inspected_row());
+    const std::uint64_t list = answer()->report.tile.listed;
+    h.state.navigation.distance *= 4;
+    ASSERT_TRUE(look());
+    EXPECT_EQ(run("inspect.tile", {std::to_string(worst.column), std::to_string(worst.row)}), "");
+    EXPECT_NE(answer()->report.tile.listed, list) << "of the picture as it is now";
+    EXPECT_FALSE(h.state.inspected_row());
+    EXPECT_EQ(
+        run("inspect.tile", {std::to_string(worst.column), std::to_string(worst.row), "listed"}),
+        "");
+    EXPECT_EQ(answer()->report.tile.listed, list);
+    EXPECT_TRUE(same_view(answer()->camera, h.state.inspection->tiles->camera));
+    EXPECT_NE(run("inspect.tile", {"1", "1", "there"}).find("listed"), std::string::npos);
     EXPECT_EQ(run("inspect.clear"), "");
+    EXPECT_NE(run("inspect.tile", {"1", "1", "listed"}).find("no tiles are listed"),
+              std::string::npos);
     EXPECT_FALSE(h.state.inspection);
-    EXPECT_FALSE(h.state.inspected_row);
+    EXPECT_FALSE(h.state.inspected_row());
 }
 
 TEST_F(Inspect, APhotosPixelHasItsLossAlsoWhileTraining) {

@@ -53,6 +53,27 @@ TEST_F(CostPanels, ADragOverTheHistogramChoosesARange) {
     EXPECT_LT(hi, data.hi);
 }
 
+TEST_F(CostPanels, ADragToTheEdgesReachesTheOutermostValues) {
+    ValuesPanel panel;
+    auto values = *snapshot.values;
+    values.least = 1;
+    values.most = 123456.79;
+    snapshot.values = std::make_shared<GaussianValues>(values);
+    const auto draw = alone(panel);
+    ui.frame(draw);
+    Given given;
+    for (float y = 60; y < 200 && given.empty(); y += 10)
+        for (const float to : {-50.0F, 800.0F}) {
+            ui.drag({170, y}, {to, y}, draw);
+            for (auto& one : commands.take())
+                if (one.first == "color.range") given.push_back(std::move(one));
+        }
+    ASSERT_FALSE(given.empty());
+    EXPECT_EQ(given.back().second.at(1), "123456.79");
+    EXPECT_TRUE(std::any_of(given.begin(), given.end(),
+                            [](const auto& one) { return one.second.at(0) == "1"; }));
+}
+
 TEST_F(CostPanels, ValuesSayWhyThereAreNone) {
     ValuesPanel panel;
     auto none = *snapshot.values;
@@ -69,6 +90,7 @@ TEST_F(CostPanels, ValuesSayWhyThereAreNone) {
 
 TEST_F(CostPanels, ARowLooksAtItsGaussian) {
     CostsPanel panel;
+    snapshot.training.step = snapshot.cost_report->step;
     const auto draw = alone(panel);
     ui.frame(draw);
     Given given;
@@ -84,6 +106,11 @@ TEST_F(CostPanels, ARowLooksAtItsGaussian) {
     EXPECT_TRUE(has("cost.measure"));
     EXPECT_TRUE(has("cost.clear"));
     const std::string row = std::to_string(snapshot.cost_report->top[0].row);
+    const auto selected = std::find_if(given.begin(), given.end(),
+                                       [](const auto& g) { return g.first == "select.row"; });
+    ASSERT_NE(selected, given.end());
+    EXPECT_TRUE(selected->second.at(0).starts_with(row + ",")) << selected->second.at(0);
+    EXPECT_EQ(std::count(selected->second[0].begin(), selected->second[0].end(), ','), 19);
     EXPECT_TRUE(std::any_of(given.begin(), given.end(), [&](const auto& g) {
         return g.first == "view.gaussian" && g.second == std::vector<std::string>{row};
     }));

@@ -61,8 +61,7 @@ std::shared_ptr<const PixelInspection> fake_inspection() {
     answer->milliseconds = 6.4;
     answer->photo = PixelPhoto{{0.61, 0.52, 0.33}, {1.2e-7, -3.1e-8, 4.4e-9}, 0.2, false};
     auto tiles = std::make_shared<TileTable>();
-    tiles->width = 1296;
-    tiles->height = 968;
+    tiles->camera = answer->camera;
     tiles->tiles = 81 * 61;
     tiles->step = 12400;
     tiles->view = "IMG_0021.jpg";

@@ -39,6 +39,16 @@ TEST(Menus, FileEndsWithQuitAndNoMenuIsLongerThanAScreen) {
     for (const auto& [name, count] : rows) EXPECT_LE(count, 16) << name;
 }
 
+TEST(Menus, NoKeyHasTwoCommands) {
+    std::map<std::string, std::string> of_key;
+    for (const CommandInfo& info : fake_table()) {
+        if (info.key.empty()) continue;
+        const auto [at, is_new] = of_key.emplace(info.key, info.name);
+        EXPECT_TRUE(is_new) << info.key << " is of " << at->second << " and " << info.name;
+    }
+    EXPECT_GT(of_key.size(), 50u);
+}
+
 TEST(Menus, WhatIsChosenHasACheckMark) {
     TraceStore store;
     Snapshot snapshot = fake_snapshot(store, ViewMode::depth);

@@ -148,8 +148,8 @@ TEST_F(ComparePanel, TheDividerIsDraggedAndTheBarSwapsAndEnds) {
     std::set<std::string> names;
     // The list of ways to compare is opened anew for each of its rows.
     for (float y = 20; y < 320; y += 8) {
-        ui.click({9.5F * em(), 14}, draw);
-        ui.click({9.5F * em(), y}, draw);
+        ui.click({11 * em(), 14}, draw);
+        ui.click({11 * em(), y}, draw);
         ui.click({899, 699}, draw);  // closes what is still open
         for (const auto& [name, arguments] : commands.take()) names.insert(name);
     }

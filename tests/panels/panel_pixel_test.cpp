@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "panels/pixel_panel.h"
 #include "panels/viewport/inspected_pixel.h"
@@ -75,7 +76,34 @@ TEST_F(Pixels, EverythingIsACommand) {
     for (const auto& [name, values] : all) EXPECT_TRUE(commands.find(name)) << name;
     const auto* tile = arguments(all, "inspect.tile");
     ASSERT_TRUE(tile);
-    EXPECT_EQ(tile->size(), 2u);
+    ASSERT_EQ(tile->size(), 3u);
+    EXPECT_EQ(tile->back(), "listed");
+}
+
+TEST_F(Pixels, AnEditIsOfTheRowOfTheModelThatAnswered) {
+    PixelPanel panel;
+    const std::string row = std::to_string(snapshot.inspection->pixel->report.entries[2].row);
+    mark(snapshot.inspection->pixel->report.entries[2].row);
+    snapshot.training.step = snapshot.inspection->pixel->step;
+    const auto draw = alone(panel);
+    std::map<std::string, ImVec2> places;
+    for (float y = 6; y < 700 && places.size() < 3; y += 7)
+        for (float x = 24; x < 450; x += 12) {  // an even number: sections open again
+            ui.click({x, y}, draw);
+            const Given given = taken();
+            for (const char* name : {"edit.delete", "edit.hide", "select.solo"})
+                if (const auto* values = arguments(given, name)) {
+                    EXPECT_EQ(*values, (std::vector{row, std::string("12400")})) << name;
+                    ASSERT_TRUE(arguments(given, "inspect.mark")) << "not twice";
+                    places[name] = {x, y};
+                }
+        }
+    EXPECT_EQ(places.size(), 3u);
+    snapshot.training.step += 1;
+    for (const auto& [name, place] : places) {
+        ui.click(place, draw);
+        EXPECT_TRUE(taken().empty()) << name << " of another model";
+    }
 }
 
 TEST_F(Pixels, TheRowUnderTheMouseIsPointedAtAndAClickChooses) {

@@ -93,6 +93,16 @@ TEST_F(Tools, ShapesSelectWhileTheyAreDrawnAndOnceAtTheEnd) {
     EXPECT_NE(turned, 0);
 }
 
+TEST_F(Tools, ADragChoosesARegionWhoseCostIsAskedFor) {
+    snapshot.tools.tool = Tool::region;
+    const Given given = drag({100, 120}, {-20, 220});
+    ASSERT_EQ(given.size(), 1u);
+    EXPECT_EQ(given[0].first, "cost.region");
+    EXPECT_THAT(given[0].second, ElementsAre("100.0", "120.0", "-20.0", "220.0"));
+    ui.click({100, 120}, draw);
+    EXPECT_TRUE(commands.take().empty()) << "a click is no region";
+}
+
 TEST_F(Tools, ATakenRectangleOutlivesItsTool) {
     snapshot.tools.tool = Tool::rectangle;
     const auto put_away = [&] {
