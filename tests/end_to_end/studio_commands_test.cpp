@@ -3,6 +3,7 @@
 
 #include "app/studio/script.h"
 #include "base/format.h"
+#include "panels/state/selection_state.h"
 #include "studio_harness.h"
 
 namespace gs {
@@ -258,15 +259,15 @@ TEST(Script, stops_at_the_line_that_failed) {
     EXPECT_EQ(late.error().line, 2u);
 }
 
-TEST(Commands, nothing_takes_the_place_of_mended_splats_without_a_question) {
+TEST(Commands, nothing_takes_the_place_of_edited_splats_without_a_question) {
     SessionHarness h;
     const auto table = all_commands();
     for (const bool unsaved : {false, true}) {
-        auto report = std::make_shared<DoctorReport>();
-        report->unsaved = unsaved;
+        auto edited = std::make_shared<SelectionState>();
+        edited->unsaved = unsaved;
         for (const auto& [name, arguments] : {std::pair{"open", Arguments{"/nonexistent/x.ply"}},
                                               std::pair{"close", Arguments{}}}) {
-            h.state.doctor = report;
+            h.state.selection = edited;
             const std::uint64_t sent = h.state.last_sent;
             EXPECT_TRUE(table.run(h.state, name, arguments));
             EXPECT_EQ(h.state.last_sent, unsaved ? sent : sent + 1) << name;
