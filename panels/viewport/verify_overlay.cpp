@@ -26,7 +26,8 @@ void draw_verified(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& 
                    PictureRect picture) {
     const VerifyReport* report = snapshot.verified.get();
     if (report == nullptr || !report->difference || snapshot.pictures == nullptr ||
-        !same_view(report->camera, frame.camera) || report->width <= 0 || report->height <= 0)
+        report->step != frame.step || !same_view(report->camera, frame.camera) ||
+        report->width <= 0 || report->height <= 0)
         return;
     const PanelPicture map = snapshot.pictures->of("verified", report->serial, *report->difference);
     const float per_x = picture.width() / static_cast<float>(report->width),
