@@ -116,10 +116,11 @@ std::size_t pictures_of(const CameraPath& path, double fps) {
 
 bool valid(const CameraPath& path) {
     if (path.keys.size() > kMostPathKeys || !(path.seconds() <= kLongestPath)) return false;
-    if (path.closed && !(path.closing > 1e-6)) return false;
+    if (path.closed && !(path.closing >= kLeastBetweenKeys)) return false;
     for (std::size_t i = 0; i < path.keys.size(); ++i) {
         if (!is_pose(path.keys[i].pose) || !std::isfinite(path.keys[i].time)) return false;
-        if (i > 0 && !(path.keys[i].time > path.keys[i - 1].time)) return false;
+        if (i > 0 && !(path.keys[i].time - path.keys[i - 1].time >= kLeastBetweenKeys))
+            return false;
     }
     return true;
 }
@@ -166,13 +167,12 @@ PathCurve::PathCurve(const CameraPath& path)
 }
 
 /// By the square roots of distances. Keys at one place are apart by how far the camera turns there,
-/// and a little in any case.
+/// and a little in any case; a path without any extent is one that turns only.
 void PathCurve::set_knots() {
     double whole = 0;
     for (std::size_t i = 1; i < nodes_.size(); ++i)
         whole += gs::length(nodes_[i].position - nodes_[i - 1].position);
-    const double usual =
-        whole > 0 && nodes_.size() > 1 ? whole / static_cast<double>(nodes_.size() - 1) : 1;
+    const double usual = whole > 1e-12 ? whole / static_cast<double>(nodes_.size() - 1) : 1;
     for (std::size_t i = 1; i < nodes_.size(); ++i) {
         const double distance = gs::length(nodes_[i].position - nodes_[i - 1].position),
                      turn = 2 * gs::length(way_between(nodes_[i - 1].rotation, nodes_[i].rotation));

@@ -48,7 +48,10 @@ std::size_t pictures_of(const CameraPath& path, double fps);
 /// The most keys a path can have, and the longest it may take, seconds.
 inline constexpr std::size_t kMostPathKeys = 10000;
 inline constexpr double kLongestPath = 24 * 3600;
-/// Numbers are finite, rotations are rotations, times ascend and differ: what PathCurve takes.
+/// The least time between two keys, seconds: speeds stay finite.
+inline constexpr double kLeastBetweenKeys = 1e-6;
+/// Numbers are finite, rotations are rotations, times ascend by kLeastBetweenKeys: what PathCurve
+/// takes.
 bool valid(const CameraPath& path);
 
 /// The camera of a pose, for a picture of this size.

@@ -194,6 +194,20 @@ TEST(CameraPath, OneKeyIsAPictureAndNonsenseIsRefused) {
     EXPECT_FALSE(valid(path));
 }
 
+TEST(CameraPath, KeysOneAfterTheOtherAtOnceAreRefused) {
+    CameraPath path = uneven();
+    path.speed = PathSpeed::keys;
+    path.keys[1].time = path.keys[0].time + 1e-308;  // a speed that is no number
+    EXPECT_FALSE(valid(path));
+    path.keys[1].time = path.keys[0].time + 2 * kLeastBetweenKeys;
+    ASSERT_TRUE(valid(path));
+    for (const PathPose& pose : poses_along(path, 50)) EXPECT_TRUE(camera_of(pose, 32, 24).valid());
+    // Places that differ by less than a number can tell are one place.
+    for (PathKey& key : path.keys) key.pose.position = {};
+    path.keys[1].pose.position.x = 5e-324;
+    EXPECT_TRUE(camera_of(PathCurve(path).at(1), 32, 24).valid());
+}
+
 TEST(CameraPath, PresetsGoAroundWhatTheyAreGiven) {
     const PathPlace place{{1, 2, 3}, {0, 0, 1}, 4, 0.3, 0.9, {}};
     const CameraPath orbit = preset_path(PathPreset::orbit, place, 12);

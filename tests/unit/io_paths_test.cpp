@@ -76,13 +76,14 @@ const char* const kByColumns = "\"[1,0,0,0, 0,1,0,0, 0,0,1,0, 4,5,6,1]\"";
 
 TEST(PathFiles, NerfstudioAxesAreOpenGls) {
     const TempFolder folder;
-    folder.write("p.json", fmt::format(R"({{"camera_type": "perspective", "render_height": 48,
+    folder.write("p.json",
+                 fmt::format(R"({{"camera_type": "perspective", "render_height": 48,
                  "render_width": 64, "fps": 24, "seconds": 6, "smoothness_value": 0.5,
                  "is_cycle": false, "crop": {{}},
                  "keyframes": [{{"matrix": {}, "fov": 50, "aspect": 1.3}},
                                {{"matrix": {}, "fov": 75, "aspect": 1.3}}],
                  "camera_path": [{{"camera_to_world": {}, "fov": 60, "aspect": 1.3}}]}})",
-                                       kByRows, kByColumns, kByRows));
+                             "[1,0,0,0, 0,1,0,0, 0,0,1,0, 1,2,3,1]", kByColumns, kByRows));
     const auto read = read_path_file(folder / "p.json");
     ASSERT_TRUE(read) << read.error().text();
     ASSERT_EQ(read->film.path.keys.size(), 2u);
@@ -94,7 +95,8 @@ TEST(PathFiles, NerfstudioAxesAreOpenGls) {
     EXPECT_NEAR(first.fov_y, 50 * 3.14159265358979 / 180, 1e-9);
     EXPECT_EQ(read->film.path.keys[1].pose.position.x, 4);  // written by columns, as text
     EXPECT_EQ(read->film.path.keys[1].pose.position.z, 6);
-    EXPECT_EQ(read->frames.size(), 1u);
+    ASSERT_EQ(read->frames.size(), 1u);
+    EXPECT_EQ(read->frames[0].position.y, 2);  // and these by rows
     ASSERT_EQ(read->notes.size(), 1u);
     EXPECT_THAT(read->notes[0], HasSubstr("crop"));
 }
@@ -108,6 +110,44 @@ TEST(PathFiles, FramesAloneBecomeKeys) {
     ASSERT_TRUE(read) << read.error().text();
     ASSERT_EQ(read->film.path.keys.size(), 3u);
     EXPECT_NEAR(read->film.path.keys[2].time, 0.2, 1e-12);
+}
+
+TEST(PathFiles, MatricesOfAListAreReadAlike) {
+    const TempFolder folder;
+    // Looks along x; by columns, as its neighbour tells, for at the origin it could be either.
+    const char* const turned = "[0,0,1,0, 0,1,0,0, -1,0,0,0, 0,0,0,1]";
+    const auto read_with = [&](const char* neighbour) {
+        folder.write("p.json", fmt::format(R"({{"keyframes": [{{"matrix": {}, "fov": 50}},
+                     {{"matrix": {}, "fov": 50}}]}})",
+                                           turned, neighbour));
+        auto read = read_path_file(folder / "p.json");
+        EXPECT_TRUE(read) << read.error().text();
+        return read->film.path.keys[0].pose.rotation.m[2][0];
+    };
+    EXPECT_EQ(read_with(kByRows), -read_with(kByColumns));
+}
+
+TEST(PathFiles, ATransitionWithoutTimeIsTheUsualOne) {
+    const TempFolder folder;
+    const std::string key = fmt::format(
+        R"({{"matrix": {}, "fov": 50, "override_transition_enabled": true,
+             "override_transition_sec": 1e-308}})",
+        kByRows);
+    folder.write("p.json", fmt::format(R"({{"default_transition_sec": 3, "keyframes": [{}, {}]}})",
+                                       key, key));
+    const auto read = read_path_file(folder / "p.json");
+    ASSERT_TRUE(read) << read.error().text();
+    EXPECT_EQ(read->film.path.keys[1].time, 3);
+}
+
+TEST(PathFiles, MorePicturesThanNerfstudiosFormatTakesAreRefused) {
+    const TempFolder folder;
+    Film film = small_film();
+    film.fps = 100'000;
+    const auto written = write_nerfstudio_path(folder / "p.json", film);
+    ASSERT_FALSE(written);
+    EXPECT_THAT(written.error().text(), HasSubstr("at most"));
+    EXPECT_FALSE(fs::exists(folder / "p.json"));
 }
 
 TEST(PathFiles, SayWhatIsWrong) {
@@ -140,6 +180,14 @@ TEST(PathFiles, SayWhatIsWrong) {
     refused(
         R"({"format": "gausscope camera path", "version": 1, "keys": [)" + key + "," + key + "]}",
         "times that ascend");
+    const auto at = [](const char* time) {
+        return fmt::format(
+            R"({{"time": {}, "position": [0,0,0], "rotation": [1,0,0,0], "fov_y": 50}})", time);
+    };
+    refused(fmt::format(R"({{"format": "gausscope camera path", "version": 1, "speed": "keys",
+            "keys": [{}, {}, {}]}})",
+                        at("0"), at("1e-308"), at("1")),
+            "a microsecond");
     EXPECT_EQ(read_path_file(folder / "none.json").error().kind, ErrorKind::not_found);
 }
 

@@ -16,32 +16,52 @@ using NsJson = nlohmann::json;
 constexpr double kNsDegree = std::numbers::pi / 180;
 constexpr std::size_t kMostFrames = 200000;
 
+using NsMatrix = std::array<double, 16>;
+
 /// 16 numbers; older viewers wrote them as text.
-std::optional<std::array<double, 16>> matrix_of(const NsJson& value) {
+std::optional<NsMatrix> matrix_of(const NsJson& value) {
     NsJson parsed;
     if (value.is_string())
         parsed = NsJson::parse(value.get_ref<const std::string&>(), nullptr, false);
     const NsJson& list = value.is_string() ? parsed : value;
     if (!list.is_array() || list.size() != 16) return {};
-    std::array<double, 16> m{};
+    NsMatrix m{};
     for (std::size_t i = 0; i < 16; ++i) {
         if (!list[i].is_number()) return {};
         m[i] = list[i].get<double>();
     }
-    // Rows after another; of columns, as three.js has them, the position stands at the end.
-    if (m[3] == 0 && m[7] == 0 && m[11] == 0 && (m[12] != 0 || m[13] != 0 || m[14] != 0))
-        for (std::size_t i = 0; i < 4; ++i)
-            for (std::size_t j = 0; j < i; ++j) std::swap(m[4 * i + j], m[4 * j + i]);
     return m;
 }
 
-Result<PathPose> pose_in(const NsJson& item, const char* name, const std::string& file,
-                         const std::string& where) {
-    const auto m = matrix_of(member(item, name));
+/// How a list's cameras are called, and what is said of one that is none.
+struct NsList {
+    const char *matrix, *item;
+};
+
+/// Whether a list's matrices are columns after another, as three.js has them: the position stands
+/// at the end then. All of a list are alike, and any camera that is not at the origin tells; older
+/// viewers wrote keys by columns and pictures by rows into one file.
+bool by_columns(const NsJson& list, const NsList& names) {
+    for (const NsJson& item : list) {
+        const auto m = matrix_of(member(item, names.matrix));
+        if (!m) continue;
+        const bool right = (*m)[3] != 0 || (*m)[7] != 0 || (*m)[11] != 0,
+                   below = (*m)[12] != 0 || (*m)[13] != 0 || (*m)[14] != 0;
+        if (right != below) return below;
+    }
+    return false;
+}
+
+Result<PathPose> pose_in(const NsJson& item, const char* name, bool columns,
+                         const std::string& file, const std::string& where) {
+    auto m = matrix_of(member(item, name));
     const NsJson& fov = member(item, "fov");
     if (!m || !fov.is_number())
         return fail(ErrorKind::malformed, file,
                     fmt::format("{}: \"{}\" must be 16 numbers and \"fov\" one", where, name));
+    if (columns)
+        for (std::size_t i = 0; i < 4; ++i)
+            for (std::size_t j = 0; j < i; ++j) std::swap((*m)[4 * i + j], (*m)[4 * j + i]);
     PathPose pose;
     pose.position = {(*m)[3], (*m)[7], (*m)[11]};
     for (int row = 0; row < 3; ++row) {
@@ -57,6 +77,18 @@ Result<PathPose> pose_in(const NsJson& item, const char* name, const std::string
                                 "right angles)",
                                 where));
     return pose;
+}
+
+Result<std::vector<PathPose>> poses_in(const NsJson& list, const NsList& names,
+                                       const std::string& file) {
+    std::vector<PathPose> out;
+    if (!list.is_array()) return out;
+    const bool columns = by_columns(list, names);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        GS_TRY(out.emplace_back(),
+               pose_in(list[i], names.matrix, columns, file, fmt::format("{} {}", names.item, i)));
+    }
+    return out;
 }
 
 NsJson rows_of(const PathPose& pose) {
@@ -77,13 +109,13 @@ NsJson rows_of(const PathPose& pose) {
 /// none of its own.
 std::optional<double> usual_transition(const NsJson& whole) {
     const NsJson& value = member(whole, "default_transition_sec");
-    if (!value.is_number() || !(value.get<double>() > 0)) return {};
+    if (!value.is_number() || !(value.get<double>() >= kLeastBetweenKeys)) return {};
     return value.get<double>();
 }
 double transition_to(const NsJson& key, double usual) {
     const NsJson& own = member(key, "override_transition_sec");
     if (member(key, "override_transition_enabled") != true || !own.is_number()) return usual;
-    return own.get<double>() > 0 ? own.get<double>() : usual;
+    return own.get<double>() >= kLeastBetweenKeys ? own.get<double>() : usual;
 }
 
 void set_times(const NsJson& whole, const NsJson& keyframes, CameraPath& path) {
@@ -119,15 +151,9 @@ Result<PathFile> read_nerfstudio(const NsJson& whole, const std::string& file) {
                                 kMostFrames));
     CameraPath& path = out.film.path;
     path.speed = PathSpeed::keys;
-    for (std::size_t i = 0; frames.is_array() && i < frames.size(); ++i) {
-        GS_TRY(out.frames.emplace_back(),
-               pose_in(frames[i], "camera_to_world", file, fmt::format("frame {}", i)));
-    }
-    for (std::size_t i = 0; keyframes.is_array() && i < keyframes.size(); ++i) {
-        GS_TRY(const PathPose pose,
-               pose_in(keyframes[i], "matrix", file, fmt::format("key {}", i)));
-        path.keys.push_back({pose, 0});
-    }
+    GS_TRY(out.frames, poses_in(frames, {"camera_to_world", "frame"}, file));
+    GS_TRY(const auto keys, poses_in(keyframes, {"matrix", "key"}, file));
+    for (const PathPose& pose : keys) path.keys.push_back({pose, 0});
     path.closed = member(whole, "is_cycle") == true && path.keys.size() > 1;
     if (!path.keys.empty()) {
         set_times(whole, keyframes, path);
@@ -144,6 +170,13 @@ Result<void> write_nerfstudio_path(const fs::path& file, const Film& film) {
     const CameraPath& path = film.path;
     if (!valid(path) || path.keys.empty())
         return fail(ErrorKind::usage, file.string(), "there is no path to write");
+    const std::size_t pictures = pictures_of(path, film.fps);
+    if (pictures > kMostFrames)
+        return fail(ErrorKind::usage, file.string(),
+                    fmt::format("its {} pictures are too many: nerfstudio's format lists each, and "
+                                "{} are written at most",
+                                pictures, kMostFrames),
+                    "fewer a second, a shorter path, or gausscope's own format");
     const double aspect = static_cast<double>(film.width) / film.height;
     nlohmann::ordered_json whole{{"camera_type", "perspective"},
                                  {"render_width", film.width},
@@ -164,7 +197,7 @@ Result<void> write_nerfstudio_path(const fs::path& file, const Film& film) {
                         {"override_transition_enabled", true},
                         {"override_transition_sec", before}});
     }
-    for (const PathPose& pose : poses_along(path, pictures_of(path, film.fps)))
+    for (const PathPose& pose : poses_along(path, pictures))
         frames.push_back({{"camera_to_world", rows_of(pose)},
                           {"fov", pose.fov_y / kNsDegree},
                           {"aspect", aspect}});

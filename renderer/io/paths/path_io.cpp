@@ -111,7 +111,7 @@ Result<PathFile> read_path_file(const fs::path& file) {
     if (!valid(path))
         return fail(ErrorKind::malformed, file.string(),
                     "its keys make no path (finite numbers, fields of view between 0 and 180 "
-                    "degrees, times that ascend, at most a day)");
+                    "degrees, times that ascend by a microsecond at least, a day at most)");
     return out;
 }
 
