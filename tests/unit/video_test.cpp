@@ -71,12 +71,29 @@ TEST_F(Video, HoldsEveryPictureInItsColours) {
 }
 
 TEST_F(Video, MatroskaByName) {
-    auto video = VideoWriter::create(folder_ / "film.mkv", {16, 16, 29.97});
-    ASSERT_TRUE(video) << video.error().text();
-    ASSERT_TRUE(video->add(pattern(16, 16, 3)));
-    ASSERT_TRUE(video->finish());
-    EXPECT_EQ(read_text_file(folder_ / "film.mkv")->substr(0, 4), "\x1A\x45\xDF\xA3");
-    EXPECT_EQ(decode(folder_ / "film.mkv").pictures.size(), 1u);
+    for (const char* name : {"film.mkv", "FILM.MKV"}) {
+        auto video = VideoWriter::create(folder_ / name, {16, 16, 29.97});
+        ASSERT_TRUE(video) << video.error().text();
+        ASSERT_TRUE(video->add(pattern(16, 16, 3)));
+        ASSERT_TRUE(video->finish());
+        EXPECT_EQ(read_text_file(folder_ / name)->substr(0, 4), "\x1A\x45\xDF\xA3");
+        EXPECT_EQ(decode(folder_ / name).pictures.size(), 1u);
+    }
+}
+
+TEST_F(Video, IsSmallerOfALesserQuality) {
+    for (const VideoCodec codec : {VideoCodec::h264, VideoCodec::av1}) {
+        std::uintmax_t bytes[2] = {};
+        for (const int quality : {20, 95}) {
+            const fs::path file = folder_ / "film.mp4";
+            auto video = VideoWriter::create(file, {96, 96, 24, codec, quality});
+            ASSERT_TRUE(video) << video.error().text();
+            for (int i = 0; i < 3; ++i) ASSERT_TRUE(video->add(pattern(96, 96, 3)));
+            ASSERT_TRUE(video->finish());
+            bytes[quality > 50] = fs::file_size(file);
+        }
+        EXPECT_LT(bytes[0], bytes[1]) << kVideoCodecNames[static_cast<std::size_t>(codec)];
+    }
 }
 
 TEST_F(Video, LeavesNothingUnlessFinished) {

@@ -11,6 +11,7 @@
 
 #include "base/beside_program.h"
 #include "base/check.h"
+#include "base/text.h"
 #include "base/try.h"
 
 namespace gs {
@@ -55,12 +56,15 @@ Result<void> sync(const fs::path& file) {
                 fmt::format("cannot be written: {}", std::strerror(code)));
 }
 
-bool is_matroska(const fs::path& file) { return file.extension() == ".mkv"; }
+/// ".MP4" is ".mp4".
+std::string video_ending(const fs::path& file) { return lower_case(file.extension().string()); }
+
+bool is_matroska(const fs::path& file) { return video_ending(file) == ".mkv"; }
 
 }  // namespace
 
 bool is_video_name(const fs::path& file) {
-    const fs::path ending = file.extension();
+    const std::string ending = video_ending(file);
     return ending == ".mp4" || ending == ".m4v" || ending == ".mkv";
 }
 

@@ -25,7 +25,7 @@ struct VideoOptions {
     int quality = 75;  ///< 1..100; 75 is hard to tell from the pictures
 };
 
-/// Whether the name's ending is one of a video: .mp4, .m4v, .mkv.
+/// Whether the name's ending is one of a video: .mp4, .m4v, .mkv, in small letters or large.
 bool is_video_name(const fs::path& file);
 
 class VideoWriter {

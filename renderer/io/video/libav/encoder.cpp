@@ -31,23 +31,30 @@ Problem problem(const char* what, int code) {
 }
 
 /// Constant quality: encoders count from 0 (best) to 51 or 63; 75 is hard to tell from the
-/// pictures. libopenh264 knows bit rates only.
-void set_quality(AVCodecContext& codec, const std::string& name, const PluginOptions& options) {
+/// pictures. libopenh264 knows bit rates only; librav1e, and libsvtav1 before FFmpeg 5.1, a
+/// quantizer. Below 0: libav's error, this encoder cannot be told.
+int set_quality(AVCodecContext& codec, const std::string& name, const PluginOptions& options) {
     const double worse = 100 - options.quality;
     const bool av1 = name != "libx264" && name != "libopenh264";
     const int crf = static_cast<int>(std::lround(av1 ? 18 + 0.42 * worse : 10 + 0.32 * worse));
-    if (name == "libopenh264")
+    int code = 0;
+    if (name == "libopenh264") {
         codec.bit_rate =
             static_cast<std::int64_t>(0.12 * options.width * options.height * options.fps *
                                       std::exp2((options.quality - 75) / 12.0));
-    else
-        av_opt_set_int(codec.priv_data, "crf", crf, 0);
+    } else {
+        codec.bit_rate = 0;  // which would come before it
+        code = av_opt_set_int(codec.priv_data, "crf", crf, 0);
+        const int quantizer = name == "librav1e" ? std::min(4 * crf, 255) : crf;  // that has 255
+        if (code < 0) code = av_opt_set_int(codec.priv_data, "qp", quantizer, 0);
+    }
     if (name == "libx264") av_opt_set(codec.priv_data, "preset", "medium", 0);
     if (name == "libsvtav1") av_opt_set(codec.priv_data, "preset", "8", 0);
     if (name == "libaom-av1") {
         av_opt_set_int(codec.priv_data, "cpu-used", 6, 0);
         av_opt_set_int(codec.priv_data, "row-mt", 1, 0);
     }
+    return code;
 }
 
 class Video {
@@ -144,7 +151,7 @@ class Video {
         codec_->thread_count = 0;
         if (file_->oformat->flags & AVFMT_GLOBALHEADER)
             codec_->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
-        set_quality(*codec_, name_, options);
+        if (const int code = set_quality(*codec_, name_, options); code < 0) return code;
         return avcodec_open2(codec_, &codec, nullptr);
     }
 
