@@ -248,10 +248,10 @@ void read_clock(ManifestReader& r, int planes, AdamClock& clock) {
         static_cast<int>(r.whole(from, "planes", kShRest, static_cast<std::uint64_t>(planes)));
     clock.highest = r.numbers<kLearningGroups>(from, "highest");
     const nlohmann::json& pending = member(from, "pending");
-    const std::size_t entries = clock.steps - clock.base + 1;
+    const std::size_t entries = std::size_t{clock.steps} - clock.base + 1;
     for (std::size_t g = 0; g < clock.pending.size(); ++g) {
         const nlohmann::json& table = element(pending, g);
-        if (!table.is_array() || table.size() != entries || entries > kMostEntries)
+        if (entries > kMostEntries || !table.is_array() || table.size() != entries)
             return r.refuse("pending");
         for (const nlohmann::json& value : table)
             clock.pending[g].push_back(r.number(value, "pending", true));

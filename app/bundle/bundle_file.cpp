@@ -84,7 +84,7 @@ Result<std::vector<BundleEntry>> entries_of(const nlohmann::json& manifest,
         BundleEntry entry{name.get<std::string>(), bytes.get<std::uint64_t>()};
         std::string problem = problem_of_name(entry.name);
         for (const fs::path& part : fs::path(entry.name))
-            if (part.string().size() > 200 || part.string().front() == '.')
+            if (part.empty() || part.string().size() > 200 || part.string().front() == '.')
                 problem = "which is no name for a file here";
         if (problem.empty() && !seen.insert(entry.name).second) problem = "which it has twice";
         if (!problem.empty())

@@ -190,6 +190,13 @@ TEST(CapturedSteps, HostileManifestsAreRefused) {
             if (!step) continue;
             EXPECT_EQ(key, std::string("gaussians")) << lie;
         }
+    auto endless = json;  // as many entries as 32 bits count as none
+    endless["clock"]["steps"] = 0xFFFFFFFFu;
+    endless["clock"]["base"] = 0;
+    endless["clock"]["pending"] = std::vector<std::vector<double>>(kLearningGroups);
+    const auto emptied = with(endless.dump());
+    ASSERT_FALSE(emptied);
+    EXPECT_NE(emptied.error().text().find("pending"), std::string::npos) << emptied.error().text();
     json["version"] = 2;
     const auto newer = with(json.dump());
     ASSERT_FALSE(newer);
