@@ -298,17 +298,19 @@ void Run::snapshot_before(const std::string& what) {
                                             trainer_->steps_done(), kept.error().message));
 }
 
-void Run::change(const TrainingSettings& settings, std::string what) {
-    const TrainingSettings& now = trainer_->settings();
+Result<bool> Run::change(const TrainingSettings& settings, std::string what) {
+    const TrainingSettings before = trainer_->settings();
     snapshot_before(what);
+    GS_TRY(const bool anew, trainer_->set_settings(settings));
+    if (anew) edited_ = unsaved_edit_ = false;
     // What the loss is made of: it cannot be compared with what it was.
     for (const auto part : {&TrainingSettings::lambda_dssim, &TrainingSettings::random_background,
                             &TrainingSettings::background_r, &TrainingSettings::background_g,
                             &TrainingSettings::background_b})
-        if (now.*part != settings.*part) alarms_.forget();
-    trainer_->set_settings(settings);
+        if (before.*part != settings.*part) alarms_.forget();
     mark(std::move(what));
     if (!stopped_ && !trainer_->finished()) ended_ = false;
+    return anew;
 }
 
 Result<void> Run::edit(std::string what, const std::function<void(RunArrays&)>& change) {
@@ -316,8 +318,12 @@ Result<void> Run::edit(std::string what, const std::function<void(RunArrays&)>& 
     try {
         trainer_->edit(change);
     } catch (const std::exception& error) {
-        return fail(ErrorKind::unwritable, "", fmt::format("{} failed: {}", what, error.what()),
-                    "the run is as it was");
+        const std::string why = fmt::format("{} failed: {}", what, error.what());
+        const auto* device = dynamic_cast<const DeviceError*>(&error);
+        if (!device || device->out_of_memory())
+            return fail(ErrorKind::unwritable, "", why, "the run is as it was");
+        rescue(why, true);
+        return fail(ErrorKind::unwritable, "", why, "resume the run from what was saved of it");
     }
     edited_ = unsaved_edit_ = true;
     mark(std::move(what));

@@ -149,11 +149,13 @@ class Run {
     /// Into `path`; empty: the run's folder. Where it went.
     Result<fs::path> save_checkpoint(fs::path path = {});
     /// From the next step on; `what` is put on record. The state before is kept in memory (see
-    /// snapshots()). A run that has had all its steps goes on when there are more now.
-    void change(const TrainingSettings& settings, std::string what);
+    /// snapshots()). A run that has had all its steps goes on when there are more now. True, and
+    /// errors: of Trainer::set_settings().
+    Result<bool> change(const TrainingSettings& settings, std::string what);
 
     /// Edits the model between two steps (Trainer::edit); `what` is put on record. The state before
-    /// is kept as before a change(). Errors: no memory for it; then nothing has changed.
+    /// is kept as before a change(). Errors: no memory for it, then nothing has changed; a device
+    /// that failed, then failure() says so and what could still be read is in files.
     Result<void> edit(std::string what, const std::function<void(RunArrays&)>& change);
 
     /// States it can go back to, oldest first: one before each edit, and one before each revert().

@@ -318,7 +318,7 @@ bool Trainer::finished() const {
 std::uint64_t Trainer::steps_done() const { return state_->steps(); }
 const TrainingSettings& Trainer::settings() const { return state_->settings; }
 
-void Trainer::set_settings(const TrainingSettings& settings) {
+Result<bool> Trainer::set_settings(const TrainingSettings& settings) {
     TrainingSettings wanted = settings;
     bool anew = false;
     for (const SettingField& field : setting_fields()) {
@@ -326,10 +326,13 @@ void Trainer::set_settings(const TrainingSettings& settings) {
         anew = state_->steps() == 0;
         if (!anew) wanted.*field.value = state_->settings.*field.value;
     }
-    state_->settings = wanted;
-    if (!anew) return;
-    const auto begun = state_->begin();
-    CHECK(begun.has_value(), "it began before");
+    const TrainingSettings before = std::exchange(state_->settings, wanted);
+    if (!anew) return false;
+    if (auto begun = state_->begin(); !begun) {
+        state_->settings = before;
+        return tl::unexpected(std::move(begun).error());
+    }
+    return true;
 }
 
 void Trainer::render(const Camera& camera, const RenderOptions& options, RenderResult& result) {

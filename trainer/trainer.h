@@ -78,8 +78,9 @@ class Trainer {
 
     const TrainingSettings& settings() const;
     /// Takes effect with the next step. What is fixed in a run that goes on changes before the
-    /// first step only.
-    void set_settings(const TrainingSettings& settings);
+    /// first step only: then the run begins anew (true), with other Gaussians. Errors: of create();
+    /// then nothing has changed.
+    Result<bool> set_settings(const TrainingSettings& settings);
 
     /// Draws the current model from any camera, without changing any bit of the training.
     void render(const Camera& camera, const RenderOptions& options, RenderResult& result);

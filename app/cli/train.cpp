@@ -290,7 +290,7 @@ Result<std::unique_ptr<Trainer>> TrainCommand::make_trainer(const RunSource& sou
     GS_TRY(auto trainer, Trainer::resume(source.checkpoint, capture, std::move(computes)));
     TrainingSettings settings = trainer->settings();
     GS_TRY_VOID(change_settings(settings, given_));
-    trainer->set_settings(settings);
+    GS_TRY_VOID(trainer->set_settings(settings));
     log_info("going on from step {} of {}", trainer->steps_done(), source.checkpoint.string());
     return trainer;
 }

@@ -60,8 +60,7 @@ Result<void> crop_run(S state, A a) {
         return fail(ErrorKind::usage, "", "nothing is open that trains",
                     "edit.crop deletes what lies outside of the clip box of any scene");
     return send(state, [box](Engine& e) {
-        e.training().crop(box);
-        if (box) e.editor().crop(*box);
+        if (e.training().crop(box) && box) e.editor().crop(*box);
     });
 }
 /// "#3" is a snapshot's number; anything else its step.

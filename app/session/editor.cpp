@@ -26,6 +26,16 @@ ScreenMask mask_of(const ScreenShape& shape, int width, int height) {
     return brush_mask(width, height, points, shape.radius * width);
 }
 
+/// Of rows that had the ids `before`: what the rows have whose ids are `now`.
+Hits hits_of_ids(const Hits& hits, const std::vector<std::uint32_t>& before,
+                 const std::vector<std::uint32_t>& now) {
+    const std::vector<std::uint32_t> rows = rows_of_ids(before, now);
+    Hits out(now.size(), 0);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        if (rows[i] != kNoSuchRow) out[rows[i]] = hits[i];
+    return out;
+}
+
 }  // namespace
 
 std::string Editor::why_not() const {
@@ -40,6 +50,7 @@ bool Editor::may_edit() {
         lent_.tell.error(problem);
         return false;
     }
+    follow_rows();
     flags_.resize(static_cast<std::size_t>(lent_.scene->gaussian_count()));
     if (lent_.scene->trainer && ids_.size() != flags_.size()) take_names();
     return true;
@@ -141,10 +152,13 @@ void Editor::select_neighbours(NeighbourStep step, double reach) {
             if (step == NeighbourStep::shrink) return neighbours.shrunk(flags, reach);
             return neighbours.connected(flags, reach, progress);
         },
-        [this, name, changes = changes_, command = lent_.tell.command](Hits hits) {
-            if (changes != changes_ || hits.size() != flags_.size())
-                return lent_.tell.error("the Gaussians changed while neighbours were looked for");
-            lent_.tell.command = command;  // it is done only now
+        [this, name, ids = ids_, changes = changes_, command = lent_.tell.command](Hits hits) {
+            if (changes != changes_)
+                return lent_.tell.error(
+                    "Gaussians were selected or edited while neighbours were looked for");
+            follow_rows();
+            if (ids != ids_) hits = hits_of_ids(hits, ids, ids_);  // it trains
+            lent_.tell.command = command;                          // it is done only now
             select({name}, [&](const GaussianModel&) { return std::move(hits); });
             lent_.tell.command = 0;
         },
@@ -205,31 +219,42 @@ void Editor::make(std::string name, RowChange rows,
 
 bool Editor::toggle(EditStep& step, bool forwards) {
     end_live();
+    ++changes_;
     const auto flip = [&] {
         if (lent_.scene->trainer) step.flags.find_rows(ids_);
-        const Flags before = flags_;
+        Flags before = flags_;
         step.flags.toggle(flags_);
-        return sync_locks(step.name, before);
+        if (sync_locks(step.name, before)) return true;
+        flags_ = std::move(before);
+        return false;
     };
-    if (!forwards) flip();
-    const bool changed = step.whole.model ? change_whole(step.whole) : change_rows(step);
-    // Where the model could not be changed, its flags are as they were.
-    if (changed == forwards) flip();
-    ++changes_;
-    return changed;
+    const auto change = [&] {
+        return step.whole.model ? change_whole(step.whole) : change_rows(step);
+    };
+    // Both or none: where the second fails, the first is taken back.
+    if (forwards ? !change() : !flip()) return false;
+    if (forwards ? flip() : change()) return true;
+    (void)(forwards ? change() : flip());
+    return false;
 }
 
-void Editor::undo() {
+bool Editor::undo() {
+    follow_rows();
     EditStep* step = history_.to_undo();
-    if (!step) return lent_.tell.error("nothing was edited that could be taken back");
-    if (!toggle(*step, false)) return;
+    if (!step) {
+        lent_.tell.error("nothing was edited that could be taken back");
+        return false;
+    }
+    if (!toggle(*step, false)) return false;
     lent_.tell.done("taken back: " + step->name);
     history_.undone();
     show();
     if (step->whole.model) on_mending();
+    return true;
 }
 
 void Editor::redo() {
+    follow_rows();
     EditStep* step = history_.to_redo();
     if (!step) return lent_.tell.error("nothing was taken back that could be made again");
     if (!toggle(*step, true)) return;
@@ -240,6 +265,7 @@ void Editor::redo() {
 }
 
 void Editor::go_to(std::size_t done) {
+    follow_rows();
     const std::size_t steps = history_.names().size(), mendings = history_.mendings().size();
     if (done > steps)
         return lent_.tell.error(
@@ -296,17 +322,15 @@ void Editor::follow_rows() {
     if (!trainer) return;
     const std::uint64_t before = std::exchange(followed_, trainer->steps_done());
     if (ids_.empty()) return;  // nobody has asked for any
+    // Steps move rows by density control alone.
     const bool other_count = trainer->gaussian_count() != flags_.size();
-    if (followed_ == before && !other_count) return;
-    // Only density control moves rows, and going back to a snapshot.
-    if (followed_ == before + 1 && !lent_.scene->run->last_step().densified && !other_count) return;
-    const bool went_back = followed_ <= before;
+    if (!other_count && (followed_ == before ||
+                         (followed_ == before + 1 && !lent_.scene->run->last_step().densified)))
+        return;
     std::vector<std::uint32_t> ids = trainer->ids();
-    if (ids == ids_ && !went_back) return;
+    if (ids == ids_) return;
     end_live();
     name_rows_again(std::move(ids));
-    if (went_back) history_.clear();  // of a run that went another way
-    ++changes_;
     show();
 }
 

@@ -77,7 +77,8 @@ class Editor {
     std::shared_ptr<const GaussianModel> selected_model();
 
     // ---- history
-    void undo();
+    /// False, and told: it could not be.
+    bool undo();
     void redo();
     /// Until `done` steps are in force.
     void go_to(std::size_t done);
@@ -86,7 +87,8 @@ class Editor {
     std::uint64_t redo_stamp();
 
     // ---- the engine's
-    /// Another scene is open, or none; or its rows mean other Gaussians.
+    /// Another scene is open, or none; or the run is another one: nothing of what was edited is
+    /// known any more but what is locked in it.
     void begin();
     /// After steps of training: flags stay with their Gaussians.
     void follow_rows();
@@ -124,8 +126,7 @@ class Editor {
     Flags flags_;                       // by row; empty: none of any row
     std::optional<Flags> before_live_;  // flags_ shows what a shape would select
     EditHistory history_;
-    std::uint64_t changes_ =
-        0;  // of flags and rows: what was asked before one is not answered after
+    std::uint64_t changes_ = 0;  // by the user: what was asked before one is not answered after
     // Of a run: which Gaussians the rows of flags_ are, and after how many steps that was asked.
     std::vector<std::uint32_t> ids_;
     std::uint64_t followed_ = 0;

@@ -60,7 +60,8 @@ Lent Engine::lent() {
                 inspector_.model_changed();
                 problems_.forget();
                 publish_scene();
-            }};
+            },
+            [this] { editor_.begin(); }};
 }
 
 void Engine::run(const std::atomic<bool>& stop) {
@@ -404,7 +405,9 @@ void Engine::undo() {
     const std::uint64_t edit = editor_.undo_stamp(), setting = training_.undo_stamp();
     if (edit == 0 && setting == 0)
         return tell_.error("nothing was changed that could be taken back");
-    edit > setting ? editor_.undo() : training_.undo();
+    // A crop of a run is both.
+    if (edit >= setting && !editor_.undo()) return;
+    if (setting >= edit) training_.undo();
 }
 
 void Engine::redo() {
@@ -414,8 +417,10 @@ void Engine::redo() {
         return stamp > newest ? stamp : std::numeric_limits<std::uint64_t>::max();
     };
     const std::uint64_t edit = valid(editor_.redo_stamp()), setting = valid(training_.redo_stamp());
-    if (edit == setting) return tell_.error("nothing was taken back that could be made again");
-    edit < setting ? editor_.redo() : training_.redo();
+    if (std::min(edit, setting) == std::numeric_limits<std::uint64_t>::max())
+        return tell_.error("nothing was taken back that could be made again");
+    if (setting <= edit && !training_.redo()) return;
+    if (edit <= setting) editor_.redo();
 }
 
 void Engine::select_on_screen(const Selecting& how, const ViewRequest& request,

@@ -19,6 +19,14 @@ struct Lent {
     std::function<void(LoadedScene)> replace_model;
     /// The run's model was edited.
     std::function<void()> run_edited;
+    /// The editor's flags and history are of Gaussians that are not there any more.
+    std::function<void()> forget_edits;
+
+    /// The run is another one: it went back, or began anew.
+    void run_replaced() const {
+        forget_edits();
+        run_edited();
+    }
 };
 
 }  // namespace gs

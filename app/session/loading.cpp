@@ -121,7 +121,7 @@ Result<LoadedScene> load_checkpoint_scene(const OpenRequest& asked, const Sessio
     if (!trainer) return tl::unexpected<Error>(trainer.error());
     TrainingSettings settings = (*trainer)->settings();
     GS_TRY_VOID(change_settings(settings, request.settings));
-    (*trainer)->set_settings(settings);
+    GS_TRY_VOID((*trainer)->set_settings(settings));
     begin_run(scene, std::move(*trainer), options, capture_options,
               {.path = request.path, .capture = request.capture, .overwrite = request.overwrite});
     return scene;

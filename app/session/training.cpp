@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "app/session/lapse_state.h"
@@ -185,17 +186,32 @@ bool Training::remember(const NamedValues& values) {
     return true;
 }
 
-void Training::crop(const std::optional<ClipBox>& box) {
-    Run* run = lent_.scene ? lent_.scene->run.get() : nullptr;
-    if (!run) return lent_.tell.error("cannot crop: nothing is open that trains");
+bool Training::crop(const std::optional<ClipBox>& box) {
+    if (!lent_.scene || !lent_.scene->run) {
+        lent_.tell.error("cannot crop: nothing is open that trains");
+        return false;
+    }
+    const NamedValues wanted = crop_values(box);
+    (void)remember(wanted);
+    return std::all_of(wanted.begin(), wanted.end(), [&](const auto& one) {
+        return settings_.*find_setting(one.first)->value == one.second;
+    });
+}
+
+/// Why the run cannot be cropped so; empty: it can.
+std::string Training::why_not_crop(const TrainingSettings& changed) const {
+    const std::optional<ClipBox> box = crop_of(changed);
+    if (!box || crop_values(box) == crop_values(crop_of(settings_))) return {};
+    if (box->lo.x > box->hi.x || box->lo.y > box->hi.y || box->lo.z > box->hi.z)
+        return "cannot crop: the box's lower corner lies above its upper one (crop_x0 .. crop_z1)";
+    if (!lent_.scene || !lent_.scene->run) return {};
+    const Trainer& trainer = lent_.scene->run->trainer();
     std::size_t outside = 0;
-    if (box)
-        run->trainer().look_at_arrays([&](const RunArraysView& arrays) {
-            outside = rows_to_crop(arrays.model, arrays.identity, *box).size();
-        });
-    if (outside == run->trainer().gaussian_count())
-        return lent_.tell.error("cannot crop: no Gaussian lies in this box");
-    (void)remember(crop_values(box));
+    trainer.look_at_arrays([&](const RunArraysView& arrays) {
+        outside = rows_to_crop(arrays.model, arrays.identity, *box).size();
+    });
+    if (outside < trainer.gaussian_count()) return {};
+    return "cannot crop: no Gaussian lies in this box (crop_x0 .. crop_z1 are its corners)";
 }
 
 bool Training::edit(const NamedValues& values) {
@@ -213,17 +229,29 @@ bool Training::edit(const NamedValues& values) {
     }
     std::string text = words_of_edit(settings_, changed);
     if (text.empty()) return false;
+    if (const std::string problem = why_not_crop(changed); !problem.empty()) {
+        lent_.tell.error(problem);
+        return false;
+    }
+    bool anew = false;
     if (lent_.scene && lent_.scene->run) {
         Run& run = *lent_.scene->run;
-        run.change(changed, text);
+        const auto done = run.change(changed, text);
+        if (!done) {
+            lent_.tell.error(done.error().text());
+            return false;
+        }
+        anew = *done;
         if (state_ == RunState::finished && !run.ended() && !run.trainer().finished())
             rest(RunState::paused);
         take_marks(run);
     }
     settings_ = changed;
     if (!others_.empty()) publish_others();
-    lent_.tell.done(fmt::format("step {}: {}", steps_done(), text));
+    lent_.tell.done(fmt::format("step {}: {}{}", steps_done(), text,
+                                anew ? "; the run begins anew, without edits of Gaussians" : ""));
     lent_.tell.changed().settings = setting_rows(changed);
+    if (anew) lent_.run_replaced();
     return true;
 }
 
@@ -234,11 +262,16 @@ void Training::undo() {
     if (edit(last.before)) undone_.push_back(last);
 }
 
-void Training::redo() {
-    if (undone_.empty()) return lent_.tell.error("no change was taken back");
+bool Training::redo() {
+    if (undone_.empty()) {
+        lent_.tell.error("no change was taken back");
+        return false;
+    }
     const Edit last = undone_.back();
     undone_.pop_back();
-    if (edit(last.after)) done_.push_back(last);
+    if (!edit(last.after)) return false;
+    done_.push_back(last);
+    return true;
 }
 
 /// Null, and told: there is no such snapshot.
@@ -273,8 +306,8 @@ void Training::went_back(std::string what) {
                            : RunState::paused);
     publish_others();
     publish_lapse();
-    viewer_.forget_model();
     if (message_.empty()) lent_.tell.done(what, true);
+    lent_.run_replaced();
 }
 
 void Training::revert(Which which) {

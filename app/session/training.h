@@ -28,12 +28,12 @@ class Training {
     void stop();
     void set(const std::string& name, double value);
     /// Trains what lies in the box alone, and removes what lies outside now; nothing: everything
-    /// may stay again.
-    void crop(const std::optional<ClipBox>& box);
+    /// may stay again. False, and told: it cannot be cropped so.
+    bool crop(const std::optional<ClipBox>& box);
     /// Takes the newest edit of a setting back, by an edit that sets what was there before.
     void undo();
-    /// Makes the edit again that was taken back last.
-    void redo();
+    /// Makes the edit again that was taken back last. False, and told: it could not be.
+    bool redo();
     /// Serials of the commands that undo() would take back, and redo() make again; 0: none.
     std::uint64_t undo_stamp() const { return done_.empty() ? 0 : done_.back().stamp; }
     std::uint64_t redo_stamp() const { return undone_.empty() ? 0 : undone_.back().stamp; }
@@ -94,6 +94,7 @@ class Training {
     void recall(const Run& run);
     bool edit(const NamedValues& values);
     bool remember(const NamedValues& values);
+    std::string why_not_crop(const TrainingSettings& changed) const;
     Run* run_to_go_back(Which& which);
     void went_back(std::string what);
     void take_marks(const Run& run);

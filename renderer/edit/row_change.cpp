@@ -87,6 +87,7 @@ void RowChange::toggle(GaussianModel& model, Flags& flags) {
     CHECK(flags.size() == model.count, "flags for every row");
     if (kind_ == Kind::presence) present_ ? take_out(model, flags) : put_in(model, flags);
     if (kind_ != Kind::values) return;
+    CHECK(first_plane_ + planes_ <= model.planes(), "values of a model of this degree");
     parallel_for(static_cast<std::size_t>(planes_), 1, [&](std::size_t p) {
         float* plane = model.plane(first_plane_ + static_cast<int>(p));
         float* other = values_.data() + p * rows_.size();
@@ -168,6 +169,7 @@ void RowChange::set_present(bool present) {
 }
 
 void RowChange::name_rows(std::span<const std::uint32_t> ids) {
+    named_ = true;
     ids_.clear();
     for (const std::uint32_t row : rows_) ids_.push_back(ids[row]);
 }

@@ -48,7 +48,8 @@ class RowChange {
     GaussianModel added(int sh_degree) const;
     /// Somebody else has put the rows in, or taken them out and keeps what they were.
     void set_present(bool present);
-    bool named() const { return !ids_.empty(); }
+    /// They were named, even where none of them is left.
+    bool named() const { return named_; }
     void name_rows(std::span<const std::uint32_t> ids);
     /// What is not there any more is left out from now on.
     void find_rows(std::span<const std::uint32_t> ids);
@@ -66,6 +67,7 @@ class RowChange {
     std::vector<float> values_;  // [planes_][rows]: of the other side; none while rows are present
     Flags flags_;                // of rows that are out
     bool present_ = false;       // presence: the rows are in the model
+    bool named_ = false;
 };
 
 /// Which flags differ, as what has to be turned over in either direction.

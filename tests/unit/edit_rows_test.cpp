@@ -264,6 +264,12 @@ TEST(RowChanges, find_their_rows_again_by_ids) {
     flips.find_rows(later);
     flips.toggle(flags);
     EXPECT_THAT(flags, ElementsAre(0, 0, 0, kSelected, 0));
+    RowChange removal = RowChange::removal({1});
+    EXPECT_FALSE(removal.named());
+    removal.name_rows(ids);
+    removal.find_rows(std::vector<std::uint32_t>{10, 20});
+    EXPECT_TRUE(removal.rows().empty());
+    EXPECT_TRUE(removal.named()) << "though none of them is left";
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Run: edits of the model between steps, on record and saved, and taken back by going back.
+#include "renderer/device/device_error.h"
 #include "renderer/io/splats/splat_io.h"
 #include "run_fixture.h"
 #include "trainer/checkpoint.h"
@@ -72,7 +73,20 @@ TEST_F(RunEdits, OneThatFailsIsNotOnRecord) {
     ASSERT_FALSE(failed);
     EXPECT_NE(failed.error().text().find("edit: grew failed"), std::string::npos);
     EXPECT_TRUE(run->marks().empty());
+    EXPECT_TRUE(run->failure().empty());
     train_to(*run, 7);
+}
+
+TEST_F(RunEdits, OneThatEndsTheDeviceSavesWhatCanBeRead) {
+    const auto run = make();
+    train_to(*run, 5);
+    const auto failed = run->edit(
+        "edit: grew", [](RunArrays&) { throw DeviceError("an illegal memory access", false); });
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.error().text().find("the run is as it was"), std::string::npos);
+    EXPECT_NE(run->failure().find("illegal memory access"), std::string::npos);
+    EXPECT_TRUE(fs::exists(folder_ / "out" / "point_cloud.ply"));
+    EXPECT_TRUE(fs::exists(folder_ / "out" / "checkpoint.gsc"));
 }
 
 }  // namespace

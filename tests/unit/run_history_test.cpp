@@ -228,11 +228,18 @@ TEST_F(RunHistory, WhatIsFixedLaterChangesBeforeTheFirstStep) {
     TrainingSettings s = run->trainer().settings();
     s.sh_degree = 1;
     s.seed = 7;
-    run->change(s, "sh_degree 3 -> 1");
+    EXPECT_EQ(run->change(s, "sh_degree 3 -> 1"), true) << "it begins anew";
     EXPECT_EQ(run->trainer().model().sh_degree, 1);
+    TrainingSettings bad = s;
+    bad.sh_degree = 0;
+    bad.crop = 1;  // to a point
+    EXPECT_FALSE(run->change(bad, "sh_degree 1 -> 0").has_value());
+    EXPECT_EQ(run->trainer().settings().crop, 0) << "as it was";
+    EXPECT_EQ(run->trainer().model().sh_degree, 1);
+    EXPECT_EQ(run->marks().size(), 1u);
     train_to(*run, 2);
     s.sh_degree = 2;
-    run->change(s, "too late");
+    EXPECT_EQ(run->change(s, "too late"), false);
     EXPECT_EQ(run->trainer().settings().sh_degree, 1);
 }
 
