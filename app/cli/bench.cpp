@@ -29,6 +29,7 @@
 #include "profiler/collect/own_service.h"
 #include "profiler/store/overhead.h"
 #include "renderer/io/splats/splat_io.h"
+#include "renderer/raster/no_sink.h"
 #include "trainer/loss.h"
 #include "trainer/run_folder.h"
 #include "trainer/trainer.h"
@@ -75,12 +76,6 @@ void add_options(CLI::App& app, BenchArguments& a) {
 constexpr int kWarmUpFrames = 5, kWarmUpSteps = 200;
 constexpr std::size_t kVerifyGaussians = 20000;  // the reference is serial
 constexpr int kVerifySide = 160;
-// Gradients arrive and are dropped: what comes after them is the trainer's time, not the
-// rasterizer's.
-class NoSink final : public GradientSink {
-  public:
-    void take(const BlockGradients&) override {}
-};
 
 class BenchRun {
   public:
@@ -211,7 +206,7 @@ std::vector<StageTime> BenchRun::time_frames(std::size_t frames) {
     const auto state = rasterizer_->make_state();
     RenderResult result;
     PixelGradients gradients;
-    NoSink sink;
+    NoSink sink;  // what comes after gradients is the trainer's time
     RenderOptions options = options_;
     options.depth = false;
     ProgressLine progress("bench");

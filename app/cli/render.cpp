@@ -21,6 +21,7 @@
 #include "renderer/maps/normals.h"
 #include "renderer/maps/scalar_map.h"
 #include "renderer/maps/view_frame.h"
+#include "renderer/raster/no_sink.h"
 #include "renderer/scene/near_plane.h"
 #include "trainer/lapse_video.h"
 #include "trainer/run_folder.h"
@@ -319,9 +320,7 @@ void RenderRun::measure_costs(ParameterSource& source, const Camera& camera, For
     result_.costs = std::move(measured.costs);
     result_.backward_costs = {};
     if (!options.gradients) return;
-    struct Nowhere final : GradientSink {
-        void take(const BlockGradients&) override {}
-    } nowhere;
+    NoSink nowhere;
     PixelGradients ones;
     ones.color.resize(camera.width, camera.height, 3);
     ones.color.values.fill(1.0f);

@@ -6,6 +6,7 @@
 
 #include "app/session/gradient_picture.h"
 #include "base/format.h"
+#include "renderer/raster/no_sink.h"
 #include "trainer/metrics.h"
 
 namespace gs {

@@ -35,9 +35,4 @@ class GradientPicture {
     std::unique_ptr<ForwardState> state_;  // of a trainer's rasterizer
 };
 
-/// Takes gradients, and keeps none.
-struct NoSink final : GradientSink {
-    void take(const BlockGradients&) override {}
-};
-
 }  // namespace gs

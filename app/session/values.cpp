@@ -7,6 +7,7 @@
 #include "app/session/scene_info.h"
 #include "app/session/value_kinds.h"
 #include "base/parallel.h"
+#include "renderer/raster/no_sink.h"
 
 namespace gs {
 namespace {

@@ -12,6 +12,7 @@
 #include "renderer/maps/draw_styles.h"
 #include "renderer/maps/scalar_map.h"
 #include "renderer/maps/view_frame.h"
+#include "renderer/raster/no_sink.h"
 #include "trainer/loss.h"
 
 namespace gs {
