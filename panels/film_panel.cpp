@@ -57,6 +57,11 @@ void draw_keys(const FilmState& film, Commands& commands) {
         if (ImGui::Button("Undo##film")) commands.push("film.undo");
         tooltip("The path as it was before the last change");
     }
+    if (film.can_redo) {
+        beside(4 * em());
+        if (ImGui::Button("Redo##film")) commands.push("film.redo");
+        tooltip("Makes the change again that was taken back last");
+    }
     beside(7 * em());
     ImGui::SetNextItemWidth(6.5F * em());
     if (ImGui::BeginCombo("##preset", "Presets")) {

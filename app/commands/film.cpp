@@ -115,6 +115,7 @@ Result<void> clear(S state, A) {
     return state.film.set(std::move(film));
 }
 Result<void> take_back(S state, A) { return state.film.undo(); }
+Result<void> make_again(S state, A) { return state.film.redo(); }
 
 // ---- how it goes
 template <bool CameraPath::*field>
@@ -228,6 +229,8 @@ const CommandRow kRows[] = {
      "Looks from the key of this number, or from the next one or the one before.", go},
     {"film.undo",    "Take back a change of the path", "View/Camera path 5", "", "",
      "The camera path as it was before the last change.", take_back},
+    {"film.redo",    "Make a change of the path again", "View/Camera path 5", "", "",
+     "The change of the camera path that was taken back last.", make_again},
     {"film.clear",   "Clear the camera path",        "View/Camera path 5", "", "",
      "Takes all keys out; film.undo brings them back.", clear},
     {"film.play",    "Play the camera path",         "View/Camera path 5", "Shift+P", "[on|off]",

@@ -25,24 +25,54 @@ Result<void> no_key(std::size_t key, std::size_t count) {
 Result<void> FilmEditor::open(fs::path file) {
     *this = FilmEditor();
     file_ = std::move(file);
+    const std::string stem = file_.stem().string();
+    std::optional<Error> unread;
     std::error_code ignored;
-    if (!fs::exists(file_, ignored)) return {};
-    GS_TRY(PathFile kept, read_path_file(file_));
-    film_ = std::move(kept.film);
-    return {};
+    for (int number = 2; fs::exists(file_, ignored); ++number) {
+        auto kept = read_path_file(file_);
+        if (kept) {
+            film_ = std::move(kept->film);
+            break;
+        }
+        if (!unread) unread = kept.error();
+        file_.replace_filename(fmt::format("{}.{}.json", stem, number));
+    }
+    if (!unread) return {};
+    unread->advice =
+        "it stays as it is; the path is kept beside it, in " + file_.filename().string();
+    return tl::unexpected<Error>(std::move(*unread));
+}
+
+Result<void> FilmEditor::keep_in(fs::path file) {
+    FilmEditor there;
+    const Result<void> read = there.open(std::move(file));
+    file_ = std::move(there.file_);
+    if (film_.path.keys.empty()) return {};
+    GS_TRY_VOID(keep());
+    return read;
 }
 
 Result<void> FilmEditor::set(Film film) {
     if (!valid(film.path))
         return fail(ErrorKind::usage, "", "these keys make no path",
                     "times ascend, and a path takes at most a day");
-    undo_.push_back(std::exchange(film_, std::move(film)));
+    undo_.push_back(film_);
     if (undo_.size() > kMostUndone) undo_.erase(undo_.begin());
+    redo_.clear();
+    return change_to(std::move(film));
+}
+
+Result<void> FilmEditor::change_to(Film film) {
+    film_ = std::move(film);
     curve_.reset();
     state_.reset();
     if (selected_ && *selected_ >= film_.path.keys.size()) selected_.reset();
     at_ = std::clamp(at_, 0.0, film_.path.seconds());
     if (film_.path.keys.size() < 2) playing_ = false;
+    return keep();
+}
+
+Result<void> FilmEditor::keep() const {
     if (file_.empty()) return {};
     std::error_code ignored;
     fs::create_directories(file_.parent_path(), ignored);
@@ -55,11 +85,19 @@ Result<void> FilmEditor::set(Film film) {
 
 Result<void> FilmEditor::undo() {
     if (undo_.empty()) return fail(ErrorKind::usage, "", "nothing of the camera path was changed");
+    redo_.push_back(film_);
     Film before = std::move(undo_.back());
     undo_.pop_back();
-    const Result<void> done = set(std::move(before));
-    undo_.pop_back();
-    return done;
+    return change_to(std::move(before));
+}
+
+Result<void> FilmEditor::redo() {
+    if (redo_.empty())
+        return fail(ErrorKind::usage, "", "no change of the camera path was taken back");
+    undo_.push_back(film_);
+    Film after = std::move(redo_.back());
+    redo_.pop_back();
+    return change_to(std::move(after));
 }
 
 Result<void> FilmEditor::add_key(const PathPose& pose, double seconds) {
@@ -69,6 +107,9 @@ Result<void> FilmEditor::add_key(const PathPose& pose, double seconds) {
     if (keys.size() >= kMostPathKeys)
         return fail(ErrorKind::usage, "",
                     fmt::format("a camera path has at most {} keys", kMostPathKeys));
+    const double since_last = keys.empty() ? 0 : time - keys.back().time;
+    if (film.path.closed && since_last > kSameTime && since_last < film.path.closing - kSameTime)
+        film.path.closing -= since_last;
     auto at = std::lower_bound(keys.begin(), keys.end(), time - kSameTime,
                                [](const PathKey& key, double t) { return key.time < t; });
     if (at != keys.end() && at->time <= time + kSameTime)
@@ -86,7 +127,7 @@ Result<void> FilmEditor::add_key(const PathPose& pose, double seconds) {
 double FilmEditor::key_time_here() {
     const std::vector<double> passes = state()->passes;
     const auto& keys = film_.path.keys;
-    if (keys.empty()) return 0;
+    if (keys.empty() || (film_.path.closed && at_ >= film_.path.seconds())) return 0;
     const auto after = std::upper_bound(passes.begin(), passes.end(), at_);
     const auto i =
         static_cast<std::size_t>(std::max<std::ptrdiff_t>(after - passes.begin(), 1) - 1);
@@ -194,6 +235,7 @@ std::shared_ptr<const FilmState> FilmEditor::state() {
     out->at = at_;
     out->playing = playing_;
     out->can_undo = !undo_.empty();
+    out->can_redo = !redo_.empty();
     if (!path.keys.empty()) {
         if (!curve_) curve_ = std::make_unique<PathCurve>(path);
         out->length = curve_->length();

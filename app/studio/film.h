@@ -17,18 +17,21 @@ namespace gs {
 
 class FilmEditor {
   public:
-    /// Another scene is open, whose path lies in `file`; none there: no path. What cannot be read
-    /// is told, and stays as it is until something is changed.
+    /// Another scene is open, whose path lies in `file`; none there: no path. A file that cannot be
+    /// read is told, and stays as it is: the path is kept beside it, in film.2.json.
     Result<void> open(fs::path file);
-    /// From now on changes go into this file.
-    void keep_in(fs::path file) { file_ = std::move(file); }
+    /// From now on the path is kept in this file, as it is now, too. Errors: as open() and set().
+    Result<void> keep_in(fs::path file);
 
     const Film& film() const { return film_; }
     /// In place of what there is. Errors: usage (its keys make no path); unwritable.
     Result<void> set(Film film);
+    /// Takes the newest change back; makes it again. Errors (usage): there is none.
     Result<void> undo();
+    Result<void> redo();
 
-    /// At `seconds` from the beginning; another key there goes. Selects it.
+    /// At `seconds` from the beginning; another key there goes. On the way of a closed path back to
+    /// its first key, it takes as long as before. Selects it.
     Result<void> add_key(const PathPose& pose, double seconds);
     /// The key time of what is looked at: between those of the keys around it.
     double key_time_here();
@@ -58,12 +61,14 @@ class FilmEditor {
     std::shared_ptr<const FilmState> state();
 
   private:
+    Result<void> change_to(Film film);
+    Result<void> keep() const;
     std::optional<PathPose> pose_at(double seconds);
     Result<void> change_key(std::size_t key, const PathPose* pose, std::optional<double> seconds);
 
     Film film_;
     fs::path file_;
-    std::vector<Film> undo_;
+    std::vector<Film> undo_, redo_;
     std::unique_ptr<PathCurve> curve_;  // null: no key, or not worked out yet
     std::optional<std::size_t> selected_;
     double at_ = 0;

@@ -22,7 +22,7 @@ struct FilmState {
     double at = 0;                        ///< what is looked at, seconds from the beginning
     bool playing = false;
     bool shown = true;  ///< the path is drawn in the viewport
-    bool can_undo = false;
+    bool can_undo = false, can_redo = false;
 };
 
 }  // namespace gs

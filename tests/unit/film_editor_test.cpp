@@ -64,13 +64,69 @@ TEST_F(FilmEditing, EveryChangeIsKeptAndTakenBack) {
     EXPECT_FALSE(editor.undo());
 }
 
-TEST_F(FilmEditing, ABrokenFileIsToldAndStaysUntilAChange) {
+TEST_F(FilmEditing, WhatWasTakenBackIsMadeAgainUntilSomethingElseIsChanged) {
+    ASSERT_TRUE(editor.set_seconds(8));
+    ASSERT_TRUE(editor.undo());
+    ASSERT_TRUE(editor.undo());
+    EXPECT_EQ(editor.film().path.keys.size(), 2u);
+    EXPECT_TRUE(editor.state()->can_redo);
+    ASSERT_TRUE(editor.redo());
+    ASSERT_TRUE(editor.redo());
+    EXPECT_EQ(editor.film().path.keys.size(), 3u);
+    EXPECT_DOUBLE_EQ(editor.film().path.seconds(), 8);
+    EXPECT_FALSE(editor.redo());
+    FilmEditor again;
+    ASSERT_TRUE(again.open(file));
+    EXPECT_DOUBLE_EQ(again.film().path.seconds(), 8);
+    ASSERT_TRUE(editor.undo());
+    ASSERT_TRUE(editor.remove_key(0));
+    EXPECT_FALSE(editor.state()->can_redo);
+}
+
+TEST_F(FilmEditing, ABrokenFileIsToldAndStaysForEver) {
     ASSERT_TRUE(write_text_file(file, "{"));
-    EXPECT_FALSE(editor.open(file));
+    const auto opened = editor.open(file);
+    ASSERT_FALSE(opened);
+    EXPECT_THAT(opened.error().text(), HasSubstr("film.2.json"));
     EXPECT_TRUE(editor.film().path.keys.empty());
+    Film film = editor.film();
+    film.fps = 12;
+    ASSERT_TRUE(editor.set(film));  // no key: there is nothing to be kept
     EXPECT_EQ(*read_text_file(file), "{");
     ASSERT_TRUE(editor.add_key(at_x(1), 0));
-    EXPECT_TRUE(editor.open(file));
+    EXPECT_EQ(*read_text_file(file), "{");
+    FilmEditor again;
+    EXPECT_FALSE(again.open(file));  // told again, with the path that lies beside it
+    EXPECT_EQ(again.film().path.keys.size(), 1u);
+    EXPECT_EQ(again.film().fps, 12);
+}
+
+TEST_F(FilmEditing, GoesWithTheSceneIntoANewPlace) {
+    const fs::path run = folder.path() / "run/film.json";
+    ASSERT_TRUE(editor.keep_in(run));
+    FilmEditor there;
+    ASSERT_TRUE(there.open(run));
+    EXPECT_EQ(there.film().path.keys.size(), 3u);
+    ASSERT_TRUE(editor.remove_key(0));
+    ASSERT_TRUE(there.open(run));
+    EXPECT_EQ(there.film().path.keys.size(), 2u);
+    FilmEditor empty;
+    ASSERT_TRUE(empty.keep_in(folder.path() / "other/film.json"));
+    EXPECT_FALSE(fs::exists(folder.path() / "other/film.json"));
+}
+
+TEST_F(FilmEditing, AKeyOnTheWayBackTakesNoLonger) {
+    Film film = editor.film();
+    film.path.closed = true;
+    film.path.closing = 3;
+    ASSERT_TRUE(editor.set(film));
+    ASSERT_TRUE(editor.add_key(at_x(5), 5));
+    EXPECT_DOUBLE_EQ(editor.film().path.closing, 2);
+    EXPECT_DOUBLE_EQ(editor.film().path.seconds(), 7);
+    (void)editor.look_at(7);  // its end is its beginning
+    EXPECT_EQ(editor.key_time_here(), 0);
+    ASSERT_TRUE(editor.add_key(at_x(6), 9));  // after its end
+    EXPECT_DOUBLE_EQ(editor.film().path.seconds(), 11);
 }
 
 TEST_F(FilmEditing, PlaysToItsEndOrAroundAndAround) {
