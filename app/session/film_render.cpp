@@ -17,6 +17,10 @@ fs::path frame_file(const std::string& folder, std::size_t index) {
 /// The folder is there, and no film is in it yet that this one would be mixed with.
 Result<void> prepare_folder(const std::string& folder) {
     std::error_code error;
+    if (fs::path(folder).has_extension() && !fs::is_directory(folder, error))
+        return fail(ErrorKind::usage, folder,
+                    "is no name of a video, nor of a folder that is there",
+                    "name it .mp4, .m4v or .mkv, or a folder without an ending");
     fs::create_directories(folder, error);
     if (error) return fail(ErrorKind::unwritable, folder, error.message(), "name another folder");
     if (fs::exists(frame_file(folder, 0), error))
@@ -56,8 +60,7 @@ bool FilmRender::cancel() {
     const bool pictures = !going_->video && going_->next > 0;
     lent_.tell.done(fmt::format("the film {} was cancelled{}", going_->request.path,
                                 pictures ? ": its first pictures stay" : ""));
-    going_.reset();
-    lent_.tell.status.at_once();
+    end();
     return true;
 }
 
@@ -72,11 +75,19 @@ Result<void> FilmRender::add(const Image8& picture) {
 
 bool FilmRender::draw_when_due(const Shown& shown) {
     if (!going_ || !viewer_.may_draw(shown)) return false;
-    const auto begin = std::chrono::steady_clock::now();
     FilmRequest& request = going_->request;
     ViewRequest view;
     view.camera = camera_of(request.poses[going_->next], request.width, request.height);
     view.settings = request.settings;
+    const StreamedLevels::For levels = levels_.choose_for(view);
+    if (levels == StreamedLevels::For::reading) return false;
+    if (levels == StreamedLevels::For::refused) {
+        const auto why = fail(ErrorKind::unreadable, request.path,
+                              "the film ends: levels that it shows were not read");
+        fail_with(why.value());
+        return true;
+    }
+    const auto begin = std::chrono::steady_clock::now();
     const auto frame = viewer_.picture(shown, view);
     keep_range(*frame, request.settings);
     const auto added = add(frame->rgba);
@@ -91,7 +102,12 @@ bool FilmRender::draw_when_due(const Shown& shown) {
 
 void FilmRender::fail_with(const Error& error) {
     lent_.tell.error(error.text(), going_->command);
+    end();
+}
+
+void FilmRender::end() {
     going_.reset();
+    levels_.choose_for_viewport();
     lent_.tell.status.at_once();
 }
 
@@ -111,8 +127,7 @@ void FilmRender::finish() {
                     request.path, request.poses.size(), request.width, request.height,
                     static_cast<double>(request.poses.size()) / request.fps, request.fps, how),
         true, {}, going_->command);
-    going_.reset();
-    lent_.tell.status.at_once();
+    end();
 }
 
 void FilmRender::describe(std::vector<Activity>& activities) const {

@@ -1,6 +1,7 @@
 // FilmRender: a film made picture by picture where nobody waits: between two training steps, within
 // the viewer's share of the time while training goes on. Into a video file, or into a folder of
-// PNG files. Owned by the engine.
+// PNG files. Of a streamed set, each picture waits for its own camera's levels. Owned by the
+// engine.
 #pragma once
 
 #include <chrono>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "app/session/lent.h"
+#include "app/session/streamed_levels.h"
 #include "app/session/viewer.h"
 #include "renderer/io/video/video_writer.h"
 #include "renderer/scene/camera_path.h"
@@ -28,7 +30,8 @@ struct FilmRequest {
 
 class FilmRender {
   public:
-    FilmRender(Lent lent, Viewer& viewer) : lent_(std::move(lent)), viewer_(viewer) {}
+    FilmRender(Lent lent, Viewer& viewer, StreamedLevels& levels)
+        : lent_(std::move(lent)), viewer_(viewer), levels_(levels) {}
 
     /// Errors are told: a film is being made already, nothing is open, the file cannot be written.
     void start(FilmRequest request);
@@ -36,7 +39,7 @@ class FilmRender {
     bool cancel();
     /// The scene goes.
     void forget();
-    /// Makes the next picture. False: none was due, or training comes first.
+    /// Makes the next picture. False: none was due, training comes first, or its levels are read.
     bool draw_when_due(const Shown& shown);
     /// Adds itself while it goes on.
     void describe(std::vector<Activity>& activities) const;
@@ -54,9 +57,11 @@ class FilmRender {
     Result<void> add(const Image8& picture);
     void fail_with(const Error& error);
     void finish();
+    void end();
 
     Lent lent_;
     Viewer& viewer_;
+    StreamedLevels& levels_;
     std::unique_ptr<Going> going_;
 };
 

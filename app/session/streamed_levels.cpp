@@ -20,16 +20,35 @@ void StreamedLevels::begin() {
         lent_.scene && lent_.scene->levels ? coarsest_levels(*lent_.scene->levels) : LevelChoice();
     refused_ = {};
     files_.clear();
+    picture_.reset();
     publish();
 }
 
+StreamedLevels::For StreamedLevels::choose_for(const ViewRequest& picture) {
+    if (!lent_.scene || !lent_.scene->levels) return For::ready;
+    picture_ = picture;
+    choose();
+    if (lent_.jobs.running("levels")) return For::reading;
+    return wanted() == shown_ ? For::ready : For::refused;
+}
+
+void StreamedLevels::choose_for_viewport() {
+    if (!picture_) return;
+    picture_.reset();
+    choose();
+}
+
+LevelChoice StreamedLevels::wanted() const {
+    const ViewRequest& request = *decides();
+    return choose_levels(*lent_.scene->levels, camera_of(*lent_.scene, request, 1.0, false),
+                         wish_of(request.settings));
+}
+
 bool StreamedLevels::choose() {
-    const auto& request = viewer_.request();
-    if (!request || !lent_.scene || !lent_.scene->levels || lent_.jobs.running("levels"))
+    if (!decides() || !lent_.scene || !lent_.scene->levels || lent_.jobs.running("levels"))
         return false;
     const LoadedScene& scene = *lent_.scene;
-    LevelChoice choice = choose_levels(*scene.levels, camera_of(scene, *request, 1.0, false),
-                                       wish_of(request->settings));
+    LevelChoice choice = wanted();
     if (choice == shown_ || choice == refused_) return false;
     refused_ = {};
     lent_.jobs.start<Gathered>(
@@ -59,7 +78,7 @@ void StreamedLevels::show(Gathered gathered) {
     lent_.replace_model(std::move(gathered.scene));
     shown_ = std::move(gathered.choice);
     files_ = std::move(gathered.files);
-    const double budget = viewer_.request() ? viewer_.request()->settings.lod_budget : 0;
+    const double budget = decides() ? decides()->settings.lod_budget : 0;
     drop_files(*lent_.scene->levels, shown_, static_cast<std::uint64_t>(kBudgetsKept * budget),
                files_);
     publish();

@@ -1,6 +1,7 @@
 // StreamedLevels: the engine's part for streamed sets: for each new view it is decided which region
 // is drawn at which level (levels.h); where that differs from what is shown, files are read and the
-// model is gathered as a task, and shown when it is ready.
+// model is gathered as a task, and shown when it is ready. While a film is made, its camera
+// decides.
 #pragma once
 
 #include "app/session/lent.h"
@@ -17,8 +18,13 @@ class StreamedLevels {
 
     /// Another scene is open, or none. A set is shown at its coarsest first.
     void begin();
-    /// For what is looked at now. True: levels are being read for it.
+    /// For what is looked at now, unless a film goes on. True: levels are being read for it.
     bool choose();
+    enum class For { ready, reading, refused };
+    /// For a picture that is not the viewport's, in its place until choose_for_viewport(). refused:
+    /// they could not be read, which is told, or that was cancelled.
+    For choose_for(const ViewRequest& picture);
+    void choose_for_viewport();
 
   private:
     struct Gathered {
@@ -28,12 +34,17 @@ class StreamedLevels {
     };
     void show(Gathered gathered);
     void publish();
+    LevelChoice wanted() const;
+    const std::optional<ViewRequest>& decides() const {
+        return picture_ ? picture_ : viewer_.request();
+    }
 
     Lent lent_;
     const Viewer& viewer_;
     SceneDoctor& doctor_;
     LevelChoice shown_, refused_;  // refused: could not be read, or was cancelled
     LevelFiles files_;
+    std::optional<ViewRequest> picture_;  // of a film; none: the viewport's decides
 };
 
 }  // namespace gs

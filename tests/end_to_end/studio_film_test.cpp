@@ -72,6 +72,9 @@ TEST_F(FilmStudio, PathsAreMadeByCommands) {
     EXPECT_EQ(h.state.view.capture_view, -1);
     ASSERT_TRUE(give("film.undo"));
     EXPECT_EQ(h.state.film.film().path.keys.size(), 3u);
+    ASSERT_TRUE(give("film.redo"));
+    EXPECT_EQ(h.state.film.film().path.keys.size(), 2u);
+    ASSERT_TRUE(give("film.undo"));
     const std::string file = (h.folder.path() / "path.json").string();
     for (const char* format : {"", "nerfstudio"}) {
         ASSERT_TRUE(give("film.save", *format ? Arguments{file, format} : Arguments{file}));
@@ -101,6 +104,23 @@ TEST_F(FilmStudio, PicturesOfTheWholePathAppear) {
     ASSERT_TRUE(h.until([&] { return said("already"); }));
 }
 
+TEST_F(FilmStudio, OtherEndingsAreNoVideos) {
+    small_film("2");
+    for (const char* name : {"film.webm", "film.mov"}) {
+        h.errors.clear();
+        const fs::path file = h.folder.path() / name;
+        ASSERT_TRUE(give("film.render", {file.string()}));
+        ASSERT_TRUE(h.until([&] { return said(".mkv"); }));
+        EXPECT_FALSE(fs::exists(file));
+        EXPECT_FALSE(films());
+    }
+    // A folder that is there may have one.
+    const fs::path folder = h.folder.path() / "film.v2";
+    fs::create_directories(folder);
+    ASSERT_TRUE(give("film.render", {folder.string()}));
+    ASSERT_TRUE(h.until([&] { return made(folder, 2); }));
+}
+
 TEST_F(FilmStudio, IsMadeWhileTrainingGoesOn) {
     small_film("8");
     h.state.view.viewer_budget = 0.5;
@@ -128,6 +148,18 @@ TEST_F(FilmStudio, CancelledOrClosedItEnds) {
     ASSERT_TRUE(h.until([&] { return !films(); }));
     for (const auto& entry : fs::directory_iterator(h.folder.path()))
         EXPECT_FALSE(entry.path().filename().string().starts_with("film.mp4")) << entry.path();
+}
+
+TEST_F(FilmStudio, ASecondVideoOfATimeLapseDoesNotEndTheFirst) {
+    const std::string first = (h.folder.path() / "1.mp4").string(),
+                      second = (h.folder.path() / "2.mp4").string();
+    h.session.send([first, second](Engine& e) {
+        e.exporter().time_lapse(first, "", 12);
+        e.exporter().time_lapse(second, "", 12);
+    });
+    ASSERT_TRUE(h.until([&] { return h.errors.size() == 2; }));
+    EXPECT_TRUE(said("writing " + first + " goes on"));
+    EXPECT_FALSE(said(second));  // the other error is the first's own: nothing was taken yet
 }
 
 TEST_F(FilmStudio, AVideoIsOneFile) {

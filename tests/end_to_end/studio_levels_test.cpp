@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "app/session/levels.h"
+#include "renderer/io/images/image_io.h"
 #include "renderer/io/splats/splat_io.h"
 #include "renderer/maps/colormap.h"
 #include "studio_harness.h"
@@ -291,6 +292,63 @@ TEST(LevelsInTheStudio, a_file_that_is_gone_is_said_and_what_was_shown_stays) {
     ASSERT_TRUE(h.until([&] { return !h.errors.empty(); }));
     EXPECT_EQ(h.state.scene->gaussians, kRegions * 25);
     ASSERT_TRUE(h.until([&] { return h.state.frame && h.state.frame->request == 1; }));
+}
+
+/// A film's pictures are of their own camera's levels, not of the viewport's, which come back.
+TEST(LevelsInTheStudio, a_film_sees_the_levels_of_its_own_camera) {
+    const Set files;
+    SessionHarness h;
+    ASSERT_TRUE(h.open(files.meta.string()));
+    const auto look = [&](ViewRequest request) {
+        h.session.request_view(std::move(request));
+        EXPECT_TRUE(h.until([&] {
+            return h.state.frame && h.state.frame->request == h.state.request_serial &&
+                   h.state.activities.empty();
+        }));
+    };
+    const auto from_the_end = [&] { return seen_from(h, 80, 900, ++h.state.request_serial); };
+    look(from_the_end());
+    const std::uint64_t shown = h.state.scene->gaussians;
+    FilmRequest film;
+    film.path = (h.folder.path() / "film").string();
+    film.width = film.height = 64;
+    film.poses = {pose_of(camera_at(-0.4))};
+    film.settings = from_the_end().settings;
+    PictureRequest wrong{from_the_end(), "", false};
+    wrong.request.camera = camera_of(film.poses[0], 64, 64);
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::picture(wrong))));
+    ASSERT_TRUE(h.until_done(h.session.send([film](Engine& e) { e.film().start(film); })));
+    const auto made = read_image(fs::path(film.path) / "frame_00000.png");
+    ASSERT_TRUE(made) << made.error().text();
+    ASSERT_TRUE(h.until([&] {
+        return h.state.activities.empty() && h.state.scene->gaussians == shown;
+    })) << "the viewport's levels are back";
+    ViewRequest same = wrong.request;
+    same.serial = ++h.state.request_serial;
+    look(same);
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::picture(wrong))));
+    ASSERT_EQ(h.pictures.size(), 2u);
+    const auto apart = [&](const Image8& other) {
+        double sum = 0;
+        for (int y = 0; y < 64; ++y)
+            for (int x = 0; x < 64; ++x)
+                for (int c = 0; c < 3; ++c) sum += std::abs(made->at(x, y)[c] - other.at(x, y)[c]);
+        return sum;
+    };
+    EXPECT_EQ(apart(h.pictures[1]->frame->rgba), 0);
+    EXPECT_GT(apart(h.pictures[0]->frame->rgba), 0) << "of the viewport's levels";
+    EXPECT_TRUE(h.errors.empty()) << h.errors[0].text;
+    // What cannot be read ends it.
+    look(from_the_end());
+    fs::remove_all(files.meta.parent_path());
+    film.settings.lod_budget = 1e9;
+    film.path += "2";
+    h.session.send([film](Engine& e) { e.film().start(film); });
+    ASSERT_TRUE(h.until([&] {
+        return std::any_of(h.errors.begin(), h.errors.end(), [](const EngineEvent& event) {
+            return event.text.find("the film ends") != std::string::npos;
+        });
+    }));
 }
 
 TEST(LevelsInTheStudio, the_real_set_shows_its_finest_level_from_near) {
